@@ -165,14 +165,6 @@ void cpWorkForget(CPWork work) {
   for (int k = 0; k < count; k++) list[k]->valid = 0;
 }
 
-int cpWorkHasFactors(CPWork work) {
-  CPNewton *list[2];
-  const int count = iterations(work, list);
-  int any         = 0; /* of two levels one may use the other's factors */
-  for (int k = 0; k < count; k++) any |= list[k]->valid;
-  return any;
-}
-
 double cpWorkSine(CPWork work) {
   CPNewton *list[2];
   const int count = iterations(work, list);

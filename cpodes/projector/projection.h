@@ -65,7 +65,6 @@ int cpRowsAt(CPWork work, sunrealtype t, N_Vector y, N_Vector c); /* c(t, y) the
 char *cpWorkText(
     CPWork work); /* [CP_TEXT_LENGTH] reason of the newest failure; callers may write their own */
 const CPProjectorStats *cpWorkStats(CPWork work);
-int cpWorkHasFactors(CPWork work);
 /* Smallest sine of an angle between constraints that count as independent, at the newest factorisation; 1 where
  * angles are not known. */
 double cpWorkSine(CPWork work);

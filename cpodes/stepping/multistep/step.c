@@ -74,21 +74,14 @@ static int entersHistory(CPodeMem mem) {
  * unprojected their norms are CVODES' own; estimates would alternate between the factors. */
 #define BDF_FACTOR 3.0
 
-/* Next to a singular position one direction counts as normal in which a state that is off the manifold keeps moving. Adams'
- * methods must see its error: an angle between constraints below this sine makes them take unprojected norms. */
-#define NARROW 0.1
-
 /* All three norms by which CVODES chooses step and order must be of one kind (norms.c), of attached memory all of its own. */
 static void chooseNorms(CPodeMem mem) {
   const CPStepper s   = &mem->base;
   CPOrderNorms *norms = &mem->norms;
   const int all       = everyStepIsProjected(mem) && norms->possible;
   norms->mode         = s->P ? s->errest : CP_ERREST_UNPROJECTED;
-  if (norms->mode == CP_ERREST_DEFAULT) {
-    const int narrow = mem->lmm == CV_ADAMS && cpCarriesOver(mem) && cpWorkHasFactors(s->step) &&
-                       cpWorkSine(s->step) < NARROW;
-    norms->mode = all && !narrow ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
-  }
+  if (norms->mode == CP_ERREST_DEFAULT)
+    norms->mode = all ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
   const int counts = norms->mode == CP_ERREST_PROJECTED && all && mem->lmm == CV_BDF;
   norms->factor    = counts ? BDF_FACTOR : 1.0;
 }
