@@ -183,12 +183,15 @@ struct CPodesProjectedIntegrator::Impl {
             "no method was found");
       method = suggested(suggestion);
     }
-    /* The metric of Newton's matrix, cpodes' default with BDF, contains the stiffness of the multipliers, which is not
-     * definite: a taut chain of ball joints takes 1.4 to 1.7 times the realizations in it. Behind stiff mobilizers it saves a
-     * tenth (guide, "Simbody"). */
-    if (method == BDF)
-      check(CPMechSetMetric(mechanism.object(), CP_METRIC_KINETIC), "the metric was refused");
     const MethodData &chosen = methods[method];
+    /* Forces and accelerations cost more here than a linear system, and a fixed-point iteration evaluates them twice a step: Adams,
+     * too, iterates by Newton's method. In the metric of Newton's matrix, then cpodes' default, the stiffness of the multipliers
+     * takes part, which is not definite: a taut chain of ball joints takes 1.5 to 1.8 times the realizations in it that it takes
+     * in the metric of M (guide, "Simbody"). */
+    if (chosen.lmm) {
+      check(CPMechSetNewton(mechanism.object(), CP_NEWTON_KKT), "Newton's method was refused");
+      check(CPMechSetMetric(mechanism.object(), CP_METRIC_KINETIC), "the metric was refused");
+    }
     engine = chosen.oneStep ? createOneStep(chosen.oneStep, ctx) : createMultistep(chosen.lmm, ctx);
     if (!engine) throw std::bad_alloc();
   }
