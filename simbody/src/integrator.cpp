@@ -184,9 +184,9 @@ struct CPodesProjectedIntegrator::Impl {
       method = suggested(suggestion);
     }
     const MethodData &chosen = methods[method];
-    /* Forces and accelerations cost more here than a linear system, and a fixed-point iteration evaluates them twice a step: Adams,
-     * too, iterates by Newton's method. In the metric of Newton's matrix, then cpodes' default, the stiffness of the multipliers
-     * takes part, which is not definite: a taut chain of ball joints takes 1.5 to 1.8 times the realizations in it that it takes
+    /* Accelerations cost more here than a linear system, and a fixed-point iteration evaluates them twice a step: Adams, too,
+     * iterates by Newton's method. The metric of Newton's matrix, then cpodes' default, contains the stiffness of the
+     * multipliers, which is not definite: in it BDF takes 1.5 times the realizations on a taut chain of ball joints that it takes
      * in the metric of M (guide, "Simbody"). */
     if (chosen.lmm) {
       check(CPMechSetNewton(mechanism.object(), CP_NEWTON_KKT), "Newton's method was refused");

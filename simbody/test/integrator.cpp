@@ -110,6 +110,21 @@ START_TEST(derivatives_of_activations_take_few_realizations_to_acceleration) {
 }
 END_TEST
 
+/* A fixed-point iteration needs two at least: a correction, and one that tells that it converges. */
+START_TEST(adams_evaluates_accelerations_little_more_than_once_a_step) {
+  auto m = allModels()[std::size_t(_i)].create();
+  CPodesProjectedIntegrator ours(m->system, CPodesProjectedIntegrator::Adams);
+  ours.setAccuracy(1e-6);
+  ours.initialize(m->start);
+  m->system.resetAllCountersToZero();
+  while (ours.stepTo(m->end) != Integrator::ReachedReportTime) {}
+  const double steps = ours.getNumStepsTaken();
+  ck_assert_double_gt(steps, 50.0);
+  ck_assert_double_le(m->system.getNumRealizationsOfThisStage(Stage::Acceleration), 1.6 * steps);
+  ck_assert_double_le(m->system.getNumRealizationsOfThisStage(Stage::Position), 6.0 * steps);
+}
+END_TEST
+
 START_TEST(states_handed_out_meet_the_constraint_tolerance) {
   auto m = modelOf(_i);
   for (double tolerance : {-1.0, 1e-10}) {
@@ -405,6 +420,8 @@ int main() {
   tcase_add_loop_test(tc, motions_are_those_of_runge_kutta_merson, 0, pairs);
   tcase_add_test(tc, auxiliary_states_that_depend_on_coordinates_take_long_steps);
   tcase_add_test(tc, derivatives_of_activations_take_few_realizations_to_acceleration);
+  tcase_add_loop_test(tc, adams_evaluates_accelerations_little_more_than_once_a_step, 0,
+                      pairs / numMethods);
   tcase_add_loop_test(tc, states_handed_out_meet_the_constraint_tolerance, 0, pairs);
   tcase_add_loop_test(tc, euler_angles_and_quaternions_describe_one_motion, 0, numMethods);
   tcase_add_loop_test(tc, prescribed_and_locked_coordinates_follow_exactly, 0, numMethods);

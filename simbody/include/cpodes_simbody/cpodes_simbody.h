@@ -44,10 +44,10 @@ public:
  */
 class CPODES_SIMBODY_EXPORT CPodesProjectedIntegrator {
 public:
-  /** BDF: stiff systems. Adams: long smooth runs in which the forces are expensive. DOP853: everything else, and wherever
-   * there are many events: it restarts at no cost. RADAU: very stiff systems with few states. It solves for accelerations by
-   * M and G itself and realizes Dynamics in place of Acceleration. Auto: the one of them that CPMechSuggestMethod names at
-   * initialize and wherever the modelling changes (guide, "Choosing a method"). */
+  /** BDF: stiff systems. Adams, by Newton's method: long runs in which the forces are expensive. DOP853: everything else,
+   * and wherever there are many events: it restarts at no cost. RADAU: very stiff systems with few states. It solves for
+   * accelerations by M and G itself and realizes Dynamics in place of Acceleration. Auto: the one of them that
+   * CPMechSuggestMethod names at initialize and wherever the modelling changes (guide, "Choosing a method"). */
   enum Method { BDF, Adams, DOP853, RADAU, Auto };
 
   using SuccessfulStepStatus = SimTK::Integrator::SuccessfulStepStatus;
