@@ -226,10 +226,12 @@ static int tell(CPContact c) {
   return stop;
 }
 
-/* Integrates until tout or an event. Returns what the integrator does, or an error, reported. */
-static int advance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, const char *function) {
-  int flag = c->multistep ? CPode(c->multistep, tout, y, t, CV_NORMAL)
-                          : CPOneStepEvolve(c->onestep, tout, y, t, CV_NORMAL);
+/* Integrates until tout or an event, or by one step. Returns what the integrator does, or an error, reported. */
+static int advance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, int itask,
+                   const char *function) {
+  memset(c->fired + ROOTS * c->npoints, 0, (size_t)c->nroots * sizeof *c->fired);
+  int flag = c->multistep ? CPode(c->multistep, tout, y, t, itask)
+                          : CPOneStepEvolve(c->onestep, tout, y, t, itask);
   if (flag < 0) snprintf(c->message, sizeof c->message, "%s", newestMessage(c));
   if (flag < 0) return flag;
   if (flag != CV_ROOT_RETURN) { /* Gaps that have jumped have no roots. */
@@ -267,44 +269,91 @@ static int pass(CPContact c, sunrealtype t, N_Vector y, long int count, int *cha
   return CP_SUCCESS;
 }
 
-int CPContactSolve(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
-  if (!t) return contactError(c, CP_ILL_INPUT, __func__, "t must not be NULL");
-  int flag = contactReady(c, y, __func__);
+/* May the integration go on to tout? 0 or a code, reported. */
+static int mayGoOn(CPContact c, sunrealtype tout, N_Vector y, const sunrealtype *t,
+                   const char *function) {
+  if (!c) return contactError(NULL, CP_MEM_NULL, function, "contact must not be NULL");
+  if (!t) return contactError(c, CP_ILL_INPUT, function, "t must not be NULL");
+  const int flag = contactReady(c, y, function);
   if (flag) return flag;
   if (!c->multistep && !c->onestep)
-    return contactError(c, CP_NO_INIT, __func__,
+    return contactError(c, CP_NO_INIT, function,
                         "call CPContactAttach or CPContactAttachOneStep first");
   const sunrealtype from = c->pending ? c->t_pending : c->t;
-  if (!(tout >= from && isfinite(tout)))
-    return contactError(c, CP_ILL_INPUT, __func__,
-                        "tout must be finite and not before %.15g, the newest event or start: "
-                        "tout = %.15g",
-                        from, tout);
+  if (tout >= from && isfinite(tout)) return CP_SUCCESS;
+  return contactError(c, CP_ILL_INPUT, function,
+                      "tout must be finite and not before %.15g, the newest event or start: "
+                      "tout = %.15g",
+                      from, tout);
+}
+
+/* Is tout too close to the newest start for the integrators? Then y and t are those of the start. */
+static int isThere(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
+  if (tout - c->t > 4 * DBL_EPSILON * fabs(tout)) return 0;
+  *t = tout;
+  N_VScale(1.0, c->newest, y);
+  return 1;
+}
+
+/* Are there roots of contacts among those that have fired? Those of both places are then in the first. */
+static int contactsFired(CPContact c) {
+  int contacts = 0;
+  for (int *f = c->fired; f < c->fired + ROOTS * c->npoints; f += ROOTS) {
+    f[0] |= f[2], f[1] |= f[3];
+    contacts |= f[0] | f[1] | f[ROOTS - 1];
+  }
+  return contacts;
+}
+
+static int userFired(CPContact c) {
+  int fired = 0;
+  for (int i = 0; i < c->nroots; i++) fired |= c->fired[ROOTS * c->npoints + i] != 0;
+  return fired;
+}
+
+int CPContactSolve(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
+  int flag = mayGoOn(c, tout, y, t, __func__);
+  if (flag) return flag;
   for (long int count = 1;; count++) {
-    int contacts = 0, changed = 0, returns = 0;
+    int changed = 0;
     if (c->pending) {
       *t = c->t_pending;
       N_VScale(1.0, c->saved, y);
     } else {
-      memset(c->fired + ROOTS * c->npoints, 0, (size_t)c->nroots * sizeof *c->fired);
-      if (tout - c->t <= 4 * DBL_EPSILON * fabs(tout)) { /* too close for the integrators */
-        *t = tout;
-        N_VScale(1.0, c->newest, y);
-        return CP_SUCCESS;
-      }
-      flag = advance(c, tout, y, t, __func__);
+      if (isThere(c, tout, y, t)) return CP_SUCCESS;
+      flag = advance(c, tout, y, t, CV_NORMAL, __func__);
       if (flag != CV_ROOT_RETURN) return flag;
     }
-    int *f = c->fired;
-    for (; f < c->fired + ROOTS * c->npoints; f += ROOTS) {
-      f[0] |= f[2], f[1] |= f[3];
-      contacts |= f[0] | f[1] | f[ROOTS - 1];
-    }
-    for (int i = 0; i < c->nroots; i++) returns |= f[i] != 0;
-    if (contacts) flag = pass(c, *t, y, count, &changed, __func__);
-    if (contacts && flag) return flag;
-    if (changed) returns |= tell(c);
-    if (returns) return CV_ROOT_RETURN;
+    flag = contactsFired(c) ? pass(c, *t, y, count, &changed, __func__) : CP_SUCCESS;
+    if (flag) return flag;
+    if ((changed && tell(c)) || userFired(c)) return CV_ROOT_RETURN;
   }
+}
+
+int CPContactStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
+  int changed = 0, flag = mayGoOn(c, tout, y, t, __func__);
+  if (flag) return flag;
+  if (c->pending) {
+    *t = c->t_pending;
+    N_VScale(1.0, c->saved, y);
+    flag = pass(c, *t, y, 1, &changed, __func__);
+    if (flag) return flag;
+    return (changed && tell(c)) || userFired(c) ? CV_ROOT_RETURN : CP_SUCCESS;
+  }
+  if (isThere(c, tout, y, t)) return CP_SUCCESS;
+  flag = advance(c, tout, y, t, CV_ONE_STEP, __func__);
+  if (flag == CV_ROOT_RETURN && contactsFired(c)) {
+    c->pending = 1, c->t_pending = *t;
+    N_VScale(1.0, y, c->saved);
+  }
+  return flag;
+}
+
+int CPContactGetEvent(CPContact c, int i, CPContactEvent *event) {
+  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  if (i < 0 || i >= c->npoints || !event)
+    return contactError(c, CP_ILL_INPUT, __func__,
+                        "event must not be NULL, and i from 0 to %d: i = %d", c->npoints - 1, i);
+  *event = c->event[i];
+  return CP_SUCCESS;
 }

@@ -184,6 +184,26 @@ CPODES_EXPORT int CPContactGetRootInfo(CPContact contact, int *found);
  */
 CPODES_EXPORT int CPContactSolve(CPContact contact, sunrealtype tout, N_Vector y, sunrealtype *t);
 
+/**
+ * Does one step of the integration to tout, or what the contacts do at an event. Arguments and errors are those of
+ * CPContactSolve. A step may go beyond tout, as with CV_ONE_STEP, unless the integrator has a stop time. Returns
+ *
+ * - CP_SUCCESS or CV_TSTOP_RETURN after a step, up to whose end the integrator interpolates;
+ * - CV_ROOT_RETURN after a step that ends at an event. y is the state before the event, and the integrator still
+ *   interpolates up to it. The next call, at the same *t, makes y the state after the event, and returns CP_SUCCESS, or
+ *   CV_ROOT_RETURN if the function of events asks for that or a function of CPContactRootInit has had a root there.
+ *   Where only these have a root, y is the state there, and the next call goes on.
+ *
+ * The integrator's counters begin anew at an event that changes velocities or phases.
+ */
+CPODES_EXPORT int CPContactStep(CPContact contact, sunrealtype tout, N_Vector y, sunrealtype *t);
+
+/**
+ * Copies what contact i did at the newest event to *event: it took part if event->struck or event->before differs from
+ * event->after. All members are 0 before the first event. Returns CP_ILL_INPUT if there is no such contact.
+ */
+CPODES_EXPORT int CPContactGetEvent(CPContact contact, int i, CPContactEvent *event);
+
 /* ---- quantities ---- */
 
 /** Returns the phase of contact i, or CP_CONTACT_OPEN if there is no such contact. */

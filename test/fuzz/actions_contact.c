@@ -258,6 +258,25 @@ void contact_solve(World *w) {
   if (flag >= 0 || t > k->t) k->t = t;
 }
 
+/* One step, which may end beyond tout */
+static void contact_step(World *w) {
+  ContactWorld *k        = of_contact(w);
+  N_Vector y             = vector(w, SCENE_N);
+  const sunrealtype tout = k->t + number(w, 1e-6, 0.3) * (chance(w, w->odd) ? -1 : 1);
+  sunrealtype t          = k->t;
+  CPContactEvent event;
+  if (y) N_VConst(SENTINEL, y);
+  const int flag = CALL(w, CONTACT, CPContactStep(k->contact, tout, y, &t));
+  if (flag > 0 && flag != CV_ROOT_RETURN && flag != CV_TSTOP_RETURN)
+    complain(w, "a code of no meaning", "%s returned %d", w->call, flag);
+  CALL(w, CONTACT, CPContactGetEvent(k->contact, chance(w, w->odd) ? -1 : 0, &event));
+  if (!y || N_VGetLength(y) != SCENE_N) return;
+  if (flag >= 0 && !k->started) complain(w, "success without a start", "%s", w->call);
+  if (flag >= 0 && N_VGetArrayPointer(y)[0] == SENTINEL)
+    complain(w, "nothing was handed out", "%s returned %d", w->call, flag);
+  if (flag >= 0 || t > k->t) k->t = t;
+}
+
 /* ---- quantities ---- */
 
 static void root_info(World *w) {
@@ -301,6 +320,7 @@ const Action contact_actions[] = {{"create contacts", contact_create, 2},
                                   {"contacts: motion", prescribe, 1},
                                   {"contacts: options of the integrator", options_of_integrator, 2},
                                   {"contacts: solve", contact_solve, 20},
+                                  {"contacts: step", contact_step, 10},
                                   {"contacts: roots found", root_info, 1},
                                   {"contacts: forces", forces, 3},
                                   {"contacts: Painleve's criterion", painleve, 2},

@@ -38,6 +38,51 @@ START_TEST(bouncing_ball_comes_to_rest_where_the_series_ends) {
 }
 END_TEST
 
+/* Step by step the ball strikes as it does in one call: the state before each impact is interpolated and has the gap 0, the one
+ * after it the velocity -e v, and both runs tell the same events, with the accuracy of the tolerance. */
+START_TEST(steps_end_at_events_and_then_pass_them) {
+  Body body                  = point_mass();
+  const CPMechModel model    = body_model(&body);
+  const CPContactPoint point = {.name = "ball", .restitution = 0.9};
+  const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, v1 = sqrt(2 * SUN_RCONST(9.81));
+  Run *whole    = run_start(&model, &body, 1, &point, y0, _i, TIGHT);
+  Run *run      = run_start(&model, &body, 1, &point, y0, _i, TIGHT);
+  sunrealtype t = 0, *y = entries(run->y);
+  int flag = CP_SUCCESS, events = 0;
+  N_Vector between = vector_copy(run->y);
+  run_to(whole, 3);
+  while (t < 3) {
+    ck_assert_int_ge(flag = CPContactStep(run->contact, 3, run->y, &t), 0);
+    if (flag != CV_ROOT_RETURN || t > 3) continue;
+    const sunrealtype before = y[4], at = t;
+    CPContactEvent event;
+    ck_assert_int_eq(run->nevents, events);
+    ck_assert_int_eq(run->multistep ? CPodeGetDky(run->multistep, t, 0, between)
+                                    : CPOneStepGetDky(run->onestep, t, 0, between),
+                     0);
+    ck_assert_double_le(fabs(entries(between)[1]), 10 * TIGHT);
+    ck_assert_double_le(fabs(before + v1 * pow(0.9, events)), 100 * TIGHT);
+    ck_assert_int_eq(CPContactStep(run->contact, 3, run->y, &t), CP_SUCCESS);
+    ck_assert_double_eq(t, at);
+    ck_assert_double_eq_tol(y[4], -0.9 * before, 1e-14);
+    ck_assert_int_eq(CPContactGetEvent(run->contact, 0, &event), CP_SUCCESS);
+    ck_assert_int_eq(event.struck, 1);
+    ck_assert_double_le(fabs(event.t - whole->event[events].t), 100 * TIGHT);
+    ck_assert_double_eq(event.velocity[1][0], y[4]);
+    events++;
+  }
+  ck_assert_int_eq(events, 4); /* at t1 (1 + 2 (e + e^2 + ...)): 0.45, 1.26, 2.00, 2.65 s */
+  ck_assert_int_eq(CPContactGetEvent(run->contact, 1, &(CPContactEvent){0}), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactGetEvent(run->contact, -1, &(CPContactEvent){0}), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactGetEvent(run->contact, 0, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactStep(run->contact, 0, run->y, &t), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactStep(run->contact, 4, run->y, NULL), CP_ILL_INPUT);
+  N_VDestroy(between);
+  run_free(&run);
+  run_free(&whole);
+}
+END_TEST
+
 /* Heights y - 1/2, whose roots lie between impacts, and y, whose roots are the impacts */
 static int heights(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   (void)t, (void)user_data;
@@ -434,6 +479,7 @@ int main(void) {
   TCase *tc    = tcase_create("motions");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, bouncing_ball_comes_to_rest_where_the_series_ends, 0, METHODS);
+  tcase_add_loop_test(tc, steps_end_at_events_and_then_pass_them, 0, METHODS);
   tcase_add_loop_test(tc, roots_of_the_user_are_returned_beside_events, 0, METHODS);
   tcase_add_loop_test(tc, end_of_bouncing_has_the_accuracy_of_the_tolerance, 0, METHODS);
   tcase_add_loop_test(tc, sliding_block_stops, 0, 2 * METHODS);
