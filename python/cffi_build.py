@@ -18,6 +18,7 @@ typedef int sunbooleantype;
 typedef ... *N_Vector;
 typedef ... *SUNMatrix;
 typedef ... *SUNContext;
+typedef ... CPContactPoint;
 typedef ... *SUNLinearSolver;
 typedef ... *SUNNonlinearSolver;
 typedef ... *ARKodeButcherTable;

@@ -23,6 +23,8 @@ static const CPModelType *const catalogue[] = {
     &bricard_type,
     &heavy_top_type,
     &flyball_governor_type,
+    &bouncing_ball_type,
+    &sliding_block_type,
 };
 /* clang-format on */
 

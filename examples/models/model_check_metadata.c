@@ -247,6 +247,39 @@ int model_events_are_true(ModelCheck *c) {
 
 /* -------------------------------------------------------------------------------------- sizes -- */
 
+/* CPContactCreate says more of each contact; here it is what the functions of the runner rely on. */
+static int contacts_agree(const ModelCheck *c) {
+  const CPModel *model    = c->model;
+  const CPMechModel *mech = &model->mech;
+  const long np = (long)mech->np, nv = (long)(mech->nv > mech->np ? mech->nv : mech->np);
+  if (model->ncontacts < 0 || (model->ncontacts > 0) != (model->contact != NULL))
+    return model_contradicts(c, "%d contacts, but contact is %s", model->ncontacts,
+                             model->contact ? "given" : "NULL");
+  if (model->ncontacts == 0) return 1;
+  if (mech->nu == 0 || !mech->M || !mech->A || !mech->b || mech->f_lambda)
+    return model_contradicts(c, "contacts need a CPMech with M, A and b, and without f_lambda");
+  if (model->f || model->nroots > 0 || model->nstops > 0)
+    return model_contradicts(c, "contacts exclude f, roots and stops, but %s",
+                             model->f            ? "f is given"
+                             : model->nroots > 0 ? "there are roots"
+                                                 : "there are stops");
+  if (model->ncompared > CPModelNumPositions(model))
+    return model_contradicts(c, "ncompared is %ld, beyond the %ld positions: velocities jump",
+                             (long)model->ncompared, (long)CPModelNumPositions(model));
+  for (int i = 0; i < model->ncontacts; i++) {
+    const CPContactPoint *contact = &model->contact[i];
+    const long first = (long)contact->tangent, end = first + contact->ntangents;
+    if (contact->normal < 0 || contact->normal >= np)
+      return model_contradicts(c, "row %ld of contact %d is not from 0 to np - 1 = %ld",
+                               (long)contact->normal, i, np - 1);
+    if (contact->ntangents < 0 || (contact->ntangents > 0 && (first < np || end > nv)))
+      return model_contradicts(
+          c, "tangential rows %ld ... %ld of contact %d are not from np = %ld to nv - 1 = %ld",
+          first, end - 1, i, np, nv - 1);
+  }
+  return 1;
+}
+
 int model_sizes_agree(ModelCheck *c) {
   const CPModel *model    = c->model;
   const CPMechModel *mech = &model->mech;
@@ -281,7 +314,7 @@ int model_sizes_agree(ModelCheck *c) {
   if (model->known && !(model->reference_error > 0 && isfinite(model->reference_error)))
     return model_contradicts(c, "reference_error must be > 0, and is %g",
                              (double)model->reference_error);
-  return 1;
+  return contacts_agree(c);
 }
 
 /* ------------------------------------------------------------------------------------ together -- */

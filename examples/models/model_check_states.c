@@ -118,8 +118,27 @@ static int is_consistent(const ModelCheck *c, const char *what, sunrealtype t, N
   return 1;
 }
 
+/* Contacts that are open at the start are, and closed ones do not penetrate. */
+static int contacts_do_not_penetrate(const ModelCheck *c) {
+  const CPModel *model = c->model;
+  int result           = 1;
+  if (model->ncontacts == 0) return 1;
+  sunrealtype *gap = calloc((size_t)model->mech.np + 1, sizeof *gap);
+  if (!gap) return model_contradicts(c, "no memory");
+  if (model->mech.p(0, N_VGetArrayPointer(model->y0), gap, model->data))
+    result = model_contradicts(c, "p fails at y0");
+  for (int i = 0; i < model->ncontacts && result; i++) {
+    const sunrealtype value = gap[model->contact[i].normal];
+    if (!(value >= -model_consistent * (1 + N_VMaxNorm(model->y0))))
+      result = model_contradicts(c, "the gap of \"%s\" is %g at the start: it must be >= 0",
+                                 model->contact[i].name, (double)value);
+  }
+  free(gap);
+  return result;
+}
+
 int model_start_is_consistent(ModelCheck *c) {
-  return is_consistent(c, "y0", 0, c->model->y0, model_consistent);
+  return is_consistent(c, "y0", 0, c->model->y0, model_consistent) && contacts_do_not_penetrate(c);
 }
 
 /* Repeatable number from -1 to 1 (Numerical Recipes' quick generator) */

@@ -21,5 +21,7 @@ extern const CPModelType spatial_bending_chain_type;
 extern const CPModelType bricard_type;
 extern const CPModelType heavy_top_type;
 extern const CPModelType flyball_governor_type;
+extern const CPModelType bouncing_ball_type;
+extern const CPModelType sliding_block_type;
 
 #endif

@@ -17,6 +17,7 @@
 #ifndef CPODES_MODEL_H
 #define CPODES_MODEL_H
 
+#include <cpodes/cpodes_contact.h>
 #include <cpodes/cpodes_mechanics.h>
 #include <sundials/sundials_config.h>
 
@@ -181,6 +182,11 @@ struct CPModel_ {
   sunrealtype stop[CP_MODEL_MAX_STOPS]; /**< kinks of the forces, in order, where an integration stops and
                                              starts anew */
   int nstops;                           /**< of them */
+  const CPContactPoint *
+      contact; /**< [ncontacts] rows of mech that are contacts, with the constants of their laws, valid
+                                    as long as the model; such a model has a CPMech with M, A and b, and no f, roots or
+                                    stops. Errors are compared in positions, since velocities jump. */
+  int ncontacts;                  /**< 0: no contacts */
   CPModelDrawing drawing;         /**< by CPModelDraw; type->points fills in where the points are */
   char refusal[CP_MODEL_REFUSAL]; /**< by CPModelRefuse: why it cannot be created, or "" */
 };
@@ -198,7 +204,7 @@ typedef struct {
 } CPModelModule;
 
 /** Counts changes of the structs above, and of CPMechModel, that old objects do not fit. */
-#define CP_MODEL_ABI 6
+#define CP_MODEL_ABI 7
 /** The name of the symbol. */
 #define CP_MODEL_SYMBOL "cpodes_model"
 /** Makes type, a CPModelType with static storage, the model of the shared object that this is part of. Once,
@@ -225,7 +231,8 @@ CPODES_EXPORT CPModel *CPModelCreate(const CPModelType *type, const sunrealtype 
 /** Frees *model and sets it to NULL. model or *model may be NULL. */
 CPODES_EXPORT void CPModelFree(CPModel **model);
 
-/** Creates and prepares a CPMech of the model, with its user data. The caller frees it; the model must outlive it. Returns
+/** Creates and prepares a CPMech of the model, with its user data. Rows of contacts are off: it is the motion without
+ * them. (A CPContact takes mech, contact and ncontacts.) The caller frees it; the model must outlive it. Returns
  * NULL if mech.nu is 0, and after a failure, which a line on stderr explains unless it was that of model->prepare. */
 CPODES_EXPORT CPMech CPModelMech(const CPModel *model);
 

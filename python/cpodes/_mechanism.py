@@ -652,6 +652,8 @@ class Model(Mechanism):
         try:
             if not model.mech.nu:
                 raise ValueError(f"{self.name} is given as an ODE with invariants, which Model does not take")
+            if model.ncontacts:
+                raise ValueError(f"{self.name} has {model.ncontacts} contacts, which Model does not take; `cpodes run` does")
             self.nu = model.mech.nu
             self.nq = model.mech.nq or self.nu
             self.nz = model.mech.nz

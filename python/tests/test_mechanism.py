@@ -195,6 +195,11 @@ def test_a_function_that_asks_its_own_mechanism_is_refused():
 # ---- models ----
 
 
+def test_a_model_with_contacts_is_refused():
+    with pytest.raises(ValueError, match="bouncing_ball has 1 contacts"):
+        cpodes.model("bouncing_ball").solve(1.0)
+
+
 def test_the_catalogue_is_there():
     assert {"andrews", "slider_crank", "pendulum"} <= set(cpodes.models())
     with pytest.raises(ValueError, match="andrews"):

@@ -145,6 +145,15 @@ static void print_method(FILE *out, const CPModel *model) {
   fprintf(out, FACT "%s\n", "because", reason);
 }
 
+static void print_contacts(FILE *out, const CPModel *model) {
+  for (int i = 0; i < model->ncontacts; i++) {
+    const CPContactPoint *c = &model->contact[i];
+    fprintf(out, FACT "%s: restitution %g", i ? "" : "contacts", c->name, (double)c->restitution);
+    if (c->ntangents > 0) fprintf(out, ", friction %g", (double)c->mu);
+    fputc('\n', out);
+  }
+}
+
 static void print_events(FILE *out, const CPModel *model) {
   if (model->nroots > 0)
     fprintf(out, FACT "at the zeros of %d function%s\n", "events", model->nroots,
@@ -178,6 +187,7 @@ static void print_facts(FILE *out, const CPModel *model) {
   print_mechanism(out, model);
   print_ode(out, model);
   print_method(out, model);
+  print_contacts(out, model);
   print_events(out, model);
   print_known(out, model);
 }

@@ -94,15 +94,31 @@ static json_t *describe_counts(const History *h) {
                    "samples", (json_int_t)r->samples, "unevaluated", (json_int_t)h->unevaluated);
 }
 
+static json_t *describe_contact(const RunEvent *e) {
+  return json_pack("{s:s,s:o,s:o,s:i,s:s,s:s,s:b,s:b}", "kind", "contact", "t", json_number(e->t),
+                   "contact", text(e->contact), "number", e->root, "before", phase_name(e->before),
+                   "after", phase_name(e->after), "impact", e->struck, "accumulated",
+                   e->accumulated);
+}
+
 static json_t *describe_events(const History *h) {
   json_t *array = json_array();
   for (long i = 0; i < h->events && i < HISTORY_EVENTS; i++) {
     const RunEvent *e = &h->event[i];
     json_array_append_new(
-        array, json_pack("{s:s,s:o,s:i,s:i}", "kind", e->kind == EVENT_ROOT ? "root" : "stop", "t",
-                         json_number(e->t), "root", e->root, "direction", e->direction));
+        array, e->kind == EVENT_CONTACT
+                   ? describe_contact(e)
+                   : json_pack("{s:s,s:o,s:i,s:i}", "kind", e->kind == EVENT_ROOT ? "root" : "stop",
+                               "t", json_number(e->t), "root", e->root, "direction", e->direction));
   }
   return array;
+}
+
+static json_t *describe_contacts(const RunResult *r) {
+  if (r->ncontacts == 0) return json_null();
+  return json_pack("{s:I,s:I,s:I,s:I,s:I}", "number", (json_int_t)r->ncontacts, "events",
+                   (json_int_t)r->contact_events, "impacts", (json_int_t)r->impacts, "accumulations",
+                   (json_int_t)r->accumulations, "reduced_restitutions", (json_int_t)r->reduced);
 }
 
 static json_t *describe_command(int argc, char **argv) {
@@ -129,20 +145,21 @@ static json_t *describe_run(const History *h, int argc, char **argv) {
   const RunResult *r    = &h->result;
   json_t *reasons       = json_array();
   const Verdict verdict = judge(h, add_reason, reasons);
-  return json_pack(
-      "{s:s,s:s,s:o,s:o,s:o,s:s,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:{s:I,s:"
-      "I,s:b},s:o,s:o,s:o,s:o,s:o}",
-      "cpodes", CPODES_VERSION, "sundials", SUNDIALS_VERSION, "command",
-      describe_command(argc, argv), "model", describe_model(h->info), "settings",
-      describe_settings(h->info), "ending", ending_name(r->ending), "message", text(r->message),
-      "verdict", verdict_name(verdict), "reasons", reasons, "t", json_number(r->t), "end",
-      describe_end_state(h), "quantities", describe_quantities(h), "violations",
-      describe_violations(h), "counts", describe_counts(h), "events", describe_events(h),
-      "events_seen", (json_int_t)h->events, "seconds", json_number(r->seconds), "rank", "rank",
-      (json_int_t)r->rank, "constraints", (json_int_t)r->constraints, "unique", r->unique, "error",
-      json_number(r->error), "reference_error",
-      json_number(h->info->known ? h->info->reference_error : NAN), "flag", json_integer(r->flag),
-      "reference_late", json_number(r->late), "estimate", describe_estimate_of(r));
+  return json_pack("{s:s,s:s,s:o,s:o,s:o,s:s,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:{s:I,s:"
+                   "I,s:b},s:o,s:o,s:o,s:o,s:o,s:o}",
+                   "cpodes", CPODES_VERSION, "sundials", SUNDIALS_VERSION, "command",
+                   describe_command(argc, argv), "model", describe_model(h->info), "settings",
+                   describe_settings(h->info), "ending", ending_name(r->ending), "message",
+                   text(r->message), "verdict", verdict_name(verdict), "reasons", reasons, "t",
+                   json_number(r->t), "end", describe_end_state(h), "quantities",
+                   describe_quantities(h), "violations", describe_violations(h), "counts",
+                   describe_counts(h), "events", describe_events(h), "events_seen",
+                   (json_int_t)h->events, "seconds", json_number(r->seconds), "rank", "rank",
+                   (json_int_t)r->rank, "constraints", (json_int_t)r->constraints, "unique",
+                   r->unique, "error", json_number(r->error), "reference_error",
+                   json_number(h->info->known ? h->info->reference_error : NAN), "flag",
+                   json_integer(r->flag), "reference_late", json_number(r->late), "estimate",
+                   describe_estimate_of(r), "contacts", describe_contacts(r));
 }
 
 int json_write(const History *history, int argc, char **argv, const char *path) {

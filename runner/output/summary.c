@@ -140,6 +140,16 @@ static void print_work(FILE *out, const RunResult *r) {
 }
 
 static void print_events(FILE *out, const History *h) {
+  const RunResult *r = &h->result;
+  if (r->ncontacts > 0) {
+    row(out, "contacts");
+    fprintf(out, "%ld; %ld event%s, %ld impact%s, %ld accumulation%s of impacts closed",
+            r->ncontacts, r->contact_events, r->contact_events == 1 ? "" : "s", r->impacts,
+            r->impacts == 1 ? "" : "s", r->accumulations, r->accumulations == 1 ? "" : "s");
+    if (r->reduced > 0)
+      fprintf(out, ", %ld with less restitution, since energy would have grown", r->reduced);
+    fputc('\n', out);
+  }
   if (h->events == 0) return;
   row(out, "events");
   fprintf(out, "%ld, the first at t = %.6g\n", h->events, h->event[0].t);

@@ -79,11 +79,30 @@ void CPModelFree(CPModel **model) {
   *model = NULL;
 }
 
+/* Returns 0, or a code. */
+static int switchContactsOff(const CPModel *model, CPMech mech) {
+  const sunindextype na = CPMechGetNumMultipliers(mech);
+  if (model->ncontacts == 0) return 0;
+  sunrealtype *mask = malloc((size_t)(na + 1) * sizeof *mask);
+  if (!mask) return CP_MEM_FAIL;
+  for (sunindextype i = 0; i < na; i++) mask[i] = 1;
+  for (int k = 0; k < model->ncontacts; k++) {
+    const CPContactPoint *contact = &model->contact[k];
+    if (contact->normal >= 0 && contact->normal < na) mask[contact->normal] = 0;
+    for (sunindextype i = contact->tangent; i < contact->tangent + contact->ntangents; i++)
+      if (i >= 0 && i < na) mask[i] = 0;
+  }
+  const int flag = CPMechSetActive(mech, mask);
+  free(mask);
+  return flag;
+}
+
 CPMech CPModelMech(const CPModel *model) {
   if (model->mech.nu == 0) return NULL;
   CPMech mech = CPMechCreate(&model->mech, model->y0, model->ctx);
   if (!mech) return NULL;
-  if (CPMechSetUserData(mech, model->data) || (model->prepare && model->prepare(model, mech)))
+  if (CPMechSetUserData(mech, model->data) || (model->prepare && model->prepare(model, mech)) ||
+      switchContactsOff(model, mech))
     CPMechFree(&mech);
   return mech;
 }

@@ -170,11 +170,9 @@ void report_events_table(const Report *r, FILE *out) {
               sizeof columns / sizeof columns[0]);
   for (long i = 0; i < rows_shown(r); i++) {
     const RunEvent *e = &r->history->event[i];
-    char number[NUMBER_TEXT], what[100] = "a kink of the forces: the integration starts anew";
+    char number[NUMBER_TEXT], what[2 * RUN_CONTACT_NAME + 100];
     snprintf(number, sizeof number, "%ld", i + 1);
-    if (e->kind == EVENT_ROOT)
-      snprintf(what, sizeof what, "event function %d passes 0, %s", e->root,
-               e->direction > 0 ? "rising" : "falling");
+    describe_event(e, what, sizeof what);
     table_row(out, number);
     table_number(out, e->t, 10);
     table_text(out, what);

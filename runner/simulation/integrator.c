@@ -31,7 +31,10 @@ static int start_multistep(Integrator *s) {
   CPodeMem mem         = s->multistep;
   void *cvode          = CPodeGetCVodeMem(mem);
   int flag             = CPodeSetErrHandlerFn(mem, take_message, p);
-  if (p->mech) {
+  if (p->contact) {
+    if (!flag)
+      flag = CPContactAttach(p->contact, mem, 0, model->y0, p->settings.rtol, p->settings.atol);
+  } else if (p->mech) {
     if (!flag) flag = CPMechAttach(p->mech, mem, 0, model->y0);
   } else {
     if (!flag) flag = CPodeInit(mem, model->f, 0, model->y0);
@@ -42,7 +45,7 @@ static int start_multistep(Integrator *s) {
     if (!flag && p->settings.method.max_order > 0)
       flag = CVodeSetMaxOrd(cvode, p->settings.method.max_order);
   }
-  if (!flag) flag = CPodeSStolerances(mem, p->settings.rtol, p->settings.atol);
+  if (!flag && !p->contact) flag = CPodeSStolerances(mem, p->settings.rtol, p->settings.atol);
   if (!flag && model->nroots > 0) flag = CPodeRootInit(mem, model->nroots, model->type->roots);
   if (!flag && model->nroots > 0) flag = CVodeSetRootDirection(cvode, p->model->direction);
   if (!flag && p->settings.max_step > 0) flag = CVodeSetMaxStep(cvode, p->settings.max_step);
@@ -54,7 +57,11 @@ static int start_onestep(Integrator *s) {
   const CPModel *model = p->model;
   CPOneStepMem mem     = s->onestep;
   int flag             = CPOneStepSetErrHandlerFn(mem, take_message, p);
-  if (p->mech) {
+  if (p->contact) {
+    if (!flag)
+      flag =
+          CPContactAttachOneStep(p->contact, mem, 0, model->y0, p->settings.rtol, p->settings.atol);
+  } else if (p->mech) {
     if (!flag) flag = CPMechAttachOneStep(p->mech, mem, 0, model->y0);
   } else {
     if (!flag) flag = CPOneStepInit(mem, model->f, 0, model->y0);
@@ -63,7 +70,7 @@ static int start_onestep(Integrator *s) {
     void *arkode = CPOneStepGetARKodeMem(mem);
     if (!flag && arkode && p->linear) flag = SET_LINEAR_SOLVER(arkode, p->linear, p->J);
   }
-  if (!flag) flag = CPOneStepSStolerances(mem, p->settings.rtol, p->settings.atol);
+  if (!flag && !p->contact) flag = CPOneStepSStolerances(mem, p->settings.rtol, p->settings.atol);
   if (!flag && model->nroots > 0) flag = CPOneStepRootInit(mem, model->nroots, model->type->roots);
   if (!flag && model->nroots > 0) flag = CPOneStepSetRootDirection(mem, model->direction);
   if (!flag) flag = CPOneStepSetMaxStep(mem, p->settings.max_step);
@@ -101,6 +108,7 @@ int integrator_stop_at(Integrator *s, sunrealtype t) {
 }
 
 int integrator_step(Integrator *s, sunrealtype t_end, N_Vector y, sunrealtype *t) {
+  if (s->problem->contact) return CPContactStep(s->problem->contact, t_end, y, t);
   return s->multistep ? CPode(s->multistep, t_end, y, t, CV_ONE_STEP)
                       : CPOneStepEvolve(s->onestep, t_end, y, t, CV_ONE_STEP);
 }
@@ -118,7 +126,17 @@ int integrator_restart(Integrator *s, sunrealtype t, N_Vector y) {
   return s->multistep ? CPodeReInit(s->multistep, t, y) : CPOneStepReInit(s->onestep, t, y);
 }
 
+int integrator_pass_contacts(Integrator *s, sunrealtype t_end, N_Vector y, bool *restarted) {
+  sunrealtype t    = 0; /* It stays. */
+  const int flag   = CPContactStep(s->problem->contact, t_end, y, &t);
+  RunResult counts = {0};
+  integrator_add_counts(s, &counts);
+  *restarted = counts.steps == 0;
+  return flag < 0 ? flag : 0;
+}
+
 const char *integrator_message(const Integrator *s) {
+  if (s->problem->contact) return CPContactGetLastMessage(s->problem->contact);
   return s->multistep ? CPodeGetLastMessage(s->multistep) : CPOneStepGetLastMessage(s->onestep);
 }
 

@@ -22,6 +22,9 @@ int integrator_step(Integrator *integrator, sunrealtype t_end, N_Vector y, sunre
 /* The state at t within the newest step */
 int integrator_interpolate(Integrator *integrator, sunrealtype t, N_Vector y);
 int integrator_roots(Integrator *integrator, int *found);
+/* What the contacts do at the end of a step with CV_ROOT_RETURN: y: in, before; out, after that. *restarted: out, did the
+   integrator start anew, with counters that begin anew? 0 or a flag */
+int integrator_pass_contacts(Integrator *integrator, sunrealtype t_end, N_Vector y, bool *restarted);
 /* A new start, at which the counters begin anew, too */
 int integrator_restart(Integrator *integrator, sunrealtype t, N_Vector y);
 /* Size and order of the newest step */

@@ -49,14 +49,15 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
     info->conserved[i] = CPModelConserves(model, i) != 0;
   }
   if (p->mech) {
-    o->mech    = problem_mech(p);
+    o->mech    = p->contact ? p->mech : problem_mech(p);
     o->nlambda = o->mech ? (long)CPMechGetNumMultipliers(o->mech) : 0;
   } else if (p->P) {
     o->residual = N_VClone(p->residual);
   }
   info->nlambda = p->settings.forces ? o->nlambda : 0;
-  o->numbers =
-      calloc((size_t)(type->nquantities + o->nlambda + 3L * info->npoints + 1), sizeof *o->numbers);
+  o->numbers    = calloc(
+         (size_t)(type->nquantities + o->nlambda + 3L * info->npoints + 3L * model->ncontacts + 1),
+         sizeof *o->numbers);
   if (!o->numbers || (p->mech && !o->mech) || (p->P && !o->residual)) {
     snprintf(message, RUN_TEXT, "no memory for the outputs");
     return -1;
@@ -64,11 +65,12 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
   o->quantity = o->numbers;
   o->lambda   = o->quantity + type->nquantities;
   o->points   = o->lambda + o->nlambda;
+  o->force    = o->points + 3L * info->npoints;
   return 0;
 }
 
 void observer_free(Observer *o) {
-  CPMechFree(&o->mech);
+  if (o->problem && !o->problem->contact) CPMechFree(&o->mech);
   if (o->residual) N_VDestroy(o->residual);
   free(o->numbers);
 }
@@ -82,10 +84,32 @@ static double largest(N_Vector residual) {
   return most;
 }
 
+/* What the other sides exert, in place of the multipliers of contacts: friction of sliding is none of them. 0 or a code */
+static int observe_contacts(Observer *o, sunrealtype t, N_Vector y) {
+  const CPModel *model = o->problem->model;
+  const int flag       = CPContactForces(o->problem->contact, t, y, o->force);
+  for (int i = 0; i < model->ncontacts && !flag; i++) {
+    const CPContactPoint *contact = &model->contact[i];
+    o->lambda[contact->normal]    = o->force[3L * i] + 0.0; /* not -0 */
+    for (int k = 0; k < contact->ntangents; k++)
+      o->lambda[contact->tangent + k] = o->force[3L * i + 1 + k];
+  }
+  return flag;
+}
+
+static long evaluations(const Observer *o) {
+  CPMechStats stats = {0};
+  return o->problem->contact && !CPMechGetStats(o->mech, &stats) ? stats.nf : 0;
+}
+
 static void observe_mech(Observer *o, sunrealtype t, N_Vector y, Sample *sample) {
   const bool forces = o->problem->settings.forces;
   CPMechOutput out  = {.lambda = forces ? o->lambda : NULL};
-  if (CPMechEvaluate(o->mech, t, y, &out)) {
+  const long before = evaluations(o);
+  int flag          = CPMechEvaluate(o->mech, t, y, &out);
+  if (!flag && forces && o->problem->contact) flag = observe_contacts(o, t, y);
+  o->observed += evaluations(o) - before;
+  if (flag) {
     for (long i = 0; i < o->nlambda; i++) o->lambda[i] = NAN;
     return;
   }

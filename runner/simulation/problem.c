@@ -104,6 +104,18 @@ CPMech problem_mech(const Problem *p) {
   return mech;
 }
 
+/* Model, linear solver and metric as problem_mech has them, but with contacts that act */
+static int create_contact(Problem *p) {
+  const CPModel *model = p->model;
+  p->contact = CPContactCreate(&model->mech, model->ncontacts, model->contact, model->y0, p->ctx);
+  p->mech    = CPContactGetMech(p->contact);
+  return !p->mech || CPContactSetErrHandlerFn(p->contact, silent, NULL) ||
+         CPContactSetUserData(p->contact, model->data) ||
+         (model->prepare && model->prepare(model, p->mech)) ||
+         (p->linsol != CP_KKT_AUTO && CPMechSetLinearSolver(p->mech, (CPKktLinSol)p->linsol)) ||
+         (p->norm != CP_METRIC_DEFAULT && CPMechSetMetric(p->mech, (CPMechMetric)p->norm));
+}
+
 static int create_mech(Problem *p, char *message) {
   const Method *method = &p->settings.method;
   if (p->linsol != CP_KKT_AUTO && !p->model->mech.M) {
@@ -111,7 +123,7 @@ static int create_mech(Problem *p, char *message) {
              p->settings.linsol, p->model->type->name);
     return -1;
   }
-  if (!(p->mech = problem_mech(p))) {
+  if (p->model->ncontacts > 0 ? create_contact(p) : !(p->mech = problem_mech(p))) {
     snprintf(message, RUN_TEXT, "%s: its CPMech cannot be made; `cpodes check` says more",
              p->model->type->name);
     return -1;
@@ -194,7 +206,8 @@ int problem_create(Problem *p, const RunSettings *settings, char *message) {
 }
 
 void problem_free(Problem *p) {
-  CPMechFree(&p->mech);
+  if (p->contact) CPContactFree(&p->contact);
+  else CPMechFree(&p->mech);
   CPProjectorFree(&p->P);
   if (p->iteration) SUNNonlinSolFree(p->iteration);
   if (p->linear) SUNLinSolFree(p->linear);

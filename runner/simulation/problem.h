@@ -4,6 +4,7 @@
 
 #include "records.h"
 
+#include <cpodes/cpodes_contact.h>
 #include <sundials/sundials_linearsolver.h>
 #include <sundials/sundials_nonlinearsolver.h>
 
@@ -11,11 +12,12 @@ typedef struct {
   RunSettings settings; /* form and method resolved */
   SUNContext ctx;
   CPModel *model;
-  int linsol, norm; /* what the names of the settings mean in this form */
-  int warnings;     /* shown */
-  int stiff;        /* is the motion's start? */
-  CPMech mech;      /* of the integrator; NULL: ODE form */
-  CPProjector P;    /* ODE form, if it has invariants */
+  int linsol, norm;  /* what the names of the settings mean in this form */
+  int warnings;      /* shown */
+  int stiff;         /* is the motion's start? */
+  CPMech mech;       /* of the integrator; NULL: ODE form */
+  CPContact contact; /* if the model has contacts; it owns mech then */
+  CPProjector P;     /* ODE form, if it has invariants */
   /* ODE form, owned here: templates, solvers */
   N_Vector residual;
   SUNMatrix G, J;

@@ -160,6 +160,28 @@ void describe_ending(const char *whom, bool begun, const RunResult *r, char *tex
   else snprintf(text, length, "%s: %s, at t = %.10g", whom, r->message, r->t);
 }
 
+const char *phase_name(CPContactPhase phase) {
+  return phase == CP_CONTACT_STICKING  ? "sticking"
+         : phase == CP_CONTACT_SLIDING ? "sliding"
+                                       : "open";
+}
+
+const char *describe_event(const RunEvent *e, char *text, size_t length) {
+  if (e->kind == EVENT_STOP)
+    snprintf(text, length, "a kink of the forces: the integration starts anew");
+  else if (e->kind == EVENT_ROOT)
+    snprintf(text, length, "event function %d passes 0, %s", e->root,
+             e->direction > 0 ? "rising" : "falling");
+  else if (e->accumulated)
+    snprintf(text, length, "%s: the last of infinitely many impacts, from then on %s", e->contact,
+             phase_name(e->after));
+  else if (e->before == e->after) snprintf(text, length, "%s: an impact", e->contact);
+  else
+    snprintf(text, length, "%s: %s, then %s%s", e->contact, phase_name(e->before),
+             phase_name(e->after), e->struck ? ", with an impact" : "");
+  return text;
+}
+
 bool estimate_failed(const Estimate *e) { return e->wanted && e->message[0] && !e->stopped; }
 
 void describe_estimate(const Estimate *e, char *text, size_t length) {

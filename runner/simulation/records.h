@@ -6,6 +6,7 @@
 #include "method.h"
 
 #include "../options.h"
+#include <cpodes/cpodes_contact.h>
 #include <stdbool.h>
 
 enum {
@@ -89,13 +90,24 @@ typedef struct {
   long attempts; /* that it took, 1 if the first was good */
 } Step;
 
-typedef enum { EVENT_ROOT, EVENT_STOP } EventKind;
+typedef enum { EVENT_ROOT, EVENT_STOP, EVENT_CONTACT } EventKind;
+enum { RUN_CONTACT_NAME = 48 };
 typedef struct {
   EventKind kind;
   double t;
-  int root;      /* which; -1: a stop */
+  int root;      /* which; of contacts the number; -1: a stop */
   int direction; /* of its g, -1 or 1 */
+  /* ---- of a contact ---- */
+  char contact[RUN_CONTACT_NAME];
+  CPContactPhase before, after;
+  bool struck,
+      accumulated; /* Was there an impact? Does it stand for the rest of a series of them? */
 } RunEvent;
+
+/* "ball strikes: open to open", ...; returns text */
+const char *describe_event(const RunEvent *event, char *text, size_t length);
+/* "open", "sliding", "sticking" */
+const char *phase_name(CPContactPhase phase);
 
 /* ---- at the end ---- */
 
@@ -122,11 +134,14 @@ typedef struct {
 
 typedef struct {
   RunEnding ending;
-  int flag;               /* of the integrator, where it failed */
-  char message[RUN_TEXT]; /* one line: why it did not reach its end; "" if it did */
-  double t;               /* reached */
-  double seconds;         /* CPU time of the integration alone */
-  long samples, events;   /* told */
+  int flag;                             /* of the integrator, where it failed */
+  char message[RUN_TEXT];               /* one line: why it did not reach its end; "" if it did */
+  double t;                             /* reached */
+  double seconds;                       /* CPU time of the integration alone */
+  long samples, events;                 /* told */
+  long ncontacts;                       /* of the model */
+  long impacts, accumulations, reduced; /* of contacts, as CPContactStats has them */
+  long contact_events;                  /* with an impact or a change of phase */
   long steps, rejected_error, rejected_projection, rejected_rhs, rejected_solve;
   long rhs, jacobians, factorisations, projections;
   long rank;        /* of the constraints at the newest state, -1: not known */

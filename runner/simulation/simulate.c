@@ -121,6 +121,33 @@ static int at_roots(Run *run) {
   return restart(run);
 }
 
+/* The state before the event has been told. */
+static int at_contacts(Run *run) {
+  const CPModel *model = run->problem.model;
+  RunResult all        = *run->result;
+  bool restarted       = false;
+  integrator_add_counts(&run->integrator, &all);
+  const int flag = integrator_pass_contacts(&run->integrator, run->t_end, run->y, &restarted);
+  if (flag) return fail_integrator(run, flag);
+  if (!restarted) return 0; /* Nothing has changed. */
+  *run->result = all;
+  for (int i = 0; i < model->ncontacts; i++) {
+    CPContactEvent e;
+    if (CPContactGetEvent(run->problem.contact, i, &e)) continue;
+    RunEvent event = {.kind        = EVENT_CONTACT,
+                      .t           = run->t,
+                      .root        = i,
+                      .before      = e.before,
+                      .after       = e.after,
+                      .struck      = e.struck != 0,
+                      .accumulated = e.accumulated != 0};
+    snprintf(event.contact, sizeof event.contact, "%s", e.name ? e.name : "");
+    if ((e.struck || e.before != e.after) && tell_event(run, event)) return -1;
+  }
+  if (run->problem.settings.outputs == 0 && tell_sample(run, run->t, run->y)) return -1;
+  return set_stop(run);
+}
+
 static int at_kink(Run *run) {
   return tell_event(run, (RunEvent){.kind = EVENT_STOP, .t = run->t, .root = -1}) || restart(run)
              ? -1
@@ -146,7 +173,8 @@ static int march(Run *run) {
     if (run->track) estimate_track(run->track, run->t, run->y);
     if (s->steps && tell_step(run)) return -1;
     if (tell_outputs(run)) return -1;
-    if (flag == CV_ROOT_RETURN && at_roots(run)) return -1;
+    if (flag == CV_ROOT_RETURN && (run->problem.contact ? at_contacts(run) : at_roots(run)))
+      return -1;
     if (flag == CV_TSTOP_RETURN && run->t < run->t_end && at_kink(run)) return -1;
   }
   run->t = run->t_end;
@@ -212,13 +240,23 @@ static int create(Run *run, const RunSettings *settings) {
   return flag ? fail(run, flag, message) : 0;
 }
 
-/* A CPMech knows its evaluations better: those for differences are among them. */
-static void take_mech_counts(CPMech mech, RunResult *r) {
+/* A CPMech knows its evaluations better: those for differences are among them. Those of the observer are not. */
+static void take_mech_counts(CPMech mech, long observed, RunResult *r) {
   CPMechStats stats;
   if (!mech || CPMechGetStats(mech, &stats)) return;
-  r->rhs = stats.nf > stats.nudot ? stats.nf : stats.nudot;
+  r->rhs = (stats.nf > stats.nudot ? stats.nf : stats.nudot) - observed;
   if (stats.npartials > 0) r->jacobians = stats.npartials;
   if (stats.nnewton > 0) r->factorisations = stats.nnewton;
+}
+
+static void take_contact_counts(const Problem *p, RunResult *r) {
+  CPContactStats stats;
+  if (!p->contact || CPContactGetStats(p->contact, &stats)) return;
+  r->ncontacts      = p->model->ncontacts;
+  r->contact_events = stats.nevents;
+  r->impacts        = stats.nimpacts;
+  r->accumulations  = stats.naccumulations;
+  r->reduced        = stats.nreduced;
 }
 
 static void finish(Run *run) {
@@ -231,7 +269,8 @@ static void finish(Run *run) {
   r->constraints    = p->mech ? run->observer.nlambda : run->info.nv;
   if (p->P && !CPProjectorGetRank(p->P, &rank)) r->rank = (long)rank;
   integrator_add_counts(&run->integrator, r);
-  take_mech_counts(p->mech, r);
+  take_mech_counts(p->mech, run->observer.observed, r);
+  take_contact_counts(p, r);
 }
 
 /* The reference of some models takes longer than the run: the result is told before it is sought, and then again */

@@ -317,12 +317,13 @@ END_TEST
 
 /* ------------------------------------------------------------------------------------- catalogue -- */
 
-/* Of four_bar, heavy top and governor the tests are above; where a step costs a while, or there is no reference, none */
+/* Of four_bar, heavy top and governor the tests are above; where a step costs a while, there is no reference, or there are
+   contacts, none */
 static int is_in_the_ladder(const CPModel *model) {
   static const char *const others[] = {"four_bar", "heavy_top", "flyball_governor"};
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
     if (!strcmp(model->type->name, others[i])) return 0;
-  return model->known;
+  return model->known && model->ncontacts == 0;
 }
 
 /* Loop index: mechanism, method */

@@ -34,11 +34,11 @@ enum { NUM_KNOWN = sizeof known / sizeof known[0], LADDER = 4, OUTPUTS = 10 };
 
 static const sunrealtype ladder[LADDER] = {1e-4, 1e-6, 1e-8, 1e-10};
 
-/* A model that has a reference is in the table. */
+/* A model that has a reference is in the table, but for those with contacts, whose motion is a CPContact's. */
 START_TEST(every_reference_is_used) {
   for (int i = 0; model_type(i); i++) {
     CPModel *model = model_with(model_type(i)->name, NULL, 0);
-    int found      = 0;
+    int found      = model->ncontacts > 0;
     for (int k = 0; k < NUM_KNOWN; k++) found |= !strcmp(known[k].name, model_type(i)->name);
     ck_assert_msg(found == model->known, "%s: known %d, in the table %d", model_type(i)->name,
                   model->known, found);

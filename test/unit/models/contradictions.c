@@ -237,6 +237,30 @@ static void bad_direction(Copy *c) {
   c->model->nroots       = 1;
   c->model->direction[0] = 2;
 }
+/* Contacts of the bouncing ball, which is not changed itself */
+static CPContactPoint floor_of(const Copy *c) { return c->model->contact[0]; }
+static void contacts_of_nothing(Copy *c) { c->model->contact = NULL; }
+static void contacts_and_rhs(Copy *c) { c->model->f = not_finite; }
+static void contacts_and_stops(Copy *c) {
+  c->model->nstops  = 1;
+  c->model->stop[0] = 1;
+}
+static void contacts_without_b(Copy *c) { c->model->mech.b = NULL; }
+static void velocities_compared(Copy *c) { c->model->ncompared = 2; }
+static void contact_of_no_row(Copy *c) {
+  static CPContactPoint wrong;
+  wrong             = floor_of(c);
+  wrong.normal      = 1;
+  c->model->contact = &wrong;
+}
+static void contact_along_no_row(Copy *c) {
+  static CPContactPoint wrong;
+  wrong             = floor_of(c);
+  wrong.tangent     = 1;
+  wrong.ntangents   = 1;
+  c->model->contact = &wrong;
+}
+static void start_below_the_floor(Copy *c) { entries(c->model->y0)[0] = -0.001; }
 static void shape_of_nowhere(Copy *c) {
   CPModelDrawShapes(c->model, 1, &(CPModelShape){CP_SHAPE_BOX, {0, 1, 1, 2}});
 }
@@ -378,6 +402,14 @@ static const struct {
     {"slider_crank", energy_lossless, "energy is not conserved"},
     {"spatial_four_bar", height_not_conserved, "energy is not conserved: it changes by"},
     {"pendulum", energy_not_finite, "energy is not finite"},
+    {"bouncing_ball", contacts_of_nothing, "1 contacts, but contact is NULL"},
+    {"bouncing_ball", contacts_and_rhs, "f is given"},
+    {"bouncing_ball", contacts_and_stops, "there are stops"},
+    {"bouncing_ball", contacts_without_b, "M, A and b"},
+    {"bouncing_ball", velocities_compared, "ncompared is 2, beyond the 1 positions"},
+    {"bouncing_ball", contact_of_no_row, "row 1 of contact 0 is not from 0 to np - 1 = 0"},
+    {"bouncing_ball", contact_along_no_row, "are not from np = 1 to nv - 1 = 0"},
+    {"bouncing_ball", start_below_the_floor, "the gap of \"floor\" is -0.001 at the start"},
 };
 enum { NSPOILT = sizeof spoilt / sizeof spoilt[0] };
 
