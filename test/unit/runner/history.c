@@ -259,7 +259,7 @@ START_TEST(events_beyond_those_that_are_kept_are_counted) {
   History h;
   start(&h);
   for (int i = 0; i < HISTORY_EVENTS + 5; i++)
-    h.listener.event(&h.listener, &(RunEvent){EVENT_ROOT, i, 0, 1});
+    h.listener.event(&h.listener, &(RunEvent){.kind = EVENT_ROOT, .t = i, .direction = 1});
   ck_assert_int_eq(h.events, HISTORY_EVENTS + 5);
   ck_assert_double_eq(h.event[HISTORY_EVENTS - 1].t, HISTORY_EVENTS - 1);
   history_free(&h);
