@@ -285,8 +285,8 @@ START_TEST(projections_keep_nothing) {
   int code;
   reset(&c);
   ck_assert_int_eq(run(&c, &code), ACTIONS);
-  for (int k = 0; k < 21; k++) {
-    if (k == 10)
+  for (int k = 0; k < 31; k++) {
+    if (k == 20)
       alloc_watch(); /* the first states with an angle in doubt have made the workspace for f there, and the first
                         steps that ask for derivatives at each stage that of RADAU */
     ck_assert_int_eq(project(&c), CP_SUCCESS);
