@@ -25,6 +25,7 @@ static const CPModelType *const catalogue[] = {
     &flyball_governor_type,
     &bouncing_ball_type,
     &sliding_block_type,
+    &woodpecker_type,
 };
 /* clang-format on */
 

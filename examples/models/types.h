@@ -23,5 +23,6 @@ extern const CPModelType heavy_top_type;
 extern const CPModelType flyball_governor_type;
 extern const CPModelType bouncing_ball_type;
 extern const CPModelType sliding_block_type;
+extern const CPModelType woodpecker_type;
 
 #endif

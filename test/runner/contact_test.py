@@ -9,6 +9,27 @@ from runner import RunnerTest, cpodes
 
 G, E = 9.81, 0.9
 FIRST = math.sqrt(2 / G)  # of the impacts of the ball
+# Events of the woodpecker up to 0.3 s, time and contact, by test/unit/contact/woodpecker.py
+WOODPECKER = (
+    (0.021636314053, "lower edge"),
+    (0.061213931248, "lower edge"),
+    (0.067023398145, "lower edge"),
+    (0.077877992290, "upper edge"),
+    (0.080988805419, "beak"),
+    (0.081575328790, "upper edge"),
+    (0.083416385579, "upper edge"),
+    (0.118675112949, "lower edge"),
+    (0.121335470558, "lower edge"),
+    (0.167389522869, "lower edge"),
+    (0.206999848513, "lower edge"),
+    (0.212830080144, "lower edge"),
+    (0.223748643920, "upper edge"),
+    (0.226841494027, "beak"),
+    (0.227414803667, "upper edge"),
+    (0.229281419834, "upper edge"),
+    (0.264594986865, "lower edge"),
+    (0.267380890512, "lower edge"),
+)
 REST = FIRST * (1 + E) / (1 - E)  # the end of their series
 
 
@@ -66,6 +87,23 @@ class ContactTest(RunnerTest):
         self.assertEqual(summary["contacts"]["impacts"], 0)
         self.assertLess(summary["error"], 1e-9)
 
+    def test_the_woodpecker_has_the_events_of_the_exponentials(self):
+        tolerance = 1e-9
+        for method in "dop853", "bdf":
+            with self.subTest(method=method):
+                summary, rows = self.results(
+                    "woodpecker", "--method", method, "--rtol", tolerance, "--atol", tolerance, "--t-end", 0.3
+                )
+                self.assertEqual([event["contact"] for event in summary["events"]], [name for _, name in WOODPECKER])
+                for event, (exact, _) in zip(summary["events"], WOODPECKER):
+                    self.assertLess(abs(event["t"] - exact), 100 * tolerance)
+                for row in rows:  # Coulomb's cone
+                    for name in "beak", "lower", "upper":
+                        normal, friction = float(row["N " + name]), float(row["F " + name])
+                        self.assertGreaterEqual(normal, -1e-9)
+                        self.assertLessEqual(abs(friction), 0.3 * normal + 1e-9)
+                self.assertEqual(summary["verdict"], "ok")
+
     def test_the_summary_counts_impacts(self):
         text = cpodes("run", "bouncing_ball", "--t-end", "2").stdout
         self.assertIn("1; 3 events, 3 impacts, 0 accumulations of impacts closed", text)
@@ -78,7 +116,7 @@ class ContactTest(RunnerTest):
 
     def test_models_with_contacts_are_described_and_checked(self):
         self.assertIn("slope: restitution 0, friction 0.3", cpodes("describe", "sliding_block").stdout)
-        for model in "bouncing_ball", "sliding_block":
+        for model in "bouncing_ball", "sliding_block", "woodpecker":
             self.assert_done(cpodes("check", model))
 
     def test_other_models_have_no_contacts(self):
