@@ -36,7 +36,9 @@ void figures_of_cvodes(void *cvode_mem, bool newton, RaceFigures *figures) {
   figures->rejected = error_fails + solve_fails;
 }
 
-bool race_is_smooth(const CPModel *model) { return model->nroots == 0 && model->nstops == 0; }
+bool race_is_smooth(const CPModel *model) {
+  return model->nroots == 0 && model->nstops == 0 && model->ncontacts == 0;
+}
 
 bool race_has_matrices(const CPModel *model) {
   const CPMechModel *s = &model->mech;

@@ -653,7 +653,7 @@ class Model(Mechanism):
             if not model.mech.nu:
                 raise ValueError(f"{self.name} is given as an ODE with invariants, which Model does not take")
             if model.ncontacts:
-                raise ValueError(f"{self.name} has {model.ncontacts} contacts, which Model does not take; `cpodes run` does")
+                raise ValueError(f"{self.name} has contacts, which Model does not take; `cpodes run` does")
             self.nu = model.mech.nu
             self.nq = model.mech.nq or self.nu
             self.nz = model.mech.nz
