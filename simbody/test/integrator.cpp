@@ -125,6 +125,37 @@ START_TEST(adams_evaluates_accelerations_little_more_than_once_a_step) {
 }
 END_TEST
 
+/* Two equal cranks and a coupler as long as the ground: where all lie in one line, G loses rank and a second branch crosses. The
+ * motion goes through at least four such positions, stays a parallelogram and keeps its energy. */
+START_TEST(a_parallelogram_passes_its_singular_positions) {
+  const Method passing[] = {CPodesProjectedIntegrator::BDF, CPodesProjectedIntegrator::Adams,
+                            CPodesProjectedIntegrator::RADAU};
+  const double accuracy  = 1e-9;
+  Model m;
+  Force::UniformGravity(m.forces, m.matter, Vec3(0, -9.81, 0));
+  const Body::Rigid rod(MassProperties(1, Vec3(0, -0.5, 0), UnitInertia(0.3, 0.1, 0.3)));
+  const Body::Rigid beam(MassProperties(2, Vec3(0, -1, 0), UnitInertia(1.3, 0.1, 1.3)));
+  MobilizedBody::Pin left(m.matter.Ground(), Transform(), rod, Transform());
+  MobilizedBody::Pin coupler(left, Vec3(0, -1, 0), beam, Transform());
+  MobilizedBody::Pin right(m.matter.Ground(), Vec3(2, 0, 0), rod, Transform());
+  Constraint::Ball(coupler, Vec3(0, -2, 0), right, Vec3(0, -1, 0));
+  m.ready([&](State &s) {
+    left.setAngle(s, 0.4), coupler.setAngle(s, Pi / 2 - 0.4), right.setAngle(s, 0.4);
+    left.setRate(s, 9), coupler.setRate(s, -9), right.setRate(s, 9);
+  });
+  CPodesProjectedIntegrator ours(m.system, passing[_i]);
+  ours.setAccuracy(accuracy);
+  const State s = run(ours, m.start, 3.0);
+  ck_assert_double_ge(left.getAngle(s), 3.5 * Pi); /* beyond the fourth */
+  ck_assert_double_eq_tol(left.getAngle(s), right.getAngle(s), 10 * accuracy);
+  m.system.realize(m.start, Stage::Dynamics);
+  m.system.realize(s, Stage::Dynamics);
+  const double energy = m.system.calcEnergy(m.start);
+  ck_assert_double_le(std::fabs(m.system.calcEnergy(s) / energy - 1.0),
+                      accuracy * std::max(100, ours.getNumStepsTaken()));
+}
+END_TEST
+
 START_TEST(states_handed_out_meet_the_constraint_tolerance) {
   auto m = modelOf(_i);
   for (double tolerance : {-1.0, 1e-10}) {
@@ -422,6 +453,7 @@ int main() {
   tcase_add_test(tc, derivatives_of_activations_take_few_realizations_to_acceleration);
   tcase_add_loop_test(tc, adams_evaluates_accelerations_little_more_than_once_a_step, 0,
                       pairs / numMethods);
+  tcase_add_loop_test(tc, a_parallelogram_passes_its_singular_positions, 0, 3);
   tcase_add_loop_test(tc, states_handed_out_meet_the_constraint_tolerance, 0, pairs);
   tcase_add_loop_test(tc, euler_angles_and_quaternions_describe_one_motion, 0, numMethods);
   tcase_add_loop_test(tc, prescribed_and_locked_coordinates_follow_exactly, 0, numMethods);
