@@ -59,6 +59,17 @@ CPMechModel woodpecker_model(void) {
       .nu = 3, .np = 3, .nv = 6, .M = mass, .f = forces, .p = gaps, .A = rows, .b = no_curvature};
 }
 
+void woodpecker_contacts(sunrealtype mu, sunrealtype e, CPContactPoint *contact) {
+  static const char *const names[] = {"beak", "lower edge", "upper edge"};
+  for (int i = 0; i < WOODPECKER_CONTACTS; i++)
+    contact[i] = (CPContactPoint){.name        = names[i],
+                                  .normal      = i,
+                                  .tangent     = WOODPECKER_CONTACTS + i,
+                                  .ntangents   = 1,
+                                  .mu          = mu,
+                                  .restitution = i == 0 ? e : 0};
+}
+
 void woodpecker_initial(N_Vector y) {
   sunrealtype *s = N_VGetArrayPointer(y);
   s[0]           = 0;

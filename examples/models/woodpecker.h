@@ -25,6 +25,9 @@ typedef struct {
 
 /* Rows 0 ... 2 of p are the gaps, rows 3 ... 5 of v the tangential velocities. */
 CPMechModel woodpecker_model(void);
+/* Friction mu at all of them, restitution e of the beak. contact [WOODPECKER_CONTACTS]: out */
+enum { WOODPECKER_CONTACTS = 3 };
+void woodpecker_contacts(sunrealtype mu, sunrealtype e, CPContactPoint *contact);
 /* y [6]: out */
 void woodpecker_initial(N_Vector y);
 sunrealtype woodpecker_energy(const Woodpecker *w, N_Vector y);

@@ -28,11 +28,9 @@ static const CPModelCoordinate multipliers[] = {
     {"F upper", "N", "friction of the upper edge, upwards"},
 };
 
-enum { CONTACTS = 3 };
-
 typedef struct {
   Woodpecker bird; /* first: the user_data of its functions */
-  CPContactPoint contact[CONTACTS];
+  CPContactPoint contact[WOODPECKER_CONTACTS];
 } Data;
 
 static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
@@ -58,7 +56,6 @@ static int create(CPModel *model) {
                                           CP_POINT_PLAIN,  CP_POINT_PLAIN,  CP_POINT_JOINT,
                                           CP_POINT_MASS,   CP_POINT_PLAIN,  CP_POINT_PLAIN};
   static const int segment[][2]        = {{0, 2}, {1, 3}, {4, 8}, {8, 9}, {9, 10}, {9, 11}};
-  static const char *const names[]     = {"beak", "lower edge", "upper edge"};
   const sunrealtype *p                 = model->parameter;
   Data *d                              = malloc(sizeof *d);
   model->data                          = d;
@@ -66,18 +63,12 @@ static int create(CPModel *model) {
       CPModelDrawShapes(model, 1, &(CPModelShape){CP_SHAPE_BOX, {4, 5, 6, 7}}))
     return -1;
   d->bird = (Woodpecker){p[GRAVITY], p[STIFFNESS]};
-  for (int i = 0; i < CONTACTS; i++)
-    d->contact[i] = (CPContactPoint){.name        = names[i],
-                                     .normal      = i,
-                                     .tangent     = CONTACTS + i,
-                                     .ntangents   = 1,
-                                     .mu          = p[FRICTION],
-                                     .restitution = i == 0 ? p[RESTITUTION] : 0};
+  woodpecker_contacts(p[FRICTION], p[RESTITUTION], d->contact);
   woodpecker_initial(model->y0);
   model->drawing.segment_kind[2] = CP_SEGMENT_SPRING;
   model->mech                    = woodpecker_model();
   model->contact                 = d->contact;
-  model->ncontacts               = CONTACTS;
+  model->ncontacts               = WOODPECKER_CONTACTS;
   return 0;
 }
 

@@ -129,66 +129,6 @@ CPMechModel ball_model(void) {
                        .b  = no_b};
 }
 
-/* ------------------------------------------------------------------------------------ the woodpecker -- */
-
-static const sunrealtype m_M = 3e-4, J_M = 5e-9, m_S = 4.5e-3, J_S = 7e-7, c_phi = 5.6e-3,
-                         r_O = 2.5e-3, r_M = 3.1e-3, h_M = 5.8e-3, l_M = 0.010, l_G = 0.015,
-                         h_S = 0.02, l_S = 0.0201, gravity = 9.81;
-
-const sunrealtype woodpecker_start[6]    = {0, -0.6 / 5.8, -0.2788, -0.3411, 0, -7.4583};
-const CPContactPoint woodpecker_points[] = {
-    {.name = "beak", .normal = 0, .tangent = 3, .ntangents = 1, .mu = 0.3, .restitution = 0.5},
-    {.name = "lower edge", .normal = 1, .tangent = 4, .ntangents = 1, .mu = 0.3},
-    {.name = "upper edge", .normal = 2, .tangent = 5, .ntangents = 1, .mu = 0.3}};
-
-static int woodpecker_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
-  (void)t, (void)q, (void)user_data;
-  SM_ELEMENT_D(M, 0, 0) = m_S + m_M;
-  SM_ELEMENT_D(M, 0, 1) = SM_ELEMENT_D(M, 1, 0) = m_S * l_M;
-  SM_ELEMENT_D(M, 0, 2) = SM_ELEMENT_D(M, 2, 0) = m_S * l_G;
-  SM_ELEMENT_D(M, 1, 1)                         = J_M + m_S * l_M * l_M;
-  SM_ELEMENT_D(M, 1, 2) = SM_ELEMENT_D(M, 2, 1) = m_S * l_M * l_G;
-  SM_ELEMENT_D(M, 2, 2)                         = J_S + m_S * l_G * l_G;
-  return 0;
-}
-
-static int woodpecker_forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                             const sunrealtype *z, sunrealtype *f, void *user_data) {
-  (void)t, (void)u, (void)z, (void)user_data;
-  f[0] = -(m_S + m_M) * gravity;
-  f[1] = -c_phi * (q[1] - q[2]) - m_S * gravity * l_M;
-  f[2] = -c_phi * (q[2] - q[1]) - m_S * gravity * l_G;
-  return 0;
-}
-
-static int woodpecker_gaps(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
-  (void)t, (void)user_data;
-  p[0] = l_M + l_G - l_S - r_O - h_S * q[2];
-  p[1] = r_M - r_O + h_M * q[1];
-  p[2] = r_M - r_O - h_M * q[1];
-  return 0;
-}
-
-static int woodpecker_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
-  const sunrealtype rows[6][3] = {{0, 0, -h_S},        {0, h_M, 0}, {0, -h_M, 0},
-                                  {1, l_M, l_G - l_S}, {1, r_M, 0}, {1, r_M, 0}};
-  (void)t, (void)q, (void)user_data;
-  for (int i = 0; i < 6; i++)
-    for (int j = 0; j < 3; j++) SM_ELEMENT_D(A, i, j) = rows[i][j];
-  return 0;
-}
-
-CPMechModel woodpecker_model(void) {
-  return (CPMechModel){.nu = 3,
-                       .np = 3,
-                       .nv = 6,
-                       .M  = woodpecker_mass,
-                       .A  = woodpecker_rows,
-                       .f  = woodpecker_forces,
-                       .p  = woodpecker_gaps,
-                       .b  = no_b};
-}
-
 int at_rest(sunrealtype t, sunrealtype *g, void *data) {
   (void)t, (void)data;
   *g = 0;

@@ -24,13 +24,6 @@ typedef struct {
 } Ball;
 CPMechModel ball_model(void);
 
-/* The woodpecker of Glocker (R. I. Leine, C. Glocker, European Journal of Mechanics A 22, 2003; constants in
- * siconos-tutorials, examples/mechanics/Woodpecker): height of the sleeve, tilt of the sleeve, tilt of the bird. Contacts: the
- * beak, the lower and the upper edge of the sleeve. */
-CPMechModel woodpecker_model(void);
-extern const sunrealtype woodpecker_start[6];
-extern const CPContactPoint woodpecker_points[3];
-
 /* A prescribed motion that is none (CPMotionFn): 0, as its derivatives are. */
 int at_rest(sunrealtype t, sunrealtype *g, void *data);
 

@@ -1,5 +1,6 @@
 /* Motions with contacts against closed forms, published numbers, and each other. */
 #include "fixture.h"
+#include "models/woodpecker.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -359,17 +360,35 @@ static void sequence(const Run *run, char *text, size_t length) {
   ck_assert_uint_lt(used, length);
 }
 
+static int woodpecker_forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                             const sunrealtype *z, sunrealtype *f, void *user_data) {
+  return woodpecker_model().f(t, q, u, z, f, ((Run *)user_data)->user_data);
+}
+
+/* Glocker's constants */
+static Run *woodpecker(int method, sunrealtype tol) {
+  static Woodpecker toy = {.g = 9.81, .c = 5.6e-3};
+  CPMechModel model     = woodpecker_model();
+  model.f               = woodpecker_forces; /* the others have no data */
+  CPContactPoint contact[WOODPECKER_CONTACTS];
+  N_Vector y0 = N_VNew_Serial(6, test_context);
+  woodpecker_initial(y0);
+  woodpecker_contacts(0.3, 0.5, contact);
+  Run *run = run_start(&model, &toy, WOODPECKER_CONTACTS, contact, entries(y0), method, tol);
+  N_VDestroy(y0);
+  return run;
+}
+
 /* Against exponentials of the matrices of its phases, which are linear (woodpecker.py, to 1e-12). Published numbers do not go as far:
  * Siconos' impacts of the beak at 0.08104 and 0.22710 have an error of the first order in its step 2e-5, which that file reproduces. */
 START_TEST(woodpecker_has_the_events_of_the_exponentials) {
-  const CPMechModel model     = woodpecker_model();
   const sunrealtype exact[18] = {0.021636314053, 0.061213931248, 0.067023398145, 0.077877992290,
                                  0.080988805419, 0.081575328790, 0.083416385579, 0.118675112949,
                                  0.121335470558, 0.167389522869, 0.206999848513, 0.212830080144,
                                  0.223748643920, 0.226841494027, 0.227414803667, 0.229281419834,
                                  0.264594986865, 0.267380890512};
   const int contact[18]       = {1, 1, 1, 2, 0, 2, 2, 1, 1, 1, 1, 1, 2, 0, 2, 2, 1, 1};
-  Run *run = run_start(&model, NULL, 3, woodpecker_points, woodpecker_start, _i, TIGHT);
+  Run *run                    = woodpecker(_i, TIGHT);
   run_to(run, 0.3);
   ck_assert_int_eq(run->nevents, 18);
   for (int i = 0; i < 18; i++) {
@@ -383,9 +402,8 @@ END_TEST
 /* Period of the limit cycle by woodpecker.py. Distances of pecks approach it by a factor of -0.84 a cycle, and their limit (Aitken) does so
  * much faster. */
 START_TEST(woodpecker_has_the_period_of_the_exponentials) {
-  const CPMechModel model = woodpecker_model();
-  sunrealtype peck[4]     = {0};
-  Run *run = run_start(&model, NULL, 3, woodpecker_points, woodpecker_start, _i, TIGHT);
+  sunrealtype peck[4] = {0};
+  Run *run            = woodpecker(_i, TIGHT);
   run_to(run, 4);
   for (int i = 0; i < run->nevents; i++)
     if (run->event[i].contact == 0) {
@@ -400,8 +418,7 @@ END_TEST
 
 /* A gap that closes at some velocity is zero but for the roundoff of t, which at such a tolerance is more than the tolerance. */
 START_TEST(woodpecker_runs_at_the_tightest_tolerance) {
-  const CPMechModel model = woodpecker_model();
-  Run *run = run_start(&model, NULL, 3, woodpecker_points, woodpecker_start, _i, 1e-12);
+  Run *run = woodpecker(_i, 1e-12);
   run_to(run, 3);
   run_free(&run);
 }
@@ -410,14 +427,13 @@ END_TEST
 /* Events and the state at the end have at most 100 tolerances of error, and the sequence of events is the same for all
  * tolerances. (Angular velocities are 100 times as large as the rest.) */
 START_TEST(woodpecker_has_the_accuracy_of_the_tolerance) {
-  const CPMechModel model = woodpecker_model();
   char expected[1000], found[1000];
-  Run *exact = run_start(&model, NULL, 3, woodpecker_points, woodpecker_start, DOP853, 1e-13);
+  Run *exact = woodpecker(DOP853, 1e-13);
   run_to(exact, 0.3);
   sequence(exact, expected, sizeof expected);
   for (int digits = 4; digits <= 10; digits += 2) {
     const sunrealtype tol = pow(10, -digits);
-    Run *run = run_start(&model, NULL, 3, woodpecker_points, woodpecker_start, _i, tol);
+    Run *run              = woodpecker(_i, tol);
     run_to(run, 0.3);
     sequence(run, found, sizeof found);
     ck_assert_str_eq(found, expected);
