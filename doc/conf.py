@@ -26,6 +26,9 @@ html_theme_options = {
     'fixed_sidebar': True,
     'font_family': 'Georgia, serif',
 }
+html_static_path = ['static']
+html_css_files = ['guide.css']
+html_show_search_summary = False  # fetches pages, which browsers refuse for files
 html_show_sourcelink = False
 html_copy_source = False
 
