@@ -239,10 +239,12 @@ static void judge(World *w, int flag, sunrealtype t, N_Vector v) {
 }
 
 void contact_solve(World *w) {
-  ContactWorld *k        = of_contact(w);
-  N_Vector y             = vector(w, SCENE_N);
-  const sunrealtype step = number(w, 1e-6, 0.3), tout = k->t + (chance(w, w->odd) ? -step : step);
-  sunrealtype t = k->t;
+  ContactWorld *k  = of_contact(w);
+  N_Vector y       = vector(w, SCENE_N);
+  sunrealtype step = number(w, 1e-6, 0.3);
+  if (isfinite(step)) step = fmax(-1e3, fmin(step, 1e3)); /* a block may hop for ever */
+  const sunrealtype tout = k->t + (chance(w, w->odd) ? -step : step);
+  sunrealtype t          = k->t;
   if (y) N_VConst(SENTINEL, y);
   say(w, "{tout = %.17g} ", tout);
   const int flag = CALL(w, CONTACT, CPContactSolve(k->contact, tout, y, &t));
