@@ -438,17 +438,18 @@ int CPContactForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force) 
   if (flag) return flag;
   flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
   if (flag) return contactPassOn(c, flag);
-  for (int i = 0; i < c->npoints && !flag; i++) {
+  for (int i = 0; i < c->npoints; i++) {
     const Point *point   = &c->point[i];
     const sunrealtype *q = N_VGetArrayPointer(y);
     sunrealtype *F = force + 3 * i, s[2] = {0, 0};
     F[0] = -c->lambda[point->normal], F[1] = F[2] = 0;
     const int is_force = isForce(point);
-    if (is_force) flag = slidingDirection(c, point, t, q, q + c->nq, s);
+    if (is_force && (flag = slidingDirection(c, point, t, q, q + c->nq, s)))
+      return contactUserFailed(c, __func__, "v", t, flag);
     for (int k = 0; k < point->ntangents && point->phase != CP_CONTACT_OPEN; k++)
       F[1 + k] = is_force ? -coefficient(point) * F[0] * s[k] : -c->lambda[point->tangent + k];
   }
-  return flag;
+  return CP_SUCCESS;
 }
 
 int CPContactGetStats(CPContact c, CPContactStats *stats) {

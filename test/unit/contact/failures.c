@@ -312,6 +312,72 @@ static int failing_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *
   return fails() ? -7 : failing.model.M(t, q, M, user_data);
 }
 
+/* A point on a table in space: rows z, and x and y of friction */
+static int space_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (int i = 0; i < 3; i++) SM_ELEMENT_D(M, i, i) = 1;
+  return 0;
+}
+static int space_weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                        const sunrealtype *z, sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)user_data;
+  f[0] = f[1] = 0, f[2] = -9.81;
+  return 0;
+}
+static int space_gap(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t, (void)user_data;
+  p[0] = q[2];
+  return 0;
+}
+static int space_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  SM_ELEMENT_D(A, 0, 2) = SM_ELEMENT_D(A, 1, 0) = SM_ELEMENT_D(A, 2, 1) = 1;
+  return 0;
+}
+static int space_velocities(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                            sunrealtype *v, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  v[0] = u[2], v[1] = u[0], v[2] = u[1];
+  return fails();
+}
+static int space_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                   void *user_data) {
+  (void)t, (void)q, (void)u, (void)user_data;
+  b[0] = b[1] = b[2] = 0;
+  return 0;
+}
+
+/* The direction of sliding comes from v. */
+START_TEST(forces_say_which_function_failed) {
+  const CPMechModel model    = {.nu = 3,
+                                .np = 1,
+                                .nv = 3,
+                                .M  = space_mass,
+                                .f  = space_weight,
+                                .p  = space_gap,
+                                .A  = space_rows,
+                                .b  = space_b,
+                                .v  = space_velocities};
+  const CPContactPoint table = {
+      .name = "table", .normal = 0, .tangent = 1, .ntangents = 2, .mu = 0.3};
+  const sunrealtype y0[6] = {0, 0, 0, 3, 4, 0};
+  sunrealtype force[3];
+  failing.countdown = 1 << 30;
+  Run *run          = run_start(&model, NULL, 1, &table, y0, DOP853, 1e-6);
+  run_to(run, 0.1);
+  int n = 0;
+  for (; failing.countdown = n, CPContactForces(run->contact, run->t, run->y, force) < 0; n++) {
+    ck_assert_msg(strstr(run->log.text, "fail"), "%d: %s", n, run->log.text);
+    run->log.text[0] = '\0';
+  }
+  ck_assert_int_ge(n, 3);
+  ck_assert_double_eq_tol(force[0], 9.81, 1e-9);
+  ck_assert_double_eq_tol(force[1], -0.6 * 0.3 * 9.81, 1e-9);
+  ck_assert_double_eq_tol(force[2], -0.8 * 0.3 * 9.81, 1e-9);
+  run_free(&run);
+}
+END_TEST
+
 /* Each function fails at call 1, 2, ...: there is always a code, the run can be freed, and, if the function is right again,
  * it goes on to the state that it has without the failure. 1e-6: tolerance; its errors are some tens of tolerances. */
 START_TEST(failing_functions_end_with_a_code_and_runs_go_on) {
@@ -505,6 +571,7 @@ int main(void) {
   tcase_add_loop_test(tc, press_that_closes_jams, 0, METHODS);
   tcase_add_loop_test(tc, impacts_without_end_are_too_many, 0, METHODS);
   tcase_add_loop_test(tc, events_can_be_counted_and_can_stop_a_run, 0, METHODS);
+  tcase_add_test(tc, forces_say_which_function_failed);
   tcase_add_loop_test(tc, failing_functions_end_with_a_code_and_runs_go_on, 0, 4 * METHODS);
   tcase_add_test(tc, states_that_are_none_are_refused);
   tcase_add_test(tc, a_refused_integrator_leaves_the_state);
