@@ -242,7 +242,7 @@ void contact_solve(World *w) {
   ContactWorld *k  = of_contact(w);
   N_Vector y       = vector(w, SCENE_N);
   sunrealtype step = number(w, 1e-6, 0.3);
-  if (isfinite(step)) step = fmax(-1e3, fmin(step, 1e3)); /* a block may hop for ever */
+  if (isfinite(step)) step = fmax(-10.0, fmin(step, 10.0)); /* a block may hop for ever */
   const sunrealtype tout = k->t + (chance(w, w->odd) ? -step : step);
   sunrealtype t          = k->t;
   if (y) N_VConst(SENTINEL, y);
