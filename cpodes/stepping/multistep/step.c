@@ -103,9 +103,9 @@ static int surelyRejected(CPodeMem mem, sunrealtype norm) {
 #define NORMAL_SHARE 0.125
 
 /* CVODES compares 6, 6 and 10 times the error estimates of the orders q-1, q and q+1, in favour of the order in use. With
- * this factor of the neighbours, where every step is projected, it is 3.6, 6 and 6. Where estimates of every second order are
- * mostly normal, as of a rotation, it would stay at an order that is better than none but its neighbours (guide,
- * "Defaults"). */
+ * this factor of the neighbours, where BDF projects every step, it is 3.6, 6 and 6. Where estimates of every second order are
+ * mostly normal, as of a rotation, it would stay at an order that is better than none but its neighbours. Adams' methods
+ * commit larger errors with it (guide, "Defaults"). */
 #define NEIGHBOURS 0.6
 
 /* err = P e + share (e - P e), the projected estimate of the error e = ycor, whose norm CVODES gets: it stores the norm of what its convergence test sees at iteration 0 with a tolerance that cannot be
@@ -132,7 +132,7 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
   }
   const sunrealtype unprojected = cpWrmsNorm(ycor, ewt);
   mem->norms.ratio              = unprojected > 0.0 ? *norm / unprojected : factor;
-  if (everyStepIsProjected(mem)) mem->norms.ratio *= NEIGHBOURS;
+  if (mem->lmm == CV_BDF && everyStepIsProjected(mem)) mem->norms.ratio *= NEIGHBOURS;
   return CP_SUCCESS;
 }
 
