@@ -311,35 +311,36 @@ static int userFired(CPContact c) {
   return fired;
 }
 
+/* Goes through the event at *t, or through the one that is pending, and tells of it. Returns CV_ROOT_RETURN if the caller is
+ * to know of it, 0, or an error, reported. */
+static int meetEvent(CPContact c, N_Vector y, sunrealtype *t, long int count, const char *function) {
+  int changed = 0, flag = CP_SUCCESS;
+  if (c->pending) {
+    *t = c->t_pending;
+    N_VScale(1.0, c->saved, y);
+  }
+  if (c->pending || contactsFired(c)) flag = pass(c, *t, y, count, &changed, function);
+  if (flag) return flag;
+  return (changed && tell(c)) || userFired(c) ? CV_ROOT_RETURN : CP_SUCCESS;
+}
+
 int CPContactSolve(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
   int flag = mayGoOn(c, tout, y, t, __func__);
-  if (flag) return flag;
-  for (long int count = 1;; count++) {
-    int changed = 0;
-    if (c->pending) {
-      *t = c->t_pending;
-      N_VScale(1.0, c->saved, y);
-    } else {
+  for (long int count = 1; !flag; count++) {
+    if (!c->pending) {
       if (isThere(c, tout, y, t)) return CP_SUCCESS;
       flag = advance(c, tout, y, t, CV_NORMAL, __func__);
       if (flag != CV_ROOT_RETURN) return flag;
     }
-    flag = contactsFired(c) ? pass(c, *t, y, count, &changed, __func__) : CP_SUCCESS;
-    if (flag) return flag;
-    if ((changed && tell(c)) || userFired(c)) return CV_ROOT_RETURN;
+    flag = meetEvent(c, y, t, count, __func__);
   }
+  return flag;
 }
 
 int CPContactStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
-  int changed = 0, flag = mayGoOn(c, tout, y, t, __func__);
+  int flag = mayGoOn(c, tout, y, t, __func__);
   if (flag) return flag;
-  if (c->pending) {
-    *t = c->t_pending;
-    N_VScale(1.0, c->saved, y);
-    flag = pass(c, *t, y, 1, &changed, __func__);
-    if (flag) return flag;
-    return (changed && tell(c)) || userFired(c) ? CV_ROOT_RETURN : CP_SUCCESS;
-  }
+  if (c->pending) return meetEvent(c, y, t, 1, __func__);
   if (isThere(c, tout, y, t)) return CP_SUCCESS;
   flag = advance(c, tout, y, t, CV_ONE_STEP, __func__);
   if (flag == CV_ROOT_RETURN && contactsFired(c)) {

@@ -93,27 +93,27 @@ static int resolve_names(Problem *p, char *message) {
              : 0;
 }
 
+/* Models by operators solve for themselves, and refuse any choice. */
+static int choose_solvers(const Problem *p, CPMech mech) {
+  return (p->linsol != CP_KKT_AUTO && CPMechSetLinearSolver(mech, (CPKktLinSol)p->linsol)) ||
+         (p->norm != CP_METRIC_DEFAULT && CPMechSetMetric(mech, (CPMechMetric)p->norm));
+}
+
 CPMech problem_mech(const Problem *p) {
   CPMech mech = CPModelMech(p->model);
   if (!mech) return NULL;
-  /* models by operators solve for themselves, and refuse any choice */
-  if (CPMechSetErrHandlerFn(mech, silent, NULL) ||
-      (p->linsol != CP_KKT_AUTO && CPMechSetLinearSolver(mech, (CPKktLinSol)p->linsol)) ||
-      (p->norm != CP_METRIC_DEFAULT && CPMechSetMetric(mech, (CPMechMetric)p->norm)))
-    CPMechFree(&mech);
+  if (CPMechSetErrHandlerFn(mech, silent, NULL) || choose_solvers(p, mech)) CPMechFree(&mech);
   return mech;
 }
 
-/* Model, linear solver and metric as problem_mech has them, but with contacts that act */
+/* As problem_mech, but with contacts that act */
 static int create_contact(Problem *p) {
   const CPModel *model = p->model;
   p->contact = CPContactCreate(&model->mech, model->ncontacts, model->contact, model->y0, p->ctx);
   p->mech    = CPContactGetMech(p->contact);
   return !p->mech || CPContactSetErrHandlerFn(p->contact, silent, NULL) ||
          CPContactSetUserData(p->contact, model->data) ||
-         (model->prepare && model->prepare(model, p->mech)) ||
-         (p->linsol != CP_KKT_AUTO && CPMechSetLinearSolver(p->mech, (CPKktLinSol)p->linsol)) ||
-         (p->norm != CP_METRIC_DEFAULT && CPMechSetMetric(p->mech, (CPMechMetric)p->norm));
+         (model->prepare && model->prepare(model, p->mech)) || choose_solvers(p, p->mech);
 }
 
 static int create_mech(Problem *p, char *message) {

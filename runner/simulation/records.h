@@ -104,7 +104,7 @@ typedef struct {
       accumulated; /* Was there an impact? Does it stand for the rest of a series of them? */
 } RunEvent;
 
-/* "ball strikes: open to open", ...; returns text */
+/* "floor: an impact", ...; returns text */
 const char *describe_event(const RunEvent *event, char *text, size_t length);
 /* "open", "sliding", "sticking" */
 const char *phase_name(CPContactPhase phase);

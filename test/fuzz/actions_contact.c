@@ -238,6 +238,17 @@ static void judge(World *w, int flag, sunrealtype t, N_Vector v) {
              w->call, flag, t, k->energy, scene_energy(&k->scene, y), k->tol);
 }
 
+/* Judges the code; is y a state to be looked at? */
+static int is_handed_out(World *w, int flag, N_Vector y) {
+  if (flag > 0 && flag != CV_ROOT_RETURN && flag != CV_TSTOP_RETURN)
+    complain(w, "a code of no meaning", "%s returned %d", w->call, flag);
+  if (!y || N_VGetLength(y) != SCENE_N) return 0;
+  if (flag >= 0 && !of_contact(w)->started) complain(w, "success without a start", "%s", w->call);
+  if (flag >= 0 && N_VGetArrayPointer(y)[0] == SENTINEL)
+    complain(w, "nothing was handed out", "%s returned %d", w->call, flag);
+  return 1;
+}
+
 void contact_solve(World *w) {
   ContactWorld *k  = of_contact(w);
   N_Vector y       = vector(w, SCENE_N);
@@ -248,14 +259,9 @@ void contact_solve(World *w) {
   if (y) N_VConst(SENTINEL, y);
   say(w, "{tout = %.17g} ", tout);
   const int flag = CALL(w, CONTACT, CPContactSolve(k->contact, tout, y, &t));
-  if (flag > 0 && flag != CV_ROOT_RETURN && flag != CV_TSTOP_RETURN)
-    complain(w, "a code of no meaning", "%s returned %d", w->call, flag);
   if (flag == CP_SUCCESS && t != tout)
     complain(w, "success short of tout", "%s: t = %.17g, tout = %.17g", w->call, t, tout);
-  if (!y || N_VGetLength(y) != SCENE_N) return;
-  if (flag >= 0 && !k->started) complain(w, "success without a start", "%s", w->call);
-  if (flag >= 0 && N_VGetArrayPointer(y)[0] == SENTINEL)
-    complain(w, "nothing was handed out", "%s returned %d", w->call, flag);
+  if (!is_handed_out(w, flag, y)) return;
   if (k->started && N_VGetArrayPointer(y)[0] != SENTINEL) judge(w, flag, t, y);
   if (flag >= 0 || t > k->t) k->t = t;
 }
@@ -269,14 +275,8 @@ static void contact_step(World *w) {
   CPContactEvent event;
   if (y) N_VConst(SENTINEL, y);
   const int flag = CALL(w, CONTACT, CPContactStep(k->contact, tout, y, &t));
-  if (flag > 0 && flag != CV_ROOT_RETURN && flag != CV_TSTOP_RETURN)
-    complain(w, "a code of no meaning", "%s returned %d", w->call, flag);
+  if (is_handed_out(w, flag, y) && (flag >= 0 || t > k->t)) k->t = t;
   CALL(w, CONTACT, CPContactGetEvent(k->contact, chance(w, w->odd) ? -1 : 0, &event));
-  if (!y || N_VGetLength(y) != SCENE_N) return;
-  if (flag >= 0 && !k->started) complain(w, "success without a start", "%s", w->call);
-  if (flag >= 0 && N_VGetArrayPointer(y)[0] == SENTINEL)
-    complain(w, "nothing was handed out", "%s returned %d", w->call, flag);
-  if (flag >= 0 || t > k->t) k->t = t;
 }
 
 /* ---- quantities ---- */

@@ -78,33 +78,36 @@ static int checkRetry(CPodeMem mem, const CPAttempt *a) {
                   before->t);
 }
 
+/* A stop time that no run in the direction of towards comes to */
+static int stopFarAway(CPodeMem mem, sunrealtype towards) {
+  return CVodeSetStopTime(mem->cvode_mem, towards < mem->base.t0 ? -DBL_MAX / 4 : DBL_MAX / 4);
+}
+
 void cpClearStopTime(CPodeMem mem, sunrealtype towards) {
 #ifdef CP_CVODES_CLEARS_STOP_TIME
   (void)towards;
   CVodeClearStopTime(mem->cvode_mem);
 #else
-  CVodeSetStopTime(mem->cvode_mem, towards < mem->base.t0 ? -DBL_MAX / 4 : DBL_MAX / 4);
+  stopFarAway(mem, towards);
 #endif
 }
 
-/* CVodeB knows the last stop time of CVodeF at most, and where a checkpoint lies on it, it stores one point more than there
- * is room for (6.4.1 to 7.5). It is shown none, and each repeated step sets the one ahead of it. */
-static int keepStop(CPodeMem mem, sunrealtype t) {
-  CPCheckpoints *points = &mem->checkpoints;
-  sunrealtype *more     = realloc(points->stops, ((size_t)points->nstops + 1) * sizeof *more);
+static int keepStop(CPCheckpoints *points, sunrealtype t) {
+  sunrealtype *more = realloc(points->stops, ((size_t)points->nstops + 1) * sizeof *more);
   if (!more) return CP_MEM_FAIL;
   points->stops                   = more;
   points->stops[points->nstops++] = t;
   return CP_SUCCESS;
 }
 
+/* CVodeB knows the last stop time of CVodeF at most, and where a checkpoint lies on it, it stores one point more than there
+ * is room for (6.4.1 to 7.5). It is shown none, and each repeated step sets the one ahead of it. */
 int cpStopReached(CPodeMem mem, sunrealtype tstop, N_Vector y) {
-  const sunrealtype beyond = mem->base.t0 > tstop ? -DBL_MAX / 4 : DBL_MAX / 4;
   sunrealtype tn, t;
   int none;
-  int flag = keepStop(mem, tstop);
+  int flag = keepStop(&mem->checkpoints, tstop);
   if (!flag) flag = CVodeGetCurrentTime(mem->cvode_mem, &tn);
-  if (!flag) flag = CVodeSetStopTime(mem->cvode_mem, beyond);
+  if (!flag) flag = stopFarAway(mem, tstop);
   /* This returns the present state, and CVodeF takes the stop time for the one that CVodeB has to set. */
   if (!flag) flag = CVodeF(mem->cvode_mem, tn, y, &t, CV_NORMAL, &none);
   /* CVODES forgets a stop time when it is reached. */

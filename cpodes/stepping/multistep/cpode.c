@@ -245,8 +245,10 @@ static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *t
         CVodeF(mem->cvode_mem, reached, mem->roots.n > 0 ? mem->roots.spare : mem->base.tmp, &t,
                CV_NORMAL, &none) == CV_ROOT_RETURN)
       points->root_beyond = t;
-    if (result == CV_TSTOP_RETURN && (none = cpStopReached(mem, *tret, y)) != CP_SUCCESS)
-      return none;
+    if (result == CV_TSTOP_RETURN) {
+      const int flag = cpStopReached(mem, *tret, y);
+      if (flag) return flag;
+    }
   }
   points->count = *ncheck;
   if (isnan(points->first_root))

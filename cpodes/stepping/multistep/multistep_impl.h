@@ -210,6 +210,10 @@ int cpSelfCheck(CPodeMem mem, const CPAttempt *a);
 int cpCheckStartLate(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
 /* Would the state of a longer step be handed out as that of tstop? */
 int cpIsClipped(CPodeMem mem, const CPAttempt *a);
+/* CVodeF has returned y at the stop time tstop. Returns 0, or CVODES' code. */
+int cpStopReached(CPodeMem mem, sunrealtype tstop, N_Vector y);
+/* Takes CVODES' stop time away, or as far as no run comes; towards lies on the way of the run. */
+void cpClearStopTime(CPodeMem mem, sunrealtype towards);
 
 /* check.c: each returns what the nonlinear solver is to return. */
 int cpFatal(CPodeMem mem, int code);                        /* ends the run with code */
@@ -270,12 +274,6 @@ int cpOrderNormsEnd(CPodeMem mem, const CPAttempt *a);
 
 /* create.c */
 int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters);
-/* CVodeF has returned y at the stop time tstop. Returns 0, or CVODES' code. */
-int cpStopReached(CPodeMem mem, sunrealtype tstop, N_Vector y);
-
-/* Takes CVODES' stop time away, or as far as no run comes; towards lies on the way of the run. */
-void cpClearStopTime(CPodeMem mem, sunrealtype towards);
-
 /* Makes checkpoints in place of those of CPodeFunctionalAdjoint. Returns 0, or CVODES' code. */
 int cpAdjointRenew(CPodeMem mem, long int steps, int interp);
 
