@@ -39,11 +39,13 @@ typedef struct {
   int possible;       /* the vectors of CVODES are adopted: its own norms can be changed      */
   int adopting;       /* CVodeInit runs, and the vectors that it clones are adopted           */
   int no_memory;      /* there was no memory to adopt a vector                                */
+  int adopted;        /* number of vectors that were adopted so far                           */
   int active;         /* set from a projected solve to the beginning of the next step         */
   int begun;          /* set from a projected solve to the next solve                         */
   CPErrEst mode;      /* of the attempt                                                       */
   sunrealtype factor; /* of projected norms                                                   */
   sunrealtype ratio;  /* by which norms at orders q-1 and q+1 are multiplied                  */
+  sunrealtype higher; /* by which the one at order q+1 is multiplied besides                  */
   N_Vector zn0, ewt;  /* CVODES' state, whose norm chooses no order, and its weights          */
   long int taken;     /* projected norms since the choice before                              */
   CPOrderChoice choice;

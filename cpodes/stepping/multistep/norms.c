@@ -4,8 +4,8 @@
  * from our solve function. The other two it takes itself, as N_VWrmsNorm of zn[q] and of acor - c zn[qmax], before it
  * calls our solve function again. If only the first were projected, the order would hardly ever change. Therefore the
  * vectors of CVODES carry an N_VWrmsNorm of ours, which in that interval multiplies the vector's own norm by what the
- * projection has made of the one at order q. So the orders are compared as without a projection, and the step is
- * that of the projected estimate.
+ * projection has made of the one at order q. So the orders are compared as without a projection (but for a factor at
+ * order q+1, step.c), and the step is that of the projected estimate.
  *
  * (To project each of the three costs two more projections, takes as many steps at equal error, and can lead to an order
  * that is best only among its neighbours: the errors of a rotation are normal at odd orders and tangential at even ones,
@@ -26,6 +26,7 @@ typedef struct {
   struct _generic_N_Vector_Ops ops; /* first, since the vector's ops points here */
   N_Vector_Ops own;
   CPodeMem mem;
+  int number; /* in the order in which CVODES has cloned them: zn[0], zn[1], ... come last */
 } CPAdopted;
 
 static CPAdopted *adopted(N_Vector v) { return (CPAdopted *)v->ops; }
@@ -62,7 +63,9 @@ static sunrealtype wrmsNorm(N_Vector x, N_Vector w) {
     return norm;
   norms->active = x != norms->zn0;
   norms->taken += norms->active;
-  return norms->active ? norms->ratio * norm : norm;
+  if (!norms->active) return norm;
+  /* That at order q-1 is of zn[q], and that at order q+1 of one of the vectors that are cloned before zn[0]. */
+  return norms->ratio * (a->number < adopted(norms->zn0)->number ? norms->higher : 1.0) * norm;
 }
 
 static void adopt(N_Vector v, CPodeMem mem) {
@@ -71,7 +74,7 @@ static void adopt(N_Vector v, CPodeMem mem) {
     mem->norms.no_memory = 1; /* SUNDIALS 6 does not expect a clone to fail */
     return;
   }
-  *a                = (CPAdopted){.ops = *v->ops, .own = v->ops, .mem = mem};
+  *a = (CPAdopted){.ops = *v->ops, .own = v->ops, .mem = mem, .number = mem->norms.adopted++};
   a->ops.nvclone    = clone;
   a->ops.nvdestroy  = destroy;
   a->ops.nvwrmsnorm = wrmsNorm;

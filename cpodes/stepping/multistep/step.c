@@ -102,11 +102,12 @@ static int surelyRejected(CPodeMem mem, sunrealtype norm) {
  * is best for shares up to 0.1 (guide, "Defaults"). */
 #define NORMAL_SHARE 0.125
 
-/* CVODES compares 6, 6 and 10 times the error estimates of the orders q-1, q and q+1, in favour of the order in use. With
- * this factor of the neighbours, where BDF projects every step, it is 3.6, 6 and 6. Where estimates of every second order are
- * mostly normal, as of a rotation, it would stay at an order that is better than none but its neighbours. Adams' methods
- * commit larger errors with it (guide, "Defaults"). */
-#define NEIGHBOURS 0.6
+/* CVODES compares 6, 6 and 10 times the error estimates of the orders q-1, q and q+1. With this factor of the last, where
+ * every step is projected, it is 6, 6 and 6: no order is preferred. The bias against higher orders costs steps at equal
+ * error, and where estimates of every second order are mostly normal, as of a rotation, it would stay at an order that is
+ * better than none but its neighbours. (A bias against lower orders saves more steps, but where stability limits them
+ * Adams takes up to twice as many. Guide, "Defaults".) */
+#define HIGHER_ORDER 0.6
 
 /* err = P e + share (e - P e), the projected estimate of the error e = ycor, whose norm CVODES gets: it stores the norm of what its convergence test sees at iteration 0 with a tolerance that cannot be
  * missed. err is e on entry, or P e if it is projected already. Sets *norm. */
@@ -132,7 +133,7 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
   }
   const sunrealtype unprojected = cpWrmsNorm(ycor, ewt);
   mem->norms.ratio              = unprojected > 0.0 ? *norm / unprojected : factor;
-  if (mem->lmm == CV_BDF && everyStepIsProjected(mem)) mem->norms.ratio *= NEIGHBOURS;
+  mem->norms.higher             = everyStepIsProjected(mem) ? HIGHER_ORDER : 1.0;
   return CP_SUCCESS;
 }
 
