@@ -444,6 +444,9 @@ CPODES_EXPORT int CPMechSetMaxOrd(CPMech mech, int maxord);
  */
 CPODES_EXPORT int CPMechAttach(CPMech mech, CPodeMem mem, sunrealtype t0, N_Vector y0);
 
+/** Returns 1 if the system is attached to an integrator that has not been freed, else 0; 0 if mech is NULL. */
+CPODES_EXPORT int CPMechIsAttached(CPMech mech);
+
 /**
  * Returns the projector, which mech owns. Its constraints are p, then v. Options that concern their
  * number and kind are refused.

@@ -80,6 +80,7 @@ void mechanics_attach(World *w) {
 static void user_data(World *w) {
   CALL(w, MECHANICS, CPMechSetUserData(w->mech, w));
   FREE(w, CPMechGetUserData(w->mech));
+  FREE(w, CPMechIsAttached(w->mech));
 }
 
 static void set_handler(World *w) {

@@ -141,3 +141,5 @@ int CPMechAttachOneStep(CPMech mech, CPOneStepMem mem, sunrealtype t0, N_Vector 
   const CPStepper s = (CPStepper)mem;
   return report(mech, s, attach(mech, s, t0, y0, __func__));
 }
+
+int CPMechIsAttached(CPMech mech) { return mech && mech->host; }

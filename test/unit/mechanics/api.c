@@ -455,10 +455,14 @@ START_TEST(integrators_that_cannot_be_attached_to_are_named) {
   void *cvode_mem = CVodeCreate(CV_BDF, test_context);
   ck_assert_int_eq(CPodeInit(started, any_rhs, 0, y), CP_SUCCESS);
   EXPECT(CPMechAttach(mech, started, 0, y), CP_ILL_INPUT, "right-hand side already");
+  ck_assert_int_eq(CPMechIsAttached(mech), 0);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   EXPECT(CPMechAttach(mech, other, 0, y), CP_ILL_INPUT, "attached to another integrator");
+  ck_assert_int_eq(CPMechIsAttached(mech), 1);
   CPodeFree(&started);
   CPodeFree(&mem);
+  ck_assert_int_eq(CPMechIsAttached(mech), 0);
+  ck_assert_int_eq(CPMechIsAttached(NULL), 0);
   CPodeFree(&other);
   CVodeFree(&cvode_mem);
 }
