@@ -295,6 +295,10 @@ static int build(CPContact c, N_Vector y_tmpl) {
   } arrays[] = {{&c->point, n, sizeof *c->point},
                 {&c->before, n, sizeof *c->before},
                 {&c->event, n, sizeof *c->event},
+                {&c->earlier.point, n, sizeof *c->point},
+                {&c->earlier.before, n, sizeof *c->before},
+                {&c->earlier.event, n, sizeof *c->event},
+                {&c->earlier.scale, na, sizeof *c->scale},
                 {&c->keep, n, sizeof *c->keep},
                 {&c->row, na, sizeof *c->row},
                 {&c->scale, na, sizeof *c->scale},
@@ -327,7 +331,7 @@ static int build(CPContact c, N_Vector y_tmpl) {
       c->model.A_tmpl ? SUNMatClone(c->model.A_tmpl) : SUNDenseMatrix(c->na, c->nu, y_tmpl->sunctx);
   if (!c->A || (c->model.A_tmpl && SUNMatCopy(c->model.A_tmpl, c->A))) return 1;
   return contactSizeMultipliers(c, c->na) || !(c->saved = N_VClone(y_tmpl)) ||
-         !(c->newest = N_VClone(y_tmpl));
+         !(c->earlier.saved = N_VClone(y_tmpl)) || !(c->newest = N_VClone(y_tmpl));
 }
 
 CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint *points,
@@ -382,11 +386,13 @@ void CPContactFree(CPContact *contact) {
   free(c->problem.room);
   free(c->lambda);
   free(c->fired);
+  free(c->earlier.fired);
   free(c->direction);
   CPMechFree(&c->mech);
   if (c->A) SUNMatDestroy(c->A);
   if (c->S) SUNMatDestroy(c->S);
   if (c->saved) N_VDestroy(c->saved);
+  if (c->earlier.saved) N_VDestroy(c->earlier.saved);
   if (c->newest) N_VDestroy(c->newest);
   free(c);
   *contact = NULL;

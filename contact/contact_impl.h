@@ -94,6 +94,14 @@ struct CPContact_ {
   CVRootFn root_fn;
   N_Vector saved;  /* y before an event */
   N_Vector newest; /* y at c->t */
+  /* What the arrays of a run contain, while a start may still be refused: point, before, event, scale, fired, saved */
+  struct {
+    Point *point, *before;
+    CPContactEvent *event;
+    sunrealtype *scale;
+    int *fired;
+    N_Vector saved;
+  } earlier;
   int pending; /* the event at t_pending has failed, and is tried again: saved and fired are those of it */
   sunrealtype t_pending;
   ContactProblem problem;

@@ -52,21 +52,30 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
 }
 
 int contactSetRoots(CPContact c, int n, CVRootFn g, const int *direction) {
-  int *fired = calloc((size_t)(ROOTS * c->npoints + n), sizeof *fired), *copy = NULL;
-  if (!fired || !(copy = calloc((size_t)n + 1, sizeof *copy))) {
-    free(fired);
+  const size_t all = (size_t)(ROOTS * c->npoints + n);
+  int *fired = calloc(all, sizeof *fired), *earlier = calloc(all, sizeof *earlier),
+      *copy = calloc((size_t)n + 1, sizeof *copy);
+  if (!fired || !earlier || !copy) {
+    free(fired), free(earlier), free(copy);
     return 1;
   }
   for (int i = 0; i < n && direction; i++) copy[i] = direction[i];
   free(c->fired);
+  free(c->earlier.fired);
   free(c->direction);
   c->nroots = n, c->root_fn = g, c->fired = fired, c->direction = copy;
+  c->earlier.fired = earlier;
   return 0;
+}
+
+/* The integrator may have been freed. */
+static int isAttached(CPContact c) {
+  return (c->multistep || c->onestep) && CPMechIsAttached(c->mech);
 }
 
 int CPContactRootInit(CPContact c, int nrtfn, CVRootFn g, const int *direction) {
   if (!c) return contactError(c, CP_MEM_NULL, __func__, "contact must not be NULL");
-  if (c->multistep || c->onestep)
+  if (isAttached(c))
     return contactError(c, CP_TOO_LATE, __func__, "call it before CPContactAttach...");
   if (nrtfn < 0 || (nrtfn > 0 && !g))
     return contactError(c, CP_ILL_INPUT, __func__,
@@ -95,10 +104,39 @@ static void forgetRoots(CPContact c) {
   memset(c->fired, 0, (size_t)numberOfRoots(c) * sizeof *c->fired);
 }
 
-/* Phases at the start, with the impacts that happen there. */
-static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, sunrealtype atol,
-                   const char *function) {
-  int changed, flag = contactReady(c, y, function);
+/* Copies what a start overwrites. Returns the rest of the object. */
+static struct CPContact_ keepEarlier(CPContact c) {
+  const size_t n = (size_t)c->npoints;
+  memcpy(c->earlier.point, c->point, n * sizeof *c->point);
+  memcpy(c->earlier.before, c->before, n * sizeof *c->before);
+  memcpy(c->earlier.event, c->event, n * sizeof *c->event);
+  memcpy(c->earlier.scale, c->scale, (size_t)c->na * sizeof *c->scale);
+  memcpy(c->earlier.fired, c->fired, (size_t)numberOfRoots(c) * sizeof *c->fired);
+  N_VScale(1.0, c->saved, c->earlier.saved);
+  return *c;
+}
+
+/* The start has been refused, with this code and message: everything but the message is again as it was. */
+static int refused(CPContact c, const struct CPContact_ *rest, int flag, const char *message) {
+  const size_t n = (size_t)c->npoints;
+  char text[CONTACT_TEXT];
+  snprintf(text, sizeof text, "%s", message);
+  *c = *rest;
+  memcpy(c->message, text, sizeof text);
+  memcpy(c->point, c->earlier.point, n * sizeof *c->point);
+  memcpy(c->before, c->earlier.before, n * sizeof *c->before);
+  memcpy(c->event, c->earlier.event, n * sizeof *c->event);
+  memcpy(c->scale, c->earlier.scale, (size_t)c->na * sizeof *c->scale);
+  memcpy(c->fired, c->earlier.fired, (size_t)numberOfRoots(c) * sizeof *c->fired);
+  N_VScale(1.0, c->earlier.saved, c->saved);
+  contactActivate(c);
+  return flag;
+}
+
+/* May there be a start with these arguments? 0 or a code, reported. */
+static int mayStart(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, sunrealtype atol,
+                    const char *function) {
+  const int flag = contactReady(c, y, function);
   if (flag) return flag;
   if (!isfinite(t0))
     return contactError(c, CP_ILL_INPUT, function, "t0 must be finite: t0 = %g", t0);
@@ -106,7 +144,14 @@ static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, su
     return contactError(c, CP_ILL_INPUT, function,
                         "rtol and atol must be >= 0, and not both 0: rtol = %g, atol = %g", rtol,
                         atol);
-  flag = CPMechSetUserData(c->mech, c);
+  return CP_SUCCESS;
+}
+
+/* Phases at the start, with the impacts that happen there. If that fails, y is as it was. */
+static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, sunrealtype atol,
+                   const char *function) {
+  int changed;
+  const int flag = CPMechSetUserData(c->mech, c);
   if (flag) return contactPassOn(c, flag);
   c->rtol = rtol, c->atol = atol, c->t = c->t_first = t0, c->repeated = 0;
   c->share_set = 1.0, c->pending = 0;
@@ -128,30 +173,30 @@ static int *directions(CPContact c) {
   return c->fired;
 }
 
-/* The integrator has refused, with this message: the state is again what it was before the impacts. */
-static int startFailed(CPContact c, N_Vector y, int flag, const char *message) {
-  snprintf(c->message, sizeof c->message, "%s", message);
-  contactUndo(c, y);
-  forgetRoots(c);
-  return flag;
-}
-
 static void started(CPContact c, N_Vector y) {
   N_VScale(1.0, y, c->newest);
   forgetRoots(c);
 }
 
+/* Nothing can be refused any more once an earlier run's integrator has been started again, whose root functions stay and need
+ * no memory. A new integrator has no earlier run: the system would be attached to another one. */
 int CPContactAttach(CPContact c, CPodeMem mem, sunrealtype t0, N_Vector y, sunrealtype rtol,
                     sunrealtype atol) {
   if (!c || !mem) return contactError(c, CP_MEM_NULL, __func__, "contact and mem must not be NULL");
-  int flag = prepare(c, t0, y, rtol, atol, __func__);
+  int flag = mayStart(c, t0, y, rtol, atol, __func__);
   if (flag) return flag;
+  if (!isAttached(c)) c->multistep = NULL, c->onestep = NULL;
+  const struct CPContact_ rest = keepEarlier(c);
+  flag                         = prepare(c, t0, y, rtol, atol, __func__);
+  if (flag) return refused(c, &rest, flag, c->message);
   flag = CPMechAttach(c->mech, mem, t0, y);
-  if (flag) return startFailed(c, y, flag, CPMechGetLastMessage(c->mech));
+  if (flag) N_VScale(1.0, c->saved, y);
+  if (flag) return refused(c, &rest, flag, CPMechGetLastMessage(c->mech));
   flag = CPodeSStolerances(mem, rtol, atol);
-  if (!flag) flag = CPodeRootInit(mem, numberOfRoots(c), roots);
+  if (!flag && rest.multistep != mem) flag = CPodeRootInit(mem, numberOfRoots(c), roots);
   if (!flag) flag = CVodeSetRootDirection(CPodeGetCVodeMem(mem), directions(c));
-  if (flag) return startFailed(c, y, flag, CPodeGetLastMessage(mem));
+  if (flag) N_VScale(1.0, c->saved, y);
+  if (flag) return refused(c, &rest, flag, CPodeGetLastMessage(mem));
   c->multistep = mem;
   started(c, y);
   return CP_SUCCESS;
@@ -160,14 +205,20 @@ int CPContactAttach(CPContact c, CPodeMem mem, sunrealtype t0, N_Vector y, sunre
 int CPContactAttachOneStep(CPContact c, CPOneStepMem mem, sunrealtype t0, N_Vector y,
                            sunrealtype rtol, sunrealtype atol) {
   if (!c || !mem) return contactError(c, CP_MEM_NULL, __func__, "contact and mem must not be NULL");
-  int flag = prepare(c, t0, y, rtol, atol, __func__);
+  int flag = mayStart(c, t0, y, rtol, atol, __func__);
   if (flag) return flag;
+  if (!isAttached(c)) c->multistep = NULL, c->onestep = NULL;
+  const struct CPContact_ rest = keepEarlier(c);
+  flag                         = prepare(c, t0, y, rtol, atol, __func__);
+  if (flag) return refused(c, &rest, flag, c->message);
   flag = CPMechAttachOneStep(c->mech, mem, t0, y);
-  if (flag) return startFailed(c, y, flag, CPMechGetLastMessage(c->mech));
+  if (flag) N_VScale(1.0, c->saved, y);
+  if (flag) return refused(c, &rest, flag, CPMechGetLastMessage(c->mech));
   flag = CPOneStepSStolerances(mem, rtol, atol);
-  if (!flag) flag = CPOneStepRootInit(mem, numberOfRoots(c), roots);
+  if (!flag && rest.onestep != mem) flag = CPOneStepRootInit(mem, numberOfRoots(c), roots);
   if (!flag) flag = CPOneStepSetRootDirection(mem, directions(c));
-  if (flag) return startFailed(c, y, flag, CPOneStepGetLastMessage(mem));
+  if (flag) N_VScale(1.0, c->saved, y);
+  if (flag) return refused(c, &rest, flag, CPOneStepGetLastMessage(mem));
   c->onestep = mem;
   started(c, y);
   return CP_SUCCESS;
@@ -276,7 +327,7 @@ static int mayGoOn(CPContact c, sunrealtype tout, N_Vector y, const sunrealtype 
   if (!t) return contactError(c, CP_ILL_INPUT, function, "t must not be NULL");
   const int flag = contactReady(c, y, function);
   if (flag) return flag;
-  if (!c->multistep && !c->onestep)
+  if (!isAttached(c))
     return contactError(c, CP_NO_INIT, function,
                         "call CPContactAttach or CPContactAttachOneStep first");
   const sunrealtype from = c->pending ? c->t_pending : c->t;

@@ -78,7 +78,7 @@ typedef struct {
  * the contacts. A value other than 0 makes CPContactSolve return after this event, with CV_ROOT_RETURN. */
 typedef int (*CPContactEventFn)(const CPContactEvent *event, void *user_data);
 
-/** Counters since CPContactAttach or CPContactAttachOneStep. */
+/** Counters since the newest successful CPContactAttach or CPContactAttachOneStep. */
 typedef struct {
   long int nevents;        /**< events at which velocities or phases have changed */
   long int nimpacts;       /**< of those, with an impact */
@@ -142,8 +142,8 @@ CPODES_EXPORT const char *CPContactGetLastMessage(CPContact contact);
  * options other than tolerances may be set afterwards.
  *
  * Returns CP_CONTACT_PENETRATION if a gap is negative by more than that, CP_CONTACT_PAINLEVE, CP_CONTACT_NO_SOLUTION
- * (see CPContactSolve), CP_ILL_INPUT, or the code of what failed. y is then as it was. An earlier run goes on if the error is one of the
- * arguments; after others contact is not attached.
+ * (see CPContactSolve), CP_ILL_INPUT, or the code of what failed. y is then as it was, and so is everything that concerns an earlier
+ * run, which goes on with the next call of CPContactSolve, unless its integrator has been freed.
  */
 CPODES_EXPORT int CPContactAttach(CPContact contact, CPodeMem mem, sunrealtype t0, N_Vector y,
                                   sunrealtype rtol, sunrealtype atol);

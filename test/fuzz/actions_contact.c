@@ -205,10 +205,7 @@ void contact_attach(World *w) {
           : CALL(w, CONTACT, CPContactAttach(k->contact, k->mem, t0, y, rtol, atol));
   if (flag < 0 && whole_state && memcmp(before, N_VGetArrayPointer(y), sizeof before) != 0)
     complain(w, "a failed start that changes the state", "%s returned %d", w->call, flag);
-  if (flag != CP_SUCCESS) {
-    if (flag != CP_MEM_NULL && flag != CP_ILL_INPUT) k->started = 0;
-    return;
-  }
+  if (flag != CP_SUCCESS) return; /* An earlier run goes on. */
   if (!whole_state) complain(w, "a start from no state", "%s", w->call);
   k->started = 1, k->t = t0, k->tol = fmax(rtol, atol);
   k->trusted = !is_disturbed();

@@ -456,7 +456,128 @@ START_TEST(a_refused_integrator_leaves_the_state) {
   ck_assert_int_eq(run_attach(run, BDF, 1e-8), CP_ILL_INPUT);
   ck_assert_mem_eq(entries(run->y), falling, sizeof falling);
   ck_assert_mentions(CPContactGetLastMessage(run->contact), "another integrator");
+  run_to(run, 0.4); /* still thrown from the height 1 */
+  ck_assert_double_eq_tol(entries(run->y)[1], 1 - 9.81 * 0.4 * 0.4 / 2, 1e-7);
+  CPOneStepFree(&run->onestep);
   ck_assert_int_eq(run_solve(run, 1), CP_NO_INIT);
+  run_free(&run);
+}
+END_TEST
+
+/* A run that has fallen and slides, with its integrator, and a start of the same integrator in a state with an impact */
+static const sunrealtype thrown[] = {0, 1, 0, 5, 0, 0}, striking[] = {3, 0, 0, 1, -2, 0};
+static const CPContactPoint clay = {
+    .name = "clay", .tangent = 1, .ntangents = 1, .mu = 0.3, .restitution = 0};
+
+static Run *sliding_run(const CPMechModel *model, Body *body, int method) {
+  Run *run = run_start(model, body, 1, &clay, thrown, method, 1e-9);
+  run_to(run, 0.7);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_SLIDING);
+  return run;
+}
+
+static int start_again(Run *run, N_Vector y) {
+  return run->onestep ? CPContactAttachOneStep(run->contact, run->onestep, 7, y, 1e-4, 1e-4)
+                      : CPContactAttach(run->contact, run->multistep, 7, y, 1e-4, 1e-4);
+}
+
+/* What a start that was refused must not have changed; then the run goes on: it slides with -mu g until it rests at 1.7 s. */
+static void goes_on(Run *run, N_Vector y, const CPContactStats *before) {
+  CPContactStats stats;
+  CPContactEvent event;
+  sunrealtype force[3];
+  const sunrealtype t1 = sqrt(2 / 9.81), v = 5 - 0.3 * 9.81 * t1, a = 0.3 * 9.81;
+  ck_assert_mem_eq(entries(y), striking, sizeof striking);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_SLIDING);
+  ck_assert_int_eq(CPContactGetStats(run->contact, &stats), CP_SUCCESS);
+  ck_assert_mem_eq(&stats, before, sizeof stats);
+  ck_assert_int_eq(CPContactGetEvent(run->contact, 0, &event), CP_SUCCESS);
+  ck_assert_double_eq_tol(event.t, t1, 1e-7);
+  ck_assert_int_eq(CPContactForces(run->contact, run->t, run->y, force), CP_SUCCESS);
+  ck_assert_double_eq_tol(force[1], -a, 1e-12);
+  ck_assert_int_eq(run_solve(run, 0.1), CP_ILL_INPUT); /* before the impact */
+  run_to(run, 2);
+  ck_assert_double_eq_tol(entries(run->y)[0], 5 * t1 + v * v / (2 * a), 1e-6);
+  ck_assert_double_eq_tol(entries(run->y)[1], 0, 1e-8);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_STICKING);
+}
+
+/* Each function fails at each of its calls, until the start succeeds. */
+START_TEST(a_start_that_fails_leaves_the_earlier_run) {
+  const int method = _i / 4, which = _i % 4;
+  Body body     = point_mass();
+  failing.model = body_model(&body);
+  CPMechModel m = failing.model;
+  if (which == 0) m.p = failing_gaps;
+  if (which == 1) m.b = failing_b;
+  if (which == 2) m.A = failing_rows;
+  if (which == 3) m.M = failing_mass;
+  for (int n = 0, flag = -1; flag < 0; n++) {
+    CPContactStats before;
+    failing.countdown = 1 << 30;
+    Run *run          = sliding_run(&m, &body, method);
+    N_Vector y        = vector_of(6, striking);
+    ck_assert_int_eq(CPContactGetStats(run->contact, &before), CP_SUCCESS);
+    failing.countdown = n;
+    flag              = start_again(run, y);
+    ck_assert_int_eq(flag < 0, failing.countdown < 0);
+    ck_assert(flag == 0 || n < 100);
+    failing.countdown = 1 << 30;
+    if (flag < 0) goes_on(run, y, &before);
+    else ck_assert_int_ge(n, 2);
+    N_VDestroy(y);
+    run_free(&run);
+  }
+}
+END_TEST
+
+/* What is refused after the impacts of the start, without a function that fails: memory, and an integrator */
+START_TEST(a_start_that_is_refused_leaves_the_earlier_run) {
+  Body body               = point_mass();
+  const CPMechModel model = body_model(&body);
+  CPContactStats before;
+  CPOneStepMem other = CPOneStepCreate("DOP853", test_context);
+  for (long n = 1;; n++) {
+    Run *run   = sliding_run(&model, &body, _i);
+    N_Vector y = vector_of(6, striking);
+    ck_assert_int_eq(CPContactGetStats(run->contact, &before), CP_SUCCESS);
+    alloc_watch_failing(n);
+    const int flag = start_again(run, y), failed = alloc_has_failed();
+    alloc_unwatch();
+    ck_assert_int_eq(flag, failed ? CP_MEM_FAIL : CP_SUCCESS);
+    if (failed) goes_on(run, y, &before);
+    N_VDestroy(y);
+    run_free(&run);
+    if (!failed) break;
+  }
+  Run *run   = sliding_run(&model, &body, _i);
+  N_Vector y = vector_of(6, striking);
+  ck_assert_int_eq(CPContactGetStats(run->contact, &before), CP_SUCCESS);
+  ck_assert_int_eq(CPContactAttachOneStep(run->contact, other, 7, y, 1e-4, 1e-4), CP_ILL_INPUT);
+  goes_on(run, y, &before);
+  N_VDestroy(y);
+  run_free(&run);
+  CPOneStepFree(&other);
+}
+END_TEST
+
+/* The event that has failed is still the next one. */
+START_TEST(a_failed_start_keeps_the_event_that_failed) {
+  Body body                = point_mass();
+  const CPMechModel model  = body_model(&body);
+  const sunrealtype deep[] = {0, -1, 0, 0, 0, 0};
+  const sunrealtype t1     = sqrt(2 / body.g);
+  Run *run                 = run_start(&model, &body, 1, &good, start, _i, 1e-9);
+  N_Vector y               = vector_of(6, deep);
+  sunrealtype t;
+  int flag = CP_SUCCESS;
+  while (!flag) flag = CPContactStep(run->contact, 0.7, run->y, &t);
+  ck_assert_int_eq(flag, CV_ROOT_RETURN);
+  ck_assert_int_eq(start_again(run, y), CP_CONTACT_PENETRATION);
+  ck_assert_int_eq(CPContactStep(run->contact, 0.7, run->y, &t), CP_SUCCESS);
+  ck_assert_double_eq_tol(t, t1, 1e-7);
+  ck_assert_double_eq_tol(entries(run->y)[4], 0.5 * body.g * t1, 1e-6);
+  N_VDestroy(y);
   run_free(&run);
 }
 END_TEST
@@ -575,6 +696,9 @@ int main(void) {
   tcase_add_loop_test(tc, failing_functions_end_with_a_code_and_runs_go_on, 0, 4 * METHODS);
   tcase_add_test(tc, states_that_are_none_are_refused);
   tcase_add_test(tc, a_refused_integrator_leaves_the_state);
+  tcase_add_loop_test(tc, a_start_that_fails_leaves_the_earlier_run, 0, 4 * METHODS);
+  tcase_add_loop_test(tc, a_start_that_is_refused_leaves_the_earlier_run, 0, METHODS);
+  tcase_add_loop_test(tc, a_failed_start_keeps_the_event_that_failed, 0, METHODS);
   tcase_add_test(tc, quantities_know_of_motions_before_a_start);
   tcase_add_loop_test(tc, a_run_of_no_length_hands_out_the_start, 0, METHODS);
   tcase_add_loop_test(tc, an_event_that_failed_is_tried_again, 0, METHODS);
