@@ -295,6 +295,10 @@ static int build(CPContact c, N_Vector y_tmpl) {
   } arrays[] = {{&c->point, n, sizeof *c->point},
                 {&c->before, n, sizeof *c->before},
                 {&c->event, n, sizeof *c->event},
+                {&c->carries, n, sizeof *c->carries},
+                {&c->trial_carries, n, sizeof *c->carries},
+                {&c->approach, na, sizeof *c->approach},
+                {&c->before_v, na, sizeof *c->before_v},
                 {&c->earlier.point, n, sizeof *c->point},
                 {&c->earlier.before, n, sizeof *c->before},
                 {&c->earlier.event, n, sizeof *c->event},
@@ -331,7 +335,8 @@ static int build(CPContact c, N_Vector y_tmpl) {
       c->model.A_tmpl ? SUNMatClone(c->model.A_tmpl) : SUNDenseMatrix(c->na, c->nu, y_tmpl->sunctx);
   if (!c->A || (c->model.A_tmpl && SUNMatCopy(c->model.A_tmpl, c->A))) return 1;
   return contactSizeMultipliers(c, c->na) || !(c->saved = N_VClone(y_tmpl)) ||
-         !(c->earlier.saved = N_VClone(y_tmpl)) || !(c->newest = N_VClone(y_tmpl));
+         !(c->earlier.saved = N_VClone(y_tmpl)) || !(c->newest = N_VClone(y_tmpl)) ||
+         !(c->trial = N_VClone(y_tmpl));
 }
 
 CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint *points,
@@ -388,12 +393,14 @@ void CPContactFree(CPContact *contact) {
   free(c->fired);
   free(c->earlier.fired);
   free(c->direction);
+  free(c->recent);
   CPMechFree(&c->mech);
   if (c->A) SUNMatDestroy(c->A);
   if (c->S) SUNMatDestroy(c->S);
   if (c->saved) N_VDestroy(c->saved);
   if (c->earlier.saved) N_VDestroy(c->earlier.saved);
   if (c->newest) N_VDestroy(c->newest);
+  if (c->trial) N_VDestroy(c->trial);
   free(c);
   *contact = NULL;
 }
@@ -425,6 +432,23 @@ int CPContactSetMaxEvents(CPContact c, long int maxevents) {
   if (maxevents < 0)
     return contactError(c, CP_ILL_INPUT, __func__, "maxevents must be >= 0: %ld", maxevents);
   c->maxevents = maxevents > 0 ? maxevents : 100000;
+  return CP_SUCCESS;
+}
+
+int CPContactSetTimeStepping(CPContact c, int nevents, sunrealtype duration) {
+  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  if (nevents < 0 || nevents == 1 || (nevents > 0 && !(duration > 0.0 && isfinite(duration))))
+    return contactError(c, CP_ILL_INPUT, __func__,
+                        "nevents must be 0 or at least 2, and duration > 0: nevents = %d, "
+                        "duration = %g",
+                        nevents, duration);
+  if (c->stretching)
+    return contactError(c, CP_TOO_LATE, __func__, "time stepping is under way, since t = %.15g",
+                        c->stats.stretch_begin);
+  sunrealtype *recent = calloc((size_t)nevents + 1, sizeof *recent);
+  if (!recent) return contactError(c, CP_MEM_FAIL, __func__, "no memory for %d events", nevents);
+  free(c->recent);
+  c->recent = recent, c->nrecent = 0, c->dense = nevents, c->dense_time = duration;
   return CP_SUCCESS;
 }
 

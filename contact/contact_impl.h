@@ -85,15 +85,24 @@ struct CPContact_ {
   sunrealtype *mask, *p, *v, *b, *a, *impulse; /* [na]; a = A u' - b without contacts */
   sunrealtype *scale; /* [na] largest entry of each row of A, by which tolerances of rows are scaled */
   sunrealtype *udot, *driven; /* [nu]; driven: of prescribed motions alone */
-  sunrealtype *W, *velocity, *e,
-      *compression;      /* [na na], [na], [na], [na]: of the rows of closed contacts at an event */
-  int *row, *order;      /* [na] row of A of each of them */
-  CPContactEvent *event; /* [npoints] */
-  int *fired;            /* [ROOTS npoints + nroots] roots of the newest return, or directions */
+  /* [na na], [na], ...: of the rows of closed contacts at an event; before_v: what restitution refers to */
+  sunrealtype *W, *velocity, *before_v, *e, *compression;
+  int *row, *order;       /* [na] row of A of each of them */
+  CPContactEvent *event;  /* [npoints] */
+  int *fired;             /* [ROOTS npoints + nroots] roots of the newest return, or directions */
   int nroots, *direction; /* the user's root functions */
   CVRootFn root_fn;
   N_Vector saved;  /* y before an event */
   N_Vector newest; /* y at c->t */
+  /* time stepping where more than `dense` events lie within dense_time (stretch.c); 0: never */
+  int dense;
+  sunrealtype dense_time, *recent; /* [dense] times of the newest events, in turns */
+  long int nrecent;
+  int stretching;
+  sunrealtype h, t_busy;         /* step; when other contacts carried than before, most recently */
+  char *carries, *trial_carries; /* [npoints] 1: has an impulse in the newest step */
+  sunrealtype *approach;         /* [na] velocities of all rows at the start of a step */
+  N_Vector trial;
   /* What the arrays of a run contain, while a start may still be refused: point, before, event, scale, fired, saved */
   struct {
     Point *point, *before;
@@ -128,6 +137,22 @@ void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype
 /* Root functions of the user's, and arrays for all roots. Returns 0, or 1 without memory; then nothing has changed. */
 int contactSetRoots(CPContact c, int n, CVRootFn g, const int *direction);
 
+/* Starts the integrator again at (t, y). 0 or its code. */
+int contactRestart(CPContact c, sunrealtype t, N_Vector y);
+/* Integrates until tout, a root, or by one step. Returns what the integrator does, or an error, reported. */
+int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, int itask,
+                   const char *function);
+
+/* ---- stretch.c ---- */
+/* From the event at t on: all contacts are open for the integrator. */
+void contactStretchBegin(CPContact c, sunrealtype t);
+/* Have the same contacts carried for long enough? */
+int contactStretchIsCalm(CPContact c);
+/* A step from c->newest towards tout. Returns what the integrator does at its end, or an error, reported, with y and *t of the
+ * start. */
+int contactStretchStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t,
+                       const char *function);
+
 /* ---- problem.c: rows of an event; codes are reported ---- */
 /* A failure of CPMech, which has reported it: its code. */
 int contactPassOn(CPContact c, int flag);
@@ -157,7 +182,14 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* u <- u + M^{-1} A^T P under the other constraints, where the problem's x is P and c->velocity what was; then c->v. */
 int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *function);
 
+/* Impulses with the largest factor of all e that does not let energy grow. Returns 0, or 1 if there is no solution. */
+int contactRestitution(CPContact c, sunrealtype *factor);
+
 /* ---- event.c ---- */
+/* c->small_q, c->small_v at y */
+void contactTolerances(CPContact c, N_Vector y);
+/* A gap of contact i that may be zero at t: of a part of the tolerance, or what it changes by in the uncertainty of t. */
+sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t);
 /* The event at (t, y), with c->fired: new velocities in y, new phases, active rows. 0 or a code, reported, with y and phases
  * as they were. changed: out, is it necessary to start the integrator again? */
 int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function);

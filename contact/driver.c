@@ -34,6 +34,7 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
     const sunrealtype small_v = c->small_v * c->scale[point->normal];
     sunrealtype *at           = g + 2 * c->side;
     for (int k = 0; k < ROOTS; k++) g[k] = 1;
+    if (c->stretching) continue;
     if (point->phase == CP_CONTACT_OPEN) {
       at[0]        = c->p[point->normal] - point->zero[0] * fmin(fmax(1.0 - passed, 0.0), 1.0);
       g[ROOTS - 1] = c->v[point->normal] - 10.0 * small_v;
@@ -154,7 +155,7 @@ static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, su
   const int flag = CPMechSetUserData(c->mech, c);
   if (flag) return contactPassOn(c, flag);
   c->rtol = rtol, c->atol = atol, c->t = c->t_first = t0, c->repeated = 0;
-  c->share_set = 1.0, c->pending = 0;
+  c->share_set = 1.0, c->pending = 0, c->stretching = 0, c->nrecent = 0;
   c->multistep = NULL, c->onestep = NULL;
   memset(&c->stats, 0, sizeof c->stats);
   forgetRoots(c);
@@ -234,7 +235,7 @@ static const char *newestMessage(CPContact c) {
  * each flight, however short. Those of velocities would add up over the flights; one of the height would halve a flight
  * that is lower than the tolerance. Heights are as the squares of durations, so a flight gets the square of its share of
  * the time since the start, as far as roundoff permits. */
-static int restart(CPContact c, sunrealtype t, N_Vector y) {
+int contactRestart(CPContact c, sunrealtype t, N_Vector y) {
   const sunrealtype size = N_VMaxNorm(y), roundoff = 100.0 * DBL_EPSILON * size;
   const sunrealtype share = fmin(1.0, fmax(c->share, roundoff / (c->atol + c->rtol * size)));
   int flag = c->multistep ? CPodeReInit(c->multistep, t, y) : CPOneStepReInit(c->onestep, t, y);
@@ -246,10 +247,7 @@ static int restart(CPContact c, sunrealtype t, N_Vector y) {
   if (!flag)
     flag = c->multistep ? CPodeGetConsistentIC(c->multistep, y)
                         : CPOneStepGetConsistentIC(c->onestep, y);
-  if (flag) {
-    snprintf(c->message, sizeof c->message, "%s", newestMessage(c));
-    contactUndo(c, y);
-  }
+  if (flag) snprintf(c->message, sizeof c->message, "%s", newestMessage(c));
   return flag;
 }
 
@@ -277,14 +275,14 @@ static int tell(CPContact c) {
   return stop;
 }
 
-/* Integrates until tout or an event, or by one step. Returns what the integrator does, or an error, reported. */
-static int advance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, int itask,
+int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, int itask,
                    const char *function) {
   memset(c->fired + ROOTS * c->npoints, 0, (size_t)c->nroots * sizeof *c->fired);
   int flag = c->multistep ? CPode(c->multistep, tout, y, t, itask)
                           : CPOneStepEvolve(c->onestep, tout, y, t, itask);
   if (flag < 0) snprintf(c->message, sizeof c->message, "%s", newestMessage(c));
   if (flag < 0) return flag;
+  if (flag != CV_ROOT_RETURN && c->stretching) return flag;
   if (flag != CV_ROOT_RETURN) { /* Gaps that have jumped have no roots. */
     int bad = contactMeasure(c, *t, y, function);
     for (int i = 0; i < c->npoints && !bad; i++) bad = contactPenetrates(c, i, *t, function);
@@ -293,6 +291,30 @@ static int advance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, in
   flag = c->multistep ? CVodeGetRootInfo(CPodeGetCVodeMem(c->multistep), c->fired)
                       : CPOneStepGetRootInfo(c->onestep, c->fired);
   return flag ? flag : CV_ROOT_RETURN;
+}
+
+/* Keeps the time of an event. Are there more events within the time that the user allows for them? */
+static int areDense(CPContact c, sunrealtype t) {
+  if (c->dense == 0) return 0;
+  const sunrealtype oldest           = c->recent[c->nrecent % c->dense];
+  const int all                      = c->nrecent >= c->dense;
+  c->recent[c->nrecent++ % c->dense] = t;
+  return all && t - oldest <= c->dense_time;
+}
+
+static void announceBegin(CPContact c) {
+  c->nrecent = 0;
+  c->stats.nstretches++;
+  c->stats.stretch_begin = c->stats.stretch_end = c->t;
+  contactError(c, CV_WARNING, "CPContactSolve",
+               "from t = %.15g on: time stepping, since more than %d events lie within %g", c->t,
+               c->dense, c->dense_time);
+}
+
+static void announceEnd(CPContact c) {
+  contactError(c, CV_WARNING, "CPContactSolve",
+               "from t = %.15g to %.15g: time stepping; contacts are calm again",
+               c->stats.stretch_begin, c->stats.stretch_end);
 }
 
 /* What the contacts do at the roots of c->fired. changed: out. If that fails, the integrator is already behind the event: it is
@@ -304,9 +326,13 @@ static int pass(CPContact c, sunrealtype t, N_Vector y, long int count, int *cha
   if (flag) N_VScale(1.0, y, c->saved);
   else flag = contactEvent(c, t, y, changed, function);
   if (!flag && *changed) {
+    if (areDense(c, t)) contactStretchBegin(c, t);
     c->side = !c->side;
-    flag    = restart(c, t, y);
-    if (flag) c->side = !c->side;
+    flag    = contactActivate(c) ? contactPassOn(c, CP_ILL_INPUT) : contactRestart(c, t, y);
+    if (flag) {
+      c->side = !c->side, c->stretching = 0;
+      contactUndo(c, y);
+    }
   }
   c->pending = flag != 0, c->t_pending = t;
   if (flag) {
@@ -317,7 +343,34 @@ static int pass(CPContact c, sunrealtype t, N_Vector y, long int count, int *cha
     c->t = t;
     N_VScale(1.0, y, c->newest);
   }
+  if (c->stretching) announceBegin(c);
   return CP_SUCCESS;
+}
+
+/* A step of time stepping, and at its end, if the contacts are calm, the event after which the integrator goes on. */
+static int stretch(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, const char *function) {
+  const int advanced = contactStretchStep(c, tout, y, t, function);
+  if (advanced < 0) return advanced;
+  if (advanced == CV_ROOT_RETURN || !contactStretchIsCalm(c)) return advanced;
+  const CPContactStats stats = c->stats;
+  int changed, flag;
+  forgetRoots(c);
+  flag = contactMeasure(c, *t, y, function);
+  for (int i = 0; i < c->npoints && !flag; i++) /* as if the gap had just had a root */
+    c->fired[ROOTS * i] = c->p[c->point[i].normal] <= contactClosedGap(c, i, *t) ? -1 : 0;
+  if (!flag) flag = contactEvent(c, *t, y, &changed, function);
+  if (flag) return flag;
+  c->stretching = 0;
+  flag          = contactRestart(c, *t, y);
+  forgetRoots(c);
+  if (flag) {
+    c->stats = stats, c->stretching = 1;
+    contactUndo(c, y);
+    return flag;
+  }
+  N_VScale(1.0, y, c->newest);
+  announceEnd(c);
+  return tell(c) ? CV_ROOT_RETURN : advanced;
 }
 
 /* May the integration go on to tout? 0 or a code, reported. */
@@ -377,13 +430,17 @@ static int meetEvent(CPContact c, N_Vector y, sunrealtype *t, long int count, co
 
 int CPContactSolve(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
   int flag = mayGoOn(c, tout, y, t, __func__);
-  for (long int count = 1; !flag; count++) {
+  for (long int count = 1; !flag;) {
+    if (!c->pending && isThere(c, tout, y, t)) return CP_SUCCESS;
+    if (c->stretching) {
+      flag = stretch(c, tout, y, t, __func__);
+      continue;
+    }
     if (!c->pending) {
-      if (isThere(c, tout, y, t)) return CP_SUCCESS;
-      flag = advance(c, tout, y, t, CV_NORMAL, __func__);
+      flag = contactAdvance(c, tout, y, t, CV_NORMAL, __func__);
       if (flag != CV_ROOT_RETURN) return flag;
     }
-    flag = meetEvent(c, y, t, count, __func__);
+    flag = meetEvent(c, y, t, count++, __func__);
   }
   return flag;
 }
@@ -393,7 +450,8 @@ int CPContactStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
   if (flag) return flag;
   if (c->pending) return meetEvent(c, y, t, 1, __func__);
   if (isThere(c, tout, y, t)) return CP_SUCCESS;
-  flag = advance(c, tout, y, t, CV_ONE_STEP, __func__);
+  if (c->stretching) return stretch(c, tout, y, t, __func__);
+  flag = contactAdvance(c, tout, y, t, CV_ONE_STEP, __func__);
   if (flag == CV_ROOT_RETURN && contactsFired(c)) {
     c->pending = 1, c->t_pending = *t;
     N_VScale(1.0, y, c->saved);

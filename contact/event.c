@@ -135,15 +135,14 @@ static void setPhases(CPContact c) {
   findImplied(c);
 }
 
-/* A gap that may be zero at t: of a part of the tolerance, or what it changes by in the uncertainty of t. */
-static sunrealtype closedGap(CPContact c, int i, sunrealtype t) {
+sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t) {
   const int row = c->point[i].normal;
   return c->small_q * c->scale[row] + fabs(c->v[row]) * LOCATED * DBL_EPSILON * fabs(t);
 }
 
 int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function) {
   const Point *point = &c->point[i];
-  if (!(c->p[point->normal] < -MISSED * closedGap(c, i, t))) return CP_SUCCESS;
+  if (!(c->p[point->normal] < -MISSED * contactClosedGap(c, i, t))) return CP_SUCCESS;
   return contactError(c, CP_CONTACT_PENETRATION, function,
                       "at t = %.15g: contact \"%s\" penetrates: its gap is %.3e", t, point->name,
                       c->p[point->normal]);
@@ -182,7 +181,7 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     c->event[i]           = (CPContactEvent){
                   .contact = i, .name = point->name, .t = t, .before = point->phase, .t_closed = t};
     /* A root of the gap lies on the interpolant, and the state has been projected: onto joints, motions. */
-    const sunrealtype closed = (c->fired[ROOTS * i] ? MISSED : 1.0) * closedGap(c, i, t);
+    const sunrealtype closed = (c->fired[ROOTS * i] ? MISSED : 1.0) * contactClosedGap(c, i, t);
     c->keep[i]               = point->phase != CP_CONTACT_OPEN || gap <= closed;
     for (int k = 0; k <= point->ntangents; k++)
       c->event[i].velocity[0][k] = c->v[k == 0 ? point->normal : point->tangent + k - 1];
@@ -240,13 +239,17 @@ void contactUndo(CPContact c, N_Vector y) {
   contactActivate(c);
 }
 
-int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function) {
+void contactTolerances(CPContact c, N_Vector y) {
   const sunrealtype *q = N_VGetArrayPointer(y);
   sunrealtype size_q = 0, size_u = 0;
   for (int i = 0; i < c->nq; i++) size_q = fmax(size_q, fabs(q[i]));
   for (int i = 0; i < c->nu; i++) size_u = fmax(size_u, fabs(q[c->nq + i]));
   c->small_q = fmax(0.1 * (c->atol + c->rtol * size_q), NOISE * DBL_EPSILON * size_q);
   c->small_v = 0.1 * (c->atol + c->rtol * size_u);
+}
+
+int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function) {
+  contactTolerances(c, y);
   memcpy(c->before, c->point, (size_t)c->npoints * sizeof *c->point);
   N_VScale(1.0, y, c->saved);
   int flag = decide(c, t, y, function);

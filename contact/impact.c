@@ -20,12 +20,12 @@
 /* The velocities after impulses must be those predicted, up to this part. */
 #define WRONG 1.0e-6
 
-/* Newton's law: x with W x + (1 + factor e) v- = v+ + factor e v-. */
+/* Newton's law: x with W x + v + factor e v- = v+ + factor e v-, v the velocity without x, which is v- in an impact. */
 static int newtonsImpulses(CPContact c, sunrealtype factor) {
   ContactProblem *P = &c->problem;
-  for (int i = 0; i < P->n; i++) P->c[i] = (1.0 + factor * c->e[i]) * c->velocity[i];
+  for (int i = 0; i < P->n; i++) P->c[i] = c->velocity[i] + factor * c->e[i] * c->before_v[i];
   const int failed = contactSolveProblem(c);
-  for (int i = 0; i < P->n; i++) P->w[i] -= factor * c->e[i] * c->velocity[i];
+  for (int i = 0; i < P->n; i++) P->w[i] -= factor * c->e[i] * c->before_v[i];
   return failed;
 }
 
@@ -67,8 +67,7 @@ static sunrealtype impulses(CPContact c, sunrealtype factor) {
   return terms > 0.0 ? growth / terms : 0.0;
 }
 
-/* The largest factor of all e that does not let energy grow. Returns 0, or 1 if there is no solution. */
-static int restitution(CPContact c, sunrealtype *factor) {
+int contactRestitution(CPContact c, sunrealtype *factor) {
   sunrealtype low = 0.0, growth = impulses(c, *factor);
   if (growth <= ROUNDOFF) return 0;
   if (isnan(growth)) return 1;
@@ -136,10 +135,10 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     if (!c->point[P->law[k].contact].poisson && c->v[row] >= -c->small_v * c->scale[row])
       c->e[N] = 0.0;
   }
-  for (int i = 0; i < P->n; i++) c->velocity[i] = c->v[c->row[i]];
+  for (int i = 0; i < P->n; i++) c->velocity[i] = c->before_v[i] = c->v[c->row[i]];
   const int flag = contactFreeAccelerations(c, t, y, function);
   if (flag) return flag;
-  if (restitution(c, &factor)) return contactNoSolution(c, t, function, "impulses");
+  if (contactRestitution(c, &factor)) return contactNoSolution(c, t, function, "impulses");
   for (int k = 0; k < P->ncontacts; k++) {
     const int N           = P->law[k].first;
     CPContactEvent *event = &c->event[P->law[k].contact];
@@ -160,7 +159,8 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     c->e[N]                          = 0;
     c->stats.naccumulations++;
   }
-  if (accumulated && restitution(c, &factor)) return contactNoSolution(c, t, function, "impulses");
+  if (accumulated && contactRestitution(c, &factor))
+    return contactNoSolution(c, t, function, "impulses");
   c->stats.nimpacts++;
   for (int k = 0; k < P->ncontacts; k++)
     for (int i = 0; i <= P->law[k].ntangents; i++) {

@@ -84,9 +84,13 @@ typedef struct {
   long int nimpacts;       /**< of those, with an impact */
   long int naccumulations; /**< accumulations of impacts that have been closed */
   long int nreduced; /**< impacts whose restitution had to be reduced, since energy would have grown (guide) */
-  long int nsolved;     /**< problems of impulses or accelerations solved */
-  long int nnewton;     /**< of those, by Newton's iteration, the others by enumeration */
-  sunrealtype residual; /**< largest relative residual of their solutions */
+  long int nsolved;          /**< problems of impulses or accelerations solved */
+  long int nnewton;          /**< of those, by Newton's iteration, the others by enumeration */
+  sunrealtype residual;      /**< largest relative residual of their solutions */
+  long int nstretches;       /**< stretches of time stepping (CPContactSetTimeStepping) */
+  long int nstretch_steps;   /**< steps in these, each of which was compared with two halves */
+  sunrealtype stretch_begin; /**< when the newest of them began */
+  sunrealtype stretch_end;   /**< when it ended, or how far it has come */
 } CPContactStats;
 
 /* ---- life cycle ---- */
@@ -128,6 +132,16 @@ CPODES_EXPORT int CPContactSetEventFn(CPContact contact, CPContactEventFn fn);
  * that, 100 events at the same time, but for roundoff, are too many.
  */
 CPODES_EXPORT int CPContactSetMaxEvents(CPContact contact, long int maxevents);
+/**
+ * Passes stretches with more than nevents >= 2 events within a duration > 0 by time stepping, until the contacts that carry
+ * have been the same for duration / nevents; then events are located again. nevents = 0 (default): never. In a stretch velocities
+ * are of order one: contacts act by impulses at the ends of steps, with the laws of impacts, and negative gaps are projected.
+ * Steps have at most the length duration / (4 nevents), and are halved up to 6 times until positions agree with those of two
+ * halves to the tolerance (guide). Both ends of a stretch are announced to the message handler, as CV_WARNING. Phases are open
+ * and forces zero there, the function of events is not called, and integrators do not interpolate; its end is an event.
+ * Returns CP_TOO_LATE in a stretch, CP_ILL_INPUT, CP_MEM_FAIL.
+ */
+CPODES_EXPORT int CPContactSetTimeStepping(CPContact contact, int nevents, sunrealtype duration);
 /** Returns the newest message, or "" if there has been none. */
 CPODES_EXPORT const char *CPContactGetLastMessage(CPContact contact);
 

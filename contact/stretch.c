@@ -1,0 +1,158 @@
+/* A stretch of time stepping, where events follow each other too fast (CPContactSetTimeStepping). A step of length h from (t, y)
+ * is a flight without contacts, by the integrator, and then the impulses of the contacts whose gaps are not positive,
+ *
+ *   v+ = v + W P,  w = v+ + e v-,      v, v-: velocities of the rows at the end and at the start of the flight,
+ *
+ * with the laws of impacts (J. J. Moreau, 1988; M. Jean, Comput. Methods Appl. Mech. Eng. 177, 1999). Negative gaps are
+ * then projected to zero. Forces of contacts that rest are impulses, too: no event has to be located, and infinitely many impacts take
+ * one step. The error is of order one; h is halved until two halves of a step lead to the same positions as the whole, to the
+ * tolerance. */
+#include "contact_impl.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Steps are as long as the mean time between the events that were too many, divided by this, ... */
+#define PARTS 4
+/* ... and are halved so many times at most. */
+#define HALVINGS 6
+/* They are doubled again where the halves agree with the whole to this part of the tolerance. */
+#define MUCH_BETTER 0.25
+
+void contactStretchBegin(CPContact c, sunrealtype t) {
+  for (int i = 0; i < c->npoints; i++) {
+    c->point[i].phase   = CP_CONTACT_OPEN;
+    c->point[i].zero[0] = 0.0, c->point[i].fade = INFINITY;
+  }
+  memset(c->carries, 0, (size_t)c->npoints);
+  c->stretching = 1, c->t_busy = t, c->share = 1.0;
+  c->h = c->dense_time / (sunrealtype)c->dense / PARTS;
+}
+
+int contactStretchIsCalm(CPContact c) {
+  return c->t - c->t_busy >= c->dense_time / (sunrealtype)c->dense;
+}
+
+/* Impulses at the end (t, y) of a flight that began with the velocities c->approach of the rows. c->keep: out, contacts that carry. */
+static int strike(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  ContactProblem *P = &c->problem;
+  int pressed = 0, flag = contactMeasure(c, t, y, function);
+  sunrealtype factor = 1;
+  if (flag) return flag;
+  flag = contactRows(c, t, N_VGetArrayPointer(y));
+  if (flag) return contactUserFailed(c, function, "A", t, flag);
+  contactScales(c);
+  contactTolerances(c, y);
+  for (int i = 0; i < c->npoints; i++)
+    c->keep[i] = c->p[c->point[i].normal] <= contactClosedGap(c, i, t);
+  contactGather(c, c->keep);
+  for (int k = 0; k < P->ncontacts; k++) pressed |= c->v[c->row[P->law[k].first]] < 0.0;
+  memset(c->keep, 0, (size_t)c->npoints);
+  if (!pressed) return CP_SUCCESS;
+  flag = contactDelassus(c, t, y);
+  if (flag) return flag;
+  for (int k = 0; k < P->ncontacts; k++) {
+    const Point *point = &c->point[P->law[k].contact];
+    const int N        = P->law[k].first;
+    const int strikes  = c->approach[point->normal] < -c->small_v * c->scale[point->normal];
+    for (int i = N; i <= N + P->law[k].ntangents; i++) {
+      c->velocity[i] = c->v[c->row[i]];
+      c->before_v[i] = c->approach[c->row[i]];
+      c->e[i]        = strikes ? point->e[i - N] : 0.0;
+    }
+  }
+  if (contactRestitution(c, &factor)) return contactNoSolution(c, t, function, "impulses");
+  for (int k = 0; k < P->ncontacts; k++) c->keep[P->law[k].contact] = P->x[P->law[k].first] > 0.0;
+  return contactApplyImpulses(c, t, y, function);
+}
+
+/* q <- the nearest positions with gaps that are not negative. u stays. */
+static int closeGaps(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  int negative = 0, flag = contactMeasure(c, t, y, function);
+  if (flag) return flag;
+  for (int i = 0; i < c->npoints; i++) {
+    const int is_negative = c->p[c->point[i].normal] < 0.0;
+    c->point[i].phase     = is_negative ? CP_CONTACT_SLIDING : CP_CONTACT_OPEN;
+    negative |= is_negative;
+  }
+  if (!negative) return CP_SUCCESS;
+  N_VScale(1.0, y, c->saved);
+  flag    = contactActivate(c);
+  c->mode = FREE; /* no friction */
+  if (!flag) flag = CPMechCalcIC(c->mech, t, c->saved, NULL, NULL, NULL, NULL);
+  c->mode = MOTION;
+  for (int i = 0; i < c->npoints; i++) c->point[i].phase = CP_CONTACT_OPEN;
+  const int restored = contactActivate(c);
+  if (flag || restored) return contactPassOn(c, flag ? flag : restored);
+  memcpy(N_VGetArrayPointer(y), N_VGetArrayPointer(c->saved), (size_t)c->nq * sizeof(sunrealtype));
+  return CP_SUCCESS;
+}
+
+/* One step from (*t, y) to t_end, or as far as the integrator goes. Returns what that does, or an error, reported. */
+static int step(CPContact c, sunrealtype t_end, N_Vector y, sunrealtype *t, const char *function) {
+  int flag = contactRestart(c, *t, y);
+  if (!flag) flag = contactMeasure(c, *t, y, function);
+  if (flag) return flag;
+  memcpy(c->approach, c->v, (size_t)c->na * sizeof *c->v);
+  const int advanced = contactAdvance(c, t_end, y, t, CV_NORMAL, function);
+  if (advanced < 0) return advanced;
+  flag = strike(c, *t, y, function);
+  if (!flag) flag = closeGaps(c, *t, y, function);
+  return flag ? flag : advanced;
+}
+
+/* Have other contacts carried in the newest step than before? They take their place. */
+static int hasChanged(CPContact c, char *carries) {
+  const int changed = memcmp(carries, c->keep, (size_t)c->npoints) != 0;
+  memcpy(carries, c->keep, (size_t)c->npoints);
+  return changed;
+}
+
+/* Largest difference of positions in units of the tolerance */
+static sunrealtype difference(CPContact c, N_Vector x, N_Vector y) {
+  const sunrealtype *a = N_VGetArrayPointer(x), *b = N_VGetArrayPointer(y);
+  sunrealtype size = 0, most = 0;
+  for (int i = 0; i < c->nq; i++)
+    size = fmax(size, fabs(b[i])), most = fmax(most, fabs(a[i] - b[i]));
+  return most / (c->atol + c->rtol * size);
+}
+
+int contactStretchStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t,
+                       const char *function) {
+  const sunrealtype t0 = c->t, longest = c->dense_time / (sunrealtype)c->dense / PARTS;
+  sunrealtype h = fmin(c->h, tout - t0), error = 0;
+  int flag, changed, halved = 0;
+  for (;; h /= 2, halved = 1) {
+    memcpy(c->trial_carries, c->carries, (size_t)c->npoints);
+    N_VScale(1.0, c->newest, y);
+    *t      = t0;
+    flag    = step(c, t0 + h, y, t, function);
+    changed = hasChanged(c, c->trial_carries);
+    if (flag) break;
+    N_VScale(1.0, y, c->trial);
+    memcpy(c->trial_carries, c->carries, (size_t)c->npoints);
+    N_VScale(1.0, c->newest, y);
+    *t      = t0;
+    flag    = step(c, t0 + h / 2, y, t, function);
+    changed = hasChanged(c, c->trial_carries);
+    if (flag) break;
+    flag = step(c, t0 + h, y, t, function);
+    changed |= hasChanged(c, c->trial_carries);
+    error = difference(c, c->trial, y);
+    if (flag || error <= 1.0 || h <= ldexp(longest, -HALVINGS)) break;
+  }
+  if (flag < 0) { /* The next call begins here. */
+    N_VScale(1.0, c->newest, y);
+    *t = t0;
+    return flag;
+  }
+  c->t = *t;
+  N_VScale(1.0, y, c->newest);
+  memcpy(c->carries, c->trial_carries, (size_t)c->npoints);
+  if (changed) c->t_busy = *t;
+  if (halved) c->h = fmax(h, ldexp(longest, -HALVINGS));
+  else if (h == c->h && error <= MUCH_BETTER) c->h = fmin(2 * h, longest);
+  c->stats.nstretch_steps++;
+  c->stats.stretch_end = *t;
+  return flag;
+}
