@@ -1,0 +1,221 @@
+/* Time stepping through infinitely many impacts (CPContactSetTimeStepping), against closed forms. */
+#include "fixture.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- a block that rocks on its corners (G. W. Housner, Bull. Seismol. Soc. Am. 53, 1963) ---- */
+
+/* Half width b, half height h, mass 1, and rows for small angles, which are constant: gaps y -+ b theta, sliding velocities x' + h theta'.
+ * About a corner, without sliding, |theta|'' = -kappa = -3 g sin(alpha) / (4 R), and each plastic impact multiplies the rate by
+ * r = 1 - 1.5 sin(alpha)^2. From rest at theta0 the first impact is at t1 = sqrt(2 theta0 / kappa); the flights that follow last
+ * 2 t1 r, 2 t1 r^2, ..., so that the block rests from t1 (1 + r) / (1 - r) on. The corners alternate: the series of impacts of one
+ * of them is not what the velocity after an impact tells. */
+static const sunrealtype b = 0.25, h = 0.5, g = 9.81, theta0 = 0.01;
+
+static int block_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 1;
+  SM_ELEMENT_D(M, 2, 2)                         = (b * b + h * h) / 3;
+  return 0;
+}
+
+static int block_weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                        const sunrealtype *z, sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)user_data;
+  f[0] = f[2] = 0, f[1] = -g;
+  return 0;
+}
+
+static int calls_until_failure = -1;
+
+static int block_gaps(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t, (void)user_data;
+  p[0] = q[1] - b * q[2], p[1] = q[1] + b * q[2];
+  return calls_until_failure >= 0 && calls_until_failure-- == 0 ? -1 : 0;
+}
+
+static int block_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (int k = 0; k < 2; k++) {
+    SM_ELEMENT_D(A, k, 1) = 1, SM_ELEMENT_D(A, k, 2) = k == 0 ? -b : b;
+    SM_ELEMENT_D(A, 2 + k, 0) = 1, SM_ELEMENT_D(A, 2 + k, 2) = h;
+  }
+  return 0;
+}
+
+static int block_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *out,
+                   void *user_data) {
+  (void)t, (void)q, (void)u, (void)user_data;
+  memset(out, 0, 4 * sizeof *out);
+  return 0;
+}
+
+static const CPMechModel block         = {.nu = 3,
+                                          .np = 2,
+                                          .nv = 4,
+                                          .M  = block_mass,
+                                          .A  = block_rows,
+                                          .f  = block_weight,
+                                          .p  = block_gaps,
+                                          .b  = block_b};
+static const CPContactPoint corners[2] = {
+    {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .mu = 1},
+    {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .mu = 1}};
+
+static sunrealtype sin2_alpha(void) { return b * b / (b * b + h * h); }
+static sunrealtype kappa(void) { return 0.75 * g * b / (b * b + h * h); }
+static sunrealtype time_of_rest(void) {
+  const sunrealtype r = 1 - 1.5 * sin2_alpha();
+  return sqrt(2 * theta0 / kappa()) * (1 + r) / (1 - r);
+}
+
+enum { DENSE = 10 };
+
+static Run *rocking(int method, sunrealtype duration) {
+  const sunrealtype y0[] = {0, b * theta0, theta0, 0, 0, 0};
+  Run *run               = run_start(&block, NULL, 2, corners, y0, method, 1e-10);
+  ck_assert_int_eq(CPContactSetTimeStepping(run->contact, DENSE, duration), CP_SUCCESS);
+  return run;
+}
+
+static CPContactStats stats_of(const Run *run) {
+  CPContactStats stats;
+  ck_assert_int_eq(CPContactGetStats(run->contact, &stats), CP_SUCCESS);
+  return stats;
+}
+
+static void rests(Run *run, sunrealtype slid) {
+  const sunrealtype *y = entries(run->y);
+  ck_assert_double_le(fabs(y[0] - h * theta0),
+                      slid); /* x + h theta is constant if it does not slide */
+  for (int i = 1; i < 6; i++) ck_assert_double_le(fabs(y[i]), 1e-9);
+  for (int i = 0; i < 2; i++)
+    ck_assert_int_eq(CPContactGetPhase(run->contact, i), CP_CONTACT_STICKING);
+}
+
+/* The stretch ends when the same corners have carried for duration / DENSE. They begin to do so when two flights last less than a
+ * step, whose length is at most a quarter of that. What the block may slide by is its way during the stretch. */
+START_TEST(rocking_block_rests_when_housner_says) {
+  const sunrealtype calm[2] = {1e-3, 1e-4}, t = time_of_rest();
+  for (int i = 0; i < 2; i++) {
+    Run *run = rocking(_i, DENSE * calm[i]);
+    run_to(run, 1);
+    const CPContactStats stats = stats_of(run);
+    const sunrealtype before   = t - stats.stretch_begin;
+    ck_assert_int_eq(stats.nstretches, 1);
+    ck_assert_double_gt(before, 0);
+    ck_assert_double_le(fabs(stats.stretch_end - calm[i] - t), 2 * calm[i] / 4);
+    rests(run, 1e-9 + kappa() * before * before);
+    ck_assert_mentions(run->log.text, "time stepping");
+    ck_assert_int_eq(run->event[run->nevents - 1].after, CP_CONTACT_STICKING);
+    run_free(&run);
+  }
+}
+END_TEST
+
+START_TEST(a_stretch_may_be_cut_by_outputs_and_steps) {
+  const sunrealtype t = time_of_rest();
+  Run *run            = rocking(_i, 1e-2);
+  while (run->t < t - 1e-3) ck_assert_int_ge(CPContactStep(run->contact, 1, run->y, &run->t), 0);
+  for (int i = 0; i < 40; i++) {
+    const sunrealtype tout = t - 5e-4 + 7e-5 * i;
+    if (tout <= run->t) continue;
+    run_to(run, tout);
+    ck_assert_double_eq(run->t, tout);
+    if (tout < t) ck_assert_int_ge(CPContactStep(run->contact, 1, run->y, &run->t), 0);
+  }
+  run_to(run, 1);
+  ck_assert_int_eq(stats_of(run).nstretches, 1);
+  rests(run, 1e-6);
+  run_free(&run);
+}
+END_TEST
+
+/* A function fails in a stretch: the state is that of the newest step, and the run goes on. */
+START_TEST(a_failure_in_a_stretch_is_repaired) {
+  int failures = 0;
+  for (int n = 0; n < 400; n += 1 + n / 3) {
+    Run *run = rocking(_i, 1e-2);
+    while (stats_of(run).nstretches == 0)
+      ck_assert_int_ge(CPContactStep(run->contact, 1, run->y, &run->t), 0);
+    calls_until_failure = n;
+    const int flag      = run_solve(run, 1);
+    if (flag) {
+      failures++;
+      if (stats_of(run).stretch_end >= run->t)
+        ck_assert_double_eq(run->t, stats_of(run).stretch_end);
+      for (int i = 0; i < 6; i++) ck_assert(isfinite(entries(run->y)[i]));
+      ck_assert_double_le(fabs(entries(run->y)[5]), kappa() * 1e-2);
+    }
+    calls_until_failure = -1;
+    run_to(run, 1);
+    ck_assert_int_eq(stats_of(run).nstretches, 1);
+    rests(run, 1e-6);
+    run_free(&run);
+  }
+  ck_assert_int_ge(failures, 5);
+}
+END_TEST
+
+/* ---- a ball ---- */
+
+/* With e = 0.9 the end of bouncing from the height 1 is at 8.578949178729 s (t1 (1 + e) / (1 - e)). Energy never grows. */
+START_TEST(a_ball_loses_energy_until_it_rests) {
+  Body body                  = {.m = 1, .J = 1, .g = 9.81, .npoints = 1};
+  const CPMechModel model    = body_model(&body);
+  const CPContactPoint floor = {.name = "floor", .tangent = 1, .ntangents = 1, .restitution = 0.9};
+  const sunrealtype y0[]     = {0, 1, 0, 1, 0, 0};
+  sunrealtype energy         = 9.81;
+  Run *run                   = run_start(&model, &body, 1, &floor, y0, _i, 1e-8);
+  ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 20, 0.2), CP_SUCCESS);
+  for (int i = 0; i < 40; i++) {
+    run_to(run, 8.4 + 0.01 * i);
+    const sunrealtype *y = entries(run->y), now = y[4] * y[4] / 2 + 9.81 * y[1];
+    ck_assert_double_le(now, energy + 1e-7);
+    ck_assert_double_ge(y[1], -1e-8);
+    energy = now;
+  }
+  ck_assert_int_eq(stats_of(run).nstretches, 1);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_SLIDING);
+  ck_assert_double_eq_tol(entries(run->y)[0], run->t, 1e-6);
+  run_free(&run);
+}
+END_TEST
+
+/* ---- the option ---- */
+
+START_TEST(limits_that_are_none_are_refused) {
+  Run *run    = rocking(_i, 1e-2);
+  CPContact c = run->contact;
+  ck_assert_int_eq(CPContactSetTimeStepping(NULL, 2, 1), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactSetTimeStepping(c, -1, 1), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactSetTimeStepping(c, 1, 1), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactSetTimeStepping(c, 5, 0), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactSetTimeStepping(c, 5, NAN), CP_ILL_INPUT);
+  while (stats_of(run).nstretches == 0) ck_assert_int_ge(CPContactStep(c, 1, run->y, &run->t), 0);
+  ck_assert_int_eq(CPContactSetTimeStepping(c, 0, 0), CP_TOO_LATE);
+  run_to(run, 1);
+  ck_assert_int_eq(CPContactSetTimeStepping(c, 0, 0), CP_SUCCESS);
+  run_free(&run);
+  run = rocking(_i, 1e-2);
+  ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 0, 0), CP_SUCCESS);
+  run_to(run, 1); /* by events alone */
+  ck_assert_int_eq(stats_of(run).nstretches, 0);
+  rests(run, 1e-8);
+  run_free(&run);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("contact/stretch");
+  TCase *tc    = tcase_create("stretch");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, rocking_block_rests_when_housner_says, 0, METHODS);
+  tcase_add_loop_test(tc, a_stretch_may_be_cut_by_outputs_and_steps, 0, METHODS);
+  tcase_add_loop_test(tc, a_failure_in_a_stretch_is_repaired, 0, METHODS);
+  tcase_add_loop_test(tc, a_ball_loses_energy_until_it_rests, 0, METHODS);
+  tcase_add_test(tc, limits_that_are_none_are_refused);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
