@@ -115,6 +115,12 @@ static void most_events(World *w) {
   CALL(w, CONTACT, CPContactSetMaxEvents(w->contacts.contact, n));
 }
 
+static void time_stepping(World *w) {
+  const int n                = chance(w, w->odd) ? whole(w, -1, 1) : whole(w, 2, 30);
+  const sunrealtype duration = number(w, 1e-3, 0.3);
+  CALL(w, CONTACT, CPContactSetTimeStepping(w->contacts.contact, n, duration));
+}
+
 static void roots(World *w) {
   const int direction[1] = {chance(w, w->odd) ? whole(w, -1, 1) : below(w, 3) - 1};
   const int n            = chance(w, w->odd) ? -1 : below(w, 2);
@@ -314,6 +320,7 @@ const Action contact_actions[] = {{"create contacts", contact_create, 2},
                                   {"contacts: handler", set_handler, 1},
                                   {"contacts: function of events", event_function, 2},
                                   {"contacts: most events", most_events, 1},
+                                  {"contacts: time stepping", time_stepping, 1},
                                   {"contacts: roots", roots, 2},
                                   {"contacts: mechanics", options_of_mechanics, 2},
                                   {"contacts: motion", prescribe, 1},
