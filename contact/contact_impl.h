@@ -144,8 +144,8 @@ int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, in
                    const char *function);
 
 /* ---- stretch.c ---- */
-/* From the event at t on: all contacts are open for the integrator. */
-void contactStretchBegin(CPContact c, sunrealtype t);
+/* From the event at t on: all contacts are open for the integrator. 0 or a code, reported. */
+int contactStretchBegin(CPContact c, sunrealtype t);
 /* Have the same contacts carried for long enough? */
 int contactStretchIsCalm(CPContact c);
 /* A step from c->newest towards tout. Returns what the integrator does at its end, or an error, reported, with y and *t of the

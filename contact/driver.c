@@ -293,13 +293,10 @@ int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, in
   return flag ? flag : CV_ROOT_RETURN;
 }
 
-/* Keeps the time of an event. Are there more events within the time that the user allows for them? */
+/* Does an event at t make more of them than the user allows within his duration? */
 static int areDense(CPContact c, sunrealtype t) {
-  if (c->dense == 0) return 0;
-  const sunrealtype oldest           = c->recent[c->nrecent % c->dense];
-  const int all                      = c->nrecent >= c->dense;
-  c->recent[c->nrecent++ % c->dense] = t;
-  return all && t - oldest <= c->dense_time;
+  return c->dense > 0 && c->nrecent >= c->dense &&
+         t - c->recent[c->nrecent % c->dense] <= c->dense_time;
 }
 
 static void announceBegin(CPContact c) {
@@ -326,9 +323,9 @@ static int pass(CPContact c, sunrealtype t, N_Vector y, long int count, int *cha
   if (flag) N_VScale(1.0, y, c->saved);
   else flag = contactEvent(c, t, y, changed, function);
   if (!flag && *changed) {
-    if (areDense(c, t)) contactStretchBegin(c, t);
+    if (areDense(c, t)) flag = contactStretchBegin(c, t);
     c->side = !c->side;
-    flag    = contactActivate(c) ? contactPassOn(c, CP_ILL_INPUT) : contactRestart(c, t, y);
+    if (!flag) flag = contactRestart(c, t, y);
     if (flag) {
       c->side = !c->side, c->stretching = 0;
       contactUndo(c, y);
@@ -342,6 +339,7 @@ static int pass(CPContact c, sunrealtype t, N_Vector y, long int count, int *cha
   if (*changed) {
     c->t = t;
     N_VScale(1.0, y, c->newest);
+    if (c->dense > 0) c->recent[c->nrecent++ % c->dense] = t;
   }
   if (c->stretching) announceBegin(c);
   return CP_SUCCESS;

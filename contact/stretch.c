@@ -9,6 +9,7 @@
  * tolerance. */
 #include "contact_impl.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -18,20 +19,28 @@
 #define HALVINGS 6
 /* They are doubled again where the halves agree with the whole to this part of the tolerance. */
 #define MUCH_BETTER 0.25
+/* The longest step is never less than so many roundoffs of t, and what is less than HALVED of them is not halved. */
+#define RESOLVED 1.0e6
+#define HALVED   1.0e3
 
-void contactStretchBegin(CPContact c, sunrealtype t) {
+/* The longest step */
+static sunrealtype longest(CPContact c) {
+  return fmax(c->dense_time / (sunrealtype)c->dense / PARTS, RESOLVED * DBL_EPSILON * fabs(c->t));
+}
+
+int contactStretchBegin(CPContact c, sunrealtype t) {
   for (int i = 0; i < c->npoints; i++) {
     c->point[i].phase   = CP_CONTACT_OPEN;
     c->point[i].zero[0] = 0.0, c->point[i].fade = INFINITY;
   }
   memset(c->carries, 0, (size_t)c->npoints);
   c->stretching = 1, c->t_busy = t, c->share = 1.0;
-  c->h = c->dense_time / (sunrealtype)c->dense / PARTS;
+  c->h           = longest(c);
+  const int flag = contactActivate(c);
+  return flag ? contactPassOn(c, flag) : CP_SUCCESS;
 }
 
-int contactStretchIsCalm(CPContact c) {
-  return c->t - c->t_busy >= c->dense_time / (sunrealtype)c->dense;
-}
+int contactStretchIsCalm(CPContact c) { return c->t - c->t_busy >= PARTS * longest(c); }
 
 /* Impulses at the end (t, y) of a flight that began with the velocities c->approach of the rows. c->keep: out, contacts that carry. */
 static int strike(CPContact c, sunrealtype t, N_Vector y, const char *function) {
@@ -119,7 +128,7 @@ static sunrealtype difference(CPContact c, N_Vector x, N_Vector y) {
 
 int contactStretchStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t,
                        const char *function) {
-  const sunrealtype t0 = c->t, longest = c->dense_time / (sunrealtype)c->dense / PARTS;
+  const sunrealtype t0 = c->t, most = longest(c), least = ldexp(most, -HALVINGS);
   sunrealtype h = fmin(c->h, tout - t0), error = 0;
   int flag, changed, halved = 0;
   for (;; h /= 2, halved = 1) {
@@ -128,7 +137,7 @@ int contactStretchStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t
     *t      = t0;
     flag    = step(c, t0 + h, y, t, function);
     changed = hasChanged(c, c->trial_carries);
-    if (flag) break;
+    if (flag || h <= HALVED * DBL_EPSILON * fabs(t0)) break;
     N_VScale(1.0, y, c->trial);
     memcpy(c->trial_carries, c->carries, (size_t)c->npoints);
     N_VScale(1.0, c->newest, y);
@@ -139,7 +148,7 @@ int contactStretchStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t
     flag = step(c, t0 + h, y, t, function);
     changed |= hasChanged(c, c->trial_carries);
     error = difference(c, c->trial, y);
-    if (flag || error <= 1.0 || h <= ldexp(longest, -HALVINGS)) break;
+    if (flag || error <= 1.0 || h <= least) break;
   }
   if (flag < 0) { /* The next call begins here. */
     N_VScale(1.0, c->newest, y);
@@ -150,8 +159,8 @@ int contactStretchStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t
   N_VScale(1.0, y, c->newest);
   memcpy(c->carries, c->trial_carries, (size_t)c->npoints);
   if (changed) c->t_busy = *t;
-  if (halved) c->h = fmax(h, ldexp(longest, -HALVINGS));
-  else if (h == c->h && error <= MUCH_BETTER) c->h = fmin(2 * h, longest);
+  if (halved) c->h = fmax(h, least);
+  else if (h == c->h && error <= MUCH_BETTER) c->h = fmin(2 * h, most);
   c->stats.nstretch_steps++;
   c->stats.stretch_end = *t;
   return flag;
