@@ -295,6 +295,7 @@ static int build(CPContact c, N_Vector y_tmpl) {
   } arrays[] = {{&c->point, n, sizeof *c->point},
                 {&c->before, n, sizeof *c->before},
                 {&c->event, n, sizeof *c->event},
+                {&c->event_before, n, sizeof *c->event},
                 {&c->carries, n, sizeof *c->carries},
                 {&c->trial_carries, n, sizeof *c->carries},
                 {&c->approach, na, sizeof *c->approach},

@@ -7,7 +7,7 @@
 
 #include <cpodes/cpodes_contact.h>
 
-enum { CONTACT_TEXT = 512, CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 32 };
+enum { CONTACT_TEXT = 512, CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 40 };
 
 /* ---- solve.c: the problem of an event ---- */
 
@@ -87,8 +87,8 @@ struct CPContact_ {
   sunrealtype *udot, *driven; /* [nu]; driven: of prescribed motions alone */
   /* [na na], [na], ...: of the rows of closed contacts at an event; before_v: what restitution refers to */
   sunrealtype *W, *velocity, *before_v, *e, *compression;
-  int *row, *order;       /* [na] row of A of each of them */
-  CPContactEvent *event;  /* [npoints] */
+  int *row, *order;                     /* [na] row of A of each of them */
+  CPContactEvent *event, *event_before; /* [npoints]; event_before: those of the event before */
   int *fired;             /* [ROOTS npoints + nroots] roots of the newest return, or directions */
   int nroots, *direction; /* the user's root functions */
   CVRootFn root_fn;
@@ -193,7 +193,7 @@ sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t);
 /* The event at (t, y), with c->fired: new velocities in y, new phases, active rows. 0 or a code, reported, with y and phases
  * as they were. changed: out, is it necessary to start the integrator again? */
 int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function);
-/* y and phases as they were before the newest event */
+/* y, phases and what c->event tells as they were before the newest event */
 void contactUndo(CPContact c, N_Vector y);
 /* Is gap i, in c->p, below zero by more than the tolerance? 0 or CP_CONTACT_PENETRATION, reported. */
 int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function);

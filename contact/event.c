@@ -235,6 +235,7 @@ static void setZeros(CPContact c, sunrealtype t) {
 
 void contactUndo(CPContact c, N_Vector y) {
   memcpy(c->point, c->before, (size_t)c->npoints * sizeof *c->point);
+  memcpy(c->event, c->event_before, (size_t)c->npoints * sizeof *c->event);
   N_VScale(1.0, c->saved, y);
   contactActivate(c);
 }
@@ -251,6 +252,7 @@ void contactTolerances(CPContact c, N_Vector y) {
 int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function) {
   contactTolerances(c, y);
   memcpy(c->before, c->point, (size_t)c->npoints * sizeof *c->point);
+  memcpy(c->event_before, c->event, (size_t)c->npoints * sizeof *c->event);
   N_VScale(1.0, y, c->saved);
   int flag = decide(c, t, y, function);
   *changed = 0;

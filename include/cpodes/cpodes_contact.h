@@ -214,7 +214,8 @@ CPODES_EXPORT int CPContactStep(CPContact contact, sunrealtype tout, N_Vector y,
 
 /**
  * Copies what contact i did at the newest event to *event: it took part if event->struck or event->before differs from
- * event->after. All members are 0 before the first event. Returns CP_ILL_INPUT if there is no such contact.
+ * event->after. A start counts as an event, before which all members are 0; an event that failed does not count. Returns
+ * CP_ILL_INPUT if there is no such contact.
  */
 CPODES_EXPORT int CPContactGetEvent(CPContact contact, int i, CPContactEvent *event);
 

@@ -623,6 +623,7 @@ START_TEST(an_event_that_failed_is_tried_again) {
   Body body            = point_mass();
   const sunrealtype t1 = sqrt(2 / body.g), later = 0.7 - t1;
   CPContactStats stats;
+  CPContactEvent event;
   failing.model     = body_model(&body);
   failing.countdown = 0;
   CPMechModel m     = failing.model;
@@ -631,6 +632,8 @@ START_TEST(an_event_that_failed_is_tried_again) {
   ck_assert_int_eq(run_solve(run, 0.7), CP_USERFUNC_FAIL);
   ck_assert_double_eq_tol(run->t, t1, 1e-7);
   ck_assert_double_eq_tol(entries(run->y)[4], -body.g * t1, 1e-6);
+  ck_assert_int_eq(CPContactGetEvent(run->contact, 0, &event), CP_SUCCESS);
+  ck_assert_double_eq(event.t, 0); /* Nothing has happened since the start. */
   ck_assert_int_eq(run_solve(run, 0.3), CP_ILL_INPUT);
   run_to(run, 0.7);
   ck_assert_double_eq_tol(entries(run->y)[1], later * (0.5 * body.g * t1 - body.g * later / 2),
