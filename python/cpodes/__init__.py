@@ -13,7 +13,7 @@ from ._core import Compiled, CpodesWarning, Error, TrySmallerStep
 from ._run import Solution, Table
 from ._solve import solve
 
-_LATER = {"Mechanism": "._mechanism", "Model": "._mechanism", "model": "._mechanism", "models": "._mechanism",
+_LATER = {"Mechanism": "._mechanism", "Model": "._mechanism", "model": "._mechanism", "models": "._mechanism", "Contact": "._contact",
           "Bodies": "._bodies", "Powers": "._bodies", "load": "._load", "Objective": "._gradient", "jvp": "._gradient", "vjp": "._gradient",
           "torch_motion": "._gradient", "jax_motion": "._gradient"}
 

@@ -8,7 +8,8 @@ from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._core import Owner, Sparse, as_compiled, bind, pointer, real_array, to_c
+from ._contact import PHASES, Contact, Points, Rows, read_event
+from ._core import Error, Owner, Sparse, as_compiled, bind, pointer, real_array, to_c
 from ._native import ffi, lib
 from ._run import Integration, Solution, System, as_events
 from ._solve import as_span, as_steps, as_times, as_tolerance, bar
@@ -38,12 +39,15 @@ class Output(NamedTuple):
 
 
 class Instance(System):
-    """A CPMech of a mechanism: one for its queries, and one for each run. The system of an Integration."""
+    """A CPMech of a mechanism: one for its queries, and one for each run. The system of an Integration. Its contacts are open,
+    unless they act: then it is a CPContact's."""
 
     dtype = float
 
-    def __init__(self, mechanism: "Mechanism"):
+    def __init__(self, mechanism: "Mechanism", acts: bool = False):
         super().__init__()
+        self.acts, self.contact, self.phases = acts, ffi.NULL, None
+        self.history: list = [] # the phases of a run
         self.mechanism, self.nq, self.nu, self.nz = mechanism, mechanism.nq, mechanism.nu, mechanism.nz
         self.n = self.nq + self.nu + self.nz
         self.y = np.zeros(self.n)
@@ -53,7 +57,10 @@ class Instance(System):
         self.functions: list = []
         self.mech = self.create()
         check = self.check
-        check(lib.CPMechSetErrHandlerFn(self.mech, to_c.glue_message, self.warnings))
+        if self.contact:
+            check(lib.CPContactSetErrHandlerFn(self.contact, to_c.glue_message, self.warnings))
+        else:
+            check(lib.CPMechSetErrHandlerFn(self.mech, to_c.glue_message, self.warnings))
         for first_q, first_u, frame in mechanism.quaternions:
             check(lib.CPMechAddQuaternion(self.mech, first_q, first_u, FRAMES[frame]))
         for i, how, g, gd, gdd, step in mechanism.motions:
@@ -68,6 +75,7 @@ class Instance(System):
             check(lib.CPMechSetMetric(self.mech, METRICS[mechanism.metric]))
         if mechanism.mask is not None:
             self.set_active(mechanism.mask)
+        self.set_phases(("open",) * (mechanism._contacts.n if mechanism._contacts else 0))
         mechanism.instances.add(self)
 
     def create(self) -> Any:
@@ -101,15 +109,39 @@ class Instance(System):
         for name, form in template.items():
             setattr(model, f"{name}_tmpl", self.matrix(form))
         lib.glue_model(self.glue, model)
+        if self.acts:
+            return self.own_contact(model, self.glue)
         mech = self.own_handle("CPMech", lib.CPMechCreate(model, self.y_vector, self.ctx), lib.CPMechFree)
         lib.CPMechSetUserData(mech, self.glue)
         return mech
+
+    def own_contact(self, model: Any, data: Any) -> Any:
+        """The CPMech of this model, with contacts that act."""
+        points = self.mechanism._contacts
+        made = lib.CPContactCreate(model, points.n, points.points, self.y_vector, self.ctx)
+        self.contact = self.own_handle("CPContact", made, lib.CPContactFree)
+        self.failures.check(lib.CPContactSetUserData(self.contact, data), self.message)
+        return lib.CPContactGetMech(self.contact)
+
+    def set_phases(self, phases: Tuple[str, ...]) -> None:
+        """Switches the rows of contacts as in these phases; a CPContact does so itself."""
+        if self.mechanism._contacts and not self.acts and phases != self.phases:
+            self.set_active(self.mechanism._contacts.mask(self.mechanism.na, phases))
+            self.phases = phases
+
+    def contact_phases(self) -> Tuple[str, ...]:
+        return tuple(PHASES[lib.CPContactGetPhase(self.contact, i)] for i in range(self.mechanism._contacts.n))
+
+    def contact_events(self) -> list:
+        """What the contacts that took part did at the newest event."""
+        return self.mechanism._events_of(self.contact)
 
     def check(self, flag: int) -> int:
         return self.failures.check(flag, self.message)
 
     def message(self) -> str:
-        return ffi.string(lib.CPMechGetLastMessage(self.mech)).decode()
+        said = text(lib.CPContactGetLastMessage(self.contact)) if self.contact else ""
+        return said or text(lib.CPMechGetLastMessage(self.mech))
 
     def set_active(self, mask: Optional[np.ndarray]) -> None:
         if mask is not None and mask.shape != (self.mechanism.na,):
@@ -130,10 +162,33 @@ class Instance(System):
 
     def attach(self, run: Integration, t: float) -> None:
         self.current = run.current
+        if self.contact:
+            attach = lib.CPContactAttach if run.run.multistep else lib.CPContactAttachOneStep
+            run.check(attach(self.contact, run.run.multistep or run.run.onestep, t, run.run.y, run.rtol, run.atol))
+            return
         attach = lib.CPMechAttach if run.run.multistep else lib.CPMechAttachOneStep
         run.check(attach(self.mech, run.run.multistep or run.run.onestep, t, run.run.y))
 
+    def follow(self, phases: list) -> Callable:
+        """at(t, after): an instance without contacts whose rows are those of these phases before an event at t, or after it."""
+        other, begins = self.mechanism._create(), np.array([p.begin for p in phases])
+
+        def at(t: float, after: bool) -> Instance:
+            k = int(np.searchsorted(begins, t, side="right" if after else "left")) - 1
+            other.set_phases(phases[max(0, k)].contacts)
+            return other
+        return at
+
     def projection(self, rtol: Any, atol: Any) -> Callable:
+        if self.contact:
+            at = self.follow(self.history)
+            other = at(0.0, True) # the same at all times, but for its rows
+            inner = other.projection(rtol, atol)
+
+            def project_in_phase(t: float, y: np.ndarray) -> None:
+                at(t, True)
+                inner(t, y)
+            return project_in_phase
         projector = lib.CPMechGetProjector(self.mech)
 
         def project(t: float, y: np.ndarray) -> None:
@@ -164,6 +219,13 @@ class Instance(System):
     def violation(self, t: float, y: np.ndarray) -> float:
         out = self.evaluate(t, y)
         return max(out.position, out.velocity, out.norms)
+
+    def violations(self, ts: np.ndarray, ys: np.ndarray) -> np.ndarray:
+        if not self.contact:
+            return super().violations(ts, ys)
+        at = self.follow(self.history)
+        second = np.append(False, ts[1:] == ts[:-1]) # the state after an event
+        return np.array([at(t, after).violation(t, y) for t, y, after in zip(ts, ys, second)])
 
     def rhs_function(self) -> Optional[Callable]:
         return None
@@ -199,6 +261,9 @@ class Mechanism:
     templates: of sparse K, C, Bq, Bu, by these names. potential: its energy V(t, q), for energy().
     quaternions: (first_q, first_u, "body" or "world"). nq, nu, nz: sizes; known from arrays and from the first state.
     rows: (np, nv, na), for compiled functions, which are not called to count.
+    contacts: a list of Contact, for dense mass, without forces_lambda and constraint_jac; constraints then has to be given with
+    position. Rows of all quantities are those of position, gaps, other rows of velocity, tangential velocities, and the others of
+    constraints; queries take contacts as open, and solve lets them act.
     params: a number, an array, or nested dicts, lists and tuples of them: all functions get it as their last argument.
     metric: of projections, "default", "error", "kinetic", "newton" or "l2"."""
 
@@ -206,7 +271,7 @@ class Mechanism:
                  bias: Any = None, *, auxiliary: Any = None, forces_lambda: Any = None, dynamics_jac: Any = None,
                  constraint_jac: Any = None, auxiliary_jac: Any = None, lambda_jac: Any = None, templates: Optional[dict] = None,
                  potential: Optional[Callable] = None, quaternions: Sequence = (), nq: int = 0, nu: int = 0, nz: int = 0,
-                 rows: Optional[Tuple[int, int, int]] = None, params: Any = None, metric: str = "default"):
+                 rows: Optional[Tuple[int, int, int]] = None, params: Any = None, metric: str = "default", contacts: Any = ()):
         if metric not in METRICS:
             raise ValueError(f"metric has to be one of {', '.join(METRICS)}, and is {metric!r}")
         self._reset()
@@ -229,6 +294,8 @@ class Mechanism:
         self.templates = {k: Sparse(g) for k, g in (templates or {}).items()}
         if not set(self.templates) <= {"K", "C", "Bq", "Bu"}:
             raise ValueError(f"templates are of K, C, Bq and Bu, and not of {sorted(set(self.templates) - set('K C Bq Bu'.split()))}")
+        if isinstance(contacts, Contact) or len(contacts):
+            self._joined = Rows(contacts, self.functions, lambda name, g: self._function("", name, g))
         self.nz, self._rows, self._given = nz, rows, (nq, nu)
         if not callable(mass) and not as_compiled(mass):
             nu = nu or np.shape(mass)[0]
@@ -239,6 +306,8 @@ class Mechanism:
         self.ready = False
         self.mask: Optional[np.ndarray] = None
         self.motions: List[tuple] = []
+        self._contacts: Optional[Points] = None # its contacts
+        self._joined: Optional[Rows] = None
         self.instances: Any = weakref.WeakSet()
         self._query: Optional[Instance] = None
         self._lock = threading.RLock()
@@ -266,6 +335,8 @@ class Mechanism:
             if given and value != given:
                 raise ValueError(f"{name} has {value} entries in place of {given}")
         self.nq, self.nu = len(q), len(u)
+        if self._joined:
+            self._joined.measure(t, q, u)
 
         def form(key: str, name: str, count: int) -> Any:
             """What the function returns, and its number of rows."""
@@ -296,6 +367,11 @@ class Mechanism:
                 raise ValueError(f"{name} has to have one dimension, and has the shape {one}")
         self.np = position[0]
         self.nv = max(velocity[0], self.np)
+        if self._joined: # whose tangential velocities are A u, where there is no function of velocities
+            if isinstance(self.M_form, Sparse):
+                raise ValueError("with contacts mass and constraints have to be dense")
+            self._contacts = self._joined.points()
+            self.nv = self._joined.nv + self._contacts.n + sum(self._joined.ntangents)
         if "A" not in self.functions and self.nv: # differences make it
             if isinstance(self.M_form, Sparse):
                 raise ValueError("constraints (the matrix A) has to be given with a sparse mass")
@@ -313,12 +389,21 @@ class Mechanism:
             raise ValueError("with a sparse mass, dynamics_jac needs the template K, and constraint_jac those of Bq and Bu")
         self.ready = True
 
-    def _create(self) -> Instance:
-        return Instance(self)
+    def _create(self, acts: bool = False) -> Instance:
+        return Instance(self, acts)
 
     def _with_parameters(self) -> Instance:
         """An instance whose functions follow the array of its parameter_block()."""
+        if self._contacts or self._joined:
+            raise ValueError("sensitivities jump at events of contacts: gradients go through none")
         return self._create()
+
+    def _events_of(self, contact: Any) -> list:
+        event, events = ffi.new("CPContactEvent *"), []
+        for i in range(self._contacts.n):
+            if lib.CPContactGetEvent(contact, i, event) == 0 and (event.struck or event.before != event.after):
+                events.append(read_event(event))
+        return events
 
     def _ask(self, work: Callable[[Instance], Any]) -> Any:
         """work on the instance for queries, by one thread at a time, and not out of its own functions."""
@@ -483,6 +568,8 @@ class Mechanism:
 
     def set_active(self, mask: Any) -> None:
         """Switches rows of A on and off (None: all on), for runs that are in progress, too: from an event's `change`."""
+        if self._contacts or self._joined:
+            raise ValueError("contacts switch rows themselves: set_active is for mechanisms without contacts")
         self.mask = None if mask is None else real_array("mask", mask, (self.na if self.ready else None,))
         for instance in list(self.instances):
             instance.set_active(self.mask)
@@ -524,7 +611,12 @@ class Mechanism:
             raise ValueError("rtol has to be a number for a mechanism; atol may be an array")
         if t0 == t1:
             raise ValueError("t_span is a single time; start(q, u) gives a consistent state")
-        instance = self._create()
+        if self._contacts:
+            if np.ndim(atol):
+                raise ValueError("atol has to be a number for a mechanism with contacts")
+            if t1 < t0:
+                raise ValueError(f"contacts cannot be followed backwards: t_span is ({t0:g}, {t1:g})")
+        instance = self._create(True) if self._contacts else self._create()
         if closure is not None:
             instance.close_to(closure, max(rtol, float(np.max(atol))))
         run = Integration(instance, t0, t1, y0, method, rtol, atol, as_events(events),
@@ -570,6 +662,11 @@ class ModelInstance(Instance):
         if not self.model:
             raise ValueError(text(message))
         self.frees.append((lambda p: lib.CPModelFree(ffi.new("CPModel **", p)), self.model))
+        if self.acts:
+            mech = self.own_contact(ffi.addressof(self.model, "mech"), self.model.data)
+            if self.model.prepare and self.model.prepare(self.model, mech):
+                raise Error(lib.CP_ILL_INPUT, f"{m.name} cannot prepare its CPMech")
+            return mech
         return self.own_handle("CPMech", lib.CPModelMech(self.model), lib.CPMechFree)
 
     def model_roots(self) -> Any:
@@ -652,8 +749,6 @@ class Model(Mechanism):
         try:
             if not model.mech.nu:
                 raise ValueError(f"{self.name} is given as an ODE with invariants, which Model does not take")
-            if model.ncontacts:
-                raise ValueError(f"{self.name} has contacts, which Model does not take; `cpodes run` does")
             self.nu = model.mech.nu
             self.nq = model.mech.nq or self.nu
             self.nz = model.mech.nz
@@ -661,13 +756,26 @@ class Model(Mechanism):
             self.nv = max(self.np, model.mech.nv)
             self.na = max(self.nv, model.mech.na)
             self.y0 = np.frombuffer(ffi.buffer(lib.glue_data(model.y0), 8 * model.n)).copy()
-            self._jumps = model.nroots > 0 or model.nstops > 0
+            self._jumps = model.nroots > 0 or model.nstops > 0 or model.ncontacts > 0
+            self._take_contacts(model)
         finally:
             lib.CPModelFree(ffi.new("CPModel **", model))
         self._given, self.ready = (self.nq, self.nu), True
 
-    def _create(self) -> Instance:
-        return ModelInstance(self)
+    def _take_contacts(self, model: Any) -> None:
+        """Copies of the contacts, which are the model's."""
+        n, self._contacts = model.ncontacts, None
+        if not n:
+            return
+        points, keep = ffi.new("CPContactPoint[]", n), []
+        for i in range(n):
+            keep.append(ffi.new("char[]", ffi.string(model.contact[i].name)))
+            points[i] = model.contact[i]
+            points[i].name = keep[-1]
+        self._contacts = Points(points, n, keep)
+
+    def _create(self, acts: bool = False) -> Instance:
+        return ModelInstance(self, acts)
 
     def solve(self, t_span: Any = None, y0: Any = None, *arguments: Any, **options: Any) -> Solution:
         """As Mechanism.solve; from the model's start to its t_end where these are not given."""
@@ -683,7 +791,7 @@ class Model(Mechanism):
             if lib.CPModelIsWhole(self.type, known.index(name)):
                 raise ValueError(f"{name} of {self.name} is a whole number, which has no derivative")
         if self._jumps:
-            raise ValueError(f"{self.name} has events or kinks, at which sensitivities jump: gradients go through none")
+            raise ValueError(f"{self.name} has events, kinks or contacts, at which sensitivities jump: gradients go through none")
         numbers = {name: float(params[name]) for name in params}
         kept = self.values, self._names, self._selected, self.parameters
         self.values = {**dict(zip(known, self._all())), **numbers}

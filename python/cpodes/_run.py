@@ -7,6 +7,7 @@ from typing import Any, Callable, List, Optional, Sequence
 
 import numpy as np
 
+from ._contact import Phase
 from ._core import Error, Owner, bind, pointer, real_array, to_c
 from ._native import ffi, lib
 from ._trees import unflatten
@@ -42,7 +43,9 @@ class Solution:
     t [nt], y [n, nt], sol(t) (dense output, on the manifold), t_events, y_events, nfev, njev, nlu, status (0: the end was
     reached; 1: a terminal event; 2: interrupted), message, success; and
     violation [nt]: the largest |c_i| at each t, in the units of c; error [n]: sums of the estimated local errors;
-    stats: a dict of counters; method: the one that was used last."""
+    stats: a dict of counters; method: the one that was used last.
+    Of a mechanism with contacts also contact_events, a list of ContactEvent, and phases, a list of Phase; violation is that of
+    the constraints and of the contacts that are closed."""
 
     def __init__(self, **items: Any):
         self.__dict__.update(items)
@@ -59,7 +62,7 @@ class Solution:
     def violation(self) -> np.ndarray:
         if self._violation is None:
             y = np.ascontiguousarray(self.y.T) if len(self.t) else np.zeros((0, 0))
-            self._violation = np.array([self._system.violation(t, x) for t, x in zip(self.t, y)])
+            self._violation = self._system.violations(self.t, y)
         return self._violation
 
     def tree(self, y: Any = None) -> Any:
@@ -168,6 +171,11 @@ class System(Owner):
     def first_method(self, run: "Integration") -> str:
         return "DOP853"
 
+    contact: Any = ffi.NULL # a CPContact, by which runs step
+
+    def violations(self, ts: np.ndarray, ys: np.ndarray) -> np.ndarray:
+        return np.array([self.violation(t, y) for t, y in zip(ts, ys)])
+
 
 class Integration:
     """One integration of a system, from its start to its Solution. The system is an Ode or a mechanism's instance: it attaches
@@ -198,6 +206,9 @@ class Integration:
             run.y_eval = pointer(self.y_eval)
         self.set_events(events)
         self.stats: dict = {}
+        run.contact = system.contact
+        self.contact_events: list = []
+        self.phases = system.history if run.contact else []
 
     def set_events(self, events: list) -> None:
         model = self.system.model_roots()
@@ -218,6 +229,8 @@ class Integration:
         return self.system.failures.check(flag, self.message)
 
     def message(self) -> str:
+        if self.run.contact:
+            return self.system.message()
         get = lib.CPodeGetLastMessage if self.run.multistep else lib.CPOneStepGetLastMessage
         return ffi.string(get(self.run.multistep or self.run.onestep)).decode() or self.system.message()
 
@@ -247,6 +260,8 @@ class Integration:
         if not len(self.nodes): # DOP853's suffice for BDF, to which a run may change
             self.nodes = x
         run.nodes, run.nnodes = pointer(self.nodes), len(self.nodes)
+        if run.contact and self.count:
+            check(lib.CPContactRootInit(run.contact, self.count, to_c.glue_roots, self.direction))
         self.system.attach(self, t)
         cvode = lib.CPodeGetCVodeMem(run.multistep) if run.multistep else ffi.NULL
         first, least, most = self.sign * self.first_step, self.min_step, self.max_step
@@ -262,7 +277,9 @@ class Integration:
 
         def set_option(name: str, value: Any) -> None:
             check(getattr(lib, options + "Set" + name)(settings, value))
-        if np.ndim(rtol):
+        if run.contact:
+            pass # it has set tolerances and roots
+        elif np.ndim(rtol):
             own_call("WFtolerances", to_c.glue_weights)
         elif np.ndim(atol):
             own_call("SVtolerances", rtol, own.vector(atol.copy()))
@@ -274,7 +291,7 @@ class Integration:
                 set_option(name, value)
         if run.multistep:
             check(lib.CVodeSetNoInactiveRootWarn(cvode))
-        if self.count:
+        if self.count and not run.contact:
             own_call("RootInit", self.count, to_c.glue_roots)
             set_option("RootDirection", self.direction)
 
@@ -287,6 +304,12 @@ class Integration:
     def restart(self, t: float, y: np.ndarray) -> None:
         """Goes on from another state y at t."""
         self.y[:] = y
+        if self.run.contact: # whose phases are to be found again
+            self.system.attach(self, t)
+            self.begin_phase(t)
+            y[:] = self.y # what struck
+            self.run.t = self.run.told = t
+            return
         self.check(lib.CPodeReInit(self.run.multistep, t, self.run.y) if self.run.multistep
                    else lib.CPOneStepReInit(self.run.onestep, t, self.run.y))
         self.run.t = self.run.told = t
@@ -323,6 +346,37 @@ class Integration:
         run.steps += 1
         self.restarts.append((self.recorded(), y.copy()))
 
+    # ---- contacts ----
+
+    def begin_phase(self, t: float) -> None:
+        """Notes what the contacts did at t, and do from there on."""
+        self.contact_events += self.system.contact_events()
+        now = self.system.contact_phases()
+        if self.phases and self.phases[-1].contacts == now:
+            return
+        if self.phases:
+            self.phases[-1] = self.phases[-1]._replace(end=t)
+        self.phases.append(Phase(t, self.t1, now))
+
+    def changes(self) -> int:
+        stats = ffi.new("CPContactStats *")
+        self.check(lib.CPContactGetStats(self.run.contact, stats))
+        return stats.nevents
+
+    def pass_contacts(self) -> int:
+        """The event of contacts at the end of the newest step. Returns what CPContactStep does."""
+        run = self.run
+        self.check(lib.glue_record(run))
+        before, count = dict(self.stats), self.changes()
+        self.count_stats() # counters begin anew where the contacts change
+        flag = self.check(lib.glue_pass(run, self.t1))
+        if self.changes() == count:
+            self.stats = before
+            return flag
+        self.begin_phase(run.t)
+        self.record(self.y)
+        return flag
+
     # ---- the loop ----
 
     def march(self, progress: Any = None) -> Solution:
@@ -346,6 +400,10 @@ class Integration:
             self.stops = [s for s in self.system.stops() if self.sign * (s - self.t0) > 0 and self.sign * (self.t1 - s) > 0]
             self.stop_at(self.stops[0] if self.stops else self.t1)
             self.room(64)
+            if run.contact:
+                self.begin_phase(self.t0)
+                if not np.array_equal(self.y, start_y): # contacts that were closed have struck
+                    self.record(self.y)
             while True:
                 if run.steps == run.room:
                     self.close_chunk()
@@ -362,8 +420,15 @@ class Integration:
                     self.stop_at(self.stops[0] if self.stops else self.t1)
                 elif flag == lib.CV_ROOT_RETURN:
                     t = run.t
-                    info = lib.CVodeGetRootInfo if run.multistep else lib.CPOneStepGetRootInfo
-                    self.check(info(lib.CPodeGetCVodeMem(run.multistep) if run.multistep else run.onestep, found))
+                    if run.contact:
+                        self.check(lib.CPContactGetRootInfo(run.contact, found))
+                        if not any(found): # the contacts are next
+                            if self.pass_contacts() != lib.CV_ROOT_RETURN:
+                                continue
+                            self.check(lib.CPContactGetRootInfo(run.contact, found))
+                    else:
+                        info = lib.CVodeGetRootInfo if run.multistep else lib.CPOneStepGetRootInfo
+                        self.check(info(lib.CPodeGetCVodeMem(run.multistep) if run.multistep else run.onestep, found))
                     changed, ends = None, False
                     models = self.count - len(self.events)
                     if any(found[i] for i in range(models)):
@@ -383,7 +448,7 @@ class Integration:
                                 raise TypeError(f"the function `change` of event {i} has to return the new state, and "
                                                 "returned None")
                             changed = self.system.as_state(f"the state that `change` of event {i} returned", y)
-                    if ends or changed is not None:
+                    if (ends or changed is not None) and run.told != t:
                         self.check(lib.glue_record(run))
                     if ends:
                         status, message = 1, TERMINATED
@@ -502,6 +567,10 @@ class Integration:
             nlu=self.stats.get("factorisations", 0), status=status, message=message, success=status in (0, 1),
             error=np.abs(self.error.view(dtype)) if dtype is complex else self.error.copy(), stats=self.stats,
             method=method if isinstance(method, str) else "Table")
+        if self.run.contact:
+            if self.phases and self.run.t < self.phases[-1].end:
+                self.phases[-1] = self.phases[-1]._replace(end=self.run.t)
+            solution.contact_events, solution.phases = self.contact_events, self.phases
         solution._system = self.system
         self.own.tell_warnings()
         return solution

@@ -349,17 +349,32 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static int step(GlueRun *r, double tend) {
+  if (r->contact) return CPContactStep(r->contact, tend, r->y, &r->t);
+  return r->multistep ? CPode(r->multistep, tend, r->y, &r->t, CV_ONE_STEP)
+                      : CPOneStepEvolve(r->onestep, tend, r->y, &r->t, CV_ONE_STEP);
+}
+
+int glue_pass(GlueRun *r, double tend) {
+  GlueRun *const outer = running;
+  running              = r;
+  const int flag       = step(r, tend);
+  running              = outer;
+  return flag;
+}
+
 int glue_march(GlueRun *r, double tend) {
   GlueRun *const outer = running; /* a callback may solve something else */
   const double begin   = now();
   int flag             = 0;
   running              = r;
   do {
-    flag = r->multistep ? CPode(r->multistep, tend, r->y, &r->t, CV_ONE_STEP)
-                        : CPOneStepEvolve(r->onestep, tend, r->y, &r->t, CV_ONE_STEP);
+    flag = step(r, tend);
     if (flag < 0 || flag == CV_ROOT_RETURN) break;
     const int output = glue_record(r);
     if (output < 0) flag = output;
+    /* An event at tend leaves no step to take, at whose end the integrator would announce its stop time. */
+    else if (flag == 0 && r->contact && r->t >= tend) flag = CV_TSTOP_RETURN;
   } while (flag == 0 && r->steps < r->room && now() - begin < r->seconds);
   running = outer;
   return flag;

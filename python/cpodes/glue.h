@@ -61,6 +61,7 @@ typedef struct {
 typedef struct {
   CPodeMem multistep;
   CPOneStepMem onestep;
+  CPContact contact; /* which steps by one of them, or NULL */
   N_Vector y, work;
   GlueFn *events; /* [nevents], of one value each */
   int nevents;
@@ -110,8 +111,11 @@ int glue_integrand(double t, N_Vector y, double *values, void *functional);
 void glue_model(GlueMech *F, CPMechModel *model);
 
 /* Integrates towards tend until it is reached, an event, an error, the room is full or the time is over. Returns what
- * CPode or CPOneStepEvolve returned last. */
+ * CPode, CPOneStepEvolve or CPContactStep returned last. */
 int glue_march(GlueRun *run, double tend);
+/* What the contacts do at the event at run->t, whose state before it has been recorded: y becomes the state after it. Returns what
+ * CPContactStep does. */
+int glue_pass(GlueRun *run, double tend);
 /* Records the state at run->t as the end of a step. Returns 0 or a code of the interpolation. */
 int glue_record(GlueRun *run);
 

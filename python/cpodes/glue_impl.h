@@ -4,6 +4,7 @@
 
 #include <cpodes/cpodes.h>
 #include <cpodes/cpodes_bodies.h>
+#include <cpodes/cpodes_contact.h>
 #include <cpodes/cpodes_mechanics.h>
 #include <cpodes/cpodes_model.h>
 #include <cpodes/cpodes_onestep.h>

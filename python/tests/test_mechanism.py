@@ -195,11 +195,6 @@ def test_a_function_that_asks_its_own_mechanism_is_refused():
 # ---- models ----
 
 
-def test_a_model_with_contacts_is_refused():
-    with pytest.raises(ValueError, match="bouncing_ball has contacts"):
-        cpodes.model("bouncing_ball").solve()
-
-
 def test_the_catalogue_is_there():
     assert {"andrews", "slider_crank", "pendulum"} <= set(cpodes.models())
     with pytest.raises(ValueError, match="andrews"):

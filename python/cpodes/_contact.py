@@ -1,0 +1,217 @@
+"""Contacts with friction: what they are, how they join a mechanism's rows, and what happens at them."""
+from __future__ import annotations
+
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ._core import as_compiled, expected, real_array
+from ._native import ffi, lib
+
+PHASES = {lib.CP_CONTACT_OPEN: "open", lib.CP_CONTACT_SLIDING: "sliding", lib.CP_CONTACT_STICKING: "sticking"}
+BEGINS = {"open": "opens", "sliding": "slides", "sticking": "sticks"}
+LAWS = {"newton": lib.CP_RESTITUTION_NEWTON, "poisson": lib.CP_RESTITUTION_POISSON}
+STEP = np.finfo(float).eps ** (1 / 3) # of central differences: roundoff and truncation are equal there
+
+
+def number(what: str, value: Any, most: float = np.inf) -> float:
+    """value as a float from 0 to most."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{what} has to be a number, and is {type(value).__name__}")
+    if not (0 <= value <= most and np.isfinite(value)):
+        raise ValueError(f"{what} has to be {'at least 0' if most == np.inf else f'from 0 to {most:g}'}, and is {value}")
+    return float(value)
+
+
+class Contact:
+    """A contact of a Mechanism: 0 <= gap perpendicular to N >= 0, Coulomb's friction, and restitution.
+
+    gap: g_N(t, q), a number. normal: its row [nu], A_N(t, q) with g_N' = A_N u, a function or a constant array.
+    tangents: the rows of the tangential velocities v_T = A_T(t, q) u, [nu] in the plane, [2, nu] orthogonal and of equal
+    scale in space; None: no friction.
+    bias: b(t, q, u) of its rows, A u' = b, normal first, [1 + number of tangents]; by differences of the rows if None.
+    mu: friction of sliding, and of impacts; mu_static: of sticking, mu if it is None or less than that. restitution: e_N;
+    tangential_restitution: e_T; both from 0 to 1. law: "newton", of velocities, or "poisson", of impulses.
+    name: for messages and events; contact0, contact1, ... if None. Functions get params as their last argument, where the
+    Mechanism has them."""
+
+    def __init__(self, gap: Callable, normal: Any, tangents: Any = None, *, mu: float = 0.0, mu_static: Optional[float] = None,
+                 restitution: float = 0.0, tangential_restitution: float = 0.0, law: str = "newton", bias: Optional[Callable] = None,
+                 name: Optional[str] = None):
+        what = "a contact's" if name is None else f"{name}'s"
+        for part, g in (("gap", gap), ("normal", normal), ("tangents", tangents), ("bias", bias)):
+            if as_compiled(g) is not None:
+                raise TypeError(f"{what} {part} has to be a function of Python, and is a compiled one")
+        for part, g in (("gap", gap), ("bias", bias)):
+            if not callable(g) and not (part == "bias" and g is None):
+                raise TypeError(f"{what} {part} has to be a function, and is {type(g).__name__}")
+        if normal is None:
+            raise TypeError(f"{what} normal has to be a function or an array [nu], and is None")
+        if law not in LAWS:
+            raise ValueError(f"{what} law has to be one of {', '.join(LAWS)}, and is {law!r}")
+        self.gap, self.normal, self.tangents, self.bias, self.law, self.name = gap, normal, tangents, bias, law, name
+        self.mu = number(f"{what} mu", mu)
+        self.mu_static = self.mu if mu_static is None else number(f"{what} mu_static", mu_static)
+        self.restitution = number(f"{what} restitution", restitution, 1)
+        self.tangential_restitution = number(f"{what} tangential_restitution", tangential_restitution, 1)
+        if law == "poisson" and self.tangential_restitution:
+            raise ValueError(f"{what} tangential_restitution has to be 0 with Poisson's law, and is {tangential_restitution}")
+        if tangents is None and max(self.mu, self.mu_static):
+            raise ValueError(f"{what} mu is {max(self.mu, self.mu_static):g}, and friction needs tangents")
+
+
+class ContactEvent(NamedTuple):
+    """What a contact does at an event. kind: "impact", "accumulation" (an impact after which the contact closes at once, in place
+    of infinitely many bounces, which would end at t_closed), or else "opens", "slides", "sticks", which begins then.
+    velocity [2, 3]: (v_N, v_T) before and after it; impulse [3]: (P_N, P_T)."""
+    t: float
+    kind: str
+    contact: str
+    before: str
+    after: str
+    velocity: np.ndarray
+    impulse: np.ndarray
+    t_closed: float
+
+
+class Phase(NamedTuple):
+    """What the contacts do from begin to end: "open", "sliding" or "sticking", in their order."""
+    begin: float
+    end: float
+    contacts: Tuple[str, ...]
+
+
+def read_event(event: Any) -> ContactEvent:
+    before, after = PHASES[event.before], PHASES[event.after]
+    kind = "accumulation" if event.accumulated else "impact" if event.struck else BEGINS[after]
+    return ContactEvent(event.t, kind, ffi.string(event.name).decode(), before, after,
+                        np.array([list(v) for v in event.velocity]), np.array(list(event.impulse)), event.t_closed)
+
+
+class Points:
+    """The contacts as C has them, CPContactPoint [n], with the rows that each one has."""
+
+    def __init__(self, points: Any, n: int, keep: Any = None):
+        self.points, self.n, self.keep = points, n, keep
+        self.names = [ffi.string(points[i].name).decode() for i in range(n)]
+        self.normals = [points[i].normal for i in range(n)]
+        self.tangents = [list(range(points[i].tangent, points[i].tangent + points[i].ntangents))
+                         if max(points[i].mu, points[i].mu_static) > 0 else [] for i in range(n)]
+        self.all = sorted({row for i in range(n) for row in
+                           [points[i].normal, *range(points[i].tangent, points[i].tangent + points[i].ntangents)]})
+
+    def mask(self, na: int, phases: Sequence[str]) -> np.ndarray:
+        """The rows that are on in these phases."""
+        mask = np.ones(na)
+        mask[self.all] = 0
+        for phase, normal, tangents in zip(phases, self.normals, self.tangents):
+            mask[normal] = phase != "open"
+            mask[tangents] = phase == "sticking"
+        return mask
+
+
+class Rows:
+    """The rows of a Mechanism's functions and of its contacts together: gaps below those of position, tangential velocities below
+    those of velocity."""
+
+    def __init__(self, contacts: Any, functions: dict, wrap: Callable):
+        self.contacts = [contacts] if isinstance(contacts, Contact) else list(contacts)
+        for c in self.contacts:
+            if not isinstance(c, Contact):
+                raise TypeError(f"contacts has to be a list of cpodes.Contact, and has {type(c).__name__}")
+        self.names = [c.name or f"contact{i}" for i, c in enumerate(self.contacts)]
+        for i, name in enumerate(self.names):
+            if name in self.names[:i]:
+                raise ValueError(f"two contacts have the name {name!r}")
+        for key, name in (("f_lambda", "forces_lambda"), ("constraint_jac", "constraint_jac")):
+            if key in functions:
+                raise ValueError(f"{name} cannot be given with contacts, which make it themselves")
+        self.own = {key: functions.get(key) for key in "pAvb"}
+        for key, name in (("p", "position"), ("A", "constraints"), ("v", "velocity"), ("b", "bias")):
+            if as_compiled(self.own[key]) is not None:
+                raise TypeError(f"{name} has to be a function of Python with contacts, which add rows to it")
+        if self.own["A"] is None and (self.own["p"] or self.own["v"]):
+            raise ValueError("constraints (the matrix A) has to be given with contacts")
+        self.gaps = [wrap("gap", c.gap) for c in self.contacts]
+        self.rows = [(wrap("normal", c.normal), None if c.tangents is None else wrap("tangents", c.tangents)) for c in self.contacts]
+        self.biases = [None if c.bias is None else wrap("bias", c.bias) for c in self.contacts]
+        functions.update(p=self.position, A=self.matrix, b=self.bias)
+        if self.own["v"]:
+            functions["v"] = self.velocity
+
+    def measure(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
+        """Takes sizes from a first state."""
+        own, self.nu = self.own, len(u)
+        self.np = len(real_array("what position returned at the first state", own["p"](t, q.copy()), (None,))) if own["p"] else 0
+        nv = len(real_array("what velocity returned at the first state", own["v"](t, q.copy(), u.copy()), (None,))) if own["v"] else 0
+        self.nv = max(self.np, nv)
+        if len(q) != self.nu and (own["A"] and own["b"] is None or None in self.biases):
+            raise ValueError("with quaternions, bias has to be given, of the mechanism's constraints and of each contact")
+        self.ntangents = []
+        for name, (_, tangents) in zip(self.names, self.rows):
+            shape = () if tangents is None else np.shape(tangents(t, q.copy()))
+            if shape not in ((), (self.nu,), (1, self.nu), (2, self.nu)) or (tangents is not None and not shape):
+                raise ValueError(f"tangents of {name} has to have the shape ({self.nu},) or (2, {self.nu}), and has {shape}")
+            self.ntangents.append(0 if tangents is None else 1 if len(shape) == 1 else shape[0])
+
+    def points(self) -> Points:
+        n = len(self.contacts)
+        points, keep, tangent = ffi.new("CPContactPoint[]", n), [], self.nv + n
+        for i, (c, name) in enumerate(zip(self.contacts, self.names)):
+            keep.append(ffi.new("char[]", name.encode()))
+            p = points[i]
+            p.name, p.normal, p.tangent, p.ntangents = keep[-1], self.np + i, tangent, self.ntangents[i]
+            p.mu, p.mu_static, p.restitution, p.law = c.mu, c.mu_static, c.restitution, LAWS[c.law]
+            p.tangential_restitution = c.tangential_restitution
+            tangent += self.ntangents[i]
+        return Points(points, n, keep)
+
+    def joined(self, own: np.ndarray, normals: List[np.ndarray], tangents: List[np.ndarray]) -> np.ndarray:
+        return np.concatenate([own[:self.np], *normals, own[self.np:self.nv], *tangents, own[self.nv:]])
+
+    def position(self, t: float, q: np.ndarray) -> np.ndarray:
+        own = self.own["p"](t, q) if self.own["p"] else ()
+        return np.concatenate([np.asarray(own, dtype=float), *(expected(f"gap of {name}", gap(t, q), np.empty(1))
+                                                               for name, gap in zip(self.names, self.gaps))])
+
+    def parts(self, t: float, q: np.ndarray) -> Tuple[np.ndarray, list, list]:
+        own = np.asarray(self.own["A"](t, q)) if self.own["A"] else np.zeros((0, self.nu))
+        if own.ndim != 2 or own.shape[1] != self.nu or len(own) < self.nv:
+            raise ValueError(f"constraints has to return an array of shape (na, {self.nu}), na >= {self.nv}, and returned one of shape "
+                             f"{own.shape}")
+        normals, tangents = [], []
+        for name, (normal, tangent), count in zip(self.names, self.rows, self.ntangents):
+            normals.append(expected(f"normal of {name}", normal(t, q), np.empty(self.nu))[None])
+            if count:
+                rows = np.asarray(tangent(t, q))
+                tangents.append(expected(f"tangents of {name}", rows[None] if rows.ndim == 1 else rows, np.empty((count, self.nu))))
+        return own, normals, tangents
+
+    def matrix(self, t: float, q: np.ndarray) -> np.ndarray:
+        return self.joined(*self.parts(t, q))
+
+    def velocity(self, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        _, normals, tangents = self.parts(t, q)
+        own = np.asarray(self.own["v"](t, q, u), dtype=float)
+        return self.joined(own, [a @ u for a in normals], [a @ u for a in tangents])
+
+    def bias(self, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """b = -A' u; by differences along the motion where there is no function."""
+        own, normals, tangents = None, [None] * len(self.gaps), [None] * len(self.gaps)
+        if (self.own["A"] and self.own["b"] is None) or None in self.biases:
+            h = STEP * max(1.0, np.abs(q).max()) / max(1.0, np.abs(u).max())
+            ahead, behind = self.parts(t + h, q + h * u), self.parts(t - h, q - h * u)
+            rate = lambda a, b: -((a - b) @ u) / (2 * h)
+            own = rate(ahead[0], behind[0])
+            normals = [rate(a, b) for a, b in zip(ahead[1], behind[1])]
+            tangents = iter([rate(a, b) for a, b in zip(ahead[2], behind[2])])
+            tangents = [next(tangents) if count else np.zeros(0) for count in self.ntangents]
+        if self.own["b"] is not None:
+            own = np.asarray(self.own["b"](t, q, u), dtype=float)
+        elif own is None:
+            own = np.zeros(0)
+        for i, bias in enumerate(self.biases):
+            if bias is not None:
+                b = expected(f"bias of {self.names[i]}", bias(t, q, u), np.empty(1 + self.ntangents[i]))
+                normals[i], tangents[i] = b[:1], b[1:]
+        return self.joined(own, normals, tangents)

@@ -1,0 +1,181 @@
+"""Mechanisms with contacts: motions against closed forms, their events and phases, and what is refused."""
+import numpy as np
+import pytest
+
+import cpodes
+
+G = 9.81
+FIRST, REST = 0.451523640986, 8.578949178729 # sqrt(2 h / g), and (1 + e) / (1 - e) times that, for h = 1, e = 0.9
+
+
+def ball(e=0.9, **options):
+    """A mass that falls on a floor."""
+    floor = cpodes.Contact(lambda t, q: q[0], [1.0], restitution=e, name="floor", **options)
+    return cpodes.Mechanism(mass=[[1.0]], forces=lambda t, q, u: np.array([-G]), contacts=floor)
+
+
+def sphere(mu=0.2, restitution=0.0):
+    """A sphere of mass 1 and radius 1 on a floor, q = (x, z, angle), and the point that touches it."""
+    floor = cpodes.Contact(lambda t, q: q[1] - 1, [0.0, 1.0, 0.0], [1.0, 0.0, 1.0], mu=mu, restitution=restitution)
+    return cpodes.Mechanism(mass=np.diag([1.0, 1.0, 0.4]), forces=lambda t, q, u: np.array([0, -G, 0]), contacts=[floor])
+
+
+@pytest.mark.parametrize("method", ["BDF", "DOP853"])
+def test_a_ball_bounces_and_comes_to_rest_where_its_series_ends(method):
+    sol = ball().solve((0, 9), [1.0, 0.0], method, rtol=1e-11, atol=1e-11)
+    impacts = [e for e in sol.contact_events if e.kind in ("impact", "accumulation")]
+    assert impacts[0].t == pytest.approx(FIRST, abs=1e-10) and impacts[0].contact == "floor"
+    assert impacts[-1].kind == "accumulation" and impacts[-1].t_closed == pytest.approx(REST, abs=1e-10)
+    assert impacts[0].velocity[:, 0] == pytest.approx([-G * FIRST, 0.9 * G * FIRST], abs=1e-9)
+    assert impacts[0].impulse[0] == pytest.approx(1.9 * G * FIRST, abs=1e-9)
+    assert sol.t[-1] == 9 and np.abs(sol.y[:, -1]).max() < 1e-10
+    assert [p.contacts for p in sol.phases] == [("open",), ("sliding",)]
+
+
+@pytest.mark.parametrize("method", ["BDF", "DOP853", "RADAU"])
+def test_a_slipping_ball_begins_to_roll(method):
+    v0, mu = 1.0, 0.2
+    begin, speed = 2 * v0 / (7 * mu * G), 5 / 7 * v0 # of Coriolis' billiard ball
+    sol = sphere(mu).solve((0, 1), [0, 1, 0, v0, 0, 0], method, rtol=1e-11, atol=1e-11)
+    assert [p.contacts for p in sol.phases] == [("sliding",), ("sticking",)]
+    assert sol.phases[1].begin == pytest.approx(begin, abs=1e-10) and sol.phases[1].end == 1
+    assert [e.kind for e in sol.contact_events][-1] == "sticks"
+    way = 12 * v0 ** 2 / (49 * mu * G) + speed * (1 - begin)
+    assert sol.y[[0, 3, 5], -1] == pytest.approx([way, speed, -speed], abs=1e-10)
+    assert sol.violation.max() < 1e-10
+
+
+def test_dense_output_has_both_sides_of_an_impact():
+    sol = ball().solve((0, 1), [1.0, 0.0], "DOP853", rtol=1e-10, atol=1e-10, dense_output=True)
+    t = np.array([0.1, FIRST + 0.1])
+    falls, rises = 1 - G * t[0] ** 2 / 2, 0.9 * G * FIRST * 0.1 - G * 0.1 ** 2 / 2
+    assert sol.sol(t)[0] == pytest.approx([falls, rises], abs=1e-9)
+    twice = np.flatnonzero(np.diff(sol.t) == 0)
+    assert len(twice) == 1 and sol.y[1, twice[0]] < 0 < sol.y[1, twice[0] + 1]
+    eval_ = ball().solve((0, 1), [1.0, 0.0], "DOP853", t_eval=t, rtol=1e-10, atol=1e-10)
+    assert eval_.y[0] == pytest.approx([falls, rises], abs=1e-9)
+
+
+def test_events_and_changes_of_the_users_go_with_contacts():
+    def top(t, y):
+        return y[1]
+    top.direction, top.terminal = -1, 2
+    sol = ball().solve((0, 9), [1.0, -1.0], "DOP853", rtol=1e-10, atol=1e-10, events=top)
+    first = (np.sqrt(1 + 2 * G) - 1) / G
+    up = 0.9 * np.sqrt(1 + 2 * G)
+    assert sol.status == 1 and sol.t_events[0] == pytest.approx([first + up / G, first + (2 + 0.9) * up / G], abs=1e-8)
+
+    def high(t, y):
+        return y[0] - 0.2
+    high.change = lambda t, y: np.array([y[0], -2.0])
+    high.direction, high.terminal = 1, 3
+    sol = ball(0.5).solve((0, 9), [1.0, 0.0], "BDF", rtol=1e-8, atol=1e-8, events=high)
+    down = np.sqrt(4 + 2 * G * 0.2)
+    assert sol.t_events[0][0] > FIRST
+    speeds = [e.velocity[0, 0] for e in sol.contact_events if e.kind == "impact"]
+    assert speeds[1] == pytest.approx(-down, abs=1e-6)
+
+
+def test_rows_of_contacts_stand_between_those_of_joints():
+    """A bead on a rod, q = (x, z) with x = z, that falls on a floor: as a ball under half the gravity."""
+    floor = cpodes.Contact(lambda t, q: q[1], lambda t, q: [0.0, 1.0], restitution=0.9)
+    m = cpodes.Mechanism(mass=np.eye(2), forces=lambda t, q, u: np.array([0, -2 * G]), constraints=[[1.0, -1.0]],
+                         position=lambda t, q: np.array([q[0] - q[1]]), contacts=[floor])
+    sol = m.solve((0, 1), m.start([1, 1]), rtol=1e-10, atol=1e-10)
+    assert sol.contact_events[0].t == pytest.approx(FIRST, abs=1e-9) and sol.contact_events[0].contact == "contact0"
+    assert sol.violation.max() < 1e-9
+
+
+def test_a_curved_contact_needs_no_bias():
+    """A mass slides without friction on the inside of a circle, which holds it like the rod of a pendulum, and leaves it nowhere."""
+    ring = cpodes.Contact(lambda t, q: (1 - q @ q) / 2, lambda t, q: -q)
+    m = cpodes.Mechanism(mass=np.eye(2), forces=lambda t, q, u: np.array([0, -G]), contacts=ring)
+    sol = m.solve((0, 2), [np.sin(0.5), -np.cos(0.5), 0, 0], "DOP853", rtol=1e-9, atol=1e-9)
+    energy = (sol.y[2:] ** 2).sum(axis=0) / 2 + G * sol.y[1]
+    assert np.ptp(energy) < 1e-7 and sol.violation.max() < 1e-8
+    assert [p.contacts for p in sol.phases] == [("sliding",)]
+
+
+@pytest.mark.parametrize("options, message", [
+    (dict(mu=-0.1, tangents=[0, 1]), "floor's mu has to be at least 0, and is -0.1"),
+    (dict(restitution=1.1), "floor's restitution has to be from 0 to 1, and is 1.1"),
+    (dict(restitution=np.nan), "floor's restitution has to be from 0 to 1"),
+    (dict(mu=0.1), "friction needs tangents"),
+    (dict(law="Hooke"), "newton, poisson"),
+    (dict(law="poisson", tangential_restitution=0.5), "has to be 0 with Poisson"),
+])
+def test_bad_constants_are_refused_when_the_contact_is_made(options, message):
+    with pytest.raises(ValueError, match=message):
+        cpodes.Contact(lambda t, q: q[0], [1.0], name="floor", **options)
+
+
+def test_wrong_types_are_refused():
+    for gap, normal, options in ((1.0, [1.0], {}), (len, None, {}), (len, [1.0], dict(mu="0.1"))):
+        with pytest.raises(TypeError, match="has to be"):
+            cpodes.Contact(gap, normal, **options)
+    with pytest.raises(TypeError, match="cpodes.Contact"):
+        cpodes.Mechanism([[1.0]], contacts=[1.0])
+
+
+@pytest.mark.parametrize("gap, normal, tangents, message", [
+    (lambda t, q: q, [1.0, 0.0], None, r"gap of contact0 .* shape \(1,\)"),
+    (lambda t, q: q[0], [1.0], None, r"normal of contact0 .* shape \(2,\)"),
+    (lambda t, q: q[0], [1.0, 0.0], np.eye(3), r"tangents of contact0 .* \(2,\) or \(2, 2\), and has \(3, 3\)"),
+])
+def test_wrong_shapes_say_what_was_expected(gap, normal, tangents, message):
+    m = cpodes.Mechanism(mass=np.eye(2), contacts=cpodes.Contact(gap, normal, tangents))
+    with pytest.raises(ValueError, match=message):
+        m.solve((0, 1), [1, 1, 0, 0])
+
+
+def test_errors_of_runs_are_exceptions():
+    with pytest.raises(cpodes.Error, match="CP_CONTACT_PENETRATION.*floor"):
+        ball().solve((0, 1), [-0.1, 0.0])
+    with pytest.raises(ValueError, match="backwards"):
+        ball().solve((1, 0), [1.0, 0.0])
+    with pytest.raises(ValueError, match="atol has to be a number"):
+        ball().solve((0, 1), [1.0, 0.0], atol=[1e-6, 1e-6])
+    with pytest.raises(ValueError, match="set_active"):
+        ball().set_active([1])
+
+    def broken(t, q):
+        if t > 0.3:
+            raise KeyError("broken")
+        return q[0]
+    m = cpodes.Mechanism([[1.0]], lambda t, q, u: np.array([-G]), contacts=cpodes.Contact(broken, [1.0]))
+    with pytest.raises(KeyError, match="broken"):
+        m.solve((0, 1), [1.0, 0.0])
+
+
+def test_functions_of_contacts_get_parameters():
+    floor = cpodes.Contact(lambda t, q, p: q[0] - p["floor"], lambda t, q, p: [1.0], restitution=0.9)
+    m = cpodes.Mechanism([[1.0]], lambda t, q, u, p: np.array([-G]), contacts=floor, params={"floor": 0.5})
+    sol = m.solve((0, 0.5), [1.5, 0.0], rtol=1e-9, atol=1e-9)
+    assert sol.contact_events[0].t == pytest.approx(FIRST, abs=1e-8)
+    with pytest.raises(ValueError, match="gradients go through none"):
+        m.gradient(cpodes.Objective(end=lambda t, y, p: y[0]), t_span=(0, 1), start=np.array([1.5, 0.0]))
+
+
+# ---- models ----
+
+
+def test_the_catalogues_ball_follows_its_closed_form():
+    m = cpodes.model("bouncing_ball", h=1, e=0.9)
+    sol = m.solve(rtol=1e-11, atol=1e-11, dense_output=True)
+    assert max(m.error(t, sol.sol(t)) for t in (0.4, 0.9, 3.0, 8.0)) < 1e-9
+    assert sol.contact_events[-1].t_closed == pytest.approx(REST, abs=1e-10)
+    assert m.points(0, m.y0)[0].shape == (6, 3) # the drawing
+
+
+@pytest.mark.parametrize("method", ["DOP853", "BDF"])
+def test_the_woodpecker_pecks(method):
+    """Distance of the first two pecks: test/unit/contact/woodpecker.py, by exponentials of matrices."""
+    sol = cpodes.model("woodpecker").solve((0, 0.25), method=method, rtol=1e-9, atol=1e-9)
+    pecks = [e.t for e in sol.contact_events if e.contact == "beak" and e.kind == "impact"]
+    assert np.diff(pecks) == pytest.approx([0.145852689], abs=1e-7)
+    assert sol.violation.max() < 1e-12
+
+
+def test_gradients_of_models_with_contacts_are_refused():
+    with pytest.raises(ValueError, match="gradients go through none"):
+        cpodes.model("bouncing_ball").gradient(cpodes.Objective(end=lambda t, y, p: y[0]), {"e": 0.5})
