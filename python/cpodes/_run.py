@@ -350,8 +350,12 @@ class Integration:
 
     def begin_phase(self, t: float) -> None:
         """Notes what the contacts did at t, and do from there on."""
-        self.contact_events += self.system.contact_events()
-        now = self.system.contact_phases()
+        events, now = self.system.contact_events(), self.system.contact_phases()
+        if self.phases: # a start anew takes contacts as open before
+            was = dict(zip(self.system.mechanism._contacts.names, self.phases[-1].contacts))
+            events = [e._replace(before=was[e.contact]) for e in events
+                      if e.kind in ("impact", "accumulation") or e.after != was[e.contact]]
+        self.contact_events += events
         if self.phases and self.phases[-1].contacts == now:
             return
         if self.phases:

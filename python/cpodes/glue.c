@@ -371,7 +371,8 @@ int glue_march(GlueRun *r, double tend) {
   do {
     flag = step(r, tend);
     if (flag < 0 || flag == CV_ROOT_RETURN) break;
-    const int output = glue_record(r);
+    /* Behind an event at tend there is nothing to record. */
+    const int output = r->contact && r->t == r->told ? 0 : glue_record(r);
     if (output < 0) flag = output;
     /* An event at tend leaves no step to take, at whose end the integrator would announce its stop time. */
     else if (flag == 0 && r->contact && r->t >= tend) flag = CV_TSTOP_RETURN;

@@ -76,6 +76,21 @@ def test_events_and_changes_of_the_users_go_with_contacts():
     assert speeds[1] == pytest.approx(-down, abs=1e-6)
 
 
+def test_a_change_at_rest_is_no_event_of_the_contacts():
+    def later(t, y):
+        return t - 0.1
+    later.change = lambda t, y: y
+    m = sphere()
+    sol = m.solve((0, 0.2), [0, 1, 0, 0, 0, 0], events=later)
+    assert len(sol.t_events[0]) == 1 and [(e.t, e.kind) for e in sol.contact_events] == [(0, "sticks")]
+    assert [p.contacts for p in sol.phases] == [("sticking",)]
+
+
+def test_contacts_that_are_closed_strike_at_the_start():
+    sol = ball().solve((0, 0.1), [0.0, -1.0])
+    assert sol.y[1, :2] == pytest.approx([-1.0, 0.9], abs=1e-15) and sol.t[1] == 0 and sol.contact_events[0].kind == "impact"
+
+
 def test_rows_of_contacts_stand_between_those_of_joints():
     """A bead on a rod, q = (x, z) with x = z, that falls on a floor: as a ball under half the gravity."""
     floor = cpodes.Contact(lambda t, q: q[1], lambda t, q: [0.0, 1.0], restitution=0.9)
