@@ -18,7 +18,7 @@ class Ode(System):
     newton = False
 
     def __init__(self, fun: Any, t0: float, y0: np.ndarray, dtype: type, constraints: Any, G: Any, J: Any, unit_norms: Sequence,
-                 rtol: Any, atol: Any, pattern: Optional[Sparse] = None):
+                 rtol: Any, atol: Any, pattern: Optional[Sparse] = None, projection: Any = ()):
         super().__init__()
         n = y0.size
         self.n, self.dtype, self.m = n, dtype, 0
@@ -37,7 +37,7 @@ class Ode(System):
         y_tmpl = self.vector(np.zeros(n))
         self.scratch = np.zeros(n), np.zeros(n)
         self.scratch_vectors = [self.vector(a) for a in self.scratch]
-        if constraints is not None or len(unit_norms):
+        if constraints is not None or len(unit_norms) or projection:
             c_tmpl, function = ffi.NULL, ffi.NULL
             if constraints is not None:
                 constraints, self.m = rows_of(constraints, t0, y0)
@@ -45,8 +45,14 @@ class Ode(System):
                 self.c = np.zeros(self.m)
                 c_tmpl, function = self.vector(self.c), to_c.glue_constraint
                 self.c_vector = c_tmpl
-            self.projector = self.own_handle("CPProjector", lib.CPProjectorCreate(function, y_tmpl, c_tmpl, self.ctx),
-                                             lib.CPProjectorFree)
+            if projection:
+                for slot, g, name, inputs in zip(("g", "g_eps"), projection, ("projection", "the projection of errors"), ((n,), (n, n))):
+                    bind(getattr(self.ode, slot), g, name, inputs, ((n,),), self.failures, self.keep)
+                made = lib.CPProjectorCreateUser(to_c.glue_project, to_c.glue_project_error if len(projection) > 1 else ffi.NULL,
+                                                 y_tmpl, self.ctx)
+            else:
+                made = lib.CPProjectorCreate(function, y_tmpl, c_tmpl, self.ctx)
+            self.projector = self.own_handle("CPProjector", made, lib.CPProjectorFree)
             check = lambda flag: self.failures.check(flag, self.message)
             check(lib.CPProjectorSetErrHandlerFn(self.projector, to_c.glue_message, self.warnings))
             check(lib.CPProjectorSetUserData(self.projector, self.ode))
@@ -280,7 +286,7 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
           events: Any = None, vectorized: bool = False, args: Optional[tuple] = None, *, constraints: Any = None, jac: Any = None,
           rhs_jac: Any = None, unit_norms: Sequence = (), rtol: Any = 1e-3, atol: Any = 1e-6,
           first_step: Optional[float] = None, min_step: float = 0.0, max_step: float = np.inf, project_start: bool = False,
-          progress: Any = False, jac_sparsity: Any = None, lband: Any = None, uband: Any = None) -> Solution:
+          progress: Any = False, jac_sparsity: Any = None, lband: Any = None, uband: Any = None, projection: Any = None) -> Solution:
     """Solves y' = fun(t, y), 0 = constraints(t, y), y(t0) = y0 from t0 to t1. Called without constraints it is
     scipy.integrate.solve_ivp.
 
@@ -294,6 +300,9 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
     jac_sparsity: the pattern of df/dy, an array or a scipy.sparse matrix [n, n]. Implicit methods then factor sparse matrices,
         and differences take one evaluation of fun for each group of columns that share no row. With it, a compiled rhs_jac
         sets the values of the pattern's entries, by columns.
+    projection: your own, in place of the library's: g(t, y) -> the state on the manifold that belongs to y, or (g, g_eps) with
+        g_eps(t, y, err) -> err, the part of an error estimate at y that g leaves, which BDF and
+        Adams test. constraints then is for sol.violation only.
     unit_norms: (first, length[, value]) of components whose Euclidean norm is 1 (or value): unit quaternions, (0, 4).
     method: "auto" (DOP853, which becomes BDF where the problem turns out to be stiff), "LSODA" (Adams, likewise), "BDF", "Adams",
         "DOP853", "RK45", "RK23", "RADAU", a table of ARKODE's by name, or a Table.
@@ -311,6 +320,8 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
     if is_tree(y0):
         if vectorized:
             raise ValueError("a function of trees of arrays cannot be vectorized")
+        if projection is not None:
+            raise ValueError("projection takes flat states: give y0 as an array")
         functions = functions_of_trees(y0, fun, constraints, jac, rhs_jac, events)
         fun, constraints, jac, rhs_jac, events = functions
         sol = solve(fun, t_span, flatten(y0, "y0"), method, t_eval, dense_output, events, False, args, constraints=constraints, jac=jac,
@@ -323,9 +334,19 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
     dtype = complex if y0.dtype.kind == "c" else float
     if y0.ndim != 1:
         raise ValueError(f"y0 has to have the shape (n,), and has {y0.shape}")
-    if constraints is None and rhs_jac is None:
+    if projection is None:
+        projection = ()
+    elif not isinstance(projection, (tuple, list)):
+        projection = (projection,)
+    elif not 1 <= len(projection) <= 2:
+        raise ValueError(f"projection has to be a function, or (g, g_eps), and has {len(projection)} entries")
+    if projection and len(unit_norms):
+        raise ValueError("unit_norms are the library's projection: give them or projection")
+    if (constraints is None or projection) and rhs_jac is None:
         rhs_jac, jac = jac, None
-    if dtype is complex and (constraints is not None or len(unit_norms)):
+    if projection and jac is not None:
+        raise ValueError("jac, the Jacobian of constraints, is for the library's projection: give it or projection")
+    if dtype is complex and (constraints is not None or len(unit_norms) or projection):
         raise ValueError("constraints are real: give real and imaginary parts as components")
     start = np.ascontiguousarray(y0, dtype=complex).view(float).copy() if dtype is complex else real_array("y0", y0)
     n = start.size
@@ -347,6 +368,7 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
         with_args = lambda f: (lambda t, y: f(t, y, *args)) if callable(f) else f
         plain, fun, jac, rhs_jac = as_events(events), with_args(fun), with_args(jac), with_args(rhs_jac)
         constraints = with_args(constraints)
+        projection = [with_more(g, args) for g in projection]
         events = [wrap_event(e, with_args(e)) for e in plain]
         events = events or None
     if vectorized:
@@ -372,14 +394,19 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
         rhs_jac.is_constant = True
     if n == 0 or t1 == t0:
         return at_rest(t0, t1, start.view(dtype), watched, t_eval, dense_output)
-    system = Ode(fun, t0, start, dtype, constraints, jac, rhs_jac, unit_norms, rtol, atol, pattern)
+    system = Ode(fun, t0, start, dtype, constraints, jac, rhs_jac, unit_norms, rtol, atol, pattern, tuple(projection))
     if project_start and system.projector:
         x, w = system.scratch
         x[:], w[:] = start, 1 / np.maximum(system.rtol * np.abs(start) + system.atol, 1e-150)
-        system.failures.check(-abs(lib.CPProjectorAssemble(system.projector, t0, *system.scratch_vectors)), system.message)
+        assemble = lib.CPProjectorProject if projection else lib.CPProjectorAssemble
+        system.failures.check(-abs(assemble(system.projector, t0, *system.scratch_vectors)), system.message)
         start = x.copy()
     integration = Integration(system, t0, t1, start, method, rtol, atol, watched, *steps, dense_output, t_eval)
     return integration.march(bar(progress, t0, t1))
+
+
+def with_more(g: Any, args: tuple) -> Any:
+    return (lambda *own: g(*own, *args)) if callable(g) and not as_compiled(g) else g
 
 
 def leaves_of(tree: Any, value: Any, name: str) -> Any:

@@ -88,6 +88,17 @@ int glue_constraint_jac(double t, N_Vector y, N_Vector c, SUNMatrix G, void *use
   return call(&s->G, t, LIST(In, DATA(y)), LIST(Out, matrix_data(G)));
 }
 
+int glue_project(double t, N_Vector yhat, N_Vector y, double eps, void *user_data) {
+  GlueOde *s = user_data;
+  (void)eps;
+  return call(&s->g, t, LIST(In, DATA(yhat)), LIST(Out, DATA(y)));
+}
+
+int glue_project_error(double t, N_Vector y, N_Vector err, void *user_data) {
+  GlueOde *s = user_data;
+  return call(&s->g_eps, t, LIST(In, DATA(y), DATA(err)), LIST(Out, DATA(err)));
+}
+
 /* The sum of a matrix and the identity, which SUNDIALS forms in place, may have had other index arrays. */
 static int restore_pattern(const GlueOde *s, SUNMatrix J) {
   const int64_t *starts = s->pattern.starts;

@@ -136,3 +136,50 @@ def test_progress_is_told():
     told = []
     cpodes.solve(f, (0, 5), START, constraints=c, progress=lambda t, t0, t1: told.append(t))
     assert told[-1] == 5 and sorted(told) == told
+
+
+# ---- the user's own projection: a point on a circle, y = (x, y), as user_kind.c has it ----
+
+
+def circle(t, y):
+    return np.array([-y[1], y[0]])
+
+
+def radial(t, y):
+    return y / np.sqrt(y @ y)
+
+
+def tangential(t, y, err):
+    return err - y * (y @ err)
+
+
+@pytest.mark.parametrize("projection", [radial, (radial, tangential)])
+@pytest.mark.parametrize("method", ["BDF", "Adams", "DOP853", "RADAU"])
+def test_a_projection_of_ones_own_keeps_the_state_on_the_manifold(method, projection):
+    sol = cpodes.solve(circle, (0, 10), [1.0, 0.0], method, projection=projection, constraints=lambda t, y: [y @ y - 1], rtol=1e-7, atol=1e-7,
+                       dense_output=True)
+    assert sol.violation.max() < 1e-15 and sol.stats["projections"] > 0
+    assert np.abs(np.hypot(*sol.sol(np.linspace(0, 10, 50))) - 1).max() < 1e-15
+    assert sol.y[:, -1] == pytest.approx([np.cos(10), np.sin(10)], abs=1e-5)
+
+
+def test_a_projection_moves_the_start_gets_arguments_and_takes_smaller_errors():
+    sol = cpodes.solve(lambda t, y, r: circle(t, y), (0, 1), [3.0, 0.0], "DOP853", args=(2.0,), project_start=True,
+                       projection=(lambda t, y, r: r * radial(t, y), lambda t, y, err, r: tangential(t, y / r, err)))
+    assert sol.y[:, 0] == pytest.approx([2, 0], abs=1e-15) and np.hypot(*sol.y[:, -1]) == pytest.approx(2, abs=1e-15)
+    counts = [len(cpodes.solve(circle, (0, 10), [1.0, 0.0], "BDF", projection=(radial, g), rtol=1e-7, atol=1e-7).t)
+              for g in (tangential, lambda t, y, err: 0 * err)]
+    assert counts[1] < counts[0] # BDF tests what it returns
+
+
+@pytest.mark.parametrize("options, kind, message", [
+    (dict(projection=3), TypeError, "projection has to be a function"),
+    (dict(projection=(radial, tangential, radial)), ValueError, "has 3 entries"),
+    (dict(projection=lambda t, y: None), TypeError, "projection has to return .* and returned None"),
+    (dict(projection=lambda t, y: y[:1]), ValueError, r"projection has to return .* \(2,\)"),
+    (dict(projection=radial, unit_norms=[(0, 2)]), ValueError, "give them or projection"),
+    (dict(projection=radial, jac=np.eye(2), rhs_jac=np.eye(2)), ValueError, "give it or projection"),
+])
+def test_a_wrong_projection_says_what_was_expected(options, kind, message):
+    with pytest.raises(kind, match=message):
+        cpodes.solve(circle, (0, 1), [1.0, 0.0], "DOP853", **options)
