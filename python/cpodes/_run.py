@@ -44,8 +44,8 @@ class Solution:
     reached; 1: a terminal event; 2: interrupted), message, success; and
     violation [nt]: the largest |c_i| at each t, in the units of c; error [n]: sums of the estimated local errors;
     stats: a dict of counters; method: the one that was used last.
-    Of a mechanism with contacts also contact_events, a list of ContactEvent, and phases, a list of Phase; violation is that of
-    the constraints and of the contacts that are closed."""
+    Of a mechanism with contacts also contact_events, a list of ContactEvent, phases, a list of Phase, and contact_names, their
+    order; violation is that of the constraints and of the contacts that are closed."""
 
     def __init__(self, **items: Any):
         self.__dict__.update(items)
@@ -575,6 +575,7 @@ class Integration:
             if self.phases and self.run.t < self.phases[-1].end:
                 self.phases[-1] = self.phases[-1]._replace(end=self.run.t)
             solution.contact_events, solution.phases = self.contact_events, self.phases
+            solution.contact_names = self.system.mechanism._contacts.names
         solution._system = self.system
         self.own.tell_warnings()
         return solution

@@ -8,6 +8,21 @@ from typing import Any, Callable, Optional, Sequence
 import numpy as np
 
 MOST_CURVES = 12
+MOST_EVENTS = 200 # lines and rows; more would hide the curves
+
+
+def moments(sol: Any) -> list:
+    """The times of the user's events and of the contacts', (t, what), in order."""
+    own = [(float(t), f"event {i}") for i, times in enumerate(sol.t_events or []) for t in times]
+    return sorted(own + [(e.t, f"{e.contact}: {e.kind}") for e in getattr(sol, "contact_events", [])])
+
+
+def mark(sol: Any, axes: Any) -> None:
+    """Lines at the events, over the whole height, which the curves alone determine."""
+    from matplotlib.collections import LineCollection
+    lines = [[(t, 0), (t, 1)] for t, _ in moments(sol)[:MOST_EVENTS]]
+    if lines:
+        axes.add_collection(LineCollection(lines, transform=axes.get_xaxis_transform(), colors="0.8", linewidths=0.8, zorder=0), autolim=False)
 
 
 def plot(sol: Any, components: Optional[Sequence[int]] = None, axes: Any = None) -> Any:
@@ -20,6 +35,7 @@ def plot(sol: Any, components: Optional[Sequence[int]] = None, axes: Any = None)
         if not -n <= i < n:
             raise IndexError(f"there is no component {i} among {n}")
         axes.plot(sol.t, sol.y[i], label=names[i])
+    mark(sol, axes)
     axes.set_xlabel("t")
     axes.legend(loc="best")
     return axes
@@ -70,12 +86,36 @@ def rows(sol: Any) -> list:
         what.append(("largest sum of estimated local errors", f"{np.max(sol.error, initial=0.0):.3g}"))
     if sol.t_events:
         what.append(("events", ", ".join(str(len(e)) for e in sol.t_events)))
+    if getattr(sol, "contact_events", None):
+        kinds = [e.kind for e in sol.contact_events]
+        what.append(("contacts", ", ".join(f"{kind}: {kinds.count(kind)}" for kind in dict.fromkeys(kinds))))
     return what
 
 
 def html(sol: Any) -> str:
     cells = "".join(f"<tr><td>{markup.escape(str(a))}</td><td>{markup.escape(str(b))}</td></tr>" for a, b in rows(sol))
     return f"<table>{cells}</table>"
+
+
+PHASE_COLOURS = {"open": "0.9", "sliding": "C1", "sticking": "C0"}
+
+
+def phases(sol: Any, axes: Any) -> None:
+    """A bar along t for each contact."""
+    names = sol.contact_names
+    for i in range(len(names)):
+        for phase, colour in PHASE_COLOURS.items():
+            spans = [(p.begin, p.end - p.begin) for p in sol.phases if p.contacts[i] == phase]
+            axes.broken_barh(spans, (len(names) - 1 - i - 0.4, 0.8), facecolors=colour, label=phase if i == 0 else None)
+    axes.set(xlabel="t", yticks=range(len(names)), yticklabels=names[::-1])
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncol=3)
+
+
+def events_table(sol: Any) -> str:
+    found = moments(sol)
+    cells = "".join(f"<tr><td>{t:.10g}</td><td>{markup.escape(what)}</td></tr>" for t, what in found[:MOST_EVENTS])
+    more = f"<p>and {len(found) - MOST_EVENTS} more</p>" if len(found) > MOST_EVENTS else ""
+    return f"<h2>Events</h2><table>{cells}</table>{more}" if found else ""
 
 
 def figure(draw: Callable) -> str:
@@ -94,8 +134,9 @@ def report(sol: Any, path: Any, title: str) -> None:
         axes.semilogy(sol.t, np.maximum(sol.violation, 1e-18))
         axes.set(xlabel="t", ylabel="violation")
     name = markup.escape(title)
+    bars = f"<h2>Phases of the contacts</h2>{figure(lambda axes: phases(sol, axes))}" if getattr(sol, "phases", None) else ""
     page = (f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name}</title><style>body{{font-family:sans-serif;'
             f'margin:2em}}td{{padding:0 1em 0 0}}</style></head><body><h1>{name}</h1>{html(sol)}<h2>Motion</h2>'
-            f'{figure(lambda axes: plot(sol, axes=axes))}<h2>Violation of the constraints</h2>{figure(violation)}</body></html>\n')
+            f'{figure(lambda axes: plot(sol, axes=axes))}{bars}<h2>Violation of the constraints</h2>{figure(violation)}{events_table(sol)}</body></html>\n')
     with open(path, "w", encoding="utf-8") as file:
         file.write(page)

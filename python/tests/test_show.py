@@ -42,3 +42,18 @@ def test_the_report_has_the_figures_and_is_well_formed(sol, tmp_path):
     assert "Pendulum &lt;1&gt;" in text and text.count("<svg") == 2 and str(sol.nfev) in text
     tree.fromstring("<p>" + sol._repr_html_() + "</p>")
     assert str(sol.stats["steps"]) in sol._repr_html_()
+
+
+def test_curves_and_reports_mark_events_and_phases_of_contacts(tmp_path):
+    def top(t, y):
+        return y[1]
+    top.direction = -1
+    sol = cpodes.model("bouncing_ball", e=0.5).solve((0, 1), events=top)
+    axes = sol.plot()
+    lines = [segment[0, 0] for segment in axes.collections[0].get_segments()]
+    assert axes.get_ylim()[1] == pytest.approx(1.05 * sol.y.max() - 0.05 * sol.y.min()) # of the curves: height 1, below it the speeds
+    assert lines == sorted([*sol.t_events[0], *(e.t for e in sol.contact_events)]) and len(lines) >= 2
+    sol.report(tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text()
+    assert "Phases of the contacts" in page and "floor: impact" in page and "event 0" in page
+    assert sol.contact_names == ["floor"] and "impact:" in sol._repr_html_()
