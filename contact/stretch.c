@@ -13,11 +13,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Steps are as long as the mean time between the events that were too many, divided by this, ... */
+/* The longest step is the mean time between the events that were too many, divided by this. */
 #define PARTS 4
-/* ... and are halved so many times at most. */
+/* Steps are halved so many times at most. */
 #define HALVINGS 6
-/* They are doubled again where the halves agree with the whole to this part of the tolerance. */
+/* Steps are doubled again where the halves agree with the whole to this part of the tolerance. */
 #define MUCH_BETTER 0.25
 /* The longest step is never less than so many roundoffs of t, and what is less than HALVED of them is not halved. */
 #define RESOLVED 1.0e6
