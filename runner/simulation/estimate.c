@@ -124,7 +124,7 @@ static void take_ranges(Second *second) {
 }
 
 /* By the method that suits the model best, which is DOP853 unless it is stiff. An explicit method of the first run has followed
-   all oscillations, and so must the second. */
+   all oscillations, and so must the second. RADAU is often more exact than another method at a hundredth of its tolerance. */
 static RunSettings settings_beside(const Problem *first, bool by_itself, long outputs) {
   RunSettings second = first->settings;
   const Method *its  = &first->settings.method;
@@ -132,8 +132,9 @@ static RunSettings settings_beside(const Problem *first, bool by_itself, long ou
   char reason[METHOD_REASON];
   method_resolve(&second.method, first->model, second.t_end, second.rtol, reason);
   if (method_is_explicit(its)) method_find("dop853", &second.method);
-  if (by_itself) second.method = *its;
-  const bool same = !strcmp(first->settings.method.name, second.method.name);
+  const bool radau = method_is_radau(its);
+  if (by_itself || radau) second.method = *its;
+  const bool same = !radau && !strcmp(its->name, second.method.name);
   second.rtol     = fmax(second.rtol / (same ? tighter_itself : tighter), tightest);
   /* Of two runs at the limit of roundoff the looser one has the larger error. */
   if (second.rtol > first->settings.rtol / 3) second.rtol = 3 * first->settings.rtol;

@@ -78,8 +78,12 @@ MethodFound method_find(const char *name, Method *method) {
   return find_table(name, method);
 }
 
+bool method_is_radau(const Method *method) {
+  return method->lmm == 0 && strncmp(method->table, "RADAU", 5) == 0;
+}
+
 bool method_is_explicit(const Method *method) {
-  return method->lmm == 0 && !method->implicit && strncmp(method->table, "RADAU", 5) != 0;
+  return method->lmm == 0 && !method->implicit && !method_is_radau(method);
 }
 
 static void complain_of_unknown(const char *option, const char *name) {

@@ -27,6 +27,8 @@ typedef enum { METHOD_FOUND, METHOD_UNKNOWN, METHOD_FIXED_STEP } MethodFound;
 MethodFound method_find(const char *name, Method *method);
 /* The same, complaining about a wrong one; 0 or -1 */
 int parse_method(const char *option, const char *name, Method *method);
+/* Is it one of the Radau IIA methods? */
+bool method_is_radau(const Method *method);
 /* Does it follow all oscillations of a stiff model, since its steps are limited by its stability? */
 bool method_is_explicit(const Method *method);
 enum { METHOD_REASON = 300 };
