@@ -141,6 +141,7 @@ static RunSettings settings_beside(const Problem *first, bool by_itself, long ou
   second.atol *= second.rtol / first->settings.rtol;
   second.max_step *= shorter; /* else steps of that size would be the same in both runs */
   second.outputs = outputs;
+  second.curves  = NULL; /* which may be multipliers, and these it does not have */
   second.forces = second.drawing = second.estimated = false;
   second.steps = second.silent = true;
   return second;

@@ -272,6 +272,10 @@ class Result(RunTest):
         self.assertNotIn("estimated", cpodes("run", "slider_crank", "--no-estimate").stdout)
         self.assertIsNone(self.run_json("slider_crank", "--no-estimate")["estimate"])
 
+    def test_curves_of_a_multiplier_leave_the_estimate(self):
+        run = self.run_json("slider_crank", "--t-end", "0.1", "--curves", "lambda0")
+        self.assertLess(run["estimate"]["error"], 1e-4)
+
     def test_a_chaotic_motion_says_when_its_digits_are_lost(self):
         for motion in "chain --param n=2 --t-end 40", "chain --param n=3 --t-end 30", "chain --param n=10 --t-end 13":
             arguments = [*motion.split(), "--outputs", 1000, "--rtol"]
