@@ -193,6 +193,8 @@ sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t);
 /* The event at (t, y), with c->fired: new velocities in y, new phases, active rows. 0 or a code, reported, with y and phases
  * as they were. changed: out, is it necessary to start the integrator again? */
 int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const char *function);
+/* All phases become open, and no gap has a zero of its own. */
+void contactOpenAll(CPContact c);
 /* y, phases and what c->event tells as they were before the newest event */
 void contactUndo(CPContact c, N_Vector y);
 /* Is gap i, in c->p, below zero by more than the tolerance? 0 or CP_CONTACT_PENETRATION, reported. */

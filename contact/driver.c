@@ -159,10 +159,7 @@ static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, su
   c->multistep = NULL, c->onestep = NULL;
   memset(&c->stats, 0, sizeof c->stats);
   forgetRoots(c);
-  for (int i = 0; i < c->npoints; i++) {
-    c->point[i].phase   = CP_CONTACT_OPEN;
-    c->point[i].zero[0] = 0.0, c->point[i].fade = INFINITY;
-  }
+  contactOpenAll(c);
   return contactEvent(c, t0, y, &changed, function);
 }
 
@@ -174,62 +171,63 @@ static int *directions(CPContact c) {
   return c->fired;
 }
 
-static void started(CPContact c, N_Vector y) {
-  N_VScale(1.0, y, c->newest);
-  forgetRoots(c);
+static const char *newestMessage(CPContact c) {
+  return c->multistep ? CPodeGetLastMessage(c->multistep) : CPOneStepGetLastMessage(c->onestep);
 }
 
-/* Nothing can be refused any more once an earlier run's integrator has been started again, whose root functions stay and need
- * no memory. A new integrator has no earlier run: the system would be attached to another one. */
-int CPContactAttach(CPContact c, CPodeMem mem, sunrealtype t0, N_Vector y, sunrealtype rtol,
-                    sunrealtype atol) {
-  if (!c || !mem) return contactError(c, CP_MEM_NULL, __func__, "contact and mem must not be NULL");
-  int flag = mayStart(c, t0, y, rtol, atol, __func__);
+/* Tolerances and roots of the integrator. Returns 0 or its code. has_roots: it has been given the root functions before */
+static int setUp(CPContact c, int has_roots) {
+  int flag = c->multistep ? CPodeSStolerances(c->multistep, c->rtol, c->atol)
+                          : CPOneStepSStolerances(c->onestep, c->rtol, c->atol);
+  if (!flag && !has_roots)
+    flag = c->multistep ? CPodeRootInit(c->multistep, numberOfRoots(c), roots)
+                        : CPOneStepRootInit(c->onestep, numberOfRoots(c), roots);
+  if (flag) return flag;
+  return c->multistep ? CVodeSetRootDirection(CPodeGetCVodeMem(c->multistep), directions(c))
+                      : CPOneStepSetRootDirection(c->onestep, directions(c));
+}
+
+/* A start with multistep or, where that is NULL, with onestep. Nothing can be refused any more once an earlier run's integrator
+ * has been started again, whose root functions stay and need no memory. A new integrator has no earlier run: the system would
+ * be attached to another one. */
+static int start(CPContact c, CPodeMem multistep, CPOneStepMem onestep, sunrealtype t0, N_Vector y,
+                 sunrealtype rtol, sunrealtype atol, const char *function) {
+  if (!c || (!multistep && !onestep))
+    return contactError(c, CP_MEM_NULL, function, "contact and mem must not be NULL");
+  int flag = mayStart(c, t0, y, rtol, atol, function);
   if (flag) return flag;
   if (!isAttached(c)) c->multistep = NULL, c->onestep = NULL;
   const struct CPContact_ rest = keepEarlier(c);
-  flag                         = prepare(c, t0, y, rtol, atol, __func__);
+  flag                         = prepare(c, t0, y, rtol, atol, function);
   if (flag) return refused(c, &rest, flag, c->message);
-  flag = CPMechAttach(c->mech, mem, t0, y);
-  if (flag) N_VScale(1.0, c->saved, y);
-  if (flag) return refused(c, &rest, flag, CPMechGetLastMessage(c->mech));
-  flag = CPodeSStolerances(mem, rtol, atol);
-  if (!flag && rest.multistep != mem) flag = CPodeRootInit(mem, numberOfRoots(c), roots);
-  if (!flag) flag = CVodeSetRootDirection(CPodeGetCVodeMem(mem), directions(c));
-  if (flag) N_VScale(1.0, c->saved, y);
-  if (flag) return refused(c, &rest, flag, CPodeGetLastMessage(mem));
-  c->multistep = mem;
-  started(c, y);
+  flag                = multistep ? CPMechAttach(c->mech, multistep, t0, y)
+                                  : CPMechAttachOneStep(c->mech, onestep, t0, y);
+  const char *message = CPMechGetLastMessage(c->mech);
+  if (!flag) {
+    c->multistep = multistep, c->onestep = onestep;
+    flag    = setUp(c, multistep == rest.multistep && onestep == rest.onestep);
+    message = newestMessage(c);
+  }
+  if (flag) {
+    N_VScale(1.0, c->saved, y);
+    return refused(c, &rest, flag, message);
+  }
+  N_VScale(1.0, y, c->newest);
+  forgetRoots(c);
   return CP_SUCCESS;
+}
+
+int CPContactAttach(CPContact c, CPodeMem mem, sunrealtype t0, N_Vector y, sunrealtype rtol,
+                    sunrealtype atol) {
+  return start(c, mem, NULL, t0, y, rtol, atol, __func__);
 }
 
 int CPContactAttachOneStep(CPContact c, CPOneStepMem mem, sunrealtype t0, N_Vector y,
                            sunrealtype rtol, sunrealtype atol) {
-  if (!c || !mem) return contactError(c, CP_MEM_NULL, __func__, "contact and mem must not be NULL");
-  int flag = mayStart(c, t0, y, rtol, atol, __func__);
-  if (flag) return flag;
-  if (!isAttached(c)) c->multistep = NULL, c->onestep = NULL;
-  const struct CPContact_ rest = keepEarlier(c);
-  flag                         = prepare(c, t0, y, rtol, atol, __func__);
-  if (flag) return refused(c, &rest, flag, c->message);
-  flag = CPMechAttachOneStep(c->mech, mem, t0, y);
-  if (flag) N_VScale(1.0, c->saved, y);
-  if (flag) return refused(c, &rest, flag, CPMechGetLastMessage(c->mech));
-  flag = CPOneStepSStolerances(mem, rtol, atol);
-  if (!flag && rest.onestep != mem) flag = CPOneStepRootInit(mem, numberOfRoots(c), roots);
-  if (!flag) flag = CPOneStepSetRootDirection(mem, directions(c));
-  if (flag) N_VScale(1.0, c->saved, y);
-  if (flag) return refused(c, &rest, flag, CPOneStepGetLastMessage(mem));
-  c->onestep = mem;
-  started(c, y);
-  return CP_SUCCESS;
+  return start(c, NULL, mem, t0, y, rtol, atol, __func__);
 }
 
 /* ---- events ---- */
-
-static const char *newestMessage(CPContact c) {
-  return c->multistep ? CPodeGetLastMessage(c->multistep) : CPOneStepGetLastMessage(c->onestep);
-}
 
 /* Starts the integrator again. A multistep method does so at order one and commits errors of the size of the tolerance in
  * each flight, however short. Those of velocities would add up over the flights; one of the height would halve a flight

@@ -233,6 +233,13 @@ static void setZeros(CPContact c, sunrealtype t) {
   }
 }
 
+void contactOpenAll(CPContact c) {
+  for (int i = 0; i < c->npoints; i++) {
+    c->point[i].phase   = CP_CONTACT_OPEN;
+    c->point[i].zero[0] = 0.0, c->point[i].fade = INFINITY;
+  }
+}
+
 void contactUndo(CPContact c, N_Vector y) {
   memcpy(c->point, c->before, (size_t)c->npoints * sizeof *c->point);
   memcpy(c->event, c->event_before, (size_t)c->npoints * sizeof *c->event);

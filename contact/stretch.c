@@ -29,10 +29,7 @@ static sunrealtype longest(CPContact c) {
 }
 
 int contactStretchBegin(CPContact c, sunrealtype t) {
-  for (int i = 0; i < c->npoints; i++) {
-    c->point[i].phase   = CP_CONTACT_OPEN;
-    c->point[i].zero[0] = 0.0, c->point[i].fade = INFINITY;
-  }
+  contactOpenAll(c);
   memset(c->carries, 0, (size_t)c->npoints);
   c->stretching = 1, c->t_busy = t, c->share = 1.0;
   c->h           = longest(c);
@@ -117,6 +114,13 @@ static int hasChanged(CPContact c, char *carries) {
   return changed;
 }
 
+/* The state, the time and the contacts that carried, as they were before the step */
+static void goBack(CPContact c, N_Vector y, sunrealtype *t) {
+  memcpy(c->trial_carries, c->carries, (size_t)c->npoints);
+  N_VScale(1.0, c->newest, y);
+  *t = c->t;
+}
+
 /* Largest difference of positions in units of the tolerance */
 static sunrealtype difference(CPContact c, N_Vector x, N_Vector y) {
   const sunrealtype *a = N_VGetArrayPointer(x), *b = N_VGetArrayPointer(y);
@@ -132,16 +136,12 @@ int contactStretchStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t
   sunrealtype h = fmin(c->h, tout - t0), error = 0;
   int flag, changed, halved = 0;
   for (;; h /= 2, halved = 1) {
-    memcpy(c->trial_carries, c->carries, (size_t)c->npoints);
-    N_VScale(1.0, c->newest, y);
-    *t      = t0;
+    goBack(c, y, t);
     flag    = step(c, t0 + h, y, t, function);
     changed = hasChanged(c, c->trial_carries);
     if (flag || h <= HALVED * DBL_EPSILON * fabs(t0)) break;
     N_VScale(1.0, y, c->trial);
-    memcpy(c->trial_carries, c->carries, (size_t)c->npoints);
-    N_VScale(1.0, c->newest, y);
-    *t      = t0;
+    goBack(c, y, t);
     flag    = step(c, t0 + h / 2, y, t, function);
     changed = hasChanged(c, c->trial_carries);
     if (flag) break;
@@ -151,8 +151,7 @@ int contactStretchStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t
     if (flag || error <= 1.0 || h <= least) break;
   }
   if (flag < 0) { /* The next call begins here. */
-    N_VScale(1.0, c->newest, y);
-    *t = t0;
+    goBack(c, y, t);
     return flag;
   }
   c->t = *t;

@@ -128,12 +128,14 @@ static void take_ranges(Second *second) {
 static RunSettings settings_beside(const Problem *first, bool by_itself, long outputs) {
   RunSettings second = first->settings;
   const Method *its  = &first->settings.method;
-  second.method      = *method_at(0);
+  const bool radau   = method_is_radau(its);
   char reason[METHOD_REASON];
-  method_resolve(&second.method, first->model, second.t_end, second.rtol, reason);
-  if (method_is_explicit(its)) method_find("dop853", &second.method);
-  const bool radau = method_is_radau(its);
   if (by_itself || radau) second.method = *its;
+  else if (method_is_explicit(its)) method_find("dop853", &second.method);
+  else {
+    second.method = *method_at(0);
+    method_resolve(&second.method, first->model, second.t_end, second.rtol, reason);
+  }
   const bool same = !radau && !strcmp(its->name, second.method.name);
   second.rtol     = fmax(second.rtol / (same ? tighter_itself : tighter), tightest);
   /* Of two runs at the limit of roundoff the looser one has the larger error. */
