@@ -11,11 +11,11 @@ int cpHasData(N_Vector v);        /* direct access to all entries */
 /* The name of an operation that cpodes calls for this purpose and that this kind of vector lacks, or NULL. */
 typedef enum { CP_FOR_STEPS = 1, CP_FOR_PRODUCTS = 2 } CPVectorUse;
 const char *cpVectorLacks(N_Vector v, CPVectorUse use);
-/* These give the same results as N_VScale, N_VLinearSum and N_VWrmsNorm to the last bit. The vectors are of
- * the same kind. */
+/* These give the same results as N_VScale, N_VLinearSum and N_VWrmsNorm to the last bit. The vectors are of the same
+ * kind. cpSerialLinearSum does nothing and returns 0 where it has no quicker way than N_VLinearSum. */
 void cpCopy(N_Vector to, N_Vector from);
-void cpAdd(N_Vector x, N_Vector y, N_Vector z);      /* z = x + y */
-void cpSubtract(N_Vector x, N_Vector y, N_Vector z); /* z = x - y */
+void cpLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z); /* z = a x + b y */
+int cpSerialLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z);
 sunrealtype cpWrmsNorm(N_Vector x, N_Vector w);
 /* The size below which a component counts as zero when it is perturbed. The tolerance alone may be far below the
  * resolution of the other terms of a constraint, and components in large units say nothing about the others. */

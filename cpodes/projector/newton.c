@@ -86,7 +86,7 @@ static double goalOf(const CPNewton *newton, double eps) {
 static int correct(CPNewton *newton, sunrealtype t, double *violation) {
   int flag = newton->parts->direction(newton, newton->x);
   if (flag) return flag;
-  cpSubtract(newton->y, newton->x, newton->y);
+  cpLinearSum(1.0, newton->y, -1.0, newton->x, newton->y);
   CP_COUNT(newton->work, niters);
   flag = newton->parts->residuals(newton, t, newton->y);
   if (!flag) *violation = newton->parts->measure(newton, &newton->worst, NULL);

@@ -128,7 +128,7 @@ int cpStepperProjectBoth(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, s
   s->stats.violation = projected.violation;
   *moved             = projected.moved;
   if (!*moved) return CP_SUCCESS;
-  cpSubtract(y, s->delta, s->delta);
+  cpLinearSum(1.0, y, -1.0, s->delta, s->delta);
   const sunrealtype correction = cpWrmsNorm(s->delta, ewt);
   if (!(correction <= bound)) return tooLarge(s, t, correction);
   s->stats.nproj++;

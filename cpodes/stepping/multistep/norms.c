@@ -19,9 +19,10 @@
  */
 #include "multistep_impl.h"
 
+#include <nvector/nvector_serial.h>
 #include <stdlib.h>
 
-/* The operations of an adopted vector: its own ones but for the four below. */
+/* The operations of an adopted vector: its own ones but for those below. */
 typedef struct {
   struct _generic_N_Vector_Ops ops; /* first, since the vector's ops points here */
   N_Vector_Ops own;
@@ -56,7 +57,8 @@ static void destroy(N_Vector v) {
 static sunrealtype wrmsNorm(N_Vector x, N_Vector w) {
   const CPAdopted *a     = adopted(x);
   CPOrderNorms *norms    = &a->mem->norms;
-  const sunrealtype norm = a->own->nvwrmsnorm(x, w);
+  const int serial       = a->own->nvwrmsnorm == N_VWrmsNorm_Serial;
+  const sunrealtype norm = serial ? cpWrmsNorm(x, w) : a->own->nvwrmsnorm(x, w);
   long int nst           = 0;
   if (!norms->active || w != norms->ewt || CVodeGetNumSteps(a->mem->cvode_mem, &nst) ||
       nst != a->mem->attempt.nst + 1)
@@ -66,6 +68,12 @@ static sunrealtype wrmsNorm(N_Vector x, N_Vector w) {
   if (!norms->active) return norm;
   /* That at order q-1 is of zn[q], and that at order q+1 of one of the vectors that are cloned before zn[0]. */
   return norms->ratio * (a->number < adopted(norms->zn0)->number ? norms->higher : 1.0) * norm;
+}
+
+/* To predict, to restore and to correct its history CVODES takes q (q+1)/2 linear sums or more at order q. These, and
+ * its norms, are a sixth of the instructions of Andrews' mechanism by Adams' method with SUNDIALS' own loops. */
+static void linearSum(sunrealtype a, N_Vector x, sunrealtype b, N_Vector y, N_Vector z) {
+  if (!cpSerialLinearSum(a, x, b, y, z)) adopted(x)->own->nvlinearsum(a, x, b, y, z);
 }
 
 static void adopt(N_Vector v, CPodeMem mem) {
@@ -78,6 +86,7 @@ static void adopt(N_Vector v, CPodeMem mem) {
   a->ops.nvclone    = clone;
   a->ops.nvdestroy  = destroy;
   a->ops.nvwrmsnorm = wrmsNorm;
+  if (v->ops->nvlinearsum == N_VLinearSum_Serial) a->ops.nvlinearsum = linearSum;
   if (v->ops->nvcloneempty) a->ops.nvcloneempty = cloneEmpty;
   v->ops = &a->ops;
 }

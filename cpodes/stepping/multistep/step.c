@@ -30,7 +30,7 @@ int cpIsRetry(const CPMark *mark, const CPAttempt *a) {
 void cpPendingClear(CPodeMem mem) { mem->pending.active = 0; }
 
 static void takeBack(CPodeMem mem, N_Vector zn0) {
-  cpSubtract(zn0, mem->pending.delta, zn0);
+  cpLinearSum(1.0, zn0, -1.0, mem->pending.delta, zn0);
   mem->base.stats.ntakenback++;
 }
 
@@ -109,8 +109,9 @@ static int surelyRejected(CPodeMem mem, sunrealtype norm) {
  * Adams takes up to twice as many. Guide, "Defaults".) */
 #define HIGHER_ORDER 0.6
 
-/* err = P e + share (e - P e), the projected estimate of the error e = ycor, whose norm CVODES gets: it stores the norm of what its convergence test sees at iteration 0 with a tolerance that cannot be
- * missed. err is e on entry, or P e if it is projected already. Sets *norm. */
+/* err = P e + share (e - P e), the projected estimate of the error e = ycor, whose norm CVODES gets: it stores the norm of
+ * what its convergence test sees at iteration 0, with a tolerance that cannot be missed. err is e on entry, or P e if it
+ * is projected already. Sets *norm. */
 static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt,
                         int is_projected, sunrealtype *norm) {
   const CPStepper s        = &mem->base;
@@ -165,15 +166,15 @@ static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector
 
   trial->projected = 1;
   if (trial->enters) {
-    cpAdd(ycor, s->delta, ycor);
+    cpLinearSum(1.0, ycor, 1.0, s->delta, ycor);
     trial->entered = 1;
   } else {
-    cpAdd(a->ypred, s->delta, a->ypred);
+    cpLinearSum(1.0, a->ypred, 1.0, s->delta, a->ypred);
     cpCopy(mem->pending.delta, s->delta);
     mem->pending.active = 1;
     mem->pending.mark   = cpMark(a);
   }
-  cpAdd(a->ypred, ycor, trial->y); /* as CVODES will add it up, to the last bit */
+  cpLinearSum(1.0, a->ypred, 1.0, ycor, trial->y); /* as CVODES will add it up, to the last bit */
   return CP_SUCCESS;
 }
 
@@ -256,7 +257,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
                          cvode_mem);
   if (flag) return cpFailedInner(mem, &a, ycor, flag);
 
-  cpAdd(a.ypred, ycor, trial->y);
+  cpLinearSum(1.0, a.ypred, 1.0, ycor, trial->y);
   trial->complete = 1;
   if (s->P && isDue(mem, &a)) flag = projectStep(mem, &a, ycor, ewt);
   else if (s->P) s->stats.nskipped++, cpWorkAge(s->step); /* factors grow older with each step */
