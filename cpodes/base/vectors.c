@@ -125,11 +125,10 @@ void cpCopy(N_Vector to, N_Vector from) {
  * length.) */
 int cpSerialLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
   enum { TOGETHER = 4 };
-  const sunrealtype *xd = fabs(a) == 1.0 || fabs(b) == 1.0 ? serialData(x) : NULL;
-  if (!xd) return 0;
-  const sunrealtype *yd = NV_DATA_S(y);
-  sunrealtype *zd       = NV_DATA_S(z);
-  sunindextype n        = NV_LENGTH_S(x);
+  if (fabs(a) != 1.0 && fabs(b) != 1.0) return 0;
+  const sunrealtype *xd = NV_DATA_S(x), *yd = NV_DATA_S(y);
+  sunrealtype *zd = NV_DATA_S(z);
+  sunindextype n  = NV_LENGTH_S(x);
   for (; n >= TOGETHER; n -= TOGETHER, xd += TOGETHER, yd += TOGETHER, zd += TOGETHER) {
     sunrealtype sum[TOGETHER];
     for (int k = 0; k < TOGETHER; k++) sum[k] = a * xd[k] + b * yd[k];
@@ -140,7 +139,7 @@ int cpSerialLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
 }
 
 void cpLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
-  if (!cpSerialLinearSum(a, x, b, y, z)) N_VLinearSum(a, x, b, y, z);
+  if (!serialData(x) || !cpSerialLinearSum(a, x, b, y, z)) N_VLinearSum(a, x, b, y, z);
 }
 
 sunrealtype cpWrmsNorm(N_Vector x, N_Vector w) {

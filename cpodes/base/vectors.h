@@ -12,7 +12,7 @@ int cpHasData(N_Vector v);        /* direct access to all entries */
 typedef enum { CP_FOR_STEPS = 1, CP_FOR_PRODUCTS = 2 } CPVectorUse;
 const char *cpVectorLacks(N_Vector v, CPVectorUse use);
 /* These give the same results as N_VScale, N_VLinearSum and N_VWrmsNorm to the last bit. The vectors are of the same
- * kind. cpSerialLinearSum does nothing and returns 0 where it has no quicker way than N_VLinearSum. */
+ * kind. cpSerialLinearSum is for serial ones; it does nothing and returns 0 where neither a nor b is 1 or -1. */
 void cpCopy(N_Vector to, N_Vector from);
 void cpLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z); /* z = a x + b y */
 int cpSerialLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z);
