@@ -461,6 +461,23 @@ CPContactPhase CPContactGetPhase(CPContact c, int i) {
   return c && i >= 0 && i < c->npoints ? c->point[i].phase : CP_CONTACT_OPEN;
 }
 
+/* (N, F_T) of all contacts by c->lambda, and by c->v where they slide. 0 or a code, reported. */
+static int takeForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force,
+                      const char *function) {
+  const sunrealtype *q = N_VGetArrayPointer(y);
+  for (int i = 0; i < c->npoints; i++) {
+    const Point *point = &c->point[i];
+    const int is_force = isForce(point);
+    sunrealtype *F = force + 3 * i, s[2] = {0, 0};
+    F[0] = -c->lambda[point->normal], F[1] = F[2] = 0;
+    const int flag = is_force ? slidingDirection(c, point, t, q, q + c->nq, s) : 0;
+    if (flag) return contactUserFailed(c, function, "v", t, flag);
+    for (int k = 0; k < point->ntangents && point->phase != CP_CONTACT_OPEN; k++)
+      F[1 + k] = is_force ? -coefficient(point) * F[0] * s[k] : -c->lambda[point->tangent + k];
+  }
+  return CP_SUCCESS;
+}
+
 int CPContactForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force) {
   if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
   if (!force) return contactError(c, CP_ILL_INPUT, __func__, "force must not be NULL");
@@ -468,18 +485,28 @@ int CPContactForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force) 
   if (!flag) flag = contactMeasure(c, t, y, __func__);
   if (flag) return flag;
   flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
+  return flag ? contactPassOn(c, flag) : takeForces(c, t, y, force, __func__);
+}
+
+int CPContactEvaluate(CPContact c, sunrealtype t, N_Vector y, CPMechOutput *out, sunrealtype *force,
+                      sunrealtype *gap) {
+  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  if (!out && !force && !gap)
+    return contactError(c, CP_ILL_INPUT, __func__, "out, force and gap must not all be NULL");
+  int flag = contactReady(c, y, __func__);
+  if (!flag) flag = contactMeasure(c, t, y, __func__);
+  if (flag) return flag;
+  for (int i = 0; i < c->npoints && gap; i++) gap[i] = c->p[c->point[i].normal];
+  if (!out && !force) return CP_SUCCESS;
+  CPMechOutput all = out ? *out : (CPMechOutput){.udot = NULL};
+  all.lambda       = c->lambda;
+  flag             = CPMechEvaluate(c->mech, t, y, &all);
   if (flag) return contactPassOn(c, flag);
-  for (int i = 0; i < c->npoints; i++) {
-    const Point *point   = &c->point[i];
-    const sunrealtype *q = N_VGetArrayPointer(y);
-    sunrealtype *F = force + 3 * i, s[2] = {0, 0};
-    F[0] = -c->lambda[point->normal], F[1] = F[2] = 0;
-    const int is_force = isForce(point);
-    if (is_force && (flag = slidingDirection(c, point, t, q, q + c->nq, s)))
-      return contactUserFailed(c, __func__, "v", t, flag);
-    for (int k = 0; k < point->ntangents && point->phase != CP_CONTACT_OPEN; k++)
-      F[1 + k] = is_force ? -coefficient(point) * F[0] * s[k] : -c->lambda[point->tangent + k];
-  }
+  if (force) flag = takeForces(c, t, y, force, __func__);
+  if (flag || !out) return flag;
+  all.lambda = out->lambda;
+  *out       = all;
+  if (out->lambda) memcpy(out->lambda, c->lambda, (size_t)c->m * sizeof *c->lambda);
   return CP_SUCCESS;
 }
 

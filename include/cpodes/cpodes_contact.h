@@ -228,6 +228,17 @@ CPODES_EXPORT CPContactPhase CPContactGetPhase(CPContact contact, int i);
 CPODES_EXPORT int CPContactForces(CPContact contact, sunrealtype t, N_Vector y, sunrealtype *force);
 
 /**
+ * Evaluates contacts and mechanical system at (t, y), in the present phases, with a single solution for the accelerations. What is not
+ * wanted is NULL. out: as for CPMechEvaluate, with the rows of closed contacts. force [3 n]: out, (N, F_T) of each contact. gap [n]: out,
+ * g_N of each contact, of open ones, too; if only these are wanted, nothing is solved.
+ *
+ * Returns CP_ILL_INPUT if all three are NULL, and otherwise what CPMechEvaluate does. After a failure the contents of the arrays are
+ * unspecified, and *out is as before.
+ */
+CPODES_EXPORT int CPContactEvaluate(CPContact contact, sunrealtype t, N_Vector y, CPMechOutput *out,
+                                    sunrealtype *force, sunrealtype *gap);
+
+/**
  * Computes Painleve's criterion of each contact at (t, y): the normal acceleration per normal force,
  *
  *   n^T W (n - mu s),   s: the direction of v_T, or the one that makes it least where v_T = 0,

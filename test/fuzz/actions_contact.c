@@ -296,6 +296,15 @@ static void forces(World *w) {
        CPContactForces(w->contacts.contact, w->contacts.t, y, chance(w, w->odd) ? NULL : force));
 }
 
+static void evaluate(World *w) {
+  sunrealtype force[3 * SCENE_CONTACTS], gap[SCENE_CONTACTS];
+  CPMechOutput out = {.udot = NULL};
+  N_Vector y       = state(w);
+  CALL(w, CONTACT,
+       CPContactEvaluate(w->contacts.contact, w->contacts.t, y, chance(w, 0.5) ? NULL : &out,
+                         chance(w, 0.5) ? NULL : force, chance(w, 0.5) ? NULL : gap));
+}
+
 static void painleve(World *w) {
   sunrealtype value[SCENE_CONTACTS];
   N_Vector y = state(w);
@@ -329,6 +338,7 @@ const Action contact_actions[] = {{"create contacts", contact_create, 2},
                                   {"contacts: step", contact_step, 10},
                                   {"contacts: roots found", root_info, 1},
                                   {"contacts: forces", forces, 3},
+                                  {"contacts: evaluate", evaluate, 3},
                                   {"contacts: Painleve's criterion", painleve, 2},
                                   {"contacts: results", results, 2},
                                   {NULL, NULL, 0}};

@@ -92,6 +92,7 @@ START_TEST(null_and_early_calls_have_codes) {
   ck_assert_int_eq(CPContactAttach(NULL, NULL, 0, NULL, 1, 1), CP_MEM_NULL);
   ck_assert_int_eq(CPContactAttachOneStep(NULL, NULL, 0, NULL, 1, 1), CP_MEM_NULL);
   ck_assert_int_eq(CPContactForces(NULL, 0, NULL, value), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactEvaluate(NULL, 0, NULL, NULL, value, NULL), CP_MEM_NULL);
   ck_assert_int_eq(CPContactPainleve(NULL, 0, NULL, value), CP_MEM_NULL);
   ck_assert_int_eq(CPContactGetStats(NULL, &stats), CP_MEM_NULL);
   ck_assert_int_eq(CPContactGetPhase(NULL, 0), CP_CONTACT_OPEN);
@@ -108,6 +109,7 @@ START_TEST(null_and_early_calls_have_codes) {
   ck_assert_int_eq(CPContactGetRootInfo(run->contact, NULL), CP_ILL_INPUT);
   ck_assert_int_eq(CPContactGetRootInfo(NULL, NULL), CP_MEM_NULL);
   ck_assert_int_eq(CPContactForces(run->contact, 0, run->y, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactEvaluate(run->contact, 0, run->y, NULL, NULL, NULL), CP_ILL_INPUT);
   ck_assert_int_eq(CPContactPainleve(run->contact, 0, run->y, NULL), CP_ILL_INPUT);
   ck_assert_int_eq(CPContactGetStats(run->contact, NULL), CP_ILL_INPUT);
   ck_assert_int_eq(run_solve(run, 1), CP_NO_INIT);

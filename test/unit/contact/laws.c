@@ -263,6 +263,48 @@ START_TEST(poissons_law_passes_impulses_on) {
 }
 END_TEST
 
+/* The ends of a rod, one of which slides to the right on the floor: with the normal force N and friction -mu N the lower end does not
+ * leave it, y'' + (theta'' x = 0) for theta' = 0. All from one solution for the accelerations. */
+START_TEST(quantities_of_contacts_are_those_of_the_floor) {
+  const sunrealtype m = 2, J = 0.3, g = 9.81, mu = 0.2, theta = 0.4;
+  Body body                     = {.m = m, .J = J, .g = g, .npoints = 2, .a = {-0.5, 0.5}};
+  const CPMechModel model       = body_model(&body);
+  const CPContactPoint points[] = {
+      {.name = "lower", .normal = 0, .tangent = 2, .ntangents = 1, .mu = mu},
+      {.name = "upper", .normal = 1, .tangent = 3, .ntangents = 1, .mu = mu}};
+  const sunrealtype x = -0.5 * cos(theta), y = -0.5 * sin(theta);
+  const sunrealtype y0[] = {0, -y, theta, 3, 0, 0};
+  Run *run               = run_start(&model, &body, 2, points, y0, _i, TIGHT);
+  /* m y'' = N - m g, J theta'' = x N + y mu N, since v_T = x' - y theta' and F = -mu N */
+  const sunrealtype N = g / (1 / m + x * (x + y * mu) / J);
+  sunrealtype force[6], gap[2], udot[3], lambda[4], kinetic = m * 9 / 2;
+  CPMechOutput out = {.udot = udot, .lambda = lambda};
+  CPMechStats before, after;
+  ck_assert_int_eq(CPMechGetStats(CPContactGetMech(run->contact), &before), CP_SUCCESS);
+  ck_assert_int_eq(CPContactEvaluate(run->contact, 0, run->y, &out, force, gap), CP_SUCCESS);
+  ck_assert_int_eq(CPMechGetStats(CPContactGetMech(run->contact), &after), CP_SUCCESS);
+  ck_assert_int_eq(after.nudot, before.nudot + 1);
+  const sunrealtype expected[] = {N, -mu * N, 0, 0, 0, 0};
+  for (int i = 0; i < 6; i++) ck_assert_double_eq_tol(force[i], expected[i], 1e-12 * m * g);
+  ck_assert_double_eq_tol(gap[0], 0, 1e-15);
+  ck_assert_double_eq_tol(gap[1], -2 * y, 1e-15);
+  ck_assert_double_eq_tol(udot[0], -mu * N / m, 1e-12 * g);
+  ck_assert_double_eq_tol(udot[1], N / m - g, 1e-12 * g);
+  ck_assert_double_eq_tol(udot[2], N * (x + y * mu) / J, 1e-12 * g);
+  ck_assert_double_eq_tol(lambda[0], -N, 1e-12 * m * g);
+  ck_assert_double_eq_tol(out.kinetic, kinetic, 1e-12 * kinetic);
+  ck_assert_ptr_eq(out.lambda, lambda);
+  sunrealtype same[6];
+  ck_assert_int_eq(CPContactForces(run->contact, 0, run->y, same), CP_SUCCESS);
+  ck_assert_mem_eq(same, force, sizeof same);
+  /* Gaps alone need no solution. */
+  ck_assert_int_eq(CPContactEvaluate(run->contact, 0, run->y, NULL, NULL, gap), CP_SUCCESS);
+  ck_assert_int_eq(CPMechGetStats(CPContactGetMech(run->contact), &before), CP_SUCCESS);
+  ck_assert_int_eq(before.nudot, after.nudot + 1);
+  run_free(&run);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("contact/laws");
   TCase *tc    = tcase_create("laws");
@@ -274,6 +316,7 @@ int main(void) {
   tcase_add_loop_test(tc, energy_does_not_grow_where_newtons_law_would_let_it, 0, 4);
   tcase_add_loop_test(tc, poissons_law_restores_impulses, 0, METHODS);
   tcase_add_loop_test(tc, poissons_law_passes_impulses_on, 0, METHODS);
+  tcase_add_test(tc, quantities_of_contacts_are_those_of_the_floor);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
