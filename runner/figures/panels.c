@@ -24,16 +24,6 @@ void history_times(const History *history, double *from, double *to) {
   if (!(*to > *from)) *to = *from + 1; /* a run that ended where it began */
 }
 
-bool has_units(const History *history) {
-  const CPModelType *type = history->info->settings->model.type;
-  bool has                = !type->coordinates; /* not told: SI, as models have it */
-  for (int i = 0; type->coordinates && i < type->ncoordinates; i++) {
-    const char *unit = type->coordinates[i].unit;
-    has              = has || *unit_text(unit);
-  }
-  return has;
-}
-
 /* ---------------------------------------------------------------------------- panels in words -- */
 
 /* Appends; what has no room is left out as a whole */
@@ -69,7 +59,7 @@ static const char *space(const Curve *curve) { return curve->unit[0] ? " " : "";
 static void say_frame(Panel *panel, const History *history) {
   double from, to;
   history_times(history, &from, &to);
-  say(panel, "Over time t, %.4g to %.4g%s.", from, to, has_units(history) ? " s" : "");
+  say(panel, "Over time t, %.4g to %.4g%s.", from, to, has_units(history->info) ? " s" : "");
   if (panel->all > panel->ncurves)
     caption(panel, "%d of %ld are shown.", panel->ncurves, panel->all);
 }
@@ -237,7 +227,7 @@ static int finish(const History *history, Panel *panel, const char *axis) {
   if (!kept) return 0;
   if (panel->logarithmic) panel->foot = find_foot(panel);
   name_axis(panel, axis);
-  panel->time_axis = has_units(history) ? "t [s]" : "t";
+  panel->time_axis = has_units(history->info) ? "t [s]" : "t";
   describe(history, panel);
   return 1;
 }
@@ -360,10 +350,21 @@ static int create_multipliers(const History *h, Panel *panels) {
   return finish_units(h, panels, count, "multiplier");
 }
 
+static int create_gaps(const History *h, Panel *panel) {
+  begin(panel, &h->curves, "gaps", "Gaps of the contacts");
+  for (int i = 0; i < h->ngap; i++) {
+    char name[PANEL_NAME];
+    gap_name(h->info, h->gap[i], name, sizeof name);
+    name_curve(add(panel, CURVE_LINE, history_column_gap(h) + i), name, gap_unit(h->info));
+  }
+  panel->all = h->info->ncontacts;
+  return finish(h, panel, "gap");
+}
+
 static int create_steps(const History *h, Panel *panel) {
   begin(panel, &h->steps, "steps", "Step size");
   panel->logarithmic = true;
-  const char *unit   = has_units(h) ? "s" : "";
+  const char *unit   = has_units(h->info) ? "s" : "";
   name_curve(add(panel, CURVE_LINE, STEP_H), "step size", unit);
   name_curve(add(panel, CURVE_MARKS, STEP_H), "after rejected attempts", unit);
   const double *last = h->steps.data + (h->steps.rows - 1) * h->steps.width;
@@ -390,6 +391,7 @@ int panels_create(const History *history, Panel *panels) {
   count += create_errors(history, &panels[count]);
   count += create_violations(history, &panels[count]);
   count += create_multipliers(history, &panels[count]);
+  count += create_gaps(history, &panels[count]);
   count += create_steps(history, &panels[count]);
   count += create_orders(history, &panels[count]);
   return count;

@@ -5,7 +5,7 @@
 #include "../output/history.h"
 
 enum {
-  PANELS        = 5 + 5 * RUN_CURVES,
+  PANELS        = 6 + 5 * RUN_CURVES,
   PANEL_NAME    = 100,
   PANEL_CAPTION = 200,
   PANEL_TEXT    = 2 * RUN_TEXT
@@ -50,8 +50,5 @@ int panels_create(const History *history, Panel *panels);
 double curve_value(const Panel *panel, const Curve *curve, long i);
 /* From, to; from < to */
 void history_times(const History *history, double *from, double *to);
-
-/* Are its numbers in SI units? Not where all coordinates are without unit */
-bool has_units(const History *history);
 
 #endif

@@ -309,7 +309,7 @@ static void write_triad(const Picture *p) {
 static void write_axes(const Picture *p) {
   const View *v       = &p->view;
   const double margin = 0.05 * v->size;
-  const char *unit = has_units(p->history) ? " [m]" : "", *names = axes_of(p->history);
+  const char *unit = has_units(p->history->info) ? " [m]" : "", *names = axes_of(p->history);
   fprintf(p->script,
           "set xrange [%.8g:%.8g]\nset yrange [%.8g:%.8g]\nset size ratio -1\nunset key\n",
           v->low[0] - margin - (v->spatial ? 2 * nice_length(v->size / 8) : 0), v->high[0] + margin,
@@ -371,10 +371,10 @@ static void write_caption(FILE *script, const History *history) {
   const View view = view_of(history);
   snprintf(caption, sizeof caption, "%d moments, t = %.4g ... %.4g%s", picture_moments(history),
            picture_time(history, 0), picture_time(history, picture_moments(history) - 1),
-           has_units(history) ? " s" : "");
+           has_units(history->info) ? " s" : "");
   if (view.spatial)
     snprintf(caption + strlen(caption), sizeof caption - strlen(caption), "; arrows: %g%s",
-             nice_length(view.size / 8), has_units(history) ? " m" : "");
+             nice_length(view.size / 8), has_units(history->info) ? " m" : "");
   fprintf(script, "set title ");
   gnuplot_string(script, history->info->settings->model.type->title);
   fprintf(script, " noenhanced textcolor rgb '%s'\nset label ", paper_theme.ink);

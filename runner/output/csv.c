@@ -139,6 +139,14 @@ static int write_header(Csv *c) {
     multiplier_name(info, i, name, sizeof name);
     failed = put_name(c, name);
   }
+  for (int i = 0; i < info->ncontacts && !failed; i++) {
+    gap_name(info, i, name, sizeof name);
+    failed = put_name(c, name);
+  }
+  for (int i = 0; i < info->ncontacts && !failed; i++) {
+    contact_phase_name(info, i, name, sizeof name);
+    failed = put_name(c, name);
+  }
   return failed || end_row(c) ? -1 : 0;
 }
 
@@ -164,7 +172,10 @@ static int sample(Listener *self, const Sample *s) {
     return -1;
   for (int i = 0; i < NUM_LEVELS; i++)
     if (level_exists(info, i) && put_numbers(c, &s->violation[i], 1)) return -1;
-  return put_numbers(c, s->lambda, info->nlambda) || end_row(c) ? -1 : 0;
+  return put_numbers(c, s->lambda, info->nlambda) || put_numbers(c, s->gap, info->ncontacts) ||
+                 put_numbers(c, s->phase, info->ncontacts) || end_row(c)
+             ? -1
+             : 0;
 }
 
 static int end(Listener *self, const RunResult *result) {

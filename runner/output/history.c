@@ -14,22 +14,30 @@ long history_column_lambda(const History *history) {
 long history_column_quantity(const History *history) {
   return history_column_lambda(history) + history->nlambda;
 }
-long history_column_violation(const History *history) {
+long history_column_gap(const History *history) {
   return history_column_quantity(history) + history->info->nquantities;
+}
+long history_column_violation(const History *history) {
+  return history_column_gap(history) + history->ngap;
 }
 
 /* --------------------------------------------------------------------------------------- begin -- */
 
-/* Of count components those that are selected, up to as many as are drawn, or of all so many from the first to the last; returns
-   their number. first: of the state, -1: multipliers */
-static int choose(const RunInfo *info, long first, long count, long *chosen) {
+/* The name of i = 0, 1, ... of a kind */
+typedef void (*NameOf)(const RunInfo *info, long i, char *text, size_t length);
+
+static void velocity_name(const RunInfo *info, long i, char *text, size_t length) {
+  component_name(info, info->nq + i, text, length);
+}
+
+/* Of count those that are selected, up to as many as are drawn, or of all so many from the first to the last; returns their number. */
+static int choose(const RunInfo *info, NameOf name_of, long count, long *chosen) {
   const char *selected = info->settings->curves;
   const int most       = count < RUN_CURVES ? (int)count : RUN_CURVES;
   int found            = 0;
   for (long i = 0; selected && i < count && found < most; i++) {
     char name[RUN_TEXT];
-    if (first < 0) multiplier_name(info, i, name, sizeof name);
-    else component_name(info, first + i, name, sizeof name);
+    name_of(info, i, name, sizeof name);
     if (is_selected(selected, name)) chosen[found++] = i;
   }
   if (selected) return found;
@@ -53,9 +61,10 @@ static double *numbers(long count) { return calloc((size_t)count + 1, sizeof(dou
 static int begin(Listener *self, const RunInfo *info) {
   History *h = (History *)self;
   h->info    = info;
-  h->nq      = choose(info, 0, info->nq, h->q);
-  h->nu      = choose(info, info->nq, info->nu, h->u);
-  h->nlambda = choose(info, -1, info->nlambda, h->lambda);
+  h->nq      = choose(info, component_name, info->nq, h->q);
+  h->nu      = choose(info, velocity_name, info->nu, h->u);
+  h->nlambda = choose(info, multiplier_name, info->nlambda, h->lambda);
+  h->ngap    = choose(info, gap_name, info->ncontacts, h->gap);
   for (int l = 0; l < NUM_LEVELS; l++) h->most_violation[l] = h->when[l] = NAN;
   h->last           = numbers(info->n);
   h->first_quantity = numbers(info->nquantities);
@@ -81,6 +90,7 @@ static void put_curves(History *h, const Sample *s) {
   for (int i = 0; i < h->nu; i++) *row++ = s->y[info->nq + h->u[i]];
   for (int i = 0; i < h->nlambda; i++) *row++ = s->lambda[h->lambda[i]];
   for (int i = 0; i < info->nquantities; i++) *row++ = s->quantity[i];
+  for (int i = 0; i < h->ngap; i++) *row++ = s->gap[h->gap[i]];
   for (int l = 0; l < NUM_LEVELS; l++) *row++ = s->violation[l];
   rows_put(&h->curves, history_column_violation(h), fmax);
 }

@@ -15,10 +15,10 @@ enum {
 typedef struct {
   Listener listener;
   const RunInfo *info; /* valid from begin to run_info_free */
-  /* which components are kept: of q, u and lambda, spread evenly where there are more than RUN_CURVES */
-  long q[RUN_CURVES], u[RUN_CURVES], lambda[RUN_CURVES];
-  int nq, nu, nlambda;
-  /* a row: t, nq of q, nu of u, nlambda of lambda, quantities, NUM_LEVELS violations (largest of those merged) */
+  /* which are kept: components of q, u and lambda, contacts for gaps; spread evenly where there are more than RUN_CURVES */
+  long q[RUN_CURVES], u[RUN_CURVES], lambda[RUN_CURVES], gap[RUN_CURVES];
+  int nq, nu, nlambda, ngap;
+  /* a row: t, nq of q, nu of u, nlambda of lambda, quantities, ngap gaps, NUM_LEVELS violations (largest of those merged) */
   Rows curves;
   /* In curves and frames the first row is the start, the last one the newest sample; none before the first sample. */
   Rows frames;      /* a row: t, 3 npoints coordinates; bounded by the coordinates in all, too */
@@ -46,6 +46,7 @@ void history_free(History *history);
 long history_column_u(const History *history);
 long history_column_lambda(const History *history);
 long history_column_quantity(const History *history);
+long history_column_gap(const History *history);
 long history_column_violation(const History *history);
 
 #endif

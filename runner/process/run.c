@@ -223,5 +223,6 @@ void run_info_free(RunInfo *info) {
   free((void *)(uintptr_t)info->segment);
   free((void *)(uintptr_t)info->segment_kind);
   free((void *)(uintptr_t)info->shape);
+  free((void *)(uintptr_t)info->contact);
   *info = (RunInfo){.settings = NULL};
 }

@@ -73,6 +73,7 @@ static int send_info(Listener *self, const RunInfo *info) {
                  append(w, info->segment_kind,
                         (size_t)info->nsegments * sizeof *info->segment_kind) ||
                  append(w, info->shape, (size_t)info->nshapes * sizeof *info->shape) ||
+                 append(w, info->contact, (size_t)info->ncontacts * sizeof *info->contact) ||
                  send_record(w)
              ? -1
              : 0;
@@ -85,7 +86,9 @@ static int send_sample(Listener *self, const Sample *s) {
                  append_numbers(w, s->violation, NUM_LEVELS) || append_numbers(w, s->y, info->n) ||
                  append_numbers(w, s->quantity, info->nquantities) ||
                  append_numbers(w, s->lambda, info->nlambda) ||
-                 append_numbers(w, s->points, 3L * info->npoints) || send_record(w)
+                 append_numbers(w, s->points, 3L * info->npoints) ||
+                 append_numbers(w, s->gap, info->ncontacts) ||
+                 append_numbers(w, s->phase, info->ncontacts) || send_record(w)
              ? -1
              : 0;
 }
@@ -144,7 +147,9 @@ static int take_info(WireIn *w, const char *bytes) {
   info->segment      = take_array(&bytes, (size_t)info->nsegments * sizeof *info->segment);
   info->segment_kind = take_array(&bytes, (size_t)info->nsegments * sizeof *info->segment_kind);
   info->shape        = take_array(&bytes, (size_t)info->nshapes * sizeof *info->shape);
-  if (!info->settings || !info->kind || !info->segment || !info->segment_kind || !info->shape) {
+  info->contact      = take_array(&bytes, (size_t)info->ncontacts * sizeof *info->contact);
+  if (!info->settings || !info->kind || !info->segment || !info->segment_kind || !info->shape ||
+      !info->contact) {
     complain("no memory for what the run says");
     return -1;
   }
@@ -164,6 +169,8 @@ static int take_sample(const WireIn *w, const char *bytes) {
   s.quantity = s.y + info->n;
   s.lambda   = s.quantity + info->nquantities;
   s.points   = s.lambda + info->nlambda;
+  s.gap      = s.points + 3L * info->npoints;
+  s.phase    = s.gap + info->ncontacts;
   for (int i = 0; i < w->count; i++) {
     Listener *l = w->listeners[i];
     if (l->sample && l->sample(l, &s)) return -1;

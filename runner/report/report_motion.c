@@ -105,7 +105,7 @@ static json_t *motion(const Report *r) {
   return json_pack(
       "{s:i, s:s, s:s, s:s, s:f, s:[f,f,f], s:[f,f,f], s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
       "dimension", b.spatial ? 3 : 2, "axes", axes_of(r->history), "lengths",
-      has_units(r->history) ? " m" : "", "clock", has_units(r->history) ? " s" : "", "unit",
+      has_units(r->info) ? " m" : "", "clock", has_units(r->info) ? " s" : "", "unit",
       b.extent / VIEW_LEVELS, "origin", b.least[0], b.least[1], b.least[2], "most", b.most[0],
       b.most[1], b.most[2], "kinds", kinds(r), "segments", segments(r), "shapes", shapes(r),
       "outlines", outlines(r, !b.spatial), "coil", coil(), "times", times(r), "frames",

@@ -24,6 +24,22 @@ static void take_sizes(const Problem *p, RunInfo *info) {
   info->nz = info->n - info->nq - info->nu;
 }
 
+/* 0, or -1 without memory */
+static int take_contacts(Observer *o, const CPModel *model, RunInfo *info) {
+  if (!(o->contact = calloc((size_t)model->ncontacts + 1, sizeof *o->contact))) return -1;
+  for (int i = 0; i < model->ncontacts; i++) {
+    const CPContactPoint *point = &model->contact[i];
+    RunContact *contact         = &o->contact[i];
+    *contact                    = (RunContact){.normal    = (long)point->normal,
+                                               .tangent   = (long)point->tangent,
+                                               .ntangents = point->ntangents};
+    snprintf(contact->name, sizeof contact->name, "%s", point->name);
+  }
+  info->ncontacts = model->ncontacts;
+  info->contact   = o->contact;
+  return 0;
+}
+
 int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message) {
   const CPModel *model    = p->model;
   const CPModelType *type = model->type;
@@ -56,9 +72,10 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
   }
   info->nlambda = p->settings.forces ? o->nlambda : 0;
   o->numbers    = calloc(
-         (size_t)(type->nquantities + o->nlambda + 3L * info->npoints + 3L * model->ncontacts + 1),
+         (size_t)(type->nquantities + o->nlambda + 3L * info->npoints + 5L * model->ncontacts + 1),
          sizeof *o->numbers);
-  if (!o->numbers || (p->mech && !o->mech) || (p->P && !o->residual)) {
+  if (take_contacts(o, model, info) || !o->numbers || (p->mech && !o->mech) ||
+      (p->P && !o->residual)) {
     snprintf(message, RUN_TEXT, "no memory for the outputs");
     return -1;
   }
@@ -66,6 +83,8 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
   o->lambda   = o->quantity + type->nquantities;
   o->points   = o->lambda + o->nlambda;
   o->force    = o->points + 3L * info->npoints;
+  o->gap      = o->force + 3L * model->ncontacts;
+  o->phase    = o->gap + model->ncontacts;
   return 0;
 }
 
@@ -73,6 +92,7 @@ void observer_free(Observer *o) {
   if (o->problem && !o->problem->contact) CPMechFree(&o->mech);
   if (o->residual) N_VDestroy(o->residual);
   free(o->numbers);
+  free(o->contact);
 }
 
 /* max |r_i|, NaN if one is: N_VMaxNorm may lose it */
@@ -84,17 +104,15 @@ static double largest(N_Vector residual) {
   return most;
 }
 
-/* What the other sides exert, in place of the multipliers of contacts: friction of sliding is none of them. 0 or a code */
-static int observe_contacts(Observer *o, sunrealtype t, N_Vector y) {
+/* What the other sides exert, in place of the multipliers of contacts: friction of sliding is none of them. */
+static void take_forces(Observer *o) {
   const CPModel *model = o->problem->model;
-  const int flag       = CPContactForces(o->problem->contact, t, y, o->force);
-  for (int i = 0; i < model->ncontacts && !flag; i++) {
+  for (int i = 0; i < model->ncontacts; i++) {
     const CPContactPoint *contact = &model->contact[i];
     o->lambda[contact->normal]    = o->force[3L * i] + 0.0; /* not -0 */
     for (int k = 0; k < contact->ntangents; k++)
       o->lambda[contact->tangent + k] = o->force[3L * i + 1 + k];
   }
-  return flag;
 }
 
 static long evaluations(const Observer *o) {
@@ -103,16 +121,21 @@ static long evaluations(const Observer *o) {
 }
 
 static void observe_mech(Observer *o, sunrealtype t, N_Vector y, Sample *sample) {
-  const bool forces = o->problem->settings.forces;
-  CPMechOutput out  = {.lambda = forces ? o->lambda : NULL};
-  const long before = evaluations(o);
-  int flag          = CPMechEvaluate(o->mech, t, y, &out);
-  if (!flag && forces && o->problem->contact) flag = observe_contacts(o, t, y);
+  const bool forces       = o->problem->settings.forces;
+  CPMechOutput out        = {.lambda = forces ? o->lambda : NULL};
+  const int ncontacts     = o->problem->model->ncontacts;
+  const CPContact contact = o->problem->contact;
+  const long before       = evaluations(o);
+  const int flag = contact ? CPContactEvaluate(contact, t, y, &out, forces ? o->force : NULL, o->gap)
+                           : CPMechEvaluate(o->mech, t, y, &out);
   o->observed += evaluations(o) - before;
+  for (int i = 0; i < ncontacts; i++) o->phase[i] = CPContactGetPhase(contact, i);
   if (flag) {
     for (long i = 0; i < o->nlambda; i++) o->lambda[i] = NAN;
+    for (int i = 0; i < ncontacts; i++) o->gap[i] = NAN;
     return;
   }
+  if (contact && forces) take_forces(o);
   sample->violation[LEVEL_POSITION] = out.position;
   sample->violation[LEVEL_VELOCITY] = out.velocity;
   sample->violation[LEVEL_NORM]     = out.norms;
@@ -139,7 +162,9 @@ void observe(Observer *o, sunrealtype t, N_Vector y, Sample *sample) {
                                      .y        = N_VGetArrayPointer(y),
                                      .quantity = o->quantity,
                                      .lambda   = o->lambda,
-                                     .points   = o->points};
+                                     .points   = o->points,
+                                     .gap      = o->gap,
+                                     .phase    = o->phase};
   for (int i = 0; i < NUM_LEVELS; i++) sample->violation[i] = NAN;
   for (int i = 0; i < type->nquantities; i++)
     o->quantity[i] = type->quantities[i].value(model, t, y);

@@ -7,12 +7,13 @@
 
 typedef struct {
   const Problem *problem;
-  CPMech mech;       /* NULL: ODE form. With contacts it is the run's, whose phases decide. */
-  double *force;     /* [3 of each contact] */
-  long observed;     /* its evaluations of f in the run's */
-  N_Vector residual; /* of the invariants */
-  double *numbers;   /* [all of those below] */
-  double *quantity, *lambda, *points;
+  CPMech mech;         /* NULL: ODE form. With contacts it is the run's, whose phases decide. */
+  RunContact *contact; /* [ncontacts] what info tells of them */
+  double *force;       /* [3 ncontacts] */
+  long observed;       /* its evaluations of f in the run's */
+  N_Vector residual;   /* of the invariants */
+  double *numbers;     /* [all of those below] */
+  double *quantity, *lambda, *points, *gap, *phase;
   long nlambda, rank;
   bool unique;
 } Observer;

@@ -110,15 +110,47 @@ bool is_output(const RunInfo *info, int i) {
   return info->settings->model.type->quantities[i].conserved == CP_QUANTITY_FREE;
 }
 
+/* The contact whose row is multiplier i; NULL: none */
+static const RunContact *contact_of(const RunInfo *info, long i) {
+  for (int k = 0; k < info->ncontacts; k++) {
+    const RunContact *c = &info->contact[k];
+    if (i == c->normal || (i >= c->tangent && i < c->tangent + c->ntangents)) return c;
+  }
+  return NULL;
+}
+
 void multiplier_name(const RunInfo *info, long i, char *text, size_t length) {
   const CPModelType *type = info->settings->model.type;
+  const RunContact *c     = contact_of(info, i);
   if (i < type->nmultipliers) snprintf(text, length, "%s", type->multipliers[i].name);
-  else snprintf(text, length, "lambda%ld", i);
+  else if (!c) snprintf(text, length, "lambda%ld", i);
+  else if (i == c->normal) snprintf(text, length, "N %s", c->name);
+  else if (c->ntangents == 1) snprintf(text, length, "F %s", c->name);
+  else snprintf(text, length, "F%ld %s", 1 + i - c->tangent, c->name);
 }
 
 const char *multiplier_unit(const RunInfo *info, long i) {
   const CPModelType *type = info->settings->model.type;
-  return i < type->nmultipliers ? unit_text(type->multipliers[i].unit) : "";
+  if (i < type->nmultipliers) return unit_text(type->multipliers[i].unit);
+  return contact_of(info, i) && has_units(info) ? "N" : "";
+}
+
+void gap_name(const RunInfo *info, long i, char *text, size_t length) {
+  snprintf(text, length, "gap %s", info->contact[i].name);
+}
+
+void contact_phase_name(const RunInfo *info, long i, char *text, size_t length) {
+  snprintf(text, length, "phase %s", info->contact[i].name);
+}
+
+const char *gap_unit(const RunInfo *info) { return has_units(info) ? "m" : ""; }
+
+bool has_units(const RunInfo *info) {
+  const CPModelType *type = info->settings->model.type;
+  bool has                = !type->coordinates; /* not told: SI, as models have it */
+  for (int i = 0; type->coordinates && i < type->ncoordinates; i++)
+    has = has || *unit_text(type->coordinates[i].unit);
+  return has;
 }
 
 bool is_selected(const char *list, const char *name) {

@@ -38,6 +38,14 @@ typedef struct {
 
 /* ---- before the first sample ---- */
 
+enum { RUN_CONTACT_NAME = 48 };
+/* A contact, whose name goes from process to process by its value */
+typedef struct {
+  char name[RUN_CONTACT_NAME];
+  long normal, tangent; /* its rows among the multipliers */
+  int ntangents;
+} RunContact;
+
 typedef struct {
   const RunSettings *settings; /* form, method and all else resolved */
   char method[METHOD_NAME];    /* "DOP853, order 8" */
@@ -59,6 +67,8 @@ typedef struct {
   const int *segment_kind; /* [nsegments], of CPModelSegmentKind; see segment_look (view.h) */
   int nshapes;
   const CPModelShape *shape; /* [nshapes] */
+  int ncontacts;
+  const RunContact *contact; /* [ncontacts] */
 } RunInfo;
 
 /* ---- during the run; pointers are valid during the call ---- */
@@ -76,6 +86,8 @@ typedef struct {
   const double *quantity; /* [nquantities] */
   const double *lambda;   /* [nlambda] */
   const double *points;   /* [3 npoints] */
+  const double *gap;      /* [ncontacts] */
+  const double *phase;    /* [ncontacts], of CPContactPhase */
   double violation[NUM_LEVELS];
 } Sample;
 
@@ -91,7 +103,6 @@ typedef struct {
 } Step;
 
 typedef enum { EVENT_ROOT, EVENT_STOP, EVENT_CONTACT } EventKind;
-enum { RUN_CONTACT_NAME = 48 };
 typedef struct {
   EventKind kind;
   double t;
@@ -191,9 +202,16 @@ const char *unit_text(const char *unit);
 bool is_conserved(const RunInfo *info, int quantity);
 /* Is it an output, of which nothing is expected? */
 bool is_output(const RunInfo *info, int quantity);
-/* Name and unit of a multiplier: "pin x", "N", or "lambda0", "" */
+/* Name and unit of a multiplier: "pin x", "N"; of a contact's row "N floor", "F floor", if the model has no name for it; else
+   "lambda0", "" */
 void multiplier_name(const RunInfo *info, long i, char *text, size_t length);
 const char *multiplier_unit(const RunInfo *info, long i);
+/* Of contact i: "gap floor", "phase floor"; the unit of gaps, "" where the model has no units */
+void gap_name(const RunInfo *info, long i, char *text, size_t length);
+void contact_phase_name(const RunInfo *info, long i, char *text, size_t length);
+const char *gap_unit(const RunInfo *info);
+/* Are its numbers in SI units? Not where all coordinates are without unit */
+bool has_units(const RunInfo *info);
 /* Is it among the names, with commas between? If names is NULL, all are. */
 bool is_selected(const char *names, const char *name);
 

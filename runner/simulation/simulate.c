@@ -181,9 +181,21 @@ static int march(Run *run) {
   return s->outputs ? tell_outputs(run) : 0;
 }
 
+static void velocity_name(const RunInfo *info, long i, char *text, size_t length) {
+  component_name(info, info->nq + i, text, length);
+}
+
 /* Do all names of --curves name something, and not too much of one kind? */
 static int select_curves(const RunInfo *info, char *message) {
-  enum { KINDS = 3 }; /* coordinates, velocities, multipliers */
+  const struct {
+    void (*name)(const RunInfo *info, long i, char *text, size_t length);
+    long count;
+  } kinds[] = {{component_name, info->nq},
+               {velocity_name, info->nu},
+               {multiplier_name, info->nlambda},
+               {gap_name, info->ncontacts},
+               {contact_phase_name, info->ncontacts}};
+  enum { KINDS = sizeof kinds / sizeof kinds[0] };
   const CPModelType *type = info->settings->model.type;
   const char *at          = info->settings->curves;
   int found[KINDS]        = {0};
@@ -197,25 +209,25 @@ static int select_curves(const RunInfo *info, char *message) {
                info->settings->curves);
       return -1;
     }
-    for (long i = 0; i < info->nq + info->nu + info->nlambda; i++) {
-      const long lambda = i - info->nq - info->nu;
-      if (lambda < 0) component_name(info, i, name, sizeof name);
-      else multiplier_name(info, lambda, name, sizeof name);
-      if (strcmp(name, wanted)) continue;
-      known = 1;
-      if (++found[lambda >= 0 ? 2 : i >= info->nq] <= RUN_CURVES) continue;
-      snprintf(message, RUN_TEXT,
-               "--curves: at most %d of a kind, coordinates, velocities or multipliers", RUN_CURVES);
-      return -1;
-    }
+    for (int kind = 0; kind < KINDS; kind++)
+      for (long i = 0; i < kinds[kind].count; i++) {
+        kinds[kind].name(info, i, name, sizeof name);
+        if (strcmp(name, wanted)) continue;
+        known = 1;
+        if (++found[kind] <= RUN_CURVES) continue;
+        snprintf(
+            message, RUN_TEXT,
+            "--curves: at most %d of a kind: coordinates, velocities, multipliers, gaps, phases",
+            RUN_CURVES);
+        return -1;
+      }
     for (int i = 0; i < type->nquantities; i++)
       known = known || !strcmp(type->quantities[i].name, wanted);
     if (!known) {
-      snprintf(
-          message, RUN_TEXT,
-          "--curves: %s has no coordinate, velocity, quantity or multiplier \"%.100s\"; the first "
-          "line of --csv names them all",
-          type->name, wanted);
+      snprintf(message, RUN_TEXT,
+               "--curves: %s has no coordinate, velocity, quantity, multiplier, gap or phase "
+               "\"%.100s\"; the first line of --csv names them all",
+               type->name, wanted);
       return -1;
     }
     at += length;
