@@ -513,6 +513,7 @@ int CPContactEvaluate(CPContact c, sunrealtype t, N_Vector y, CPMechOutput *out,
 int CPContactGetStats(CPContact c, CPContactStats *stats) {
   if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
   if (!stats) return contactError(c, CP_ILL_INPUT, __func__, "stats must not be NULL");
-  *stats = c->stats;
+  *stats            = c->stats;
+  stats->stretching = c->stretching;
   return CP_SUCCESS;
 }

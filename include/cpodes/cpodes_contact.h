@@ -91,6 +91,7 @@ typedef struct {
   long int nstretch_steps;   /**< steps in these, each of which was compared with two halves */
   sunrealtype stretch_begin; /**< when the newest of them began */
   sunrealtype stretch_end;   /**< when it ended, or how far it has come */
+  int stretching;            /**< Has it not ended yet? */
 } CPContactStats;
 
 /* ---- life cycle ---- */

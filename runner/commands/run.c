@@ -58,7 +58,7 @@ static const struct argp_option options[] = {
     {"csv", KEY_CSV, "FILE", 0, "the trajectory, a row for each output; -: stdout", 2},
     {"json", KEY_JSON, "FILE", 0, "the summary, for programs; -: stdout", 2},
     {"curves", KEY_CURVES, "NAMES",
-     0, "what figures and report show, with commas between: coordinates, velocities, quantities, multipliers",
+     0, "what figures and report show, with commas between: coordinates, velocities, quantities, multipliers, gaps, phases",
      2},
     {"plot", KEY_PLOT, "FILE", 0, "a figure of the run, .svg, .png or .pdf", 2},
     {"picture", KEY_PICTURE, "FILE", 0, "the mechanism at some moments, .svg, .png or .pdf", 2},

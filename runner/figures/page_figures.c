@@ -32,6 +32,8 @@ static const Theme page_theme = {.ink          = page_ink,
 
 /* Names of many curves take rows above them. */
 static int height_of(const Panel *panel) {
+  enum { BARS = 150, BAR = 32 }; /* axes and names of phases, and each bar */
+  if (has_bars(panel)) return BARS + BAR * panel->ncurves;
   return HEIGHT + (panel->ncurves > 2 ? 10 * panel->ncurves : 0);
 }
 
@@ -65,13 +67,24 @@ void figure_free(Figure *figure) {
   free(figure->data);
 }
 
-/* The curves of a panel, and its box, which stands in the text behind its document; NULL: no memory, or no box */
-static char *curve_data(const Panel *panel, const char *text) {
-  double x[4], from[2], to[2];
-  const char *box = strstr(text, "<!--box ");
-  if (!box || sscanf(box, "<!--box %lf %lf %lf %lf %lf %lf %lf %lf", &x[0], &x[1], &x[2], &x[3],
-                     &from[0], &to[0], &from[1], &to[1]) != 8)
-    return NULL;
+/* Each bar: when it changes, and to what */
+static json_t *bars_of(const Panel *panel) {
+  json_t *bars = json_array();
+  for (int c = 0; c < panel->ncurves; c++) {
+    const PhaseBar *bar = &panel->phases->bar[panel->curve[c].column];
+    json_t *times = json_array(), *phases = json_array();
+    for (int i = 0; i < bar->count; i++) {
+      json_array_append_new(times, json_real(bar->change[i].t));
+      json_array_append_new(phases, json_integer(bar->change[i].phase));
+    }
+    json_array_append_new(bars, json_pack("{s:s, s:o, s:o}", "name", panel->curve[c].name, "t",
+                                          times, "phase", phases));
+  }
+  return bars;
+}
+
+/* Rows of time, and what the curves are there */
+static void add_curves(const Panel *panel, json_t *data) {
   const Rows *rows  = panel->rows;
   const long stride = rows->rows / MOST_ROWS + 1;
   json_t *times = json_array(), *curves = json_array();
@@ -88,11 +101,34 @@ static char *curve_data(const Panel *panel, const char *text) {
       json_array_append_new(curves, json_pack("{s:s, s:s, s:i, s:o}", "name", curve->name, "unit",
                                               curve->unit, "colour", c + 1, "values", values));
   }
-  json_t *data = json_pack("{s:[f,f,f,f], s:[f,f], s:[f,f], s:b, s:s, s:o, s:o}", "box", x[0], x[1],
+  json_object_set_new(data, "t", times);
+  json_object_set_new(data, "curves", curves);
+}
+
+static void add_bars(const Panel *panel, json_t *data) {
+  json_t *words = json_array();
+  for (int k = 0; k < NUM_PHASES; k++) json_array_append_new(words, json_string(phase_name(k)));
+  json_object_set_new(data, "words", words);
+  json_object_set_new(data, "bars", bars_of(panel));
+}
+
+/* The curves or bars of a panel, and its box, which stands in the text behind its document; NULL: no memory, or no box */
+static char *panel_data(const Panel *panel, const char *text) {
+  enum { CURVE_DIGITS = 7, BAR_DIGITS = 10 };
+  double x[4], from[2], to[2];
+  const char *box = strstr(text, "<!--box ");
+  if (!box || sscanf(box, "<!--box %lf %lf %lf %lf %lf %lf %lf %lf", &x[0], &x[1], &x[2], &x[3],
+                     &from[0], &to[0], &from[1], &to[1]) != 8)
+    return NULL;
+  json_t *data = json_pack("{s:[f,f,f,f], s:[f,f], s:[f,f], s:b, s:s}", "box", x[0], x[1],
                            height_of(panel) - x[2], height_of(panel) - x[3], "x", from[0], to[0],
                            "y", from[1], to[1], "logarithmic", panel->logarithmic, "unit",
-                           strchr(panel->time_axis, '[') ? "s" : "", "t", times, "curves", curves);
-  char *dump   = data ? json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(7)) : NULL;
+                           strchr(panel->time_axis, '[') ? "s" : "");
+  if (!data) return NULL;
+  if (has_bars(panel)) add_bars(panel, data);
+  else add_curves(panel, data);
+  const size_t digits = has_bars(panel) ? BAR_DIGITS : CURVE_DIGITS;
+  char *dump          = json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(digits));
   json_decref(data);
   return dump;
 }
@@ -111,7 +147,7 @@ static int take_figures(const char *text, const Panel *panels, int count, const 
     if (panel) snprintf(f->description, sizeof f->description, "%s", panel->description);
     else picture_describe(history, f->description, sizeof f->description);
     f->svg  = page_svg(&text, f->id);
-    f->data = f->svg && panel ? curve_data(panel, text) : NULL;
+    f->data = f->svg && panel ? panel_data(panel, text) : NULL;
     if (f->svg && (f->data || !panel)) continue;
     complain("report: gnuplot's figure \"%s\" is not complete", f->id);
     for (; i >= 0; i--) figure_free(&figures[i]);

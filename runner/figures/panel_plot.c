@@ -59,6 +59,70 @@ static void write_data(FILE *script, const Theme *theme, const Panel *panel, int
   fprintf(script, "EOD\n");
 }
 
+/* ----------------------------------------------------------------------------------------- bars -- */
+
+/* Told apart by their heights, too */
+static const struct {
+  double height;
+  int colour; /* -1: faint */
+} looks[NUM_PHASES] = {[PHASE_OPEN]     = {0.1, -1},
+                       [PHASE_SLIDING]  = {0.4, 1},
+                       [PHASE_STICKING] = {0.7, 0},
+                       [PHASE_STEPPED]  = {0.55, 3}};
+
+/* Of each phase a box for each of its intervals: x, y, and the ends of both */
+static void write_bars(FILE *script, const Panel *panel, RunPhase phase) {
+  const double half = looks[phase].height / 2;
+  fprintf(script, "$%s%d << EOD\n", panel->id, (int)phase);
+  for (int c = 0; c < panel->ncurves; c++) {
+    const PhaseBar *bar = &panel->phases->bar[panel->curve[c].column];
+    const double y      = panel->ncurves - c;
+    for (int i = 0; i < bar->count; i++) {
+      const PhaseChange *change = &bar->change[i];
+      const double end          = i + 1 < bar->count ? bar->change[i + 1].t : panel->to;
+      if (change->phase == phase)
+        fprintf(script, "%.10g %g %.10g %.10g %g %g\n", change->t, y, change->t, end, y - half,
+                y + half);
+    }
+  }
+  fprintf(script, "EOD\n");
+}
+
+static void write_bar_axes(FILE *script, const Theme *theme, const Panel *panel) {
+  enum { MOST_LETTERS = 14 };
+  size_t longest = 0;
+  fprintf(script, "set ytics (");
+  for (int c = 0; c < panel->ncurves; c++) {
+    char name[PANEL_NAME];
+    const bool cut = strlen(panel->curve[c].name) > MOST_LETTERS;
+    snprintf(name, sizeof name, "%.*s%s", cut ? MOST_LETTERS - 2 : MOST_LETTERS,
+             panel->curve[c].name, cut ? ".." : "");
+    if (strlen(name) > longest) longest = strlen(name);
+    if (c) fputs(", ", script);
+    gnuplot_string(script, name);
+    fprintf(script, " %d", panel->ncurves - c);
+  }
+  fprintf(script, ")\nset yrange [0.4:%g]\nset lmargin %d\nunset ylabel\n", panel->ncurves + 0.6,
+          (int)longest + 2 > theme->left_margin ? (int)longest + 2 : theme->left_margin);
+}
+
+static void plot_bars(FILE *script, const Theme *theme, const Panel *panel) {
+  const char *separator = "plot";
+  for (int k = 0; k < NUM_PHASES; k++)
+    if (has_phase(panel, (RunPhase)k)) write_bars(script, panel, (RunPhase)k);
+  write_bar_axes(script, theme, panel);
+  for (int k = 0; k < NUM_PHASES; k++) {
+    if (!has_phase(panel, (RunPhase)k)) continue;
+    const char *colour = looks[k].colour < 0 ? theme->event : theme->colour(looks[k].colour);
+    fprintf(script,
+            "%s $%s%d using 1:2:3:4:5:6 with boxxyerror fillstyle solid 1 border rgb '%s' lw 0.5 "
+            "lc rgb '%s' title '%s'",
+            separator, panel->id, k, colour, colour, phase_name(k));
+    separator = ",";
+  }
+  fputc('\n', script);
+}
+
 /* ------------------------------------------------------------------------------------- commands -- */
 
 static void write_events(FILE *script, const Theme *theme, const History *history) {
@@ -124,14 +188,17 @@ static void write_short_decades(FILE *script, const Panel *panel) {
   fprintf(script, ")\nset yrange [%.10g:%.10g]\n", below, above);
 }
 
-static void write_axes(FILE *script, const Theme *theme, const Panel *panel, bool timed) {
-  fprintf(script, "set ylabel ");
-  gnuplot_string(script, panel->axis);
-  fprintf(script, " textcolor rgb '%s'\n", theme->ink);
+static void write_time_axis(FILE *script, const Theme *theme, const Panel *panel, bool timed) {
   if (timed)
     fprintf(script, "set xlabel '%s' offset 0,0.6 textcolor rgb '%s'\n", panel->time_axis,
             theme->ink);
   else fprintf(script, "unset xlabel\n");
+}
+
+static void write_axes(FILE *script, const Theme *theme, const Panel *panel) {
+  fprintf(script, "set ylabel ");
+  gnuplot_string(script, panel->axis);
+  fprintf(script, " textcolor rgb '%s'\n", theme->ink);
   const int digits = tick_digits(panel), wider = digits > USUAL_DIGITS ? digits - 4 : 0;
   fprintf(script, "set lmargin %d\nset ytics autofreq\nunset logscale y\n",
           theme->left_margin + wider);
@@ -164,8 +231,13 @@ static void write_curve(FILE *script, const Theme *theme, const Panel *panel, in
 }
 
 void panel_plot(FILE *script, const Theme *theme, const Panel *panel, bool timed) {
+  write_time_axis(script, theme, panel, timed);
+  if (has_bars(panel)) {
+    plot_bars(script, theme, panel);
+    return;
+  }
   for (int i = 0; i < panel->ncurves; i++) write_data(script, theme, panel, i);
-  write_axes(script, theme, panel, timed);
+  write_axes(script, theme, panel);
   for (int i = 0; i < panel->ncurves; i++) write_curve(script, theme, panel, i);
   fprintf(script, "\n");
 }

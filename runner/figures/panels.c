@@ -17,6 +17,17 @@ double curve_value(const Panel *panel, const Curve *curve, long i) {
   return panel->logarithmic ? fabs(value) : value;
 }
 
+bool has_bars(const Panel *panel) { return panel->phases != NULL; }
+
+bool has_phase(const Panel *panel, RunPhase phase) {
+  for (int c = 0; c < panel->ncurves; c++) {
+    const PhaseBar *bar = &panel->phases->bar[panel->curve[c].column];
+    for (int i = 0; i < bar->count; i++)
+      if (bar->change[i].phase == phase) return true;
+  }
+  return false;
+}
+
 void history_times(const History *history, double *from, double *to) {
   const Rows *rows = &history->curves;
   *from            = rows->rows > 0 ? rows->data[0] : 0;
@@ -139,6 +150,23 @@ static void say_events(Panel *panel, const History *history) {
         history->event[0].t);
 }
 
+/* "beak: open for 92%, sliding for 5%, sticking for 3% of the time." */
+static void say_phases(Panel *panel) {
+  for (int i = 0; i < panel->ncurves; i++) {
+    double time[NUM_PHASES];
+    phases_times(panel->phases, (int)panel->curve[i].column, panel->to, time);
+    say(panel, " %s:", panel->curve[i].name);
+    for (int k = 0, some = 0; k < NUM_PHASES; k++)
+      if (time[k] > 0)
+        say(panel, "%s %s for %.3g%%", some++ ? "," : "", phase_name(k),
+            100 * time[k] / (panel->to - panel->from));
+    say(panel, " of the time.");
+  }
+  if (panel->phases->shortest > 0)
+    caption(panel, "Phases shorter than %.2g s that follow each other are drawn as one.",
+            panel->phases->shortest);
+}
+
 static void describe(const History *history, Panel *panel) {
   const char *id = panel->id;
   say_frame(panel, history);
@@ -147,6 +175,7 @@ static void describe(const History *history, Panel *panel) {
   else if (!strcmp(id, "error")) say_errors(panel, history);
   else if (!strcmp(id, "violations")) say_violations(panel);
   else if (!strcmp(id, "steps")) say_steps(panel, history);
+  else if (has_bars(panel)) say_phases(panel);
   else say_ranges(panel);
   say_events(panel, history);
 }
@@ -361,6 +390,18 @@ static int create_gaps(const History *h, Panel *panel) {
   return finish(h, panel, "gap");
 }
 
+static int create_phases(const History *h, Panel *panel) {
+  begin(panel, NULL, "phases", "Phases of the contacts");
+  for (int i = 0; i < h->nphase; i++)
+    name_curve(add(panel, CURVE_BAR, h->phase[i]), h->info->contact[h->phase[i]].name, "");
+  panel->all       = h->info->ncontacts;
+  panel->phases    = &h->phases;
+  panel->time_axis = has_units(h->info) ? "t [s]" : "t";
+  history_times(h, &panel->from, &panel->to);
+  if (panel->ncurves > 0 && h->curves.rows > 0) describe(h, panel);
+  return panel->ncurves > 0 && h->curves.rows > 0;
+}
+
 static int create_steps(const History *h, Panel *panel) {
   begin(panel, &h->steps, "steps", "Step size");
   panel->logarithmic = true;
@@ -392,6 +433,7 @@ int panels_create(const History *history, Panel *panels) {
   count += create_violations(history, &panels[count]);
   count += create_multipliers(history, &panels[count]);
   count += create_gaps(history, &panels[count]);
+  count += create_phases(history, &panels[count]);
   count += create_steps(history, &panels[count]);
   count += create_orders(history, &panels[count]);
   return count;

@@ -5,7 +5,7 @@
 #include "../output/history.h"
 
 enum {
-  PANELS        = 6 + 5 * RUN_CURVES,
+  PANELS        = 7 + 5 * RUN_CURVES,
   PANEL_NAME    = 100,
   PANEL_CAPTION = 200,
   PANEL_TEXT    = 2 * RUN_TEXT
@@ -15,6 +15,7 @@ typedef enum {
   CURVE_LINE,
   CURVE_STAIRS,
   CURVE_POINTS, /* of each bundle of rows the largest */
+  CURVE_BAR,    /* phases of a contact, whose number is the column */
   CURVE_MARKS,  /* where something happened, above the other curves */
   CURVE_LAST    /* the last row only */
 } CurveKind;
@@ -35,7 +36,9 @@ typedef struct {
   char axis[80];               /* "velocity [rad/s]" */
   char caption[PANEL_CAPTION]; /* what to look for; "": nothing */
   char description[PANEL_TEXT];
-  const Rows *rows;
+  const Rows *rows;     /* NULL: bars */
+  const Phases *phases; /* of bars, from `from` to `to` */
+  double from, to;
   bool logarithmic;
   double foot; /* of a logarithmic axis: where zero is shown; 0: nothing is zero */
   Curve curve[RUN_CURVES];
@@ -45,6 +48,11 @@ typedef struct {
 
 /* The panels [PANELS] that the run has: those with a finite number; returns how many */
 int panels_create(const History *history, Panel *panels);
+
+/* Are there bars in place of curves? */
+bool has_bars(const Panel *panel);
+/* Does a contact of the bars have this phase anywhere? */
+bool has_phase(const Panel *panel, RunPhase phase);
 
 /* The value of a curve in row i; NaN: there is none */
 double curve_value(const Panel *panel, const Curve *curve, long i);

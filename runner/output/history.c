@@ -65,6 +65,7 @@ static int begin(Listener *self, const RunInfo *info) {
   h->nu      = choose(info, velocity_name, info->nu, h->u);
   h->nlambda = choose(info, multiplier_name, info->nlambda, h->lambda);
   h->ngap    = choose(info, gap_name, info->ncontacts, h->gap);
+  h->nphase  = choose(info, contact_phase_name, info->ncontacts, h->phase);
   for (int l = 0; l < NUM_LEVELS; l++) h->most_violation[l] = h->when[l] = NAN;
   h->last           = numbers(info->n);
   h->first_quantity = numbers(info->nquantities);
@@ -74,7 +75,8 @@ static int begin(Listener *self, const RunInfo *info) {
   h->most_rise      = numbers(info->nquantities);
   h->most_spread    = numbers(info->nquantities);
   if (h->last && h->first_quantity && h->last_quantity && h->least_quantity && h->most_drift &&
-      h->most_rise && h->most_spread && !create_rows(h, info))
+      h->most_rise && h->most_spread && !phases_create(&h->phases, info->ncontacts) &&
+      !create_rows(h, info))
     return 0;
   complain("there is no memory to keep the run's samples");
   return -1;
@@ -135,6 +137,8 @@ static void note_violations(History *h, const Sample *s) {
 
 static int sample(Listener *self, const Sample *s) {
   History *h = (History *)self;
+  for (int i = 0; i < h->info->ncontacts; i++)
+    phases_note(&h->phases, i, s->t, (RunPhase)s->phase[i]);
   note_quantities(h, s);
   note_violations(h, s);
   put_curves(h, s);
@@ -161,6 +165,9 @@ static int event(Listener *self, const RunEvent *e) {
   History *h = (History *)self;
   if (h->events < HISTORY_EVENTS) h->event[h->events] = *e;
   h->events++;
+  if (e->kind == EVENT_CONTACT) phases_note(&h->phases, e->root, e->t, (RunPhase)e->after);
+  for (int i = 0; i < h->info->ncontacts && e->kind == EVENT_STRETCH; i++)
+    phases_note(&h->phases, i, e->t, e->direction > 0 ? PHASE_STEPPED : PHASE_OPEN);
   return 0;
 }
 
@@ -196,6 +203,7 @@ void history_free(History *history) {
   rows_free(&history->frames);
   rows_free(&history->steps);
   rows_free(&history->differences);
+  phases_free(&history->phases);
   free(history->last);
   free(history->first_quantity);
   free(history->last_quantity);

@@ -3,6 +3,7 @@
 #define CPODES_RUNNER_HISTORY_H
 
 #include "../simulation/records.h"
+#include "phases.h"
 #include "rows.h"
 
 enum {
@@ -15,9 +16,9 @@ enum {
 typedef struct {
   Listener listener;
   const RunInfo *info; /* valid from begin to run_info_free */
-  /* which are kept: components of q, u and lambda, contacts for gaps; spread evenly where there are more than RUN_CURVES */
-  long q[RUN_CURVES], u[RUN_CURVES], lambda[RUN_CURVES], gap[RUN_CURVES];
-  int nq, nu, nlambda, ngap;
+  /* which are kept: components of q, u and lambda, contacts for gaps and phases; spread evenly where there are more than RUN_CURVES */
+  long q[RUN_CURVES], u[RUN_CURVES], lambda[RUN_CURVES], gap[RUN_CURVES], phase[RUN_CURVES];
+  int nq, nu, nlambda, ngap, nphase;
   /* a row: t, nq of q, nu of u, nlambda of lambda, quantities, ngap gaps, NUM_LEVELS violations (largest of those merged) */
   Rows curves;
   /* In curves and frames the first row is the start, the last one the newest sample; none before the first sample. */
@@ -25,8 +26,9 @@ typedef struct {
   Rows differences; /* a row: t, estimated error; none without an estimate */
   Rows steps;       /* a row: t, h, order, rejected attempts (sum of those merged) */
   RunEvent event[HISTORY_EVENTS];
-  long events;  /* seen, perhaps more than are kept */
-  double *last; /* [n] newest state */
+  long events;   /* seen, perhaps more than are kept */
+  Phases phases; /* of all contacts */
+  double *last;  /* [n] newest state */
   double last_t;
   double *first_quantity, *last_quantity, *least_quantity; /* [nquantities] */
   /* [nquantities]; |drift| from the first; rise above the least before; largest minus least; NaN if the quantity was NaN once */

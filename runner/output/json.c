@@ -101,13 +101,19 @@ static json_t *describe_contact(const RunEvent *e) {
                    e->accumulated);
 }
 
+static json_t *describe_stretch(const RunEvent *e) {
+  return json_pack("{s:s,s:o,s:s}", "kind", "time stepping", "t", json_number(e->t), "end",
+                   e->direction > 0 ? "begins" : "ends");
+}
+
 static json_t *describe_events(const History *h) {
   json_t *array = json_array();
   for (long i = 0; i < h->events && i < HISTORY_EVENTS; i++) {
     const RunEvent *e = &h->event[i];
     json_array_append_new(
-        array, e->kind == EVENT_CONTACT
-                   ? describe_contact(e)
+        array, e->kind == EVENT_CONTACT ? describe_contact(e)
+               : e->kind == EVENT_STRETCH
+                   ? describe_stretch(e)
                    : json_pack("{s:s,s:o,s:i,s:i}", "kind", e->kind == EVENT_ROOT ? "root" : "stop",
                                "t", json_number(e->t), "root", e->root, "direction", e->direction));
   }
@@ -116,9 +122,10 @@ static json_t *describe_events(const History *h) {
 
 static json_t *describe_contacts(const RunResult *r) {
   if (r->ncontacts == 0) return json_null();
-  return json_pack("{s:I,s:I,s:I,s:I,s:I}", "number", (json_int_t)r->ncontacts, "events",
-                   (json_int_t)r->contact_events, "impacts", (json_int_t)r->impacts, "accumulations",
-                   (json_int_t)r->accumulations, "reduced_restitutions", (json_int_t)r->reduced);
+  return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "number", (json_int_t)r->ncontacts, "events",
+                   (json_int_t)r->contact_events, "impacts", (json_int_t)r->impacts,
+                   "accumulations", (json_int_t)r->accumulations, "reduced_restitutions",
+                   (json_int_t)r->reduced, "stretches", (json_int_t)r->stretches);
 }
 
 static json_t *describe_command(int argc, char **argv) {

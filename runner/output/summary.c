@@ -148,9 +148,12 @@ static void print_events(FILE *out, const History *h) {
             r->impacts == 1 ? "" : "s", r->accumulations, r->accumulations == 1 ? "" : "s");
     if (r->reduced > 0)
       fprintf(out, ", %ld with less restitution, since energy would have grown", r->reduced);
+    if (r->stretches > 0)
+      fprintf(out, ", %ld stretch%s of time stepping", r->stretches, r->stretches == 1 ? "" : "es");
+    if (h->events > 0) fprintf(out, "; the first event at t = %.6g", h->event[0].t);
     fputc('\n', out);
   }
-  if (h->events == 0) return;
+  if (h->events == 0 || r->ncontacts > 0) return; /* models with contacts have no other events */
   row(out, "events");
   fprintf(out, "%ld, the first at t = %.6g\n", h->events, h->event[0].t);
 }

@@ -129,7 +129,10 @@ static void observe_mech(Observer *o, sunrealtype t, N_Vector y, Sample *sample)
   const int flag = contact ? CPContactEvaluate(contact, t, y, &out, forces ? o->force : NULL, o->gap)
                            : CPMechEvaluate(o->mech, t, y, &out);
   o->observed += evaluations(o) - before;
-  for (int i = 0; i < ncontacts; i++) o->phase[i] = CPContactGetPhase(contact, i);
+  CPContactStats stats = {.stretching = 0};
+  if (contact) CPContactGetStats(contact, &stats);
+  for (int i = 0; i < ncontacts; i++)
+    o->phase[i] = stats.stretching ? PHASE_STEPPED : (int)CPContactGetPhase(contact, i);
   if (flag) {
     for (long i = 0; i < o->nlambda; i++) o->lambda[i] = NAN;
     for (int i = 0; i < ncontacts; i++) o->gap[i] = NAN;

@@ -192,10 +192,12 @@ void describe_ending(const char *whom, bool begun, const RunResult *r, char *tex
   else snprintf(text, length, "%s: %s, at t = %.10g", whom, r->message, r->t);
 }
 
-const char *phase_name(CPContactPhase phase) {
-  return phase == CP_CONTACT_STICKING  ? "sticking"
-         : phase == CP_CONTACT_SLIDING ? "sliding"
-                                       : "open";
+const char *phase_name(int phase) {
+  static const char *const phases[NUM_PHASES] = {[PHASE_OPEN]     = "open",
+                                                 [PHASE_SLIDING]  = "sliding",
+                                                 [PHASE_STICKING] = "sticking",
+                                                 [PHASE_STEPPED]  = "time stepping"};
+  return phases[phase];
 }
 
 const char *describe_event(const RunEvent *e, char *text, size_t length) {
@@ -204,6 +206,10 @@ const char *describe_event(const RunEvent *e, char *text, size_t length) {
   else if (e->kind == EVENT_ROOT)
     snprintf(text, length, "event function %d passes 0, %s", e->root,
              e->direction > 0 ? "rising" : "falling");
+  else if (e->kind == EVENT_STRETCH)
+    snprintf(text, length, "%s",
+             e->direction > 0 ? "impacts follow each other too fast: time stepping from here"
+                              : "the contacts are calm: time stepping ends");
   else if (e->accumulated)
     snprintf(text, length, "%s: the last of infinitely many impacts, from then on %s", e->contact,
              phase_name(e->after));

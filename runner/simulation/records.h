@@ -71,6 +71,15 @@ typedef struct {
   const RunContact *contact; /* [ncontacts] */
 } RunInfo;
 
+/* What a contact does: its CPContactPhase, or that time stepping goes through many impacts (CPContactSetTimeStepping) */
+typedef enum {
+  PHASE_OPEN     = CP_CONTACT_OPEN,
+  PHASE_SLIDING  = CP_CONTACT_SLIDING,
+  PHASE_STICKING = CP_CONTACT_STICKING,
+  PHASE_STEPPED,
+  NUM_PHASES
+} RunPhase;
+
 /* ---- during the run; pointers are valid during the call ---- */
 
 /* Violations: what is left of the constraints, the largest in their own units */
@@ -87,7 +96,7 @@ typedef struct {
   const double *lambda;   /* [nlambda] */
   const double *points;   /* [3 npoints] */
   const double *gap;      /* [ncontacts] */
-  const double *phase;    /* [ncontacts], of CPContactPhase */
+  const double *phase;    /* [ncontacts], of RunPhase */
   double violation[NUM_LEVELS];
 } Sample;
 
@@ -102,12 +111,12 @@ typedef struct {
   long attempts; /* that it took, 1 if the first was good */
 } Step;
 
-typedef enum { EVENT_ROOT, EVENT_STOP, EVENT_CONTACT } EventKind;
+typedef enum { EVENT_ROOT, EVENT_STOP, EVENT_CONTACT, EVENT_STRETCH } EventKind;
 typedef struct {
   EventKind kind;
   double t;
-  int root;      /* which; of contacts the number; -1: a stop */
-  int direction; /* of its g, -1 or 1 */
+  int root;      /* which; of contacts the number; -1: a stop, or a stretch of time stepping */
+  int direction; /* of its g, -1 or 1; of a stretch 1 where it begins, -1 where it ends */
   /* ---- of a contact ---- */
   char contact[RUN_CONTACT_NAME];
   CPContactPhase before, after;
@@ -117,8 +126,8 @@ typedef struct {
 
 /* "floor: an impact", ...; returns text */
 const char *describe_event(const RunEvent *event, char *text, size_t length);
-/* "open", "sliding", "sticking" */
-const char *phase_name(CPContactPhase phase);
+/* "open", "sliding", ... of a RunPhase */
+const char *phase_name(int phase);
 
 /* ---- at the end ---- */
 
@@ -152,7 +161,8 @@ typedef struct {
   long samples, events;                 /* told */
   long ncontacts;                       /* of the model */
   long impacts, accumulations, reduced; /* of contacts, as CPContactStats has them */
-  long contact_events;                  /* with an impact or a change of phase */
+  long contact_events; /* times of impacts or changes of phase, each counted once */
+  long stretches;      /* of time stepping */
   long steps, rejected_error, rejected_projection, rejected_rhs, rejected_solve;
   long rhs, jacobians, factorisations, projections;
   long rank;        /* of the constraints at the newest state, -1: not known */

@@ -23,7 +23,8 @@ typedef struct {
   sunrealtype t, t_end; /* t belongs to y. */
   long next;            /* output */
   int next_stop;
-  long attempts; /* before the newest step */
+  long attempts;   /* before the newest step */
+  bool stretching; /* Does time stepping go through many impacts? */
 } Run;
 
 static double cpu_seconds(void) { return clock_seconds(CLOCK_PROCESS_CPUTIME_ID); }
@@ -62,9 +63,26 @@ static int tell_step(Run *run) {
   return run->listener->step(run->listener, &step);
 }
 
+/* One of time stepping, from the time before: it is of order one, and flights start the integrator and its counters anew. */
+static int tell_stretch_step(Run *run, sunrealtype before) {
+  RunResult *r = run->result;
+  r->steps++;
+  run->attempts   = r->steps + rejections(r);
+  const Step step = {.t = run->t, .h = run->t - before, .order = 1, .attempts = 1};
+  return run->problem.settings.steps ? run->listener->step(run->listener, &step) : 0;
+}
+
 static int tell_event(Run *run, RunEvent event) {
   run->result->events++;
   return run->listener->event(run->listener, &event);
+}
+
+/* The time of the next output; the end, where each step has one */
+static sunrealtype next_output(const Run *run) {
+  const long outputs = run->problem.settings.outputs;
+  return run->next >= outputs ? run->t_end
+         : run->times         ? run->times->data[run->next * run->times->width]
+                              : run->t_end * (sunrealtype)run->next / (sunrealtype)outputs;
 }
 
 /* All outputs that are due up to t, the end of the newest step */
@@ -72,9 +90,7 @@ static int tell_outputs(Run *run) {
   const long outputs = run->problem.settings.outputs;
   if (outputs == 0) return tell_sample(run, run->t, run->y);
   for (; run->next <= outputs; run->next++) {
-    const sunrealtype t = run->next == outputs ? run->t_end
-                          : run->times         ? run->times->data[run->next * run->times->width]
-                                       : run->t_end * (sunrealtype)run->next / (sunrealtype)outputs;
+    const sunrealtype t = next_output(run);
     if (t > run->t) break;
     const int flag = t < run->t ? integrator_interpolate(&run->integrator, t, run->between) : 0;
     if (flag) return fail_integrator(run, flag);
@@ -121,16 +137,10 @@ static int at_roots(Run *run) {
   return restart(run);
 }
 
-/* The state before the event has been told. */
-static int at_contacts(Run *run) {
+/* What each contact did at the newest event */
+static int tell_contacts(Run *run) {
   const CPModel *model = run->problem.model;
-  RunResult all        = *run->result;
-  bool restarted       = false;
-  integrator_add_counts(&run->integrator, &all);
-  const int flag = integrator_pass_contacts(&run->integrator, run->t_end, run->y, &restarted);
-  if (flag) return fail_integrator(run, flag);
-  if (!restarted) return 0; /* Nothing has changed. */
-  *run->result = all;
+  int told             = 0;
   for (int i = 0; i < model->ncontacts; i++) {
     CPContactEvent e;
     if (CPContactGetEvent(run->problem.contact, i, &e)) continue;
@@ -142,8 +152,43 @@ static int at_contacts(Run *run) {
                       .struck      = e.struck != 0,
                       .accumulated = e.accumulated != 0};
     snprintf(event.contact, sizeof event.contact, "%s", e.name ? e.name : "");
-    if ((e.struck || e.before != e.after) && tell_event(run, event)) return -1;
+    if (!e.struck && e.before == e.after) continue;
+    if (tell_event(run, event)) return -1;
+    told = 1;
   }
+  run->result->contact_events += told;
+  return 0;
+}
+
+/* Has a stretch of time stepping begun, or ended? */
+static int tell_stretch(Run *run) {
+  CPContactStats stats;
+  if (CPContactGetStats(run->problem.contact, &stats) || run->stretching == (stats.stretching != 0))
+    return 0;
+  run->stretching = stats.stretching != 0;
+  return tell_event(run, (RunEvent){.kind      = EVENT_STRETCH,
+                                    .t         = run->t,
+                                    .root      = -1,
+                                    .direction = run->stretching ? 1 : -1});
+}
+
+/* A step of time stepping has been done, and perhaps the event at the end of all of them. */
+static int in_stretch(Run *run, sunrealtype before) {
+  if (tell_stretch_step(run, before) || tell_stretch(run)) return -1;
+  if (run->stretching) return 0;
+  return tell_contacts(run) || set_stop(run) ? -1 : 0;
+}
+
+/* The state before the event has been told. */
+static int at_contacts(Run *run) {
+  RunResult all  = *run->result;
+  bool restarted = false;
+  integrator_add_counts(&run->integrator, &all);
+  const int flag = integrator_pass_contacts(&run->integrator, run->t_end, run->y, &restarted);
+  if (flag) return fail_integrator(run, flag);
+  if (!restarted) return 0; /* Nothing has changed. */
+  *run->result = all;
+  if (tell_contacts(run) || tell_stretch(run)) return -1;
   if (run->problem.settings.outputs == 0 && tell_sample(run, run->t, run->y)) return -1;
   return set_stop(run);
 }
@@ -164,16 +209,20 @@ static int march(Run *run) {
   run->next = 1;
   /* An event may be so close to the end that no step fits between. */
   while (run->t_end - run->t > 100 * SUN_UNIT_ROUNDOFF * fabs(run->t_end)) {
-    sunrealtype t      = run->t;
-    const double start = cpu_seconds();
-    const int flag     = integrator_step(&run->integrator, run->t_end, run->y, &t);
+    const sunrealtype before = run->t;
+    const bool stretching    = run->stretching; /* There are no outputs within its steps. */
+    sunrealtype t            = run->t;
+    const double start       = cpu_seconds();
+    const int flag =
+        integrator_step(&run->integrator, stretching ? next_output(run) : run->t_end, run->y, &t);
     run->result->seconds += cpu_seconds() - start;
     run->t = t;
     if (flag < 0) return fail_integrator(run, flag);
     if (run->track) estimate_track(run->track, run->t, run->y);
-    if (s->steps && tell_step(run)) return -1;
+    if (stretching ? in_stretch(run, before) : s->steps && tell_step(run)) return -1;
     if (tell_outputs(run)) return -1;
-    if (flag == CV_ROOT_RETURN && (run->problem.contact ? at_contacts(run) : at_roots(run)))
+    if (flag == CV_ROOT_RETURN && !stretching &&
+        (run->problem.contact ? at_contacts(run) : at_roots(run)))
       return -1;
     if (flag == CV_TSTOP_RETURN && run->t < run->t_end && at_kink(run)) return -1;
   }
@@ -264,11 +313,11 @@ static void take_mech_counts(CPMech mech, long observed, RunResult *r) {
 static void take_contact_counts(const Problem *p, RunResult *r) {
   CPContactStats stats;
   if (!p->contact || CPContactGetStats(p->contact, &stats)) return;
-  r->ncontacts      = p->model->ncontacts;
-  r->contact_events = stats.nevents;
-  r->impacts        = stats.nimpacts;
-  r->accumulations  = stats.naccumulations;
-  r->reduced        = stats.nreduced;
+  r->ncontacts     = p->model->ncontacts;
+  r->impacts       = stats.nimpacts;
+  r->accumulations = stats.naccumulations;
+  r->reduced       = stats.nreduced;
+  r->stretches     = stats.nstretches;
 }
 
 static void finish(Run *run) {

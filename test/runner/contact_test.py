@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 import unittest
 
 from runner import RunnerTest, cpodes
@@ -106,7 +107,45 @@ class ContactTest(RunnerTest):
 
     def test_the_summary_counts_impacts(self):
         text = cpodes("run", "bouncing_ball", "--t-end", "2").stdout
-        self.assertIn("1; 3 events, 3 impacts, 0 accumulations of impacts closed", text)
+        self.assertIn("1; 3 events, 3 impacts, 0 accumulations of impacts closed; the first event at t = 0.4515", text)
+
+    def test_a_start_is_no_event(self):
+        """The woodpecker begins on its lower edge. No two of its events are at the same time."""
+        summary, _ = self.results("woodpecker", "--t-end", 0.3)
+        self.assertEqual(summary["contacts"]["events"], len(WOODPECKER))
+        self.assertEqual(summary["events_seen"], len(WOODPECKER))
+
+    def test_gaps_and_phases_are_columns(self):
+        _, rows = self.results("woodpecker", "--t-end", 0.3, "--outputs", 300, "--rtol", 1e-9)
+        phases = {"0": "open", "1": "sliding", "2": "sticking"}
+        for row in rows:  # the gaps of the model's header, and forces of closed contacts alone
+            self.assertAlmostEqual(float(row["gap beak"]), 0.0024 - 0.02 * float(row["phi_S"]), delta=1e-12)
+            self.assertAlmostEqual(float(row["gap upper edge"]), 0.0006 - 0.0058 * float(row["phi_M"]), delta=1e-12)
+            for name, short in ("beak", "beak"), ("lower edge", "lower"), ("upper edge", "upper"):
+                normal, phase = float(row["N " + short]), phases[row["phase " + name]]
+                self.assertGreaterEqual(float(row["gap " + name]), -1e-8)
+                if phase == "open":
+                    self.assertEqual(normal, 0)
+                else:
+                    self.assertLess(abs(float(row["gap " + name])), 1e-8)
+                if phase == "sliding":
+                    self.assertAlmostEqual(abs(float(row["F " + short])), 0.3 * normal, delta=1e-12)
+
+    def test_curves_may_be_gaps_and_phases(self):
+        report = self.folder / "bird.html"
+        names = "gap beak,phase beak,phase lower edge"
+        self.assert_done(cpodes("run", "woodpecker", "--t-end", 0.3, "--curves", names, "--report", report, "--quiet"))
+        data = dict(re.findall(r'<figure id="figure-(\w+)">.*?<script[^>]*>(.*?)</script>', report.read_text(), re.DOTALL))
+        self.assertEqual([c["name"] for c in json.loads(data["gaps"])["curves"]], ["gap beak"])
+        bars = json.loads(data["phases"])
+        self.assertEqual([b["name"] for b in bars["bars"]], ["beak", "lower edge"])
+        self.assertNotIn("coordinates", data)
+        # what the lower edge does first: it slides from the start on, and sticks from its first event on
+        lower = bars["bars"][1]
+        self.assertEqual([bars["words"][k] for k in lower["phase"][:3]], ["sliding", "sticking", "sliding"])
+        self.assertEqual(lower["t"][0], 0)
+        self.assertAlmostEqual(lower["t"][1], WOODPECKER[0][0], delta=1e-4)
+        self.assert_refused(cpodes("run", "woodpecker", "--curves", "gap tail"), "gap tail")
 
     def test_the_report_tells_what_contacts_do(self):
         report = self.folder / "ball.html"

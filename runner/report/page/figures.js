@@ -20,6 +20,13 @@
     return t - times[low] > times[high] - t ? high : low;
   }
 
+  /* The newest change up to t; the first one where there is none */
+  function lastBefore(times, t) {
+    let i = times.length - 1;
+    while (i > 0 && times[i] > t) i--;
+    return i;
+  }
+
   const written = (x) => {
     if (x === null) return "none";
     const size = Math.abs(x);
@@ -49,12 +56,12 @@
     const width = svg.viewBox.baseVal.width;
     let x = width / 2;
     addZoom(figure, svg.parentElement, svg, () => x / width);
-    if (!data || !data.t.length) return null;
+    if (!data || !(data.bars || data.t.length)) return null;
     const [left, right, bottom, top] = data.box, [from, to] = data.x;
     const scale = data.logarithmic ? (y) => Math.log10(Math.max(y, 1e-300)) : (y) => y;
     const [least, most] = data.y.map(scale);
     const cursor = element(svg, "line", { class: "cursor", y1: bottom, y2: top });
-    const dots = data.curves.map(({ colour }) => element(svg, "circle", { class: "dot", r: 4, fill: `var(--c${colour})` }));
+    const dots = (data.curves || []).map(({ colour }) => element(svg, "circle", { class: "dot", r: 4, fill: `var(--c${colour})` }));
     const readout = element(figure, "p", { class: "readout" });
     figure.insertBefore(readout, svg.parentElement.nextSibling);
     svg.addEventListener("pointermove", (event) => {
@@ -62,6 +69,13 @@
       const t = from + ((at - left) * (to - from)) / (right - left);
       document.dispatchEvent(new CustomEvent("seek", { detail: Math.min(to, Math.max(from, t)) }));
     });
+    if (data.bars) return (t) => {
+      x = left + ((t - from) * (right - left)) / (to - from);
+      cursor.setAttribute("x1", x);
+      cursor.setAttribute("x2", x);
+      const phases = data.bars.map(({ name, t: times, phase }) => `${name} ${data.words[phase[lastBefore(times, t)]]}`);
+      readout.textContent = `t = ${written(t)}${data.unit && " " + data.unit}: ${phases.join(", ")}`;
+    };
     return (t) => {
       const row = rowAt(data.t, t);
       x = left + ((data.t[row] - from) * (right - left)) / (to - from);

@@ -101,23 +101,34 @@ END_TEST
 
 enum { NQ = 20, NPOINTS = 2, NQUANTITIES = 2 };
 
-static RunSettings settings = {.form = FORM_MECH};
-static const RunInfo info   = {.settings    = &settings,
-                               .n           = 2 * NQ,
-                               .nq          = NQ,
-                               .nu          = NQ,
-                               .np          = 1,
-                               .nv          = 1,
-                               .nlambda     = 3,
-                               .nquantities = NQUANTITIES,
-                               .npoints     = NPOINTS};
+static RunSettings settings     = {.form = FORM_MECH};
+static const RunContact contact = {.name = "floor", .normal = 2};
+static const RunInfo info       = {.settings    = &settings,
+                                   .n           = 2 * NQ,
+                                   .nq          = NQ,
+                                   .nu          = NQ,
+                                   .np          = 1,
+                                   .nv          = 1,
+                                   .nlambda     = 3,
+                                   .nquantities = NQUANTITIES,
+                                   .npoints     = NPOINTS,
+                                   .ncontacts   = 1,
+                                   .contact     = &contact};
 
 /* y_i = t + i, energy 5 + t (1 - t), the other one constant */
 static void tell(History *h, double t, double violation) {
   double y[2 * NQ], quantity[NQUANTITIES] = {5 + t * (1 - t), 3}, lambda[3] = {t, 2 * t, 3 * t};
   double points[3 * NPOINTS] = {t, 1, 2, 3, 4, 5};
   for (int i = 0; i < 2 * NQ; i++) y[i] = t + i;
-  const Sample sample = {t, y, quantity, lambda, points, {violation, 0, NAN, NAN}};
+  const double gap = 7 * t, phase = t < 1 ? PHASE_OPEN : PHASE_STICKING;
+  const Sample sample = {.t         = t,
+                         .y         = y,
+                         .quantity  = quantity,
+                         .lambda    = lambda,
+                         .points    = points,
+                         .gap       = &gap,
+                         .phase     = &phase,
+                         .violation = {violation, 0, NAN, NAN}};
   ck_assert_int_eq(h->listener.sample(&h->listener, &sample), 0);
 }
 
@@ -151,6 +162,7 @@ START_TEST(a_row_has_the_parts_in_the_columns_that_are_told) {
   for (int i = 0; i < 3; i++)
     ck_assert_double_eq(row[history_column_lambda(&h) + i], 0.25 * (i + 1));
   ck_assert_double_eq(row[history_column_quantity(&h) + 1], 3);
+  ck_assert_double_eq(row[history_column_gap(&h)], 7 * 0.25);
   ck_assert_double_eq(row[history_column_violation(&h) + LEVEL_POSITION], 1e-9);
   ck_assert_int_eq(history_column_violation(&h) + NUM_LEVELS, h.curves.width);
   history_free(&h);
@@ -193,7 +205,15 @@ END_TEST
 static void tell_some(History *h, double t, double value, double violation, double multiplier) {
   const double y[2 * NQ] = {0}, quantity[NQUANTITIES] = {value, 3}, lambda[3] = {0, multiplier, 0},
                      points[3 * NPOINTS] = {0};
-  const Sample sample = {t, y, quantity, lambda, points, {violation, 0, NAN, NAN}};
+  const double gap = 7 * t, phase = t < 1 ? PHASE_OPEN : PHASE_STICKING;
+  const Sample sample = {.t         = t,
+                         .y         = y,
+                         .quantity  = quantity,
+                         .lambda    = lambda,
+                         .points    = points,
+                         .gap       = &gap,
+                         .phase     = &phase,
+                         .violation = {violation, 0, NAN, NAN}};
   ck_assert_int_eq(h->listener.sample(&h->listener, &sample), 0);
 }
 
