@@ -26,6 +26,10 @@ static const CPModelType *const catalogue[] = {
     &bouncing_ball_type,
     &sliding_block_type,
     &woodpecker_type,
+    &rolling_ball_type,
+    &impacting_stick_type,
+    &rocking_block_type,
+    &painleve_rod_type,
 };
 /* clang-format on */
 

@@ -24,5 +24,9 @@ extern const CPModelType flyball_governor_type;
 extern const CPModelType bouncing_ball_type;
 extern const CPModelType sliding_block_type;
 extern const CPModelType woodpecker_type;
+extern const CPModelType rolling_ball_type;
+extern const CPModelType impacting_stick_type;
+extern const CPModelType rocking_block_type;
+extern const CPModelType painleve_rod_type;
 
 #endif

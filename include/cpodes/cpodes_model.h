@@ -153,6 +153,10 @@ typedef struct {
                                             they are no rates of coordinates; if NULL, they are called after the
                                             coordinates where there are as many, else u0, u1, ... */
   int nvelocities; /**< at most nu */
+  /** Sets frame [12 ncontacts] to where each contact acts at (t, y), and to its directions, as the drawing has them: its place, and
+   * the unit vectors along which g_N and the two components of v_T grow [3 each]; the last one is 0 in the plane. If NULL, the forces of contacts are
+   * not drawn. */
+  void (*contact_frames)(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame);
 } CPModelType;
 
 /** A mechanism with values of its parameters. */
@@ -186,7 +190,10 @@ struct CPModel_ {
       contact; /**< [ncontacts] rows of mech that are contacts, with the constants of their laws, valid
                                     as long as the model; such a model has a CPMech with M, A and b, and no f, roots or
                                     stops. Errors are compared in positions, since velocities jump. */
-  int ncontacts;                  /**< 0: no contacts */
+  int ncontacts;    /**< 0: no contacts */
+  int dense_events; /**< More events than these within dense_time [s] are passed by time stepping, as
+                         CPContactSetTimeStepping does; 0: never */
+  sunrealtype dense_time;         /**< > 0, if dense_events is not 0 */
   CPModelDrawing drawing;         /**< by CPModelDraw; type->points fills in where the points are */
   char refusal[CP_MODEL_REFUSAL]; /**< by CPModelRefuse: why it cannot be created, or "" */
 };
@@ -204,7 +211,7 @@ typedef struct {
 } CPModelModule;
 
 /** Counts changes of the structs above, and of CPMechModel, that old objects do not fit. */
-#define CP_MODEL_ABI 7
+#define CP_MODEL_ABI 8
 /** The name of the symbol. */
 #define CP_MODEL_SYMBOL "cpodes_model"
 /** Makes type, a CPModelType with static storage, the model of the shared object that this is part of. Once,

@@ -113,6 +113,7 @@ static int create_contact(Problem *p) {
   p->mech    = CPContactGetMech(p->contact);
   return !p->mech || CPContactSetErrHandlerFn(p->contact, silent, NULL) ||
          CPContactSetUserData(p->contact, model->data) ||
+         CPContactSetTimeStepping(p->contact, model->dense_events, model->dense_time) ||
          (model->prepare && model->prepare(model, p->mech)) || choose_solvers(p, p->mech);
 }
 

@@ -31,7 +31,30 @@ WOODPECKER = (
     (0.264594986865, "lower edge"),
     (0.267380890512, "lower edge"),
 )
+CONTACTS = "bouncing_ball sliding_block woodpecker rolling_ball impacting_stick rocking_block painleve_rod".split()
 REST = FIRST * (1 + E) / (1 - E)  # the end of their series
+
+
+def housners_rest(w=0.25, h=0.5, theta0=0.2):
+    """When the block stands: psi'' = p^2 sin(psi) from rest at psi_m to alpha, by the midpoint rule in sqrt(psi - psi_m), twice in
+    each flight but the first; the rates are in a geometric series."""
+    alpha, square = math.atan2(w, h), 0.75 * G / math.hypot(w, h)
+    ratio = 1 - 1.5 * math.sin(alpha) ** 2
+
+    def fall(psi_m):
+        n, width = 400, math.sqrt(alpha - psi_m)
+        total = 0
+        for i in range(n):
+            x = width * (i + 0.5) / n  # psi = psi_m + x^2; cos(psi_m) - cos(psi) without cancellation
+            total += 2 * x / math.sqrt(4 * square * math.sin(psi_m + x * x / 2) * math.sin(x * x / 2))
+        return total * width / n
+
+    energy = math.cos(alpha - theta0) - math.cos(alpha)  # omega^2 / (2 p^2)
+    rest = fall(alpha - theta0)
+    for _ in range(40):  # those that follow take 1e-6 s
+        energy *= ratio**2
+        rest += 2 * fall(math.acos(math.cos(alpha) + energy))
+    return rest
 
 
 class ContactTest(RunnerTest):
@@ -87,6 +110,76 @@ class ContactTest(RunnerTest):
         self.assertEqual(float(rows[-1]["x'"]), 0)
         self.assertEqual(summary["contacts"]["impacts"], 0)
         self.assertLess(summary["error"], 1e-9)
+
+    def test_the_ball_rolls_when_coulomb_says(self):
+        mu, v = 0.2, 3
+        for method in "dop853", "radau", "bdf", "adams":
+            with self.subTest(method=method):
+                summary, rows = self.results("rolling_ball", "--method", method, "--rtol", 1e-9, "--atol", 1e-9)
+                (event,) = summary["events"]
+                self.assertEqual((event["before"], event["after"]), ("sliding", "sticking"))
+                self.assertAlmostEqual(event["t"], 2 * v / (7 * mu * G), delta=1e-8)
+                self.assertAlmostEqual(float(rows[-1]["x'"]), 5 / 7 * v, delta=1e-8)
+                self.assertLess(summary["error"], 1e-7)
+                self.assertEqual(summary["verdict"], "ok")
+
+    def test_the_energy_of_a_stick_never_grows(self):
+        for e in 1, 0.5:
+            summary, _ = self.results("impacting_stick", "--param", f"e={e}", "--rtol", 1e-9, "--atol", 1e-9)
+            (energy,) = summary["quantities"]
+            self.assertLess(energy["last"], energy["first"])
+            self.assertLess(energy["rise"], 1e-9 * 300)
+            self.assertGreaterEqual(summary["contacts"]["impacts"], 4)
+        summary, _ = self.results("impacting_stick", "--param", "mu=0", "--rtol", 1e-9, "--atol", 1e-9)
+        self.assertTrue(summary["quantities"][0]["conserved"])
+        self.assertEqual(summary["verdict"], "ok")
+
+    def test_the_block_rocks_as_housner_says(self):
+        """Flights are those of elliptic functions; each impact multiplies the rate by 1 - 3/2 sin(alpha)^2 = 0.7."""
+        w, h = 0.25, 0.5
+        for method, tolerance, error in ("dop853", 1e-6, 1e-6), ("bdf", 1e-6, 1e-5), ("radau", 1e-8, 1e-6):
+            with self.subTest(method=method):
+                summary, rows = self.results(
+                    "rocking_block", "--method", method, "--rtol", tolerance, "--atol", tolerance, "--outputs", 0
+                )
+                rates = [float(row["theta'"]) for row in rows]
+                impacts = [b / a for row, after, a, b in zip(rows, rows[1:], rates, rates[1:]) if row["t"] == after["t"]]
+                self.assertGreaterEqual(len(impacts), 13)
+                for ratio in impacts[:8]:
+                    self.assertAlmostEqual(ratio, 1 - 1.5 * w**2 / (w**2 + h**2), delta=1e-3)
+                self.assertAlmostEqual(impacts[0], 0.7, delta=1e-6)
+                self.assertLess(summary["error"], error)
+                self.assertEqual([rows[-1]["phase left corner"], rows[-1]["phase right corner"]], ["2", "2"])
+                self.assertEqual(summary["verdict"], "ok")
+
+    def test_time_stepping_is_told(self):
+        """The block comes to rest within it. Its outputs are at the times that were asked for."""
+        end_time, outputs = 1.48, 7400
+        summary, rows = self.results(
+            "rocking_block", "--rtol", 1e-9, "--atol", 1e-9, "--outputs", outputs, "--t-end", end_time
+        )
+        begin, end = [e for e in summary["events"] if e["kind"] == "time stepping"]
+        self.assertEqual((begin["end"], end["end"]), ("begins", "ends"))
+        self.assertEqual(summary["contacts"]["stretches"], 1)
+        self.assertLess(summary["error"], 1e-6)
+        self.assertEqual([float(row["t"]) for row in rows], [end_time * k / outputs for k in range(outputs + 1)])
+        inside = [begin["t"] < float(row["t"]) < end["t"] for row in rows]
+        self.assertGreaterEqual(sum(inside), 5)
+        for row, is_inside in zip(rows, inside):
+            self.assertEqual(row["phase left corner"] == row["phase right corner"] == "3", is_inside, row)
+        self.assertLess(begin["t"], housners_rest())
+        self.assertGreater(end["t"], housners_rest())
+
+    def test_a_rod_jams_above_four_thirds(self):
+        """Painleve's criterion, 1 + 3 cos^2 - 3 mu sin cos, is 1.6 - 1.2 mu at tan(theta) = 2"""
+        _, rows = self.results("painleve_rod", "--t-end", 0.01)
+        self.assertAlmostEqual(float(rows[0]["criterion"]), 1.6 - 1.2 * 1.2, delta=1e-14)
+        process = cpodes("run", "painleve_rod", "--param", "mu=1.334")
+        self.assertNotEqual(process.returncode, 0)
+        for word in "foot", "Painleve", "mu = 1.334":
+            self.assertIn(word, process.stderr)
+        summary, _ = self.results("painleve_rod", "--param", "mu=1.333")
+        self.assertEqual(summary["verdict"], "ok")
 
     def test_the_woodpecker_has_the_events_of_the_exponentials(self):
         tolerance = 1e-9
@@ -155,7 +248,7 @@ class ContactTest(RunnerTest):
 
     def test_models_with_contacts_are_described_and_checked(self):
         self.assertIn("slope: restitution 0, friction 0.3", cpodes("describe", "sliding_block").stdout)
-        for model in "bouncing_ball", "sliding_block", "woodpecker":
+        for model in CONTACTS:
             self.assert_done(cpodes("check", model))
 
     def test_other_models_have_no_contacts(self):

@@ -4,130 +4,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------------------ a body above a floor -- */
+/* ------------------------------------------------------------------------- models of the catalogue -- */
 
-/* The functions of a model get the run, so that events do; it knows the model's data. */
-#define DATA(type) const type *data = ((const Run *)user_data)->user_data
+static void *data_of(void *run) { return ((Run *)run)->user_data; }
 
-/* The arm of contact k in space */
-static void arm(const Body *body, int k, sunrealtype theta, sunrealtype *x, sunrealtype *y) {
-  *x = body->a[k] * cos(theta) - body->b[k] * sin(theta);
-  *y = body->a[k] * sin(theta) + body->b[k] * cos(theta);
-}
-
-static int body_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
-  DATA(Body);
-  (void)t, (void)q;
-  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = data->m;
-  SM_ELEMENT_D(M, 2, 2)                         = data->J;
-  return 0;
-}
-
-static int body_weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                       const sunrealtype *z, sunrealtype *f, void *user_data) {
-  DATA(Body);
-  (void)t, (void)q, (void)u, (void)z;
-  f[1] = -data->m * data->g;
-  return 0;
-}
-
-static int body_gaps(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
-  DATA(Body);
-  (void)t;
-  for (int k = 0; k < data->npoints; k++) {
-    sunrealtype x, y;
-    arm(data, k, q[2], &x, &y);
-    p[k] = q[1] + y;
+/* A model's functions, which get the run in place of its data */
+#define PASSED_ON(name, model)                                                                    \
+  static int name##_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *run) {           \
+    return (model).M(t, q, M, data_of(run));                                                      \
+  }                                                                                               \
+  static int name##_forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u,             \
+                           const sunrealtype *z, sunrealtype *f, void *run) {                     \
+    return (model).f(t, q, u, z, f, data_of(run));                                                \
+  }                                                                                               \
+  static int name##_gaps(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *run) {        \
+    return (model).p(t, q, p, data_of(run));                                                      \
+  }                                                                                               \
+  static int name##_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *run) {           \
+    return (model).A(t, q, A, data_of(run));                                                      \
+  }                                                                                               \
+  static int name##_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,  \
+                      void *run) {                                                                \
+    return (model).b(t, q, u, b, data_of(run));                                                   \
+  }                                                                                               \
+  static CPMechModel name##_passed_on(CPMechModel m) {                                            \
+    m.M = name##_mass, m.f = name##_forces, m.p = name##_gaps, m.A = name##_rows, m.b = name##_b; \
+    return m;                                                                                     \
   }
-  return 0;
-}
 
-static int body_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
-  DATA(Body);
-  (void)t;
-  for (int k = 0; k < data->npoints; k++) {
-    sunrealtype x, y;
-    arm(data, k, q[2], &x, &y);
-    SM_ELEMENT_D(A, k, 1) = 1, SM_ELEMENT_D(A, k, 2) = x;
-    SM_ELEMENT_D(A, data->npoints + k, 0) = 1, SM_ELEMENT_D(A, data->npoints + k, 2) = -y;
-  }
-  return 0;
-}
+static const Body any = {.npoints = 1}; /* The functions are the same for all bodies. */
+PASSED_ON(body, floor_body_model(&any))
+PASSED_ON(ball, rolling_ball_model())
 
-static int body_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
-                  void *user_data) {
-  DATA(Body);
-  (void)t;
-  for (int k = 0; k < data->npoints; k++) {
-    sunrealtype x, y;
-    arm(data, k, q[2], &x, &y);
-    b[k]                 = y * u[2] * u[2];
-    b[data->npoints + k] = x * u[2] * u[2];
-  }
-  return 0;
-}
-
-CPMechModel body_model(const Body *body) {
-  return (CPMechModel){.nu = 3,
-                       .np = body->npoints,
-                       .nv = 2 * body->npoints,
-                       .M  = body_mass,
-                       .A  = body_rows,
-                       .f  = body_weight,
-                       .p  = body_gaps,
-                       .b  = body_b};
-}
-
-/* ------------------------------------------------------------------------------------------- a ball -- */
-
-static int ball_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
-  DATA(Ball);
-  (void)t, (void)q;
-  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 1;
-  SM_ELEMENT_D(M, 2, 2)                         = 0.4 * data->r * data->r;
-  return 0;
-}
-
-static int ball_weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                       const sunrealtype *z, sunrealtype *f, void *user_data) {
-  DATA(Ball);
-  (void)t, (void)q, (void)u, (void)z;
-  f[1] = -data->g;
-  return 0;
-}
-
-static int ball_gap(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
-  DATA(Ball);
-  (void)t;
-  p[0] = q[1] - data->r;
-  return 0;
-}
-
-static int ball_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
-  DATA(Ball);
-  (void)t, (void)q;
-  SM_ELEMENT_D(A, 0, 1) = 1;
-  SM_ELEMENT_D(A, 1, 0) = 1, SM_ELEMENT_D(A, 1, 2) = -data->r;
-  return 0;
-}
-
-/* A is constant, or b zero: */
-static int no_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
-                void *user_data) {
-  (void)t, (void)q, (void)u, (void)b, (void)user_data;
-  return 0;
-}
-
-CPMechModel ball_model(void) {
-  return (CPMechModel){.nu = 3,
-                       .np = 1,
-                       .nv = 2,
-                       .M  = ball_mass,
-                       .A  = ball_rows,
-                       .f  = ball_weight,
-                       .p  = ball_gap,
-                       .b  = no_b};
-}
+CPMechModel body_model(const Body *body) { return body_passed_on(floor_body_model(body)); }
+CPMechModel ball_model(void) { return ball_passed_on(rolling_ball_model()); }
 
 int at_rest(sunrealtype t, sunrealtype *g, void *data) {
   (void)t, (void)data;
