@@ -78,7 +78,7 @@ static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
 static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   const FloorBody *rod = model->data;
   const sunrealtype *q = N_VGetArrayPointer(y), l = model->parameter[LENGTH];
-  sunrealtype x[5][2] = {{-2 * l, 0}, {l, 0}, {0}, {0}, {q[0], q[1]}};
+  sunrealtype x[5][2] = {{-l, 0}, {1.5 * l, 0}, {0}, {0}, {q[0], q[1]}};
   (void)t;
   for (int k = 0; k < 2; k++) {
     floor_body_arm(rod, k, q[2], &x[2 + k][0], &x[2 + k][1]);
