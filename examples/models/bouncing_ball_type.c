@@ -55,6 +55,13 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   CPModelPlanar(6, x, xyz);
 }
 
+static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+  (void)model, (void)t;
+  for (int i = 0; i < 12; i++) frame[i] = 0;
+  frame[1] = N_VGetArrayPointer(y)[0]; /* place, then the directions of N and along the floor */
+  frame[4] = frame[6] = 1;
+}
+
 static int create(CPModel *model) {
   static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_PLAIN,
                                           CP_POINT_PLAIN,  CP_POINT_PLAIN,  CP_POINT_PLAIN};
@@ -77,21 +84,22 @@ static int create(CPModel *model) {
 }
 
 const CPModelType bouncing_ball_type = {
-    .name         = "bouncing_ball",
-    .title        = "Bouncing ball that comes to rest",
-    .source       = "closed form: flights between impacts are parabolas, in a geometric series",
-    .t_end        = 9,
-    .method       = "dop853",
-    .parameters   = parameters,
-    .nparameters  = sizeof parameters / sizeof parameters[0],
-    .quantities   = quantities,
-    .nquantities  = sizeof quantities / sizeof quantities[0],
-    .conserves    = conserves,
-    .coordinates  = coordinates,
-    .ncoordinates = sizeof coordinates / sizeof coordinates[0],
-    .multipliers  = multipliers,
-    .nmultipliers = sizeof multipliers / sizeof multipliers[0],
-    .create       = create,
-    .reference    = reference,
-    .points       = points,
+    .name           = "bouncing_ball",
+    .title          = "Bouncing ball that comes to rest",
+    .source         = "closed form: flights between impacts are parabolas, in a geometric series",
+    .t_end          = 9,
+    .method         = "dop853",
+    .parameters     = parameters,
+    .nparameters    = sizeof parameters / sizeof parameters[0],
+    .quantities     = quantities,
+    .nquantities    = sizeof quantities / sizeof quantities[0],
+    .conserves      = conserves,
+    .coordinates    = coordinates,
+    .ncoordinates   = sizeof coordinates / sizeof coordinates[0],
+    .multipliers    = multipliers,
+    .nmultipliers   = sizeof multipliers / sizeof multipliers[0],
+    .create         = create,
+    .reference      = reference,
+    .points         = points,
+    .contact_frames = frames,
 };

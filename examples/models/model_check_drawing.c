@@ -47,8 +47,42 @@ static int points_are_true_at(const ModelCheck *c, N_Vector y) {
   return result;
 }
 
+static sunrealtype dot(const sunrealtype *a, const sunrealtype *b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* Places are finite, and directions units at right angles; in the plane the last one is 0. */
+static int frames_are_true_at(const ModelCheck *c, N_Vector y) {
+  static const sunrealtype close = 1e-12;
+  const int n                    = c->model->ncontacts;
+  sunrealtype *frames            = malloc((size_t)(12 * n) * sizeof *frames);
+  if (!frames) return model_contradicts(c, "no memory");
+  for (int i = 0; i < 12 * n; i++) frames[i] = NAN;
+  c->type->contact_frames(c->model, 0, y, frames);
+  int result = 1;
+  for (int i = 0; i < n && result; i++) {
+    const sunrealtype *place = frames + 12 * i, *axis = place + 3;
+    const int planar = dot(axis + 6, axis + 6) == 0;
+    int right        = isfinite(place[0] + place[1] + place[2]);
+    for (int j = 0; j < 3; j++)
+      for (int k = 0; k <= j; k++) {
+        const sunrealtype wanted = j == k && !(planar && j == 2);
+        right                    = right && fabs(dot(axis + 3 * j, axis + 3 * k) - wanted) <= close;
+      }
+    if (!right)
+      result = model_contradicts(
+          c, "contact_frames: contact \"%s\" has no finite place with unit vectors at right angles",
+          c->model->contact[i].name);
+  }
+  free(frames);
+  return result;
+}
+
 int model_points_are_true(ModelCheck *c) {
   int result = model_drawing_is_possible(c);
   for (int k = 0; k < c->nstates && result; k++) result = points_are_true_at(c, c->state[k]);
+  for (int k = 0; k < c->nstates && result && c->type->contact_frames && c->model->ncontacts > 0;
+       k++)
+    result = frames_are_true_at(c, c->state[k]);
   return result;
 }

@@ -76,6 +76,16 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   CPModelPlanar(6, (const sunrealtype(*)[2])x, xyz);
 }
 
+static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+  const SlidingBlock *block = model->data;
+  const sunrealtype *q = N_VGetArrayPointer(y), c = cos(block->alpha), s = sin(block->alpha);
+  (void)t;
+  for (int i = 0; i < 12; i++) frame[i] = 0;
+  frame[0] = c * q[0] - s * q[1], frame[1] = s * q[0] + c * q[1]; /* place */
+  frame[3] = -s, frame[4] = c;                                    /* direction of N */
+  frame[6] = c, frame[7] = s;                                     /* of F */
+}
+
 static int create(CPModel *model) {
   static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_PLAIN,
                                           CP_POINT_PLAIN,  CP_POINT_PLAIN,  CP_POINT_PLAIN};
@@ -99,21 +109,22 @@ static int create(CPModel *model) {
 }
 
 const CPModelType sliding_block_type = {
-    .name         = "sliding_block",
-    .title        = "Block thrown up a slope with friction",
-    .source       = "closed form: Coulomb's law, constant accelerations up and back",
-    .t_end        = 1.5,
-    .method       = "dop853",
-    .parameters   = parameters,
-    .nparameters  = sizeof parameters / sizeof parameters[0],
-    .quantities   = quantities,
-    .nquantities  = sizeof quantities / sizeof quantities[0],
-    .conserves    = conserves,
-    .coordinates  = coordinates,
-    .ncoordinates = sizeof coordinates / sizeof coordinates[0],
-    .multipliers  = multipliers,
-    .nmultipliers = sizeof multipliers / sizeof multipliers[0],
-    .create       = create,
-    .reference    = reference,
-    .points       = points,
+    .name           = "sliding_block",
+    .title          = "Block thrown up a slope with friction",
+    .source         = "closed form: Coulomb's law, constant accelerations up and back",
+    .t_end          = 1.5,
+    .method         = "dop853",
+    .parameters     = parameters,
+    .nparameters    = sizeof parameters / sizeof parameters[0],
+    .quantities     = quantities,
+    .nquantities    = sizeof quantities / sizeof quantities[0],
+    .conserves      = conserves,
+    .coordinates    = coordinates,
+    .ncoordinates   = sizeof coordinates / sizeof coordinates[0],
+    .multipliers    = multipliers,
+    .nmultipliers   = sizeof multipliers / sizeof multipliers[0],
+    .create         = create,
+    .reference      = reference,
+    .points         = points,
+    .contact_frames = frames,
 };

@@ -50,6 +50,21 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   CPModelPlanar(WOODPECKER_POINTS, (const sunrealtype(*)[2])x, xyz);
 }
 
+/* All of them touch the pole's right side: the beak, and the right corners of the sleeve's box. */
+static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+  (void)model, (void)t;
+  sunrealtype x[WOODPECKER_POINTS][2];
+  woodpecker_points(y, x);
+  for (int i = 0; i < 12 * WOODPECKER_CONTACTS; i++) frame[i] = 0;
+  for (int k = 0; k < 2; k++) {
+    const sunrealtype right = x[5][k], up = x[6][k] - x[4][k];
+    frame[k]      = x[10][k];
+    frame[12 + k] = right - up;
+    frame[24 + k] = right + up;
+  }
+  for (int i = 0; i < WOODPECKER_CONTACTS; i++) frame[12 * i + 3] = frame[12 * i + 7] = 1;
+}
+
 static int create(CPModel *model) {
   static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_GROUND,
                                           CP_POINT_GROUND, CP_POINT_PLAIN,  CP_POINT_PLAIN,
@@ -73,19 +88,20 @@ static int create(CPModel *model) {
 }
 
 const CPModelType woodpecker_type = {
-    .name         = "woodpecker",
-    .title        = "Woodpecker toy on its pole",
-    .source       = "Leine, Glocker, European Journal of Mechanics A/Solids 22, 2003",
-    .t_end        = 0.5,
-    .method       = "dop853",
-    .parameters   = parameters,
-    .nparameters  = sizeof parameters / sizeof parameters[0],
-    .quantities   = quantities,
-    .nquantities  = sizeof quantities / sizeof quantities[0],
-    .coordinates  = coordinates,
-    .ncoordinates = sizeof coordinates / sizeof coordinates[0],
-    .multipliers  = multipliers,
-    .nmultipliers = sizeof multipliers / sizeof multipliers[0],
-    .create       = create,
-    .points       = points,
+    .name           = "woodpecker",
+    .title          = "Woodpecker toy on its pole",
+    .source         = "Leine, Glocker, European Journal of Mechanics A/Solids 22, 2003",
+    .t_end          = 0.5,
+    .method         = "dop853",
+    .parameters     = parameters,
+    .nparameters    = sizeof parameters / sizeof parameters[0],
+    .quantities     = quantities,
+    .nquantities    = sizeof quantities / sizeof quantities[0],
+    .coordinates    = coordinates,
+    .ncoordinates   = sizeof coordinates / sizeof coordinates[0],
+    .multipliers    = multipliers,
+    .nmultipliers   = sizeof multipliers / sizeof multipliers[0],
+    .create         = create,
+    .points         = points,
+    .contact_frames = frames,
 };

@@ -46,13 +46,14 @@ static int choose(const RunInfo *info, NameOf name_of, long count, long *chosen)
 }
 
 static int create_rows(History *h, const RunInfo *info) {
-  const long most = FRAME_COORDINATES / (3 * (long)info->npoints + 1);
-  long frames     = most < HISTORY_FRAMES ? most : HISTORY_FRAMES;
+  const long width = 1 + 3 * (long)info->npoints + 6 * (long)info->narrows;
+  const long most  = FRAME_COORDINATES / width;
+  long frames      = most < HISTORY_FRAMES ? most : HISTORY_FRAMES;
   if (frames < FEWEST_FRAMES) frames = FEWEST_FRAMES;
   return rows_create(&h->curves, history_column_violation(h) + NUM_LEVELS, HISTORY_ROWS) ||
          rows_create(&h->steps, STEP_COLUMNS, HISTORY_STEPS) ||
          rows_create(&h->differences, 2, HISTORY_ROWS) ||
-         (info->npoints > 0 && rows_create(&h->frames, 1 + 3 * (long)info->npoints, frames));
+         (info->npoints > 0 && rows_create(&h->frames, width, frames));
 }
 
 /* none has length 0, for which calloc may return NULL */
@@ -98,9 +99,11 @@ static void put_curves(History *h, const Sample *s) {
 }
 
 static void put_frame(History *h, const Sample *s) {
-  double *row = rows_next(&h->frames);
-  row[0]      = s->t;
-  memcpy(row + 1, s->points, 3 * (size_t)h->info->npoints * sizeof *row);
+  double *row          = rows_next(&h->frames);
+  row[0]               = s->t;
+  const size_t npoints = (size_t)h->info->npoints, narrows = (size_t)h->info->narrows;
+  memcpy(row + 1, s->points, 3 * npoints * sizeof *row);
+  if (narrows > 0) memcpy(row + 1 + 3 * npoints, s->arrows, 6 * narrows * sizeof *row);
   rows_put(&h->frames, 0, NULL);
 }
 

@@ -22,7 +22,7 @@ typedef struct {
   /* a row: t, nq of q, nu of u, nlambda of lambda, quantities, ngap gaps, NUM_LEVELS violations (largest of those merged) */
   Rows curves;
   /* In curves and frames the first row is the start, the last one the newest sample; none before the first sample. */
-  Rows frames;      /* a row: t, 3 npoints coordinates; bounded by the coordinates in all, too */
+  Rows frames; /* a row: t, 3 npoints coordinates, 6 narrows of forces; bounded by the numbers in all, too */
   Rows differences; /* a row: t, estimated error; none without an estimate */
   Rows steps;       /* a row: t, h, order, rejected attempts (sum of those merged) */
   RunEvent event[HISTORY_EVENTS];

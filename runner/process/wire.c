@@ -87,6 +87,7 @@ static int send_sample(Listener *self, const Sample *s) {
                  append_numbers(w, s->quantity, info->nquantities) ||
                  append_numbers(w, s->lambda, info->nlambda) ||
                  append_numbers(w, s->points, 3L * info->npoints) ||
+                 append_numbers(w, s->arrows, 6L * info->narrows) ||
                  append_numbers(w, s->gap, info->ncontacts) ||
                  append_numbers(w, s->phase, info->ncontacts) || send_record(w)
              ? -1
@@ -169,7 +170,8 @@ static int take_sample(const WireIn *w, const char *bytes) {
   s.quantity = s.y + info->n;
   s.lambda   = s.quantity + info->nquantities;
   s.points   = s.lambda + info->nlambda;
-  s.gap      = s.points + 3L * info->npoints;
+  s.arrows   = s.points + 3L * info->npoints;
+  s.gap      = s.arrows + 6L * info->narrows;
   s.phase    = s.gap + info->ncontacts;
   for (int i = 0; i < w->count; i++) {
     Listener *l = w->listeners[i];

@@ -100,16 +100,77 @@ static json_t *frames(const Report *r, const Box *b) {
   return list;
 }
 
+/* ---- forces of contacts ---- */
+
+/* Place and force of contact i in a frame: [6] */
+static const double *arrow_at(const Report *r, long frame, int i) {
+  return frame_at(r, frame) + 3L * r->info->npoints + 6L * i;
+}
+
+static double size_of(const double *force) { return hypot(hypot(force[0], force[1]), force[2]); }
+
+static int compare_sizes(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The force that nine tenths of those that are not zero do not exceed: peaks of a moment do not make the others too short to be
+   seen. 0: there are none, or no memory */
+static double usual_force(const Report *r) {
+  const long frames = r->history->frames.rows, most = frames * r->info->narrows;
+  double *size = calloc((size_t)most + 1, sizeof *size);
+  long count   = 0;
+  for (long f = 0; f < frames && size; f++)
+    for (int i = 0; i < r->info->narrows; i++) {
+      const double force = size_of(arrow_at(r, f, i) + 3);
+      if (isfinite(force) && force > 0) size[count++] = force;
+    }
+  if (count > 0) qsort(size, (size_t)count, sizeof *size, compare_sizes);
+  const double usual = count > 0 ? size[(count - 1) * 9 / 10] : 0;
+  free(size);
+  return usual;
+}
+
+/* Of each frame the contacts with a force: number, place in units of the drawing, force in units of unit */
+static json_t *arrows(const Report *r, const Box *b, double unit) {
+  const int dimension = b->spatial ? 3 : 2;
+  json_t *list        = json_array();
+  for (long f = 0; list && f < r->history->frames.rows; f++) {
+    json_t *frame = json_array();
+    for (int i = 0; frame && i < r->info->narrows; i++) {
+      const double *x = arrow_at(r, f, i), *force = x + 3;
+      if (!isfinite(size_of(x)) || !(size_of(force) > unit) || !isfinite(size_of(force))) continue;
+      json_array_append_new(frame, json_integer(i));
+      for (int k = 0; k < dimension; k++)
+        json_array_append_new(frame,
+                              json_integer(lround((x[k] - b->least[k]) * VIEW_LEVELS / b->extent)));
+      for (int k = 0; k < dimension; k++)
+        json_array_append_new(frame, json_integer(lround(force[k] / unit)));
+    }
+    json_array_append_new(list, frame);
+  }
+  return list;
+}
+
+/* null where there are none */
+static json_t *forces(const Report *r, const Box *b) {
+  enum { FORCE_LEVELS = 500 };
+  const double usual = usual_force(r), unit = usual / FORCE_LEVELS;
+  if (!(usual > 0)) return json_null();
+  return json_pack("{s:f, s:f, s:s, s:o}", "usual", usual, "unit", unit, "name",
+                   has_units(r->info) ? " N" : "", "frames", arrows(r, b, unit));
+}
+
 static json_t *motion(const Report *r) {
   const Box b = box_of(r->history);
   return json_pack(
-      "{s:i, s:s, s:s, s:s, s:f, s:[f,f,f], s:[f,f,f], s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+      "{s:i, s:s, s:s, s:s, s:f, s:[f,f,f], s:[f,f,f], s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
       "dimension", b.spatial ? 3 : 2, "axes", axes_of(r->history), "lengths",
       has_units(r->info) ? " m" : "", "clock", has_units(r->info) ? " s" : "", "unit",
       b.extent / VIEW_LEVELS, "origin", b.least[0], b.least[1], b.least[2], "most", b.most[0],
       b.most[1], b.most[2], "kinds", kinds(r), "segments", segments(r), "shapes", shapes(r),
       "outlines", outlines(r, !b.spatial), "coil", coil(), "times", times(r), "frames",
-      frames(r, &b));
+      frames(r, &b), "forces", forces(r, &b));
 }
 
 static int put_safely(const char *text, size_t length, void *out) {
@@ -216,6 +277,10 @@ void report_legend(const Report *r, FILE *out) {
         "<path d=\"M4 4h24v12h-24z\" fill=\"var(--mass)\" fill-opacity=\".2\" "
         "stroke=\"var(--mass)\" stroke-width=\"1.5\"/>",
         "shape of a body");
+  entry(out, usual_force(r) > 0,
+        "<path d=\"M3 10h20\" stroke=\"var(--force)\" stroke-width=\"2.5\"/><path d=\"M21 4l9 6l-9 "
+        "6z\" fill=\"var(--force)\"/>",
+        "force on the body at a contact");
   entry(out, true,
         "<path d=\"M2 14q14 -14 28 -4\" fill=\"none\" stroke=\"var(--trail)\" stroke-width=\"2\"/>",
         "path of the last moments");

@@ -71,9 +71,12 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
     o->residual = N_VClone(p->residual);
   }
   info->nlambda = p->settings.forces ? o->nlambda : 0;
-  o->numbers    = calloc(
-         (size_t)(type->nquantities + o->nlambda + 3L * info->npoints + 5L * model->ncontacts + 1),
-         sizeof *o->numbers);
+  o->narrows =
+      p->settings.forces && info->npoints > 0 && type->contact_frames ? model->ncontacts : 0;
+  info->narrows = o->narrows;
+  o->numbers    = calloc((size_t)(type->nquantities + o->nlambda + 3L * info->npoints +
+                               18L * o->narrows + 5L * model->ncontacts + 1),
+                         sizeof *o->numbers);
   if (take_contacts(o, model, info) || !o->numbers || (p->mech && !o->mech) ||
       (p->P && !o->residual)) {
     snprintf(message, RUN_TEXT, "no memory for the outputs");
@@ -82,7 +85,9 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
   o->quantity = o->numbers;
   o->lambda   = o->quantity + type->nquantities;
   o->points   = o->lambda + o->nlambda;
-  o->force    = o->points + 3L * info->npoints;
+  o->arrows   = o->points + 3L * info->npoints;
+  o->frame    = o->arrows + 6L * o->narrows;
+  o->force    = o->frame + 12L * o->narrows;
   o->gap      = o->force + 3L * model->ncontacts;
   o->phase    = o->gap + model->ncontacts;
   return 0;
@@ -136,6 +141,7 @@ static void observe_mech(Observer *o, sunrealtype t, N_Vector y, Sample *sample)
   if (flag) {
     for (long i = 0; i < o->nlambda; i++) o->lambda[i] = NAN;
     for (int i = 0; i < ncontacts; i++) o->gap[i] = NAN;
+    for (long i = 0; i < 3L * ncontacts; i++) o->force[i] = NAN;
     return;
   }
   if (contact && forces) take_forces(o);
@@ -147,14 +153,33 @@ static void observe_mech(Observer *o, sunrealtype t, N_Vector y, Sample *sample)
 }
 
 /* With the second axis upwards, as all drawings are shown: (x, y, z) -> (y, z, x) is a rotation. */
+static void turn_upwards(double *xyz, int count) {
+  for (int i = 0; i < count; i++, xyz += 3) {
+    const double x = xyz[0];
+    xyz[0]         = xyz[1];
+    xyz[1]         = xyz[2];
+    xyz[2]         = x;
+  }
+}
+
 static void observe_points(Observer *o, sunrealtype t, N_Vector y) {
   const CPModel *model = o->problem->model;
   model->type->points(model, t, y, o->points);
-  for (int i = 0; model->type->z_is_up && i < model->drawing.npoints; i++) {
-    const double x       = o->points[3 * i];
-    o->points[3 * i]     = o->points[3 * i + 1];
-    o->points[3 * i + 1] = o->points[3 * i + 2];
-    o->points[3 * i + 2] = x;
+  if (model->type->z_is_up) turn_upwards(o->points, model->drawing.npoints);
+}
+
+/* N n + F_T, from the place of each contact */
+static void observe_arrows(Observer *o, sunrealtype t, N_Vector y) {
+  const CPModel *model = o->problem->model;
+  model->type->contact_frames(model, t, y, o->frame);
+  if (model->type->z_is_up) turn_upwards(o->frame, 4 * o->narrows);
+  for (int i = 0; i < o->narrows; i++) {
+    const double *place = o->frame + 12L * i, *force = o->force + 3L * i;
+    double *arrow = o->arrows + 6L * i;
+    for (int k = 0; k < 3; k++) {
+      arrow[k]     = place[k];
+      arrow[3 + k] = force[0] * place[3 + k] + force[1] * place[6 + k] + force[2] * place[9 + k];
+    }
   }
 }
 
@@ -166,6 +191,7 @@ void observe(Observer *o, sunrealtype t, N_Vector y, Sample *sample) {
                                      .quantity = o->quantity,
                                      .lambda   = o->lambda,
                                      .points   = o->points,
+                                     .arrows   = o->arrows,
                                      .gap      = o->gap,
                                      .phase    = o->phase};
   for (int i = 0; i < NUM_LEVELS; i++) sample->violation[i] = NAN;
@@ -175,4 +201,5 @@ void observe(Observer *o, sunrealtype t, N_Vector y, Sample *sample) {
   else if (o->residual && !model->c(t, y, o->residual, model->data))
     sample->violation[LEVEL_INVARIANT] = largest(o->residual);
   if (o->problem->settings.drawing && type->points) observe_points(o, t, y);
+  if (o->narrows > 0) observe_arrows(o, t, y);
 }

@@ -13,7 +13,9 @@ typedef struct {
   long observed;       /* its evaluations of f in the run's */
   N_Vector residual;   /* of the invariants */
   double *numbers;     /* [all of those below] */
-  double *quantity, *lambda, *points, *gap, *phase;
+  double *quantity, *lambda, *points, *arrows, *gap, *phase;
+  double *frame; /* [12 narrows] of CPModelType.contact_frames */
+  int narrows;
   long nlambda, rank;
   bool unique;
 } Observer;

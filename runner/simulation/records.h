@@ -69,6 +69,7 @@ typedef struct {
   const CPModelShape *shape; /* [nshapes] */
   int ncontacts;
   const RunContact *contact; /* [ncontacts] */
+  int narrows;               /* forces of contacts in the drawing: ncontacts, or 0 */
 } RunInfo;
 
 /* What a contact does: its CPContactPhase, or that time stepping goes through many impacts (CPContactSetTimeStepping) */
@@ -95,8 +96,9 @@ typedef struct {
   const double *quantity; /* [nquantities] */
   const double *lambda;   /* [nlambda] */
   const double *points;   /* [3 npoints] */
-  const double *gap;      /* [ncontacts] */
-  const double *phase;    /* [ncontacts], of RunPhase */
+  const double *arrows; /* [6 narrows] where the force of each contact acts in the drawing, and the force there */
+  const double *gap;   /* [ncontacts] */
+  const double *phase; /* [ncontacts], of RunPhase */
   double violation[NUM_LEVELS];
 } Sample;
 

@@ -246,6 +246,24 @@ class ContactTest(RunnerTest):
         text = report.read_text()
         self.assertIn("floor: an impact", text)
 
+    def test_the_animation_has_the_forces_of_contacts(self):
+        """Those on the block stand on the slope: N across it, and friction against the motion; places are those of the block."""
+        report = self.folder / "block.html"
+        self.assert_done(cpodes("run", "sliding_block", "--outputs", 60, "--report", report, "--quiet", "--no-estimate"))
+        data = json.loads(re.search(r'<script[^>]*id="motion-data"[^>]*>(.*?)</script>', report.read_text(), re.DOTALL)[1])
+        c, s, pressure = math.cos(0.5), math.sin(0.5), G * math.cos(0.5)
+        stop = 3 / (G * (s + 0.3 * c))
+        self.assertEqual(len(data["forces"]["frames"]), len(data["times"]))
+        for t, frame in zip(data["times"], data["forces"]["frames"]):
+            contact, *place, fx, fy = frame
+            self.assertEqual(contact, 0)
+            x, y = (origin + data["unit"] * k for origin, k in zip(data["origin"], place))
+            self.assertAlmostEqual(c * y - s * x, 0, delta=2 * data["unit"])
+            friction = -0.3 * pressure if t < stop else 0.3 * pressure
+            unit = data["forces"]["unit"]
+            self.assertAlmostEqual(unit * fx, c * friction - s * pressure, delta=unit)
+            self.assertAlmostEqual(unit * fy, s * friction + c * pressure, delta=unit)
+
     def test_models_with_contacts_are_described_and_checked(self):
         self.assertIn("slope: restitution 0, friction 0.3", cpodes("describe", "sliding_block").stdout)
         for model in CONTACTS:

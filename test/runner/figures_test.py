@@ -9,7 +9,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-from runner import MODELS, OUTPUT, RunnerTest, cpodes
+from runner import OUTPUT, SHOWN, RunnerTest, cpodes
 from user_model import compile_model
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -49,7 +49,7 @@ class EveryModel(FigureTest):
         folder = tempfile.TemporaryDirectory(prefix="cpodes-")
         cls.addClassCleanup(folder.cleanup)
         cls.all = pathlib.Path(folder.name)
-        for model in MODELS:
+        for model in SHOWN:
             file = str(cls.all / model)
             leaves = "--plot", f"{file}.plot.svg", "--picture", f"{file}.picture.svg", "--json", f"{file}.json"
             run = cpodes("run", model, *leaves, "--quiet")
@@ -63,7 +63,7 @@ class EveryModel(FigureTest):
         self.assertLessEqual({"2e-1", "5e-1", "1e0"}, set(texts_of(self.all / "slider_crank.plot.svg")))
 
     def test_every_model_has_the_panels_of_what_it_is(self):
-        for model in MODELS:
+        for model in SHOWN:
             with self.subTest(model):
                 run = json.loads((self.all / f"{model}.json").read_text())
                 texts = texts_of(self.all / f"{model}.plot.svg")
@@ -85,7 +85,7 @@ class EveryModel(FigureTest):
                 self.assertTrue(any(run["model"]["title"] in text for text in texts))
 
     def test_every_model_is_drawn_with_its_title_and_its_times(self):
-        for model in MODELS:
+        for model in SHOWN:
             with self.subTest(model):
                 path = self.all / f"{model}.picture.svg"
                 texts = texts_of(path)

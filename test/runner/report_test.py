@@ -13,7 +13,7 @@ import time
 import unittest
 
 from browser import Browser, Keys
-from runner import CRASHED, FAILED, INTERRUPTED, MODELS, OUTPUT, PROGRAM, RunnerTest, cpodes
+from runner import CRASHED, FAILED, INTERRUPTED, OUTPUT, PROGRAM, SHOWN, RunnerTest, cpodes
 from user_model import compile_model
 
 IN_SPACE = ("knife_edge", "spatial_chain", "spatial_bending_chain", "bricard", "heavy_top", "flyball_governor")
@@ -124,7 +124,7 @@ class Report(RunnerTest):
 
 class EveryModel(Report):
     def each(self, look, **media):
-        for model in MODELS:
+        for model in SHOWN:
             with self.subTest(model):
                 self.open(report_of(model), **media)
                 look()
@@ -192,7 +192,7 @@ class EveryModel(Report):
         self.each(look, media="print", scheme="dark", motion="reduce")
 
     def test_those_in_space_can_be_turned_and_others_not(self):
-        for model in MODELS:
+        for model in SHOWN:
             self.still(model)
             self.assertEqual(browser.is_shown("#turn"), model in IN_SPACE, model)
 
@@ -365,6 +365,25 @@ class Animation(Report):
         browser.find("[data-turn=reset]").click()
         self.assertEqual(browser.picture(), pictures[0])
         self.assertEqual(browser.time(), 0)
+
+    def test_forces_of_contacts_are_drawn_while_they_act(self):
+        """The ball flies at first, and rests at the end; the scale of forces is always there."""
+        self.still("bouncing_ball")
+        green = (
+            "const style = getComputedStyle(document.documentElement).getPropertyValue('--force').trim();"
+            "const wanted = [1, 3, 5].map((i) => parseInt(style.slice(i, i + 2), 16));"
+            "const c = document.getElementById('canvas'), p = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+            "let count = 0;"
+            "for (let i = 0; i < p.length; i += 4) count += wanted.every((x, k) => Math.abs(p[i + k] - x) < 3);"
+            "return count"
+        )
+        browser.picture()
+        flying = browser.run(green)
+        browser.press("#canvas", Keys.END)
+        browser.picture()
+        self.assertGreater(flying, 30)
+        self.assertGreater(browser.run(green), flying + 50)
+        self.assertIn("force on the body", browser.run("return document.getElementById('legend').innerText"))
 
     def test_zooming_magnifies_and_moves_and_goes_back(self):
         for model in "slider_crank", "heavy_top":

@@ -34,6 +34,19 @@
     return values;
   })();
 
+  /* Of each frame the forces of contacts: by the contact's number, place and force */
+  const forces = data.forces && data.forces.frames.map((numbers) => {
+    const found = new Map(), width = 1 + 2 * dimension;
+    for (let i = 0; i < numbers.length; i += width) {
+      const at = (from, axis) => (axis < dimension ? numbers[i + from + axis] : 0);
+      found.set(numbers[i], {
+        place: [0, 1, 2].map((axis) => at(1, axis) * data.unit + data.origin[axis]),
+        force: [0, 1, 2].map((axis) => at(1 + dimension, axis) * data.forces.unit),
+      });
+    }
+    return found;
+  });
+
   const coordinate = (frame, point, axis) => frames[3 * (frame * numPoints + point) + axis];
 
   const box = (() => {
@@ -144,7 +157,7 @@
   let colours = {};
   function readColours() {
     const style = getComputedStyle(document.documentElement);
-    for (const name of ["paper", "ink", "faint-ink", "body", "mass", "joint", "ground", "trail"])
+    for (const name of ["paper", "ink", "faint-ink", "body", "mass", "joint", "ground", "trail", "force"])
       colours[name] = style.getPropertyValue("--" + name).trim();
   }
 
@@ -318,6 +331,36 @@
     if (edge && size >= 2) context.stroke();
   }
 
+  function arrow(from, to) {
+    const along = [to[0] - from[0], to[1] - from[1]], length = Math.hypot(...along);
+    if (length < 1) return;
+    const head = Math.min(10, 0.6 * length), [x, y] = along.map((a) => (a * head) / length);
+    context.beginPath();
+    line(from, [to[0] - 0.8 * x, to[1] - 0.8 * y]);
+    context.stroke();
+    context.beginPath();
+    context.moveTo(...to);
+    context.lineTo(to[0] - x - 0.5 * y, to[1] - y + 0.5 * x);
+    context.lineTo(to[0] - x + 0.5 * y, to[1] - y - 0.5 * x);
+    context.fill();
+  }
+
+  /* Forces jump where contacts close and open: they go over from frame to frame only where a contact carries in both. */
+  const USUAL_FORCE = 0.2, MOST_FORCE = 3; /* the length of the usual one, of the extent; longer ones are cut */
+  function drawForces(frame) {
+    const low = Math.min(Math.floor(frame), numFrames - 1), high = Math.min(low + 1, numFrames - 1), s = frame - low;
+    const scale = (USUAL_FORCE * extent) / data.forces.usual;
+    context.fillStyle = context.strokeStyle = colours.force;
+    context.lineWidth = 2.5;
+    context.lineCap = "butt";
+    for (const [contact, from] of forces[low]) {
+      const to = forces[high].get(contact) || from;
+      const [place, force] = ["place", "force"].map((what) => from[what].map((x, a) => x + s * (to[what][a] - x)));
+      const factor = scale * Math.min(1, (MOST_FORCE * data.forces.usual) / Math.hypot(...force));
+      arrow(project(...place), project(...place.map((x, a) => x + factor * force[a])));
+    }
+  }
+
   const nice = (x) => {
     const power = Math.pow(10, Math.floor(Math.log10(x)));
     return [5, 2, 1].map((k) => k * power).find((y) => y <= x) || power;
@@ -338,6 +381,19 @@
     line([x + length * view.scale, y - 4], [x + length * view.scale, y + 4]);
     context.stroke();
     context.fillText(short(length) + data.lengths, x + 4, y - 6);
+  }
+
+  /* Above the scale of lengths */
+  function drawForceScale() {
+    const x = 14, y = view.height - 40;
+    const force = nice(data.forces.usual), shown = (USUAL_FORCE * extent * force * view.scale) / data.forces.usual;
+    context.fillStyle = colours["faint-ink"];
+    context.textAlign = "left";
+    context.textBaseline = "alphabetic";
+    context.fillText(short(force) + data.forces.name, x + 4, y - 8);
+    context.fillStyle = context.strokeStyle = colours.force;
+    context.lineWidth = 2.5;
+    arrow([x, y], [x + shown, y]);
   }
 
   function drawAxes() {
@@ -370,8 +426,10 @@
     drawGround(Math.max(3, size - 1));
     drawCircles(joints, Math.max(1.2, size - 1.5), colours.joint, colours.body);
     drawCircles(masses, size, colours.mass, null);
+    if (forces) drawForces(frame);
     drawScale();
     drawAxes();
+    if (forces) drawForceScale();
   }
 
   /* ---- time ---- */
