@@ -32,7 +32,7 @@ static const Theme page_theme = {.ink          = page_ink,
 
 /* Names of many curves take rows above them. */
 static int height_of(const Panel *panel) {
-  enum { BARS = 150, BAR = 32 }; /* axes and names of phases, and each bar */
+  enum { BARS = 170, BAR = 32 }; /* axes and names of phases, and each bar */
   if (has_bars(panel)) return BARS + BAR * panel->ncurves;
   return HEIGHT + (panel->ncurves > 2 ? 10 * panel->ncurves : 0);
 }

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_EVENTS = 60 }; /* lines; more would hide the curves */
+enum { MOST_EVENTS = 60 };            /* lines; more would hide the curves */
+static const double key_sample = 2.4; /* letters */
 
 const Theme paper_theme = {.ink          = "#404040",
                            .faint        = "#d0d0d0",
@@ -61,14 +62,15 @@ static void write_data(FILE *script, const Theme *theme, const Panel *panel, int
 
 /* ----------------------------------------------------------------------------------------- bars -- */
 
-/* Told apart by their heights, too */
+/* Told apart by their heights, too; names are short, so that they stand side by side. */
 static const struct {
+  const char *name;
   double height;
-  int colour; /* -1: faint */
-} looks[NUM_PHASES] = {[PHASE_OPEN]     = {0.1, -1},
-                       [PHASE_SLIDING]  = {0.4, 1},
-                       [PHASE_STICKING] = {0.7, 0},
-                       [PHASE_STEPPED]  = {0.55, 3}};
+  int colour; /* -1: that of events */
+} looks[NUM_PHASES] = {[PHASE_OPEN]     = {"open", 0.1, -1},
+                       [PHASE_SLIDING]  = {"sliding", 0.4, 1},
+                       [PHASE_STICKING] = {"sticking", 0.7, 0},
+                       [PHASE_STEPPED]  = {"stepping", 0.55, 3}};
 
 /* Of each phase a box for each of its intervals: x, y, and the ends of both */
 static void write_bars(FILE *script, const Panel *panel, RunPhase phase) {
@@ -108,6 +110,7 @@ static void write_bar_axes(FILE *script, const Theme *theme, const Panel *panel)
 
 static void plot_bars(FILE *script, const Theme *theme, const Panel *panel) {
   const char *separator = "plot";
+  fprintf(script, "set key samplen 1\n");
   for (int k = 0; k < NUM_PHASES; k++)
     if (has_phase(panel, (RunPhase)k)) write_bars(script, panel, (RunPhase)k);
   write_bar_axes(script, theme, panel);
@@ -117,10 +120,10 @@ static void plot_bars(FILE *script, const Theme *theme, const Panel *panel) {
     fprintf(script,
             "%s $%s%d using 1:2:3:4:5:6 with boxxyerror fillstyle solid 1 border rgb '%s' lw 0.5 "
             "lc rgb '%s' title '%s'",
-            separator, panel->id, k, colour, colour, phase_name(k));
+            separator, panel->id, k, colour, colour, looks[k].name);
     separator = ",";
   }
-  fputc('\n', script);
+  fprintf(script, "\nset key samplen %g\n", key_sample);
 }
 
 /* ------------------------------------------------------------------------------------- commands -- */
@@ -142,8 +145,8 @@ void panels_begin(FILE *script, const Theme *theme, const History *history) {
           theme->ink, theme->ink);
   fprintf(script, "set grid lt 1 lc rgb '%s' lw 0.6\n", theme->faint);
   fprintf(script,
-          "set key above left horizontal Left reverse samplen 2.4 noenhanced textcolor rgb '%s'\n",
-          theme->ink);
+          "set key above left horizontal Left reverse samplen %g noenhanced textcolor rgb '%s'\n",
+          key_sample, theme->ink);
   fprintf(script, "set xrange [%.10g:%.10g]\nset format x '%%g'\nset lmargin %d\nset rmargin 2\n",
           from, to, theme->left_margin);
   write_events(script, theme, history);
@@ -163,6 +166,28 @@ static int tick_digits(const Panel *panel) {
   if (!(part > 0) || !isfinite(size)) return USUAL_DIGITS;
   const int digits = 2 + (int)floor(log10(size)) - (int)floor(log10(part));
   return digits < USUAL_DIGITS ? USUAL_DIGITS : digits > MOST ? MOST : digits;
+}
+
+/* How long the numbers at the ticks are, in letters, with steps like gnuplot's: 1, 2 or 5 times a power of ten */
+static int tick_letters(const Panel *panel, int digits) {
+  enum { FEWEST_TICKS = 5, MOST_TICKS = 30 };
+  double least = INFINITY, most = -INFINITY;
+  int longest = 0;
+  for (int i = 0; i < panel->ncurves; i++) {
+    least = fmin(least, panel->curve[i].least);
+    most  = fmax(most, panel->curve[i].most);
+  }
+  if (!(most > least)) return longest;
+  const double power = pow(10, floor(log10((most - least) / FEWEST_TICKS)));
+  const double part  = (most - least) / FEWEST_TICKS / power;
+  const double step  = power * (part >= 5 ? 5 : part >= 2 ? 2 : 1);
+  const double first = floor(least / step);
+  for (int i = 0; i < MOST_TICKS && (first + i - 1) * step < most; i++) {
+    char text[NUMBER_TEXT];
+    const int letters = snprintf(text, sizeof text, "%.*g", digits, (first + i) * step);
+    if (letters > longest) longest = letters;
+  }
+  return longest;
 }
 
 /* Powers of ten alone would leave an axis of one or two decades with one or two ticks: it has 1, 2 and 5 of each. */
@@ -199,9 +224,12 @@ static void write_axes(FILE *script, const Theme *theme, const Panel *panel) {
   fprintf(script, "set ylabel ");
   gnuplot_string(script, panel->axis);
   fprintf(script, " textcolor rgb '%s'\n", theme->ink);
+  enum { LABEL = 4 }; /* the letters that the axis's name and its distance from the numbers take */
   const int digits = tick_digits(panel), wider = digits > USUAL_DIGITS ? digits - 4 : 0;
+  const int letters = panel->logarithmic ? 0 : tick_letters(panel, digits) + LABEL;
+  const int usual   = theme->left_margin + wider;
   fprintf(script, "set lmargin %d\nset ytics autofreq\nunset logscale y\n",
-          theme->left_margin + wider);
+          letters > usual ? letters : usual);
   fprintf(script, "set format y '%%.%dg'\nset yrange [*:*]\n", digits);
   if (panel->logarithmic) fprintf(script, "set logscale y\nset format y '1e%%T'\n");
   if (panel->logarithmic && !(panel->foot > 0)) write_short_decades(script, panel);
