@@ -210,8 +210,8 @@ CPBodies CPBodiesCreate(int dimension, SUNContext ctx) {
 void CPBodiesFree(CPBodies *bodies) {
   if (!bodies || !*bodies) return;
   CPBodies b    = *bodies;
-  void *owned[] = {b->body,  b->joint, b->row,   b->roll, b->pair,  b->drive, b->law,
-                   b->force, b->shape, b->param, b->text, b->entry, b->label, b->notes};
+  void *owned[] = {b->body,  b->joint,   b->row,   b->roll, b->pair,  b->drive, b->law,  b->force,
+                   b->shape, b->contact, b->param, b->text, b->entry, b->label, b->notes};
   bodiesFreePlans(b);
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   free(b);
@@ -447,21 +447,22 @@ static int stands(const struct CPBodies_ *b, const Pair *pair) {
 
 /* --------------------------------------------------------------------------------- joints -- */
 
-int CPBodiesAddJoint(CPBodies b, const CPJoint *joint) {
-  if (!b) return CP_MEM_NULL;
-  int flag = checkName(b, __func__, joint->name, 1);
+/* A joint, with room for this number of parameters under its name, its length among them; is_point: may a radius be 0? */
+static int addJoint(CPBodies b, const CPJoint *joint, int params, int is_point,
+                    const char *function) {
+  int flag = checkName(b, function, joint->name, params);
   if (flag) return flag;
   const CPJointKind k = joint->kind;
   const char *name    = joint->name;
   if (!bodiesKindName((int)k))
-    return bodiesError(b, CP_ILL_INPUT, __func__,
+    return bodiesError(b, CP_ILL_INPUT, function,
                        "%s: kind must be one of CPJointKind's, and is %d", name, (int)k);
   const Kind *kind = &kinds[b->space.dimension == 3][k];
   if (kind->nrows == 0)
-    return bodiesError(b, CP_NOT_SUPPORTED, __func__, "%s: there is no joint \"%s\" in the plane",
+    return bodiesError(b, CP_NOT_SUPPORTED, function, "%s: there is no joint \"%s\" in the plane",
                        name, bodiesKindName((int)k));
   Pair pair = {0};
-  if ((flag = findBodies(b, __func__, name, joint->a, joint->b, &pair))) return flag;
+  if ((flag = findBodies(b, function, name, joint->a, joint->b, &pair))) return flag;
 
   const int apart = k == CP_JOINT_ROD || k == CP_JOINT_POINT_ON_LINE ||
                     k == CP_JOINT_POINT_ON_PLANE || k == CP_JOINT_ROLLING ||
@@ -485,21 +486,22 @@ int CPBodiesAddJoint(CPBodies b, const CPJoint *joint) {
   } else if (b->space.dimension == 2 && in_plane && dot3(on_b.axis, on_b.axis) == 0) {
     on_b.axis[0] = 1; /* not used by points on lines and by rolling */
     if (k == CP_JOINT_PRISMATIC)
-      return bodiesError(b, CP_ILL_INPUT, __func__, "%s: axis must not be zero (body b)", name);
+      return bodiesError(b, CP_ILL_INPUT, function, "%s: axis must not be zero (body b)", name);
   }
-  if ((flag = makePair(b, __func__, name, joint->in, in_plane, &on_a, &on_b, &pair))) return flag;
+  if ((flag = makePair(b, function, name, joint->in, in_plane, &on_a, &on_b, &pair))) return flag;
   sunrealtype length = joint->length;
   if (k == CP_JOINT_ROD && length == 0) length = distance(b, &pair);
   const int has_length = k == CP_JOINT_ROD || k == CP_JOINT_ROLLING || k == CP_JOINT_ROLLING_DISC;
-  if (has_length && (!(length > 0) || !isfinite(length)))
-    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: %s must be positive, and is %g", name,
-                       k == CP_JOINT_ROD ? "length" : "radius", (double)length);
+  if (has_length && (!(is_point ? length >= 0 : length > 0) || !isfinite(length)))
+    return bodiesError(b, CP_ILL_INPUT, function, "%s: %s must be %s, and is %g", name,
+                       k == CP_JOINT_ROD ? "length" : "radius",
+                       is_point ? "finite and not negative" : "positive", (double)length);
   if (k == CP_JOINT_ROLLING_DISC && !stands(b, &pair))
-    return bodiesError(b, CP_ILL_INPUT, __func__,
+    return bodiesError(b, CP_ILL_INPUT, function,
                        "%s: the axis of the disc must not be along the plane's normal", name);
   if (ROOM(b->pair, b->npairs, 1) || ROOM(b->joint, b->njoints, 1) ||
       ROOM(b->row, b->nrows, MAX_ROWS) || ROOM(b->roll, b->nrolls, 2))
-    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
+    return bodiesError(b, CP_MEM_FAIL, function, "no memory for \"%s\"", name);
 
   const int i = b->njoints++, text = takeName(b, name, NAME_JOINT, i);
   const int param    = has_length ? takeParam(b, text, "length", length) : NONE;
@@ -529,6 +531,42 @@ int CPBodiesAddJoint(CPBodies b, const CPJoint *joint) {
   }
   b->npairs++;
   return i;
+}
+
+int CPBodiesAddJoint(CPBodies b, const CPJoint *joint) {
+  return b ? addJoint(b, joint, 1, 0, __func__) : CP_MEM_NULL;
+}
+
+int CPBodiesAddContact(CPBodies b, const CPBodyContact *contact) {
+  if (!b) return CP_MEM_NULL;
+  const char *name     = contact->name ? contact->name : "";
+  const sunrealtype mu = contact->friction, mu_s = contact->sticking, e = contact->restitution;
+  const CPJoint rows = {.name   = contact->name,
+                        .kind   = CP_JOINT_ROLLING,
+                        .a      = contact->a,
+                        .b      = contact->b,
+                        .in     = contact->in,
+                        .on_a   = contact->on_a,
+                        .on_b   = contact->on_b,
+                        .length = contact->radius};
+  if (!(mu >= 0) || !isfinite(mu) || !(mu_s >= 0) || !isfinite(mu_s))
+    return bodiesError(b, CP_ILL_INPUT, __func__,
+                       "%.100s: friction and sticking must be finite and not negative, and are %g "
+                       "and %g",
+                       name, (double)mu, (double)mu_s);
+  if (!(e >= 0 && e <= 1))
+    return bodiesError(b, CP_ILL_INPUT, __func__,
+                       "%.100s: restitution must be from 0 to 1, and is %g", name, (double)e);
+  if (ROOM(b->contact, b->ncontacts, 1))
+    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%.100s\"", name);
+  const int joint = addJoint(b, &rows, 4, 1, __func__);
+  if (joint < 0) return joint;
+  const int text           = b->joint[joint].name;
+  b->contact[b->ncontacts] = (Contact){joint, b->nparams, contact->poisson};
+  takeParam(b, text, "friction", mu);
+  takeParam(b, text, "sticking", mu_s);
+  takeParam(b, text, "restitution", e);
+  return b->ncontacts++;
 }
 
 int bodiesCoordinateTerm(const struct CPBodies_ *b, int joint, int k, Term *term) {

@@ -178,6 +178,10 @@ typedef struct {
 } PointForce;
 
 typedef struct {
+  int joint, param, poisson; /* param: friction, sticking, restitution */
+} Contact;
+
+typedef struct {
   CPShapeKind kind;
   int pair;            /* the ground's origin, and centre and axes */
   sunrealtype half[3]; /* lengths of the half axes */
@@ -216,8 +220,9 @@ struct CPBodies_ {
   Law *law;
   PointForce *force;
   Shape *shape;
+  Contact *contact;
   sunrealtype *param;
-  int nbodies, njoints, nrows, nrolls, npairs, ndrives, nlaws, nforces, nshapes, nparams,
+  int nbodies, njoints, nrows, nrolls, npairs, ndrives, nlaws, nforces, nshapes, ncontacts, nparams,
       nfrictions, ninertances;
 
   char *notes; /* of the reader; NULL: none */

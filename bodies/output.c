@@ -22,6 +22,22 @@ int CPBodiesPrepare(CPBodies b, CPMech mech) {
   return flag;
 }
 
+/* Returns 0, or a code. */
+static int switchContactsOff(const struct CPBodies_ *b, CPMech mech) {
+  if (b->ncontacts == 0) return CP_SUCCESS;
+  sunrealtype *mask = malloc((size_t)b->nv * sizeof *mask);
+  if (!mask) return CP_MEM_FAIL;
+  for (int i = 0; i < b->nv; i++) mask[i] = 1;
+  for (int i = 0; i < b->ncontacts; i++) {
+    const Joint *joint               = &b->joint[b->contact[i].joint];
+    mask[b->row[joint->first].first] = 0;
+    for (int k = 0; k < joint->nrolls; k++) mask[b->roll[joint->first_roll + k].first] = 0;
+  }
+  const int flag = CPMechSetActive(mech, mask);
+  free(mask);
+  return flag;
+}
+
 int CPBodiesMech(CPBodies b, CPMech *mech) {
   if (!b || !mech) return CP_MEM_NULL;
   *mech = NULL;
@@ -32,7 +48,7 @@ int CPBodiesMech(CPBodies b, CPMech *mech) {
   N_Vector y = CPBodiesState(b);
   if (y) *mech = CPMechCreate(&b->model, y, b->ctx);
   if (y) N_VDestroy(y);
-  if (*mech && !(flag = CPBodiesPrepare(b, *mech))) {
+  if (*mech && !(flag = CPBodiesPrepare(b, *mech)) && !(flag = switchContactsOff(b, *mech))) {
     b->has_mech = 1;
     return CP_SUCCESS;
   }
@@ -453,6 +469,54 @@ int CPBodiesJointPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealt
     return bodiesError(b, CP_ILL_INPUT, __func__, "joint must be one of 0 ... %d, and is %d",
                        b->njoints - 1, i);
   pointsAt(b, &b->pair[b->joint[i].pair], y, Pa, Pb);
+  return CP_SUCCESS;
+}
+
+/* Is there a contact i of a complete mechanism? 0 or a code, reported. */
+static int checkContact(CPBodies b, int i, const char *function) {
+  if (i < 0 || i >= b->ncontacts)
+    return bodiesError(b, CP_ILL_INPUT, function, "contact must be one of 0 ... %d, and is %d",
+                       b->ncontacts - 1, i);
+  return b->ready ? CP_SUCCESS
+                  : bodiesError(b, CP_NO_INIT, function, "call CPBodiesMech or CPBodiesModel first");
+}
+
+int CPBodiesContacts(CPBodies b) { return b ? b->ncontacts : 0; }
+
+int CPBodiesContact(CPBodies b, int i, CPBodiesContactRows *rows) {
+  if (!b || !rows) return CP_MEM_NULL;
+  const int flag = checkContact(b, i, __func__);
+  if (flag) return flag;
+  const Contact *contact     = &b->contact[i];
+  const Joint *joint         = &b->joint[contact->joint];
+  const sunrealtype *present = b->param + contact->param;
+  *rows                      = (CPBodiesContactRows){.name        = b->text + joint->name,
+                                                     .joint       = contact->joint,
+                                                     .normal      = b->row[joint->first].first,
+                                                     .tangent     = b->roll[joint->first_roll].first,
+                                                     .ntangents   = joint->nrolls,
+                                                     .mu          = present[0],
+                                                     .mu_static   = present[1],
+                                                     .restitution = present[2],
+                                                     .poisson     = contact->poisson};
+  return CP_SUCCESS;
+}
+
+int CPBodiesContactFrame(CPBodies b, int i, N_Vector y, sunrealtype *frame) {
+  int flag = checkState(b, y, __func__);
+  if (!flag) flag = checkContact(b, i, __func__);
+  if (flag) return flag;
+  const Joint *joint        = &b->joint[b->contact[i].joint];
+  const Pair *pair          = &b->pair[joint->pair];
+  const sunrealtype radius  = b->param[b->row[joint->first].offset];
+  const Pose *pose          = &bodies_ground;
+  static const int order[3] = {2, 0, 1}; /* z, x, y */
+  placeAt(b, y);
+  pose = bodiesPose(b, pair->side[0].body);
+  pointOf(b, &pair->side[1], frame);
+  for (int k = 0; k < 3; k++) toSpace(pose, pair->side[0].axis[order[k]], frame + 3 + 3 * k);
+  add3(-radius, frame + 3, frame);
+  if (b->space.dimension == 2) memset(frame + 9, 0, 3 * sizeof *frame);
   return CP_SUCCESS;
 }
 

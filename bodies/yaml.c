@@ -61,6 +61,20 @@ static const Field joint_fields[]    = {FIELD(CPJoint, "name", name, NAME, 1),
                                         FIELD(CPJoint, "length", length, NUMBER, 0),
                                         FIELD(CPJoint, "radius", length, NUMBER, 0),
                                         {0}};
+static const Field contact_fields[]  = {FIELD(CPBodyContact, "name", name, NAME, 1),
+                                        FIELD(CPBodyContact, "a", a, NAME, 0),
+                                        FIELD(CPBodyContact, "b", b, NAME, 0),
+                                        FIELD(CPBodyContact, "in", in, IN, 0),
+                                        FIELD(CPBodyContact, "at", on_a.point, VECTOR, 0),
+                                        FIELD(CPBodyContact, "axis", on_a.axis, VECTOR, 0),
+                                        FIELD(CPBodyContact, "across", on_a.across, VECTOR, 0),
+                                        FIELD(CPBodyContact, "at_b", on_b.point, VECTOR, 0),
+                                        FIELD(CPBodyContact, "radius", radius, NUMBER, 0),
+                                        FIELD(CPBodyContact, "friction", friction, NUMBER, 0),
+                                        FIELD(CPBodyContact, "sticking", sticking, NUMBER, 0),
+                                        FIELD(CPBodyContact, "restitution", restitution, NUMBER, 0),
+                                        FIELD(CPBodyContact, "poisson", poisson, YES, 0),
+                                        {0}};
 static const Field coupler_fields[]  = {FIELD(CPCoupler, "name", name, NAME, 1),
                                         FIELD(CPCoupler, "of", of, COORDINATES, 1),
                                         FIELD(CPCoupler, "ratio", ratio, TWO, 1),
@@ -332,6 +346,7 @@ static const yaml_node_t *section(Reader *r, const yaml_node_t *top, const char 
 typedef union {
   CPBody body;
   CPJoint joint;
+  CPBodyContact contact;
   CPCoupler coupler;
   CPDrive drive;
   CPSpring spring;
@@ -343,6 +358,7 @@ typedef union {
 
 static int addBody(CPBodies b, const Element *e) { return CPBodiesAddBody(b, &e->body); }
 static int addJoint(CPBodies b, const Element *e) { return CPBodiesAddJoint(b, &e->joint); }
+static int addContact(CPBodies b, const Element *e) { return CPBodiesAddContact(b, &e->contact); }
 static int addCoupler(CPBodies b, const Element *e) { return CPBodiesAddCoupler(b, &e->coupler); }
 static int addDrive(CPBodies b, const Element *e) { return CPBodiesAddDrive(b, &e->drive); }
 static int addBushing(CPBodies b, const Element *e) { return CPBodiesAddBushing(b, &e->bushing); }
@@ -363,6 +379,7 @@ static const struct {
   int (*add)(CPBodies b, const Element *e);
 } elements[] = {{"bodies", "a body", body_fields, addBody},
                 {"joints", "a joint", joint_fields, addJoint},
+                {"contacts", "a contact", contact_fields, addContact},
                 {"couplers", "a coupler", coupler_fields, addCoupler},
                 {"drives", "a drive", drive_fields, addDrive},
                 {"springs", "a spring", spring_fields, addSpring},
@@ -392,7 +409,7 @@ static int readRobot(Reader *r, const yaml_node_t *at, const char *path, SUNCont
 static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *bodies) {
   static const char *const sections[] = {"bodies",  "joints",   "couplers", "drives",
                                          "springs", "bushings", "forces",   "frictions",
-                                         "shapes",  "run",      NULL};
+                                         "shapes",  "contacts", "run",      NULL};
   const yaml_node_t *top              = yaml_document_get_root_node(&r->document);
   const yaml_mark_t start             = {0, 0, 0};
   Head head                           = {.dimension = 3};

@@ -88,8 +88,45 @@ static const CPModelQuantity quantities[] = {
      .scale_of  = energy_scale},
 };
 
-/* For each joint its point on both sides, then the bodies' frames, both ends of each spring, and the points of shapes.
-   Segments lead from each body to its joints, and join both points of a joint, which differ for rods and guides. */
+/* Without friction, and with elastic impacts, contacts take nothing from it. */
+static int conserves(const CPModel *model, int i) {
+  (void)i;
+  for (int k = 0; k < model->ncontacts; k++) {
+    const CPContactPoint *c = &model->contact[k];
+    if (c->mu > 0 || c->mu_static > 0 || c->restitution < 1) return 0;
+  }
+  return 1;
+}
+
+/* What a model keeps of its contacts */
+typedef struct {
+  CPContactPoint *contact; /* [CPBodiesContacts] */
+  sunrealtype reach;       /* half the length of the lines that are drawn of their planes [m] */
+} Contacts;
+
+static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+  (void)t;
+  for (int i = 0; i < model->ncontacts; i++, frame += 12)
+    CPBodiesContactFrame(model->data, i, y, frame);
+}
+
+/* Both ends of a line of the contact's plane along each of its directions; returns the place behind them */
+static sunrealtype *plane_points(const CPModel *model, int i, N_Vector y, sunrealtype *xyz) {
+  const Contacts *contacts = model->own;
+  CPBodiesContactRows rows;
+  sunrealtype frame[12], Pa[3], Pb[3];
+  if (CPBodiesContact(model->data, i, &rows) || CPBodiesContactFrame(model->data, i, y, frame) ||
+      CPBodiesJointPoints(model->data, rows.joint, y, Pa, Pb))
+    return xyz;
+  for (int along = 0; along < rows.ntangents; along++)
+    for (int sign = -1; sign <= 1; sign += 2, xyz += 3)
+      for (int k = 0; k < 3; k++)
+        xyz[k] = Pa[k] + sign * contacts->reach * frame[6 + 3 * along + k];
+  return xyz;
+}
+
+/* For each joint its point on both sides, then the bodies' frames, both ends of each spring, the points of shapes, and lines of the planes
+   of contacts. Segments lead from each body to its joints, and join both points of a joint, which differ for rods and guides. */
 static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   static const sunrealtype origin[3];
@@ -101,6 +138,7 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   for (int i = 0; i < CPBodiesSprings(b); i++, xyz += 6)
     CPBodiesSpringPoints(b, i, y, xyz, xyz + 3);
   for (int i = 0; i < CPBodiesShapes(b); i++, xyz += 12) CPBodiesShapePoints(b, i, y, &kind, xyz);
+  for (int i = 0; i < model->ncontacts; i++) xyz = plane_points(model, i, y, xyz);
 }
 
 static void add_segment(CPModelDrawing *d, int from, int to, CPModelSegmentKind kind) {
@@ -109,14 +147,22 @@ static void add_segment(CPModelDrawing *d, int from, int to, CPModelSegmentKind 
   d->segment_kind[d->nsegments++] = kind;
 }
 
+static int is_contact(const CPModel *model, int joint) {
+  CPBodiesContactRows rows;
+  for (int i = 0; i < model->ncontacts; i++)
+    if (!CPBodiesContact(model->data, i, &rows) && rows.joint == joint) return 1;
+  return 0;
+}
+
 static int draw(CPModel *model) {
   CPBodies b       = model->data;
   const int joints = CPBodiesJoints(b), bodies = CPBodiesCount(b), springs = CPBodiesSprings(b),
             shapes = CPBodiesShapes(b);
-  const int spring = 2 * joints + bodies, shape = spring + 2 * springs;
+  const int spring = 2 * joints + bodies, shape = spring + 2 * springs, plane = shape + 4 * shapes;
+  const int lines   = model->ncontacts * (CPBodiesDimension(b) - 1);
   CPModelDrawing *d = &model->drawing;
   sunrealtype xyz[12];
-  if (CPModelDraw(model, shape + 4 * shapes, NULL, 3 * joints + springs, NULL) ||
+  if (CPModelDraw(model, plane + 2 * lines, NULL, 3 * joints + springs + lines, NULL) ||
       CPModelDrawShapes(model, shapes, NULL))
     return -1;
   d->nsegments = 0; /* of those for which there is room */
@@ -133,6 +179,11 @@ static int draw(CPModel *model) {
     }
     if (kind != CP_NUM_JOINTS)
       add_segment(d, 2 * i, 2 * i + 1, kind == CP_JOINT_ROD ? CP_SEGMENT_BAR : CP_SEGMENT_GUIDE);
+    if (is_contact(model, i)) { /* a body leads to its point; that of the plane has lines */
+      d->kind[2 * i] = d->kind[2 * i + 1] = CP_POINT_PLAIN;
+      d->nsegments -= 1 + (sides[0] >= 0) + (sides[1] >= 0);
+      if (sides[1] >= 0) add_segment(d, 2 * i + 1, 2 * joints + sides[1], CP_SEGMENT_BAR);
+    }
   }
   for (int i = 0; i < bodies; i++) d->kind[2 * joints + i] = CP_POINT_MASS;
   for (int i = spring; i < d->npoints; i++) d->kind[i] = CP_POINT_PLAIN;
@@ -143,6 +194,8 @@ static int draw(CPModel *model) {
       if (sides[side] < 0) d->kind[spring + 2 * i + side] = CP_POINT_GROUND;
     add_segment(d, spring + 2 * i, spring + 2 * i + 1, CP_SEGMENT_SPRING);
   }
+  for (int i = 0; i < lines; i++)
+    add_segment(d, plane + 2 * i, plane + 2 * i + 1, CP_SEGMENT_GUIDE);
   for (int i = 0; i < shapes; i++) {
     CPBodiesShapePoints(b, i, model->y0, &d->shape[i].kind, xyz);
     for (int k = 0; k < 4; k++) d->shape[i].point[k] = shape + 4 * i + k;
@@ -179,6 +232,54 @@ static void silent(int code, const char *function, const char *msg, void *data) 
   (void)code, (void)function, (void)msg, (void)data;
 }
 
+/* Twice as far as joints are from the planes' points at the start */
+static sunrealtype reach_of(const CPModel *model) {
+  CPBodies b       = model->data;
+  sunrealtype most = 0;
+  for (int i = 0; i < model->ncontacts; i++) {
+    CPBodiesContactRows rows;
+    sunrealtype Pa[3], Pb[3], end[2][3];
+    if (CPBodiesContact(b, i, &rows) || CPBodiesJointPoints(b, rows.joint, model->y0, Pa, Pb))
+      continue;
+    for (int j = 0; j < CPBodiesJoints(b); j++) {
+      if (CPBodiesJointPoints(b, j, model->y0, end[0], end[1])) continue;
+      for (int side = 0; side < 2; side++)
+        most = fmax(most, sqrt(pow(end[side][0] - Pa[0], 2) + pow(end[side][1] - Pa[1], 2) +
+                               pow(end[side][2] - Pa[2], 2)));
+    }
+  }
+  return most > 0 ? 2 * most : 1;
+}
+
+static int take_contacts(CPModel *model) {
+  CPBodies b  = model->data;
+  const int n = CPBodiesContacts(b);
+  if (n == 0) return 0;
+  if (model->mech.f_lambda)
+    return CPModelRefuse(model, "%s: frictions of joints and contacts do not go together",
+                         mechanism.path);
+  Contacts *contacts = calloc(1, sizeof *contacts);
+  model->own         = contacts;
+  if (!contacts || !(contacts->contact = calloc((size_t)n, sizeof *contacts->contact))) return -1;
+  for (int i = 0; i < n; i++) {
+    CPBodiesContactRows rows;
+    if (CPBodiesContact(b, i, &rows)) return -1;
+    contacts->contact[i] =
+        (CPContactPoint){.name        = rows.name,
+                         .normal      = rows.normal,
+                         .tangent     = rows.tangent,
+                         .ntangents   = rows.ntangents,
+                         .mu          = rows.mu,
+                         .mu_static   = rows.mu_static,
+                         .restitution = rows.restitution,
+                         .law = rows.poisson ? CP_RESTITUTION_POISSON : CP_RESTITUTION_NEWTON};
+  }
+  model->contact   = contacts->contact;
+  model->ncontacts = n;
+  contacts->reach  = reach_of(model);
+  return 0;
+}
+
 static int create(CPModel *model) {
   char message[MESSAGE];
   CPBodiesFile run;
@@ -195,6 +296,7 @@ static int create(CPModel *model) {
   if (clone_templates(&model->mech) || !(model->y0 = CPBodiesState(b))) return -1;
   model->n       = N_VGetLength(model->y0);
   model->prepare = prepare;
+  if (take_contacts(model)) return -1;
   if (draw(model) || (run.assemble && assemble(model))) return -1;
   if (!mechanism.told) fputs(CPBodiesNotes(b), stderr);
   mechanism.told = 1;
@@ -202,7 +304,10 @@ static int create(CPModel *model) {
 }
 
 static void destroy(CPModel *model) {
-  CPBodies b = model->data;
+  CPBodies b         = model->data;
+  Contacts *contacts = model->own;
+  if (contacts) free(contacts->contact);
+  free(contacts);
   CPBodiesFree(&b);
 }
 
@@ -233,6 +338,9 @@ static int name_all(CPBodies b) {
     if (!strcmp(field, "mass") || !strcmp(field, "inertance") || !strcmp(field, "J_zz") ||
         (!planar && (!strcmp(field, "J_xx") || !strcmp(field, "J_yy"))))
       least = SUN_RCONST(1e-300);
+    const int is_restitution = !strcmp(field, "restitution");
+    if (is_restitution || !strcmp(field, "friction") || !strcmp(field, "sticking")) least = 0;
+    if (is_restitution) most = 1;
     for (int k = 0; k < 3 && !planar; k++)
       if (!strcmp(field, products[k])) most = sqrt(p[-of[k][0]] * p[-of[k][1]]), least = -most;
     mechanism.parameters[i] = (CPModelParameter){name, "", "as in the file", *p, least, most};
@@ -314,16 +422,18 @@ const CPModelType *mechanism_load(const char *path) {
     failed = 1;
   }
   if (failed) return NULL;
-  CPModelType *type = &mechanism.type;
-  type->name        = "mechanism";
-  type->title       = run->title[0] ? run->title : path;
-  type->source      = mechanism.path;
-  type->t_end       = run->t_end;
-  type->method      = run->method[0] ? run->method : NULL;
-  type->quantities  = quantities;
-  type->nquantities = run->balance;
-  type->create      = create;
-  type->destroy     = destroy;
-  type->points      = points;
+  CPModelType *type    = &mechanism.type;
+  type->name           = "mechanism";
+  type->title          = run->title[0] ? run->title : path;
+  type->source         = mechanism.path;
+  type->t_end          = run->t_end;
+  type->method         = run->method[0] ? run->method : NULL;
+  type->quantities     = quantities;
+  type->nquantities    = run->balance;
+  type->create         = create;
+  type->destroy        = destroy;
+  type->points         = points;
+  type->conserves      = conserves;
+  type->contact_frames = frames;
   return type;
 }

@@ -116,6 +116,42 @@ typedef struct {
   sunrealtype length; /**< of a rod; 0: that of the placement. Radius of what rolls, > 0 [m] */
 } CPJoint;
 
+/**
+ * A unilateral contact: a ball of the radius about P_b, or a point if it is 0, touches the plane through P_a with the normal
+ * z_a from above,
+ *
+ *   gap z_a . d - radius >= 0,   sliding velocities along x_a and y_a (in the plane along x_a),
+ *
+ * with Coulomb's friction and Newton's or Poisson's restitution. It takes the rows of a rolling joint, which a CPContact switches
+ * (CPBodiesContact); a CPMech alone has them off, and the body passes through the plane.
+ */
+typedef struct {
+  const char *name;        /**< of the element, and of the joint whose rows it takes */
+  const char *a;           /**< body with the plane; NULL and "ground" mean the ground */
+  const char *b;           /**< body with the ball or point */
+  CPIn in;                 /**< axes of points and directions */
+  CPMarker on_a;           /**< a point of the plane, and its normal, `axis` */
+  CPMarker on_b;           /**< the centre of the ball */
+  sunrealtype radius;      /**< >= 0 [m] */
+  sunrealtype friction;    /**< mu >= 0 of sliding */
+  sunrealtype sticking;    /**< mu_s >= 0; mu if it is less than that */
+  sunrealtype restitution; /**< e from 0 to 1 */
+  int poisson;             /**< Is restitution Poisson's, and not Newton's? */
+} CPBodyContact;
+
+/** Contact i of a mechanism, for a CPContactPoint of cpodes_contact.h, whose members these are. */
+typedef struct {
+  const char *name;        /**< to be copied, as it may move when an element is added */
+  int joint;               /**< index of the joint whose rows it takes */
+  sunindextype normal;     /**< row of p, v and A */
+  sunindextype tangent;    /**< first row of v and A of the sliding velocities */
+  int ntangents;           /**< 2, in the plane 1 */
+  sunrealtype mu;          /**< of sliding */
+  sunrealtype mu_static;   /**< of sticking */
+  sunrealtype restitution; /**< e */
+  int poisson;             /**< Poisson's law? */
+} CPBodiesContactRows;
+
 /** One coordinate x of a joint, in the order of the table above. */
 typedef struct {
   const char *joint; /**< its name */
@@ -258,6 +294,8 @@ CPODES_EXPORT int CPBodiesSetGravity(CPBodies bodies, const sunrealtype *g);
 CPODES_EXPORT int CPBodiesAddBody(CPBodies bodies, const CPBody *body);
 /** Adds a joint; see CPJoint. */
 CPODES_EXPORT int CPBodiesAddJoint(CPBodies bodies, const CPJoint *joint);
+/** Adds a contact; see CPBodyContact. Returns its number, from 0 on. */
+CPODES_EXPORT int CPBodiesAddContact(CPBodies bodies, const CPBodyContact *contact);
 /** Adds a coupler; see CPCoupler. */
 CPODES_EXPORT int CPBodiesAddCoupler(CPBodies bodies, const CPCoupler *coupler);
 /** Adds a drive; see CPDrive. */
@@ -315,7 +353,7 @@ CPODES_EXPORT int CPBodiesGetPowers(CPBodies bodies, sunrealtype t, N_Vector y,
 
 /** Index of the parameter "element.field" in the array of CPBodiesParameters: the fields mass, J_xx ... J_yz (products
  * count only if the body was added with some), length, offset, ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor,
- * speed, force_x ... force_z; of a bushing kx ... kzz, dx ... dzz, x0 ... zz0 (without force); inertance and drag, if the
+ * speed, force_x ... force_z; of a contact length (its radius), friction, sticking, restitution; of a bushing kx ... kzz, dx ... dzz, x0 ... zz0 (without force); inertance and drag, if the
  * element was added with some; "gravity.x". */
 CPODES_EXPORT int CPBodiesFindParameter(CPBodies bodies, const char *name);
 /** The array of all parameters, which the functions of the model read: for CPodeSetSensParams and CPMechSetParams. Its
@@ -338,6 +376,12 @@ CPODES_EXPORT int CPBodiesJointPoints(CPBodies bodies, int i, N_Vector y, sunrea
                                       sunrealtype *Pb);
 /** Kind of a joint (CPJointKind), CP_NUM_JOINTS for couplers and drives; CP_ILL_INPUT: there is none. */
 CPODES_EXPORT int CPBodiesJointKind(CPBodies bodies, int i);
+/** Number of contacts. */
+CPODES_EXPORT int CPBodiesContacts(CPBodies bodies);
+/** Rows and present constants of contact i, after CPBodiesMech or CPBodiesModel: rows: out. The constants are parameters. */
+CPODES_EXPORT int CPBodiesContact(CPBodies bodies, int i, CPBodiesContactRows *rows);
+/** Where contact i acts at y, and its directions in space: frame [12]: out, the place, z_a, x_a and y_a (in the plane 0). */
+CPODES_EXPORT int CPBodiesContactFrame(CPBodies bodies, int i, N_Vector y, sunrealtype *frame);
 /** Number of springs between two points. */
 CPODES_EXPORT int CPBodiesSprings(CPBodies bodies);
 /** Bodies a and b of spring i of those: body [2]: out, indices, -1 for the ground. */

@@ -129,6 +129,9 @@ def make_bodies(m: "Bodies", owner: Owner) -> Tuple[Any, Any]:
         made = lib.CPBodiesReadText(data, len(data) - 1, name, owner.ctx, run, message, 600)
         if not made:
             raise Error(lib.CP_ILL_INPUT, text(message))
+        if lib.CPBodiesContacts(made) > 0:
+            lib.CPBodiesFree(ffi.new("CPBodies *", made))
+            raise Error(lib.CP_NOT_SUPPORTED, "contacts of a file act in `cpodes run` alone: without them bodies pass through planes")
     bodies = owner.own_handle("CPBodies", made, lib.CPBodiesFree)
     if m._source is None:
         check(bodies, lib.CPBodiesSetGravity(bodies, m._gravity))

@@ -1,6 +1,7 @@
 """Mechanisms in files: they run, describe themselves and take parameters; what is wrong is one line with its place."""
 
 import json
+import math
 import os
 import pathlib
 import re
@@ -70,6 +71,46 @@ class Mechanisms(RunnerTest):
             self.assertEqual(2 in looks, "spring or damper" in words)
             self.assertEqual(1 in looks, ">guide<" in page)
             self.assertEqual("fill-opacity" in picture.read_text(), data["shapes"] != [])
+
+    def test_contacts_of_a_file_are_those_of_the_catalogue(self):
+        """Housner's block as a file, and as a model: positions are the same to the tolerance."""
+        arguments = "--rtol", 1e-9, "--atol", 1e-9, "--t-end", 1.2, "--no-estimate"
+        ends = [self.run_json(m, *arguments)["end"]["y"][:3] for m in (FILES / "rocking_block.yaml", "rocking_block")]
+        for a, b in zip(*ends):
+            self.assertAlmostEqual(a, b, delta=1e-7)
+        self.assertGreater(abs(ends[0][2]), 1e-4)  # it still rocks
+
+    def test_a_billiard_ball_of_a_file_rolls_at_last(self):
+        """With the sliding velocity w = v + omega x (-r z) after 2 |w| / (7 mu g) (Coriolis 1835)"""
+        r, mu, g, v, spin = 0.03, 0.2, 9.81, (1, 1), -50
+        file = self.folder / "ball.yaml"
+        inertia = 0.4 * 0.17 * r**2
+        file.write_text(
+            f"gravity: [0, 0, -{g}]\nbodies:\n  - {{name: ball, mass: 0.17, inertia: [{inertia}, {inertia}, {inertia}], "
+            f"at: [0, 0, {r}], velocity: [{v[0]}, {v[1]}, 0], omega: [0, {spin}, 10]}}\n"
+            f"contacts:\n  - {{name: table, b: ball, at_b: [0, 0, {r}], radius: {r}, friction: {mu}}}\n"
+        )
+        run = self.run_json(file, "--t-end", 1, "--rtol", 1e-9, "--atol", 1e-9)
+        slides = (v[0] - r * spin, v[1])
+        (event,) = run["events"]
+        self.assertEqual((event["contact"], event["before"], event["after"]), ("table", "sliding", "sticking"))
+        self.assertAlmostEqual(event["t"], 2 * math.hypot(*slides) / (7 * mu * g), delta=1e-7)
+        velocity = dict(zip(run["end"]["names"], run["end"]["y"]))
+        for name, before, slide in zip(("ball.x'", "ball.y'"), v, slides):
+            self.assertAlmostEqual(velocity[name], before - 2 / 7 * slide, delta=1e-7)
+        self.assertFalse(run["quantities"][0]["conserved"])
+        self.assertEqual(run["verdict"], "ok")
+        smooth = self.run_json(file, "--t-end", 1, "--param", "table.friction=0", "--param", "table.restitution=1")
+        self.assertTrue(smooth["quantities"][0]["conserved"])
+        self.assert_refused(cpodes("run", file, "--param", "table.restitution=2"), "table.restitution")
+
+    def test_friction_of_joints_beside_contacts_is_refused(self):
+        file = self.folder / "both.yaml"
+        file.write_text(
+            "bodies:\n  - {name: a, mass: 1, inertia: [1, 1, 1]}\njoints:\n  - {name: pin, kind: revolute, b: a}\n"
+            "contacts:\n  - {name: floor, b: a, at_b: [1, 0, 0]}\nfrictions:\n  - {name: rub, of: pin, factor: 0.1, speed: 0.01}\n"
+        )
+        self.assert_refused(cpodes("run", file), "both.yaml", "frictions", "contacts")
 
     def test_check_finds_nothing(self):
         process = cpodes("check", FILES / "double_wishbone.yaml")

@@ -110,6 +110,83 @@ START_TEST(wrong_joints_are_named) {
 }
 END_TEST
 
+static CPBodyContact good_contact(void) {
+  return (CPBodyContact){.name     = "foot",
+                         .b        = "body",
+                         .on_a     = {.point = {0, 0, 0.5}},
+                         .on_b     = {.point = {1, 0, 2}},
+                         .radius   = 0.25,
+                         .friction = 0.3};
+}
+
+START_TEST(wrong_contacts_are_named) {
+  CPBodyContact c  = good_contact();
+  const char *rule = "friction and sticking must be finite and not negative";
+  switch (_i) {
+  case 0: c.friction = -1; break;
+  case 1: c.friction = NAN; break;
+  case 2: c.sticking = INFINITY; break;
+  case 3: c.restitution = -0.1, rule = "restitution must be from 0 to 1, and is -0.1"; break;
+  case 4: c.restitution = 1.1, rule = "restitution must be from 0 to 1, and is 1.1"; break;
+  case 5: c.radius = -1, rule = "radius must be finite and not negative, and is -1"; break;
+  case 6: c.radius = NAN, rule = "radius must be finite"; break;
+  case 7: c.b = "wheel", rule = "no body \"wheel\""; break;
+  case 8: c.b = NULL, rule = "must differ"; break;
+  case 9: c.name = "base", rule = "already"; break;
+  default: ck_abort();
+  }
+  refused(CPBodiesAddContact(bodies, &c), CP_ILL_INPUT, c.name, rule);
+  ck_assert_int_eq(CPBodiesContacts(bodies), 0);
+}
+END_TEST
+
+/* Behind the five rows of the hinge: the gap of a ball that is 1.25 m above its plane, and two sliding velocities, all of which are
+ * off where no CPContact switches them on. */
+START_TEST(contacts_tell_their_rows_constants_and_places) {
+  const CPBodyContact contact = good_contact();
+  CPBodiesContactRows rows;
+  CPMechModel model;
+  CPMech mech;
+  sunrealtype frame[12], p[6];
+  ck_assert_int_eq(CPBodiesAddContact(NULL, &contact), CP_MEM_NULL);
+  ck_assert_int_eq(CPBodiesAddContact(bodies, &contact), 0);
+  ck_assert_int_eq(CPBodiesContacts(bodies), 1);
+  ck_assert_int_eq(CPBodiesContacts(NULL), 0);
+  ck_assert_int_eq(CPBodiesContact(bodies, 0, &rows), CP_NO_INIT);
+  ck_assert_int_eq(CPBodiesMech(bodies, &mech), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+  CPBodiesParameters(bodies)[CPBodiesFindParameter(bodies, "foot.restitution")] = 0.5;
+  ck_assert_int_eq(CPBodiesContact(bodies, 1, &rows), CP_ILL_INPUT);
+  ck_assert_int_eq(CPBodiesContact(bodies, -1, &rows), CP_ILL_INPUT);
+  ck_assert_int_eq(CPBodiesContact(bodies, 0, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPBodiesContact(bodies, 0, &rows), CP_SUCCESS);
+  ck_assert_str_eq(rows.name, "foot");
+  ck_assert_int_eq(rows.joint, 1);
+  ck_assert_int_eq((int)rows.normal, 5);
+  ck_assert_int_eq((int)rows.tangent, 6);
+  ck_assert_int_eq(rows.ntangents, 2);
+  ck_assert_double_eq(rows.mu, 0.3);
+  ck_assert_double_eq(rows.mu_static, 0);
+  ck_assert_double_eq(rows.restitution, 0.5);
+  N_Vector y = CPBodiesState(bodies);
+  ck_assert_int_eq(model.p(0, entries(y), p, bodies), 0);
+  ck_assert_double_eq_tol(p[5], 1.25, 1e-15);
+  ck_assert_int_eq(CPBodiesContactFrame(bodies, 1, y, frame), CP_ILL_INPUT);
+  ck_assert_int_eq(CPBodiesContactFrame(bodies, 0, NULL, frame), CP_MEM_NULL);
+  ck_assert_int_eq(CPBodiesContactFrame(bodies, 0, y, frame), CP_SUCCESS);
+  const sunrealtype expected[6] = {1, 0, 1.75, 0, 0, 1};
+  for (int k = 0; k < 6; k++) ck_assert_double_eq_tol(frame[k], expected[k], 1e-15);
+  for (int k = 0; k < 3; k++) /* z x x = y */
+    ck_assert_double_eq_tol(frame[9 + k], k == 0 ? -frame[7] : k == 1 ? frame[6] : 0, 1e-15);
+  CPMechOutput out = {.udot = NULL};
+  ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
+  ck_assert_int_eq((int)out.rank, 5);
+  ck_assert_double_le(out.position, 1e-15);
+  N_VDestroy(y);
+  CPMechFree(&mech);
+}
+END_TEST
+
 START_TEST(wrong_forces_and_drives_are_named) {
   CPSpring s     = good_spring();
   CPForce f      = {.name = "force", .body = "body"};
@@ -501,14 +578,15 @@ static int build_all(CPBodies *all, CPMech *mech, N_Vector *y) {
   const CPBody two = {.name = "two", .mass = 1, .inertia = {1, 1, 1}, .position = {2, 0, 0}};
   const CPJoint j1 = {.name = "j1", .kind = CP_JOINT_REVOLUTE, .b = "one"};
   const CPJoint j2 = {.name = "j2", .kind = CP_JOINT_ROLLING, .a = "one", .b = "two", .length = 1};
-  const CPDrive drive     = {.name = "drive", .of = {"j1", 0}};
-  const CPCoupler gear    = {.name = "gear", .of = {{"j1", 0}, {"j1", 0}}, .ratio = {1, 2}};
-  const CPSpring spring   = {.name = "spring", .a = "one", .b = "two", .in = CP_IN_BODIES};
-  const CPBushing bushing = {.name = "bushing", .a = "one", .b = "two"};
-  const CPForce force     = {.name = "force", .body = "two"};
-  const CPFriction rub    = {.name = "rub", .of = {"j1", 0}, .speed = 1};
-  const CPShape ball      = {.name = "ball", .kind = CP_SHAPE_SPHERE, .body = "one", .size = {1}};
-  int flag                = (*all = CPBodiesCreate(3, test_context)) ? 0 : CP_MEM_FAIL;
+  const CPDrive drive      = {.name = "drive", .of = {"j1", 0}};
+  const CPCoupler gear     = {.name = "gear", .of = {{"j1", 0}, {"j1", 0}}, .ratio = {1, 2}};
+  const CPSpring spring    = {.name = "spring", .a = "one", .b = "two", .in = CP_IN_BODIES};
+  const CPBushing bushing  = {.name = "bushing", .a = "one", .b = "two"};
+  const CPForce force      = {.name = "force", .body = "two"};
+  const CPFriction rub     = {.name = "rub", .of = {"j1", 0}, .speed = 1};
+  const CPBodyContact foot = {.name = "foot", .b = "two", .on_b = {.point = {2, 0, 1}}};
+  const CPShape ball       = {.name = "ball", .kind = CP_SHAPE_SPHERE, .body = "one", .size = {1}};
+  int flag                 = (*all = CPBodiesCreate(3, test_context)) ? 0 : CP_MEM_FAIL;
 #define STEP(call) \
   if (flag >= 0) flag = (call)
   STEP(CPBodiesSetErrHandlerFn(*all, message_log, &messages));
@@ -516,6 +594,7 @@ static int build_all(CPBodies *all, CPMech *mech, N_Vector *y) {
   STEP(CPBodiesAddBody(*all, &two));
   STEP(CPBodiesAddJoint(*all, &j1));
   STEP(CPBodiesAddJoint(*all, &j2));
+  STEP(CPBodiesAddContact(*all, &foot));
   STEP(CPBodiesAddDrive(*all, &drive));
   STEP(CPBodiesAddCoupler(*all, &gear));
   STEP(CPBodiesAddSpring(*all, &spring));
@@ -556,6 +635,8 @@ int main(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_loop_test(tc, wrong_bodies_are_named, 0, 22);
   tcase_add_loop_test(tc, wrong_joints_are_named, 0, 13);
+  tcase_add_loop_test(tc, wrong_contacts_are_named, 0, 10);
+  tcase_add_test(tc, contacts_tell_their_rows_constants_and_places);
   tcase_add_loop_test(tc, wrong_forces_and_drives_are_named, 0, 22);
   tcase_add_loop_test(tc, wrong_shapes_are_named, 0, 11);
   tcase_add_test(tc, what_drawings_show_is_where_it_is);
