@@ -344,3 +344,8 @@ def test_components_have_names():
     plain = cpodes.Mechanism(mass=np.eye(2))
     plain.evaluate(0, [0, 0, 1, 0])
     assert plain.names == ["q0", "q1", "u0", "u1"]
+
+
+def test_contacts_of_a_file_are_refused():
+    with pytest.raises(cpodes.Error, match="contacts of a file"):
+        cpodes.load(FILES / "rocking_block.yaml")
