@@ -100,14 +100,14 @@ static int circle(double (*at)[3], int count, int k, double turn, double z) {
     at[count][0] = x * cos(turn) - y * sin(turn);
     at[count][1] = x * sin(turn) + y * cos(turn);
   }
-  at[count][0] = NAN;
+  at[count][0] = at[count][1] = at[count][2] = NAN;
   return count + 1;
 }
 
 static int line(double (*at)[3], int count, const double *from, const double *to) {
   memcpy(at[count], from, sizeof at[count]);
   memcpy(at[count + 1], to, sizeof at[count]);
-  at[count + 2][0] = NAN;
+  at[count + 2][0] = at[count + 2][1] = at[count + 2][2] = NAN;
   return count + 3;
 }
 
