@@ -263,6 +263,12 @@ static int contacts_agree(const ModelCheck *c) {
                              model->f            ? "f is given"
                              : model->nroots > 0 ? "there are roots"
                                                  : "there are stops");
+  const int dense = model->dense_events;
+  if (dense < 0 || dense == 1 ||
+      (dense > 0 && !(model->dense_time > 0 && isfinite(model->dense_time))))
+    return model_contradicts(
+        c, "dense_events must be 0 or at least 2, and dense_time positive: %d, %g", dense,
+        (double)model->dense_time);
   if (model->ncompared > CPModelNumPositions(model))
     return model_contradicts(c, "ncompared is %ld, beyond the %ld positions: velocities jump",
                              (long)model->ncompared, (long)CPModelNumPositions(model));

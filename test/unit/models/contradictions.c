@@ -260,6 +260,26 @@ static void contact_along_no_row(Copy *c) {
   wrong.ntangents   = 1;
   c->model->contact = &wrong;
 }
+static void dense_alone(Copy *c) { c->model->dense_events = 1, c->model->dense_time = 1; }
+static void dense_at_once(Copy *c) { c->model->dense_events = 10; }
+static void frame_of_ball(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+  model_find("bouncing_ball")->contact_frames(model, t, y, frame);
+}
+static void frame_that_leans(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+  frame_of_ball(model, t, y, frame);
+  frame[6] = frame[7] = sqrt(0.5);
+}
+static void frame_too_long(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+  frame_of_ball(model, t, y, frame);
+  frame[4] = 1.01;
+}
+static void frame_of_nowhere(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+  frame_of_ball(model, t, y, frame);
+  frame[2] = NAN;
+}
+static void leaning_frame(Copy *c) { c->type.contact_frames = frame_that_leans; }
+static void long_frame(Copy *c) { c->type.contact_frames = frame_too_long; }
+static void nowhere_frame(Copy *c) { c->type.contact_frames = frame_of_nowhere; }
 static void start_below_the_floor(Copy *c) { entries(c->model->y0)[0] = -0.001; }
 static void shape_of_nowhere(Copy *c) {
   CPModelDrawShapes(c->model, 1, &(CPModelShape){CP_SHAPE_BOX, {0, 1, 1, 2}});
@@ -409,6 +429,12 @@ static const struct {
     {"bouncing_ball", velocities_compared, "ncompared is 2, beyond the 1 positions"},
     {"bouncing_ball", contact_of_no_row, "row 1 of contact 0 is not from 0 to np - 1 = 0"},
     {"bouncing_ball", contact_along_no_row, "are not from np = 1 to nv - 1 = 0"},
+    {"bouncing_ball", dense_alone,
+     "dense_events must be 0 or at least 2, and dense_time positive: 1, 1"},
+    {"bouncing_ball", dense_at_once, "dense_time positive: 10, 0"},
+    {"bouncing_ball", leaning_frame, "contact \"floor\" has no finite place with unit vectors"},
+    {"bouncing_ball", long_frame, "unit vectors at right angles"},
+    {"bouncing_ball", nowhere_frame, "no finite place"},
     {"bouncing_ball", start_below_the_floor, "the gap of \"floor\" is -0.001 at the start"},
 };
 enum { NSPOILT = sizeof spoilt / sizeof spoilt[0] };
