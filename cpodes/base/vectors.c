@@ -142,6 +142,30 @@ void cpLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
   if (!serialData(x) || !cpSerialLinearSum(a, x, b, y, z)) N_VLinearSum(a, x, b, y, z);
 }
 
+/* One pass over the entries in place of one per vector. */
+int cpLinearCombination(int count, sunrealtype *c, N_Vector *X, N_Vector z) {
+  enum { TOGETHER = 4 };
+  sunrealtype *zd = serialData(z);
+  if (!zd) return N_VLinearCombination(count, c, X, z);
+  const sunindextype n = NV_LENGTH_S(z);
+  sunindextype i       = 0;
+  for (; i + TOGETHER <= n; i += TOGETHER) {
+    sunrealtype sum[TOGETHER];
+    for (int k = 0; k < TOGETHER; k++) sum[k] = c[0] * NV_DATA_S(X[0])[i + k];
+    for (int j = 1; j < count; j++) {
+      const sunrealtype *x = NV_DATA_S(X[j]) + i;
+      for (int k = 0; k < TOGETHER; k++) sum[k] += c[j] * x[k];
+    }
+    memcpy(zd + i, sum, sizeof sum);
+  }
+  for (; i < n; i++) {
+    sunrealtype sum = c[0] * NV_DATA_S(X[0])[i];
+    for (int j = 1; j < count; j++) sum += c[j] * NV_DATA_S(X[j])[i];
+    zd[i] = sum;
+  }
+  return 0;
+}
+
 sunrealtype cpWrmsNorm(N_Vector x, N_Vector w) {
   const sunrealtype *xd = serialData(x), *wd = xd ? NV_DATA_S(w) : NULL;
   sunrealtype sum = 0.0;

@@ -16,6 +16,8 @@ const char *cpVectorLacks(N_Vector v, CPVectorUse use);
 void cpCopy(N_Vector to, N_Vector from);
 void cpLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z); /* z = a x + b y */
 int cpSerialLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z);
+/* z = sum_j c_j X_j of count > 0 vectors, of which z may be any: 0, or N_VLinearCombination's error. */
+int cpLinearCombination(int count, sunrealtype *c, N_Vector *X, N_Vector z);
 sunrealtype cpWrmsNorm(N_Vector x, N_Vector w);
 /* The size below which a component counts as zero when it is perturbed. The tolerance alone may be far below the
  * resolution of the other terms of a constraint, and components in large units say nothing about the others. */

@@ -99,7 +99,7 @@ int cpInitialStep(CPOneStepMem mem, N_Vector f0, N_Vector f1, sunrealtype *h) {
 /* z = sum_i w_i x_i over the first terms. */
 static int combine(CPOneStepMem mem, int terms, N_Vector z) {
   const CPExplicit e = mem->own;
-  if (N_VLinearCombination(terms, e->w, e->x, z) == 0) return CP_SUCCESS;
+  if (cpLinearCombination(terms, e->w, e->x, z) == 0) return CP_SUCCESS;
   return cpReason(mem->base.text, CP_VECTOROP_ERR, "N_VLinearCombination failed");
 }
 
@@ -124,7 +124,7 @@ int cpExplicitError(CPOneStepMem mem, sunrealtype h, const sunrealtype *w, sunre
   int flag          = cpExplicitSum(mem, NULL, h, w, mem->table->stages, s->err);
   if (!flag && errorIsProjected(mem))
     flag = cpStepperProjectError(s, mem->tnew, mem->ynew, s->ewt, s->err);
-  if (!flag) *norm = N_VWrmsNorm(s->err, s->ewt);
+  if (!flag) *norm = cpWrmsNorm(s->err, s->ewt);
   return flag;
 }
 

@@ -97,8 +97,8 @@ int cpImplicitSum(CPOneStepMem mem, N_Vector base, const sunrealtype *w, N_Vecto
   }
   st->factor[0] = 1.0;
   st->vector[0] = base;
-  return base ? N_VLinearCombination(s + 1, st->factor, st->vector, sum)
-              : N_VLinearCombination(s, st->factor + 1, st->vector + 1, sum);
+  return base ? cpLinearCombination(s + 1, st->factor, st->vector, sum)
+              : cpLinearCombination(s, st->factor + 1, st->vector + 1, sum);
 }
 
 /* ---- the polynomial ---- */
@@ -128,7 +128,7 @@ static int evaluate(CPOneStepMem mem, sunrealtype t, int k, int middle, N_Vector
   for (int i = 0; i < 5; i++) w[i] = cpPolynomialValue(&weights[i], 4, theta, k) / pow(h, k);
   w[2] *= h;
   w[3] *= h;
-  return N_VLinearCombination(middle ? 5 : 4, w, v, dky) ? CP_VECTOROP_ERR : CP_SUCCESS;
+  return cpLinearCombination(middle ? 5 : 4, w, v, dky) ? CP_VECTOROP_ERR : CP_SUCCESS;
 }
 
 int cpImplicitRhs(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector f, int *have, int output) {
@@ -167,7 +167,7 @@ int cpImplicitJudge(CPOneStepMem mem, N_Vector y) {
   if (mem->have_err) {
     for (int i = 0; i < B->stages; i++) st->w[i] = B->b[i] - B->d[i];
     cpImplicitSum(mem, NULL, st->w, s->err); /* err = h sum (b_i - d_i) k_i */
-    st->error = N_VWrmsNorm(s->err, s->ewt);
+    st->error = cpWrmsNorm(s->err, s->ewt);
     if (isnan(st->error)) st->error = INFINITY; /* overflow */
   }
   if (st->error > 1.0) return CP_SUCCESS;
