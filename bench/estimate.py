@@ -17,7 +17,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-METHODS = "bdf adams adams-newton dop853 radau dopri5 esdirk4 bdf2".split()
+METHODS = "bdf adams adams-newton dop853 radau dopri5 bdf2".split()
 TOLERANCES = [10.0**-k for k in range(2, 11)]
 PATIENCE = 10  # seconds for a run; slower ones are left out, and counted
 SHORT = 0.005  # seconds of a run below which the cost of its estimate is limited to 0.01 s

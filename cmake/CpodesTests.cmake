@@ -49,7 +49,6 @@ set(allocation_functions
     ARKodeButcherTable_Alloc
     ARKodeButcherTable_Copy
     ARKodeButcherTable_LoadERKByName
-    ARKodeButcherTable_LoadDIRKByName
     ARKodeButcherTable_Free)
 
 # cpodes_add_test(name label target seconds [more labels])

@@ -64,16 +64,6 @@ const Contestant contestant_cpodes_radau = {.name     = "cpodes-radau",
                                             .solve    = solve_mech,
                                             .table    = "RADAU"};
 
-const Contestant contestant_cpodes_esdirk = {
-    .name     = "cpodes-esdirk",
-    .title    = "cpodes, ESDIRK of order 4",
-    .settings = "CPMech with all defaults, ARKODE_ESDIRK437L2SA_7_3_4, each step projected",
-    .same_f   = true,
-    .ours     = true,
-    .takes    = takes_mech,
-    .solve    = solve_mech,
-    .table    = "ARKODE_ESDIRK437L2SA_7_3_4"};
-
 /* ------------------------------------------------------------------- by f, c and G as they are -- */
 
 static bool takes_fc(const CPModel *model) { return model->f && model->c && race_is_smooth(model); }

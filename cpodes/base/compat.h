@@ -25,13 +25,6 @@
 #define CP_UROUND SUN_UNIT_ROUNDOFF
 #endif
 
-/* ARKODE's functions for ARKStep's memory have had one name for all of its steppers since 7.1. */
-#if SUNDIALS_VERSION_MAJOR < 7 || (SUNDIALS_VERSION_MAJOR == 7 && SUNDIALS_VERSION_MINOR < 1)
-#define CP_ARK(name) ARKStep##name
-#else
-#define CP_ARK(name) ARKode##name
-#endif
-
 /* CVODES 6.4 cannot clear a stop time. */
 #if SUNDIALS_VERSION_MAJOR >= 7
 #define CP_CVODES_CLEARS_STOP_TIME 1

@@ -335,9 +335,9 @@ void cpMechSensFree(struct CPMechSens_ **sens);
 void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunrealtype *udot,
                     const sunrealtype *lambda);
 
-/* ---- newton/newton.c: the linear solver of implicit methods ---- */
+/* ---- newton/newton.c: the linear solver of Newton's iteration ---- */
 /* Creates matrix and linear solver by mech->options.newton_type and gives them to the integrator. */
-int cpMechNewtonAttach(CPMech mech);
+int cpMechNewtonAttach(CPMech mech, CPodeMem mem);
 /* Its matrix (CPSystem). */
 int cpMechLinearSystem(sunrealtype t, N_Vector y, sunbooleantype jok, sunbooleantype *jcur,
                        sunrealtype gamma, void *mech);

@@ -235,10 +235,6 @@ N_Vector cpStepperNewest(CPStepper s, sunrealtype *t) {
   return s->y0 ? s->y : NULL;
 }
 
-int cpStepperSetLinearSolver(CPStepper s, SUNLinearSolver LS, SUNMatrix S) {
-  return s->ops->set_linear_solver(s, LS, S);
-}
-
 void cpStepperSystemFreed(CPStepper s) {
   s->ops->set_projector(s, NULL);
   s->system      = (CPSystem){0};

@@ -24,7 +24,6 @@ typedef struct {
   int (*weights)(CPStepper s, N_Vector ewt); /* of the newest step */
   void *(*user_data)(CPStepper s);           /* of f */
   int (*set_projector)(CPStepper s, CPProjector P);
-  int (*set_linear_solver)(CPStepper s, SUNLinearSolver LS, SUNMatrix S);
 } CPStepperOps;
 
 typedef enum { CP_TOL_NONE, CP_TOL_SS, CP_TOL_SV, CP_TOL_WF, CP_TOL_CVODES } CPTolKind;

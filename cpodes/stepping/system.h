@@ -6,7 +6,6 @@
 #include <cpodes/cpodes_types.h>
 #include <cvodes/cvodes.h>
 #include <stdio.h>
-#include <sundials/sundials_linearsolver.h>
 
 /* ---- the integrator, as its system sees it (stepper.c) ---- */
 
@@ -18,8 +17,6 @@ sunrealtype cpStepperSize(CPStepper s);
 int cpStepperNewestWeights(CPStepper s, N_Vector ewt);
 /* The newest accepted state, with its time, or NULL before the integrator is initialised. */
 N_Vector cpStepperNewest(CPStepper s, sunrealtype *t);
-/* The linear solver of an implicit method, whose matrix S the system makes. 0, or a code. */
-int cpStepperSetLinearSolver(CPStepper s, SUNLinearSolver LS, SUNMatrix S);
 /* The system is freed before its integrator, which refuses to step from now on. */
 void cpStepperSystemFreed(CPStepper s);
 

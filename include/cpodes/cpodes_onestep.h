@@ -4,8 +4,8 @@
  *
  * Runge-Kutta methods: after each step a CPProjector moves the state back onto {c = 0} and projects
  * the error estimate, by which steps are accepted and sized; a projection that fails has the step
- * retried with a smaller one. DOP853, and every explicit or diagonally implicit Butcher table of
- * ARKODE's or the user's. For smooth problems at tight tolerances DOP853 takes a fraction of the
+ * retried with a smaller one. DOP853, every explicit Butcher table of ARKODE's or the user's, and
+ * for stiff problems Radau IIA. For smooth problems at tight tolerances DOP853 takes a fraction of the
  * evaluations that multistep methods take; after events a one-step method restarts at no cost.
  *
  * Return values are those of CPode: CP_SUCCESS (0), CV_TSTOP_RETURN, CV_ROOT_RETURN, a negative
@@ -38,12 +38,12 @@ typedef struct {
   long int nrhsfails;   /**< of those, because f failed recoverably */
   long int nprojfails;  /**< of those, because a projection failed, or moved too far (nlargecorr) */
   long int nlargecorr;  /**< of these, because the correction was above its bound */
-  long int nsolvefails; /**< of those, because stages did not converge (implicit) */
+  long int nsolvefails; /**< of those, because stages did not converge (RADAU) */
   long int nfe;         /**< evaluations of f, all of them: for outputs and differences, too */
   long int nfe_output;  /**< of those, for interpolation (output, roots) */
-  long int njev;        /**< Jacobians df/dy (implicit) */
-  long int nlinsetups;  /**< set-ups of the linear solver (implicit) */
-  long int nni;         /**< iterations for stages (implicit) */
+  long int njev;        /**< Jacobians df/dy (RADAU) */
+  long int nlinsetups;  /**< factorisations of iteration matrices, real and complex (RADAU) */
+  long int nni;         /**< iterations for stages (RADAU) */
   long int nlureal;     /**< factorisations of real matrices (RADAU) */
   long int nlucomplex;  /**< of complex ones (RADAU) */
   long int nge;         /**< evaluations of root functions */
@@ -76,16 +76,15 @@ typedef struct {
  *   estimate of the order of the number of stages, interpolation of one order more (E. Hairer, G.
  *   Wanner, Solving Ordinary Differential Equations II, 2nd ed., sections IV.5 and IV.8). Vectors have
  *   to be in one memory;
- * - any explicit table of ARKODE's, "ARKODE_DORMAND_PRINCE_7_4_5" for example;
- * - any diagonally implicit one, "ARKODE_SDIRK_5_3_4" for example; its steps are ARKODE's.
+ * - any explicit table of ARKODE's, "ARKODE_DORMAND_PRINCE_7_4_5" for example.
  *
  * ctx must outlive the integrator. Returns the integrator, which the caller frees with CPOneStepFree, or NULL: then a
  * line on stderr says why (an unknown name, no embedded method).
  */
 CPODES_EXPORT CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx);
 
-/** The same with a table of one's own, which is copied: explicit (A strictly lower triangular) or diagonally implicit. A
- * table without an embedded method (B->d) serves CPOneStepSetFixedStep only. Returns NULL if the table is neither, is not
+/** The same with a table of one's own, which is copied: explicit, A strictly lower triangular. A
+ * table without an embedded method (B->d) serves CPOneStepSetFixedStep only. Returns NULL if the table is not explicit, is not
  * consistent (sum_i b_i = 1, sum_j a_ij = c_i), or has entries that are not finite. */
 CPODES_EXPORT CPOneStepMem CPOneStepCreateTable(ARKodeButcherTable B, SUNContext ctx);
 
@@ -114,8 +113,7 @@ CPODES_EXPORT int CPOneStepWFtolerances(CPOneStepMem mem, CVEwtFn efun);
 /** Pointer handed to f, efun and g, not owned. With a CPMech attached: CP_NOT_SUPPORTED, see
  * CPMechSetUserData. */
 CPODES_EXPORT int CPOneStepSetUserData(CPOneStepMem mem, void *user_data);
-/** That pointer. Functions given to ARKODE's memory (CPOneStepGetARKodeMem), a Jacobian for example, get
- * the CPOneStepMem as their user_data. NULL if mem is NULL. */
+/** That pointer. NULL if mem is NULL. */
 CPODES_EXPORT void *CPOneStepGetUserData(CPOneStepMem mem);
 
 /**
@@ -131,8 +129,8 @@ CPODES_EXPORT int CPOneStepSetJacobian(CPOneStepMem mem, SUNMatrix J_tmpl, CVLsJ
 /** Sets the projector, as CPodeSetProjector does. mem does not own P; if P is NULL, nothing is projected. */
 CPODES_EXPORT int CPOneStepSetProjector(CPOneStepMem mem, CPProjector P);
 
-/** Which error estimate decides: CP_ERREST_UNPROJECTED (default), or _PROJECTED (explicit methods; implicit
- * ones: CP_NOT_SUPPORTED). */
+/** Which error estimate decides: CP_ERREST_UNPROJECTED (default), or _PROJECTED (explicit methods; RADAU:
+ * CP_NOT_SUPPORTED). */
 CPODES_EXPORT int CPOneStepSetProjErrEst(CPOneStepMem mem, CPErrEst mode);
 
 /** As CPodeSetProjMaxCorrection. With CPOneStepSetFixedStep there is no bound: no smaller step would follow. */
@@ -183,9 +181,9 @@ CPODES_EXPORT int CPOneStepGetConsistentIC(CPOneStepMem mem, N_Vector y0);
  * the solution at *tret, on the manifold. The first call checks that the start is consistent.
  * Returns as CPode does; CV_ERR_FAILURE: no step size passes the error test; CV_REPTD_RHSFUNC_ERR,
  * CV_RHSFUNC_FAIL: f failed; CV_TOO_MUCH_WORK: more steps than CPOneStepSetMaxNumSteps;
- * CV_TOO_MUCH_ACC: the tolerance is below roundoff; CV_ILL_INPUT: without an embedded method. Implicit
- * methods: CV_CONV_FAILURE: Newton's iteration converges with no step size; CV_NLS_INIT_FAIL: it lacks a
- * linear solver; CV_LSETUP_FAIL, CV_LSOLVE_FAIL: that failed for good.
+ * CV_TOO_MUCH_ACC: the tolerance is below roundoff; CV_ILL_INPUT: without an embedded method.
+ * RADAU: CV_CONV_FAILURE: Newton's iteration converges with no step size; CV_LSETUP_FAIL, CV_LSOLVE_FAIL: its linear
+ * systems failed for good.
  */
 CPODES_EXPORT int CPOneStepEvolve(CPOneStepMem mem, sunrealtype tout, N_Vector yout,
                                   sunrealtype *tret, int itask);
@@ -209,18 +207,10 @@ CPODES_EXPORT int CPOneStepPrintAllStats(CPOneStepMem mem, FILE *out, SUNOutputF
 /** The newest message, "" before the first. Valid until the next message or CPOneStepFree. */
 CPODES_EXPORT const char *CPOneStepGetLastMessage(CPOneStepMem mem);
 
-/**
- * ARKODE's memory of a diagonally implicit method, after CPOneStepInit: ARKStep... functions that set
- * the linear solver, the Jacobian or the iteration apply to it (their user_data: CPOneStepGetUserData).
- * It must not be freed. The result is NULL with an explicit method, and before CPOneStepInit. Tolerances, stop time, roots, user_data, post-processing and resets
- * are cpodes' own: use the functions above.
- */
-CPODES_EXPORT void *CPOneStepGetARKodeMem(CPOneStepMem mem);
-
 /* ---- mechanical systems ---- */
 
-/** As CPMechAttach: right-hand side, projector, user_data, error weights, and with an implicit method
- * the linear solver of CPMechSetNewton; starts at (t0, y0) by CPOneStepInit or CPOneStepReInit. */
+/** As CPMechAttach: right-hand side, projector, user_data, error weights, and for RADAU the equations in implicit
+ * form; starts at (t0, y0) by CPOneStepInit or CPOneStepReInit. */
 CPODES_EXPORT int CPMechAttachOneStep(CPMech mech, CPOneStepMem mem, sunrealtype t0, N_Vector y0);
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@ MULTISTEP = {"BDF": lib.CV_BDF, "ADAMS": lib.CV_ADAMS}
 
 
 class Table:
-    """A Butcher table: A [s, s] explicit or diagonally implicit, b [s], d [s] of the embedded method or None, c [s] (the row
+    """A Butcher table: A [s, s] explicit, b [s], d [s] of the embedded method or None, c [s] (the row
     sums of A if None), the order of b and that of d."""
 
     def __init__(self, A: Any, b: Any, d: Any = None, c: Any = None, order: int = 0, embedded: int = 0):
@@ -252,7 +252,7 @@ class Integration:
                 made = lib.CPOneStepCreate(TABLES.get(name, method).encode(), own.ctx)
             if not made:
                 raise ValueError(f"method {method!r} is none of auto, BDF, Adams, DOP853, RK45, RK23, RADAU, "
-                                 "a table of ARKODE's such as ARKODE_SDIRK_5_3_4, or a cpodes.Table")
+                                 "an explicit table of ARKODE's such as ARKODE_VERNER_8_5_6, or a cpodes.Table")
             mem = run.onestep = own.own_handle("CPOneStepMem", made, lib.CPOneStepFree)
             set_handler, nodes = lib.CPOneStepSetErrHandlerFn, 8
         check(set_handler(mem, to_c.glue_message, self.own.warnings))

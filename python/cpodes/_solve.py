@@ -99,10 +99,10 @@ class Ode(System):
             solver = run.own.own(lib.glue_fixed_point(mem.y, 0, run.own.ctx), lib.glue_nonlinear_free, "a solver")
             run.own.frees.insert(-2, run.own.frees.pop()) # outlives the integrator
             check(lib.CPodeSetNonlinearSolver(mem.multistep, solver))
-        elif mem.multistep or lib.CPOneStepGetARKodeMem(mem.onestep):
+        elif mem.multistep:
             ls, A = ffi.new("SUNLinearSolver *"), ffi.new("SUNMatrix *")
             if self.pattern and not lib.glue_has_klu():
-                raise NotImplementedError("the SUNDIALS of this package has no sparse factors (KLU): methods of CVODES and ARKODE take "
+                raise NotImplementedError("the SUNDIALS of this package has no sparse factors (KLU): methods of CVODES take "
                                           "dense Jacobians only, and RADAU sparse ones, too")
             if self.pattern and not self.J:
                 self.colour()
@@ -305,7 +305,7 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
         Adams test. constraints then is for sol.violation only.
     unit_norms: (first, length[, value]) of components whose Euclidean norm is 1 (or value): unit quaternions, (0, 4).
     method: "auto" (DOP853, which becomes BDF where the problem turns out to be stiff), "LSODA" (Adams, likewise), "BDF", "Adams",
-        "DOP853", "RK45", "RK23", "RADAU", a table of ARKODE's by name, or a Table.
+        "DOP853", "RK45", "RK23", "RADAU", an explicit table of ARKODE's by name, or a Table.
     rtol, atol: numbers or arrays [n].
     events: functions g(t, y), whose sign is watched, with attributes
         terminal: True, or how often it has to happen; the run ends then. direction: < 0, > 0: falling or rising zeros only.

@@ -1,5 +1,4 @@
 /* Part of the module that cffi writes: functions of Python's as cpodes calls them, and the loop over the steps. */
-#include <arkode/arkode_arkstep.h>
 #include <float.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
@@ -13,13 +12,6 @@
 
 #ifndef SUN_COMM_NULL /* SUNDIALS 7 has it: "no MPI" */
 #define SUN_COMM_NULL NULL
-#endif
-#if SUNDIALS_VERSION_MAJOR >= 7
-#define ARK_SET_LINEAR_SOLVER ARKodeSetLinearSolver
-#define ARK_SET_JAC_FN        ARKodeSetJacFn
-#else
-#define ARK_SET_LINEAR_SOLVER ARKStepSetLinearSolver
-#define ARK_SET_JAC_FN        ARKStepSetJacFn
 #endif
 
 typedef const double *In;
@@ -156,16 +148,6 @@ int glue_jac_differences(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *u
     }
   }
   return 0;
-}
-
-static int differences_onestep(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *mem,
-                               N_Vector a, N_Vector b, N_Vector c) {
-  return glue_jac_differences(t, y, fy, J, CPOneStepGetUserData(mem), a, b, c);
-}
-
-int glue_jac_onestep(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *mem, N_Vector a,
-                     N_Vector b, N_Vector c) {
-  return glue_jac(t, y, fy, J, CPOneStepGetUserData(mem), a, b, c);
 }
 
 int glue_weights(N_Vector y, N_Vector ewt, void *user_data) {
@@ -442,17 +424,9 @@ int glue_newton(GlueRun *r, GlueOde *ode, int with_jac, SUNLinearSolver *ls, SUN
   if (*A) *ls = P->starts ? SPARSE_SOLVER(r->y, *A, ctx) : SUNLinSol_Dense(r->y, *A, ctx);
   if (!*A || !*ls) return CP_MEM_FAIL;
   const int own_jac = with_jac || P->starts; /* else the integrator's differences */
-  if (r->multistep) {
-    void *cvode = CPodeGetCVodeMem(r->multistep);
-    int flag    = CVodeSetLinearSolver(cvode, *ls, *A);
-    return flag || !own_jac ? flag
-                            : CVodeSetJacFn(cvode, with_jac ? glue_jac : glue_jac_differences);
-  }
-  void *arkode = CPOneStepGetARKodeMem(r->onestep);
-  int flag     = ARK_SET_LINEAR_SOLVER(arkode, *ls, *A);
-  return flag || !own_jac
-             ? flag
-             : ARK_SET_JAC_FN(arkode, with_jac ? glue_jac_onestep : differences_onestep);
+  void *cvode       = CPodeGetCVodeMem(r->multistep);
+  const int flag    = CVodeSetLinearSolver(cvode, *ls, *A);
+  return flag || !own_jac ? flag : CVodeSetJacFn(cvode, with_jac ? glue_jac : glue_jac_differences);
 }
 
 SUNNonlinearSolver glue_fixed_point(N_Vector y, int m, SUNContext ctx) {

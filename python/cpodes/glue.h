@@ -94,8 +94,6 @@ int glue_jac(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *user_data, N_
 /* The same by differences, for a sparse J */
 int glue_jac_differences(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *user_data,
                          N_Vector a, N_Vector b, N_Vector c);
-int glue_jac_onestep(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *mem, N_Vector a,
-                     N_Vector b, N_Vector c);
 int glue_roots(double t, N_Vector y, double *g, void *user_data);
 int glue_weights(N_Vector y, N_Vector ewt, void *user_data);
 void glue_message(int code, const char *function, const char *text, void *warnings);
@@ -133,11 +131,11 @@ SUNMatrix glue_dense(int64_t m, int64_t n, SUNContext ctx);
 SUNMatrix glue_csc(int64_t m, int64_t n, const int64_t *starts, const int64_t *rows, SUNContext ctx);
 double *glue_matrix_data(SUNMatrix A);
 void glue_matrix_free(SUNMatrix A);
-/* Newton for df/dy, by J or by differences, sparse where ode has a pattern; ls, A: out, freed after the integrator by
+/* Newton of CVODES for df/dy, by J or by differences, sparse where ode has a pattern; ls, A: out, freed after the integrator by
  * glue_linear_free and glue_matrix_free. CP_NOT_SUPPORTED where a pattern needs KLU, which SUNDIALS lacks. */
 int glue_newton(GlueRun *run, GlueOde *ode, int with_jac, SUNLinearSolver *ls, SUNMatrix *A,
                 SUNContext ctx);
-/* Has this package sparse factors for methods of CVODES and ARKODE? */
+/* Has this package sparse factors for methods of CVODES? */
 int glue_has_klu(void);
 /* Fixed-point iteration with so many vectors of Anderson's */
 SUNNonlinearSolver glue_fixed_point(N_Vector y, int m, SUNContext ctx);

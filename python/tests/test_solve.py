@@ -5,7 +5,7 @@ import pytest
 import cpodes
 from pendulum import GRAVITY, QUARTER, START, G, c, energy, f
 
-METHODS = ["auto", "BDF", "Adams", "DOP853", "RK45", "RK23", "ARKODE_SDIRK_5_3_4"]
+METHODS = ["auto", "BDF", "Adams", "DOP853", "RK45", "RK23", "RADAU", "ARKODE_VERNER_8_5_6"]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -14,7 +14,7 @@ static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "Runs to compare:", 1},
     {"methods", 'm', "LIST", 0,
      "methods of `cpodes run --method`, separated by commas; default: bdf,adams,dop853, for stiff "
-     "models bdf,bdf2,esdirk4",
+     "models bdf,bdf2,radau",
      1},
     {"tolerances", 'r', "LIST", 0,
      "relative and absolute tolerances, separated by commas: 1e-4,1e-6", 1},

@@ -75,7 +75,7 @@ int comparison_run(Comparison *c, int place) {
 /* -------------------------------------------------------------------------------------- preparing -- */
 
 static void choose_methods(Comparison *c) {
-  static const char *const stiff[] = {"bdf", "bdf2", "esdirk4"};
+  static const char *const stiff[] = {"bdf", "bdf2", "radau"};
   static const char *const other[] = {"bdf", "adams", "dop853"};
   enum { CHOSEN = sizeof stiff / sizeof stiff[0] };
   if (c->nmethods) return;

@@ -2,7 +2,7 @@
 
 # The options of a command, those that want a value with "=" at the end
 _cpodes_options() { # program command
-  "$1" "$2" --help 2>/dev/null | sed -nE 's/^ +(-., )?(--[a-z-]+=?).*/\2/p'
+  "$1" "$2" --help 2>/dev/null | sed -nE 's/^  (-., |    )(--[a-z-]+=?).*/\2/p'
 }
 
 # The long option of a letter, the last of several: -m is --method=, and so is -qm

@@ -2,15 +2,7 @@
 
 #include "../options.h"
 
-#include <arkode/arkode.h>
-#include <arkode/arkode_arkstep.h>
 #include <stdio.h>
-
-#if SUNDIALS_VERSION_MAJOR >= 7
-#define SET_LINEAR_SOLVER ARKodeSetLinearSolver
-#else
-#define SET_LINEAR_SOLVER ARKStepSetLinearSolver
-#endif
 
 /* Receives the integrator's messages: the first warnings go to stderr, errors are kept by GetLastMessage. */
 static void take_message(int code, const char *function, const char *text, void *data) {
@@ -67,8 +59,6 @@ static int start_onestep(Integrator *s) {
     if (!flag) flag = CPOneStepInit(mem, model->f, 0, model->y0);
     if (!flag) flag = CPOneStepSetUserData(mem, model->data);
     if (!flag && p->P) flag = CPOneStepSetProjector(mem, p->P);
-    void *arkode = CPOneStepGetARKodeMem(mem);
-    if (!flag && arkode && p->linear) flag = SET_LINEAR_SOLVER(arkode, p->linear, p->J);
   }
   if (!flag && !p->contact) flag = CPOneStepSStolerances(mem, p->settings.rtol, p->settings.atol);
   if (!flag && model->nroots > 0) flag = CPOneStepRootInit(mem, model->nroots, model->type->roots);

@@ -3,7 +3,6 @@
 #include "../options.h"
 #include "../redirect.h"
 
-#include <arkode/arkode_butcher_dirk.h>
 #include <arkode/arkode_butcher_erk.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,10 +33,6 @@ static const Method methods[] = {
      .table = "RADAU"},
     {.name = "radau5", .title = "Radau IIA, order 5", .table = "RADAU5"},
     {.name = "radau9", .title = "Radau IIA, order 9", .table = "RADAU9"},
-    {.name     = "esdirk4",
-     .title    = "Kennedy and Carpenter, order 4, implicit: for stiff models",
-     .table    = "ARKODE_ESDIRK437L2SA_7_3_4",
-     .implicit = 1},
 };
 enum { NUM_METHODS = sizeof methods / sizeof methods[0] };
 
@@ -49,15 +44,14 @@ static MethodFound find_table(const char *name, Method *method) {
   if (strncmp(name, "ARKODE_", 7) || strlen(name) >= METHOD_NAME) return METHOD_UNKNOWN;
   /* what SUNDIALS prints about names that it does not know is not for the user's eyes */
   const int nowhere = open("/dev/null", O_WRONLY), saved = stderr_redirect(nowhere);
-  ARKodeButcherTable explicit = ARKodeButcherTable_LoadERKByName(name);
-  ARKodeButcherTable table    = explicit ? explicit : ARKodeButcherTable_LoadDIRKByName(name);
+  ARKodeButcherTable table = ARKodeButcherTable_LoadERKByName(name);
   stderr_restore(saved);
   if (nowhere >= 0) close(nowhere);
   if (!table) return METHOD_UNKNOWN;
   const int embedded = table->d != NULL; /* else there is no error to choose steps by */
   ARKodeButcherTable_Free(table);
   if (!embedded) return METHOD_FIXED_STEP;
-  *method = (Method){.title = "a Butcher table of ARKODE's", .implicit = !explicit};
+  *method = (Method){.title = "an explicit Butcher table of ARKODE's"};
   snprintf(method->name, METHOD_NAME, "%s", name);
   snprintf(method->table, METHOD_NAME, "%s", name);
   return METHOD_FOUND;
@@ -83,14 +77,15 @@ bool method_is_radau(const Method *method) {
 }
 
 bool method_is_explicit(const Method *method) {
-  return method->lmm == 0 && !method->implicit && !method_is_radau(method);
+  return method->lmm == 0 && !method_is_radau(method);
 }
 
 static void complain_of_unknown(const char *option, const char *name) {
   const char *names[NUM_METHODS];
   char suggestion[SUGGESTION];
   for (int i = 0; i < NUM_METHODS; i++) names[i] = methods[i].name;
-  complain("%s: there is no method \"%s\"; %s (Tables of ARKODE's begin with ARKODE_)", option, name,
+  complain("%s: there is no method \"%s\"; %s (Explicit tables of ARKODE's begin with ARKODE_)",
+           option, name,
            suggest(name, names, NUM_METHODS, "`cpodes list --methods` names them.", suggestion));
 }
 

@@ -13,9 +13,8 @@ typedef struct {
   const char *title;       /* "BDF, order 2, velocity errors times h" */
   int lmm;                 /* CV_BDF, CV_ADAMS; 0: a one-step method */
   char table[METHOD_NAME]; /* of a one-step method, as CPOneStepCreate takes it */
-  int implicit;    /* does a one-step method solve for its stages by a solver that it is given? */
-  int max_order;   /* 0: all */
-  sunrealtype tau; /* CPMechSetErrorTimeScale */
+  int max_order;           /* 0: all */
+  sunrealtype tau;         /* CPMechSetErrorTimeScale */
   CPMechNewton newton;
 } Method;
 

@@ -1,15 +1,11 @@
 /* Calls of cpodes_onestep.h. */
-#include "cpodes/base/compat.h"
 #include "world.h"
 
-#include <arkode/arkode_arkstep.h>
 #include <math.h>
-#include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
 static Promise *promise(World *w) { return &w->promise[1]; }
 
-static void destroy_ls(void *ls) { SUNLinSolFree(ls); }
 static void destroy_matrix(void *A) { SUNMatDestroy(A); }
 
 static const char *const methods[] = {"DOP853",
@@ -20,9 +16,7 @@ static const char *const methods[] = {"DOP853",
                                       "ARKODE_DORMAND_PRINCE_7_4_5",
                                       "ARKODE_BOGACKI_SHAMPINE_4_2_3",
                                       "ARKODE_HEUN_EULER_2_1_2",
-                                      "ARKODE_SDIRK_5_3_4",
-                                      "ARKODE_ESDIRK436L2SA_6_3_4",
-                                      "ARKODE_TRBDF2_3_3_2"};
+                                      "ARKODE_VERNER_8_5_6"};
 enum { METHODS = sizeof methods / sizeof methods[0] };
 
 /* A table of one's own: a midpoint rule without an embedded method, or one that is not consistent */
@@ -106,16 +100,6 @@ void onestep_projector(World *w) {
     w->P_of_one           = 1;
     promise(w)->projected = promise(w)->t == promise(w)->t0;
   }
-}
-
-/* For the stages of implicit methods; ARKODE does not survive another one after the first step. */
-void onestep_solver(World *w) {
-  void *ark = CPOneStepGetARKodeMem(w->one);
-  if (!ark || promise(w)->solver || promise(w)->attached) return;
-  promise(w)->solver = 1;
-  SUNMatrix A        = keep(w, SUNDenseMatrix(w->m.n, w->m.n, w->ctx), destroy_matrix);
-  SUNLinearSolver ls = keep(w, SUNLinSol_Dense(w->start, A, w->ctx), destroy_ls);
-  CALL(w, NOBODY, CP_ARK(SetLinearSolver)(ark, ls, A));
 }
 
 /* By differences; a pattern that is full holds for every mechanism */
@@ -250,7 +234,6 @@ const Action onestep_actions[] = {{"create a one-step method", onestep_create, 1
                                   {"one-step: re-init", reinit, 4},
                                   {"one-step: tolerances", onestep_tolerances, 2},
                                   {"one-step: projector", onestep_projector, 2},
-                                  {"one-step: linear solver", onestep_solver, 1},
                                   {"one-step: Jacobian", set_jacobian, 1},
                                   {"one-step: user data", set_user_data, 1},
                                   {"one-step: estimate", set_estimate, 2},

@@ -11,7 +11,6 @@
 #include "unit/support/alloc.h"
 #include "unit/support/support.h"
 
-#include <arkode/arkode_arkstep.h>
 #include <cpodes/cpodes_onestep.h>
 #include <math.h>
 #include <stdio.h>
@@ -79,12 +78,10 @@ static const Scenario scenarios[] = {
     {"mechanics, functionals", "ADAMS", BY_MECHANICS, CSC, 0, EXTRA, SENSITIVE | FUNCTIONAL},
     {"DOP853", "DOP853", BY_CONSTRAINTS, DENSE, 0, EXTRA, JACOBIAN | OUTPUT | ROOTS | INITIAL},
     {"explicit table", "ARKODE_DORMAND_PRINCE_7_4_5", BY_USER, DENSE, 0, 0, OUTPUT | WEIGHTS},
-    {"implicit table", "ARKODE_SDIRK_5_3_4", BY_CONSTRAINTS, DENSE, 0, 0, JACOBIAN | OUTPUT | ROOTS},
     {"RADAU", "RADAU", BY_CONSTRAINTS, DENSE, 0, EXTRA, JACOBIAN | OUTPUT | ROOTS},
     {"RADAU, mechanics", "RADAU", BY_MECHANICS, DENSE, 0, REDUNDANT | AUXILIARY, PARTIALS | OUTPUT},
     {"RADAU5, sparse", "RADAU5", BY_MECHANICS, CSC, 0, EXTRA, OUTPUT | ROOTS},
-    {"DOP853, mechanics", "DOP853", BY_MECHANICS, DENSE, 0, REDUNDANT | AUXILIARY, OUTPUT},
-    {"implicit, mechanics", "ARKODE_ESDIRK436L2SA_6_3_4", BY_MECHANICS, CSC, 0, EXTRA, OUTPUT}};
+    {"DOP853, mechanics", "DOP853", BY_MECHANICS, DENSE, 0, REDUNDANT | AUXILIARY, OUTPUT}};
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
 
 /* Instead of a code, for a state that is not finite */
@@ -218,8 +215,6 @@ static int set_up_one_step(Stage *s) {
     if (!flag) flag = CPMechAttachOneStep(s->mech, s->one, 0.0, s->y);
   } else {
     if (!flag) flag = CPOneStepInit(s->one, mechanism_rhs, 0.0, s->y);
-    void *ark = CPOneStepGetARKodeMem(s->one);
-    if (!flag && ark) flag = CP_ARK(SetLinearSolver)(ark, s->LS, s->A);
   }
   if (!flag)
     flag = has(s, WEIGHTS) ? CPOneStepWFtolerances(s->one, mechanism_weights)

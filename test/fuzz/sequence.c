@@ -130,7 +130,6 @@ static void onestep_with_projector(World *w) {
   set_up_projector(w);
   step(w, onestep_create);
   step(w, onestep_init);
-  step(w, onestep_solver);
   step(w, onestep_tolerances);
   step(w, onestep_projector);
 }
@@ -138,7 +137,6 @@ static void onestep_with_projector(World *w) {
 static void onestep_alone(World *w) {
   step(w, onestep_create);
   step(w, onestep_init);
-  step(w, onestep_solver);
   step(w, onestep_tolerances);
 }
 

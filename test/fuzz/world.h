@@ -26,7 +26,6 @@ typedef struct {
   sunrealtype low, high; /* between which the integrator has been */
   int idle;              /* successful steps that have not changed t, one after another */
   sunrealtype returned;  /* newest time that was handed out; NaN: none */
-  int solver;            /* the linear solver has been set: ARKODE takes one */
   int quadrature;        /* CVodeQuadInit has been called: twice leaks in CVODES 6.4 */
   sunrealtype tol;   /* largest relative or absolute tolerance since the start; 0: none was set */
   sunrealtype eps;   /* largest eps of the projector */
@@ -178,7 +177,6 @@ void onestep_create(World *w);
 void onestep_init(World *w);
 void onestep_tolerances(World *w);
 void onestep_projector(World *w);
-void onestep_solver(World *w);
 void onestep_evolve(World *w);
 void onestep_free(World *w);
 void sensitivity_init(World *w);

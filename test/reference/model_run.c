@@ -50,8 +50,7 @@ static void create_multistep(ModelRun *run, int lmm, int *direction) {
 
 static void create_onestep(ModelRun *run, const int *direction) {
   const CPModel *model = run->model;
-  run->onestep =
-      CPOneStepCreate(model->stiff ? "ARKODE_ESDIRK436L2SA_6_3_4" : "DOP853", test_context);
+  run->onestep         = CPOneStepCreate(model->stiff ? "RADAU" : "DOP853", test_context);
   ck_assert(run->mech && run->onestep);
   ck_assert_int_eq(CPOneStepSetErrHandlerFn(run->onestep, message_log, &run->log), CP_SUCCESS);
   ck_assert_msg(CPMechAttachOneStep(run->mech, run->onestep, 0, run->y) == CP_SUCCESS, "%s",

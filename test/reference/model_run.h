@@ -9,7 +9,7 @@
 
 enum { MODEL_RUN_EVENTS = 16 };
 
-/* A method beside CV_ADAMS and CV_BDF: DOP853, or where a mechanism is stiff ESDIRK436L2SA of order 4 */
+/* A method beside CV_ADAMS and CV_BDF: DOP853, or where a mechanism is stiff RADAU */
 enum { ONE_STEP = CV_BDF + 1 };
 
 typedef struct {

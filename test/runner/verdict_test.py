@@ -56,7 +56,7 @@ RIGHT = [[model] for model in MODELS] + [
         "slider_crank --method adams",
         "andrews --method bdf",
         "andrews --rtol 1e-9 --method dopri5",
-        "car_axis --method esdirk4 --rtol 1e-8",
+        "car_axis --method radau5 --rtol 1e-8",
         "chain --param n=3",
         "chain --method adams",
         "knife_edge --rtol 1e-8",

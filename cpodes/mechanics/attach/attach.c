@@ -63,7 +63,7 @@ static int install(CPMech mech, CPStepper s) {
                            .print       = print,
                            .detach      = cpMechDetach,
                            .sens        = &cpMechSensModel};
-  int flag = CP_SUCCESS, wants_matrix = mech->options.newton_type != CP_NEWTON_NONE;
+  int flag              = CP_SUCCESS;
   if (s->ops->multistep) {
     const CPodeMem mem    = (CPodeMem)s;
     const int fixed_point = mem->lmm == CV_ADAMS && mech->options.newton_type == CP_NEWTON_AUTO;
@@ -76,15 +76,13 @@ static int install(CPMech mech, CPStepper s) {
       flag = mech->attached.fixed_point ? CPodeSetNonlinearSolver(mem, mech->attached.fixed_point)
                                         : CP_MEM_FAIL;
     }
-    wants_matrix &= !fixed_point;
+    if (!flag && !fixed_point && mech->options.newton_type != CP_NEWTON_NONE)
+      flag = cpMechNewtonAttach(mech, mem);
   } else {
-    const CPOneStepMethod *method = ((CPOneStepMem)s)->method;
-    s->system                     = system;
-    mech->stats.newton            = CP_NEWTON_NONE;
-    wants_matrix &= method->set_linear_solver != NULL;
-    if (method->solves_stages) flag = cpMechImplicitAttach(mech, &s->system.implicit);
+    s->system          = system;
+    mech->stats.newton = CP_NEWTON_NONE;
+    if (((CPOneStepMem)s)->method->implicit) flag = cpMechImplicitAttach(mech, &s->system.implicit);
   }
-  if (!flag && wants_matrix) flag = cpMechNewtonAttach(mech);
   return flag ? flag : s->ops->set_projector(s, mech->P);
 }
 

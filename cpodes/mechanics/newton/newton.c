@@ -1,6 +1,8 @@
-/* Structured Newton as the linear solver of an implicit method: a SUNMatrix and a SUNLinearSolver whose content is the
+/* Structured Newton as the linear solver of Newton's iteration: a SUNMatrix and a SUNLinearSolver whose content is the
  * CPMechNewton, which owns both. The matrix is made by cpMechLinearSystem, so that it needs no operation but its name. */
 #include "newton_impl.h"
+
+#include "cpodes/stepping/multistep/multistep_impl.h"
 
 #include <stdlib.h>
 
@@ -138,7 +140,7 @@ void cpMechNewtonFree(CPMechNewtonMem *address) {
 }
 
 /* Sizes and type are final at the first use: a second integrator gets the same objects. */
-int cpMechNewtonAttach(CPMech mech) {
+int cpMechNewtonAttach(CPMech mech, CPodeMem mem) {
   if (mech->options.newton_type == CP_NEWTON_KKT && mech->operators)
     return cpReason(mech->text, CP_NOT_SUPPORTED,
                     "CP_NEWTON_KKT needs M and A, and the system has operators");
@@ -147,5 +149,5 @@ int cpMechNewtonAttach(CPMech mech) {
   mech->stats.newton = mech->newton ? mech->newton->type : CP_NEWTON_NONE;
   if (!mech->newton) return CP_SUCCESS;
   mech->newton->P->valid = 0;
-  return cpStepperSetLinearSolver(mech->host, mech->newton->LS, mech->newton->matrix);
+  return cpSetLinearSolver(mem, mech->newton->LS, mech->newton->matrix);
 }

@@ -197,16 +197,14 @@ static int linearSystem(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix S, sun
   return s->system.linsys(t, y, jok, jcur, gamma, data);
 }
 
-static int setLinearSolver(CPStepper s, SUNLinearSolver LS, SUNMatrix S) {
-  void *cvode_mem = ((CPodeMem)s)->cvode_mem;
-  const int flag  = CVodeSetLinearSolver(cvode_mem, LS, S);
-  return flag ? flag : CVodeSetLinSysFn(cvode_mem, linearSystem);
+int cpSetLinearSolver(CPodeMem mem, SUNLinearSolver LS, SUNMatrix S) {
+  const int flag = CVodeSetLinearSolver(mem->cvode_mem, LS, S);
+  return flag ? flag : CVodeSetLinSysFn(mem->cvode_mem, linearSystem);
 }
 
-const CPStepperOps cpMultistepOps = {.name              = "CPode",
-                                     .multistep         = 1,
-                                     .size              = size,
-                                     .weights           = weights,
-                                     .user_data         = userData,
-                                     .set_projector     = setProjector,
-                                     .set_linear_solver = setLinearSolver};
+const CPStepperOps cpMultistepOps = {.name          = "CPode",
+                                     .multistep     = 1,
+                                     .size          = size,
+                                     .weights       = weights,
+                                     .user_data     = userData,
+                                     .set_projector = setProjector};

@@ -3,10 +3,8 @@
 
 #include "cpodes/matrix/matrix.h"
 
-#include <arkode/arkode_butcher_dirk.h>
 #include <arkode/arkode_butcher_erk.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,33 +12,6 @@
 #define MXSTEPS_DEFAULT 500
 
 /* ---- methods ---- */
-
-/* SUNDIALS does not tell whether a name is that of an explicit table, and complains on stderr if it is not. The tables
- * named here are implicit. Other names are searched for in both lists. */
-const char *const cpImplicitNames[] = {"ARKODE_SDIRK_2_1_2",
-                                       "ARKODE_BILLINGTON_3_3_2",
-                                       "ARKODE_TRBDF2_3_3_2",
-                                       "ARKODE_KVAERNO_4_2_3",
-                                       "ARKODE_ARK324L2SA_DIRK_4_2_3",
-                                       "ARKODE_CASH_5_2_4",
-                                       "ARKODE_CASH_5_3_4",
-                                       "ARKODE_SDIRK_5_3_4",
-                                       "ARKODE_KVAERNO_5_3_4",
-                                       "ARKODE_ARK436L2SA_DIRK_6_3_4",
-                                       "ARKODE_KVAERNO_7_4_5",
-                                       "ARKODE_ARK548L2SA_DIRK_8_4_5",
-                                       "ARKODE_ARK437L2SA_DIRK_7_3_4",
-                                       "ARKODE_ARK548L2SAb_DIRK_8_4_5",
-                                       "ARKODE_ESDIRK324L2SA_4_2_3",
-                                       "ARKODE_ESDIRK325L2SA_5_2_3",
-                                       "ARKODE_ESDIRK32I5L2SA_5_2_3",
-                                       "ARKODE_ESDIRK436L2SA_6_3_4",
-                                       "ARKODE_ESDIRK43I6L2SA_6_3_4",
-                                       "ARKODE_QESDIRK436L2SA_6_3_4",
-                                       "ARKODE_ESDIRK437L2SA_7_3_4",
-                                       "ARKODE_ESDIRK547L2SA_7_4_5",
-                                       "ARKODE_ESDIRK547L2SA2_7_4_5",
-                                       NULL};
 
 /* Roundoff in the sums of a table's entries, in units of the largest one. */
 #define TABLE_ROUNDOFF 1.0e6
@@ -63,9 +34,13 @@ static const char *brokenRule(ARKodeButcherTable B, char *text) {
     if (!cpAllFinite(B->A[i], B->stages) || !isfinite(B->b[i]) || !isfinite(B->c[i]) ||
         (B->d && !isfinite(B->d[i])))
       return cpWrite(text, "B must be finite: row %d is not", i), text;
-    for (int j = i + 1; j < B->stages; j++)
+    for (int j = i; j < B->stages; j++)
       if (B->A[i][j] != 0.0)
-        return cpWrite(text, "B->A must be lower triangular: A[%d][%d] = %g", i, j, B->A[i][j]),
+        return cpWrite(
+                   text,
+                   "B->A must be strictly lower triangular (for stiff problems there is RADAU): "
+                   "A[%d][%d] = %g",
+                   i, j, B->A[i][j]),
                text;
     if (!rowIsConsistent(B->A[i], B->stages, B->c[i]))
       return cpWrite(text, "row %d of B->A must have the sum c[%d] = %.15g", i, i, B->c[i]), text;
@@ -93,17 +68,11 @@ static int setProjector(CPStepper s, CPProjector P) {
   return CPOneStepSetProjector((CPOneStepMem)s, P);
 }
 
-static int setLinearSolver(CPStepper s, SUNLinearSolver LS, SUNMatrix S) {
-  const CPOneStepMem mem = (CPOneStepMem)s;
-  return mem->method->set_linear_solver(mem, LS, S);
-}
-
-static const CPStepperOps ops = {.name              = "CPOneStep",
-                                 .size              = size,
-                                 .weights           = weights,
-                                 .user_data         = cpOneStepUserData,
-                                 .set_projector     = setProjector,
-                                 .set_linear_solver = setLinearSolver};
+static const CPStepperOps ops = {.name          = "CPOneStep",
+                                 .size          = size,
+                                 .weights       = weights,
+                                 .user_data     = cpOneStepUserData,
+                                 .set_projector = setProjector};
 
 /* ---- creation ---- */
 
@@ -116,8 +85,6 @@ static CPOneStepMem newIntegrator(const char *name, const CPOneStepMethod *metho
   if (mem) {
     cpStepperCreate(&mem->base, &ops, ctx);
     mem->method = method;
-    for (int i = 0; B && i < B->stages; i++)
-      if (B->A[i][i] != 0.0) mem->method = &cpImplicitMethod;
     if (B) mem->table = cpArenaOwn(&mem->memory, B, cpOneStepFreeTable);
     mem->mxsteps = MXSTEPS_DEFAULT;
     snprintf(mem->name, sizeof mem->name, "%s", name);
@@ -133,17 +100,15 @@ CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx) {
     return newIntegrator(CP_DOP853, &cpExplicitMethod, NULL, ctx, __func__);
   if (!strcmp(method, CP_RADAU) || !strcmp(method, CP_RADAU5) || !strcmp(method, CP_RADAU9))
     return newIntegrator(method, &cpRadauMethod, NULL, ctx, __func__);
-  const char *const *implicit = cpImplicitNames;
-  while (*implicit && strcmp(method, *implicit)) implicit++;
-  /* ARKODE prints lines about a name that it does not know, and is not asked for one that cannot be its own. */
-  const bool may_be_table = !strncmp(method, "ARKODE_", sizeof "ARKODE_" - 1);
-  ARKodeButcherTable B =
-      !may_be_table || *implicit ? NULL : ARKodeButcherTable_LoadERKByName(method);
-  if (!B && may_be_table) B = ARKodeButcherTable_LoadDIRKByName(method);
+  /* ARKODE prints a line about a name that it does not know, and is not asked for one that cannot be its own. */
+  ARKodeButcherTable B = strncmp(method, "ARKODE_", sizeof "ARKODE_" - 1)
+                             ? NULL
+                             : ARKodeButcherTable_LoadERKByName(method);
   char text[CP_TEXT_LENGTH];
   const char *rule = NULL;
   if (!B)
-    rule = "is none of DOP853, RADAU, RADAU5, RADAU9 and the tables of this ARKODE's (ARKODE_...)";
+    rule = "is none of DOP853, RADAU, RADAU5, RADAU9 and the explicit tables of this ARKODE's "
+           "(ARKODE_...)";
   else if (!B->d) rule = "has no embedded method: CPOneStepCreateTable takes it, for fixed steps";
   else rule = brokenRule(B, text);
   if (!rule) return newIntegrator(method, &cpExplicitMethod, B, ctx, __func__);
@@ -199,7 +164,7 @@ int CPOneStepInit(CPOneStepMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
     return cpReport(&s->log, CP_ILL_INPUT, __func__, "mem is initialised: use CPOneStepReInit");
   flag = cpStepperCheckStart(s, t0, y0, __func__);
   if (flag) return flag;
-  if (mem->method->solves_stages && !cpHasData(y0))
+  if (mem->method->implicit && !cpHasData(y0))
     return cpReport(&s->log, CP_ILL_INPUT, __func__,
                     "y0 must be a vector in one memory (serial, OpenMP, pthreads) for %s",
                     mem->name);
@@ -270,7 +235,7 @@ int CPOneStepSetJacobian(CPOneStepMem mem, SUNMatrix J_tmpl, CVLsJacFn jac) {
   int flag = cpStepperExists((CPStepper)mem, __func__);
   if (flag) return flag;
   const CPStepper s = &mem->base;
-  if (!mem->method->solves_stages)
+  if (!mem->method->implicit)
     return cpReport(&s->log, CP_NOT_SUPPORTED, __func__,
                     "the method %s does not use a Jacobian of this kind: RADAU does", mem->name);
   if (s->initialised)

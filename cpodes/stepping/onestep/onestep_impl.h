@@ -2,7 +2,7 @@
  *
  * A method attempts steps from the current state and interpolates in the last one. Everything else is shared: the sizes
  * of steps, the verdict on attempts (evolve.c), weights, projections, reasons of failures. Explicit methods are in
- * explicit.c, diagonally implicit ones in implicit.c, Radau IIA in radau.c. */
+ * explicit.c, Radau IIA in radau.c. */
 #ifndef CPODES_ONESTEP_IMPL_H
 #define CPODES_ONESTEP_IMPL_H
 
@@ -13,8 +13,7 @@
 /* Functions of a method. Those that return int return 0, or a negative code with the reason in base.text. Those marked
  * as optional may be NULL. */
 typedef struct {
-  int implicit;
-  int solves_stages; /* it asks for the equations in implicit form (CPImplicitSystem) */
+  int implicit; /* it asks for the equations in implicit form (CPImplicitSystem) */
   /* Sets mem->own, and order, embedded and stages from mem->table or from a table of its own. */
   int (*create)(CPOneStepMem mem);
   /* Requests storage for states like base.y0 in base.memory. */
@@ -37,11 +36,9 @@ typedef struct {
   int (*degree)(CPOneStepMem mem);
   /* Sets the counters that the method keeps (optional). */
   void (*stats)(CPOneStepMem mem, CPOneStepStats *stats);
-  void *(*arkode_mem)(CPOneStepMem mem);                                       /* optional */
-  int (*set_linear_solver)(CPOneStepMem mem, SUNLinearSolver LS, SUNMatrix S); /* optional */
 } CPOneStepMethod;
 
-extern const CPOneStepMethod cpExplicitMethod, cpImplicitMethod, cpRadauMethod;
+extern const CPOneStepMethod cpExplicitMethod, cpRadauMethod;
 
 /* Roots of g (roots.c). The interval that is searched leads from tlo to the end of the last step. */
 typedef struct {
@@ -111,8 +108,6 @@ struct CPOneStepMem_ {
 void *cpOneStepUserData(CPStepper s);
 /* Destroys an ARKodeButcherTable for an arena. */
 void cpOneStepFreeTable(void *B);
-/* The diagonally implicit tables of ARKODE 6.4, ended by NULL. */
-extern const char *const cpImplicitNames[];
 
 /* evolve.c. Functions return 0, a positive code if the failure is recoverable and a smaller step may help, or a negative
  * one if it is fatal, with the reason in base.text. Positive codes are those of the library with the opposite sign. */

@@ -65,11 +65,6 @@ int CPOneStepGetMethod(CPOneStepMem mem, const char **name, int *order, int *emb
   return CP_SUCCESS;
 }
 
-void *CPOneStepGetARKodeMem(CPOneStepMem mem) {
-  return mem && mem->base.initialised && mem->method->arkode_mem ? mem->method->arkode_mem(mem)
-                                                                 : NULL;
-}
-
 /* ---- statistics ---- */
 
 int CPOneStepGetStats(CPOneStepMem mem, CPOneStepStats *stats) {

@@ -267,15 +267,14 @@ static void stats(CPOneStepMem mem, CPOneStepStats *stats) {
   stats->nlinsetups = mem->stats.nlureal + mem->stats.nlucomplex;
 }
 
-const CPOneStepMethod cpRadauMethod = {.implicit      = 1,
-                                       .solves_stages = 1,
-                                       .create        = create,
-                                       .init          = init,
-                                       .start         = start,
-                                       .begin         = begin,
-                                       .attempt       = attempt,
-                                       .ratio         = ratio,
-                                       .accepted      = accepted,
-                                       .interpolate   = cpRadauInterpolate,
-                                       .degree        = cpRadauDegree,
-                                       .stats         = stats};
+const CPOneStepMethod cpRadauMethod = {.implicit    = 1,
+                                       .create      = create,
+                                       .init        = init,
+                                       .start       = start,
+                                       .begin       = begin,
+                                       .attempt     = attempt,
+                                       .ratio       = ratio,
+                                       .accepted    = accepted,
+                                       .interpolate = cpRadauInterpolate,
+                                       .degree      = cpRadauDegree,
+                                       .stats       = stats};

@@ -81,7 +81,6 @@ char *__real_CVodeGetReturnFlagName(long int flag);
 ARKodeButcherTable __real_ARKodeButcherTable_Alloc(int stages, sunbooleantype embedded);
 ARKodeButcherTable __real_ARKodeButcherTable_Copy(ARKodeButcherTable B);
 ARKodeButcherTable __real_ARKodeButcherTable_LoadERKByName(const char *name);
-ARKodeButcherTable __real_ARKodeButcherTable_LoadDIRKByName(const char *name);
 void __real_ARKodeButcherTable_Free(ARKodeButcherTable B);
 
 void *__wrap_malloc(size_t size);
@@ -106,7 +105,6 @@ char *__wrap_CVodeGetReturnFlagName(long int flag);
 ARKodeButcherTable __wrap_ARKodeButcherTable_Alloc(int stages, sunbooleantype embedded);
 ARKodeButcherTable __wrap_ARKodeButcherTable_Copy(ARKodeButcherTable B);
 ARKodeButcherTable __wrap_ARKodeButcherTable_LoadERKByName(const char *name);
-ARKodeButcherTable __wrap_ARKodeButcherTable_LoadDIRKByName(const char *name);
 void __wrap_ARKodeButcherTable_Free(ARKodeButcherTable B);
 
 void *__wrap_malloc(size_t size) { return is_denied() ? NULL : allocated(__real_malloc(size)); }
@@ -197,10 +195,6 @@ ARKodeButcherTable __wrap_ARKodeButcherTable_Copy(ARKodeButcherTable B) {
 
 ARKodeButcherTable __wrap_ARKodeButcherTable_LoadERKByName(const char *name) {
   return is_denied() ? NULL : allocated(__real_ARKodeButcherTable_LoadERKByName(name));
-}
-
-ARKodeButcherTable __wrap_ARKodeButcherTable_LoadDIRKByName(const char *name) {
-  return is_denied() ? NULL : allocated(__real_ARKodeButcherTable_LoadDIRKByName(name));
 }
 
 void __wrap_ARKodeButcherTable_Free(ARKodeButcherTable B) {
