@@ -25,7 +25,8 @@ def test_output_between_the_steps_is_on_the_manifold_and_as_accurate_as_the_step
     sol = cpodes.solve(f, (0, 2), START, dense_output=True, **options)
     y = sol.sol(times)
     assert abs(c(times, y)).max() < 1e-8
-    assert abs(energy(y)).max() < 10 * abs(energy(sol.y)).max() # ARKODE's tables have interpolants of lower order
+    # Interpolants of tables and of RADAU have lower orders than their steps; their errors are of the size of the tolerance.
+    assert abs(energy(y)).max() < 10 * max(abs(energy(sol.y)).max(), 1e-8 * GRAVITY)
     assert np.array_equal(sol.sol(sol.t), sol.y)
     at = cpodes.solve(f, (0, 2), START, t_eval=times, **options)
     assert np.array_equal(at.t, times)
