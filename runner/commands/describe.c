@@ -85,14 +85,14 @@ static void print_quantities(FILE *out, const CPModel *model) {
   for (int i = 0; i < type->nquantities; i++) {
     const CPModelQuantity *q = &type->quantities[i];
     if (q->conserved == CP_QUANTITY_FREE) {
-      fprintf(out, "  %s: an output, %g %s at the start\n", q->name,
-              (double)q->value(model, 0, model->y0), unit_text(q->unit));
+      fprintf(out, "  %s: an output, %g%s%s at the start\n", q->name,
+              (double)q->value(model, 0, model->y0), unit_space(q->unit), unit_text(q->unit));
       continue;
     }
-    fprintf(out, "  %s: %s, %g %s at the start; changes are judged by %g %s\n", q->name,
+    fprintf(out, "  %s: %s, %g%s%s at the start; changes are judged by %g%s%s\n", q->name,
             CPModelConserves(model, i) ? "conserved" : "never rises",
-            (double)q->value(model, 0, model->y0), unit_text(q->unit),
-            (double)CPModelScale(model, i), unit_text(q->unit));
+            (double)q->value(model, 0, model->y0), unit_space(q->unit), unit_text(q->unit),
+            (double)CPModelScale(model, i), unit_space(q->unit), unit_text(q->unit));
   }
 }
 

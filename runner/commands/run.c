@@ -189,24 +189,34 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 /* --------------------------------------------------------------------------------------- running -- */
 
 /* The summary, where no file goes, and which files there are */
-static void tell_people(const RunOptions *o, const History *h, int failed) {
-  FILE *out                 = count_stdout(o) ? stderr : stdout;
-  const char *const files[] = {o->csv, o->json, o->plot, o->picture, o->report};
+typedef struct {
+  const char *written[5]; /* the files */
+  int count, failed;
+} Results;
+
+static void note(Results *r, const char *file, bool failed) {
+  if (failed) r->failed++;
+  else r->written[r->count++] = file;
+}
+
+static void tell_people(const RunOptions *o, const History *h, const Results *r) {
+  FILE *out = count_stdout(o) ? stderr : stdout;
   summary_print(h, out);
-  for (size_t i = 0; i < sizeof files / sizeof files[0] && !failed; i++)
-    if (files[i] && !is_stdout(files[i])) fprintf(out, "  %-14s%s\n", "written", files[i]);
+  for (int i = 0; i < r->count; i++)
+    if (!is_stdout(r->written[i])) fprintf(out, "  %-14s%s\n", "written", r->written[i]);
 }
 
 /* The files that are made at the end, and the summary; how many were not written */
-static int write_results(const RunOptions *o, const History *h, int argc, char **argv) {
+static int write_results(const RunOptions *o, const History *h, bool has_csv, int argc, char **argv) {
   const bool has_curves = h->curves.rows > 0;
-  int failed            = 0;
-  if (o->json) failed += json_write(h, argc, argv, o->json) != 0;
-  if (o->plot && has_curves) failed += figure_write(h, o->plot) != 0;
-  if (o->picture && has_curves) failed += picture_write(h, o->picture) != 0;
-  if (o->report) failed += report_write(h, argc, argv, o->report) != 0;
-  if (!o->quiet) tell_people(o, h, failed);
-  return failed;
+  Results r             = {.count = 0};
+  if (o->csv) note(&r, o->csv, !has_csv);
+  if (o->json) note(&r, o->json, json_write(h, argc, argv, o->json));
+  if (o->plot && has_curves) note(&r, o->plot, figure_write(h, o->plot));
+  if (o->picture && has_curves) note(&r, o->picture, picture_write(h, o->picture));
+  if (o->report) note(&r, o->report, report_write(h, argc, argv, o->report));
+  if (!o->quiet) tell_people(o, h, &r);
+  return r.failed;
 }
 
 /* The line on stderr of a run that did not reach its end */
@@ -255,7 +265,8 @@ static int run(const RunOptions *o, int argc, char **argv, History *history) {
     status = run_process(&o->settings, listeners, count, 0, &info, &result);
     complain_about(&info, &result, o->settings.model.type->name);
     complain_about_estimate(&result, o->settings.model.type->name);
-    if (history->ended && write_results(o, history, argc, argv) && status == STATUS_DONE)
+    const bool has_csv = result.ending != RUN_UNWRITTEN;
+    if (history->ended && write_results(o, history, has_csv, argc, argv) && status == STATUS_DONE)
       status = STATUS_OUTPUT;
     if (o->strict && status == STATUS_DONE) status = status_of_verdict(history);
     run_info_free(&info);

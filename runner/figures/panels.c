@@ -93,8 +93,9 @@ static void say_drifts(Panel *panel, const History *history) {
   for (int i = 0; i < type->nquantities; i++) {
     const CPModelQuantity *q = &type->quantities[i];
     if (is_conserved(history->info, i))
-      say(panel, " %s stays within %.2g %s of its start value, %.6g.", q->name,
-          history->most_drift[i], unit_text(q->unit), history->first_quantity[i]);
+      say(panel, " %s stays within %.2g%s%s of its start value, %.6g.", q->name,
+          history->most_drift[i], unit_space(q->unit), unit_text(q->unit),
+          history->first_quantity[i]);
   }
   caption(panel, "A slow rise is the integration's error; jumps would be faults.");
 }

@@ -62,10 +62,11 @@ static void print_state(FILE *out, const History *h) {
 /* "fell from 2 to 1 J", "stayed at 2 J" */
 static void print_change(FILE *out, double first, double last, const char *unit) {
   const int digits = digits_apart(first, last);
-  if (first == last) fprintf(out, "stayed at %.*g %s", digits, first, unit);
+  if (first == last) fprintf(out, "stayed at %.*g", digits, first);
   else
-    fprintf(out, "%s from %.*g to %.*g %s", last < first ? "fell" : "rose", digits, first, digits,
-            last, unit);
+    fprintf(out, "%s from %.*g to %.*g", last < first ? "fell" : "rose", digits, first, digits,
+            last);
+  fprintf(out, "%s%s", unit_space(unit), unit_text(unit));
 }
 
 /* What the motion keeps has a drift, what it may only lose a rise; both are judged by its scale */
@@ -84,17 +85,19 @@ static void print_quantities(FILE *out, const History *h) {
     if (is_output(info, i)) {
       const double least = h->least_quantity[i], most = least + h->most_spread[i];
       const int digits = digits_apart(least, most);
-      fprintf(out, "%s: from %.*g to %.*g, at the end %.*g %s\n", q->name, digits, least, digits,
-              most, digits, h->last_quantity[i], unit_text(q->unit));
+      fprintf(out, "%s: from %.*g to %.*g, at the end %.*g%s%s\n", q->name, digits, least, digits,
+              most, digits, h->last_quantity[i], unit_space(q->unit), unit_text(q->unit));
       continue;
     }
     fprintf(out, "%s: ", q->name);
-    if (conserved) fprintf(out, "changed by at most %.2g %s", error, unit_text(q->unit));
-    else {
-      print_change(out, h->first_quantity[i], h->last_quantity[i], unit_text(q->unit));
-      fprintf(out, ", rose on the way by at most %.2g", error);
-    }
-    if (scale > 0) fprintf(out, ", %.1e of %.3g %s", error / scale, scale, unit_text(q->unit));
+    if (!conserved) print_change(out, h->first_quantity[i], h->last_quantity[i], q->unit);
+    if (error > 0)
+      fprintf(out, "%s by at most %.2g%s%s", conserved ? "changed" : ", rose on the way", error,
+              unit_space(q->unit), unit_text(q->unit));
+    else fprintf(out, "%s", conserved ? "did not change" : ", never rose");
+    if (error > 0 && scale > 0)
+      fprintf(out, ", %.1e of %.3g%s%s", error / scale, scale, unit_space(q->unit),
+              unit_text(q->unit));
     fputc('\n', out);
   }
 }

@@ -94,6 +94,8 @@ const char *component_unit(const RunInfo *info, long i, char *text, size_t lengt
 
 const char *unit_text(const char *unit) { return unit && strcmp(unit, "1") != 0 ? unit : ""; }
 
+const char *unit_space(const char *unit) { return *unit_text(unit) ? " " : ""; }
+
 const char *component_meaning(const RunInfo *info, long i) {
   const CPModelType *type    = info->settings->model.type;
   const bool named           = i < info->nq && i < type->ncoordinates;

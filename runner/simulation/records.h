@@ -211,6 +211,8 @@ const char *component_unit(const RunInfo *info, long i, char *text, size_t lengt
 const char *component_meaning(const RunInfo *info, long i);
 /* As it is shown: "" for NULL and "1" */
 const char *unit_text(const char *unit);
+/* The same behind a number: the blank between them, or "" where there is no unit */
+const char *unit_space(const char *unit);
 bool is_conserved(const RunInfo *info, int quantity);
 /* Is it an output, of which nothing is expected? */
 bool is_output(const RunInfo *info, int quantity);
