@@ -14,6 +14,10 @@ static const double STEP[2] = {2.0e-3, 6.0e-5};
 
 /* An entry matters if it changes the function by this part of its terms over that distance. */
 #define RELEVANT 1.0e-4
+/* Terms of forces may cancel, as those of the gyroscopic torque do in a body with equal moments of inertia. Terms of this
+ * kind are of the size of (M u)_i u_i, their roundoff is 5e-12 of it in a difference quotient by the smaller step, and is
+ * to be below 1e-4 of what matters: RELEVANT CANCELLED = 1e-7. */
+#define CANCELLED 1.0e-3
 /* A row is measured by its own largest entry, but at least by this part of the matrix'. */
 #define LEAST_ROW 1.0e-3
 
@@ -88,6 +92,11 @@ static int evaluate(CPCheck *check, CPCheckValue what, int rows) {
   if (!flag && what == CP_VALUE_B) { /* B = b - A a */
     flag = cpMechATimes(mech, s.t, s.q, check->a, w);
     if (!flag) subtract(w, rows, value, terms);
+  }
+  if (!flag && what == CP_VALUE_FORCES && !mech->operators) {
+    flag = cpMechMass(mech, s.t, s.q);
+    if (!flag) cpMatTimes(&mech->userM.A, 1.0, s.u, 0.0, w);
+    for (int i = 0; !flag && i < rows; i++) terms[i] += CANCELLED * fabs(w[i] * s.u[i]);
   }
   if (!flag && what == CP_VALUE_F) { /* F = f + f_lambda - M a - A^T lambda */
     flag = cpMechMass(mech, s.t, s.q);
