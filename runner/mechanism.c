@@ -45,6 +45,8 @@ int mechanism_is_file(const char *name) {
   return 0;
 }
 
+int mechanism_is_type(const CPModelType *type) { return type == &mechanism.type; }
+
 /* ------------------------------------------------------------------------------ the model -- */
 
 static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {

@@ -7,6 +7,8 @@
  * corrector damps what is normal to the manifold. */
 #include "mechanics_impl.h"
 
+#include "cpodes/projector/newton.h"
+
 #include <math.h>
 
 /* A sine below which an angle is narrow, and the same as part of the angle at the first state. Adams methods pass
@@ -16,8 +18,8 @@
 /* Stages of one step whose angles differ by this ratio: in units of the step the field's Lipschitz constant normal to
  * the manifold, which goes with the rate of the angle over the angle, is some 1. */
 #define ANGLE_CHANGES 0.5
-/* Tolerance of pi: beside it, what f(y) would be wrong by counts. */
-#define ON_MANIFOLD 1.0e-9
+/* Violations of pi(y): beside them, what f(y) would be wrong by counts. */
+#define ON_MANIFOLD 1.0e-10
 
 void cpMechStageFree(CPMech mech) {
   cpWorkFree(&mech->stage.work);
@@ -40,7 +42,7 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
   N_VAbs(y, mech->stage.w);
   N_VAddConst(mech->stage.w, 1.0, mech->stage.w);
   N_VInv(mech->stage.w, mech->stage.w);
-  N_VScale(1.0 / ON_MANIFOLD, mech->stage.w, mech->stage.w);
+  N_VScale(cpWorkOptions(mech->stage.work).eps / ON_MANIFOLD, mech->stage.w, mech->stage.w);
   const int flag =
       cpProject(mech->stage.work, t, mech->stage.y, mech->stage.w, 0, &(CPProjected){0});
   return flag ? cpReason(mech->text, flag, "%s", cpWorkText(mech->stage.work)) : CP_SUCCESS;

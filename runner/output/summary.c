@@ -52,7 +52,7 @@ static void print_state(FILE *out, const History *h) {
       fprintf(out, "t = %.10g\n", h->last_t);
     }
     row(out, i ? "" : "state");
-    fprintf(out, "%-8s %- .10g %s\n", name, h->last[i], unit);
+    fprintf(out, "%-8s %- .10g%s%s\n", name, h->last[i], unit_space(unit), unit);
   }
   if (info->n <= MOST_COMPONENTS) return;
   row(out, "");

@@ -1,5 +1,7 @@
 #include "problem.h"
 
+#include "../mechanism.h"
+
 #include <models/model.h>
 #include <nvector/nvector_serial.h>
 #include <stdio.h>
@@ -117,6 +119,15 @@ static int create_contact(Problem *p) {
          (model->prepare && model->prepare(model, p->mech)) || choose_solvers(p, p->mech);
 }
 
+/* Loops of a mechanism from a file close to this, in the file's unit of length, at any tolerance: 1e-12 with a margin. At 1e-6
+ * one-step methods take 1 to 4 % more instructions for it on five mechanisms, BDF 2 to 27 %. */
+static const double closure = 3e-13;
+static int close_loops(const Problem *p) {
+  const double eps = closure / (p->settings.rtol + p->settings.atol);
+  if (!mechanism_is_type(p->model->type) || eps >= CP_EPS_DEFAULT) return CP_SUCCESS;
+  return CPProjectorSetEps(CPMechGetProjector(p->mech), eps);
+}
+
 static int create_mech(Problem *p, char *message) {
   const Method *method = &p->settings.method;
   if (p->linsol != CP_KKT_AUTO && !p->model->mech.M) {
@@ -131,7 +142,7 @@ static int create_mech(Problem *p, char *message) {
   }
   if (!CPMechSetMaxOrd(p->mech, method->max_order) &&
       !CPMechSetErrorTimeScale(p->mech, method->tau, NULL) &&
-      !CPMechSetNewton(p->mech, method->newton))
+      !CPMechSetNewton(p->mech, method->newton) && !close_loops(p))
     return 0;
   snprintf(message, RUN_TEXT, "%s", CPMechGetLastMessage(p->mech));
   return -1;

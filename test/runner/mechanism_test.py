@@ -1,5 +1,6 @@
 """Mechanisms in files: they run, describe themselves and take parameters; what is wrong is one line with its place."""
 
+import itertools
 import json
 import math
 import os
@@ -111,6 +112,14 @@ class Mechanisms(RunnerTest):
             "contacts:\n  - {name: floor, b: a, at_b: [1, 0, 0]}\nfrictions:\n  - {name: rub, of: pin, factor: 0.1, speed: 0.01}\n"
         )
         self.assert_refused(cpodes("run", file), "both.yaml", "frictions", "contacts")
+
+    def test_loops_close_to_1e_12_at_any_tolerance(self):
+        for name, method, tol in itertools.product(
+            ("bricard.yaml", "slider_crank.yaml"), ("dop853", "bdf", "adams", "radau"), ("1e-3", "1e-6")
+        ):
+            with self.subTest(file=name, method=method, tol=tol):
+                run = self.run_json(FILES / name, "-m", method, "-r", tol, "--no-estimate")
+                self.assertLess(run["violations"]["position"]["largest"], 1e-12)
 
     def test_check_of_a_free_ball_finds_nothing(self):
         # The terms of its gyroscopic torque cancel, and leave their roundoff.
