@@ -109,8 +109,9 @@ static const char *const all_methods[] = {"BDF",
                                           "ARKODE_DORMAND_PRINCE_7_4_5",
                                           "ARKODE_BOGACKI_SHAMPINE_4_2_3",
                                           "ARKODE_VERNER_8_5_6",
-                                          "ARKODE_CASH_KARP_6_4_5"};
-enum { METHODS = 8, DECADES = 7 };
+                                          "ARKODE_CASH_KARP_6_4_5",
+                                          "RADAU"};
+enum { METHODS = sizeof all_methods / sizeof *all_methods, DECADES = 7 };
 
 START_TEST(a_mechanism_without_freedom_is_followed) {
   const CPMechModel model = {
