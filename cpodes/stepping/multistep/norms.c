@@ -73,7 +73,8 @@ static sunrealtype wrmsNorm(N_Vector x, N_Vector w) {
 /* To predict, to restore and to correct its history CVODES takes q (q+1)/2 linear sums or more at order q. These, and
  * its norms, are a sixth of the instructions of Andrews' mechanism by Adams' method with SUNDIALS' own loops. */
 static void linearSum(sunrealtype a, N_Vector x, sunrealtype b, N_Vector y, N_Vector z) {
-  if (!cpSerialLinearSum(a, x, b, y, z)) adopted(x)->own->nvlinearsum(a, x, b, y, z);
+  if (!cpSerialLinearSum(a, x, b, y, z))
+    N_VLinearSum_Serial(a, x, b, y, z); /* one of the three is adopted */
 }
 
 static void adopt(N_Vector v, CPodeMem mem) {

@@ -119,6 +119,39 @@ START_TEST(norms_that_a_user_takes_are_those_of_the_vector) {
 }
 END_TEST
 
+/* A user's N_VLinearSum of vectors of CVODES and others, in f, in every place: halves of x and x are x. */
+static int sum_halves(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  N_Vector own = N_VClone(run.y), rate = N_VClone(run.y);
+  N_VLinearSum(0.5, y, 0.5, y, own);
+  const int flag = world_rhs(t, own, rate, user_data);
+  N_VLinearSum(0.5, rate, 0.5, rate, ydot);
+  N_VDestroy(own);
+  N_VDestroy(rate);
+  return flag;
+}
+
+START_TEST(sums_of_vectors_of_cvodes_and_others_are_right) {
+  N_Vector ends[2];
+  for (int summed = 0; summed < 2; summed++) {
+    CPodeMem mem         = CPodeCreate(CV_ADAMS, test_context);
+    SUNNonlinearSolver F = SUNNonlinSol_FixedPoint(run.y, 2, test_context); /* Anderson's sums */
+    N_Vector y = ends[summed] = N_VClone(run.y);
+    sunrealtype t;
+    N_VScale(1.0, run.y, y);
+    ck_assert_int_eq(CPodeInit(mem, summed ? sum_halves : world_rhs, 0.0, y), CP_SUCCESS);
+    ck_assert_int_eq(CPodeSetNonlinearSolver(mem, F), CP_SUCCESS);
+    ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+    ck_assert_int_eq(CVodeSetUserData(CPodeGetCVodeMem(mem), &run.world), CV_SUCCESS);
+    ck_assert_int_eq(CPode(mem, 0.5, y, &t, CV_NORMAL), CP_SUCCESS);
+    CPodeFree(&mem);
+    SUNNonlinSolFree(F);
+  }
+  ck_assert_int_eq(same_bits(ends[0], ends[1]), 1);
+  N_VDestroy(ends[0]);
+  N_VDestroy(ends[1]);
+}
+END_TEST
+
 /* ---- nothing is global ---- */
 
 static Run inner;
@@ -317,6 +350,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_test(tc, the_norm_of_the_state_is_never_projected);
   tcase_add_test(tc, clones_of_the_vectors_of_callbacks_are_ordinary);
+  tcase_add_test(tc, sums_of_vectors_of_cvodes_and_others_are_right);
   tcase_add_test(tc, norms_that_a_user_takes_are_those_of_the_vector);
   tcase_add_test(tc, an_integrator_inside_the_right_hand_side_changes_no_bit);
   tcase_add_loop_test(tc, the_order_rises_where_the_error_is_normal, 0, n_methods);
