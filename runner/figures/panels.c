@@ -64,8 +64,6 @@ caption(Panel *panel, const char *format, ...) {
   say(panel, " %s", panel->caption);
 }
 
-static const char *space(const Curve *curve) { return curve->unit[0] ? " " : ""; }
-
 /* "Over t = 0 to 10 s. 8 of 260 are shown." */
 static void say_frame(Panel *panel, const History *history) {
   double from, to;
@@ -82,8 +80,8 @@ static void say_scale(Panel *panel) {
 static void say_ranges(Panel *panel) {
   for (int i = 0; i < panel->ncurves; i++) {
     const Curve *c = &panel->curve[i];
-    say(panel, " %s: from %.4g to %.4g%s%s, at the end %.4g.", c->name, c->least, c->most, space(c),
-        c->unit, c->last);
+    say(panel, " %s: from %.4g to %.4g%s%s, at the end %.4g.", c->name, c->least, c->most,
+        unit_space(c->unit), c->unit, c->last);
   }
 }
 
@@ -105,7 +103,7 @@ static void say_quantities(Panel *panel) {
     const Curve *c   = &panel->curve[i];
     const int digits = digits_apart(c->first, c->last);
     say(panel, " %s: at first %.*g, at the end %.*g%s%s, never above %.6g.", c->name, digits,
-        c->first, digits, c->last, space(c), c->unit, c->most);
+        c->first, digits, c->last, unit_space(c->unit), c->unit, c->most);
   }
   caption(panel, "Without a force that works on the mechanism it can only fall.");
 }

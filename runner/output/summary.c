@@ -36,8 +36,8 @@ static void print_parameters(FILE *out, const ModelChoice *choice) {
     const CPModelParameter *p = &choice->type->parameters[i];
     if (choice->values[i] == p->value) continue;
     row(out, "parameter");
-    fprintf(out, "%s = %g %s%s(default %g)\n", p->name, (double)choice->values[i],
-            unit_text(p->unit), *unit_text(p->unit) ? " " : "", (double)p->value);
+    fprintf(out, "%s = %g%s%s (default %g)\n", p->name, (double)choice->values[i],
+            unit_space(p->unit), unit_text(p->unit), (double)p->value);
   }
 }
 
