@@ -1,4 +1,5 @@
 #include "bouncing_ball.h"
+#include "contact_frame.h"
 #include "types.h"
 
 #include <math.h>
@@ -57,9 +58,7 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
 
 static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
   (void)model, (void)t;
-  for (int i = 0; i < 12; i++) frame[i] = 0;
-  frame[1] = N_VGetArrayPointer(y)[0]; /* place, then the directions of N and along the floor */
-  frame[4] = frame[6] = 1;
+  planar_contact_frame(0, N_VGetArrayPointer(y)[0], 1, 0, frame);
 }
 
 static int create(CPModel *model) {

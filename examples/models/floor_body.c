@@ -1,5 +1,7 @@
 #include "floor_body.h"
 
+#include "contact_frame.h"
+
 #include <math.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
@@ -78,13 +80,18 @@ sunrealtype floor_body_energy(const FloorBody *body, N_Vector y) {
   return body->m * ((u[0] * u[0] + u[1] * u[1]) / 2 + body->g * q[1]) + body->J * u[2] * u[2] / 2;
 }
 
-void floor_body_frames(const FloorBody *body, N_Vector y, sunrealtype *frame) {
-  const sunrealtype *q = N_VGetArrayPointer(y);
+sunrealtype floor_body_model_energy(const CPModel *model, sunrealtype t, N_Vector y) {
+  (void)t;
+  return floor_body_energy(model->data, y);
+}
+
+void floor_body_frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
+  const FloorBody *body = model->data;
+  const sunrealtype *q  = N_VGetArrayPointer(y);
+  (void)t;
   for (int k = 0; k < body->npoints; k++, frame += 12) {
     sunrealtype X, Y;
     floor_body_arm(body, k, q[2], &X, &Y);
-    for (int i = 0; i < 12; i++) frame[i] = 0;
-    frame[0] = q[0] + X, frame[1] = q[1] + Y; /* place, then the directions of N and F */
-    frame[4] = frame[6] = 1;
+    planar_contact_frame(q[0] + X, q[1] + Y, 1, 0, frame);
   }
 }

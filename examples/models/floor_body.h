@@ -10,7 +10,7 @@
 #ifndef CPODES_EXAMPLES_FLOOR_BODY_H
 #define CPODES_EXAMPLES_FLOOR_BODY_H
 
-#include <cpodes/cpodes_contact.h>
+#include <cpodes/cpodes_model.h>
 
 enum { FLOOR_BODY_POINTS = 4 };
 
@@ -25,7 +25,10 @@ CPMechModel floor_body_model(const FloorBody *body);
 /* Point k from the centre of mass, in space: X, Y, out */
 void floor_body_arm(const FloorBody *body, int k, sunrealtype theta, sunrealtype *X, sunrealtype *Y);
 sunrealtype floor_body_energy(const FloorBody *body, N_Vector y);
-/* For CPModelType.contact_frames: the floor pushes upwards; frame [12 npoints], out */
-void floor_body_frames(const FloorBody *body, N_Vector y, sunrealtype *frame);
+
+/* For CPModelQuantity.value and CPModelType.contact_frames of models whose data begins with a FloorBody; the floor pushes upwards,
+ * frame [12 npoints], out */
+sunrealtype floor_body_model_energy(const CPModel *model, sunrealtype t, N_Vector y);
+void floor_body_frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame);
 
 #endif

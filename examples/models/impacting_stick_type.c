@@ -1,9 +1,7 @@
 /* Stick that falls on a floor, turning, and strikes it with both of its ends. Without friction and with e = 1 its energy is
- * conserved; with friction it never grows. Equations: floor_body.h, with J = m l^2 / 12 and the points (-+l/2, 0). */
-#include "floor_body.h"
+ * conserved; with friction it never grows. Equations: floor_rod.h. */
+#include "floor_rod.h"
 #include "types.h"
-
-#include <stdlib.h>
 
 enum { MASS, LENGTH, GRAVITY, TILT, FRICTION, RESTITUTION };
 
@@ -29,16 +27,6 @@ static const CPModelCoordinate multipliers[] = {
     {"F right", "N", "friction at the right end"},
 };
 
-typedef struct {
-  FloorBody stick; /* first: the user_data of its functions */
-  CPContactPoint end[2];
-} Data;
-
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
-  (void)t;
-  return floor_body_energy(model->data, y);
-}
-
 static sunrealtype fall(const CPModel *model) {
   const FloorBody *stick = model->data;
   return stick->m * stick->g * N_VGetArrayPointer(model->y0)[1];
@@ -50,49 +38,26 @@ static int conserves(const CPModel *model, int i) {
 }
 
 static const CPModelQuantity quantities[] = {
-    {.name = "energy", .unit = "J", .value = energy, .conserved = 0, .scale = 10, .scale_of = fall},
+    {.name      = "energy",
+     .unit      = "J",
+     .value     = floor_body_model_energy,
+     .conserved = 0,
+     .scale     = 10,
+     .scale_of  = fall},
 };
 
-static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
-  (void)t;
-  floor_body_frames(model->data, y, frame);
-}
-
 static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
-  const FloorBody *stick = model->data;
-  const sunrealtype *q = N_VGetArrayPointer(y), l = model->parameter[LENGTH];
-  sunrealtype x[5][2] = {{-l, 0}, {l, 0}, {0}, {0}, {q[0], q[1]}};
   (void)t;
-  for (int k = 0; k < 2; k++) {
-    floor_body_arm(stick, k, q[2], &x[2 + k][0], &x[2 + k][1]);
-    x[2 + k][0] += q[0], x[2 + k][1] += q[1];
-  }
-  CPModelPlanar(5, (const sunrealtype(*)[2])x, xyz);
+  floor_rod_points(model, y, model->parameter[LENGTH], xyz);
 }
 
 static int create(CPModel *model) {
-  static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_PLAIN,
-                                          CP_POINT_PLAIN, CP_POINT_MASS};
-  static const int segment[][2]        = {{0, 1}, {2, 4}, {4, 3}};
-  static const char *const names[]     = {"left end", "right end"};
+  static const char *const names[] = {"left end", "right end"};
   const sunrealtype *p = model->parameter, l = p[LENGTH];
-  Data *d     = calloc(1, sizeof *d);
-  model->data = d;
-  if (!d || CPModelStart(model, 6) || CPModelDraw(model, 5, kind, 3, segment)) return -1;
-  d->stick = (FloorBody){
-      .m = p[MASS], .J = p[MASS] * l * l / 12, .g = p[GRAVITY], .npoints = 2, .a = {-l / 2, l / 2}};
-  for (int i = 0; i < 2; i++)
-    d->end[i] = (CPContactPoint){.name        = names[i],
-                                 .normal      = i,
-                                 .tangent     = 2 + i,
-                                 .ntangents   = 1,
-                                 .mu          = p[FRICTION],
-                                 .restitution = p[RESTITUTION]};
+  if (floor_rod_create(model, p[MASS], l, p[GRAVITY], p[FRICTION], names)) return -1;
+  for (int i = 0; i < 2; i++) ((FloorRod *)model->data)->end[i].restitution = p[RESTITUTION];
   const sunrealtype start[] = {0, l, p[TILT], -0.5, 0.1, 0.1};
   for (int i = 0; i < 6; i++) N_VGetArrayPointer(model->y0)[i] = start[i];
-  model->mech      = floor_body_model(&d->stick);
-  model->contact   = d->end;
-  model->ncontacts = 2;
   return 0;
 }
 
@@ -113,5 +78,5 @@ const CPModelType impacting_stick_type = {
     .nmultipliers   = sizeof multipliers / sizeof multipliers[0],
     .create         = create,
     .points         = points,
-    .contact_frames = frames,
+    .contact_frames = floor_body_frames,
 };

@@ -1,14 +1,12 @@
-/* Painleve's rod: its end slides to the left on a floor, the other one leans to the right. Equations: floor_body.h, with
- * J = m l^2 / 12 and the points (-+l/2, 0).
+/* Painleve's rod: its end slides to the left on a floor, the other one leans to the right. Equations: floor_rod.h.
  *
  * The normal acceleration per normal force at the end that slides is (1 + 3 cos^2 - 3 mu sin cos)(theta) / m. Its least value over
  * theta is (5 - 3 sqrt(1 + mu^2)) / 2 / m, which is zero for mu = 4/3, at tan(theta) = 2: with more friction a rod may slide where
  * no force of the floor holds it up, and the run ends (CP_CONTACT_PAINLEVE). */
-#include "floor_body.h"
+#include "floor_rod.h"
 #include "types.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { MASS, LENGTH, GRAVITY, TILT, FRICTION, SPEED };
 
@@ -35,16 +33,6 @@ static const CPModelCoordinate multipliers[] = {
     {"F head", "N", "friction at the upper end"},
 };
 
-typedef struct {
-  FloorBody rod; /* first: the user_data of its functions */
-  CPContactPoint end[2];
-} Data;
-
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
-  (void)t;
-  return floor_body_energy(model->data, y);
-}
-
 static sunrealtype fall(const CPModel *model) {
   const FloorBody *rod = model->data;
   const sunrealtype *q = N_VGetArrayPointer(model->y0), v = model->parameter[SPEED];
@@ -63,51 +51,26 @@ enum { ENERGY, CRITERION };
 static const CPModelQuantity quantities[] = {
     [ENERGY] = {.name      = "energy",
                 .unit      = "J",
-                .value     = energy,
+                .value     = floor_body_model_energy,
                 .conserved = CP_QUANTITY_FALLS,
                 .scale     = 4.8871653718545875,
                 .scale_of  = fall},
     [CRITERION] = {.name = "criterion", .unit = "1", .value = criterion, .conserved = CP_QUANTITY_FREE},
 };
 
-static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
-  (void)t;
-  floor_body_frames(model->data, y, frame);
-}
-
 static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
-  const FloorBody *rod = model->data;
-  const sunrealtype *q = N_VGetArrayPointer(y), l = model->parameter[LENGTH];
-  sunrealtype x[5][2] = {{-l, 0}, {1.5 * l, 0}, {0}, {0}, {q[0], q[1]}};
   (void)t;
-  for (int k = 0; k < 2; k++) {
-    floor_body_arm(rod, k, q[2], &x[2 + k][0], &x[2 + k][1]);
-    x[2 + k][0] += q[0], x[2 + k][1] += q[1];
-  }
-  CPModelPlanar(5, (const sunrealtype(*)[2])x, xyz);
+  floor_rod_points(model, y, 1.5 * model->parameter[LENGTH], xyz);
 }
 
 static int create(CPModel *model) {
-  static const CPModelPointKind kind[] = {CP_POINT_GROUND, CP_POINT_GROUND, CP_POINT_PLAIN,
-                                          CP_POINT_PLAIN, CP_POINT_MASS};
-  static const int segment[][2]        = {{0, 1}, {2, 4}, {4, 3}};
-  static const char *const names[]     = {"foot", "head"};
+  static const char *const names[] = {"foot", "head"};
   const sunrealtype *p = model->parameter, l = p[LENGTH];
-  Data *d     = calloc(1, sizeof *d);
-  model->data = d;
-  if (!d || CPModelStart(model, 6) || CPModelDraw(model, 5, kind, 3, segment)) return -1;
-  d->rod = (FloorBody){
-      .m = p[MASS], .J = p[MASS] * l * l / 12, .g = p[GRAVITY], .npoints = 2, .a = {-l / 2, l / 2}};
-  for (int i = 0; i < 2; i++)
-    d->end[i] = (CPContactPoint){
-        .name = names[i], .normal = i, .tangent = 2 + i, .ntangents = 1, .mu = p[FRICTION]};
-  sunrealtype *y0  = N_VGetArrayPointer(model->y0);
-  y0[1]            = l / 2 * sin(p[TILT]);
-  y0[2]            = p[TILT];
-  y0[3]            = -p[SPEED];
-  model->mech      = floor_body_model(&d->rod);
-  model->contact   = d->end;
-  model->ncontacts = 2;
+  if (floor_rod_create(model, p[MASS], l, p[GRAVITY], p[FRICTION], names)) return -1;
+  sunrealtype *y0 = N_VGetArrayPointer(model->y0);
+  y0[1]           = l / 2 * sin(p[TILT]);
+  y0[2]           = p[TILT];
+  y0[3]           = -p[SPEED];
   return 0;
 }
 
@@ -128,5 +91,5 @@ const CPModelType painleve_rod_type = {
     .nmultipliers   = sizeof multipliers / sizeof multipliers[0],
     .create         = create,
     .points         = points,
-    .contact_frames = frames,
+    .contact_frames = floor_body_frames,
 };

@@ -33,11 +33,6 @@ typedef struct {
   CPContactPoint corner[2];
 } Data;
 
-static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
-  (void)t;
-  return floor_body_energy(model->data, y);
-}
-
 /* What is lost until it stands */
 static sunrealtype fall(const CPModel *model) {
   const RockingBlock *block = model->data;
@@ -47,7 +42,7 @@ static sunrealtype fall(const CPModel *model) {
 static const CPModelQuantity quantities[] = {
     {.name      = "energy",
      .unit      = "J",
-     .value     = energy,
+     .value     = floor_body_model_energy,
      .conserved = 0,
      .scale     = 0.38946309808617811,
      .scale_of  = fall},
@@ -56,11 +51,6 @@ static const CPModelQuantity quantities[] = {
 static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
   rocking_block_exact(model->data, t, N_VGetArrayPointer(y));
   return 0;
-}
-
-static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
-  (void)t;
-  floor_body_frames(model->data, y, frame);
 }
 
 static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
@@ -126,5 +116,5 @@ const CPModelType rocking_block_type = {
     .create         = create,
     .reference      = reference,
     .points         = points,
-    .contact_frames = frames,
+    .contact_frames = floor_body_frames,
 };

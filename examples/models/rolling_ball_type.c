@@ -1,3 +1,4 @@
+#include "contact_frame.h"
 #include "rolling_ball.h"
 #include "types.h"
 
@@ -59,9 +60,7 @@ static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   const RollingBall *ball = model->data;
   const sunrealtype *q    = N_VGetArrayPointer(y);
   (void)t;
-  for (int i = 0; i < 12; i++) frame[i] = 0;
-  frame[0] = q[0], frame[1] = q[1] - ball->r; /* place, then the directions of N and F */
-  frame[4] = frame[6] = 1;
+  planar_contact_frame(q[0], q[1] - ball->r, 1, 0, frame);
 }
 
 /* A radius tells the spin. The floor is as long as the way. */

@@ -1,3 +1,4 @@
+#include "contact_frame.h"
 #include "sliding_block.h"
 #include "types.h"
 
@@ -80,10 +81,7 @@ static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   const SlidingBlock *block = model->data;
   const sunrealtype *q = N_VGetArrayPointer(y), c = cos(block->alpha), s = sin(block->alpha);
   (void)t;
-  for (int i = 0; i < 12; i++) frame[i] = 0;
-  frame[0] = c * q[0] - s * q[1], frame[1] = s * q[0] + c * q[1]; /* place */
-  frame[3] = -s, frame[4] = c;                                    /* direction of N */
-  frame[6] = c, frame[7] = s;                                     /* of F */
+  planar_contact_frame(c * q[0] - s * q[1], s * q[0] + c * q[1], c, s, frame);
 }
 
 static int create(CPModel *model) {
