@@ -120,7 +120,8 @@ static int friction(sunrealtype t, const sunrealtype *q, const sunrealtype *u, c
   (void)z;
   for (int i = 0; i < c->npoints && c->mode == MOTION; i++) any |= isForce(&c->point[i]);
   if (!any) return 0;
-  flag = contactRows(c, t, q);
+  flag = contactLaws(c, t, 0, "CPContactSolve");
+  if (!flag) flag = contactRows(c, t, q);
   memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
   for (int i = 0; i < c->npoints && !flag; i++) {
     const Point *point = &c->point[i];
@@ -232,19 +233,12 @@ static int checkModel(const CPMechModel *m) {
   return problem != NULL;
 }
 
-/* A contact's member, its rule and value: 0, or 1, reported. */
-static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
-  const char *name = point->name && *point->name ? point->name : "?", *rule = NULL;
-  sunrealtype value = 0;
 #define RULE(condition, text, number) \
-  if (!rule && !(condition)) rule = text, value = (sunrealtype)(number)
-  RULE(point->name && *point->name, "name must not be empty, of contact", i);
-  RULE(point->normal >= 0 && point->normal < c->np, "normal must be a row of p", point->normal);
-  RULE(point->ntangents >= 0 && point->ntangents <= 2, "ntangents must be 0, 1 or 2",
-       point->ntangents);
-  RULE(point->ntangents == 0 ||
-           (point->tangent >= c->np && point->tangent <= c->nv - point->ntangents),
-       "tangent must be a row of v below those of p", point->tangent);
+  if (!rule && !(condition)) rule = text, *value = (sunrealtype)(number)
+
+/* The rule that the constants of a contact's law break, with the value, or NULL. */
+static const char *brokenLaw(const CPContactPoint *point, sunrealtype *value) {
+  const char *rule = NULL;
   RULE(point->mu >= 0.0 && isfinite(point->mu), "mu must be >= 0", point->mu);
   RULE(point->mu_static >= 0.0 && isfinite(point->mu_static), "mu_static must be >= 0",
        point->mu_static);
@@ -256,16 +250,40 @@ static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
        "law must be CP_RESTITUTION_NEWTON or CP_RESTITUTION_POISSON", point->law);
   RULE(point->law != CP_RESTITUTION_POISSON || point->tangential_restitution == 0.0,
        "tangential_restitution must be 0 with Poisson's law", point->tangential_restitution);
+  return rule;
+}
+
+static void takeLaw(Point *point, const CPContactPoint *given) {
+  point->mu        = given->mu;
+  point->mu_static = fmax(given->mu, given->mu_static);
+  point->e[0]      = given->restitution;
+  point->e[1] = point->e[2] = given->tangential_restitution;
+  point->poisson            = given->law == CP_RESTITUTION_POISSON;
+}
+
+/* A contact's member, its rule and value: 0, or 1, reported. */
+static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
+  const char *name = point->name && *point->name ? point->name : "?", *rule = NULL;
+  sunrealtype number = 0, *value = &number;
+  RULE(point->name && *point->name, "name must not be empty, of contact", i);
+  RULE(point->normal >= 0 && point->normal < c->np, "normal must be a row of p", point->normal);
+  RULE(point->ntangents >= 0 && point->ntangents <= 2, "ntangents must be 0, 1 or 2",
+       point->ntangents);
+  RULE(point->ntangents == 0 ||
+           (point->tangent >= c->np && point->tangent <= c->nv - point->ntangents),
+       "tangent must be a row of v below those of p", point->tangent);
+  if (!rule) rule = brokenLaw(point, value);
   for (int k = 0; !rule && k <= point->ntangents; k++) {
     const int row = (int)(k == 0 ? point->normal : point->tangent + k - 1);
     RULE(!c->is_contact[row], "another contact has the row", row);
     c->is_contact[row] = 1;
   }
-#undef RULE
   if (rule)
-    contactError(NULL, CP_ILL_INPUT, "CPContactCreate", "contact \"%s\": %s: %g", name, rule, value);
+    contactError(NULL, CP_ILL_INPUT, "CPContactCreate", "contact \"%s\": %s: %g", name, rule,
+                 number);
   return rule != NULL;
 }
+#undef RULE
 
 int contactSizeMultipliers(CPContact c, int m) {
   const size_t n      = (size_t)m;
@@ -305,6 +323,9 @@ static int build(CPContact c, N_Vector y_tmpl) {
                 {&c->earlier.event, n, sizeof *c->event},
                 {&c->earlier.scale, na, sizeof *c->scale},
                 {&c->keep, n, sizeof *c->keep},
+                {&c->impact.keep, n, sizeof *c->keep},
+                {&c->impact.glued, n, sizeof *c->keep},
+                {&c->impact.plastic, n, sizeof *c->keep},
                 {&c->row, na, sizeof *c->row},
                 {&c->scale, na, sizeof *c->scale},
                 {&c->order, na, sizeof *c->order},
@@ -368,14 +389,10 @@ CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint 
     flag         = checkPoint(c, i, &points[i]);
     if (flag) break;
     snprintf(point->name, sizeof point->name, "%s", points[i].name);
-    point->mu        = points[i].mu;
-    point->mu_static = fmax(points[i].mu, points[i].mu_static);
+    takeLaw(point, &points[i]);
     point->normal    = (int)points[i].normal;
     point->ntangents = point->mu_static > 0.0 ? points[i].ntangents : 0;
     point->tangent   = point->ntangents > 0 ? (int)points[i].tangent : point->normal;
-    point->e[0]      = points[i].restitution;
-    point->poisson   = points[i].law == CP_RESTITUTION_POISSON;
-    point->e[1] = point->e[2] = points[i].tangential_restitution;
     with_friction |= point->ntangents > 0;
   }
   const CPMechModel w = wrapped(model, with_friction);
@@ -395,6 +412,7 @@ void CPContactFree(CPContact *contact) {
   free(c->earlier.fired);
   free(c->direction);
   free(c->recent);
+  contactSensFree(c);
   CPMechFree(&c->mech);
   if (c->A) SUNMatDestroy(c->A);
   if (c->S) SUNMatDestroy(c->S);
@@ -428,6 +446,36 @@ int CPContactSetEventFn(CPContact c, CPContactEventFn fn) {
   return CP_SUCCESS;
 }
 
+int CPContactSetLawFn(CPContact c, CPContactLawFn fn) {
+  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  c->law_fn = fn;
+  return CP_SUCCESS;
+}
+
+int contactLaws(CPContact c, sunrealtype t, int check, const char *function) {
+  for (int i = 0; i < c->npoints && c->law_fn; i++) {
+    Point *point         = &c->point[i];
+    CPContactPoint given = {.name                   = point->name,
+                            .normal                 = point->normal,
+                            .tangent                = point->tangent,
+                            .ntangents              = point->ntangents,
+                            .mu                     = point->mu,
+                            .mu_static              = point->mu_static,
+                            .restitution            = point->e[0],
+                            .tangential_restitution = point->e[1],
+                            .law = point->poisson ? CP_RESTITUTION_POISSON : CP_RESTITUTION_NEWTON};
+    const int flag       = c->law_fn(i, &given, c->user_data);
+    if (flag) return contactUserFailed(c, function, "the function of laws", t, flag);
+    sunrealtype value;
+    const char *rule = check ? brokenLaw(&given, &value) : NULL;
+    if (rule)
+      return contactError(c, CP_ILL_INPUT, function, "at t = %.15g: contact \"%s\": %s: %g", t,
+                          point->name, rule, value);
+    takeLaw(point, &given);
+  }
+  return CP_SUCCESS;
+}
+
 int CPContactSetMaxEvents(CPContact c, long int maxevents) {
   if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
   if (maxevents < 0)
@@ -446,6 +494,8 @@ int CPContactSetTimeStepping(CPContact c, int nevents, sunrealtype duration) {
   if (c->stretching)
     return contactError(c, CP_TOO_LATE, __func__, "time stepping is under way, since t = %.15g",
                         c->stats.stretch_begin);
+  if (nevents > 0 && c->sens.Ns > 0)
+    return contactError(c, CP_NOT_SUPPORTED, __func__, "time stepping has no sensitivities");
   sunrealtype *recent = calloc((size_t)nevents + 1, sizeof *recent);
   if (!recent) return contactError(c, CP_MEM_FAIL, __func__, "no memory for %d events", nevents);
   free(c->recent);

@@ -111,6 +111,27 @@ struct CPContact_ {
     int *fired;
     N_Vector saved;
   } earlier;
+  /* The newest impact, [npoints]: the contacts of its problem; of each of these, does e_N count as 0, is it glued? */
+  struct {
+    int any;
+    char *keep, *plastic, *glued;
+  } impact;
+  /* Sensitivities (gradient.c); Ns = 0: none */
+  struct {
+    int Ns, allocated, at_start; /* at_start: S is newer than what the integrator has */
+    CPodeMem integrator;         /* which has been given sensitivities */
+    sunrealtype *p, *size;
+    int *which;          /* [Ns] parameter */
+    N_Vector *S, *minus; /* [Ns] at the newest start or event, and before the newest event */
+    sunrealtype *slope,
+        *rate; /* [Ns 2 npoints], [2 npoints] derivatives of margins by parameters, and by t along the motion */
+    sunrealtype *value, *change;  /* [length] */
+    char *decided;                /* [2 npoints] 1: a margin whose root is the event */
+    N_Vector before, after;       /* f on both sides of an event */
+    N_Vector direction, moved, y; /* work */
+  } sens;
+  CPContactLawFn law_fn;
+  struct ContactTape_ *tape; /* of the events of a forward run whose adjoint is wanted, or NULL (adjoint.c) */
   int pending; /* the event at t_pending has failed, and is tried again: saved and fired are those of it */
   sunrealtype t_pending;
   ContactProblem problem;
@@ -133,6 +154,10 @@ int contactSizeMultipliers(CPContact c, int m);
 void contactTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
 void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype *y);
 
+/* The constants of all contacts' laws for the present parameters; differences may take them out of their ranges, which are checked
+ * where check is set. 0 or a code, reported. */
+int contactLaws(CPContact c, sunrealtype t, int check, const char *function);
+
 /* ---- driver.c ---- */
 /* Root functions of the user's, and arrays for all roots. Returns 0, or 1 without memory; then nothing has changed. */
 int contactSetRoots(CPContact c, int n, CVRootFn g, const int *direction);
@@ -142,6 +167,53 @@ int contactRestart(CPContact c, sunrealtype t, N_Vector y);
 /* Integrates until tout, a root, or by one step. Returns what the integrator does, or an error, reported. */
 int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, int itask,
                    const char *function);
+
+/* What decides about a contact in its phase, by c->p, c->v, c->lambda: margin 0 is the gap, or N of a closed contact, margin 1 the
+ * distance mu_s N - |F_T| from the cone, or the velocity along s. */
+sunrealtype contactMargin(CPContact c, const Point *point, int margin, const sunrealtype *s);
+/* c->p, c->v and, with closed contacts, c->lambda at (t, y). 0 or a code, reported. */
+int contactMargins(CPContact c, sunrealtype t, N_Vector y, const char *function);
+
+/* ---- gradient.c ---- */
+/* Derivatives by t of events of several contacts that differ by no more than this part are the same. */
+#define CONTACT_SAME_TIME 1.0e-4
+/* What is to be differentiated at (t, y), value: out. 0 or a code, reported. */
+typedef int (*ContactQuantity)(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
+                               const char *function);
+/* The margins of all contacts, [2 npoints]; 0 where there is none */
+int contactMarginValues(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
+                        const char *function);
+/* The state after the newest impact, [n] */
+int contactImpactValue(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
+                       const char *function);
+/* result [n] <- d/dh of a quantity at (t + h dt, y + h d) with parameter i, i >= 0, changed by h: differences of sixth order. 0 or a
+ * code, reported. */
+int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype t, sunrealtype dt,
+                      N_Vector y, N_Vector d, int i, sunrealtype *result, const char *function);
+int contactRightHandSide(CPContact c, sunrealtype t, N_Vector y, N_Vector f);
+/* decided [2 npoints]: 1 for the margins whose roots were the newest event */
+void contactDecided(CPContact c, char *decided);
+/* Is the rate of a margin that has decided clearly not zero? 0 or a code, reported. */
+int contactCheckRate(CPContact c, int k, sunrealtype t, const char *function);
+/* Reports that margins k and l have not the same derivative of the time of their event, and returns the code. */
+int contactDiffer(CPContact c, int k, int l, sunrealtype t, const char *function);
+/* At a root: the sensitivities there, derivatives of margins, and f before the event. 0 or a code, reported. */
+int contactSensBefore(CPContact c, sunrealtype t, N_Vector y, const char *function);
+/* The sensitivities after the event at t, whose state was c->saved and is y. 0 or a code, reported. */
+int contactSensAfter(CPContact c, sunrealtype t, N_Vector y, const char *function);
+/* Starts the integrator's sensitivities again. 0 or its code. */
+int contactSensRestart(CPContact c);
+/* Memory for Ns sensitivities. Returns 0, or 1 without memory. */
+int contactSensAllocate(CPContact c, int Ns);
+/* The sizes and numbers of the parameters. 0 or a code, reported. */
+int contactSensParameters(CPContact c, int Ns, sunrealtype *p, const sunrealtype *pbar,
+                          const int *plist, const char *function);
+void contactSensFree(CPContact c);
+
+/* ---- adjoint.c ---- */
+/* What is remembered of an event, c->event and c->impact, after which the state is y. Returns 0, or 1 without memory. */
+typedef struct ContactTape_ *ContactTape;
+int contactRecord(CPContact c, sunrealtype t, N_Vector y);
 
 /* ---- stretch.c ---- */
 /* From the event at t on: all contacts are open for the integrator. 0 or a code, reported. */
@@ -178,6 +250,9 @@ int contactFreeAccelerations(CPContact c, sunrealtype t, N_Vector y, const char 
 /* ---- impact.c ---- */
 /* If closed contacts approach each other: new velocities in y and c->v. 0 or a code, reported. */
 int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function);
+
+/* The newest impact, of the same contacts, at another (t, y) nearby. 0 or a code, reported. */
+int contactRepeatImpact(CPContact c, sunrealtype t, N_Vector y, const char *function);
 
 /* u <- u + M^{-1} A^T P under the other constraints, where the problem's x is P and c->velocity what was; then c->v. */
 int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *function);

@@ -20,34 +20,46 @@
 #define REPEATED 100
 #define NOW      1.0e3
 
+int contactMargins(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  int closed = 0, flag = contactLaws(c, t, 0, function);
+  if (!flag) flag = contactMeasure(c, t, y, function);
+  for (int i = 0; i < c->npoints; i++) closed |= c->point[i].phase != CP_CONTACT_OPEN;
+  if (flag || !closed) return flag;
+  flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
+  return flag ? contactPassOn(c, flag) : contactMeasure(c, t, y, function); /* Friction uses c->v. */
+}
+
+sunrealtype contactMargin(CPContact c, const Point *point, int margin, const sunrealtype *s) {
+  const sunrealtype *v_T = c->v + point->tangent, *F_T = c->lambda + point->tangent;
+  const sunrealtype N = -c->lambda[point->normal];
+  if (margin == 0) return point->phase == CP_CONTACT_OPEN ? c->p[point->normal] : N;
+  if (point->phase == CP_CONTACT_STICKING)
+    return point->mu_static * N - (point->ntangents == 1 ? fabs(F_T[0]) : hypot(F_T[0], F_T[1]));
+  return v_T[0] * s[0] + (point->ntangents == 2 ? v_T[1] * s[1] : 0.0);
+}
+
 static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
   const CPContact c = CPMechGetUserData(mech);
-  int flag = contactMeasure(c, t, y, "CPContactSolve"), closed = 0;
-  for (int i = 0; i < c->npoints; i++) closed |= c->point[i].phase != CP_CONTACT_OPEN;
-  if (!flag && closed) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
-  if (!flag && closed) flag = contactMeasure(c, t, y, "CPContactSolve"); /* Friction uses c->v. */
-  if (flag) return -1;
+  if (contactMargins(c, t, y, "CPContactSolve")) return -1;
   for (int i = 0; i < c->npoints; i++, g += ROOTS) {
-    const Point *point     = &c->point[i];
-    const sunrealtype *v_T = c->v + point->tangent, *F_T = c->lambda + point->tangent;
-    const sunrealtype N = -c->lambda[point->normal], passed = (t - point->t_zero) / point->fade;
+    const Point *point        = &c->point[i];
+    const sunrealtype *v_T    = c->v + point->tangent;
+    const sunrealtype passed  = (t - point->t_zero) / point->fade;
     const sunrealtype small_v = c->small_v * c->scale[point->normal];
     sunrealtype *at           = g + 2 * c->side;
     for (int k = 0; k < ROOTS; k++) g[k] = 1;
     if (c->stretching) continue;
     if (point->phase == CP_CONTACT_OPEN) {
-      at[0]        = c->p[point->normal] - point->zero[0] * fmin(fmax(1.0 - passed, 0.0), 1.0);
+      at[0] = contactMargin(c, point, 0, NULL) - point->zero[0] * fmin(fmax(1.0 - passed, 0.0), 1.0);
       g[ROOTS - 1] = c->v[point->normal] - 10.0 * small_v;
       continue;
     }
-    at[0] = N;
+    at[0] = contactMargin(c, point, 0, NULL);
     if (point->ntangents == 0 || point->implied) continue;
-    if (point->phase == CP_CONTACT_STICKING)
-      at[1] = point->mu_static * N - (point->ntangents == 1 ? fabs(F_T[0]) : hypot(F_T[0], F_T[1]));
-    else
-      at[1] = point->ntangents == 1
-                  ? v_T[0] * point->s[0] - point->zero[1]
-                  : hypot(v_T[0], v_T[1]) - 0.5 * c->small_v * c->scale[point->tangent];
+    if (point->phase == CP_CONTACT_STICKING || point->ntangents == 1)
+      at[1] = contactMargin(c, point, 1, point->s) -
+              (point->phase == CP_CONTACT_SLIDING ? point->zero[1] : 0.0);
+    else at[1] = hypot(v_T[0], v_T[1]) - 0.5 * c->small_v * c->scale[point->tangent];
   }
   return c->nroots > 0 ? c->root_fn(t, y, g, c->user_data) : 0;
 }
@@ -156,7 +168,7 @@ static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, su
   if (flag) return contactPassOn(c, flag);
   c->rtol = rtol, c->atol = atol, c->t = c->t_first = t0, c->repeated = 0;
   c->share_set = 1.0, c->pending = 0, c->stretching = 0, c->nrecent = 0;
-  c->multistep = NULL, c->onestep = NULL;
+  c->multistep = NULL, c->onestep = NULL, c->sens.Ns = 0;
   memset(&c->stats, 0, sizeof c->stats);
   forgetRoots(c);
   contactOpenAll(c);
@@ -205,6 +217,7 @@ static int start(CPContact c, CPodeMem multistep, CPOneStepMem onestep, sunrealt
   const char *message = CPMechGetLastMessage(c->mech);
   if (!flag) {
     c->multistep = multistep, c->onestep = onestep;
+    if (multistep != rest.multistep) c->sens.integrator = NULL;
     flag    = setUp(c, multistep == rest.multistep && onestep == rest.onestep);
     message = newestMessage(c);
   }
@@ -245,6 +258,7 @@ int contactRestart(CPContact c, sunrealtype t, N_Vector y) {
   if (!flag)
     flag = c->multistep ? CPodeGetConsistentIC(c->multistep, y)
                         : CPOneStepGetConsistentIC(c->onestep, y);
+  if (!flag && c->sens.Ns > 0) flag = contactSensRestart(c);
   if (flag) snprintf(c->message, sizeof c->message, "%s", newestMessage(c));
   return flag;
 }
@@ -280,6 +294,7 @@ int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, in
                           : CPOneStepEvolve(c->onestep, tout, y, t, itask);
   if (flag < 0) snprintf(c->message, sizeof c->message, "%s", newestMessage(c));
   if (flag < 0) return flag;
+  c->sens.at_start = 0;
   if (flag != CV_ROOT_RETURN && c->stretching) return flag;
   if (flag != CV_ROOT_RETURN) { /* Gaps that have jumped have no roots. */
     int bad = contactMeasure(c, *t, y, function);
@@ -288,6 +303,9 @@ int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, in
   }
   flag = c->multistep ? CVodeGetRootInfo(CPodeGetCVodeMem(c->multistep), c->fired)
                       : CPOneStepGetRootInfo(c->onestep, c->fired);
+  sunrealtype at;
+  if (!flag && c->sens.Ns > 0 && (flag = CPodeGetSens(c->multistep, &at, c->sens.minus)) != 0)
+    snprintf(c->message, sizeof c->message, "%s", newestMessage(c));
   return flag ? flag : CV_ROOT_RETURN;
 }
 
@@ -318,12 +336,16 @@ static int pass(CPContact c, sunrealtype t, N_Vector y, long int count, int *cha
                 const char *function) {
   const CPContactStats stats = c->stats;
   int flag                   = tooMany(c, t, count, function);
+  if (!flag && c->sens.Ns > 0) flag = contactSensBefore(c, t, y, function);
   if (flag) N_VScale(1.0, y, c->saved);
   else flag = contactEvent(c, t, y, changed, function);
   if (!flag && *changed) {
-    if (areDense(c, t)) flag = contactStretchBegin(c, t);
+    if (c->sens.Ns > 0) flag = contactSensAfter(c, t, y, function);
+    if (!flag && areDense(c, t)) flag = contactStretchBegin(c, t);
     c->side = !c->side;
     if (!flag) flag = contactRestart(c, t, y);
+    if (!flag && c->tape && contactRecord(c, t, y))
+      flag = contactError(c, CP_MEM_FAIL, function, "no memory for the events of an adjoint");
     if (flag) {
       c->side = !c->side, c->stretching = 0;
       contactUndo(c, y);

@@ -171,7 +171,8 @@ static int settle(CPContact c, sunrealtype t, N_Vector y, const char *function) 
 
 /* Velocities and phases after the event at (t, y). */
 static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) {
-  int flag = contactMeasure(c, t, y, function);
+  int flag = contactLaws(c, t, 1, function);
+  if (!flag) flag = contactMeasure(c, t, y, function);
   if (!flag && (flag = contactRows(c, t, N_VGetArrayPointer(y))) != 0)
     return contactUserFailed(c, function, "A", t, flag);
   if (!flag) contactScales(c);
@@ -261,8 +262,9 @@ int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const cha
   memcpy(c->before, c->point, (size_t)c->npoints * sizeof *c->point);
   memcpy(c->event_before, c->event, (size_t)c->npoints * sizeof *c->event);
   N_VScale(1.0, y, c->saved);
-  int flag = decide(c, t, y, function);
-  *changed = 0;
+  c->impact.any = 0;
+  int flag      = decide(c, t, y, function);
+  *changed      = 0;
   if (flag) {
     contactUndo(c, y);
     return flag;

@@ -119,6 +119,16 @@ int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *fun
   return flag;
 }
 
+/* The velocities of the problem's rows before an impact, and their coefficients of restitution */
+static void takeVelocities(CPContact c) {
+  const ContactProblem *P = &c->problem;
+  for (int k = 0; k < P->ncontacts; k++)
+    for (int i = 0; i <= P->law[k].ntangents; i++)
+      c->e[P->law[k].first + i] =
+          i == 0 && c->impact.plastic[k] ? 0.0 : c->point[P->law[k].contact].e[i];
+  for (int i = 0; i < P->n; i++) c->velocity[i] = c->before_v[i] = c->v[c->row[i]];
+}
+
 int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   ContactProblem *P = &c->problem;
   int approaching = 0, accumulated = 0;
@@ -129,13 +139,13 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   }
   if (!approaching) return CP_SUCCESS;
   for (int k = 0; k < P->ncontacts; k++) {
-    const int N = P->law[k].first, row = c->row[N];
-    for (int i = 0; i <= P->law[k].ntangents; i++) c->e[N + i] = c->point[P->law[k].contact].e[i];
+    const int row = c->row[P->law[k].first];
     /* Newton's law would have one that rests or recedes, and is pressed by the impact of another, penetrate. */
-    if (!c->point[P->law[k].contact].poisson && c->v[row] >= -c->small_v * c->scale[row])
-      c->e[N] = 0.0;
+    c->impact.plastic[k] =
+        !c->point[P->law[k].contact].poisson && c->v[row] >= -c->small_v * c->scale[row];
+    c->impact.glued[k] = 0;
   }
-  for (int i = 0; i < P->n; i++) c->velocity[i] = c->before_v[i] = c->v[c->row[i]];
+  takeVelocities(c);
   const int flag = contactFreeAccelerations(c, t, y, function);
   if (flag) return flag;
   if (contactRestitution(c, &factor)) return contactNoSolution(c, t, function, "impulses");
@@ -155,18 +165,36 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     if (!(v <= c->small_v * scale) && !is_short) continue;
     accumulated = event->accumulated = 1;
     event->t_closed                  = t + remains;
-    P->law[k].glued                  = !event->struck;
-    c->e[N]                          = 0;
+    P->law[k].glued = c->impact.glued[k] = !event->struck;
+    c->e[N]                              = 0;
+    c->impact.plastic[k]                 = 1;
     c->stats.naccumulations++;
   }
   if (accumulated && contactRestitution(c, &factor))
     return contactNoSolution(c, t, function, "impulses");
   c->stats.nimpacts++;
+  c->impact.any = 1;
+  memcpy(c->impact.keep, c->keep, (size_t)c->npoints);
   for (int k = 0; k < P->ncontacts; k++)
     for (int i = 0; i <= P->law[k].ntangents; i++) {
       CPContactEvent *event = &c->event[P->law[k].contact];
       event->velocity[0][i] = c->velocity[P->law[k].first + i];
       event->impulse[i]     = P->x[P->law[k].first + i];
     }
+  return contactApplyImpulses(c, t, y, function);
+}
+
+int contactRepeatImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  ContactProblem *P  = &c->problem;
+  sunrealtype factor = 1;
+  int flag           = contactLaws(c, t, 0, function);
+  if (!flag) flag = contactMeasure(c, t, y, function);
+  if (flag) return flag;
+  contactGather(c, c->impact.keep);
+  flag = contactDelassus(c, t, y);
+  if (flag) return flag;
+  for (int k = 0; k < P->ncontacts; k++) P->law[k].glued = c->impact.glued[k];
+  takeVelocities(c);
+  if (contactRestitution(c, &factor)) return contactNoSolution(c, t, function, "impulses");
   return contactApplyImpulses(c, t, y, function);
 }

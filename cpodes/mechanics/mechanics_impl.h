@@ -307,7 +307,6 @@ void *cpMechLinearUserData(CPMechLinear linear);
 void cpMechLinearFree(CPMechLinear *linear);
 
 /* ---- rhs.c ---- */
-int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *mech);
 int cpMechOnManifold(void *mech, int all); /* CPSystem's on_manifold */
 double cpMechStageSine(void *mech);        /* CPSystem's sine */
 void cpMechStageFree(CPMech mech);

@@ -74,7 +74,7 @@ double cpMechStageSine(void *data) {
                                                            : mech->kkt->sine / mech->kkt->usual_sine;
 }
 
-int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
+int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   CPMech mech     = data;
   sunrealtype *yd = N_VGetArrayPointer(ydot), *udot = yd + mech->nq;
   CPMechState s;

@@ -105,7 +105,7 @@ static int products(Adjoint *a, sunrealtype t, N_Vector l, int states, int param
   memset(a->lfp, 0, (size_t)w->Np * sizeof *a->lfp);
   N_VConst(0.0, a->Jl);
   if (a->o.adjoint) return a->o.adjoint(t, w->y, l, a->Jl, a->lfp, a->o.user_data);
-  if (model) {
+  if (model && model->transposes(mem->base.system.data)) {
     if (states) flag = model->adjoint(t, w->y, l, a->Jl, mem->base.system.data);
     N_VScale(-1.0, a->Jl, a->Jl);
     if (flag || !parameters || !w->params) return flag;

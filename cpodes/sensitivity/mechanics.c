@@ -352,7 +352,7 @@ int CPMechSensRhs1(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_V
                                       N_VGetArrayPointer(ySdot));
   else
     mech->attached.cause =
-        cpSensDirection(sens->params, cpMechRhs, t, y, iS, yS, ySdot, tmp1, tmp2, mech);
+        cpSensDirection(sens->params, CPMechRhs, t, y, iS, yS, ySdot, tmp1, tmp2, mech);
   return mech->attached.cause;
 }
 
@@ -516,11 +516,14 @@ static const CPParams *params(void *data) {
   return mech->sens ? mech->sens->params : NULL;
 }
 
+static int transposes(void *mech) { return isDirect(mech); }
+
 const CPSensSystem cpMechSensModel = {.rhs        = CPMechSensRhs1,
                                       .start      = start,
                                       .rows       = rows,
                                       .adjoint    = CPMechAdjointRhs,
                                       .quadrature = CPMechAdjointQuadrature,
+                                      .transposes = transposes,
                                       .params     = params};
 
 /* The workspace for an option, or NULL, reported in *flag. */

@@ -94,6 +94,8 @@ typedef struct {
   int (*rows)(sunrealtype t, N_Vector y, int iS, N_Vector r, int *given, void *data);
   CVRhsFnB adjoint;        /* -J^T l */
   CVQuadRhsFnB quadrature; /* -l^T df/dp */
+  int (*transposes)(
+      void *data); /* Are there these two? Else differences of the right-hand side take their place. */
   const CPParams *(*params)(void *data);
 } CPSensSystem;
 

@@ -24,6 +24,7 @@
 
 #include <cpodes/cpodes_mechanics.h>
 #include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_sens.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -78,6 +79,10 @@ typedef struct {
  * the contacts. A value other than 0 makes CPContactSolve return after this event, with CV_ROOT_RETURN. */
 typedef int (*CPContactEventFn)(const CPContactEvent *event, void *user_data);
 
+/** Sets the constants of the law of contact i, of *point: mu, mu_static, restitution, tangential_restitution. They are
+ * what they were before; other members must stay. Returns 0, or another value if it fails. */
+typedef int (*CPContactLawFn)(int i, CPContactPoint *point, void *user_data);
+
 /** Counters since the newest successful CPContactAttach or CPContactAttachOneStep. */
 typedef struct {
   long int nevents;        /**< events at which velocities or phases have changed */
@@ -129,6 +134,11 @@ CPODES_EXPORT int CPContactSetErrHandlerFn(CPContact contact, CPErrHandlerFn han
 /** Sets the function that receives the events; if fn is NULL (default), there is none. */
 CPODES_EXPORT int CPContactSetEventFn(CPContact contact, CPContactEventFn fn);
 /**
+ * Sets the function for constants that depend on parameters (CPContactSensInit) or change during the run, which is called before
+ * they are used; if fn is NULL (default), they are constant. At an event they have to obey the rules of CPContactPoint.
+ */
+CPODES_EXPORT int CPContactSetLawFn(CPContact contact, CPContactLawFn fn);
+/**
  * Sets the largest number of events in one call of CPContactSolve, > 0. 0 restores the default, 100,000. Independently of
  * that, 100 events at the same time, but for roundoff, are too many.
  */
@@ -140,7 +150,7 @@ CPODES_EXPORT int CPContactSetMaxEvents(CPContact contact, long int maxevents);
  * Steps have at most the length duration / (4 nevents), and are halved up to 6 times until positions agree with those of two
  * halves to the tolerance (guide). Both ends of a stretch are announced to the message handler, as CV_WARNING. Phases are open
  * and forces zero there, the function of events is not called, and integrators do not interpolate; its end is an event.
- * Returns CP_TOO_LATE in a stretch, CP_ILL_INPUT, CP_MEM_FAIL.
+ * Returns CP_TOO_LATE in a stretch, CP_NOT_SUPPORTED with sensitivities, CP_ILL_INPUT, CP_MEM_FAIL.
  */
 CPODES_EXPORT int CPContactSetTimeStepping(CPContact contact, int nevents, sunrealtype duration);
 /** Returns the newest message, or "" if there has been none. */
@@ -219,6 +229,45 @@ CPODES_EXPORT int CPContactStep(CPContact contact, sunrealtype tout, N_Vector y,
  * CP_ILL_INPUT if there is no such contact.
  */
 CPODES_EXPORT int CPContactGetEvent(CPContact contact, int i, CPContactEvent *event);
+
+/* ---- sensitivities ---- */
+
+/**
+ * Sensitivities dy/dp_i to Ns > 0 parameters, which go through all events: to be called after CPContactAttach and before the first step.
+ * p, pbar and plist are those of CPodeSetSensParams: p is the array that the model's functions read, and is not owned. yS0 [Ns]: derivatives of
+ * the state that CPContactAttach got, which impacts at the start change. The integrator gets the tolerances of CVodeSensEEtolerances and
+ * tests the errors of sensitivities; other options of cpodes_sens.h may be set afterwards. At an event at tau, with R the impact,
+ *
+ *   S+ = R_y (S- + f- dtau) + R_t dtau + R_p - f+ dtau,   dtau = -(g_y S- + g_p) / (g_t + g_y f-),
+ *
+ * by differences of sixth order. From then on CPContactSolve and CPContactStep may return CP_CONTACT_NO_GRADIENT: a gap
+ * that is touched without an impact, or several events at one time that do not stay together as the parameters change.
+ *
+ * Returns CP_NO_INIT before CPContactAttach, CP_NOT_SUPPORTED with a one-step method or with time stepping, CP_ILL_INPUT,
+ * CP_MEM_FAIL, or what CPodeSensInit1 does. A new CPContactAttach ends the sensitivities of an earlier run.
+ */
+CPODES_EXPORT int CPContactSensInit(CPContact contact, int Ns, N_Vector *yS0, sunrealtype *p,
+                                    const sunrealtype *pbar, const int *plist);
+
+/**
+ * Functionals and their gradients by adjoint problems through all events, as CPodeFunctionalAdjoint does it without contacts: from the
+ * start of CPContactAttach, before the first step, to t1 > t0. F, options, G [ng], dG [ng x Np], and gradient [ng] have the meaning that they have
+ * there; p, pbar, plist are the Np >= 0 parameters, as in CPContactSensInit, and y0S [Np] the derivatives of the state that
+ * CPContactAttach got (NULL: it does not depend on them). gradient (it may be NULL, as each of its vectors) is that to this
+ * state. Events are reported once, in the forward run; a function of events does not stop it. Every flight is integrated twice.
+ *
+ * Afterwards contact needs CPContactAttach. Returns CP_CONTACT_NO_GRADIENT as in CPContactSensInit; CP_TOO_LATE after a step or with
+ * forward sensitivities; CP_NOT_SUPPORTED with one-step methods, time stepping, or root functions of the user's; CP_ILL_INPUT,
+ * CP_MEM_FAIL, or the code of what failed. G and dG are then unspecified.
+ */
+CPODES_EXPORT int CPContactFunctionalAdjoint(CPContact contact, sunrealtype t1,
+                                             const CPFunctional *F, const CPAdjointOptions *options,
+                                             int Np, sunrealtype *p, const sunrealtype *pbar,
+                                             const int *plist, N_Vector *y0S, sunrealtype *G,
+                                             sunrealtype *dG, N_Vector *gradient);
+
+/** Copies the sensitivities of the state that CPContactSolve or CPContactStep returned last to yS [Ns]. */
+CPODES_EXPORT int CPContactGetSens(CPContact contact, N_Vector *yS);
 
 /* ---- quantities ---- */
 

@@ -485,6 +485,13 @@ CPODES_EXPORT int CPMechCalcIC(CPMech mech, sunrealtype t, N_Vector y, N_Vector 
 CPODES_EXPORT int CPMechAccelerations(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *udot,
                                       sunrealtype *lambda);
 
+/**
+ * The right-hand side y' = (N u, u', zdot) at (t, y), a CVRhsFn whose user data is the CPMech: what an attached
+ * integrator evaluates. ydot [nq + nu + nz]: out. Returns 0, a positive value if another state may do, or a negative one if
+ * the failure is fatal.
+ */
+CPODES_EXPORT int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *mech);
+
 /** Evaluates all outputs at (t, y). out: in, the arrays that are wanted; out, the values. */
 CPODES_EXPORT int CPMechEvaluate(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out);
 

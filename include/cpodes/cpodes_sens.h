@@ -259,8 +259,8 @@ typedef struct {
   int lmm;    /**< CV_ADAMS (default, fixed point) or CV_BDF (dense, by differences) */
   sunrealtype reltol; /**< of adjoint states and quadratures, 1e-8 */
   sunrealtype abstol; /**< reltol times the largest |l(t1)| and of the first right-hand side */
-  CPAdjointFn adjoint; /**< of the user's f; if NULL, CPMechAdjointRhs with a CPMech, else differences
-                          with 6 n evaluations of f each */
+  CPAdjointFn adjoint; /**< of the user's f; if NULL, CPMechAdjointRhs with a CPMech that supports it, else
+                          differences with 6 n evaluations of f each */
   void *user_data;     /**< handed to adjoint */
 } CPAdjointOptions;
 

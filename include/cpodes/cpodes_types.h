@@ -79,6 +79,8 @@ enum CPReturnCode {
   CP_CONTACT_PAINLEVE    = -281, /**< a sliding contact whose normal force does not push it apart */
   CP_CONTACT_NO_SOLUTION = -282, /**< no impulses or accelerations satisfy the laws of contact */
   CP_CONTACT_TOO_MANY    = -283, /**< more events than allowed, or events without end */
+  CP_CONTACT_NO_GRADIENT =
+      -284, /**< an event whose time is not differentiable: grazing, or several at one time */
 
   /* the coupling with CVODES */
   CP_BYPASSED       = -250,  /**< CVODES stepped without calling the projecting solver */

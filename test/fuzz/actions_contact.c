@@ -321,6 +321,66 @@ static void results(World *w) {
     complain(w, "no phase", "contact %d: %d", i, (int)p);
 }
 
+/* ---- sensitivities ---- */
+
+static int laws(int i, CPContactPoint *point, void *user_data) {
+  const World *w     = user_data;
+  point->restitution = w->contacts.p[0];
+  point->mu = point->mu_static = w->contacts.p[1];
+  return i < 0 || i >= w->contacts.scene.ncontacts;
+}
+
+static void law_function(World *w) {
+  w->contacts.p[0] = chance(w, w->odd) ? number(w, 1e-3, 2.0) : number(w, 0.1, 0.9);
+  w->contacts.p[1] = number(w, 0.1, 0.9);
+  CALL(w, CONTACT, CPContactSetLawFn(w->contacts.contact, chance(w, 0.7) ? laws : NULL));
+}
+
+/* One or two vectors of zeros but for the rate of the angle */
+static N_Vector *slopes(World *w, N_Vector yS[2]) {
+  for (int i = 0; i < 2; i++) {
+    yS[i] = vector(w, SCENE_N);
+    if (!yS[i] || N_VGetLength(yS[i]) != SCENE_N) return NULL;
+    N_VConst(0.0, yS[i]);
+    N_VGetArrayPointer(yS[i])[SCENE_N - 1] = i;
+  }
+  return chance(w, w->odd * 0.3) ? NULL : yS;
+}
+
+static void sensitivities(World *w) {
+  N_Vector yS[2], *yS0 = slopes(w, yS);
+  const sunrealtype pbar[2] = {1.0, 1.0};
+  const int Ns              = chance(w, w->odd * 0.3) ? -below(w, 2) : 1 + below(w, 2);
+  CALL(w, CONTACT,
+       CPContactSensInit(w->contacts.contact, Ns, yS0, w->contacts.p, chance(w, 0.7) ? pbar : NULL,
+                         NULL));
+  if (w->contacts.contact && Ns == 1) w->contacts.p[0] = fmin(w->contacts.p[0], 1.0);
+  N_Vector found[2] = {vector(w, SCENE_N), vector(w, SCENE_N)};
+  for (int i = 0; i < 2; i++)
+    if (!found[i] || N_VGetLength(found[i]) != SCENE_N) return;
+  CALL(w, CONTACT, CPContactGetSens(w->contacts.contact, found));
+}
+
+static int distance(sunrealtype t, N_Vector y, sunrealtype *values, void *user_data) {
+  (void)t, (void)user_data;
+  values[0] = N_VGetArrayPointer(y)[0];
+  return 0;
+}
+
+static void adjoint(World *w) {
+  ContactWorld *k = of_contact(w);
+  N_Vector yS[2], *yS0 = slopes(w, yS);
+  const CPFunctional F = {
+      .ng = 1, .end = distance, .integrand = chance(w, 0.5) ? distance : NULL, .mxsteps = 2000};
+  const sunrealtype pbar[2] = {1.0, 1.0}, step = number(w, 1e-3, 0.3);
+  sunrealtype G[1], dG[2];
+  const int flag = CALL(w, CONTACT,
+                        CPContactFunctionalAdjoint(k->contact, k->t + fmin(step, 1.0), &F, NULL,
+                                                   below(w, 3), k->p, pbar, NULL, yS0, G, dG, NULL));
+  if (flag == CP_SUCCESS && !k->started) complain(w, "success without a start", "%s", w->call);
+  if (flag == CP_SUCCESS) k->started = 0;
+}
+
 const Action contact_actions[] = {{"create contacts", contact_create, 2},
                                   {"free contacts", contact_free, 1},
                                   {"contacts: integrator", contact_integrator, 2},
@@ -341,4 +401,7 @@ const Action contact_actions[] = {{"create contacts", contact_create, 2},
                                   {"contacts: evaluate", evaluate, 3},
                                   {"contacts: Painleve's criterion", painleve, 2},
                                   {"contacts: results", results, 2},
+                                  {"contacts: laws", law_function, 1},
+                                  {"contacts: sensitivities", sensitivities, 2},
+                                  {"contacts: adjoint", adjoint, 1},
                                   {NULL, NULL, 0}};

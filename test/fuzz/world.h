@@ -48,6 +48,7 @@ typedef struct {
   int trusted;        /* start and functions are good */
   sunrealtype t, tol; /* newest time; larger tolerance */
   sunrealtype energy; /* at the start */
+  sunrealtype p[2];   /* restitution and friction, if they are parameters */
 } ContactWorld;
 
 enum { POOL = 256 };

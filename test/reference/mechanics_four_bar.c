@@ -13,9 +13,6 @@
 
 static const sunrealtype gravity = 9.81;
 
-/* f as integrators get it, whose header has another CPModel (mechanics/rhs.c) */
-int cpMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *mech);
-
 typedef struct {
   FourBar *mech;
   MechRun *run;
@@ -254,12 +251,12 @@ START_TEST(f_next_to_a_singular_position_is_that_of_the_manifold) {
   N_Vector y = vector_copy(b.run->y), exact = vector_copy(y), f = vector_copy(y);
   sunrealtype udot[9];
   ck_assert_int_eq(CPMechAccelerations(b.run->mech, 0, y, udot, NULL), CP_SUCCESS);
-  ck_assert_int_eq(cpMechRhs(0, y, f, b.run->mech), 0); /* it has seen the usual angles then */
+  ck_assert_int_eq(CPMechRhs(0, y, f, b.run->mech), 0); /* it has seen the usual angles then */
   four_bar_state(b.mech, acos(0.0) - eps, rate, y);
   ck_assert_int_eq(four_bar_rhs(0, y, exact, b.mech), 0);
   for (int rod = 1; rod < 3; rod++) /* the other branch: the horizontal rod and the right one turn */
     entries(y)[nu + 3 * rod + 1] += d / 2, entries(y)[nu + 3 * rod + 2] += d;
-  ck_assert_int_eq(cpMechRhs(0, y, f, b.run->mech), 0);
+  ck_assert_int_eq(CPMechRhs(0, y, f, b.run->mech), 0);
   ck_assert_int_eq(CPMechAccelerations(b.run->mech, 0, y, udot, NULL), CP_SUCCESS);
   sunrealtype worst = 0, worst_udot = 0;
   for (int j = 0; j < nu; j++) {

@@ -109,10 +109,10 @@ static int attach(CPMech mech, CPStepper s, sunrealtype t0, N_Vector y0, const c
   s->log.text[0]       = '\0';
   mech->text[0]        = '\0';
   mech->attached.cause = 0;
-  if (cpode) flag = initialised ? CPodeReInit(cpode, t0, y0) : CPodeInit(cpode, cpMechRhs, t0, y0);
+  if (cpode) flag = initialised ? CPodeReInit(cpode, t0, y0) : CPodeInit(cpode, CPMechRhs, t0, y0);
   else
     flag =
-        initialised ? CPOneStepReInit(onestep, t0, y0) : CPOneStepInit(onestep, cpMechRhs, t0, y0);
+        initialised ? CPOneStepReInit(onestep, t0, y0) : CPOneStepInit(onestep, CPMechRhs, t0, y0);
   if (!flag && !mech->host) {
     mech->host               = s;
     flag                     = install(mech, s);

@@ -13,7 +13,7 @@ SUNMatrix ode_jacobian(CPMech mech, sunrealtype t, N_Vector y) {
     for (int k = -3; k <= 3; k++) {
       if (k == 0) continue;
       entries(moved)[j] = entries(y)[j] + k * h;
-      ck_assert_int_eq(cpMechRhs(t, moved, f, mech), 0);
+      ck_assert_int_eq(CPMechRhs(t, moved, f, mech), 0);
       entries(moved)[j] = entries(y)[j];
       for (sunindextype i = 0; i < n; i++)
         SM_ELEMENT_D(J, i, j) += (k > 0 ? 1 : -1) * weight[abs(k) - 1] / h * entries(f)[i];

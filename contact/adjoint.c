@@ -1,0 +1,376 @@
+/* Gradients of functionals by adjoint problems through events. Between events they are CPodeFunctionalAdjoint's, from the newest flight
+ * to the first. At an event (gradient.c), with l+ after it, h the integrand, and g the margin whose root it is,
+ *
+ *   s = (l+^T (R_y f- + R_t - f+) + h(t, y-) - h(t, y+)) / (g_t + g_y f-)       dG / dtau, over the rate of g
+ *   l- = R_y^T l+ - s g_y^T
+ *   dG/dp gets l+^T R_p - s g_p. */
+#include "contact_impl.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An event, or the start */
+typedef struct Passage {
+  sunrealtype t, share;
+  N_Vector minus, plus; /* states before and after it */
+  Point *before, *after;
+  int has_impact;
+  char *keep, *plastic, *glued, *decided;
+  struct Passage *earlier;
+} Passage;
+
+struct ContactTape_ {
+  Passage *newest;
+};
+
+static void freePassage(Passage *e) {
+  if (!e) return;
+  if (e->minus) N_VDestroy(e->minus);
+  if (e->plus) N_VDestroy(e->plus);
+  free(e->before), free(e->after), free(e->keep);
+  free(e);
+}
+
+int contactRecord(CPContact c, sunrealtype t, N_Vector y) {
+  const size_t n = (size_t)c->npoints;
+  Passage *e     = calloc(1, sizeof *e);
+  if (!e) return 1;
+  e->minus = N_VClone(y), e->plus = N_VClone(y);
+  e->before = calloc(n, sizeof *e->before), e->after = calloc(n, sizeof *e->after);
+  e->keep = calloc(5 * n, sizeof *e->keep);
+  if (!e->minus || !e->plus || !e->before || !e->after || !e->keep) {
+    freePassage(e);
+    return 1;
+  }
+  e->plastic = e->keep + n, e->glued = e->plastic + n, e->decided = e->glued + n;
+  e->t = t, e->share = c->share, e->has_impact = c->impact.any;
+  N_VScale(1.0, c->saved, e->minus);
+  N_VScale(1.0, y, e->plus);
+  memcpy(e->before, c->before, n * sizeof *e->before);
+  memcpy(e->after, c->point, n * sizeof *e->after);
+  memcpy(e->keep, c->impact.keep, n);
+  memcpy(e->plastic, c->impact.plastic, n);
+  memcpy(e->glued, c->impact.glued, n);
+  contactDecided(c, e->decided);
+  e->earlier      = c->tape->newest;
+  c->tape->newest = e;
+  return 0;
+}
+
+/* ---- the functional on one flight ---- */
+
+typedef struct {
+  const CPFunctional *F;
+  N_Vector *l; /* [ng] its gradients at the end, or NULL for the last flight */
+} Flight;
+
+static int end(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
+  const Flight *flight = data;
+  if (!flight->l) return flight->F->end(t, y, values, flight->F->user_data);
+  memset(values, 0, (size_t)flight->F->ng * sizeof *values);
+  return 0;
+}
+
+static int endGradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealtype *gp, void *data) {
+  const Flight *flight = data;
+  if (!flight->l) return flight->F->end_grad(t, y, k, gy, gp, flight->F->user_data);
+  N_VScale(1.0, flight->l[k], gy);
+  return 0;
+}
+
+static int integrand(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
+  const Flight *flight = data;
+  return flight->F->integrand(t, y, values, flight->F->user_data);
+}
+
+static int integrandGradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealtype *gp,
+                             void *data) {
+  const Flight *flight = data;
+  return flight->F->integrand_grad(t, y, k, gy, gp, flight->F->user_data);
+}
+
+/* ---- backwards ---- */
+
+typedef struct {
+  CPContact c;
+  const char *function;
+  const CPFunctional *F;
+  const CPAdjointOptions *options;
+  int Np;
+  sunrealtype *G, *dG;           /* sums: [ng], [ng Np] */
+  sunrealtype *part, *part_grad; /* the same of one flight */
+  sunrealtype *slope; /* [n + Np, 2 npoints] derivatives of margins by states and parameters */
+  sunrealtype *h_minus, *h_plus; /* [ng] integrand on both sides of an event */
+  sunrealtype *s;                /* [ng] of an event */
+  N_Vector *l, *l_plus;          /* [ng] before and after an event */
+  N_Vector unit, v;              /* a direction; R_y f- + R_t - f+ */
+} Backwards;
+
+static int passOn(CPContact c, int flag) {
+  if (flag) snprintf(c->message, sizeof c->message, "%s", CPodeGetLastMessage(c->multistep));
+  return flag;
+}
+
+/* The contacts have these phases. 0 or a code, reported. */
+static int enter(CPContact c, const Point *phases, const Passage *e, sunrealtype t, N_Vector y,
+                 const char *function) {
+  memcpy(c->point, phases, (size_t)c->npoints * sizeof *phases);
+  memcpy(c->before, e->before, (size_t)c->npoints * sizeof *phases);
+  int flag = contactRows(c, t, N_VGetArrayPointer(y));
+  if (flag) return contactUserFailed(c, function, "A", t, flag);
+  contactScales(c);
+  contactTolerances(c, y);
+  flag = contactActivate(c);
+  return flag ? contactPassOn(c, flag) : CP_SUCCESS;
+}
+
+static void takeImpact(CPContact c, const Passage *e) {
+  const size_t n = (size_t)c->npoints;
+  c->impact.any  = e->has_impact;
+  memcpy(c->impact.keep, e->keep, n);
+  memcpy(c->impact.plastic, e->plastic, n);
+  memcpy(c->impact.glued, e->glued, n);
+}
+
+/* From l at t1 to l at the event e with which the flight began; G and dG get what belongs to it. */
+static int flight(Backwards *b, const Passage *e, sunrealtype t1, int is_last) {
+  CPContact c            = b->c;
+  const CPFunctional *F  = b->F;
+  const Flight data      = {.F = F, .l = is_last ? NULL : b->l};
+  const int has_end      = !is_last || F->end;
+  const CPFunctional own = {.ng             = F->ng,
+                            .end            = has_end ? end : NULL,
+                            .integrand      = F->integrand ? integrand : NULL,
+                            .end_grad       = !is_last || F->end_grad ? endGradient : NULL,
+                            .integrand_grad = F->integrand_grad ? integrandGradient : NULL,
+                            .user_data      = (void *)&data,
+                            .mxsteps        = F->mxsteps};
+  if (!is_last && !(t1 - e->t > 4 * DBL_EPSILON * fabs(t1))) return CP_SUCCESS;
+  int flag = enter(c, e->after, e, e->t, e->plus, b->function);
+  if (flag) return flag;
+  c->share = e->share;
+  N_VScale(1.0, e->plus, c->sens.y);
+  flag = contactRestart(c, e->t, c->sens.y);
+  if (!flag)
+    flag = passOn(c, CPodeFunctionalAdjoint(c->multistep, t1, &own, b->options, NULL, b->part,
+                                            b->part_grad, b->l_plus));
+  if (flag) return flag;
+  for (int k = 0; k < F->ng; k++) {
+    b->G[k] += b->part[k];
+    for (int i = 0; i < b->Np; i++) b->dG[k * b->Np + i] += b->part_grad[k * b->Np + i];
+    N_VScale(1.0, b->l_plus[k], b->l[k]);
+  }
+  return CP_SUCCESS;
+}
+
+static void setUnit(N_Vector unit, int j) {
+  N_VConst(0.0, unit);
+  if (j >= 0) N_VGetArrayPointer(unit)[j] = 1.0;
+}
+
+/* Do margins k and l have the same derivatives of time? Along the manifold: that of the states is projected. */
+static int agree(Backwards *b, const Passage *e, int k, int l) {
+  CPContact c      = b->c;
+  const int m      = 2 * c->npoints;
+  N_Vector d[2]    = {b->unit, b->v};
+  sunrealtype size = 0, most = 0;
+  for (int i = 0; i < c->n + b->Np; i++) {
+    const sunrealtype *slope = b->slope + (size_t)i * (size_t)m;
+    const sunrealtype one = slope[k] / c->sens.rate[k], other = slope[l] / c->sens.rate[l];
+    if (i < c->n) N_VGetArrayPointer(d[0])[i] = one, N_VGetArrayPointer(d[1])[i] = one - other;
+    else size = fmax(size, fabs(one)), most = fmax(most, fabs(one - other));
+  }
+  int flag = CP_SUCCESS;
+  for (int i = 0; i < 2 && !flag; i++)
+    flag = CPodeProjectGradient(c->multistep, e->t, e->minus, d[i]);
+  if (flag) return passOn(c, flag);
+  size = fmax(size, N_VMaxNorm(d[0])), most = fmax(most, N_VMaxNorm(d[1]));
+  return most <= CONTACT_SAME_TIME * size ? CP_SUCCESS : contactDiffer(c, k, l, e->t, b->function);
+}
+
+/* At an event: f-, and all derivatives of margins. k: out, the margin that has decided. 0 or a code, reported. */
+static int differentiateMargins(Backwards *b, const Passage *e, int *k) {
+  CPContact c    = b->c;
+  const int m    = 2 * c->npoints;
+  N_Vector minus = e->minus;
+  int flag       = contactRightHandSide(c, e->t, minus, c->sens.before);
+  if (!flag)
+    flag = contactDerivative(c, contactMarginValues, m, e->t, 1.0, minus, c->sens.before, -1,
+                             c->sens.rate, b->function);
+  for (int i = 0; i < c->n + b->Np && !flag; i++) {
+    setUnit(b->unit, i < c->n ? i : -1);
+    flag = contactDerivative(c, contactMarginValues, m, e->t, 0.0, minus, b->unit, i - c->n,
+                             b->slope + (size_t)i * (size_t)m, b->function);
+  }
+  *k = -1;
+  for (int i = 0; i < m && !flag; i++) {
+    if (!e->decided[i]) continue;
+    flag = contactCheckRate(c, i, e->t, b->function);
+    if (!flag && *k >= 0) flag = agree(b, e, *k, i);
+    if (*k < 0) *k = i;
+  }
+  return flag;
+}
+
+/* b->s of all functionals, over the rate of margin k. 0 or a code, reported. */
+static int findWeights(Backwards *b, const Passage *e, int k) {
+  CPContact c           = b->c;
+  const CPFunctional *F = b->F;
+  int flag              = contactRightHandSide(c, e->t, e->plus, c->sens.after);
+  N_VScale(1.0, c->sens.before, b->v);
+  if (!flag && e->has_impact)
+    flag = contactDerivative(c, contactImpactValue, c->n, e->t, 1.0, e->minus, c->sens.before, -1,
+                             N_VGetArrayPointer(b->v), b->function);
+  if (flag) return flag;
+  N_VLinearSum(1.0, b->v, -1.0, c->sens.after, b->v);
+  memset(b->h_minus, 0, (size_t)F->ng * sizeof *b->h_minus);
+  memset(b->h_plus, 0, (size_t)F->ng * sizeof *b->h_plus);
+  if (F->integrand) flag = F->integrand(e->t, e->minus, b->h_minus, F->user_data);
+  if (F->integrand && !flag) flag = F->integrand(e->t, e->plus, b->h_plus, F->user_data);
+  if (flag) return contactUserFailed(c, b->function, "the integrand", e->t, flag);
+  for (int i = 0; i < F->ng; i++)
+    b->s[i] = (N_VDotProd(b->l[i], b->v) + b->h_minus[i] - b->h_plus[i]) / c->sens.rate[k];
+  return CP_SUCCESS;
+}
+
+/* From l+ to l- at an event, or at the start, whose time is given. 0 or a code, reported. */
+static int jump(Backwards *b, const Passage *e, int is_start) {
+  CPContact c  = b->c;
+  const int ng = b->F->ng, n = c->n, m = 2 * c->npoints;
+  int k = -1, flag = enter(c, e->before, e, e->t, e->minus, b->function);
+  takeImpact(c, e);
+  memset(b->s, 0, (size_t)ng * sizeof *b->s);
+  if (!flag && !is_start) flag = differentiateMargins(b, e, &k);
+  if (!flag) flag = enter(c, e->after, e, e->t, e->plus, b->function);
+  if (!flag && k >= 0) flag = findWeights(b, e, k);
+  for (int i = 0; i < ng; i++) N_VScale(1.0, b->l[i], b->l_plus[i]);
+  for (int j = 0; j < n + b->Np && !flag; j++) {
+    setUnit(b->unit, j < n ? j : -1);
+    N_VScale(1.0, b->unit, b->v); /* column j of R_y, or R_p */
+    if (e->has_impact)
+      flag = contactDerivative(c, contactImpactValue, n, e->t, 0.0, e->minus, b->unit, j - n,
+                               N_VGetArrayPointer(b->v), b->function);
+    for (int i = 0; i < ng && !flag; i++) {
+      const sunrealtype of_time = k >= 0 ? b->s[i] * b->slope[k + j * m] : 0.0;
+      const sunrealtype value   = N_VDotProd(b->l_plus[i], b->v) - of_time;
+      if (j < n) N_VGetArrayPointer(b->l[i])[j] = value;
+      else b->dG[i * b->Np + j - n] += value;
+    }
+  }
+  return flag;
+}
+
+/* ---- all of it ---- */
+
+/* The forward run, whose events are recorded from the start on. 0 or a code, reported. */
+static int forwards(CPContact c, sunrealtype t1, const char *function) {
+  sunrealtype t = c->t;
+  if (contactRecord(c, t, c->newest))
+    return contactError(c, CP_MEM_FAIL, function, "no memory for the events of an adjoint");
+  N_Vector y = N_VClone(c->newest);
+  if (!y) return contactError(c, CP_MEM_FAIL, function, "no memory for a state");
+  int flag = CV_ROOT_RETURN;
+  while (flag == CV_ROOT_RETURN) flag = CPContactSolve(c, t1, y, &t);
+  N_VDestroy(y);
+  if (flag > 0)
+    flag = contactError(c, CP_ILL_INPUT, function,
+                        "the run ends at t = %.15g, before t1 = %.15g: a stop time?", t, t1);
+  return flag;
+}
+
+/* Sums of all flights and events. 0 or a code, reported. */
+static int backwards(Backwards *b, sunrealtype t1, N_Vector *y0S) {
+  CPContact c = b->c;
+  int flag    = passOn(c, CPodeRootInit(c->multistep, 0, NULL));
+  for (const Passage *e = c->tape->newest; e && !flag; t1 = e->t, e = e->earlier) {
+    flag = flight(b, e, t1, e == c->tape->newest);
+    if (!flag && (e->earlier || e->has_impact)) flag = jump(b, e, !e->earlier);
+  }
+  for (int k = 0; k < b->F->ng && !flag; k++)
+    for (int i = 0; i < b->Np && y0S; i++) b->dG[k * b->Np + i] += N_VDotProd(b->l[k], y0S[i]);
+  return flag;
+}
+
+static int checkArguments(CPContact c, sunrealtype t1, const CPFunctional *F, int Np,
+                          const sunrealtype *p, const sunrealtype *G, const sunrealtype *dG,
+                          const char *function) {
+  long int steps = 0;
+  if (!c) return contactError(NULL, CP_MEM_NULL, function, "contact must not be NULL");
+  if (!CPMechIsAttached(c->mech) || (!c->multistep && !c->onestep))
+    return contactError(c, CP_NO_INIT, function, "call CPContactAttach first");
+  if (!c->multistep)
+    return contactError(c, CP_NOT_SUPPORTED, function,
+                        "one-step methods have no sensitivities: use CPContactAttach");
+  if (c->dense > 0 || c->nroots > 0)
+    return contactError(c, CP_NOT_SUPPORTED, function,
+                        "neither time stepping nor root functions of the user's go with adjoints");
+  if (CVodeGetNumSteps(CPodeGetCVodeMem(c->multistep), &steps) || steps > 0 || c->t != c->t_first ||
+      c->sens.Ns > 0)
+    return contactError(
+        c, CP_TOO_LATE, function,
+        "steps have been taken, or there are forward sensitivities: call CPContactAttach again");
+  if (!F || F->ng < 1 || !G || Np < 0 || (Np > 0 && (!p || !dG)) || !(t1 > c->t && isfinite(t1)))
+    return contactError(c, CP_ILL_INPUT, function,
+                        "F, G, and with Np > 0 p and dG must not be NULL, F->ng > 0, t1 finite and "
+                        "after the start: Np = %d, t1 = %g",
+                        Np, t1);
+  return CP_SUCCESS;
+}
+
+static void freeBackwards(Backwards *b) {
+  free(b->part);
+  if (b->l) N_VDestroyVectorArray(b->l, b->F->ng);
+  if (b->l_plus) N_VDestroyVectorArray(b->l_plus, b->F->ng);
+  if (b->unit) N_VDestroy(b->unit);
+  if (b->v) N_VDestroy(b->v);
+}
+
+/* Workspace. Returns 0, or 1 without memory. */
+static int openBackwards(Backwards *b) {
+  const size_t ng = (size_t)b->F->ng, Np = (size_t)b->Np, n = (size_t)b->c->n,
+               m   = 2 * (size_t)b->c->npoints;
+  const N_Vector y = b->c->newest;
+  b->part          = calloc(4 * ng + 2 * ng * (Np + 1) + (n + Np) * m, sizeof *b->part);
+  b->l             = N_VCloneVectorArray(b->F->ng, y);
+  b->l_plus        = N_VCloneVectorArray(b->F->ng, y);
+  b->unit = N_VClone(y), b->v = N_VClone(y);
+  if (!b->part || !b->l || !b->l_plus || !b->unit || !b->v) return 1;
+  b->h_minus = b->part + ng, b->h_plus = b->h_minus + ng, b->s = b->h_plus + ng;
+  b->part_grad = b->s + ng, b->slope = b->part_grad + 2 * ng * (Np + 1);
+  if (!b->dG) b->dG = b->part_grad + ng * (Np + 1);
+  return 0;
+}
+
+int CPContactFunctionalAdjoint(CPContact c, sunrealtype t1, const CPFunctional *F,
+                               const CPAdjointOptions *options, int Np, sunrealtype *p,
+                               const sunrealtype *pbar, const int *plist, N_Vector *y0S,
+                               sunrealtype *G, sunrealtype *dG, N_Vector *gradient) {
+  int flag = checkArguments(c, t1, F, Np, p, G, dG, __func__);
+  if (flag) return flag;
+  Backwards b = {
+      .c = c, .function = __func__, .F = F, .options = options, .Np = Np, .G = G, .dG = dG};
+  struct ContactTape_ tape = {NULL};
+  if (contactSensAllocate(c, Np > 0 ? Np : 1) || openBackwards(&b))
+    flag = contactError(c, CP_MEM_FAIL, __func__, "no memory for %d functionals", F->ng);
+  if (!flag && Np > 0) flag = contactSensParameters(c, Np, p, pbar, plist, __func__);
+  if (!flag && Np > 0 && (flag = CPMechSetParams(c->mech, Np, p, c->sens.size, c->sens.which)) != 0)
+    contactPassOn(c, flag);
+  memset(G, 0, (size_t)F->ng * sizeof *G);
+  if (dG) memset(dG, 0, (size_t)(F->ng * Np) * sizeof *dG);
+  c->tape = &tape;
+  if (!flag) flag = forwards(c, t1, __func__);
+  if (!flag) flag = backwards(&b, t1, y0S);
+  for (int k = 0; k < F->ng && gradient && !flag; k++)
+    if (gradient[k]) N_VScale(1.0, b.l[k], gradient[k]);
+  while (tape.newest) {
+    Passage *e  = tape.newest;
+    tape.newest = e->earlier;
+    freePassage(e);
+  }
+  c->tape = NULL, c->multistep = NULL;
+  freeBackwards(&b);
+  return flag;
+}

@@ -1,0 +1,333 @@
+/* Sensitivities of motions with contacts. Between events they are the integrator's. An event at tau(p), where g(t, y, p) = 0, takes
+ * y- to y+ = R(t, y-, p); with the right-hand sides f- before it and f+ after it,
+ *
+ *   dtau = -(g_y S- + g_p) / (g_t + g_y f-)
+ *   S+   = R_y (S- + f- dtau) + R_t dtau + R_p - f+ dtau                                     (saltation)
+ *
+ * (M. A. Aizerman, F. R. Gantmacher, Quart. J. Mech. Appl. Math. 11, 1958; S. Galan, W. F. Feehery, P. I. Barton, Appl. Numer. Math.
+ * 31, 1999). R is the impact, or the identity. Where the infinitely many flights of an accumulation are skipped, R is the plastic
+ * impact: their normal impulses have the same mean as the force of the contact that is closed afterwards. */
+#include "contact_impl.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Differences reach three times this part of the sizes of coordinates, velocities and parameters, ... */
+#define PART 1.0e-3
+/* ... of the integrator's step, ... */
+#define PART_OF_STEP 0.05
+/* ... and of the normal velocities of an impact, whose contacts are to stay the same. */
+#define PART_OF_IMPACT 0.03
+/* A gap that closes with a velocity of less than so many tenths of the tolerance is touched. */
+#define TOUCHED 10.0
+
+int contactMarginValues(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
+                        const char *function) {
+  const int flag = contactMargins(c, t, y, function);
+  for (int i = 0; i < c->npoints && !flag; i++) {
+    const Point *point = &c->point[i];
+    const int has_second =
+        point->phase != CP_CONTACT_OPEN && point->ntangents > 0 && !point->implied;
+    value[2 * i]     = contactMargin(c, point, 0, NULL);
+    value[2 * i + 1] = has_second ? contactMargin(c, point, 1, point->s) : 0.0;
+  }
+  return flag;
+}
+
+int contactImpactValue(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
+                       const char *function) {
+  N_VScale(1.0, y, c->sens.y);
+  const int flag = contactRepeatImpact(c, t, c->sens.y, function);
+  memcpy(value, N_VGetArrayPointer(c->sens.y), (size_t)c->n * sizeof *value);
+  return flag;
+}
+
+/* The largest |d_j| over the largest |y_j|, j = first ... last - 1 */
+static sunrealtype relativeSize(CPContact c, N_Vector y, N_Vector d, int first, int last) {
+  const sunrealtype *Y = N_VGetArrayPointer(y), *D = N_VGetArrayPointer(d);
+  sunrealtype size = 0, change = 0;
+  for (int j = first; j < last; j++)
+    size = fmax(size, fabs(Y[j])), change = fmax(change, fabs(D[j]));
+  if (size == 0.0) size = c->rtol > 0.0 && c->atol > 0.0 ? c->atol / c->rtol : 1.0;
+  return change / size;
+}
+
+/* The step of a difference at (t, y) along (dt, d) and parameter i, i >= 0; 0 if that direction is zero. */
+static sunrealtype stepOf(CPContact c, N_Vector y, sunrealtype dt, N_Vector d, int i) {
+  sunrealtype newest = 0, rate = i >= 0 ? 1.0 / c->sens.size[i] : 0.0;
+  CVodeGetLastStep(CPodeGetCVodeMem(c->multistep), &newest);
+  rate          = fmax(rate, relativeSize(c, y, d, 0, c->nq));
+  rate          = fmax(rate, relativeSize(c, y, d, c->nq, c->nq + c->nu));
+  rate          = fmax(rate, relativeSize(c, y, d, c->nq + c->nu, c->n));
+  sunrealtype h = rate > 0.0 ? PART / rate : INFINITY;
+  if (dt != 0.0 && newest != 0.0) h = fmin(h, PART_OF_STEP * fabs(newest / dt));
+  return isfinite(h) ? h : 0.0;
+}
+
+/* The parameter of sensitivity i becomes value, which the mechanical system is told. */
+static void setParameter(CPContact c, int i, sunrealtype value) {
+  c->sens.p[c->sens.which[i]] = value;
+  CPMechSetUserData(c->mech, c);
+}
+
+/* The largest part of h for which the normal velocities of the newest impact change by a small part of theirs */
+static int boundByImpact(CPContact c, sunrealtype t, sunrealtype dt, N_Vector y, N_Vector d,
+                         sunrealtype *h, const char *function) {
+  int flag = contactMeasure(c, t, y, function);
+  memcpy(c->approach, c->v, (size_t)c->na * sizeof *c->v);
+  N_VLinearSum(1.0, y, *h, d, c->sens.moved);
+  if (!flag) flag = contactMeasure(c, t + *h * dt, c->sens.moved, function);
+  sunrealtype most = *h;
+  for (int i = 0; i < c->npoints && !flag; i++) {
+    const int row            = c->point[i].normal;
+    const sunrealtype before = c->approach[row], change = fabs(c->v[row] - before);
+    if (!c->impact.keep[i] || !(before < -c->small_v * c->scale[row])) continue;
+    if (change > 0.0) most = fmin(most, *h * PART_OF_IMPACT * fabs(before) / change);
+  }
+  *h = most;
+  return flag;
+}
+
+int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype t, sunrealtype dt,
+                      N_Vector y, N_Vector d, int i, sunrealtype *result, const char *function) {
+  static const sunrealtype weight[3] = {SUN_RCONST(0.75), SUN_RCONST(-0.15), SUN_RCONST(1.0) / 60};
+  const sunrealtype kept             = i >= 0 ? c->sens.p[c->sens.which[i]] : 0.0;
+  sunrealtype h                      = stepOf(c, y, dt, d, i);
+  int flag                           = CP_SUCCESS;
+  memset(result, 0, (size_t)n * sizeof *result);
+  if (h > 0.0 && quantity == contactImpactValue) flag = boundByImpact(c, t, dt, y, d, &h, function);
+  for (int k = -3; k <= 3 && h > 0.0 && !flag; k++) {
+    if (k == 0) continue;
+    if (i >= 0) setParameter(c, i, kept + k * h);
+    N_VLinearSum(1.0, y, k * h, d, c->sens.moved);
+    flag = quantity(c, t + k * h * dt, c->sens.moved, c->sens.value, function);
+    for (int j = 0; j < n && !flag; j++)
+      result[j] += (k > 0 ? 1 : -1) * weight[abs(k) - 1] / h * c->sens.value[j];
+  }
+  if (i >= 0) setParameter(c, i, kept);
+  return flag;
+}
+
+int contactRightHandSide(CPContact c, sunrealtype t, N_Vector y, N_Vector f) {
+  const int flag = CPMechRhs(t, y, f, c->mech);
+  return flag ? contactPassOn(c, flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR) : CP_SUCCESS;
+}
+
+int contactSensBefore(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  const int n = 2 * c->npoints;
+  int flag    = contactRightHandSide(c, t, y, c->sens.before);
+  if (!flag)
+    flag = contactDerivative(c, contactMarginValues, n, t, 1.0, y, c->sens.before, -1, c->sens.rate,
+                             function);
+  for (int i = 0; i < c->sens.Ns && !flag; i++)
+    flag = contactDerivative(c, contactMarginValues, n, t, 0.0, y, c->sens.minus[i], i,
+                             c->sens.slope + i * n, function);
+  return flag;
+}
+
+void contactDecided(CPContact c, char *decided) {
+  for (int i = 0; i < c->npoints; i++) {
+    const int was_open = c->before[i].phase == CP_CONTACT_OPEN,
+              closes   = c->point[i].phase != CP_CONTACT_OPEN;
+    decided[2 * i] = (char)(c->fired[ROOTS * i] || (was_open && (c->event[i].struck || closes)));
+    decided[2 * i + 1] = (char)(!was_open && c->fired[ROOTS * i + 1]);
+  }
+}
+
+int contactCheckRate(CPContact c, int k, sunrealtype t, const char *function) {
+  const Point *point      = &c->before[k / 2];
+  const int is_gap        = point->phase == CP_CONTACT_OPEN;
+  const sunrealtype least = is_gap ? TOUCHED * c->small_v * c->scale[point->normal] : 0.0;
+  if (fabs(c->sens.rate[k]) > least) return CP_SUCCESS;
+  return contactError(c, CP_CONTACT_NO_GRADIENT, function,
+                      "at t = %.15g: contact \"%s\" has no time of its event that can be "
+                      "differentiated: its %s touches zero with the rate %g",
+                      t, point->name, is_gap ? "gap" : "force or velocity", c->sens.rate[k]);
+}
+
+int contactDiffer(CPContact c, int k, int l, sunrealtype t, const char *function) {
+  return contactError(
+      c, CP_CONTACT_NO_GRADIENT,
+      function, "at t = %.15g: contacts \"%s\" and \"%s\" have events at one time, which do not stay together",
+      t, c->before[k / 2].name, c->before[l / 2].name);
+}
+
+/* dtau of sensitivity i, which all margins that have decided the event must agree about. 0 or a code, reported. */
+static int timeOf(CPContact c, int i, sunrealtype t, sunrealtype *dtau, const char *function) {
+  const sunrealtype *slope = c->sens.slope + (size_t)(2 * c->npoints) * (size_t)i;
+  const sunrealtype unit   = fabs(t - c->t_first) / c->sens.size[i];
+  int first                = -1;
+  *dtau                    = 0.0;
+  for (int k = 0; k < 2 * c->npoints; k++) {
+    if (!c->sens.decided[k]) continue;
+    const int flag = contactCheckRate(c, k, t, function);
+    if (flag) return flag;
+    const sunrealtype now = -slope[k] / c->sens.rate[k], size = fmax(fabs(now), fabs(*dtau));
+    if (first >= 0 && !(fabs(now - *dtau) <= CONTACT_SAME_TIME * size + c->rtol * unit))
+      return contactDiffer(c, first, k, t, function);
+    if (first < 0) *dtau = now, first = k;
+  }
+  return CP_SUCCESS;
+}
+
+/* S_i <- R_y (S- + f- dtau) + R_t dtau + R_p - f+ dtau, from S- = minus and y- = c->saved */
+static int saltation(CPContact c, int i, sunrealtype t, N_Vector minus, sunrealtype dtau,
+                     const char *function) {
+  sunrealtype *S = N_VGetArrayPointer(c->sens.S[i]), *D = N_VGetArrayPointer(c->sens.direction);
+  const sunrealtype *after = N_VGetArrayPointer(c->sens.after);
+  N_VLinearSum(1.0, minus, dtau, c->sens.before, c->sens.direction);
+  if (c->impact.any) {
+    const int flag = contactDerivative(c, contactImpactValue, c->n, t, dtau, c->saved,
+                                       c->sens.direction, i, c->sens.change, function);
+    if (flag) return flag;
+    D = c->sens.change;
+  }
+  for (int j = 0; j < c->n; j++) S[j] = D[j] - after[j] * dtau;
+  return CP_SUCCESS;
+}
+
+int contactSensAfter(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  const CPContactStats stats = c->stats;
+  int flag                   = contactRightHandSide(c, t, y, c->sens.after);
+  contactDecided(c, c->sens.decided);
+  for (int i = 0; i < c->sens.Ns && !flag; i++) {
+    sunrealtype dtau = 0;
+    flag             = timeOf(c, i, t, &dtau, function);
+    if (!flag) flag = saltation(c, i, t, c->sens.minus[i], dtau, function);
+  }
+  c->stats           = stats;
+  const int restored = contactActivate(c);
+  return flag ? flag : restored ? contactPassOn(c, restored) : CP_SUCCESS;
+}
+
+int contactSensRestart(CPContact c) {
+  int flag = CPodeSensReInit(c->multistep, c->sens.S);
+  if (!flag) flag = CPodeSensCalcIC(c->multistep);
+  if (!flag) flag = CPodeGetConsistentSensIC(c->multistep, c->sens.S);
+  if (!flag) c->sens.at_start = 1;
+  return flag;
+}
+
+/* ---- life cycle ---- */
+
+void contactSensFree(CPContact c) {
+  free(c->sens.size), free(c->sens.which), free(c->sens.slope), free(c->sens.value),
+      free(c->sens.decided);
+  if (c->sens.S) N_VDestroyVectorArray(c->sens.S, c->sens.allocated);
+  if (c->sens.minus) N_VDestroyVectorArray(c->sens.minus, c->sens.allocated);
+  N_Vector vectors[] = {c->sens.before, c->sens.after, c->sens.direction, c->sens.moved, c->sens.y};
+  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++)
+    if (vectors[k]) N_VDestroy(vectors[k]);
+  memset(&c->sens, 0, sizeof c->sens);
+}
+
+int contactSensAllocate(CPContact c, int Ns) {
+  const CPodeMem integrator = c->sens.integrator;
+  const size_t n = (size_t)Ns, m = 2 * (size_t)c->npoints,
+               length = m > (size_t)c->n ? m : (size_t)c->n;
+  contactSensFree(c);
+  c->sens.integrator = integrator, c->sens.allocated = Ns;
+  c->sens.size        = calloc(n, sizeof *c->sens.size);
+  c->sens.which       = calloc(n, sizeof *c->sens.which);
+  c->sens.slope       = calloc((n + 1) * m, sizeof *c->sens.slope);
+  c->sens.value       = calloc(2 * length, sizeof *c->sens.value);
+  c->sens.decided     = calloc(m, sizeof *c->sens.decided);
+  c->sens.S           = N_VCloneVectorArray(Ns, c->newest);
+  c->sens.minus       = N_VCloneVectorArray(Ns, c->newest);
+  N_Vector *vectors[] = {&c->sens.before, &c->sens.after, &c->sens.direction, &c->sens.moved,
+                         &c->sens.y};
+  int failed          = !c->sens.size || !c->sens.which || !c->sens.slope || !c->sens.value ||
+               !c->sens.decided || !c->sens.S || !c->sens.minus;
+  for (size_t k = 0; k < sizeof vectors / sizeof *vectors && !failed; k++)
+    failed = !(*vectors[k] = N_VClone(c->newest));
+  if (failed) {
+    contactSensFree(c);
+    return 1;
+  }
+  c->sens.rate = c->sens.slope + n * m, c->sens.change = c->sens.value + length;
+  return 0;
+}
+
+int contactSensParameters(CPContact c, int Ns, sunrealtype *p, const sunrealtype *pbar,
+                          const int *plist, const char *function) {
+  c->sens.p = p;
+  for (int i = 0; i < Ns; i++) {
+    c->sens.which[i] = plist ? plist[i] : i;
+    if (c->sens.which[i] < 0)
+      return contactError(c, CP_ILL_INPUT, function, "plist[%d] must be >= 0: %d", i,
+                          c->sens.which[i]);
+    c->sens.size[i] = pbar ? pbar[i] : fabs(p[c->sens.which[i]]);
+    if (!(c->sens.size[i] > 0.0 && isfinite(c->sens.size[i])))
+      return contactError(c, CP_ILL_INPUT, function,
+                          "the size of parameter %d must be positive: %g%s", c->sens.which[i],
+                          c->sens.size[i], pbar ? "" : " (pbar is NULL)");
+  }
+  return CP_SUCCESS;
+}
+
+/* Gives the integrator the sensitivities S with their tolerances. 0 or its code. */
+static int initialise(CPContact c, int Ns) {
+  CPodeMem mem  = c->multistep;
+  void *cvode   = CPodeGetCVodeMem(mem);
+  const int old = c->sens.integrator == mem;
+  int flag      = old ? CPodeSensReInit(mem, c->sens.S)
+                      : CPodeSensInit1(mem, Ns, CV_STAGGERED1, NULL, c->sens.S);
+  if (!flag) flag = CPodeSetSensParams(mem, c->sens.p, c->sens.size, c->sens.which);
+  if (!flag && !old) flag = CVodeSensEEtolerances(cvode);
+  if (!flag && !old) flag = CVodeSetSensErrCon(cvode, SUNTRUE);
+  if (flag) return flag;
+  c->sens.integrator = mem;
+  return contactSensRestart(c);
+}
+
+int CPContactSensInit(CPContact c, int Ns, N_Vector *yS0, sunrealtype *p, const sunrealtype *pbar,
+                      const int *plist) {
+  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  if (!CPMechIsAttached(c->mech) || (!c->multistep && !c->onestep))
+    return contactError(c, CP_NO_INIT, __func__, "call CPContactAttach first");
+  if (!c->multistep)
+    return contactError(c, CP_NOT_SUPPORTED, __func__,
+                        "one-step methods have no sensitivities: use CPContactAttach");
+  if (c->dense > 0)
+    return contactError(c, CP_NOT_SUPPORTED, __func__,
+                        "time stepping (CPContactSetTimeStepping) has no sensitivities");
+  if (Ns < 1 || !yS0 || !p)
+    return contactError(c, CP_ILL_INPUT, __func__, "Ns must be > 0, yS0 and p not NULL: Ns = %d",
+                        Ns);
+  if (c->sens.integrator == c->multistep && c->sens.allocated != Ns)
+    return contactError(c, CP_ILL_INPUT, __func__, "this integrator has %d sensitivities: Ns = %d",
+                        c->sens.allocated, Ns);
+  c->sens.Ns = 0;
+  if (c->sens.allocated != Ns && contactSensAllocate(c, Ns))
+    return contactError(c, CP_MEM_FAIL, __func__, "no memory for %d sensitivities", Ns);
+  int flag                   = contactSensParameters(c, Ns, p, pbar, plist, __func__);
+  const CPContactStats stats = c->stats;
+  N_VConst(0.0, c->sens.before);
+  N_VConst(0.0, c->sens.after);
+  for (int i = 0; i < Ns && !flag; i++) flag = saltation(c, i, c->t, yS0[i], 0.0, __func__);
+  c->stats           = stats;
+  const int restored = contactActivate(c);
+  if (!flag && restored) flag = contactPassOn(c, restored);
+  if (flag) return flag;
+  flag = initialise(c, Ns);
+  if (flag) snprintf(c->message, sizeof c->message, "%s", CPodeGetLastMessage(c->multistep));
+  if (!flag) c->sens.Ns = Ns;
+  return flag;
+}
+
+int CPContactGetSens(CPContact c, N_Vector *yS) {
+  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  if (!yS) return contactError(c, CP_ILL_INPUT, __func__, "yS must not be NULL");
+  if (c->sens.Ns < 1) return contactError(c, CP_NO_INIT, __func__, "call CPContactSensInit first");
+  sunrealtype t;
+  if (!c->sens.at_start) {
+    const int flag = CPodeGetSens(c->multistep, &t, yS);
+    if (flag) snprintf(c->message, sizeof c->message, "%s", CPodeGetLastMessage(c->multistep));
+    return flag;
+  }
+  for (int i = 0; i < c->sens.Ns; i++) N_VScale(1.0, c->sens.S[i], yS[i]);
+  return CP_SUCCESS;
+}

@@ -1,0 +1,413 @@
+/* Sensitivities through events against derivatives of closed forms, and of whole runs where there is none. */
+#include "fixture.h"
+#include "models/rocking_block.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+/* ---- a body that strikes and slides: (x, y) with the gap y, the sliding velocity x' and unit mass ---- */
+
+enum { GRAVITY, RESTITUTION, FRICTION, HEIGHT, SPEED, PARAMETERS };
+
+typedef struct {
+  sunrealtype p[PARAMETERS];
+} Puck;
+
+static const Puck usual = {{9.81, 0.6, 0.3, 1.0, 8.0}};
+
+static Puck *puck_of(void *run) { return ((Run *)run)->user_data; }
+
+static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *run) {
+  (void)t, (void)q, (void)run;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 1;
+  return 0;
+}
+static int rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *run) {
+  (void)t, (void)q, (void)run;
+  SM_ELEMENT_D(A, 0, 1) = SM_ELEMENT_D(A, 1, 0) = 1;
+  return 0;
+}
+static int weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *run) {
+  (void)t, (void)q, (void)u, (void)z;
+  f[1] = -puck_of(run)->p[GRAVITY];
+  return 0;
+}
+static int gap(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *run) {
+  (void)t, (void)run;
+  p[0] = q[1];
+  return 0;
+}
+static int no_bias(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                   void *run) {
+  (void)t, (void)q, (void)u, (void)run;
+  b[0] = b[1] = 0;
+  return 0;
+}
+static int laws(int i, CPContactPoint *point, void *run) {
+  (void)i;
+  point->restitution = puck_of(run)->p[RESTITUTION];
+  point->mu = point->mu_static = puck_of(run)->p[FRICTION];
+  return 0;
+}
+
+static const CPMechModel puck_model = {
+    .nu = 2, .np = 1, .nv = 2, .M = mass, .A = rows, .f = weight, .p = gap, .b = no_bias};
+static const CPContactPoint puck_point = {
+    .name = "puck", .normal = 0, .tangent = 1, .ntangents = 1, .mu = 1, .restitution = 0};
+
+static Run *puck_run(Puck *puck, int method, sunrealtype tol) {
+  const sunrealtype y0[] = {0, puck->p[HEIGHT], puck->p[SPEED], 0};
+  Run *run               = run_create(&puck_model, puck, 1, &puck_point, y0);
+  ck_assert_int_eq(CPContactSetLawFn(run->contact, laws), CP_SUCCESS);
+  const int flag = run_attach(run, method, tol);
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+  return run;
+}
+
+/* The same with the sensitivities to all parameters */
+static void with_sensitivities(Run *run, Puck *puck, N_Vector *S) {
+  for (int i = 0; i < PARAMETERS; i++) N_VConst(0.0, S[i]);
+  entries(S[HEIGHT])[1] = 1;
+  entries(S[SPEED])[2]  = 1;
+  const int flag        = CPContactSensInit(run->contact, PARAMETERS, S, puck->p, NULL, NULL);
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+}
+
+/* Its motion y [4], and the integral of its height: flights with the speeds v, e v, ... between impacts, each of which takes mu (1 + e) v from
+ * the speed x'; after the end of the bouncing it slides until it rests. */
+enum { STATES = 4, VALUES };
+
+static void exact(const sunrealtype *p, sunrealtype t, sunrealtype *y) {
+  const sunrealtype g = p[GRAVITY], e = p[RESTITUTION], mu = p[FRICTION];
+  sunrealtype begin = 0, v = 0, h = p[HEIGHT], x = 0, speed = p[SPEED], area = 0;
+  for (;;) {
+    const sunrealtype end = begin + (v + sqrt(v * v + 2 * g * h)) / g, s = fmin(t, end) - begin;
+    area += h * s + v * s * s / 2 - g * s * s * s / 6;
+    x += speed * s;
+    y[0] = x, y[1] = h + v * s - g * s * s / 2, y[2] = speed, y[3] = v - g * s, y[4] = area;
+    if (t <= end) return;
+    const sunrealtype strikes = g * (end - begin) - v;
+    begin = end, h = 0, v = e * strikes, speed -= mu * (1 + e) * strikes;
+    if (v < 1e-12) break;
+  }
+  const sunrealtype s = fmin(t - begin, speed / (mu * g));
+  y[0] = x + speed * s - mu * g * s * s / 2, y[1] = 0, y[2] = speed - mu * g * s, y[3] = 0;
+  if (s < t - begin) y[2] = 0;
+}
+
+/* d exact / dp_i, by differences of sixth order */
+static void exact_derivative(int i, sunrealtype t, sunrealtype *d) {
+  static const sunrealtype weight[] = {45, -9, 1};
+  const sunrealtype h               = 1e-3 * usual.p[i];
+  memset(d, 0, VALUES * sizeof *d);
+  for (int k = -3; k <= 3; k++) {
+    if (k == 0) continue;
+    Puck moved = usual;
+    sunrealtype y[VALUES];
+    moved.p[i] += k * h;
+    exact(moved.p, t, y);
+    for (int j = 0; j < VALUES; j++)
+      d[j] += (k > 0 ? 1 : -1) * weight[abs(k) - 1] * y[j] / (60 * h);
+  }
+}
+
+/* In flight, after one, two and four impacts; sliding, after infinitely many; at rest */
+static const sunrealtype times[] = {0.3, 0.7, 1.2, 1.6, 2.4, 3.5};
+enum { TIMES = sizeof times / sizeof *times };
+
+#define TOL SUN_RCONST(1.0e-9)
+
+START_TEST(forward_sensitivities_pass_impacts_accumulation_sliding_and_rest) {
+  Puck puck   = usual;
+  Run *run    = puck_run(&puck, _i, TOL);
+  N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
+  with_sensitivities(run, &puck, S);
+  for (int n = 0; n < TIMES; n++) {
+    run_to(run, times[n]);
+    ck_assert_int_eq(CPContactGetSens(run->contact, S), CP_SUCCESS);
+    for (int i = 0; i < PARAMETERS; i++) {
+      sunrealtype d[VALUES], size = 1;
+      exact_derivative(i, times[n], d);
+      for (int j = 0; j < STATES; j++) size = fmax(size, fabs(d[j]));
+      for (int j = 0; j < STATES; j++)
+        ck_assert_msg(fabs(entries(S[i])[j] - d[j]) <= 100 * TOL * size,
+                      "t = %g, parameter %d, component %d: %.12g for %.12g", times[n], i, j,
+                      entries(S[i])[j], d[j]);
+    }
+  }
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_STICKING);
+  for (int i = 0; i < PARAMETERS; i++) ck_assert_double_eq(puck.p[i], usual.p[i]);
+  N_VDestroyVectorArray(S, PARAMETERS);
+  run_free(&run);
+}
+END_TEST
+
+static int way(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
+  (void)t, (void)data;
+  values[0] = entries(y)[0], values[1] = 0;
+  return 0;
+}
+static int height(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
+  (void)t, (void)data;
+  values[0] = 0, values[1] = entries(y)[1];
+  return 0;
+}
+
+/* The way at the end, and the integral of the height */
+START_TEST(adjoint_gradients_pass_them_too) {
+  const CPFunctional F = {.ng = 2, .end = way, .integrand = height};
+  for (int n = 0; n < TIMES; n++) {
+    Puck puck   = usual;
+    Run *run    = puck_run(&puck, _i, TOL);
+    N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y), *start = N_VCloneVectorArray(2, run->y);
+    sunrealtype G[2], dG[2 * PARAMETERS], y[VALUES];
+    for (int i = 0; i < PARAMETERS; i++) N_VConst(0.0, S[i]);
+    entries(S[HEIGHT])[1] = entries(S[SPEED])[2] = 1;
+    const int flag =
+        CPContactFunctionalAdjoint(run->contact, times[n], &F, &(CPAdjointOptions){.reltol = 1e-10},
+                                   PARAMETERS, puck.p, NULL, NULL, S, G, dG, start);
+    ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+    exact(usual.p, times[n], y);
+    ck_assert_double_eq_tol(G[0], y[0], 100 * TOL * fabs(y[0]));
+    ck_assert_double_eq_tol(G[1], y[4], 100 * TOL);
+    for (int i = 0; i < PARAMETERS; i++) {
+      sunrealtype d[VALUES];
+      exact_derivative(i, times[n], d);
+      ck_assert_msg(fabs(dG[i] - d[0]) <= 100 * TOL * fmax(1, fabs(d[0])),
+                    "t = %g: way, parameter %d: %.12g for %.12g", times[n], i, dG[i], d[0]);
+      ck_assert_msg(fabs(dG[PARAMETERS + i] - d[4]) <= 100 * TOL * fmax(1, fabs(d[4])),
+                    "t = %g: area, parameter %d: %.12g for %.12g", times[n], i, dG[PARAMETERS + i],
+                    d[4]);
+    }
+    for (int k = 0; k < 2; k++) { /* The start depends on two of the parameters alone. */
+      ck_assert_double_eq_tol(entries(start[k])[2], dG[k * PARAMETERS + SPEED], 100 * TOL);
+      ck_assert_double_eq_tol(entries(start[k])[1], dG[k * PARAMETERS + HEIGHT], 100 * TOL);
+    }
+    sunrealtype t;
+    ck_assert_int_eq(CPContactSolve(run->contact, 4, run->y, &t), CP_NO_INIT);
+    N_VDestroyVectorArray(S, PARAMETERS);
+    N_VDestroyVectorArray(start, 2);
+    run_free(&run);
+  }
+}
+END_TEST
+
+/* ---- several contacts ---- */
+
+/* A block rocks without sliding: at each impact one corner is struck while the other one opens. Sensitivities to gravity and to the angle at the start
+ * against differences of the closed form. */
+START_TEST(sensitivities_of_a_rocking_block_are_those_of_its_closed_form) {
+  static const sunrealtype weight[] = {45, -9, 1};
+  RockingBlock block;
+  rocking_block_init(&block, 1, 0.25, 0.5, 9.81, 0.2);
+  const CPMechModel model       = body_model(&block.body);
+  const CPContactPoint points[] = {
+      {.name = "left", .normal = 0, .tangent = 2, .ntangents = 1, .mu = 1},
+      {.name = "right", .normal = 1, .tangent = 3, .ntangents = 1, .mu = 1}};
+  const sunrealtype at[] = {0.3, 0.8, 1.1}, theta0 = block.theta0;
+  const int gravity = (int)(&block.body.g - &block.body.m), plist[] = {gravity, gravity};
+  const sunrealtype pbar[] = {9.81, 9.81};
+  sunrealtype y0[6];
+  rocking_block_at(&block, theta0, 0, y0);
+  Run *run    = run_start(&model, &block.body, 2, points, y0, _i, TOL);
+  N_Vector *S = N_VCloneVectorArray(2, run->y);
+  N_VConst(0.0, S[0]);
+  for (int j = 0; j < 6;
+       j++) { /* dy0/dtheta0; the second sensitivity is that of the start plus that to gravity */
+    sunrealtype y[2][6];
+    rocking_block_at(&block, theta0 + 1e-5, 0, y[1]);
+    rocking_block_at(&block, theta0 - 1e-5, 0, y[0]);
+    entries(S[1])[j] = (y[1][j] - y[0][j]) / 2e-5;
+  }
+  const int flag = CPContactSensInit(run->contact, 2, S, &block.body.m, pbar, plist);
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+  for (int n = 0; n < 3; n++) {
+    sunrealtype d[2][6] = {{0}};
+    run_to(run, at[n]);
+    ck_assert_int_eq(CPContactGetSens(run->contact, S), CP_SUCCESS);
+    for (int k = -3; k <= 3; k++)
+      for (int i = 0; i < 2 && k != 0; i++) {
+        RockingBlock moved;
+        sunrealtype y[6];
+        const sunrealtype h = i == 0 ? 1e-2 : 2e-4;
+        rocking_block_init(&moved, 1, 0.25, 0.5, i == 0 ? 9.81 + k * h : 9.81,
+                           i == 0 ? theta0 : theta0 + k * h);
+        rocking_block_exact(&moved, at[n], y);
+        for (int j = 0; j < 6; j++)
+          d[i][j] += (k > 0 ? 1 : -1) * weight[abs(k) - 1] * y[j] / (60 * h);
+      }
+    for (int i = 0; i < 2; i++) {
+      sunrealtype size = 1;
+      for (int j = 0; j < 6; j++) size = fmax(size, fabs(d[i][j]));
+      for (int j = 0; j < 6; j++) {
+        const sunrealtype found = entries(S[i])[j] - (i == 0 ? 0 : entries(S[0])[j]);
+        ck_assert_msg(fabs(found - d[i][j]) <= 100 * TOL * size,
+                      "t = %g, sensitivity %d, component %d: %.12g for %.12g", at[n], i, j, found,
+                      d[i][j]);
+      }
+    }
+  }
+  ck_assert_int_ge(run->nevents, 6);
+  N_VDestroyVectorArray(S, 2);
+  run_free(&run);
+}
+END_TEST
+
+/* ---- failures ---- */
+
+static int pair_weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                       const sunrealtype *z, sunrealtype *f, void *run) {
+  (void)t, (void)q, (void)u, (void)z, (void)run;
+  f[0] = f[1] = -9.81;
+  return 0;
+}
+static int pair_gaps(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *run) {
+  (void)t, (void)run;
+  p[0] = q[0], p[1] = q[1];
+  return 0;
+}
+
+static int first(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
+  (void)t, (void)data;
+  values[0] = entries(y)[0];
+  return 0;
+}
+
+/* Two balls from the same height strike at the same time, and at two times if one of the heights changes: there is no derivative. */
+START_TEST(events_that_coincide_by_chance_have_no_derivative) {
+  const CPMechModel model = {
+      .nu = 2, .np = 2, .M = mass, .A = mass, .f = pair_weight, .p = pair_gaps, .b = no_bias};
+  const CPContactPoint points[] = {{.name = "red", .normal = 0, .restitution = 0.5},
+                                   {.name = "green", .normal = 1, .restitution = 0.5}};
+  const sunrealtype y0[]        = {1, 1, 0, 0};
+  const CPFunctional F          = {.ng = 1, .end = first};
+  sunrealtype none = 1, G, t, y_end = sqrt(2 / SUN_RCONST(9.81));
+  Run *run    = run_start(&model, NULL, 2, points, y0, _i, TOL);
+  N_Vector *S = N_VCloneVectorArray(1, run->y);
+  N_VConst(0.0, S[0]);
+  entries(S[0])[1] = 1;
+  ck_assert_int_eq(CPContactSensInit(run->contact, 1, S, &none, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSolve(run->contact, 1, run->y, &t), CP_CONTACT_NO_GRADIENT);
+  ck_assert_double_eq_tol(t, y_end, 10 * TOL);
+  ck_assert_double_lt(entries(run->y)[2], 0); /* the state before the event */
+  ck_assert_ptr_nonnull(strstr(run->log.text, "red"));
+  ck_assert_ptr_nonnull(strstr(run->log.text, "green"));
+  N_VDestroyVectorArray(S, 1);
+  run_free(&run);
+  run = run_start(&model, NULL, 2, points, y0, _i, TOL);
+  ck_assert_int_eq(CPContactFunctionalAdjoint(run->contact, 1, &F, NULL, 0, NULL, NULL, NULL, NULL,
+                                              &G, NULL, NULL),
+                   CP_CONTACT_NO_GRADIENT);
+  run_free(&run);
+}
+END_TEST
+
+/* With the velocity of a tolerance nothing can be said about the time at which a gap is zero. */
+START_TEST(gaps_that_are_touched_have_no_derivative) {
+  Puck puck              = {{1, 0.5, 0.3, 1, 1}};
+  const sunrealtype y0[] = {0, 1e-6, 1, -1e-9};
+  CPMechModel weightless = puck_model;
+  weightless.f           = NULL;
+  Run *run               = run_start(&weightless, &puck, 1, &puck_point, y0, _i, TOL);
+  N_Vector *S            = N_VCloneVectorArray(PARAMETERS, run->y);
+  sunrealtype t;
+  with_sensitivities(run, &puck, S);
+  ck_assert_int_eq(CPContactSolve(run->contact, 2000, run->y, &t), CP_CONTACT_NO_GRADIENT);
+  ck_assert_ptr_nonnull(strstr(run->log.text, "touches"));
+  N_VDestroyVectorArray(S, PARAMETERS);
+  run_free(&run);
+}
+END_TEST
+
+START_TEST(wrong_arguments_are_named) {
+  Puck puck            = usual;
+  const CPFunctional F = {.ng = 1, .end = first};
+  sunrealtype zero = 0, G, dG[PARAMETERS], *p = puck.p;
+  Run *run    = puck_run(&puck, DOP853, TOL);
+  N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
+  for (int i = 0; i < PARAMETERS; i++) N_VConst(0.0, S[i]);
+#define INIT(n, S, p, pbar, plist) CPContactSensInit(run->contact, n, S, p, pbar, plist)
+#define ADJOINT(t, F, n, p, G, dG) \
+  CPContactFunctionalAdjoint(run->contact, t, F, NULL, n, p, NULL, NULL, S, G, dG, NULL)
+  ck_assert_int_eq(INIT(1, S, p, NULL, NULL), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(ADJOINT(1, &F, 1, p, &G, dG), CP_NOT_SUPPORTED);
+  run_free(&run);
+  run = puck_run(&puck, BDF, TOL);
+  ck_assert_int_eq(CPContactSensInit(NULL, 1, S, p, NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactGetSens(NULL, S), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactSetLawFn(NULL, laws), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactGetSens(run->contact, S), CP_NO_INIT);
+  ck_assert_int_eq(INIT(0, S, p, NULL, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(INIT(1, NULL, p, NULL, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(INIT(1, S, NULL, NULL, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(INIT(1, S, p, &zero, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(INIT(1, S, &zero, NULL, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(INIT(1, S, p, NULL, &(int){-1}), CP_ILL_INPUT);
+  ck_assert_int_eq(ADJOINT(1, NULL, 1, p, &G, dG), CP_ILL_INPUT);
+  ck_assert_int_eq(ADJOINT(1, &F, 1, NULL, &G, dG), CP_ILL_INPUT);
+  ck_assert_int_eq(ADJOINT(1, &F, 1, p, NULL, dG), CP_ILL_INPUT);
+  ck_assert_int_eq(ADJOINT(1, &F, 1, p, &G, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(ADJOINT(0, &F, 1, p, &G, dG), CP_ILL_INPUT);
+  ck_assert_int_eq(ADJOINT(1, &F, -1, p, &G, dG), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 10, 1e-2), CP_SUCCESS);
+  ck_assert_int_eq(INIT(1, S, p, NULL, NULL), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(ADJOINT(1, &F, 1, p, &G, dG), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 0, 0), CP_SUCCESS);
+  ck_assert_int_eq(INIT(PARAMETERS, S, p, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 10, 1e-2), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(INIT(1, S, p, NULL, NULL), CP_ILL_INPUT); /* The integrator has others. */
+  ck_assert_int_eq(ADJOINT(1, &F, 1, p, &G, dG), CP_TOO_LATE);
+  puck.p[RESTITUTION] = 1.5; /* is noticed where it is used */
+  ck_assert_int_eq(run_solve(run, 1), CP_ILL_INPUT);
+  ck_assert_ptr_nonnull(strstr(run->log.text, "restitution"));
+  puck = usual;
+  run_to(run, 1);
+  N_VDestroyVectorArray(S, PARAMETERS);
+  run_free(&run);
+}
+END_TEST
+
+/* A new start ends the sensitivities of the one before, and may have its own, with the same integrator. */
+START_TEST(new_starts_have_new_sensitivities) {
+  Puck puck              = usual;
+  Run *run               = puck_run(&puck, BDF, TOL);
+  N_Vector *S            = N_VCloneVectorArray(PARAMETERS, run->y),
+           *again        = N_VCloneVectorArray(PARAMETERS, run->y);
+  const sunrealtype y0[] = {0, puck.p[HEIGHT], puck.p[SPEED], 0};
+  with_sensitivities(run, &puck, S);
+  run_to(run, 1.2);
+  ck_assert_int_eq(CPContactGetSens(run->contact, S), CP_SUCCESS);
+  memcpy(entries(run->y), y0, sizeof y0);
+  ck_assert_int_eq(CPContactAttach(run->contact, run->multistep, 0, run->y, TOL, TOL), CP_SUCCESS);
+  ck_assert_int_eq(CPContactGetSens(run->contact, again), CP_NO_INIT);
+  with_sensitivities(run, &puck, again);
+  run_to(run, 1.2);
+  ck_assert_int_eq(CPContactGetSens(run->contact, again), CP_SUCCESS);
+  for (int i = 0; i < PARAMETERS; i++)
+    for (int j = 0; j < STATES; j++)
+      ck_assert_double_eq_tol(entries(again[i])[j], entries(S[i])[j], 1e-7);
+  N_VDestroyVectorArray(S, PARAMETERS);
+  N_VDestroyVectorArray(again, PARAMETERS);
+  run_free(&run);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("contact/gradient");
+  TCase *tc    = tcase_create("gradient");
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, forward_sensitivities_pass_impacts_accumulation_sliding_and_rest, BDF,
+                      METHODS);
+  tcase_add_loop_test(tc, adjoint_gradients_pass_them_too, BDF, METHODS);
+  tcase_add_loop_test(tc, sensitivities_of_a_rocking_block_are_those_of_its_closed_form, BDF,
+                      METHODS);
+  tcase_add_loop_test(tc, events_that_coincide_by_chance_have_no_derivative, BDF, METHODS);
+  tcase_add_loop_test(tc, gaps_that_are_touched_have_no_derivative, BDF, METHODS);
+  tcase_add_test(tc, wrong_arguments_are_named);
+  tcase_add_test(tc, new_starts_have_new_sensitivities);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
