@@ -8,7 +8,7 @@ from cffi import FFI
 
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parent
-HEADERS = ("cpodes_types", "cpodes_projector", "cpodes", "cpodes_mechanics", "cpodes_onestep", "cpodes_contact", "cpodes_sens", "cpodes_model", "cpodes_bodies")
+HEADERS = ("cpodes_types", "cpodes_projector", "cpodes", "cpodes_mechanics", "cpodes_onestep", "cpodes_sens", "cpodes_contact", "cpodes_model", "cpodes_bodies")
 
 # What the public headers take from SUNDIALS
 SUNDIALS = """
