@@ -117,6 +117,9 @@ static int has_constraints(const ModelCheck *c) {
   const CPMechModel *m = &c->model->mech;
   return c->model->c || (m->nu > 0 && (m->np > 0 || m->nv > 0));
 }
+static int has_A(const ModelCheck *c) {
+  return c->model->mech.A && c->mech && CPMechGetNumMultipliers(c->mech) > 0;
+}
 static int has_G(const ModelCheck *c) { return c->model->G && c->model->n <= MODEL_LONG_STATE; }
 static int has_f(const ModelCheck *c) { return c->model->f != NULL; }
 static int has_c(const ModelCheck *c) { return c->model->c != NULL; }
@@ -155,6 +158,11 @@ static const Part near_start = {.what    = "consistent states near it",
                                 .needs   = NOTHING | NO_MECHANISM};
 
 static const Part then[] = {
+    {.what     = "A: no row is zero",
+     .name     = "A",
+     .is_there = has_A,
+     .is_true  = model_rows_act,
+     .needs    = NOTHING},
     {.what     = "G: derivative of c",
      .name     = "G",
      .is_there = has_G,
@@ -213,7 +221,7 @@ static void compare_functions(Examination *e) {
   int compared  = 1;
   for (int k = 0; k < c->nstates; k++) {
     begin(e, functions);
-    if (!model_mechanism_is_true(c, c->state[k], &compared)) {
+    if (!model_mechanism_is_true(c, k, &compared)) {
       if (!compared) {
         e->lost |= NO_MECHANISM;
         tell_unjudged(e, functions, MODEL_WRONG, e->message);

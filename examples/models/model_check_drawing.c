@@ -27,14 +27,14 @@ int model_drawing_is_possible(ModelCheck *c) {
   return 1;
 }
 
-/* Points at y; ground points are where they are at y0 */
-static int points_are_true_at(const ModelCheck *c, N_Vector y) {
+/* Points at state k; ground points, which may move with time, are where they are at y0 */
+static int points_are_true_at(const ModelCheck *c, int k) {
   const CPModelDrawing *d = &c->model->drawing;
   sunrealtype *xyz = calloc(6 * d->npoints, sizeof *xyz), *start = xyz + 3 * d->npoints;
   if (!xyz) return model_contradicts(c, "no memory");
   for (int i = 0; i < 6 * d->npoints; i++) xyz[i] = NAN;
-  c->type->points(c->model, 0, y, xyz);
-  c->type->points(c->model, 0, c->model->y0, start);
+  c->type->points(c->model, c->time[k], c->state[k], xyz);
+  c->type->points(c->model, c->time[k], c->model->y0, start);
   int result = 1;
   for (int i = 0; i < 3 * d->npoints && result; i++) {
     if (!isfinite(xyz[i]))
@@ -52,13 +52,13 @@ static sunrealtype dot(const sunrealtype *a, const sunrealtype *b) {
 }
 
 /* Places are finite, and directions units at right angles; in the plane the last one is 0. */
-static int frames_are_true_at(const ModelCheck *c, N_Vector y) {
+static int frames_are_true_at(const ModelCheck *c, int state) {
   static const sunrealtype close = 1e-12;
   const int n                    = c->model->ncontacts;
   sunrealtype *frames            = malloc((size_t)(12 * n) * sizeof *frames);
   if (!frames) return model_contradicts(c, "no memory");
   for (int i = 0; i < 12 * n; i++) frames[i] = NAN;
-  c->type->contact_frames(c->model, 0, y, frames);
+  c->type->contact_frames(c->model, c->time[state], c->state[state], frames);
   int result = 1;
   for (int i = 0; i < n && result; i++) {
     const sunrealtype *place = frames + 12 * i, *axis = place + 3;
@@ -80,9 +80,9 @@ static int frames_are_true_at(const ModelCheck *c, N_Vector y) {
 
 int model_points_are_true(ModelCheck *c) {
   int result = model_drawing_is_possible(c);
-  for (int k = 0; k < c->nstates && result; k++) result = points_are_true_at(c, c->state[k]);
+  for (int k = 0; k < c->nstates && result; k++) result = points_are_true_at(c, k);
   for (int k = 0; k < c->nstates && result && c->type->contact_frames && c->model->ncontacts > 0;
        k++)
-    result = frames_are_true_at(c, c->state[k]);
+    result = frames_are_true_at(c, k);
   return result;
 }

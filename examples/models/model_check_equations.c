@@ -9,29 +9,29 @@
 
 /* ------------------------------------------------------------------------------------ equations -- */
 
-/* y' at (0, y), or returns 1: quaternions, of which CPMech alone knows the rate */
-static int state_rate(const ModelCheck *c, N_Vector y, N_Vector ydot) {
+/* y' at (t, y), or returns 1: quaternions, of which CPMech alone knows the rate */
+static int state_rate(const ModelCheck *c, sunrealtype t, N_Vector y, N_Vector ydot) {
   const CPModel *model = c->model;
-  if (model->f) return model->f(0, y, ydot, model->data);
+  if (model->f) return model->f(t, y, ydot, model->data);
   const CPMechModel *m = &model->mech;
   if ((m->nq && m->nq != m->nu) || m->N || m->nz > 0) return 1;
   const sunrealtype *u = N_VGetArrayPointer(y) + m->nu;
   sunrealtype *rate    = N_VGetArrayPointer(ydot);
   memcpy(rate, u, m->nu * sizeof *u);
-  return CPMechAccelerations(c->mech, 0, y, rate + m->nu, NULL);
+  return CPMechAccelerations(c->mech, t, y, rate + m->nu, NULL);
 }
 
 /* f against CPMech's u' */
-static int forms_agree_at(const ModelCheck *c, N_Vector y) {
+static int forms_agree_at(const ModelCheck *c, sunrealtype t, N_Vector y) {
   const CPModel *model = c->model;
-  if (model->f(0, y, c->ydot, model->data)) return model_contradicts(c, "f fails near y0");
+  if (model->f(t, y, c->ydot, model->data)) return model_contradicts(c, "f fails near y0");
   const long bad = model_not_finite(c->ydot);
   if (bad >= 0) return model_contradicts(c, "component %ld of f is not finite", bad);
   if (!c->mech) return 1;
   const sunindextype nq = CPModelNumPositions(model), nu = model->mech.nu;
   sunrealtype *udot       = N_VGetArrayPointer(c->moved);
   const sunrealtype *rate = N_VGetArrayPointer(c->ydot), *u = N_VGetArrayPointer(y) + nq;
-  if (CPMechAccelerations(c->mech, 0, y, udot, NULL))
+  if (CPMechAccelerations(c->mech, t, y, udot, NULL))
     return model_contradicts(c, "accelerations near y0: %s", CPMechGetLastMessage(c->mech));
   const sunrealtype size = fmax(model_largest(udot, nu), 1e-300);
   for (sunindextype i = 0; i < nu; i++) {
@@ -47,7 +47,8 @@ static int forms_agree_at(const ModelCheck *c, N_Vector y) {
 
 int model_forms_agree(ModelCheck *c) {
   int result = 1;
-  for (int k = c->first; k < c->nstates && result; k++) result = forms_agree_at(c, c->state[k]);
+  for (int k = c->first; k < c->nstates && result; k++)
+    result = forms_agree_at(c, c->time[k], c->state[k]);
   return result;
 }
 
@@ -69,16 +70,16 @@ static N_Vector move(const ModelCheck *c, N_Vector y, sunrealtype h, sunindextyp
 
 /* f keeps the constraints: the rate of c(t, y) along the motion is 0, but for roundoff of its terms,
    each at most some largest |y| largest |y'| */
-static int keeps_constraints_at(ModelCheck *c, N_Vector y) {
+static int keeps_constraints_at(ModelCheck *c, sunrealtype t, N_Vector y) {
   const CPModel *model = c->model;
-  if (model->f(0, y, c->ydot, model->data)) return model_contradicts(c, "f fails near y0");
+  if (model->f(t, y, c->ydot, model->data)) return model_contradicts(c, "f fails near y0");
   const sunrealtype h = short_time(y, c->ydot);
   sunrealtype *value  = calloc(4 * model->m, sizeof *value);
   if (!value) return model_contradicts(c, "no memory");
   int failed = 0;
   for (int k = 0; k < 4 && !failed; k++) {
     const sunrealtype step = h * model_steps[k];
-    failed                 = model->c(step, move(c, y, step, 0, model->n), c->res, model->data);
+    failed                 = model->c(t + step, move(c, y, step, 0, model->n), c->res, model->data);
     for (sunindextype i = 0; i < model->m; i++) value[4 * i + k] = N_VGetArrayPointer(c->res)[i];
   }
   const sunrealtype size = fmax(N_VMaxNorm(y), 1) * N_VMaxNorm(c->ydot);
@@ -96,19 +97,20 @@ static int keeps_constraints_at(ModelCheck *c, N_Vector y) {
 int model_f_keeps_constraints(ModelCheck *c) {
   int result = 1;
   for (int k = c->first; k < c->nstates && result; k++)
-    result = keeps_constraints_at(c, c->state[k]);
+    result = keeps_constraints_at(c, c->time[k], c->state[k]);
   return result;
 }
 
 /* -------------------------------------------------------------------------------- quantities -- */
 
-/* Rate of the quantity at y as the components first ... last - 1 move by ydot */
-static sunrealtype quantity_rate(const ModelCheck *c, const CPModelQuantity *q, N_Vector y,
-                                 sunindextype first, sunindextype last) {
+/* Rate of the quantity at (t, y) as the components first ... last - 1 move by ydot */
+static sunrealtype quantity_rate(const ModelCheck *c, const CPModelQuantity *q, sunrealtype t,
+                                 N_Vector y, sunindextype first, sunindextype last) {
   const sunrealtype h = short_time(y, c->ydot);
   sunrealtype value[4];
   for (int k = 0; k < 4; k++)
-    value[k] = q->value(c->model, h * model_steps[k], move(c, y, h * model_steps[k], first, last));
+    value[k] =
+        q->value(c->model, t + h * model_steps[k], move(c, y, h * model_steps[k], first, last));
   return model_difference(value, h);
 }
 
@@ -118,15 +120,15 @@ static int is_not_kept(const ModelCheck *c, int i, const char *how) {
 }
 
 /* Does y' in ydot keep it if it is conserved, and not raise it if it is dissipated? */
-static int rate_keeps(const ModelCheck *c, int i, N_Vector y) {
+static int rate_keeps(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
   const sunindextype nq = CPModelNumPositions(c->model), n = c->model->n;
   const CPModelQuantity *q = &c->type->quantities[i];
   /* roundoff: of the value in the differences, and of the powers that cancel */
-  const sunrealtype value = fabs(q->value(c->model, 0, y)) + CPModelScale(c->model, i);
+  const sunrealtype value = fabs(q->value(c->model, t, y)) + CPModelScale(c->model, i);
   const sunrealtype noise = 1e-13 * value / short_time(y, c->ydot);
   const sunrealtype powers =
-      fabs(quantity_rate(c, q, y, 0, nq)) + fabs(quantity_rate(c, q, y, nq, n));
-  const sunrealtype rate = quantity_rate(c, q, y, 0, n);
+      fabs(quantity_rate(c, q, t, y, 0, nq)) + fabs(quantity_rate(c, q, t, y, nq, n));
+  const sunrealtype rate = quantity_rate(c, q, t, y, 0, n);
   const sunrealtype error =
       (CPModelConserves(c->model, i) ? fabs(rate) : rate) / (powers + noise / model_agreement);
   char how[120];
@@ -138,10 +140,10 @@ static int rate_keeps(const ModelCheck *c, int i, N_Vector y) {
 
 /* A time in which positions and velocities change by a thousandth of the largest component, and not
    longer than that of the motion */
-static int short_run(const ModelCheck *c, N_Vector y, sunrealtype *time) {
+static int short_run(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype *time) {
   const sunindextype nu = c->model->mech.nu;
   sunrealtype *udot     = N_VGetArrayPointer(c->ydot);
-  if (CPMechAccelerations(c->mech, 0, y, udot, NULL))
+  if (CPMechAccelerations(c->mech, t, y, udot, NULL))
     return model_contradicts(c, "accelerations near y0: %s", CPMechGetLastMessage(c->mech));
   const sunrealtype speed = model_largest(N_VGetArrayPointer(y) + CPModelNumPositions(c->model), nu);
   const sunrealtype rate  = fmax(fmax(speed, model_largest(udot, nu)), 1 / c->type->t_end);
@@ -149,18 +151,18 @@ static int short_run(const ModelCheck *c, N_Vector y, sunrealtype *time) {
   return 1;
 }
 
-/* moved <- the state at `time` from y at 0, by a method of high order, whose errors over so short a time are roundoff */
-static int run(const ModelCheck *c, N_Vector y, sunrealtype time) {
-  sunrealtype t    = 0;
+/* moved <- the state at t + `time` from y at t, by a method of high order, whose errors over so short a time are roundoff */
+static int run(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype time) {
+  sunrealtype reached;
   CPMech mech      = CPModelMech(c->model); /* c->mech stays unattached */
   CPOneStepMem mem = CPOneStepCreate(c->model->stiff ? "RADAU" : "DOP853", c->model->ctx);
   int result       = mech && mem ? 1 : model_contradicts(c, "no memory");
   if (result) {
     CPMechSetErrHandlerFn(mech, model_silent, NULL);
     CPOneStepSetErrHandlerFn(mem, model_silent, NULL);
-    if (CPMechAttachOneStep(mech, mem, 0, y) || CPOneStepSStolerances(mem, 1e-10, 1e-10) ||
+    if (CPMechAttachOneStep(mech, mem, t, y) || CPOneStepSStolerances(mem, 1e-10, 1e-10) ||
         CPOneStepSetMaxNumSteps(mem, 100000) ||
-        CPOneStepEvolve(mem, time, c->moved, &t, CV_NORMAL) < 0)
+        CPOneStepEvolve(mem, t + time, c->moved, &reached, CV_NORMAL) < 0)
       result =
           model_contradicts(c, "near y0 it cannot be integrated: %s", CPOneStepGetLastMessage(mem));
   }
@@ -173,44 +175,45 @@ static int run(const ModelCheck *c, N_Vector y, sunrealtype time) {
 static const sunrealtype run_agreement = 1e-5;
 
 /* The same where CPMech alone knows y' (quaternions): over a short run */
-static int run_keeps(const ModelCheck *c, int i, N_Vector y) {
+static int run_keeps(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
   const CPModelQuantity *q = &c->type->quantities[i];
-  sunrealtype t            = 0;
-  if (!short_run(c, y, &t) || !run(c, y, t)) return 0;
-  const sunrealtype before = q->value(c->model, 0, y),
-                    gain   = q->value(c->model, t, c->moved) - before;
+  sunrealtype time         = 0;
+  if (!short_run(c, t, y, &time) || !run(c, t, y, time)) return 0;
+  const sunrealtype before = q->value(c->model, t, y), end = t + time,
+                    gain = q->value(c->model, end, c->moved) - before;
   /* what the change of the positions alone and of the velocities alone does, which cancels */
   const sunindextype nq = CPModelNumPositions(c->model), n = c->model->n;
   N_VLinearSum(1, c->moved, -1, y, c->ydot);
-  const sunrealtype powers = fabs(q->value(c->model, t, move(c, y, 1, 0, nq)) - before) +
-                             fabs(q->value(c->model, t, move(c, y, 1, nq, n)) - before);
+  const sunrealtype powers = fabs(q->value(c->model, end, move(c, y, 1, 0, nq)) - before) +
+                             fabs(q->value(c->model, end, move(c, y, 1, nq, n)) - before);
   const sunrealtype noise = 1e-10 * (fabs(before) + CPModelScale(c->model, i));
   const sunrealtype error =
       (CPModelConserves(c->model, i) ? fabs(gain) : gain) / (powers + noise / run_agreement);
   char how[120];
   snprintf(how, sizeof how, "%g %s in %g s, where positions and velocities change it by %g",
-           (double)gain, q->unit, (double)t, (double)powers);
+           (double)gain, q->unit, (double)time, (double)powers);
   return model_measured(c, isnan(error) ? error : fmax(error, 0), run_agreement) ||
          is_not_kept(c, i, how);
 }
 
-static int keeps_at(const ModelCheck *c, int i, N_Vector y) {
+static int keeps_at(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
   const CPModelQuantity *q = &c->type->quantities[i];
-  if (!isfinite(q->value(c->model, 0, y))) return model_contradicts(c, "%s is not finite", q->name);
-  return state_rate(c, y, c->ydot) ? run_keeps(c, i, y) : rate_keeps(c, i, y);
+  if (!isfinite(q->value(c->model, t, y))) return model_contradicts(c, "%s is not finite", q->name);
+  return state_rate(c, t, y, c->ydot) ? run_keeps(c, i, t, y) : rate_keeps(c, i, t, y);
 }
 
 int model_quantity_is_finite(ModelCheck *c, int i) {
   const CPModelQuantity *q = &c->type->quantities[i];
   for (int k = c->first; k < c->nstates; k++)
-    if (!isfinite(q->value(c->model, 0, c->state[k])))
+    if (!isfinite(q->value(c->model, c->time[k], c->state[k])))
       return model_contradicts(c, "%s is not finite near the start", q->name);
   return 1;
 }
 
 int model_quantity_keeps(ModelCheck *c, int i) {
   int result = 1;
-  for (int k = c->first; k < c->nstates && result; k++) result = keeps_at(c, i, c->state[k]);
+  for (int k = c->first; k < c->nstates && result; k++)
+    result = keeps_at(c, i, c->time[k], c->state[k]);
   return result;
 }
 

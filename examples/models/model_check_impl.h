@@ -6,7 +6,7 @@
 
 enum {
   MODEL_STATES =
-      7, /* at which functions are compared: the start, two in motion, these reversed, and slow */
+      9, /* at which functions are compared: the start, two in motion, these reversed, slow, and later */
   MODEL_MESSAGE = 600, /* bytes of the longest */
   MODEL_LONG_STATE =
       1000 /* components from which on derivatives are not compared: it would take long */
@@ -15,15 +15,16 @@ enum {
 typedef struct {
   const CPModel *model;
   const CPModelType *type;
-  CPMech mech;                  /* NULL if there is only the ODE */
-  CPProjector P;                /* of c and G; NULL if there is only the CPMech */
-  N_Vector ewt;                 /* 1 / (tolerance of a consistent state) */
-  N_Vector state[MODEL_STATES]; /* y0, and those near it, which move: at rest most terms vanish; at t = 0 */
-  int nstates;                  /* of them there are */
-  int first;                    /* 1 if y0 is inconsistent, and no state of the motion */
-  N_Vector y, ydot, moved, res; /* work; res [m], or NULL */
-  sunrealtype *lambda[2];       /* work, for multipliers */
-  CPMechReport report;          /* the largest errors of all states */
+  CPMech mech;                    /* NULL if there is only the ODE */
+  CPProjector P;                  /* of c and G; NULL if there is only the CPMech */
+  N_Vector ewt;                   /* 1 / (tolerance of a consistent state) */
+  N_Vector state[MODEL_STATES];   /* y0, and those near it, which move: at rest most terms vanish */
+  sunrealtype time[MODEL_STATES]; /* of each, 0 for all but the last two: at 0 sin(w t) vanishes */
+  int nstates;                    /* of them there are */
+  int first;                      /* 1 if y0 is inconsistent, and no state of the motion */
+  N_Vector y, ydot, moved, res;   /* work; res [m], or NULL */
+  sunrealtype *lambda[2];         /* work, for multipliers */
+  CPMechReport report;            /* the largest errors of all states */
   /* of the part in progress */
   sunrealtype *error; /* the largest that was measured */
   char *message;      /* what is wrong */
@@ -82,8 +83,10 @@ typedef struct {
 extern const ModelMechRow model_mech_rows[];
 enum { MODEL_MECH_ROWS = 20 };
 
-/* CPMechCheck at y. *compared: out, are there errors? Else a function failed. */
-int model_mechanism_is_true(ModelCheck *c, N_Vector y, int *compared);
+/* CPMechCheck at state k. *compared: out, are there errors? Else a function failed. */
+int model_mechanism_is_true(ModelCheck *c, int k, int *compared);
+/* Is no row of A zero at all states? */
+int model_rows_act(ModelCheck *c);
 sunrealtype model_row_error(const CPMechReport *report, const ModelMechRow *row);
 
 /* ---- model_check_drawing.c ---- */

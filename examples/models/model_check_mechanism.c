@@ -3,6 +3,9 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
 static int is_sparse(const CPMechModel *m) {
@@ -60,9 +63,9 @@ sunrealtype model_row_error(const CPMechReport *report, const ModelMechRow *row)
   return *(const sunrealtype *)((const char *)report + row->error);
 }
 
-int model_mechanism_is_true(ModelCheck *c, N_Vector y, int *compared) {
+int model_mechanism_is_true(ModelCheck *c, int k, int *compared) {
   CPMechReport report;
-  const int flag = CPMechCheck(c->mech, 0, y, &report);
+  const int flag = CPMechCheck(c->mech, c->time[k], c->state[k], &report);
   *compared =
       !flag || flag == CP_MECH_A_WRONG || flag == CP_MECH_B_WRONG || flag == CP_MECH_DERIV_WRONG;
   for (int i = 0; i < MODEL_MECH_ROWS; i++) {
@@ -71,4 +74,46 @@ int model_mechanism_is_true(ModelCheck *c, N_Vector y, int *compared) {
     if (!(error <= *most)) *most = error;
   }
   return !flag || model_contradicts(c, "%s", CPMechGetLastMessage(c->mech));
+}
+
+/* largest [na]: the largest entry of each row of A so far, and that at (t, y) */
+static int take_rows(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype *largest) {
+  const CPMechModel *m = &c->model->mech;
+  SUNMatrix A          = m->A_tmpl ? SUNMatClone(m->A_tmpl)
+                                   : SUNDenseMatrix(CPMechGetNumMultipliers(c->mech), m->nu, c->model->ctx);
+  if (A && m->A_tmpl) SUNMatCopy(m->A_tmpl, A);
+  if (A && SUNMatGetID(A) == SUNMATRIX_SPARSE)
+    memset(SM_DATA_S(A), 0, SM_NNZ_S(A) * sizeof(sunrealtype));
+  else if (A) SUNMatZero(A);
+  const int failed = !A || m->A(t, N_VGetArrayPointer(y), A, c->model->data);
+  if (!failed && SUNMatGetID(A) == SUNMATRIX_DENSE) {
+    for (sunindextype j = 0; j < SM_COLUMNS_D(A); j++)
+      for (sunindextype i = 0; i < SM_ROWS_D(A); i++)
+        largest[i] = fmax(largest[i], fabs(SM_ELEMENT_D(A, i, j)));
+  } else if (!failed) {
+    const int by_columns = SM_SPARSETYPE_S(A) == CSC_MAT;
+    for (sunindextype j = 0; j < SM_NP_S(A); j++)
+      for (sunindextype k = SM_INDEXPTRS_S(A)[j]; k < SM_INDEXPTRS_S(A)[j + 1]; k++) {
+        const sunindextype i = by_columns ? SM_INDEXVALS_S(A)[k] : j;
+        largest[i]           = fmax(largest[i], fabs(SM_DATA_S(A)[k]));
+      }
+  }
+  if (A) SUNMatDestroy(A);
+  return !failed || model_contradicts(c, "A fails near y0, or there is no memory for it");
+}
+
+int model_rows_act(ModelCheck *c) {
+  const CPMechModel *m  = &c->model->mech;
+  const sunindextype na = CPMechGetNumMultipliers(c->mech);
+  sunrealtype *largest  = calloc(na + 1, sizeof *largest);
+  int result            = largest ? 1 : model_contradicts(c, "no memory");
+  for (int k = 0; k < c->nstates && result; k++)
+    result = take_rows(c, c->time[k], c->state[k], largest);
+  for (sunindextype i = 0; i < na && result; i++)
+    if (largest[i] == 0)
+      result = model_contradicts(
+          c, "row %ld of A is zero, so that %s constraint %ld acts on nothing", (long)i,
+          i < m->np ? "position" : "velocity", (long)(i < m->np ? i : i - m->np));
+  free(largest);
+  return result;
 }

@@ -49,7 +49,7 @@ static const struct argp_option options[] = {
     {"norm", KEY_NORM, "NAME", 0,
      "norm in which corrections are smallest: default, error, l2; form mech: kinetic, newton", 1},
     {"no-estimate", KEY_NO_ESTIMATE, NULL, 0,
-     "no second run that estimates the error (it takes at most twice the time)", 1},
+     "no second run that estimates the error (which costs at most twice the run)", 1},
     {NULL, 0, NULL, 0, "Output files:", 2},
     {"outputs", 'n', "N",
      0, "outputs after the start, equally spaced, default 200 (600 with --report, --picture); 0: each step",

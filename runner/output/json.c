@@ -85,13 +85,14 @@ static json_t *describe_violations(const History *h) {
 
 static json_t *describe_counts(const History *h) {
   const RunResult *r = &h->result;
-  return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "steps", (json_int_t)r->steps,
-                   "rhs", (json_int_t)r->rhs, "jacobians", (json_int_t)r->jacobians,
-                   "factorisations", (json_int_t)r->factorisations, "projections",
-                   (json_int_t)r->projections, "rejected_error_test", (json_int_t)r->rejected_error,
-                   "rejected_projection", (json_int_t)r->rejected_projection, "rejected_iteration",
-                   (json_int_t)r->rejected_solve, "rejected_rhs", (json_int_t)r->rejected_rhs,
-                   "samples", (json_int_t)r->samples, "unevaluated", (json_int_t)h->unevaluated);
+  return json_pack(
+      "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "steps", (json_int_t)r->steps, "rhs",
+      (json_int_t)r->rhs, "jacobians", (json_int_t)r->jacobians, "factorisations",
+      (json_int_t)r->factorisations, "projections", (json_int_t)r->projections,
+      "rejected_error_test", (json_int_t)r->rejected_error, "rejected_projection",
+      (json_int_t)r->rejected_projection, "rejected_iteration", (json_int_t)r->rejected_solve,
+      "rejected_rhs", (json_int_t)r->rejected_rhs, "samples", (json_int_t)r->samples, "unevaluated",
+      (json_int_t)h->unevaluated, "work", (json_int_t)r->work);
 }
 
 static json_t *describe_contact(const RunEvent *e) {
@@ -137,11 +138,11 @@ static json_t *describe_command(int argc, char **argv) {
 static json_t *describe_estimate_of(const RunResult *r) {
   const Estimate *e = &r->estimate;
   if (!e->wanted || r->ending != RUN_DONE) return json_null();
-  return json_pack("{s:o,s:b,s:o,s:b,s:o,s:o,s:o,s:o,s:o}", "error", json_number(e->error),
+  return json_pack("{s:o,s:b,s:o,s:b,s:o,s:o,s:o,s:o,s:o,s:o}", "error", json_number(e->error),
                    "chaotic", e->chaotic, "digits_lost_after", json_number(e->lost), "stopped",
                    e->stopped, "reached", json_number(e->reached), "method", text(e->method),
-                   "rtol", json_number(e->rtol), "seconds", json_number(e->seconds), "message",
-                   text(e->message));
+                   "rtol", json_number(e->rtol), "cost", json_number(e->work / r->work), "seconds",
+                   json_number(e->seconds), "message", text(e->message));
 }
 
 static void add_reason(void *array, const char *reason) {

@@ -22,8 +22,8 @@
 enum { LOOK_EVERY = 50, READ_BYTES = 1 << 16 }; /* [ms] */
 /* So long the error against a reference is waited for once the run has ended, where the run has no limit */
 static const double usual_patience = 1; /* [s] */
-/* So long for the second run of an estimate, and 20 times the CPU time of the first, as others may run, too */
-static const double estimate_patience = 20; /* [s] */
+/* So long for the second run of an estimate, and 20 times as long as the first one took, beside the same other processes */
+static const double estimate_patience = 60; /* [s] */
 
 /* ------------------------------------------------------------------------------------- the child -- */
 
@@ -48,6 +48,8 @@ typedef struct {
   int file;
   double limit;    /* [s] of CPU time, 0: none */
   double patience; /* [s] with the error against a reference */
+  double begun;    /* when it was started */
+  double took;     /* [s] the run, until its result came */
   double ended;    /* when what it waits for began: the result came, or its estimate; 0: not yet */
   bool estimating;
   int status; /* of the process, once it is gone */
@@ -61,16 +63,16 @@ static bool is_over_limit(const Child *c) {
          clock_seconds(clock) > c->limit;
 }
 
-/* Has the second run, or the reference, had its time? The former limits its CPU time itself, unless a function of the model
+/* Has the second run, or the reference, had its time? The former limits its work itself, unless a function of the model
    does not return. */
 static bool is_impatient(Child *c) {
   const double now = clock_seconds(CLOCK_MONOTONIC);
   if (!c->wire.finished) return false;
-  const RunResult *r    = c->wire.result;
-  const bool estimating = r->estimate.pending;
+  const bool estimating = c->wire.result->estimate.pending;
+  if (c->ended == 0) c->took = now - c->begun;
   if (c->ended == 0 || estimating != c->estimating) c->ended = now;
   c->estimating = estimating;
-  return now - c->ended > (estimating ? estimate_patience + 20 * r->seconds : c->patience);
+  return now - c->ended > (estimating ? estimate_patience + 20 * c->took : c->patience);
 }
 
 /* Has it ended, though another process that the model has started keeps the pipe open? */
@@ -201,6 +203,7 @@ int run_process(const RunSettings *settings, Listener *const *listeners, int cou
   char *bytes = malloc(READ_BYTES);
   Child child = {.limit    = limit,
                  .patience = limit > 0 ? limit : usual_patience,
+                 .begun    = clock_seconds(CLOCK_MONOTONIC),
                  .wire     = {.listeners = all, .info = info, .result = result}};
   *info       = (RunInfo){.settings = NULL};
   *result     = (RunResult){.rank = -1, .error = NAN};

@@ -6,15 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 400, FEWEST_ROWS = 40, MOST_NUMBERS = 4000000 };
+enum { MOST_ROWS = 400, FEWEST_ROWS = 40, MOST_NUMBERS = 4000000, ATTEMPTS = 3 };
 
-/* The second run's steps take at most twice the CPU time of the first run's; below this nobody notices, and clocks scatter. */
-static const double cost_limit = 2, short_time = 0.01; /* [s] */
-/* Tighter by so much the second run's error does not count. Its cost: DOP853 takes 1.5 times the steps at a 30th of the
-   tolerance, BDF 1.3 to 1.8 times; another method of the first run is more expensive than either */
-static const double tighter = 100, tighter_itself = 30;
-/* After this part of its time a second run that has not come as far gives way to one by the method of the first run */
+/* The second run's steps cost at most twice the first run's, in counts (RunResult.work), so that a repeated run tells the same. A cost of
+   so much over the number of components is some 0.01 s, which nobody notices. */
+static const double cost_limit = 2, short_work = 5e4;
+/* Tighter by so much the second run's error does not count. DOP853 costs 1.5 times as much there. Of BDF, Adams and RADAU a 30th
+   costs that, and a 10th 1.3 times as much */
+static const double tighter = 100, tighter_itself = 30, tighter_again = 10, tighter_at_last = 4;
+/* After this part of its budget a second run that has not come as far gives way to one by the method of the first run */
 static const double trial = 0.25;
+/* No further run begins with less than this part of the first run's cost: it would come to nothing */
+static const double least_budget = 0.5;
 /* So much shorter is the longest step where the settings limit it */
 static const double shorter = 0.7;
 /* Roundoff decides below */
@@ -42,15 +45,16 @@ void estimate_track(Rows *track, sunrealtype t, N_Vector y) {
 
 /* ---------------------------------------------------------------------------- the second run -- */
 
-/* Compares the second run with the first, and ends it when it takes too long */
+/* Compares the second run with the first, and ends it when it costs too much */
 typedef struct {
   Listener listener;
   const Rows *track;
   double *range;        /* [track->width - 1] of each component */
   double least_range;   /* of those that count for lost digits */
   double largest;       /* of all components */
-  const double *spent;  /* CPU time of its steps [s] */
-  double before, limit; /* the same before the newest step, and at the end */
+  const double *spent;  /* its cost */
+  double before, limit; /* the same before the newest step, and at most */
+  double dearest;       /* that of the dearest step so far */
   double *t, *distance; /* [compared] */
   double *part;         /* [compared] the largest distance in units of the component's range */
   long compared;
@@ -91,12 +95,13 @@ static int compare_sample(Listener *self, const Sample *s) {
   return 0;
 }
 
-static int watch_time(Listener *self, const Step *step) {
+static int watch_cost(Listener *self, const Step *step) {
   Second *second     = (Second *)self;
   const double spent = *second->spent, newest = spent - second->before;
-  second->before = spent;
-  /* The next step may take as long as the newest. */
-  second->over_limit = step->t < second->t_end && spent + newest > second->limit;
+  second->before  = spent;
+  second->dearest = fmax(second->dearest, newest);
+  /* The next step may cost as much. */
+  second->over_limit = step->t < second->t_end && spent + second->dearest > second->limit;
   second->hopeless =
       second->may_give_up && spent > trial * second->limit && step->t < 0.8 * trial * second->t_end;
   return second->over_limit || second->hopeless ? -1 : 0;
@@ -123,21 +128,23 @@ static void take_ranges(Second *second) {
   second->least_range = still_part * largest;
 }
 
-/* By the method that suits the model best, which is DOP853 unless it is stiff. An explicit method of the first run has followed
-   all oscillations, and so must the second. RADAU is often more exact than another method at a hundredth of its tolerance. */
-static RunSettings settings_beside(const Problem *first, bool by_itself, long outputs) {
-  RunSettings second = first->settings;
-  const Method *its  = &first->settings.method;
-  const bool radau   = method_is_radau(its);
+/* First by the method that suits the model best, which is DOP853 unless it is stiff. An explicit method of the first run has followed
+   all oscillations, and so must the second. RADAU is often more exact than another method at a hundredth of its tolerance.
+   Where that does not come far, or fails, by the method of the first run, and where this fails, at another tolerance. */
+static RunSettings settings_beside(const Problem *first, int attempt, long outputs) {
+  const double itself[ATTEMPTS] = {tighter_itself, tighter_again, tighter_at_last};
+  RunSettings second            = first->settings;
+  const Method *its             = &first->settings.method;
   char reason[METHOD_REASON];
-  if (by_itself || radau) second.method = *its;
+  if (attempt > 0 || method_is_radau(its)) second.method = *its;
   else if (method_is_explicit(its)) method_find("dop853", &second.method);
   else {
     second.method = *method_at(0);
     method_resolve(&second.method, first->model, second.t_end, second.rtol, reason);
   }
-  const bool same = !radau && !strcmp(its->name, second.method.name);
-  second.rtol     = fmax(second.rtol / (same ? tighter_itself : tighter), tightest);
+  const bool same =
+      attempt > 0 || (!method_is_explicit(its) && !strcmp(its->name, second.method.name));
+  second.rtol = fmax(second.rtol / (same ? itself[attempt] : tighter), tightest);
   /* Of two runs at the limit of roundoff the looser one has the larger error. */
   if (second.rtol > first->settings.rtol / 3) second.rtol = 3 * first->settings.rtol;
   second.atol *= second.rtol / first->settings.rtol;
@@ -189,19 +196,23 @@ static void judge_growth(const Second *s, Estimate *e) {
       half > 0 && lost_part / half > polynomial_growth && late > 2 * half && lost_part > 2 * late;
 }
 
+/* Does the second run of this attempt give way to another one? */
+static bool is_in_vain(const Second *second, const RunResult *other) {
+  return second->hopeless || (other->ending == RUN_FAILED && !second->over_limit);
+}
+
 void estimate_error(const Problem *first, Rows *track, Listener *listener, RunResult *result) {
   Estimate *e   = &result->estimate;
-  Second second = {.listener = {.sample = compare_sample, .step = watch_time, .event = ignore_event},
+  Second second = {.listener = {.sample = compare_sample, .step = watch_cost, .event = ignore_event},
                    .track    = track,
                    .model    = first->model,
-                   .limit    = fmax(cost_limit * result->seconds, short_time)};
+                   .limit = fmax(cost_limit * result->work, short_work / (double)first->model->n)};
   RunResult other = {.ending = RUN_DONE};
-  second.spent    = &other.seconds;
-  double given_up = 0; /* CPU time of steps by a method that did not come far */
+  second.spent    = &other.work;
   rows_end(track);
   second.nquantities = first->model->type->nquantities;
   if (second.nquantities > RUN_SCALES) second.nquantities = RUN_SCALES;
-  RunSettings settings = settings_beside(first, false, track->rows - 1);
+  RunSettings settings = settings_beside(first, 0, track->rows - 1);
   double *numbers      = calloc((size_t)(track->width + 3 * track->rows), sizeof *numbers);
   if (numbers) {
     second.range    = numbers;
@@ -209,18 +220,19 @@ void estimate_error(const Problem *first, Rows *track, Listener *listener, RunRe
     second.distance = second.t + track->rows;
     second.part     = second.distance + track->rows;
     take_ranges(&second);
-    second.t_end       = first->settings.t_end;
-    second.may_give_up = strcmp(settings.method.name, first->settings.method.name) != 0;
-    simulate_beside(&settings, track, &second.listener, &other);
-    if (second.hopeless || (other.ending == RUN_FAILED && second.may_give_up)) {
-      settings           = settings_beside(first, true, track->rows - 1);
-      second.may_give_up = second.hopeless = false;
-      second.compared                      = 0;
-      second.before                        = 0;
-      given_up                             = other.seconds;
-      second.limit -= given_up;
+    second.t_end = first->settings.t_end;
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+      settings           = settings_beside(first, attempt, track->rows - 1);
+      second.may_give_up = strcmp(settings.method.name, first->settings.method.name) != 0;
+      second.hopeless    = false;
+      second.compared    = 0;
+      second.before      = 0;
       memset(second.drift, 0, sizeof second.drift);
       simulate_beside(&settings, track, &second.listener, &other);
+      e->work += other.work;
+      e->seconds += other.seconds;
+      second.limit -= other.work;
+      if (!is_in_vain(&second, &other) || second.limit < least_budget * result->work) break;
     }
     judge_growth(&second, e);
     for (long k = 0; k < second.compared; k++)
@@ -228,11 +240,10 @@ void estimate_error(const Problem *first, Rows *track, Listener *listener, RunRe
   }
   snprintf(e->method, METHOD_NAME, "%s", settings.method.name);
   e->rtol    = settings.rtol;
-  e->seconds = given_up + other.seconds;
   e->reached = second.compared > 0 ? second.t[second.compared - 1] : 0;
   if (!numbers) snprintf(e->message, RUN_TEXT, "no memory for a second run");
   else if (second.over_limit)
-    snprintf(e->message, RUN_TEXT, "it was stopped, as it took twice as long as the first");
+    snprintf(e->message, RUN_TEXT, "it was stopped at twice the cost of the first");
   else if (other.ending != RUN_DONE) snprintf(e->message, RUN_TEXT, "%s", other.message);
   e->stopped = second.over_limit && second.compared > 1;
   if (e->stopped) e->error = extrapolate(&second, e->reached, first->settings.t_end);

@@ -149,8 +149,8 @@ typedef struct {
   double lost;    /* from here on the runs differ by a tenth of the motion; NaN: nowhere */
   bool chaotic; /* Their distance grew exponentially until then. */
   double drift[RUN_SCALES]; /* of the first quantities in the second run, in units of their scale, as judge_drift */
-  double seconds;         /* CPU time of the second run */
-  bool stopped;           /* It would have taken too long. */
+  double work, seconds;   /* of the second run, as the run's own; CPU time of steps */
+  bool stopped;           /* It would have cost too much. */
   char message[RUN_TEXT]; /* one line: why it did not reach the end; "" if it did */
 } Estimate;
 
@@ -160,6 +160,7 @@ typedef struct {
   char message[RUN_TEXT];               /* one line: why it did not reach its end; "" if it did */
   double t;                             /* reached */
   double seconds;                       /* CPU time of the integration alone */
+  double work;                          /* its cost in evaluations of accelerations */
   long samples, events;                 /* told */
   long ncontacts;                       /* of the model */
   long impacts, accumulations, reduced; /* of contacts, as CPContactStats has them */

@@ -99,6 +99,20 @@ static int tell_outputs(Run *run) {
   return 0;
 }
 
+/* The cost so far, in evaluations of accelerations: evaluations of p, partial derivatives and factorisations count as one, an
+   attempted step as four besides. Over 18 models and six methods CPU time goes by it to 20 % in the mean. */
+static double count_work(const Run *run) {
+  const double step = 4;
+  const CPMech mech = run->problem.mech;
+  CPMechStats s     = {0};
+  RunResult all     = *run->result;
+  integrator_add_counts(&run->integrator, &all);
+  if (mech && !CPMechGetStats(mech, &s))
+    all.rhs = (s.nf > s.nudot ? s.nf : s.nudot) + s.np + s.npartials + s.nnewton + s.nprojfact;
+  else all.rhs += all.projections + all.jacobians + all.factorisations;
+  return (double)all.rhs + step * (double)(all.steps + rejections(&all));
+}
+
 /* ---------------------------------------------------------------------------- stops and events -- */
 
 /* The next step must not pass the next kink of the forces, nor the end. */
@@ -213,9 +227,11 @@ static int march(Run *run) {
     const bool stretching    = run->stretching; /* There are no outputs within its steps. */
     sunrealtype t            = run->t;
     const double start       = cpu_seconds();
+    const double work        = count_work(run);
     const int flag =
         integrator_step(&run->integrator, stretching ? next_output(run) : run->t_end, run->y, &t);
     run->result->seconds += cpu_seconds() - start;
+    run->result->work += count_work(run) - work; /* Outputs are left out. */
     run->t = t;
     if (flag < 0) return fail_integrator(run, flag);
     if (run->track) estimate_track(run->track, run->t, run->y);

@@ -85,6 +85,27 @@ WRONG = {
         {"f": "f[1] = -9.81; f[0] = 0.1; return 0;"},
         ["energy: conserved", "energy is not conserved: it changes by"],
     ),
+    "a force that is right at t = 0 only": (
+        {"f": "f[1] = -9.81; f[0] = 0.1 * sin(t); return 0;"},
+        ["energy: conserved", "energy is not conserved: it changes by"],
+    ),
+    "a b of an end that moves, which is right at t = 0 only": (
+        {
+            "p": "const sunrealtype x = q[0] - 0.1 * sin(t); p[0] = x * x + q[1] * q[1] - 1; return 0;",
+            "v": "v[0] = 2 * ((q[0] - 0.1 * sin(t)) * (u[0] - 0.1 * cos(t)) + q[1] * u[1]); return 0;",
+            "A": "SM_ELEMENT_D(S, 0, 0) = 2 * (q[0] - 0.1 * sin(t)); SM_ELEMENT_D(S, 0, 1) = 2 * q[1]; return 0;",
+            "b": "const sunrealtype s = u[0] - 0.1 * cos(t); b[0] = -2 * (s * s + u[1] * u[1]); return 0;",
+            "start": "y[0] = 1; y[2] = 0.1;",
+        },
+        ["b: rate of -v", "minus the derivative of v along the motion"],
+    ),
+    "a constraint that is not filled in": (
+        {
+            "mech": "{.nu = 2, .np = 2, .M = M, .A = A, .f = f, .p = p}",
+            "A": "SM_ELEMENT_D(S, 0, 0) = 2 * q[0]; SM_ELEMENT_D(S, 0, 1) = 2 * q[1]; return 0;",
+        },
+        ["A: no row is zero", "row 1 of A is zero, so that position constraint 1 acts on nothing"],
+    ),
     "an energy that rises": (
         {"quantities": '{.name = "energy", .unit = "J", .value = energy, .scale = 10}', "energy": "return t;"},
         ["energy: never rises", "energy is not dissipated"],

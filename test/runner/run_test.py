@@ -294,7 +294,7 @@ class Result(RunTest):
                 self.assertAlmostEqual(estimate["digits_lost_after"], parted, delta=0.2 * parted)
         self.assertEqual(self.run_json(*arguments, "1e-6")["verdict"], "doubtful")
         summary = cpodes("run", *arguments, "1e-6", "--strict")
-        self.assertRegex(summary.stdout, r"error +chaotic: digits are lost after t = [\d.]+ s")
+        self.assertRegex(summary.stdout, r" {3}chaotic: digits are lost after t = [\d.]+ s")
         self.assert_refused(summary, "--strict", "chaotic", "digits are lost", status=FAILED)
 
     def test_a_second_run_that_fails_is_one_clear_line(self):
