@@ -126,6 +126,7 @@ typedef struct {
   CPMechNewton newton_type;
   double tau, difference_time;
   int *z_order; /* [nz] or NULL */
+  int group_norms;
   int maxord;
 } CPMechOptions;
 
