@@ -74,6 +74,7 @@ static int install(CPMech mech, CPStepper s) {
                            .detach      = cpMechDetach,
                            .sens        = &cpMechSensModel};
   int flag              = CP_SUCCESS;
+  mech->stage.narrows   = 0;
   if (s->ops->multistep) {
     const CPodeMem mem    = (CPodeMem)s;
     const int fixed_point = mem->lmm == CV_ADAMS && mech->options.newton_type == CP_NEWTON_AUTO;
