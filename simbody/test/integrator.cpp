@@ -516,6 +516,9 @@ int main() {
                       numMethods);
   tcase_add_loop_test(tc, euler_angles_take_no_more_realizations_of_positions, 0,
                       numMethods - 1); /* RADAU's Newton matrices take more */
+  suite_add_tcase(s, tc);
+  tc = tcase_create("neighbours");
+  tcase_set_timeout(tc, 600); /* also under valgrind */
   tcase_add_loop_test(tc, simbodys_cpodes_and_ours_take_turns_in_one_process, 0, numMethods);
   suite_add_tcase(s, tc);
   tc = tcase_create("interface");
