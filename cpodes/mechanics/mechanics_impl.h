@@ -77,6 +77,11 @@ typedef struct {
 /* rhs.c: states where accelerations are taken; work and vectors are NULL before the first projection */
 typedef struct {
   double *lambda;
+  double t, *q; /* the newest state */
+  /* lengths of the rows of A, squared, at the factors number nkkt and at most; the least ratio of lengths */
+  double *length, *longest, part;
+  long int nkkt;
+  int narrows; /* an angle between constraints was narrower than usual where the last step ended */
   CPWork work;
   N_Vector y, w;
   int all_on_manifold;             /* as cpMechOnManifold was told */
@@ -126,6 +131,7 @@ typedef struct {
   CPMechNewton newton_type;
   double tau, difference_time;
   int *z_order; /* [nz] or NULL */
+  int group_norms;
   int maxord;
 } CPMechOptions;
 

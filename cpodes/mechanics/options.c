@@ -203,6 +203,12 @@ int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const int *z_order) {
   return CP_SUCCESS;
 }
 
+int CPMechSetGroupNorms(CPMech mech, sunbooleantype on) {
+  const int flag = cpMechOption(mech, CP_MECH_BEFORE_ATTACH, __func__);
+  if (!flag) mech->options.group_norms = on;
+  return flag;
+}
+
 int CPMechSetMaxOrd(CPMech mech, int maxord) {
   const int flag = cpMechOption(mech, CP_MECH_BEFORE_ATTACH, __func__);
   if (flag) return flag;

@@ -10,11 +10,14 @@
 #include "cpodes/projector/newton.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A sine below which an angle is narrow, and the same as part of the angle at the first state. Adams methods pass
  * singular positions with 0.003 to 1 (bench/singular.c); the larger it is, the more projections they take. */
 #define NARROW   0.03
 #define NARROWED 0.1
+/* The same where steps end: from there on the stages of models with udot are solved for by M and A, which tell the angle. */
+#define NARROWS 0.5
 /* Stages of one step whose angles differ by this ratio: in units of the step the field's Lipschitz constant normal to
  * the manifold, which goes with the rate of the angle over the angle, is some 1. */
 #define ANGLE_CHANGES 0.5
@@ -48,9 +51,35 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
   return flag ? cpReason(mech->text, flag, "%s", cpWorkText(mech->stage.work)) : CP_SUCCESS;
 }
 
+/* Rows shorter than this part of the longest are what roundoff leaves of rows of zeros. */
+#define NO_ROW 1.0e-8
+
+/* Constraints are dependent where an angle between them is zero, or where one of them has no gradient, which rows that are scaled to
+ * equal length do not show: the sine times the part of its greatest length that the row has kept which has lost most. */
+static double narrowest(CPMech mech) {
+  double *now = mech->stage.length, *most = mech->stage.longest, longest = 0.0, part = 1.0;
+  const CPMat *A = &mech->A;
+  if (mech->operators || mech->stats.nkkt == 0) return 1.0;
+  if (mech->stage.nkkt == mech->stats.nkkt) return mech->kkt->sine * mech->stage.part;
+  memset(now, 0, (size_t)mech->m * sizeof *now);
+  for (int j = 0; j < A->cols; j++)
+    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
+      now[cpMatRow(A, j, k)] += A->value[k] * A->value[k];
+  for (int i = 0; i < mech->m; i++) {
+    most[i] = fmax(most[i], now[i]);
+    longest = fmax(longest, most[i]);
+  }
+  for (int i = 0; i < mech->m; i++)
+    if (!mech->rows.off[i] && most[i] > NO_ROW * NO_ROW * longest)
+      part = fmin(part, now[i] / most[i]);
+  mech->stage.nkkt = mech->stats.nkkt;
+  mech->stage.part = sqrt(part);
+  return mech->kkt->sine * mech->stage.part;
+}
+
 /* Of the newest accelerations: are they those of f(pi(y)), or as good? flag: their result. */
 static int needManifold(CPMech mech, int flag) {
-  const double sine        = mech->operators ? 1.0 : mech->kkt->sine;
+  const double sine        = narrowest(mech);
   mech->stage.least_sine   = fmin(mech->stage.least_sine, sine);
   mech->stage.largest_sine = fmax(mech->stage.largest_sine, sine);
   if (flag) /* of dependent rows, which may be the distance's fault */
@@ -70,8 +99,21 @@ int cpMechOnManifold(void *data, int all) {
 
 double cpMechStageSine(void *data) {
   const CPMech mech = data;
-  return mech->operators || !(mech->kkt->usual_sine > 0.0) ? 1.0
-                                                           : mech->kkt->sine / mech->kkt->usual_sine;
+  if (mech->operators) return 1.0;
+  if (cpMechKnowsUdot(mech) && mech->m > 0) {
+    mech->stage.narrows = 0;
+    if (cpMechFactor(mech, mech->stage.t, mech->stage.q)) return 1.0;
+    cpSaddleNoteRank(mech->kkt);
+    mech->stage.narrows = narrowest(mech) < NARROWS * mech->kkt->usual_sine;
+  }
+  return mech->kkt->usual_sine > 0.0 ? narrowest(mech) / mech->kkt->usual_sine : 1.0;
+}
+
+static int accelerate(CPMech mech, const CPMechState *s, sunrealtype *udot) {
+  mech->stage.t = s->t;
+  memcpy(mech->stage.q, s->q, (size_t)mech->nq * sizeof *s->q);
+  return mech->stage.narrows ? cpMechSolve(mech, s, udot, mech->stage.lambda)
+                             : cpMechAccelerate(mech, s, udot, mech->stage.lambda);
 }
 
 int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
@@ -79,11 +121,11 @@ int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   sunrealtype *yd = N_VGetArrayPointer(ydot), *udot = yd + mech->nq;
   CPMechState s;
   int flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
-  if (!flag) flag = cpMechAccelerate(mech, &s, udot, mech->stage.lambda);
+  if (!flag) flag = accelerate(mech, &s, udot);
   if (flag >= 0 && needManifold(mech, flag)) {
     flag = projectStage(mech, t, y);
     if (!flag) flag = cpMechRead(mech, t, N_VGetArrayPointer(mech->stage.y), &s);
-    if (!flag) flag = cpMechAccelerate(mech, &s, udot, mech->stage.lambda);
+    if (!flag) flag = accelerate(mech, &s, udot);
   }
   if (!flag) flag = cpMechOtherRates(mech, &s, mech->stage.lambda, yd);
   if (!flag && mech->sens) cpMechSensKeep(mech, t, N_VGetArrayPointer(y), udot, mech->stage.lambda);

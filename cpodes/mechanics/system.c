@@ -265,13 +265,14 @@ static int createWorkspace(CPMech mech) {
   CPMechMultipliers *it    = &mech->multipliers;
   CPMechDifferences *dp = &room->dp, *dv = &room->dv, *dA = &room->dA;
   CP_ARRAYS(arena, mech->nq, &room->q_full, &room->q_moved, &room->qdot, &room->q_near,
-            &room->column);
+            &room->column, &mech->stage.q);
   CP_ARRAYS(arena, mech->m, &dA->plus, &dA->minus, &dA->fourth, &dA->sixth);
   CP_ARRAYS(arena, mech->nu, &room->u_full, &room->f_lambda, &room->unit, &room->one, &solve->f,
             &solve->rhs, &solve->known, &solve->a, &it->f, &it->a);
   CP_ARRAYS(arena, mech->m, &dp->plus, &dp->minus, &dp->fourth, &dp->sixth, &dv->plus, &dv->minus,
             &dv->fourth, &dv->sixth, &solve->b, &solve->rhs_b, &solve->residual, &solve->lambda,
-            &it->next, &it->step, &it->zero, &mech->stage.lambda);
+            &it->next, &it->step, &it->zero, &mech->stage.lambda, &mech->stage.length,
+            &mech->stage.longest);
   CP_NEW(arena, it->pivot, mech->m);
   CP_NEW(arena, it->J, mech->model.lambda_jac ? (size_t)mech->m * (size_t)mech->m : 0);
   return cpArenaStatus(arena);

@@ -127,6 +127,12 @@ CPODES_EXPORT int CPodeSetProjector(CPodeMem mem, CPProjector P);
  * gout [nrtfn], which get CVODES' user_data. With nrtfn = 0 there are none. CVodeSetRootDirection
  * and CVodeGetRootInfo apply.
  *
+ * g gets the states that CPode would hand out, on the manifold, so it is zero at the state that
+ * comes with CV_ROOT_RETURN, up to the roundoff of t and what a second projection of the same state
+ * changes, a small part of the tolerance. A function that gets to zero exactly and stays
+ * there has its root where it gets there; that it leaves zero is no root (with CPodeF it is one
+ * where the function goes back to the side from which it came).
+ *
  * If g fails, or has a value that is not finite (for which CVODES would search forever), CPode
  * returns CV_RTFUNC_FAIL and the message names the function and t. After CPodeReInit at the time of
  * a root, the function with that root counts as zero there, so the same root is not returned twice.
@@ -134,6 +140,12 @@ CPODES_EXPORT int CPodeSetProjector(CPodeMem mem, CPProjector P);
  * CP_NOT_SUPPORTED.
  */
 CPODES_EXPORT int CPodeRootInit(CPodeMem mem, int nrtfn, CVRootFn g);
+
+/**
+ * After CV_ROOT_RETURN: g has not crossed zero at *low, and has at *high, the time that was returned.
+ * Returns CP_NO_INIT if the last call has not returned a root of these functions.
+ */
+CPODES_EXPORT int CPodeGetRootWindow(CPodeMem mem, sunrealtype *low, sunrealtype *high);
 
 /**
  * Sets the solver that the projecting nonlinear solver wraps. It is not owned. If inner is NULL, a

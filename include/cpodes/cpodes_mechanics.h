@@ -414,6 +414,15 @@ CPODES_EXPORT int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const in
 #define CP_TAU_STEP SUN_RCONST(-1.0)
 
 /**
+ * If on, each of q, u and z has an error norm of its own, whatever the sizes of the others:
+ * |y|^2 = |q|^2 + |u|^2 + |z|^2 takes the place of the WRMS norm, where |q|, |u| and |z| are the
+ * WRMS norms of these parts. So one component of z that is off counts fully beside a hundred
+ * coordinates. Error weights become sqrt(n / n_g) times as large in a group of n_g out of n
+ * components, in everything that uses them. Off by default.
+ */
+CPODES_EXPORT int CPMechSetGroupNorms(CPMech mech, sunbooleantype on);
+
+/**
  * Sets the time scale of b by differences of v along the motion. The steps of these central
  * differences of sixth order are a fiftieth of the time in which positions change by their own
  * size, max |q| / max |q'|, but at most a fiftieth of `time` > 0, which must be as short as the

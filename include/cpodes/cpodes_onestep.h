@@ -168,6 +168,8 @@ CPODES_EXPORT int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g);
 CPODES_EXPORT int CPOneStepSetRootDirection(CPOneStepMem mem, const int *rootdir);
 /** As CVodeGetRootInfo, rootsfound [nrtfn]: out, -1 falling, 1 rising, 0 no root. */
 CPODES_EXPORT int CPOneStepGetRootInfo(CPOneStepMem mem, int *rootsfound);
+/** As CPodeGetRootWindow. */
+CPODES_EXPORT int CPOneStepGetRootWindow(CPOneStepMem mem, sunrealtype *low, sunrealtype *high);
 
 /* ---- actions ---- */
 

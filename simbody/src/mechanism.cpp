@@ -80,6 +80,51 @@ const Matrix &Mechanism::transposed() {
   return Gt;
 }
 
+/* One product for the k-th velocities, or coordinates, of all bodies gives the k-th columns of their blocks. */
+const Mechanism::Kinematics &Mechanism::kinematicsAt(const double *q) {
+  const std::size_t room = 4;
+  for (std::size_t k = 0; k < recent.size(); k++) {
+    if (!std::equal(q, q + nq, recent[k].q.begin())) continue;
+    std::rotate(recent.begin(), recent.begin() + std::ptrdiff_t(k),
+                recent.begin() + std::ptrdiff_t(k) + 1);
+    return recent[0];
+  }
+  at(work.getTime(), q);
+  Kinematics made;
+  made.q.assign(q, q + nq);
+  made.N.resize(std::size_t(matter.getNumBodies()));
+  made.inverse.resize(made.N.size());
+  Vector unit, column;
+  for (const bool inverse : {false, true}) {
+    const int longest = inverse ? 7 : 6;
+    for (int k = 0; k < longest; k++) {
+      unit.resize(inverse ? nq : nu);
+      unit = 0.0;
+      for (MobilizedBodyIndex b(1); b < matter.getNumBodies(); ++b) {
+        const MobilizedBody &body = matter.getMobilizedBody(b);
+        const int mq = body.getNumQ(work), mu = body.getNumU(work);
+        if (k == 0)
+          (inverse ? made.inverse : made.N)[std::size_t(b)].resize(inverse ? mu : mq,
+                                                                   inverse ? mq : mu);
+        if (k < (inverse ? mq : mu))
+          unit[(inverse ? int(body.getFirstQIndex(work)) : int(body.getFirstUIndex(work))) + k] =
+              1.0;
+      }
+      if (inverse) matter.multiplyByNInv(work, false, unit, column);
+      else matter.multiplyByN(work, false, unit, column);
+      for (MobilizedBodyIndex b(1); b < matter.getNumBodies(); ++b) {
+        const MobilizedBody &body = matter.getMobilizedBody(b);
+        Matrix &block             = (inverse ? made.inverse : made.N)[std::size_t(b)];
+        const int first = inverse ? int(body.getFirstUIndex(work)) : int(body.getFirstQIndex(work));
+        for (int i = 0; k < block.ncol() && i < block.nrow(); i++) block(i, k) = column[first + i];
+      }
+    }
+  }
+  if (recent.size() == room) recent.pop_back();
+  recent.insert(recent.begin(), made);
+  return recent[0];
+}
+
 bool Mechanism::Rates::isAt(double time, const double *q, const double *u, const double *z,
                             const Mechanism &m) const {
   return !y.empty() && t == time && std::equal(q, q + m.nq, y.begin()) &&
@@ -112,7 +157,16 @@ struct Mechanism::Functions {
       m.at(t, q, u, z);
       m.accelerate();
       copyOut(m.work.getUDot(), udot);
-      if (lambda) copyOut(m.work.getMultipliers(), lambda);
+      if (!lambda) return;
+      const Vector &multipliers = m.work.getMultipliers();
+      for (int i = 0; i < m.na; i++) lambda[m.row(i)] = multipliers[i];
+      if (m.driven.empty() && m.pushed.empty()) return;
+      Vector forces;
+      m.matter.findMotionForces(m.work, forces);
+      double *of = lambda + m.nv;
+      for (int k : m.driven) *of++ = forces[k];
+      of += m.na - m.nv;
+      for (int k : m.pushed) *of++ = forces[k];
     });
   }
   static int zdot(double t, const double *q, const double *u, const double *z, const double *,
@@ -192,6 +246,12 @@ struct Mechanism::Functions {
     return guarded(data, [=](Mechanism &m) {
       m.at(t, q, u);
       copyOut(m.work.getUErr(), v);
+      for (std::size_t j = 0; j < m.driven.size(); j++) { /* v is linear in u */
+        const int k      = m.driven[j];
+        const double off = u[k] - m.work.getU()[k];
+        v[m.nv + int(j)] = off;
+        for (int i = 0; off != 0.0 && i < m.nv; i++) v[i] += m.transposed()(k, i) * off;
+      }
     });
   }
   static int bias(double t, const double *q, const double *u, double *b, void *data) {
@@ -199,12 +259,17 @@ struct Mechanism::Functions {
       m.at(t, q, u);
       Vector minus;
       m.matter.calcBiasForAccelerationConstraints(m.work, minus);
-      for (int i = 0; i < m.na; i++) b[i] = -minus[i];
-      if (m.known.empty()) return;
+      for (int i = 0; i < m.na; i++) b[m.row(i)] = -minus[i];
+      if (m.held.empty() && m.driven.empty() && m.pushed.empty()) return;
       m.accelerate();
-      const Matrix &Gt = m.transposed();
-      for (int k : m.known)
-        for (int i = 0; i < m.na; i++) b[i] -= Gt(k, i) * m.work.getUDot()[k];
+      const Vector &udot = m.work.getUDot();
+      const Matrix &Gt   = m.transposed();
+      for (int k : m.held)
+        for (int i = 0; i < m.na; i++) b[m.row(i)] -= Gt(k, i) * udot[k];
+      double *of = b + m.nv;
+      for (int k : m.driven) *of++ = udot[k];
+      of += m.na - m.nv;
+      for (int k : m.pushed) *of++ = udot[k];
     });
   }
   static int constraintMatrix(double t, const double *q, SUNMatrix A, void *data) {
@@ -212,9 +277,13 @@ struct Mechanism::Functions {
       m.at(t, q);
       const Matrix &Gt = m.transposed();
       for (int j = 0; j < m.nu; j++)
-        for (int i = 0; i < m.na; i++) SM_ELEMENT_D(A, i, j) = Gt(j, i);
-      for (int k : m.known)
-        for (int i = 0; i < m.na; i++) SM_ELEMENT_D(A, i, k) = 0.0;
+        for (int i = 0; i < m.na; i++) SM_ELEMENT_D(A, m.row(i), j) = Gt(j, i);
+      for (int k : m.held)
+        for (int i = 0; i < m.na; i++) SM_ELEMENT_D(A, m.row(i), k) = 0.0;
+      int i = m.nv;
+      for (int k : m.driven) SM_ELEMENT_D(A, i++, k) = 1.0;
+      i += m.na - m.nv;
+      for (int k : m.pushed) SM_ELEMENT_D(A, i++, k) = 1.0;
     });
   }
   static int massMatrix(double t, const double *q, SUNMatrix M, void *data) {
@@ -224,7 +293,7 @@ struct Mechanism::Functions {
       m.matter.calcM(m.work, mass);
       for (int j = 0; j < m.nu; j++)
         for (int i = 0; i < m.nu; i++) SM_ELEMENT_D(M, i, j) = mass(i, j);
-      for (int k : m.known) {
+      for (int k : m.held) {
         for (int i = 0; i < m.nu; i++) SM_ELEMENT_D(M, i, k) = SM_ELEMENT_D(M, k, i) = 0.0;
         SM_ELEMENT_D(M, k, k) = 1.0;
       }
@@ -236,27 +305,34 @@ struct Mechanism::Functions {
     return guarded(data, [=](Mechanism &m) {
       m.at(t, q, u, z);
       Vector udot(m.nu, 0.0), minus;
-      if (m.known.empty()) m.evaluateForces();
+      if (m.held.empty()) m.evaluateForces();
       else m.accelerate();
-      for (int k : m.known) udot[k] = m.work.getUDot()[k];
+      for (int k : m.held) udot[k] = m.work.getUDot()[k];
       m.matter.calcResidualForceIgnoringConstraints(
           m.work, m.system.getMobilityForces(m.work, Stage::Dynamics),
           m.system.getRigidBodyForces(m.work, Stage::Dynamics), udot, minus);
       for (int j = 0; j < m.nu; j++) f[j] = -minus[j];
-      for (int k : m.known) f[k] = udot[k];
+      for (int k : m.held) f[k] = udot[k];
     });
   }
   static int kinematics(const double *q, CPMechKinematics what, const double *x, double *y,
                         void *data) {
     return guarded(data, [=](Mechanism &m) {
-      m.at(m.work.getTime(), q);
-      const bool fromU = what == CP_N || what == CP_N_INVERSE_TRANSPOSE;
-      Vector in(fromU ? m.nu : m.nq), out;
-      copyIn(x, in);
-      if (what == CP_N || what == CP_N_TRANSPOSE)
-        m.matter.multiplyByN(m.work, what == CP_N_TRANSPOSE, in, out);
-      else m.matter.multiplyByNInv(m.work, what == CP_N_INVERSE_TRANSPOSE, in, out);
-      copyOut(out, y);
+      const Kinematics &at = m.kinematicsAt(q);
+      const bool fromU     = what == CP_N || what == CP_N_INVERSE_TRANSPOSE,
+                 plain     = what == CP_N || what == CP_N_TRANSPOSE;
+      for (MobilizedBodyIndex b(1); b < m.matter.getNumBodies(); ++b) {
+        const MobilizedBody &body = m.matter.getMobilizedBody(b);
+        const Matrix &block =
+            (plain ? at.N : at.inverse)[std::size_t(b)]; /* maps from columns to rows */
+        const int iq = body.getFirstQIndex(m.work), iu = body.getFirstUIndex(m.work);
+        const bool transposes  = what == CP_N_TRANSPOSE || what == CP_N_INVERSE_TRANSPOSE;
+        const double *const in = x + (fromU ? iu : iq);
+        double *const out      = y + (fromU ? iq : iu);
+        for (int i = 0; i < block.nrow(); i++)
+          for (int j = 0; j < block.ncol(); j++)
+            out[transposes ? j : i] += block(i, j) * in[transposes ? i : j];
+      }
     });
   }
 };
@@ -279,6 +355,7 @@ void Mechanism::restart(const State &state) {
   work  = state;
   haveG = false;
   rates = Rates();
+  recent.clear();
   y.resize(static_cast<std::size_t>(state.getNY()));
   copyOut(Vector(state.getY()), y.data());
 }
@@ -314,13 +391,12 @@ bool Mechanism::simpleKinematics() const {
   return true;
 }
 
-/* CVODES' norm is the RMS over all n components, Simbody's the largest of those over q, u and z: with weights times
- * sqrt(n / n_group) the first is at least the second. For the largest component the factor is sqrt(n). A coordinate of
- * a joint with several counts by the joint's largest weight, a bound of |N Wu N^+|. */
+/* Simbody's norm is the largest of the RMS norms over q, u and z, of which CPMechSetGroupNorms takes the sum of squares. The
+ * largest component is at most the RMS norm over all n times sqrt(n). A coordinate of a joint with several counts by the
+ * joint's largest weight, a bound of |N Wu N^+|. */
 void Mechanism::setScales(double accuracy, bool infinity) {
-  const int n = nq + nu + nz, group[3] = {nq, nu, nz};
-  for (int k = 0; k < 3; k++)
-    perUnit[k] = std::sqrt(infinity ? n : double(n) / std::max(1, group[k])) / accuracy;
+  const int n = nq + nu + nz;
+  perUnit     = (infinity ? std::sqrt(n) : 1.0) / accuracy;
   size.assign(static_cast<std::size_t>(n), 1.0);
   const Vector &wu = work.getUWeights(), &wz = work.getZWeights();
   for (MobilizedBodyIndex b(1); b < matter.getNumBodies(); ++b) {
@@ -341,9 +417,8 @@ int Mechanism::weights(N_Vector y, N_Vector ewt, void *data) {
   const double *const x = N_VGetArrayPointer(y);
   double *const w       = N_VGetArrayPointer(ewt);
   for (int i = 0; i < m.nq + m.nu + m.nz; i++) {
-    const int group   = i < m.nq ? 0 : i < m.nq + m.nu ? 1 : 2;
     const double size = m.size[static_cast<std::size_t>(i)];
-    w[i]              = m.perUnit[group] / (group == 0 ? size : std::max(size, std::fabs(x[i])));
+    w[i]              = m.perUnit / (i < m.nq ? size : std::max(size, std::fabs(x[i])));
   }
   return 0;
 }
@@ -353,21 +428,35 @@ CPMechModel Mechanism::equations(const State &state, double tolerance) {
   np = state.getNQErr() - matter.getNumQuaternionsInUse(state);
   nv = state.getNUErr(), na = state.getNUDotErr();
   restart(state);
-  known.clear();
-  for (UIndex k : matter.getKnownUDotIndex(work)) known.push_back(k);
+  held.clear(), driven.clear(), pushed.clear();
+  const auto isIn = [](const auto &list, int i) {
+    return std::find(list.begin(), list.end(), i) != list.end();
+  };
+  for (UIndex k : matter.getKnownUDotIndex(work)) {
+    MobilizedBodyIndex b(1);
+    while (matter.getMobilizedBody(b).getFirstUIndex(work) +
+               matter.getMobilizedBody(b).getNumU(work) <=
+           k)
+      ++b;
+    if (!isIn(matter.getFreeQIndex(work), matter.getMobilizedBody(b).getFirstQIndex(work)))
+      held.push_back(k);
+    else if (!isIn(matter.getFreeUIndex(work), k)) driven.push_back(k);
+    else pushed.push_back(k);
+  }
   limits = ProjectOptions(tolerance);
   limits.setOption(ProjectOptions::LocalOnly);
   limits.setOption(ProjectOptions::UseInfinityNorm);
 
   CPMechModel model = CPMechModel();
-  model.nq = nq, model.nu = nu, model.nz = nz, model.np = np, model.nv = nv, model.na = na;
+  model.nq = nq, model.nu = nu, model.nz = nz, model.np = np;
+  model.nv = nv + int(driven.size()), model.na = na + int(driven.size() + pushed.size());
   model.udot = Functions::udot;
   model.M    = Functions::massMatrix;
   model.f    = Functions::forces;
   if (nz) model.zdot = Functions::zdot;
   if (np) model.p = Functions::positions;
-  if (nv) model.v = Functions::velocities;
-  if (na) model.b = Functions::bias, model.A = Functions::constraintMatrix;
+  if (model.nv) model.v = Functions::velocities;
+  if (model.na) model.b = Functions::bias, model.A = Functions::constraintMatrix;
   simple = simpleKinematics();
   if (!simple) model.N = Functions::kinematics;
   return model;
@@ -397,6 +486,7 @@ int Mechanism::create(const State &state, double accuracy, bool infinity, double
   CPMechSetErrHandlerFn(
       mech, [](int, const char *, const char *, void *) {}, nullptr);
   int flag = CPMechSetUserData(mech, this);
+  if (!flag) flag = CPMechSetGroupNorms(mech, !infinity);
   if (!flag) flag = prepare(mech);
   /* cpodes measures violations by what a correction would be worth in the error test. show() looks at Simbody's measure. */
   if (!flag)

@@ -5,9 +5,11 @@
  * u' and lambda come from realize(Acceleration), which is O(n). M, G, f and b serve the projection's metric and Newton's
  * matrix. f is what inverse dynamics leaves at u' = 0, b the bias of the acceleration constraints with its sign turned.
  *
- * Where u'_k is prescribed (motions, locks) it is known: row k of the dynamics is u'_k = its value, columns k of M and G
- * are moved to the right-hand sides. Such coordinates are integrated like others, but wherever they are read, or
- * handed out, Simbody's prescribed values take their place. No projection moves them. */
+ * Where motions or locks prescribe u'_k it is known. If they prescribe positions, row k of the dynamics is u'_k = its value, and
+ * columns k of M and G are moved to the right-hand sides. Such coordinates are integrated like others, but wherever they are
+ * read, or handed out, Simbody's prescribed values take their place. No projection moves them. If they prescribe velocities or
+ * accelerations alone, positions follow from these and from the constraints: u_k = its value, or u'_k = its value, is one more
+ * row, behind Simbody's of its kind. */
 #ifndef CPODES_SIMBODY_MECHANISM_H
 #define CPODES_SIMBODY_MECHANISM_H
 
@@ -48,7 +50,7 @@ public:
   /** CVEwtFn: weights whose WRMS norm is the error test of Simbody's integrators. data: the CPMech. */
   static int weights(N_Vector y, N_Vector ewt, void *data);
 
-  int nq = 0, nu = 0, nz = 0, np = 0, nv = 0;
+  int nq = 0, nu = 0, nz = 0, np = 0, nv = 0; /* np, nv: of Simbody's constraints */
   int realizations = 0, failures = 0; /* of forces, and evaluations at which Simbody threw */
   std::string thrown;                 /* what it threw last */
 
@@ -68,7 +70,7 @@ private:
   const SimTK::SimbodyMatterSubsystem &matter;
   CPMech mech   = nullptr;
   N_Vector tmpl = nullptr;
-  int na        = 0;
+  int na        = 0;     /* of Simbody's constraints */
   SimTK::State work;     /* where functions are evaluated */
   std::vector<double> y; /* (q, u, z) that it was last set to, before prescribed values */
   /* z' where it was differentiated last. Newton's matrix asks for it there again, with other multipliers, which do not enter it in
@@ -80,13 +82,23 @@ private:
     bool isAt(double time, const double *q, const double *u, const double *z,
               const Mechanism &m) const;
   } rates;
+  /* N and N^+ of bodies at a q, asked for again and again at the same few states */
+  struct Kinematics {
+    std::vector<double> q;
+    std::vector<SimTK::Matrix> N, inverse; /* of each body */
+  };
+  std::vector<Kinematics> recent; /* the newest first */
+  const Kinematics &kinematicsAt(const double *q);
+
   bool haveG  = false;
   bool simple = true; /* q' = u but for quaternions */
   SimTK::Matrix Gt;
-  std::vector<int> known;   /* indices of prescribed u' */
+  std::vector<int> held;           /* indices k of u'_k whose positions are prescribed */
+  std::vector<int> driven, pushed; /* velocities alone, accelerations alone */
+  int row(int i) const { return i < nv ? i : i + int(driven.size()); } /* of Simbody's row i */
   std::vector<double> size; /* [nq + nu + nz] 1/W_i: what counts as one unit of y_i */
   SimTK::ProjectOptions limits;
-  double perUnit[3] = {}; /* of q, u, z: weight of an error of one unit */
+  double perUnit = 1.0; /* weight of an error of one unit */
 };
 
 } // namespace cpodes

@@ -230,7 +230,9 @@ static void root_direction(World *w) {
 
 static void root_info(World *w) {
   int found[2];
+  sunrealtype low, high;
   if (w->mem) CALL(w, NOBODY, CVodeGetRootInfo(cvodes(w), found));
+  CALL(w, CPODE, CPodeGetRootWindow(w->mem, &low, &high));
 }
 
 static void stop_time(World *w) {

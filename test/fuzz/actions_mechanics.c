@@ -121,6 +121,11 @@ static void set_time_scale(World *w) {
        CPMechSetErrorTimeScale(w->mech, tau, w->m.nz && chance(w, 0.5) ? order : NULL));
 }
 
+static void set_group_norms(World *w) {
+  w->another_solution = 1;
+  CALL(w, MECHANICS, CPMechSetGroupNorms(w->mech, chance(w, 0.5)));
+}
+
 static void set_difference_time(World *w) {
   const sunrealtype time = number(w, 1e-3, 1.0);
   if (!(time >= 1e-3 && time <= 1.0)) w->another_solution = 1;
@@ -238,6 +243,7 @@ const Action mechanics_actions[] = {{"create a mechanical system", mechanics_cre
                                     {"mechanics: Newton", set_newton, 2},
                                     {"mechanics: tolerance of multipliers", set_multiplier_tol, 1},
                                     {"mechanics: time scale", set_time_scale, 1},
+                                    {"mechanics: norms of groups", set_group_norms, 1},
                                     {"mechanics: time of differences", set_difference_time, 1},
                                     {"mechanics: largest order", set_max_order, 1},
                                     {"mechanics: consistent start", calc_ic, 3},

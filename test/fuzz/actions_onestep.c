@@ -174,7 +174,9 @@ static void root_direction(World *w) {
 
 static void root_info(World *w) {
   int found[2];
+  sunrealtype low, high;
   CALL(w, ONESTEP, CPOneStepGetRootInfo(w->one, found));
+  CALL(w, ONESTEP, CPOneStepGetRootWindow(w->one, &low, &high));
 }
 
 /* ---- actions ---- */

@@ -9,13 +9,8 @@
 
 /* ---- error weights ---- */
 
-/* Errors of velocities count in the unit of positions, and so do those of z, as often as z_order says: w_u <- tau w_u,
- * where tau is a time, or the step size if that is below one (E. Hairer, G. Wanner, Solving Ordinary Differential
- * Equations II, section VII.7: RADAU5 multiplies these errors by h). */
-static int scaleWeights(N_Vector ewt, void *data) {
-  const CPMech mech = data;
-  sunrealtype *w    = N_VGetArrayPointer(ewt);
-  double tau        = mech->options.tau;
+static void scaleByTime(const CPMech mech, sunrealtype *w) {
+  double tau = mech->options.tau;
   if (tau == CP_TAU_STEP) {
     const double h = cpStepperSize(mech->host);
     tau            = h != 0.0 ? fmin(1.0, fabs(h)) : 1.0; /* before the first step there is none */
@@ -23,6 +18,20 @@ static int scaleWeights(N_Vector ewt, void *data) {
   for (int j = 0; j < mech->nu; j++) w[mech->nq + j] *= tau;
   for (int k = 0; mech->options.z_order && k < mech->nz; k++)
     w[mech->nq + mech->nu + k] *= pow(tau, mech->options.z_order[k]);
+}
+
+/* Errors of velocities count in the unit of positions, and so do those of z, as often as z_order says: w_u <- tau w_u,
+ * where tau is a time, or the step size if that is below one (E. Hairer, G. Wanner, Solving Ordinary Differential
+ * Equations II, section VII.7: RADAU5 multiplies these errors by h).
+ * Norms of groups: w_i <- sqrt(n / n_g) w_i for the n_g components of group g = q, u, z, so that
+ * 1/n sum_i (w_i e_i)^2 = sum_g 1/n_g sum_{i in g} (w_i e_i)^2 with the former weights on the right. */
+static int scaleWeights(N_Vector ewt, void *data) {
+  const CPMech mech   = data;
+  sunrealtype *w      = N_VGetArrayPointer(ewt);
+  const int groups[3] = {mech->nq, mech->nu, mech->nz};
+  if (mech->options.tau != 0.0) scaleByTime(mech, w);
+  for (int g = 0; mech->options.group_norms && g < 3; g++)
+    for (int i = 0; i < groups[g]; i++) *w++ *= sqrt((double)mech->n / groups[g]);
   return CP_SUCCESS;
 }
 
@@ -54,8 +63,9 @@ void cpMechDetach(void *data) {
  * stiff, have none unless it is asked for: fixed-point iteration takes 0.9 of the evaluations of f that Newton's does
  * (pendulum), and no partial derivatives. */
 static int install(CPMech mech, CPStepper s) {
+  const int scaled      = mech->options.tau != 0.0 || mech->options.group_norms;
   const CPSystem system = {.data        = mech,
-                           .scale       = mech->options.tau != 0.0 ? scaleWeights : NULL,
+                           .scale       = scaled ? scaleWeights : NULL,
                            .linsys      = cpMechLinearSystem,
                            .on_manifold = cpMechOnManifold,
                            .sine        = cpMechStageSine,
@@ -64,6 +74,7 @@ static int install(CPMech mech, CPStepper s) {
                            .detach      = cpMechDetach,
                            .sens        = &cpMechSensModel};
   int flag              = CP_SUCCESS;
+  mech->stage.narrows   = 0;
   if (s->ops->multistep) {
     const CPodeMem mem    = (CPodeMem)s;
     const int fixed_point = mem->lmm == CV_ADAMS && mech->options.newton_type == CP_NEWTON_AUTO;

@@ -132,6 +132,7 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
                        !cpSameTime(a.t, s->t, a.h) || s->t + a.h == s->t;
   if (failure->restarted) {
     flag = CVodeReInit(mem->cvode_mem, s->t, s->y);
+    cpRootsForget(&mem->roots);
     if (mem->sens.data) mem->sens.restart(mem->sens.data);
     N_VScale(1.0, s->y, s->y0);
     s->t0 = mem->treturned       = s->t;
@@ -296,6 +297,8 @@ static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *t
   if (!done)
     result = ncheck ? forwardRun(mem, tout, y, tret, itask, ncheck, nst)
                     : run(mem, tout, y, tret, itask, nst);
+  while (!ncheck && result == CV_ROOT_RETURN && cpOnlyLeavesZero(mem, *tret))
+    result = run(mem, tout, y, tret, itask, nst);
   if (mem->sens.data) mem->sens.end(mem->sens.data);
   mem->holding = 0;
   if (result >= 0 && y != yout) N_VScale(1.0, y, yout);

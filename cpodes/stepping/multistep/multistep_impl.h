@@ -165,9 +165,18 @@ typedef struct {
 /* The user's root functions (roots.c). */
 typedef struct {
   CVRootFn g;
-  int n;             /* 0 if there are none, or CVODES has been given them directly */
-  int *found;        /* [n] which functions have the root that was returned last */
-  int called;        /* it was called in this call, so that CVodeRootInit has not replaced it */
+  int n;      /* 0 if there are none, or CVODES has been given them directly */
+  int *found; /* [n] which functions have the root that was returned last */
+  int *seen;  /* [n] those of the newest root of CVODES' */
+  /* what is searched; the root is in (low, high], g was evaluated between them last */
+  sunrealtype end; /* NAN: nothing is known of values before those that come next */
+  sunrealtype low, between, high;
+  sunrealtype root; /* found by CVODES last, or NAN */
+  sunrealtype *at_end, *at_between, *at_high,
+      *at_root; /* [n] g there; at_high: if it is not at_end */
+  sunrealtype *beyond; /* [n] what CVODES gets for 0: -g where it was not zero last, 0 where it never was */
+  int *rests;          /* [n] g_i was exactly zero where the search began */
+  int called;          /* it was called in this call, so that CVodeRootInit has not replaced it */
   N_Vector y, spare; /* into which CVODES writes solutions */
   CPArena memory;
 } CPRootFunction;
@@ -302,6 +311,10 @@ int cpSetLinearSolver(CPodeMem mem, SUNLinearSolver LS, SUNMatrix S);
 int cpRootReturned(CPodeMem mem, sunrealtype t);
 /* Calls CVodeReInit, with a bound on the growth of the first step if (t0, y0) is the newest root. */
 int cpReInitCVODES(CPodeMem mem, sunrealtype t0, N_Vector y0);
+/* A new start */
+void cpRootsForget(CPRootFunction *r);
+/* CVODES returns a root at t: does it consist of functions that leave zero, which is none? */
+int cpOnlyLeavesZero(CPodeMem mem, sunrealtype t);
 /* Is the first step to be made towards *near, before tout? */
 int cpStartsAtRoot(const CPodeMem mem, sunrealtype tout, sunrealtype *near);
 
@@ -321,7 +334,9 @@ int cpCheckHistory(CPodeMem mem, const char *function);
 int cpCheckStepTaken(CPodeMem mem, const char *function);
 /* Is t the end of a step whose state is projected already? */
 int cpIsProjectedState(CPodeMem mem, sunrealtype t);
-/* Projects an output, unless it is a projected state. Messages call the output by the name of the event. */
+/* Projects an output, unless it is a projected state. Messages call the output by the name of the event; the first of these
+ * functions leaves the reason in base.text. */
+int cpMoveOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *event);
 int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function,
                     const char *event);
 

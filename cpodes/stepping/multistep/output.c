@@ -20,8 +20,7 @@ int cpIsProjectedState(CPodeMem mem, sunrealtype t) {
   return mem->last.since == 0 && cpSameTime(t, mem->base.t, h);
 }
 
-int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function,
-                    const char *event) {
+int cpMoveOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *event) {
   const CPStepper s = &mem->base;
   long int nst      = 0;
   if (!s->P || !s->project_output || cpIsProjectedState(mem, t)) return CP_SUCCESS;
@@ -31,8 +30,14 @@ int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *functio
   /* After projected steps an interpolated state is as near to the manifold as they are. If it is not, constraints have been
    * switched or have changed in another way within this step. */
   const int drifts = mem->frequency > 1 || s->test_cnstr;
-  flag = cpStepperProjectOutput(s, t, y, drifts ? INFINITY : s->max_correction, nst, event);
-  return flag ? cpReport(&s->log, flag, function, "%s", s->text) : CP_SUCCESS;
+  return cpStepperProjectOutput(s, t, y, drifts ? INFINITY : s->max_correction, nst, event);
+}
+
+int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function,
+                    const char *event) {
+  const int flag = cpMoveOutput(mem, t, y, event);
+  return flag == CP_OUTPUT_PROJ_FAIL ? cpReport(&mem->base.log, flag, function, "%s", mem->base.text)
+                                     : flag;
 }
 
 int cpCheckHistory(CPodeMem mem, const char *function) {

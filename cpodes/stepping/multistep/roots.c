@@ -2,20 +2,66 @@
 #include "multistep_impl.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- the user's function ----
  *
- * CVODES looks for roots without an end where a value is not finite. So it gets a function that checks the values. This
- * finds its integrator through the state, a vector of CVODES' that is adopted (norms.c), as is the one into which CPode has
- * it write the solution. */
+ * CVODES looks for roots without an end where a value is not finite, on its own interpolant, which is off the manifold. It takes
+ * a zero at the end of a step for the root, wherever in the step the function got there, and fails where it is zero still
+ * after that. So it gets a function that checks values, evaluates them at projected states, and has a sign where g_i is
+ * exactly zero: the one opposite to that from which g_i came. This finds its integrator through the state, a vector of CVODES'
+ * that is adopted (norms.c), as is the one into which CPode has it write the solution. */
+
+/* g was evaluated at t: where a search begins, at the end of what is searched, or between them, where CVODES brackets a root. */
+static void note(CPRootFunction *r, sunrealtype t0, sunrealtype t, const sunrealtype *g) {
+  if (isnan(r->end) ||
+      (t - r->end) * (t - t0) > 0.0) { /* Here the last search has ended, or begins. */
+    for (int i = 0; i < r->n; i++) {
+      const int known = !isnan(r->end);
+      r->rests[i]     = known && r->at_end[i] == 0.0;
+      if (known && r->at_end[i] != 0.0) r->beyond[i] = -r->at_end[i];
+      r->at_end[i] = g[i];
+    }
+    r->low = isnan(r->end) ? t : r->end;
+    r->end = r->high = r->between = t;
+  } else if ((t - r->low) * (t - t0) > 0.0 && t != r->between) {
+    if ((t - r->between) * (t - t0) < 0.0) { /* The newest value was at the upper end, */
+      sunrealtype *room = r->at_high;
+      r->high = r->between, r->at_high = r->at_between, r->at_between = room;
+    } else {
+      r->low = r->between; /* or at the lower one. */
+    }
+    r->between = t;
+  }
+  if (t == r->between) memcpy(r->at_between, g, (size_t)r->n * sizeof *g);
+}
+
+/* y, an interpolated state of CVODES' at t, moves to the manifold, as it does when it is handed out. Where it cannot, it stays as
+ * it is, and tells so when it is handed out as the state at a root. */
+static int toManifold(CPodeMem mem, sunrealtype t, N_Vector y) {
+  const CPStepper s = &mem->base;
+  long int nst      = 0;
+  if (!s->P || t == s->t0 || CVodeGetNumSteps(mem->cvode_mem, &nst)) return CP_SUCCESS;
+  cpSettle(mem, nst);
+  const int flag = cpMoveOutput(mem, t, y, " (CV_ROOT_RETURN)");
+  return flag == CP_OUTPUT_PROJ_FAIL && s->output_cause >= 0 ? CP_SUCCESS : flag;
+}
 
 static int checked(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data) {
   const CPodeMem mem = cpAdoptedBy(y);
   if (!mem) return -1; /* CVode has been called directly */
   CPRootFunction *roots = &mem->roots;
-  const int result      = roots->g(t, y, gout, user_data);
-  int bad               = 0;
   roots->called         = 1;
+  const int again       = t == roots->root;
+  const int lost        = again ? 0 : toManifold(mem, t, y);
+  if (lost) {
+    mem->failure.cause = mem->failure.fatal =
+        lost == CP_OUTPUT_PROJ_FAIL ? mem->base.output_cause : lost;
+    return -1;
+  }
+  if (again) memcpy(gout, roots->at_root, (size_t)roots->n * sizeof *gout);
+  const int result = again ? 0 : roots->g(t, y, gout, user_data);
+  int bad          = 0;
   while (!result && bad < roots->n && isfinite(gout[bad])) bad++;
   if (result || bad < roots->n) {
     mem->failure.cause = mem->failure.fatal = CV_RTFUNC_FAIL;
@@ -28,6 +74,9 @@ static int checked(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data
   if (t == mem->root.t && t == mem->base.t0)
     for (int i = 0; i < roots->n; i++)
       if (roots->found[i]) gout[i] = 0.0;
+  note(roots, mem->base.t0, t, gout);
+  for (int i = 0; i < roots->n; i++)
+    if (gout[i] == 0.0) gout[i] = roots->beyond[i];
   return 0;
 }
 
@@ -43,9 +92,13 @@ int CPodeRootInit(CPodeMem mem, int nrtfn, CVRootFn g) {
   if (mem->attached)
     return cpReport(log, CP_NOT_SUPPORTED, __func__,
                     "attached memory (CPodeAttach) gets its root functions by CVodeRootInit");
-  CPRootFunction roots = {.g = g, .n = nrtfn};
+  CPRootFunction roots = {.g = g, .n = nrtfn, .end = NAN, .root = NAN};
   if (nrtfn > 0) {
     CP_NEW(&roots.memory, roots.found, nrtfn);
+    CP_NEW(&roots.memory, roots.rests, nrtfn);
+    CP_NEW(&roots.memory, roots.seen, nrtfn);
+    CP_ARRAYS(&roots.memory, nrtfn, &roots.at_end, &roots.beyond, &roots.at_between, &roots.at_high,
+              &roots.at_root);
     roots.y     = cpArenaOwn(&roots.memory, cpAdoptedVector(mem), destroyVector);
     roots.spare = cpArenaOwn(&roots.memory, cpAdoptedVector(mem), destroyVector);
     flag        = cpArenaStatus(&roots.memory);
@@ -61,12 +114,51 @@ int CPodeRootInit(CPodeMem mem, int nrtfn, CVRootFn g) {
   return CP_SUCCESS;
 }
 
+/* CVODES has found a root at t. In the next call it begins there, and asks for the values again: those of a second projection may have
+ * other signs. */
+static void endSearch(CPRootFunction *r, sunrealtype t) {
+  const int newest = t == r->between;
+  if (!newest) r->high = t, r->low = r->between;
+  memcpy(r->at_root, newest ? r->at_between : r->at_high, (size_t)r->n * sizeof *r->at_root);
+  r->root = t;
+  r->end  = NAN;
+}
+
+int cpOnlyLeavesZero(CPodeMem mem, sunrealtype t) {
+  CPRootFunction *r = &mem->roots;
+  int only          = 1;
+  if (!r->called || CVodeGetRootInfo(mem->cvode_mem, r->seen)) return 0;
+  for (int i = 0; i < r->n; i++) only &= !r->seen[i] || r->rests[i];
+  if (only) endSearch(r, t);
+  return only;
+}
+
 int cpRootReturned(CPodeMem mem, sunrealtype t) {
-  mem->root.t = t;
-  return mem->roots.called ? CVodeGetRootInfo(mem->cvode_mem, mem->roots.found) : CP_SUCCESS;
+  CPRootFunction *r = &mem->roots;
+  mem->root.t       = t;
+  if (!r->called) return CP_SUCCESS;
+  endSearch(r, t);
+  return CVodeGetRootInfo(mem->cvode_mem, r->found);
+}
+
+int CPodeGetRootWindow(CPodeMem mem, sunrealtype *low, sunrealtype *high) {
+  const int flag = cpStepperCheck((CPStepper)mem, __func__);
+  if (flag) return flag;
+  if (!low || !high)
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "low and high must not be NULL");
+  if (!mem->roots.n || mem->root.t != mem->treturned)
+    return cpReport(&mem->base.log, CP_NO_INIT, __func__,
+                    "the last call has not returned a root of CPodeRootInit's functions");
+  *low = mem->roots.low, *high = mem->root.t;
+  return CP_SUCCESS;
 }
 
 /* ---- restarts at a root ---- */
+
+void cpRootsForget(CPRootFunction *r) {
+  r->end = r->root = NAN;
+  for (int i = 0; i < r->n; i++) r->beyond[i] = 0.0;
+}
 
 /* CVODES may multiply the first step by 1e4. After a root the motion to the next one may be lower than the tolerance, and
  * where a single step of order 1 spans it, the secant through its ends has a root at its beginning. Ten is what CVODES
@@ -75,6 +167,7 @@ int cpRootReturned(CPodeMem mem, sunrealtype t) {
 
 int cpReInitCVODES(CPodeMem mem, sunrealtype t0, N_Vector y0) {
   const int at_root = t0 == mem->root.t;
+  cpRootsForget(&mem->roots);
   if (at_root) CVodeSetEtaMaxFirstStep(mem->cvode_mem, GROWTH_AFTER_ROOT);
   const int flag = CVodeReInit(mem->cvode_mem, t0, y0); /* which takes that over */
   if (at_root) CVodeSetEtaMaxFirstStep(mem->cvode_mem, 0.0);

@@ -53,8 +53,9 @@ typedef struct {
   sunrealtype *lo, *hi, *mid;                   /* [n] values of g at tlo, at thi, and in between */
   sunrealtype *slope_lo, *slope_hi, *slope_mid; /* [n] their slopes in the direction of the run */
   sunrealtype tlo, thi;
-  sunrealtype tfound; /* time of the root that was returned */
-  N_Vector y, trial;  /* states that belong to hi and mid */
+  sunrealtype tbefore,
+      tfound;        /* of the root that was returned: the lower end of its bracket, and its time */
+  N_Vector y, trial; /* states that belong to hi and mid */
   int have_lo;
   int zero_is_new;    /* some g_i has reached zero at tlo */
   int pending;        /* y at thi is a root that has not been returned */

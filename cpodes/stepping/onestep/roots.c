@@ -84,6 +84,18 @@ int CPOneStepGetRootInfo(CPOneStepMem mem, int *rootsfound) {
   return CP_SUCCESS;
 }
 
+int CPOneStepGetRootWindow(CPOneStepMem mem, sunrealtype *low, sunrealtype *high) {
+  const CPRoots *r = &mem->roots;
+  int flag         = cpStepperExists((CPStepper)mem, __func__);
+  if (flag) return flag;
+  if (!low || !high)
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "low and high must not be NULL");
+  if (!cpRootsAt(r, mem->tret))
+    return cpReport(&mem->base.log, CP_NO_INIT, __func__, "the last call has not returned a root");
+  *low = r->tbefore, *high = r->tfound;
+  return CP_SUCCESS;
+}
+
 /* ---- values ---- */
 
 static void swapValues(sunrealtype **a, sunrealtype **b) {
@@ -383,6 +395,7 @@ int cpRootsReturned(CPOneStepMem mem) {
   if (flag) return flag;
   for (int i = 0; i < r->n; i++)
     r->found[i] = !crosses(r, i, r->hi[i]) ? 0 : r->lo[i] > 0.0 ? -1 : 1;
+  r->tbefore = r->tlo;
   r->tfound  = r->thi;
   r->pending = 0;
   goOn(r);

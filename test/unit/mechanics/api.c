@@ -105,6 +105,7 @@ START_TEST(no_system_is_named) {
                        CPMechSetNewton(NULL, CP_NEWTON_AUTO),
                        CPMechSetMultiplierTol(NULL, 0, 0, 0),
                        CPMechSetErrorTimeScale(NULL, 0, NULL),
+                       CPMechSetGroupNorms(NULL, SUNTRUE),
                        CPMechSetDifferenceTime(NULL, 0),
                        CPMechSetMaxOrd(NULL, 0),
                        CPMechAttach(NULL, NULL, 0, y),
@@ -258,6 +259,7 @@ START_TEST(late_options_are_named) {
   EXPECT(CPMechSetNewton(mech, CP_NEWTON_KKT), CP_TOO_LATE, "CPMechAttach");
   EXPECT(CPMechSetMaxOrd(mech, 2), CP_TOO_LATE, "CPMechAttach");
   EXPECT(CPMechSetErrorTimeScale(mech, 1, NULL), CP_TOO_LATE, "CPMechAttach");
+  EXPECT(CPMechSetGroupNorms(mech, SUNTRUE), CP_TOO_LATE, "CPMechAttach");
   ck_assert_int_eq(CPMechSetMetric(mech, CP_METRIC_L2), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetActive(mech, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetMultiplierTol(mech, 0, 0, 0), CP_SUCCESS);

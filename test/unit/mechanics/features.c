@@ -1,5 +1,5 @@
 /* Mechanical systems beyond positions and velocities: auxiliary states, and rows that constrain
- * accelerations only, each against a closed form; error weights with a time scale. */
+ * accelerations only, each against a closed form; error weights with a time scale, and of groups. */
 #include "support/mech_run.h"
 
 #include <math.h>
@@ -209,6 +209,43 @@ START_TEST(time_scale_weights_velocities_and_auxiliary_states) {
 }
 END_TEST
 
+/* --------------------------------------------------------------------- norms of groups -- */
+
+static int damper(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  const sunrealtype *lambda, sunrealtype *zdot, void *user_data) {
+  (void)t, (void)u, (void)lambda, (void)user_data;
+  zdot[0] = K1 * (q[0] - z[0]) / DAMPER;
+  return 0;
+}
+
+/* |y|^2 = |q|^2 + |u|^2 + |z|^2 of WRMS norms, for q and u with two components and z with one */
+START_TEST(groups_have_norms_of_their_own) {
+  const sunrealtype tol = SUN_RCONST(1e-6), tau = SUN_RCONST(0.25), start[5] = {1};
+  const CPMechModel model = {
+      .nu = 2, .nz = 1, .np = 1, .M = unit_mass, .A = table, .f = springs, .p = height, .zdot = damper};
+  const sunrealtype e[5] = {3 * tol, -4 * tol, 5 * tol, 7 * tol, 2 * tol};
+  MechRun *run           = mech_run_create(&model, NULL, start);
+  N_Vector weights = N_VClone(run->y), error = N_VClone(run->y);
+  sunrealtype expected = 0;
+  ck_assert_int_eq(CPMechSetErrorTimeScale(run->mech, tau, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetGroupNorms(run->mech, SUNTRUE), CP_SUCCESS);
+  mech_run_start(run, CV_BDF, tol);
+  ck_assert_int_ge(CPode(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), 0);
+  ck_assert_int_eq(CVodeGetErrWeights(CPodeGetCVodeMem(run->cpode), weights), CV_SUCCESS);
+  for (int i = 0; i < 5; i++) { /* The step began at the start. */
+    const int size        = i < 4 ? 2 : 1;
+    const sunrealtype one = e[i] / (tol * fabs(start[i]) + tol) * (i / 2 == 1 ? tau : 1);
+    expected += one * one / size;
+    entries(error)[i] = e[i];
+  }
+  expected = sqrt(expected);
+  ck_assert_double_eq_tol(N_VWrmsNorm(error, weights), expected, 20 * ROUNDOFF * expected);
+  N_VDestroy(weights);
+  N_VDestroy(error);
+  mech_run_free(&run);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("features");
   TCase *tcase = tcase_create("features");
@@ -217,6 +254,7 @@ int main(void) {
   tcase_add_loop_test(tcase, acceleration_rows_drive_the_motion, 0, 2);
   tcase_add_test(tcase, acceleration_rows_want_b);
   tcase_add_loop_test(tcase, time_scale_weights_velocities_and_auxiliary_states, 0, 2);
+  tcase_add_test(tcase, groups_have_norms_of_their_own);
   suite_add_tcase(suite, tcase);
   return run_suite(suite);
 }

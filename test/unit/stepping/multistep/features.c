@@ -136,6 +136,35 @@ START_TEST(roots_are_located_and_their_state_is_projected) {
 }
 END_TEST
 
+/* Where the projection moves the height */
+static int low_enough(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)user_data;
+  g[0] = N_VGetArrayPointer(y)[1] + 0.6;
+  return 0;
+}
+
+/* CVODES locates a root to 100 roundoffs of t and h. g is zero up to that at the projected state, and up to what the second of
+ * two projections changes: the square of the violation, which is some 10 tolerances. */
+START_TEST(functions_of_cpodes_are_zero_at_the_state_handed_out) {
+  sunrealtype h, low, high;
+  open_method(_i, 1.0e-6);
+  ck_assert_success(&run, CPodeRootInit(run.mem, 1, low_enough));
+  ck_assert_flag(&run, CPodeGetRootWindow(run.mem, &low, &high), CP_NO_INIT);
+  ck_assert_flag(&run, run_to(&run, 3.0), CV_ROOT_RETURN);
+  ck_assert_success(&run, CVodeGetLastStep(run.cvode_mem, &h));
+  const sunrealtype width = 1.0e2 * SUN_UNIT_ROUNDOFF * (run.t + 2.0 * h);
+  ck_assert_success(&run, CPodeGetRootWindow(run.mem, &low, &high));
+  ck_assert_double_eq(high, run.t);
+  ck_assert_double_lt(low, high);
+  ck_assert_bound(&run, high - low, width);
+  const sunrealtype speed = sqrt(2.0 * run.world.p.g * run.world.p.L), again = 1.0e-10;
+  ck_assert_bound(&run, fabs(N_VGetArrayPointer(run.y)[1] + 0.6), 2.0 * speed * width + again);
+  ck_assert_flag(&run, CPodeGetRootWindow(run.mem, NULL, &high), CP_ILL_INPUT);
+  ck_assert_success(&run, run_to(&run, 0.7));
+  ck_assert_flag(&run, CPodeGetRootWindow(run.mem, &low, &high), CP_NO_INIT);
+}
+END_TEST
+
 static long int roots_looked_for(void) {
   long int nge = 0;
   ck_assert_success(&run, CVodeGetNumGEvals(run.cvode_mem, &nge));
@@ -321,6 +350,7 @@ int main(void) {
   tcase_add_loop_test(tc, a_restart_repeats_the_run_bit_by_bit, 0, 4);
   tcase_add_test(tc, the_maximum_order_and_stability_detection_are_cvodes_own);
   tcase_add_loop_test(tc, roots_are_located_and_their_state_is_projected, 0, 4);
+  tcase_add_loop_test(tc, functions_of_cpodes_are_zero_at_the_state_handed_out, 0, 4);
   tcase_add_loop_test(tc, tout_on_the_other_side_is_refused_before_a_root_is_looked_for, 0, 4);
   tcase_add_loop_test(tc, a_root_that_has_been_returned_is_not_found_again_by_output_before_it, 0,
                       4);

@@ -205,6 +205,46 @@ START_TEST(roots_are_those_of_cvodes) {
 }
 END_TEST
 
+/* ---- functions that are exactly zero ---- */
+
+/* From above to zero: there for good; from the start; there and up again; there and on down. At last a plain root. */
+static int resting(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)y, (void)user_data;
+  g[0] = fmax(0.0, 0.3 - t);
+  g[1] = 0.0;
+  g[2] = fmax(0.0, 0.5 - t) + fmax(0.0, t - 0.7);
+  g[3] = fmax(0.0, 0.6 - t) + fmin(0.0, 0.7 - t);
+  g[4] = 0.8 - t;
+  return 0;
+}
+
+/* Each has its root where it gets to zero, and none where it leaves it. */
+START_TEST(functions_that_stay_at_zero_have_a_root_where_they_get_there) {
+  static const int which[]         = {0, 2, 3, 4};
+  static const sunrealtype where[] = {0.3, 0.5, 0.6, 0.8};
+  N_Vector y                       = VECTOR(1.0, 0.0);
+  sunrealtype t                    = 0.0, low, high;
+  int found[5], flag, seen = 0;
+  open_run(_i % 2 ? CV_ADAMS : CV_BDF, fall, y, 1.0e-6, above_floor, ANY_DIRECTION);
+  ck_assert_int_eq(CPodeRootInit(mem, 5, resting), CP_SUCCESS);
+  while (t < 1.0) {
+    flag = CPode(mem, 1.0, y, &t, _i / 2 ? CV_ONE_STEP : CV_NORMAL);
+    ck_assert_msg(flag >= 0, "%s", messages.text);
+    if (flag != CV_ROOT_RETURN) continue;
+    ck_assert_int_lt(seen, 4);
+    ck_assert_double_eq_tol(t, where[seen], 1.0e-12);
+    ck_assert_int_eq(CVodeGetRootInfo(CPodeGetCVodeMem(mem), found), CV_SUCCESS);
+    for (int i = 0; i < 5; i++) ck_assert_int_eq(found[i], i == which[seen] ? -1 : 0);
+    ck_assert_int_eq(CPodeGetRootWindow(mem, &low, &high), CP_SUCCESS);
+    ck_assert(low < high && high == t && where[seen] - low <= 1.0e-12);
+    seen++;
+  }
+  ck_assert_int_eq(seen, 4);
+  close_run();
+  N_VDestroy(y);
+}
+END_TEST
+
 START_TEST(wrong_arguments_are_refused) {
   N_Vector y   = VECTOR(1.0, 0.0);
   CPodeMem raw = CPodeCreate(CV_BDF, test_context);
@@ -231,6 +271,7 @@ int main(void) {
   tcase_add_test(tcase, other_restarts_start_as_cvodes_does);
   tcase_add_loop_test(tcase, a_root_function_that_is_nan_or_fails_ends_the_call, 0, 4);
   tcase_add_loop_test(tcase, roots_are_those_of_cvodes, 0, 2);
+  tcase_add_loop_test(tcase, functions_that_stay_at_zero_have_a_root_where_they_get_there, 0, 4);
   tcase_add_test(tcase, wrong_arguments_are_refused);
   suite_add_tcase(suite, tcase);
   return run_suite(suite);

@@ -171,6 +171,41 @@ START_TEST(one_step_mode_returns_roots_and_then_the_step) {
 }
 END_TEST
 
+/* From above to zero: there for good; from the start; there and up again; there and on down. At last a plain root. */
+static int resting(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)y, (void)user_data;
+  g[0] = fmax(0.0, 0.3 - t);
+  g[1] = 0.0;
+  g[2] = fmax(0.0, 0.5 - t) + fmax(0.0, t - 0.7);
+  g[3] = fmax(0.0, 0.6 - t) + fmin(0.0, 0.7 - t);
+  g[4] = 0.8 - t;
+  return 0;
+}
+
+/* Each has its root where it gets to zero, and none where it leaves it. */
+START_TEST(functions_that_stay_at_zero_have_a_root_where_they_get_there) {
+  static const int which[]         = {0, 2, 3, 4};
+  static const sunrealtype where[] = {0.3, 0.5, 0.6, 0.8};
+  sunrealtype low, high;
+  int found[5], seen = 0;
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 5, resting));
+  ck_assert_int_eq(CPOneStepGetRootWindow(run.mem, &low, &high), CP_NO_INIT);
+  while (run.t < 1.0) {
+    const int flag = _i ? one_step(&run) : one_to(&run, 1.0);
+    ck_assert(flag == CP_SUCCESS || flag == CV_ROOT_RETURN);
+    if (flag == CP_SUCCESS) continue;
+    ck_assert_int_lt(seen, 4);
+    ck_assert_double_eq_tol(run.t, where[seen], 1.0e-12);
+    ck_assert_done(&run, CPOneStepGetRootInfo(run.mem, found));
+    for (int i = 0; i < 5; i++) ck_assert_int_eq(found[i], i == which[seen] ? -1 : 0);
+    ck_assert_done(&run, CPOneStepGetRootWindow(run.mem, &low, &high));
+    ck_assert(low < high && high == run.t && where[seen] - low <= 1.0e-12);
+    seen++;
+  }
+  ck_assert_int_eq(seen, 4);
+}
+END_TEST
+
 /* Backward in time roots fall and rise in the direction of integration, as CVODES has it. */
 START_TEST(roots_are_found_backward) {
   int found;
@@ -484,6 +519,7 @@ int main(void) {
   tcase_add_test(tc, roots_of_several_functions_come_in_order_and_together);
   tcase_add_test(tc, roots_and_outputs_come_in_the_order_of_time);
   tcase_add_test(tc, output_changes_no_bit_of_a_root);
+  tcase_add_loop_test(tc, functions_that_stay_at_zero_have_a_root_where_they_get_there, 0, 2);
   tcase_add_test(tc, one_step_mode_returns_roots_and_then_the_step);
   tcase_add_test(tc, roots_are_found_backward);
   tcase_add_test(tc, bounces_are_restarts_that_keep_the_step_size);
