@@ -697,7 +697,7 @@ class ParametricInstance(ModelInstance):
         self.frees.append((lib.glue_parametric_free, self.parametric))
         self.model = lib.glue_parametric_model(self.parametric)
         mech = self.own_handle("CPMech", lib.glue_parametric_mech(self.parametric), lib.CPMechFree)
-        if lib.CPMechGetNumMultipliers(mech) != m.na:
+        if lib.CPMechGetNumMotions(mech):
             raise ValueError(f"{m.name} has prescribed motions, whose functions have copies of its parameters: gradients cannot move them")
         return mech
 
