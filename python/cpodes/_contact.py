@@ -9,6 +9,7 @@ from ._core import as_compiled, expected, real_array
 from ._native import ffi, lib
 
 PHASES = {lib.CP_CONTACT_OPEN: "open", lib.CP_CONTACT_SLIDING: "sliding", lib.CP_CONTACT_STICKING: "sticking"}
+STEPPING = "stepping" # in place of these in a stretch of time stepping
 BEGINS = {"open": "opens", "sliding": "slides", "sticking": "sticks"}
 LAWS = {"newton": lib.CP_RESTITUTION_NEWTON, "poisson": lib.CP_RESTITUTION_POISSON}
 STEP = np.finfo(float).eps ** (1 / 3) # of central differences: roundoff and truncation are equal there
@@ -75,7 +76,8 @@ class ContactEvent(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """What the contacts do from begin to end: "open", "sliding" or "sticking", in their order."""
+    """What the contacts do from begin to end: "open", "sliding" or "sticking", in their order; all "stepping" where time stepping goes
+    through their events."""
     begin: float
     end: float
     contacts: Tuple[str, ...]
@@ -105,7 +107,7 @@ class Points:
         mask = np.ones(na)
         mask[self.all] = 0
         for phase, normal, tangents in zip(phases, self.normals, self.tangents):
-            mask[normal] = phase != "open"
+            mask[normal] = phase in ("sliding", "sticking")
             mask[tangents] = phase == "sticking"
         return mask
 
@@ -139,9 +141,10 @@ class Rows:
         if self.own["v"]:
             functions["v"] = self.velocity
 
-    def measure(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
+    def measure(self, t: float, q: np.ndarray, u: np.ndarray, sparse: bool) -> None:
         """Takes sizes from a first state."""
         own, self.nu = self.own, len(u)
+        self.sparse = sparse
         self.np = len(real_array("what position returned at the first state", own["p"](t, q.copy()), (None,))) if own["p"] else 0
         nv = len(real_array("what velocity returned at the first state", own["v"](t, q.copy(), u.copy()), (None,))) if own["v"] else 0
         self.nv = max(self.np, nv)
@@ -149,7 +152,8 @@ class Rows:
             raise ValueError("with quaternions, bias has to be given, of the mechanism's constraints and of each contact")
         self.ntangents = []
         for name, (_, tangents) in zip(self.names, self.rows):
-            shape = () if tangents is None else np.shape(tangents(t, q.copy()))
+            rows = None if tangents is None else tangents(t, q.copy())
+            shape = () if rows is None else rows.shape if hasattr(rows, "tocsr") else np.shape(rows)
             if shape not in ((), (self.nu,), (1, self.nu), (2, self.nu)) or (tangents is not None and not shape):
                 raise ValueError(f"tangents of {name} has to have the shape ({self.nu},) or (2, {self.nu}), and has {shape}")
             self.ntangents.append(0 if tangents is None else 1 if len(shape) == 1 else shape[0])
@@ -166,25 +170,49 @@ class Rows:
             tangent += self.ntangents[i]
         return Points(points, n, keep)
 
-    def joined(self, own: np.ndarray, normals: List[np.ndarray], tangents: List[np.ndarray]) -> np.ndarray:
-        return np.concatenate([own[:self.np], *normals, own[self.np:self.nv], *tangents, own[self.nv:]])
+    def joined(self, own: Any, normals: list, tangents: list) -> Any:
+        blocks = [own[:self.np], *normals, own[self.np:self.nv], *tangents, own[self.nv:]]
+        if not hasattr(own, "tocsr"):
+            return np.concatenate(blocks)
+        from scipy import sparse
+        return sparse.vstack([b for b in blocks if b.shape[0]], "csc")
 
     def position(self, t: float, q: np.ndarray) -> np.ndarray:
         own = self.own["p"](t, q) if self.own["p"] else ()
         return np.concatenate([np.asarray(own, dtype=float), *(expected(f"gap of {name}", gap(t, q), np.empty(1))
                                                                for name, gap in zip(self.names, self.gaps))])
 
-    def parts(self, t: float, q: np.ndarray) -> Tuple[np.ndarray, list, list]:
-        own = np.asarray(self.own["A"](t, q)) if self.own["A"] else np.zeros((0, self.nu))
-        if own.ndim != 2 or own.shape[1] != self.nu or len(own) < self.nv:
+    def rows_of(self, what: str, rows: Any, count: int) -> Any:
+        """Rows of A, [count, nu]: sparse where the mass is, with all entries of those that are given as an array."""
+        if not self.sparse:
+            return expected(what, rows[None] if np.ndim(rows) == 1 else rows, np.empty((count, self.nu)))
+        from scipy import sparse
+        if hasattr(rows, "tocsr"):
+            if rows.shape != (count, self.nu):
+                raise ValueError(f"{what} has to have the shape ({count}, {self.nu}), and has {rows.shape}")
+            return rows.tocsr()
+        rows = expected(what, np.atleast_2d(rows), np.empty((count, self.nu)))
+        every = np.tile(np.arange(self.nu), count)
+        return sparse.csr_matrix((rows.ravel(), every, self.nu * np.arange(count + 1)), shape=rows.shape)
+
+    def parts(self, t: float, q: np.ndarray) -> Tuple[Any, list, list]:
+        if self.sparse:
+            from scipy import sparse
+            own = self.own["A"](t, q).tocsr() if self.own["A"] else sparse.csr_matrix((0, self.nu))
+        else:
+            own = np.asarray(self.own["A"](t, q)) if self.own["A"] else np.zeros((0, self.nu))
+        if own.ndim != 2 or own.shape[1] != self.nu or own.shape[0] < self.nv:
             raise ValueError(f"constraints has to return an array of shape (na, {self.nu}), na >= {self.nv}, and returned one of shape "
                              f"{own.shape}")
         normals, tangents = [], []
         for name, (normal, tangent), count in zip(self.names, self.rows, self.ntangents):
-            normals.append(expected(f"normal of {name}", normal(t, q), np.empty(self.nu))[None])
+            row = normal(t, q)
+            if not hasattr(row, "tocsr"):
+                row = expected(f"normal of {name}", row, np.empty(self.nu))
+            normals.append(self.rows_of(f"normal of {name}", row, 1))
             if count:
-                rows = np.asarray(tangent(t, q))
-                tangents.append(expected(f"tangents of {name}", rows[None] if rows.ndim == 1 else rows, np.empty((count, self.nu))))
+                rows = tangent(t, q)
+                tangents.append(self.rows_of(f"tangents of {name}", rows if hasattr(rows, "tocsr") else np.asarray(rows), count))
         return own, normals, tangents
 
     def matrix(self, t: float, q: np.ndarray) -> np.ndarray:

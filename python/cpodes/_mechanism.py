@@ -205,6 +205,15 @@ class Instance(System):
         eps = min(lib.CP_EPS_DEFAULT, closure / (4 * tolerance)) if tolerance > 0 else 0.0
         self.check(lib.CPProjectorSetEps(lib.CPMechGetProjector(self.mech), eps))
 
+    def step_through(self, time_stepping: Any) -> None:
+        if not self.contact:
+            raise ValueError("time_stepping is for mechanisms with contacts")
+        try:
+            events, duration = int(time_stepping[0]), float(time_stepping[1])
+        except (TypeError, ValueError, IndexError):
+            raise TypeError(f"time_stepping has to be (number of events, duration), and is {time_stepping!r}") from None
+        self.check(lib.CPContactSetTimeStepping(self.contact, events, duration))
+
     def evaluate(self, t: float, y: np.ndarray) -> Output:
         self.y[:] = y
         udot, reaction = np.zeros(self.nu), np.zeros(self.nu)
@@ -261,7 +270,7 @@ class Mechanism:
     templates: of sparse K, C, Bq, Bu, by these names. potential: its energy V(t, q), for energy().
     quaternions: (first_q, first_u, "body" or "world"). nq, nu, nz: sizes; known from arrays and from the first state.
     rows: (np, nv, na), for compiled functions, which are not called to count.
-    contacts: a list of Contact, for dense mass, without forces_lambda and constraint_jac; constraints then has to be given with
+    contacts: a list of Contact, without forces_lambda and constraint_jac; constraints then has to be given with
     position. Rows of all quantities are those of position, gaps, other rows of velocity, tangential velocities, and the others of
     constraints; queries take contacts as open, and solve lets them act.
     params: a number, an array, or nested dicts, lists and tuples of them: all functions get it as their last argument.
@@ -335,8 +344,6 @@ class Mechanism:
             if given and value != given:
                 raise ValueError(f"{name} has {value} entries in place of {given}")
         self.nq, self.nu = len(q), len(u)
-        if self._joined:
-            self._joined.measure(t, q, u)
 
         def form(key: str, name: str, count: int) -> Any:
             """What the function returns, and its number of rows."""
@@ -355,7 +362,10 @@ class Mechanism:
             if hasattr(value, "tocsc"):
                 return Sparse(value)
             return real_array(f"what {name} returned at the first state", value).shape
-        self.M_form, self.A_form = form("M", "mass", 1), form("A", "constraints", 1)
+        self.M_form = form("M", "mass", 1)
+        if self._joined:
+            self._joined.measure(t, q, u, isinstance(self.M_form, Sparse))
+        self.A_form = form("A", "constraints", 1)
         position, velocity = form("p", "position", 1), form("v", "velocity", 2)
         shape = lambda f: f.shape if isinstance(f, Sparse) else f
         if shape(self.M_form) != (self.nu, self.nu):
@@ -368,8 +378,6 @@ class Mechanism:
         self.np = position[0]
         self.nv = max(velocity[0], self.np)
         if self._joined: # whose tangential velocities are A u, where there is no function of velocities
-            if isinstance(self.M_form, Sparse):
-                raise ValueError("with contacts mass and constraints have to be dense")
             self._contacts = self._joined.points()
             self.nv = self._joined.nv + self._contacts.n + sum(self._joined.ntangents)
         if "A" not in self.functions and self.nv: # differences make it
@@ -599,10 +607,12 @@ class Mechanism:
 
     def solve(self, t_span: Sequence[float], y0: Any = None, method: Any = "auto", t_eval: Any = None, dense_output: bool = False,
               events: Any = None, *, rtol: float = 1e-6, atol: Any = 1e-6, first_step: Optional[float] = None,
-              min_step: float = 0.0, max_step: float = np.inf, progress: Any = False, closure: Optional[float] = None) -> Solution:
+              min_step: float = 0.0, max_step: float = np.inf, progress: Any = False, closure: Optional[float] = None,
+              time_stepping: Optional[Tuple[int, float]] = None) -> Solution:
         """The motion from the state y0 (see start), as solve; y0 may be a tree of arrays, such as (q, u) or {"q": q, "u": u}; events are functions of (t, y). closure: projections satisfy the
         constraints to about this size, in the units of p and v where their gradients are of size 1; None: to a tenth of
-        the tolerance."""
+        the tolerance. time_stepping: (n, duration): more than n events of contacts within this duration are passed by time
+        stepping, of order one, with a warning; None: as the model says, else never."""
         t0, t1 = as_span(t_span)
         tree = y0 if is_tree(y0) else None
         y0 = self._state(y0 if tree is None else flatten(tree, "y0"), t0)
@@ -619,6 +629,8 @@ class Mechanism:
         instance = self._create(True) if self._contacts else self._create()
         if closure is not None:
             instance.close_to(closure, max(rtol, float(np.max(atol))))
+        if time_stepping is not None:
+            instance.step_through(time_stepping)
         run = Integration(instance, t0, t1, y0, method, rtol, atol, as_events(events),
                           *as_steps(t0, t1, first_step, min_step, max_step), dense_output, as_times(t_eval, t0, t1))
         solution = run.march(bar(progress, t0, t1))
@@ -664,6 +676,8 @@ class ModelInstance(Instance):
         self.frees.append((lambda p: lib.CPModelFree(ffi.new("CPModel **", p)), self.model))
         if self.acts:
             mech = self.own_contact(ffi.addressof(self.model, "mech"), self.model.data)
+            if self.model.dense_events:
+                self.step_through((self.model.dense_events, self.model.dense_time))
             if self.model.prepare and self.model.prepare(self.model, mech):
                 raise Error(lib.CP_ILL_INPUT, f"{m.name} cannot prepare its CPMech")
             return mech

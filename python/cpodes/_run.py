@@ -7,7 +7,7 @@ from typing import Any, Callable, List, Optional, Sequence
 
 import numpy as np
 
-from ._contact import Phase
+from ._contact import STEPPING, Phase
 from ._core import Error, Owner, bind, pointer, real_array, to_c
 from ._native import ffi, lib
 from ._trees import unflatten
@@ -207,6 +207,9 @@ class Integration:
         self.set_events(events)
         self.stats: dict = {}
         run.contact = system.contact
+        if run.contact:
+            self.newest = np.zeros(self.n)
+            run.before = pointer(self.newest)
         self.contact_events: list = []
         self.phases = system.history if run.contact else []
 
@@ -351,6 +354,8 @@ class Integration:
     def begin_phase(self, t: float) -> None:
         """Notes what the contacts did at t, and do from there on."""
         events, now = self.system.contact_events(), self.system.contact_phases()
+        if self.contact_stats().stretching: # to whose end nothing is known of single contacts
+            now = (STEPPING,) * len(now)
         if self.phases: # a start anew takes contacts as open before
             was = dict(zip(self.system.mechanism._contacts.names, self.phases[-1].contacts))
             events = [e._replace(before=was[e.contact]) for e in events
@@ -362,19 +367,19 @@ class Integration:
             self.phases[-1] = self.phases[-1]._replace(end=t)
         self.phases.append(Phase(t, self.t1, now))
 
-    def changes(self) -> int:
+    def contact_stats(self) -> Any:
         stats = ffi.new("CPContactStats *")
         self.check(lib.CPContactGetStats(self.run.contact, stats))
-        return stats.nevents
+        return stats
 
     def pass_contacts(self) -> int:
         """The event of contacts at the end of the newest step. Returns what CPContactStep does."""
         run = self.run
         self.check(lib.glue_record(run))
-        before, count = dict(self.stats), self.changes()
+        before, count = dict(self.stats), self.contact_stats().nevents
         self.count_stats() # counters begin anew where the contacts change
         flag = self.check(lib.glue_pass(run, self.t1))
-        if self.changes() == count:
+        if self.contact_stats().nevents == count:
             self.stats = before
             return flag
         self.begin_phase(run.t)
@@ -461,6 +466,11 @@ class Integration:
                         self.restart(t, changed)
                         self.record(changed)
                         self.stop_at(self.stops[0] if self.stops else self.t1)
+                elif flag == lib.GLUE_CALM:
+                    self.begin_phase(run.t)
+                    self.stop_at(self.t1)
+                    if run.t >= self.t1:
+                        break
                 elif auto and method != "BDF" and run.steps == run.room:
                     stiff = stiff + 1 if self.looks_stiff() else 0
                     if stiff == 2:
@@ -578,6 +588,7 @@ class Integration:
             solution.contact_names = self.system.mechanism._contacts.names
         solution._system = self.system
         self.own.tell_warnings()
+        self.system.tell_warnings()
         return solution
 
 

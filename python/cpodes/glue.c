@@ -294,7 +294,18 @@ void glue_message(int code, const char *function, const char *text, void *warnin
 
 /* ----------------------------------------------------------------------------------- a run -- */
 
+static int is_stretching(const GlueRun *r) {
+  CPContactStats stats;
+  return r->contact && !CPContactGetStats(r->contact, &stats) && stats.stretching;
+}
+
 static int interpolate(GlueRun *r, double t, int projected, N_Vector y) {
+  if (r->stretched) { /* of order one, as the steps are */
+    const double x = (t - r->told) / (r->t - r->told);
+    for (int64_t i = 0; i < N_VGetLength(y); i++)
+      DATA(y)[i] = (1 - x) * r->before[i] + x * DATA(r->y)[i];
+    return 0;
+  }
   if (r->multistep)
     return projected ? CPodeGetDky(r->multistep, t, 0, y)
                      : CVodeGetDky(CPodeGetCVodeMem(r->multistep), t, 0, y);
@@ -328,8 +339,8 @@ int glue_record(GlueRun *r) {
     }
     memcpy(r->y_eval + (size_t)r->ieval * n, x, n * sizeof *x);
   }
-  if (!(r->multistep ? CPodeGetEstLocalErrors(r->multistep, r->work)
-                     : CPOneStepGetEstLocalErrors(r->onestep, r->work)))
+  if (!r->stretched && !(r->multistep ? CPodeGetEstLocalErrors(r->multistep, r->work)
+                                      : CPOneStepGetEstLocalErrors(r->onestep, r->work)))
     for (size_t i = 0; i < n; i++) r->error[i] += work[i] < 0 ? -work[i] : work[i];
   r->told = r->t;
   r->steps++;
@@ -362,12 +373,15 @@ int glue_march(GlueRun *r, double tend) {
   int flag             = 0;
   running              = r;
   do {
+    r->stretched = is_stretching(r);
+    if (r->stretched) memcpy(r->before, DATA(r->y), (size_t)N_VGetLength(r->y) * sizeof *r->before);
     flag = step(r, tend);
-    if (flag < 0 || flag == CV_ROOT_RETURN) break;
+    if (flag < 0 || (flag == CV_ROOT_RETURN && !r->stretched)) break;
     /* Behind an event at tend there is nothing to record. */
     const int output = r->contact && r->t == r->told ? 0 : glue_record(r);
     if (output < 0) flag = output;
     /* An event at tend leaves no step to take, at whose end the integrator would announce its stop time. */
+    else if (flag >= 0 && r->stretched && !is_stretching(r)) flag = GLUE_CALM;
     else if (flag == 0 && r->contact && r->t >= tend) flag = CV_TSTOP_RETURN;
   } while (flag == 0 && r->steps < r->room && now() - begin < r->seconds);
   running = outer;

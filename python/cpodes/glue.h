@@ -64,6 +64,8 @@ typedef struct {
   CPOneStepMem onestep;
   CPContact contact; /* which steps by one of them, or NULL */
   N_Vector y, work;
+  double *before; /* [n] state at told, if time stepping goes through contacts; NULL without them */
+  int stretched;  /* Is the newest step one of time stepping? */
   GlueFn *events; /* [nevents], of one value each */
   int nevents;
   CVRootFn model_roots; /* a model's own, which come first, or NULL */
@@ -113,6 +115,7 @@ void glue_model(GlueMech *F, CPMechModel *model);
 
 /* Integrates towards tend until it is reached, an event, an error, the room is full or the time is over. Returns what
  * CPode, CPOneStepEvolve or CPContactStep returned last. */
+#define GLUE_CALM 1000 /* a stretch of time stepping has ended */
 int glue_march(GlueRun *run, double tend);
 /* What the contacts do at the event at run->t, whose state before it has been recorded: y becomes the state after it. Returns what
  * CPContactStep does. */
