@@ -41,7 +41,7 @@ class Solution:
     """What solve returns: attributes in scipy's names, and items likewise.
 
     t [nt], y [n, nt], sol(t) (dense output, on the manifold), t_events, y_events, nfev, njev, nlu, status (0: the end was
-    reached; 1: a terminal event; 2: interrupted), message, success; and
+    reached; 1: a terminal event; 2: interrupted; -1: the integration failed), message, success; and
     violation [nt]: the largest |c_i| at each t, in the units of c; error [n]: sums of the estimated local errors;
     stats: a dict of counters; method: the one that was used last.
     Of a mechanism with contacts also contact_events, a list of ContactEvent, phases, a list of Phase, and contact_names, their
@@ -172,6 +172,10 @@ class System(Owner):
         return "DOP853"
 
     contact: Any = ffi.NULL # a CPContact, by which runs step
+
+    def returns_failures(self) -> bool:
+        """Is a failed integration a solution with status -1, as scipy has it?"""
+        return False
 
     def violations(self, ts: np.ndarray, ys: np.ndarray) -> np.ndarray:
         return np.array([self.violation(t, y) for t, y in zip(ts, ys)])
@@ -482,6 +486,8 @@ class Integration:
             self.system.failures.exception = None
             return self.solution(start_y, t_events, y_events, 2, INTERRUPTED, method)
         except Error as error:
+            if self.chunks and self.system.returns_failures(): # not at the set-up
+                return self.solution(start_y, t_events, y_events, -1, f"{error.name}: {error.message}", method)
             error.sol = self.solution(start_y, t_events, y_events, -1, error.message, method)
             raise
         else:

@@ -38,6 +38,8 @@ static int call(GlueFn *g, double t, const In x[], const Out y[]) {
   case 1: return ((int (*)(double, Out, void *))g->call)(t, y[0], d);
   case 11: return ((int (*)(double, In, Out, void *))g->call)(t, x[0], y[0], d);
   case 21: return ((int (*)(double, In, In, Out, void *))g->call)(t, x[0], x[1], y[0], d);
+  case 22:
+    return ((int (*)(double, In, In, Out, Out, void *))g->call)(t, x[0], x[1], y[0], y[1], d);
   case 31: return ((int (*)(double, In, In, In, Out, void *))g->call)(t, x[0], x[1], x[2], y[0], d);
   case 41:
     return ((int (*)(double, In, In, In, In, Out, void *))g->call)(t, x[0], x[1], x[2], x[3], y[0],
@@ -89,6 +91,13 @@ int glue_project(double t, N_Vector yhat, N_Vector y, double eps, void *user_dat
 int glue_project_error(double t, N_Vector y, N_Vector err, void *user_data) {
   GlueOde *s = user_data;
   return call(&s->g_eps, t, LIST(In, DATA(y), DATA(err)), LIST(Out, DATA(err)));
+}
+
+int glue_project_both(double t, N_Vector yhat, N_Vector y, N_Vector err, double eps,
+                      void *user_data) {
+  GlueOde *s = user_data;
+  (void)eps;
+  return call(&s->both, t, LIST(In, DATA(yhat), DATA(err)), LIST(Out, DATA(y), DATA(err)));
 }
 
 /* The sum of a matrix and the identity, which SUNDIALS forms in place, may have had other index arrays. */

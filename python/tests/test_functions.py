@@ -54,12 +54,24 @@ def test_an_exception_comes_through_with_its_traceback(which):
 
 
 def test_not_a_number_is_an_error_of_the_library_with_code_and_message_and_the_results_so_far():
+    fun = lambda t, y: [np.nan if t > 0.5 else 1.0, 0.0]
     with pytest.raises(cpodes.Error) as error:
-        cpodes.solve(lambda t, y: [np.nan if t > 0.5 else 1.0], (0, 1), [0.0], method="BDF")
+        cpodes.solve(fun, (0, 1), [0.0, 1.0], method="BDF", constraints=lambda t, y: [y[1] - 1])
     assert error.value.code < 0 and error.value.name.startswith("C") and error.value.message
     assert 0 < error.value.sol.t[-1] <= 0.51
     assert error.value.sol.status == -1 and not error.value.sol.success
     assert pickle.loads(pickle.dumps(error.value)).code == error.value.code
+
+
+def test_without_constraints_a_failed_integration_returns_as_that_of_scipy():
+    integrate = pytest.importorskip("scipy.integrate")
+    for fun, end in (lambda t, y: [np.nan if t > 0.5 else 1.0], 0.5), (lambda t, y: y ** 2, 1.0):
+        for method in ("DOP853",) if end == 0.5 else ("DOP853", "BDF"): # scipy's BDF raises an error of its LU for NaN
+            ours, theirs = (s(fun, (0, 2), [1.0], method) for s in (cpodes.solve, integrate.solve_ivp))
+            assert (ours.status, ours.success) == (theirs.status, theirs.success) == (-1, False)
+            assert ours.t[-1] == pytest.approx(end, abs=1e-2) and ours.y.shape == (1, len(ours.t)) and ours.message.startswith("C")
+    with pytest.raises(ValueError, match="none of auto"): # the set-up
+        cpodes.solve(fun, (0, 1), [1.0], "Euler")
 
 
 def test_a_smaller_step_is_tried_where_a_function_asks_for_it():
