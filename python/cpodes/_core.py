@@ -147,7 +147,10 @@ def expected(name: str, result: Any, out: np.ndarray) -> np.ndarray:
         raise TypeError(f"{what}, and returned None")
     if hasattr(result, "toarray"):
         result = result.toarray()
-    array = np.asarray(result)
+    try:
+        array = np.asarray(result)
+    except ValueError:
+        raise ValueError(f"{what}, and returned {type(result).__name__} with rows of different lengths") from None
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{what}, and returned {type(result).__name__} of dtype {array.dtype}")
     if array.shape != out.shape and not (array.size == out.size == 1):
@@ -359,7 +362,10 @@ class Owner:
 
 def real_array(name: str, value: Any, shape: Optional[tuple] = None) -> np.ndarray:
     """value as a new contiguous array of finite floats of this shape (None in it: any length)."""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} has to be an array of real numbers, and is {type(value).__name__} with rows of different lengths") from None
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} has to be an array of real numbers, and is {type(value).__name__} of dtype {array.dtype}")
     if shape is not None and (array.ndim != len(shape) or any(s not in (None, k) for s, k in zip(shape, array.shape))):

@@ -336,13 +336,23 @@ class Mechanism:
         return lambda *arguments: constant
 
     def _sizes(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
-        """Takes sizes and templates from a first state."""
+        """Takes sizes and templates from a first state; one that is refused leaves none."""
         if self.ready:
             return
+        try:
+            self._measure(t, q, u)
+        finally:
+            if not self.ready:
+                self.nq, self.nu = self._given
+
+    def _measure(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
         nq, nu = self._given
         for name, value, given in (("q", len(q), nq), ("u", len(u), nu)):
             if given and value != given:
                 raise ValueError(f"{name} has {value} entries in place of {given}")
+        if len(q) != len(u) + len(self.quaternions):
+            raise ValueError(f"there have to be as many coordinates as velocities, and one more for each quaternion: q has {len(q)} entries, "
+                             f"u has {len(u)}, and there are {len(self.quaternions)} quaternions")
         self.nq, self.nu = len(q), len(u)
 
         def form(key: str, name: str, count: int) -> Any:
@@ -389,6 +399,8 @@ class Mechanism:
         self.na = shape(self.A_form)[0]
         if self.na < self.nv:
             raise ValueError(f"constraints has {self.na} rows, which is less than the {self.nv} of position and velocity")
+        if self.na > self.nv and "b" not in self.functions:
+            raise ValueError(f"bias has to be given, as constraints has {self.na} rows, and position and velocity have {self.nv}")
         sparse = isinstance(self.M_form, Sparse)
         if sparse != isinstance(self.A_form, Sparse) and self.na:
             raise ValueError("mass and constraints have to be both dense or both sparse")
@@ -565,7 +577,10 @@ class Mechanism:
         named = None
         if rows is not None:
             named = np.zeros(max(1, self.nv))
-            named[list(rows)] = 1
+            for row in rows:
+                if not isinstance(row, (int, np.integer)) or not 0 <= row < self.nv:
+                    raise ValueError(f"rows are numbers of velocity constraints, from 0 to {self.nv - 1}, and have {row!r}")
+                named[row] = 1
 
         def work(x: Instance) -> Tuple[np.ndarray, np.ndarray]:
             x.y[:] = y
@@ -588,6 +603,8 @@ class Mechanism:
         derivatives; by differences with this step where they are not given."""
         if how not in MOTIONS:
             raise ValueError(f"how has to be one of {', '.join(MOTIONS)}, and is {how!r}")
+        if not isinstance(i, (int, np.integer)):
+            raise TypeError(f"i has to be the number of a coordinate, and is {i!r}")
         self.motions.append((i, how, g, gd, gdd, float(step)))
         self._query = None # is made anew
 
@@ -741,6 +758,9 @@ class Model(Mechanism):
         for name in values:
             if name not in names:
                 raise ValueError(f"{self.name} has no parameter {name!r}; it has {', '.join(names) or 'none'}")
+        for name, value in values.items():
+            if not isinstance(value, (int, float, np.integer, np.floating)):
+                raise TypeError(f"{name} of {self.name} has to be a number, and is {value!r}")
         self.values = {name: float(values.get(name, p.value)) for name, p in zip(names, known)}
         self.parameters, self._names, self._selected, self._views = np.zeros(0), [], [], {}
         self.units = {name: text(p.unit) for name, p in zip(names, known)}

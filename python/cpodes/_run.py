@@ -150,7 +150,14 @@ class Dense:
 def as_events(events: Any) -> list:
     if events is None:
         return []
-    return [events] if callable(events) or not isinstance(events, (list, tuple)) else list(events)
+    events = [events] if callable(events) or not isinstance(events, (list, tuple)) else list(events)
+    for i, event in enumerate(events):
+        change, direction = getattr(event, "change", None), getattr(event, "direction", None)
+        if change is not None and not callable(change):
+            raise TypeError(f"the attribute change of event {i} has to be a function, and is {change!r}")
+        if not isinstance(direction, (int, float, np.integer, np.floating, type(None))) or direction != direction:
+            raise TypeError(f"the attribute direction of event {i} has to be a number, and is {direction!r}")
+    return events
 
 
 class System(Owner):
@@ -256,7 +263,7 @@ class Integration:
                 made = lib.CPOneStepCreateTable(B, own.ctx)
                 lib.ARKodeButcherTable_Free(B)
             else:
-                made = lib.CPOneStepCreate(TABLES.get(name, method).encode(), own.ctx)
+                made = isinstance(method, str) and lib.CPOneStepCreate(TABLES.get(name, method).encode(), own.ctx)
             if not made:
                 raise ValueError(f"method {method!r} is none of auto, BDF, Adams, DOP853, RK45, RK23, RADAU, "
                                  "an explicit table of ARKODE's such as ARKODE_VERNER_8_5_6, or a cpodes.Table")

@@ -238,13 +238,16 @@ def as_span(t_span: Any) -> Tuple[float, float]:
         t0, t1 = map(float, t_span)
     except (TypeError, ValueError):
         raise ValueError(f"t_span has to be two numbers (t0, t1), and is {t_span!r}") from None
-    if not np.isfinite(t0) or np.isnan(t1):
+    if not (np.isfinite(t0) and np.isfinite(t1)):
         raise ValueError(f"t_span has to be finite, and is {t_span!r}")
     return t0, t1
 
 
 def as_tolerance(name: str, value: Any, n: int, least: float) -> Any:
-    value = np.asarray(value, dtype=float)
+    try:
+        value = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} has to be a number or an array of shape ({n},), and is {value!r}") from None
     if value.ndim and value.shape != (n,):
         raise ValueError(f"{name} has to be a number or an array of shape ({n},), and has the shape {value.shape}")
     if not (np.isfinite(value).all() and (value >= least).all()):
@@ -265,12 +268,15 @@ def as_times(t_eval: Any, t0: float, t1: float) -> Optional[np.ndarray]:
 
 
 def as_steps(t0: float, t1: float, first: Optional[float], least: float, most: float) -> Tuple[float, float, float]:
+    for name, value in (("first_step", first), ("min_step", least), ("max_step", most)):
+        if not isinstance(value, (int, float, np.integer, np.floating)) and not (name == "first_step" and value is None):
+            raise TypeError(f"{name} has to be a number, and is {value!r}")
     if first is not None and not 0 < first <= abs(t1 - t0):
         raise ValueError(f"first_step has to be positive and at most |t1 - t0|, and is {first}")
     if not most > 0:
         raise ValueError(f"max_step has to be positive, and is {most}")
-    if not least >= 0:
-        raise ValueError(f"min_step has to be at least 0, and is {least}")
+    if not 0 <= least < np.inf:
+        raise ValueError(f"min_step has to be at least 0 and finite, and is {least}")
     return first or 0.0, least, 0.0 if np.isinf(most) else most
 
 

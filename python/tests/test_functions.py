@@ -100,13 +100,22 @@ def test_arguments_may_be_kept_and_changed():
     assert np.allclose(cpodes.solve(lambda t, y: y, (0, 1), [1.0]).y[0, -1], np.e, rtol=1e-3) # the argument is the result
 
 
+def event(**attributes):
+    zero = lambda t, y: y[0] - 0.5
+    zero.__dict__.update(attributes)
+    return zero
+
+
 @pytest.mark.parametrize("options, words", [
     (dict(y0=[[1.0]]), "y0"), (dict(y0=["a"]), "y0"), (dict(y0=[np.nan]), "not finite"), (dict(t_span=(0,)), "t_span"),
     (dict(t_span=(np.nan, 1)), "t_span"), (dict(method="Euler"), "Euler"), (dict(rtol=-1), "rtol"), (dict(atol=[1, 2]), "atol"),
     (dict(max_step=0), "max_step"), (dict(first_step=3), "first_step"), (dict(t_eval=[0.5, 0.2]), "sorted"),
     (dict(constraints=3), "constraints"), (dict(constraints=lambda t, y: None), "constraints"), (dict(fun=3), "fun"),
     (dict(constraints=lambda t, y: [y[0] - 1], jac=lambda t, y: [[1, 2]]), r"\(1, 1\)"),
-    (dict(y0=[1j], constraints=lambda t, y: [0.0]), "real")])
+    (dict(y0=[1j], constraints=lambda t, y: [0.0]), "real"), (dict(method=3), "method"), (dict(rtol="a"), "rtol"), (dict(min_step=np.inf), "min_step"),
+    (dict(t_span=(0, np.inf)), "t_span"), (dict(max_step=None), "max_step"), (dict(fun=lambda t, y: [1, [2, 3]]), "different lengths"),
+    (dict(constraints=lambda t, y: [1, [2, 3]]), "different lengths"), (dict(events=event(direction=np.nan)), "direction"),
+    (dict(events=event(direction="up")), "direction"), (dict(events=event(change=3)), "change")])
 def test_wrong_arguments_are_named(options, words):
     arguments = {"fun": lambda t, y: -y, "t_span": (0, 1), "y0": [1.0], **options}
     with pytest.raises((TypeError, ValueError), match=words):
