@@ -304,7 +304,7 @@ class Mechanism:
         if not set(self.templates) <= {"K", "C", "Bq", "Bu"}:
             raise ValueError(f"templates are of K, C, Bq and Bu, and not of {sorted(set(self.templates) - set('K C Bq Bu'.split()))}")
         if isinstance(contacts, Contact) or len(contacts):
-            self._joined = Rows(contacts, self.functions, lambda name, g: self._function("", name, g))
+            self._joined = Rows(contacts, self.functions, lambda name, g: self._function("", name, g), rows)
         self.nz, self._rows, self._given = nz, rows, (nq, nu)
         if not callable(mass) and not as_compiled(mass):
             nu = nu or np.shape(mass)[0]

@@ -1,4 +1,6 @@
 """Mechanisms with contacts: motions against closed forms, their events and phases, and what is refused."""
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -99,6 +101,36 @@ def test_rows_of_contacts_stand_between_those_of_joints():
     sol = m.solve((0, 1), m.start([1, 1]), rtol=1e-10, atol=1e-10)
     assert sol.contact_events[0].t == pytest.approx(FIRST, abs=1e-9) and sol.contact_events[0].contact == "contact0"
     assert sol.violation.max() < 1e-9
+
+
+def test_functions_of_contacts_may_be_compiled():
+    """The bead, and the slipping ball, by addresses of C functions."""
+    D = ctypes.POINTER(ctypes.c_double)
+    one, two = (ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, *[D] * n, ctypes.c_void_p) for n in (2, 3))
+
+    def compiled(kind, f):
+        def run(t, *rest):
+            for k, value in enumerate(f(*rest[:-2])):
+                rest[-2][k] = value
+            return 0
+        return kind(run)
+    floor = cpodes.Contact(compiled(one, lambda q: [q[1]]), compiled(one, lambda q: [0, 1]), restitution=0.9,
+                           bias=compiled(two, lambda q, u: [0]))
+    m = cpodes.Mechanism(mass=np.eye(2), forces=lambda t, q, u: np.array([0, -2 * G]), constraints=compiled(one, lambda q: [1, -1]),
+                         position=compiled(one, lambda q: [q[0] - q[1]]), contacts=floor, rows=(1, 1, 1))
+    sol = m.solve((0, 1), m.start([1, 1]), rtol=1e-10, atol=1e-10)
+    assert sol.contact_events[0].t == pytest.approx(FIRST, abs=1e-9)
+    ground = cpodes.Contact(compiled(one, lambda q: [q[1] - 1]), [0.0, 1.0, 0.0], (compiled(one, lambda q: [1, 0, 1]), 1), mu=0.2)
+    m = cpodes.Mechanism(np.diag([1.0, 1.0, 0.4]), lambda t, q, u: np.array([0, -G, 0]), contacts=ground)
+    sol = m.solve((0, 1), [0, 1, 0, 1, 0, 0], "DOP853", rtol=1e-10, atol=1e-10)
+    assert sol.y[3, -1] == pytest.approx(5 / 7, abs=1e-9)
+    with pytest.raises(TypeError, match="function, number of rows"):
+        cpodes.Mechanism(np.eye(2), contacts=cpodes.Contact(lambda t, q: q[1], [0.0, 1.0], compiled(one, lambda q: [1, 0])))
+    with pytest.raises(ValueError, match="rows="):
+        cpodes.Mechanism(np.eye(2), contacts=floor, position=compiled(one, lambda q: [q[0]]), constraints=[[1.0, 0.0]]).start([1, 1])
+    broken = cpodes.Mechanism([[1.0]], contacts=cpodes.Contact(one(lambda t, q, out, data: -1), [1.0]))
+    with pytest.raises(RuntimeError, match="gap of contact0, a compiled function, returned -1"):
+        broken.solve((0, 1), [1.0, 0.0])
 
 
 def test_rows_of_contacts_may_be_sparse():
