@@ -42,6 +42,11 @@ sunindextype CPMechGetNumMultipliers(CPMech mech) {
   return count;
 }
 
+int CPMechGetNumMotions(CPMech mech) {
+  if (!mech) return cpReport(NULL, CP_MEM_NULL, __func__, "mech must not be NULL");
+  return mech->motions.count;
+}
+
 /* ---- coordinates ---- */
 
 static int overlaps(int a, int alength, int b, int blength) {

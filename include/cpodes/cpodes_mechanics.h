@@ -468,6 +468,9 @@ CPODES_EXPORT CPProjector CPMechGetProjector(CPMech mech);
  */
 CPODES_EXPORT sunindextype CPMechGetNumMultipliers(CPMech mech);
 
+/** Returns the number of prescribed motions, of all kinds, or a negative code. */
+CPODES_EXPORT int CPMechGetNumMotions(CPMech mech);
+
 /**
  * Computes a consistent initial state from a rough guess: the positions by damped Gauss-Newton
  * iteration, the nearest velocities, then accelerations and multipliers. t: time. y: in, the guess;

@@ -6,6 +6,7 @@ from typing import Any, Callable, Iterator, List, MutableMapping, NamedTuple, Op
 
 import numpy as np
 
+from ._contact import LAWS, Points
 from ._core import Error, Owner, as_compiled, bind, pointer, real_array, to_c
 from ._mechanism import Instance, Mechanism, text
 from ._native import ffi, lib
@@ -129,9 +130,6 @@ def make_bodies(m: "Bodies", owner: Owner) -> Tuple[Any, Any]:
         made = lib.CPBodiesReadText(data, len(data) - 1, name, owner.ctx, run, message, 600)
         if not made:
             raise Error(lib.CP_ILL_INPUT, text(message))
-        if lib.CPBodiesContacts(made) > 0:
-            lib.CPBodiesFree(ffi.new("CPBodies *", made))
-            raise Error(lib.CP_NOT_SUPPORTED, "contacts of a file act in `cpodes run` alone: without them bodies pass through planes")
     bodies = owner.own_handle("CPBodies", made, lib.CPBodiesFree)
     if m._source is None:
         check(bodies, lib.CPBodiesSetGravity(bodies, m._gravity))
@@ -160,17 +158,44 @@ def as_c(value: Any, keep: list) -> Any:
     return value
 
 
+def points_of(bodies: Any) -> Optional[Points]:
+    """The contacts, after CPBodiesModel, with the constants as they are now; None if there are none."""
+    n, rows = lib.CPBodiesContacts(bodies), ffi.new("CPBodiesContactRows *")
+    if not n:
+        return None
+    points, keep = ffi.new("CPContactPoint[]", n), []
+    for i in range(n):
+        check(bodies, lib.CPBodiesContact(bodies, i, rows))
+        keep.append(ffi.new("char[]", ffi.string(rows.name)))
+        p = points[i]
+        p.name, p.normal, p.tangent, p.ntangents, p.restitution = keep[-1], rows.normal, rows.tangent, rows.ntangents, rows.restitution
+        p.mu, p.mu_static = rows.mu, rows.mu_static
+        p.law = lib.CP_RESTITUTION_POISSON if rows.poisson else lib.CP_RESTITUTION_NEWTON
+    return Points(points, n, keep)
+
+
 class BodiesInstance(Instance):
     """A CPMech of bodies, with a CPBodies of its own."""
 
     def create(self) -> Any:
-        m = self.mechanism
+        m, model = self.mechanism, ffi.new("CPMechModel *")
         self.bodies, _ = make_bodies(m, self)
         source = m.values._array()
         ffi.memmove(lib.CPBodiesParameters(self.bodies), pointer(source), source.nbytes)
-        mech = ffi.new("CPMech *")
-        check(self.bodies, lib.CPBodiesMech(self.bodies, mech))
-        return self.own_handle("CPMech", mech[0], lib.CPMechFree)
+        flag = lib.CPBodiesModel(self.bodies, model)
+        self.failures.check(flag, lambda: text(lib.CPBodiesGetLastMessage(self.bodies)))
+        m._contacts, m.np, m.nv = points_of(self.bodies), model.np, max(model.np, model.nv)
+        m.na, m.ready = max(m.nv, model.na), True
+        if self.acts:
+            mech = self.own_contact(model, self.bodies)
+            data = lib.CPMechGetUserData(mech) # the contacts', which hand on that of the bodies
+        else:
+            mech = self.own_handle("CPMech", lib.CPMechCreate(model, self.y_vector, self.ctx), lib.CPMechFree)
+            data = self.bodies
+        check = lambda flag: self.failures.check(flag, lambda: text(lib.CPMechGetLastMessage(mech)))
+        check(lib.CPBodiesPrepare(self.bodies, mech))
+        check(lib.CPMechSetUserData(mech, data))
+        return mech
 
     def message(self) -> str:
         return text(lib.CPMechGetLastMessage(self.mech)) if getattr(self, "mech", None) else ""
@@ -257,9 +282,9 @@ class Bodies(Mechanism):
     def __exit__(self, *_: Any) -> None:
         self.close()
 
-    def _add(self, kind: str, fields: dict, functions: Sequence = ()) -> str:
-        """Adds a structure CP<kind>. functions: (member, function of the glue, f, inputs, outputs)."""
-        struct, add = f"CP{kind} *", getattr(lib, f"CPBodiesAdd{kind}")
+    def _add(self, kind: str, fields: dict, functions: Sequence = (), struct: Optional[str] = None) -> str:
+        """Adds a structure, CP<kind> or `struct`. functions: (member, function of the glue, f, inputs, outputs)."""
+        struct, add = f"{struct or f'CP{kind}'} *", getattr(lib, f"CPBodiesAdd{kind}")
 
         def record(bodies: Any, owner: Owner) -> None:
             keep: list = []
@@ -383,6 +408,20 @@ class Bodies(Mechanism):
         the normal axis=, without slip."""
         return self.joint("rolling_disc", a, b, length=radius, **where)
 
+    def contact(self, a: Optional[str], b: Optional[str], *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
+                at_b: Any = (0, 0, 0), radius: float = 0.0, friction: float = 0.0, sticking: float = 0.0, restitution: float = 0.0,
+                law: str = "newton", frames: str = "space", name: Optional[str] = None) -> str:
+        """A unilateral contact: a ball of this radius about at_b= of b, or the point there, touches the plane of a through at= with
+        the normal axis= from above, with Coulomb's friction (`sticking`: that of rest, where it is larger) and restitution by
+        the law "newton" or "poisson". solve lets contacts act; all else takes them as open."""
+        if law not in LAWS:
+            raise ValueError(f"law has to be one of {', '.join(LAWS)}, and is {law!r}")
+        return self._add("Contact", {
+            "name": self._name(name, "contact"), "a": body_name(a), "b": body_name(b), "in": frames_of(frames),
+            "on_a": marker(at, axis, across), "on_b": marker(at_b, (0, 0, 0), (0, 0, 0)), "radius": number("radius", radius),
+            "friction": number("friction", friction), "sticking": number("sticking", sticking),
+            "restitution": number("restitution", restitution), "poisson": int(law == "poisson")}, struct="CPBodyContact")
+
     def couple(self, first: Any, second: Any, ratio: Any, offset: float = 0.0, name: Optional[str] = None) -> str:
         """Gear, rack or screw: ratio[0] x_1 + ratio[1] x_2 = offset, of two coordinates."""
         return self._add("Coupler", {"name": self._name(name, "coupler"), "of": [coordinate(first), coordinate(second)],
@@ -486,17 +525,11 @@ class Bodies(Mechanism):
         q, u = self._named()
         return [*q, *u, *(["W"] if self.balance else [])]
 
-    def _create(self) -> BodiesInstance:
+    def _create(self, acts: bool = False) -> BodiesInstance:
         with self._lock:
             self._sizes()
             self._sync(None)
-            instance, model = BodiesInstance(self), ffi.new("CPMechModel *")
-            check(instance.bodies, lib.CPBodiesModel(instance.bodies, model))
-            self.np = model.np
-            self.nv = max(model.np, model.nv)
-            self.na = max(self.nv, model.na)
-            self.ready = True
-            return instance
+            return BodiesInstance(self, acts)
 
     def _ask(self, work: Callable[[Any], Any]) -> Any:
         def synchronous(x: BodiesInstance) -> Any:
@@ -571,13 +604,16 @@ class Bodies(Mechanism):
 
     def solve(self, t_span: Any = None, y0: Any = None, method: Any = None, *arguments: Any, **options: Any) -> Solution:
         """As Mechanism.solve. Without y0 it starts from `assemble()`; of a file without t_span or method with its own. "auto" is
-        the method that CPMechSuggestMethod names."""
+        the method that CPMechSuggestMethod names. Loops close to 1e-12 at any tolerance: closure=1e-12."""
         if t_span is None:
             if self.t_end is None:
                 raise TypeError("t_span has to be given, as no file says how long the motion lasts")
             t_span = 0.0, self.t_end
         if y0 is None:
             y0 = self.assemble(t=float(np.ravel(t_span)[0])) if self.assembles else self.placed()
+        if not self.ready:
+            self._ask(lambda x: None) # which knows the contacts
+        options.setdefault("closure", 1e-12)
         return super().solve(t_span, y0, self.method if method is None else method, *arguments, **options)
 
     def gradient(self, objective: Any, params: Any = None, *, t_span: Any = None, start: Any = None, **options: Any) -> Tuple[Solution, Any]:

@@ -5,10 +5,11 @@ from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._core import as_compiled, expected, real_array
+from ._core import TrySmallerStep, as_compiled, expected, pointer, real_array
 from ._native import ffi, lib
 
 PHASES = {lib.CP_CONTACT_OPEN: "open", lib.CP_CONTACT_SLIDING: "sliding", lib.CP_CONTACT_STICKING: "sticking"}
+STEPPING = "stepping" # in place of these in a stretch of time stepping
 BEGINS = {"open": "opens", "sliding": "slides", "sticking": "sticks"}
 LAWS = {"newton": lib.CP_RESTITUTION_NEWTON, "poisson": lib.CP_RESTITUTION_POISSON}
 STEP = np.finfo(float).eps ** (1 / 3) # of central differences: roundoff and truncation are equal there
@@ -33,17 +34,14 @@ class Contact:
     mu: friction of sliding, and of impacts; mu_static: of sticking, mu if it is None or less than that. restitution: e_N;
     tangential_restitution: e_T; both from 0 to 1. law: "newton", of velocities, or "poisson", of impulses.
     name: for messages and events; contact0, contact1, ... if None. Functions get params as their last argument, where the
-    Mechanism has them."""
+    Mechanism has them. Compiled ones are f(t, q[, u], out, data); tangents then are (function, number of rows), by columns."""
 
     def __init__(self, gap: Callable, normal: Any, tangents: Any = None, *, mu: float = 0.0, mu_static: Optional[float] = None,
                  restitution: float = 0.0, tangential_restitution: float = 0.0, law: str = "newton", bias: Optional[Callable] = None,
                  name: Optional[str] = None):
         what = "a contact's" if name is None else f"{name}'s"
-        for part, g in (("gap", gap), ("normal", normal), ("tangents", tangents), ("bias", bias)):
-            if as_compiled(g) is not None:
-                raise TypeError(f"{what} {part} has to be a function of Python, and is a compiled one")
         for part, g in (("gap", gap), ("bias", bias)):
-            if not callable(g) and not (part == "bias" and g is None):
+            if not callable(g) and as_compiled(g) is None and not (part == "bias" and g is None):
                 raise TypeError(f"{what} {part} has to be a function, and is {type(g).__name__}")
         if normal is None:
             raise TypeError(f"{what} normal has to be a function or an array [nu], and is None")
@@ -75,7 +73,8 @@ class ContactEvent(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """What the contacts do from begin to end: "open", "sliding" or "sticking", in their order."""
+    """What the contacts do from begin to end: "open", "sliding" or "sticking", in their order; all "stepping" where time stepping goes
+    through their events."""
     begin: float
     end: float
     contacts: Tuple[str, ...]
@@ -105,16 +104,37 @@ class Points:
         mask = np.ones(na)
         mask[self.all] = 0
         for phase, normal, tangents in zip(phases, self.normals, self.tangents):
-            mask[normal] = phase != "open"
+            mask[normal] = phase in ("sliding", "sticking")
             mask[tangents] = phase == "sticking"
         return mask
+
+
+def in_python(f: Any, name: str, shape: tuple) -> Any:
+    """f, if it is compiled as a function of Python that returns an array of this shape, by columns."""
+    compiled = as_compiled(f)
+    if compiled is None:
+        return f
+    types = {n: f"int (*)(double, {'double *, ' * (n + 1)}void *)" for n in (1, 2)}
+    call = {n: ffi.cast(types[n], compiled.address) for n in types}
+    data = ffi.cast("void *", compiled.data)
+
+    def run(t: float, *x: np.ndarray) -> np.ndarray:
+        out, inputs = np.zeros(shape, order="F"), [np.ascontiguousarray(a, dtype=float) for a in x]
+        flag = call[len(x)](t, *map(pointer, inputs), pointer(out), data)
+        if flag > 0:
+            raise TrySmallerStep
+        if flag < 0:
+            raise RuntimeError(f"{name}, a compiled function, returned {flag} at t = {t:g}")
+        return out
+    run.compiled = compiled # lives as long
+    return run
 
 
 class Rows:
     """The rows of a Mechanism's functions and of its contacts together: gaps below those of position, tangential velocities below
     those of velocity."""
 
-    def __init__(self, contacts: Any, functions: dict, wrap: Callable):
+    def __init__(self, contacts: Any, functions: dict, wrap: Callable, rows: Optional[Tuple[int, int, int]]):
         self.contacts = [contacts] if isinstance(contacts, Contact) else list(contacts)
         for c in self.contacts:
             if not isinstance(c, Contact):
@@ -127,21 +147,36 @@ class Rows:
             if key in functions:
                 raise ValueError(f"{name} cannot be given with contacts, which make it themselves")
         self.own = {key: functions.get(key) for key in "pAvb"}
-        for key, name in (("p", "position"), ("A", "constraints"), ("v", "velocity"), ("b", "bias")):
-            if as_compiled(self.own[key]) is not None:
-                raise TypeError(f"{name} has to be a function of Python with contacts, which add rows to it")
+        self.given = rows
         if self.own["A"] is None and (self.own["p"] or self.own["v"]):
             raise ValueError("constraints (the matrix A) has to be given with contacts")
         self.gaps = [wrap("gap", c.gap) for c in self.contacts]
-        self.rows = [(wrap("normal", c.normal), None if c.tangents is None else wrap("tangents", c.tangents)) for c in self.contacts]
+        counted = [isinstance(c.tangents, tuple) and len(c.tangents) == 2 and as_compiled(c.tangents[0]) is not None for c in self.contacts]
+        self.counts = [int(c.tangents[1]) if named else 0 for c, named in zip(self.contacts, counted)]
+        tangents = [c.tangents[0] if named else c.tangents for c, named in zip(self.contacts, counted)]
+        for name, g, count in zip(self.names, tangents, self.counts):
+            if as_compiled(g) is not None and count not in (1, 2):
+                raise TypeError(f"tangents of {name} that are compiled have to be given as (function, number of rows), 1 or 2")
+        self.rows = [(wrap("normal", c.normal), None if g is None else wrap("tangents", g)) for c, g in zip(self.contacts, tangents)]
         self.biases = [None if c.bias is None else wrap("bias", c.bias) for c in self.contacts]
         functions.update(p=self.position, A=self.matrix, b=self.bias)
         if self.own["v"]:
             functions["v"] = self.velocity
 
-    def measure(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
+    def measure(self, t: float, q: np.ndarray, u: np.ndarray, sparse: bool) -> None:
         """Takes sizes from a first state."""
         own, self.nu = self.own, len(u)
+        self.sparse = sparse
+        sizes = dict(zip("pvA", self.given)) if self.given else {}
+        for key, name in (("p", "position"), ("A", "constraints"), ("v", "velocity"), ("b", "bias")):
+            if as_compiled(own[key]) is not None:
+                if not sizes:
+                    raise ValueError(f"{name} is compiled: give rows=(np, nv, na) of the mechanism without its contacts")
+                count = sizes["A" if key == "b" else key]
+                own[key] = in_python(own[key], name, (count, self.nu) if key == "A" else (count,))
+        self.gaps = [in_python(g, f"gap of {name}", (1,)) for name, g in zip(self.names, self.gaps)]
+        self.rows = [(in_python(normal, f"normal of {name}", (self.nu,)), in_python(tangent, f"tangents of {name}", (count, self.nu)))
+                     for name, (normal, tangent), count in zip(self.names, self.rows, self.counts)]
         self.np = len(real_array("what position returned at the first state", own["p"](t, q.copy()), (None,))) if own["p"] else 0
         nv = len(real_array("what velocity returned at the first state", own["v"](t, q.copy(), u.copy()), (None,))) if own["v"] else 0
         self.nv = max(self.np, nv)
@@ -149,10 +184,12 @@ class Rows:
             raise ValueError("with quaternions, bias has to be given, of the mechanism's constraints and of each contact")
         self.ntangents = []
         for name, (_, tangents) in zip(self.names, self.rows):
-            shape = () if tangents is None else np.shape(tangents(t, q.copy()))
+            rows = None if tangents is None else tangents(t, q.copy())
+            shape = () if rows is None else rows.shape if hasattr(rows, "tocsr") else np.shape(rows)
             if shape not in ((), (self.nu,), (1, self.nu), (2, self.nu)) or (tangents is not None and not shape):
                 raise ValueError(f"tangents of {name} has to have the shape ({self.nu},) or (2, {self.nu}), and has {shape}")
             self.ntangents.append(0 if tangents is None else 1 if len(shape) == 1 else shape[0])
+        self.biases = [in_python(g, f"bias of {name}", (1 + count,)) for name, g, count in zip(self.names, self.biases, self.ntangents)]
 
     def points(self) -> Points:
         n = len(self.contacts)
@@ -166,25 +203,49 @@ class Rows:
             tangent += self.ntangents[i]
         return Points(points, n, keep)
 
-    def joined(self, own: np.ndarray, normals: List[np.ndarray], tangents: List[np.ndarray]) -> np.ndarray:
-        return np.concatenate([own[:self.np], *normals, own[self.np:self.nv], *tangents, own[self.nv:]])
+    def joined(self, own: Any, normals: list, tangents: list) -> Any:
+        blocks = [own[:self.np], *normals, own[self.np:self.nv], *tangents, own[self.nv:]]
+        if not hasattr(own, "tocsr"):
+            return np.concatenate(blocks)
+        from scipy import sparse
+        return sparse.vstack([b for b in blocks if b.shape[0]], "csc")
 
     def position(self, t: float, q: np.ndarray) -> np.ndarray:
         own = self.own["p"](t, q) if self.own["p"] else ()
         return np.concatenate([np.asarray(own, dtype=float), *(expected(f"gap of {name}", gap(t, q), np.empty(1))
                                                                for name, gap in zip(self.names, self.gaps))])
 
-    def parts(self, t: float, q: np.ndarray) -> Tuple[np.ndarray, list, list]:
-        own = np.asarray(self.own["A"](t, q)) if self.own["A"] else np.zeros((0, self.nu))
-        if own.ndim != 2 or own.shape[1] != self.nu or len(own) < self.nv:
+    def rows_of(self, what: str, rows: Any, count: int) -> Any:
+        """Rows of A, [count, nu]: sparse where the mass is, with all entries of those that are given as an array."""
+        if not self.sparse:
+            return expected(what, rows[None] if np.ndim(rows) == 1 else rows, np.empty((count, self.nu)))
+        from scipy import sparse
+        if hasattr(rows, "tocsr"):
+            if rows.shape != (count, self.nu):
+                raise ValueError(f"{what} has to have the shape ({count}, {self.nu}), and has {rows.shape}")
+            return rows.tocsr()
+        rows = expected(what, np.atleast_2d(rows), np.empty((count, self.nu)))
+        every = np.tile(np.arange(self.nu), count)
+        return sparse.csr_matrix((rows.ravel(), every, self.nu * np.arange(count + 1)), shape=rows.shape)
+
+    def parts(self, t: float, q: np.ndarray) -> Tuple[Any, list, list]:
+        if self.sparse:
+            from scipy import sparse
+            own = self.own["A"](t, q).tocsr() if self.own["A"] else sparse.csr_matrix((0, self.nu))
+        else:
+            own = np.asarray(self.own["A"](t, q)) if self.own["A"] else np.zeros((0, self.nu))
+        if own.ndim != 2 or own.shape[1] != self.nu or own.shape[0] < self.nv:
             raise ValueError(f"constraints has to return an array of shape (na, {self.nu}), na >= {self.nv}, and returned one of shape "
                              f"{own.shape}")
         normals, tangents = [], []
         for name, (normal, tangent), count in zip(self.names, self.rows, self.ntangents):
-            normals.append(expected(f"normal of {name}", normal(t, q), np.empty(self.nu))[None])
+            row = normal(t, q)
+            if not hasattr(row, "tocsr"):
+                row = expected(f"normal of {name}", row, np.empty(self.nu))
+            normals.append(self.rows_of(f"normal of {name}", row, 1))
             if count:
-                rows = np.asarray(tangent(t, q))
-                tangents.append(expected(f"tangents of {name}", rows[None] if rows.ndim == 1 else rows, np.empty((count, self.nu))))
+                rows = tangent(t, q)
+                tangents.append(self.rows_of(f"tangents of {name}", rows if hasattr(rows, "tocsr") else np.asarray(rows), count))
         return own, normals, tangents
 
     def matrix(self, t: float, q: np.ndarray) -> np.ndarray:

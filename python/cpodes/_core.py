@@ -147,7 +147,10 @@ def expected(name: str, result: Any, out: np.ndarray) -> np.ndarray:
         raise TypeError(f"{what}, and returned None")
     if hasattr(result, "toarray"):
         result = result.toarray()
-    array = np.asarray(result)
+    try:
+        array = np.asarray(result)
+    except ValueError:
+        raise ValueError(f"{what}, and returned {type(result).__name__} with rows of different lengths") from None
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{what}, and returned {type(result).__name__} of dtype {array.dtype}")
     if array.shape != out.shape and not (array.size == out.size == 1):
@@ -211,6 +214,9 @@ class Sparse:
         return values
 
 
+REFERENCES = 3 # to an argument that nobody keeps: of the list x, of run, and of getrefcount
+
+
 def bind(slot: Any, f: Any, name: str, inputs: Sequence[int], outputs: Sequence[Any], failures: Failures,
          keep: list, hide: Sequence[int] = ()) -> None:
     """Fills in the GlueFn slot with f. inputs: lengths; outputs: shapes, or Sparse. hide: inputs that a Python function does
@@ -253,19 +259,27 @@ def bind(slot: Any, f: Any, name: str, inputs: Sequence[int], outputs: Sequence[
     returned = [k for k, n in enumerate(sizes) if n > 0] # it does not return matrices without entries
     y, outputs = [y[k] for k in returned], [outputs[k] for k in returned]
     count = sys.getrefcount
-    if len(x) == 1 and len(y) == 1 and not isinstance(outputs[0], Sparse):
-        out, shape, double = y[0], y[0].shape, y[0].dtype
+    if len(x) in (1, 2) and len(y) == 1 and not isinstance(outputs[0], Sparse): # most functions: without loops
+        out, shape, double, first, second = y[0], y[0].shape, y[0].dtype, x[0], x[-1]
+        single = len(x) == 1
 
         def run(t: float) -> int:
+            nonlocal first, second
             try:
-                a = x[0]
-                r = f(t, a)
+                r = f(t, first) if single else f(t, first, second)
                 if type(r) is np.ndarray and r.dtype is double and r.shape == shape:
                     out[...] = r
                 else:
                     out[...] = expected(name, r, out)
-                if count(a) > 3 or r is a:
+                del r
+                if count(first) > REFERENCES + single: # then `second` is the same
                     renew(0)
+                    first = x[0]
+                    if single:
+                        second = first
+                if not single and count(second) > REFERENCES:
+                    renew(1)
+                    second = x[1]
             except BaseException as exception:
                 return failed(exception)
             return 0
@@ -348,7 +362,10 @@ class Owner:
 
 def real_array(name: str, value: Any, shape: Optional[tuple] = None) -> np.ndarray:
     """value as a new contiguous array of finite floats of this shape (None in it: any length)."""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} has to be an array of real numbers, and is {type(value).__name__} with rows of different lengths") from None
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} has to be an array of real numbers, and is {type(value).__name__} of dtype {array.dtype}")
     if shape is not None and (array.ndim != len(shape) or any(s not in (None, k) for s, k in zip(shape, array.shape))):

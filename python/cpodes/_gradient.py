@@ -109,6 +109,8 @@ def as_objective(m: Any, objective: Any, t: float, y: np.ndarray, tree: Any = No
     """With its count; and is it one number?"""
     if callable(objective):
         objective = Objective(end=objective)
+    if not isinstance(objective, tuple):
+        raise TypeError(f"objective has to be a function or cpodes.Objective, and is {type(objective).__name__}")
     objective = Objective(*objective) if not isinstance(objective, Objective) else objective
     objective = of_trees(objective, tree)
     if objective.count:

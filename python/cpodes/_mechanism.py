@@ -205,6 +205,15 @@ class Instance(System):
         eps = min(lib.CP_EPS_DEFAULT, closure / (4 * tolerance)) if tolerance > 0 else 0.0
         self.check(lib.CPProjectorSetEps(lib.CPMechGetProjector(self.mech), eps))
 
+    def step_through(self, time_stepping: Any) -> None:
+        if not self.contact:
+            raise ValueError("time_stepping is for mechanisms with contacts")
+        try:
+            events, duration = int(time_stepping[0]), float(time_stepping[1])
+        except (TypeError, ValueError, IndexError):
+            raise TypeError(f"time_stepping has to be (number of events, duration), and is {time_stepping!r}") from None
+        self.check(lib.CPContactSetTimeStepping(self.contact, events, duration))
+
     def evaluate(self, t: float, y: np.ndarray) -> Output:
         self.y[:] = y
         udot, reaction = np.zeros(self.nu), np.zeros(self.nu)
@@ -261,7 +270,7 @@ class Mechanism:
     templates: of sparse K, C, Bq, Bu, by these names. potential: its energy V(t, q), for energy().
     quaternions: (first_q, first_u, "body" or "world"). nq, nu, nz: sizes; known from arrays and from the first state.
     rows: (np, nv, na), for compiled functions, which are not called to count.
-    contacts: a list of Contact, for dense mass, without forces_lambda and constraint_jac; constraints then has to be given with
+    contacts: a list of Contact, without forces_lambda and constraint_jac; constraints then has to be given with
     position. Rows of all quantities are those of position, gaps, other rows of velocity, tangential velocities, and the others of
     constraints; queries take contacts as open, and solve lets them act.
     params: a number, an array, or nested dicts, lists and tuples of them: all functions get it as their last argument.
@@ -295,7 +304,7 @@ class Mechanism:
         if not set(self.templates) <= {"K", "C", "Bq", "Bu"}:
             raise ValueError(f"templates are of K, C, Bq and Bu, and not of {sorted(set(self.templates) - set('K C Bq Bu'.split()))}")
         if isinstance(contacts, Contact) or len(contacts):
-            self._joined = Rows(contacts, self.functions, lambda name, g: self._function("", name, g))
+            self._joined = Rows(contacts, self.functions, lambda name, g: self._function("", name, g), rows)
         self.nz, self._rows, self._given = nz, rows, (nq, nu)
         if not callable(mass) and not as_compiled(mass):
             nu = nu or np.shape(mass)[0]
@@ -327,16 +336,24 @@ class Mechanism:
         return lambda *arguments: constant
 
     def _sizes(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
-        """Takes sizes and templates from a first state."""
+        """Takes sizes and templates from a first state; one that is refused leaves none."""
         if self.ready:
             return
+        try:
+            self._measure(t, q, u)
+        finally:
+            if not self.ready:
+                self.nq, self.nu = self._given
+
+    def _measure(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
         nq, nu = self._given
         for name, value, given in (("q", len(q), nq), ("u", len(u), nu)):
             if given and value != given:
                 raise ValueError(f"{name} has {value} entries in place of {given}")
+        if len(q) != len(u) + len(self.quaternions):
+            raise ValueError(f"there have to be as many coordinates as velocities, and one more for each quaternion: q has {len(q)} entries, "
+                             f"u has {len(u)}, and there are {len(self.quaternions)} quaternions")
         self.nq, self.nu = len(q), len(u)
-        if self._joined:
-            self._joined.measure(t, q, u)
 
         def form(key: str, name: str, count: int) -> Any:
             """What the function returns, and its number of rows."""
@@ -355,7 +372,10 @@ class Mechanism:
             if hasattr(value, "tocsc"):
                 return Sparse(value)
             return real_array(f"what {name} returned at the first state", value).shape
-        self.M_form, self.A_form = form("M", "mass", 1), form("A", "constraints", 1)
+        self.M_form = form("M", "mass", 1)
+        if self._joined:
+            self._joined.measure(t, q, u, isinstance(self.M_form, Sparse))
+        self.A_form = form("A", "constraints", 1)
         position, velocity = form("p", "position", 1), form("v", "velocity", 2)
         shape = lambda f: f.shape if isinstance(f, Sparse) else f
         if shape(self.M_form) != (self.nu, self.nu):
@@ -368,8 +388,6 @@ class Mechanism:
         self.np = position[0]
         self.nv = max(velocity[0], self.np)
         if self._joined: # whose tangential velocities are A u, where there is no function of velocities
-            if isinstance(self.M_form, Sparse):
-                raise ValueError("with contacts mass and constraints have to be dense")
             self._contacts = self._joined.points()
             self.nv = self._joined.nv + self._contacts.n + sum(self._joined.ntangents)
         if "A" not in self.functions and self.nv: # differences make it
@@ -381,6 +399,8 @@ class Mechanism:
         self.na = shape(self.A_form)[0]
         if self.na < self.nv:
             raise ValueError(f"constraints has {self.na} rows, which is less than the {self.nv} of position and velocity")
+        if self.na > self.nv and "b" not in self.functions:
+            raise ValueError(f"bias has to be given, as constraints has {self.na} rows, and position and velocity have {self.nv}")
         sparse = isinstance(self.M_form, Sparse)
         if sparse != isinstance(self.A_form, Sparse) and self.na:
             raise ValueError("mass and constraints have to be both dense or both sparse")
@@ -557,7 +577,10 @@ class Mechanism:
         named = None
         if rows is not None:
             named = np.zeros(max(1, self.nv))
-            named[list(rows)] = 1
+            for row in rows:
+                if not isinstance(row, (int, np.integer)) or not 0 <= row < self.nv:
+                    raise ValueError(f"rows are numbers of velocity constraints, from 0 to {self.nv - 1}, and have {row!r}")
+                named[row] = 1
 
         def work(x: Instance) -> Tuple[np.ndarray, np.ndarray]:
             x.y[:] = y
@@ -580,6 +603,8 @@ class Mechanism:
         derivatives; by differences with this step where they are not given."""
         if how not in MOTIONS:
             raise ValueError(f"how has to be one of {', '.join(MOTIONS)}, and is {how!r}")
+        if not isinstance(i, (int, np.integer)):
+            raise TypeError(f"i has to be the number of a coordinate, and is {i!r}")
         self.motions.append((i, how, g, gd, gdd, float(step)))
         self._query = None # is made anew
 
@@ -599,10 +624,12 @@ class Mechanism:
 
     def solve(self, t_span: Sequence[float], y0: Any = None, method: Any = "auto", t_eval: Any = None, dense_output: bool = False,
               events: Any = None, *, rtol: float = 1e-6, atol: Any = 1e-6, first_step: Optional[float] = None,
-              min_step: float = 0.0, max_step: float = np.inf, progress: Any = False, closure: Optional[float] = None) -> Solution:
+              min_step: float = 0.0, max_step: float = np.inf, progress: Any = False, closure: Optional[float] = None,
+              time_stepping: Optional[Tuple[int, float]] = None) -> Solution:
         """The motion from the state y0 (see start), as solve; y0 may be a tree of arrays, such as (q, u) or {"q": q, "u": u}; events are functions of (t, y). closure: projections satisfy the
         constraints to about this size, in the units of p and v where their gradients are of size 1; None: to a tenth of
-        the tolerance."""
+        the tolerance. time_stepping: (n, duration): more than n events of contacts within this duration are passed by time
+        stepping, of order one, with a warning; None: as the model says, else never."""
         t0, t1 = as_span(t_span)
         tree = y0 if is_tree(y0) else None
         y0 = self._state(y0 if tree is None else flatten(tree, "y0"), t0)
@@ -619,6 +646,8 @@ class Mechanism:
         instance = self._create(True) if self._contacts else self._create()
         if closure is not None:
             instance.close_to(closure, max(rtol, float(np.max(atol))))
+        if time_stepping is not None:
+            instance.step_through(time_stepping)
         run = Integration(instance, t0, t1, y0, method, rtol, atol, as_events(events),
                           *as_steps(t0, t1, first_step, min_step, max_step), dense_output, as_times(t_eval, t0, t1))
         solution = run.march(bar(progress, t0, t1))
@@ -664,6 +693,8 @@ class ModelInstance(Instance):
         self.frees.append((lambda p: lib.CPModelFree(ffi.new("CPModel **", p)), self.model))
         if self.acts:
             mech = self.own_contact(ffi.addressof(self.model, "mech"), self.model.data)
+            if self.model.dense_events:
+                self.step_through((self.model.dense_events, self.model.dense_time))
             if self.model.prepare and self.model.prepare(self.model, mech):
                 raise Error(lib.CP_ILL_INPUT, f"{m.name} cannot prepare its CPMech")
             return mech
@@ -697,7 +728,7 @@ class ParametricInstance(ModelInstance):
         self.frees.append((lib.glue_parametric_free, self.parametric))
         self.model = lib.glue_parametric_model(self.parametric)
         mech = self.own_handle("CPMech", lib.glue_parametric_mech(self.parametric), lib.CPMechFree)
-        if lib.CPMechGetNumMultipliers(mech) != m.na:
+        if lib.CPMechGetNumMotions(mech):
             raise ValueError(f"{m.name} has prescribed motions, whose functions have copies of its parameters: gradients cannot move them")
         return mech
 
@@ -727,6 +758,9 @@ class Model(Mechanism):
         for name in values:
             if name not in names:
                 raise ValueError(f"{self.name} has no parameter {name!r}; it has {', '.join(names) or 'none'}")
+        for name, value in values.items():
+            if not isinstance(value, (int, float, np.integer, np.floating)):
+                raise TypeError(f"{name} of {self.name} has to be a number, and is {value!r}")
         self.values = {name: float(values.get(name, p.value)) for name, p in zip(names, known)}
         self.parameters, self._names, self._selected, self._views = np.zeros(0), [], [], {}
         self.units = {name: text(p.unit) for name, p in zip(names, known)}

@@ -7,7 +7,7 @@ from typing import Any, Callable, List, Optional, Sequence
 
 import numpy as np
 
-from ._contact import Phase
+from ._contact import STEPPING, Phase
 from ._core import Error, Owner, bind, pointer, real_array, to_c
 from ._native import ffi, lib
 from ._trees import unflatten
@@ -41,7 +41,7 @@ class Solution:
     """What solve returns: attributes in scipy's names, and items likewise.
 
     t [nt], y [n, nt], sol(t) (dense output, on the manifold), t_events, y_events, nfev, njev, nlu, status (0: the end was
-    reached; 1: a terminal event; 2: interrupted), message, success; and
+    reached; 1: a terminal event; 2: interrupted; -1: the integration failed), message, success; and
     violation [nt]: the largest |c_i| at each t, in the units of c; error [n]: sums of the estimated local errors;
     stats: a dict of counters; method: the one that was used last.
     Of a mechanism with contacts also contact_events, a list of ContactEvent, phases, a list of Phase, and contact_names, their
@@ -150,7 +150,14 @@ class Dense:
 def as_events(events: Any) -> list:
     if events is None:
         return []
-    return [events] if callable(events) or not isinstance(events, (list, tuple)) else list(events)
+    events = [events] if callable(events) or not isinstance(events, (list, tuple)) else list(events)
+    for i, event in enumerate(events):
+        change, direction = getattr(event, "change", None), getattr(event, "direction", None)
+        if change is not None and not callable(change):
+            raise TypeError(f"the attribute change of event {i} has to be a function, and is {change!r}")
+        if not isinstance(direction, (int, float, np.integer, np.floating, type(None))) or direction != direction:
+            raise TypeError(f"the attribute direction of event {i} has to be a number, and is {direction!r}")
+    return events
 
 
 class System(Owner):
@@ -172,6 +179,10 @@ class System(Owner):
         return "DOP853"
 
     contact: Any = ffi.NULL # a CPContact, by which runs step
+
+    def returns_failures(self) -> bool:
+        """Is a failed integration a solution with status -1, as scipy has it?"""
+        return False
 
     def violations(self, ts: np.ndarray, ys: np.ndarray) -> np.ndarray:
         return np.array([self.violation(t, y) for t, y in zip(ts, ys)])
@@ -207,6 +218,9 @@ class Integration:
         self.set_events(events)
         self.stats: dict = {}
         run.contact = system.contact
+        if run.contact:
+            self.newest = np.zeros(self.n)
+            run.before = pointer(self.newest)
         self.contact_events: list = []
         self.phases = system.history if run.contact else []
 
@@ -249,7 +263,7 @@ class Integration:
                 made = lib.CPOneStepCreateTable(B, own.ctx)
                 lib.ARKodeButcherTable_Free(B)
             else:
-                made = lib.CPOneStepCreate(TABLES.get(name, method).encode(), own.ctx)
+                made = isinstance(method, str) and lib.CPOneStepCreate(TABLES.get(name, method).encode(), own.ctx)
             if not made:
                 raise ValueError(f"method {method!r} is none of auto, BDF, Adams, DOP853, RK45, RK23, RADAU, "
                                  "an explicit table of ARKODE's such as ARKODE_VERNER_8_5_6, or a cpodes.Table")
@@ -351,6 +365,8 @@ class Integration:
     def begin_phase(self, t: float) -> None:
         """Notes what the contacts did at t, and do from there on."""
         events, now = self.system.contact_events(), self.system.contact_phases()
+        if self.contact_stats().stretching: # to whose end nothing is known of single contacts
+            now = (STEPPING,) * len(now)
         if self.phases: # a start anew takes contacts as open before
             was = dict(zip(self.system.mechanism._contacts.names, self.phases[-1].contacts))
             events = [e._replace(before=was[e.contact]) for e in events
@@ -362,19 +378,19 @@ class Integration:
             self.phases[-1] = self.phases[-1]._replace(end=t)
         self.phases.append(Phase(t, self.t1, now))
 
-    def changes(self) -> int:
+    def contact_stats(self) -> Any:
         stats = ffi.new("CPContactStats *")
         self.check(lib.CPContactGetStats(self.run.contact, stats))
-        return stats.nevents
+        return stats
 
     def pass_contacts(self) -> int:
         """The event of contacts at the end of the newest step. Returns what CPContactStep does."""
         run = self.run
         self.check(lib.glue_record(run))
-        before, count = dict(self.stats), self.changes()
+        before, count = dict(self.stats), self.contact_stats().nevents
         self.count_stats() # counters begin anew where the contacts change
         flag = self.check(lib.glue_pass(run, self.t1))
-        if self.changes() == count:
+        if self.contact_stats().nevents == count:
             self.stats = before
             return flag
         self.begin_phase(run.t)
@@ -461,6 +477,11 @@ class Integration:
                         self.restart(t, changed)
                         self.record(changed)
                         self.stop_at(self.stops[0] if self.stops else self.t1)
+                elif flag == lib.GLUE_CALM:
+                    self.begin_phase(run.t)
+                    self.stop_at(self.t1)
+                    if run.t >= self.t1:
+                        break
                 elif auto and method != "BDF" and run.steps == run.room:
                     stiff = stiff + 1 if self.looks_stiff() else 0
                     if stiff == 2:
@@ -472,6 +493,8 @@ class Integration:
             self.system.failures.exception = None
             return self.solution(start_y, t_events, y_events, 2, INTERRUPTED, method)
         except Error as error:
+            if self.chunks and self.system.returns_failures(): # not at the set-up
+                return self.solution(start_y, t_events, y_events, -1, f"{error.name}: {error.message}", method)
             error.sol = self.solution(start_y, t_events, y_events, -1, error.message, method)
             raise
         else:
@@ -578,6 +601,7 @@ class Integration:
             solution.contact_names = self.system.mechanism._contacts.names
         solution._system = self.system
         self.own.tell_warnings()
+        self.system.tell_warnings()
         return solution
 
 

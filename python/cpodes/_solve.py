@@ -46,8 +46,10 @@ class Ode(System):
                 c_tmpl, function = self.vector(self.c), to_c.glue_constraint
                 self.c_vector = c_tmpl
             if projection:
-                for slot, g, name, inputs in zip(("g", "g_eps"), projection, ("projection", "the projection of errors"), ((n,), (n, n))):
-                    bind(getattr(self.ode, slot), g, name, inputs, ((n,),), self.failures, self.keep)
+                for slot, g, name in zip(("g", "g_eps", "both"), projection, ("projection", "the projection of errors",
+                                                                             "the projection of a state and an error")):
+                    bind(getattr(self.ode, slot), g, name, (n,) if slot == "g" else (n, n), ((n,), (n,)) if slot == "both" else ((n,),),
+                         self.failures, self.keep)
                 made = lib.CPProjectorCreateUser(to_c.glue_project, to_c.glue_project_error if len(projection) > 1 else ffi.NULL,
                                                  y_tmpl, self.ctx)
             else:
@@ -56,6 +58,8 @@ class Ode(System):
             check = lambda flag: self.failures.check(flag, self.message)
             check(lib.CPProjectorSetErrHandlerFn(self.projector, to_c.glue_message, self.warnings))
             check(lib.CPProjectorSetUserData(self.projector, self.ode))
+            if len(projection) > 2:
+                check(lib.CPProjectorSetStateErrorFn(self.projector, to_c.glue_project_both))
             if G is not None:
                 G, form = matrix_function(G, "jac, the Jacobian of constraints", (self.m, n), t0, y0)
                 bind(self.ode.G, G, "jac, the Jacobian of constraints", (n,), (form,), self.failures, self.keep)
@@ -70,6 +74,9 @@ class Ode(System):
 
     def projects(self) -> bool:
         return bool(self.projector)
+
+    def returns_failures(self) -> bool:
+        return not self.projector
 
     def divide_tolerances(self, divisor: float) -> None:
         self.rtol /= divisor
@@ -231,13 +238,16 @@ def as_span(t_span: Any) -> Tuple[float, float]:
         t0, t1 = map(float, t_span)
     except (TypeError, ValueError):
         raise ValueError(f"t_span has to be two numbers (t0, t1), and is {t_span!r}") from None
-    if not np.isfinite(t0) or np.isnan(t1):
+    if not (np.isfinite(t0) and np.isfinite(t1)):
         raise ValueError(f"t_span has to be finite, and is {t_span!r}")
     return t0, t1
 
 
 def as_tolerance(name: str, value: Any, n: int, least: float) -> Any:
-    value = np.asarray(value, dtype=float)
+    try:
+        value = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} has to be a number or an array of shape ({n},), and is {value!r}") from None
     if value.ndim and value.shape != (n,):
         raise ValueError(f"{name} has to be a number or an array of shape ({n},), and has the shape {value.shape}")
     if not (np.isfinite(value).all() and (value >= least).all()):
@@ -258,12 +268,15 @@ def as_times(t_eval: Any, t0: float, t1: float) -> Optional[np.ndarray]:
 
 
 def as_steps(t0: float, t1: float, first: Optional[float], least: float, most: float) -> Tuple[float, float, float]:
+    for name, value in (("first_step", first), ("min_step", least), ("max_step", most)):
+        if not isinstance(value, (int, float, np.integer, np.floating)) and not (name == "first_step" and value is None):
+            raise TypeError(f"{name} has to be a number, and is {value!r}")
     if first is not None and not 0 < first <= abs(t1 - t0):
         raise ValueError(f"first_step has to be positive and at most |t1 - t0|, and is {first}")
     if not most > 0:
         raise ValueError(f"max_step has to be positive, and is {most}")
-    if not least >= 0:
-        raise ValueError(f"min_step has to be at least 0, and is {least}")
+    if not 0 <= least < np.inf:
+        raise ValueError(f"min_step has to be at least 0 and finite, and is {least}")
     return first or 0.0, least, 0.0 if np.isinf(most) else most
 
 
@@ -301,8 +314,9 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
         and differences take one evaluation of fun for each group of columns that share no row. With it, a compiled rhs_jac
         sets the values of the pattern's entries, by columns.
     projection: your own, in place of the library's: g(t, y) -> the state on the manifold that belongs to y, or (g, g_eps) with
-        g_eps(t, y, err) -> err, the part of an error estimate at y that g leaves, which BDF and
-        Adams test. constraints then is for sol.violation only.
+        g_eps(t, y, err) -> err, the part of an error estimate at y that g leaves, linear in err, or (g, g_eps, both) with
+        both(t, y, err) -> (state, err), in one call where a step of BDF or Adams needs both. Only these two methods test
+        projected errors. constraints then is for sol.violation only.
     unit_norms: (first, length[, value]) of components whose Euclidean norm is 1 (or value): unit quaternions, (0, 4).
     method: "auto" (DOP853, which becomes BDF where the problem turns out to be stiff), "LSODA" (Adams, likewise), "BDF", "Adams",
         "DOP853", "RK45", "RK23", "RADAU", an explicit table of ARKODE's by name, or a Table.
@@ -314,8 +328,9 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
         banded df/dy that is not given.
     progress: True: a progress bar; or a function of (t, t0, t1).
 
-    Raises what functions raise; Error, whose attribute sol holds the results so far, where the integration fails. Ctrl-C ends
-    a run with status 2 and the results so far."""
+    Raises what functions raise. An integration that fails raises Error, whose attribute sol holds the results so far; without
+    constraints it returns them with status -1, success False and the message, as solve_ivp does. Ctrl-C ends a run with status 2
+    and the results so far."""
     t0, t1 = as_span(t_span)
     if is_tree(y0):
         if vectorized:
@@ -338,8 +353,8 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
         projection = ()
     elif not isinstance(projection, (tuple, list)):
         projection = (projection,)
-    elif not 1 <= len(projection) <= 2:
-        raise ValueError(f"projection has to be a function, or (g, g_eps), and has {len(projection)} entries")
+    elif not 1 <= len(projection) <= 3:
+        raise ValueError(f"projection has to be a function, (g, g_eps), or (g, g_eps, both), and has {len(projection)} entries")
     if projection and len(unit_norms):
         raise ValueError("unit_norms are the library's projection: give them or projection")
     if (constraints is None or projection) and rhs_jac is None:

@@ -38,6 +38,8 @@ static int call(GlueFn *g, double t, const In x[], const Out y[]) {
   case 1: return ((int (*)(double, Out, void *))g->call)(t, y[0], d);
   case 11: return ((int (*)(double, In, Out, void *))g->call)(t, x[0], y[0], d);
   case 21: return ((int (*)(double, In, In, Out, void *))g->call)(t, x[0], x[1], y[0], d);
+  case 22:
+    return ((int (*)(double, In, In, Out, Out, void *))g->call)(t, x[0], x[1], y[0], y[1], d);
   case 31: return ((int (*)(double, In, In, In, Out, void *))g->call)(t, x[0], x[1], x[2], y[0], d);
   case 41:
     return ((int (*)(double, In, In, In, In, Out, void *))g->call)(t, x[0], x[1], x[2], x[3], y[0],
@@ -89,6 +91,13 @@ int glue_project(double t, N_Vector yhat, N_Vector y, double eps, void *user_dat
 int glue_project_error(double t, N_Vector y, N_Vector err, void *user_data) {
   GlueOde *s = user_data;
   return call(&s->g_eps, t, LIST(In, DATA(y), DATA(err)), LIST(Out, DATA(err)));
+}
+
+int glue_project_both(double t, N_Vector yhat, N_Vector y, N_Vector err, double eps,
+                      void *user_data) {
+  GlueOde *s = user_data;
+  (void)eps;
+  return call(&s->both, t, LIST(In, DATA(yhat), DATA(err)), LIST(Out, DATA(y), DATA(err)));
 }
 
 /* The sum of a matrix and the identity, which SUNDIALS forms in place, may have had other index arrays. */
@@ -294,7 +303,18 @@ void glue_message(int code, const char *function, const char *text, void *warnin
 
 /* ----------------------------------------------------------------------------------- a run -- */
 
+static int is_stretching(const GlueRun *r) {
+  CPContactStats stats;
+  return r->contact && !CPContactGetStats(r->contact, &stats) && stats.stretching;
+}
+
 static int interpolate(GlueRun *r, double t, int projected, N_Vector y) {
+  if (r->stretched) { /* of order one, as the steps are */
+    const double x = (t - r->told) / (r->t - r->told);
+    for (int64_t i = 0; i < N_VGetLength(y); i++)
+      DATA(y)[i] = (1 - x) * r->before[i] + x * DATA(r->y)[i];
+    return 0;
+  }
   if (r->multistep)
     return projected ? CPodeGetDky(r->multistep, t, 0, y)
                      : CVodeGetDky(CPodeGetCVodeMem(r->multistep), t, 0, y);
@@ -328,8 +348,8 @@ int glue_record(GlueRun *r) {
     }
     memcpy(r->y_eval + (size_t)r->ieval * n, x, n * sizeof *x);
   }
-  if (!(r->multistep ? CPodeGetEstLocalErrors(r->multistep, r->work)
-                     : CPOneStepGetEstLocalErrors(r->onestep, r->work)))
+  if (!r->stretched && !(r->multistep ? CPodeGetEstLocalErrors(r->multistep, r->work)
+                                      : CPOneStepGetEstLocalErrors(r->onestep, r->work)))
     for (size_t i = 0; i < n; i++) r->error[i] += work[i] < 0 ? -work[i] : work[i];
   r->told = r->t;
   r->steps++;
@@ -362,12 +382,15 @@ int glue_march(GlueRun *r, double tend) {
   int flag             = 0;
   running              = r;
   do {
+    r->stretched = is_stretching(r);
+    if (r->stretched) memcpy(r->before, DATA(r->y), (size_t)N_VGetLength(r->y) * sizeof *r->before);
     flag = step(r, tend);
-    if (flag < 0 || flag == CV_ROOT_RETURN) break;
+    if (flag < 0 || (flag == CV_ROOT_RETURN && !r->stretched)) break;
     /* Behind an event at tend there is nothing to record. */
     const int output = r->contact && r->t == r->told ? 0 : glue_record(r);
     if (output < 0) flag = output;
     /* An event at tend leaves no step to take, at whose end the integrator would announce its stop time. */
+    else if (flag >= 0 && r->stretched && !is_stretching(r)) flag = GLUE_CALM;
     else if (flag == 0 && r->contact && r->t >= tend) flag = CV_TSTOP_RETURN;
   } while (flag == 0 && r->steps < r->room && now() - begin < r->seconds);
   running = outer;

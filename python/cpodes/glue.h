@@ -30,11 +30,11 @@ typedef struct {
 /* y' = f(t, y), 0 = c(t, y), with df/dy and dc/dy: user_data of the integrator and of the projector */
 typedef struct {
   GlueFn f, c, J, G;
-  GlueFn g, g_eps;     /* the user's projections of states and of errors */
-  GluePattern pattern; /* of df/dy */
-  int64_t n;           /* length of y */
-  const double *rtol;  /* [n], of glue_weights */
-  const double *atol;  /* [n] */
+  GlueFn g, g_eps, both; /* the user's projections of states, of errors, and of both at once */
+  GluePattern pattern;   /* of df/dy */
+  int64_t n;             /* length of y */
+  const double *rtol;    /* [n], of glue_weights */
+  const double *atol;    /* [n] */
 } GlueOde;
 
 /* The functions of a mechanical system in Python: its user_data. Those that are not set have nout = 0. */
@@ -64,6 +64,8 @@ typedef struct {
   CPOneStepMem onestep;
   CPContact contact; /* which steps by one of them, or NULL */
   N_Vector y, work;
+  double *before; /* [n] state at told, if time stepping goes through contacts; NULL without them */
+  int stretched;  /* Is the newest step one of time stepping? */
   GlueFn *events; /* [nevents], of one value each */
   int nevents;
   CVRootFn model_roots; /* a model's own, which come first, or NULL */
@@ -89,6 +91,8 @@ int glue_constraint(double t, N_Vector y, N_Vector c, void *user_data);
 int glue_constraint_jac(double t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
 int glue_project(double t, N_Vector yhat, N_Vector y, double eps, void *user_data);
 int glue_project_error(double t, N_Vector y, N_Vector err, void *user_data);
+int glue_project_both(double t, N_Vector yhat, N_Vector y, N_Vector err, double eps,
+                      void *user_data);
 int glue_jac(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *user_data, N_Vector a,
              N_Vector b, N_Vector c);
 /* The same by differences, for a sparse J */
@@ -113,6 +117,7 @@ void glue_model(GlueMech *F, CPMechModel *model);
 
 /* Integrates towards tend until it is reached, an event, an error, the room is full or the time is over. Returns what
  * CPode, CPOneStepEvolve or CPContactStep returned last. */
+#define GLUE_CALM 1000 /* a stretch of time stepping has ended */
 int glue_march(GlueRun *run, double tend);
 /* What the contacts do at the event at run->t, whose state before it has been recorded: y becomes the state after it. Returns what
  * CPContactStep does. */

@@ -145,6 +145,7 @@ def test_loops_are_closed_as_far_as_is_asked_for(method):
     sol = m.solve((0, 10), method=method, closure=1e-12, dense_output=True)
     assert sol.violation.max() < 1e-12
     assert max(m.evaluate(t, sol.sol(t)).position for t in np.linspace(0.03, 9.97, 20)) < 1e-12
+    assert m.solve((0, 10), method=method).violation.max() < 1e-12 # the default
     loose = m.solve((0, 10), method="RADAU", closure=1.0)
     assert loose.violation.max() > 1e-12
     for wrong in (0, -1.0, math.nan, "tight"):
@@ -346,6 +347,58 @@ def test_components_have_names():
     assert plain.names == ["q0", "q1", "u0", "u1"]
 
 
-def test_contacts_of_a_file_are_refused():
-    with pytest.raises(cpodes.Error, match="contacts of a file"):
-        cpodes.load(FILES / "rocking_block.yaml")
+# ---- contacts ----
+
+G, FIRST = 9.81, 0.451523640986 # sqrt(2 h / g) for h = 1
+
+
+def balls(n, **laws):
+    """n balls of radius 0.1 above a floor, in space."""
+    m = cpodes.Bodies(3, gravity=(0, 0, -G))
+    for i in range(n):
+        m.add_body(f"ball{i}", mass=1, inertia=(0.004, 0.004, 0.004), at=(i, 0, 1.1))
+        m.contact(None, f"ball{i}", axis=(0, 0, 1), across=(1, 0, 0), at_b=(i, 0, 1.1), radius=0.1, name=f"floor{i}", **laws)
+    return m
+
+
+@pytest.mark.parametrize("n", [1, 5]) # 30 velocities: sparse matrices
+def test_balls_of_bodies_bounce(n):
+    m = balls(n, restitution=0.9)
+    sol = m.solve((0, 1), method="DOP853", rtol=1e-10, atol=1e-10)
+    assert len(sol.contact_events) == n and sol.contact_names == [f"floor{i}" for i in range(n)]
+    assert sol.contact_events[0].t == pytest.approx(FIRST, abs=1e-9)
+    t, up = 1 - FIRST, 0.9 * G * FIRST
+    assert m.point(f"ball{n - 1}", (0, 0, 0), sol.y[:, -1])[2] == pytest.approx(0.1 + up * t - G * t * t / 2, abs=1e-8)
+    m.values["floor0.restitution"] = 0.5
+    again = m.solve((0, 1), method="DOP853", rtol=1e-10, atol=1e-10)
+    assert again.contact_events[0].velocity[1, 0] == pytest.approx(0.5 * G * FIRST, abs=1e-8)
+    assert m.evaluate(0.5, m.placed()).multipliers == pytest.approx(0) # open
+
+
+def test_a_ball_of_bodies_slips_and_rolls():
+    m, mu = cpodes.Bodies(3, gravity=(0, 0, -G)), 0.2
+    m.add_body("ball", mass=1, inertia=(0.4, 0.4, 0.4), at=(0, 0, 1), velocity=(1, 0, 0))
+    m.contact(None, "ball", axis=(0, 0, 1), across=(1, 0, 0), at_b=(0, 0, 1), radius=1, friction=mu)
+    sol = m.solve((0, 1), method="RADAU", rtol=1e-10, atol=1e-10)
+    assert [p.contacts for p in sol.phases] == [("sliding",), ("sticking",)]
+    assert sol.phases[1].begin == pytest.approx(2 / (7 * mu * G), abs=1e-9) # Coriolis' billiard ball
+    assert m.point("ball", (0, 0, 0), sol.y[:, -1])[3] == pytest.approx(5 / 7, abs=1e-9)
+
+
+def test_contacts_of_a_file_act():
+    m = cpodes.load(FILES / "rocking_block.yaml")
+    sol = m.solve((0, 1), rtol=1e-8, atol=1e-8)
+    assert [e.kind for e in sol.contact_events if e.kind == "impact"] and sol.violation.max() < 1e-6
+    assert all("corner" in name or name for name in sol.contact_names)
+    with pytest.raises(ValueError, match="gradients go through none"):
+        m.gradient(lambda t, y, p: y[0], {f"{sol.contact_names[0]}.friction": 0.5}, t_span=(0, 1))
+
+
+def test_wrong_contacts_of_bodies_are_refused():
+    m = balls(1)
+    with pytest.raises(ValueError, match="newton, poisson"):
+        m.contact(None, "ball0", law="Hooke")
+    with pytest.raises(cpodes.Error, match="restitution"):
+        m.contact(None, "ball0", axis=(0, 0, 1), restitution=2)
+    with pytest.raises(ValueError, match="contacts"):
+        arm().solve((0, 1), time_stepping=(10, 0.01))

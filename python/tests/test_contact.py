@@ -1,4 +1,6 @@
 """Mechanisms with contacts: motions against closed forms, their events and phases, and what is refused."""
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -99,6 +101,77 @@ def test_rows_of_contacts_stand_between_those_of_joints():
     sol = m.solve((0, 1), m.start([1, 1]), rtol=1e-10, atol=1e-10)
     assert sol.contact_events[0].t == pytest.approx(FIRST, abs=1e-9) and sol.contact_events[0].contact == "contact0"
     assert sol.violation.max() < 1e-9
+
+
+def test_functions_of_contacts_may_be_compiled():
+    """The bead, and the slipping ball, by addresses of C functions."""
+    D = ctypes.POINTER(ctypes.c_double)
+    one, two = (ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, *[D] * n, ctypes.c_void_p) for n in (2, 3))
+
+    def compiled(kind, f):
+        def run(t, *rest):
+            for k, value in enumerate(f(*rest[:-2])):
+                rest[-2][k] = value
+            return 0
+        return kind(run)
+    floor = cpodes.Contact(compiled(one, lambda q: [q[1]]), compiled(one, lambda q: [0, 1]), restitution=0.9,
+                           bias=compiled(two, lambda q, u: [0]))
+    m = cpodes.Mechanism(mass=np.eye(2), forces=lambda t, q, u: np.array([0, -2 * G]), constraints=compiled(one, lambda q: [1, -1]),
+                         position=compiled(one, lambda q: [q[0] - q[1]]), contacts=floor, rows=(1, 1, 1))
+    sol = m.solve((0, 1), m.start([1, 1]), rtol=1e-10, atol=1e-10)
+    assert sol.contact_events[0].t == pytest.approx(FIRST, abs=1e-9)
+    ground = cpodes.Contact(compiled(one, lambda q: [q[1] - 1]), [0.0, 1.0, 0.0], (compiled(one, lambda q: [1, 0, 1]), 1), mu=0.2)
+    m = cpodes.Mechanism(np.diag([1.0, 1.0, 0.4]), lambda t, q, u: np.array([0, -G, 0]), contacts=ground)
+    sol = m.solve((0, 1), [0, 1, 0, 1, 0, 0], "DOP853", rtol=1e-10, atol=1e-10)
+    assert sol.y[3, -1] == pytest.approx(5 / 7, abs=1e-9)
+    with pytest.raises(TypeError, match="function, number of rows"):
+        cpodes.Mechanism(np.eye(2), contacts=cpodes.Contact(lambda t, q: q[1], [0.0, 1.0], compiled(one, lambda q: [1, 0])))
+    with pytest.raises(ValueError, match="rows="):
+        cpodes.Mechanism(np.eye(2), contacts=floor, position=compiled(one, lambda q: [q[0]]), constraints=[[1.0, 0.0]]).start([1, 1])
+    broken = cpodes.Mechanism([[1.0]], contacts=cpodes.Contact(one(lambda t, q, out, data: -1), [1.0]))
+    with pytest.raises(RuntimeError, match="gap of contact0, a compiled function, returned -1"):
+        broken.solve((0, 1), [1.0, 0.0])
+
+
+def test_rows_of_contacts_may_be_sparse():
+    """The bead, and beads beside it that fall freely, with sparse matrices."""
+    sparse = pytest.importorskip("scipy.sparse")
+    n = 6
+    floor = cpodes.Contact(lambda t, q: q[1], lambda t, q: sparse.csr_matrix(([1.0], ([0], [1])), (1, n)), np.eye(n)[2], mu=0.5,
+                           restitution=0.9)
+    slab = cpodes.Contact(lambda t, q: q[5], np.eye(n)[5], restitution=0.5, name="slab")
+    m = cpodes.Mechanism(mass=sparse.eye(n, format="csc"), forces=lambda t, q, u: np.array([0, -2 * G, 0, 0, -G, -G]),
+                         constraints=sparse.csc_matrix(([1.0, -1.0], ([0, 0], [0, 1])), (1, n)),
+                         position=lambda t, q: np.array([q[0] - q[1]]), contacts=[floor, slab])
+    sol = m.solve((0, 1), np.concatenate([np.ones(n), np.zeros(n)]), rtol=1e-10, atol=1e-10)
+    assert [e.contact for e in sol.contact_events][:2] == ["contact0", "slab"]
+    assert [e.t for e in sol.contact_events][:2] == pytest.approx([FIRST] * 2, abs=1e-9) and sol.violation.max() < 1e-9
+    assert sol.y[4, -1] == pytest.approx(1 - G / 2, abs=1e-9)
+    wrong = cpodes.Contact(lambda t, q: q[1], lambda t, q: sparse.csr_matrix((1, 2)))
+    m = cpodes.Mechanism(mass=sparse.eye(n, format="csc"), contacts=wrong)
+    with pytest.raises(ValueError, match=r"normal of contact0 has to have the shape \(1, 6\), and has \(1, 2\)"):
+        m.solve((0, 1), np.ones(2 * n))
+
+
+@pytest.mark.parametrize("method", ["DOP853", "BDF"])
+def test_time_stepping_goes_through_events_that_are_too_many(method):
+    """A ball whose flights become short: it is stepped when ten of them last less than the duration, until it rests."""
+    with pytest.warns(cpodes.CpodesWarning, match="time stepping"):
+        sol = ball().solve((0, 9), [1.0, 0.0], method, rtol=1e-8, atol=1e-8, time_stepping=(10, 0.5), dense_output=True,
+                           t_eval=[1.0, 8.0, 8.99])
+    names = [p.contacts[0] for p in sol.phases]
+    assert names == ["open", "stepping", "sliding"]
+    stepped = sol.phases[1]
+    step, calm = 0.5 / 40, 0.5 / 10 # a flight of less than a step is rest, and what remains of the series then is step / (1 - e)
+    assert stepped.begin < REST and stepped.end == pytest.approx(REST, abs=step / 0.1 + calm)
+    assert np.abs(sol.y[0, -1]) < 1e-6 and sol.y[0, 0] > 0.1
+    t = np.linspace(stepped.begin, stepped.end, 50)
+    assert -1e-3 < sol.sol(t)[0].min() and sol.sol(t)[0].max() < 0.05
+    for wrong in ((1, 0.5), (10, -1.0)):
+        with pytest.raises(cpodes.Error, match="CP_ILL_INPUT"):
+            ball().solve((0, 1), [1.0, 0.0], time_stepping=wrong)
+    with pytest.raises(TypeError, match="number of events, duration"):
+        ball().solve((0, 1), [1.0, 0.0], time_stepping=5)
 
 
 def test_a_curved_contact_needs_no_bias():

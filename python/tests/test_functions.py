@@ -54,12 +54,24 @@ def test_an_exception_comes_through_with_its_traceback(which):
 
 
 def test_not_a_number_is_an_error_of_the_library_with_code_and_message_and_the_results_so_far():
+    fun = lambda t, y: [np.nan if t > 0.5 else 1.0, 0.0]
     with pytest.raises(cpodes.Error) as error:
-        cpodes.solve(lambda t, y: [np.nan if t > 0.5 else 1.0], (0, 1), [0.0], method="BDF")
+        cpodes.solve(fun, (0, 1), [0.0, 1.0], method="BDF", constraints=lambda t, y: [y[1] - 1])
     assert error.value.code < 0 and error.value.name.startswith("C") and error.value.message
     assert 0 < error.value.sol.t[-1] <= 0.51
     assert error.value.sol.status == -1 and not error.value.sol.success
     assert pickle.loads(pickle.dumps(error.value)).code == error.value.code
+
+
+def test_without_constraints_a_failed_integration_returns_as_that_of_scipy():
+    integrate = pytest.importorskip("scipy.integrate")
+    for fun, end in (lambda t, y: [np.nan if t > 0.5 else 1.0], 0.5), (lambda t, y: y ** 2, 1.0):
+        for method in ("DOP853",) if end == 0.5 else ("DOP853", "BDF"): # scipy's BDF raises an error of its LU for NaN
+            ours, theirs = (s(fun, (0, 2), [1.0], method) for s in (cpodes.solve, integrate.solve_ivp))
+            assert (ours.status, ours.success) == (theirs.status, theirs.success) == (-1, False)
+            assert ours.t[-1] == pytest.approx(end, abs=1e-2) and ours.y.shape == (1, len(ours.t)) and ours.message.startswith("C")
+    with pytest.raises(ValueError, match="none of auto"): # the set-up
+        cpodes.solve(fun, (0, 1), [1.0], "Euler")
 
 
 def test_a_smaller_step_is_tried_where_a_function_asks_for_it():
@@ -88,13 +100,22 @@ def test_arguments_may_be_kept_and_changed():
     assert np.allclose(cpodes.solve(lambda t, y: y, (0, 1), [1.0]).y[0, -1], np.e, rtol=1e-3) # the argument is the result
 
 
+def event(**attributes):
+    zero = lambda t, y: y[0] - 0.5
+    zero.__dict__.update(attributes)
+    return zero
+
+
 @pytest.mark.parametrize("options, words", [
     (dict(y0=[[1.0]]), "y0"), (dict(y0=["a"]), "y0"), (dict(y0=[np.nan]), "not finite"), (dict(t_span=(0,)), "t_span"),
     (dict(t_span=(np.nan, 1)), "t_span"), (dict(method="Euler"), "Euler"), (dict(rtol=-1), "rtol"), (dict(atol=[1, 2]), "atol"),
     (dict(max_step=0), "max_step"), (dict(first_step=3), "first_step"), (dict(t_eval=[0.5, 0.2]), "sorted"),
     (dict(constraints=3), "constraints"), (dict(constraints=lambda t, y: None), "constraints"), (dict(fun=3), "fun"),
     (dict(constraints=lambda t, y: [y[0] - 1], jac=lambda t, y: [[1, 2]]), r"\(1, 1\)"),
-    (dict(y0=[1j], constraints=lambda t, y: [0.0]), "real")])
+    (dict(y0=[1j], constraints=lambda t, y: [0.0]), "real"), (dict(method=3), "method"), (dict(rtol="a"), "rtol"), (dict(min_step=np.inf), "min_step"),
+    (dict(t_span=(0, np.inf)), "t_span"), (dict(max_step=None), "max_step"), (dict(fun=lambda t, y: [1, [2, 3]]), "different lengths"),
+    (dict(constraints=lambda t, y: [1, [2, 3]]), "different lengths"), (dict(events=event(direction=np.nan)), "direction"),
+    (dict(events=event(direction="up")), "direction"), (dict(events=event(change=3)), "change")])
 def test_wrong_arguments_are_named(options, words):
     arguments = {"fun": lambda t, y: -y, "t_span": (0, 1), "y0": [1.0], **options}
     with pytest.raises((TypeError, ValueError), match=words):

@@ -1,4 +1,9 @@
 """Gradients by forward and adjoint sensitivities, against finite differences of whole runs."""
+import math
+import os
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -147,6 +152,27 @@ def test_what_a_model_cannot_do_is_said():
         cpodes.model("heavy_top").gradient(G, {"case": 1.0})
     with pytest.raises(ValueError, match="events"):
         cpodes.model("newton_cradle").gradient(G, {"g": 9.81})
+
+
+@pytest.fixture(scope="module")
+def driven(tmp_path_factory):
+    """A model of a user's with a prescribed motion, compiled."""
+    target = tmp_path_factory.mktemp("driven") / "driven.so"
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "cpodes_model", "cpodes"], capture_output=True, text=True)
+    if flags.returncode:
+        pytest.skip("pkg-config does not find cpodes")
+    source = Path(__file__).with_name("driven.c")
+    subprocess.run([*os.environ.get("CC", "cc").split(), "-shared", "-fPIC", "-o", target, source, *flags.stdout.split(),
+                    "-lsundials_nvecserial", "-lm"], check=True)
+    return cpodes.load(target, amplitude=0.5)
+
+
+def test_a_gradient_does_not_pass_over_a_prescribed_motion(driven):
+    sol = driven.solve((0, 1), rtol=1e-8, atol=1e-8)
+    assert sol.y[0, -1] == pytest.approx(0.5 * math.sin(1), abs=1e-7)
+    for method in "forward", "adjoint": # g has a copy of the parameter: its derivative would be 0
+        with pytest.raises(ValueError, match="prescribed"):
+            driven.gradient(lambda t, y, p: y[1], {"amplitude": 0.5}, method=method)
 
 
 @pytest.mark.long

@@ -164,6 +164,7 @@ def test_wrong_functions_are_named_by_check():
     (dict(mass=lambda t, q: np.eye(3)), r"\(2, 2\)"), (dict(position=lambda t, q: None), "position"),
     (dict(position=lambda t, q: [[0.0]]), "position"), (dict(position=None), "position"),
     (dict(constraints=lambda t, q: [[1.0]]), "constraints"), (dict(mass=[1.0, np.nan]), "finite"), (dict(metric="mine"), "mine"),
+    (dict(constraints=lambda t, q: [[q[0], q[1]], [0.0, 1.0]]), "bias"), (dict(position=lambda t, q: [[1], [2, 3]]), "different lengths"),
     (dict(quaternions=[(0, 0, "sideways")]), "sideways"), (dict(forces=3), "forces"), (dict(forces=lambda t, q, u: [1.0]), "forces")])
 def test_wrong_parts_are_named(options, words):
     parts = {"mass": np.eye(2), "forces": lambda t, q, u: [0.0, 0.0], "constraints": lambda t, q: [[q[0], q[1]]],
@@ -171,6 +172,19 @@ def test_wrong_parts_are_named(options, words):
     with pytest.raises((TypeError, ValueError, cpodes.Error), match=words):
         m = cpodes.Mechanism(**parts)
         m.solve((0, 1), m.start([1.0, 0.0]))
+
+
+def test_a_first_state_that_is_refused_leaves_nothing():
+    m = pendulum()
+    for q, u in ([1.0, 0.0, 0.0], None), ([1.0, 0.0], [1.0]):
+        with pytest.raises(ValueError, match="q has 3 entries|u has 1 entries"):
+            m.start(q, u)
+    assert m.solve((0, 0.1), m.start([1.0, 0.0])).success
+    for rows in [1], ["a"]:
+        with pytest.raises(ValueError, match="from 0 to 0"):
+            m.impact(0, m.start([1.0, 0.0]), rows=rows)
+    with pytest.raises(TypeError, match="number of a coordinate"):
+        m.prescribe("a", "full", np.sin)
 
 
 def test_one_mechanism_moves_in_two_threads():

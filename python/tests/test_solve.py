@@ -173,9 +173,31 @@ def test_a_projection_moves_the_start_gets_arguments_and_takes_smaller_errors():
     assert counts[1] < counts[0] # BDF tests what it returns
 
 
+def test_a_state_and_its_error_are_projected_in_one_call():
+    calls = {"g": 0, "both": 0}
+
+    def g(t, y):
+        calls["g"] += 1
+        return radial(t, y)
+
+    def both(t, y, err):
+        calls["both"] += 1
+        z = radial(t, y)
+        return z, tangential(t, z, err)
+    ends = []
+    for projection in (g, tangential), (g, tangential, both):
+        calls.update(g=0, both=0)
+        sol = cpodes.solve(circle, (0, 10), [1.0, 0.0], "BDF", projection=projection, rtol=1e-7, atol=1e-7)
+        ends.append(sol.y[:, -1])
+        counts = dict(calls)
+    assert np.array_equal(*ends) and counts["both"] > 0.9 * sol.stats["steps"] > counts["g"]
+    with pytest.raises(TypeError, match="2 matrices"):
+        cpodes.solve(circle, (0, 1), [1.0, 0.0], "BDF", projection=(radial, tangential, lambda t, y, err: y))
+
+
 @pytest.mark.parametrize("options, kind, message", [
     (dict(projection=3), TypeError, "projection has to be a function"),
-    (dict(projection=(radial, tangential, radial)), ValueError, "has 3 entries"),
+    (dict(projection=(radial, tangential, radial, radial)), ValueError, "has 4 entries"),
     (dict(projection=lambda t, y: None), TypeError, "projection has to return .* and returned None"),
     (dict(projection=lambda t, y: y[:1]), ValueError, r"projection has to return .* \(2,\)"),
     (dict(projection=radial, unit_norms=[(0, 2)]), ValueError, "give them or projection"),

@@ -110,6 +110,7 @@ START_TEST(no_system_is_named) {
                        CPMechSetMaxOrd(NULL, 0),
                        CPMechAttach(NULL, NULL, 0, y),
                        (int)CPMechGetNumMultipliers(NULL),
+                       CPMechGetNumMotions(NULL),
                        CPMechCalcIC(NULL, 0, y, NULL, NULL, NULL, NULL),
                        CPMechAccelerations(NULL, 0, y, x, NULL),
                        CPMechEvaluate(NULL, 0, y, &out),

@@ -493,6 +493,7 @@ START_TEST(each_way_gives_the_prescribed_acceleration) {
   const sunrealtype f0 = g + gd, f1 = 5.0 * g - 2.0 * gd + q1;
   const sunrealtype u1 = (f1 - gdd) / 3.0, F = 2.0 * gdd + u1 - f0;
   ck_assert_int_eq(CPMechGetNumMultipliers(mech), how == CP_MOTION_FULL ? 0 : 1);
+  ck_assert_int_eq(CPMechGetNumMotions(mech), 1);
   ck_assert_int_eq(CPMechAccelerations(mech, t, y, udot, &lambda), CP_SUCCESS);
   /* a few roundings of numbers below 10 */
   ck_assert_double_le(fabs(udot[0] - gdd), 1e-14);
