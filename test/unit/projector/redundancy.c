@@ -324,6 +324,21 @@ START_TEST(a_rank_that_has_been_found_stands_where_its_angle_is_narrow) {
 }
 END_TEST
 
+/* a and b are zero but for errors, so nothing but s tells what is large; 1e-8 is far from the angle 0.005. */
+START_TEST(narrow_rows_count_where_components_are_zero_but_for_errors) {
+  int rows          = 3;
+  sunindextype rank = -1;
+  N_Vector y = VECTOR(1e-8, 1e-8, 0.005), ewt = VECTOR(1e6, 1e6, 1e6);
+  CPProjector P = narrow_projector(&rows, y);
+  ck_assert_int_eq(CPProjectorProject(P, 0, y, ewt), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorGetRank(P, &rank), CP_SUCCESS);
+  ck_assert_int_eq(rank, 2);
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(ewt);
+}
+END_TEST
+
 /* A residual of eps tolerances would leave b off by eps / s of them. */
 START_TEST(narrow_angles_do_not_make_projections_inaccurate) {
   int rows   = 2;
@@ -355,6 +370,7 @@ int main(void) {
   tcase_add_loop_test(tc, auto_stays_with_cholesky_while_constraints_are_independent, 0, 2);
   tcase_add_loop_test(tc, the_rank_is_unknown_before_the_first_projection, 0, n_solvers);
   tcase_add_test(tc, a_rank_that_has_been_found_stands_where_its_angle_is_narrow);
+  tcase_add_test(tc, narrow_rows_count_where_components_are_zero_but_for_errors);
   tcase_add_test(tc, narrow_angles_do_not_make_projections_inaccurate);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
