@@ -30,6 +30,7 @@ static const CPModelType *const catalogue[] = {
     &impacting_stick_type,
     &rocking_block_type,
     &painleve_rod_type,
+    &slider_crank_clearance_type,
 };
 /* clang-format on */
 

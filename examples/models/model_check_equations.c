@@ -53,9 +53,13 @@ int model_forms_agree(ModelCheck *c) {
 }
 
 /* Time in which the largest components of y change by a thousandth at the rate ydot */
-static sunrealtype short_time(N_Vector y, N_Vector ydot) {
-  const sunrealtype rate = N_VMaxNorm(ydot);
-  return rate > 0 ? 1e-3 * fmax(N_VMaxNorm(y), 1e-3) / rate : 1e-3;
+static sunrealtype short_time(const ModelCheck *c, N_Vector y) {
+  const sunrealtype rate = N_VMaxNorm(c->ydot);
+  if (!(rate > 0)) return 1e-3;
+  const sunindextype nq    = CPModelNumPositions(c->model);
+  const sunrealtype turns  = model_largest(N_VGetArrayPointer(c->ydot), nq);
+  const sunrealtype places = fmax(model_largest(N_VGetArrayPointer(y), nq), 1);
+  return 1e-3 * fmin(fmax(N_VMaxNorm(y), 1e-3) / rate, turns > 0 ? places / turns : INFINITY);
 }
 
 /* moved <- y + h ydot, in the components first ... last - 1 only */
@@ -73,7 +77,7 @@ static N_Vector move(const ModelCheck *c, N_Vector y, sunrealtype h, sunindextyp
 static int keeps_constraints_at(ModelCheck *c, sunrealtype t, N_Vector y) {
   const CPModel *model = c->model;
   if (model->f(t, y, c->ydot, model->data)) return model_contradicts(c, "f fails near y0");
-  const sunrealtype h = short_time(y, c->ydot);
+  const sunrealtype h = short_time(c, y);
   sunrealtype *value  = calloc(4 * model->m, sizeof *value);
   if (!value) return model_contradicts(c, "no memory");
   int failed = 0;
@@ -106,7 +110,7 @@ int model_f_keeps_constraints(ModelCheck *c) {
 /* Rate of the quantity at (t, y) as the components first ... last - 1 move by ydot */
 static sunrealtype quantity_rate(const ModelCheck *c, const CPModelQuantity *q, sunrealtype t,
                                  N_Vector y, sunindextype first, sunindextype last) {
-  const sunrealtype h = short_time(y, c->ydot);
+  const sunrealtype h = short_time(c, y);
   sunrealtype value[4];
   for (int k = 0; k < 4; k++)
     value[k] =
@@ -125,7 +129,7 @@ static int rate_keeps(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
   const CPModelQuantity *q = &c->type->quantities[i];
   /* roundoff: of the value in the differences, and of the powers that cancel */
   const sunrealtype value = fabs(q->value(c->model, t, y)) + CPModelScale(c->model, i);
-  const sunrealtype noise = 1e-13 * value / short_time(y, c->ydot);
+  const sunrealtype noise = 1e-13 * value / short_time(c, y);
   const sunrealtype powers =
       fabs(quantity_rate(c, q, t, y, 0, nq)) + fabs(quantity_rate(c, q, t, y, nq, n));
   const sunrealtype rate = quantity_rate(c, q, t, y, 0, n);

@@ -28,5 +28,6 @@ extern const CPModelType rolling_ball_type;
 extern const CPModelType impacting_stick_type;
 extern const CPModelType rocking_block_type;
 extern const CPModelType painleve_rod_type;
+extern const CPModelType slider_crank_clearance_type;
 
 #endif

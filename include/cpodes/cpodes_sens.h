@@ -261,7 +261,7 @@ typedef struct {
   sunrealtype abstol; /**< reltol times the largest |l(t1)| and of the first right-hand side */
   CPAdjointFn adjoint; /**< of the user's f; if NULL, CPMechAdjointRhs with a CPMech that supports it, else
                           differences with 6 n evaluations of f each */
-  void *user_data;     /**< handed to adjoint */
+  void *user_data; /**< handed to adjoint */
 } CPAdjointOptions;
 
 /**

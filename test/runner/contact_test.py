@@ -31,7 +31,7 @@ WOODPECKER = (
     (0.264594986865, "lower edge"),
     (0.267380890512, "lower edge"),
 )
-CONTACTS = "bouncing_ball sliding_block woodpecker rolling_ball impacting_stick rocking_block painleve_rod".split()
+CONTACTS = "bouncing_ball sliding_block woodpecker rolling_ball impacting_stick rocking_block painleve_rod slider_crank_clearance".split()
 REST = FIRST * (1 + E) / (1 - E)  # the end of their series
 
 

@@ -15,7 +15,8 @@ DONE, FAILED, USAGE, OUTPUT, CRASHED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 MODELS = (
     "pendulum slider_crank andrews car_axis flexible_crank four_bar bushing_crank spatial_four_bar knife_edge chain "
     "bending_chain newton_cradle spatial_chain spatial_bending_chain bricard heavy_top "
-    "flyball_governor bouncing_ball sliding_block woodpecker rolling_ball impacting_stick rocking_block painleve_rod"
+    "flyball_governor bouncing_ball sliding_block woodpecker rolling_ball impacting_stick rocking_block painleve_rod "
+    "slider_crank_clearance"
 ).split()
 # Those whose figures and pages have a part that others lack
 SHOWN = [model for model in MODELS if model not in ("rolling_ball", "impacting_stick", "rocking_block", "painleve_rod")]

@@ -35,9 +35,11 @@ static void *data_of(void *run) { return ((Run *)run)->user_data; }
 static const Body any = {.npoints = 1}; /* The functions are the same for all bodies. */
 PASSED_ON(body, floor_body_model(&any))
 PASSED_ON(ball, rolling_ball_model())
+PASSED_ON(crank, clearance_crank_model())
 
 CPMechModel body_model(const Body *body) { return body_passed_on(floor_body_model(body)); }
 CPMechModel ball_model(void) { return ball_passed_on(rolling_ball_model()); }
+CPMechModel crank_model(void) { return crank_passed_on(clearance_crank_model()); }
 
 int at_rest(sunrealtype t, sunrealtype *g, void *data) {
   (void)t, (void)data;

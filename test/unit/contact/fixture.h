@@ -4,6 +4,7 @@
 
 #include "models/floor_body.h"
 #include "models/rolling_ball.h"
+#include "models/slider_crank_clearance.h"
 #include "support/support.h"
 
 /* ---- systems ---- */
@@ -12,6 +13,7 @@
 typedef FloorBody Body;
 CPMechModel body_model(const Body *body);
 CPMechModel ball_model(void);
+CPMechModel crank_model(void);
 
 /* A prescribed motion that is none (CPMotionFn): 0, as its derivatives are. */
 int at_rest(sunrealtype t, sunrealtype *g, void *data);
