@@ -81,7 +81,8 @@ static bool is_gone(Child *c) {
   return c->gone;
 }
 
-static Silence listen_to(Child *c, char *bytes) {
+static Silence listen_to(Child *c) {
+  char bytes[READ_BYTES]; /* on the stack: memory that is there at the fork is left to the system by the child */
   struct pollfd end = {.fd = c->file, .events = POLLIN};
   for (;;) {
     if (was_interrupted()) return INTERRUPTED;
@@ -200,7 +201,6 @@ int run_process(const RunSettings *settings, Listener *const *listeners, int cou
   enum { MOST_LISTENERS = 8 };
   Listener *all[MOST_LISTENERS + 1];
   Tally tally = {{.sample = tally_sample, .step = tally_step, .event = tally_event}, result};
-  char *bytes = malloc(READ_BYTES);
   Child child = {.limit    = limit,
                  .patience = limit > 0 ? limit : usual_patience,
                  .begun    = clock_seconds(CLOCK_MONOTONIC),
@@ -209,14 +209,11 @@ int run_process(const RunSettings *settings, Listener *const *listeners, int cou
   *result     = (RunResult){.rank = -1, .error = NAN};
   for (int i = 0; i < count && i < MOST_LISTENERS; i++) all[child.wire.count++] = listeners[i];
   all[child.wire.count++] = &tally.listener;
-  if (!bytes) end_with(result, RUN_FAILED, "no memory");
-  else if (!start_child(settings, &child, result))
-    end_child(&child, listen_to(&child, bytes), result);
+  if (!start_child(settings, &child, result)) end_child(&child, listen_to(&child), result);
   for (int i = 0; i < child.wire.begun; i++)
     if (all[i]->end && all[i]->end(all[i], result) && result->ending == RUN_DONE)
       end_with(result, RUN_UNWRITTEN, "its output could not be written");
   wire_in_free(&child.wire);
-  free(bytes);
   return status_of(result);
 }
 
