@@ -151,6 +151,7 @@ static const Field run_fields[]  = {FIELD(CPBodiesFile, "title", title, COPY, 0)
                                     FIELD(CPBodiesFile, "method", method, COPY, 0),
                                     FIELD(CPBodiesFile, "assemble", assemble, YES, 0),
                                     FIELD(CPBodiesFile, "held", held, COPY, 0),
+                                    FIELD(CPBodiesFile, "sensors", sensors, COPY, 0),
                                     FIELD(CPBodiesFile, "balance", balance, YES, 0),
                                     {0}};
 

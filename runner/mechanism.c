@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MESSAGE = 600, NAME_LENGTH = 256, MOST_NAMES = 4000, PER_BODY = 7 };
+enum { MESSAGE = 600, NAME_LENGTH = 256, MOST_NAMES = 4000, PER_BODY = 7, MOST_SENSORS = 12 };
 
 static const char *const of_space[PER_BODY] = {"x", "y", "z", "e0", "e1", "e2", "e3"};
 static const char *const velocities[]       = {"x'", "y'", "z'", "wx", "wy", "wz"};
@@ -34,7 +34,13 @@ static struct {
       *names; /* names: those of parameters and coordinates, each in NAME_LENGTH characters */
   CPModelParameter *parameters;
   CPModelCoordinate *coordinates; /* then the velocities */
-  int told;                       /* of what the file says and the mechanism does not have */
+  int nsensors;
+  struct {
+    CPCoordinate of;
+    char joint[CP_BODIES_TEXT], name[2][CP_BODIES_TEXT + 2]; /* of the coordinate and of its rate */
+  } sensor[MOST_SENSORS];
+  CPModelQuantity quantities[1 + 2 * MOST_SENSORS]; /* the energy, and two of each sensor */
+  int told; /* of what the file says and the mechanism does not have */
 } mechanism;
 
 int mechanism_is_file(const char *name) {
@@ -81,14 +87,38 @@ static sunrealtype energy_scale(const CPModel *model) {
   return scale > 0 && isfinite(scale) ? scale : 1;
 }
 
-static const CPModelQuantity quantities[] = {
-    {.name      = "energy",
-     .unit      = "J",
-     .value     = energy,
-     .conserved = 1,
-     .scale     = 1,
-     .scale_of  = energy_scale},
-};
+static sunrealtype sensor(const CPModel *model, N_Vector y, int i, int rate) {
+  sunrealtype x[2];
+  return CPBodiesCoordinate(model->data, mechanism.sensor[i].of, y, &x[0], &x[1]) ? NAN : x[rate];
+}
+
+/* A quantity's function does not get its number. */
+#define SENSOR(i)                                                                  \
+  static sunrealtype sensor_##i(const CPModel *model, sunrealtype t, N_Vector y) { \
+    (void)t;                                                                       \
+    return sensor(model, y, i, 0);                                                 \
+  }                                                                                \
+  static sunrealtype rate_##i(const CPModel *model, sunrealtype t, N_Vector y) {   \
+    (void)t;                                                                       \
+    return sensor(model, y, i, 1);                                                 \
+  }
+SENSOR(0)
+SENSOR(1)
+SENSOR(2)
+SENSOR(3)
+SENSOR(4)
+SENSOR(5)
+SENSOR(6)
+SENSOR(7)
+SENSOR(8)
+SENSOR(9)
+SENSOR(10)
+SENSOR(11)
+#define BOTH(i) \
+  { sensor_##i, rate_##i }
+static sunrealtype (*const sensor_value[MOST_SENSORS][2])(const CPModel *, sunrealtype, N_Vector) = {
+    BOTH(0), BOTH(1), BOTH(2), BOTH(3), BOTH(4),  BOTH(5),
+    BOTH(6), BOTH(7), BOTH(8), BOTH(9), BOTH(10), BOTH(11)};
 
 /* Without friction, and with elastic impacts, contacts take nothing from it. */
 static int conserves(const CPModel *model, int i) {
@@ -376,6 +406,59 @@ static int name_all(CPBodies b) {
   return 0;
 }
 
+/* Is coordinate k of a joint of this kind an angle, and not a displacement? */
+static int is_angle(int kind, int k) {
+  return kind == CP_JOINT_REVOLUTE || kind == CP_JOINT_UNIVERSAL ||
+         (kind == CP_JOINT_CYLINDRICAL && k == 1) || (kind == CP_JOINT_PLANAR && k == 2);
+}
+
+/* The sensors that the file names, as quantities. Returns 0, or -1 after a complaint. */
+static int find_sensors(CPBodies b, const char *path) {
+  char words[CP_BODIES_TEXT], *rest = words;
+  CPMechModel model;
+  sunrealtype x[2];
+  int failed = 0;
+  snprintf(words, sizeof words, "%s", mechanism.run.sensors);
+  N_Vector y = CPBodiesModel(b, &model)
+                   ? NULL
+                   : CPBodiesState(b); /* complete but for its mistakes, of which create tells */
+  for (char *word; y && !failed && (word = strtok_r(rest, " ", &rest));) {
+    const int i = mechanism.nsensors;
+    char *dot   = strrchr(word, '.');
+    if (i == MOST_SENSORS) {
+      complain("%s: run: sensors must be at most %d", path, MOST_SENSORS);
+      failed = -1;
+      break;
+    }
+    snprintf(mechanism.sensor[i].name[0], sizeof mechanism.sensor[i].name[0], "%s", word);
+    snprintf(mechanism.sensor[i].name[1], sizeof mechanism.sensor[i].name[1], "%s'", word);
+    if (dot) *dot = '\0'; /* names have none */
+    snprintf(mechanism.sensor[i].joint, sizeof mechanism.sensor[i].joint, "%s", word);
+    char *end              = NULL;
+    const long k           = dot ? strtol(dot + 1, &end, 10) : 0;
+    mechanism.sensor[i].of = (CPCoordinate){mechanism.sensor[i].joint, (int)k};
+    if ((dot && (end == dot + 1 || *end || k < 0 || k > 2)) ||
+        CPBodiesCoordinate(b, mechanism.sensor[i].of, y, &x[0], &x[1])) {
+      complain("%s: run: sensors: there is no coordinate \"%s\" of a joint", path,
+               mechanism.sensor[i].name[0]);
+      failed = -1;
+      break;
+    }
+    int joint = 0;
+    while (joint < CPBodiesJoints(b) && strcmp(CPBodiesJointName(b, joint), word)) joint++;
+    const int angle = is_angle(CPBodiesJointKind(b, joint), (int)k);
+    for (int rate = 0; rate < 2; rate++)
+      mechanism.quantities[1 + 2 * i + rate] =
+          (CPModelQuantity){.name      = mechanism.sensor[i].name[rate],
+                            .unit      = angle ? (rate ? "rad/s" : "rad") : (rate ? "m/s" : "m"),
+                            .value     = sensor_value[i][rate],
+                            .conserved = CP_QUANTITY_FREE};
+    mechanism.nsensors++;
+  }
+  if (y) N_VDestroy(y);
+  return failed;
+}
+
 /* The whole file. Returns 0, or -1 after a complaint. */
 static int read_file(const char *path) {
   FILE *file      = fopen(path, "rb");
@@ -416,6 +499,7 @@ const CPModelType *mechanism_load(const char *path) {
   int failed = !b;
   if (!b) complain("%s", message);
   if (b && (failed = name_all(b) != 0)) complain("no memory");
+  if (b && !failed) failed = find_sensors(b, path) != 0;
   CPBodiesFree(&b);
   SUNContext_Free(&ctx);
   const CPBodiesFile *run = &mechanism.run;
@@ -424,18 +508,24 @@ const CPModelType *mechanism_load(const char *path) {
     failed = 1;
   }
   if (failed) return NULL;
-  CPModelType *type    = &mechanism.type;
-  type->name           = "mechanism";
-  type->title          = run->title[0] ? run->title : path;
-  type->source         = mechanism.path;
-  type->t_end          = run->t_end;
-  type->method         = run->method[0] ? run->method : NULL;
-  type->quantities     = quantities;
-  type->nquantities    = run->balance;
-  type->create         = create;
-  type->destroy        = destroy;
-  type->points         = points;
-  type->conserves      = conserves;
-  type->contact_frames = frames;
+  CPModelType *type       = &mechanism.type;
+  type->name              = "mechanism";
+  type->title             = run->title[0] ? run->title : path;
+  type->source            = mechanism.path;
+  type->t_end             = run->t_end;
+  type->method            = run->method[0] ? run->method : NULL;
+  mechanism.quantities[0] = (CPModelQuantity){.name      = "energy",
+                                              .unit      = "J",
+                                              .value     = energy,
+                                              .conserved = 1,
+                                              .scale     = 1,
+                                              .scale_of  = energy_scale};
+  type->quantities        = mechanism.quantities + !run->balance;
+  type->nquantities       = run->balance + 2 * mechanism.nsensors;
+  type->create            = create;
+  type->destroy           = destroy;
+  type->points            = points;
+  type->conserves         = conserves;
+  type->contact_frames    = frames;
   return type;
 }

@@ -406,12 +406,13 @@ CPODES_EXPORT int CPBodiesParameterName(CPBodies bodies, int i, char *text, size
 
 /** What a file says of a run. */
 typedef struct {
-  char title[CP_BODIES_TEXT];  /**< "": none */
-  char method[CP_BODIES_TEXT]; /**< as `cpodes run --method` names it; "": any */
-  char held[CP_BODIES_TEXT];   /**< bodies that CPBodiesAssemble holds */
-  sunrealtype t_end;           /**< > 0, default 10 [s] */
-  int assemble;                /**< does CPBodiesAssemble come first? Default 1 */
-  int balance;                 /**< CPBodiesSetBalance, default 1 */
+  char title[CP_BODIES_TEXT];   /**< "": none */
+  char method[CP_BODIES_TEXT];  /**< as `cpodes run --method` names it; "": any */
+  char held[CP_BODIES_TEXT];    /**< bodies that CPBodiesAssemble holds */
+  char sensors[CP_BODIES_TEXT]; /**< coordinates that `cpodes run` puts out with their rates: JOINT or JOINT.K, with blanks between */
+  sunrealtype t_end;            /**< > 0, default 10 [s] */
+  int assemble;                 /**< does CPBodiesAssemble come first? Default 1 */
+  int balance;                  /**< CPBodiesSetBalance, default 1 */
 } CPBodiesFile;
 
 /** The mechanism of a file, complete but for CPBodiesMech: MJCF or URDF if the name ends in .xml, .mjcf or .urdf, else

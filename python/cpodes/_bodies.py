@@ -187,6 +187,8 @@ class BodiesInstance(Instance):
         m._contacts, m.np, m.nv = points_of(self.bodies), model.np, max(model.np, model.nv)
         m.na, m.ready = max(m.nv, model.na), True
         if self.acts:
+            if model.f_lambda:
+                raise Error(lib.CP_NOT_SUPPORTED, "frictions of joints and contacts do not go together")
             mech = self.own_contact(model, self.bodies)
             data = lib.CPMechGetUserData(mech) # the contacts', which hand on that of the bodies
         else:

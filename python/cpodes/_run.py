@@ -310,6 +310,8 @@ class Integration:
             set_option("RootDirection", self.direction)
 
     def stop_at(self, t: float) -> None:
+        if math.isinf(t):
+            return
         if self.run.multistep:
             self.check(lib.CVodeSetStopTime(lib.CPodeGetCVodeMem(self.run.multistep), t))
         else:
@@ -419,6 +421,7 @@ class Integration:
             self.start(method, self.t0)
             self.stops = [s for s in self.system.stops() if self.sign * (s - self.t0) > 0 and self.sign * (self.t1 - s) > 0]
             self.stop_at(self.stops[0] if self.stops else self.t1)
+            tend = self.t1
             self.room(64)
             if run.contact:
                 self.begin_phase(self.t0)
@@ -428,7 +431,9 @@ class Integration:
                 if run.steps == run.room:
                     self.close_chunk()
                     self.room(64 if auto else min(4096, 2 * run.room))
-                flag = lib.glue_march(run, self.t1)
+                if math.isinf(self.t1): # of no other meaning than the direction and a bound of the first step
+                    tend = run.t + self.sign * 1e6 * max(1.0, abs(run.t))
+                flag = lib.glue_march(run, tend)
                 self.check(flag)
                 if progress:
                     progress(run.t)

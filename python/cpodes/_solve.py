@@ -233,12 +233,13 @@ def complex_as_real(fun: Callable, jac: Any) -> Tuple[Callable, Any]:
     return real_fun, None if jac is None else real_jac
 
 
-def as_span(t_span: Any) -> Tuple[float, float]:
+def as_span(t_span: Any, endless: bool = False) -> Tuple[float, float]:
+    """endless: may t1 be infinite?"""
     try:
         t0, t1 = map(float, t_span)
     except (TypeError, ValueError):
         raise ValueError(f"t_span has to be two numbers (t0, t1), and is {t_span!r}") from None
-    if not (np.isfinite(t0) and np.isfinite(t1)):
+    if not (np.isfinite(t0) and (np.isfinite(t1) or endless and t1 == t1)):
         raise ValueError(f"t_span has to be finite, and is {t_span!r}")
     return t0, t1
 
@@ -304,6 +305,7 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
     scipy.integrate.solve_ivp.
 
     fun: f(t, y) -> [n]; in Python, or compiled (see Compiled). y is a copy that may be kept.
+    t_span: (t0, t1); t1 may be infinite, for a run that a terminal event or Ctrl-C ends.
     y0: [n], real or complex; or a tree: nested dicts, lists and tuples of real arrays and numbers. All functions then get y as such
         a tree, and fun and `change` return one; sol.y is flat, and sol.tree(y) gives it back its structure.
     constraints: c(t, y) -> [m]; a compiled one as (function, m). y0 has to satisfy them, unless project_start is set.
@@ -331,7 +333,7 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
     Raises what functions raise. An integration that fails raises Error, whose attribute sol holds the results so far; without
     constraints it returns them with status -1, success False and the message, as solve_ivp does. Ctrl-C ends a run with status 2
     and the results so far."""
-    t0, t1 = as_span(t_span)
+    t0, t1 = as_span(t_span, True)
     if is_tree(y0):
         if vectorized:
             raise ValueError("a function of trees of arrays cannot be vectorized")

@@ -1,5 +1,6 @@
 """The programs of the guide run, and say "ok"."""
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,15 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 NEEDS = {"fit": ("scipy", "sympy"), "compiled": ("sympy",)}
+
+
+def test_the_lines_of_the_readme_run_as_they_stand():
+    readme = (EXAMPLES.parents[1] / "README.md").read_text()
+    (lines,) = re.findall(r"```python\n(.*?)```", readme, re.S)
+    names = {}
+    exec(lines, names)
+    sol = names["sol"]
+    assert sol.success and sol.t[-1] == 20 and sol.violation.max() < 1e-7
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.py")))

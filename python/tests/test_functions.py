@@ -113,7 +113,7 @@ def event(**attributes):
     (dict(constraints=3), "constraints"), (dict(constraints=lambda t, y: None), "constraints"), (dict(fun=3), "fun"),
     (dict(constraints=lambda t, y: [y[0] - 1], jac=lambda t, y: [[1, 2]]), r"\(1, 1\)"),
     (dict(y0=[1j], constraints=lambda t, y: [0.0]), "real"), (dict(method=3), "method"), (dict(rtol="a"), "rtol"), (dict(min_step=np.inf), "min_step"),
-    (dict(t_span=(0, np.inf)), "t_span"), (dict(max_step=None), "max_step"), (dict(fun=lambda t, y: [1, [2, 3]]), "different lengths"),
+    (dict(t_span=(0, np.nan)), "t_span"), (dict(max_step=None), "max_step"), (dict(fun=lambda t, y: [1, [2, 3]]), "different lengths"),
     (dict(constraints=lambda t, y: [1, [2, 3]]), "different lengths"), (dict(events=event(direction=np.nan)), "direction"),
     (dict(events=event(direction="up")), "direction"), (dict(events=event(change=3)), "change")])
 def test_wrong_arguments_are_named(options, words):

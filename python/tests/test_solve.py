@@ -104,6 +104,15 @@ def test_a_terminal_event_ends_the_run_the_given_number_of_times(method):
     assert len(sol.t_events[0]) == 3
 
 
+@pytest.mark.parametrize("method", ["auto", "BDF", "Adams", "DOP853", "RADAU"])
+@pytest.mark.parametrize("end", [np.inf, -np.inf])
+def test_a_span_without_end_ends_at_a_terminal_event(method, end):
+    half = lambda t, y: y[0] - 0.5
+    half.terminal = True
+    sol = cpodes.solve(lambda t, y: -np.sign(end) * y, (0, end), [1.0], method, events=half, rtol=1e-8, atol=1e-8)
+    assert sol.status == 1 and sol.t[-1] == pytest.approx(np.sign(end) * np.log(2), abs=1e-6)
+
+
 def test_backwards_undoes_forwards():
     there = cpodes.solve(f, (0, 2), START, constraints=c, rtol=1e-10, atol=1e-10)
     back = cpodes.solve(f, (2, 0), there.y[:, -1], constraints=c, rtol=1e-10, atol=1e-10, dense_output=True)

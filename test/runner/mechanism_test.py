@@ -48,6 +48,31 @@ class Mechanisms(RunnerTest):
         header = process.stdout.splitlines()[0].split(",")
         self.assertEqual(header[22:28], ["crank.x'", "crank.y'", "crank.z'", "crank.wx", "crank.wy", "crank.wz"])
 
+    def test_sensors_are_coordinates_of_joints_with_their_rates(self):
+        """A cylinder in a sleeve slides and turns uniformly: z = 0.5 t, angle 2 t; the arm on its side turns back by 3 t."""
+        file = self.folder / "sensors.yaml"
+        text = (
+            "run: {t_end: 1, sensors: SENSORS}\nbodies:\n"
+            "  - {name: shaft, mass: 1, inertia: [1, 1, 1], velocity: [0, 0, 0.5], omega: [0, 0, 2]}\n"
+            "  - {name: arm, mass: 1, inertia: [1, 1, 1], velocity: [0, 0, 0.5], omega: [0, 0, -1]}\njoints:\n"
+            "  - {name: sleeve, kind: cylindrical, b: shaft, axis: [0, 0, 1]}\n"
+            "  - {name: hinge, kind: revolute, a: shaft, b: arm, axis: [0, 0, 1]}\n"
+        )
+        file.write_text(text.replace("SENSORS", '"sleeve sleeve.1 hinge"'))
+        process = cpodes("run", file, "--rtol", 1e-9, "--atol", 1e-9, "--outputs", 2, "--csv", "-")
+        self.assert_done(process)
+        header, *_, last = (line.split(",") for line in process.stdout.splitlines())
+        want = {"sleeve": 0.5, "sleeve'": 0.5, "sleeve.1": 2, "sleeve.1'": 2, "hinge": -3, "hinge'": -3}
+        for name, value in want.items():
+            self.assertAlmostEqual(float(last[header.index(name)]), value, delta=1e-7)
+        units = [(q["name"], q["unit"]) for q in self.run_json(file)["quantities"] if q["output"]]
+        self.assertEqual(units[:4], [("sleeve", "m"), ("sleeve'", "m/s"), ("sleeve.1", "rad"), ("sleeve.1'", "rad/s")])
+        for wrong in "nobody", "sleeve.2", "sleeve.", "hinge.x":
+            file.write_text(text.replace("SENSORS", wrong))
+            self.assert_refused(cpodes("run", file), f'no coordinate "{wrong}"')
+        file.write_text(text.replace("SENSORS", '"' + "hinge " * 13 + '"'))
+        self.assert_refused(cpodes("run", file), "at most 12")
+
     def test_drawings_show_what_gravity_pulls_down(self):
         report, picture = self.folder / "report.html", self.folder / "picture.svg"
         for file, axes, up in (("double_wishbone", "yzx", ["x", "y", "z"]), ("andrews", "xyz", ["x", "y"])):
