@@ -279,9 +279,7 @@ int cpRadauStages(CPOneStepMem mem, sunrealtype h) {
     for (int i = 0; !flag && R->system.settle && i < R->table->s; i++)
       R->system.settle(R->x + i * R->N, R->system.data);
     if (!flag) return CP_SUCCESS;
-    R->eta = 1.0;
-    if (fresh && flag == -CV_CONV_FAILURE)
-      cpRadauAskForStages(R, fabs(h) * pow(CP_RADAU_FAST / R->theta, 0.7));
+    R->eta           = 1.0;
     R->have_partials = 0; /* those of a shorter step are at another state */
     renew = R->have_stages && flag == -CV_CONV_FAILURE && R->theta < 1.0 && tries < MOST_RENEWALS;
     if (!renew && (fresh || flag != -CV_CONV_FAILURE || R->theta > 0.5)) return flag;
