@@ -146,7 +146,12 @@ static sunrealtype choose(CPOneStepMem mem, sunrealtype norm) {
     by[k]   = by_error(R, error, X->s);
     longest = fmax(longest, by[k] * T->s / X->s);
   }
-  if (WORTHWHILE * by_theta < longest) cpRadauAskForStages(R, fabs(mem->hlast) * by_theta);
+  /* Unless multipliers are not unique: other rows may be dropped at every stage then. */
+  if (WORTHWHILE * by_theta < longest && !R->by_stages && !R->jumped && R->system.leading) {
+    R->by_stages     = 1;
+    R->have_partials = 0;
+    R->plain         = fabs(mem->hlast) * by_theta;
+  }
   if (R->by_stages && !R->have_stages) by_theta = INFINITY; /* It was that without them. */
   for (int k = R->least; k <= R->most; k++) {
     const sunrealtype size = fmin(by_theta, by[k]);
