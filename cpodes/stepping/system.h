@@ -64,6 +64,8 @@ typedef struct {
   /* y [n], the end of a step, moves to the manifold of invariants, with the real factors, until corrections are below tol
    * in the norm of ewt. Returns 1 if that does not converge, or the negative code of a function of the user's (optional). */
   int (*project)(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrealtype tol, void *data);
+  /* The number of first components of y whose derivatives are the same number of next ones, q' = u (optional). */
+  int (*velocities)(void *data);
   /* Are the equations others than those of the newest partial derivatives (optional)? */
   int (*changed)(void *data);
 } CPImplicitSystem;

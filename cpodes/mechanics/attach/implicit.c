@@ -300,6 +300,12 @@ static void leading(sunrealtype *x, void *data) {
     cpMatTimes(&P->block[CP_OF_Z][CP_BY_LAMBDA].J, -1.0, lambda_in, 1.0, z);
 }
 
+/* q' = u */
+static int velocities(void *data) {
+  const CPMech mech = data;
+  return mech->coords.in_order && mech->motions.nfull == 0 ? mech->nq : 0;
+}
+
 /* Rows have been switched on or off. */
 static int changed(void *data) {
   const CPMech mech = data;
@@ -403,20 +409,21 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
   for (int k = CP_COMPLEX_FACTORS; k < CP_STAGE_FACTORS && !flag; k++)
     flag = cpNewtonMatrixCreate(&own->S[k], mech->newton->P, 1);
   const int large = !mech->newton->P->sparse && mech->nu + mech->m > CP_LARGE_DENSE;
-  own->system     = (CPImplicitSystem){.data     = mech,
-                                       .text     = mech->text,
-                                       .m        = mech->m,
-                                       .growth   = large ? CP_GROWTH_DENSE : CP_GROWTH,
-                                       .start    = start,
-                                       .residual = residual,
-                                       .partials = partials,
-                                       .factor   = factor,
-                                       .solve    = solve,
-                                       .leading  = leading,
-                                       .settle   = settle,
-                                       .filter   = filter,
-                                       .project  = project,
-                                       .changed  = changed};
+  own->system     = (CPImplicitSystem){.data       = mech,
+                                       .text       = mech->text,
+                                       .m          = mech->m,
+                                       .growth     = large ? CP_GROWTH_DENSE : CP_GROWTH,
+                                       .start      = start,
+                                       .residual   = residual,
+                                       .partials   = partials,
+                                       .factor     = factor,
+                                       .solve      = solve,
+                                       .leading    = leading,
+                                       .settle     = settle,
+                                       .filter     = filter,
+                                       .project    = project,
+                                       .velocities = velocities,
+                                       .changed    = changed};
   if (flag) return cpReason(mech->text, flag, "no memory for the iteration matrix");
   mech->stats.newton = mech->newton->type;
   *system            = &mech->implicit->system;

@@ -258,8 +258,11 @@ int cpNewtonCorrect(CPNewtonMatrix *S, double *re, double *im) {
   double *const r[2] = {re, im}, *const dq[2] = {re, im};
   double *x[2] = {S->x[0], S->x[1]};
 
-  /* The right-hand side (r_F, r_B, r_z) + [K; Bq; Zq] gamma s,   s = N^+ (1 - gamma E)^-1 r_q */
-  int flag = gammaDirections(S, r, S->v);
+  /* The right-hand side (r_F, r_B, r_z) + [K; Bq; Zq] gamma s,   s = N^+ (1 - gamma E)^-1 r_q. Where q' = u, r_q is often 0. */
+  int any = 0;
+  for (int part = 0; part < S->parts; part++)
+    for (int i = 0; i < nq; i++) any |= r[part][i] != 0.0;
+  int flag = any ? gammaDirections(S, r, S->v) : CP_SUCCESS;
   if (flag) return flag;
   for (int part = 0; part < S->parts; part++) {
     if (nz == 0) { /* The order of the unknowns is that of the residuals. */
@@ -269,7 +272,7 @@ int cpNewtonCorrect(CPNewtonMatrix *S, double *re, double *im) {
       memcpy(x[part] + nu, r[part] + nq + nu + nz, (size_t)m * sizeof *re);
       memcpy(x[part] + nu + m, r[part] + nq + nu, (size_t)nz * sizeof *re);
     }
-    addBlocks(S, CP_BY_Q, S->v[part], x[part]);
+    if (any) addBlocks(S, CP_BY_Q, S->v[part], x[part]);
   }
   flag = solve(S, x);
   if (flag) return flag;

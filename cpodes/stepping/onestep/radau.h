@@ -78,9 +78,6 @@ typedef struct {
  * new ones if that fails. Returns 0, a code of the system's functions, or -CV_CONV_FAILURE, each with its reason in
  * base.text. */
 int cpRadauStages(CPOneStepMem mem, sunrealtype h);
-/* Has stages get partial derivatives of their own, unless multipliers are not unique: other rows may be dropped at every
- * stage then. Without them the contraction leads to steps of size `plain`. */
-void cpRadauAskForStages(CPRadau R, sunrealtype plain);
 /* flag, with the reason of the system in base.text */
 int cpRadauBecause(CPOneStepMem mem, int flag);
 

@@ -29,18 +29,27 @@
 #define MISLEADING    3.0
 
 /* Y_i = B_i + f sum_j w_ij Z_j, i, j < s, rows of length n: those of Z and Y have a distance of their own, B_i = B if its
- * distance is 0, B may be Y. With a constant s, vectors of entries stay in registers. */
+ * distance is 0, B may be Y. With a constant s, and columns by fours, all of it stays in registers. */
+enum { COLUMNS = 4 };
+
+CP_WIDE_PART void block(int s, int n, const double w[][CP_RADAU_STAGES], double f, const double *Z,
+                        int dZ, const double *B, int dB, double *Y, int dY) {
+  double z[CP_RADAU_STAGES][COLUMNS], y[COLUMNS];
+  for (int k = 0; k < s; k++)
+    for (int j = 0; j < n; j++) z[k][j] = f * Z[k * dZ + j];
+  for (int i = 0; i < s; i++) {
+    for (int j = 0; j < n; j++) y[j] = B[i * dB + j];
+    for (int k = 0; k < s; k++)
+      for (int j = 0; j < n; j++) y[j] += w[i][k] * z[k][j];
+    for (int j = 0; j < n; j++) Y[i * dY + j] = y[j];
+  }
+}
+
 CP_WIDE_PART void product(int s, int n, const double w[][CP_RADAU_STAGES], double f,
                           const double *Z, int dZ, const double *B, int dB, double *Y, int dY) {
-  for (int j = 0; j < n; j++) {
-    double z[CP_RADAU_STAGES];
-    for (int k = 0; k < s; k++) z[k] = f * Z[k * dZ + j];
-    for (int i = 0; i < s; i++) {
-      double y = B[i * dB + j];
-      for (int k = 0; k < s; k++) y += w[i][k] * z[k];
-      Y[i * dY + j] = y;
-    }
-  }
+  int j = 0;
+  for (; j + COLUMNS <= n; j += COLUMNS) block(s, COLUMNS, w, f, Z + j, dZ, B + j, dB, Y + j, dY);
+  for (; j < n; j++) block(s, 1, w, f, Z + j, dZ, B + j, dB, Y + j, dY);
 }
 
 CP_WIDE static void combine(int s, int n, const double w[][CP_RADAU_STAGES], double f,
@@ -49,11 +58,16 @@ CP_WIDE static void combine(int s, int n, const double w[][CP_RADAU_STAGES], dou
   else product(CP_RADAU_STAGES, n, w, f, Z, dZ, B, dB, Y, dY);
 }
 
-/* Y_i = y + h sum_j a_ij k_j */
+/* Y_i = y + h sum_j a_ij k_j. Where the equations are q' = u, k_q is the u of the stage, and its residual 0. */
 static void states(CPOneStepMem mem, sunrealtype h) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
-  combine(T->s, R->n, T->A, h, R->x, R->N, N_VGetArrayPointer(mem->base.y), 0, R->Y, R->n);
+  const sunrealtype *y  = N_VGetArrayPointer(mem->base.y);
+  const int n = R->n, N = R->N, nq = R->system.velocities ? R->system.velocities(R->system.data) : 0;
+  combine(T->s, n - nq, T->A, h, R->x + nq, N, y + nq, 0, R->Y + nq, n);
+  if (nq == 0) return;
+  for (int i = 0; i < T->s; i++) memcpy(R->x + i * N, R->Y + i * n + nq, (size_t)nq * sizeof *R->x);
+  combine(T->s, nq, T->A, h, R->x, N, y, 0, R->Y, n);
 }
 
 int cpRadauBecause(CPOneStepMem mem, int flag) {
@@ -66,13 +80,6 @@ int cpRadauBecause(CPOneStepMem mem, int flag) {
 static int factorsOf(const CPRadauTable *T, int i) {
   const int m = T->s / 2;
   return i == m ? CP_REAL_FACTORS : CP_STAGE_FACTORS + (i < m ? i : i - 1);
-}
-
-void cpRadauAskForStages(CPRadau R, sunrealtype plain) {
-  if (R->by_stages || R->jumped || !R->system.leading) return;
-  R->by_stages     = 1;
-  R->have_partials = 0;
-  R->plain         = plain;
 }
 
 /* Partial derivatives at the middle of the predicted step, or at its start if there is no prediction */
@@ -135,15 +142,16 @@ static int solve(CPOneStepMem mem) {
   int flag =
       R->have_stages ? CP_SUCCESS : R->system.solve(CP_REAL_FACTORS, R->w, NULL, R->system.data);
   for (int p = 0; !flag && p < T->pairs; p++) {
-    sunrealtype *w             = R->w + (2 * p + 1) * N;
-    const double complex share = T->real / (T->re[p] - I * T->im[p]);
+    sunrealtype *w = R->w + (2 * p + 1) * N;
     if (R->have_stages) {
       memcpy(R->r, w, (size_t)(2 * N) * sizeof *w);
       R->system.leading(w, R->system.data);
       R->system.leading(w + N, R->system.data);
     }
     flag = R->system.solve(CP_COMPLEX_FACTORS + p, w, w + N, R->system.data);
-    for (int j = 0; R->have_stages && j < N; j++) {
+    if (!R->have_stages) continue;
+    const double complex share = T->real / (T->re[p] - I * T->im[p]);
+    for (int j = 0; j < N; j++) {
       const double complex v =
           share * (R->r[j] + I * R->r[N + j]) + (1.0 - share) * (w[j] + I * w[N + j]);
       w[j]     = creal(v);
@@ -279,9 +287,7 @@ int cpRadauStages(CPOneStepMem mem, sunrealtype h) {
     for (int i = 0; !flag && R->system.settle && i < R->table->s; i++)
       R->system.settle(R->x + i * R->N, R->system.data);
     if (!flag) return CP_SUCCESS;
-    R->eta = 1.0;
-    if (fresh && flag == -CV_CONV_FAILURE)
-      cpRadauAskForStages(R, fabs(h) * pow(CP_RADAU_FAST / R->theta, 0.7));
+    R->eta           = 1.0;
     R->have_partials = 0; /* those of a shorter step are at another state */
     renew = R->have_stages && flag == -CV_CONV_FAILURE && R->theta < 1.0 && tries < MOST_RENEWALS;
     if (!renew && (fresh || flag != -CV_CONV_FAILURE || R->theta > 0.5)) return flag;
