@@ -37,6 +37,7 @@ int cpMechFinite(CPMech mech, sunrealtype t, const char *name, const double *x, 
 
 int cpMechChecked(CPMech mech, int flag, sunrealtype t, const char *name, const double *x,
                   int length) {
+  if (!flag && cpAllFinite(x, length)) return CP_SUCCESS;
   const int bad = cpMechResult(mech, flag, t, name);
   return bad ? bad : cpMechFinite(mech, t, name, x, length);
 }
@@ -80,7 +81,7 @@ int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s)
 
 int cpMechTake(CPMech mech, CPUserMat *U, int flag, sunrealtype t, const char *name) {
   int i = 0, j = 0;
-  const int bad = cpMechResult(mech, flag, t, name);
+  const int bad = flag ? cpMechResult(mech, flag, t, name) : CP_SUCCESS;
   if (bad) return bad;
   switch (cpUserMatTake(U, &i, &j)) {
   case 0: return CP_SUCCESS;
@@ -150,8 +151,8 @@ int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, dou
 int cpMechOtherRates(CPMech mech, const CPMechState *s, const double *lambda, sunrealtype *yd) {
   sunrealtype *udot = yd + mech->nq;
   int flag          = cpMechKinematics(mech, s->q, CP_N, s->u, yd);
-  if (!flag) flag = cpMechAuxiliary(mech, s, lambda, udot + mech->nu);
-  if (!flag) cpMechPutFullRates(mech, yd, udot);
+  if (!flag && mech->nz > 0) flag = cpMechAuxiliary(mech, s, lambda, udot + mech->nu);
+  if (!flag && mech->motions.nfull > 0) cpMechPutFullRates(mech, yd, udot);
   return flag;
 }
 
@@ -319,7 +320,7 @@ int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q) {
     flag = cpMechTake(mech, &mech->userA, flag, t, "A");
   } else flag = differenceA(mech, t, q);
   if (flag) return flag;
-  const size_t entries = cpMatEntries(&mech->userA.A);
+  const size_t entries = mech->A_place ? cpMatEntries(&mech->userA.A) : 0;
   for (size_t k = 0; k < entries; k++) mech->A.value[mech->A_place[k]] = mech->userA.A.value[k];
   return CP_SUCCESS;
 }
