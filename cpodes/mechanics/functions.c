@@ -330,9 +330,11 @@ int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q) {
 #define LEAST_TIME 1.0e-12
 
 static int checkTime(CPMech mech, double t, double own) {
-  const double least = LEAST_TIME * fmax(fabs(t), fmin(own, 1.0));
-  if (mech->options.difference_time >= least) return CP_SUCCESS;
-  return cpReason(mech->text, CP_ILL_INPUT,
+  const double time = mech->options.difference_time, least_own = LEAST_TIME * fmin(own, 1.0),
+               least = fmax(LEAST_TIME * fabs(t), least_own);
+  if (time >= least) return CP_SUCCESS;
+  /* Where only t is too late, it may be that of a step that is much too long. */
+  return cpReason(mech->text, time >= least_own ? -CP_ILL_INPUT : CP_ILL_INPUT,
                   "at t = %.15g: the time of differences, %g (CPMechSetDifferenceTime), is shorter "
                   "than %g, in which nothing but roundoff changes",
                   t, mech->options.difference_time, least);
