@@ -47,10 +47,6 @@ int cpMatOwn(CPArena *arena, CPMat *A) {
   return cpArenaOwn(arena, A, freeMat) ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
-size_t cpMatEntries(const CPMat *A) {
-  return A->start ? A->start[A->cols] : (size_t)A->rows * (size_t)A->cols;
-}
-
 void cpMatZero(CPMat *A) { memset(A->value, 0, cpMatEntries(A) * sizeof *A->value); }
 
 double *cpMatAt(const CPMat *A, int i, int j) {

@@ -29,7 +29,9 @@ void cpMatFree(CPMat *A);
 /* Whatever A is then, it is freed with the arena. 0 or CP_MEM_FAIL. */
 int cpMatOwn(CPArena *arena, CPMat *A);
 
-size_t cpMatEntries(const CPMat *A);
+static inline size_t cpMatEntries(const CPMat *A) {
+  return A->start ? A->start[A->cols] : (size_t)A->rows * (size_t)A->cols;
+}
 void cpMatZero(CPMat *A);
 /* The place of entry (i, j), or NULL. */
 double *cpMatAt(const CPMat *A, int i, int j);

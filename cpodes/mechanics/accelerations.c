@@ -118,15 +118,18 @@ void cpMechMoveKnown(CPMech mech, const double *known, double *f, double *b) {
     if (mech->motions.is_full[j]) f[j] = known[j];
 }
 
-/* f and b less the columns of FULL motions. */
-static void moveFull(CPMech mech, double *f, double *b) {
+/* f and b become those less the columns of FULL motions. */
+static void moveFull(CPMech mech, const double **f, const double **b) {
   double *known = mech->solve.known;
-  if (mech->motions.nfull == 0) return;
+  memcpy(mech->solve.rhs, *f, (size_t)mech->nu * sizeof **f);
+  memcpy(mech->solve.rhs_b, *b, (size_t)mech->m * sizeof **b);
+  *f = mech->solve.rhs;
+  *b = mech->solve.rhs_b;
   memset(known, 0, (size_t)mech->nu * sizeof *known);
   for (int k = 0; k < mech->motions.count; k++)
     if (mech->motions.list[k].how == CP_MOTION_FULL)
       known[mech->motions.list[k].j] = mech->motions.list[k].curvature;
-  cpMechMoveKnown(mech, known, f, b);
+  cpMechMoveKnown(mech, known, mech->solve.rhs, mech->solve.rhs_b);
 }
 
 static double largestProduct(const CPMat *A, const double *a) {
@@ -155,10 +158,10 @@ static double contradiction(CPMech mech, const double *a, const double *b, int *
   return largest;
 }
 
-static int checkDependent(CPMech mech, sunrealtype t, const double *a, const double *b) {
-  int worst    = -1;
-  double terms = 0.0;
-  if (mech->kkt->dependent < 0) return CP_SUCCESS;
+static int checkDependent(CPMech mech, sunrealtype t, const double *f, const double *b,
+                          const double *a) {
+  int worst      = -1;
+  double terms   = 0.0;
   const double r = contradiction(mech, a, b, &worst, &terms);
   if (r <= CONTRADICTION * terms) return CP_SUCCESS;
   const double part =
@@ -169,7 +172,7 @@ static int checkDependent(CPMech mech, sunrealtype t, const double *a, const dou
   double *size   = mech->solve.known;
   for (int j = 0; j < mech->nu; j++) {
     const double *M_jj = cpMatAt(&mech->userM.A, j, j);
-    size[j] = fabs(a[j]) + (M_jj && *M_jj > 0.0 ? fabs(mech->solve.rhs[j]) / *M_jj : 0.0);
+    size[j]            = fabs(a[j]) + (M_jj && *M_jj > 0.0 ? fabs(f[j]) / *M_jj : 0.0);
   }
   const double rounded = 1.0e2 * CP_UROUND * cpLargest(size, mech->nu) *
                          cpLargest(A->value, (int)cpMatFirst(A, A->cols));
@@ -184,15 +187,11 @@ static int checkDependent(CPMech mech, sunrealtype t, const double *a, const dou
 
 int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
               double *lambda) {
-  double *rhs = mech->solve.rhs, *rb = mech->solve.rhs_b;
-  memcpy(rhs, f, (size_t)mech->nu * sizeof *rhs);
-  memcpy(rb, b, (size_t)mech->m * sizeof *rb);
-  moveFull(mech, rhs, rb);
-  int flag = cpSaddleSolve(mech->kkt, rhs, rb, a, lambda);
+  if (mech->motions.nfull > 0) moveFull(mech, &f, &b);
+  int flag = cpSaddleSolve(mech->kkt, f, b, a, lambda);
   if (flag) return failedFactor(mech, t, flag);
-  flag = cpMechFinite(mech, t, "u'", a, mech->nu);
-  if (!flag) flag = cpMechFinite(mech, t, "lambda", lambda, mech->m);
-  return flag ? flag : checkDependent(mech, t, a, rb);
+  flag = cpMechFinite(mech, t, "u'", a, mech->nu); /* which A^T lambda enters */
+  return flag || mech->kkt->dependent < 0 ? flag : checkDependent(mech, t, f, b, a);
 }
 
 int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda) {

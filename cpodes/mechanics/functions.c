@@ -37,6 +37,7 @@ int cpMechFinite(CPMech mech, sunrealtype t, const char *name, const double *x, 
 
 int cpMechChecked(CPMech mech, int flag, sunrealtype t, const char *name, const double *x,
                   int length) {
+  if (!flag && cpAllFinite(x, length)) return CP_SUCCESS;
   const int bad = cpMechResult(mech, flag, t, name);
   return bad ? bad : cpMechFinite(mech, t, name, x, length);
 }
@@ -80,7 +81,7 @@ int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s)
 
 int cpMechTake(CPMech mech, CPUserMat *U, int flag, sunrealtype t, const char *name) {
   int i = 0, j = 0;
-  const int bad = cpMechResult(mech, flag, t, name);
+  const int bad = flag ? cpMechResult(mech, flag, t, name) : CP_SUCCESS;
   if (bad) return bad;
   switch (cpUserMatTake(U, &i, &j)) {
   case 0: return CP_SUCCESS;
@@ -150,8 +151,8 @@ int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, dou
 int cpMechOtherRates(CPMech mech, const CPMechState *s, const double *lambda, sunrealtype *yd) {
   sunrealtype *udot = yd + mech->nq;
   int flag          = cpMechKinematics(mech, s->q, CP_N, s->u, yd);
-  if (!flag) flag = cpMechAuxiliary(mech, s, lambda, udot + mech->nu);
-  if (!flag) cpMechPutFullRates(mech, yd, udot);
+  if (!flag && mech->nz > 0) flag = cpMechAuxiliary(mech, s, lambda, udot + mech->nu);
+  if (!flag && mech->motions.nfull > 0) cpMechPutFullRates(mech, yd, udot);
   return flag;
 }
 
@@ -319,7 +320,7 @@ int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q) {
     flag = cpMechTake(mech, &mech->userA, flag, t, "A");
   } else flag = differenceA(mech, t, q);
   if (flag) return flag;
-  const size_t entries = cpMatEntries(&mech->userA.A);
+  const size_t entries = mech->A_place ? cpMatEntries(&mech->userA.A) : 0;
   for (size_t k = 0; k < entries; k++) mech->A.value[mech->A_place[k]] = mech->userA.A.value[k];
   return CP_SUCCESS;
 }
@@ -329,9 +330,11 @@ int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q) {
 #define LEAST_TIME 1.0e-12
 
 static int checkTime(CPMech mech, double t, double own) {
-  const double least = LEAST_TIME * fmax(fabs(t), fmin(own, 1.0));
-  if (mech->options.difference_time >= least) return CP_SUCCESS;
-  return cpReason(mech->text, CP_ILL_INPUT,
+  const double time = mech->options.difference_time, least_own = LEAST_TIME * fmin(own, 1.0),
+               least = fmax(LEAST_TIME * fabs(t), least_own);
+  if (time >= least) return CP_SUCCESS;
+  /* Where only t is too late, it may be that of a step that is much too long. */
+  return cpReason(mech->text, time >= least_own ? -CP_ILL_INPUT : CP_ILL_INPUT,
                   "at t = %.15g: the time of differences, %g (CPMechSetDifferenceTime), is shorter "
                   "than %g, in which nothing but roundoff changes",
                   t, mech->options.difference_time, least);

@@ -79,13 +79,13 @@ static double narrowest(CPMech mech) {
 
 /* Of the newest accelerations: are they those of f(pi(y)), or as good? flag: their result. */
 static int needManifold(CPMech mech, int flag) {
-  const double sine        = narrowest(mech);
-  mech->stage.least_sine   = fmin(mech->stage.least_sine, sine);
-  mech->stage.largest_sine = fmax(mech->stage.largest_sine, sine);
+  const double sine = narrowest(mech);
+  if (sine < mech->stage.least_sine) mech->stage.least_sine = sine;
+  if (sine > mech->stage.largest_sine) mech->stage.largest_sine = sine;
   if (flag) /* of dependent rows, which may be the distance's fault */
     return flag == -CP_KKT_INCONSISTENT || flag == -CP_MOTION_CONFLICT;
   return mech->stage.all_on_manifold ||
-         (!mech->newton && mech->kkt && sine < fmin(NARROW, NARROWED * mech->kkt->usual_sine));
+         (sine < NARROW && !mech->newton && mech->kkt && sine < NARROWED * mech->kkt->usual_sine);
 }
 
 int cpMechOnManifold(void *data, int all) {

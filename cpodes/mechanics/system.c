@@ -186,9 +186,12 @@ static const CPPrescribed *motionOf(const CPMech mech, int j) {
   return NULL;
 }
 
-/* A = [userA; e_j^T of the motions], and where the entries of userA are in it. */
+/* A = [userA; e_j^T of the motions], and where the entries of userA are in it; userA itself if there are no others. */
 static int createA(CPMech mech) {
-  const CPMat *U       = &mech->userA.A;
+  const CPMat *U = &mech->userA.A;
+  mech->A_place  = NULL;
+  mech->A        = *U;
+  if (mech->m == mech->na) return CP_SUCCESS;
   const size_t entries = cpMatEntries(U);
   const int flag       = U->start ? cpMatCreateSparse(&mech->A, mech->m, mech->nu,
                                                       entries + (size_t)mech->motions.count)
@@ -286,7 +289,8 @@ void cpMechTearDown(CPMech mech) {
   cpUserMatFree(&mech->userM);
   cpUserMatFree(&mech->userA);
   cpUserMatFree(&mech->multipliers.Fl);
-  cpMatFree(&mech->A);
+  if (mech->m > mech->na) cpMatFree(&mech->A);
+  mech->A = (CPMat){0};
   cpArenaFree(&mech->set_up);
   mech->ready = 0;
 }

@@ -105,6 +105,7 @@ int cpSaddleCreate(CPSaddle *result, CPSaddleOptions options, const CPMat *W, co
   CP_NEW(&s->arena, s->root, W ? 0 : s->n);
   CP_NEW(&s->arena, s->problem, entries);
   int flag = cpArenaStatus(&s->arena);
+  s->nrows = -1;
   choose(s);
   if (!flag) flag = openSolver(s, s->first);
   if (flag) cpSaddleFree(result);
@@ -122,30 +123,41 @@ void cpSaddleFree(CPSaddle *saddle) {
 
 /* ---- factors ---- */
 
+/* The rows in use. Returns whether they are those before. */
+static int takeRows(CPSaddle s, const char *off) {
+  int i = 0;
+  while (i < s->m && s->off[i] == (off && off[i])) i++;
+  if (i == s->m && s->nrows >= 0) return 1;
+  s->nrows = 0;
+  for (i = 0; i < s->m; i++) {
+    s->off[i] = off && off[i];
+    if (!s->off[i]) s->row[s->nrows++] = i;
+  }
+  return 0;
+}
+
 /* Linear systems, and constraints that are linear, give the same problem again and again, and so do those who work at
  * the same state. Returns whether it is the one before; else it is kept. */
 static int isSame(CPSaddle s, CPWeight W, const CPMat *A, const char *off, double ranktol) {
-  int same = s->valid && s->has_matrix && s->asked == ranktol;
-  for (int i = 0; i < s->m; i++) {
-    const char is_off = off && off[i];
-    same              = same && s->off[i] == is_off;
-    s->off[i]         = is_off;
-  }
+  int same = takeRows(s, off) && s->valid && s->has_matrix && s->asked == ranktol;
   if (!s->has_matrix) {
     for (int j = 0; j < s->n; j++) s->root[j] = W.root ? W.root[j] : 1.0;
     s->A = *A;
     return 0;
   }
-  const size_t sizeM = cpMatEntries(&s->M) * sizeof(double),
+  const size_t entries = cpMatEntries(&s->M), sizeM = entries * sizeof(double),
                sizeA = cpMatEntries(&s->A) * sizeof(double);
   s->M.value         = s->problem;
-  s->A.value         = s->problem + cpMatEntries(&s->M);
+  s->A.value         = s->problem + entries;
+  /* Many mass matrices are constant, and a comparison costs next to nothing beside new factors. */
+  if (s->weights == 0 || memcmp(s->M.value, W.matrix->value, sizeM)) {
+    memcpy(s->M.value, W.matrix->value, sizeM);
+    s->weights++;
+    same = 0;
+  }
   /* A matrix without entries has no values. */
-  same = same && (!sizeA || !memcmp(s->A.value, A->value, sizeA)) &&
-         !memcmp(s->M.value, W.matrix->value, sizeM);
-  if (same) return 1;
-  memcpy(s->M.value, W.matrix->value, sizeM);
-  if (sizeA) memcpy(s->A.value, A->value, sizeA);
+  if (!sizeA || (same && !memcmp(s->A.value, A->value, sizeA))) return same;
+  memcpy(s->A.value, A->value, sizeA);
   return 0;
 }
 
@@ -159,8 +171,8 @@ static int factorBy(CPSaddle s, CPSaddleType type) {
   const int flag = s->used.content ? CP_SUCCESS : openSolver(s, type);
   s->rank        = s->nrows;
   s->sine        = 1.0;
+  if (s->dependent >= 0) memset(s->is_dependent, 0, (size_t)s->m);
   s->dependent = s->indefinite = -1;
-  memset(s->is_dependent, 0, (size_t)s->m);
   return flag ? flag : s->used.ops->factor(s);
 }
 
@@ -186,12 +198,9 @@ static int factorByEither(CPSaddle s) {
 
 int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, const char *off, double ranktol) {
   const double finest = s->options.finest;
-  ranktol             = fmax(ranktol, finest);
+  if (ranktol < finest) ranktol = finest;
   if (isSame(s, W, A, off, ranktol)) return CP_SUCCESS;
   s->valid = 0;
-  s->nrows = 0;
-  for (int i = 0; i < s->m; i++)
-    if (!s->off[i]) s->row[s->nrows++] = i;
   s->asked = s->ranktol = ranktol;
   int flag              = factorByEither(s);
   while (!flag && s->rank < s->known_rank && s->ranktol > finest) {
@@ -203,7 +212,7 @@ int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, const char *off, doub
 }
 
 int cpSaddleSolve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
-  if (mu && s->m > 0) memset(mu, 0, (size_t)s->m * sizeof *mu);
+  if (mu && s->nrows < s->m) memset(mu, 0, (size_t)s->m * sizeof *mu);
   return s->used.ops->solve(s, f, b, x, mu);
 }
 
@@ -214,7 +223,8 @@ void cpSaddleNoteRank(CPSaddle s) {
   if (!s->valid || s->sine <= CLEARLY * s->asked) return;
   if (s->rank > s->known_rank) s->known_rank = s->rank;
   if (s->usual_sine == 0.0) s->usual_sine = s->sine;
-  for (int i = 0; s->rank == s->nrows && i < s->m; i++) s->known[i] = !s->off[i];
+  if (s->rank < s->nrows || cpSaddleKnowsRows(s, s->off)) return;
+  for (int i = 0; i < s->m; i++) s->known[i] = !s->off[i];
 }
 
 void cpSaddleForgetRank(CPSaddle s) {

@@ -137,14 +137,15 @@ struct CPSaddle_ {
   CPSaddleType first, general;               /* general AUTO: there is none */
   int stays, stays_for_good, wait, patience; /* see factorByEither in saddle.c */
   int has_matrix;                            /* W is a matrix, not diagonal */
-  CPMat M, A;      /* W, if it is a matrix, and A: the caller's structures, values at factor */
-  double *root;    /* [n] of a diagonal W, at factor */
-  char *off;       /* [m] at factor */
-  double *problem; /* values of M and A, if W is a matrix: room of M.value and A.value */
-  int valid;       /* there are factors */
-  double asked;    /* ranktol that was asked for at the newest factorisation */
-  int known_rank;  /* the highest rank that was noted */
-  char *known;     /* [m] rows that were noted as independent of each other */
+  CPMat M, A;       /* W, if it is a matrix, and A: the caller's structures, values at factor */
+  double *root;     /* [n] of a diagonal W, at factor */
+  char *off;        /* [m] at factor */
+  double *problem;  /* values of M and A, if W is a matrix: room of M.value and A.value */
+  long int weights; /* how many matrices W there have been */
+  int valid;        /* there are factors */
+  double asked;     /* ranktol that was asked for at the newest factorisation */
+  int known_rank;   /* the highest rank that was noted */
+  char *known;      /* [m] rows that were noted as independent of each other */
   CPArena arena;
 };
 

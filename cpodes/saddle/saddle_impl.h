@@ -41,8 +41,7 @@ typedef struct {
   CPCholesky *block; /* [nblocks], at most n: in the memory below */
   double *pool, *d, *inverse, *work;
   const double *root; /* [n] of a diagonal W: s->root */
-  int valid;
-  double *kept; /* [entries of W] values that the factors belong to, if valid */
+  long int of;        /* s->weights that the factors belong to; 0: there are none */
 } CPWeightFactors;
 
 /* The successive blocks that M is made of: of a dense M by its values, of a sparse one by its structure. first [n + 1];

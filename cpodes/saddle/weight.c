@@ -85,18 +85,15 @@ int cpWeightCreate(CPWeightFactors *w, CPSaddle s) {
     pool += size * size;
   }
   CP_NEW(arena, w->pool, pool);
-  CP_NEW(arena, w->kept, cpMatEntries(&s->M));
   return cpArenaStatus(arena);
 }
 
-/* Many mass matrices are constant, and a comparison costs next to nothing beside new factors. */
 int cpWeightFactor(CPWeightFactors *w, CPSaddle s) {
   const CPMat *M = &s->M;
   double *pool   = w->pool;
   if (!s->has_matrix) return 0;
-  const size_t bytes = cpMatEntries(M) * sizeof *w->kept;
-  if (w->valid && !memcmp(w->kept, M->value, bytes)) return 0;
-  w->valid   = 0;
+  if (w->of == s->weights) return 0;
+  w->of      = 0;
   w->nblocks = cpWeightBlocksFind(M, w->first);
   for (int k = 0; k < w->nblocks; k++) {
     const int first = w->first[k], size = w->first[k + 1] - first;
@@ -112,8 +109,7 @@ int cpWeightFactor(CPWeightFactors *w, CPSaddle s) {
     if (bad) s->indefinite = first + bad - 1;
     if (bad) return CP_SADDLE_NOT_DEFINITE;
   }
-  memcpy(w->kept, M->value, bytes);
-  w->valid = 1;
+  w->of = s->weights;
   return 0;
 }
 
