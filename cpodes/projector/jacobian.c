@@ -13,7 +13,7 @@
  * (displacements from a reference position), the root of roundoff in them is nothing. One tolerance, over
  * which G must be good anyway, is what such a constraint resolves. */
 int cpDifference(CPWork work, sunrealtype t, N_Vector y, const double *c, const int *cols,
-                 int ncols, double typical, int uneven) {
+                 int ncols, double typical) {
   sunrealtype *z = N_VGetArrayPointer(y);
   double *h = work->room.z, *saved = work->room.xl;
   const double root = sqrt(CP_UROUND);
@@ -22,7 +22,7 @@ int cpDifference(CPWork work, sunrealtype t, N_Vector y, const double *c, const 
     saved[k]    = z[j];
     const volatile double next =
         z[j] + fmax(root * fmax(fabs(z[j]), typical), fmin(1.0 / work->rows.w[j], root));
-    h[j] = (next - z[j]) * (uneven ? 1 << k % 3 : 1);
+    h[j] = next - z[j];
     z[j] += h[j];
   }
   const int flag = cpConstraint(work, CP_NCEDQ, t, y, work->room.c2);
@@ -40,7 +40,7 @@ static int differences(CPWork work, sunrealtype t, N_Vector y, const double *c) 
   for (int q = 0; q < colors->ngroups; q++) {
     const int *cols  = colors->col + colors->start[q];
     const int ncols  = colors->start[q + 1] - colors->start[q];
-    const int flag   = cpDifference(work, t, work->v, c, cols, ncols, typical, 0);
+    const int flag   = cpDifference(work, t, work->v, c, cols, ncols, typical);
     const double *dc = work->room.c2, *h = work->room.z;
     if (flag) return flag;
     for (const int *j = cols; j < cols + ncols; j++)
@@ -52,13 +52,18 @@ static int differences(CPWork work, sunrealtype t, N_Vector y, const double *c) 
 
 /* g, of the values of G and, unless y is NULL, those of the norms at y */
 static int gather(CPWork work, sunrealtype t, const double *y) {
-  const CPMat *user = &work->G.A, *norms = &work->norms.pattern;
+  const CPProjector P = work->P;
+  const CPMat *user = &work->G.A, *norms = &work->norms;
   CPMat *g     = &work->g;
   double *size = work->room.s;
   size_t count = 0;
-  if (y) {
-    const int flag = cpNormSizes(work, t, y, size);
-    if (flag) return flag;
+  for (int k = 0; y && k < P->nnorms; k++) {
+    char name[CP_ROW_NAME];
+    size[P->mc + k] = cpUnitNorm(P, k, y);
+    if (size[P->mc + k] == 0.0)
+      return cpReason(work->text, -CP_CNSTRJAC_NONFINITE,
+                      "at t = %.15g: %s is zero, and has no gradient there", t,
+                      cpRowName(P, P->mc + k, name));
   }
   for (int j = 0; j < g->cols; j++) {
     g->start[j] = count;
@@ -117,7 +122,7 @@ int cpJacobianCreate(CPWork work) {
   CPProjector P  = work->P;
   CPArena *arena = &work->storage;
   CPUserMat *U   = &work->G;
-  CPMat *s       = &work->norms.pattern;
+  CPMat *s       = &work->norms;
   CPColoring *c  = &work->colors;
   if (cpUserMatOwn(arena, U) || cpUserMatCreate(U, P->G_tmpl, P->mc, P->n, P->ctx))
     return CP_MEM_FAIL;

@@ -208,8 +208,7 @@ CPODES_EXPORT int CPProjectorSetPreconditioner(CPProjector P, CPPrecSetupFn pset
  * value > 0, that is 0 = |y_first..| - value. A unit quaternion takes one call.
  *
  * The constraint is one more row, after those of c and of earlier calls. Messages name it by its
- * components. Its level is that of its components, which must be the same for all. CP_LINSOL_BLOCK
- * solves norms in closed form whose components no other constraint contains. KRYLOV does not
+ * components. Its level is that of its components, which must be the same for all. KRYLOV does not
  * support them. Returns CP_ILL_INPUT if first < 0, length < 1, first + length > n, or value or its
  * square is not positive and finite.
  */
@@ -265,13 +264,13 @@ CPODES_EXPORT int CPProjectorSetNorm(CPProjector P, CPNorm norm);
 
 /**
  * Sets the inverse metric D as an operator in place of the norm's: corrections are smallest in x^T
- * D^{-1} x. For the dense solvers, which form D by n products, and for KRYLOV. It replaces a metric
- * matrix. If D is NULL (default), there is none.
+ * D^{-1} x. It is for KRYLOV, without levels and held components; other solvers refuse it
+ * (CP_NOT_SUPPORTED). It replaces a metric matrix. If D is NULL (default), there is none.
  */
 CPODES_EXPORT int CPProjectorSetMetric(CPProjector P, CPMetricFn D);
 
 /**
- * Sets the metric M = D^{-1} as a matrix (kinetic energy: the mass matrix), for all linear solvers.
+ * Sets the metric M = D^{-1} as a matrix (kinetic energy: the mass matrix), for all linear solvers but KRYLOV.
  * M_tmpl [n x n] is cloned: dense, or sparse (CSC or CSR) with the pattern as in
  * CPProjectorSetJacFn. M is renewed with G. Components that are held, and those of other levels,
  * are held in the metric, too: D is the inverse of the block of M that belongs to the free ones. It
@@ -339,8 +338,7 @@ CPODES_EXPORT int CPProjectorSetFixed(CPProjector P, N_Vector id);
 
 /**
  * Moves y to the manifold, see (P1), level by level. t is passed to c. y [n]: in, any state near
- * the manifold; out, projected. ewt [n]: error weights 1/(rtol |y_i| + atol_i), all at least 1e-153
- * (positive, if unit norms are the only constraints of a projector without CPMech). ewt may be NULL with CP_NORM_L2, a metric of
+ * the manifold; out, projected. ewt [n]: error weights 1/(rtol |y_i| + atol_i), all at least 1e-153. ewt may be NULL with CP_NORM_L2, a metric of
  * the user's own, or the user kind. Residuals without tolerances are then measured as if half of
  * the digits of y counted. Failures that a smaller step may avoid have positive codes, marked [r]
  * in CPReturnCode.
@@ -389,8 +387,7 @@ CPODES_EXPORT int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, 
 
 /**
  * Returns the rank of G at the newest factorisation, summed over the levels. Returns CP_NO_INIT
- * before the first one (unit norms that are projected in closed form need none), and
- * CP_NOT_SUPPORTED with KRYLOV.
+ * before the first one, and CP_NOT_SUPPORTED with KRYLOV.
  */
 CPODES_EXPORT int CPProjectorGetRank(CPProjector P, sunindextype *rank);
 
