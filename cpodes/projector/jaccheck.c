@@ -38,7 +38,7 @@ int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *ro
   const int mc = work->P->mc;
   *err = 0.0, *row = *col = -1;
   if (!canBeWrong(work->P)) return CP_SUCCESS;
-  int flag = cpConstraint(work, CP_NCE, t, y, work->rows.c);
+  int flag = cpConstraint(work, CP_COUNTER(nce), t, y, work->rows.c);
   if (!flag) flag = cpJacobian(work, t, y, work->rows.c);
   if (flag) return flag;
   const double typical = cpTypicalSize(y);
@@ -71,7 +71,7 @@ static int probeDirection(CPWork work, sunrealtype t, N_Vector y, int *suspiciou
   for (int i = 0; i < m; i++) difference[i] = terms[i] = 0.0;
   for (int sign = 1; sign >= -1; sign -= 2) {
     for (int j = 0; j < n; j++) trial[j] = y0[j] + sign * v[j];
-    const int flag = cpConstraint(work, CP_NCE, t, work->v, work->room.c2);
+    const int flag = cpConstraint(work, CP_COUNTER(nce), t, work->v, work->room.c2);
     if (flag) return flag;
     for (int i = 0; i < m; i++) difference[i] += sign * work->room.c2[i];
   }

@@ -25,7 +25,7 @@ int cpDifference(CPWork work, sunrealtype t, N_Vector y, const double *c, const 
     h[j] = next - z[j];
     z[j] += h[j];
   }
-  const int flag = cpConstraint(work, CP_NCEDQ, t, y, work->room.c2);
+  const int flag = cpConstraint(work, CP_COUNTER(nceDQ), t, y, work->room.c2);
   for (int k = 0; k < ncols; k++) z[cols[k]] = saved[k];
   for (int i = 0; !flag && i < work->P->m; i++) work->room.c2[i] -= c[i];
   return flag;
@@ -116,43 +116,25 @@ void cpJacobianPattern(CPWork work) {
   gather(work, 0.0, NULL);
 }
 
-static void freeColoring(void *colors) { cpColoringFree(colors); }
-
 int cpJacobianCreate(CPWork work) {
-  CPProjector P  = work->P;
-  CPArena *arena = &work->storage;
-  CPUserMat *U   = &work->G;
-  CPMat *s       = &work->norms;
-  CPColoring *c  = &work->colors;
+  CPProjector P     = work->P;
+  CPArena *arena    = &work->storage;
+  CPUserMat *U      = &work->G;
+  CPMat *s          = &work->norms;
+  CPPlaces of_norms = {0};
   if (cpUserMatOwn(arena, U) || cpUserMatCreate(U, P->G_tmpl, P->mc, P->n, P->ctx))
     return CP_MEM_FAIL;
-  size_t of_norms = 0;
-  for (int k = 0; k < P->nnorms; k++) of_norms += (size_t)P->norms[k].length;
-  const size_t length = cpMatEntries(&U->A) + of_norms;
+  for (int k = 0; k < P->nnorms; k++)
+    for (int j = 0; j < P->norms[k].length; j++)
+      cpPlacesAdd(&of_norms, P->mc + k, P->norms[k].first + j);
+  if (cpMatFromPlaces(s, P->m, P->n, &of_norms) || cpMatOwn(arena, s)) return CP_MEM_FAIL;
+  const size_t length = cpMatEntries(&U->A) + cpMatEntries(s);
   work->g             = (CPMat){.rows = P->m, .cols = P->n};
-  CP_NEW(arena, s->start, P->n + 2);
-  CP_NEW(arena, s->row, of_norms);
   CP_NEW(arena, work->g.start, P->n + 1);
   CP_NEW(arena, work->g.row, length);
   CP_NEW(arena, work->g.value, length);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
-  /* the rows of the norms by columns, by counting */
-  for (int k = 0; k < P->nnorms; k++)
-    for (int j = 0; j < P->norms[k].length; j++) s->start[P->norms[k].first + j + 2]++;
-  for (int j = 0; j < P->n; j++) s->start[j + 2] += s->start[j + 1];
-  for (int k = 0; k < P->nnorms; k++)
-    for (int j = 0; j < P->norms[k].length; j++)
-      s->row[s->start[P->norms[k].first + j + 1]++] = P->mc + k;
-  if (U->A.start) {
-    if (cpColoringCreate(c, U->A.start, U->A.row, P->mc, P->n)) return CP_MEM_FAIL;
-    if (!cpArenaOwn(arena, c, freeColoring)) return CP_MEM_FAIL;
-  } else { /* each column of a dense matrix by itself */
-    c->ngroups = P->mc > 0 ? P->n : 0;
-    CP_NEW(arena, c->start, P->n + 1);
-    CP_NEW(arena, c->col, P->n);
-    if (cpArenaStatus(arena)) return CP_MEM_FAIL;
-    for (int j = 0; j < P->n; j++) c->col[j] = j, c->start[j + 1] = j + 1;
-  }
+  if (P->mc > 0 && cpColoringCreate(arena, &work->colors, &U->A)) return CP_MEM_FAIL;
   cpJacobianPattern(work);
   return CP_SUCCESS;
 }

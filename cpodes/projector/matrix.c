@@ -7,7 +7,7 @@
 /* ---- the parts of Newton's iteration ---- */
 
 static int residuals(CPNewton *newton, sunrealtype t, N_Vector y) {
-  return cpConstraint(newton->self, CP_NCE, t, y, newton->rows->c);
+  return cpConstraint(newton->self, CP_COUNTER(nce), t, y, newton->rows->c);
 }
 
 static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int damped,
@@ -39,8 +39,9 @@ static int times(CPNewton *newton, N_Vector x, double *r) {
 
 /* mu = K^T g_i in the level of row i, of rows of unit length */
 static int combination(CPNewton *newton, int i, double *mu) {
-  CPWork work    = newton->self;
-  CPLevel *level = &work->levels[work->P->row_level[i]];
+  CPWork work        = newton->self;
+  const CPRows *rows = newton->rows;
+  CPLevel *level     = &work->levels[work->P->row_level[i]];
   memset(mu, 0, (size_t)work->P->m * sizeof *mu);
   for (int j = 0; j < work->P->n; j++) {
     const double *entry = cpMatAt(&work->g, i, j);
@@ -49,14 +50,14 @@ static int combination(CPNewton *newton, int i, double *mu) {
   if (cpLevelIsEmpty(level)) return CP_PROJ_RANK;
   const int flag = cpLevelSolve(level, work->room.z, NULL, NULL, work->room.rl);
   for (int k = 0; !flag && k < level->nrows; k++) {
-    const double scale = work->rowscale[level->rows[k]];
-    mu[level->rows[k]] = scale > 0.0 ? work->room.rl[k] * work->rowscale[i] / scale : 0.0;
+    const int row = level->rows[k];
+    mu[row]       = rows->is_idle[row] ? 0.0 : work->room.rl[k] * rows->unit[row] / rows->unit[i];
   }
   return flag;
 }
 
 static int jacobianAt(CPWork work, sunrealtype t, N_Vector y) {
-  const int flag = cpConstraint(work, CP_NCE, t, y, work->rows.c);
+  const int flag = cpConstraint(work, CP_COUNTER(nce), t, y, work->rows.c);
   return flag ? flag : cpJacobian(work, t, y, work->rows.c);
 }
 

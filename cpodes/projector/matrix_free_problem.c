@@ -17,43 +17,31 @@ static int productNotFinite(CPWork work, const char *name) {
                   "at t = %.15g: the product %s has a NaN or Inf", work->free->t, name);
 }
 
-static int times(CPWork work, N_Vector v, N_Vector Gv) {
-  const CPMatrixFree k = work->free;
-  CP_COUNT(work, nprods);
-  return codeOf(work, "the product G v", work->P->user.Gv(k->t, k->y, v, Gv, work->P->user.data));
-}
-
-static int transposed(CPWork work, N_Vector w, N_Vector GTw) {
-  const CPMatrixFree k = work->free;
-  CP_COUNT(work, nprods);
-  return codeOf(work, "the product G^T w",
-                work->P->user.GTw(k->t, k->y, w, GTw, work->P->user.data));
-}
-
-static int metric(CPWork work, int l, N_Vector x, N_Vector Dx) {
-  const CPMatrixFree k = work->free;
-  CPProjector P        = work->P;
-  if (P->user.metric)
-    return codeOf(work, "the metric", P->user.metric(k->t, k->y, x, Dx, P->user.data));
-  N_VProd(k->level[l].D, x, Dx);
-  return CP_SUCCESS;
-}
-
 int cpFreeTimes(CPWork work, N_Vector v, N_Vector Gv) {
-  const int flag = times(work, v, Gv);
+  const CPMatrixFree k = work->free;
+  CP_COUNT(work, nprods);
+  const int flag =
+      codeOf(work, "the product G v", work->P->user.Gv(k->t, k->y, v, Gv, work->P->user.data));
   return flag || cpVectorFinite(Gv) ? flag : productNotFinite(work, "G v");
 }
 
 int cpFreeTransposed(CPWork work, N_Vector w, N_Vector GTw) {
-  const int flag = transposed(work, w, GTw);
+  const CPMatrixFree k = work->free;
+  CP_COUNT(work, nprods);
+  const int flag =
+      codeOf(work, "the product G^T w", work->P->user.GTw(k->t, k->y, w, GTw, work->P->user.data));
   return flag || cpVectorFinite(GTw) ? flag : productNotFinite(work, "G^T w");
 }
 
 int cpFreeMetric(CPWork work, int l, N_Vector x, N_Vector Dx) {
-  const int flag = metric(work, l, x, Dx);
+  const CPMatrixFree k = work->free;
+  const CPProjector P  = work->P;
+  int flag             = CP_SUCCESS;
+  if (!P->user.metric) N_VProd(k->level[l].D, x, Dx);
+  else flag = codeOf(work, "the metric", P->user.metric(k->t, k->y, x, Dx, P->user.data));
   if (flag || cpVectorFinite(Dx)) return flag;
   return cpReason(work->text, -CP_REPTD_USERFUNC_ERR, "at t = %.15g: the metric gave NaN or Inf",
-                  work->free->t);
+                  k->t);
 }
 
 int cpFreeSchurDiag(CPWork work, N_Vector D, N_Vector diag) {
@@ -80,18 +68,18 @@ void cpFreeMask(const CPWork work, int l, N_Vector x) {
 
 static int levelTimes(void *self, N_Vector v, N_Vector Gv) {
   const CPFreeLevel *level = self;
-  const int flag           = times(level->work, v, Gv);
+  const int flag           = cpFreeTimes(level->work, v, Gv);
   if (!flag) cpFreeMask(level->work, level->l, Gv);
   return flag;
 }
 
 static int levelTransposed(void *self, N_Vector w, N_Vector GTw) {
-  return transposed(((const CPFreeLevel *)self)->work, w, GTw);
+  return cpFreeTransposed(((const CPFreeLevel *)self)->work, w, GTw);
 }
 
 static int levelMetric(void *self, N_Vector x, N_Vector Dx) {
   const CPFreeLevel *level = self;
-  return metric(level->work, level->l, x, Dx);
+  return cpFreeMetric(level->work, level->l, x, Dx);
 }
 
 static int byJacobi(void *self, N_Vector r, N_Vector z) {
@@ -121,7 +109,7 @@ int cpFreeSolve(CPWork work, int l, double goal, N_Vector mu) {
   CP_COUNT(work, nlinsolves);
   k->level[l].cg->products = work->P->user.psolve ? &withUser : &plain;
   const int flag = cpKrylovSolve(k->level[l].cg, k->weight, goal, k->r, k->x, mu, &iterations, text);
-  cpWorkCount(work, CP_NLI, iterations);
+  cpWorkCount(work, CP_COUNTER(nli), iterations);
   if (text[0]) cpReason(work->text, flag, "at t = %.15g: %s", k->t, text);
   return flag;
 }

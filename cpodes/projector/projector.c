@@ -124,7 +124,7 @@ static int checkShape(CPProjector P, N_Vector v, const char *name, const char *f
 
 static int checkVector(CPProjector P, N_Vector v, const char *name, const char *function) {
   const int flag = checkShape(P, v, name, function);
-  return flag || P->user_kind ? flag : cpCheckEntries(P, v, 0, name, function);
+  return flag || P->user_kind ? flag : cpCheckEntries(P, v, CP_ANY, name, function);
 }
 
 static int checkWeights(CPProjector P, N_Vector ewt, const char *function) {
@@ -132,17 +132,8 @@ static int checkWeights(CPProjector P, N_Vector ewt, const char *function) {
   if (!ewt && !P->kind && P->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P))
     return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must not be NULL with CP_NORM_ERROR");
   if (!ewt) return CP_SUCCESS;
-  int flag = checkShape(P, ewt, "ewt", function);
-  if (flag || (cpVectorFinite(ewt) && N_VMin(ewt) >= CP_LEAST_WEIGHT)) return flag;
-  flag = checkVector(P, ewt, "ewt", function);
-  if (flag) return flag;
-  const sunrealtype *w = P->in_memory ? N_VGetArrayPointer(ewt) : NULL;
-  for (int j = 0; j < P->n; j++) /* n is 0 unless in_memory */
-    if (!(w[j] >= CP_LEAST_WEIGHT))
-      return cpReport(&P->log, CP_ILL_INPUT, function, CP_EWT_TOO_SMALL, CP_LEAST_WEIGHT, j, w[j]);
-  return cpReport(&P->log, CP_ILL_INPUT, function,
-                  "ewt must be positive and at least %g: its least entry is %g", CP_LEAST_WEIGHT,
-                  N_VMin(ewt));
+  const int flag = checkShape(P, ewt, "ewt", function);
+  return flag ? flag : cpCheckEntries(P, ewt, CP_LEAST_WEIGHT, "ewt", function);
 }
 
 /* The arguments that all actions share. */

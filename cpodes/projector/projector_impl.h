@@ -19,6 +19,9 @@
 #include "cpodes/saddle/saddle.h"
 #include "newton.h"
 
+#include <float.h>
+#include <math.h>
+
 #define CP_MAX_LEVELS 16
 
 typedef struct CPMatrixFree_ *CPMatrixFree; /* matrix_free.h */
@@ -76,7 +79,6 @@ struct CPWork_ {
   CPLinSol linsol; /* chosen */
   CPUserMat M;     /* n x n: metric, as the user gave it */
   double *sqrtd; /* [n] root of the diagonal D, the factors' own; 0: held; other metrics: 1 or 0 */
-  double *rowscale;  /* [m] 1 / ||F^T g_i||; 0 for a row without gradient, or switched off */
   CPMatrixFree free; /* NULL with another kind                    */
   int damped; /* the factors are those of the damped iteration: far from the manifold, all rows count */
   const CPProjectorKind *kind; /* P's, if it is of another room */
@@ -147,8 +149,10 @@ struct CPProjector_ {
 /* projector.c: the arguments that all actions share; 0, or a code, reported. */
 int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function);
 
-/* options.c: Is v finite, or positive, too? Is v like tmpl? 0, or a code, reported. */
-int cpCheckEntries(CPProjector P, N_Vector v, int positive, const char *name, const char *function);
+/* options.c: Is v finite, with entries of at least `least`? Is v like tmpl? 0, or a code, reported. */
+#define CP_POSITIVE DBL_TRUE_MIN
+#define CP_ANY      (-INFINITY)
+int cpCheckEntries(CPProjector P, N_Vector v, double least, const char *name, const char *function);
 int cpCheckLike(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, const char *function);
 
 /* method.c */
@@ -169,7 +173,7 @@ int cpIsActive(const CPProjector P, int i);
 double cpUnitNorm(const CPProjector P, int k, const double *y);
 /* constraint.c: c, checked; jacobian.c: G, checked, into work->G, and with the norms into work->g. Each returns 0 or a
  * code with the reason in work->text. */
-int cpConstraint(CPWork work, size_t counter /* CP_NCE or CP_NCEDQ */, sunrealtype t, N_Vector y,
+int cpConstraint(CPWork work, size_t counter /* of nce or nceDQ */, sunrealtype t, N_Vector y,
                  double *c);
 /* The user's c alone, for the method that has products only and no access to data; c is like c_tmpl. */
 int cpUserConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c);

@@ -43,7 +43,7 @@ static int createStorage(CPWork work) {
   CPArena *arena = &work->storage;
   CPRoom *room   = &work->room;
   CP_ARRAYS(arena, P->n, &work->sqrtd, &room->x, &room->z, &room->xl);
-  CP_ARRAYS(arena, P->m, &work->rowscale, &room->r, &room->s, &room->rl, &room->c2);
+  CP_ARRAYS(arena, P->m, &room->r, &room->s, &room->rl, &room->c2);
   cpRowsCreate(&work->rows, arena, P->m, P->n);
   if (P->mc > 0) work->uc = cpArenaVector(arena, P->c_tmpl);
   if (P->user.metric_matrix &&

@@ -176,7 +176,7 @@ CPODES_EXPORT const char *CPProjectorGetLastMessage(CPProjector P);
  * NULL.
  *
  * Returns CP_ILL_INPUT if the matrix is of another type or not m x n (the message recognises a
- * transposed one), if indices are out of range, unsorted or duplicate, or if a row has no entries,
+ * transposed one), or if indices are out of range, unsorted or duplicate,
  * and CP_NOT_SUPPORTED if P has no constraint function.
  */
 CPODES_EXPORT int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNMatrix G_tmpl);
@@ -338,8 +338,8 @@ CPODES_EXPORT int CPProjectorSetFixed(CPProjector P, N_Vector id);
 
 /**
  * Moves y to the manifold, see (P1), level by level. t is passed to c. y [n]: in, any state near
- * the manifold; out, projected. ewt [n]: error weights 1/(rtol |y_i| + atol_i), all at least 1e-153. ewt may be NULL with CP_NORM_L2, a metric of
- * the user's own, or the user kind. Residuals without tolerances are then measured as if half of
+ * the manifold; out, projected. ewt [n]: error weights 1/(rtol |y_i| + atol_i), all at least 1e-153. ewt
+ * may be NULL with CP_NORM_L2, a metric of the user's own, or the user kind. Residuals without tolerances are then measured as if half of
  * the digits of y counted. Failures that a smaller step may avoid have positive codes, marked [r]
  * in CPReturnCode.
  */
@@ -349,7 +349,7 @@ CPODES_EXPORT int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N
  * Moves y to the manifold from a poor guess, by damped Gauss-Newton iteration with a line search on
  * the scaled violation and a new G in every iteration. The result is close to y, but not
  * necessarily the nearest point. Arguments as in CPProjectorProject. Returns 0, CP_IC_FAIL (the
- * message names the constraints that are violated most), or the code of a failed user function,
+ * message names the constraint that is violated most), or the code of a failed user function,
  * linear solver or last projection. After a failure y is as it was.
  */
 CPODES_EXPORT int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt);
@@ -409,7 +409,7 @@ CPODES_EXPORT int CPProjectorGetLinearSolver(CPProjector P, CPLinSol *type, cons
  * Compares the products of CPProjectorSetJacTimes with each other and with c at (t, y), for
  * pseudo-random v and w. err_transpose: out, |<G v, w> - <v, G^T w>| over the size of its terms,
  * about 1e-15 if right. err_product: out, the largest difference of G v from a central difference
- * of c along v, over the largest entry of G v, about 1e-9 if right. Either may be NULL.
+ * of c along v, over the sizes of both in that row, about 1e-9 if right. Either may be NULL.
  */
 CPODES_EXPORT int CPProjectorCheckJacTimes(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                                            sunrealtype *err_transpose, sunrealtype *err_product);
