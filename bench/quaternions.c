@@ -10,8 +10,6 @@
  *
  * The quaternions are the whole state; "near" ones are off the manifold by up to a tolerance of 1e-6 in each component,
  * as after a step, "far" ones by up to 1000 of them. The solver is chosen automatically.
- *
- * Bound: with 100,000 quaternions project at most 5 x pass.
  */
 #include "check.h"
 #include "options.h"
@@ -22,8 +20,6 @@
 #include <nvector/nvector_serial.h>
 
 static const sunindextype counts[] = {1000, 10000, 100000, 1000000};
-static const sunindextype bounded  = 100000;
-static const double bound_pass     = 5.0;
 enum { NCOUNTS = sizeof counts / sizeof counts[0] };
 static const sunrealtype tolerance = 1.0e-6;
 static const sunrealtype far_off   = 1000.0; /* in tolerances */
@@ -234,15 +230,6 @@ static void print_row(Case *s, const Timed timed[NTIMED]) {
   printf(" %8.1e\n", (double)violation(s));
 }
 
-static void print_bound(const Timed timed[NTIMED]) {
-  const double slowest  = fmax(timed[NEAR_L2].seconds, timed[NEAR_ERROR].seconds);
-  const double by_pass  = slowest / timed[PASS].seconds;
-  const double by_scale = slowest / timed[SCALE].seconds;
-  printf(
-      "\nproject with %ld quaternions, the dearer norm: %.2f pass, bound %.1f, %s; %.2f N_VScale\n",
-      (long int)bounded, by_pass, bound_pass, by_pass <= bound_pass ? "kept" : "EXCEEDED", by_scale);
-}
-
 static void csv_row(FILE *csv, const Case *s, const Timed timed[NTIMED]) {
   if (!csv) return;
   fprintf(csv, "quaternions,%ld", (long int)s->n);
@@ -261,7 +248,6 @@ int main(int argc, char **argv) {
   if (options.csv)
     fprintf(options.csv, "program,n,pass,scale,near_L2,near_error,far_L2,far_error,tangent_L2,"
                          "tangent_error,setup,bytes\n");
-  Timed bounded_timed[NTIMED] = {{0}};
   for (int i = 0; i < NCOUNTS; i++) {
     Timed timed[NTIMED];
     if (!options_select_number(&options, counts[i])) continue;
@@ -270,10 +256,8 @@ int main(int argc, char **argv) {
     time_in_turns(timed, NTIMED, rounds);
     print_row(s, timed);
     csv_row(options.csv, s, timed);
-    for (int k = 0; counts[i] == bounded && k < NTIMED; k++) bounded_timed[k] = timed[k];
     case_free(&s);
   }
-  if (options_select_number(&options, bounded)) print_bound(bounded_timed);
   SUNContext_Free(&ctx);
   options_close(&options);
   return EXIT_SUCCESS;

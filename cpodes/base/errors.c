@@ -26,13 +26,6 @@ int cpReason(char *text, int code, const char *format, ...) {
   return code;
 }
 
-void cpWrite(char *text, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, CP_TEXT_LENGTH, format, args);
-  va_end(args);
-}
-
 int cpUserResult(char *text, int flag, double t, const char *name) {
   char when[40] = "";
   if (flag == 0) return CP_SUCCESS;

@@ -26,7 +26,7 @@ int cpReport(CPLog *log, int code, const char *function, const char *format, ...
 int cpReason(char *text, int code, const char *format, ...) CP_PRINTF(3, 4);
 
 /* Writes to text [CP_TEXT_LENGTH]. */
-void cpWrite(char *text, const char *format, ...) CP_PRINTF(2, 3);
+#define cpWrite(text, ...) ((void)cpReason((text), CP_SUCCESS, __VA_ARGS__))
 
 /* Returns the code for what a user's function returned at time t (NaN if it does not depend on t): CP_SUCCESS for 0,
  * CP_USERFUNC_FAIL below and -CP_REPTD_USERFUNC_ERR above it, with the reason, which begins with its name, in text. */

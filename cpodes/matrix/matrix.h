@@ -85,18 +85,14 @@ typedef struct {
   int *col;   /* [n] */
 } CPColoring;
 
-/* Groups of the columns of a pattern (rows x cols, by columns), greedily. 0 or CP_MEM_FAIL. */
-int cpColoringCreate(CPColoring *colors, const size_t *start, const int *row, int rows, int cols);
-void cpColoringFree(CPColoring *colors);
+/* Groups of the columns of A's pattern, greedily, from the arena. 0 or CP_MEM_FAIL. */
+int cpColoringCreate(CPArena *arena, CPColoring *colors, const CPMat *A);
 
 /* ---- template.c: matrices of the user ---- */
 
 /* Is A dense, or sparse with sound index arrays? 0, or CP_ILL_INPUT, reported for the matrix of that name. */
 int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
                    const char *function);
-/* The same, and no row is empty. */
-int cpCheckTemplate(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
-                    const char *function);
 /* The same of a metric M_tmpl, n x n, whose pattern is to be symmetric and to have its whole diagonal. */
 int cpCheckMetricTemplate(CPLog *log, SUNMatrix M, int n, const char *function);
 /* The places in its data. */

@@ -36,35 +36,30 @@ static Sparse sparseOf(SUNMatrix A) {
 
 /* ---- checks ---- */
 
-/* Who asks, for the messages. */
-typedef struct {
-  CPLog *log;
-  const char *name, *function;
-} Caller;
-
 /* Reports the name of the matrix, and what is wrong with it. */
-CP_PRINTF(2, 3) static int refuse(Caller by, const char *format, ...) {
+#define REFUSE(...) refuse(log, name, function, __VA_ARGS__)
+CP_PRINTF(4, 5)
+static int refuse(CPLog *log, const char *name, const char *function, const char *format, ...) {
   char text[CP_TEXT_LENGTH];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  return cpReport(by.log, CP_ILL_INPUT, by.function, "%s%s", by.name, text);
+  return cpReport(log, CP_ILL_INPUT, function, "%s%s", name, text);
 }
 
 /* The pointers are checked before anything is read through them. */
 int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
                    const char *function) {
-  const Caller by         = {log, name, function};
   const SUNMatrix_ID type = SUNMatGetID(A);
   const int dense         = type == SUNMATRIX_DENSE;
   if (!dense && type != SUNMATRIX_SPARSE)
-    return refuse(by, " must be a dense or a sparse matrix (type %d or %d), is of type %d",
+    return REFUSE(" must be a dense or a sparse matrix (type %d or %d), is of type %d",
                   SUNMATRIX_DENSE, SUNMATRIX_SPARSE, (int)type);
   const long r = dense ? SUNDenseMatrix_Rows(A) : SUNSparseMatrix_Rows(A),
              c = dense ? SUNDenseMatrix_Columns(A) : SUNSparseMatrix_Columns(A);
   if (r != rows || c != cols)
-    return refuse(by, " must be %d x %d, is %ld x %ld%s", rows, cols, r, c,
+    return REFUSE(" must be %d x %d, is %ld x %ld%s", rows, cols, r, c,
                   r == cols && c == rows ? ", transposed: constraints are rows" : "");
   if (dense) return CP_SUCCESS;
 
@@ -72,79 +67,60 @@ int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name
   const sunindextype *ptr = a.pointer, *index = a.index;
   const char *line = a.by_rows ? "row" : "column", *across = a.by_rows ? "column" : "row";
   if (ptr[0] != 0)
-    return refuse(by, ": index pointers must start at 0: pointer 0 is %ld", (long)ptr[0]);
+    return REFUSE(": index pointers must start at 0: pointer 0 is %ld", (long)ptr[0]);
   for (long k = 0; k < a.nlines; k++)
     if (ptr[k + 1] < ptr[k])
-      return refuse(by, ": index pointers must not decrease: pointer %ld is %ld, pointer %ld is %ld",
-                    k, (long)ptr[k], k + 1, (long)ptr[k + 1]);
+      return REFUSE(": index pointers must not decrease: pointer %ld is %ld, pointer %ld is %ld", k,
+                    (long)ptr[k], k + 1, (long)ptr[k + 1]);
   const long entries = ptr[a.nlines];
   if (entries > a.storage)
-    return refuse(by, ": index pointers must stay within its %ld entries: pointer %ld is %ld",
+    return REFUSE(": index pointers must stay within its %ld entries: pointer %ld is %ld",
                   (long)a.storage, (long)a.nlines, entries);
   if (entries == 0)
-    return refuse(by, " has no entries: it must carry the pattern of all entries that are ever "
-                      "non-zero in its index arrays");
+    return REFUSE(" has no entries: it must carry the pattern of all entries that are ever "
+                  "non-zero in its index arrays");
   for (long k = 0; k < a.nlines; k++)
     for (sunindextype e = ptr[k]; e < ptr[k + 1]; e++) {
       const long i = index[e], before = e > ptr[k] ? index[e - 1] : -1;
       if (i < 0 || i >= a.across)
-        return refuse(by, ": %s indices must be from 0 to %ld: %s %ld has index %ld", across,
+        return REFUSE(": %s indices must be from 0 to %ld: %s %ld has index %ld", across,
                       (long)a.across - 1, line, k, i);
       if (i == before)
-        return refuse(by, ": each entry must occur once: %s %ld has index %ld twice", line, k, i);
+        return REFUSE(": each entry must occur once: %s %ld has index %ld twice", line, k, i);
       if (i < before)
-        return refuse(by, ": indices must ascend within a %s: %s %ld has index %ld before %ld",
-                      line, line, k, before, i);
+        return REFUSE(": indices must ascend within a %s: %s %ld has index %ld before %ld", line,
+                      line, k, before, i);
     }
   return CP_SUCCESS;
 }
 
-/* The pattern of A, or of A^T. 0, or CP_MEM_FAIL, reported. */
-static int patternOf(Caller by, SUNMatrix A, int transposed, CPMat *P) {
-  const Sparse a      = sparseOf(A);
-  const int by_column = a.by_rows == transposed;
-  const int nlines = (int)a.nlines, across = (int)a.across;
-  CPPlaces entries = {0};
-  for (int k = 0; k < nlines; k++)
-    for (sunindextype e = a.pointer[k]; e < a.pointer[k + 1]; e++) {
-      const int i = (int)a.index[e];
-      cpPlacesAdd(&entries, by_column ? i : k, by_column ? k : i);
-    }
-  const int flag =
-      cpMatFromPlaces(P, by_column ? across : nlines, by_column ? nlines : across, &entries);
-  return flag ? cpReport(by.log, flag, by.function, "no memory") : flag;
+static int compareIndices(const void *a, const void *b) {
+  const sunindextype i = *(const sunindextype *)a, j = *(const sunindextype *)b;
+  return (i > j) - (i < j);
 }
 
-int cpCheckTemplate(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
-                    const char *function) {
-  const Caller by = {log, name, function};
-  CPMat T         = {0};
-  int flag        = cpCheckPattern(log, A, rows, cols, name, function);
-  if (flag || isDense(A)) return flag;
-  flag = patternOf(by, A, 1, &T);
-  for (int i = 0; !flag && i < rows; i++)
-    if (T.start[i] == T.start[i + 1])
-      flag = refuse(by, ": each row must have an entry: row %d has none", i);
-  cpMatFree(&T);
-  return flag;
+static int hasEntry(Sparse a, sunindextype line, sunindextype index) {
+  const sunindextype first = a.pointer[line];
+  return bsearch(&index, a.index + first, (size_t)(a.pointer[line + 1] - first), sizeof index,
+                 compareIndices) != NULL;
 }
 
 int cpCheckMetricTemplate(CPLog *log, SUNMatrix M, int n, const char *function) {
-  const Caller by = {log, "M_tmpl", function};
-  CPMat P         = {0};
-  int flag        = cpCheckTemplate(log, M, n, n, by.name, function);
+  const char *name = "M_tmpl";
+  const int flag   = cpCheckPattern(log, M, n, n, name, function);
   if (flag || isDense(M)) return flag;
-  flag = patternOf(by, M, 0, &P);
-  for (int j = 0; !flag && j < n; j++)
-    if (!cpMatAt(&P, j, j))
-      flag = refuse(by, " must have its whole diagonal: entry (%d, %d) is missing", j, j);
-  for (int j = 0; !flag && j < n; j++)
-    for (size_t k = P.start[j]; !flag && k < P.start[j + 1]; k++)
-      if (!cpMatAt(&P, j, P.row[k]))
-        flag = refuse(by, " must have a symmetric pattern: it has entry (%d, %d), and not (%d, %d)",
-                      P.row[k], j, j, P.row[k]);
-  cpMatFree(&P);
-  return flag;
+  const Sparse a = sparseOf(M);
+  for (int k = 0; k < n; k++)
+    if (!hasEntry(a, k, k))
+      return REFUSE(" must have its whole diagonal: entry (%d, %d) is missing", k, k);
+  for (int k = 0; k < n; k++)
+    for (sunindextype e = a.pointer[k]; e < a.pointer[k + 1]; e++) {
+      const int l = (int)a.index[e], i = a.by_rows ? k : l, j = a.by_rows ? l : k;
+      if (!hasEntry(a, l, k))
+        return REFUSE(" must have a symmetric pattern: it has entry (%d, %d), and not (%d, %d)", i,
+                      j, j, i);
+    }
+  return CP_SUCCESS;
 }
 
 /* ---- entries ---- */

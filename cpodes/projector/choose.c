@@ -65,10 +65,6 @@ static int measureLevel(const CPLevel *level, Shape *shape) {
 
 static CPLinSol choose(CPWork work, const Shape *s) {
   const CPProjector P = work->P;
-  if (P->mc == 0 && cpHasDiagonalMetric(P) && work->norms.layout != CP_NORMS_COUPLED) {
-    cpWrite(P->reason, "unit norms that share no component");
-    return CP_LINSOL_BLOCK;
-  }
   if (cpHasDiagonalMetric(P) && s->components > work->nlevels && s->rows > 1 &&
       s->largest <= BLOCK_UP_TO) {
     cpWrite(P->reason, "pattern falls into %d components of at most %d constraints", s->components,

@@ -1,6 +1,7 @@
 /* The residuals: the user's c, called and checked, then those of the unit norms. */
 #include "projector_impl.h"
 
+#include <math.h>
 #include <string.h>
 
 static int evaluate(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
@@ -19,12 +20,24 @@ int cpUserConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
   return evaluate(work, t, y, c);
 }
 
+double cpUnitNorm(const CPProjector P, int k, const double *y) {
+  const double *q = y + P->norms[k].first;
+  return sqrt(cpDot(q, q, P->norms[k].length));
+}
+
 int cpConstraint(CPWork work, size_t counter, sunrealtype t, N_Vector y, double *c) {
   CPProjector P = work->P;
   cpWorkCount(work, counter, 1);
   const int flag = P->mc > 0 ? evaluate(work, t, y, work->uc) : CP_SUCCESS;
   if (flag) return flag;
   if (P->mc > 0) memcpy(c, N_VGetArrayPointer(work->uc), (size_t)P->mc * sizeof *c);
-  if (P->nnorms > 0) cpNormResiduals(P, N_VGetArrayPointer(y), c);
+  for (int k = 0; k < P->nnorms; k++) {
+    char name[CP_ROW_NAME];
+    const double norm = cpUnitNorm(P, k, N_VGetArrayPointer(y));
+    c[P->mc + k]      = norm - P->norms[k].value;
+    if (!isfinite(norm))
+      return cpReason(work->text, -CP_CNSTR_NONFINITE, "at t = %.15g: %s is %g", t,
+                      cpRowName(P, P->mc + k, name), norm);
+  }
   return CP_SUCCESS;
 }

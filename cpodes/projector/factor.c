@@ -12,34 +12,28 @@
 #include <math.h>
 #include <string.h>
 
-/* rowscale, and the sizes and units of all rows, from the entries of G. */
+/* Sizes and units of all rows, and which of them are idle, from the entries of G. */
 static void scaleRows(CPWork work) {
   const CPProjector P = work->P;
   const CPMat *g      = &work->g;
   CPRows *rows        = &work->rows;
   const double *ctol  = P->ctol ? N_VGetArrayPointer(P->ctol) : NULL;
-  double *unit = work->room.z, *over_all = work->room.s, *largest = work->room.r;
-  int unmoved = 0;
-  cpRowsLength(g, work->sqrtd, P->row_level, P->col_level, largest, work->rowscale);
-  if (work->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P))
-    memcpy(rows->unit, work->rowscale, (size_t)P->m * sizeof *rows->unit); /* D = 1 / w^2 */
-  else {
-    for (int j = 0; j < P->n; j++) unit[j] = work->sqrtd[j] == 0.0 ? 0.0 : 1.0 / rows->w[j];
-    cpRowsLength(g, unit, P->row_level, P->col_level, largest, rows->unit);
-  }
-  for (int i = 0; i < P->m; i++) unmoved |= !(work->rowscale[i] > 0.0);
-  for (int j = 0; unmoved && j < P->n; j++) unit[j] = 1.0 / rows->w[j];
-  if (unmoved) cpRowsLength(g, unit, NULL, NULL, largest, over_all);
+  const int is_error  = work->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P);
+  double *one = work->room.z, *over_all = work->room.s, *largest = work->room.r;
+  int idle = 0;
+  for (int j = 0; !is_error && j < P->n; j++)
+    one[j] = work->sqrtd[j] == 0.0 ? 0.0 : 1.0 / rows->w[j];
+  cpRowsLength(g, is_error ? work->sqrtd : one, P->row_level, P->col_level, largest, rows->unit);
+  for (int i = 0; i < P->m; i++) idle |= rows->is_idle[i] = !(rows->unit[i] >= DBL_MIN);
+  for (int j = 0; idle && j < P->n; j++) one[j] = 1.0 / rows->w[j];
+  if (idle) cpRowsLength(g, one, NULL, NULL, largest, over_all);
   for (int i = 0; i < P->m; i++) { /* A row that moves no component is measured over all. */
-    double *scale = &work->rowscale[i];
-    if (!(*scale > 0.0)) rows->unit[i] = over_all[i];
-    *scale           = *scale >= DBL_MIN ? 1.0 / *scale : 0.0; /* below, its inverse overflows */
-    rows->size[i]    = ctol && i < P->mc ? ctol[i] : rows->unit[i];
-    rows->is_idle[i] = *scale == 0.0;
+    if (rows->is_idle[i]) rows->unit[i] = over_all[i];
+    rows->size[i] = ctol && i < P->mc ? ctol[i] : rows->unit[i];
     if (cpIsActive(P, i)) continue;
-    work->rowscale[i] = rows->unit[i] = 0.0;
-    rows->size[i]                     = INFINITY;
-    rows->is_idle[i]                  = 1;
+    rows->unit[i]    = 0.0;
+    rows->size[i]    = INFINITY;
+    rows->is_idle[i] = 1;
   }
 }
 
@@ -65,7 +59,7 @@ static double rankTolerance(CPWork work, const double *y) {
   for (int l = 0; l < work->nlevels; l++) {
     CPLevel *level = &work->levels[l];
     if (level->nrows == 0) continue;
-    for (int k = 0; k < level->nrows; k++) level->off[k] = !(work->rowscale[level->rows[k]] > 0.0);
+    for (int k = 0; k < level->nrows; k++) level->off[k] = work->rows.is_idle[level->rows[k]];
     known = known && cpSaddleKnowsRows(level->saddle, level->off);
     any   = level->saddle;
   }
@@ -112,8 +106,8 @@ static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
     for (size_t k = g->start[j]; row < 0 && k < g->start[j + 1]; k++) {
       const int i = g->row[k];
       if (P->row_level[i] >= P->col_level[j] || g->value[k] == 0.0 || !cpIsActive(P, i)) continue;
-      const double part = fabs(g->value[k]) * work->sqrtd[j] * work->rowscale[i];
-      if (!(work->rowscale[i] > 0.0) || part > ENTRY_ROUNDOFF) row = i, col = j;
+      const double size = fabs(g->value[k]) / work->rows.w[j];
+      if (work->rows.is_idle[i] || size > ENTRY_ROUNDOFF * work->rows.unit[i]) row = i, col = j;
     }
   }
   if (row < 0) return CP_SUCCESS;

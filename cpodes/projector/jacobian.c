@@ -13,7 +13,7 @@
  * (displacements from a reference position), the root of roundoff in them is nothing. One tolerance, over
  * which G must be good anyway, is what such a constraint resolves. */
 int cpDifference(CPWork work, sunrealtype t, N_Vector y, const double *c, const int *cols,
-                 int ncols, double typical, int uneven) {
+                 int ncols, double typical) {
   sunrealtype *z = N_VGetArrayPointer(y);
   double *h = work->room.z, *saved = work->room.xl;
   const double root = sqrt(CP_UROUND);
@@ -22,10 +22,10 @@ int cpDifference(CPWork work, sunrealtype t, N_Vector y, const double *c, const 
     saved[k]    = z[j];
     const volatile double next =
         z[j] + fmax(root * fmax(fabs(z[j]), typical), fmin(1.0 / work->rows.w[j], root));
-    h[j] = (next - z[j]) * (uneven ? 1 << k % 3 : 1);
+    h[j] = next - z[j];
     z[j] += h[j];
   }
-  const int flag = cpConstraint(work, CP_NCEDQ, t, y, work->room.c2);
+  const int flag = cpConstraint(work, CP_COUNTER(nceDQ), t, y, work->room.c2);
   for (int k = 0; k < ncols; k++) z[cols[k]] = saved[k];
   for (int i = 0; !flag && i < work->P->m; i++) work->room.c2[i] -= c[i];
   return flag;
@@ -40,7 +40,7 @@ static int differences(CPWork work, sunrealtype t, N_Vector y, const double *c) 
   for (int q = 0; q < colors->ngroups; q++) {
     const int *cols  = colors->col + colors->start[q];
     const int ncols  = colors->start[q + 1] - colors->start[q];
-    const int flag   = cpDifference(work, t, work->v, c, cols, ncols, typical, 0);
+    const int flag   = cpDifference(work, t, work->v, c, cols, ncols, typical);
     const double *dc = work->room.c2, *h = work->room.z;
     if (flag) return flag;
     for (const int *j = cols; j < cols + ncols; j++)
@@ -52,13 +52,18 @@ static int differences(CPWork work, sunrealtype t, N_Vector y, const double *c) 
 
 /* g, of the values of G and, unless y is NULL, those of the norms at y */
 static int gather(CPWork work, sunrealtype t, const double *y) {
-  const CPMat *user = &work->G.A, *norms = &work->norms.pattern;
+  const CPProjector P = work->P;
+  const CPMat *user = &work->G.A, *norms = &work->norms;
   CPMat *g     = &work->g;
   double *size = work->room.s;
   size_t count = 0;
-  if (y) {
-    const int flag = cpNormSizes(work, t, y, size);
-    if (flag) return flag;
+  for (int k = 0; y && k < P->nnorms; k++) {
+    char name[CP_ROW_NAME];
+    size[P->mc + k] = cpUnitNorm(P, k, y);
+    if (size[P->mc + k] == 0.0)
+      return cpReason(work->text, -CP_CNSTRJAC_NONFINITE,
+                      "at t = %.15g: %s is zero, and has no gradient there", t,
+                      cpRowName(P, P->mc + k, name));
   }
   for (int j = 0; j < g->cols; j++) {
     g->start[j] = count;
@@ -111,43 +116,25 @@ void cpJacobianPattern(CPWork work) {
   gather(work, 0.0, NULL);
 }
 
-static void freeColoring(void *colors) { cpColoringFree(colors); }
-
 int cpJacobianCreate(CPWork work) {
-  CPProjector P  = work->P;
-  CPArena *arena = &work->storage;
-  CPUserMat *U   = &work->G;
-  CPMat *s       = &work->norms.pattern;
-  CPColoring *c  = &work->colors;
+  CPProjector P     = work->P;
+  CPArena *arena    = &work->storage;
+  CPUserMat *U      = &work->G;
+  CPMat *s          = &work->norms;
+  CPPlaces of_norms = {0};
   if (cpUserMatOwn(arena, U) || cpUserMatCreate(U, P->G_tmpl, P->mc, P->n, P->ctx))
     return CP_MEM_FAIL;
-  size_t of_norms = 0;
-  for (int k = 0; k < P->nnorms; k++) of_norms += (size_t)P->norms[k].length;
-  const size_t length = cpMatEntries(&U->A) + of_norms;
+  for (int k = 0; k < P->nnorms; k++)
+    for (int j = 0; j < P->norms[k].length; j++)
+      cpPlacesAdd(&of_norms, P->mc + k, P->norms[k].first + j);
+  if (cpMatFromPlaces(s, P->m, P->n, &of_norms) || cpMatOwn(arena, s)) return CP_MEM_FAIL;
+  const size_t length = cpMatEntries(&U->A) + cpMatEntries(s);
   work->g             = (CPMat){.rows = P->m, .cols = P->n};
-  CP_NEW(arena, s->start, P->n + 2);
-  CP_NEW(arena, s->row, of_norms);
   CP_NEW(arena, work->g.start, P->n + 1);
   CP_NEW(arena, work->g.row, length);
   CP_NEW(arena, work->g.value, length);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
-  /* the rows of the norms by columns, by counting */
-  for (int k = 0; k < P->nnorms; k++)
-    for (int j = 0; j < P->norms[k].length; j++) s->start[P->norms[k].first + j + 2]++;
-  for (int j = 0; j < P->n; j++) s->start[j + 2] += s->start[j + 1];
-  for (int k = 0; k < P->nnorms; k++)
-    for (int j = 0; j < P->norms[k].length; j++)
-      s->row[s->start[P->norms[k].first + j + 1]++] = P->mc + k;
-  if (U->A.start) {
-    if (cpColoringCreate(c, U->A.start, U->A.row, P->mc, P->n)) return CP_MEM_FAIL;
-    if (!cpArenaOwn(arena, c, freeColoring)) return CP_MEM_FAIL;
-  } else { /* each column of a dense matrix by itself */
-    c->ngroups = P->mc > 0 ? P->n : 0;
-    CP_NEW(arena, c->start, P->n + 1);
-    CP_NEW(arena, c->col, P->n);
-    if (cpArenaStatus(arena)) return CP_MEM_FAIL;
-    for (int j = 0; j < P->n; j++) c->col[j] = j, c->start[j + 1] = j + 1;
-  }
+  if (P->mc > 0 && cpColoringCreate(arena, &work->colors, &U->A)) return CP_MEM_FAIL;
   cpJacobianPattern(work);
   return CP_SUCCESS;
 }

@@ -67,12 +67,12 @@ static int createMatrix(CPArena *arena, const CPMat *from, const int *cols, cons
   return cpArenaStatus(arena);
 }
 
-int cpLevelCreate(CPWork work, int l, const int *row_level, const int *col_level) {
+int cpLevelCreate(CPWork work, int l) {
   const CPProjector P = work->P;
   CPLevel *level      = &work->levels[l];
   CPArena *arena      = &level->arena;
-  level->rows = members(arena, row_level, row_level ? P->m : 0, l, &level->row_place, &level->nrows);
-  level->cols = members(arena, col_level, P->n, l, &level->col_place, &level->ncols);
+  level->rows         = members(arena, P->row_level, P->m, l, &level->row_place, &level->nrows);
+  level->cols         = members(arena, P->col_level, P->n, l, &level->col_place, &level->ncols);
   CP_ARRAYS(arena, level->ncols, &level->root, &level->f, &level->x);
   CP_NEW(arena, level->off, level->nrows);
   CP_NEW(arena, level->held, level->ncols);
@@ -95,17 +95,16 @@ int cpLevelHasSmallBlocks(const CPLevel *level) {
   return cpSaddleHasSmallBlocks(&level->W, SMALL_BLOCK);
 }
 
-/* Products with D alone have no rows. */
 int cpLevelOpen(CPWork work, int l) {
   const CPProjector P     = work->P;
   CPLevel *level          = &work->levels[l];
   const CPMat *W          = cpHasDiagonalMetric(P) ? NULL : &level->W;
-  CPSaddleOptions options = {
-      .type       = level->nrows > 0 ? cpSaddleOfLin(work->linsol) : CP_SADDLE_AUTO,
-      .may_change = P->linsol == CP_LINSOL_AUTO,
-      .definite   = 1,
-      .finest     = P->user.jac || P->mc == 0 ? RANK_TOLERANCE : RANK_TOLERANCE_DQ};
-  const int structured = options.type == CP_SADDLE_SPARSE || options.type == CP_SADDLE_BLOCK;
+  CPSaddleOptions options = {.type       = cpSaddleOfLin(work->linsol),
+                             .may_change = P->linsol == CP_LINSOL_AUTO,
+                             .definite   = 1,
+                             .finest =
+                                 P->user.jac || P->mc == 0 ? RANK_TOLERANCE : RANK_TOLERANCE_DQ};
+  const int structured    = options.type == CP_SADDLE_SPARSE || options.type == CP_SADDLE_BLOCK;
   if (W && !W->start && structured) { /* what couples all rows is dense */
     options.type       = CP_SADDLE_SCHUR;
     options.may_change = 1;

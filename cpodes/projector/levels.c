@@ -28,13 +28,6 @@
 #define LARGE_STATE   512
 #define LARGEST_BLOCK 32
 
-/* Compressed rows of a matrix, in ascending order of the columns, without zeros. */
-typedef struct {
-  size_t *start; /* [m + 2] */
-  int *col;
-  double *value;
-} Rows;
-
 /* Rows sorted by a column of theirs: row[0 ... below[j] - 1] have it below j. */
 typedef struct {
   int *below; /* [n + 2] */
@@ -58,7 +51,7 @@ typedef struct {
 typedef struct {
   int n, m, mc;
   double same;       /* SAME or SAME_DQ                                    */
-  Rows G[PROBES];    /* each row scaled to a largest entry of 1            */
+  CPMat G[PROBES];   /* by rows, each scaled to a largest entry of 1       */
   const CPMat *g;    /* the newest probe by columns                        */
   double *square;    /* [m] of the row's norm, at the largest probe        */
   int *first, *last; /* [m] columns that row i touches; a norm its components */
@@ -71,23 +64,6 @@ typedef struct {
 
 /* ---- G at perturbed states, by rows ---- */
 
-/* Transposes the entries of g that are not zero. */
-static int transpose(const CPMat *g, int m, int n, CPArena *arena, Rows *G) {
-  size_t nnz = 0;
-  if (!CP_NEW(arena, G->start, m + 2)) return CP_MEM_FAIL;
-  for (size_t e = 0; e < g->start[n]; e++)
-    if (g->value[e] != 0.0) G->start[g->row[e] + 2]++, nnz++;
-  for (int i = 0; i < m; i++) G->start[i + 2] += G->start[i + 1];
-  if (!CP_NEW(arena, G->col, nnz) || !CP_NEW(arena, G->value, nnz)) return CP_MEM_FAIL;
-  for (int j = 0; j < n; j++)
-    for (size_t e = g->start[j]; e < g->start[j + 1]; e++) {
-      if (g->value[e] == 0.0) continue;
-      const size_t to = G->start[g->row[e] + 1]++; /* ends up as the start of the next row */
-      G->col[to] = j, G->value[to] = g->value[e];
-    }
-  return CP_SUCCESS;
-}
-
 /* G at all probes around y, with scaled rows. Returns 0, or a code if c or G fails there. */
 static int takeProbes(CPWork work, sunrealtype t, N_Vector y, Search *p) {
   const double typical  = cpTypicalSize(y);
@@ -97,11 +73,15 @@ static int takeProbes(CPWork work, sunrealtype t, N_Vector y, Search *p) {
   for (int s = 0; s < PROBES; s++) {
     for (int j = 0; j < p->n; j++)
       z[j] = y0[j] + PERTURBATION * fmax(fabs(y0[j]), typical) * cpUniform(&state);
-    int flag = cpConstraint(work, CP_NCE, t, work->newton.y, work->rows.c);
+    int flag = cpConstraint(work, CP_COUNTER(nce), t, work->newton.y, work->rows.c);
     if (!flag) flag = cpJacobian(work, t, work->newton.y, work->rows.c);
     if (flag) return flag;
-    if (transpose(&work->g, p->m, p->n, &p->arena, &p->G[s]))
+    size_t *from;
+    CPMat *G = &p->G[s];
+    flag     = cpMatTransposed(&p->arena, &work->g, G, &from);
+    if (!CP_NEW(&p->arena, G->value, cpMatEntries(&work->g)) || flag)
       return cpReason(work->text, CP_MEM_FAIL, "no memory");
+    for (size_t e = 0; e < G->start[p->m]; e++) G->value[e] = work->g.value[from[e]];
   }
   for (int i = 0; i < p->m; i++) {
     double top = 0.0;
@@ -111,7 +91,7 @@ static int takeProbes(CPWork work, sunrealtype t, N_Vector y, Search *p) {
     for (int s = 0; s < PROBES; s++) {
       double square = 0.0;
       for (size_t e = p->G[s].start[i]; e < p->G[s].start[i + 1]; e++) {
-        p->G[s].value[e] /= top;
+        p->G[s].value[e] /= top > 0.0 ? top : 1.0;
         square += p->G[s].value[e] * p->G[s].value[e];
       }
       p->square[i] = fmax(p->square[i], square);
@@ -137,21 +117,16 @@ static int velocityOf(const Search *p, int j) {
 /* Does row i touch u at any probe? */
 static int touchesU(const Search *p, int i) {
   for (int s = 0; s < PROBES; s++) {
-    const Rows *G = &p->G[s];
+    const CPMat *G = &p->G[s];
     for (size_t e = G->start[i]; e < G->start[i + 1]; e++)
-      if (fabs(G->value[e]) > p->same && kindOf(p, G->col[e]) == 'u') return 1;
+      if (fabs(G->value[e]) > p->same && kindOf(p, G->row[e]) == 'u') return 1;
   }
   return 0;
 }
 
-static double entry(const Rows *G, int i, int j) {
-  size_t low = G->start[i], high = G->start[i + 1];
-  while (low < high) {
-    const size_t middle = (low + high) / 2;
-    if (G->col[middle] < j) low = middle + 1;
-    else high = middle;
-  }
-  return low < G->start[i + 1] && G->col[low] == j ? G->value[low] : 0.0;
+static double entry(const CPMat *G, int i, int j) {
+  const double *value = cpMatAt(G, j, i);
+  return value ? *value : 0.0;
 }
 
 /* The size below which an entry of a gradient with square uu counts as zero. */
@@ -163,17 +138,17 @@ static const RowView *viewOf(Search *p, int k) {
   if (view->layout == p->at.id) return view;
   *view = (RowView){.layout = p->at.id, .velocity = touchesU(p, k)};
   for (int s = 0; s < PROBES; s++) {
-    const Rows *G = &p->G[s];
-    double uu     = 0.0;
+    const CPMat *G = &p->G[s];
+    double uu      = 0.0;
     for (size_t e = G->start[k]; e < G->start[k + 1]; e++)
-      if (kindOf(p, G->col[e]) == 'u') uu += G->value[e] * G->value[e];
+      if (kindOf(p, G->row[e]) == 'u') uu += G->value[e] * G->value[e];
     view->uu = fmax(view->uu, uu);
   }
   const double small = negligible(p, view->uu);
   for (int s = 0; s < PROBES; s++) {
-    const Rows *G = &p->G[s];
+    const CPMat *G = &p->G[s];
     for (size_t e = G->start[k]; e < G->start[k + 1]; e++)
-      view->big[s] += fabs(G->value[e]) > small && kindOf(p, G->col[e]) == 'u';
+      view->big[s] += fabs(G->value[e]) > small && kindOf(p, G->row[e]) == 'u';
   }
   return view;
 }
@@ -181,25 +156,25 @@ static const RowView *viewOf(Search *p, int k) {
 /* Is the gradient of row k in u a multiple of that of row i in q, on the columns of i? Entries of k
  * up to small count as zero; *big is the number of the others. */
 static int isParallel(const Search *p, int s, int i, int k, double small, size_t *big) {
-  const Rows *G      = &p->G[s];
+  const CPMat *G     = &p->G[s];
   const size_t first = G->start[i], end = G->start[i + 1];
   double qq = 0.0, qu = 0.0;
   if (first == end) return 0;
-  if (kindOf(p, G->col[first]) == 'q' && kindOf(p, G->col[end - 1]) == 'q') {
+  if (kindOf(p, G->row[first]) == 'q' && kindOf(p, G->row[end - 1]) == 'q') {
     /* The first and the last column alone tell most of those that are not parallel. */
-    const double qa = G->value[first], ua = entry(G, k, velocityOf(p, G->col[first]));
-    const double qb = G->value[end - 1], ub = entry(G, k, velocityOf(p, G->col[end - 1]));
+    const double qa = G->value[first], ua = entry(G, k, velocityOf(p, G->row[first]));
+    const double qb = G->value[end - 1], ub = entry(G, k, velocityOf(p, G->row[end - 1]));
     if (!(fabs(ua * qb - ub * qa) <= small * (fabs(qa) + fabs(qb)))) return 0;
   }
   for (size_t e = first; e < end; e++) {
-    if (kindOf(p, G->col[e]) != 'q') continue;
+    if (kindOf(p, G->row[e]) != 'q') continue;
     qq += G->value[e] * G->value[e];
-    qu += G->value[e] * entry(G, k, velocityOf(p, G->col[e]));
+    qu += G->value[e] * entry(G, k, velocityOf(p, G->row[e]));
   }
   *big = 0;
   for (size_t e = first; e < end && qq > 0.0; e++) {
-    if (kindOf(p, G->col[e]) != 'q') continue;
-    const double u = entry(G, k, velocityOf(p, G->col[e]));
+    if (kindOf(p, G->row[e]) != 'q') continue;
+    const double u = entry(G, k, velocityOf(p, G->row[e]));
     if (fabs(u - qu / qq * G->value[e]) > small) return 0;
     *big += fabs(u) > small;
   }
@@ -224,15 +199,15 @@ static int isRate(Search *p, int i, int k) {
 /* Has position row i a rate? It has an entry wherever row i has a large one: of these columns of u,
  * the one with fewest entries is searched. */
 static int hasRate(Search *p, int i) {
-  const Rows *G  = &p->G[PROBES - 1];
+  const CPMat *G = &p->G[PROBES - 1];
   const CPMat *g = p->g;
   int best       = -1;
   size_t fewest  = SIZE_MAX;
   double top     = 0.0;
   for (size_t e = G->start[i]; e < G->start[i + 1]; e++) top = fmax(top, fabs(G->value[e]));
   for (size_t e = G->start[i]; e < G->start[i + 1]; e++) {
-    if (fabs(G->value[e]) < 0.5 * top || kindOf(p, G->col[e]) != 'q') continue;
-    const int j         = velocityOf(p, G->col[e]);
+    if (fabs(G->value[e]) < 0.5 * top || kindOf(p, G->row[e]) != 'q') continue;
+    const int j         = velocityOf(p, G->row[e]);
     const size_t length = g->start[j + 1] - g->start[j];
     if (length < fewest) fewest = length, best = j;
   }
@@ -308,8 +283,8 @@ static int search(Search *p, const CPUnitNorm *norms) {
     for (int s = 0; s < PROBES; s++)
       for (size_t e = p->G[s].start[i]; e < p->G[s].start[i + 1]; e++) {
         if (fabs(p->G[s].value[e]) <= p->same) continue;
-        if (p->G[s].col[e] < p->first[i]) p->first[i] = p->G[s].col[e];
-        if (p->G[s].col[e] > p->last[i]) p->last[i] = p->G[s].col[e];
+        if (p->G[s].row[e] < p->first[i]) p->first[i] = p->G[s].row[e];
+        if (p->G[s].row[e] > p->last[i]) p->last[i] = p->G[s].row[e];
       }
     if (p->last[i] < 0) return 0;
   }

@@ -7,7 +7,7 @@
 /* ---- the parts of Newton's iteration ---- */
 
 static int residuals(CPNewton *newton, sunrealtype t, N_Vector y) {
-  return cpConstraint(newton->self, CP_NCE, t, y, newton->rows->c);
+  return cpConstraint(newton->self, CP_COUNTER(nce), t, y, newton->rows->c);
 }
 
 static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int damped,
@@ -39,8 +39,9 @@ static int times(CPNewton *newton, N_Vector x, double *r) {
 
 /* mu = K^T g_i in the level of row i, of rows of unit length */
 static int combination(CPNewton *newton, int i, double *mu) {
-  CPWork work    = newton->self;
-  CPLevel *level = &work->levels[work->P->row_level[i]];
+  CPWork work        = newton->self;
+  const CPRows *rows = newton->rows;
+  CPLevel *level     = &work->levels[work->P->row_level[i]];
   memset(mu, 0, (size_t)work->P->m * sizeof *mu);
   for (int j = 0; j < work->P->n; j++) {
     const double *entry = cpMatAt(&work->g, i, j);
@@ -49,27 +50,24 @@ static int combination(CPNewton *newton, int i, double *mu) {
   if (cpLevelIsEmpty(level)) return CP_PROJ_RANK;
   const int flag = cpLevelSolve(level, work->room.z, NULL, NULL, work->room.rl);
   for (int k = 0; !flag && k < level->nrows; k++) {
-    const double scale = work->rowscale[level->rows[k]];
-    mu[level->rows[k]] = scale > 0.0 ? work->room.rl[k] * work->rowscale[i] / scale : 0.0;
+    const int row = level->rows[k];
+    mu[row]       = rows->is_idle[row] ? 0.0 : work->room.rl[k] * rows->unit[row] / rows->unit[i];
   }
   return flag;
+}
+
+static int jacobianAt(CPWork work, sunrealtype t, N_Vector y) {
+  const int flag = cpConstraint(work, CP_COUNTER(nce), t, y, work->rows.c);
+  return flag ? flag : cpJacobian(work, t, y, work->rows.c);
 }
 
 /* A Jacobian is compared with differences once. */
 static int compare(CPNewton *newton, sunrealtype t, N_Vector y) {
   CPWork work = newton->self;
-  double err  = 0.0;
-  int row = -1, col = -1;
-  char name[CP_ROW_NAME];
-  if (!work->jac_is_right && !cpJacobianError(work, t, y, &err, &row, &col))
-    work->jac_is_right = err <= CP_WRONG_JACOBIAN;
-  if (!(err > CP_WRONG_JACOBIAN)) return CP_SUCCESS;
-  const double *entry = cpMatAt(&work->g, row, col);
-  return cpReason(
-      work->text, -CP_CNSTRJAC_WRONG,
-      "at t = %.15g: no convergence, and entry (%d, %d) of the constraint Jacobian, %g, is "
-      "not the derivative of %s (relative error %.1e)",
-      t, row, col, entry ? *entry : 0.0, cpRowName(work->P, row, name), err);
+  if (work->jac_is_right || jacobianAt(work, t, y)) return CP_SUCCESS;
+  const int flag     = cpJacobianWrong(work, t, y, "no convergence, and ");
+  work->jac_is_right = !flag;
+  return flag;
 }
 
 static int explain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
@@ -104,13 +102,6 @@ static int update(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
   return cpWorkUpdate(work, t, y, ewt);
 }
 
-static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
-                   CPProjected *result) {
-  CPWork work = self;
-  return cpNormsAlone(work) ? cpNormsProject(work, t, y, ewt, only_if_needed, result)
-                            : cpNewtonProject(&work->newton, t, y, ewt, only_if_needed, result);
-}
-
 static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
   CPWork work           = self;
   sunrealtype *vd       = N_VGetArrayPointer(v);
@@ -133,14 +124,22 @@ static int cotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vect
   return flag;
 }
 
+/* Factors that are valid are those of (t, y), and so is their G. */
+static int probe(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
+  CPWork work = self;
+  int flag    = work->newton.valid ? CP_SUCCESS : cpWeights(work, y, ewt);
+  if (!flag && !work->newton.valid) flag = jacobianAt(work, t, y);
+  cpNewtonForget(&work->newton);
+  return flag ? flag : cpJacobianWrong(work, t, y, "");
+}
+
 int cpOwnIteration(void *self, CPNewton *list[2]) {
   list[0] = &((CPWork)self)->newton;
   return 1;
 }
 
 const CPProjectorKind cpMatrixKind = {.update     = update,
-                                      .project    = project,
                                       .tangent    = tangent,
                                       .cotangent  = cotangent,
-                                      .probe      = cpMatrixProbe,
+                                      .probe      = probe,
                                       .iterations = cpOwnIteration};

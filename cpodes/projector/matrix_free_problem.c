@@ -17,49 +17,31 @@ static int productNotFinite(CPWork work, const char *name) {
                   "at t = %.15g: the product %s has a NaN or Inf", work->free->t, name);
 }
 
-static int times(CPWork work, N_Vector v, N_Vector Gv) {
-  const CPMatrixFree k = work->free;
-  CP_COUNT(work, nprods);
-  return codeOf(work, "the product G v", work->P->user.Gv(k->t, k->y, v, Gv, work->P->user.data));
-}
-
-static int transposed(CPWork work, N_Vector w, N_Vector GTw) {
-  const CPMatrixFree k = work->free;
-  CP_COUNT(work, nprods);
-  return codeOf(work, "the product G^T w",
-                work->P->user.GTw(k->t, k->y, w, GTw, work->P->user.data));
-}
-
-static int metric(CPWork work, int l, N_Vector x, N_Vector Dx) {
-  const CPMatrixFree k = work->free;
-  CPProjector P        = work->P;
-  if (P->user.metric)
-    return codeOf(work, "the metric", P->user.metric(k->t, k->y, x, Dx, P->user.data));
-  if (!P->user.metric_matrix) {
-    N_VProd(k->level[l].D, x, Dx);
-    return CP_SUCCESS;
-  }
-  N_VConst(0.0, Dx);
-  const int flag =
-      cpLevelSolve(&work->levels[l], N_VGetArrayPointer(x), NULL, N_VGetArrayPointer(Dx), NULL);
-  return flag ? cpReason(work->text, flag, "no solution with the metric") : CP_SUCCESS;
-}
-
 int cpFreeTimes(CPWork work, N_Vector v, N_Vector Gv) {
-  const int flag = times(work, v, Gv);
+  const CPMatrixFree k = work->free;
+  CP_COUNT(work, nprods);
+  const int flag =
+      codeOf(work, "the product G v", work->P->user.Gv(k->t, k->y, v, Gv, work->P->user.data));
   return flag || cpVectorFinite(Gv) ? flag : productNotFinite(work, "G v");
 }
 
 int cpFreeTransposed(CPWork work, N_Vector w, N_Vector GTw) {
-  const int flag = transposed(work, w, GTw);
+  const CPMatrixFree k = work->free;
+  CP_COUNT(work, nprods);
+  const int flag =
+      codeOf(work, "the product G^T w", work->P->user.GTw(k->t, k->y, w, GTw, work->P->user.data));
   return flag || cpVectorFinite(GTw) ? flag : productNotFinite(work, "G^T w");
 }
 
 int cpFreeMetric(CPWork work, int l, N_Vector x, N_Vector Dx) {
-  const int flag = metric(work, l, x, Dx);
+  const CPMatrixFree k = work->free;
+  const CPProjector P  = work->P;
+  int flag             = CP_SUCCESS;
+  if (!P->user.metric) N_VProd(k->level[l].D, x, Dx);
+  else flag = codeOf(work, "the metric", P->user.metric(k->t, k->y, x, Dx, P->user.data));
   if (flag || cpVectorFinite(Dx)) return flag;
   return cpReason(work->text, -CP_REPTD_USERFUNC_ERR, "at t = %.15g: the metric gave NaN or Inf",
-                  work->free->t);
+                  k->t);
 }
 
 int cpFreeSchurDiag(CPWork work, N_Vector D, N_Vector diag) {
@@ -86,18 +68,18 @@ void cpFreeMask(const CPWork work, int l, N_Vector x) {
 
 static int levelTimes(void *self, N_Vector v, N_Vector Gv) {
   const CPFreeLevel *level = self;
-  const int flag           = times(level->work, v, Gv);
+  const int flag           = cpFreeTimes(level->work, v, Gv);
   if (!flag) cpFreeMask(level->work, level->l, Gv);
   return flag;
 }
 
 static int levelTransposed(void *self, N_Vector w, N_Vector GTw) {
-  return transposed(((const CPFreeLevel *)self)->work, w, GTw);
+  return cpFreeTransposed(((const CPFreeLevel *)self)->work, w, GTw);
 }
 
 static int levelMetric(void *self, N_Vector x, N_Vector Dx) {
   const CPFreeLevel *level = self;
-  return metric(level->work, level->l, x, Dx);
+  return cpFreeMetric(level->work, level->l, x, Dx);
 }
 
 static int byJacobi(void *self, N_Vector r, N_Vector z) {
@@ -127,7 +109,7 @@ int cpFreeSolve(CPWork work, int l, double goal, N_Vector mu) {
   CP_COUNT(work, nlinsolves);
   k->level[l].cg->products = work->P->user.psolve ? &withUser : &plain;
   const int flag = cpKrylovSolve(k->level[l].cg, k->weight, goal, k->r, k->x, mu, &iterations, text);
-  cpWorkCount(work, CP_NLI, iterations);
+  cpWorkCount(work, CP_COUNTER(nli), iterations);
   if (text[0]) cpReason(work->text, flag, "at t = %.15g: %s", k->t, text);
   return flag;
 }
@@ -190,33 +172,10 @@ int cpFreeStorage(CPWork work) {
                     : cpReason(work->text, CP_MEM_FAIL, "no memory for conjugate gradients");
 }
 
-/* A metric matrix: D x by the factors of its levels. A level has columns, but no rows, since products with D
- * are all that is wanted. */
-static int createMetric(CPWork work) {
-  const CPProjector P      = work->P;
-  const CPMatrixFree k     = work->free;
-  const sunrealtype *given = P->col_level_v ? N_VGetArrayPointer(P->col_level_v) : NULL;
-  int flag                 = CP_SUCCESS;
-  cpStorageFree(work);
-  cpLevelsFree(work);
-  work->compact  = 0;
-  int *col_level = calloc((size_t)P->n + 1, sizeof *col_level);
-  CP_NEW(&work->storage, work->sqrtd, P->n);
-  if (!col_level || cpStorageMetric(work) || cpArenaStatus(&work->storage)) flag = CP_MEM_FAIL;
-  for (int j = 0; !flag && given && j < P->n; j++) col_level[j] = (int)given[j];
-  for (int l = 0; !flag && l < k->nlevels; l++) {
-    flag = cpLevelCreate(work, l, NULL, col_level);
-    if (!flag) flag = cpLevelOpen(work, l);
-  }
-  work->nlevels = k->nlevels;
-  free(col_level);
-  return flag;
-}
-
 int cpFreeUpdate(CPWork work) {
-  CPProjector P        = work->P;
-  const int is_current = work->free && work->free->revision == P->revision;
-  if (is_current && work->contents == P->contents) return CP_SUCCESS;
+  CPProjector P = work->P;
+  if (work->free && work->free->revision == P->revision && work->contents == P->contents)
+    return CP_SUCCESS;
   work->jac_is_right = 0;
   cpNewtonReset(&work->newton);
   int flag = cpFreeStorage(work);
@@ -228,15 +187,13 @@ int cpFreeUpdate(CPWork work) {
         "into c and its products");
   if (P->user.metric && (work->free->nlevels > 1 || P->id))
     return cpReason(work->text, CP_NOT_SUPPORTED,
-                    "CP_LINSOL_KRYLOV cannot honour %s with a metric that is an operator "
-                    "(CPProjectorSetMetric): give it as a matrix, or use the error norm",
+                    "CP_LINSOL_KRYLOV cannot honour %s with a metric of the user's "
+                    "(CPProjectorSetMetric): use the error norm, or another solver with a matrix",
                     P->id ? "components that are held" : "levels");
-  if (P->user.metric_matrix && !P->in_memory)
-    return cpReason(
-        work->text, CP_NOT_SUPPORTED,
-        "a metric matrix needs states in one memory: CPProjectorSetMetric takes operators");
-  if (P->user.metric_matrix && !is_current && (flag = createMetric(work)))
-    return cpReason(work->text, flag, "no memory for the metric");
+  if (P->user.metric_matrix)
+    return cpReason(work->text, CP_NOT_SUPPORTED,
+                    "CP_LINSOL_KRYLOV factors no metric matrix: CPProjectorSetMetric takes an "
+                    "operator");
   work->free->revision = P->revision;
   work->contents       = P->contents;
   work->linsol         = CP_LINSOL_KRYLOV;
@@ -298,23 +255,6 @@ static int setLevel(CPWork work, int l) {
   return cpVectorFinite(D) ? CP_SUCCESS : cpReason(work->text, CP_ILL_INPUT, "1/ewt^2 overflows");
 }
 
-static int renewMetric(CPWork work) {
-  const CPProjector P  = work->P;
-  const CPMatrixFree k = work->free;
-  if (!P->user.metric_matrix) return CP_SUCCESS;
-  const sunrealtype *id = P->id ? N_VGetArrayPointer(P->id) : NULL;
-  for (int j = 0; j < P->n; j++) work->sqrtd[j] = id && id[j] == 0.0 ? 0.0 : 1.0;
-  int flag = cpMetricEvaluate(work, k->t, k->y);
-  for (int l = 0; !flag && l < k->nlevels; l++) {
-    flag        = cpLevelFactor(work, l, 0.0);
-    const int q = flag > 0 ? work->levels[l].saddle->indefinite : -1;
-    if (flag > 0) flag = cpMetricIndefinite(work, k->t, q < 0 ? q : work->levels[l].cols[q]);
-    else if (flag)
-      flag = cpReason(work->text, flag, "at t = %.15g: no factors of the metric", k->t);
-  }
-  return flag;
-}
-
 /* The preconditioner is set up for the diagonals of all levels together. */
 static int renewPreconditioner(CPWork work) {
   const CPMatrixFree k = work->free;
@@ -334,7 +274,6 @@ int cpFreeRenew(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   int flag = cpFreePlace(work, t, y, ewt);
   CP_COUNT(work, nje);
   for (int l = 0; !flag && l < work->free->nlevels; l++) flag = setLevel(work, l);
-  if (!flag) flag = renewMetric(work);
   if (!flag) flag = cpFreeMeasure(work);
   if (!flag) flag = cpFreeCheckLevels(work);
   return flag ? flag : renewPreconditioner(work);

@@ -1,10 +1,7 @@
 /* Weights that measure, and the user's metric: called and checked, into work->M. */
 #include "projector_impl.h"
 
-#include "cpodes/saddle/lapack.h"
-
 #include <math.h>
-#include <string.h>
 
 int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
   CPProjector P = work->P;
@@ -66,43 +63,13 @@ int cpMetricCheck(const CPMat *W, sunrealtype t, char *text) {
   return CP_SUCCESS;
 }
 
-/* M <- D, column by column, D e_j. 0, what the user's function returned, or CP_MEM_FAIL with *no_memory set. */
-static int callOperator(CPWork work, sunrealtype t, N_Vector y, int *no_memory) {
-  const CPProjector P = work->P;
-  N_Vector x = N_VClone(P->y_tmpl), Dx = N_VClone(P->y_tmpl);
-  int flag   = x && Dx ? CP_SUCCESS : CP_MEM_FAIL;
-  *no_memory = flag;
-  for (int j = 0; !flag && j < P->n; j++) {
-    N_VConst(0.0, x);
-    N_VConst(0.0, Dx);
-    N_VGetArrayPointer(x)[j] = 1.0;
-    flag                     = P->user.metric(t, y, x, Dx, P->user.data);
-    memcpy(cpMatAt(&work->M.A, 0, j), N_VGetArrayPointer(Dx), (size_t)P->n * sizeof(double));
-  }
-  if (x) N_VDestroy(x);
-  if (Dx) N_VDestroy(Dx);
-  return flag;
-}
-
-/* A user's operator is D, whose inverse, both triangles, becomes the metric. */
 int cpMetricEvaluate(CPWork work, sunrealtype t, N_Vector y) {
   const CPProjector P = work->P;
   CPUserMat *M        = &work->M;
-  int flag, info = 0, no_memory = 0;
-  if (cpHasDiagonalMetric(P)) return CP_SUCCESS;
+  if (!P->user.metric_matrix) return CP_SUCCESS;
   cpUserMatClear(M);
-  if (P->user.metric) flag = callOperator(work, t, y, &no_memory);
-  else flag = P->user.metric_matrix(t, y, M->S, P->user.data);
-  if (no_memory) return cpReason(work->text, flag, "no memory for the metric");
+  int flag = P->user.metric_matrix(t, y, M->S, P->user.data);
   if (flag) return cpUserResult(work->text, flag, t, "the metric");
   flag = cpTakeMatrix(work, t, M, "the metric", "CPProjectorSetMetricMatrix", -CP_METRIC_INDEFINITE);
-  if (!flag) flag = cpMetricCheck(&M->A, t, work->text);
-  if (flag || !P->user.metric) return flag;
-  F77(dpotrf)("L", &P->n, M->A.value, &P->n, &info);
-  const int bad = info;
-  if (!info) F77(dpotri)("L", &P->n, M->A.value, &P->n, &info);
-  if (info) return cpMetricIndefinite(work, t, (bad ? bad : info) - 1);
-  for (int j = 0; j < P->n; j++)
-    for (int i = j + 1; i < P->n; i++) *cpMatAt(&M->A, j, i) = *cpMatAt(&M->A, i, j);
-  return CP_SUCCESS;
+  return flag ? flag : cpMetricCheck(&M->A, t, work->text);
 }

@@ -157,19 +157,6 @@ typedef struct {
 CPProjectorOptions cpWorkOptions(CPWork work);
 /* Counters of the work, and of the projector for all its works. */
 #define CP_COUNTER(name) offsetof(CPProjectorStats, name)
-enum {
-  CP_NITERS     = CP_COUNTER(niters),
-  CP_NCE        = CP_COUNTER(nce),
-  CP_NCEDQ      = CP_COUNTER(nceDQ),
-  CP_NJE        = CP_COUNTER(nje),
-  CP_NSETUPS    = CP_COUNTER(nsetups),
-  CP_NSKIPPED   = CP_COUNTER(nskipped),
-  CP_NFLOOR     = CP_COUNTER(nfloor),
-  CP_NLI        = CP_COUNTER(nli),
-  CP_NLINSOLVES = CP_COUNTER(nlinsolves),
-  CP_NPRODS     = CP_COUNTER(nprods),
-  CP_NPSOLVES   = CP_COUNTER(npsolves)
-};
 void cpWorkCount(CPWork work, size_t counter, long int n);
 #define CP_COUNT(work, name) cpWorkCount(work, CP_COUNTER(name), 1)
 /* For the statistics: the solver in use, and the levels. */

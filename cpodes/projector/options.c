@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* P is there; it is not of the user kind; its constraints are its own, not those of a mechanical system. */
@@ -39,13 +40,15 @@ int cpCheckLike(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, cons
   return CP_SUCCESS;
 }
 
-int cpCheckEntries(CPProjector P, N_Vector v, int positive, const char *name, const char *function) {
-  const char *what = positive ? "positive and finite" : "finite";
-  if (cpVectorFinite(v) && (!positive || N_VMin(v) > 0.0)) return CP_SUCCESS;
+int cpCheckEntries(CPProjector P, N_Vector v, double least, const char *name, const char *function) {
+  char what[48] = "finite";
+  if (cpVectorFinite(v) && (least < 0.0 || N_VMin(v) >= least)) return CP_SUCCESS;
+  if (least == CP_POSITIVE) snprintf(what, sizeof what, "positive and finite");
+  else if (least > 0.0) snprintf(what, sizeof what, "finite and at least %g", least);
   const sunindextype length = cpHasData(v) ? N_VGetLength(v) : 0;
   for (sunindextype i = 0; i < length; i++) {
     const sunrealtype value = N_VGetArrayPointer(v)[i];
-    if (!isfinite(value) || (positive && !(value > 0.0)))
+    if (!isfinite(value) || !(value >= least))
       return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be %s: %s[%ld] = %g", name, what,
                       name, (long)i, value);
   }
@@ -189,7 +192,7 @@ int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNMatrix G_tmpl) 
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__, "P has no constraint function");
   if (jac && !G_tmpl)
     return cpReport(&P->log, CP_ILL_INPUT, __func__, "G_tmpl must not be NULL with a jac");
-  if (G_tmpl) flag = cpCheckTemplate(&P->log, G_tmpl, P->mc, P->n, "G_tmpl", __func__);
+  if (G_tmpl) flag = cpCheckPattern(&P->log, G_tmpl, P->mc, P->n, "G_tmpl", __func__);
   if (!flag) flag = replaceTemplate(P, &P->G_tmpl, G_tmpl, __func__);
   if (flag) return flag;
   P->user.jac = jac;
@@ -330,22 +333,17 @@ static int checkLevels(CPProjector P, N_Vector v, N_Vector tmpl, const char *nam
   return CP_SUCCESS;
 }
 
-static int count(N_Vector v, int length, int l) {
-  const sunrealtype *level = N_VGetArrayPointer(v);
-  int number               = 0;
-  for (int i = 0; i < length; i++) number += (int)level[i] == l;
-  return number;
-}
-
 /* Rows need columns of their level to move. A level may have no rows: it holds its columns
  * (positions under velocity constraints only); and more rows than columns, if they are redundant.
  */
-static int checkCounts(CPProjector P, N_Vector row_level, N_Vector col_level, int largest) {
-  for (int l = 0; l <= largest; l++)
-    if (count(row_level, P->mc, l) > 0 && count(col_level, P->n, l) == 0)
+static int checkColumns(CPProjector P, N_Vector row_level, N_Vector col_level) {
+  const sunrealtype *row = N_VGetArrayPointer(row_level), *col = N_VGetArrayPointer(col_level);
+  char has_columns[CP_MAX_LEVELS] = {0};
+  for (int j = 0; j < P->n; j++) has_columns[(int)col[j]] = 1;
+  for (int i = 0; i < P->mc; i++)
+    if (!has_columns[(int)row[i]])
       return cpReport(&P->log, CP_ILL_INPUT, "CPProjectorSetLevels",
-                      "row_level has %d rows of level %d, col_level no columns",
-                      count(row_level, P->mc, l), l);
+                      "row_level[%d] = %g, and col_level has no columns of that level", i, row[i]);
   return CP_SUCCESS;
 }
 
@@ -376,7 +374,7 @@ int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
   if (given) flag = checkLevels(P, row_level, P->c_tmpl, "row_level", &largest);
   if (given && !flag) flag = checkLevels(P, col_level, P->y_tmpl, "col_level", &largest);
   if (given && P->in_memory) {
-    if (!flag) flag = checkCounts(P, row_level, col_level, largest);
+    if (!flag) flag = checkColumns(P, row_level, col_level);
     for (int k = 0; !flag && k < P->nnorms; k++)
       flag = checkNormLevel(P, P->norms[k].first, P->norms[k].length, col_level, __func__);
   }
@@ -418,33 +416,33 @@ int CPProjectorGetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
   return CP_SUCCESS;
 }
 
-/* The vector v, or none, as an option; positive: its entries must be. */
-static int setVector(CPProjector P, N_Vector *copy, N_Vector v, int of_rows, int positive,
+/* The vector v, or none, as an option, with entries of at least `least`. */
+static int setVector(CPProjector P, N_Vector *copy, N_Vector v, int of_rows, double least,
                      const char *name, const char *function) {
   int flag = ofConstraints(P, function);
   if (!flag && v) flag = cpCheckLike(P, v, of_rows ? P->c_tmpl : P->y_tmpl, name, function);
-  if (!flag && v) flag = cpCheckEntries(P, v, positive, name, function);
+  if (!flag && v) flag = cpCheckEntries(P, v, least, name, function);
   if (!flag) flag = replaceCopy(P, copy, v, function);
   if (!flag) changedValues(P);
   return flag;
 }
 
 int CPProjectorSetConstraintTol(CPProjector P, N_Vector ctol) {
-  return setVector(P, P ? &P->ctol : NULL, ctol, 1, 1, "ctol", __func__);
+  return setVector(P, P ? &P->ctol : NULL, ctol, 1, CP_POSITIVE, "ctol", __func__);
 }
 
 int CPProjectorSetFixed(CPProjector P, N_Vector id) {
-  return setVector(P, P ? &P->id : NULL, id, 0, 0, "id", __func__);
+  return setVector(P, P ? &P->id : NULL, id, 0, CP_ANY, "id", __func__);
 }
 
 int CPProjectorSetActive(CPProjector P, N_Vector mask) {
   int flag = ofConstraints(P, __func__);
   if (!flag && mask) flag = cpCheckLike(P, mask, P->c_tmpl, "mask", __func__);
-  if (!flag && mask) flag = cpCheckEntries(P, mask, 0, "mask", __func__);
+  if (!flag && mask) flag = cpCheckEntries(P, mask, CP_ANY, "mask", __func__);
   if (!flag && mask && P->nnorms == 0 && !(N_VMaxNorm(mask) > 0.0))
     return cpReport(
         &P->log, CP_ILL_INPUT, __func__,
         "mask must leave a constraint switched on (CPodeSetProjector(mem, NULL) switches "
         "projection off)");
-  return flag ? flag : setVector(P, &P->active, mask, 1, 0, "mask", __func__);
+  return flag ? flag : setVector(P, &P->active, mask, 1, CP_ANY, "mask", __func__);
 }

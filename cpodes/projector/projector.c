@@ -1,7 +1,6 @@
 /* CPProjector: life cycle and actions. */
 #include "projector_impl.h"
 
-#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -123,18 +122,9 @@ static int checkShape(CPProjector P, N_Vector v, const char *name, const char *f
   return CP_SUCCESS;
 }
 
-static int checkFinite(CPProjector P, N_Vector v, const char *name, const char *function) {
-  return P->user_kind ? CP_SUCCESS : cpCheckEntries(P, v, 0, name, function);
-}
-
 static int checkVector(CPProjector P, N_Vector v, const char *name, const char *function) {
   const int flag = checkShape(P, v, name, function);
-  return flag ? flag : checkFinite(P, v, name, function);
-}
-
-/* Unit norms alone need no inverse metric; where they do, cpWeights looks. Other kinds have rows of their own. */
-static sunrealtype leastWeight(CPProjector P) {
-  return P->mc > 0 || P->kind ? CP_LEAST_WEIGHT : DBL_TRUE_MIN;
+  return flag || P->user_kind ? flag : cpCheckEntries(P, v, CP_ANY, name, function);
 }
 
 static int checkWeights(CPProjector P, N_Vector ewt, const char *function) {
@@ -142,17 +132,8 @@ static int checkWeights(CPProjector P, N_Vector ewt, const char *function) {
   if (!ewt && !P->kind && P->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P))
     return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must not be NULL with CP_NORM_ERROR");
   if (!ewt) return CP_SUCCESS;
-  int flag = checkShape(P, ewt, "ewt", function);
-  if (flag || (cpVectorFinite(ewt) && N_VMin(ewt) >= leastWeight(P))) return flag;
-  flag = checkVector(P, ewt, "ewt", function);
-  if (flag) return flag;
-  const sunrealtype *w = P->in_memory ? N_VGetArrayPointer(ewt) : NULL;
-  for (int j = 0; j < P->n; j++) /* n is 0 unless in_memory */
-    if (!(w[j] >= leastWeight(P)))
-      return cpReport(&P->log, CP_ILL_INPUT, function, CP_EWT_TOO_SMALL, CP_LEAST_WEIGHT, j, w[j]);
-  return cpReport(&P->log, CP_ILL_INPUT, function,
-                  "ewt must be positive and at least %g: its least entry is %g", CP_LEAST_WEIGHT,
-                  N_VMin(ewt));
+  const int flag = checkShape(P, ewt, "ewt", function);
+  return flag ? flag : cpCheckEntries(P, ewt, CP_LEAST_WEIGHT, "ewt", function);
 }
 
 /* The arguments that all actions share. */
@@ -171,12 +152,8 @@ static int reportError(CPProjector P, int flag, const char *function) {
   return report(P, flag > 0 ? -flag : flag, function);
 }
 
-/* Norms near their values are finite: one pass over y for both. */
 int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
-  if (!P) return cpReport(NULL, CP_MEM_NULL, __func__, "P must not be NULL");
-  int flag = checkShape(P, y, "y", __func__);
-  if (!flag) flag = checkWeights(P, ewt, __func__);
-  if (!flag && !cpNormsAreNear(P->work, y)) flag = checkFinite(P, y, "y", __func__);
+  const int flag = cpCheckState(P, y, ewt, __func__);
   return flag ? flag : report(P, cpProject(P->work, t, y, ewt, 0, &(CPProjected){0}), __func__);
 }
 

@@ -19,13 +19,12 @@
 #include "cpodes/saddle/saddle.h"
 #include "newton.h"
 
+#include <float.h>
+#include <math.h>
+
 #define CP_MAX_LEVELS 16
 
 typedef struct CPMatrixFree_ *CPMatrixFree; /* matrix_free.h */
-
-/* How norms lie in the state: some share components, or have those of other levels; each has its
- * own; all are quaternions of one size, one after another. */
-typedef enum { CP_NORMS_COUPLED, CP_NORMS_APART, CP_NORMS_ROW } CPNormsLayout;
 
 /* A level: rows that are satisfied by moving the columns of the same level (level.c). */
 typedef struct {
@@ -43,13 +42,6 @@ typedef struct {
   CPSaddle saddle; /* NULL without rows */
   CPArena arena;
 } CPLevel;
-
-/* The unit norms as rows of G */
-typedef struct {
-  CPMat pattern;        /* by columns, with row numbers from mc on (no values) */
-  CPNormsLayout layout; /* found at set-up */
-  int are_near;         /* cpNormsAreNear of the y that is projected next */
-} CPNorms;
 
 /* Vectors of the callers, and of the right inverse: z [n] and s [m], of one level xl [n] and rl [m] */
 typedef struct {
@@ -78,16 +70,15 @@ struct CPWork_ {
   N_Vector uc; /* [mc] residuals as the user's functions see them */
   CPUserMat G; /* mc x n, as the user or the differences gave it */
   CPMat g; /* m x n, the entries of G and of the norms: the whole pattern, or (compact) what is not zero at present */
-  int compact; /* zeros of a dense G are left out of g */
-  CPNorms norms;
+  int compact;       /* zeros of a dense G are left out of g */
+  CPMat norms;       /* pattern of the rows of the unit norms, mc ... m - 1, by columns */
   CPColoring colors; /* of the user's columns */
   /* levels */
   int nlevels;
   CPLevel levels[CP_MAX_LEVELS];
   CPLinSol linsol; /* chosen */
-  CPUserMat M;     /* n x n: metric, as the user gave it; the inverse of their operator */
+  CPUserMat M;     /* n x n: metric, as the user gave it */
   double *sqrtd; /* [n] root of the diagonal D, the factors' own; 0: held; other metrics: 1 or 0 */
-  double *rowscale;  /* [m] 1 / ||F^T g_i||; 0 for a row without gradient, or switched off */
   CPMatrixFree free; /* NULL with another kind                    */
   int damped; /* the factors are those of the damped iteration: far from the manifold, all rows count */
   const CPProjectorKind *kind; /* P's, if it is of another room */
@@ -158,8 +149,10 @@ struct CPProjector_ {
 /* projector.c: the arguments that all actions share; 0, or a code, reported. */
 int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function);
 
-/* options.c: Is v finite, or positive, too? Is v like tmpl? 0, or a code, reported. */
-int cpCheckEntries(CPProjector P, N_Vector v, int positive, const char *name, const char *function);
+/* options.c: Is v finite, with entries of at least `least`? Is v like tmpl? 0, or a code, reported. */
+#define CP_POSITIVE DBL_TRUE_MIN
+#define CP_ANY      (-INFINITY)
+int cpCheckEntries(CPProjector P, N_Vector v, double least, const char *name, const char *function);
 int cpCheckLike(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, const char *function);
 
 /* method.c */
@@ -172,16 +165,15 @@ int cpOwnIteration(void *work, CPNewton *list[2]);
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 /* Rank of G at the newest factorisation, over all levels. */
 sunindextype cpWorkRank(CPWork work);
-/* work->M, of the storage: CP_SUCCESS or CP_MEM_FAIL. */
-int cpStorageMetric(CPWork work);
-void cpStorageFree(CPWork work);
 
 /* Is row i switched on? */
 int cpIsActive(const CPProjector P, int i);
 
+/* constraint.c: |q| of unit norm k, whose residual |q| - value is that of row mc + k */
+double cpUnitNorm(const CPProjector P, int k, const double *y);
 /* constraint.c: c, checked; jacobian.c: G, checked, into work->G, and with the norms into work->g. Each returns 0 or a
  * code with the reason in work->text. */
-int cpConstraint(CPWork work, size_t counter /* CP_NCE or CP_NCEDQ */, sunrealtype t, N_Vector y,
+int cpConstraint(CPWork work, size_t counter /* of nce or nceDQ */, sunrealtype t, N_Vector y,
                  double *c);
 /* The user's c alone, for the method that has products only and no access to data; c is like c_tmpl. */
 int cpUserConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
@@ -193,33 +185,17 @@ int cpTakeMatrix(CPWork work, sunrealtype t, CPUserMat *U, const char *name, con
 int cpJacobianCreate(CPWork work);   /* work->G, g, norms, colors */
 void cpJacobianPattern(CPWork work); /* g becomes the whole pattern, without values. */
 /* room.c2 <- c(t, y + sum h_j e_j) - c(t, y) over the given columns, h_j in room.z: c2_i / h_j is
- * entry (i, j) if no other of them is in row i. y is perturbed and put back. uneven: steps in other
- * ratios. */
+ * entry (i, j) if no other of them is in row i. y is perturbed and put back. */
 int cpDifference(CPWork work, sunrealtype t, N_Vector y, const double *c, const int *cols,
-                 int ncols, double typical, int uneven);
+                 int ncols, double typical);
 
 /* jaccheck.c */
 /* Largest weighted difference between the user's G in work->G and difference quotients. */
 int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *row, int *col);
 /* Smallest such error that a user cannot mean. Differences are good to about 1e-7. */
 #define CP_WRONG_JACOBIAN 1.0e-2
-/* The same along one direction, for two evaluations of c: is G that of c? Factors that are valid
- * must be those of (t, y). */
-int cpMatrixProbe(void *self, sunrealtype t, N_Vector y, N_Vector ewt);
-
-/* norms.c: the unit norms, rows mc ... m - 1 */
-void cpNormResiduals(const CPProjector P, const double *y, double *c /* [m] */);
-/* norm_i <- |q| of row i [m], whose gradient is q / |q|; 0, or the code of a norm that is zero, named. */
-int cpNormSizes(CPWork work, sunrealtype t, const double *y, double *norm);
-CPNormsLayout cpNormsLayout(const CPWork work);
-/* If there is nothing else to be projected: the nearest point in the diagonal metric, norm by norm.
- */
-int cpNormsAlone(const CPWork work);
-/* Norms alone: is y known to be finite, and near enough to all spheres for none to fail? For the
- * projection of y that follows, which need not ask again. */
-int cpNormsAreNear(CPWork work, N_Vector y);
-int cpNormsProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
-                   CPProjected *result);
+/* Is G, the newest one, that of c at (t, y)? 0, or the code, whose reason begins with `before`. */
+int cpJacobianWrong(CPWork work, sunrealtype t, N_Vector y, const char *before);
 
 /* metric.c: weights, and the user's metric */
 static inline int cpHasDiagonalMetric(const CPProjector P) {
@@ -233,9 +209,8 @@ int cpMetricIndefinite(CPWork work, sunrealtype t, int component);
 
 /* level.c */
 void cpLevelsFree(CPWork work);
-/* Structure of level l, of the whole pattern of g; without rows, for products with D alone, if row_level is NULL. */
-int cpLevelCreate(CPWork work, int l, const int *row_level, const int *col_level);
-int cpLevelOpen(CPWork work, int l); /* its solver, of work->linsol */
+int cpLevelCreate(CPWork work, int l); /* structure of level l, of the whole pattern of g */
+int cpLevelOpen(CPWork work, int l);   /* its solver, of work->linsol, if it has rows */
 /* Factors of the values of g, sqrtd and M, without the rows that are off; results of cpSaddleFactor. */
 int cpLevelFactor(CPWork work, int l, double ranktol);
 static inline int cpLevelIsEmpty(const CPLevel *level) {

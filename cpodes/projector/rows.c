@@ -217,8 +217,6 @@ int cpRowsAreNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int 
 /* Smallest coefficient with which a constraint takes part in a dependence, and most constraints that a message names. */
 #define INVOLVED 1.0e-6
 #define NAMED    8
-/* Violations that a message of the damped iteration names */
-#define NAMED_WORST 3
 
 void cpAppend(char *text, size_t length, const char *more) {
   const size_t used = strlen(text);
@@ -264,35 +262,17 @@ static int isContradiction(CPNewton *newton, char *text, size_t length) {
   return 1;
 }
 
-/* Of the damped iteration: the constraints that are violated most */
-static int explainDamped(CPNewton *newton, sunrealtype t) {
-  const CPRows *rows             = newton->rows;
-  char worst[CP_TEXT_LENGTH / 2] = "", name[CP_ROW_NAME], one[CP_ROW_NAME + 20];
-  int best[NAMED_WORST]          = {-1, -1, -1};
-  for (int rank = 0; rank < NAMED_WORST; rank++) {
-    double largest = 0.0;
-    for (int i = 0; i < rows->m; i++) {
-      if (i == best[0] || i == best[1] || !(fabs(rows->c[i]) / rows->frozen[i] > largest)) continue;
-      largest    = fabs(rows->c[i]) / rows->frozen[i];
-      best[rank] = i;
-    }
-    if (best[rank] < 0) break; /* All others are satisfied. */
-    snprintf(one, sizeof one, "%s%s (%.3e)", rank ? ", " : "", nameOf(newton, best[rank], name),
-             rows->c[best[rank]]);
-    cpAppend(worst, sizeof worst, one);
-  }
-  return cpReason(cpWorkText(newton->work), CP_IC_FAIL,
-                  "at t = %.15g: no consistent state found near the one given; violated most: %s",
-                  t, worst);
-}
-
 int cpRowsExplain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
   const CPRows *rows = newton->rows;
   char *text         = cpWorkText(newton->work);
   char name[CP_ROW_NAME], what[CP_TEXT_LENGTH / 4], others[CP_TEXT_LENGTH / 2];
   int worst;
-  if (damped) return explainDamped(newton, t);
   const double largest = violation(rows, &worst);
+  if (damped)
+    return cpReason(text, CP_IC_FAIL,
+                    "at t = %.15g: no consistent state found near the one given; violated most: %s "
+                    "(%.3e)",
+                    t, nameOf(newton, worst, name), worst < 0 ? 0.0 : rows->c[worst]);
   snprintf(what, sizeof what, "%s is violated by %.3e (%.3g times its tolerance, eps = %g)",
            nameOf(newton, worst, name), worst < 0 ? 0.0 : rows->c[worst], largest,
            cpWorkOptions(newton->work).eps);

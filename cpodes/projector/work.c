@@ -8,12 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int cpStorageMetric(CPWork work) {
-  CPProjector P = work->P;
-  if (cpUserMatOwn(&work->storage, &work->M)) return CP_MEM_FAIL;
-  return cpUserMatCreate(&work->M, P->M_tmpl, P->n, P->n, P->ctx);
-}
-
 int cpWorkCreate(CPWork *result, CPProjector P) {
   CPWork work = calloc(1, sizeof *work);
   *result     = NULL;
@@ -34,7 +28,7 @@ void cpWorkFree(CPWork *work_address) {
   CPWork work = work_address ? *work_address : NULL;
   if (!work) return;
   cpLevelsFree(work);
-  cpStorageFree(work);
+  cpArenaFree(&work->storage);
   cpMatrixFreeFree(&work->free);
   if (work->kind && work->self) work->kind->free(work->self); /* P may be gone */
   cpArenaFree(&work->arena);
@@ -44,23 +38,18 @@ void cpWorkFree(CPWork *work_address) {
 
 /* ---- storage: matrices and vectors of P's sizes ---- */
 
-void cpStorageFree(CPWork work) {
-  cpArenaFree(&work->storage);
-  work->uc     = NULL;
-  work->colors = (CPColoring){0};
-  work->shape  = -1;
-}
-
 static int createStorage(CPWork work) {
   CPProjector P  = work->P;
   CPArena *arena = &work->storage;
   CPRoom *room   = &work->room;
   CP_ARRAYS(arena, P->n, &work->sqrtd, &room->x, &room->z, &room->xl);
-  CP_ARRAYS(arena, P->m, &work->rowscale, &room->r, &room->s, &room->rl, &room->c2);
+  CP_ARRAYS(arena, P->m, &room->r, &room->s, &room->rl, &room->c2);
   cpRowsCreate(&work->rows, arena, P->m, P->n);
   if (P->mc > 0) work->uc = cpArenaVector(arena, P->c_tmpl);
-  const int flag = cpHasDiagonalMetric(P) ? CP_SUCCESS : cpStorageMetric(work);
-  return flag || cpArenaStatus(arena) ? CP_MEM_FAIL : cpJacobianCreate(work);
+  if (P->user.metric_matrix &&
+      (cpUserMatOwn(arena, &work->M) || cpUserMatCreate(&work->M, P->M_tmpl, P->n, P->n, P->ctx)))
+    return CP_MEM_FAIL;
+  return cpArenaStatus(arena) ? CP_MEM_FAIL : cpJacobianCreate(work);
 }
 
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
@@ -79,13 +68,19 @@ int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
                     "the vectors do not lie in one memory of less than %d entries: only "
                     "CP_LINSOL_KRYLOV with CPProjectorSetJacTimes can work on them",
                     INT_MAX);
+  if (P->user.metric)
+    return cpReason(work->text, CP_NOT_SUPPORTED,
+                    "a metric that is an operator (CPProjectorSetMetric) needs CP_LINSOL_KRYLOV: "
+                    "CPProjectorSetMetricMatrix is for the solvers that factor");
   if (P->m == 0)
     return cpReason(work->text, CP_ILL_INPUT,
                     "there is no constraint: give a function c, or call CPProjectorAddUnitNorm");
   int flag = CP_SUCCESS;
   if (work->shape != P->shape) {
-    cpStorageFree(work);
-    flag = createStorage(work);
+    cpArenaFree(&work->storage);
+    work->shape  = -1;
+    work->colors = (CPColoring){0};
+    flag         = createStorage(work);
     if (flag) return cpReason(work->text, flag, "no memory for the constraint Jacobian");
     work->shape = P->shape;
   }
@@ -96,10 +91,8 @@ int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   }
   cpLevelsFree(work);
   cpJacobianPattern(work);
-  work->nlevels      = P->nlevels;
-  work->norms.layout = cpNormsLayout(work);
-  for (int l = 0; !flag && l < work->nlevels; l++)
-    flag = cpLevelCreate(work, l, P->row_level, P->col_level);
+  work->nlevels = P->nlevels;
+  for (int l = 0; !flag && l < work->nlevels; l++) flag = cpLevelCreate(work, l);
   if (!flag) flag = cpChooseSolver(work);
   for (int l = 0; !flag && l < work->nlevels; l++)
     if (work->levels[l].nrows > 0) flag = cpLevelOpen(work, l);

@@ -167,13 +167,9 @@ static int factorPivoted(CPComplement *c, Part *part) {
     flag = cpSaddleFactor(part->qr, (CPWeight){NULL, NULL}, &part->XT, part->off, c->ranktol);
   if (flag) return flag;
   part->pivoted = 1;
-  c->rank += part->qr->rank;
-  c->sine = fmin(c->sine, part->qr->sine);
-  for (int k = 0; k < part->m; k++) {
-    if (!part->qr->is_dependent[k]) continue;
-    c->is_dependent[part->column[k]] = 1;
-    if (c->dependent < 0) c->dependent = part->column[k];
-  }
+  c->sine       = fmin(c->sine, part->qr->sine);
+  for (int k = 0; k < part->m; k++)
+    if (part->qr->is_dependent[k]) c->is_dependent[part->column[k]] = 1;
   return CP_SUCCESS;
 }
 
@@ -181,13 +177,10 @@ static int factor(CPComplement *c) {
   Block *b        = c->content;
   const CPMat *XT = &c->XT;
   int flag        = CP_SUCCESS;
-  c->rank         = 0;
-  c->dependent    = -1;
   c->sine         = 1.0;
   memset(c->is_dependent, 0, (size_t)c->m);
   memset(b->square, 0, (size_t)c->m * sizeof *b->square);
   for (size_t k = 0; k < XT->start[c->n]; k++) b->square[XT->row[k]] += XT->value[k] * XT->value[k];
-  for (int i = 0; i < c->m; i++) c->rank += b->local[i] < 0 && b->square[i] > 0.0;
   for (int p = 0; !flag && p < b->nparts; p++) {
     Part *part     = &b->parts[p];
     const size_t m = (size_t)part->m;
@@ -202,10 +195,8 @@ static int factor(CPComplement *c) {
     part->pivoted = 0;
     if (cpCholeskyFactor(&part->S, fmax(c->ranktol, LEAST_PIVOT))) flag = factorPivoted(c, part);
     for (size_t k = 0; !part->pivoted && k < m;
-         k++) { /* u_kk: sine of the angle to the columns before */
+         k++) /* 1 / inverse: sine of the angle to those before */
       c->sine = fmin(c->sine, 1.0 / part->S.inverse[k]);
-      c->rank += !part->off[k];
-    }
   }
   return flag;
 }

@@ -21,17 +21,11 @@ void F77(dgemv)(const char *trans, const int *m, const int *n, const double *alp
                 const int *incy);
 void F77(dtrsv)(const char *uplo, const char *trans, const char *diag, const int *n,
                 const double *a, const int *lda, double *x, const int *incx);
-void F77(dtrmv)(const char *uplo, const char *trans, const char *diag, const int *n,
-                const double *a, const int *lda, double *x, const int *incx);
 void F77(dtrsm)(const char *side, const char *uplo, const char *trans, const char *diag,
-                const int *m, const int *n, const double *alpha, const double *a, const int *lda,
-                double *b, const int *ldb);
-void F77(dtrmm)(const char *side, const char *uplo, const char *trans, const char *diag,
                 const int *m, const int *n, const double *alpha, const double *a, const int *lda,
                 double *b, const int *ldb);
 void F77(dpotf2)(const char *uplo, const int *n, double *a, const int *lda, int *info);
 void F77(dpotrf)(const char *uplo, const int *n, double *a, const int *lda, int *info);
-void F77(dpotri)(const char *uplo, const int *n, double *a, const int *lda, int *info);
 void F77(dgesv)(const int *n, const int *nrhs, double *a, const int *lda, int *ipiv, double *b,
                 const int *ldb, int *info);
 void F77(dgetrf)(const int *m, const int *n, double *a, const int *lda, int *ipiv, int *info);

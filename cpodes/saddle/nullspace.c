@@ -130,10 +130,9 @@ static void formReflectors(const CPSaddle s, Nullspace *c) {
 }
 
 /* x -= X (Y^T x), X and Y n x rank: with X = B, Y = V it is Q x, the other way round Q^T x. */
-static void reflect(const CPSaddle s, Nullspace *c, const double *X, const double *Y, double *x) {
-  if (s->rank == 0) return;
-  cpTransposedTimes(s->n, s->rank, 1.0, Y, x, 0.0, c->w);
-  cpTimes(s->n, s->rank, -1.0, X, c->w, 1.0, x);
+static void reflect(const CPSaddle s, Nullspace *c, double *X, double *Y, double *x) {
+  cpMatTransposedTimes(&(CPMat){.rows = s->n, .cols = s->rank, .value = Y}, 1.0, x, 0.0, c->w);
+  cpMatTimes(&(CPMat){.rows = s->n, .cols = s->rank, .value = X}, -1.0, c->w, 1.0, x);
 }
 
 /* ---- W on the null space ---- */
@@ -238,8 +237,9 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   if (r > 0) F77(dtrsv)("U", "N", "N", &r, c->QR, &n, y, &one);
   for (int k = 0; k < p; k++) y[k] = k < r ? y[k] * c->scale[c->pivot[k]] : 0.0;
   if (r < p && s->options.shortest) { /* y -= N N^T y */
-    cpTransposedTimes(p, p - r, 1.0, c->N, y, 0.0, c->w);
-    cpTimes(p, p - r, -1.0, c->N, c->w, 1.0, y);
+    const CPMat N = {.rows = p, .cols = p - r, .value = c->N};
+    cpMatTransposedTimes(&N, 1.0, y, 0.0, c->w);
+    cpMatTimes(&N, -1.0, c->w, 1.0, y);
   }
   for (int k = 0; k < p; k++) mu[s->row[c->pivot[k]]] = y[k];
   return 0;

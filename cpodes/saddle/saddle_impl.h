@@ -62,7 +62,7 @@ void cpWeightBackward(const CPWeightFactors *w, double *x);
 void cpWeightScale(const CPWeightFactors *w, int m, double *XT);
 
 /* Solvers of the sparse Schur complement S = X^T X, X n x m with unit columns or columns of zeros, which are absent:
- * their r and mu are 0, they count neither in rank nor as dependent. (.)^+ is the inverse on an independent subset of
+ * their r and mu are 0, they do not count as dependent. (.)^+ is the inverse on an independent subset of
  * the columns. One table of functions, one file per solver (block.c, sparse.c). */
 
 typedef struct CPComplement_ CPComplement;
@@ -81,9 +81,8 @@ struct CPComplement_ {
   int n, m;
   CPMat XT;           /* m x n, sparse; values at factor */
   double ranktol;     /* a column is dependent below this sine of its angle */
-  int rank;           /* at the newest factorisation */
   double sine;        /* the smallest sine of a column that counts as independent (estimate) */
-  int dependent;      /* a dependent column, -1 if there is none */
+  int dependent;      /* a dependent column, -1 if there is none; of the sparse solver */
   char *is_dependent; /* [m] 1: this column depends on those with 0 */
   void *content;      /* the solver's own */
 };

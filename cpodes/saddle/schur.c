@@ -114,7 +114,7 @@ static void correct(const Schur *c, const double *mu, const double *y, double *x
   const CPMat *X = &c->XT;
   if (!X->start) {
     if (!y) memset(x, 0, (size_t)X->cols * sizeof *x);
-    if (X->rows > 0) cpTransposedTimes(X->rows, X->cols, -1.0, X->value, mu, 1.0, x);
+    cpMatTransposedTimes(X, -1.0, mu, 1.0, x);
     cpWeightBackward(&c->W, x);
     return;
   }
@@ -145,9 +145,8 @@ static int schurSolve(CPSaddle s, const double *f, const double *b, double *x, d
   for (int k = 0; k < m; k++) z[k] = b ? -b[s->row[k]] : 0.0;
   if (f) {
     memcpy(y, f, (size_t)n * sizeof *y);
-    cpWeightForward(&c->W, y); /* y = F^T f */
-    if (X->start) cpMatTimes(X, 1.0, y, 1.0, z);
-    else if (m > 0) cpTimes(m, n, 1.0, X->value, y, 1.0, z); /* X^T y - b */
+    cpWeightForward(&c->W, y);     /* y = F^T f */
+    cpMatTimes(X, 1.0, y, 1.0, z); /* X^T y - b */
   }
   cpCholeskySolve(&c->S, z); /* mu = S^-1 (X^T y - b) */
   for (int k = 0; mu && k < m; k++) mu[s->row[k]] = z[k];

@@ -8,8 +8,6 @@
 #include <math.h>
 #include <stddef.h>
 
-static const double *columnOf(const double *A, int ld, int j) { return A + (size_t)j * (size_t)ld; }
-
 void cpGram(int m, int n, const double *XT, double *S) {
   const double plus = 1.0, zero = 0.0;
   if (m > CP_SMALL || n > CP_SMALL) {
@@ -20,20 +18,6 @@ void cpGram(int m, int n, const double *XT, double *S) {
   for (int k = 0; k < n; k++, XT += m)
     for (int j = 0; j < m; j++)
       for (int i = 0; i <= j; i++) S[i + j * m] += XT[i] * XT[j];
-}
-
-void cpTimes(int n, int m, double alpha, const double *X, const double *x, double beta, double *y) {
-  for (int i = 0; i < n; i++) y[i] = beta == 0.0 ? 0.0 : beta * y[i];
-  for (int j = 0; j < m; j++) {
-    const double *column = columnOf(X, n, j), xj = alpha * x[j];
-    for (int i = 0; i < n; i++) y[i] += column[i] * xj;
-  }
-}
-
-void cpTransposedTimes(int n, int m, double alpha, const double *X, const double *x, double beta,
-                       double *y) {
-  for (int j = 0; j < m; j++)
-    y[j] = alpha * cpDot(columnOf(X, n, j), x, n) + (beta == 0.0 ? 0.0 : beta * y[j]);
 }
 
 /* ---- Cholesky factors ---- */

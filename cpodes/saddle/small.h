@@ -11,11 +11,6 @@
 
 /* S <- X^T X, upper triangle; XT [m x n], S [m x m] */
 void cpGram(int m, int n, const double *XT, double *S);
-/* y <- alpha X x + beta y, y [n]; y <- alpha X^T x + beta y, y [m]; X [n x m] */
-void cpTimes(int n, int m, double alpha, const double *X, const double *x, double beta, double *y);
-void cpTransposedTimes(int n, int m, double alpha, const double *X, const double *x, double beta,
-                       double *y);
-
 /* Dense Cholesky factors of a symmetric matrix in scaled form,
  *
  *   D S D = U^T U,   D = diag(d),

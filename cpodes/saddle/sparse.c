@@ -60,15 +60,13 @@ static int gather(const CPComplement *c, Sparse *s) {
   return 0;
 }
 
-/* Rank and dependent columns as they follow from the dropped ones. */
+/* The dependent columns are those that are dropped. */
 static void countColumns(CPComplement *c, const Sparse *s) {
-  c->rank      = 0;
   c->dependent = -1;
   for (int k = 0; k < s->order; k++) {
     const int i = s->constraint[k];
     if (i < 0) continue;
     c->is_dependent[i] = s->dropped[k];
-    c->rank += s->present[k] && !s->dropped[k];
     if (s->dropped[k]) c->dependent = i;
   }
 }

@@ -176,7 +176,7 @@ CPODES_EXPORT const char *CPProjectorGetLastMessage(CPProjector P);
  * NULL.
  *
  * Returns CP_ILL_INPUT if the matrix is of another type or not m x n (the message recognises a
- * transposed one), if indices are out of range, unsorted or duplicate, or if a row has no entries,
+ * transposed one), or if indices are out of range, unsorted or duplicate,
  * and CP_NOT_SUPPORTED if P has no constraint function.
  */
 CPODES_EXPORT int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNMatrix G_tmpl);
@@ -208,8 +208,7 @@ CPODES_EXPORT int CPProjectorSetPreconditioner(CPProjector P, CPPrecSetupFn pset
  * value > 0, that is 0 = |y_first..| - value. A unit quaternion takes one call.
  *
  * The constraint is one more row, after those of c and of earlier calls. Messages name it by its
- * components. Its level is that of its components, which must be the same for all. CP_LINSOL_BLOCK
- * solves norms in closed form whose components no other constraint contains. KRYLOV does not
+ * components. Its level is that of its components, which must be the same for all. KRYLOV does not
  * support them. Returns CP_ILL_INPUT if first < 0, length < 1, first + length > n, or value or its
  * square is not positive and finite.
  */
@@ -265,13 +264,13 @@ CPODES_EXPORT int CPProjectorSetNorm(CPProjector P, CPNorm norm);
 
 /**
  * Sets the inverse metric D as an operator in place of the norm's: corrections are smallest in x^T
- * D^{-1} x. For the dense solvers, which form D by n products, and for KRYLOV. It replaces a metric
- * matrix. If D is NULL (default), there is none.
+ * D^{-1} x. It is for KRYLOV, without levels and held components; other solvers refuse it
+ * (CP_NOT_SUPPORTED). It replaces a metric matrix. If D is NULL (default), there is none.
  */
 CPODES_EXPORT int CPProjectorSetMetric(CPProjector P, CPMetricFn D);
 
 /**
- * Sets the metric M = D^{-1} as a matrix (kinetic energy: the mass matrix), for all linear solvers.
+ * Sets the metric M = D^{-1} as a matrix (kinetic energy: the mass matrix), for all linear solvers but KRYLOV.
  * M_tmpl [n x n] is cloned: dense, or sparse (CSC or CSR) with the pattern as in
  * CPProjectorSetJacFn. M is renewed with G. Components that are held, and those of other levels,
  * are held in the metric, too: D is the inverse of the block of M that belongs to the free ones. It
@@ -339,9 +338,8 @@ CPODES_EXPORT int CPProjectorSetFixed(CPProjector P, N_Vector id);
 
 /**
  * Moves y to the manifold, see (P1), level by level. t is passed to c. y [n]: in, any state near
- * the manifold; out, projected. ewt [n]: error weights 1/(rtol |y_i| + atol_i), all at least 1e-153
- * (positive, if unit norms are the only constraints of a projector without CPMech). ewt may be NULL with CP_NORM_L2, a metric of
- * the user's own, or the user kind. Residuals without tolerances are then measured as if half of
+ * the manifold; out, projected. ewt [n]: error weights 1/(rtol |y_i| + atol_i), all at least 1e-153. ewt
+ * may be NULL with CP_NORM_L2, a metric of the user's own, or the user kind. Residuals without tolerances are then measured as if half of
  * the digits of y counted. Failures that a smaller step may avoid have positive codes, marked [r]
  * in CPReturnCode.
  */
@@ -351,7 +349,7 @@ CPODES_EXPORT int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N
  * Moves y to the manifold from a poor guess, by damped Gauss-Newton iteration with a line search on
  * the scaled violation and a new G in every iteration. The result is close to y, but not
  * necessarily the nearest point. Arguments as in CPProjectorProject. Returns 0, CP_IC_FAIL (the
- * message names the constraints that are violated most), or the code of a failed user function,
+ * message names the constraint that is violated most), or the code of a failed user function,
  * linear solver or last projection. After a failure y is as it was.
  */
 CPODES_EXPORT int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt);
@@ -389,8 +387,7 @@ CPODES_EXPORT int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, 
 
 /**
  * Returns the rank of G at the newest factorisation, summed over the levels. Returns CP_NO_INIT
- * before the first one (unit norms that are projected in closed form need none), and
- * CP_NOT_SUPPORTED with KRYLOV.
+ * before the first one, and CP_NOT_SUPPORTED with KRYLOV.
  */
 CPODES_EXPORT int CPProjectorGetRank(CPProjector P, sunindextype *rank);
 
@@ -412,7 +409,7 @@ CPODES_EXPORT int CPProjectorGetLinearSolver(CPProjector P, CPLinSol *type, cons
  * Compares the products of CPProjectorSetJacTimes with each other and with c at (t, y), for
  * pseudo-random v and w. err_transpose: out, |<G v, w> - <v, G^T w>| over the size of its terms,
  * about 1e-15 if right. err_product: out, the largest difference of G v from a central difference
- * of c along v, over the largest entry of G v, about 1e-9 if right. Either may be NULL.
+ * of c along v, over the sizes of both in that row, about 1e-9 if right. Either may be NULL.
  */
 CPODES_EXPORT int CPProjectorCheckJacTimes(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                                            sunrealtype *err_transpose, sunrealtype *err_product);

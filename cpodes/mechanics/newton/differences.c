@@ -16,7 +16,7 @@
 #define NOISE_OF_B 1.0e-12
 
 /* Groups of the columns of the pass's blocks, one block below the other. */
-static int colorPass(const CPPartials P, CPPass *pass) {
+static int colorPass(CPPartials P, CPPass *pass) {
   CPPlaces entries = {0};
   CPMat all        = {0};
   int rows         = 0;
@@ -26,12 +26,10 @@ static int colorPass(const CPPartials P, CPPass *pass) {
     rows += P->rows[of];
   }
   int flag = cpMatFromPlaces(&all, rows, P->cols[pass->by], &entries);
-  if (!flag) flag = cpColoringCreate(&pass->colors, all.start, all.row, rows, all.cols);
+  if (!flag) flag = cpColoringCreate(&P->arena, &pass->colors, &all);
   cpMatFree(&all);
   return flag;
 }
-
-static void freeColors(void *colors) { cpColoringFree(colors); }
 
 int cpPassesCreate(CPPartials P) {
   const CPMech mech       = P->mech;
@@ -53,8 +51,7 @@ int cpPassesCreate(CPPartials P) {
       }
       if (!any) continue;
       P->npasses++;
-      if (!cpArenaOwn(&P->arena, &pass->colors, freeColors)) flag = CP_MEM_FAIL;
-      if (!flag && sparse) flag = colorPass(P, pass);
+      if (sparse) flag = colorPass(P, pass);
     }
   return flag;
 }

@@ -95,14 +95,14 @@ static void clearOff(const CPMechProblem *p, double *r) {
 static int times(void *self, N_Vector v, N_Vector Av) {
   CPMechFactors *f = self;
   const int flag   = cpMechATimes(f->own->mech, f->t, f->q, NV_DATA_S(v), NV_DATA_S(Av));
-  cpWorkCount(f->own->work, CP_NPRODS, 1);
+  CP_COUNT(f->own->work, nprods);
   clearOff(problemOf(f), NV_DATA_S(Av));
   return cpMechFailed(f->own, flag);
 }
 
 static int transposed(void *self, N_Vector w, N_Vector ATw) {
   CPMechFactors *f = self;
-  cpWorkCount(f->own->work, CP_NPRODS, 1);
+  CP_COUNT(f->own->work, nprods);
   const int flag = cpMechATransposedTimes(f->own->mech, f->t, f->q, NV_DATA_S(w), NV_DATA_S(ATw));
   return cpMechFailed(f->own, flag);
 }
@@ -130,7 +130,7 @@ int cpMechRowsTimes(CPMechProblem *p, const double *v, double *r) {
   int flag         = CP_SUCCESS;
   if (f->saddle) cpMatTimes(&f->A, 1.0, v, 0.0, r);
   else {
-    cpWorkCount(p->own->work, CP_NPRODS, 1);
+    CP_COUNT(p->own->work, nprods);
     flag = cpMechFailed(p->own, cpMechATimes(p->own->mech, f->t, f->q, v, r));
   }
   clearOff(p, r);
@@ -144,7 +144,7 @@ int cpMechSubtractRows(CPMechProblem *p, const double *mu, double *w) {
     cpMatTransposedTimes(&f->A, -1.0, mu, 1.0, w);
     return CP_SUCCESS;
   }
-  cpWorkCount(p->own->work, CP_NPRODS, 1);
+  CP_COUNT(p->own->work, nprods);
   const int flag = cpMechATransposedTimes(p->own->mech, f->t, f->q, mu, ATmu);
   for (int j = 0; !flag && j < p->own->mech->nu; j++) w[j] -= ATmu[j];
   return cpMechFailed(p->own, flag);
@@ -162,8 +162,8 @@ static int byProducts(CPMechProblem *p, const double *r, double goal, double *x,
     NV_DATA_S(f->weight)[i] = p->rows.is_idle[i] ? 0.0 : 1.0 / (p->rows.size[i] * p->rows.size[i]);
   const int flag = cpKrylovSolve(f->krylov, f->weight, goal, f->rhs, f->solution,
                                  mu ? f->multipliers : NULL, &iterations, cpWorkText(p->own->work));
-  cpWorkCount(p->own->work, CP_NLI, iterations);
-  cpWorkCount(p->own->work, CP_NLINSOLVES, 1);
+  cpWorkCount(p->own->work, CP_COUNTER(nli), iterations);
+  CP_COUNT(p->own->work, nlinsolves);
   if (!flag && x) memcpy(x, NV_DATA_S(f->solution), (size_t)mech->nu * sizeof *x);
   if (!flag && mu) memcpy(mu, NV_DATA_S(f->multipliers), (size_t)mech->m * sizeof *mu);
   return flag;
@@ -334,7 +334,7 @@ static int factor(CPMechProblem *p, sunrealtype t, const double *x, CPWeight W, 
   const double angle =
       exact ? CP_SADDLE_FINEST : cpSaddleZeroAngle(f->saddle, relativeDistance(p, x));
   const int result = cpSaddleFactor(f->saddle, W, A, p->off, angle);
-  cpWorkCount(p->own->work, CP_NSETUPS, 1);
+  CP_COUNT(p->own->work, nsetups);
   p->own->mech->stats.nprojfact++;
   if (!result) cpSaddleNoteRank(f->saddle);
   return result ? failedFactor(p, t, result) : CP_SUCCESS;
@@ -353,7 +353,7 @@ int cpMechRenew(CPMechProblem *p, sunrealtype t, const double *x, N_Vector ewt, 
   f->nnewton = mech->stats.nnewton;
   f->t       = t;
   f->made++;
-  cpWorkCount(own->work, CP_NJE, 1);
+  CP_COUNT(own->work, nje);
   if (mech->operators) {
     *rank     = (CPRank){.rank = -1, .sine = 1.0};
     f->metric = metricOf(own);

@@ -165,7 +165,7 @@ static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only
   if (flag) return flag;
   result->moved |= !only_if_needed;
   if (result->moved) cpCopy(y, own->y);
-  else cpWorkCount(own->work, CP_NSKIPPED, 1);
+  else CP_COUNT(own->work, nskipped);
   return CP_SUCCESS;
 }
 

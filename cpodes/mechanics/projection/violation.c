@@ -10,7 +10,7 @@
 
 static int residuals(CPNewton *newton, sunrealtype t, N_Vector x) {
   CPMechProblem *p = newton->self;
-  cpWorkCount(p->own->work, CP_NCE, 1);
+  CP_COUNT(p->own->work, nce);
   return cpMechResiduals(p, t, NV_DATA_S(x), p->rows.c);
 }
 
@@ -59,7 +59,7 @@ static int differenceAlong(CPMechProblem *p, sunrealtype t, const double *x, con
   double *trial     = NV_DATA_S(p->own->trial);
   for (int sign = 1; sign >= -1; sign -= 2) {
     for (int j = 0; j < mech->nu; j++) trial[j] = x[j] + sign * d[j];
-    cpWorkCount(p->own->work, CP_NCE, 1);
+    CP_COUNT(p->own->work, nce);
     const int flag = cpMechResiduals(p, t, trial, c);
     if (flag) return flag;
     for (int i = 0; i < mech->m; i++) difference[i] = sign > 0 ? c[i] : difference[i] - c[i];

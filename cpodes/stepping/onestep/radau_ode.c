@@ -127,7 +127,6 @@ static int filter(sunrealtype *e, void *data) { return solve(CP_REAL_FACTORS, e,
 
 /* ---- life cycle ---- */
 
-static void freeColors(void *colors) { cpColoringFree(colors); }
 static void freeLu(void *lu) { cpLuFree(lu); }
 
 int cpRadauOde(CPOneStepMem mem, CPArena *arena, CPImplicitSystem *system) {
@@ -142,11 +141,10 @@ int cpRadauOde(CPOneStepMem mem, CPArena *arena, CPImplicitSystem *system) {
   CP_NEW(arena, ode->step, n);
   cpUserMatOwn(arena, &ode->J);
   for (int k = 0; k < CP_STAGE_FACTORS; k++) cpArenaOwn(arena, &ode->lu[k], freeLu);
-  cpArenaOwn(arena, &ode->colors, freeColors);
   int flag = cpArenaStatus(arena);
   if (!flag) flag = cpUserMatCreate(&ode->J, mem->J_tmpl, n, n, mem->base.ctx);
   const CPMat *J = &ode->J.A;
-  if (!flag && J->start && !mem->jac) flag = cpColoringCreate(&ode->colors, J->start, J->row, n, n);
+  if (!flag && J->start && !mem->jac) flag = cpColoringCreate(arena, &ode->colors, J);
   for (int k = 0; k < CP_STAGE_FACTORS && !flag; k++) {
     flag = cpLuCreate(&ode->lu[k], n, J->start != NULL, k >= CP_COMPLEX_FACTORS, NULL, 0);
     if (!flag) flag = cpLuTerm(ode->lu[k], J, 0, 0, 0);

@@ -194,6 +194,20 @@ static int metric_operator(sunrealtype t, N_Vector y, N_Vector x, N_Vector Dx, v
   return 0;
 }
 
+static int metric_inverse(sunrealtype t, N_Vector y, SUNMatrix M, void *user_data) {
+  const int n = (int)SM_COLUMNS_D(M);
+  (void)t, (void)y, (void)user_data;
+  for (int b = 0; b < n; b++) {
+    long double D[MAX_STATES][MAX_STATES], x[MAX_STATES] = {0.0L};
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < n; j++) D[i][j] = fixture_metric(OPERATOR, i, j);
+    x[b] = 1.0L;
+    solve_dense(n, D, x);
+    for (int i = 0; i < n; i++) SM_ELEMENT_D(M, i, b) = (sunrealtype)x[i];
+  }
+  return 0;
+}
+
 static void set_point(Case *k) {
   for (int j = 0; j < equations_states(&k->eq); j++)
     entries(k->y)[j] = j < k->eq.mf->n ? k->eq.mf->point[j] : 0.25 * j;
@@ -221,7 +235,8 @@ static void set_metric(Case *k) {
   ck_assert_ptr_nonnull(M);
   for (int i = 0; i < n * n; i++) SM_DATA_D(M)[i] = fixture_metric(kind, i % n, i / n);
   if (kind == MATRIX_CSC) M = sparse_of(M, CSC);
-  ck_assert_success(k, CPProjectorSetMetricMatrix(k->P, metric_matrix, M));
+  ck_assert_success(
+      k, CPProjectorSetMetricMatrix(k->P, kind == INVERSE ? metric_inverse : metric_matrix, M));
   SUNMatDestroy(M);
 }
 

@@ -8,7 +8,7 @@
 /* What the projector knows of G: a template, or products, without or with diag(G D G'). */
 typedef enum { DENSE, CSC, CSR, PRODUCTS, PRODUCTS_AND_DIAGONAL } Storage;
 /* The norm's D, a matrix M = D^-1, or D as an operator; entries: fixture_metric. */
-typedef enum { OF_NORM, MATRIX_DENSE, MATRIX_CSC, OPERATOR } MetricKind;
+typedef enum { OF_NORM, MATRIX_DENSE, MATRIX_CSC, OPERATOR, INVERSE } MetricKind;
 
 /* What to vary. */
 typedef struct {
@@ -63,7 +63,7 @@ int equations_diagonal(sunrealtype t, N_Vector y, N_Vector D, N_Vector diag, voi
  * everywhere. */
 SUNMatrix equations_template(const Equations *eq, Storage storage);
 
-/* Entry (i, j) of the test metric (of D with OPERATOR): symmetric, diagonally dominant, eigenvalues in
+/* Entry (i, j) of the test metric (of D with OPERATOR and with INVERSE, the matrix D^{-1}): symmetric, diagonally dominant, eigenvalues in
  * [0.4, 4.6]; tridiagonal with MATRIX_CSC. */
 sunrealtype fixture_metric(MetricKind kind, sunindextype i, sunindextype j);
 

@@ -1,5 +1,6 @@
 /* Products of dense matrices, on both sides of the order from which the BLAS works: each against its definition by
  * entries. */
+#include <cpodes/matrix/matrix.h>
 #include <cpodes/saddle/small.h>
 #include <float.h>
 #include <math.h>
@@ -15,11 +16,12 @@ enum { N_ORDERS = sizeof orders / sizeof orders[0] };
 START_TEST(products_are_the_sums_of_their_definition) {
   const int n = orders[_i / N_ORDERS], m = orders[_i % N_ORDERS];
   double X[MAX * MAX], S[MAX * MAX], u[MAX], v[MAX];
+  const CPMat A = {.rows = n, .cols = m, .value = X};
   for (int k = 0; k < n * m; k++) X[k] = sin(1 + 5 * k);
   for (int i = 0; i < MAX; i++) u[i] = cos(i), v[i] = sin(i);
   cpGram(n, m, X, S);
-  cpTimes(n, m, -2, X, v, 1, u);           /* u = cos - 2 X v */
-  cpTransposedTimes(n, m, 3, X, u, -1, v); /* v = 3 X'u - sin */
+  cpMatTimes(&A, -2, v, 1, u);          /* u = cos - 2 X v */
+  cpMatTransposedTimes(&A, 3, u, 1, v); /* v = 3 X'u + sin */
   for (int i = 0; i < n; i++) {
     double sum = 0;
     for (int j = 0; j < m; j++) sum += X[i + j * n] * sin(j);
@@ -28,7 +30,7 @@ START_TEST(products_are_the_sums_of_their_definition) {
   for (int j = 0; j < m; j++) {
     double sum = 0, size = 0;
     for (int i = 0; i < n; i++) sum += X[i + j * n] * u[i], size += fabs(u[i]);
-    ck_assert_double_le(fabs(v[j] - (3 * sum - sin(j))), 8 * (n + 1) * DBL_EPSILON * (1 + size));
+    ck_assert_double_le(fabs(v[j] - (3 * sum + sin(j))), 8 * (n + 1) * DBL_EPSILON * (1 + size));
   }
   for (int j = 0; j < n; j++)
     for (int i = 0; i <= j; i++) {
