@@ -32,7 +32,7 @@ for method in bdf adams; do
   for form in projector mechanics; do
     read -r steps _ < <("$program" "$method" "$form")
     read -r cpodes cvodes _ < <(count "$method" "$form" CPode)
-    read -r f _ < <(count "$method" "$form" cpMechRhs)
+    read -r f _ < <(count "$method" "$form" CPMechRhs)
     newton=0
     for function in solverSetup solverSolve linearSystem; do
       read -r part _ < <(count "$method" "$form" $function)

@@ -161,8 +161,8 @@ struct CPMech_ {
   CPMechRows rows;
   /* matrices of the newest evaluation */
   CPUserMat userM, userA; /* as the user gives them: nu x nu, na x nu */
-  CPMat A;                /* m x nu: userA.A and the rows of motions; with its memory if there are none */
-  size_t *A_place;        /* [entries of userA.A] their place in A, or NULL */
+  CPMat A;         /* m x nu: userA.A and the rows of motions; with its memory if there are none */
+  size_t *A_place; /* [entries of userA.A] their place in A, or NULL */
   CPMechOptions options;
   /* accelerations.c: [M A^T; A 0] */
   CPSaddle kkt;
