@@ -93,6 +93,9 @@ int cpColoringCreate(CPArena *arena, CPColoring *colors, const CPMat *A);
 /* Is A dense, or sparse with sound index arrays? 0, or CP_ILL_INPUT, reported for the matrix of that name. */
 int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
                    const char *function);
+/* The same of a matrix whose rows must all have an entry. */
+int cpCheckTemplate(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
+                    const char *function);
 /* The same of a metric M_tmpl, n x n, whose pattern is to be symmetric and to have its whole diagonal. */
 int cpCheckMetricTemplate(CPLog *log, SUNMatrix M, int n, const char *function);
 /* The places in its data. */

@@ -94,6 +94,22 @@ int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name
   return CP_SUCCESS;
 }
 
+int cpCheckTemplate(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
+                    const char *function) {
+  int flag = cpCheckPattern(log, A, rows, cols, name, function);
+  if (flag || isDense(A)) return flag;
+  const Sparse a = sparseOf(A);
+  char *has      = calloc((size_t)rows, sizeof *has);
+  if (!has) return cpReport(log, CP_MEM_FAIL, function, "no memory");
+  for (int k = 0; k < (int)a.nlines; k++)
+    for (sunindextype e = a.pointer[k]; e < a.pointer[k + 1]; e++)
+      has[a.by_rows ? k : a.index[e]] = 1;
+  for (int i = 0; !flag && i < rows; i++)
+    if (!has[i]) flag = REFUSE(": each row must have an entry: row %d has none", i);
+  free(has);
+  return flag;
+}
+
 static int compareIndices(const void *a, const void *b) {
   const sunindextype i = *(const sunindextype *)a, j = *(const sunindextype *)b;
   return (i > j) - (i < j);

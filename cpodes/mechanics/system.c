@@ -99,6 +99,8 @@ static int cloneTemplates(CPMech mech, const char *function) {
     if (!given) continue;
     if (all[k].tmpl == &m->M_tmpl && SUNMatGetID(given) == SUNMATRIX_SPARSE)
       flag = cpCheckMetricTemplate(NULL, given, nu, function);
+    else if (all[k].tmpl == &m->A_tmpl)
+      flag = cpCheckTemplate(NULL, given, na, nu, all[k].name, function);
     else flag = cpCheckPattern(NULL, given, all[k].rows, all[k].cols, all[k].name, function);
     if (flag) return flag;
     *all[k].tmpl = cpArenaOwn(&mech->memory, cpTemplateClone(given), destroyMatrix);

@@ -192,7 +192,7 @@ int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNMatrix G_tmpl) 
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__, "P has no constraint function");
   if (jac && !G_tmpl)
     return cpReport(&P->log, CP_ILL_INPUT, __func__, "G_tmpl must not be NULL with a jac");
-  if (G_tmpl) flag = cpCheckPattern(&P->log, G_tmpl, P->mc, P->n, "G_tmpl", __func__);
+  if (G_tmpl) flag = cpCheckTemplate(&P->log, G_tmpl, P->mc, P->n, "G_tmpl", __func__);
   if (!flag) flag = replaceTemplate(P, &P->G_tmpl, G_tmpl, __func__);
   if (flag) return flag;
   P->user.jac = jac;

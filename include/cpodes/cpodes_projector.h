@@ -176,7 +176,7 @@ CPODES_EXPORT const char *CPProjectorGetLastMessage(CPProjector P);
  * NULL.
  *
  * Returns CP_ILL_INPUT if the matrix is of another type or not m x n (the message recognises a
- * transposed one), or if indices are out of range, unsorted or duplicate,
+ * transposed one), if indices are out of range, unsorted or duplicate, or if a row has no entries,
  * and CP_NOT_SUPPORTED if P has no constraint function.
  */
 CPODES_EXPORT int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNMatrix G_tmpl);
