@@ -299,7 +299,7 @@ START_TEST(without_memory_a_template_is_refused_as_such) {
     ck_assert_int_eq(logged.count, 1);
     ck_assert_int_eq(alloc_live(), 0);
   }
-  ck_assert_int_ge(failures, 2); /* rows, the copy */
+  ck_assert_int_ge(failures, role == OF_G ? 2 : 1); /* rows, the copy */
   SUNMatDestroy(A);
 }
 END_TEST
