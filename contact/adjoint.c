@@ -265,11 +265,20 @@ static int jump(Backwards *b, const Passage *e, int is_start) {
 
 /* ---- all of it ---- */
 
+/* The parameters become those of the mechanical system, or of sensitivities that the integrator has had. 0 or a code, reported. */
+static int setParameters(CPContact c, int Np, sunrealtype *p) {
+  if (c->sens.integrator == c->multistep)
+    return passOn(c, CPodeSetSensParams(c->multistep, p, c->sens.size, c->sens.which));
+  const int flag = CPMechSetParams(c->mech, Np, p, c->sens.size, c->sens.which);
+  return flag ? contactPassOn(c, flag) : CP_SUCCESS;
+}
+
 /* The forward run, whose events are recorded from the start on. 0 or a code, reported. */
 static int forwards(CPContact c, sunrealtype t1, const char *function) {
   sunrealtype t = c->t;
   if (contactRecord(c, t, c->newest))
     return contactError(c, CP_MEM_FAIL, function, "no memory for the events of an adjoint");
+  if (c->sens.integrator == c->multistep) CVodeSensToggleOff(CPodeGetCVodeMem(c->multistep));
   N_Vector y = N_VClone(c->newest);
   if (!y) return contactError(c, CP_MEM_FAIL, function, "no memory for a state");
   int flag = CV_ROOT_RETURN;
@@ -298,20 +307,19 @@ static int checkArguments(CPContact c, sunrealtype t1, const CPFunctional *F, in
                           const sunrealtype *p, const sunrealtype *G, const sunrealtype *dG,
                           const char *function) {
   long int steps = 0;
-  if (!c) return contactError(NULL, CP_MEM_NULL, function, "contact must not be NULL");
-  if (!CPMechIsAttached(c->mech) || (!c->multistep && !c->onestep))
-    return contactError(c, CP_NO_INIT, function, "call CPContactAttach first");
-  if (!c->multistep)
+  const int flag = contactSensAllowed(c, function);
+  if (flag) return flag;
+  if (c->nroots > 0)
     return contactError(c, CP_NOT_SUPPORTED, function,
-                        "one-step methods have no sensitivities: use CPContactAttach");
-  if (c->dense > 0 || c->nroots > 0)
-    return contactError(c, CP_NOT_SUPPORTED, function,
-                        "neither time stepping nor root functions of the user's go with adjoints");
+                        "root functions of the user's (CPContactRootInit) do not go with adjoints");
   if (CVodeGetNumSteps(CPodeGetCVodeMem(c->multistep), &steps) || steps > 0 || c->t != c->t_first ||
       c->sens.Ns > 0)
     return contactError(
         c, CP_TOO_LATE, function,
         "steps have been taken, or there are forward sensitivities: call CPContactAttach again");
+  if (c->sens.integrator == c->multistep && c->sens.given != Np)
+    return contactError(c, CP_ILL_INPUT, function,
+                        "this integrator has had %d sensitivities: Np = %d", c->sens.given, Np);
   if (!F || F->ng < 1 || !G || Np < 0 || (Np > 0 && (!p || !dG)) || !(t1 > c->t && isfinite(t1)))
     return contactError(c, CP_ILL_INPUT, function,
                         "F, G, and with Np > 0 p and dG must not be NULL, F->ng > 0, t1 finite and "
@@ -356,8 +364,7 @@ int CPContactFunctionalAdjoint(CPContact c, sunrealtype t1, const CPFunctional *
   if (contactSensAllocate(c, Np > 0 ? Np : 1) || openBackwards(&b))
     flag = contactError(c, CP_MEM_FAIL, __func__, "no memory for %d functionals", F->ng);
   if (!flag && Np > 0) flag = contactSensParameters(c, Np, p, pbar, plist, __func__);
-  if (!flag && Np > 0 && (flag = CPMechSetParams(c->mech, Np, p, c->sens.size, c->sens.which)) != 0)
-    contactPassOn(c, flag);
+  if (!flag && Np > 0) flag = setParameters(c, Np, p);
   memset(G, 0, (size_t)F->ng * sizeof *G);
   if (dG) memset(dG, 0, (size_t)(F->ng * Np) * sizeof *dG);
   c->tape = &tape;
@@ -370,7 +377,7 @@ int CPContactFunctionalAdjoint(CPContact c, sunrealtype t1, const CPFunctional *
     tape.newest = e->earlier;
     freePassage(e);
   }
-  c->tape = NULL, c->multistep = NULL;
+  c->tape = NULL, c->sens.spent = 1;
   freeBackwards(&b);
   return flag;
 }

@@ -120,6 +120,7 @@ struct CPContact_ {
   struct {
     int Ns, allocated, at_start; /* at_start: S is newer than what the integrator has */
     CPodeMem integrator;         /* which has been given sensitivities */
+    int given, spent;            /* how many; 1: the run has ended in an adjoint one */
     sunrealtype *p, *size;
     int *which;          /* [Ns] parameter */
     N_Vector *S, *minus; /* [Ns] at the newest start or event, and before the newest event */
@@ -203,6 +204,8 @@ int contactSensBefore(CPContact c, sunrealtype t, N_Vector y, const char *functi
 int contactSensAfter(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* Starts the integrator's sensitivities again. 0 or its code. */
 int contactSensRestart(CPContact c);
+/* Is there a run that can have sensitivities? 0 or a code, reported. */
+int contactSensAllowed(CPContact c, const char *function);
 /* Memory for Ns sensitivities. Returns 0, or 1 without memory. */
 int contactSensAllocate(CPContact c, int Ns);
 /* The sizes and numbers of the parameters. 0 or a code, reported. */

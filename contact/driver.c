@@ -168,7 +168,7 @@ static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, su
   if (flag) return contactPassOn(c, flag);
   c->rtol = rtol, c->atol = atol, c->t = c->t_first = t0, c->repeated = 0;
   c->share_set = 1.0, c->pending = 0, c->stretching = 0, c->nrecent = 0;
-  c->multistep = NULL, c->onestep = NULL, c->sens.Ns = 0;
+  c->multistep = NULL, c->onestep = NULL, c->sens.Ns = c->sens.spent = 0;
   memset(&c->stats, 0, sizeof c->stats);
   forgetRoots(c);
   contactOpenAll(c);
@@ -218,7 +218,7 @@ static int start(CPContact c, CPodeMem multistep, CPOneStepMem onestep, sunrealt
   if (!flag) {
     c->multistep = multistep, c->onestep = onestep;
     if (multistep != rest.multistep) c->sens.integrator = NULL;
-    flag    = setUp(c, multistep == rest.multistep && onestep == rest.onestep);
+    flag    = setUp(c, multistep == rest.multistep && onestep == rest.onestep && !rest.sens.spent);
     message = newestMessage(c);
   }
   if (flag) {
@@ -398,7 +398,7 @@ static int mayGoOn(CPContact c, sunrealtype tout, N_Vector y, const sunrealtype 
   if (!t) return contactError(c, CP_ILL_INPUT, function, "t must not be NULL");
   const int flag = contactReady(c, y, function);
   if (flag) return flag;
-  if (!isAttached(c))
+  if (!isAttached(c) || c->sens.spent)
     return contactError(c, CP_NO_INIT, function,
                         "call CPContactAttach or CPContactAttachOneStep first");
   const sunrealtype from = c->pending ? c->t_pending : c->t;

@@ -15,11 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Differences reach three times this part of the sizes of coordinates, velocities and parameters, ... */
-#define PART 1.0e-3
-/* ... of the integrator's step, ... */
-#define PART_OF_STEP 0.05
-/* ... and of the normal velocities of an impact, whose contacts are to stay the same. */
+/* Differences reach three times these parts: of the sizes of coordinates, velocities and parameters; of the integrator's step; of
+ * the normal velocities of an impact, whose contacts are to stay the same. */
+#define PART           1.0e-3
+#define PART_OF_STEP   0.05
 #define PART_OF_IMPACT 0.03
 /* A gap that closes with a velocity of less than so many tenths of the tolerance is touched. */
 #define TOUCHED 10.0
@@ -226,10 +225,11 @@ void contactSensFree(CPContact c) {
 
 int contactSensAllocate(CPContact c, int Ns) {
   const CPodeMem integrator = c->sens.integrator;
+  const int given           = c->sens.given;
   const size_t n = (size_t)Ns, m = 2 * (size_t)c->npoints,
                length = m > (size_t)c->n ? m : (size_t)c->n;
   contactSensFree(c);
-  c->sens.integrator = integrator, c->sens.allocated = Ns;
+  c->sens.integrator = integrator, c->sens.given = given, c->sens.allocated = Ns;
   c->sens.size        = calloc(n, sizeof *c->sens.size);
   c->sens.which       = calloc(n, sizeof *c->sens.which);
   c->sens.slope       = calloc((n + 1) * m, sizeof *c->sens.slope);
@@ -279,31 +279,37 @@ static int initialise(CPContact c, int Ns) {
   if (!flag && !old) flag = CVodeSensEEtolerances(cvode);
   if (!flag && !old) flag = CVodeSetSensErrCon(cvode, SUNTRUE);
   if (flag) return flag;
-  c->sens.integrator = mem;
+  c->sens.integrator = mem, c->sens.given = Ns;
   return contactSensRestart(c);
+}
+
+int contactSensAllowed(CPContact c, const char *function) {
+  if (!c) return contactError(NULL, CP_MEM_NULL, function, "contact must not be NULL");
+  if (!CPMechIsAttached(c->mech) || (!c->multistep && !c->onestep) || c->sens.spent)
+    return contactError(c, CP_NO_INIT, function, "call CPContactAttach first");
+  if (!c->multistep)
+    return contactError(c, CP_NOT_SUPPORTED, function,
+                        "one-step methods have no sensitivities: use CPContactAttach");
+  if (c->dense > 0)
+    return contactError(c, CP_NOT_SUPPORTED, function,
+                        "time stepping (CPContactSetTimeStepping) has no sensitivities");
+  return CP_SUCCESS;
 }
 
 int CPContactSensInit(CPContact c, int Ns, N_Vector *yS0, sunrealtype *p, const sunrealtype *pbar,
                       const int *plist) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
-  if (!CPMechIsAttached(c->mech) || (!c->multistep && !c->onestep))
-    return contactError(c, CP_NO_INIT, __func__, "call CPContactAttach first");
-  if (!c->multistep)
-    return contactError(c, CP_NOT_SUPPORTED, __func__,
-                        "one-step methods have no sensitivities: use CPContactAttach");
-  if (c->dense > 0)
-    return contactError(c, CP_NOT_SUPPORTED, __func__,
-                        "time stepping (CPContactSetTimeStepping) has no sensitivities");
+  int flag = contactSensAllowed(c, __func__);
+  if (flag) return flag;
   if (Ns < 1 || !yS0 || !p)
     return contactError(c, CP_ILL_INPUT, __func__, "Ns must be > 0, yS0 and p not NULL: Ns = %d",
                         Ns);
-  if (c->sens.integrator == c->multistep && c->sens.allocated != Ns)
+  if (c->sens.integrator == c->multistep && c->sens.given != Ns)
     return contactError(c, CP_ILL_INPUT, __func__, "this integrator has %d sensitivities: Ns = %d",
-                        c->sens.allocated, Ns);
+                        c->sens.given, Ns);
   c->sens.Ns = 0;
   if (c->sens.allocated != Ns && contactSensAllocate(c, Ns))
     return contactError(c, CP_MEM_FAIL, __func__, "no memory for %d sensitivities", Ns);
-  int flag                   = contactSensParameters(c, Ns, p, pbar, plist, __func__);
+  flag                       = contactSensParameters(c, Ns, p, pbar, plist, __func__);
   const CPContactStats stats = c->stats;
   N_VConst(0.0, c->sens.before);
   N_VConst(0.0, c->sens.after);

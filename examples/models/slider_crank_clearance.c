@@ -3,6 +3,21 @@
 #include <math.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
+ClearanceCrank clearance_crank(sunrealtype c, sunrealtype g) {
+  return (ClearanceCrank){.l1 = 0.153,
+                          .l2 = 0.306,
+                          .a  = 0.05,
+                          .b  = 0.025,
+                          .c  = c,
+                          .m1 = 0.038,
+                          .m2 = 0.038,
+                          .m3 = 0.076,
+                          .J1 = 7.4e-5,
+                          .J2 = 5.9e-4,
+                          .J3 = 2.7e-6,
+                          .g  = g};
+}
+
 void clearance_crank_corner(const ClearanceCrank *crank, int k, sunrealtype *X, sunrealtype *Y) {
   *X = k % 2 == 0 ? -crank->a : crank->a;
   *Y = k < 2 ? crank->b : -crank->b;

@@ -21,6 +21,8 @@ typedef struct {
   sunrealtype l1, l2, a, b, c, m1, m2, m3, J1, J2, J3, g;
 } ClearanceCrank; /* the user_data of the functions below */
 
+/* With the constants of the source; c, g: clearance and gravity */
+ClearanceCrank clearance_crank(sunrealtype c, sunrealtype g);
 /* Row k of p is the gap of corner k (upper left, upper right, lower left, lower right), row 4 + k of v its v_T. */
 CPMechModel clearance_crank_model(void);
 /* Corner k from the slider's centre, X, Y, and the place of that centre, x: out */

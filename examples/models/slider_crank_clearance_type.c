@@ -105,18 +105,7 @@ static int create(CPModel *model) {
   if (!d || CPModelStart(model, 6) || CPModelDraw(model, 10, kind, 4, segment) ||
       CPModelDrawShapes(model, 1, &(CPModelShape){CP_SHAPE_BOX, {2, 7, 8, 9}}))
     return -1;
-  d->crank = (ClearanceCrank){.l1 = 0.153,
-                              .l2 = 0.306,
-                              .a  = 0.05,
-                              .b  = 0.025,
-                              .c  = p[CLEARANCE],
-                              .m1 = 0.038,
-                              .m2 = 0.038,
-                              .m3 = 0.076,
-                              .J1 = 7.4e-5,
-                              .J2 = 5.9e-4,
-                              .J3 = 2.7e-6,
-                              .g  = p[GRAVITY]};
+  d->crank = clearance_crank(p[CLEARANCE], p[GRAVITY]);
   for (int k = 0; k < CLEARANCE_CORNERS; k++)
     d->corner[k] = (CPContactPoint){.name        = names[k],
                                     .normal      = k,

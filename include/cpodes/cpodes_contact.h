@@ -257,7 +257,7 @@ CPODES_EXPORT int CPContactSensInit(CPContact contact, int Ns, N_Vector *yS0, su
  * state. Events are reported once, in the forward run; a function of events does not stop it. Every flight is integrated twice.
  *
  * Afterwards contact needs CPContactAttach. Returns CP_CONTACT_NO_GRADIENT as in CPContactSensInit; CP_TOO_LATE after a step or with
- * forward sensitivities; CP_NOT_SUPPORTED with one-step methods, time stepping, or root functions of the user's; CP_ILL_INPUT,
+ * forward sensitivities (those of an earlier run must have been as many); CP_NOT_SUPPORTED with one-step methods, time stepping, or root functions of the user's; CP_ILL_INPUT,
  * CP_MEM_FAIL, or the code of what failed. G and dG are then unspecified.
  */
 CPODES_EXPORT int CPContactFunctionalAdjoint(CPContact contact, sunrealtype t1,

@@ -370,7 +370,7 @@ START_TEST(wrong_arguments_are_named) {
 }
 END_TEST
 
-/* A new start ends the sensitivities of the one before, and may have its own, with the same integrator. */
+/* A new start ends the sensitivities of the one before, and may have its own, with the same integrator, also after an adjoint run. */
 START_TEST(new_starts_have_new_sensitivities) {
   Puck puck              = usual;
   Run *run               = puck_run(&puck, BDF, TOL);
@@ -389,6 +389,22 @@ START_TEST(new_starts_have_new_sensitivities) {
   for (int i = 0; i < PARAMETERS; i++)
     for (int j = 0; j < STATES; j++)
       ck_assert_double_eq_tol(entries(again[i])[j], entries(S[i])[j], 1e-7);
+  const CPFunctional F = {.ng = 2, .end = way, .integrand = height};
+  sunrealtype G[2], dG[2 * PARAMETERS];
+  for (int round = 0; round < 2; round++) {
+    memcpy(entries(run->y), y0, sizeof y0);
+    ck_assert_int_eq(CPContactAttach(run->contact, run->multistep, 0, run->y, TOL, TOL), CP_SUCCESS);
+    const int flag = CPContactFunctionalAdjoint(run->contact, 1.2, &F, NULL, PARAMETERS, puck.p,
+                                                NULL, NULL, NULL, G, dG, NULL);
+    ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+    ck_assert_double_eq_tol(dG[FRICTION], entries(S[FRICTION])[0], 1e-6);
+    memcpy(entries(run->y), y0, sizeof y0);
+    ck_assert_int_eq(CPContactAttach(run->contact, run->multistep, 0, run->y, TOL, TOL), CP_SUCCESS);
+    with_sensitivities(run, &puck, again);
+    run_to(run, 1.2);
+    ck_assert_int_eq(CPContactGetSens(run->contact, again), CP_SUCCESS);
+    ck_assert_double_eq_tol(entries(again[FRICTION])[0], entries(S[FRICTION])[0], 1e-7);
+  }
   N_VDestroyVectorArray(S, PARAMETERS);
   N_VDestroyVectorArray(again, PARAMETERS);
   run_free(&run);
