@@ -85,9 +85,9 @@ int CPOneStepGetRootInfo(CPOneStepMem mem, int *rootsfound) {
 }
 
 int CPOneStepGetRootWindow(CPOneStepMem mem, sunrealtype *low, sunrealtype *high) {
-  const CPRoots *r = &mem->roots;
-  int flag         = cpStepperExists((CPStepper)mem, __func__);
+  const int flag = cpStepperExists((CPStepper)mem, __func__);
   if (flag) return flag;
+  const CPRoots *r = &mem->roots;
   if (!low || !high)
     return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "low and high must not be NULL");
   if (!cpRootsAt(r, mem->tret))

@@ -190,6 +190,7 @@ START_TEST(functions_that_stay_at_zero_have_a_root_where_they_get_there) {
   int found[5], seen = 0;
   ck_assert_done(&run, CPOneStepRootInit(run.mem, 5, resting));
   ck_assert_int_eq(CPOneStepGetRootWindow(run.mem, &low, &high), CP_NO_INIT);
+  ck_assert_int_eq(CPOneStepGetRootWindow(NULL, &low, &high), CP_MEM_NULL);
   while (run.t < 1.0) {
     const int flag = _i ? one_step(&run) : one_to(&run, 1.0);
     ck_assert(flag == CP_SUCCESS || flag == CV_ROOT_RETURN);
