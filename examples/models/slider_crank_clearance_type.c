@@ -10,7 +10,7 @@ static const CPModelParameter parameters[] = {
     [CLEARANCE]   = {"c", "m", "clearance of the slider, above and below", 0.001, 1e-6, 0.1},
     [SPEED]       = {"omega", "rad/s", "speed of the crank at the start", 150, 1, 1e4},
     [FRICTION]    = {"mu", "1", "friction in the guide", 0.01, 0, 10},
-    [RESTITUTION] = {"e", "1", "restitution of the corners", 0.4, 0, 1},
+    [RESTITUTION] = {"e", "1", "restitution of the corners", 0, 0, 1},
     [GRAVITY]     = {"g", "m/s^2", "gravity", 9.81, 0, 1e3},
 };
 
