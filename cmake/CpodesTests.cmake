@@ -87,14 +87,14 @@ function(cpodes_add_memcheck test target)
                                                    "${cpodes_memcheck_environment}")
 endfunction()
 
-# cpodes_add_unit_test(part/name [more sources] [SLOW] [VALGRIND_LONG] [THREADS] [WRAP functions])
+# cpodes_add_unit_test(part/name [more sources] [SLOW] [LONG] [VALGRIND_LONG] [THREADS] [WRAP functions])
 #
-# A Check program test/unit/part/name.c, test "unit.part.name". SLOW: it does not run under valgrind.
-# VALGRIND_LONG: its run under valgrind is labelled long. THREADS: it links threads, and runs under the thread
+# A Check program test/unit/part/name.c, test "unit.part.name". SLOW: it does not run under valgrind. LONG: the test
+# itself is labelled long. VALGRIND_LONG: its run under valgrind is labelled long. THREADS: it links threads, and runs under the thread
 # sanitizer. WRAP malloc: calls of malloc in the library and the test go to the test's __wrap_malloc, which
 # finds the real one as __real_malloc.
 function(cpodes_add_unit_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SLOW;VALGRIND_LONG;THREADS" "" "WRAP")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SLOW;LONG;VALGRIND_LONG;THREADS" "" "WRAP")
   string(REPLACE "/" "_" target "test_${name}")
   string(REPLACE "/" "." test "${name}")
   cpodes_add_check_program(${target} ${name}.c ${arg_UNPARSED_ARGUMENTS})
@@ -105,6 +105,9 @@ function(cpodes_add_unit_test name)
   set(memcheck_labels "")
   if(arg_SLOW)
     list(APPEND labels slow)
+  endif()
+  if(arg_LONG)
+    list(APPEND labels long)
   endif()
   if(arg_VALGRIND_LONG)
     list(APPEND memcheck_labels long)
