@@ -44,6 +44,7 @@ typedef enum { MOTION, FREE, IMPULSES } Mode;
 typedef struct {
   char name[CONTACT_NAME];
   int normal, tangent, ntangents; /* ntangents = 0 if there is no friction */
+  int smooth; /* its tangential rows are not used, since its coefficients were zero at first */
   sunrealtype mu, mu_static, e[3];
   int poisson;
   CPContactPhase phase;
@@ -172,8 +173,8 @@ int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, in
 /* What decides about a contact in its phase, by c->p, c->v, c->lambda: margin 0 is the gap, or N of a closed contact, margin 1 the
  * distance mu_s N - |F_T| from the cone, or the velocity along s. */
 sunrealtype contactMargin(CPContact c, const Point *point, int margin, const sunrealtype *s);
-/* c->p, c->v and, with closed contacts, c->lambda at (t, y). 0 or a code, reported. */
-int contactMargins(CPContact c, sunrealtype t, N_Vector y, const char *function);
+/* c->p, c->v and, with closed contacts, c->lambda at (t, y); check: as of contactLaws. 0 or a code, reported. */
+int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char *function);
 
 /* ---- gradient.c ---- */
 /* Derivatives by t of events of several contacts that differ by no more than this part are the same. */

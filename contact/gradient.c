@@ -25,7 +25,7 @@
 
 int contactMarginValues(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
                         const char *function) {
-  const int flag = contactMargins(c, t, y, function);
+  const int flag = contactMargins(c, t, y, 0, function);
   for (int i = 0; i < c->npoints && !flag; i++) {
     const Point *point = &c->point[i];
     const int has_second =
