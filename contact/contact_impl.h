@@ -192,7 +192,8 @@ int contactImpactValue(CPContact c, sunrealtype t, N_Vector y, sunrealtype *valu
  * code, reported. */
 int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype t, sunrealtype dt,
                       N_Vector y, N_Vector d, int i, sunrealtype *result, const char *function);
-int contactRightHandSide(CPContact c, sunrealtype t, N_Vector y, N_Vector f);
+/* f <- y' at (t, y) in the present phases. 0 or a code, reported. */
+int contactRightHandSide(CPContact c, sunrealtype t, N_Vector y, N_Vector f, const char *function);
 /* decided [2 npoints]: 1 for the margins whose roots were the newest event */
 void contactDecided(CPContact c, char *decided);
 /* Is the rate of a margin that has decided clearly not zero? 0 or a code, reported. */

@@ -13,8 +13,9 @@ enum { GRAVITY, RESTITUTION, FRICTION, HEIGHT, SPEED, PARAMETERS };
 
 typedef struct {
   sunrealtype p[PARAMETERS];
-  sunrealtype t_wrong; /* from then on restitution is too large; 0: never */
-  sunrealtype t;       /* of the newest forces */
+  int lacks_mass, lacks_rows; /* Do the functions of M and A fail? */
+  sunrealtype t_wrong;        /* from then on restitution is too large; 0: never */
+  sunrealtype t;              /* of the newest forces */
 } Puck;
 
 static const Puck usual = {.p = {9.81, 0.6, 0.3, 1.0, 8.0}};
@@ -22,14 +23,15 @@ static const Puck usual = {.p = {9.81, 0.6, 0.3, 1.0, 8.0}};
 static Puck *puck_of(void *run) { return ((Run *)run)->user_data; }
 
 static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *run) {
-  (void)t, (void)q, (void)run;
-  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 1;
+  const Puck *puck = puck_of(run);
+  (void)t, (void)q;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = puck && puck->lacks_mass ? NAN : 1;
   return 0;
 }
 static int rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *run) {
-  (void)t, (void)q, (void)run;
+  (void)t, (void)q;
   SM_ELEMENT_D(A, 0, 1) = SM_ELEMENT_D(A, 1, 0) = 1;
-  return 0;
+  return puck_of(run)->lacks_rows ? -1 : 0;
 }
 static int weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                   sunrealtype *f, void *run) {
@@ -462,6 +464,32 @@ START_TEST(contacts_without_friction_get_none_later) {
 }
 END_TEST
 
+/* At an event sensitivities need the right-hand side beside the accelerations. */
+START_TEST(functions_that_fail_at_an_event_with_sensitivities_are_reported) {
+  Puck puck   = usual;
+  Run *run    = puck_run(&puck, _i, TOL);
+  N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
+  int flag    = CP_SUCCESS;
+  with_sensitivities(run, &puck, S);
+  while (flag == CP_SUCCESS) flag = CPContactStep(run->contact, 1, run->y, &run->t);
+  ck_assert_int_eq(flag, CV_ROOT_RETURN);
+  for (int k = 0; k < 2; k++) {
+    puck.lacks_mass = k == 0, puck.lacks_rows = k == 1;
+    const int count = run->log.count;
+    flag            = CPContactStep(run->contact, 1, run->y, &run->t);
+    ck_assert_int_eq(flag, k == 0 ? CP_MECH_NONFINITE : CP_USERFUNC_FAIL);
+    ck_assert_int_gt(run->log.count, count);
+    ck_assert_int_eq(run->log.code, flag);
+    ck_assert_mentions(run->log.text, k == 0 ? "M is nan" : "A failed");
+    ck_assert_str_eq(CPContactGetLastMessage(run->contact), run->log.text);
+  }
+  puck.lacks_rows = 0;
+  run_to(run, 1);
+  N_VDestroyVectorArray(S, PARAMETERS);
+  run_free(&run);
+}
+END_TEST
+
 /* A new start ends the sensitivities of the one before, and may have its own, with the same integrator, also after an adjoint run. */
 START_TEST(new_starts_have_new_sensitivities) {
   Puck puck              = usual;
@@ -518,6 +546,8 @@ int main(void) {
   tcase_add_loop_test(tc, laws_that_break_their_rules_while_a_contact_slides_end_calls, 0, METHODS);
   tcase_add_test(tc, painleves_criterion_has_the_friction_of_the_moment);
   tcase_add_test(tc, contacts_without_friction_get_none_later);
+  tcase_add_loop_test(tc, functions_that_fail_at_an_event_with_sensitivities_are_reported, BDF,
+                      METHODS);
   tcase_add_test(tc, new_starts_have_new_sensitivities);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
