@@ -196,7 +196,7 @@ static int differentiateMargins(Backwards *b, const Passage *e, int *k) {
   CPContact c    = b->c;
   const int m    = 2 * c->npoints;
   N_Vector minus = e->minus;
-  int flag       = contactRightHandSide(c, e->t, minus, c->sens.before);
+  int flag       = contactRightHandSide(c, e->t, minus, c->sens.before, b->function);
   if (!flag)
     flag = contactDerivative(c, contactMarginValues, m, e->t, 1.0, minus, c->sens.before, -1,
                              c->sens.rate, b->function);
@@ -219,7 +219,7 @@ static int differentiateMargins(Backwards *b, const Passage *e, int *k) {
 static int findWeights(Backwards *b, const Passage *e, int k) {
   CPContact c           = b->c;
   const CPFunctional *F = b->F;
-  int flag              = contactRightHandSide(c, e->t, e->plus, c->sens.after);
+  int flag              = contactRightHandSide(c, e->t, e->plus, c->sens.after, b->function);
   N_VScale(1.0, c->sens.before, b->v);
   if (!flag && e->has_impact)
     flag = contactDerivative(c, contactImpactValue, c->n, e->t, 1.0, e->minus, c->sens.before, -1,

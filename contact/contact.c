@@ -391,7 +391,8 @@ CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint 
     snprintf(point->name, sizeof point->name, "%s", points[i].name);
     takeLaw(point, &points[i]);
     point->normal    = (int)points[i].normal;
-    point->ntangents = point->mu_static > 0.0 ? points[i].ntangents : 0;
+    point->smooth    = points[i].ntangents > 0 && !(point->mu_static > 0.0);
+    point->ntangents = point->smooth ? 0 : points[i].ntangents;
     point->tangent   = point->ntangents > 0 ? (int)points[i].tangent : point->normal;
     with_friction |= point->ntangents > 0;
   }
@@ -466,8 +467,11 @@ int contactLaws(CPContact c, sunrealtype t, int check, const char *function) {
                             .law = point->poisson ? CP_RESTITUTION_POISSON : CP_RESTITUTION_NEWTON};
     const int flag       = c->law_fn(i, &given, c->user_data);
     if (flag) return contactUserFailed(c, function, "the function of laws", t, flag);
-    sunrealtype value;
-    const char *rule = check ? brokenLaw(&given, &value) : NULL;
+    sunrealtype value = fmax(given.mu, given.mu_static);
+    const char *rule  = !check ? NULL
+                        : point->smooth && value > 0.0
+                            ? "mu and mu_static must stay 0 as in CPContactCreate"
+                            : brokenLaw(&given, &value);
     if (rule)
       return contactError(c, CP_ILL_INPUT, function, "at t = %.15g: contact \"%s\": %s: %g", t,
                           point->name, rule, value);
@@ -532,6 +536,7 @@ int CPContactForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force) 
   if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
   if (!force) return contactError(c, CP_ILL_INPUT, __func__, "force must not be NULL");
   int flag = contactReady(c, y, __func__);
+  if (!flag) flag = contactLaws(c, t, 1, __func__);
   if (!flag) flag = contactMeasure(c, t, y, __func__);
   if (flag) return flag;
   flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
@@ -548,6 +553,8 @@ int CPContactEvaluate(CPContact c, sunrealtype t, N_Vector y, CPMechOutput *out,
   if (flag) return flag;
   for (int i = 0; i < c->npoints && gap; i++) gap[i] = c->p[c->point[i].normal];
   if (!out && !force) return CP_SUCCESS;
+  flag = contactLaws(c, t, 1, __func__);
+  if (flag) return flag;
   CPMechOutput all = out ? *out : (CPMechOutput){.udot = NULL};
   all.lambda       = c->lambda;
   flag             = CPMechEvaluate(c->mech, t, y, &all);

@@ -44,6 +44,7 @@ typedef enum { MOTION, FREE, IMPULSES } Mode;
 typedef struct {
   char name[CONTACT_NAME];
   int normal, tangent, ntangents; /* ntangents = 0 if there is no friction */
+  int smooth; /* its tangential rows are not used, since its coefficients were zero at first */
   sunrealtype mu, mu_static, e[3];
   int poisson;
   CPContactPhase phase;
@@ -172,8 +173,8 @@ int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, in
 /* What decides about a contact in its phase, by c->p, c->v, c->lambda: margin 0 is the gap, or N of a closed contact, margin 1 the
  * distance mu_s N - |F_T| from the cone, or the velocity along s. */
 sunrealtype contactMargin(CPContact c, const Point *point, int margin, const sunrealtype *s);
-/* c->p, c->v and, with closed contacts, c->lambda at (t, y). 0 or a code, reported. */
-int contactMargins(CPContact c, sunrealtype t, N_Vector y, const char *function);
+/* c->p, c->v and, with closed contacts, c->lambda at (t, y); check: as of contactLaws. 0 or a code, reported. */
+int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char *function);
 
 /* ---- gradient.c ---- */
 /* Derivatives by t of events of several contacts that differ by no more than this part are the same. */
@@ -191,7 +192,8 @@ int contactImpactValue(CPContact c, sunrealtype t, N_Vector y, sunrealtype *valu
  * code, reported. */
 int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype t, sunrealtype dt,
                       N_Vector y, N_Vector d, int i, sunrealtype *result, const char *function);
-int contactRightHandSide(CPContact c, sunrealtype t, N_Vector y, N_Vector f);
+/* f <- y' at (t, y) in the present phases. 0 or a code, reported. */
+int contactRightHandSide(CPContact c, sunrealtype t, N_Vector y, N_Vector f, const char *function);
 /* decided [2 npoints]: 1 for the margins whose roots were the newest event */
 void contactDecided(CPContact c, char *decided);
 /* Is the rate of a margin that has decided clearly not zero? 0 or a code, reported. */

@@ -20,8 +20,8 @@
 #define REPEATED 100
 #define NOW      1.0e3
 
-int contactMargins(CPContact c, sunrealtype t, N_Vector y, const char *function) {
-  int closed = 0, flag = contactLaws(c, t, 0, function);
+int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char *function) {
+  int closed = 0, flag = contactLaws(c, t, check, function);
   if (!flag) flag = contactMeasure(c, t, y, function);
   for (int i = 0; i < c->npoints; i++) closed |= c->point[i].phase != CP_CONTACT_OPEN;
   if (flag || !closed) return flag;
@@ -40,7 +40,7 @@ sunrealtype contactMargin(CPContact c, const Point *point, int margin, const sun
 
 static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
   const CPContact c = CPMechGetUserData(mech);
-  if (contactMargins(c, t, y, "CPContactSolve")) return -1;
+  if (contactMargins(c, t, y, 1, "CPContactSolve")) return -1;
   for (int i = 0; i < c->npoints; i++, g += ROOTS) {
     const Point *point        = &c->point[i];
     const sunrealtype *v_T    = c->v + point->tangent;
@@ -402,7 +402,7 @@ static int mayGoOn(CPContact c, sunrealtype tout, N_Vector y, const sunrealtype 
     return contactError(c, CP_NO_INIT, function,
                         "call CPContactAttach or CPContactAttachOneStep first");
   const sunrealtype from = c->pending ? c->t_pending : c->t;
-  if (tout >= from && isfinite(tout)) return CP_SUCCESS;
+  if (tout >= from && isfinite(tout)) return contactLaws(c, from, 1, function);
   return contactError(c, CP_ILL_INPUT, function,
                       "tout must be finite and not before %.15g, the newest event or start: "
                       "tout = %.15g",

@@ -288,7 +288,8 @@ int CPContactPainleve(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value
   if (!value) return contactError(c, CP_ILL_INPUT, __func__, "value must not be NULL");
   int flag = contactReady(c, y, __func__);
   if (flag) return flag;
-  flag = contactMeasure(c, t, y, __func__);
+  flag = contactLaws(c, t, 1, __func__);
+  if (!flag) flag = contactMeasure(c, t, y, __func__);
   memset(c->keep, 1, (size_t)c->npoints);
   contactGather(c, c->keep);
   if (!flag) flag = contactDelassus(c, t, y);

@@ -25,7 +25,7 @@
 
 int contactMarginValues(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
                         const char *function) {
-  const int flag = contactMargins(c, t, y, function);
+  const int flag = contactMargins(c, t, y, 0, function);
   for (int i = 0; i < c->npoints && !flag; i++) {
     const Point *point = &c->point[i];
     const int has_second =
@@ -110,14 +110,18 @@ int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype 
   return flag;
 }
 
-int contactRightHandSide(CPContact c, sunrealtype t, N_Vector y, N_Vector f) {
+int contactRightHandSide(CPContact c, sunrealtype t, N_Vector y, N_Vector f, const char *function) {
   const int flag = CPMechRhs(t, y, f, c->mech);
-  return flag ? contactPassOn(c, flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR) : CP_SUCCESS;
+  if (!flag) return CP_SUCCESS;
+  /* That leaves messages to integrators. The accelerations tell theirs, if they fail again. */
+  const int known = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
+  return known ? contactPassOn(c, known)
+               : contactUserFailed(c, function, "the right-hand side", t, flag);
 }
 
 int contactSensBefore(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const int n = 2 * c->npoints;
-  int flag    = contactRightHandSide(c, t, y, c->sens.before);
+  int flag    = contactRightHandSide(c, t, y, c->sens.before, function);
   if (!flag)
     flag = contactDerivative(c, contactMarginValues, n, t, 1.0, y, c->sens.before, -1, c->sens.rate,
                              function);
@@ -190,7 +194,7 @@ static int saltation(CPContact c, int i, sunrealtype t, N_Vector minus, sunrealt
 
 int contactSensAfter(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const CPContactStats stats = c->stats;
-  int flag                   = contactRightHandSide(c, t, y, c->sens.after);
+  int flag                   = contactRightHandSide(c, t, y, c->sens.after, function);
   contactDecided(c, c->sens.decided);
   for (int i = 0; i < c->sens.Ns && !flag; i++) {
     sunrealtype dtau = 0;

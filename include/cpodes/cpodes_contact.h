@@ -135,7 +135,8 @@ CPODES_EXPORT int CPContactSetErrHandlerFn(CPContact contact, CPErrHandlerFn han
 CPODES_EXPORT int CPContactSetEventFn(CPContact contact, CPContactEventFn fn);
 /**
  * Sets the function for constants that depend on parameters (CPContactSensInit) or change during the run, which is called before
- * they are used; if fn is NULL (default), they are constant. At an event they have to obey the rules of CPContactPoint.
+ * they are used; if fn is NULL (default), they are constant. They have to obey the rules of CPContactPoint, or calls fail, but for
+ * differences, which move parameters. A contact whose mu and mu_static were 0 in CPContactCreate has no friction later.
  */
 CPODES_EXPORT int CPContactSetLawFn(CPContact contact, CPContactLawFn fn);
 /**

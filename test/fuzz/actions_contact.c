@@ -326,7 +326,7 @@ static void results(World *w) {
 static int laws(int i, CPContactPoint *point, void *user_data) {
   const World *w     = user_data;
   point->restitution = w->contacts.p[0];
-  point->mu = point->mu_static = w->contacts.p[1];
+  if (point->ntangents > 0) point->mu = point->mu_static = w->contacts.p[1]; /* or it stays 0 */
   return i < 0 || i >= w->contacts.scene.ncontacts;
 }
 

@@ -13,26 +13,31 @@ enum { GRAVITY, RESTITUTION, FRICTION, HEIGHT, SPEED, PARAMETERS };
 
 typedef struct {
   sunrealtype p[PARAMETERS];
+  int lacks_mass, lacks_rows; /* Do the functions of M and A fail? */
+  sunrealtype t_wrong;        /* from then on restitution is too large; 0: never */
+  sunrealtype t;              /* of the newest forces */
 } Puck;
 
-static const Puck usual = {{9.81, 0.6, 0.3, 1.0, 8.0}};
+static const Puck usual = {.p = {9.81, 0.6, 0.3, 1.0, 8.0}};
 
 static Puck *puck_of(void *run) { return ((Run *)run)->user_data; }
 
 static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *run) {
-  (void)t, (void)q, (void)run;
-  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 1;
+  const Puck *puck = puck_of(run);
+  (void)t, (void)q;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = puck && puck->lacks_mass ? NAN : 1;
   return 0;
 }
 static int rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *run) {
-  (void)t, (void)q, (void)run;
+  (void)t, (void)q;
   SM_ELEMENT_D(A, 0, 1) = SM_ELEMENT_D(A, 1, 0) = 1;
-  return 0;
+  return puck_of(run)->lacks_rows ? -1 : 0;
 }
 static int weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                   sunrealtype *f, void *run) {
-  (void)t, (void)q, (void)u, (void)z;
-  f[1] = -puck_of(run)->p[GRAVITY];
+  (void)q, (void)u, (void)z;
+  f[1]            = -puck_of(run)->p[GRAVITY];
+  puck_of(run)->t = t;
   return 0;
 }
 static int gap(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *run) {
@@ -49,7 +54,23 @@ static int no_bias(sunrealtype t, const sunrealtype *q, const sunrealtype *u, su
 static int laws(int i, CPContactPoint *point, void *run) {
   (void)i;
   point->restitution = puck_of(run)->p[RESTITUTION];
-  point->mu = point->mu_static = puck_of(run)->p[FRICTION];
+  const Puck *puck   = puck_of(run);
+  point->mu = point->mu_static = puck->p[FRICTION];
+  if (puck->t_wrong > 0.0 && puck->t >= puck->t_wrong) point->restitution = 1.5;
+  return 0;
+}
+
+/* ---- a rod with friction that changes ---- */
+
+typedef struct {
+  Body body;
+  sunrealtype mu;
+} Rod;
+
+static int rod_laws(int i, CPContactPoint *point, void *run) {
+  const Rod *rod = ((Run *)run)->user_data; /* whose first member is the body */
+  (void)i;
+  point->mu = point->mu_static = rod->mu;
   return 0;
 }
 
@@ -307,7 +328,7 @@ END_TEST
 
 /* With the velocity of a tolerance nothing can be said about the time at which a gap is zero. */
 START_TEST(gaps_that_are_touched_have_no_derivative) {
-  Puck puck              = {{1, 0.5, 0.3, 1, 1}};
+  Puck puck              = {.p = {1, 0.5, 0.3, 1, 1}};
   const sunrealtype y0[] = {0, 1e-6, 1, -1e-9};
   CPMechModel weightless = puck_model;
   weightless.f           = NULL;
@@ -370,6 +391,105 @@ START_TEST(wrong_arguments_are_named) {
 }
 END_TEST
 
+/* Negative friction would drive what slides. It is refused before anything is integrated with it, and the run then goes on as if it had
+ * never been tried. */
+START_TEST(laws_that_break_their_rules_while_a_contact_slides_end_calls) {
+  Puck puck = usual;
+  Run *run  = puck_run(&puck, _i, TOL);
+  sunrealtype y[VALUES], before[STATES], force[3], criterion;
+  CPMechOutput out = {.udot = NULL};
+  run_to(run, 2.0);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_SLIDING);
+  for (int i = 0; i < STATES; i++) before[i] = entries(run->y)[i];
+  const sunrealtype wrong[] = {-1, NAN, INFINITY};
+  for (int k = 0; k < 3; k++) {
+    puck.p[FRICTION] = wrong[k];
+    ck_assert_int_eq(run_solve(run, 2.4), CP_ILL_INPUT);
+    ck_assert_mentions(run->log.text, "mu must be");
+    ck_assert_mentions(CPContactGetLastMessage(run->contact), "\"puck\"");
+    ck_assert_int_eq(CPContactStep(run->contact, 2.4, run->y, &run->t), CP_ILL_INPUT);
+    ck_assert_int_eq(CPContactForces(run->contact, 2, run->y, force), CP_ILL_INPUT);
+    ck_assert_int_eq(CPContactEvaluate(run->contact, 2, run->y, &out, force, NULL), CP_ILL_INPUT);
+    ck_assert_int_eq(CPContactPainleve(run->contact, 2, run->y, &criterion), CP_ILL_INPUT);
+    ck_assert_double_eq(run->t, 2);
+    for (int i = 0; i < STATES; i++) ck_assert_double_eq(entries(run->y)[i], before[i]);
+  }
+  puck.p[FRICTION] = usual.p[FRICTION];
+  run_to(run, 2.4);
+  exact(usual.p, 2.4, y);
+  for (int i = 0; i < STATES; i++)
+    ck_assert_double_eq_tol(entries(run->y)[i], y[i], 100 * TOL * fmax(1, fabs(y[i])));
+  run_free(&run);
+  puck         = usual;
+  puck.t_wrong = 0.2; /* in the middle of a call, in flight */
+  run          = puck_run(&puck, _i, TOL);
+  ck_assert_int_eq(run_solve(run, 0.4), CV_RTFUNC_FAIL);
+  run_free(&run);
+}
+END_TEST
+
+/* The end of a rod has n^T W (n - mu s) = 1 + 12 x (x + mu y), (x, y) from the centre. */
+START_TEST(painleves_criterion_has_the_friction_of_the_moment) {
+  const sunrealtype x = -0.3, y = -0.4;
+  Rod rod                 = {{.m = 1, .J = SUN_RCONST(1.0) / 12, .a = {-0.5}, .npoints = 1}, 0.1};
+  const CPMechModel model = body_model(&rod.body);
+  const CPContactPoint point = {.name = "end", .tangent = 1, .ntangents = 1, .mu = 1};
+  const sunrealtype y0[]     = {0, -y, atan2(y, x) - acos(-1.0), 1, 0, 0};
+  Run *run                   = run_create(&model, &rod, 1, &point, y0);
+  ck_assert_int_eq(CPContactSetLawFn(run->contact, rod_laws), CP_SUCCESS);
+  ck_assert_int_eq(run_attach(run, DOP853, TOL), CP_SUCCESS);
+  for (rod.mu = 0.1; rod.mu < 2; rod.mu += 0.7) {
+    sunrealtype value;
+    ck_assert_int_eq(CPContactPainleve(run->contact, 0, run->y, &value), CP_SUCCESS);
+    ck_assert_double_eq_tol(value, 1 + 12 * x * (x + rod.mu * y), 1e-12);
+  }
+  run_free(&run);
+}
+END_TEST
+
+/* Its rows of friction have been left out. */
+START_TEST(contacts_without_friction_get_none_later) {
+  Puck puck              = usual;
+  CPContactPoint ice     = puck_point;
+  const sunrealtype y0[] = {0, 1, 1, 0};
+  ice.mu                 = 0;
+  Run *run               = run_create(&puck_model, &puck, 1, &ice, y0);
+  ck_assert_int_eq(CPContactSetLawFn(run->contact, laws), CP_SUCCESS);
+  ck_assert_int_eq(run_attach(run, DOP853, TOL), CP_ILL_INPUT);
+  ck_assert_mentions(run->log.text, "must stay 0");
+  run_free(&run);
+  puck.p[FRICTION] = 0;
+  run              = puck_run(&puck, DOP853, TOL);
+  run_free(&run);
+}
+END_TEST
+
+/* At an event sensitivities need the right-hand side beside the accelerations. */
+START_TEST(functions_that_fail_at_an_event_with_sensitivities_are_reported) {
+  Puck puck   = usual;
+  Run *run    = puck_run(&puck, _i, TOL);
+  N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
+  int flag    = CP_SUCCESS;
+  with_sensitivities(run, &puck, S);
+  while (flag == CP_SUCCESS) flag = CPContactStep(run->contact, 1, run->y, &run->t);
+  ck_assert_int_eq(flag, CV_ROOT_RETURN);
+  for (int k = 0; k < 2; k++) {
+    puck.lacks_mass = k == 0, puck.lacks_rows = k == 1;
+    const int count = run->log.count;
+    flag            = CPContactStep(run->contact, 1, run->y, &run->t);
+    ck_assert_int_eq(flag, k == 0 ? CP_MECH_NONFINITE : CP_USERFUNC_FAIL);
+    ck_assert_int_gt(run->log.count, count);
+    ck_assert_int_eq(run->log.code, flag);
+    ck_assert_mentions(run->log.text, k == 0 ? "M is nan" : "A failed");
+    ck_assert_str_eq(CPContactGetLastMessage(run->contact), run->log.text);
+  }
+  puck.lacks_rows = 0;
+  run_to(run, 1);
+  N_VDestroyVectorArray(S, PARAMETERS);
+  run_free(&run);
+}
+END_TEST
+
 /* A new start ends the sensitivities of the one before, and may have its own, with the same integrator, also after an adjoint run. */
 START_TEST(new_starts_have_new_sensitivities) {
   Puck puck              = usual;
@@ -423,6 +543,11 @@ int main(void) {
   tcase_add_loop_test(tc, events_that_coincide_by_chance_have_no_derivative, BDF, METHODS);
   tcase_add_loop_test(tc, gaps_that_are_touched_have_no_derivative, BDF, METHODS);
   tcase_add_test(tc, wrong_arguments_are_named);
+  tcase_add_loop_test(tc, laws_that_break_their_rules_while_a_contact_slides_end_calls, 0, METHODS);
+  tcase_add_test(tc, painleves_criterion_has_the_friction_of_the_moment);
+  tcase_add_test(tc, contacts_without_friction_get_none_later);
+  tcase_add_loop_test(tc, functions_that_fail_at_an_event_with_sensitivities_are_reported, BDF,
+                      METHODS);
   tcase_add_test(tc, new_starts_have_new_sensitivities);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
