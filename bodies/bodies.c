@@ -113,7 +113,7 @@ static Entry *entryOf(const struct CPBodies_ *b, const char *name, size_t length
   for (;; i++) {
     Entry *e         = &b->entry[i & (unsigned)(b->capacity - 1)];
     const char *text = b->text + e->name;
-    if (!e->kind || (!strncmp(text, name, length) && !text[length])) return e;
+    if (!e->kind || (e->kind > 0 && !strncmp(text, name, length) && !text[length])) return e;
   }
 }
 
@@ -142,7 +142,7 @@ static int checkName(CPBodies b, const char *function, const char *name, int par
     b->capacity = old ? 2 * old : 16;
     for (int i = 0; i < old; i++) {
       const char *text = b->text + before[i].name;
-      if (before[i].kind) *entryOf(b, text, strlen(text)) = before[i];
+      if (before[i].kind > 0) *entryOf(b, text, strlen(text)) = before[i];
     }
     free(before);
   }
@@ -419,7 +419,7 @@ static int makePair(CPBodies b, const char *function, const char *name, CPIn in,
     const Measure angle = {ANGLE, 0, X, X};
     Jet jet;
     pair->turns = 0;
-    bodiesJet(&b->space, pair, &angle, &pose[0], &pose[1], VALUES, &jet);
+    bodiesJet(&b->space, b->param, pair, &angle, &pose[0], &pose[1], VALUES, &jet);
     pair->turns = jet.s - remainder(jet.s, 8 * atan(SUN_RCONST(1.0)));
   }
   return CP_SUCCESS;
@@ -441,14 +441,39 @@ static int stands(const struct CPBodies_ *b, const Pair *pair) {
   Pose pose[2];
   Jet jet;
   placed(b, pair, pose);
-  bodiesJet(&b->space, pair, &sine, &pose[0], &pose[1], VALUES, &jet);
+  bodiesJet(&b->space, b->param, pair, &sine, &pose[0], &pose[1], VALUES, &jet);
   return jet.s > least;
+}
+
+/* Is the surface of a function one at the placement, and with a ball on it a distance? 0 or a code, reported. */
+static int checkSurface(CPBodies b, const char *function, const char *name, const Pair *pair,
+                        sunrealtype radius) {
+  static const sunrealtype rounding = SUN_RCONST(1e-8);
+  sunrealtype g[3], t[2][3];
+  Pose pose[2];
+  placed(b, pair, pose);
+  const int flag         = bodiesLevel(b->param, pair, &pose[0], &pose[1], g, t);
+  const sunrealtype size = sqrt(dot3(g, g));
+  if (flag)
+    return bodiesError(b, CP_ILL_INPUT, function,
+                       "%s: the function of the surface fails at the placement (%d)", name, flag);
+  if (!(size > 0) || !isfinite(size))
+    return bodiesError(b, CP_ILL_INPUT, function,
+                       "%s: the gradient of the surface must be finite and not 0 at the placement, "
+                       "and its length is %g",
+                       name, (double)size);
+  if (radius > 0 && fabs(size - 1) > rounding)
+    return bodiesError(b, CP_ILL_INPUT, function,
+                       "%s: with a radius the surface must be given by a distance, and the length "
+                       "of its gradient is %g",
+                       name, (double)size);
+  return CP_SUCCESS;
 }
 
 /* --------------------------------------------------------------------------------- joints -- */
 
-/* A joint, with room for this number of parameters under its name, its length among them; is_point: may a radius be 0? */
-static int addJoint(CPBodies b, const CPJoint *joint, int params, int is_point,
+/* A joint, or the rows of a contact, with room for this number of parameters under its name, its length among them */
+static int addJoint(CPBodies b, const CPJoint *joint, int params, const CPBodyContact *contact,
                     const char *function) {
   int flag = checkName(b, function, joint->name, params);
   if (flag) return flag;
@@ -469,7 +494,9 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, int is_point,
                     k == CP_JOINT_ROLLING_DISC;
   const int in_plane =
       k == CP_JOINT_PRISMATIC || k == CP_JOINT_POINT_ON_LINE || k == CP_JOINT_ROLLING;
+  const CPContactOn on = contact ? contact->on : CP_ON_PLANE;
   CPMarker on_a = joint->on_a, on_b = joint->on_b;
+  if (on == CP_ON_SPHERE && dot3(on_a.axis, on_a.axis) == 0) on_a.axis[1] = 1;
   if (joint->in == CP_IN_SPACE) {
     CPMarker same = on_a;
     if (apart) memcpy(same.point, on_b.point, sizeof same.point);
@@ -484,7 +511,7 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, int is_point,
     }
     on_b = same;
   } else if (b->space.dimension == 2 && in_plane && dot3(on_b.axis, on_b.axis) == 0) {
-    on_b.axis[0] = 1; /* not used by points on lines and by rolling */
+    on_b.axis[0] = 1; /* not used by points on lines, by rolling, and by spheres */
     if (k == CP_JOINT_PRISMATIC)
       return bodiesError(b, CP_ILL_INPUT, function, "%s: axis must not be zero (body b)", name);
   }
@@ -492,6 +519,7 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, int is_point,
   sunrealtype length = joint->length;
   if (k == CP_JOINT_ROD && length == 0) length = distance(b, &pair);
   const int has_length = k == CP_JOINT_ROD || k == CP_JOINT_ROLLING || k == CP_JOINT_ROLLING_DISC;
+  const int is_point   = contact && k == CP_JOINT_ROLLING; /* may the radius be 0? */
   if (has_length && (!(is_point ? length >= 0 : length > 0) || !isfinite(length)))
     return bodiesError(b, CP_ILL_INPUT, function, "%s: %s must be %s, and is %g", name,
                        k == CP_JOINT_ROD ? "length" : "radius",
@@ -499,12 +527,19 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, int is_point,
   if (k == CP_JOINT_ROLLING_DISC && !stands(b, &pair))
     return bodiesError(b, CP_ILL_INPUT, function,
                        "%s: the axis of the disc must not be along the plane's normal", name);
+  if (on == CP_ON_SURFACE) {
+    pair.surface = (Surface){contact->surface, contact->data, {NONE, NONE}};
+    if ((flag = checkSurface(b, function, name, &pair, length))) return flag;
+  }
   if (ROOM(b->pair, b->npairs, 1) || ROOM(b->joint, b->njoints, 1) ||
       ROOM(b->row, b->nrows, MAX_ROWS) || ROOM(b->roll, b->nrolls, 2))
     return bodiesError(b, CP_MEM_FAIL, function, "no memory for \"%s\"", name);
 
   const int i = b->njoints++, text = takeName(b, name, NAME_JOINT, i);
-  const int param    = has_length ? takeParam(b, text, "length", length) : NONE;
+  const int param = has_length ? takeParam(b, text, "length", length) : NONE;
+  if (on == CP_ON_SPHERE)
+    pair.surface.radius[0] = takeParam(b, text, "radius_a", contact->radius_a),
+    pair.surface.radius[1] = param;
   b->pair[b->npairs] = pair;
   b->joint[i]        = (Joint){
              text, (int)k, b->npairs, b->nrows, kind->nforced, b->nrolls, kind->nrows - kind->nforced};
@@ -526,6 +561,13 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, int is_point,
       row.term[0].m    = (Measure){ALONG, 0, kind->row[r].i, 0};
       row.term[1].coef = 1;
     }
+    if (on != CP_ON_PLANE && r == 0) {
+      row.term[0].m = (Measure){LEVEL, 0, 0, 0};
+      if (on == CP_ON_SPHERE) row.offset = NONE;
+    } else if (on != CP_ON_PLANE) { /* along one tangent, about the other one */
+      row.term[0].m = (Measure){GLIDE, 0, r - 1, 0};
+      row.term[1].m = (Measure){TWIST, 0, 2 - r, 0};
+    }
     if (r < kind->nforced) b->row[b->nrows++] = row;
     else b->roll[b->nrolls++] = row;
   }
@@ -534,39 +576,115 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, int is_point,
 }
 
 int CPBodiesAddJoint(CPBodies b, const CPJoint *joint) {
-  return b ? addJoint(b, joint, 1, 0, __func__) : CP_MEM_NULL;
+  return b ? addJoint(b, joint, 1, NULL, __func__) : CP_MEM_NULL;
 }
 
-int CPBodiesAddContact(CPBodies b, const CPBodyContact *contact) {
-  if (!b) return CP_MEM_NULL;
-  const char *name     = contact->name ? contact->name : "";
-  const sunrealtype mu = contact->friction, mu_s = contact->sticking, e = contact->restitution;
-  const CPJoint rows = {.name   = contact->name,
-                        .kind   = CP_JOINT_ROLLING,
-                        .a      = contact->a,
-                        .b      = contact->b,
-                        .in     = contact->in,
-                        .on_a   = contact->on_a,
-                        .on_b   = contact->on_b,
-                        .length = contact->radius};
+/* What each ball or edge of a contact is: their number, and a kind of joint that has its rows */
+static const struct {
+  const char *name;
+  int count[2]; /* in the plane, in space; 0: there is none */
+  CPJointKind kind;
+} touches[CP_NUM_TOUCH] = {{"ball", {1, 1}, CP_JOINT_ROLLING},
+                           {"disc", {0, 1}, CP_JOINT_ROLLING_DISC},
+                           {"cylinder", {0, 2}, CP_JOINT_ROLLING_DISC},
+                           {"box", {4, 8}, CP_JOINT_ROLLING}};
+
+const char *bodiesTouchName(int touch) {
+  return touch >= 0 && touch < CP_NUM_TOUCH ? touches[touch].name : NULL;
+}
+
+/* Do shapes and constants obey their rules? 0 or a code, reported. */
+static int checkContact(CPBodies b, const CPBodyContact *c, const char *function) {
+  const char *name     = c->name ? c->name : "";
+  const sunrealtype mu = c->friction, mu_s = c->sticking, e = c->restitution;
+  const int planar = b->space.dimension == 2, touch = (int)c->touch, on = (int)c->on;
   if (!(mu >= 0) || !isfinite(mu) || !(mu_s >= 0) || !isfinite(mu_s))
-    return bodiesError(b, CP_ILL_INPUT, __func__,
+    return bodiesError(b, CP_ILL_INPUT, function,
                        "%.100s: friction and sticking must be finite and not negative, and are %g "
                        "and %g",
                        name, (double)mu, (double)mu_s);
   if (!(e >= 0 && e <= 1))
-    return bodiesError(b, CP_ILL_INPUT, __func__,
+    return bodiesError(b, CP_ILL_INPUT, function,
                        "%.100s: restitution must be from 0 to 1, and is %g", name, (double)e);
-  if (ROOM(b->contact, b->ncontacts, 1))
-    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%.100s\"", name);
-  const int joint = addJoint(b, &rows, 4, 1, __func__);
-  if (joint < 0) return joint;
-  const int text           = b->joint[joint].name;
-  b->contact[b->ncontacts] = (Contact){joint, b->nparams, contact->poisson};
-  takeParam(b, text, "friction", mu);
-  takeParam(b, text, "sticking", mu_s);
-  takeParam(b, text, "restitution", e);
-  return b->ncontacts++;
+  if (!bodiesTouchName(touch) || on < 0 || on >= CP_NUM_ON)
+    return bodiesError(b, CP_ILL_INPUT, function,
+                       "%.100s: on and touch must be of CPContactOn and CPContactTouch, and are %d "
+                       "and %d",
+                       name, on, touch);
+  if (touches[touch].count[!planar] == 0)
+    return bodiesError(b, CP_NOT_SUPPORTED, function,
+                       "%.100s: there is no %s in the plane, where a ball is a disc", name,
+                       touches[touch].name);
+  if (touches[touch].kind == CP_JOINT_ROLLING_DISC && on != CP_ON_PLANE)
+    return bodiesError(b, CP_NOT_SUPPORTED, function,
+                       "%.100s: the edge of a %s touches planes only", name, touches[touch].name);
+  if (!c->surface != (on != CP_ON_SURFACE))
+    return bodiesError(
+        b, CP_ILL_INPUT, function,
+        "%.100s: CP_ON_SURFACE needs the function `surface`, and nothing else has one", name);
+  const sunrealtype rho = c->radius_a + c->radius;
+  if (on == CP_ON_SPHERE && (!isfinite(rho) || rho == 0 || (c->radius_a < 0 && rho > 0)))
+    return bodiesError(b, CP_ILL_INPUT, function,
+                       "%.100s: radius_a + radius must not be 0, nor positive with a hollow sphere "
+                       "(radius_a < 0); they are %g and %g",
+                       name, (double)c->radius_a, (double)c->radius);
+  for (int k = touch == CP_TOUCH_BOX ? 0 : 2; k < b->space.dimension && touch > CP_TOUCH_DISC; k++)
+    if (!(c->size[k] > 0) || !isfinite(c->size[k]))
+      return bodiesError(b, CP_ILL_INPUT, function,
+                         "%.100s: all sizes must be positive, and one is %g", name,
+                         (double)c->size[k]);
+  return CP_SUCCESS;
+}
+
+int CPBodiesAddContact(CPBodies b, const CPBodyContact *contact) {
+  if (!b) return CP_MEM_NULL;
+  int flag = checkContact(b, contact, __func__);
+  if (flag) return flag;
+  const int n                   = touches[contact->touch].count[b->space.dimension == 3];
+  const struct CPBodies_ before = *b;
+  char name[128]; /* Longer ones than 100 characters are refused, and so are these. */
+  CPJoint rows = {.name   = contact->name,
+                  .kind   = touches[contact->touch].kind,
+                  .a      = contact->a,
+                  .b      = contact->b,
+                  .in     = contact->in,
+                  .on_a   = contact->on_a,
+                  .on_b   = contact->on_b,
+                  .length = contact->radius};
+  sunrealtype axis[3][3];
+  const char *wrong = n > 1 ? makeAxes(b->space.dimension, 0, &contact->on_b, axis) : NULL;
+  if (wrong)
+    return bodiesError(b, CP_ILL_INPUT, __func__, "%.100s: %s (body b)",
+                       contact->name ? contact->name : "", wrong);
+  for (int k = 0; k < n && flag >= 0; k++) {
+    if (n > 1) { /* corners by the bits of k, ends by the only one */
+      snprintf(name, sizeof name, "%.110s_%d", contact->name ? contact->name : "", k + 1);
+      rows.name = contact->name && *contact->name ? name : NULL;
+      rows.on_b = contact->on_b;
+      for (int i = n == 2 ? 2 : 0, bit = k; i < b->space.dimension; i++, bit >>= 1)
+        add3((bit & 1 ? 1 : -1) * contact->size[i] / 2, axis[i], rows.on_b.point);
+      if (n > 2) memcpy(rows.on_b.axis, axis[b->space.dimension == 3 ? 2 : 0], sizeof *axis);
+    }
+    const int radius = b->nparams; /* the first one of the joint */
+    flag             = ROOM(b->contact, b->ncontacts, 1)
+                           ? bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%.100s\"", rows.name)
+                           : addJoint(b, &rows, 5, contact, __func__);
+    if (flag < 0) break;
+    const int text           = b->joint[flag].name;
+    b->contact[b->ncontacts] = (Contact){flag, radius, b->nparams, contact->poisson};
+    takeParam(b, text, "friction", contact->friction);
+    takeParam(b, text, "sticking", contact->sticking);
+    takeParam(b, text, "restitution", contact->restitution);
+    b->ncontacts++;
+  }
+  if (flag >= 0) return before.ncontacts;
+  /* Names of those before the one that failed are free again. */
+  for (int i = 0; i < b->capacity; i++)
+    if (b->entry[i].kind > 0 && b->entry[i].name >= before.ntext) b->entry[i].kind = -1;
+  b->ntext = before.ntext, b->njoints = before.njoints, b->nrows = before.nrows;
+  b->nrolls = before.nrolls, b->npairs = before.npairs, b->nparams = before.nparams;
+  b->ncontacts = before.ncontacts;
+  return flag;
 }
 
 int bodiesCoordinateTerm(const struct CPBodies_ *b, int joint, int k, Term *term) {

@@ -53,9 +53,18 @@ typedef struct {
   sunrealtype point[3], axis[3][3];
 } Side;
 
+/* phi = 0 in the axes of side a at P_a: that of a function, or where it is NULL the sphere of a contact, whose radii are two
+   parameters */
+typedef struct {
+  CPSurfaceFn fn;
+  void *data;
+  int radius[2];
+} Surface;
+
 typedef struct {
   Side side[2];
   sunrealtype turns; /* in the plane: whole turns, so that the angle at the placement is in (-pi, pi] */
+  Surface surface;
 } Pair;
 
 typedef enum {
@@ -66,8 +75,11 @@ typedef enum {
   ANGLE,  /* of axis j of the other side, from axis i of `from` towards the next axis */
   SPIN,   /* rate only: axis i of `from` . (omega_other - omega_from) */
   SINE,   /* of the angle between axis i of `from` and axis j of the other side */
-  ROLL /* rate only, i = 0 or 1: velocity along axis i of `from`, relative to the centre, of the point of the other
+  ROLL, /* rate only, i = 0 or 1: velocity along axis i of `from`, relative to the centre, of the point of the other
              side's unit circle about its axis j that is lowest over axis 2 of `from` */
+  LEVEL, /* phi at P_b, of the pair's surface on side a */
+  GLIDE, /* rate only, i = 0 or 1: along tangent i of that level, the velocity of P_b relative to side a */
+  TWIST /* rate only, i = 0 or 1: omega_b - omega_a along this tangent */
 } MeasureKind;
 
 typedef struct {
@@ -102,9 +114,14 @@ typedef struct {
       for (int j = 3 * j##_ + (space)->first[j##_ % 2]; j < 3 * j##_ + (space)->last[j##_ % 2]; j++)
 
 Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m);
-/* jet: out, of the measure at the poses of both sides. Entries outside of the mask are not written. */
-void bodiesJet(const Space *space, const Pair *pair, const Measure *m, const Pose *a, const Pose *b,
-               Order order, Jet *jet);
+/* jet: out, of the measure at the poses of both sides. Entries outside of the mask are not written. param: those of
+   surfaces */
+void bodiesJet(const Space *space, const sunrealtype *param, const Pair *pair, const Measure *m,
+               const Pose *a, const Pose *b, Order order, Jet *jet);
+/* Where P_b is at the poses of both sides: phi = 0's gradient g and its tangents t, all three of the length |g|, in the axes of
+   side a. Returns what the function of the surface returned. */
+int bodiesLevel(const sunrealtype *param, const Pair *pair, const Pose *a, const Pose *b,
+                sunrealtype *g, sunrealtype t[2][3]);
 
 /* A vector that moves with one or both bodies: sum over sides of (centre if it moves along) + arm */
 typedef struct {
@@ -178,7 +195,7 @@ typedef struct {
 } PointForce;
 
 typedef struct {
-  int joint, param, poisson; /* param: friction, sticking, restitution */
+  int joint, radius, param, poisson; /* radius: parameter; param: friction, sticking, restitution */
 } Contact;
 
 typedef struct {
@@ -196,7 +213,7 @@ typedef struct {
 enum { PLAN_M, PLAN_A, PLAN_K, PLAN_C, PLAN_BQ, PLAN_BU, NUM_PLANS };
 
 typedef struct {
-  int name, kind, index; /* kind 0: free */
+  int name, kind, index; /* kind 0: free; -1: has been taken, and is no more */
 } Entry;
 
 typedef struct {
@@ -270,7 +287,7 @@ int bodiesCoordinateTerm(const struct CPBodies_ *b, int joint, int k, Term *term
 /* s, s', s'' and what order asks for, of a term's measure at the current poses */
 static inline void bodiesTermJet(const struct CPBodies_ *b, const Term *term, Order order, Jet *jet) {
   const Pair *pair = &b->pair[term->pair];
-  bodiesJet(&b->space, pair, &term->m, bodiesPose(b, pair->side[0].body),
+  bodiesJet(&b->space, b->param, pair, &term->m, bodiesPose(b, pair->side[0].body),
             bodiesPose(b, pair->side[1].body), order, jet);
 }
 /* g [3] of a drive. Returns what the user's function returned. */
@@ -285,6 +302,8 @@ sunrealtype bodiesReactionSize(const struct CPBodies_ *b, int joint, const sunre
                                int *first, int *count);
 /* Names of the kinds of joints. Returns NULL if there is no such kind. */
 const char *bodiesKindName(int kind);
+/* Those of CPContactTouch */
+const char *bodiesTouchName(int touch);
 /* The first column of body `body`, of its group 0 or 1 */
 static inline sunindextype bodiesColumn(const Space *s, int body, int group) {
   return (sunindextype)body * s->nu + (group ? s->last[0] : 0);

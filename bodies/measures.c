@@ -109,7 +109,9 @@ Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m) {
   unsigned there          = 0;
   for (int side = 0; side < 2; side++)
     if (pair->side[side].body != GROUND) there |= 3u << (2 * side);
-  mask.g = (m->kind == POINT || m->kind == ALONG || m->kind == LENGTH ? ALL : TURNS) & there;
+  const int of_points = m->kind == POINT || m->kind == ALONG || m->kind == LENGTH ||
+                        m->kind == LEVEL || m->kind == GLIDE || m->kind == TWIST;
+  mask.g = (of_points ? ALL : TURNS) & there;
   for (int gi = 0; gi < 4; gi++)
     for (int gj = 0; gj < 4; gj++) {
       const unsigned bi = 1u << gi, bj = 1u << gj;
@@ -118,10 +120,13 @@ Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m) {
       switch (m->kind) {
       case POINT: occurs = gi == gj && (bi & TURNS); break;
       case ALONG: occurs = bi == own_turn || bj == own_turn || (gi == gj && (bi & TURNS)); break;
-      case LENGTH: occurs = 1; break;
+      case LENGTH:
       case DOT:
       case SINE:
-      case ROLL: occurs = 1; break;
+      case ROLL:
+      case LEVEL:
+      case GLIDE:
+      case TWIST: occurs = 1; break;
       case ANGLE:
       case SPIN: occurs = space->dimension == 3; break;
       }
@@ -279,26 +284,40 @@ static void cosine(const Space *space, const Pair *pair, const Pose *pose[2], in
   product(space, &X, &Y, mask, order, jet);
 }
 
-/* jet += the rate F(c) m', with F and its derivatives F', F'' in F [3], c and m in C and m */
-static void addScaled(const Space *space, const sunrealtype *F, const Jet *C, const Jet *m,
+/* A function of up to three variables: value, first and second derivatives */
+typedef struct {
+  sunrealtype v, d[3], dd[3][3];
+} Taylor;
+
+/* jet += the rate F(c) m', F a function of n measures c with the jets C [n] */
+static void addScaled(const Space *space, const Taylor *F, int n, const Jet *C, const Jet *m,
                       Mask mask, Order order, Jet *jet) {
-  jet->rate += F[0] * m->rate;
-  jet->acc += F[0] * m->acc + F[1] * C->rate * m->rate;
+  sunrealtype rate = 0, bent[3] = {0, 0, 0}; /* F', and F'' c' */
+  for (int k = 0; k < n; k++) {
+    rate += F->d[k] * C[k].rate;
+    for (int l = 0; l < n; l++) bent[k] += F->dd[k][l] * C[l].rate;
+  }
+  jet->rate += F->v * m->rate;
+  jet->acc += F->v * m->acc + rate * m->rate;
   if (order == VALUES) return;
   EACH_DIRECTION(space, mask.g, j) {
-    const sunrealtype Fj = F[1] * C->g[j];
-    jet->g[j] += F[0] * m->g[j];
+    sunrealtype Fj = 0, rate_j = 0;
+    for (int k = 0; k < n; k++) Fj += F->d[k] * C[k].g[j];
+    jet->g[j] += F->v * m->g[j];
     if (order == GRADIENT) continue;
-    jet->rate_q[j] += F[0] * m->rate_q[j] + Fj * m->rate;
+    jet->rate_q[j] += F->v * m->rate_q[j] + Fj * m->rate;
     if (order == HESSIAN) continue;
-    jet->acc_q[j] += F[0] * m->acc_q[j] + Fj * m->acc + F[1] * C->rate * m->rate_q[j] +
-                     (F[2] * C->g[j] * C->rate + F[1] * C->rate_q[j]) * m->rate;
-    jet->acc_u[j] += F[0] * m->acc_u[j] + Fj * m->rate + F[1] * C->rate * m->g[j];
+    for (int k = 0; k < n; k++) rate_j += bent[k] * C[k].g[j] + F->d[k] * C[k].rate_q[j];
+    jet->acc_q[j] += F->v * m->acc_q[j] + Fj * m->acc + rate * m->rate_q[j] + rate_j * m->rate;
+    jet->acc_u[j] += F->v * m->acc_u[j] + Fj * m->rate + rate * m->g[j];
   }
   if (order != HESSIAN) return;
-  EACH_DIRECTION(space, mask.g, i)
-  EACH_DIRECTION(space, mask.g, j)
-  jet->H[i][j] += F[0] * m->H[i][j] + F[1] * C->g[j] * m->g[i];
+  EACH_DIRECTION(space, mask.g, j) {
+    sunrealtype Fj = 0;
+    for (int k = 0; k < n; k++) Fj += F->d[k] * C[k].g[j];
+    EACH_DIRECTION(space, mask.g, i)
+    jet->H[i][j] += F->v * m->H[i][j] + Fj * m->g[i];
+  }
 }
 
 static void roll(const Space *space, const Pair *pair, const Measure *m, const Pose *pose[2],
@@ -310,12 +329,137 @@ static void roll(const Space *space, const Pair *pair, const Measure *m, const P
   fixedIn(pose, m->from, pair->side[m->from].axis[1 - m->i], order, &n);
   spin(space, &n, m->from, mask, order, &about);
   const sunrealtype c = C.s, r = 1 / sqrt(1 - c * c), r3 = r * r * r, r5 = r3 * r * r;
-  const sunrealtype sign     = m->i == 0 ? -1 : 1;
-  const sunrealtype cot[3]   = {c * r, r3, 3 * c * r5},
-                    cosec[3] = {sign * r, sign * c * r3, sign * (1 + 2 * c * c) * r5};
+  const sunrealtype sign = m->i == 0 ? -1 : 1;
+  const Taylor cot       = {c * r, {r3}, {{3 * c * r5}}},
+               cosec     = {sign * r, {sign * c * r3}, {{sign * (1 + 2 * c * c) * r5}}};
   memset(jet, 0, sizeof *jet);
-  addScaled(space, cot, &C, &along, mask, order, jet);
-  addScaled(space, cosec, &C, &about, mask, order, jet);
+  addScaled(space, &cot, 1, &C, &along, mask, order, jet);
+  addScaled(space, &cosec, 1, &C, &about, mask, order, jet);
+}
+
+/* ---- surfaces ---- */
+
+/* With x = (x_a . d, y_a . d, z_a . d) a surface of body a is phi(x) = 0, and with its gradient g
+ *
+ *   gap phi(x),   sliding velocities t_i . x' -+ r t_j . omega, j the other one,
+ *
+ * for a ball of the radius r about P_b, which touches at P_b - r g/|g|. All rows have the length |g|, so that multipliers are forces
+ * divided by |g|, and the cone of friction is as with |g| = 1. The tangents are what is left of |g| e_x and |g| e_y after the
+ * reflection that maps g to -s |g| e_z, s the sign of g_z (A. S. Householder, J. ACM 5, 1958); the first one times s, which
+ * makes both smooth in the plane, and (g, t_1, t_2) right-handed. In space they jump with s: Coulomb's law does not depend
+ * on them. */
+
+static Taylor times(const Taylor *a, const Taylor *b) {
+  Taylor p = {.v = a->v * b->v};
+  for (int k = 0; k < 3; k++) {
+    p.d[k] = a->d[k] * b->v + a->v * b->d[k];
+    for (int l = 0; l < 3; l++)
+      p.dd[k][l] = a->dd[k][l] * b->v + a->d[k] * b->d[l] + a->d[l] * b->d[k] + a->v * b->dd[k][l];
+  }
+  return p;
+}
+
+/* a + c b */
+static Taylor plus(const Taylor *a, sunrealtype c, const Taylor *b) {
+  Taylor p = {.v = a->v + c * b->v};
+  for (int k = 0; k < 3; k++) {
+    p.d[k] = a->d[k] + c * b->d[k];
+    for (int l = 0; l < 3; l++) p.dd[k][l] = a->dd[k][l] + c * b->dd[k][l];
+  }
+  return p;
+}
+
+/* f(a), with f, f', f'' at a */
+static Taylor of(const Taylor *a, sunrealtype f, sunrealtype f1, sunrealtype f2) {
+  Taylor p = {.v = f};
+  for (int k = 0; k < 3; k++) {
+    p.d[k] = f1 * a->d[k];
+    for (int l = 0; l < 3; l++) p.dd[k][l] = f1 * a->dd[k][l] + f2 * a->d[k] * a->d[l];
+  }
+  return p;
+}
+
+/* t: out, the tangents of the gradient g [3] */
+static void tangents(const Taylor *g, Taylor t[2][3]) {
+  static const Taylor none;
+  const sunrealtype s = g[2].v < 0 ? -1 : 1;
+  Taylor square       = none;
+  for (int k = 0; k < 3; k++) {
+    const Taylor p = times(&g[k], &g[k]);
+    square         = plus(&square, 1, &p);
+  }
+  const sunrealtype l = sqrt(square.v), r = l > 0 ? 1 / l : 0; /* at g = 0 nothing is defined */
+  const Taylor length = of(&square, l, r / 2, -r * r * r / 4), sum = plus(&length, s, &g[2]);
+  const sunrealtype w  = sum.v > 0 ? 1 / sum.v : 0;
+  const Taylor inverse = of(&sum, w, -w * w, 2 * w * w * w);
+  for (int i = 0; i < 2; i++) {
+    const Taylor part = times(&g[i], &inverse);
+    for (int k = 0; k < 2; k++) {
+      const Taylor p = times(&part, &g[k]);
+      t[i][k]        = plus(i == k ? &length : &none, -1, &p);
+    }
+    t[i][2] = plus(&none, -s, &g[i]);
+  }
+  for (int k = 0; k < 3; k++) t[0][k] = plus(&none, s, &t[0][k]);
+}
+
+/* phi, and its gradient g [3] with two derivatives. Returns what the user's function returned; then phi is not a number. */
+static int level(const sunrealtype *param, const Surface *surface, const sunrealtype *x,
+                 sunrealtype *phi, Taylor *g) {
+  sunrealtype d[3] = {0}, H[9] = {0}, T[27] = {0};
+  int flag = 0;
+  *phi     = 0;
+  if (surface->fn) flag = surface->fn(x, phi, d, H, T, surface->data);
+  else { /* (x . x - rho^2) / (2 rho): the distance, but for a square of it; a hollow sphere has rho < 0 */
+    const sunrealtype rho = param[surface->radius[0]] + param[surface->radius[1]];
+    *phi                  = (dot3(x, x) / rho - rho) / 2;
+    for (int k = 0; k < 3; k++) d[k] = x[k] / rho, H[4 * k] = 1 / rho;
+  }
+  for (int k = 0; k < 3; k++) {
+    g[k].v = d[k];
+    memcpy(g[k].d, H + 3 * k, sizeof g[k].d);
+    memcpy(g[k].dd, T + 9 * k, sizeof g[k].dd);
+  }
+  if (flag) *phi = g[0].v = NAN;
+  return flag;
+}
+
+static void surfaceJet(const Space *space, const sunrealtype *param, const Pair *pair,
+                       const Measure *m, const Pose *pose[2], Mask mask, Order order, Jet *jet) {
+  const Mask turns = {mask.g & TURNS, 0};
+  Jet x[3], turn[3];
+  Moving axis, d;
+  Taylor g[3], t[2][3];
+  memset(turn, 0, sizeof turn);
+  bodiesSpan(pair, pose[0], pose[1], order, &d);
+  for (int k = 0; k < 3; k++) {
+    fixedIn(pose, 0, pair->side[0].axis[k], order, &axis);
+    product(space, &axis, &d, mask, order, &x[k]);
+    if (m->kind == TWIST) spin(space, &axis, 0, turns, order, &turn[k]);
+  }
+  memset(jet, 0, sizeof *jet);
+  level(param, &pair->surface, (sunrealtype[]){x[0].s, x[1].s, x[2].s}, &jet->s, g);
+  if (m->kind != LEVEL) tangents(g, t);
+  for (int k = 0; k < 3; k++)
+    addScaled(space, m->kind == LEVEL ? &g[k] : &t[m->i][k], 3, x,
+              m->kind == TWIST ? &turn[k] : &x[k], mask, order, jet);
+}
+
+int bodiesLevel(const sunrealtype *param, const Pair *pair, const Pose *a, const Pose *b,
+                sunrealtype *g, sunrealtype t[2][3]) {
+  Moving d;
+  sunrealtype x[3], phi;
+  Taylor of_g[3], of_t[2][3];
+  bodiesSpan(pair, a, b, VALUES, &d);
+  for (int k = 0; k < 3; k++) {
+    sunrealtype axis[3];
+    toSpace(a, pair->side[0].axis[k], axis);
+    x[k] = dot3(axis, d.x);
+  }
+  const int flag = level(param, &pair->surface, x, &phi, of_g);
+  tangents(of_g, of_t);
+  for (int k = 0; k < 3; k++) g[k] = of_g[k].v, t[0][k] = of_t[0][k].v, t[1][k] = of_t[1][k].v;
+  return flag;
 }
 
 /* Two bodies in the plane turn about the same axis: phi_b - phi_a and a constant */
@@ -360,8 +504,8 @@ static void spatialAngle(const Space *space, const Pair *pair, const Measure *m,
   jet->s = angle;
 }
 
-void bodiesJet(const Space *space, const Pair *pair, const Measure *m, const Pose *a, const Pose *b,
-               Order order, Jet *jet) {
+void bodiesJet(const Space *space, const sunrealtype *param, const Pair *pair, const Measure *m,
+               const Pose *a, const Pose *b, Order order, Jet *jet) {
   const Mask mask     = bodiesMask(space, pair, m);
   const Pose *pose[2] = {a, b};
   Moving X, Y;
@@ -401,5 +545,8 @@ void bodiesJet(const Space *space, const Pair *pair, const Measure *m, const Pos
     break;
   }
   case ROLL: roll(space, pair, m, pose, mask, order, jet); break;
+  case LEVEL:
+  case GLIDE:
+  case TWIST: surfaceJet(space, param, pair, m, pose, mask, order, jet); break;
   }
 }

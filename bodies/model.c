@@ -255,8 +255,8 @@ static int fillRow(const struct CPBodies_ *b, const Row *row, sunrealtype t, int
     Jet jet;
     bodiesTermJet(b, term, VALUES, &jet);
     sum += weight(b, term) * (level == 0 ? jet.s : level == 1 ? jet.rate : -jet.acc);
-    /* A disc that lies flat has no lowest point; a smaller step may avoid that. */
-    if ((term->m.kind == SINE || term->m.kind == ROLL) && !flag)
+    /* A disc that lies flat has no lowest point, and a surface may end; a smaller step may avoid that. */
+    if (term->m.kind >= SINE && !flag)
       flag = !(isfinite(jet.s) && isfinite(jet.rate) && isfinite(jet.acc));
   }
   sum += level == 2 ? g[2] : -g[level];

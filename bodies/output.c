@@ -250,7 +250,7 @@ int CPBodiesPoint(CPBodies b, const char *body, const sunrealtype *point, N_Vect
   if (i < 0)
     return bodiesError(b, CP_ILL_INPUT, __func__, "there is no body \"%.100s\"", body ? body : "");
   placeAt(b, y);
-  Pair pair = {{{.body = GROUND}, {.body = i}}, 0};
+  Pair pair = {.side = {{.body = GROUND}, {.body = i}}};
   Moving d;
   memcpy(pair.side[1].point, point, sizeof pair.side[1].point);
   add3(-1, b->body[i].centre, pair.side[1].point);
@@ -506,16 +506,30 @@ int CPBodiesContactFrame(CPBodies b, int i, N_Vector y, sunrealtype *frame) {
   int flag = checkState(b, y, __func__);
   if (!flag) flag = checkContact(b, i, __func__);
   if (flag) return flag;
-  const Joint *joint        = &b->joint[b->contact[i].joint];
-  const Pair *pair          = &b->pair[joint->pair];
-  const sunrealtype radius  = b->param[b->row[joint->first].offset];
-  const Pose *pose          = &bodies_ground;
-  static const int order[3] = {2, 0, 1}; /* z, x, y */
+  const Contact *contact   = &b->contact[i];
+  const Joint *joint       = &b->joint[contact->joint];
+  const Pair *pair         = &b->pair[joint->pair];
+  const sunrealtype radius = b->param[contact->radius];
+  sunrealtype own[3][3] = {{0, 0, 1}, {1, 0, 0}, {0, 1, 0}}, *n = frame + 3, point[3];
   placeAt(b, y);
-  pose = bodiesPose(b, pair->side[0].body);
+  const Pose *pose[2] = {bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body)};
+  if (b->row[joint->first].term[0].m.kind == LEVEL &&
+      bodiesLevel(b->param, pair, pose[0], pose[1], own[0], own + 1))
+    return bodiesError(b, CP_REPTD_USERFUNC_ERR, __func__, "%s: the function of the surface failed",
+                       b->text + joint->name);
+  const sunrealtype size = sqrt(dot3(own[0], own[0]));
+  for (int k = 0; k < 3; k++) { /* z, x, y */
+    sunrealtype in_body[3] = {0, 0, 0};
+    for (int j = 0; j < 3; j++) add3(own[k][j] / size, pair->side[0].axis[j], in_body);
+    toSpace(pose[0], in_body, frame + 3 + 3 * k);
+  }
   pointOf(b, &pair->side[1], frame);
-  for (int k = 0; k < 3; k++) toSpace(pose, pair->side[0].axis[order[k]], frame + 3 + 3 * k);
-  add3(-radius, frame + 3, frame);
+  if (joint->kind == CP_JOINT_ROLLING_DISC) { /* -(n - c k)/s from the centre */
+    toSpace(pose[1], pair->side[1].axis[2], point);
+    const sunrealtype c = dot3(n, point), s = sqrt(1 - c * c);
+    add3(radius * c / s, point, frame);
+    add3(-radius / s, n, frame);
+  } else add3(-radius, n, frame);
   if (b->space.dimension == 2) memset(frame + 9, 0, 3 * sizeof *frame);
   return CP_SUCCESS;
 }

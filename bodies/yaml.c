@@ -19,6 +19,8 @@ typedef enum {
   NAME,
   KIND,       /* of a joint */
   SHAPE,      /* the kind of one */
+  ON,         /* what a contact has on one side */
+  TOUCH,      /* and on the other one */
   IN,         /* space, bodies */
   COORDINATE, /* a name, or [name, k] */
   COORDINATES,
@@ -69,6 +71,13 @@ static const Field contact_fields[]  = {FIELD(CPBodyContact, "name", name, NAME,
                                         FIELD(CPBodyContact, "axis", on_a.axis, VECTOR, 0),
                                         FIELD(CPBodyContact, "across", on_a.across, VECTOR, 0),
                                         FIELD(CPBodyContact, "at_b", on_b.point, VECTOR, 0),
+                                        FIELD(CPBodyContact, "axis_b", on_b.axis, VECTOR, 0),
+                                        FIELD(CPBodyContact, "across_b", on_b.across, VECTOR, 0),
+                                        FIELD(CPBodyContact, "on", on, ON, 0),
+                                        FIELD(CPBodyContact, "touch", touch, TOUCH, 0),
+                                        FIELD(CPBodyContact, "radius_a", radius_a, NUMBER, 0),
+                                        FIELD(CPBodyContact, "size", size, VECTOR, 0),
+                                        FIELD(CPBodyContact, "length", size[2], NUMBER, 0),
                                         FIELD(CPBodyContact, "radius", radius, NUMBER, 0),
                                         FIELD(CPBodyContact, "friction", friction, NUMBER, 0),
                                         FIELD(CPBodyContact, "sticking", sticking, NUMBER, 0),
@@ -241,11 +250,29 @@ static int readCoordinate(Reader *r, const yaml_node_t *n, const char *key, CPCo
   return 0;
 }
 
-static const char *const shapes[CP_NUM_SHAPES] = {"box", "cylinder", "sphere", "wheel"};
+static const char *shapeName(int k) {
+  static const char *const names[CP_NUM_SHAPES] = {"box", "cylinder", "sphere", "wheel"};
+  return k < CP_NUM_SHAPES ? names[k] : NULL;
+}
+static const char *onName(int k) {
+  return k == CP_ON_PLANE ? "plane" : k == CP_ON_SPHERE ? "sphere" : NULL;
+}
+
+/* The number k of a word among word(0), word(1), ..., or -1 */
+static int readWord(Reader *r, const yaml_node_t *n, const char *key, const char *what,
+                    const char *(*word)(int)) {
+  const char *name = NULL;
+  int k            = 0;
+  if (readName(r, n, key, &name)) return -1;
+  while (word(k) && strcmp(word(k), name)) k++;
+  if (!word(k)) wrong(r, n->start_mark, "there is no %s \"%.40s\"", what, name);
+  return word(k) ? k : -1;
+}
 
 static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) {
   const char *name = NULL;
   const int size   = r->dimension;
+  int k;
   switch (f->type) {
   case NUMBER: return readNumber(r, n, f->key, (sunrealtype *)(void *)at);
   case VECTOR: return readNumbers(r, n, f->key, size, 3, (sunrealtype *)(void *)at);
@@ -269,21 +296,21 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
         return 1;
     return 0;
   case KIND:
-    if (readName(r, n, f->key, &name)) return 1;
-    for (int k = 0; k < CP_NUM_JOINTS; k++)
-      if (!strcmp(name, bodiesKindName(k))) {
-        *(CPJointKind *)(void *)at = (CPJointKind)k;
-        return 0;
-      }
-    return wrong(r, n->start_mark, "there is no kind of joint \"%.40s\"", name);
+    k = readWord(r, n, f->key, "kind of joint", bodiesKindName);
+    if (k >= 0) *(CPJointKind *)(void *)at = (CPJointKind)k;
+    return k < 0;
   case SHAPE:
-    if (readName(r, n, f->key, &name)) return 1;
-    for (int k = 0; k < CP_NUM_SHAPES; k++)
-      if (!strcmp(name, shapes[k])) {
-        *(CPShapeKind *)(void *)at = (CPShapeKind)k;
-        return 0;
-      }
-    return wrong(r, n->start_mark, "there is no kind of shape \"%.40s\"", name);
+    k = readWord(r, n, f->key, "kind of shape", shapeName);
+    if (k >= 0) *(CPShapeKind *)(void *)at = (CPShapeKind)k;
+    return k < 0;
+  case ON:
+    k = readWord(r, n, f->key, "surface of contacts in files", onName);
+    if (k >= 0) *(CPContactOn *)(void *)at = (CPContactOn)k;
+    return k < 0;
+  case TOUCH:
+    k = readWord(r, n, f->key, "kind of contact", bodiesTouchName);
+    if (k >= 0) *(CPContactTouch *)(void *)at = (CPContactTouch)k;
+    return k < 0;
   case IN:
     if (readName(r, n, f->key, &name)) return 1;
     if (strcmp(name, "space") && strcmp(name, "bodies"))

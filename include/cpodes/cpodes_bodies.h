@@ -116,27 +116,69 @@ typedef struct {
   sunrealtype length; /**< of a rod; 0: that of the placement. Radius of what rolls, > 0 [m] */
 } CPJoint;
 
+/** What body a of a contact has. */
+typedef enum {
+  CP_ON_PLANE   = 0, /**< the plane through P_a with the normal z_a */
+  CP_ON_SPHERE  = 1, /**< a sphere about P_a, or a hollow one */
+  CP_ON_SURFACE = 2, /**< a surface of a function */
+  CP_NUM_ON          /**< their number */
+} CPContactOn;
+
+/** What body b has. */
+typedef enum {
+  CP_TOUCH_BALL = 0, /**< a ball about P_b, or a point; in the plane a disc */
+  CP_TOUCH_DISC = 1, /**< the edge of a thin disc about P_b with the axis z_b, on a plane */
+  CP_TOUCH_CYLINDER =
+      2, /**< both edges of a cylinder about P_b with the axis z_b, on a plane: 2 contacts */
+  CP_TOUCH_BOX =
+      3, /**< the vertices of a box about P_b with edges along x_b, y_b, z_b: 8 contacts, in the plane 4 */
+  CP_NUM_TOUCH /**< their number */
+} CPContactTouch;
+
 /**
- * A unilateral contact: a ball of the radius about P_b, or a point if it is 0, touches the plane through P_a with the normal
- * z_a from above,
+ * A surface phi(x) = 0 of body a: phi, its gradient g [3], its second derivatives H [9] and third ones T [27] (T[9 i + 3 j + k]): out,
+ * zero when called. x = (x_a . d, y_a . d, z_a . d), which in the plane has y_a out of it, x_a to the left of z_a; phi > 0 where b
+ * may be. A value other than 0: x is outside of the domain, and a smaller step may help.
+ */
+typedef int (*CPSurfaceFn)(const sunrealtype *x, sunrealtype *phi, sunrealtype *g, sunrealtype *H,
+                           sunrealtype *T, void *data);
+
+/**
+ * A unilateral contact of body b, at P_b, with body a, at P_a, d = P_b - P_a:
  *
- *   gap z_a . d - radius >= 0,   sliding velocities along x_a and y_a (in the plane along x_a),
+ *   on        touch            gap >= 0
+ *   PLANE     ball             z_a . d - radius
+ *   PLANE     disc, edge       z_a . d - radius sqrt(1 - (z_a . z_b)^2); z_b must not come along z_a
+ *   SPHERE    ball             (d . d - rho^2) / (2 rho), rho = radius_a + radius: the distance but for a part of second order.
+ *                              With radius_a < 0 a ball within a hollow sphere, such as a pin in a bearing with the
+ *                              clearance -rho > 0
+ *   SURFACE   ball             phi - radius; with a radius phi has to be a distance, |g| = 1
  *
- * with Coulomb's friction and Newton's or Poisson's restitution. It takes the rows of a rolling joint, which a CPContact switches
- * (CPBodiesContact); a CPMech alone has them off, and the body passes through the plane.
+ * Sliding velocities are those along two tangents, in the plane one, of the point that touches; on planes they are x_a and y_a, and
+ * on surfaces they have the length |g|: normal and tangential forces there are |g| N and |g| F_T. A box has a ball of the radius, or
+ * a point, at each vertex, so that all of `on` go with it. Its contacts, and those of a cylinder, have names with _1, _2, ... behind.
+ *
+ * The laws are Coulomb's friction and Newton's or Poisson's restitution. Each contact takes the rows of a rolling joint, which a
+ * CPContact switches (CPBodiesContact); a CPMech alone has them off, and the bodies pass through each other.
  */
 typedef struct {
-  const char *name;        /**< of the element, and of the joint whose rows it takes */
-  const char *a;           /**< body with the plane; NULL and "ground" mean the ground */
-  const char *b;           /**< body with the ball or point */
-  CPIn in;                 /**< axes of points and directions */
-  CPMarker on_a;           /**< a point of the plane, and its normal, `axis` */
-  CPMarker on_b;           /**< the centre of the ball */
-  sunrealtype radius;      /**< >= 0 [m] */
-  sunrealtype friction;    /**< mu >= 0 of sliding */
-  sunrealtype sticking;    /**< mu_s >= 0; mu if it is less than that */
+  const char *name;     /**< of the element, and of the joint whose rows it takes */
+  const char *a;        /**< body with the surface; NULL and "ground" mean the ground */
+  const char *b;        /**< body that touches it */
+  CPIn in;              /**< axes of points and directions */
+  CPMarker on_a;        /**< P_a, and z_a, `axis` */
+  CPMarker on_b;        /**< P_b, and axes of disc, cylinder, box; those of a box as of CPShape */
+  sunrealtype radius;   /**< >= 0 of a ball, > 0 of disc and cylinder [m] */
+  sunrealtype friction; /**< mu >= 0 of sliding */
+  sunrealtype sticking; /**< mu_s >= 0; mu if it is less than that */
   sunrealtype restitution; /**< e from 0 to 1 */
   int poisson;             /**< Is restitution Poisson's, and not Newton's? */
+  CPContactOn on;          /**< what body a has */
+  CPContactTouch touch;    /**< what body b has */
+  sunrealtype radius_a;    /**< of the sphere of a; < 0: it is hollow [m] */
+  CPSurfaceFn surface;     /**< of CP_ON_SURFACE, else NULL */
+  void *data;              /**< handed to it */
+  sunrealtype size[3]; /**< edges of a box along x_b, y_b, z_b; the last one: length of a cylinder. > 0 [m] */
 } CPBodyContact;
 
 /** Contact i of a mechanism, for a CPContactPoint of cpodes_contact.h, whose members these are. */
@@ -294,7 +336,7 @@ CPODES_EXPORT int CPBodiesSetGravity(CPBodies bodies, const sunrealtype *g);
 CPODES_EXPORT int CPBodiesAddBody(CPBodies bodies, const CPBody *body);
 /** Adds a joint; see CPJoint. */
 CPODES_EXPORT int CPBodiesAddJoint(CPBodies bodies, const CPJoint *joint);
-/** Adds a contact; see CPBodyContact. Returns its number, from 0 on. */
+/** Adds a contact, or those of a box or cylinder; see CPBodyContact. Returns the number of the first one, from 0 on. */
 CPODES_EXPORT int CPBodiesAddContact(CPBodies bodies, const CPBodyContact *contact);
 /** Adds a coupler; see CPCoupler. */
 CPODES_EXPORT int CPBodiesAddCoupler(CPBodies bodies, const CPCoupler *coupler);
@@ -353,7 +395,7 @@ CPODES_EXPORT int CPBodiesGetPowers(CPBodies bodies, sunrealtype t, N_Vector y,
 
 /** Index of the parameter "element.field" in the array of CPBodiesParameters: the fields mass, J_xx ... J_yz (products
  * count only if the body was added with some), length, offset, ratio_1, ratio_2, start, rate, amplitude, frequency, stiffness, damping, free, force, factor,
- * speed, force_x ... force_z; of a contact length (its radius), friction, sticking, restitution; of a bushing kx ... kzz, dx ... dzz, x0 ... zz0 (without force); inertance and drag, if the
+ * speed, force_x ... force_z; of a contact length (its radius), radius_a (of a sphere), friction, sticking, restitution; of a bushing kx ... kzz, dx ... dzz, x0 ... zz0 (without force); inertance and drag, if the
  * element was added with some; "gravity.x". */
 CPODES_EXPORT int CPBodiesFindParameter(CPBodies bodies, const char *name);
 /** The array of all parameters, which the functions of the model read: for CPodeSetSensParams and CPMechSetParams. Its
@@ -380,7 +422,8 @@ CPODES_EXPORT int CPBodiesJointKind(CPBodies bodies, int i);
 CPODES_EXPORT int CPBodiesContacts(CPBodies bodies);
 /** Rows and present constants of contact i, after CPBodiesMech or CPBodiesModel: rows: out. The constants are parameters. */
 CPODES_EXPORT int CPBodiesContact(CPBodies bodies, int i, CPBodiesContactRows *rows);
-/** Where contact i acts at y, and its directions in space: frame [12]: out, the place, z_a, x_a and y_a (in the plane 0). */
+/** Where contact i acts at y, and its directions in space: frame [12]: out, the place, the normal and both tangents, on a plane z_a,
+ * x_a and y_a (in the plane the last one is 0). */
 CPODES_EXPORT int CPBodiesContactFrame(CPBodies bodies, int i, N_Vector y, sunrealtype *frame);
 /** Number of springs between two points. */
 CPODES_EXPORT int CPBodiesSprings(CPBodies bodies);

@@ -119,8 +119,19 @@ static CPBodyContact good_contact(void) {
                          .friction = 0.3};
 }
 
+/* A cone with a gradient of the length sqrt 2, which ends at its tip, and below */
+static int cone(const sunrealtype *x, sunrealtype *phi, sunrealtype *g, sunrealtype *H,
+                sunrealtype *T, void *data) {
+  const sunrealtype r = sqrt(x[0] * x[0] + x[1] * x[1]);
+  (void)H, (void)T, (void)data;
+  *phi = x[2] - r;
+  g[0] = -x[0] / r, g[1] = -x[1] / r, g[2] = 1;
+  return r > 0 ? 0 : 3;
+}
+
 START_TEST(wrong_contacts_are_named) {
   CPBodyContact c  = good_contact();
+  int code         = CP_ILL_INPUT;
   const char *rule = "friction and sticking must be finite and not negative";
   switch (_i) {
   case 0: c.friction = -1; break;
@@ -133,10 +144,62 @@ START_TEST(wrong_contacts_are_named) {
   case 7: c.b = "wheel", rule = "no body \"wheel\""; break;
   case 8: c.b = NULL, rule = "must differ"; break;
   case 9: c.name = "base", rule = "already"; break;
+  case 10: c.on = CP_NUM_ON, rule = "must be of CPContactOn"; break;
+  case 11: c.touch = CP_NUM_TOUCH, rule = "and CPContactTouch, and are 0 and 4"; break;
+  case 12: c.on = CP_ON_SURFACE, rule = "needs the function `surface`"; break;
+  case 13: c.surface = cone, rule = "nothing else has one"; break;
+  case 14:
+    c.on = CP_ON_SURFACE, c.surface = cone;
+    rule = "by a distance, and the length of its gradient is 1.41421";
+    break;
+  case 15:
+    c.on = CP_ON_SURFACE, c.surface = cone, c.radius = 0, c.on_b.point[0] = 0;
+    rule = "fails at the placement (3)";
+    break;
+  case 16: c.on = CP_ON_SPHERE, c.radius = 0, rule = "radius_a + radius must not be 0"; break;
+  case 17: c.on = CP_ON_SPHERE, c.radius_a = -0.2, rule = "they are -0.2 and 0.25"; break;
+  case 18: c.on = CP_ON_SPHERE, c.radius_a = NAN, rule = "they are nan"; break;
+  case 19: c.touch = CP_TOUCH_BOX, rule = "all sizes must be positive, and one is 0"; break;
+  case 20:
+    c.touch = CP_TOUCH_CYLINDER, c.size[2] = 1;
+    rule = "the axis of the disc must not be along the plane's normal";
+    break;
+  case 21: c.touch = CP_TOUCH_DISC, rule = "the axis of the disc"; break;
+  case 22:
+    c.touch = CP_TOUCH_DISC, c.on_b.axis[0] = 1, c.radius = 0;
+    rule = "radius must be positive, and is 0";
+    break;
+  case 23:
+    c.touch = CP_TOUCH_DISC, c.on = CP_ON_SPHERE, code = CP_NOT_SUPPORTED;
+    rule = "the edge of a disc touches planes only";
+    break;
+  case 24: /* the third vertex has a name that exists */
+    c.touch = CP_TOUCH_BOX, c.name = "b", rule = "there is a \"b_3\" already";
+    for (int k = 0; k < 3; k++) c.size[k] = 1;
+    ck_assert_int_ge(CPBodiesAddForce(bodies, &(CPForce){.name = "b_3", .body = "body"}), 0);
+    break;
+  case 25: c.touch = CP_TOUCH_CYLINDER, c.size[2] = 1, c.name = NULL, rule = "empty"; break;
   default: ck_abort();
   }
-  refused(CPBodiesAddContact(bodies, &c), CP_ILL_INPUT, c.name, rule);
+  refused(CPBodiesAddContact(bodies, &c), code, c.name ? c.name : "", rule);
   ck_assert_int_eq(CPBodiesContacts(bodies), 0);
+}
+END_TEST
+
+START_TEST(names_of_a_box_that_is_refused_are_free_again) {
+  CPBodyContact box  = good_contact();
+  const CPForce last = {.name = "foot_8", .body = "body"};
+  box.touch = CP_TOUCH_BOX, box.size[0] = box.size[1] = box.size[2] = 1;
+  ck_assert_int_ge(CPBodiesAddForce(bodies, &last), 0);
+  for (int k = 0; k < 30; k++) ck_assert_int_eq(CPBodiesAddContact(bodies, &box), CP_ILL_INPUT);
+  ck_assert_int_eq(CPBodiesJoints(bodies), 1);
+  box.name = "other";
+  ck_assert_int_eq(CPBodiesAddContact(bodies, &box), 0);
+  box.name = "foot_7", box.touch = CP_TOUCH_BALL;
+  ck_assert_int_eq(CPBodiesAddContact(bodies, &box), 8);
+  ck_assert_int_eq(CPBodiesContacts(bodies), 9);
+  ck_assert_int_ge(CPBodiesFindParameter(bodies, "other_8.restitution"), 0);
+  ck_assert_int_eq(CPBodiesFindParameter(bodies, "foot_1.length"), CP_ILL_INPUT);
 }
 END_TEST
 
@@ -585,6 +648,11 @@ static int build_all(CPBodies *all, CPMech *mech, N_Vector *y) {
   const CPForce force      = {.name = "force", .body = "two"};
   const CPFriction rub     = {.name = "rub", .of = {"j1", 0}, .speed = 1};
   const CPBodyContact foot = {.name = "foot", .b = "two", .on_b = {.point = {2, 0, 1}}};
+  const CPBodyContact box  = {.name  = "box",
+                              .b     = "two",
+                              .touch = CP_TOUCH_BOX,
+                              .size  = {1, 1, 1},
+                              .on_b  = {.point = {2, 0, 1}}};
   const CPShape ball       = {.name = "ball", .kind = CP_SHAPE_SPHERE, .body = "one", .size = {1}};
   int flag                 = (*all = CPBodiesCreate(3, test_context)) ? 0 : CP_MEM_FAIL;
 #define STEP(call) \
@@ -595,6 +663,7 @@ static int build_all(CPBodies *all, CPMech *mech, N_Vector *y) {
   STEP(CPBodiesAddJoint(*all, &j1));
   STEP(CPBodiesAddJoint(*all, &j2));
   STEP(CPBodiesAddContact(*all, &foot));
+  STEP(CPBodiesAddContact(*all, &box));
   STEP(CPBodiesAddDrive(*all, &drive));
   STEP(CPBodiesAddCoupler(*all, &gear));
   STEP(CPBodiesAddSpring(*all, &spring));
@@ -635,7 +704,8 @@ int main(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_loop_test(tc, wrong_bodies_are_named, 0, 22);
   tcase_add_loop_test(tc, wrong_joints_are_named, 0, 13);
-  tcase_add_loop_test(tc, wrong_contacts_are_named, 0, 10);
+  tcase_add_loop_test(tc, wrong_contacts_are_named, 0, 26);
+  tcase_add_test(tc, names_of_a_box_that_is_refused_are_free_again);
   tcase_add_test(tc, contacts_tell_their_rows_constants_and_places);
   tcase_add_loop_test(tc, wrong_forces_and_drives_are_named, 0, 22);
   tcase_add_loop_test(tc, wrong_shapes_are_named, 0, 11);

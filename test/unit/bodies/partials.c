@@ -207,6 +207,147 @@ START_TEST(forces_have_exact_derivatives) {
 }
 END_TEST
 
+/* phi = 0.3 x^2 + 0.5 y z + 0.2 x y z + 0.1 z^3 + z: no derivative up to the third one is constant in all directions. */
+static int curved(const sunrealtype *x, sunrealtype *phi, sunrealtype *g, sunrealtype *H,
+                  sunrealtype *T, void *data) {
+  (void)data;
+  const sunrealtype a = x[0], b = x[1], c = x[2];
+  *phi = 0.3 * a * a + 0.5 * b * c + 0.2 * a * b * c + 0.1 * c * c * c + c;
+  g[0] = 0.6 * a + 0.2 * b * c;
+  g[1] = 0.5 * c + 0.2 * a * c;
+  g[2] = 0.5 * b + 0.2 * a * b + 0.3 * c * c + 1;
+  H[0] = 0.6, H[8] = 0.6 * c;
+  H[1] = H[3] = 0.2 * c;
+  H[2] = H[6] = 0.2 * b;
+  H[5] = H[7] = 0.5 + 0.2 * a;
+  T[5] = T[7] = T[11] = T[15] = T[19] = T[21] = 0.2;
+  T[26]                                       = 0.6;
+  return 0;
+}
+
+/* A plane in general position, as the distance that balls need */
+static int slope(const sunrealtype *x, sunrealtype *phi, sunrealtype *g, sunrealtype *H,
+                 sunrealtype *T, void *data) {
+  (void)H, (void)T, (void)data;
+  g[0] = 0.36, g[1] = 0.48, g[2] = -0.8;
+  *phi = g[0] * x[0] + g[1] * x[1] + g[2] * x[2];
+  return 0;
+}
+
+static const struct {
+  CPContactOn on;
+  CPContactTouch touch;
+  sunrealtype radius, radius_a;
+  CPSurfaceFn surface;
+  int planar;
+} shapes[] = {{CP_ON_PLANE, CP_TOUCH_BALL, 0.8, 0, NULL, 1},
+              {CP_ON_PLANE, CP_TOUCH_DISC, 0.8, 0, NULL, 0},
+              {CP_ON_PLANE, CP_TOUCH_CYLINDER, 0.8, 0, NULL, 0},
+              {CP_ON_PLANE, CP_TOUCH_BOX, 0, 0, NULL, 1},
+              {CP_ON_SPHERE, CP_TOUCH_BALL, 0.8, 0.5, NULL, 1},
+              {CP_ON_SPHERE, CP_TOUCH_BALL, 0.3, -0.5, NULL, 1},
+              {CP_ON_SPHERE, CP_TOUCH_BOX, 0.1, 0.5, NULL, 1},
+              {CP_ON_SURFACE, CP_TOUCH_BALL, 0, 0, curved, 1},
+              {CP_ON_SURFACE, CP_TOUCH_BALL, 0.7, 0, slope, 0}};
+enum { NSHAPES = sizeof shapes / sizeof *shapes };
+
+/* Both bodies with a contact of these shapes. Returns 0 where there is none in the plane. */
+static int touching(int i) {
+  const int from_ground = i % 3, k = i / 3 % NSHAPES, d = 2 + i / (3 * NSHAPES);
+  if (d == 2 && !shapes[k].planar) return 0;
+  create(d);
+  const CPBodyContact contact = {.name     = "contact",
+                                 .a        = from_ground == 1 ? "ground" : "one",
+                                 .b        = from_ground == 2 ? "ground" : "two",
+                                 .in       = CP_IN_BODIES,
+                                 .on_a     = marker(0),
+                                 .on_b     = marker(1),
+                                 .radius   = shapes[k].radius,
+                                 .on       = shapes[k].on,
+                                 .touch    = shapes[k].touch,
+                                 .radius_a = shapes[k].radius_a,
+                                 .surface  = shapes[k].surface,
+                                 .size     = {0.3, 0.5, 0.7}};
+  ck_assert_msg(CPBodiesAddContact(bodies, &contact) == 0, "%s", CPBodiesGetLastMessage(bodies));
+  return 1;
+}
+
+START_TEST(contacts_of_all_shapes_have_exact_derivatives) {
+  if (touching(_i)) check();
+}
+END_TEST
+
+/* v [3] += sign times the velocity of the point of a body, or of the ground, that is at x in space */
+static void add_velocity(sunrealtype sign, int body, N_Vector y, const sunrealtype *x,
+                         sunrealtype *v) {
+  static const sunrealtype unit[4][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+  sunrealtype at[4][3], rate[4][3];
+  if (body < 0) return;
+  for (int k = 0; k < 4; k++)
+    ck_assert_int_eq(
+        CPBodiesPoint(bodies, CPBodiesBodyName(bodies, body), unit[k], y, at[k], rate[k]),
+        CP_SUCCESS);
+  for (int k = 0; k < 4; k++) {
+    sunrealtype c = k == 0; /* coordinate k of x in the body */
+    for (int i = 0; i < 3 && k > 0; i++) c += (x[i] - at[0][i]) * (at[k][i] - at[0][i]);
+    for (int i = 0; i < 3; i++) v[i] += sign * c * (rate[k][i] - (k > 0 ? rate[0][i] : 0));
+  }
+}
+
+/* The rows are the velocity of the point of b that touches, relative to the point of a that it touches, along the normal and the
+ * tangents, which are orthonormal and right-handed; on surfaces times the length of the gradient, which is that of the
+ * normal's row. */
+START_TEST(rows_of_contacts_are_velocities_of_the_points_that_touch) {
+  unsigned long long seed = 3;
+  CPMechModel model;
+  if (!touching(_i)) return;
+  ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+  N_Vector y = CPBodiesState(bodies);
+  sunrealtype rows[64], frame[12];
+  for (int state = 0; state < STATES; state++) {
+    random_fill(y, &seed);
+    for (int i = 0; i < 2 && dimension == 3; i++) { /* unit quaternions */
+      sunrealtype *e = entries(y) + 7 * i + 3, size = 0;
+      for (int k = 0; k < 4; k++) size += e[k] * e[k];
+      for (int k = 0; k < 4; k++) e[k] /= sqrt(size);
+    }
+    ck_assert_int_eq(model.v(0, entries(y), entries(y) + model.nq, rows, bodies), 0);
+    for (int i = 0; i < CPBodiesContacts(bodies); i++) {
+      CPBodiesContactRows of;
+      sunrealtype v[3] = {0, 0, 0}, part[3] = {0, 0, 0};
+      int body[2];
+      ck_assert_int_eq(CPBodiesContact(bodies, i, &of), CP_SUCCESS);
+      ck_assert_int_eq(CPBodiesJointBodies(bodies, of.joint, body), CP_SUCCESS);
+      ck_assert_int_eq(CPBodiesContactFrame(bodies, i, y, frame), CP_SUCCESS);
+      for (int k = 0; k <= of.ntangents; k++)
+        for (int l = 0; l <= of.ntangents; l++)
+          ck_assert_double_eq_tol(frame[3 + 3 * k] * frame[3 + 3 * l] +
+                                      frame[4 + 3 * k] * frame[4 + 3 * l] +
+                                      frame[5 + 3 * k] * frame[5 + 3 * l],
+                                  k == l, 1e-14);
+      const sunrealtype *n = frame + 3, *s = frame + 6, *t = frame + 9;
+      if (dimension == 3)
+        ck_assert_double_gt(n[0] * (s[1] * t[2] - s[2] * t[1]) + n[1] * (s[2] * t[0] - s[0] * t[2]) +
+                                n[2] * (s[0] * t[1] - s[1] * t[0]),
+                            0);
+      add_velocity(1, body[1], y, frame, v);
+      add_velocity(-1, body[0], y, frame, v);
+      for (int k = 0; k <= of.ntangents; k++)
+        for (int l = 0; l < 3; l++) part[k] += frame[3 + 3 * k + l] * v[l];
+      const sunrealtype size =
+          shapes[_i / 3 % NSHAPES].on == CP_ON_PLANE ? 1 : rows[of.normal] / part[0];
+      ck_assert_double_gt(size, 0);
+      ck_assert_double_eq_tol(rows[of.normal], size * part[0], 1e-13);
+      for (int k = 0; k < of.ntangents; k++)
+        ck_assert_double_eq_tol(rows[of.tangent + k], size * part[1 + k],
+                                1e-13 * (1 + size) / fmin(1, fabs(part[0])));
+    }
+  }
+  N_VDestroy(y);
+  CPBodiesFree(&bodies);
+}
+END_TEST
+
 /* Nine bodies: M and A are sparse */
 START_TEST(sparse_matrices_are_exact_too) {
   create(3);
@@ -242,6 +383,8 @@ int main(void) {
   tcase_add_loop_test(tc, springs_drives_and_friction_on_every_coordinate_have_exact_derivatives, 0,
                       2 * NCOORDINATES);
   tcase_add_loop_test(tc, forces_have_exact_derivatives, 0, 12);
+  tcase_add_loop_test(tc, contacts_of_all_shapes_have_exact_derivatives, 0, 6 * NSHAPES);
+  tcase_add_loop_test(tc, rows_of_contacts_are_velocities_of_the_points_that_touch, 0, 6 * NSHAPES);
   tcase_add_test(tc, sparse_matrices_are_exact_too);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
