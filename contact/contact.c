@@ -288,7 +288,7 @@ static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
 int contactSizeMultipliers(CPContact c, int m) {
   const size_t n      = (size_t)m;
   char *is_contact    = calloc(n, sizeof *is_contact);
-  sunrealtype *room   = calloc(3 * n * n + 9 * n, sizeof *room),
+  sunrealtype *room   = calloc(3 * n * n + 12 * n, sizeof *room),
               *lambda = calloc(3 * n, sizeof *lambda);
   SUNMatrix S         = SUNDenseMatrix(m, m, c->A->sunctx);
   if (!is_contact || !room || !lambda || !S) {
@@ -330,6 +330,7 @@ static int build(CPContact c, N_Vector y_tmpl) {
                 {&c->scale, na, sizeof *c->scale},
                 {&c->order, na, sizeof *c->order},
                 {&c->problem.law, n, sizeof *c->problem.law},
+                {&c->problem.on, na, sizeof *c->problem.on},
                 {&c->mask, na, sizeof *c->mask},
                 {&c->p, na, sizeof *c->p},
                 {&c->v, na, sizeof *c->v},

@@ -18,13 +18,18 @@ typedef struct {
   int glued;  /* 1: w_N = 0, whatever the sign of x_N */
   sunrealtype mu, s[2];
   sunrealtype given; /* part of the normal impulse that is known: x_N is what exceeds it, and the cone's radius mu (x_N + given) */
+  /* work: the derivative of the natural map */
+  int pressed, sticks;
+  sunrealtype d[2], turns;
 } ContactLaw;
 
 typedef struct {
   int n, ncontacts; /* rows, contacts */
   ContactLaw *law;
   sunrealtype *W, *c, *x, *w; /* [n n], [n]; x, w: out */
-  sunrealtype *room;          /* [3 m m + 9 m] */
+  sunrealtype *room;          /* [3 m m + 12 m] */
+  int *on;                    /* [n] work */
+  sunrealtype shift, *center; /* work: W + shift I and c - shift center take the place of W and c */
   sunrealtype residual;       /* out: of x, relative to c */
   int newton;                 /* out: not solved by enumeration */
 } ContactProblem;

@@ -8,7 +8,13 @@
  *
  * It is F(x) = x - proj(x - w) = 0, proj onto x_N >= 0 and onto the disc of radius mu max(0, x_N - w_N) (P. Alart, A. Curnier,
  * Comput. Methods Appl. Mech. Eng. 92, 1991). Few contacts in the plane: every combination of open, sticking and sliding ones is a
- * linear system, and F decides. Otherwise: projected Gauss-Seidel, then Newton's method on F, which is semismooth. */
+ * linear system, and F decides. Otherwise: projected Gauss-Seidel, then Newton's method on F, which is semismooth. Where that fails,
+ * as for redundant contacts, the proximal point algorithm (R. T. Rockafellar, SIAM J. Control Optim. 14, 1976): the problem with
+ *
+ *   W + shift I,  c - shift center,
+ *
+ * whose solution is the next center, while shifts become small. A small shift with the center 0 then selects the solution
+ * of least norm. */
 #include "contact_impl.h"
 
 #include <float.h>
@@ -18,26 +24,38 @@
 #define RESIDUAL 1.0e-12 /* of F, relative to c */
 /* Combinations of up to this many contacts are tried in turn. */
 #define ENUMERATED 3
-/* Sweeps of Gauss-Seidel before Newton's method, the first time; each further trial has GROWTH times as many. */
-#define SWEEPS 20
-#define TRIALS 4
+/* Sweeps of Gauss-Seidel before Newton's method, the first time; the next trial has GROWTH times as many. */
+#define SWEEPS 10
+#define TRIALS 2
 #define GROWTH 8
-/* Where Newton's method fails, it starts again from solutions with W + shift I, whose shifts go to zero by tenths. */
+/* Newton's iterations from there, and for each center. A step may enlarge |F| up to the largest of the newest MEMORY values (L. Grippo,
+ * F. Lampariello, S. Lucidi, SIAM J. Numer. Anal. 23, 1986), which takes two thirds of the iterations that decreasing it does. */
+#define ITERATIONS 15
+#define PROXIMAL   40
+#define MEMORY     10
+#define HALVINGS   6
+/* Shifts, relative to W_ii = 1: the first and the last, how they change where Newton's method succeeds (in FAST iterations at
+ * most) and where it fails; F of each problem is solved to this part of that of the whole. */
 #define FIRST_SHIFT 0.1
-#define LAST_SHIFT  1.0e-6
-#define ITERATIONS  40
-#define HALVINGS    8
+#define LAST_SHIFT  1.0e-7
+#define SMALLER     0.1
+#define LARGER      3.0
+#define FAST        6
+#define INNER       0.1
+#define CENTERS     60
+#define POLISHING   4
 
 /* ---- linear systems ---- */
 
 /* LU with partial pivoting in A, b -> x. Returns 1 if a pivot is roundoff. */
 static int gauss(int n, sunrealtype *A, sunrealtype *x) {
   sunrealtype size = 0;
-  for (int k = 0; k < n * n; k++) size = fmax(size, fabs(A[k]));
+  for (int k = 0; k < n * n; k++) size = fabs(A[k]) > size ? fabs(A[k]) : size;
   for (int k = 0; k < n; k++) {
-    int p = k;
+    int p               = k;
+    sunrealtype largest = fabs(A[k + k * n]);
     for (int i = k + 1; i < n; i++)
-      if (fabs(A[i + k * n]) > fabs(A[p + k * n])) p = i;
+      if (fabs(A[i + k * n]) > largest) p = i, largest = fabs(A[i + k * n]);
     if (!(fabs(A[p + k * n]) > 64 * n * DBL_EPSILON * size)) return 1;
     for (int j = 0; p != k && j <= n; j++) {
       sunrealtype *column = j < n ? A + j * n : x;
@@ -45,11 +63,12 @@ static int gauss(int n, sunrealtype *A, sunrealtype *x) {
       column[k]           = column[p];
       column[p]           = a;
     }
-    for (int i = k + 1; i < n; i++) {
-      const sunrealtype l = A[i + k * n] / A[k + k * n];
-      if (l == 0.0) continue;
-      for (int j = k + 1; j < n; j++) A[i + j * n] -= l * A[k + j * n];
-      x[i] -= l * x[k];
+    for (int i = k + 1; i < n; i++) A[i + k * n] /= A[k + k * n];
+    for (int j = k + 1; j <= n; j++) {
+      sunrealtype *column  = j < n ? A + j * n : x;
+      const sunrealtype *l = A + k * n, a = column[k];
+      if (a != 0.0)
+        for (int i = k + 1; i < n; i++) column[i] -= l[i] * a;
     }
   }
   for (int k = n - 1; k >= 0; k--) {
@@ -88,56 +107,72 @@ void contactLinearSolve(int n, sunrealtype *A, sunrealtype *b, sunrealtype *x, s
 
 /* ---- the natural map ---- */
 
-/* w = W x + c and F(x) [n]. Returns its largest entry. */
-static sunrealtype naturalMap(const ContactProblem *p, const sunrealtype *x, sunrealtype *F) {
-  const int n         = p->n;
+/* y = W x */
+static void times(const ContactProblem *p, const sunrealtype *x, sunrealtype *y) {
+  const int n = p->n;
+  memset(y, 0, (size_t)n * sizeof *y);
+  for (int j = 0; j < n; j++) {
+    const sunrealtype *W = p->W + j * n, a = x[j];
+    if (a != 0.0)
+      for (int i = 0; i < n; i++) y[i] += W[i] * a;
+  }
+}
+
+/* w and F(x) [n], with what the laws need for its derivative. Returns its largest entry. */
+static sunrealtype naturalMap(ContactProblem *p, const sunrealtype *x, sunrealtype *F) {
   sunrealtype largest = 0;
-  memcpy(p->w, p->c, (size_t)n * sizeof *p->w);
-  for (int j = 0; j < n; j++)
-    for (int i = 0; x[j] != 0.0 && i < n; i++) p->w[i] += p->W[i + j * n] * x[j];
+  times(p, x, p->w);
+  for (int i = 0; i < p->n; i++)
+    p->w[i] += p->c[i] + (p->shift > 0.0 ? p->shift * (x[i] - p->center[i]) : 0.0);
   for (int k = 0; k < p->ncontacts; k++) {
-    const ContactLaw *law = &p->law[k];
-    const int N           = law->first;
+    ContactLaw *law = &p->law[k];
+    const int N = law->first, T = N + 1, m = law->ntangents;
     const sunrealtype r = fmax(0.0, x[N] - p->w[N]), radius = law->mu * (r + law->given);
     sunrealtype length = 0;
-    F[N]               = law->glued ? p->w[N] : x[N] - r;
-    for (int i = N + 1; i <= N + law->ntangents; i++) length = hypot(length, x[i] - p->w[i]);
-    for (int i = N + 1; i <= N + law->ntangents; i++) {
-      if (law->slides) F[i] = x[i] + radius * law->s[i - N - 1];
-      else F[i] = length <= radius ? p->w[i] : x[i] - radius * (x[i] - p->w[i]) / length;
+    for (int i = 0; i < m; i++) length = hypot(length, x[T + i] - p->w[T + i]);
+    law->pressed = r > 0.0;
+    law->sticks  = !law->slides && radius > 0.0 && length <= radius;
+    law->turns   = m == 2 && !law->slides && !law->sticks && radius > 0.0 ? radius / length : 0.0;
+    F[N]         = law->glued ? p->w[N] : x[N] - r;
+    for (int i = 0; i < m; i++) {
+      law->d[i] = law->slides ? -law->s[i] : length > 0.0 ? (x[T + i] - p->w[T + i]) / length : 0.0;
+      F[T + i]  = law->sticks ? p->w[T + i] : x[T + i] - radius * law->d[i];
     }
-    for (int i = N; i <= N + law->ntangents; i++) largest = fmax(largest, fabs(F[i]));
+    for (int i = N; i <= N + m; i++) largest = fmax(largest, fabs(F[i]));
   }
   return isfinite(largest) ? largest : INFINITY;
 }
 
-/* J [n n] = dF/dx at x, with w as naturalMap left it. With z = x - w, d = z_T / |z_T| and r = max(0, z_N):
+/* y = F'(x) h where naturalMap was last, with Wh = (W + shift I) h. With z = x - w, d = z_T / |z_T| and r = max(0, z_N):
  *
  *   dF_T = dx_T - mu d dr - mu r / |z_T| (I - d d^T) (dx_T - dw_T)   sliding,   dF_T = dw_T   sticking. */
-static void derivative(const ContactProblem *p, const sunrealtype *x, sunrealtype *J) {
-  const int n = p->n;
+static void derivativeTimes(const ContactProblem *p, const sunrealtype *h, const sunrealtype *Wh,
+                            sunrealtype *y) {
   for (int k = 0; k < p->ncontacts; k++) {
     const ContactLaw *law = &p->law[k];
-    const int N = law->first, m = law->ntangents, T = N + 1;
-    const sunrealtype r = fmax(0.0, x[N] - p->w[N]), radius = law->mu * (r + law->given);
-    sunrealtype d[2] = {0, 0}, length = 0;
-    for (int i = 0; i < m; i++) length = hypot(length, x[T + i] - p->w[T + i]);
-    const int sticks = !law->slides && length <= radius;
-    for (int i = 0; i < m; i++)
-      d[i] = law->slides ? -law->s[i] : length > 0.0 ? (x[T + i] - p->w[T + i]) / length : 0.0;
-    for (int j = 0; j < n; j++) {
-      const sunrealtype *W = p->W + j * n;
-      const sunrealtype dr = r > 0.0 ? (j == N) - W[N] : 0.0;
-      sunrealtype dz[2] = {0, 0}, along = 0;
-      J[N + j * n] = law->glued ? W[N] : (j == N) - dr;
-      for (int i = 0; i < m; i++) dz[i] = (j == T + i) - W[T + i], along += d[i] * dz[i];
-      for (int i = 0; i < m; i++) {
-        J[T + i + j * n] = sticks ? W[T + i] : (j == T + i) - law->mu * d[i] * dr;
-        if (!sticks && !law->slides && m == 2)
-          J[T + i + j * n] -= radius / length * (dz[i] - along * d[i]);
-      }
-    }
+    const int N = law->first, T = N + 1, m = law->ntangents;
+    const sunrealtype dr = law->pressed ? h[N] - Wh[N] : 0.0;
+    sunrealtype along    = 0;
+    y[N]                 = law->glued || law->pressed ? Wh[N] : h[N];
+    for (int i = T; i < T + m; i++) along += law->d[i - T] * (h[i] - Wh[i]);
+    for (int i = T; i < T + m; i++)
+      y[i] = law->sticks ? Wh[i]
+                         : h[i] - law->mu * law->d[i - T] * dr -
+                               law->turns * (h[i] - Wh[i] - along * law->d[i - T]);
   }
+}
+
+/* The rows of F' that are not those of I. Returns their number. */
+static int rowsOn(const ContactProblem *p, int *on) {
+  int number = 0;
+  for (int k = 0; k < p->ncontacts; k++) {
+    const ContactLaw *law = &p->law[k];
+    const int closed      = law->pressed || law->glued;
+    const int coupled     = law->sticks || law->turns > 0.0 || (law->mu > 0.0 && law->pressed);
+    if (closed) on[number++] = law->first;
+    for (int i = 1; coupled && i <= law->ntangents; i++) on[number++] = law->first + i;
+  }
+  return number;
 }
 
 /* ---- methods ---- */
@@ -180,6 +215,12 @@ static int enumerate(ContactProblem *p, sunrealtype *A, sunrealtype *F, sunrealt
   return 1;
 }
 
+/* Vectors [n], and a matrix [n n] */
+typedef struct {
+  sunrealtype *F, *h, *Wh, *y, *rhs, *trial, *newest, *center, *kept, *J;
+} Work;
+
+/* W is symmetric: its rows are columns. */
 static void gaussSeidel(ContactProblem *p, int sweeps) {
   const int n = p->n;
   for (int sweep = 0; sweep < sweeps; sweep++)
@@ -188,9 +229,13 @@ static void gaussSeidel(ContactProblem *p, int sweeps) {
       const int N           = law->first;
       sunrealtype length    = 0;
       for (int i = N; i <= N + law->ntangents; i++) {
-        sunrealtype w = p->c[i]; /* W_ii = 1 */
-        for (int j = 0; j < n; j++) w += p->W[i + j * n] * p->x[j];
-        p->x[i] -= w;
+        const sunrealtype *W = p->W + i * n;
+        sunrealtype w[4]     = {p->c[i]}; /* W_ii = 1 */
+        int j                = 0;
+        for (; j + 4 <= n; j += 4)
+          for (int l = 0; l < 4; l++) w[l] += W[j + l] * p->x[j + l];
+        for (; j < n; j++) w[0] += W[j] * p->x[j];
+        p->x[i] -= (w[0] + w[1]) + (w[2] + w[3]);
         if (i == N) p->x[N] = law->glued ? p->x[N] : fmax(0.0, p->x[N]);
         else length = hypot(length, p->x[i]);
       }
@@ -208,77 +253,166 @@ static sunrealtype norm(int n, const sunrealtype *F) {
   return sqrt(sum);
 }
 
-static int newton(ContactProblem *p, sunrealtype *J, sunrealtype *F, sunrealtype *d, sunrealtype *x,
-                  sunrealtype *room, sunrealtype size) {
-  const int n = p->n;
-  for (int k = 0; k < ITERATIONS; k++) {
-    if (naturalMap(p, p->x, F) <= RESIDUAL * size) return 0;
-    const sunrealtype before = norm(n, F);
-    derivative(p, p->x, J);
-    contactLinearSolve(n, J, F, d, room);
-    sunrealtype step = 1;
-    for (int halvings = 0; halvings <= HALVINGS; halvings++, step /= 2) {
-      for (int i = 0; i < n; i++) x[i] = p->x[i] - step * d[i];
-      if (isfinite(naturalMap(p, x, F)) && norm(n, F) < (1.0 - 1e-4 * step) * before) break;
-    }
-    for (int i = 0; i < n; i++) x[i] = p->x[i] - step * d[i];
-    memcpy(p->x, x, (size_t)n * sizeof *x);
+/* F'(x) h = F, rows of I first, then the others by elimination. Returns 1 if F' is singular. */
+static int newtonStep(ContactProblem *p, const Work *work) {
+  const int n = p->n, number = rowsOn(p, p->on);
+  sunrealtype *h = work->h, *Wh = work->Wh, *y = work->y, *rhs = work->rhs, *J = work->J;
+  memcpy(h, work->F, (size_t)n * sizeof *h);
+  for (int a = 0; a < number; a++) h[p->on[a]] = 0.0;
+  times(p, h, Wh);
+  for (int i = 0; i < n; i++) Wh[i] += p->shift * h[i];
+  derivativeTimes(p, h, Wh, y);
+  for (int a = 0; a < number; a++) rhs[a] = work->F[p->on[a]] - y[p->on[a]];
+  sunrealtype *unit = work->trial;
+  memset(unit, 0, (size_t)n * sizeof *unit);
+  for (int b = 0; b < number; b++) {
+    const int j = p->on[b];
+    memcpy(Wh, p->W + j * n, (size_t)n * sizeof *Wh);
+    Wh[j] += p->shift, unit[j] = 1.0;
+    derivativeTimes(p, unit, Wh, y);
+    for (int a = 0; a < number; a++) J[a + b * number] = y[p->on[a]];
+    unit[j] = 0.0;
   }
-  return !(naturalMap(p, p->x, F) <= RESIDUAL * size);
+  const int singular = gauss(number, J, rhs);
+  for (int a = 0; a < number; a++) h[p->on[a]] = rhs[a];
+  return singular;
+}
+
+/* From p->x until the largest entry of F is at most tolerance. p->x: out, where that was least. Returns the number of iterations,
+ * or -1 if so many do not suffice, or if F' is singular. least: out */
+static int newton(ContactProblem *p, const Work *work, int iterations, sunrealtype tolerance,
+                  sunrealtype *least) {
+  const int n = p->n;
+  sunrealtype history[MEMORY], *x = work->newest;
+  *least = INFINITY;
+  memcpy(x, p->x, (size_t)n * sizeof *x);
+  for (int k = 0;; k++) {
+    const sunrealtype largest = naturalMap(p, x, work->F);
+    if (largest < *least) {
+      *least = largest;
+      memcpy(p->x, x, (size_t)n * sizeof *x);
+    }
+    if (*least <= tolerance) return k;
+    if (k == iterations || isinf(largest)) return -1;
+    history[k % MEMORY] = norm(n, work->F);
+    sunrealtype before = 0, step = 1;
+    for (int i = 0; i <= k && i < MEMORY; i++) before = fmax(before, history[i]);
+    if (newtonStep(p, work)) return -1;
+    for (int halvings = 0;; halvings++, step /= 2) {
+      for (int i = 0; i < n; i++) work->trial[i] = x[i] - step * work->h[i];
+      if (halvings == HALVINGS) break;
+      if (isfinite(naturalMap(p, work->trial, work->F)) &&
+          norm(n, work->F) < (1.0 - 1e-4 * step) * before)
+        break;
+    }
+    memcpy(x, work->trial, (size_t)n * sizeof *x);
+  }
+}
+
+/* F of the problem itself at p->x */
+static sunrealtype residual(ContactProblem *p, const Work *work) {
+  const sunrealtype shift = p->shift;
+  p->shift                = 0.0;
+  const sunrealtype value = naturalMap(p, p->x, work->F);
+  p->shift                = shift;
+  return value;
+}
+
+/* p->x: in, the first guess; the first center is 0. Returns 0, or 1 if no x has been found. */
+static int proximal(ContactProblem *p, const Work *work, sunrealtype size) {
+  const size_t bytes  = (size_t)p->n * sizeof *p->x;
+  sunrealtype nearest = size, least;
+  memset(work->center, 0, bytes);
+  p->center = work->center;
+  p->shift  = FIRST_SHIFT;
+  for (int k = 0; k < CENTERS && nearest > RESIDUAL * size; k++) {
+    const int iterations =
+        newton(p, work, PROXIMAL, fmax(INNER * nearest, 0.1 * RESIDUAL * size), &least);
+    const sunrealtype F = residual(p, work);
+    if (iterations >= 0 || F < nearest) memcpy(work->center, p->x, bytes);
+    else memcpy(p->x, work->center, bytes);
+    nearest = iterations >= 0 && k == 0 ? F : fmin(F, nearest);
+    if (iterations < 0) p->shift = fmin(LARGER * p->shift, 1.0);
+    else if (iterations <= FAST) p->shift = fmax(SMALLER * p->shift, LAST_SHIFT);
+  }
+  p->shift = 0.0;
+  return !(residual(p, work) <= RESIDUAL * size);
+}
+
+/* The solution of least norm near p->x, if there is one; else p->x as it is. */
+static void leastNorm(ContactProblem *p, const Work *work, sunrealtype size) {
+  const size_t bytes = (size_t)p->n * sizeof *p->x;
+  sunrealtype least;
+  memcpy(work->kept, p->x, bytes);
+  memset(work->center, 0, bytes);
+  p->center = work->center, p->shift = LAST_SHIFT;
+  for (int k = 0; k < POLISHING; k++) {
+    newton(p, work, ITERATIONS, 0.1 * RESIDUAL * size, &least);
+    memcpy(work->center, p->x, bytes);
+  }
+  if (!(residual(p, work) <= RESIDUAL * size)) memcpy(p->x, work->kept, bytes);
+  p->shift = 0.0;
+}
+
+/* x = scale x', W' = scale W scale, so that W_ii = 1 at most, tangential ones alike; or back */
+static void scaleRows(ContactProblem *p, const sunrealtype *scale, int back) {
+  const int n = p->n;
+  for (int j = 0; j < n; j++) {
+    const sunrealtype s = back ? 1.0 / scale[j] : scale[j];
+    for (int i = 0; i < n; i++) p->W[i + j * n] *= back ? s / scale[i] : s * scale[i];
+    p->c[j] *= s, p->w[j] *= s, p->x[j] /= s;
+  }
+  for (int k = 0; k < p->ncontacts; k++) {
+    ContactLaw *law     = &p->law[k];
+    const sunrealtype N = scale[law->first], T = scale[law->first + (law->ntangents > 0)];
+    law->mu *= back ? T / N : N / T;
+    law->given *= back ? N : 1.0 / N;
+  }
 }
 
 int contactSolve(ContactProblem *p) {
-  const int n    = p->n;
-  sunrealtype *J = p->room, *room = J + n * n, *F = room + 2 * n * n + n, *d = F + n, *x = d + n,
-              *scale = x + n, size = 0;
-  int failed = 1;
-  /* Rows are scaled so that W_ii = 1 at most, tangential ones alike: x = scale x', W' = scale W scale. */
+  const int n         = p->n;
+  sunrealtype *vector = p->room, *scale = vector + 8 * n, size = 0;
+  const Work work = {.F      = vector,
+                     .h      = vector + n,
+                     .Wh     = vector + 2 * n,
+                     .y      = vector + 3 * n,
+                     .rhs    = vector + 4 * n,
+                     .trial  = vector + 5 * n,
+                     .newest = vector + 6 * n,
+                     .center = vector + 7 * n,
+                     .kept   = vector + 9 * n,
+                     .J      = vector + 10 * n};
   for (int k = 0; k < p->ncontacts; k++) {
-    ContactLaw *law = &p->law[k];
-    const int N     = law->first;
-    sunrealtype w   = 0;
-    scale[N]        = 1.0 / sqrt(p->W[N + N * n]);
+    const ContactLaw *law = &p->law[k];
+    const int N           = law->first;
+    sunrealtype w         = 0;
+    scale[N]              = 1.0 / sqrt(p->W[N + N * n]);
     for (int i = N + 1; i <= N + law->ntangents; i++) w = fmax(w, p->W[i + i * n]);
     for (int i = N + 1; i <= N + law->ntangents; i++) scale[i] = w > 0.0 ? 1.0 / sqrt(w) : 1.0;
-    if (law->ntangents > 0) law->mu *= scale[N] / scale[N + 1];
-    law->given /= scale[N];
-  }
-  for (int j = 0; j < n; j++) {
-    for (int i = 0; i < n; i++) p->W[i + j * n] *= scale[i] * scale[j];
-    p->c[j] *= scale[j];
-    size = fmax(size, fabs(p->c[j]));
   }
   memset(p->x, 0, (size_t)n * sizeof *p->x);
-  p->newton = 0;
-  if (naturalMap(p, p->x, F) == 0.0) failed = 0;
-  if (failed) failed = enumerate(p, J, F, room, size);
+  memset(p->w, 0, (size_t)n * sizeof *p->w);
+  scaleRows(p, scale, 0);
+  for (int j = 0; j < n; j++) size = fmax(size, fabs(p->c[j]));
+  p->newton = 0, p->shift = 0.0;
+  int failed = naturalMap(p, p->x, work.F) != 0.0;
+  if (failed) failed = enumerate(p, work.J, work.F, work.J + n * n, size);
   if (failed) {
+    sunrealtype least;
     memset(p->x, 0, (size_t)n * sizeof *p->x);
     p->newton = 1;
     for (int trial = 0, sweeps = SWEEPS; failed && trial < TRIALS; trial++, sweeps *= GROWTH) {
       gaussSeidel(p, sweeps);
-      memcpy(d, p->x, (size_t)n * sizeof *d);
-      failed = newton(p, J, F, scale + n, x, room, size);
-      for (sunrealtype shift = FIRST_SHIFT; failed && shift >= LAST_SHIFT; shift *= 0.1) {
-        for (int i = 0; i < n; i++) p->W[i * (1 + n)] += shift;
-        newton(p, J, F, scale + n, x, room, size);
-        for (int i = 0; i < n; i++) p->W[i * (1 + n)] -= shift;
-        failed = newton(p, J, F, scale + n, x, room, size);
-      }
-      if (failed) memcpy(p->x, d, (size_t)n * sizeof *d);
+      failed = newton(p, &work, ITERATIONS, RESIDUAL * size, &least) < 0;
+    }
+    if (failed) {
+      memset(p->x, 0, (size_t)n * sizeof *p->x);
+      failed = proximal(p, &work, size);
+      if (!failed) leastNorm(p, &work, size);
     }
   }
-  p->residual = size > 0.0 ? naturalMap(p, p->x, F) / size : 0.0;
-  for (int j = 0; j < n; j++) {
-    for (int i = 0; i < n; i++) p->W[i + j * n] /= scale[i] * scale[j];
-    p->c[j] /= scale[j];
-    p->x[j] *= scale[j];
-    p->w[j] /= scale[j];
-  }
-  for (int k = 0; k < p->ncontacts; k++) {
-    ContactLaw *law = &p->law[k];
-    if (law->ntangents > 0) law->mu *= scale[law->first + 1] / scale[law->first];
-    law->given *= scale[law->first];
-  }
+  p->residual = size > 0.0 ? naturalMap(p, p->x, work.F) / size : 0.0;
+  scaleRows(p, scale, 1);
   return failed;
 }
