@@ -1,24 +1,37 @@
-"""Drawings of the guide: doc/pictures/drift.svg from the numbers that examples/drift.c prints, and doc/pictures/projection.svg.
+"""The drawings of the guide, and the pictures of the catalogue for the README and the gallery.
 
-    python3 guide_pictures.py PATH_OF_DRIFT FOLDER
+    python3 guide_pictures.py DRIFT RUNNER FOLDER     DRIFT: examples/drift.c, compiled; RUNNER: the program cpodes
 
-Each is drawn for a width of 360 pixels. A style sheet inside has colours for light and for dark pages."""
+drift.svg is made of the numbers that examples/drift.c prints, race_*.svg of doc/race_curves.csv, which bench/race/guide_tables.py
+writes. Drawings are 360 pixels wide. A style sheet inside has colours for light and for dark pages."""
+import base64
+import csv
 import math
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
+import time
+import unittest
 
 STYLE = """<style>
 text { font: 13px sans-serif; fill: #222 } .dim { fill: #555 }
 .line { fill: none; stroke: #222; stroke-width: 1.5 } .grid { stroke: #ddd; stroke-width: 1 }
 .bad { stroke: #b3420f } .good { stroke: #1a5fb4 } .curve { fill: none; stroke-width: 2.2 } .dash { stroke-dasharray: 5 4 }
 text.bad { fill: #b3420f; stroke: none } text.good { fill: #1a5fb4; stroke: none }
+.name { font-weight: bold; stroke: #fff; stroke-width: 4; paint-order: stroke }
 circle.bad { fill: #b3420f } circle.good { fill: #1a5fb4 } circle.dot { fill: #222 } .page { fill: #fff }
+rect.grey { fill: #bbb } rect.bad { fill: #b3420f; stroke: none } rect.good { fill: #1a5fb4; stroke: none } .box { fill: none; stroke: #888 }
+.third { stroke: #1b7a3d } text.third { fill: #1b7a3d; stroke: none } circle.third { fill: #1b7a3d }
+.fourth { stroke: #8a3ea8 } text.fourth { fill: #8a3ea8; stroke: none } circle.fourth { fill: #8a3ea8 }
 @media (prefers-color-scheme: dark) {
 text { fill: #eee } .dim { fill: #bbb } .line { stroke: #eee } .grid { stroke: #444 }
 .bad { stroke: #ff9a66 } .good { stroke: #7db4ff } text.bad { fill: #ff9a66 } text.good { fill: #7db4ff }
-circle.bad { fill: #ff9a66 } circle.good { fill: #7db4ff } circle.dot { fill: #eee } .page { fill: #1c1c1c } }
+circle.bad { fill: #ff9a66 } circle.good { fill: #7db4ff } circle.dot { fill: #eee } .page { fill: #1c1c1c }
+rect.grey { fill: #666 } rect.bad { fill: #ff9a66 } rect.good { fill: #7db4ff }
+.name { stroke: #1c1c1c } .third { stroke: #6fd08c } text.third { fill: #6fd08c } circle.third { fill: #6fd08c }
+.fourth { stroke: #dba0f0 } text.fourth { fill: #dba0f0 } circle.fourth { fill: #dba0f0 } }
 </style>"""
 
 
@@ -107,7 +120,216 @@ def projection():
     return svg("A projection: the state beside the manifold moves to the nearest state on it", 360, 200, parts)
 
 
+def corrector(method, order):
+    """The vector l of z <- A z + l ycor, l_0 = 1: the coefficients of a polynomial in s, where s = 0 is the new time and s = -1 the last one.
+    BDF: it vanishes at -1, ..., -q. Adams: it vanishes at -1, its derivative at -1, ..., -(q - 1)."""
+    poly = [1.0]
+    for i in range(1, order + (method == "BDF")):
+        poly = [a + b / i for a, b in zip(poly + [0], [0] + poly)]  # times 1 + s/i
+    if method == "BDF":
+        return poly
+    integral = [0] + [a / (j + 1) for j, a in enumerate(poly)]
+    scale = -sum(a * (-1) ** j for j, a in enumerate(integral))  # of the integral from -1 to 0
+    return [1.0] + [a / scale for a in integral[1:]]
+
+
+def rect(x, y, width, height, kind):
+    return f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
+
+
+def history():
+    """The columns of the Nordsieck array at order 3: what the step adds to the prediction, and what the projection adds."""
+    names, unit, base = ["y", "h y′", "h² y″/2", "h³ y‴/6"], 22, 52
+    parts = [text(8, 18, "The history at order 3, after a step"), rect(10, 28, 11, 11, "grey"), text(26, 38, "predicted", "dim"),
+             rect(100, 28, 11, 11, "bad"), text(116, 38, "corrector: ℓⱼ ycor", "bad"), rect(232, 28, 11, 11, "good"),
+             text(248, 38, "projection: δ", "good")]
+    for row, (method, which) in enumerate((("BDF", "as correction: every column"), ("Adams", "as prediction: column 0 alone"))):
+        floor = 168 + 142 * row
+        parts += [text(8, floor - 106, f"{method}, δ {which}"), line([(10, floor), (350, floor)], "line")]
+        for j, weight in enumerate(corrector(method, 3)):
+            x, top = 26 + 86 * j, floor
+            projected = weight if method == "BDF" else float(j == 0)
+            for height, kind in (20, "grey"), (unit * weight, "bad"), (0.55 * unit * projected, "good"):
+                top -= height
+                if height:
+                    parts.append(rect(x, top, base, height, kind))
+            parts.append(text(x + base / 2, floor + 17, names[j], "dim", "middle"))
+    return svg("The columns of the history: with BDF the projection changes all, with Adams the first", 360, 336, parts)
+
+
+def normal_parts(method, order, way, steps):
+    """The component of the history normal to the manifold, its largest entry after each step; the start is 1 in each column but the first."""
+    weights, zeta = corrector(method, order), [0.0] + [1.0] * order
+    sizes = [1.0]
+    for _ in range(steps):
+        zeta = [sum(math.comb(k, j) * zeta[k] for k in range(j, order + 1)) for j in range(order + 1)]
+        # As correction, column 0 becomes zero; as prediction f = 0 makes column 1 zero, and then column 0 is set to zero.
+        size = -zeta[0] if way == "correction" else -zeta[1] / weights[1]
+        zeta = [z + w * size for z, w in zip(zeta, weights)]
+        zeta[0] = 0.0
+        sizes.append(max(map(abs, zeta)))
+    return sizes
+
+
+def growth():
+    """What becomes of an error normal to the manifold, at order 5."""
+    left, right, top, bottom, low, high, steps = 52, 344, 34, 262, -2, 6, 12
+
+    def place(step, size):
+        return left + (right - left) * step / steps, bottom - (bottom - top) * (math.log10(size) - low) / (high - low)
+
+    parts = [text(8, 18, "Order 5: the history normal to the manifold")]
+    for power in range(low, high + 1, 2):
+        y = place(0, 10.0**power)[1]
+        parts += [line([(left, y), (right, y)], "grid"), text(left - 6, y + 4, f"1e{power}", "dim", "end")]
+    parts += [text(place(step, 1)[0], bottom + 18, f"{step}", "dim", "middle") for step in range(0, steps + 1, 2)]
+    parts += [text((left + right) / 2, bottom + 36, "steps", "dim", "middle")]
+    for method, way, kind in (("Adams", "correction", "bad"), ("BDF", "prediction", "good dash"), ("BDF", "correction", "good"),
+                              ("Adams", "prediction", "third")):
+        points = [place(step, size) for step, size in enumerate(normal_parts(method, 5, way, steps)) if 10.0**low < size < 10.0**high]
+        parts += [line(points, "curve " + kind)] + [dot(point, kind.split()[0], 2.8) for point in points]
+    parts += [text(place(8.6, 1)[0], place(0, 1e5)[1], "Adams, as correction", "bad", "end"),
+              text(right, place(0, 9)[1], "BDF, as prediction", "good", "end"),
+              text(place(4.3, 1)[0], place(0, 0.11)[1], "BDF, as correction, and"),
+              text(place(4.3, 1)[0], place(0, 0.03)[1], "Adams, as prediction: zero")]
+    return svg("Adams as correction grows by 3 in each step; BDF as correction and Adams as prediction vanish", 360, 306, parts)
+
+
+OURS = {"cpodes-bdf": "bad", "cpodes-adams": "third", "cpodes-dop853": "good", "cpodes-radau": "fourth"}
+PEERS = {"cvodes-hook": ("H", "CVODES' hook"), "cvodes-adams": ("A", "Adams, unprojected"), "ida-klu": ("I", "IDA, with KLU"),
+         "radau5": ("R", "RADAU5"), "simbody-bdf": ("S", "Simbody's CPodes")}
+RACE = {"andrews": "Andrews' mechanism", "chain:n=100,t_end=0.5": "Chain of 100 masses", "bushing_crank": "Slider-crank in a stiff bushing"}
+
+
+def race(problem, curves):
+    """Error over CPU time, both logarithmic. Tolerances that a method did not reach are not in the data."""
+    left, right, top, bottom = 56, 346, 34, 290
+    shown = [(x, y) for method in [*OURS, *PEERS] for x, y in curves.get(method, [])]
+    low = [math.floor(math.log10(min(point[k] for point in shown)) * 2) / 2 for k in (0, 1)]
+    high = [math.ceil(math.log10(max(point[k] for point in shown)) * 2) / 2 for k in (0, 1)]
+
+    def place(x, y):
+        part = [(math.log10(v) - low[k]) / (high[k] - low[k]) for k, v in enumerate((x, y))]
+        return left + (right - left) * part[0], bottom - (bottom - top) * part[1]
+
+    def powers(k, step):
+        return range(math.ceil(low[k] / step) * step, math.floor(high[k]) + 1, step)
+
+    parts = [text(8, 18, f"{RACE[problem]}: error over CPU time")]
+    for power in powers(1, 2):
+        y = place(10.0**low[0], 10.0**power)[1]
+        parts += [line([(left, y), (right, y)], "grid"), text(left - 6, y + 4, f"1e{power}", "dim", "end")]
+    for power in powers(0, 1):
+        x = place(10.0**power, 10.0**low[1])[0]
+        parts += [line([(x, top), (x, bottom)], "grid"), text(x, bottom + 18, {-3: "1 ms", 0: "1 s"}.get(power, f"1e{power} s"), "dim", "middle")]
+    peers = {letter: [place(*point) for point in curves.get(method, [])] for method, (letter, _) in PEERS.items()}
+    parts += [line(points, "line dash") for points in peers.values()]
+    for method, kind in OURS.items():
+        points = [place(*point) for point in curves.get(method, [])]
+        parts += [line(points, "curve " + kind)] + [dot(point, kind, 2.8) for point in points]
+    parts += [text(points[-1][0], points[-1][1] + 4, letter, "name", "middle") for letter, points in peers.items() if points]
+    for i, (method, kind) in enumerate((method, kind) for method, kind in OURS.items() if method in curves):
+        y = bottom + 44 + 20 * i
+        parts += [line([(12, y - 4), (34, y - 4)], "curve " + kind), dot((23, y - 4), kind), text(42, y, method, kind)]
+    for i, (letter, words) in enumerate(names for method, names in PEERS.items() if method in curves):
+        parts.append(text(176, bottom + 44 + 20 * i, f"{letter} - - {words}"))
+    return svg(f"{RACE[problem]}: errors at the end over CPU time, methods of cpodes and of others", 360, 420, parts)
+
+
+def curves(file):
+    """{problem: {method: [(seconds, error), ...] by tolerance}}"""
+    found = {}
+    with open(file, encoding="utf-8", newline="") as rows:
+        for row in csv.DictReader(rows):
+            found.setdefault(row["problem"], {}).setdefault(row["method"], []).append((float(row["seconds"]), float(row["error"])))
+    return found
+
+
+def course():
+    """What happens in a run, from the mechanism to the files."""
+    rows = [("mechanism", ["catalogue, file, C or Python"]), ("start", ["loops are closed, velocities", "made consistent"]),
+            ("step", ["predict, solve, project the state", "and the error; accept, or shorten it"]),
+            ("event", ["located; impact or switch; restart"]), ("estimate", ["a second run, a tighter tolerance"]),
+            ("verdict", ["energy, violations, error: ok,", "doubtful or wrong, with reasons"]),
+            ("files", ["CSV, JSON, curves, picture, report"])]
+    parts, y, places = [text(8, 18, "A run, from the mechanism to its files")], 34, {}
+    for name, lines in rows:
+        height = 18 + 17 * len(lines)
+        parts += [rect(30, y, 320, height, "box"), text(38, y + 21, name, "good")]
+        parts += [text(122, y + 21 + 17 * i, words) for i, words in enumerate(lines)]
+        places[name] = (y, y + height)
+        y += height + 16
+    ends = list(places.values())
+    parts += [arrow((190, a[1]), (190, b[0]), "good") for a, b in zip(ends, ends[1:])]
+    upper, lower = (sum(places["step"]) / 2, sum(places["event"]) / 2)  # until the time of the end
+    parts += [line([(30, lower), (14, lower), (14, upper)], "curve good"), arrow((14, upper), (30, upper), "good")]
+    return svg("The course of a run: start, steps and events, estimate, verdict, files", 360, y - 4, parts)
+
+
+DARK = "<style>@media (prefers-color-scheme: dark) { svg > g { filter: invert(0.9) hue-rotate(180deg) } }</style>"
+
+
+def for_dark_pages(picture):
+    """A picture with colours for white paper, with a style sheet that inverts its lightness."""
+    return re.sub(r"(<svg[^>]*>)", lambda found: found.group(1) + "\n" + DARK, picture, count=1)
+
+
+CATALOGUE = {"flexible_crank": ["--t-end", "0.03"], "four_bar": ["--t-end", "1.5", "--param", "N=3"], "heavy_top": ["--t-end", "0.5"]}
+
+
+def catalogue(runner, folder):
+    listed = subprocess.run([runner, "list"], capture_output=True, text=True, check=True).stdout
+    for name in (row.split()[0] for row in listed.splitlines()):
+        file = folder / f"{name}.svg"
+        subprocess.run([runner, "run", name, *CATALOGUE.get(name, []), "--no-estimate", "--quiet", "--picture", file], check=True)
+        file.write_text(for_dark_pages(file.read_text()))
+
+
+def report(runner, folder):
+    """The upper part of a report as a phone shows it; needs Chromium with Selenium, and pdftocairo, which makes SVG of what it prints."""
+    root = pathlib.Path(__file__).resolve().parents[1]
+    sys.path.insert(0, str(root / "test" / "runner"))
+    import browser  # the browser of the tests
+
+    with tempfile.TemporaryDirectory() as place:
+        page = pathlib.Path(place)
+        subprocess.run([runner, "run", root / "examples" / "mechanisms" / "spatial_crank.yaml", "--rtol", "1e-8", "--quiet",
+                        "--report", page / "report.html"], check=True)
+        phone = browser.Browser()
+        try:
+            phone.media("screen", motion="reduce")  # no animation
+            phone.size(360, 900)
+            phone.open(page / "report.html")
+            phone.run("""document.querySelector("p.kicker").remove(); // the date
+                         for (const id of ["motion-description", "motion-keys"]) document.getElementById(id).remove();
+                         const time = document.getElementById("time");
+                         time.value = 210; time.dispatchEvent(new Event("input"));""")
+            time.sleep(1)
+            printed = phone.driver.execute_cdp_cmd("Page.printToPDF", {
+                "printBackground": True, "paperWidth": 360 / 96, "paperHeight": 1000 / 96, "pageRanges": "1",
+                **{"margin" + side: 0 for side in ("Top", "Bottom", "Left", "Right")}})
+        finally:
+            phone.close()
+        (page / "report.pdf").write_bytes(base64.b64decode(printed["data"]))
+        subprocess.run(["pdftocairo", "-svg", page / "report.pdf", folder / "report.svg"], check=True)
+        file = folder / "report.svg"
+        file.write_text(for_dark_pages(file.read_text().replace("<svg ", '<svg class="report" ', 1)))
+
+
+def drawings():
+    data = curves(pathlib.Path(__file__).with_name("race_curves.csv"))
+    return {"projection": projection(), "history": history(), "growth": growth(), "course": course(),
+            **{"race_" + problem.partition(":")[0]: race(problem, data[problem]) for problem in RACE}}
+
+
 if __name__ == "__main__":
-    folder = pathlib.Path(sys.argv[2])
+    folder = pathlib.Path(sys.argv[3])
+    folder.mkdir(exist_ok=True)
     (folder / "drift.svg").write_text(drift(sys.argv[1]))
-    (folder / "projection.svg").write_text(projection())
+    for name, drawing in drawings().items():
+        (folder / f"{name}.svg").write_text(drawing)
+    catalogue(sys.argv[2], folder)
+    try:
+        report(sys.argv[2], folder)
+    except (OSError, unittest.SkipTest) as missing:
+        print(f"report.svg is left as it is: {missing}")

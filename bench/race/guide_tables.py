@@ -2,9 +2,11 @@
 """The tables of the guide's chapter about the race from the programs' output.
 
     bench/race/guide_tables.py RACE.MD...
+    bench/race/guide_tables.py RACE.CSV
 
-Writes doc/race_cpu.csv and doc/race_evaluations.csv: the ratios of all these files, in their order, with the names of problems
-in words and without "cpodes-" before those of methods.
+The first writes doc/race_cpu.csv and doc/race_evaluations.csv: the ratios of all these files, in their order, with the names of
+problems in words and without "cpodes-" before those of methods. The second writes doc/race_curves.csv, of which guide_pictures.py
+draws work-precision plots: the runs that succeeded.
 """
 import csv
 import pathlib
@@ -44,11 +46,22 @@ def tables(text):
     return found
 
 
+def write_curves(runs, target):
+    columns = ["problem", "method", "tol", "seconds", "error"]
+    with open(runs, encoding="utf-8", newline="") as source, open(target, "w", encoding="utf-8", newline="") as out:
+        writer = csv.DictWriter(out, columns, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row for row in csv.DictReader(source) if row["flag"] == "0" and float(row["error"]) > 0)
+
+
 def main():
     if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         print(__doc__)
         return 2
     doc = pathlib.Path(__file__).resolve().parents[2] / "doc"
+    if sys.argv[1].endswith(".csv"):
+        write_curves(sys.argv[1], doc / "race_curves.csv")
+        return 0
     files = [tables(pathlib.Path(name).read_text(encoding="utf-8")) for name in sys.argv[1:]]
     for kind, name in TABLES.items():
         with open(doc / name, "w", encoding="utf-8", newline="") as out:
