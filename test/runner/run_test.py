@@ -454,13 +454,16 @@ class Interrupted(RunTest):
         self.assertTrue(path.read_text().endswith("\n"))
         return float(rows[-1][0])
 
+    def wait_for_rows(self, path):
+        while not path.exists() or path.stat().st_size < 100000:
+            time.sleep(0.02)
+
     def test_ctrl_c_leaves_complete_files_that_say_so(self):
         table, summary = self.folder / "run.csv", self.folder / "run.json"
         process = subprocess.Popen(
             [PROGRAM, "run", *LONG, "--csv", table, "--json", summary], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        while not table.exists() or table.stat().st_size < 100000:
-            time.sleep(0.02)
+        self.wait_for_rows(table)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, INTERRUPTED)
@@ -527,15 +530,16 @@ class Interrupted(RunTest):
         self.assertEqual(len({line.count(",") for line in text.splitlines()[10000:]}), 1)
 
     def test_two_signals_at_once_are_one(self):
-        summary = self.folder / "run.json"
-        process = subprocess.Popen([PROGRAM, "run", *LONG, "--json", summary, "--quiet"], stderr=subprocess.DEVNULL)
-        time.sleep(0.3)
+        table, summary = self.folder / "run.csv", self.folder / "run.json"
+        command = [PROGRAM, "run", *LONG, "--csv", table, "--json", summary, "--quiet"]
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        self.wait_for_rows(table)
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGHUP)
         self.assertEqual(process.wait(timeout=60), INTERRUPTED)
         run = json.loads(summary.read_text())
         self.assertEqual(run["ending"], "interrupted")
-        self.assertGreater(run["t"], 0)  # the first output would be at 0.1
+        self.assertGreater(run["t"], 0)
 
     def test_standard_streams_may_be_closed(self):
         summary = self.folder / "run.json"
