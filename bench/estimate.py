@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How good are the runner's estimates of its errors?
 
-    bench/estimate.py build/release/runner/cpodes [--models NAME,...]
+    bench/estimate.py build/release/runner/cpodes [--models NAME,...] [--jobs N]
 
 Runs every mechanism of the catalogue by every method at tolerances 1e-2 ... 1e-10 and compares the estimated error with the
 true one: against the catalogue's reference, and where there is none against DOP853 at 1e-13 (of stiff models BDF at 1e-13).
@@ -67,7 +67,7 @@ def quantile(values, part):
     return sorted(values)[min(len(values) - 1, int(part * len(values)))] if values else float("nan")
 
 
-def catalogue(program, models):
+def catalogue(program, models, processes):
     """For each method [(model, tol, estimate / error, cost, stopped)], and what was left out"""
     results, left_out = {}, []
 
@@ -80,7 +80,7 @@ def catalogue(program, models):
         reference = summary(program, model, "--rtol", "1e-13", "--no-estimate", "--outputs", "1",
                             "--method", "bdf" if stiff else "dop853")
         cases = [(model, method, tol) for method in METHODS for tol in TOLERANCES]
-        with ThreadPoolExecutor(2) as pool:
+        with ThreadPoolExecutor(processes) as pool:
             jobs = list(pool.map(one, cases))
         for (_, method, tol), job in zip(cases, jobs):
             if not job or (job["error"] is None and not reference):
@@ -139,10 +139,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--models", help="default: all of the catalogue")
+    parser.add_argument("--jobs", type=int, default=2, help="runs side by side")
     options = parser.parse_args()
     names = subprocess.run([options.program, "list"], capture_output=True, text=True).stdout.splitlines()
     models = options.models.split(",") if options.models else [line.split()[0] for line in names if line.strip()]
-    results, left_out = catalogue(options.program, models)
+    results, left_out = catalogue(options.program, models, options.jobs)
     print_catalogue(results, left_out)
     everything = sum(results.values(), [])
     good = within(everything, 3) >= 0.9 and within(everything, 10) >= 0.99
