@@ -7,6 +7,8 @@
  */
 #include "mechanics_impl.h"
 
+#include "cpodes/projector/newton.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -44,14 +46,15 @@ static double largestPart(CPMech mech, const double *r, const double *size) {
   return largest;
 }
 
-/* That of p, size_j = |q_j|, or 1 (radians) where velocity j has no coordinate or that is zero. */
+/* That of p, size_j = |q_j|, or 1 (radians) where velocity j has no coordinate. */
 static int relativeDistance(CPMech mech, sunrealtype t, const sunrealtype *q, double *distance) {
   double *size   = mech->solve.rhs;
   const int flag = cpMechPositions(mech, t, q, mech->solve.residual);
   for (int j = 0; j < mech->nu; j++) {
     const int i = mech->coords.pair[j];
-    size[j]     = i >= 0 && q[i] != 0.0 ? fabs(q[i]) : 1.0;
+    size[j]     = i >= 0 ? q[i] : 1.0;
   }
+  cpComponentSizes(mech->nu, size, NULL, size);
   *distance = flag ? 0.0 : largestPart(mech, mech->solve.residual, size);
   return flag;
 }
@@ -64,7 +67,7 @@ static int tellDistance(CPMech mech, const CPMechState *s, int flag) {
   strcpy(reason, mech->text);
   if (relativeDistance(mech, s->t, s->q, &distance)) return flag;
   if (cpMechVelocities(mech, s->t, s->q, s->u, v)) return flag;
-  for (int j = 0; j < mech->nu; j++) size[j] = fabs(s->u[j]);
+  cpComponentSizes(mech->nu, s->u, NULL, size);
   const double slip = largestPart(mech, v, size);
   return cpReason(
       mech->text, flag,

@@ -313,8 +313,8 @@ void *cpMechLinearUserData(CPMechLinear linear);
 void cpMechLinearFree(CPMechLinear *linear);
 
 /* ---- rhs.c ---- */
-int cpMechOnManifold(void *mech, int all); /* CPSystem's on_manifold */
-double cpMechStageSine(void *mech);        /* CPSystem's sine */
+int cpMechOnManifold(void *mech, int all);     /* CPSystem's on_manifold */
+int cpMechStageSine(void *mech, double *sine); /* CPSystem's sine */
 void cpMechStageFree(CPMech mech);
 
 /* ---- projection/: the projector ---- */

@@ -97,16 +97,18 @@ int cpMechOnManifold(void *data, int all) {
   return changes;
 }
 
-double cpMechStageSine(void *data) {
+int cpMechStageSine(void *data, double *sine) {
   const CPMech mech = data;
-  if (mech->operators) return 1.0;
+  if (mech->operators) return CP_SUCCESS;
   if (cpMechKnowsUdot(mech) && mech->m > 0) {
-    mech->stage.narrows = 0;
-    if (cpMechFactor(mech, mech->stage.t, mech->stage.q)) return 1.0;
+    mech->stage.narrows  = 0;
+    mech->attached.cause = cpMechFactor(mech, mech->stage.t, mech->stage.q);
+    if (mech->attached.cause) return mech->attached.cause;
     cpSaddleNoteRank(mech->kkt);
     mech->stage.narrows = narrowest(mech) < NARROWS * mech->kkt->usual_sine;
   }
-  return mech->kkt->usual_sine > 0.0 ? narrowest(mech) / mech->kkt->usual_sine : 1.0;
+  if (mech->kkt->usual_sine > 0.0) *sine = narrowest(mech) / mech->kkt->usual_sine;
+  return CP_SUCCESS;
 }
 
 static int accelerate(CPMech mech, const CPMechState *s, sunrealtype *udot) {

@@ -37,20 +37,6 @@ static void scaleRows(CPWork work) {
   }
 }
 
-/* Tolerances within which a component is zero but for errors */
-#define SIZELESS 100.0
-
-/* Sizes of the components in the terms of constraints. A component that is zero but for errors, as in a motion that is planar or
- * symmetric, has no size of its own; it counts as the largest of all, in units of their tolerances. Else |c_i| over its terms
- * would be a ratio of errors. */
-static void sizeComponents(CPWork work, const double *y, double *size) {
-  const int n     = work->P->n;
-  const double *w = work->rows.w;
-  double largest  = 0.0;
-  for (int j = 0; j < n; j++) largest = fmax(largest, fabs(y[j]) * w[j]);
-  for (int j = 0; j < n; j++) size[j] = fabs(y[j]) * w[j] > SIZELESS ? y[j] : largest / w[j];
-}
-
 /* Sine below which rows count as dependent: by the distance from the manifold, unless the rows in use have been found
  * independent; far from the manifold all of them count. */
 static double rankTolerance(CPWork work, const double *y) {
@@ -64,7 +50,7 @@ static double rankTolerance(CPWork work, const double *y) {
     any   = level->saddle;
   }
   if (known || work->damped) return 0.0;
-  sizeComponents(work, y, work->room.z);
+  cpComponentSizes(work->P->n, y, work->rows.w, work->room.z);
   cpMatAbsTimes(&work->g, work->room.z, work->room.s);
   return cpSaddleZeroAngle(any, cpRowsRelativeDistance(&work->rows, work->room.s));
 }

@@ -180,6 +180,10 @@ int cpRowsExplain(CPNewton *newton, sunrealtype t, N_Vector y, int damped);
  * other levels do not count. largest [m]: workspace */
 void cpRowsLength(const CPMat *G, const double *s, const int *row_level, const int *col_level,
                   double *largest, double *length);
+/* Sizes of the components x [n] in the terms of constraints; w: their error weights, or NULL. size may be x. A component that is zero
+ * but for errors, as in a motion that is planar or symmetric, has no size of its own; it counts as the largest of all, in units of
+ * their tolerances, and as a hundred of these at least. Else |c_i| over its terms would be a ratio of errors. */
+void cpComponentSizes(int n, const double *x, const double *w, double *size);
 /* The largest |c_i| / terms_i of the rows that are not idle. */
 double cpRowsRelativeDistance(const CPRows *rows, const double *terms);
 /* metric.c: is W symmetric, with a positive diagonal? 0, or -CP_METRIC_INDEFINITE with the reason in text. */

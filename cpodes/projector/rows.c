@@ -67,6 +67,22 @@ void cpRowsLength(const CPMat *G, const double *s, const int *row_level, const i
   for (int i = 0; i < G->rows; i++) length[i] = (scaled ? largest[i] : 1.0) * sqrt(length[i]);
 }
 
+/* Tolerances within which a component is zero but for errors */
+#define SIZELESS 100.0
+
+static double weightOf(const double *w, const double *x, int j) {
+  return w ? w[j] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(x[j])));
+}
+
+void cpComponentSizes(int n, const double *x, const double *w, double *size) {
+  double largest = SIZELESS;
+  for (int j = 0; j < n; j++) largest = fmax(largest, fabs(x[j]) * weightOf(w, x, j));
+  for (int j = 0; j < n; j++) {
+    const double one = weightOf(w, x, j);
+    size[j]          = fabs(x[j]) * one > SIZELESS ? fabs(x[j]) : largest / one;
+  }
+}
+
 double cpRowsRelativeDistance(const CPRows *rows, const double *terms) {
   double largest = 0.0;
   for (int i = 0; i < rows->m; i++)

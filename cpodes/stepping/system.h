@@ -115,8 +115,8 @@ typedef struct {
    * set, else only where that is needed. Returns whether it has been needed since the last call (optional). */
   int (*on_manifold)(void *data, int all);
   /* The sine of the narrowest angle between constraints that count as independent, relative to that at the first state,
-   * at the newest evaluation of the right-hand side (optional). */
-  double (*sine)(void *data);
+   * at the newest evaluation of the right-hand side (optional). Returns as a right-hand side does; after a failure *sine is as it was. */
+  int (*sine)(void *data, double *sine);
   /* The newest failure of its functions: 0, or a code of either sign, with the reason. */
   int (*cause)(const char **reason, void *data);
   /* Prints its figures after those of the integrator. Non-zero if writing failed. */

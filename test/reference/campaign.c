@@ -352,7 +352,8 @@ int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0); /* figures of tests that fail, too */
   Suite *suite = suite_create("campaign");
   TCase *tcase = tcase_create("campaign");
-  tcase_set_timeout(tcase, 120);
+  tcase_set_timeout(tcase,
+                    120 * 5 / campaign_stride(5)); /* Full ladders are up to five times as long. */
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tcase, overconstrained_linkages_neither_fail_nor_warn, 0,
                       LINKAGES * VARIANTS * NUM_METHODS);

@@ -245,11 +245,14 @@ int cpMechMeasureRows(CPMechProblem *p, N_Vector ewt) {
 
 /* ---- new factors ---- */
 
-/* Largest |c_i| / sum_j |A_ij x_j|: relative to the terms of the constraint, as far as A tells. Displacements are zero
- * where they start, and count as 1 (radians) then. */
+/* Largest |c_i| / sum_j |A_ij x_j|: relative to the terms of the constraint, as far as A tells. Displacements without a coordinate count
+ * as 1 (radians). */
 static double relativeDistance(CPMechProblem *p, const double *x) {
+  const CPMech mech = p->own->mech;
   double *size = p->own->z, *terms = p->own->r;
-  for (int j = 0; j < p->own->mech->nu; j++) size[j] = x[j] == 0.0 ? 1.0 : x[j];
+  for (int j = 0; j < mech->nu; j++)
+    size[j] = p->which == CP_POSITIONS && mech->coords.pair[j] < 0 ? 1.0 : x[j];
+  cpComponentSizes(mech->nu, size, p->rows.w, size);
   cpMatAbsTimes(&p->factors->A, size, terms);
   return cpRowsRelativeDistance(&p->rows, terms);
 }

@@ -78,10 +78,16 @@ static sunrealtype smaller(CPOneStepMem mem, sunrealtype h, sunrealtype ratio, i
 #define SHRINK_ELSEWHERE 0.7
 #define MOST_ELSEWHERE   4
 
+/* 1, 0, or the code of a fatal failure */
 static int isToEndElsewhere(CPOneStepMem mem, int tries) {
   const CPSystem *system = &mem->base.system;
-  const double sine      = system->sine ? system->sine(system->data) : 1.0;
-  const int nearer       = sine < LEAST_SINE && sine < SHRINK_ELSEWHERE * mem->sine;
+  const char *reason     = NULL;
+  double sine            = 1.0;
+  if (system->sine && system->sine(system->data, &sine) < 0) {
+    const int code = system->cause(&reason, system->data);
+    return cpReason(mem->base.text, -abs(code), "%s", reason);
+  }
+  const int nearer = sine < LEAST_SINE && sine < SHRINK_ELSEWHERE * mem->sine;
   if (nearer && mem->hfixed == 0.0 && mem->tnew != mem->tlimit && tries <= MOST_ELSEWHERE) return 1;
   mem->sine = sine;
   return 0;
@@ -150,8 +156,10 @@ static int attempts(CPOneStepMem mem) {
     mem->shrink = SHRINK_FAILED;
     flag        = mem->method->attempt(mem, h, &norm); /* to (tnew, ynew) */
     if (flag < 0) return flag;
-    const int passed = flag == 0 && norm <= 1.0;
-    if (passed && !isToEndElsewhere(mem, tries)) {
+    const int passed    = flag == 0 && norm <= 1.0;
+    const int elsewhere = passed ? isToEndElsewhere(mem, tries) : 0;
+    if (elsewhere < 0) return elsewhere;
+    if (passed && !elsewhere) {
       accept(mem, h, norm, tries > 1);
       return CP_SUCCESS;
     }

@@ -381,6 +381,56 @@ START_TEST(quaternion_of_norm_zero_is_named) {
 }
 END_TEST
 
+/* ------------------------------------------------------------ rows at a narrow angle, one of them twice -- */
+
+/* q = (a, b, s): 0 = a,  0 = a + s (b + 10 b^2), which make the angle s, and 0 = a (1 + b), which depends on the first; or the rates
+ * of these alone */
+static int narrow_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (int j = 0; j < 3; j++) SM_ELEMENT_D(M, j, j) = 1;
+  return 0;
+}
+
+static int narrow_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  const sunrealtype a = q[0], b = q[1], s = q[2];
+  (void)t, (void)user_data;
+  SM_ELEMENT_D(A, 0, 0) = SM_ELEMENT_D(A, 1, 0) = 1;
+  SM_ELEMENT_D(A, 1, 1) = s * (1 + 20 * b), SM_ELEMENT_D(A, 1, 2) = b + 10 * b * b;
+  SM_ELEMENT_D(A, 2, 0) = 1 + b, SM_ELEMENT_D(A, 2, 1) = a;
+  return 0;
+}
+
+static int narrow_positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  const sunrealtype a = q[0], b = q[1], s = q[2];
+  (void)t, (void)user_data;
+  p[0] = a, p[1] = a + s * (b + 10 * b * b), p[2] = a * (1 + b);
+  return 0;
+}
+
+/* What is zero but for errors says nothing about the distance from the manifold, which is 1e-8 and small beside the angle 0.005. */
+START_TEST(narrow_rows_count_where_coordinates_are_zero_but_for_errors) {
+  const CPMechModel of_positions = {
+      .nu = 3, .np = 3, .M = narrow_mass, .A = narrow_rows, .p = narrow_positions};
+  const CPMechModel of_rates = {.nu = 3, .nv = 3, .M = narrow_mass, .A = narrow_rows};
+  const sunrealtype y0[]     = {1e-8, 1e-8, 0.005, 1e-8, 1e-8, 0.3};
+  MechRun *run               = mech_run_create(_i ? &of_rates : &of_positions, NULL, y0);
+  N_Vector ewt               = N_VClone(run->y);
+  CPMechOutput out           = {.udot = NULL};
+  sunindextype rank;
+  N_VConst(1e6, ewt);
+  ck_assert_int_eq(CPMechEvaluate(run->mech, 0, run->y, &out), CP_SUCCESS);
+  ck_assert_int_eq(out.rank, 2);
+  const CPProjector P = CPMechGetProjector(run->mech);
+  ck_assert_int_eq(CPProjectorProject(P, 0, run->y, ewt), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorGetRank(P, &rank), CP_SUCCESS);
+  ck_assert_int_eq(rank, _i ? 2 : 2 + 2); /* of all levels */
+  for (int j = _i ? 3 : 0; j < 6; j++)
+    if (j % 3 < 2) ck_assert_double_le(fabs(entries(run->y)[j]), 1e-6); /* the tolerance */
+  N_VDestroy(ewt);
+  mech_run_free(&run);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("redundant");
   TCase *tcase = tcase_create("redundant");
@@ -394,6 +444,7 @@ int main(void) {
   tcase_add_loop_test(tcase, accelerations_of_a_loop_depend_smoothly_on_its_state, 0, 2);
   tcase_add_loop_test(tcase, adams_projects_estimates_at_any_angle, 0, 2);
   tcase_add_loop_test(tcase, positions_are_as_near_as_the_velocities_need_them, 0, 2);
+  tcase_add_loop_test(tcase, narrow_rows_count_where_coordinates_are_zero_but_for_errors, 0, 2);
   tcase_add_test(tcase, quaternion_of_norm_zero_is_named);
   suite_add_tcase(suite, tcase);
   return run_suite(suite);

@@ -3,6 +3,7 @@
  *
  *   u' = (0, -g) - lambda q,   lambda = (|u|^2 - g q_1) / |q|^2,   p = (|q|^2 - 1) / 2. */
 #include "support/mech_run.h"
+#include <cpodes/cpodes_onestep.h>
 #include <cpodes/cpodes_sens.h>
 
 #include <math.h>
@@ -13,12 +14,13 @@
 typedef struct {
   int calls;
   sunrealtype wrong_udot, wrong_lambda; /* added to udot_0, lambda */
+  int mass_fails;                       /* once */
 } Rod;
 
 static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
-  (void)t, (void)q, (void)data;
+  (void)t, (void)q;
   SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 1;
-  return 0;
+  return ((Rod *)data)->mass_fails-- > 0 ? -1 : 0;
 }
 
 static int constraint(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {
@@ -206,6 +208,27 @@ START_TEST(the_check_does_not_compare_rows_that_are_off_and_motions) {
 }
 END_TEST
 
+/* One-step methods take the matrices at the end of a step, which tell of singular positions. */
+START_TEST(matrices_that_fail_at_the_end_of_a_step_end_the_run) {
+  Rod rod          = {0};
+  MechRun *run     = create(&rod, &model);
+  CPOneStepMem one = CPOneStepCreate("DOP853", test_context);
+  MessageLog log   = {0};
+  sunrealtype t;
+  ck_assert_ptr_nonnull(one);
+  CPOneStepSetErrHandlerFn(one, message_log, &log);
+  ck_assert_int_eq(CPMechAttachOneStep(run->mech, one, 0, run->y), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSStolerances(one, 1e-8, 1e-8), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepEvolve(one, 0.1, run->y, &t, CV_NORMAL), CP_SUCCESS);
+  rod.mass_fails = 1;
+  ck_assert_int_eq(CPOneStepEvolve(one, 0.5, run->y, &t, CV_NORMAL), CP_USERFUNC_FAIL);
+  ck_assert_mentions(log.text, "M failed");
+  ck_assert_int_eq(CPOneStepEvolve(one, 0.5, run->y, &t, CV_NORMAL), CP_SUCCESS);
+  CPOneStepFree(&one);
+  mech_run_free(&run);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("mechanics/udot");
   TCase *tc    = tcase_create("udot");
@@ -215,6 +238,7 @@ int main(void) {
   tcase_add_loop_test(tc, sensitivities_are_those_of_the_matrices, 0, 2);
   tcase_add_test(tc, rows_that_are_off_are_not_left_to_the_recursion);
   tcase_add_loop_test(tc, prescribed_motions_are_not_left_to_the_recursion, 0, 2);
+  tcase_add_test(tc, matrices_that_fail_at_the_end_of_a_step_end_the_run);
   tcase_add_loop_test(tc, the_check_compares_both, 0, 3);
   tcase_add_loop_test(tc, the_check_does_not_compare_rows_that_are_off_and_motions, 0, 2);
   suite_add_tcase(suite, tc);
