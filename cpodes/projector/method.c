@@ -106,22 +106,25 @@ int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) 
   return cpTangentTo(work, t, y, ewt, v, NULL);
 }
 
-int cpProjectError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
-  const CPProjectorKind *kind = cpKindOf(work->P);
-  if (!kind->error) return cpTangent(work, t, y, ewt, v);
+typedef int (*VectorAction)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
+
+static int act(CPWork work, VectorAction action, sunrealtype t, N_Vector y, N_Vector ewt,
+               N_Vector v) {
   CP_COUNT(work, ntangent);
   const int flag = begin(work, t, y, ewt);
-  return end(work, flag ? flag : kind->error(work->self, t, y, ewt, v));
+  return end(work, flag ? flag : action(work->self, t, y, ewt, v));
+}
+
+int cpProjectError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
+  const VectorAction error = cpKindOf(work->P)->error;
+  return error ? act(work, error, t, y, ewt, v) : cpTangent(work, t, y, ewt, v);
 }
 
 int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
-  const CPProjectorKind *kind = cpKindOf(work->P);
-  if (!kind->cotangent)
-    return cpReason(work->text, CP_NOT_SUPPORTED,
-                    "a user-supplied projection has no transpose; use an internal projector");
-  CP_COUNT(work, ntangent);
-  const int flag = begin(work, t, y, ewt);
-  return end(work, flag ? flag : kind->cotangent(work->self, t, y, ewt, w));
+  const VectorAction cotangent = cpKindOf(work->P)->cotangent;
+  if (cotangent) return act(work, cotangent, t, y, ewt, w);
+  return cpReason(work->text, CP_NOT_SUPPORTED,
+                  "a user-supplied projection has no transpose; use an internal projector");
 }
 
 int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation) {

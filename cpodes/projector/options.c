@@ -393,6 +393,13 @@ int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
 /* Products say nothing of levels: one, unless they are given. */
 static int isOneLevel(CPProjector P) { return !P->row_level_v && cpKindOf(P) == &cpKrylovKind; }
 
+static void giveLevels(CPProjector P, N_Vector given, const int *found, int length, N_Vector level) {
+  if (level && isOneLevel(P)) N_VConst(0.0, level);
+  else if (level && !P->in_memory) N_VScale(1.0, given, level);
+  else
+    for (int i = 0; level && i < length; i++) N_VGetArrayPointer(level)[i] = found[i];
+}
+
 int CPProjectorGetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
   int flag = ofConstraints(P, __func__);
   if (flag) return flag;
@@ -401,18 +408,8 @@ int CPProjectorGetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
   if (row_level) flag = cpCheckLike(P, row_level, P->c_tmpl, "row_level", __func__);
   if (!flag && col_level) flag = cpCheckLike(P, col_level, P->y_tmpl, "col_level", __func__);
   if (flag) return flag;
-  if (isOneLevel(P)) {
-    if (row_level) N_VConst(0.0, row_level);
-    if (col_level) N_VConst(0.0, col_level);
-    return CP_SUCCESS;
-  }
-  if (!P->in_memory) {
-    if (row_level) N_VScale(1.0, P->row_level_v, row_level);
-    if (col_level) N_VScale(1.0, P->col_level_v, col_level);
-    return CP_SUCCESS;
-  }
-  for (int i = 0; row_level && i < P->mc; i++) N_VGetArrayPointer(row_level)[i] = P->row_level[i];
-  for (int j = 0; col_level && j < P->n; j++) N_VGetArrayPointer(col_level)[j] = P->col_level[j];
+  giveLevels(P, P->row_level_v, P->row_level, P->mc, row_level);
+  giveLevels(P, P->col_level_v, P->col_level, P->n, col_level);
   return CP_SUCCESS;
 }
 

@@ -225,7 +225,7 @@ int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, 
   if (cpKindOf(P) == &cpKrylovKind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "there is no matrix: see CPProjectorCheckJacTimes");
-  flag = cpWorkUpdate(P->work, t, y, ewt);
+  flag = cpMatrixKind.update(P->work, t, y, ewt);
   if (!flag) flag = cpWeights(P->work, y, ewt);
   if (!flag) flag = cpJacobianError(P->work, t, y, err, &i, &j);
   cpWorkForget(P->work);

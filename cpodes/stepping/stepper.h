@@ -115,14 +115,6 @@ int cpStepperIsCreeping(CPStepper s, sunrealtype t, sunrealtype h);
 /* Returns the counters of the projection since the start. */
 CPodeProjStats cpStepperStats(CPStepper s);
 
-typedef struct {
-  const char *name; /* one without a name is not printed */
-  long int value;
-} CPCounter;
-
-/* Each returns whether writing failed. The first must have a name. */
-int cpPrintCounters(FILE *out, SUNOutputFormat fmt, const CPCounter *counters, size_t count);
-int cpPrintNumber(FILE *out, const char *name, sunrealtype value); /* table format */
 /* Prints the figures of the projection. */
 int cpStepperPrint(CPStepper s, FILE *out, SUNOutputFormat fmt);
 /* Is fmt a format, and out a file? */
