@@ -54,12 +54,13 @@ static int end(CPWork work, int flag) {
   return flag;
 }
 
-int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e, int only_if_needed,
               CPProjected *result) {
   const CPProjectorKind *kind = cpKindOf(work->P);
   int flag                    = CP_SUCCESS;
   CP_COUNT(work, nproj);
-  *result = (CPProjected){.worst_start = -1};
+  work->error = work->P->user.both ? e : NULL;
+  *result     = (CPProjected){.worst_start = -1};
   if (only_if_needed && work->P->user.violation) {
     flag = cpUserViolation(work, t, y, &result->violation);
     if (!flag && result->violation <= work->P->eps) {
@@ -72,19 +73,11 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_
   if (!flag) flag = begin(work, t, y, ewt);
   if (!flag && kind->project) flag = kind->project(work->self, t, y, ewt, only_if_needed, result);
   else if (!flag) flag = cpNewtonProject(onlyIteration(work), t, y, ewt, only_if_needed, result);
+  result->with_error = !flag && result->moved && work->error;
+  if (result->with_error) CP_COUNT(work, ntangent);
   work->newest = *result;
   if (flag) cpWorkForget(work);
   return end(work, flag);
-}
-
-int cpProjectBoth(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
-                  N_Vector e, int *with_error, CPProjected *result) {
-  work->error    = work->P->user.both ? e : NULL;
-  const int flag = cpProject(work, t, y, ewt, only_if_needed, result);
-  *with_error    = !flag && result->moved && work->error;
-  work->error    = NULL;
-  if (*with_error) CP_COUNT(work, ntangent);
-  return flag;
 }
 
 int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {

@@ -84,8 +84,8 @@ struct CPMechProjection_ {
 void cpMechStart(CPMechProblem *p, const sunrealtype *y);
 /* own->q <- q(x); the reason of a failure is in mech->text. */
 int cpMechPositionsOf(CPMechProblem *p, sunrealtype t, const double *x);
-/* c [m] <- residuals at x */
-int cpMechResiduals(CPMechProblem *p, sunrealtype t, const double *x, double *c);
+/* The residuals at x, of CPNewtonParts */
+int cpMechResiduals(CPNewton *newton, sunrealtype t, N_Vector x);
 /* w [nu] <- weights of x, of the whole state's ewt, which may be NULL. */
 int cpMechWeights(CPMechProblem *p, const sunrealtype *ewt, double *w);
 /* A function that failed has its reason in mech->text, which becomes the projection's. Returns flag. */

@@ -8,12 +8,6 @@
 #include <nvector/nvector_serial.h>
 #include <string.h>
 
-static int residuals(CPNewton *newton, sunrealtype t, N_Vector x) {
-  CPMechProblem *p = newton->self;
-  CP_COUNT(p->own->work, nce);
-  return cpMechResiduals(p, t, NV_DATA_S(x), p->rows.c);
-}
-
 static int renew(CPNewton *newton, sunrealtype t, N_Vector x, N_Vector ewt, int damped,
                  CPRank *rank) {
   return cpMechRenew(newton->self, t, NV_DATA_S(x), ewt, damped, rank);
@@ -119,7 +113,7 @@ static int explain(CPNewton *newton, sunrealtype t, N_Vector x, int damped) {
   return flag;
 }
 
-const CPNewtonParts cpMechNewtonParts = {.residuals   = residuals,
+const CPNewtonParts cpMechNewtonParts = {.residuals   = cpMechResiduals,
                                          .renew       = renew,
                                          .measure     = cpRowsMeasure,
                                          .distance    = cpRowsDistance,
