@@ -35,6 +35,10 @@ static inline size_t cpMatEntries(const CPMat *A) {
 void cpMatZero(CPMat *A);
 /* The place of entry (i, j), or NULL. */
 double *cpMatAt(const CPMat *A, int i, int j);
+static inline double cpMatEntry(const CPMat *A, int i, int j) {
+  const double *entry = cpMatAt(A, i, j);
+  return entry ? *entry : 0.0;
+}
 
 /* Entries of column j: those from cpMatFirst(A, j) to cpMatFirst(A, j + 1), excluded; their rows. */
 static inline size_t cpMatFirst(const CPMat *A, int j) {

@@ -180,30 +180,32 @@ int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrea
   return cpMechChecked(mech, flag, t, name, y, length);
 }
 
-int cpMechATimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x, double *y) {
+/* y = A x, or A^T x */
+static int timesA(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x, double *y,
+                  int transposed) {
+  const int length = transposed ? mech->nu : mech->m;
   if (!mech->operators) {
     const int flag = cpMechA(mech, t, q);
-    if (!flag) cpMatTimes(&mech->A, 1.0, x, 0.0, y);
+    if (!flag && transposed) cpMatTransposedTimes(&mech->A, 1.0, x, 0.0, y);
+    else if (!flag) cpMatTimes(&mech->A, 1.0, x, 0.0, y);
     return flag;
   }
-  if (mech->m == 0) return CP_SUCCESS;
+  if (mech->m == 0) {
+    memset(y, 0, (size_t)length * sizeof *y);
+    return CP_SUCCESS;
+  }
   mech->stats.nA++;
-  return cpMechOperator(mech, mech->model.Au, "Au", t, q, x, y, mech->m);
+  return transposed ? cpMechOperator(mech, mech->model.ATl, "ATl", t, q, x, y, length)
+                    : cpMechOperator(mech, mech->model.Au, "Au", t, q, x, y, length);
+}
+
+int cpMechATimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x, double *y) {
+  return timesA(mech, t, q, x, y, 0);
 }
 
 int cpMechATransposedTimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x,
                            double *y) {
-  if (!mech->operators) {
-    const int flag = cpMechA(mech, t, q);
-    if (!flag) cpMatTransposedTimes(&mech->A, 1.0, x, 0.0, y);
-    return flag;
-  }
-  if (mech->m == 0) {
-    memset(y, 0, (size_t)mech->nu * sizeof *y);
-    return CP_SUCCESS;
-  }
-  mech->stats.nA++;
-  return cpMechOperator(mech, mech->model.ATl, "ATl", t, q, x, y, mech->nu);
+  return timesA(mech, t, q, x, y, 1);
 }
 
 /* ---- A, velocities and b, by differences ---- */
@@ -320,8 +322,8 @@ int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q) {
     flag = cpMechTake(mech, &mech->userA, flag, t, "A");
   } else flag = differenceA(mech, t, q);
   if (flag) return flag;
-  const size_t entries = mech->A_place ? cpMatEntries(&mech->userA.A) : 0;
-  for (size_t k = 0; k < entries; k++) mech->A.value[mech->A_place[k]] = mech->userA.A.value[k];
+  const size_t entries = mech->rows.place ? cpMatEntries(&mech->userA.A) : 0;
+  for (size_t k = 0; k < entries; k++) mech->A.value[mech->rows.place[k]] = mech->userA.A.value[k];
   return CP_SUCCESS;
 }
 

@@ -88,11 +88,6 @@ static int copyMatrix(CPUserMat *X, SUNMatrix X_user, int n, const char *name, c
   return CP_SUCCESS;
 }
 
-static double entry(const CPMat *A, int i, int j) {
-  const double *value = cpMatAt(A, i, j);
-  return value ? *value : 0.0;
-}
-
 static int checkSymmetric(const CPMat *M, const char *function) {
   double largest = 0.0;
   for (size_t k = 0; k < cpMatEntries(M); k++) largest = fmax(largest, fabs(M->value[k]));
@@ -100,10 +95,10 @@ static int checkSymmetric(const CPMat *M, const char *function) {
     const size_t begin = M->start ? M->start[j] : 0, end = M->start ? M->start[j + 1] : (size_t)j;
     for (size_t k = begin; k < end; k++) {
       const int i = M->start ? M->row[k] : (int)k;
-      if (fabs(entry(M, i, j) - entry(M, j, i)) > SYMMETRY * largest)
+      if (fabs(cpMatEntry(M, i, j) - cpMatEntry(M, j, i)) > SYMMETRY * largest)
         return cpReport(NULL, CP_ILL_INPUT, function,
-                        "M must be symmetric: M(%d, %d) = %g, M(%d, %d) = %g", i, j, entry(M, i, j),
-                        j, i, entry(M, j, i));
+                        "M must be symmetric: M(%d, %d) = %g, M(%d, %d) = %g", i, j,
+                        cpMatEntry(M, i, j), j, i, cpMatEntry(M, j, i));
     }
   }
   return CP_SUCCESS;

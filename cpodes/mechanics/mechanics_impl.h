@@ -122,6 +122,7 @@ typedef struct {
   long int layout;                 /* changes when rows are switched */
   int count[2];                    /* rows of positions and of velocities */
   int *number[2]; /* [m] their numbers among all rows of a projection: positions, then velocities; -1: none */
+  size_t *place; /* [entries of userA.A] their place in A, or NULL if that is userA.A */
 } CPMechRows;
 
 typedef struct {
@@ -161,8 +162,7 @@ struct CPMech_ {
   CPMechRows rows;
   /* matrices of the newest evaluation */
   CPUserMat userM, userA; /* as the user gives them: nu x nu, na x nu */
-  CPMat A;         /* m x nu: userA.A and the rows of motions; with its memory if there are none */
-  size_t *A_place; /* [entries of userA.A] their place in A, or NULL */
+  CPMat A; /* m x nu: userA.A and the rows of motions; with its memory if there are none */
   CPMechOptions options;
   /* accelerations.c: [M A^T; A 0] */
   CPSaddle kkt;

@@ -47,7 +47,7 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
   N_VInv(mech->stage.w, mech->stage.w);
   N_VScale(cpWorkOptions(mech->stage.work).eps / ON_MANIFOLD, mech->stage.w, mech->stage.w);
   const int flag =
-      cpProject(mech->stage.work, t, mech->stage.y, mech->stage.w, 0, &(CPProjected){0});
+      cpProject(mech->stage.work, t, mech->stage.y, mech->stage.w, NULL, 0, &(CPProjected){0});
   return flag ? cpReason(mech->text, flag, "%s", cpWorkText(mech->stage.work)) : CP_SUCCESS;
 }
 

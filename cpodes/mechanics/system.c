@@ -188,23 +188,23 @@ static const CPPrescribed *motionOf(const CPMech mech, int j) {
 
 /* A = [userA; e_j^T of the motions], and where the entries of userA are in it; userA itself if there are no others. */
 static int createA(CPMech mech) {
-  const CPMat *U = &mech->userA.A;
-  mech->A_place  = NULL;
-  mech->A        = *U;
+  const CPMat *U   = &mech->userA.A;
+  mech->rows.place = NULL;
+  mech->A          = *U;
   if (mech->m == mech->na) return CP_SUCCESS;
   const size_t entries = cpMatEntries(U);
   const int flag       = U->start ? cpMatCreateSparse(&mech->A, mech->m, mech->nu,
                                                       entries + (size_t)mech->motions.count)
                                   : cpMatCreateDense(&mech->A, mech->m, mech->nu);
   size_t from = 0, to = 0;
-  CP_NEW(&mech->set_up, mech->A_place, entries);
-  if (flag || !mech->A_place) return CP_MEM_FAIL;
+  CP_NEW(&mech->set_up, mech->rows.place, entries);
+  if (flag || !mech->rows.place) return CP_MEM_FAIL;
   for (int j = 0; j < mech->nu; j++) {
     const CPPrescribed *g = motionOf(mech, j);
     const size_t count    = U->start ? U->start[j + 1] - U->start[j] : (size_t)U->rows;
     if (!U->start) to = (size_t)j * (size_t)mech->m;
     for (size_t k = 0; k < count; k++, from++, to++) {
-      mech->A_place[from] = to;
+      mech->rows.place[from] = to;
       if (U->start) mech->A.row[to] = U->row[from];
     }
     if (U->start) {

@@ -21,8 +21,10 @@ int cpUserConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
 }
 
 double cpUnitNorm(const CPProjector P, int k, const double *y) {
-  const double *q = y + P->norms[k].first;
-  return sqrt(cpDot(q, q, P->norms[k].length));
+  const CPUnitNorm norm = P->norms[k];
+  double sum            = 0.0;
+  for (int j = norm.first; j < norm.first + norm.length; j++) sum += y[j] * y[j];
+  return sqrt(sum);
 }
 
 int cpConstraint(CPWork work, size_t counter, sunrealtype t, N_Vector y, double *c) {
@@ -31,9 +33,10 @@ int cpConstraint(CPWork work, size_t counter, sunrealtype t, N_Vector y, double 
   const int flag = P->mc > 0 ? evaluate(work, t, y, work->uc) : CP_SUCCESS;
   if (flag) return flag;
   if (P->mc > 0) memcpy(c, N_VGetArrayPointer(work->uc), (size_t)P->mc * sizeof *c);
+  const sunrealtype *z = P->nnorms > 0 ? N_VGetArrayPointer(y) : NULL;
   for (int k = 0; k < P->nnorms; k++) {
     char name[CP_ROW_NAME];
-    const double norm = cpUnitNorm(P, k, N_VGetArrayPointer(y));
+    const double norm = cpUnitNorm(P, k, z);
     c[P->mc + k]      = norm - P->norms[k].value;
     if (!isfinite(norm))
       return cpReason(work->text, -CP_CNSTR_NONFINITE, "at t = %.15g: %s is %g", t,

@@ -1,108 +1,108 @@
-/* Is the user's G the derivative of the user's c, and are all entries within its pattern? One direction tells, and
- * then each column by itself which entry is wrong. */
+/* Is G the derivative of residuals that are arrays, and are all entries within its pattern? A vector at random tells, and
+ * then each column by itself which entry is wrong. Differences are central. */
 #include "projector_impl.h"
 
 #include <math.h>
 #include <string.h>
 
-/* There is something of the user's to compare with. */
-static int canBeWrong(const CPProjector P) { return P->mc > 0 && (P->user.jac || P->G_tmpl); }
-
-/* Of each row: the norm squared (work->room.r), the largest difference (work->room.rl) and where it is
- * (work->room.s). Columns are weighted by their units 1/w_j. */
-static void compare(CPWork work, int i, int j, double gij, double dq) {
-  const double unit = 1.0 / work->rows.w[j], size = fmax(fabs(gij), fabs(dq)) * unit;
-  work->room.r[i] += size * size;
-  if (fabs(gij - dq) * unit > work->room.rl[i])
-    work->room.rl[i] = fabs(gij - dq) * unit, work->room.s[i] = j;
+/* A step of component j */
+static double stepOf(const CPRows *rows, N_Vector y, double typical, int j) {
+  return cbrt(CP_UROUND) * fmax(fmax(fabs(N_VGetArrayPointer(y)[j]), typical), 1.0 / rows->w[j]);
 }
 
-/* Column j of G against the difference quotients in work->room.c2, along it alone. Entries that are
- * differences themselves may have got what belongs to other columns of their group: then those
- * outside of the pattern are to blame. */
-static void compareColumn(CPWork work, int j) {
-  const CPMat *g = &work->g;
-  const int mc   = work->P->mc;
-  for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
-    const int i = g->row[k];
-    if (i >= mc) continue;
-    const double dq = work->room.c2[i] / work->room.z[j];
-    compare(work, i, j, work->P->user.jac ? g->value[k] : dq, dq);
-    work->room.c2[i] = 0.0;
-  }
-  for (int i = 0; i < mc; i++) /* roundoff in c counts as the difference that it makes */
-    if (work->room.c2[i] != 0.0) compare(work, i, j, 0.0, work->room.c2[i] / work->room.z[j]);
-}
-
-int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *row, int *col) {
-  const int mc = work->P->mc;
-  *err = 0.0, *row = *col = -1;
-  if (!canBeWrong(work->P)) return CP_SUCCESS;
-  int flag = cpConstraint(work, CP_COUNTER(nce), t, y, work->rows.c);
-  if (!flag) flag = cpJacobian(work, t, y, work->rows.c);
-  if (flag) return flag;
-  const double typical = cpTypicalSize(y);
-  N_VScale(1.0, y, work->v);
-  for (int i = 0; i < mc; i++) work->room.r[i] = work->room.s[i] = 0.0, work->room.rl[i] = -1.0;
-  for (int j = 0; !flag && j < work->P->n; j++) {
-    flag = cpDifference(work, t, work->v, work->rows.c, &j, 1, typical);
-    if (!flag) compareColumn(work, j);
-  }
-  for (int i = 0; !flag && i < mc; i++)
-    if (work->room.r[i] > 0.0 && work->room.rl[i] / sqrt(work->room.r[i]) > *err)
-      *err = work->room.rl[i] / sqrt(work->room.r[i]), *row = i, *col = (int)work->room.s[i];
-  return flag;
-}
-
-/* ---- along one direction ---- */
-
-/* Is c(t, y + v) - c(t, y - v) far from 2 G v, for a vector v without zeros? *suspicious: 1 if so. */
-static int probeDirection(CPWork work, sunrealtype t, N_Vector y, int *suspicious) {
-  const int m = work->P->m, n = work->P->n;
-  const CPMat *g        = &work->g;
-  const sunrealtype *y0 = N_VGetArrayPointer(y);
-  sunrealtype *trial    = N_VGetArrayPointer(work->v);
-  double *v = work->room.x, *difference = work->room.r, *terms = work->room.rl;
-  const double h = cbrt(CP_UROUND), typical = cpTypicalSize(y);
-  unsigned state = 12345u;
-  for (int j = 0; j < n; j++)
-    v[j] =
-        h * fmax(fmax(fabs(y0[j]), typical), 1.0 / work->rows.w[j]) * cpUniformAwayFromZero(&state);
-  for (int i = 0; i < m; i++) difference[i] = terms[i] = 0.0;
+/* difference <- c(t, y + v) - c(t, y - v), v in newton->x */
+static int differenceAlong(CPNewton *newton, sunrealtype t, N_Vector y, double *difference) {
+  const CPRows *rows = newton->rows;
   for (int sign = 1; sign >= -1; sign -= 2) {
-    for (int j = 0; j < n; j++) trial[j] = y0[j] + sign * v[j];
-    const int flag = cpConstraint(work, CP_COUNTER(nce), t, work->v, work->room.c2);
+    N_VLinearSum(1.0, y, sign, newton->x, newton->near);
+    const int flag = newton->parts->residuals(newton, t, newton->near);
     if (flag) return flag;
-    for (int i = 0; i < m; i++) difference[i] += sign * work->room.c2[i];
-  }
-  for (int j = 0; j < n; j++)
-    for (size_t k = g->start[j]; k < g->start[j + 1]; k++) {
-      const double step = 2.0 * g->value[k] * v[j];
-      difference[g->row[k]] -= step;
-      terms[g->row[k]] += fabs(step);
-    }
-  *suspicious = 0;
-  for (int i = 0; i < work->P->mc; i++) {
-    const double size  = fmax(terms[i], fabs(difference[i]));
-    const double noise = 1.0e3 * CP_UROUND * fmax(1.0, fabs(work->room.c2[i]));
-    if (fabs(difference[i]) > CP_WRONG_JACOBIAN * size + noise) *suspicious = 1;
+    for (int i = 0; i < rows->m; i++)
+      difference[i] = sign > 0 ? rows->c[i] : difference[i] - rows->c[i];
   }
   return CP_SUCCESS;
 }
 
+int cpDerivativeAlong(CPNewton *newton, sunrealtype t, N_Vector y, CPTimesAt times, const char *off,
+                      unsigned *state, double *err) {
+  const CPRows *rows = newton->rows;
+  double *v = N_VGetArrayPointer(newton->x), *difference = rows->a, *Gv = rows->b;
+  const double typical = cpTypicalSize(y);
+  for (int j = 0; j < rows->n; j++)
+    v[j] = stepOf(rows, y, typical, j) * cpUniformAwayFromZero(state);
+  int flag = differenceAlong(newton, t, y, difference);
+  if (!flag) flag = times(newton->self, t, v, Gv);
+  *err = 0.0;
+  for (int i = 0; !flag && i < rows->m; i++) {
+    const double noise = 1.0e3 * CP_UROUND * fmax(1.0, fabs(rows->c[i]));
+    const double size  = fabs(difference[i]) + fabs(2.0 * Gv[i]) + noise / CP_WRONG_JACOBIAN;
+    if (!off || !off[i]) *err = fmax(*err, fabs(difference[i] - 2.0 * Gv[i]) / size);
+  }
+  return flag;
+}
+
+int cpDerivativeEntries(CPNewton *newton, sunrealtype t, N_Vector y, const CPMat *G, int is_given,
+                        const char *off, double *err, int *row, int *col) {
+  const CPRows *rows   = newton->rows;
+  double *v            = N_VGetArrayPointer(newton->x);
+  const double typical = cpTypicalSize(y);
+  /* of each row: its norm squared, the largest error, and the column that has it */
+  double *square = rows->b, *worst = rows->kept, *where = rows->frozen, *difference = rows->a;
+  *err = 0.0, *row = *col = -1;
+  for (int i = 0; i < rows->m; i++) square[i] = 0.0, worst[i] = -1.0;
+  memset(v, 0, (size_t)rows->n * sizeof *v);
+  for (int j = 0; j < rows->n; j++) {
+    v[j]           = stepOf(rows, y, typical, j);
+    const int flag = differenceAlong(newton, t, y, difference);
+    if (flag) return flag;
+    for (int i = 0; i < rows->m; i++) {
+      const double *entry = cpMatAt(G, i, j), unit = 1.0 / rows->w[j];
+      const double dq = difference[i] / (2.0 * v[j]), g = !entry ? 0.0 : is_given ? *entry : dq;
+      square[i] += fmax(fabs(g), fabs(dq)) * unit * fmax(fabs(g), fabs(dq)) * unit;
+      if (fabs(g - dq) * unit > worst[i]) worst[i] = fabs(g - dq) * unit, where[i] = j;
+    }
+    v[j] = 0.0;
+  }
+  for (int i = 0; i < rows->m; i++)
+    if (!(off && off[i]) && square[i] > 0.0 && worst[i] > *err * sqrt(square[i]))
+      *err = worst[i] / sqrt(square[i]), *row = i, *col = (int)where[i];
+  return CP_SUCCESS;
+}
+
+/* ---- the user's matrix ---- */
+
+/* There is something of the user's to compare with. */
+static int canBeWrong(const CPProjector P) { return P->mc > 0 && (P->user.jac || P->G_tmpl); }
+
+static int times(void *self, sunrealtype t, const double *v, double *Gv) {
+  (void)t;
+  cpMatTimes(&((CPWork)self)->g, 1.0, v, 0.0, Gv);
+  return CP_SUCCESS;
+}
+
+int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *row, int *col) {
+  *err = 0.0, *row = *col = -1;
+  if (!canBeWrong(work->P)) return CP_SUCCESS;
+  int flag = cpConstraint(work, CP_COUNTER(nce), t, y, work->rows.c);
+  if (!flag) flag = cpJacobian(work, t, y, work->rows.c);
+  return flag ? flag
+              : cpDerivativeEntries(&work->newton, t, y, &work->g, work->P->user.jac != NULL, NULL,
+                                    err, row, col);
+}
+
 int cpJacobianWrong(CPWork work, sunrealtype t, N_Vector y, const char *before) {
   double err = 0.0;
-  int row, col, suspicious = 0;
+  int row, col;
+  unsigned state = 12345u;
   char name[CP_ROW_NAME];
   if (!canBeWrong(work->P)) return CP_SUCCESS;
-  int flag = probeDirection(work, t, y, &suspicious);
-  if (!flag && suspicious) flag = cpJacobianError(work, t, y, &err, &row, &col);
+  int flag = cpDerivativeAlong(&work->newton, t, y, times, NULL, &state, &err);
+  if (!flag && err > CP_WRONG_JACOBIAN) flag = cpJacobianError(work, t, y, &err, &row, &col);
   if (flag > 0) return CP_SUCCESS; /* c does not reach that far: nothing to compare */
   if (flag || !(err > CP_WRONG_JACOBIAN)) return flag;
-  const double *entry = cpMatAt(&work->g, row, col);
   return cpReason(work->text, -CP_CNSTRJAC_WRONG,
                   "at t = %.15g: %sentry (%d, %d) of the constraint Jacobian is %g and not the "
                   "derivative of %s with respect to component %d (relative error %.1e of the row)",
-                  t, before, row, col, entry ? *entry : 0.0, cpRowName(work->P, row, name), col,
-                  err);
+                  t, before, row, col, cpMatEntry(&work->g, row, col),
+                  cpRowName(work->P, row, name), col, err);
 }

@@ -9,43 +9,33 @@
 #include <math.h>
 #include <string.h>
 
-/* Increments of y_j are machine numbers. Where states are small next to the constants of a constraint
+/* Increments h_j of y_j are machine numbers. Where states are small next to the constants of a constraint
  * (displacements from a reference position), the root of roundoff in them is nothing. One tolerance, over
  * which G must be good anyway, is what such a constraint resolves. */
-int cpDifference(CPWork work, sunrealtype t, N_Vector y, const double *c, const int *cols,
-                 int ncols, double typical) {
-  sunrealtype *z = N_VGetArrayPointer(y);
-  double *h = work->room.z, *saved = work->room.xl;
-  const double root = sqrt(CP_UROUND);
-  for (int k = 0; k < ncols; k++) {
-    const int j = cols[k];
-    saved[k]    = z[j];
-    const volatile double next =
-        z[j] + fmax(root * fmax(fabs(z[j]), typical), fmin(1.0 / work->rows.w[j], root));
-    h[j] = next - z[j];
-    z[j] += h[j];
-  }
-  const int flag = cpConstraint(work, CP_COUNTER(nceDQ), t, y, work->room.c2);
-  for (int k = 0; k < ncols; k++) z[cols[k]] = saved[k];
-  for (int i = 0; !flag && i < work->P->m; i++) work->room.c2[i] -= c[i];
-  return flag;
-}
-
 static int differences(CPWork work, sunrealtype t, N_Vector y, const double *c) {
-  const double typical     = cpTypicalSize(y);
   const CPColoring *colors = &work->colors;
   const CPUserMat *U       = &work->G;
-  sunrealtype *data        = cpMatrixData(U->S);
+  sunrealtype *data = cpMatrixData(U->S), *z = N_VGetArrayPointer(work->v);
+  const sunrealtype *y0 = N_VGetArrayPointer(y);
+  double *h = work->room.z, *dc = work->room.c2;
+  const double root = sqrt(CP_UROUND), typical = cpTypicalSize(y);
   cpCopy(work->v, y);
   for (int q = 0; q < colors->ngroups; q++) {
-    const int *cols  = colors->col + colors->start[q];
-    const int ncols  = colors->start[q + 1] - colors->start[q];
-    const int flag   = cpDifference(work, t, work->v, c, cols, ncols, typical);
-    const double *dc = work->room.c2, *h = work->room.z;
+    const int *cols = colors->col + colors->start[q], *end = colors->col + colors->start[q + 1];
+    for (const int *j = cols; j < end; j++) {
+      const volatile double next =
+          z[*j] + fmax(root * fmax(fabs(z[*j]), typical), fmin(1.0 / work->rows.w[*j], root));
+      h[*j] = next - z[*j];
+      z[*j] += h[*j];
+    }
+    const int flag = cpConstraint(work, CP_COUNTER(nceDQ), t, work->v, dc);
     if (flag) return flag;
-    for (const int *j = cols; j < cols + ncols; j++)
+    for (int i = 0; i < work->P->m; i++) dc[i] -= c[i];
+    for (const int *j = cols; j < end; j++) {
+      z[*j] = y0[*j];
       for (size_t k = cpMatFirst(&U->A, *j); k < cpMatFirst(&U->A, *j + 1); k++)
         data[U->source ? U->source[k] : k] = dc[cpMatRow(&U->A, *j, k)] / h[*j];
+    }
   }
   return CP_SUCCESS;
 }

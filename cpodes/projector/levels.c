@@ -124,11 +124,6 @@ static int touchesU(const Search *p, int i) {
   return 0;
 }
 
-static double entry(const CPMat *G, int i, int j) {
-  const double *value = cpMatAt(G, j, i);
-  return value ? *value : 0.0;
-}
-
 /* The size below which an entry of a gradient with square uu counts as zero. */
 static double negligible(const Search *p, double uu) { return p->same * sqrt(uu) * 10.0; }
 
@@ -162,19 +157,19 @@ static int isParallel(const Search *p, int s, int i, int k, double small, size_t
   if (first == end) return 0;
   if (kindOf(p, G->row[first]) == 'q' && kindOf(p, G->row[end - 1]) == 'q') {
     /* The first and the last column alone tell most of those that are not parallel. */
-    const double qa = G->value[first], ua = entry(G, k, velocityOf(p, G->row[first]));
-    const double qb = G->value[end - 1], ub = entry(G, k, velocityOf(p, G->row[end - 1]));
+    const double qa = G->value[first], ua = cpMatEntry(G, velocityOf(p, G->row[first]), k);
+    const double qb = G->value[end - 1], ub = cpMatEntry(G, velocityOf(p, G->row[end - 1]), k);
     if (!(fabs(ua * qb - ub * qa) <= small * (fabs(qa) + fabs(qb)))) return 0;
   }
   for (size_t e = first; e < end; e++) {
     if (kindOf(p, G->row[e]) != 'q') continue;
     qq += G->value[e] * G->value[e];
-    qu += G->value[e] * entry(G, k, velocityOf(p, G->row[e]));
+    qu += G->value[e] * cpMatEntry(G, velocityOf(p, G->row[e]), k);
   }
   *big = 0;
   for (size_t e = first; e < end && qq > 0.0; e++) {
     if (kindOf(p, G->row[e]) != 'q') continue;
-    const double u = entry(G, k, velocityOf(p, G->row[e]));
+    const double u = cpMatEntry(G, velocityOf(p, G->row[e]), k);
     if (fabs(u - qu / qq * G->value[e]) > small) return 0;
     *big += fabs(u) > small;
   }

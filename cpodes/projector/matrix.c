@@ -17,6 +17,7 @@ static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int 
   const int flag = cpFactor(work, t, y, ewt);
   if (flag) return flag; /* the rank stays that of the newest factorisation that there was */
   *rank = (CPRank){cpWorkRank(work), work->P->ndependent, 1.0};
+  if (work->is_diagonal) return CP_SUCCESS;
   for (int l = 0; l < work->nlevels; l++)
     if (work->levels[l].saddle && work->levels[l].saddle->rank > 0)
       rank->sine = fmin(rank->sine, work->levels[l].saddle->sine);
@@ -43,10 +44,7 @@ static int combination(CPNewton *newton, int i, double *mu) {
   const CPRows *rows = newton->rows;
   CPLevel *level     = &work->levels[work->P->row_level[i]];
   memset(mu, 0, (size_t)work->P->m * sizeof *mu);
-  for (int j = 0; j < work->P->n; j++) {
-    const double *entry = cpMatAt(&work->g, i, j);
-    work->room.z[j]     = entry ? *entry : 0.0;
-  }
+  for (int j = 0; j < work->P->n; j++) work->room.z[j] = cpMatEntry(&work->g, i, j);
   if (cpLevelIsEmpty(level)) return CP_PROJ_RANK;
   const int flag = cpLevelSolve(level, work->room.z, NULL, NULL, work->room.rl);
   for (int k = 0; !flag && k < level->nrows; k++) {

@@ -269,10 +269,6 @@ double cpFreeWorstResidual(CPWork work, N_Vector c, int i) {
 
 /* ---- the products ---- */
 
-/* (G v, w) - (v, G^T w) next to the size of its terms: roundoff leaves 1e-15; products in single
- * precision 1e-7. */
-#define NOT_TRANSPOSED 1.0e-6
-
 /* v <- u h max(|y|, typical, 1/w), roughly: u pseudo-random, h the step of a central difference */
 static void chooseStep(CPWork work, N_Vector y, int number, N_Vector v) {
   const CPMatrixFree k = work->free;
@@ -348,7 +344,7 @@ int cpFreeProductsWrong(CPWork work, sunrealtype t, N_Vector y, const char *befo
   work->free->y = y; /* The products are those at y meanwhile. */
   for (int number = 10; !flag && suspicious && number <= 12; number += 2) { /* twice is wrong */
     flag       = probeOnce(work, t, y, number, &transpose, &product);
-    suspicious = transpose > NOT_TRANSPOSED || product > CP_WRONG_JACOBIAN;
+    suspicious = transpose > CP_NOT_TRANSPOSED || product > CP_WRONG_JACOBIAN;
   }
   work->free->y = kept;
   if (flag || !suspicious)

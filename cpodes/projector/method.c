@@ -54,12 +54,13 @@ static int end(CPWork work, int flag) {
   return flag;
 }
 
-int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e, int only_if_needed,
               CPProjected *result) {
   const CPProjectorKind *kind = cpKindOf(work->P);
   int flag                    = CP_SUCCESS;
   CP_COUNT(work, nproj);
-  *result = (CPProjected){.worst_start = -1};
+  work->error = work->P->user.both ? e : NULL;
+  *result     = (CPProjected){.worst_start = -1};
   if (only_if_needed && work->P->user.violation) {
     flag = cpUserViolation(work, t, y, &result->violation);
     if (!flag && result->violation <= work->P->eps) {
@@ -72,19 +73,11 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_
   if (!flag) flag = begin(work, t, y, ewt);
   if (!flag && kind->project) flag = kind->project(work->self, t, y, ewt, only_if_needed, result);
   else if (!flag) flag = cpNewtonProject(onlyIteration(work), t, y, ewt, only_if_needed, result);
+  result->with_error = !flag && result->moved && work->error;
+  if (result->with_error) CP_COUNT(work, ntangent);
   work->newest = *result;
   if (flag) cpWorkForget(work);
   return end(work, flag);
-}
-
-int cpProjectBoth(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
-                  N_Vector e, int *with_error, CPProjected *result) {
-  work->error    = work->P->user.both ? e : NULL;
-  const int flag = cpProject(work, t, y, ewt, only_if_needed, result);
-  *with_error    = !flag && result->moved && work->error;
-  work->error    = NULL;
-  if (*with_error) CP_COUNT(work, ntangent);
-  return flag;
 }
 
 int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
@@ -106,22 +99,25 @@ int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) 
   return cpTangentTo(work, t, y, ewt, v, NULL);
 }
 
-int cpProjectError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
-  const CPProjectorKind *kind = cpKindOf(work->P);
-  if (!kind->error) return cpTangent(work, t, y, ewt, v);
+typedef int (*VectorAction)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
+
+static int act(CPWork work, VectorAction action, sunrealtype t, N_Vector y, N_Vector ewt,
+               N_Vector v) {
   CP_COUNT(work, ntangent);
   const int flag = begin(work, t, y, ewt);
-  return end(work, flag ? flag : kind->error(work->self, t, y, ewt, v));
+  return end(work, flag ? flag : action(work->self, t, y, ewt, v));
+}
+
+int cpProjectError(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v) {
+  const VectorAction error = cpKindOf(work->P)->error;
+  return error ? act(work, error, t, y, ewt, v) : cpTangent(work, t, y, ewt, v);
 }
 
 int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
-  const CPProjectorKind *kind = cpKindOf(work->P);
-  if (!kind->cotangent)
-    return cpReason(work->text, CP_NOT_SUPPORTED,
-                    "a user-supplied projection has no transpose; use an internal projector");
-  CP_COUNT(work, ntangent);
-  const int flag = begin(work, t, y, ewt);
-  return end(work, flag ? flag : kind->cotangent(work->self, t, y, ewt, w));
+  const VectorAction cotangent = cpKindOf(work->P)->cotangent;
+  if (cotangent) return act(work, cotangent, t, y, ewt, w);
+  return cpReason(work->text, CP_NOT_SUPPORTED,
+                  "a user-supplied projection has no transpose; use an internal projector");
 }
 
 int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation) {

@@ -41,18 +41,17 @@ int cpMetricIndefinite(CPWork work, sunrealtype t, int component) {
 
 int cpMetricCheck(const CPMat *W, sunrealtype t, char *text) {
   for (int j = 0; j < W->cols; j++) {
-    const double *diagonal = cpMatAt(W, j, j);
-    if (!diagonal || !(*diagonal > 0.0))
+    if (!(cpMatEntry(W, j, j) > 0.0))
       return cpReason(
           text, -CP_METRIC_INDEFINITE,
           "at t = %.15g: the metric is not positive definite: its diagonal entry %d is %g", t, j,
-          diagonal ? *diagonal : 0.0);
+          cpMatEntry(W, j, j));
   }
   for (int j = 0; j < W->cols; j++)
     for (size_t k = cpMatFirst(W, j); k < cpMatFirst(W, j + 1); k++) {
       const int i = cpMatRow(W, j, k);
       if (i >= j) break;
-      const double *mirror = cpMatAt(W, j, i), other = mirror ? *mirror : 0.0;
+      const double other = cpMatEntry(W, j, i);
       if (W->value[k] == other) continue;
       if (fabs(W->value[k] - other) > ASYMMETRY * sqrt(*cpMatAt(W, i, i)) * sqrt(*cpMatAt(W, j, j)))
         return cpReason(text, -CP_METRIC_INDEFINITE,

@@ -106,7 +106,7 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
                  parts->distance(newton) > KEEP_DISTANCE;
   if (nrenewed && (flag = renew(newton, t, y, ewt, 0))) return flag;
   double violation = newton->violation = parts->measure(newton, &newton->worst_start, NULL);
-  *result                              = (CPProjected){0, violation, newton->worst_start};
+  *result = (CPProjected){.violation = violation, .worst_start = newton->worst_start};
   if (only_if_needed && violation <= options.eps) {
     newton->age++;
     CP_COUNT(newton->work, nskipped);
@@ -150,7 +150,7 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
 
   newton->age++;
   newton->stale = newton->rate > RATE_RENEW && newton->age > 1;
-  *result       = (CPProjected){1, violation, newton->worst_start};
+  *result       = (CPProjected){1, violation, newton->worst_start, 0};
   cpCopy(y, newton->y);
   return CP_SUCCESS;
 }

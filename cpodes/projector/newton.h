@@ -184,6 +184,20 @@ void cpRowsLength(const CPMat *G, const double *s, const int *row_level, const i
  * but for errors, as in a motion that is planar or symmetric, has no size of its own; it counts as the largest of all, in units of
  * their tolerances, and as a hundred of these at least. Else |c_i| over its terms would be a ratio of errors. */
 void cpComponentSizes(int n, const double *x, const double *w, double *size);
+/* jaccheck.c: is G the derivative of the residuals at (t, y)? The weights of rows measure; c is overwritten. Each returns
+ * 0 or a code. The first takes a vector v at random, which it leaves in newton->x, with G v in rows->b: *err is the largest
+ * part of a row by which G v is wrong. The second compares the entries: *err is the largest error, as part of its row. Where
+ * is_given is 0, entries are differences themselves, and right: it is the pattern that may lack some. off [m] or NULL: 1
+ * for rows that do not count. */
+typedef int (*CPTimesAt)(void *self, sunrealtype t, const double *v, double *Gv);
+int cpDerivativeAlong(CPNewton *newton, sunrealtype t, N_Vector y, CPTimesAt times, const char *off,
+                      unsigned *state, double *err);
+int cpDerivativeEntries(CPNewton *newton, sunrealtype t, N_Vector y, const CPMat *G, int is_given,
+                        const char *off, double *err, int *row, int *col);
+/* Smallest such error that a user cannot mean. Differences are good to about 1e-7. */
+#define CP_WRONG_JACOBIAN 1.0e-2
+/* (A v, w) - (v, A^T w) next to the size of its terms: roundoff leaves 1e-15, products in single precision 1e-7. */
+#define CP_NOT_TRANSPOSED 1.0e-6
 /* The largest |c_i| / terms_i of the rows that are not idle. */
 double cpRowsRelativeDistance(const CPRows *rows, const double *terms);
 /* metric.c: is W symmetric, with a positive diagonal? 0, or -CP_METRIC_INDEFINITE with the reason in text. */

@@ -6,26 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* P is there; it is not of the user kind; its constraints are its own, not those of a mechanical system. */
-static int optionOf(CPProjector P, const char *function) {
-  return P ? CP_SUCCESS : cpReport(NULL, CP_MEM_NULL, function, "P must not be NULL");
-}
+/* Is P there, and of a kind that an option is for? */
+typedef enum { ANY_KIND, OWN_ITERATION, OWN_CONSTRAINTS } For;
 
-static int ofInternal(CPProjector P, const char *function) {
-  if (!P) return optionOf(P, function);
-  if (P->user_kind)
+static int check(CPProjector P, For kind, const char *function) {
+  if (!P) return cpReport(NULL, CP_MEM_NULL, function, "P must not be NULL");
+  if (kind != ANY_KIND && P->user_kind)
     return cpReport(&P->log, CP_ILL_INPUT, function,
                     "P has a user-supplied projection: this option is for CPProjectorCreate's");
-  return CP_SUCCESS;
-}
-
-static int ofConstraints(CPProjector P, const char *function) {
-  const int flag = ofInternal(P, function);
-  if (!flag && P->kind)
+  if (kind == OWN_CONSTRAINTS && P->kind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, function,
                     "P is the projector of a mechanical system: its constraints and metric are "
                     "options of that");
-  return flag;
+  return CP_SUCCESS;
 }
 
 int cpCheckLike(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, const char *function) {
@@ -83,21 +76,21 @@ static int replaceCopy(CPProjector P, N_Vector *copy, N_Vector v, const char *fu
 /* ---- the solver, sizes and limits ---- */
 
 int CPProjectorSetUserData(CPProjector P, void *user_data) {
-  if (!P) return optionOf(P, __func__);
+  if (check(P, ANY_KIND, __func__)) return CP_MEM_NULL;
   P->user.data = user_data;
   changedValues(P); /* what was computed with the other data is not to be used again */
   return CP_SUCCESS;
 }
 
 int CPProjectorSetErrHandlerFn(CPProjector P, CPErrHandlerFn handler, void *data) {
-  if (!P) return optionOf(P, __func__);
+  if (check(P, ANY_KIND, __func__)) return CP_MEM_NULL;
   P->log.handler = handler;
   P->log.data    = data;
   return CP_SUCCESS;
 }
 
 int CPProjectorSetLinearSolver(CPProjector P, CPLinSol type) {
-  int flag = ofInternal(P, __func__);
+  int flag = check(P, OWN_ITERATION, __func__);
   if (flag) return flag;
   if (type < CP_LINSOL_AUTO || type > CP_LINSOL_KRYLOV)
     return cpReport(&P->log, CP_ILL_INPUT, __func__,
@@ -108,7 +101,7 @@ int CPProjectorSetLinearSolver(CPProjector P, CPLinSol type) {
 }
 
 int CPProjectorSetNorm(CPProjector P, CPNorm norm) {
-  int flag = ofConstraints(P, __func__);
+  int flag = check(P, OWN_CONSTRAINTS, __func__);
   if (flag) return flag;
   if (norm != CP_NORM_ERROR && norm != CP_NORM_L2)
     return cpReport(&P->log, CP_ILL_INPUT, __func__,
@@ -119,14 +112,14 @@ int CPProjectorSetNorm(CPProjector P, CPNorm norm) {
 }
 
 int CPProjectorSetViolationFn(CPProjector P, CPViolationFn norm) {
-  if (!P) return optionOf(P, __func__);
-  if (P->kind) return ofConstraints(P, __func__);
+  if (check(P, ANY_KIND, __func__)) return CP_MEM_NULL;
+  if (P->kind) return check(P, OWN_CONSTRAINTS, __func__);
   P->user.violation = norm;
   return CP_SUCCESS;
 }
 
 int CPProjectorSetStateErrorFn(CPProjector P, CPStateErrorProjFn both) {
-  if (!P) return optionOf(P, __func__);
+  if (check(P, ANY_KIND, __func__)) return CP_MEM_NULL;
   if (!P->user_kind)
     return cpReport(&P->log, CP_ILL_INPUT, __func__,
                     "only a projector of CPProjectorCreateUser has a projection by the user");
@@ -135,7 +128,7 @@ int CPProjectorSetStateErrorFn(CPProjector P, CPStateErrorProjFn both) {
 }
 
 int CPProjectorSetEps(CPProjector P, sunrealtype eps) {
-  if (!P) return optionOf(P, __func__);
+  if (check(P, ANY_KIND, __func__)) return CP_MEM_NULL;
   if (!(eps >= 0.0 && eps <= 1.0))
     return cpReport(&P->log, CP_ILL_INPUT, __func__,
                     "eps must be in (0, 1], or 0 for the default: eps = %g", eps);
@@ -144,7 +137,7 @@ int CPProjectorSetEps(CPProjector P, sunrealtype eps) {
 }
 
 static int checkCount(CPProjector P, long int value, const char *name, const char *function) {
-  const int flag = ofInternal(P, function);
+  const int flag = check(P, OWN_ITERATION, function);
   if (flag || value >= 0) return flag;
   return cpReport(&P->log, CP_ILL_INPUT, function,
                   "%s must be positive, or 0 for the default: %s = %ld", name, name, value);
@@ -178,7 +171,7 @@ static int replaceTemplate(CPProjector P, SUNMatrix *copy, SUNMatrix A, const ch
 
 /* A matrix needs vectors in one memory. */
 static int checkMatrix(CPProjector P, const char *function) {
-  int flag = ofConstraints(P, function);
+  int flag = check(P, OWN_CONSTRAINTS, function);
   if (flag || P->in_memory) return flag;
   return cpReport(&P->log, CP_NOT_SUPPORTED, function,
                   "the vectors do not lie in one memory: products are needed "
@@ -201,7 +194,7 @@ int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNMatrix G_tmpl) 
 }
 
 int CPProjectorSetJacTimes(CPProjector P, CPJacTimesFn Gv, CPJacTransTimesFn GTw) {
-  int flag = ofConstraints(P, __func__);
+  int flag = check(P, OWN_CONSTRAINTS, __func__);
   if (flag) return flag;
   if (!Gv != !GTw)
     return cpReport(&P->log, CP_ILL_INPUT, __func__, "%s is NULL and %s is not: give both",
@@ -215,7 +208,7 @@ int CPProjectorSetJacTimes(CPProjector P, CPJacTimesFn Gv, CPJacTransTimesFn GTw
 }
 
 int CPProjectorSetSchurDiag(CPProjector P, CPSchurDiagFn diag) {
-  const int flag = ofConstraints(P, __func__);
+  const int flag = check(P, OWN_CONSTRAINTS, __func__);
   if (flag) return flag;
   P->user.schurdiag = diag;
   changedSolver(P);
@@ -223,7 +216,7 @@ int CPProjectorSetSchurDiag(CPProjector P, CPSchurDiagFn diag) {
 }
 
 int CPProjectorSetPreconditioner(CPProjector P, CPPrecSetupFn psetup, CPPrecSolveFn psolve) {
-  int flag = ofConstraints(P, __func__);
+  int flag = check(P, OWN_CONSTRAINTS, __func__);
   if (flag) return flag;
   if (psetup && !psolve)
     return cpReport(&P->log, CP_ILL_INPUT, __func__, "psolve must not be NULL with a psetup");
@@ -287,7 +280,7 @@ int CPProjectorAddUnitNorm(CPProjector P, sunindextype first, sunindextype lengt
 }
 
 int CPProjectorSetMetric(CPProjector P, CPMetricFn D) {
-  int flag = ofConstraints(P, __func__);
+  int flag = check(P, OWN_CONSTRAINTS, __func__);
   if (!flag) flag = replaceTemplate(P, &P->M_tmpl, NULL, __func__);
   if (flag) return flag;
   P->user.metric        = D;
@@ -365,7 +358,7 @@ static int replaceLevels(CPProjector P, N_Vector row_level, N_Vector col_level,
 int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
   const int given = row_level && col_level; /* if not, levels are detected */
   int largest     = given ? 0 : -1;
-  int flag        = ofConstraints(P, __func__);
+  int flag        = check(P, OWN_CONSTRAINTS, __func__);
   if (flag) return flag;
   if (!row_level != !col_level)
     return cpReport(&P->log, CP_ILL_INPUT, __func__,
@@ -393,33 +386,30 @@ int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
 /* Products say nothing of levels: one, unless they are given. */
 static int isOneLevel(CPProjector P) { return !P->row_level_v && cpKindOf(P) == &cpKrylovKind; }
 
+static void giveLevels(CPProjector P, N_Vector given, const int *found, int length, N_Vector level) {
+  if (level && isOneLevel(P)) N_VConst(0.0, level);
+  else if (level && !P->in_memory) N_VScale(1.0, given, level);
+  else
+    for (int i = 0; level && i < length; i++) N_VGetArrayPointer(level)[i] = found[i];
+}
+
 int CPProjectorGetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
-  int flag = ofConstraints(P, __func__);
+  int flag = check(P, OWN_CONSTRAINTS, __func__);
   if (flag) return flag;
   if (P->nlevels == 0 && !isOneLevel(P))
     return cpReport(&P->log, CP_NO_INIT, __func__, "levels are detected at the first projection");
   if (row_level) flag = cpCheckLike(P, row_level, P->c_tmpl, "row_level", __func__);
   if (!flag && col_level) flag = cpCheckLike(P, col_level, P->y_tmpl, "col_level", __func__);
   if (flag) return flag;
-  if (isOneLevel(P)) {
-    if (row_level) N_VConst(0.0, row_level);
-    if (col_level) N_VConst(0.0, col_level);
-    return CP_SUCCESS;
-  }
-  if (!P->in_memory) {
-    if (row_level) N_VScale(1.0, P->row_level_v, row_level);
-    if (col_level) N_VScale(1.0, P->col_level_v, col_level);
-    return CP_SUCCESS;
-  }
-  for (int i = 0; row_level && i < P->mc; i++) N_VGetArrayPointer(row_level)[i] = P->row_level[i];
-  for (int j = 0; col_level && j < P->n; j++) N_VGetArrayPointer(col_level)[j] = P->col_level[j];
+  giveLevels(P, P->row_level_v, P->row_level, P->mc, row_level);
+  giveLevels(P, P->col_level_v, P->col_level, P->n, col_level);
   return CP_SUCCESS;
 }
 
 /* The vector v, or none, as an option, with entries of at least `least`. */
 static int setVector(CPProjector P, N_Vector *copy, N_Vector v, int of_rows, double least,
                      const char *name, const char *function) {
-  int flag = ofConstraints(P, function);
+  int flag = check(P, OWN_CONSTRAINTS, function);
   if (!flag && v) flag = cpCheckLike(P, v, of_rows ? P->c_tmpl : P->y_tmpl, name, function);
   if (!flag && v) flag = cpCheckEntries(P, v, least, name, function);
   if (!flag) flag = replaceCopy(P, copy, v, function);
@@ -436,7 +426,7 @@ int CPProjectorSetFixed(CPProjector P, N_Vector id) {
 }
 
 int CPProjectorSetActive(CPProjector P, N_Vector mask) {
-  int flag = ofConstraints(P, __func__);
+  int flag = check(P, OWN_CONSTRAINTS, __func__);
   if (!flag && mask) flag = cpCheckLike(P, mask, P->c_tmpl, "mask", __func__);
   if (!flag && mask) flag = cpCheckEntries(P, mask, CP_ANY, "mask", __func__);
   if (!flag && mask && P->nnorms == 0 && !(N_VMaxNorm(mask) > 0.0))

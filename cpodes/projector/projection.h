@@ -29,6 +29,7 @@ typedef struct {
   int moved;        /* 0: the state was near enough to be left alone */
   double violation; /* that is left, in units of the tolerances */
   int worst_start;  /* the constraint that was violated most before, or -1 if that is not known */
+  int with_error;   /* The error estimate is P e. */
 } CPProjected;
 
 typedef struct {
@@ -37,12 +38,10 @@ typedef struct {
   double residual;  /* its value */
 } CPViolation;
 
-/* y moves to the manifold. only_if_needed: it is left alone if its violation is at most eps. */
-int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+/* y moves to the manifold. only_if_needed: it is left alone if its violation is at most eps. An error estimate e, which may
+ * be NULL, becomes P e if that costs no further call of the user's. */
+int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e, int only_if_needed,
               CPProjected *result);
-/* The same, and e <- P e if that costs no further call of the user's: *with_error says whether it was done. */
-int cpProjectBoth(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
-                  N_Vector e, int *with_error, CPProjected *result);
 int cpTangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v); /* v <- P v */
 /* v <- v - K (G v + r), the nearest one with G v + r = 0. r, of cpRowsVector's kind, is 0 if NULL. */
 int cpTangentTo(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r);

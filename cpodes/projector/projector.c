@@ -6,21 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static CPProjector newProjector(N_Vector y_tmpl, SUNContext ctx) {
-  CPProjector P = calloc(1, sizeof *P);
-  if (!P) return NULL;
-  P->ctx        = ctx;
-  P->linsol     = CP_LINSOL_AUTO;
-  P->norm       = CP_NORM_ERROR;
-  P->eps        = CP_EPS_DEFAULT;
-  P->maxiters   = CP_MAXITERS_DEFAULT;
-  P->jacfreq    = CP_JACFREQ_DEFAULT;
-  P->stats.rank = -1;
-  P->y_tmpl     = N_VClone(y_tmpl);
-  if (!P->y_tmpl) CPProjectorFree(&P);
-  return P;
-}
-
 /* Sizes of the matrix method. */
 static int setSizes(CPProjector P, N_Vector y_tmpl, N_Vector c_tmpl) {
   if (c_tmpl && !(P->c_tmpl = N_VClone(c_tmpl))) return 0;
@@ -34,6 +19,28 @@ static int setSizes(CPProjector P, N_Vector y_tmpl, N_Vector c_tmpl) {
   P->col_level    = calloc((size_t)P->n, sizeof *P->col_level);
   P->is_dependent = calloc((size_t)P->mc + 1, sizeof *P->is_dependent);
   return P->row_level && P->col_level && P->is_dependent;
+}
+
+/* c_tmpl: of constraints of one's own, or NULL. kind: of another room, or NULL; it works on model. */
+static CPProjector newProjector(N_Vector y_tmpl, N_Vector c_tmpl, int user_kind,
+                                const CPProjectorKind *kind, void *model, SUNContext ctx) {
+  CPProjector P = calloc(1, sizeof *P);
+  if (!P) return NULL;
+  P->ctx        = ctx;
+  P->linsol     = CP_LINSOL_AUTO;
+  P->norm       = CP_NORM_ERROR;
+  P->eps        = CP_EPS_DEFAULT;
+  P->maxiters   = CP_MAXITERS_DEFAULT;
+  P->jacfreq    = CP_JACFREQ_DEFAULT;
+  P->stats.rank = -1;
+  P->user_kind  = user_kind;
+  P->kind       = kind;
+  P->model      = model;
+  P->nlevels    = user_kind || kind;
+  P->y_tmpl     = N_VClone(y_tmpl);
+  if (!P->y_tmpl || (!user_kind && !setSizes(P, y_tmpl, c_tmpl)) || cpWorkCreate(&P->work, P))
+    CPProjectorFree(&P);
+  return P;
 }
 
 CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl, SUNContext ctx) {
@@ -52,12 +59,9 @@ CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl
              (long)N_VGetLength(N_VGetLength(y_tmpl) < 1 ? y_tmpl : c_tmpl));
     return NULL;
   }
-  CPProjector P = newProjector(y_tmpl, ctx);
-  if (P) {
-    P->user.c = c;
-    if (!setSizes(P, y_tmpl, c_tmpl) || cpWorkCreate(&P->work, P)) CPProjectorFree(&P);
-  }
-  if (!P) cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a projector");
+  CPProjector P = newProjector(y_tmpl, c_tmpl, 0, NULL, NULL, ctx);
+  if (P) P->user.c = c;
+  else cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a projector");
   return P;
 }
 
@@ -67,27 +71,15 @@ CPProjector CPProjectorCreateUser(CPProjFn g, CPErrProjFn g_eps, N_Vector y_tmpl
     cpReport(NULL, CP_ILL_INPUT, __func__, "%s must not be NULL", missing);
     return NULL;
   }
-  CPProjector P = newProjector(y_tmpl, ctx);
-  if (P) {
-    P->user_kind  = 1;
-    P->nlevels    = 1;
-    P->user.g     = g;
-    P->user.g_eps = g_eps;
-    if (cpWorkCreate(&P->work, P)) CPProjectorFree(&P);
-  }
-  if (!P) cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a projector");
+  CPProjector P = newProjector(y_tmpl, NULL, 1, NULL, NULL, ctx);
+  if (P) P->user.g = g, P->user.g_eps = g_eps;
+  else cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a projector");
   return P;
 }
 
 CPProjector cpProjectorCreateKind(const CPProjectorKind *kind, void *model, N_Vector y_tmpl,
                                   SUNContext ctx) {
-  CPProjector P = newProjector(y_tmpl, ctx);
-  if (!P) return NULL;
-  P->kind    = kind;
-  P->model   = model;
-  P->nlevels = 1;
-  if (!setSizes(P, y_tmpl, NULL) || cpWorkCreate(&P->work, P)) CPProjectorFree(&P);
-  return P;
+  return newProjector(y_tmpl, NULL, 0, kind, model, ctx);
 }
 
 void CPProjectorFree(CPProjector *P_address) {
@@ -154,7 +146,8 @@ static int reportError(CPProjector P, int flag, const char *function) {
 
 int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
   const int flag = cpCheckState(P, y, ewt, __func__);
-  return flag ? flag : report(P, cpProject(P->work, t, y, ewt, 0, &(CPProjected){0}), __func__);
+  return flag ? flag
+              : report(P, cpProject(P->work, t, y, ewt, NULL, 0, &(CPProjected){0}), __func__);
 }
 
 /* The result of an action replaces v if it is finite. After a failure v is as it came, also where products with extreme
@@ -225,7 +218,7 @@ int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, 
   if (cpKindOf(P) == &cpKrylovKind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "there is no matrix: see CPProjectorCheckJacTimes");
-  flag = cpWorkUpdate(P->work, t, y, ewt);
+  flag = cpMatrixKind.update(P->work, t, y, ewt);
   if (!flag) flag = cpWeights(P->work, y, ewt);
   if (!flag) flag = cpJacobianError(P->work, t, y, err, &i, &j);
   cpWorkForget(P->work);

@@ -43,9 +43,9 @@ typedef struct {
   CPArena arena;
 } CPLevel;
 
-/* Vectors of the callers, and of the right inverse: z [n] and s [m], of one level xl [n] and rl [m] */
+/* Vectors of the callers, and of the right inverse: z [n] and s [m], of one level rl [m] */
 typedef struct {
-  double *x, *r, *z, *s, *xl, *rl;
+  double *x, *r, *z, *s, *rl;
   double *c2; /* [m] residuals at a perturbed state */
 } CPRoom;
 
@@ -73,6 +73,9 @@ struct CPWork_ {
   int compact;       /* zeros of a dense G are left out of g */
   CPMat norms;       /* pattern of the rows of the unit norms, mc ... m - 1, by columns */
   CPColoring colors; /* of the user's columns */
+  int norms_apart; /* There are unit norms only, which share no component, in a diagonal metric. */
+  int is_diagonal; /* The factors are their G D G^T, */
+  double *square;  /* [m] its diagonal */
   /* levels */
   int nlevels;
   CPLevel levels[CP_MAX_LEVELS];
@@ -184,16 +187,9 @@ int cpTakeMatrix(CPWork work, sunrealtype t, CPUserMat *U, const char *name, con
                  int code);
 int cpJacobianCreate(CPWork work);   /* work->G, g, norms, colors */
 void cpJacobianPattern(CPWork work); /* g becomes the whole pattern, without values. */
-/* room.c2 <- c(t, y + sum h_j e_j) - c(t, y) over the given columns, h_j in room.z: c2_i / h_j is
- * entry (i, j) if no other of them is in row i. y is perturbed and put back. */
-int cpDifference(CPWork work, sunrealtype t, N_Vector y, const double *c, const int *cols,
-                 int ncols, double typical);
-
 /* jaccheck.c */
 /* Largest weighted difference between the user's G in work->G and difference quotients. */
 int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *row, int *col);
-/* Smallest such error that a user cannot mean. Differences are good to about 1e-7. */
-#define CP_WRONG_JACOBIAN 1.0e-2
 /* Is G, the newest one, that of c at (t, y)? 0, or the code, whose reason begins with `before`. */
 int cpJacobianWrong(CPWork work, sunrealtype t, N_Vector y, const char *before);
 

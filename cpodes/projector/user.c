@@ -24,16 +24,11 @@ static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only
   int flag      = e ? P->user.both(t, y, work->v, e, P->eps, P->user.data)
                     : P->user.g(t, y, work->v, P->eps, P->user.data);
   if (flag) return cpUserResult(work->text, flag, t, "the projection function");
-  if (!cpVectorFinite(work->v))
+  const N_Vector bad = !cpVectorFinite(work->v) ? work->v : e && !cpVectorFinite(e) ? e : NULL;
+  if (bad)
     return cpReason(work->text, -CP_PROJ_NONFINITE,
-                    "at t = %.15g: the projection function returned NaN or Inf (component %d)", t,
-                    cpFirstNonFinite(work->v));
-  if (e && !cpVectorFinite(e))
-    return cpReason(
-        work->text, -CP_PROJ_NONFINITE,
-        "at t = %.15g: the projection function returned NaN or Inf (component %d of the "
-        "error)",
-        t, cpFirstNonFinite(e));
+                    "at t = %.15g: the projection function returned NaN or Inf (component %d%s)", t,
+                    cpFirstNonFinite(bad), bad == e ? " of the error" : "");
   (void)ewt, (void)only_if_needed;
   result->moved     = 1; /* Its violation is not looked at again. */
   result->violation = 0.0;

@@ -273,9 +273,8 @@ void cpSaddleScaleCoordinates(const CPSaddle s, double *scale) {
   const CPMat *M = &s->M;
   double largest = 0.0; /* entry of M, once it is needed; 1 if there is none */
   for (int j = 0; j < s->n; j++) {
-    const double *diagonal = cpMatAt(M, j, j);
-    const size_t first     = cpMatFirst(M, j);
-    double size            = diagonal ? *diagonal : 0.0;
+    const size_t first = cpMatFirst(M, j);
+    double size        = cpMatEntry(M, j, j);
     if (!(size > 0.0)) size = cpLargest(M->value + first, (int)(cpMatFirst(M, j + 1) - first));
     if (!(size > 0.0)) {
       if (!(largest > 0.0)) largest = cpLargest(M->value, (int)cpMatEntries(M));

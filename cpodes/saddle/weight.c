@@ -113,23 +113,20 @@ int cpWeightFactor(CPWeightFactors *w, CPSaddle s) {
   return 0;
 }
 
-void cpWeightForward(const CPWeightFactors *w, double *x) {
+/* x <- D^(1/2) x of a diagonal W, and of blocks of one row; others by their factors */
+static void apply(const CPWeightFactors *w, void (*substitute)(const CPCholesky *, double *),
+                  double *x) {
   for (int j = 0; w->root && j < w->n; j++) x[j] *= w->root[j];
   for (int k = 0; k < w->nblocks; k++) {
     const int first = w->first[k];
     if (w->block[k].n == 1) x[first] *= w->d[first] * w->inverse[first];
-    else cpCholeskyForward(&w->block[k], x + first);
+    else substitute(&w->block[k], x + first);
   }
 }
 
-void cpWeightBackward(const CPWeightFactors *w, double *x) {
-  for (int j = 0; w->root && j < w->n; j++) x[j] *= w->root[j];
-  for (int k = 0; k < w->nblocks; k++) {
-    const int first = w->first[k];
-    if (w->block[k].n == 1) x[first] *= w->d[first] * w->inverse[first];
-    else cpCholeskyBackward(&w->block[k], x + first);
-  }
-}
+void cpWeightForward(const CPWeightFactors *w, double *x) { apply(w, cpCholeskyForward, x); }
+
+void cpWeightBackward(const CPWeightFactors *w, double *x) { apply(w, cpCholeskyBackward, x); }
 
 /* With d W d = U^T U, column k of a block: x_k <- (d_k x_k - sum_{i<k} u_ik x_i) / u_kk */
 void cpWeightScale(const CPWeightFactors *w, int m, double *XT) {

@@ -95,7 +95,7 @@ int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj) {
   if (!mem->base.P) return CP_SUCCESS;
   flag = weightsAt(mem, yproj);
   cpWorkForget(mem->base.out); /* the same result for the same state, whatever was asked before */
-  if (!flag) flag = cpProject(mem->base.out, t, yproj, mem->base.ewt, 0, &(CPProjected){0});
+  if (!flag) flag = cpProject(mem->base.out, t, yproj, mem->base.ewt, NULL, 0, &(CPProjected){0});
   cpWorkForget(mem->base.out);
   if (!flag) return CP_SUCCESS;
   cpReport(&mem->base.log, CP_OUTPUT_PROJ_FAIL, __func__,

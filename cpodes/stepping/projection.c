@@ -11,7 +11,7 @@
 /* tmp = the way that a projection would move y */
 static int wayToManifold(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt) {
   N_VScale(1.0, y, s->tmp);
-  const int flag = cpProject(s->step, t, s->tmp, ewt, 0, &(CPProjected){0});
+  const int flag = cpProject(s->step, t, s->tmp, ewt, NULL, 0, &(CPProjected){0});
   N_VLinearSum(1.0, s->tmp, -1.0, y, s->tmp);
   return flag;
 }
@@ -113,21 +113,13 @@ static int tooLarge(CPStepper s, sunrealtype t, sunrealtype correction) {
       t, correction, s->max_correction, s->ops->name, which);
 }
 
-int cpStepperProject(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype bound,
-                     int *moved) {
-  int with_error;
-  return cpStepperProjectBoth(s, t, y, ewt, bound, NULL, &with_error, moved);
-}
-
-int cpStepperProjectBoth(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype bound,
-                         N_Vector e, int *with_error, int *moved) {
-  CPProjected projected;
+int cpStepperProject(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e,
+                     sunrealtype bound, CPProjected *projected) {
   cpCopy(s->delta, y);
-  const int flag = cpProjectBoth(s->step, t, y, ewt, s->test_cnstr, e, with_error, &projected);
+  const int flag = cpProject(s->step, t, y, ewt, e, s->test_cnstr, projected);
   if (flag) return failed(s, flag);
-  s->stats.violation = projected.violation;
-  *moved             = projected.moved;
-  if (!*moved) return CP_SUCCESS;
+  s->stats.violation = projected->violation;
+  if (!projected->moved) return CP_SUCCESS;
   cpLinearSum(1.0, y, -1.0, s->delta, s->delta);
   const sunrealtype correction = cpWrmsNorm(s->delta, ewt);
   if (!(correction <= bound)) return tooLarge(s, t, correction);
@@ -151,7 +143,7 @@ int cpStepperProjectOutput(CPStepper s, sunrealtype t, N_Vector y, sunrealtype b
   if (nst != s->nst_out) cpWorkForget(s->out); /* outputs of one step share their factors */
   s->nst_out = nst;
   N_VScale(1.0, y, s->tmp);
-  s->output_cause = cpProject(s->out, t, y, s->ewt, 0, &(CPProjected){0});
+  s->output_cause = cpProject(s->out, t, y, s->ewt, NULL, 0, &(CPProjected){0});
   if (s->output_cause)
     return cpReason(s->text, CP_OUTPUT_PROJ_FAIL, "output at t = %.15g%s is given unprojected: %s",
                     t, event, cpWorkText(s->out));

@@ -277,20 +277,21 @@ int cpStepperCheckFormat(CPStepper s, FILE *out, SUNOutputFormat fmt, const char
                   "fmt must be SUN_OUTPUTFORMAT_TABLE or _CSV, is %d", (int)fmt);
 }
 
-int cpPrintNumber(FILE *out, const char *name, sunrealtype value) {
-  return fprintf(out, "%-28s = %.3e\n", name, value) < 0;
-}
-
-int cpPrintCounters(FILE *out, SUNOutputFormat fmt, const CPCounter *counters, size_t count) {
-  int bad = 0;
-  for (size_t i = 0; i < count; i++) {
-    const CPCounter *c = &counters[i];
-    if (!c->name) continue;
-    if (fmt == SUN_OUTPUTFORMAT_TABLE) bad |= fprintf(out, "%-28s = %ld\n", c->name, c->value) < 0;
-    else bad |= fprintf(out, "%s%s,%ld", i ? "," : "", c->name, c->value) < 0;
+int cpPrintFigures(FILE *out, SUNOutputFormat fmt, const CPFigure *figures, size_t count) {
+  const int table       = fmt == SUN_OUTPUTFORMAT_TABLE;
+  const char *separator = "";
+  int bad               = 0;
+  for (const CPFigure *f = figures; f < figures + count; f++) {
+    if (!f->name) continue;
+    if (table) bad |= fprintf(out, "%-28s = ", f->name) < 0;
+    else bad |= fprintf(out, "%s%s,", separator, f->name) < 0;
+    if (f->text) bad |= fprintf(out, "%s", f->text) < 0;
+    else if (f->digits) bad |= fprintf(out, "%.*e", f->digits, f->value) < 0;
+    else bad |= fprintf(out, "%ld", f->count) < 0;
+    if (table) bad |= fputc('\n', out) == EOF;
+    separator = ",";
   }
-  if (fmt != SUN_OUTPUTFORMAT_TABLE) bad |= fputc('\n', out) == EOF;
-  return bad;
+  return bad || (!table && fputc('\n', out) == EOF);
 }
 
 int cpStepperPrint(CPStepper s, FILE *out, SUNOutputFormat fmt) {
@@ -300,26 +301,26 @@ int cpStepperPrint(CPStepper s, FILE *out, SUNOutputFormat fmt) {
   char solver[CP_TEXT_LENGTH];
   CPProjectorGetStats(s->P, &projector);
   cpProjectorSolverText(s->P, solver);
-  const CPCounter counters[] = {
-      {"States projected", n.nproj},
-      {multistep ? "Steps not projected" : NULL, n.nskipped},
-      {"Error estimates projected", n.nerrproj},
-      {"Projection failures", n.nprojfails},
-      {"Corrections too large", n.nlargecorr},
-      {multistep ? "Corrections taken back" : NULL, n.ntakenback},
-      {"Outputs projected", n.noutputs},
-      {"Constraint evals", n.nce},
-      {"Constraint Jac evals", n.nje},
-      {"Projector factorizations", n.nsetups},
-      {"Projection iterations", n.niters},
-      {"Krylov iterations", cpWorkStats(s->step)->nli - s->stats_before.nli},
-      {"Rank", (long)projector.rank},
-      {"Levels", (long)projector.nlevels}};
-  int bad = cpPrintCounters(out, fmt, counters, sizeof counters / sizeof counters[0]);
-  if (fmt != SUN_OUTPUTFORMAT_TABLE) return bad;
-  bad |= fprintf(out, "%-28s = %s\n", "Projector linear solver", solver) < 0;
-  bad |= cpPrintNumber(out, "Last violation", n.violation);
-  return bad | cpPrintNumber(out, "Largest correction (WRMS)", n.maxcorrection);
+  const int table          = fmt == SUN_OUTPUTFORMAT_TABLE;
+  const CPFigure figures[] = {
+      {"States projected", .count = n.nproj},
+      {multistep ? "Steps not projected" : NULL, .count = n.nskipped},
+      {"Error estimates projected", .count = n.nerrproj},
+      {"Projection failures", .count = n.nprojfails},
+      {"Corrections too large", .count = n.nlargecorr},
+      {multistep ? "Corrections taken back" : NULL, .count = n.ntakenback},
+      {"Outputs projected", .count = n.noutputs},
+      {"Constraint evals", .count = n.nce},
+      {"Constraint Jac evals", .count = n.nje},
+      {"Projector factorizations", .count = n.nsetups},
+      {"Projection iterations", .count = n.niters},
+      {"Krylov iterations", .count = cpWorkStats(s->step)->nli - s->stats_before.nli},
+      {"Rank", .count = (long)projector.rank},
+      {"Levels", .count = (long)projector.nlevels},
+      {table ? "Projector linear solver" : NULL, .text = solver},
+      {table ? "Last violation" : NULL, .value = n.violation, .digits = 3},
+      {table ? "Largest correction (WRMS)" : NULL, .value = n.maxcorrection, .digits = 3}};
+  return cpPrintFigures(out, fmt, figures, sizeof figures / sizeof figures[0]);
 }
 
 /* ---- is Newton's matrix finite? ----

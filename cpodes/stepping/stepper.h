@@ -115,14 +115,6 @@ int cpStepperIsCreeping(CPStepper s, sunrealtype t, sunrealtype h);
 /* Returns the counters of the projection since the start. */
 CPodeProjStats cpStepperStats(CPStepper s);
 
-typedef struct {
-  const char *name; /* one without a name is not printed */
-  long int value;
-} CPCounter;
-
-/* Each returns whether writing failed. The first must have a name. */
-int cpPrintCounters(FILE *out, SUNOutputFormat fmt, const CPCounter *counters, size_t count);
-int cpPrintNumber(FILE *out, const char *name, sunrealtype value); /* table format */
 /* Prints the figures of the projection. */
 int cpStepperPrint(CPStepper s, FILE *out, SUNOutputFormat fmt);
 /* Is fmt a format, and out a file? */
@@ -136,13 +128,10 @@ int cpStepperCheckConsistent(CPStepper s, sunrealtype t, N_Vector y, N_Vector ew
 /* Writes the consistent start nearest to s->y0 to s->tmp, in the projector's norm (the Euclidean one without tolerances). */
 int cpStepperMakeConsistent(CPStepper s, long int nst, const char *function);
 /* y (in, out), the end of an attempt, moves to the manifold by s->delta, which must not be longer than bound. It is
- * counted. *moved is 0 if y is left alone. */
-int cpStepperProject(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype bound,
-                     int *moved);
+ * counted. e: an error estimate, or NULL, as in cpProject. */
+int cpStepperProject(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e,
+                     sunrealtype bound, CPProjected *projected);
 /* e (in, out), the error estimate of an attempt, becomes P e, with P the tangent projector at (t, y). */
-/* The same, and e <- P e where the user's function projects both at once: *with_error says whether it was done. */
-int cpStepperProjectBoth(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype bound,
-                         N_Vector e, int *with_error, int *moved);
 int cpStepperProjectError(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e);
 /* y (in, out) between two steps, of which nst have been taken, moves to the manifold. The weights are
  * s->ewt. The message calls the output by its event. CP_OUTPUT_PROJ_FAIL leaves y as it came, and what the projection returned

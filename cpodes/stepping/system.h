@@ -20,6 +20,17 @@ N_Vector cpStepperNewest(CPStepper s, sunrealtype *t);
 /* The system is freed before its integrator, which refuses to step from now on. */
 void cpStepperSystemFreed(CPStepper s);
 
+/* A figure that an integrator prints, and its system after it: a text, a value with so many digits, or a count. It is not
+ * printed if its name is NULL. */
+typedef struct {
+  const char *name, *text;
+  double value;
+  int digits;
+  long int count;
+} CPFigure;
+/* Returns whether writing failed. */
+int cpPrintFigures(FILE *out, SUNOutputFormat fmt, const CPFigure *figures, size_t count);
+
 /* ---- equations in implicit form, as an implicit one-step method sees them ----
  *
  *   0 = r(t, y, x),   x = (k, lambda),  k = y' [n], lambda [m] multipliers;   r [n + m]

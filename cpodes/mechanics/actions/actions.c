@@ -2,9 +2,41 @@
 #include "actions.h"
 
 #include <math.h>
+#include <nvector/nvector_serial.h>
 #include <string.h>
 
 /* ---- life cycle ---- */
+
+static int times(void *act, N_Vector v, N_Vector Av) {
+  return cpActionTimes(act, NV_DATA_S(v), NV_DATA_S(Av));
+}
+static int transposed(void *act, N_Vector w, N_Vector ATw) {
+  return cpActionTransposedTimes(act, NV_DATA_S(w), NV_DATA_S(ATw));
+}
+static int metric(void *act, N_Vector g, N_Vector Dg) {
+  return cpActionInverseMass(act, NV_DATA_S(g), NV_DATA_S(Dg));
+}
+static int precondition(void *act, N_Vector r, N_Vector z) {
+  (void)act;
+  N_VScale(1.0, r, z);
+  return CP_SUCCESS;
+}
+
+static const CPKrylovProducts products = {
+    .times = times, .transposed = transposed, .metric = metric, .precondition = precondition};
+
+static void createKrylov(CPAction *act) {
+  const CPMech mech = act->mech;
+  CPArena *arena    = &act->arena;
+  if (cpArenaStatus(arena)) return;
+  act->right       = cpArenaTake(arena, N_VMake_Serial(mech->m, act->rest, mech->ctx));
+  act->multipliers = cpArenaTake(arena, N_VMake_Serial(mech->m, act->mu, mech->ctx));
+  act->solution    = cpArenaTake(arena, N_VMake_Serial(mech->nu, act->d, mech->ctx));
+  act->ones        = cpArenaTake(arena, N_VNew_Serial(mech->m, mech->ctx));
+  if (cpArenaStatus(arena)) return;
+  N_VConst(1.0, act->ones);
+  if (cpKrylovCreate(&act->krylov, &products, act, act->solution, act->right)) arena->failed = 1;
+}
 
 int cpActionOpen(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const char *function) {
   *act     = (CPAction){.mech = NULL};
@@ -17,10 +49,12 @@ int cpActionOpen(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const ch
   act->off    = mech->rows.off;
   act->rank   = mech->stats.rank;
   act->unique = mech->stats.unique;
-  CP_ARRAYS(&act->arena, mech->nu, &act->w, &act->d, &act->f, &act->known, &act->s_cg, &act->dir);
-  CP_ARRAYS(&act->arena, mech->m, &act->x, &act->r, &act->mu, &act->b, &act->p, &act->Ad, &act->rcg);
+  CP_ARRAYS(&act->arena, mech->nu, &act->w, &act->d, &act->f, &act->known);
+  CP_ARRAYS(&act->arena, mech->m, &act->x, &act->r, &act->mu, &act->b, &act->rest);
   CP_NEW(&act->arena, act->out, 2 * mech->m);
-  if (!act->out) return cpReport(&mech->log, CP_MEM_FAIL, function, "out of memory");
+  if (mech->operators) createKrylov(act);
+  if (cpArenaStatus(&act->arena))
+    return cpReport(&mech->log, CP_MEM_FAIL, function, "out of memory");
   act->factored = act->out + mech->m;
   memset(act->out, 1, 2 * (size_t)mech->m);
   act->u = N_VGetArrayPointer(y) + mech->nq;
@@ -34,6 +68,7 @@ void cpActionClose(CPAction *act) {
     act->mech->stats.rank   = act->rank;
     act->mech->stats.unique = act->unique;
   }
+  cpKrylovFree(&act->krylov);
   cpArenaFree(&act->arena);
 }
 
@@ -86,67 +121,30 @@ int cpActionInverseMass(CPAction *act, const double *x, double *y) {
   return cpMechOperator(mech, mech->model.Minv, "Minv", act->s.t, act->s.q, x, y, mech->nu);
 }
 
-/* ---- conjugate gradients in least-squares form (CGLS: Bjorck, Numerical Methods for Least Squares Problems, 1996,
- * 7.4). From mu = 0 on they minimise |r - A d| over d = M^{-1} A^T mu; where rows depend on each other, what
- * contradicts stays in r. ---- */
+/* ---- conjugate gradients ---- */
 
-/* Reduction of the residual at which only roundoff is left. */
+/* Reduction of the residual at which only roundoff is left */
 #define GOAL 1.0e-14
-/* Least eigenvalue of A M^{-1} A^T, as part of the largest, that counts as one: below, r is orthogonal to the
- * range of A but for roundoff, and what remains of it contradicts. */
-#define ZERO_EIGENVALUE 1.0e-14
-
-/* y <- alpha x + beta y */
-static void combine(double alpha, const double *x, double beta, double *y, int length) {
-  for (int i = 0; i < length; i++) y[i] = alpha * x[i] + beta * y[i];
-}
-
-/* s = M^{-1} g, g = A^T r, gamma = g.s */
-static int steepest(CPAction *act, const double *r, double *gamma) {
-  int flag = cpActionTransposedTimes(act, r, act->f);
-  if (!flag) flag = cpActionInverseMass(act, act->f, act->s_cg);
-  if (flag) return flag;
-  *gamma = cpDot(act->f, act->s_cg, act->mech->nu);
-  if (*gamma >= 0.0) return CP_SUCCESS;
-  return cpReason(act->mech->text, -CP_MASS_INDEFINITE,
-                  "at t = %.15g: M^{-1} must be positive definite, and is not: x.M^{-1} x = %g",
-                  act->s.t, *gamma);
-}
 
 int cpActionCG(CPAction *act, double *r, double *d, double *mu) {
-  const int nu = act->mech->nu, m = act->mech->m;
-  const double first = cpDot(r, r, m);
-  double *dir = act->dir, *p = act->p, *Ad = act->Ad, *s = act->s_cg, gamma, next, largest = 0.0;
-  memset(d, 0, (size_t)nu * sizeof *d);
-  memset(mu, 0, (size_t)m * sizeof *mu);
-  if (first == 0.0) return CP_SUCCESS;
-  int flag = steepest(act, r, &gamma);
-  memcpy(dir, s, (size_t)nu * sizeof *dir);
-  memcpy(p, r, (size_t)m * sizeof *p);
-  for (long int i = 0; !flag && i < 10L * m + 100; i++) { /* m without roundoff */
-    const double rr = cpDot(r, r, m);
-    largest         = fmax(largest, gamma / rr);
-    if (rr <= GOAL * GOAL * first || gamma <= ZERO_EIGENVALUE * largest * rr) return CP_SUCCESS;
-    flag = cpActionTimes(act, dir, Ad);
-    if (flag) return flag;
-    const double curvature = cpDot(Ad, Ad, m); /* |A dir|^2 */
-    if (curvature <= ZERO_EIGENVALUE * largest * gamma) return CP_SUCCESS;
-    largest            = fmax(largest, curvature / gamma);
-    const double alpha = gamma / curvature;
-    combine(alpha, dir, 1.0, d, nu); /* d += alpha dir                */
-    combine(alpha, p, 1.0, mu, m);   /* mu += alpha p                 */
-    combine(-alpha, Ad, 1.0, r, m);  /* r -= alpha A dir              */
-    flag = steepest(act, r, &next);  /* s = M^-1 A^T r, gamma' = r.As */
-    if (flag) return flag;
-    combine(1.0, s, next / gamma, dir, nu); /* dir = s + gamma'/gamma dir    */
-    combine(1.0, r, next / gamma, p, m);    /* p = r + gamma'/gamma p        */
-    gamma = next;
-  }
-  if (flag) return flag;
-  return cpReason(act->mech->text, -CP_PROJ_CONV_FAILURE,
-                  "at t = %.15g: conjugate gradients on A M^{-1} A^T do not converge: are Au and "
-                  "ATl each other's transpose (CPMechCheck)?",
-                  act->s.t);
+  char *text          = act->mech->text;
+  long int iterations = 0;
+  N_VSetArrayPointer(r, act->right);
+  N_VSetArrayPointer(d, act->solution);
+  N_VSetArrayPointer(mu, act->multipliers);
+  N_VConst(0.0, act->solution);
+  cpKrylovReset(act->krylov);
+  const int flag = cpKrylovSolve(act->krylov, act->ones, GOAL, act->right, act->solution,
+                                 act->multipliers, &iterations, text);
+  if (flag == -CP_METRIC_INDEFINITE)
+    return cpReason(text, -CP_MASS_INDEFINITE,
+                    "at t = %.15g: M^{-1} must be positive definite, and is not", act->s.t);
+  if (flag == -CP_CNSTRJAC_WRONG || flag == -CP_PROJ_CONV_FAILURE)
+    return cpReason(text, -CP_PROJ_CONV_FAILURE,
+                    "at t = %.15g: conjugate gradients on A M^{-1} A^T do not converge: are Au and "
+                    "ATl each other's transpose (CPMechCheck)?",
+                    act->s.t);
+  return flag;
 }
 
 /* ---- solution ---- */
@@ -159,7 +157,7 @@ int cpActionSolve(CPAction *act, const double *f_given, const double *r_given, d
   for (int j = 0; j < nu; j++) f[j] = f_given ? f_given[j] : 0.0;
   for (int i = 0; i < m; i++) b[i] = r_given ? r_given[i] : 0.0;
   if (mech->operators) { /* A M^-1 A^T mu = A M^-1 f - b, d = M^-1 f - M^-1 A^T mu */
-    double *free_d = known, *r = act->rcg;
+    double *free_d = known, *r = act->rest;
     int flag = cpActionInverseMass(act, f, free_d);
     if (!flag) flag = cpActionTimes(act, free_d, r);
     for (int i = 0; i < m; i++) r[i] -= act->out[i] ? 0.0 : b[i];

@@ -10,6 +10,7 @@
 
 #include "cpodes/base/arena.h"
 #include "cpodes/mechanics/mechanics_impl.h"
+#include "cpodes/saddle/krylov.h"
 
 #include <stdio.h>
 
@@ -23,9 +24,12 @@ typedef struct {
   char *off;            /* mech->rows.off and the rank as they were */
   sunindextype rank;
   sunbooleantype unique;
-  double *w, *d, *x, *r, *mu;        /* [nu], [nu], [m], [m], [m]: the callers' */
-  double *f, *b, *known;             /* [nu], [m], [nu]: of the functions below */
-  double *s_cg, *dir, *p, *Ad, *rcg; /* [nu], [nu], [m], [m], [m]: of conjugate gradients */
+  double *w, *d, *x, *r, *mu; /* [nu], [nu], [m], [m], [m]: the callers' */
+  double *f, *b, *known;      /* [nu], [m], [nu]: of the functions below */
+  /* with operators, of conjugate gradients */
+  CPKrylov krylov;
+  N_Vector right, multipliers, solution, ones; /* [m], [m], [nu], [m] */
+  double *rest;                                /* [m] */
 } CPAction;
 
 /* Opens the state, with no row taking part. 0, or a code, reported for function. In any case it is to be closed. */

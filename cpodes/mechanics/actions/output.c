@@ -110,26 +110,6 @@ int CPMechGetStats(CPMech mech, CPMechStats *stats) {
   return CP_SUCCESS;
 }
 
-typedef struct {
-  const char *name;
-  enum { COUNT, VALUE, TEXT } kind;
-  long int count;
-  double value;
-  const char *text;
-} Line;
-
-static int printLine(FILE *out, SUNOutputFormat fmt, const Line *line, int first) {
-  const int table = fmt == SUN_OUTPUTFORMAT_TABLE;
-  int bad         = table ? fprintf(out, "%-28s = ", line->name) < 0
-                          : fprintf(out, "%s%s,", first ? "" : ",", line->name) < 0;
-  switch (line->kind) {
-  case COUNT: bad |= fprintf(out, "%ld", line->count) < 0; break;
-  case VALUE: bad |= fprintf(out, "%.6e", line->value) < 0; break;
-  case TEXT: bad |= fprintf(out, "%s", line->text) < 0; break;
-  }
-  return bad || (table && fputc('\n', out) == EOF);
-}
-
 int cpMechPrintStats(CPMech mech, FILE *out, SUNOutputFormat fmt) {
   const CPMechStats before = mech->stats, *s = &before;
   const char *solver = mech->operators ? "operators"
@@ -143,36 +123,32 @@ int cpMechPrintStats(CPMech mech, FILE *out, SUNOutputFormat fmt) {
   N_Vector y         = mech->host ? cpStepperNewest(mech->host, &t) : NULL;
   if (y) cpMechEvaluateAt(mech, t, y, &at); /* not to be counted as work of the integrator */
   const CPMechOutput newest = mech->stats.last, *last = &newest;
-  mech->stats        = before;
-  mech->stats.last   = newest;
-  const Line lines[] = {
-      {"Mass matrix evals", COUNT, .count = s->nM},
-      {"Constraint matrix evals", COUNT, .count = s->nA},
-      {"Force evals", COUNT, .count = s->nf},
-      {"Acceleration constr evals", COUNT, .count = s->nb},
-      {"Velocity constr evals", COUNT, .count = s->nv},
-      {"Position constr evals", COUNT, .count = s->np},
-      {"Accelerations", COUNT, .count = s->nudot},
-      {"KKT factorizations", COUNT, .count = s->nkkt},
-      {"Multiplier iterations", COUNT, .count = s->nlambda},
-      {"Partial derivative evals", COUNT, .count = s->npartials},
-      {"Difference evals", COUNT, .count = s->nDQ},
-      {"Newton factorizations", COUNT, .count = s->nnewton},
-      {"Projection factorizations", COUNT, .count = s->nprojfact},
-      {"KKT solver", TEXT, .text = solver},
-      {"Newton matrix", TEXT, .text = newton},
-      {"Rank of A", COUNT, .count = (long)last->rank},
-      {"Multipliers unique", TEXT, .text = last->unique ? "yes" : "no"},
-      {"Kinetic energy", VALUE, .value = last->kinetic},
-      {"Power of constraints", VALUE, .value = last->power},
-      {"Position residual", VALUE, .value = last->position},
-      {"Velocity residual", VALUE, .value = last->velocity},
-      {"Acceleration residual", VALUE, .value = last->acceleration},
-      {"Quaternion norm error", VALUE, .value = last->norms},
+  mech->stats              = before;
+  mech->stats.last         = newest;
+  const CPFigure figures[] = {
+      {"Mass matrix evals", .count = s->nM},
+      {"Constraint matrix evals", .count = s->nA},
+      {"Force evals", .count = s->nf},
+      {"Acceleration constr evals", .count = s->nb},
+      {"Velocity constr evals", .count = s->nv},
+      {"Position constr evals", .count = s->np},
+      {"Accelerations", .count = s->nudot},
+      {"KKT factorizations", .count = s->nkkt},
+      {"Multiplier iterations", .count = s->nlambda},
+      {"Partial derivative evals", .count = s->npartials},
+      {"Difference evals", .count = s->nDQ},
+      {"Newton factorizations", .count = s->nnewton},
+      {"Projection factorizations", .count = s->nprojfact},
+      {"KKT solver", .text = solver},
+      {"Newton matrix", .text = newton},
+      {"Rank of A", .count = (long)last->rank},
+      {"Multipliers unique", .text = last->unique ? "yes" : "no"},
+      {"Kinetic energy", .value = last->kinetic, .digits = 6},
+      {"Power of constraints", .value = last->power, .digits = 6},
+      {"Position residual", .value = last->position, .digits = 6},
+      {"Velocity residual", .value = last->velocity, .digits = 6},
+      {"Acceleration residual", .value = last->acceleration, .digits = 6},
+      {"Quaternion norm error", .value = last->norms, .digits = 6},
   };
-  int bad = 0;
-  for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
-    bad |= printLine(out, fmt, &lines[i], i == 0);
-  if (fmt != SUN_OUTPUTFORMAT_TABLE) bad |= fputc('\n', out) == EOF;
-  return bad;
+  return cpPrintFigures(out, fmt, figures, sizeof figures / sizeof figures[0]);
 }

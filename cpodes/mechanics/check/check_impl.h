@@ -74,37 +74,21 @@ typedef enum {
   CP_ALONG_TIME
 } CPCheckAlong;
 
-/* Linear operators */
-typedef enum {
-  CP_PRODUCT_N,
-  CP_PRODUCT_N_INVERSE,
-  CP_PRODUCT_N_TRANSPOSE,
-  CP_PRODUCT_N_INVERSE_TRANSPOSE,
-  CP_PRODUCT_MU,
-  CP_PRODUCT_MINV,
-  CP_PRODUCT_AU,
-  CP_PRODUCT_ATL
-} CPCheckProduct;
-
-/* A matrix or (single) a vector that is given, and what it should be. The columns of both come from functions, or are
- * one vector. Without either, what is expected are the derivatives of `value` along the directions j; if there is a
- * pattern, they should be zero outside of it. */
-typedef struct CPComparison_ CPComparison;
-typedef int (*CPColumnFn)(CPCheck *check, const CPComparison *c, int j, double *column);
-struct CPComparison_ {
+/* A matrix or a vector that is given, and what it should be: another vector, the mirror image of the matrix, or the
+ * derivatives of `value` along the directions j. */
+typedef struct {
   const char *given, *expected; /* "<given>(i, j) is 1, and <expected> 2" */
   int code;                     /* if it is wrong */
-  int rows, cols, single;
-  CPColumnFn given_column, expected_column;
-  const double *given_vector, *expected_vector;
+  int rows, cols;
+  const double *given_vector, *expected_vector; /* [rows]; both NULL for a matrix */
+  const CPMat *matrix; /* The matrix. If this and `pattern` are NULL, it is A, by the products of the model. */
+  const CPMat *pattern; /* or the entries outside of which derivatives should be zero */
+  int is_symmetric;     /* 1: the mirror image is expected */
   CPCheckValue value;
   CPCheckAlong along;
-  const CPMat *pattern;
-  const CPMat *matrix;  /* of the functions for columns, */
-  CPCheckProduct B, BT; /* and so are these */
-  const char *skipped;  /* [rows] or NULL; 1: nothing is known of this row */
-  sunrealtype *result;  /* becomes the largest relative error, if that is larger */
-};
+  const char *skipped; /* [rows] or NULL; 1: nothing is known of this row */
+  sunrealtype *result; /* becomes the largest relative error, if that is larger */
+} CPComparison;
 
 /* Where the largest error of a comparison is; row is -1 if there is none. */
 typedef struct {

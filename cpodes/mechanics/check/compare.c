@@ -160,6 +160,27 @@ static int differentiateColumn(CPCheck *check, const CPComparison *c, int j) {
 
 /* ---- the comparison ---- */
 
+/* Column j of the matrix that is given, to check->given; its mirror image, as far as it has entries, to expected. */
+static int givenColumn(CPCheck *check, const CPComparison *c, int j, double *expected) {
+  const CPMech mech = check->mech;
+  const CPMat *J    = c->matrix;
+  double *column    = check->given;
+  if (!J) {
+    memset(check->x, 0, (size_t)mech->nu * sizeof *check->x);
+    check->x[j] = 1.0;
+    return cpMechATimes(mech, check->at.t, check->at.q, check->x, column);
+  }
+  memset(column, 0, (size_t)c->rows * sizeof *column);
+  if (c->is_symmetric) memset(expected, 0, (size_t)c->rows * sizeof *expected);
+  for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++) {
+    const int i          = cpMatRow(J, j, k);
+    const double *mirror = c->is_symmetric && J->value[k] != 0.0 ? cpMatAt(J, j, i) : NULL;
+    column[i]            = J->value[k];
+    if (mirror) expected[i] = *mirror;
+  }
+  return CP_SUCCESS;
+}
+
 static double nearer(double given, double a, double b) {
   return fabs(given - a) < fabs(given - b) ? a : b;
 }
@@ -167,12 +188,11 @@ static double nearer(double given, double a, double b) {
 static int compareColumn(CPCheck *check, const CPComparison *c, int j) {
   const double *given = c->given_vector ? c->given_vector : check->given;
   const double *a = check->expected[0], *b = check->expected[1];
-  int flag = c->given_column ? c->given_column(check, c, j, check->given) : CP_SUCCESS;
+  int flag = CP_SUCCESS;
+  if (!c->given_vector && !c->pattern) flag = givenColumn(check, c, j, check->expected[0]);
   if (c->expected_vector) a = b = c->expected_vector;
-  else if (c->expected_column) {
-    if (!flag) flag = c->expected_column(check, c, j, check->expected[0]);
-    b = a;
-  } else if (!flag) flag = differentiateColumn(check, c, j);
+  else if (c->is_symmetric) b = a;
+  else if (!flag) flag = differentiateColumn(check, c, j);
   for (int i = 0; !flag && i < c->rows; i++) {
     const double d     = c->pattern ? nearer(0.0, a[i], b[i]) : nearer(given[i], a[i], b[i]);
     const double x     = !c->pattern ? given[i] : cpMatAt(c->pattern, i, j) ? d : 0.0;
@@ -195,7 +215,8 @@ int cpCompare(CPCheck *check, const CPComparison *c, CPCheckWorst *found) {
   double matrix      = 0.0;
   int flag           = CP_SUCCESS;
   for (int i = 0; i < c->rows; i++) rows[i] = (CPCheckRow){.error = -1.0};
-  for (int j = 0; !flag && j < c->cols; j++) flag = compareColumn(check, c, j);
+  const int cols = c->given_vector ? 1 : c->cols;
+  for (int j = 0; !flag && j < cols; j++) flag = compareColumn(check, c, j);
   if (flag) return flag;
   for (int i = 0; i < c->rows; i++) matrix = fmax(matrix, rows[i].largest);
   for (int i = 0; i < c->rows; i++) {
@@ -207,7 +228,7 @@ int cpCompare(CPCheck *check, const CPComparison *c, CPCheckWorst *found) {
   *c->result = fmax(*c->result, worst.error);
   if (worst.error <= CP_CHECK_LIMIT || check->code) return CP_SUCCESS;
   char place[48];
-  if (c->single) snprintf(place, sizeof place, "[%d]", worst.row);
+  if (c->given_vector) snprintf(place, sizeof place, "[%d]", worst.row);
   else snprintf(place, sizeof place, "(%d, %d)", worst.row, worst.col);
   const CPCheckRow *row = &rows[worst.row];
   check->code           = c->code;

@@ -6,54 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* ---- columns ---- */
-
-static int matrixColumn(CPCheck *check, const CPComparison *c, int j, double *column) {
-  const CPMat *J = c->matrix;
-  (void)check;
-  memset(column, 0, (size_t)c->rows * sizeof *column);
-  for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++)
-    column[cpMatRow(J, j, k)] = J->value[k];
-  return CP_SUCCESS;
-}
-
-/* Of the transpose, as far as the column that is given has entries. */
-static int mirrorColumn(CPCheck *check, const CPComparison *c, int j, double *column) {
-  for (int i = 0; i < c->rows; i++) {
-    const double *mirror = check->given[i] != 0.0 ? cpMatAt(c->matrix, j, i) : NULL;
-    column[i]            = mirror ? *mirror : 0.0;
-  }
-  return CP_SUCCESS;
-}
-
-static int unitColumn(CPCheck *check, const CPComparison *c, int j, double *column) {
-  (void)check;
-  memset(column, 0, (size_t)c->rows * sizeof *column);
-  column[j] = 1.0;
-  return CP_SUCCESS;
-}
-
-static int lengthOf(const CPMech mech, CPCheckProduct B) {
-  if (B == CP_PRODUCT_N || B == CP_PRODUCT_N_INVERSE_TRANSPOSE) return mech->nq;
-  return B == CP_PRODUCT_AU ? mech->m : mech->nu;
-}
-
-static int product(CPCheck *check, CPCheckProduct B, const double *x, double *y) {
-  const CPMech mech = check->mech;
-  const double t = check->at.t, *q = check->at.q;
-  switch (B) {
-  case CP_PRODUCT_N: return cpMechKinematics(mech, q, CP_N, x, y);
-  case CP_PRODUCT_N_INVERSE: return cpMechKinematics(mech, q, CP_N_INVERSE, x, y);
-  case CP_PRODUCT_N_TRANSPOSE: return cpMechKinematics(mech, q, CP_N_TRANSPOSE, x, y);
-  case CP_PRODUCT_N_INVERSE_TRANSPOSE:
-    return cpMechKinematics(mech, q, CP_N_INVERSE_TRANSPOSE, x, y);
-  case CP_PRODUCT_MU: return cpMechOperator(mech, mech->model.Mu, "Mu", t, q, x, y, mech->nu);
-  case CP_PRODUCT_MINV: return cpMechOperator(mech, mech->model.Minv, "Minv", t, q, x, y, mech->nu);
-  case CP_PRODUCT_AU: return cpMechATimes(mech, t, q, x, y);
-  case CP_PRODUCT_ATL: return cpMechATransposedTimes(mech, t, q, x, y);
-  }
-  return CP_ILL_INPUT;
-}
+/* ---- what must hold without differences ---- */
 
 /* e_j^T M e_j is twice a kinetic energy. It may be 0: bodies without mass. */
 static void negativeMass(CPCheck *check, const char *name, int j, double entry) {
@@ -63,93 +16,80 @@ static void negativeMass(CPCheck *check, const char *name, int j, double entry) 
           check->at.t, name, j, j, entry);
 }
 
-/* Column j of B^-1 B, where BT is called for B^-1 */
-static int columnOfBoth(CPCheck *check, const CPComparison *c, int j, double *column) {
-  unitColumn(check, c, j, check->x);
-  const int flag = product(check, c->B, check->x, check->w);
-  return flag ? flag : product(check, c->BT, check->w, column);
+/* Linear operators */
+typedef enum { N, N_INVERSE, N_TRANSPOSE, N_INVERSE_TRANSPOSE, MU, MINV, AU, ATL } Product;
+
+static int product(CPCheck *check, Product B, const double *x, double *y) {
+  const CPMech mech = check->mech;
+  const double t = check->at.t, *q = check->at.q;
+  switch (B) {
+  case N: return cpMechKinematics(mech, q, CP_N, x, y);
+  case N_INVERSE: return cpMechKinematics(mech, q, CP_N_INVERSE, x, y);
+  case N_TRANSPOSE: return cpMechKinematics(mech, q, CP_N_TRANSPOSE, x, y);
+  case N_INVERSE_TRANSPOSE: return cpMechKinematics(mech, q, CP_N_INVERSE_TRANSPOSE, x, y);
+  case MU: return cpMechOperator(mech, mech->model.Mu, "Mu", t, q, x, y, mech->nu);
+  case MINV: return cpMechOperator(mech, mech->model.Minv, "Minv", t, q, x, y, mech->nu);
+  case AU: return cpMechATimes(mech, t, q, x, y);
+  case ATL: return cpMechATransposedTimes(mech, t, q, x, y);
+  }
+  return CP_ILL_INPUT;
 }
 
-static int columnOfA(CPCheck *check, const CPComparison *c, int j, double *column) {
-  if (!check->mech->operators) return matrixColumn(check, c, j, column);
-  memset(check->x, 0, (size_t)check->mech->nu * sizeof *check->x);
-  check->x[j] = 1.0;
-  return product(check, CP_PRODUCT_AU, check->x, column);
-}
-
-/* ---- what must hold without differences ---- */
-
-/* A product with its transpose (x.B e_j with entry j of B^T x, x at random), or with its inverse: for all columns, or
- * (single) for one vector */
+/* Two operators and a vector x at random: C x next to the products x . B e_j, if C is to be B^T, or C B x next to x, if
+ * it is to be the inverse. */
 typedef struct {
-  int applies, inverse, single, rows;
-  CPCheckProduct B, BT;
+  int applies, is_inverse;
+  int length, rows; /* of x, and of what is compared */
+  Product B, C;
   int code;
   const char *given, *expected;
   sunrealtype *result;
 } Pair;
 
-static int multiply(CPCheck *check, const Pair *p) {
+static int comparePair(CPCheck *check, const Pair *p) {
   double *x = check->x, *e = check->e, *w = check->w, *expected = check->expected[0];
-  const int length = lengthOf(check->mech, p->B);
-  unsigned state   = 1u;
-  for (int i = 0; i < length; i++) x[i] = cpUniformAwayFromZero(&state);
-  if (p->inverse) {
-    const int flag = product(check, p->B, x, w);
+  unsigned state       = 1u;
+  int flag             = CP_SUCCESS;
+  const CPComparison c = {.given           = p->given,
+                          .expected        = p->expected,
+                          .code            = p->code,
+                          .rows            = p->rows,
+                          .given_vector    = check->given,
+                          .expected_vector = expected,
+                          .result          = p->result};
+  for (int i = 0; i < p->length; i++) x[i] = cpUniformAwayFromZero(&state);
+  if (p->is_inverse) {
     memcpy(expected, x, (size_t)p->rows * sizeof *x);
-    return flag ? flag : product(check, p->BT, w, check->given);
+    flag = product(check, p->B, x, w);
+    if (!flag) flag = product(check, p->C, w, check->given);
+    return flag ? flag : cpCompare(check, &c, NULL);
   }
-  int flag = product(check, p->BT, x, check->given);
+  flag = product(check, p->C, x, check->given);
   memset(e, 0, (size_t)p->rows * sizeof *e);
   for (int j = 0; !flag && j < p->rows; j++) {
     e[j]        = 1.0;
     flag        = product(check, p->B, e, w);
     e[j]        = 0.0;
-    expected[j] = cpDot(x, w, length);
-    if (!flag && p->B == p->BT) negativeMass(check, p->B == CP_PRODUCT_MU ? "Mu" : "Minv", j, w[j]);
+    expected[j] = cpDot(x, w, p->length);
+    if (!flag && p->B == p->C) negativeMass(check, p->B == MU ? "Mu" : "Minv", j, w[j]);
   }
-  return flag;
-}
-
-static int comparePairs(CPCheck *check, const Pair *pairs, size_t count) {
-  int flag = CP_SUCCESS;
-  for (const Pair *p = pairs; !flag && p < pairs + count; p++) {
-    const CPComparison c = {.given           = p->given,
-                            .expected        = p->expected,
-                            .code            = p->code,
-                            .rows            = p->rows,
-                            .cols            = p->single ? 1 : p->rows,
-                            .single          = p->single,
-                            .given_column    = p->single ? NULL : columnOfBoth,
-                            .expected_column = p->single ? NULL : unitColumn,
-                            .given_vector    = p->single ? check->given : NULL,
-                            .expected_vector = p->single ? check->expected[0] : NULL,
-                            .B               = p->B,
-                            .BT              = p->BT,
-                            .result          = p->result};
-    if (p->applies && p->single) flag = multiply(check, p);
-    if (p->applies && !flag) flag = cpCompare(check, &c, NULL);
-  }
-  return flag;
+  return flag ? flag : cpCompare(check, &c, NULL);
 }
 
 static int compareMass(CPCheck *check) {
   const CPMech mech    = check->mech;
-  const CPComparison c = {.given           = "M is not symmetric: M",
-                          .expected        = "its mirror image",
-                          .code            = CP_MECH_DERIV_WRONG,
-                          .rows            = mech->nu,
-                          .cols            = mech->nu,
-                          .given_column    = matrixColumn,
-                          .expected_column = mirrorColumn,
-                          .matrix          = &mech->userM.A,
-                          .result          = &check->report->M};
+  const CPComparison c = {.given        = "M is not symmetric: M",
+                          .expected     = "its mirror image",
+                          .code         = CP_MECH_DERIV_WRONG,
+                          .rows         = mech->nu,
+                          .cols         = mech->nu,
+                          .matrix       = &mech->userM.A,
+                          .is_symmetric = 1,
+                          .result       = &check->report->M};
   int flag             = cpMechMass(mech, check->at.t, check->at.q);
   if (!flag) flag = cpCompare(check, &c, NULL);
-  for (int j = 0; !flag && j < mech->nu; j++) {
-    const double *entry = cpMatAt(&mech->userM.A, j, j);
-    if (entry) negativeMass(check, "M", j, *entry);
-  }
+  for (int j = 0; !flag && j < mech->nu; j++)
+    negativeMass(check, "M", j, cpMatEntry(&mech->userM.A, j, j));
   return flag;
 }
 
@@ -157,25 +97,26 @@ int cpCheckStructure(CPCheck *check) {
   const CPMech mech        = check->mech;
   const CPMechModel *model = &mech->model;
   CPMechReport *r          = check->report;
-  const int nu = mech->nu, N = model->N != NULL, operators = mech->operators;
-  const int A = operators && mech->m > 0, Mu = operators && model->Mu,
+  const int nq = mech->nq, nu = mech->nu, own_N = model->N != NULL, operators = mech->operators,
+            A = operators && mech->m > 0, Mu = operators && model->Mu,
             Minv     = operators && model->Minv;
   const Pair pairs[] = {
-      {N, 1, 0, nu, CP_PRODUCT_N, CP_PRODUCT_N_INVERSE, CP_MECH_DERIV_WRONG,
-       "N: the product of CP_N_INVERSE and CP_N", "must be", &r->N},
-      {N, 0, 1, nu, CP_PRODUCT_N, CP_PRODUCT_N_TRANSPOSE, CP_MECH_DERIV_WRONG,
-       "N: of CP_N_TRANSPOSE, entry ", "by CP_N it is", &r->N},
-      {N, 0, 1, mech->nq, CP_PRODUCT_N_INVERSE, CP_PRODUCT_N_INVERSE_TRANSPOSE, CP_MECH_DERIV_WRONG,
+      {own_N, 1, nu, nu, N, N_INVERSE, CP_MECH_DERIV_WRONG,
+       "N: of the product of CP_N_INVERSE and CP_N with x, entry ", "x has there", &r->N},
+      {own_N, 0, nq, nu, N, N_TRANSPOSE, CP_MECH_DERIV_WRONG, "N: of CP_N_TRANSPOSE, entry ",
+       "by CP_N it is", &r->N},
+      {own_N, 0, nu, nq, N_INVERSE, N_INVERSE_TRANSPOSE, CP_MECH_DERIV_WRONG,
        "N: of CP_N_INVERSE_TRANSPOSE, entry ", "by CP_N_INVERSE it is", &r->N},
-      {A, 0, 1, mech->m, CP_PRODUCT_ATL, CP_PRODUCT_AU, CP_MECH_A_WRONG, "Au: of A x, entry ",
-       "by ATl it is", &r->ATl},
-      {Mu, 0, 1, nu, CP_PRODUCT_MU, CP_PRODUCT_MU, CP_MECH_DERIV_WRONG,
-       "Mu is not symmetric: of M x, entry ", "by its transpose it is", &r->M},
-      {Minv, 0, 1, nu, CP_PRODUCT_MINV, CP_PRODUCT_MINV, CP_MECH_DERIV_WRONG,
+      {A, 0, nu, mech->m, ATL, AU, CP_MECH_A_WRONG, "Au: of A x, entry ", "by ATl it is", &r->ATl},
+      {Mu, 0, nu, nu, MU, MU, CP_MECH_DERIV_WRONG, "Mu is not symmetric: of M x, entry ",
+       "by its transpose it is", &r->M},
+      {Minv, 0, nu, nu, MINV, MINV, CP_MECH_DERIV_WRONG,
        "Minv is not symmetric: of M^{-1} x, entry ", "by its transpose it is", &r->M},
-      {Mu && Minv, 1, 1, nu, CP_PRODUCT_MU, CP_PRODUCT_MINV, CP_MECH_DERIV_WRONG,
-       "Minv: of M^{-1} M x, entry ", "x has there", &r->ATl}};
-  const int flag = comparePairs(check, pairs, sizeof pairs / sizeof pairs[0]);
+      {Mu && Minv, 1, nu, nu, MU, MINV, CP_MECH_DERIV_WRONG, "Minv: of M^{-1} M x, entry ",
+       "x has there", &r->ATl}};
+  int flag = CP_SUCCESS;
+  for (size_t k = 0; !flag && k < sizeof pairs / sizeof pairs[0]; k++)
+    if (pairs[k].applies) flag = comparePair(check, &pairs[k]);
   return flag || operators ? flag : compareMass(check);
 }
 
@@ -188,8 +129,6 @@ int cpCheckUdot(CPCheck *check) {
                          .expected        = "by M, A, f and b it is",
                          .code            = CP_MECH_DERIV_WRONG,
                          .rows            = mech->nu,
-                         .cols            = 1,
-                         .single          = 1,
                          .given_vector    = check->w,
                          .expected_vector = check->a,
                          .result          = &check->report->udot};
@@ -210,17 +149,16 @@ static int compareA(CPCheck *check, CPCheckValue value, sunrealtype *result) {
   const CPMech mech    = check->mech;
   CPMechReport *r      = check->report;
   const double before  = fmax(r->A_p, r->A_v);
-  const CPComparison c = {.given        = "A",
-                          .expected     = value == CP_VALUE_P ? "the derivative of p along N e_j"
-                                                              : "the derivative of v",
-                          .code         = CP_MECH_A_WRONG,
-                          .rows         = value == CP_VALUE_P ? mech->np : mech->nv,
-                          .cols         = mech->nu,
-                          .given_column = columnOfA,
-                          .matrix       = &check->A,
-                          .value        = value,
-                          .along        = value == CP_VALUE_P ? CP_ALONG_Q : CP_ALONG_U,
-                          .result       = result};
+  const CPComparison c = {.given    = "A",
+                          .expected = value == CP_VALUE_P ? "the derivative of p along N e_j"
+                                                          : "the derivative of v",
+                          .code     = CP_MECH_A_WRONG,
+                          .rows     = value == CP_VALUE_P ? mech->np : mech->nv,
+                          .cols     = mech->nu,
+                          .matrix   = mech->operators ? NULL : &check->A,
+                          .value    = value,
+                          .along    = value == CP_VALUE_P ? CP_ALONG_Q : CP_ALONG_U,
+                          .result   = result};
   CPCheckWorst worst;
   const int flag = cpCompare(check, &c, &worst);
   if (!flag && worst.error > before) r->A_row = worst.row, r->A_col = worst.col;
@@ -299,8 +237,6 @@ int cpCheckRates(CPCheck *check) {
                             .expected     = table[k].expected,
                             .code         = CP_MECH_B_WRONG,
                             .rows         = table[k].rows,
-                            .cols         = 1,
-                            .single       = 1,
                             .given_vector = given,
                             .value        = table[k].value,
                             .along        = table[k].along,
@@ -362,17 +298,16 @@ static const Partial ACCELERATIONS[] = {
 
 static int compareBlock(CPCheck *check, const CPPartials P, const Partial *partial) {
   const CPBlock *block = &P->block[partial->of][partial->by];
-  const CPComparison c = {.given        = block->given ? partial->given : partial->lacking,
-                          .expected     = block->given ? partial->derivative : "by differences",
-                          .code         = CP_MECH_DERIV_WRONG,
-                          .rows         = P->rows[partial->of],
-                          .cols         = P->cols[partial->by],
-                          .given_column = block->given ? matrixColumn : NULL,
-                          .value        = partial->value,
-                          .along        = (CPCheckAlong)partial->by,
-                          .matrix       = &block->user.A,
-                          .pattern      = block->given ? NULL : &block->J,
-                          .result       = (sunrealtype *)((char *)check->report + partial->result)};
+  const CPComparison c = {.given    = block->given ? partial->given : partial->lacking,
+                          .expected = block->given ? partial->derivative : "by differences",
+                          .code     = CP_MECH_DERIV_WRONG,
+                          .rows     = P->rows[partial->of],
+                          .cols     = P->cols[partial->by],
+                          .value    = partial->value,
+                          .along    = (CPCheckAlong)partial->by,
+                          .matrix   = block->given ? &block->user.A : NULL,
+                          .pattern  = block->given ? NULL : &block->J,
+                          .result   = (sunrealtype *)((char *)check->report + partial->result)};
   if (!block->given && !(block->J.start && partial->lacking && cpHasPatterns(check->mech)))
     return CP_SUCCESS;
   return block->exists ? cpCompare(check, &c, NULL) : CP_SUCCESS;

@@ -44,9 +44,13 @@ static int affineVelocities(CPMechProblem *p, sunrealtype t, const double *u, do
   return CP_SUCCESS;
 }
 
-int cpMechResiduals(CPMechProblem *p, sunrealtype t, const double *x, double *c) {
+int cpMechResiduals(CPNewton *newton, sunrealtype t, N_Vector xv) {
+  CPMechProblem *p  = newton->self;
   const CPMech mech = p->own->mech;
+  const double *x   = NV_DATA_S(xv);
+  double *c         = p->rows.c;
   int flag          = CP_SUCCESS;
+  CP_COUNT(p->own->work, nce);
   if (p->which == CP_POSITIONS) {
     flag = cpMechPositionsOf(p, t, x);
     if (!flag) flag = cpMechPositions(mech, t, p->own->q, c);

@@ -208,7 +208,7 @@ static int probe(void *self, sunrealtype t, N_Vector yv, N_Vector ewt) {
     if (!isOn(own, which)) continue;
     cpMechPlace(own, which, y);
     flag = cpMechWeights(p, ewt ? N_VGetArrayPointer(ewt) : NULL, p->rows.w);
-    if (!flag) flag = cpMechCompareDerivative(p, t, NV_DATA_S(p->x), "");
+    if (!flag) flag = cpMechCompareDerivative(p, t, p->x, "");
     cpNewtonForget(&p->factors->newton);
   }
   return flag;

@@ -70,13 +70,13 @@ struct CPMechProjection_ {
   double sine; /* of the accelerations' saddle when it last made factors useless */
   CPMechProblem problem[2];
   CPMechFactors factors[2];
-  N_Vector y;                    /* [n] trial state */
-  double *q;                     /* [nq] q(x) of the positions */
-  double *e, *w;                 /* vectors.c: [n], [nu] the vector */
-  double *d, *moved;             /* [nq] */
-  N_Vector trial;                /* [nu] */
-  double *z, *correction;        /* [nu] */
-  double *r, *r2, *r3, *mu, *at; /* [m] */
+  N_Vector y;               /* [n] trial state */
+  double *q;                /* [nq] q(x) of the positions */
+  double *e, *w;            /* vectors.c: [n], [nu] the vector */
+  double *d, *moved;        /* [nq] */
+  N_Vector trial;           /* [nu] */
+  double *z, *correction;   /* [nu] */
+  double *r, *r2, *r3, *mu; /* [m] */
 };
 
 /* ---- problem.c ---- */
@@ -84,8 +84,8 @@ struct CPMechProjection_ {
 void cpMechStart(CPMechProblem *p, const sunrealtype *y);
 /* own->q <- q(x); the reason of a failure is in mech->text. */
 int cpMechPositionsOf(CPMechProblem *p, sunrealtype t, const double *x);
-/* c [m] <- residuals at x */
-int cpMechResiduals(CPMechProblem *p, sunrealtype t, const double *x, double *c);
+/* The residuals at x, of CPNewtonParts */
+int cpMechResiduals(CPNewton *newton, sunrealtype t, N_Vector x);
 /* w [nu] <- weights of x, of the whole state's ewt, which may be NULL. */
 int cpMechWeights(CPMechProblem *p, const sunrealtype *ewt, double *w);
 /* A function that failed has its reason in mech->text, which becomes the projection's. Returns flag. */
@@ -113,7 +113,7 @@ int cpMechLiftTransposed(CPMechProblem *p, const double *w, double *mu);
 /* ---- violation.c ---- */
 extern const CPNewtonParts cpMechNewtonParts;
 /* Is A the derivative of the residuals at x? 0, -CP_CNSTRJAC_WRONG with the reason after `before`, or a code. */
-int cpMechCompareDerivative(CPMechProblem *p, sunrealtype t, const double *x, const char *before);
+int cpMechCompareDerivative(CPMechProblem *p, sunrealtype t, N_Vector x, const char *before);
 
 /* ---- projection.c ---- */
 /* The problem at y, and the iteration that solves it. */

@@ -142,24 +142,23 @@ static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector
   const CPStepper s  = &mem->base;
   CPTrial *trial     = &mem->attempt;
   const int projects = mem->norms.mode == CP_ERREST_PROJECTED;
-  int moved          = 0;
-  sunrealtype norm   = projects ? 0.0 : cpWrmsNorm(ycor, ewt);
+  CPProjected projected;
+  sunrealtype norm = projects ? 0.0 : cpWrmsNorm(ycor, ewt);
   if (!isfinite(norm)) return cpFailedInner(mem, a, ycor, SUN_NLS_CONV_RECVR);
   if (!projects && surelyRejected(mem, norm)) return CP_SUCCESS;
 
   /* The bound is for the drift of one step: after steps that were left alone no smaller step would help. */
   const int bounded = mem->last.since == 0 || a->nst == 0;
-  int with_error    = 0;
   if (projects) cpCopy(s->err, ycor);
-  int flag = cpStepperProjectBoth(s, a->t, trial->y, ewt, bounded ? s->max_correction : DBL_MAX,
-                                  projects ? s->err : NULL, &with_error,
-                                  &moved); /* y <- y + delta, err <- P err */
+  int flag = cpStepperProject(s, a->t, trial->y, ewt, projects ? s->err : NULL,
+                              bounded ? s->max_correction : DBL_MAX,
+                              &projected); /* y <- y + delta, err <- P err */
   if (flag) return cpRejected(mem, a, flag);
-  if (!moved) {
+  if (!projected.moved) {
     s->stats.nskipped++;
     return CP_SUCCESS;
   }
-  if (projects) flag = projectError(mem, a, ycor, ewt, with_error, &norm);
+  if (projects) flag = projectError(mem, a, ycor, ewt, projected.with_error, &norm);
   if (flag) return flag;
   /* What enters the history leaves with ycor when CVODES finds out for itself that it rejects it. */
   if (!(projects && trial->enters) && surelyRejected(mem, norm)) return CP_SUCCESS;

@@ -35,9 +35,10 @@ sunrealtype cpOneStepMaxCorrection(CPOneStepMem mem) {
 }
 
 int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y) {
-  int moved;
+  CPProjected projected;
   if (!mem->base.P) return CP_SUCCESS;
-  return cpStepperProject(&mem->base, t, y, mem->base.ewt, cpOneStepMaxCorrection(mem), &moved);
+  return cpStepperProject(&mem->base, t, y, mem->base.ewt, NULL, cpOneStepMaxCorrection(mem),
+                          &projected);
 }
 
 /* ---- a step ---- */

@@ -95,31 +95,30 @@ int CPOneStepGetStats(CPOneStepMem mem, CPOneStepStats *stats) {
 int CPOneStepPrintAllStats(CPOneStepMem mem, FILE *out, SUNOutputFormat fmt) {
   const CPStepper s = (CPStepper)mem;
   CPOneStepStats n;
-  int bad = 0, flag = cpStepperCheck(s, __func__);
+  int flag = cpStepperCheck(s, __func__);
   if (!flag) flag = cpStepperCheckFormat(s, out, fmt, __func__);
   if (!flag) flag = CPOneStepGetStats(mem, &n);
   if (flag) return flag;
-  if (fmt == SUN_OUTPUTFORMAT_TABLE) {
-    bad |= fprintf(out, "%-28s = %s\n", "Method", mem->name) < 0;
-    bad |= cpPrintNumber(out, "Current time", n.t);
-    bad |= cpPrintNumber(out, "Initial step size", n.hfirst);
-    bad |= cpPrintNumber(out, "Last step size", n.hlast);
-    bad |= cpPrintNumber(out, "Next step size", n.hnext);
-  }
-  const CPCounter counters[] = {{"Steps", n.nst},
-                                {"Step attempts", n.nattempts},
-                                {"Error test fails", n.netf},
-                                {"RHS fn fails", n.nrhsfails},
-                                {"Nonlinear solver fails", n.nsolvefails},
-                                {"RHS fn evals", n.nfe},
-                                {"RHS fn evals for output", n.nfe_output},
-                                {"Jacobian evals", n.njev},
-                                {"Linear solver setups", n.nlinsetups},
-                                {"Nonlinear solver iterations", n.nni},
-                                {"Real factorizations", n.nlureal},
-                                {"Complex factorizations", n.nlucomplex},
-                                {"Root fn evals", n.nge}};
-  bad |= cpPrintCounters(out, fmt, counters, sizeof counters / sizeof counters[0]);
+  const int table          = fmt == SUN_OUTPUTFORMAT_TABLE;
+  const CPFigure figures[] = {{table ? "Method" : NULL, .text = mem->name},
+                              {table ? "Current time" : NULL, .value = n.t, .digits = 3},
+                              {table ? "Initial step size" : NULL, .value = n.hfirst, .digits = 3},
+                              {table ? "Last step size" : NULL, .value = n.hlast, .digits = 3},
+                              {table ? "Next step size" : NULL, .value = n.hnext, .digits = 3},
+                              {"Steps", .count = n.nst},
+                              {"Step attempts", .count = n.nattempts},
+                              {"Error test fails", .count = n.netf},
+                              {"RHS fn fails", .count = n.nrhsfails},
+                              {"Nonlinear solver fails", .count = n.nsolvefails},
+                              {"RHS fn evals", .count = n.nfe},
+                              {"RHS fn evals for output", .count = n.nfe_output},
+                              {"Jacobian evals", .count = n.njev},
+                              {"Linear solver setups", .count = n.nlinsetups},
+                              {"Nonlinear solver iterations", .count = n.nni},
+                              {"Real factorizations", .count = n.nlureal},
+                              {"Complex factorizations", .count = n.nlucomplex},
+                              {"Root fn evals", .count = n.nge}};
+  int bad                  = cpPrintFigures(out, fmt, figures, sizeof figures / sizeof figures[0]);
   if (s->P) bad |= cpStepperPrint(s, out, fmt);
   if (!bad && s->system.print) bad = s->system.print(out, fmt, s->system.data);
   return bad ? cpReport(&s->log, CP_ILL_INPUT, __func__, "writing to out failed") : CP_SUCCESS;

@@ -485,7 +485,7 @@ static const struct {
     {WRONG_V, CP_MECH_B_WRONG, offsetof(CPMechReport, v_p), {"v[0]", "derivative of p"}},
     {WRONG_B, CP_MECH_B_WRONG, offsetof(CPMechReport, b_v), {"b[1]", "derivative of v"}},
     {WRONG_M, CP_MECH_DERIV_WRONG, offsetof(CPMechReport, M), {"M(", "mirror"}},
-    {WRONG_N_INVERSE, CP_MECH_DERIV_WRONG, offsetof(CPMechReport, N), {"CP_N_INVERSE", "(3, 3)"}},
+    {WRONG_N_INVERSE, CP_MECH_DERIV_WRONG, offsetof(CPMechReport, N), {"CP_N_INVERSE", "[3]"}},
     {WRONG_N_TRANSPOSE, CP_MECH_DERIV_WRONG, offsetof(CPMechReport, N), {"CP_N_TRANSPOSE", "[1]"}},
     {WRONG_N_INVERSE_TRANSPOSE,
      CP_MECH_DERIV_WRONG,

@@ -372,7 +372,7 @@ START_TEST(the_norm_that_was_violated_most_is_told) {
   lay_out(_i / 10 ? SIZES : ROW);
   create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
   for (int j = 0; j < n; j++) entries(y)[j] *= 1.0 + (j / 4 == k ? 1.0e-4 : 1.0e-6);
-  ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, asked, &result), CP_SUCCESS);
+  ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, NULL, asked, &result), CP_SUCCESS);
   ck_assert_int_eq(result.moved, 1);
   ck_assert_int_eq(result.worst_start, k);
   ck_assert_double_le(result.violation, CP_EPS_DEFAULT);
@@ -389,7 +389,7 @@ START_TEST(what_is_satisfied_is_left_alone_where_that_is_asked_for) {
   create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
   if (_i / 2) hold(norms[5].first, 2);
   drift_by(1.0e-8, 19); /* 1e-2 tolerances and less */
-  ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, 1, &result), CP_SUCCESS);
+  ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, NULL, 1, &result), CP_SUCCESS);
   ck_assert_int_eq(result.moved, 0);
   ck_assert_int_eq(same_bits(y, start), 1);
   ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
@@ -418,7 +418,7 @@ START_TEST(a_state_that_is_not_finite_fails_recoverably) {
       drift_by(1.0e-8, 19);
       entries(y)[9]   = bad[k];
       N_Vector before = vector_copy(y);
-      ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, only_if_needed, &result),
+      ck_assert_int_eq(cpProject(P->work, 0.0, y, ewt, NULL, only_if_needed, &result),
                        -CP_CNSTR_NONFINITE);
       ck_assert_mentions(P->work->text, "the norm of components");
       ck_assert_int_eq(result.moved, 0);

@@ -228,7 +228,7 @@ START_TEST(the_dependent_rows_are_those_of_the_rank) {
     }
     if (i == 2) {
       ck_assert_int_eq(cpWorkCreate(&other, k.P), CP_SUCCESS);
-      ck_assert_int_eq(cpProject(other, k.t, k.y, k.ewt, 0, &result), CP_SUCCESS);
+      ck_assert_int_eq(cpProject(other, k.t, k.y, k.ewt, NULL, 0, &result), CP_SUCCESS);
       cpWorkFree(&other);
     }
     ck_assert_success(&k, CPProjectorGetRank(k.P, &rank));

@@ -102,7 +102,8 @@ START_TEST(far_starts_converge_where_only_what_needs_it_is_projected) {
     case_open(&k, equations_of(&circle), solvers[_i]);
     entries(k.y)[0] = 3.0 * cos(0.6);
     entries(k.y)[1] = 3.0 * sin(0.6);
-    ck_assert_int_eq(cpProject(k.P->work, k.t, k.y, k.ewt, only_if_needed, &result), CP_SUCCESS);
+    ck_assert_int_eq(cpProject(k.P->work, k.t, k.y, k.ewt, NULL, only_if_needed, &result),
+                     CP_SUCCESS);
     ck_assert_int_eq(result.moved, 1);
     ck_assert_bound(&k, largest_residual(&circle, k.y), 1.0e-10);
     y[only_if_needed] = vector_copy(k.y);
