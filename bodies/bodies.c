@@ -671,7 +671,7 @@ int CPBodiesAddContact(CPBodies b, const CPBodyContact *contact) {
                            : addJoint(b, &rows, 5, contact, __func__);
     if (flag < 0) break;
     const int text           = b->joint[flag].name;
-    b->contact[b->ncontacts] = (Contact){flag, radius, b->nparams, contact->poisson};
+    b->contact[b->ncontacts] = (Contact){flag, radius, b->nparams, contact->poisson, contact->on};
     takeParam(b, text, "friction", contact->friction);
     takeParam(b, text, "sticking", contact->sticking);
     takeParam(b, text, "restitution", contact->restitution);
@@ -932,7 +932,8 @@ int CPBodiesAddShape(CPBodies b, const CPShape *shape) {
                          name, (double)(round && k < 2 ? size[0] : size[k]));
   Pair pair             = {0};
   const CPMarker origin = {.axis = {0, 0, 1}};
-  if ((flag = findBodies(b, __func__, name, NULL, shape->body, &pair))) return flag;
+  if (shape->body && !strcmp(shape->body, "ground")) pair.side[0].body = pair.side[1].body = GROUND;
+  else if ((flag = findBodies(b, __func__, name, NULL, shape->body, &pair))) return flag;
   if ((flag = makePair(b, __func__, name, shape->in, 0, &origin, &shape->on, &pair))) return flag;
   if (ROOM(b->pair, b->npairs, 1) || ROOM(b->shape, b->nshapes, 1))
     return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);

@@ -196,6 +196,7 @@ typedef struct {
 
 typedef struct {
   int joint, radius, param, poisson; /* radius: parameter; param: friction, sticking, restitution */
+  CPContactOn on;
 } Contact;
 
 typedef struct {

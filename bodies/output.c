@@ -498,7 +498,8 @@ int CPBodiesContact(CPBodies b, int i, CPBodiesContactRows *rows) {
                                                      .mu          = present[0],
                                                      .mu_static   = present[1],
                                                      .restitution = present[2],
-                                                     .poisson     = contact->poisson};
+                                                     .poisson     = contact->poisson,
+                                                     .on          = contact->on};
   return CP_SUCCESS;
 }
 

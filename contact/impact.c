@@ -132,7 +132,7 @@ static void takeVelocities(CPContact c) {
 int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   ContactProblem *P = &c->problem;
   int approaching = 0, accumulated = 0;
-  sunrealtype factor = 1;
+  sunrealtype factor = 1, largest = 0;
   for (int k = 0; k < P->ncontacts; k++) {
     const int row = c->row[P->law[k].first];
     approaching |= c->v[row] < -c->small_v * c->scale[row];
@@ -149,13 +149,18 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   const int flag = contactFreeAccelerations(c, t, y, function);
   if (flag) return flag;
   if (contactRestitution(c, &factor)) return contactNoSolution(c, t, function, "impulses");
+  for (int i = 0; i < P->n; i++) largest = fmax(largest, fabs(c->velocity[i]));
   for (int k = 0; k < P->ncontacts; k++) {
     const int N           = P->law[k].first;
     CPContactEvent *event = &c->event[P->law[k].contact];
     const sunrealtype e = factor * c->e[N], v = P->w[N]; /* after */
     const sunrealtype a = fmax(0.0, -c->a[c->row[N]]), flight = RESOLVED * DBL_EPSILON * fabs(t);
-    event->struck = P->x[N] > 0.0;
-    if (e == 1.0 || (event->struck ? e == 0.0 : event->before == CP_CONTACT_OPEN || v <= 0.0))
+    /* Contacts that rest have impulses of roundoff and of errors, which are none. */
+    const sunrealtype small = c->small_v * c->scale[c->row[N]];
+    event->struck =
+        P->x[N] > 0.0 && (c->velocity[N] < -small || P->x[N] * c->W[N * (1 + P->n)] > small);
+    if (e == 1.0 ||
+        (event->struck ? e == 0.0 : event->before == CP_CONTACT_OPEN || v <= ROUNDOFF * largest))
       continue;
     /* Flights that follow last sum_k 2 v e^k / a, of which a way v times as long is what remains. A contact that opens by the
      * impact of another one, as of a rocking block, is taken to come back like that, too. */

@@ -142,12 +142,13 @@ static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
     CPBodiesContactFrame(model->data, i, y, frame);
 }
 
-/* Both ends of a line of the contact's plane along each of its directions; returns the place behind them */
+/* Both ends of a line of the contact's plane, if it has one, along each of its directions; returns the place behind them */
 static sunrealtype *plane_points(const CPModel *model, int i, N_Vector y, sunrealtype *xyz) {
   const Contacts *contacts = model->own;
   CPBodiesContactRows rows;
   sunrealtype frame[12], Pa[3], Pb[3];
-  if (CPBodiesContact(model->data, i, &rows) || CPBodiesContactFrame(model->data, i, y, frame) ||
+  if (CPBodiesContact(model->data, i, &rows) || rows.on != CP_ON_PLANE ||
+      CPBodiesContactFrame(model->data, i, y, frame) ||
       CPBodiesJointPoints(model->data, rows.joint, y, Pa, Pb))
     return xyz;
   for (int along = 0; along < rows.ntangents; along++)
@@ -179,11 +180,20 @@ static void add_segment(CPModelDrawing *d, int from, int to, CPModelSegmentKind 
   d->segment_kind[d->nsegments++] = kind;
 }
 
-static int is_contact(const CPModel *model, int joint) {
+/* Is the joint that of a contact, whose rows are put out? */
+static int is_contact(const CPModel *model, int joint, CPBodiesContactRows *rows) {
+  for (int i = 0; i < model->ncontacts; i++)
+    if (!CPBodiesContact(model->data, i, rows) && rows->joint == joint) return 1;
+  return 0;
+}
+
+/* The number of lines of planes */
+static int count_lines(const CPModel *model) {
+  int n = 0;
   CPBodiesContactRows rows;
   for (int i = 0; i < model->ncontacts; i++)
-    if (!CPBodiesContact(model->data, i, &rows) && rows.joint == joint) return 1;
-  return 0;
+    if (!CPBodiesContact(model->data, i, &rows) && rows.on == CP_ON_PLANE) n += rows.ntangents;
+  return n;
 }
 
 static int draw(CPModel *model) {
@@ -191,7 +201,7 @@ static int draw(CPModel *model) {
   const int joints = CPBodiesJoints(b), bodies = CPBodiesCount(b), springs = CPBodiesSprings(b),
             shapes = CPBodiesShapes(b);
   const int spring = 2 * joints + bodies, shape = spring + 2 * springs, plane = shape + 4 * shapes;
-  const int lines   = model->ncontacts * (CPBodiesDimension(b) - 1);
+  const int lines   = count_lines(model);
   CPModelDrawing *d = &model->drawing;
   sunrealtype xyz[12];
   if (CPModelDraw(model, plane + 2 * lines, NULL, 3 * joints + springs + lines, NULL) ||
@@ -200,6 +210,7 @@ static int draw(CPModel *model) {
   d->nsegments = 0; /* of those for which there is room */
   for (int i = 0; i < joints; i++) {
     const int kind = CPBodiesJointKind(b, i);
+    CPBodiesContactRows contact;
     int sides[2];
     CPBodiesJointBodies(b, i, sides);
     for (int side = 0; side < 2; side++) {
@@ -211,10 +222,12 @@ static int draw(CPModel *model) {
     }
     if (kind != CP_NUM_JOINTS)
       add_segment(d, 2 * i, 2 * i + 1, kind == CP_JOINT_ROD ? CP_SEGMENT_BAR : CP_SEGMENT_GUIDE);
-    if (is_contact(model, i)) { /* a body leads to its point; that of the plane has lines */
+    if (is_contact(model, i, &contact)) { /* bodies lead to their points; a plane has lines */
       d->kind[2 * i] = d->kind[2 * i + 1] = CP_POINT_PLAIN;
       d->nsegments -= 1 + (sides[0] >= 0) + (sides[1] >= 0);
-      if (sides[1] >= 0) add_segment(d, 2 * i + 1, 2 * joints + sides[1], CP_SEGMENT_BAR);
+      for (int side = contact.on == CP_ON_PLANE; side < 2; side++)
+        if (sides[side] >= 0)
+          add_segment(d, 2 * i + side, 2 * joints + sides[side], CP_SEGMENT_BAR);
     }
   }
   for (int i = 0; i < bodies; i++) d->kind[2 * joints + i] = CP_POINT_MASS;

@@ -192,6 +192,7 @@ typedef struct {
   sunrealtype mu_static;   /**< of sticking */
   sunrealtype restitution; /**< e */
   int poisson;             /**< Poisson's law? */
+  CPContactOn on;          /**< what body a has */
 } CPBodiesContactRows;
 
 /** One coordinate x of a joint, in the order of the table above. */
@@ -298,7 +299,7 @@ typedef struct {
 typedef struct {
   const char *name;    /**< of the element */
   CPShapeKind kind;    /**< which one */
-  const char *body;    /**< its name */
+  const char *body;    /**< its name; "ground" is the ground */
   CPIn in;             /**< axes of `on` */
   CPMarker on;         /**< centre and axes */
   sunrealtype size[3]; /**< edges of a box along x, y, z; radius (first) and length (last) of a cylinder or wheel, or radius

@@ -14,6 +14,7 @@ from ._run import Integration, Solution
 
 FRAMES = {"space": lib.CP_IN_SPACE, "bodies": lib.CP_IN_BODIES}
 SHAPES = {"box": lib.CP_SHAPE_BOX, "cylinder": lib.CP_SHAPE_CYLINDER, "sphere": lib.CP_SHAPE_SPHERE, "wheel": lib.CP_SHAPE_WHEEL}
+TOUCHES = {"ball": lib.CP_TOUCH_BALL, "disc": lib.CP_TOUCH_DISC, "cylinder": lib.CP_TOUCH_CYLINDER, "box": lib.CP_TOUCH_BOX}
 FILES = (".yaml", ".yml", ".xml", ".mjcf", ".urdf")
 
 
@@ -303,7 +304,7 @@ class Bodies(Mechanism):
                     setattr(c, member, getattr(to_c, glue))
                     c.data = slot
                     owner.keep.append(slot)
-            check(bodies, add(bodies, c))
+            owner.failures.check(add(bodies, c), lambda: text(lib.CPBodiesGetLastMessage(bodies)))
         with self._lock:
             draft = self._open()
             record(draft.bodies, draft)
@@ -411,18 +412,38 @@ class Bodies(Mechanism):
         return self.joint("rolling_disc", a, b, length=radius, **where)
 
     def contact(self, a: Optional[str], b: Optional[str], *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
-                at_b: Any = (0, 0, 0), radius: float = 0.0, friction: float = 0.0, sticking: float = 0.0, restitution: float = 0.0,
-                law: str = "newton", frames: str = "space", name: Optional[str] = None) -> str:
-        """A unilateral contact: a ball of this radius about at_b= of b, or the point there, touches the plane of a through at= with
-        the normal axis= from above, with Coulomb's friction (`sticking`: that of rest, where it is larger) and restitution by
-        the law "newton" or "poisson". solve lets contacts act; all else takes them as open."""
+                at_b: Any = (0, 0, 0), axis_b: Any = (0, 0, 0), across_b: Any = (0, 0, 0), radius: float = 0.0, touch: str = "ball",
+                size: Any = (0, 0, 0), length: float = 0.0, radius_a: Optional[float] = None, surface: Optional[Callable] = None,
+                friction: float = 0.0, sticking: float = 0.0, restitution: float = 0.0, law: str = "newton", frames: str = "space",
+                name: Optional[str] = None) -> str:
+        """A unilateral contact of body b with body a. b has, by touch, a "ball" of this radius about at_b=, or a point if that is 0; the
+        edge of a thin "disc", or both of a "cylinder" of this length, with the axis axis_b=; or the vertices of a "box" of this size with the
+        axes axis_b= and across_b=. a has the plane through at= with the normal axis=; with radius_a= a sphere about at=, a hollow one
+        if it is negative; or with surface= what this function says: surface(x) -> (phi, gradient [3], second derivatives [3, 3],
+        third ones [3, 3, 3]), phi > 0 outside, x = coordinates along across=, the third direction, axis=. With a radius phi has to
+        be a distance. TrySmallerStep: x is outside of its domain.
+        Constants are those of Coulomb's friction (`sticking`: that of rest, where it is larger) and of restitution by the law "newton" or
+        "poisson". solve lets contacts act; all else takes them as open. Cylinders and boxes are 2 and 8 contacts (in the plane 4), with
+        _1, _2, ... behind their names."""
         if law not in LAWS:
             raise ValueError(f"law has to be one of {', '.join(LAWS)}, and is {law!r}")
+        if touch not in TOUCHES:
+            raise ValueError(f"touch has to be one of {', '.join(TOUCHES)}, and is {touch!r}")
+        if surface is not None and radius_a is not None:
+            raise ValueError("surface and radius_a cannot both be given")
+        edges = vector("size", size, 3)
+        if touch == "cylinder":
+            edges[2] = number("length", length)
+        on = lib.CP_ON_SURFACE if surface is not None else lib.CP_ON_PLANE if radius_a is None else lib.CP_ON_SPHERE
+        shown = surface if surface is None or as_compiled(surface) or not callable(surface) else lambda t, x: surface(x)
+        outputs = (1,), (3,), (3, 3), (3, 3, 3)
         return self._add("Contact", {
             "name": self._name(name, "contact"), "a": body_name(a), "b": body_name(b), "in": frames_of(frames),
-            "on_a": marker(at, axis, across), "on_b": marker(at_b, (0, 0, 0), (0, 0, 0)), "radius": number("radius", radius),
+            "on_a": marker(at, axis, across), "on_b": marker(at_b, axis_b, across_b), "radius": number("radius", radius),
             "friction": number("friction", friction), "sticking": number("sticking", sticking),
-            "restitution": number("restitution", restitution), "poisson": int(law == "poisson")}, struct="CPBodyContact")
+            "restitution": number("restitution", restitution), "poisson": int(law == "poisson"), "on": on, "touch": TOUCHES[touch],
+            "radius_a": number("radius_a", 0.0 if radius_a is None else radius_a), "size": edges},
+            [] if surface is None else [("surface", "glue_surface", shown, (3,), outputs)], struct="CPBodyContact")
 
     def couple(self, first: Any, second: Any, ratio: Any, offset: float = 0.0, name: Optional[str] = None) -> str:
         """Gear, rack or screw: ratio[0] x_1 + ratio[1] x_2 = offset, of two coordinates."""

@@ -285,6 +285,10 @@ int glue_point_force(double t, const double *x, const double *v, double *F, doub
   return call(function, t, LIST(In, x, v), LIST(Out, F, Fx, Fv));
 }
 
+int glue_surface(const double *x, double *phi, double *g, double *H, double *T, void *function) {
+  return call(function, 0, LIST(In, x), LIST(Out, phi, g, H, T));
+}
+
 int glue_end(double t, N_Vector y, double *values, void *functional) {
   return call(&((GlueFunctional *)functional)->end, t, LIST(In, DATA(y)), LIST(Out, values));
 }

@@ -11,9 +11,9 @@ typedef struct {
   int nin;       /* number of arrays in */
   int nout;      /* and out */
   int64_t nx[6]; /* their lengths */
-  int64_t ny[3];
+  int64_t ny[4];
   double *x[6]; /* Python's function: its own copies of them */
-  double *y[3];
+  double *y[4];
   long int calls; /* so far */
 } GlueFn;
 
@@ -107,6 +107,7 @@ int glue_motiondd(double t, double *g, void *motion);
 /* Functions of mechanisms of bodies; the data are a GlueFn of Python's: t -> g [3]; (x, x') -> T [3]; (x, v) -> F, Fx, Fv */
 int glue_drive(double t, double *g, void *function);
 int glue_law(double t, double x, double rate, double *T, void *function);
+int glue_surface(const double *x, double *phi, double *g, double *H, double *T, void *function);
 int glue_point_force(double t, const double *x, const double *v, double *F, double *Fx, double *Fv,
                      void *function);
 int glue_end(double t, N_Vector y, double *values, void *functional);

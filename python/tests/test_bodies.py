@@ -385,6 +385,50 @@ def test_a_ball_of_bodies_slips_and_rolls():
     assert m.point("ball", (0, 0, 0), sol.y[:, -1])[3] == pytest.approx(5 / 7, abs=1e-9)
 
 
+def shaped(**shape):
+    """A ball, thrown at 0.3 m/s from the height 1 above the floor, with a contact of these shapes."""
+    m = cpodes.Bodies(3, gravity=(0, 0, -G))
+    m.add_body("ball", mass=1, inertia=(0.4, 0.4, 0.4), at=(0.3, 0, 1), velocity=(0.3, 0, 0))
+    m.contact(None, "ball", at_b=(0.3, 0, 1), **shape)
+    return m
+
+
+def bowl(x): # x^2 + y^2 - 2 z = 0, from above
+    return x[2] - (x[0] ** 2 + x[1] ** 2) / 2, (-x[0], -x[1], 1), np.diag([-1, -1, 0]), np.zeros((3, 3, 3))
+
+
+@pytest.mark.parametrize("shape, fall", [ # heights at which they touch: of the fall, x = 0.3 (1 + t)
+    ({"at": (0, 0, -3), "radius_a": 2, "radius": 0.25}, lambda x: -3 + np.sqrt(2.25 ** 2 - x ** 2)),
+    ({"at": (0, 0, 3), "radius_a": -4, "radius": 0.25}, lambda x: 3 - np.sqrt(3.75 ** 2 - x ** 2)),
+    ({"surface": bowl}, lambda x: x ** 2 / 2)])
+def test_bodies_fall_on_surfaces(shape, fall):
+    sol = shaped(restitution=0.5, **shape).solve((0, 0.8), method="DOP853", rtol=1e-10, atol=1e-10)
+    t = sol.contact_events[0].t
+    assert 1 - G * t * t / 2 == pytest.approx(fall(0.3 + 0.3 * t), abs=1e-9)
+
+
+def test_boxes_discs_and_cylinders_have_vertices_and_edges():
+    m = shaped(touch="box", size=(0.2, 0.4, 0.6), axis=(0, 0, 1))
+    sol = m.solve((0, 0.5), method="DOP853", rtol=1e-9, atol=1e-9)
+    assert sol.contact_names == [f"contact_1_{k}" for k in range(1, 9)]
+    assert sol.contact_events[0].t == pytest.approx(np.sqrt(2 * 0.7 / G), abs=1e-9)
+    for touch, n in ("disc", 1), ("cylinder", 2):
+        sol = shaped(touch=touch, radius=0.3, length=0.5, axis=(0, 0, 1), axis_b=(0, 1, 0)).solve((0, 0.5), rtol=1e-9, atol=1e-9)
+        assert len(sol.contact_names) == n
+        assert sol.contact_events[0].t == pytest.approx(np.sqrt(2 * 0.7 / G), abs=1e-8)
+
+
+def test_functions_of_surfaces_fail_by_name():
+    with pytest.raises(ZeroDivisionError):
+        shaped(surface=lambda x: 1 / 0)
+    with pytest.raises(cpodes.Error, match="contact_1: with a radius the surface must be given by a distance"):
+        shaped(surface=bowl, radius=0.1)
+    with pytest.raises(ValueError, match="ball, disc, cylinder, box"):
+        shaped(touch="cone")
+    with pytest.raises(ValueError, match="cannot both"):
+        shaped(surface=bowl, radius_a=1)
+
+
 def test_contacts_of_a_file_act():
     m = cpodes.load(FILES / "rocking_block.yaml")
     sol = m.solve((0, 1), rtol=1e-8, atol=1e-8)

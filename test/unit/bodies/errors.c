@@ -231,6 +231,7 @@ START_TEST(contacts_tell_their_rows_constants_and_places) {
   ck_assert_double_eq(rows.mu, 0.3);
   ck_assert_double_eq(rows.mu_static, 0);
   ck_assert_double_eq(rows.restitution, 0.5);
+  ck_assert_int_eq(rows.on, CP_ON_PLANE);
   N_Vector y = CPBodiesState(bodies);
   ck_assert_int_eq(model.p(0, entries(y), p, bodies), 0);
   ck_assert_double_eq_tol(p[5], 1.25, 1e-15);
@@ -609,6 +610,25 @@ START_TEST(shapes_of_the_plane_are_flat) {
 }
 END_TEST
 
+START_TEST(shapes_of_the_ground_stay) {
+  const CPShape stone = {.name = "stone",
+                         .kind = CP_SHAPE_SPHERE,
+                         .body = "ground",
+                         .on   = {.point = {1, 2, 3}},
+                         .size = {0.5}};
+  sunrealtype points[12];
+  CPShapeKind kind;
+  CPMechModel model;
+  ck_assert_int_eq(CPBodiesAddShape(bodies, &stone), 0);
+  ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+  N_Vector y = CPBodiesState(bodies);
+  ck_assert_int_eq(CPBodiesShapePoints(bodies, 0, y, &kind, points), CP_SUCCESS);
+  for (int k = 0; k < 12; k++)
+    ck_assert_double_eq(points[k], k % 3 + 1 + (k >= 3 && k / 3 - 1 == k % 3 ? 0.5 : 0));
+  N_VDestroy(y);
+}
+END_TEST
+
 /* A program that creates the CPMech from the functions of the model gets the same system as from CPBodiesMech. */
 START_TEST(a_system_of_the_programs_own_is_the_same) {
   const sunrealtype g[] = {0, -9.81, 0};
@@ -711,6 +731,7 @@ int main(void) {
   tcase_add_loop_test(tc, wrong_shapes_are_named, 0, 11);
   tcase_add_test(tc, what_drawings_show_is_where_it_is);
   tcase_add_test(tc, shapes_of_the_plane_are_flat);
+  tcase_add_test(tc, shapes_of_the_ground_stay);
   tcase_add_test(tc, the_plane_refuses_what_leaves_it);
   tcase_add_test(tc, calls_out_of_order_are_refused);
   tcase_add_test(tc, a_mechanism_without_bodies_is_refused);

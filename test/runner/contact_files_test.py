@@ -1,0 +1,113 @@
+"""Mechanisms with contacts in files: closed forms where there are some, else two methods; energy falls and no gap is negative."""
+
+import csv
+import json
+import math
+import os
+import pathlib
+import unittest
+
+from runner import RunnerTest, cpodes
+
+FILES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "mechanisms"
+METHODS = "dop853", "radau", "bdf", "adams"
+G = 9.81
+
+
+@unittest.skipUnless(os.environ.get("CPODES_YAML"), "no libyaml")
+class ContactFiles(RunnerTest):
+    def run_file(self, name, method, tol, *arguments):
+        """The summary of a run, which is checked: energy rises by 10 tolerances of its scale at most, and gaps are not below zero by
+        more than one, in units of the largest coordinate."""
+        summary, table = self.folder / "run.json", self.folder / "run.csv"
+        self.assert_done(
+            cpodes(
+                "run", FILES / f"{name}.yaml", "-m", method, "-r", tol, "-a", tol, "--no-estimate", "--outputs", 0, "-q",
+                "--json", summary, "--csv", table, *arguments,
+            )
+        )  # fmt: skip
+        run = json.loads(summary.read_text())
+        with open(table, newline="") as file:
+            rows = list(csv.DictReader(file))
+        largest = max(abs(float(row[name])) for row in rows for name in run["end"]["names"][: len(run["end"]["names"]) // 2])
+        gaps = [float(row[name]) for row in rows for name in row if name.startswith("gap ")]
+        self.assertGreater(min(gaps), -tol * (1 + largest))
+        self.assertLess(run["quantities"][0]["rise"], 10 * tol * run["quantities"][0]["scale"])
+        return run
+
+    def sequence(self, run):
+        return [(e["contact"], e["before"], e["after"], e["impact"], e["accumulated"]) for e in run["events"]]
+
+    def assert_agree(self, name, tols, methods, *arguments, bound=100):
+        """The same events in all runs, and states that agree with those of a run at 1e-11 to so many tolerances"""
+        reference = self.run_file(name, "dop853", 1e-11, *arguments)
+        for tol in tols:
+            for method in methods:
+                with self.subTest(method=method, tol=tol):
+                    run = self.run_file(name, method, tol, *arguments)
+                    self.assertEqual(self.sequence(run), self.sequence(reference))
+                    for a, b in zip(run["end"]["y"], reference["end"]["y"]):
+                        self.assertLess(abs(a - b), bound * tol * (1 + abs(b)))
+        return reference
+
+    def test_a_wheel_rolls_over_a_curb(self):
+        r, a, v, start, end = 0.3, 0.08, 1.4, -0.6, 1.2
+        factor, top = 1 - 2 / 3 * a / (r + a), math.acos(r / (r + a))
+        strikes = (-start - (r + a) * math.sin(top)) / v
+        n, way = 2000, 0  # time on the curb: the speed is that of 3/4 v^2 + g (r + a) cos
+        for i in range(n):
+            angle = top * (i + 0.5) / n
+            way += 2 * top / n * (r + a) / math.sqrt((factor * v) ** 2 - 4 / 3 * G * (r + a) * (math.cos(angle) - math.cos(top)))
+        for method in METHODS:
+            with self.subTest(method=method):
+                run = self.run_file("wheel_curb", method, 1e-9)
+                times = [event["t"] for event in run["events"]]
+                for t, exact in zip(times, (strikes, strikes, strikes + way, strikes + way)):
+                    self.assertAlmostEqual(t, exact, delta=1e-7)
+                y = dict(zip(run["end"]["names"], run["end"]["y"]))
+                self.assertAlmostEqual(y["wheel.x'"], v * factor**2, delta=1e-7)
+                self.assertAlmostEqual(y["wheel.phi'"], -v * factor**2 / r, delta=1e-7)
+                self.assertAlmostEqual(y["wheel.x"], (r + a) * math.sin(top) + v * factor**2 * (end - strikes - way), delta=1e-7)
+
+    def test_boxes_of_a_stack_slide_and_stop(self):
+        """Constant accelerations: of each box, then of those that move together"""
+        t1 = 1 / (0.5 * G)  # -0.2 g and 0.3 g, from 1 m/s and 0
+        v1, w1 = 0.3 * G * t1, 2 - 0.4 * G * t1
+        t2 = t1 + (w1 - v1) / (0.45 * G)  # 0.05 g and -0.4 g
+        v2 = v1 + 0.05 * G * (t2 - t1)
+        t3 = t2 + v2 / (0.1 * G)
+        low = 0.15 * G * t1**2 + (v1 + v2) / 2 * (t2 - t1) + v2 / 2 * (t3 - t2)
+        for method in METHODS:
+            with self.subTest(method=method):
+                run = self.run_file("box_stack", method, 1e-9)
+                times = sorted({event["t"] for event in run["events"]})
+                self.assertEqual(len(times), 3)
+                for t, exact in zip(times, (t1, t2, t3)):
+                    self.assertAlmostEqual(t, exact, delta=1e-7)
+                self.assertAlmostEqual(run["end"]["y"][0], low, delta=1e-7)
+
+    def test_a_chain_falls_and_lies(self):
+        run = self.assert_agree("chain_floor", (1e-6, 1e-7, 1e-8, 1e-9), METHODS)
+        y = dict(zip(run["end"]["names"], run["end"]["y"]))
+        for i in range(1, 5):
+            self.assertLess(abs(math.sin(y[f"rod_{i}.phi"])), 1e-9)
+            self.assertLess(max(abs(y[f"rod_{i}.{q}"]) for q in ("y", "x'", "y'", "phi'")), 1e-9)
+
+    def test_pins_rattle_in_bearings(self):
+        self.assert_agree("four_bar_clearance", (1e-6, 1e-7, 1e-8, 1e-9), ("dop853", "radau"))
+
+    def test_a_tippe_top_inverts_and_stands_on_its_stem(self):
+        """A change of the spin at the start by a part d changes the state by up to 1,000 d (runs with 180 and 180 (1 + 1e-8) rad/s)."""
+        run = self.assert_agree("tippe_top", (1e-6, 1e-7, 1e-8), ("dop853", "radau"), "--t-end", 1.75, bound=1000)
+        y = dict(zip(run["end"]["names"], run["end"]["y"]))
+        self.assertLess(1 - 2 * (y["top.e1"] ** 2 + y["top.e2"] ** 2), -0.9)
+        self.assertEqual([e["contact"] for e in run["events"] if e["impact"]], ["stem", "cap", "stem"])
+
+    def test_more_friction_keeps_the_tippe_top_on_its_cap(self):
+        """It sticks before it has turned over far enough, and rolls without loss from there on."""
+        run = self.run_file("tippe_top", "dop853", 1e-8, "-p", "cap.friction=0.3", "-p", "stem.friction=0.3")
+        self.assertEqual(self.sequence(run), [("cap", "sliding", "sticking", False, False)])
+
+
+if __name__ == "__main__":
+    unittest.main()
