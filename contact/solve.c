@@ -25,7 +25,7 @@
 /* Combinations of up to this many contacts are tried in turn. */
 #define ENUMERATED 3
 /* Sweeps of Gauss-Seidel before Newton's method, the first time; the next trial has GROWTH times as many. */
-#define SWEEPS 10
+#define SWEEPS 5
 #define TRIALS 2
 #define GROWTH 8
 /* Newton's iterations from there, and for each center. A step may enlarge |F| up to the largest of the newest MEMORY values (L. Grippo,
