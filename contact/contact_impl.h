@@ -27,16 +27,45 @@ typedef struct {
   int n, ncontacts; /* rows, contacts */
   ContactLaw *law;
   sunrealtype *W, *c, *x, *w; /* [n n], [n]; x, w: out */
-  sunrealtype *room;          /* [3 m m + 12 m] */
+  /* In place of W: y = W x, returns 0 or a failure, and its blocks on the diagonal [9 ncontacts], by columns of 3 entries */
+  int (*times)(void *data, const sunrealtype *x, sunrealtype *y);
+  void *data;
+  sunrealtype *block;
+  sunrealtype *room;          /* [3 m m + 12 m], with times [(CONTACT_BASIS + 14) m] */
   int *on;                    /* [n] work */
   sunrealtype shift, *center; /* work: W + shift I and c - shift center take the place of W and c */
-  sunrealtype residual;       /* out: of x, relative to c */
-  int newton;                 /* out: not solved by enumeration */
+  sunrealtype *scale, *scaled; /* work */
+  sunrealtype residual;        /* out: of x, relative to c */
+  int newton;                  /* out: not solved by enumeration */
 } ContactProblem;
 
 /* Solves 0 <= x_N perpendicular to w_N >= 0 with friction, w = W x + c. Returns 0, or 1 if no x has been found
  * whose residual is RESIDUAL at most. */
 int contactSolve(ContactProblem *p);
+
+/* LU with partial pivoting in A [n n], b -> x [n]. Returns 1 if a pivot is roundoff. */
+int contactGauss(int n, sunrealtype *A, sunrealtype *x);
+/* y = W x in scaled rows, while contactSolve runs; NaN where times fails */
+void contactProblemTimes(const ContactProblem *p, const sunrealtype *x, sunrealtype *y);
+/* y = F'(x) h where F was evaluated last, with Wh = (W + shift I) h: rows of one contact, or all */
+void contactLawDerivative(const ContactLaw *law, const sunrealtype *h, const sunrealtype *Wh,
+                          sunrealtype *y);
+void contactDerivativeTimes(const ContactProblem *p, const sunrealtype *h, const sunrealtype *Wh,
+                            sunrealtype *y);
+
+/* x of one contact onto x_N >= 0 and the cone's disc, in this order */
+void contactProject(const ContactLaw *law, sunrealtype *x);
+
+/* ---- products.c ---- */
+
+/* A first guess from p->x, by so many accelerated steps x <- proj(y - rho w(y)). y, v, w [n]: work */
+void contactProjectedGradient(ContactProblem *p, int steps, sunrealtype *y, sunrealtype *v,
+                              sunrealtype *w);
+
+/* F'(x) h = F, with products. Wh [n], basis [(CONTACT_BASIS + 3) n]: work. Returns 1 if it fails. */
+enum { CONTACT_BASIS = 60 };
+int contactKrylovStep(const ContactProblem *p, const sunrealtype *F, sunrealtype *h,
+                      sunrealtype *Wh, sunrealtype *basis);
 
 /* x [n] <- A^+ b, A [n n] by columns, overwritten: the solution of least norm where A is singular. b: overwritten. */
 void contactLinearSolve(int n, sunrealtype *A, sunrealtype *b, sunrealtype *x, sunrealtype *room);

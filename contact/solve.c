@@ -8,7 +8,7 @@
  *
  * It is F(x) = x - proj(x - w) = 0, proj onto x_N >= 0 and onto the disc of radius mu max(0, x_N - w_N) (P. Alart, A. Curnier,
  * Comput. Methods Appl. Mech. Eng. 92, 1991). Few contacts in the plane: every combination of open, sticking and sliding ones is a
- * linear system, and F decides. Otherwise: projected Gauss-Seidel, then Newton's method on F, which is semismooth. Where that fails,
+ * linear system, and F decides. Otherwise: projected Gauss-Seidel (gradients, where W is known by products only), then Newton's method on F, which is semismooth. Where that fails,
  * as for redundant contacts, the proximal point algorithm (R. T. Rockafellar, SIAM J. Control Optim. 14, 1976): the problem with
  *
  *   W + shift I,  c - shift center,
@@ -22,12 +22,16 @@
 #include <string.h>
 
 #define RESIDUAL 1.0e-12 /* of F, relative to c */
+/* With products each step gains less than with factors, and is cheap at the end: this part of it is aimed at. */
+#define FURTHER 0.01
 /* Combinations of up to this many contacts are tried in turn. */
 #define ENUMERATED 3
 /* Sweeps of Gauss-Seidel before Newton's method, the first time; the next trial has GROWTH times as many. */
-#define SWEEPS 10
+#define SWEEPS 5
 #define TRIALS 2
 #define GROWTH 8
+/* So many steps of the projected gradient are taken in place of a sweep. */
+#define GRADIENTS 10
 /* Newton's iterations from there, and for each center. A step may enlarge |F| up to the largest of the newest MEMORY values (L. Grippo,
  * F. Lampariello, S. Lucidi, SIAM J. Numer. Anal. 23, 1986), which takes two thirds of the iterations that decreasing it does. */
 #define ITERATIONS 15
@@ -47,8 +51,7 @@
 
 /* ---- linear systems ---- */
 
-/* LU with partial pivoting in A, b -> x. Returns 1 if a pivot is roundoff. */
-static int gauss(int n, sunrealtype *A, sunrealtype *x) {
+int contactGauss(int n, sunrealtype *A, sunrealtype *x) {
   sunrealtype size = 0;
   for (int k = 0; k < n * n; k++) size = fabs(A[k]) > size ? fabs(A[k]) : size;
   for (int k = 0; k < n; k++) {
@@ -83,7 +86,7 @@ void contactLinearSolve(int n, sunrealtype *A, sunrealtype *b, sunrealtype *x, s
   sunrealtype *LU = room, *shifted = room + n * n, *r = shifted + n * n, trace = 0;
   memcpy(LU, A, (size_t)(n * n) * sizeof *A);
   memcpy(x, b, (size_t)n * sizeof *x);
-  if (!gauss(n, LU, x)) return;
+  if (!contactGauss(n, LU, x)) return;
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++) {
       sunrealtype sum = 0;
@@ -99,7 +102,7 @@ void contactLinearSolve(int n, sunrealtype *A, sunrealtype *b, sunrealtype *x, s
       for (int k = 0; k < n; k++) r[i] -= A[i + k * n] * x[k];
     }
     memcpy(LU, shifted, (size_t)(n * n) * sizeof *A);
-    gauss(n, LU, r);
+    contactGauss(n, LU, r);
     for (int k = 0; k < n; k++)
       for (int i = 0; i < n; i++) x[k] += A[i + k * n] * r[i];
   }
@@ -107,9 +110,14 @@ void contactLinearSolve(int n, sunrealtype *A, sunrealtype *b, sunrealtype *x, s
 
 /* ---- the natural map ---- */
 
-/* y = W x */
-static void times(const ContactProblem *p, const sunrealtype *x, sunrealtype *y) {
+void contactProblemTimes(const ContactProblem *p, const sunrealtype *x, sunrealtype *y) {
   const int n = p->n;
+  if (p->times) {
+    for (int i = 0; i < n; i++) p->scaled[i] = p->scale[i] * x[i];
+    const int failed = p->times(p->data, p->scaled, y);
+    for (int i = 0; i < n; i++) y[i] = failed ? NAN : y[i] * p->scale[i];
+    return;
+  }
   memset(y, 0, (size_t)n * sizeof *y);
   for (int j = 0; j < n; j++) {
     const sunrealtype *W = p->W + j * n, a = x[j];
@@ -121,7 +129,7 @@ static void times(const ContactProblem *p, const sunrealtype *x, sunrealtype *y)
 /* w and F(x) [n], with what the laws need for its derivative. Returns its largest entry. */
 static sunrealtype naturalMap(ContactProblem *p, const sunrealtype *x, sunrealtype *F) {
   sunrealtype largest = 0;
-  times(p, x, p->w);
+  contactProblemTimes(p, x, p->w);
   for (int i = 0; i < p->n; i++)
     p->w[i] += p->c[i] + (p->shift > 0.0 ? p->shift * (x[i] - p->center[i]) : 0.0);
   for (int k = 0; k < p->ncontacts; k++) {
@@ -143,22 +151,26 @@ static sunrealtype naturalMap(ContactProblem *p, const sunrealtype *x, sunrealty
   return isfinite(largest) ? largest : INFINITY;
 }
 
-/* y = F'(x) h where naturalMap was last, with Wh = (W + shift I) h. With z = x - w, d = z_T / |z_T| and r = max(0, z_N):
+/* With z = x - w, d = z_T / |z_T| and r = max(0, z_N):
  *
  *   dF_T = dx_T - mu d dr - mu r / |z_T| (I - d d^T) (dx_T - dw_T)   sliding,   dF_T = dw_T   sticking. */
-static void derivativeTimes(const ContactProblem *p, const sunrealtype *h, const sunrealtype *Wh,
+void contactLawDerivative(const ContactLaw *law, const sunrealtype *h, const sunrealtype *Wh,
+                          sunrealtype *y) {
+  const sunrealtype dr = law->pressed ? h[0] - Wh[0] : 0.0;
+  sunrealtype along    = 0;
+  y[0]                 = law->glued || law->pressed ? Wh[0] : h[0];
+  for (int i = 0; i < law->ntangents; i++) along += law->d[i] * (h[1 + i] - Wh[1 + i]);
+  for (int i = 0; i < law->ntangents; i++)
+    y[1 + i] = law->sticks ? Wh[1 + i]
+                           : h[1 + i] - law->mu * law->d[i] * dr -
+                                 law->turns * (h[1 + i] - Wh[1 + i] - along * law->d[i]);
+}
+
+void contactDerivativeTimes(const ContactProblem *p, const sunrealtype *h, const sunrealtype *Wh,
                             sunrealtype *y) {
   for (int k = 0; k < p->ncontacts; k++) {
-    const ContactLaw *law = &p->law[k];
-    const int N = law->first, T = N + 1, m = law->ntangents;
-    const sunrealtype dr = law->pressed ? h[N] - Wh[N] : 0.0;
-    sunrealtype along    = 0;
-    y[N]                 = law->glued || law->pressed ? Wh[N] : h[N];
-    for (int i = T; i < T + m; i++) along += law->d[i - T] * (h[i] - Wh[i]);
-    for (int i = T; i < T + m; i++)
-      y[i] = law->sticks ? Wh[i]
-                         : h[i] - law->mu * law->d[i - T] * dr -
-                               law->turns * (h[i] - Wh[i] - along * law->d[i - T]);
+    const int N = p->law[k].first;
+    contactLawDerivative(&p->law[k], h + N, Wh + N, y + N);
   }
 }
 
@@ -220,6 +232,17 @@ typedef struct {
   sunrealtype *F, *h, *Wh, *y, *rhs, *trial, *newest, *center, *kept, *J;
 } Work;
 
+void contactProject(const ContactLaw *law, sunrealtype *x) {
+  sunrealtype length = 0;
+  if (!law->glued) x[0] = fmax(0.0, x[0]);
+  const sunrealtype radius = law->mu * (fmax(0.0, x[0]) + law->given);
+  for (int i = 1; i <= law->ntangents; i++) length = hypot(length, x[i]);
+  for (int i = 1; i <= law->ntangents; i++) {
+    if (law->slides) x[i] = -radius * law->s[i - 1];
+    else if (length > radius) x[i] *= radius / length;
+  }
+}
+
 /* W is symmetric: its rows are columns. */
 static void gaussSeidel(ContactProblem *p, int sweeps) {
   const int n = p->n;
@@ -227,7 +250,6 @@ static void gaussSeidel(ContactProblem *p, int sweeps) {
     for (int k = 0; k < p->ncontacts; k++) {
       const ContactLaw *law = &p->law[k];
       const int N           = law->first;
-      sunrealtype length    = 0;
       for (int i = N; i <= N + law->ntangents; i++) {
         const sunrealtype *W = p->W + i * n;
         sunrealtype w[4]     = {p->c[i]}; /* W_ii = 1 */
@@ -236,14 +258,8 @@ static void gaussSeidel(ContactProblem *p, int sweeps) {
           for (int l = 0; l < 4; l++) w[l] += W[j + l] * p->x[j + l];
         for (; j < n; j++) w[0] += W[j] * p->x[j];
         p->x[i] -= (w[0] + w[1]) + (w[2] + w[3]);
-        if (i == N) p->x[N] = law->glued ? p->x[N] : fmax(0.0, p->x[N]);
-        else length = hypot(length, p->x[i]);
       }
-      const sunrealtype radius = law->mu * (fmax(0.0, p->x[N]) + law->given);
-      for (int i = 0; i < law->ntangents; i++) {
-        if (law->slides) p->x[N + 1 + i] = -radius * law->s[i];
-        else if (length > radius) p->x[N + 1 + i] *= radius / length;
-      }
+      contactProject(law, p->x + N);
     }
 }
 
@@ -255,13 +271,15 @@ static sunrealtype norm(int n, const sunrealtype *F) {
 
 /* F'(x) h = F, rows of I first, then the others by elimination. Returns 1 if F' is singular. */
 static int newtonStep(ContactProblem *p, const Work *work) {
-  const int n = p->n, number = rowsOn(p, p->on);
+  const int n    = p->n;
   sunrealtype *h = work->h, *Wh = work->Wh, *y = work->y, *rhs = work->rhs, *J = work->J;
+  if (p->times) return contactKrylovStep(p, work->F, h, Wh, J);
+  const int number = rowsOn(p, p->on);
   memcpy(h, work->F, (size_t)n * sizeof *h);
   for (int a = 0; a < number; a++) h[p->on[a]] = 0.0;
-  times(p, h, Wh);
+  contactProblemTimes(p, h, Wh);
   for (int i = 0; i < n; i++) Wh[i] += p->shift * h[i];
-  derivativeTimes(p, h, Wh, y);
+  contactDerivativeTimes(p, h, Wh, y);
   for (int a = 0; a < number; a++) rhs[a] = work->F[p->on[a]] - y[p->on[a]];
   sunrealtype *unit = work->trial;
   memset(unit, 0, (size_t)n * sizeof *unit);
@@ -269,11 +287,11 @@ static int newtonStep(ContactProblem *p, const Work *work) {
     const int j = p->on[b];
     memcpy(Wh, p->W + j * n, (size_t)n * sizeof *Wh);
     Wh[j] += p->shift, unit[j] = 1.0;
-    derivativeTimes(p, unit, Wh, y);
+    contactDerivativeTimes(p, unit, Wh, y);
     for (int a = 0; a < number; a++) J[a + b * number] = y[p->on[a]];
     unit[j] = 0.0;
   }
-  const int singular = gauss(number, J, rhs);
+  const int singular = contactGauss(number, J, rhs);
   for (int a = 0; a < number; a++) h[p->on[a]] = rhs[a];
   return singular;
 }
@@ -355,24 +373,28 @@ static void leastNorm(ContactProblem *p, const Work *work, sunrealtype size) {
 }
 
 /* x = scale x', W' = scale W scale, so that W_ii = 1 at most, tangential ones alike; or back */
-static void scaleRows(ContactProblem *p, const sunrealtype *scale, int back) {
-  const int n = p->n;
+static void scaleRows(ContactProblem *p, int back) {
+  const int n              = p->n;
+  const sunrealtype *scale = p->scale;
   for (int j = 0; j < n; j++) {
     const sunrealtype s = back ? 1.0 / scale[j] : scale[j];
-    for (int i = 0; i < n; i++) p->W[i + j * n] *= back ? s / scale[i] : s * scale[i];
+    for (int i = 0; i < n && !p->times; i++) p->W[i + j * n] *= back ? s / scale[i] : s * scale[i];
     p->c[j] *= s, p->w[j] *= s, p->x[j] /= s;
   }
   for (int k = 0; k < p->ncontacts; k++) {
-    ContactLaw *law     = &p->law[k];
-    const sunrealtype N = scale[law->first], T = scale[law->first + (law->ntangents > 0)];
+    ContactLaw *law      = &p->law[k];
+    const sunrealtype *s = scale + law->first, N = s[0], T = s[law->ntangents > 0];
     law->mu *= back ? T / N : N / T;
     law->given *= back ? N : 1.0 / N;
+    for (int i = 0; p->times && i <= law->ntangents; i++)
+      for (int j = 0; j <= law->ntangents; j++)
+        p->block[9 * k + 3 * j + i] *= back ? 1.0 / (s[i] * s[j]) : s[i] * s[j];
   }
 }
 
 int contactSolve(ContactProblem *p) {
   const int n         = p->n;
-  sunrealtype *vector = p->room, *scale = vector + 8 * n, size = 0;
+  sunrealtype *vector = p->room, size = 0;
   const Work work = {.F      = vector,
                      .h      = vector + n,
                      .Wh     = vector + 2 * n,
@@ -381,30 +403,35 @@ int contactSolve(ContactProblem *p) {
                      .trial  = vector + 5 * n,
                      .newest = vector + 6 * n,
                      .center = vector + 7 * n,
-                     .kept   = vector + 9 * n,
-                     .J      = vector + 10 * n};
+                     .kept   = vector + 8 * n,
+                     .J      = vector + 11 * n};
+  p->scale = vector + 9 * n, p->scaled = vector + 10 * n;
   for (int k = 0; k < p->ncontacts; k++) {
     const ContactLaw *law = &p->law[k];
-    const int N           = law->first;
-    sunrealtype w         = 0;
-    scale[N]              = 1.0 / sqrt(p->W[N + N * n]);
-    for (int i = N + 1; i <= N + law->ntangents; i++) w = fmax(w, p->W[i + i * n]);
-    for (int i = N + 1; i <= N + law->ntangents; i++) scale[i] = w > 0.0 ? 1.0 / sqrt(w) : 1.0;
+    sunrealtype *scale = p->scale + law->first, largest = 0;
+    for (int i = 0; i <= law->ntangents; i++) {
+      const sunrealtype w = p->times ? p->block[9 * k + 4 * i] : p->W[(law->first + i) * (1 + n)];
+      if (i == 0) scale[0] = 1.0 / sqrt(w);
+      else largest = fmax(largest, w);
+    }
+    for (int i = 1; i <= law->ntangents; i++) scale[i] = largest > 0.0 ? 1.0 / sqrt(largest) : 1.0;
   }
   memset(p->x, 0, (size_t)n * sizeof *p->x);
   memset(p->w, 0, (size_t)n * sizeof *p->w);
-  scaleRows(p, scale, 0);
+  scaleRows(p, 0);
   for (int j = 0; j < n; j++) size = fmax(size, fabs(p->c[j]));
   p->newton = 0, p->shift = 0.0;
   int failed = naturalMap(p, p->x, work.F) != 0.0;
-  if (failed) failed = enumerate(p, work.J, work.F, work.J + n * n, size);
+  if (failed && !p->times) failed = enumerate(p, work.J, work.F, work.J + n * n, size);
   if (failed) {
     sunrealtype least;
     memset(p->x, 0, (size_t)n * sizeof *p->x);
     p->newton = 1;
     for (int trial = 0, sweeps = SWEEPS; failed && trial < TRIALS; trial++, sweeps *= GROWTH) {
-      gaussSeidel(p, sweeps);
-      failed = newton(p, &work, ITERATIONS, RESIDUAL * size, &least) < 0;
+      if (p->times) contactProjectedGradient(p, GRADIENTS * sweeps, work.F, work.h, work.Wh);
+      else gaussSeidel(p, sweeps);
+      newton(p, &work, ITERATIONS, (p->times ? FURTHER : 1.0) * RESIDUAL * size, &least);
+      failed = !(least <= RESIDUAL * size);
     }
     if (failed) {
       memset(p->x, 0, (size_t)n * sizeof *p->x);
@@ -413,6 +440,6 @@ int contactSolve(ContactProblem *p) {
     }
   }
   p->residual = size > 0.0 ? naturalMap(p, p->x, work.F) / size : 0.0;
-  scaleRows(p, scale, 1);
+  scaleRows(p, 1);
   return failed;
 }

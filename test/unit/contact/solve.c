@@ -123,6 +123,128 @@ START_TEST(redundant_tangents_share_the_load) {
 }
 END_TEST
 
+/* ---- products only ---- */
+
+/* Spheres of radius 1 and random masses. Contact k is between the bodies a < b, or of b and the floor (a = -1), along a normal. */
+typedef struct {
+  int nbodies, ncontacts;
+  struct {
+    int a, b;
+    sunrealtype axis[3][3]; /* N from a to b, T1, T2 */
+  } contact[2 * CONTACTS * 5];
+  sunrealtype m[CONTACTS * 5 + 1], u[6 * (CONTACTS * 5 + 1)];
+} Heap;
+
+static void touch(Heap *heap, int a, int b, const sunrealtype *direction, unsigned *state) {
+  sunrealtype *N = heap->contact[heap->ncontacts].axis[0], *T = N + 3, *B = N + 6;
+  sunrealtype length = 0, along = 0;
+  heap->contact[heap->ncontacts].a = a, heap->contact[heap->ncontacts++].b = b;
+  for (int i = 0; i < 3; i++) {
+    N[i] = direction[i] + 0.2 * cpUniform(state), T[i] = cpUniform(state);
+    length += N[i] * N[i];
+  }
+  for (int i = 0; i < 3; i++) N[i] /= sqrt(length), along += N[i] * T[i];
+  length = 0;
+  for (int i = 0; i < 3; i++) T[i] -= along * N[i], length += T[i] * T[i];
+  for (int i = 0; i < 3; i++) T[i] /= sqrt(length);
+  for (int i = 0; i < 3; i++)
+    B[i] = N[(i + 1) % 3] * T[(i + 2) % 3] - N[(i + 2) % 3] * T[(i + 1) % 3];
+}
+
+/* y [n] = A u, or u += A^T x: of body b the force F along an axis acts at the point -N, of a at N */
+static void heap_rows(const Heap *heap, int transposed, const sunrealtype *in, sunrealtype *out) {
+  for (int k = 0; k < heap->ncontacts; k++)
+    for (int row = 0; row < 3; row++) {
+      const sunrealtype *N = heap->contact[k].axis[0], *d = heap->contact[k].axis[row];
+      sunrealtype sum = 0;
+      for (int side = 0; side < 2; side++) {
+        const int body = side ? heap->contact[k].b : heap->contact[k].a;
+        for (int i = 0; i < 3 && body >= 0; i++) {
+          const int j = (i + 1) % 3, l = (i + 2) % 3;
+          const sunrealtype turn = -(N[j] * d[l] - N[l] * d[j]), sign = side ? 1 : -1;
+          if (transposed) {
+            out[6 * body + i] += sign * d[i] * in[3 * k + row];
+            out[6 * body + 3 + i] += turn * in[3 * k + row];
+          } else sum += sign * d[i] * in[6 * body + i] + turn * in[6 * body + 3 + i];
+        }
+      }
+      if (!transposed) out[3 * k + row] = sum;
+    }
+}
+
+static int heap_times(void *data, const sunrealtype *x, sunrealtype *y) {
+  const Heap *heap                      = data;
+  sunrealtype u[6 * (CONTACTS * 5 + 1)] = {0};
+  heap_rows(heap, 1, x, u);
+  for (int b = 0; b < heap->nbodies; b++)
+    for (int i = 0; i < 6; i++) u[6 * b + i] /= (i < 3 ? 1.0 : 0.4) * heap->m[b];
+  heap_rows(heap, 0, u, y);
+  return 0;
+}
+
+/* 201 spheres in a row that are pushed together, or 105 of them on each other in rows of 15, of which the lowest touch the floor */
+static void pile_up(Heap *heap, int rows, unsigned *state) {
+  const sunrealtype along[3] = {1, 0, 0}, up[3] = {0, 0, 1};
+  const int width = rows > 1 ? 15 : 201;
+  for (int b = 0; b < rows * width; b++) {
+    heap->m[b] = 1 + 0.5 * cpUniform(state);
+    if (b % width > 0) touch(heap, b - 1, b, along, state);
+    if (rows > 1) touch(heap, b < width ? -1 : b - width, b, up, state);
+    for (int i = 0; i < 6; i++) heap->u[6 * b + i] = 0.3 * cpUniform(state);
+    heap->u[6 * b] -= 0.01 * (b % width);
+    heap->u[6 * b + 2] -= rows > 1;
+  }
+  heap->nbodies = rows * width;
+}
+
+/* 200 contacts and more: the solution by products is that with the matrix. */
+START_TEST(products_lead_to_the_same_solution) {
+  unsigned state = 5;
+  Heap *heap     = calloc(1, sizeof *heap);
+  ck_assert_ptr_nonnull(heap);
+  pile_up(heap, _i == 0 ? 1 : 7, &state);
+  const size_t nc = (size_t)heap->ncontacts, n = 3 * nc;
+  ck_assert_uint_ge(nc, 200);
+  ContactLaw *law    = calloc(nc, sizeof *law);
+  int *on            = calloc(n, sizeof *on);
+  sunrealtype *W     = calloc(4 * n * n + 12 * n, sizeof *W),
+              *small = calloc(6 * n + 9 * nc + (CONTACT_BASIS + 14) * n, sizeof *small);
+  ck_assert(law && on && W && small);
+  sunrealtype *x = small + n, *block = small + 6 * n;
+  ContactProblem dense = {.n         = (int)n,
+                          .ncontacts = (int)nc,
+                          .law       = law,
+                          .on        = on,
+                          .W         = W,
+                          .c         = small,
+                          .x         = x,
+                          .w         = x + n,
+                          .room      = W + n * n};
+  for (size_t k = 0; k < nc; k++)
+    law[k] = (ContactLaw){.contact = (int)k, .first = 3 * (int)k, .ntangents = 2, .mu = 0.3};
+  heap_rows(heap, 0, heap->u, dense.c);
+  for (size_t j = 0; j < n; j++) {
+    dense.x[j] = 1;
+    heap_times(heap, dense.x, W + j * n);
+    for (size_t i = 0; i < 3; i++) block[3 * j + i] = W[j * n + j / 3 * 3 + i];
+    dense.x[j] = 0;
+  }
+  ContactProblem sparse = dense;
+  sparse.W = NULL, sparse.times = heap_times, sparse.data = heap, sparse.block = block;
+  sparse.x = x + 2 * n, sparse.w = x + 3 * n, sparse.room = block + 9 * nc;
+  ck_assert_int_eq(contactSolve(&sparse), 0);
+  ck_assert_double_le(sparse.residual, 1e-12);
+  ck_assert_int_eq(contactSolve(&dense), 0);
+  sunrealtype size = 0;
+  for (size_t i = 0; i < n; i++) size = fmax(size, fabs(dense.x[i]));
+  for (size_t i = 0; i < n; i++) {
+    ck_assert_double_eq_tol(sparse.w[i], dense.w[i], 1e-10);
+    ck_assert_double_eq_tol(sparse.x[i], dense.x[i], 1e-10 * size);
+  }
+  free(heap), free(law), free(on), free(W), free(small);
+}
+END_TEST
+
 /* Minimum norm: four legs of a table share its weight equally, though three would carry it. */
 START_TEST(four_legs_share_the_weight) {
   const sunrealtype rows[4][3] = {{1, 1, 1}, {1, 1, -1}, {1, -1, 1}, {1, -1, -1}};
@@ -155,6 +277,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, every_random_set_is_solved, 0, (int)(sizeof sets / sizeof *sets));
   tcase_add_test(tc, stack_of_boxes_is_solved);
+  tcase_add_loop_test(tc, products_lead_to_the_same_solution, 0, 2);
   tcase_add_test(tc, redundant_tangents_share_the_load);
   tcase_add_test(tc, four_legs_share_the_weight);
   tcase_add_test(tc, what_has_no_solution_is_not_solved);
