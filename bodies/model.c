@@ -85,7 +85,8 @@ static int makePlan(CPBodies b, Writer *w, sunindextype rows, sunindextype cols,
     const Block *at = &w->block[k];
     if (sparse)
       plan->place[k] =
-          (sunindextype)((Block *)bsearch(at, entry, (size_t)n, sizeof *entry, compareBlocks) - entry);
+          (sunindextype)((Block *)bsearch(at, entry, (size_t)n, sizeof *entry, compareBlocks) -
+                         entry);
     else plan->place[k] = at->col * rows + at->row;
   }
   free(entry);
