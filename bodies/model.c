@@ -84,7 +84,9 @@ static int makePlan(CPBodies b, Writer *w, sunindextype rows, sunindextype cols,
   for (sunindextype k = 0; !failed && k < w->count; k++) {
     const Block *at = &w->block[k];
     if (sparse)
-      plan->place[k] = (Block *)bsearch(at, entry, (size_t)n, sizeof *entry, compareBlocks) - entry;
+      plan->place[k] =
+          (sunindextype)((Block *)bsearch(at, entry, (size_t)n, sizeof *entry, compareBlocks) -
+                         entry);
     else plan->place[k] = at->col * rows + at->row;
   }
   free(entry);

@@ -33,3 +33,14 @@ function(cpodes_optional_module option module what name)
     endif()
   endif()
 endfunction()
+
+# Enables C++. A SUNDIALS that was built with MPI names MPI's target for C++ where a program in C++ is linked.
+macro(cpodes_enable_cxx)
+  enable_language(CXX)
+  if(TARGET MPI::MPI_C AND NOT TARGET MPI::MPI_CXX)
+    find_package(MPI QUIET COMPONENTS CXX)
+    if(TARGET MPI::MPI_CXX)
+      set_target_properties(MPI::MPI_CXX PROPERTIES IMPORTED_GLOBAL TRUE) # SUNDIALS' targets are of the top directory
+    endif()
+  endif()
+endmacro()

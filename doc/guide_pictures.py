@@ -28,9 +28,9 @@ rect.grey { fill: #bbb } rect.bad { fill: #b3420f; stroke: none } rect.good { fi
 @media (prefers-color-scheme: dark) {
 text { fill: #eee } .dim { fill: #bbb } .line { stroke: #eee } .grid { stroke: #444 }
 .bad { stroke: #ff9a66 } .good { stroke: #7db4ff } text.bad { fill: #ff9a66 } text.good { fill: #7db4ff }
-circle.bad { fill: #ff9a66 } circle.good { fill: #7db4ff } circle.dot { fill: #eee } .page { fill: #1c1c1c }
+circle.bad { fill: #ff9a66 } circle.good { fill: #7db4ff } circle.dot { fill: #eee } .page { fill: #16191d }
 rect.grey { fill: #666 } rect.bad { fill: #ff9a66 } rect.good { fill: #7db4ff }
-.name { stroke: #1c1c1c } .third { stroke: #6fd08c } text.third { fill: #6fd08c } circle.third { fill: #6fd08c }
+.name { stroke: #16191d } .third { stroke: #6fd08c } text.third { fill: #6fd08c } circle.third { fill: #6fd08c }
 .fourth { stroke: #dba0f0 } text.fourth { fill: #dba0f0 } circle.fourth { fill: #dba0f0 } }
 </style>"""
 

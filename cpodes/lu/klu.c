@@ -16,17 +16,14 @@
  * some roundoff over it, and Newton's iteration needs few digits. */
 #define GOOD_GROWTH 1.0e-6
 
-/* KLU's functions of one kind of numbers */
+/* KLU's functions of one kind of numbers. Their results are int64_t up to SuiteSparse 6, and int since, hence their
+ * types are those of KLU's header. */
 typedef struct {
-  klu_l_numeric *(*factor)(int64_t *start, int64_t *row, double *value, klu_l_symbolic *symbolic,
-                           klu_l_common *common);
-  int64_t (*refactor)(int64_t *start, int64_t *row, double *value, klu_l_symbolic *symbolic,
-                      klu_l_numeric *numeric, klu_l_common *common);
-  int64_t (*growth)(int64_t *start, int64_t *row, double *value, klu_l_symbolic *symbolic,
-                    klu_l_numeric *numeric, klu_l_common *common);
-  int64_t (*solve)(klu_l_symbolic *symbolic, klu_l_numeric *numeric, int64_t order, int64_t columns,
-                   double *x, klu_l_common *common);
-  int64_t (*free)(klu_l_numeric **numeric, klu_l_common *common);
+  __typeof__(klu_l_factor) *factor;
+  __typeof__(klu_l_refactor) *refactor;
+  __typeof__(klu_l_rgrowth) *growth;
+  __typeof__(klu_l_solve) *solve;
+  __typeof__(klu_l_free_numeric) *free;
 } Functions;
 
 static const Functions functions[] = {

@@ -22,11 +22,11 @@ static void pattern_by_columns(sunindextype n, sunindextype *start, sunindextype
   const sunindextype *first = index;
   for (sunindextype j = 0; j < 4 * n; j++) {
     const sunindextype i = j / 2 % n;
-    *start++             = index - first;
+    *start++             = (sunindextype)(index - first);
     if (j < 2 * n) column_pattern(n, i, i, &index);
     column_pattern(n, i, n + i, &index);
   }
-  *start = index - first;
+  *start = (sunindextype)(index - first);
 }
 
 static sunrealtype *column_values(sunindextype n, const sunrealtype *a, sunindextype i, int k,
@@ -53,11 +53,11 @@ static void row_pattern(sunindextype i, sunindextype column, sunindextype **inde
 static void pattern_by_rows(sunindextype n, sunindextype *start, sunindextype *index) {
   const sunindextype *first = index;
   for (sunindextype row = 0; row < 2 * n; row++) {
-    *start++ = index - first;
+    *start++ = (sunindextype)(index - first);
     row_pattern(row % n, 0, &index);
     if (row >= n) row_pattern(row - n, 2 * n, &index);
   }
-  *start = index - first;
+  *start = (sunindextype)(index - first);
 }
 
 static sunrealtype *row_values(const sunrealtype *a, sunindextype i, sunrealtype *value) {

@@ -164,7 +164,7 @@ int four_bar_matrices(int N, SUNContext ctx, SUNMatrix *M, SUNMatrix *A) {
   for (sunindextype j = 0; j < nq; j++) {
     FourBarEnd end[3];
     const int nends = four_bar_ends(N, j / 3, end), column = (int)(j % 3);
-    start[j] = next - rows;
+    start[j] = (sunindextype)(next - rows);
     for (int i = 0; i < nends; i++)
       for (int k = 0; k < 2; k++)
         if (column == 2 || column == k) *next++ = 2 * end[i].joint + k;

@@ -16,6 +16,7 @@ packages_coverage='gcovr'
 packages_format='git clang-format-14'
 packages_simbody='libsimbody-dev g++ pkg-config check'
 packages_package='dpkg-dev lintian debootstrap python3-pip libjs-sphinxdoc'
+packages_abi='abigail-tools binutils git'
 packages_doc='doxygen python3-sphinx python3-breathe libjs-mathjax'
 
 # The same for people, where there is no apt
@@ -31,6 +32,7 @@ names_coverage='gcovr'
 names_format='git, clang-format 14'
 names_simbody='Simbody 3.7, a C++17 compiler, pkg-config, Check >= 0.15'
 names_package='dpkg-dev, lintian, debootstrap (packages of Debian are made on Debian only)'
+names_abi='abidiff of libabigail, binutils, git'
 names_doc='Doxygen, Sphinx, Breathe, and MathJax 2 in /usr/share/javascript/mathjax'
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }

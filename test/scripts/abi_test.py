@@ -1,0 +1,34 @@
+"""scripts/abi refuses wrong arguments before anything is built, and the version is the same wherever it stands."""
+import re
+import subprocess
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def first(file, pattern):
+    found = re.search(pattern, (ROOT / file).read_text(), re.M)
+    return found.group(1) if found else None
+
+
+class Abi(unittest.TestCase):
+    def test_wrong_arguments_have_status_2_and_one_line_that_names_them(self):
+        for arguments in (["--bogus"], ["-x"], ["no-such-tag"], ["--strict", "no-such-tag"]):
+            with self.subTest(arguments):
+                done = subprocess.run([ROOT / "scripts" / "abi", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertIn(arguments[-1], done.stderr)
+
+    def test_the_version_is_the_same_everywhere(self):
+        version = first("CMakeLists.txt", r"^ +VERSION ([\d.]+)$")
+        self.assertIsNotNone(version)
+        for file, pattern in {"CITATION.cff": r"^version: ([\d.]+)$", "python/pyproject.toml": r'^version = "([\d.]+)"$',
+                              "cmake/package/changelog": r"^cpodes \(([\d.]+)-\d+\)", "doc/versions.rst": r"The version is ([\d.]+)\. "}.items():
+            with self.subTest(file):
+                self.assertEqual(first(file, pattern), version)
+
+
+if __name__ == "__main__":
+    unittest.main()
