@@ -51,9 +51,11 @@ int mechanism_is_file(const char *name) {
   return 0;
 }
 
-int mechanism_is_type(const CPModelType *type) { return type == &mechanism.type; }
-
 /* ------------------------------------------------------------------------------ the model -- */
+
+/* [the file's unit of length] 1e-12 with a margin. At a tolerance of 1e-6 one-step methods take 1 to 4 % more instructions for it on
+   five mechanisms, BDF 2 to 27 %. */
+static const sunrealtype loop_closure = SUN_RCONST(3e-13);
 
 static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   CPBodiesPowers p;
@@ -341,6 +343,7 @@ static int create(CPModel *model) {
   if (clone_templates(&model->mech) || !(model->y0 = CPBodiesState(b))) return -1;
   model->n       = N_VGetLength(model->y0);
   model->prepare = prepare;
+  model->closure = loop_closure;
   if (take_contacts(model)) return -1;
   if (draw(model) || (run.assemble && assemble(model))) return -1;
   if (!mechanism.told) fputs(CPBodiesNotes(b), stderr);

@@ -7,9 +7,6 @@
 /* Is this the name of a file with a mechanism: .yaml, .yml, .xml, .urdf, .mjcf? */
 int mechanism_is_file(const char *name);
 
-/* Is it the model of a file? */
-int mechanism_is_type(const CPModelType *type);
-
 /* The model of the file, of which there is one in a process; it lasts as long. NULL after a complaint. */
 const CPModelType *mechanism_load(const char *path);
 

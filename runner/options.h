@@ -46,6 +46,10 @@ typedef struct {
 } ModelArguments;
 
 /* The line of --param in a table of options; its key is 'p' */
+/* What a model may be, for its help */
+#define MODEL_KINDS                                                                            \
+  "one of `cpodes list`, a shared object of your own (./NAME.so), a file with a mechanism of " \
+  "bodies and joints (NAME.yaml), or a robot in MJCF (NAME.xml) or URDF (NAME.urdf)"
 #define MODEL_PARAM_OPTION(group) \
   { "param", 'p', "NAME=VALUE", 0, "a parameter of the model; may be repeated", group }
 

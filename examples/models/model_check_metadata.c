@@ -320,6 +320,8 @@ int model_sizes_agree(ModelCheck *c) {
   if (model->known && !(model->reference_error > 0 && isfinite(model->reference_error)))
     return model_contradicts(c, "reference_error must be > 0, and is %g",
                              (double)model->reference_error);
+  if (!(model->closure >= 0 && isfinite(model->closure)))
+    return model_contradicts(c, "closure must be 0 or positive, and is %g", (double)model->closure);
   return contacts_agree(c);
 }
 

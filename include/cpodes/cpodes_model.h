@@ -193,7 +193,9 @@ struct CPModel_ {
   int ncontacts;    /**< 0: no contacts */
   int dense_events; /**< More events than these within dense_time [s] are passed by time stepping, as
                          CPContactSetTimeStepping does; 0: never */
-  sunrealtype dense_time;         /**< > 0, if dense_events is not 0 */
+  sunrealtype dense_time; /**< > 0, if dense_events is not 0 */
+  sunrealtype closure; /**< Projections of a CPMech end this close to the constraints, a distance in the units of y, at any
+                            tolerance; 0: within a part of the tolerance, as CPProjectorSetEps says */
   CPModelDrawing drawing;         /**< by CPModelDraw; type->points fills in where the points are */
   char refusal[CP_MODEL_REFUSAL]; /**< by CPModelRefuse: why it cannot be created, or "" */
 };
@@ -211,7 +213,7 @@ typedef struct {
 } CPModelModule;
 
 /** Counts changes of the structs above, and of CPMechModel, that old objects do not fit. */
-#define CP_MODEL_ABI 8
+#define CP_MODEL_ABI 9
 /** The name of the symbol. */
 #define CP_MODEL_SYMBOL "cpodes_model"
 /** Makes type, a CPModelType with static storage, the model of the shared object that this is part of. Once,

@@ -145,9 +145,8 @@ static int check_main(int argc, char **argv) {
       .options  = options,
       .parser   = parse,
       .args_doc = "MODEL",
-      .doc = "Compares the functions of a model with each other and with differences. The model is "
-             "one of `cpodes list`, or a shared "
-             "object of your own, ./NAME.so."
+      .doc = "Compares the functions of a model with each other and with differences. The model "
+             "is " MODEL_KINDS "."
              "\vExit status: 0 no fault was found, 1 there is a fault, 2 wrong input, 4 the model "
              "crashed, 130 interrupted."};
   CheckOptions o  = {.limit = LIMIT};

@@ -192,7 +192,7 @@ static int compare_main(int argc, char **argv) {
                                        "shows their cost and their accuracy: the largest "
                                        "error of a coordinate at the end, against the model's "
                                        "reference if there is one, otherwise against runs at much "
-                                       "tighter tolerances."
+                                       "tighter tolerances. The model is " MODEL_KINDS "."
                                        "\vExit status: 0 done, 1 no run came to its end, 2 "
                                        "wrong input, 3 a file could not be written, 4 "
                                        "the model crashed in each, 130 interrupted."};

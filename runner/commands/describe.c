@@ -213,14 +213,13 @@ static int print_names(const CPModelType *type) {
 }
 
 static int describe_main(int argc, char **argv) {
-  static const struct argp argp = {
-      .options  = options,
-      .parser   = parse,
-      .args_doc = "MODEL",
-      .doc      = "Describes a model, one of `cpodes list` or a shared object of your own, "
-                  "./NAME.so: sizes, parameters, coordinates, conserved quantities."};
-  DescribeOptions o = {0};
-  int status        = STATUS_USAGE;
+  static const struct argp argp = {.options  = options,
+                                   .parser   = parse,
+                                   .args_doc = "MODEL",
+                                   .doc = "Describes a model: its sizes, parameters, coordinates, "
+                                          "conserved quantities. The model is " MODEL_KINDS "."};
+  DescribeOptions o             = {0};
+  int status                    = STATUS_USAGE;
   if (!parse_options(&argp, argc, argv, &o))
     status = o.parameters ? print_names(o.arguments.choice.type)
                           : run_with_model(&o.arguments.choice, LIMIT, describe, NULL);

@@ -281,7 +281,7 @@ static int run_main(int argc, char **argv) {
       .options  = options,
       .parser   = parse,
       .args_doc = "MODEL",
-      .doc      = "Runs a model, one of `cpodes list` or a shared object of your own, ./NAME.so."
+      .doc      = "Runs a model: " MODEL_KINDS "."
                   "\vExit status: 0 success, 1 the integration failed, or --strict found doubtful "
                   "results, 2 wrong "
                   "input, 3 a file could not be written, "

@@ -231,12 +231,13 @@ static Report *create(const History *history, int argc, char **argv) {
     complain("there is no memory for the report");
     return NULL;
   }
-  r->history  = history;
-  r->info     = history->info;
-  r->type     = history->info->settings->model.type;
-  r->argc     = argc;
-  r->argv     = argv;
-  r->nfigures = figures_possible() ? figures_for_page(history, r->figure, REPORT_FIGURES) : -1;
+  r->history     = history;
+  r->info        = history->info;
+  r->type        = history->info->settings->model.type;
+  r->argc        = argc;
+  r->argv        = argv;
+  r->usual_force = report_usual_force(r);
+  r->nfigures    = figures_possible() ? figures_for_page(history, r->figure, REPORT_FIGURES) : -1;
   return r;
 }
 

@@ -14,6 +14,7 @@ typedef struct {
   const CPModelType *type; /* of the run */
   int argc;
   char **argv;
+  double usual_force; /* of contacts (report_usual_force) */
   Figure figure[REPORT_FIGURES];
   int nfigures; /* -1: there is no gnuplot, or it failed */
 } Report;
@@ -30,6 +31,9 @@ ReportPart report_command, report_settings, report_parameters, report_versions, 
 
 /* ---- report_motion.c: the animation; absent without a drawing ---- */
 bool report_moves(const Report *report);
+/* The force that nine tenths of those of contacts that are not zero do not exceed: peaks of a moment do not make the others too
+   short to be seen. 0: there are none, or no memory */
+double report_usual_force(const Report *report);
 ReportPart report_motion_class, report_motion_description, report_motion_keys, report_motion_data,
     report_legend;
 

@@ -114,9 +114,7 @@ static int compare_sizes(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The force that nine tenths of those that are not zero do not exceed: peaks of a moment do not make the others too short to be
-   seen. 0: there are none, or no memory */
-static double usual_force(const Report *r) {
+double report_usual_force(const Report *r) {
   const long frames = r->history->frames.rows, most = frames * r->info->narrows;
   double *size = calloc((size_t)most + 1, sizeof *size);
   long count   = 0;
@@ -155,7 +153,7 @@ static json_t *arrows(const Report *r, const Box *b, double unit) {
 /* null where there are none */
 static json_t *forces(const Report *r, const Box *b) {
   enum { FORCE_LEVELS = 500 };
-  const double usual = usual_force(r), unit = usual / FORCE_LEVELS;
+  const double usual = r->usual_force, unit = usual / FORCE_LEVELS;
   if (!(usual > 0)) return json_null();
   return json_pack("{s:f, s:f, s:s, s:o}", "usual", usual, "unit", unit, "name",
                    has_units(r->info) ? " N" : "", "frames", arrows(r, b, unit));
@@ -277,7 +275,7 @@ void report_legend(const Report *r, FILE *out) {
         "<path d=\"M4 4h24v12h-24z\" fill=\"var(--mass)\" fill-opacity=\".2\" "
         "stroke=\"var(--mass)\" stroke-width=\"1.5\"/>",
         "shape of a body");
-  entry(out, usual_force(r) > 0,
+  entry(out, r->usual_force > 0,
         "<path d=\"M3 10h20\" stroke=\"var(--force)\" stroke-width=\"2.5\"/><path d=\"M21 4l9 6l-9 "
         "6z\" fill=\"var(--force)\"/>",
         "force on the body at a contact");

@@ -150,6 +150,13 @@ class Result(RunTest):
         )
         return compile_model(self.folder, text=text)
 
+    def test_loops_close_as_a_model_asks_at_any_tolerance(self):
+        for create, most in ("model->closure = 1e-13;", 2e-13), ("", 1e-2):  # p is twice the distance
+            model = compile_model(self.folder, f"rod{len(create)}", create=create)
+            violation = self.run_json(model, "-r", "1e-2", "--no-estimate")["violations"]["position"]["largest"]
+            self.assertLess(violation, most)
+            self.assertGreater(violation, 1e-2 * most)
+
     def test_outputs_and_multipliers_have_names_and_units_everywhere(self):
         model = self.compile_outputs()
         table, report = self.folder / "run.csv", self.folder / "run.html"

@@ -260,6 +260,7 @@ static void contact_along_no_row(Copy *c) {
   wrong.ntangents   = 1;
   c->model->contact = &wrong;
 }
+static void open_loops(Copy *c) { c->model->closure = -1e-12; }
 static void dense_alone(Copy *c) { c->model->dense_events = 1, c->model->dense_time = 1; }
 static void dense_at_once(Copy *c) { c->model->dense_events = 10; }
 static void frame_of_ball(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
@@ -429,6 +430,7 @@ static const struct {
     {"bouncing_ball", velocities_compared, "ncompared is 2, beyond the 1 positions"},
     {"bouncing_ball", contact_of_no_row, "row 1 of contact 0 is not from 0 to np - 1 = 0"},
     {"bouncing_ball", contact_along_no_row, "are not from np = 1 to nv - 1 = 0"},
+    {"slider_crank", open_loops, "closure must be 0 or positive, and is -1e-12"},
     {"bouncing_ball", dense_alone,
      "dense_events must be 0 or at least 2, and dense_time positive: 1, 1"},
     {"bouncing_ball", dense_at_once, "dense_time positive: 10, 0"},
