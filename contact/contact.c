@@ -390,6 +390,7 @@ CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint 
     flag         = checkPoint(c, i, &points[i]);
     if (flag) break;
     snprintf(point->name, sizeof point->name, "%s", points[i].name);
+    point->given = points[i];
     takeLaw(point, &points[i]);
     point->normal    = (int)points[i].normal;
     point->smooth    = points[i].ntangents > 0 && !(point->mu_static > 0.0);
@@ -450,7 +451,8 @@ int CPContactSetEventFn(CPContact c, CPContactEventFn fn) {
 
 int CPContactSetLawFn(CPContact c, CPContactLawFn fn) {
   if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
-  c->law_fn = fn;
+  c->law_fn = fn; /* Differences may have moved the constants. */
+  for (int i = 0; i < c->npoints; i++) takeLaw(&c->point[i], &c->point[i].given);
   return CP_SUCCESS;
 }
 

@@ -79,6 +79,7 @@ typedef struct {
   char name[CONTACT_NAME];
   int normal, tangent, ntangents; /* ntangents = 0 if there is no friction */
   int smooth; /* its tangential rows are not used, since its coefficients were zero at first */
+  CPContactPoint given; /* in CPContactCreate; its name is not ours */
   sunrealtype mu, mu_static, e[3];
   int poisson;
   CPContactPhase phase;

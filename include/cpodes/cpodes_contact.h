@@ -80,7 +80,7 @@ typedef struct {
 typedef int (*CPContactEventFn)(const CPContactEvent *event, void *user_data);
 
 /** Sets the constants of the law of contact i, of *point: mu, mu_static, restitution, tangential_restitution. They are
- * what they were before; other members must stay. Returns 0, or another value if it fails. */
+ * what they were before, at first those of CPContactCreate; other members must stay. Returns 0, or another value if it fails. */
 typedef int (*CPContactLawFn)(int i, CPContactPoint *point, void *user_data);
 
 /** Counters since the newest successful CPContactAttach or CPContactAttachOneStep. */
@@ -135,7 +135,7 @@ CPODES_EXPORT int CPContactSetErrHandlerFn(CPContact contact, CPErrHandlerFn han
 CPODES_EXPORT int CPContactSetEventFn(CPContact contact, CPContactEventFn fn);
 /**
  * Sets the function for constants that depend on parameters (CPContactSensInit) or change during the run, which is called before
- * they are used; if fn is NULL (default), they are constant. They have to obey the rules of CPContactPoint, or calls fail, but for
+ * they are used; if fn is NULL (default), they are those of CPContactCreate. They have to obey the rules of CPContactPoint, or calls fail, but for
  * differences, which move parameters. A contact whose mu and mu_static were 0 in CPContactCreate has no friction later.
  */
 CPODES_EXPORT int CPContactSetLawFn(CPContact contact, CPContactLawFn fn);

@@ -447,6 +447,25 @@ START_TEST(painleves_criterion_has_the_friction_of_the_moment) {
 }
 END_TEST
 
+/* Without a function they are those of the creation again, whatever the last one, or differences, left. */
+START_TEST(constants_without_a_function_are_those_of_the_creation) {
+  Puck puck   = usual;
+  Run *run    = puck_run(&puck, BDF, TOL);
+  N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
+  sunrealtype force[3];
+  with_sensitivities(run, &puck, S);
+  run_to(run, 2.0);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_SLIDING);
+  ck_assert_int_eq(CPContactForces(run->contact, 2, run->y, force), CP_SUCCESS);
+  ck_assert_double_eq_tol(force[1], -usual.p[FRICTION] * force[0], 1e-12);
+  ck_assert_int_eq(CPContactSetLawFn(run->contact, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPContactForces(run->contact, 2, run->y, force), CP_SUCCESS);
+  ck_assert_double_eq_tol(force[1], -puck_point.mu * force[0], 1e-12);
+  N_VDestroyVectorArray(S, PARAMETERS);
+  run_free(&run);
+}
+END_TEST
+
 /* Its rows of friction have been left out. */
 START_TEST(contacts_without_friction_get_none_later) {
   Puck puck              = usual;
@@ -545,6 +564,7 @@ int main(void) {
   tcase_add_test(tc, wrong_arguments_are_named);
   tcase_add_loop_test(tc, laws_that_break_their_rules_while_a_contact_slides_end_calls, 0, METHODS);
   tcase_add_test(tc, painleves_criterion_has_the_friction_of_the_moment);
+  tcase_add_test(tc, constants_without_a_function_are_those_of_the_creation);
   tcase_add_test(tc, contacts_without_friction_get_none_later);
   tcase_add_loop_test(tc, functions_that_fail_at_an_event_with_sensitivities_are_reported, BDF,
                       METHODS);
