@@ -208,6 +208,34 @@ START_TEST(repeated_steps_that_are_others_end_the_backward_run) {
 }
 END_TEST
 
+/* A first step that is as long as the minimum is multiplied again when it is repeated, by 1 but for roundoff. Steps that end short of a
+ * checkpoint by roundoff would be one too many. */
+START_TEST(repeated_steps_that_are_short_by_roundoff_do_not_overflow) {
+  int refused = 0;
+  for (int k = 0; k < 60; k++) {
+    int ncheck = 0;
+    run_open(run, methods[_i], 1.0e-6);
+    N_Vector l = vector_copy(run->y);
+    ck_assert_success(run, CVodeSetMinStep(run->cvode_mem, 1.0e-4 * (1.0 + 0.01 * k)));
+    ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 3, CV_HERMITE));
+    ck_assert_success(run, CPodeF(run->mem, 0.1, run->y, &run->t, CV_NORMAL, &ncheck));
+    SUNNonlinearSolver fixed = create_backward(run->t, l);
+    backward.stays           = 1;
+    const int flag           = CPodeB(run->mem, 0.0, CV_NORMAL);
+    if (flag) {
+      ck_assert_flag(run, flag, CV_FWD_FAIL);
+      ck_assert_message(run, "forward step", "CVodeSetMinStep");
+      refused++;
+    }
+    run_close(run);
+    SUNNonlinSolFree(fixed);
+    N_VDestroy(backward.y);
+    N_VDestroy(l);
+  }
+  ck_assert_int_lt(refused, 60);
+}
+END_TEST
+
 static int height(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   (void)t, (void)user_data;
   g[0] = entries(y)[0]; /* 0 where the rod hangs down */
@@ -380,6 +408,7 @@ int main(void) {
   tcase_add_loop_test(tc, forward_steps_to_stop_times_are_repeated_to_the_last_bit, 0, 4);
   tcase_add_loop_test(tc, a_backward_run_is_followed_by_a_new_start, 0, n_methods);
   tcase_add_loop_test(tc, repeated_steps_that_are_others_end_the_backward_run, 0, n_methods);
+  tcase_add_loop_test(tc, repeated_steps_that_are_short_by_roundoff_do_not_overflow, 0, n_methods);
   tcase_add_loop_test(tc, steps_with_a_root_are_not_repeated, 0, 8);
   tcase_add_loop_test(tc, a_root_beyond_tout_is_returned_next_and_in_no_other_run, 0, 4);
   tcase_add_test(tc, tolerances_set_after_the_forward_run_are_refused);
