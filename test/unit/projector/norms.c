@@ -343,6 +343,30 @@ START_TEST(tangent_vectors_lose_their_normal_part) {
 }
 END_TEST
 
+/* (P v, x) = (v, P^T x). Entries are below 10, and those of P below 36. */
+START_TEST(cotangents_are_what_the_transpose_makes) {
+  const CPNorm norm       = _i % 2 ? CP_NORM_L2 : CP_NORM_ERROR;
+  unsigned long long seed = 19;
+  lay_out((Layout)(_i / 2));
+  create(norm, CP_LINSOL_AUTO);
+  N_Vector v = vector_of(n, NULL), x = vector_copy(v);
+  drift_by(1.0e-6, 17);
+  project();
+  random_fill(v, &seed);
+  random_fill(x, &seed);
+  N_Vector Pv = vector_copy(v), PTx = vector_copy(x);
+  ck_assert_int_eq(CPProjectorProjectTangent(P, 0.0, y, ewt, Pv), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorProjectCotangent(P, 0.0, y, ewt, PTx), CP_SUCCESS);
+  ck_assert_double_eq_tol(N_VDotProd(Pv, x), N_VDotProd(v, PTx), 1.0e3 * n * DBL_EPSILON);
+  ck_assert_double_gt(N_VMaxNorm(PTx), 0.0);
+  N_VDestroy(v);
+  N_VDestroy(x);
+  N_VDestroy(Pv);
+  N_VDestroy(PTx);
+  destroy();
+}
+END_TEST
+
 /* ---- violation, projections where needed ---- */
 
 START_TEST(the_violation_is_the_distance_in_units_of_the_tolerance) {
@@ -653,6 +677,7 @@ int main(void) {
   tcase_add_loop_test(tc, a_norm_that_is_zero_is_named_and_nothing_moves, 0, 6);
   tcase_add_test(tc, after_a_failure_the_next_projection_works);
   tcase_add_loop_test(tc, tangent_vectors_lose_their_normal_part, 0, 2 * N_LAYOUTS);
+  tcase_add_loop_test(tc, cotangents_are_what_the_transpose_makes, 0, 2 * N_LAYOUTS);
   tcase_add_loop_test(tc, the_violation_is_the_distance_in_units_of_the_tolerance, 0, 2);
   tcase_add_loop_test(tc, the_norm_that_was_violated_most_is_told, 0, 20);
   tcase_add_loop_test(tc, a_state_that_is_not_finite_fails_recoverably, 0, 2);
