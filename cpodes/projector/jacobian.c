@@ -40,13 +40,14 @@ static int differences(CPWork work, sunrealtype t, N_Vector y, const double *c) 
   return CP_SUCCESS;
 }
 
-/* g, of the values of G and, unless y is NULL, those of the norms at y */
+/* g, of the values of G and, unless y is NULL, those of the norms at y. It may be G itself. */
 static int gather(CPWork work, sunrealtype t, const double *y) {
   const CPProjector P = work->P;
   const CPMat *user = &work->G.A, *norms = &work->norms;
   CPMat *g     = &work->g;
   double *size = work->room.s;
   size_t count = 0;
+  if (g->value == user->value) return CP_SUCCESS;
   for (int k = 0; y && k < P->nnorms; k++) {
     char name[CP_ROW_NAME];
     size[P->mc + k] = cpUnitNorm(P, k, y);
@@ -119,10 +120,12 @@ int cpJacobianCreate(CPWork work) {
       cpPlacesAdd(&of_norms, P->mc + k, P->norms[k].first + j);
   if (cpMatFromPlaces(s, P->m, P->n, &of_norms) || cpMatOwn(arena, s)) return CP_MEM_FAIL;
   const size_t length = cpMatEntries(&U->A) + cpMatEntries(s);
-  work->g             = (CPMat){.rows = P->m, .cols = P->n};
-  CP_NEW(arena, work->g.start, P->n + 1);
-  CP_NEW(arena, work->g.row, length);
-  CP_NEW(arena, work->g.value, length);
+  work->g             = P->G_tmpl && P->nnorms == 0 ? U->A : (CPMat){.rows = P->m, .cols = P->n};
+  if (!work->g.value) {
+    CP_NEW(arena, work->g.start, P->n + 1);
+    CP_NEW(arena, work->g.row, length);
+    CP_NEW(arena, work->g.value, length);
+  }
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
   if (P->mc > 0 && cpColoringCreate(arena, &work->colors, &U->A)) return CP_MEM_FAIL;
   cpJacobianPattern(work);

@@ -67,6 +67,9 @@ static int createMatrix(CPArena *arena, const CPMat *from, const int *cols, cons
   return cpArenaStatus(arena);
 }
 
+/* G on the only level is G itself. A metric that is a matrix makes columns that are held zero, in a copy. */
+static int isWhole(const CPWork work) { return work->nlevels == 1 && cpHasDiagonalMetric(work->P); }
+
 int cpLevelCreate(CPWork work, int l) {
   const CPProjector P = work->P;
   CPLevel *level      = &work->levels[l];
@@ -80,7 +83,8 @@ int cpLevelCreate(CPWork work, int l) {
   level->A = (CPMat){.rows = level->nrows, .cols = level->ncols};
   level->W = (CPMat){.rows = level->ncols, .cols = level->ncols};
   int flag = CP_SUCCESS;
-  if (level->nrows > 0)
+  if (isWhole(work)) level->A = work->g;
+  else if (level->nrows > 0)
     flag = createMatrix(arena, &work->g, level->cols, level->row_place, &level->A);
   else CP_NEW(arena, level->A.start, level->ncols + 1);
   if (!flag && !cpHasDiagonalMetric(P))
@@ -118,7 +122,7 @@ int cpLevelFactor(CPWork work, int l, double ranktol) {
   CPLevel *level = &work->levels[l];
   CPMat *A = &level->A, *W = &level->W;
   for (int q = 0; q < level->ncols; q++) level->root[q] = work->sqrtd[level->cols[q]];
-  if (level->nrows > 0) gather(&work->g, level->cols, level->row_place, A);
+  if (level->nrows > 0 && !isWhole(work)) gather(&work->g, level->cols, level->row_place, A);
   if (!W->value)
     return cpSaddleFactor(level->saddle, (CPWeight){.root = level->root}, A, level->off, ranktol);
   gather(&work->M.A, level->cols, level->col_place, W);
