@@ -114,11 +114,16 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   const int n    = s->n;
   double *y      = x ? x : c->y;
   int flag       = 0;
+  for (int i = 0; b && i < s->m; i++) c->r[i] = c->e[i] > 0.0 ? c->e[i] * b[i] : 0.0;
+  if (x && b && s->m > 0 && !f && !mu) { /* K b = F X S^+ E b */
+    flag = c->S.ops->solve(&c->S, c->r, x);
+    cpWeightBackward(&c->W, x);
+    return flag;
+  }
   memset(c->x, 0, (size_t)n * sizeof *c->x);
   memset(y, 0, (size_t)n * sizeof *y);
   if (f) memcpy(y, f, (size_t)n * sizeof *y);
   if (f) cpWeightForward(&c->W, y);
-  for (int i = 0; b && i < s->m; i++) c->r[i] = c->e[i] > 0.0 ? c->e[i] * b[i] : 0.0;
   if (b && s->m > 0) flag = c->S.ops->solve(&c->S, c->r, c->x); /* x2 = X S^+ E b */
   if (!flag && s->m > 0 && (f || mu)) {
     for (int j = 0; j < n; j++) c->x[j] = y[j] - c->x[j];
