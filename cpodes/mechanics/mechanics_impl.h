@@ -70,7 +70,7 @@ typedef struct {
   double rtol, atol;
   int maxiters;
   CPUserMat Fl; /* nu x na */
-  double *f, *a, *next, *step, *zero, *J;
+  double *f, *before, *a, *next, *step, *zero, *J;
   int *pivot;
 } CPMechMultipliers;
 

@@ -13,6 +13,7 @@
 
 #include "cpodes/saddle/lapack.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -47,10 +48,10 @@ int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const doub
                   double *lambda) {
   CPMechMultipliers *it = &mech->multipliers;
   const int nu = mech->nu, m = mech->m;
-  double change = 0.0, *next = it->next;
+  double change = 0.0, *next = it->next, *before = it->before;
   int flag = cpMechKkt(mech, s->t, f, b, a, lambda);
   for (int k = 0; !flag && k < it->maxiters; k++) {
-    double size = 0.0;
+    double size = 0.0, total = 0.0, moved = 0.0;
     mech->stats.nlambda++;
     memcpy(it->f, f, (size_t)nu * sizeof *f);
     flag = cpMechAddLambdaForces(mech, s, lambda, it->f);
@@ -61,7 +62,14 @@ int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const doub
       size   = fmax(size, fabs(next[i]));
       change = fmax(change, fabs(next[i] - lambda[i]));
     }
-    const int converged = change <= it->rtol * size + it->atol;
+    for (int j = 0; j < nu; j++) {
+      total     = fmax(total, fabs(it->f[j]));
+      moved     = fmax(moved, fabs(it->f[j] - before[j]));
+      before[j] = it->f[j];
+    }
+    /* Where the multipliers are zero, as at an event at which a contact opens, they are known up to the roundoff of the forces. */
+    const int resolved  = k > 0 && moved <= DBL_EPSILON * total;
+    const int converged = resolved || change <= it->rtol * size + it->atol;
     if (!converged && it->Fl.S) flag = newtonStep(mech, s, lambda, next);
     memcpy(lambda, next, (size_t)m * sizeof *lambda);
     if (converged) return CP_SUCCESS;

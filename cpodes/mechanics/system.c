@@ -271,7 +271,7 @@ static int createWorkspace(CPMech mech) {
             &room->column, &mech->stage.q);
   CP_ARRAYS(arena, mech->m, &dA->plus, &dA->minus, &dA->fourth, &dA->sixth);
   CP_ARRAYS(arena, mech->nu, &room->u_full, &room->f_lambda, &room->unit, &room->one, &solve->f,
-            &solve->rhs, &solve->known, &solve->a, &it->f, &it->a);
+            &solve->rhs, &solve->known, &solve->a, &it->f, &it->before, &it->a);
   CP_ARRAYS(arena, mech->m, &dp->plus, &dp->minus, &dp->fourth, &dp->sixth, &dv->plus, &dv->minus,
             &dv->fourth, &dv->sixth, &solve->b, &solve->rhs_b, &solve->residual, &solve->lambda,
             &it->next, &it->step, &it->zero, &mech->stage.lambda, &mech->stage.length,

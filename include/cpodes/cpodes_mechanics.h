@@ -397,7 +397,7 @@ CPODES_EXPORT int CPMechSetNewton(CPMech mech, CPMechNewton type);
 
 /**
  * Forces that depend on multipliers are iterated until lambda changes by at most rtol |lambda| +
- * atol. If maxiters iterations do not suffice, a smaller step is tried. 0 restores a default:
+ * atol, or the forces by their roundoff. If maxiters iterations do not suffice, a smaller step is tried. 0 restores a default:
  * 1e-12, 1e-14 and 50. At any time.
  */
 CPODES_EXPORT int CPMechSetMultiplierTol(CPMech mech, sunrealtype rtol, sunrealtype atol,

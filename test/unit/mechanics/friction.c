@@ -259,6 +259,120 @@ START_TEST(run_stops_where_the_pressure_ends) {
 }
 END_TEST
 
+/* --------------------------------------------------------------- multipliers that are zero -- */
+
+/* M q'' = f + F lambda - A^T lambda, A q = 0: f = M a with A a = 0, so that the multipliers are zero but for roundoff */
+enum { DIM = 4, ROWS = 2 };
+typedef struct {
+  sunrealtype M[DIM][DIM], A[ROWS][DIM], F[DIM][ROWS], f[DIM], a[DIM];
+} Balanced;
+
+static int balanced_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  const Balanced *b = user_data;
+  (void)t, (void)q;
+  for (int i = 0; i < DIM; i++)
+    for (int j = 0; j < DIM; j++) SM_ELEMENT_D(M, i, j) = b->M[i][j];
+  return 0;
+}
+
+static int balanced_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  const Balanced *b = user_data;
+  (void)t, (void)q;
+  for (int i = 0; i < ROWS; i++)
+    for (int j = 0; j < DIM; j++) SM_ELEMENT_D(A, i, j) = b->A[i][j];
+  return 0;
+}
+
+static int balanced_positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  const Balanced *b = user_data;
+  (void)t;
+  for (int i = 0; i < ROWS; i++) {
+    p[i] = 0;
+    for (int j = 0; j < DIM; j++) p[i] += b->A[i][j] * q[j];
+  }
+  return 0;
+}
+
+static int balanced_forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                           const sunrealtype *z, sunrealtype *f, void *user_data) {
+  const Balanced *b = user_data;
+  (void)t, (void)q, (void)u, (void)z;
+  for (int i = 0; i < DIM; i++) f[i] = b->f[i];
+  return 0;
+}
+
+static int balanced_friction(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                             const sunrealtype *z, const sunrealtype *lambda, sunrealtype *f,
+                             void *user_data) {
+  const Balanced *b = user_data;
+  (void)t, (void)q, (void)u, (void)z;
+  for (int i = 0; i < DIM; i++)
+    for (int j = 0; j < ROWS; j++) f[i] += b->F[i][j] * lambda[j];
+  return 0;
+}
+
+static int balanced_friction_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                                 const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl,
+                                 void *user_data) {
+  const Balanced *b = user_data;
+  (void)t, (void)q, (void)u, (void)z, (void)lambda;
+  for (int i = 0; i < DIM; i++)
+    for (int j = 0; j < ROWS; j++) SM_ELEMENT_D(Fl, i, j) = b->F[i][j];
+  return 0;
+}
+
+START_TEST(forces_converge_where_multipliers_vanish) {
+  static const sunrealtype size = 1e6; /* of the forces */
+  unsigned long long seed       = 11;
+  Balanced b;
+  const CPMechModel model = {.nu         = DIM,
+                             .np         = ROWS,
+                             .M          = balanced_mass,
+                             .A          = balanced_rows,
+                             .f          = balanced_forces,
+                             .f_lambda   = balanced_friction,
+                             .p          = balanced_positions,
+                             .lambda_jac = _i ? balanced_friction_jac : NULL};
+  N_Vector y              = N_VNew_Serial(2 * DIM, test_context);
+  sunrealtype udot[DIM], lambda[ROWS];
+  N_VConst(0, y);
+  for (int sample = 0; sample < 50; sample++) {
+    sunrealtype L[DIM][DIM], along[ROWS] = {0}, G[3] = {0};
+    for (int i = 0; i < DIM; i++) {
+      b.a[i] = size * random_number(&seed);
+      for (int j = 0; j < DIM; j++) L[i][j] = random_number(&seed);
+      for (int r = 0; r < ROWS; r++) {
+        b.A[r][i] = random_number(&seed) + (i == r);
+        b.F[i][r] = random_number(&seed) / 20;
+      }
+    }
+    for (int i = 0; i < DIM; i++) { /* G = A A^T, along = A a */
+      for (int r = 0; r < ROWS; r++) along[r] += b.A[r][i] * b.a[i];
+      G[0] += b.A[0][i] * b.A[0][i], G[1] += b.A[0][i] * b.A[1][i], G[2] += b.A[1][i] * b.A[1][i];
+    }
+    const sunrealtype det = G[0] * G[2] - G[1] * G[1],
+                      x0  = (G[2] * along[0] - G[1] * along[1]) / det,
+                      x1  = (G[0] * along[1] - G[1] * along[0]) / det;
+    for (int i = 0; i < DIM; i++) b.a[i] -= b.A[0][i] * x0 + b.A[1][i] * x1;
+    for (int i = 0; i < DIM; i++) {
+      b.f[i] = 0;
+      for (int j = 0; j < DIM; j++) {
+        b.M[i][j] = i == j;
+        for (int k = 0; k < DIM; k++) b.M[i][j] += L[i][k] * L[j][k];
+        b.f[i] += b.M[i][j] * b.a[j];
+      }
+    }
+    CPMech mech = CPMechCreate(&model, y, test_context);
+    ck_assert_int_eq(CPMechSetUserData(mech, &b), CP_SUCCESS);
+    const int flag = CPMechAccelerations(mech, 0, y, udot, lambda);
+    ck_assert_msg(flag == CP_SUCCESS, "%d: %s", sample, CPMechGetLastMessage(mech));
+    for (int i = 0; i < DIM; i++) ck_assert_double_eq_tol(udot[i], b.a[i], 1e-10 * size);
+    CPMechFree(&mech);
+  }
+  N_VDestroy(y);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("friction");
   TCase *tcase = tcase_create("friction");
@@ -268,6 +382,7 @@ int main(void) {
   tcase_add_loop_test(tcase, pressure_of_a_sliding_rod_is_the_closed_form, 0, 6);
   tcase_add_loop_test(tcase, no_pressure_is_named, 0, 2);
   tcase_add_loop_test(tcase, run_stops_where_the_pressure_ends, 0, 2);
+  tcase_add_loop_test(tcase, forces_converge_where_multipliers_vanish, 0, 2);
   suite_add_tcase(suite, tcase);
   return run_suite(suite);
 }
