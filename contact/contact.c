@@ -286,12 +286,14 @@ static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
 #undef RULE
 
 int contactSizeMultipliers(CPContact c, int m) {
-  const size_t n      = (size_t)m;
-  char *is_contact    = calloc(n, sizeof *is_contact);
-  sunrealtype *room   = calloc(3 * n * n + 12 * n, sizeof *room),
-              *lambda = calloc(3 * n, sizeof *lambda);
-  SUNMatrix S         = SUNDenseMatrix(m, m, c->A->sunctx);
-  if (!is_contact || !room || !lambda || !S) {
+  const int stored = c->stored < m ? c->stored : m, with_S = stored == m;
+  const size_t n = (size_t)m, r = (size_t)stored, dense = 3 * r * r + 12 * r,
+               products = with_S ? 0 : (CONTACT_BASIS + 14) * n;
+  char *is_contact      = calloc(n, sizeof *is_contact);
+  sunrealtype *room     = calloc(dense > products ? dense : products, sizeof *room),
+              *lambda   = calloc(3 * n, sizeof *lambda);
+  SUNMatrix S           = with_S ? SUNDenseMatrix(m, m, c->A->sunctx) : NULL;
+  if (!is_contact || !room || !lambda || (with_S && !S)) {
     free(is_contact), free(room), free(lambda);
     if (S) SUNMatDestroy(S);
     return 1;
@@ -306,7 +308,9 @@ int contactSizeMultipliers(CPContact c, int m) {
 
 /* All arrays and objects. Returns 0, or 1 without memory. */
 static int build(CPContact c, N_Vector y_tmpl) {
-  const size_t na = (size_t)c->na, n = (size_t)c->npoints;
+  const int is_sparse = c->model.A_tmpl && SUNMatGetID(c->model.A_tmpl) == SUNMATRIX_SPARSE;
+  c->stored           = is_sparse && c->na > CONTACT_STORED ? CONTACT_STORED : c->na;
+  const size_t na = (size_t)c->na, n = (size_t)c->npoints, r = (size_t)c->stored;
   struct {
     void *address;
     size_t count, size;
@@ -342,8 +346,9 @@ static int build(CPContact c, N_Vector y_tmpl) {
                 {&c->compression, na, sizeof *c->compression},
                 {&c->udot, (size_t)c->nu, sizeof *c->udot},
                 {&c->driven, (size_t)c->nu, sizeof *c->driven},
-                {&c->W, na * na, sizeof *c->W},
-                {&c->problem.W, na * na, sizeof *c->W},
+                {&c->W, r * r, sizeof *c->W},
+                {&c->problem.W, r * r, sizeof *c->W},
+                {&c->problem.block, 9 * n, sizeof *c->W},
                 {&c->problem.c, na, sizeof *c->W},
                 {&c->problem.x, na, sizeof *c->W},
                 {&c->problem.w, na, sizeof *c->W}};

@@ -72,6 +72,9 @@ void contactLinearSolve(int n, sunrealtype *A, sunrealtype *b, sunrealtype *x, s
 
 /* ---- the system with contacts ---- */
 
+/* Where A is sparse, W of events with more rows than this is not stored. */
+enum { CONTACT_STORED = 150 };
+
 /* What the model's functions compute: the motion; without friction; the answer to impulses, M u' = A^T P, A u' = 0. */
 typedef enum { MOTION, FREE, IMPULSES } Mode;
 
@@ -100,7 +103,10 @@ struct CPContact_ {
   Point *point, *before;     /* [npoints]; before: at the start of an event */
   int np, nv, na, nq, nu, n; /* n: length of y */
   int m;                     /* multipliers: na rows of A, then those of prescribed motions */
-  SUNMatrix A, S;            /* A at the newest evaluation, and the Delassus operator of all rows */
+  SUNMatrix A, S; /* A at the newest evaluation, and the Delassus operator of all rows, or NULL */
+  int stored; /* rows of W at most; with more, and without S, W is known by products at product_t, product_y */
+  sunrealtype product_t;
+  N_Vector product_y;
   Mode mode;
   /* the integrator, one of two */
   CPodeMem multistep;
@@ -279,8 +285,12 @@ int contactActivate(CPContact c);
 int contactActivateRows(CPContact c, int with_contacts);
 /* The problem consists of the contacts that are kept, keep [npoints]. */
 void contactGather(CPContact c, const char *keep);
-/* c->W [n n], its Delassus operator */
+/* c->W [n n], its Delassus operator, or c->problem.times and block; y must stay where it is while they are used. */
 int contactDelassus(CPContact c, sunrealtype t, N_Vector y);
+/* y [n] <- W x. 0 or a code */
+int contactProduct(CPContact c, const sunrealtype *x, sunrealtype *y);
+/* The block of W of law k: entry (i, j) is at i + j ld. ld: out */
+const sunrealtype *contactBlock(const CPContact c, int k, int *ld);
 /* Not 0: there is no solution (contactNoSolution). */
 int contactSolveProblem(CPContact c);
 int contactNoSolution(CPContact c, sunrealtype t, const char *function, const char *what);

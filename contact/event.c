@@ -19,22 +19,24 @@
 /* Rows whose pivots are this part of their diagonal are dependent. */
 #define DEPENDENT 1.0e-8
 
-/* n^T W (n - mu s) of a law, in the problem's W. */
-static sunrealtype criterion(const ContactProblem *P, const sunrealtype *W, const ContactLaw *law,
-                             const sunrealtype *s) {
-  sunrealtype value = W[law->first * (1 + P->n)];
-  for (int k = 0; k < law->ntangents; k++)
-    value -= law->mu * s[k] * W[law->first + (law->first + 1 + k) * P->n];
+/* n^T W (n - mu s) of law k */
+static sunrealtype criterion(const CPContact c, int k, const sunrealtype *s) {
+  const ContactLaw *law = &c->problem.law[k];
+  int ld;
+  const sunrealtype *W = contactBlock(c, k, &ld);
+  sunrealtype value    = W[0];
+  for (int i = 0; i < law->ntangents; i++) value -= law->mu * s[i] * W[(1 + i) * ld];
   return value;
 }
 
-static int painleve(CPContact c, sunrealtype t, const ContactLaw *law, const char *function) {
-  const Point *point = &c->point[law->contact];
+static int painleve(CPContact c, sunrealtype t, int k, const char *function) {
+  const ContactLaw *law = &c->problem.law[k];
+  const Point *point    = &c->point[law->contact];
   return contactError(
       c, CP_CONTACT_PAINLEVE, function,
       "at t = %.15g: contact \"%s\" slides with the velocity %g and mu = %g where a normal force "
       "does not push it apart (Painleve): n^T W (n - mu s) = %.3e",
-      t, point->name, c->v[point->tangent], law->mu, criterion(&c->problem, c->W, law, law->s));
+      t, point->name, c->v[point->tangent], law->mu, criterion(c, k, law->s));
 }
 
 /* Solves for the forces of the problem's contacts, whose velocities are c->v. Contacts that begin to slide get a direction,
@@ -55,12 +57,12 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
   }
   for (int again = 1; again;) {
     again = 0;
-    memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
+    if (!P->times) memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
     for (int i = 0; i < P->n; i++) P->c[i] = c->a[c->row[i]];
     if (contactSolveProblem(c)) {
       for (int k = 0; k < P->ncontacts; k++)
-        if (P->law[k].slides && criterion(P, c->W, &P->law[k], P->law[k].s) <= 0.0)
-          return painleve(c, t, &P->law[k], function);
+        if (P->law[k].slides && criterion(c, k, P->law[k].s) <= 0.0)
+          return painleve(c, t, k, function);
       return contactNoSolution(c, t, function, "accelerations");
     }
     for (int k = 0; k < P->ncontacts; k++) {
@@ -70,8 +72,8 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
       const sunrealtype T  = law->ntangents == 0   ? 0.0
                              : law->ntangents == 1 ? fabs(x[1])
                                                    : hypot(x[1], x[2]);
-      if (x[0] > 0.0 && law->slides && criterion(P, c->W, law, law->s) <= 0.0)
-        return painleve(c, t, law, function);
+      if (x[0] > 0.0 && law->slides && criterion(c, k, law->s) <= 0.0)
+        return painleve(c, t, k, function);
       const int at_root = c->fired[ROOTS * law->contact + 1] && point->phase == CP_CONTACT_STICKING;
       if (law->slides || T == 0.0 || T < (1.0 - AT_ROOT) * law->mu * x[0]) continue;
       const sunrealtype bound = 64 * P->n * DBL_EPSILON * law->mu * x[0];
@@ -85,7 +87,7 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
 }
 
 /* Contacts that stick although their tangential rows depend on other rows that are on: W = L L^T, normal rows first, has pivots
- * that are zero there. */
+ * that are zero there. Where W is not stored, dependent rows are left to the solver of CPMech. */
 static void findImplied(CPContact c) {
   const ContactProblem *P = &c->problem;
   sunrealtype *L          = P->room;
@@ -121,7 +123,12 @@ static void findImplied(CPContact c) {
 static void setPhases(CPContact c) {
   const ContactProblem *P = &c->problem;
   sunrealtype size        = 0; /* of forces */
-  for (int i = 0; i < P->n; i++) size = fmax(size, fabs(P->c[i]) / P->W[i * (1 + P->n)]);
+  for (int k = 0; k < P->ncontacts; k++) {
+    int ld;
+    const sunrealtype *W = contactBlock(c, k, &ld);
+    for (int i = 0; i <= P->law[k].ntangents; i++)
+      size = fmax(size, fabs(P->c[P->law[k].first + i]) / W[i * (1 + ld)]);
+  }
   for (int i = 0; i < c->npoints; i++) c->point[i].phase = CP_CONTACT_OPEN, c->point[i].implied = 0;
   for (int k = 0; k < P->ncontacts; k++) {
     const ContactLaw *law = &P->law[k];
@@ -132,7 +139,7 @@ static void setPhases(CPContact c) {
     point->phase = law->slides || law->ntangents == 0 ? CP_CONTACT_SLIDING : CP_CONTACT_STICKING;
     for (int i = 0; i < law->ntangents; i++) point->s[i] = law->slides ? law->s[i] : 0.0;
   }
-  findImplied(c);
+  if (!P->times) findImplied(c);
 }
 
 sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t) {
@@ -159,9 +166,14 @@ static int settle(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   for (int i = 0; i < n; i++) {
     v_on[i] = -c->v[c->row[c->order[i]]];
     largest = fmax(largest, fabs(v_on[i]) / c->scale[c->row[c->order[i]]]);
-    for (int j = 0; j < n; j++) W_on[i + j * n] = c->W[c->order[i] + c->order[j] * P->n];
+    for (int j = 0; j < n && !P->times; j++)
+      W_on[i + j * n] = c->W[c->order[i] + c->order[j] * P->n];
   }
   if (!(largest > 0.1 * c->small_v)) return CP_SUCCESS;
+  if (P->times) {
+    flag = CPMechImpact(c->mech, t, y, NULL, 0.0, NULL);
+    return flag ? contactPassOn(c, flag) : contactMeasure(c, t, y, function);
+  }
   contactLinearSolve(n, W_on, v_on, x_on, W_on + n * n);
   memset(P->x, 0, (size_t)P->n * sizeof *P->x);
   for (int i = 0; i < n; i++) P->x[c->order[i]] = x_on[i];
@@ -296,17 +308,18 @@ int CPContactPainleve(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value
   for (int k = 0; k < c->npoints && !flag; k++) {
     const ContactLaw *law = &c->problem.law[k];
     const sunrealtype *v  = c->v + c->row[law->first + (law->ntangents > 0)];
-    const sunrealtype *W  = c->W + law->first + (law->first + 1) * c->problem.n;
+    int ld;
+    const sunrealtype *W = contactBlock(c, k, &ld);
     sunrealtype s[2] = {0, 0}, speed = 0, coupling = 0;
     for (int i = 0; i < law->ntangents; i++) {
       speed    = hypot(speed, v[i]);
-      coupling = hypot(coupling, W[i * c->problem.n]);
+      coupling = hypot(coupling, W[(1 + i) * ld]);
     }
     for (int i = 0; i < law->ntangents; i++)
       s[i] = speed > c->small_v * c->scale[c->row[law->first + 1]] ? v[i] / speed
-             : coupling > 0.0                                      ? W[i * c->problem.n] / coupling
+             : coupling > 0.0                                      ? W[(1 + i) * ld] / coupling
                                                                    : 0.0;
-    value[k] = criterion(&c->problem, c->W, law, s);
+    value[k] = criterion(c, k, s);
   }
   const int restored = contactActivate(c);
   return flag ? flag : restored ? contactPassOn(c, restored) : CP_SUCCESS;

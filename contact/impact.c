@@ -40,8 +40,10 @@ static int poissonsImpulses(CPContact c, sunrealtype factor) {
   for (int k = 0; k < P->ncontacts; k++) {
     const int N     = P->law[k].first;
     P->law[k].given = factor * c->e[N] * P->x[N];
-    for (int i = 0; i < P->n; i++) P->c[i] += c->W[i + N * P->n] * P->law[k].given;
+    for (int i = N; i <= N + P->law[k].ntangents; i++) P->x[i] = i == N ? P->law[k].given : 0.0;
   }
+  if (contactProduct(c, P->x, P->w)) return 1;
+  for (int i = 0; i < P->n; i++) P->c[i] += P->w[i];
   const int failed = contactSolveProblem(c);
   for (int k = 0; k < P->ncontacts; k++) {
     P->x[P->law[k].first] += P->law[k].given;
@@ -58,7 +60,7 @@ static sunrealtype impulses(CPContact c, sunrealtype factor) {
   sunrealtype growth = 0, terms = 0;
   int poisson = 0;
   for (int k = 0; k < P->ncontacts; k++) poisson |= c->point[P->law[k].contact].poisson;
-  memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
+  if (!P->times) memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
   if (poisson ? poissonsImpulses(c, factor) : newtonsImpulses(c, factor)) return NAN;
   for (int i = 0; i < P->n; i++) {
     growth += P->x[i] * (c->velocity[i] + P->w[i]);
@@ -93,9 +95,10 @@ static const char *rowName(CPContact c, int i) {
 int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const ContactProblem *P = &c->problem;
   sunrealtype *u = N_VGetArrayPointer(y) + c->nq, size = 0;
-  memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
-  c->mode  = IMPULSES;
   int flag = contactActivateRows(c, 0);
+  if (!flag) flag = contactProduct(c, P->x, c->before_v); /* W x */
+  memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
+  c->mode = IMPULSES;
   if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->driven, c->lambda);
   for (int i = 0; i < P->n; i++) c->impulse[c->row[i]] = P->x[i];
   if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
@@ -106,8 +109,7 @@ int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *fun
   flag = contactMeasure(c, t, y, function);
   for (int i = 0; i < P->n; i++) size = fmax(size, fabs(c->velocity[i]));
   for (int i = 0; i < P->n && !flag; i++) {
-    sunrealtype after = c->velocity[i];
-    for (int j = 0; j < P->n; j++) after += c->W[i + j * P->n] * P->x[j];
+    const sunrealtype after = c->velocity[i] + c->before_v[i];
     if (!(fabs(c->v[c->row[i]] - after) <=
           fmax(WRONG * size, 0.1 * c->small_v * c->scale[c->row[i]])))
       flag = contactError(

@@ -63,8 +63,71 @@ int contactActivateRows(CPContact c, int with_contacts) {
   return CPMechSetActive(c->mech, c->mask);
 }
 
+/* What impulses x of the problem's rows change their velocities by, under the other constraints */
+static int respond(void *contact, const sunrealtype *x, sunrealtype *y) {
+  const CPContact c       = contact;
+  const ContactProblem *P = &c->problem;
+  memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
+  for (int i = 0; i < P->n; i++) c->impulse[c->row[i]] = x[i];
+  c->mode        = IMPULSES;
+  const int flag = CPMechAccelerations(c->mech, c->product_t, c->product_y, c->udot, c->lambda);
+  c->mode        = MOTION;
+  for (int j = 0; j < c->nu; j++) c->udot[j] -= c->driven[j];
+  memset(c->b, 0, (size_t)c->na * sizeof *c->b);
+  contactTimes(c->A, c->udot, c->b);
+  for (int i = 0; i < P->n; i++) y[i] = c->b[c->row[i]];
+  return flag;
+}
+
+/* Products with W, and its columns if they can be stored, else its blocks */
+static int prepareProducts(CPContact c, sunrealtype t, N_Vector y) {
+  ContactProblem *P = &c->problem;
+  const int n       = P->n;
+  c->product_t = t, c->product_y = y;
+  memset(c->driven, 0, (size_t)c->nu * sizeof *c->driven);
+  int flag = contactActivateRows(c, 0);
+  if (!flag && (flag = contactRows(c, t, N_VGetArrayPointer(y))) != 0)
+    return contactUserFailed(c, "CPContactSolve", "A", t, flag);
+  memset(P->x, 0, (size_t)n * sizeof *P->x);
+  if (!flag) flag = respond(c, P->x, P->w);
+  memcpy(c->driven, c->udot, (size_t)c->nu * sizeof *c->driven);
+  for (int k = 0; k < P->ncontacts && !flag; k++)
+    for (int j = 0; j <= P->law[k].ntangents && !flag; j++) {
+      const int first     = P->law[k].first;
+      sunrealtype *column = n <= c->stored ? c->W + (first + j) * n : P->w;
+      P->x[first + j]     = 1.0;
+      flag                = respond(c, P->x, column);
+      P->x[first + j]     = 0.0;
+      for (int i = 0; i <= P->law[k].ntangents; i++)
+        P->block[9 * k + 3 * j + i] = column[first + i];
+    }
+  if (flag) return contactPassOn(c, flag);
+  if (n > c->stored) P->times = respond, P->data = c;
+  return CP_SUCCESS;
+}
+
+int contactProduct(CPContact c, const sunrealtype *x, sunrealtype *y) {
+  const int n = c->problem.n;
+  if (c->problem.times) {
+    const int flag = respond(c, x, y);
+    return flag ? contactPassOn(c, flag) : CP_SUCCESS;
+  }
+  for (int i = 0; i < n; i++) {
+    y[i] = 0;
+    for (int j = 0; j < n; j++) y[i] += c->W[i + j * n] * x[j];
+  }
+  return CP_SUCCESS;
+}
+
+const sunrealtype *contactBlock(const CPContact c, int k, int *ld) {
+  *ld = c->problem.times ? 3 : c->problem.n;
+  return c->problem.times ? c->problem.block + 9 * k : c->W + c->problem.law[k].first * (1 + *ld);
+}
+
 /* W [n n] <- the Delassus operator of the problem's rows, without the others: S_cc - S_co S_oo^+ S_oc. */
 int contactDelassus(CPContact c, sunrealtype t, N_Vector y) {
+  c->problem.times = NULL;
+  if (!c->S) return prepareProducts(c, t, y);
   const int n       = c->problem.n;
   int other         = 0;
   sunrealtype *S_oo = c->problem.room, *column = c->other, *x = column + c->m;

@@ -3,9 +3,12 @@
 #include "contact/contact_impl.h"
 #include "support/support.h"
 
+#include <malloc.h>
 #include <math.h>
+#include <nvector/nvector_serial.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sunmatrix/sunmatrix_sparse.h>
 
 enum { CONTACTS = 40, ROWS = SET_ROWS };
 
@@ -197,6 +200,103 @@ static void pile_up(Heap *heap, int rows, unsigned *state) {
   heap->nbodies = rows * width;
 }
 
+/* ---- the same bodies as a mechanical system with sparse matrices: q are displacements, gaps are linear in them ---- */
+
+static int heap_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  const Heap *heap = user_data;
+  (void)t, (void)q;
+  for (int i = 0; i < 6 * heap->nbodies; i++)
+    SM_DATA_S(M)[i] = (i % 6 < 3 ? 1.0 : 0.4) * heap->m[i / 6];
+  return 0;
+}
+
+/* Row of the system that has row 0 ... 2 of contact k: those of p come first. */
+static int heap_row(const Heap *heap, int k, int row) {
+  return row == 0 ? k : heap->ncontacts + 2 * k + row - 1;
+}
+
+static int heap_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  const Heap *heap = user_data;
+  sunindextype nnz = 0;
+  (void)t, (void)q;
+  for (int i = 0; i < 3 * heap->ncontacts; i++) {
+    const int k          = i < heap->ncontacts ? i : (i - heap->ncontacts) / 2,
+              row        = i < heap->ncontacts ? 0 : 1 + (i - heap->ncontacts) % 2;
+    const sunrealtype *N = heap->contact[k].axis[0], *d = heap->contact[k].axis[row];
+    SM_INDEXPTRS_S(A)[i] = nnz;
+    for (int side = 0; side < 2; side++) {
+      const int body = side ? heap->contact[k].b : heap->contact[k].a;
+      for (int j = 0; j < 6 && body >= 0; j++) {
+        const int l = (j + 1) % 3, m = (j + 2) % 3;
+        SM_INDEXVALS_S(A)[nnz] = 6 * body + j;
+        SM_DATA_S(A)[nnz++]    = j < 3 ? (side ? 1 : -1) * d[j] : -(N[l] * d[m] - N[m] * d[l]);
+      }
+    }
+  }
+  SM_INDEXPTRS_S(A)[3 * heap->ncontacts] = nnz;
+  return 0;
+}
+
+static int heap_gaps(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  const Heap *heap = user_data;
+  sunrealtype *all = calloc(3 * (size_t)heap->ncontacts, sizeof *all);
+  (void)t;
+  if (!all) return -1;
+  heap_rows(heap, 0, q, all);
+  for (int k = 0; k < heap->ncontacts; k++) p[k] = all[3 * k];
+  free(all);
+  return 0;
+}
+
+static int heap_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                  void *user_data) {
+  (void)t, (void)q, (void)u, (void)b, (void)user_data;
+  return 0;
+}
+
+/* 0 with the address sanitizer, whose allocations these are not */
+static size_t heap_in_use(void) { return mallinfo2().uordblks + mallinfo2().hblkhd; }
+
+/* The impact at the start of a run leads to the velocities u, and takes no memory of n n numbers. */
+static void check_run(Heap *heap, const sunrealtype *u, sunrealtype tol) {
+  const int nu = 6 * heap->nbodies, nc = heap->ncontacts;
+  CPContactPoint *points = calloc((size_t)nc, sizeof *points);
+  SUNMatrix M            = SUNSparseMatrix(nu, nu, nu, CSR_MAT, test_context);
+  SUNMatrix A            = SUNSparseMatrix(3 * nc, nu, 36 * nc, CSR_MAT, test_context);
+  N_Vector y             = N_VNew_Serial(2 * nu, test_context);
+  ck_assert(points && M && A && y);
+  for (int i = 0; i <= nu; i++) SM_INDEXPTRS_S(M)[i] = i;
+  for (int i = 0; i < nu; i++) SM_INDEXVALS_S(M)[i] = i;
+  heap_matrix(0, NULL, A, heap);
+  for (int k = 0; k < nc; k++)
+    points[k] = (CPContactPoint){
+        .name = "contact", .normal = k, .tangent = heap_row(heap, k, 1), .ntangents = 2, .mu = 0.3};
+  const CPMechModel model = {.nu     = nu,
+                             .np     = nc,
+                             .nv     = 3 * nc,
+                             .M_tmpl = M,
+                             .A_tmpl = A,
+                             .M      = heap_mass,
+                             .A      = heap_matrix,
+                             .p      = heap_gaps,
+                             .b      = heap_b};
+  N_VConst(0, y);
+  memcpy(N_VGetArrayPointer(y) + nu, heap->u, (size_t)nu * sizeof *heap->u);
+  const size_t before = heap_in_use();
+  CPContact contact   = CPContactCreate(&model, nc, points, y, test_context);
+  ck_assert_ptr_nonnull(contact);
+  /* W, S and work would be six times this. */
+  ck_assert_uint_le(heap_in_use() - before, 9 * (size_t)(nc * nc) * sizeof(sunrealtype));
+  ck_assert_int_eq(CPContactSetUserData(contact, heap), CP_SUCCESS);
+  CPOneStepMem onestep = CPOneStepCreate("DOP853", test_context);
+  ck_assert_int_eq(CPContactAttachOneStep(contact, onestep, 0, y, 1e-10, 1e-10), CP_SUCCESS);
+  for (int j = 0; j < nu; j++) ck_assert_double_eq_tol(N_VGetArrayPointer(y)[nu + j], u[j], tol);
+  CPOneStepFree(&onestep);
+  CPContactFree(&contact);
+  N_VDestroy(y);
+  SUNMatDestroy(M), SUNMatDestroy(A), free(points);
+}
+
 /* 200 contacts and more: the solution by products is that with the matrix. */
 START_TEST(products_lead_to_the_same_solution) {
   unsigned state = 5;
@@ -241,6 +341,11 @@ START_TEST(products_lead_to_the_same_solution) {
     ck_assert_double_eq_tol(sparse.w[i], dense.w[i], 1e-10);
     ck_assert_double_eq_tol(sparse.x[i], dense.x[i], 1e-10 * size);
   }
+  sunrealtype u[6 * (CONTACTS * 5 + 1)] = {0};
+  heap_rows(heap, 1, dense.x, u);
+  for (int j = 0; j < 6 * heap->nbodies; j++)
+    u[j] = heap->u[j] + u[j] / ((j % 6 < 3 ? 1.0 : 0.4) * heap->m[j / 6]);
+  check_run(heap, u, 1e-9);
   free(heap), free(law), free(on), free(W), free(small);
 }
 END_TEST
