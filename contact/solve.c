@@ -126,12 +126,9 @@ void contactProblemTimes(const ContactProblem *p, const sunrealtype *x, sunrealt
   }
 }
 
-/* w and F(x) [n], with what the laws need for its derivative. Returns its largest entry. */
-static sunrealtype naturalMap(ContactProblem *p, const sunrealtype *x, sunrealtype *F) {
+/* F(x) [n] with w as it is, and what the laws need for its derivative. Returns its largest entry. */
+static sunrealtype mapAtW(ContactProblem *p, const sunrealtype *x, sunrealtype *F) {
   sunrealtype largest = 0;
-  contactProblemTimes(p, x, p->w);
-  for (int i = 0; i < p->n; i++)
-    p->w[i] += p->c[i] + (p->shift > 0.0 ? p->shift * (x[i] - p->center[i]) : 0.0);
   for (int k = 0; k < p->ncontacts; k++) {
     ContactLaw *law = &p->law[k];
     const int N = law->first, T = N + 1, m = law->ntangents;
@@ -149,6 +146,14 @@ static sunrealtype naturalMap(ContactProblem *p, const sunrealtype *x, sunrealty
     for (int i = N; i <= N + m; i++) largest = fmax(largest, fabs(F[i]));
   }
   return isfinite(largest) ? largest : INFINITY;
+}
+
+/* w and F(x) */
+static sunrealtype naturalMap(ContactProblem *p, const sunrealtype *x, sunrealtype *F) {
+  contactProblemTimes(p, x, p->w);
+  for (int i = 0; i < p->n; i++)
+    p->w[i] += p->c[i] + (p->shift > 0.0 ? p->shift * (x[i] - p->center[i]) : 0.0);
+  return mapAtW(p, x, F);
 }
 
 /* With z = x - w, d = z_T / |z_T| and r = max(0, z_N):
@@ -417,12 +422,12 @@ int contactSolve(ContactProblem *p) {
     for (int i = 1; i <= law->ntangents; i++) scale[i] = largest > 0.0 ? 1.0 / sqrt(largest) : 1.0;
   }
   memset(p->x, 0, (size_t)n * sizeof *p->x);
-  memset(p->w, 0, (size_t)n * sizeof *p->w);
+  memcpy(p->w, p->c, (size_t)n * sizeof *p->w);
+  p->newton = 0, p->shift = 0.0, p->residual = 0.0;
+  if (mapAtW(p, p->x, work.F) == 0.0) return 0; /* nothing strikes */
   scaleRows(p, 0);
   for (int j = 0; j < n; j++) size = fmax(size, fabs(p->c[j]));
-  p->newton = 0, p->shift = 0.0;
-  int failed = naturalMap(p, p->x, work.F) != 0.0;
-  if (failed && !p->times) failed = enumerate(p, work.J, work.F, work.J + n * n, size);
+  int failed = p->times || enumerate(p, work.J, work.F, work.J + n * n, size);
   if (failed) {
     sunrealtype least;
     memset(p->x, 0, (size_t)n * sizeof *p->x);
