@@ -87,19 +87,12 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
   return flag;
 }
 
-/* Direction of sliding: of v_T, or where that is zero, of the beginning. */
-static int slidingDirection(CPContact c, const Point *point, sunrealtype t, const sunrealtype *q,
-                            const sunrealtype *u, sunrealtype *s) {
+/* Direction of sliding: of v_T in c->v, or where that is zero, of the beginning. */
+static void slidingDirection(const CPContact c, const Point *point, sunrealtype *s) {
   s[0] = point->s[0], s[1] = point->s[1];
-  if (point->ntangents < 2 || point->implied) return 0;
-  memset(c->v, 0, (size_t)c->na * sizeof *c->v);
-  if (c->model.v) {
-    const int flag = c->model.v(t, q, u, c->v, c->user_data);
-    if (flag) return flag;
-  } else contactTimes(c->A, u, c->v);
+  if (point->ntangents < 2 || point->implied) return;
   const sunrealtype *v = c->v + point->tangent, speed = hypot(v[0], v[1]);
   if (speed > 0.1 * c->small_v * c->scale[point->tangent]) s[0] = v[0] / speed, s[1] = v[1] / speed;
-  return 0;
 }
 
 /* Is the friction a force, and not a reaction? */
@@ -112,40 +105,65 @@ static sunrealtype coefficient(const Point *point) {
   return point->implied ? point->mu_static : point->mu;
 }
 
-/* Friction A_T^T F_T, F_T = -mu N s, N = -lambda_N, or its derivative by lambda_N in column k of Fl. */
+/* c->v, if there is friction in space that is a force. Returns 0, or the failure of v. */
+static int slidingVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u) {
+  int turns = 0;
+  for (int i = 0; i < c->npoints; i++)
+    turns |= c->point[i].ntangents == 2 && !c->point[i].implied && isForce(&c->point[i]);
+  if (!turns) return 0;
+  memset(c->v, 0, (size_t)c->na * sizeof *c->v);
+  if (c->model.v) return c->model.v(t, q, u, c->v, c->user_data);
+  contactTimes(c->A, u, c->v);
+  return 0;
+}
+
+/* Is there friction that is a force? Then its laws, rows and velocities. any: out. Returns 0, or the failure of a function. */
+static int prepareFriction(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                           int *any) {
+  *any = 0;
+  for (int i = 0; i < c->npoints && c->mode == MOTION; i++) *any |= isForce(&c->point[i]);
+  if (!*any) return 0;
+  int flag = contactLaws(c, t, 0, "CPContactSolve");
+  if (!flag) flag = contactRows(c, t, q);
+  return flag ? flag : slidingVelocities(c, t, q, u);
+}
+
+/* c->impulse <- F_T = mu lambda_N s of a point, whose entries are 0 */
+static void frictionOf(CPContact c, const Point *point, sunrealtype lambda) {
+  sunrealtype s[2];
+  slidingDirection(c, point, s);
+  for (int k = 0; k < point->ntangents; k++)
+    c->impulse[point->tangent + k] = coefficient(point) * lambda * s[k];
+}
+
+/* Friction A_T^T F_T, F_T = -mu N s, N = -lambda_N */
 static int friction(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                     const sunrealtype *lambda, sunrealtype *f, void *data) {
   const CPContact c = data;
-  int flag = 0, any = 0;
+  int any, flag = prepareFriction(c, t, q, u, &any);
   (void)z;
-  for (int i = 0; i < c->npoints && c->mode == MOTION; i++) any |= isForce(&c->point[i]);
-  if (!any) return 0;
-  flag = contactLaws(c, t, 0, "CPContactSolve");
-  if (!flag) flag = contactRows(c, t, q);
+  if (flag || !any) return flag;
   memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
-  for (int i = 0; i < c->npoints && !flag; i++) {
-    const Point *point = &c->point[i];
-    sunrealtype s[2];
-    if (!isForce(point)) continue;
-    flag = slidingDirection(c, point, t, q, u, s);
-    for (int k = 0; k < point->ntangents; k++)
-      c->impulse[point->tangent + k] = coefficient(point) * lambda[point->normal] * s[k];
-  }
-  if (!flag) contactTransposedTimes(c->A, c->impulse, f);
-  return flag;
+  for (int i = 0; i < c->npoints; i++)
+    if (isForce(&c->point[i])) frictionOf(c, &c->point[i], lambda[c->point[i].normal]);
+  contactTransposedTimes(c->A, c->impulse, f);
+  return 0;
 }
 
+/* It is linear in lambda. */
 static int frictionJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                        const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl, void *data) {
   const CPContact c = data;
-  (void)lambda;
-  memset(c->lambda, 0, (size_t)c->m * sizeof *c->lambda);
-  for (int i = 0; i < c->npoints; i++) { /* Friction is linear in lambda. */
-    const int normal  = c->point[i].normal;
-    c->lambda[normal] = 1;
-    const int flag    = friction(t, q, u, z, c->lambda, SM_COLUMN_D(Fl, normal), c);
-    if (flag) return flag;
-    c->lambda[normal] = 0;
+  int any, flag = prepareFriction(c, t, q, u, &any);
+  (void)z, (void)lambda;
+  if (flag || !any) return flag;
+  memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
+  for (int i = 0; i < c->npoints; i++) {
+    const Point *point = &c->point[i];
+    if (!isForce(point)) continue;
+    frictionOf(c, point, 1.0);
+    contactTransposedTimes(c->A, c->impulse, SM_COLUMN_D(Fl, point->normal));
+    for (int k = 0; k < point->ntangents; k++) c->impulse[point->tangent + k] = 0.0;
   }
   return 0;
 }
@@ -527,13 +545,14 @@ CPContactPhase CPContactGetPhase(CPContact c, int i) {
 static int takeForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force,
                       const char *function) {
   const sunrealtype *q = N_VGetArrayPointer(y);
+  const int flag       = slidingVelocities(c, t, q, q + c->nq);
+  if (flag) return contactUserFailed(c, function, "v", t, flag);
   for (int i = 0; i < c->npoints; i++) {
     const Point *point = &c->point[i];
     const int is_force = isForce(point);
     sunrealtype *F = force + 3 * i, s[2] = {0, 0};
     F[0] = -c->lambda[point->normal], F[1] = F[2] = 0;
-    const int flag = is_force ? slidingDirection(c, point, t, q, q + c->nq, s) : 0;
-    if (flag) return contactUserFailed(c, function, "v", t, flag);
+    if (is_force) slidingDirection(c, point, s);
     for (int k = 0; k < point->ntangents && point->phase != CP_CONTACT_OPEN; k++)
       F[1 + k] = is_force ? -coefficient(point) * F[0] * s[k] : -c->lambda[point->tangent + k];
   }
