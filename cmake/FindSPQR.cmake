@@ -8,6 +8,9 @@ if(TARGET SuiteSparse::SPQR AND TARGET SuiteSparse::CHOLMOD)
     add_library(SPQR::SPQR INTERFACE IMPORTED)
     set_target_properties(SPQR::SPQR PROPERTIES INTERFACE_LINK_LIBRARIES
                                                 "SuiteSparse::SPQR;SuiteSparse::CHOLMOD")
+    if(TARGET SuiteSparse::SuiteSparseConfig) # its functions of memory, which the branch below links, too
+      set_property(TARGET SPQR::SPQR APPEND PROPERTY INTERFACE_LINK_LIBRARIES SuiteSparse::SuiteSparseConfig)
+    endif()
   endif()
   return()
 endif()

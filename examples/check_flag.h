@@ -5,6 +5,7 @@
 #ifndef CPODES_EXAMPLES_CHECK_FLAG_H
 #define CPODES_EXAMPLES_CHECK_FLAG_H
 
+#include <cpodes/cpodes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sundials/sundials_context.h>
@@ -18,7 +19,9 @@
 
 static inline void check_flag(int flag, const char *call, const char *file, int line) {
   if (flag >= 0) return;
-  fprintf(stderr, "%s:%d: %s returned %d\n", file, line, call, flag);
+  char *name = CPodeGetReturnFlagName(flag);
+  fprintf(stderr, "%s:%d: %s returned %d (%s)\n", file, line, call, flag, name ? name : "?");
+  free(name);
   exit(2);
 }
 
