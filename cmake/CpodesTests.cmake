@@ -147,7 +147,7 @@ function(cpodes_add_reference_test name)
 endfunction()
 
 # cpodes_add_mpi_test(name label target ranks seconds): a Check program on MPI ranks, of which there may
-# be more than processors, and by root, too. Memory that Open MPI never frees is no leak of ours.
+# be more than processors (Open MPI 4, then 5), and by root, too. Memory that Open MPI never frees is no leak of ours.
 function(cpodes_add_mpi_test name label target ranks seconds)
   add_test(NAME ${name} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${MPIEXEC_PREFLAGS}
                                 $<TARGET_FILE:${target}> ${MPIEXEC_POSTFLAGS})
@@ -156,5 +156,5 @@ function(cpodes_add_mpi_test name label target ranks seconds)
     PROPERTIES LABELS ${label} TIMEOUT ${seconds} PROCESSORS ${ranks}
                ENVIRONMENT
                "${cpodes_memcheck_environment};ASAN_OPTIONS=detect_leaks=0;OMPI_ALLOW_RUN_AS_ROOT=1;\
-OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1")
+OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe")
 endfunction()

@@ -367,9 +367,9 @@ static void change_index(SUNMatrix A) {
   SM_INDEXVALS_S(A)[last]--;
 }
 static void clear(SUNMatrix A) { ck_assert_int_eq(SUNMatZero(A), 0); }
-static void cut_down(SUNMatrix A) {
+static void cut_down(SUNMatrix A) { /* to one entry: SUNDIALS 7 refuses to have none */
   clear(A);
-  ck_assert_int_eq(SUNSparseMatrix_Realloc(A), 0);
+  ck_assert_int_eq(SUNSparseMatrix_Reallocate(A, 1), 0);
 }
 
 static void (*const changes[])(SUNMatrix) = {change_pointer, change_last_pointer, change_index,
