@@ -35,6 +35,7 @@ function(cpodes_target_defaults target)
   if(CPODES_COVERAGE)
     # atomic: threads that count at the same time leave negative counts, at which gcovr stops
     target_compile_options(${target} PRIVATE --coverage -fprofile-update=atomic)
+    target_compile_definitions(${target} PRIVATE CPODES_COVERAGE) # one version of each function
     target_link_options(${target} PRIVATE --coverage)
   endif()
 endfunction()

@@ -55,7 +55,8 @@
  * processor. It is for static functions, because others would be exported. Functions that they call are
  * CP_WIDE_PART. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && !defined(__clang__) && \
-    __GNUC__ >= 12 && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    __GNUC__ >= 12 && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&      \
+    !defined(CPODES_COVERAGE) /* which would count the branches of each version */
 #define CP_WIDE      __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #define CP_WIDE_PART static inline __attribute__((always_inline))
 #else

@@ -109,6 +109,42 @@ START_TEST(the_right_hand_side_is_the_derivative_of_the_accelerations) {
 }
 END_TEST
 
+/* The same for u' and the multipliers; with quaternions and operators they are differences of the library's own. */
+START_TEST(accelerations_and_multipliers_have_their_derivatives) {
+  const sunrealtype weight[3] = {3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0};
+  sunrealtype value[1024], sum[1024], result[1024];
+  State w;
+  setup(&w, (SystemName)_i);
+  System *s    = w.s;
+  const int nu = (int)s->nu, count = nu + (int)CPMechGetNumMultipliers(s->mech);
+  N_Vector y = vector_copy(s->y);
+  ck_assert_int_le(count, 1024);
+  for (int i = 0; i < w.par.count && s->nq + s->nu == s->n && !s->redundant; i++) {
+    const sunrealtype e = 2.0e-3 * fmin(1.0, w.size[i]), kept = w.par.p[i];
+    sunrealtype size = 1.0;
+    memset(sum, 0, sizeof sum);
+    for (int k = -3; k <= 3; k++) {
+      if (k == 0) continue;
+      w.par.p[i] = kept + k * e;
+      N_VLinearSum(1.0, s->y, k * e, w.along, y);
+      ck_assert_int_eq(CPMechAccelerations(s->mech, s->t, y, value, value + nu), CP_SUCCESS);
+      for (int j = 0; j < count; j++)
+        sum[j] += (k > 0 ? 1 : -1) * weight[abs(k) - 1] / e * value[j];
+    }
+    w.par.p[i] = kept;
+    ck_assert_msg(CPMechSensAccelerations(s->mech, s->t, s->y, i, w.along, result, result + nu) ==
+                      CP_SUCCESS,
+                  "%s: %s", s->name, CPMechGetLastMessage(s->mech));
+    for (int j = 0; j < count; j++) size = fmax(size, fabs(sum[j]));
+    for (int j = 0; j < count; j++)
+      ck_assert_msg(fabs(result[j] - sum[j]) <= 1.0e-8 * size, "%s, parameter %d, %d: %.12g, %.12g",
+                    s->name, i, j, result[j], sum[j]);
+  }
+  N_VDestroy(y);
+  teardown(&w);
+}
+END_TEST
+
 /* l . (J s + df/dp) = (J^T l) . s + l . df/dp: transposed code against the code itself */
 START_TEST(the_adjoint_is_the_transpose) {
   State w;
@@ -399,6 +435,7 @@ int main(void) {
   TCase *tc    = tcase_create("mechanics");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, the_right_hand_side_is_the_derivative_of_the_accelerations, 0, SYSTEMS);
+  tcase_add_loop_test(tc, accelerations_and_multipliers_have_their_derivatives, 0, SYSTEMS);
   tcase_add_loop_test(tc, the_adjoint_is_the_transpose, 0, SYSTEMS);
   tcase_add_test(tc, results_follow_the_parameters);
   tcase_add_loop_test(tc, sensitivities_are_those_of_runs_side_by_side, 0, 2 * SYSTEMS);

@@ -40,6 +40,9 @@ START_TEST(null_objects_are_refused) {
   ck_assert_int_eq(CPOneStepGetStats(NULL, &stats), CP_MEM_NULL);
   ck_assert_int_eq(CPOneStepPrintAllStats(NULL, stdout, SUN_OUTPUTFORMAT_TABLE), CP_MEM_NULL);
   ck_assert_str_eq(CPOneStepGetLastMessage(NULL), "");
+  ck_assert_ptr_null(CPOneStepGetUserData(NULL));
+  ck_assert_int_eq(CPOneStepSetUserData(run.mem, &stats), CP_SUCCESS);
+  ck_assert_ptr_eq(CPOneStepGetUserData(run.mem), &stats);
   CPOneStepFree(NULL);
   CPOneStepFree(&none);
 }

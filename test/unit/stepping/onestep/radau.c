@@ -267,6 +267,9 @@ START_TEST(jacobians_are_refused_with_a_reason) {
   mem = CPOneStepCreate("RADAU", test_context);
   CPOneStepSetErrHandlerFn(mem, message_log, &messages);
   ck_assert_int_eq(CPOneStepSetJacobian(mem, small, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSetProjErrEst(mem, CP_ERREST_PROJECTED), CP_NOT_SUPPORTED);
+  ck_assert_mentions(messages.text, "before the projection");
+  ck_assert_int_eq(CPOneStepSetProjErrEst(mem, CP_ERREST_UNPROJECTED), CP_SUCCESS);
   ck_assert_int_eq(CPOneStepInit(mem, robertson, 0.0, y), CP_ILL_INPUT);
   ck_assert_mentions(messages.text, "J_tmpl");
   CPOneStepFree(&mem);
