@@ -13,6 +13,13 @@ set(cpodes_warnings
     -Wvla
     -Wundef)
 set(cpodes_warnings_c -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition)
+if(CMAKE_C_COMPILER_ID MATCHES Clang) # more than GCC means by -Wextra
+  list(
+    APPEND
+    cpodes_warnings_c
+    -Wno-enum-float-conversion # sizes are constants of enumerations, also in formulas
+    -Wno-missing-field-initializers) # the rest of an initialiser with names is zero
+endif()
 
 function(cpodes_target_defaults target)
   set_target_properties(

@@ -186,7 +186,11 @@ struct CPContact_ {
 };
 
 /* ---- contact.c ---- */
-int contactError(CPContact c, int code, const char *function, const char *format, ...);
+int contactError(CPContact c, int code, const char *function, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 4, 5)))
+#endif
+    ;
 /* c->A = A(t, q). Returns what the user's function returns. */
 int contactRows(CPContact c, sunrealtype t, const sunrealtype *q);
 /* c->scale of c->A */
