@@ -8,7 +8,7 @@ import pathlib
 import re
 import unittest
 
-from runner import DONE, RunnerTest, cpodes
+from runner import DONE, FAILED, RunnerTest, cpodes
 
 FILES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "mechanisms"
 
@@ -23,12 +23,20 @@ class Mechanisms(RunnerTest):
 
     def test_all_files_run(self):
         for file in sorted(FILES.glob("*.yaml")):
-            if "robot:" in file.read_text() and not os.environ.get("CPODES_XML"):
+            if file.stem == "dead_centre" or "robot:" in file.read_text() and not os.environ.get("CPODES_XML"):
                 continue
             with self.subTest(file=file.name):
                 process = cpodes("run", file)
                 self.assert_done(process)
                 self.assertIn("verdict       ok", process.stdout)
+
+    def test_a_motor_turns_up_to_the_dead_centre(self):
+        time = math.acos((0.3**2 + 0.5**2 - 0.45**2) / (2 * 0.3 * 0.5)) / 2 # the comment of the file
+        for method in "dop853", "bdf", "radau":
+            with self.subTest(method=method):
+                process = cpodes("run", FILES / "dead_centre.yaml", "--method", method)
+                self.assertEqual(process.returncode, FAILED)
+                self.assertAlmostEqual(float(re.search(r"FAILED at t = (\S+) of 3", process.stdout).group(1)), time, delta=1e-5)
 
     def test_a_double_wishbone_fits_on_a_page(self):
         self.assertLessEqual(len((FILES / "double_wishbone.yaml").read_text().splitlines()), 60)
