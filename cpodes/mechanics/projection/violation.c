@@ -59,18 +59,14 @@ static int transposeError(CPMechProblem *p, sunrealtype t, unsigned *state, doub
   return flag;
 }
 
-int cpMechCompareDerivative(CPMechProblem *p, sunrealtype t, N_Vector x, const char *before) {
+/* At own->moved, the positions of x */
+static int compareThere(CPMechProblem *p, sunrealtype t, N_Vector x, const char *before) {
   CPMechProjection *own = p->own;
   CPNewton *newton      = &p->factors->newton;
   const CPMech mech     = own->mech;
   char *text            = cpWorkText(own->work), name[CP_ROW_NAME];
-  const int of_x        = p->which == CP_POSITIONS;
   double err = 0.0, transpose = 0.0;
   int row = -1, col = -1, flag = CP_SUCCESS;
-  if (p->derivative_is_right) return CP_SUCCESS;
-  if (of_x) flag = cpMechPositionsOf(p, t, NV_DATA_S(x));
-  if (flag) return cpMechFailed(own, flag);
-  memcpy(own->moved, of_x ? own->q : p->q, (size_t)mech->nq * sizeof *own->moved);
   for (unsigned seed = 1; seed <= 2; seed++) { /* what is wrong is so twice */
     unsigned state = seed;
     flag           = cpDerivativeAlong(newton, t, x, timesHere, p->off, &state, &err);
@@ -98,6 +94,27 @@ int cpMechCompareDerivative(CPMechProblem *p, sunrealtype t, N_Vector x, const c
                   "error %.1e of the row)",
                   t, before, row, col, cpMatEntry(&mech->A, row, col),
                   cpMechNameRow(mech, mech->rows.number[p->which][row], name), err);
+}
+
+/* A is the derivative by rotations from where it is evaluated. By those from where the iteration began it is not, by the part by which
+   they have turned. */
+int cpMechCompareDerivative(CPMechProblem *p, sunrealtype t, N_Vector x, const char *before) {
+  CPMechProjection *own = p->own;
+  const double *begin   = p->q;
+  double *there         = NV_DATA_S(own->trial);
+  int flag              = CP_SUCCESS;
+  if (p->derivative_is_right) return CP_SUCCESS;
+  if (p->which == CP_POSITIONS) flag = cpMechFailed(own, cpMechPositionsOf(p, t, NV_DATA_S(x)));
+  if (flag) return flag;
+  memcpy(own->moved, p->which == CP_POSITIONS ? own->q : p->q,
+         (size_t)own->mech->nq * sizeof *begin);
+  memcpy(there, NV_DATA_S(x), (size_t)own->mech->nu * sizeof *there);
+  for (int j = 0; j < own->mech->nu && p->which == CP_POSITIONS; j++)
+    if (own->mech->coords.pair[j] < 0) there[j] = 0.0;
+  p->q = own->moved;
+  flag = compareThere(p, t, own->trial, before);
+  p->q = begin;
+  return flag;
 }
 
 static int compare(CPNewton *newton, sunrealtype t, N_Vector x) {

@@ -173,6 +173,45 @@ START_TEST(many_quaternions_are_added_in_no_time) {
 }
 END_TEST
 
+/* --------------------------------------- a constraint that no rotation satisfies, but whose A is right -- */
+
+/* The component along y of the body's axis x, which is to be 1.5 */
+static int axis_beyond_reach(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t, (void)user_data;
+  p[0] = 2 * (q[1] * q[2] + q[0] * q[3]) - 1.5;
+  return 0;
+}
+
+static int axis_jac(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  (void)t, (void)user_data;
+  SM_ELEMENT_D(A, 0, 1) = -2 * (q[2] * q[3] - q[0] * q[1]);
+  SM_ELEMENT_D(A, 0, 2) = 1 - 2 * (q[1] * q[1] + q[3] * q[3]);
+  return 0;
+}
+
+static int unit_inertia(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (int i = 0; i < 3; i++) SM_ELEMENT_D(M, i, i) = 1;
+  return 0;
+}
+
+/* It was compared with differences by rotations from the start, which differ from it by the angle that the iteration has turned. */
+START_TEST(a_jacobian_is_right_however_far_an_iteration_has_turned) {
+  const CPMechModel model = {
+      .nu = 3, .nq = 4, .np = 1, .M = unit_inertia, .A = axis_jac, .p = axis_beyond_reach};
+  N_Vector y  = vector_of(7, (const sunrealtype[]){1, 0, 0, 0, 0, 0, 0});
+  CPMech mech = CPMechCreate(&model, y, test_context);
+  ck_assert_ptr_nonnull(mech);
+  ck_assert_int_eq(CPMechAddQuaternion(mech, 0, 0, CP_FRAME_BODY), CP_SUCCESS);
+  N_Vector ewt = N_VClone(y);
+  N_VConst(1e6, ewt);
+  ck_assert_int_eq(CPProjectorProject(CPMechGetProjector(mech), 0, y, ewt), -CP_PROJ_CONV_FAILURE);
+  N_VDestroy(ewt);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+}
+END_TEST
+
 /* ------------------------------------------------- initial states of operators, kinetic metric -- */
 
 /* A pendulum of unit mass and length without gravity: (x, y) turns with 1 / s. */
@@ -314,6 +353,7 @@ int main(void) {
   tcase_add_test(tc, motions_have_no_column_in_lambda_jac);
   tcase_add_test(tc, lambda_jac_is_not_called_without_constraints);
   tcase_add_test(tc, many_quaternions_are_added_in_no_time);
+  tcase_add_test(tc, a_jacobian_is_right_however_far_an_iteration_has_turned);
   tcase_add_test(tc, initial_states_leave_the_projector_as_it_was);
   tcase_add_test(tc, rows_of_A_without_entries_are_refused_at_once);
   tcase_add_test(tc, impacts_do_not_change_what_is_known_of_the_rank);
