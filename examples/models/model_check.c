@@ -264,6 +264,14 @@ static void examine_quantity(Examination *e, int i) {
   begin(e, what);
   const int right = model_quantity_keeps(&e->check, i);
   tell(e, what, right ? MODEL_RIGHT : MODEL_WRONG, e->message);
+  /* What has another name or unit may be the energy of a part, or that of a unit mass. */
+  if (!strcmp(q->name, "energy") && !strcmp(q->unit, "J") && e->check.mech &&
+      CPMechGetNumMotions(e->check.mech) == 0) {
+    static const char kinetic[] = "energy: its kinetic part";
+    begin(e, kinetic);
+    const int agrees = model_kinetic_part_is_true(&e->check, i);
+    tell(e, kinetic, agrees ? MODEL_RIGHT : MODEL_WRONG, e->message);
+  }
   if (!right || e->check.type->nparameters == 0) return;
   snprintf(what, sizeof what, "%s: with other parameters", q->name);
   begin(e, what);

@@ -206,6 +206,38 @@ static int keeps_at(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
   return state_rate(c, t, y, c->ydot) ? run_keeps(c, i, t, y) : rate_keeps(c, i, t, y);
 }
 
+/* y <- state k with velocities s w, where w is half the difference of those of state k and of those reversed: a velocity that
+   constraints allow, also where they depend on time */
+static N_Vector take_velocities(const ModelCheck *c, int k, sunrealtype s) {
+  const sunindextype nq        = CPModelNumPositions(c->model);
+  const sunrealtype *ahead     = N_VGetArrayPointer(c->state[k]),
+                    *backwards = N_VGetArrayPointer(c->state[k + 2]);
+  sunrealtype *y               = N_VGetArrayPointer(c->y);
+  N_VScale(1, c->state[k], c->y);
+  for (sunindextype i = nq; i < nq + c->model->mech.nu; i++)
+    y[i] = s * (ahead[i] - backwards[i]) / 2;
+  return c->y;
+}
+
+int model_kinetic_part_is_true(ModelCheck *c, int i) {
+  const CPModelQuantity *q = &c->type->quantities[i];
+  for (int k = 1; k <= 2 && k + 2 < c->nstates; k++) {
+    CPMechOutput out = {0};
+    sunrealtype value[3];
+    for (int s = -1; s <= 1; s++) value[s + 1] = q->value(c->model, 0, take_velocities(c, k, s));
+    const int flag = CPMechEvaluate(c->mech, 0, take_velocities(c, k, 1), &out);
+    if (flag < 0 || isnan(out.kinetic)) continue; /* operators without M x */
+    const sunrealtype part  = (value[0] + value[2]) / 2 - value[1];
+    const sunrealtype noise = 1e-13 * (fabs(value[0]) + fabs(value[1]) + fabs(value[2]));
+    if (!model_measured(c, fabs(part - out.kinetic) / (out.kinetic + noise / model_agreement),
+                        model_agreement))
+      return model_contradicts(
+          c, "the part of %s that is quadratic in velocities is %.10g %s, but u^T M u / 2 is %.10g",
+          q->name, (double)part, q->unit, (double)out.kinetic);
+  }
+  return 1;
+}
+
 int model_quantity_is_finite(ModelCheck *c, int i) {
   const CPModelQuantity *q = &c->type->quantities[i];
   for (int k = c->first; k < c->nstates; k++)

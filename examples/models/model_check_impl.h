@@ -101,6 +101,9 @@ int model_forms_agree(ModelCheck *c);
 int model_f_keeps_constraints(ModelCheck *c);
 int model_quantity_keeps(ModelCheck *c, int i);
 int model_quantity_is_finite(ModelCheck *c, int i); /* at all states */
+/* Is its part that is quadratic in the velocities 1/2 u^T M u? Contacts are off here, so that a coordinate which only they move
+   has a constant velocity, whatever its inertia. */
+int model_kinetic_part_is_true(ModelCheck *c, int i);
 /* The same with each parameter changed by itself */
 int model_quantity_keeps_otherwise(ModelCheck *c, int i);
 

@@ -61,7 +61,7 @@ enum CPModelQuantityKind {
 
 /** A quantity that is of interest: what the motion keeps or may only lose, by which runs are judged, or an output. */
 typedef struct {
-  const char *name; /**< "energy" */
+  const char *name; /**< "energy": that of the whole mechanism if it is in J, and then `cpodes check` compares it with M */
   const char *unit; /**< "J" */
   /** Its value at (t, y). */
   sunrealtype (*value)(const CPModel *model, sunrealtype t, N_Vector y);

@@ -43,6 +43,8 @@ SPOILT = {
     "bricard mass 4": ("energy: conserved", "yes"),
     "bricard matrix 2": ("A: derivative of p", "yes"),
     "heavy_top mass 3": ("energy: conserved", "yes"),
+    "slider_crank_clearance mass 2": ("energy: its kinetic part", "weak"),  # the slider turns where contacts turn it
+    "rocking_block mass 0": ("energy: its kinetic part", "yes"),
     "flyball_governor kept": ("energy: conserved", "weak"),
 }
 
