@@ -81,6 +81,9 @@ struct CPodesProjectedIntegrator::Impl {
   double tEngine = 0.0;                    /* at least the advanced time */
 
   State advanced, interpolated;
+  bool assembled = true; /* advanced is; else it has t and y alone, and */
+  double tGood   = NaN;  /* was so here */
+  Vector yGood;
   bool initialized = false, showInterpolated = false, startOfInterval = false, selfUpdating = false;
   bool discreteChanged        = true; /* interpolated has the discrete variables of another time */
   Communication communication = Completed;
@@ -220,6 +223,7 @@ struct CPodesProjectedIntegrator::Impl {
 
   void updateDiscreteVariables() {
     if (!selfUpdating) return;
+    settle();
     system.realize(advanced, Stage::Acceleration);
     advanced.autoUpdateDiscreteVariables();
     mechanism.restart(advanced);
@@ -233,6 +237,7 @@ struct CPodesProjectedIntegrator::Impl {
     system.realize(advanced, Stage::Instance);
     findTriggers();
     assemble(advanced, first);
+    assembled = true;
     if (engine) before = before + engine->counters();
     const bool rebuild = !engine || changed <= Stage::Instance || !mechanism.fits(advanced);
     if (rebuild) build();
@@ -285,6 +290,24 @@ struct CPodesProjectedIntegrator::Impl {
     if (t < tEngine) check(engine->interpolate(t, between), "interpolation");
     mechanism.show(t, t < tEngine ? between : y, state);
   }
+  /* Without triggers nobody looks at most of the internal steps, and assembling one takes realizations of positions and velocities. */
+  void placeAdvanced(double t) {
+    if (t < tEngine) check(engine->interpolate(t, between), "interpolation");
+    if (assembled) tGood = advanced.getTime(), yGood = advanced.getY();
+    Mechanism::place(t, t < tEngine ? between : y, advanced);
+    assembled = false;
+  }
+  void settle() {
+    if (assembled) return;
+    assembled = true;
+    try {
+      mechanism.assemble(advanced);
+    } catch (...) {
+      advanced.setTime(tGood);
+      advanced.updY() = yGood;
+      throw;
+    }
+  }
   void interpolate(double t) {
     if (discreteChanged) interpolated = advanced;
     discreteChanged = false;
@@ -320,8 +343,11 @@ struct CPodesProjectedIntegrator::Impl {
 
   /* The advanced state moves from low to high, or to the first event between them. */
   bool searchEvent(double low, double high, double report) {
+    if (kinds.empty()) {
+      placeAdvanced(high);
+      return false;
+    }
     show(high, advanced);
-    if (kinds.empty()) return false;
     const auto evaluate = [this](double t, std::vector<double> &e) {
       interpolate(t);
       evaluateTriggers(interpolated, e);
@@ -390,6 +416,7 @@ struct CPodesProjectedIntegrator::Impl {
         }
         if (report == t) return returned(Integrator::ReachedReportTime, Returned);
         if (t >= scheduled || everyStep || system.hasTimeAdvancedEvents()) {
+          settle();
           system.realize(advanced, Stage::Acceleration); /* for the handler */
           return returned(t >= scheduled ? Integrator::ReachedScheduledEvent
                                          : Integrator::TimeHasAdvanced,
@@ -468,7 +495,9 @@ Integ::SuccessfulStepStatus Integ::stepTo(double report, double scheduled) {
     SimTK_ERRCHK3_ALWAYS(report >= t && scheduled >= t, "stepTo()",
                          "The times %g and %g must not be before the present one, %g.", report,
                          scheduled, t);
-    return impl->stepTo(report, scheduled);
+    const SuccessfulStepStatus status = impl->stepTo(report, scheduled);
+    if (!impl->showInterpolated) impl->settle();
+    return status;
   } catch (const std::exception &e) { throw StepFailed(__FILE__, __LINE__, t, e.what()); }
 }
 Integ::SuccessfulStepStatus Integ::stepBy(double interval, double scheduled) {
@@ -488,11 +517,17 @@ void Integ::reinitialize(Stage stage, bool shouldTerminate) {
 }
 
 const State &Integ::getState() const {
-  return impl->showInterpolated ? impl->interpolated : impl->advanced;
+  return impl->showInterpolated ? impl->interpolated : getAdvancedState();
 }
 bool Integ::isStateInterpolated() const { return impl->showInterpolated; }
-const State &Integ::getAdvancedState() const { return impl->advanced; }
-State &Integ::updAdvancedState() { return impl->advanced; }
+const State &Integ::getAdvancedState() const {
+  impl->settle();
+  return impl->advanced;
+}
+State &Integ::updAdvancedState() {
+  impl->settle();
+  return impl->advanced;
+}
 double Integ::getAccuracyInUse() const { return impl->accuracyInUse(); }
 double Integ::getConstraintToleranceInUse() const { return impl->toleranceInUse(); }
 

@@ -510,10 +510,14 @@ void Mechanism::assemble(State &state, const ProjectOptions &options) const {
   system.projectU(state, none, options, results);
 }
 
-void Mechanism::show(double t, N_Vector from, State &state) const {
+void Mechanism::place(double t, N_Vector from, State &state) {
   state.setTime(t);
   copyIn(N_VGetArrayPointer(from), state.updY());
-  assemble(state, limits);
+}
+
+void Mechanism::show(double t, N_Vector from, State &state) const {
+  place(t, from, state);
+  assemble(state);
 }
 
 void Mechanism::read(const State &state, N_Vector y) {

@@ -43,6 +43,9 @@ public:
   /** Prescribed values are put into the state, which is then projected where a weighted error is above the options'
    * tolerance. It is realized to Velocity. */
   void assemble(SimTK::State &state, const SimTK::ProjectOptions &options) const;
+  void assemble(SimTK::State &state) const { assemble(state, limits); }
+  /** state <- (t, y), as it is */
+  static void place(double t, N_Vector y, SimTK::State &state);
   /** state <- (t, y), assembled */
   void show(double t, N_Vector y, SimTK::State &state) const;
   /** y <- state */

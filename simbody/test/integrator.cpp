@@ -110,6 +110,24 @@ START_TEST(derivatives_of_activations_take_few_realizations_to_acceleration) {
 }
 END_TEST
 
+/* A realization of positions for each of them, where nobody asks for it */
+START_TEST(internal_steps_are_assembled_where_they_are_returned) {
+  int positions[2], steps = 0;
+  for (bool every : {false, true}) {
+    auto m = muscleLeg();
+    CPodesProjectedIntegrator ours(m->system, CPodesProjectedIntegrator::BDF);
+    ours.setAccuracy(1e-4);
+    ours.setReturnEveryInternalStep(every);
+    ours.initialize(m->start);
+    m->system.resetAllCountersToZero();
+    while (ours.stepTo(m->end) != Integrator::ReachedReportTime) {}
+    positions[every] = m->system.getNumRealizationsOfThisStage(Stage::Position);
+    steps            = ours.getNumStepsTaken();
+  }
+  ck_assert_int_ge(positions[1] - positions[0], steps - 5);
+}
+END_TEST
+
 /* A fixed-point iteration needs two at least: a correction, and one that tells that it converges. */
 START_TEST(adams_evaluates_accelerations_little_more_than_once_a_step) {
   auto m = allModels()[std::size_t(_i)].create();
@@ -505,6 +523,7 @@ int main() {
   tcase_set_timeout(tc, 120);
   tcase_add_loop_test(tc, motions_are_those_of_runge_kutta_merson, 0, pairs);
   tcase_add_test(tc, auxiliary_states_that_depend_on_coordinates_take_long_steps);
+  tcase_add_test(tc, internal_steps_are_assembled_where_they_are_returned);
   tcase_add_test(tc, derivatives_of_activations_take_few_realizations_to_acceleration);
   tcase_add_loop_test(tc, adams_evaluates_accelerations_little_more_than_once_a_step, 0,
                       pairs / numMethods);
