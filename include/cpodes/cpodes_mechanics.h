@@ -582,10 +582,12 @@ CPODES_EXPORT int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechRepo
 /**
  * Suggests the method that is likely to take least time for the motion from (t, y) to t_end with the relative tolerance
  * rtol in (0, 1). y [nq + nu + nz] must be consistent, as for CPMechAttach, and t_end differ from t. The spectral radius
- * comes from at most 20 evaluations of f near the state, by power iteration. All rates are those of this state: stiffness
- * that the motion meets later is not seen, and the function has to be called again there. Size, events and the cost of f do
- * not change the choice between the methods that are suggested (guide, "Choosing a method"). The call is a first use of
- * mech: options that must precede it are too late afterwards, those that must precede CPMechAttach are not. Fills *s.
+ * comes from at most 20 evaluations of f near the state, by power iteration, and the amplitude of its mode, where an undamped
+ * oscillation limits explicit steps, from 4 more: implicit methods skip what is far below the tolerance. All rates are those
+ * of this state: stiffness and oscillations that the motion meets later are not seen, and the function has to be called
+ * again there. Size, events and the cost of f do not change the choice between the methods that are suggested (guide,
+ * "Choosing a method"). The call is a first use of mech: options that must precede it are too late afterwards, those that must
+ * precede CPMechAttach are not. Fills *s.
  * Returns 0, CP_ILL_INPUT, CP_MEM_FAIL, or the code of a function that failed at (t, y), or beside it for good.
  */
 CPODES_EXPORT int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_end,

@@ -1,8 +1,9 @@
-/* A method for the motion that begins at a state, from three rates (1/time):
+/* A method for the motion that begins at a state, from these:
  *
  *   rho       the spectral radius of the Jacobian J of y' = f(t, y): an explicit method takes steps of at most some 6 / rho
  *   omega     of the motion: positions change by their own size in 1 / omega
  *   steps     per time 1 / omega that an explicit method takes for the sake of accuracy
+ *   amplitude of the fastest mode in y', if it is an oscillation
  *
  * Directions normal to the manifold have eigenvalues of 0 or of the size of omega, because f differentiates the
  * constraints: the largest eigenvalue is that of the motion along the manifold. */
@@ -13,6 +14,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Along the negative real axis and the imaginary axis DOP853 is stable for |h lambda| up to 6 or so (Hairer, Norsett and
  * Wanner, Solving Ordinary Differential Equations I, section II.5, take 6.1 for its detection of stiffness). */
@@ -25,6 +27,10 @@
 /* Power iterations: the radius changes by less than a tenth after 4 to 8 of them, or there is no dominant eigenvalue. */
 #define ITERATIONS 10
 #define SETTLED    0.1
+/* An oscillation may be skipped if its amplitude is this part of the tolerance. */
+#define SKIPPED 0.1
+/* Products with J that sift y' for the fastest oscillation */
+#define SIFTED 4
 /* Increments of difference quotients, relative to the size of positions */
 #define INCREMENT 1.0e-7
 /* Some power of J is zero where nothing restores (a point on a rod): what is left of the radius is roundoff. */
@@ -106,6 +112,22 @@ static int dominant(Room *room, double *re, double *im) {
   return flag < 0 ? flag : CP_SUCCESS;
 }
 
+/* The amplitude of the fastest oscillation, a part of the size of positions: J^k y' / rho^k is what y' contains of it, and
+ * of slower motion (omega / rho)^k. 1 where f has no value beside the state. */
+static int amplitudeOf(Room *room, double rho, double *amplitude) {
+  const int nq = room->mech->nq, n = room->mech->n;
+  int flag = CP_SUCCESS;
+  memcpy(room->v, room->f, (size_t)n * sizeof *room->v);
+  for (int k = 0; k < SIFTED && !flag && dot(room, room->v, room->v) > 0.0; k++) {
+    flag = times(room, room->v, room->Jv);
+    for (int i = 0; i < n; i++) room->v[i] = room->Jv[i] / rho;
+  }
+  const double q = cpLargest(room->v, nq) / rho,
+               u = cpLargest(room->v + nq, room->mech->nu) / (rho * rho);
+  *amplitude     = flag ? 1.0 : fmax(q, u) / room->size;
+  return flag < 0 ? flag : CP_SUCCESS;
+}
+
 /* The size of positions; omega, from velocities, accelerations and the length of the motion */
 static void measure(Room *room, double length) {
   const CPMech mech            = room->mech;
@@ -116,21 +138,28 @@ static void measure(Room *room, double length) {
   room->omega                  = fmax(1.0 / length, fmax(by_velocity, by_acceleration));
 }
 
-/* RADAU needs M and A. */
-static void choose(const CPMech mech, double rtol, double re, double im, CPMechSuggestion *s) {
+/* What decides: a rapid decay, or an oscillation that an implicit method may skip, since its amplitude is below the
+ * tolerance. RADAU needs M and A; BDF follows undamped oscillations, whatever their amplitude (guide, "Choosing a method"). */
+static int choose(Room *room, double rtol, double re, double im, CPMechSuggestion *s) {
+  const int operators   = room->mech->operators;
   const double accurate = ACCURATE * pow(rtol, -0.125), stable = s->radius / (STABLE * s->motion);
-  const int fast = stable > DEARER * accurate, damped = re < 0.0 && -re >= fabs(im);
-  s->stiff  = fast && damped;
-  s->lmm    = s->stiff && mech->operators ? CV_BDF : 0;
-  s->method = !s->stiff ? "DOP853" : mech->operators ? "BDF" : "RADAU";
+  const int fast = stable > DEARER * accurate, damped = re < 0.0 && -re >= fabs(im),
+            swings = stable > accurate && fabs(im) > fabs(re) && !operators;
+  double amplitude = 1.0;
+  char seen[64]    = "";
+  const int flag   = swings ? amplitudeOf(room, s->radius, &amplitude) : CP_SUCCESS;
+  if (swings) snprintf(seen, sizeof seen, " with an amplitude of %.2g", amplitude);
+  s->stiff  = (fast && damped) || amplitude < SKIPPED * rtol;
+  s->lmm    = s->stiff && operators ? CV_BDF : 0;
+  s->method = !s->stiff ? "DOP853" : operators ? "BDF" : "RADAU";
   snprintf(s->reason, sizeof s->reason,
-           "%s: the fastest %s changes at a rate of %.3g, positions at %.3g; at this rate "
-           "stability asks for %.2g "
-           "explicit steps, accuracy for %.2g",
+           "%s: the fastest %s changes at a rate of %.3g%s, positions at %.3g; at this rate "
+           "stability asks for %.2g explicit steps, accuracy for %.2g",
            s->stiff ? "stiff"
            : fast   ? "not damped"
                     : "not stiff",
-           im != 0.0 ? "oscillation" : "exponential", s->radius, s->motion, stable, accurate);
+           im != 0.0 ? "oscillation" : "exponential", s->radius, seen, s->motion, stable, accurate);
+  return flag;
 }
 
 int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_end, sunrealtype rtol,
@@ -158,7 +187,7 @@ int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_en
     s->motion = room.omega;
     s->radius = hypot(re, im);
     if (s->radius < NOISE * s->motion) s->radius = 0.0;
-    choose(mech, rtol, re, im, s);
+    flag = choose(&room, rtol, re, im, s);
   }
   cpArenaFree(&room.arena);
   return cpMechReport(mech, flag, __func__);

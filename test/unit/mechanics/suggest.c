@@ -36,13 +36,14 @@ static SUNMatrix diagonal(const double *d) {
   return D;
 }
 
-/* Oscillators with these c and k, from (1, 1, 0) with velocities (speed, 0, 0) */
+/* Oscillators with these c and k, from (1, 1, third) with velocities (speed, 0, 0) */
+static double third;
 static void create(const double *c, const double *k, double speed) {
   static const double one[N] = {1.0, 1.0, 1.0};
   SUNMatrix M = diagonal(one), C = diagonal(c), K = diagonal(k);
   device   = (Device){0};
   messages = (MessageLog){0};
-  y        = VECTOR(1.0, 1.0, 0.0, speed, 0.0, 0.0);
+  y        = VECTOR(1.0, 1.0, third, speed, 0.0, 0.0);
   mech     = CPMechCreateLinear(M, C, K, force, y, test_context);
   ck_assert_ptr_nonnull(mech);
   ck_assert_int_eq(CPMechSetUserData(mech, &device), CP_SUCCESS);
@@ -53,6 +54,7 @@ static void create(const double *c, const double *k, double speed) {
 }
 
 static void destroy(void) {
+  third = 0.0;
   CPMechFree(&mech);
   N_VDestroy(y);
 }
@@ -75,7 +77,7 @@ static const Spectrum spectra[] = {
     {{0.1, 0.2, 0.3}, {1.0, 1.0, 4.0}, 2.0, 0},   /* roots -0.15 +- 1.99 i, |root| = sqrt(k) */
     {{0.1, 0.2, 1e4}, {1.0, 1.0, 1.0}, 1e4, 1},   /* root -1e4 */
     {{0.1, 0.2, 3e4}, {1.0, 1.0, 2e8}, 2e4, 1},   /* roots -1e4, -2e4 */
-    {{0.1, 0.2, 0.0}, {1.0, 1.0, 1e8}, 1e4, 0},   /* roots +- 1e4 i */
+    {{0.1, 0.2, 0.0}, {1.0, 1.0, 1e8}, 1e4, 1},   /* roots +- 1e4 i, at rest */
     {{0.1, 0.2, -1e4}, {1.0, 1.0, 1.0}, 1e4, 0},  /* root 1e4: what grows has to be followed */
     {{0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}, 0.0, 0},   /* J^2 = 0 */
 };
@@ -116,6 +118,24 @@ START_TEST(operators_are_integrated_by_BDF) {
   ck_assert_int_eq(found.stiff, 1);
   ck_assert_str_eq(found.method, "BDF");
   ck_assert_int_eq(found.lmm, CV_BDF);
+  destroy();
+}
+END_TEST
+
+/* x_3 swings with 1e-5 of the size of positions: a method may skip that at ten times this tolerance. J^4 y'
+ * is rho^5 times the amplitude, up to slower motion, (omega / rho)^5 = 1e-20, and to the error of differences. */
+START_TEST(oscillations_count_unless_they_are_below_the_tolerance) {
+  const double c[N] = {0.1, 0.2, 0.0}, k[N] = {1.0, 1.0, 1e8};
+  third = 1e-5;
+  create(c, k, 0.1);
+  CPMechSuggestion found = suggestion(10.0, 1.1e-4);
+  ck_assert_int_eq(found.stiff, 1);
+  ck_assert_str_eq(found.method, "RADAU");
+  ck_assert_mentions(found.reason, "amplitude of 1e-05");
+  found = suggestion(10.0, 0.9e-4);
+  ck_assert_int_eq(found.stiff, 0);
+  ck_assert_str_eq(found.method, "DOP853");
+  ck_assert_mentions(found.reason, "not damped: the");
   destroy();
 }
 END_TEST
@@ -166,7 +186,8 @@ START_TEST(a_mechanism_at_rest_is_judged_by_the_interval) {
 }
 END_TEST
 
-/* What the catalogue says, but for the elastic rod, whose fast modes oscillate */
+/* What the catalogue says, but for the elastic rod, whose fast modes oscillate with 1.6e-8 of the size: at 1e-6 and tighter
+ * tolerances accuracy asks for as many steps as stability. */
 START_TEST(stiffness_is_recognised_in_the_catalogue) {
   for (int i = 0; model_type(i); i++) {
     const CPModelType *type = model_type(i);
@@ -175,11 +196,13 @@ START_TEST(stiffness_is_recognised_in_the_catalogue) {
     ck_assert_msg(model != NULL, "%s", message);
     CPMech m = CPModelMech(model);
     ck_assert_ptr_nonnull(m);
-    const int stiff = model->stiff && strcmp(type->name, "flexible_crank") != 0;
+    const int rod = strcmp(type->name, "flexible_crank") == 0;
     for (double rtol = 1e-3; rtol > 1e-9; rtol *= 0.1) {
       CPMechSuggestion s;
       ck_assert_int_eq(CPMechSuggestMethod(m, 0.0, model->y0, type->t_end, rtol, &s), CP_SUCCESS);
-      ck_assert_msg(s.stiff == stiff, "%s: %s", type->name, s.reason);
+      const int stiff = model->stiff && !(rod && rtol < 1e-5 / 2.0);
+      ck_assert_msg(s.stiff == stiff || (rod && fabs(log10(rtol) + 6.0) < 0.5), "%s: %s",
+                    type->name, s.reason);
     }
     CPMechFree(&m);
     CPModelFree(&model);
@@ -191,7 +214,7 @@ START_TEST(few_evaluations_are_enough_and_options_may_follow) {
   for (int k = 0; k < SPECTRA; k++) {
     create(spectra[k].c, spectra[k].k, 0.1);
     suggestion(10.0, 1e-6);
-    ck_assert_int_le(device.calls, 21);
+    ck_assert_int_le(device.calls, 25);
     ck_assert_int_eq(CPMechSetNewton(mech, CP_NEWTON_KKT), CP_SUCCESS);
     ck_assert_int_eq(CPMechSetMaxOrd(mech, 2), CP_SUCCESS);
     destroy();
@@ -262,6 +285,7 @@ static Suite *suggest_suite(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, the_spectral_radius_is_that_of_the_roots, 0, SPECTRA);
   tcase_add_test(tc, operators_are_integrated_by_BDF);
+  tcase_add_test(tc, oscillations_count_unless_they_are_below_the_tolerance);
   tcase_add_test(tc, the_unit_of_time_changes_nothing);
   tcase_add_test(tc, stiffness_depends_on_tolerance_and_motion);
   tcase_add_test(tc, a_mechanism_at_rest_is_judged_by_the_interval);
