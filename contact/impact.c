@@ -159,8 +159,9 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     const sunrealtype a = fmax(0.0, -c->a[c->row[N]]), flight = RESOLVED * DBL_EPSILON * fabs(t);
     /* Contacts that rest have impulses of roundoff and of errors, which are none. */
     const sunrealtype small = c->small_v * c->scale[c->row[N]];
-    event->struck =
-        P->x[N] > 0.0 && (c->velocity[N] < -small || P->x[N] * c->W[N * (1 + P->n)] > small);
+    int ld;
+    const sunrealtype moved = P->x[N] * *contactBlock(c, k, &ld); /* by its own impulse */
+    event->struck           = P->x[N] > 0.0 && (c->velocity[N] < -small || moved > small);
     if (e == 1.0 ||
         (event->struck ? e == 0.0 : event->before == CP_CONTACT_OPEN || v <= ROUNDOFF * largest))
       continue;
