@@ -103,7 +103,8 @@ typedef struct {
   int is_paired; /* pair belongs to the quaternions that there are */
   int in_order;  /* q' = u */
   int nquaternions, nnorms;
-  CPQuaternion *quaternions;
+  CPQuaternion *quaternions; /* ascending */
+  int end_q, end_u;          /* the first components behind all of them */
   CPUnitNorm *norms;
 } CPMechCoordinates;
 

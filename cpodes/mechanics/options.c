@@ -71,22 +71,25 @@ int CPMechAddQuaternion(CPMech mech, sunindextype first_q, sunindextype first_u,
     return cpReport(log, CP_ILL_INPUT, __func__,
                     "first_u must be from 0 to nu - 3 = %d: first_u = %ld", mech->nu - 3,
                     (long)first_u);
-  for (int k = 0; k < mech->coords.nquaternions; k++) {
-    const CPQuaternion *Q = &mech->coords.quaternions[k];
+  CPMechCoordinates *coords = &mech->coords;
+  const int is_behind       = first_q >= coords->end_q && first_u >= coords->end_u;
+  for (int k = 0; !is_behind && k < coords->nquaternions; k++) {
+    const CPQuaternion *Q = &coords->quaternions[k];
     if (overlaps((int)first_q, 4, Q->first_q, 4) || overlaps((int)first_u, 3, Q->first_u, 3))
       return cpReport(log, CP_ILL_INPUT, __func__,
                       "quaternions must not overlap: first_q = %ld, first_u = %ld, and there is "
                       "one with %d, %d",
                       (long)first_q, (long)first_u, Q->first_q, Q->first_u);
   }
-  CPQuaternion *Q =
-      cpMechGrow(mech, mech->coords.quaternions, mech->coords.nquaternions, sizeof *Q, __func__);
+  CPQuaternion *Q = cpMechGrow(mech, coords->quaternions, coords->nquaternions, sizeof *Q, __func__);
   if (!Q) return CP_MEM_FAIL;
-  mech->coords.quaternions = Q;
-  int k                    = mech->coords.nquaternions++;
-  for (; k > 0 && Q[k - 1].first_q > first_q; k--) Q[k] = Q[k - 1]; /* ascending */
-  Q[k]                   = (CPQuaternion){(int)first_q, (int)first_u, frame};
-  mech->coords.is_paired = 0;
+  coords->quaternions = Q;
+  int k               = coords->nquaternions++;
+  for (; k > 0 && Q[k - 1].first_q > first_q; k--) Q[k] = Q[k - 1];
+  Q[k]              = (CPQuaternion){(int)first_q, (int)first_u, frame};
+  coords->end_q     = coords->end_q > first_q + 4 ? coords->end_q : (int)first_q + 4;
+  coords->end_u     = coords->end_u > first_u + 3 ? coords->end_u : (int)first_u + 3;
+  coords->is_paired = 0;
   return CP_SUCCESS;
 }
 
