@@ -230,6 +230,8 @@ static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *t
   CPCheckpoints *points  = &mem->checkpoints;
   const sunrealtype root = points->root_beyond;
   int result             = nst == 0 ? firstRate(mem) : CP_SUCCESS;
+  if (nst == 0) points->count = 0;
+  *ncheck = points->count; /* A call that takes no step leaves these. */
   if (result) return result;
   result = CV_ROOT_RETURN;
   if (!isnan(root) && (itask == CV_ONE_STEP || (tout - root) * (root - mem->base.t0) >= 0.0)) {

@@ -292,6 +292,25 @@ START_TEST(a_root_beyond_tout_is_returned_next_and_in_no_other_run) {
 }
 END_TEST
 
+/* A call that returns such a root takes no step: CPodeB would write beyond an array of as many checkpoints as it says. */
+START_TEST(a_root_beyond_tout_comes_with_the_number_of_checkpoints) {
+  int kept = -1, ncheck = -1;
+  run_open(run, methods[_i], 1.0e-6);
+  N_Vector y0 = vector_copy(run->y);
+  ck_assert_success(run, CVodeRootInit(run->cvode_mem, 1, height));
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 3, CV_HERMITE));
+  ck_assert_flag(run, run_forward(1.0, CV_NORMAL), CV_ROOT_RETURN);
+  const sunrealtype before = run->t - 1.0e-5;
+  ck_assert_success(run, CPodeReInit(run->mem, 0.0, y0));
+  ck_assert_success(run, CPodeF(run->mem, before, run->y, &run->t, CV_NORMAL, &kept));
+  ck_assert_flag(run, CPodeF(run->mem, 1.0, run->y, &run->t, CV_NORMAL, &ncheck), CV_ROOT_RETURN);
+  ck_assert_int_gt(kept, 0);
+  ck_assert_int_eq(ncheck, kept);
+  N_VDestroy(y0);
+  run_close(run);
+}
+END_TEST
+
 /* CVODES reads the data of a weight function where a run starts, and calls it with NULL until then. */
 START_TEST(tolerances_set_after_the_forward_run_are_refused) {
   N_Vector abstol;
@@ -411,6 +430,7 @@ int main(void) {
   tcase_add_loop_test(tc, repeated_steps_that_are_short_by_roundoff_do_not_overflow, 0, n_methods);
   tcase_add_loop_test(tc, steps_with_a_root_are_not_repeated, 0, 8);
   tcase_add_loop_test(tc, a_root_beyond_tout_is_returned_next_and_in_no_other_run, 0, 4);
+  tcase_add_loop_test(tc, a_root_beyond_tout_comes_with_the_number_of_checkpoints, 0, 4);
   tcase_add_test(tc, tolerances_set_after_the_forward_run_are_refused);
   tcase_add_loop_test(tc, the_forward_state_depends_on_nothing_but_the_state, 0, 2);
   tcase_add_test(tc, a_forward_step_that_fails_when_repeated_is_named);
