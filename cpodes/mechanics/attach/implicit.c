@@ -259,34 +259,39 @@ static int factor(int which, sunrealtype g, sunrealtype gi, void *data) {
   return flag ? cpReason(mech->text, flag, "no factors of the iteration matrix") : CP_SUCCESS;
 }
 
-/* Unknowns that are fixed have equations of their own, dx = r. */
+/* x <- r in the unknowns that are fixed, which have equations of their own, dx = r */
+static void keepFixed(const CPMech mech, const double *r, double *x) {
+  const char *fixed = mech->newton->P->fixed;
+  const int first   = mech->nq + mech->nu + mech->nz;
+  for (int j = 0; j < mech->nu; j++)
+    if (fixed[j]) x[mech->nq + j] = r[mech->nq + j];
+  for (int i = 0; i < mech->m; i++)
+    if (fixed[mech->nu + i]) x[first + i] = r[first + i];
+}
+
 static int solve(int which, sunrealtype *re, sunrealtype *im, void *data) {
-  const CPMech mech = data;
-  const int nq = mech->nq, nu = mech->nu, nz = mech->nz, m = mech->m;
-  const size_t bytes = (size_t)(mech->n + m) * sizeof *re;
+  const CPMech mech  = data;
+  const size_t bytes = (size_t)(mech->n + mech->m) * sizeof *re;
   const char *fixed  = mech->newton->P->fixed;
   double *const x[2] = {re, im}, *const *known = mech->implicit->known;
   const int parts = matrix(mech, which)->parts;
-  const int any   = memchr(fixed, 1, (size_t)(nu + m)) != NULL;
+  const int any   = memchr(fixed, 1, (size_t)(mech->nu + mech->m)) != NULL;
   for (int k = 0; any && k < parts; k++) memcpy(known[k], x[k], bytes);
   const int flag = cpNewtonCorrect(matrix(mech, which), re, im);
-  for (int k = 0; any && k < parts; k++) {
-    for (int j = 0; j < nu; j++)
-      if (fixed[j]) x[k][nq + j] = known[k][nq + j];
-    for (int i = nq + nu + nz; i < mech->n + m; i++)
-      if (fixed[i - nq - nz]) x[k][i] = known[k][i];
-  }
+  for (int k = 0; any && k < parts; k++) keepFixed(mech, known[k], x[k]);
   return flag;
 }
 
-/* D(0) = [1; M A^T - Fl; 1 - Zl; A], in the order (q', u', z', lambda) */
+/* D(0) = [1; M A^T - Fl; 1 - Zl; A], in the order (q', u', z', lambda), and 1 for the unknowns that are fixed */
 static void leading(sunrealtype *x, void *data) {
   const CPMech mech  = data;
   const CPPartials P = mech->newton->P;
   const int nu = mech->nu, nz = mech->nz, m = mech->m;
   double *in = mech->implicit->leading, *u = x + mech->nq, *z = u + nu, *lambda = z + nz;
+  double *known           = mech->implicit->known[0];
   const double *lambda_in = in + nu + nz;
   memcpy(in, u, (size_t)(nu + nz + m) * sizeof *in);
+  memcpy(known, x, (size_t)(mech->n + m) * sizeof *x);
   for (int j = 0; j < nu; j++)
     if (P->fixed[j]) in[j] = 0.0;
   for (int i = 0; i < m; i++)
@@ -298,6 +303,7 @@ static void leading(sunrealtype *x, void *data) {
     cpMatTimes(&P->block[CP_OF_F][CP_BY_LAMBDA].J, -1.0, lambda_in, 1.0, u);
   if (P->block[CP_OF_Z][CP_BY_LAMBDA].exists)
     cpMatTimes(&P->block[CP_OF_Z][CP_BY_LAMBDA].J, -1.0, lambda_in, 1.0, z);
+  keepFixed(mech, known, x);
 }
 
 /* q' = u */
