@@ -375,6 +375,33 @@ START_TEST(a_failure_of_f_between_state_and_sensitivities_is_told_and_undone) {
 }
 END_TEST
 
+/* The step to a stop time is repeated from and to the same times. */
+static int fail_the_f_at_the_stop(Run *r, const Attempt *a, N_Vector ycor, int flag) {
+  (void)ycor;
+  if (a->t == 0.5) r->world.f = (Fault){-1.0e9, 1, 1, 0.0};
+  return flag;
+}
+
+START_TEST(such_a_failure_at_a_stop_time_is_told_and_undone) {
+  N_Vector last = vector_copy(run.y);
+  sunrealtype t_last;
+  run_close(&run);
+  open_with(methods[_i % 2]);
+  add_sensitivity(_i / 2 ? CV_STAGGERED : CV_STAGGERED1, SUNFALSE);
+  run_intercept(&run, NULL, fail_the_f_at_the_stop);
+  ck_assert_success(&run, CVodeSetStopTime(run.cvode_mem, 0.5));
+  ck_assert_int_eq(step_until_failure(last, &t_last), CV_UNREC_RHSFUNC_ERR);
+  ck_assert_message(&run, "sensitivities");
+  ck_assert_int_eq(same_bits(run.y, last), 1);
+  ck_assert_double_eq(run.t, t_last);
+  run_intercept(&run, NULL, NULL);
+  ck_assert_int_eq(CPode(run.mem, 1.0, run.y, &run.t, CV_NORMAL), CV_TSTOP_RETURN);
+  run_until(&run, 1.0);
+  ck_assert_good(&run);
+  N_VDestroy(last);
+}
+END_TEST
+
 /* Too much work is no failure of a step: the state is at the end of the last one. */
 START_TEST(too_many_steps_return_the_state_of_the_last_one) {
   N_Vector expected = vector_copy(run.y);
@@ -536,6 +563,7 @@ int main(void) {
   tcase_add_loop_test(tc, a_failure_that_is_not_repaired_is_reported_again, 0,
                       N_FAILURES * N_METHODS);
   tcase_add_loop_test(tc, a_failure_of_f_between_state_and_sensitivities_is_told_and_undone, 0, 4);
+  tcase_add_loop_test(tc, such_a_failure_at_a_stop_time_is_told_and_undone, 0, 4);
   tcase_add_loop_test(tc, a_failed_root_function_leaves_the_step_in_place, 0, N_METHODS);
   tcase_add_loop_test(tc, too_many_steps_return_the_state_of_the_last_one, 0, N_METHODS);
   suite_add_tcase(suite, tc);
