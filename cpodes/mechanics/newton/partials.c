@@ -193,7 +193,7 @@ void cpPartialsKeep(CPPartials P, const CPMechState *s, const double *a, const d
   if (mech->nz > 0) memcpy(P->z, s->z, (size_t)mech->nz * sizeof *P->z);
   if (!a) return;
   memcpy(P->a, a, (size_t)mech->nu * sizeof *P->a);
-  for (int i = 0; i < mech->m; i++) P->lambda[i] = mech->rows.off[i] ? 0.0 : lambda[i];
+  if (mech->m > 0) memcpy(P->lambda, lambda, (size_t)mech->m * sizeof *P->lambda);
 }
 
 int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double *a,

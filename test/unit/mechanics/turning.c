@@ -108,7 +108,7 @@ START_TEST(steps_do_not_depend_on_a_damper_that_turns) {
 }
 END_TEST
 
-/* Multipliers of rows that are off are zero in partial derivatives, too. */
+/* Its multiplier is zero in every iteration, and in partial derivatives. */
 START_TEST(a_row_that_is_off_changes_nothing) {
   Particle s[2];
   CPOneStepStats stats[2];
