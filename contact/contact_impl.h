@@ -141,7 +141,8 @@ struct CPContact_ {
   sunrealtype dense_time, *recent; /* [dense] times of the newest events, in turns */
   long int nrecent;
   int stretching;
-  sunrealtype h, t_busy;         /* step; when other contacts carried than before, most recently */
+  sunrealtype h, least_h,
+      t_busy; /* step, and the least one; when other contacts carried than before, most recently */
   char *carries, *trial_carries; /* [npoints] 1: has an impulse in the newest step */
   sunrealtype *approach;         /* [na] velocities of all rows at the start of a step */
   N_Vector trial;

@@ -13,9 +13,10 @@
 #include <math.h>
 #include <string.h>
 
-/* The longest step is the mean time between the events that were too many, divided by this. */
+/* The longest step is the mean time between events that would be too many, divided by this; the first one that between those that
+ * were. */
 #define PARTS 4
-/* Steps are halved so many times at most. */
+/* The first step is halved so many times at most. */
 #define HALVINGS 6
 /* Steps are doubled again where the halves agree with the whole to this part of the tolerance. */
 #define MUCH_BETTER 0.25
@@ -23,16 +24,19 @@
 #define RESOLVED 1.0e6
 #define HALVED   1.0e3
 
-/* The longest step */
-static sunrealtype longest(CPContact c) {
-  return fmax(c->dense_time / (sunrealtype)c->dense / PARTS, RESOLVED * DBL_EPSILON * fabs(c->t));
+/* A step where the newest events that are too many took so long */
+static sunrealtype part(CPContact c, sunrealtype duration) {
+  return fmax(duration / (sunrealtype)c->dense / PARTS, RESOLVED * DBL_EPSILON * fabs(c->t));
 }
+
+static sunrealtype longest(CPContact c) { return part(c, c->dense_time); }
 
 int contactStretchBegin(CPContact c, sunrealtype t) {
   contactOpenAll(c);
   memset(c->carries, 0, (size_t)c->npoints);
   c->stretching = 1, c->t_busy = t, c->share = 1.0;
-  c->h           = longest(c);
+  c->h           = fmin(longest(c), part(c, t - c->recent[c->nrecent % c->dense]));
+  c->least_h     = ldexp(c->h, -HALVINGS);
   const int flag = contactActivate(c);
   return flag ? contactPassOn(c, flag) : CP_SUCCESS;
 }
@@ -132,7 +136,7 @@ static sunrealtype difference(CPContact c, N_Vector x, N_Vector y) {
 
 int contactStretchStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t,
                        const char *function) {
-  const sunrealtype t0 = c->t, most = longest(c), least = ldexp(most, -HALVINGS);
+  const sunrealtype t0 = c->t, most = longest(c), least = c->least_h;
   sunrealtype h = fmin(c->h, tout - t0), error = 0;
   int flag, changed, halved = 0;
   for (;; h /= 2, halved = 1) {

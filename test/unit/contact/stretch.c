@@ -175,6 +175,23 @@ START_TEST(a_ball_loses_energy_until_it_rests) {
 }
 END_TEST
 
+/* A duration far beyond that of the run does not make steps longer than flights: the first one is a quarter of the mean time
+ * between the impacts at t1, 2 t1, 2.5 t1 and 2.75 t1, of which the last is one too many. Longer ones are twice as long as the one before. */
+START_TEST(steps_are_those_of_the_events_that_were_too_many) {
+  Body body                  = {.m = 1, .J = 1, .g = 9.81, .npoints = 1};
+  const CPMechModel model    = body_model(&body);
+  const CPContactPoint floor = {.name = "floor", .restitution = 0.5};
+  const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, t1 = sqrt(2 / SUN_RCONST(9.81)), s = 1.75 * t1 / 12;
+  Run *run = run_start(&model, &body, 1, &floor, y0, _i, 1e-8);
+  ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 3, 1e9), CP_SUCCESS);
+  run_to(run, 2.75 * t1 + (1 + 2 + 4 + 8) * s);
+  const CPContactStats stats = stats_of(run);
+  ck_assert_int_eq(stats.nstretches, 1);
+  ck_assert_int_ge(stats.nstretch_steps, 4);
+  run_free(&run);
+}
+END_TEST
+
 /* ---- the option ---- */
 
 START_TEST(limits_that_are_none_are_refused) {
@@ -207,6 +224,7 @@ int main(void) {
   tcase_add_loop_test(tc, a_stretch_may_be_cut_by_outputs_and_steps, 0, METHODS);
   tcase_add_loop_test(tc, a_failure_in_a_stretch_is_repaired, 0, 2 * 5);
   tcase_add_loop_test(tc, a_ball_loses_energy_until_it_rests, 0, METHODS);
+  tcase_add_loop_test(tc, steps_are_those_of_the_events_that_were_too_many, 0, METHODS);
   tcase_add_test(tc, limits_that_are_none_are_refused);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
