@@ -45,6 +45,8 @@ int contactSolve(ContactProblem *p);
 
 /* LU with partial pivoting in A [n n], b -> x [n]. Returns 1 if a pivot is roundoff. */
 int contactGauss(int n, sunrealtype *A, sunrealtype *x);
+/* y = W x, W [n n] by columns */
+void contactSquareTimes(int n, const sunrealtype *W, const sunrealtype *x, sunrealtype *y);
 /* y = W x in scaled rows, while contactSolve runs; NaN where times fails */
 void contactProblemTimes(const ContactProblem *p, const sunrealtype *x, sunrealtype *y);
 /* y = F'(x) h where F was evaluated last, with Wh = (W + shift I) h: rows of one contact, or all */

@@ -112,10 +112,7 @@ int contactProduct(CPContact c, const sunrealtype *x, sunrealtype *y) {
     const int flag = respond(c, x, y);
     return flag ? contactPassOn(c, flag) : CP_SUCCESS;
   }
-  for (int i = 0; i < n; i++) {
-    y[i] = 0;
-    for (int j = 0; j < n; j++) y[i] += c->W[i + j * n] * x[j];
-  }
+  contactSquareTimes(n, c->W, x, y);
   return CP_SUCCESS;
 }
 

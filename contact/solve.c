@@ -110,6 +110,15 @@ void contactLinearSolve(int n, sunrealtype *A, sunrealtype *b, sunrealtype *x, s
 
 /* ---- the natural map ---- */
 
+void contactSquareTimes(int n, const sunrealtype *W, const sunrealtype *x, sunrealtype *y) {
+  memset(y, 0, (size_t)n * sizeof *y);
+  for (int j = 0; j < n; j++) {
+    const sunrealtype *column = W + j * n, a = x[j];
+    if (a != 0.0)
+      for (int i = 0; i < n; i++) y[i] += column[i] * a;
+  }
+}
+
 void contactProblemTimes(const ContactProblem *p, const sunrealtype *x, sunrealtype *y) {
   const int n = p->n;
   if (p->times) {
@@ -118,12 +127,7 @@ void contactProblemTimes(const ContactProblem *p, const sunrealtype *x, sunrealt
     for (int i = 0; i < n; i++) y[i] = failed ? NAN : y[i] * p->scale[i];
     return;
   }
-  memset(y, 0, (size_t)n * sizeof *y);
-  for (int j = 0; j < n; j++) {
-    const sunrealtype *W = p->W + j * n, a = x[j];
-    if (a != 0.0)
-      for (int i = 0; i < n; i++) y[i] += W[i] * a;
-  }
+  contactSquareTimes(n, p->W, x, y);
 }
 
 /* F(x) [n] with w as it is, and what the laws need for its derivative. Returns its largest entry. */

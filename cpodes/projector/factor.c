@@ -183,17 +183,22 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   return CP_SUCCESS;
 }
 
+/* Entry k of D G^T, in column j of G, times b / (G D G^T), both of its row */
+static double diagonalPart(const CPWork work, int j, size_t k, double b) {
+  return work->sqrtd[j] * work->sqrtd[j] * work->g.value[k] * (b / work->square[work->g.row[k]]);
+}
+
 /* Level by level, x_l = K_l s, s = r less what the corrections of lower levels do to its rows. */
 int cpRightInverse(CPWork work, const double *r, double *x) {
   const CPMat *g = &work->g;
   double *s      = work->room.s;
-  for (int j = 0; work->is_diagonal && j < g->cols; j++) {
-    const size_t k = g->start[j];
-    x[j]           = 0.0;
-    if (k == g->start[j + 1]) continue;
-    x[j] = work->sqrtd[j] * work->sqrtd[j] * g->value[k] * (r[g->row[k]] / work->square[g->row[k]]);
+  if (work->is_diagonal) {
+    for (int j = 0; j < g->cols; j++) {
+      const size_t k = g->start[j]; /* A column has one entry at most. */
+      x[j]           = k < g->start[j + 1] ? diagonalPart(work, j, k, r[g->row[k]]) : 0.0;
+    }
+    return CP_SUCCESS;
   }
-  if (work->is_diagonal) return CP_SUCCESS;
   memcpy(s, r, (size_t)work->P->m * sizeof *s);
   for (int l = 0; l < work->nlevels; l++) {
     CPLevel *level = &work->levels[l];
@@ -218,13 +223,14 @@ int cpRightInverseTransposed(CPWork work, const double *x, double *mu) {
   const CPMat *g      = &work->g;
   const CPProjector P = work->P;
   double *z           = work->room.z;
-  for (int j = 0; j < P->n; j++) z[j] = x[j];
   for (int i = 0; i < P->m; i++) mu[i] = 0.0;
-  for (int j = 0; work->is_diagonal && j < P->n; j++)
-    for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
-      mu[g->row[k]] +=
-          work->sqrtd[j] * work->sqrtd[j] * g->value[k] * (x[j] / work->square[g->row[k]]);
-  if (work->is_diagonal) return CP_SUCCESS;
+  if (work->is_diagonal) {
+    for (int j = 0; j < P->n; j++)
+      for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
+        mu[g->row[k]] += diagonalPart(work, j, k, x[j]);
+    return CP_SUCCESS;
+  }
+  for (int j = 0; j < P->n; j++) z[j] = x[j];
   for (int l = work->nlevels - 1; l >= 0; l--) {
     CPLevel *level = &work->levels[l];
     if (cpLevelIsEmpty(level)) continue;

@@ -65,6 +65,13 @@ static sunrealtype violation(const Set *set) {
   return largest;
 }
 
+static void expect_solution(Set *set) {
+  memcpy(set->kept, set->W, sizeof set->kept);
+  ck_assert_int_eq(contactSolve(&set->P), 0);
+  ck_assert_double_le(set->P.residual, 1e-12);
+  ck_assert_double_le(violation(set), 1e-11);
+}
+
 /* Random sets of so many contacts: with more freedoms than rows, with fewer, so that contacts are redundant. The solver's residual
  * is 1e-12 in units of c, and the violation contains the condition of W besides. */
 static const struct {
@@ -79,10 +86,7 @@ START_TEST(every_random_set_is_solved) {
   for (int trial = 0; trial < sets[_i].trials; trial++) {
     for (int k = 0; k < sets[_i].contacts; k++) set->law[k].mu = 0.1 + 0.4 * (trial % 3);
     contactSetRandom(set->P.n, sets[_i].freedom, &state, set->W, set->c);
-    memcpy(set->kept, set->W, sizeof set->kept);
-    ck_assert_int_eq(contactSolve(&set->P), 0);
-    ck_assert_double_le(set->P.residual, 1e-12);
-    ck_assert_double_le(violation(set), 1e-11);
+    expect_solution(set);
   }
   free(set);
 }
@@ -96,10 +100,7 @@ START_TEST(stack_of_boxes_is_solved) {
   for (int trial = 0; trial < 10; trial++) {
     for (int k = 0; k < CONTACTS; k++) set->law[k].mu = 0.1 + 0.2 * (trial % 5);
     contactSetBoxes(&state, set->W, set->c);
-    memcpy(set->kept, set->W, sizeof set->kept);
-    ck_assert_int_eq(contactSolve(&set->P), 0);
-    ck_assert_double_le(set->P.residual, 1e-12);
-    ck_assert_double_le(violation(set), 1e-11);
+    expect_solution(set);
   }
   free(set);
 }
