@@ -25,7 +25,7 @@ configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/cpodesConfig.cmake.in" "${PROJECT_BINARY_DIR}/cpodesConfig.cmake"
   INSTALL_DESTINATION "${cpodes_package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/cpodesConfigVersion.cmake"
-                                 COMPATIBILITY SameMinorVersion)
+                                 COMPATIBILITY SameMajorVersion)
 install(
   FILES "${PROJECT_BINARY_DIR}/cpodesConfig.cmake" "${PROJECT_BINARY_DIR}/cpodesConfigVersion.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/FindSPQR.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindKLU.cmake"

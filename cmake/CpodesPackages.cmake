@@ -48,13 +48,13 @@ cpodes_package(python python3-cpodes python "integrators with coordinate project
 
 set(version "${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}")
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY "=") # the interface changes before version 1
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_LIBRARIES_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/cmake/package/triggers")
 set(CPACK_POST_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/package/triggers.cmake")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "${lib} (= ${version}), libsundials-dev, libsuitesparse-dev, liblapack-dev, libyaml-dev, libxml2-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "cpodes-doc, pkg-config, cmake")
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "${lib} (= ${version})")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "${lib} (>= ${version})")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS gnuplot-nox)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "libcpodes-dev, cpodes-doc")
 set(CPACK_DEBIAN_GUIDE_PACKAGE_ARCHITECTURE all)
@@ -68,7 +68,7 @@ if(CPODES_PYTHON_PACKAGE)
     COMMAND "${CPODES_PYTHON}" -c "import sys; print('python3 (>= 3.%d), python3 (<< 3.%d)' % (sys.version_info[1], sys.version_info[1] + 1))"
     OUTPUT_VARIABLE python OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
-      "${lib} (= ${version}), ${python}, python3-numpy, python3-cffi-backend")
+      "${lib} (>= ${version}), ${python}, python3-numpy, python3-cffi-backend")
 else()
   list(REMOVE_ITEM CPACK_COMPONENTS_ALL python)
 endif()
