@@ -258,15 +258,24 @@ static const char *onName(int k) {
   return k == CP_ON_PLANE ? "plane" : k == CP_ON_SPHERE ? "sphere" : NULL;
 }
 
+/* Appends a word to a list of those that are allowed, which a message ends with */
+static void listWord(char list[TEXT / 2], const char *word) {
+  const size_t length = strlen(list);
+  snprintf(list + length, TEXT / 2 - length, "%s%s", length ? ", " : "", word);
+}
+
 /* The number k of a word among word(0), word(1), ..., or -1 */
 static int readWord(Reader *r, const yaml_node_t *n, const char *key, const char *what,
                     const char *(*word)(int)) {
-  const char *name = NULL;
-  int k            = 0;
+  const char *name    = NULL;
+  char list[TEXT / 2] = "";
   if (readName(r, n, key, &name)) return -1;
-  while (word(k) && strcmp(word(k), name)) k++;
-  if (!word(k)) wrong(r, n->start_mark, "there is no %s \"%.40s\"", what, name);
-  return word(k) ? k : -1;
+  for (int k = 0; word(k); k++) {
+    if (!strcmp(word(k), name)) return k;
+    listWord(list, word(k));
+  }
+  wrong(r, n->start_mark, "there is no %s \"%.40s\", but %s", what, name, list);
+  return -1;
 }
 
 static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) {
@@ -333,6 +342,14 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
   return 0;
 }
 
+static int unknownKey(Reader *r, const yaml_node_t *key, const char *what, const Field *fields,
+                      const char *const *sections) {
+  char list[TEXT / 2] = "";
+  while (fields->key) listWord(list, (fields++)->key);
+  while (sections && *sections) listWord(list, *sections++);
+  return wrong(r, key->start_mark, "%s has no key \"%.40s\"; it may have %s", what, text(key), list);
+}
+
 /* The fields of a mapping into a structure; sections: NULL, or keys that are left to others. */
 static int readMapping(Reader *r, const yaml_node_t *n, const char *what, const Field *fields,
                        const char *const *sections, void *structure) {
@@ -348,8 +365,7 @@ static int readMapping(Reader *r, const yaml_node_t *n, const char *what, const 
     while (fields[i].key && strcmp(fields[i].key, name)) i++;
     if (!fields[i].key) {
       for (i = 0, of = &left; sections && sections[i] && strcmp(sections[i], name);) i++;
-      if (!sections || !sections[i])
-        return wrong(r, key->start_mark, "%s has no key \"%.40s\"", what, name);
+      if (!sections || !sections[i]) return unknownKey(r, key, what, fields, sections);
     }
     if (*of & (1u << i)) return wrong(r, key->start_mark, "%s is given twice", name);
     *of |= 1u << i;
@@ -470,7 +486,7 @@ static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *
     if (!list && k == 0 && !head.robot) return wrong(r, top->start_mark, "the file needs bodies");
     if (!list) continue;
     if (list->type != YAML_SEQUENCE_NODE)
-      return wrong(r, list->start_mark, "%s must be a list", elements[k].key);
+      return wrong(r, list->start_mark, "%s must be a list, - {name: ..., ...}", elements[k].key);
     for (const yaml_node_item_t *i = list->data.sequence.items.start;
          i < list->data.sequence.items.top; i++) {
       const yaml_node_t *n = node(r, *i);
