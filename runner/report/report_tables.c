@@ -4,7 +4,7 @@
 #include <sundials/sundials_version.h>
 #include <sys/utsname.h>
 
-enum { NAME = 100, MOST_COMPONENTS = 24, DIGITS = 10, MOST_ROWS = 200 };
+enum { NAME = 100, MOST_COMPONENTS = 48, DIGITS = 10, MOST_ROWS = 200 };
 
 /* A run may fail before its first */
 static bool has_samples(const Report *r) { return r->history->curves.rows > 0; }
