@@ -116,16 +116,23 @@ static int evaluateAt(CPOneStepMem mem, sunrealtype t, N_Vector y, sunrealtype *
                   "at t = %.15g: the root function g returned NaN or Inf", t);
 }
 
-/* Evaluates mid at t, in the state trial. A projection that fails recoverably leaves trial unprojected: it may succeed
- * nearer to the root. */
+/* y <- the state at t. A projection that fails recoverably leaves it unprojected (raw): it may succeed nearer to the root. One that
+ * fails for good ends the search. */
+static int stateAt(CPOneStepMem mem, sunrealtype t, N_Vector y, int *raw) {
+  const CPStepper s = &mem->base;
+  const int flag    = cpOneStepSolution(mem, t, y, " (CV_ROOT_RETURN)");
+  *raw              = flag == CP_OUTPUT_PROJ_FAIL;
+  if (*raw && s->output_cause < 0)
+    return cpReason(s->text, s->output_cause, "at t = %.15g: no state for root functions: %s", t,
+                    cpWorkText(s->out));
+  return *raw ? CP_SUCCESS : flag;
+}
+
+/* Evaluates mid at t, in the state trial. */
 static int evaluateBetween(CPOneStepMem mem, sunrealtype t) {
   CPRoots *r     = &mem->roots;
-  const int flag = cpOneStepSolution(mem, t, r->trial, " (CV_ROOT_RETURN)");
-  r->trial_raw   = flag == CP_OUTPUT_PROJ_FAIL;
-  if (r->trial_raw && mem->base.output_cause < 0)
-    return cpReason(mem->base.text, mem->base.output_cause,
-                    "at t = %.15g: no state for root functions: %s", t, cpWorkText(mem->base.out));
-  return flag && !r->trial_raw ? flag : evaluateAt(mem, t, r->trial, r->mid);
+  const int flag = stateAt(mem, t, r->trial, &r->trial_raw);
+  return flag ? flag : evaluateAt(mem, t, r->trial, r->mid);
 }
 
 /* size_i = |g_i(trial + MARGIN off) - values_i|, with the values of g at t in the state trial, and where off contains errors of
@@ -298,9 +305,8 @@ static int followAll(CPOneStepMem mem) {
     const sunrealtype start = r->tlo, end = r->thi;
     if (r->at_zero[i] || r->hi[i] * r->lo[i] <= 0.0 || r->slope_hi[i] * r->lo[i] <= 0.0) continue;
     if (!have_lo) {
-      flag = cpOneStepSolution(mem, start, r->trial, "");
-      if (!flag || flag == CP_OUTPUT_PROJ_FAIL)
-        flag = slopesAt(mem, start, r->trial, r->lo, r->slope_lo);
+      flag = stateAt(mem, start, r->trial, &r->trial_raw);
+      if (!flag) flag = slopesAt(mem, start, r->trial, r->lo, r->slope_lo);
       have_lo = 1;
     }
     if (!flag) flag = follow(mem, i);

@@ -453,6 +453,39 @@ START_TEST(a_projection_that_fails_for_good_ends_the_search_and_no_root_is_lost)
 }
 END_TEST
 
+/* Far from zero at both ends of the step, and near to it between them: slopes at both ends are wanted. At one call c begins to fail
+ * for good. */
+static sunrealtype centre, width;
+static long int spoils_at;
+static int near_zero_between(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)y, (void)user_data;
+  g[0] = (t - centre) * (t - centre) + 0.01 * width * width;
+  if (++g_calls == spoils_at) run.world.c = (Fault){.after = -1.0, .times = 1, .flag = -1};
+  return 0;
+}
+
+START_TEST(a_projection_that_fails_for_good_ends_the_search_wherever_it_is) {
+  int nfailures = 0;
+  for (spoils_at = 1; spoils_at <= g_calls + 1; spoils_at++) {
+    one_restart(&run, 0.0);
+    for (int k = 0; k < 3; k++) ck_assert_done(&run, one_step(&run));
+    const CPOneStepStats s = one_stats(&run);
+    width                  = s.hlast;
+    centre                 = s.t - 0.5 * width;
+    ck_assert_done(&run, one_to(&run, s.t - 0.9 * width)); /* The search begins within the step. */
+    g_calls = 0;
+    ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, near_zero_between));
+    const int flag    = one_step(&run); /* The end of that step is there. */
+    const int spoiled = g_calls >= spoils_at && run.world.c.times == 0;
+    ck_assert_returns(&run, flag, spoiled ? CP_USERFUNC_FAIL : CP_SUCCESS);
+    nfailures += spoiled;
+    run.world.c.times = 0;
+    ck_assert_done(&run, CPOneStepRootInit(run.mem, 0, NULL));
+  }
+  ck_assert_int_ge(nfailures, 3);
+}
+END_TEST
+
 START_TEST(failing_root_functions_end_the_call) {
   ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, misbehaving));
   g_result = _i ? 0 : 7;
@@ -533,6 +566,7 @@ int main(void) {
   tcase_add_test(tc, functions_far_from_zero_take_no_evaluation_of_f);
   tcase_add_test(tc, a_jump_is_located);
   tcase_add_test(tc, a_projection_that_fails_for_good_ends_the_search_and_no_root_is_lost);
+  tcase_add_test(tc, a_projection_that_fails_for_good_ends_the_search_wherever_it_is);
   tcase_add_loop_test(tc, failing_root_functions_end_the_call, 0, 2);
   tcase_add_test(tc, no_root_is_lost_where_g_fails_once);
   tcase_add_test(tc, bad_arguments_of_roots_are_named);
