@@ -307,6 +307,10 @@ int contactFreeAccelerations(CPContact c, sunrealtype t, N_Vector y, const char 
 /* ---- impact.c ---- */
 /* If closed contacts approach each other: new velocities in y and c->v. 0 or a code, reported. */
 int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function);
+/* A contact, whose normal row that is, leaves with velocity v, and with restitution e would come back again and again: flights
+ * that last sum_k 2 v e^k / a, of which a way v times as long is what remains; c->a is known. Are they skipped? Then *event says so. */
+int contactSkips(const CPContact c, int row, sunrealtype t, sunrealtype v, sunrealtype e,
+                 CPContactEvent *event);
 
 /* The newest impact, of the same contacts, at another (t, y) nearby. 0 or a code, reported. */
 int contactRepeatImpact(CPContact c, sunrealtype t, N_Vector y, const char *function);

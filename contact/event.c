@@ -181,6 +181,34 @@ static int settle(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   return contactApplyImpulses(c, t, y, function);
 }
 
+/* Which of the closed contacts stay in the problem: not those that leave, unless they would come back from a flight whose
+ * remainder is skipped (impact.c), and no impact at this event has decided about that. Such a contact has been opened by
+ * others, as one of a block that tips while it slides; when these no longer lift it, it closes at once. 0 or a code, reported. */
+static int keepClosed(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  int known = 0;
+  for (int i = 0; i < c->npoints; i++) {
+    const int N         = c->point[i].normal;
+    const sunrealtype v = c->v[N];
+    if (!c->keep[i] || v <= c->small_v * c->scale[N]) continue;
+    c->keep[i] = 0;
+    if (c->impact.any) continue;
+    const int flag = known++ ? CP_SUCCESS : contactFreeAccelerations(c, t, y, function);
+    if (flag) return flag;
+    c->keep[i] = (char)contactSkips(c, N, t, v, c->point[i].e[0], &c->event[i]);
+  }
+  return CP_SUCCESS;
+}
+
+/* A contact that stays open although it would come back at once is still lifted by others. */
+static void countSkipped(CPContact c) {
+  for (int i = 0; i < c->npoints && !c->impact.any; i++) {
+    CPContactEvent *event = &c->event[i];
+    if (!event->accumulated) continue;
+    if (c->point[i].phase != CP_CONTACT_OPEN) c->stats.naccumulations++;
+    else event->accumulated = 0, event->t_closed = event->t;
+  }
+}
+
 /* Velocities and phases after the event at (t, y). */
 static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   int flag = contactLaws(c, t, 1, function);
@@ -204,13 +232,12 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   contactGather(c, c->keep);
   if (c->problem.n > 0) flag = contactDelassus(c, t, y);
   if (!flag && c->problem.n > 0) flag = contactImpact(c, t, y, function);
-  for (int i = 0; i < c->npoints; i++)
-    c->keep[i] &= c->v[c->point[i].normal] <= c->small_v * c->scale[c->point[i].normal];
+  if (!flag) flag = keepClosed(c, t, y, function);
   contactGather(c, c->keep);
   if (!flag && c->problem.n > 0) flag = contactDelassus(c, t, y);
   if (!flag && c->problem.n > 0) flag = contactFreeAccelerations(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = forces(c, t, function);
-  if (!flag) setPhases(c);
+  if (!flag) setPhases(c), countSkipped(c);
   if (!flag) flag = settle(c, t, y, function);
   return flag;
 }

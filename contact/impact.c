@@ -131,6 +131,18 @@ static void takeVelocities(CPContact c) {
   for (int i = 0; i < P->n; i++) c->velocity[i] = c->before_v[i] = c->v[c->row[i]];
 }
 
+int contactSkips(const CPContact c, int row, sunrealtype t, sunrealtype v, sunrealtype e,
+                 CPContactEvent *event) {
+  const sunrealtype a = fmax(0.0, -c->a[row]), scale = c->scale[row],
+                    remains = a > 0.0 ? 2.0 * v / (a * (1.0 - e)) : 0.0, way = v * remains,
+                    flight = RESOLVED * DBL_EPSILON * fabs(t);
+  const int is_short       = a > 0.0 && (way <= c->small_q * scale || 2.0 * v <= a * flight);
+  if (e == 1.0 || (!(v <= c->small_v * scale) && !is_short)) return 0;
+  event->accumulated = 1;
+  event->t_closed    = t + remains;
+  return 1;
+}
+
 int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   ContactProblem *P = &c->problem;
   int approaching = 0, accumulated = 0;
@@ -156,23 +168,16 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     const int N           = P->law[k].first;
     CPContactEvent *event = &c->event[P->law[k].contact];
     const sunrealtype e = factor * c->e[N], v = P->w[N]; /* after */
-    const sunrealtype a = fmax(0.0, -c->a[c->row[N]]), flight = RESOLVED * DBL_EPSILON * fabs(t);
     /* Contacts that rest have impulses of roundoff and of errors, which are none. */
     const sunrealtype small = c->small_v * c->scale[c->row[N]];
     int ld;
     const sunrealtype moved = P->x[N] * *contactBlock(c, k, &ld); /* by its own impulse */
     event->struck           = P->x[N] > 0.0 && (c->velocity[N] < -small || moved > small);
-    if (e == 1.0 ||
-        (event->struck ? e == 0.0 : event->before == CP_CONTACT_OPEN || v <= ROUNDOFF * largest))
+    if (event->struck ? e == 0.0 : event->before == CP_CONTACT_OPEN || v <= ROUNDOFF * largest)
       continue;
-    /* Flights that follow last sum_k 2 v e^k / a, of which a way v times as long is what remains. A contact that opens by the
-     * impact of another one, as of a rocking block, is taken to come back like that, too. */
-    const sunrealtype remains = a > 0.0 ? 2.0 * v / (a * (1.0 - e)) : 0.0;
-    const sunrealtype scale = c->scale[c->row[N]], way = v * remains;
-    const int is_short = a > 0.0 && (way <= c->small_q * scale || 2.0 * v <= a * flight);
-    if (!(v <= c->small_v * scale) && !is_short) continue;
-    accumulated = event->accumulated = 1;
-    event->t_closed                  = t + remains;
+    /* A contact that opens by the impact of another one, as of a rocking block, is taken to come back by itself, too. */
+    if (!contactSkips(c, c->row[N], t, v, e, event)) continue;
+    accumulated     = 1;
     P->law[k].glued = c->impact.glued[k] = !event->struck;
     c->e[N]                              = 0;
     c->impact.plastic[k]                 = 1;
