@@ -72,7 +72,8 @@ int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function
   if (flag != CV_NO_ADJ && flag != CV_NO_FWD && flag != CV_NO_BCK && flag != CV_BAD_TB0)
     mem->checkpoints.overwritten = 1;
   cpPendingClear(mem);
-  if (flag < 0) return failedBackward(mem, flag, function);
+  /* SUNDIALS' fixed-point solver (6.4) repeats a step with a smaller one also after a failure for good. */
+  if (flag < 0 || mem->failure.fatal) return failedBackward(mem, flag, function);
   return flag == CV_TSTOP_RETURN ? CP_SUCCESS : flag; /* SUNDIALS 7: of a stop time of its own */
 }
 
@@ -94,12 +95,15 @@ int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj) {
   N_VScale(1.0, y, yproj);
   if (!mem->base.P) return CP_SUCCESS;
   flag = weightsAt(mem, yproj);
+  if (flag) cpWrite(cpWorkText(mem->base.out), "there are no positive error weights there");
   cpWorkForget(mem->base.out); /* the same result for the same state, whatever was asked before */
   if (!flag) flag = cpProject(mem->base.out, t, yproj, mem->base.ewt, NULL, 0, &(CPProjected){0});
   cpWorkForget(mem->base.out);
   if (!flag) return CP_SUCCESS;
-  cpReport(&mem->base.log, CP_OUTPUT_PROJ_FAIL, __func__,
-           "the state at t = %.15g cannot be projected: %s", t, cpWorkText(mem->base.out));
+  cpWrite(mem->base.text, "the state at t = %.15g cannot be projected: %s", t,
+          cpWorkText(mem->base.out));
+  if (flag < 0) cpFatal(mem, flag); /* CPodeB is to end with it */
+  cpReport(&mem->base.log, flag < 0 ? flag : CP_OUTPUT_PROJ_FAIL, __func__, "%s", mem->base.text);
   return flag; /* positive: a smaller backward step may help */
 }
 

@@ -44,6 +44,8 @@ static int adjoint_rhs(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, voi
   return 0;
 }
 
+static CVRhsFnB backward_rhs = adjoint_rhs;
+
 /* ready for CPodeB; owned by the test */
 static SUNNonlinearSolver create_backward(sunrealtype t1, N_Vector l) {
   int which;
@@ -53,7 +55,7 @@ static SUNNonlinearSolver create_backward(sunrealtype t1, N_Vector l) {
   N_VConst(0.0, l);
   entries(l)[0] = 1.0;
   ck_assert_success(run, CVodeCreateB(run->cvode_mem, CV_ADAMS, &which));
-  ck_assert_success(run, CVodeInitB(run->cvode_mem, which, adjoint_rhs, t1, l));
+  ck_assert_success(run, CVodeInitB(run->cvode_mem, which, backward_rhs, t1, l));
   ck_assert_success(run, CVodeSStolerancesB(run->cvode_mem, which, 1.0e-5, 1.0e-5));
   ck_assert_success(run, CVodeSetMaxNumStepsB(run->cvode_mem, which, 100000));
   ck_assert_success(run, CVodeSetNonlinearSolverB(run->cvode_mem, which, fixed));
@@ -351,6 +353,32 @@ START_TEST(the_forward_state_depends_on_nothing_but_the_state) {
 }
 END_TEST
 
+/* c fails for good in one of the calls from a backward problem, which must not hide behind CVodeB's code. */
+static int failing_for_good(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *user_data) {
+  if (backward.calls == 10) run->world.c = (Fault){.after = -1.0, .times = -1, .flag = -1};
+  const int flag     = adjoint_rhs(t, y, l, ldot, user_data);
+  run->world.c.times = 0;
+  return flag;
+}
+
+START_TEST(a_forward_state_that_fails_for_good_ends_the_backward_run_with_its_code) {
+  int ncheck = 0;
+  run_open(run, methods[_i], 1.0e-6);
+  N_Vector l = vector_copy(run->y);
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 20, CV_HERMITE));
+  ck_assert_success(run, CPodeF(run->mem, 1.0, run->y, &run->t, CV_NORMAL, &ncheck));
+  backward_rhs             = failing_for_good;
+  SUNNonlinearSolver fixed = create_backward(run->t, l);
+  backward_rhs             = adjoint_rhs;
+  ck_assert_flag(run, CPodeB(run->mem, 0.0, CV_NORMAL), CP_USERFUNC_FAIL);
+  ck_assert_message(run, "cannot be projected", "constraint function");
+  run_close(run);
+  SUNNonlinSolFree(fixed);
+  N_VDestroy(backward.y);
+  N_VDestroy(l);
+}
+END_TEST
+
 START_TEST(a_forward_step_that_fails_when_repeated_is_named) {
   int ncheck = 0;
   run_open(run, ADAMS_FIXED_POINT, 1.0e-6);
@@ -433,6 +461,8 @@ int main(void) {
   tcase_add_loop_test(tc, a_root_beyond_tout_comes_with_the_number_of_checkpoints, 0, 4);
   tcase_add_test(tc, tolerances_set_after_the_forward_run_are_refused);
   tcase_add_loop_test(tc, the_forward_state_depends_on_nothing_but_the_state, 0, 2);
+  tcase_add_loop_test(tc, a_forward_state_that_fails_for_good_ends_the_backward_run_with_its_code,
+                      0, n_methods);
   tcase_add_test(tc, a_forward_step_that_fails_when_repeated_is_named);
   tcase_add_loop_test(tc, a_run_with_checkpoints_starts_again_after_a_failure_and_from_a_new_start,
                       0, 4);
