@@ -152,12 +152,14 @@ static int evaluateStages(CPOneStepMem mem, sunrealtype h) {
 }
 
 /* Computes the stages with one right-hand side for all of them. Next to a singular position that is the one of the
- * manifold as soon as one stage needs it, and in the next attempt from the beginning. */
+ * manifold as soon as one stage needs it, and in the next attempt from the beginning. The first step is an exception: its
+ * size is a guess, and stages that are far apart say that it is too long, not that the position is near. */
 static int stages(CPOneStepMem mem, sunrealtype h) {
   const CPSystem *system = &mem->base.system;
   if (!system->on_manifold) return evaluateStages(mem, h);
   system->on_manifold(system->data, mem->on_manifold);
-  int flag            = evaluateStages(mem, h);
+  int flag = evaluateStages(mem, h);
+  if (mem->stats.nst == 0) return flag;
   const int needed    = system->on_manifold(system->data, mem->on_manifold);
   const int once_more = needed && !mem->on_manifold && flag >= 0;
   mem->on_manifold    = needed;
