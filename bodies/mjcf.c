@@ -2,6 +2,7 @@
  * classes and equality constraints. Bodies without joints become part of the one on which they are. */
 #include "robot_impl.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@ typedef struct {
   Robot *r;
   const xmlNode *root;
   const xmlNode **class_, **mesh;
+  xmlHashTablePtr given; /* (tag, attribute, class or at the top NULL) -> text */
   int nclasses, nmeshes, depth, inertia, strippath;
   sunrealtype angle,
       group[2]; /* radians in the unit of the file; the groups of geoms that have mass */
@@ -20,24 +22,14 @@ typedef struct {
 
 /* ----------------------------------------------------------------------- default classes -- */
 
-static const char *ofClass(const xmlNode *class_, const char *tag, const char *attribute) {
-  const char *found = NULL;
-  for (const xmlNode *n = class_->children; n; n = n->next) {
-    const char *text = robotIs(n, tag) ? robotText(n, attribute) : NULL;
-    if (text) found = text;
-  }
-  return found;
-}
-
 /* An attribute of an element, or of its class, of the classes around that one, and of the top. NULL: nowhere */
 static const char *get(const Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
                        const char *attribute) {
   const char *text = robotText(n, attribute);
+  const xmlChar *t = BAD_CAST tag, *a = BAD_CAST attribute;
   for (; class_ && robotIs(class_->parent, "default") && !text; class_ = class_->parent)
-    text = ofClass(class_, tag, attribute);
-  for (const xmlNode *top = m->root->children; top && !text; top = top->next)
-    if (robotIs(top, "default")) text = ofClass(top, tag, attribute);
-  return text;
+    text = xmlHashLookup3(m->given, t, a, BAD_CAST robotText(class_, "class"));
+  return text ? text : xmlHashLookup3(m->given, t, a, NULL);
 }
 
 /* The class that an element names, or `around`. Returns 0, or 1 after a message */
@@ -67,6 +59,11 @@ static int readClasses(Mjcf *m, const xmlNode *n) {
   for (const xmlNode *c = n->children; c; c = c->next) {
     if (robotIs(c, "default") && readClasses(m, c)) return 1;
     if (robotIs(c, "joint") && robotAttributes(m->r, c, JOINT_ATTRIBUTES)) return 1;
+    if (c->type != XML_ELEMENT_NODE) continue;
+    for (const xmlAttr *a = c->properties; a; a = a->next)
+      if (xmlHashUpdateEntry3(m->given, c->name, a->name, is_top ? NULL : BAD_CAST name,
+                              (void *)(intptr_t)robotText(c, (const char *)a->name), NULL))
+        return robotWrong(m->r, c, "no memory");
   }
   return 0;
 }
@@ -638,10 +635,12 @@ int robotReadMjcf(Robot *r, const xmlNode *root) {
                 .inertia  = FROM_EITHER,
                 .angle    = atan(SUN_RCONST(1.0)) / 45,
                 .group    = {0, 5},
-                .eulerseq = "xyz"};
-  int failed = 0;
+                .eulerseq = "xyz",
+                .given    = xmlHashCreate(64)};
+  int failed = m.given ? 0 : robotWrong(r, root, "no memory");
   for (int what = 0; what < NUM_SECTIONS && !failed; what++) failed = readSections(&m, what);
   free(m.class_);
   free(m.mesh);
+  xmlHashFree(m.given, NULL);
   return failed;
 }

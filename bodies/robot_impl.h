@@ -46,6 +46,12 @@ typedef struct {
   int count;
 } Note;
 
+/* Where the tag of an element begins */
+typedef struct {
+  const char *file;
+  int line, column;
+} Spot;
+
 typedef struct {
   const char *file; /* for messages; its folder is that of included files and meshes */
   char *message;
@@ -59,12 +65,13 @@ typedef struct {
   int nlinks, njoints, nnotes, nplaces;
   xmlHashTablePtr names; /* (kind, name) -> index + 1 */
   char **included;       /* names of files */
-  int nincluded;
+  Spot *spot;            /* of the element whose _private is its index + 1 */
+  int nincluded, nspots;
 } Robot;
 
 /* ---- xml.c ---- */
 
-/* Writes "file:line: <tag name>: ..." and returns 1; at: NULL for the file as a whole */
+/* Writes "file:line:column: <tag name>: ..." and returns 1; at: NULL for the file as a whole */
 int robotWrong(Robot *r, const xmlNode *at, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 3, 4)))

@@ -1,7 +1,8 @@
 /* XML files: the tree with its included files, attributes, names, messages and notes. libxml2 bounds the depth of a tree
- * (256) and the growth of entities; document types are refused, and nothing is read from a network. */
+ * (256); document types are refused where they begin, so that there are no entities, and nothing is read from a network. */
 #include "robot_impl.h"
 
+#include <libxml/SAX2.h>
 #include <libxml/parser.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -13,8 +14,8 @@ enum { MOST_INCLUDED = 1000 };
 
 /* ------------------------------------------------------------------------ messages and notes -- */
 
-static const char *fileOf(const Robot *r, const xmlNode *at) {
-  return at && at->_private ? at->_private : r->file;
+static const Spot *spotOf(const Robot *r, const xmlNode *at) {
+  return &r->spot[(intptr_t)at->_private - 1];
 }
 
 int robotWrong(Robot *r, const xmlNode *at, const char *format, ...) {
@@ -27,8 +28,10 @@ int robotWrong(Robot *r, const xmlNode *at, const char *format, ...) {
   if (at)
     snprintf(place, sizeof place, "%.30s%s%.40s: ", (const char *)at->name, name ? " " : "",
              name ? name : "");
+  const Spot *spot = at ? spotOf(r, at) : NULL;
   if (at)
-    snprintf(r->message, r->length, "%s:%ld: %s%s", fileOf(r, at), xmlGetLineNo(at), place, text);
+    snprintf(r->message, r->length, "%s:%d:%d: %s%s", spot->file, spot->line, spot->column, place,
+             text);
   else snprintf(r->message, r->length, "%s: %s", r->file, text);
   for (char *c = r->message; c < r->message + r->length && *c; c++)
     if ((unsigned char)*c < ' ') *c = ' '; /* the message is one line */
@@ -41,26 +44,27 @@ int robotNote(Robot *r, const xmlNode *at, const char *format, ...) {
   va_start(args, format);
   vsnprintf(n.text, sizeof n.text, format, args);
   va_end(args);
-  for (int i = 0; i < r->nnotes; i++)
-    if (!strcmp(r->note[i].text, n.text)) {
-      r->note[i].count++;
-      return 0;
-    }
+  const void *found = xmlHashLookup2(r->names, BAD_CAST "note", BAD_CAST n.text);
+  if (found) {
+    r->note[(intptr_t)found - 1].count++;
+    return 0;
+  }
   if (ROOM(r->note, r->nnotes, 1)) return robotWrong(r, at, "no memory");
   r->note[r->nnotes++] = n;
-  return 0;
+  return robotName(r, at, "note", n.text, r->nnotes - 1);
 }
 
 /* All notes as the lines of one text, for the mechanism */
 static int writeNotes(Robot *r) {
   size_t size = 1, at = 0;
   for (int i = 0; i < r->nnotes; i++)
-    size += strlen(fileOf(r, r->note[i].node)) + sizeof r->note[i].text + 60;
+    size += strlen(spotOf(r, r->note[i].node)->file) + sizeof r->note[i].text + 60;
   if (!(r->bodies->notes = calloc(size, 1))) return robotWrong(r, NULL, "no memory");
   for (int i = 0; i < r->nnotes; i++) {
-    const Note *n = &r->note[i];
-    at += (size_t)snprintf(r->bodies->notes + at, size - at, "%s:%ld: %s", fileOf(r, n->node),
-                           xmlGetLineNo(n->node), n->text);
+    const Note *n    = &r->note[i];
+    const Spot *spot = spotOf(r, n->node);
+    at += (size_t)snprintf(r->bodies->notes + at, size - at, "%s:%d:%d: %s", spot->file, spot->line,
+                           spot->column, n->text);
     if (n->count > 1)
       at += (size_t)snprintf(r->bodies->notes + at, size - at, " (%d times)", n->count);
     at += (size_t)snprintf(r->bodies->notes + at, size - at, "\n");
@@ -142,25 +146,88 @@ char *robotFile(Robot *r, const xmlNode *at, const char *folder, const char *pat
   return data;
 }
 
+typedef struct {
+  Robot *r;
+  const char *file;
+} Source;
+
+/* Where the tag begins of which libxml2 has just read all but its last character. If it has given up the start of that line, the
+ * place is that of this last character. */
+static Spot placeOf(const xmlParserCtxt *parser) {
+  const xmlParserInput *in = parser->input;
+  const Spot end           = {((const Source *)parser->_private)->file, in->line, in->col};
+  Spot spot                = end;
+  const xmlChar *at        = in->cur;
+  for (; at > in->base && *at != '<'; at--) {
+    if (at[-1] == '\n') spot.line--;
+    if ((at[-1] & 0xC0) != 0x80) spot.column--; /* characters of UTF-8 */
+  }
+  if (spot.line == end.line) return spot;
+  for (spot.column = 1; at > in->base && at[-1] != '\n'; at--)
+    if ((at[-1] & 0xC0) != 0x80) spot.column++;
+  return at > in->base || spot.line == 1 ? spot : end;
+}
+
+/* Elements remember where they are: libxml2 knows lines up to 65,535, and no columns. */
+static void startElement(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri,
+                         int nnamespaces, const xmlChar **namespaces, int nattributes,
+                         int ndefaulted, const xmlChar **attributes) {
+  xmlParserCtxtPtr parser = ctx;
+  Robot *r                = ((Source *)parser->_private)->r;
+  xmlSAX2StartElementNs(ctx, name, prefix, uri, nnamespaces, namespaces, nattributes, ndefaulted,
+                        attributes);
+  if (!parser->node) return;
+  if (ROOM(r->spot, r->nspots, 1)) {
+    robotWrong(r, NULL, "no memory");
+    xmlStopParser(parser);
+    return;
+  }
+  r->spot[r->nspots++]   = placeOf(parser);
+  parser->node->_private = (void *)(intptr_t)r->nspots;
+}
+
+static void refuseType(void *ctx, const xmlChar *name, const xmlChar *external,
+                       const xmlChar *system) {
+  (void)name, (void)external, (void)system;
+  const Spot at = placeOf(ctx);
+  Robot *r      = ((Source *)((xmlParserCtxtPtr)ctx)->_private)->r;
+  snprintf(r->message, r->length, "%s:%d:%d: document types are refused", at.file, at.line,
+           at.column);
+  xmlStopParser(ctx);
+}
+
+/* Errors of encodings belong to no parser: libxml2 would print them. */
+static void silent(void *data, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+static void silent(void *data, const char *format, ...) { (void)data, (void)format; }
+
 /* The tree of a text, or NULL after a message that names the parser's problem and its place */
 static xmlDocPtr parse(Robot *r, const char *name, const char *data, size_t size) {
+  Source source           = {r, name};
   xmlParserCtxtPtr parser = xmlNewParserCtxt();
   if (!parser || size > INT_MAX) {
     snprintf(r->message, r->length, "%s: %s", name, parser ? "is too long" : "no memory");
     xmlFreeParserCtxt(parser);
     return NULL;
   }
-  xmlDocPtr doc         = xmlCtxtReadMemory(parser, data, (int)size, name, NULL,
-                                            XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_NONET |
-                                                XML_PARSE_NODICT | XML_PARSE_BIG_LINES);
+  parser->_private                = &source;
+  parser->sax->startElementNs     = startElement;
+  parser->sax->internalSubset     = refuseType;
+  const xmlGenericErrorFunc print = xmlGenericError;
+  void *const printed             = xmlGenericErrorContext;
+  xmlSetGenericErrorFunc(NULL, silent);
+  xmlDocPtr doc = xmlCtxtReadMemory(parser, data, (int)size, name, NULL,
+                                    XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_NONET |
+                                        XML_PARSE_NODICT);
+  xmlSetGenericErrorFunc(printed, print);
   const xmlError *error = xmlCtxtGetLastError(parser);
-  if (!doc || !xmlDocGetRootElement(doc)) {
+  if (!r->message[0] && (!doc || !xmlDocGetRootElement(doc)))
     snprintf(r->message, r->length, "%s:%d:%d: no XML: %s", name, error ? error->line : 1,
              error ? error->int2 : 1,
              error && error->message ? error->message : "the file is empty");
-  } else if (xmlGetIntSubset(doc)) {
-    snprintf(r->message, r->length, "%s:1: document types are refused", name);
-  }
   for (char *c = r->message; *c; c++)
     if (*c == '\n' && !c[1]) *c = '\0';
     else if ((unsigned char)*c < ' ') *c = ' ';
@@ -180,7 +247,7 @@ static xmlNodePtr nextElement(xmlNodePtr n, const xmlNode *top) { /* in the orde
   return n;
 }
 
-/* <include file="..."/> is replaced by the children of that file's root, which remember their file. A file is included
+/* <include file="..."/> is replaced by the children of that file's root, which remember their places. A file is included
    once, so that there are no cycles. */
 static int include(Robot *r, xmlNodePtr n, xmlNodePtr *next) {
   const char *path = robotText(n, "file");
@@ -200,18 +267,14 @@ static int include(Robot *r, xmlNodePtr n, xmlNodePtr *next) {
   xmlDocPtr doc               = parse(r, name, data, size);
   free(data);
   if (!doc) return 1;
-  xmlNodePtr place = n, copy = NULL;
-  int failed = 0;
-  for (xmlNodePtr child = xmlDocGetRootElement(doc)->children; child && !failed;
-       child            = child->next) {
+  xmlNodePtr place = n, following;
+  for (xmlNodePtr child = xmlDocGetRootElement(doc)->children; child; child = following) {
+    following = child->next;
     if (child->type != XML_ELEMENT_NODE) continue;
-    copy = xmlDocCopyNode(child, r->doc, 1);
-    if ((failed = !copy)) break;
-    place = xmlAddNextSibling(place, copy);
-    for (xmlNodePtr e = copy; e; e = nextElement(e, copy)) e->_private = name;
+    xmlUnlinkNode(child);
+    place = xmlAddNextSibling(place, child);
   }
   xmlFreeDoc(doc);
-  if (failed) return robotWrong(r, n, "no memory");
   xmlFreeNodeList(n->children);
   n->children = n->last = NULL;
   *next                 = nextElement(n, xmlDocGetRootElement(r->doc));
@@ -242,7 +305,7 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, SUNConte
   if (!failed && title) snprintf(run->title, sizeof run->title, "%s", title);
   if (failed) CPBodiesFree(&r.bodies);
   for (int i = 0; i < r.nincluded; i++) free(r.included[i]);
-  void *owned[] = {r.link, r.joint, r.note, r.place, r.included};
+  void *owned[] = {r.link, r.joint, r.note, r.place, r.included, r.spot};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   xmlHashFree(r.names, NULL);
   xmlFreeDoc(r.doc);

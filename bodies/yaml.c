@@ -503,18 +503,27 @@ static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *
              : wrong(r, top->start_mark, "there must be a body; there is none");
 }
 
+/* The next document, without nodes at the end of the stream. Returns 0, or 1 after a message */
+static int load(yaml_parser_t *parser, Reader *r) {
+  if (yaml_parser_load(parser, &r->document)) return 0;
+  const yaml_mark_t at = parser->problem_mark;
+  if (parser->error == YAML_MEMORY_ERROR) return wrong(r, at, "no memory");
+  if (parser->error == YAML_READER_ERROR)
+    return wrong(r, parser->mark, "no text in UTF-8 or UTF-16: %s", parser->problem);
+  return wrong(r, at, "no YAML: %s", parser->problem ? parser->problem : "it ends too early");
+}
+
 static CPBodies readFrom(yaml_parser_t *parser, Reader *r, SUNContext ctx, CPBodiesFile *run) {
   CPBodies bodies = NULL;
-  if (!yaml_parser_load(parser, &r->document)) {
-    const yaml_mark_t at = parser->problem_mark;
-    if (parser->error == YAML_MEMORY_ERROR) wrong(r, at, "no memory");
-    else if (parser->error == YAML_READER_ERROR)
-      wrong(r, parser->mark, "no text in UTF-8 or UTF-16: %s", parser->problem);
-    else wrong(r, at, "no YAML: %s", parser->problem ? parser->problem : "it ends too early");
-    return NULL;
-  }
-  const int failed = readDocument(r, ctx, run, &bodies);
+  if (load(parser, r)) return NULL;
+  int failed = readDocument(r, ctx, run, &bodies);
   yaml_document_delete(&r->document);
+  if (!failed && !(failed = load(parser, r))) {
+    const yaml_node_t *second = yaml_document_get_root_node(&r->document);
+    if (second)
+      failed = wrong(r, second->start_mark, "a file is one document, and this is a second one");
+    yaml_document_delete(&r->document);
+  }
   if (failed) CPBodiesFree(&bodies);
   return bodies;
 }

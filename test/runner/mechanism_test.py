@@ -212,7 +212,7 @@ class Robots(RunnerTest):
     def test_what_is_wrong_is_named(self):
         file = self.folder / "bad.urdf"
         file.write_text('<robot name="r">\n<link name="a"/>\n<joint name="j" type="fixed"/></robot>')
-        self.assert_refused(cpodes("run", file), "bad.urdf:3: joint j: parent and child must be given")
+        self.assert_refused(cpodes("run", file), "bad.urdf:3:1: joint j: parent and child must be given")
 
 
 if __name__ == "__main__":

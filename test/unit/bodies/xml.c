@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static CPBodies read_text(const char *text) { return read_as("robot.xml", text, strlen(text)); }
 static CPBodies read_good(const char *text) {
@@ -155,7 +156,7 @@ static const char arm_urdf[] =
 
 START_TEST(both_formats_say_the_same) {
   CPBodies urdf = read_good(arm_urdf);
-  ck_assert_str_eq(CPBodiesNotes(urdf), "robot.xml:7: joint: limit is ignored\n");
+  ck_assert_str_eq(CPBodiesNotes(urdf), "robot.xml:7:45: joint: limit is ignored\n");
   ck_assert_int_eq(CPBodiesCount(urdf), 2);
   ck_assert_str_eq(file.title, "arm");
   expect_same_motion(read_good(arm_mjcf), urdf, 2 * 13 + 1);
@@ -501,15 +502,15 @@ START_TEST(what_is_left_out_is_listed) {
       "0\"/>" INERTIAL "\n<geom size=\"1\"/>\n<geom size=\"1\"/>\n<wing/></body>\n</worldbody>\n"
       "<actuator>\n<motor/></actuator>\n<equality><tendon solref=\"1\"/></equality></mujoco>");
   static const char *const lines[] = {
-      "robot.xml:11: actuator: ignored, nothing acts\n",
-      "robot.xml:2: option: the attribute timestep is ignored\n",
-      "robot.xml:2: flag: the attribute contact is ignored\n",
-      "robot.xml:4: light: ignored, not drawn\n",
-      "robot.xml:5: body: the attribute gravcomp is ignored\n",
-      "robot.xml:6: joint: the attribute range is ignored\n",
-      "robot.xml:7: geom: there are no contacts (2 times)\n",
-      "robot.xml:9: wing: ignored, unknown element\n",
-      "robot.xml:13: equality tendon: ignored, this constraint is not there\n"};
+      "robot.xml:11:1: actuator: ignored, nothing acts\n",
+      "robot.xml:2:1: option: the attribute timestep is ignored\n",
+      "robot.xml:2:22: flag: the attribute contact is ignored\n",
+      "robot.xml:4:1: light: ignored, not drawn\n",
+      "robot.xml:5:1: body: the attribute gravcomp is ignored\n",
+      "robot.xml:6:1: joint: the attribute range is ignored\n",
+      "robot.xml:7:1: geom: there are no contacts (2 times)\n",
+      "robot.xml:9:1: wing: ignored, unknown element\n",
+      "robot.xml:13:11: equality tendon: ignored, this constraint is not there\n"};
   size_t length = 0;
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
     ck_assert_mentions(CPBodiesNotes(b), lines[i]);
@@ -587,12 +588,12 @@ START_TEST(files_are_included) {
   ck_assert_msg(b != NULL, "%s", message);
   ck_assert_double_eq(parameter(b, "b_spring.stiffness"), 4);
   ck_assert_str_eq(CPBodiesNotes(b),
-                   "robot_inertial.xml:3: inertial: the attribute colour is ignored\n");
+                   "robot_inertial.xml:3:1: inertial: the attribute colour is ignored\n");
   CPBodiesFree(&b);
   write_file("robot_part.xml", "<mujoco><include file=\"robot_part.xml\"/></mujoco>");
   ck_assert_ptr_null(CPBodiesRead(path, test_context, &file, message, sizeof message));
   ck_assert_mentions(message,
-                     "robot_part.xml:1: include: there is a file \"robot_part.xml\" already");
+                     "robot_part.xml:1:9: include: there is a file \"robot_part.xml\" already");
   write_file("robot_part.xml", "<mujoco>\n<default></mujoco>");
   ck_assert_ptr_null(CPBodiesRead(path, test_context, &file, message, sizeof message));
   ck_assert_mentions(message, "robot_part.xml:2:");
@@ -740,8 +741,37 @@ static const struct {
      "robot.xml:2: link b:", "must have mass"},
 };
 
+/* The message's column is where the tag that it names begins. */
 START_TEST(what_is_wrong_is_named_with_its_place) {
-  assert_refused(read_text(bad[_i].text), bad[_i].place, bad[_i].rule);
+  const char *place = bad[_i].place, *named = strstr(place, ": "), *at = bad[_i].text;
+  char line[40], *rest;
+  snprintf(line, sizeof line, "%.*s:", (int)strcspn(place + 10, ":") + 10, place);
+  assert_refused(read_text(bad[_i].text), line, bad[_i].rule);
+  const long column = strtol(message + strlen(line), &rest, 10);
+  ck_assert_int_gt(column, 0);
+  if (!named) return;
+  ck_assert_msg(strstr(rest, named) == rest, "%s", message);
+  for (long k = strtol(place + 10, NULL, 10); k > 1; k--) at = strchr(at, '\n') + 1;
+  at += column - 1;
+  ck_assert_msg(*at == '<' && !strncmp(at + 1, named + 2, strcspn(at + 1, " >/\n")), "%s: %s",
+                message, at);
+}
+END_TEST
+
+START_TEST(places_are_those_of_tags_of_any_kind) {
+  static const struct {
+    const char *text, *place;
+  } places[] = {
+      {"<mujoco><worldbody>\n\t<body name=\"\xc3\xa4\"\npos=\"1\"\n></body></worldbody></mujoco>",
+       "robot.xml:2:2: body"},
+      {"<mujoco\n\n><worldbody><body name=\"\xc3\xa4\"/><body pos=\"1\"/></worldbody></mujoco>",
+       "robot.xml:3:29: body"},
+      {"<mujoco><!-- <\n< --><worldbody><body\r\nname=\"a>\" pos=\"1\" /></worldbody></mujoco>",
+       "robot.xml:2:17: body"},
+      {"<?xml version=\"1.0\"?>\n <!DOCTYPE x SYSTEM\n\"y\"><mujoco/>",
+       "robot.xml:2:2: document types"}};
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    assert_refused(read_text(places[i].text), places[i].place, "");
 }
 END_TEST
 
@@ -803,10 +833,11 @@ START_TEST(deep_files_are_read_or_refused) {
 END_TEST
 
 START_TEST(many_bodies_are_read) {
-  enum { BODIES = 20000, LINE = 200 };
-  char *text = malloc(BODIES * LINE + 100);
+  enum { BODIES = 20000, LINE = 200, EMPTY = 70000 }; /* libxml2 itself knows 65,535 lines. */
+  char *text = malloc(BODIES * LINE + EMPTY + 100);
   ck_assert_ptr_nonnull(text);
-  size_t size = (size_t)sprintf(text, "<mujoco>\n<worldbody>\n");
+  memset(text, '\n', EMPTY);
+  size_t size = EMPTY + (size_t)sprintf(text + EMPTY, "<mujoco>\n<worldbody>\n");
   for (int i = 0; i < BODIES; i++)
     size += (size_t)sprintf(text + size,
                             "<body name=\"b%d\"><joint name=\"j%d\"/><inertial pos=\"0 0 0\" "
@@ -814,8 +845,34 @@ START_TEST(many_bodies_are_read) {
                             i, i, i < BODIES - 1);
   sprintf(text + size, "</worldbody></mujoco>");
   ck_assert_ptr_null(read_text(text));
-  ck_assert_mentions(message, "robot.xml:20002: body b19999: this body moves and must have mass");
+  ck_assert_mentions(message, "robot.xml:90002:1: body b19999: this body moves and must have mass");
   free(text);
+}
+END_TEST
+
+/* Each of these takes minutes where time grows with the square of a number. */
+START_TEST(time_is_proportional_to_the_length) {
+  enum { MANY = 300000, LINE = 60 };
+  for (int which = 0; which < 2; which++) {
+    char *text = malloc(MANY * LINE + 500);
+    ck_assert_ptr_nonnull(text);
+    size_t size = (size_t)sprintf(text, "<mujoco>");
+    if (which == 0)
+      for (int i = 0; i < MANY; i++) size += (size_t)sprintf(text + size, "<u%d/>", i);
+    for (int i = 0; i < MANY && which == 1; i++)
+      size += (size_t)sprintf(text + size, "<default><site group=\"%d\"/></default>", i);
+    size += (size_t)sprintf(text + size, "<worldbody><body name=\"a\"><freejoint/>" INERTIAL);
+    for (int i = 0; i < MANY / 10 && which == 1; i++)
+      size += (size_t)sprintf(text + size, "<site pos=\"%d 0 0\"/>", i);
+    sprintf(text + size, "</body></worldbody></mujoco>");
+    CPBodies b        = read_good(text);
+    const char *lines = CPBodiesNotes(b);
+    long int nlines   = 0;
+    for (; (lines = strchr(lines, '\n')); lines++) nlines++;
+    ck_assert_int_eq(nlines, which == 0 ? MANY : 0);
+    CPBodiesFree(&b);
+    free(text);
+  }
 }
 END_TEST
 
@@ -830,6 +887,23 @@ START_TEST(other_encodings_are_read) {
                 "</body></worldbody></mujoco>");
   ck_assert_str_eq(file.title, "\xc3\xa4");
   CPBodiesFree(&b);
+}
+END_TEST
+
+/* libxml2 would print what is wrong with an encoding. */
+START_TEST(nothing_is_printed) {
+  static const char wide[] = "\xfe\xff\0<\0m\xd8\0\0A";
+  char path[300];
+  snprintf(path, sizeof path, "%s/printed", CPODES_TEST_FOLDER);
+  const int before = dup(STDERR_FILENO);
+  ck_assert_ptr_nonnull(freopen(path, "w", stderr));
+  CPBodies b = read_as("robot.xml", wide, sizeof wide - 1);
+  fflush(stderr);
+  const long size = ftell(stderr);
+  dup2(before, STDERR_FILENO);
+  close(before);
+  assert_refused(b, "robot.xml:1:", "no XML");
+  ck_assert_int_eq(size, 0);
 }
 END_TEST
 
@@ -867,7 +941,10 @@ int main(void) {
   tcase_add_test(tc, wrong_meshes_are_named);
   tcase_add_loop_test(tc, broken_files_do_no_harm, 0, 3);
   tcase_add_test(tc, deep_files_are_read_or_refused);
+  tcase_add_test(tc, places_are_those_of_tags_of_any_kind);
+  tcase_add_test(tc, nothing_is_printed);
   tcase_add_test(tc, many_bodies_are_read);
+  tcase_add_test(tc, time_is_proportional_to_the_length);
   tcase_add_test(tc, other_encodings_are_read);
   tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 2);
   suite_add_tcase(suite, tc);

@@ -81,6 +81,8 @@ static const struct {
     {"bodies: &x [*x]\n", "my.yaml:1:9:", "a body must be a mapping"},
     {"bodies:\n  - &x {name: a, mass: *x, inertia: [1, 1, 1]}\n", "my.yaml:2:5:", "finite"},
     {"title\xff: 1\n", "my.yaml:1:", "no text in UTF-8"},
+    {BODY "---\nbodies: 3\n", "my.yaml:4:1:", "a file is one document"},
+    {BODY "...\n%&\n", "my.yaml:4:2:", "no YAML"},
 };
 
 START_TEST(what_is_wrong_is_named_with_its_place) {
