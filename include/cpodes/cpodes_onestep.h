@@ -161,7 +161,8 @@ CPODES_EXPORT int CPOneStepClearStopTime(CPOneStepMem mem);
  * the manifold, so that g is zero at the state that CV_ROOT_RETURN hands out, up to the roundoff of t; to find
  * which g_i are zero at a start or a root but for errors, and how fast they change at the ends of steps, it also gets states
  * that are off it by some tolerances at most. A function that comes to zero and goes away within one step is found if it
- * falls and rises only once there.
+ * falls and rises only once there. A step in which interpolation would make the state at a root wrong by more than a tenth of the
+ * tolerance is repeated, to end just behind the root (guide); not with fixed steps.
  */
 CPODES_EXPORT int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g);
 /** As CVodeSetRootDirection, rootdir [nrtfn]: -1, 0, 1. */

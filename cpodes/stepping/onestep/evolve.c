@@ -203,6 +203,62 @@ static int step(CPOneStepMem mem) {
   return flag;
 }
 
+/* ---- roots ---- */
+
+/* Interpolants have a lower order than methods. Where their error at a root may exceed this part of the tolerance, the step is
+ * repeated, to be so many times as long as the way to the root: next to the ends of steps interpolants are accurate. */
+#define MISPLACED 0.1
+#define BEYOND    1.02
+
+/* May the error at the root that has just been found be that large? 1, 0, or the code of a fatal failure. It is the integral of the
+ * defect u' - f(t, u) of the interpolant u, here by Gauss' formula of two points. */
+static int isMisplaced(CPOneStepMem mem) {
+  const CPStepper s       = &mem->base;
+  const CPRoots *r        = &mem->roots;
+  const sunrealtype whole = r->thi - mem->tlast;
+  sunrealtype error       = 0.0;
+  if (r->begin.t != mem->tlast || mem->hfixed > 0.0 || BEYOND * fabs(whole) > fabs(mem->hlast))
+    return 0;
+  for (int i = 0; i < 2; i++) {
+    const sunrealtype t = mem->tlast + (0.5 + (i - 0.5) / sqrt(3.0)) * whole;
+    int flag            = mem->method->interpolate(mem, t, 0, r->trial);
+    if (!flag) flag = cpOneStepRhs(mem, t, r->trial, r->rate, 1);
+    if (!flag) flag = mem->method->interpolate(mem, t, 1, s->tmp);
+    if (flag) return flag < 0 ? flag : 0;
+    N_VLinearSum(1.0, s->tmp, -1.0, r->rate, r->rate);
+    error += 0.5 * fabs(whole) * cpWrmsNorm(r->rate, s->ewt);
+  }
+  return error > MISPLACED;
+}
+
+/* Takes the last step back, and one that ends just behind the root. */
+static int repeat(CPOneStepMem mem) {
+  const CPStepper s       = &mem->base;
+  const sunrealtype limit = mem->tlimit;
+  const N_Vector end      = s->y;
+  mem->tlimit             = mem->tlast + BEYOND * (mem->roots.thi - mem->tlast);
+  s->y = mem->ylast, s->t = mem->tlast;
+  mem->ylast = end;
+  mem->sine  = 0.0; /* It is not known any more: the step may end wherever it does. */
+  mem->stats.nst--;
+  mem->method->taken_back(mem);
+  cpRootsSearchAgain(&mem->roots);
+  const int flag = step(mem);
+  mem->tlimit    = limit;
+  return flag;
+}
+
+/* Looks for the first root in the last step. */
+static int search(CPOneStepMem mem) {
+  const int is_known = mem->roots.pending;
+  int flag           = cpRootsSearch(mem);
+  if (flag || is_known || !mem->roots.pending) return flag;
+  const int misplaced = isMisplaced(mem);
+  if (misplaced <= 0) return misplaced;
+  flag = repeat(mem);
+  return flag ? flag : cpRootsSearch(mem);
+}
+
 /* ---- before the first step ---- */
 
 /* Can the run go on towards tout? The first call after a start sets its direction and the size of the first step. If
@@ -280,7 +336,7 @@ static int march(CPOneStepMem mem, sunrealtype tout, int itask, N_Vector yout) {
   const int normal  = itask == CV_NORMAL;
   int flag          = start(mem);
   for (long int n = 0; !flag; n++) {
-    flag = cpRootsSearch(mem);
+    flag = search(mem);
     if (flag) return flag;
     CPRoots *r = &mem->roots;
     if (r->pending && !(normal && (tout - r->thi) * mem->dir < 0.0)) {

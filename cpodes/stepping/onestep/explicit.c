@@ -209,6 +209,8 @@ static int begin(CPOneStepMem mem) {
 
 static void accepted(CPOneStepMem mem) { ((CPExplicit)mem->own)->k_is_last = 1; }
 
+static void takenBack(CPOneStepMem mem) { ((CPExplicit)mem->own)->k_is_last = 0; }
+
 /* ---- interpolation ---- */
 
 sunrealtype cpPolynomialValue(const CPPolynomial *p, int degree, sunrealtype theta, int k) {
@@ -271,5 +273,6 @@ const CPOneStepMethod cpExplicitMethod = {.create      = create,
                                           .attempt     = attempt,
                                           .ratio       = ratio,
                                           .accepted    = accepted,
+                                          .taken_back  = takenBack,
                                           .interpolate = interpolate,
                                           .degree      = degree};

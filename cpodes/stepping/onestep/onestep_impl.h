@@ -29,6 +29,8 @@ typedef struct {
   sunrealtype (*ratio)(CPOneStepMem mem, sunrealtype norm, int accepted);
   /* The attempt becomes the step: the state will be (tnew, ynew), and (tlast, ylast) the present one. */
   void (*accepted)(CPOneStepMem mem);
+  /* The last step has been taken back: the next one begins where it began, at (t, y) = (tlast, ylast). */
+  void (*taken_back)(CPOneStepMem mem);
   /* dky = the k-th derivative at t in [tlast, t] of the last step's polynomial, not projected. Uses base.tmp for dky only.
    * At both ends the first derivative takes no evaluation of f. */
   int (*interpolate)(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky);
@@ -53,9 +55,15 @@ typedef struct {
   sunrealtype *lo, *hi, *mid;                   /* [n] values of g at tlo, at thi, and in between */
   sunrealtype *slope_lo, *slope_hi, *slope_mid; /* [n] their slopes in the direction of the run */
   sunrealtype tlo, thi;
+  /* What the newest search began with */
+  struct {
+    sunrealtype t, *values; /* tlo; [n] lo */
+    int *at_zero, zero_is_new;
+  } begin;
   sunrealtype tbefore,
       tfound;        /* of the root that was returned: the lower end of its bracket, and its time */
   N_Vector y, trial; /* states that belong to hi and mid */
+  N_Vector rate;     /* work */
   int have_lo;
   int zero_is_new;    /* some g_i has reached zero at tlo */
   int pending;        /* y at thi is a root that has not been returned */
@@ -137,6 +145,8 @@ sunrealtype cpOneStepTimeRoundoff(CPOneStepMem mem);
 /* roots.c. Searches the part of the last step that has not been searched. The earliest root is pending afterwards. Returns
  * 0, or a code with its reason in base.text. */
 int cpRootsSearch(CPOneStepMem mem);
+/* The next search begins as the newest one did. */
+void cpRootsSearchAgain(CPRoots *roots);
 /* Evaluates g where the search starts: at the last return. Returns 0, or a code with its reason in base.text. */
 int cpRootsStart(CPOneStepMem mem);
 /* Records that the pending root is being returned. 0, or a code with its reason in base.text. */

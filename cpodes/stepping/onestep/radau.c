@@ -182,14 +182,21 @@ static void accepted(CPOneStepMem mem) {
   R->D_new              = D;
   memcpy(R->size, R->size_new, sizeof R->size);
   memcpy(R->x0, R->x + (T->s - 1) * R->N, (size_t)R->N * sizeof *R->x0);
-  R->last  = T;
-  R->hlast = mem->hlast;
+  R->last   = T;
+  R->hlast  = mem->hlast;
+  R->origin = 1.0;
   R->fresh = R->first = 0;
   R->jump = R->jumps, R->jumps = 0;
   if (mem->hfixed > 0.0 || R->theta > KEEP) R->have_partials = 0;
   if (mem->hfixed > 0.0) return;
   if (&cpRadauTables[R->stages] != T) R->since = 0;
   R->table = &cpRadauTables[R->stages];
+}
+
+static void takenBack(CPOneStepMem mem) {
+  const CPRadau R = mem->own;
+  R->origin       = 0.0;
+  cpRadauStart(R, R->x0);
 }
 
 /* ---- life cycle ---- */
@@ -281,6 +288,7 @@ const CPOneStepMethod cpRadauMethod = {.implicit    = 1,
                                        .attempt     = attempt,
                                        .ratio       = ratio,
                                        .accepted    = accepted,
+                                       .taken_back  = takenBack,
                                        .interpolate = cpRadauInterpolate,
                                        .degree      = cpRadauDegree,
                                        .stats       = stats};

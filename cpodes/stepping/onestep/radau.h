@@ -42,6 +42,7 @@ typedef struct {
   const CPRadauTable *table,
       *last; /* of the next attempt; of the last step, or NULL if there is none */
   sunrealtype hlast;
+  sunrealtype origin; /* theta of the last step at the start of the next one: 1, or 0 if it has been taken back */
   /* states and unknowns of the stages */
   sunrealtype *Y;     /* [s n] */
   sunrealtype *x;     /* [s N] */
@@ -85,6 +86,8 @@ int cpRadauBecause(CPOneStepMem mem, int flag);
 void cpRadauDifferences(CPOneStepMem mem, sunrealtype h);
 /* x_i of the new step by the polynomial of the last one, if there is one */
 void cpRadauPredict(CPOneStepMem mem, sunrealtype h);
+/* x [N] <- the unknowns where the last step began */
+void cpRadauStart(CPRadau R, sunrealtype *x);
 /* CPOneStepMethod */
 int cpRadauDegree(CPOneStepMem mem);
 int cpRadauInterpolate(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky);

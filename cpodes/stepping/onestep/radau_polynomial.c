@@ -54,14 +54,14 @@ void cpRadauDifferences(CPOneStepMem mem, sunrealtype h) {
         sqrt(cpRadauSquares(R->n, R->D_new + k * N, N_VGetArrayPointer(mem->base.ewt)) / R->n);
 }
 
-/* The degree from which the terms of the polynomial, at the end of a step that is so many times as long as the last one,
- * begin to grow: its error is the next term, and that of the highest degree is guessed. */
-static int degreeOf(const CPRadauTable *L, const sunrealtype *size, double ratio) {
+/* The degree from which the terms of the polynomial begin to grow at theta, the end of the new step: its error is the next term, and
+ * that of the highest degree is guessed. */
+static int degreeOf(const CPRadauTable *L, const sunrealtype *size, double theta) {
   double term[CP_RADAU_STAGES + 1], product = 1.0, least = INFINITY;
   int degree = 0;
   for (int k = 0; k <= L->s; k++) {
     term[k] = size[k] * product;
-    product *= 1.0 + ratio - node(L, k);
+    product *= theta - node(L, k);
   }
   for (int k = 0; k <= L->s; k++) {
     const double error =
@@ -80,14 +80,20 @@ void cpRadauPredict(CPOneStepMem mem, sunrealtype h) {
   for (int i = 0; !L && i < T->s; i++) memcpy(R->x + i * N, R->x0, bytes);
   if (!L) return;
   const double ratio      = h / R->hlast;
-  const int degree        = degreeOf(L, R->size, ratio);
+  const int degree        = degreeOf(L, R->size, R->origin + ratio);
   const int degree_lambda = R->jump && degree == L->s ? degree - 1 : degree;
   for (int i = 0; i < T->s; i++) {
     double w[CP_RADAU_STAGES + 1] = {1.0};
-    for (int k = 0; k < L->s; k++) w[k + 1] = w[k] * (1.0 + ratio * T->c[i] - node(L, k));
+    for (int k = 0; k < L->s; k++) w[k + 1] = w[k] * (R->origin + ratio * T->c[i] - node(L, k));
     sum(n, NULL, degree + 1, w, R->D, N, R->x + i * N);
     sum(R->system.m, NULL, degree_lambda + 1, w, R->D + n, N, R->x + i * N + n);
   }
+}
+
+void cpRadauStart(CPRadau R, sunrealtype *x) {
+  double w[CP_RADAU_STAGES + 1] = {1.0};
+  for (int k = 0; k < R->last->s; k++) w[k + 1] = -w[k] * node(R->last, k);
+  sum(R->N, NULL, R->last->s + 1, w, R->D, R->N, x);
 }
 
 /* ---- interpolation: y(theta) = y_0 + h int_0^theta k, with k of the last step ---- */

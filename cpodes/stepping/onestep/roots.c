@@ -11,6 +11,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 /* Where g_i is zero at a start up to errors, its sign is the one that it has after leaving zero. That sign is looked
  * for at SOON roundoffs of t after the start, then at LATER times that distance, and so on. */
@@ -44,8 +45,9 @@ int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g) {
   CP_NEW(&roots.values, roots.direction, nrtfn);
   CP_NEW(&roots.values, roots.found, nrtfn);
   CP_NEW(&roots.values, roots.at_zero, nrtfn);
-  CP_ARRAYS(&roots.values, nrtfn, &roots.zero, &roots.noise, &roots.lo, &roots.hi, &roots.mid,
-            &roots.slope_lo, &roots.slope_hi, &roots.slope_mid);
+  CP_NEW(&roots.values, roots.begin.at_zero, nrtfn);
+  CP_ARRAYS(&roots.values, nrtfn, &roots.zero, &roots.noise, &roots.begin.values, &roots.lo,
+            &roots.hi, &roots.mid, &roots.slope_lo, &roots.slope_hi, &roots.slope_mid);
   if (cpArenaStatus(&roots.values)) {
     cpRootsFree(&roots);
     return cpReport(&mem->base.log, CP_MEM_FAIL, __func__, "no memory");
@@ -159,7 +161,7 @@ int cpRootsStart(CPOneStepMem mem) {
   CPRoots *r = &mem->roots;
   if (!r->n || r->have_lo) return CP_SUCCESS;
   if (!r->y) {
-    CP_VECTORS(&r->vectors, mem->base.y, &r->y, &r->trial);
+    CP_VECTORS(&r->vectors, mem->base.y, &r->y, &r->trial, &r->rate);
     if (cpArenaStatus(&r->vectors)) { /* The next call tries again. */
       cpArenaFree(&r->vectors);
       r->y = NULL;
@@ -375,6 +377,9 @@ static void goOn(CPRoots *r) {
 int cpRootsSearch(CPOneStepMem mem) {
   CPRoots *r = &mem->roots;
   if (!r->n || r->pending || !mem->have_step || r->tlo == mem->base.t) return CP_SUCCESS;
+  memcpy(r->begin.values, r->lo, (size_t)r->n * sizeof *r->lo);
+  memcpy(r->begin.at_zero, r->at_zero, (size_t)r->n * sizeof *r->at_zero);
+  r->begin.t = r->tlo, r->begin.zero_is_new = r->zero_is_new;
   N_VScale(1.0, mem->base.y, r->y);
   int flag = evaluateAt(mem, mem->base.t, r->y, r->hi);
   r->thi   = mem->base.t;
@@ -389,6 +394,13 @@ int cpRootsSearch(CPOneStepMem mem) {
   flag       = locate(mem);
   r->pending = !flag;
   return flag;
+}
+
+void cpRootsSearchAgain(CPRoots *r) {
+  memcpy(r->lo, r->begin.values, (size_t)r->n * sizeof *r->lo);
+  memcpy(r->at_zero, r->begin.at_zero, (size_t)r->n * sizeof *r->at_zero);
+  r->tlo = r->begin.t, r->zero_is_new = r->begin.zero_is_new;
+  r->pending = 0;
 }
 
 int cpRootsReturned(CPOneStepMem mem) {

@@ -403,6 +403,33 @@ START_TEST(functions_that_come_and_go_within_a_step_are_found) {
 }
 END_TEST
 
+/* Largest error of the state at a time, the root of a function or the stop of a run, that lies anywhere in a step */
+static sunrealtype largest_error(const char *method, sunrealtype tol, int is_root) {
+  sunrealtype largest = 0.0;
+  for (int k = 0; k < 20; k++) {
+    teardown();
+    one_open(&run, method, tol);
+    when[0] = when[1] = when[2] = 0.3 + 0.02 * k;
+    if (is_root) ck_assert_done(&run, CPOneStepRootInit(run.mem, 3, clocks));
+    else ck_assert_done(&run, CPOneStepSetStopTime(run.mem, when[0]));
+    ck_assert_returns(&run, one_to(&run, 1.0), is_root ? CV_ROOT_RETURN : CV_TSTOP_RETURN);
+    largest = fmax(largest, one_error(&run, run.t, run.y));
+  }
+  return largest;
+}
+
+/* Interpolation adds 0.1 tolerances in the norm of the error test, at most twice that in a component; runs with roots and with stops
+ * have different steps. */
+START_TEST(states_at_roots_are_as_accurate_as_ends_of_steps) {
+  for (sunrealtype tol = 1.0e-4; tol > 1.0e-9; tol *= 0.01) {
+    const sunrealtype at_root = largest_error(one_methods[_i], tol, 1),
+                      at_end  = largest_error(one_methods[_i], tol, 0);
+    ck_assert_msg(at_root <= 1.5 * at_end + 0.5 * tol, "%s: %.3g and %.3g tolerances of %g",
+                  one_methods[_i], at_root / tol, at_end / tol, tol);
+  }
+}
+END_TEST
+
 static int far_away(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   (void)t, (void)user_data;
   g[0] = entries(y)[1] + 10.0;
@@ -563,6 +590,7 @@ int main(void) {
   tcase_add_test(tc, flights_that_are_hardly_resolved_are_not_missed);
   tcase_add_test(tc, roots_can_be_set_and_taken_away_on_the_way);
   tcase_add_loop_test(tc, functions_that_come_and_go_within_a_step_are_found, 0, 3 * n_one_methods);
+  tcase_add_loop_test(tc, states_at_roots_are_as_accurate_as_ends_of_steps, 0, n_one_methods);
   tcase_add_test(tc, functions_far_from_zero_take_no_evaluation_of_f);
   tcase_add_test(tc, a_jump_is_located);
   tcase_add_test(tc, a_projection_that_fails_for_good_ends_the_search_and_no_root_is_lost);
