@@ -54,10 +54,8 @@ static int refuseRoots(CPodeMem mem, const char *function) {
 }
 
 int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function) {
-  long int nst  = 0;
   mem->function = function;
-  int flag      = CVodeGetNumSteps(mem->cvode_mem, &nst);
-  if (!flag) flag = cpRefuseChanges(mem, nst);
+  int flag      = cpRefuseChanges(mem, cpStepsTaken(mem));
   if (!flag) flag = refuseRoots(mem, function);
   if (flag) return flag;
   mem->failure.cause = mem->failure.fatal = 0;
@@ -85,7 +83,9 @@ int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB) {
 /* The weights of states at y; with weights that CVODES keeps to itself those of its newest step. */
 static int weightsAt(CPodeMem mem, N_Vector y) {
   const int flag = cpStepperWeights(&mem->base, y, mem->base.ewt);
-  return flag == CP_NO_INIT ? CVodeGetErrWeights(mem->cvode_mem, mem->base.ewt) : flag;
+  if (flag != CP_NO_INIT) return flag;
+  CVodeGetErrWeights(mem->cvode_mem, mem->base.ewt);
+  return CP_SUCCESS;
 }
 
 int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj) {

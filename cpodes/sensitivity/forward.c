@@ -13,21 +13,21 @@
 
 /* ---- CVODES' history of sensitivities ---- */
 
-/* The vectors that CVODES has predicted, and their first derivatives. 0, or CVODES' code. */
-static int history(CPSens sens, N_Vector **predicted, N_Vector **zn1) {
+/* The vectors that CVODES has predicted, and their first derivatives. */
+static void history(CPSens sens, N_Vector **predicted, N_Vector **zn1) {
   sunrealtype t, gamma, rl1;
   N_Vector *corrected;
   void *user_data;
-  return CVodeGetNonlinearSystemDataSens(sens->mem->cvode_mem, &t, predicted, &corrected, &gamma,
-                                         &rl1, zn1, &user_data);
+  CVodeGetNonlinearSystemDataSens(sens->mem->cvode_mem, &t, predicted, &corrected, &gamma, &rl1,
+                                  zn1, &user_data);
 }
 
 /* Corrections that are pending leave the predicted vectors; none is pending afterwards. */
 static void takeBack(CPSens sens, int isRetry) {
-  N_Vector *predicted = NULL, *zn1;
-  const int flag      = isRetry && history(sens, &predicted, &zn1);
+  N_Vector *predicted = NULL, *zn1; /* NULL: CVODES has no sensitivities any more */
+  if (isRetry) history(sens, &predicted, &zn1);
   for (int i = 0; i < sens->params.Ns; i++) {
-    if (isRetry && !flag && predicted && sens->pending[i]) {
+    if (predicted && sens->pending[i]) {
       N_VLinearSum(1.0, predicted[i], -1.0, sens->delta[i], predicted[i]);
       sens->stats.ntakenback++;
     }
@@ -49,7 +49,8 @@ void cpSensAttempt(void *data, const CPAttempt *a) {
   cpSensEnd(sens);
   takeBack(sens, cpIsRetry(&sens->mark, a));
   /* As the states' first predictions (step.c), these are made from the start. */
-  if (a->nst == 0 && sens->has_start && !sens->off && !history(sens, &predicted, &zn1))
+  history(sens, &predicted, &zn1);
+  if (a->nst == 0 && sens->has_start && !sens->off)
     for (int i = 0; i < sens->params.Ns; i++)
       N_VLinearSum(1.0, sens->start[i], 1.0, zn1[i], predicted[i]);
 }
@@ -60,7 +61,8 @@ int cpSensTakeBack(void *data, const CPAttempt *a) {
   N_Vector *predicted, *zn1;
   int lost = 0;
   takeBack(sens, a->nst == sens->mark.nst);
-  if (!sens->attempted || sens->off || history(sens, &predicted, &zn1)) return 0;
+  if (!sens->attempted || sens->off) return 0;
+  history(sens, &predicted, &zn1);
   for (int i = 0; i < sens->params.Ns && a->nst == 0 && sens->has_start; i++)
     N_VScale(1.0, sens->start[i],
              predicted[i]); /* as the states, of which nothing may be left (cpode.c) */
@@ -137,10 +139,10 @@ static int checkRows(CPSens sens, const CPAttempt *a, int iS, N_Vector weight) {
 static int checkStart(CPSens sens, const CPAttempt *a) {
   CPodeMem mem     = sens->mem;
   N_Vector *weight = sens->delta; /* not in use yet */
-  int flag         = CVodeGetSensErrWeights(mem->cvode_mem, weight);
+  CVodeGetSensErrWeights(mem->cvode_mem, weight);
   cpWorkForget(sens->work);
-  for (int i = 0; !flag && i < sens->params.Ns; i++) {
-    flag = checkRows(sens, a, i, weight[i]);
+  for (int i = 0; i < sens->params.Ns; i++) {
+    int flag = checkRows(sens, a, i, weight[i]);
     if (flag) return flag;
     N_VScale(1.0, sens->start[i], sens->s);
     flag = cpSensProject(sens, mem->base.t, mem->base.y, sens->ewt, i, sens->s);
@@ -157,7 +159,7 @@ static int checkStart(CPSens sens, const CPAttempt *a) {
   }
   cpWorkForget(sens->work);
   sens->start_checked = 1;
-  return flag;
+  return CP_SUCCESS;
 }
 
 /* The first sensitivity of an attempt */
@@ -169,7 +171,7 @@ static int begin(CPSens sens, const CPAttempt *a) {
     return cpFatal(sens->mem, CP_NO_INIT);
   }
   int flag = cpSensUpdate(sens);
-  if (!flag) flag = CVodeGetErrWeights(sens->mem->cvode_mem, sens->ewt);
+  CVodeGetErrWeights(sens->mem->cvode_mem, sens->ewt);
   if (flag) return cpFatal(sens->mem, flag);
   if (!sens->work) return CP_SUCCESS;
   if (!sens->start_checked && a->nst == 0 && !sens->mem->attached) flag = checkStart(sens, a);
@@ -228,10 +230,10 @@ static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ew
   CPSens sens  = ((CPWrapped *)NLS->content)->owner;
   CPodeMem mem = sens->mem;
   CPAttempt a;
-  int iS   = 0;
-  int flag = cpAttemptRead(mem, &a);
-  if (!flag) flag = CVodeGetCurrentSensSolveIndex(cvode_mem, &iS);
-  if (!flag && iS == 0) flag = begin(sens, &a);
+  int iS = 0;
+  cpAttemptRead(mem, &a);
+  CVodeGetCurrentSensSolveIndex(cvode_mem, &iS);
+  int flag = iS == 0 ? begin(sens, &a) : CP_SUCCESS;
   if (flag) return flag;
   /* CVODES leaves the Newton matrix to the states' solver, and never asks a sensitivity's for one. Where the states'
    * iteration makes none, the first sensitivity of the attempt makes the one that was asked for. */

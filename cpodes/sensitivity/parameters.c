@@ -128,8 +128,8 @@ int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS, N_Vector yS, 
     return cpReport(&mem->base.log, CP_NOT_SUPPORTED, __func__,
                     "f is not known: mem has been attached to memory of CVODES' (CPodeAttach)");
   flag = cpSensCheckIndex(mem, iS, __func__);
-  if (!flag) flag = cpAttemptRead(mem, &a);
   if (flag) return flag;
+  cpAttemptRead(mem, &a);
   return cpSensDirection(&cpSensOf(mem)->params, mem->base.f, t, y, iS, yS, ySdot, tmp1, tmp2,
                          a.user_data);
 }
@@ -159,10 +159,9 @@ static int rowsByUser(CPSens sens, sunrealtype t, N_Vector y, int iS) {
   char *text = cpWorkText(sens->work);
   CPAttempt a;
   char name[40];
-  int flag = cpAttemptRead(sens->mem, &a);
-  if (flag) return flag;
+  cpAttemptRead(sens->mem, &a);
   N_VConst(0.0, sens->r);
-  flag = sens->cS(t, y, iS, sens->r, a.user_data);
+  const int flag = sens->cS(t, y, iS, sens->r, a.user_data);
   if (flag) {
     snprintf(name, sizeof name, "dc/dp of sensitivity %d", iS);
     return cpUserResult(text, flag, t, name);

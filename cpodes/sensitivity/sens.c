@@ -36,10 +36,9 @@ static int checkStart(CPodeMem mem, int Ns, N_Vector *yS0, const char *function)
 
 /* CVODES takes up sensitivities with its first step only. */
 static int checkNoSteps(CPodeMem mem, const char *function) {
-  long int nst = 0;
-  if (!CVodeGetNumSteps(mem->cvode_mem, &nst) && nst == 0) return CP_SUCCESS;
+  if (cpStepsTaken(mem) == 0) return CP_SUCCESS;
   return cpReport(&mem->base.log, CP_TOO_LATE, function,
-                  "%ld steps have been taken: call CPodeReInit first", nst);
+                  "%ld steps have been taken: call CPodeReInit first", cpStepsTaken(mem));
 }
 
 /* ---- life cycle ---- */
@@ -288,8 +287,8 @@ int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS) {
   if (!flag) flag = cpProjectOutput(mem, t, sens->delta[0], __func__, "");
   if (!flag && cpSensUpdate(sens))
     flag = cpReport(&mem->base.log, CP_MEM_FAIL, __func__, "no memory");
-  if (!flag) flag = CVodeGetErrWeights(mem->cvode_mem, sens->ewt);
   if (flag) return flag;
+  CVodeGetErrWeights(mem->cvode_mem, sens->ewt);
   cpWorkForget(sens->work);
   for (int i = 0; i < Ns; i++)
     if (cpSensProject(sens, t, sens->delta[0], sens->ewt, i, dkyS[i]))

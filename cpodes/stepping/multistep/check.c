@@ -12,19 +12,30 @@
 /* Roundoff in times, as in CVODES. */
 #define FUZZ_FACTOR 100.0
 
-int cpAttemptRead(CPodeMem mem, CPAttempt *a) {
+void cpAttemptRead(CPodeMem mem, CPAttempt *a) {
   sunrealtype gamma = 0.0;
   N_Vector yn;
   long int ncfn = 0, netf = 0;
-  int flag = CVodeGetNonlinearSystemData(mem->cvode_mem, &a->t, &a->ypred, &yn, &a->f, &gamma,
-                                         &a->rl1, &a->zn1, &a->user_data);
-  if (!flag) flag = CVodeGetNumSteps(mem->cvode_mem, &a->nst);
-  if (!flag) flag = CVodeGetNumStepSolveFails(mem->cvode_mem, &ncfn);
-  if (!flag) flag = CVodeGetNumErrTestFails(mem->cvode_mem, &netf);
+  CVodeGetNonlinearSystemData(mem->cvode_mem, &a->t, &a->ypred, &yn, &a->f, &gamma, &a->rl1,
+                              &a->zn1, &a->user_data);
+  CVodeGetNumStepSolveFails(mem->cvode_mem, &ncfn);
+  CVodeGetNumErrTestFails(mem->cvode_mem, &netf);
+  a->nst   = cpStepsTaken(mem);
   a->nfail = ncfn + netf;
   a->netf  = netf;
   a->h     = a->rl1 != 0.0 ? gamma / a->rl1 : 0.0;
-  return flag;
+}
+
+long int cpStepsTaken(CPodeMem mem) {
+  long int nst = 0;
+  CVodeGetNumSteps(mem->cvode_mem, &nst);
+  return nst;
+}
+
+sunrealtype cpLastStep(CPodeMem mem) {
+  sunrealtype h = 0.0;
+  CVodeGetLastStep(mem->cvode_mem, &h);
+  return h;
 }
 
 int cpSameTime(sunrealtype t1, sunrealtype t2, sunrealtype h) {
@@ -108,7 +119,7 @@ int cpStopReached(CPodeMem mem, sunrealtype tstop, N_Vector y) {
   sunrealtype tn, t;
   int none;
   int flag = keepStop(&mem->checkpoints, tstop);
-  if (!flag) flag = CVodeGetCurrentTime(mem->cvode_mem, &tn);
+  CVodeGetCurrentTime(mem->cvode_mem, &tn);
   if (!flag) flag = stopFarAway(mem, tstop);
   /* This returns the present state, and CVodeF takes the stop time for the one that CVodeB has to set. */
   if (!flag) flag = CVodeF(mem->cvode_mem, tn, y, &t, CV_NORMAL, &none);

@@ -14,15 +14,14 @@
 /* Is tout on the side to which CVODES goes? With a time on the other side it would look for roots in extrapolated states.
  * With CV_ONE_STEP the run may pass tout, but tout must not turn it round. */
 static int checkTime(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
-  sunrealtype t = mem->base.t, h = 0.0;
+  sunrealtype t = mem->base.t;
   if (nst == 0)
     return fabs(tout - t) >= LEAST_DISTANCE
                ? CP_SUCCESS
                : cpReport(&mem->base.log, CV_TOO_CLOSE, mem->function,
                           "tout must not be t0, %.15g, but for roundoff: tout = %.15g", t, tout);
-  int flag = CVodeGetLastStep(mem->cvode_mem, &h);
-  if (!flag) flag = CVodeGetCurrentTime(mem->cvode_mem, &t);
-  if (flag) return flag;
+  const sunrealtype h = cpLastStep(mem);
+  CVodeGetCurrentTime(mem->cvode_mem, &t);
   const sunrealtype begin = itask == CV_NORMAL ? t - h : mem->base.t0;
   if ((tout - begin) * h >= 0.0 || cpSameTime(tout, begin, h)) return CP_SUCCESS;
   if (itask == CV_NORMAL)
@@ -38,30 +37,27 @@ static int checkTime(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
 /* Has tout been passed? CVODES would look for roots between the newest time that it has returned and this earlier one, and
  * find once more those that have been passed. So there is only output of the last step. */
 static int isPassed(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
-  sunrealtype h = 0.0;
-  long int nge  = 0;
-  if (itask != CV_NORMAL || nst == 0 || CVodeGetNumGEvals(mem->cvode_mem, &nge) || nge == 0)
-    return 0;
-  return !CVodeGetLastStep(mem->cvode_mem, &h) && (tout - mem->treturned) * h < 0.0;
+  long int nge = 0;
+  CVodeGetNumGEvals(mem->cvode_mem, &nge);
+  return itask == CV_NORMAL && nst > 0 && nge > 0 && (tout - mem->treturned) * cpLastStep(mem) < 0.0;
 }
 
 /* CVODES clips a state for its inequality constraints after the solver has returned, which moves it off the manifold. No
  * getter tells whether there are any, but CVODES' workspace shrinks when they are taken away. */
-static int workSpace(CPodeMem mem, long int *words) {
-  long int integers = 0;
+static long int workSpace(CPodeMem mem) {
+  long int words = 0, integers = 0;
   CP_DEPRECATED_OK_BEGIN
-  return CVodeGetWorkSpace(mem->cvode_mem, words, &integers);
+  CVodeGetWorkSpace(mem->cvode_mem, &words, &integers);
   CP_DEPRECATED_OK_END
+  return words;
 }
 
 static int refuseInequalities(CPodeMem mem) {
-  long int rw = 0, rw_without = 0;
   if (!mem->base.y0->ops->nvspace)
     return CP_SUCCESS; /* CVODES cannot count its workspace: nothing is known */
-  int flag = workSpace(mem, &rw);
-  if (!flag) flag = CVodeSetConstraints(mem->cvode_mem, NULL);
-  if (!flag) flag = workSpace(mem, &rw_without);
-  if (flag || rw_without >= rw) return flag;
+  const long int words = workSpace(mem);
+  CVodeSetConstraints(mem->cvode_mem, NULL);
+  if (workSpace(mem) >= words) return CP_SUCCESS;
   return cpReport(&mem->base.log, CP_NOT_SUPPORTED, mem->function,
                   "inequality constraints (CVodeSetConstraints) cannot be combined with "
                   "projection: CVODES would clip projected states; they have been switched off");
@@ -80,34 +76,34 @@ int cpRefuseChanges(CPodeMem mem, long int nst) {
   if (s->system_gone)
     return cpReport(&s->log, CP_ILL_INPUT, mem->function,
                     "the attached mechanical system has been freed: free the integrator first");
-  flag = cpAttemptRead(mem, &a);
-  if (flag || !s->system.data || a.user_data == s->system.data) return flag;
+  cpAttemptRead(mem, &a);
+  if (!s->system.data || a.user_data == s->system.data) return CP_SUCCESS;
   return cpReport(&s->log, CP_NOT_SUPPORTED, mem->function,
                   "CVodeSetUserData has replaced the attached mechanical system, which is CVODES' "
                   "user_data: CPMechSetUserData is for the data of its functions");
 }
 
-static int prepare(CPodeMem mem, sunrealtype tout, int itask, int checkpoints, long int *nst) {
+static int prepare(CPodeMem mem, sunrealtype tout, int itask, int checkpoints, long int nst) {
   const CPStepper s = &mem->base;
-  int flag          = CVodeGetNumSteps(mem->cvode_mem, nst);
-  if (!flag) flag = cpRefuseChanges(mem, *nst);
+  int flag          = cpRefuseChanges(mem, nst);
   if (!flag) flag = cpCheckHistory(mem, mem->function);
-  if (!flag) flag = checkTime(mem, tout, itask, *nst);
+  if (!flag) flag = checkTime(mem, tout, itask, nst);
   if (!flag && s->P) flag = refuseInequalities(mem);
-  if (!flag) flag = CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
+  CVodeSetNonlinConvCoef(mem->cvode_mem, mem->coef);
   if (!flag && checkpoints && mem->checkpoints.lost && cpAdjointRenew(mem, 1, CV_HERMITE))
     return cpReport(&s->log, CP_MEM_FAIL, mem->function, "no memory for checkpoints");
   if (flag || !s->P || s->start_checked) return flag;
 
   /* Where the error weights are known before the first step, the start is checked before f is called. Those of CVODES are
    * known in the first solve (cpCheckStartLate). */
-  if (s->tol.kind == CP_TOL_CVODES && *nst == 0) return CP_SUCCESS;
-  flag = *nst > 0 ? CVodeGetErrWeights(mem->cvode_mem, s->ewt) : cpStepperWeights(s, s->y, s->ewt);
+  if (s->tol.kind == CP_TOL_CVODES && nst == 0) return CP_SUCCESS;
+  if (nst > 0) CVodeGetErrWeights(mem->cvode_mem, s->ewt);
+  else flag = cpStepperWeights(s, s->y, s->ewt);
   if (flag == CP_ILL_INPUT)
     return cpReport(&s->log, flag, mem->function,
                     "the tolerances give an error weight that is not positive");
   if (flag) return flag; /* CVODES has reported it */
-  flag = cpStepperCheckConsistent(s, s->t, s->y, s->ewt, *nst > 0);
+  flag = cpStepperCheckConsistent(s, s->t, s->y, s->ewt, nst > 0);
   return flag ? cpReport(&s->log, flag, mem->function, "%s", s->text) : CP_SUCCESS;
 }
 
@@ -116,14 +112,13 @@ static int prepare(CPodeMem mem, sunrealtype tout, int itask, int checkpoints, l
 /* CVODES' state after a failed step is the one before it, unless NaN got into its history or it gave up between the
  * parts of a step. It would not come back from a step below the roundoff of t either. In these cases it starts again from
  * the last good state, which is also the start that CPodeCalcIC works on. */
-static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
+static void restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   const CPStepper s  = &mem->base;
   CPFailure *failure = &mem->failure;
   CPAttempt a;
   cpPendingTakeBack(mem);
   cpOrderNormsForget(mem);
-  int flag = cpAttemptRead(mem, &a);
-  if (flag) return flag;
+  cpAttemptRead(mem, &a);
   if (mem->sens.data && mem->sens.take_back(mem->sens.data, &a)) failure->history_lost = 1;
   mem->attempt.complete = 0;
   /* Taking back a first prediction with a step much too long leaves nothing of y0 (step.c); checkpoints begin with it. */
@@ -131,7 +126,7 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   failure->restarted = failure->history_lost || !cpVectorFinite(a.ypred) ||
                        !cpSameTime(a.t, s->t, a.h) || s->t + a.h == s->t;
   if (failure->restarted) {
-    flag = CVodeReInit(mem->cvode_mem, s->t, s->y);
+    CVodeReInit(mem->cvode_mem, s->t, s->y); /* which has been initialised, with y like this one */
     cpRootsForget(&mem->roots);
     if (mem->sens.data) mem->sens.restart(mem->sens.data);
     N_VScale(1.0, s->y, s->y0);
@@ -143,12 +138,10 @@ static int restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
     failure->history_lost        = 0;
     mem->checkpoints.root_beyond = mem->checkpoints.first_root = NAN;
   }
-  if (flag) return flag;
   cpWorkForget(s->step);
   s->creeping.count = 0; /* CVODES' Jacobian may be that of the failure: a new call tries again */
   N_VScale(1.0, s->y, yout);
   *tret = s->t;
-  return CP_SUCCESS;
 }
 
 /* Says in messages what the user has to do if CVODES has been re-initialised. */
@@ -200,8 +193,7 @@ static int explain(CPodeMem mem, int flag) {
 /* If unknown, CVODES may have no tolerances. No getter tells whether it has any, but CVODES asks for them before it does
  * anything else. */
 static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrealtype *tret) {
-  long int nst = 0;
-  if (!CVodeGetNumSteps(mem->cvode_mem, &nst)) cpSettle(mem, nst);
+  cpSettle(mem, cpStepsTaken(mem));
   restoreState(mem, yout, tret);
   if (!unknown || flag != CV_ILL_INPUT || mem->nls.initialized) return explain(mem, flag);
   mem->base.tol.kind = CP_TOL_NONE;
@@ -216,9 +208,9 @@ static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrea
  * been in that vector would enter the gradient. So f is asked before, at the same state. Returns 0, or CVODES' code. */
 static int firstRate(CPodeMem mem) {
   CPAttempt at;
-  int flag = mem->base.f ? cpAttemptRead(mem, &at) : CP_SUCCESS;
-  if (flag || !mem->base.f) return flag;
-  flag = mem->base.f(mem->base.t, mem->base.y, mem->base.tmp, at.user_data);
+  if (!mem->base.f) return CP_SUCCESS;
+  cpAttemptRead(mem, &at);
+  const int flag = mem->base.f(mem->base.t, mem->base.y, mem->base.tmp, at.user_data);
   return flag < 0 ? CV_RHSFUNC_FAIL : flag > 0 ? CV_FIRST_RHSFUNC_ERR : CP_SUCCESS;
 }
 
@@ -243,8 +235,9 @@ static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *t
     result              = CVodeF(mem->cvode_mem, tout, y, tret, itask, ncheck);
     sunrealtype reached = *tret, t = 0.0;
     int none = 0;
+    CVodeGetCurrentTime(mem->cvode_mem, &reached);
     if (result == CV_SUCCESS && itask == CV_NORMAL && isnan(points->root_beyond) &&
-        !CVodeGetCurrentTime(mem->cvode_mem, &reached) && reached != *tret &&
+        reached != *tret &&
         CVodeF(mem->cvode_mem, reached, mem->roots.n > 0 ? mem->roots.spare : mem->base.tmp, &t,
                CV_NORMAL, &none) == CV_ROOT_RETURN)
       points->root_beyond = t;
@@ -267,12 +260,11 @@ enum { MOST_IDLE_STEPS = 1000 };
 static int run(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
                long int nst) {
   for (int k = 0; k < MOST_IDLE_STEPS; k++) {
-    long int nst_now = nst;
     const int result = CVode(mem->cvode_mem, tout, y, tret, itask);
     if (result != CV_SUCCESS || itask != CV_ONE_STEP || *tret != mem->base.t0 ||
-        CVodeGetNumSteps(mem->cvode_mem, &nst_now) || nst_now == nst)
+        cpStepsTaken(mem) == nst)
       return result;
-    nst = nst_now;
+    nst = cpStepsTaken(mem);
   }
   cpWrite(mem->cvodes.text, "%d steps from t = %.15g have not changed t", MOST_IDLE_STEPS, *tret);
   return CV_TOO_MUCH_WORK;
@@ -329,13 +321,13 @@ static int checkSteps(CPodeMem mem, long int nst, long int taken, long int nsolv
 int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck,
           const char *function) {
   const CPStepper s = (CPStepper)mem;
-  long int nst = 0, before = 0;
-  int flag = cpStepperCheckCall(s, tout, yout, tret, itask, function);
+  int flag          = cpStepperCheckCall(s, tout, yout, tret, itask, function);
   if (flag) return flag;
   mem->function     = function;
   const int unknown = s->tol.kind == CP_TOL_NONE; /* CVODES may have its own */
   if (unknown) s->tol.kind = CP_TOL_CVODES;
-  flag = prepare(mem, tout, itask, ncheck != NULL, &before);
+  const long int before = cpStepsTaken(mem);
+  flag                  = prepare(mem, tout, itask, ncheck != NULL, before);
   if (flag) {
     if (unknown) s->tol.kind = CP_TOL_NONE;
     N_VScale(1.0, s->y, yout);
@@ -353,10 +345,9 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   mem->cvodes.text[0]                                            = '\0';
   const int result = advance(mem, tout, yout, tret, itask, ncheck, before);
   if (result < 0) return failedCall(mem, result, unknown, yout, tret);
-  if (result == CV_ROOT_RETURN) flag = cpRootReturned(mem, *tret);
-  if (!flag) flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
-  if (flag) return flag;
-  flag = checkSteps(mem, nst, nst - before, mem->nsolves - nsolves, yout, tret);
+  if (result == CV_ROOT_RETURN) cpRootReturned(mem, *tret);
+  const long int nst = cpStepsTaken(mem);
+  flag               = checkSteps(mem, nst, nst - before, mem->nsolves - nsolves, yout, tret);
   if (flag) return flag;
   mem->treturned = *tret;
   cpSettle(mem, nst);

@@ -202,7 +202,8 @@ static const char *attachRule(void *cvode_mem, SUNNonlinearSolver inner, N_Vecto
     return text;
   }
   if (inner && cpLacksOperations(inner)) return CP_INNER_MUST;
-  if (!inner && !CVodeGetNumSteps(cvode_mem, &nst) && nst > 0)
+  CVodeGetNumSteps(cvode_mem, &nst);
+  if (!inner && nst > 0)
     return "inner must be the nonlinear solver in use once CVODES has stepped, is NULL";
   return NULL;
 }
@@ -224,10 +225,10 @@ CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner, N_Vecto
     mem->base.tol.kind = CP_TOL_CVODES;
     int flag           = allocateVectors(mem, y_tmpl);
     CPAttempt a;
-    if (!flag) flag = cpAttemptRead(mem, &a);
+    cpAttemptRead(mem, &a);
     if (!flag && a.nst > 0) flag = CVodeGetDky(cvode_mem, a.t, 0, mem->base.y0);
     else if (!flag) N_VScale(1.0, a.ypred, mem->base.y0); /* no step has been predicted yet */
-    if (!flag) t = a.t;
+    t = a.t;
     if (!flag) flag = cpInstall(mem, inner, 1);
     if (flag) CPodeFree(&mem);
   }

@@ -212,8 +212,10 @@ struct CPodeMem_ {
 /* Reports an error of a CVODES function for `function`, unless CVODES has done so, and returns flag (options.c). */
 int cpOfCVODES(CPodeMem mem, int flag, const char *function);
 
-/* check.c */
-int cpAttemptRead(CPodeMem mem, CPAttempt *a);
+/* check.c: what CVODES knows. Its getters fail without memory only (CV_MEM_NULL). */
+void cpAttemptRead(CPodeMem mem, CPAttempt *a);
+long int cpStepsTaken(CPodeMem mem);
+sunrealtype cpLastStep(CPodeMem mem);
 /* Are these the same but for roundoff, in steps of h? */
 int cpSameTime(sunrealtype t1, sunrealtype t2, sunrealtype h);
 /* Checks a new attempt. Returns 0, or the code with which to end the run; the reason is in base.text. */
@@ -307,8 +309,8 @@ int cpSetSystem(CPodeMem mem, const CPSystem *system);
 int cpSetLinearSolver(CPodeMem mem, SUNLinearSolver LS, SUNMatrix S);
 
 /* roots.c */
-/* Notes that CVODES has returned a root. Returns 0, or CVODES' code. */
-int cpRootReturned(CPodeMem mem, sunrealtype t);
+/* Notes that CVODES has returned a root. */
+void cpRootReturned(CPodeMem mem, sunrealtype t);
 /* Calls CVodeReInit, with a bound on the growth of the first step if (t0, y0) is the newest root. */
 int cpReInitCVODES(CPodeMem mem, sunrealtype t0, N_Vector y0);
 /* A new start */

@@ -130,8 +130,7 @@ int cpLacksOperations(SUNNonlinearSolver inner) {
 }
 
 int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
-  long int nst = 0;
-  int flag     = cpStepperExists((CPStepper)mem, __func__);
+  int flag = cpStepperExists((CPStepper)mem, __func__);
   if (flag) return flag;
   if (inner && cpLacksOperations(inner))
     return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, CP_INNER_MUST);
@@ -139,9 +138,9 @@ int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
     mem->nls.inner = inner;
     return CP_SUCCESS;
   }
-  if (CVodeGetNumSteps(mem->cvode_mem, &nst) || nst > 0)
+  if (cpStepsTaken(mem) > 0)
     return cpReport(&mem->base.log, CP_TOO_LATE, __func__,
-                    "%ld steps have been taken: call CPodeReInit first", nst);
+                    "%ld steps have been taken: call CPodeReInit first", cpStepsTaken(mem));
   flag = cpInstall(mem, inner, 0);
   if (!flag && mem->sens.data) flag = mem->sens.solver(mem->sens.data);
   return flag ? cpReport(&mem->base.log, flag, __func__,
@@ -166,9 +165,9 @@ const char *CPodeGetLastMessage(CPodeMem mem) { return mem ? mem->base.log.text 
 /* ---- an attached system ---- */
 
 int cpSetSystem(CPodeMem mem, const CPSystem *system) {
-  const int flag   = CVodeSetUserData(mem->cvode_mem, system->data);
+  CVodeSetUserData(mem->cvode_mem, system->data); /* which fails without memory only */
   mem->base.system = *system;
-  return flag || !system->scale ? flag : cpApplyTolerances(mem);
+  return system->scale ? cpApplyTolerances(mem) : CP_SUCCESS;
 }
 
 static sunrealtype size(CPStepper s) {

@@ -15,22 +15,18 @@ int cpCheckOutput(CPodeMem mem, N_Vector v, const char *name, const char *functi
 }
 
 int cpIsProjectedState(CPodeMem mem, sunrealtype t) {
-  sunrealtype h = 0.0;
-  CVodeGetLastStep(mem->cvode_mem, &h);
-  return mem->last.since == 0 && cpSameTime(t, mem->base.t, h);
+  return mem->last.since == 0 && cpSameTime(t, mem->base.t, cpLastStep(mem));
 }
 
 int cpMoveOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *event) {
   const CPStepper s = &mem->base;
-  long int nst      = 0;
   if (!s->P || !s->project_output || cpIsProjectedState(mem, t)) return CP_SUCCESS;
-  int flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
-  if (!flag) flag = CVodeGetErrWeights(mem->cvode_mem, s->ewt);
-  if (flag) return flag;
+  CVodeGetErrWeights(mem->cvode_mem, s->ewt);
   /* After projected steps an interpolated state is as near to the manifold as they are. If it is not, constraints have been
    * switched or have changed in another way within this step. */
   const int drifts = mem->frequency > 1 || s->test_cnstr;
-  return cpStepperProjectOutput(s, t, y, drifts ? INFINITY : s->max_correction, nst, event);
+  return cpStepperProjectOutput(s, t, y, drifts ? INFINITY : s->max_correction, cpStepsTaken(mem),
+                                event);
 }
 
 int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function,
@@ -49,10 +45,8 @@ int cpCheckHistory(CPodeMem mem, const char *function) {
 
 /* Before the first step CVODES' polynomial is 0/0. */
 int cpCheckStepTaken(CPodeMem mem, const char *function) {
-  long int nst   = 0;
   const int flag = cpCheckHistory(mem, function);
-  if (flag) return flag;
-  if (!CVodeGetNumSteps(mem->cvode_mem, &nst) && nst > 0) return CP_SUCCESS;
+  if (flag || cpStepsTaken(mem) > 0) return flag;
   return cpReport(&mem->base.log, CP_NO_INIT, function, "no step has been taken since the start");
 }
 
@@ -78,8 +72,7 @@ int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
   flag = cpOfCVODES(mem, CVodeGetEstLocalErrors(mem->cvode_mem, ele), __func__);
   if (flag || !s->P) return flag;
   if (mem->attempt.entered) N_VLinearSum(1.0, ele, -mem->attempt.tq2, s->delta, ele);
-  flag = CVodeGetErrWeights(mem->cvode_mem, s->ewt);
-  if (flag) return flag;
+  CVodeGetErrWeights(mem->cvode_mem, s->ewt);
   cpWorkForget(s->out); /* the factors must be those of this state */
   flag = cpProjectError(s->out, s->t, s->y, s->ewt, ele);
   cpWorkForget(s->out);
@@ -89,10 +82,8 @@ int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
 /* ---- consistent starts ---- */
 
 int CPodeCalcIC(CPodeMem mem) {
-  long int nst = 0;
-  int flag     = cpStepperCheck((CPStepper)mem, __func__);
-  if (!flag) flag = CVodeGetNumSteps(mem->cvode_mem, &nst);
-  if (!flag) flag = cpStepperMakeConsistent(&mem->base, nst, __func__);
+  int flag = cpStepperCheck((CPStepper)mem, __func__);
+  if (!flag) flag = cpStepperMakeConsistent(&mem->base, cpStepsTaken(mem), __func__);
   return flag ? flag : CPodeReInit(mem, mem->base.t0, mem->base.tmp);
 }
 

@@ -40,9 +40,8 @@ static void note(CPRootFunction *r, sunrealtype t0, sunrealtype t, const sunreal
  * it is, and tells so when it is handed out as the state at a root. */
 static int toManifold(CPodeMem mem, sunrealtype t, N_Vector y) {
   const CPStepper s = &mem->base;
-  long int nst      = 0;
-  if (!s->P || t == s->t0 || CVodeGetNumSteps(mem->cvode_mem, &nst)) return CP_SUCCESS;
-  cpSettle(mem, nst);
+  if (!s->P || t == s->t0) return CP_SUCCESS;
+  cpSettle(mem, cpStepsTaken(mem));
   const int flag = cpMoveOutput(mem, t, y, " (CV_ROOT_RETURN)");
   return flag == CP_OUTPUT_PROJ_FAIL && s->output_cause >= 0 ? CP_SUCCESS : flag;
 }
@@ -127,18 +126,19 @@ static void endSearch(CPRootFunction *r, sunrealtype t) {
 int cpOnlyLeavesZero(CPodeMem mem, sunrealtype t) {
   CPRootFunction *r = &mem->roots;
   int only          = 1;
-  if (!r->called || CVodeGetRootInfo(mem->cvode_mem, r->seen)) return 0;
+  if (!r->called) return 0;
+  CVodeGetRootInfo(mem->cvode_mem, r->seen);
   for (int i = 0; i < r->n; i++) only &= !r->seen[i] || r->rests[i];
   if (only) endSearch(r, t);
   return only;
 }
 
-int cpRootReturned(CPodeMem mem, sunrealtype t) {
+void cpRootReturned(CPodeMem mem, sunrealtype t) {
   CPRootFunction *r = &mem->roots;
   mem->root.t       = t;
-  if (!r->called) return CP_SUCCESS;
+  if (!r->called) return;
   endSearch(r, t);
-  return CVodeGetRootInfo(mem->cvode_mem, r->found);
+  CVodeGetRootInfo(mem->cvode_mem, r->found);
 }
 
 int CPodeGetRootWindow(CPodeMem mem, sunrealtype *low, sunrealtype *high) {
