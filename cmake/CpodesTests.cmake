@@ -49,7 +49,22 @@ set(allocation_functions
     ARKodeButcherTable_Alloc
     ARKodeButcherTable_Copy
     ARKodeButcherTable_LoadERKByName
-    ARKodeButcherTable_Free)
+    ARKodeButcherTable_Free
+    SUNLinSol_Dense
+    SUNNonlinSol_FixedPoint
+    SUNMatNewEmpty
+    SUNLinSolNewEmpty
+    CVodeCreate
+    CVodeInit
+    CVodeRootInit
+    CVodeSVtolerances
+    CVodeSetLinearSolver
+    CVodeSensInit1
+    CVodeCreateB
+    CVodeInitB
+    CVodeQuadInitB
+    CVodeSetLinearSolverB
+    SUNSparseMatrix_Reallocate)
 
 # cpodes_add_test(name label target seconds [more labels])
 function(cpodes_add_test name label target seconds)

@@ -4,8 +4,11 @@
  *   the n-th callback returns +1, -1, NaN, Inf    the result is that of the undisturbed run, or a failure with a
  *     once, or from then on                       message and a finite state; once the fault has been repaired
  *                                                 the same objects go on to that result
+ *   the n-th call of a linear solver fails        likewise
  */
 #include "cpodes/base/compat.h"
+#include "cpodes/lu/lu.h"
+#include "cpodes/saddle/saddle.h"
 #include "disturb.h"
 #include "mechanism.h"
 #include "unit/support/alloc.h"
@@ -65,17 +68,19 @@ static const Scenario scenarios[] = {
     {"sensitivities", "BDF", BY_CONSTRAINTS, DENSE, 0, 0, SENSITIVE | JACOBIAN},
     {"functionals", "ADAMS", BY_CONSTRAINTS, DENSE, 0, 0, SENSITIVE | FUNCTIONAL | FIXED_POINT},
     {"mechanics, dense", "BDF", BY_MECHANICS, DENSE, 0, AUXILIARY, PARTIALS | OUTPUT | ROOTS},
-    {"mechanics, sparse", "BDF", BY_MECHANICS, CSC, 0, RHEONOMIC, QUANTITIES},
+    {"mechanics, sparse", "BDF", BY_MECHANICS, CSC, 0, RHEONOMIC, QUANTITIES | CHECK},
     {"mechanics, by rows", "ADAMS", BY_MECHANICS, CSR, 0, NONHOLONOMIC, INITIAL | WEIGHTS},
     {"mechanics, redundant", "ADAMS", BY_MECHANICS, DENSE, 0, REDUNDANT, QUANTITIES | METRIC},
     {"mechanics, quaternion", "BDF", BY_MECHANICS, DENSE, 0, QUATERNION | ACCELERATION, CHECK},
-    {"mechanics, kinematics", "ADAMS", BY_MECHANICS, DENSE, 0, QUATERNION | KINEMATICS, OUTPUT},
-    {"mechanics, friction", "BDF", BY_MECHANICS, DENSE, 0, FRICTION, QUANTITIES},
-    {"mechanics, operators", "BDF", BY_MECHANICS, OPERATORS, 0, EXTRA, QUANTITIES | INITIAL},
+    {"mechanics, kinematics", "ADAMS", BY_MECHANICS, DENSE, 0, QUATERNION | KINEMATICS,
+     OUTPUT | CHECK},
+    {"mechanics, friction", "BDF", BY_MECHANICS, DENSE, 0, FRICTION, QUANTITIES | CHECK},
+    {"mechanics, operators", "BDF", BY_MECHANICS, OPERATORS, 0, EXTRA, QUANTITIES | INITIAL | CHECK},
     {"mechanics, recursion", "ADAMS", BY_MECHANICS, BESIDE, 0, EXTRA, CHECK},
-    {"mechanics, motion", "BDF", BY_MECHANICS, DENSE, 0, DRIVEN, OUTPUT},
+    {"mechanics, motion", "BDF", BY_MECHANICS, DENSE, 0, DRIVEN, OUTPUT | CHECK},
     {"mechanics, sensitivities", "BDF", BY_MECHANICS, DENSE, 0, 0, SENSITIVE | PARTIALS},
     {"mechanics, functionals", "ADAMS", BY_MECHANICS, CSC, 0, EXTRA, SENSITIVE | FUNCTIONAL},
+    {"mechanics, adjoint", "BDF", BY_MECHANICS, DENSE, 0, 0, SENSITIVE | FUNCTIONAL | PARTIALS},
     {"DOP853", "DOP853", BY_CONSTRAINTS, DENSE, 0, EXTRA, JACOBIAN | OUTPUT | ROOTS | INITIAL},
     {"explicit table", "ARKODE_DORMAND_PRINCE_7_4_5", BY_USER, DENSE, 0, 0, OUTPUT | WEIGHTS},
     {"RADAU", "RADAU", BY_CONSTRAINTS, DENSE, 0, EXTRA, JACOBIAN | OUTPUT | ROOTS},
@@ -89,6 +94,8 @@ enum { NOT_FINITE = 12345 };
 
 #define TOL   SUN_RCONST(1e-6)
 #define T_END SUN_RCONST(0.3)
+/* Errors of CVODES and of CPOneStep at the tolerance TOL, for the pendulum until T_END */
+#define SAME (1e3 * TOL)
 
 /* ---- a stage: what a program has before it calls cpodes; and the objects ---- */
 
@@ -314,13 +321,15 @@ static int restart(Stage *s) {
 /* G and dG, forward and backward */
 static int functional(Stage *s) {
   const CPFunctional F = {.ng = 1, .end = mechanism_functional, .integrand = mechanism_functional};
-  sunrealtype *r       = s->results + MOST_N;
+  const CPAdjointOptions newton = {.lmm = CV_BDF};
+  sunrealtype *r                = s->results + MOST_N;
   if (!has(s, FUNCTIONAL)) return CP_SUCCESS;
   int flag = restart(s);
   if (!flag) flag = CPodeFunctionalForward(s->mem, T_END / 3.0, &F, r, r + 1);
   if (!flag) flag = restart(s);
   if (!flag)
-    flag = CPodeFunctionalAdjoint(s->mem, T_END / 3.0, &F, NULL, s->yS, r + 3, r + 4, NULL);
+    flag = CPodeFunctionalAdjoint(s->mem, T_END / 3.0, &F, has(s, PARTIALS) ? &newton : NULL, s->yS,
+                                  r + 3, r + 4, &s->v);
   return flag;
 }
 
@@ -328,7 +337,11 @@ static int check(Stage *s) {
   CPMechReport report;
   sunrealtype err, product;
   if (!has(s, CHECK)) return CP_SUCCESS;
-  if (s->mech) return CPMechCheck(s->mech, 0.0, s->y, &report);
+  if (s->mech) {
+    CPMechSuggestion suggestion;
+    const int flag = CPMechCheck(s->mech, 0.0, s->y, &report);
+    return flag ? flag : CPMechSuggestMethod(s->mech, 0.0, s->y, T_END, TOL, &suggestion);
+  }
   if (has(s, PRODUCTS)) return CPProjectorCheckJacTimes(s->P, 0.0, s->y, s->ewt, &err, &product);
   return CPProjectorCheckJac(s->P, 0.0, s->y, s->ewt, &err, NULL, NULL);
 }
@@ -435,10 +448,42 @@ START_TEST(every_allocation_that_fails_is_told_and_nothing_is_lost) {
 }
 END_TEST
 
-/* ---- the n-th callback ---- */
+/* All of the first, and then fewer and fewer */
+static long following(long n) { return n < 16 ? n + 1 : n + 1 + n / 4; }
 
-/* Errors of CVODES and of CPOneStep at the tolerance TOL, for the pendulum until T_END */
-#define SAME (1e3 * TOL)
+/* SuiteSparse goes on by itself where it can do without: the result is then that of the undisturbed run. */
+START_TEST(allocations_of_suitesparse_may_fail) {
+  const char *name = scenarios[_i].name;
+  int code, missed = 1, failures = 0;
+  sunrealtype right[sizeof stage.results / sizeof *stage.results];
+  if (scenarios[_i].form == DENSE && scenarios[_i].linsol != CP_LINSOL_SPARSE) return;
+  alloc_count_suitesparse(1);
+  for (long n = 0; missed; n = following(n)) { /* n = 0: none fails */
+    stage_open(&stage, &scenarios[_i]);
+    quietly(1);
+    alloc_watch_failing(n);
+    const int failed = run(&stage, SET_UP, &code);
+    missed           = n == 0 || alloc_has_failed();
+    if (n == 0) memcpy(right, stage.results, sizeof right);
+    tear_down(&stage);
+    alloc_unwatch();
+    quietly(0);
+    ck_assert_msg(alloc_live() == 0, "%s, allocation %ld: %ld blocks are lost", name, n,
+                  alloc_live());
+    ck_assert_msg(code <= 0 && (!code || (n > 0 && missed)),
+                  "%s, allocation %ld: %s returned %d: %s", name, n, actions[failed].name, code,
+                  stage.log.text);
+    for (int i = 0; !code && i < stage.m.n; i++)
+      ck_assert_double_le(fabs(stage.results[i] - right[i]), SAME * (1.0 + fabs(right[i])));
+    failures += code < 0;
+    stage_close(&stage);
+  }
+  alloc_count_suitesparse(0);
+  ck_assert_int_gt(failures, 10);
+}
+END_TEST
+
+/* ---- the n-th callback ---- */
 
 static void expect_same(const char *name, const char *what, Fault fault, long n,
                         const sunrealtype *right, const Stage *s) {
@@ -490,9 +535,6 @@ static void spoil(const Scenario *is, Fault fault, long n, int lasting, const su
   stage_close(&stage);
 }
 
-/* All of the first callbacks, and then fewer and fewer */
-static long following(long n) { return n < 24 ? n + 1 : n + 1 + n / 6; }
-
 START_TEST(every_callback_may_fail) {
   const Scenario *is = &scenarios[_i / 2 / FAULTS];
   const Fault fault  = (Fault)(_i / 2 % FAULTS);
@@ -508,19 +550,88 @@ START_TEST(every_callback_may_fail) {
   tear_down(&stage);
   stage_close(&stage);
   ck_assert_int_gt(calls, 50);
-  for (long n = 1; n <= calls; n = following(n)) spoil(is, fault, n, _i % 2, right);
+  /* Of the later calls each kind of fault strikes others. */
+  for (long n = 1; n <= calls; n = following(n))
+    spoil(is, fault, n < 16 ? n : n + n / 4 * (_i % (2 * FAULTS)) / (2 * FAULTS), _i % 2, right);
+}
+END_TEST
+
+/* ---- the n-th call of a linear solver: LAPACK or SuiteSparse fails, or a matrix is singular ---- */
+
+static struct {
+  long count, fail_at; /* 0: none */
+  int lasting, code;
+} solver;
+
+static int solver_fails(void) {
+  solver.count++;
+  return solver.fail_at &&
+         (solver.lasting ? solver.count >= solver.fail_at : solver.count == solver.fail_at);
+}
+
+/* The linker binds X to __wrap_X and __real_X to the library's X. */
+int __real_cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, const char *off, double ranktol);
+int __real_cpSaddleSolve(CPSaddle s, const double *f, const double *b, double *x, double *mu);
+int __real_cpLuFactor(CPLu lu);
+int __real_cpLuSolve(CPLu lu, double *re, double *im);
+int __wrap_cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, const char *off, double ranktol);
+int __wrap_cpSaddleSolve(CPSaddle s, const double *f, const double *b, double *x, double *mu);
+int __wrap_cpLuFactor(CPLu lu);
+int __wrap_cpLuSolve(CPLu lu, double *re, double *im);
+
+int __wrap_cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, const char *off, double ranktol) {
+  return solver_fails() ? CP_LINSOL_FAIL : __real_cpSaddleFactor(s, W, A, off, ranktol);
+}
+int __wrap_cpSaddleSolve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
+  return solver_fails() ? CP_LINSOL_FAIL : __real_cpSaddleSolve(s, f, b, x, mu);
+}
+int __wrap_cpLuFactor(CPLu lu) { return solver_fails() ? solver.code : __real_cpLuFactor(lu); }
+int __wrap_cpLuSolve(CPLu lu, double *re, double *im) {
+  return solver_fails() ? CP_LINSOL_FAIL : __real_cpLuSolve(lu, re, im);
+}
+
+/* singular: of LU factors that fail; else LAPACK does. */
+START_TEST(linear_solvers_may_fail) {
+  const Scenario *is = &scenarios[_i / 4];
+  const int lasting = _i % 2, singular = _i / 2 % 2;
+  int code;
+  long calls = 0, failures = 0;
+  sunrealtype right[sizeof stage.results / sizeof *stage.results];
+  solver.code = singular ? 1 : CP_LINSOL_FAIL, solver.lasting = lasting;
+  for (long n = 0; n == 0 || n <= calls; n = following(n)) { /* n = 0: none fails */
+    stage_open(&stage, is);
+    quietly(1);
+    solver.count = 0, solver.fail_at = n;
+    const int failed = run(&stage, SET_UP, &code);
+    solver.fail_at   = 0;
+    quietly(0);
+    if (n == 0) {
+      ck_assert_int_eq(code, CP_SUCCESS);
+      memcpy(right, stage.results, sizeof right);
+      calls = solver.count;
+    }
+    ck_assert_msg(!code || stage.log.text[0], "%s: %d without a message", is->name, code);
+    failures += code != 0;
+    if (code) go_on(&stage, failed);
+    expect_same(is->name, "solver", FAULT_FATAL, n, right, &stage);
+    tear_down(&stage);
+    stage_close(&stage);
+  }
+  ck_assert(calls == 0 || failures > 0);
 }
 END_TEST
 
 int main(void) {
   Suite *suite = suite_create("faults");
-  TCase *tc[2] = {tcase_create("allocations"), tcase_create("callbacks")};
-  for (int k = 0; k < 2; k++) {
+  TCase *tc[3] = {tcase_create("allocations"), tcase_create("callbacks"), tcase_create("solvers")};
+  for (int k = 0; k < 3; k++) {
     tcase_add_checked_fixture(tc[k], test_context_setup, test_context_teardown);
     tcase_set_timeout(tc[k], 60);
     suite_add_tcase(suite, tc[k]);
   }
   tcase_add_loop_test(tc[0], every_allocation_that_fails_is_told_and_nothing_is_lost, 0, SCENARIOS);
+  tcase_add_loop_test(tc[0], allocations_of_suitesparse_may_fail, 0, SCENARIOS);
   tcase_add_loop_test(tc[1], every_callback_may_fail, 0, 2 * FAULTS * SCENARIOS);
+  tcase_add_loop_test(tc[2], linear_solvers_may_fail, 0, 4 * SCENARIOS);
   return run_suite(suite);
 }

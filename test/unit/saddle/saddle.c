@@ -715,6 +715,33 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
+/* KLU and CHOLMOD go on where they can do without. */
+START_TEST(every_allocation_of_suitesparse_may_fail) {
+  const Solver *s = &solvers[_i];
+  long n = 0, failures = 0;
+  if (!s->sparse) return;
+  kkt_make(&p, is_schur(s->type) ? &plain : &loop, 1);
+  alloc_count_suitesparse(1);
+  for (int denied = 1; denied; n++) {
+    alloc_watch_failing(n + 1);
+    const int flag = run(s);
+    denied         = alloc_has_failed();
+    if (flag) ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : CP_SUCCESS);
+    failures += flag != 0;
+    if (saddle) { /* with memory again, the same object does its work */
+      ck_assert_int_eq(factor(), 0);
+      check_solution();
+    }
+    cpSaddleFree(&saddle);
+    alloc_unwatch();
+    ck_assert_msg(alloc_live() == 0, "allocation %ld: %ld blocks are lost", n + 1, alloc_live());
+  }
+  alloc_count_suitesparse(0);
+  kkt_free(&p);
+  ck_assert_int_gt(failures, 20);
+}
+END_TEST
+
 START_TEST(repeated_factorisations_allocate_nothing) {
   const Solver *s = &solvers[_i];
   kkt_make(&p, is_schur(s->type) ? &plain : &loop, 1);
@@ -762,6 +789,7 @@ int main(void) {
   tcase_add_test(tcase, a_rank_in_doubt_is_not_noted);
   tcase_add_loop_test(tcase, solvers_have_names_and_unknown_types_are_refused, 0, N_SOLVERS);
   tcase_add_loop_test(tcase, every_allocation_may_fail, 0, N_SOLVERS);
+  tcase_add_loop_test(tcase, every_allocation_of_suitesparse_may_fail, 0, N_SOLVERS);
   tcase_add_loop_test(tcase, repeated_factorisations_allocate_nothing, 0, N_SOLVERS);
   suite_add_tcase(suite, tcase);
   return run_suite(suite);

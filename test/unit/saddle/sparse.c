@@ -1,7 +1,6 @@
 /* The sparse linear solver by its table, against dense pivoted QR and the identities that define
  *   x = A (A'A)^+ r,   mu = (A'A)^+ A'x.
  */
-#include <SuiteSparse_config.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -655,20 +654,7 @@ END_TEST
 
 /* ---- memory ---- */
 
-/* From here on CHOLMOD's and SPQR's calls of malloc are counted, too. */
-static void setup(void) {
-#if SUITESPARSE_MAIN_VERSION >= 6
-  SuiteSparse_config_malloc_func_set(malloc);
-  SuiteSparse_config_calloc_func_set(calloc);
-  SuiteSparse_config_realloc_func_set(realloc);
-  SuiteSparse_config_free_func_set(free);
-#else
-  SuiteSparse_config.malloc_func  = malloc;
-  SuiteSparse_config.calloc_func  = calloc;
-  SuiteSparse_config.realloc_func = realloc;
-  SuiteSparse_config.free_func    = free;
-#endif
-}
+static void setup(void) { alloc_count_suitesparse(1); }
 
 START_TEST(factoring_and_solving_again_allocate_nothing) {
   open_model(_i);

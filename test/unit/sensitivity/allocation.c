@@ -150,7 +150,8 @@ START_TEST(after_sensitivities_that_lacked_memory_the_states_go_on) {
                         : CPodeSensInit1(mem, NS, CV_STAGGERED1, NULL, s);
     alloc_unwatch();
     failed = alloc_has_failed();
-    ck_assert_int_eq(flag, failed ? CP_MEM_FAIL : CP_SUCCESS);
+    if (!failed) ck_assert_int_eq(flag, CP_SUCCESS);
+    else ck_assert(flag == CP_MEM_FAIL || flag == CV_MEM_FAIL); /* of cpodes, or of CVODES */
     if (_i) CVodeSensEEtolerances(CPodeGetCVodeMem(mem));
     const int going =
         CPode(mem, 1.0, y0, &t, CV_ONE_STEP); /* without parameters there are no sensitivities */

@@ -1,16 +1,20 @@
 #include "alloc.h"
 
+#include <SuiteSparse_config.h>
 #include <nvector/nvector_serial.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sundials/sundials_matrix.h>
 #include <sundials/sundials_nonlinearsolver.h>
 #include <sundials/sundials_nvector.h>
+#include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 #include <sunnonlinsol/sunnonlinsol_newton.h>
 
 #include <cvodes/cvodes.h>
+#include <cvodes/cvodes_ls.h>
 
 #include <arkode/arkode_butcher.h> /* which needs stdio.h before */
 
@@ -82,6 +86,21 @@ ARKodeButcherTable __real_ARKodeButcherTable_Alloc(int stages, sunbooleantype em
 ARKodeButcherTable __real_ARKodeButcherTable_Copy(ARKodeButcherTable B);
 ARKodeButcherTable __real_ARKodeButcherTable_LoadERKByName(const char *name);
 void __real_ARKodeButcherTable_Free(ARKodeButcherTable B);
+SUNLinearSolver __real_SUNLinSol_Dense(N_Vector y, SUNMatrix A, SUNContext ctx);
+SUNNonlinearSolver __real_SUNNonlinSol_FixedPoint(N_Vector y, int m, SUNContext ctx);
+SUNMatrix __real_SUNMatNewEmpty(SUNContext ctx);
+SUNLinearSolver __real_SUNLinSolNewEmpty(SUNContext ctx);
+void *__real_CVodeCreate(int lmm, SUNContext ctx);
+int __real_CVodeInit(void *cvode_mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
+int __real_CVodeRootInit(void *cvode_mem, int nrtfn, CVRootFn g);
+int __real_CVodeSVtolerances(void *cvode_mem, sunrealtype reltol, N_Vector abstol);
+int __real_CVodeSetLinearSolver(void *cvode_mem, SUNLinearSolver LS, SUNMatrix A);
+int __real_CVodeSensInit1(void *cvode_mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS0);
+int __real_CVodeCreateB(void *cvode_mem, int lmm, int *which);
+int __real_CVodeInitB(void *cvode_mem, int which, CVRhsFnB f, sunrealtype t, N_Vector y);
+int __real_CVodeQuadInitB(void *cvode_mem, int which, CVQuadRhsFnB f, N_Vector q);
+int __real_CVodeSetLinearSolverB(void *cvode_mem, int which, SUNLinearSolver LS, SUNMatrix A);
+int __real_SUNSparseMatrix_Reallocate(SUNMatrix A, sunindextype nnz);
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
@@ -106,6 +125,21 @@ ARKodeButcherTable __wrap_ARKodeButcherTable_Alloc(int stages, sunbooleantype em
 ARKodeButcherTable __wrap_ARKodeButcherTable_Copy(ARKodeButcherTable B);
 ARKodeButcherTable __wrap_ARKodeButcherTable_LoadERKByName(const char *name);
 void __wrap_ARKodeButcherTable_Free(ARKodeButcherTable B);
+SUNLinearSolver __wrap_SUNLinSol_Dense(N_Vector y, SUNMatrix A, SUNContext ctx);
+SUNNonlinearSolver __wrap_SUNNonlinSol_FixedPoint(N_Vector y, int m, SUNContext ctx);
+SUNMatrix __wrap_SUNMatNewEmpty(SUNContext ctx);
+SUNLinearSolver __wrap_SUNLinSolNewEmpty(SUNContext ctx);
+void *__wrap_CVodeCreate(int lmm, SUNContext ctx);
+int __wrap_CVodeInit(void *cvode_mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
+int __wrap_CVodeRootInit(void *cvode_mem, int nrtfn, CVRootFn g);
+int __wrap_CVodeSVtolerances(void *cvode_mem, sunrealtype reltol, N_Vector abstol);
+int __wrap_CVodeSetLinearSolver(void *cvode_mem, SUNLinearSolver LS, SUNMatrix A);
+int __wrap_CVodeSensInit1(void *cvode_mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS0);
+int __wrap_CVodeCreateB(void *cvode_mem, int lmm, int *which);
+int __wrap_CVodeInitB(void *cvode_mem, int which, CVRhsFnB f, sunrealtype t, N_Vector y);
+int __wrap_CVodeQuadInitB(void *cvode_mem, int which, CVQuadRhsFnB f, N_Vector q);
+int __wrap_CVodeSetLinearSolverB(void *cvode_mem, int which, SUNLinearSolver LS, SUNMatrix A);
+int __wrap_SUNSparseMatrix_Reallocate(SUNMatrix A, sunindextype nnz);
 
 void *__wrap_malloc(size_t size) { return is_denied() ? NULL : allocated(__real_malloc(size)); }
 
@@ -200,4 +234,83 @@ ARKodeButcherTable __wrap_ARKodeButcherTable_LoadERKByName(const char *name) {
 void __wrap_ARKodeButcherTable_Free(ARKodeButcherTable B) {
   freed(B);
   __real_ARKodeButcherTable_Free(B);
+}
+
+/* What SUNDIALS keeps, or what others free: not among the live ones, leak checkers see it. */
+SUNLinearSolver __wrap_SUNLinSol_Dense(N_Vector y, SUNMatrix A, SUNContext ctx) {
+  return is_denied() ? NULL : __real_SUNLinSol_Dense(y, A, ctx);
+}
+
+SUNNonlinearSolver __wrap_SUNNonlinSol_FixedPoint(N_Vector y, int m, SUNContext ctx) {
+  return is_denied() ? NULL : __real_SUNNonlinSol_FixedPoint(y, m, ctx);
+}
+
+SUNMatrix __wrap_SUNMatNewEmpty(SUNContext ctx) {
+  return is_denied() ? NULL : __real_SUNMatNewEmpty(ctx);
+}
+
+SUNLinearSolver __wrap_SUNLinSolNewEmpty(SUNContext ctx) {
+  return is_denied() ? NULL : __real_SUNLinSolNewEmpty(ctx);
+}
+
+int __wrap_CVodeInit(void *cvode_mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
+  return is_denied() ? CV_MEM_FAIL : __real_CVodeInit(cvode_mem, f, t0, y0);
+}
+
+int __wrap_CVodeRootInit(void *cvode_mem, int nrtfn, CVRootFn g) {
+  return is_denied() ? CV_MEM_FAIL : __real_CVodeRootInit(cvode_mem, nrtfn, g);
+}
+
+int __wrap_CVodeSVtolerances(void *cvode_mem, sunrealtype reltol, N_Vector abstol) {
+  return is_denied() ? CV_MEM_FAIL : __real_CVodeSVtolerances(cvode_mem, reltol, abstol);
+}
+
+int __wrap_CVodeSetLinearSolver(void *cvode_mem, SUNLinearSolver LS, SUNMatrix A) {
+  return is_denied() ? CVLS_MEM_FAIL : __real_CVodeSetLinearSolver(cvode_mem, LS, A);
+}
+
+int __wrap_CVodeSensInit1(void *cvode_mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS0) {
+  return is_denied() ? CV_MEM_FAIL : __real_CVodeSensInit1(cvode_mem, Ns, ism, fS1, yS0);
+}
+
+int __wrap_CVodeCreateB(void *cvode_mem, int lmm, int *which) {
+  return is_denied() ? CV_MEM_FAIL : __real_CVodeCreateB(cvode_mem, lmm, which);
+}
+
+int __wrap_CVodeInitB(void *cvode_mem, int which, CVRhsFnB f, sunrealtype t, N_Vector y) {
+  return is_denied() ? CV_MEM_FAIL : __real_CVodeInitB(cvode_mem, which, f, t, y);
+}
+
+int __wrap_CVodeQuadInitB(void *cvode_mem, int which, CVQuadRhsFnB f, N_Vector q) {
+  return is_denied() ? CV_MEM_FAIL : __real_CVodeQuadInitB(cvode_mem, which, f, q);
+}
+
+int __wrap_CVodeSetLinearSolverB(void *cvode_mem, int which, SUNLinearSolver LS, SUNMatrix A) {
+  return is_denied() ? CVLS_MEM_FAIL : __real_CVodeSetLinearSolverB(cvode_mem, which, LS, A);
+}
+
+int __wrap_SUNSparseMatrix_Reallocate(SUNMatrix A, sunindextype nnz) {
+  return is_denied() ? -1 : __real_SUNSparseMatrix_Reallocate(A, nnz);
+}
+
+void *__wrap_CVodeCreate(int lmm, SUNContext ctx) {
+  return is_denied() ? NULL : __real_CVodeCreate(lmm, ctx);
+}
+
+void alloc_count_suitesparse(int on) {
+  void *(*const m)(size_t)         = on ? __wrap_malloc : __real_malloc;
+  void *(*const c)(size_t, size_t) = on ? __wrap_calloc : __real_calloc;
+  void *(*const r)(void *, size_t) = on ? __wrap_realloc : __real_realloc;
+  void (*const f)(void *)          = on ? __wrap_free : __real_free;
+#if SUITESPARSE_MAIN_VERSION >= 6
+  SuiteSparse_config_malloc_func_set(m);
+  SuiteSparse_config_calloc_func_set(c);
+  SuiteSparse_config_realloc_func_set(r);
+  SuiteSparse_config_free_func_set(f);
+#else
+  SuiteSparse_config.malloc_func  = m;
+  SuiteSparse_config.calloc_func  = c;
+  SuiteSparse_config.realloc_func = r;
+  SuiteSparse_config.free_func    = f;
+#endif
 }

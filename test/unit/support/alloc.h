@@ -5,7 +5,7 @@
  * and of those SUNDIALS functions that create or destroy (the list is in
  * test/unit/CMakeLists.txt), in the test program and in the static cpodes library to the
  * functions in alloc.c; shared libraries (SUNDIALS, LAPACK, libc) are not touched, so a count is
- * that of cpodes and of the test itself. Sanitizers and valgrind work as always. A test that
+ * that of cpodes and of the test itself. A function of SUNDIALS that allocates counts as one allocation. Sanitizers and valgrind work as always. A test that
  * uses this is registered with  support/alloc.c WRAP ${allocation_functions}  in
  * test/unit/CMakeLists.txt.
  *
@@ -17,6 +17,8 @@
 void alloc_watch(void);
 /* Starts counting at zero and makes the n-th allocation (n = 1, 2, ...) return NULL, once. */
 void alloc_watch_failing(long n);
+/* Allocations of SuiteSparse count as well (on), or go straight through. */
+void alloc_count_suitesparse(int on);
 /* Stops; the figures stay readable until the next alloc_watch. */
 void alloc_unwatch(void);
 

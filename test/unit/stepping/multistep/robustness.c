@@ -424,7 +424,7 @@ START_TEST(after_an_init_that_failed_half_way_the_next_one_says_what_to_do) {
       CPodeFree(&mem);
       break;
     }
-    ck_assert_int_eq(flag, CP_MEM_FAIL);
+    ck_assert(flag == CP_MEM_FAIL || flag == CV_MEM_FAIL); /* of cpodes, or of CVodeInit */
     const int again = CPodeInit(mem, world_rhs, 0.0, run.y);
     if (again != CP_SUCCESS) { /* CVODES had been initialised */
       ck_assert_int_eq(again, CP_ILL_INPUT);
