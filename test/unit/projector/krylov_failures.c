@@ -10,7 +10,7 @@
 
 enum { FOREVER = 1000000 };
 
-typedef enum { GV, GTW, DIAGONAL, SETUP, SOLVE, METRIC, N_CALLBACKS } Callback;
+typedef enum { GV, GTW, DIAGONAL, SETUP, SOLVE, METRIC, CONSTRAINT, N_CALLBACKS } Callback;
 
 /* The equations, which the fixture's callbacks take user_data for, and what goes wrong beside them. */
 typedef struct {
@@ -92,7 +92,8 @@ static const struct {
     {"diagonal", CP_USERFUNC_FAIL, -CP_REPTD_USERFUNC_ERR, -CP_REPTD_USERFUNC_ERR},
     {"preconditioner", CP_USERFUNC_FAIL, -CP_REPTD_USERFUNC_ERR, 0},
     {"preconditioner", CP_USERFUNC_FAIL, -CP_REPTD_USERFUNC_ERR, -CP_REPTD_USERFUNC_ERR},
-    {"metric", CP_USERFUNC_FAIL, -CP_REPTD_USERFUNC_ERR, -CP_REPTD_USERFUNC_ERR}};
+    {"metric", CP_USERFUNC_FAIL, -CP_REPTD_USERFUNC_ERR, -CP_REPTD_USERFUNC_ERR},
+    {"constraint", CP_USERFUNC_FAIL, -CP_REPTD_USERFUNC_ERR, -CP_CNSTR_NONFINITE}};
 
 /* A projector 1e-4 off the manifold, everything in order. with: callbacks beside the products. */
 static void open_case(const Manifold *mf, Callback with) {
@@ -110,7 +111,8 @@ static void open_case(const Manifold *mf, Callback with) {
 }
 
 static void repair(void) {
-  problem.from   = FOREVER;
+  problem.from           = FOREVER;
+  problem.eq.c_flag_from = problem.eq.c_bad_from = FOREVER;
   problem.factor = problem.product = problem.metric = 1.0;
   problem.prec[0] = problem.prec[1] = 1.0;
   problem.skew                      = 0.0;
@@ -137,14 +139,16 @@ static void expect_failure(int code, const char *word) {
 
 /* ---- callbacks that fail ---- */
 
-/* One of the actions on y, v; which: 0 ... 4. */
+/* One of the actions on y, v. */
+enum { ACTIONS = 6 };
 static int act(int which, N_Vector v) {
   sunrealtype norm;
   if (which == 0) return CPProjectorProject(k.P, k.t, k.y, k.ewt);
   if (which == 1) return CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v);
   if (which == 2) return CPProjectorProjectCotangent(k.P, k.t, k.y, k.ewt, v);
   if (which == 3) return CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, NULL);
-  return CPProjectorAssemble(k.P, k.t, k.y, k.ewt);
+  if (which == 4) return CPProjectorAssemble(k.P, k.t, k.y, k.ewt);
+  return CPProjectorCheckJacTimes(k.P, k.t, k.y, k.ewt, &norm, NULL);
 }
 
 /* Whichever call fails: success if it is not reached, else the code, with y and v untouched. The violation
@@ -158,12 +162,24 @@ static void every_call(Callback callback, int which, int flag, sunrealtype bad, 
     problem.from   = call;
     problem.flag   = flag;
     problem.bad    = bad;
-    const int got  = act(which, v);
-    reached        = problem.calls[callback] >= call;
+    if (callback == CONSTRAINT) {
+      const long int before  = problem.eq.c_calls;
+      problem.eq.c_flag_from = problem.eq.c_bad_from = FOREVER;
+      if (flag) problem.eq.c_flag_from = before + call;
+      else problem.eq.c_bad_from = before + call;
+      problem.eq.c_flag_until = problem.eq.c_bad_until = FOREVER;
+      problem.eq.c_flag = flag, problem.eq.c_bad = bad;
+    }
+    const long int c_calls = problem.eq.c_calls;
+    const int got          = act(which, v);
+    if (callback == CONSTRAINT) problem.calls[CONSTRAINT] = problem.eq.c_calls - c_calls;
+    reached = problem.calls[callback] >= call;
     const int want =
         reached ? which > 2 && code > 0 ? -code : code : CP_SUCCESS; /* no step to cut */
-    const int later    = callback == GV ? call > 8 : callback != DIAGONAL && callback != SETUP;
-    const int measured = which == 3 && code > 0 && later && got == CP_SUCCESS;
+    const int later = callback == GV ? call > 8 : callback != DIAGONAL && callback != SETUP;
+    /* Nor is it a failure that c does not reach as far as noise is looked for. */
+    const int measured = code > 0 && got == CP_SUCCESS &&
+                         ((which == 3 && later) || (callback == CONSTRAINT && call > 1));
     ck_assert_msg(got == want || measured, "callback %d, action %d, call %ld: %d instead of %d: %s",
                   (int)callback, which, call, got, want, k.log.text);
     if (reached && !measured) {
@@ -180,17 +196,17 @@ static void every_call(Callback callback, int which, int flag, sunrealtype bad, 
 }
 
 START_TEST(a_failure_at_any_call_leaves_all_as_it_came) {
-  const Callback callback = (Callback)(_i / 5);
-  every_call(callback, _i % 5, -1, 0.0, expected[callback].fatal);
-  every_call(callback, _i % 5, 1, 0.0, expected[callback].recoverable);
+  const Callback callback = (Callback)(_i / ACTIONS);
+  every_call(callback, _i % ACTIONS, -1, 0.0, expected[callback].fatal);
+  every_call(callback, _i % ACTIONS, 1, 0.0, expected[callback].recoverable);
 }
 END_TEST
 
 START_TEST(nan_and_inf_at_any_call_leave_all_as_it_came) {
-  const Callback callback = (Callback)(_i / 5);
+  const Callback callback = (Callback)(_i / ACTIONS);
   if (expected[callback].nonfinite == 0) return; /* the set-up gives no numbers */
-  every_call(callback, _i % 5, 0, NAN, expected[callback].nonfinite);
-  every_call(callback, _i % 5, 0, INFINITY, expected[callback].nonfinite);
+  every_call(callback, _i % ACTIONS, 0, NAN, expected[callback].nonfinite);
+  every_call(callback, _i % ACTIONS, 0, INFINITY, expected[callback].nonfinite);
 }
 END_TEST
 
@@ -412,6 +428,22 @@ START_TEST(no_products_no_conjugate_gradients) {
 }
 END_TEST
 
+static int identity(sunrealtype t, N_Vector y, SUNMatrix M, void *user_data) {
+  (void)t, (void)y, (void)user_data;
+  for (sunindextype j = 0; j < SUNDenseMatrix_Columns(M); j++) SM_ELEMENT_D(M, j, j) = 1.0;
+  return 0;
+}
+
+START_TEST(a_metric_matrix_is_refused) {
+  open_case(&planes, GV);
+  SUNMatrix M = SUNDenseMatrix(planes.n, planes.n, test_context);
+  ck_assert_success(&k, CPProjectorSetMetricMatrix(k.P, identity, M));
+  expect_refusal(CP_NOT_SUPPORTED, "CPProjectorSetMetric takes");
+  SUNMatDestroy(M);
+  case_close(&k);
+}
+END_TEST
+
 START_TEST(unit_norms_are_refused) {
   open_case(&planes, GV);
   ck_assert_success(&k, CPProjectorAddUnitNorm(k.P, 0, 2, 1.0));
@@ -467,9 +499,8 @@ static N_Vector closed(N_Vector v) {
 
 /* 0 = y_0 + y_1 - 1, 0 = y_2 - 5 */
 static int closed_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
-  (void)t;
   (void)user_data;
-  NV_Ith_S(c, 0) = NV_Ith_S(y, 0) + NV_Ith_S(y, 1) - 1.0;
+  NV_Ith_S(c, 0) = t < 0.0 ? NAN : NV_Ith_S(y, 0) + NV_Ith_S(y, 1) - 1.0;
   NV_Ith_S(c, 1) = NV_Ith_S(y, 2) - 5.0;
   return 0;
 }
@@ -518,6 +549,26 @@ START_TEST(vectors_without_access_to_their_data_need_tolerances) {
   ck_assert_int_eq(CPProjectorCheckJacTimes(P, 0.0, y, ewt, &transpose, &product), CP_SUCCESS);
   ck_assert_double_le(transpose, 1.0e-14);
   ck_assert_double_le(product, 1.0e-8);
+  /* Messages name no entries; levels are looked at by their range. */
+  ck_assert_int_eq(CPProjectorProject(P, -1.0, y, ewt), -CP_CNSTR_NONFINITE);
+  ck_assert_mentions(log.text, "a constraint is NaN or Inf");
+  N_VConst(-1.0, c);
+  ck_assert_int_eq(CPProjectorSetConstraintTol(P, c), CP_ILL_INPUT);
+  ck_assert_mentions(log.text, "ctol must be positive and finite");
+  N_VConst(99.0, mask);
+  ck_assert_int_eq(CPProjectorSetLevels(P, mask, y), CP_ILL_INPUT);
+  ck_assert_mentions(log.text, "the largest is 99");
+  N_VConst(-1.0, mask);
+  ck_assert_int_eq(CPProjectorSetLevels(P, mask, y), CP_ILL_INPUT);
+  N_VConst(0.0, mask);
+  N_VConst(0.0, y);
+  ck_assert_int_eq(CPProjectorSetLevels(P, mask, y), CP_SUCCESS);
+  N_VConst(7.0, mask);
+  ck_assert_int_eq(CPProjectorGetLevels(P, mask, NULL), CP_SUCCESS);
+  ck_assert_double_eq(N_VMaxNorm(mask), 0.0);
+  NV_Ith_S(y, 1) = INFINITY;
+  ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), CP_ILL_INPUT);
+  ck_assert_mentions(log.text, "y must be finite");
   CPProjectorFree(&P);
   N_VDestroy(y);
   N_VDestroy(ewt);
@@ -594,8 +645,8 @@ int main(void) {
   TCase *tc    = tcase_create("failures");
   tcase_set_timeout(tc, 60.0);
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
-  tcase_add_loop_test(tc, a_failure_at_any_call_leaves_all_as_it_came, 0, 5 * N_CALLBACKS);
-  tcase_add_loop_test(tc, nan_and_inf_at_any_call_leave_all_as_it_came, 0, 5 * N_CALLBACKS);
+  tcase_add_loop_test(tc, a_failure_at_any_call_leaves_all_as_it_came, 0, ACTIONS * N_CALLBACKS);
+  tcase_add_loop_test(tc, nan_and_inf_at_any_call_leave_all_as_it_came, 0, ACTIONS * N_CALLBACKS);
   tcase_add_test(tc, a_negative_diagonal_is_refused);
   tcase_add_test(tc, an_indefinite_metric_is_named);
   tcase_add_test(tc, preconditioners_that_are_none_are_named);
@@ -609,6 +660,7 @@ int main(void) {
   tcase_add_test(tc, levels_that_are_upside_down_are_refused);
   tcase_add_test(tc, no_products_no_conjugate_gradients);
   tcase_add_test(tc, unit_norms_are_refused);
+  tcase_add_test(tc, a_metric_matrix_is_refused);
   tcase_add_test(tc, an_operator_goes_with_neither_levels_nor_held_components);
   tcase_add_test(tc, vectors_that_cannot_compute_are_refused);
   tcase_add_test(tc, vectors_without_access_to_their_data_need_tolerances);
