@@ -219,10 +219,14 @@ START_TEST(wrong_options_are_named) {
   EXPECT(CPMechSetNewton(mech, (CPMechNewton)4), CP_ILL_INPUT, "is 4");
   EXPECT(CPMechSetMultiplierTol(mech, -1, 0, 0), CP_ILL_INPUT, "-1");
   EXPECT(CPMechSetMultiplierTol(mech, 0, NAN, 0), CP_ILL_INPUT, "nan");
+  EXPECT(CPMechSetMultiplierTol(mech, INFINITY, 0, 0), CP_ILL_INPUT, "inf");
+  EXPECT(CPMechSetMultiplierTol(mech, 0, INFINITY, 0), CP_ILL_INPUT, "inf");
   EXPECT(CPMechSetMultiplierTol(mech, 0, 0, -3), CP_ILL_INPUT, "-3");
+  ck_assert_int_eq(CPMechSetMultiplierTol(mech, 1e-9, 1e-9, 7), CP_SUCCESS);
   EXPECT(CPMechSetErrorTimeScale(mech, -2, NULL), CP_ILL_INPUT, "tau = -2");
   EXPECT(CPMechSetErrorTimeScale(mech, INFINITY, NULL), CP_ILL_INPUT, "tau = inf");
   EXPECT(CPMechSetDifferenceTime(mech, -1), CP_ILL_INPUT, "time = -1");
+  EXPECT(CPMechSetDifferenceTime(mech, INFINITY), CP_ILL_INPUT, "time = inf");
   EXPECT(CPMechSetMaxOrd(mech, -1), CP_ILL_INPUT, "maxord = -1");
   EXPECT(CPMechSetActive(mech, (sunrealtype[]){NAN}), CP_ILL_INPUT, "mask must be finite");
   EXPECT(CPMechAddUnitNorm(mech, 0, 2, 1), CP_NOT_SUPPORTED, "function N");
@@ -454,13 +458,26 @@ static void integrate(CPodeMem mem, N_Vector result) {
 
 START_TEST(integrators_that_cannot_be_attached_to_are_named) {
   CPodeMem started = new_integrator(CV_BDF), mem = new_integrator(CV_BDF),
-           other  = new_integrator(CV_BDF);
-  void *cvode_mem = CVodeCreate(CV_BDF, test_context);
+           other          = new_integrator(CV_BDF);
+  void *cvode_mem         = CVodeCreate(CV_BDF, test_context);
+  const CPMechModel model = pendulum_model();
   ck_assert_int_eq(CPodeInit(started, any_rhs, 0, y), CP_SUCCESS);
   EXPECT(CPMechAttach(mech, started, 0, y), CP_ILL_INPUT, "right-hand side already");
   ck_assert_int_eq(CPMechIsAttached(mech), 0);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   EXPECT(CPMechAttach(mech, other, 0, y), CP_ILL_INPUT, "attached to another integrator");
+  CPMech second = system_of(&model, y, &pendulum);
+  ck_assert_int_eq(CVodeInit(cvode_mem, any_rhs, 0, y), CV_SUCCESS);
+  CPodeMem users = CPodeAttach(cvode_mem, CV_BDF, NULL, y, test_context);
+  ck_assert_ptr_nonnull(users);
+  EXPECT(CPMechAttach(second, users, 0, y), CP_NOT_SUPPORTED, "CPodeAttach");
+  CPodeFree(&users);
+  CPOneStepMem radau = CPOneStepCreate("RADAU", test_context);
+  ck_assert_int_eq(CPMechSetNewton(second, CP_NEWTON_HALF), CP_SUCCESS);
+  ck_assert_int_lt(CPMechAttachOneStep(second, radau, 0, y), 0);
+  ck_assert_mentions(CPMechGetLastMessage(second), "CP_NEWTON_");
+  CPOneStepFree(&radau);
+  CPMechFree(&second);
   ck_assert_int_eq(CPMechIsAttached(mech), 1);
   CPodeFree(&started);
   CPodeFree(&mem);

@@ -119,6 +119,11 @@ START_TEST(every_argument_is_checked) {
   ck_assert_error(CPodeGetSensDky(mem, 0.0, 0, some), CP_ILL_INPUT, "length", "3");
   ck_assert_error(CPodeGetConsistentSensIC(mem, NULL), CP_ILL_INPUT, "yS0");
   ck_assert_error(CPodeGetSensStats(mem, NULL), CP_ILL_INPUT, "stats");
+  SUNNonlinearSolver empty = SUNNonlinSolNewEmpty(test_context);
+  ck_assert_error(CPodeSetSensNonlinearSolver(mem, empty), CP_ILL_INPUT, "setsysfn");
+  SUNNonlinSolFreeEmpty(empty);
+  ck_assert_error(CPodeSensRhs1(mem, 0, run->y, -1, r.s[0], r.s[1], shorter, shorter), CP_ILL_INPUT,
+                  "iS", "-1");
   ck_assert_error(CPodeSensRhs1(mem, 0, run->y, NS, r.s[0], r.s[1], shorter, shorter), CP_ILL_INPUT,
                   "iS", "2");
   N_VDestroy(shorter);
@@ -129,12 +134,14 @@ END_TEST
 
 START_TEST(bad_parameters_are_named) {
   sunrealtype *p = &run->world.p.L, none[NS] = {1.0, 0.0}, minus[NS] = {1.0, -1.0},
-              tiny[NS] = {1.0, 1.0e-16};
+              tiny[NS] = {1.0, 1.0e-16}, huge[NS] = {1.0, INFINITY};
   const int before[NS] = {0, -1};
   sens_start(&r, 1);
   ck_assert_error(CPodeSetSensParams(run->mem, NULL, NULL, NULL), CP_ILL_INPUT, "p must not");
   ck_assert_error(CPodeSetSensParams(run->mem, p, none, NULL), CP_ILL_INPUT, "pbar[1]", "0");
   ck_assert_error(CPodeSetSensParams(run->mem, p, minus, NULL), CP_ILL_INPUT, "pbar[1]", "-1");
+  ck_assert_error(CPodeSetSensParams(run->mem, p, huge, NULL), CP_ILL_INPUT, "pbar[1]", "inf");
+  ck_assert_error(CPodeSetSensParams(run->mem, none + 1, NULL, NULL), CP_ILL_INPUT, "p[0]");
   ck_assert_error(CPodeSetSensParams(run->mem, p, NULL, before), CP_ILL_INPUT, "plist[1]", "-1");
   ck_assert_error(CPodeSetSensParams(run->mem, p, tiny, NULL), CP_ILL_INPUT, "pbar[1]", "roundoff");
   ck_assert_error(CPodeSetSensParams(run->mem, none, NULL, NULL), CP_ILL_INPUT, "p[1]", "pbar");
@@ -395,6 +402,11 @@ START_TEST(arguments_of_the_adjoint_helpers_are_checked) {
   ck_assert_error(CPodeProjectGradient(mem, 0, v, NULL), CP_ILL_INPUT, "lambda");
   ck_assert_success(run, CPodeSetProjector(mem, NULL));
   ck_assert_error(CPodeProjectGradient(mem, 0, v, v), CP_NO_PROJECTOR, "CPodeSetProjector");
+  N_Vector same = vector_copy(v); /* without a projector a state is its own projection */
+  N_VConst(0.0, same);
+  ck_assert_success(run, CPodeForwardState(mem, 0, v, same));
+  ck_assert(same_bits(v, same));
+  N_VDestroy(same);
   N_VDestroy(shorter);
   N_VDestroy(v);
 }

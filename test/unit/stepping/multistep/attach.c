@@ -217,6 +217,10 @@ START_TEST(what_cannot_be_attached_is_refused) {
   ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, CV_ADAMS, prog.inner, NULL, test_context));
   ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, CV_ADAMS, prog.inner, longer, test_context));
   ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, CV_ADAMS, prog.inner, prog.y, NULL));
+  N_Vector poor          = vector_of(PENDULUM_N, NULL);
+  poor->ops->nvlinearsum = NULL;
+  ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, CV_ADAMS, prog.inner, poor, test_context));
+  N_VDestroy(poor);
   ck_assert_int_eq(CVode(prog.cvode_mem, 0.1, prog.y, &prog.t, CV_NORMAL), CV_SUCCESS);
   ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, CV_ADAMS, NULL, prog.y, test_context));
   ck_assert_int_eq(CVode(prog.cvode_mem, 0.2, prog.y, &prog.t, CV_NORMAL), CV_SUCCESS); /* unharmed */
@@ -224,6 +228,12 @@ START_TEST(what_cannot_be_attached_is_refused) {
   N_VDestroy(longer);
 }
 END_TEST
+
+static int no_root(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)y, (void)user_data;
+  *g = 1.0;
+  return 0;
+}
 
 static void assert_told(int flag) {
   ck_assert_int_lt(flag, 0);
@@ -242,6 +252,8 @@ START_TEST(errors_of_cvodes_have_a_message_of_the_integrator) {
   message = (MessageLog){0};
   assert_told(CPodeGetDky(mem, 100.0, 0, y));
   assert_told(CPodeGetDky(mem, 1.0, 20, y));
+  assert_told(CPodeRootInit(mem, 1, no_root));
+  ck_assert_mentions(CPodeGetLastMessage(mem), "CVodeRootInit");
   N_VDestroy(y);
 }
 END_TEST

@@ -78,6 +78,7 @@ START_TEST(bad_arguments_are_named_with_rule_and_value) {
   refuse(CPodeSStolerances(run.mem, INFINITY, 1.0e-6), CP_ILL_INPUT, "reltol", "finite", "inf");
   refuse(CPodeSStolerances(run.mem, 1.0e-6, -3.0), CP_ILL_INPUT, "abstol", ">= 0", "-3");
   refuse(CPodeSStolerances(run.mem, 1.0e-6, NAN), CP_ILL_INPUT, "abstol", "finite", "nan");
+  refuse(CPodeSStolerances(run.mem, 1.0e-6, INFINITY), CP_ILL_INPUT, "abstol", "finite", "inf");
   refuse(CPodeSVtolerances(run.mem, 1.0e-6, NULL), CP_ILL_INPUT, "abstol", "NULL");
   refuse(CPodeSVtolerances(run.mem, 1.0e-6, longer), CP_ILL_INPUT, "abstol", "length", "4", "5");
   refuse(CPodeSVtolerances(run.mem, 1.0e-6, negative), CP_ILL_INPUT, "abstol", ">= 0", "-1e-06");
@@ -88,6 +89,7 @@ START_TEST(bad_arguments_are_named_with_rule_and_value) {
   refuse(CPodeSetNonlinearSolver(run.mem, empty), CP_ILL_INPUT, "inner", "setsysfn");
   refuse(CPodeSetNonlinConvCoef(run.mem, -0.1), CP_ILL_INPUT, "coef", "positive", "-0.1");
   refuse(CPodeSetNonlinConvCoef(run.mem, NAN), CP_ILL_INPUT, "coef", "positive", "nan");
+  refuse(CPodeSetNonlinConvCoef(run.mem, INFINITY), CP_ILL_INPUT, "coef", "positive", "inf");
   refuse(CPodeSetProjFrequency(run.mem, -1), CP_ILL_INPUT, "nsteps", "positive", "-1");
   refuse(CPodeSetProjErrEst(run.mem, (CPErrEst)17), CP_ILL_INPUT, "mode", "CP_ERREST", "17");
   refuse(CPodeSetProjMaxCorrection(run.mem, -1.0), CP_ILL_INPUT, "wrms", "positive", "-1");
@@ -105,6 +107,9 @@ START_TEST(bad_arguments_are_named_with_rule_and_value) {
   refuse(CPode(run.mem, 1.0, y, NULL, CV_NORMAL), CP_ILL_INPUT, "tret", "NULL");
   refuse(CPode(run.mem, 1.0, longer, &t, CV_NORMAL), CP_ILL_INPUT, "yout", "length", "4", "5");
   refuse(CPode(run.mem, 1.0, y, &t, 9), CP_ILL_INPUT, "itask", "CV_ONE_STEP", "9");
+
+  ck_assert_success(&run, CPodeSetNonlinConvCoef(run.mem, 0.0)); /* the defaults */
+  ck_assert_success(&run, CPodeSetProjMaxCorrection(run.mem, 0.0));
 
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_success(&other, run_to(&other, 1.0));
@@ -170,6 +175,24 @@ START_TEST(a_weight_that_is_not_positive_is_an_error) {
   ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-6, 1.0e-6));
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_good(&run);
+}
+END_TEST
+
+/* Of tolerances of 1e200 the weights are too small, since the inverse metric is 1 over their squares; of 1e-310 they are
+ * infinite. */
+START_TEST(tolerances_beyond_all_numbers_are_errors) {
+  for (int k = 0; k < 2; k++) {
+    run_close(&run);
+    run_open(&run, ADAMS_FIXED_POINT, 1.0e-6);
+    N_VConst(0.0, run.y);
+    entries(run.y)[1] = -1.0; /* at rest */
+    ck_assert_success(&run, CPodeReInit(run.mem, 0.0, run.y));
+    ck_assert_success(&run, CPodeSStolerances(run.mem, k ? 0.0 : 1.0e-6, k ? 1.0e-310 : 1.0e200));
+    ck_assert_flag(&run, run_to(&run, 1.0), CP_ILL_INPUT);
+    ck_assert_message(&run, "ewt", k ? "finite" : "at least 1e-153");
+    ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-6, 1.0e-6));
+    ck_assert_success(&run, run_to(&run, 1.0));
+  }
 }
 END_TEST
 
@@ -358,6 +381,7 @@ int main(void) {
   tcase_add_test(tc, before_init_calls_are_refused);
   tcase_add_test(tc, tolerances_of_another_length_are_found_at_init);
   tcase_add_test(tc, a_weight_that_is_not_positive_is_an_error);
+  tcase_add_test(tc, tolerances_beyond_all_numbers_are_errors);
   tcase_add_loop_test(tc, a_callback_that_fails_once_costs_an_attempt, 0, 48);
   tcase_add_loop_test(tc, a_callback_that_fails_at_the_start_is_told_apart, 0, N_STARTS * N_METHODS);
   tcase_add_loop_test(tc, a_jacobian_that_becomes_wrong_is_named, 0, N_METHODS);

@@ -254,7 +254,13 @@ START_TEST(wrong_arguments_are_refused) {
   ck_assert_int_eq(CPodeInit(raw, fall, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CPodeRootInit(raw, -1, heights), CP_ILL_INPUT);
   ck_assert_int_eq(CPodeRootInit(raw, 1, NULL), CP_ILL_INPUT);
+  sunrealtype low, high;
+  ck_assert_int_eq(CPodeGetRootWindow(NULL, &low, &high), CP_MEM_NULL);
+  ck_assert_int_eq(CPodeGetRootWindow(raw, NULL, &high), CP_ILL_INPUT);
+  ck_assert_int_eq(CPodeGetRootWindow(raw, &low, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPodeGetRootWindow(raw, &low, &high), CP_NO_INIT); /* no root functions */
   ck_assert_int_eq(CPodeRootInit(raw, 1, heights), CP_SUCCESS);
+  ck_assert_int_eq(CPodeGetRootWindow(raw, &low, &high), CP_NO_INIT); /* no root yet */
   ck_assert_int_eq(CPodeRootInit(raw, 0, NULL), CP_SUCCESS);
   CPodeFree(&raw);
   N_VDestroy(y);

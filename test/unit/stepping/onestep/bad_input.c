@@ -77,6 +77,7 @@ START_TEST(bad_arguments_are_named_with_rule_and_value) {
   refused(&run, CPOneStepSetProjMaxCorrection(run.mem, -1.0), CP_ILL_INPUT, "wrms", "-1");
   refused(&run, CPOneStepSetProjMaxCorrection(run.mem, NAN), CP_ILL_INPUT, "wrms", "nan");
   refused(&run, CPOneStepSetInitStep(run.mem, INFINITY), CP_ILL_INPUT, "h", "finite", "inf");
+  refused(&run, CPOneStepSetMinStep(run.mem, INFINITY), CP_ILL_INPUT, "h", "finite", "inf");
   refused(&run, CPOneStepSetMinStep(run.mem, -0.1), CP_ILL_INPUT, "h", ">= 0", "-0.1");
   refused(&run, CPOneStepSetMaxStep(run.mem, NAN), CP_ILL_INPUT, "h", ">= 0", "nan");
   refused(&run, CPOneStepSetMaxStep(run.mem, -1.0), CP_ILL_INPUT, "h", ">= 0", "-1");
@@ -112,6 +113,89 @@ START_TEST(bad_arguments_are_named_with_rule_and_value) {
   N_VDestroy(y);
   N_VDestroy(negative);
   N_VDestroy(nan);
+}
+END_TEST
+
+static int height(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)user_data;
+  g[0] = g[1] = entries(y)[1];
+  return 0;
+}
+
+START_TEST(arguments_of_roots_and_stop_times_are_named) {
+  sunrealtype low, high;
+  refused(&run, CPOneStepSetRootDirection(run.mem, (int[]){0, 0}), CP_NO_INIT, "CPOneStepRootInit");
+  refused(&run, CPOneStepRootInit(run.mem, -1, height), CP_ILL_INPUT, "nrtfn = -1");
+  refused(&run, CPOneStepRootInit(run.mem, 2, NULL), CP_ILL_INPUT, "g must not");
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 2, height));
+  refused(&run, CPOneStepSetRootDirection(run.mem, NULL), CP_ILL_INPUT, "rootdir");
+  refused(&run, CPOneStepSetRootDirection(run.mem, (int[]){0, 2}), CP_ILL_INPUT, "rootdir[1] = 2");
+  refused(&run, CPOneStepSetRootDirection(run.mem, (int[]){-2, 0}), CP_ILL_INPUT, "rootdir[0] = -2");
+  refused(&run, CPOneStepGetRootInfo(run.mem, NULL), CP_ILL_INPUT, "rootsfound");
+  refused(&run, CPOneStepGetRootWindow(run.mem, NULL, &high), CP_ILL_INPUT, "low and high");
+  refused(&run, CPOneStepGetRootWindow(run.mem, &low, NULL), CP_ILL_INPUT, "low and high");
+  refused(&run, CPOneStepGetRootWindow(run.mem, &low, &high), CP_NO_INIT, "root");
+  ck_assert_done(&run, CPOneStepRootInit(run.mem, 0, NULL));
+  ck_assert_done(&run, CPOneStepSetStopTime(run.mem, -1.0)); /* the run may go there */
+  refused(&run, one_to(&run, 1.0), CP_ILL_INPUT, "tstop", "-1");
+}
+END_TEST
+
+/* A run backwards in time knows its direction as well. */
+START_TEST(a_run_does_not_turn_round) {
+  sunrealtype t;
+  ck_assert_done(&run, CPOneStepEvolve(run.mem, -1.0, run.y, &t, CV_ONE_STEP));
+  refused(&run, CPOneStepEvolve(run.mem, 1.0, run.y, &t, CV_ONE_STEP), CP_ILL_INPUT, "smaller t");
+}
+END_TEST
+
+/* By hand: tables that are none. */
+START_TEST(tables_that_are_none_are_refused) {
+  for (int wrong = 0; wrong < 9; wrong++) {
+    ARKodeButcherTable B = ARKodeButcherTable_Alloc(2, SUNTRUE); /* Heun's method */
+    sunrealtype **A = B->A, *b = B->b, *c = B->c;
+    B->q = 2, B->p = 1;
+    A[1][0] = c[1] = B->d[0] = 1.0;
+    b[0] = b[1] = 0.5;
+    if (wrong == 1) B->stages = 0;
+    if (wrong == 2) B->q = 0;
+    if (wrong == 3) B->A = NULL;
+    if (wrong == 4) B->b = NULL;
+    if (wrong == 5) B->c = NULL;
+    if (wrong == 6) B->p = 0;
+    if (wrong == 7) B->d[0] = 0.9;
+    if (wrong == 8) b[0] = 0.4;
+    CPOneStepMem mem = CPOneStepCreateTable(B, test_context);
+    ck_assert_msg((mem == NULL) == (wrong > 0), "table %d", wrong);
+    CPOneStepFree(&mem);
+    B->stages = 2, B->A = A, B->b = b, B->c = c;
+    ARKodeButcherTable_Free(B);
+  }
+}
+END_TEST
+
+static N_Vector_ID of_a_device(N_Vector v) {
+  (void)v;
+  return SUNDIALS_NVEC_CUSTOM;
+}
+
+/* RADAU works on arrays, and its Jacobian is set up at the start. */
+START_TEST(what_RADAU_cannot_do_is_refused) {
+  N_Vector far                = vector_copy(run.y);
+  SUNMatrix J                 = SUNDenseMatrix(PENDULUM_N, PENDULUM_N, test_context);
+  far->ops->nvgetvectorid     = of_a_device;
+  far->ops->nvgetarraypointer = NULL;
+  refused(&run, CPOneStepSetJacobian(run.mem, J, NULL), CP_NOT_SUPPORTED, "RADAU does");
+  CPOneStepFree(&run.mem);
+  run.mem = CPOneStepCreate("RADAU", test_context);
+  ck_assert_done(&run, CPOneStepSetErrHandlerFn(run.mem, message_log, &run.log));
+  ck_assert_done(&run, CPOneStepSetJacobian(run.mem, J, NULL));
+  ck_assert_done(&run, CPOneStepSetJacobian(run.mem, J, NULL)); /* in place of the first */
+  refused(&run, CPOneStepInit(run.mem, world_rhs, 0.0, far), CP_ILL_INPUT, "y0", "RADAU");
+  ck_assert_done(&run, CPOneStepInit(run.mem, world_rhs, 0.0, run.y));
+  refused(&run, CPOneStepSetJacobian(run.mem, J, NULL), CP_TOO_LATE, "CPOneStepInit");
+  SUNMatDestroy(J);
+  N_VDestroy(far);
 }
 END_TEST
 
@@ -178,6 +262,10 @@ int main(void) {
   tcase_add_test(tc, null_objects_are_refused);
   tcase_add_test(tc, bad_arguments_are_named_with_rule_and_value);
   tcase_add_test(tc, before_init_calls_are_refused);
+  tcase_add_test(tc, arguments_of_roots_and_stop_times_are_named);
+  tcase_add_test(tc, a_run_does_not_turn_round);
+  tcase_add_test(tc, tables_that_are_none_are_refused);
+  tcase_add_test(tc, what_RADAU_cannot_do_is_refused);
   tcase_add_test(tc, tolerances_have_to_be_set);
   tcase_add_test(tc, times_behind_the_last_step_are_refused);
   tcase_add_test(tc, a_vector_without_an_operation_is_refused);
