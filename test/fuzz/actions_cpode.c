@@ -164,8 +164,12 @@ static void set_linear_solver(World *w) {
 }
 
 void cpode_solver(World *w) {
-  if (chance(w, 0.5)) set_linear_solver(w);
-  else CALL(w, CPODE, CPodeSetNonlinearSolver(w->mem, nonlinear_solver(w, 0)));
+  if (chance(w, 0.5)) {
+    set_linear_solver(w);
+    return;
+  }
+  SUNNonlinearSolver nls = nonlinear_solver(w, 0); /* The call may have an allocation denied. */
+  CALL(w, CPODE, CPodeSetNonlinearSolver(w->mem, nls));
 }
 
 static void set_conv_coef(World *w) {

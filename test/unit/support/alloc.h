@@ -19,6 +19,9 @@ void alloc_watch(void);
 void alloc_watch_failing(long n);
 /* Allocations of SuiteSparse count as well (on), or go straight through. */
 void alloc_count_suitesparse(int on);
+/* Functions of CVODES, which report what they lack memory for, count as well (on, the default) and then fail without a message, or
+ * go straight through. */
+void alloc_count_cvodes(int on);
 /* Stops; the figures stay readable until the next alloc_watch. */
 void alloc_unwatch(void);
 
