@@ -204,6 +204,25 @@ static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrea
 
 /* ---- the call ---- */
 
+/* A start with tiny tolerances has first steps below the roundoff of t0, each about ten times as long as the one before.
+ * All of them are returned as one step. Where steps shrink until t no longer moves, each is returned, since a failure comes
+ * next. */
+enum { MOST_IDLE_STEPS = 1000 };
+
+static int run(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
+               int *ncheck, long int nst) {
+  for (int k = 0; k < MOST_IDLE_STEPS; k++) {
+    const int result = ncheck ? CVodeF(mem->cvode_mem, tout, y, tret, itask, ncheck)
+                              : CVode(mem->cvode_mem, tout, y, tret, itask);
+    if (result != CV_SUCCESS || itask != CV_ONE_STEP || *tret != mem->base.t0 ||
+        cpStepsTaken(mem) == nst)
+      return result;
+    nst = cpStepsTaken(mem);
+  }
+  cpWrite(mem->cvodes.text, "%d steps from t = %.15g have not changed t", MOST_IDLE_STEPS, *tret);
+  return CV_TOO_MUCH_WORK;
+}
+
 /* CVodeF evaluates f once more for the first point that Hermite's interpolation uses, and ignores whether it fails: what has
  * been in that vector would enter the gradient. So f is asked before, at the same state. Returns 0, or CVODES' code. */
 static int firstRate(CPodeMem mem) {
@@ -232,7 +251,7 @@ static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *t
     result              = CVodeGetDky(mem->cvode_mem, root, 0, y);
     result              = result ? result : CV_ROOT_RETURN;
   } else {
-    result              = CVodeF(mem->cvode_mem, tout, y, tret, itask, ncheck);
+    result              = run(mem, tout, y, tret, itask, ncheck, nst);
     sunrealtype reached = *tret, t = 0.0;
     int none = 0;
     CVodeGetCurrentTime(mem->cvode_mem, &reached);
@@ -250,24 +269,6 @@ static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *t
   if (isnan(points->first_root))
     points->first_root = result == CV_ROOT_RETURN ? *tret : points->root_beyond;
   return result;
-}
-
-/* A start with tiny tolerances has first steps below the roundoff of t0, each about ten times as long as the one before.
- * All of them are returned as one step. Where steps shrink until t no longer moves, each is returned, since a failure comes
- * next. */
-enum { MOST_IDLE_STEPS = 1000 };
-
-static int run(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
-               long int nst) {
-  for (int k = 0; k < MOST_IDLE_STEPS; k++) {
-    const int result = CVode(mem->cvode_mem, tout, y, tret, itask);
-    if (result != CV_SUCCESS || itask != CV_ONE_STEP || *tret != mem->base.t0 ||
-        cpStepsTaken(mem) == nst)
-      return result;
-    nst = cpStepsTaken(mem);
-  }
-  cpWrite(mem->cvodes.text, "%d steps from t = %.15g have not changed t", MOST_IDLE_STEPS, *tret);
-  return CV_TOO_MUCH_WORK;
 }
 
 /* Goes on from nst steps by CVodeF, whose steps must be repeatable, or by CVode if ncheck is NULL. */
@@ -290,9 +291,9 @@ static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *t
   }
   if (!done)
     result = ncheck ? forwardRun(mem, tout, y, tret, itask, ncheck, nst)
-                    : run(mem, tout, y, tret, itask, nst);
+                    : run(mem, tout, y, tret, itask, NULL, nst);
   while (!ncheck && result == CV_ROOT_RETURN && cpOnlyLeavesZero(mem, *tret))
-    result = run(mem, tout, y, tret, itask, nst);
+    result = run(mem, tout, y, tret, itask, NULL, nst);
   if (mem->sens.data) mem->sens.end(mem->sens.data);
   mem->holding = 0;
   if (result >= 0 && y != yout) N_VScale(1.0, y, yout);

@@ -79,6 +79,31 @@ START_TEST(outputs_of_a_run_with_checkpoints_are_on_the_manifold) {
 }
 END_TEST
 
+/* The first step for these weights is some 1e-158. All that do not move t are returned as one, and the run backward goes through
+ * them. */
+START_TEST(a_step_with_checkpoints_moves_t) {
+  int ncheck = 0;
+  run_open(run, methods[_i], 1.0e-6);
+  N_Vector l = vector_copy(run->y);
+  ck_assert_success(run, CPodeSStolerances(run->mem, 1.0e-3, 1.0e-300));
+  ck_assert_success(run, CPodeSetProjector(run->mem, NULL));
+  ck_assert_success(run, CPodeReInit(run->mem, 0.1, run->y));
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 50, CV_HERMITE));
+  run->t = 0.1;
+  for (int k = 0; k < 5; k++) {
+    const sunrealtype before = run->t;
+    ck_assert_success(run, CPodeF(run->mem, 1.0, run->y, &run->t, CV_ONE_STEP, &ncheck));
+    ck_assert_double_gt(run->t, before);
+  }
+  SUNNonlinearSolver fixed = create_backward(run->t, l);
+  ck_assert_success(run, CPodeB(run->mem, 0.1, CV_NORMAL));
+  run_close(run);
+  SUNNonlinSolFree(fixed);
+  N_VDestroy(backward.y);
+  N_VDestroy(l);
+}
+END_TEST
+
 /* CVodeF itself ignores it, and interpolates with what has been in the vector. */
 START_TEST(a_first_evaluation_of_f_that_fails_is_told) {
   int ncheck = 0;
@@ -450,6 +475,7 @@ int main(void) {
   TCase *tc    = tcase_create("adjoint");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, outputs_of_a_run_with_checkpoints_are_on_the_manifold, 0, 4);
+  tcase_add_loop_test(tc, a_step_with_checkpoints_moves_t, 1, 3); /* by fixed-point iteration */
   tcase_add_loop_test(tc, a_first_evaluation_of_f_that_fails_is_told, 0, 4);
   tcase_add_loop_test(tc, forward_steps_are_repeated_to_the_last_bit, 0, 4);
   tcase_add_loop_test(tc, forward_steps_to_stop_times_are_repeated_to_the_last_bit, 0, 4);
