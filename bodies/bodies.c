@@ -117,6 +117,11 @@ static Entry *entryOf(const struct CPBodies_ *b, const char *name, size_t length
   }
 }
 
+int bodiesNamed(const struct CPBodies_ *b, const char *name, size_t length) {
+  const Entry *e = entryOf(b, name, length);
+  return e->kind ? e->name : -1;
+}
+
 int bodiesFind(const struct CPBodies_ *b, int kind, const char *name, size_t length) {
   if (!name || b->capacity == 0) return -1;
   const Entry *e = entryOf(b, name, length);
@@ -210,8 +215,9 @@ CPBodies CPBodiesCreate(int dimension, SUNContext ctx) {
 void CPBodiesFree(CPBodies *bodies) {
   if (!bodies || !*bodies) return;
   CPBodies b    = *bodies;
-  void *owned[] = {b->body,  b->joint,   b->row,   b->roll, b->pair,  b->drive, b->law,  b->force,
-                   b->shape, b->contact, b->param, b->text, b->entry, b->label, b->notes};
+  void *owned[] = {b->length, b->body,  b->joint, b->row,   b->roll,    b->pair,
+                   b->drive,  b->law,   b->force, b->shape, b->contact, b->param,
+                   b->text,   b->entry, b->label, b->notes};
   bodiesFreePlans(b);
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   free(b);
@@ -798,9 +804,9 @@ int CPBodiesAddSpring(CPBodies b, const CPSpring *spring) {
     return flag;
   }
   CHECK_FINITE(b, name, "free", &x, 1);
-  if (ROOM(b->pair, b->npairs, 1) || ROOM(b->law, b->nlaws, 1))
+  if (ROOM(b->pair, b->npairs, 1) || ROOM(b->law, b->nlaws, 1) || ROOM(b->length, b->nlengths, 1))
     return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
-  if (between) b->pair[b->npairs++] = pair;
+  if (between) b->pair[b->npairs++] = pair, b->length[b->nlengths++] = b->nlaws;
   const int i = b->nlaws++, text = takeName(b, name, NAME_OTHER, i);
   b->law[i] =
       (Law){SPRING, term, b->nparams, b->nparams + 3, NONE, NONE, spring->law, spring->data};

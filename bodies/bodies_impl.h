@@ -239,9 +239,10 @@ struct CPBodies_ {
   PointForce *force;
   Shape *shape;
   Contact *contact;
+  int *length; /* the laws of springs between points */
   sunrealtype *param;
-  int nbodies, njoints, nrows, nrolls, npairs, ndrives, nlaws, nforces, nshapes, ncontacts, nparams,
-      nfrictions, ninertances;
+  int nlengths, nbodies, njoints, nrows, nrolls, npairs, ndrives, nlaws, nforces, nshapes,
+      ncontacts, nparams, nfrictions, ninertances;
 
   char *notes; /* of the reader; NULL: none */
   char *text;  /* all names, each ended by a zero */
@@ -262,6 +263,8 @@ enum { NAME_BODY = 1, NAME_JOINT, NAME_OTHER };
    memory. */
 int bodiesRoom(void *address, int count, int more, size_t size);
 #define ROOM(array, count, more) bodiesRoom(&(array), (count), (more), sizeof *(array))
+/* Where the name (length characters) of an element stands in b->text, or -1 */
+int bodiesNamed(const struct CPBodies_ *b, const char *name, size_t length);
 /* Has an element this name, or is it "ground"? */
 int bodiesTaken(const struct CPBodies_ *b, const char *name);
 

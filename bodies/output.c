@@ -78,6 +78,16 @@ static const sunrealtype *placeAt(CPBodies b, N_Vector y) {
   return u;
 }
 
+/* Poses of the bodies of a pair at y: what is asked of one element is not to take the time of all. */
+static void placePair(CPBodies b, const Pair *pair, N_Vector y) {
+  const Space *s       = &b->space;
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + (sunindextype)b->nbodies * s->nq;
+  for (int side = 0; side < 2; side++) {
+    const int i = pair->side[side].body;
+    if (i != GROUND) bodiesPoseAt(s, q + s->nq * i, u + s->nu * i, NULL, &b->pose[i]);
+  }
+}
+
 /* Is the mechanism complete, and has y its length? Returns 0 or a code, reported. */
 static int checkState(CPBodies b, N_Vector y, const char *function) {
   if (!b) return CP_MEM_NULL;
@@ -235,7 +245,7 @@ int CPBodiesCoordinate(CPBodies b, CPCoordinate of, N_Vector y, sunrealtype *x, 
     return bodiesError(b, CP_ILL_INPUT, __func__,
                        "there is no joint \"%.100s\" with a coordinate %d",
                        of.joint ? of.joint : "", of.k);
-  placeAt(b, y);
+  placePair(b, &b->pair[term.pair], y);
   bodiesTermJet(b, &term, VALUES, &jet);
   *x    = term.coef * jet.s;
   *rate = term.coef * jet.rate;
@@ -249,8 +259,8 @@ int CPBodiesPoint(CPBodies b, const char *body, const sunrealtype *point, N_Vect
   const int i = body ? bodiesFind(b, NAME_BODY, body, strlen(body)) : -1;
   if (i < 0)
     return bodiesError(b, CP_ILL_INPUT, __func__, "there is no body \"%.100s\"", body ? body : "");
-  placeAt(b, y);
   Pair pair = {.side = {{.body = GROUND}, {.body = i}}};
+  placePair(b, &pair, y);
   Moving d;
   memcpy(pair.side[1].point, point, sizeof pair.side[1].point);
   add3(-1, b->body[i].centre, pair.side[1].point);
@@ -275,7 +285,7 @@ int CPBodiesReaction(CPBodies b, const char *joint, sunrealtype t, N_Vector y,
   const Space *s   = &b->space;
   memset(F, 0, 3 * sizeof *F);
   memset(T, 0, 3 * sizeof *T);
-  placeAt(b, y);
+  placePair(b, pair, y);
   if (j->kind == NONE) {
     F[0] = -lambda[b->row[j->first].first];
     return CP_SUCCESS;
@@ -399,12 +409,17 @@ int CPBodiesGetPowers(CPBodies b, sunrealtype t, N_Vector y, const sunrealtype *
 int CPBodiesFindParameter(CPBodies b, const char *name) {
   if (!b) return CP_MEM_NULL;
   const char *dot = name ? strchr(name, '.') : NULL;
-  for (int i = 0; dot && i < b->nparams; i++) {
-    const char *owner = b->text + b->label[i].owner;
-    if (!strncmp(owner, name, (size_t)(dot - name)) && !owner[dot - name] &&
-        !strcmp(dot + 1, b->label[i].field))
-      return i;
+  const int owner = dot ? bodiesNamed(b, name, (size_t)(dot - name)) : -1;
+  int i           = 0,
+      end         = owner < 0 ? 0
+                              : b->nparams; /* Those of an element stand together, in the order of names. */
+  for (int last = end; i < last;) {
+    const int middle = i + (last - i) / 2;
+    if (b->label[middle].owner < owner) i = middle + 1;
+    else last = middle;
   }
+  for (; i < end && b->label[i].owner == owner; i++)
+    if (!strcmp(dot + 1, b->label[i].field)) return i;
   return bodiesError(b, CP_ILL_INPUT, __func__, "there is no parameter \"%.200s\"",
                      name ? name : "");
 }
@@ -457,7 +472,7 @@ static void pointOf(const struct CPBodies_ *b, const Side *side, sunrealtype *P)
 
 /* Both points of a pair at y. */
 static void pointsAt(CPBodies b, const Pair *pair, N_Vector y, sunrealtype *Pa, sunrealtype *Pb) {
-  placeAt(b, y);
+  placePair(b, pair, y);
   pointOf(b, &pair->side[0], Pa);
   pointOf(b, &pair->side[1], Pb);
 }
@@ -512,7 +527,7 @@ int CPBodiesContactFrame(CPBodies b, int i, N_Vector y, sunrealtype *frame) {
   const Pair *pair         = &b->pair[joint->pair];
   const sunrealtype radius = b->param[contact->radius];
   sunrealtype own[3][3] = {{0, 0, 1}, {1, 0, 0}, {0, 1, 0}}, *n = frame + 3, point[3];
-  placeAt(b, y);
+  placePair(b, pair, y);
   const Pose *pose[2] = {bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body)};
   if (b->row[joint->first].term[0].m.kind == LEVEL &&
       bodiesLevel(b->param, pair, pose[0], pose[1], own[0], own + 1))
@@ -535,41 +550,27 @@ int CPBodiesContactFrame(CPBodies b, int i, N_Vector y, sunrealtype *frame) {
   return CP_SUCCESS;
 }
 
-/* The law of spring i between two points; NULL and their number: there is none. */
-static const Law *springAt(const struct CPBodies_ *b, int i, int *count) {
-  *count = 0;
-  for (int k = 0; k < b->nlaws; k++)
-    if (b->law[k].kind == SPRING && b->law[k].term.m.kind == LENGTH && (*count)++ == i)
-      return &b->law[k];
-  return NULL;
-}
+int CPBodiesSprings(CPBodies b) { return b ? b->nlengths : 0; }
 
-int CPBodiesSprings(CPBodies b) {
-  int count = 0;
-  if (b) springAt(b, NONE, &count);
-  return count;
+/* The pair of spring i between two points. NULL after an error, reported */
+static const Pair *springAt(CPBodies b, int i, const char *function) {
+  if (i >= 0 && i < b->nlengths) return &b->pair[b->law[b->length[i]].term.pair];
+  bodiesError(b, CP_ILL_INPUT, function, "i must be one of 0 ... %d, and is %d", b->nlengths - 1, i);
+  return NULL;
 }
 
 int CPBodiesSpringBodies(CPBodies b, int i, int *body) {
   if (!b) return CP_MEM_NULL;
-  int count;
-  const Law *law = springAt(b, i, &count);
-  if (!law)
-    return bodiesError(b, CP_ILL_INPUT, __func__, "i must be one of 0 ... %d, and is %d", count - 1,
-                       i);
-  for (int side = 0; side < 2; side++) body[side] = b->pair[law->term.pair].side[side].body;
-  return CP_SUCCESS;
+  const Pair *pair = springAt(b, i, __func__);
+  for (int side = 0; side < 2 && pair; side++) body[side] = pair->side[side].body;
+  return pair ? CP_SUCCESS : CP_ILL_INPUT;
 }
 
 int CPBodiesSpringPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealtype *Pb) {
-  int count, flag = checkState(b, y, __func__);
-  if (flag) return flag;
-  const Law *law = springAt(b, i, &count);
-  if (!law)
-    return bodiesError(b, CP_ILL_INPUT, __func__, "spring must be one of 0 ... %d, and is %d",
-                       count - 1, i);
-  pointsAt(b, &b->pair[law->term.pair], y, Pa, Pb);
-  return CP_SUCCESS;
+  const int flag   = checkState(b, y, __func__);
+  const Pair *pair = flag ? NULL : springAt(b, i, __func__);
+  if (pair) pointsAt(b, pair, y, Pa, Pb);
+  return flag || pair ? flag : CP_ILL_INPUT;
 }
 
 int CPBodiesShapes(CPBodies b) { return b ? b->nshapes : 0; }
@@ -583,7 +584,7 @@ int CPBodiesShapePoints(CPBodies b, int i, N_Vector y, CPShapeKind *kind, sunrea
   const Shape *shape = &b->shape[i];
   const Side *on     = &b->pair[shape->pair].side[1];
   *kind              = shape->kind;
-  placeAt(b, y);
+  placePair(b, &b->pair[shape->pair], y);
   pointOf(b, on, points);
   for (int k = 0; k < 3; k++) {
     sunrealtype *end = points + 3 + 3 * k;

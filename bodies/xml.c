@@ -165,7 +165,7 @@ static Spot placeOf(const xmlParserCtxt *parser) {
   if (spot.line == end.line) return spot;
   for (spot.column = 1; at > in->base && at[-1] != '\n'; at--)
     if ((at[-1] & 0xC0) != 0x80) spot.column++;
-  return at > in->base || spot.line == 1 ? spot : end;
+  return at > in->base || in->consumed == 0 ? spot : end;
 }
 
 /* Elements remember where they are: libxml2 knows lines up to 65,535, and no columns. */

@@ -482,6 +482,43 @@ START_TEST(a_held_body_that_cannot_move_is_at_rest) {
 }
 END_TEST
 
+/* What is asked of one element does not take the time of all: otherwise this takes minutes. */
+START_TEST(all_of_many_elements_are_asked) {
+  enum { MANY = 40000 };
+  char name[3][20], parameter[30];
+  CPMechModel model;
+  sunrealtype a[3], c[3];
+  create(2);
+  for (int i = 0; i < MANY; i++) {
+    for (int k = 0; k < 3; k++) snprintf(name[k], sizeof name[k], "%c%d", "bjs"[k], i);
+    const CPBody body = {.name = name[0], .mass = 1 + i, .inertia = {0, 0, 1}, .position = {i}};
+    const CPJoint rod = {
+        .name = name[1], .kind = CP_JOINT_ROD, .b = name[0], .on_a.point = {i, 1}, .on_b.point = {i}};
+    const CPSpring spring = {
+        .name = name[2], .b = name[0], .point_a = {i, 2}, .point_b = {i}, .free = 1};
+    ADD(CPBodiesAddBody(bodies, &body));
+    ADD(CPBodiesAddJoint(bodies, &rod));
+    ADD(CPBodiesAddSpring(bodies, &spring));
+  }
+  ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+  y = CPBodiesState(bodies);
+  ck_assert_int_eq(CPBodiesSprings(bodies), MANY);
+  for (int i = 0; i < MANY; i++) {
+    snprintf(parameter, sizeof parameter, "b%d.mass", i);
+    ck_assert_double_eq(CPBodiesParameters(bodies)[CPBodiesFindParameter(bodies, parameter)], 1 + i);
+    ck_assert_int_eq(CPBodiesJointPoints(bodies, i, y, a, c), CP_SUCCESS);
+    ck_assert(a[0] == i && a[1] == 1 && c[0] == i && c[1] == 0);
+    ck_assert_int_eq(CPBodiesSpringPoints(bodies, i, y, a, c), CP_SUCCESS);
+    ck_assert(a[0] == i && a[1] == 2 && c[0] == i && c[1] == 0);
+  }
+  ck_assert_int_eq(CPBodiesFindParameter(bodies, "b1.weight"), CP_ILL_INPUT);
+  ck_assert_int_eq(CPBodiesFindParameter(bodies, "b40000.mass"), CP_ILL_INPUT);
+  ck_assert_int_eq(CPBodiesSpringPoints(bodies, MANY, y, a, c), CP_ILL_INPUT);
+  N_VDestroy(y);
+  CPBodiesFree(&bodies);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("bodies/reactions");
   TCase *tc    = tcase_create("reactions");
@@ -502,6 +539,7 @@ int main(void) {
   tcase_add_test(tc, a_rough_guess_is_assembled);
   tcase_add_loop_test(tc, a_held_body_keeps_the_velocities_that_are_possible, 0, 2);
   tcase_add_test(tc, a_held_body_that_cannot_move_is_at_rest);
+  tcase_add_test(tc, all_of_many_elements_are_asked);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
