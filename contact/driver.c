@@ -167,7 +167,7 @@ static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, su
   const int flag = CPMechSetUserData(c->mech, c);
   if (flag) return contactPassOn(c, flag);
   c->rtol = rtol, c->atol = atol, c->t = c->t_first = t0, c->repeated = 0;
-  c->share_set = 1.0, c->pending = 0, c->stretching = 0, c->nrecent = 0;
+  c->share_set = 0.0, c->pending = 0, c->stretching = 0, c->nrecent = 0;
   c->multistep = NULL, c->onestep = NULL, c->sens.Ns = c->sens.spent = 0;
   memset(&c->stats, 0, sizeof c->stats);
   forgetRoots(c);
@@ -187,10 +187,31 @@ static const char *newestMessage(CPContact c) {
   return c->multistep ? CPodeGetLastMessage(c->multistep) : CPOneStepGetLastMessage(c->onestep);
 }
 
+/* The part of the tolerances that the integrator gets for a flight from y on. Each step of a multistep method has an error of up to
+ * the tolerance. They add up over the tens of steps of a flight, whose number grows as tol^(-1 / (q + 1)) at order q, and events
+ * amplify them. With all of the tolerance errors reach 390 of it, and grow as tol^0.71; with this part 32, and tol^0.88, for the same
+ * work at equal error (guide). */
+#define MULTISTEP 0.3
+#define COARSE    1.0e-4 /* No part gets larger beyond this tolerance. */
+static sunrealtype partOfTolerance(CPContact c, N_Vector y) {
+  const sunrealtype size = fmax(N_VMaxNorm(y), DBL_MIN), tol = c->rtol + c->atol / size;
+  if (c->onestep) return 1.0;
+  const sunrealtype part = MULTISTEP * fmin(1.0, pow(tol / COARSE, 1.0 / 6.0)) * c->share;
+  return fmin(1.0, fmax(part, 100.0 * DBL_EPSILON / tol)); /* as far as roundoff permits */
+}
+
+static int setTolerances(CPContact c, N_Vector y) {
+  const sunrealtype part = partOfTolerance(c, y);
+  if (part == c->share_set) return CP_SUCCESS;
+  const int flag = c->multistep ? CPodeSStolerances(c->multistep, part * c->rtol, part * c->atol)
+                                : CPOneStepSStolerances(c->onestep, part * c->rtol, part * c->atol);
+  if (!flag) c->share_set = part;
+  return flag;
+}
+
 /* Tolerances and roots of the integrator. Returns 0 or its code. has_roots: it has been given the root functions before */
-static int setUp(CPContact c, int has_roots) {
-  int flag = c->multistep ? CPodeSStolerances(c->multistep, c->rtol, c->atol)
-                          : CPOneStepSStolerances(c->onestep, c->rtol, c->atol);
+static int setUp(CPContact c, N_Vector y, int has_roots) {
+  int flag = setTolerances(c, y);
   if (!flag && !has_roots)
     flag = c->multistep ? CPodeRootInit(c->multistep, numberOfRoots(c), roots)
                         : CPOneStepRootInit(c->onestep, numberOfRoots(c), roots);
@@ -218,7 +239,7 @@ static int start(CPContact c, CPodeMem multistep, CPOneStepMem onestep, sunrealt
   if (!flag) {
     c->multistep = multistep, c->onestep = onestep;
     if (multistep != rest.multistep) c->sens.integrator = NULL;
-    flag    = setUp(c, multistep == rest.multistep && onestep == rest.onestep && !rest.sens.spent);
+    flag = setUp(c, y, multistep == rest.multistep && onestep == rest.onestep && !rest.sens.spent);
     message = newestMessage(c);
   }
   if (flag) {
@@ -245,14 +266,10 @@ int CPContactAttachOneStep(CPContact c, CPOneStepMem mem, sunrealtype t0, N_Vect
 /* Starts the integrator again. A multistep method does so at order one and commits errors of the size of the tolerance in
  * each flight, however short. Those of velocities would add up over the flights; one of the height would halve a flight
  * that is lower than the tolerance. Heights are as the squares of durations, so a flight gets the square of its share of
- * the time since the start, as far as roundoff permits. */
+ * the time since the start. */
 int contactRestart(CPContact c, sunrealtype t, N_Vector y) {
-  const sunrealtype size = N_VMaxNorm(y), roundoff = 100.0 * DBL_EPSILON * size;
-  const sunrealtype share = fmin(1.0, fmax(c->share, roundoff / (c->atol + c->rtol * size)));
   int flag = c->multistep ? CPodeReInit(c->multistep, t, y) : CPOneStepReInit(c->onestep, t, y);
-  if (!flag && c->multistep && share != c->share_set)
-    flag = CPodeSStolerances(c->multistep, share * c->rtol, share * c->atol);
-  if (!flag) c->share_set = share;
+  if (!flag) flag = setTolerances(c, y);
   /* A gap that has closed is zero but for the roundoff of t, which may exceed the tolerance. */
   if (!flag) flag = c->multistep ? CPodeCalcIC(c->multistep) : CPOneStepCalcIC(c->onestep);
   if (!flag)

@@ -163,8 +163,8 @@ CPODES_EXPORT const char *CPContactGetLastMessage(CPContact contact);
  * Attaches the system to an integrator and starts it at (t0, y), as CPMechAttach and CPMechAttachOneStep do, and sets
  * its tolerances (relative and absolute) and root functions. The tolerance of a gap is (atol + rtol max |q|) times the
  * largest entry of its row of A, and that of its velocities the same with u. A gap below a tenth of that counts as closed. If
- * closed contacts approach each other at the start, the impact happens first. y: in; out, the state after that. In a flight
- * after a bounce a multistep method gets a part of these tolerances (guide). Nothing else about the integrator is changed, and
+ * closed contacts approach each other at the start, the impact happens first. y: in; out, the state after that. A multistep method
+ * gets a part of these tolerances, 0.3 at most, and less after a bounce (guide). Nothing else about the integrator is changed, and
  * options other than tolerances may be set afterwards.
  *
  * Returns CP_CONTACT_PENETRATION if a gap is negative by more than that, CP_CONTACT_PAINLEVE, CP_CONTACT_NO_SOLUTION
