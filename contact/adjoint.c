@@ -12,6 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of adjoint problems, and the least one */
+#define DEFAULT_TOLERANCE SUN_RCONST(1.0e-8)
+#define LEAST_TOLERANCE   SUN_RCONST(1.0e-13)
+
 /* An event, or the start */
 typedef struct Passage {
   sunrealtype t, share;
@@ -135,19 +139,29 @@ static void takeImpact(CPContact c, const Passage *e) {
   memcpy(c->impact.glued, e->glued, n);
 }
 
+/* Tolerances of a flight after a bounce: l to a height is that to a velocity over the duration, and errors of the latter add up. */
+static CPAdjointOptions optionsOf(const CPAdjointOptions *options, const Passage *e) {
+  CPAdjointOptions own   = options ? *options : (CPAdjointOptions){0};
+  const sunrealtype part = sqrt(e->share);
+  own.reltol = fmax(part * (own.reltol > 0.0 ? own.reltol : DEFAULT_TOLERANCE), LEAST_TOLERANCE);
+  own.abstol *= part;
+  return own;
+}
+
 /* From l at t1 to l at the event e with which the flight began; G and dG get what belongs to it. */
 static int flight(Backwards *b, const Passage *e, sunrealtype t1, int is_last) {
-  CPContact c            = b->c;
-  const CPFunctional *F  = b->F;
-  const Flight data      = {.F = F, .l = is_last ? NULL : b->l};
-  const int has_end      = !is_last || F->end;
-  const CPFunctional own = {.ng             = F->ng,
-                            .end            = has_end ? end : NULL,
-                            .integrand      = F->integrand ? integrand : NULL,
-                            .end_grad       = !is_last || F->end_grad ? endGradient : NULL,
-                            .integrand_grad = F->integrand_grad ? integrandGradient : NULL,
-                            .user_data      = (void *)&data,
-                            .mxsteps        = F->mxsteps};
+  CPContact c                    = b->c;
+  const CPFunctional *F          = b->F;
+  const Flight data              = {.F = F, .l = is_last ? NULL : b->l};
+  const int has_end              = !is_last || F->end;
+  const CPFunctional own         = {.ng             = F->ng,
+                                    .end            = has_end ? end : NULL,
+                                    .integrand      = F->integrand ? integrand : NULL,
+                                    .end_grad       = !is_last || F->end_grad ? endGradient : NULL,
+                                    .integrand_grad = F->integrand_grad ? integrandGradient : NULL,
+                                    .user_data      = (void *)&data,
+                                    .mxsteps        = F->mxsteps};
+  const CPAdjointOptions options = optionsOf(b->options, e);
   if (!is_last && !(t1 - e->t > 4 * DBL_EPSILON * fabs(t1))) return CP_SUCCESS;
   int flag = enter(c, e->after, e, e->t, e->plus, b->function);
   if (flag) return flag;
@@ -155,7 +169,7 @@ static int flight(Backwards *b, const Passage *e, sunrealtype t1, int is_last) {
   N_VScale(1.0, e->plus, c->sens.y);
   flag = contactRestart(c, e->t, c->sens.y);
   if (!flag)
-    flag = passOn(c, CPodeFunctionalAdjoint(c->multistep, t1, &own, b->options, NULL, b->part,
+    flag = passOn(c, CPodeFunctionalAdjoint(c->multistep, t1, &own, &options, NULL, b->part,
                                             b->part_grad, b->l_plus));
   if (flag) return flag;
   for (int k = 0; k < F->ng; k++) {
@@ -196,10 +210,7 @@ static int differentiateMargins(Backwards *b, const Passage *e, int *k) {
   CPContact c    = b->c;
   const int m    = 2 * c->npoints;
   N_Vector minus = e->minus;
-  int flag       = contactRightHandSide(c, e->t, minus, c->sens.before, b->function);
-  if (!flag)
-    flag = contactDerivative(c, contactMarginValues, m, e->t, 1.0, minus, c->sens.before, -1,
-                             c->sens.rate, b->function);
+  int flag       = contactMarginRates(c, e->t, minus, b->function);
   for (int i = 0; i < c->n + b->Np && !flag; i++) {
     setUnit(b->unit, i < c->n ? i : -1);
     flag = contactDerivative(c, contactMarginValues, m, e->t, 0.0, minus, b->unit, i - c->n,
@@ -215,15 +226,24 @@ static int differentiateMargins(Backwards *b, const Passage *e, int *k) {
   return flag;
 }
 
+/* b->v += the derivative of the impact along (dt, d) and parameter i. 0 or a code, reported. */
+static int addImpact(Backwards *b, const Passage *e, sunrealtype dt, N_Vector d, int i) {
+  CPContact c    = b->c;
+  N_Vector added = c->sens.direction;
+  if (!e->has_impact) return CP_SUCCESS;
+  const int flag = contactDerivative(c, contactImpactValue, c->n, e->t, dt, e->minus, d, i,
+                                     N_VGetArrayPointer(added), b->function);
+  if (!flag) N_VLinearSum(1.0, b->v, 1.0, added, b->v);
+  return flag;
+}
+
 /* b->s of all functionals, over the rate of margin k. 0 or a code, reported. */
 static int findWeights(Backwards *b, const Passage *e, int k) {
   CPContact c           = b->c;
   const CPFunctional *F = b->F;
   int flag              = contactRightHandSide(c, e->t, e->plus, c->sens.after, b->function);
   N_VScale(1.0, c->sens.before, b->v);
-  if (!flag && e->has_impact)
-    flag = contactDerivative(c, contactImpactValue, c->n, e->t, 1.0, e->minus, c->sens.before, -1,
-                             N_VGetArrayPointer(b->v), b->function);
+  if (!flag) flag = addImpact(b, e, 1.0, c->sens.before, -1);
   if (flag) return flag;
   N_VLinearSum(1.0, b->v, -1.0, c->sens.after, b->v);
   memset(b->h_minus, 0, (size_t)F->ng * sizeof *b->h_minus);
@@ -250,9 +270,7 @@ static int jump(Backwards *b, const Passage *e, int is_start) {
   for (int j = 0; j < n + b->Np && !flag; j++) {
     setUnit(b->unit, j < n ? j : -1);
     N_VScale(1.0, b->unit, b->v); /* column j of R_y, or R_p */
-    if (e->has_impact)
-      flag = contactDerivative(c, contactImpactValue, n, e->t, 0.0, e->minus, b->unit, j - n,
-                               N_VGetArrayPointer(b->v), b->function);
+    flag = addImpact(b, e, 0.0, b->unit, j - n);
     for (int i = 0; i < ng && !flag; i++) {
       const sunrealtype of_time = k >= 0 ? b->s[i] * b->slope[k + j * m] : 0.0;
       const sunrealtype value   = N_VDotProd(b->l_plus[i], b->v) - of_time;

@@ -233,13 +233,15 @@ typedef int (*ContactQuantity)(CPContact c, sunrealtype t, N_Vector y, sunrealty
 /* The margins of all contacts, [2 npoints]; 0 where there is none */
 int contactMarginValues(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
                         const char *function);
-/* The state after the newest impact, [n] */
+/* The change of the state by the newest impact, [n]: small ones have errors in proportion */
 int contactImpactValue(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
                        const char *function);
 /* result [n] <- d/dh of a quantity at (t + h dt, y + h d) with parameter i, i >= 0, changed by h: differences of sixth order. 0 or a
  * code, reported. */
 int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype t, sunrealtype dt,
                       N_Vector y, N_Vector d, int i, sunrealtype *result, const char *function);
+/* c->sens.before <- y' at (t, y), c->sens.rate <- the derivatives of the margins along the motion. 0 or a code, reported. */
+int contactMarginRates(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* f <- y' at (t, y) in the present phases. 0 or a code, reported. */
 int contactRightHandSide(CPContact c, sunrealtype t, N_Vector y, N_Vector f, const char *function);
 /* decided [2 npoints]: 1 for the margins whose roots were the newest event */

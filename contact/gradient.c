@@ -40,7 +40,8 @@ int contactImpactValue(CPContact c, sunrealtype t, N_Vector y, sunrealtype *valu
                        const char *function) {
   N_VScale(1.0, y, c->sens.y);
   const int flag = contactRepeatImpact(c, t, c->sens.y, function);
-  memcpy(value, N_VGetArrayPointer(c->sens.y), (size_t)c->n * sizeof *value);
+  memset(value, 0, (size_t)c->n * sizeof *value);
+  for (int j = 0; j < c->nu; j++) value[c->nq + j] = c->udot[j] - c->driven[j];
   return flag;
 }
 
@@ -54,16 +55,13 @@ static sunrealtype relativeSize(CPContact c, N_Vector y, N_Vector d, int first, 
   return change / size;
 }
 
-/* The step of a difference at (t, y) along (dt, d) and parameter i, i >= 0; 0 if that direction is zero. */
-static sunrealtype stepOf(CPContact c, N_Vector y, sunrealtype dt, N_Vector d, int i) {
-  sunrealtype newest = 0, rate = i >= 0 ? 1.0 / c->sens.size[i] : 0.0;
-  CVodeGetLastStep(CPodeGetCVodeMem(c->multistep), &newest);
-  rate          = fmax(rate, relativeSize(c, y, d, 0, c->nq));
-  rate          = fmax(rate, relativeSize(c, y, d, c->nq, c->nq + c->nu));
-  rate          = fmax(rate, relativeSize(c, y, d, c->nq + c->nu, c->n));
-  sunrealtype h = rate > 0.0 ? PART / rate : INFINITY;
-  if (dt != 0.0 && newest != 0.0) h = fmin(h, PART_OF_STEP * fabs(newest / dt));
-  return isfinite(h) ? h : 0.0;
+/* The step of a difference at y along d and parameter i, i >= 0; 0 if that direction is zero. */
+static sunrealtype stepOf(CPContact c, N_Vector y, N_Vector d, int i) {
+  sunrealtype rate = i >= 0 ? 1.0 / c->sens.size[i] : 0.0;
+  rate             = fmax(rate, relativeSize(c, y, d, 0, c->nq));
+  rate             = fmax(rate, relativeSize(c, y, d, c->nq, c->nq + c->nu));
+  rate             = fmax(rate, relativeSize(c, y, d, c->nq + c->nu, c->n));
+  return rate > 0.0 && isfinite(PART / rate) ? PART / rate : 0.0;
 }
 
 /* The parameter of sensitivity i becomes value, which the mechanical system is told. */
@@ -72,12 +70,12 @@ static void setParameter(CPContact c, int i, sunrealtype value) {
   CPMechSetUserData(c->mech, c);
 }
 
-/* The largest part of h for which the normal velocities of the newest impact change by a small part of theirs */
+/* The largest part of h, along dt or else d, for which the normal velocities of the newest impact change by a small part of theirs */
 static int boundByImpact(CPContact c, sunrealtype t, sunrealtype dt, N_Vector y, N_Vector d,
                          sunrealtype *h, const char *function) {
   int flag = contactMeasure(c, t, y, function);
   memcpy(c->approach, c->v, (size_t)c->na * sizeof *c->v);
-  N_VLinearSum(1.0, y, *h, d, c->sens.moved);
+  N_VLinearSum(1.0, y, dt == 0.0 ? *h : 0.0, d, c->sens.moved);
   if (!flag) flag = contactMeasure(c, t + *h * dt, c->sens.moved, function);
   sunrealtype most = *h;
   for (int i = 0; i < c->npoints && !flag; i++) {
@@ -90,23 +88,49 @@ static int boundByImpact(CPContact c, sunrealtype t, sunrealtype dt, N_Vector y,
   return flag;
 }
 
-int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype t, sunrealtype dt,
-                      N_Vector y, N_Vector d, int i, sunrealtype *result, const char *function) {
+/* result [n] += the derivative along dt by steps h of t, or, where dt = 0, along d and parameter i */
+static int addDifferences(CPContact c, ContactQuantity quantity, int n, sunrealtype t,
+                          sunrealtype dt, N_Vector y, N_Vector d, int i, sunrealtype h,
+                          sunrealtype *result, const char *function) {
   static const sunrealtype weight[3] = {SUN_RCONST(0.75), SUN_RCONST(-0.15), SUN_RCONST(1.0) / 60};
   const sunrealtype kept             = i >= 0 ? c->sens.p[c->sens.which[i]] : 0.0;
-  sunrealtype h                      = stepOf(c, y, dt, d, i);
   int flag                           = CP_SUCCESS;
-  memset(result, 0, (size_t)n * sizeof *result);
-  if (h > 0.0 && quantity == contactImpactValue) flag = boundByImpact(c, t, dt, y, d, &h, function);
-  for (int k = -3; k <= 3 && h > 0.0 && !flag; k++) {
-    if (k == 0) continue;
+  if (quantity == contactImpactValue) flag = boundByImpact(c, t, dt, y, d, &h, function);
+  for (int l = 0; l < 6 && !flag; l++) { /* Equal values have the sum 0, without roundoff. */
+    const int k = (l % 2 ? -1 : 1) * (1 + l / 2);
     if (i >= 0) setParameter(c, i, kept + k * h);
-    N_VLinearSum(1.0, y, k * h, d, c->sens.moved);
+    N_VLinearSum(1.0, y, dt == 0.0 ? k * h : 0.0, d, c->sens.moved);
     flag = quantity(c, t + k * h * dt, c->sens.moved, c->sens.value, function);
     for (int j = 0; j < n && !flag; j++)
       result[j] += (k > 0 ? 1 : -1) * weight[abs(k) - 1] / h * c->sens.value[j];
   }
   if (i >= 0) setParameter(c, i, kept);
+  return flag;
+}
+
+/* Differences along t are separate: their steps have to be short, with much roundoff, but most systems do not depend on t. */
+int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype t, sunrealtype dt,
+                      N_Vector y, N_Vector d, int i, sunrealtype *result, const char *function) {
+  const sunrealtype h = stepOf(c, y, d, i);
+  sunrealtype newest  = 0;
+  int flag            = CP_SUCCESS;
+  CVodeGetLastStep(CPodeGetCVodeMem(c->multistep), &newest);
+  const sunrealtype h_t = dt != 0.0 && newest != 0.0 ? PART_OF_STEP * fabs(newest / dt) : h;
+  memset(result, 0, (size_t)n * sizeof *result);
+  if (dt != 0.0 && h_t > 0.0)
+    flag = addDifferences(c, quantity, n, t, dt, y, d, -1, h_t, result, function);
+  if (!flag && h > 0.0) flag = addDifferences(c, quantity, n, t, 0.0, y, d, i, h, result, function);
+  return flag;
+}
+
+int contactMarginRates(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  int flag = contactRightHandSide(c, t, y, c->sens.before, function);
+  if (!flag)
+    flag = contactDerivative(c, contactMarginValues, 2 * c->npoints, t, 1.0, y, c->sens.before, -1,
+                             c->sens.rate, function);
+  if (!flag) flag = contactMeasure(c, t, y, function);
+  for (int i = 0; i < c->npoints && !flag; i++) /* That of a gap is known. */
+    if (c->point[i].phase == CP_CONTACT_OPEN) c->sens.rate[2 * i] = c->v[c->point[i].normal];
   return flag;
 }
 
@@ -121,10 +145,7 @@ int contactRightHandSide(CPContact c, sunrealtype t, N_Vector y, N_Vector f, con
 
 int contactSensBefore(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const int n = 2 * c->npoints;
-  int flag    = contactRightHandSide(c, t, y, c->sens.before, function);
-  if (!flag)
-    flag = contactDerivative(c, contactMarginValues, n, t, 1.0, y, c->sens.before, -1, c->sens.rate,
-                             function);
+  int flag    = contactMarginRates(c, t, y, function);
   for (int i = 0; i < c->sens.Ns && !flag; i++)
     flag = contactDerivative(c, contactMarginValues, n, t, 0.0, y, c->sens.minus[i], i,
                              c->sens.slope + i * n, function);
@@ -181,15 +202,14 @@ static int saltation(CPContact c, int i, sunrealtype t, N_Vector minus, sunrealt
                      const char *function) {
   sunrealtype *S = N_VGetArrayPointer(c->sens.S[i]), *D = N_VGetArrayPointer(c->sens.direction);
   const sunrealtype *after = N_VGetArrayPointer(c->sens.after);
+  int flag                 = CP_SUCCESS;
   N_VLinearSum(1.0, minus, dtau, c->sens.before, c->sens.direction);
-  if (c->impact.any) {
-    const int flag = contactDerivative(c, contactImpactValue, c->n, t, dtau, c->saved,
-                                       c->sens.direction, i, c->sens.change, function);
-    if (flag) return flag;
-    D = c->sens.change;
-  }
-  for (int j = 0; j < c->n; j++) S[j] = D[j] - after[j] * dtau;
-  return CP_SUCCESS;
+  if (c->impact.any)
+    flag = contactDerivative(c, contactImpactValue, c->n, t, dtau, c->saved, c->sens.direction, i,
+                             c->sens.change, function);
+  for (int j = 0; j < c->n && !flag; j++)
+    S[j] = D[j] + (c->impact.any ? c->sens.change[j] : 0.0) - after[j] * dtau;
+  return flag;
 }
 
 int contactSensAfter(CPContact c, sunrealtype t, N_Vector y, const char *function) {
