@@ -144,8 +144,7 @@ static int denseFactor(CPLu lu) {
   if (scaleRows(n, parts, value, d->scale)) return 1;
   if (parts == 1) F77(dgetrf)(&n, &n, value, &n, d->pivot, &info);
   else F77(zgetrf)(&n, &n, value, &n, d->pivot, &info);
-  if (info) return info < 0 ? CP_LINSOL_FAIL : 1;
-  return 0;
+  return info != 0; /* LAPACK fails otherwise for illegal arguments only */
 }
 
 /* ---- solutions ---- */
@@ -195,7 +194,7 @@ static int denseSolve(CPLu lu, double *re, double *im) {
   if (parts == 1) F77(dgetrs)("N", &n, &one, LU, &n, d->pivot, x, &n, &info);
   else F77(zgetrs)("N", &n, &one, LU, &n, d->pivot, x, &n, &info);
   if (parts == 2) cpLuPart(n, x, re, im);
-  return info ? CP_LINSOL_FAIL : CP_SUCCESS;
+  return CP_SUCCESS;
 }
 
 const CPLuOps cpLuDenseOps = {denseCreate, denseFactor, denseSolve};

@@ -38,18 +38,17 @@ static int times(CPNewton *newton, N_Vector x, double *r) {
   return CP_SUCCESS;
 }
 
-/* mu = K^T g_i in the level of row i, of rows of unit length */
+/* mu = K^T g_i in the level of row i, which is not idle, of rows of unit length */
 static int combination(CPNewton *newton, int i, double *mu) {
   CPWork work        = newton->self;
   const CPRows *rows = newton->rows;
   CPLevel *level     = &work->levels[work->P->row_level[i]];
   memset(mu, 0, (size_t)work->P->m * sizeof *mu);
   for (int j = 0; j < work->P->n; j++) work->room.z[j] = cpMatEntry(&work->g, i, j);
-  if (cpLevelIsEmpty(level)) return CP_PROJ_RANK;
   const int flag = cpLevelSolve(level, work->room.z, NULL, NULL, work->room.rl);
   for (int k = 0; !flag && k < level->nrows; k++) {
     const int row = level->rows[k];
-    mu[row]       = rows->is_idle[row] ? 0.0 : work->room.rl[k] * rows->unit[row] / rows->unit[i];
+    mu[row]       = work->room.rl[k] * rows->unit[row] / rows->unit[i]; /* 0: without a gradient */
   }
   return flag;
 }

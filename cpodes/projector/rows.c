@@ -236,7 +236,7 @@ int cpRowsAreNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int 
 
 void cpAppend(char *text, size_t length, const char *more) {
   const size_t used = strlen(text);
-  if (used < length) snprintf(text + used, length - used, "%s", more);
+  snprintf(text + used, length - used, "%s", more);
 }
 
 static const char *nameOf(const CPNewton *newton, int i, char name[CP_ROW_NAME]) {

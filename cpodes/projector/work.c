@@ -17,7 +17,7 @@ int cpWorkCreate(CPWork *result, CPProjector P) {
   work->self     = work;
   work->revision = work->shape = -1;
   work->v                      = cpArenaVector(&work->arena, P->y_tmpl);
-  if (P->kind && P->kind->create) work->self = P->kind->create(P->model, work);
+  if (P->kind) work->self = P->kind->create(P->model, work);
   else cpNewtonInit(&work->newton, &work->arena, NULL, work, work, P->y_tmpl);
   if (work->self && !cpArenaStatus(&work->arena)) *result = work;
   else cpWorkFree(&work);
@@ -25,7 +25,7 @@ int cpWorkCreate(CPWork *result, CPProjector P) {
 }
 
 void cpWorkFree(CPWork *work_address) {
-  CPWork work = work_address ? *work_address : NULL;
+  CPWork work = *work_address;
   if (!work) return;
   cpLevelsFree(work);
   cpArenaFree(&work->storage);

@@ -6,7 +6,7 @@
 
 #include "cpodes/base/arena.h"
 
-/* Each returns 0, or a code whose reason it leaves where the caller finds it. */
+/* Each returns 0 with a result that is finite, or a code whose reason it leaves where the caller finds it. */
 typedef struct {
   int (*times)(void *self, N_Vector v, N_Vector Av); /* A v, 0 in rows that are off */
   int (*transposed)(void *self, N_Vector w, N_Vector ATw);

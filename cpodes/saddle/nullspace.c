@@ -40,19 +40,19 @@ typedef struct {
   CPCholesky H;   /* Q2^T S W S Q2 */
 } Nullspace;
 
-/* Best workspace for all routines at full size. */
+/* Best workspace for all routines at full size. These fail for illegal arguments only, so that info is not looked at. */
 static int workspaceSize(int n, int m) {
   double best     = 1.0, size;
   const int query = -1;
   int info, pivot = 0;
   F77(dgeqp3)(&n, &m, &size, &n, &pivot, &size, &size, &query, &info);
-  if (!info) best = fmax(best, size);
+  best = fmax(best, size);
   F77(dgeqrf)(&n, &m, &size, &n, &size, &size, &query, &info);
-  if (!info) best = fmax(best, size);
+  best = fmax(best, size);
   F77(dgeqrf)(&m, &m, &size, &m, &size, &size, &query, &info);
-  if (!info) best = fmax(best, size);
+  best = fmax(best, size);
   F77(dorgqr)(&m, &m, &m, &size, &m, &size, &size, &query, &info);
-  if (!info) best = fmax(best, size);
+  best = fmax(best, size);
   return (int)fmax(best, 3.0 * m + 1.0);
 }
 
@@ -103,7 +103,6 @@ static int factorRows(CPSaddle s, Nullspace *c, int pivoting) {
   for (int i = 0; i < m; i++) c->pivot[i] = pivoting ? 0 : i + 1;
   if (pivoting) F77(dgeqp3)(&n, &m, c->QR, &n, c->pivot, c->tau, c->work, &c->lwork, &info);
   else F77(dgeqrf)(&n, &m, c->QR, &n, c->tau, c->work, &c->lwork, &info);
-  if (info) return CP_LINSOL_FAIL;
   for (; k < kmax && fabs(c->QR[(size_t)k * (size_t)(n + 1)]) > s->ranktol; k++)
     s->sine = fmin(s->sine, fabs(c->QR[(size_t)k * (size_t)(n + 1)]));
   for (int i = 0; i < m; i++) c->pivot[i]--; /* LAPACK counts from 1 */
@@ -164,7 +163,7 @@ static void projectWeight(const CPSaddle s, Nullspace *c) {
 
 /* In the order of the pivots, multipliers that change no force are D Pi [-R11^{-1} R12; I] w; N becomes an orthonormal
  * basis of them. Unit columns do not make QR of N better; the scales of the rows are those of the multipliers. */
-static int formDependent(const CPSaddle s, Nullspace *c) {
+static void formDependent(const CPSaddle s, Nullspace *c) {
   const double one = 1.0;
   const int n = s->n, p = s->nrows, r = s->rank, d = p - r;
   int info = 0;
@@ -178,8 +177,7 @@ static int formDependent(const CPSaddle s, Nullspace *c) {
   for (int k = 0; k < d; k++)
     for (int i = 0; i < p; i++) c->N[(size_t)k * (size_t)p + (size_t)i] *= c->scale[c->pivot[i]];
   F77(dgeqrf)(&p, &d, c->N, &p, c->tau, c->work, &c->lwork, &info);
-  if (!info) F77(dorgqr)(&p, &d, &d, c->N, &p, c->tau, c->work, &c->lwork, &info);
-  return info ? CP_LINSOL_FAIL : 0;
+  F77(dorgqr)(&p, &d, &d, c->N, &p, c->tau, c->work, &c->lwork, &info);
 }
 
 static int factor(CPSaddle s, int pivoting) {
@@ -194,7 +192,8 @@ static int factor(CPSaddle s, int pivoting) {
     projectWeight(s, c);
     if (cpCholeskyFactor(&c->H, CP_CHOLESKY_LEAST)) return CP_SADDLE_NOT_DEFINITE;
   }
-  return s->options.shortest && s->rank < s->nrows ? formDependent(s, c) : 0;
+  if (s->options.shortest && s->rank < s->nrows) formDependent(s, c);
+  return 0;
 }
 
 static int factorQR(CPSaddle s) { return factor(s, 0); }

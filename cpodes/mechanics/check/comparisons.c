@@ -30,9 +30,8 @@ static int product(CPCheck *check, Product B, const double *x, double *y) {
   case MU: return cpMechOperator(mech, mech->model.Mu, "Mu", t, q, x, y, mech->nu);
   case MINV: return cpMechOperator(mech, mech->model.Minv, "Minv", t, q, x, y, mech->nu);
   case AU: return cpMechATimes(mech, t, q, x, y);
-  case ATL: return cpMechATransposedTimes(mech, t, q, x, y);
+  default: return cpMechATransposedTimes(mech, t, q, x, y); /* ATL */
   }
-  return CP_ILL_INPUT;
 }
 
 /* Two operators and a vector x at random: C x next to the products x . B e_j, if C is to be B^T, or C B x next to x, if

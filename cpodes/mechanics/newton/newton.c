@@ -141,9 +141,6 @@ void cpMechNewtonFree(CPMechNewtonMem *address) {
 
 /* Sizes and type are final at the first use: a second integrator gets the same objects. */
 int cpMechNewtonAttach(CPMech mech, CPodeMem mem) {
-  if (mech->options.newton_type == CP_NEWTON_KKT && mech->operators)
-    return cpReason(mech->text, CP_NOT_SUPPORTED,
-                    "CP_NEWTON_KKT needs M and A, and the system has operators");
   const int flag = mech->newton ? CP_SUCCESS : cpNewtonCreate(&mech->newton, mech);
   if (flag) return cpReason(mech->text, flag, "no memory for the iteration matrix");
   mech->stats.newton = mech->newton ? mech->newton->type : CP_NEWTON_NONE;

@@ -47,7 +47,7 @@ static int fixedPointTest(SUNNonlinearSolver inner, N_Vector ycor, N_Vector d, s
                           N_Vector ewt, void *data) {
   CPWrapped *nls = data;
   int m          = 0;
-  const int flag = SUNNonlinSolGetCurIter(inner, &m);
+  const int flag = SUNNonlinSolGetCurIter(inner, &m); /* inner may be the user's */
   if (flag) return flag;
   const int beyond = m - FEW_ITERATIONS;
   if (beyond >= 0 && !progresses(&nls->newton, beyond, cpWrmsNorm(d, ewt)))
@@ -80,7 +80,6 @@ static int getNumConvFails(SUNNonlinearSolver NLS, long int *nfails) {
   return SUNNonlinSolGetNumConvFails(content(NLS)->inner, nfails);
 }
 static int freeWrapper(SUNNonlinearSolver NLS) {
-  if (!NLS) return CP_SUCCESS;
   NLS->content = NULL; /* it belongs to the integrator */
   SUNNonlinSolFreeEmpty(NLS);
   return CP_SUCCESS;
@@ -237,8 +236,7 @@ static int converged(SUNNonlinearSolver inner, N_Vector ycor, N_Vector delta, su
   CPNewton *newton = &((CPWrapped *)data)->newton;
   int m            = 0;
   (void)ycor;
-  const int flag = SUNNonlinSolGetCurIter(inner, &m);
-  if (flag) return flag;
+  SUNNonlinSolGetCurIter(inner, &m); /* SUNDIALS' own solver does not fail there */
   const sunrealtype d = cpWrmsNorm(delta, ewt);
   if (d == 0.0 || errorLeft(newton, m, d) <= tol) return CP_SUCCESS;
   if (!progresses(newton, m, d) || (m > 0 && d > DIVERGING * newton->d_before))
@@ -248,12 +246,14 @@ static int converged(SUNNonlinearSolver inner, N_Vector ycor, N_Vector delta, su
   return SUN_NLS_CONTINUE;
 }
 
-static int setFunctions(SUNNonlinearSolver inner, SUNNonlinSolSysFn sys, SUNNonlinSolLSetupFn lsetup,
-                        SUNNonlinSolLSolveFn lsolve, SUNNonlinSolConvTestFn ctest, void *data) {
-  int flag = SUNNonlinSolSetSysFn(inner, sys);
-  if (!flag) flag = SUNNonlinSolSetLSetupFn(inner, lsetup);
-  if (!flag) flag = SUNNonlinSolSetLSolveFn(inner, lsolve);
-  return flag ? flag : SUNNonlinSolSetConvTestFn(inner, ctest, data);
+/* SUNDIALS' own Newton solver refuses none that is not NULL. */
+static void setFunctions(SUNNonlinearSolver inner, SUNNonlinSolSysFn sys,
+                         SUNNonlinSolLSetupFn lsetup, SUNNonlinSolLSolveFn lsolve,
+                         SUNNonlinSolConvTestFn ctest, void *data) {
+  SUNNonlinSolSetSysFn(inner, sys);
+  SUNNonlinSolSetLSetupFn(inner, lsetup);
+  SUNNonlinSolSetLSolveFn(inner, lsolve);
+  SUNNonlinSolSetConvTestFn(inner, ctest, data);
 }
 
 int cpNewtonIterate(CPWrapped *nls, sunrealtype t, N_Vector y0, N_Vector ycor, N_Vector ewt,
@@ -265,11 +265,11 @@ int cpNewtonIterate(CPWrapped *nls, sunrealtype t, N_Vector y0, N_Vector ycor, N
     return cpInnerSolve(nls, y0, ycor, ewt, tol, callLSetup, cvode_mem);
   nls->newton.t   = t;
   nls->newton.ewt = ewt;
-  int flag        = setFunctions(inner, residual, setUp, solveLinear, converged, nls);
-  if (!flag) flag = cpInnerSolve(nls, y0, ycor, ewt, tol, callLSetup, nls);
-  const int back = /* the inner solver may be taken away from us: it has CVODES' functions again */
-      setFunctions(inner, nls->sysfn, nls->lsetup, nls->lsolve, nls->ctest, nls->ctest_data);
-  if (flag || back) return flag ? flag : back;
+  setFunctions(inner, residual, setUp, solveLinear, converged, nls);
+  const int flag = cpInnerSolve(nls, y0, ycor, ewt, tol, callLSetup, nls);
+  /* The inner solver may be taken away from us: it has CVODES' functions again. */
+  setFunctions(inner, nls->sysfn, nls->lsetup, nls->lsolve, nls->ctest, nls->ctest_data);
+  if (flag) return flag;
   /* CVODES' test keeps the norm of what has been accepted. */
   return nls->ctest(nls->wrapper, ycor, ycor, CP_CANNOT_MISS, ewt, nls->ctest_data)
              ? SUN_NLS_CONV_RECVR
