@@ -287,6 +287,26 @@ START_TEST(dense_systems_of_any_order_are_solved) {
 }
 END_TEST
 
+/* Singular by a row of zeros, by a column of zeros, or not finite, on either side of that order */
+START_TEST(dense_matrices_that_are_singular_are_told) {
+  const int n = _i % 2 ? CP_SMALL + 1 : CP_SMALL, kind = _i / 2 % 2, how = _i / 4;
+  const double complex w = kind ? 1.0 + 2.0 * I : 1.0;
+  ck_assert_int_eq(cpLuCreate(&lu, n, 0, kind, NULL, n), CP_SUCCESS);
+  ck_assert_int_eq(cpMatCreateDense(&A, n, n), CP_SUCCESS);
+  ck_assert_int_eq(cpLuTerm(lu, &A, 0, 0, 0), CP_SUCCESS);
+  for (int j = 0; j < n; j++)
+    for (int i = 0; i < n; i++) {
+      A.value[n * j + i] = cos(i * j) + (j == i ? 2 * n : 0);
+      if ((how == 0 && i == n / 2) || (how == 1 && j == n / 2)) A.value[n * j + i] = 0.0;
+    }
+  if (how == 2) A.value[n + 1] = INFINITY;
+  ck_assert_int_eq(cpLuAssemble(lu, &w), CP_SUCCESS);
+  ck_assert_int_eq(cpLuFactor(lu), 1);
+  cpLuFree(&lu);
+  cpMatFree(&A);
+}
+END_TEST
+
 static Suite *lu_suite(void) {
   Suite *suite   = suite_create("LU factors");
   TCase *factors = tcase_create("factors"), *sums = tcase_create("sums");
@@ -299,6 +319,7 @@ static Suite *lu_suite(void) {
   for (int kind = 1; kind < KINDS; kind += 2)
     tcase_add_loop_test(sums, a_complex_sum_forgets_the_last_one, kind, kind + 1);
   tcase_add_loop_test(factors, dense_systems_of_any_order_are_solved, 0, 10);
+  tcase_add_loop_test(factors, dense_matrices_that_are_singular_are_told, 0, 12);
   suite_add_tcase(suite, factors);
   suite_add_tcase(suite, sums);
   return suite;

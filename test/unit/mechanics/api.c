@@ -13,6 +13,8 @@
 #include "models/pendulum.h"
 #include "support/support.h"
 
+#include <sunlinsol/sunlinsol_dense.h>
+
 enum { N = PENDULUM_N };
 
 static Pendulum pendulum;
@@ -563,6 +565,34 @@ START_TEST(orders_are_free) {
 }
 END_TEST
 
+/* A dense matrix and differences, both SUNDIALS': the default takes M and A, and the same motion comes out. */
+START_TEST(the_linear_solver_may_be_the_users) {
+  N_Vector ours = vector_copy(y), theirs = vector_copy(y);
+  CPodeMem mem = new_integrator(CV_BDF);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  integrate(mem, ours);
+  CPodeFree(&mem);
+  const CPMechModel model = pendulum_model();
+  CPMech own              = system_of(&model, y, &pendulum);
+  SUNMatrix J             = SUNDenseMatrix(N, N, test_context);
+  SUNLinearSolver LS      = SUNLinSol_Dense(y, J, test_context);
+  ck_assert_int_eq(CPMechSetNewton(own, CP_NEWTON_NONE), CP_SUCCESS);
+  mem = new_integrator(CV_BDF);
+  ck_assert_int_eq(CPMechAttach(own, mem, 0, y), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetLinearSolver(CPodeGetCVodeMem(mem), LS, J), CV_SUCCESS);
+  integrate(mem, theirs);
+  for (int i = 0; i < N; i++) /* 1e-8 a step, some 100 steps */
+    ck_assert_double_le(fabs(entries(ours)[i] - entries(theirs)[i]), 1e-6);
+  ck_assert(!same_bits(ours, theirs));
+  CPodeFree(&mem);
+  CPMechFree(&own);
+  SUNLinSolFree(LS);
+  SUNMatDestroy(J);
+  N_VDestroy(ours);
+  N_VDestroy(theirs);
+}
+END_TEST
+
 /* The wrong order: the integrator says so, and can be freed. */
 START_TEST(an_integrator_outlives_its_system) {
   const CPMechModel model = pendulum_model();
@@ -637,6 +667,7 @@ int main(void) {
   tcase_add_loop_test(tcase, a_refused_attachment_leaves_its_message_with_both_objects, 0, 12);
   tcase_add_loop_test(tcase, integrators_come_and_go, 0, 2);
   tcase_add_test(tcase, orders_are_free);
+  tcase_add_test(tcase, the_linear_solver_may_be_the_users);
   tcase_add_loop_test(tcase, an_integrator_outlives_its_system, 0, 2);
   tcase_add_loop_test(tcase, statistics_are_printed_with_the_system, 0, 4);
   suite_add_tcase(suite, tcase);

@@ -117,7 +117,10 @@ START_TEST(the_force_function_gets_the_users_pointer) {
   open_matrices(DENSE);
   CPMech mech = CPMechCreateLinear(M, C, K, load, y, test_context);
   CPMechSetErrHandlerFn(mech, message_log, &messages);
+  ck_assert_ptr_null(CPMechGetUserData(mech));
   CPMechSetUserData(mech, &first);
+  ck_assert_ptr_eq(CPMechGetUserData(mech), &first);
+  ck_assert_ptr_null(CPMechGetUserData(NULL));
   ck_assert_int_eq(CPMechAccelerations(mech, 1.0, y, udot, NULL), CP_SUCCESS);
   ck_assert_double_le(residual(udot, 1.0, 1.0, 1), roundoff);
   CPMechSetUserData(mech, &second);

@@ -2,6 +2,8 @@
 #include "stepping/multistep/fixture.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 static Run run;
 
@@ -196,6 +198,39 @@ START_TEST(tolerances_beyond_all_numbers_are_errors) {
 }
 END_TEST
 
+static const char *printed(SUNOutputFormat format) {
+  static char text[8192];
+  FILE *out = tmpfile();
+  ck_assert_success(&run, CPodePrintAllStats(run.mem, out, format));
+  rewind(out);
+  text[fread(text, 1, sizeof text - 1, out)] = '\0';
+  fclose(out);
+  return text;
+}
+
+START_TEST(statistics_name_the_projectors_solver) {
+  ck_assert_mentions(printed(SUN_OUTPUTFORMAT_TABLE), "no projection yet");
+  ck_assert_success(&run, run_to(&run, 0.1));
+  ck_assert_mentions(printed(SUN_OUTPUTFORMAT_TABLE), "G is dense");
+  ck_assert_ptr_null(strstr(printed(SUN_OUTPUTFORMAT_CSV), "G is dense"));
+  CPProjector users = CPProjectorCreateUser(rod_projection, NULL, run.y, test_context);
+  ck_assert_success(&run, CPodeSetProjector(run.mem, users));
+  ck_assert_mentions(printed(SUN_OUTPUTFORMAT_TABLE), "the user's");
+  FILE *full = fopen("/dev/full", "w");
+  if (full) {
+    setvbuf(full, NULL, _IONBF, 0);
+    for (int format = 0; format < 2; format++) {
+      ck_assert_flag(&run, CPodePrintAllStats(run.mem, full, (SUNOutputFormat)format), CP_ILL_INPUT);
+      ck_assert_message(&run, "writing to out failed");
+    }
+    fclose(full);
+  }
+  ck_assert_success(&run, CPodeSetProjector(run.mem, NULL));
+  ck_assert_ptr_null(strstr(printed(SUN_OUTPUTFORMAT_TABLE), "Projector"));
+  CPProjectorFree(&users);
+}
+END_TEST
+
 /* ---- callbacks that fail once ---- */
 
 static void f_once(Fault fault) { run.world.f = fault; }
@@ -382,6 +417,7 @@ int main(void) {
   tcase_add_test(tc, tolerances_of_another_length_are_found_at_init);
   tcase_add_test(tc, a_weight_that_is_not_positive_is_an_error);
   tcase_add_test(tc, tolerances_beyond_all_numbers_are_errors);
+  tcase_add_test(tc, statistics_name_the_projectors_solver);
   tcase_add_loop_test(tc, a_callback_that_fails_once_costs_an_attempt, 0, 48);
   tcase_add_loop_test(tc, a_callback_that_fails_at_the_start_is_told_apart, 0, N_STARTS * N_METHODS);
   tcase_add_loop_test(tc, a_jacobian_that_becomes_wrong_is_named, 0, N_METHODS);

@@ -2,6 +2,7 @@
 #include "stepping/onestep/fixture.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static OneRun run;
 
@@ -141,6 +142,21 @@ START_TEST(arguments_of_roots_and_stop_times_are_named) {
 }
 END_TEST
 
+START_TEST(statistics_that_cannot_be_written_are_told) {
+  FILE *full = fopen("/dev/full", "w");
+  if (!full) return;
+  setvbuf(full, NULL, _IONBF, 0);
+  for (int projects = 0; projects < 2; projects++) {
+    ck_assert_done(&run, CPOneStepSetProjector(run.mem, projects ? run.P : NULL));
+    refused(&run, CPOneStepPrintAllStats(run.mem, full, SUN_OUTPUTFORMAT_TABLE), CP_ILL_INPUT,
+            "writing to out failed");
+    refused(&run, CPOneStepPrintAllStats(run.mem, full, SUN_OUTPUTFORMAT_CSV), CP_ILL_INPUT,
+            "writing to out failed");
+  }
+  fclose(full);
+}
+END_TEST
+
 /* A run backwards in time knows its direction as well. */
 START_TEST(a_run_does_not_turn_round) {
   sunrealtype t;
@@ -263,6 +279,7 @@ int main(void) {
   tcase_add_test(tc, bad_arguments_are_named_with_rule_and_value);
   tcase_add_test(tc, before_init_calls_are_refused);
   tcase_add_test(tc, arguments_of_roots_and_stop_times_are_named);
+  tcase_add_test(tc, statistics_that_cannot_be_written_are_told);
   tcase_add_test(tc, a_run_does_not_turn_round);
   tcase_add_test(tc, tables_that_are_none_are_refused);
   tcase_add_test(tc, what_RADAU_cannot_do_is_refused);
