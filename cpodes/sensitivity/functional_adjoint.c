@@ -203,7 +203,9 @@ static int setSolvers(const Problem *problem) {
   SUNLinearSolver LS =
       J ? cpArenaOwn(arena, SUNLinSol_Dense(problem->l, J, mem->base.ctx), destroyLinearSolver)
         : NULL;
-  return LS ? CVodeSetLinearSolverB(mem->cvode_mem, problem->which, LS, J) : CP_MEM_FAIL;
+  /* The codes of CVODES' linear solvers are other ones than CVode's. */
+  return LS && !CVodeSetLinearSolverB(mem->cvode_mem, problem->which, LS, J) ? CP_SUCCESS
+                                                                             : CP_MEM_FAIL;
 }
 
 /* l(t1) = dg/dy, q(t1) = 0, dG = dg/dp, tolerances and solvers. Without an absolute tolerance it is reltol of the size of l

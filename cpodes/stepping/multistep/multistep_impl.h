@@ -305,7 +305,7 @@ int cpScaledWeights(N_Vector y, N_Vector ewt, void *data);
 
 /* Attaches a system, whose weights apply from now on. Returns 0, or CVODES' code. */
 int cpSetSystem(CPodeMem mem, const CPSystem *system);
-/* The linear solver of Newton's iteration, whose matrix S the system makes. Returns 0, or CVODES' code. */
+/* The linear solver of Newton's iteration, whose matrix S the system makes. Returns 0 or CP_MEM_FAIL. */
 int cpSetLinearSolver(CPodeMem mem, SUNLinearSolver LS, SUNMatrix S);
 
 /* roots.c */

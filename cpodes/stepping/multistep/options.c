@@ -197,8 +197,9 @@ static int linearSystem(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix S, sun
 }
 
 int cpSetLinearSolver(CPodeMem mem, SUNLinearSolver LS, SUNMatrix S) {
-  const int flag = CVodeSetLinearSolver(mem->cvode_mem, LS, S);
-  return flag ? flag : CVodeSetLinSysFn(mem->cvode_mem, linearSystem);
+  /* Its codes are other ones than CVode's: memory is all that it can lack. */
+  if (CVodeSetLinearSolver(mem->cvode_mem, LS, S)) return CP_MEM_FAIL;
+  return CVodeSetLinSysFn(mem->cvode_mem, linearSystem);
 }
 
 const CPStepperOps cpMultistepOps = {.name          = "CPode",
