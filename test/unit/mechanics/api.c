@@ -275,6 +275,44 @@ START_TEST(late_options_are_named) {
 }
 END_TEST
 
+/* ---- products that are wrong are found at the first step ---- */
+
+static CPMechModel right_products;
+static int au_by_two(sunrealtype t, const sunrealtype *q, const sunrealtype *x, sunrealtype *result,
+                     void *data) {
+  const int flag = right_products.Au(t, q, x, result, data);
+  result[0] *= 2.0;
+  return flag;
+}
+static int atl_by_two(sunrealtype t, const sunrealtype *q, const sunrealtype *x,
+                      sunrealtype *result, void *data) {
+  const int flag = right_products.ATl(t, q, x, result, data);
+  result[0] *= 2.0;
+  return flag;
+}
+
+START_TEST(wrong_products_of_operators_are_told_apart) {
+  Chain *chain      = chain_create(2, 9.81);
+  N_Vector state    = vector_of(8, NULL);
+  CPMechModel model = right_products = chain_mechanism(chain);
+  sunrealtype t;
+  if (_i) model.ATl = atl_by_two;
+  else model.Au = au_by_two;
+  chain_initial(chain, state);
+  CPMech m     = system_of(&model, state, chain);
+  CPodeMem mem = CPodeCreate(CV_ADAMS, test_context);
+  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSStolerances(mem, 1e-8, 1e-8), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAttach(m, mem, 0, state), CP_SUCCESS);
+  EXPECT(CPode(mem, 1, state, &t, CV_NORMAL), CP_CNSTRJAC_WRONG,
+         _i ? "ATl is not the transpose of Au" : "Au is not the derivative");
+  CPodeFree(&mem);
+  CPMechFree(&m);
+  chain_free(&chain);
+  N_VDestroy(state);
+}
+END_TEST
+
 START_TEST(options_that_need_matrices_are_refused_to_operators) {
   Chain *chain      = chain_create(2, 9.81);
   CPMechModel model = chain_mechanism(chain);
@@ -333,6 +371,17 @@ static int any_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u, co
   return 0;
 }
 
+static int any_f_lambda(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                        const sunrealtype *z, const sunrealtype *lambda, sunrealtype *f, void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)lambda, (void)f, (void)data;
+  return 0;
+}
+static int any_product(sunrealtype t, const sunrealtype *q, const sunrealtype *x,
+                       sunrealtype *result, void *data) {
+  (void)t, (void)q, (void)x, (void)result, (void)data;
+  return 0;
+}
+
 typedef struct {
   CPMechModel model;
   sunindextype length; /* of the state */
@@ -362,6 +411,17 @@ static const Broken broken[] = {
     {{.nu = 2, .np = 1, .M = any_matrix, .A = any_matrix}, 4, "p must be given"},
     {{.nu = 2, .na = 1, WHOLE}, 4, "b must be given"},
     {{.nu = 2, .udot = any_udot, .f = any_force}, 4, "without M, udot must not be given together"},
+    {{.nu = 2, .udot = any_udot, .A = any_matrix}, 4, "without M, udot must not be given together"},
+    {{.nu = 2, .udot = any_udot, .f_lambda = any_f_lambda},
+     4,
+     "without M, udot must not be given together"},
+    {{.nu = 2, .np = 1, .udot = any_udot, .p = any_position, .Au = any_product},
+     4,
+     "Au and ATl must be given"},
+    {{.nu = 2, .M = any_matrix, .b = any_velocity}, 4, "A, b, Au, ATl must not be given if np"},
+    {{.nu = 2, .M = any_matrix, .Au = any_product}, 4, "A, b, Au, ATl must not be given if np"},
+    {{.nu = 2, .M = any_matrix, .ATl = any_product}, 4, "A, b, Au, ATl must not be given if np"},
+    {{.nu = 1000000000, WHOLE}, 4, "nu = 1000000000"},
     {{.nu = 2, .np = 1, .udot = any_udot, .p = any_position}, 4, "Au and ATl must be given"},
     {{.nu = 2, .lambda_jac = any_jac, WHOLE}, 4, "lambda_jac must not be given without f_lambda"},
     {{.nu = 2, WHOLE}, 4, "p must not be given if np = 0"},
@@ -379,6 +439,26 @@ START_TEST(broken_models_are_named) {
   ck_assert_ptr_null(m);
   ck_assert_mentions(said, broken[_i].text);
   ck_assert_mentions(said, "CPMechCreate");
+  N_VDestroy(state);
+}
+END_TEST
+
+START_TEST(sparse_templates_want_the_function_A) {
+  CPMechModel model = {.nu = 2, .np = 1, .M = any_matrix, .p = any_position};
+  SUNMatrix M       = SUNSparseMatrix(2, 2, 2, CSC_MAT, test_context),
+            A       = SUNSparseMatrix(1, 2, 2, CSC_MAT, test_context);
+  N_Vector state    = vector_of(4, NULL);
+  for (int which = 0; which < 2; which++) {
+    model.M_tmpl = which ? NULL : M;
+    model.A_tmpl = which ? A : NULL;
+    listen();
+    CPMech m = CPMechCreate(&model, state, test_context);
+    hear();
+    ck_assert_ptr_null(m);
+    ck_assert_mentions(said, "A must be given with sparse templates");
+  }
+  SUNMatDestroy(M);
+  SUNMatDestroy(A);
   N_VDestroy(state);
 }
 END_TEST
@@ -666,6 +746,8 @@ int main(void) {
   tcase_add_test(tcase, integrators_that_cannot_be_attached_to_are_named);
   tcase_add_loop_test(tcase, a_refused_attachment_leaves_its_message_with_both_objects, 0, 12);
   tcase_add_loop_test(tcase, integrators_come_and_go, 0, 2);
+  tcase_add_test(tcase, sparse_templates_want_the_function_A);
+  tcase_add_loop_test(tcase, wrong_products_of_operators_are_told_apart, 0, 2);
   tcase_add_test(tcase, orders_are_free);
   tcase_add_test(tcase, the_linear_solver_may_be_the_users);
   tcase_add_loop_test(tcase, an_integrator_outlives_its_system, 0, 2);

@@ -610,10 +610,45 @@ START_TEST(a_user_supplied_projection_refuses_what_it_cannot_do) {
   ck_assert_int_eq(CPProjectorSetMetricMatrix(P, NULL, NULL), CP_ILL_INPUT);
   ck_assert_int_eq(CPProjectorCheckJacTimes(P, 0.0, y, y, NULL, NULL), CP_ILL_INPUT);
   ck_assert_int_eq(log.count, 8);
+  sunrealtype err;
+  ck_assert_int_eq(CPProjectorCheckJac(P, 0.0, y, y, &err, NULL, NULL), CP_NOT_SUPPORTED);
+  ck_assert_mentions(log.text, "has no Jacobian");
+  ck_assert_int_eq(CPProjectorGetRank(P, &count), CP_NOT_SUPPORTED);
   ck_assert_int_eq(CPProjectorGetDependent(P, &count, NULL), CP_NOT_SUPPORTED);
   ck_assert_int_eq(CPProjectorGetLinearSolver(P, &type, NULL), CP_NOT_SUPPORTED);
   CPProjectorFree(&P);
   N_VDestroy(y);
+}
+END_TEST
+
+/* Products are no matrix, and norms no function. */
+START_TEST(what_has_no_jacobian_has_none_to_check) {
+  MessageLog log = {0};
+  N_Vector y = VECTOR(0.8, 0.6), ewt = VECTOR(1.0e5, 1.0e5), c = VECTOR(0.0);
+  Equations eq = equations_of(&circle);
+  SUNMatrix G  = SUNDenseMatrix(1, 2, test_context);
+  sunrealtype err;
+  sunindextype rank;
+  CPProjector P = CPProjectorCreate(equations_c, y, c, test_context);
+  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetUserData(P, &eq), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetJacTimes(P, equations_Gv, equations_GTw), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorCheckJac(P, 0.0, y, ewt, &err, NULL, NULL), CP_NOT_SUPPORTED);
+  ck_assert_mentions(log.text, "CPProjectorCheckJacTimes");
+  ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorGetRank(P, &rank), CP_NOT_SUPPORTED);
+  CPProjectorFree(&P);
+  P = CPProjectorCreate(NULL, y, NULL, test_context);
+  ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorAddUnitNorm(P, 0, 2, 1.0), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetJacFn(P, equations_jac, G), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPProjectorSetJacFn(P, NULL, G), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPProjectorSetJacFn(P, NULL, NULL), CP_SUCCESS);
+  CPProjectorFree(&P);
+  SUNMatDestroy(G);
+  N_VDestroy(y);
+  N_VDestroy(ewt);
+  N_VDestroy(c);
 }
 END_TEST
 
@@ -710,6 +745,7 @@ int main(void) {
   tcase_add_test(tc, results_that_are_not_there_yet_are_refused);
   tcase_add_test(tc, CheckJacTimes_wants_products);
   tcase_add_test(tc, a_user_supplied_projection_refuses_what_it_cannot_do);
+  tcase_add_test(tc, what_has_no_jacobian_has_none_to_check);
   tcase_add_test(tc, refused_calls_change_nothing);
   tcase_add_test(tc, without_a_handler_the_message_is_a_line_on_stderr);
   suite_add_tcase(suite, tc);

@@ -338,6 +338,58 @@ START_TEST(levels_in_pieces_are_refused) {
 }
 END_TEST
 
+/* ---- rows that have no gradient where the search begins ---- */
+
+/* 0 = y_0 y_1 - 1, 0 = y_1 - 3: the first row gets its gradient when the second one is satisfied. alone: 0 = y_0^2 + y_1^2 - 1, twice */
+static int late_c(sunrealtype t, N_Vector y, N_Vector c, void *alone) {
+  const sunrealtype *s = entries(y);
+  (void)t;
+  entries(c)[0] = alone ? s[0] * s[0] + s[1] * s[1] - 1.0 : s[0] * s[1] - 1.0;
+  entries(c)[1] = alone ? entries(c)[0] : s[1] - 3.0;
+  return 0;
+}
+
+static int late_Gv(sunrealtype t, N_Vector y, N_Vector v, N_Vector Gv, void *alone) {
+  const sunrealtype *s = entries(y), *x = entries(v);
+  (void)t;
+  entries(Gv)[0] = alone ? 2.0 * (s[0] * x[0] + s[1] * x[1]) : s[1] * x[0] + s[0] * x[1];
+  entries(Gv)[1] = alone ? entries(Gv)[0] : x[1];
+  return 0;
+}
+
+static int late_GTw(sunrealtype t, N_Vector y, N_Vector w, N_Vector GTw, void *alone) {
+  const sunrealtype *s = entries(y), *x = entries(w);
+  (void)t;
+  entries(GTw)[0] = alone ? 2.0 * s[0] * (x[0] + x[1]) : s[1] * x[0];
+  entries(GTw)[1] = alone ? 2.0 * s[1] * (x[0] + x[1]) : s[0] * x[0] + x[1];
+  return 0;
+}
+
+START_TEST(a_row_may_get_its_gradient_on_the_way) {
+  const int products = _i % 2, alone = _i / 2;
+  MessageLog log = {0};
+  N_Vector y = VECTOR(0.0, 0.0), ewt = VECTOR(1.0e6, 1.0e6), c = VECTOR(0.0, 0.0);
+  CPProjector late = CPProjectorCreate(late_c, y, c, test_context);
+  ck_assert_int_eq(CPProjectorSetErrHandlerFn(late, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPProjectorSetUserData(late, alone ? &log : NULL), CP_SUCCESS);
+  if (products) ck_assert_int_eq(CPProjectorSetJacTimes(late, late_Gv, late_GTw), CP_SUCCESS);
+  const int flag = CPProjectorAssemble(late, 0.0, y, ewt);
+  if (alone) { /* the centre of the circle */
+    ck_assert_int_eq(flag, CP_IC_FAIL);
+    ck_assert_mentions(log.text, "no consistent state found");
+    ck_assert_double_eq(N_VMaxNorm(y), 0.0);
+  } else { /* by hand */
+    ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, log.text);
+    ck_assert_double_eq_tol(entries(y)[0], 1.0 / 3.0, 1.0e-5);
+    ck_assert_double_eq_tol(entries(y)[1], 3.0, 1.0e-5);
+  }
+  CPProjectorFree(&late);
+  N_VDestroy(y);
+  N_VDestroy(ewt);
+  N_VDestroy(c);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("robustness");
   TCase *tc    = tcase_create("robustness");
@@ -354,6 +406,7 @@ int main(void) {
   tcase_add_loop_test(tc, a_gradient_that_has_no_inverse_counts_as_zero, 0, 2);
   tcase_add_loop_test(tc, very_large_weights_do_not_fix_a_component, 0, 3);
   tcase_add_test(tc, levels_in_pieces_are_refused);
+  tcase_add_loop_test(tc, a_row_may_get_its_gradient_on_the_way, 0, 4);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

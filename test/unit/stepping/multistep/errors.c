@@ -198,6 +198,24 @@ START_TEST(tolerances_beyond_all_numbers_are_errors) {
 }
 END_TEST
 
+/* Constraints that change within a step: the rod gets longer by half. Such an output is as the polynomial has it. */
+START_TEST(an_output_far_from_changed_constraints_is_told) {
+  N_Vector before = vector_copy(run.y), v = vector_copy(run.y);
+  for (int k = 0; k < 5; k++) run_step(&run);
+  sunrealtype h;
+  CVodeGetLastStep(run.cvode_mem, &h);
+  ck_assert_success(&run, CVodeGetDky(run.cvode_mem, run.t - 0.5 * h, 0, before));
+  run.world.p.L = 1.5;
+  ck_assert_flag(&run, CPodeGetDky(run.mem, run.t - 0.5 * h, 0, v), CP_OUTPUT_PROJ_FAIL);
+  ck_assert_message(&run, "unprojected", "CPodeSetProjMaxCorrection", "CPodeReInit");
+  ck_assert(same_bits(v, before));
+  run.world.p.L = 1.0;
+  ck_assert_success(&run, CPodeGetDky(run.mem, run.t - 0.5 * h, 0, v));
+  N_VDestroy(before);
+  N_VDestroy(v);
+}
+END_TEST
+
 static const char *printed(SUNOutputFormat format) {
   static char text[8192];
   FILE *out = tmpfile();
@@ -418,6 +436,7 @@ int main(void) {
   tcase_add_test(tc, a_weight_that_is_not_positive_is_an_error);
   tcase_add_test(tc, tolerances_beyond_all_numbers_are_errors);
   tcase_add_test(tc, statistics_name_the_projectors_solver);
+  tcase_add_test(tc, an_output_far_from_changed_constraints_is_told);
   tcase_add_loop_test(tc, a_callback_that_fails_once_costs_an_attempt, 0, 48);
   tcase_add_loop_test(tc, a_callback_that_fails_at_the_start_is_told_apart, 0, N_STARTS * N_METHODS);
   tcase_add_loop_test(tc, a_jacobian_that_becomes_wrong_is_named, 0, N_METHODS);

@@ -165,6 +165,41 @@ START_TEST(a_run_does_not_turn_round) {
 }
 END_TEST
 
+/* A first step has a sign. */
+START_TEST(a_first_step_away_from_tout_is_refused) {
+  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, -0.01));
+  refused(&run, one_to(&run, 1.0), CP_ILL_INPUT, "-0.01");
+  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 0.01));
+  ck_assert_done(&run, one_to(&run, 1.0));
+}
+END_TEST
+
+static int at_rest(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  (void)t, (void)y, (void)user_data;
+  N_VConst(0.0, ydot);
+  return 0;
+}
+
+/* y' = 0: the first step does not follow from derivatives; the solution is the start, to the last bit. */
+START_TEST(what_does_not_move_takes_few_steps) {
+  for (int zero = 0; zero < 2; zero++) {
+    N_Vector y = zero ? VECTOR(0.0, 0.0) : VECTOR(1.0, -2.0), start = vector_copy(y);
+    sunrealtype t;
+    CPOneStepStats stats;
+    CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
+    ck_assert_int_eq(CPOneStepInit(mem, at_rest, 0.0, y), CP_SUCCESS);
+    ck_assert_int_eq(CPOneStepSStolerances(mem, 1.0e-8, 1.0e-8), CP_SUCCESS);
+    ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+    ck_assert(same_bits(y, start));
+    CPOneStepGetStats(mem, &stats);
+    ck_assert_int_le(stats.nst, 12); /* from 1e-6, growing tenfold at the most */
+    CPOneStepFree(&mem);
+    N_VDestroy(y);
+    N_VDestroy(start);
+  }
+}
+END_TEST
+
 /* By hand: tables that are none. */
 START_TEST(tables_that_are_none_are_refused) {
   for (int wrong = 0; wrong < 9; wrong++) {
@@ -281,6 +316,8 @@ int main(void) {
   tcase_add_test(tc, arguments_of_roots_and_stop_times_are_named);
   tcase_add_test(tc, statistics_that_cannot_be_written_are_told);
   tcase_add_test(tc, a_run_does_not_turn_round);
+  tcase_add_test(tc, a_first_step_away_from_tout_is_refused);
+  tcase_add_test(tc, what_does_not_move_takes_few_steps);
   tcase_add_test(tc, tables_that_are_none_are_refused);
   tcase_add_test(tc, what_RADAU_cannot_do_is_refused);
   tcase_add_test(tc, tolerances_have_to_be_set);
