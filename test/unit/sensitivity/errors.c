@@ -274,6 +274,12 @@ END_TEST
 
 /* ---- attached memory ---- */
 
+static int first_component(sunrealtype t, N_Vector y, sunrealtype *values, void *user_data) {
+  (void)t, (void)user_data;
+  values[0] = entries(y)[0];
+  return 0;
+}
+
 START_TEST(attached_memory_has_sensitivities_and_gets_its_solver_back) {
   sunrealtype t;
   void *cvode_mem          = CVodeCreate(CV_ADAMS, test_context);
@@ -292,6 +298,10 @@ START_TEST(attached_memory_has_sensitivities_and_gets_its_solver_back) {
   ck_assert_success(run, CVodeSensEEtolerances(cvode_mem));
   ck_assert_error(CPodeSensRhs1(mem, 0.0, run->y, 0, r.s[0], r.s[1], r.s[0], r.s[1]),
                   CP_NOT_SUPPORTED, "CPodeAttach"); /* f is not known */
+  const CPFunctional F = {.ng = 1, .end = first_component};
+  sunrealtype G, dG[NS];
+  ck_assert_error(CPodeFunctionalAdjoint(mem, 0.1, &F, NULL, NULL, &G, dG, NULL), CP_NOT_SUPPORTED,
+                  "options->adjoint");
   ck_assert_success(run, CPode(mem, 0.1, run->y, &t, CV_ONE_STEP));
   ck_assert_success(run, CPodeGetSens(mem, &t, r.s));
   ck_assert_double_le(residual_of(&r), SENS_ROUNDOFF);
@@ -315,6 +325,7 @@ START_TEST(backward_runs_before_forward_ones_are_named) {
   ck_assert_flag(run, CPodeF(run->mem, 1.0, run->y, &t, CV_NORMAL, &ncheck), CV_NO_ADJ);
   ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 10, CV_HERMITE));
   ck_assert_error(CPodeF(run->mem, 1.0, run->y, &t, CV_NORMAL, NULL), CP_ILL_INPUT, "ncheck");
+  ck_assert_int_eq(CPodeF(NULL, 1.0, run->y, &t, CV_NORMAL, &ncheck), CP_MEM_NULL);
   const int flag = CPodeB(run->mem, 0.0, CV_NORMAL);
   ck_assert_msg(flag == CV_NO_FWD || flag == CV_NO_BCK, "%d: %s", flag,
                 CPodeGetLastMessage(run->mem));
@@ -400,6 +411,23 @@ START_TEST(arguments_of_the_adjoint_helpers_are_checked) {
   ck_assert_error(CPodeForwardState(mem, 0, NULL, v), CP_ILL_INPUT, "y must not");
   ck_assert_error(CPodeForwardState(mem, 0, v, shorter), CP_ILL_INPUT, "yproj", "3");
   ck_assert_error(CPodeProjectGradient(mem, 0, v, NULL), CP_ILL_INPUT, "lambda");
+  /* What fails leaves lambda as it is. */
+  N_Vector lambda = vector_copy(v), kept = vector_copy(v);
+  run->world.c = (Fault){-1.0, 1, -1, 0.0};
+  ck_assert_error(CPodeProjectGradient(mem, 0, v, lambda), CP_USERFUNC_FAIL, "constraint");
+  run->world.c = (Fault){-1.0, 1000, 1, 0.0};
+  ck_assert_error(CPodeProjectGradient(mem, 0, v, lambda), CP_REPTD_USERFUNC_ERR, "constraint");
+  run->world.c = (Fault){-1.0, 1, -1, 0.0};
+  ck_assert_error(CPodeForwardState(mem, 0, v, lambda), CP_USERFUNC_FAIL, "cannot be projected");
+  N_VScale(1.0, v, lambda);
+  ck_assert(same_bits(lambda, kept));
+  for (int i = 0; i < PENDULUM_N; i++)
+    entries(lambda)[i] = entries(kept)[i] = i % 2 ? 1.7e308 : -1.7e308;
+  entries(v)[0] = 0.6, entries(v)[1] = -0.8; /* the products with G overflow there */
+  ck_assert_error(CPodeProjectGradient(mem, 0, v, lambda), CP_PROJ_NONFINITE, "not finite");
+  ck_assert(same_bits(lambda, kept));
+  N_VDestroy(lambda);
+  N_VDestroy(kept);
   ck_assert_success(run, CPodeSetProjector(mem, NULL));
   ck_assert_error(CPodeProjectGradient(mem, 0, v, v), CP_NO_PROJECTOR, "CPodeSetProjector");
   N_Vector same = vector_copy(v); /* without a projector a state is its own projection */

@@ -356,7 +356,20 @@ START_TEST(arguments_are_checked) {
   ck_assert_int_eq(CPodeFunctionalForward(NULL, 1, &F, G, dG), CP_MEM_NULL);
   ck_assert_int_eq(CPodeFunctionalAdjoint(NULL, 1, &F, NULL, NULL, G, dG, NULL), CP_MEM_NULL);
   ck_assert_error(CPodeFunctionalForward(mem, 1, &F, G, dG), CP_NO_INIT, "CPodeSensInit1");
+  ck_assert_int_eq(CPodeFunctionalCheck(NULL, 0, 1, &F, NULL, start, 1e-4, NULL, &worst),
+                   CP_MEM_NULL);
+  ck_assert_error(CPodeFunctionalCheck(mem, 0, 1, &F, NULL, start, 1e-4, NULL, &worst), CP_NO_INIT,
+                  "CPodeSensInit1");
   sens_start(&r, 1);
+  ck_assert_error(CPodeFunctionalCheck(mem, 0, 1, NULL, NULL, start, 1e-4, NULL, &worst),
+                  CP_ILL_INPUT, "F must not");
+  Run bare; /* with derivatives of the user's, and without parameters */
+  run_open(&bare, ADAMS_FIXED_POINT, TOL);
+  ck_assert_success(&bare, CPodeSensInit1(bare.mem, NS, CV_STAGGERED1, sens_rhs, r.s));
+  ck_assert_flag(&bare, CPodeFunctionalCheck(bare.mem, 0, 1, &F, NULL, start, 1e-4, NULL, &worst),
+                 CP_NO_INIT);
+  ck_assert_message(&bare, "CPodeSetSensParams");
+  run_close(&bare);
   ck_assert_error(CPodeFunctionalForward(mem, 1, NULL, G, dG), CP_ILL_INPUT, "F must not");
   ck_assert_error(CPodeFunctionalForward(mem, 1, &F, NULL, dG), CP_ILL_INPUT, "G must not");
   ck_assert_error(CPodeFunctionalForward(mem, 1, &F, G, NULL), CP_ILL_INPUT, "dG");
