@@ -45,10 +45,11 @@ typedef struct {
   int stops; /* what the function of events returns */
   int started;
   int is_driven;
-  int trusted;        /* start and functions are good */
-  sunrealtype t, tol; /* newest time; larger tolerance */
-  sunrealtype energy; /* at the start */
-  sunrealtype p[2];   /* restitution and friction, if they are parameters */
+  int trusted;         /* start and functions are good */
+  sunrealtype t, tol;  /* newest time; larger tolerance */
+  sunrealtype energy;  /* at the start */
+  sunrealtype longest; /* step of time stepping; 0: there is none */
+  sunrealtype p[2];    /* restitution and friction, if they are parameters */
 } ContactWorld;
 
 enum { POOL = 256 };
