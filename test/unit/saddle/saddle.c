@@ -447,6 +447,14 @@ START_TEST(the_sparse_schur_complement_of_dense_matrices_is_refused) {
 }
 END_TEST
 
+START_TEST(the_whole_matrix_needs_a_mass) {
+  kkt_make(&p, &plain, 1);
+  ck_assert_int_eq(create(CP_SADDLE_KKT, NULL, &p.As), CP_ILL_INPUT);
+  ck_assert_ptr_null(saddle);
+  kkt_free(&p);
+}
+END_TEST
+
 static const CPSaddleType first_solver[]   = {CP_SADDLE_SCHUR, CP_SADDLE_SPARSE};
 static const CPSaddleType general_solver[] = {CP_SADDLE_NULLSPACE, CP_SADDLE_KKT};
 
@@ -779,6 +787,7 @@ int main(void) {
   tcase_add_test(tcase, auto_takes_sparse_matrices_sparse_and_others_dense);
   tcase_add_test(tcase, auto_takes_the_sparse_schur_complement_where_blocks_of_the_mass_are_small);
   tcase_add_test(tcase, the_sparse_schur_complement_of_dense_matrices_is_refused);
+  tcase_add_test(tcase, the_whole_matrix_needs_a_mass);
   tcase_add_loop_test(tcase, auto_returns_to_its_first_solver_when_rows_are_independent_again, 0, 2);
   tcase_add_loop_test(tcase, auto_tries_its_first_solver_once_on_rows_that_stay_dependent, 0, 2);
   tcase_add_test(tcase, auto_tries_its_first_solver_ever_less_often_on_masses_that_stay_indefinite);

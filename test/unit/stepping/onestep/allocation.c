@@ -4,6 +4,7 @@
 #include "support/alloc.h"
 
 #include <arkode/arkode_arkstep.h>
+#include <stdio.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
@@ -106,6 +107,40 @@ START_TEST(implicit_steps_allocate_nothing) {
 }
 END_TEST
 
+/* Tables and templates are copied: each copy may lack memory, and works when it is made again. */
+START_TEST(copies_without_memory_are_refused) {
+  ARKodeButcherTable B = ARKodeButcherTable_LoadERKByName("ARKODE_HEUN_EULER_2_1_2");
+  SUNMatrix J          = SUNDenseMatrix(2, 2, test_context);
+  N_Vector y = VECTOR(1.0, 2.0), abstol = VECTOR(1.0e-6, 1.0e-6);
+  int n = 1;
+  ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr)); /* a failed constructor says so there */
+  for (int denied = 1; denied; n++) {
+    alloc_watch_failing(n);
+    CPOneStepMem mem = CPOneStepCreateTable(B, test_context);
+    denied           = alloc_has_failed();
+    CPOneStepFree(&mem);
+    alloc_unwatch();
+    ck_assert_int_eq(alloc_live(), 0);
+  }
+  ck_assert_int_gt(n, 3);
+  CPOneStepMem mem = CPOneStepCreate("RADAU", test_context);
+  alloc_watch_failing(1);
+  const int template = CPOneStepSetJacobian(mem, J, NULL);
+  alloc_watch_failing(1);
+  const int tolerances = CPOneStepSVtolerances(mem, 1.0e-6, abstol);
+  alloc_unwatch();
+  ck_assert_int_eq(template, CP_MEM_FAIL);
+  ck_assert_int_eq(tolerances, CP_MEM_FAIL);
+  ck_assert_int_eq(CPOneStepSetJacobian(mem, J, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSVtolerances(mem, 1.0e-6, abstol), CP_SUCCESS);
+  CPOneStepFree(&mem);
+  ARKodeButcherTable_Free(B);
+  SUNMatDestroy(J);
+  N_VDestroy(y);
+  N_VDestroy(abstol);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("memory of one-step methods");
   TCase *tc    = tcase_create("memory");
@@ -113,6 +148,7 @@ int main(void) {
   tcase_add_loop_test(tc, stepping_and_restarting_allocate_nothing, 0, n_one_methods);
   tcase_add_loop_test(tc, a_whole_life_gives_all_memory_back, 0, KINDS);
   tcase_add_loop_test(tc, implicit_steps_allocate_nothing, EXPLICIT_KINDS, KINDS);
+  tcase_add_test(tc, copies_without_memory_are_refused);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
