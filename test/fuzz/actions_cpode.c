@@ -60,7 +60,10 @@ void cpode_attach(World *w) {
 #endif
   w->foreign = cv;
   say(w, "{%s} ", lmm == CV_BDF ? "BDF" : "ADAMS");
-  CALL(w, NOBODY, CVodeInit(cv, mechanism_rhs, w->t, w->start));
+  if (CALL(w, NOBODY, CVodeInit(cv, mechanism_rhs, w->t, w->start)) != CV_SUCCESS) {
+    CVodeFree(&w->foreign); /* CVODES does not survive a linear solver before CVodeInit */
+    return;
+  }
   CALL(w, NOBODY, CVodeSStolerances(cv, tol, tol));
   SUNNonlinearSolver nls = nonlinear_solver(w, newton);
   CALL(w, NOBODY, CVodeSetNonlinearSolver(cv, nls));
