@@ -1,9 +1,10 @@
-/* The pendulum, integrated once: what overhead.sh counts the instructions of.
+/* A mechanism, integrated once: what overhead.sh counts the instructions of.
  *
- *   overhead METHOD FORM    METHOD bdf, adams, dop853   FORM none, projector, mechanics
+ *   overhead METHOD FORM [MECHANISM]   METHOD bdf, adams, dop853   FORM none, projector, mechanics
+ *                                      MECHANISM of the catalogue, default pendulum
  *
  * none: CVODES alone (not with dop853); projector: f, c and G by hand; mechanics: CPMech by M, A and forces, with
- * partial derivatives. Tolerance 1e-8, t = 0 ... 20. Prints steps, attempts, evaluations of f and the error at the end.
+ * partial derivatives. Tolerance 1e-8, t = 0 ... 20 for the pendulum. Prints steps, attempts, evaluations of f and the error at the end.
  */
 #include "check.h"
 #include "run.h"
@@ -20,27 +21,27 @@ static const struct {
 } forms[] = {{"none", BY_NOBODY}, {"projector", BY_CPODES}, {"mechanics", BY_MECHANICS}};
 enum { NFORMS = sizeof forms / sizeof forms[0] };
 
-static int integrate(const RunOptions *options) {
-  SUNContext ctx      = check_context();
-  Mechanism *pendulum = mechanism_create("pendulum", ctx);
-  const Figures f     = run_timed(pendulum, options, ctx);
+static int integrate(const char *name, const RunOptions *options) {
+  SUNContext ctx       = check_context();
+  Mechanism *mechanism = mechanism_create(name, ctx);
+  const Figures f      = run_timed(mechanism, options, ctx);
   printf("%ld steps, %ld attempts, %ld evaluations of f, error %.1e\n", f.steps,
          f.steps + f.rejected, f.rhs, (double)f.error);
-  mechanism_free(&pendulum);
+  mechanism_free(&mechanism);
   SUNContext_Free(&ctx);
   return f.flag < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int integrate_onestep(Projected by) {
-  SUNContext ctx      = check_context();
-  Mechanism *pendulum = mechanism_create("pendulum", ctx);
-  CPModel *model      = pendulum->model;
-  N_Vector y          = CHECK_POINTER(N_VClone(model->y0));
-  N_Vector c          = CHECK_POINTER(N_VNew_Serial(model->m, ctx));
-  SUNMatrix G         = CHECK_POINTER(SUNDenseMatrix(model->m, model->n, ctx));
-  CPOneStepMem mem    = CHECK_POINTER(CPOneStepCreate("DOP853", ctx));
-  CPMech mech         = NULL;
-  CPProjector P       = NULL;
+static int integrate_onestep(const char *name, Projected by) {
+  SUNContext ctx       = check_context();
+  Mechanism *mechanism = mechanism_create(name, ctx);
+  CPModel *model       = mechanism->model;
+  N_Vector y           = CHECK_POINTER(N_VClone(model->y0));
+  N_Vector c           = CHECK_POINTER(N_VNew_Serial(model->m, ctx));
+  SUNMatrix G          = CHECK_POINTER(SUNDenseMatrix(model->m, model->n, ctx));
+  CPOneStepMem mem     = CHECK_POINTER(CPOneStepCreate("DOP853", ctx));
+  CPMech mech          = NULL;
+  CPProjector P        = NULL;
   CPOneStepStats stats;
   sunrealtype t;
   N_VScale(1.0, model->y0, y);
@@ -49,40 +50,42 @@ static int integrate_onestep(Projected by) {
     CHECK(CPMechAttachOneStep(mech, mem, 0, y));
   } else {
     P = CHECK_POINTER(CPProjectorCreate(model->c, y, c, ctx));
-    CHECK(CPProjectorSetJacFn(P, pendulum->G, G));
+    CHECK(CPProjectorSetJacFn(P, mechanism->G, G));
     CHECK(CPProjectorSetUserData(P, model->data));
     CHECK(CPOneStepInit(mem, model->f, 0, y));
     CHECK(CPOneStepSetUserData(mem, model->data));
     CHECK(CPOneStepSetProjector(mem, P));
   }
   CHECK(CPOneStepSStolerances(mem, tolerance, tolerance));
-  const int flag = CPOneStepEvolve(mem, pendulum->t_end, y, &t, CV_NORMAL);
+  const int flag = CPOneStepEvolve(mem, mechanism->t_end, y, &t, CV_NORMAL);
   CHECK(CPOneStepGetStats(mem, &stats));
   printf("%ld steps, %ld attempts, %ld evaluations of f, error %.1e\n", stats.nst, stats.nattempts,
-         stats.nfe, (double)mechanism_error(pendulum, y));
+         stats.nfe, (double)mechanism_error(mechanism, y));
   CPOneStepFree(&mem);
   CPMechFree(&mech);
   CPProjectorFree(&P);
   SUNMatDestroy(G);
   N_VDestroy(c);
   N_VDestroy(y);
-  mechanism_free(&pendulum);
+  mechanism_free(&mechanism);
   SUNContext_Free(&ctx);
   return flag < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv) {
   RunOptions options = {.tol = tolerance};
+  const char *name   = argc == 4 ? argv[3] : "pendulum";
   int form = 0, onestep = 0;
-  if (argc == 3 && !strcmp(argv[1], "bdf")) options.lmm = CV_BDF;
-  if (argc == 3 && !strcmp(argv[1], "adams")) options.lmm = CV_ADAMS;
-  if (argc == 3 && !strcmp(argv[1], "dop853")) onestep = 1;
-  while (form < NFORMS && argc == 3 && strcmp(argv[2], forms[form].name)) form++;
-  if (!(options.lmm || onestep) || form == NFORMS || (onestep && forms[form].by == BY_NOBODY)) {
-    fprintf(stderr, "usage: overhead bdf|adams|dop853 none|projector|mechanics\n");
+  if (argc >= 3 && !strcmp(argv[1], "bdf")) options.lmm = CV_BDF;
+  if (argc >= 3 && !strcmp(argv[1], "adams")) options.lmm = CV_ADAMS;
+  if (argc >= 3 && !strcmp(argv[1], "dop853")) onestep = 1;
+  while (form < NFORMS && argc >= 3 && strcmp(argv[2], forms[form].name)) form++;
+  if (argc > 4 || !(options.lmm || onestep) || form == NFORMS ||
+      (onestep && forms[form].by == BY_NOBODY)) {
+    fprintf(stderr, "usage: overhead bdf|adams|dop853 none|projector|mechanics [MECHANISM]\n");
     return EXIT_FAILURE;
   }
-  if (onestep) return integrate_onestep(forms[form].by);
+  if (onestep) return integrate_onestep(name, forms[form].by);
   options.by = forms[form].by;
-  return integrate(&options);
+  return integrate(name, &options);
 }
