@@ -184,7 +184,7 @@ void cpMatrixZeroValues(SUNMatrix A) {
 }
 
 void cpMatrixZero(SUNMatrix A, SUNMatrix tmpl) {
-  if (isDense(A)) {
+  if (cpMatrixSamePattern(A, tmpl)) {
     cpMatrixZeroValues(A);
     return;
   }

@@ -61,9 +61,13 @@ static void formMatrix(CPSaddle s) {
   const CPMat *A       = &s->A;
   const size_t entries = X->start[s->n];
   double *e = c->e, *w = c->w;
+  memset(c->r, 0, (size_t)s->m * sizeof *c->r);
+  memset(e, 0, (size_t)s->m * sizeof *e);
   for (int j = 0; !s->has_matrix && j < s->n; j++)
-    for (size_t l = X->start[j]; l < X->start[j + 1]; l++)
-      X->value[l] = s->A.value[l] * c->W.root[j];
+    for (size_t l = X->start[j]; l < X->start[j + 1]; l++) {
+      const double x = X->value[l] = A->value[l] * c->W.root[j];
+      c->r[X->row[l]] += x * x;
+    }
   for (int b = 0; b < c->W.nblocks; b++)
     for (int k = 0, first = c->W.first[b]; k < c->W.block[b].n; k++) {
       const CPCholesky *block = &c->W.block[b];
@@ -75,13 +79,11 @@ static void formMatrix(CPSaddle s) {
         for (size_t l = X->start[first + i]; l < X->start[first + i + 1]; l++)
           w[X->row[l]] -= u[i] * X->value[l];
       for (size_t l = X->start[j]; l < X->start[j + 1]; l++) {
-        X->value[l]  = w[X->row[l]] * block->inverse[k];
+        const double x = X->value[l] = w[X->row[l]] * block->inverse[k];
+        c->r[X->row[l]] += x * x;
         w[X->row[l]] = 0.0;
       }
     }
-  memset(c->r, 0, (size_t)s->m * sizeof *c->r);
-  memset(e, 0, (size_t)s->m * sizeof *e);
-  for (size_t l = 0; l < entries; l++) c->r[X->row[l]] += X->value[l] * X->value[l];
   for (int k = 0; k < s->nrows; k++) {
     const int i = s->row[k];
     if (c->r[i] > 0.0) e[i] = 1.0 / sqrt(c->r[i]);
