@@ -24,32 +24,20 @@ static inline uint64_t bitsOf(double x) {
 static inline uint64_t notFinite(double x) { return (bitsOf(x) & EXPONENT) + LOWEST; }
 
 /* -O2 vectorises only if there are several independent results. */
-enum { LANES = 8 };
+enum { LANES = CP_MANY };
 
-int cpAllFinite(const sunrealtype *x, sunindextype n) {
-  uint64_t any = 0;
-  if (n >= LANES) {
-    uint64_t lanes[LANES] = {0};
-    for (; n >= LANES; n -= LANES, x += LANES)
-      for (int k = 0; k < LANES; k++) lanes[k] |= notFinite(x[k]);
-    for (int k = 0; k < LANES; k++) any |= lanes[k];
-  }
-  switch (n) {                    /* A loop would be vectorised, and its set-up take longer. */
-  case 7: any |= notFinite(x[6]); /* fall through */
-  case 6: any |= notFinite(x[5]); /* fall through */
-  case 5: any |= notFinite(x[4]); /* fall through */
-  case 4: any |= notFinite(x[3]); /* fall through */
-  case 3: any |= notFinite(x[2]); /* fall through */
-  case 2: any |= notFinite(x[1]); /* fall through */
-  case 1: any |= notFinite(x[0]); /* fall through */
-  default: return !SIGN_OF(any);
-  }
+int cpManyFinite(const sunrealtype *x, sunindextype n) {
+  uint64_t any = 0, lanes[LANES] = {0};
+  for (; n >= LANES; n -= LANES, x += LANES)
+    for (int k = 0; k < LANES; k++) lanes[k] |= notFinite(x[k]);
+  for (int k = 0; k < LANES; k++) any |= lanes[k];
+  return !SIGN_OF(any) && cpAllFinite(x, n);
 }
 
 /* A step of a small system takes a few thousand instructions. Calls through N_Vector's operation table would be a
  * third of them (bench/overhead.sh) and are avoided for serial vectors. */
 static sunrealtype *serialData(N_Vector v) {
-  return N_VGetVectorID(v) == SUNDIALS_NVEC_SERIAL ? NV_DATA_S(v) : NULL;
+  return v->ops->nvgetvectorid == N_VGetVectorID_Serial ? NV_DATA_S(v) : NULL;
 }
 
 /* Returns the entries of a contiguous vector and their number n, or NULL for other vectors. */
@@ -121,25 +109,27 @@ void cpCopy(N_Vector to, N_Vector from) {
   else N_VScale(1.0, from, to);
 }
 
-/* z may be x or y: four sums are complete before the first of them is stored. (-O2 vectorises no other loop of unknown
- * length.) */
-int cpSerialLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
+void cpSerialLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
   enum { TOGETHER = 4 };
-  if (fabs(a) != 1.0 && fabs(b) != 1.0) return 0;
   const sunrealtype *xd = NV_DATA_S(x), *yd = NV_DATA_S(y);
-  sunrealtype *zd = NV_DATA_S(z);
-  sunindextype n  = NV_LENGTH_S(x);
-  for (; n >= TOGETHER; n -= TOGETHER, xd += TOGETHER, yd += TOGETHER, zd += TOGETHER) {
-    sunrealtype sum[TOGETHER];
-    for (int k = 0; k < TOGETHER; k++) sum[k] = a * xd[k] + b * yd[k];
-    memcpy(zd, sum, sizeof sum);
+  sunrealtype *zd      = NV_DATA_S(z);
+  const sunindextype n = NV_LENGTH_S(x);
+  sunindextype i       = 0;
+  if (fabs(a) != 1.0 && fabs(b) != 1.0) {
+    N_VLinearSum_Serial(a, x, b, y, z);
+    return;
   }
-  for (sunindextype i = 0; i < n; i++) zd[i] = a * xd[i] + b * yd[i];
-  return 1;
+  for (; i + TOGETHER <= n; i += TOGETHER) {
+    sunrealtype sum[TOGETHER];
+    for (int k = 0; k < TOGETHER; k++) sum[k] = a * xd[i + k] + b * yd[i + k];
+    memcpy(zd + i, sum, sizeof sum);
+  }
+  for (; i < n; i++) zd[i] = a * xd[i] + b * yd[i];
 }
 
 void cpLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
-  if (!serialData(x) || !cpSerialLinearSum(a, x, b, y, z)) N_VLinearSum(a, x, b, y, z);
+  if (serialData(x)) cpSerialLinearSum(a, x, b, y, z);
+  else N_VLinearSum(a, x, b, y, z);
 }
 
 /* One pass over the entries in place of one per vector. */

@@ -5,17 +5,25 @@
 #include <sundials/sundials_nvector.h>
 
 int cpVectorFinite(N_Vector v);
-int cpAllFinite(const sunrealtype *x, sunindextype n);
+/* Are x[0] ... x[n - 1] finite? */
+#define CP_MANY 8
+int cpManyFinite(const sunrealtype *x, sunindextype n);
+static inline int cpAllFinite(const sunrealtype *x, sunindextype n) {
+  sunrealtype sum = 0.0; /* of 0 x_i, which is NaN where x_i is not finite */
+  if (n >= CP_MANY) return cpManyFinite(x, n);
+  for (sunindextype i = 0; i < n; i++) sum += 0.0 * x[i];
+  return sum == 0.0;
+}
 int cpFirstNonFinite(N_Vector v); /* index, or -1 */
 int cpHasData(N_Vector v);        /* direct access to all entries */
 /* The name of an operation that cpodes calls for this purpose and that this kind of vector lacks, or NULL. */
 typedef enum { CP_FOR_STEPS = 1, CP_FOR_PRODUCTS = 2 } CPVectorUse;
 const char *cpVectorLacks(N_Vector v, CPVectorUse use);
 /* These give the same results as N_VScale, N_VLinearSum and N_VWrmsNorm to the last bit. The vectors are of the same
- * kind. cpSerialLinearSum is for serial ones; it does nothing and returns 0 where neither a nor b is 1 or -1. */
+ * kind. cpSerialLinearSum is for serial ones, whatever their tables of operations are. */
 void cpCopy(N_Vector to, N_Vector from);
 void cpLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z); /* z = a x + b y */
-int cpSerialLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z);
+void cpSerialLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z);
 /* z = sum_j c_j X_j of count > 0 vectors, of which z may be any: 0, or N_VLinearCombination's error. */
 int cpLinearCombination(int count, sunrealtype *c, N_Vector *X, N_Vector z);
 sunrealtype cpWrmsNorm(N_Vector x, N_Vector w);

@@ -5,6 +5,7 @@
 
 #include "cpodes/base/arena.h"
 #include "cpodes/base/errors.h"
+#include "cpodes/base/vectors.h"
 
 #include <cpodes/cpodes_types.h>
 #include <stddef.h>
@@ -132,6 +133,11 @@ int cpUserMatOwn(CPArena *arena, CPUserMat *U); /* as cpMatOwn */
 void cpUserMatClear(CPUserMat *U);
 /* After it: copies the values into U->A. Returns 0; -1 if entry (*i, *j) is not finite; -2 if the index arrays have
  * changed. */
-int cpUserMatTake(CPUserMat *U, int *i, int *j);
+int cpUserMatTakeSlowly(CPUserMat *U, int *i, int *j);
+static inline int cpUserMatTake(CPUserMat *U, int *i, int *j) {
+  const size_t entries = U->tmpl ? 0 : cpMatEntries(&U->A);
+  return !U->tmpl && cpAllFinite(U->A.value, (sunindextype)entries) ? CP_SUCCESS
+                                                                    : cpUserMatTakeSlowly(U, i, j);
+}
 
 #endif

@@ -256,11 +256,10 @@ int cpUserMatOwn(CPArena *arena, CPUserMat *U) {
 
 void cpUserMatClear(CPUserMat *U) {
   if (U->tmpl) cpMatrixZero(U->S, U->tmpl);
-  else if (U->S) cpMatZero(&U->A);
+  else cpMatZero(&U->A);
 }
 
-int cpUserMatTake(CPUserMat *U, int *i, int *j) {
-  if (!U->S) return CP_SUCCESS;
+int cpUserMatTakeSlowly(CPUserMat *U, int *i, int *j) {
   if (U->tmpl && !cpMatrixSamePattern(U->S, U->tmpl)) return -2;
   const size_t entries    = cpMatEntries(&U->A);
   const sunrealtype *data = U->source ? cpMatrixData(U->S) : NULL;

@@ -83,7 +83,7 @@ static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q,
   if (mech->solve.rank_layout != mech->rows.layout) cpSaddleForgetRank(mech->kkt);
   mech->solve.rank_layout = mech->rows.layout;
   *ranktol                = 0.0;
-  if (cpSaddleKnowsRows(mech->kkt, mech->rows.off)) return CP_SUCCESS;
+  if (cpSaddleUseRows(mech->kkt, mech->rows.off)) return CP_SUCCESS;
   const int flag = relativeDistance(mech, t, q, &distance);
   *ranktol       = cpSaddleZeroAngle(mech->kkt, distance);
   return flag;
@@ -104,11 +104,10 @@ int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q) {
     cpMatHold(M, A, mech->motions.is_full);
   }
   mech->stats.nkkt++;
-  flag = cpSaddleFactor(mech->kkt, (CPWeight){.matrix = M}, A, mech->rows.off, ranktol);
+  flag = cpSaddleFactor(mech->kkt, (CPWeight){.matrix = M}, A, ranktol);
   if (flag) return failedFactor(mech, t, flag);
   mech->stats.rank   = mech->kkt->rank;
   mech->stats.unique = mech->kkt->dependent < 0;
-  mech->stats.linsol = cpSaddleAsKkt(cpSaddleTypeOf(mech->kkt));
   return CP_SUCCESS;
 }
 
@@ -193,7 +192,7 @@ int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, doub
   if (mech->motions.nfull > 0) moveFull(mech, &f, &b);
   int flag = cpSaddleSolve(mech->kkt, f, b, a, lambda);
   if (flag) return failedFactor(mech, t, flag);
-  flag = cpMechFinite(mech, t, "u'", a, mech->nu); /* which A^T lambda enters */
+  flag = cpMechChecked(mech, 0, t, "u'", a, mech->nu); /* which A^T lambda enters */
   return flag || mech->kkt->dependent < 0 ? flag : checkDependent(mech, t, f, b, a);
 }
 
@@ -202,8 +201,8 @@ int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   if (mech->m > 0) memset(lambda, 0, (size_t)mech->m * sizeof *lambda);
   int flag = mech->model.udot(s->t, s->q, s->u, s->z, a, lambda, mech->user_data);
   flag     = cpMechResult(mech, flag, s->t, "udot");
-  if (!flag) flag = cpMechFinite(mech, s->t, "udot", a, mech->nu);
-  return flag ? flag : cpMechFinite(mech, s->t, "lambda", lambda, mech->m);
+  if (!flag) flag = cpMechChecked(mech, 0, s->t, "udot", a, mech->nu);
+  return flag ? flag : cpMechChecked(mech, 0, s->t, "lambda", lambda, mech->m);
 }
 
 int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
@@ -221,7 +220,7 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
 
 /* Rows that are off, and motions, are not the model's. */
 int cpMechKnowsUdot(const CPMech mech) {
-  return !mech->operators && mech->model.udot && mech->motions.count == 0 &&
+  return mech->model.udot && !mech->operators && mech->motions.count == 0 &&
          !memchr(mech->rows.off, 1, (size_t)mech->m);
 }
 

@@ -26,20 +26,13 @@ int cpMechResult(CPMech mech, int flag, sunrealtype t, const char *name) {
   return cpUserResult(mech->text, flag, t, function);
 }
 
-int cpMechFinite(CPMech mech, sunrealtype t, const char *name, const double *x, int length) {
+int cpMechWrong(CPMech mech, int flag, sunrealtype t, const char *name, const double *x) {
   char when[40];
-  if (cpAllFinite(x, length)) return CP_SUCCESS;
-  int bad = 0;
+  int bad = cpMechResult(mech, flag, t, name);
+  if (bad) return bad;
   while (isfinite(x[bad])) bad++;
   return cpReason(mech->text, -CP_MECH_NONFINITE, "%s%s[%d] is %g", timeOf(t, when), name, bad,
                   x[bad]);
-}
-
-int cpMechChecked(CPMech mech, int flag, sunrealtype t, const char *name, const double *x,
-                  int length) {
-  if (!flag && cpAllFinite(x, length)) return CP_SUCCESS;
-  const int bad = cpMechResult(mech, flag, t, name);
-  return bad ? bad : cpMechFinite(mech, t, name, x, length);
 }
 
 /* ---- the state ---- */
@@ -81,8 +74,7 @@ int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s)
 
 int cpMechTake(CPMech mech, CPUserMat *U, int flag, sunrealtype t, const char *name) {
   int i = 0, j = 0;
-  const int bad = flag ? cpMechResult(mech, flag, t, name) : CP_SUCCESS;
-  if (bad) return bad;
+  if (flag) return cpMechResult(mech, flag, t, name);
   switch (cpUserMatTake(U, &i, &j)) {
   case 0: return CP_SUCCESS;
   case -2:

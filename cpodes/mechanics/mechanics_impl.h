@@ -214,11 +214,13 @@ int cpMechCheckState(CPMech mech, N_Vector y, const char *function);
 int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s);
 /* What a user's function returned, as a code. */
 int cpMechResult(CPMech mech, int flag, sunrealtype t, const char *name);
-/* x [length] finite? 0, or -CP_MECH_NONFINITE. */
-int cpMechFinite(CPMech mech, sunrealtype t, const char *name, const double *x, int length);
-/* Both: of a user's function that returned flag and filled x. */
-int cpMechChecked(CPMech mech, int flag, sunrealtype t, const char *name, const double *x,
-                  int length);
+/* The same where that is a success but x is not finite. */
+int cpMechWrong(CPMech mech, int flag, sunrealtype t, const char *name, const double *x);
+/* Of a user's function that returned flag and filled x [length]: 0, a code, or -CP_MECH_NONFINITE. */
+static inline int cpMechChecked(CPMech mech, int flag, sunrealtype t, const char *name,
+                                const double *x, int length) {
+  return !flag && cpAllFinite(x, length) ? CP_SUCCESS : cpMechWrong(mech, flag, t, name, x);
+}
 /* The matrix that a user's function which returned flag has filled, into U->A: 0 or a code. */
 int cpMechTake(CPMech mech, CPUserMat *U, int flag, sunrealtype t, const char *name);
 /* M into userM.A; A into mech->A. */

@@ -62,16 +62,18 @@ static double narrowest(CPMech mech) {
   if (mech->operators || mech->stats.nkkt == 0) return 1.0;
   if (mech->stage.nkkt == mech->stats.nkkt) return mech->kkt->sine * mech->stage.part;
   memset(now, 0, (size_t)mech->m * sizeof *now);
-  for (int j = 0; j < A->cols; j++)
-    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
-      now[cpMatRow(A, j, k)] += A->value[k] * A->value[k];
+  for (int j = 0; j < A->cols; j++) {
+    const size_t first = cpMatFirst(A, j), end = cpMatFirst(A, j + 1);
+    for (size_t k = first; k < end; k++)
+      now[A->start ? (size_t)A->row[k] : k - first] += A->value[k] * A->value[k];
+  }
   for (int i = 0; i < mech->m; i++) {
-    most[i] = fmax(most[i], now[i]);
-    longest = fmax(longest, most[i]);
+    if (now[i] > most[i]) most[i] = now[i];
+    if (most[i] > longest) longest = most[i];
   }
   for (int i = 0; i < mech->m; i++)
-    if (!mech->rows.off[i] && most[i] > NO_ROW * NO_ROW * longest)
-      part = fmin(part, now[i] / most[i]);
+    if (now[i] < part * most[i] && !mech->rows.off[i] && most[i] > NO_ROW * NO_ROW * longest)
+      part = now[i] / most[i];
   mech->stage.nkkt = mech->stats.nkkt;
   mech->stage.part = sqrt(part);
   return mech->kkt->sine * mech->stage.part;
@@ -113,7 +115,7 @@ int cpMechStageSine(void *data, double *sine) {
 
 static int accelerate(CPMech mech, const CPMechState *s, sunrealtype *udot) {
   mech->stage.t = s->t;
-  memcpy(mech->stage.q, s->q, (size_t)mech->nq * sizeof *s->q);
+  if (mech->model.udot) memcpy(mech->stage.q, s->q, (size_t)mech->nq * sizeof *s->q);
   return mech->stage.narrows ? cpMechSolve(mech, s, udot, mech->stage.lambda)
                              : cpMechAccelerate(mech, s, udot, mech->stage.lambda);
 }

@@ -46,8 +46,8 @@ static double rankTolerance(CPWork work, const double *y) {
     CPLevel *level = &work->levels[l];
     if (level->nrows == 0) continue;
     for (int k = 0; k < level->nrows; k++) level->off[k] = work->rows.is_idle[level->rows[k]];
-    known = known && cpSaddleKnowsRows(level->saddle, level->off);
-    any   = level->saddle;
+    known &= cpSaddleUseRows(level->saddle, level->off);
+    any = level->saddle;
   }
   if (known || work->damped) return 0.0;
   cpComponentSizes(work->P->n, y, work->rows.w, work->room.z);

@@ -123,12 +123,11 @@ int cpLevelFactor(CPWork work, int l, double ranktol) {
   CPMat *A = &level->A, *W = &level->W;
   for (int q = 0; q < level->ncols; q++) level->root[q] = work->sqrtd[level->cols[q]];
   if (level->nrows > 0 && !isWhole(work)) gather(&work->g, level->cols, level->row_place, A);
-  if (!W->value)
-    return cpSaddleFactor(level->saddle, (CPWeight){.root = level->root}, A, level->off, ranktol);
+  if (!W->value) return cpSaddleFactor(level->saddle, (CPWeight){.root = level->root}, A, ranktol);
   gather(&work->M.A, level->cols, level->col_place, W);
   for (int q = 0; q < level->ncols; q++) level->held[q] = level->root[q] == 0.0;
   cpMatHold(W, A, level->held);
-  return cpSaddleFactor(level->saddle, (CPWeight){.matrix = W}, A, level->off, ranktol);
+  return cpSaddleFactor(level->saddle, (CPWeight){.matrix = W}, A, ranktol);
 }
 
 /* ---- solutions ---- */

@@ -163,8 +163,8 @@ static int create(CPComplement *c, CPArena *arena) {
 static int factorPivoted(CPComplement *c, Part *part) {
   const CPSaddleOptions options = {.type = CP_SADDLE_NULLSPACE};
   int flag = part->qr ? CP_SUCCESS : cpSaddleCreate(&part->qr, options, NULL, &part->XT);
-  if (!flag)
-    flag = cpSaddleFactor(part->qr, (CPWeight){NULL, NULL}, &part->XT, part->off, c->ranktol);
+  if (!flag) cpSaddleUseRows(part->qr, part->off);
+  if (!flag) flag = cpSaddleFactor(part->qr, (CPWeight){NULL, NULL}, &part->XT, c->ranktol);
   if (flag) return flag;
   part->pivoted = 1;
   c->sine       = fmin(c->sine, part->qr->sine);

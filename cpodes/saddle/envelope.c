@@ -21,12 +21,12 @@ int cpEnvelopeCreate(CPEnvelope *e, CPArena *arena, int n, int m) {
 
 static double *rowOf(const CPEnvelope *e, int k) { return e->L + (size_t)k * (size_t)e->room; }
 
-/* l, row k with the entries from first_k on, becomes v. */
-static void eliminate(const CPEnvelope *e, int k, double *l) {
-  const int first = e->first[k];
-  for (int i = first + 1; i < k; i++) {
-    const double *before = rowOf(e, i);
-    double v             = l[i];
+/* l, a row below those before `to` with the entries from first on, becomes v. */
+static void eliminate(const CPEnvelope *e, int first, int to, double *l) {
+  const double *before = rowOf(e, first);
+  for (int i = first + 1; i < to; i++) {
+    before += e->room;
+    double v = l[i];
     for (int j = first > e->first[i] ? first : e->first[i]; j < i; j++) v -= before[j] * l[j];
     l[i] = v;
   }
@@ -51,15 +51,12 @@ typedef struct {
 } Part;
 
 static void substitute(const CPEnvelope *e, int first, int to, int last, double *z) {
-  for (int k = first; k < to; k++) {
-    const double *l = rowOf(e, k);
-    double sum      = z[k];
-    for (int j = first > e->first[k] ? first : e->first[k]; j < k; j++) sum -= l[j] * z[j];
-    z[k] = sum;
-  }
+  eliminate(e, first, to, z);
   for (int k = first; k < to; k++) z[k] *= e->inverse[k];
+  const double *l = rowOf(e, to);
   for (int k = to - 1; k > last; k--) {
-    const double *l = rowOf(e, k), zk = z[k];
+    const double zk = z[k];
+    l -= e->room;
     for (int j = last > e->first[k] ? last : e->first[k]; j < k; j++) z[j] -= l[j] * zk;
   }
 }
@@ -92,7 +89,7 @@ int cpEnvelopeFactorWeight(CPEnvelope *e, const double *W, double least) {
     while (first < k && W[first] == 0.0) first++;
     for (int i = first; i < k; i++) l[i] = W[i];
     e->first[k] = first;
-    eliminate(e, k, l);
+    eliminate(e, first, k, l);
     const double size = W[k], pivot = size - divide(e, l, first, k);
     if (!(size > 0.0 && pivot > least * least * size)) return k + 1;
     e->size[k]    = size;
@@ -113,11 +110,11 @@ int cpEnvelopeFactorRows(CPEnvelope *e, const CPMat *A, const int *row, int nrow
     const double *a = A->value + row[k - n];
     double *l       = rowOf(e, k);
     int first       = 0;
-    while (first < n && a[(size_t)first * m] == 0.0) first++;
-    for (int j = first; j < n; j++) l[j] = a[(size_t)j * m];
+    for (int j = 0; j < n; j++, a += m) l[j] = *a;
+    while (first < n && l[first] == 0.0) first++;
     for (int i = n; i < k; i++) l[i] = 0.0;
     e->first[k] = first;
-    eliminate(e, k, l);
+    eliminate(e, first, k, l);
     const double size = divide(e, l, first, n), pivot = size + divide(e, l, n, k); /* s_kk, |d_k| */
     if (!(size > 0.0 && pivot > least * least * size)) return k - n + 1;
     e->size[k]    = size;

@@ -179,8 +179,8 @@ static int findRows(CPSaddle s, double sine) {
   if (flag) return flag;
   c->A.value = s->A.value;
   cpSaddleScaleCoordinates(s, c->scale);
-  flag =
-      cpSaddleFactor(c->rows, (CPWeight){.root = c->scale}, &c->A, s->off, fmax(s->ranktol, sine));
+  cpSaddleUseRows(c->rows, s->off);
+  flag = cpSaddleFactor(c->rows, (CPWeight){.root = c->scale}, &c->A, fmax(s->ranktol, sine));
   for (int i = 0; !flag && i < s->m; i++) {
     if (!c->rows->is_dependent[i]) continue;
     c->found = 1;

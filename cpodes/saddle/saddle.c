@@ -94,8 +94,7 @@ int cpSaddleCreate(CPSaddle *result, CPSaddleOptions options, const CPMat *W, co
   s->m          = A->rows;
   s->has_matrix = W != NULL;
   s->A          = *A;
-  if (W) s->M = *W;
-  s->sine      = 1.0;
+  s->sine       = 1.0;
   s->dependent = s->indefinite = -1;
   s->asked = s->ranktol = options.finest;
   CP_NEW(&s->arena, s->row, s->m);
@@ -105,7 +104,12 @@ int cpSaddleCreate(CPSaddle *result, CPSaddleOptions options, const CPMat *W, co
   CP_NEW(&s->arena, s->root, W ? 0 : s->n);
   CP_NEW(&s->arena, s->problem, entries);
   int flag = cpArenaStatus(&s->arena);
-  s->nrows = -1;
+  if (!flag) cpSaddleUseRows(s, NULL);
+  if (!flag && W) { /* their structures with values of our own */
+    s->M       = *W;
+    s->M.value = s->problem;
+    s->A.value = s->problem + cpMatEntries(W);
+  }
   choose(s);
   if (!flag) flag = openSolver(s, s->first);
   if (flag) cpSaddleFree(result);
@@ -123,42 +127,40 @@ void cpSaddleFree(CPSaddle *saddle) {
 
 /* ---- factors ---- */
 
-/* The rows in use. Returns whether they are those before. */
-static int takeRows(CPSaddle s, const char *off) {
-  int i = 0;
-  while (i < s->m && s->off[i] == (off && off[i])) i++;
-  if (i == s->m && s->nrows >= 0) return 1;
-  s->nrows = 0;
-  for (i = 0; i < s->m; i++) {
+int cpSaddleUseRows(CPSaddle s, const char *off) {
+  if (off && !memcmp(s->off, off, (size_t)s->m)) return s->knows_rows;
+  s->nrows = s->valid = 0;
+  s->knows_rows       = 1;
+  for (int i = 0; i < s->m; i++) {
     s->off[i] = off && off[i];
-    if (!s->off[i]) s->row[s->nrows++] = i;
+    if (s->off[i]) continue;
+    s->row[s->nrows++] = i;
+    s->knows_rows &= s->known[i];
   }
+  return s->knows_rows;
+}
+
+/* Are the values those that are kept? Then they are. */
+static int keepValues(double *kept, const double *value, size_t entries) {
+  const size_t size = entries * sizeof *kept;
+  if (!size || !memcmp(kept, value, size)) return 1; /* A matrix without entries has no values. */
+  memcpy(kept, value, size);
   return 0;
 }
 
 /* Linear systems, and constraints that are linear, give the same problem again and again, and so do those who work at
  * the same state. Returns whether it is the one before; else it is kept. */
-static int isSame(CPSaddle s, CPWeight W, const CPMat *A, const char *off, double ranktol) {
-  int same = takeRows(s, off) && s->valid && s->has_matrix && s->asked == ranktol;
+static int isSame(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
   if (!s->has_matrix) {
     for (int j = 0; j < s->n; j++) s->root[j] = W.root ? W.root[j] : 1.0;
     s->A = *A;
     return 0;
   }
-  const size_t entries = cpMatEntries(&s->M), sizeM = entries * sizeof(double),
-               sizeA = cpMatEntries(&s->A) * sizeof(double);
-  s->M.value         = s->problem;
-  s->A.value         = s->problem + entries;
   /* Many mass matrices are constant, and a comparison costs next to nothing beside new factors. */
-  if (s->weights == 0 || memcmp(s->M.value, W.matrix->value, sizeM)) {
-    memcpy(s->M.value, W.matrix->value, sizeM);
-    s->weights++;
-    same = 0;
-  }
-  /* A matrix without entries has no values. */
-  if (!sizeA || (same && !memcmp(s->A.value, A->value, sizeA))) return same;
-  memcpy(s->A.value, A->value, sizeA);
-  return 0;
+  const int same_W = keepValues(s->M.value, W.matrix->value, cpMatEntries(&s->M)) && s->weights > 0;
+  s->weights += !same_W;
+  return keepValues(s->A.value, A->value, cpMatEntries(&s->A)) && same_W && s->valid &&
+         s->asked == ranktol;
 }
 
 /* Factors by the solver of this type, which becomes the one in use. */
@@ -196,10 +198,10 @@ static int factorByEither(CPSaddle s) {
   return flag;
 }
 
-int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, const char *off, double ranktol) {
+int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
   const double finest = s->options.finest;
   if (ranktol < finest) ranktol = finest;
-  if (isSame(s, W, A, off, ranktol)) return CP_SUCCESS;
+  if (isSame(s, W, A, ranktol)) return CP_SUCCESS;
   s->valid = 0;
   s->asked = s->ranktol = ranktol;
   int flag              = factorByEither(s);
@@ -223,20 +225,16 @@ void cpSaddleNoteRank(CPSaddle s) {
   if (!s->valid || s->sine <= CLEARLY * s->asked) return;
   if (s->rank > s->known_rank) s->known_rank = s->rank;
   if (s->usual_sine == 0.0) s->usual_sine = s->sine;
-  if (s->rank < s->nrows || cpSaddleKnowsRows(s, s->off)) return;
+  if (s->rank < s->nrows || s->knows_rows) return;
   for (int i = 0; i < s->m; i++) s->known[i] = !s->off[i];
+  s->knows_rows = 1;
 }
 
 void cpSaddleForgetRank(CPSaddle s) {
   s->known_rank = 0;
   s->usual_sine = 0.0;
+  s->knows_rows = s->nrows == 0;
   memset(s->known, 0, (size_t)s->m);
-}
-
-int cpSaddleKnowsRows(const CPSaddle s, const char *off) {
-  for (int i = 0; i < s->m; i++)
-    if (!(off && off[i]) && !s->known[i]) return 0;
-  return 1;
 }
 
 double cpSaddleZeroAngle(const CPSaddle s, double distance) {

@@ -77,13 +77,16 @@ int cpSaddleHasSmallBlocks(const CPMat *W, int most);
 /* Does this type analyse the structure of A once, at creation? */
 int cpSaddleKeepsPattern(CPSaddleType type);
 
-/* Factors for the values of W and A, which are copied as far as they are needed. off [m]: 1 where a row is switched
- * off; may be NULL. Rows at angles whose sine is below ranktol count as dependent. But a rank that has been noted
+/* The rows in use are those with off [m] of 0, all if it is NULL, as they are at first. Have they been noted as independent
+ * (cpSaddleNoteRank)? Then ranktol may be finest. */
+int cpSaddleUseRows(CPSaddle saddle, const char *off);
+
+/* Factors for the values of W and of the rows in use, which are copied as far as they are needed. Rows at angles whose sine is below ranktol count as dependent. But a rank that has been noted
  * (cpSaddleNoteRank) stands: where fewer rows are independent, ranktol is lowered until it is found again, at most to
  * finest, because leaving out a row that is independent sets a motion free that does not exist.
  * 0, a positive result, or a negative code; unless 0, there are no factors. The same values as before (with a matrix W)
  * cost a comparison only, so that all who work at one state can share an object. */
-int cpSaddleFactor(CPSaddle saddle, CPWeight W, const CPMat *A, const char *off, double ranktol);
+int cpSaddleFactor(CPSaddle saddle, CPWeight W, const CPMat *A, double ranktol);
 
 /* f [n] and b [m] are zero if NULL; x [n] and mu [m] are not computed if NULL. None overlaps another. Entries of b in
  * rows that are off or dependent are not looked at: whether dependent rows contradict the others is the caller's to
@@ -94,8 +97,6 @@ int cpSaddleSolve(CPSaddle saddle, const double *f, const double *b, double *x, 
 void cpSaddleNoteRank(CPSaddle saddle);
 /* The rows have changed: no rank has been noted. */
 void cpSaddleForgetRank(CPSaddle saddle);
-/* Have the rows in use been noted as independent? Then ranktol may be finest. */
-int cpSaddleKnowsRows(const CPSaddle saddle, const char *off);
 /* ranktol for a state whose distance from the manifold, relative to the terms of the constraints, is given.
  * Closed loops in space have rows that depend on each other on the manifold only. At a distance, rows at angles of its
  * size contradict each other: satisfying all of them moves the state along the manifold as far as it was off, and gives
@@ -139,13 +140,14 @@ struct CPSaddle_ {
   int has_matrix;                            /* W is a matrix, not diagonal */
   CPMat M, A;       /* W, if it is a matrix, and A: the caller's structures, values at factor */
   double *root;     /* [n] of a diagonal W, at factor */
-  char *off;        /* [m] at factor */
+  char *off;        /* [m] 1: not in use */
   double *problem;  /* values of M and A, if W is a matrix: room of M.value and A.value */
   long int weights; /* how many matrices W there have been */
   int valid;        /* there are factors */
   double asked;     /* ranktol that was asked for at the newest factorisation */
   int known_rank;   /* the highest rank that was noted */
   char *known;      /* [m] rows that were noted as independent of each other */
+  int knows_rows;   /* the rows in use are among them */
   CPArena arena;
 };
 

@@ -128,8 +128,7 @@ static void correct(const Schur *c, const double *mu, const double *y, double *x
 static void solveBoth(CPSaddle s, Schur *c, const double *f, const double *b, double *x, double *mu) {
   const int n = s->n, m = s->nrows;
   double *z = c->y;
-  if (f) memcpy(z, f, (size_t)n * sizeof *z);
-  else memset(z, 0, (size_t)n * sizeof *z);
+  for (int j = 0; j < n; j++) z[j] = f ? f[j] : 0.0;
   for (int k = 0; k < m; k++) z[n + k] = b ? b[s->row[k]] : 0.0;
   cpEnvelopeSolve(&c->both, f ? 0 : n, x ? 0 : n, z);
   if (x) memcpy(x, z, (size_t)n * sizeof *x);

@@ -251,7 +251,8 @@ static int findParameter(CPMechSens sens, int iS) {
     flag = sens->jac(s.t, s.q, s.u, s.z, sens->a0, sens->lambda0, iS, F, mech->na ? B : NULL,
                      mech->np ? p : NULL, mech->nv ? v : NULL, mech->nz ? Z : NULL, mech->user_data);
     flag = cpMechResult(mech, flag, sens->t, "parameter derivatives");
-    if (!flag) flag = cpMechFinite(mech, sens->t, "parameter derivatives", F, (int)sens->stride);
+    if (!flag)
+      flag = cpMechChecked(mech, 0, sens->t, "parameter derivatives", F, (int)sens->stride);
     if (!flag && moves && !sens->checked[iS]) flag = checkParamJac(sens, iS, F);
   } else if (moves) {
     flag = cpParamDifference(sens->params, iS, CP_PARAM_PART, evaluateAll, sens->t, NULL, sens,

@@ -170,6 +170,6 @@ int cpActionSolve(CPAction *act, const double *f_given, const double *r_given, d
   if (mech->motions.nfull > 0) cpMechMoveKnown(mech, known, f, b);
   int flag = cpSaddleSolve(mech->kkt, f, b, d, mu);
   if (flag) return cpSaddleFailed(mech->kkt, flag, act->s.t, NULL, mech->text);
-  flag = cpMechFinite(mech, act->s.t, "velocity", d, nu);
-  return flag ? flag : cpMechFinite(mech, act->s.t, "impulse", mu, m);
+  flag = cpMechChecked(mech, 0, act->s.t, "velocity", d, nu);
+  return flag ? flag : cpMechChecked(mech, 0, act->s.t, "impulse", mu, m);
 }

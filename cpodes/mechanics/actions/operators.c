@@ -30,7 +30,7 @@ static int checkArgument(CPMech mech, const sunrealtype *x, int length) {
 
 /* result <- d, unless the numbers have overflowed */
 static int giveResult(CPAction *act, const double *d, int length, sunrealtype *result) {
-  const int flag = cpMechFinite(act->mech, act->s.t, "result", d, length);
+  const int flag = cpMechChecked(act->mech, 0, act->s.t, "result", d, length);
   if (!flag) memcpy(result, d, (size_t)length * sizeof *d);
   return flag;
 }

@@ -107,6 +107,7 @@ int CPMechGetStats(CPMech mech, CPMechStats *stats) {
   if (!mech) return cpReport(NULL, CP_MEM_NULL, __func__, "mech must not be NULL");
   if (!stats) return cpReport(&mech->log, CP_ILL_INPUT, __func__, "stats must not be NULL");
   *stats = mech->stats;
+  if (stats->nkkt > 0 && mech->kkt) stats->linsol = cpSaddleAsKkt(cpSaddleTypeOf(mech->kkt));
   return CP_SUCCESS;
 }
 

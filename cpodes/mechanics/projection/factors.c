@@ -333,10 +333,10 @@ static int factor(CPMechProblem *p, sunrealtype t, const double *x, CPWeight W, 
   CPMechFactors *f = p->factors;
   const CPMat *A   = f->A_held.value ? &f->A_held : &f->A;
   /* Far off the manifold all rows count. */
-  const int exact = damped || cpSaddleKnowsRows(f->saddle, p->off);
+  const int exact = cpSaddleUseRows(f->saddle, p->off) || damped;
   const double angle =
       exact ? CP_SADDLE_FINEST : cpSaddleZeroAngle(f->saddle, relativeDistance(p, x));
-  const int result = cpSaddleFactor(f->saddle, W, A, p->off, angle);
+  const int result = cpSaddleFactor(f->saddle, W, A, angle);
   CP_COUNT(p->own->work, nsetups);
   p->own->mech->stats.nprojfact++;
   if (!result) cpSaddleNoteRank(f->saddle);

@@ -68,13 +68,6 @@ static sunrealtype wrmsNorm(N_Vector x, N_Vector w) {
   return norms->ratio * (a->number < adopted(norms->zn0)->number ? norms->higher : 1.0) * norm;
 }
 
-/* To predict, to restore and to correct its history CVODES takes q (q+1)/2 linear sums or more at order q. These, and
- * its norms, are a sixth of the instructions of Andrews' mechanism by Adams' method with SUNDIALS' own loops. */
-static void linearSum(sunrealtype a, N_Vector x, sunrealtype b, N_Vector y, N_Vector z) {
-  if (!cpSerialLinearSum(a, x, b, y, z))
-    N_VLinearSum_Serial(a, x, b, y, z); /* one of the three is adopted */
-}
-
 static void adopt(N_Vector v, CPodeMem mem) {
   CPAdopted *a = malloc(sizeof *a);
   if (!a) {
@@ -85,7 +78,9 @@ static void adopt(N_Vector v, CPodeMem mem) {
   a->ops.nvclone    = clone;
   a->ops.nvdestroy  = destroy;
   a->ops.nvwrmsnorm = wrmsNorm;
-  if (v->ops->nvlinearsum == N_VLinearSum_Serial) a->ops.nvlinearsum = linearSum;
+  /* To predict, to restore and to correct its history CVODES takes q (q+1)/2 linear sums or more at order q. These, and
+   * its norms, are a sixth of the instructions of Andrews' mechanism by Adams' method with SUNDIALS' own loops. */
+  if (v->ops->nvlinearsum == N_VLinearSum_Serial) a->ops.nvlinearsum = cpSerialLinearSum;
   if (v->ops->nvcloneempty) a->ops.nvcloneempty = cloneEmpty;
   v->ops = &a->ops;
 }

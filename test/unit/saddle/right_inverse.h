@@ -21,7 +21,8 @@ static inline int ri_factor(CPSaddle s, const CPMat *A, double ranktol) {
   for (int i = 0; i < s->m; i++) off[i] = 1;
   for (size_t k = 0; k < A->start[s->n]; k++)
     if (A->value[k] != 0.0) off[A->row[k]] = 0;
-  return cpSaddleFactor(s, (CPWeight){NULL, NULL}, &sized, off, ranktol);
+  cpSaddleUseRows(s, off);
+  return cpSaddleFactor(s, (CPWeight){NULL, NULL}, &sized, ranktol);
 }
 
 static inline int ri_solve(CPSaddle s, const double *b, double *x) {

@@ -68,7 +68,10 @@ static int create(CPSaddleType type, const CPMat *M, const CPMat *rows) {
       &saddle, (CPSaddleOptions){.type = type, .shortest = 1, .finest = CP_SADDLE_FINEST}, W, A);
 }
 
-static int factor(void) { return cpSaddleFactor(saddle, (CPWeight){.matrix = W}, A, off, 0.0); }
+static int factor(void) {
+  cpSaddleUseRows(saddle, off);
+  return cpSaddleFactor(saddle, (CPWeight){.matrix = W}, A, 0.0);
+}
 
 static void open_solver(const Solver *s) {
   ck_assert_int_eq(create(s->type, s->sparse ? &p.Ms : &p.Md, s->sparse ? &p.As : &p.Ad),
@@ -566,7 +569,8 @@ static const CPSaddleType by_roots[] = {CP_SADDLE_SCHUR,  CP_SADDLE_QR,    CP_SA
 enum { N_DIAGONALS = sizeof diagonals / sizeof diagonals[0], N_BY_ROOTS = 6 };
 
 static int factor_by_roots(const double *root) {
-  return cpSaddleFactor(saddle, (CPWeight){.root = root}, &p.As, p.off, 0.0);
+  cpSaddleUseRows(saddle, p.off);
+  return cpSaddleFactor(saddle, (CPWeight){.root = root}, &p.As, 0.0);
 }
 
 /* mu may be any that give the same A' mu. */
@@ -620,7 +624,8 @@ START_TEST(components_that_are_held_do_not_move) {
                                      .finest = CP_SADDLE_FINEST};
     const CPMat *rows             = dense ? &p.Ad : &p.As;
     ck_assert_int_eq(cpSaddleCreate(&saddle, options, NULL, rows), 0);
-    ck_assert_int_eq(cpSaddleFactor(saddle, (CPWeight){.root = root}, rows, p.off, 0.0), 0);
+    cpSaddleUseRows(saddle, p.off);
+    ck_assert_int_eq(cpSaddleFactor(saddle, (CPWeight){.root = root}, rows, 0.0), 0);
     p.f[3] = 5.0;
     ck_assert_int_eq(cpSaddleSolve(saddle, p.f, p.b, a, lambda), 0);
     ck_assert_double_eq(a[3], 0.0);
@@ -637,7 +642,8 @@ END_TEST
 
 static int factor_with(double ranktol) {
   change_masses();
-  return cpSaddleFactor(saddle, (CPWeight){.matrix = W}, A, off, ranktol);
+  cpSaddleUseRows(saddle, off);
+  return cpSaddleFactor(saddle, (CPWeight){.matrix = W}, A, ranktol);
 }
 
 START_TEST(a_rank_that_was_noted_stands) {
@@ -649,14 +655,14 @@ START_TEST(a_rank_that_was_noted_stands) {
   ck_assert_int_eq(saddle->rank, p.m - 1);
   ck_assert_int_eq(factor_with(0.0), 0);
   ck_assert_int_eq(saddle->rank, p.m);
-  ck_assert(!cpSaddleKnowsRows(saddle, off));
+  ck_assert(!cpSaddleUseRows(saddle, off));
   cpSaddleNoteRank(saddle);
-  ck_assert(cpSaddleKnowsRows(saddle, off));
+  ck_assert(cpSaddleUseRows(saddle, off));
   ck_assert_int_eq(factor_with(1.0e-2), 0);
   ck_assert_int_eq(saddle->rank, p.m);
   ck_assert_double_lt(saddle->ranktol, 1.0e-3);
   cpSaddleForgetRank(saddle);
-  ck_assert(!cpSaddleKnowsRows(saddle, off));
+  ck_assert(!cpSaddleUseRows(saddle, off));
   ck_assert_int_eq(factor_with(1.0e-2), 0);
   ck_assert_int_eq(saddle->rank, p.m - 1);
   close_pair();
@@ -671,7 +677,7 @@ START_TEST(a_rank_in_doubt_is_not_noted) {
   ck_assert_int_eq(factor_with(1.0e-4), 0);
   ck_assert_int_eq(saddle->rank, p.m);
   cpSaddleNoteRank(saddle);
-  ck_assert(!cpSaddleKnowsRows(saddle, off));
+  ck_assert(!cpSaddleUseRows(saddle, off));
   close_pair();
 }
 END_TEST
