@@ -304,9 +304,10 @@ static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
 #undef RULE
 
 int contactSizeMultipliers(CPContact c, int m) {
-  const int stored = c->stored < m ? c->stored : m, with_S = stored == m;
-  const size_t n = (size_t)m, r = (size_t)stored, dense = 3 * r * r + 12 * r,
-               products = with_S ? 0 : (CONTACT_BASIS + 14) * n;
+  const int direct = c->direct < m ? c->direct : m,
+            with_S = direct == m || (direct < c->na && m <= CONTACT_STORED);
+  const size_t n = (size_t)m, r = (size_t)direct, dense = 3 * r * r + 12 * r,
+               products = direct == m ? 0 : (CONTACT_BASIS + 14 + (with_S ? n : 0)) * n;
   char *is_contact      = calloc(n, sizeof *is_contact);
   sunrealtype *room     = calloc(dense > products ? dense : products, sizeof *room),
               *lambda   = calloc(3 * n, sizeof *lambda);
@@ -327,8 +328,9 @@ int contactSizeMultipliers(CPContact c, int m) {
 /* All arrays and objects. Returns 0, or 1 without memory. */
 static int build(CPContact c, N_Vector y_tmpl) {
   const int is_sparse = c->model.A_tmpl && SUNMatGetID(c->model.A_tmpl) == SUNMATRIX_SPARSE;
-  c->stored           = is_sparse && c->na > CONTACT_STORED ? CONTACT_STORED : c->na;
-  const size_t na = (size_t)c->na, n = (size_t)c->npoints, r = (size_t)c->stored;
+  c->direct           = is_sparse && c->na > CONTACT_DIRECT ? CONTACT_DIRECT : c->na;
+  const int stored    = is_sparse && c->na > CONTACT_STORED ? c->direct : c->na; /* rows of W */
+  const size_t na = (size_t)c->na, n = (size_t)c->npoints, r = (size_t)c->direct;
   struct {
     void *address;
     size_t count, size;
@@ -364,7 +366,7 @@ static int build(CPContact c, N_Vector y_tmpl) {
                 {&c->compression, na, sizeof *c->compression},
                 {&c->udot, (size_t)c->nu, sizeof *c->udot},
                 {&c->driven, (size_t)c->nu, sizeof *c->driven},
-                {&c->W, r * r, sizeof *c->W},
+                {&c->W, (size_t)stored * (size_t)stored, sizeof *c->W},
                 {&c->problem.W, r * r, sizeof *c->W},
                 {&c->problem.block, 9 * n, sizeof *c->W},
                 {&c->problem.c, na, sizeof *c->W},

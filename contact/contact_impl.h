@@ -74,8 +74,8 @@ void contactLinearSolve(int n, sunrealtype *A, sunrealtype *b, sunrealtype *x, s
 
 /* ---- the system with contacts ---- */
 
-/* Where A is sparse, W of events with more rows than this is not stored. */
-enum { CONTACT_STORED = 150 };
+/* Where A is sparse: events with more rows than the first are solved by products with W, which is not stored with more than the second. */
+enum { CONTACT_DIRECT = 150, CONTACT_STORED = 300 };
 
 /* What the model's functions compute: the motion; without friction; the answer to impulses, M u' = A^T P, A u' = 0. */
 typedef enum { MOTION, FREE, IMPULSES } Mode;
@@ -106,7 +106,8 @@ struct CPContact_ {
   int np, nv, na, nq, nu, n; /* n: length of y */
   int m;                     /* multipliers: na rows of A, then those of prescribed motions */
   SUNMatrix A, S; /* A at the newest evaluation, and the Delassus operator of all rows, or NULL */
-  int stored; /* rows of W at most; with more, and without S, W is known by products at product_t, product_y */
+  int direct; /* rows of an event at most that is solved with factors. With more, and without S, W is known by products at product_t,
+               * product_y */
   sunrealtype product_t;
   N_Vector product_y;
   Mode mode;
@@ -294,6 +295,8 @@ int contactActivate(CPContact c);
 int contactActivateRows(CPContact c, int with_contacts);
 /* The problem consists of the contacts that are kept, keep [npoints]. */
 void contactGather(CPContact c, const char *keep);
+/* Is c->W stored, and not only known by products? */
+int contactStored(const CPContact c);
 /* c->W [n n], its Delassus operator, or c->problem.times and block; y must stay where it is while they are used. */
 int contactDelassus(CPContact c, sunrealtype t, N_Vector y);
 /* y [n] <- W x. 0 or a code */

@@ -189,7 +189,7 @@ static const char *newestMessage(CPContact c) {
 
 /* The part of the tolerances that the integrator gets for a flight from y on. Each step of a multistep method has an error of up to
  * the tolerance. They add up over the tens of steps of a flight, whose number grows as tol^(-1 / (q + 1)) at order q, and events
- * amplify them. With all of the tolerance errors reach 390 of it, and grow as tol^0.71; with this part 32, and tol^0.88, for the same
+ * amplify them. With all of the tolerance errors reach 390 of it, and grow as tol^0.71; with this part 36, and tol^0.88, for the same
  * work at equal error (guide). */
 #define MULTISTEP 0.3
 #define COARSE    1.0e-4 /* No part gets larger beyond this tolerance. */

@@ -102,15 +102,16 @@ static void findImplied(CPContact c) {
       const int before = on;
       for (int i = tangential; i <= tangential * law->ntangents && !point->implied; i++) {
         const int r       = law->first + i;
-        sunrealtype pivot = c->W[r * (1 + P->n)];
+        sunrealtype pivot = c->W[r * (1 + P->n)], *l = L + (size_t)on * (size_t)P->n;
         for (int j = 0; j < on; j++) {
-          sunrealtype sum = c->W[r + row[j] * P->n];
-          for (int m = 0; m < j; m++) sum -= L[on + m * P->n] * L[j + m * P->n];
-          L[on + j * P->n] = L[j + j * P->n] > 0.0 ? sum / L[j + j * P->n] : 0.0;
-          pivot -= L[on + j * P->n] * L[on + j * P->n];
+          const sunrealtype *l_j = L + (size_t)j * (size_t)P->n;
+          sunrealtype sum        = c->W[r + row[j] * P->n];
+          for (int m = 0; m < j; m++) sum -= l[m] * l_j[m];
+          l[j] = l_j[j] > 0.0 ? sum / l_j[j] : 0.0;
+          pivot -= l[j] * l[j];
         }
         const int dependent = !(pivot > DEPENDENT * c->W[r * (1 + P->n)]);
-        L[on * (1 + P->n)]  = dependent ? 0.0 : sqrt(pivot);
+        l[on]               = dependent ? 0.0 : sqrt(pivot);
         if (!tangential || !dependent) row[on++] = r;
         else point->implied = 1, on = before;
       }
@@ -139,7 +140,7 @@ static void setPhases(CPContact c) {
     point->phase = law->slides || law->ntangents == 0 ? CP_CONTACT_SLIDING : CP_CONTACT_STICKING;
     for (int i = 0; i < law->ntangents; i++) point->s[i] = law->slides ? law->s[i] : 0.0;
   }
-  if (!P->times) findImplied(c);
+  if (contactStored(c)) findImplied(c);
 }
 
 sunrealtype contactClosedGap(CPContact c, int i, sunrealtype t) {

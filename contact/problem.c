@@ -94,7 +94,7 @@ static int prepareProducts(CPContact c, sunrealtype t, N_Vector y) {
   for (int k = 0; k < P->ncontacts && !flag; k++)
     for (int j = 0; j <= P->law[k].ntangents && !flag; j++) {
       const int first     = P->law[k].first;
-      sunrealtype *column = n <= c->stored ? c->W + (first + j) * n : P->w;
+      sunrealtype *column = n <= c->direct ? c->W + (first + j) * n : P->w;
       P->x[first + j]     = 1.0;
       flag                = respond(c, P->x, column);
       P->x[first + j]     = 0.0;
@@ -102,14 +102,16 @@ static int prepareProducts(CPContact c, sunrealtype t, N_Vector y) {
         P->block[9 * k + 3 * j + i] = column[first + i];
     }
   if (flag) return contactPassOn(c, flag);
-  if (n > c->stored) P->times = respond, P->data = c;
+  if (n > c->direct) P->times = respond, P->data = c;
   return CP_SUCCESS;
 }
+
+int contactStored(const CPContact c) { return c->problem.times != respond; }
 
 int contactProduct(CPContact c, const sunrealtype *x, sunrealtype *y) {
   const int n = c->problem.n;
   if (c->problem.times) {
-    const int flag = respond(c, x, y);
+    const int flag = c->problem.times(c, x, y);
     return flag ? contactPassOn(c, flag) : CP_SUCCESS;
   }
   contactSquareTimes(n, c->W, x, y);
@@ -121,17 +123,33 @@ const sunrealtype *contactBlock(const CPContact c, int k, int *ld) {
   return c->problem.times ? c->problem.block + 9 * k : c->W + c->problem.law[k].first * (1 + *ld);
 }
 
+/* The product with W that is stored, of an event that is too large for factors */
+static int storedTimes(void *contact, const sunrealtype *x, sunrealtype *y) {
+  const CPContact c = contact;
+  contactSquareTimes(c->problem.n, c->W, x, y);
+  return 0;
+}
+
+static void prepareStored(CPContact c) {
+  ContactProblem *P = &c->problem;
+  for (int k = 0; k < P->ncontacts; k++)
+    for (int j = 0; j <= P->law[k].ntangents; j++)
+      for (int i = 0; i <= P->law[k].ntangents; i++)
+        P->block[9 * k + 3 * j + i] = c->W[P->law[k].first * (1 + P->n) + i + j * P->n];
+  P->times = storedTimes, P->data = c;
+}
+
 /* W [n n] <- the Delassus operator of the problem's rows, without the others: S_cc - S_co S_oo^+ S_oc. */
 int contactDelassus(CPContact c, sunrealtype t, N_Vector y) {
+  const int n = c->problem.n;
+  int other   = 0;
+  for (int i = 0; i < c->m; i++) other += !c->is_contact[i];
   c->problem.times = NULL;
-  if (!c->S) return prepareProducts(c, t, y);
-  const int n       = c->problem.n;
-  int other         = 0;
+  if (!c->S || (other > 0 && c->m > c->direct)) return prepareProducts(c, t, y);
   sunrealtype *S_oo = c->problem.room, *column = c->other, *x = column + c->m;
   int flag = contactActivateRows(c, 1);
   if (!flag) flag = CPMechDelassus(c->mech, t, y, c->S);
   if (flag) return contactPassOn(c, flag);
-  for (int i = 0; i < c->m; i++) other += !c->is_contact[i];
   for (int j = 0; j < n; j++) {
     for (int i = 0; i < n; i++) c->W[i + j * n] = SUNDenseMatrix_Column(c->S, c->row[j])[c->row[i]];
     if (other == 0) continue;
@@ -150,6 +168,7 @@ int contactDelassus(CPContact c, sunrealtype t, N_Vector y) {
       m++;
     }
   }
+  if (n > c->direct) prepareStored(c);
   return CP_SUCCESS;
 }
 

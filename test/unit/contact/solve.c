@@ -203,9 +203,12 @@ static void pile_up(Heap *heap, int rows, unsigned *state) {
 
 /* ---- the same bodies as a mechanical system with sparse matrices: q are displacements, gaps are linear in them ---- */
 
+static long int masses; /* evaluations of M */
+
 static int heap_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
   const Heap *heap = user_data;
   (void)t, (void)q;
+  masses++;
   for (int i = 0; i < 6 * heap->nbodies; i++)
     SM_DATA_S(M)[i] = (i % 6 < 3 ? 1.0 : 0.4) * heap->m[i / 6];
   return 0;
@@ -258,7 +261,8 @@ static int heap_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sun
 /* 0 with the address sanitizer, whose allocations these are not */
 static size_t heap_in_use(void) { return mallinfo2().uordblks + mallinfo2().hblkhd; }
 
-/* The impact at the start of a run leads to the velocities u, and takes no memory of n n numbers. */
+/* The impact at the start of a run leads to the velocities u. With 200 contacts it takes no memory of n n numbers, with fewer it
+ * takes that, and few evaluations. */
 static void check_run(Heap *heap, const sunrealtype *u, sunrealtype tol) {
   const int nu = 6 * heap->nbodies, nc = heap->ncontacts;
   CPContactPoint *points = calloc((size_t)nc, sizeof *points);
@@ -287,10 +291,13 @@ static void check_run(Heap *heap, const sunrealtype *u, sunrealtype tol) {
   CPContact contact   = CPContactCreate(&model, nc, points, y, test_context);
   ck_assert_ptr_nonnull(contact);
   /* W, S and work would be six times this. */
-  ck_assert_uint_le(heap_in_use() - before, 9 * (size_t)(nc * nc) * sizeof(sunrealtype));
+  if (nc >= 200)
+    ck_assert_uint_le(heap_in_use() - before, 9 * (size_t)(nc * nc) * sizeof(sunrealtype));
   ck_assert_int_eq(CPContactSetUserData(contact, heap), CP_SUCCESS);
   CPOneStepMem onestep = CPOneStepCreate("DOP853", test_context);
+  masses               = 0;
   ck_assert_int_eq(CPContactAttachOneStep(contact, onestep, 0, y, 1e-10, 1e-10), CP_SUCCESS);
+  if (nc < 200) ck_assert_int_le(masses, 30);
   for (int j = 0; j < nu; j++) ck_assert_double_eq_tol(N_VGetArrayPointer(y)[nu + j], u[j], tol);
   CPOneStepFree(&onestep);
   CPContactFree(&contact);
@@ -298,14 +305,14 @@ static void check_run(Heap *heap, const sunrealtype *u, sunrealtype tol) {
   SUNMatDestroy(M), SUNMatDestroy(A), free(points);
 }
 
-/* 200 contacts and more: the solution by products is that with the matrix. */
+/* 87 contacts, 200 and more: the solution by products is that with the matrix. */
 START_TEST(products_lead_to_the_same_solution) {
   unsigned state = 5;
   Heap *heap     = calloc(1, sizeof *heap);
   ck_assert_ptr_nonnull(heap);
-  pile_up(heap, _i == 0 ? 1 : 7, &state);
+  pile_up(heap, (const int[]){1, 7, 3}[_i], &state);
   const size_t nc = (size_t)heap->ncontacts, n = 3 * nc;
-  ck_assert_uint_ge(nc, 200);
+  ck_assert_uint_ge(nc, _i == 2 ? 87 : 200);
   ContactLaw *law    = calloc(nc, sizeof *law);
   int *on            = calloc(n, sizeof *on);
   sunrealtype *W     = calloc(4 * n * n + 12 * n, sizeof *W),
@@ -383,7 +390,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, every_random_set_is_solved, 0, (int)(sizeof sets / sizeof *sets));
   tcase_add_test(tc, stack_of_boxes_is_solved);
-  tcase_add_loop_test(tc, products_lead_to_the_same_solution, 0, 2);
+  tcase_add_loop_test(tc, products_lead_to_the_same_solution, 0, 3);
   tcase_add_test(tc, redundant_tangents_share_the_load);
   tcase_add_test(tc, four_legs_share_the_weight);
   tcase_add_test(tc, what_has_no_solution_is_not_solved);
