@@ -726,13 +726,15 @@ int CPBodiesAddCoupler(CPBodies b, const CPCoupler *coupler) {
   static const char *const fields[] = {"ratio_1", "ratio_2"};
   if (!b) return CP_MEM_NULL;
   const char *name = coupler->name;
-  int flag = checkName(b, __func__, name, 3), angles = 0, whole = 1;
+  int flag = checkName(b, __func__, name, 3), angles = 0, whole = 1, same = 0;
   if (flag) return flag;
   CHECK_FINITE(b, name, "offset", &coupler->offset, 1);
   Row row = {.nterms = 2, .drive = NONE};
   for (int k = 0; k < 2; k++) {
     const sunrealtype ratio = coupler->ratio[k];
+    const int joint         = flag;
     if ((flag = findCoordinate(b, __func__, name, coupler->of[k], &row.term[k])) < 0) return flag;
+    same = flag == joint && coupler->of[0].k == coupler->of[1].k; /* of the second one */
     if (ratio == 0 || !isfinite(ratio))
       return bodiesError(b, CP_ILL_INPUT, __func__, "%s: ratios must not be 0, and one is %g", name,
                          (double)ratio);
@@ -744,6 +746,8 @@ int CPBodiesAddCoupler(CPBodies b, const CPCoupler *coupler) {
     return bodiesError(b, CP_ILL_INPUT, __func__,
                        "%s: ratios of angles must be whole numbers (of teeth), and are %g and %g",
                        name, (double)coupler->ratio[0], (double)coupler->ratio[1]);
+  if (same)
+    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: the two coordinates must differ", name);
   if (ROOM(b->joint, b->njoints, 1) || ROOM(b->row, b->nrows, 1))
     return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
   const int text = takeName(b, name, NAME_JOINT, b->njoints), i = b->njoints;

@@ -553,22 +553,23 @@ int CPBodiesContactFrame(CPBodies b, int i, N_Vector y, sunrealtype *frame) {
 int CPBodiesSprings(CPBodies b) { return b ? b->nlengths : 0; }
 
 /* The pair of spring i between two points. NULL after an error, reported */
-static const Pair *springAt(CPBodies b, int i, const char *function) {
+static const Pair *springAt(CPBodies b, int i, const char *what, const char *function) {
   if (i >= 0 && i < b->nlengths) return &b->pair[b->law[b->length[i]].term.pair];
-  bodiesError(b, CP_ILL_INPUT, function, "i must be one of 0 ... %d, and is %d", b->nlengths - 1, i);
+  bodiesError(b, CP_ILL_INPUT, function, "%s must be one of 0 ... %d, and is %d", what,
+              b->nlengths - 1, i);
   return NULL;
 }
 
 int CPBodiesSpringBodies(CPBodies b, int i, int *body) {
   if (!b) return CP_MEM_NULL;
-  const Pair *pair = springAt(b, i, __func__);
+  const Pair *pair = springAt(b, i, "i", __func__);
   for (int side = 0; side < 2 && pair; side++) body[side] = pair->side[side].body;
   return pair ? CP_SUCCESS : CP_ILL_INPUT;
 }
 
 int CPBodiesSpringPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealtype *Pb) {
   const int flag   = checkState(b, y, __func__);
-  const Pair *pair = flag ? NULL : springAt(b, i, __func__);
+  const Pair *pair = flag ? NULL : springAt(b, i, "spring", __func__);
   if (pair) pointsAt(b, pair, y, Pa, Pb);
   return flag || pair ? flag : CP_ILL_INPUT;
 }

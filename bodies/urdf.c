@@ -164,6 +164,7 @@ static int readMimics(Robot *r, const xmlNode *root) {
 }
 
 int robotReadUrdf(Robot *r, const xmlNode *root) {
+  enum { REACHED = -2 };
   static const Place world     = {{0, 0, 0, 1, 0, 0, 0}, GROUND};
   static const sunrealtype g[] = {0, 0, -9.81};
   Urdf u                       = {.r = r};
@@ -173,16 +174,18 @@ int robotReadUrdf(Robot *r, const xmlNode *root) {
   for (int i = 0; i < u.nlinks && !failed; i++)
     if (!u.joint[i]) queue[end++] = i;
   if (!failed && end != 1)
-    failed =
-        robotWrong(r, root, "one link must be the root, which no joint leads to, and %d are", end);
+    failed = robotWrong(r, end ? u.link[queue[1]] : u.joint[0],
+                        "one link must be the root, which no joint leads to, and %d are", end);
   for (int k = 0; k < end && !failed; k++) { /* parents first */
     const int i        = queue[k];
     const char *parent = k ? robotText(child(u.joint[i], "parent"), "link") : NULL;
     failed = readLink(&u, i, k ? &r->place[robotFind(r, u.joint[i], "link", parent)] : &world);
     for (int j = u.first[i]; j >= 0; j = u.next[j]) queue[end++] = j;
+    u.first[i] = REACHED;
   }
-  if (!failed && end < u.nlinks)
-    failed = robotWrong(r, root, "%d links hang on themselves, in cycles", u.nlinks - end);
+  for (int i = 0; i < u.nlinks && !failed && end < u.nlinks; i++)
+    if (u.first[i] != REACHED)
+      failed = robotWrong(r, u.joint[i], "%d links hang on themselves, in cycles", u.nlinks - end);
   if (!failed && CPBodiesSetGravity(r->bodies, g))
     failed = robotWrong(r, root, "%s", CPBodiesGetLastMessage(r->bodies));
   if (!failed) failed = robotBuild(r) || readMimics(r, root);

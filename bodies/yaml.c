@@ -167,7 +167,8 @@ static const Field run_fields[]  = {FIELD(CPBodiesFile, "title", title, COPY, 0)
 /* ---------------------------------------------------------------------------------- reader -- */
 
 typedef struct {
-  const char *file;
+  const char *file, *data;
+  size_t size; /* of the data */
   yaml_document_t document;
   int dimension;
   char *message;
@@ -450,6 +451,28 @@ static int readRobot(Reader *r, const yaml_node_t *at, const char *path, SUNCont
   return 0;
 }
 
+/* Do the names in `held` and `sensors` exist? Returns 0, or 1 after a message */
+static int checkRun(Reader *r, const yaml_node_t *n, const CPBodiesFile *run, CPBodies b) {
+  size_t length;
+  for (const char *name = run->held; *(name += strspn(name, " ")); name += length) {
+    length = strcspn(name, " ");
+    if (bodiesFind(b, NAME_BODY, name, length) < 0)
+      return wrong(r, section(r, n, "held")->start_mark, "there is no body \"%.*s\"", (int)length,
+                   name);
+  }
+  for (const char *name = run->sensors; *(name += strspn(name, " ")); name += length) {
+    Term term;
+    length           = strcspn(name, " ");
+    const size_t dot = strcspn(name, ". "); /* JOINT or JOINT.K, one digit */
+    const int k      = dot == length ? 0 : length == dot + 2 ? name[dot + 1] - '0' : NONE;
+    const int joint  = bodiesFind(b, NAME_JOINT, name, dot);
+    if (joint < 0 || bodiesCoordinateTerm(b, joint, k, &term))
+      return wrong(r, section(r, n, "sensors")->start_mark,
+                   "there is no coordinate \"%.*s\" of a joint", (int)length, name);
+  }
+  return 0;
+}
+
 static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *bodies) {
   static const char *const sections[] = {"bodies",  "joints",   "couplers", "drives",
                                          "springs", "bushings", "forces",   "frictions",
@@ -498,9 +521,30 @@ static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *
         return wrong(r, n->start_mark, "%s", CPBodiesGetLastMessage(*bodies));
     }
   }
-  return CPBodiesCount(*bodies) > 0
-             ? 0
-             : wrong(r, top->start_mark, "there must be a body; there is none");
+  if (CPBodiesCount(*bodies) == 0)
+    return wrong(r, top->start_mark, "there must be a body; there is none");
+  const yaml_node_t *method = of_run ? section(r, of_run, "method") : NULL;
+  if (method) {
+    run->method_at[0] = (int)method->start_mark.line + 1;
+    run->method_at[1] = (int)method->start_mark.column + 1;
+  }
+  return of_run ? checkRun(r, of_run, run, *bodies) : 0;
+}
+
+/* The place of the byte `offset`, which is where libyaml has stopped to decode; it has not come there with its marks. */
+static yaml_mark_t markAt(const Reader *r, size_t offset) {
+  const unsigned char *data = (const unsigned char *)r->data;
+  const int low             = r->size > 1 && data[0] == 0xFF && data[1] == 0xFE, /* UTF-16 */
+      high                  = r->size > 1 && data[0] == 0xFE && data[1] == 0xFF;
+  const size_t width        = low || high ? 2 : 1;
+  yaml_mark_t mark          = {0, 0, 0};
+  size_t i = width == 2 ? 2 : r->size > 2 && !memcmp(data, "\xEF\xBB\xBF", 3) ? 3 : 0;
+  for (; i + width <= offset && i + width <= r->size; i += width) {
+    const int c = width == 1 ? data[i] : data[i + (high ? 1 : 0)] + 256 * data[i + (high ? 0 : 1)];
+    if (c == '\n') mark.line++, mark.column = 0;
+    else if (width == 1 ? (c & 0xC0) != 0x80 : (c & 0xFC00) != 0xDC00) mark.column++;
+  }
+  return mark;
 }
 
 /* The next document, without nodes at the end of the stream. Returns 0, or 1 after a message */
@@ -509,7 +553,8 @@ static int load(yaml_parser_t *parser, Reader *r) {
   const yaml_mark_t at = parser->problem_mark;
   if (parser->error == YAML_MEMORY_ERROR) return wrong(r, at, "no memory");
   if (parser->error == YAML_READER_ERROR)
-    return wrong(r, parser->mark, "no text in UTF-8 or UTF-16: %s", parser->problem);
+    return wrong(r, markAt(r, parser->problem_offset), "no text in UTF-8 or UTF-16: %s",
+                 parser->problem);
   return wrong(r, at, "no YAML: %s", parser->problem ? parser->problem : "it ends too early");
 }
 
@@ -531,7 +576,7 @@ static CPBodies readFrom(yaml_parser_t *parser, Reader *r, SUNContext ctx, CPBod
 CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, SUNContext ctx,
                         CPBodiesFile *run, char *message, size_t length) {
   yaml_parser_t parser;
-  Reader r = {.file = name, .message = message, .length = length};
+  Reader r = {.file = name, .data = data, .size = size, .message = message, .length = length};
   if (!yaml_parser_initialize(&parser)) {
     snprintf(message, length, "%s: no memory", name);
     return NULL;

@@ -520,7 +520,8 @@ const CPModelType *mechanism_load(const char *path) {
   SUNContext_Free(&ctx);
   const CPBodiesFile *run = &mechanism.run;
   if (!failed && run->method[0] && method_find(run->method, &method) != METHOD_FOUND) {
-    complain("%s: run: there is no method \"%s\"", path, run->method);
+    complain("%s:%d:%d: there is no method \"%s\"", path, run->method_at[0], run->method_at[1],
+             run->method);
     failed = 1;
   }
   if (failed) return NULL;

@@ -452,6 +452,7 @@ CPODES_EXPORT int CPBodiesParameterName(CPBodies bodies, int i, char *text, size
 typedef struct {
   char title[CP_BODIES_TEXT];   /**< "": none */
   char method[CP_BODIES_TEXT];  /**< as `cpodes run --method` names it; "": any */
+  int method_at[2];             /**< line and column of this name in the file; 0: not given */
   char held[CP_BODIES_TEXT];    /**< bodies that CPBodiesAssemble holds */
   char sensors[CP_BODIES_TEXT]; /**< coordinates that `cpodes run` puts out with their rates: JOINT or JOINT.K, with blanks between */
   sunrealtype t_end;            /**< > 0, default 10 [s] */

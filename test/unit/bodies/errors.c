@@ -662,7 +662,8 @@ static int build_all(CPBodies *all, CPMech *mech, N_Vector *y) {
   const CPJoint j1 = {.name = "j1", .kind = CP_JOINT_REVOLUTE, .b = "one"};
   const CPJoint j2 = {.name = "j2", .kind = CP_JOINT_ROLLING, .a = "one", .b = "two", .length = 1};
   const CPDrive drive      = {.name = "drive", .of = {"j1", 0}};
-  const CPCoupler gear     = {.name = "gear", .of = {{"j1", 0}, {"j1", 0}}, .ratio = {1, 2}};
+  const CPJoint j3         = {.name = "j3", .kind = CP_JOINT_CYLINDRICAL, .a = "one", .b = "two"};
+  const CPCoupler gear     = {.name = "gear", .of = {{"j1", 0}, {"j3", 1}}, .ratio = {1, 2}};
   const CPSpring spring    = {.name = "spring", .a = "one", .b = "two", .in = CP_IN_BODIES};
   const CPBushing bushing  = {.name = "bushing", .a = "one", .b = "two"};
   const CPForce force      = {.name = "force", .body = "two"};
@@ -682,6 +683,7 @@ static int build_all(CPBodies *all, CPMech *mech, N_Vector *y) {
   STEP(CPBodiesAddBody(*all, &two));
   STEP(CPBodiesAddJoint(*all, &j1));
   STEP(CPBodiesAddJoint(*all, &j2));
+  STEP(CPBodiesAddJoint(*all, &j3));
   STEP(CPBodiesAddContact(*all, &foot));
   STEP(CPBodiesAddContact(*all, &box));
   STEP(CPBodiesAddDrive(*all, &drive));

@@ -707,10 +707,14 @@ static const struct {
      "robot.xml:4: joint:", "fraction of whole numbers"},
     {"<robot/>", "robot.xml:1: robot:", "there must be a link"},
     {TREE(""),
-     "robot.xml:1: robot r:", "one link must be the root, which no joint leads to, and 3 are"},
+     "robot.xml:3: link a:", "one link must be the root, which no joint leads to, and 3 are"},
     {TREE(ON("type=\"fixed\"", "base", "a",
              "") "<joint name=\"k\"><parent link=\"b\"/><child link=\"b\"/></joint>"),
-     "robot.xml:1: robot r:", "1 links hang on themselves"},
+     "robot.xml:6: joint k:", "1 links hang on themselves"},
+    {"<robot>\n<link name=\"a\"/>\n<joint name=\"j\"><parent link=\"a\"/><child "
+     "link=\"a\"/></joint></robot>",
+     "robot.xml:3: joint j:", "one link must be the root, which no joint leads to, and 0 are"},
+    {LOOP("<joint joint1=\"j\" joint2=\"j\"/>"), "robot.xml:4: joint:", "coordinates must differ"},
     {TREE(ON("type=\"fixed\"", "base", "a", "") ON("type=\"fixed\"", "base", "a", "")),
      "robot.xml:6: joint j:", "has a joint that leads to it already"},
     {TREE(
