@@ -157,7 +157,7 @@ static CPMatrixFree create(CPWork work, int nlevels) {
 
 int cpFreeStorage(CPWork work) {
   CPProjector P = work->P;
-  if (!P->user.Gv || !P->user.GTw)
+  if (!P->user.Gv) /* CPProjectorSetJacTimes takes both products, or none */
     return cpReason(work->text, CP_ILL_INPUT, "CP_LINSOL_KRYLOV needs CPProjectorSetJacTimes");
   const char *missing = cpVectorLacks(P->y_tmpl, CP_FOR_PRODUCTS);
   if (!missing) missing = cpVectorLacks(P->c_tmpl, CP_FOR_PRODUCTS);
@@ -208,7 +208,7 @@ int cpFreeUpdate(CPWork work) {
 int cpFreePlace(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   const CPMatrixFree k = work->free;
   k->t                 = t;
-  if (y != k->y) N_VScale(1.0, y, k->y);
+  N_VScale(1.0, y, k->y);
   if (!ewt) {
     N_VAbs(y, k->w);
     N_VAddConst(k->w, 1.0, k->w);
@@ -231,8 +231,8 @@ static void levelMask(N_Vector level, int l, N_Vector mask) {
   N_VAddConst(mask, 1.0, mask);
 }
 
-/* The rows of a level that are on, and D on its free columns: 1/w^2 or 1. */
-static int setLevel(CPWork work, int l) {
+/* The rows of a level that are on, and D on its free columns: 1/w^2, which CP_LEAST_WEIGHT keeps finite, or 1. */
+static void setLevel(CPWork work, int l) {
   const CPMatrixFree k = work->free;
   CPProjector P        = work->P;
   N_Vector rows = k->level[l].rows, D = k->level[l].D;
@@ -249,10 +249,9 @@ static int setLevel(CPWork work, int l) {
     N_VCompare(DBL_MIN, P->id, k->s);
     N_VProd(k->s, D, D);
   }
-  if (work->norm == CP_NORM_L2 || !cpHasDiagonalMetric(P)) return CP_SUCCESS;
+  if (work->norm == CP_NORM_L2 || !cpHasDiagonalMetric(P)) return;
   N_VDiv(D, k->w, D);
   N_VDiv(D, k->w, D);
-  return cpVectorFinite(D) ? CP_SUCCESS : cpReason(work->text, CP_ILL_INPUT, "1/ewt^2 overflows");
 }
 
 /* The preconditioner is set up for the diagonals of all levels together. */
@@ -273,8 +272,9 @@ static int renewPreconditioner(CPWork work) {
 int cpFreeRenew(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   int flag = cpFreePlace(work, t, y, ewt);
   CP_COUNT(work, nje);
-  for (int l = 0; !flag && l < work->free->nlevels; l++) flag = setLevel(work, l);
-  if (!flag) flag = cpFreeMeasure(work);
+  if (flag) return flag;
+  for (int l = 0; l < work->free->nlevels; l++) setLevel(work, l);
+  flag = cpFreeMeasure(work);
   if (!flag) flag = cpFreeCheckLevels(work);
   return flag ? flag : renewPreconditioner(work);
 }

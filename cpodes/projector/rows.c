@@ -282,17 +282,16 @@ int cpRowsExplain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
   const CPRows *rows = newton->rows;
   char *text         = cpWorkText(newton->work);
   char name[CP_ROW_NAME], what[CP_TEXT_LENGTH / 4], others[CP_TEXT_LENGTH / 2];
-  int worst;
+  int worst; /* There is one: what is not violated is not explained. */
   const double largest = violation(rows, &worst);
   if (damped)
     return cpReason(text, CP_IC_FAIL,
                     "at t = %.15g: no consistent state found near the one given; violated most: %s "
                     "(%.3e)",
-                    t, nameOf(newton, worst, name), worst < 0 ? 0.0 : rows->c[worst]);
+                    t, nameOf(newton, worst, name), rows->c[worst]);
   snprintf(what, sizeof what, "%s is violated by %.3e (%.3g times its tolerance, eps = %g)",
-           nameOf(newton, worst, name), worst < 0 ? 0.0 : rows->c[worst], largest,
-           cpWorkOptions(newton->work).eps);
-  if (worst >= 0 && rows->is_idle[worst])
+           nameOf(newton, worst, name), rows->c[worst], largest, cpWorkOptions(newton->work).eps);
+  if (rows->is_idle[worst])
     return cpReason(text, -CP_PROJ_INCONSISTENT,
                     "at t = %.15g: %s, and no free component can change it", t, what);
   if (isContradiction(newton, others, sizeof others))

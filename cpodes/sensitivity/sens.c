@@ -65,7 +65,7 @@ static void release(void **data) {
   cpSensNewProjector(sens);
   if (mem->attached) leaveCVODES(mem);
   if (sens->nls.wrapper) SUNNonlinSolFree(sens->nls.wrapper);
-  if (sens->nls.inner_owned && sens->nls.inner) SUNNonlinSolFree(sens->nls.inner);
+  if (sens->nls.inner_owned) SUNNonlinSolFree(sens->nls.inner);
   cpParamsFree(&sens->params);
   cpArenaFree(&sens->arena);
   free(sens);

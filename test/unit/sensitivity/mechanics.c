@@ -356,6 +356,17 @@ START_TEST(without_parameters_there_are_no_sensitivities) {
   ck_assert_int_eq(CPMechSetParams(s->mech, 1, &none, NULL, NULL), CP_ILL_INPUT);
   ck_assert_int_eq(CPMechSetParams(NULL, 1, a, NULL, NULL), CP_MEM_NULL);
   ck_assert_int_eq(CPMechSetParamJac(NULL, NULL), CP_MEM_NULL);
+  sunrealtype length = 1.0;
+  N_Vector shorter   = vector_of(1, NULL);
+  ck_assert_int_eq(CPMechSetParams(s->mech, 1, &length, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, -1, v, a, NULL), CP_ILL_INPUT);
+  ck_assert_mentions(s->log.text, "is -1");
+  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 1, v, a, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 0, shorter, a, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 0, NULL, a, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, shorter, 0, v, a, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechSensAccelerations(s->mech, s->t, s->y, 0, v, NULL, NULL), CP_SUCCESS);
+  N_VDestroy(shorter);
   N_VDestroy(v);
   system_free(&s);
 }
