@@ -234,6 +234,7 @@ START_TEST(wrong_options_are_named) {
   EXPECT(CPMechAddUnitNorm(mech, 0, 2, 1), CP_NOT_SUPPORTED, "function N");
   EXPECT(CPMechAddQuaternion(mech, 0, 0, CP_FRAME_BODY), CP_ILL_INPUT, "first_q");
   EXPECT(CPMechAddQuaternion(mech, 0, 0, (CPFrame)7), CP_ILL_INPUT, "is 7");
+  EXPECT(CPMechAddQuaternion(mech, -1, 0, CP_FRAME_BODY), CP_ILL_INPUT, "first_q");
   EXPECT(CPMechPrescribe(mech, 2, CP_MOTION_FULL, at_time, NULL, NULL, 1, NULL), CP_ILL_INPUT,
          "i must be from 0 to 1, is 2");
   EXPECT(CPMechPrescribe(mech, -1, CP_MOTION_FULL, at_time, NULL, NULL, 1, NULL), CP_ILL_INPUT,
@@ -673,6 +674,29 @@ START_TEST(the_linear_solver_may_be_the_users) {
 }
 END_TEST
 
+/* Norms of groups alone: of nq = nu = 2 components of 4, each weighs sqrt(4 / 2) more. What the integrator refuses is told. */
+START_TEST(norms_of_groups_scale_the_weights) {
+  CPodeMem mem = new_integrator(CV_BDF), refused = new_integrator(CV_BDF);
+  N_Vector ewt = vector_of(N, NULL), out = vector_copy(y), three = vector_of(3, NULL);
+  N_VConst(1e-8, three);
+  ck_assert_int_eq(CPodeSVtolerances(refused, 1e-8, three), CP_SUCCESS);
+  EXPECT(CPMechAttach(mech, refused, 0, y), CP_ILL_INPUT, "abstol, set before");
+  CPodeFree(&refused);
+  ck_assert_int_eq(CPMechSetGroupNorms(mech, SUNTRUE), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  sunrealtype t;
+  ck_assert_int_ge(CPode(mem, 1e-3, out, &t, CV_ONE_STEP), 0);
+  ck_assert_int_eq(CVodeGetErrWeights(CPodeGetCVodeMem(mem), ewt), CV_SUCCESS);
+  for (int i = 0; i < N; i++) /* of the start */
+    ck_assert_double_eq_tol(entries(ewt)[i], sqrt(2.0) / (1e-8 * (1.0 + fabs(entries(y)[i]))),
+                            1e-2 * entries(ewt)[i]);
+  CPodeFree(&mem);
+  N_VDestroy(ewt);
+  N_VDestroy(out);
+  N_VDestroy(three);
+}
+END_TEST
+
 /* The wrong order: the integrator says so, and can be freed. */
 START_TEST(an_integrator_outlives_its_system) {
   const CPMechModel model = pendulum_model();
@@ -748,6 +772,7 @@ int main(void) {
   tcase_add_loop_test(tcase, integrators_come_and_go, 0, 2);
   tcase_add_test(tcase, sparse_templates_want_the_function_A);
   tcase_add_loop_test(tcase, wrong_products_of_operators_are_told_apart, 0, 2);
+  tcase_add_test(tcase, norms_of_groups_scale_the_weights);
   tcase_add_test(tcase, orders_are_free);
   tcase_add_test(tcase, the_linear_solver_may_be_the_users);
   tcase_add_loop_test(tcase, an_integrator_outlives_its_system, 0, 2);

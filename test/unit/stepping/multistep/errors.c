@@ -216,6 +216,17 @@ START_TEST(an_output_far_from_changed_constraints_is_told) {
 }
 END_TEST
 
+START_TEST(a_run_does_not_turn_round) {
+  sunrealtype t;
+  for (int sign = -1; sign <= 1; sign += 2) {
+    ck_assert_success(&run, CPodeReInit(run.mem, 0.0, run.y));
+    ck_assert_success(&run, CPode(run.mem, sign, run.y, &t, CV_ONE_STEP));
+    ck_assert_flag(&run, CPode(run.mem, -sign, run.y, &t, CV_ONE_STEP), CP_ILL_INPUT);
+    ck_assert_message(&run, "other side of the start", sign > 0 ? "larger t" : "smaller t");
+  }
+}
+END_TEST
+
 static const char *printed(SUNOutputFormat format) {
   static char text[8192];
   FILE *out = tmpfile();
@@ -436,6 +447,7 @@ int main(void) {
   tcase_add_test(tc, a_weight_that_is_not_positive_is_an_error);
   tcase_add_test(tc, tolerances_beyond_all_numbers_are_errors);
   tcase_add_test(tc, statistics_name_the_projectors_solver);
+  tcase_add_test(tc, a_run_does_not_turn_round);
   tcase_add_test(tc, an_output_far_from_changed_constraints_is_told);
   tcase_add_loop_test(tc, a_callback_that_fails_once_costs_an_attempt, 0, 48);
   tcase_add_loop_test(tc, a_callback_that_fails_at_the_start_is_told_apart, 0, N_STARTS * N_METHODS);

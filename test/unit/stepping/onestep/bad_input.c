@@ -162,6 +162,9 @@ START_TEST(a_run_does_not_turn_round) {
   sunrealtype t;
   ck_assert_done(&run, CPOneStepEvolve(run.mem, -1.0, run.y, &t, CV_ONE_STEP));
   refused(&run, CPOneStepEvolve(run.mem, 1.0, run.y, &t, CV_ONE_STEP), CP_ILL_INPUT, "smaller t");
+  ck_assert_done(&run, CPOneStepReInit(run.mem, 0.0, run.y));
+  ck_assert_done(&run, CPOneStepEvolve(run.mem, 1.0, run.y, &t, CV_ONE_STEP));
+  refused(&run, CPOneStepEvolve(run.mem, -1.0, run.y, &t, CV_ONE_STEP), CP_ILL_INPUT, "larger t");
 }
 END_TEST
 
