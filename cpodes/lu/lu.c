@@ -51,22 +51,19 @@ static int createPattern(CPLu lu) {
 
 /* ---- the sum ---- */
 
-/* Dense S += weight J */
-static void addToDense(CPLu lu, double complex weight, const CPLuSummand *term) {
+/* One part of a dense S += weight J */
+static void addToDense(CPLu lu, int part, double weight, const CPLuSummand *term) {
   const CPMat *J     = term->J;
   const size_t parts = (size_t)lu->parts, order = (size_t)lu->order,
                by_row = parts * (term->transposed ? order : 1),
                by_col = parts * (term->transposed ? 1 : order);
-  const double re = creal(weight), im = cimag(weight), *value = J->value;
-  double *column = lu->S.value + parts * ((size_t)term->col * order + (size_t)term->row);
+  const double *value = J->value;
+  double *column = lu->S.value + part + parts * ((size_t)term->col * order + (size_t)term->row);
   for (int j = 0; j < J->cols; j++, column += by_col) {
-    const size_t first = cpMatFirst(J, j), end = cpMatFirst(J, j + 1);
+    const size_t first = cpMatFirst(J, j), count = cpMatFirst(J, j + 1) - first;
     const int *row = J->start ? J->row + first : NULL;
-    for (size_t k = 0; k < end - first; k++, value++) {
-      double *entry = column + (row ? (size_t)row[k] : k) * by_row;
-      entry[0] += re * *value;
-      if (im != 0.0) entry[1] += im * *value;
-    }
+    for (size_t k = 0; k < count; k++)
+      column[(row ? (size_t)row[k] : k) * by_row] += weight * *value++;
   }
 }
 
@@ -94,9 +91,10 @@ static int sum(CPLu lu, const double complex *weight) {
   int misses         = 0;
   memset(S->value, 0, parts * cpMatEntries(S) * sizeof *S->value);
   for (int k = 0; k < lu->nterms; k++) {
-    if (!lu->sparse) addToDense(lu, weight[k], &lu->term[k]);
-    else misses |= addToSparse(lu, 0, creal(weight[k]), &lu->term[k]);
-    if (lu->sparse && cimag(weight[k]) != 0.0) addToSparse(lu, 1, cimag(weight[k]), &lu->term[k]);
+    const double re_im[2] = {creal(weight[k]), cimag(weight[k])};
+    for (int part = 0; part < lu->parts; part++)
+      if (!lu->sparse) addToDense(lu, part, re_im[part], &lu->term[k]);
+      else if (re_im[part] != 0.0) misses |= addToSparse(lu, part, re_im[part], &lu->term[k]);
   }
   for (int i = 0; !misses && i < lu->order; i++) {
     if (isFixed(lu, i) && !lu->sparse)

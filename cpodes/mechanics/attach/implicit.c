@@ -15,6 +15,7 @@ struct CPMechImplicit_ {
   CPNewtonMatrix S[CP_FACTORS]; /* but for the first one, which is that of mech->newton */
   CPPartials stage[CP_FACTORS - CP_STAGE_FACTORS]; /* created when they are asked for */
   CPImplicitSystem system;
+  int any_fixed;     /* a row of Newton's matrix is */
   int rank_is_known; /* partial derivatives need no new decision which rows are dependent */
   double *size;      /* [m] lengths of the rows of A: the diagonal of S^-1 */
   double *length;    /* [m] those of the newest partial derivatives */
@@ -160,6 +161,10 @@ static int findNull(CPMech mech, int *nullity) {
 
 /* ---- the residual ---- */
 
+static int anyFixed(const CPMech mech) {
+  return memchr(mech->newton->P->fixed, 1, (size_t)(mech->nu + mech->m)) != NULL;
+}
+
 static int start(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data) {
   const CPMech mech = data;
   double *lambda    = x + mech->n;
@@ -173,35 +178,49 @@ static int start(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data
   for (int i = 0; !flag && i < mech->m; i++)
     mech->newton->P->fixed[mech->nu + i] = mech->rows.off[i] || mech->kkt->is_dependent[i];
   mech->newton->P->layout       = mech->rows.layout;
+  mech->implicit->any_fixed     = anyFixed(mech);
   mech->implicit->rank_is_known = !flag;
   return flag;
+}
+
+/* q' = u */
+static int velocities(void *data) {
+  const CPMech mech = data;
+  return mech->coords.in_order && mech->motions.nfull == 0 ? mech->nq : 0;
 }
 
 /* Where a row of Newton's matrix is fixed, its unknown has the equation x = known: u' of FULL motions is g'',
  * multipliers of rows that are off are zero, and those of dependent rows remain what is predicted until they settle. */
 static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, sunrealtype *r,
                     void *data) {
-  const CPMech mech = data;
+  const CPMech mech           = data;
+  struct CPMechImplicit_ *own = mech->implicit;
   const int nq = mech->nq, nu = mech->nu, nz = mech->nz, m = mech->m;
   const char *fixed = mech->newton->P->fixed;
-  double *a = mech->implicit->a, *lambda = mech->implicit->lambda;
+  const double *a = x + nq, *lambda = a + nu + nz;
   double *ru = r + nq, *rz = ru + nu, *rlambda = rz + nz;
   CPMechState s;
   int flag = cpMechRead(mech, t, y, &s);
   if (flag) return flag;
-  memcpy(a, x + nq, (size_t)nu * sizeof *a);
-  for (int i = 0; i < m; i++) { lambda[i] = mech->rows.off[i] ? 0.0 : x[nq + nu + nz + i]; }
-  flag = cpMechKinematics(mech, s.q, CP_N, s.u, r);
-  cpMechPutFullRates(mech, r, a);
+  if (own->any_fixed) {
+    for (int i = 0; i < m; i++) own->lambda[i] = mech->rows.off[i] ? 0.0 : lambda[i];
+    a = memcpy(own->a, a, (size_t)nu * sizeof *a), lambda = own->lambda;
+  }
+  if (velocities(mech)) {
+    memset(r, 0, (size_t)nq * sizeof *r); /* k_q is u. */
+  } else {
+    flag = cpMechKinematics(mech, s.q, CP_N, s.u, r);
+    cpMechPutFullRates(mech, r, own->a);
+    for (int i = 0; i < nq; i++) r[i] -= x[i];
+  }
   if (!flag) flag = cpMechForm(mech, &s, a, lambda, ru, rlambda, rz);
   if (!flag) flag = turnNull(mech);
   if (flag) return flag;
   removeNull(mech, 0, rlambda);
-  for (int i = 0; i < nq; i++) r[i] -= x[i];
   for (int k = 0; k < nz; k++) rz[k] -= x[nq + nu + k];
-  for (int j = 0; j < nu; j++)
+  for (int j = 0; own->any_fixed && j < nu; j++)
     if (fixed[j]) ru[j] = a[j] - x[nq + j];
-  for (int i = 0; i < m; i++)
+  for (int i = 0; own->any_fixed && i < m; i++)
     if (fixed[nu + i]) rlambda[i] = lambda[i] - x[nq + nu + nz + i];
   return CP_SUCCESS;
 }
@@ -242,6 +261,7 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
   int flag     = cpPartialsAt(P, t, y, a, lambda, ewt);
   if (!flag && !P->keep_rank) flag = findNull(mech, &nullity);
   own->rank_is_known = !flag;
+  own->any_fixed     = anyFixed(mech);
   *jump              = nullity != before || nullity > MOST_NULL;
   return flag;
 }
@@ -272,10 +292,8 @@ static void keepFixed(const CPMech mech, const double *r, double *x) {
 static int solve(int which, sunrealtype *re, sunrealtype *im, void *data) {
   const CPMech mech  = data;
   const size_t bytes = (size_t)(mech->n + mech->m) * sizeof *re;
-  const char *fixed  = mech->newton->P->fixed;
   double *const x[2] = {re, im}, *const *known = mech->implicit->known;
-  const int parts = matrix(mech, which)->parts;
-  const int any   = memchr(fixed, 1, (size_t)(mech->nu + mech->m)) != NULL;
+  const int parts = matrix(mech, which)->parts, any = mech->implicit->any_fixed;
   for (int k = 0; any && k < parts; k++) memcpy(known[k], x[k], bytes);
   const int flag = cpNewtonCorrect(matrix(mech, which), re, im);
   for (int k = 0; any && k < parts; k++) keepFixed(mech, known[k], x[k]);
@@ -304,12 +322,6 @@ static void leading(sunrealtype *x, void *data) {
   if (P->block[CP_OF_Z][CP_BY_LAMBDA].exists)
     cpMatTimes(&P->block[CP_OF_Z][CP_BY_LAMBDA].J, -1.0, lambda_in, 1.0, z);
   keepFixed(mech, known, x);
-}
-
-/* q' = u */
-static int velocities(void *data) {
-  const CPMech mech = data;
-  return mech->coords.in_order && mech->motions.nfull == 0 ? mech->nq : 0;
 }
 
 /* Rows have been switched on or off. */

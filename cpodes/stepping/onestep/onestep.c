@@ -173,7 +173,7 @@ int CPOneStepInit(CPOneStepMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
     return CP_ILL_INPUT;
   N_Vector *const own[] = {&mem->ylast, &mem->ynew};
   flag                  = cpStepperAllocate(s, y0, own, 2);
-  if (!flag) flag = mem->method->init(mem);
+  if (!flag && mem->method->init) flag = mem->method->init(mem);
   if (flag) {
     cpArenaFree(&s->memory);
     s->y0 = NULL;

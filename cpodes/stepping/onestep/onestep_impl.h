@@ -16,7 +16,7 @@ typedef struct {
   int implicit; /* it asks for the equations in implicit form (CPImplicitSystem) */
   /* Sets mem->own, and order, embedded and stages from mem->table or from a table of its own. */
   int (*create)(CPOneStepMem mem);
-  /* Requests storage for states like base.y0 in base.memory. */
+  /* Requests storage for states like base.y0 in base.memory (optional). */
   int (*init)(CPOneStepMem mem);
   /* (t, y) and its weights are new, and values of f from before are invalid. */
   int (*start)(CPOneStepMem mem);

@@ -126,6 +126,10 @@ static sunrealtype by_error(const CPRadau R, sunrealtype error, int s) {
   return clamped(safe * pow(fmax(error, 1.0e-10), -1.0 / (s + 1.0)));
 }
 
+/* What a step costs: its partial derivatives, real factors, projection and estimate take as long as one of its stages
+ * (callgrind, slider-crank in a bushing). */
+static double cost(const CPRadauTable *T) { return T->s + 1.0; }
+
 /* After an accepted step: the number of stages that promises the longest step for its cost. The error with more or fewer
  * of them follows from those of the differences. Returns the ratio of step sizes, at which Newton's contraction is to be
  * below CP_RADAU_FAST. */
@@ -144,7 +148,7 @@ static sunrealtype choose(CPOneStepMem mem, sunrealtype norm) {
       error = k > now ? error * decay : error / decay;
     }
     by[k]   = by_error(R, error, X->s);
-    longest = fmax(longest, by[k] * T->s / X->s);
+    longest = fmax(longest, by[k] * cost(T) / cost(X));
   }
   /* Unless multipliers are not unique: other rows may be dropped at every stage then. */
   if (WORTHWHILE * by_theta < longest && !R->by_stages && !R->jumped && R->system.leading) {
@@ -155,7 +159,7 @@ static sunrealtype choose(CPOneStepMem mem, sunrealtype norm) {
   if (R->by_stages && !R->have_stages) by_theta = INFINITY; /* It was that without them. */
   for (int k = R->least; k <= R->most; k++) {
     const sunrealtype size = fmin(by_theta, by[k]);
-    const sunrealtype gain = size / cpRadauTables[k].s * (k == now ? INERTIA : 1.0);
+    const sunrealtype gain = size / cost(&cpRadauTables[k]) * (k == now ? INERTIA : 1.0);
     if (gain > best) best = gain, ratio = size, R->stages = k;
   }
   return R->by_stages ? fmin(ratio, GROW_STAGES) : ratio;
@@ -215,12 +219,7 @@ static int create(CPOneStepMem mem) {
   return CP_SUCCESS;
 }
 
-/* Memory is requested at the first start: a system that is attached later decides what the unknowns are. */
-static int init(CPOneStepMem mem) {
-  (void)mem;
-  return CP_SUCCESS;
-}
-
+/* At the first start: a system that is attached later decides what the unknowns are. */
 static int allocate(CPOneStepMem mem) {
   const CPRadau R          = mem->own;
   const CPSystem *attached = &mem->base.system;
@@ -282,7 +281,6 @@ static void stats(CPOneStepMem mem, CPOneStepStats *stats) {
 
 const CPOneStepMethod cpRadauMethod = {.implicit    = 1,
                                        .create      = create,
-                                       .init        = init,
                                        .start       = start,
                                        .begin       = begin,
                                        .attempt     = attempt,
