@@ -25,7 +25,8 @@ class Abi(unittest.TestCase):
         version = first("CMakeLists.txt", r"^ +VERSION ([\d.]+)$")
         self.assertIsNotNone(version)
         for file, pattern in {"CITATION.cff": r"^version: ([\d.]+)$", "python/pyproject.toml": r'^version = "([\d.]+)"$',
-                              "cmake/package/changelog": r"^cpodes \(([\d.]+)-\d+\)", "doc/versions.rst": r"The version is ([\d.]+)\. "}.items():
+                              "cmake/package/changelog": r"^cpodes \(([\d.]+)-\d+\)", "doc/versions.rst": r"The version is ([\d.]+)\. ",
+                              "CHANGELOG.md": r"^## ([\d.]+) \("}.items():
             with self.subTest(file):
                 self.assertEqual(first(file, pattern), version)
 
