@@ -39,6 +39,17 @@ static int painleve(CPContact c, sunrealtype t, int k, const char *function) {
       t, point->name, c->v[point->tangent], law->mu, criterion(c, k, law->s));
 }
 
+/* The velocity of law k below which a contact does not slide: a part of the tolerance, or what friction takes away before its end could
+ * be told from the start. */
+static sunrealtype leastSpeed(const CPContact c, int k, sunrealtype t) {
+  const Point *point = &c->point[c->problem.law[k].contact];
+  int ld;
+  const sunrealtype *W   = contactBlock(c, k, &ld);
+  const sunrealtype rate = point->mu * fabs(c->a[point->normal]) * W[1 + ld] / W[0];
+  return fmax(2.0 * c->small_v * c->scale[point->tangent],
+              CONTACT_RESOLVED * DBL_EPSILON * fabs(t) * rate);
+}
+
 /* Solves for the forces of the problem's contacts, whose velocities are c->v. Contacts that begin to slide get a direction,
  * and coefficient mu in place of mu_static. */
 static int forces(CPContact c, sunrealtype t, const char *function) {
@@ -51,7 +62,7 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
                               : law->ntangents == 1 ? fabs(v_T[0])
                                                     : hypot(v_T[0], v_T[1]);
     law->mu                 = point->mu_static;
-    law->slides             = speed > 2.0 * c->small_v * c->scale[point->tangent];
+    law->slides             = law->ntangents > 0 && speed > leastSpeed(c, k, t);
     for (int i = 0; i < law->ntangents && law->slides; i++) law->s[i] = v_T[i] / speed;
     if (law->slides) law->mu = point->mu;
   }
@@ -270,7 +281,7 @@ static void setZeros(CPContact c, sunrealtype t) {
     }
     if (point->phase == CP_CONTACT_SLIDING && point->ntangents == 1)
       point->zero[1] =
-          fabs(v_T) <= 2.0 * small_v ? fmin(0.0, point->s[0] * v_T) - 0.25 * small_v : 0.0;
+          point->s[0] * v_T <= 2.0 * small_v ? fmin(0.0, point->s[0] * v_T) - 0.25 * small_v : 0.0;
   }
 }
 

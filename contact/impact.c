@@ -11,9 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-/* A flight that lasts less than this many roundoffs of t is the end of an accumulation. Root functions that are zero at a
- * start are looked at 1e5 of them later. */
-#define RESOLVED 1.0e6
 /* Energy that grows by this part of its terms is roundoff. */
 #define ROUNDOFF   1.0e-10
 #define BISECTIONS 50
@@ -135,7 +132,7 @@ int contactSkips(const CPContact c, int row, sunrealtype t, sunrealtype v, sunre
                  CPContactEvent *event) {
   const sunrealtype a = fmax(0.0, -c->a[row]), scale = c->scale[row],
                     remains = a > 0.0 ? 2.0 * v / (a * (1.0 - e)) : 0.0, way = v * remains,
-                    flight = RESOLVED * DBL_EPSILON * fabs(t);
+                    flight = CONTACT_RESOLVED * DBL_EPSILON * fabs(t);
   const int is_short       = a > 0.0 && (way <= c->small_q * scale || 2.0 * v <= a * flight);
   if (e == 1.0 || (!(v <= c->small_v * scale) && !is_short)) return 0;
   event->accumulated = 1;

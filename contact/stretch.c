@@ -20,13 +20,12 @@
 #define HALVINGS 6
 /* Steps are doubled again where the halves agree with the whole to this part of the tolerance. */
 #define MUCH_BETTER 0.25
-/* The longest step is never less than so many roundoffs of t, and what is less than HALVED of them is not halved. */
-#define RESOLVED 1.0e6
-#define HALVED   1.0e3
+/* What is less than so many roundoffs of t is not halved. */
+#define HALVED 1.0e3
 
 /* A step where the newest events that are too many took so long */
 static sunrealtype part(CPContact c, sunrealtype duration) {
-  return fmax(duration / (sunrealtype)c->dense / PARTS, RESOLVED * DBL_EPSILON * fabs(c->t));
+  return fmax(duration / (sunrealtype)c->dense / PARTS, CONTACT_RESOLVED * DBL_EPSILON * fabs(c->t));
 }
 
 static sunrealtype longest(CPContact c) { return part(c, c->dense_time); }
