@@ -121,7 +121,7 @@ static void time_stepping(World *w) {
   const int n                = chance(w, w->odd) ? whole(w, -1, 1) : whole(w, 2, 30);
   const sunrealtype duration = number(w, 1e-3, 0.3);
   if (CALL(w, CONTACT, CPContactSetTimeStepping(w->contacts.contact, n, duration)) == CP_SUCCESS)
-    w->contacts.longest = n > 0 ? duration / (4 * n) : 0.0;
+    w->contacts.longest = n > 0 ? duration / 4 / n : 0.0;
 }
 
 static void roots(World *w) {

@@ -102,14 +102,16 @@ class Words(RunnerTest):
 class Terminal(RunnerTest):
     """A shell on a terminal; keys are typed"""
 
-    def start(self, *command, environment=None):
+    def start(self, *command):
         pid, self.terminal = pty.fork()
         if pid == 0:
             path = f"{pathlib.Path(PROGRAM).parent}:{os.environ['PATH']}"
             os.chdir(self.folder)
-            os.execve(command[0], command, os.environ | {"PATH": path, "TERM": "dumb"} | (environment or {}))
+            os.execve(command[0], command,
+                      os.environ | {"PATH": path, "TERM": "dumb", "INPUTRC": "/dev/null", "PS1": "your keys> "})
         self.addCleanup(os.waitpid, pid, 0)
         self.addCleanup(os.close, self.terminal)  # first: it ends the shell
+        self.type_and_wait("", "your keys> ")  # Keys that come before the shell has set up its terminal may be lost.
 
     def type_and_wait(self, keys, wanted, seconds=20):
         """Is the text seen in time?"""
@@ -129,7 +131,7 @@ class Terminal(RunnerTest):
 
     @unittest.skipUnless(BASH, "no bash")
     def test_bash_completes_what_is_typed(self):
-        self.start(BASH, "--norc", "--noprofile", "-i", environment={"INPUTRC": "/dev/null"})
+        self.start(BASH, "--norc", "--noprofile", "-i")
         self.type_and_wait(f"source '{FOLDER}/cpodes.bash' && echo ready$((1 + 1))\n", "ready2")
         self.try_keys()
 
