@@ -151,7 +151,8 @@ static void gated(CPMechModel *m, int friction) {
 #define BEHIND(name) \
   if (m->name) m->name = name;
   BEHIND(M)
-  BEHIND(A) BEHIND(v) BEHIND(b) BEHIND(Au) BEHIND(ATl) BEHIND(Minv) BEHIND(Mu) BEHIND(f) BEHIND(p)
+  BEHIND(A)
+  BEHIND(v) BEHIND(b) BEHIND(Au) BEHIND(ATl) BEHIND(Minv) BEHIND(Mu) BEHIND(f) BEHIND(p)
       BEHIND(zdot) BEHIND(udot) BEHIND(dynamics_jac) BEHIND(constraint_jac) BEHIND(auxiliary_jac)
           m->udot_jac = NULL; /* of the model's own data */
   if (friction) m->f_lambda = f_lambda;
@@ -330,12 +331,80 @@ START_TEST(a_failure_leaves_nothing_behind) {
 }
 END_TEST
 
+/* ---- runs ---- */
+
+typedef struct {
+  CPodeMem mem;
+  CPOneStepMem one;
+  N_Vector s;
+} Run;
+
+/* BDF with the structured Newton iteration, the same with a sensitivity, DOP853, RADAU */
+enum { BDF, BDF_WITH_SENSITIVITY, DOP853, RADAU, METHODS };
+
+static int start_cpode(Script *c, Run *r, int method) {
+  r->mem = CPodeCreate(CV_BDF, test_context);
+  CPodeSetErrHandlerFn(r->mem, message_log, &c->s->log);
+  int flag = CPMechAttach(c->mech, r->mem, c->s->t, c->y);
+  if (!flag) flag = CPodeSStolerances(r->mem, 1.0e-5, 1.0e-5);
+  if (flag || method == BDF) return flag;
+  flag = CPodeSensInit1(r->mem, 1, CV_STAGGERED1, NULL, &r->s);
+  if (!flag) flag = CPodeSetSensParams(r->mem, &nothing, NULL, NULL);
+  if (!flag) flag = CVodeSensEEtolerances(CPodeGetCVodeMem(r->mem));
+  return flag ? flag : CPodeSensCalcIC(r->mem);
+}
+
+static int start_onestep(Script *c, Run *r, int method) {
+  r->one = CPOneStepCreate(method == RADAU ? "RADAU" : "DOP853", test_context);
+  CPOneStepSetErrHandlerFn(r->one, message_log, &c->s->log);
+  const int flag = CPMechAttachOneStep(c->mech, r->one, c->s->t, c->y);
+  return flag ? flag : CPOneStepSStolerances(r->one, 1.0e-5, 1.0e-5);
+}
+
+static int steps(Script *c, Run *r, int method) {
+  sunrealtype t = c->s->t;
+  int flag =
+      method <= BDF_WITH_SENSITIVITY ? start_cpode(c, r, method) : start_onestep(c, r, method);
+  for (int k = 0; flag >= 0 && k < 4; k++)
+    flag = r->mem ? CPode(r->mem, c->s->t + 1.0, c->y, &t, CV_ONE_STEP)
+                  : CPOneStepEvolve(r->one, c->s->t + 1.0, c->y, &t, CV_ONE_STEP);
+  return flag;
+}
+
+/* A failed call makes a step shorter or ends the run with a reason; the state is one that has been reached. */
+START_TEST(a_run_goes_on_or_says_why_not) {
+  const int k = _i / WAYS / METHODS, method = _i / WAYS % METHODS;
+  Script c;
+  open_script(&c, k);
+  int struck = 1;
+  for (long n = 1; struck && n < MOST; n += 1 + n / 4) {
+    Run r = {.s = vector_copy(c.along)};
+    N_VConst(0.0, r.s);
+    create(&c, k);
+    ck_assert_int_eq(CPMechSetParams(c.mech, 1, &nothing, NULL, NULL), CP_SUCCESS);
+    c.s->log.text[0] = '\0';
+    c.gate.way = (Way)(_i % WAYS), c.gate.next = n;
+    const int flag = steps(&c, &r, method);
+    struck         = c.gate.struck;
+    ck_assert_msg(flag >= 0 || strlen(c.s->log.text) > 0, "%s, call %ld: %d without a reason",
+                  c.s->name, n, flag);
+    ck_assert_msg(isfinite(N_VMaxNorm(c.y)), "%s, call %ld: the state is not finite", c.s->name, n);
+    CPodeFree(&r.mem);
+    CPOneStepFree(&r.one);
+    CPMechFree(&c.mech);
+    N_VDestroy(r.s);
+  }
+  close_script(&c);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("Interruptions");
   TCase *tc    = tcase_create("interruptions");
   tcase_set_timeout(tc, 60);
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, a_failure_leaves_nothing_behind, 0, CASES * WAYS);
+  tcase_add_loop_test(tc, a_run_goes_on_or_says_why_not, 0, CASES * METHODS * WAYS);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
