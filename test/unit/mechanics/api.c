@@ -227,6 +227,8 @@ START_TEST(wrong_options_are_named) {
   ck_assert_int_eq(CPMechSetMultiplierTol(mech, 1e-9, 1e-9, 7), CP_SUCCESS);
   EXPECT(CPMechSetErrorTimeScale(mech, -2, NULL), CP_ILL_INPUT, "tau = -2");
   EXPECT(CPMechSetErrorTimeScale(mech, INFINITY, NULL), CP_ILL_INPUT, "tau = inf");
+  ck_assert_int_eq(CPMechSetErrorTimeScale(mech, 0, (int[]){7}),
+                   CP_SUCCESS); /* of no auxiliary states */
   EXPECT(CPMechSetDifferenceTime(mech, -1), CP_ILL_INPUT, "time = -1");
   EXPECT(CPMechSetDifferenceTime(mech, INFINITY), CP_ILL_INPUT, "time = inf");
   EXPECT(CPMechSetMaxOrd(mech, -1), CP_ILL_INPUT, "maxord = -1");

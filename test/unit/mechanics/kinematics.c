@@ -225,6 +225,21 @@ START_TEST(wrong_norms_and_quaternions_are_named) {
   add_quaternions(mech);
   REFUSED(CPMechAddQuaternion(mech, 5, 0, CP_FRAME_BODY), CP_ILL_INPUT, "overlap");
   REFUSED(CPMechAddQuaternion(mech, 0, s->nu - 2, CP_FRAME_BODY), CP_ILL_INPUT, "first_u");
+  REFUSED(CPMechAddQuaternion(mech, 0, -1, CP_FRAME_BODY), CP_ILL_INPUT, "first_u = -1");
+  destroy();
+}
+END_TEST
+
+/* Coordinates and velocities may come in another order each, as long as they are apart. */
+START_TEST(quaternions_share_no_velocities) {
+  create(0);
+  const int q = s->first_q[0], u = s->first_u[0];
+  CPMechFree(&mech);
+  mech = CPMechCreate(&s->model, s->y, test_context);
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAddQuaternion(mech, q, u, CP_FRAME_BODY), CP_SUCCESS);
+  REFUSED(CPMechAddQuaternion(mech, q + 4, u + 2, CP_FRAME_BODY), CP_ILL_INPUT, "overlap");
+  ck_assert_int_eq(CPMechAddQuaternion(mech, q + 4, u - 3, CP_FRAME_BODY), CP_SUCCESS);
   destroy();
 }
 END_TEST
@@ -255,6 +270,7 @@ int main(void) {
   tcase_add_test(tc, coordinates_of_a_norm_are_held_together);
   tcase_add_loop_test(tc, trajectories_are_those_with_quaternions, 0, 2 * NAMES);
   tcase_add_test(tc, wrong_norms_and_quaternions_are_named);
+  tcase_add_test(tc, quaternions_share_no_velocities);
   tcase_add_test(tc, norm_of_zero_is_named);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

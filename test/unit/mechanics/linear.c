@@ -189,7 +189,8 @@ END_TEST
 
 /* The reason is on stderr. */
 START_TEST(bad_matrices_are_refused) {
-  N_Vector odd = vector_of(2 * N + 1, NULL), longer = vector_of(2 * N + 2, NULL);
+  N_Vector odd = vector_of(2 * N + 1, NULL), longer = vector_of(2 * N + 2, NULL),
+           empty = vector_of(0, NULL);
   open_matrices((Kind)_i);
   ck_assert_ptr_null(CPMechCreateLinear(NULL, C, K, NULL, y, test_context));
   ck_assert_ptr_null(CPMechCreateLinear(M, C, NULL, NULL, y, test_context));
@@ -197,6 +198,7 @@ START_TEST(bad_matrices_are_refused) {
   ck_assert_ptr_null(CPMechCreateLinear(M, C, K, NULL, y, NULL));
   ck_assert_ptr_null(CPMechCreateLinear(M, C, K, NULL, odd, test_context));
   ck_assert_ptr_null(CPMechCreateLinear(M, C, K, NULL, longer, test_context));
+  ck_assert_ptr_null(CPMechCreateLinear(M, C, K, NULL, empty, test_context));
   ck_assert_ptr_null(CPMechCreateLinear(K, C, M, NULL, y, test_context)); /* not symmetric */
   sunrealtype *data = cpMatrixData(K);
   data[1]           = NAN;
@@ -204,6 +206,7 @@ START_TEST(bad_matrices_are_refused) {
   close_matrices();
   N_VDestroy(odd);
   N_VDestroy(longer);
+  N_VDestroy(empty);
 }
 END_TEST
 

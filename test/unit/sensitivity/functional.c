@@ -429,6 +429,37 @@ static int no_number(sunrealtype t, N_Vector y, sunrealtype *values, void *user_
   return 0;
 }
 
+static int seven(sunrealtype t, N_Vector y, sunrealtype *values, void *user_data) {
+  (void)t, (void)y, (void)user_data;
+  values[0] = 7.0;
+  return 0;
+}
+
+static int no_gradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealtype *gp,
+                       void *user_data) {
+  (void)t, (void)y, (void)k, (void)gy, (void)gp, (void)user_data; /* they are zero on entry */
+  return 0;
+}
+
+/* Nothing is there to which errors could be relative; and the table is printed without `worst`, too. */
+START_TEST(gradients_of_a_constant_are_zero) {
+  char *text           = NULL;
+  size_t length        = 0;
+  FILE *out            = open_memstream(&text, &length);
+  sunrealtype worst    = 1.0;
+  const CPFunctional F = {
+      .ng = 1, .end = seven, .end_grad = no_gradient, .user_data = functional(0).user_data};
+  sens_open(&r, ADAMS_FIXED_POINT, 1.0e-5);
+  ck_assert_success(run, CPodeFunctionalCheck(run->mem, 0.0, 0.1, &F, NULL, start, 1.0e-4,
+                                              _i ? out : NULL, _i ? NULL : &worst));
+  fclose(out);
+  if (_i) ck_assert_mentions(text, "0.000000000000000e+00");
+  else ck_assert_double_eq(worst, 0.0);
+  free(text);
+  sens_close(&r);
+}
+END_TEST
+
 START_TEST(a_functional_that_is_not_finite_is_refused) {
   sunrealtype G, dG[NS];
   const CPFunctional F = {
@@ -559,6 +590,7 @@ int main(void) {
   tcase_add_test(tc, memory_grows_with_checkpoints_only);
   tcase_add_loop_test(tc, a_run_that_takes_too_many_steps_ends, 0, 2);
   tcase_add_test(tc, arguments_are_checked);
+  tcase_add_loop_test(tc, gradients_of_a_constant_are_zero, 0, 2);
   tcase_add_loop_test(tc, a_functional_that_is_not_finite_is_refused, 0, 4);
   tcase_add_loop_test(tc, failing_functions_are_named_every_way, 0, 6);
   tcase_add_loop_test(tc, a_start_that_fails_is_named_whenever_it_does, 0, 2 * NS + 6 * NS + 2);

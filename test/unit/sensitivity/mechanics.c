@@ -300,6 +300,7 @@ static int pendulum_parameters(sunrealtype t, const sunrealtype *q, const sunrea
   if (!strcmp(broken, "Bp")) Bp[0] += 1.0;
   if (!strcmp(broken, "pp")) pp[0] *= -1.0;
   if (!strcmp(broken, "vp")) vp[0] += 1.0e-3;
+  if (!strcmp(broken, "NaN")) Fp[1] = NAN;
   return strcmp(broken, "failure") ? 0 : -1;
 }
 
@@ -339,6 +340,82 @@ START_TEST(failing_derivatives_are_named) {
   ck_assert_int_eq(with_parameters("failure", &w, a), CP_USERFUNC_FAIL);
   ck_assert_mentions(w.s->log.text, "parameter derivatives");
   teardown(&w);
+}
+END_TEST
+
+START_TEST(derivatives_that_are_not_finite_are_named) {
+  State w;
+  sunrealtype a[3];
+  ck_assert_int_eq(with_parameters("NaN", &w, a), CP_MECH_NONFINITE);
+  ck_assert_mentions(w.s->log.text, "parameter derivatives");
+  teardown(&w);
+}
+END_TEST
+
+/* A mass on a spring that a motor's force z pulls: u' = -k q + z, z' = -z. There are no constraints. */
+static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *k) {
+  (void)t, (void)q, (void)k;
+  SUNDenseMatrix_Data(M)[0] = 1.0;
+  return 0;
+}
+static int spring(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *k) {
+  (void)t, (void)u;
+  f[0] = z[0] - *(sunrealtype *)k * q[0];
+  return 0;
+}
+static int motor(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                 const sunrealtype *lambda, sunrealtype *zdot, void *k) {
+  (void)t, (void)q, (void)u, (void)lambda, (void)k;
+  zdot[0] = -z[0];
+  return 0;
+}
+static int spring_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                      SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *k) {
+  (void)t, (void)q, (void)u, (void)z, (void)udot, (void)lambda, (void)C;
+  SUNDenseMatrix_Data(K)[0]  = -*(sunrealtype *)k;
+  SUNDenseMatrix_Data(Fz)[0] = 1.0;
+  return 0;
+}
+static int motor_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                     const sunrealtype *lambda, SUNMatrix Zq, SUNMatrix Zu, SUNMatrix Zz, void *k) {
+  (void)t, (void)q, (void)u, (void)z, (void)lambda, (void)Zq, (void)Zu, (void)k;
+  SUNDenseMatrix_Data(Zz)[0] = -1.0;
+  return 0;
+}
+static int spring_parameter(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                            const sunrealtype *z, const sunrealtype *udot,
+                            const sunrealtype *lambda, int iS, sunrealtype *Fp, sunrealtype *Bp,
+                            sunrealtype *pp, sunrealtype *vp, sunrealtype *Zp, void *k) {
+  (void)t, (void)u, (void)z, (void)udot, (void)lambda, (void)iS, (void)k;
+  ck_assert(!Bp && !pp && !vp && Zp);
+  Fp[0] = -q[0];
+  return 0;
+}
+
+/* With and without the user's derivatives of z', of the spring's constant, and of both. */
+START_TEST(without_constraints_the_derivatives_are_those_by_hand) {
+  sunrealtype k           = 3.0;
+  const CPMechModel model = {.nu            = 1,
+                             .nz            = 1,
+                             .M             = mass,
+                             .f             = spring,
+                             .zdot          = motor,
+                             .dynamics_jac  = spring_jac,
+                             .auxiliary_jac = _i & 1 ? motor_jac : NULL};
+  N_Vector y = VECTOR(0.5, -1.0, 0.25), s = VECTOR(0.7, 0.2, -0.4), sdot = vector_copy(s);
+  N_Vector spare[] = {vector_copy(s), vector_copy(s)};
+  CPMech mech      = CPMechCreate(&model, y, test_context);
+  ck_assert_int_eq(CPMechSetUserData(mech, &k), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetParamJac(mech, _i & 2 ? spring_parameter : NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetParams(mech, 1, &k, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSensRhs1(1, 0.0, y, NULL, 0, s, sdot, mech, spare[0], spare[1]), 0);
+  ck_assert_double_eq_tol(entries(sdot)[0], 0.2, 1.0e-14);
+  ck_assert_double_eq_tol(entries(sdot)[1], -3.0 * 0.7 - 0.4 - 0.5, 1.0e-9);
+  ck_assert_double_eq_tol(entries(sdot)[2], 0.4, 1.0e-9);
+  CPMechFree(&mech);
+  N_VDestroy(y), N_VDestroy(s), N_VDestroy(sdot), N_VDestroy(spare[0]), N_VDestroy(spare[1]);
 }
 END_TEST
 
@@ -454,6 +531,8 @@ int main(void) {
   tcase_add_test(tc, derivatives_by_the_user_are_those_by_differences);
   tcase_add_loop_test(tc, wrong_derivatives_are_named, 0, 4);
   tcase_add_test(tc, failing_derivatives_are_named);
+  tcase_add_test(tc, derivatives_that_are_not_finite_are_named);
+  tcase_add_loop_test(tc, without_constraints_the_derivatives_are_those_by_hand, 0, 4);
   tcase_add_test(tc, without_parameters_there_are_no_sensitivities);
   tcase_add_test(tc, the_adjoint_needs_no_integrator);
   tcase_add_test(tc, forward_sensitivities_keep_their_parameters);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 static Run run;
 
@@ -57,6 +58,18 @@ END_TEST
     ck_assert_int_eq(run.log.code, expected); \
     ck_assert_message(&run, __VA_ARGS__);     \
   } while (0)
+
+/* Whichever operation a solver lacks */
+START_TEST(solvers_without_an_operation_are_refused) {
+  SUNNonlinearSolver inner = SUNNonlinSol_FixedPoint(run.y, 0, test_context);
+  if (_i == 0) inner->ops->gettype = NULL;
+  if (_i == 1) inner->ops->solve = NULL;
+  if (_i == 2) inner->ops->setsysfn = NULL;
+  if (_i == 3) inner->ops->setctestfn = NULL;
+  refuse(CPodeSetNonlinearSolver(run.mem, inner), CP_ILL_INPUT, "inner", "setsysfn");
+  SUNNonlinSolFree(inner);
+}
+END_TEST
 
 START_TEST(bad_arguments_are_named_with_rule_and_value) {
   N_Vector longer = vector_of(PENDULUM_N + 1, NULL), bad = vector_copy(run.y),
@@ -442,6 +455,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_test(tc, null_objects_are_refused);
   tcase_add_test(tc, bad_arguments_are_named_with_rule_and_value);
+  tcase_add_loop_test(tc, solvers_without_an_operation_are_refused, 0, 4);
   tcase_add_test(tc, before_init_calls_are_refused);
   tcase_add_test(tc, tolerances_of_another_length_are_found_at_init);
   tcase_add_test(tc, a_weight_that_is_not_positive_is_an_error);

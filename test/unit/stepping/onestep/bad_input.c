@@ -234,6 +234,26 @@ static N_Vector_ID of_a_device(N_Vector v) {
 }
 
 /* RADAU works on arrays, and its Jacobian is set up at the start. */
+#if SUNDIALS_VERSION_MAJOR < 7
+static int no_copy(SUNMatrix J, SUNMatrix copy) {
+#else
+static SUNErrCode no_copy(SUNMatrix J, SUNMatrix copy) {
+#endif
+  (void)J, (void)copy;
+  return -1;
+}
+
+START_TEST(a_template_that_cannot_be_copied_is_refused) {
+  SUNMatrix J  = SUNDenseMatrix(PENDULUM_N, PENDULUM_N, test_context);
+  J->ops->copy = no_copy;
+  CPOneStepFree(&run.mem);
+  run.mem = CPOneStepCreate("RADAU", test_context);
+  ck_assert_done(&run, CPOneStepSetErrHandlerFn(run.mem, message_log, &run.log));
+  refused(&run, CPOneStepSetJacobian(run.mem, J, NULL), CP_MEM_FAIL, "template");
+  SUNMatDestroy(J);
+}
+END_TEST
+
 START_TEST(what_RADAU_cannot_do_is_refused) {
   N_Vector far                = vector_copy(run.y);
   SUNMatrix J                 = SUNDenseMatrix(PENDULUM_N, PENDULUM_N, test_context);
@@ -323,6 +343,7 @@ int main(void) {
   tcase_add_test(tc, what_does_not_move_takes_few_steps);
   tcase_add_test(tc, tables_that_are_none_are_refused);
   tcase_add_test(tc, what_RADAU_cannot_do_is_refused);
+  tcase_add_test(tc, a_template_that_cannot_be_copied_is_refused);
   tcase_add_test(tc, tolerances_have_to_be_set);
   tcase_add_test(tc, times_behind_the_last_step_are_refused);
   tcase_add_test(tc, a_vector_without_an_operation_is_refused);
