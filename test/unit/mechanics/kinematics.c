@@ -244,6 +244,21 @@ START_TEST(quaternions_share_no_velocities) {
 }
 END_TEST
 
+/* Half turns have one entry that is not zero. */
+START_TEST(half_turns_are_quaternions) {
+  create(0);
+  CPMechFree(&mech);
+  mech = CPMechCreate(&s->model, s->y, test_context);
+  ck_assert_int_eq(CPMechSetUserData(mech, s->user_data), CP_SUCCESS);
+  add_quaternions(mech);
+  for (int i = 0; i < 4; i++) entries(s->y)[s->first_q[0] + i] = i == _i;
+  CPMechOutput out = {0};
+  ck_assert_int_eq(CPMechEvaluate(mech, s->t, s->y, &out), CP_SUCCESS);
+  ck_assert_double_le(out.norms, 1.0e-12);
+  destroy();
+}
+END_TEST
+
 /* What a projection meets there is a state that cannot be normalised. */
 START_TEST(norm_of_zero_is_named) {
   create(0);
@@ -271,6 +286,7 @@ int main(void) {
   tcase_add_loop_test(tc, trajectories_are_those_with_quaternions, 0, 2 * NAMES);
   tcase_add_test(tc, wrong_norms_and_quaternions_are_named);
   tcase_add_test(tc, quaternions_share_no_velocities);
+  tcase_add_loop_test(tc, half_turns_are_quaternions, 0, 4);
   tcase_add_test(tc, norm_of_zero_is_named);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

@@ -502,12 +502,82 @@ START_TEST(each_way_gives_the_prescribed_acceleration) {
 }
 END_TEST
 
+/* ---- special motions ---- */
+
+/* A step across 0, or a peak there */
+static int across_zero(sunrealtype t, sunrealtype *g, void *peak) {
+  *g = peak ? (t != 0.0) : (t > 0.0);
+  return 0;
+}
+
+/* The values are finite, their differences over so small a step are not. */
+START_TEST(differences_that_overflow_are_named) {
+  sunrealtype a;
+  ck_assert_int_eq(CPMechPrescribe(mech, 0, CP_MOTION_FULL, across_zero, NULL, NULL,
+                                   _i ? 1.0e-200 : 1.0e-320, _i ? &a : NULL),
+                   CP_SUCCESS);
+  ck_assert_int_eq(CPMechAccelerations(mech, 0.0, y, &a, NULL), CP_MECH_NONFINITE);
+  ck_assert_mentions(messages.text, "overflow");
+}
+END_TEST
+
+/* Doubles are closer on the side of t = -1 that is nearer to zero: -1 + 1e-16 is one of them, -1 - 1e-16 is not. */
+START_TEST(a_step_must_move_t_both_ways) {
+  sunrealtype a;
+  ck_assert_int_eq(CPMechPrescribe(mech, 0, CP_MOTION_FULL, across_zero, NULL, NULL, 1.0e-16, NULL),
+                   CP_SUCCESS);
+  ck_assert_int_eq(CPMechAccelerations(mech, -1.0, y, &a, NULL), CP_USERFUNC_FAIL);
+  ck_assert_mentions(messages.text, "too small");
+}
+END_TEST
+
+static int unit_masses(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
+  (void)t, (void)q, (void)data;
+  for (sunindextype i = 0; i < SM_ROWS_D(M); i++) SM_ELEMENT_D(M, i, i) = 1.0;
+  return 0;
+}
+static int sum_of_all(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
+  (void)t, (void)data;
+  for (int i = 0; i < 6; i++) p[0] += q[i];
+  return 0;
+}
+static int ones(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {
+  (void)t, (void)q, (void)data;
+  for (sunindextype j = 0; j < SM_COLUMNS_D(A); j++) SM_ELEMENT_D(A, 0, j) = 1.0;
+  return 0;
+}
+static int square_of_time(sunrealtype t, sunrealtype *g, void *data) {
+  (void)data;
+  *g = t * t;
+  return 0;
+}
+
+/* q_0 + ... + q_5 = 0, and each of them is to be t^2. */
+START_TEST(of_many_motions_that_contradict_a_constraint_some_are_named) {
+  const CPMechModel model = {.nu = 6, .np = 1, .M = unit_masses, .A = ones, .p = sum_of_all};
+  sunrealtype a[6];
+  N_Vector state = vector_of(12, NULL);
+  CPMech many    = CPMechCreate(&model, state, test_context);
+  ck_assert_int_eq(CPMechSetErrHandlerFn(many, message_log, &messages), CP_SUCCESS);
+  for (int i = 0; i < 6; i++)
+    ck_assert_int_eq(CPMechPrescribe(many, i, CP_MOTION_FULL, square_of_time, NULL, NULL, 0.01, NULL),
+                     CP_SUCCESS);
+  ck_assert_int_eq(CPMechAccelerations(many, 0.0, state, a, NULL), CP_MOTION_CONFLICT);
+  ck_assert_mentions(messages.text, "0, 1, 2, 3, ...");
+  CPMechFree(&many);
+  N_VDestroy(state);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("mechanics/motion");
   TCase *tc    = tcase_create("motion");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_checked_fixture(tc, open_one, close_masses);
   tcase_add_test(tc, differences_are_of_sixth_order);
+  tcase_add_loop_test(tc, differences_that_overflow_are_named, 0, 2);
+  tcase_add_test(tc, a_step_must_move_t_both_ways);
+  tcase_add_test(tc, of_many_motions_that_contradict_a_constraint_some_are_named);
   tcase_add_test(tc, noise_is_that_of_the_motion_over_powers_of_the_step);
   tcase_add_test(tc, differences_are_exact_for_polynomials);
   tcase_add_test(tc, given_derivatives_are_used_and_nothing_else);
