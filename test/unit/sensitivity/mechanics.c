@@ -419,6 +419,22 @@ START_TEST(without_constraints_the_derivatives_are_those_by_hand) {
 }
 END_TEST
 
+/* Derivatives of z' alone are compared as well. */
+START_TEST(derivatives_of_auxiliary_states_are_checked_alone) {
+  sunrealtype k     = 3.0;
+  CPMechModel model = {
+      .nu = 1, .nz = 1, .M = mass, .f = spring, .zdot = motor, .auxiliary_jac = motor_jac};
+  CPMechReport report;
+  N_Vector y  = VECTOR(0.5, -1.0, 0.25);
+  CPMech mech = CPMechCreate(&model, y, test_context);
+  ck_assert_int_eq(CPMechSetUserData(mech, &k), CP_SUCCESS);
+  ck_assert_int_eq(CPMechCheck(mech, 0.0, y, &report), CP_SUCCESS);
+  ck_assert_double_le(report.Zz, 1.0e-8);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+}
+END_TEST
+
 /* ---- wrong use ---- */
 
 START_TEST(without_parameters_there_are_no_sensitivities) {
@@ -533,6 +549,7 @@ int main(void) {
   tcase_add_test(tc, failing_derivatives_are_named);
   tcase_add_test(tc, derivatives_that_are_not_finite_are_named);
   tcase_add_loop_test(tc, without_constraints_the_derivatives_are_those_by_hand, 0, 4);
+  tcase_add_test(tc, derivatives_of_auxiliary_states_are_checked_alone);
   tcase_add_test(tc, without_parameters_there_are_no_sensitivities);
   tcase_add_test(tc, the_adjoint_needs_no_integrator);
   tcase_add_test(tc, forward_sensitivities_keep_their_parameters);
