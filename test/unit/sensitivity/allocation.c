@@ -165,6 +165,55 @@ START_TEST(after_sensitivities_that_lacked_memory_the_states_go_on) {
 }
 END_TEST
 
+/* ---- mechanical systems without an integrator ---- */
+
+static int of_time(sunrealtype t, sunrealtype *g, void *data) {
+  (void)data;
+  *g = 1.0 + t;
+  return 0;
+}
+
+/* A full motion has the derivatives found by differences of the whole solution. */
+enum { RIGHT_HAND_SIDE, ACCELERATIONS, WITH_MOTION, ADJOINT, MECHANICAL };
+
+static int derive(CPMech mech, N_Vector y, N_Vector *v, int which) {
+  sunrealtype a[2];
+  if (which == ADJOINT) return CPMechAdjointRhs(0.0, y, v[0], v[1], mech);
+  const int flag = CPMechSetParams(mech, 1, &pendulum.L, NULL, NULL);
+  if (flag) return flag;
+  return which == RIGHT_HAND_SIDE ? CPMechSensRhs1(1, 0.0, y, NULL, 0, v[0], v[1], mech, v[2], v[3])
+                                  : CPMechSensAccelerations(mech, 0.0, y, 0, v[0], a, NULL);
+}
+
+/* Each call can be repeated at once. */
+START_TEST(derivatives_of_mechanisms_that_lack_memory_say_so) {
+  const CPMechModel model = pendulum_model();
+  pendulum                = (Pendulum){.L = 1.0, .g = 9.81};
+  N_Vector y              = VECTOR(0.6, -0.8, 0.8, 0.6), v[4];
+  for (int i = 0; i < 4; i++) v[i] = vector_copy(y);
+  int failed = 1;
+  for (int n = 1; failed; n++) {
+    CPMech mech = CPMechCreate(&model, y, test_context);
+    ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &message), CP_SUCCESS);
+    ck_assert_int_eq(CPMechSetUserData(mech, &pendulum), CP_SUCCESS);
+    if (_i == WITH_MOTION)
+      ck_assert_int_eq(CPMechPrescribe(mech, 0, CP_MOTION_FULL, of_time, NULL, NULL, 1.0e-3, NULL),
+                       CP_SUCCESS);
+    alloc_watch_failing(n);
+    const int flag = derive(mech, y, v, _i);
+    alloc_unwatch();
+    failed = alloc_has_failed();
+    ck_assert_msg(flag == (failed ? CP_MEM_FAIL : CP_SUCCESS), "allocation %d: %d, %s", n, flag,
+                  message.text);
+    const int again = derive(mech, y, v, _i);
+    ck_assert_msg(again == CP_SUCCESS, "after allocation %d: %d, %s", n, again, message.text);
+    CPMechFree(&mech);
+  }
+  N_VDestroy(y);
+  for (int i = 0; i < 4; i++) N_VDestroy(v[i]);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("Memory of sensitivities");
   TCase *tc    = tcase_create("allocation");
@@ -172,6 +221,7 @@ int main(void) {
   tcase_add_loop_test(tc, stepping_allocates_nothing, 0, 4);
   tcase_add_loop_test(tc, every_failed_allocation_is_told_and_leaves_nothing, 0, 2);
   tcase_add_loop_test(tc, after_sensitivities_that_lacked_memory_the_states_go_on, 0, 2);
+  tcase_add_loop_test(tc, derivatives_of_mechanisms_that_lack_memory_say_so, 0, MECHANICAL);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
