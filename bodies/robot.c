@@ -145,11 +145,12 @@ static int hasLaw(const RobotJoint *j) {
   return j->stiffness != 0 || j->damping != 0 || j->armature != 0;
 }
 
-/* The joint of the mechanism that n joints in a row are; its kind remains CP_NUM_JOINTS for a free body. Returns 0 if there
- * is no such joint. */
-static int combine(RobotJoint *j, int n, CPJoint *joint) {
+/* The joint of the mechanism that n joints in a row are; its kind remains CP_NUM_JOINTS for a free body. held: out, the
+ * coordinate of it that none of them moves, or NONE. Returns 0 if there is no such joint. */
+static int combine(RobotJoint *j, int n, CPJoint *joint, int *held) {
   CPMarker *a = &joint->on_a;
   joint->kind = CP_NUM_JOINTS;
+  *held       = NONE;
   memcpy(a->point, j[0].point, sizeof a->point);
   memcpy(a->axis, j[0].axis, sizeof a->axis);
   if (n == 1 && j->type == FREE) return 1;
@@ -174,6 +175,21 @@ static int combine(RobotJoint *j, int n, CPJoint *joint) {
       j[!hinge].sign = dot3(j[0].axis, j[1].axis);
       memcpy(a->point, j[hinge].point, sizeof a->point);
       memcpy(a->axis, j[hinge].axis, sizeof a->axis);
+    } else if (hinge && perpendicular(j[0].axis, j[1].axis)) { /* the slide does not turn */
+      joint->kind = CP_JOINT_PLANAR;
+      j[1].k      = 2;
+      *held       = 1;
+      memcpy(a->point, j[1].point, sizeof a->point);
+      memcpy(a->axis, j[1].axis, sizeof a->axis);
+      memcpy(a->across, j[0].axis, sizeof a->across);
+    }
+  } else if (n == 2 && j[0].type == SLIDE && j[1].type == SLIDE) {
+    if (perpendicular(j[0].axis, j[1].axis)) {
+      joint->kind = CP_JOINT_PLANAR;
+      j[1].k      = 1;
+      *held       = 2;
+      cross3(j[0].axis, j[1].axis, a->axis);
+      memcpy(a->across, j[0].axis, sizeof a->across);
     }
   } else if (n == 3 && j[0].type == SLIDE && j[1].type == SLIDE && j[2].type == HINGE) {
     sunrealtype y[3];
@@ -204,15 +220,17 @@ static int combine(RobotJoint *j, int n, CPJoint *joint) {
 static int addJoint(Robot *r, Link *link, RobotJoint *j) {
   const int parent = link->place.link;
   const char *body = link->name, *on = parent == GROUND ? NULL : r->link[parent].name;
-  char name[128];
+  int held;
+  char name[128], drive[128];
   CPJoint joint = {.name = name, .a = on, .b = body};
-  if (!combine(j, link->njoints, &joint))
+  if (!combine(j, link->njoints, &joint, &held))
     return robotWrong(
         r, j->node,
         "this body's %d joints in a row are not supported; there are two hinges whose axes meet at "
-        "right "
-        "angles, a slide and a hinge along it, two slides and a hinge in a plane, and three hinges "
-        "without springs, dampers and armatures whose axes meet at right angles",
+        "right angles, a slide and a hinge along it, a slide and then a hinge across it, two "
+        "slides "
+        "at right angles, the same and a hinge across both, and three hinges without springs, "
+        "dampers and armatures whose axes meet at right angles",
         link->njoints);
   snprintf(name, sizeof name, "%.90s", j->name ? j->name : "ground");
   fit(name);
@@ -221,6 +239,11 @@ static int addJoint(Robot *r, Link *link, RobotJoint *j) {
     return 1;
   if (joint.kind < CP_NUM_JOINTS && CPBodiesAddJoint(r->bodies, &joint) < 0)
     return robotWrong(r, j->node, "%s", CPBodiesGetLastMessage(r->bodies));
+  if (held != NONE) {
+    if (robotUnique(r, j->node, name, "_held", drive)) return 1;
+    if (CPBodiesAddDrive(r->bodies, &(CPDrive){.name = drive, .of = {name, held}}) < 0)
+      return robotWrong(r, j->node, "%s", CPBodiesGetLastMessage(r->bodies));
+  }
   for (int i = 0; i < link->njoints; i++, j++) {
     char law[128];
     snprintf(j->joint, sizeof j->joint, "%s", name);
