@@ -149,12 +149,23 @@ typedef struct {
 
 static void gated(CPMechModel *m, int friction) {
 #define BEHIND(name) \
-  if (m->name) m->name = name;
-  BEHIND(M)
-  BEHIND(A)
-  BEHIND(v) BEHIND(b) BEHIND(Au) BEHIND(ATl) BEHIND(Minv) BEHIND(Mu) BEHIND(f) BEHIND(p)
-      BEHIND(zdot) BEHIND(udot) BEHIND(dynamics_jac) BEHIND(constraint_jac) BEHIND(auxiliary_jac)
-          m->udot_jac = NULL; /* of the model's own data */
+  if (m->name) m->name = name
+  BEHIND(M);
+  BEHIND(A);
+  BEHIND(v);
+  BEHIND(b);
+  BEHIND(Au);
+  BEHIND(ATl);
+  BEHIND(Minv);
+  BEHIND(Mu);
+  BEHIND(f);
+  BEHIND(p);
+  BEHIND(zdot);
+  BEHIND(udot);
+  BEHIND(dynamics_jac);
+  BEHIND(constraint_jac);
+  BEHIND(auxiliary_jac);
+  m->udot_jac = NULL; /* of the model's own data */
   if (friction) m->f_lambda = f_lambda;
 }
 
