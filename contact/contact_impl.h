@@ -309,9 +309,9 @@ int contactNoSolution(CPContact c, sunrealtype t, const char *function, const ch
 /* c->a [na] <- A u' - b without contacts */
 int contactFreeAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *function);
 
-/* What lasts less than this many roundoffs of t, a flight or the end of sliding, is not resolved: root functions that are zero at a start
- * are looked at 1e5 of them later. */
-#define CONTACT_RESOLVED 1.0e6
+/* What lasts less than this, a flight or the end of sliding, is not resolved: 1e6 roundoffs of t. Root functions that are zero at a
+ * start are looked at 1e5 of them later. */
+sunrealtype contactResolution(sunrealtype t);
 
 /* ---- impact.c ---- */
 /* If closed contacts approach each other: new velocities in y and c->v. 0 or a code, reported. */

@@ -194,8 +194,8 @@ static const char *newestMessage(CPContact c) {
 #define MULTISTEP 0.3
 #define COARSE    1.0e-4 /* No part gets larger beyond this tolerance. */
 static sunrealtype partOfTolerance(CPContact c, N_Vector y) {
-  const sunrealtype size = fmax(N_VMaxNorm(y), DBL_MIN), tol = c->rtol + c->atol / size;
   if (c->onestep) return 1.0;
+  const sunrealtype size = fmax(N_VMaxNorm(y), DBL_MIN), tol = c->rtol + c->atol / size;
   const sunrealtype part = MULTISTEP * fmin(1.0, pow(tol / COARSE, 1.0 / 6.0)) * c->share;
   return fmin(1.0, fmax(part, 100.0 * DBL_EPSILON / tol)); /* as far as roundoff permits */
 }

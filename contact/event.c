@@ -46,8 +46,7 @@ static sunrealtype leastSpeed(const CPContact c, int k, sunrealtype t) {
   int ld;
   const sunrealtype *W   = contactBlock(c, k, &ld);
   const sunrealtype rate = point->mu * fabs(c->a[point->normal]) * W[1 + ld] / W[0];
-  return fmax(2.0 * c->small_v * c->scale[point->tangent],
-              CONTACT_RESOLVED * DBL_EPSILON * fabs(t) * rate);
+  return fmax(2.0 * c->small_v * c->scale[point->tangent], contactResolution(t) * rate);
 }
 
 /* Solves for the forces of the problem's contacts, whose velocities are c->v. Contacts that begin to slide get a direction,

@@ -128,11 +128,13 @@ static void takeVelocities(CPContact c) {
   for (int i = 0; i < P->n; i++) c->velocity[i] = c->before_v[i] = c->v[c->row[i]];
 }
 
+sunrealtype contactResolution(sunrealtype t) { return 1.0e6 * DBL_EPSILON * fabs(t); }
+
 int contactSkips(const CPContact c, int row, sunrealtype t, sunrealtype v, sunrealtype e,
                  CPContactEvent *event) {
   const sunrealtype a = fmax(0.0, -c->a[row]), scale = c->scale[row],
                     remains = a > 0.0 ? 2.0 * v / (a * (1.0 - e)) : 0.0, way = v * remains,
-                    flight = CONTACT_RESOLVED * DBL_EPSILON * fabs(t);
+                    flight = contactResolution(t);
   const int is_short       = a > 0.0 && (way <= c->small_q * scale || 2.0 * v <= a * flight);
   if (e == 1.0 || (!(v <= c->small_v * scale) && !is_short)) return 0;
   event->accumulated = 1;

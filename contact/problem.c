@@ -79,6 +79,12 @@ static int respond(void *contact, const sunrealtype *x, sunrealtype *y) {
   return flag;
 }
 
+/* Column j of the block of law k, from that column of W */
+static void keepBlock(ContactProblem *P, int k, int j, const sunrealtype *column) {
+  for (int i = 0; i <= P->law[k].ntangents; i++)
+    P->block[9 * k + 3 * j + i] = column[P->law[k].first + i];
+}
+
 /* Products with W, and its columns if they can be stored, else its blocks */
 static int prepareProducts(CPContact c, sunrealtype t, N_Vector y) {
   ContactProblem *P = &c->problem;
@@ -98,8 +104,7 @@ static int prepareProducts(CPContact c, sunrealtype t, N_Vector y) {
       P->x[first + j]     = 1.0;
       flag                = respond(c, P->x, column);
       P->x[first + j]     = 0.0;
-      for (int i = 0; i <= P->law[k].ntangents; i++)
-        P->block[9 * k + 3 * j + i] = column[first + i];
+      keepBlock(P, k, j, column);
     }
   if (flag) return contactPassOn(c, flag);
   if (n > c->direct) P->times = respond, P->data = c;
@@ -134,8 +139,7 @@ static void prepareStored(CPContact c) {
   ContactProblem *P = &c->problem;
   for (int k = 0; k < P->ncontacts; k++)
     for (int j = 0; j <= P->law[k].ntangents; j++)
-      for (int i = 0; i <= P->law[k].ntangents; i++)
-        P->block[9 * k + 3 * j + i] = c->W[P->law[k].first * (1 + P->n) + i + j * P->n];
+      keepBlock(P, k, j, c->W + (P->law[k].first + j) * P->n);
   P->times = storedTimes, P->data = c;
 }
 

@@ -25,7 +25,7 @@
 
 /* A step where the newest events that are too many took so long */
 static sunrealtype part(CPContact c, sunrealtype duration) {
-  return fmax(duration / (sunrealtype)c->dense / PARTS, CONTACT_RESOLVED * DBL_EPSILON * fabs(c->t));
+  return fmax(duration / (sunrealtype)c->dense / PARTS, contactResolution(c->t));
 }
 
 static sunrealtype longest(CPContact c) { return part(c, c->dense_time); }

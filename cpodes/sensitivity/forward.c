@@ -49,10 +49,10 @@ void cpSensAttempt(void *data, const CPAttempt *a) {
   cpSensEnd(sens);
   takeBack(sens, cpIsRetry(&sens->mark, a));
   /* As the states' first predictions (step.c), these are made from the start. */
+  if (a->nst > 0 || !sens->has_start || sens->off) return;
   history(sens, &predicted, &zn1);
-  if (a->nst == 0 && sens->has_start && !sens->off)
-    for (int i = 0; i < sens->params.Ns; i++)
-      N_VLinearSum(1.0, sens->start[i], 1.0, zn1[i], predicted[i]);
+  for (int i = 0; i < sens->params.Ns; i++)
+    N_VLinearSum(1.0, sens->start[i], 1.0, zn1[i], predicted[i]);
 }
 
 /* Returns whether NaN has got into the history. */
