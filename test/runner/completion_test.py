@@ -103,12 +103,14 @@ class Terminal(RunnerTest):
     """A shell on a terminal; keys are typed"""
 
     def start(self, *command):
+        keys = self.folder / "inputrc"  # not /dev/null, which somebody may have made a file with keys of its own
+        keys.touch()
         pid, self.terminal = pty.fork()
         if pid == 0:
             path = f"{pathlib.Path(PROGRAM).parent}:{os.environ['PATH']}"
             os.chdir(self.folder)
             os.execve(command[0], command,
-                      os.environ | {"PATH": path, "TERM": "dumb", "INPUTRC": "/dev/null", "PS1": "your keys> "})
+                      os.environ | {"PATH": path, "TERM": "dumb", "INPUTRC": str(keys), "PS1": "your keys> "})
         self.addCleanup(os.waitpid, pid, 0)
         self.addCleanup(os.close, self.terminal)  # first: it ends the shell
         self.type_and_wait("", "your keys> ")  # Keys that come before the shell has set up its terminal may be lost.
