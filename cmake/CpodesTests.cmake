@@ -138,12 +138,15 @@ function(cpodes_add_unit_test name)
   endif()
 endfunction()
 
-# cpodes_add_reference_test(name [SLOW] [LONG] [VALGRIND_LONG]): a Check program test/reference/name.c that compares
-# with stored trajectories; CPODES_REFERENCE_DIR is their directory. SLOW: it does not run under valgrind. LONG: the
-# test itself is labelled long, VALGRIND_LONG: its run under valgrind.
+# cpodes_add_reference_test(name [SLOW] [LENGTHY] [LONG] [VALGRIND_LONG]): a Check program test/reference/name.c that
+# compares with stored trajectories; CPODES_REFERENCE_DIR is their directory. SLOW: it does not run under valgrind.
+# LENGTHY or LONG: the test itself has this label. VALGRIND_LONG: its run under valgrind is labelled long.
 function(cpodes_add_reference_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SLOW;LONG;VALGRIND_LONG" "" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SLOW;LENGTHY;LONG;VALGRIND_LONG" "" "")
   set(labels "")
+  if(arg_LENGTHY)
+    list(APPEND labels lengthy)
+  endif()
   if(arg_LONG)
     list(APPEND labels long)
   endif()
