@@ -233,18 +233,35 @@ static int firstRate(CPodeMem mem) {
   return flag < 0 ? CV_RHSFUNC_FAIL : flag > 0 ? CV_FIRST_RHSFUNC_ERR : CP_SUCCESS;
 }
 
+/* The newest step ends beyond the root that has been returned. CVode looks for roots in the rest of it and takes no step. CVodeF
+ * would not look where tout lies in that rest: it interpolates. */
+static int searchBehindRoot(CPodeMem mem) {
+  sunrealtype reached = 0.0, t = 0.0;
+  CVodeGetCurrentTime(mem->cvode_mem, &reached);
+  if (mem->treturned != mem->root.t || cpSameTime(reached, mem->root.t, cpLastStep(mem)))
+    return CP_SUCCESS;
+  const int result = CVode(mem->cvode_mem, reached,
+                           mem->roots.n > 0 ? mem->roots.spare : mem->base.tmp, &t, CV_NORMAL);
+  if (result == CV_ROOT_RETURN) mem->checkpoints.root_beyond = t;
+  if (result == CV_TSTOP_RETURN)
+    CVodeSetStopTime(mem->cvode_mem, t); /* SUNDIALS 7 returns it here, and forgets it. */
+  return result < 0 ? result : CP_SUCCESS;
+}
+
 /* CVodeF keeps a root beyond tout for a later call with CV_NORMAL, of this run or of another one, and loses it in a call
  * with CV_ONE_STEP. When it is asked for the time that it has reached, it returns the root without a step, and the root is
  * kept here. */
 static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
                       int *ncheck, long int nst) {
-  CPCheckpoints *points  = &mem->checkpoints;
-  const sunrealtype root = points->root_beyond;
-  int result             = nst == 0 ? firstRate(mem) : CP_SUCCESS;
+  CPCheckpoints *points = &mem->checkpoints;
+  int result            = nst == 0 ? firstRate(mem) : CP_SUCCESS;
   if (nst == 0) points->count = 0;
   *ncheck = points->count; /* A call that takes no step leaves these. */
+  if (!result && nst > 0 && itask == CV_NORMAL && isnan(points->root_beyond))
+    result = searchBehindRoot(mem);
   if (result) return result;
-  result = CV_ROOT_RETURN;
+  const sunrealtype root = points->root_beyond;
+  result                 = CV_ROOT_RETURN;
   if (!isnan(root) && (itask == CV_ONE_STEP || (tout - root) * (root - mem->base.t0) >= 0.0)) {
     *tret               = root; /* the root beyond the last tout comes now */
     points->root_beyond = NAN;

@@ -338,6 +338,40 @@ START_TEST(a_root_beyond_tout_comes_with_the_number_of_checkpoints) {
 }
 END_TEST
 
+static const sunrealtype instants[] = {0.3, 0.3 + 1.0e-7, 0.3 + 2.0e-7, 0.3 + 3.0e-7};
+enum { INSTANTS = sizeof instants / sizeof *instants };
+static int at_instants(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)y, (void)user_data;
+  for (int k = 0; k < INSTANTS; k++) g[k] = t - instants[k];
+  return 0;
+}
+
+/* CVodeF would interpolate where tout lies in the rest of a step behind a root. */
+START_TEST(each_of_several_roots_in_one_step_is_returned) {
+  run_open(run, methods[_i % 4], 1.0e-6);
+  const int stops       = _i & 8;
+  const sunrealtype end = stops ? 0.3 + 5.0e-7 : 1.0; /* where the step behind the roots ends, too */
+  if (stops) ck_assert_success(run, CVodeSetStopTime(run->cvode_mem, end));
+  ck_assert_success(run, _i & 4 ? CVodeRootInit(run->cvode_mem, INSTANTS, at_instants)
+                                : CPodeRootInit(run->mem, INSTANTS, at_instants));
+  ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 20, CV_HERMITE));
+  for (int k = 0; k < INSTANTS; k++) {
+    int found[INSTANTS];
+    const sunrealtype tout = instants[k | 1] + 0.5e-7; /* behind each second one */
+    ck_assert_flag(run, run_forward(tout, CV_NORMAL), CV_ROOT_RETURN);
+    ck_assert_double_eq_tol(run->t, instants[k], 1.0e-12);
+    ck_assert_success(run, CVodeGetRootInfo(run->cvode_mem, found));
+    for (int i = 0; i < INSTANTS; i++) ck_assert_int_eq(found[i], i == k);
+    if (k & 1) ck_assert_success(run, run_forward(tout, CV_NORMAL));
+    if (k & 1) ck_assert_double_eq(run->t, tout);
+  }
+  ck_assert_flag(run, run_forward(1.0, CV_NORMAL), stops ? CV_TSTOP_RETURN : CP_SUCCESS);
+  ck_assert_double_eq(run->t, end);
+  ck_assert_good(run);
+  run_close(run);
+}
+END_TEST
+
 /* CVODES reads the data of a weight function where a run starts, and calls it with NULL until then. */
 START_TEST(tolerances_set_after_the_forward_run_are_refused) {
   N_Vector abstol;
@@ -485,6 +519,7 @@ int main(void) {
   tcase_add_loop_test(tc, steps_with_a_root_are_not_repeated, 0, 8);
   tcase_add_loop_test(tc, a_root_beyond_tout_is_returned_next_and_in_no_other_run, 0, 4);
   tcase_add_loop_test(tc, a_root_beyond_tout_comes_with_the_number_of_checkpoints, 0, 4);
+  tcase_add_loop_test(tc, each_of_several_roots_in_one_step_is_returned, 0, 16);
   tcase_add_test(tc, tolerances_set_after_the_forward_run_are_refused);
   tcase_add_loop_test(tc, the_forward_state_depends_on_nothing_but_the_state, 0, 2);
   tcase_add_loop_test(tc, a_forward_state_that_fails_for_good_ends_the_backward_run_with_its_code,
