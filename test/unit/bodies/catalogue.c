@@ -280,7 +280,7 @@ static long int fall(int n, const sunrealtype *across, sunrealtype tol) {
   create(3);
   ck_assert_int_eq(CPBodiesSetGravity(bodies, (sunrealtype[]){0, -9.81, 0}), CP_SUCCESS);
   for (int i = 0; i < n; i++) {
-    char name[2][10], joint_name[10];
+    char name[2][13], joint_name[13];
     for (int k = 0; k < 2; k++) snprintf(name[k], sizeof name[k], "b%d", i - 1 + k);
     snprintf(joint_name, sizeof joint_name, "j%d", i);
     const CPBody body = {.name       = name[1],
