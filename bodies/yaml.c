@@ -11,8 +11,9 @@
 #include <yaml.h>
 
 typedef enum {
-  NUMBER, /* a finite number */
-  VECTOR, /* three of them, or two in the plane */
+  NUMBER,    /* a finite number */
+  VECTOR,    /* three of them, or two in the plane */
+  DIRECTION, /* a vector that is not zero, for which the structs have a default */
   INERTIA,
   FOUR,
   TWO,
@@ -55,11 +56,11 @@ static const Field joint_fields[]    = {FIELD(CPJoint, "name", name, NAME, 1),
                                         FIELD(CPJoint, "b", b, NAME, 0),
                                         FIELD(CPJoint, "in", in, IN, 0),
                                         FIELD(CPJoint, "at", on_a.point, VECTOR, 0),
-                                        FIELD(CPJoint, "axis", on_a.axis, VECTOR, 0),
-                                        FIELD(CPJoint, "across", on_a.across, VECTOR, 0),
+                                        FIELD(CPJoint, "axis", on_a.axis, DIRECTION, 0),
+                                        FIELD(CPJoint, "across", on_a.across, DIRECTION, 0),
                                         FIELD(CPJoint, "at_b", on_b.point, VECTOR, 0),
-                                        FIELD(CPJoint, "axis_b", on_b.axis, VECTOR, 0),
-                                        FIELD(CPJoint, "across_b", on_b.across, VECTOR, 0),
+                                        FIELD(CPJoint, "axis_b", on_b.axis, DIRECTION, 0),
+                                        FIELD(CPJoint, "across_b", on_b.across, DIRECTION, 0),
                                         FIELD(CPJoint, "length", length, NUMBER, 0),
                                         FIELD(CPJoint, "radius", length, NUMBER, 0),
                                         {0}};
@@ -68,11 +69,11 @@ static const Field contact_fields[]  = {FIELD(CPBodyContact, "name", name, NAME,
                                         FIELD(CPBodyContact, "b", b, NAME, 0),
                                         FIELD(CPBodyContact, "in", in, IN, 0),
                                         FIELD(CPBodyContact, "at", on_a.point, VECTOR, 0),
-                                        FIELD(CPBodyContact, "axis", on_a.axis, VECTOR, 0),
-                                        FIELD(CPBodyContact, "across", on_a.across, VECTOR, 0),
+                                        FIELD(CPBodyContact, "axis", on_a.axis, DIRECTION, 0),
+                                        FIELD(CPBodyContact, "across", on_a.across, DIRECTION, 0),
                                         FIELD(CPBodyContact, "at_b", on_b.point, VECTOR, 0),
-                                        FIELD(CPBodyContact, "axis_b", on_b.axis, VECTOR, 0),
-                                        FIELD(CPBodyContact, "across_b", on_b.across, VECTOR, 0),
+                                        FIELD(CPBodyContact, "axis_b", on_b.axis, DIRECTION, 0),
+                                        FIELD(CPBodyContact, "across_b", on_b.across, DIRECTION, 0),
                                         FIELD(CPBodyContact, "on", on, ON, 0),
                                         FIELD(CPBodyContact, "touch", touch, TOUCH, 0),
                                         FIELD(CPBodyContact, "radius_a", radius_a, NUMBER, 0),
@@ -114,11 +115,11 @@ static const Field bushing_fields[]  = {FIELD(CPBushing, "name", name, NAME, 1),
                                         FIELD(CPBushing, "b", b, NAME, 0),
                                         FIELD(CPBushing, "in", in, IN, 0),
                                         FIELD(CPBushing, "at", on_a.point, VECTOR, 0),
-                                        FIELD(CPBushing, "axis", on_a.axis, VECTOR, 0),
-                                        FIELD(CPBushing, "across", on_a.across, VECTOR, 0),
+                                        FIELD(CPBushing, "axis", on_a.axis, DIRECTION, 0),
+                                        FIELD(CPBushing, "across", on_a.across, DIRECTION, 0),
                                         FIELD(CPBushing, "at_b", on_b.point, VECTOR, 0),
-                                        FIELD(CPBushing, "axis_b", on_b.axis, VECTOR, 0),
-                                        FIELD(CPBushing, "across_b", on_b.across, VECTOR, 0),
+                                        FIELD(CPBushing, "axis_b", on_b.axis, DIRECTION, 0),
+                                        FIELD(CPBushing, "across_b", on_b.across, DIRECTION, 0),
                                         FIELD(CPBushing, "stiffness", stiffness, VECTOR, 0),
                                         FIELD(CPBushing, "damping", damping, VECTOR, 0),
                                         FIELD(CPBushing, "turn_stiffness", turn_stiffness, VECTOR, 0),
@@ -138,13 +139,18 @@ static const Field friction_fields[] = {FIELD(CPFriction, "name", name, NAME, 1)
                                         FIELD(CPFriction, "speed", speed, NUMBER, 1),
                                         {0}};
 
-static const Field shape_fields[] = {
-    FIELD(CPShape, "name", name, NAME, 1),          FIELD(CPShape, "kind", kind, SHAPE, 1),
-    FIELD(CPShape, "body", body, NAME, 1),          FIELD(CPShape, "in", in, IN, 0),
-    FIELD(CPShape, "at", on.point, VECTOR, 0),      FIELD(CPShape, "axis", on.axis, VECTOR, 0),
-    FIELD(CPShape, "across", on.across, VECTOR, 0), FIELD(CPShape, "size", size, VECTOR, 0),
-    FIELD(CPShape, "radius", size[0], NUMBER, 0),   FIELD(CPShape, "length", size[2], NUMBER, 0),
-    FIELD(CPShape, "width", size[2], NUMBER, 0),    {0}};
+static const Field shape_fields[] = {FIELD(CPShape, "name", name, NAME, 1),
+                                     FIELD(CPShape, "kind", kind, SHAPE, 1),
+                                     FIELD(CPShape, "body", body, NAME, 1),
+                                     FIELD(CPShape, "in", in, IN, 0),
+                                     FIELD(CPShape, "at", on.point, VECTOR, 0),
+                                     FIELD(CPShape, "axis", on.axis, DIRECTION, 0),
+                                     FIELD(CPShape, "across", on.across, DIRECTION, 0),
+                                     FIELD(CPShape, "size", size, VECTOR, 0),
+                                     FIELD(CPShape, "radius", size[0], NUMBER, 0),
+                                     FIELD(CPShape, "length", size[2], NUMBER, 0),
+                                     FIELD(CPShape, "width", size[2], NUMBER, 0),
+                                     {0}};
 
 typedef struct {
   sunrealtype dimension, gravity[3];
@@ -210,19 +216,20 @@ static int readNumber(Reader *r, const yaml_node_t *n, const char *key, sunrealt
   return 0;
 }
 
-/* least ... most numbers; count: out */
+/* least ... most numbers; rule: how a message says this */
 static int readNumbers(Reader *r, const yaml_node_t *n, const char *key, int least, int most,
-                       sunrealtype *x) {
-  const long count = n->type == YAML_SEQUENCE_NODE
-                         ? (long)(n->data.sequence.items.top - n->data.sequence.items.start)
-                         : -1;
-  if (count < least || count > most) {
-    if (least == most)
-      return wrong(r, n->start_mark, "%s must be a list of %d numbers", key, least);
-    return wrong(r, n->start_mark, "%s must be a list of %d to %d numbers", key, least, most);
-  }
+                       const char *rule, sunrealtype *x) {
+  if (n->type == YAML_SCALAR_NODE)
+    return wrong(r, n->start_mark, "%s must be a list of %s numbers, and is %.40s", key, rule,
+                 text(n));
+  if (n->type != YAML_SEQUENCE_NODE)
+    return wrong(r, n->start_mark, "%s must be a list of %s numbers", key, rule);
+  const yaml_node_item_t *item = n->data.sequence.items.start;
+  const long count             = (long)(n->data.sequence.items.top - item);
+  if (count < least || count > most)
+    return wrong(r, n->start_mark, "%s must be a list of %s numbers, and has %ld", key, rule, count);
   for (long i = 0; i < count; i++)
-    if (readNumber(r, node(r, n->data.sequence.items.start[i]), key, &x[i])) return 1;
+    if (readNumber(r, node(r, item[i]), key, &x[i])) return 1;
   return 0;
 }
 
@@ -282,18 +289,25 @@ static int readWord(Reader *r, const yaml_node_t *n, const char *key, const char
 static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) {
   const char *name = NULL;
   const int size   = r->dimension;
+  sunrealtype *x   = (sunrealtype *)(void *)at;
+  const char *of   = size == 2 ? "2 or 3" : "3"; /* components of a vector */
   int k;
   switch (f->type) {
-  case NUMBER: return readNumber(r, n, f->key, (sunrealtype *)(void *)at);
-  case VECTOR: return readNumbers(r, n, f->key, size, 3, (sunrealtype *)(void *)at);
-  case FOUR: return readNumbers(r, n, f->key, 4, 4, (sunrealtype *)(void *)at);
-  case TWO: return readNumbers(r, n, f->key, 2, 2, (sunrealtype *)(void *)at);
+  case NUMBER: return readNumber(r, n, f->key, x);
+  case VECTOR: return readNumbers(r, n, f->key, size, 3, of, x);
+  case DIRECTION:
+    if (readNumbers(r, n, f->key, size, 3, of, x)) return 1;
+    return x[0] != 0 || x[1] != 0 || x[2] != 0
+               ? 0
+               : wrong(r, n->start_mark, "%s must be a direction, and is zero", f->key);
+  case FOUR: return readNumbers(r, n, f->key, 4, 4, "4", x);
+  case TWO: return readNumbers(r, n, f->key, 2, 2, "2", x);
   case INERTIA:
-    if (size == 2) return readNumber(r, n, f->key, (sunrealtype *)(void *)at + 2);
+    if (size == 2) return readNumber(r, n, f->key, x + 2);
     if (n->type == YAML_SEQUENCE_NODE &&
         n->data.sequence.items.top - n->data.sequence.items.start == 3)
-      return readNumbers(r, n, f->key, 3, 3, (sunrealtype *)(void *)at);
-    return readNumbers(r, n, f->key, 6, 6, (sunrealtype *)(void *)at);
+      return readNumbers(r, n, f->key, 3, 3, "3", x);
+    return readNumbers(r, n, f->key, 6, 6, "3 or 6", x);
   case NAME: return readName(r, n, f->key, (const char **)(void *)at);
   case COORDINATE: return readCoordinate(r, n, f->key, (CPCoordinate *)(void *)at);
   case COORDINATES:

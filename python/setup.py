@@ -1,10 +1,13 @@
 """Builds the extension: against the cpodes that pkg-config finds, else against the library of this tree, which CMake builds
 first and which is then part of the package."""
+import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
+import setuptools
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
@@ -79,4 +82,13 @@ class BuildExt(build_ext):
         super().build_extension(ext)
 
 
+def missing():
+    """What --no-build-isolation takes from this interpreter and does not find; setuptools makes wheels itself since 70.1."""
+    needs = ["cffi"] + ["wheel"] * (tuple(map(int, setuptools.__version__.split(".")[:2])) < (70, 1))
+    return [name for name in needs if not importlib.util.find_spec(name)]
+
+
+if {"dist_info", "bdist_wheel"} & set(sys.argv) and missing(): # setuptools would say that a command or a keyword is unknown
+    sys.exit(f"To build cpodes, {sys.executable} needs {' and '.join(missing())}: python3 -m pip install {' '.join(missing())}, "
+             f"or for Debian's Python apt install {' '.join('python3-' + name for name in missing())}")
 setup(cffi_modules=["cffi_build.py:ffi"], cmdclass={"build_py": BuildPy, "build_ext": BuildExt})

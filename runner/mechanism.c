@@ -7,6 +7,7 @@
 #include "simulation/problem.h"
 
 #include <cpodes/cpodes_bodies.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -477,12 +478,12 @@ static int find_sensors(CPBodies b, const char *path) {
 
 /* The whole file. Returns 0, or -1 after a complaint. */
 static int read_file(const char *path) {
-  FILE *file      = fopen(path, "rb");
   size_t capacity = 0, got = 1;
   mechanism.path = strdup(path);
   mechanism.size = 0;
+  FILE *file     = fopen(path, "rb");
   if (!file) {
-    complain("%s cannot be opened", path);
+    complain("%s cannot be opened: %s", path, strerror(errno));
     return -1;
   }
   while (mechanism.path && got > 0) {

@@ -176,7 +176,7 @@ class Mechanisms(RunnerTest):
         }.items():
             file.write_text(text)
             self.assert_refused(cpodes("run", file), "bad.yaml", *words)
-        self.assert_refused(cpodes("run", self.folder / "none.yaml"), "none.yaml", "cannot be opened")
+        self.assert_refused(cpodes("run", self.folder / "none.yaml"), "none.yaml", "cannot be opened: No such file or directory")
 
     def test_a_loop_that_cannot_close_is_named(self):
         file = self.folder / "open.yaml"
