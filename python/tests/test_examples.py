@@ -11,13 +11,16 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 NEEDS = {"fit": ("scipy", "sympy"), "compiled": ("sympy",)}
 
 
-def test_the_lines_of_the_readme_run_as_they_stand():
+def test_the_lines_of_the_readme_run_as_they_stand(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path) # into which they plot
     readme = (EXAMPLES.parents[1] / "README.md").read_text()
     (lines,) = re.findall(r"```python\n(.*?)```", readme, re.S)
     names = {}
     exec(lines, names)
     sol = names["sol"]
     assert sol.success and sol.t[-1] == 20 and sol.violation.max() < 1e-7
+    assert (tmp_path / "pendulum.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.py")))
