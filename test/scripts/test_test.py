@@ -1,4 +1,4 @@
-"""scripts/test: its table of stages, and arguments that it refuses before anything is built."""
+"""scripts/test: its table of stages, and arguments that it and scripts/demo refuse before anything is built."""
 import re
 import subprocess
 import tempfile
@@ -8,8 +8,8 @@ from pathlib import Path
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "test"
 
 
-def run(*arguments):
-    done = subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+def run(*arguments, script=SCRIPT):
+    done = subprocess.run([script, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -38,6 +38,14 @@ class Stages(unittest.TestCase):
                     self.assertEqual((status, output), (2, ""))
                     self.assertEqual(message.count("\n"), 1)
                     self.assertIn(arguments[-1], message)
+
+    def test_the_demo_refuses_what_is_no_folder(self):
+        for arguments, status in {("--fast",): 2, ("a", "b"): 2, (str(SCRIPT),): 1}.items():
+            with self.subTest(arguments):
+                done = run(*arguments, script=SCRIPT.parent / "demo")
+                self.assertEqual(done[:2], (status, ""))
+                self.assertEqual(done[2].count("\n"), 1)
+                self.assertIn(arguments[-1], done[2])
 
 
 if __name__ == "__main__":
