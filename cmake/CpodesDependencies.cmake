@@ -4,11 +4,16 @@
 #   cpodes_private_libraries  what only cpodes calls
 #   cpodes_cvodes_target      CVODES' real library behind the alias SUNDIALS::cvodes
 #   cpodes_sundials_libdir    the folder of SUNDIALS' libraries
+#   cpodes_sundials_has_mpi   do SUNDIALS' headers include mpi.h, so that SUN_COMM_NULL is MPI's? Since SUNDIALS 7
 
 # SUNDIALS' own version file never accepts a newer major version, so the range is checked here.
 find_package(SUNDIALS REQUIRED COMPONENTS cvodes arkode nvecserial)
 if(SUNDIALS_VERSION VERSION_LESS 6.4 OR SUNDIALS_VERSION VERSION_GREATER_EQUAL 8)
   message(FATAL_ERROR "cpodes needs SUNDIALS 6.4 to 7.x; ${SUNDIALS_DIR} has ${SUNDIALS_VERSION}")
+endif()
+set(cpodes_sundials_has_mpi OFF)
+if(SUNDIALS_VERSION VERSION_GREATER_EQUAL 7 AND TARGET MPI::MPI_C) # which SUNDIALS has looked for
+  set(cpodes_sundials_has_mpi ON)
 endif()
 find_package(SPQR REQUIRED) # brings CHOLMOD
 find_package(KLU REQUIRED)

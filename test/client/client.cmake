@@ -48,5 +48,6 @@ if(RUNNER)
   run("${prefix}/bin/cpodes" describe swing.so) # of this folder, where no library is looked for
   run("${prefix}/bin/cpodes" run swing/build/swing.so --csv swing.csv --param phi2=1)
   run(sh -c "${CC} -shared -fPIC swing/swing.c $(pkg-config --cflags --libs cpodes_model) -o swing.so")
+  set(ENV{LD_LIBRARY_PATH} "${SUNDIALS_LIBDIR}") # which pkg-config's flags do not put into the shared object
   run("${prefix}/bin/cpodes" run swing.so)
 endif()

@@ -1,6 +1,6 @@
 # Run by CTest. Where there is no pkg-config (hence neither Check nor Jansson), Simbody, GSL, MPI, libyaml nor Doxygen, cpodes
 # configures, and says what it leaves out; a part that is asked for by name is an error. SOURCE: this tree; WORK: folder to
-# work in; SUNDIALS_DIR, CC, GENERATOR: as for the build tree.
+# work in; SUNDIALS_DIR, CC, GENERATOR: as for the build tree; NO_MPI: may MPI be missing, which SUNDIALS does not need?
 set(ENV{PKG_CONFIG_LIBDIR} /nonexistent)
 set(options
     -G "${GENERATOR}"
@@ -8,7 +8,7 @@ set(options
     "-DSUNDIALS_DIR=${SUNDIALS_DIR}"
     -DCMAKE_DISABLE_FIND_PACKAGE_Simbody=ON
     -DCMAKE_DISABLE_FIND_PACKAGE_GSL=ON
-    -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON
+    -DCMAKE_DISABLE_FIND_PACKAGE_MPI=${NO_MPI}
     -DCPODES_DOXYGEN=
     -DCPODES_YAML_LIBRARY=)
 file(REMOVE_RECURSE "${WORK}")
