@@ -54,7 +54,11 @@ static const char *missing(void) {
 
 /* deSolve prints its messages by R's function of this name, which needs a running R. The program exports this one,
    so that it is found first; it keeps the newest line. */
-void Rprintf(const char *format, ...);
+void Rprintf(const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 1, 2)))
+#endif
+    ;
 static _Thread_local char said[80];
 void Rprintf(const char *format, ...) {
   char text[sizeof said];
