@@ -8,8 +8,11 @@
 
 #if defined(__GNUC__)
 #define CP_PRINTF(position, first) __attribute__((format(printf, position, first)))
+/* Of a function that is called in few evaluations or none, so that its callers save no registers for it. */
+#define CP_RARE __attribute__((cold, noinline))
 #else
 #define CP_PRINTF(position, first)
+#define CP_RARE
 #endif
 
 typedef struct {

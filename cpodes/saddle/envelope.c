@@ -1,39 +1,53 @@
-/* L D L^T in an envelope, row by row: with l_k. and d of the rows before,
+/* Schur complement of small dense W and A: [W A^T; A 0] = L D L^T without pivoting, in one pass. The first n pivots are
+ * those of W; the others are those of -S, S = A W^{-1} A^T. Rows of L begin with the first entry of the matrix that is
+ * not zero, which keeps diagonal and block-diagonal W as cheap as they are. With l_k. and d of the rows before,
  *
  *   v_i = k_ki - sum_{j < i} l_ij v_j,   l_ki = v_i / d_i,   d_k = k_kk - sum_i l_ki v_i.
  *
  * (A. George, J. W. Liu, Computer Solution of Large Sparse Positive Definite Systems, 1981, chapter 4.) */
-#include "envelope.h"
-
-#include "small.h"
+#include "saddle_impl.h"
 
 #include <math.h>
 #include <string.h>
 
-int cpEnvelopeCreate(CPEnvelope *e, CPArena *arena, int n, int m) {
-  e->n    = n;
-  e->room = n + m;
+typedef struct {
+  int n, order, room; /* of W; of W and the rows in use; most rows */
+  int *first;         /* [room] */
+  double *L;          /* [room x room] by rows, below the diagonal */
+  double *inverse;    /* [room] 1 / d_k */
+  double *size;       /* [room] w_kk, or s_kk: a pivot is this times the squared sine of an angle */
+  double *work;       /* [room] */
+  long int of;        /* s->weights that the rows of W belong to */
+} Envelope;
+
+static int create(CPSaddle s) {
+  CPArena *arena = &s->used.arena;
+  Envelope *e;
+  s->used.content = CP_NEW(arena, e, 1);
+  if (!e) return CP_MEM_FAIL;
+  e->n    = s->n;
+  e->room = s->n + s->m;
   CP_NEW(arena, e->first, e->room);
   CP_NEW(arena, e->L, (size_t)e->room * (size_t)e->room);
   CP_ARRAYS(arena, e->room, &e->inverse, &e->size, &e->work);
   return cpArenaStatus(arena);
 }
 
-static double *rowOf(const CPEnvelope *e, int k) { return e->L + (size_t)k * (size_t)e->room; }
+static inline double *rowOf(const Envelope *e, int k) { return e->L + (size_t)k * (size_t)e->room; }
 
-/* l, a row below those before `to` with the entries from first on, becomes v. */
-static void eliminate(const CPEnvelope *e, int first, int to, double *l) {
-  const double *before = rowOf(e, first);
-  for (int i = first + 1; i < to; i++) {
-    before += e->room;
-    double v = l[i];
-    for (int j = first > e->first[i] ? first : e->first[i]; j < i; j++) v -= before[j] * l[j];
-    l[i] = v;
+/* v_i for i = from ... to - 1 of a row that begins at `first`; its entries k_ki are k[i stride]. */
+static inline void eliminate(const Envelope *e, int first, int from, int to, const double *k,
+                             size_t stride, double *v) {
+  const double *l = rowOf(e, from);
+  for (int i = from; i < to; i++, l += e->room) {
+    double sum = k[(size_t)i * stride];
+    for (int j = first > e->first[i] ? first : e->first[i]; j < i; j++) sum -= l[j] * v[j];
+    v[i] = sum;
   }
 }
 
 /* sum_i v_i^2 / d_i over the entries from `from` to `to`, which become l_ki */
-static double divide(const CPEnvelope *e, double *l, int from, int to) {
+static inline double divide(const Envelope *e, double *l, int from, int to) {
   double sum = 0.0;
   for (int i = from; i < to; i++) {
     const double v = l[i];
@@ -43,15 +57,8 @@ static double divide(const CPEnvelope *e, double *l, int from, int to) {
   return sum;
 }
 
-/* ---- singular matrices: rows from `from` to `to` are those of W, or of S ---- */
-
-typedef struct {
-  const CPEnvelope *e;
-  int from, to;
-} Part;
-
-static void substitute(const CPEnvelope *e, int first, int to, int last, double *z) {
-  eliminate(e, first, to, z);
+/* z <- L^{-T} D^{-1} z in the rows from `first` on; entries before `last` are not computed. */
+static inline void substituteBack(const Envelope *e, int first, int to, int last, double *z) {
   for (int k = first; k < to; k++) z[k] *= e->inverse[k];
   const double *l = rowOf(e, to);
   for (int k = to - 1; k > last; k--) {
@@ -61,35 +68,43 @@ static void substitute(const CPEnvelope *e, int first, int to, int last, double 
   }
 }
 
+/* ---- singular matrices: rows from `from` to `to` are those of W, or of S ---- */
+
+typedef struct {
+  const Envelope *e;
+  int from, to;
+} Part;
+
 static int trialSolve(void *factors, double *x) {
-  const Part *part    = factors;
-  const CPEnvelope *e = part->e;
-  double *z           = e->work;
-  memset(z, 0, (size_t)part->from * sizeof *z);
+  const Part *part  = factors;
+  const Envelope *e = part->e;
+  double *z         = e->work;
   for (int k = part->from; k < part->to; k++) z[k] = x[k - part->from] * sqrt(e->size[k]);
-  substitute(e, part->from, part->to, part->from, z);
+  eliminate(e, part->from, part->from, part->to, z, 1, z);
+  substituteBack(e, part->from, part->to, part->from, z);
   for (int k = part->from; k < part->to; k++) x[k - part->from] = z[k] * sqrt(e->size[k]);
   return 0;
 }
 
-static int isSingular(const CPEnvelope *e, int from, int to) {
+static int isSingular(const Envelope *e, int from, int to) {
   double x[CP_SMALL];
   Part part = {e, from, to};
   return cpJudge(trialSolve, &part, x, to - from);
 }
 
-/* ---- factors ---- */
+/* ---- factors, as cpCholeskyFactor makes them with scaling to unit diagonal: 0, or k + 1 for the row that fails ---- */
 
-int cpEnvelopeFactorWeight(CPEnvelope *e, const double *W, double least) {
-  double smallest = 1.0;
-  int worst       = 0;
+/* The upper triangle of W counts. */
+static int factorWeight(Envelope *e, const double *W) {
+  const double least = CP_CHOLESKY_LEAST;
+  double smallest    = 1.0;
+  int worst          = 0;
   for (int k = 0; k < e->n; k++, W += e->n) {
     double *l = rowOf(e, k);
     int first = 0;
     while (first < k && W[first] == 0.0) first++;
-    for (int i = first; i < k; i++) l[i] = W[i];
     e->first[k] = first;
-    eliminate(e, first, k, l);
+    eliminate(e, first, first, k, W, 1, l);
     const double size = W[k], pivot = size - divide(e, l, first, k);
     if (!(size > 0.0 && pivot > least * least * size)) return k + 1;
     e->size[k]    = size;
@@ -99,32 +114,62 @@ int cpEnvelopeFactorWeight(CPEnvelope *e, const double *W, double least) {
   return smallest < CP_SMALL_PIVOT && isSingular(e, 0, e->n) ? worst + 1 : 0;
 }
 
-int cpEnvelopeFactorRows(CPEnvelope *e, const CPMat *A, const int *row, int nrows, double least,
-                         double *sine) {
-  const int n     = e->n;
-  const size_t m  = (size_t)A->rows;
+static int factorRows(Envelope *e, CPSaddle s) {
+  const int n = e->n, order = e->order = n + s->nrows;
+  const size_t m     = (size_t)s->m;
+  const double least = s->ranktol > CP_CHOLESKY_LEAST ? s->ranktol : CP_CHOLESKY_LEAST, zero = 0.0;
   double smallest = 1.0;
   int worst       = n;
-  e->order        = n + nrows;
-  for (int k = n; k < e->order; k++) {
-    const double *a = A->value + row[k - n];
+  for (int k = n; k < order; k++) {
+    const double *a = s->A.value + s->row[k - n];
     double *l       = rowOf(e, k);
     int first       = 0;
-    for (int j = 0; j < n; j++, a += m) l[j] = *a;
-    while (first < n && l[first] == 0.0) first++;
-    for (int i = n; i < k; i++) l[i] = 0.0;
+    while (first < n && a[(size_t)first * m] == 0.0) first++;
     e->first[k] = first;
-    eliminate(e, first, k, l);
+    eliminate(e, first, first, n, a, m, l);
+    eliminate(e, first, n, k, &zero, 0, l);
     const double size = divide(e, l, first, n), pivot = size + divide(e, l, n, k); /* s_kk, |d_k| */
     if (!(size > 0.0 && pivot > least * least * size)) return k - n + 1;
     e->size[k]    = size;
     e->inverse[k] = -1.0 / pivot;
     if (pivot < smallest * size) smallest = pivot / size, worst = k;
   }
-  *sine = sqrt(smallest);
-  return smallest < CP_SMALL_PIVOT && isSingular(e, n, e->order) ? worst - n + 1 : 0;
+  s->sine = sqrt(smallest);
+  return smallest < CP_SMALL_PIVOT && isSingular(e, n, order) ? worst - n + 1 : 0;
 }
 
-void cpEnvelopeSolve(const CPEnvelope *e, int first, int last, double *z) {
-  substitute(e, first, e->order, last, z);
+static int factor(CPSaddle s) {
+  Envelope *e = s->used.content;
+  if (e->of != s->weights) {
+    e->of         = 0;
+    s->indefinite = factorWeight(e, s->M.value) - 1;
+    if (s->indefinite >= 0) return CP_SADDLE_NOT_DEFINITE;
+    e->of = s->weights;
+  }
+  const int bad = factorRows(e, s);
+  if (!bad) return 0;
+  cpSaddleMarkDependent(s, s->row[bad - 1]);
+  return CP_SADDLE_DEPENDENT;
 }
+
+static int solve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
+  const Envelope *e = s->used.content;
+  const int n = e->n, order = e->order, first = f ? 0 : n, *row = s->row;
+  double *z = e->work;
+  for (int j = 0; j < first; j++) z[j] = 0.0;
+  for (int k = n; k < order; k++) z[k] = b ? b[row[k - n]] : 0.0;
+  eliminate(e, first, first, n, f, 1, z);
+  eliminate(e, first, n, order, z, 1, z);
+  substituteBack(e, first, order, x ? 0 : n, z);
+  for (int j = 0; x && j < n; j++) x[j] = z[j];
+  for (int k = n; mu && k < order; k++) mu[row[k - n]] = z[k];
+  return 0;
+}
+
+const CPSaddleOps cpSaddleEnvelopeOps = {.name   = "Schur complement",
+                                         .type   = CP_SADDLE_SCHUR,
+                                         .lin    = CP_LINSOL_SCHUR,
+                                         .kkt    = CP_KKT_SCHUR,
+                                         .create = create,
+                                         .factor = factor,
+                                         .solve  = solve};

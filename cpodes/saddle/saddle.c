@@ -77,8 +77,11 @@ static void choose(CPSaddle s) {
 static int openSolver(CPSaddle s, CPSaddleType type) {
   CPSaddleSolver *used   = &s->used;
   const CPSaddleOps *ops = (unsigned)type <= CP_SADDLE_KKT ? solvers[type] : NULL;
-  const int flag         = ops ? ops->create(s) : CP_ILL_INPUT;
-  used->ops              = ops;
+  if (type == CP_SADDLE_SCHUR && s->has_matrix && !s->M.start && !s->A.start &&
+      s->n + s->m <= CP_SMALL)
+    ops = &cpSaddleEnvelopeOps;
+  const int flag = ops ? ops->create(s) : CP_ILL_INPUT;
+  used->ops      = ops;
   if (!flag) return CP_SUCCESS;
   cpArenaFree(&used->arena);
   used->content = NULL;
@@ -104,7 +107,7 @@ int cpSaddleCreate(CPSaddle *result, CPSaddleOptions options, const CPMat *W, co
   CP_NEW(&s->arena, s->root, W ? 0 : s->n);
   CP_NEW(&s->arena, s->problem, entries);
   int flag = cpArenaStatus(&s->arena);
-  if (!flag) cpSaddleUseRows(s, NULL);
+  if (!flag) cpSaddleSetRows(s, NULL);
   if (!flag && W) { /* their structures with values of our own */
     s->M       = *W;
     s->M.value = s->problem;
@@ -127,8 +130,7 @@ void cpSaddleFree(CPSaddle *saddle) {
 
 /* ---- factors ---- */
 
-int cpSaddleUseRows(CPSaddle s, const char *off) {
-  if (off && !memcmp(s->off, off, (size_t)s->m)) return s->knows_rows;
+int cpSaddleSetRows(CPSaddle s, const char *off) {
   s->nrows = s->valid = 0;
   s->knows_rows       = 1;
   for (int i = 0; i < s->m; i++) {
@@ -141,10 +143,11 @@ int cpSaddleUseRows(CPSaddle s, const char *off) {
 }
 
 /* Are the values those that are kept? Then they are. */
-static int keepValues(double *kept, const double *value, size_t entries) {
-  const size_t size = entries * sizeof *kept;
-  if (!size || !memcmp(kept, value, size)) return 1; /* A matrix without entries has no values. */
-  memcpy(kept, value, size);
+static inline int keepValues(double *kept, const double *value, size_t entries) {
+  size_t k = 0;
+  while (k < entries && kept[k] == value[k]) k++;
+  if (k == entries) return 1;
+  memcpy(kept + k, value + k, (entries - k) * sizeof *kept);
   return 0;
 }
 
@@ -163,14 +166,20 @@ static int isSame(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
          s->asked == ranktol;
 }
 
-/* Factors by the solver of this type, which becomes the one in use. */
-static int factorBy(CPSaddle s, CPSaddleType type) {
+/* The other solver becomes the one in use, unless the one in use is of this type and has only failed to open. */
+CP_RARE static int changeSolver(CPSaddle s, CPSaddleType type) {
   if (s->used.ops->type != type) {
     const CPSaddleSolver other = s->used;
     s->used                    = s->reserve;
     s->reserve                 = other;
   }
-  const int flag = s->used.content ? CP_SUCCESS : openSolver(s, type);
+  return s->used.content ? CP_SUCCESS : openSolver(s, type);
+}
+
+/* Factors by the solver of this type */
+static inline int factorBy(CPSaddle s, CPSaddleType type) {
+  const int open = s->used.content && s->used.ops->type == type;
+  const int flag = open ? CP_SUCCESS : changeSolver(s, type);
   s->rank        = s->nrows;
   s->sine        = 1.0;
   if (s->dependent >= 0) memset(s->is_dependent, 0, (size_t)s->m);
@@ -204,13 +213,11 @@ int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
   if (isSame(s, W, A, ranktol)) return CP_SUCCESS;
   s->valid = 0;
   s->asked = s->ranktol = ranktol;
-  int flag              = factorByEither(s);
-  while (!flag && s->rank < s->known_rank && s->ranktol > finest) {
-    s->ranktol = fmax(s->ranktol / LESS_ANGLE, finest);
-    flag       = factorByEither(s);
+  for (;; s->ranktol = fmax(s->ranktol / LESS_ANGLE, finest)) {
+    const int flag = factorByEither(s);
+    s->valid       = !flag;
+    if (flag || s->rank >= s->known_rank || s->ranktol <= finest) return flag;
   }
-  s->valid = !flag;
-  return flag;
 }
 
 int cpSaddleSolve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
@@ -221,7 +228,7 @@ int cpSaddleSolve(CPSaddle s, const double *f, const double *b, double *x, doubl
 /* ---- the rank that stands ---- */
 
 /* At trial states that are far off the manifold dependent rows may look independent. */
-void cpSaddleNoteRank(CPSaddle s) {
+void cpSaddleSetRank(CPSaddle s) {
   if (!s->valid || s->sine <= CLEARLY * s->asked) return;
   if (s->rank > s->known_rank) s->known_rank = s->rank;
   if (s->usual_sine == 0.0) s->usual_sine = s->sine;

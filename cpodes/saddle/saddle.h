@@ -78,8 +78,9 @@ int cpSaddleHasSmallBlocks(const CPMat *W, int most);
 int cpSaddleKeepsPattern(CPSaddleType type);
 
 /* The rows in use are those with off [m] of 0, all if it is NULL, as they are at first. Have they been noted as independent
- * (cpSaddleNoteRank)? Then ranktol may be finest. */
-int cpSaddleUseRows(CPSaddle saddle, const char *off);
+ * (cpSaddleNoteRank)? Then ranktol may be finest. cpSaddleSetRows does not ask whether they are other ones. */
+static inline int cpSaddleUseRows(CPSaddle saddle, const char *off);
+int cpSaddleSetRows(CPSaddle saddle, const char *off);
 
 /* Factors for the values of W and of the rows in use, which are copied as far as they are needed. Rows at angles whose sine is below ranktol count as dependent. But a rank that has been noted
  * (cpSaddleNoteRank) stands: where fewer rows are independent, ranktol is lowered until it is found again, at most to
@@ -94,7 +95,8 @@ int cpSaddleFactor(CPSaddle saddle, CPWeight W, const CPMat *A, double ranktol);
 int cpSaddleSolve(CPSaddle saddle, const double *f, const double *b, double *x, double *mu);
 
 /* The newest rank is that of the caller's rows and will stand, unless the rows are too near to ranktol to tell. */
-void cpSaddleNoteRank(CPSaddle saddle);
+static inline void cpSaddleNoteRank(CPSaddle saddle);
+void cpSaddleSetRank(CPSaddle saddle); /* for cpSaddleNoteRank, where there is something to note */
 /* The rows have changed: no rank has been noted. */
 void cpSaddleForgetRank(CPSaddle saddle);
 /* ranktol for a state whose distance from the manifold, relative to the terms of the constraints, is given.
@@ -150,5 +152,15 @@ struct CPSaddle_ {
   int knows_rows;   /* the rows in use are among them */
   CPArena arena;
 };
+
+static inline int cpSaddleUseRows(CPSaddle s, const char *off) {
+  int i = 0;
+  while (off && i < s->m && s->off[i] == off[i]) i++;
+  return off && i == s->m ? s->knows_rows : cpSaddleSetRows(s, off);
+}
+
+static inline void cpSaddleNoteRank(CPSaddle s) {
+  if (!s->knows_rows || s->rank > s->known_rank || s->usual_sine == 0.0) cpSaddleSetRank(s);
+}
 
 #endif

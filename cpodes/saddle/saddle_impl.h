@@ -21,8 +21,8 @@ typedef struct CPSaddleOps_ {
   int (*solve)(CPSaddle s, const double *f, const double *b, double *x, double *mu);
 } CPSaddleOps;
 
-extern const CPSaddleOps cpSaddleSchurOps, cpSaddleQROps, cpSaddleNullspaceOps, cpSaddleSparseOps,
-    cpSaddleBlockOps, cpSaddleKktOps;
+extern const CPSaddleOps cpSaddleSchurOps, cpSaddleEnvelopeOps, cpSaddleQROps, cpSaddleNullspaceOps,
+    cpSaddleSparseOps, cpSaddleBlockOps, cpSaddleKktOps;
 
 /* The rows in use, dense: a_kj of the k-th of them goes to X[k row_stride + j column_stride]. */
 void cpSaddleGather(const CPSaddle s, double *X, size_t row_stride, size_t column_stride);

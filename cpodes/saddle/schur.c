@@ -3,9 +3,7 @@
  *   S = X^T X = A D A^T,   S mu = X^T (F^T f) - b,   x = F (F^T f - X mu).
  *
  * S is scaled to unit diagonal: its pivots are then the squared sines of the angles between rows, in the metric of W.
- * Where W is diagonal and A has few entries, X^T holds these only, else all. Small dense W and A have both factors in one
- * (envelope.h). */
-#include "envelope.h"
+ * Where W is diagonal and A has few entries, X^T holds these only, else all. */
 #include "saddle_impl.h"
 
 #include <math.h>
@@ -15,8 +13,6 @@
 #define DENSE_ABOVE 0.25
 
 typedef struct {
-  CPEnvelope both;  /* order up to CP_SMALL; n is 0 if it is not used, and the rest if it is: */
-  long int both_of; /* s->weights that its rows of W belong to */
   CPWeightFactors W;
   CPMat XT;      /* nrows x n; dense if start is NULL */
   size_t *start; /* [n + 1] XT.start when X^T is sparse */
@@ -33,10 +29,6 @@ static int schurCreate(CPSaddle s) {
   Schur *c;
   s->used.content = CP_NEW(arena, c, 1);
   if (!c) return CP_MEM_FAIL;
-  if (s->has_matrix && !s->M.start && !s->A.start && s->n + s->m <= CP_SMALL) {
-    CP_NEW(arena, c->y, s->n + s->m);
-    return cpEnvelopeCreate(&c->both, arena, s->n, s->m);
-  }
   c->XT.cols = s->n;
   CP_NEW(arena, c->XT.value, entries);
   if (!s->has_matrix && s->A.start) {
@@ -69,27 +61,9 @@ static void gatherSparse(const CPSaddle s, Schur *c) {
   c->start[s->n] = count;
 }
 
-static int dependent(CPSaddle s, int bad) {
-  if (bad == 0) return 0;
-  cpSaddleMarkDependent(s, s->row[bad - 1]);
-  return CP_SADDLE_DEPENDENT;
-}
-
-static int factorBoth(CPSaddle s, Schur *c) {
-  const double least = s->ranktol > CP_CHOLESKY_LEAST ? s->ranktol : CP_CHOLESKY_LEAST;
-  if (c->both_of != s->weights) {
-    c->both_of    = 0;
-    s->indefinite = cpEnvelopeFactorWeight(&c->both, s->M.value, CP_CHOLESKY_LEAST) - 1;
-    if (s->indefinite >= 0) return CP_SADDLE_NOT_DEFINITE;
-    c->both_of = s->weights;
-  }
-  return dependent(s, cpEnvelopeFactorRows(&c->both, &s->A, s->row, s->nrows, least, &s->sine));
-}
-
 static int schurFactor(CPSaddle s) {
-  Schur *c    = s->used.content;
-  const int m = s->nrows;
-  if (c->both.n) return factorBoth(s, c);
+  Schur *c       = s->used.content;
+  const int m    = s->nrows;
   const int flag = cpWeightFactor(&c->W, s);
   c->S.n = c->XT.rows = m;
   if (m == 0) c->XT.start = NULL;
@@ -106,7 +80,9 @@ static int schurFactor(CPSaddle s) {
   cpCholeskyUnitDiagonal(&c->S);
   const int bad = cpCholeskyFactor(&c->S, fmax(s->ranktol, CP_CHOLESKY_LEAST));
   for (int k = 0; bad == 0 && k < m; k++) s->sine = fmin(s->sine, 1.0 / c->S.inverse[k]);
-  return dependent(s, bad);
+  if (bad == 0) return 0;
+  cpSaddleMarkDependent(s, s->row[bad - 1]);
+  return CP_SADDLE_DEPENDENT;
 }
 
 /* x = F (y - X mu); y zero if NULL, else in place */
@@ -125,19 +101,8 @@ static void correct(const Schur *c, const double *mu, const double *y, double *x
   }
 }
 
-static void solveBoth(CPSaddle s, Schur *c, const double *f, const double *b, double *x, double *mu) {
-  const int n = s->n, m = s->nrows;
-  double *z = c->y;
-  for (int j = 0; j < n; j++) z[j] = f ? f[j] : 0.0;
-  for (int k = 0; k < m; k++) z[n + k] = b ? b[s->row[k]] : 0.0;
-  cpEnvelopeSolve(&c->both, f ? 0 : n, x ? 0 : n, z);
-  if (x) memcpy(x, z, (size_t)n * sizeof *x);
-  for (int k = 0; mu && k < m; k++) mu[s->row[k]] = z[n + k];
-}
-
 static int schurSolve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
-  Schur *c = s->used.content;
-  if (c->both.n) return solveBoth(s, c, f, b, x, mu), 0;
+  Schur *c       = s->used.content;
   const CPMat *X = &c->XT;
   const int n = s->n, m = s->nrows;
   double *y = x ? x : c->y, *z = c->mu;
