@@ -24,7 +24,7 @@ static inline uint64_t bitsOf(double x) {
 static inline uint64_t notFinite(double x) { return (bitsOf(x) & EXPONENT) + LOWEST; }
 
 /* -O2 vectorises only if there are several independent results. */
-enum { LANES = CP_MANY };
+enum { LANES = 8 };
 
 int cpManyFinite(const sunrealtype *x, sunindextype n) {
   uint64_t any = 0, lanes[LANES] = {0};

@@ -123,11 +123,14 @@ typedef struct {
       tmpl; /* what the user's function fills, and a copy of the template, or NULL if S is dense */
   size_t *source; /* [entries] the place of A's entries in the data of S, or NULL if S is dense */
   CPMat A;        /* dense if S is, and then in S's memory */
+  double *own;    /* S's memory, if A lies in another one (cpUserMatPlace) */
 } CPUserMat;
 
 /* The template has been checked (cpCheckPattern). It is copied, and may be NULL for a dense matrix. 0 or CP_MEM_FAIL. */
 int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext ctx);
 void cpUserMatFree(CPUserMat *U);
+/* The values of a dense matrix, and those that the user fills, lie in value [entries] from now on. */
+void cpUserMatPlace(CPUserMat *U, double *value);
 int cpUserMatOwn(CPArena *arena, CPUserMat *U); /* as cpMatOwn */
 /* Before the user's function: restores zeros and the template's index arrays. */
 void cpUserMatClear(CPUserMat *U);

@@ -239,7 +239,15 @@ int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext
   return flag;
 }
 
+void cpUserMatPlace(CPUserMat *U, double *value) {
+  if (!U->S) return;
+  U->own          = SM_DATA_D(U->S);
+  SM_DATA_D(U->S) = U->A.value = value;
+  for (int j = 0; j < U->A.cols; j++) SM_COLUMN_D(U->S, j) = value + (size_t)j * (size_t)U->A.rows;
+}
+
 void cpUserMatFree(CPUserMat *U) {
+  if (U->own) SM_DATA_D(U->S) = U->own;
   if (U->S && !U->tmpl) U->A.value = NULL; /* dense: it is S's */
   cpMatFree(&U->A);
   if (U->S) SUNMatDestroy(U->S);

@@ -20,7 +20,7 @@
 /* The same of the largest product A_ij a_j: the products of a row may cancel, and leave their roundoff. */
 #define ROUNDED_SUM 1.0e-10
 
-static int failedFactor(CPMech mech, sunrealtype t, int flag) {
+CP_RARE static int failedFactor(CPMech mech, sunrealtype t, int flag) {
   switch (flag) {
   case CP_SADDLE_NOT_DEFINITE:
     return cpReason(mech->text, -CP_MASS_INDEFINITE,
@@ -61,7 +61,7 @@ static int relativeDistance(CPMech mech, sunrealtype t, const sunrealtype *q, do
 
 /* Rows that depend on others on the manifold contradict them off it, whatever their b: the reason of such a failure
  * says how far off the state is. */
-static int tellDistance(CPMech mech, const CPMechState *s, int flag) {
+CP_RARE static int tellDistance(CPMech mech, const CPMechState *s, int flag) {
   char reason[CP_TEXT_LENGTH];
   double distance = 0.0, *size = mech->solve.rhs, *v = mech->solve.residual;
   strcpy(reason, mech->text);
@@ -78,37 +78,47 @@ static int tellDistance(CPMech mech, const CPMechState *s, int flag) {
 
 /* Sine below which rows count as dependent: by the distance from the manifold, until the rows in use, which those of an
  * action may be beside the system's own, are known to be independent. */
-static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q, double *ranktol) {
+CP_RARE static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q,
+                                       double *ranktol) {
   double distance = 0.0;
-  if (mech->solve.rank_layout != mech->rows.layout) cpSaddleForgetRank(mech->kkt);
-  mech->solve.rank_layout = mech->rows.layout;
-  *ranktol                = 0.0;
-  if (cpSaddleUseRows(mech->kkt, mech->rows.off)) return CP_SUCCESS;
-  const int flag = relativeDistance(mech, t, q, &distance);
-  *ranktol       = cpSaddleZeroAngle(mech->kkt, distance);
+  const int flag  = relativeDistance(mech, t, q, &distance);
+  *ranktol        = cpSaddleZeroAngle(mech->kkt, distance);
   return flag;
 }
 
-int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q) {
+/* M and A where the columns and rows of FULL motions are left out */
+CP_RARE static int reduce(CPMech mech, sunrealtype t) {
+  const CPMat *M = &mech->reduced.M, *A = &mech->reduced.A;
+  memcpy(M->value, mech->userM.A.value, cpMatEntries(M) * sizeof *M->value);
+  memcpy(A->value, mech->A.value, cpMatEntries(A) * sizeof *A->value);
+  cpMatHold(&mech->reduced.M, &mech->reduced.A, mech->motions.is_full);
+  return cpMechMotions(mech, t);
+}
+
+/* Factors of M and A as they were evaluated last, at (t, q) */
+static inline int factor(CPMech mech, sunrealtype t, const sunrealtype *q) {
   const int full = mech->motions.nfull > 0;
-  CPMat *M = full ? &mech->reduced.M : &mech->userM.A, *A = full ? &mech->reduced.A : &mech->A;
+  CPSaddle kkt   = mech->kkt;
   double ranktol = 0.0;
-  int flag       = cpMechMass(mech, t, q);
-  if (!flag) flag = cpMechA(mech, t, q);
-  if (!flag) flag = chooseRankTolerance(mech, t, q, &ranktol);
-  if (!flag && full) flag = cpMechMotions(mech, t);
+  int flag       = CP_SUCCESS;
+  if (mech->solve.rank_layout != mech->rows.layout) cpSaddleForgetRank(kkt);
+  mech->solve.rank_layout = mech->rows.layout;
+  if (!cpSaddleUseRows(kkt, mech->rows.off)) flag = chooseRankTolerance(mech, t, q, &ranktol);
+  if (!flag && full) flag = reduce(mech, t);
   if (flag) return flag;
-  if (full) { /* The columns and rows of FULL motions are left out. */
-    memcpy(M->value, mech->userM.A.value, cpMatEntries(M) * sizeof *M->value);
-    memcpy(A->value, mech->A.value, cpMatEntries(A) * sizeof *A->value);
-    cpMatHold(M, A, mech->motions.is_full);
-  }
   mech->stats.nkkt++;
-  flag = cpSaddleFactor(mech->kkt, (CPWeight){.matrix = M}, A, ranktol);
+  flag = cpSaddleFactor(kkt, (CPWeight){.matrix = full ? &mech->reduced.M : &mech->userM.A},
+                        full ? &mech->reduced.A : &mech->A, ranktol);
   if (flag) return failedFactor(mech, t, flag);
-  mech->stats.rank   = mech->kkt->rank;
-  mech->stats.unique = mech->kkt->dependent < 0;
+  mech->stats.rank   = kkt->rank;
+  mech->stats.unique = kkt->dependent < 0;
   return CP_SUCCESS;
+}
+
+int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q) {
+  int flag = cpMechMass(mech, t, q);
+  if (!flag) flag = cpMechA(mech, t, q);
+  return flag ? flag : factor(mech, t, q);
 }
 
 /* ---- right-hand sides ---- */
@@ -121,7 +131,7 @@ void cpMechMoveKnown(CPMech mech, const double *known, double *f, double *b) {
 }
 
 /* f and b become those less the columns of FULL motions. */
-static void moveFull(CPMech mech, const double **f, const double **b) {
+CP_RARE static void moveFull(CPMech mech, const double **f, const double **b) {
   double *known = mech->solve.known;
   memcpy(mech->solve.rhs, *f, (size_t)mech->nu * sizeof **f);
   memcpy(mech->solve.rhs_b, *b, (size_t)mech->m * sizeof **b);
@@ -160,8 +170,8 @@ static double contradiction(CPMech mech, const double *a, const double *b, int *
   return largest;
 }
 
-static int checkDependent(CPMech mech, sunrealtype t, const double *f, const double *b,
-                          const double *a) {
+CP_RARE static int checkDependent(CPMech mech, sunrealtype t, const double *f, const double *b,
+                                  const double *a) {
   int worst      = -1;
   double terms   = 0.0;
   const double r = contradiction(mech, a, b, &worst, &terms);
@@ -208,13 +218,13 @@ int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda) {
 int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   mech->stats.nudot++;
   if (mech->operators) return cpMechUdot(mech, s, a, lambda);
-  int flag = cpMechForces(mech, s, mech->solve.f);
-  if (!flag) flag = cpMechB(mech, s->t, s->q, s->u, mech->solve.b); /* may leave A elsewhere */
-  if (!flag) flag = cpMechFactor(mech, s->t, s->q);
+  const double *f = mech->terms.f, *b = mech->terms.b;
+  int flag = cpMechEvaluate(mech, s);         /* f, b, M, A */
+  if (!flag) flag = factor(mech, s->t, s->q); /* [M A^T; A 0] */
   if (flag) return flag;
   cpSaddleNoteRank(mech->kkt); /* not after those of actions, for f must not depend on them */
-  flag = mech->model.f_lambda ? cpMechIterate(mech, s, mech->solve.f, mech->solve.b, a, lambda)
-                              : cpMechKkt(mech, s->t, mech->solve.f, mech->solve.b, a, lambda);
+  flag = mech->model.f_lambda ? cpMechIterate(mech, s, f, b, a, lambda)
+                              : cpMechKkt(mech, s->t, f, b, a, lambda);
   return flag == -CP_KKT_INCONSISTENT ? tellDistance(mech, s, flag) : flag;
 }
 

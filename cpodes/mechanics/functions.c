@@ -58,9 +58,8 @@ void cpMechPutFullRates(const CPMech mech, sunrealtype *qdot, sunrealtype *udot)
   }
 }
 
-int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s) {
-  *s             = (CPMechState){.t = t, .q = y, .u = y + mech->nq, .z = y + mech->nq + mech->nu};
-  const int flag = mech->motions.count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
+int cpMechReadMotions(CPMech mech, CPMechState *s) {
+  const int flag = cpMechMotions(mech, s->t);
   if (flag || mech->motions.nfull == 0) return flag;
   memcpy(mech->room.q_full, s->q, (size_t)mech->nq * sizeof *mech->room.q_full);
   memcpy(mech->room.u_full, s->u, (size_t)mech->nu * sizeof *mech->room.u_full);
@@ -87,21 +86,32 @@ int cpMechTake(CPMech mech, CPUserMat *U, int flag, sunrealtype t, const char *n
   }
 }
 
-int cpMechMass(CPMech mech, sunrealtype t, const sunrealtype *q) {
+/* The call; M is zero before, and has not been tested. */
+static inline int callM(CPMech mech, sunrealtype t, const sunrealtype *q) {
   mech->stats.nM++;
-  cpUserMatClear(&mech->userM);
   const int flag = mech->model.M(t, q, mech->userM.S, mech->user_data);
-  return cpMechTake(mech, &mech->userM, flag, t, "M");
+  return flag ? cpMechResult(mech, flag, t, "M") : CP_SUCCESS;
+}
+
+int cpMechMass(CPMech mech, sunrealtype t, const sunrealtype *q) {
+  cpUserMatClear(&mech->userM);
+  const int flag = callM(mech, t, q);
+  return flag ? flag : cpMechTake(mech, &mech->userM, 0, t, "M");
 }
 
 /* ---- vectors ---- */
 
-int cpMechForces(CPMech mech, const CPMechState *s, double *f) {
-  memset(f, 0, (size_t)mech->nu * sizeof *f);
+static inline int callF(CPMech mech, const CPMechState *s, double *f) {
   if (!mech->model.f) return CP_SUCCESS;
   mech->stats.nf++;
   const int flag = mech->model.f(s->t, s->q, s->u, s->z, f, mech->user_data);
-  return cpMechChecked(mech, flag, s->t, "f", f, mech->nu);
+  return flag ? cpMechResult(mech, flag, s->t, "f") : CP_SUCCESS;
+}
+
+int cpMechForces(CPMech mech, const CPMechState *s, double *f) {
+  memset(f, 0, (size_t)mech->nu * sizeof *f);
+  const int flag = callF(mech, s, f);
+  return flag ? flag : cpMechChecked(mech, 0, s->t, "f", f, mech->nu);
 }
 
 int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambda, double *f) {
@@ -142,7 +152,9 @@ int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, dou
 
 int cpMechOtherRates(CPMech mech, const CPMechState *s, const double *lambda, sunrealtype *yd) {
   sunrealtype *udot = yd + mech->nq;
-  int flag          = cpMechKinematics(mech, s->q, CP_N, s->u, yd);
+  int flag          = CP_SUCCESS;
+  if (mech->coords.in_order) memcpy(yd, s->u, (size_t)mech->nu * sizeof *yd);
+  else flag = cpMechKinematics(mech, s->q, CP_N, s->u, yd);
   if (!flag && mech->nz > 0) flag = cpMechAuxiliary(mech, s, lambda, udot + mech->nu);
   if (!flag && mech->motions.nfull > 0) cpMechPutFullRates(mech, yd, udot);
   return flag;
@@ -150,7 +162,7 @@ int cpMechOtherRates(CPMech mech, const CPMechState *s, const double *lambda, su
 
 int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double *lambda, double *F,
                double *B, double *Z) {
-  int flag = B ? cpMechB(mech, s->t, s->q, s->u, B) : CP_SUCCESS; /* may leave A elsewhere */
+  int flag = B ? cpMechB(mech, s, B) : CP_SUCCESS; /* may leave A elsewhere */
   if (!flag && (F || B)) flag = cpMechA(mech, s->t, s->q);
   if (!flag && F) flag = cpMechMass(mech, s->t, s->q);
   if (!flag && F) flag = cpMechForces(mech, s, F);
@@ -303,20 +315,27 @@ static int differenceA(CPMech mech, sunrealtype t, const sunrealtype *q) {
   return flag;
 }
 
-/* The rows of motions never change. */
-int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q) {
+static inline int callA(CPMech mech, sunrealtype t, const sunrealtype *q) {
   if (mech->na == 0) return CP_SUCCESS;
   mech->stats.nA++;
-  int flag;
-  if (mech->model.A) {
-    cpUserMatClear(&mech->userA);
-    flag = mech->model.A(t, q, mech->userA.S, mech->user_data);
-    flag = cpMechTake(mech, &mech->userA, flag, t, "A");
-  } else flag = differenceA(mech, t, q);
-  if (flag) return flag;
+  if (!mech->model.A) return differenceA(mech, t, q);
+  const int flag = mech->model.A(t, q, mech->userA.S, mech->user_data);
+  return flag ? cpMechResult(mech, flag, t, "A") : CP_SUCCESS;
+}
+
+/* The model's rows go above those of motions, which never change. */
+static void placeA(CPMech mech) {
   const size_t entries = mech->rows.place ? cpMatEntries(&mech->userA.A) : 0;
   for (size_t k = 0; k < entries; k++) mech->A.value[mech->rows.place[k]] = mech->userA.A.value[k];
-  return CP_SUCCESS;
+}
+
+int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q) {
+  if (mech->na == 0) return CP_SUCCESS;
+  cpUserMatClear(&mech->userA);
+  int flag = callA(mech, t, q);
+  if (!flag) flag = cpMechTake(mech, &mech->userA, 0, t, "A");
+  if (!flag) placeA(mech);
+  return flag;
 }
 
 /* In times shorter than this part of t, of the time in which positions change, and of the default, roundoff is all that
@@ -420,18 +439,48 @@ static int byDifferences(CPMech mech, sunrealtype t, const sunrealtype *q, const
   return flag;
 }
 
-int cpMechB(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u, double *b) {
-  int flag = CP_SUCCESS;
-  memset(b, 0, (size_t)mech->m * sizeof *b);
-  if (mech->na > 0) {
-    mech->stats.nb++;
-    flag = mech->model.b
-               ? cpMechChecked(mech, mech->model.b(t, q, u, b, mech->user_data), t, "b", b, mech->na)
-               : byDifferences(mech, t, q, u, b);
-  }
-  if (!flag && mech->motions.count > 0) flag = cpMechMotions(mech, t);
+static inline int callB(CPMech mech, const CPMechState *s, double *b) {
+  if (mech->na == 0) return CP_SUCCESS;
+  mech->stats.nb++;
+  if (!mech->model.b) return byDifferences(mech, s->t, s->q, s->u, b);
+  const int flag = mech->model.b(s->t, s->q, s->u, b, mech->user_data);
+  return flag ? cpMechResult(mech, flag, s->t, "b") : CP_SUCCESS;
+}
+
+static int placeB(CPMech mech, sunrealtype t, double *b) {
+  const int flag = mech->motions.count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
   for (int k = 0; !flag && k < mech->motions.count; k++)
     if (mech->motions.list[k].row >= 0)
       b[mech->motions.list[k].row] = mech->motions.list[k].curvature;
   return flag;
+}
+
+int cpMechB(CPMech mech, const CPMechState *s, double *b) {
+  memset(b, 0, (size_t)mech->m * sizeof *b);
+  int flag = callB(mech, s, b);
+  if (!flag) flag = cpMechChecked(mech, 0, s->t, "b", b, mech->na);
+  return flag ? flag : placeB(mech, s->t, b);
+}
+
+/* ---- f, b, M and A ---- */
+
+int cpMechEvaluate(CPMech mech, const CPMechState *s) {
+  const CPMechTerms *own = &mech->terms;
+  memset(own->f, 0, own->length * sizeof *own->f);
+  if (!own->is_block) cpUserMatClear(&mech->userM);
+  int flag = callF(mech, s, own->f);
+  if (!flag) flag = callB(mech, s, own->b);
+  if (!own->is_block || !mech->model.b)
+    cpUserMatClear(&mech->userA); /* differences leave A elsewhere */
+  if (!flag) flag = callM(mech, s->t, s->q);
+  if (!flag) flag = callA(mech, s->t, s->q);
+  if (!flag && !(own->is_block && cpAllFinite(own->f, (sunindextype)own->length))) {
+    flag = cpMechChecked(mech, 0, s->t, "f", own->f, mech->nu);
+    if (!flag) flag = cpMechChecked(mech, 0, s->t, "b", own->b, mech->na);
+    if (!flag) flag = cpMechTake(mech, &mech->userM, 0, s->t, "M");
+    if (!flag) flag = cpMechTake(mech, &mech->userA, 0, s->t, "A");
+  }
+  if (flag || mech->motions.count == 0) return flag;
+  placeA(mech);
+  return placeB(mech, s->t, own->b);
 }

@@ -60,8 +60,15 @@ typedef struct {
   CPMat M, A; /* with the identity in rows and columns of FULL motions; empty if there are none */
 } CPMechReduced;
 
+/* functions.c: what the model's functions filled last */
 typedef struct {
-  double *f, *b, *rhs, *rhs_b, *known, *residual, *a, *lambda;
+  double *f, *b; /* [nu], [m] */
+  int is_block; /* M and A are dense and lie behind b, so that one loop clears all, and one tests all. */
+  size_t length; /* of f with all that lies behind it */
+} CPMechTerms;
+
+typedef struct {
+  double *rhs, *rhs_b, *known, *residual, *a, *lambda;
   long int rank_layout; /* layout that the rank noted in kkt belongs to */
 } CPMechSolveRoom;
 
@@ -161,7 +168,8 @@ struct CPMech_ {
   CPMechCoordinates coords;
   CPMechMotionList motions;
   CPMechRows rows;
-  /* matrices of the newest evaluation */
+  /* f, b and matrices of the newest evaluation */
+  CPMechTerms terms;
   CPUserMat userM, userA; /* as the user gives them: nu x nu, na x nu */
   CPMat A; /* m x nu: userA.A and the rows of motions; with its memory if there are none */
   CPMechOptions options;
@@ -211,7 +219,11 @@ int cpMechCheckState(CPMech mech, N_Vector y, const char *function);
 /* ---- functions.c: the user's functions, checked. 0, or a code (positive recoverable) with the
  * reason in mech->text. ---- */
 /* The state in y; FULL motions put in (into workspace that lasts until the next call). */
-int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s);
+int cpMechReadMotions(CPMech mech, CPMechState *s);
+static inline int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s) {
+  *s = (CPMechState){.t = t, .q = y, .u = y + mech->nq, .z = y + mech->nq + mech->nu};
+  return mech->motions.count > 0 ? cpMechReadMotions(mech, s) : CP_SUCCESS;
+}
 /* What a user's function returned, as a code. */
 int cpMechResult(CPMech mech, int flag, sunrealtype t, const char *name);
 /* The same where that is a success but x is not finite. */
@@ -238,7 +250,9 @@ int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sun
 /* rates [m] <- v - A u, which u does not enter, and mech->A of q. For models with matrices and without v. */
 int cpMechRates(CPMech mech, sunrealtype t, const sunrealtype *q, double *rates);
 /* May evaluate A near q: mech->A is then of no use. */
-int cpMechB(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u, double *b);
+int cpMechB(CPMech mech, const CPMechState *s, double *b);
+/* f and b into mech->terms, M and A as above. */
+int cpMechEvaluate(CPMech mech, const CPMechState *s);
 int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, double *zdot);
 /* FULL motions are no unknowns: whatever q, u hold, they get the prescribed values. Have they changed? */
 int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u);

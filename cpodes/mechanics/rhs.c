@@ -54,22 +54,29 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
 /* Rows shorter than this part of the longest are what roundoff leaves of rows of zeros. */
 #define NO_ROW 1.0e-8
 
+/* length [rows] <- sums of squares of the rows of A */
+static void squareRows(const CPMat *A, double *length) {
+  if (A->start) memset(length, 0, (size_t)A->rows * sizeof *length);
+  for (size_t k = 0; A->start && k < A->start[A->cols]; k++)
+    length[A->row[k]] += A->value[k] * A->value[k];
+  for (int i = 0; !A->start && i < A->rows; i++) {
+    const double *a = A->value + i;
+    double sum      = 0.0;
+    for (int j = 0; j < A->cols; j++, a += A->rows) sum += *a * *a;
+    length[i] = sum;
+  }
+}
+
 /* Constraints are dependent where an angle between them is zero, or where one of them has no gradient, which rows that are scaled to
  * equal length do not show: the sine times the part of its greatest length that the row has kept which has lost most. */
 static double narrowest(CPMech mech) {
   double *now = mech->stage.length, *most = mech->stage.longest, longest = 0.0, part = 1.0;
-  const CPMat *A = &mech->A;
   if (mech->operators || mech->stats.nkkt == 0) return 1.0;
   if (mech->stage.nkkt == mech->stats.nkkt) return mech->kkt->sine * mech->stage.part;
-  memset(now, 0, (size_t)mech->m * sizeof *now);
-  for (int j = 0; j < A->cols; j++) {
-    const size_t first = cpMatFirst(A, j), end = cpMatFirst(A, j + 1);
-    for (size_t k = first; k < end; k++)
-      now[A->start ? (size_t)A->row[k] : k - first] += A->value[k] * A->value[k];
-  }
+  squareRows(&mech->A, now);
   for (int i = 0; i < mech->m; i++) {
-    if (now[i] > most[i]) most[i] = now[i];
-    if (most[i] > longest) longest = most[i];
+    most[i] = now[i] > most[i] ? now[i] : most[i];
+    longest = most[i] > longest ? most[i] : longest;
   }
   for (int i = 0; i < mech->m; i++)
     if (now[i] < part * most[i] && !mech->rows.off[i] && most[i] > NO_ROW * NO_ROW * longest)
@@ -122,9 +129,9 @@ static int accelerate(CPMech mech, const CPMechState *s, sunrealtype *udot) {
 
 int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   CPMech mech     = data;
-  sunrealtype *yd = N_VGetArrayPointer(ydot), *udot = yd + mech->nq;
+  sunrealtype *yd = cpData(ydot), *udot = yd + mech->nq;
   CPMechState s;
-  int flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
+  int flag = cpMechRead(mech, t, cpData(y), &s);
   if (!flag) flag = accelerate(mech, &s, udot);
   if (flag >= 0 && needManifold(mech, flag)) {
     flag = projectStage(mech, t, y);

@@ -216,6 +216,26 @@ static int createA(CPMech mech) {
   return CP_SUCCESS;
 }
 
+/* With more entries, one loop over all of them saves nothing that counts. */
+#define ONE_BLOCK 1024
+
+/* Memory of f and b, and of M and A if they are dense and small */
+static int createTerms(CPMech mech) {
+  CPMechTerms *own = &mech->terms;
+  const CPMat *M = &mech->userM.A, *A = &mech->userA.A;
+  const size_t vectors = (size_t)mech->nu + (size_t)mech->m,
+               all     = vectors + cpMatEntries(M) + cpMatEntries(A);
+  own->is_block        = !M->start && !A->start && all <= ONE_BLOCK;
+  own->length          = own->is_block ? all : vectors;
+  CP_NEW(&mech->set_up, own->f, own->length);
+  if (!own->f) return CP_MEM_FAIL;
+  own->b = own->f + mech->nu;
+  if (!own->is_block) return CP_SUCCESS;
+  cpUserMatPlace(&mech->userM, own->f + vectors);
+  cpUserMatPlace(&mech->userA, own->f + vectors + cpMatEntries(M));
+  return CP_SUCCESS;
+}
+
 /* A dense A_tmpl with a sparse M_tmpl, or none, are of one kind: that of M. */
 static int createMatrices(CPMech mech) {
   CPMechModel *model = &mech->model;
@@ -225,6 +245,7 @@ static int createMatrices(CPMech mech) {
     cpUserMatFree(&mech->userA);
     flag = cpMatCreateSparse(&mech->userA.A, 0, mech->nu, 0);
   }
+  if (!flag) flag = createTerms(mech);
   if (!flag && model->lambda_jac)
     flag = cpUserMatCreate(&mech->multipliers.Fl, NULL, mech->nu, mech->na, mech->ctx);
   if (!flag) flag = createA(mech);
@@ -270,12 +291,11 @@ static int createWorkspace(CPMech mech) {
   CP_ARRAYS(arena, mech->nq, &room->q_full, &room->q_moved, &room->qdot, &room->q_near,
             &room->column, &mech->stage.q);
   CP_ARRAYS(arena, mech->m, &dA->plus, &dA->minus, &dA->fourth, &dA->sixth);
-  CP_ARRAYS(arena, mech->nu, &room->u_full, &room->f_lambda, &room->unit, &room->one, &solve->f,
-            &solve->rhs, &solve->known, &solve->a, &it->f, &it->before, &it->a);
+  CP_ARRAYS(arena, mech->nu, &room->u_full, &room->f_lambda, &room->unit, &room->one, &solve->rhs,
+            &solve->known, &solve->a, &it->f, &it->before, &it->a);
   CP_ARRAYS(arena, mech->m, &dp->plus, &dp->minus, &dp->fourth, &dp->sixth, &dv->plus, &dv->minus,
-            &dv->fourth, &dv->sixth, &solve->b, &solve->rhs_b, &solve->residual, &solve->lambda,
-            &it->next, &it->step, &it->zero, &mech->stage.lambda, &mech->stage.length,
-            &mech->stage.longest);
+            &dv->fourth, &dv->sixth, &solve->rhs_b, &solve->residual, &solve->lambda, &it->next,
+            &it->step, &it->zero, &mech->stage.lambda, &mech->stage.length, &mech->stage.longest);
   CP_NEW(arena, it->pivot, mech->m);
   CP_NEW(arena, it->J, mech->model.lambda_jac ? (size_t)mech->m * (size_t)mech->m : 0);
   return cpArenaStatus(arena);

@@ -35,7 +35,7 @@ static int residuals(CPMech mech, const CPMechState *s, Room *room, CPMechOutput
   }
   out->acceleration = NAN; /* b needs v or b, which codes with operators need not have */
   if (mech->operators && !mech->model.b && mech->na != mech->nv) return CP_SUCCESS;
-  flag = cpMechB(mech, s->t, s->q, s->u, room->b);
+  flag = cpMechB(mech, s, room->b);
   if (!flag) flag = cpMechATimes(mech, s->t, s->q, room->a, r);
   for (int i = 0; !flag && i < mech->m; i++) r[i] -= room->b[i]; /* A a - b */
   if (!flag) out->acceleration = largest(mech, r, NULL);

@@ -82,7 +82,7 @@ static int evaluate(CPCheck *check, CPCheckValue what, int rows) {
     flag = cpMechForces(mech, &s, value);
     if (!flag) flag = cpMechAddLambdaForces(mech, &s, lambda, value);
     break;
-  case CP_VALUE_B: flag = cpMechB(mech, s.t, s.q, s.u, value); break;
+  case CP_VALUE_B: flag = cpMechB(mech, &s, value); break;
   case CP_VALUE_Z: flag = cpMechAuxiliary(mech, &s, lambda, value); break;
   case CP_VALUE_UDOT: flag = cpMechSolve(mech, &s, value, w); break;
   }

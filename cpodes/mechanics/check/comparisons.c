@@ -243,7 +243,7 @@ int cpCheckRates(CPCheck *check) {
                             .result       = table[k].result};
     if (c.rows == 0) continue;
     if (k == 0) flag = cpMechVelocities(mech, t, q, u, given);
-    if (k == 1) flag = cpMechB(mech, t, q, u, given);
+    if (k == 1) flag = cpMechB(mech, &(CPMechState){.t = t, .q = q, .u = u}, given);
     if (is_motion) flag = cpMechMotions(mech, t);
     for (int i = 0; is_motion && !flag && i < c.rows; i++) {
       given[i]          = k == 2 ? drive[i].rate : drive[i].curvature;

@@ -74,7 +74,7 @@ static int evaluate(CPPartials P, const CPPass *pass, const CPMechState *s, cons
   if (by == CP_BY_Q)
     return cpMechForm(mech, s, P->a, lambda, of[CP_OF_F] ? F : NULL, of[CP_OF_B] ? B : NULL,
                       of[CP_OF_Z] ? Z : NULL);
-  if (of[CP_OF_B]) flag = cpMechB(mech, s->t, s->q, s->u, B);
+  if (of[CP_OF_B]) flag = cpMechB(mech, s, B);
   if (of[CP_OF_F]) memset(F, 0, (size_t)P->nu * sizeof *F);
   if (!flag && of[CP_OF_F] && by != CP_BY_LAMBDA) flag = cpMechForces(mech, s, F);
   if (!flag && of[CP_OF_F]) flag = cpMechAddLambdaForces(mech, s, lambda, F);
