@@ -16,7 +16,7 @@ typedef struct {
   double *L;          /* [room x room] by rows, below the diagonal */
   double *inverse;    /* [room] 1 / d_k */
   double *size;       /* [room] w_kk, or s_kk: a pivot is this times the squared sine of an angle */
-  double *work;       /* [room] */
+  double *v, *z;      /* [room] */
   long int of;        /* s->weights that the rows of W belong to */
 } Envelope;
 
@@ -29,37 +29,30 @@ static int create(CPSaddle s) {
   e->room = s->n + s->m;
   CP_NEW(arena, e->first, e->room);
   CP_NEW(arena, e->L, (size_t)e->room * (size_t)e->room);
-  CP_ARRAYS(arena, e->room, &e->inverse, &e->size, &e->work);
+  CP_ARRAYS(arena, e->room, &e->inverse, &e->size, &e->v, &e->z);
   return cpArenaStatus(arena);
 }
 
 static inline double *rowOf(const Envelope *e, int k) { return e->L + (size_t)k * (size_t)e->room; }
 
-/* v_i for i = from ... to - 1 of a row that begins at `first`; its entries k_ki are k[i stride]. */
-static inline void eliminate(const Envelope *e, int first, int from, int to, const double *k,
-                             size_t stride, double *v) {
-  const double *l = rowOf(e, from);
-  for (int i = from; i < to; i++, l += e->room) {
-    double sum = k[(size_t)i * stride];
-    for (int j = first > e->first[i] ? first : e->first[i]; j < i; j++) sum -= l[j] * v[j];
-    v[i] = sum;
-  }
-}
-
-/* sum_i v_i^2 / d_i over the entries from `from` to `to`, which become l_ki */
-static inline double divide(const Envelope *e, double *l, int from, int to) {
-  double sum = 0.0;
-  for (int i = from; i < to; i++) {
-    const double v = l[i];
-    l[i]           = v * e->inverse[i];
-    sum += v * l[i];
+/* v_i and l_ki for i = from ... to - 1 of a row that begins at `first`; its entries k_ki are k[i stride].
+ * Returns sum_i l_ki v_i. */
+static inline double eliminate(const Envelope *e, int first, int from, int to, const double *k,
+                               size_t stride, double *v, double *l) {
+  const double *before = rowOf(e, from);
+  double sum           = 0.0;
+  for (int i = from; i < to; i++, before += e->room) {
+    double vi = k[(size_t)i * stride];
+    for (int j = first > e->first[i] ? first : e->first[i]; j < i; j++) vi -= before[j] * v[j];
+    v[i] = vi;
+    l[i] = vi * e->inverse[i];
+    sum += vi * l[i];
   }
   return sum;
 }
 
-/* z <- L^{-T} D^{-1} z in the rows from `first` on; entries before `last` are not computed. */
-static inline void substituteBack(const Envelope *e, int first, int to, int last, double *z) {
-  for (int k = first; k < to; k++) z[k] *= e->inverse[k];
+/* z <- L^{-T} z in the rows before `to`; entries before `last` are not computed. */
+static inline void substituteBack(const Envelope *e, int to, int last, double *z) {
   const double *l = rowOf(e, to);
   for (int k = to - 1; k > last; k--) {
     const double zk = z[k];
@@ -78,10 +71,10 @@ typedef struct {
 static int trialSolve(void *factors, double *x) {
   const Part *part  = factors;
   const Envelope *e = part->e;
-  double *z         = e->work;
-  for (int k = part->from; k < part->to; k++) z[k] = x[k - part->from] * sqrt(e->size[k]);
-  eliminate(e, part->from, part->from, part->to, z, 1, z);
-  substituteBack(e, part->from, part->to, part->from, z);
+  double *v = e->v, *z = e->z;
+  for (int k = part->from; k < part->to; k++) v[k] = x[k - part->from] * sqrt(e->size[k]);
+  eliminate(e, part->from, part->from, part->to, v, 1, v, z);
+  substituteBack(e, part->to, part->from, z);
   for (int k = part->from; k < part->to; k++) x[k - part->from] = z[k] * sqrt(e->size[k]);
   return 0;
 }
@@ -103,9 +96,8 @@ static int factorWeight(Envelope *e, const double *W) {
     double *l = rowOf(e, k);
     int first = 0;
     while (first < k && W[first] == 0.0) first++;
-    e->first[k] = first;
-    eliminate(e, first, first, k, W, 1, l);
-    const double size = W[k], pivot = size - divide(e, l, first, k);
+    e->first[k]       = first;
+    const double size = W[k], pivot = size - eliminate(e, first, first, k, W, 1, e->v, l);
     if (!(size > 0.0 && pivot > least * least * size)) return k + 1;
     e->size[k]    = size;
     e->inverse[k] = 1.0 / pivot;
@@ -125,10 +117,9 @@ static int factorRows(Envelope *e, CPSaddle s) {
     double *l       = rowOf(e, k);
     int first       = 0;
     while (first < n && a[(size_t)first * m] == 0.0) first++;
-    e->first[k] = first;
-    eliminate(e, first, first, n, a, m, l);
-    eliminate(e, first, n, k, &zero, 0, l);
-    const double size = divide(e, l, first, n), pivot = size + divide(e, l, n, k); /* s_kk, |d_k| */
+    e->first[k]        = first;
+    const double size  = eliminate(e, first, first, n, a, m, e->v, l);        /* s_kk */
+    const double pivot = size + eliminate(e, first, n, k, &zero, 0, e->v, l); /* |d_k| */
     if (!(size > 0.0 && pivot > least * least * size)) return k - n + 1;
     e->size[k]    = size;
     e->inverse[k] = -1.0 / pivot;
@@ -155,12 +146,12 @@ static int factor(CPSaddle s) {
 static int solve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
   const Envelope *e = s->used.content;
   const int n = e->n, order = e->order, first = f ? 0 : n, *row = s->row;
-  double *z = e->work;
+  double *v = e->v, *z = e->z;
   for (int j = 0; j < first; j++) z[j] = 0.0;
-  for (int k = n; k < order; k++) z[k] = b ? b[row[k - n]] : 0.0;
-  eliminate(e, first, first, n, f, 1, z);
-  eliminate(e, first, n, order, z, 1, z);
-  substituteBack(e, first, order, x ? 0 : n, z);
+  for (int k = n; k < order; k++) v[k] = b ? b[row[k - n]] : 0.0;
+  eliminate(e, first, first, n, f, 1, v, z);
+  eliminate(e, first, n, order, v, 1, v, z);
+  substituteBack(e, order, x ? 0 : n, z);
   for (int j = 0; x && j < n; j++) x[j] = z[j];
   for (int k = n; mu && k < order; k++) mu[row[k - n]] = z[k];
   return 0;
