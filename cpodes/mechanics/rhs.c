@@ -122,7 +122,8 @@ int cpMechStageSine(void *data, double *sine) {
 
 static int accelerate(CPMech mech, const CPMechState *s, sunrealtype *udot) {
   mech->stage.t = s->t;
-  if (mech->model.udot) memcpy(mech->stage.q, s->q, (size_t)mech->nq * sizeof *s->q);
+  if (!mech->model.udot) return cpMechSolve(mech, s, udot, mech->stage.lambda);
+  memcpy(mech->stage.q, s->q, (size_t)mech->nq * sizeof *s->q);
   return mech->stage.narrows ? cpMechSolve(mech, s, udot, mech->stage.lambda)
                              : cpMechAccelerate(mech, s, udot, mech->stage.lambda);
 }
