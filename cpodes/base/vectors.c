@@ -104,27 +104,27 @@ const char *cpVectorLacks(N_Vector v, CPVectorUse use) {
 
 void cpCopy(N_Vector to, N_Vector from) {
   sunindextype n;
-  const sunrealtype *x = entriesOf(from, &n);
-  if (x) memcpy(N_VGetArrayPointer(to), x, (size_t)n * sizeof *x);
+  const sunrealtype *x = serialData(from);
+  if (x) memcpy(NV_DATA_S(to), x, (size_t)NV_LENGTH_S(from) * sizeof *x);
+  else if ((x = entriesOf(from, &n))) memcpy(N_VGetArrayPointer(to), x, (size_t)n * sizeof *x);
   else N_VScale(1.0, from, to);
 }
 
+/* Pairs of entries are what compilers turn into the fewest instructions. N_VLinearSum_Serial adds before it multiplies where
+ * both factors have the same size. */
 void cpSerialLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
-  enum { TOGETHER = 4 };
   const sunrealtype *xd = NV_DATA_S(x), *yd = NV_DATA_S(y);
   sunrealtype *zd      = NV_DATA_S(z);
   const sunindextype n = NV_LENGTH_S(x);
-  sunindextype i       = 0;
-  if (fabs(a) != 1.0 && fabs(b) != 1.0) {
+  if (a != 1.0 && fabs(a) == fabs(b)) {
     N_VLinearSum_Serial(a, x, b, y, z);
     return;
   }
-  for (; i + TOGETHER <= n; i += TOGETHER) {
-    sunrealtype sum[TOGETHER];
-    for (int k = 0; k < TOGETHER; k++) sum[k] = a * xd[i + k] + b * yd[i + k];
-    memcpy(zd + i, sum, sizeof sum);
+  for (sunindextype i = 1; i < n; i += 2) {
+    const sunrealtype sum[2] = {a * xd[i - 1] + b * yd[i - 1], a * xd[i] + b * yd[i]};
+    memcpy(zd + i - 1, sum, sizeof sum);
   }
-  for (; i < n; i++) zd[i] = a * xd[i] + b * yd[i];
+  if (n % 2) zd[n - 1] = a * xd[n - 1] + b * yd[n - 1];
 }
 
 void cpLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {

@@ -120,7 +120,7 @@ enum { EQUAL_CORRECTIONS = 32 };
 /* CVODES' test begins each solve with the rate 1, except with fixed-point iteration next to a linear solver, where it takes
  * over the rate of the solve before. What CVodeB repeats would not come out the same. */
 static void forgetRate(CPWrapped *nls, N_Vector ewt) {
-  if (getType(nls->wrapper) != SUNNONLINEARSOLVER_FIXEDPOINT || !nls->lsetup) return;
+  if (!nls->lsetup || getType(nls->wrapper) != SUNNONLINEARSOLVER_FIXEDPOINT) return;
   N_VInv(ewt, nls->tmp); /* of norm 1, so that no tolerance is met and the test keeps no size */
   for (; nls->iteration <= EQUAL_CORRECTIONS; nls->iteration++)
     nls->ctest(nls->wrapper, nls->tmp, nls->tmp, DBL_MIN, ewt, nls->ctest_data);

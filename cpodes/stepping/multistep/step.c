@@ -122,7 +122,7 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
     return cpFailed(mem, a, flag);
   }
   s->stats.nerrproj++;
-  N_VLinearSum(factor * (1.0 - NORMAL_SHARE), s->err, factor * NORMAL_SHARE, ycor, s->err);
+  cpLinearSum(factor * (1.0 - NORMAL_SHARE), s->err, factor * NORMAL_SHARE, ycor, s->err);
   *norm = cpWrmsNorm(s->err, ewt);
   mem->attempt.err_valid =
       isfinite(*norm) &&
