@@ -45,7 +45,7 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
   N_VAbs(y, mech->stage.w);
   N_VAddConst(mech->stage.w, 1.0, mech->stage.w);
   N_VInv(mech->stage.w, mech->stage.w);
-  N_VScale(cpWorkOptions(mech->stage.work).eps / ON_MANIFOLD, mech->stage.w, mech->stage.w);
+  N_VScale(cpWorkOptions(mech->stage.work)->eps / ON_MANIFOLD, mech->stage.w, mech->stage.w);
   const int flag =
       cpProject(mech->stage.work, t, mech->stage.y, mech->stage.w, NULL, 0, &(CPProjected){0});
   return flag ? cpReason(mech->text, flag, "%s", cpWorkText(mech->stage.work)) : CP_SUCCESS;

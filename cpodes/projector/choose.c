@@ -84,15 +84,15 @@ int cpChooseSolver(CPWork work) {
   CPProjector P = work->P;
   Shape shape   = {0, 0, 0, 0.0};
   int flag = CP_SUCCESS, kkt = 0; /* A sparse metric of a level needs the KKT matrix. */
-  work->linsol = P->linsol;
+  work->linsol = P->options.linsol;
   for (int l = 0; l < work->nlevels; l++) {
     const CPLevel *level = &work->levels[l];
     kkt |= level->W.start && level->nrows > 0 && !cpLevelHasSmallBlocks(level);
   }
-  if (kkt && (P->linsol == CP_LINSOL_AUTO || P->linsol == CP_LINSOL_SPARSE)) {
+  if (kkt && (P->options.linsol == CP_LINSOL_AUTO || P->options.linsol == CP_LINSOL_SPARSE)) {
     work->linsol = CP_LINSOL_SPARSE;
     cpWrite(P->reason, "KKT matrix: the metric is sparse and couples many components");
-  } else if (P->linsol != CP_LINSOL_AUTO) {
+  } else if (P->options.linsol != CP_LINSOL_AUTO) {
     cpWrite(P->reason, "asked for");
   } else if (!P->G_tmpl && P->nnorms == 0) {
     work->linsol = CP_LINSOL_SCHUR;

@@ -70,7 +70,8 @@ static int factorLevel(CPWork work, sunrealtype t, int l, double ranktol) {
     return cpSaddleFailed(saddle, flag, t, cpRowName(work->P, i, name), work->text);
   }
   const CPLinSol in_use = cpSaddleAsLin(cpSaddleTypeOf(saddle)); /* which AUTO may have changed */
-  if (in_use != work->linsol && work->P->linsol == CP_LINSOL_AUTO && work->linsol != CP_LINSOL_QRP) {
+  if (in_use != work->linsol && work->P->options.linsol == CP_LINSOL_AUTO &&
+      work->linsol != CP_LINSOL_QRP) {
     cpWrite(work->P->reason, "constraints proved dependent");
     work->linsol = in_use;
   }

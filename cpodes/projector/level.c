@@ -104,7 +104,7 @@ int cpLevelOpen(CPWork work, int l) {
   CPLevel *level          = &work->levels[l];
   const CPMat *W          = cpHasDiagonalMetric(P) ? NULL : &level->W;
   CPSaddleOptions options = {.type       = cpSaddleOfLin(work->linsol),
-                             .may_change = P->linsol == CP_LINSOL_AUTO,
+                             .may_change = P->options.linsol == CP_LINSOL_AUTO,
                              .definite   = 1,
                              .finest =
                                  P->user.jac || P->mc == 0 ? RANK_TOLERANCE : RANK_TOLERANCE_DQ};

@@ -130,13 +130,5 @@ static int probe(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
   return flag ? flag : cpJacobianWrong(work, t, y, "");
 }
 
-int cpOwnIteration(void *self, CPNewton *list[2]) {
-  list[0] = &((CPWork)self)->newton;
-  return 1;
-}
-
-const CPProjectorKind cpMatrixKind = {.update     = update,
-                                      .tangent    = tangent,
-                                      .cotangent  = cotangent,
-                                      .probe      = probe,
-                                      .iterations = cpOwnIteration};
+const CPProjectorKind cpMatrixKind = {
+    .update = update, .tangent = tangent, .cotangent = cotangent, .probe = probe};

@@ -144,7 +144,8 @@ static int isNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int 
 static void describe(CPWork work, N_Vector c, int i, double violation, char *text, size_t length) {
   char name[CP_ROW_NAME];
   snprintf(text, length, "%s is violated by %.3e (%.3g times its tolerance, eps = %g)",
-           cpRowName(work->P, i, name), cpFreeWorstResidual(work, c, i), violation, work->P->eps);
+           cpRowName(work->P, i, name), cpFreeWorstResidual(work, c, i), violation,
+           work->P->options.eps);
 }
 
 /* Is the constraint violated most one that no component can change? */
@@ -259,8 +260,5 @@ static int cotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vect
   return flag;
 }
 
-const CPProjectorKind cpKrylovKind = {.update     = update,
-                                      .tangent    = tangent,
-                                      .cotangent  = cotangent,
-                                      .probe      = probe,
-                                      .iterations = cpOwnIteration};
+const CPProjectorKind cpKrylovKind = {
+    .update = update, .tangent = tangent, .cotangent = cotangent, .probe = probe};

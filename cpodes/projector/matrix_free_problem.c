@@ -174,7 +174,7 @@ int cpFreeStorage(CPWork work) {
 
 int cpFreeUpdate(CPWork work) {
   CPProjector P = work->P;
-  if (work->free && work->free->revision == P->revision && work->contents == P->contents)
+  if (work->free && work->free->revision == P->revision && work->contents == P->options.contents)
     return CP_SUCCESS;
   work->jac_is_right = 0;
   cpNewtonReset(&work->newton);
@@ -195,11 +195,12 @@ int cpFreeUpdate(CPWork work) {
                     "CP_LINSOL_KRYLOV factors no metric matrix: CPProjectorSetMetric takes an "
                     "operator");
   work->free->revision = P->revision;
-  work->contents       = P->contents;
+  work->contents       = P->options.contents;
   work->linsol         = CP_LINSOL_KRYLOV;
   cpWorkSetSolver(work, CP_LINSOL_KRYLOV, work->free->nlevels);
   cpWrite(P->reason, "%s",
-          P->linsol == CP_LINSOL_AUTO ? "products with G are all that was given" : "asked for");
+          P->options.linsol == CP_LINSOL_AUTO ? "products with G are all that was given"
+                                              : "asked for");
   return CP_SUCCESS;
 }
 

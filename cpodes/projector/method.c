@@ -6,13 +6,9 @@
 const CPProjectorKind *cpKindOf(const CPProjector P) {
   if (P->kind) return P->kind;
   if (P->user_kind) return &cpUserKind;
-  const int products_only = P->linsol == CP_LINSOL_AUTO && P->user.Gv && !P->user.jac && !P->G_tmpl;
-  return P->linsol == CP_LINSOL_KRYLOV || products_only ? &cpKrylovKind : &cpMatrixKind;
-}
-
-static int iterations(CPWork work, CPNewton *list[2]) {
-  const CPProjectorKind *kind = cpKindOf(work->P);
-  return kind->iterations ? kind->iterations(work->self, list) : 0;
+  const int products_only =
+      P->options.linsol == CP_LINSOL_AUTO && P->user.Gv && !P->user.jac && !P->G_tmpl;
+  return P->options.linsol == CP_LINSOL_KRYLOV || products_only ? &cpKrylovKind : &cpMatrixKind;
 }
 
 /* ---- actions ---- */
@@ -29,22 +25,15 @@ static int begin(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   return kind->update ? kind->update(work->self, t, y, ewt) : CP_SUCCESS;
 }
 
-static CPNewton *onlyIteration(CPWork work) {
-  CPNewton *list[2];
-  iterations(work, list);
-  return list[0];
-}
-
 /* Counts failures; the ranks of all iterations are the statistics'. */
 static int end(CPWork work, int flag) {
-  CPNewton *list[2];
-  const int count = iterations(work, list);
-  CPProjector P   = work->P;
-  CPRank all      = {.rank = -1};
-  for (int k = 0; k < count; k++) {
-    if (list[k]->rank.rank < 0) continue;
-    all.rank = (all.rank > 0 ? all.rank : 0) + list[k]->uses * list[k]->rank.rank;
-    all.ndependent += list[k]->uses * list[k]->rank.ndependent;
+  CPProjector P = work->P;
+  CPRank all    = {.rank = -1};
+  for (int k = 0; k < work->niterations; k++) {
+    const CPNewton *newton = work->iteration[k];
+    if (newton->rank.rank < 0) continue;
+    all.rank = (all.rank > 0 ? all.rank : 0) + newton->uses * newton->rank.rank;
+    all.ndependent += newton->uses * newton->rank.ndependent;
   }
   if (all.rank >= 0) {
     P->stats.rank = all.rank;
@@ -63,7 +52,7 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e, 
   *result     = (CPProjected){.worst_start = -1};
   if (only_if_needed && work->P->user.violation) {
     flag = cpUserViolation(work, t, y, &result->violation);
-    if (!flag && result->violation <= work->P->eps) {
+    if (!flag && result->violation <= work->P->options.eps) {
       cpWorkAge(work);
       CP_COUNT(work, nskipped);
       return CP_SUCCESS;
@@ -72,7 +61,7 @@ int cpProject(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e, 
   }
   if (!flag) flag = begin(work, t, y, ewt);
   if (!flag && kind->project) flag = kind->project(work->self, t, y, ewt, only_if_needed, result);
-  else if (!flag) flag = cpNewtonProject(onlyIteration(work), t, y, ewt, only_if_needed, result);
+  else if (!flag) flag = cpNewtonProject(work->iteration[0], t, y, ewt, only_if_needed, result);
   result->with_error = !flag && result->moved && work->error;
   if (result->with_error) CP_COUNT(work, ntangent);
   work->newest = *result;
@@ -85,7 +74,7 @@ int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   CP_COUNT(work, nproj);
   int flag = begin(work, t, y, ewt);
   if (!flag && kind->assemble) flag = kind->assemble(work->self, t, y, ewt);
-  else if (!flag) flag = cpNewtonDamped(onlyIteration(work), t, y, ewt);
+  else if (!flag) flag = cpNewtonDamped(work->iteration[0], t, y, ewt);
   return end(work, flag);
 }
 
@@ -124,12 +113,12 @@ int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPVio
   const CPProjectorKind *kind = cpKindOf(work->P);
   *violation                  = (CPViolation){.worst = -1};
   if (work->P->user.violation) return cpUserViolation(work, t, y, &violation->norm);
-  if (!kind->iterations)
+  if (work->P->user_kind)
     return cpReason(work->text, CP_NOT_SUPPORTED,
                     "a user-supplied projection needs CPProjectorSetViolationFn for that");
   int flag = begin(work, t, y, ewt);
   if (!flag && kind->violation) flag = kind->violation(work->self, t, y, ewt, violation);
-  else if (!flag) flag = cpNewtonViolation(onlyIteration(work), t, y, ewt, violation);
+  else if (!flag) flag = cpNewtonViolation(work->iteration[0], t, y, ewt, violation);
   return flag ? flag : end(work, CP_SUCCESS);
 }
 
@@ -156,23 +145,17 @@ int cpRowsAt(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
 /* ---- kept factors ---- */
 
 void cpWorkForget(CPWork work) {
-  CPNewton *list[2];
-  const int count = work ? iterations(work, list) : 0;
-  for (int k = 0; k < count; k++) list[k]->valid = 0;
+  for (int k = 0; work && k < work->niterations; k++) work->iteration[k]->valid = 0;
 }
 
 double cpWorkSine(CPWork work) {
-  CPNewton *list[2];
-  const int count = iterations(work, list);
-  double sine     = 1.0;
-  for (int k = 0; k < count; k++) sine = fmin(sine, list[k]->rank.sine);
+  double sine = 1.0;
+  for (int k = 0; k < work->niterations; k++) sine = fmin(sine, work->iteration[k]->rank.sine);
   return sine;
 }
 
 void cpWorkAge(CPWork work) {
-  CPNewton *list[2];
-  const int count = iterations(work, list);
-  for (int k = 0; k < count; k++) list[k]->age += list[k]->uses;
+  for (int k = 0; k < work->niterations; k++) work->iteration[k]->age += work->iteration[k]->uses;
 }
 
 void cpWorkRestart(CPWork work, CPProjectorStats *base) {
@@ -187,17 +170,13 @@ void cpWorkRestart(CPWork work, CPProjectorStats *base) {
 /* ---- warnings ---- */
 
 void cpWorkAttempt(CPWork work) {
-  CPNewton *list[2];
-  const int count = work ? iterations(work, list) : 0;
-  for (int k = 0; k < count; k++) list[k]->floor.reached = 0;
+  for (int k = 0; work && k < work->niterations; k++) work->iteration[k]->floor.reached = 0;
 }
 
 /* A rank that falls on the way: a singular position, from which more than one motion may go on. */
 void cpWorkAccepted(CPWork work) {
-  CPNewton *list[2];
-  const int count = work ? iterations(work, list) : 0;
-  for (int k = 0; k < count; k++) {
-    CPNewton *newton = list[k];
+  for (int k = 0; work && k < work->niterations; k++) {
+    CPNewton *newton = work->iteration[k];
     if (newton->floor.reached) work->warn.floor = newton->floor;
     if (!newton->valid || newton->rank.rank < 0) continue;
     if (newton->rank.rank < newton->highest_rank) work->warn.rank_fell = newton->highest_rank;
@@ -228,9 +207,12 @@ void cpWorkWorstName(CPWork work, char name[CP_ROW_NAME]) {
   else cpRowName(work->P, work->newest.worst_start, name);
 }
 
-CPProjectorOptions cpWorkOptions(CPWork work) {
-  const CPProjector P = work->P;
-  return (CPProjectorOptions){P->eps, P->maxiters, P->jacfreq, P->linsol, P->contents};
+const CPProjectorOptions *cpWorkOptions(CPWork work) { return &work->P->options; }
+
+void cpWorkSetIterations(CPWork work, CPNewton *first, CPNewton *second) {
+  work->iteration[0] = first;
+  work->iteration[1] = second;
+  work->niterations  = 1 + (second != NULL);
 }
 
 void cpWorkSetSolver(CPWork work, CPLinSol linsol, int nlevels) {

@@ -67,8 +67,8 @@ static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int 
   return CP_SUCCESS;
 }
 
-static long int oldest(const CPNewton *newton, CPProjectorOptions options) {
-  return options.jacfreq > LONG_MAX / newton->uses ? LONG_MAX : newton->uses * options.jacfreq;
+static long int oldest(const CPNewton *newton, const CPProjectorOptions *options) {
+  return options->jacfreq > LONG_MAX / newton->uses ? LONG_MAX : newton->uses * options->jacfreq;
 }
 
 /* Residuals of eps leave positions within eps over the sine of the narrowest angle between constraints, and velocities,
@@ -96,8 +96,8 @@ static int correct(CPNewton *newton, sunrealtype t, double *violation) {
 /* A bound on the last correction as well would double the number of corrections and gains nothing (guide, "Defaults"). */
 int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                     CPProjected *result) {
-  const CPNewtonParts *parts       = newton->parts;
-  const CPProjectorOptions options = cpWorkOptions(newton->work);
+  const CPNewtonParts *parts        = newton->parts;
+  const CPProjectorOptions *options = cpWorkOptions(newton->work);
 
   result->moved = 0;
   int flag      = parts->residuals(newton, t, y); /* c = c(t, y) */
@@ -107,7 +107,7 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
   if (nrenewed && (flag = renew(newton, t, y, ewt, 0))) return flag;
   double violation = newton->violation = parts->measure(newton, &newton->worst_start, NULL);
   *result = (CPProjected){.violation = violation, .worst_start = newton->worst_start};
-  if (only_if_needed && violation <= options.eps) {
+  if (only_if_needed && violation <= options->eps) {
     newton->age++;
     CP_COUNT(newton->work, nskipped);
     return CP_SUCCESS;
@@ -115,10 +115,10 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
 
   cpCopy(newton->y, y);
   for (;;) { /* with the factors at hand */
-    const double goal = goalOf(newton, options.eps);
+    const double goal = goalOf(newton, options->eps);
     int noise = 0, diverges = 0;
     newton->rate = 0.0;
-    for (int k = 0; k < options.maxiters && !noise && !diverges; k++) {
+    for (int k = 0; k < options->maxiters && !noise && !diverges; k++) {
       const double previous = violation;
       flag                  = correct(newton, t, &violation);
       if (flag || violation <= goal) break;
@@ -131,7 +131,7 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
     if (!flag && violation <= goal) break;
     if (!flag && !noise) noise = parts->is_noise(newton, t, newton->y, goal, 1);
     if (flag < 0 || noise < 0) return flag < 0 ? flag : noise;
-    if (noise && violation > options.eps) {
+    if (noise && violation > options->eps) {
       CP_COUNT(newton->work, nfloor);
       newton->floor = (CPFloor){1, violation, newton->worst};
     }
@@ -140,7 +140,7 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
       cpCopy(newton->y, y);
       flag = parts->residuals(newton, t, y);
     } else if (flag || diverges || nrenewed > MAX_RENEWALS) {
-      if (!flag && violation <= options.eps) break;
+      if (!flag && violation <= options->eps) break;
       return flag ? flag : parts->explain(newton, t, newton->y, 0);
     }
     if (flag || (flag = renew(newton, t, newton->y, ewt, 0))) return flag;

@@ -122,7 +122,7 @@ typedef struct {
   /* Brings self in line with the options; before each of the actions. NULL if there is nothing to do. */
   int (*update)(void *self, sunrealtype t, N_Vector y, N_Vector ewt);
   /* As cpProject etc. in projection.h, which count calls and failures. Where project, assemble or violation are NULL, they
-   * are those of its one iteration; a kind without iterations refuses what it lacks, and has no derivative to probe. */
+   * are those of its one iteration; the user's kind has none, refuses what it lacks, and has no derivative to probe. */
   int (*project)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                  CPProjected *result);
   int (*assemble)(void *self, sunrealtype t, N_Vector y, N_Vector ewt);
@@ -135,9 +135,6 @@ typedef struct {
   int (*probe)(void *self, sunrealtype t, N_Vector y, N_Vector ewt);
   N_Vector (*rows_vector)(void *self);
   int (*rows_at)(void *self, sunrealtype t, N_Vector y, N_Vector c);
-  /* Its iterations, whose factors are forgotten with the work's, and whose ranks and floors are warned of. Returns how
-   * many there are so far. */
-  int (*iterations)(void *self, CPNewton *list[2]);
   const char *(*name_row)(void *model, int i, char name[CP_ROW_NAME]);
 } CPProjectorKind;
 
@@ -154,7 +151,9 @@ typedef struct {
   long int contents; /* another number after each change of an option or of user data */
 } CPProjectorOptions;
 
-CPProjectorOptions cpWorkOptions(CPWork work);
+const CPProjectorOptions *cpWorkOptions(CPWork work);
+/* The work's iterations, whose factors are forgotten with its own, and whose ranks and floors are warned of. The second may be NULL. */
+void cpWorkSetIterations(CPWork work, CPNewton *first, CPNewton *second);
 /* Counters of the work, and of the projector for all its works. */
 #define CP_COUNTER(name) offsetof(CPProjectorStats, name)
 void cpWorkCount(CPWork work, size_t counter, long int n);

@@ -50,7 +50,7 @@ int cpCheckEntries(CPProjector P, N_Vector v, double least, const char *name, co
 
 /* Values are computed anew; also levels and solvers are set up anew; also the storage, and levels are detected anew,
  * because the templates, or the rows, are others. */
-static void changedValues(CPProjector P) { P->contents++; }
+static void changedValues(CPProjector P) { P->options.contents++; }
 
 static void changedSolver(CPProjector P) {
   P->revision++;
@@ -95,7 +95,7 @@ int CPProjectorSetLinearSolver(CPProjector P, CPLinSol type) {
   if (type < CP_LINSOL_AUTO || type > CP_LINSOL_KRYLOV)
     return cpReport(&P->log, CP_ILL_INPUT, __func__,
                     "type must be one of CP_LINSOL_AUTO ... CP_LINSOL_KRYLOV, is %d", (int)type);
-  P->linsol = type;
+  P->options.linsol = type;
   changedSolver(P);
   return CP_SUCCESS;
 }
@@ -132,7 +132,7 @@ int CPProjectorSetEps(CPProjector P, sunrealtype eps) {
   if (!(eps >= 0.0 && eps <= 1.0))
     return cpReport(&P->log, CP_ILL_INPUT, __func__,
                     "eps must be in (0, 1], or 0 for the default: eps = %g", eps);
-  P->eps = eps > 0.0 ? eps : CP_EPS_DEFAULT;
+  P->options.eps = eps > 0.0 ? eps : CP_EPS_DEFAULT;
   return CP_SUCCESS;
 }
 
@@ -146,14 +146,14 @@ static int checkCount(CPProjector P, long int value, const char *name, const cha
 int CPProjectorSetMaxIters(CPProjector P, int maxit) {
   const int flag = checkCount(P, maxit, "maxit", __func__);
   if (flag) return flag;
-  P->maxiters = maxit ? maxit : CP_MAXITERS_DEFAULT;
+  P->options.maxiters = maxit ? maxit : CP_MAXITERS_DEFAULT;
   return CP_SUCCESS;
 }
 
 int CPProjectorSetJacFrequency(CPProjector P, long int nproj) {
   const int flag = checkCount(P, nproj, "nproj", __func__);
   if (flag) return flag;
-  P->jacfreq = nproj ? nproj : CP_JACFREQ_DEFAULT;
+  P->options.jacfreq = nproj ? nproj : CP_JACFREQ_DEFAULT;
   return CP_SUCCESS;
 }
 

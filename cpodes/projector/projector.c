@@ -26,18 +26,18 @@ static CPProjector newProjector(N_Vector y_tmpl, N_Vector c_tmpl, int user_kind,
                                 const CPProjectorKind *kind, void *model, SUNContext ctx) {
   CPProjector P = calloc(1, sizeof *P);
   if (!P) return NULL;
-  P->ctx        = ctx;
-  P->linsol     = CP_LINSOL_AUTO;
-  P->norm       = CP_NORM_ERROR;
-  P->eps        = CP_EPS_DEFAULT;
-  P->maxiters   = CP_MAXITERS_DEFAULT;
-  P->jacfreq    = CP_JACFREQ_DEFAULT;
-  P->stats.rank = -1;
-  P->user_kind  = user_kind;
-  P->kind       = kind;
-  P->model      = model;
-  P->nlevels    = user_kind || kind;
-  P->y_tmpl     = N_VClone(y_tmpl);
+  P->ctx              = ctx;
+  P->options.linsol   = CP_LINSOL_AUTO;
+  P->norm             = CP_NORM_ERROR;
+  P->options.eps      = CP_EPS_DEFAULT;
+  P->options.maxiters = CP_MAXITERS_DEFAULT;
+  P->options.jacfreq  = CP_JACFREQ_DEFAULT;
+  P->stats.rank       = -1;
+  P->user_kind        = user_kind;
+  P->kind             = kind;
+  P->model            = model;
+  P->nlevels          = user_kind || kind;
+  P->y_tmpl           = N_VClone(y_tmpl);
   if (!P->y_tmpl || (!user_kind && !setSizes(P, y_tmpl, c_tmpl)) || cpWorkCreate(&P->work, P))
     CPProjectorFree(&P);
   return P;

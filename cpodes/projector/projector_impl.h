@@ -57,14 +57,16 @@ typedef struct {
 
 struct CPWork_ {
   CPProjector P;
-  long int revision; /* of P's options at set-up; -1: never set up */
-  long int contents; /* of what P's options make of the values; other: factors are not valid */
-  long int shape;    /* of P's templates and norms; other: the storage is made anew */
-  CPNorm norm;       /* P's, or L2 where a caller has no weights   */
-  CPArena arena;     /* of what P's options do not change          */
-  CPArena storage;   /* matrices and vectors of P's sizes and templates */
-  CPNewton newton;   /* the iteration, and its factors' validity   */
-  CPRows rows;       /* residuals, their sizes and the weights that measure */
+  long int revision;      /* of P's options at set-up; -1: never set up */
+  long int contents;      /* of what P's options make of the values; other: factors are not valid */
+  long int shape;         /* of P's templates and norms; other: the storage is made anew */
+  CPNorm norm;            /* P's, or L2 where a caller has no weights   */
+  CPArena arena;          /* of what P's options do not change          */
+  CPArena storage;        /* matrices and vectors of P's sizes and templates */
+  CPNewton newton;        /* the iteration, and its factors' validity   */
+  CPNewton *iteration[2]; /* that, or those of a kind of another room */
+  int niterations;
+  CPRows rows; /* residuals, their sizes and the weights that measure */
   CPRoom room;
   N_Vector v;  /* perturbed states; free between calls       */
   N_Vector uc; /* [mc] residuals as the user's functions see them */
@@ -121,12 +123,9 @@ struct CPProjector_ {
   CPUserFunctions user;
   /* options; each change raises contents (values are renewed), and revision if levels and solvers
    * must be set up again, and shape if the storage must */
-  long int revision, contents, shape;
-  CPLinSol linsol;
+  CPProjectorOptions options;
+  long int revision, shape;
   CPNorm norm;
-  sunrealtype eps;
-  int maxiters;
-  long int jacfreq;
   SUNMatrix G_tmpl; /* sparse; NULL if G is dense */
   SUNMatrix M_tmpl;
   int nnorms;
@@ -161,8 +160,6 @@ int cpCheckLike(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, cons
 /* method.c */
 extern const CPProjectorKind cpMatrixKind, cpKrylovKind, cpUserKind;
 const CPProjectorKind *cpKindOf(const CPProjector P);
-/* The iteration of a work of this room's kinds. */
-int cpOwnIteration(void *work, CPNewton *list[2]);
 /* work.c: workspace */
 /* Brings the workspace in line with P's options; detects levels at (t, y) if needed. */
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);

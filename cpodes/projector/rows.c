@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* Where K has at most so many entries, and all angles between rows are wide, so that K is good to the last digits, K
- * itself takes fewer instructions than its factors (bench/overhead.sh). */
+ * itself takes fewer instructions than its factors (bench/overhead.sh). It is made after m right-hand sides, or at once where
+ * the factors before had more. */
 #define SMALL_INVERSE 64
 #define WIDE_ANGLE    0.1
 
@@ -141,7 +142,8 @@ int cpRowsLift(CPNewton *newton, const double *r, double *x) {
   const int m = rows->m, n = rows->n;
   if (!rows->K || newton->rank.rank < 0 || newton->rank.sine < WIDE_ANGLE)
     return parts->lift(newton, r, x);
-  if (rows->made != newton->made) rows->made = newton->made, rows->nlifts = 0;
+  if (rows->made != newton->made)
+    rows->made = newton->made, rows->nlifts = rows->nlifts > m ? m : 0;
   if (rows->nlifts < m) return rows->nlifts++, parts->lift(newton, r, x);
   if (rows->nlifts == m) memset(rows->b, 0, (size_t)m * sizeof *rows->b);
   for (int i = 0; rows->nlifts == m && i < m; i++) { /* K e_i */
@@ -290,7 +292,7 @@ int cpRowsExplain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
                     "(%.3e)",
                     t, nameOf(newton, worst, name), rows->c[worst]);
   snprintf(what, sizeof what, "%s is violated by %.3e (%.3g times its tolerance, eps = %g)",
-           nameOf(newton, worst, name), rows->c[worst], largest, cpWorkOptions(newton->work).eps);
+           nameOf(newton, worst, name), rows->c[worst], largest, cpWorkOptions(newton->work)->eps);
   if (rows->is_idle[worst])
     return cpReason(text, -CP_PROJ_INCONSISTENT,
                     "at t = %.15g: %s, and no free component can change it", t, what);

@@ -21,8 +21,8 @@ static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only
   CPWork work   = self;
   CPProjector P = work->P;
   N_Vector e    = work->error;
-  int flag      = e ? P->user.both(t, y, work->v, e, P->eps, P->user.data)
-                    : P->user.g(t, y, work->v, P->eps, P->user.data);
+  int flag      = e ? P->user.both(t, y, work->v, e, P->options.eps, P->user.data)
+                    : P->user.g(t, y, work->v, P->options.eps, P->user.data);
   if (flag) return cpUserResult(work->text, flag, t, "the projection function");
   const N_Vector bad = !cpVectorFinite(work->v) ? work->v : e && !cpVectorFinite(e) ? e : NULL;
   if (bad)

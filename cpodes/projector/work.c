@@ -19,6 +19,7 @@ int cpWorkCreate(CPWork *result, CPProjector P) {
   work->v                      = cpArenaVector(&work->arena, P->y_tmpl);
   if (P->kind) work->self = P->kind->create(P->model, work);
   else cpNewtonInit(&work->newton, &work->arena, NULL, work, work, P->y_tmpl);
+  if (!P->kind && !P->user_kind) cpWorkSetIterations(work, &work->newton, NULL);
   if (work->self && !cpArenaStatus(&work->arena)) *result = work;
   else cpWorkFree(&work);
   return *result ? CP_SUCCESS : CP_MEM_FAIL;
@@ -54,8 +55,8 @@ static int createStorage(CPWork work) {
 
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPProjector P = work->P;
-  if (work->contents != P->contents) {
-    work->contents     = P->contents;
+  if (work->contents != P->options.contents) {
+    work->contents     = P->options.contents;
     work->jac_is_right = 0;
     cpNewtonReset(&work->newton);
     for (int l = 0; l < work->nlevels; l++)
@@ -120,7 +121,7 @@ int cpProjectorNeedsData(const CPProjector P) { return P->in_memory; }
 
 int cpProjectorMeasures(const CPProjector P) { return !P->user_kind || P->user.violation; }
 
-sunrealtype cpProjectorEps(const CPProjector P) { return P->eps; }
+sunrealtype cpProjectorEps(const CPProjector P) { return P->options.eps; }
 
 int cpProjectorIsRough(const CPProjector P) {
   return !P->kind && P->c_tmpl && !P->user.jac && !P->user.Gv && P->nnorms == 0;

@@ -291,7 +291,7 @@ void cpMechProjectionClear(CPMechProjection *own) {
  * their structure. */
 static int createSolver(CPMechFactors *f, CPMechMetric metric) {
   const CPMech mech       = f->own->mech;
-  const CPLinSol linsol   = cpWorkOptions(f->own->work).linsol;
+  const CPLinSol linsol   = cpWorkOptions(f->own->work)->linsol;
   const CPMat *W          = isDiagonal(metric) ? NULL : &mech->userM.A;
   CPSaddleOptions options = {.type       = cpSaddleOfLin(linsol),
                              .may_change = linsol == CP_LINSOL_AUTO,
@@ -456,7 +456,9 @@ static int create(CPMechProjection *own) {
   CP_ARRAYS(arena, mech->m, &own->r, &own->r2, &own->r3, &own->mu);
   own->sine       = 1.0;
   own->is_created = !cpArenaStatus(arena);
-  if (!own->is_created) cpMechProjectionClear(own);
+  if (own->is_created)
+    cpWorkSetIterations(own->work, &own->factors[0].newton, &own->factors[1].newton);
+  else cpMechProjectionClear(own);
   return own->is_created ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
@@ -467,15 +469,15 @@ int cpMechFactorsUpdate(CPMechProjection *own) {
   if (flag) return cpReason(text, flag, "%s", mech->log.text);
   if (!own->is_created && create(own))
     return cpReason(text, CP_MEM_FAIL, "no memory for a projection");
-  const CPProjectorOptions options = cpWorkOptions(own->work);
-  const CPMechMetric metric        = metricOf(own);
-  if (own->layout != mech->rows.layout || own->contents != options.contents ||
+  const CPProjectorOptions *options = cpWorkOptions(own->work);
+  const CPMechMetric metric         = metricOf(own);
+  if (own->layout != mech->rows.layout || own->contents != options->contents ||
       own->metric != metric || own->metric_changes != mech->options.metric_changes) {
-    if (options.linsol == CP_LINSOL_KRYLOV && !mech->operators)
+    if (options->linsol == CP_LINSOL_KRYLOV && !mech->operators)
       return cpReason(text, CP_ILL_INPUT,
                       "CP_LINSOL_KRYLOV needs a model of operators (Au and ATl)");
     updateProblems(own, metric);
-    const int only_rows = own->contents == options.contents && own->metric == metric &&
+    const int only_rows = own->contents == options->contents && own->metric == metric &&
                           own->metric_changes == mech->options.metric_changes;
     for (int k = 0; k < 2; k++) {
       CPMechFactors *f = &own->factors[k];
@@ -484,7 +486,7 @@ int cpMechFactorsUpdate(CPMechProjection *own) {
       else if (f->saddle) cpSaddleForgetRank(f->saddle);
     }
     own->layout         = mech->rows.layout;
-    own->contents       = options.contents;
+    own->contents       = options->contents;
     own->metric         = metric;
     own->metric_changes = mech->options.metric_changes;
   }

@@ -229,12 +229,6 @@ static void freeProjection(void *self) {
   free(own);
 }
 
-static int iterations(void *self, CPNewton *list[2]) {
-  CPMechProjection *own = self;
-  for (int k = 0; own->is_created && k < 2; k++) list[k] = &own->factors[k].newton;
-  return own->is_created ? 2 : 0;
-}
-
 static const CPProjectorKind kind = {.create      = create,
                                      .free        = freeProjection,
                                      .update      = update,
@@ -247,7 +241,6 @@ static const CPProjectorKind kind = {.create      = create,
                                      .probe       = probe,
                                      .rows_vector = cpMechRowsVector,
                                      .rows_at     = cpMechRowsAt,
-                                     .iterations  = iterations,
                                      .name_row    = cpMechNameRow};
 
 int cpMechProjectorCreate(CPMech mech) {
