@@ -50,17 +50,20 @@ int cpCheckEntries(CPProjector P, N_Vector v, double least, const char *name, co
 
 /* Values are computed anew; also levels and solvers are set up anew; also the storage, and levels are detected anew,
  * because the templates, or the rows, are others. */
-static void changedValues(CPProjector P) { P->options.contents++; }
-
-static void changedSolver(CPProjector P) {
-  P->revision++;
-  changedValues(P);
+static int changedValues(CPProjector P) {
+  P->options.contents++;
+  return CP_SUCCESS;
 }
 
-static void changedShape(CPProjector P) {
+static int changedSolver(CPProjector P) {
+  P->revision++;
+  return changedValues(P);
+}
+
+static int changedShape(CPProjector P) {
   P->shape++;
   if (!P->row_level_v) P->nlevels = 0;
-  changedSolver(P);
+  return changedSolver(P);
 }
 
 /* Replaces *copy by a copy of v, or by NULL if v is NULL. */
@@ -78,8 +81,7 @@ static int replaceCopy(CPProjector P, N_Vector *copy, N_Vector v, const char *fu
 int CPProjectorSetUserData(CPProjector P, void *user_data) {
   if (check(P, ANY_KIND, __func__)) return CP_MEM_NULL;
   P->user.data = user_data;
-  changedValues(P); /* what was computed with the other data is not to be used again */
-  return CP_SUCCESS;
+  return changedValues(P); /* what was computed with the other data is not to be used again */
 }
 
 int CPProjectorSetErrHandlerFn(CPProjector P, CPErrHandlerFn handler, void *data) {
@@ -96,8 +98,7 @@ int CPProjectorSetLinearSolver(CPProjector P, CPLinSol type) {
     return cpReport(&P->log, CP_ILL_INPUT, __func__,
                     "type must be one of CP_LINSOL_AUTO ... CP_LINSOL_KRYLOV, is %d", (int)type);
   P->options.linsol = type;
-  changedSolver(P);
-  return CP_SUCCESS;
+  return changedSolver(P);
 }
 
 int CPProjectorSetNorm(CPProjector P, CPNorm norm) {
@@ -107,8 +108,7 @@ int CPProjectorSetNorm(CPProjector P, CPNorm norm) {
     return cpReport(&P->log, CP_ILL_INPUT, __func__,
                     "norm must be CP_NORM_ERROR or CP_NORM_L2, is %d", (int)norm);
   P->norm = norm;
-  changedValues(P);
-  return CP_SUCCESS;
+  return changedValues(P);
 }
 
 int CPProjectorSetViolationFn(CPProjector P, CPViolationFn norm) {
@@ -145,16 +145,14 @@ static int checkCount(CPProjector P, long int value, const char *name, const cha
 
 int CPProjectorSetMaxIters(CPProjector P, int maxit) {
   const int flag = checkCount(P, maxit, "maxit", __func__);
-  if (flag) return flag;
-  P->options.maxiters = maxit ? maxit : CP_MAXITERS_DEFAULT;
-  return CP_SUCCESS;
+  if (!flag) P->options.maxiters = maxit ? maxit : CP_MAXITERS_DEFAULT;
+  return flag;
 }
 
 int CPProjectorSetJacFrequency(CPProjector P, long int nproj) {
   const int flag = checkCount(P, nproj, "nproj", __func__);
-  if (flag) return flag;
-  P->options.jacfreq = nproj ? nproj : CP_JACFREQ_DEFAULT;
-  return CP_SUCCESS;
+  if (!flag) P->options.jacfreq = nproj ? nproj : CP_JACFREQ_DEFAULT;
+  return flag;
 }
 
 /* ---- functions and templates of G and of the metric, unit norms ---- */
@@ -189,8 +187,7 @@ int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNMatrix G_tmpl) 
   if (!flag) flag = replaceTemplate(P, &P->G_tmpl, G_tmpl, __func__);
   if (flag) return flag;
   P->user.jac = jac;
-  changedShape(P);
-  return CP_SUCCESS;
+  return changedShape(P);
 }
 
 int CPProjectorSetJacTimes(CPProjector P, CPJacTimesFn Gv, CPJacTransTimesFn GTw) {
@@ -203,16 +200,14 @@ int CPProjectorSetJacTimes(CPProjector P, CPJacTimesFn Gv, CPJacTransTimesFn GTw
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__, "P has no constraint function");
   P->user.Gv  = Gv;
   P->user.GTw = GTw;
-  changedSolver(P);
-  return CP_SUCCESS;
+  return changedSolver(P);
 }
 
 int CPProjectorSetSchurDiag(CPProjector P, CPSchurDiagFn diag) {
   const int flag = check(P, OWN_CONSTRAINTS, __func__);
   if (flag) return flag;
   P->user.schurdiag = diag;
-  changedSolver(P);
-  return CP_SUCCESS;
+  return changedSolver(P);
 }
 
 int CPProjectorSetPreconditioner(CPProjector P, CPPrecSetupFn psetup, CPPrecSolveFn psolve) {
@@ -222,8 +217,7 @@ int CPProjectorSetPreconditioner(CPProjector P, CPPrecSetupFn psetup, CPPrecSolv
     return cpReport(&P->log, CP_ILL_INPUT, __func__, "psolve must not be NULL with a psetup");
   P->user.psetup = psetup;
   P->user.psolve = psolve;
-  changedSolver(P);
-  return CP_SUCCESS;
+  return changedSolver(P);
 }
 
 static int checkUnitNorm(CPProjector P, sunindextype first, sunindextype length, sunrealtype value) {
@@ -275,8 +269,7 @@ int CPProjectorAddUnitNorm(CPProjector P, sunindextype first, sunindextype lengt
   if (!growNorms(P)) return cpReport(&P->log, CP_MEM_FAIL, __func__, "no memory");
   P->norms[P->nnorms++] = (CPUnitNorm){(int)first, (int)length, value};
   P->row_level[P->m++]  = P->row_level_v ? P->col_level[first] : 0;
-  changedShape(P);
-  return CP_SUCCESS;
+  return changedShape(P);
 }
 
 int CPProjectorSetMetric(CPProjector P, CPMetricFn D) {
@@ -285,8 +278,7 @@ int CPProjectorSetMetric(CPProjector P, CPMetricFn D) {
   if (flag) return flag;
   P->user.metric        = D;
   P->user.metric_matrix = NULL;
-  changedShape(P);
-  return CP_SUCCESS;
+  return changedShape(P);
 }
 
 int CPProjectorSetMetricMatrix(CPProjector P, CPMetricMatrixFn M, SUNMatrix M_tmpl) {
@@ -299,8 +291,7 @@ int CPProjectorSetMetricMatrix(CPProjector P, CPMetricMatrixFn M, SUNMatrix M_tm
   if (flag) return flag;
   P->user.metric_matrix = M;
   P->user.metric        = NULL;
-  changedShape(P);
-  return CP_SUCCESS;
+  return changedShape(P);
 }
 
 /* ---- vectors over the constraints and the components ---- */
@@ -379,8 +370,7 @@ int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
     for (int k = 0; k < P->nnorms; k++) P->row_level[P->mc + k] = P->col_level[P->norms[k].first];
   }
   P->nlevels = largest + 1;
-  changedSolver(P);
-  return CP_SUCCESS;
+  return changedSolver(P);
 }
 
 /* Products say nothing of levels: one, unless they are given. */
@@ -413,8 +403,7 @@ static int setVector(CPProjector P, N_Vector *copy, N_Vector v, int of_rows, dou
   if (!flag && v) flag = cpCheckLike(P, v, of_rows ? P->c_tmpl : P->y_tmpl, name, function);
   if (!flag && v) flag = cpCheckEntries(P, v, least, name, function);
   if (!flag) flag = replaceCopy(P, copy, v, function);
-  if (!flag) changedValues(P);
-  return flag;
+  return flag ? flag : changedValues(P);
 }
 
 int CPProjectorSetConstraintTol(CPProjector P, N_Vector ctol) {

@@ -26,45 +26,51 @@ void cpRowsCreate(CPRows *rows, CPArena *arena, int m, int n) {
 #define LEAST_SQUARES 1.0e-260
 #define MOST_SQUARES  1.0e+260
 
-static void addSquares(const CPMat *G, int j, double s, double *largest, double *sum) {
+static void addSquares(const CPMat *G, int j, double s, double *sum) {
   const double *column = G->value + cpMatFirst(G, j);
-  for (int i = 0; i < G->rows; i++) {
-    const double g = fabs(column[i]) * s;
-    largest[i]     = g > largest[i] ? g : largest[i];
-    sum[i] += g * g;
-  }
+  for (int i = 0; i < G->rows; i++) sum[i] += (column[i] * s) * (column[i] * s);
 }
 
-/* Of the rows that are scaled: sum_j (G_ij s_j / largest_i)^2. Of none: largest and sum_j (G_ij s_j)^2. */
+/* sum_i <- sum_j (G_ij s_j / largest_i)^2; if largest is NULL, it is 1 for all rows. */
 static void sumSquares(const CPMat *G, const double *s, const int *row_level, const int *col_level,
-                       int scaled, double *largest, double *sum) {
+                       const double *largest, double *sum) {
+  memset(sum, 0, (size_t)G->rows * sizeof *sum);
   for (int j = 0; j < G->cols; j++) {
     if (s[j] == 0.0) continue;
-    if (!G->start && !row_level && !scaled) {
-      addSquares(G, j, s[j], largest, sum);
+    if (!G->start && !row_level && !largest) {
+      addSquares(G, j, s[j], sum);
       continue;
     }
     for (size_t k = cpMatFirst(G, j); k < cpMatFirst(G, j + 1); k++) {
       const int i = cpMatRow(G, j, k);
       if (row_level && row_level[i] != col_level[j]) continue;
-      const double g = fabs(G->value[k]) * s[j], part = scaled && g > 0.0 ? g / largest[i] : g;
-      if (!scaled && g > largest[i]) largest[i] = g;
+      const double g = G->value[k] * s[j], part = largest && g != 0.0 ? g / largest[i] : g;
       sum[i] += part * part;
     }
   }
 }
 
+static void largestEntries(const CPMat *G, const double *s, const int *row_level,
+                           const int *col_level, double *largest) {
+  memset(largest, 0, (size_t)G->rows * sizeof *largest);
+  for (int j = 0; j < G->cols; j++)
+    for (size_t k = cpMatFirst(G, j); k < cpMatFirst(G, j + 1); k++) {
+      const int i    = cpMatRow(G, j, k);
+      const double g = fabs(G->value[k]) * s[j];
+      if ((!row_level || row_level[i] == col_level[j]) && g > largest[i]) largest[i] = g;
+    }
+}
+
+static int isDoubtful(double square) { return !(square > LEAST_SQUARES && square < MOST_SQUARES); }
+
 void cpRowsLength(const CPMat *G, const double *s, const int *row_level, const int *col_level,
                   double *largest, double *length) {
-  int scaled = 0;
-  for (int i = 0; i < G->rows; i++) largest[i] = length[i] = 0.0;
-  sumSquares(G, s, row_level, col_level, 0, largest, length);
-  for (int i = 0; i < G->rows; i++)
-    scaled |= largest[i] > 0.0 && !(length[i] > LEAST_SQUARES && length[i] < MOST_SQUARES);
-  if (scaled) {
-    memset(length, 0, (size_t)G->rows * sizeof *length);
-    sumSquares(G, s, row_level, col_level, 1, largest, length);
-  }
+  int doubtful = 0, scaled = 0;
+  sumSquares(G, s, row_level, col_level, NULL, length);
+  for (int i = 0; i < G->rows; i++) doubtful |= isDoubtful(length[i]);
+  if (doubtful) largestEntries(G, s, row_level, col_level, largest);
+  for (int i = 0; doubtful && i < G->rows; i++) scaled |= largest[i] > 0.0 && isDoubtful(length[i]);
+  if (scaled) sumSquares(G, s, row_level, col_level, largest, length);
   for (int i = 0; i < G->rows; i++) length[i] = (scaled ? largest[i] : 1.0) * sqrt(length[i]);
 }
 
