@@ -88,7 +88,7 @@ static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPProjector P  = work->P;
   const CPMat *g = &work->g;
   int row = -1, col = -1;
-  for (int j = 0; work->nlevels > 1 && row < 0 && j < P->n; j++) {
+  for (int j = 0; !work->levels_fit && row < 0 && j < P->n; j++) {
     if (P->col_level[j] == 0 || work->sqrtd[j] == 0.0) continue;
     for (size_t k = g->start[j]; row < 0 && k < g->start[j + 1]; k++) {
       const int i = g->row[k];

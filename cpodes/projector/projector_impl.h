@@ -80,6 +80,7 @@ struct CPWork_ {
   double *square;  /* [m] its diagonal */
   /* levels */
   int nlevels;
+  int levels_fit; /* No entry of the pattern of g is in a row of a lower level than its column's. */
   CPLevel levels[CP_MAX_LEVELS];
   CPLinSol linsol; /* chosen */
   CPUserMat M;     /* n x n: metric, as the user gave it */

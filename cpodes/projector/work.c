@@ -53,6 +53,14 @@ static int createStorage(CPWork work) {
   return cpArenaStatus(arena) ? CP_MEM_FAIL : cpJacobianCreate(work);
 }
 
+static int levelsFit(const CPWork work) {
+  const CPProjector P = work->P;
+  for (int j = 0; P->nlevels > 1 && j < P->n; j++)
+    for (size_t k = work->g.start[j]; k < work->g.start[j + 1]; k++)
+      if (P->row_level[work->g.row[k]] < P->col_level[j]) return 0;
+  return 1;
+}
+
 int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPProjector P = work->P;
   if (work->contents != P->options.contents) {
@@ -93,6 +101,7 @@ int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   cpLevelsFree(work);
   cpJacobianPattern(work);
   work->nlevels     = P->nlevels;
+  work->levels_fit  = levelsFit(work);
   work->norms_apart = P->mc == 0 && cpHasDiagonalMetric(P);
   for (int j = 0; work->norms_apart && j < P->n; j++)
     work->norms_apart = work->norms.start[j + 1] - work->norms.start[j] <= 1;
