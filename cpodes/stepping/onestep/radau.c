@@ -51,14 +51,14 @@ static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   *norm         = 0.0;
   mem->have_err = mem->hfixed == 0.0;
   if (!mem->have_err) return CP_SUCCESS;
-  R->tol             = 1.0 / fmax(N_VWrmsNorm(mem->base.y, mem->base.ewt), 1.0e2);
+  R->tol             = 1.0 / fmax(cpWrmsNorm(mem->base.y, mem->base.ewt), 1.0e2);
   const double ratio = scale(R->tol, T->s);
   for (int j = 0; j < T->s; j++) w[j] = ratio * h * T->d[j];
   for (int j = 0; j < R->n; j++) R->e[j] = ratio * h * T->real * R->x0[j];
   cpRadauSum(R->n, R->e, T->s, w, R->x, R->N, N_VGetArrayPointer(mem->base.err));
   const int flag = R->system.filter(N_VGetArrayPointer(mem->base.err), R->system.data);
   if (flag) return cpRadauBecause(mem, flag);
-  *norm = N_VWrmsNorm(mem->base.err, mem->base.ewt);
+  *norm = cpWrmsNorm(mem->base.err, mem->base.ewt);
   if (isnan(*norm)) *norm = INFINITY;
   return CP_SUCCESS;
 }
@@ -151,7 +151,8 @@ static sunrealtype choose(CPOneStepMem mem, sunrealtype norm) {
     longest = fmax(longest, by[k] * cost(T) / cost(X));
   }
   /* Unless multipliers are not unique: other rows may be dropped at every stage then. */
-  if (WORTHWHILE * by_theta < longest && !R->by_stages && !R->jumped && R->system.leading) {
+  if (R->fresh && WORTHWHILE * by_theta < longest && !R->by_stages && !R->jumped &&
+      R->system.leading) {
     R->by_stages     = 1;
     R->have_partials = 0;
     R->plain         = fabs(mem->hlast) * by_theta;
