@@ -1,6 +1,7 @@
 /* The sum that is factored, and its pattern where it is sparse. */
 #include "lu_impl.h"
 
+#include "cpodes/base/compat.h"
 #include "cpodes/base/vectors.h"
 
 #include <stdint.h>
@@ -51,20 +52,30 @@ static int createPattern(CPLu lu) {
 
 /* ---- the sum ---- */
 
-/* One part of a dense S += weight J */
-static void addToDense(CPLu lu, int part, double weight, const CPLuSummand *term) {
-  const CPMat *J     = term->J;
-  const size_t parts = (size_t)lu->parts, order = (size_t)lu->order,
-               by_row = parts * (term->transposed ? order : 1),
-               by_col = parts * (term->transposed ? 1 : order);
+/* A dense S += (re + i im) J, or J^T: neighbours in J have these distances in S, constants where they can be. */
+CP_WIDE_PART void addEntries(const CPMat *J, int parts, double re, double im, double *restrict S,
+                             size_t by_row, size_t by_col) {
   const double *value = J->value;
-  double *column = lu->S.value + part + parts * ((size_t)term->col * order + (size_t)term->row);
-  for (int j = 0; j < J->cols; j++, column += by_col) {
-    const size_t first = cpMatFirst(J, j), count = cpMatFirst(J, j + 1) - first;
-    const int *row = J->start ? J->row + first : NULL;
-    for (size_t k = 0; k < count; k++)
-      column[(row ? (size_t)row[k] : k) * by_row] += weight * *value++;
+  for (int j = 0; j < J->cols; j++, S += by_col) {
+    const size_t first = cpMatFirst(J, j), end = cpMatFirst(J, j + 1);
+    double *entry = S;
+    for (size_t k = first; k < end; k++, entry += by_row) {
+      if (J->start) entry = S + (size_t)J->row[k] * by_row;
+      entry[0] += re * value[k];
+      if (parts == 2) entry[1] += im * value[k];
+    }
   }
+}
+
+static void addToDense(CPLu lu, double complex weight, const CPLuSummand *term) {
+  const size_t order = (size_t)lu->order, first = (size_t)term->col * order + (size_t)term->row;
+  const double re = creal(weight), im = cimag(weight);
+  const CPMat *J = term->J;
+  double *S      = lu->S.value;
+  if (lu->parts == 1 && !term->transposed) addEntries(J, 1, re, 0.0, S + first, 1, order);
+  else if (lu->parts == 1) addEntries(J, 1, re, 0.0, S + first, order, 1);
+  else if (!term->transposed) addEntries(J, 2, re, im, S + 2 * first, 2, 2 * order);
+  else addEntries(J, 2, re, im, S + 2 * first, 2 * order, 2);
 }
 
 /* One part of a sparse S += weight J. Returns 1 if an entry that is not zero has no place in it: one of a dense J (others
@@ -92,9 +103,9 @@ static int sum(CPLu lu, const double complex *weight) {
   memset(S->value, 0, parts * cpMatEntries(S) * sizeof *S->value);
   for (int k = 0; k < lu->nterms; k++) {
     const double re_im[2] = {creal(weight[k]), cimag(weight[k])};
-    for (int part = 0; part < lu->parts; part++)
-      if (!lu->sparse) addToDense(lu, part, re_im[part], &lu->term[k]);
-      else if (re_im[part] != 0.0) misses |= addToSparse(lu, part, re_im[part], &lu->term[k]);
+    if (!lu->sparse) addToDense(lu, weight[k], &lu->term[k]);
+    for (int part = 0; lu->sparse && part < lu->parts; part++)
+      if (re_im[part] != 0.0) misses |= addToSparse(lu, part, re_im[part], &lu->term[k]);
   }
   for (int i = 0; !misses && i < lu->order; i++) {
     if (isFixed(lu, i) && !lu->sparse)

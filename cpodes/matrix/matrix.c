@@ -256,7 +256,9 @@ int cpMatFromPlaces(CPMat *A, int rows, int cols, CPPlaces *list) {
 }
 
 void cpMatAdd(CPMat *A, double alpha, const CPMat *B) {
-  for (int j = 0; j < A->cols; j++) {
+  const int both_dense = !A->start && !B->start;
+  for (size_t k = 0; both_dense && k < cpMatEntries(A); k++) A->value[k] += alpha * B->value[k];
+  for (int j = 0; !both_dense && j < A->cols; j++) {
     size_t a = cpMatFirst(A, j);
     for (size_t b = cpMatFirst(B, j); b < cpMatFirst(B, j + 1); b++, a++) {
       const int i = cpMatRow(B, j, b);

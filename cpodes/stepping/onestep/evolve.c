@@ -185,7 +185,7 @@ static int weights(CPOneStepMem mem) {
   if (flag)
     return cpReason(s->text, flag, "at t = %.15g: an error weight is not positive, or efun failed",
                     s->t);
-  const sunrealtype norm = N_VWrmsNorm(s->y, s->ewt);
+  const sunrealtype norm = cpWrmsNorm(s->y, s->ewt);
   if (norm * CP_UROUND <= 1.0) return CP_SUCCESS;
   return cpReason(
       s->text, CV_TOO_MUCH_ACC,

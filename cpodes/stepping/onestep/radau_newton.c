@@ -49,7 +49,8 @@ CP_WIDE_PART void product(int s, int n, const double w[][CP_RADAU_STAGES], doubl
                           const double *Z, int dZ, const double *B, int dB, double *Y, int dY) {
   int j = 0;
   for (; j + COLUMNS <= n; j += COLUMNS) block(s, COLUMNS, w, f, Z + j, dZ, B + j, dB, Y + j, dY);
-  for (; j < n; j++) block(s, 1, w, f, Z + j, dZ, B + j, dB, Y + j, dY);
+  if (j + 2 <= n) block(s, 2, w, f, Z + j, dZ, B + j, dB, Y + j, dY), j += 2;
+  if (j < n) block(s, 1, w, f, Z + j, dZ, B + j, dB, Y + j, dY);
 }
 
 CP_WIDE static void combine(int s, int n, const double w[][CP_RADAU_STAGES], double f,
