@@ -26,13 +26,15 @@ static inline uint64_t notFinite(double x) { return (bitsOf(x) & EXPONENT) + LOW
 /* -O2 vectorises only if there are several independent results. */
 enum { LANES = 8 };
 
-int cpManyFinite(const sunrealtype *x, sunindextype n) {
+CP_WIDE static int manyFinite(const sunrealtype *x, sunindextype n) {
   uint64_t any = 0, lanes[LANES] = {0};
   for (; n >= LANES; n -= LANES, x += LANES)
     for (int k = 0; k < LANES; k++) lanes[k] |= notFinite(x[k]);
   for (int k = 0; k < LANES; k++) any |= lanes[k];
   return !SIGN_OF(any) && cpAllFinite(x, n);
 }
+
+int cpManyFinite(const sunrealtype *x, sunindextype n) { return manyFinite(x, n); }
 
 /* A step of a small system takes a few thousand instructions. Calls through N_Vector's operation table would be a
  * third of them (bench/overhead.sh) and are avoided for serial vectors. */
