@@ -109,7 +109,8 @@ sunrealtype *cpMatrixData(SUNMatrix A);
 /* The pattern of A [rows x cols] by columns: start [cols + 1], row [cpMatrixEntries], and the place of each entry in A's
  * data, source [cpMatrixEntries]. A dense matrix has all entries. */
 void cpMatrixPattern(SUNMatrix A, int rows, int cols, size_t *start, int *row, size_t *source);
-/* A template that has been checked, with its index arrays, which SUNMatClone leaves out. NULL without memory. */
+/* A template that has been checked, with its index arrays, which SUNMatClone leaves out; its values are those of SUNMatClone.
+ * NULL without memory. */
 SUNMatrix cpTemplateClone(SUNMatrix tmpl);
 /* Zeros the values, and restores the index arrays of the template; or only the former. */
 void cpMatrixZero(SUNMatrix A, SUNMatrix tmpl);

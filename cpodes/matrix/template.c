@@ -183,22 +183,22 @@ void cpMatrixZeroValues(SUNMatrix A) {
   memset(cpMatrixData(A), 0, cpMatrixEntries(A) * sizeof(sunrealtype));
 }
 
-void cpMatrixZero(SUNMatrix A, SUNMatrix tmpl) {
-  if (cpMatrixSamePattern(A, tmpl)) {
-    cpMatrixZeroValues(A);
-    return;
-  }
+/* The user's function may have cut the storage of A down (SUNSparseMatrix_Realloc). Without memory the pattern is then not
+ * that of the template: 0. */
+static int copyPattern(SUNMatrix A, SUNMatrix tmpl) {
   const Sparse t       = sparseOf(tmpl);
   const size_t entries = (size_t)t.pointer[t.nlines], lines = (size_t)t.nlines;
-  /* The user's function may have cut the storage down (SUNSparseMatrix_Realloc). Without memory the pattern is then not
-   * that of the template. */
   if (SUNSparseMatrix_NNZ(A) < t.pointer[t.nlines] &&
       SUNSparseMatrix_Reallocate(A, t.pointer[t.nlines]))
-    return;
-  if (!SUNSparseMatrix_IndexValues(A) || !SUNSparseMatrix_Data(A)) return;
+    return 0;
+  if (!SUNSparseMatrix_IndexValues(A) || !SUNSparseMatrix_Data(A)) return 0;
   memcpy(SUNSparseMatrix_IndexPointers(A), t.pointer, (lines + 1) * sizeof *t.pointer);
   memcpy(SUNSparseMatrix_IndexValues(A), t.index, entries * sizeof *t.index);
-  memset(SUNSparseMatrix_Data(A), 0, entries * sizeof(sunrealtype));
+  return 1;
+}
+
+void cpMatrixZero(SUNMatrix A, SUNMatrix tmpl) {
+  if (cpMatrixSamePattern(A, tmpl) || copyPattern(A, tmpl)) cpMatrixZeroValues(A);
 }
 
 int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl) {
@@ -215,7 +215,7 @@ int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl) {
 
 SUNMatrix cpTemplateClone(SUNMatrix tmpl) {
   SUNMatrix A = SUNMatClone(tmpl);
-  if (A) cpMatrixZero(A, tmpl);
+  if (A && !isDense(A)) copyPattern(A, tmpl);
   return A;
 }
 

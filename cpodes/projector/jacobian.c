@@ -127,7 +127,8 @@ int cpJacobianCreate(CPWork work) {
     CP_NEW(arena, work->g.value, length);
   }
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
-  if (P->mc > 0 && cpColoringCreate(arena, &work->colors, &U->A)) return CP_MEM_FAIL;
+  if (P->mc > 0 && !P->user.jac && cpColoringCreate(arena, &work->colors, &U->A))
+    return CP_MEM_FAIL;
   cpJacobianPattern(work);
   return CP_SUCCESS;
 }

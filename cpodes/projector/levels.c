@@ -64,24 +64,32 @@ typedef struct {
 
 /* ---- G at perturbed states, by rows ---- */
 
+/* The rows of the newest G, whose structure is that of the probe before, unless zeros are left out of it. */
+static int takeRows(CPWork work, Search *p, int s, size_t **from) {
+  CPMat *G = &p->G[s];
+  int flag = CP_SUCCESS;
+  if (s == 0 || work->compact) flag = cpMatTransposed(&p->arena, &work->g, G, from);
+  else *G = p->G[s - 1];
+  if (flag || !CP_NEW(&p->arena, G->value, cpMatEntries(&work->g)))
+    return cpReason(work->text, CP_MEM_FAIL, "no memory");
+  for (size_t e = 0; e < G->start[p->m]; e++) G->value[e] = work->g.value[(*from)[e]];
+  return CP_SUCCESS;
+}
+
 /* G at all probes around y, with scaled rows. Returns 0, or a code if c or G fails there. */
 static int takeProbes(CPWork work, sunrealtype t, N_Vector y, Search *p) {
   const double typical  = cpTypicalSize(y);
   const sunrealtype *y0 = N_VGetArrayPointer(y);
   sunrealtype *z        = N_VGetArrayPointer(work->newton.y);
   unsigned state        = 2463534242u;
+  size_t *from          = NULL;
   for (int s = 0; s < PROBES; s++) {
     for (int j = 0; j < p->n; j++)
       z[j] = y0[j] + PERTURBATION * fmax(fabs(y0[j]), typical) * cpUniform(&state);
     int flag = cpConstraint(work, CP_COUNTER(nce), t, work->newton.y, work->rows.c);
     if (!flag) flag = cpJacobian(work, t, work->newton.y, work->rows.c);
+    if (!flag) flag = takeRows(work, p, s, &from);
     if (flag) return flag;
-    size_t *from;
-    CPMat *G = &p->G[s];
-    flag     = cpMatTransposed(&p->arena, &work->g, G, &from);
-    if (!CP_NEW(&p->arena, G->value, cpMatEntries(&work->g)) || flag)
-      return cpReason(work->text, CP_MEM_FAIL, "no memory");
-    for (size_t e = 0; e < G->start[p->m]; e++) G->value[e] = work->g.value[from[e]];
   }
   for (int i = 0; i < p->m; i++) {
     double top = 0.0;
@@ -148,11 +156,22 @@ static const RowView *viewOf(Search *p, int k) {
   return view;
 }
 
+/* Entry (j, k) of G. Columns j are asked for in ascending order, mostly that of the next entry of row k, *next. */
+static double entryOf(const CPMat *G, int j, int k, size_t *next) {
+  if (*next >= G->start[k + 1] || G->row[*next] != j) {
+    const double *entry = cpMatAt(G, j, k);
+    if (!entry) return 0.0;
+    *next = (size_t)(entry - G->value);
+  }
+  return G->value[(*next)++];
+}
+
 /* Is the gradient of row k in u a multiple of that of row i in q, on the columns of i? Entries of k
  * up to small count as zero; *big is the number of the others. */
 static int isParallel(const Search *p, int s, int i, int k, double small, size_t *big) {
   const CPMat *G     = &p->G[s];
   const size_t first = G->start[i], end = G->start[i + 1];
+  size_t next = G->start[k];
   double qq = 0.0, qu = 0.0;
   if (first == end) return 0;
   if (kindOf(p, G->row[first]) == 'q' && kindOf(p, G->row[end - 1]) == 'q') {
@@ -164,12 +183,13 @@ static int isParallel(const Search *p, int s, int i, int k, double small, size_t
   for (size_t e = first; e < end; e++) {
     if (kindOf(p, G->row[e]) != 'q') continue;
     qq += G->value[e] * G->value[e];
-    qu += G->value[e] * cpMatEntry(G, velocityOf(p, G->row[e]), k);
+    qu += G->value[e] * entryOf(G, velocityOf(p, G->row[e]), k, &next);
   }
   *big = 0;
+  next = G->start[k];
   for (size_t e = first; e < end && qq > 0.0; e++) {
     if (kindOf(p, G->row[e]) != 'q') continue;
-    const double u = cpMatEntry(G, velocityOf(p, G->row[e]), k);
+    const double u = entryOf(G, velocityOf(p, G->row[e]), k, &next);
     if (fabs(u - qu / qq * G->value[e]) > small) return 0;
     *big += fabs(u) > small;
   }
@@ -177,13 +197,12 @@ static int isParallel(const Search *p, int s, int i, int k, double small, size_t
 }
 
 /* Is velocity row k a rate of position row i? Row k may be a long one, met by many rows i and
- * candidates: it is looked at only if it may be parallel on the few columns of i, its gradient in u
+ * candidates: it is looked at only if it may be parallel on the few columns of i at one probe, its gradient in u
  * being at most its whole one. Then all its big entries must be there. */
 static int isRate(Search *p, int i, int k) {
   size_t big;
   double small = negligible(p, p->square[k]);
-  for (int s = 0; s < PROBES; s++)
-    if (!isParallel(p, s, i, k, small, &big)) return 0;
+  if (!isParallel(p, PROBES - 1, i, k, small, &big)) return 0;
   const RowView *view = viewOf(p, k);
   small               = negligible(p, view->uu);
   for (int s = 0; s < PROBES; s++)

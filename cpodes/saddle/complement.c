@@ -33,13 +33,14 @@ static int create(CPSaddle s, const CPComplementOps *ops) {
   CP_ARRAYS(arena, s->n, &c->x, &c->y);
   if (s->m == 0) return cpArenaStatus(arena);
   CPPlaces places = {0};
-  for (int j = 0, b = 0; j < s->n; j++) {
-    while (b < c->W.nblocks && c->W.first[b + 1] <= j) b++;
-    for (int i = b < c->W.nblocks ? c->W.first[b] : j; i <= j; i++)
+  for (int j = 0, b = 0; b < c->W.nblocks && j < s->n; j++) {
+    while (c->W.first[b + 1] <= j) b++;
+    for (int i = c->W.first[b]; i <= j; i++)
       for (size_t k = A->start[i]; k < A->start[i + 1]; k++) cpPlacesAdd(&places, A->row[k], j);
   }
-  if (cpMatFromPlaces(&c->S.XT, s->m, s->n, &places) || cpMatOwn(arena, &c->S.XT))
-    return CP_MEM_FAIL;
+  const int flag =
+      c->W.nblocks == 0 ? cpMatClone(&c->S.XT, A) : cpMatFromPlaces(&c->S.XT, s->m, s->n, &places);
+  if (flag || cpMatOwn(arena, &c->S.XT)) return CP_MEM_FAIL;
   CP_NEW(arena, c->S.is_dependent, s->m);
   CP_ARRAYS(arena, s->m, &c->e, &c->w, &c->r);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;

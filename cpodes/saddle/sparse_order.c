@@ -31,6 +31,39 @@ static void chooseKept(const CPMat *a, Plan *p) {
   p->nkept = 0;
 }
 
+/* Entries of the lower triangle of S without the kept components. mark is used, and left zero. */
+static double productEntries(const CPMat *a, Plan *p) {
+  double count = 0.0;
+  for (int i = 0; i < a->rows; i++)
+    for (size_t e = p->A.start[i]; e < p->A.start[i + 1]; e++) {
+      const int j = p->A.row[e];
+      for (size_t k = a->start[j]; !p->is_kept[j] && k < a->start[j + 1]; k++) {
+        if (a->row[k] < i || p->mark[a->row[k]] == (size_t)i + 1) continue;
+        p->mark[a->row[k]] = (size_t)i + 1;
+        count += 1.0;
+      }
+    }
+  memset(p->mark, 0, (size_t)a->rows * sizeof *p->mark);
+  return count;
+}
+
+/* The natural order, where it has no fill, as in chains and trees numbered from their tips, else that or minimum degree,
+ * which takes as long as all the rest. NULL: see s->common. */
+static cholmod_factor *analyseProduct(const CPMat *a, Sparse *s, Plan *p, cholmod_sparse *B) {
+  cholmod_common *chol     = &s->common;
+  chol->nmethods           = 1; /* METIS may end the program for want of memory */
+  chol->method[0].ordering = CHOLMOD_NATURAL;
+  chol->method[1].ordering = CHOLMOD_AMD;
+  chol->postorder          = 1;
+  chol->supernodal         = p->nkept ? CHOLMOD_SIMPLICIAL : CHOLMOD_AUTO;
+  chol->supernodal_switch  = SUPERNODES_ABOVE;
+  cholmod_factor *L        = cholmod_l_analyze(B, chol);
+  if (!L || chol->lnz <= productEntries(a, p)) return L;
+  cholmod_l_free_factor(&L, chol);
+  chol->nmethods = 2;
+  return cholmod_l_analyze(B, chol);
+}
+
 /* Constraints first, in an order of little fill; the kept components after those that move anything
  * else, so that no pivot is zero by structure; then the constraints on kept components alone. */
 static int chooseOrder(const CPMat *a, Sparse *s, Plan *p) {
@@ -48,15 +81,9 @@ static int chooseOrder(const CPMat *a, Sparse *s, Plan *p) {
     for (size_t k = a->start[j]; !p->is_kept[j] && k < a->start[j + 1]; k++)
       is_reached[row[count++] = a->row[k]] = 1;
   }
-  start[n]                 = count;
-  chol->nmethods           = 2; /* METIS may end the program for want of memory */
-  chol->method[0].ordering = CHOLMOD_NATURAL;
-  chol->method[1].ordering = CHOLMOD_AMD;
-  chol->postorder          = 1;
-  chol->supernodal         = p->nkept ? CHOLMOD_SIMPLICIAL : CHOLMOD_AUTO;
-  chol->supernodal_switch  = SUPERNODES_ABOVE;
-  cholmod_factor *L        = cholmod_l_analyze(B, chol);
-  const Index *permuted    = L ? L->Perm : NULL;
+  start[n]              = count;
+  cholmod_factor *L     = analyseProduct(a, s, p, B);
+  const Index *permuted = L ? L->Perm : NULL;
   for (int pass = 0; L && pass < 2; pass++) {
     for (size_t k = 0; k < m; k++)
       if (is_reached[permuted[k]] == !pass) {
