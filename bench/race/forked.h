@@ -7,8 +7,8 @@
 
 enum { RACE_TIME_LIMIT = -9001, RACE_CRASHED = -9002, RACE_NO_PROCESS = -9003 };
 
-/* As contestant->solve. limit: of the CPU time [s], or five times as much of a clock's time. A run of less than 50 ms is
-   done twice, and the second one counts: the first one warms memory and caches. What it prints goes to the file log
+/* As contestant->solve. limit: of the CPU time [s], or five times as much of a clock's time. A run of less than 200 ms is
+   done three times, and the last one counts: those before warm memory and caches. What it prints goes to the file log
    (nowhere if it is NULL). */
 void run_forked(const Contestant *contestant, const CPModel *model, sunrealtype t_end,
                 sunrealtype tol, double limit, const char *log, N_Vector y, RaceFigures *figures);
