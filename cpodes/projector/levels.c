@@ -95,11 +95,11 @@ static int takeProbes(CPWork work, sunrealtype t, N_Vector y, Search *p) {
     double top = 0.0;
     for (int s = 0; s < PROBES; s++)
       for (size_t e = p->G[s].start[i]; e < p->G[s].start[i + 1]; e++)
-        top = fmax(top, fabs(p->G[s].value[e]));
+        if (fabs(p->G[s].value[e]) > top) top = fabs(p->G[s].value[e]);
     for (int s = 0; s < PROBES; s++) {
       double square = 0.0;
-      for (size_t e = p->G[s].start[i]; e < p->G[s].start[i + 1]; e++) {
-        p->G[s].value[e] /= top > 0.0 ? top : 1.0;
+      for (size_t e = p->G[s].start[i]; top > 0.0 && e < p->G[s].start[i + 1]; e++) {
+        p->G[s].value[e] /= top;
         square += p->G[s].value[e] * p->G[s].value[e];
       }
       p->square[i] = fmax(p->square[i], square);
@@ -139,12 +139,15 @@ static double negligible(const Search *p, double uu) { return p->same * sqrt(uu)
 static const RowView *viewOf(Search *p, int k) {
   RowView *view = &p->view[k];
   if (view->layout == p->at.id) return view;
-  *view = (RowView){.layout = p->at.id, .velocity = touchesU(p, k)};
+  *view = (RowView){.layout = p->at.id};
   for (int s = 0; s < PROBES; s++) {
     const CPMat *G = &p->G[s];
     double uu      = 0.0;
-    for (size_t e = G->start[k]; e < G->start[k + 1]; e++)
-      if (kindOf(p, G->row[e]) == 'u') uu += G->value[e] * G->value[e];
+    for (size_t e = G->start[k]; e < G->start[k + 1]; e++) {
+      if (kindOf(p, G->row[e]) != 'u') continue;
+      view->velocity |= fabs(G->value[e]) > p->same;
+      uu += G->value[e] * G->value[e];
+    }
     view->uu = fmax(view->uu, uu);
   }
   const double small = negligible(p, view->uu);
