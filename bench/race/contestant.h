@@ -28,6 +28,7 @@ struct Contestant {
   const char *settings; /* its best settings, in words */
   bool same_f;          /* does it evaluate the f of the ODE form, so that evaluations compare? */
   bool ours;            /* a method of this library? else a peer */
+  bool chooses; /* one of those, as CPMechSuggestMethod finds it: it cannot be the best one */
   /* NULL if it can run here; else why not ("Simbody is not installed") */
   const char *(*missing)(void);
   /* Can it solve this model? */
@@ -39,7 +40,7 @@ struct Contestant {
   int lmm;           /* CV_BDF, CV_ADAMS */
   int max_order;     /* CPMechSetMaxOrd */
   sunrealtype tau;   /* CPMechSetErrorTimeScale */
-  const char *table; /* CPOneStepCreate's method */
+  const char *table; /* CPOneStepCreate's method, unless the contestant chooses */
   bool sparse;       /* KLU? */
   bool hooked;       /* CVODES with its projection hook? */
 };

@@ -12,7 +12,7 @@
 extern const Contestant contestant_cpodes_bdf, contestant_cpodes_bdf2, contestant_cpodes_adams;
 extern const Contestant contestant_cpodes_bdf_fc, contestant_cpodes_adams_fc;
 extern const Contestant contestant_cpodes_dop853, contestant_cpodes_dop853_fc,
-    contestant_cpodes_radau;
+    contestant_cpodes_radau, contestant_cpodes_auto;
 extern const Contestant contestant_cvodes_hook, contestant_cvodes_adams;
 
 #ifdef CPODES_RACE_IDA
@@ -37,9 +37,10 @@ ABSENT(contestant_radau5, "radau5", "RADAU5, index 3", "R with deSolve");
 static const Contestant *const all[] = {
     &contestant_cpodes_bdf,       &contestant_cpodes_bdf2,     &contestant_cpodes_adams,
     &contestant_cpodes_bdf_fc,    &contestant_cpodes_adams_fc, &contestant_cpodes_dop853,
-    &contestant_cpodes_dop853_fc, &contestant_cpodes_radau,    &contestant_cvodes_hook,
-    &contestant_cvodes_adams,     &contestant_ida_dense,       &contestant_ida_klu,
-    &contestant_simbody_bdf,      &contestant_simbody_adams,   &contestant_radau5,
+    &contestant_cpodes_dop853_fc, &contestant_cpodes_radau,    &contestant_cpodes_auto,
+    &contestant_cvodes_hook,      &contestant_cvodes_adams,    &contestant_ida_dense,
+    &contestant_ida_klu,          &contestant_simbody_bdf,     &contestant_simbody_adams,
+    &contestant_radau5,
 };
 enum { COUNT = sizeof all / sizeof *all };
 

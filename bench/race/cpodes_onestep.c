@@ -29,12 +29,17 @@ static void integrate(CPOneStepMem mem, sunrealtype t_end, sunrealtype tol, N_Ve
 
 static void solve_mech(const Contestant *self, const CPModel *model, sunrealtype t_end,
                        sunrealtype tol, N_Vector y, RaceFigures *figures) {
-  CPMech mech      = CHECK_POINTER(CPModelMech(model));
-  CPOneStepMem mem = CHECK_POINTER(CPOneStepCreate(self->table, model->ctx));
+  CPMech mech             = CHECK_POINTER(CPModelMech(model));
+  CPMechSuggestion choice = {.method = self->table};
   CPMechStats stats;
   CHECK(CPMechSetErrHandlerFn(mech, race_quiet, NULL));
+  const double before = cpu_seconds();
+  if (self->chooses) CHECK(CPMechSuggestMethod(mech, 0, model->y0, t_end, tol, &choice));
+  const double choosing = cpu_seconds() - before;
+  CPOneStepMem mem      = CHECK_POINTER(CPOneStepCreate(choice.method, model->ctx));
   CHECK(CPMechAttachOneStep(mech, mem, 0, model->y0));
   integrate(mem, t_end, tol, y, figures);
+  figures->seconds += choosing;
   CHECK(CPMechGetStats(mech, &stats));
   if (stats.nf) figures->rhs = stats.nf; /* with those for differences */
   if (stats.nnewton) figures->factorisations = stats.nnewton;
@@ -63,6 +68,18 @@ const Contestant contestant_cpodes_radau = {.name     = "cpodes-radau",
                                             .takes    = takes_mech,
                                             .solve    = solve_mech,
                                             .table    = "RADAU"};
+
+/* Operators, for which BDF is suggested, are not in the race. */
+const Contestant contestant_cpodes_auto = {.name  = "cpodes-auto",
+                                           .title = "cpodes, DOP853 or RADAU",
+                                           .settings =
+                                               "what CPMechSuggestMethod chooses, with the time"
+                                               " that it takes",
+                                           .same_f  = false,
+                                           .ours    = true,
+                                           .chooses = true,
+                                           .takes   = takes_mech,
+                                           .solve   = solve_mech};
 
 /* ------------------------------------------------------------------- by f, c and G as they are -- */
 

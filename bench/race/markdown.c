@@ -28,6 +28,7 @@ typedef enum { OURS, PEERS, ALL } Group;
 static Price best_price(const Results *results, Group group, Cost cost, int digit) {
   Price best = {.contestant = NULL};
   for (int i = 0; contestant(i); i++) {
+    if (contestant(i)->chooses) continue;
     if (group != ALL && contestant(i)->ours != (group == OURS)) continue;
     const Price price = price_of(results, contestant(i), cost, digit);
     if (price.contestant && (!best.contestant || price.cost < best.cost)) best = price;
