@@ -134,27 +134,29 @@ void cpLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
   else N_VLinearSum(a, x, b, y, z);
 }
 
+enum { MOST_TOGETHER = 16 };
+
+/* z_i = sum_j c_j X_ji of so many entries from i on, whose sums stay in registers */
+CP_WIDE_PART void combineSome(int entries, int count, const sunrealtype *c, N_Vector *X,
+                              sunindextype i, sunrealtype *z) {
+  sunrealtype sum[MOST_TOGETHER];
+  for (int k = 0; k < entries; k++) sum[k] = c[0] * NV_DATA_S(X[0])[i + k];
+  for (int j = 1; j < count; j++) {
+    const sunrealtype *x = NV_DATA_S(X[j]) + i;
+    for (int k = 0; k < entries; k++) sum[k] += c[j] * x[k];
+  }
+  memcpy(z + i, sum, (size_t)entries * sizeof *sum);
+}
+
 /* One pass over the entries in place of one per vector. */
 int cpLinearCombination(int count, sunrealtype *c, N_Vector *X, N_Vector z) {
-  enum { TOGETHER = 4 };
   sunrealtype *zd = serialData(z);
   if (!zd) return N_VLinearCombination(count, c, X, z);
   const sunindextype n = NV_LENGTH_S(z);
   sunindextype i       = 0;
-  for (; i + TOGETHER <= n; i += TOGETHER) {
-    sunrealtype sum[TOGETHER];
-    for (int k = 0; k < TOGETHER; k++) sum[k] = c[0] * NV_DATA_S(X[0])[i + k];
-    for (int j = 1; j < count; j++) {
-      const sunrealtype *x = NV_DATA_S(X[j]) + i;
-      for (int k = 0; k < TOGETHER; k++) sum[k] += c[j] * x[k];
-    }
-    memcpy(zd + i, sum, sizeof sum);
-  }
-  for (; i < n; i++) {
-    sunrealtype sum = c[0] * NV_DATA_S(X[0])[i];
-    for (int j = 1; j < count; j++) sum += c[j] * NV_DATA_S(X[j])[i];
-    zd[i] = sum;
-  }
+  for (; i + MOST_TOGETHER <= n; i += MOST_TOGETHER) combineSome(MOST_TOGETHER, count, c, X, i, zd);
+  for (; i + 4 <= n; i += 4) combineSome(4, count, c, X, i, zd);
+  for (; i < n; i++) combineSome(1, count, c, X, i, zd);
   return 0;
 }
 
