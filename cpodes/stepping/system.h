@@ -57,6 +57,9 @@ typedef struct {
   int (*start)(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data);
   int (*residual)(sunrealtype t, const sunrealtype *y, const sunrealtype *x, sunrealtype *r,
                   void *data);
+  /* The same at s points: t [s], Y [s n], x, r [s (n + m)] (optional). */
+  int (*residuals)(int s, const sunrealtype *t, const sunrealtype *Y, const sunrealtype *x,
+                   sunrealtype *r, void *data);
   /* Computes the partial derivatives of r at (t, y, x). which: CP_REAL_FACTORS, for the real and the complex factors, or, after
    * those, CP_STAGE_FACTORS + k. ewt [n]: error weights. *jump becomes 1 if multipliers are not unique, and will not
    * continue smoothly from now on. */

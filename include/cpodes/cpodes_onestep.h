@@ -126,6 +126,26 @@ CPODES_EXPORT void *CPOneStepGetUserData(CPOneStepMem mem);
  */
 CPODES_EXPORT int CPOneStepSetJacobian(CPOneStepMem mem, SUNMatrix J_tmpl, CVLsJacFn jac);
 
+/**
+ * The right-hand side at k points at once, F_i = f(t_i, Y_i) for i < k: t [k]; Y, F [k n], whose point i is at Y + i n and
+ * F + i n, in host memory. The arrays belong to the integrator and are valid during the call. Returns what f returns
+ * where one of the points fails: 0, positive recoverable, negative fatal.
+ */
+typedef int (*CPOneStepRhsBatchFn)(int k, const sunrealtype *t, const sunrealtype *Y,
+                                   sunrealtype *F, void *user_data);
+
+/**
+ * Gives RADAU such a function, before CPOneStepInit: for all stages of an iteration of Newton's, k = 3 or 5, and for
+ * difference quotients of the Jacobian, at most CP_ONESTEP_BATCH states at one time. It pays where k points cost less in one
+ * call than in k: in an interpreted language, in threads, on a device. f remains what CPOneStepInit got, and is called at
+ * single points: at starts, and for roots. Where both return the same numbers, so does the integrator. CPOneStepStats counts
+ * points. If batch is NULL (default), f is called at all points. A CPMech brings functions of its own. Returns
+ * CP_NOT_SUPPORTED with another method, and CP_TOO_LATE after CPOneStepInit.
+ */
+CPODES_EXPORT int CPOneStepSetRhsBatchFn(CPOneStepMem mem, CPOneStepRhsBatchFn batch);
+/** Most points of one call. It bounds the memory: so many states, and as many values. */
+#define CP_ONESTEP_BATCH 128
+
 /** Sets the projector, as CPodeSetProjector does. mem does not own P; if P is NULL, nothing is projected. */
 CPODES_EXPORT int CPOneStepSetProjector(CPOneStepMem mem, CPProjector P);
 

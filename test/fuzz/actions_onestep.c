@@ -111,6 +111,10 @@ static void set_jacobian(World *w) {
   CALL(w, ONESTEP, CPOneStepSetJacobian(w->one, J, NULL));
 }
 
+static void set_batch(World *w) {
+  CALL(w, ONESTEP, CPOneStepSetRhsBatchFn(w->one, chance(w, 0.8) ? mechanism_rhs_batch : NULL));
+}
+
 static void set_user_data(World *w) {
   CALL(w, ONESTEP, CPOneStepSetUserData(w->one, w));
   FREE(w, CPOneStepGetUserData(w->one));
@@ -237,6 +241,7 @@ const Action onestep_actions[] = {{"create a one-step method", onestep_create, 1
                                   {"one-step: tolerances", onestep_tolerances, 2},
                                   {"one-step: projector", onestep_projector, 2},
                                   {"one-step: Jacobian", set_jacobian, 1},
+                                  {"one-step: f at several points", set_batch, 1},
                                   {"one-step: user data", set_user_data, 1},
                                   {"one-step: estimate", set_estimate, 2},
                                   {"one-step: bound of corrections", set_max_correction, 2},

@@ -223,6 +223,14 @@ int mechanism_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   return disturb(ON_RHS, of(ydot), the->n);
 }
 
+int mechanism_rhs_batch(int k, const sunrealtype *t, const sunrealtype *Y, sunrealtype *F,
+                        void *user_data) {
+  (void)user_data;
+  for (int i = 0; i < k; i++)
+    mechanism_derivative(the, t[i], Y + (size_t)i * the->n, F + (size_t)i * the->n);
+  return disturb(ON_RHS, F, (long)k * the->n);
+}
+
 int mechanism_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
   (void)user_data;
   mechanism_constraints(the, t, of(y), of(c));

@@ -76,6 +76,8 @@ SUNMatrix mechanism_metric_template(const Mechanism *m, Form form, SUNContext ct
 
 /* ---- for CPode, CPOneStep and projectors ---- */
 int mechanism_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
+int mechanism_rhs_batch(int k, const sunrealtype *t, const sunrealtype *Y, sunrealtype *F,
+                        void *user_data);
 int mechanism_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
 int mechanism_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
 int mechanism_jac_times(sunrealtype t, N_Vector y, N_Vector v, N_Vector Gv, void *user_data);

@@ -29,6 +29,25 @@ int cpOneStepRhs(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector ydot, int
                   cpFirstNonFinite(ydot));
 }
 
+int cpOneStepRhsBatch(CPOneStepMem mem, int k, const sunrealtype *t, const sunrealtype *Y,
+                      sunrealtype *F) {
+  const CPStepper s = &mem->base;
+  const size_t n    = (size_t)N_VGetLength(s->y);
+  mem->stats.nfe += k;
+  const int result = mem->batch(k, t, Y, F, cpOneStepUserData(s));
+  if (result)
+    return cpReason(
+        s->text, result > 0 ? -CV_REPTD_RHSFUNC_ERR : CV_RHSFUNC_FAIL,
+        "the right-hand side f failed %s (%d) at one of %d points from t = %.15g to %.15g",
+        result > 0 ? "recoverably" : "for good", result, k, t[0], t[k - 1]);
+  for (size_t j = 0; j < (size_t)k * n; j++)
+    if (!isfinite(F[j]))
+      return cpReason(s->text, -CP_RHS_NONFINITE,
+                      "at t = %.15g: the right-hand side f returned NaN or Inf (component %d)",
+                      t[j / n], (int)(j % n));
+  return CP_SUCCESS;
+}
+
 sunrealtype cpOneStepMaxCorrection(CPOneStepMem mem) {
   const int tol_is_new = mem->nst_tol > 0 && mem->stats.nst <= mem->nst_tol + 1;
   return mem->hfixed > 0.0 || tol_is_new ? INFINITY : mem->base.max_correction;

@@ -231,16 +231,29 @@ int CPOneStepWFtolerances(CPOneStepMem mem, CVEwtFn efun) {
   return setTolerances(mem, (CPTolerances){.kind = CP_TOL_WF, .efun = efun}, __func__);
 }
 
+/* May RADAU be given `what` now? */
+static int takes(CPOneStepMem mem, const char *what, const char *caller) {
+  const int flag = cpStepperExists((CPStepper)mem, caller);
+  if (flag) return flag;
+  if (!mem->method->implicit)
+    return cpReport(&mem->base.log, CP_NOT_SUPPORTED, caller,
+                    "the method %s does not use %s of this kind: RADAU does", mem->name, what);
+  if (mem->base.initialised)
+    return cpReport(&mem->base.log, CP_TOO_LATE, caller, "call it before CPOneStepInit");
+  return CP_SUCCESS;
+}
+
+int CPOneStepSetRhsBatchFn(CPOneStepMem mem, CPOneStepRhsBatchFn batch) {
+  const int flag = takes(mem, "a function", __func__);
+  if (!flag) mem->batch = batch;
+  return flag;
+}
+
 int CPOneStepSetJacobian(CPOneStepMem mem, SUNMatrix J_tmpl, CVLsJacFn jac) {
-  int flag = cpStepperExists((CPStepper)mem, __func__);
+  const int flag = takes(mem, "a Jacobian", __func__);
   if (flag) return flag;
   const CPStepper s = &mem->base;
-  if (!mem->method->implicit)
-    return cpReport(&s->log, CP_NOT_SUPPORTED, __func__,
-                    "the method %s does not use a Jacobian of this kind: RADAU does", mem->name);
-  if (s->initialised)
-    return cpReport(&s->log, CP_TOO_LATE, __func__, "call it before CPOneStepInit");
-  SUNMatrix copy = J_tmpl ? SUNMatClone(J_tmpl) : NULL;
+  SUNMatrix copy    = J_tmpl ? SUNMatClone(J_tmpl) : NULL;
   if (J_tmpl && (!copy || SUNMatCopy(J_tmpl, copy))) {
     if (copy) SUNMatDestroy(copy);
     return cpReport(&s->log, CP_MEM_FAIL, __func__, "no memory for a template of the Jacobian");

@@ -85,6 +85,7 @@ struct CPOneStepMem_ {
   char name[CP_METHOD_NAME];
   ARKodeButcherTable table;
   int order, embedded, stages;
+  CPOneStepRhsBatchFn batch; /* f at several points, for these methods, or NULL */
   CVLsJacFn jac; /* df/dy for methods that solve for their stages themselves; if NULL, differences */
   SUNMatrix J_tmpl; /* its kind and pattern, a copy, owned; if NULL, dense */
   /* options: only the size of the first step, hinit, has a sign, and sizes that are not set are 0 */
@@ -123,6 +124,9 @@ void cpOneStepFreeTable(void *B);
 
 /* ydot = f(t, y), counted and checked. output says that it is for interpolation. */
 int cpOneStepRhs(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector ydot, int output);
+/* F_i = f(t_i, Y_i), i < k, by the function for several points: t [k], Y, F [k n]; counted and checked. */
+int cpOneStepRhsBatch(CPOneStepMem mem, int k, const sunrealtype *t, const sunrealtype *Y,
+                      sunrealtype *F);
 /* Projects y (in, out) with the stored factors of steps. The correction is bounded and counted. Without a projector y
  * remains as it is. */
 int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y);

@@ -214,11 +214,28 @@ static void deflate(CPOneStepMem mem) {
 
 /* ---- the iteration ---- */
 
+/* r_i = r(t + c_i h, Y_i, x_i) */
+static int residuals(CPOneStepMem mem, sunrealtype h) {
+  const CPRadau R           = mem->own;
+  const CPRadauTable *T     = R->table;
+  const CPImplicitSystem *S = &R->system;
+  sunrealtype t[CP_RADAU_STAGES];
+  int flag = CP_SUCCESS;
+  for (int i = 0; i < T->s; i++) t[i] = mem->base.t + T->c[i] * h;
+  if (S->residuals) flag = S->residuals(T->s, t, R->Y, R->x, R->r, S->data);
+  for (int i = 0; !S->residuals && !flag && i < T->s; i++) {
+    if (!S->counts_f) mem->stats.nfe++;
+    flag = S->residual(t[i], R->Y + i * R->n, R->x + i * R->N, R->r + i * R->N, S->data);
+  }
+  if (flag) mem->stats.nrhsfails++;
+  return flag ? cpRadauBecause(mem, flag) : flag;
+}
+
 /* Solves for the stages from the predicted x. Returns 0, a code of the system's functions, or -CV_CONV_FAILURE. */
 static int newton(CPOneStepMem mem, sunrealtype h) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
-  const int n = R->n, N = R->N, s = T->s;
+  const int N = R->N, s = T->s;
   sunrealtype before = 0.0;
   int first          = 1; /* of the iterations with this deflation */
   R->eta             = pow(fmax(R->eta, CP_UROUND), 0.8);
@@ -226,14 +243,8 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
   R->deflation       = 0.0;
   const int most     = mem->hfixed > 0.0 ? MAX_FIXED : CP_RADAU_ITERATIONS;
   for (int it = 1; it <= most; it++) {
-    for (int i = 0; i < s; i++) {
-      if (!R->system.counts_f) mem->stats.nfe++;
-      const int flag = R->system.residual(mem->base.t + T->c[i] * h, R->Y + i * n, R->x + i * N,
-                                          R->r + i * N, R->system.data);
-      if (flag) mem->stats.nrhsfails++;
-      if (flag) return cpRadauBecause(mem, flag);
-    }
-    int flag = CP_SUCCESS;
+    int flag = residuals(mem, h);
+    if (flag) return flag;
     for (int i = 0; R->have_stages && !flag && i < s; i++)
       flag = R->system.solve(factorsOf(T, i), R->r + i * N, NULL, R->system.data);
     if (flag) return cpRadauBecause(mem, flag);

@@ -9,9 +9,13 @@ typedef struct {
   int n;
   N_Vector y, f, tmp[3]; /* a state, f there, and workspace of the user's Jacobian */
   CPUserMat J;
-  CPColoring colors; /* of a sparse J by differences */
+  /* differences: groups of columns, increments [n], and the points, as many as are evaluated at one time */
+  CPColoring colors;
+  double *step;
+  int room;
+  sunrealtype *t;     /* [room] */
+  sunrealtype *Y, *F; /* [room n] */
   CPLu lu[CP_STAGE_FACTORS];
-  double *step; /* [n] increments of the differences */
 } CPOde;
 
 /* f(t, y), which is in ode->f */
@@ -36,41 +40,68 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *k, s
   return flag;
 }
 
+static int residuals(int s, const sunrealtype *t, const sunrealtype *Y, const sunrealtype *k,
+                     sunrealtype *r, void *data) {
+  const CPOde *ode = data;
+  const int flag   = cpOneStepRhsBatch(ode->mem, s, t, Y, r);
+  for (int j = 0; !flag && j < s * ode->n; j++) r[j] -= k[j];
+  return flag;
+}
+
 /* ---- J ---- */
 
-/* The columns of one group at once: J e = (f(t, y + e) - f(t, y)) / |e|. f0 = f(t, y) is in tmp[0]. */
-static int difference(CPOde *ode, sunrealtype t, const sunrealtype *y, const int *cols, int ncols) {
-  const CPMat *J  = &ode->J.A;
-  sunrealtype *y2 = N_VGetArrayPointer(ode->y);
-  for (int c = 0; c < ncols; c++) y2[cols[c]] += ode->step[cols[c]];
-  const int flag        = cpOneStepRhs(ode->mem, t, ode->y, ode->f, 0);
-  const sunrealtype *f0 = N_VGetArrayPointer(ode->tmp[0]), *f = N_VGetArrayPointer(ode->f);
-  for (int c = 0; c < ncols; c++) {
-    const int j = cols[c];
-    y2[j]       = y[j];
-    for (size_t e = cpMatFirst(J, j); !flag && e < cpMatFirst(J, j + 1); e++) {
-      const int i = cpMatRow(J, j, e);
-      J->value[e] = (f[i] - f0[i]) / ode->step[j];
-    }
+/* F_i = f(t, Y_i), i < k */
+static int evaluateAll(CPOde *ode, int k, sunrealtype t) {
+  const size_t n = (size_t)ode->n;
+  int flag       = CP_SUCCESS;
+  for (int i = 0; i < k; i++) ode->t[i] = t;
+  if (ode->mem->batch) return cpOneStepRhsBatch(ode->mem, k, ode->t, ode->Y, ode->F);
+  for (int i = 0; !flag && i < k; i++) {
+    flag = evaluate(ode, t, ode->Y + i * n);
+    memcpy(ode->F + i * n, N_VGetArrayPointer(ode->f), n * sizeof *ode->F);
   }
   return flag;
 }
 
+/* Point 0 of the differences is y, point p moves the columns of group p - 1. Returns their number. */
+static int columns(const CPOde *ode, int p, const int **col) {
+  const int *start = ode->colors.start;
+  if (p == 0) return 0;
+  *col = ode->colors.col + start[p - 1];
+  return start[p] - start[p - 1];
+}
+
+/* J e = (f(t, y + e) - f(t, y)) / |e|, as many points at one time as there is room for */
 static int differences(CPOde *ode, sunrealtype t, const sunrealtype *y, const sunrealtype *ewt) {
+  const CPMat *J    = &ode->J.A;
+  const size_t n    = (size_t)ode->n;
   const double root = sqrt(CP_UROUND), typical = cpTypicalOf(cpLargest(y, ode->n));
+  sunrealtype *f0 = N_VGetArrayPointer(ode->tmp[0]);
+  const int *col  = NULL;
   for (int j = 0; j < ode->n; j++) { /* a relative change, or one tolerance */
     const double size     = root * fmax(fabs(y[j]), typical);
     volatile double moved = y[j] + fmax(size, fmin(1.0 / ewt[j], root));
     ode->step[j]          = moved - y[j]; /* a machine number */
   }
-  int flag = evaluate(ode, t, y);
-  N_VScale(1.0, ode->f, ode->tmp[0]);
-  for (int g = 0; ode->J.S && ode->J.tmpl && !flag && g < ode->colors.ngroups; g++) {
-    const int first = ode->colors.start[g];
-    flag = difference(ode, t, y, ode->colors.col + first, ode->colors.start[g + 1] - first);
+  for (int p = 0; p <= ode->colors.ngroups; p += ode->room) {
+    const int left = ode->colors.ngroups + 1 - p, k = left < ode->room ? left : ode->room;
+    for (int i = 0; i < k; i++) {
+      sunrealtype *Y = memcpy(ode->Y + i * n, y, n * sizeof *y);
+      for (int c = columns(ode, p + i, &col) - 1; c >= 0; c--) Y[col[c]] += ode->step[col[c]];
+    }
+    const int flag = evaluateAll(ode, k, t);
+    if (flag) return flag;
+    if (p == 0) memcpy(f0, ode->F, n * sizeof *f0);
+    for (int i = 0; i < k; i++) {
+      const sunrealtype *f = ode->F + i * n;
+      for (int c = columns(ode, p + i, &col) - 1; c >= 0; c--)
+        for (size_t e = cpMatFirst(J, col[c]); e < cpMatFirst(J, col[c] + 1); e++) {
+          const int row = cpMatRow(J, col[c], e);
+          J->value[e]   = (f[row] - f0[row]) / ode->step[col[c]];
+        }
+    }
   }
-  for (int j = 0; !ode->J.tmpl && !flag && j < ode->n; j++) flag = difference(ode, t, y, &j, 1);
-  return flag;
+  return CP_SUCCESS;
 }
 
 static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrealtype *k,
@@ -138,27 +169,36 @@ int cpRadauOde(CPOneStepMem mem, CPArena *arena, CPImplicitSystem *system) {
   ode->y            = cpArenaVector(arena, y0);
   ode->f            = cpArenaVector(arena, y0);
   for (int k = 0; k < 3; k++) ode->tmp[k] = cpArenaVector(arena, y0);
-  CP_NEW(arena, ode->step, n);
   cpUserMatOwn(arena, &ode->J);
   for (int k = 0; k < CP_STAGE_FACTORS; k++) cpArenaOwn(arena, &ode->lu[k], freeLu);
   int flag = cpArenaStatus(arena);
   if (!flag) flag = cpUserMatCreate(&ode->J, mem->J_tmpl, n, n, mem->base.ctx);
   const CPMat *J = &ode->J.A;
-  if (!flag && J->start && !mem->jac) flag = cpColoringCreate(arena, &ode->colors, J);
+  if (!flag && !mem->jac) {
+    flag             = cpColoringCreate(arena, &ode->colors, J);
+    const int points = mem->batch ? ode->colors.ngroups + 1 : 1;
+    ode->room        = points < CP_ONESTEP_BATCH ? points : CP_ONESTEP_BATCH;
+    CP_NEW(arena, ode->step, n);
+    CP_NEW(arena, ode->t, ode->room);
+    CP_NEW(arena, ode->Y, (size_t)ode->room * (size_t)n);
+    CP_NEW(arena, ode->F, (size_t)ode->room * (size_t)n);
+    if (!flag) flag = cpArenaStatus(arena);
+  }
   for (int k = 0; k < CP_STAGE_FACTORS && !flag; k++) {
     flag = cpLuCreate(&ode->lu[k], n, J->start != NULL, k >= CP_COMPLEX_FACTORS, NULL, 0);
     if (!flag) flag = cpLuTerm(ode->lu[k], J, 0, 0, 0);
   }
   *system =
-      (CPImplicitSystem){.data     = ode,
-                         .text     = mem->base.text,
-                         .counts_f = 1,
-                         .growth   = !J->start && n > CP_LARGE_DENSE ? CP_GROWTH_DENSE : CP_GROWTH,
-                         .start    = start,
-                         .residual = residual,
-                         .partials = partials,
-                         .factor   = factor,
-                         .solve    = solve,
-                         .filter   = filter};
+      (CPImplicitSystem){.data      = ode,
+                         .text      = mem->base.text,
+                         .counts_f  = 1,
+                         .growth    = !J->start && n > CP_LARGE_DENSE ? CP_GROWTH_DENSE : CP_GROWTH,
+                         .start     = start,
+                         .residual  = residual,
+                         .residuals = mem->batch ? residuals : NULL,
+                         .partials  = partials,
+                         .factor    = factor,
+                         .solve     = solve,
+                         .filter    = filter};
   return flag;
 }

@@ -3,6 +3,7 @@
 #include "stepping/onestep/fixture.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -215,7 +216,178 @@ START_TEST(an_absolute_tolerance_counts_as_a_relative_one_of_the_same_size) {
 }
 END_TEST
 
+/* ---- the right-hand side at several points at once: heat in a rod with a source that depends on time ---- */
+
+enum { ROD = CP_ONESTEP_BATCH + 20 }; /* one call does not suffice for differences */
+
+typedef struct {
+  long int single, batches, points, most; /* calls and points */
+  int result;                             /* of stages that fail at `from` and later */
+  sunrealtype factor, from;               /* its last value is multiplied by factor */
+  int failing;                            /* so many times */
+} Rod;
+
+static void heat(int n, sunrealtype t, const sunrealtype *y, sunrealtype *ydot) {
+  for (int i = 0; i < n; i++) {
+    const sunrealtype left = i > 0 ? y[i - 1] : 0.0, right = i + 1 < n ? y[i + 1] : 0.0;
+    ydot[i] = n * (left - 2.0 * y[i] + right) - y[i] * y[i] + cos(t * (i + 1));
+  }
+}
+
+static int rod_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *rod) {
+  ((Rod *)rod)->single++;
+  heat((int)N_VGetLength(y), t, entries(y), entries(ydot));
+  return 0;
+}
+
+static int batch(int n, int k, const sunrealtype *t, const sunrealtype *Y, sunrealtype *F, Rod *rod) {
+  for (int i = 0; i < k; i++) heat(n, t[i], Y + i * n, F + i * n);
+  rod->batches++;
+  rod->points += k;
+  if (k > rod->most) rod->most = k;
+  if (t[0] < rod->from || t[k - 1] == t[0] || rod->failing == 0) return 0; /* not in differences */
+  rod->failing--;
+  F[k * n - 1] *= rod->factor;
+  return rod->result;
+}
+
+static int short_batch(int k, const sunrealtype *t, const sunrealtype *Y, sunrealtype *F, void *rod) {
+  return batch(4, k, t, Y, F, rod);
+}
+
+static int long_batch(int k, const sunrealtype *t, const sunrealtype *Y, sunrealtype *F, void *rod) {
+  return batch(ROD, k, t, Y, F, rod);
+}
+
+static SUNMatrix tridiagonal(int n) {
+  SUNMatrix J         = SUNSparseMatrix(n, n, 3 * n - 2, CSC_MAT, test_context);
+  sunindextype *start = SUNSparseMatrix_IndexPointers(J), *row = SUNSparseMatrix_IndexValues(J),
+               e = 0;
+  for (int j = 0; j < n; j++) {
+    start[j] = e;
+    for (int i = j - 1; i <= j + 1; i++)
+      if (i >= 0 && i < n) row[e++] = i;
+  }
+  start[n] = e;
+  return J;
+}
+
+static CPOneStepMem open_rod(const char *method, Rod *rod, N_Vector y, int sparse,
+                             CPOneStepRhsBatchFn function) {
+  CPOneStepMem mem = CPOneStepCreate(method, test_context);
+  SUNMatrix J      = sparse ? tridiagonal((int)N_VGetLength(y)) : NULL;
+  *rod             = (Rod){.from = INFINITY};
+  memset(&messages, 0, sizeof messages);
+  N_VConst(1.0, y);
+  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
+  ck_assert_int_eq(CPOneStepSetJacobian(mem, J, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSetRhsBatchFn(mem, function), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepInit(mem, rod_rhs, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSetUserData(mem, rod), CP_SUCCESS);
+  CPOneStepSStolerances(mem, 1.0e-6, 1.0e-6);
+  if (J) SUNMatDestroy(J);
+  return mem;
+}
+
+START_TEST(several_points_at_once_change_no_number) {
+  static const char *const methods_of[] = {"RADAU", "RADAU5", "RADAU9"};
+  const int sparse = _i / 3 % 2, n = _i / 6 ? ROD : 4;
+  CPOneStepStats s[2];
+  N_Vector y[2];
+  Rod rod[2];
+  for (int k = 0; k < 2; k++) {
+    sunrealtype t;
+    y[k]             = vector_of(n, NULL);
+    CPOneStepMem mem = open_rod(methods_of[_i % 3], &rod[k], y[k], sparse,
+                                k == 0   ? NULL
+                                : n == 4 ? short_batch
+                                         : long_batch);
+    ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y[k], &t, CV_NORMAL), CP_SUCCESS);
+    CPOneStepGetStats(mem, &s[k]);
+    CPOneStepFree(&mem);
+    ck_assert_int_eq(s[k].nfe, rod[k].single + rod[k].points);
+  }
+  ck_assert_mem_eq(entries(y[0]), entries(y[1]), (size_t)n * sizeof(sunrealtype));
+  ck_assert_mem_eq(&s[0], &s[1], sizeof s[0]);
+  ck_assert_int_eq(rod[0].batches, 0);
+  /* One call for each iteration and for each Jacobian, or two where its points are more than fit; the start and the size of
+   * the first step take one f each. */
+  const int points = sparse ? 4 : n + 1, calls = points > CP_ONESTEP_BATCH ? 2 : 1;
+  ck_assert_int_eq(rod[1].single, 2);
+  ck_assert_int_eq(rod[1].batches, s[1].nni + calls * s[1].njev);
+  ck_assert_int_eq(rod[1].most, calls == 2                  ? CP_ONESTEP_BATCH
+                                : points > 5 || _i % 3 == 1 ? points
+                                                            : 5);
+  N_VDestroy(y[0]);
+  N_VDestroy(y[1]);
+}
+END_TEST
+
+START_TEST(a_batch_that_fails_once_has_the_step_retried_smaller) {
+  N_Vector y = vector_of(4, NULL);
+  Rod rod;
+  CPOneStepStats s;
+  sunrealtype t;
+  CPOneStepMem mem = open_rod("RADAU", &rod, y, _i % 2, short_batch);
+  rod.from = 0.3, rod.failing = 1, rod.result = _i / 2, rod.factor = _i / 2 ? 1.0 : NAN;
+  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+  CPOneStepGetStats(mem, &s);
+  ck_assert_int_eq(s.nrhsfails, 1);
+  ck_assert_int_eq(s.nfe, rod.single + rod.points);
+  ck_assert_int_eq(rod.failing, 0);
+  CPOneStepFree(&mem);
+  N_VDestroy(y);
+}
+END_TEST
+
 /* ---- failures ---- */
+
+START_TEST(a_batch_that_fails_ends_with_its_code_at_the_last_good_state) {
+  static const struct {
+    int result;
+    sunrealtype factor;
+    int code;
+    const char *word;
+  } cases[]  = {{2, 1.0, CV_REPTD_RHSFUNC_ERR, "recoverably (2) at one of"},
+                {-2, 1.0, CV_RHSFUNC_FAIL, "for good (-2) at one of"},
+                {0, NAN, CP_RHS_NONFINITE, "NaN or Inf (component 3)"}};
+  N_Vector y = vector_of(4, NULL);
+  Rod rod;
+  sunrealtype t = 0.0, before = 0.0;
+  CPOneStepMem mem = open_rod("RADAU", &rod, y, _i % 2, short_batch);
+  const int k      = _i / 2;
+  int flag         = CP_SUCCESS;
+  rod.from = 0.3, rod.failing = INT_MAX, rod.result = cases[k].result, rod.factor = cases[k].factor;
+  while (flag == CP_SUCCESS && t < 1.0) {
+    before = t;
+    flag   = CPOneStepEvolve(mem, 1.0, y, &t, CV_ONE_STEP);
+  }
+  ck_assert_msg(flag == cases[k].code, "%d: %s", flag, messages.text);
+  ck_assert_mentions(messages.text, cases[k].word);
+  ck_assert_double_eq(t, before);
+  rod.failing = 0;
+  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+  CPOneStepFree(&mem);
+  N_VDestroy(y);
+}
+END_TEST
+
+START_TEST(batches_are_refused_with_a_reason) {
+  N_Vector y = vector_of(4, NULL);
+  Rod rod;
+  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
+  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
+  ck_assert_int_eq(CPOneStepSetRhsBatchFn(NULL, short_batch), CP_MEM_NULL);
+  ck_assert_int_eq(CPOneStepSetRhsBatchFn(mem, short_batch), CP_NOT_SUPPORTED);
+  ck_assert_mentions(messages.text, "DOP853");
+  CPOneStepFree(&mem);
+  mem = open_rod("RADAU", &rod, y, 0, short_batch);
+  ck_assert_int_eq(CPOneStepSetRhsBatchFn(mem, NULL), CP_TOO_LATE);
+  ck_assert_mentions(messages.text, "CPOneStepInit");
+  CPOneStepFree(&mem);
+  N_VDestroy(y);
+}
+END_TEST
 
 START_TEST(a_jacobian_that_fails_ends_with_its_code_at_the_last_good_state) {
   static const struct {
@@ -291,6 +463,10 @@ int main(void) {
   tcase_add_loop_test(tc, robertsons_reaction_takes_few_steps_with_any_jacobian, 0, 3 * KINDS);
   tcase_add_test(tc, the_number_of_stages_grows_with_the_accuracy);
   tcase_add_loop_test(tc, an_absolute_tolerance_counts_as_a_relative_one_of_the_same_size, 0, 3);
+  tcase_add_loop_test(tc, several_points_at_once_change_no_number, 0, 12);
+  tcase_add_loop_test(tc, a_batch_that_fails_once_has_the_step_retried_smaller, 0, 4);
+  tcase_add_loop_test(tc, a_batch_that_fails_ends_with_its_code_at_the_last_good_state, 0, 6);
+  tcase_add_test(tc, batches_are_refused_with_a_reason);
   tcase_add_loop_test(tc, a_jacobian_that_fails_ends_with_its_code_at_the_last_good_state, 0, 8);
   tcase_add_test(tc, jacobians_are_refused_with_a_reason);
   suite_add_tcase(suite, tc);
