@@ -39,134 +39,151 @@ def importing() -> None:
 
 
 class Andrews:
-    """Andrews' squeezing mechanism (Test Set for Initial Value Problem Solvers) as an index-reduced ODE in numpy: y = (q, u)."""
+    """Andrews' squeezing mechanism (Test Set for Initial Value Problem Solvers) as an index-reduced ODE in numpy: y = (q, u), one
+    state [14] or several [14, k]. M, A and what else depends on q are linear in e = (1, cos, sin) of ten angles: those of the seven
+    bars, and q_1, q_3, q_5. Forces and b are linear in products of e and squared rates of the bars, but for the spring's."""
 
     m = dict(zip(range(1, 8), (0.04325, 0.00365, 0.02373, 0.00706, 0.07050, 0.00706, 0.05498)))
     inertia = dict(zip(range(1, 8), (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)))
     xa, ya, xb, yb, xc, yc = -0.06934, -0.00227, -0.03635, 0.03273, 0.014, 0.072
     d, da, e, ea, rr, ra, ss, sa, sb, sc, sd = 0.028, 0.0115, 0.02, 0.01421, 0.007, 0.00092, 0.035, 0.01874, 0.01043, 0.018, 0.02
     ta, tb, u, ua, ub, zf, zt, fa, c0, l0, mom = 0.02308, 0.00916, 0.04, 0.01228, 0.00449, 0.02, 0.04, 0.01421, 4530, 0.07785, 0.033
-    fixed = np.array([xb, yb, xa, ya, xa, ya])
-    # bars: rows of their loops, angles, vector at angle 0
+    # bars: their loops, angles, vector at angle 0
     bars = [((0, 1, 2), (0,), (rr, 0)), ((0, 1, 2), (0, 1), (-d, 0)), ((0,), (2,), (0, ss)), ((1,), (3, 4), (0, e)), ((1,), (4,), (-zt, 0)),
             ((2,), (5, 6), (-zf, 0)), ((2,), (6,), (0, u))]
-    S = np.zeros((7, 7)) # angles of the bars
-    for k, (_, angles, _) in enumerate(bars):
-        S[k, list(angles)] = 1
-    B = np.array([[v[0], v[1]] for _, _, v in bars])
-    L = np.zeros((3, 7)) # bars of the loops
-    for k, (loops, _, _) in enumerate(bars):
-        L[list(loops), k] = 1
-    LS = (L[:, :, None] * S[None]).transpose(0, 2, 1) # [loop, angle, bar]
 
-    def turned(self, q):
-        a = self.S @ q
-        c, s = np.cos(a), np.sin(a)
-        return c * self.B[:, 0] - s * self.B[:, 1], s * self.B[:, 0] + c * self.B[:, 1]
+    def __init__(self):
+        m, I, one, cos, sin = self.m, self.inertia, np.eye(21)[0], np.eye(21)[1:11], np.eye(21)[11:]
+        S, L = np.zeros((7, 7)), np.zeros((6, 14)) # angles of the bars; the x of three loops, then of their y, from those of bars
+        for k, (loops, angles, _) in enumerate(self.bars):
+            S[k, list(angles)] = 1
+            for loop in loops:
+                L[2 * loop, k] = L[2 * loop + 1, k + 7] = 1
+        self.S, self.L = S, L
+        self.angles = np.vstack([S, np.eye(7)[[1, 3, 5]]])
+        vx, vy = np.array([v for _, _, v in self.bars]).T[:, :, None]
+        x, y = vx * cos[:7] - vy * sin[:7], vx * sin[:7] + vy * cos[:7] # of the bars
+        A = np.einsum("rb,bi,be->rie", L, np.vstack([S, S]), np.vstack([-y, x]))
 
-    def p(self, q):
-        nx, ny = self.turned(q)
-        r = np.empty(6)
-        r[0::2], r[1::2] = self.L @ nx, self.L @ ny
-        return r - self.fixed
+        M, h, k = np.zeros((7, 7, 21)), self.e - self.ea, self.zf - self.fa
+        M[0, 0] = (m[1] * self.ra ** 2 + m[2] * (self.rr ** 2 + self.da ** 2) + I[1] + I[2]) * one - 2 * m[2] * self.da * self.rr * cos[7]
+        M[0, 1] = M[1, 0] = (m[2] * self.da ** 2 + I[2]) * one - m[2] * self.da * self.rr * cos[7]
+        M[1, 1] = (m[2] * self.da ** 2 + I[2]) * one
+        M[2, 2] = (m[3] * (self.sa ** 2 + self.sb ** 2) + I[3]) * one
+        M[3, 3] = (m[4] * h * h + I[4]) * one
+        M[3, 4] = M[4, 3] = (m[4] * h * h + I[4]) * one + m[4] * self.zt * h * sin[8]
+        M[4, 4] = (m[4] * (self.zt ** 2 + h * h) + m[5] * (self.ta ** 2 + self.tb ** 2) + I[4] + I[5]) * one + 2 * m[4] * self.zt * h * sin[8]
+        M[5, 5] = (m[6] * k * k + I[6]) * one
+        M[5, 6] = M[6, 5] = (m[6] * k * k + I[6]) * one - m[6] * k * self.u * sin[9]
+        M[6, 6] = (m[6] * (k * k + self.u ** 2) + m[7] * (self.ua ** 2 + self.ub ** 2) + I[6] + I[7]) * one - 2 * m[6] * k * self.u * sin[9]
 
-    def A(self, q, turned=None):
-        nx, ny = turned or self.turned(q)
-        A = np.empty((6, 7))
-        A[0::2], A[1::2] = -(self.LS @ ny), self.LS @ nx
-        return A
+        # the spring: the square of its length, c0 times its lever
+        X, Z = self.xb - self.xc, self.yb - self.yc
+        rx, rz = self.sd * cos[2] + self.sc * sin[2], self.sd * sin[2] - self.sc * cos[2]
+        spring = [(self.sd ** 2 + self.sc ** 2 + X * X + Z * Z) * one + 2 * (X * rx + Z * rz), self.c0 * (Z * rx - X * rz)]
+        # factors from e, and from squared rates w^2 of bars, of terms of (f, b); w_1^2 - w_0^2 = u_1 (u_1 + 2 u_0), and so on
+        w = np.eye(7)
+        arm, fork, rod = m[2] * self.da * self.rr * sin[7], m[4] * self.zt * h * cos[8], m[6] * self.u * k * cos[9]
+        terms = [(0, -arm, w[1] - w[0]), (1, arm, w[0]), (3, fork, w[4]), (4, -fork, w[3] - w[4]), (5, -rod, w[6]), (6, rod, w[5] - w[6])]
+        first = np.array([term for _, term, _ in terms] + list(x) + list(y))
+        self.squares = np.array([square for _, _, square in terms] + list(w) + list(w))
+        self.sums = np.zeros((13, 20))
+        for column, (row, _, _) in enumerate(terms):
+            self.sums[row, column] = 1
+        self.sums[7:, 6:] = L
+        K = np.zeros((13, 13, 21))
+        K[:7, :7], K[7:, :7], K[:7, 7:] = M, A, A.transpose(1, 0, 2)
+        self.position = L @ np.vstack([x, y]) - np.outer([self.xb, self.yb, self.xa, self.ya, self.xa, self.ya], one)
+        self.of_M, self.of_A, self.of_f = M.reshape(49, 21), A.reshape(42, 21), np.vstack([first, spring])
+        self.of_rhs = np.vstack([K.reshape(169, 21), first, spring])
+        self.of_c, self.of_G = np.vstack([self.position, -y, x]), np.vstack([self.of_A, x, y])
 
-    def b(self, q, v, turned=None):
-        nx, ny = turned or self.turned(q)
-        w2, b = (self.S @ v) ** 2, np.empty(6)
-        b[0::2], b[1::2] = self.L @ (nx * w2), self.L @ (ny * w2)
-        return b
+    def trigonometry(self, q):
+        a, e = self.angles @ q, np.empty((21,) + q.shape[1:])
+        e[0] = 1
+        np.cos(a, out=e[1:11])
+        np.sin(a, out=e[11:])
+        return e
 
-    def M(self, q):
-        m, I, M = self.m, self.inertia, np.zeros((7, 7))
-        ct, sp, so = math.cos(q[1]), math.sin(q[3]), math.sin(q[5])
-        h, k = self.e - self.ea, self.zf - self.fa
-        M[0, 0] = m[1] * self.ra ** 2 + m[2] * (self.rr ** 2 - 2 * self.da * self.rr * ct + self.da ** 2) + I[1] + I[2]
-        M[0, 1] = M[1, 0] = m[2] * (self.da ** 2 - self.da * self.rr * ct) + I[2]
-        M[1, 1] = m[2] * self.da ** 2 + I[2]
-        M[2, 2] = m[3] * (self.sa ** 2 + self.sb ** 2) + I[3]
-        M[3, 3] = m[4] * h * h + I[4]
-        M[3, 4] = M[4, 3] = m[4] * (h * h + self.zt * h * sp) + I[4]
-        M[4, 4] = m[4] * (self.zt ** 2 + 2 * self.zt * h * sp + h * h) + m[5] * (self.ta ** 2 + self.tb ** 2) + I[4] + I[5]
-        M[5, 5] = m[6] * k * k + I[6]
-        M[5, 6] = M[6, 5] = m[6] * (k * k - self.u * k * so) + I[6]
-        M[6, 6] = m[6] * (k * k - 2 * self.u * k * so + self.u ** 2) + m[7] * (self.ua ** 2 + self.ub ** 2) + I[6] + I[7]
-        return M
-
-    def forces(self, q, v):
-        m, q, v = self.m, q.tolist(), v.tolist()
-        cg, sg = math.cos(q[2]), math.sin(q[2])
-        x, z = self.sd * cg + self.sc * sg + self.xb - self.xc, self.sd * sg - self.sc * cg + self.yb - self.yc
-        l = math.hypot(x, z)
-        F = -self.c0 * (l - self.l0) / l
-        arm = m[2] * self.da * self.rr * math.sin(q[1])
-        fork, rod = m[4] * self.zt * (self.e - self.ea) * math.cos(q[3]), m[6] * self.u * (self.zf - self.fa) * math.cos(q[5])
-        return np.array((self.mom - arm * v[1] * (v[1] + 2 * v[0]), arm * v[0] ** 2,
-                         F * (x * (self.sc * cg - self.sd * sg) + z * (self.sd * cg + self.sc * sg)), fork * v[4] ** 2,
-                         -fork * v[3] * (v[3] + 2 * v[4]), -rod * v[6] ** 2, rod * v[5] * (v[5] + 2 * v[6])))
+    def loads(self, X, v):
+        """(f, b) from X = of_f e"""
+        w = self.S @ v
+        r = self.sums @ (X[:20] * (self.squares @ (w * w)))
+        r[0] += self.mom
+        r[2] += (self.l0 / np.sqrt(X[20]) - 1) * X[21]
+        return r
 
     def f(self, t, y):
-        q, v = y[:7], y[7:]
-        turned, K, r = self.turned(q), np.zeros((13, 13)), np.empty(13)
-        K[:7, :7], K[7:, :7], r[:7], r[7:] = self.M(q), self.A(q, turned), self.forces(q, v), self.b(q, v, turned)
-        K[:7, 7:] = K[7:, :7].T
-        return np.concatenate([v, np.linalg.solve(K, r)[:7]])
+        X, v = self.of_rhs @ self.trigonometry(y[:7]), y[7:]
+        K, r = X[:169], self.loads(X[169:], v)
+        if y.ndim == 1:
+            udot = np.linalg.solve(K.reshape(13, 13), r)[:7]
+        else:
+            udot = np.linalg.solve(K.T.reshape(-1, 13, 13), r.T[:, :, None])[:, :7, 0].T
+        return np.concatenate([v, udot])
 
     def mechanism(self):
-        return cpodes.Mechanism(lambda t, q: self.M(q), lambda t, q, u: self.forces(q, u), lambda t, q: self.A(q),
-                                lambda t, q: self.p(q), lambda t, q, u: self.A(q) @ u, lambda t, q, u: self.b(q, u))
+        e = self.trigonometry
+        return cpodes.Mechanism(lambda t, q: (self.of_M @ e(q)).reshape(7, 7), lambda t, q, u: self.loads(self.of_f @ e(q), u)[:7],
+                                lambda t, q: (self.of_A @ e(q)).reshape(6, 7), lambda t, q: self.position @ e(q),
+                                lambda t, q, u: self.c(0, np.concatenate([q, u]))[6:],
+                                lambda t, q, u: self.loads(self.of_f @ e(q), u)[7:])
 
     def c(self, t, y):
-        A = self.A(y[:7])
-        return np.concatenate([self.p(y[:7]), A @ y[7:]])
+        X, w = self.of_c @ self.trigonometry(y[:7]), self.S @ y[7:]
+        return np.concatenate([X[:6], self.L @ (X[6:] * np.concatenate([w, w]))])
 
     def G(self, t, y):
-        nx, ny = self.turned(y[:7])
-        G = np.zeros((12, 14))
-        G[0:6:2, :7], G[1:6:2, :7] = -(self.LS @ ny), self.LS @ nx
-        G[6:, 7:] = G[:6, :7]
-        w = self.S @ y[7:]
-        G[6::2, :7], G[7::2, :7] = -(self.L * (nx * w)) @ self.S, -(self.L * (ny * w)) @ self.S
+        X, w, G = self.of_G @ self.trigonometry(y[:7]), self.S @ y[7:], np.zeros((12, 14))
+        G[:6, :7] = G[6:, 7:] = X[:42].reshape(6, 7)
+        G[6:, :7] = -(self.L * (X[42:] * np.concatenate([w, w]))) @ np.vstack([self.S, self.S])
         return G
 
 
 def andrews() -> None:
     """CPU time of Andrews' mechanism to an error of 1e-8 [rad] in the angles at the end: that of a ladder of tolerances, by a line
-    through the logarithms of errors and times from 1e-6 to 1e-10."""
+    through the logarithms of errors and times from 1e-6 to 1e-10. All programs have the same function; scipy's implicit methods get
+    it vectorized, too, and their better time counts."""
     from scipy.integrate import solve_ivp
     a, model = Andrews(), cpodes.model("andrews")
     y0, end = model.y0, model.t_end
     exact = model.solve(rtol=1e-13, atol=1e-13).y[:7, -1]
-    mechanism = a.mechanism()
-    programs = {f"scipy {name}": (lambda name: lambda tol: solve_ivp(a.f, (0, end), y0, name, rtol=tol, atol=tol))(name)
-                for name in ("RK45", "DOP853", "LSODA")} # BDF takes 13 times, Radau 8 times the time of DOP853
-    programs["cpodes, Python"] = lambda tol: cpodes.solve(a.f, (0, end), y0, "DOP853", constraints=a.c, jac=a.G, rtol=tol, atol=tol)
+    mechanism, calls = a.mechanism(), 0
+
+    def f(t, y):
+        nonlocal calls
+        calls += 1
+        return a.f(t, y)
+
+    def scipy(name, vectorized=False):
+        return lambda tol: solve_ivp(f, (0, end), y0, name, rtol=tol, atol=tol, vectorized=vectorized)
+
+    def solve(name, vectorized=False):
+        return lambda tol: cpodes.solve(f, (0, end), y0, name, constraints=a.c, jac=a.G, rtol=tol, atol=tol, vectorized=vectorized)
+    programs = {f"scipy {name}": scipy(name) for name in ("RK45", "DOP853", "LSODA")}
+    programs["cpodes, DOP853"], programs["cpodes, RADAU"] = solve("DOP853"), solve("RADAU")
+    programs["cpodes, RADAU, t"] = solve("RADAU", "t")
     programs["cpodes, Mechanism"] = lambda tol: mechanism.solve((0, end), y0, "DOP853", rtol=tol, atol=tol)
     programs["cpodes, compiled"] = lambda tol: model.solve(method="DOP853", rtol=tol, atol=tol)
+    slow = {f"scipy {name}{', vectorized' * v}": scipy(name, v) for name in ("BDF", "Radau") for v in (False, True)}
     tolerances = 10.0 ** -np.arange(5.5, 11.6, 0.25)
-    ladder = {name: [] for name in programs} # (error, evaluations, seconds)
-    for tol in tolerances:
-        for name, program in programs.items():
+    ladder = {name: [] for name in [*programs, *slow]} # (error, evaluations, calls, seconds)
+    for i, tol in enumerate(tolerances):
+        for name, program in (programs | slow if i % 3 == 0 and i <= 18 else programs).items():
             best = np.inf
-            for _ in range(3): # in turn: the load of the machine falls on all
-                begin = time.thread_time()
+            for _ in range(1 if name in slow else 3): # in turn: the load of the machine falls on all
+                calls, begin = 0, time.thread_time()
                 sol = program(tol)
                 best = min(best, time.thread_time() - begin)
-            ladder[name].append((abs(sol.y[:7, -1] - exact).max(), sol.nfev, best))
+            ladder[name].append((abs(sol.y[:7, -1] - exact).max(), sol.nfev, calls or sol.nfev, best))
     at = {}
     for name, rows in ladder.items():
-        errors, counts, seconds = (np.log(column) for column in np.array([r for r in rows if 1e-10 <= r[0] <= 1e-6]).T)
-        counts, seconds = (np.exp(np.polyval(np.polyfit(errors, column, 1), math.log(1e-8))) for column in (counts, seconds))
-        at[name] = counts, seconds, len(errors)
-    best = min(value[1] for name, value in at.items() if name.startswith("scipy"))
-    for name, (counts, seconds, n) in at.items():
-        print(f"{name:>18}: {counts:6.0f} evaluations, {1e3 * seconds:7.1f} ms, {best / seconds:6.2f} times as fast as the best of scipy's "
-              f"({n} tolerances)")
+        errors, *columns = (np.log(column) for column in np.array([r for r in rows if 1e-10 <= r[0] <= 1e-6]).T)
+        at[name] = [np.exp(np.polyval(np.polyfit(errors, column, 1), math.log(1e-8))) for column in columns] + [len(errors)]
+    best = min(value[2] for name, value in at.items() if name.startswith("scipy"))
+    for name, (evaluations, calls, seconds, n) in at.items():
+        print(f"{name:>23}: {evaluations:6.0f} evaluations, {calls:6.0f} calls, {1e3 * seconds:7.1f} ms, {best / seconds:6.2f} times as fast "
+              f"as the best of scipy's ({n} tolerances)")
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ class Caller:
 
 def expected(name: str, result: Any, out: np.ndarray) -> np.ndarray:
     """The result of the function `name` as an array that fits out, or an exception that says what was expected."""
-    what = f"{name} has to return an array of shape {out.shape} of real numbers"
+    what = f"{name} has to return an array of shape {out.shape} of {'complex' if out.dtype.kind == 'c' else 'real'} numbers"
     if result is None:
         raise TypeError(f"{what}, and returned None")
     if hasattr(result, "toarray"):
@@ -151,7 +151,7 @@ def expected(name: str, result: Any, out: np.ndarray) -> np.ndarray:
         array = np.asarray(result)
     except ValueError:
         raise ValueError(f"{what}, and returned {type(result).__name__} with rows of different lengths") from None
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in ("biufc" if out.dtype.kind == "c" else "biuf"):
         raise TypeError(f"{what}, and returned {type(result).__name__} of dtype {array.dtype}")
     if array.shape != out.shape and not (array.size == out.size == 1):
         raise ValueError(f"{what}, and returned one of shape {array.shape}")
@@ -212,6 +212,57 @@ class Sparse:
         values = np.zeros(len(self.rows))
         np.add.at(values, at[good], result.data[good])
         return values
+
+
+class Vectorized:
+    """fun(t, y) of states that are the columns of y [n, k], in scipy's sense; if `times`, t [k] holds their times, and is one number
+    for all of them otherwise. Called, it is a function of one time and one real state; `points` has several, as rows."""
+
+    def __init__(self, fun: Callable, dtype: type, times: bool):
+        if as_compiled(fun):
+            raise TypeError("a compiled function evaluates one state: vectorized is for functions of Python")
+        if not callable(fun):
+            raise TypeError(f"fun has to be a function, and is {type(fun).__name__}")
+        self.fun, self.dtype, self.times, self.calls = fun, dtype, times, 0
+
+    def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
+        return self.columns(np.array([t]) if self.times else t, y[None])[0]
+
+    def points(self, t: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        if self.times:
+            return self.columns(t, Y)
+        if (t == t[0]).all():
+            return self.columns(float(t[0]), Y)
+        return np.concatenate([self.columns(float(ti), y) for ti, y in zip(t, Y[:, None])])
+
+    def columns(self, t: Any, Y: np.ndarray) -> np.ndarray:
+        self.calls += 1
+        y = Y.view(self.dtype).T
+        value = self.fun(t, y)
+        if y.shape[1] == 1 and np.shape(value) == y.shape[:1]: # scipy takes it
+            value = np.reshape(value, y.shape)
+        if not (type(value) is np.ndarray and value.dtype == self.dtype and value.shape == y.shape):
+            value = expected("fun, which is vectorized,", value, y)
+        return np.ascontiguousarray(value.T, dtype=self.dtype).view(float)
+
+    def bind(self, batch: Any, failures: Failures, keep: list) -> None:
+        """Fills in the GlueBatch with points."""
+        def run(t: float) -> int:
+            try:
+                k, n = batch.k, batch.n
+                times, Y = np.empty(k), np.empty((k, n)) # fun may keep them
+                ffi.memmove(ffi.from_buffer(times), batch.t, times.nbytes)
+                ffi.memmove(ffi.from_buffer(Y), batch.Y, Y.nbytes)
+                ffi.memmove(batch.F, ffi.from_buffer(self.points(times, Y)), Y.nbytes)
+            except TrySmallerStep:
+                return 1
+            except BaseException as exception:
+                failures.exception = exception
+                return -1
+            return 0
+        handle = ffi.new_handle(Caller(run, failures))
+        batch.data = handle
+        keep.append(handle)
 
 
 REFERENCES = 3 # to an argument that nobody keeps: of the list x, of run, and of getrefcount

@@ -178,6 +178,7 @@ class System(Owner):
     def first_method(self, run: "Integration") -> str:
         return "DOP853"
 
+    stiff_method = "BDF" # to which "auto" goes over
     contact: Any = ffi.NULL # a CPContact, by which runs step
 
     def returns_failures(self) -> bool:
@@ -487,10 +488,10 @@ class Integration:
                     self.stop_at(self.t1)
                     if run.t >= self.t1:
                         break
-                elif auto and method != "BDF" and run.steps == run.room:
+                elif auto and method != self.system.stiff_method and run.steps == run.room:
                     stiff = stiff + 1 if self.looks_stiff() else 0
                     if stiff == 2:
-                        method = "BDF"
+                        method = self.system.stiff_method
                         self.count_stats()
                         self.start(method, run.t)
                         self.stop_at(self.stops[0] if self.stops else self.t1)
@@ -590,6 +591,8 @@ class Integration:
         else:
             t, y = ts, np.concatenate([[y0]] + [c.ys[:c.used] for c in chunks])
         calls = self.system.calls()
+        if "vectorized" in calls:
+            self.stats["calls"] = calls["vectorized"]
         with_events = bool(self.events)
         solution = Solution(
             t=np.array(t), y=y.view(dtype).T.copy() if y.size else y, sol=sol,

@@ -6,7 +6,7 @@ from typing import Any, Callable, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._core import Sparse, as_compiled, bind, expected, pointer, real_array, to_c
+from ._core import Sparse, Vectorized, as_compiled, bind, expected, pointer, real_array, to_c
 from ._native import ffi, lib
 from ._run import Integration, Solution, System, as_events
 from ._trees import flatten, flatten_like, is_tree, unflatten
@@ -27,6 +27,11 @@ class Ode(System):
         self.rtol, self.atol = (np.ascontiguousarray(np.broadcast_to(x, n), dtype=float) for x in (rtol, atol))
         self.ode.rtol, self.ode.atol = (pointer(a) for a in (self.rtol, self.atol))
         bind(self.ode.f, fun, "fun", (n,), ((n,),), self.failures, self.keep)
+        self.vectorized = fun if isinstance(fun, Vectorized) else None
+        if self.vectorized:
+            self.ode.batch.n = n
+            self.stiff_method = "RADAU" if fun.times else "BDF"
+            fun.bind(self.ode.batch, self.failures, self.keep)
         self.J, self.constant_J = J is not None, getattr(J, "is_constant", False)
         if self.J:
             bind(self.ode.J, J, "the Jacobian of fun", (n,), (pattern or (n, n),), self.failures, self.keep)
@@ -95,9 +100,10 @@ class Ode(System):
             check(lib.CVodeSetUserData(cvode, self.ode))
             check(lib.CPodeSetProjector(mem.multistep, self.projector))
         else:
-            if run.current == "RADAU":
+            if run.current.startswith("RADAU"):
                 template = self.matrix(self.pattern) if self.pattern else ffi.NULL
                 check(lib.CPOneStepSetJacobian(mem.onestep, template, to_c.glue_jac if self.J else ffi.NULL))
+                check(lib.CPOneStepSetRhsBatchFn(mem.onestep, to_c.glue_rhs_batch if self.vectorized else ffi.NULL))
             check(lib.CPOneStepInit(mem.onestep, to_c.glue_rhs, t, mem.y))
             check(lib.CPOneStepSetUserData(mem.onestep, self.ode))
             check(lib.CPOneStepSetProjector(mem.onestep, self.projector))
@@ -160,6 +166,8 @@ class Ode(System):
 
     def calls(self) -> dict:
         counts = {"f": self.ode.f.calls}
+        if self.vectorized:
+            counts["vectorized"] = self.vectorized.calls
         if self.J:
             counts["J"] = 0 if self.constant_J else self.ode.J.calls
         return counts
@@ -297,7 +305,7 @@ def bar(progress: Any, t0: float, t1: float) -> Optional[Callable[[float], None]
 
 
 def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_eval: Any = None, dense_output: bool = False,
-          events: Any = None, vectorized: bool = False, args: Optional[tuple] = None, *, constraints: Any = None, jac: Any = None,
+          events: Any = None, vectorized: Any = False, args: Optional[tuple] = None, *, constraints: Any = None, jac: Any = None,
           rhs_jac: Any = None, unit_norms: Sequence = (), rtol: Any = 1e-3, atol: Any = 1e-6,
           first_step: Optional[float] = None, min_step: float = 0.0, max_step: float = np.inf, project_start: bool = False,
           progress: Any = False, jac_sparsity: Any = None, lband: Any = None, uband: Any = None, projection: Any = None) -> Solution:
@@ -320,13 +328,15 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
         both(t, y, err) -> (state, err), in one call where a step of BDF or Adams needs both. Only these two methods test
         projected errors. constraints then is for sol.violation only.
     unit_norms: (first, length[, value]) of components whose Euclidean norm is 1 (or value): unit quaternions, (0, 4).
-    method: "auto" (DOP853, which becomes BDF where the problem turns out to be stiff), "LSODA" (Adams, likewise), "BDF", "Adams",
-        "DOP853", "RK45", "RK23", "RADAU", an explicit table of ARKODE's by name, or a Table.
+    method: "auto" (DOP853, which becomes BDF, or RADAU with vectorized="t", where the problem turns out to be stiff), "LSODA" (Adams,
+        likewise), "BDF", "Adams", "DOP853", "RK45", "RK23", "RADAU" (3 or 5 stages; "RADAU5", "RADAU9": always 3, 5), an explicit table of ARKODE's by name, or a Table.
     rtol, atol: numbers or arrays [n].
     events: functions g(t, y), whose sign is watched, with attributes
         terminal: True, or how often it has to happen; the run ends then. direction: < 0, > 0: falling or rising zeros only.
         change: a function (t, y) -> new state; the run goes on from there. sol.t has that time twice.
-    t_eval, dense_output, vectorized, args, first_step, min_step, max_step: as in scipy. lband, uband: the pattern of a
+    vectorized: True: fun takes states y [n, k] at one time t, as in scipy, and differences of df/dy in RADAU are one call; "t": it also
+        takes their times t [k], so that all stages of RADAU are one call, too. t then is an array always.
+    t_eval, dense_output, args, first_step, min_step, max_step: as in scipy. lband, uband: the pattern of a
         banded df/dy that is not given.
     progress: True: a progress bar; or a function of (t, t0, t1).
 
@@ -388,9 +398,10 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
         projection = [with_more(g, args) for g in projection]
         events = [wrap_event(e, with_args(e)) for e in plain]
         events = events or None
+    if isinstance(vectorized, str) and vectorized != "t":
+        raise ValueError(f"vectorized has to be True, False or 't', and is {vectorized!r}")
     if vectorized:
-        column = fun
-        fun = lambda t, y: column(t, y[:, None])[:, 0]
+        fun = Vectorized(fun, dtype, isinstance(vectorized, str))
     watched = as_events(events)
     pattern = None
     if jac_sparsity is not None:
@@ -403,7 +414,8 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
         near = np.subtract.outer(np.arange(y0.size), np.arange(y0.size)) # row - column
         pattern = pattern_of((near <= (lband or 0)) & (-near <= (uband or 0)), "lband, uband", y0.size, dtype)
     if dtype is complex:
-        fun, rhs_jac = complex_as_real(fun, rhs_jac)
+        real_fun, rhs_jac = complex_as_real(fun, rhs_jac)
+        fun = fun if vectorized else real_fun
         watched = [wrap_event(e, (lambda e: lambda t, y: e(t, y.view(complex)))(e)) for e in watched]
     if rhs_jac is not None and not callable(rhs_jac) and not as_compiled(rhs_jac):
         constant = rhs_jac.tocsc() if hasattr(rhs_jac, "tocsc") else real_array("the Jacobian of fun", rhs_jac, (n, n))

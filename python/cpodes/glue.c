@@ -71,6 +71,13 @@ int glue_rhs(double t, N_Vector y, N_Vector ydot, void *user_data) {
   return call(&s->f, t, LIST(In, DATA(y)), LIST(Out, DATA(ydot)));
 }
 
+int glue_rhs_batch(int k, const double *t, const double *Y, double *F, void *user_data) {
+  GlueOde *s = user_data;
+  s->f.calls += k; /* points, as elsewhere */
+  s->batch.k = k, s->batch.t = t, s->batch.Y = Y, s->batch.F = F;
+  return glue_python(s->batch.data, t[0]);
+}
+
 int glue_constraint(double t, N_Vector y, N_Vector c, void *user_data) {
   GlueOde *s = user_data;
   return call(&s->c, t, LIST(In, DATA(y)), LIST(Out, DATA(c)));

@@ -27,14 +27,25 @@ typedef struct {
   double *work;           /* [3 n]: a state, f there, and increments */
 } GluePattern;
 
+/* f at several points at once, of Python: glue_python is called with data, and reads what to evaluate here. */
+typedef struct {
+  void *data;      /* NULL: there is no such function */
+  int k;           /* number of points */
+  int64_t n;       /* length of a state */
+  const double *t; /* [k] */
+  const double *Y; /* [k x n] */
+  double *F;       /* [k x n] */
+} GlueBatch;
+
 /* y' = f(t, y), 0 = c(t, y), with df/dy and dc/dy: user_data of the integrator and of the projector */
 typedef struct {
   GlueFn f, c, J, G;
   GlueFn g, g_eps, both; /* the user's projections of states, of errors, and of both at once */
-  GluePattern pattern;   /* of df/dy */
-  int64_t n;             /* length of y */
-  const double *rtol;    /* [n], of glue_weights */
-  const double *atol;    /* [n] */
+  GlueBatch batch;
+  GluePattern pattern; /* of df/dy */
+  int64_t n;           /* length of y */
+  const double *rtol;  /* [n], of glue_weights */
+  const double *atol;  /* [n] */
 } GlueOde;
 
 /* The functions of a mechanical system in Python: its user_data. Those that are not set have nout = 0. */
@@ -87,6 +98,7 @@ typedef struct {
 
 /* Functions for cpodes and CVODES; user_data is a GlueOde, glue_roots takes the run that is in progress on this thread */
 int glue_rhs(double t, N_Vector y, N_Vector ydot, void *user_data);
+int glue_rhs_batch(int k, const double *t, const double *Y, double *F, void *user_data);
 int glue_constraint(double t, N_Vector y, N_Vector c, void *user_data);
 int glue_constraint_jac(double t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
 int glue_project(double t, N_Vector yhat, N_Vector y, double eps, void *user_data);

@@ -71,6 +71,16 @@ def test_a_stiff_problem_is_handed_to_bdf():
     assert cpodes.solve(f, (0, 5), START, constraints=c, rtol=1e-6, atol=1e-6).method == "DOP853"
 
 
+@pytest.mark.parametrize("method", ["RADAU", "RADAU5", "RADAU9"])
+def test_every_radau_takes_jacobians_and_their_patterns(method):
+    rates = -10.0 ** np.arange(4)
+    run = lambda **options: cpodes.solve(lambda t, y: rates * y, (0, 1), np.ones(4), method, rtol=1e-6, atol=1e-8, **options)
+    with_jac, by_pattern, neither = run(jac=np.diag(rates)), run(jac_sparsity=np.eye(4)), run()
+    assert with_jac.nfev + with_jac.stats["jacobians"] < by_pattern.nfev < neither.nfev
+    for sol in (with_jac, by_pattern, neither):
+        assert sol.y[:, -1] == pytest.approx(np.exp(rates), abs=1e-5)
+
+
 def test_a_butcher_table_of_ones_own():
     heun = cpodes.Table([[0, 0], [1, 0]], [0.5, 0.5], d=[1, 0], order=2, embedded=1)
     sol = cpodes.solve(lambda t, y: -y, (0, 1), [1.0], method=heun, rtol=1e-8, atol=1e-8)
