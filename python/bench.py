@@ -162,7 +162,7 @@ def andrews() -> None:
         return lambda tol: cpodes.solve(f, (0, end), y0, name, constraints=a.c, jac=a.G, rtol=tol, atol=tol, vectorized=vectorized)
     programs = {f"scipy {name}": scipy(name) for name in ("RK45", "DOP853", "LSODA")}
     programs["cpodes, DOP853"], programs["cpodes, RADAU"] = solve("DOP853"), solve("RADAU")
-    programs["cpodes, RADAU, t"] = solve("RADAU", "t")
+    programs["cpodes, RADAU, t"], programs["cpodes, RADAU13, t"] = solve("RADAU", "t"), solve("RADAU13", "t")
     programs["cpodes, Mechanism"] = lambda tol: mechanism.solve((0, end), y0, "DOP853", rtol=tol, atol=tol)
     programs["cpodes, compiled"] = lambda tol: model.solve(method="DOP853", rtol=tol, atol=tol)
     slow = {f"scipy {name}{', vectorized' * v}": scipy(name, v) for name in ("BDF", "Radau") for v in (False, True)}

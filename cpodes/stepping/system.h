@@ -44,8 +44,8 @@ int cpPrintFigures(FILE *out, SUNOutputFormat fmt, const CPFigure *figures, size
 enum {
   CP_REAL_FACTORS,
   CP_COMPLEX_FACTORS,
-  CP_STAGE_FACTORS = CP_COMPLEX_FACTORS + 2, /* real ones with partial derivatives of their own */
-  CP_FACTORS       = CP_STAGE_FACTORS + 4
+  CP_STAGE_FACTORS = CP_COMPLEX_FACTORS + 3, /* real ones with partial derivatives of their own */
+  CP_FACTORS       = CP_STAGE_FACTORS + 6
 };
 typedef struct {
   void *data;

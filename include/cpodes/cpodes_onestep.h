@@ -71,8 +71,9 @@ typedef struct {
  * - "DOP853": order 8, 12 stages, error estimates of orders 5 and 3, interpolation of order 7
  *   (E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 2nd ed.,
  *   sections II.5, II.6 and II.10); if method is NULL, this one is meant;
- * - "RADAU5": Radau IIA with 3 stages, order 5, "RADAU9": with 5 stages, order 9, "RADAU": with that
- *   of these numbers which promises more after each step; fully implicit, for stiff problems; an error
+ * - "RADAU5": Radau IIA with 3 stages, order 5, "RADAU9": with 5 stages, order 9, "RADAU13": with 7
+ *   stages, order 13, for tight tolerances, "RADAU": with that
+ *   of 3 and 5 which promises more after each step; fully implicit, for stiff problems; an error
  *   estimate of the order of the number of stages, interpolation of one order more (E. Hairer, G.
  *   Wanner, Solving Ordinary Differential Equations II, 2nd ed., sections IV.5 and IV.8). Vectors have
  *   to be in one memory;
@@ -135,7 +136,7 @@ typedef int (*CPOneStepRhsBatchFn)(int k, const sunrealtype *t, const sunrealtyp
                                    sunrealtype *F, void *user_data);
 
 /**
- * Gives RADAU such a function, before CPOneStepInit: for all stages of an iteration of Newton's, k = 3 or 5, and for
+ * Gives RADAU such a function, before CPOneStepInit: for all stages of an iteration of Newton's, k = 3, 5 or 7, and for
  * difference quotients of the Jacobian, at most CP_ONESTEP_BATCH states at one time. It pays where k points cost less in one
  * call than in k: in an interpreted language, in threads, on a device. f remains what CPOneStepInit got, and is called at
  * single points: at starts, and for roots. Where both return the same numbers, so does the integrator. CPOneStepStats counts

@@ -269,7 +269,7 @@ class Integration:
                 raise ValueError(f"method {method!r} is none of auto, BDF, Adams, DOP853, RK45, RK23, RADAU, "
                                  "an explicit table of ARKODE's such as ARKODE_VERNER_8_5_6, or a cpodes.Table")
             mem = run.onestep = own.own_handle("CPOneStepMem", made, lib.CPOneStepFree)
-            set_handler, nodes = lib.CPOneStepSetErrHandlerFn, 8
+            set_handler, nodes = lib.CPOneStepSetErrHandlerFn, 9 # the degree of RADAU13, and one
         check(set_handler(mem, to_c.glue_message, self.own.warnings))
         x = 0.5 - 0.5 * np.cos(np.pi * np.arange(nodes) / (nodes - 1)) # Chebyshev's, with the ends
         if not len(self.nodes): # DOP853's suffice for BDF, to which a run may change

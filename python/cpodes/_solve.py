@@ -329,7 +329,7 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
         projected errors. constraints then is for sol.violation only.
     unit_norms: (first, length[, value]) of components whose Euclidean norm is 1 (or value): unit quaternions, (0, 4).
     method: "auto" (DOP853, which becomes BDF, or RADAU with vectorized="t", where the problem turns out to be stiff), "LSODA" (Adams,
-        likewise), "BDF", "Adams", "DOP853", "RK45", "RK23", "RADAU" (3 or 5 stages; "RADAU5", "RADAU9": always 3, 5), an explicit table of ARKODE's by name, or a Table.
+        likewise), "BDF", "Adams", "DOP853", "RK45", "RK23", "RADAU" (3 or 5 stages; "RADAU5", "RADAU9", "RADAU13": always 3, 5, 7), an explicit table of ARKODE's by name, or a Table.
     rtol, atol: numbers or arrays [n].
     events: functions g(t, y), whose sign is watched, with attributes
         terminal: True, or how often it has to happen; the run ends then. direction: < 0, > 0: falling or rising zeros only.

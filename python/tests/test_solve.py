@@ -71,7 +71,7 @@ def test_a_stiff_problem_is_handed_to_bdf():
     assert cpodes.solve(f, (0, 5), START, constraints=c, rtol=1e-6, atol=1e-6).method == "DOP853"
 
 
-@pytest.mark.parametrize("method", ["RADAU", "RADAU5", "RADAU9"])
+@pytest.mark.parametrize("method", ["RADAU", "RADAU5", "RADAU9", "RADAU13"])
 def test_every_radau_takes_jacobians_and_their_patterns(method):
     rates = -10.0 ** np.arange(4)
     run = lambda **options: cpodes.solve(lambda t, y: rates * y, (0, 1), np.ones(4), method, rtol=1e-6, atol=1e-8, **options)

@@ -7,7 +7,7 @@ import pytest
 import cpodes
 from pendulum import START, G, c, f as pendulum
 
-METHODS = ["DOP853", "RK45", "BDF", "Adams", "RADAU", "RADAU5", "RADAU9", "auto"]
+METHODS = ["DOP853", "RK45", "BDF", "Adams", "RADAU", "RADAU5", "RADAU9", "RADAU13", "auto"]
 
 
 def forced(t, y):

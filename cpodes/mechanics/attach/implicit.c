@@ -269,7 +269,12 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
 static int factor(int which, sunrealtype g, sunrealtype gi, void *data) {
   const CPMech mech = data;
   CPNewtonMatrix *S = matrix(mech, which);
-  int flag          = cpNewtonAssemble(S, g + gi * I);
+  int flag          = CP_SUCCESS;
+  if (!S->P) { /* Only 7 stages have a third pair. */
+    flag = cpNewtonMatrixCreate(S, mech->newton->P, 1);
+    if (flag) cpNewtonMatrixFree(S), S->P = NULL;
+  }
+  if (!flag) flag = cpNewtonAssemble(S, g + gi * I);
   if (!flag) flag = cpNewtonFactor(S);
   if (flag > 0) {
     mech->implicit->rank_is_known = 0;
@@ -424,7 +429,7 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
   CP_NEW(&own->arena, own->x, mech->nu + mech->m + mech->nz);
   CP_NEW(&own->arena, own->e, mech->n);
   flag = cpArenaStatus(&own->arena);
-  for (int k = CP_COMPLEX_FACTORS; k < CP_STAGE_FACTORS && !flag; k++)
+  for (int k = CP_COMPLEX_FACTORS; k < CP_COMPLEX_FACTORS + 2 && !flag; k++)
     flag = cpNewtonMatrixCreate(&own->S[k], mech->newton->P, 1);
   const int large = !mech->newton->P->sparse && mech->nu + mech->m > CP_LARGE_DENSE;
   own->system     = (CPImplicitSystem){.data       = mech,

@@ -11,7 +11,7 @@
 #include "onestep_impl.h"
 
 /* Highest degree of an interpolant. */
-#define CP_MAX_DEGREE 8
+#define CP_MAX_DEGREE 9
 
 /* A polynomial in theta = (t - tlast) / h, by rising powers. */
 typedef struct {

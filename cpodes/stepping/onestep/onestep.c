@@ -98,7 +98,8 @@ CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx) {
   if (!ctx) return cpReport(NULL, CP_ILL_INPUT, __func__, "ctx must not be NULL"), NULL;
   if (!method || !strcmp(method, CP_DOP853))
     return newIntegrator(CP_DOP853, &cpExplicitMethod, NULL, ctx, __func__);
-  if (!strcmp(method, CP_RADAU) || !strcmp(method, CP_RADAU5) || !strcmp(method, CP_RADAU9))
+  if (!strcmp(method, CP_RADAU) || !strcmp(method, CP_RADAU5) || !strcmp(method, CP_RADAU9) ||
+      !strcmp(method, CP_RADAU13))
     return newIntegrator(method, &cpRadauMethod, NULL, ctx, __func__);
   /* ARKODE prints a line about a name that it does not know, and is not asked for one that cannot be its own. */
   ARKodeButcherTable B = strncmp(method, "ARKODE_", sizeof "ARKODE_" - 1)
@@ -107,7 +108,8 @@ CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx) {
   char text[CP_TEXT_LENGTH];
   const char *rule = NULL;
   if (!B)
-    rule = "is none of DOP853, RADAU, RADAU5, RADAU9 and the explicit tables of this ARKODE's "
+    rule = "is none of DOP853, RADAU, RADAU5, RADAU9, RADAU13 and the explicit tables of this "
+           "ARKODE's "
            "(ARKODE_...)";
   else if (!B->d) rule = "has no embedded method: CPOneStepCreateTable takes it, for fixed steps";
   else rule = brokenRule(B, text);

@@ -74,6 +74,7 @@ typedef struct {
 #define CP_RADAU       "RADAU"
 #define CP_RADAU5      "RADAU5"
 #define CP_RADAU9      "RADAU9"
+#define CP_RADAU13     "RADAU13"
 #define CP_METHOD_NAME 64
 
 struct CPOneStepMem_ {

@@ -1,4 +1,5 @@
-/* Radau IIA with 3 stages (order 5), 5 stages (order 9), or the number of these that promises longer steps for its cost.
+/* Radau IIA with 3 stages (order 5), 5 stages (order 9), 7 stages (order 13), or 3 or 5, the number that promises longer
+ * steps for its cost.
  *
  * The unknowns of stage i are x_i = (k_i, lambda_i), derivatives and multipliers (CPImplicitSystem),
  *
@@ -212,8 +213,8 @@ static int create(CPOneStepMem mem) {
   CPRadau R;
   if (!CP_NEW(&mem->memory, R, 1) || !cpArenaOwn(&mem->memory, R, destroy)) return CP_MEM_FAIL;
   mem->own      = R;
-  R->least      = !strcmp(mem->name, CP_RADAU9);
-  R->most       = strcmp(mem->name, CP_RADAU5) != 0;
+  R->least      = !strcmp(mem->name, CP_RADAU13) ? 2 : !strcmp(mem->name, CP_RADAU9);
+  R->most       = !strcmp(mem->name, CP_RADAU13) ? 2 : strcmp(mem->name, CP_RADAU5) != 0;
   mem->embedded = cpRadauTables[R->least].s;
   mem->stages   = cpRadauTables[R->least].s;
   mem->order    = 2 * mem->stages - 1;

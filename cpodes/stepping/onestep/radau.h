@@ -9,7 +9,7 @@
 
 #include "cpodes/lu/lu.h"
 
-enum { CP_RADAU_STAGES = 5, CP_RADAU_PAIRS = 2, CP_RADAU_TABLES = 2 };
+enum { CP_RADAU_STAGES = 7, CP_RADAU_PAIRS = 3, CP_RADAU_TABLES = 3 };
 
 /* The method of s stages and order 2 s - 1,
  *
@@ -28,7 +28,7 @@ typedef struct {
   double d[CP_RADAU_STAGES], constant;
 } CPRadauTable;
 
-extern const CPRadauTable cpRadauTables[CP_RADAU_TABLES]; /* of 3 and of 5 stages */
+extern const CPRadauTable cpRadauTables[CP_RADAU_TABLES]; /* of 3, 5 and 7 stages */
 
 /* Most iterations of Newton's method, but with fixed steps, and its contraction to which steps are to lead at most */
 #define CP_RADAU_ITERATIONS 10

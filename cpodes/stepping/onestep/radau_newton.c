@@ -56,6 +56,7 @@ CP_WIDE_PART void product(int s, int n, const double w[][CP_RADAU_STAGES], doubl
 CP_WIDE static void combine(int s, int n, const double w[][CP_RADAU_STAGES], double f,
                             const double *Z, int dZ, const double *B, int dB, double *Y, int dY) {
   if (s == 3) product(3, n, w, f, Z, dZ, B, dB, Y, dY);
+  else if (s == 5) product(5, n, w, f, Z, dZ, B, dB, Y, dY);
   else product(CP_RADAU_STAGES, n, w, f, Z, dZ, B, dB, Y, dY);
 }
 

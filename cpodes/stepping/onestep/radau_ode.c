@@ -184,7 +184,9 @@ int cpRadauOde(CPOneStepMem mem, CPArena *arena, CPImplicitSystem *system) {
     CP_NEW(arena, ode->F, (size_t)ode->room * (size_t)n);
     if (!flag) flag = cpArenaStatus(arena);
   }
-  for (int k = 0; k < CP_STAGE_FACTORS && !flag; k++) {
+  const CPRadau R   = mem->own;
+  const int factors = CP_COMPLEX_FACTORS + cpRadauTables[R->most].pairs;
+  for (int k = 0; k < factors && !flag; k++) {
     flag = cpLuCreate(&ode->lu[k], n, J->start != NULL, k >= CP_COMPLEX_FACTORS, NULL, 0);
     if (!flag) flag = cpLuTerm(ode->lu[k], J, 0, 0, 0);
   }

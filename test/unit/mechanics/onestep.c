@@ -9,7 +9,7 @@
 
 #define EXPLICIT "DOP853"
 #define IMPLICIT "RADAU"
-static const char *const methods[] = {EXPLICIT, "RADAU5", "RADAU9", IMPLICIT};
+static const char *const methods[] = {EXPLICIT, "RADAU5", "RADAU9", "RADAU13", IMPLICIT};
 enum { FIRST_RADAU = 1, METHODS = 4 };
 
 static CPOneStepMem mem;

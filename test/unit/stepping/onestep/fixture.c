@@ -20,9 +20,10 @@ const char *const one_methods[] = {"DOP853",
                                    "ARKODE_ARK548L2SAb_ERK_8_4_5",
                                    "RADAU5",
                                    "RADAU9",
+                                   "RADAU13",
                                    "RADAU"};
 const int n_one_methods         = sizeof one_methods / sizeof one_methods[0];
-const int n_explicit_methods    = sizeof one_methods / sizeof one_methods[0] - 3;
+const int n_explicit_methods    = sizeof one_methods / sizeof one_methods[0] - 4;
 
 void one_open(OneRun *run, const char *method, sunrealtype tol) {
   memset(run, 0, sizeof *run);

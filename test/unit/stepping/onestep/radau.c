@@ -32,7 +32,7 @@ START_TEST(the_last_stage_has_the_order_of_radau_quadrature) { /* sum_j b_j c_j^
     double sum = -1.0 / (p + 1);
     for (int j = 0; j < T->s; j++) sum += T->A[T->s - 1][j] * pow(T->c[j], p);
     if (p < 2 * T->s - 1) ck_assert_double_le(fabs(sum), ROUNDED);
-    else ck_assert_double_gt(fabs(sum), 1.0e-6); /* and no higher one */
+    else ck_assert_double_gt(fabs(sum), 1.0e-8); /* and no higher one */
   }
 }
 END_TEST
@@ -75,17 +75,22 @@ END_TEST
 static OneRun run;
 
 /* Stages are solved for to 0.005 tolerances. Terms of higher order are within 2^0.4 at these steps, where errors are
- * 1e-5 to 1e-11. Between steps the polynomial is of the order of the stages plus one. */
+ * 1e-5 to 1e-11. Between steps the polynomial is of the order of the stages plus one; with 7 stages that takes smaller ones,
+ * where errors at their ends are of roundoff. */
 START_TEST(errors_are_of_the_order_at_steps_and_between) {
-  const int five = _i % 2, order = five ? 9 : 5, stages = five ? 5 : 3, n = five ? 8 : 20;
-  one_open(&run, five ? "RADAU9" : "RADAU5", 1.0e-12);
-  if (_i >= 2) ck_assert_done(&run, CPOneStepSetProjector(run.mem, NULL));
-  const OneErrors one = one_errors(&run, n), half = one_errors(&run, 2 * n);
-  const double end = log2(one.end / half.end), inside = log2(one.inside / half.inside);
+  static const char *const names[] = {"RADAU5", "RADAU9", "RADAU13"};
+  static const int steps[] = {20, 8, 4}, steps_between[] = {20, 8, 8};
+  const int k = _i % 3, stages = 3 + 2 * k, order = 2 * stages - 1;
+  one_open(&run, names[k], 1.0e-12);
+  if (_i >= 3) ck_assert_done(&run, CPOneStepSetProjector(run.mem, NULL));
+  const OneErrors one = one_errors(&run, steps[k]), half = one_errors(&run, 2 * steps[k]);
+  const OneErrors whole = one_errors(&run, steps_between[k]),
+                  finer = one_errors(&run, 2 * steps_between[k]);
+  const double end = log2(one.end / half.end), inside = log2(whole.inside / finer.inside);
   const double within = fmin(order, stages + 2);
   ck_assert_msg(end >= order - 0.4, "%s: %g (%g)", run.method, end, half.end);
   ck_assert_msg(inside >= within - 0.4, "%s: %g between steps (%g)", run.method, inside,
-                half.inside);
+                finer.inside);
   one_close(&run);
 }
 END_TEST
@@ -146,7 +151,7 @@ static CPOneStepMem open_robertson(const char *method, JacobianKind kind, N_Vect
 }
 
 START_TEST(robertsons_reaction_takes_few_steps_with_any_jacobian) {
-  static const char *const methods_of[] = {"RADAU", "RADAU5", "RADAU9"};
+  static const char *const methods_of[] = {"RADAU", "RADAU5", "RADAU9", "RADAU13"};
   /* CVODES 6.4, BDF, rtol 1e-13, which agrees with 1e-12 to 1e-10 */
   static const sunrealtype at4e4[] = {0.03898337709, 1.621768316e-7, 0.9610164607};
   N_Vector y                       = vector_of(3, NULL);
@@ -459,8 +464,8 @@ int main(void) {
   tcase_add_loop_test(tc, the_last_stage_has_the_order_of_radau_quadrature, 0, CP_RADAU_TABLES);
   tcase_add_loop_test(tc, eigenvectors_diagonalise_A, 0, CP_RADAU_TABLES);
   tcase_add_loop_test(tc, the_embedded_formula_has_the_order_of_the_stages, 0, CP_RADAU_TABLES);
-  tcase_add_loop_test(tc, errors_are_of_the_order_at_steps_and_between, 0, 4);
-  tcase_add_loop_test(tc, robertsons_reaction_takes_few_steps_with_any_jacobian, 0, 3 * KINDS);
+  tcase_add_loop_test(tc, errors_are_of_the_order_at_steps_and_between, 0, 6);
+  tcase_add_loop_test(tc, robertsons_reaction_takes_few_steps_with_any_jacobian, 0, 4 * KINDS);
   tcase_add_test(tc, the_number_of_stages_grows_with_the_accuracy);
   tcase_add_loop_test(tc, an_absolute_tolerance_counts_as_a_relative_one_of_the_same_size, 0, 3);
   tcase_add_loop_test(tc, several_points_at_once_change_no_number, 0, 12);
