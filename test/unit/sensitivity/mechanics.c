@@ -225,7 +225,8 @@ static long int run(System *s, int lmm, sunrealtype tol, sunrealtype *p, sunreal
 START_TEST(sensitivities_are_those_of_runs_side_by_side) {
   const SystemName name = (SystemName)(_i / 2);
   const int lmm         = _i % 2 ? CV_ADAMS : CV_BDF;
-  const sunrealtype tol = 1.0e-10, part = 1.0e-3;
+  /* Runs of the stiff crank by Adams are off by up to 5e-6 at 1e-10, which is more than the bound in their difference. */
+  const sunrealtype tol = name == FLEXIBLE_CRANK ? 1.0e-11 : 1.0e-10, part = 1.0e-3;
   if (name == OPERATORS_CHAIN && lmm == CV_BDF) return; /* wants a linear solver of the user's */
   System *s            = system_create(name);
   const Parameters par = parameters_of(s, name);
