@@ -94,7 +94,8 @@ class Andrews:
         K = np.zeros((13, 13, 21))
         K[:7, :7], K[7:, :7], K[:7, 7:] = M, A, A.transpose(1, 0, 2)
         self.position = L @ np.vstack([x, y]) - np.outer([self.xb, self.yb, self.xa, self.ya, self.xa, self.ya], one)
-        self.of_M, self.of_A, self.of_f = M.reshape(49, 21), A.reshape(42, 21), np.vstack([first, spring])
+        self.of_A = A.reshape(42, 21)
+        self.of_mechanism = np.vstack([M.reshape(49, 21), self.of_A, first, spring, self.position])
         self.of_rhs = np.vstack([K.reshape(169, 21), first, spring])
         self.of_c, self.of_G = np.vstack([self.position, -y, x]), np.vstack([self.of_A, x, y])
 
@@ -106,7 +107,7 @@ class Andrews:
         return e
 
     def loads(self, X, v):
-        """(f, b) from X = of_f e"""
+        """(f, b) from X, the factors of their terms and the two of the spring"""
         w = self.S @ v
         r = self.sums @ (X[:20] * (self.squares @ (w * w)))
         r[0] += self.mom
@@ -123,11 +124,22 @@ class Andrews:
         return np.concatenate([v, udot])
 
     def mechanism(self):
-        e = self.trigonometry
-        return cpodes.Mechanism(lambda t, q: (self.of_M @ e(q)).reshape(7, 7), lambda t, q, u: self.loads(self.of_f @ e(q), u)[:7],
-                                lambda t, q: (self.of_A @ e(q)).reshape(6, 7), lambda t, q: self.position @ e(q),
-                                lambda t, q, u: self.c(0, np.concatenate([q, u]))[6:],
-                                lambda t, q, u: self.loads(self.of_f @ e(q), u)[7:])
+        """Its functions share what they compute of a state: M, f, A and b are asked for at the same one."""
+        def newest(function):
+            key = value = None
+
+            def kept(*arrays):
+                nonlocal key, value
+                now = [a.tobytes() for a in arrays]
+                if now != key:
+                    key, value = now, function(*arrays)
+                return value
+            return kept
+        X = newest(lambda q: self.of_mechanism @ self.trigonometry(q))
+        loads = newest(lambda q, u: self.loads(X(q)[91:113], u))
+        return cpodes.Mechanism(lambda t, q: X(q)[:49].reshape(7, 7), lambda t, q, u: loads(q, u)[:7],
+                                lambda t, q: X(q)[49:91].reshape(6, 7), lambda t, q: X(q)[113:],
+                                lambda t, q, u: X(q)[49:91].reshape(6, 7) @ u, lambda t, q, u: loads(q, u)[7:])
 
     def c(self, t, y):
         X, w = self.of_c @ self.trigonometry(y[:7]), self.S @ y[7:]
