@@ -72,17 +72,13 @@ int cpIsClipped(CPodeMem mem, const CPAttempt *a) {
   return 1;
 }
 
-/* A retry begins where the attempt before it began, with a step that may be larger (CVodeSetConstraints). Where f fails
- * recoverably between a state and its staggered sensitivities, CVODES predicts once more without having taken its
- * prediction back (6.4.1 to 7.5). The attempt then begins where that one ended, or has the same step to the same stop
- * time, as no retry has, and its history is lost. */
+/* A retry has another step than the attempt before it, which may be larger (CVodeSetConstraints), or follows a failed error
+ * test. Where f fails recoverably between a state and its staggered sensitivities, CVODES predicts once more with the same
+ * step, without having taken its prediction back (6.4.1 to 7.5), and its history is lost. */
 static int checkRetry(CPodeMem mem, const CPAttempt *a) {
-  const CPTrial *before   = &mem->attempt;
-  const sunrealtype begin = a->t - a->h;
-  const int is_same       = a->t == before->t && begin == before->begin && a->netf == before->netf;
-  if (!mem->holding || !before->complete || a->nst != before->nst) return CP_SUCCESS;
-  if (!is_same && ((a->t - before->t) * a->h <= 0.0 || !cpSameTime(begin, before->t, a->h) ||
-                   cpSameTime(begin, before->begin, a->h)))
+  const CPTrial *before = &mem->attempt;
+  if (!mem->holding || !before->complete || a->nst != before->nst || a->netf != before->netf ||
+      fabs(a->h - before->h) > 1.0e2 * CP_UROUND * fabs(a->h))
     return CP_SUCCESS;
   mem->failure.history_lost = 1;
   return cpReason(mem->base.text, CV_UNREC_RHSFUNC_ERR,

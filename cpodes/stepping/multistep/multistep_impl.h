@@ -114,7 +114,7 @@ typedef struct {
   int complete;  /* y is a complete attempt that has not been settled yet */
   N_Vector y;    /* its state */
   sunrealtype t; /* its end */
-  sunrealtype begin;
+  sunrealtype h;
   long int nst, netf;       /* steps taken, and failed error tests, by then */
   int setup_due;            /* CVODES has asked it for a new Newton matrix */
   sunrealtype tq2;          /* the error test is tq2 ||err|| <= 1 */

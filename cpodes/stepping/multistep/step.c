@@ -236,7 +236,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   /* A new attempt begins. */
   *trial = (CPTrial){.y               = trial->y,
                      .t               = a.t,
-                     .begin           = a.t - a.h,
+                     .h               = a.h,
                      .nst             = a.nst,
                      .netf            = a.netf,
                      .setup_due       = callLSetup,

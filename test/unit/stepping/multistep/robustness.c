@@ -133,6 +133,27 @@ START_TEST(a_history_lost_before_sensitivities_ends_the_run_and_it_can_go_on) {
 }
 END_TEST
 
+/* With a stop time that cuts the second prediction short, its step leads nowhere from where either of them begins. */
+START_TEST(a_history_lost_on_the_way_to_a_stop_time_ends_the_run) {
+  const sunrealtype steps[] = {1.0, 1.3, 1.9}; /* to the stop time */
+  Along along;
+  sunrealtype h = 0.0;
+  open_method(_i % n_methods, 1.0e-6);
+  open_along(&along);
+  run_intercept(&run, NULL, arm);
+  flag_to_come = 1;
+  for (int k = 0; k < FAILING_STEP; k++) ck_assert_success(&run, run_step(&run));
+  keep(&along);
+  CVodeGetCurrentStep(run.cvode_mem, &h);
+  ck_assert_success(&run, CVodeSetStopTime(run.cvode_mem, run.t + steps[_i / n_methods] * h));
+  ck_assert_flag(&run, run_step(&run), CV_UNREC_RHSFUNC_ERR);
+  assert_last_good_state(&along);
+  ck_assert_success(&run, CVodeSetStopTime(run.cvode_mem, 1.0e3));
+  go_on_and_compare(&along);
+  close_along(&along);
+}
+END_TEST
+
 START_TEST(a_fatal_failure_before_sensitivities_moves_the_start) {
   Along along;
   open_method(_i, 1.0e-6);
@@ -903,6 +924,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_loop_test(tc, a_history_lost_before_sensitivities_ends_the_run_and_it_can_go_on, 0,
                       n_methods);
+  tcase_add_loop_test(tc, a_history_lost_on_the_way_to_a_stop_time_ends_the_run, 0, 3 * n_methods);
   tcase_add_loop_test(tc, a_fatal_failure_before_sensitivities_moves_the_start, 0, n_methods);
   tcase_add_test(tc, sizes_that_tell_whether_to_project_do_not_grow_older_than_factors);
   tcase_add_test(tc, factors_grow_older_with_steps_that_are_left_alone);
