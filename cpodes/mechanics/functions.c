@@ -152,9 +152,7 @@ int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, dou
 
 int cpMechOtherRates(CPMech mech, const CPMechState *s, const double *lambda, sunrealtype *yd) {
   sunrealtype *udot = yd + mech->nq;
-  int flag          = CP_SUCCESS;
-  if (mech->coords.in_order) memcpy(yd, s->u, (size_t)mech->nu * sizeof *yd);
-  else flag = cpMechKinematics(mech, s->q, CP_N, s->u, yd);
+  int flag          = cpMechKinematics(mech, s->q, CP_N, s->u, yd);
   if (!flag && mech->nz > 0) flag = cpMechAuxiliary(mech, s, lambda, udot + mech->nu);
   if (!flag && mech->motions.nfull > 0) cpMechPutFullRates(mech, yd, udot);
   return flag;
