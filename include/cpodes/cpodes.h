@@ -27,18 +27,18 @@ typedef struct CPodeMem_ *CPodeMem;
 
 /** Counters of the projection since CPodeInit or CPodeReInit. */
 typedef struct {
-  long int nproj;            /**< attempts of steps that were projected */
-  long int nskipped;         /**< those left unprojected (frequency, violation small enough) */
-  long int nerrproj;         /**< error estimates projected */
-  long int nprojfails;       /**< projections that failed and had the step rejected */
-  long int nlargecorr;       /**< of those, because the correction was above its bound */
-  long int ntakenback;       /**< pending Adams corrections taken back */
-  long int noutputs;         /**< outputs projected */
-  long int nce;              /**< evaluations of c for the steps, without difference quotients */
-  long int nje;              /**< evaluations of G for the steps */
-  long int nsetups;          /**< factorisations for the steps */
-  long int niters;           /**< Newton corrections for the steps */
-  sunrealtype violation;     /**< after the newest projection, in its own measure; 0: a user's */
+  long int nproj;      /**< step attempts that were projected */
+  long int nskipped;   /**< step attempts left unprojected (frequency, small violation) */
+  long int nerrproj;   /**< error estimates projected */
+  long int nprojfails; /**< failed projections, for which the step was rejected */
+  long int nlargecorr; /**< nprojfails whose correction was above its bound */
+  long int ntakenback; /**< pending Adams corrections taken back */
+  long int noutputs;   /**< outputs projected */
+  long int nce;        /**< evaluations of c for the steps, without difference quotients */
+  long int nje;        /**< evaluations of G for the steps */
+  long int nsetups;    /**< factorisations for the steps */
+  long int niters;     /**< Newton corrections for the steps */
+  sunrealtype violation; /**< after the newest projection, in its own measure; 0 if it is the user's */
   sunrealtype correction;    /**< WRMS norm of the newest correction */
   sunrealtype maxcorrection; /**< largest WRMS norm of a correction that was taken */
 } CPodeProjStats;
@@ -128,10 +128,10 @@ CPODES_EXPORT int CPodeSetProjector(CPodeMem mem, CPProjector P);
  * and CVodeGetRootInfo apply.
  *
  * g gets the states that CPode would hand out, on the manifold, so it is zero at the state that
- * comes with CV_ROOT_RETURN, up to the roundoff of t and what a second projection of the same state
- * changes, a small part of the tolerance. A function that gets to zero exactly and stays
- * there has its root where it gets there; that it leaves zero is no root (with CPodeF it is one
- * where the function goes back to the side from which it came).
+ * comes with CV_ROOT_RETURN, up to the roundoff of t and the change by a second projection of the
+ * same state, which is a small part of the tolerance. A function that becomes exactly zero and stays
+ * zero has its root where it becomes zero. Leaving zero is not a root (with CPodeF it is one if the
+ * function returns to the side from which it came).
  *
  * If g fails, or has a value that is not finite (for which CVODES would search forever), CPode
  * returns CV_RTFUNC_FAIL and the message names the function and t. After CPodeReInit at the time of
@@ -142,8 +142,9 @@ CPODES_EXPORT int CPodeSetProjector(CPodeMem mem, CPProjector P);
 CPODES_EXPORT int CPodeRootInit(CPodeMem mem, int nrtfn, CVRootFn g);
 
 /**
- * After CV_ROOT_RETURN: g has not crossed zero at *low, and has at *high, the time that was returned.
- * Returns CP_NO_INIT if the last call has not returned a root of these functions.
+ * Returns the interval of the root after CV_ROOT_RETURN: g has not crossed zero at *low, and has
+ * crossed it at *high, the time that was returned. Returns CP_NO_INIT if the last call did not return
+ * a root of these functions.
  */
 CPODES_EXPORT int CPodeGetRootWindow(CPodeMem mem, sunrealtype *low, sunrealtype *high);
 

@@ -31,9 +31,9 @@ typedef struct CPMech_ *CPMech;
 
 /* ---- the user's functions ----
  *
- * Each returns 0, a positive value if a smaller step may help, or a negative one to give up. Input arrays
- * must not be changed. Output matrices and vectors are zero on entry. A sparse matrix has the index arrays of
- * its template on entry and must keep them. */
+ * Each returns 0, a positive value if a smaller step may help, or a negative one to give up. Input
+ * arrays must not be changed. Output matrices and vectors are zero on entry. A sparse matrix has the
+ * index arrays of its template on entry and must keep them. */
 
 /** Mass matrix M [nu x nu], both triangles, or constraint matrix A [na x nu]. q [nq]: in. */
 typedef int (*CPMechMatrixFn)(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data);
@@ -54,7 +54,7 @@ typedef int (*CPMechPositionFn)(sunrealtype t, const sunrealtype *q, sunrealtype
 typedef int (*CPMechVelocityFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                                 sunrealtype *v, void *user_data);
 
-/** What a kinematics function is asked for. */
+/** Product that a kinematics function is to compute. */
 typedef enum {
   CP_N                   = 0, /**< y [nq] = N(q) x          x [nu] */
   CP_N_INVERSE           = 1, /**< y [nu] = N(q)^+ x        x [nq], N^+ N = I */
@@ -67,7 +67,7 @@ typedef enum {
 typedef int (*CPMechKinematicsFn)(const sunrealtype *q, CPMechKinematics what, const sunrealtype *x,
                                   sunrealtype *y, void *user_data);
 
-/* Operators, of codes with recursions of their own */
+/* Operators, for codes with recursions of their own */
 /** u' [nu] and lambda [na] at (t, q, u, z). */
 typedef int (*CPMechAccelerationFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                                     const sunrealtype *z, sunrealtype *udot, sunrealtype *lambda,
@@ -76,8 +76,8 @@ typedef int (*CPMechAccelerationFn)(sunrealtype t, const sunrealtype *q, const s
 typedef int (*CPMechTimesFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *x,
                              sunrealtype *y, void *user_data);
 
-/* Partial derivatives. Those with respect to positions are along the motion: column j is the
- * derivative in the direction N e_j (d/dq if N = I). Matrices without a template are NULL. */
+/* Partial derivatives. Those with respect to positions are taken along the velocities: column j is
+ * the derivative in the direction N e_j (d/dq if N = I). Matrices without a template are NULL. */
 /**
  * K = d/dq (f - M udot - A^T lambda) N [nu x nu], C = df/du [nu x nu], Fz = df/dz [nu x nz], where
  * f includes the forces that depend on multipliers, and udot [nu] and lambda [na] are held.
@@ -107,15 +107,15 @@ typedef int (*CPMechAccelerationJacFn)(sunrealtype t, const sunrealtype *q, cons
                                        SUNMatrix Uz, void *user_data);
 
 /**
- * A mechanical system by its functions. Members that are not used are 0 or NULL. Either M, f (and A) or
- * udot (with Au and ATl) must be given. A function whose number of rows is 0 is refused, since the number
- * has been forgotten.
+ * A mechanical system, described by its functions. Members that are not used are 0 or NULL. Either M, f
+ * (and A) or udot (with Au and ATl) must be given. A function whose number of rows is 0 is refused, since
+ * the number has probably been forgotten.
  *
- * If both M and udot are given, udot computes the accelerations and multipliers of M, f, f_lambda, A and b
- * by a recursion that is faster than the KKT system: y' consists of them as long as no row is off and no
- * motion is prescribed. Everything else (projections, Newton's matrix, requested multipliers and
- * ranks, actions) uses the matrices. CPMechCheck compares both. The recursion finds neither dependent
- * rows nor rows that contradict each other.
+ * If both M and udot are given, udot computes the accelerations and multipliers of M, f, f_lambda, A and
+ * b by a recursion that is faster than the KKT system. y' uses them as long as no row is off and no
+ * motion is prescribed. Everything else (projections, Newton's matrix, requested multipliers and ranks,
+ * impacts) uses the matrices. CPMechCheck compares both. The recursion detects neither dependent rows nor
+ * rows that contradict each other.
  *
  * Constraints are nested: row i < np of v is the time derivative of row i of p, and row i < nv of
  * A u' - b is that of row i of v. Rows np ... nv - 1 are nonholonomic, and rows nv ... na - 1 constrain
@@ -133,9 +133,9 @@ typedef struct {
   SUNMatrix M_tmpl; /**< dense, CSC or CSR, nu x nu, cloned; dense if NULL */
   SUNMatrix A_tmpl; /**< the same, na x nu */
   CPMechMatrixFn M; /**< mass matrix; NULL if there is only udot */
-  CPMechMatrixFn A; /**< constraint matrix, A = (dp/dq) N in its first np rows. If NULL, v(t, q, e_j) - v(t, q, 0),
-                        and without v differences of p of sixth order, good to some 1e-12: for dense matrices and
-                        na = nv, and without v for nv = np and independent rows */
+  CPMechMatrixFn A; /**< constraint matrix, A = (dp/dq) N in its first np rows. If NULL (only for dense matrices and
+                        na = nv), column j is v(t, q, e_j) - v(t, q, 0), or without v (only for nv = np and
+                        independent rows) a difference of p of sixth order, accurate to about 1e-12 */
   CPMechForceFn f;         /**< forces, may be NULL */
   CPMechLambdaFn f_lambda; /**< further forces, which depend on the multipliers; may be NULL */
   CPMechPositionFn p;      /**< needed if np > 0 */
@@ -143,21 +143,21 @@ typedef struct {
   CPMechVelocityFn b;      /**< if NULL, by differences of v along the motion; needed if na > nv */
   CPMechKinematicsFn N;    /**< if NULL, q' = u, and quaternions by CPMechAddQuaternion */
   CPMechLambdaFn zdot;     /**< needed if nz > 0 */
-  /* operators, in place of M and A; udot also together with them */
+  /* operators, in place of M and A; udot may also be given together with them */
   CPMechAccelerationFn udot; /**< accelerations and multipliers */
   CPMechTimesFn Au;          /**< product with A; needed if na > 0 */
   CPMechTimesFn ATl;         /**< product with its transpose; needed if na > 0 */
   CPMechTimesFn Minv; /**< M^{-1} x: for the kinetic metric and its projectors; may be NULL */
   CPMechTimesFn Mu;   /**< M x: for the kinetic energy; may be NULL */
-  /* partial derivatives, for the implicit methods, by (coloured) differences if NULL */
+  /* partial derivatives, for the implicit methods; if NULL, they are formed by (coloured) differences */
   CPMechDynamicsJacFn dynamics_jac;     /**< K, C, Fz */
   CPMechConstraintJacFn constraint_jac; /**< Bq, Bu */
   CPMechAuxiliaryJacFn auxiliary_jac;   /**< Zq, Zu, Zz */
-  CPMechLambdaJacFn lambda_jac;         /**< also for the iteration of accelerations */
-  CPMechAccelerationJacFn udot_jac;     /**< half-size elimination */
-  /* Their patterns: templates, dense, CSC or CSR, which are cloned. If one is NULL, the matrix is dense if M
-   * is. With a sparse M, K and C then have the pattern of M, of A^T A and of K_tmpl, Bq and Bu that of A,
-   * and matrices with z are full. */
+  CPMechLambdaJacFn lambda_jac;         /**< Fl; also used to iterate accelerations */
+  CPMechAccelerationJacFn udot_jac;     /**< Uq, Uu, Uz, for the half-size elimination */
+  /* Patterns of these derivatives: templates, dense, CSC or CSR, which are cloned. If one is NULL, the matrix
+   * is dense if M is dense. With a sparse M, K and C then have the patterns of M, A^T A and K_tmpl together,
+   * Bq and Bu have that of A, and matrices with z are full. */
   SUNMatrix K_tmpl;  /**< nu x nu */
   SUNMatrix C_tmpl;  /**< nu x nu; if NULL, as K_tmpl */
   SUNMatrix Fz_tmpl; /**< nu x nz */
@@ -193,10 +193,11 @@ typedef enum {
 
 /** Linear solver of the implicit methods' Newton iteration (CPMechSetNewton). */
 typedef enum {
-  CP_NEWTON_AUTO = 0, /**< KKT with matrices, else HALF with udot_jac, else NONE; CV_ADAMS: none */
+  CP_NEWTON_AUTO =
+      0, /**< KKT with matrices, else HALF with udot_jac, else NONE; NONE with CV_ADAMS */
   CP_NEWTON_KKT  = 1, /**< condensed KKT matrix, dense or sparse as M and A are */
   CP_NEWTON_HALF = 2, /**< I - gamma Uu - gamma^2 Uq, dense, by udot_jac or by differences of u' */
-  CP_NEWTON_NONE = 3  /**< the user's: CVodeSetLinearSolver */
+  CP_NEWTON_NONE = 3  /**< the linear solver that the user sets by CVodeSetLinearSolver */
 } CPMechNewton;
 
 /** Frame of the angular velocity u = omega that belongs to a quaternion (CPMechAddQuaternion). */
@@ -209,35 +210,35 @@ typedef enum {
 typedef enum {
   CP_MOTION_DIRECT = 0, /**< constraint q_i = g, with multiplier: the position follows exactly */
   CP_MOTION_RATE   = 1, /**< constraint u_i = g', with multiplier: the position may drift */
-  CP_MOTION_FULL   = 2  /**< q_i, u_i, u_i' are replaced by g, g', g'', and are no unknowns */
+  CP_MOTION_FULL   = 2  /**< q_i, u_i, u_i' are replaced by g, g', g'' and are not unknowns */
 } CPMotion;
 
 /** A prescribed motion or one of its derivatives: *g at t. */
 typedef int (*CPMotionFn)(sunrealtype t, sunrealtype *g, void *data);
 
-/** Quantities at one state (CPMechEvaluate). The arrays are the caller's. Those that are not wanted are NULL. */
+/** Quantities at one state (CPMechEvaluate). The caller owns the arrays. Those that are not wanted are NULL. */
 typedef struct {
   sunrealtype *udot;     /**< accelerations u' [nu] */
   sunrealtype *lambda;   /**< multipliers [CPMechGetNumMultipliers] */
   sunrealtype *reaction; /**< reaction forces -A^T lambda [nu], and those that drive FULL motions */
   sunrealtype kinetic;   /**< kinetic energy 1/2 u^T M u; NaN with operators but without Mu */
-  sunrealtype power;     /**< power of reaction, -lambda^T A u: 0 if ideal and scleronomic */
+  sunrealtype power;     /**< power of the reactions, -lambda^T A u: 0 if ideal and scleronomic */
   sunrealtype position;  /**< largest |p_i| */
   sunrealtype velocity;  /**< largest |v_i| */
   sunrealtype acceleration; /**< largest |A u' - b|_i */
   sunrealtype norms;        /**< largest | |quaternion| - 1 | */
-  sunindextype rank;        /**< of A; -1 with operators */
+  sunindextype rank;        /**< rank of A; -1 with operators */
   sunbooleantype unique; /**< whether the multipliers are unique; if not, they have minimum norm */
 } CPMechOutput;
 
 /** Counters since creation. */
 typedef struct {
   long int nM;           /**< evaluations of M */
-  long int nA;           /**< of A */
-  long int nf;           /**< of f */
-  long int nb;           /**< of b, by the user's function or by differences */
-  long int nv;           /**< of v, those for b included */
-  long int np;           /**< of p */
+  long int nA;           /**< evaluations of A */
+  long int nf;           /**< evaluations of f */
+  long int nb;           /**< evaluations of b, by the user's function or by differences */
+  long int nv;           /**< evaluations of v, including those for b */
+  long int np;           /**< evaluations of p */
   long int nudot;        /**< solutions for accelerations */
   long int nkkt;         /**< factorisations of KKT systems */
   long int nlambda;      /**< iterations of forces that depend on multipliers */
@@ -245,52 +246,52 @@ typedef struct {
   long int nDQ;          /**< evaluations of forces, matrices or u' for differences */
   long int nnewton;      /**< factorisations of iteration matrices */
   long int nprojfact;    /**< factorisations of A for projections */
-  sunindextype rank;     /**< of A at the newest solution, -1 before */
-  sunbooleantype unique; /**< multipliers unique at the newest solution */
-  CPKktLinSol linsol;    /**< in use for accelerations */
-  CPMechNewton newton;   /**< in use for implicit methods */
-  CPMechOutput last;     /**< at the newest state that CPMechEvaluate or CPodePrintAllStats saw; its
+  sunindextype rank;     /**< rank of A at the newest solution, -1 before the first one */
+  sunbooleantype unique; /**< whether the multipliers are unique at the newest solution */
+  CPKktLinSol linsol;    /**< solver in use for accelerations */
+  CPMechNewton newton;   /**< solver in use for implicit methods */
+  CPMechOutput last; /**< values at the newest state of CPMechEvaluate or CPodePrintAllStats; its
                           pointers are NULL */
 } CPMechStats;
 
-/** A method for a motion, and what it was chosen by (CPMechSuggestMethod). */
+/** A method for a motion, and the reasons for its choice (CPMechSuggestMethod). */
 typedef struct {
   const char *method; /**< name for CPOneStepCreate; "BDF" or "ADAMS" if lmm is not 0 */
-  int lmm;            /**< for CPodeCreate: CV_BDF or CV_ADAMS; 0: a one-step method */
-  int stiff;          /**< Do implicit methods take far fewer steps? */
-  sunrealtype radius; /**< spectral radius of the Jacobian of y' = f(t, y), an estimate; 1/time */
-  sunrealtype motion; /**< rate at which positions change by their own size; 1/time */
+  int lmm;            /**< CV_BDF or CV_ADAMS, for CPodeCreate; 0 for a one-step method */
+  int stiff;          /**< 1 if implicit methods take far fewer steps */
+  sunrealtype radius; /**< estimated spectral radius of the Jacobian of y' = f(t, y) [1/time] */
+  sunrealtype motion; /**< rate at which positions change by their own size [1/time] */
   char reason[256];   /**< a sentence with these numbers */
 } CPMechSuggestion;
 
-/** Results of CPMechCheck: largest errors, relative to the largest entry of their row or block, or 0
- * (places: -1) where there is nothing to compare. They are below about 1e-8 if all is right. For sparse
- * blocks that come from differences they are entries that the pattern lacks. */
+/** Results of CPMechCheck: largest errors, relative to the largest entry of their row or block, or 0 (indices:
+ * -1) where there is nothing to compare. They are below about 1e-8 if all functions are right. For sparse
+ * blocks that come from differences they are the entries that the pattern lacks. */
 typedef struct {
-  sunrealtype A_p;    /**< (dp/dq) N against rows of A */
-  sunrealtype A_v;    /**< dv/du against rows of A */
-  sunrealtype v_p;    /**< v against dp/dt along the motion */
-  sunrealtype b_v;    /**< b against A u' - dv/dt along the motion */
-  sunrealtype M;      /**< asymmetry of M */
-  sunrealtype K;      /**< dynamics_jac's, against differences */
-  sunrealtype C;      /**< the same */
-  sunrealtype Fz;     /**< the same */
-  sunrealtype Bq;     /**< constraint_jac's */
-  sunrealtype Bu;     /**< the same */
-  sunrealtype Zq;     /**< auxiliary_jac's */
-  sunrealtype Zu;     /**< the same */
-  sunrealtype Zz;     /**< the same */
-  sunrealtype Fl;     /**< lambda_jac's */
-  sunrealtype Uq;     /**< udot_jac's */
-  sunrealtype Uu;     /**< the same */
-  sunrealtype Uz;     /**< the same */
-  sunrealtype udot;   /**< udot beside M: u' and lambda, against the KKT system's */
-  sunrealtype N;      /**< N^+ N against I, and transposes */
-  sunrealtype ATl;    /**< operators: A against its transpose, M against M^{-1} */
+  sunrealtype A_p;  /**< (dp/dq) N against rows of A */
+  sunrealtype A_v;  /**< dv/du against rows of A */
+  sunrealtype v_p;  /**< v against dp/dt along the motion */
+  sunrealtype b_v;  /**< b against A u' - dv/dt along the motion */
+  sunrealtype M;    /**< asymmetry of M */
+  sunrealtype K;    /**< K of dynamics_jac against differences */
+  sunrealtype C;    /**< C of dynamics_jac */
+  sunrealtype Fz;   /**< Fz of dynamics_jac */
+  sunrealtype Bq;   /**< Bq of constraint_jac */
+  sunrealtype Bu;   /**< Bu of constraint_jac */
+  sunrealtype Zq;   /**< Zq of auxiliary_jac */
+  sunrealtype Zu;   /**< Zu of auxiliary_jac */
+  sunrealtype Zz;   /**< Zz of auxiliary_jac */
+  sunrealtype Fl;   /**< Fl of lambda_jac */
+  sunrealtype Uq;   /**< Uq of udot_jac */
+  sunrealtype Uu;   /**< Uu of udot_jac */
+  sunrealtype Uz;   /**< Uz of udot_jac */
+  sunrealtype udot; /**< u' and lambda of udot against those of the KKT system, if M is given, too */
+  sunrealtype N;    /**< N^+ N against I, and transposes */
+  sunrealtype ATl;  /**< operators: A against its transpose, M against M^{-1} */
   sunindextype A_row; /**< row where A_p or A_v is largest */
-  sunindextype A_col; /**< and column */
+  sunindextype A_col; /**< column where A_p or A_v is largest */
   sunindextype b_row; /**< row where v_p or b_v is largest */
-  sunindextype freedom; /**< velocities that A and FULL motions leave free; -1: not known (operators, errors) */
+  sunindextype freedom; /**< number of velocities that A and FULL motions leave free; -1 if unknown (operators, errors) */
 } CPMechReport;
 
 /* ---- life cycle ---- */
@@ -344,7 +345,7 @@ CPODES_EXPORT const char *CPMechGetLastMessage(CPMech mech);
  * body's frame, and adds its normalisation.
  *
  * Coordinates and velocities outside all quaternions belong together in their order, q_i' = u_j.
- * Once all quaternions have been added, their number must be nq - nu. Not with the user's own
+ * The number of quaternions must be nq - nu in the end. They cannot be combined with the user's own
  * kinematics function. Returns CP_ILL_INPUT if they are out of range or overlap.
  */
 CPODES_EXPORT int CPMechAddQuaternion(CPMech mech, sunindextype first_q, sunindextype first_u,
@@ -369,8 +370,8 @@ CPODES_EXPORT int CPMechSetActive(CPMech mech, const sunrealtype *mask);
  * Prescribes the motion of coordinate i, q_i(t) = g(t). Its velocity is the u_j of q_i' = u_j
  * (CP_ILL_INPUT if there is none). gd and gdd are g' and g''. If one is NULL, central differences
  * of sixth order with the given step > 0 are taken, of g or of gd, between t - 3 step and t + 3
- * step. data is passed to the functions. A coordinate can have one motion. Only with matrices M and
- * A (CP_NOT_SUPPORTED).
+ * step. data is passed to the functions. A coordinate can have only one motion. Returns
+ * CP_NOT_SUPPORTED for operators in place of M and A.
  *
  * At a kink of g, stop the integration (CVodeSetStopTime), let data select the next branch, make
  * velocities consistent (CPMechImpact) and continue with CPodeReInit. Each branch must continue
@@ -396,9 +397,9 @@ CPODES_EXPORT int CPMechSetLinearSolver(CPMech mech, CPKktLinSol type);
 CPODES_EXPORT int CPMechSetNewton(CPMech mech, CPMechNewton type);
 
 /**
- * Forces that depend on multipliers are iterated until lambda changes by at most rtol |lambda| +
- * atol, or the forces by their roundoff. If maxiters iterations do not suffice, a smaller step is tried. 0 restores a default:
- * 1e-12, 1e-14 and 50. At any time.
+ * Sets the tolerances of forces that depend on multipliers. They are iterated until lambda changes by
+ * at most rtol |lambda| + atol, or the forces by no more than their roundoff. If maxiters iterations do
+ * not suffice, a smaller step is tried. 0 restores a default: 1e-12, 1e-14 and 50. At any time.
  */
 CPODES_EXPORT int CPMechSetMultiplierTol(CPMech mech, sunrealtype rtol, sunrealtype atol,
                                          int maxiters);
@@ -416,9 +417,9 @@ CPODES_EXPORT int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const in
 /**
  * If on, each of q, u and z has an error norm of its own, whatever the sizes of the others:
  * |y|^2 = |q|^2 + |u|^2 + |z|^2 takes the place of the WRMS norm, where |q|, |u| and |z| are the
- * WRMS norms of these parts. So one component of z that is off counts fully beside a hundred
- * coordinates. Error weights become sqrt(n / n_g) times as large in a group of n_g out of n
- * components, in everything that uses them. Off by default.
+ * WRMS norms of these parts. So an error in the only component of z has full weight next to a hundred
+ * coordinates. In a group of n_g out of n components the error weights become sqrt(n / n_g) times as
+ * large, wherever they are used. Off by default.
  */
 CPODES_EXPORT int CPMechSetGroupNorms(CPMech mech, sunbooleantype on);
 
@@ -498,9 +499,9 @@ CPODES_EXPORT int CPMechAccelerations(CPMech mech, sunrealtype t, N_Vector y, su
                                       sunrealtype *lambda);
 
 /**
- * The right-hand side y' = (N u, u', zdot) at (t, y), a CVRhsFn whose user data is the CPMech: what an attached
- * integrator evaluates. ydot [nq + nu + nz]: out. Returns 0, a positive value if another state may do, or a negative one if
- * the failure is fatal.
+ * The right-hand side y' = (N u, u', zdot) at (t, y) that an attached integrator evaluates, a CVRhsFn
+ * whose user data is the CPMech. ydot [nq + nu + nz]: out. Returns 0, a positive value if the failure is
+ * recoverable, or a negative one if it is fatal.
  */
 CPODES_EXPORT int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *mech);
 
@@ -515,8 +516,8 @@ CPODES_EXPORT int CPMechEvaluate(CPMech mech, sunrealtype t, N_Vector y, CPMechO
  *   Cotangent  x <- P^T x                                                forces
  *
  * The rows of A are those of the velocity constraints and of motions that are active. Velocities of
- * FULL motions are no unknowns, so P x is 0 there. Dependent rows are allowed. Operators need Minv. After a failure x is
- * as before; CP_MECH_NONFINITE says that the result overflows.
+ * FULL motions are not unknowns, so P x is 0 there. Dependent rows are allowed. Operators need Minv.
+ * After a failure x is as before. CP_MECH_NONFINITE means that the result overflows.
  */
 CPODES_EXPORT int CPMechProjectTangent(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x);
 CPODES_EXPORT int CPMechProjectNormal(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *x);
@@ -547,9 +548,9 @@ CPODES_EXPORT int CPMechEffectiveMass(CPMech mech, sunrealtype t, N_Vector y, SU
  *
  * If u- does not satisfy the other active rows (motions included), they are satisfied first, and
  * v_i(t, q, u-) of the named ones is the value after that. So the kinetic energy never grows as
- * long as the constraints are scleronomic: T+ = T- - (1 - e^2)/2 v^T S^+ v where the others held.
- * Whatever moves does work, such as a moving stop or a motion whose g' jumps. Velocities of FULL
- * motions become g'.
+ * long as the constraints are scleronomic: T+ = T- - (1 - e^2)/2 v^T S^+ v if the other rows were
+ * satisfied. A moving stop, or a motion whose g' jumps, does work. Velocities of FULL motions become
+ * g'.
  *
  * Named rows are not unilateral: one that is opening (v_i > 0 for a gap p_i >= 0) is reversed like
  * the others, so name only those that close. Returns 0, CP_KKT_INCONSISTENT if dependent rows
@@ -563,13 +564,13 @@ CPODES_EXPORT int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sun
  * Compares the functions of the model with each other and with differences of sixth order, for
  * debugging. The state is (t, q) with normalised quaternions. Constraints are also compared half a
  * percent further along a motion that they allow (with M, where it is definite), because a
- * quaternion equal to 1 hides a wrong frame. Velocities, u' and lambda are near those of (t, y),
- * since most terms vanish at rest. With sparse matrices the patterns of what comes from differences
- * are checked as well, unless the attached integrator has no matrix. M must not give a negative
- * kinetic energy: no diagonal entry is negative, and M is definite where A x = 0.
+ * quaternion equal to 1 hides a wrong frame. Velocities, u' and lambda differ slightly from those of
+ * (t, y), since most terms vanish at rest. With sparse matrices the patterns of blocks that come from
+ * differences are checked as well, unless the attached integrator has no matrix. M must not give a
+ * negative kinetic energy: no diagonal entry is negative, and M is definite where A x = 0.
  *
- * Functions are called around the state (by less than 1 % of its size), where they must be smooth,
- * about 24 times for each column. report: out. Options may still be set afterwards.
+ * Functions are called around the state (within 1 % of its size), where they must be smooth, about 24
+ * times for each column. report: out. Options may still be set afterwards.
  *
  * Returns 0; CP_MECH_A_WRONG, CP_MECH_B_WRONG or CP_MECH_DERIV_WRONG if an error exceeds 1e-4,
  * where the message names the function, the entry and both values of the first one;
@@ -580,15 +581,21 @@ CPODES_EXPORT int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sun
 CPODES_EXPORT int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report);
 
 /**
- * Suggests the method that is likely to take least time for the motion from (t, y) to t_end with the relative tolerance
- * rtol in (0, 1). y [nq + nu + nz] must be consistent, as for CPMechAttach, and t_end differ from t. The spectral radius
- * comes from at most 20 evaluations of f near the state, by power iteration, and the amplitude of its mode, where an undamped
- * oscillation limits explicit steps, from 4 more: implicit methods skip what is far below the tolerance. All rates are those
- * of this state: stiffness and oscillations that the motion meets later are not seen, and the function has to be called
- * again there. Size, events and the cost of f do not change the choice between the methods that are suggested (guide,
- * "Choosing a method"). The call is a first use of mech: options that must precede it are too late afterwards, those that must
- * precede CPMechAttach are not. Fills *s.
- * Returns 0, CP_ILL_INPUT, CP_MEM_FAIL, or the code of a function that failed at (t, y), or beside it for good.
+ * Suggests the method that is likely to take the least time for the motion from (t, y) to t_end with the
+ * relative tolerance rtol in (0, 1). y [nq + nu + nz] must be consistent, and t_end must differ from t. s:
+ * out.
+ *
+ * The spectral radius is estimated by power iteration with at most 20 evaluations of f near the state. If
+ * an undamped oscillation limits explicit steps, 4 more evaluations give its amplitude, since implicit
+ * methods can step over it if the amplitude is far below the tolerance. All rates are those of this state. If
+ * stiffness or oscillations arise later in the motion, call the function again there. Size, events and the
+ * cost of f do not change the choice between the suggested methods (guide, "Choosing a method").
+ *
+ * The call is a first use of mech: afterwards it is too late for options that must precede the first use,
+ * but not for those that must precede CPMechAttach.
+ *
+ * Returns 0, CP_ILL_INPUT, CP_MEM_FAIL, or the code of a function that failed at (t, y), or failed fatally
+ * near it.
  */
 CPODES_EXPORT int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_end,
                                       sunrealtype rtol, CPMechSuggestion *s);

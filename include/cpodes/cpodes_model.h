@@ -3,16 +3,17 @@
  *   M(q) u' + A(q)^T lambda = f,  0 = p(t, q)   as CPMech takes it, state y = (q, u, z); or
  *   y' = f(t, y),                 0 = c(t, y)   the underlying ODE with its invariants
  *
- * beside its equations: start, parameters, what the motion keeps, reference, events, drawing. Each mechanism
- * is one constant CPModelType; a CPModel is one of them with values of its parameters. The program cpodes runs,
- * checks and shows models, those of a shared object, too:
+ * Besides its equations a model has a start, parameters, invariants, a reference, events and a drawing. Each mechanism
+ * is one constant CPModelType; a CPModel is such a type with values of its parameters. The program cpodes runs, checks
+ * and shows models, including those of shared objects: with
  *
  *   CP_MODEL_MODULE(my_type)
  *
- * in one of its files makes it one that `cpodes run ./my_model.so` loads. `cpodes new NAME` writes one.
+ * in one of its files, a shared object can be loaded by `cpodes run ./my_model.so`. `cpodes new NAME` writes such a
+ * project.
  *
- * All quantities are in SI units, unless a model says otherwise; t starts at 0. Numbers of the mechanism are arrays
- * of sunrealtype, its states N_Vectors in one memory.
+ * All quantities are in SI units unless a model says otherwise. t starts at 0. Vectors of the mechanism are arrays of
+ * sunrealtype, and its states are N_Vectors in one memory.
  */
 #ifndef CPODES_MODEL_H
 #define CPODES_MODEL_H
@@ -28,7 +29,7 @@ extern "C" {
 /** Bounds of the arrays below. */
 enum CPModelLimits {
   CP_MODEL_MAX_ROOTS = 4,  /**< functions of events */
-  CP_MODEL_MAX_STOPS = 4,  /**< kinks */
+  CP_MODEL_MAX_STOPS = 4,  /**< kinks of the forces */
   CP_MODEL_REFUSAL   = 512 /**< characters of CPModelRefuse */
 };
 
@@ -41,169 +42,169 @@ typedef struct {
   const char *unit;    /**< "kg"; "" and "1" mean none */
   const char *meaning; /**< "mass of the rod" */
   sunrealtype value;   /**< default */
-  sunrealtype least;   /**< what it may be: least <= value <= most */
-  sunrealtype most;    /**< the same */
+  sunrealtype least;   /**< smallest value allowed */
+  sunrealtype most;    /**< largest value allowed */
 } CPModelParameter;
 
-/** A coordinate q_i or a velocity u_i: what tables and figures call it. */
+/** Name of a coordinate q_i or a velocity u_i in tables and figures. */
 typedef struct {
   const char *name;    /**< "phi"; its velocity is called "phi'", unless it has a name of its own */
   const char *unit;    /**< "rad" */
   const char *meaning; /**< "angle of the crank" */
 } CPModelCoordinate;
 
-/** What a motion does to a quantity: CPModelQuantity.conserved. */
+/** How a quantity may change during a motion: CPModelQuantity.conserved. */
 enum CPModelQuantityKind {
-  CP_QUANTITY_FREE      = -1, /**< anything: an output, such as a spring force or a camber angle */
-  CP_QUANTITY_FALLS     = 0,  /**< it may only fall (dissipation) */
-  CP_QUANTITY_CONSERVED = 1   /**< its value is that of the start */
+  CP_QUANTITY_FREE  = -1,   /**< in any way: an output, such as a spring force or a camber angle */
+  CP_QUANTITY_FALLS = 0,    /**< it may only fall (dissipation) */
+  CP_QUANTITY_CONSERVED = 1 /**< it keeps its initial value */
 };
 
-/** A quantity that is of interest: what the motion keeps or may only lose, by which runs are judged, or an output. */
+/** A quantity of interest: an invariant or a quantity that may only fall, by which runs are judged, or an output. */
 typedef struct {
-  const char *name; /**< "energy": that of the whole mechanism if it is in J, and then `cpodes check` compares it with M */
+  const char *name; /**< "energy" with the unit J is that of the whole mechanism; `cpodes check` compares it with M */
   const char *unit; /**< "J" */
   /** Its value at (t, y). */
   sunrealtype (*value)(const CPModel *model, sunrealtype t, N_Vector y);
   int conserved; /**< of CPModelQuantityKind, with the default parameters */
   sunrealtype scale; /**< the size by which to judge its drift (largest kinetic energy, say), with the default
-                          parameters; of an output: not used */
+                          parameters; not used for outputs */
   sunrealtype (*scale_of)(
-      const CPModel *model); /**< its scale with other parameters; if NULL, they do not change it */
+      const CPModel *model); /**< its scale for other parameters; if NULL, scale applies to all */
 } CPModelQuantity;
 
-/** What a point of a drawing is. */
+/** Kinds of points in a drawing. */
 typedef enum {
-  CP_POINT_GROUND = 0, /**< does not move with the state */
-  CP_POINT_JOINT  = 1, /**< of bodies */
+  CP_POINT_GROUND = 0, /**< a point that does not move with the state */
+  CP_POINT_JOINT  = 1, /**< a joint of bodies */
   CP_POINT_MASS   = 2, /**< a body, or its centre of mass */
   CP_POINT_PLAIN =
-      3 /**< no more than a place where segments end, or of a shape: it has no mark and leaves no path */
+      3 /**< an end of segments or a point of a shape, drawn without a mark and without a path */
 } CPModelPointKind;
 
-/** What a segment of a drawing is. */
+/** Kinds of segments in a drawing. */
 typedef enum {
   CP_SEGMENT_BAR    = 0, /**< a part of a body; between two points of the ground a guide */
-  CP_SEGMENT_GUIDE  = 1, /**< on which something slides: dashed */
+  CP_SEGMENT_GUIDE  = 1, /**< a guide on which something slides (dashed) */
   CP_SEGMENT_SPRING = 2  /**< a spring, a damper, or both */
 } CPModelSegmentKind;
 
 /** A shape that moves with four points of the drawing: its centre, and the ends of its half axes a, b, c from there. In the
  * plane the last one is the centre. */
 typedef struct {
-  CPShapeKind kind; /**< which one */
-  int point[4];     /**< of the drawing: centre, and ends of a, b, c */
+  CPShapeKind kind; /**< kind of the shape */
+  int point[4];     /**< points of the drawing: the centre, and the ends of a, b, c */
 } CPModelShape;
 
-/** What is drawn, at a state: points in space, segments between them, and shapes. */
+/** A drawing at a state: points in space, segments between them, and shapes. */
 typedef struct {
-  int npoints;                      /**< points */
-  int nsegments;                    /**< segments */
+  int npoints;                      /**< number of points */
+  int nsegments;                    /**< number of segments */
   CPModelPointKind *kind;           /**< [npoints] */
-  int (*segment)[2];                /**< [nsegments]: which points it joins */
+  int (*segment)[2];                /**< [nsegments]: the points that it joins */
   CPModelSegmentKind *segment_kind; /**< [nsegments] */
-  int nshapes;                      /**< shapes */
+  int nshapes;                      /**< number of shapes */
   CPModelShape *shape;              /**< [nshapes] */
 } CPModelDrawing;
 
-/** A mechanism: one constant table. What is not set is 0 or NULL. */
+/** A mechanism: one constant table. Members that are not used are 0 or NULL. */
 typedef struct {
   const char *name;   /**< as on a command line: "andrews" */
   const char *title;  /**< "Andrews' squeezing mechanism" */
-  const char *source; /**< of its equations and numbers */
-  sunrealtype t_end;  /**< > 0: the motion is that of 0 ... t_end */
-  const char *method; /**< that suits it best, as `cpodes run --method` names it; if NULL, CPMechSuggestMethod
-                           chooses, and without a CPMech BDF where it is stiff, else DOP853 */
+  const char *source; /**< source of its equations and numbers */
+  sunrealtype t_end;  /**< > 0; the motion is computed over 0 ... t_end */
+  const char *method; /**< the method that suits it best, as named by `cpodes run --method`; if NULL,
+                           CPMechSuggestMethod chooses; without a CPMech BDF is used if it is stiff, else DOP853 */
   const CPModelParameter *parameters; /**< [nparameters] */
   int nparameters;                    /**< any number */
-  const char *whole; /**< the names of those that must be whole numbers, with blanks between: "n case"; if NULL, none
-                          must be */
+  const char *whole; /**< names of the parameters that must be whole numbers, separated by blanks: "n case"; or NULL */
   const CPModelQuantity *quantities; /**< [nquantities]; their names differ from those of the coordinates */
   int nquantities;                   /**< any number */
-  /** Does the motion keep quantities[i], which is no output, with the parameters of the model (no friction, say)? If NULL,
-   * its member `conserved` holds for all parameters. */
+  /** Returns 1 if quantities[i], which is not an output, is conserved with the parameters of the model (without friction,
+   * say), else 0. If NULL, its member `conserved` holds for all parameters. */
   int (*conserves)(const CPModel *model, int i);
   const CPModelCoordinate *coordinates; /**< the first of q_0, q_1, ...; NULL if they have no names */
   int ncoordinates;                     /**< at most nq */
-  /** Fills in the members of CPModel that belong to its type. Returns 0, or -1 without memory or after CPModelRefuse;
-   * destroy is called then, too. */
+  /** Fills in the members of CPModel that belong to its type. Returns 0, or -1 without memory or after CPModelRefuse, in
+   * which case destroy is called as well. */
   int (*create)(CPModel *model);
-  /** Frees what only the type knows; CPModelFree frees the rest: the matrices of mech, G_tmpl, y0 and the drawing. If NULL,
-   * free(data) is called. */
+  /** Frees what the type has allocated in data and own. CPModelFree frees the rest: the matrices of mech, G_tmpl, y0 and
+   * the drawing. If NULL, free(data) is called. */
   void (*destroy)(CPModel *model);
   /** Sets y [n] to the state at t of a solution that does not come from cpodes. Returns 0, or 1 if it is not known at this
-   * t. It is called only if model->known, and is NULL if there is no such solution. */
+   * t. It is called only if model->known is set, and is NULL if there is no such solution. */
   int (*reference)(const CPModel *model, sunrealtype t, N_Vector y);
-  /** The multipliers of that solution, lambda [na], in the signs of CPMech; NULL if they are not known. */
+  /** Sets lambda [na] to the multipliers of that solution, with the signs of CPMech; NULL if they are not known. */
   int (*reference_lambda)(const CPModel *model, sunrealtype t, sunrealtype *lambda);
-  /** Sets xyz [3 npoints] to the drawing's points at (t, y); NULL if there is no drawing. */
+  /** Sets xyz [3 npoints] to the points of the drawing at (t, y); NULL if there is no drawing. */
   void (*points)(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz);
   /** The functions whose roots are events. Their user_data is the CPMech, as CVODES' is, or model->data without one. */
   CVRootFn roots;
-  /** What happens to y (in, out) at an event. found [nroots] is as CVodeGetRootInfo gives it; mech, which impacts need, is
-   * NULL if the run has none. A result other than 0 ends the run. */
+  /** Changes y (in, out) at an event. found [nroots] is that of CVodeGetRootInfo. mech, which impacts need, is NULL if the
+   * run has none. A result other than 0 ends the run. */
   int (*event)(const CPModel *model, CPMech mech, sunrealtype t, N_Vector y, const int *found);
-  const CPModelCoordinate
-      *multipliers; /**< the first of lambda_0, lambda_1, ...: names of joints, units of the
-                                             reactions; NULL if they have no names */
+  const CPModelCoordinate *
+      multipliers; /**< the first of lambda_0, lambda_1, ..., with the names of joints and the units of
+                                             the reactions; NULL if they have no names */
   int nmultipliers; /**< at most na */
-  int z_is_up;      /**< Is the axis z of a drawing in space upwards? If 0, y is. */
+  int z_is_up;      /**< 1 if the axis z of a drawing in space points upwards; if 0, y does */
   const CPModelCoordinate
-      *velocities; /**< the first of u_0, u_1, ..., with units of their own: "w_x", "rad/s", where
-                                            they are no rates of coordinates; if NULL, they are called after the
-                                            coordinates where there are as many, else u0, u1, ... */
+      *velocities; /**< the first of u_0, u_1, ..., with units of their own ("w_x", "rad/s"), where
+                                            they are not the rates of coordinates; if NULL, they are named after the
+                                            coordinates if there are as many of them, else u0, u1, ... */
   int nvelocities; /**< at most nu */
-  /** Sets frame [12 ncontacts] to where each contact acts at (t, y), and to its directions, as the drawing has them: its place, and
-   * the unit vectors along which g_N and the two components of v_T grow [3 each]; the last one is 0 in the plane. If NULL, the forces of contacts are
-   * not drawn. */
+  /** Sets frame [12 ncontacts] for each contact at (t, y), in the axes of the drawing: the point where it acts, and the unit
+   * vectors in whose directions g_N and the two components of v_T grow [3 each]. The last one is 0 in the plane. If NULL,
+   * the forces of contacts are not drawn. */
   void (*contact_frames)(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame);
 } CPModelType;
 
 /** A mechanism with values of its parameters. */
 struct CPModel_ {
-  const CPModelType *type; /**< what it is one of */
-  SUNContext ctx;          /**< of CPModelCreate */
-  sunrealtype *parameter;  /**< [type->nparameters] their values; owned by the model */
-  /* ---- from here on by type->create ---- */
+  const CPModelType *type; /**< its type */
+  SUNContext ctx;          /**< context of CPModelCreate */
+  sunrealtype *parameter;  /**< [type->nparameters] values of the parameters; owned by the model */
+  /* ---- from here on set by type->create ---- */
   void *data;       /**< user data of all functions; owned by the model */
-  void *own;        /**< what the type keeps besides, freed by its destroy */
+  void *own;        /**< further data of the type, freed by its destroy */
   sunindextype n;   /**< length of y */
-  N_Vector y0;      /**< start, consistent (CPModelStart) */
-  CPMechModel mech; /**< as a CPMech; mech.nu = 0 where there is none */
-  int (*prepare)(const CPModel *model, CPMech mech); /**< after CPMechCreate: quaternions, prescribed
-                                                          motions; may be NULL */
-  CVRhsFn f;           /**< as an ODE with invariants; NULL if there is none */
+  N_Vector y0;      /**< consistent start (CPModelStart) */
+  CPMechModel mech; /**< functions of the CPMech; mech.nu = 0 if there is none */
+  int (*prepare)(const CPModel *model,
+                 CPMech mech); /**< called after CPMechCreate, to add quaternions and
+                                                          prescribed motions; may be NULL */
+  CVRhsFn f;           /**< right-hand side as an ODE with invariants; NULL if there is none */
   sunindextype m;      /**< length of c */
-  CPConstraintFn c;    /**< its invariants */
+  CPConstraintFn c;    /**< invariants of that ODE */
   CPConstraintJacFn G; /**< dc/dy; if NULL, it is formed by differences */
-  SUNMatrix G_tmpl;    /**< its template; if NULL, dc/dy is dense */
-  int stiff; /**< is an implicit method needed? Of a CPMech this is found out by itself. */
-  sunindextype ncompared; /**< errors are compared in y_0 ... y_{ncompared-1}; 0: the positions (q) */
-  int known;              /**< is there a reference for these parameters? */
-  sunrealtype reference_error;       /**< of its components, absolute */
-  int nroots;                        /**< of type->roots */
-  int direction[CP_MODEL_MAX_ROOTS]; /**< of the roots, as CVodeSetRootDirection's */
-  sunrealtype stop[CP_MODEL_MAX_STOPS]; /**< kinks of the forces, in order, where an integration stops and
-                                             starts anew */
-  int nstops;                           /**< of them */
+  SUNMatrix G_tmpl;    /**< template of dc/dy; if NULL, dc/dy is dense */
+  int stiff;           /**< 1 if an implicit method is needed; for a CPMech this is detected */
+  sunindextype ncompared; /**< errors are compared in y_0 ... y_{ncompared-1}; 0 means the positions q */
+  int known;              /**< 1 if there is a reference for these parameters */
+  sunrealtype reference_error;       /**< absolute error of the reference's components */
+  int nroots;                        /**< number of functions in type->roots */
+  int direction[CP_MODEL_MAX_ROOTS]; /**< directions of the roots, as for CVodeSetRootDirection */
+  sunrealtype stop[CP_MODEL_MAX_STOPS]; /**< kinks of the forces, in order, where the integration stops and
+                                             restarts */
+  int nstops;                           /**< number of kinks */
   const CPContactPoint *
       contact; /**< [ncontacts] rows of mech that are contacts, with the constants of their laws, valid
                                     as long as the model; such a model has a CPMech with M, A and b, and no f, roots or
                                     stops. Errors are compared in positions, since velocities jump. */
-  int ncontacts;    /**< 0: no contacts */
-  int dense_events; /**< More events than these within dense_time [s] are passed by time stepping, as
-                         CPContactSetTimeStepping does; 0: never */
-  sunrealtype dense_time; /**< > 0, if dense_events is not 0 */
-  sunrealtype closure; /**< Projections of a CPMech end this close to the constraints, a distance in the units of y, at any
-                            tolerance; 0: within a part of the tolerance, as CPProjectorSetEps says */
-  CPModelDrawing drawing;         /**< by CPModelDraw; type->points fills in where the points are */
-  char refusal[CP_MODEL_REFUSAL]; /**< by CPModelRefuse: why it cannot be created, or "" */
+  int ncontacts; /**< number of contacts */
+  int dense_events; /**< If more events than these occur within dense_time [s], time stepping takes over, as by
+                         CPContactSetTimeStepping; 0 means never. */
+  sunrealtype dense_time; /**< > 0 if dense_events is not 0 */
+  sunrealtype closure; /**< largest distance from the constraints, in the units of y, at which projections of a CPMech end
+                            at any tolerance; 0: a part of the tolerance, see CPProjectorSetEps */
+  CPModelDrawing drawing;         /**< made by CPModelDraw; type->points computes the points */
+  char refusal[CP_MODEL_REFUSAL]; /**< reason given to CPModelRefuse, or "" */
 };
 
 /* ---- shared objects ---- */
 
-/** What a shared object with a model exports under the name cpodes_model. The numbers tell whether it fits
- * the program that loads it; they stand first in every version. */
+/** The symbol cpodes_model that a shared object with a model exports. Its numbers show whether the object fits
+ * the program that loads it, and are the first members in every version. */
 typedef struct {
   int abi;                 /**< CP_MODEL_ABI */
   int real_bytes;          /**< sizeof(sunrealtype) */
@@ -212,12 +213,11 @@ typedef struct {
   const CPModelType *type; /**< the model */
 } CPModelModule;
 
-/** Counts changes of the structs above, and of CPMechModel, that old objects do not fit. */
+/** Version of the structs above and of CPMechModel; it grows when objects built before no longer fit. */
 #define CP_MODEL_ABI 9
 /** The name of the symbol. */
 #define CP_MODEL_SYMBOL "cpodes_model"
-/** Makes type, a CPModelType with static storage, the model of the shared object that this is part of. Once,
- * at file level. */
+/** Makes type, a CPModelType with static storage, the model of the shared object. To be used once, at file level. */
 #ifdef __cplusplus
 #define CP_MODEL_MODULE(type)                                                 \
   extern "C" CPODES_EXPORT const CPModelModule cpodes_model;                  \
@@ -233,42 +233,44 @@ typedef struct {
 /* ---- life cycle ---- */
 
 /** Creates a model of this type. values [type->nparameters] are copied; if NULL, the defaults apply. ctx must outlive the
- * model. Returns the model, which the caller frees with CPModelFree, or NULL. message [length] (out) then names parameter,
- * rule and value, and else is "". */
+ * model. Returns the model, which the caller frees with CPModelFree, or NULL. In the latter case message [length] (out)
+ * names the parameter, the rule and the value; otherwise it is "". */
 CPODES_EXPORT CPModel *CPModelCreate(const CPModelType *type, const sunrealtype *values,
                                      SUNContext ctx, char *message, size_t length);
 /** Frees *model and sets it to NULL. model or *model may be NULL. */
 CPODES_EXPORT void CPModelFree(CPModel **model);
 
-/** Creates and prepares a CPMech of the model, with its user data. Rows of contacts are off: it is the motion without
- * them. (A CPContact takes mech, contact and ncontacts.) The caller frees it; the model must outlive it. Returns
- * NULL if mech.nu is 0, and after a failure, which a line on stderr explains unless it was that of model->prepare. */
+/** Creates and prepares a CPMech of the model, with its user data. Rows of contacts are off, so the motion is the one
+ * without contacts. (For contacts pass mech, contact and ncontacts to CPContactCreate.) The caller frees the CPMech, and
+ * the model must outlive it. Returns NULL if mech.nu is 0, and after a failure, which a line on stderr explains unless
+ * model->prepare has failed. */
 CPODES_EXPORT CPMech CPModelMech(const CPModel *model);
 
 /* ---- questions ---- */
 
-/** The index of the parameter of this name, or -1 if there is none. */
+/** Returns the index of the parameter of this name, or -1 if there is none. */
 CPODES_EXPORT int CPModelFindParameter(const CPModelType *type, const char *name);
-/** Must parameter i of the type be a whole number? */
+/** Returns 1 if parameter i of the type must be a whole number, else 0. */
 CPODES_EXPORT int CPModelIsWhole(const CPModelType *type, int i);
-/** Have all parameters their defaults? */
+/** Returns 1 if all parameters have their defaults, else 0. */
 CPODES_EXPORT int CPModelIsDefault(const CPModel *model);
-/** Length of q; half the state where there is no CPMech. */
+/** Returns the length of q, or half that of the state if there is no CPMech. */
 CPODES_EXPORT sunindextype CPModelNumPositions(const CPModel *model);
-/** Number of components that CPModelError compares. */
+/** Returns the number of components that CPModelError compares. */
 CPODES_EXPORT sunindextype CPModelNumCompared(const CPModel *model);
-/** Does the motion keep quantity i with the parameters of the model? If not, the quantity may only fall, or is an output
- * (its member `conserved` is CP_QUANTITY_FREE). */
+/** Returns 1 if quantity i is conserved with the parameters of the model. If not, the quantity may only fall, or is an
+ * output (its member `conserved` is CP_QUANTITY_FREE). */
 CPODES_EXPORT int CPModelConserves(const CPModel *model, int i);
-/** Scale of quantity i with the parameters of the model. */
+/** Returns the scale of quantity i with the parameters of the model. */
 CPODES_EXPORT sunrealtype CPModelScale(const CPModel *model, int i);
-/** max_i |y_i - reference_i| over the compared components, or NaN if there is no reference at t. */
+/** Returns max_i |y_i - reference_i| over the compared components, or NaN if there is no reference at t. */
 CPODES_EXPORT sunrealtype CPModelError(const CPModel *model, sunrealtype t, N_Vector y);
 
 /* ---- for type->create and the other functions of a type ---- */
 
-/** For type->create, which returns the result, -1. The reason, as of printf, says why there is no such mechanism with these
- * parameters; CPModelCreate's message is "name: reason". Of several reasons the first one counts. */
+/** For type->create: states why there is no such mechanism with these parameters, in a format as for printf, and returns
+ * -1, which create then returns. The message of CPModelCreate is "name: reason". Of several reasons the first one
+ * counts. */
 CPODES_EXPORT int CPModelRefuse(CPModel *model, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 2, 3)))
@@ -276,20 +278,20 @@ CPODES_EXPORT int CPModelRefuse(CPModel *model, const char *format, ...)
     ;
 /** Sets model->n, and model->y0 to n zeros, which the caller replaces. Returns 0, or -1 without memory. */
 CPODES_EXPORT int CPModelStart(CPModel *model, sunindextype n);
-/** Makes the drawing's arrays. kind [npoints] and segment [nsegments] are copied; where NULL is given, the array contains
- * zeros, which the caller replaces. All segments are bars until the caller sets segment_kind. Returns 0, or -1 without
- * memory. */
+/** Allocates the arrays of the drawing. kind [npoints] and segment [nsegments] are copied; if one is NULL, the array
+ * contains zeros, which the caller replaces. All segments are bars until the caller sets segment_kind. Returns 0, or -1
+ * without memory. */
 CPODES_EXPORT int CPModelDraw(CPModel *model, int npoints, const CPModelPointKind *kind,
                               int nsegments, const int (*segment)[2]);
-/** Makes the drawing's shapes, after CPModelDraw. shape [nshapes] is copied; if NULL, the array contains zeros, which the
- * caller replaces. Returns 0, or -1 without memory. */
+/** Allocates the shapes of the drawing, after CPModelDraw. shape [nshapes] is copied; if NULL, the array contains zeros,
+ * which the caller replaces. Returns 0, or -1 without memory. */
 CPODES_EXPORT int CPModelDrawShapes(CPModel *model, int nshapes, const CPModelShape *shape);
-/** For type->points: xyz [3 npoints] of points in the plane z = 0, x [npoints]. */
+/** For type->points: sets xyz [3 npoints] to the points x [npoints] in the plane z = 0. */
 CPODES_EXPORT void CPModelPlanar(int npoints, const sunrealtype (*x)[2], sunrealtype *xyz);
-/** For type->reference: y <- y0 at t = 0, end [n] at t_end, and returns 0; elsewhere 1. */
+/** For type->reference: sets y to y0 at t = 0, or to end [n] at t_end, and returns 0. Returns 1 at any other t. */
 CPODES_EXPORT int CPModelEnds(const CPModel *model, sunrealtype t, const sunrealtype *end,
                               N_Vector y);
-/** For type->reference_lambda, likewise: lambda [na]. */
+/** The same for type->reference_lambda, with start, end and lambda [na]. */
 CPODES_EXPORT int CPModelEndsLambda(const CPModel *model, sunrealtype t, int na,
                                     const sunrealtype *start, const sunrealtype *end,
                                     sunrealtype *lambda);

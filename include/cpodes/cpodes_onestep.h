@@ -2,16 +2,16 @@
  *
  *   y' = f(t, y),   0 = c(t, y)
  *
- * Runge-Kutta methods: after each step a CPProjector moves the state back onto {c = 0} and projects
- * the error estimate, by which steps are accepted and sized; a projection that fails has the step
- * retried with a smaller one. DOP853, every explicit Butcher table of ARKODE's or the user's, and
- * for stiff problems Radau IIA. For smooth problems at tight tolerances DOP853 takes a fraction of the
- * evaluations that multistep methods take; after events a one-step method restarts at no cost.
+ * The methods are of Runge-Kutta type: DOP853, every explicit Butcher table of ARKODE or the user,
+ * and for stiff problems Radau IIA. After each step a CPProjector moves the state back onto
+ * {c = 0}. If a projection fails, the step is repeated with a smaller size. For smooth problems at
+ * tight tolerances DOP853 needs a fraction of the evaluations that multistep methods need, and after
+ * events a one-step method restarts at no cost.
  *
- * Return values are those of CPode: CP_SUCCESS (0), CV_TSTOP_RETURN, CV_ROOT_RETURN, a negative
+ * Return values are those of CPode: CP_SUCCESS (0), CV_TSTOP_RETURN, CV_ROOT_RETURN, or a negative
  * CP_... or CV_... error, which has been reported to the message handler and whose text is kept for
- * CPOneStepGetLastMessage. After an error the state is the last good one. Objects are not shared
- * between threads; different objects are independent.
+ * CPOneStepGetLastMessage. After an error the state is the last good one. An object must not be used
+ * by two threads at once. Different objects are independent.
  */
 #ifndef CPODES_ONESTEP_H
 #define CPODES_ONESTEP_H
@@ -34,22 +34,22 @@ typedef struct CPOneStepMem_ *CPOneStepMem;
 typedef struct {
   long int nst;         /**< steps taken */
   long int nattempts;   /**< steps attempted */
-  long int netf;        /**< of those, rejected by the error test */
-  long int nrhsfails;   /**< of those, because f failed recoverably */
-  long int nprojfails;  /**< of those, because a projection failed, or moved too far (nlargecorr) */
-  long int nlargecorr;  /**< of these, because the correction was above its bound */
-  long int nsolvefails; /**< of those, because stages did not converge (RADAU) */
-  long int nfe;         /**< evaluations of f, all of them: for outputs and differences, too */
-  long int nfe_output;  /**< of those, for interpolation (output, roots) */
+  long int netf;        /**< attempts rejected by the error test */
+  long int nrhsfails;   /**< attempts rejected because f failed recoverably */
+  long int nprojfails;  /**< attempts rejected because a projection failed or moved too far */
+  long int nlargecorr;  /**< nprojfails whose correction was above its bound */
+  long int nsolvefails; /**< attempts rejected because stages did not converge (RADAU) */
+  long int nfe;         /**< evaluations of f, including those for output and differences */
+  long int nfe_output;  /**< evaluations of f for interpolation (output, roots) */
   long int njev;        /**< Jacobians df/dy (RADAU) */
   long int nlinsetups;  /**< factorisations of iteration matrices, real and complex (RADAU) */
-  long int nni;         /**< iterations for stages (RADAU) */
+  long int nni;         /**< Newton iterations for stages (RADAU) */
   long int nlureal;     /**< factorisations of real matrices (RADAU) */
-  long int nlucomplex;  /**< of complex ones (RADAU) */
+  long int nlucomplex;  /**< factorisations of complex matrices (RADAU) */
   long int nge;         /**< evaluations of root functions */
   long int nproj;       /**< steps projected */
   long int nerrproj;    /**< error estimates projected; DOP853 has two */
-  long int noutputs;    /**< outputs, and states for roots, projected */
+  long int noutputs;    /**< projected outputs and projected states for roots */
   long int nce;         /**< evaluations of c for the steps, without difference quotients */
   long int nje;         /**< evaluations of G for the steps */
   long int nsetups;     /**< factorisations for the steps' projections */
@@ -57,8 +57,8 @@ typedef struct {
   sunrealtype hfirst;   /**< first step */
   sunrealtype hlast;    /**< newest step */
   sunrealtype hnext;    /**< size of the next attempt */
-  sunrealtype t;        /**< reached */
-  sunrealtype violation;     /**< after the newest projection, in its own measure; 0: a user's */
+  sunrealtype t;        /**< time reached */
+  sunrealtype violation; /**< after the newest projection, in its own measure; 0 if it is the user's */
   sunrealtype correction;    /**< WRMS norm of the newest correction */
   sunrealtype maxcorrection; /**< largest WRMS norm of a correction that was taken */
 } CPOneStepStats;
@@ -66,129 +66,142 @@ typedef struct {
 /* ---- life cycle ---- */
 
 /**
- * Integrator with the method of this name:
+ * Creates an integrator with the method of this name:
  *
- * - "DOP853": order 8, 12 stages, error estimates of orders 5 and 3, interpolation of order 7
- *   (E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 2nd ed.,
- *   sections II.5, II.6 and II.10); if method is NULL, this one is meant;
- * - "RADAU5": Radau IIA with 3 stages, order 5, "RADAU9": with 5 stages, order 9, "RADAU13": with 7
- *   stages, order 13, for tight tolerances, "RADAU": with that
- *   of 3 and 5 which promises more after each step; fully implicit, for stiff problems; an error
- *   estimate of the order of the number of stages, interpolation of one order more (E. Hairer, G.
- *   Wanner, Solving Ordinary Differential Equations II, 2nd ed., sections IV.5 and IV.8). Vectors have
- *   to be in one memory;
- * - any explicit table of ARKODE's, "ARKODE_DORMAND_PRINCE_7_4_5" for example.
+ * - "DOP853" (also if method is NULL): order 8, 12 stages, error estimates of orders 5 and 3,
+ *   interpolation of order 7 (E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential
+ *   Equations I, 2nd ed., sections II.5, II.6 and II.10);
+ * - "RADAU5", "RADAU9" and "RADAU13": Radau IIA with 3, 5 and 7 stages, of orders 5, 9 and 13, the
+ *   last one for tight tolerances. "RADAU" selects 3 or 5 stages after each step, whichever promise
+ *   the longer step for their cost. These methods are fully implicit, for stiff problems. With s
+ *   stages the error estimate is of order s and the interpolation of order s + 1 (E. Hairer, G.
+ *   Wanner, Solving Ordinary Differential Equations II, 2nd ed., sections IV.5 and IV.8). Vectors
+ *   must be in one memory;
+ * - any explicit table of ARKODE, for example "ARKODE_DORMAND_PRINCE_7_4_5".
  *
- * ctx must outlive the integrator. Returns the integrator, which the caller frees with CPOneStepFree, or NULL: then a
- * line on stderr says why (an unknown name, no embedded method).
+ * ctx must outlive the integrator. Returns the integrator, which the caller frees with CPOneStepFree,
+ * or NULL, in which case a line on stderr says why (unknown name, no embedded method).
  */
 CPODES_EXPORT CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx);
 
-/** The same with a table of one's own, which is copied: explicit, A strictly lower triangular. A
- * table without an embedded method (B->d) serves CPOneStepSetFixedStep only. Returns NULL if the table is not explicit, is not
- * consistent (sum_i b_i = 1, sum_j a_ij = c_i), or has entries that are not finite. */
+/** Creates an integrator with the user's table, which is copied and must be explicit (A strictly lower
+ * triangular). A table without an embedded method (B->d) allows fixed steps only
+ * (CPOneStepSetFixedStep). Returns NULL if the table is not explicit, is not consistent (sum_i b_i = 1,
+ * sum_j a_ij = c_i), or has entries that are not finite. */
 CPODES_EXPORT CPOneStepMem CPOneStepCreateTable(ARKodeButcherTable B, SUNContext ctx);
 
 /** Frees *mem and sets it to NULL. mem or *mem may be NULL. */
 CPODES_EXPORT void CPOneStepFree(CPOneStepMem *mem);
 
-/** f(t, y, ydot, user_data) as for CVODES: 0, positive recoverable, negative fatal. Start at (t0, y0);
- * y0 [n] is copied. */
+/** Sets f(t, y, ydot, user_data) and the start (t0, y0). f returns 0, or a positive value after a
+ * recoverable failure, or a negative one after a fatal failure, as for CVODES. y0 [n] is copied. */
 CPODES_EXPORT int CPOneStepInit(CPOneStepMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
 
-/** A new start at (t0, y0): counters cleared, options and the step size kept (after an event that is
- * all that it takes), unless t0 does not resolve it; after a root it is no longer than the motion that led to it.
- * y0 [n] is copied. */
+/** Starts again at (t0, y0); after an event nothing else is needed. Counters are cleared, and options
+ * are kept. The step size is kept as well, unless it is below the roundoff of t0. At a root it is
+ * limited to the time since the previous start. y0 [n] is copied. */
 CPODES_EXPORT int CPOneStepReInit(CPOneStepMem mem, sunrealtype t0, N_Vector y0);
 
-/** As CVodeSStolerances: error weights 1 / (reltol |y_i| + abstol), of the state at the step's
- * start. These may be set again between any two steps. */
+/** As CVodeSStolerances: the error weights are 1 / (reltol |y_i| + abstol), where y is the state at the
+ * start of the step. Tolerances may be changed between any two steps. */
 CPODES_EXPORT int CPOneStepSStolerances(CPOneStepMem mem, sunrealtype reltol, sunrealtype abstol);
-/** abstol [n] >= 0, copied. */
+/** As CVodeSVtolerances. abstol [n] >= 0 is copied. */
 CPODES_EXPORT int CPOneStepSVtolerances(CPOneStepMem mem, sunrealtype reltol, N_Vector abstol);
-/** efun(y, ewt, user_data): the weights, all > 0; non-zero return: failure. */
+/** As CVodeWFtolerances. efun(y, ewt, user_data) sets the weights ewt [n] > 0. It returns 0, or another
+ * value if it fails. */
 CPODES_EXPORT int CPOneStepWFtolerances(CPOneStepMem mem, CVEwtFn efun);
 
 /* ---- options; at any time between two steps ---- */
 
-/** Pointer handed to f, efun and g, not owned. With a CPMech attached: CP_NOT_SUPPORTED, see
- * CPMechSetUserData. */
+/** Sets the pointer that f, efun and g get. It is not owned. Returns CP_NOT_SUPPORTED if a CPMech is
+ * attached (use CPMechSetUserData). */
 CPODES_EXPORT int CPOneStepSetUserData(CPOneStepMem mem, void *user_data);
-/** That pointer. NULL if mem is NULL. */
+/** Returns that pointer, or NULL if mem is NULL. */
 CPODES_EXPORT void *CPOneStepGetUserData(CPOneStepMem mem);
 
 /**
- * Gives RADAU the Jacobian J = df/dy [n x n], before CPOneStepInit. J_tmpl, which is copied, is a dense matrix, or a
- * sparse one (by columns or rows) with the pattern of J; if it is NULL (default), J is dense. jac(t, y, fy, J, user_data,
- * tmp1, tmp2, tmp3) fills J as for CVODES: J is zero when jac is called, and keeps its pattern; fy approximates f(t, y) by
- * the derivative of a stage. If jac is NULL (default), J is formed by difference quotients, which take one evaluation of
- * f for each group of columns that share no row of the pattern. A CPMech brings its own derivatives. Returns
- * CP_NOT_SUPPORTED with another method, and CP_TOO_LATE after CPOneStepInit.
+ * Sets the Jacobian J = df/dy [n x n] for RADAU, before CPOneStepInit. J_tmpl, which is copied, is a dense
+ * matrix, or a sparse one (CSC or CSR) with the pattern of J. If J_tmpl is NULL (default), J is dense.
+ * jac(t, y, fy, J, user_data, tmp1, tmp2, tmp3) fills J as for CVODES. J is zero on entry, and jac must
+ * keep its pattern. fy is the derivative of a stage, which approximates f(t, y). If jac is NULL
+ * (default), J is formed by difference quotients, which take one evaluation of f for each group of
+ * columns that share no row of the pattern. A CPMech has derivatives of its own. Returns
+ * CP_NOT_SUPPORTED for another method, and CP_TOO_LATE after CPOneStepInit.
  */
 CPODES_EXPORT int CPOneStepSetJacobian(CPOneStepMem mem, SUNMatrix J_tmpl, CVLsJacFn jac);
 
 /**
- * The right-hand side at k points at once, F_i = f(t_i, Y_i) for i < k: t [k]; Y, F [k n], whose point i is at Y + i n and
- * F + i n, in host memory. The arrays belong to the integrator and are valid during the call. Returns what f returns
- * where one of the points fails: 0, positive recoverable, negative fatal.
+ * Right-hand side at k points at once: F_i = f(t_i, Y_i) for 0 <= i < k. t [k], Y [k n]: in. F [k n]: out.
+ * Point i is at Y + i n and F + i n, in host memory. The arrays belong to the integrator and are valid
+ * during the call only. Returns 0, or a positive value if one of the points fails recoverably, or a
+ * negative one if it fails fatally.
  */
 typedef int (*CPOneStepRhsBatchFn)(int k, const sunrealtype *t, const sunrealtype *Y,
                                    sunrealtype *F, void *user_data);
 
 /**
- * Gives RADAU such a function, before CPOneStepInit: for all stages of an iteration of Newton's, k = 3, 5 or 7, and for
- * difference quotients of the Jacobian, at most CP_ONESTEP_BATCH states at one time. It pays where k points cost less in one
- * call than in k: in an interpreted language, in threads, on a device. f remains what CPOneStepInit got, and is called at
- * single points: at starts, and for roots. Where both return the same numbers, so does the integrator. CPOneStepStats counts
- * points. If batch is NULL (default), f is called at all points. A CPMech brings functions of its own. Returns
- * CP_NOT_SUPPORTED with another method, and CP_TOO_LATE after CPOneStepInit.
+ * Sets such a function for RADAU, before CPOneStepInit. It is called for all stages of a Newton iteration
+ * (k = 3, 5 or 7) and for the difference quotients of the Jacobian (k <= CP_ONESTEP_BATCH). Use it where
+ * one call with k points costs less than k calls: in an interpreted language, with threads, or on a
+ * device. The f of CPOneStepInit is still called at single points, at starts and for roots. If both
+ * functions return the same numbers, the integrator's results do not change. CPOneStepStats counts
+ * points. If batch is NULL (default), f is called at all points. A CPMech has functions of its own.
+ * Returns CP_NOT_SUPPORTED for another method, and CP_TOO_LATE after CPOneStepInit.
  */
 CPODES_EXPORT int CPOneStepSetRhsBatchFn(CPOneStepMem mem, CPOneStepRhsBatchFn batch);
-/** Most points of one call. It bounds the memory: so many states, and as many values. */
+/** Largest number of points in one call, which bounds the memory for their states and values. */
 #define CP_ONESTEP_BATCH 128
 
-/** Sets the projector, as CPodeSetProjector does. mem does not own P; if P is NULL, nothing is projected. */
+/** As CPodeSetProjector. mem does not own P. If P is NULL, nothing is projected. */
 CPODES_EXPORT int CPOneStepSetProjector(CPOneStepMem mem, CPProjector P);
 
-/** Which error estimate decides: CP_ERREST_UNPROJECTED (default), or _PROJECTED (explicit methods; RADAU:
- * CP_NOT_SUPPORTED). */
+/** Chooses the error estimate that is tested: CP_ERREST_UNPROJECTED (default) or CP_ERREST_PROJECTED.
+ * The latter returns CP_NOT_SUPPORTED for RADAU. */
 CPODES_EXPORT int CPOneStepSetProjErrEst(CPOneStepMem mem, CPErrEst mode);
 
-/** As CPodeSetProjMaxCorrection. With CPOneStepSetFixedStep there is no bound: no smaller step would follow. */
+/** As CPodeSetProjMaxCorrection. With CPOneStepSetFixedStep there is no bound, since a rejected step could
+ * not be repeated with a smaller one. */
 CPODES_EXPORT int CPOneStepSetProjMaxCorrection(CPOneStepMem mem, sunrealtype wrms);
 
-/** on: interpolated output is projected (default). */
+/** If on (default), interpolated output is projected. */
 CPODES_EXPORT int CPOneStepSetProjOutput(CPOneStepMem mem, sunbooleantype on);
 
-/** handler receives the messages of mem and of its projector. If it is NULL (default), each is a line on stderr. */
+/** Sets the function that receives the messages of mem and of its projector. If handler is NULL
+ * (default), each message is one line on stderr. */
 CPODES_EXPORT int CPOneStepSetErrHandlerFn(CPOneStepMem mem, CPErrHandlerFn handler, void *data);
 
-/** Size of the first step, or of the next one, of either sign as the direction has it; 0: chosen (default; Hairer, Norsett,
- * Wanner I, II.4). */
+/** Sets the size of the first or next step, with the sign of the direction of integration. If h is 0
+ * (default), the size is chosen (Hairer, Norsett, Wanner I, II.4). */
 CPODES_EXPORT int CPOneStepSetInitStep(CPOneStepMem mem, sunrealtype h);
-/** Bounds on |h|, >= 0; 0: none (default). CV_ERR_FAILURE where the lower one does not suffice. */
+/** Sets a bound on |h|, >= 0. 0 means none (default). If a step of the least size is rejected,
+ * CPOneStepEvolve returns CV_ERR_FAILURE. */
 CPODES_EXPORT int CPOneStepSetMinStep(CPOneStepMem mem, sunrealtype h);
 CPODES_EXPORT int CPOneStepSetMaxStep(CPOneStepMem mem, sunrealtype h);
-/** Steps of this size, but for the last one before tstop; no error test, no bound on corrections. 0: adaptive
- * (default). */
+/** Takes all steps with the size h, except for a shorter one before tstop, without an error test and
+ * without a bound on corrections. If h is 0 (default), steps are adaptive. */
 CPODES_EXPORT int CPOneStepSetFixedStep(CPOneStepMem mem, sunrealtype h);
-/** Most steps in one call, > 0; 0: the default, 500; -1: no bound. */
+/** Sets the largest number of steps in one call, > 0. 0 restores the default, 500. -1 means no bound. */
 CPODES_EXPORT int CPOneStepSetMaxNumSteps(CPOneStepMem mem, long int mxsteps);
-/** As CVodeSetStopTime: no step goes beyond tstop; reaching it is CV_TSTOP_RETURN and clears it. */
+/** As CVodeSetStopTime: no step goes beyond tstop. When it is reached, CV_TSTOP_RETURN is returned and
+ * the stop time is cleared. */
 CPODES_EXPORT int CPOneStepSetStopTime(CPOneStepMem mem, sunrealtype tstop);
 CPODES_EXPORT int CPOneStepClearStopTime(CPOneStepMem mem);
 
-/** As CVodeRootInit: g(t, y, gout, user_data), gout [nrtfn]. nrtfn 0: none. States handed to g are on
- * the manifold, so that g is zero at the state that CV_ROOT_RETURN hands out, up to the roundoff of t; to find
- * which g_i are zero at a start or a root but for errors, and how fast they change at the ends of steps, it also gets states
- * that are off it by some tolerances at most. A function that comes to zero and goes away within one step is found if it
- * falls and rises only once there. A step in which interpolation would make the state at a root wrong by more than a tenth of the
- * tolerance is repeated, to end just behind the root (guide); not with fixed steps.
+/** As CVodeRootInit: sets the root functions g(t, y, gout, user_data), gout [nrtfn]. With nrtfn = 0 there
+ * are none.
+ *
+ * g gets states on the manifold, so it is zero at the state that comes with CV_ROOT_RETURN, up to the
+ * roundoff of t. It also gets states that are off the manifold by a few tolerances at most. These show
+ * which g_i are zero up to errors at a start or a root, and how fast they change at the ends of steps.
+ *
+ * A function that reaches zero and returns within one step is found if it has only one extremum there.
+ * If the interpolated state at a root would be wrong by more than a tenth of the tolerance, the step is
+ * repeated so that it ends just beyond the root (guide), except with fixed steps.
  */
 CPODES_EXPORT int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g);
-/** As CVodeSetRootDirection, rootdir [nrtfn]: -1, 0, 1. */
+/** As CVodeSetRootDirection. rootdir [nrtfn]: -1, 0, 1. */
 CPODES_EXPORT int CPOneStepSetRootDirection(CPOneStepMem mem, const int *rootdir);
-/** As CVodeGetRootInfo, rootsfound [nrtfn]: out, -1 falling, 1 rising, 0 no root. */
+/** As CVodeGetRootInfo. rootsfound [nrtfn]: out, -1 where g_i falls, 1 where it rises, 0 without a root. */
 CPODES_EXPORT int CPOneStepGetRootInfo(CPOneStepMem mem, int *rootsfound);
 /** As CPodeGetRootWindow. */
 CPODES_EXPORT int CPOneStepGetRootWindow(CPOneStepMem mem, sunrealtype *low, sunrealtype *high);
@@ -201,40 +214,46 @@ CPODES_EXPORT int CPOneStepCalcIC(CPOneStepMem mem);
 CPODES_EXPORT int CPOneStepGetConsistentIC(CPOneStepMem mem, N_Vector y0);
 
 /**
- * As CPode: integrates to tout (itask CV_NORMAL) or one step towards it (CV_ONE_STEP). yout [n]: out,
- * the solution at *tret, on the manifold. The first call checks that the start is consistent.
- * Returns as CPode does; CV_ERR_FAILURE: no step size passes the error test; CV_REPTD_RHSFUNC_ERR,
- * CV_RHSFUNC_FAIL: f failed; CV_TOO_MUCH_WORK: more steps than CPOneStepSetMaxNumSteps;
- * CV_TOO_MUCH_ACC: the tolerance is below roundoff; CV_ILL_INPUT: without an embedded method.
- * RADAU: CV_CONV_FAILURE: Newton's iteration converges with no step size; CV_LSETUP_FAIL, CV_LSOLVE_FAIL: its linear
- * systems failed for good.
+ * As CPode: integrates to tout (itask CV_NORMAL) or takes one step towards it (CV_ONE_STEP). yout [n]:
+ * out, the solution at *tret, on the manifold. The first call checks that the start is consistent.
+ * Returns what CPode returns. The flags of CVODES mean:
+ *
+ * - CV_ERR_FAILURE: no step size passes the error test;
+ * - CV_REPTD_RHSFUNC_ERR, CV_RHSFUNC_FAIL: f failed;
+ * - CV_TOO_MUCH_WORK: more steps are needed than CPOneStepSetMaxNumSteps allows;
+ * - CV_TOO_MUCH_ACC: the tolerance is below roundoff;
+ * - CV_ILL_INPUT: an adaptive step needs an embedded method, and the table has none;
+ * - CV_CONV_FAILURE (RADAU): Newton's iteration does not converge for any step size;
+ * - CV_LSETUP_FAIL, CV_LSOLVE_FAIL (RADAU): a linear system failed fatally.
  */
 CPODES_EXPORT int CPOneStepEvolve(CPOneStepMem mem, sunrealtype tout, N_Vector yout,
                                   sunrealtype *tret, int itask);
 
 /* ---- results ---- */
 
-/** k-th derivative of the interpolant within the last step, whose error is of the order of the
- * method's; k = 0: projected (unless switched off). dky [n]: out. CV_BAD_T, CV_BAD_K (k is not
- * 0 ... its degree). */
+/** Returns the k-th derivative of the interpolant within the last step. For k = 0 the result is
+ * projected unless that is switched off. dky [n]: out. Returns CV_BAD_T if t is outside the step, and
+ * CV_BAD_K if k is not in 0 ... the degree of the interpolant. */
 CPODES_EXPORT int CPOneStepGetDky(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky);
-/** The error estimate of the last step, projected if that decided. ele [n]: out. */
+/** Returns the error estimate of the last step, which is projected if the projected one was tested.
+ * ele [n]: out. Returns CP_NO_INIT if the newest attempt was not an accepted step with an error test. */
 CPODES_EXPORT int CPOneStepGetEstLocalErrors(CPOneStepMem mem, N_Vector ele);
-/** Name of the method (valid as long as mem), order, order of the embedded one, stages. Any may be
- * NULL. */
+/** Returns the name of the method (valid as long as mem), its order, the order of the embedded method and
+ * the number of stages. Any of them may be NULL. */
 CPODES_EXPORT int CPOneStepGetMethod(CPOneStepMem mem, const char **name, int *order, int *embedded,
                                      int *stages);
-/** Counters; stats: out. */
+/** Copies the counters to *stats. */
 CPODES_EXPORT int CPOneStepGetStats(CPOneStepMem mem, CPOneStepStats *stats);
-/** Counters, as CPodePrintAllStats. */
+/** Prints the counters, as CPodePrintAllStats does. */
 CPODES_EXPORT int CPOneStepPrintAllStats(CPOneStepMem mem, FILE *out, SUNOutputFormat fmt);
-/** The newest message, "" before the first. Valid until the next message or CPOneStepFree. */
+/** Returns the newest message, or "" if there has been none. It is valid until the next message or
+ * CPOneStepFree. */
 CPODES_EXPORT const char *CPOneStepGetLastMessage(CPOneStepMem mem);
 
 /* ---- mechanical systems ---- */
 
-/** As CPMechAttach: right-hand side, projector, user_data, error weights, and for RADAU the equations in implicit
- * form; starts at (t0, y0) by CPOneStepInit or CPOneStepReInit. */
+/** As CPMechAttach: sets the right-hand side, the projector, user_data, the error weights and, for RADAU,
+ * the equations in implicit form, and starts at (t0, y0) by CPOneStepInit or CPOneStepReInit. */
 CPODES_EXPORT int CPMechAttachOneStep(CPMech mech, CPOneStepMem mem, sunrealtype t0, N_Vector y0);
 
 #ifdef __cplusplus

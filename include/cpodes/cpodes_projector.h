@@ -24,8 +24,8 @@ extern "C" {
 /** A projector; created by CPProjectorCreate or CPProjectorCreateUser. */
 typedef struct CPProjector_ *CPProjector;
 
-/* The user's functions. Each returns 0, a positive value if it failed and a smaller step may help, or a negative
- * value to give up. */
+/* The user's functions. Each returns 0, a positive value if it failed and a smaller step may help, or
+ * a negative value to give up. */
 
 /** Constraints: c [m] receives the residuals c(t, y), in any units. y [n]: in. */
 typedef int (*CPConstraintFn)(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
@@ -77,8 +77,8 @@ typedef int (*CPProjFn)(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype ep
  */
 typedef int (*CPErrProjFn)(sunrealtype t, N_Vector y, N_Vector err, void *user_data);
 /**
- * Both in one call: y = g(t, yhat), and err <- g_eps(t, y, err) with the same factors. yhat, y, eps as those of CPProjFn,
- * err as that of CPErrProjFn.
+ * Both in one call: y = g(t, yhat), and err <- g_eps(t, y, err) with the same factors. yhat, y and eps
+ * are as in CPProjFn, and err is as in CPErrProjFn.
  */
 typedef int (*CPStateErrorProjFn)(sunrealtype t, N_Vector yhat, N_Vector y, N_Vector err,
                                   sunrealtype eps, void *user_data);
@@ -90,21 +90,21 @@ typedef int (*CPViolationFn)(sunrealtype t, N_Vector y, sunrealtype *norm, void 
 
 /** Counters since creation, over everything that uses the projector. */
 typedef struct {
-  long int nproj;       /**< projections of states that were asked for */
-  long int nskipped;    /**< of those, left alone because the violation did not call for one */
-  long int ntangent;    /**< projections of tangent and cotangent vectors */
-  long int niters;      /**< Newton corrections */
-  long int nfails;      /**< failed projections, of states and vectors */
-  long int nce;         /**< evaluations of c, without those for difference quotients */
-  long int nceDQ;       /**< evaluations of c for difference quotients */
-  long int nje;         /**< evaluations of G, by the user's function or by differences */
-  long int nsetups;     /**< factorisations, over all levels */
-  long int nfloor;      /**< projections accepted at the roundoff floor of c, above eps */
-  long int nli;         /**< KRYLOV: iterations of conjugate gradients */
-  long int nlinsolves;  /**< KRYLOV: systems solved by them */
-  long int nprods;      /**< KRYLOV: products with G and G^T */
-  long int npsolves;    /**< KRYLOV: calls of psolve */
-  sunindextype rank;    /**< rank of G at the newest factorisation, -1 before and with KRYLOV */
+  long int nproj;      /**< projections of states that were requested */
+  long int nskipped;   /**< requests without a projection, because the violation was small enough */
+  long int ntangent;   /**< projections of tangent and cotangent vectors */
+  long int niters;     /**< Newton corrections */
+  long int nfails;     /**< failed projections, of states and vectors */
+  long int nce;        /**< evaluations of c, without those for difference quotients */
+  long int nceDQ;      /**< evaluations of c for difference quotients */
+  long int nje;        /**< evaluations of G, by the user's function or by differences */
+  long int nsetups;    /**< factorisations, over all levels */
+  long int nfloor;     /**< projections accepted at the roundoff floor of c, above eps */
+  long int nli;        /**< KRYLOV: iterations of conjugate gradients */
+  long int nlinsolves; /**< KRYLOV: linear systems solved */
+  long int nprods;     /**< KRYLOV: products with G and G^T */
+  long int npsolves;   /**< KRYLOV: calls of psolve */
+  sunindextype rank;   /**< rank of G at the newest factorisation, -1 before and with KRYLOV */
   sunindextype nlevels; /**< levels in use, 0 before the first projection */
   CPLinSol linsol;      /**< solver in use (AUTO resolved) */
 } CPProjectorStats;
@@ -183,16 +183,16 @@ CPODES_EXPORT int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNM
 
 /**
  * Sets products with the constraint Jacobian, for CP_LINSOL_KRYLOV: both, or neither (NULL).
- * CP_LINSOL_AUTO chooses KRYLOV if they are all that it is given. CPProjectorCheckJacTimes tests
+ * CP_LINSOL_AUTO chooses KRYLOV if only these products are given. CPProjectorCheckJacTimes tests
  * them. With vectors that are distributed over processes, every function must return the same value
  * on all of them. Returns CP_NOT_SUPPORTED if P has no constraint function.
  */
 CPODES_EXPORT int CPProjectorSetJacTimes(CPProjector P, CPJacTimesFn Gv, CPJacTransTimesFn GTw);
 
 /**
- * Sets the diagonal of G D G^T for KRYLOV, which measures the residuals (guide, P3) and
- * preconditions (Jacobi). If diag is NULL (default), residuals without tolerances of their own are
- * measured by an estimate.
+ * Sets the diagonal of G D G^T for KRYLOV. It scales the residuals (guide, P3) and is the Jacobi
+ * preconditioner. If diag is NULL (default), residuals without tolerances of their own are scaled by
+ * an estimate.
  */
 CPODES_EXPORT int CPProjectorSetSchurDiag(CPProjector P, CPSchurDiagFn diag);
 
@@ -221,7 +221,7 @@ CPODES_EXPORT int CPProjectorAddUnitNorm(CPProjector P, sunindextype first, suni
  * are on. Unit norms always remain on.
  *
  * A constraint that is switched on must be satisfied already, up to the drift of a step. Impacts
- * are up to the user, see CPProjectorAssemble. Returns CP_ILL_INPUT if mask has a wrong length or
+ * are left to the user, see CPProjectorAssemble. Returns CP_ILL_INPUT if mask has a wrong length or
  * an entry that is not finite, or leaves no constraint.
  */
 CPODES_EXPORT int CPProjectorSetActive(CPProjector P, N_Vector mask);
@@ -270,11 +270,11 @@ CPODES_EXPORT int CPProjectorSetNorm(CPProjector P, CPNorm norm);
 CPODES_EXPORT int CPProjectorSetMetric(CPProjector P, CPMetricFn D);
 
 /**
- * Sets the metric M = D^{-1} as a matrix (kinetic energy: the mass matrix), for all linear solvers but KRYLOV.
- * M_tmpl [n x n] is cloned: dense, or sparse (CSC or CSR) with the pattern as in
+ * Sets the metric M = D^{-1} as a matrix (for kinetic energy the mass matrix), for all linear solvers
+ * except KRYLOV. M_tmpl [n x n] is cloned: dense, or sparse (CSC or CSR) with the pattern as in
  * CPProjectorSetJacFn. M is renewed with G. Components that are held, and those of other levels,
- * are held in the metric, too: D is the inverse of the block of M that belongs to the free ones. It
- * replaces a metric operator. If M is NULL (default), there is none.
+ * are held in the metric as well: D is the inverse of the block of M that belongs to the free ones.
+ * A metric matrix replaces a metric operator. If M is NULL (default), there is none.
  *
  * Returns CP_ILL_INPUT if the matrix is of another type or not n x n, if indices are wrong, an
  * entry lacks its mirror image, or a column its diagonal. A matrix that is not positive definite
@@ -298,11 +298,12 @@ CPODES_EXPORT int CPProjectorSetConstraintTol(CPProjector P, N_Vector ctol);
 CPODES_EXPORT int CPProjectorSetViolationFn(CPProjector P, CPViolationFn norm);
 
 /**
- * Sets a function that projects a state and an error estimate in one call, for a projector of CPProjectorCreateUser. BDF and
- * Adams call it where a step needs both (CP_ERREST_PROJECTED); err is then the estimate up to a factor that is the same for
- * all components, so g_eps has to be linear in err. Everything else still calls g and g_eps: output, states
- * without an error, errors of other orders, one-step methods. If both is NULL (default), steps call them, too. Its return
- * values mean what those of g mean. Returns CP_ILL_INPUT with another kind of projector.
+ * Sets a function that projects a state and an error estimate in one call, for a projector of
+ * CPProjectorCreateUser. BDF and Adams methods call it where a step needs both (CP_ERREST_PROJECTED).
+ * err is then the estimate up to a factor that is the same for all components, so g_eps must be linear
+ * in err. g and g_eps are still called for everything else: output, states without an error, errors of
+ * other orders, one-step methods. If both is NULL (default), steps call g and g_eps as well. Its return
+ * values have the same meaning as those of g. Returns CP_ILL_INPUT for another kind of projector.
  */
 CPODES_EXPORT int CPProjectorSetStateErrorFn(CPProjector P, CPStateErrorProjFn both);
 
@@ -338,10 +339,10 @@ CPODES_EXPORT int CPProjectorSetFixed(CPProjector P, N_Vector id);
 
 /**
  * Moves y to the manifold, see (P1), level by level. t is passed to c. y [n]: in, any state near
- * the manifold; out, projected. ewt [n]: error weights 1/(rtol |y_i| + atol_i), all at least 1e-153. ewt
- * may be NULL with CP_NORM_L2, a metric of the user's own, or the user kind. Residuals without tolerances are then measured as if half of
- * the digits of y counted. Failures that a smaller step may avoid have positive codes, marked [r]
- * in CPReturnCode.
+ * the manifold; out, projected. ewt [n]: error weights 1/(rtol |y_i| + atol_i), all at least 1e-153.
+ * ewt may be NULL with CP_NORM_L2, a metric of the user's own, or a projector of the user kind.
+ * Residuals without tolerances are then measured as if half of the digits of y were significant.
+ * Failures that a smaller step may avoid have positive codes, marked [r] in CPReturnCode.
  */
 CPODES_EXPORT int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt);
 
@@ -377,10 +378,10 @@ CPODES_EXPORT int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector
 
 /**
  * Compares the user's Jacobian with difference quotients of c at (t, y), and looks for entries
- * outside the pattern of a sparse template. err: out, the largest |G_ij - (DQ)_ij| / ewt_j over the
- * same norm of its row, or 0 if there is neither jac nor a sparse template. row, col: out, its
- * place, may be NULL. Differences are accurate to about 1e-7, so an err above 1e-4 means a wrong
- * Jacobian or pattern.
+ * outside the pattern of a sparse template. err: out, the largest |G_ij - (DQ)_ij| / ewt_j relative to
+ * the same norm of its row, or 0 if there is neither jac nor a sparse template. row, col: out, the
+ * indices of that entry, may be NULL. Differences are accurate to about 1e-7, so an err above 1e-4
+ * means a wrong Jacobian or pattern.
  */
 CPODES_EXPORT int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                                       sunrealtype *err, sunindextype *row, sunindextype *col);
@@ -407,9 +408,10 @@ CPODES_EXPORT int CPProjectorGetLinearSolver(CPProjector P, CPLinSol *type, cons
 
 /**
  * Compares the products of CPProjectorSetJacTimes with each other and with c at (t, y), for
- * pseudo-random v and w. err_transpose: out, |<G v, w> - <v, G^T w>| over the size of its terms,
- * about 1e-15 if right. err_product: out, the largest difference of G v from a central difference
- * of c along v, over the sizes of both in that row, about 1e-9 if right. Either may be NULL.
+ * pseudo-random v and w. err_transpose: out, |<G v, w> - <v, G^T w>| relative to the size of its
+ * terms, about 1e-15 if the products are right. err_product: out, the largest difference between G v
+ * and a central difference of c along v, relative to the sizes of both in that row, about 1e-9 if G v
+ * is right. Either may be NULL.
  */
 CPODES_EXPORT int CPProjectorCheckJacTimes(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt,
                                            sunrealtype *err_transpose, sunrealtype *err_product);

@@ -3,16 +3,16 @@
  *   y' = f(t, y, p),   0 = c(t, y, p),   y(t0) = y0(p)
  *
  * Forward: s_i = dy/dp_i satisfies s_i' = (df/dy) s_i + df/dp_i and G s_i + dc/dp_i = 0. CVODES
- * integrates the first, one sensitivity after the other (CV_STAGGERED1); after every step each s_i is
- * moved to the nearest vector that satisfies the second,
+ * integrates the first equation, one sensitivity after the other (CV_STAGGERED1). After every step each
+ * s_i is moved to the nearest vector that satisfies the second one,
  *
  *   s_i <- s_i - D G^T (G D G^T)^+ (G s_i + dc/dp_i)                                          (S1)
  *
  * CVODES tests the errors of sensitivities unprojected (CVodeSetSensErrCon). All its functions for
  * sensitivities apply to CPodeGetCVodeMem, except where this header has one of the same name.
  *
- * Adjoint: CVODES' checkpoints and backward problems (CVodeAdjInit, CVodeCreateB, CVodeB, ...) with a
- * projected forward run, CPodeF. The functions of a backward problem call CPodeForwardState.
+ * Adjoint: CVODES' checkpoints and backward problems (CVodeAdjInit, CVodeCreateB, ...) are used with a
+ * projected forward run, CPodeF, and CPodeB. The functions of a backward problem call CPodeForwardState.
  *
  * Return values and messages are those of cpodes.h.
  */
@@ -47,9 +47,9 @@ typedef int (*CPMechParamJacFn)(sunrealtype t, const sunrealtype *q, const sunre
 /** Counters since CPodeSensInit1 or CPodeSensReInit. */
 typedef struct {
   long int nproj;      /**< sensitivities projected, one by one */
-  long int nprojfails; /**< of their projections, those that failed and had the step rejected */
+  long int nprojfails; /**< failed projections, for which the step was rejected */
   long int ntakenback; /**< pending Adams corrections taken back */
-  long int nsetups;    /**< factorisations for them */
+  long int nsetups;    /**< factorisations for these projections */
   long int ncp;        /**< evaluations of dc/dp, by the user's function or by differences */
 } CPodeSensStats;
 
@@ -149,8 +149,9 @@ CPODES_EXPORT int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealt
  *   CVodeRootInit(cvode_mem, 0, NULL) before CPodeF);
  * - CP_TOO_LATE if tolerances were set after CPodeF.
  *
- * CVODES interpolates in the arrays of the forward run's history, and is then at the end of the last repeated step: CPode,
- * CPodeF and the functions that interpolate need CPodeReInit first (CP_TOO_LATE).
+ * CVODES uses the history arrays of the forward run for this, and is afterwards at the end of the last
+ * repeated step. So CPode, CPodeF and the functions that interpolate need CPodeReInit first
+ * (CP_TOO_LATE).
  */
 CPODES_EXPORT int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB);
 
@@ -233,15 +234,15 @@ typedef int (*CPFunctionalFn)(sunrealtype t, N_Vector y, sunrealtype *values, vo
 typedef int (*CPFunctionalGradFn)(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealtype *gp,
                                   void *user_data);
 
-/** G_k = g_k(t1, y(t1), p) + int_t0^t1 h_k(t, y, p) dt. What is not there is NULL. */
+/** G_k = g_k(t1, y(t1), p) + int_t0^t1 h_k(t, y, p) dt. */
 typedef struct {
   int ng;                            /**< number of functionals, > 0 */
   CPFunctionalFn end;                /**< g, or NULL if it is 0 */
   CPFunctionalFn integrand;          /**< h, or NULL if it is 0 */
-  CPFunctionalGradFn end_grad;       /**< of g; if NULL, by differences of sixth order */
-  CPFunctionalGradFn integrand_grad; /**< of h, likewise */
-  void *user_data;                   /**< handed to these functions */
-  long int mxsteps; /**< most steps of the run and of each backward problem; <= 0: 10^6. More: CV_TOO_MUCH_WORK */
+  CPFunctionalGradFn end_grad;       /**< gradient of g; if NULL, by differences of sixth order */
+  CPFunctionalGradFn integrand_grad; /**< gradient of h; if NULL, by differences of sixth order */
+  void *user_data;                   /**< passed to these functions */
+  long int mxsteps; /**< largest number of steps of the run and of each backward problem (CV_TOO_MUCH_WORK); 10^6 if <= 0 */
 } CPFunctional;
 
 /**
@@ -251,17 +252,18 @@ typedef struct {
 typedef int (*CPAdjointFn)(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, sunrealtype *lfp,
                            void *user_data);
 
-/** How CPodeFunctionalAdjoint integrates backwards. What is 0 has its default. */
+/** Options of the backward integration in CPodeFunctionalAdjoint. A member that is 0 has its default. */
 typedef struct {
-  long int steps; /**< between checkpoints (memory), 150 */
-  int interp; /**< CV_POLYNOMIAL (default) or CV_HERMITE; only CV_HERMITE (then the default) if t1 < t0
-                         or there are less than 13 steps between checkpoints (else CP_NOT_SUPPORTED) */
-  int lmm;    /**< CV_ADAMS (default, fixed point) or CV_BDF (dense, by differences) */
-  sunrealtype reltol; /**< of adjoint states and quadratures, 1e-8 */
-  sunrealtype abstol; /**< reltol times the largest |l(t1)| and of the first right-hand side */
-  CPAdjointFn adjoint; /**< of the user's f; if NULL, CPMechAdjointRhs with a CPMech that supports it, else
-                          differences with 6 n evaluations of f each */
-  void *user_data; /**< handed to adjoint */
+  long int steps; /**< steps between checkpoints, which need memory; default 150 */
+  int interp; /**< CV_POLYNOMIAL (default) or CV_HERMITE. If t1 < t0 or steps < 13, the default is CV_HERMITE, and
+                         CV_POLYNOMIAL returns CP_NOT_SUPPORTED */
+  int lmm; /**< CV_ADAMS (default, with fixed-point iteration) or CV_BDF (dense Jacobian by differences) */
+  sunrealtype reltol; /**< relative tolerance of adjoint states and quadratures, default 1e-8 */
+  sunrealtype abstol; /**< absolute tolerance; default reltol times the largest of |l(t1)| and of the first
+                         right-hand side */
+  CPAdjointFn adjoint; /**< function for the user's f; if NULL, CPMechAdjointRhs for a CPMech that supports it, else
+                          differences, which take 6 n evaluations of f each time */
+  void *user_data; /**< passed to adjoint */
 } CPAdjointOptions;
 
 /**
@@ -283,8 +285,8 @@ CPODES_EXPORT int CPodeFunctionalForward(CPodeMem mem, sunrealtype t1, const CPF
  * [ng] (out; it may be NULL) becomes P^T l(t0), the gradients with respect to consistent initial states.
  *
  * CV_FWD_FAIL has the same meaning as in CPodeB. Afterwards mem is in CVODES' adjoint mode and
- * needs CPodeReInit before anything else (CP_TOO_LATE, as after CPodeB). A stop time (CVodeSetStopTime) has been
- * removed.
+ * needs CPodeReInit before anything else (CP_TOO_LATE, as after CPodeB). A stop time
+ * (CVodeSetStopTime) is removed.
  */
 CPODES_EXPORT int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
                                          const CPAdjointOptions *options, N_Vector *y0S,
@@ -294,9 +296,9 @@ CPODES_EXPORT int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPF
 typedef int (*CPStartFn)(sunrealtype t0, N_Vector y0, void *user_data);
 
 /**
- * Compares forward, adjoint and finite differences over t0 ... t1 and prints a table to out, unless
- * that is NULL. The finite differences are central ones of the whole run, in which parameters are
- * moved by `step` (0 < step < 1) times their size. The derivatives of the start are differences of
+ * Compares forward sensitivities, adjoint gradients and finite differences over t0 ... t1 and prints a
+ * table to out, unless it is NULL. The finite differences are central ones of the whole run, in which
+ * parameters are moved by `step` (0 < step < 1) times their size. The derivatives of the start are differences of
  * `start`. worst: out, the largest difference between forward and adjoint, relative to the largest
  * entry of the row; may be NULL. To be called after CPodeSensInit1 and CPodeSetSensParams. mem has
  * to be re-initialised afterwards.

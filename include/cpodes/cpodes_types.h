@@ -15,11 +15,11 @@ extern "C" {
 #endif
 
 /**
- * Return codes. Zero is success; negative values are errors and collide with none of CVODES' flags,
- * which pass through CPode() unchanged unless the projection was the cause. Those marked [r] also
- * occur with a positive sign, as the *recoverable* failure of one projection (a smaller step may
- * help); CPode() returns the negative one when CVODES ran out of smaller steps.
- * CPodeGetReturnFlagName() gives the name of every one of them.
+ * Return codes. Zero is success. Negative values are errors and differ from all flags of CVODES, which
+ * pass through CPode() unchanged unless the projection was the cause. Codes marked [r] also occur with
+ * a positive sign, as the *recoverable* failure of one projection (a smaller step may help). CPode()
+ * returns the negative one when CVODES cannot reduce the step any further. CPodeGetReturnFlagName()
+ * returns the name of each code.
  */
 enum CPReturnCode {
   CP_SUCCESS = 0, /**< done */
@@ -41,20 +41,20 @@ enum CPReturnCode {
                                      call, where no smaller step can help */
 
   /* the user's functions; the message names the one that failed, t and its return value */
-  CP_USERFUNC_FAIL      = -220, /**< a negative return: it failed for good */
-  CP_REPTD_USERFUNC_ERR = -221, /**< [r] a positive return, again and again */
+  CP_USERFUNC_FAIL      = -220, /**< it returned a negative value: it failed fatally */
+  CP_REPTD_USERFUNC_ERR = -221, /**< [r] it repeatedly returned a positive value */
   CP_METRIC_INDEFINITE  = -238, /**< [r] the metric is not symmetric and positive definite */
 
   /* the projection */
   CP_PROJ_CONV_FAILURE = -230, /**< [r] the projection did not converge */
-  CP_PROJ_RANK = -231, /**< [r] dependent constraints, and the solver asked for wants full rank */
+  CP_PROJ_RANK = -231, /**< [r] constraints are dependent, and the chosen solver needs full rank */
   CP_PROJ_INCONSISTENT = -232, /**< [r] the constraints contradict each other near this state */
   CP_PROJ_CORRECTION   = -233, /**< [r] the correction is above CPodeSetProjMaxCorrection's bound */
   CP_CNSTRJAC_WRONG    = -234, /**< [r] no convergence, and the user's Jacobian is not that of c */
   CP_LINSOL_FAIL       = -235, /**< LAPACK or SuiteSparse reported an error */
 
   /* NaN or Inf */
-  CP_RHS_NONFINITE      = -240, /**< f returned NaN or Inf, or Newton's matrix has them */
+  CP_RHS_NONFINITE      = -240, /**< f returned NaN or Inf, or Newton's matrix contains them */
   CP_CNSTR_NONFINITE    = -241, /**< [r] c returned NaN or Inf */
   CP_CNSTRJAC_NONFINITE = -242, /**< [r] the constraint Jacobian has a NaN or Inf */
   CP_PROJ_NONFINITE     = -243, /**< [r] the user's projection, or a product, is NaN or Inf */
@@ -65,9 +65,9 @@ enum CPReturnCode {
   /* mechanical systems */
   CP_MASS_INDEFINITE  = -260, /**< [r] M is not positive definite on the tangent space */
   CP_KKT_INCONSISTENT = -261, /**< [r] dependent rows of A whose b contradict each other */
-  CP_KKT_RANK         = -262, /**< [r] dependent rows of A, the solver asked for wants full rank */
-  CP_LAMBDA_CONV_FAIL = -263, /**< [r] forces that depend on multipliers: no convergence */
-  CP_MECH_NONFINITE   = -266, /**< [r] one of them returned NaN or Inf */
+  CP_KKT_RANK = -262, /**< [r] rows of A are dependent, and the chosen solver needs full rank */
+  CP_LAMBDA_CONV_FAIL = -263, /**< [r] forces that depend on multipliers did not converge */
+  CP_MECH_NONFINITE   = -266, /**< [r] a function of the model returned NaN or Inf */
   CP_QUATERNION_ZERO  = -267, /**< [r] a quaternion of norm zero */
   CP_MECH_A_WRONG     = -268, /**< A is not the derivative of p and v */
   CP_MECH_B_WRONG     = -269, /**< b, or v, is not the derivative of v, or p, along the motion */
@@ -78,14 +78,16 @@ enum CPReturnCode {
   CP_CONTACT_PENETRATION = -280, /**< a gap is negative at the start, or has jumped */
   CP_CONTACT_PAINLEVE    = -281, /**< a sliding contact whose normal force does not push it apart */
   CP_CONTACT_NO_SOLUTION = -282, /**< no impulses or accelerations satisfy the laws of contact */
-  CP_CONTACT_TOO_MANY    = -283, /**< more events than allowed, or events without end */
+  CP_CONTACT_TOO_MANY    = -283, /**< more events than allowed, or unlimited events at one time */
   CP_CONTACT_NO_GRADIENT =
       -284, /**< an event whose time is not differentiable: grazing, or several at one time */
 
   /* the coupling with CVODES */
-  CP_BYPASSED       = -250,  /**< CVODES stepped without calling the projecting solver */
-  CP_SELFCHECK_FAIL = -251,  /**< this CVODES does not work as cpodes expects: no result to trust */
-  CP_OUTPUT_PROJ_FAIL = -252 /**< the interpolated output could not be projected; it is given raw */
+  CP_BYPASSED = -250, /**< CVODES stepped without calling the projecting solver */
+  CP_SELFCHECK_FAIL =
+      -251, /**< this CVODES does not work as cpodes expects; results are not reliable */
+  CP_OUTPUT_PROJ_FAIL =
+      -252 /**< the interpolated output could not be projected; it is returned as it is */
 };
 
 /** Receives every message of cpodes. code: one of the codes above, CVODES' own, or CV_WARNING (99).
@@ -114,24 +116,24 @@ typedef enum {
   CP_NORM_L2 = 1 /**< D = I */
 } CPNorm;
 
-/** Which norm of the error estimate CVODES tests and plans with (CPodeSetProjErrEst). */
+/** Norm of the error estimate with which CVODES accepts steps and chooses sizes and orders (CPodeSetProjErrEst). */
 typedef enum {
   CP_ERREST_DEFAULT =
-      0, /**< PROJECTED where every step is projected; UNPROJECTED where some are not, for attached memory,
+      0, /**< PROJECTED if every step is projected; UNPROJECTED if some are not, for attached memory,
                               and for one-step methods */
   CP_ERREST_PROJECTED =
-      1, /**< ||P ycor + (I - P) ycor / 8||, times 3 with BDF where every step is projected. For memory of
-                                CPodeCreate's the norms at both neighbouring orders are multiplied by the ratio of this to
-                                ||ycor||, with BDF by 0.6 times that */
+      1, /**< ||P ycor + (I - P) ycor / 8||, times 3 with BDF if every step is projected. For memory of
+                                CPodeCreate the norms at both neighbouring orders are multiplied by the ratio of this
+                                norm to ||ycor||, with BDF by 0.6 times that ratio */
   CP_ERREST_UNPROJECTED = 2 /**< ||ycor||, as without projection */
 } CPErrEst;
 
 /** Shapes of bodies in drawings, with the half axes a, b, c. */
 typedef enum {
   CP_SHAPE_BOX      = 0, /**< corners at +-a +-b +-c */
-  CP_SHAPE_CYLINDER = 1, /**< about c: circles of radius |a| = |b| at both ends +-c */
-  CP_SHAPE_SPHERE   = 2, /**< of radius |a| = |b| = |c|; an ellipsoid, if they differ */
-  CP_SHAPE_WHEEL    = 3, /**< a cylinder with spokes, which show that it turns */
+  CP_SHAPE_CYLINDER = 1, /**< axis c, with circles of radius |a| = |b| at both ends +-c */
+  CP_SHAPE_SPHERE   = 2, /**< radius |a| = |b| = |c|; an ellipsoid if they differ */
+  CP_SHAPE_WHEEL    = 3, /**< a cylinder with spokes, which make its rotation visible */
   CP_NUM_SHAPES          /**< their number */
 } CPShapeKind;
 
