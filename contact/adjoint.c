@@ -1,5 +1,6 @@
-/* Gradients of functionals by adjoint problems through events. Between events they are CPodeFunctionalAdjoint's, from the newest flight
- * to the first. At an event (gradient.c), with l+ after it, h the integrand, and g the margin whose root it is,
+/* Gradients of functionals by adjoint problems through events. Between events
+ * CPodeFunctionalAdjoint solves them, from the last flight to the first. At an event (gradient.c),
+ * with l+ after it, the integrand h, and the margin g whose root it is,
  *
  *   s = (l+^T (R_y f- + R_t - f+) + h(t, y-) - h(t, y+)) / (g_t + g_y f-)       dG / dtau, over the rate of g
  *   l- = R_y^T l+ - s g_y^T
@@ -12,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of adjoint problems, and the least one */
+/* Tolerances of adjoint problems: the default, and the least. */
 #define DEFAULT_TOLERANCE SUN_RCONST(1.0e-8)
 #define LEAST_TOLERANCE   SUN_RCONST(1.0e-13)
 
 /* An event, or the start */
 typedef struct Passage {
   sunrealtype t, share;
-  N_Vector minus, plus; /* states before and after it */
+  N_Vector minus, plus; /* the states before and after it */
   Point *before, *after;
   int has_impact;
   char *keep, *plastic, *glued, *decided;
@@ -68,7 +69,7 @@ int contactRecord(CPContact c, sunrealtype t, N_Vector y) {
 
 typedef struct {
   const CPFunctional *F;
-  N_Vector *l; /* [ng] its gradients at the end, or NULL for the last flight */
+  N_Vector *l; /* [ng] gradients at the end of the flight, or NULL for the last flight */
 } Flight;
 
 static int end(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
@@ -96,7 +97,7 @@ static int integrandGradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sunr
   return flight->F->integrand_grad(t, y, k, gy, gp, flight->F->user_data);
 }
 
-/* ---- backwards ---- */
+/* ---- the backward run ---- */
 
 typedef struct {
   CPContact c;
@@ -105,12 +106,13 @@ typedef struct {
   const CPAdjointOptions *options;
   int Np;
   sunrealtype *G, *dG;           /* sums: [ng], [ng Np] */
-  sunrealtype *part, *part_grad; /* the same of one flight */
-  sunrealtype *slope; /* [n + Np, 2 npoints] derivatives of margins by states and parameters */
-  sunrealtype *h_minus, *h_plus; /* [ng] integrand on both sides of an event */
-  sunrealtype *s;                /* [ng] of an event */
+  sunrealtype *part, *part_grad; /* as G and dG, for one flight */
+  /* [n + Np, 2 npoints] derivatives of margins with respect to states and parameters */
+  sunrealtype *slope;
+  sunrealtype *h_minus, *h_plus; /* [ng] the integrand on both sides of an event */
+  sunrealtype *s;                /* [ng] s of an event */
   N_Vector *l, *l_plus;          /* [ng] before and after an event */
-  N_Vector unit, v;              /* a direction; R_y f- + R_t - f+ */
+  N_Vector unit, v;              /* unit: a direction; v: R_y f- + R_t - f+ */
 } Backwards;
 
 static int passOn(CPContact c, int flag) {
@@ -118,7 +120,7 @@ static int passOn(CPContact c, int flag) {
   return flag;
 }
 
-/* The contacts have these phases. 0 or a code, reported. */
+/* Puts the contacts into these phases at (t, y). Returns 0 or an error code that has been reported. */
 static int enter(CPContact c, const Point *phases, const Passage *e, sunrealtype t, N_Vector y,
                  const char *function) {
   memcpy(c->point, phases, (size_t)c->npoints * sizeof *phases);
@@ -139,7 +141,8 @@ static void takeImpact(CPContact c, const Passage *e) {
   memcpy(c->impact.glued, e->glued, n);
 }
 
-/* Tolerances of a flight after a bounce: l to a height is that to a velocity over the duration, and errors of the latter add up. */
+/* Tolerances of a flight after a bounce: the adjoint of a height is the adjoint of a velocity over
+ * the duration, and the errors of the latter accumulate over the flights. */
 static CPAdjointOptions optionsOf(const CPAdjointOptions *options, const Passage *e) {
   CPAdjointOptions own   = options ? *options : (CPAdjointOptions){0};
   const sunrealtype part = sqrt(e->share);
@@ -148,7 +151,8 @@ static CPAdjointOptions optionsOf(const CPAdjointOptions *options, const Passage
   return own;
 }
 
-/* From l at t1 to l at the event e with which the flight began; G and dG get what belongs to it. */
+/* Integrates l from t1 back to the event e with which the flight began; adds the flight's part to G
+ * and dG. */
 static int flight(Backwards *b, const Passage *e, sunrealtype t1, int is_last) {
   CPContact c                    = b->c;
   const CPFunctional *F          = b->F;
@@ -185,7 +189,8 @@ static void setUnit(N_Vector unit, int j) {
   if (j >= 0) N_VGetArrayPointer(unit)[j] = 1.0;
 }
 
-/* Do margins k and l have the same derivatives of time? Along the manifold: that of the states is projected. */
+/* Do margins k and l give the same derivatives of the event's time? Those with respect to the
+ * states are projected, since only directions along the manifold count. */
 static int agree(Backwards *b, const Passage *e, int k, int l) {
   CPContact c      = b->c;
   const int m      = 2 * c->npoints;
@@ -205,7 +210,8 @@ static int agree(Backwards *b, const Passage *e, int k, int l) {
   return most <= CONTACT_SAME_TIME * size ? CP_SUCCESS : contactDiffer(c, k, l, e->t, b->function);
 }
 
-/* At an event: f-, and all derivatives of margins. k: out, the margin that has decided. 0 or a code, reported. */
+/* At an event: computes f- and the derivatives of all margins. k: out, the deciding margin. Returns
+ * 0 or an error code that has been reported. */
 static int differentiateMargins(Backwards *b, const Passage *e, int *k) {
   CPContact c    = b->c;
   const int m    = 2 * c->npoints;
@@ -226,7 +232,8 @@ static int differentiateMargins(Backwards *b, const Passage *e, int *k) {
   return flag;
 }
 
-/* b->v += the derivative of the impact along (dt, d) and parameter i. 0 or a code, reported. */
+/* b->v += the derivative of the impact along (dt, d) and parameter i. Returns 0 or an error code
+ * that has been reported. */
 static int addImpact(Backwards *b, const Passage *e, sunrealtype dt, N_Vector d, int i) {
   CPContact c    = b->c;
   N_Vector added = c->sens.direction;
@@ -237,7 +244,8 @@ static int addImpact(Backwards *b, const Passage *e, sunrealtype dt, N_Vector d,
   return flag;
 }
 
-/* b->s of all functionals, over the rate of margin k. 0 or a code, reported. */
+/* Computes b->s for all functionals; k is the deciding margin. Returns 0 or an error code that has
+ * been reported. */
 static int findWeights(Backwards *b, const Passage *e, int k) {
   CPContact c           = b->c;
   const CPFunctional *F = b->F;
@@ -256,7 +264,8 @@ static int findWeights(Backwards *b, const Passage *e, int k) {
   return CP_SUCCESS;
 }
 
-/* From l+ to l- at an event, or at the start, whose time is given. 0 or a code, reported. */
+/* Takes l from after an event to before it, or at the start, whose time is fixed. Returns 0 or an
+ * error code that has been reported. */
 static int jump(Backwards *b, const Passage *e, int is_start) {
   CPContact c  = b->c;
   const int ng = b->F->ng, n = c->n, m = 2 * c->npoints;
@@ -281,9 +290,10 @@ static int jump(Backwards *b, const Passage *e, int is_start) {
   return flag;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole computation ---- */
 
-/* The parameters become those of the mechanical system, or of sensitivities that the integrator has had. 0 or a code, reported. */
+/* Sets the parameters of the mechanical system, or of the sensitivities that the integrator has
+ * already. Returns 0 or an error code that has been reported. */
 static int setParameters(CPContact c, int Np, sunrealtype *p) {
   if (c->sens.integrator == c->multistep)
     return passOn(c, CPodeSetSensParams(c->multistep, p, c->sens.size, c->sens.which));
@@ -291,7 +301,8 @@ static int setParameters(CPContact c, int Np, sunrealtype *p) {
   return flag ? contactPassOn(c, flag) : CP_SUCCESS;
 }
 
-/* The forward run, whose events are recorded from the start on. 0 or a code, reported. */
+/* Runs forward from the start, and records the events. Returns 0 or an error code that has been
+ * reported. */
 static int forwards(CPContact c, sunrealtype t1, const char *function) {
   sunrealtype t = c->t;
   if (contactRecord(c, t, c->newest))
@@ -308,7 +319,7 @@ static int forwards(CPContact c, sunrealtype t1, const char *function) {
   return flag;
 }
 
-/* Sums of all flights and events. 0 or a code, reported. */
+/* Sums over all flights and events. Returns 0 or an error code that has been reported. */
 static int backwards(Backwards *b, sunrealtype t1, N_Vector *y0S) {
   CPContact c = b->c;
   int flag    = passOn(c, CPodeRootInit(c->multistep, 0, NULL));
@@ -354,7 +365,7 @@ static void freeBackwards(Backwards *b) {
   if (b->v) N_VDestroy(b->v);
 }
 
-/* Workspace. Returns 0, or 1 without memory. */
+/* Allocates the workspace. Returns 0, or 1 without memory. */
 static int openBackwards(Backwards *b) {
   const size_t ng = (size_t)b->F->ng, Np = (size_t)b->Np, n = (size_t)b->c->n,
                m   = 2 * (size_t)b->c->npoints;

@@ -1,4 +1,5 @@
-/* The object: its model, whose functions pass on the user's and add friction, its options and quantities. */
+/* The contact object: its model, whose functions forward to the user's and add friction; its
+ * options and quantities. */
 #include "contact_impl.h"
 
 #include <math.h>
@@ -87,7 +88,7 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
   return flag;
 }
 
-/* Direction of sliding: of v_T in c->v, or where that is zero, of the beginning. */
+/* The direction of sliding: that of v_T in c->v or, if v_T is zero, that at the start of sliding. */
 static void slidingDirection(const CPContact c, const Point *point, sunrealtype *s) {
   s[0] = point->s[0], s[1] = point->s[1];
   if (point->ntangents < 2 || point->implied) return;
@@ -95,7 +96,7 @@ static void slidingDirection(const CPContact c, const Point *point, sunrealtype 
   if (speed > 0.1 * c->small_v * c->scale[point->tangent]) s[0] = v[0] / speed, s[1] = v[1] / speed;
 }
 
-/* Is the friction a force, and not a reaction? */
+/* Is the friction an applied force, and not a reaction? */
 static int isForce(const Point *point) {
   return point->ntangents > 0 && (point->phase == CP_CONTACT_SLIDING ||
                                   (point->phase == CP_CONTACT_STICKING && point->implied));
@@ -105,7 +106,8 @@ static sunrealtype coefficient(const Point *point) {
   return point->implied ? point->mu_static : point->mu;
 }
 
-/* c->v, if there is friction in space that is a force. Returns 0, or the failure of v. */
+/* Computes c->v if it is needed for friction in space that is a force. Returns 0 or the failure of
+ * v. */
 static int slidingVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u) {
   int turns = 0;
   for (int i = 0; i < c->npoints; i++)
@@ -117,7 +119,8 @@ static int slidingVelocities(CPContact c, sunrealtype t, const sunrealtype *q, c
   return 0;
 }
 
-/* Is there friction that is a force? Then its laws, rows and velocities. any: out. Returns 0, or the failure of a function. */
+/* Finds whether some friction is a force, and then evaluates the laws, rows and velocities that it
+ * needs. any: out. Returns 0 or the failure of a function. */
 static int prepareFriction(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                            int *any) {
   *any = 0;
@@ -128,7 +131,7 @@ static int prepareFriction(CPContact c, sunrealtype t, const sunrealtype *q, con
   return flag ? flag : slidingVelocities(c, t, q, u);
 }
 
-/* c->impulse <- F_T = mu lambda_N s of a point, whose entries are 0 */
+/* c->impulse <- F_T = mu lambda_N s of one contact, whose entries are 0. */
 static void frictionOf(CPContact c, const Point *point, sunrealtype lambda) {
   sunrealtype s[2];
   slidingDirection(c, point, s);
@@ -150,7 +153,7 @@ static int friction(sunrealtype t, const sunrealtype *q, const sunrealtype *u, c
   return 0;
 }
 
-/* It is linear in lambda. */
+/* The friction is linear in lambda, so its derivative is the friction for a unit lambda. */
 static int frictionJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                        const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl, void *data) {
   const CPContact c = data;
@@ -217,7 +220,7 @@ static int auxiliaryJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
   return c->model.auxiliary_jac(t, q, u, z, lambda, Zq, Zu, Zz, c->user_data);
 }
 
-/* The model of the CPMech: the user's with these functions in place of his. */
+/* The model of the CPMech: the user's, with the functions above in place of the user's functions. */
 static CPMechModel wrapped(const CPMechModel *model, int with_friction) {
   CPMechModel w    = *model;
   w.M              = mass;
@@ -240,7 +243,7 @@ static CPMechModel wrapped(const CPMechModel *model, int with_friction) {
 
 /* ------------------------------------------------------------------------------ life cycle -- */
 
-/* Does the model have what contacts need? 0, or 1, reported. */
+/* Checks that the model has what contacts need. Returns 0, or 1 after a report. */
 static int checkModel(const CPMechModel *m) {
   const char *problem = !m                        ? "model must not be NULL"
                         : !m->M || !m->A || !m->p ? "the model needs M, A and p"
@@ -254,7 +257,7 @@ static int checkModel(const CPMechModel *m) {
 #define RULE(condition, text, number) \
   if (!rule && !(condition)) rule = text, *value = (sunrealtype)(number)
 
-/* The rule that the constants of a contact's law break, with the value, or NULL. */
+/* Returns the rule that the constants of a contact's law violate, and sets value, or returns NULL. */
 static const char *brokenLaw(const CPContactPoint *point, sunrealtype *value) {
   const char *rule = NULL;
   RULE(point->mu >= 0.0 && isfinite(point->mu), "mu must be >= 0", point->mu);
@@ -279,7 +282,7 @@ static void takeLaw(Point *point, const CPContactPoint *given) {
   point->poisson            = given->law == CP_RESTITUTION_POISSON;
 }
 
-/* A contact's member, its rule and value: 0, or 1, reported. */
+/* Checks a contact's members. Returns 0, or 1 after a report. */
 static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
   const char *name = point->name && *point->name ? point->name : "?", *rule = NULL;
   sunrealtype number = 0, *value = &number;
@@ -325,7 +328,7 @@ int contactSizeMultipliers(CPContact c, int m) {
   return 0;
 }
 
-/* All arrays and objects. Returns 0, or 1 without memory. */
+/* Allocates all arrays and objects. Returns 0, or 1 without memory. */
 static int build(CPContact c, N_Vector y_tmpl) {
   const int is_sparse = c->model.A_tmpl && SUNMatGetID(c->model.A_tmpl) == SUNMATRIX_SPARSE;
   c->direct           = is_sparse && c->na > CONTACT_DIRECT ? CONTACT_DIRECT : c->na;
@@ -424,7 +427,7 @@ CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint 
     with_friction |= point->ntangents > 0;
   }
   const CPMechModel w = wrapped(model, with_friction);
-  if (!flag) c->mech = CPMechCreate(&w, y_tmpl, ctx); /* which reports */
+  if (!flag) c->mech = CPMechCreate(&w, y_tmpl, ctx); /* CPMechCreate reports its failures. */
   if (!c->mech || CPMechSetUserData(c->mech, c)) CPContactFree(&c);
   return c;
 }
@@ -459,7 +462,7 @@ CPMech CPContactGetMech(CPContact c) { return c ? c->mech : NULL; }
 int CPContactSetUserData(CPContact c, void *user_data) {
   if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
   c->user_data = user_data;
-  return CPMechSetUserData(c->mech, c); /* which announces new data */
+  return CPMechSetUserData(c->mech, c); /* This also announces that the data have changed. */
 }
 
 int CPContactSetErrHandlerFn(CPContact c, CPErrHandlerFn handler, void *data) {
@@ -476,7 +479,7 @@ int CPContactSetEventFn(CPContact c, CPContactEventFn fn) {
 
 int CPContactSetLawFn(CPContact c, CPContactLawFn fn) {
   if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
-  c->law_fn = fn; /* Differences may have moved the constants. */
+  c->law_fn = fn; /* Differences may have changed the constants. */
   for (int i = 0; i < c->npoints; i++) takeLaw(&c->point[i], &c->point[i].given);
   return CP_SUCCESS;
 }
@@ -543,7 +546,8 @@ CPContactPhase CPContactGetPhase(CPContact c, int i) {
   return c && i >= 0 && i < c->npoints ? c->point[i].phase : CP_CONTACT_OPEN;
 }
 
-/* (N, F_T) of all contacts by c->lambda, and by c->v where they slide. 0 or a code, reported. */
+/* (N, F_T) of all contacts, from c->lambda and, for sliding contacts, c->v. Returns 0 or an error
+ * code that has been reported. */
 static int takeForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force,
                       const char *function) {
   const sunrealtype *q = N_VGetArrayPointer(y);

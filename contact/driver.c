@@ -1,13 +1,15 @@
-/* Integration through events: root functions of each contact are
+/* Integration through events. The root functions of a contact are
  *
- *   open       gap, falling                                          v_N, rising: a gap is least there, so that none is missed that
- *                                                                    is negative only within a step
- *   sliding    N, falling   v_T in the direction of sliding, falling
- *   sticking   N, falling   mu_s N - |F_T|, falling
+ *   open       gap, falling       v_N, rising: the gap is least there, so that a gap that is negative
+ *                                 only within a step is found
+ *   sliding    N, falling         v_T in the direction of sliding, falling
+ *   sticking   N, falling         mu_s N - |F_T|, falling
  *
- * and 1 where there is none. The first two have two places each, which they take in turns: integrators expect a function that has
- * just had a root to be zero, and here it is another function, which is not. From v_N the tolerance is subtracted, since v_N may be zero all the time. In space the
- * sliding velocity counts as zero where it is a twentieth of the tolerance. */
+ * and 1 where there is none. The gap or N, and v_T or the distance from the cone, have two places
+ * each, which alternate at events: integrators expect a function that has just had a root to be
+ * zero, but the new function is another one, which is not. The tolerance is subtracted from v_N,
+ * since v_N may be zero all the time. In space, a sliding velocity below a twentieth of the
+ * tolerance counts as zero. */
 #include "contact_impl.h"
 
 #include <float.h>
@@ -16,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many events at one time, up to NOW roundoffs of it, are too many. */
+/* More than so many events at one time, to within NOW roundoffs of it, are an error. */
 #define REPEATED 100
 #define NOW      1.0e3
 
@@ -26,7 +28,8 @@ int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char
   for (int i = 0; i < c->npoints; i++) closed |= c->point[i].phase != CP_CONTACT_OPEN;
   if (flag || !closed) return flag;
   flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
-  return flag ? contactPassOn(c, flag) : contactMeasure(c, t, y, function); /* Friction uses c->v. */
+  /* The accelerations have overwritten c->v for the friction. */
+  return flag ? contactPassOn(c, flag) : contactMeasure(c, t, y, function);
 }
 
 sunrealtype contactMargin(CPContact c, const Point *point, int margin, const sunrealtype *s) {
@@ -81,7 +84,7 @@ int contactSetRoots(CPContact c, int n, CVRootFn g, const int *direction) {
   return 0;
 }
 
-/* The integrator may have been freed. */
+/* The integrator may have been freed since. */
 static int isAttached(CPContact c) {
   return (c->multistep || c->onestep) && CPMechIsAttached(c->mech);
 }
@@ -117,7 +120,7 @@ static void forgetRoots(CPContact c) {
   memset(c->fired, 0, (size_t)numberOfRoots(c) * sizeof *c->fired);
 }
 
-/* Copies what a start overwrites. Returns the rest of the object. */
+/* Saves the arrays that a start overwrites. Returns a copy of the object for the rest. */
 static struct CPContact_ keepEarlier(CPContact c) {
   const size_t n = (size_t)c->npoints;
   memcpy(c->earlier.point, c->point, n * sizeof *c->point);
@@ -129,7 +132,8 @@ static struct CPContact_ keepEarlier(CPContact c) {
   return *c;
 }
 
-/* The start has been refused, with this code and message: everything but the message is again as it was. */
+/* Undoes a start that has been refused: everything except the message becomes what it was. Returns
+ * flag. */
 static int refused(CPContact c, const struct CPContact_ *rest, int flag, const char *message) {
   const size_t n = (size_t)c->npoints;
   char text[CONTACT_TEXT];
@@ -146,7 +150,7 @@ static int refused(CPContact c, const struct CPContact_ *rest, int flag, const c
   return flag;
 }
 
-/* May there be a start with these arguments? 0 or a code, reported. */
+/* Checks the arguments of a start. Returns 0 or an error code that has been reported. */
 static int mayStart(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, sunrealtype atol,
                     const char *function) {
   const int flag = contactReady(c, y, function);
@@ -160,7 +164,7 @@ static int mayStart(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, s
   return CP_SUCCESS;
 }
 
-/* Phases at the start, with the impacts that happen there. If that fails, y is as it was. */
+/* Finds the phases at the start, with the impacts that happen there. If that fails, y is unchanged. */
 static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, sunrealtype atol,
                    const char *function) {
   int changed;
@@ -175,7 +179,7 @@ static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, su
   return contactEvent(c, t0, y, &changed, function);
 }
 
-/* In c->fired, as workspace */
+/* The directions of all roots, with c->fired as workspace. */
 static int *directions(CPContact c) {
   const int n = ROOTS * c->npoints;
   for (int i = 0; i < n; i++) c->fired[i] = i % ROOTS == ROOTS - 1 ? 1 : -1;
@@ -187,12 +191,13 @@ static const char *newestMessage(CPContact c) {
   return c->multistep ? CPodeGetLastMessage(c->multistep) : CPOneStepGetLastMessage(c->onestep);
 }
 
-/* The part of the tolerances that the integrator gets for a flight from y on. Each step of a multistep method has an error of up to
- * the tolerance. They add up over the tens of steps of a flight, whose number grows as tol^(-1 / (q + 1)) at order q, and events
- * amplify them. With all of the tolerance errors reach 390 of it, and grow as tol^0.71; with this part 36, and tol^0.88, for the same
- * work at equal error (guide). */
+/* The factor on the tolerances for a flight that starts from y. Each step of a multistep method has
+ * an error of up to the tolerance. These errors add up over the tens of steps of a flight, whose
+ * number grows as tol^(-1 / (q + 1)) at order q, and events amplify them. With a factor of 1,
+ * errors reach 390 tol and scale as tol^0.71; with this factor, they reach 36 tol and scale as
+ * tol^0.88, for the same work at equal error (guide). */
 #define MULTISTEP 0.3
-#define COARSE    1.0e-4 /* No part gets larger beyond this tolerance. */
+#define COARSE    1.0e-4 /* the tolerance above which the factor is constant */
 static sunrealtype partOfTolerance(CPContact c, N_Vector y) {
   if (c->onestep) return 1.0;
   const sunrealtype size = fmax(N_VMaxNorm(y), DBL_MIN), tol = c->rtol + c->atol / size;
@@ -209,7 +214,8 @@ static int setTolerances(CPContact c, N_Vector y) {
   return flag;
 }
 
-/* Tolerances and roots of the integrator. Returns 0 or its code. has_roots: it has been given the root functions before */
+/* Sets the integrator's tolerances and roots. has_roots: it has been given the root functions
+ * before. Returns 0 or its code. */
 static int setUp(CPContact c, N_Vector y, int has_roots) {
   int flag = setTolerances(c, y);
   if (!flag && !has_roots)
@@ -220,9 +226,9 @@ static int setUp(CPContact c, N_Vector y, int has_roots) {
                       : CPOneStepSetRootDirection(c->onestep, directions(c));
 }
 
-/* A start with multistep or, where that is NULL, with onestep. Nothing can be refused any more once an earlier run's integrator
- * has been started again, whose root functions stay and need no memory. A new integrator has no earlier run: the system would
- * be attached to another one. */
+/* Starts with multistep or, if that is NULL, with onestep. Once an integrator of an earlier run has
+ * been restarted, nothing can be refused any more: its root functions stay, and need no memory. For
+ * a new integrator the earlier run ends, since the system would be attached to another integrator. */
 static int start(CPContact c, CPodeMem multistep, CPOneStepMem onestep, sunrealtype t0, N_Vector y,
                  sunrealtype rtol, sunrealtype atol, const char *function) {
   if (!c || (!multistep && !onestep))
@@ -263,14 +269,15 @@ int CPContactAttachOneStep(CPContact c, CPOneStepMem mem, sunrealtype t0, N_Vect
 
 /* ---- events ---- */
 
-/* Starts the integrator again. A multistep method does so at order one and commits errors of the size of the tolerance in
- * each flight, however short. Those of velocities would add up over the flights; one of the height would halve a flight
- * that is lower than the tolerance. Heights are as the squares of durations, so a flight gets the square of its share of
+/* A multistep method restarts at order one, and commits errors of the size of the tolerance in each
+ * flight, however short. Errors of velocities would add up over the flights, and an error of the
+ * height would halve a flight that is lower than the tolerance. Heights are proportional to the
+ * squares of durations, so the tolerances of a flight are multiplied by the square of its share of
  * the time since the start. */
 int contactRestart(CPContact c, sunrealtype t, N_Vector y) {
   int flag = c->multistep ? CPodeReInit(c->multistep, t, y) : CPOneStepReInit(c->onestep, t, y);
   if (!flag) flag = setTolerances(c, y);
-  /* A gap that has closed is zero but for the roundoff of t, which may exceed the tolerance. */
+  /* A gap that has closed is zero only up to the roundoff of t, which may exceed the tolerance. */
   if (!flag) flag = c->multistep ? CPodeCalcIC(c->multistep) : CPOneStepCalcIC(c->onestep);
   if (!flag)
     flag = c->multistep ? CPodeGetConsistentIC(c->multistep, y)
@@ -280,7 +287,7 @@ int contactRestart(CPContact c, sunrealtype t, N_Vector y) {
   return flag;
 }
 
-/* Are there too many events? Reported. */
+/* Checks the number of events. Returns 0 or an error code that has been reported. */
 static int tooMany(CPContact c, sunrealtype t, long int count, const char *function) {
   const int now = fabs(t - c->t) <= NOW * DBL_EPSILON * fmax(fabs(t), DBL_MIN);
   int i         = 0;
@@ -293,7 +300,7 @@ static int tooMany(CPContact c, sunrealtype t, long int count, const char *funct
       c->repeated > REPEATED ? "at this time" : "(CPContactSetMaxEvents)", c->point[i].name);
 }
 
-/* Tells the user's function about each contact that has changed. Returns 1 if it asks for a stop. */
+/* Calls the user's function for each contact that has changed. Returns 1 if it asks for a stop. */
 static int tell(CPContact c) {
   int stop = 0;
   for (int i = 0; i < c->npoints && c->event_fn; i++) {
@@ -313,7 +320,7 @@ int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, in
   if (flag < 0) return flag;
   c->sens.at_start = 0;
   if (flag != CV_ROOT_RETURN && c->stretching) return flag;
-  if (flag != CV_ROOT_RETURN) { /* Gaps that have jumped have no roots. */
+  if (flag != CV_ROOT_RETURN) { /* A gap that jumps below zero has no root. */
     int bad = contactMeasure(c, *t, y, function);
     for (int i = 0; i < c->npoints && !bad; i++) bad = contactPenetrates(c, i, *t, function);
     return bad ? bad : flag;
@@ -326,7 +333,7 @@ int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, in
   return flag ? flag : CV_ROOT_RETURN;
 }
 
-/* Does an event at t make more of them than the user allows within his duration? */
+/* Does an event at t exceed the number of events that the user allows within the duration? */
 static int areDense(CPContact c, sunrealtype t) {
   return c->dense > 0 && c->nrecent >= c->dense &&
          t - c->recent[c->nrecent % c->dense] <= c->dense_time;
@@ -347,8 +354,9 @@ static void announceEnd(CPContact c) {
                c->stats.stretch_begin, c->stats.stretch_end);
 }
 
-/* What the contacts do at the roots of c->fired. changed: out. If that fails, the integrator is already behind the event: it is
- * kept, and is what the next call begins with. */
+/* Handles the event at the roots of c->fired. changed: out. If that fails, the integrator is
+ * already past the event, which stays pending: the next call begins with it. Returns 0 or an error
+ * code that has been reported. */
 static int pass(CPContact c, sunrealtype t, N_Vector y, long int count, int *changed,
                 const char *function) {
   const CPContactStats stats = c->stats;
@@ -382,7 +390,8 @@ static int pass(CPContact c, sunrealtype t, N_Vector y, long int count, int *cha
   return CP_SUCCESS;
 }
 
-/* A step of time stepping, and at its end, if the contacts are calm, the event after which the integrator goes on. */
+/* Takes a step of time stepping. If the set of loaded contacts has settled at its end, handles the
+ * event after which the integrator takes over again. */
 static int stretch(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, const char *function) {
   const int advanced = contactStretchStep(c, tout, y, t, function);
   if (advanced < 0) return advanced;
@@ -391,7 +400,7 @@ static int stretch(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, co
   int changed, flag;
   forgetRoots(c);
   flag = contactMeasure(c, *t, y, function);
-  for (int i = 0; i < c->npoints && !flag; i++) /* as if the gap had just had a root */
+  for (int i = 0; i < c->npoints && !flag; i++) /* as if each closed gap had just had a root */
     c->fired[ROOTS * i] = c->p[c->point[i].normal] <= contactClosedGap(c, i, *t) ? -1 : 0;
   if (!flag) flag = contactEvent(c, *t, y, &changed, function);
   if (flag) return flag;
@@ -408,7 +417,8 @@ static int stretch(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, co
   return tell(c) ? CV_ROOT_RETURN : advanced;
 }
 
-/* May the integration go on to tout? 0 or a code, reported. */
+/* Checks the arguments of an integration to tout. Returns 0 or an error code that has been
+ * reported. */
 static int mayGoOn(CPContact c, sunrealtype tout, N_Vector y, const sunrealtype *t,
                    const char *function) {
   if (!c) return contactError(NULL, CP_MEM_NULL, function, "contact must not be NULL");
@@ -426,7 +436,8 @@ static int mayGoOn(CPContact c, sunrealtype tout, N_Vector y, const sunrealtype 
                       from, tout);
 }
 
-/* Is tout too close to the newest start for the integrators? Then y and t are those of the start. */
+/* Is tout too close to the newest start for the integrators? Then sets *t = tout, and y to the
+ * state of the start. */
 static int isThere(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
   if (tout - c->t > 4 * DBL_EPSILON * fabs(tout)) return 0;
   *t = tout;
@@ -434,7 +445,7 @@ static int isThere(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
   return 1;
 }
 
-/* Are there roots of contacts among those that have fired? Those of both places are then in the first. */
+/* Have roots of contacts fired? Merges the roots of both places into the first. */
 static int contactsFired(CPContact c) {
   int contacts = 0;
   for (int *f = c->fired; f < c->fired + ROOTS * c->npoints; f += ROOTS) {
@@ -450,8 +461,8 @@ static int userFired(CPContact c) {
   return fired;
 }
 
-/* Goes through the event at *t, or through the one that is pending, and tells of it. Returns CV_ROOT_RETURN if the caller is
- * to know of it, 0, or an error, reported. */
+/* Handles the event at *t, or the pending one, and reports it to the user's function. Returns
+ * CV_ROOT_RETURN if the caller has to return, 0, or an error code that has been reported. */
 static int meetEvent(CPContact c, N_Vector y, sunrealtype *t, long int count, const char *function) {
   int changed = 0, flag = CP_SUCCESS;
   if (c->pending) {

@@ -1,7 +1,7 @@
-/* An event: what contacts are closed; their impulses, if any two approach each other (impact.c); then their accelerations,
- * which decide about phases,
+/* An event decides which contacts are closed, computes their impulses if any of them approach
+ * (impact.c), and then their accelerations, which decide the phases,
  *
- *   w = W F + a,    a: without contacts. */
+ *   w = W F + a,    a: without contact forces. */
 #include "contact_impl.h"
 
 #include <float.h>
@@ -10,13 +10,16 @@
 
 /* Gaps are known up to this many roundoffs of the coordinates. */
 #define NOISE 256
-/* At a root of a normal force, or of the distance from the cone of friction, these parts of the force are zero. */
+/* At a root of a normal force, or of the distance from the friction cone, values below this
+ * fraction of the force count as zero. */
 #define AT_ROOT 1.0e-6
-/* Events are known up to this many roundoffs of t (CVODES' search for roots: 100 of the end of the step). */
+/* Events are located to within this many roundoffs of t (CVODES' root search: 100 roundoffs at the
+ * end of the step). */
 #define LOCATED 1.0e3
-/* Gaps at their roots, and those that are too small, may be off by so many times what counts as closed: by a tolerance. */
+/* A gap at its root, or a negative gap, may deviate by so many times the size that counts as
+ * closed: one tolerance. */
 #define MISSED 10.0
-/* Rows whose pivots are this part of their diagonal are dependent. */
+/* Rows whose pivots are below this fraction of their diagonal are dependent. */
 #define DEPENDENT 1.0e-8
 
 /* n^T W (n - mu s) of law k */
@@ -39,8 +42,8 @@ static int painleve(CPContact c, sunrealtype t, int k, const char *function) {
       t, point->name, c->v[point->tangent], law->mu, criterion(c, k, law->s));
 }
 
-/* The velocity of law k below which a contact does not slide: a part of the tolerance, or what friction takes away before its end could
- * be told from the start. */
+/* The velocity of law k below which a contact does not slide: a part of the tolerance, or what
+ * friction would remove before the end of sliding could be distinguished from its start. */
 static sunrealtype leastSpeed(const CPContact c, int k, sunrealtype t) {
   const Point *point = &c->point[c->problem.law[k].contact];
   int ld;
@@ -49,8 +52,9 @@ static sunrealtype leastSpeed(const CPContact c, int k, sunrealtype t) {
   return fmax(2.0 * c->small_v * c->scale[point->tangent], contactResolution(t) * rate);
 }
 
-/* Solves for the forces of the problem's contacts, whose velocities are c->v. Contacts that begin to slide get a direction,
- * and coefficient mu in place of mu_static. */
+/* Solves for the forces of the problem's contacts, whose velocities are c->v. A contact that begins
+ * to slide gets a direction, and the coefficient mu instead of mu_static. Returns 0 or an error
+ * code that has been reported. */
 static int forces(CPContact c, sunrealtype t, const char *function) {
   ContactProblem *P = &c->problem;
   for (int k = 0; k < P->ncontacts; k++) {
@@ -96,13 +100,14 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
   return CP_SUCCESS;
 }
 
-/* Contacts that stick although their tangential rows depend on other rows that are on: W = L L^T, normal rows first, has pivots
- * that are zero there. Where W is not stored, dependent rows are left to the solver of CPMech. */
+/* Marks contacts that stick although their tangential rows depend on other active rows: the pivots
+ * of W = L L^T, normal rows first, vanish there. If W is not stored, dependent rows are left to the
+ * solver of CPMech. */
 static void findImplied(CPContact c) {
   const ContactProblem *P = &c->problem;
   sunrealtype *L          = P->room;
   int on                  = 0;
-  int *row                = c->order; /* of the problem, in the order of L */
+  int *row                = c->order; /* rows of the problem, in the order of L */
   for (int tangential = 0; tangential < 2; tangential++)
     for (int k = 0; k < P->ncontacts; k++) {
       const ContactLaw *law = &P->law[k];
@@ -130,10 +135,10 @@ static void findImplied(CPContact c) {
     }
 }
 
-/* Phases by the forces and laws of the problem; contacts that are not in it are open. */
+/* Sets the phases by the forces and laws of the problem; contacts outside it are open. */
 static void setPhases(CPContact c) {
   const ContactProblem *P = &c->problem;
-  sunrealtype size        = 0; /* of forces */
+  sunrealtype size        = 0; /* of the forces */
   for (int k = 0; k < P->ncontacts; k++) {
     int ld;
     const sunrealtype *W = contactBlock(c, k, &ld);
@@ -166,7 +171,8 @@ int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function) {
                       c->p[point->normal]);
 }
 
-/* Velocities of rows that are to be on, which are zero but for a part of the tolerance, become zero. */
+/* Sets the velocities of the rows that become active to zero; they are already zero up to a part of
+ * the tolerance. */
 static int settle(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   ContactProblem *P = &c->problem;
   sunrealtype *W_on = P->room, *v_on = P->w, *x_on = P->c, largest = 0;
@@ -192,9 +198,11 @@ static int settle(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   return contactApplyImpulses(c, t, y, function);
 }
 
-/* Which of the closed contacts stay in the problem: not those that leave, unless they would come back from a flight whose
- * remainder is skipped (impact.c), and no impact at this event has decided about that. Such a contact has been opened by
- * others, as one of a block that tips while it slides; when these no longer lift it, it closes at once. 0 or a code, reported. */
+/* Decides which closed contacts stay in the problem. A contact that leaves does not, unless it
+ * would return from a flight whose remainder is skipped (impact.c), and no impact at this event has
+ * decided that already. Such a contact has been opened by others, as in a block that tips while it
+ * slides; when these no longer lift it, it closes at once. Returns 0 or an error code that has been
+ * reported. */
 static int keepClosed(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   int known = 0;
   for (int i = 0; i < c->npoints; i++) {
@@ -210,7 +218,8 @@ static int keepClosed(CPContact c, sunrealtype t, N_Vector y, const char *functi
   return CP_SUCCESS;
 }
 
-/* A contact that stays open although it would come back at once is still lifted by others. */
+/* A contact that stays open although it would return at once is still lifted by others, and its
+ * flights are not skipped. */
 static void countSkipped(CPContact c) {
   for (int i = 0; i < c->npoints && !c->impact.any; i++) {
     CPContactEvent *event = &c->event[i];
@@ -220,7 +229,7 @@ static void countSkipped(CPContact c) {
   }
 }
 
-/* Velocities and phases after the event at (t, y). */
+/* Computes the velocities and phases after the event at (t, y). */
 static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   int flag = contactLaws(c, t, 1, function);
   if (!flag) flag = contactMeasure(c, t, y, function);
@@ -232,7 +241,8 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
     const sunrealtype gap = c->p[point->normal];
     c->event[i]           = (CPContactEvent){
                   .contact = i, .name = point->name, .t = t, .before = point->phase, .t_closed = t};
-    /* A root of the gap lies on the interpolant, and the state has been projected: onto joints, motions. */
+    /* The root of the gap was located on the interpolant, and the state has since been projected
+     * onto joints and motions. */
     const sunrealtype closed = (c->fired[ROOTS * i] ? MISSED : 1.0) * contactClosedGap(c, i, t);
     c->keep[i]               = point->phase != CP_CONTACT_OPEN || gap <= closed;
     for (int k = 0; k <= point->ntangents; k++)
@@ -253,10 +263,12 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   return flag;
 }
 
-/* The gap of a contact that opens, and the velocity of one that begins to slide, is zero but for errors, of either sign. Its root
- * function has to begin clearly above zero. So values are subtracted that are a part of the tolerance below these. They
- * fade while the gap of one that leaves at some velocity grows to four times their size, or in the first quarter of a flight if
- * it is lower, so that the next impact is where the gap is zero, whatever brings the contact back. */
+/* Sets the offsets of the root functions. The gap of a contact that opens, and the velocity of one
+ * that begins to slide, are zero up to errors of either sign, but their root functions have to
+ * start clearly above zero. The offsets lie below these values by a part of the tolerance. They
+ * fade while the gap of a contact that leaves with some velocity grows to four times their size, or
+ * in the first quarter of its flight if the flight is lower. Thus the next impact is where the gap
+ * is zero, whatever brings the contact back. */
 static void setZeros(CPContact c, sunrealtype t) {
   c->share = 1.0;
   for (int i = 0; i < c->npoints; i++) {

@@ -1,12 +1,14 @@
-/* Sensitivities of motions with contacts. Between events they are the integrator's. An event at tau(p), where g(t, y, p) = 0, takes
- * y- to y+ = R(t, y-, p); with the right-hand sides f- before it and f+ after it,
+/* Sensitivities of motions with contacts. Between events the integrator computes them. An event at
+ * tau(p), where g(t, y, p) = 0, takes y- to y+ = R(t, y-, p). With the right-hand sides f- before
+ * it and f+ after it,
  *
  *   dtau = -(g_y S- + g_p) / (g_t + g_y f-)
  *   S+   = R_y (S- + f- dtau) + R_t dtau + R_p - f+ dtau                                     (saltation)
  *
- * (M. A. Aizerman, F. R. Gantmacher, Quart. J. Mech. Appl. Math. 11, 1958; S. Galan, W. F. Feehery, P. I. Barton, Appl. Numer. Math.
- * 31, 1999). R is the impact, or the identity. Where the infinitely many flights of an accumulation are skipped, R is the plastic
- * impact: their normal impulses have the same mean as the force of the contact that is closed afterwards. */
+ * (M. A. Aizerman, F. R. Gantmacher, Quart. J. Mech. Appl. Math. 11, 1958; S. Galan, W. F. Feehery,
+ * P. I. Barton, Appl. Numer. Math. 31, 1999). R is the impact, or the identity. Where the
+ * infinitely many flights of an accumulation are skipped, R is the plastic impact: the mean of
+ * their normal impulses equals the force of the contact that is closed afterwards. */
 #include "contact_impl.h"
 
 #include <float.h>
@@ -15,12 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Differences reach three times these parts: of the sizes of coordinates, velocities and parameters; of the integrator's step; of
- * the normal velocities of an impact, whose contacts are to stay the same. */
+/* Relative steps of differences, which reach up to three steps away: relative to the sizes of
+ * coordinates, velocities and parameters; to the integrator's step; and to the normal velocities of
+ * an impact, so that its contacts stay the same. */
 #define PART           1.0e-3
 #define PART_OF_STEP   0.05
 #define PART_OF_IMPACT 0.03
-/* A gap that closes with a velocity of less than so many tenths of the tolerance is touched. */
+/* A gap whose rate is below so many tenths of the tolerance of velocities only touches zero. */
 #define TOUCHED 10.0
 
 int contactMarginValues(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value,
@@ -55,7 +58,8 @@ static sunrealtype relativeSize(CPContact c, N_Vector y, N_Vector d, int first, 
   return change / size;
 }
 
-/* The step of a difference at y along d and parameter i, i >= 0; 0 if that direction is zero. */
+/* The step of a difference at y along d and, if i >= 0, parameter i. Returns 0 if that direction is
+ * zero. */
 static sunrealtype stepOf(CPContact c, N_Vector y, N_Vector d, int i) {
   sunrealtype rate = i >= 0 ? 1.0 / c->sens.size[i] : 0.0;
   rate             = fmax(rate, relativeSize(c, y, d, 0, c->nq));
@@ -64,13 +68,14 @@ static sunrealtype stepOf(CPContact c, N_Vector y, N_Vector d, int i) {
   return rate > 0.0 && isfinite(PART / rate) ? PART / rate : 0.0;
 }
 
-/* The parameter of sensitivity i becomes value, which the mechanical system is told. */
+/* Sets the parameter of sensitivity i to value, and notifies the mechanical system. */
 static void setParameter(CPContact c, int i, sunrealtype value) {
   c->sens.p[c->sens.which[i]] = value;
   CPMechSetUserData(c->mech, c);
 }
 
-/* The largest part of h, along dt or else d, for which the normal velocities of the newest impact change by a small part of theirs */
+/* Reduces the step h, along dt or else d, so that the normal velocities of the newest impact change
+ * only by a small fraction. */
 static int boundByImpact(CPContact c, sunrealtype t, sunrealtype dt, N_Vector y, N_Vector d,
                          sunrealtype *h, const char *function) {
   int flag = contactMeasure(c, t, y, function);
@@ -88,7 +93,7 @@ static int boundByImpact(CPContact c, sunrealtype t, sunrealtype dt, N_Vector y,
   return flag;
 }
 
-/* result [n] += the derivative along dt by steps h of t, or, where dt = 0, along d and parameter i */
+/* result [n] += the derivative along dt, by steps h of t, or, if dt = 0, along d and parameter i. */
 static int addDifferences(CPContact c, ContactQuantity quantity, int n, sunrealtype t,
                           sunrealtype dt, N_Vector y, N_Vector d, int i, sunrealtype h,
                           sunrealtype *result, const char *function) {
@@ -96,7 +101,7 @@ static int addDifferences(CPContact c, ContactQuantity quantity, int n, sunrealt
   const sunrealtype kept             = i >= 0 ? c->sens.p[c->sens.which[i]] : 0.0;
   int flag                           = CP_SUCCESS;
   if (quantity == contactImpactValue) flag = boundByImpact(c, t, dt, y, d, &h, function);
-  for (int l = 0; l < 6 && !flag; l++) { /* Equal values have the sum 0, without roundoff. */
+  for (int l = 0; l < 6 && !flag; l++) { /* Pairs of equal values cancel without roundoff. */
     const int k = (l % 2 ? -1 : 1) * (1 + l / 2);
     if (i >= 0) setParameter(c, i, kept + k * h);
     N_VLinearSum(1.0, y, dt == 0.0 ? k * h : 0.0, d, c->sens.moved);
@@ -108,7 +113,8 @@ static int addDifferences(CPContact c, ContactQuantity quantity, int n, sunrealt
   return flag;
 }
 
-/* Differences along t are separate: their steps have to be short, with much roundoff, but most systems do not depend on t. */
+/* Differences along t are taken separately: their steps have to be short, which causes much
+ * roundoff, but most systems do not depend on t. */
 int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype t, sunrealtype dt,
                       N_Vector y, N_Vector d, int i, sunrealtype *result, const char *function) {
   const sunrealtype h = stepOf(c, y, d, i);
@@ -129,7 +135,7 @@ int contactMarginRates(CPContact c, sunrealtype t, N_Vector y, const char *funct
     flag = contactDerivative(c, contactMarginValues, 2 * c->npoints, t, 1.0, y, c->sens.before, -1,
                              c->sens.rate, function);
   if (!flag) flag = contactMeasure(c, t, y, function);
-  for (int i = 0; i < c->npoints && !flag; i++) /* That of a gap is known. */
+  for (int i = 0; i < c->npoints && !flag; i++) /* The rate of a gap is known without differences. */
     if (c->point[i].phase == CP_CONTACT_OPEN) c->sens.rate[2 * i] = c->v[c->point[i].normal];
   return flag;
 }
@@ -137,7 +143,8 @@ int contactMarginRates(CPContact c, sunrealtype t, N_Vector y, const char *funct
 int contactRightHandSide(CPContact c, sunrealtype t, N_Vector y, N_Vector f, const char *function) {
   const int flag = CPMechRhs(t, y, f, c->mech);
   if (!flag) return CP_SUCCESS;
-  /* That leaves messages to integrators. The accelerations tell theirs, if they fail again. */
+  /* CPMechRhs leaves messages to the integrator; CPMechAccelerations reports its message if it
+   * fails as well. */
   const int known = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
   return known ? contactPassOn(c, known)
                : contactUserFailed(c, function, "the right-hand side", t, flag);
@@ -179,7 +186,8 @@ int contactDiffer(CPContact c, int k, int l, sunrealtype t, const char *function
       t, c->before[k / 2].name, c->before[l / 2].name);
 }
 
-/* dtau of sensitivity i, which all margins that have decided the event must agree about. 0 or a code, reported. */
+/* Computes dtau of sensitivity i, on which all deciding margins must agree. Returns 0 or an error
+ * code that has been reported. */
 static int timeOf(CPContact c, int i, sunrealtype t, sunrealtype *dtau, const char *function) {
   const sunrealtype *slope = c->sens.slope + (size_t)(2 * c->npoints) * (size_t)i;
   const sunrealtype unit   = fabs(t - c->t_first) / c->sens.size[i];
@@ -292,7 +300,7 @@ int contactSensParameters(CPContact c, int Ns, sunrealtype *p, const sunrealtype
   return CP_SUCCESS;
 }
 
-/* Gives the integrator the sensitivities S with their tolerances. 0 or its code. */
+/* Gives the integrator the sensitivities S with their tolerances. Returns 0 or its code. */
 static int initialise(CPContact c, int Ns) {
   CPodeMem mem  = c->multistep;
   void *cvode   = CPodeGetCVodeMem(mem);

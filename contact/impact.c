@@ -1,23 +1,25 @@
-/* The impulses of closed contacts that approach each other.
+/* The impulses of closed contacts that approach.
  *
  *   v+ = v- + W P,  w = v+ + e v-:  Newton's law and Coulomb's law of impulses, or Poisson's
  *
- * Energy changes by 1/2 P^T (v- + v+). Newton's law with friction may let it grow (T. R. Kane, Stanford Mechanics Alumni
- * Club Newsletter, 1984). All e are then reduced by the same factor, to the largest for which it does not; with
- * e = 0 it never grows, since P_N v_N+ = 0 and P_T^T v_T+ <= 0. */
+ * The energy changes by 1/2 P^T (v- + v+). With friction, Newton's law may let it grow (T. R. Kane,
+ * Stanford Mechanics Alumni Club Newsletter, 1984). All e are then reduced by a common factor, the
+ * largest for which it does not grow; with e = 0 it never grows, since P_N v_N+ = 0 and P_T^T
+ * v_T+ <= 0. */
 #include "contact_impl.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* Energy that grows by this part of its terms is roundoff. */
+/* Growth of energy below this fraction of its terms is roundoff. */
 #define ROUNDOFF   1.0e-10
 #define BISECTIONS 50
-/* The velocities after impulses must be those predicted, up to this part. */
+/* Largest relative difference between the velocities after impulses and their prediction. */
 #define WRONG 1.0e-6
 
-/* Newton's law: x with W x + v + factor e v- = v+ + factor e v-, v the velocity without x, which is v- in an impact. */
+/* Newton's law: x with W x + v + factor e v- = v+ + factor e v-, where v is the velocity without x;
+ * in an impact v = v-. */
 static int newtonsImpulses(CPContact c, sunrealtype factor) {
   ContactProblem *P = &c->problem;
   for (int i = 0; i < P->n; i++) P->c[i] = c->velocity[i] + factor * c->e[i] * c->before_v[i];
@@ -50,8 +52,8 @@ static int poissonsImpulses(CPContact c, sunrealtype factor) {
   return failed;
 }
 
-/* Solves for impulses x and velocities w = v+ with all e times factor. Returns the growth of energy relative to its terms, or
- * NaN. */
+/* Solves for impulses x and velocities w = v+ with all e multiplied by factor. Returns the growth
+ * of energy relative to its terms, or NaN if there is no solution. */
 static sunrealtype impulses(CPContact c, sunrealtype factor) {
   ContactProblem *P  = &c->problem;
   sunrealtype growth = 0, terms = 0;
@@ -81,7 +83,7 @@ int contactRestitution(CPContact c, sunrealtype *factor) {
   return isnan(impulses(c, low));
 }
 
-/* Name of the contact that has row i of the problem */
+/* The name of the contact to which row i of the problem belongs. */
 static const char *rowName(CPContact c, int i) {
   const ContactProblem *P = &c->problem;
   int k                   = P->ncontacts - 1;
@@ -102,7 +104,7 @@ int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *fun
   c->mode = MOTION;
   if (flag) return contactPassOn(c, flag);
   for (int j = 0; j < c->nu; j++)
-    u[j] += c->udot[j] - c->driven[j]; /* velocities that are prescribed do not jump */
+    u[j] += c->udot[j] - c->driven[j]; /* Prescribed velocities do not jump. */
   flag = contactMeasure(c, t, y, function);
   for (int i = 0; i < P->n; i++) size = fmax(size, fabs(c->velocity[i]));
   for (int i = 0; i < P->n && !flag; i++) {
@@ -118,7 +120,8 @@ int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *fun
   return flag;
 }
 
-/* The velocities of the problem's rows before an impact, and their coefficients of restitution */
+/* Stores the velocities of the problem's rows before an impact, and their coefficients of
+ * restitution. */
 static void takeVelocities(CPContact c) {
   const ContactProblem *P = &c->problem;
   for (int k = 0; k < P->ncontacts; k++)
@@ -153,7 +156,8 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   if (!approaching) return CP_SUCCESS;
   for (int k = 0; k < P->ncontacts; k++) {
     const int row = c->row[P->law[k].first];
-    /* Newton's law would have one that rests or recedes, and is pressed by the impact of another, penetrate. */
+    /* With Newton's law, a contact that rests or recedes, and is loaded by the impact of another,
+     * would penetrate. */
     c->impact.plastic[k] =
         !c->point[P->law[k].contact].poisson && c->v[row] >= -c->small_v * c->scale[row];
     c->impact.glued[k] = 0;
@@ -166,15 +170,17 @@ int contactImpact(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   for (int k = 0; k < P->ncontacts; k++) {
     const int N           = P->law[k].first;
     CPContactEvent *event = &c->event[P->law[k].contact];
-    const sunrealtype e = factor * c->e[N], v = P->w[N]; /* after */
-    /* Contacts that rest have impulses of roundoff and of errors, which are none. */
+    const sunrealtype e = factor * c->e[N], v = P->w[N]; /* normal velocity after the impact */
+    /* The impulses of resting contacts are due to roundoff and errors, and do not count as impacts. */
     const sunrealtype small = c->small_v * c->scale[c->row[N]];
     int ld;
-    const sunrealtype moved = P->x[N] * *contactBlock(c, k, &ld); /* by its own impulse */
+    /* the part of the velocity that is due to its own impulse */
+    const sunrealtype moved = P->x[N] * *contactBlock(c, k, &ld);
     event->struck           = P->x[N] > 0.0 && (c->velocity[N] < -small || moved > small);
     if (event->struck ? e == 0.0 : event->before == CP_CONTACT_OPEN || v <= ROUNDOFF * largest)
       continue;
-    /* A contact that opens by the impact of another one, as of a rocking block, is taken to come back by itself, too. */
+    /* A contact that is opened by the impact of another, as in a rocking block, is assumed to
+     * return by itself as well. */
     if (!contactSkips(c, c->row[N], t, v, e, event)) continue;
     accumulated     = 1;
     P->law[k].glued = c->impact.glued[k] = !event->struck;

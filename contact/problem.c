@@ -1,5 +1,5 @@
-/* What impulses and accelerations have in common at an event: the rows of the closed contacts, their Delassus operator, and
- * the accelerations without them. */
+/* What impulses and accelerations share at an event: the rows of the closed contacts, their
+ * Delassus operator, and the accelerations without contact forces. */
 #include "contact_impl.h"
 
 #include <math.h>
@@ -22,7 +22,8 @@ int contactReady(CPContact c, N_Vector y, const char *function) {
   if (N_VGetLength(y) != c->n)
     return contactError(c, CP_ILL_INPUT, function, "y must have length nq + nu + nz = %d, has %ld",
                         c->n, (long)N_VGetLength(y));
-  const int m = (int)CPMechGetNumMultipliers(c->mech); /* Motions may have been prescribed. */
+  /* Motions may have been prescribed since the last call. */
+  const int m = (int)CPMechGetNumMultipliers(c->mech);
   if (m != c->m && contactSizeMultipliers(c, m))
     return contactError(c, CP_MEM_FAIL, function, "no memory for %d multipliers", m);
   return CP_SUCCESS;
@@ -63,7 +64,8 @@ int contactActivateRows(CPContact c, int with_contacts) {
   return CPMechSetActive(c->mech, c->mask);
 }
 
-/* What impulses x of the problem's rows change their velocities by, under the other constraints */
+/* y = W x: the change of the velocities of the problem's rows by impulses x, under the other
+ * constraints. */
 static int respond(void *contact, const sunrealtype *x, sunrealtype *y) {
   const CPContact c       = contact;
   const ContactProblem *P = &c->problem;
@@ -79,13 +81,13 @@ static int respond(void *contact, const sunrealtype *x, sunrealtype *y) {
   return flag;
 }
 
-/* Column j of the block of law k, from that column of W */
+/* Copies the block of law k from column j of that block in W. */
 static void keepBlock(ContactProblem *P, int k, int j, const sunrealtype *column) {
   for (int i = 0; i <= P->law[k].ntangents; i++)
     P->block[9 * k + 3 * j + i] = column[P->law[k].first + i];
 }
 
-/* Products with W, and its columns if they can be stored, else its blocks */
+/* Prepares products with W, and computes its columns if they can be stored, otherwise its blocks. */
 static int prepareProducts(CPContact c, sunrealtype t, N_Vector y) {
   ContactProblem *P = &c->problem;
   const int n       = P->n;
@@ -128,7 +130,7 @@ const sunrealtype *contactBlock(const CPContact c, int k, int *ld) {
   return c->problem.times ? c->problem.block + 9 * k : c->W + c->problem.law[k].first * (1 + *ld);
 }
 
-/* The product with W that is stored, of an event that is too large for factors */
+/* The product with a stored W, for an event that is too large for factors. */
 static int storedTimes(void *contact, const sunrealtype *x, sunrealtype *y) {
   const CPContact c = contact;
   contactSquareTimes(c->problem.n, c->W, x, y);
@@ -143,7 +145,8 @@ static void prepareStored(CPContact c) {
   P->times = storedTimes, P->data = c;
 }
 
-/* W [n n] <- the Delassus operator of the problem's rows, without the others: S_cc - S_co S_oo^+ S_oc. */
+/* W [n n] <- the Delassus operator of the problem's rows, with the other rows eliminated:
+ * S_cc - S_co S_oo^+ S_oc. */
 int contactDelassus(CPContact c, sunrealtype t, N_Vector y) {
   const int n = c->problem.n;
   int other   = 0;

@@ -1,24 +1,27 @@
-/* The problem of an event where W is known by products only: a first guess by projected gradients, and Newton's step by GMRES (Y. Saad, M. H. Schultz, SIAM J. Sci. Stat.
- * Comput. 7, 1986) on F'(x) h = F, preconditioned from the right with what the contacts' own blocks of W give. */
+/* The problem of an event where W is known only by products: a first guess by projected gradients,
+ * and Newton's step F'(x) h = F by GMRES (Y. Saad, M. H. Schultz, SIAM J. Sci. Stat. Comput. 7,
+ * 1986). The right preconditioner is F' with only the contacts' own blocks of W. */
 #include "contact_impl.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Steps are solved to this part of |F|: Newton's iteration gains as much in each of its last steps. */
+/* Newton's steps are solved to this fraction of |F|, which is what each of the last iterations
+ * gains. */
 #define ACCURACY 1.0e-3
 #define RESTARTS 12
-/* Products for the largest eigenvalue, which is taken to be up to SAFETY times as large */
+/* Number of power iterations for the largest eigenvalue, which is taken to be up to SAFETY times as
+ * large. */
 #define POWERS 10
 #define SAFETY 1.2
 
-/* y = (W + shift I) x, rows scaled */
+/* y = (W + shift I) x, in scaled rows */
 static void shiftedTimes(const ContactProblem *p, const sunrealtype *x, sunrealtype *y) {
   contactProblemTimes(p, x, y);
   for (int i = 0; i < p->n; i++) y[i] += p->shift * x[i];
 }
 
-/* y = P^{-1} x, P: F' with the blocks of W on its diagonal in place of W */
+/* y = P^{-1} x, where P is F' with W replaced by its diagonal blocks */
 static void precondition(const ContactProblem *p, const sunrealtype *x, sunrealtype *y) {
   memcpy(y, x, (size_t)p->n * sizeof *y);
   for (int k = 0; k < p->ncontacts; k++) {
@@ -31,7 +34,8 @@ static void precondition(const ContactProblem *p, const sunrealtype *x, sunrealt
       contactLawDerivative(law, unit, Wh, J + j * rows);
       unit[j] = 0;
     }
-    contactGauss(rows, J, y + law->first); /* where it is singular, what comes out is still finite */
+    /* Where a block is singular, y is either finite or reset below. */
+    contactGauss(rows, J, y + law->first);
     for (int i = law->first; i < law->first + rows; i++)
       if (!isfinite(y[i])) y[i] = x[i];
   }
@@ -43,13 +47,14 @@ static sunrealtype dot(int n, const sunrealtype *a, const sunrealtype *b) {
   return sum;
 }
 
-/* Y. Nesterov, Soviet Math. Dokl. 27, 1983, with restarts (B. O'Donoghue, E. Candes, Found. Comput. Math. 15, 2015) */
+/* Accelerated gradients (Y. Nesterov, Soviet Math. Dokl. 27, 1983) with restarts (B. O'Donoghue, E.
+ * Candes, Found. Comput. Math. 15, 2015). */
 void contactProjectedGradient(ContactProblem *p, int steps, sunrealtype *y, sunrealtype *v,
                               sunrealtype *w) {
   const int n        = p->n;
   sunrealtype *x     = p->x;
   sunrealtype lambda = 0, theta = 1;
-  for (int i = 0; i < n; i++) v[i] = 1 + (i * 7 % 11) / 11.0; /* no eigenvector */
+  for (int i = 0; i < n; i++) v[i] = 1 + (i * 7 % 11) / 11.0; /* not an eigenvector */
   for (int k = 0; k < POWERS; k++) { /* lambda: the largest eigenvalue of W */
     contactProblemTimes(p, v, w);
     lambda = sqrt(dot(n, w, w) / dot(n, v, v));
@@ -75,9 +80,9 @@ void contactProjectedGradient(ContactProblem *p, int steps, sunrealtype *y, sunr
 
 int contactKrylovStep(const ContactProblem *p, const sunrealtype *F, sunrealtype *h,
                       sunrealtype *Wh, sunrealtype *basis) {
-  const int n    = p->n;
-  sunrealtype *z = basis + (CONTACT_BASIS + 1) * n,
-              *r = z + n; /* and the columns of H = Q R, rotations, right-hand side */
+  const int n = p->n;
+  /* H holds the columns of H = Q R, (c, s) its rotations, and g the right-hand side */
+  sunrealtype *z = basis + (CONTACT_BASIS + 1) * n, *r = z + n;
   sunrealtype H[CONTACT_BASIS][CONTACT_BASIS + 1], c[CONTACT_BASIS], s[CONTACT_BASIS],
       g[CONTACT_BASIS + 1];
   const sunrealtype size = sqrt(dot(n, F, F));
@@ -118,7 +123,7 @@ int contactKrylovStep(const ContactProblem *p, const sunrealtype *F, sunrealtype
       m++;
     }
     memset(z, 0, (size_t)n * sizeof *z);
-    for (int j = m - 1; j >= 0; j--) { /* R x = g, x in its place */
+    for (int j = m - 1; j >= 0; j--) { /* Solves R x = g in place. */
       for (int k = j + 1; k < m; k++) g[j] -= H[k][j] * g[k];
       g[j] /= H[j][j];
       for (int i = 0; i < n; i++) z[i] += g[j] * basis[j * n + i];
@@ -130,6 +135,6 @@ int contactKrylovStep(const ContactProblem *p, const sunrealtype *F, sunrealtype
     for (int i = 0; i < n; i++) r[i] = F[i] - r[i];
     if (m == 0) break;
   }
-  /* F' is singular, or nearly so. With a shift the line search judges what has been reached. */
+  /* F' is singular, or nearly so. With a shift, h is still used, and the line search judges it. */
   return p->shift == 0.0;
 }

@@ -6,15 +6,18 @@
  *   w_N = 0                                                              contacts that are glued,
  *   mu (x_N + given) in place of mu x_N                                  in the expansion of Poisson's law.
  *
- * It is F(x) = x - proj(x - w) = 0, proj onto x_N >= 0 and onto the disc of radius mu max(0, x_N - w_N) (P. Alart, A. Curnier,
- * Comput. Methods Appl. Mech. Eng. 92, 1991). Few contacts in the plane: every combination of open, sticking and sliding ones is a
- * linear system, and F decides. Otherwise: projected Gauss-Seidel (gradients, where W is known by products only), then Newton's method on F, which is semismooth. Where that fails,
- * as for redundant contacts, the proximal point algorithm (R. T. Rockafellar, SIAM J. Control Optim. 14, 1976): the problem with
+ * It is equivalent to F(x) = x - proj(x - w) = 0, where proj projects onto x_N >= 0 and onto the
+ * disc of radius mu max(0, x_N - w_N) (P. Alart, A. Curnier, Comput. Methods Appl. Mech. Eng. 92,
+ * 1991). For few contacts in the plane, every combination of open, sticking and sliding contacts is
+ * a linear system, and F decides which one is the solution. Otherwise projected Gauss-Seidel sweeps
+ * (projected gradients if W is known only by products) are followed by Newton's method on F, which
+ * is semismooth. If that fails, as for redundant contacts, the proximal point algorithm (R. T.
+ * Rockafellar, SIAM J. Control Optim. 14, 1976) solves the problem with
  *
  *   W + shift I,  c - shift center,
  *
- * whose solution is the next center, while shifts become small. A small shift with the center 0 then selects the solution
- * of least norm. */
+ * whose solution is the next center, while the shifts decrease. A small shift with the center 0
+ * then selects the solution of least norm. */
 #include "contact_impl.h"
 
 #include <float.h>
@@ -22,24 +25,28 @@
 #include <string.h>
 
 #define RESIDUAL 1.0e-12 /* of F, relative to c */
-/* With products each step gains less than with factors, and is cheap at the end: this part of it is aimed at. */
+/* By products, each Newton step gains less than with factors, and the last ones are cheap: they aim
+ * at this fraction of RESIDUAL. */
 #define FURTHER 0.01
-/* Combinations of up to this many contacts are tried in turn. */
+/* All combinations are tried for up to this many contacts. */
 #define ENUMERATED 3
-/* Sweeps of Gauss-Seidel before Newton's method, the first time; the next trial has GROWTH times as many. */
+/* Sweeps of Gauss-Seidel before the first trial of Newton's method; the next trial has GROWTH times
+ * as many. */
 #define SWEEPS 5
 #define TRIALS 2
 #define GROWTH 8
-/* So many steps of the projected gradient are taken in place of a sweep. */
+/* Number of steps of the projected gradient that replace one sweep. */
 #define GRADIENTS 10
-/* Newton's iterations from there, and for each center. A step may enlarge |F| up to the largest of the newest MEMORY values (L. Grippo,
- * F. Lampariello, S. Lucidi, SIAM J. Numer. Anal. 23, 1986), which takes two thirds of the iterations that decreasing it does. */
+/* Newton's iterations of a trial, and for each center. A step may increase |F| up to the largest of
+ * the newest MEMORY values (L. Grippo, F. Lampariello, S. Lucidi, SIAM J. Numer. Anal. 23, 1986),
+ * which takes two thirds of the iterations that a monotone line search takes. */
 #define ITERATIONS 15
 #define PROXIMAL   40
 #define MEMORY     10
 #define HALVINGS   6
-/* Shifts, relative to W_ii = 1: the first and the last, how they change where Newton's method succeeds (in FAST iterations at
- * most) and where it fails; F of each problem is solved to this part of that of the whole. */
+/* Shifts, relative to W_ii = 1: the first and the last, and the factors by which they change when
+ * Newton's method succeeds (in at most FAST iterations) and when it fails. Each shifted problem is
+ * solved until F is INNER times that of the unshifted problem. */
 #define FIRST_SHIFT 0.1
 #define LAST_SHIFT  1.0e-7
 #define SMALLER     0.1
@@ -81,7 +88,8 @@ int contactGauss(int n, sunrealtype *A, sunrealtype *x) {
   return 0;
 }
 
-/* Where A is singular: x <- x + A^T (A A^T + delta I)^{-1} (b - A x) from x = 0, which converges to A^+ b. room [2 n n + n] */
+/* If A is singular, x <- x + A^T (A A^T + delta I)^{-1} (b - A x) from x = 0, which converges to
+ * A^+ b. room [2 n n + n]. */
 void contactLinearSolve(int n, sunrealtype *A, sunrealtype *b, sunrealtype *x, sunrealtype *room) {
   sunrealtype *LU = room, *shifted = room + n * n, *r = shifted + n * n, trace = 0;
   memcpy(LU, A, (size_t)(n * n) * sizeof *A);
@@ -130,7 +138,8 @@ void contactProblemTimes(const ContactProblem *p, const sunrealtype *x, sunrealt
   contactSquareTimes(n, p->W, x, y);
 }
 
-/* F(x) [n] with w as it is, and what the laws need for its derivative. Returns its largest entry. */
+/* Computes F(x) [n] from p->w, and what the laws need for its derivative. Returns the largest entry
+ * of F. */
 static sunrealtype mapAtW(ContactProblem *p, const sunrealtype *x, sunrealtype *F) {
   sunrealtype largest = 0;
   for (int k = 0; k < p->ncontacts; k++) {
@@ -152,7 +161,7 @@ static sunrealtype mapAtW(ContactProblem *p, const sunrealtype *x, sunrealtype *
   return isfinite(largest) ? largest : INFINITY;
 }
 
-/* w and F(x) */
+/* Computes w and F(x). Returns the largest entry of F. */
 static sunrealtype naturalMap(ContactProblem *p, const sunrealtype *x, sunrealtype *F) {
   contactProblemTimes(p, x, p->w);
   for (int i = 0; i < p->n; i++)
@@ -183,7 +192,7 @@ void contactDerivativeTimes(const ContactProblem *p, const sunrealtype *h, const
   }
 }
 
-/* The rows of F' that are not those of I. Returns their number. */
+/* Lists the rows of F' that are not rows of I. Returns their number. */
 static int rowsOn(const ContactProblem *p, int *on) {
   int number = 0;
   for (int k = 0; k < p->ncontacts; k++) {
@@ -200,7 +209,7 @@ static int rowsOn(const ContactProblem *p, int *on) {
 
 static int enumerate(ContactProblem *p, sunrealtype *A, sunrealtype *F, sunrealtype *room,
                      sunrealtype size) {
-  /* What exceeds the given impulse is open in the last three. */
+  /* In the last three kinds, the impulse beyond the given one is zero. */
   enum { STICK, SLIP_FORWARD, SLIP_BACK, OPEN, OPEN_SLIP_BACK, OPEN_STICK, KINDS };
   const int n = p->n;
   int number  = 1;
@@ -214,7 +223,8 @@ static int enumerate(ContactProblem *p, sunrealtype *A, sunrealtype *F, sunrealt
     memset(A, 0, (size_t)(n * n) * sizeof *A);
     for (int k = 0; k < p->ncontacts && !skip; k++, rest /= KINDS) {
       const ContactLaw *law = &p->law[k];
-      /* One that slides opens if it can, though in Painleve's configurations it need not. */
+      /* A sliding contact is first tried as open, although it need not open in Painleve's
+       * configurations. */
       const int kind = law->slides && rest % KINDS <= OPEN ? OPEN - rest % KINDS : rest % KINDS;
       const int N = law->first, T = N + 1, open = kind >= OPEN;
       skip = (open && law->glued) || (kind > OPEN && law->given == 0.0) ||
@@ -236,7 +246,7 @@ static int enumerate(ContactProblem *p, sunrealtype *A, sunrealtype *F, sunrealt
   return 1;
 }
 
-/* Vectors [n], and a matrix [n n] */
+/* Workspace: vectors [n], and a matrix [n n] */
 typedef struct {
   sunrealtype *F, *h, *Wh, *y, *rhs, *trial, *newest, *center, *kept, *J;
 } Work;
@@ -252,7 +262,7 @@ void contactProject(const ContactLaw *law, sunrealtype *x) {
   }
 }
 
-/* W is symmetric: its rows are columns. */
+/* W is symmetric, so its rows are its columns. */
 static void gaussSeidel(ContactProblem *p, int sweeps) {
   const int n = p->n;
   for (int sweep = 0; sweep < sweeps; sweep++)
@@ -278,7 +288,8 @@ static sunrealtype norm(int n, const sunrealtype *F) {
   return sqrt(sum);
 }
 
-/* F'(x) h = F, rows of I first, then the others by elimination. Returns 1 if F' is singular. */
+/* Solves F'(x) h = F: the rows that are rows of I give h at once, the others are eliminated.
+ * Returns 1 if F' is singular. */
 static int newtonStep(ContactProblem *p, const Work *work) {
   const int n    = p->n;
   sunrealtype *h = work->h, *Wh = work->Wh, *y = work->y, *rhs = work->rhs, *J = work->J;
@@ -305,8 +316,9 @@ static int newtonStep(ContactProblem *p, const Work *work) {
   return singular;
 }
 
-/* From p->x until the largest entry of F is at most tolerance. p->x: out, where that was least. Returns the number of iterations,
- * or -1 if so many do not suffice, or if F' is singular. least: out */
+/* Newton's method from p->x until the largest entry of F is at most tolerance. p->x: out, the
+ * iterate with the least residual; least: out, that residual. Returns the number of iterations, or
+ * -1 if the given number does not suffice or F' is singular. */
 static int newton(ContactProblem *p, const Work *work, int iterations, sunrealtype tolerance,
                   sunrealtype *least) {
   const int n = p->n;
@@ -336,7 +348,7 @@ static int newton(ContactProblem *p, const Work *work, int iterations, sunrealty
   }
 }
 
-/* F of the problem itself at p->x */
+/* The residual F of the unshifted problem at p->x. */
 static sunrealtype residual(ContactProblem *p, const Work *work) {
   const sunrealtype shift = p->shift;
   p->shift                = 0.0;
@@ -345,7 +357,8 @@ static sunrealtype residual(ContactProblem *p, const Work *work) {
   return value;
 }
 
-/* p->x: in, the first guess; the first center is 0. Returns 0, or 1 if no x has been found. */
+/* The proximal point algorithm. p->x: in, the first guess; the first center is 0. Returns 0, or 1
+ * if it finds no solution. */
 static int proximal(ContactProblem *p, const Work *work, sunrealtype size) {
   const size_t bytes  = (size_t)p->n * sizeof *p->x;
   sunrealtype nearest = size, least;
@@ -366,7 +379,7 @@ static int proximal(ContactProblem *p, const Work *work, sunrealtype size) {
   return !(residual(p, work) <= RESIDUAL * size);
 }
 
-/* The solution of least norm near p->x, if there is one; else p->x as it is. */
+/* Replaces p->x by the solution of least norm near it, if that can be found. */
 static void leastNorm(ContactProblem *p, const Work *work, sunrealtype size) {
   const size_t bytes = (size_t)p->n * sizeof *p->x;
   sunrealtype least;
@@ -381,7 +394,8 @@ static void leastNorm(ContactProblem *p, const Work *work, sunrealtype size) {
   p->shift = 0.0;
 }
 
-/* x = scale x', W' = scale W scale, so that W_ii = 1 at most, tangential ones alike; or back */
+/* Scales the problem, x = scale x' and W' = scale W scale, or scales it back. W'_ii is at most 1,
+ * and the two tangential rows of a contact have the same scale. */
 static void scaleRows(ContactProblem *p, int back) {
   const int n              = p->n;
   const sunrealtype *scale = p->scale;
@@ -428,7 +442,7 @@ int contactSolve(ContactProblem *p) {
   memset(p->x, 0, (size_t)n * sizeof *p->x);
   memcpy(p->w, p->c, (size_t)n * sizeof *p->w);
   p->newton = 0, p->shift = 0.0, p->residual = 0.0;
-  if (mapAtW(p, p->x, work.F) == 0.0) return 0; /* nothing strikes */
+  if (mapAtW(p, p->x, work.F) == 0.0) return 0; /* x = 0 is the solution. */
   scaleRows(p, 0);
   for (int j = 0; j < n; j++) size = fmax(size, fabs(p->c[j]));
   int failed = p->times || enumerate(p, work.J, work.F, work.J + n * n, size);

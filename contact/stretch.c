@@ -1,29 +1,31 @@
-/* A stretch of time stepping, where events follow each other too fast (CPContactSetTimeStepping). A step of length h from (t, y)
- * is a flight without contacts, by the integrator, and then the impulses of the contacts whose gaps are not positive,
+/* A stretch of time stepping, for events that follow each other too fast
+ * (CPContactSetTimeStepping). A step of length h from (t, y) is a flight without contacts, by the
+ * integrator, followed by the impulses of the contacts whose gaps are not positive,
  *
  *   v+ = v + W P,  w = v+ + e v-,      v, v-: velocities of the rows at the end and at the start of the flight,
  *
- * with the laws of impacts (J. J. Moreau, 1988; M. Jean, Comput. Methods Appl. Mech. Eng. 177, 1999). Negative gaps are
- * then projected to zero. Forces of contacts that rest are impulses, too: no event has to be located, and infinitely many impacts take
- * one step. The error is of order one; h is halved until two halves of a step lead to the same positions as the whole, to the
- * tolerance. */
+ * with the laws of impacts (J. J. Moreau, 1988; M. Jean, Comput. Methods Appl. Mech. Eng. 177,
+ * 1999). Negative gaps are then projected to zero. Since the forces of resting contacts are
+ * impulses too, no event has to be located, and infinitely many impacts take one step. The method
+ * is of order one. h is halved until two halves of a step lead to the same positions as the whole
+ * step, to within the tolerance. */
 #include "contact_impl.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* The longest step is the mean time between events that would be too many, divided by this; the first one that between those that
- * were. */
+/* The longest step is the mean time between events at the limit that starts a stretch, divided by
+ * PARTS; the first step is the mean time between the events that have started it, divided by PARTS. */
 #define PARTS 4
-/* The first step is halved so many times at most. */
+/* The first step is halved at most so many times. */
 #define HALVINGS 6
-/* Steps are doubled again where the halves agree with the whole to this part of the tolerance. */
+/* The step is doubled again when two halves agree with the whole to this fraction of the tolerance. */
 #define MUCH_BETTER 0.25
-/* What is less than so many roundoffs of t is not halved. */
+/* Steps shorter than so many roundoffs of t are not halved. */
 #define HALVED 1.0e3
 
-/* A step where the newest events that are too many took so long */
+/* The mean time between events divided by PARTS, if `dense` events take so long. */
 static sunrealtype part(CPContact c, sunrealtype duration) {
   return fmax(duration / (sunrealtype)c->dense / PARTS, contactResolution(c->t));
 }
@@ -42,7 +44,8 @@ int contactStretchBegin(CPContact c, sunrealtype t) {
 
 int contactStretchIsCalm(CPContact c) { return c->t - c->t_busy >= PARTS * longest(c); }
 
-/* Impulses at the end (t, y) of a flight that began with the velocities c->approach of the rows. c->keep: out, contacts that carry. */
+/* Computes impulses at the end (t, y) of a flight that began with the row velocities c->approach.
+ * c->keep: out, marks the loaded contacts. */
 static int strike(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   ContactProblem *P = &c->problem;
   int pressed = 0, flag = contactMeasure(c, t, y, function);
@@ -75,7 +78,7 @@ static int strike(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   return contactApplyImpulses(c, t, y, function);
 }
 
-/* q <- the nearest positions with gaps that are not negative. u stays. */
+/* q <- the nearest positions without negative gaps; u stays. */
 static int closeGaps(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   int negative = 0, flag = contactMeasure(c, t, y, function);
   if (flag) return flag;
@@ -87,7 +90,7 @@ static int closeGaps(CPContact c, sunrealtype t, N_Vector y, const char *functio
   if (!negative) return CP_SUCCESS;
   N_VScale(1.0, y, c->saved);
   flag    = contactActivate(c);
-  c->mode = FREE; /* no friction */
+  c->mode = FREE; /* without friction */
   if (!flag) flag = CPMechCalcIC(c->mech, t, c->saved, NULL, NULL, NULL, NULL);
   c->mode = MOTION;
   for (int i = 0; i < c->npoints; i++) c->point[i].phase = CP_CONTACT_OPEN;
@@ -97,7 +100,8 @@ static int closeGaps(CPContact c, sunrealtype t, N_Vector y, const char *functio
   return CP_SUCCESS;
 }
 
-/* One step from (*t, y) to t_end, or as far as the integrator goes. Returns what that does, or an error, reported. */
+/* Takes one step from (*t, y) to t_end, or as far as the integrator goes. Returns the integrator's
+ * code, or an error code that has been reported. */
 static int step(CPContact c, sunrealtype t_end, N_Vector y, sunrealtype *t, const char *function) {
   int flag = contactRestart(c, *t, y);
   if (!flag) flag = contactMeasure(c, *t, y, function);
@@ -110,21 +114,21 @@ static int step(CPContact c, sunrealtype t_end, N_Vector y, sunrealtype *t, cons
   return flag ? flag : advanced;
 }
 
-/* Have other contacts carried in the newest step than before? They take their place. */
+/* Does the set of contacts loaded in the newest step differ from carries? Updates carries. */
 static int hasChanged(CPContact c, char *carries) {
   const int changed = memcmp(carries, c->keep, (size_t)c->npoints) != 0;
   memcpy(carries, c->keep, (size_t)c->npoints);
   return changed;
 }
 
-/* The state, the time and the contacts that carried, as they were before the step */
+/* Restores the state, the time and the set of loaded contacts from before the step. */
 static void goBack(CPContact c, N_Vector y, sunrealtype *t) {
   memcpy(c->trial_carries, c->carries, (size_t)c->npoints);
   N_VScale(1.0, c->newest, y);
   *t = c->t;
 }
 
-/* Largest difference of positions in units of the tolerance */
+/* Largest difference of positions, in units of the tolerance */
 static sunrealtype difference(CPContact c, N_Vector x, N_Vector y) {
   const sunrealtype *a = N_VGetArrayPointer(x), *b = N_VGetArrayPointer(y);
   sunrealtype size = 0, most = 0;
@@ -153,7 +157,7 @@ int contactStretchStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t
     error = difference(c, c->trial, y);
     if (flag || error <= 1.0 || h <= least) break;
   }
-  if (flag < 0) { /* The next call begins here. */
+  if (flag < 0) { /* The next call starts from here again. */
     goBack(c, y, t);
     return flag;
   }
