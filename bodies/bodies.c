@@ -1,5 +1,5 @@
-/* The mechanism as it is put together: names, parameters, bodies, joints and forces. Each function checks everything and
- * gets all memory before it changes anything. */
+/* Construction of the mechanism: names, parameters, bodies, joints and forces. Each function checks
+ * everything and allocates all memory before it changes anything. */
 #include "bodies_impl.h"
 
 #include <nvector/nvector_serial.h>
@@ -14,7 +14,7 @@ enum { X, Y, Z };
 
 typedef struct {
   const char *name;
-  int nrows, nforced; /* nforced: rows of p, the others of v only */
+  int nrows, nforced; /* nforced: rows of p; the other rows belong to v only */
   Measure row[MAX_ROWS];
   int ncoordinates;
   Term coordinate[3];
@@ -31,7 +31,7 @@ typedef struct {
 #define COORD(...) \
   { .coef = 1, .ratio = NONE, .m = __VA_ARGS__ }
 
-/* In the plane [0], where nrows = 0 stands for kinds that there are none of; in space [1] */
+/* kinds[0] is for the plane, where nrows = 0 marks kinds that do not exist; kinds[1] is for space. */
 static const Kind kinds[2][CP_NUM_JOINTS] = {
     {[CP_JOINT_REVOLUTE]      = {"revolute", 1, 1, {AXES_MEET}, 1, {COORD(ANGLE_)}},
      [CP_JOINT_PRISMATIC]     = {"prismatic", 2, 2, {ALONG_(X), DOT_(X, Z)}, 1, {COORD(ALONG_(Z))}},
@@ -107,7 +107,7 @@ static unsigned hash(const char *name, size_t length) { /* FNV-1a */
   return h;
 }
 
-/* The entry of the name, or the free one where it belongs */
+/* The entry of the name, or the free entry where it belongs. */
 static Entry *entryOf(const struct CPBodies_ *b, const char *name, size_t length) {
   unsigned i = hash(name, length);
   for (;; i++) {
@@ -128,7 +128,8 @@ int bodiesFind(const struct CPBodies_ *b, int kind, const char *name, size_t len
   return e->kind == kind ? e->index : -1;
 }
 
-/* Is the name a new one, and is there room for it and for `params` parameters? Returns 0 or a code, reported. */
+/* Checks that the name is new, and makes room for it and for `params` parameters. Returns 0 or an
+ * error code that has been reported. */
 static int checkName(CPBodies b, const char *function, const char *name, int params) {
   if (b->ready)
     return bodiesError(b, CP_TOO_LATE, function, "the mechanism is complete: its CPMech exists");
@@ -139,7 +140,7 @@ static int checkName(CPBodies b, const char *function, const char *name, int par
                        name);
   if (!strcmp(name, "ground"))
     return bodiesError(b, CP_ILL_INPUT, function, "name must not be \"ground\"");
-  if (2 * b->nentries >= b->capacity) { /* at most half full */
+  if (2 * b->nentries >= b->capacity) { /* The table is at most half full. */
     const int old = b->capacity;
     Entry *before = b->entry, *more = calloc(old ? 2 * (size_t)old : 16, sizeof *more);
     if (!more) return bodiesError(b, CP_MEM_FAIL, function, "no memory for \"%s\"", name);
@@ -173,7 +174,7 @@ int bodiesTaken(const struct CPBodies_ *b, const char *name) {
   return !strcmp(name, "ground") || entryOf(b, name, strlen(name))->kind;
 }
 
-/* A parameter, for which there is room; returns its index. */
+/* Adds a parameter, for which there is room, and returns its index. */
 static int takeParam(CPBodies b, int owner, const char *field, sunrealtype value) {
   b->label[b->nparams] = (Label){owner, field};
   b->param[b->nparams] = value;
@@ -255,7 +256,8 @@ int CPBodiesSetBalance(CPBodies b) {
 
 /* --------------------------------------------------------------------------------- bodies -- */
 
-/* Eigenvalues of a symmetric matrix (xx, yy, zz, xy, xz, yz), the largest one first (O. K. Smith, Comm. ACM 4, 1961) */
+/* Eigenvalues of a symmetric matrix (xx, yy, zz, xy, xz, yz), largest first (O. K. Smith, Comm. ACM
+ * 4, 1961). */
 static void principal(const sunrealtype *J, sunrealtype *value) {
   const sunrealtype m = (J[0] + J[1] + J[2]) / 3, a = J[0] - m, d = J[1] - m, f = J[2] - m;
   const sunrealtype off = J[3] * J[3] + J[4] * J[4] + J[5] * J[5];
@@ -265,7 +267,8 @@ static void principal(const sunrealtype *J, sunrealtype *value) {
   const sunrealtype r     = p > 0 ? fmax(-1, fmin(1, det / (2 * p * p * p))) : 0;
   const sunrealtype third = 2 * acos(SUN_RCONST(-1.0)) / 3;
   for (int k = 0; k < 3; k++) value[k] = m + 2 * p * cos(acos(r) / 3 - k * third);
-  const sunrealtype middle = value[2]; /* cos(phi - 4 pi / 3) is the middle one */
+  /* The eigenvalue with cos(phi - 4 pi / 3) is the middle one. */
+  const sunrealtype middle = value[2];
   if (middle > value[1]) value[2] = value[1], value[1] = middle;
 }
 
@@ -336,7 +339,8 @@ int CPBodiesAddBody(CPBodies b, const CPBody *body) {
 
 /* ---------------------------------------------------------------------------------- sides -- */
 
-/* Axes x, y, z of a side. in_plane: z lies in the plane. Returns NULL, or what is wrong. */
+/* Computes the axes x, y, z of a side. in_plane: z lies in the plane. Returns NULL, or what is
+ * wrong. */
 static const char *makeAxes(int dimension, int in_plane, const CPMarker *m, sunrealtype axis[3][3]) {
   sunrealtype z[3] = {m->axis[0], m->axis[1], m->axis[2]},
               x[3] = {m->across[0], m->across[1], m->across[2]};
@@ -350,7 +354,7 @@ static const char *makeAxes(int dimension, int in_plane, const CPMarker *m, sunr
   if (size == 0) z[2] = size = 1;
   for (int k = 0; k < 3; k++) z[k] /= size;
   if (dimension == 2 && in_plane) x[0] = -z[1], x[1] = z[0], x[2] = 0;
-  if (dot3(x, x) == 0) { /* the axis of the frame that is farthest from z */
+  if (dot3(x, x) == 0) { /* Takes the axis of the frame that is farthest from z. */
     int k = 0;
     for (int i = 1; i < 3; i++)
       if (fabs(z[i]) < fabs(z[k])) k = i;
@@ -368,7 +372,7 @@ static const char *makeAxes(int dimension, int in_plane, const CPMarker *m, sunr
   return NULL;
 }
 
-/* The bodies of a pair by their names. Returns 0 or a code, reported. */
+/* Finds the bodies of a pair by name. Returns 0 or an error code that has been reported. */
 static int findBodies(CPBodies b, const char *function, const char *name, const char *a,
                       const char *c, Pair *pair) {
   const char *names[] = {a, c};
@@ -386,7 +390,7 @@ static int findBodies(CPBodies b, const char *function, const char *name, const 
   return CP_SUCCESS;
 }
 
-/* pose: out, of both sides at the placement */
+/* pose: out, the poses of both sides at the placement. */
 static void placed(const struct CPBodies_ *b, const Pair *pair, Pose pose[2]) {
   for (int side = 0; side < 2; side++) {
     const int body = pair->side[side].body;
@@ -395,7 +399,7 @@ static void placed(const struct CPBodies_ *b, const Pair *pair, Pose pose[2]) {
   }
 }
 
-/* Fills in point and axes of both sides. Returns 0 or a code, reported. */
+/* Computes the points and axes of both sides. Returns 0 or an error code that has been reported. */
 static int makePair(CPBodies b, const char *function, const char *name, CPIn in, int in_plane,
                     const CPMarker *on_a, const CPMarker *on_b, Pair *pair) {
   Pose pose[2];
@@ -421,7 +425,7 @@ static int makePair(CPBodies b, const char *function, const char *name, CPIn in,
     toBody(&pose[side], arm, s->point);
     for (int k = 0; k < 3; k++) toBody(&pose[side], axis[k], s->axis[k]);
   }
-  if (b->space.dimension == 2) { /* the angle at the placement, to (-pi, pi] */
+  if (b->space.dimension == 2) { /* Brings the angle at the placement into (-pi, pi]. */
     const Measure angle = {ANGLE, 0, X, X};
     Jet jet;
     pair->turns = 0;
@@ -440,9 +444,10 @@ static sunrealtype distance(const struct CPBodies_ *b, const Pair *pair) {
   return sqrt(dot3(d.x, d.x));
 }
 
-/* Does a disc stand on the plane at the placement, as its contact asks for? */
+/* Is the disc of a contact not parallel to the plane at the placement? */
 static int stands(const struct CPBodies_ *b, const Pair *pair) {
-  static const sunrealtype least = SUN_RCONST(1e-6); /* the sine is a root of a difference from 1 */
+  /* the sine is the root of a difference from 1, which amplifies roundoff */
+  static const sunrealtype least = SUN_RCONST(1e-6);
   const Measure sine             = {SINE, 0, Z, Z};
   Pose pose[2];
   Jet jet;
@@ -451,7 +456,8 @@ static int stands(const struct CPBodies_ *b, const Pair *pair) {
   return jet.s > least;
 }
 
-/* Is the surface of a function one at the placement, and with a ball on it a distance? 0 or a code, reported. */
+/* Checks that the function of a surface has a gradient at the placement, and that it is a distance
+ * if a ball touches it. Returns 0 or an error code that has been reported. */
 static int checkSurface(CPBodies b, const char *function, const char *name, const Pair *pair,
                         sunrealtype radius) {
   static const sunrealtype rounding = SUN_RCONST(1e-8);
@@ -478,7 +484,8 @@ static int checkSurface(CPBodies b, const char *function, const char *name, cons
 
 /* --------------------------------------------------------------------------------- joints -- */
 
-/* A joint, or the rows of a contact, with room for this number of parameters under its name, its length among them */
+/* Adds a joint, or the rows of a contact, with room for `params` parameters under its name, its
+ * length among them. Returns its index or an error code that has been reported. */
 static int addJoint(CPBodies b, const CPJoint *joint, int params, const CPBodyContact *contact,
                     const char *function) {
   int flag = checkName(b, function, joint->name, params);
@@ -506,18 +513,18 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, const CPBodyCo
   if (joint->in == CP_IN_SPACE) {
     CPMarker same = on_a;
     if (apart) memcpy(same.point, on_b.point, sizeof same.point);
-    if (k == CP_JOINT_UNIVERSAL) { /* both angles are 0 at the placement */
+    if (k == CP_JOINT_UNIVERSAL) { /* Both angles are 0 at the placement. */
       memcpy(same.axis, on_b.axis, sizeof same.axis);
       memcpy(same.across, on_a.axis, sizeof same.across);
       memcpy(on_a.across, on_b.axis, sizeof on_a.across);
     }
-    if (k == CP_JOINT_ROLLING_DISC) { /* the direction of x_b does not matter */
+    if (k == CP_JOINT_ROLLING_DISC) { /* The direction of x_b does not matter. */
       memcpy(same.axis, on_b.axis, sizeof same.axis);
       memset(same.across, 0, sizeof same.across);
     }
     on_b = same;
   } else if (b->space.dimension == 2 && in_plane && dot3(on_b.axis, on_b.axis) == 0) {
-    on_b.axis[0] = 1; /* not used by points on lines, by rolling, and by spheres */
+    on_b.axis[0] = 1; /* Points on lines, rolling and spheres do not use it. */
     if (k == CP_JOINT_PRISMATIC)
       return bodiesError(b, CP_ILL_INPUT, function, "%s: axis must not be zero (body b)", name);
   }
@@ -525,7 +532,7 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, const CPBodyCo
   sunrealtype length = joint->length;
   if (k == CP_JOINT_ROD && length == 0) length = distance(b, &pair);
   const int has_length = k == CP_JOINT_ROD || k == CP_JOINT_ROLLING || k == CP_JOINT_ROLLING_DISC;
-  const int is_point   = contact && k == CP_JOINT_ROLLING; /* may the radius be 0? */
+  const int is_point   = contact && k == CP_JOINT_ROLLING; /* a ball of radius 0 is a point */
   if (has_length && (!(is_point ? length >= 0 : length > 0) || !isfinite(length)))
     return bodiesError(b, CP_ILL_INPUT, function, "%s: %s must be %s, and is %g", name,
                        k == CP_JOINT_ROD ? "length" : "radius",
@@ -552,14 +559,15 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, const CPBodyCo
   for (int r = 0; r < kind->nrows; r++) {
     Row row     = {.nterms = 1, .offset = r == 0 ? param : NONE, .drive = NONE};
     row.term[0] = (Term){1, NONE, b->npairs, kind->row[r]};
-    if (r >=
-        kind->nforced) { /* no slip along the axis j of the measure: velocity of the centre, then of the turning */
+    /* No slip along the axis j of the measure: the velocity of the centre, plus the part due to
+     * rotation. */
+    if (r >= kind->nforced) {
       row.nterms    = 2;
       row.offset    = NONE;
       row.term[1]   = (Term){r == 1 ? -1 : 1, param, b->npairs, kind->row[r]};
       row.term[0].m = (Measure){ALONG, 0, kind->row[r].j, 0};
     }
-    if (k == CP_JOINT_ROLLING_DISC && r == 0) { /* height of the centre: z_a . d - radius sin = 0 */
+    if (k == CP_JOINT_ROLLING_DISC && r == 0) { /* Height of the centre: z_a . d - radius sin = 0. */
       row.nterms  = 2;
       row.offset  = NONE;
       row.term[1] = (Term){-1, param, b->npairs, {SINE, 0, Z, Z}};
@@ -570,7 +578,7 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, const CPBodyCo
     if (on != CP_ON_PLANE && r == 0) {
       row.term[0].m = (Measure){LEVEL, 0, 0, 0};
       if (on == CP_ON_SPHERE) row.offset = NONE;
-    } else if (on != CP_ON_PLANE) { /* along one tangent, about the other one */
+    } else if (on != CP_ON_PLANE) { /* velocity along one tangent, rotation about the other one */
       row.term[0].m = (Measure){GLIDE, 0, r - 1, 0};
       row.term[1].m = (Measure){TWIST, 0, 2 - r, 0};
     }
@@ -585,10 +593,11 @@ int CPBodiesAddJoint(CPBodies b, const CPJoint *joint) {
   return b ? addJoint(b, joint, 1, NULL, __func__) : CP_MEM_NULL;
 }
 
-/* What each ball or edge of a contact is: their number, and a kind of joint that has its rows */
+/* What the balls or edges of a contact are: their number, and the kind of joint whose rows each of
+ * them has. */
 static const struct {
   const char *name;
-  int count[2]; /* in the plane, in space; 0: there is none */
+  int count[2]; /* in the plane, in space; 0: not available */
   CPJointKind kind;
 } touches[CP_NUM_TOUCH] = {{"ball", {1, 1}, CP_JOINT_ROLLING},
                            {"disc", {0, 1}, CP_JOINT_ROLLING_DISC},
@@ -599,7 +608,7 @@ const char *bodiesTouchName(int touch) {
   return touch >= 0 && touch < CP_NUM_TOUCH ? touches[touch].name : NULL;
 }
 
-/* Do shapes and constants obey their rules? 0 or a code, reported. */
+/* Checks the shapes and constants of a contact. Returns 0 or an error code that has been reported. */
 static int checkContact(CPBodies b, const CPBodyContact *c, const char *function) {
   const char *name     = c->name ? c->name : "";
   const sunrealtype mu = c->friction, mu_s = c->sticking, e = c->restitution;
@@ -648,7 +657,7 @@ int CPBodiesAddContact(CPBodies b, const CPBodyContact *contact) {
   if (flag) return flag;
   const int n                   = touches[contact->touch].count[b->space.dimension == 3];
   const struct CPBodies_ before = *b;
-  char name[128]; /* Longer ones than 100 characters are refused, and so are these. */
+  char name[128]; /* Names longer than 100 characters are refused, so this is long enough. */
   CPJoint rows = {.name   = contact->name,
                   .kind   = touches[contact->touch].kind,
                   .a      = contact->a,
@@ -663,7 +672,7 @@ int CPBodiesAddContact(CPBodies b, const CPBodyContact *contact) {
     return bodiesError(b, CP_ILL_INPUT, __func__, "%.100s: %s (body b)",
                        contact->name ? contact->name : "", wrong);
   for (int k = 0; k < n && flag >= 0; k++) {
-    if (n > 1) { /* corners by the bits of k, ends by the only one */
+    if (n > 1) { /* The bits of k select the corner; for the two ends, the only bit does. */
       snprintf(name, sizeof name, "%.110s_%d", contact->name ? contact->name : "", k + 1);
       rows.name = contact->name && *contact->name ? name : NULL;
       rows.on_b = contact->on_b;
@@ -671,7 +680,7 @@ int CPBodiesAddContact(CPBodies b, const CPBodyContact *contact) {
         add3((bit & 1 ? 1 : -1) * contact->size[i] / 2, axis[i], rows.on_b.point);
       if (n > 2) memcpy(rows.on_b.axis, axis[b->space.dimension == 3 ? 2 : 0], sizeof *axis);
     }
-    const int radius = b->nparams; /* the first one of the joint */
+    const int radius = b->nparams; /* index of the joint's first parameter */
     flag             = ROOM(b->contact, b->ncontacts, 1)
                            ? bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%.100s\"", rows.name)
                            : addJoint(b, &rows, 5, contact, __func__);
@@ -684,7 +693,7 @@ int CPBodiesAddContact(CPBodies b, const CPBodyContact *contact) {
     b->ncontacts++;
   }
   if (flag >= 0) return before.ncontacts;
-  /* Names of those before the one that failed are free again. */
+  /* Frees the names of the parts before the one that failed. */
   for (int i = 0; i < b->capacity; i++)
     if (b->entry[i].kind > 0 && b->entry[i].name >= before.ntext) b->entry[i].kind = -1;
   b->ntext = before.ntext, b->njoints = before.njoints, b->nrows = before.nrows;
@@ -703,7 +712,8 @@ int bodiesCoordinateTerm(const struct CPBodies_ *b, int joint, int k, Term *term
   return 0;
 }
 
-/* The term of a coordinate by name; returns the joint's index, or a code, reported. */
+/* term: out, the term of a coordinate given by name. Returns the joint's index, or an error code
+ * that has been reported. */
 static int findCoordinate(CPBodies b, const char *function, const char *name, CPCoordinate of,
                           Term *term) {
   const int j = of.joint ? bodiesFind(b, NAME_JOINT, of.joint, strlen(of.joint)) : -1;
@@ -716,7 +726,7 @@ static int findCoordinate(CPBodies b, const char *function, const char *name, CP
   return j;
 }
 
-/* A row of one or two coordinates, as a joint of its own: for couplers and drives */
+/* Adds a row of one or two coordinates as a joint of its own, for couplers and drives. */
 static void takeRow(CPBodies b, int text, const Row *row) {
   b->joint[b->njoints++] = (Joint){text, NONE, row->term[0].pair, b->nrows, 1, b->nrolls, 0};
   b->row[b->nrows++]     = *row;
@@ -734,7 +744,8 @@ int CPBodiesAddCoupler(CPBodies b, const CPCoupler *coupler) {
     const sunrealtype ratio = coupler->ratio[k];
     const int joint         = flag;
     if ((flag = findCoordinate(b, __func__, name, coupler->of[k], &row.term[k])) < 0) return flag;
-    same = flag == joint && coupler->of[0].k == coupler->of[1].k; /* of the second one */
+    /* flag is the joint of the second coordinate */
+    same = flag == joint && coupler->of[0].k == coupler->of[1].k;
     if (ratio == 0 || !isfinite(ratio))
       return bodiesError(b, CP_ILL_INPUT, __func__, "%s: ratios must not be 0, and one is %g", name,
                          (double)ratio);

@@ -1,11 +1,12 @@
-/* Mechanisms from files: by the name's end, XML or YAML. */
+/* Reads mechanisms from files, XML or YAML according to the extension. */
 #include "bodies_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t most_bytes = (size_t)1 << 30; /* of one file: what never ends is no model */
+/* limit for one file, so that endless files are refused */
+static const size_t most_bytes = (size_t)1 << 30;
 
 char *bodiesFile(const char *path, size_t *size) {
   FILE *file      = fopen(path, "rb");

@@ -1,17 +1,18 @@
-/* The primitives. A vector x that is fixed in a body and turns with it has, with t_j = R e_j the body's axis j,
+/* The primitives. A vector x that is fixed in a body has, with the body's axis t_j = R e_j,
  *
  *   x' = w x x,   x'' = alpha x x + w x x',   D_j x = t_j x x,   D_j x' = t_j x x',   D_j x'' = t_j x x'',
  *   d x''/d u_j = t_j x x' + w x (t_j x x),   D_j D_i x = t_j x (t_i x x)
  *
- * where D_j holds the velocities in the body's axes. All measures are products s = X . Y of such vectors, or a function
- * of one or two of them: |d| = sqrt(d . d), an angle is atan2(Y . V, X . V). In the plane the only axis is z.
+ * where D_j holds the velocities in the body's axes. All measures are products s = X . Y of such
+ * vectors, or a function of one or two of them: |d| = sqrt(d . d), and an angle is atan2(Y . V, X .
+ * V). In the plane the only axis is z.
  *
- * A disc with the axis k stands on the plane with the normal n and axes x, y in it. With c = n . k and s = sqrt(1 - c^2)
- * its lowest point is at rho = -(n - c k)/s from the centre, for the radius 1. As (k x x) . omega = (x . k)' for the
- * relative angular velocity omega, this point moves relative to the centre by
+ * A disc with the axis k stands on the plane with the normal n and axes x, y in it. With c = n . k
+ * and s = sqrt(1 - c^2) its lowest point is at rho = -(n - c k)/s from the centre, for the radius
+ * 1. Since (k x x) . omega = (x . k)' for the relative angular velocity omega, this point moves
+ * relative to the centre by
  *
- *   x . (omega x rho) = (c/s) (x . k)' - (1/s) y . omega,   y . (omega x rho) = (c/s) (y . k)' + (1/s) x . omega
- */
+ *   x . (omega x rho) = (c/s) (x . k)' - (1/s) y . omega,   y . (omega x rho) = (c/s) (y . k)' + (1/s) x . omega */
 #include "bodies_impl.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ const Pose bodies_ground = {.axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 
 /* ---- vectors that move ---- */
 
-/* The arm of one side: sign times the vector `fixed` of its body */
+/* Sets the arm of one side to sign times the vector `fixed` of its body. */
 static void addArm(Moving *m, int side, const Pose *pose, sunrealtype sign,
                    const sunrealtype *fixed, Order order) {
   sunrealtype *arm = m->side[side].arm, *rate = m->side[side].rate, *acc = m->side[side].acc;
@@ -52,7 +53,7 @@ void bodiesSpan(const Pair *pair, const Pose *a, const Pose *b, Order order, Mov
   }
 }
 
-/* A vector that is fixed in the body of one side */
+/* Makes a vector that is fixed in the body of one side. */
 static void fixedIn(const Pose *pose[2], int side, const sunrealtype *fixed, Order order, Moving *n) {
   memset(n, 0, sizeof *n);
   n->pose[!side] = pose[!side];
@@ -101,7 +102,7 @@ sunrealtype bodiesMovingHessian(const Moving *d, int i, int j, const sunrealtype
 
 /* ---- masks ---- */
 
-enum { TURNS = 0xA, ALL = 0xF }; /* groups: bits 1 and 3, all four */
+enum { TURNS = 0xA, ALL = 0xF }; /* groups: bits 1 and 3; all four */
 
 Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m) {
   Mask mask               = {0, 0};
@@ -187,12 +188,12 @@ static void product(const Space *space, const Moving *X, const Moving *Y, Mask m
                    bodiesMovingHessian(Y, i, j, X->x);
 }
 
-/* Derivatives of a function F of one or two products S, C: of first, second and third order */
+/* The derivatives of first, second and third order of a function F of one or two products S, C */
 typedef struct {
   sunrealtype S, C, SS, SC, CC, SSS, SSC, SCC, CCC;
 } Function;
 
-/* The chain rule; jet: in, that of S; out, that of F but for its value */
+/* The chain rule. jet: in, the jet of S; out, the jet of F except for its value. */
 static void compose(const Space *space, const Function *F, const Jet *C, Mask mask, Order order,
                     Jet *jet) {
   const Jet S = *jet;
@@ -224,7 +225,8 @@ static void compose(const Space *space, const Function *F, const Jet *C, Mask ma
                    F->SC * (S.g[i] * C->g[j] + C->g[i] * S.g[j]) + F->CC * C->g[i] * C->g[j];
 }
 
-/* s' = n . (omega_o - omega_f), n an axis of `from`, o the other body, which turns n relatively */
+/* s' = n . (omega_o - omega_f), where n is an axis of `from` and o the other body, relative to
+ * which n turns. */
 static void spin(const Space *space, const Moving *n, int from, Mask mask, Order order, Jet *jet) {
   const Pose *own = n->pose[from], *other = n->pose[!from];
   sunrealtype alpha[3] = {0, 0, 0}, w[3] = {0, 0, 0}, turned[3];
@@ -234,7 +236,8 @@ static void spin(const Space *space, const Moving *n, int from, Mask mask, Order
     add3(1, other->alpha, alpha);
     add3(-1, own->alpha, alpha);
   }
-  /* n . omega_f is an angular velocity in body axes times constants: its rate has no term n' . omega_f */
+  /* n . omega_f is constant times an angular velocity in body axes, so its rate has no term n' .
+   * omega_f. */
   jet->s    = 0;
   jet->rate = dot3(n->x, w);
   jet->acc  = dot3(n->x, alpha) + dot3(n->rate, other->w);
@@ -244,7 +247,7 @@ static void spin(const Space *space, const Moving *n, int from, Mask mask, Order
     sunrealtype nq[3], nrq[3];
     jet->g[j] = (is_own ? -1 : 1) * dot3(n->x, t);
     if (order <= GRADIENT) continue;
-    if (is_own) { /* n turns, the own angular velocity and acceleration turn with it */
+    if (is_own) { /* n turns together with the own angular velocity and acceleration */
       cross3(t, n->x, nq);
       cross3(t, n->rate, nrq);
       jet->rate_q[j] = dot3(nq, other->w);
@@ -263,7 +266,7 @@ static void spin(const Space *space, const Moving *n, int from, Mask mask, Order
   EACH_DIRECTION(space, mask.g, i)
   EACH_DIRECTION(space, mask.g, j) {
     const sunrealtype *ti = n->pose[i / 6]->axis[i % 3], *tj = n->pose[j / 6]->axis[j % 3];
-    jet->H[i][j] = 0; /* D_j of n . t_i */
+    jet->H[i][j] = 0; /* D_j (n . t_i) */
     if (i / 6 == from) continue;
     if (j / 6 == from) {
       cross3(tj, n->x, turned);
@@ -275,7 +278,7 @@ static void spin(const Space *space, const Moving *n, int from, Mask mask, Order
   }
 }
 
-/* s = X . Y of axis i of `from` and axis j of the other side */
+/* s = X . Y, for axis i of `from` and axis j of the other side. */
 static void cosine(const Space *space, const Pair *pair, const Pose *pose[2], int from, int i,
                    int j, Mask mask, Order order, Jet *jet) {
   Moving X, Y;
@@ -284,12 +287,12 @@ static void cosine(const Space *space, const Pair *pair, const Pose *pose[2], in
   product(space, &X, &Y, mask, order, jet);
 }
 
-/* A function of up to three variables: value, first and second derivatives */
+/* A function of up to three variables: its value, first and second derivatives */
 typedef struct {
   sunrealtype v, d[3], dd[3][3];
 } Taylor;
 
-/* jet += the rate F(c) m', F a function of n measures c with the jets C [n] */
+/* jet += the jet of the rate F(c) m', where F is a function of n measures c with the jets C [n]. */
 static void addScaled(const Space *space, const Taylor *F, int n, const Jet *C, const Jet *m,
                       Mask mask, Order order, Jet *jet) {
   sunrealtype rate = 0, bent[3] = {0, 0, 0}; /* F', and F'' c' */
@@ -339,15 +342,16 @@ static void roll(const Space *space, const Pair *pair, const Measure *m, const P
 
 /* ---- surfaces ---- */
 
-/* With x = (x_a . d, y_a . d, z_a . d) a surface of body a is phi(x) = 0, and with its gradient g
+/* With x = (x_a . d, y_a . d, z_a . d), a surface of body a is phi(x) = 0. With its gradient g, a
+ * ball of radius r about P_b, which touches at P_b - r g/|g|, has
  *
- *   gap phi(x),   sliding velocities t_i . x' -+ r t_j . omega, j the other one,
+ *   the gap phi(x),   the sliding velocities t_i . x' -+ r t_j . omega, where t_j is the other tangent.
  *
- * for a ball of the radius r about P_b, which touches at P_b - r g/|g|. All rows have the length |g|, so that multipliers are forces
- * divided by |g|, and the cone of friction is as with |g| = 1. The tangents are what is left of |g| e_x and |g| e_y after the
- * reflection that maps g to -s |g| e_z, s the sign of g_z (A. S. Householder, J. ACM 5, 1958); the first one times s, which
- * makes both smooth in the plane, and (g, t_1, t_2) right-handed. In space they jump with s: Coulomb's law does not depend
- * on them. */
+ * All rows have the length |g|, so that multipliers are forces divided by |g|, and the friction
+ * cone is as with |g| = 1. The tangents are the images of |g| e_x and |g| e_y under the reflection
+ * that maps g to -s |g| e_z, where s is the sign of g_z (A. S. Householder, J. ACM 5, 1958). The
+ * first one is multiplied by s, which makes both smooth in the plane, and (g, t_1, t_2)
+ * right-handed. In space they jump with s, but Coulomb's law does not depend on them. */
 
 static Taylor times(const Taylor *a, const Taylor *b) {
   Taylor p = {.v = a->v * b->v};
@@ -388,7 +392,7 @@ static void tangents(const Taylor *g, Taylor t[2][3]) {
     const Taylor p = times(&g[k], &g[k]);
     square         = plus(&square, 1, &p);
   }
-  const sunrealtype l = sqrt(square.v), r = l > 0 ? 1 / l : 0; /* at g = 0 nothing is defined */
+  const sunrealtype l = sqrt(square.v), r = l > 0 ? 1 / l : 0; /* undefined at g = 0 */
   const Taylor length = of(&square, l, r / 2, -r * r * r / 4), sum = plus(&length, s, &g[2]);
   const sunrealtype w  = sum.v > 0 ? 1 / sum.v : 0;
   const Taylor inverse = of(&sum, w, -w * w, 2 * w * w * w);
@@ -403,14 +407,16 @@ static void tangents(const Taylor *g, Taylor t[2][3]) {
   for (int k = 0; k < 3; k++) t[0][k] = plus(&none, s, &t[0][k]);
 }
 
-/* phi, and its gradient g [3] with two derivatives. Returns what the user's function returned; then phi is not a number. */
+/* Evaluates phi, and its gradient g [3] with two derivatives. Returns what the user's function
+ * returned; if it failed, phi is NaN. */
 static int level(const sunrealtype *param, const Surface *surface, const sunrealtype *x,
                  sunrealtype *phi, Taylor *g) {
   sunrealtype d[3] = {0}, H[9] = {0}, T[27] = {0};
   int flag = 0;
   *phi     = 0;
   if (surface->fn) flag = surface->fn(x, phi, d, H, T, surface->data);
-  else { /* (x . x - rho^2) / (2 rho): the distance, but for a square of it; a hollow sphere has rho < 0 */
+  /* phi = (x . x - rho^2) / (2 rho) is the distance up to its square; a hollow sphere has rho < 0. */
+  else {
     const sunrealtype rho = param[surface->radius[0]] + param[surface->radius[1]];
     *phi                  = (dot3(x, x) / rho - rho) / 2;
     for (int k = 0; k < 3; k++) d[k] = x[k] / rho, H[4 * k] = 1 / rho;
@@ -462,7 +468,7 @@ int bodiesLevel(const sunrealtype *param, const Pair *pair, const Pose *a, const
   return flag;
 }
 
-/* Two bodies in the plane turn about the same axis: phi_b - phi_a and a constant */
+/* In the plane both bodies turn about the same axis: the angle is phi_b - phi_a plus a constant. */
 static void planarAngle(const Pair *pair, const Measure *m, const Pose *a, const Pose *b,
                         Order order, Mask mask, Jet *jet) {
   const sunrealtype sign = m->from ? -1 : 1, *x = pair->side[m->from].axis[m->i],
@@ -478,7 +484,7 @@ static void planarAngle(const Pair *pair, const Measure *m, const Pose *a, const
     }
 }
 
-/* With X and Y turned by the angle, which is held, S = Y . V is 0 and C = X . V positive */
+/* With X and Y turned by the current angle, held fixed, S = Y . V is 0 and C = X . V is positive. */
 static void spatialAngle(const Space *space, const Pair *pair, const Measure *m,
                          const Pose *pose[2], Order order, Mask mask, Jet *jet) {
   const sunrealtype *x = pair->side[m->from].axis[m->i],
@@ -510,7 +516,7 @@ void bodiesJet(const Space *space, const sunrealtype *param, const Pair *pair, c
   const Pose *pose[2] = {a, b};
   Moving X, Y;
   switch (m->kind) {
-  case POINT: break; /* a vector: bodiesSpan */
+  case POINT: break; /* a vector, see bodiesSpan */
   case ALONG:
     fixedIn(pose, m->from, pair->side[m->from].axis[m->i], order, &X);
     bodiesSpan(pair, a, b, order, &Y);
@@ -535,7 +541,7 @@ void bodiesJet(const Space *space, const sunrealtype *param, const Pair *pair, c
     fixedIn(pose, m->from, pair->side[m->from].axis[m->i], order, &X);
     spin(space, &X, m->from, mask, order, jet);
     break;
-  case SINE: { /* sqrt(1 - c^2) */
+  case SINE: { /* s = sqrt(1 - c^2) */
     static const Jet none;
     cosine(space, pair, pose, m->from, m->i, m->j, mask, order, jet);
     const sunrealtype c = jet->s, s = sqrt(1 - c * c), r = 1 / s;

@@ -1,5 +1,6 @@
-/* MJCF, the files of MuJoCo (https://mujoco.readthedocs.io/en/stable/XMLreference.html): bodies, joints, inertias, default
- * classes and equality constraints. Bodies without joints become part of the one on which they are. */
+/* MJCF, the file format of MuJoCo (https://mujoco.readthedocs.io/en/stable/XMLreference.html):
+ * bodies, joints, inertias, default classes and equality constraints. A body without joints becomes
+ * part of its parent. */
 #include "robot_impl.h"
 
 #include <stdint.h>
@@ -13,16 +14,18 @@ typedef struct {
   Robot *r;
   const xmlNode *root;
   const xmlNode **class_, **mesh;
-  xmlHashTablePtr given; /* (tag, attribute, class or at the top NULL) -> text */
+  xmlHashTablePtr given; /* (tag, attribute, class, or NULL for the top class) -> text */
   int nclasses, nmeshes, depth, inertia, strippath;
-  sunrealtype angle,
-      group[2]; /* radians in the unit of the file; the groups of geoms that have mass */
+  /* angle: radians per unit of angle in the file; group: the range of groups of geoms that have
+   * mass. */
+  sunrealtype angle, group[2];
   const char *eulerseq, *folder;
 } Mjcf;
 
 /* ----------------------------------------------------------------------- default classes -- */
 
-/* An attribute of an element, or of its class, of the classes around that one, and of the top. NULL: nowhere */
+/* Returns an attribute of an element; if it has none, that of its class, of the enclosing classes,
+ * or of the top class; or NULL. */
 static const char *get(const Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
                        const char *attribute) {
   const char *text = robotText(n, attribute);
@@ -32,7 +35,7 @@ static const char *get(const Mjcf *m, const xmlNode *n, const char *tag, const x
   return text ? text : xmlHashLookup3(m->given, t, a, NULL);
 }
 
-/* The class that an element names, or `around`. Returns 0, or 1 after a message */
+/* class_: out, the class that an element names, or `around`. Returns 0, or 1 after a message. */
 static int classOf(Mjcf *m, const xmlNode *n, const char *attribute, const xmlNode *around,
                    const xmlNode **class_) {
   const char *name = robotText(n, attribute);
@@ -68,14 +71,14 @@ static int readClasses(Mjcf *m, const xmlNode *n) {
   return 0;
 }
 
-/* Numbers of an attribute, x [most]: in, the default; out */
+/* Reads the numbers of an attribute. x [most]: in, the default; out. */
 static int numbers(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
                    const char *attribute, int least, int most, sunrealtype *x) {
   const char *text = get(m, n, tag, class_, attribute);
   return text ? robotNumbers(m->r, n, attribute, text, least, most, x, NULL) : 0;
 }
 
-/* Index of a keyword among `words`, NULL at the end; i: in, the default; out */
+/* Reads a keyword; `words` ends with NULL. i: in, the default; out, the index of the keyword. */
 static int keyword(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
                    const char *attribute, const char *const *words, int *i) {
   const char *text = get(m, n, tag, class_, attribute);
@@ -95,7 +98,7 @@ static int unit(Mjcf *m, const xmlNode *n, const char *attribute, int size, sunr
   return sum > 0 && isfinite(sum) ? 0 : robotWrong(m->r, n, "%s must not be zero", attribute);
 }
 
-/* e: rotation that takes z to the unit vector v by the shortest way */
+/* e: out, the rotation that takes z to the unit vector v by the shortest way. */
 static void turnZ(const sunrealtype *v, sunrealtype *e) {
   const sunrealtype across = hypot(v[0], v[1]), angle = atan2(across, v[2]);
   robotAxis(0, angle, e);
@@ -105,7 +108,7 @@ static void turnZ(const sunrealtype *v, sunrealtype *e) {
   }
 }
 
-/* e: out, of the attribute of this text */
+/* e: out, the rotation that the text of this attribute describes. */
 static int readTurn(Mjcf *m, const xmlNode *n, const char *attribute, const char *text,
                     sunrealtype *e) {
   sunrealtype x[6], axis[3][3], part[4];
@@ -120,7 +123,7 @@ static int readTurn(Mjcf *m, const xmlNode *n, const char *attribute, const char
     for (int k = 0; k < 3; k++) e[k + 1] = sin(half) * x[k];
     return 0;
   }
-  case 'x': /* y is made perpendicular to x */
+  case 'x': /* y is made perpendicular to x. */
     memcpy(axis[0], x, sizeof axis[0]);
     memcpy(axis[1], x + 3, sizeof axis[1]);
     if (unit(m, n, attribute, 3, axis[0])) return 1;
@@ -133,7 +136,7 @@ static int readTurn(Mjcf *m, const xmlNode *n, const char *attribute, const char
     if (unit(m, n, attribute, 3, x)) return 1;
     turnZ(x, e);
     return 0;
-  default: /* euler: about axes that turn (xyz), or that stay (XYZ) */
+  default: /* euler: about axes that rotate (xyz), or that are fixed (XYZ) */
     e[0] = 1, e[1] = e[2] = e[3] = 0;
     for (int k = 0; k < 3; k++) {
       const char c = m->eulerseq[k];
@@ -145,13 +148,14 @@ static int readTurn(Mjcf *m, const xmlNode *n, const char *attribute, const char
   }
 }
 
-/* place = parent, then position and orientation of n */
+/* place = parent, followed by the position and orientation of n. */
 static int readPlace(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *class_,
                      const Place *parent, Place *place) {
   static const char *const ways[] = {"quat", "axisangle", "xyaxes", "zaxis", "euler"};
   sunrealtype pos[3] = {0, 0, 0}, e[4] = {1, 0, 0, 0};
   const char *way = NULL, *text = NULL;
-  for (int own = 1; own >= 0 && !way; own--) /* those of the class count if the element has none */
+  /* Those of the class count only if the element has none. */
+  for (int own = 1; own >= 0 && !way; own--)
     for (int k = 0; k < 5; k++) {
       const char *given = own ? robotText(n, ways[k]) : get(m, n, tag, class_, ways[k]);
       if (!given) continue;
@@ -167,7 +171,7 @@ static int readPlace(Mjcf *m, const xmlNode *n, const char *tag, const xmlNode *
 
 /* --------------------------------------------------------------------------------- inertia -- */
 
-/* Mass of a geom's mesh, for unit density */
+/* Computes the mass of a geom's mesh, for unit density. */
 static int readMesh(Mjcf *m, const xmlNode *geom, const char *name, Mass *mass) {
   sunrealtype scale[3] = {1, 1, 1};
   const xmlNode *class_;
@@ -193,7 +197,7 @@ static int readMesh(Mjcf *m, const xmlNode *geom, const char *name, Mass *mass) 
   return wrong ? robotWrong(m->r, n, "the file \"%.100s\" %s", file, wrong) : 0;
 }
 
-/* Adds the mass of a geom to the link of body */
+/* Adds the mass of a geom to the link of body. */
 static int readGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
   static const char *const types[] = {"sphere", "capsule", "ellipsoid", "cylinder", "box",
                                       "mesh",   "plane",   "hfield",    "sdf",      NULL};
@@ -278,7 +282,7 @@ static int readInertial(Mjcf *m, const xmlNode *n, const Place *body) {
 static int readJoint(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
   static const char *const types[] = {"hinge", "slide", "ball", "free", NULL}; /* as in JointType */
   sunrealtype pos[3] = {0, 0, 0}, axis[3] = {0, 0, 1};
-  const int is_free     = robotIs(n, "freejoint"); /* has no class */
+  const int is_free     = robotIs(n, "freejoint"); /* a freejoint has no class */
   int type              = is_free ? FREE : HINGE;
   const xmlNode *class_ = NULL;
   if (is_free) {
@@ -329,7 +333,8 @@ static int keepPlace(Robot *r, const xmlNode *n, const char *kind, const Place *
   return robotName(r, n, kind, name, r->nplaces++);
 }
 
-/* What the mechanism does not have; elements without a reason are unknown ones. */
+/* Notes elements that have no counterpart in the mechanism; those without a reason in the table are
+ * unknown. */
 static int ignore(Robot *r, const xmlNode *n) {
   static const struct {
     const char *tag, *why;
@@ -357,7 +362,8 @@ static int ignore(Robot *r, const xmlNode *n) {
 
 static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *parent);
 
-/* Joints first, as they make the link; then all else. Frames are places of their own on the same body. */
+/* Reads the joints first, since they create the link, and then everything else. Frames are places
+ * of their own on the same body. */
 static int readChildren(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body,
                         int joints, int geoms) {
   static const char *const unsupported[] = {"composite", "flexcomp", "replicate", "attach",
@@ -423,7 +429,7 @@ static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
 
 /* -------------------------------------------------------------------------------- equality -- */
 
-/* A place as one side of a joint, in the frame of its link */
+/* on: out, a place as one side of a joint, in the frame of its link. */
 static void marker(const Robot *r, const Place *place, CPMarker *on) {
   Place link = {.q = {0, 0, 0, 1, 0, 0, 0}};
   Pose frame, pose;
@@ -438,8 +444,9 @@ static void marker(const Robot *r, const Place *place, CPMarker *on) {
   toBody(&frame, pose.axis[0], on->across);
 }
 
-/* Both sides are given by sites, or by bodies, where the second side is where the first one is at the placement: at the
-   anchor, or for a weld with a relative pose there. */
+/* Both sides are given by sites, or by bodies. With bodies, the sides coincide at the placement: at
+ * the anchor or, for a weld, in the frame of body2, unless relpose gives the first side in that of
+ * body1. */
 static int readLoop(Mjcf *m, const xmlNode *n, int weld) {
   Robot *r                            = m->r;
   static const sunrealtype upright[4] = {1, 0, 0, 0};
@@ -588,7 +595,7 @@ static int readAssets(Mjcf *m, const xmlNode *section) {
     }
     const char *name = robotText(n, "name"), *file = robotText(n, "file"),
                *slash = file ? strrchr(file, '/') : NULL;
-    if (!name) { /* the file's, without folder and ending */
+    if (!name) { /* Defaults to the file's name without folder and extension. */
       snprintf(base, sizeof base, "%s", slash ? slash + 1 : file ? file : "");
       if (strrchr(base, '.')) *strrchr(base, '.') = '\0';
       name = base;
@@ -600,7 +607,7 @@ static int readAssets(Mjcf *m, const xmlNode *section) {
   return 0;
 }
 
-/* The sections of a name, in the order of the file: `what` of them */
+/* Reads the sections of the kind `what`, in the order of the file. */
 enum { COMPILERS, OPTIONS, DEFAULTS, ASSETS, WORLDS, EQUALITIES, NUM_SECTIONS };
 
 static int readSections(Mjcf *m, int what) {

@@ -1,5 +1,6 @@
-/* The functions of the CPMech. Each element adds blocks to the matrices, always in the same order: the first time the
- * places of the blocks are listed and become the pattern, from then on they are known. */
+/* The functions of the CPMech. Each element adds blocks to the matrices, always in the same order.
+ * The first time, the places of the blocks are listed and become the pattern; from then on they are
+ * known. */
 #include "bodies_impl.h"
 
 #include <stdlib.h>
@@ -9,14 +10,14 @@
 
 /* ---------------------------------------------------------------------------------- blocks -- */
 
-/* A part of a column: `rows` entries from (row, col) on */
+/* A part of a column: `rows` entries from (row, col) on. */
 typedef struct {
   sunindextype row, col;
   int rows;
 } Block;
 
 typedef struct {
-  sunrealtype *data; /* of the matrix; NULL: blocks are listed */
+  sunrealtype *data; /* of the matrix; if NULL, blocks are only listed */
   const sunindextype *place;
   Block *block;
   sunindextype count, capacity;
@@ -33,7 +34,7 @@ static void listBlock(Writer *w, sunindextype row, sunindextype col, int rows) {
   if (!w->failed) w->block[w->count++] = (Block){row, col, rows};
 }
 
-/* The next block: its first entry, the others follow */
+/* Returns the next block: the address of its first entry, which the others follow. */
 static inline sunrealtype *next(Writer *w, sunindextype row, sunindextype col, int rows) {
   if (w->data) return w->data + w->place[w->count++];
   listBlock(w, row, col, rows);
@@ -46,8 +47,8 @@ static int compareBlocks(const void *a, const void *b) {
   return p->row < q->row ? -1 : p->row > q->row;
 }
 
-/* The pattern of all listed blocks [rows x cols], each entry as a block of one row: out, sorted, each one once. NULL:
-   no memory */
+/* Returns the pattern of all listed blocks: sorted, each entry once, as a block of one row. count:
+ * out. Returns NULL without memory. */
 static Block *entriesOf(const Writer *w, sunindextype *count) {
   sunindextype n = 0, kept = 0;
   for (sunindextype k = 0; k < w->count; k++) n += w->block[k].rows;
@@ -64,7 +65,8 @@ static Block *entriesOf(const Writer *w, sunindextype *count) {
   return entry;
 }
 
-/* From the listed blocks to a plan; the template remains NULL if the matrix is dense. Returns 0, or -1 */
+/* Makes a plan from the listed blocks; its template remains NULL if the matrix is dense. Returns 0,
+ * or -1 without memory. */
 static int makePlan(CPBodies b, Writer *w, sunindextype rows, sunindextype cols, int sparse,
                     Plan *plan) {
   sunindextype n = 0;
@@ -157,7 +159,8 @@ static sunrealtype weight(const struct CPBodies_ *b, const Term *term) {
 
 static sunrealtype inertia(const struct CPBodies_ *b, const Body *body, int i, int j) {
   static const int at[3][3] = {{1, 4, 5}, {4, 2, 6}, {5, 6, 3}};
-  return i == j || body->full ? b->param[body->param + at[i][j]] : 0; /* as in the pattern */
+  /* The pattern has all products of inertia or none. */
+  return i == j || body->full ? b->param[body->param + at[i][j]] : 0;
 }
 
 static void fillM(CPBodies b, Writer *w) {
@@ -172,7 +175,7 @@ static void fillM(CPBodies b, Writer *w) {
       for (int l = from; l < to; l++) column[l - from] += inertia(b, &b->body[i], l, k);
     }
   }
-  for (int i = 0; i < b->nlaws && b->ninertances > 0; i++) { /* inertance g g^T */
+  for (int i = 0; i < b->nlaws && b->ninertances > 0; i++) { /* M += inertance g g^T */
     const Term *term = &b->law[i].term;
     const Mask mask  = maskOf(b, term);
     Jet jet;
@@ -199,7 +202,7 @@ static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *bodies) 
   return 0;
 }
 
-/* (J omega) x omega, J omega: out, in body axes */
+/* torque [3] <- (J omega) x omega, spin [3] <- J omega, in body axes. */
 static void gyroscopic(const struct CPBodies_ *b, int i, const sunrealtype *omega,
                        sunrealtype *spin, sunrealtype *torque) {
   for (int k = 0; k < 3; k++) {
@@ -221,8 +224,9 @@ int bodiesDrive(const struct CPBodies_ *b, int drive, sunrealtype t, sunrealtype
   return 0;
 }
 
-/* What whole turns of the row's angles sum up to; 0 if there are none, or if the ratios, changed as parameters, have no common
-   measure: then the angles count from the start, up to half a turn. */
+/* The period of the row's sum, which whole turns of its angles generate. It is 0 if there are no
+ * such angles, or if the ratios, changed as parameters, have no common measure; then the angles
+ * count from the start, up to half a turn. */
 static sunrealtype period(const struct CPBodies_ *b, const Row *row) {
   static const sunrealtype rounding = SUN_RCONST(1e-9), least = SUN_RCONST(1e-6);
   const sunrealtype turn = 8 * atan(SUN_RCONST(1.0));
@@ -230,7 +234,7 @@ static sunrealtype period(const struct CPBodies_ *b, const Row *row) {
   for (int k = 0; k < row->nterms && row->wraps; k++) {
     sunrealtype x = row->term[k].m.kind == ANGLE ? fabs(weight(b, &row->term[k])) : 0;
     largest       = fmax(largest, x);
-    while (common > 0 && x > 0) { /* Euclid */
+    while (common > 0 && x > 0) { /* Euclid's algorithm */
       const sunrealtype rest = fmod(x, common);
       x                      = common;
       common                 = fmin(rest, common - rest) > rounding * largest ? rest : 0;
@@ -240,7 +244,7 @@ static sunrealtype period(const struct CPBodies_ *b, const Row *row) {
   return common > least * largest ? turn * common : 0;
 }
 
-/* Rows of p, v or b (level 0, 1, 2). Returns what a drive's function returned. */
+/* Evaluates the rows of p, v or b (level 0, 1, 2). Returns what a drive's function returned. */
 static int fillRow(const struct CPBodies_ *b, const Row *row, sunrealtype t, int level,
                    sunrealtype *out) {
   if (row->term[0].m.kind == POINT) {
@@ -257,7 +261,8 @@ static int fillRow(const struct CPBodies_ *b, const Row *row, sunrealtype t, int
     Jet jet;
     bodiesTermJet(b, term, VALUES, &jet);
     sum += weight(b, term) * (level == 0 ? jet.s : level == 1 ? jet.rate : -jet.acc);
-    /* A disc that lies flat has no lowest point, and a surface may end; a smaller step may avoid that. */
+    /* A disc that lies flat has no lowest point, and a surface may end: this is recoverable, since
+     * a smaller step may avoid it. */
     if (term->m.kind >= SINE && !flag)
       flag = !(isfinite(jet.s) && isfinite(jet.rate) && isfinite(jet.acc));
   }
@@ -363,7 +368,7 @@ static void fillBRow(const struct CPBodies_ *b, const Row *row, Writer *Bq, Writ
 }
 
 static void fillB(CPBodies b, Writer *Bq, Writer *Bu) {
-  *next(Bq, 0, 0, 1) += 0; /* a pattern must not be empty */
+  *next(Bq, 0, 0, 1) += 0; /* A pattern must not be empty. */
   *next(Bu, 0, 0, 1) += 0;
   for (int i = 0; i < b->nrows; i++) fillBRow(b, &b->row[i], Bq, Bu);
   for (int i = 0; i < b->nrolls; i++) fillBRow(b, &b->roll[i], Bq, Bu);
@@ -438,7 +443,7 @@ static int addLaws(const struct CPBodies_ *b, int friction, sunrealtype t,
     const sunrealtype c = term->coef,
                       N = friction ? bodiesReactionSize(b, law->joint, lambda, &first, &count) : 0;
     flag                = bodiesLaw(b, law, t, c * jet.s, c * jet.rate, N, T);
-    if (law->inertance != NONE) /* s'' = g u' + jet.acc, the first part in M */
+    if (law->inertance != NONE) /* s'' = g u' + jet.acc; M holds the first part. */
       T[0] -= b->param[law->inertance] * c * jet.acc;
     EACH_DIRECTION(&b->space, maskOf(b, term).g, j)
     f[bodiesColumnOf(&b->space, &b->pair[term->pair], j)] += c * T[0] * jet.g[j];
@@ -495,7 +500,7 @@ static int frictions(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
   return addLaws(bodies, 1, t, lambda, f);
 }
 
-/* Fl = df/dlambda: the force is proportional to |F|, whose derivative is lambda_i / |F| */
+/* Fl = df/dlambda: the force is proportional to |F|, whose derivative is lambda_i / |F|. */
 static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                         const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl, void *bodies) {
   (void)z;
@@ -521,7 +526,7 @@ static int frictionsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
 
 /* ------------------------------------------------------------------------------- K and C -- */
 
-/* K -= lambda H of a row */
+/* K -= lambda H for one row. */
 static void fillKRow(const struct CPBodies_ *b, const Row *row, const sunrealtype *lambda,
                      Writer *K) {
   const Space *s = &b->space;
@@ -552,8 +557,8 @@ static void fillKRow(const struct CPBodies_ *b, const Row *row, const sunrealtyp
   }
 }
 
-/* K += T H + g (T_x g + T_x' D s')^T, C += T_x' g g^T, where an inertance I adds -I s'' to T. Returns what a user's
- * function returned. */
+/* K += T H + g (T_x g + T_x' D s')^T, C += T_x' g g^T, where an inertance I adds -I s'' to T.
+ * Returns what a user's function returned. */
 static int fillLaw(const struct CPBodies_ *b, const Law *law, sunrealtype t,
                    const sunrealtype *lambda, Writer *K, Writer *C) {
   const Space *s   = &b->space;
@@ -568,7 +573,8 @@ static int fillLaw(const struct CPBodies_ *b, const Law *law, sunrealtype t,
                     N = law->kind == FRICTION
                             ? bodiesReactionSize(b, law->joint, lambda, &first, &count)
                             : 0;
-  /* Where blocks are listed the state is none of the user's, so that his functions are not called. */
+  /* While blocks are listed, the state is not a user's state, so the user's functions are not
+   * called. */
   const int flag = K->data ? bodiesLaw(b, law, t, c * jet.s, c * jet.rate, N, T) : 0;
   Jet acc;
   const sunrealtype I = law->inertance == NONE ? 0 : b->param[law->inertance];
@@ -632,7 +638,7 @@ static int fillDynamics(CPBodies b, sunrealtype t, const sunrealtype *u, const s
                         Writer *K, Writer *C) {
   const Space *s = &b->space;
   int flag       = 0;
-  *next(K, 0, 0, 1) += 0; /* a pattern must not be empty */
+  *next(K, 0, 0, 1) += 0; /* A pattern must not be empty. */
   *next(C, 0, 0, 1) += 0;
   for (int i = 0; i < b->nbodies && s->dimension == 3; i++) {
     sunrealtype spin[3], torque[3], moment[3], left[3], right[3];
@@ -684,7 +690,7 @@ void bodiesFreePlans(CPBodies b) {
   b->pose = NULL;
 }
 
-/* The patterns, by listing the blocks at the placement */
+/* Makes the patterns by listing the blocks at the placement. */
 static int makePlans(CPBodies b, sunindextype nu, sunindextype na) {
   const int sparse    = nu >= SPARSE_FROM;
   sunrealtype *zero   = calloc((size_t)(nu + na), sizeof *zero);
@@ -757,7 +763,7 @@ int bodiesBuild(CPBodies b, const char *function) {
   return CP_SUCCESS;
 }
 
-/* p of one row at the current poses, for messages */
+/* Evaluates p of one row at the current poses, for messages. */
 void bodiesPositions(CPBodies b, const Row *row, sunrealtype t, sunrealtype *p) {
   fillRow(b, row, t, 0, p);
 }

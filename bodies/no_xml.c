@@ -1,4 +1,4 @@
-/* The reader of XML files where there is no libxml2 */
+/* Stands in for the reader of XML files if libxml2 is missing. */
 #include "bodies_impl.h"
 
 #include <stdio.h>

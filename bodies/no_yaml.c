@@ -1,4 +1,4 @@
-/* The reader of YAML files where there is no libyaml */
+/* Stands in for the reader of YAML files if libyaml is missing. */
 #include "bodies_impl.h"
 
 #include <stdio.h>

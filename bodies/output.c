@@ -1,4 +1,5 @@
-/* What a program asks for: the CPMech, states, assembly, sensors, reactions, energies, parameters. */
+/* What a program can request: the CPMech, states, assembly, sensors, reactions, energies,
+ * parameters. */
 #include "bodies_impl.h"
 
 #include <nvector/nvector_serial.h>
@@ -71,14 +72,15 @@ N_Vector CPBodiesState(CPBodies b) {
   return y;
 }
 
-/* Poses at y; returns u. */
+/* Computes the poses at y; returns u. */
 static const sunrealtype *placeAt(CPBodies b, N_Vector y) {
   const sunrealtype *q = N_VGetArrayPointer(y), *u = q + (sunindextype)b->nbodies * b->space.nq;
   bodiesPoses(b, q, u, NULL);
   return u;
 }
 
-/* Poses of the bodies of a pair at y: what is asked of one element is not to take the time of all. */
+/* Computes only the poses of a pair's bodies at y, so that a query about one element does not cost
+ * the time of all. */
 static void placePair(CPBodies b, const Pair *pair, N_Vector y) {
   const Space *s       = &b->space;
   const sunrealtype *q = N_VGetArrayPointer(y), *u = q + (sunindextype)b->nbodies * s->nq;
@@ -88,7 +90,8 @@ static void placePair(CPBodies b, const Pair *pair, N_Vector y) {
   }
 }
 
-/* Is the mechanism complete, and has y its length? Returns 0 or a code, reported. */
+/* Checks that the mechanism is complete, and that y has its length. Returns 0 or an error code that
+ * has been reported. */
 static int checkState(CPBodies b, N_Vector y, const char *function) {
   if (!b) return CP_MEM_NULL;
   if (!b->ready) return bodiesError(b, CP_NO_INIT, function, "CPBodiesMech must be called first");
@@ -100,7 +103,7 @@ static int checkState(CPBodies b, N_Vector y, const char *function) {
   return CP_SUCCESS;
 }
 
-/* The joint whose positions are violated most at y; size: out */
+/* Returns the name of the joint whose positions are violated most at y; size: out, the violation. */
 static const char *mostOpen(CPBodies b, sunrealtype t, N_Vector y, sunrealtype *size) {
   sunrealtype *p     = calloc((size_t)b->nv + 1, sizeof *p);
   const Joint *worst = NULL;
@@ -121,7 +124,8 @@ static const char *mostOpen(CPBodies b, sunrealtype t, N_Vector y, sunrealtype *
   return worst ? b->text + worst->name : "";
 }
 
-/* id_j = 0 for the positions of the bodies that are named. Returns 0 or a code, reported. */
+/* Sets id_j = 0 for the positions of the bodies that are named. Returns 0 or an error code that has
+ * been reported. */
 static int holdPositions(CPBodies b, const char *held, N_Vector id, const char *function) {
   const Space *s = &b->space;
   N_VConst(1, id);
@@ -145,22 +149,25 @@ typedef enum { ALL, TURNING, MOVING, NOTHING } Part;
 
 /* Holds this part of the velocities of body i, id [nu], and releases the rest. */
 static void holdPart(const Space *s, int i, Part part, sunrealtype *id) {
-  const int turn = s->last[0]; /* the first velocity of turning */
+  const int turn = s->last[0]; /* the first rotational velocity */
   for (int k = 0; k < s->nu; k++)
     id[s->nu * i + k] =
         part == NOTHING || (part == TURNING && k < turn) || (part == MOVING && k >= turn);
 }
 
-/* Is there a state with the held components of start? work: of its length. Returns 1, 0, or a code. */
+/* Is there a state with the held components of start? work: a vector of its length. Returns 1, 0,
+ * or an error code. */
 static int canHold(CPMech trial, sunrealtype t, N_Vector start, N_Vector id, N_Vector work) {
   N_VScale(1, start, work);
   const int flag = CPMechCalcIC(trial, t, work, NULL, id, NULL, NULL);
   return flag == CP_SUCCESS ? 1 : flag == CP_IC_FAIL ? 0 : flag;
 }
 
-/* Adds to id velocities in start, whose positions are consistent, of the bodies whose positions it holds and that move: all
- * of them if that is possible; else of one body after the other all, those of turning, or those of moving. It tries with a
- * CPMech of its own, so that no failure is reported. Returns 1 if it held any, 0, or a code. */
+/* Adds velocities to the held components id, for moving bodies whose positions are held; start has
+ * consistent positions. It holds all of these velocities if possible. Otherwise it tries one body
+ * after the other: all its velocities, then the rotational ones, then the translational ones. The
+ * trials use a CPMech of their own, so that no failure is reported. Returns 1 if it held any, 0, or
+ * an error code. */
 static int holdVelocities(CPBodies b, sunrealtype t, N_Vector start, N_Vector id) {
   const Space *s          = &b->space;
   const sunindextype nq   = (sunindextype)b->nbodies * s->nq;
@@ -211,11 +218,12 @@ int CPBodiesAssemble(CPBodies b, CPMech mech, sunrealtype t, N_Vector y, const c
   if ((flag = holdPositions(b, held, id, __func__))) goto done;
   N_VScale(1, y, x);
   flag = CPMechCalcIC(mech, t, x, NULL, id, NULL, NULL);
-  if (flag == CP_SUCCESS && *held) { /* x: these positions, with the velocities of the guess */
+  /* x: the consistent positions, with the velocities of the guess */
+  if (flag == CP_SUCCESS && *held) {
     memcpy(N_VGetArrayPointer(x) + nq, N_VGetArrayPointer(y) + nq, (size_t)nu * sizeof(sunrealtype));
     flag = holdVelocities(b, t, x, id);
     if (flag >= 0) flag = CPMechCalcIC(mech, t, x, NULL, id, NULL, NULL);
-    if (flag == CP_IC_FAIL) { /* motions that only mech knows of forbid it */
+    if (flag == CP_IC_FAIL) { /* Motions that only mech has may make them impossible. */
       holdPositions(b, held, id, __func__);
       flag = CPMechCalcIC(mech, t, x, NULL, id, NULL, NULL);
     }
@@ -270,7 +278,8 @@ int CPBodiesPoint(CPBodies b, const char *body, const sunrealtype *point, N_Vect
   return CP_SUCCESS;
 }
 
-/* From the columns of A of one body, -A^T lambda: force F, and torque T about its point P */
+/* Computes the force F and the torque T about the body's point P from the columns of A of one body,
+ * as -A^T lambda. */
 int CPBodiesReaction(CPBodies b, const char *joint, sunrealtype t, N_Vector y,
                      const sunrealtype *lambda, sunrealtype *F, sunrealtype *T) {
   (void)t;
@@ -290,7 +299,7 @@ int CPBodiesReaction(CPBodies b, const char *joint, sunrealtype t, N_Vector y,
     F[0] = -lambda[b->row[j->first].first];
     return CP_SUCCESS;
   }
-  /* of b, or, if that is the ground, the opposite of a's */
+  /* The reaction on b or, if that is the ground, the opposite of the reaction on a. */
   const int side         = pair->side[1].body == GROUND ? 0 : 1;
   const sunrealtype sign = side ? 1 : -1;
   const Pose *pose       = bodiesPose(b, pair->side[side].body);
@@ -299,7 +308,8 @@ int CPBodiesReaction(CPBodies b, const char *joint, sunrealtype t, N_Vector y,
     const Row *row = r < j->nrows ? &b->row[j->first + r] : &b->roll[j->first_roll + r - j->nrows];
     const sunrealtype *l = lambda + row->first;
     if (row->term[0].m.kind == POINT) {
-      for (int k = 0; k < s->dimension; k++) F[k] += l[k]; /* at P_b: no torque about it */
+      /* at P_b, so that it has no torque about P_b */
+      for (int k = 0; k < s->dimension; k++) F[k] += l[k];
       continue;
     }
     for (int k = 0; k < row->nterms; k++) {
@@ -321,7 +331,7 @@ int CPBodiesReaction(CPBodies b, const char *joint, sunrealtype t, N_Vector y,
       }
     }
   }
-  /* The torque is about the point of this side; to P_b: T_b = T_a + (P_a - P_b) x F */
+  /* The torque is about the point of this side; transferred to P_b, T_b = T_a + (P_a - P_b) x F. */
   if (side == 0) {
     Moving d;
     bodiesSpan(pair, bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body), VALUES,
@@ -410,9 +420,8 @@ int CPBodiesFindParameter(CPBodies b, const char *name) {
   if (!b) return CP_MEM_NULL;
   const char *dot = name ? strchr(name, '.') : NULL;
   const int owner = dot ? bodiesNamed(b, name, (size_t)(dot - name)) : -1;
-  int i           = 0,
-      end         = owner < 0 ? 0
-                              : b->nparams; /* Those of an element stand together, in the order of names. */
+  /* The parameters of an element are consecutive, in the order of names. */
+  int i = 0, end = owner < 0 ? 0 : b->nparams;
   for (int last = end; i < last;) {
     const int middle = i + (last - i) / 2;
     if (b->label[middle].owner < owner) i = middle + 1;
@@ -463,14 +472,14 @@ int CPBodiesJointKind(CPBodies b, int i) {
   return b->joint[i].kind == NONE ? CP_NUM_JOINTS : b->joint[i].kind;
 }
 
-/* Point of a side in space; the bodies have been placed. */
+/* P: out, the point of a side in space; requires the poses. */
 static void pointOf(const struct CPBodies_ *b, const Side *side, sunrealtype *P) {
   const Pose *pose = bodiesPose(b, side->body);
   toSpace(pose, side->point, P);
   add3(1, pose->r, P);
 }
 
-/* Both points of a pair at y. */
+/* Computes both points of a pair at y. */
 static void pointsAt(CPBodies b, const Pair *pair, N_Vector y, sunrealtype *Pa, sunrealtype *Pb) {
   placePair(b, pair, y);
   pointOf(b, &pair->side[0], Pa);
@@ -487,7 +496,8 @@ int CPBodiesJointPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealt
   return CP_SUCCESS;
 }
 
-/* Is there a contact i of a complete mechanism? 0 or a code, reported. */
+/* Checks that the mechanism is complete and has a contact i. Returns 0 or an error code that has
+ * been reported. */
 static int checkContact(CPBodies b, int i, const char *function) {
   if (i < 0 || i >= b->ncontacts)
     return bodiesError(b, CP_ILL_INPUT, function, "contact must be one of 0 ... %d, and is %d",
@@ -540,7 +550,8 @@ int CPBodiesContactFrame(CPBodies b, int i, N_Vector y, sunrealtype *frame) {
     toSpace(pose[0], in_body, frame + 3 + 3 * k);
   }
   pointOf(b, &pair->side[1], frame);
-  if (joint->kind == CP_JOINT_ROLLING_DISC) { /* -(n - c k)/s from the centre */
+  /* the contact point is at -(n - c k)/s from the centre */
+  if (joint->kind == CP_JOINT_ROLLING_DISC) {
     toSpace(pose[1], pair->side[1].axis[2], point);
     const sunrealtype c = dot3(n, point), s = sqrt(1 - c * c);
     add3(radius * c / s, point, frame);
@@ -552,7 +563,7 @@ int CPBodiesContactFrame(CPBodies b, int i, N_Vector y, sunrealtype *frame) {
 
 int CPBodiesSprings(CPBodies b) { return b ? b->nlengths : 0; }
 
-/* The pair of spring i between two points. NULL after an error, reported */
+/* Returns the pair of spring i between two points, or NULL after a report. */
 static const Pair *springAt(CPBodies b, int i, const char *what, const char *function) {
   if (i >= 0 && i < b->nlengths) return &b->pair[b->law[b->length[i]].term.pair];
   bodiesError(b, CP_ILL_INPUT, function, "%s must be one of 0 ... %d, and is %d", what,

@@ -1,5 +1,6 @@
-/* From links and joints to a mechanism. A body of MJCF may have several joints in a row; those that together are one joint of
- * cpodes_bodies.h (universal, cylindrical, planar, ball) are recognised. */
+/* Turns links and joints into a mechanism. A body of MJCF may have several joints in a row; those
+ * that together amount to one joint of cpodes_bodies.h (universal, cylindrical, planar, ball) are
+ * recognised. */
 #include "robot_impl.h"
 
 #include <stdio.h>
@@ -7,7 +8,7 @@
 #include <string.h>
 
 static const sunrealtype small =
-    SUN_RCONST(1e-6); /* of directions and places in files, which have about six digits */
+    SUN_RCONST(1e-6); /* tolerance of directions and places in files, which have about six digits */
 
 /* ----------------------------------------------------------------------------------- places -- */
 
@@ -25,7 +26,8 @@ void robotAxis(int k, sunrealtype angle, sunrealtype *e) {
   e[k + 1]           = sin(angle / 2);
 }
 
-/* S. W. Shepperd, J. Guidance and Control 1, 1978: from the largest of the four */
+/* The formula with the largest of the four divisors is used (S. W. Shepperd, J. Guidance and
+ * Control 1, 1978). */
 void robotAxes(sunrealtype axis[3][3], sunrealtype *e) {
   const sunrealtype trace = axis[0][0] + axis[1][1] + axis[2][2];
   int k                   = 0;
@@ -70,7 +72,7 @@ void robotMass(Robot *r, const Place *place, const Mass *mass) {
 
 /* -------------------------------------------------------------------------- links and joints -- */
 
-/* Names of the mechanism have no blank and no dot. */
+/* Replaces characters that names of the mechanism must not have, such as blanks and dots. */
 static void fit(char *name) {
   for (char *c = name; *c; c++)
     if (strchr(". \t\n\r", *c)) *c = '_';
@@ -128,7 +130,7 @@ static int perpendicular(const sunrealtype *a, const sunrealtype *b) {
   return fabs(dot3(a, b)) < small;
 }
 
-/* The point where two perpendicular lines meet; returns 0 if they do not. */
+/* point: out, where two perpendicular lines meet. Returns 0 if they do not meet. */
 static int meet(const RobotJoint *a, const RobotJoint *b, sunrealtype *point) {
   sunrealtype d[3] = {0, 0, 0}, rest[3];
   add3(1, b->point, d);
@@ -145,8 +147,9 @@ static int hasLaw(const RobotJoint *j) {
   return j->stiffness != 0 || j->damping != 0 || j->armature != 0;
 }
 
-/* The joint of the mechanism that n joints in a row are; its kind remains CP_NUM_JOINTS for a free body. held: out, the
- * coordinate of it that none of them moves, or NONE. Returns 0 if there is no such joint. */
+/* Combines n joints in a row into one joint of the mechanism; its kind remains CP_NUM_JOINTS for a
+ * free body. held: out, the coordinate that none of them moves, or NONE. Returns 0 if there is no
+ * such joint. */
 static int combine(RobotJoint *j, int n, CPJoint *joint, int *held) {
   CPMarker *a = &joint->on_a;
   joint->kind = CP_NUM_JOINTS;
@@ -175,7 +178,7 @@ static int combine(RobotJoint *j, int n, CPJoint *joint, int *held) {
       j[!hinge].sign = dot3(j[0].axis, j[1].axis);
       memcpy(a->point, j[hinge].point, sizeof a->point);
       memcpy(a->axis, j[hinge].axis, sizeof a->axis);
-    } else if (hinge && perpendicular(j[0].axis, j[1].axis)) { /* the slide does not turn */
+    } else if (hinge && perpendicular(j[0].axis, j[1].axis)) { /* The slide does not turn. */
       joint->kind = CP_JOINT_PLANAR;
       j[1].k      = 2;
       *held       = 1;
@@ -211,7 +214,7 @@ static int combine(RobotJoint *j, int n, CPJoint *joint, int *held) {
     for (int k = 0; k < 3; k++) d = fmax(d, fabs(other[k] - a->point[k]));
     if (ball && d < small && !hasLaw(&j[0]) && !hasLaw(&j[1]) && !hasLaw(&j[2])) {
       joint->kind = CP_JOINT_BALL;
-      for (int i = 0; i < 3; i++) j[i].k = NONE; /* the ball has no coordinates */
+      for (int i = 0; i < 3; i++) j[i].k = NONE; /* The ball has no coordinates. */
     }
   }
   return joint->kind < CP_NUM_JOINTS;
@@ -234,7 +237,7 @@ static int addJoint(Robot *r, Link *link, RobotJoint *j) {
         link->njoints);
   snprintf(name, sizeof name, "%.90s", j->name ? j->name : "ground");
   fit(name);
-  if (bodiesTaken(r->bodies, name) && /* bodies and joints may have the same names in files */
+  if (bodiesTaken(r->bodies, name) && /* In files, a body and a joint may have the same name. */
       robotUnique(r, j->node, j->name ? j->name : link->name, "_joint", name))
     return 1;
   if (joint.kind < CP_NUM_JOINTS && CPBodiesAddJoint(r->bodies, &joint) < 0)
@@ -290,7 +293,7 @@ int robotBuild(Robot *r) {
     robotPose(&link->place, &pose);
     memcpy(body.position, pose.r, sizeof body.position);
     memcpy(body.quaternion, link->place.q + 3, sizeof body.quaternion);
-    Pose back = {.r = {0, 0, 0}}; /* the inverse of the rotation */
+    Pose back = {.r = {0, 0, 0}}; /* the inverse rotation */
     for (int k = 0; k < 3; k++)
       for (int l = 0; l < 3; l++) back.axis[k][l] = pose.axis[l][k];
     Mass own = link->mass;
@@ -298,7 +301,8 @@ int robotBuild(Robot *r) {
     moveMass(&back, &own);
     memcpy(body.centre, own.centre, sizeof body.centre);
     memcpy(body.inertia, own.J, sizeof body.inertia);
-    for (int k = 3; k < 6; k++) /* rounding errors of turns are no products of inertia */
+    /* Products of inertia at the level of rounding errors are set to 0. */
+    for (int k = 3; k < 6; k++)
       if (fabs(own.J[k]) < SUN_RCONST(1e-15) * (own.J[0] + own.J[1] + own.J[2]))
         body.inertia[k] = 0;
     memcpy(link->name, name, sizeof name);
@@ -312,7 +316,8 @@ int robotBuild(Robot *r) {
 
 /* -------------------------------------------------------------------------------- couplings -- */
 
-/* x = p / q with whole numbers, q as small as possible: continued fractions. Returns 0 if q were too large. */
+/* Finds x = p / q with integers and the smallest q, by continued fractions. Returns 0 if q would be
+ * too large. */
 static int fraction(sunrealtype x, sunrealtype *p, sunrealtype *q) {
   enum { LARGEST = 10000 };
   sunrealtype p0 = 1, q0 = 0, rest = x;

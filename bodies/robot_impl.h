@@ -1,5 +1,6 @@
-/* Robots in XML files: what the readers of MJCF and URDF share. A reader lists links (bodies that move), their masses and
- * the joints that lead to them, all in the axes of space at the placement; robotBuild makes the mechanism of them. */
+/* Robots in XML files: what the readers of MJCF and URDF share. A reader lists links (bodies that
+ * move), their masses and the joints that lead to them, all in the axes of space at the placement;
+ * robotBuild makes the mechanism from them. */
 #ifndef CPODES_ROBOT_IMPL_H
 #define CPODES_ROBOT_IMPL_H
 
@@ -8,52 +9,55 @@
 #include <libxml/hash.h>
 #include <libxml/tree.h>
 
-/* A frame in space: origin [m], quaternion with the scalar first; and the link that it moves with, or GROUND */
+/* A frame in space: its origin [m] and quaternion, scalar first; and the link with which it moves,
+ * or GROUND */
 typedef struct {
   sunrealtype q[7];
   int link;
 } Place;
 
-/* Mass, centre of mass, and xx, yy, zz, xy, xz, yz of the tensor about it */
+/* Mass, centre of mass, and the components xx, yy, zz, xy, xz, yz of the inertia tensor about it */
 typedef struct {
   sunrealtype mass, centre[3], J[6];
 } Mass;
 
 typedef struct {
   const xmlNode *node;
-  char name[128]; /* that of the body in the mechanism */
-  Place place;    /* of its frame; link: the parent's */
+  char name[128]; /* of the body in the mechanism */
+  Place place;    /* of its frame; place.link is the parent */
   Mass mass;      /* in space */
   int first, njoints;
 } Link;
 
 typedef enum { HINGE, SLIDE, BALL, FREE, PLANE } JointType;
 
-/* One joint of a link, which may have several in a row. Its coordinate is ref at the placement. */
+/* One joint of a link, which may have several in a row. At the placement its coordinate is ref. */
 typedef struct {
   const xmlNode *node;
   JointType type;
-  const char *name; /* of the file, or NULL */
+  const char *name; /* in the file, or NULL */
   sunrealtype point[3], axis[3], ref, springref, stiffness, damping, armature;
-  char joint[128]; /* the mechanism's joint, and the coordinate of it: sign * x_k = value - ref */
+  /* The mechanism's joint and the index k of its coordinate: sign * x_k = value - ref. */
+  char joint[128];
   int k;
   sunrealtype sign;
 } RobotJoint;
 
 typedef struct {
-  char text[160]; /* what is left out */
+  char text[160]; /* describes what is left out */
   const xmlNode *node;
   int count;
 } Note;
 
-/* Where the tag of an element begins */
+/* The position of an element's tag in a file */
 typedef struct {
   const char *file;
   int line, column;
 } Spot;
 
 typedef struct {
-  const char *file; /* for messages; its folder is that of included files and meshes */
+  /* for messages; the paths of included files and meshes are relative to its folder */
+  const char *file;
   char *message;
   size_t length;
   xmlDocPtr doc;
@@ -61,82 +65,87 @@ typedef struct {
   Link *link;
   RobotJoint *joint;
   Note *note;
-  Place *place; /* those that have names */
+  Place *place; /* the places that have names */
   int nlinks, njoints, nnotes, nplaces;
   xmlHashTablePtr names; /* (kind, name) -> index + 1 */
   char **included;       /* names of files */
-  Spot *spot;            /* of the element whose _private is its index + 1 */
+  Spot *spot;            /* position of the element whose _private is the index + 1 */
   int nincluded, nspots;
 } Robot;
 
 /* ---- xml.c ---- */
 
-/* Writes "file:line:column: <tag name>: ..." and returns 1; at: NULL for the file as a whole */
+/* Writes "file:line:column: <tag name>: ..." and returns 1; at: NULL for the file as a whole. */
 int robotWrong(Robot *r, const xmlNode *at, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 3, 4)))
 #endif
     ;
-/* Lists what is left out, each text once with its number. Returns 0, or 1 without memory. */
+/* Records what is left out; each text is listed once, with its count. Returns 0, or 1 without
+ * memory. */
 int robotNote(Robot *r, const xmlNode *at, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 3, 4)))
 #endif
     ;
-/* An attribute, or NULL */
+/* Returns an attribute, or NULL. */
 const char *robotText(const xmlNode *n, const char *attribute);
-/* Up to `most` numbers of a text, at least `least`, finite; count: out, or NULL. Returns 0, or 1 after robotWrong */
+/* Reads finite numbers from a text, at least `least` and at most `most`; count: out, or NULL.
+ * Returns 0, or 1 after robotWrong. */
 int robotNumbers(Robot *r, const xmlNode *n, const char *attribute, const char *text, int least,
                  int most, sunrealtype *x, int *count);
 static inline int robotIs(const xmlNode *n, const char *tag) {
   return n->type == XML_ELEMENT_NODE && !xmlStrcmp(n->name, BAD_CAST tag);
 }
-/* Notes each attribute of n that is not among `known`, words with blanks around them */
+/* Notes each attribute of n that is not in `known`, whose words are surrounded by blanks. */
 int robotAttributes(Robot *r, const xmlNode *n, const char *known);
-/* Whole file into memory, which the caller frees; path is relative to r->file, folder between them or NULL. NULL after
-   robotWrong. */
+/* Reads a whole file into memory, which the caller frees. The path is relative to the folder of
+ * r->file, and to `folder` in it unless that is NULL. Returns NULL after robotWrong. */
 char *robotFile(Robot *r, const xmlNode *at, const char *folder, const char *path, size_t *size);
-/* Gives `index` to the name, in lower case letters of kind, or reports that it is given twice */
+/* Gives `index` to the name, among the names of this kind, or reports that the name is given twice. */
 int robotName(Robot *r, const xmlNode *at, const char *kind, const char *name, int index);
-/* The index, or -1 after robotWrong */
+/* Returns the index of a name, or -1 after robotWrong. */
 int robotFind(Robot *r, const xmlNode *at, const char *kind, const char *name);
 
 /* ---- robot.c ---- */
 
-/* place = parent, then pos [3] and quat [4] */
+/* place = parent, followed by pos [3] and quat [4] */
 void robotPlace(const Place *parent, const sunrealtype *pos, const sunrealtype *quat, Place *place);
 /* e = e_1 e_2 */
 void robotTurn(const sunrealtype *e1, const sunrealtype *e2, sunrealtype *e);
-/* e = e_1 e_2 of the rotation by an angle about axis k */
+/* e: out, the rotation by an angle about axis k */
 void robotAxis(int k, sunrealtype angle, sunrealtype *e);
-/* Quaternion of the frame with these axes, orthonormal, by columns */
+/* e: out, the quaternion of the frame whose axes, by columns, are orthonormal */
 void robotAxes(sunrealtype axis[3][3], sunrealtype *e);
 static inline void robotPose(const Place *place, Pose *pose) {
   static const Space space = {3, 6, 7, {0, 0}, {3, 3}};
   bodiesPoseAt(&space, place->q, NULL, NULL, pose);
 }
-/* Adds a mass, given in the frame of place, to its link */
+/* Adds a mass, given in the frame of place, to the link of place. */
 void robotMass(Robot *r, const Place *place, const Mass *mass);
-/* A new link at place with room for its joints: index, or -1 without memory (reported) */
+/* Adds a link at place, with room for its joints. Returns its index, or -1 after a report that
+ * there is no memory. */
 int robotLink(Robot *r, const xmlNode *node, const char *name, const Place *place);
 RobotJoint *robotJoint(Robot *r, const xmlNode *node, JointType type, const char *name,
                        const Place *place, const sunrealtype *point, const sunrealtype *axis);
-/* Adds all links and joints to r->bodies */
+/* Adds all links and joints to r->bodies. */
 int robotBuild(Robot *r);
-/* value_1 - ref_1 = offset + ratio (value_2 - ref_2) of joints i and j; j < 0: value_1 - ref_1 = offset */
+/* Adds value_1 - ref_1 = offset + ratio (value_2 - ref_2) for joints i and j; if j < 0,
+ * value_1 - ref_1 = offset. */
 int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, sunrealtype offset,
                 sunrealtype ratio);
-/* A name that no element has: base, with what names must not have replaced, and a number if it is taken. Returns 0, or 1
-   after robotWrong. */
+/* Makes a name that no element has: base, with characters replaced that names must not have, and a
+ * number if it is taken. Returns 0, or 1 after robotWrong. */
 int robotUnique(Robot *r, const xmlNode *at, const char *base, const char *suffix, char *name);
 
 /* ---- solids.c ---- */
 
 typedef enum { SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, NUM_SOLIDS } SolidKind;
-/* Of unit density; size: half lengths, or the radius and half the length along z */
+/* The mass of a solid of unit density. size: half lengths, or the radius and half the length along
+ * z. */
 void solidMass(SolidKind shape, const sunrealtype *size, Mass *mass);
-/* Of unit density: the body within a mesh (STL or OBJ by the name's end), scaled along its axes. Returns NULL, or what is
-   wrong. */
+/* The mass of the body of unit density within a mesh (STL or OBJ according to the extension),
+ * scaled along its axes. Returns NULL, or what is wrong. */
 const char *meshMass(const char *name, const char *data, size_t size, const sunrealtype *scale,
                      Mass *mass);
 /* mass *= by */
@@ -144,9 +153,9 @@ static inline void scaleMass(sunrealtype by, Mass *mass) {
   mass->mass *= by;
   for (int k = 0; k < 6; k++) mass->J[k] *= by;
 }
-/* The sum of two */
+/* Adds more to mass. */
 void addMass(const Mass *more, Mass *mass);
-/* Turned and moved by a pose */
+/* Transforms a mass by a pose. */
 void moveMass(const Pose *pose, Mass *mass);
 
 /* ---- mjcf.c, urdf.c ---- */

@@ -1,4 +1,4 @@
-/* Masses of solids: boxes, ellipsoids and the like, and what a mesh of triangles encloses. */
+/* Masses of solids: boxes, ellipsoids and similar shapes, and the interior of a mesh of triangles. */
 #include "robot_impl.h"
 
 #include <stdint.h>
@@ -12,7 +12,8 @@ static void addOffset(sunrealtype m, const sunrealtype *d, sunrealtype *J) {
   for (int k = 0; k < 6; k++) J[k] += m * ((k < 3 ? dot3(d, d) : 0) - d[row_of[k]] * d[col_of[k]]);
 }
 
-/* By m_1 m_2 / (m_1 + m_2) |c_1 - c_2|^2, not about a common origin: small parts far away keep their digits. */
+/* The offset term is m_1 m_2 / (m_1 + m_2) |c_1 - c_2|^2, without a common origin, so that small
+ * parts far away keep their digits. */
 void addMass(const Mass *more, Mass *mass) {
   const sunrealtype sum = mass->mass + more->mass;
   sunrealtype d[3]      = {0, 0, 0};
@@ -64,9 +65,9 @@ void solidMass(SolidKind shape, const sunrealtype *size, Mass *mass) {
     const sunrealtype m = 2 * pi * a * a * b, across = m * (a * a / 4 + b * b / 3);
     *mass = (Mass){m, {0}, {across, across, m * a * a / 2}};
     if (shape == CYLINDER) break;
-    const sunrealtype ends = 4 * pi * a * a * a /
-                             3, /* two half spheres, their centres 3 a / 8 further */
-        J = ends * (2 * a * a / 5 + b * b + 3 * a * b / 4);
+    /* Two half spheres, whose centres of mass are 3 a / 8 further out. */
+    const sunrealtype ends = 4 * pi * a * a * a / 3,
+                      J    = ends * (2 * a * a / 5 + b * b + 3 * a * b / 4);
     addMass(&(Mass){ends, {0}, {J, J, 2 * ends * a * a / 5}}, mass);
     break;
   }
@@ -76,7 +77,7 @@ void solidMass(SolidKind shape, const sunrealtype *size, Mass *mass) {
 
 /* ---------------------------------------------------------------------------------- meshes -- */
 
-/* Integrals over the tetrahedra (0, a, b, c): volume, first and second moments */
+/* Integrals over the tetrahedra (0, a, b, c): volume, first and second moments. */
 typedef struct {
   sunrealtype volume, first[3], second[6];
   const sunrealtype *scale;
@@ -97,7 +98,8 @@ static void addTriangle(Solid *s, sunrealtype corner[3][3]) {
   }
 }
 
-/* Binary: 80 bytes, the number of triangles, and 50 bytes for each: normal, corners, two more */
+/* Binary STL: 80 bytes, the number of triangles, and 50 bytes per triangle: the normal, the corners
+ * and two unused bytes. */
 static const char *readBinary(const char *data, size_t size, Solid *s) {
   enum { HEAD = 84, EACH = 50, NORMAL = 12 };
   const unsigned char *bytes = (const unsigned char *)data;
@@ -130,7 +132,7 @@ static const char *readNumbers(const char **at, int count, sunrealtype *x) {
   return NULL;
 }
 
-/* Text: "vertex x y z" three times for each triangle */
+/* ASCII STL: "vertex x y z", three times per triangle. */
 static const char *readAscii(const char *data, Solid *s) {
   sunrealtype corner[3][3];
   int count = 0;
@@ -143,7 +145,8 @@ static const char *readAscii(const char *data, Solid *s) {
   return count % 3 ? "ends within a triangle" : NULL;
 }
 
-/* "v x y z" are points, "f i j k ..." faces, whose corners are i, i/t, i//n or i/t/n from 1 on, or from -1 backwards */
+/* OBJ: "v x y z" is a point, "f i j k ..." a face, whose corners are i, i/t, i//n or i/t/n, counted
+ * from 1, or from -1 backwards. */
 static const char *readObj(const char *data, Solid *s) {
   sunrealtype(*point)[3] = NULL;
   int npoints            = 0;
@@ -166,7 +169,7 @@ static const char *readObj(const char *data, Solid *s) {
           break;
         }
         memcpy(corner[count < 2 ? count : 2], point[k], sizeof *point);
-        if (++count >= 3) { /* a fan of triangles from the first corner */
+        if (++count >= 3) { /* A face becomes a fan of triangles from its first corner. */
           memcpy(triangle, corner, sizeof triangle);
           addTriangle(s, triangle);
           memcpy(corner[1], corner[2], sizeof *corner);
@@ -200,8 +203,7 @@ const char *meshMass(const char *name, const char *data, size_t size, const sunr
   if (wrong) return wrong;
   const sunrealtype v = s.volume;
   if (!(fabs(v) > 0) || !isfinite(v)) return "encloses no volume";
-  *mass = (Mass){
-      .mass = fabs(v)}; /* negative: the triangles, or the scale, are those of a mirror image */
+  *mass = (Mass){.mass = fabs(v)}; /* v is negative if the triangles or the scale are mirrored */
   sunrealtype second[6];
   for (int k = 0; k < 3; k++) mass->centre[k] = s.first[k] / v;
   for (int k = 0; k < 6; k++)

@@ -1,5 +1,5 @@
-/* URDF (http://wiki.ros.org/urdf/XML): a tree of links, from the one that no joint leads to, which is the ground. Couplings
- * are mimic joints; closed loops are not part of the format. */
+/* URDF (http://wiki.ros.org/urdf/XML): a tree of links, whose root, to which no joint leads, is the
+ * ground. Couplings are mimic joints; closed loops are not part of the format. */
 #include "robot_impl.h"
 
 #include <stdlib.h>
@@ -7,8 +7,9 @@
 
 typedef struct {
   Robot *r;
-  const xmlNode **link, **joint; /* joint: that leads to the link of the same index, or NULL */
-  int *next, *first;             /* lists of the links that a link leads to, -1: end */
+  /* joint: the one that leads to the link of the same index, or NULL */
+  const xmlNode **link, **joint;
+  int *next, *first; /* linked lists of the children of a link, ended by -1 */
   int nlinks;
 } Urdf;
 
@@ -18,7 +19,7 @@ static const xmlNode *child(const xmlNode *n, const char *tag) {
   return c;
 }
 
-/* place = parent, then the origin of n, if it has one: xyz, and rpy about axes that stay */
+/* place = parent, followed by the origin of n, if it has one: xyz, and rpy about fixed axes. */
 static int readOrigin(Robot *r, const xmlNode *n, const Place *parent, Place *place) {
   sunrealtype xyz[3] = {0, 0, 0}, rpy[3] = {0, 0, 0}, e[4] = {1, 0, 0, 0}, part[4];
   const xmlNode *origin = child(n, "origin");
@@ -35,7 +36,7 @@ static int readOrigin(Robot *r, const xmlNode *n, const Place *parent, Place *pl
   return 0;
 }
 
-/* A number of an element; x: in, the default. Returns 0, or 1 after a message */
+/* Reads a number of an element; x: in, the default; out. Returns 0, or 1 after a message. */
 static int number(Robot *r, const xmlNode *n, const char *attribute, int required, sunrealtype *x) {
   const char *text = n ? robotText(n, attribute) : NULL;
   if (text) return robotNumbers(r, n, attribute, text, 1, 1, x, NULL);
@@ -59,7 +60,7 @@ static int readInertial(Robot *r, const xmlNode *link, const Place *place) {
   return 0;
 }
 
-/* The link and the joint that leads to it, on the place of its parent */
+/* Reads a link and the joint that leads to it, at the place of its parent. */
 static int readLink(Urdf *u, int i, const Place *parent) {
   static const char *const types[] = {"revolute", "continuous", "prismatic",
                                       "floating", "planar",     "fixed"};
@@ -95,7 +96,7 @@ static int readLink(Urdf *u, int i, const Place *parent) {
   return place.link == GROUND ? 0 : readInertial(r, u->link[i], &place);
 }
 
-/* Notes what is in the children of n beside `known`, words with blanks around them */
+/* Notes the children of n that are not in `known`, whose words are surrounded by blanks. */
 static int others(Robot *r, const xmlNode *n, const char *known) {
   for (const xmlNode *c = n->children; c; c = c->next) {
     const char *name = (const char *)c->name, *at = known;
@@ -107,7 +108,7 @@ static int others(Robot *r, const xmlNode *n, const char *known) {
   return 0;
 }
 
-/* Links by name, then the joints that lead to them */
+/* Reads the links by name, then the joints that lead to them. */
 static int readTree(Urdf *u, const xmlNode *root) {
   Robot *r = u->r;
   for (const xmlNode *n = root->children; n; n = n->next) {
@@ -148,7 +149,7 @@ static int readTree(Urdf *u, const xmlNode *root) {
   return others(r, root, " link joint ");
 }
 
-/* x = offset + multiplier x of the other joint */
+/* Reads the equations x = offset + multiplier x_other of mimic joints. */
 static int readMimics(Robot *r, const xmlNode *root) {
   for (const xmlNode *n = root->children; n; n = n->next) {
     const xmlNode *mimic = robotIs(n, "joint") ? child(n, "mimic") : NULL;
@@ -176,7 +177,7 @@ int robotReadUrdf(Robot *r, const xmlNode *root) {
   if (!failed && end != 1)
     failed = robotWrong(r, end ? u.link[queue[1]] : u.joint[0],
                         "one link must be the root, which no joint leads to, and %d are", end);
-  for (int k = 0; k < end && !failed; k++) { /* parents first */
+  for (int k = 0; k < end && !failed; k++) { /* Parents come before children. */
     const int i        = queue[k];
     const char *parent = k ? robotText(child(u.joint[i], "parent"), "link") : NULL;
     failed = readLink(&u, i, k ? &r->place[robotFind(r, u.joint[i], "link", parent)] : &world);

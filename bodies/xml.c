@@ -1,5 +1,6 @@
-/* XML files: the tree with its included files, attributes, names, messages and notes. libxml2 bounds the depth of a tree
- * (256); document types are refused where they begin, so that there are no entities, and nothing is read from a network. */
+/* XML files: the tree with its included files, attributes, names, messages and notes. libxml2
+ * limits the depth of a tree to 256. Document types are refused where they begin, so that there are
+ * no entities, and nothing is read from a network. */
 #include "robot_impl.h"
 
 #include <libxml/SAX2.h>
@@ -34,7 +35,7 @@ int robotWrong(Robot *r, const xmlNode *at, const char *format, ...) {
              text);
   else snprintf(r->message, r->length, "%s: %s", r->file, text);
   for (char *c = r->message; c < r->message + r->length && *c; c++)
-    if ((unsigned char)*c < ' ') *c = ' '; /* the message is one line */
+    if ((unsigned char)*c < ' ') *c = ' '; /* A message is one line. */
   return 1;
 }
 
@@ -54,7 +55,7 @@ int robotNote(Robot *r, const xmlNode *at, const char *format, ...) {
   return robotName(r, at, "note", n.text, r->nnotes - 1);
 }
 
-/* All notes as the lines of one text, for the mechanism */
+/* Writes all notes as lines of one text, for the mechanism. */
 static int writeNotes(Robot *r) {
   size_t size = 1, at = 0;
   for (int i = 0; i < r->nnotes; i++)
@@ -151,8 +152,8 @@ typedef struct {
   const char *file;
 } Source;
 
-/* Where the tag begins of which libxml2 has just read all but its last character. If it has given up the start of that line, the
- * place is that of this last character. */
+/* Finds where the tag begins of which libxml2 has just read all but the last character. If libxml2
+ * has discarded the start of that line, returns the position of that last character. */
 static Spot placeOf(const xmlParserCtxt *parser) {
   const xmlParserInput *in = parser->input;
   const Spot end           = {((const Source *)parser->_private)->file, in->line, in->col};
@@ -160,7 +161,8 @@ static Spot placeOf(const xmlParserCtxt *parser) {
   const xmlChar *at        = in->cur;
   for (; at > in->base && *at != '<'; at--) {
     if (at[-1] == '\n') spot.line--;
-    if ((at[-1] & 0xC0) != 0x80) spot.column--; /* characters of UTF-8 */
+    /* Bytes that continue a UTF-8 character do not count. */
+    if ((at[-1] & 0xC0) != 0x80) spot.column--;
   }
   if (spot.line == end.line) return spot;
   for (spot.column = 1; at > in->base && at[-1] != '\n'; at--)
@@ -168,7 +170,7 @@ static Spot placeOf(const xmlParserCtxt *parser) {
   return at > in->base || in->consumed == 0 ? spot : end;
 }
 
-/* Elements remember where they are: libxml2 knows lines up to 65,535, and no columns. */
+/* Records the position of each element: libxml2 counts lines only up to 65,535, and no columns. */
 static void startElement(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri,
                          int nnamespaces, const xmlChar **namespaces, int nattributes,
                          int ndefaulted, const xmlChar **attributes) {
@@ -196,7 +198,7 @@ static void refuseType(void *ctx, const xmlChar *name, const xmlChar *external,
   xmlStopParser(ctx);
 }
 
-/* Errors of encodings belong to no parser: libxml2 would print them. */
+/* Errors of encodings belong to no parser, and libxml2 would print them. */
 static void silent(void *data, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 2, 3)))
@@ -204,7 +206,7 @@ static void silent(void *data, const char *format, ...)
     ;
 static void silent(void *data, const char *format, ...) { (void)data, (void)format; }
 
-/* The tree of a text, or NULL after a message that names the parser's problem and its place */
+/* Parses a text. Returns NULL after a message with the parser's error and its position. */
 static xmlDocPtr parse(Robot *r, const char *name, const char *data, size_t size) {
   Source source           = {r, name};
   xmlParserCtxtPtr parser = xmlNewParserCtxt();
@@ -236,7 +238,7 @@ static xmlDocPtr parse(Robot *r, const char *name, const char *data, size_t size
   return doc;
 }
 
-static xmlNodePtr nextElement(xmlNodePtr n, const xmlNode *top) { /* in the order of the text */
+static xmlNodePtr nextElement(xmlNodePtr n, const xmlNode *top) { /* the next one in document order */
   do {
     if (n->children && n->type == XML_ELEMENT_NODE) n = n->children;
     else {
@@ -247,8 +249,8 @@ static xmlNodePtr nextElement(xmlNodePtr n, const xmlNode *top) { /* in the orde
   return n;
 }
 
-/* <include file="..."/> is replaced by the children of that file's root, which remember their places. A file is included
-   once, so that there are no cycles. */
+/* Replaces <include file="..."/> by the children of that file's root, which keep their positions. A
+ * file is included only once, so that there are no cycles. */
 static int include(Robot *r, xmlNodePtr n, xmlNodePtr *next) {
   const char *path = robotText(n, "file");
   size_t size;

@@ -1,6 +1,6 @@
-/* Mechanisms from YAML files (guide, chapter "Mechanisms as files"). Each section is a list of mappings, and each mapping
- * a structure of cpodes_bodies.h, whose fields are listed in a table; one function reads them all. Nothing is nested
- * deeper than that, so that no file leads to a recursion. */
+/* Mechanisms from YAML files (guide, chapter "Mechanisms as files"). Each section is a list of
+ * mappings, and each mapping is a structure of cpodes_bodies.h, whose fields are listed in a table;
+ * one function reads them all. There is no deeper nesting, so that no file leads to a recursion. */
 #include "bodies_impl.h"
 
 #include <stdarg.h>
@@ -12,20 +12,20 @@
 
 typedef enum {
   NUMBER,    /* a finite number */
-  VECTOR,    /* three of them, or two in the plane */
-  DIRECTION, /* a vector that is not zero, for which the structs have a default */
+  VECTOR,    /* three finite numbers, or two in the plane */
+  DIRECTION, /* a nonzero vector; if it is missing, the structures have a default */
   INERTIA,
   FOUR,
   TWO,
   NAME,
-  KIND,       /* of a joint */
-  SHAPE,      /* the kind of one */
-  ON,         /* what a contact has on one side */
-  TOUCH,      /* and on the other one */
-  IN,         /* space, bodies */
+  KIND,       /* a kind of joint */
+  SHAPE,      /* a kind of shape */
+  ON,         /* what a contact has on side a */
+  TOUCH,      /* what a contact has on side b */
+  IN,         /* "space" or "bodies" */
   COORDINATE, /* a name, or [name, k] */
   COORDINATES,
-  YES, /* true, false */
+  YES, /* true or false */
   COPY /* text, copied to an array of CP_BODIES_TEXT */
 } Type;
 
@@ -156,7 +156,7 @@ typedef struct {
   sunrealtype dimension, gravity[3];
   const char *robot;
 } Head;
-/* Sections of elements are read by their own tables. */
+/* The sections of elements are not listed here; they have tables of their own. */
 static const Field head_fields[] = {FIELD(Head, "dimension", dimension, NUMBER, 0),
                                     FIELD(Head, "gravity", gravity, VECTOR, 0),
                                     FIELD(Head, "robot", robot, NAME, 0),
@@ -174,7 +174,7 @@ static const Field run_fields[]  = {FIELD(CPBodiesFile, "title", title, COPY, 0)
 
 typedef struct {
   const char *file, *data;
-  size_t size; /* of the data */
+  size_t size; /* of the data, in bytes */
   yaml_document_t document;
   int dimension;
   char *message;
@@ -194,7 +194,7 @@ static int wrong(Reader *r, yaml_mark_t at, const char *format, ...) {
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   for (char *c = text; *c; c++)
-    if ((unsigned char)*c < ' ') *c = ' '; /* the message is one line */
+    if ((unsigned char)*c < ' ') *c = ' '; /* A message is one line. */
   snprintf(r->message, r->length, "%s:%zu:%zu: %s", r->file, at.line + 1, at.column + 1, text);
   return 1;
 }
@@ -216,7 +216,7 @@ static int readNumber(Reader *r, const yaml_node_t *n, const char *key, sunrealt
   return 0;
 }
 
-/* least ... most numbers; rule: how a message says this */
+/* Reads least ... most numbers; rule is the wording of this condition in a message. */
 static int readNumbers(Reader *r, const yaml_node_t *n, const char *key, int least, int most,
                        const char *rule, sunrealtype *x) {
   if (n->type == YAML_SCALAR_NODE)
@@ -266,13 +266,13 @@ static const char *onName(int k) {
   return k == CP_ON_PLANE ? "plane" : k == CP_ON_SPHERE ? "sphere" : NULL;
 }
 
-/* Appends a word to a list of those that are allowed, which a message ends with */
+/* Appends a word to the list of allowed words at the end of a message. */
 static void listWord(char list[TEXT / 2], const char *word) {
   const size_t length = strlen(list);
   snprintf(list + length, TEXT / 2 - length, "%s%s", length ? ", " : "", word);
 }
 
-/* The number k of a word among word(0), word(1), ..., or -1 */
+/* Returns the index of a word among word(0), word(1), ..., or -1. */
 static int readWord(Reader *r, const yaml_node_t *n, const char *key, const char *what,
                     const char *(*word)(int)) {
   const char *name    = NULL;
@@ -290,7 +290,7 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
   const char *name = NULL;
   const int size   = r->dimension;
   sunrealtype *x   = (sunrealtype *)(void *)at;
-  const char *of   = size == 2 ? "2 or 3" : "3"; /* components of a vector */
+  const char *of = size == 2 ? "2 or 3" : "3"; /* number of components of a vector, for messages */
   int k;
   switch (f->type) {
   case NUMBER: return readNumber(r, n, f->key, x);
@@ -365,7 +365,8 @@ static int unknownKey(Reader *r, const yaml_node_t *key, const char *what, const
   return wrong(r, key->start_mark, "%s has no key \"%.40s\"; it may have %s", what, text(key), list);
 }
 
-/* The fields of a mapping into a structure; sections: NULL, or keys that are left to others. */
+/* Reads a mapping into the fields of a structure. sections: NULL, or keys that other functions
+ * read. */
 static int readMapping(Reader *r, const yaml_node_t *n, const char *what, const Field *fields,
                        const char *const *sections, void *structure) {
   unsigned seen = 0, left = 0;
@@ -394,7 +395,7 @@ static int readMapping(Reader *r, const yaml_node_t *n, const char *what, const 
   return 0;
 }
 
-/* The value of a key of the top mapping, or NULL */
+/* Returns the value of a key of the top mapping, or NULL. */
 static const yaml_node_t *section(Reader *r, const yaml_node_t *top, const char *key) {
   for (const yaml_node_pair_t *p = top->data.mapping.pairs.start; p < top->data.mapping.pairs.top;
        p++)
@@ -428,7 +429,7 @@ static int addFriction(CPBodies b, const Element *e) {
 static int addShape(CPBodies b, const Element *e) { return CPBodiesAddShape(b, &e->shape); }
 static int addSpring(CPBodies b, const Element *e) {
   CPSpring spring = e->spring;
-  if (isnan(spring.free) && spring.of.joint) spring.free = 0; /* not given */
+  if (isnan(spring.free) && spring.of.joint) spring.free = 0; /* if free is not given */
   return CPBodiesAddSpring(b, &spring);
 }
 
@@ -448,8 +449,9 @@ static const struct {
                 {"shapes", "a shape", shape_fields, addShape}};
 enum { NUM_ELEMENTS = sizeof elements / sizeof elements[0] };
 
-/* The bodies and joints of a robot's file, to which the sections add; what `run` has already, stays. Returns 0, or 1 after a
- * message, which is the robot's own if its file is wrong. */
+/* Reads the bodies and joints of a robot's file, to which the sections add elements; settings
+ * already in `run` are kept. Returns 0, or 1 after a message, which is the robot reader's if its
+ * file is wrong. */
 static int readRobot(Reader *r, const yaml_node_t *at, const char *path, SUNContext ctx,
                      CPBodiesFile *run, CPBodies *bodies) {
   char whole[4096];
@@ -465,7 +467,7 @@ static int readRobot(Reader *r, const yaml_node_t *at, const char *path, SUNCont
   return 0;
 }
 
-/* Do the names in `held` and `sensors` exist? Returns 0, or 1 after a message */
+/* Checks that the names in `held` and `sensors` exist. Returns 0, or 1 after a message. */
 static int checkRun(Reader *r, const yaml_node_t *n, const CPBodiesFile *run, CPBodies b) {
   size_t length;
   for (const char *name = run->held; *(name += strspn(name, " ")); name += length) {
@@ -477,7 +479,7 @@ static int checkRun(Reader *r, const yaml_node_t *n, const CPBodiesFile *run, CP
   for (const char *name = run->sensors; *(name += strspn(name, " ")); name += length) {
     Term term;
     length           = strcspn(name, " ");
-    const size_t dot = strcspn(name, ". "); /* JOINT or JOINT.K, one digit */
+    const size_t dot = strcspn(name, ". "); /* JOINT or JOINT.K, with one digit */
     const int k      = dot == length ? 0 : length == dot + 2 ? name[dot + 1] - '0' : NONE;
     const int joint  = bodiesFind(b, NAME_JOINT, name, dot);
     if (joint < 0 || bodiesCoordinateTerm(b, joint, k, &term))
@@ -495,7 +497,7 @@ static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *
   const yaml_mark_t start             = {0, 0, 0};
   Head head                           = {.dimension = 3};
   if (!top) return wrong(r, start, "the file is empty");
-  if (top->type == YAML_MAPPING_NODE) { /* it decides how long vectors are */
+  if (top->type == YAML_MAPPING_NODE) { /* the dimension decides the length of vectors */
     const yaml_node_t *given = NULL;
     for (const yaml_node_pair_t *p = top->data.mapping.pairs.start; p < top->data.mapping.pairs.top;
          p++)
@@ -545,7 +547,8 @@ static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *
   return of_run ? checkRun(r, of_run, run, *bodies) : 0;
 }
 
-/* The place of the byte `offset`, which is where libyaml has stopped to decode; it has not come there with its marks. */
+/* The position of the byte `offset`, where libyaml has stopped decoding; libyaml's own marks do not
+ * reach that far. */
 static yaml_mark_t markAt(const Reader *r, size_t offset) {
   const unsigned char *data = (const unsigned char *)r->data;
   const int low             = r->size > 1 && data[0] == 0xFF && data[1] == 0xFE, /* UTF-16 */
@@ -561,7 +564,8 @@ static yaml_mark_t markAt(const Reader *r, size_t offset) {
   return mark;
 }
 
-/* The next document, without nodes at the end of the stream. Returns 0, or 1 after a message */
+/* Loads the next document; at the end of the stream it has no nodes. Returns 0, or 1 after a
+ * message. */
 static int load(yaml_parser_t *parser, Reader *r) {
   if (yaml_parser_load(parser, &r->document)) return 0;
   const yaml_mark_t at = parser->problem_mark;
