@@ -1,10 +1,12 @@
-/* libsimbody_cpodes: the C interface of the CPODES of 2006 as far as libSimTKmath calls it, on today's cpodes. Preloaded, or
- * before libSimTKmath on the link line, it takes the place of Simbody's own functions of these names, and a program's
- * SimTK::CPodesIntegrator runs on cpodes.
+/* libsimbody_cpodes: the C interface of the CPODES of 2006, as far as libSimTKmath calls it,
+ * implemented by today's cpodes. Preloaded, or before libSimTKmath on the link line, it replaces
+ * Simbody's own functions of these names, so that a program's SimTK::CPodesIntegrator runs on
+ * cpodes.
  *
- * Types, constants and signatures are those of that interface (R. Serban and others, CPODES User Documentation, 2006; its
- * header is not installed with Simbody). What it cannot do is refused with CP_ILL_INPUT and a message: implicit
- * equations, quadratures, Jacobians of one's own. */
+ * Types, constants and signatures are those of that interface (R. Serban and others, CPODES User
+ * Documentation, 2006; its header is not installed with Simbody). What this library does not
+ * support is refused with CP_ILL_INPUT and a message: implicit equations, quadratures,
+ * user-supplied Jacobians. */
 #include "legacy.h"
 
 #include <cmath>
@@ -20,7 +22,7 @@ using cpodes::LegacyTolerances;
 
 namespace {
 
-/* Vectors, of whose operations these are used: a clone has its own copy of the values. */
+/* Vectors, of which only these operations are used: a clone has its own copy of the values. */
 struct Vector;
 struct Operations {
   Vector *(*clone)(Vector *);
@@ -35,7 +37,7 @@ struct Vector {
 };
 
 enum { ADAMS = 1, NEWTON = 2, EXPLICIT = 1 };
-enum { SCALAR = 1, VECTOR = 2, FUNCTION = 3 }; /* tolerances */
+enum { SCALAR = 1, VECTOR = 2, FUNCTION = 3 }; /* types of tolerances */
 enum { ERROR_NORM = 2 };
 enum { ONE_STEP = 2, NORMAL_TSTOP = 3, ONE_STEP_TSTOP = 4 };
 enum {
@@ -57,7 +59,7 @@ using Triggers    = int (*)(double, Vector *, Vector *, double *, void *);
 using Weights     = int (*)(Vector *, Vector *, void *);
 using Handler     = void (*)(int, const char *, const char *, char *, void *);
 
-/* cpodes' codes below -200 have no equals in 2006. */
+/* cpodes' codes below -200 have no equivalent in 2006. */
 int oldCode(int flag) {
   switch (flag) {
   case -201: return CP_MEM_NULL;
@@ -75,7 +77,7 @@ int oldCode(int flag) {
   }
 }
 
-/* A vector of the program's own kind */
+/* A vector of the program's own type */
 class Owned {
 public:
   Owned() = default;
@@ -93,7 +95,7 @@ private:
   Vector *v = nullptr;
 };
 
-/* Values of a vector, which may be a reference to one that must not be changed. */
+/* The values of a vector, which may refer to one that must not be changed. */
 struct Values {
   Owned copy;
   explicit Values(Vector *v) { copy.reset(v); }
@@ -176,7 +178,8 @@ struct Memory : cpodes::LegacyProblem {
   }
 };
 
-/* No exception leaves a function of C. Functions of memory without a problem: CP_NO_MALLOC. */
+/* Runs f without letting an exception leave a C function. Functions of memory that has no problem
+ * yet return CP_NO_MALLOC. */
 template <class F> int with(void *mem, F f) {
   if (!mem) return CP_MEM_NULL;
   try {
@@ -274,7 +277,7 @@ DROPIN int CPodeProjDefine(void *mem, Projection p, void *data) {
                                       false);
   });
 }
-/* Linear constraints are nonlinear ones. */
+/* Linear constraints are treated as nonlinear ones. */
 DROPIN int CPodeProjInit(void *mem, int norm, int, Constraints c, void *data, Vector *tolerances) {
   return running(mem, [&](Memory &m) -> int {
     if (!c || !tolerances)
@@ -303,7 +306,8 @@ DROPIN int CPodeSetRootDirection(void *mem, int *directions) {
   });
 }
 
-/* ---- linear solvers: dense, by difference quotients. Projections choose theirs by the rank of the constraints. ---- */
+/* ---- linear solvers: dense, by difference quotients. Projections choose theirs by the rank of the
+ * constraints. ---- */
 
 DROPIN int CPLapackDense(void *mem, int) { return mem ? CP_SUCCESS : CP_MEM_NULL; }
 DROPIN int CPLapackBand(void *mem, int, int, int) { return mem ? CP_SUCCESS : CP_MEM_NULL; }
@@ -351,7 +355,7 @@ DROPIN int CPodeSetProjUpdateErrEst(void *mem, int on) {
 DROPIN int CPodeSetProjTestCnstr(void *mem, int on) {
   return option(mem, &LegacyOptions::projectWhereNeeded, on != 0);
 }
-/* Today's projections choose these two by themselves. */
+/* Today's projections choose these two values themselves. */
 DROPIN int CPodeSetProjLsetupFreq(void *mem, long) { return mem ? CP_SUCCESS : CP_MEM_NULL; }
 DROPIN int CPodeSetProjNonlinConvCoef(void *mem, double) { return mem ? CP_SUCCESS : CP_MEM_NULL; }
 
@@ -439,7 +443,7 @@ DROPIN int CPodeGetProjStats(void *mem, long *projections, long *constraints, lo
   });
 }
 
-/* ---- what is refused; the further arguments of these functions are not looked at ---- */
+/* ---- what is refused: these functions ignore their further arguments ---- */
 
 #define REFUSED(name, why) \
   DROPIN int name(void *mem) { return refuse(mem, #name, why); }

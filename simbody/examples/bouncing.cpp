@@ -4,8 +4,9 @@
  *   q_x = -0.2, 0.6                            walls: u <- -0.9 u
  *   t = 1, 2, ...                              u <- 1.05 u
  *
- * The program prints one line for each bounce and checks that between events the energy is constant and the string keeps its
- * length. By DOP853, which restarts at no cost after an event. */
+ * The program prints one line for each bounce, and checks that between events the energy is
+ * constant and the string keeps its length. The method is DOP853, which restarts at no cost after
+ * an event. */
 #include "cpodes_simbody/cpodes_simbody.h"
 
 #include <cmath>

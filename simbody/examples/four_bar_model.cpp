@@ -1,9 +1,11 @@
-/* A mechanism of Simbody's for the program cpodes: a four-bar linkage, crank and rocker coupled by a massless rod.
+/* A mechanism of Simbody's for the program cpodes: a four-bar linkage, crank and rocker coupled by
+ * a massless rod.
  *
  *   cpodes run ./simbody_four_bar.so --report four_bar.html
  *   cpodes run ./simbody_four_bar.so --param speed=6 --csv four_bar.csv
  *
- * Its reference is Simbody's own RungeKuttaMerson at an accuracy of 1e-9, so that each run says how large its error is. SI units. */
+ * Its reference is Simbody's own RungeKuttaMerson at an accuracy of 1e-9, so that each run reports
+ * its error. SI units. */
 #include "cpodes_simbody/cpodes_simbody_model.h"
 
 #include <nvector/nvector_serial.h>
@@ -17,7 +19,7 @@ const CPModelParameter parameters[] = {
     {"coupler", "m", "length of the rod between crank and rocker", 2, 1.6, 2.4},
     {"speed", "rad/s", "of the crank, at first", 3, -10, 10}};
 
-/* A rod of this length that hangs down from its joint, a tenth as thick. */
+/* A rod of the given length, a tenth as thick, that hangs down from its joint. */
 Body::Rigid rod(double mass, double length) {
   const Vec3 half(length / 20, length / 2, length / 20), centre(0, -length / 2, 0);
   return Body::Rigid(
@@ -57,7 +59,8 @@ int reference(const CPModel *model, double t, N_Vector y) {
 const CPModelCoordinate coordinates[] = {{"crank", "rad", "angle of the crank from straight down"},
                                          {"rocker", "rad", "angle of the rocker, likewise"}};
 
-/* The weight of both rods, from the lowest to the highest position: 2 g (1 kg 0.5 m + 1.5 kg 0.75 m) = 32 J. */
+/* The change of the potential energy of both rods from the lowest to the highest position: 2 g (1
+ * kg 0.5 m + 1.5 kg 0.75 m) = 32 J. */
 const CPModelQuantity quantities[] = {
     {"energy", "J", cpodes::runnerEnergy, CP_QUANTITY_CONSERVED, 32, nullptr}};
 

@@ -1,9 +1,11 @@
-/* The mechanisms of mechanisms.h by one method of cpodes each, and by Simbody's RungeKuttaMerson at the same accuracy:
- * steps, realizations to Stage::Acceleration, violation of the constraints, drift of the energy where it is conserved.
+/* Runs the mechanisms of mechanisms.h by one method of cpodes each, and by Simbody's
+ * RungeKuttaMerson at the same accuracy. Prints steps, realizations to Stage::Acceleration,
+ * violation of the constraints, and drift of the energy where it is conserved.
  *
  *   loops [accuracy]        default 1e-6
  *
- * The program checks that violations are below the tolerance and that cpodes takes fewer realizations. */
+ * The program checks that violations are below the tolerance and that cpodes takes fewer
+ * realizations. */
 #include "cpodes_simbody/cpodes_simbody.h"
 #include "mechanisms.h"
 

@@ -4,7 +4,7 @@
 
 using namespace SimTK;
 
-/* A rod that hangs down from its joint, with a cross-section of a tenth of its length. */
+/* A rod that hangs down from its joint; its thickness is a tenth of its length. */
 static Body::Rigid rod(double mass, double length) {
   const Vec3 half(length / 20, length / 2, length / 20), centre(0, -length / 2, 0);
   return Body::Rigid(
@@ -126,7 +126,8 @@ std::unique_ptr<Model> rollingSphere() {
   return m;
 }
 
-/* Torque strength a of a muscle on one joint. Its activation a follows an excitation: a' = (e(t) - a) / tau. */
+/* A muscle with the torque strength * a on one joint. Its activation a follows an excitation:
+ * a' = (e(t) - a) / tau. */
 class Muscle : public Force::Custom::Implementation {
 public:
   Muscle(const GeneralForceSubsystem &owner, const MobilizedBody &driven, double maximum,

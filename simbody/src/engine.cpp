@@ -16,12 +16,13 @@ Counters operator+(const Counters &a, const Counters &b) {
 
 namespace {
 
-/* What a step goes towards where nothing bounds it: CVODES derives from it only how long the first step may be. */
+/* The target time of a step that has no bound. CVODES derives from it only the length of the first
+ * step. */
 double towards(double t, double stop) {
   return std::isfinite(stop) ? stop : t + std::fmax(1.0, std::fabs(t));
 }
 
-/* Messages are asked for, and nothing is printed. */
+/* Messages are read from the object; nothing is printed. */
 void quiet(int, const char *, const char *, void *) {}
 
 class Multistep : public Engine {

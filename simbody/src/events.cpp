@@ -14,7 +14,7 @@ int transition(double before, double after) {
   return before > 0.0 ? FALLING : RISING;
 }
 
-/* Of the triggers named in from, those that occur between two sets of values. */
+/* The triggers of `from` that occur between two sets of values. */
 std::vector<int> occurring(const std::vector<int> &from, const std::vector<TriggerKind> &kinds,
                            const std::vector<double> &eLow, const std::vector<double> &eHigh) {
   std::vector<int> result;
@@ -25,8 +25,8 @@ std::vector<int> occurring(const std::vector<int> &from, const std::vector<Trigg
   return result;
 }
 
-/* Zero of the secant through both ends, the upper value divided by bias: above 1 it lies further up. Functions that are zero at
- * an end, as discontinuous ones are, are bisected. */
+/* The zero of the secant through both ends, with the upper value divided by bias: a bias above 1
+ * moves it up. Functions that are zero at an end, as discontinuous ones are, are bisected. */
 double secant(double low, double high, double eLow, double eHigh, double bias) {
   if (eHigh == 0.0) return low + (high - low) / 2.0;
   const double upper = eHigh / bias;
@@ -59,7 +59,7 @@ bool locateEvent(EventWindow &w, std::vector<double> &eLow, std::vector<double> 
     if (h <= width && !split) break;
     const double margin = std::max(0.1 * h, narrowest / 2.0);
     mid                 = split ? report : std::min(std::max(mid, w.low + margin), w.high - margin);
-    if (!(w.low < mid && mid < w.high)) break; /* neighbouring numbers */
+    if (!(w.low < mid && mid < w.high)) break; /* There is no number between low and high. */
     values(mid, eMid);
     const std::vector<int> lower = occurring(candidates, kinds, eLow, eMid);
     const int newSide            = lower.empty() ? 1 : -1;

@@ -1,4 +1,5 @@
-/* CPodesProjectedIntegrator: what SimTK::Integrator does between its caller and a method that takes steps. */
+/* CPodesProjectedIntegrator: what SimTK::Integrator does between its caller and a method that takes
+ * steps. */
 #include "cpodes_simbody/cpodes_simbody.h"
 #include "engine.h"
 #include "events.h"
@@ -24,15 +25,16 @@ StepFailed::StepFailed(const char *file, int line, double t, const std::string &
 
 namespace {
 
-/* Triggers are looked at where a step ends, and what comes and goes within it is not seen. A step of a one-step method of
- * high order is as long as several of Simbody's methods: it is looked at in between, too. */
+/* Triggers are evaluated only at the ends of steps, so that two sign changes within a step go
+ * unnoticed. A step of a one-step method of high order is as long as several steps of Simbody's
+ * methods, so it is divided into pieces. */
 const int LONG_STEP_PIECES = 4;
 
 struct MethodData {
   const char *name;
   int minOrder, maxOrder;
-  int lmm;             /* of CVODES, or 0 */
-  const char *oneStep; /* name for cpodes, or nullptr */
+  int lmm;             /* linear multistep method of CVODES, or 0 */
+  const char *oneStep; /* cpodes' name of the method, or nullptr */
 };
 const MethodData methods[] = {{"CPodesProjectedBDF", 1, 5, CV_BDF, nullptr},
                               {"CPodesProjectedAdams", 1, 12, CV_ADAMS, nullptr},
@@ -40,7 +42,7 @@ const MethodData methods[] = {{"CPodesProjectedBDF", 1, 5, CV_BDF, nullptr},
                               {"CPodesProjectedRADAU", 5, 9, 0, "RADAU"},
                               {"CPodesProjectedAuto", 1, 12, 0, nullptr}};
 
-/* The method of these that a suggestion names */
+/* Returns the method of this table that a suggestion names. */
 CPodesProjectedIntegrator::Method suggested(const CPMechSuggestion &s) {
   int method = 0;
   while (s.lmm ? methods[method].lmm != s.lmm
@@ -49,8 +51,8 @@ CPodesProjectedIntegrator::Method suggested(const CPMechSuggestion &s) {
   return CPodesProjectedIntegrator::Method(method);
 }
 
-/* Has the state variables that are updated at the end of each step (contact trackers, delays)? Their new values are
- * computed up to Stage::Acceleration. */
+/* Does the state have variables that are updated at the end of each step (contact trackers,
+ * delays)? Their new values are computed at stages up to Stage::Acceleration. */
 bool updatesItself(const State &state) {
   for (SubsystemIndex s(0); s < state.getNumSubsystems(); ++s)
     for (DiscreteVariableIndex d(0); state.hasDiscreteVar(DiscreteVarKey(s, d)); ++d)
@@ -61,13 +63,13 @@ bool updatesItself(const State &state) {
 } // namespace
 
 struct CPodesProjectedIntegrator::Impl {
-  /* What of the newest step has been handed out: nothing (of a step that may end with an event), all of it, the state
-   * before the event, or the end of the simulation. */
+  /* What of the newest step has been returned to the caller: nothing (of a step without or with an
+   * event), all of it, the state before the event, or the end of the simulation. */
   enum Communication { Completed, CompletedWithEvent, Returned, ReturnedWithEvent, Over };
 
   const MultibodySystem &system;
   const Method asked;
-  Method method; /* in use; Auto before the first start */
+  Method method; /* the method in use; Auto before the first start */
 
   double accuracy = -1, tolerance = -1, finalTime = -1, hInit = -1, hMin = -1, hMax = -1;
   int stepLimit  = -1;
@@ -77,15 +79,15 @@ struct CPodesProjectedIntegrator::Impl {
   SUNContext ctx = nullptr;
   Mechanism mechanism;
   std::unique_ptr<Engine> engine;
-  N_Vector y = nullptr, between = nullptr; /* at the engine's time, and at a time before */
-  double tEngine = 0.0;                    /* at least the advanced time */
+  N_Vector y = nullptr, between = nullptr; /* y: at tEngine; between: at an earlier time */
+  double tEngine = 0.0;                    /* at or after the advanced time */
 
   State advanced, interpolated;
-  bool assembled = true; /* advanced is; else it has t and y alone, and */
-  double tGood   = NaN;  /* was so here */
+  bool assembled = true; /* advanced is assembled; else only its t and y are set */
+  double tGood   = NaN;  /* the last time at which advanced was assembled, with yGood */
   Vector yGood;
   bool initialized = false, showInterpolated = false, startOfInterval = false, selfUpdating = false;
-  bool discreteChanged        = true; /* interpolated has the discrete variables of another time */
+  bool discreteChanged        = true; /* the discrete variables of interpolated are out of date */
   Communication communication = Completed;
   TerminationReason reason    = Integrator::InvalidTerminationReason;
   Stage triggerStage          = Stage::Time;
@@ -97,8 +99,8 @@ struct CPodesProjectedIntegrator::Impl {
   Array_<double> triggeredTimes;
   Array_<Event::Trigger> triggeredTransitions;
 
-  Counters before         = Counters(),
-           reset          = Counters(); /* of earlier starts, and at resetAllStatistics */
+  /* before: from earlier starts; reset: at resetAllStatistics. */
+  Counters before = Counters(), reset = Counters();
   int realizationsAtReset = 0, failuresAtReset = 0;
   double firstStep = NaN, lastStep = NaN;
 
@@ -142,7 +144,8 @@ struct CPodesProjectedIntegrator::Impl {
     SimTK_ERRCHK_ALWAYS(matter.getNumMobilities() > 0, where, "The system has no mobilities.");
   }
 
-  /* Prescribed values, then constraints to the tolerance: the largest weighted error counts, as in cpodes. */
+  /* Sets prescribed values, then projects onto the constraints. The tolerance bounds the largest
+   * weighted error, as in cpodes. */
   void assemble(State &state, bool far) const {
     ProjectOptions options(toleranceInUse());
     options.setOption(ProjectOptions::UseInfinityNorm);
@@ -187,10 +190,11 @@ struct CPodesProjectedIntegrator::Impl {
       method = suggested(suggestion);
     }
     const MethodData &chosen = methods[method];
-    /* Accelerations cost more here than a linear system, and a fixed-point iteration evaluates them twice a step: Adams, too,
-     * iterates by Newton's method. The metric of Newton's matrix, then cpodes' default, contains the stiffness of the
-     * multipliers, which is not definite: in it BDF takes 1.5 times the realizations on a taut chain of ball joints that it takes
-     * in the metric of M (guide, "Simbody"). */
+    /* Accelerations cost more here than a linear system, and a fixed-point iteration evaluates them
+     * twice a step; so Adams, too, uses Newton's iteration. The metric of Newton's matrix, which is
+     * then cpodes' default, contains the stiffness of the multipliers, which is indefinite: with
+     * it, BDF takes 1.5 times as many realizations on a taut chain of ball joints as with the
+     * metric M (guide, "Simbody"). */
     if (chosen.lmm) {
       check(CPMechSetNewton(mechanism.object(), CP_NEWTON_KKT), "Newton's method was refused");
       check(CPMechSetMetric(mechanism.object(), CP_METRIC_KINETIC), "the metric was refused");
@@ -230,7 +234,8 @@ struct CPodesProjectedIntegrator::Impl {
     discreteChanged = true;
   }
 
-  /* A new continuous interval from the advanced state, of which everything from `changed` on is new. */
+  /* Starts a new continuous interval from the advanced state; `changed` is the lowest stage that
+   * has changed. */
   void start(Stage changed) {
     const bool first = !engine;
     system.realizeModel(advanced);
@@ -290,7 +295,8 @@ struct CPodesProjectedIntegrator::Impl {
     if (t < tEngine) check(engine->interpolate(t, between), "interpolation");
     mechanism.show(t, t < tEngine ? between : y, state);
   }
-  /* Without triggers nobody looks at most of the internal steps, and assembling one takes realizations of positions and velocities. */
+  /* Without triggers, most internal steps are never examined, and assembling one takes realizations
+   * of positions and velocities. */
   void placeAdvanced(double t) {
     if (t < tEngine) check(engine->interpolate(t, between), "interpolation");
     if (assembled) tGood = advanced.getTime(), yGood = advanced.getY();
@@ -315,14 +321,14 @@ struct CPodesProjectedIntegrator::Impl {
     showInterpolated = true;
   }
 
-  /* Moves the advanced state on, at most to tMax, by a step or by what is left of one that an event cut short. Is there an
-   * event at its new time? */
+  /* Advances the state, at most to tMax, by a step or by the rest of a step that an event has
+   * interrupted. Returns true if there is an event at its new time. */
   bool advance(double tMax, double report) {
     const double tOld       = advanced.getTime();
     const double resolution = 100 * Eps * std::fmax(1.0, std::fabs(tOld));
     if (tOld >= tEngine) {
       updateDiscreteVariables();
-      if (tMax - tOld <= resolution) { /* no method resolves this step */
+      if (tMax - tOld <= resolution) { /* No method resolves this step. */
         tEngine = tMax;
         check(engine->start(mechanism.object(), tEngine, y), "restart");
       } else {
@@ -341,7 +347,7 @@ struct CPodesProjectedIntegrator::Impl {
     }
   }
 
-  /* The advanced state moves from low to high, or to the first event between them. */
+  /* Moves the advanced state from low to high, or to the first event between them. */
   bool searchEvent(double low, double high, double report) {
     if (kinds.empty()) {
       placeAdvanced(high);
@@ -451,7 +457,7 @@ int Integ::getMethodMinOrder() const { return methods[impl->method].minOrder; }
 int Integ::getMethodMaxOrder() const { return methods[impl->method].maxOrder; }
 bool Integ::methodHasErrorControl() const { return true; }
 
-/* value: -1 or within its range */
+/* Accepts -1, or a value within its range. */
 static double checked(double value, bool inRange, const char *function, const char *rule) {
   SimTK_APIARGCHECK2_ALWAYS(value == -1 || inRange, "CPodesProjectedIntegrator", function,
                             "The value must be %s, or -1 for the default; it is %g.", rule, value);
@@ -531,7 +537,7 @@ State &Integ::updAdvancedState() {
 double Integ::getAccuracyInUse() const { return impl->accuracyInUse(); }
 double Integ::getConstraintToleranceInUse() const { return impl->toleranceInUse(); }
 
-/* Events may be asked for while they are the newest news. */
+/* The event can be queried only while it is the newest result. */
 static void checkEvent(bool happened, const char *function) {
   SimTK_ERRCHK_ALWAYS(happened, function, "No event has been triggered.");
 }

@@ -16,11 +16,11 @@ namespace cpodes {
 
 namespace {
 
-const double NEVER = 1e300; /* A stop time, once set, can only be moved in SUNDIALS 6. */
+const double NEVER = 1e300; /* In SUNDIALS 6 a stop time, once set, can only be moved. */
 
 double *of(N_Vector v) { return N_VGetArrayPointer(v); }
 
-/* Simbody's programs may throw, and nothing may be thrown through functions of C. */
+/* Calls a function of the program, which may throw; no exception may pass through C functions. */
 template <class F> int guarded(LegacyProblem &problem, const char *function, F f) {
   try {
     return f();
@@ -51,7 +51,7 @@ struct LegacyIntegrator::Impl {
   std::size_t n          = 0;
   Projection how         = NONE;
 
-  /* What of the newest step, which ends at tn, has been handed out ends at reached. */
+  /* The newest step ends at tn; the caller has received it up to reached. */
   double tn = 0.0, reached = 0.0;
   bool fresh = true; /* the triggers have not been evaluated since the start */
   std::vector<TriggerKind> kinds;
@@ -60,7 +60,7 @@ struct LegacyIntegrator::Impl {
   long evaluations   = 0;
 
   bool stepping = false;
-  std::vector<double> unprojected; /* the newest step */
+  std::vector<double> unprojected; /* the newest step before its projection */
 
   Impl(LegacyProblem &of, bool useAdams, bool useNewton)
       : problem(of), adams(useAdams), newton(useNewton) {}
@@ -96,8 +96,9 @@ struct LegacyIntegrator::Impl {
     LegacyProblem &p = at(data).problem;
     return guarded(p, "c", [&] { return p.constraints(t, of(y), of(c)); });
   }
-  /* The user's projection takes the state and the error together (projectBoth), and projects an error only on its way from a
-   * state off the manifold: errors that come alone, of other orders, go from the same one. Errors are those of the newest step, whatever output has been
+  /* The user's projection takes the state and the error together (projectBoth), and projects an
+   * error only along with a state off the manifold. Errors that come alone, of other orders, are
+   * projected from the same unprojected state of the newest step, whatever output has been
    * projected since. */
   static int project(double t, N_Vector from, N_Vector to, double eps, void *data) {
     Impl &m = at(data);
@@ -128,10 +129,12 @@ struct LegacyIntegrator::Impl {
                                of(error));
     });
   }
-  /* Simbody projects a state that violates its tolerance and leaves others alone, so that corrections come and go. Spread over
-   * BDF's history, as those of cpodes are, they feed its choice of order with noise that no smaller step reduces: it was seen
-   * to stay at order 1 with steps of 1e-5. A projection that depends on a violation corrects the newest state only, as that
-   * of 2006 does. Where a step ends this function always calls for it, and never at the start. */
+  /* Simbody projects a state that violates its tolerance and leaves others alone, so that
+   * corrections come and go. If they were spread over BDF's history, as cpodes' own corrections
+   * are, they would disturb its choice of order with noise that no smaller step reduces: BDF was
+   * seen to stay at order 1 with steps of 1e-5. A projection that depends on a violation corrects
+   * only the newest state, as in 2006. This function requests it at the end of every step, and
+   * never at the start. */
   static int violation(double t, N_Vector, double *norm, void *data) {
     *norm = t == at(data).tn ? 0.0 : 1.0;
     return CP_SUCCESS;
@@ -146,7 +149,7 @@ struct LegacyIntegrator::Impl {
     if (!mem) return CP_SUCCESS;
     const LegacyOptions &o = options;
     void *const cv         = cvode();
-    int flag               = CVodeSetMaxNumSteps(cv, -1); /* counted by step() */
+    int flag               = CVodeSetMaxNumSteps(cv, -1); /* step() counts them */
     if (!flag && o.maxOrder) flag = CVodeSetMaxOrd(cv, o.maxOrder);
     if (!flag && o.maxErrorFailures) flag = CVodeSetMaxErrTestFails(cv, o.maxErrorFailures);
     if (!flag && o.maxIterations) flag = CVodeSetMaxNonlinIters(cv, o.maxIterations);
@@ -230,7 +233,7 @@ struct LegacyIntegrator::Impl {
 
   /* ---- steps ---- */
 
-  /* y <- the projected state at t, in the newest step */
+  /* out <- the projected state at t, within the newest step */
   int show(double t, double *out) {
     if (t == tn) {
       std::memcpy(out, of(y), n * sizeof(double));
@@ -254,7 +257,7 @@ struct LegacyIntegrator::Impl {
                : CP_SUCCESS;
   }
 
-  /* Moves reached on to high, or to the first event before. Returns CV_ROOT_RETURN there. */
+  /* Moves reached on to high, or to the first event before it. Returns CV_ROOT_RETURN at an event. */
   int search(double high) {
     std::vector<double> eLow = values, eHigh(values.size());
     window.low = reached, window.high = high;

@@ -1,6 +1,7 @@
-/* The integrator behind the C interface of 2006 (dropin/): CVODES with projection for functions of plain arrays, with events
- * as Simbody treats them. Neither types of SUNDIALS nor names of cpodes are seen here, so that the interface of 2006, which
- * has the same names, can be declared beside it. */
+/* The integrator behind the C interface of 2006 (dropin/): CVODES with projection for functions of
+ * plain arrays, with events as Simbody treats them. This header contains neither types of SUNDIALS
+ * nor names of cpodes, so that the interface of 2006, which uses the same names, can be declared
+ * beside it. */
 #ifndef CPODES_SIMBODY_LEGACY_H
 #define CPODES_SIMBODY_LEGACY_H
 
@@ -11,11 +12,12 @@
 
 namespace cpodes {
 
-/** The functions of a program. They return 0, a positive value where a smaller step may help, or a negative one. */
+/** The functions of a program. They return 0, a positive value if a smaller step may help, or a
+ * negative value. */
 struct CPODES_SIMBODY_INTERNAL LegacyProblem {
   virtual ~LegacyProblem();
   virtual int rates(double t, const double *y, double *ydot) = 0;
-  /** y + correction is on the manifold. error: in, out, projected. */
+  /** Computes a correction so that y + correction is on the manifold. error: in, out, projected. */
   virtual int project(double t, const double *y, double eps, double *correction, double *error) = 0;
   virtual int constraints(double t, const double *y, double *c)                                 = 0;
   virtual int triggers(double t, const double *y, const double *ydot, double *e)                = 0;
@@ -31,11 +33,11 @@ struct LegacyOptions {
   double first = 0.0, least = 0.0, most = 0.0, convergence = 0.0;
   long projectEvery = 1;
   bool projectError = true, projectWhereNeeded = false;
-  long stepLimit = 0; /* of one call; negative: none */
+  long stepLimit = 0; /* for one call; negative: none */
 };
 
-/** Error weights: 1 / (relative |y_i| + absolute_i), where absolute has one entry for all or one for each; those of
- * LegacyProblem::weights if it is empty. */
+/** Error weights: 1 / (relative |y_i| + absolute_i), where absolute has one entry for all
+ * components or one for each. If it is empty, the weights are those of LegacyProblem::weights. */
 struct LegacyTolerances {
   double relative = 0.0;
   std::vector<double> absolute;
@@ -49,7 +51,7 @@ struct LegacyCounters {
   double first, last, next, t, toleranceScale;
 };
 
-/** Functions return codes of CVODES and cpodes. */
+/** The functions return codes of CVODES and cpodes. */
 class CPODES_SIMBODY_INTERNAL LegacyIntegrator {
 public:
   enum Projection { NONE, USERS, BY_CONSTRAINTS };
@@ -61,21 +63,24 @@ public:
   LegacyIntegrator(LegacyProblem &problem, bool adams, bool newton);
   ~LegacyIntegrator();
 
-  /** A new problem of size n at (t, y); or a new start of the same one, whose counters are then cleared. */
+  /** init starts a new problem of size n at (t, y); restart starts the same problem again and
+   * clears its counters. */
   int init(int n, double t, const double *y, const LegacyTolerances &tolerances);
   int restart(double t, const double *y, const LegacyTolerances &tolerances);
   int setTolerances(const LegacyTolerances &tolerances);
   int setOptions(const LegacyOptions &options);
   const LegacyOptions &getOptions() const;
-  /** tolerances of the constraints, and whether they are projected in the norm of the error weights */
+  /** tolerances: of the constraints; errorNorm: projects in the norm of the error weights. */
   int setProjection(Projection how, const std::vector<double> &tolerances, bool errorNorm);
   /** directions: 1 rising, -1 falling, 0 both */
   void setTriggers(int count);
   void setDirections(const int *directions);
 
-  /** As CPode of 2006: to `to`, or one step towards it. y [n], *t: out. An event ends it at the upper end of its window. */
+  /** As CPode of 2006: integrates to `to`, or takes one step towards it. y [n], *t: out. An event
+   * ends the call at the upper end of its window. */
   int step(double to, bool oneStep, Stop stop, double *t, double *y);
-  /** k-th derivative of the interpolation polynomial, not projected; calls no function of the problem */
+  /** The k-th derivative of the interpolation polynomial, unprojected. Calls no function of the
+   * problem. */
   int interpolate(double t, int k, double *dky);
   void eventWindow(double *low, double *high) const;
   /** found: 1 rising, -1 falling, 0 none */

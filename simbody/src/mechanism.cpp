@@ -24,7 +24,7 @@ void copyOut(const Vector &v, double *x) {
 Mechanism::Mechanism(const MultibodySystem &owner)
     : system(owner), matter(owner.getMatterSubsystem()) {}
 
-/* ---- evaluation: what is the same as before is not realized again ---- */
+/* ---- evaluation: stages whose variables have not changed are not realized again ---- */
 
 void Mechanism::at(double t, const double *q) {
   const bool moved = !std::equal(q, q + nq, y.begin());
@@ -71,7 +71,8 @@ void Mechanism::accelerate() {
 
 const Matrix &Mechanism::transposed() {
   if (haveG) return Gt;
-  if (work.getSystemStage() < Stage::Velocity) { /* calcGTranspose's rows of velocity constraints */
+  /* calcGTranspose needs Stage::Velocity for velocity constraints. */
+  if (work.getSystemStage() < Stage::Velocity) {
     system.prescribeU(work);
     system.realize(work, Stage::Velocity);
   }
@@ -80,7 +81,7 @@ const Matrix &Mechanism::transposed() {
   return Gt;
 }
 
-/* One product for the k-th velocities, or coordinates, of all bodies gives the k-th columns of their blocks. */
+/* One product with the k-th unit vectors of all bodies gives the k-th columns of all their blocks. */
 const Mechanism::Kinematics &Mechanism::kinematicsAt(const double *q) {
   const std::size_t room = 4;
   for (std::size_t k = 0; k < recent.size(); k++) {
@@ -135,7 +136,8 @@ bool Mechanism::Rates::isAt(double time, const double *q, const double *u, const
 /* ---- cpodes' functions ---- */
 
 struct Mechanism::Functions {
-  /* No exception leaves a function that C calls. A smaller step may help, but for memory. */
+  /* Runs f without letting an exception leave a function that C calls. Returns 1, since a smaller
+   * step may help, or -1 without memory. */
   template <class F> static int guarded(void *data, F f) {
     Mechanism &m = *static_cast<Mechanism *>(data);
     try {
@@ -178,9 +180,9 @@ struct Mechanism::Functions {
       copyOut(m.work.getZDot(), zdot);
     });
   }
-  /* One-sided quotients along N e_j, e_j and z_j. z' needs Stage::Acceleration, the forces' derivatives only
-   * Stage::Dynamics. Where z' does not change at all when every q and u moves, as that of a muscle's activation, its columns by
-   * q and u are zero and take one realization. */
+  /* One-sided differences along N e_j, e_j and z_j; each takes a realization to
+   * Stage::Acceleration, which z' needs. If z' does not change at all when every q and u moves, as
+   * for a muscle's activation, its columns for q and u are zero, and take only one realization. */
   static int auxiliaryJacobian(double t, const double *q, const double *u, const double *z,
                                const double *, SUNMatrix Zq, SUNMatrix Zu, SUNMatrix Zz, void *data) {
     return guarded(data, [=](Mechanism &m) {
@@ -238,7 +240,7 @@ struct Mechanism::Functions {
   static int positions(double t, const double *q, double *p, void *data) {
     return guarded(data, [=](Mechanism &m) {
       m.at(t, q);
-      const Vector &errors = m.work.getQErr(); /* those of quaternions are last */
+      const Vector &errors = m.work.getQErr(); /* the errors of quaternions come last */
       for (int i = 0; i < m.np; i++) p[i] = errors[i];
     });
   }
@@ -299,7 +301,7 @@ struct Mechanism::Functions {
       }
     });
   }
-  /* f = -(inverse dynamics of u' = 0, but for what is prescribed) */
+  /* f = -(inverse dynamics for u' = 0, except for prescribed u') */
   static int forces(double t, const double *q, const double *u, const double *z, double *f,
                     void *data) {
     return guarded(data, [=](Mechanism &m) {
@@ -360,8 +362,9 @@ void Mechanism::restart(const State &state) {
   copyOut(Vector(state.getY()), y.data());
 }
 
-/* Is N made of identities and of unit quaternions whose angular velocity is in the parent's frame (Ball, Free)? It is
- * looked at here and at a state some way off. If so, cpodes needs no products with N, which would realize positions. */
+/* Does N consist of identities, and of the matrices of unit quaternions with the angular velocity
+ * in the parent's frame (Ball, Free)? Checks this at the current state and at another one some
+ * distance away. If so, cpodes needs no products with N, which would realize positions. */
 bool Mechanism::simpleKinematics() const {
   State s = work;
   for (int trial = 0; trial < 2; trial++) {
@@ -391,9 +394,10 @@ bool Mechanism::simpleKinematics() const {
   return true;
 }
 
-/* Simbody's norm is the largest of the RMS norms over q, u and z, of which CPMechSetGroupNorms takes the sum of squares. The
- * largest component is at most the RMS norm over all n times sqrt(n). A coordinate of a joint with several counts by the
- * joint's largest weight, a bound of |N Wu N^+|. */
+/* Simbody's norm is the largest of the RMS norms over q, u and z, whereas CPMechSetGroupNorms uses
+ * their root sum of squares. The largest component is at most sqrt(n) times the RMS norm over all
+ * n. A coordinate of a joint whose coordinates are not its velocities gets the joint's largest
+ * weight, a bound of |N Wu N^+|. */
 void Mechanism::setScales(double accuracy, bool infinity) {
   const int n = nq + nu + nz;
   perUnit     = (infinity ? std::sqrt(n) : 1.0) / accuracy;
@@ -478,7 +482,8 @@ int Mechanism::create(const State &state, double accuracy, bool infinity, double
                       SUNContext ctx) {
   release();
   CPMechModel model = equations(state, tolerance);
-  if (nz) model.auxiliary_jac = Functions::auxiliaryJacobian; /* for iterations, not for results */
+  /* used for iterations only, not for results */
+  if (nz) model.auxiliary_jac = Functions::auxiliaryJacobian;
   setScales(accuracy, infinity);
   tmpl = N_VNew_Serial(nq + nu + nz, ctx);
   mech = tmpl ? CPMechCreate(&model, tmpl, ctx) : nullptr;
@@ -488,7 +493,8 @@ int Mechanism::create(const State &state, double accuracy, bool infinity, double
   int flag = CPMechSetUserData(mech, this);
   if (!flag) flag = CPMechSetGroupNorms(mech, !infinity);
   if (!flag) flag = prepare(mech);
-  /* cpodes measures violations by what a correction would be worth in the error test. show() looks at Simbody's measure. */
+  /* cpodes measures a violation by the size of its correction in the error test. show() uses
+   * Simbody's measure. */
   if (!flag)
     flag =
         CPProjectorSetEps(CPMechGetProjector(mech), std::min(CP_EPS_DEFAULT, tolerance / accuracy));

@@ -2,14 +2,16 @@
  *
  *   q' = N u,   M u' + G^T lambda = f,   0 = p(t, q),   0 = v(t, q, u),   G u' = b,   z' = zdot
  *
- * u' and lambda come from realize(Acceleration), which is O(n). M, G, f and b serve the projection's metric and Newton's
- * matrix. f is what inverse dynamics leaves at u' = 0, b the bias of the acceleration constraints with its sign turned.
+ * u' and lambda come from realize(Acceleration), which is O(n). M, G, f and b serve the
+ * projection's metric and Newton's matrix. f is minus the inverse dynamics at u' = 0, and b is
+ * minus the bias of the acceleration constraints.
  *
- * Where motions or locks prescribe u'_k it is known. If they prescribe positions, row k of the dynamics is u'_k = its value, and
- * columns k of M and G are moved to the right-hand sides. Such coordinates are integrated like others, but wherever they are
- * read, or handed out, Simbody's prescribed values take their place. No projection moves them. If they prescribe velocities or
- * accelerations alone, positions follow from these and from the constraints: u_k = its value, or u'_k = its value, is one more
- * row, behind Simbody's of its kind. */
+ * Where motions or locks prescribe u'_k, it is known. If they prescribe positions, row k of the
+ * dynamics becomes u'_k = its value, and the columns k of M and G are moved to the right-hand
+ * sides. Such coordinates are integrated like others, but wherever they are read or returned,
+ * Simbody's prescribed values replace them, and no projection moves them. If motions prescribe only
+ * velocities or accelerations, positions follow from these and from the constraints: u_k = its
+ * value, or u'_k = its value, becomes an additional row, after Simbody's rows of its kind. */
 #ifndef CPODES_SIMBODY_MECHANISM_H
 #define CPODES_SIMBODY_MECHANISM_H
 
@@ -26,39 +28,42 @@ public:
   explicit Mechanism(const SimTK::MultibodySystem &owner);
   ~Mechanism() { release(); }
 
-  /** A new system or model: its sizes, and a CPMech for them. state: realized to Velocity. accuracy, infinity: as in the
-   * error test. tolerance: of the constraints. Returns cpodes' code. */
+  /** Sets up a new system or model: its sizes, and a CPMech for them. state: realized to Velocity.
+   * accuracy, infinity: as in the error test. tolerance: of the constraints. Returns cpodes' code. */
   int create(const SimTK::State &state, double accuracy, bool infinity, double tolerance,
              SUNContext ctx);
-  /** What create gives to CPMechCreate: the equations at the state's constraints and joints, user data this object; and, after
-   * CPMechCreate, the quaternions. For a CPMech that another owns. */
+  /** What create passes to CPMechCreate, for a CPMech that another object owns: the equations with
+   * the state's constraints and joints, whose user data is this object. After CPMechCreate, prepare
+   * adds the quaternions. */
   CPMechModel equations(const SimTK::State &state, double tolerance);
   int prepare(CPMech of) const;
   void release();
-  /** The same model from another state. */
+  /** Continues with the same model from another state. */
   void restart(const SimTK::State &state);
   bool fits(const SimTK::State &state) const;
 
   CPMech object() const { return mech; }
-  /** Prescribed values are put into the state, which is then projected where a weighted error is above the options'
-   * tolerance. It is realized to Velocity. */
+  /** Sets the prescribed values in the state, and projects it if a weighted error exceeds the
+   * options' tolerance. The state is realized to Velocity. */
   void assemble(SimTK::State &state, const SimTK::ProjectOptions &options) const;
   void assemble(SimTK::State &state) const { assemble(state, limits); }
-  /** state <- (t, y), as it is */
+  /** state <- (t, y), unchanged */
   static void place(double t, N_Vector y, SimTK::State &state);
   /** state <- (t, y), assembled */
   void show(double t, N_Vector y, SimTK::State &state) const;
   /** y <- state */
   static void read(const SimTK::State &state, N_Vector y);
-  /** CVEwtFn: weights whose WRMS norm is the error test of Simbody's integrators. data: the CPMech. */
+  /** CVEwtFn: weights for which the WRMS norm is the error test of Simbody's integrators. data:
+   * the CPMech. */
   static int weights(N_Vector y, N_Vector ewt, void *data);
 
-  int nq = 0, nu = 0, nz = 0, np = 0, nv = 0; /* np, nv: of Simbody's constraints */
-  int realizations = 0, failures = 0; /* of forces, and evaluations at which Simbody threw */
-  std::string thrown;                 /* what it threw last */
+  int nq = 0, nu = 0, nz = 0, np = 0, nv = 0; /* np, nv: numbers of Simbody's constraints */
+  int realizations = 0,
+      failures     = 0; /* realizations of forces; evaluations at which Simbody threw */
+  std::string thrown;   /* the message of the newest exception */
 
 private:
-  struct Functions; /* cpodes', of type C */
+  struct Functions; /* cpodes' C functions */
   bool simpleKinematics() const;
   void setScales(double accuracy, bool infinity);
 
@@ -73,11 +78,11 @@ private:
   const SimTK::SimbodyMatterSubsystem &matter;
   CPMech mech   = nullptr;
   N_Vector tmpl = nullptr;
-  int na        = 0;     /* of Simbody's constraints */
-  SimTK::State work;     /* where functions are evaluated */
-  std::vector<double> y; /* (q, u, z) that it was last set to, before prescribed values */
-  /* z' where it was differentiated last. Newton's matrix asks for it there again, with other multipliers, which do not enter it in
-   * Simbody. */
+  int na        = 0;     /* number of Simbody's constraints */
+  SimTK::State work;     /* where the functions are evaluated */
+  std::vector<double> y; /* (q, u, z) to which work was set last, before prescribed values */
+  /* z' where it was differentiated last. Newton's matrix requests it there again with other
+   * multipliers, on which z' does not depend in Simbody. */
   struct Rates {
     double t = 0.0;
     std::vector<double> y; /* (q, u, z) before prescribed values; empty: none */
@@ -85,21 +90,23 @@ private:
     bool isAt(double time, const double *q, const double *u, const double *z,
               const Mechanism &m) const;
   } rates;
-  /* N and N^+ of bodies at a q, asked for again and again at the same few states */
+  /* N and N^+ of the bodies at a q. They are requested repeatedly at the same few states. */
   struct Kinematics {
     std::vector<double> q;
-    std::vector<SimTK::Matrix> N, inverse; /* of each body */
+    std::vector<SimTK::Matrix> N, inverse; /* one block per body */
   };
-  std::vector<Kinematics> recent; /* the newest first */
+  std::vector<Kinematics> recent; /* newest first */
   const Kinematics &kinematicsAt(const double *q);
 
   bool haveG  = false;
-  bool simple = true; /* q' = u but for quaternions */
+  bool simple = true; /* q' = u except for quaternions */
   SimTK::Matrix Gt;
-  std::vector<int> held;           /* indices k of u'_k whose positions are prescribed */
-  std::vector<int> driven, pushed; /* velocities alone, accelerations alone */
-  int row(int i) const { return i < nv ? i : i + int(driven.size()); } /* of Simbody's row i */
-  std::vector<double> size; /* [nq + nu + nz] 1/W_i: what counts as one unit of y_i */
+  std::vector<int> held; /* indices k of the u'_k whose positions are prescribed */
+  std::vector<int> driven,
+      pushed; /* those whose velocities, or only accelerations, are prescribed */
+  /* the row of Simbody's row i */
+  int row(int i) const { return i < nv ? i : i + int(driven.size()); }
+  std::vector<double> size; /* [nq + nu + nz] 1/W_i: the unit of y_i */
   SimTK::ProjectOptions limits;
   double perUnit = 1.0; /* weight of an error of one unit */
 };

@@ -13,10 +13,10 @@ namespace cpodes {
 
 namespace {
 
-/* Violations at the start, and of the states that are shown. */
+/* for violations at the start and of the states that are shown */
 const double tolerance = 1e-10;
 
-/* A point that is drawn, fixed on a body. */
+/* A point of the drawing, fixed on a body. */
 struct Station {
   MobilizedBodyIndex body;
   Vec3 place;
@@ -39,7 +39,8 @@ struct Drawing {
   }
 };
 
-/* What the model's functions need beside cpodes' functions, whose user data is the Mechanism. */
+/* What the model's functions need in addition to cpodes' functions, whose user data is the
+ * Mechanism. */
 struct Own {
   std::unique_ptr<RunnerModel> made;
   std::unique_ptr<Mechanism> mechanism;
@@ -49,8 +50,9 @@ struct Own {
 
 Own &own(const CPModel *model) { return *static_cast<Own *>(model->own); }
 
-/* A bar from the joint to the centre of mass of each body and on to the joints that it carries; a guide where a joint lets
- * its two frames part, unless the body is free. */
+/* Draws a bar from the joint of each body to its centre of mass and on to the joints that it
+ * carries, and a guide between the two frames of a joint that can separate, unless the body is
+ * free. */
 Drawing draw(const SimbodyMatterSubsystem &matter, const State &state) {
   enum { FREE = 6 };
   Drawing d;

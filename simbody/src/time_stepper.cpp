@@ -14,7 +14,8 @@ void CPodesTimeStepper::initialize(const State &state) {
   lastEvent = lastReport = -Infinity;
 }
 
-/* A handler that throws may have changed anything: the state from before comes back. */
+/* Calls the handlers. If one throws, it may have changed anything, so the earlier state is
+ * restored. */
 void CPodesTimeStepper::handle(Event::Cause cause, const Array_<EventId> &ids) {
   HandleEventsOptions options(integrator.getConstraintToleranceInUse());
   if (integrator.isInfinityNormInUse()) options.setOption(HandleEventsOptions::UseInfinityNorm);

@@ -1,5 +1,6 @@
-/* SimTK::CPodesIntegrator, on the CPODES of libSimTKmath or on cpodes: the environment variable CPODES_EXPECTED names the
- * library whose CPode it must call. What is checked is the same in both cases. */
+/* SimTK::CPodesIntegrator, on the CPODES of libSimTKmath or on cpodes: the environment variable
+ * CPODES_EXPECTED names the library whose CPode it must call. The checks are the same in both
+ * cases. */
 #include "mechanisms.h"
 #include "suite.h"
 
@@ -29,7 +30,8 @@ START_TEST(functions_of_cpodes_come_from_the_expected_library) {
 }
 END_TEST
 
-/* ---- motions: the CPODES of libSimTKmath leaves reports unprojected, and its Adams fails. The chain amplifies errors ---- */
+/* ---- motions. The CPODES of libSimTKmath leaves reports unprojected, and its Adams fails. The
+ * chain amplifies errors. ---- */
 
 static void follows(Model &m, Integrator &integrator) {
   const double accuracy = 1e-6, end = 1.0;
@@ -102,7 +104,7 @@ END_TEST
 
 /* ---- events ---- */
 
-/* A point on a rod of length 1. Walls turn its velocity round. */
+/* A point on a rod of length 1. Walls reverse its velocity. */
 struct Walls : Model {
   MobilizedBody::Translation point{matter.Ground(), Transform(),
                                    Body::Rigid(MassProperties(1, Vec3(0), UnitInertia(1))),
@@ -143,7 +145,8 @@ struct Always : TriggeredEventReporter {
   void handleEvent(const State &s) const override { times.push_back(s.getTime()); }
 };
 
-/* Without losses the point goes from wall to wall in one time T, first from the lowest position in T / 2. */
+/* Without losses the point goes from wall to wall in one time T, and first from the lowest position
+ * in T / 2. */
 START_TEST(events_happen_when_they_should_and_zero_is_no_event) {
   Walls m;
   std::vector<double> right, left, zero, always, clock;
@@ -183,8 +186,8 @@ struct Kick : PeriodicEventHandler {
   void handleEvent(State &s, Real, bool &) const override { point.setU(s, 1.05 * point.getU(s)); }
 };
 
-/* Restarts begin at order 1, from which the noise of Simbody's projections must not keep BDF: a hundredth of the accuracy
- * costs at most the steps of order 2, 100^(1/3) = 4.6 times as many. */
+/* Restarts begin at order 1, and the noise of Simbody's projections must not keep BDF there: an
+ * accuracy 100 times higher costs at most the steps of order 2, 100^(1/3) = 4.6 times as many. */
 START_TEST(after_events_bdf_returns_to_high_order) {
   int steps[2];
   for (int k = 0; k < 2; k++) {

@@ -1,4 +1,5 @@
-/* CPodesTimeStepper: scheduled and triggered events, reporters, handlers that change, end or throw. */
+/* CPodesTimeStepper: scheduled and triggered events, reporters, and handlers that change, end or
+ * throw. */
 #include "cpodes_simbody/cpodes_simbody.h"
 #include "mechanisms.h"
 #include "suite.h"
@@ -16,7 +17,7 @@ static const CPodesProjectedIntegrator::Method methods[] = {
     CPodesProjectedIntegrator::DOP853, CPodesProjectedIntegrator::RADAU};
 static const int numMethods = sizeof methods / sizeof *methods;
 
-/* A point that falls. Its handler turns the velocity round. */
+/* A falling point, whose handler reverses the velocity. */
 struct Falling : Model {
   MobilizedBody::Translation point{matter.Ground(), Transform(),
                                    Body::Rigid(MassProperties(1, Vec3(0), UnitInertia(1))),
@@ -42,8 +43,9 @@ struct Floor : TriggeredEventHandler {
   }
 };
 
-/* From height 1: the first bounce at t_1 = sqrt(2 / g), bounce k at t_1 (1 + 2 e + ... + 2 e^{k-1}). Each is located to
- * accuracy x time scale x window = 1e-8 x 0.1 x 0.1, and errors of times grow by no more than 1 / e each. */
+/* From height 1, the first bounce is at t_1 = sqrt(2 / g), and bounce k at t_1 (1 + 2 e + ... + 2
+ * e^{k-1}). Each is located to accuracy x time scale x window = 1e-8 x 0.1 x 0.1, and each bounce
+ * amplifies errors of times by at most 1 / e. */
 START_TEST(a_ball_bounces_when_it_should) {
   Falling m;
   std::vector<double> times;
@@ -86,7 +88,7 @@ START_TEST(an_event_lies_in_its_window) {
   ck_assert_uint_eq(integrator.getTriggeredEvents().size(), 1);
   ck_assert_int_eq(integrator.getEventTransitionsSeen()[0], Event::Falling);
   ck_assert_double_eq_tol(integrator.getEstimatedEventTimes()[0], std::sqrt(2 / 9.81), 1e-4);
-  /* Nothing is changed: the run goes on in the same step, and the event is not found again. */
+  /* Nothing has changed: the run continues in the same step, and the event is not found again. */
   integrator.reinitialize(Stage::Report, false);
   const int steps = integrator.getNumStepsTaken();
   ck_assert_int_eq(integrator.stepTo(window[1]), Integrator::ReachedReportTime);
@@ -96,7 +98,7 @@ START_TEST(an_event_lies_in_its_window) {
 }
 END_TEST
 
-/* A function of the time alone, which jumps or stays at zero. */
+/* A trigger that depends only on time, and jumps or stays at zero. */
 struct OfTime : TriggeredEventReporter {
   double (*const value)(double t);
   std::vector<double> &times;
@@ -210,7 +212,8 @@ START_TEST(what_a_handler_throws_passes_and_its_changes_do_not_stay) {
 }
 END_TEST
 
-/* A pendulum on a rod that is let go and caught again: constraints come and go in mid-run. */
+/* A pendulum on a rod that is released and caught again: constraints are disabled and enabled in
+ * mid-run. */
 struct LetGo : ScheduledEventHandler {
   const Constraint::Rod rod;
   explicit LetGo(const Constraint::Rod &held) : rod(held) {}
@@ -238,7 +241,7 @@ START_TEST(a_constraint_can_be_disabled_in_mid_run) {
   ck_assert_double_gt(m.point.getQ(s).norm(), 1.01);
   ck_assert_double_eq_tol(m.point.getU(s)[0], u[0], 1e-7);
   ck_assert_double_eq_tol(m.point.getU(s)[1], u[1] - 9.81 * 0.45, 1e-6);
-  /* It is caught where it is by a velocity that suits a rod of another length. */
+  /* The pendulum is caught where it is, with a velocity that suits a rod of another length. */
   integrator.updAdvancedState() = s;
   rod.setRodLength(integrator.updAdvancedState(), m.point.getQ(s).norm());
   rod.enable(integrator.updAdvancedState());
@@ -250,7 +253,8 @@ START_TEST(a_constraint_can_be_disabled_in_mid_run) {
 }
 END_TEST
 
-/* A Measure::Maximum keeps the largest value of sin 3t at the ends of steps in a variable that is updated after each. */
+/* A Measure::Maximum keeps the largest value of sin 3t at the ends of steps, in a variable that is
+ * updated after each. */
 START_TEST(variables_that_update_themselves_do_so_after_each_step) {
   Falling m;
   Measure::Sinusoid wave(m.forces, 1, 3);

@@ -73,7 +73,8 @@ private:
   mutable ZIndex z;
 };
 
-/* Newton's iteration needs the derivatives of z' by q: without them it does not converge at steps much longer than tau. */
+/* Newton's iteration needs the derivatives of z' with respect to q: without them it does not
+ * converge at steps much longer than tau. */
 START_TEST(auxiliary_states_that_depend_on_coordinates_take_long_steps) {
   Model m;
   const Body::Rigid bob(MassProperties(1, Vec3(0, -1, 0), UnitInertia(1.1, 0.1, 1.1)));
@@ -96,8 +97,9 @@ START_TEST(auxiliary_states_that_depend_on_coordinates_take_long_steps) {
 }
 END_TEST
 
-/* The activations of its muscles do not depend on the motion: their part of Newton's matrix takes a realization for each of
- * them and one to see that, where differences by all of (q, u, z) would take thirteen. */
+/* The activations of the muscles do not depend on the motion. Their part of Newton's matrix takes
+ * one realization for each of them and one to detect this, where differences by all of (q, u, z)
+ * would take thirteen. */
 START_TEST(derivatives_of_activations_take_few_realizations_to_acceleration) {
   auto m = muscleLeg();
   CPodesProjectedIntegrator ours(m->system, CPodesProjectedIntegrator::BDF);
@@ -110,7 +112,7 @@ START_TEST(derivatives_of_activations_take_few_realizations_to_acceleration) {
 }
 END_TEST
 
-/* A realization of positions for each of them, where nobody asks for it */
+/* A step that is not returned saves a realization of positions. */
 START_TEST(internal_steps_are_assembled_where_they_are_returned) {
   int positions[2], steps = 0;
   for (bool every : {false, true}) {
@@ -128,7 +130,7 @@ START_TEST(internal_steps_are_assembled_where_they_are_returned) {
 }
 END_TEST
 
-/* A fixed-point iteration needs two at least: a correction, and one that tells that it converges. */
+/* A fixed-point iteration needs at least two: a correction, and one that shows its convergence. */
 START_TEST(adams_evaluates_accelerations_little_more_than_once_a_step) {
   auto m = allModels()[std::size_t(_i)].create();
   CPodesProjectedIntegrator ours(m->system, CPodesProjectedIntegrator::Adams);
@@ -143,10 +145,11 @@ START_TEST(adams_evaluates_accelerations_little_more_than_once_a_step) {
 }
 END_TEST
 
-/* Two equal cranks and a coupler as long as the ground: where all lie in one line, G loses rank, since a row of it vanishes, and a
- * second branch crosses. The motion goes through at least four such positions, stays a parallelogram and keeps its energy.
- * Closed by a ball joint, or with a massless coupler by a rod. Steps that end very close to such a position led DOP853 into one,
- * at 1e-9 and 1e-10 as at other accuracies. */
+/* Two equal cranks and a coupler as long as the ground: where all lie in one line, G loses rank,
+ * since a row of it vanishes, and a second branch crosses. The motion passes at least four such
+ * positions, stays a parallelogram and keeps its energy. It is closed by a ball joint, or with a
+ * massless coupler by a rod. Steps that end very close to such a position led DOP853 into the
+ * second branch, at 1e-9 and 1e-10 as at other accuracies. */
 START_TEST(a_parallelogram_passes_its_singular_positions) {
   const bool byRod      = _i / numMethods % 2;
   const double accuracy = _i / numMethods / 2 ? 1e-10 : 1e-9;
@@ -167,7 +170,7 @@ START_TEST(a_parallelogram_passes_its_singular_positions) {
   CPodesProjectedIntegrator ours(m.system, methodOf(_i));
   ours.setAccuracy(accuracy);
   const State s = run(ours, m.start, 3.0);
-  ck_assert_double_ge(left.getAngle(s), 3.5 * Pi); /* beyond the fourth */
+  ck_assert_double_ge(left.getAngle(s), 3.5 * Pi); /* past the fourth position */
   ck_assert_double_eq_tol(left.getAngle(s), right.getAngle(s), 10 * accuracy);
   m.system.realize(m.start, Stage::Dynamics);
   m.system.realize(s, Stage::Dynamics);
@@ -195,7 +198,7 @@ START_TEST(states_handed_out_meet_the_constraint_tolerance) {
 }
 END_TEST
 
-/* Velocities of the body, at 100 accuracies */
+/* velocities of the body, to within 100 accuracies */
 START_TEST(euler_angles_and_quaternions_describe_one_motion) {
   auto quaternions = rollingSphere(), angles = rollingSphere();
   State start = angles->start;
@@ -242,8 +245,8 @@ START_TEST(prescribed_and_locked_coordinates_follow_exactly) {
 }
 END_TEST
 
-/* A velocity and an acceleration that are prescribed, beside a rod that couples both: positions follow, and projections move
- * them. */
+/* A prescribed velocity and a prescribed acceleration, beside a rod that couples both: positions
+ * follow, and projections move them. */
 START_TEST(prescribed_velocities_and_accelerations_go_with_constraints) {
   Model m;
   Force::UniformGravity(m.forces, m.matter, Vec3(0, -9.81, 0));
@@ -268,8 +271,8 @@ START_TEST(prescribed_velocities_and_accelerations_go_with_constraints) {
 }
 END_TEST
 
-/* Euler angles: N is asked for at each of them, some 40 times a step, and positions are realized no more often than with
- * quaternions. */
+/* Euler angles: N is needed at each of them, some 40 times a step, but positions are realized no
+ * more often than with quaternions. */
 START_TEST(euler_angles_take_no_more_realizations_of_positions) {
   double perStep[2];
   for (int angles = 0; angles < 2; angles++) {
@@ -294,8 +297,8 @@ START_TEST(euler_angles_take_no_more_realizations_of_positions) {
 }
 END_TEST
 
-/* An undamped pendulum is not stiff. On a damper whose rate is 1e5 it is, and the choice is made anew where a force is
- * disabled, which is a change of Stage::Instance. */
+/* An undamped pendulum is not stiff, but it is on a damper whose rate is 1e5. The method is chosen
+ * again where a force is disabled, which is a change of Stage::Instance. */
 START_TEST(auto_chooses_by_stiffness_and_again_where_the_model_changes) {
   Model m;
   Force::UniformGravity(m.forces, m.matter, Vec3(0, -9.81, 0));
@@ -318,7 +321,7 @@ START_TEST(auto_chooses_by_stiffness_and_again_where_the_model_changes) {
 }
 END_TEST
 
-/* What the two integrators return for the same questions */
+/* The answers of an integrator to the same calls */
 template <class I> static std::string statuses(I &integrator, const State &start) {
   std::string result;
   const double questions[][2] = {{0, 0.3},         {0, 0.3},      {0.1, 0.3},   {0.2, 0.3},
@@ -406,7 +409,7 @@ END_TEST
 
 /* ---- bad input ---- */
 
-/* The message of the exception that f throws, "" if it throws none. */
+/* The message of the exception that f throws, or "". */
 template <class F> static std::string thrown(F f) {
   try {
     f();
@@ -456,7 +459,8 @@ START_TEST(constraints_that_cannot_be_assembled_are_named_by_simbody) {
 }
 END_TEST
 
-/* A force that gives up beyond a time: smaller steps do not help, the reason is in the message. */
+/* A force that throws after a given time: smaller steps do not help, and the reason is in the
+ * message. */
 struct GivesUp : Force::Custom::Implementation {
   double until = 0.25;
   void calcForce(const State &s, Vector_<SpatialVec> &, Vector_<Vec3> &, Vector &) const override {
@@ -487,14 +491,14 @@ START_TEST(after_a_failed_step_the_state_is_the_last_good_one) {
   m.system.realize(ours.getAdvancedState(), Stage::Velocity);
   ck_assert_double_eq_tol(m.system.calcEnergy(ours.getAdvancedState()),
                           m.system.calcEnergy(m.start), 1e-4);
-  force->until = Infinity; /* mended: it goes on */
+  force->until = Infinity; /* Once the force is repaired, the run continues. */
   while (ours.stepTo(1) != Integrator::ReachedReportTime) {}
   m.system.realize(ours.getState(), Stage::Velocity);
   ck_assert_double_eq_tol(m.system.calcEnergy(ours.getState()), m.system.calcEnergy(m.start), 1e-4);
 }
 END_TEST
 
-/* libSimTKmath and cpodes have functions of the same names. */
+/* libSimTKmath and cpodes have functions with the same names. */
 START_TEST(simbodys_cpodes_and_ours_take_turns_in_one_process) {
   auto m = fourBarRod();
   Vector first[2];

@@ -1,5 +1,5 @@
-# Installs, builds the user's project/ in its own folder, in CMake's configuration Release, and runs it, on its own and with the
-# drop-in.
+# Installs, builds the user's project/ in a folder of its own, in CMake's configuration Release, and runs it with and without
+# the drop-in.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()

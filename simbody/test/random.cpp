@@ -1,12 +1,14 @@
-/* Random mechanisms with random accuracies, methods and events, by CPodesProjectedIntegrator and by Simbody's integrator of the
- * same kind: CPodesIntegrator with BDF beside BDF and Adams (Simbody's Adams fails on most of them), else RungeKuttaMerson.
+/* Random mechanisms with random accuracies, methods and events, by CPodesProjectedIntegrator and by
+ * Simbody's integrator of the same kind: CPodesIntegrator with BDF beside BDF and Adams (Simbody's
+ * Adams fails on most of them), otherwise RungeKuttaMerson.
  *
  *   random [runs [first seed]]
  *
- * A run is lost if cpodes ends with an error that Simbody does not have, or if its states or its number of events differ from the
- * accurate ones, RungeKuttaMerson's at 1e-10, by more than 100 accuracies before those of Simbody at the same accuracy
- * differ by more than 10: many of these mechanisms are chaotic. A line says what was lost, by its seed. Returns 0 if
- * nothing was. */
+ * A run fails if cpodes ends with an error and Simbody does not. It also fails if its states or its
+ * number of events differ from the accurate ones, which are RungeKuttaMerson's at 1e-10, by more
+ * than 100 accuracies, while those of Simbody at the same accuracy still agree to within 10: many
+ * of these mechanisms are chaotic. One line reports each failure by its seed. Returns 0 if nothing
+ * failed. */
 #include "cpodes_simbody/cpodes_simbody.h"
 
 #include <cmath>
@@ -39,7 +41,8 @@ struct Choice {
 
 /* ---- events ---- */
 
-/* All velocities turn round: what constraints that do not depend on time allow, they allow again. */
+/* Reverses all velocities: where constraints do not depend on time, the reversed velocities satisfy
+ * them as well. */
 struct Reverse : TriggeredEventHandler {
   const SimbodyMatterSubsystem &matter;
   const int coordinate;
@@ -187,7 +190,7 @@ void Mechanism::addEvents(Choice &choose, const Constraint *constraint) {
   }
 }
 
-/* Constraints are built for the positions at the start. */
+/* The constraints are built so that the positions at the start satisfy them. */
 Mechanism::Mechanism(unsigned seed) {
   Choice choose(seed);
   const int count = 1 + choose.upTo(4);
@@ -258,7 +261,7 @@ Run run(unsigned seed, const Create &create, double accuracy) {
     int calls = 0;
     for (int k = 1; k <= reports; k++) {
       const double t = m.end * k / reports;
-      while (integrator->getTime() < t) { /* Simbody's CPodesIntegrator stalls here and there */
+      while (integrator->getTime() < t) { /* Simbody's CPodesIntegrator stalls now and then. */
         stepper.stepTo(t);
         if (++calls > tooMany) throw std::runtime_error("the run takes too many steps");
       }
@@ -271,7 +274,7 @@ Run run(unsigned seed, const Create &create, double accuracy) {
   return result;
 }
 
-/* The largest difference, of velocities relative to their size, where quaternions of both signs are one rotation. */
+/* The largest difference of an entry, relative to its size where that is above 1. */
 double difference(const Vector &a, const Vector &b) {
   double largest = 0.0;
   for (int i = 0; i < a.size(); i++)
@@ -279,14 +282,14 @@ double difference(const Vector &a, const Vector &b) {
   return largest;
 }
 
-/* Of two runs from one start: has the k-th report of run the state of exact? */
+/* Does the k-th report of run agree with that of exact, a run from the same start? */
 bool agrees(const Run &run, const Run &exact, std::size_t k, double bound) {
   return run.states.size() > k && run.events[k] == exact.events[k] &&
          run.states[k].size() == exact.states[k].size() &&
          difference(run.states[k], exact.states[k]) <= bound;
 }
 
-/* "", or what was lost */
+/* Returns "", or what failed. */
 std::string judge(const Run &ours, const Run &theirs, const Run &exact, double accuracy) {
   if (!ours.why.empty()) return theirs.why.empty() ? ours.why : "";
   for (std::size_t k = 0; k < exact.states.size(); k++) {

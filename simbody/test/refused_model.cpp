@@ -1,4 +1,4 @@
-/* A plug-in whose mechanism cannot be assembled: two pins hold one rod. */
+/* A plug-in whose mechanism cannot be assembled: one rod is held by two pins. */
 #include "cpodes_simbody/cpodes_simbody_model.h"
 
 using namespace SimTK;

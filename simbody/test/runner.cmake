@@ -9,7 +9,7 @@ function(run status)
   set(err "${err}" PARENT_SCOPE)
 endfunction()
 
-# the error is that against Simbody's own RungeKuttaMerson, in every method and at other parameters
+# The error is measured against Simbody's own RungeKuttaMerson, for every method and for other parameters.
 foreach(arguments IN ITEMS "--method;bdf" "--method;dop853" "--method;radau" "--param;speed=-6")
   run(0 run "${MODEL}" --rtol 1e-7 ${arguments} --strict --quiet --json "${WORK}/four_bar.json" --csv "${WORK}/four_bar.csv"
       --report "${WORK}/four_bar.html")
@@ -29,7 +29,7 @@ if(NOT page MATCHES "Points: [0-9]+, segments: [0-9]+, in the plane of x and y")
 endif()
 run(0 check "${MODEL}")
 
-# what Simbody throws is one clear line
+# An exception of Simbody's becomes one clear line.
 run(2 run "${REFUSED}")
 string(REGEX MATCHALL "\n" lines "${err}")
 list(LENGTH lines count)

@@ -15,7 +15,7 @@ inline int runSuite(Suite *s) {
   return failed != 0;
 }
 
-/* Notes the times at which it is called, every so many seconds. */
+/* Records the times at which it is called, at fixed intervals. */
 struct Clock : SimTK::PeriodicEventReporter {
   std::vector<double> &times;
   Clock(double interval, std::vector<double> &seen)

@@ -1,4 +1,4 @@
-# No name of cpodes or SUNDIALS is in the library, defined or undefined: those of libSimTKmath could take its place.
+# The library has no name of cpodes or SUNDIALS, defined or undefined: those of libSimTKmath could replace it.
 execute_process(COMMAND nm -D "${LIBRARY}" OUTPUT_VARIABLE names RESULT_VARIABLE failed)
 if(failed OR NOT names MATCHES "CPodesProjectedIntegrator")
   message(FATAL_ERROR "nm shows no CPodesProjectedIntegrator in ${LIBRARY}")
@@ -8,8 +8,8 @@ if(found)
   message(FATAL_ERROR "${LIBRARY} shows names of cpodes or SUNDIALS:\n${found}")
 endif()
 
-# The drop-in shows the interface of 2006 and nothing else. A function of CPODES that were missing in it would come from
-# libSimTKmath, and would take cpodes' memory for its own. CPodeGetReturnFlagName has no memory.
+# The drop-in exports the interface of 2006 and nothing else. If a function of CPODES were missing in it, libSimTKmath's would
+# be called, and would mistake cpodes' memory for its own. CPodeGetReturnFlagName takes no memory.
 execute_process(COMMAND nm -D --defined-only "${DROPIN}" OUTPUT_VARIABLE names RESULT_VARIABLE failed)
 execute_process(COMMAND nm -D --defined-only "${SIMTKMATH}" OUTPUT_VARIABLE theirs RESULT_VARIABLE failed_too)
 string(REGEX MATCHALL " T [^\n]*" names "${names}")

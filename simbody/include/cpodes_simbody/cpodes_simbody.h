@@ -1,9 +1,9 @@
-/* cpodes for Simbody (guide, chapter "Simbody"): integrates a SimTK::MultibodySystem by CVODES' multistep methods, DOP853 or
- * Radau IIA, with coordinate projection. Names, units, status codes and meanings are those of SimTK::Integrator and
- * SimTK::TimeStepper, which cannot be derived from.
+/* cpodes for Simbody (guide, chapter "Simbody"): integrates a SimTK::MultibodySystem by CVODES'
+ * multistep methods, DOP853 or Radau IIA, with coordinate projection. Names, units, status codes
+ * and meanings are those of SimTK::Integrator and SimTK::TimeStepper, which cannot be base classes.
  *
- * The library contains cpodes and SUNDIALS and hides them: a program may use Simbody's own CPodesIntegrator beside it.
- */
+ * The library contains cpodes and SUNDIALS and hides them, so that a program may use Simbody's own
+ * CPodesIntegrator as well. */
 #ifndef CPODES_SIMBODY_H
 #define CPODES_SIMBODY_H
 
@@ -20,60 +20,62 @@
 
 namespace cpodes {
 
-/** Exceptions of this library: SimTK::Exception::Base with the message of cpodes in it, or of what Simbody threw. */
+/** Exceptions of this library. Each is a SimTK::Exception::Base whose message contains that of
+ * cpodes or Simbody. */
 class CPODES_SIMBODY_EXPORT InitializationFailed : public SimTK::Exception::Base {
 public:
   InitializationFailed(const char *file, int line, const std::string &why);
 };
-/** The state of the integrator is the last good one. */
+/** Afterwards the state of the integrator is the last good one. */
 class CPODES_SIMBODY_EXPORT StepFailed : public SimTK::Exception::Base {
 public:
   StepFailed(const char *file, int line, double t, const std::string &why);
 };
 
-/**
- * Advances a State of a MultibodySystem, as SimTK::Integrator does. Every step is projected onto the position, velocity
- * and quaternion constraints, and so is every state that is interpolated.
+/** Advances a State of a MultibodySystem, as SimTK::Integrator does. Every step is projected onto
+ * the position, velocity and quaternion constraints, and so is every interpolated state.
  *
- * Errors: weights are those of Simbody's integrators. A step's estimated error of u_i is measured in units of
- * max(|u_i|, 1/Wu_i), that of z_i likewise, that of q in Wq = N Wu N^+ without a relative part. Its RMS norm over q, over
- * u and over z is at most the accuracy. (The three are summed: |.|^2 = |q|^2 + |u|^2 + |z|^2.)
+ * Errors: weights are those of Simbody's integrators. A step's estimated error of u_i is measured
+ * in units of max(|u_i|, 1/Wu_i), that of z_i likewise, and that of q in Wq = N Wu N^+ without a
+ * relative part. Its RMS norms over q, over u and over z are at most the accuracy. (The three are
+ * summed: |.|^2 = |q|^2 + |u|^2 + |z|^2.)
  *
- * A system without mobilities is refused. Coordinates whose motion is prescribed follow it exactly in every state that
- * is handed out.
- */
+ * A system without mobilities is refused. Coordinates whose motion is prescribed follow it exactly
+ * in every state that is returned. */
 class CPODES_SIMBODY_EXPORT CPodesProjectedIntegrator {
 public:
-  /** BDF: stiff systems. Adams, by Newton's method: long runs in which the forces are expensive. DOP853: everything else,
-   * and wherever there are many events: it restarts at no cost. RADAU: very stiff systems with few states. It solves for
-   * accelerations by M and G itself and realizes Dynamics in place of Acceleration. Auto: the one of them that
-   * CPMechSuggestMethod names at initialize and wherever the modelling changes (guide, "Choosing a method"). */
+  /** BDF is for stiff systems. Adams, with Newton's iteration, is for long runs with expensive
+   * forces. DOP853 is for everything else, and for many events, since it restarts at no cost. RADAU
+   * is for very stiff systems with few states; it solves for accelerations by M and G itself, and
+   * realizes Dynamics instead of Acceleration. Auto is the method that CPMechSuggestMethod chooses
+   * in initialize and wherever the modelling changes (guide, "Choosing a method"). */
   enum Method { BDF, Adams, DOP853, RADAU, Auto };
 
   using SuccessfulStepStatus = SimTK::Integrator::SuccessfulStepStatus;
   using TerminationReason    = SimTK::Integrator::TerminationReason;
 
-  /** system: outlives the integrator. Its topology must have been realized when initialize is called. */
+  /** The system must outlive the integrator. Its topology must have been realized when initialize is
+   * called. */
   CPodesProjectedIntegrator(const SimTK::MultibodySystem &system, Method method);
   ~CPodesProjectedIntegrator();
   CPodesProjectedIntegrator(const CPodesProjectedIntegrator &)            = delete;
   CPodesProjectedIntegrator &operator=(const CPodesProjectedIntegrator &) = delete;
 
-  /** Name and orders of the method in use. Before initialize they are those of the method that was asked for, and the
-   * orders of Auto are the least and the greatest of all. */
+  /** Name and orders of the method in use. Before initialize they belong to the method given to the
+   * constructor, and the orders of Auto are the least and the greatest of all. */
   const char *getMethodName() const;
   int getMethodMinOrder() const;
   int getMethodMaxOrder() const;
   bool methodHasErrorControl() const;
 
-  /* ---- options, before initialize. A value out of range: SimTK::Exception::APIArgcheckFailed. -1: the default. ---- */
+  /* ---- options, before initialize; -1: the default; out of range: APIArgcheckFailed ---- */
 
   /** 0 < accuracy < 1, default 1e-3. */
   void setAccuracy(double accuracy);
-  /** 0 < tolerance <= 1, default accuracy / 10. Every state that is handed out violates each constraint, times its weight
-   * (SimTK::State::getQErrWeights, getUErrWeights), by at most this. */
+  /** 0 < tolerance <= 1, default accuracy / 10. Every state that is returned violates each
+   * constraint, times its weight (SimTK::State::getQErrWeights, getUErrWeights), by at most this. */
   void setConstraintTolerance(double tolerance);
-  /** The largest of the weighted errors, not their RMS norm, is at most the accuracy. */
+  /** If set, the accuracy bounds the largest of the weighted errors, not their RMS norm. */
   void setUseInfinityNorm(bool use);
   bool isInfinityNormInUse() const;
   /** Time at which the simulation ends, >= 0. The default is infinity. */
@@ -81,36 +83,37 @@ public:
   void setInitialStepSize(double h);
   void setMinimumStepSize(double h);
   void setMaximumStepSize(double h);
-  /** Most internal steps in one call of stepTo. There is no limit if steps <= 0, which is the default. */
+  /** The largest number of internal steps in one call of stepTo. If steps <= 0, which is the
+   * default, there is no limit. */
   void setInternalStepLimit(int steps);
   void setReturnEveryInternalStep(bool every);
-  /** false: steps end at report times, no state is interpolated. Default true. */
+  /** If false, steps end at report times, and no state is interpolated. Default true. */
   void setAllowInterpolation(bool allow);
-  /** false: interpolated states are not projected. Default true. */
+  /** If false, interpolated states are not projected. Default true. */
   void setProjectInterpolatedStates(bool project);
 
   /* ---- actions ---- */
 
-  /**
-   * Copies the state, realizes it, assembles it (System::project) and runs the handlers of
-   * Event::Cause::Initialization. Throws InitializationFailed: the topology has not been realized, a state of
-   * another system, constraints that cannot be assembled, a handler that asks for termination.
-   */
+  /** Copies the state, realizes it, assembles it (System::project) and runs the handlers of
+   * Event::Cause::Initialization. Throws InitializationFailed if the topology has not been
+   * realized, the state belongs to another system, constraints cannot be assembled, or a handler
+   * asks for termination. */
   void initialize(const SimTK::State &state);
   /** As SimTK::Integrator::stepTo, with the same status codes. Throws StepFailed. */
   SuccessfulStepStatus stepTo(double reportTime, double scheduledEventTime = SimTK::Infinity);
   /** stepTo(getTime() + interval, ...) */
   SuccessfulStepStatus stepBy(double interval, double scheduledEventTime = SimTK::Infinity);
-  /**
-   * After the advanced state has been changed: stage is the lowest one that was. Constraints that it violates by more than the
-   * tolerance are projected. Topology and modelling may be others afterwards (constraints enabled or disabled, motions
-   * locked, Euler angles for quaternions). A stage of Report: nothing was changed, and nothing restarts.
-   */
+  /** Continues after the advanced state has been changed; stage is the lowest stage that has
+   * changed. Constraints that the state violates by more than the tolerance are projected. Topology
+   * and modelling may have changed (constraints enabled or disabled, motions locked, Euler angles
+   * instead of quaternions). A stage of Report means that nothing has changed, and nothing
+   * restarts. */
   void reinitialize(SimTK::Stage stage, bool shouldTerminate);
 
   /* ---- results, as SimTK::Integrator's ---- */
 
-  /** Realized to Velocity, and to Acceleration where an event happened or an internal step's end was asked for. */
+  /** Realized to Velocity, and to Acceleration after an event or at the end of an internal step that
+   * was requested. */
   const SimTK::State &getState() const;
   double getTime() const { return getState().getTime(); }
   bool isStateInterpolated() const;
@@ -121,7 +124,8 @@ public:
   double getAccuracyInUse() const;
   double getConstraintToleranceInUse() const;
 
-  /** After ReachedEventTrigger: the window (tLow, tHigh] and what happened in it. Else: SimTK::Exception. */
+  /** After ReachedEventTrigger: the window (tLow, tHigh] and what happened in it. Otherwise throws
+   * SimTK::Exception. */
   SimTK::Vec2 getEventWindow() const;
   const SimTK::Array_<SimTK::EventId> &getTriggeredEvents() const;
   const SimTK::Array_<double> &getEstimatedEventTimes() const;
@@ -136,10 +140,10 @@ public:
   double getPredictedNextStepSize() const;
   int getNumStepsAttempted() const;
   int getNumStepsTaken() const;
-  /** States at which forces were evaluated: realizations to Stage::Acceleration, and those to Stage::Dynamics for the
-   * partial derivatives of implicit methods. */
+  /** Number of states at which forces were evaluated: realizations to Stage::Acceleration, and those
+   * to Stage::Dynamics for the partial derivatives of implicit methods. */
   int getNumRealizations() const;
-  /** Steps projected at positions, and at velocities. They are 0 where there are no such constraints. */
+  /** Number of steps projected at positions, and at velocities; 0 without such constraints. */
   int getNumQProjections() const;
   int getNumUProjections() const;
   int getNumProjections() const;
@@ -158,7 +162,7 @@ private:
 /** As SimTK::TimeStepper, whose constructor takes only SimTK::Integrators. */
 class CPODES_SIMBODY_EXPORT CPodesTimeStepper {
 public:
-  /** Both outlive it. */
+  /** The system and the integrator must outlive the time stepper. */
   CPodesTimeStepper(const SimTK::System &system, CPodesProjectedIntegrator &integrator);
 
   const CPodesProjectedIntegrator &getIntegrator() const { return integrator; }
@@ -169,8 +173,9 @@ public:
   const SimTK::State &getState() const { return integrator.getState(); }
   double getTime() const { return integrator.getTime(); }
 
-  /** Integrates to time, calls the handlers of scheduled and triggered events and the reporters on the way. What a handler
-   * throws passes through. The advanced state is then that from before the handler, and stepTo may be called again. */
+  /** Integrates to time, and calls the handlers of scheduled and triggered events and the reporters
+   * on the way. An exception of a handler passes through; the advanced state is then the one before
+   * the handler, and stepTo may be called again. */
   CPodesProjectedIntegrator::SuccessfulStepStatus stepTo(double time);
 
 private:

@@ -1,16 +1,19 @@
-/* A mechanism of Simbody's as a plug-in of the program cpodes: `cpodes run ./my_model.so --report run.html`.
+/* A mechanism of Simbody's as a plug-in of the program cpodes: `cpodes run ./my_model.so --report
+ * run.html`.
  *
  *   std::unique_ptr<cpodes::RunnerModel> make(const double *parameter);     // builds the system and its start
  *   static const CPModelType type = cpodes::runnerModelType<make>("my_model", "My mechanism", 10.0);
  *   CP_MODEL_MODULE(type)
  *
- * in one file of a shared object that links cpodes::cpodes_simbody_model. The type is as others of cpodes_model.h: parameters,
- * quantities and a reference are set before CP_MODEL_MODULE. Its equations are those that CPodesProjectedIntegrator integrates;
- * constraints of every kind, quaternions, prescribed motions and auxiliary states may be there, events not: triggers and
- * handlers of the system are not looked at. Units are Simbody's: SI, as far as cpodes is concerned.
+ * These lines are one file of a shared object that links cpodes::cpodes_simbody_model. The type is
+ * like others of cpodes_model.h: parameters, quantities and a reference are set before
+ * CP_MODEL_MODULE. Its equations are those that CPodesProjectedIntegrator integrates. Constraints
+ * of every kind, quaternions, prescribed motions and auxiliary states are supported, but events are
+ * not: triggers and handlers of the system are ignored. Units are Simbody's; for cpodes they are
+ * SI.
  *
- * The drawing shows bodies by their frames: where joints are, centres of mass, and ends of Constraint::Rod and
- * Constraint::Ball. */
+ * The drawing shows bodies by their frames: joints, centres of mass, and the ends of
+ * Constraint::Rod and Constraint::Ball. */
 #ifndef CPODES_SIMBODY_MODEL_H
 #define CPODES_SIMBODY_MODEL_H
 
@@ -26,14 +29,14 @@
 
 namespace cpodes {
 
-/** A system and where its motion starts. */
+/** A system and the start of its motion. */
 struct RunnerModel {
   SimTK::MultibodySystem system;
   SimTK::SimbodyMatterSubsystem matter{system};
   SimTK::GeneralForceSubsystem forces{system};
   SimTK::State start; /**< at t = 0, realized to Model; it is projected before the run */
-  double referenceError =
-      0.0; /**< of what the type's function `reference` returns, absolute; 0: there is none */
+  /** Absolute error of what the type's function `reference` returns; 0: there is no reference. */
+  double referenceError = 0.0;
 
   RunnerModel()                               = default;
   RunnerModel(const RunnerModel &)            = delete;
@@ -41,15 +44,15 @@ struct RunnerModel {
   virtual ~RunnerModel()                      = default;
 };
 
-/** Builds one; parameter: as many as the type has. What it throws ends the run with its message. */
+/** Builds a model. parameter: as many as the type has. An exception ends the run with its message. */
 using MakeRunnerModel = std::unique_ptr<RunnerModel> (*)(const double *parameter);
 
-/** What make returned for this model; it lives as long as the model. */
+/** Returns what make returned for this model; it lives as long as the model. */
 const RunnerModel &runnerModel(const CPModel *model);
-/** The state (t, y) of the model, with constraints projected to 1e-10 and realized to Velocity. It is valid until the next call
- * for this model. What Simbody throws passes through. */
+/** Returns the state (t, y) of the model, with constraints projected to 1e-10 and realized to
+ * Velocity. It is valid until the next call for this model. Exceptions of Simbody pass through. */
 const SimTK::State &runnerState(const CPModel *model, double t, N_Vector y);
-/** For CPModelQuantity.value: kinetic and potential energy; NaN where Simbody throws. */
+/** For CPModelQuantity.value: kinetic and potential energy; NaN if Simbody throws. */
 double runnerEnergy(const CPModel *model, double t, N_Vector y);
 
 namespace runner {
@@ -58,7 +61,8 @@ void destroy(CPModel *model) noexcept;
 void points(const CPModel *model, double t, N_Vector y, double *xyz) noexcept;
 } // namespace runner
 
-/** The type of the models that make builds. end > 0: the motion is that of 0 ... end. The texts outlive it. */
+/** The type of the models that make builds. end > 0: motions run from 0 to end. The strings must
+ * outlive the type. */
 template <MakeRunnerModel make>
 CPModelType runnerModelType(const char *name, const char *title, double end) {
   CPModelType type = CPModelType();

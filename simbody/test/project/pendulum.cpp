@@ -1,4 +1,5 @@
-/* A pendulum by Simbody's own CPodes and by cpodes, one after the other in one process. Their angles must agree. */
+/* A pendulum by Simbody's own CPodes and by cpodes, one after the other in one process. The angles
+ * must agree. */
 #include <cpodes_simbody/cpodes_simbody.h>
 
 #include <cmath>
