@@ -1,4 +1,5 @@
-"""Measures what the guide's chapter "Python" says about speed. Times are minima of many repeats, ratios are taken in turn.
+"""Measures what the guide's chapter "Python" says about speed. Times are minima of many repeats; the runs of a ratio
+alternate.
 
     python3 bench.py [overhead] [import] [andrews]"""
 import math
@@ -12,7 +13,7 @@ import cpodes
 
 
 def overhead() -> None:
-    """Of one callback with n = 14, beyond the function itself."""
+    """The cost of one callback with n = 14, in addition to the function itself."""
     n, value = 14, np.zeros(14)
     f = lambda t, y: value
     y = np.zeros(n)
@@ -39,22 +40,23 @@ def importing() -> None:
 
 
 class Andrews:
-    """Andrews' squeezing mechanism (Test Set for Initial Value Problem Solvers) as an index-reduced ODE in numpy: y = (q, u), one
-    state [14] or several [14, k]. M, A and what else depends on q are linear in e = (1, cos, sin) of ten angles: those of the seven
-    bars, and q_1, q_3, q_5. Forces and b are linear in products of e and squared rates of the bars, but for the spring's."""
+    """Andrews' squeezing mechanism (Test Set for Initial Value Problem Solvers) as an index-reduced ODE in numpy: y = (q,
+    u), one state [14] or several [14, k]. M, A and everything else that depends on q are linear in e = (1, cos, sin) of
+    ten angles: those of the seven bars, and q_1, q_3, q_5. Forces and b, except for the spring's force, are linear in
+    products of e and squared rates of the bars."""
 
     m = dict(zip(range(1, 8), (0.04325, 0.00365, 0.02373, 0.00706, 0.07050, 0.00706, 0.05498)))
     inertia = dict(zip(range(1, 8), (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)))
     xa, ya, xb, yb, xc, yc = -0.06934, -0.00227, -0.03635, 0.03273, 0.014, 0.072
     d, da, e, ea, rr, ra, ss, sa, sb, sc, sd = 0.028, 0.0115, 0.02, 0.01421, 0.007, 0.00092, 0.035, 0.01874, 0.01043, 0.018, 0.02
     ta, tb, u, ua, ub, zf, zt, fa, c0, l0, mom = 0.02308, 0.00916, 0.04, 0.01228, 0.00449, 0.02, 0.04, 0.01421, 4530, 0.07785, 0.033
-    # bars: their loops, angles, vector at angle 0
+    # the bars: their loops, angles, and vector at angle 0
     bars = [((0, 1, 2), (0,), (rr, 0)), ((0, 1, 2), (0, 1), (-d, 0)), ((0,), (2,), (0, ss)), ((1,), (3, 4), (0, e)), ((1,), (4,), (-zt, 0)),
             ((2,), (5, 6), (-zf, 0)), ((2,), (6,), (0, u))]
 
     def __init__(self):
         m, I, one, cos, sin = self.m, self.inertia, np.eye(21)[0], np.eye(21)[1:11], np.eye(21)[11:]
-        S, L = np.zeros((7, 7)), np.zeros((6, 14)) # angles of the bars; the x of three loops, then of their y, from those of bars
+        S, L = np.zeros((7, 7)), np.zeros((6, 14)) # S: angles of the bars from q; L: loops (x, y in turn) from bars (x, y)
         for k, (loops, angles, _) in enumerate(self.bars):
             S[k, list(angles)] = 1
             for loop in loops:
@@ -62,7 +64,7 @@ class Andrews:
         self.S, self.L = S, L
         self.angles = np.vstack([S, np.eye(7)[[1, 3, 5]]])
         vx, vy = np.array([v for _, _, v in self.bars]).T[:, :, None]
-        x, y = vx * cos[:7] - vy * sin[:7], vx * sin[:7] + vy * cos[:7] # of the bars
+        x, y = vx * cos[:7] - vy * sin[:7], vx * sin[:7] + vy * cos[:7] # components of the bars
         A = np.einsum("rb,bi,be->rie", L, np.vstack([S, S]), np.vstack([-y, x]))
 
         M, h, k = np.zeros((7, 7, 21)), self.e - self.ea, self.zf - self.fa
@@ -77,11 +79,12 @@ class Andrews:
         M[5, 6] = M[6, 5] = (m[6] * k * k + I[6]) * one - m[6] * k * self.u * sin[9]
         M[6, 6] = (m[6] * (k * k + self.u ** 2) + m[7] * (self.ua ** 2 + self.ub ** 2) + I[6] + I[7]) * one - 2 * m[6] * k * self.u * sin[9]
 
-        # the spring: the square of its length, c0 times its lever
+        # the spring: the square of its length, and c0 times its lever arm
         X, Z = self.xb - self.xc, self.yb - self.yc
         rx, rz = self.sd * cos[2] + self.sc * sin[2], self.sd * sin[2] - self.sc * cos[2]
         spring = [(self.sd ** 2 + self.sc ** 2 + X * X + Z * Z) * one + 2 * (X * rx + Z * rz), self.c0 * (Z * rx - X * rz)]
-        # factors from e, and from squared rates w^2 of bars, of terms of (f, b); w_1^2 - w_0^2 = u_1 (u_1 + 2 u_0), and so on
+        # The terms of (f, b) are products of a factor from e and one from squared rates w^2 of bars; w_1^2 - w_0^2 = u_1
+        # (u_1 + 2 u_0), and so on.
         w = np.eye(7)
         arm, fork, rod = m[2] * self.da * self.rr * sin[7], m[4] * self.zt * h * cos[8], m[6] * self.u * k * cos[9]
         terms = [(0, -arm, w[1] - w[0]), (1, arm, w[0]), (3, fork, w[4]), (4, -fork, w[3] - w[4]), (5, -rod, w[6]), (6, rod, w[5] - w[6])]
@@ -107,7 +110,7 @@ class Andrews:
         return e
 
     def loads(self, X, v):
-        """(f, b) from X, the factors of their terms and the two of the spring"""
+        """(f, b) from X, which holds the factors of their terms and the two quantities of the spring."""
         w = self.S @ v
         r = self.sums @ (X[:20] * (self.squares @ (w * w)))
         r[0] += self.mom
@@ -124,7 +127,7 @@ class Andrews:
         return np.concatenate([v, udot])
 
     def mechanism(self):
-        """Its functions share what they compute of a state: M, f, A and b are asked for at the same one."""
+        """The functions share what they compute for a state, since M, f, A and b are requested at the same one."""
         def newest(function):
             key = value = None
 
@@ -153,9 +156,9 @@ class Andrews:
 
 
 def andrews() -> None:
-    """CPU time of Andrews' mechanism to an error of 1e-8 [rad] in the angles at the end: that of a ladder of tolerances, by a line
-    through the logarithms of errors and times from 1e-6 to 1e-10. All programs have the same function; scipy's implicit methods get
-    it vectorized, too, and their better time counts."""
+    """CPU time of Andrews' mechanism for an error of 1e-8 [rad] in the angles at the end. It comes from a ladder of
+    tolerances, by a line through the logarithms of errors and times from 1e-6 to 1e-10. All programs use the same
+    function; scipy's implicit methods are also given the vectorized one, and the better time counts."""
     from scipy.integrate import solve_ivp
     a, model = Andrews(), cpodes.model("andrews")
     y0, end = model.y0, model.t_end
@@ -183,7 +186,7 @@ def andrews() -> None:
     for i, tol in enumerate(tolerances):
         for name, program in (programs | slow if i % 3 == 0 and i <= 18 else programs).items():
             best = np.inf
-            for _ in range(1 if name in slow else 3): # in turn: the load of the machine falls on all
+            for _ in range(1 if name in slow else 3): # alternating, so that the load of the machine affects all programs
                 calls, begin = 0, time.thread_time()
                 sol = program(tol)
                 best = min(best, time.thread_time() - begin)

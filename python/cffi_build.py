@@ -10,7 +10,7 @@ HERE = Path(__file__).resolve().parent
 TREE = HERE.parent
 HEADERS = ("cpodes_types", "cpodes_projector", "cpodes", "cpodes_mechanics", "cpodes_onestep", "cpodes_sens", "cpodes_contact", "cpodes_model", "cpodes_bodies")
 
-# What the public headers take from SUNDIALS
+# What the public headers use of SUNDIALS
 SUNDIALS = """
 typedef double sunrealtype;
 typedef int... sunindextype;
@@ -65,7 +65,7 @@ int CVodeSetSensErrCon(void *mem, sunbooleantype on);
 
 
 def prefix_of_headers():
-    """The folder that has cpodes/cpodes.h: of the cpodes that pkg-config finds, else of this tree."""
+    """The folder that contains cpodes/cpodes.h: that of the cpodes that pkg-config finds, otherwise that of this tree."""
     try:
         said = subprocess.run(["pkg-config", "--variable=includedir", "cpodes"], capture_output=True, text=True)
         if said.returncode == 0 and said.stdout.strip():
@@ -76,13 +76,13 @@ def prefix_of_headers():
 
 
 def declarations(text):
-    """A public header as cffi reads C: without comments, preprocessor, linkage and visibility."""
+    """A public header in the C that cffi reads: without comments, preprocessor, linkage and visibility."""
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     macro = re.compile(r"^[ \t]*#(?:.*\\\n)*.*\n", re.M)
     text = re.sub(r"__attribute__\(\(.*\)\)", "", macro.sub("", text)).replace("CPODES_EXPORT", "").replace('extern "C" {', "")
     text = re.sub(r"^}\s*$", "", text, flags=re.M) # the end of extern "C"
-    text = text.replace("[CP_BODIES_TEXT]", "[...]") # the C compiler knows the number
-    # cffi 1.15 writes a wrong type for an array of const arrays; these two are for those who write a model's create
+    text = text.replace("[CP_BODIES_TEXT]", "[...]") # the C compiler supplies the number
+    # cffi 1.15 writes a wrong type for an array of const arrays; only authors of a model's create need these two.
     return re.sub(r"[\w ]+ (CPModelPlanar|CPModelDraw)\([^;]*;", "", text)
 
 
@@ -90,7 +90,7 @@ include = prefix_of_headers()
 public = "".join(declarations((include / "cpodes" / f"{name}.h").read_text()) for name in HEADERS)
 glue = re.sub(r"/\*.*?\*/", "", (HERE / "cpodes" / "glue.h").read_text(), flags=re.S)
 
-models = TREE / "examples" / "models" # the catalogue, where there is a tree
+models = TREE / "examples" / "models" # the catalogue, if this is part of a tree
 sources = []
 if models.is_dir():
     listed = re.search(r"set\(cpodes_models_sources\s([^)]*)\)", (models / "CMakeLists.txt").read_text())[1].split()

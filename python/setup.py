@@ -1,5 +1,5 @@
-"""Builds the extension: against the cpodes that pkg-config finds, else against the library of this tree, which CMake builds
-first and which is then part of the package."""
+"""Builds the extension: against the cpodes that pkg-config finds; otherwise against the library of this tree, which CMake
+builds first and which then becomes part of the package."""
 import importlib.util
 import os
 import shutil
@@ -18,7 +18,7 @@ KLU = "-lsundials_sunlinsolklu"
 
 
 def pkg_config(*what):
-    """What pkg-config says of cpodes, its mechanisms of bodies, its contacts and its interface of models, or None."""
+    """pkg-config's answer about cpodes, its mechanisms of bodies, its contacts and its interface of models, or None."""
     try:
         said = subprocess.run(["pkg-config", *what, "cpodes_model", "cpodes_contact", "cpodes_bodies", "cpodes"], capture_output=True, text=True)
     except FileNotFoundError:
@@ -27,7 +27,7 @@ def pkg_config(*what):
 
 
 def built_library():
-    """The prefix below build/ into which the library of the tree has been installed."""
+    """The prefix below build/ where the library of the tree has been installed."""
     build = TREE / "build" / "python-library"
     prefix = build / "prefix"
     options = [f"-DCPODES_{part}=OFF" for part in ("TESTS", "EXAMPLES", "BENCH", "RUNNER")]
@@ -39,7 +39,7 @@ def built_library():
 
 
 def has_sparse_factors(flags):
-    """Does linking with these flags find SUNDIALS' interface of KLU, which a SUNDIALS may lack?"""
+    """Does linking with these flags find SUNDIALS' interface to KLU, which a SUNDIALS may lack?"""
     program = "char SUNLinSol_KLU(void); int main(void) { return SUNLinSol_KLU(); }"
     said = subprocess.run([*os.environ.get("CC", "cc").split(), "-x", "c", "-", "-o", os.devnull, "-x", "none", *flags, KLU],
                           input=program, text=True, capture_output=True)
@@ -49,18 +49,18 @@ def has_sparse_factors(flags):
 class BuildPy(build_py):
     def run(self):
         super().run()
-        if pkg_config("--exists") is None: # an own library travels with the package
+        if pkg_config("--exists") is None: # the package includes its own library
             target = Path(self.build_lib) / "cpodes" / "lib"
             target.mkdir(parents=True, exist_ok=True)
             for library in (built_library() / "lib").glob("libcpodes*.so.*"):
-                if library.name.count(".") == 2: # libcpodes.so.0, by which others ask for it
+                if library.name.count(".") == 2: # libcpodes.so.0, the name by which others load it
                     shutil.copy2(library, target, follow_symlinks=True)
 
 
 class BuildExt(build_ext):
     def finalize_options(self):
         super().finalize_options()
-        self.force = True # an extension that has been built may be linked with another cpodes
+        self.force = True # an existing extension may be linked with another cpodes
 
     def build_extension(self, ext):
         if pkg_config("--exists") is None:
@@ -70,7 +70,7 @@ class BuildExt(build_ext):
         else:
             own = {os.path.realpath(path) for path in pkg_config("--variable=libdir")}
             for path in (flag[2:] for flag in pkg_config("--libs-only-L")):
-                if os.path.realpath(path) in own: # CMake says where both will be installed, or "" for a folder that is searched anyway
+                if os.path.realpath(path) in own: # CMake gives the folder where both will be installed, or "" for a folder that is always searched
                     path = os.environ.get("CPODES_RPATH", path)
                 if path:
                     ext.extra_link_args.append(f"-Wl,-rpath,{path}")
@@ -83,12 +83,12 @@ class BuildExt(build_ext):
 
 
 def missing():
-    """What --no-build-isolation takes from this interpreter and does not find; setuptools makes wheels itself since 70.1."""
+    """What --no-build-isolation needs from this interpreter and does not find; setuptools makes wheels itself since 70.1."""
     needs = ["cffi"] + ["wheel"] * (tuple(map(int, setuptools.__version__.split(".")[:2])) < (70, 1))
     return [name for name in needs if not importlib.util.find_spec(name)]
 
 
-if {"dist_info", "bdist_wheel"} & set(sys.argv) and missing(): # setuptools would say that a command or a keyword is unknown
+if {"dist_info", "bdist_wheel"} & set(sys.argv) and missing(): # otherwise setuptools would report an unknown command or keyword
     sys.exit(f"To build cpodes, {sys.executable} needs {' and '.join(missing())}: python3 -m pip install {' '.join(missing())}, "
              f"or for Debian's Python apt install {' '.join('python3-' + name for name in missing())}")
 setup(cffi_modules=["cffi_build.py:ffi"], cmdclass={"build_py": BuildPy, "build_ext": BuildExt})

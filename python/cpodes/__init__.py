@@ -3,7 +3,7 @@
     y' = f(t, y),   0 = c(t, y)                    solve
     M u' + A^T lambda = f,   0 = p(t, q)           Mechanism
 
-The guide's chapter "Python" explains all of it."""
+See the guide's chapter "Python"."""
 from __future__ import annotations
 
 import importlib
@@ -18,7 +18,7 @@ _LATER = {"Mechanism": "._mechanism", "Model": "._mechanism", "model": "._mechan
           "torch_motion": "._gradient", "jax_motion": "._gradient"}
 
 
-def __getattr__(name: str) -> Any: # parts that few programs need are imported when they are
+def __getattr__(name: str) -> Any: # parts that few programs need are imported on first use
     if name == "symbolic":
         return importlib.import_module(".symbolic", __name__)
     if name in _LATER:

@@ -1,4 +1,4 @@
-"""Mechanisms of rigid bodies, put together by name or read from files: the interface of libcpodes_bodies."""
+"""Mechanisms of rigid bodies, built by name or read from files: the interface of libcpodes_bodies."""
 from __future__ import annotations
 
 import os
@@ -19,7 +19,7 @@ FILES = (".yaml", ".yml", ".xml", ".mjcf", ".urdf")
 
 
 class Powers(NamedTuple):
-    """Energies [J] and powers [W] at one state, or arrays of them at several: kinetic + potential changes by
+    """Energies [J] and powers [W] at one state, or arrays of them at several states. The rate of kinetic + potential is
     -dissipation + applied + drives."""
     kinetic: Any
     potential: Any
@@ -29,7 +29,7 @@ class Powers(NamedTuple):
 
 
 def vector(name: str, value: Any, size: int) -> list:
-    """The `size` numbers of value, in the plane with a 0 behind two of them."""
+    """The `size` numbers of value; in the plane, a vector of two numbers gets a 0 as the third."""
     array = real_array(name, value, (None,))
     if array.size != size and not (size == 3 and array.size == 2):
         raise ValueError(f"{name} has to have {size} numbers, and has {array.size}")
@@ -52,7 +52,7 @@ def word(name: str, value: Any) -> str:
 
 
 def coordinate(value: Any) -> dict:
-    """A joint's name, for its first coordinate, or (name, k)."""
+    """A joint's name, which means its first coordinate, or (name, k)."""
     if isinstance(value, str):
         value = value, 0
     if not isinstance(value, (tuple, list)) or len(value) != 2 or not isinstance(value[1], (int, np.integer)):
@@ -71,7 +71,7 @@ def marker(at: Any, axis: Any, across: Any) -> dict:
 
 
 class Values(MutableMapping):
-    """The parameters of a mechanism by name, "element.field": numbers that runs take as they are when they begin."""
+    """The parameters of a mechanism by name, "element.field". A run uses the values that they have when it begins."""
 
     def __init__(self, mechanism: "Bodies"):
         self._mechanism = mechanism
@@ -113,7 +113,8 @@ class Values(MutableMapping):
 
 
 class Draft(Owner):
-    """A CPBodies with all elements. Those of a mechanism are equal, so that runs do not share what the library changes."""
+    """A CPBodies with all elements. Each run has its own, equal to that of the mechanism, so that runs do not share what
+    the library changes."""
 
     def __init__(self, mechanism: "Bodies"):
         super().__init__()
@@ -121,7 +122,7 @@ class Draft(Owner):
 
 
 def make_bodies(m: "Bodies", owner: Owner) -> Tuple[Any, Any]:
-    """A CPBodies with the elements and parameters of m, and what its file says of the run, or None."""
+    """A CPBodies with the elements and parameters of m, and its file's settings of the run, or None."""
     run = None
     if m._source is None:
         made = lib.CPBodiesCreate(m.dimension, owner.ctx)
@@ -148,7 +149,7 @@ def check(bodies: Any, flag: int) -> int:
 
 
 def as_c(value: Any, keep: list) -> Any:
-    """Initialisers of cffi: strings become arrays of char, which keep holds."""
+    """Initialisers for cffi: strings become arrays of char, and `keep` keeps them alive."""
     if isinstance(value, str):
         keep.append(ffi.new("char[]", value.encode()))
         return keep[-1]
@@ -160,7 +161,7 @@ def as_c(value: Any, keep: list) -> Any:
 
 
 def points_of(bodies: Any) -> Optional[Points]:
-    """The contacts, after CPBodiesModel, with the constants as they are now; None if there are none."""
+    """The contacts, after CPBodiesModel, with the present constants; None if there are none."""
     n, rows = lib.CPBodiesContacts(bodies), ffi.new("CPBodiesContactRows *")
     if not n:
         return None
@@ -176,7 +177,7 @@ def points_of(bodies: Any) -> Optional[Points]:
 
 
 class BodiesInstance(Instance):
-    """A CPMech of bodies, with a CPBodies of its own."""
+    """A CPMech of bodies, with its own CPBodies."""
 
     def create(self) -> Any:
         m, model = self.mechanism, ffi.new("CPMechModel *")
@@ -191,7 +192,7 @@ class BodiesInstance(Instance):
             if model.f_lambda:
                 raise Error(lib.CP_NOT_SUPPORTED, "frictions of joints and contacts do not go together")
             mech = self.own_contact(model, self.bodies)
-            data = lib.CPMechGetUserData(mech) # the contacts', which hand on that of the bodies
+            data = lib.CPMechGetUserData(mech) # those of the contacts, which forward to the user data of the bodies
         else:
             mech = self.own_handle("CPMech", lib.CPMechCreate(model, self.y_vector, self.ctx), lib.CPMechFree)
             data = self.bodies
@@ -222,18 +223,19 @@ class BodiesInstance(Instance):
 class Bodies(Mechanism):
     """A mechanism of rigid bodies, joints, drives and forces, whose equations and derivatives cpodes writes.
 
-    dimension: 3 in space, 2 in the plane. gravity: its acceleration [m/s^2]. balance: the state ends with the work W [J] of
-    forces and drives less what dampers take, and energy - W is constant.
+    dimension: 3 in space, 2 in the plane. gravity: its acceleration [m/s^2]. balance: if True, the state ends with the work
+    W [J] of forces and drives minus the energy that dampers dissipate, and energy - W is constant.
 
-    Bodies have a placement: with frames="space", the default, points and directions of elements are given in the axes of
-    space at this placement, with frames="bodies" on each side in the body's frame. Each function that adds an element
-    returns its name, which is made up where none is given. A body is named, None or "ground" is the ground. A coordinate
-    is the name of a joint, for its first one, or (name, k). Vectors have three numbers, in the plane two or three.
-    The guide's chapter "Bodies and joints" and include/cpodes/cpodes_bodies.h say what the elements are.
+    Bodies have a placement. With frames="space", the default, points and directions of elements are given in the axes of
+    space at this placement; with frames="bodies", each side is given in its body's frame. Each function that adds an
+    element returns its name, which is generated if none is given. A body is given by its name; None or "ground" is the
+    ground. A coordinate is given by the name of a joint, which means its first one, or by (name, k). Vectors have three
+    numbers, in the plane two or three. The guide's chapter "Bodies and joints" and include/cpodes/cpodes_bodies.h describe
+    the elements.
 
-    The state is y = (q, u), or (q, u, W): of each body q = centre of mass and quaternion, u = its velocity and the angular
-    velocity in the axes of the body; in the plane q = (x, y, phi), u = q'. `values` holds all numbers of the elements by
-    name ("rod.mass", "spring.stiffness"); they may be changed."""
+    The state is y = (q, u), or (q, u, W). For each body, q is the centre of mass and the quaternion, and u the velocity of
+    the centre and the angular velocity in the body's axes; in the plane, q = (x, y, phi) and u = q'. `values` holds all
+    numbers of the elements by name ("rod.mass", "spring.stiffness"); they may be changed."""
 
     def __init__(self, dimension: int = 3, gravity: Any = (0, 0, 0), balance: bool = False, *, _source: Any = None):
         if dimension not in (2, 3):
@@ -245,7 +247,7 @@ class Bodies(Mechanism):
         self._records: List[Callable] = []
         self._select({})
         self.title, self.method, self.notes, self.t_end, self.held, self.assembles = "", "auto", "", None, "", True
-        self._draft: Optional[Draft] = None # of a file, it may fail
+        self._draft: Optional[Draft] = None # creating it from a file may fail
         self._draft = Draft(self)
         file = self._draft.file
         if file:
@@ -257,9 +259,9 @@ class Bodies(Mechanism):
 
     @classmethod
     def read(cls, path: Any) -> "Bodies":
-        """The mechanism of a file in YAML, MJCF or URDF. What it says of a run is in title, method, t_end and held, and
-        what it has that cpodes does not in notes. Errors name file, line and rule. The files that an XML file includes are
-        read again for each run."""
+        """Reads a mechanism from a file in YAML, MJCF or URDF. The file's settings of a run are in title, method, t_end and
+        held, and its features that cpodes does not support are listed in notes. Errors name file, line and rule. Files
+        that an XML file includes are read again for each run."""
         place = os.fspath(path)
         with open(place, "rb") as file:
             data = file.read()
@@ -273,7 +275,7 @@ class Bodies(Mechanism):
         return self._draft
 
     def close(self) -> None:
-        """Frees what the mechanism holds in the library; solutions keep theirs."""
+        """Frees what the mechanism holds in the library; solutions keep their objects."""
         with self._lock:
             draft, self._draft, self._query, self.ready = self._draft, None, None, False
         if draft is not None:
@@ -317,10 +319,11 @@ class Bodies(Mechanism):
 
     def add_body(self, name: str, *, mass: float, inertia: Any, centre: Any = (0, 0, 0), at: Any = (0, 0, 0), quaternion: Any = None,
                  angle: float = 0.0, velocity: Any = (0, 0, 0), omega: Any = (0, 0, 0), spin: float = 0.0) -> str:
-        """A body. mass [kg]; inertia about the centre of mass in the axes of the frame [kg m^2]: a tensor [3, 3], its moments
-        [3], (J_xx, J_yy, J_zz, J_xy, J_xz, J_yz) with J_xy = -int x y dm, or in the plane one number. centre: of mass, in
-        the frame [m]. Placement: `at`, the origin of the frame [m], and `quaternion`, scalar first, or `angle` in the plane
-        [rad]. Start: velocity of the origin [m/s], omega in space [rad/s], or spin in the plane."""
+        """Adds a body. mass [kg]; inertia about the centre of mass in the axes of the frame [kg m^2]: a tensor [3, 3], its
+        moments [3], (J_xx, J_yy, J_zz, J_xy, J_xz, J_yz) with J_xy = -int x y dm, or in the plane one number. centre:
+        the centre of mass in the frame [m]. Placement: `at`, the origin of the frame [m], and `quaternion`, scalar
+        first, or `angle` in the plane [rad]. Start: velocity of the origin [m/s], omega in space [rad/s], or spin in the
+        plane."""
         J = real_array("inertia", inertia)
         if self.dimension == 2:
             moments = [0.0, 0.0, number("inertia", inertia), 0.0, 0.0, 0.0]
@@ -343,11 +346,11 @@ class Bodies(Mechanism):
     def joint(self, kind: str, a: Optional[str], b: Optional[str], *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
               at_b: Any = None, axis_b: Any = None, across_b: Any = None, length: float = 0.0, frames: str = "space",
               name: Optional[str] = None) -> str:
-        """A joint from body a to body b, of the kinds "ball", "revolute", "universal", "cylindrical", "prismatic", "planar",
-        "fixed", "rod", "point_on_line", "point_on_plane", "rolling", "rolling_disc". `at`, `axis` and `across` are its point, axis z and a
-        direction that gives x on body a, at_b, axis_b and across_b those on body b. With frames="space" only rods, rolling
-        and points on lines and planes have at_b, and only universal joints and discs axis_b. length: of a rod (0: as it is placed), or
-        the radius of what rolls [m]."""
+        """Adds a joint between bodies a and b, of the kind "ball", "revolute", "universal", "cylindrical", "prismatic",
+        "planar", "fixed", "rod", "point_on_line", "point_on_plane", "rolling" or "rolling_disc". `at`, `axis` and
+        `across` are its point, its axis z and a direction that determines x on body a; at_b, axis_b and across_b are
+        those on body b. With frames="space", only rods, rolling, and points on lines and planes have at_b, and only
+        universal joints and discs have axis_b. length: of a rod (0: as placed), or the radius of a rolling body [m]."""
         number_of = getattr(lib, f"CP_JOINT_{str(kind).upper()}", None)
         if number_of is None:
             raise ValueError(f"there is no kind of joint {kind!r}")
@@ -363,52 +366,53 @@ class Bodies(Mechanism):
             "on_a": marker(at, axis, across), "on_b": on_b, "length": number("length", length)})
 
     def ball(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
-        """Points meet. As joint: at=."""
+        """Adds a ball joint, where two points meet: at=."""
         return self.joint("ball", a, b, **where)
 
     def revolute(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
-        """A hinge: at=, axis=. Its coordinate is the angle."""
+        """Adds a hinge: at=, axis=. Its coordinate is the angle."""
         return self.joint("revolute", a, b, **where)
 
     def universal(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
-        """Hooke's joint: at=, axis= of a, axis_b= of b at right angles. Coordinates: the angles about both."""
+        """Adds Hooke's joint: at=, axis= on a, axis_b= on b at right angles to it. Its coordinates are the angles about
+        both."""
         return self.joint("universal", a, b, **where)
 
     def cylindrical(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
-        """Slides and turns: at=, axis=. Coordinates: displacement, angle."""
+        """Adds a cylindrical joint, which slides and turns: at=, axis=. Its coordinates are the displacement and the angle."""
         return self.joint("cylindrical", a, b, **where)
 
     def prismatic(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
-        """Slides: at=, axis=. Its coordinate is the displacement."""
+        """Adds a slider: at=, axis=. Its coordinate is the displacement."""
         return self.joint("prismatic", a, b, **where)
 
     def planar(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
-        """Slides on a plane: at=, its normal axis=. Coordinates: both displacements, angle."""
+        """Adds a planar joint: at=, the normal axis=. Its coordinates are both displacements and the angle."""
         return self.joint("planar", a, b, **where)
 
     def fixed(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
-        """No motion: at=, the point to which reactions refer."""
+        """Adds a joint without motion: at=, the point to which reactions refer."""
         return self.joint("fixed", a, b, **where)
 
     def rod(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
-        """A distance between at= on a and at_b= on b; length= where it is not that of the placement."""
+        """Adds a rod between at= on a and at_b= on b; its length= defaults to that of the placement."""
         return self.joint("rod", a, b, **where)
 
     def point_on_line(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
-        """The point at_b= of b on a line of a: at=, axis=. Its coordinate is the displacement."""
+        """Keeps the point at_b= of b on a line of a: at=, axis=. The coordinate is the displacement."""
         return self.joint("point_on_line", a, b, **where)
 
     def point_on_plane(self, a: Optional[str], b: Optional[str], **where: Any) -> str:
-        """The point at_b= of b on a plane of a: at=, its normal axis=."""
+        """Keeps the point at_b= of b on a plane of a: at=, the normal axis=."""
         return self.joint("point_on_plane", a, b, **where)
 
     def rolling(self, a: Optional[str], b: Optional[str], *, radius: float, **where: Any) -> str:
-        """A ball of this radius about at_b= of b rolls on the plane of a with at= and the normal axis=, without slip."""
+        """Lets a ball of this radius about at_b= of b roll without slip on the plane of a with at= and the normal axis=."""
         return self.joint("rolling", a, b, length=radius, **where)
 
     def rolling_disc(self, a: Optional[str], b: Optional[str], *, radius: float, **where: Any) -> str:
-        """A disc of this radius about at_b= of b with the axis axis_b=, which may tilt, rolls on the plane of a with at= and
-        the normal axis=, without slip."""
+        """Lets a disc of this radius about at_b= of b, with the axis axis_b=, roll without slip on the plane of a with at=
+        and the normal axis=. The disc may tilt."""
         return self.joint("rolling_disc", a, b, length=radius, **where)
 
     def contact(self, a: Optional[str], b: Optional[str], *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
@@ -416,15 +420,19 @@ class Bodies(Mechanism):
                 size: Any = (0, 0, 0), length: float = 0.0, radius_a: Optional[float] = None, surface: Optional[Callable] = None,
                 friction: float = 0.0, sticking: float = 0.0, restitution: float = 0.0, law: str = "newton", frames: str = "space",
                 name: Optional[str] = None) -> str:
-        """A unilateral contact of body b with body a. b has, by touch, a "ball" of this radius about at_b=, or a point if that is 0; the
-        edge of a thin "disc", or both of a "cylinder" of this length, with the axis axis_b=; or the vertices of a "box" of this size with the
-        axes axis_b= and across_b=. a has the plane through at= with the normal axis=; with radius_a= a sphere about at=, a hollow one
-        if it is negative; or with surface= what this function says: surface(x) -> (phi, gradient [3], second derivatives [3, 3],
-        third ones [3, 3, 3]), phi > 0 outside, x = coordinates along across=, the third direction, axis=. With a radius phi has to
-        be a distance. TrySmallerStep: x is outside of its domain.
-        Constants are those of Coulomb's friction (`sticking`: that of rest, where it is larger) and of restitution by the law "newton" or
-        "poisson". solve lets contacts act; all else takes them as open. Cylinders and boxes are 2 and 8 contacts (in the plane 4), with
-        _1, _2, ... behind their names."""
+        """Adds a unilateral contact of body b with body a.
+
+        According to touch, b has a "ball" of this radius about at_b=, which is a point if the radius is 0; the edge of a
+        thin "disc", or both edges of a "cylinder" of this length, with the axis axis_b=; or the vertices of a "box" of this
+        size with the axes axis_b= and across_b=. a has the plane through at= with the normal axis=; with radius_a=, a
+        sphere about at=, which is hollow if radius_a is negative; or with surface=, the surface of this function:
+        surface(x) -> (phi, gradient [3], second derivatives [3, 3], third derivatives [3, 3, 3]), where phi > 0 outside,
+        and x are the coordinates along across=, the third direction, and axis=. With a radius, phi has to be a distance.
+        The function raises TrySmallerStep if x is outside its domain.
+
+        The constants are those of Coulomb's friction (`sticking`: that of rest, if it is larger) and of restitution by the
+        law "newton" or "poisson". In solve, contacts act; all other functions treat them as open. Cylinders and boxes are 2
+        and 8 contacts (in the plane, boxes are 4), whose names end in _1, _2, ..."""
         if law not in LAWS:
             raise ValueError(f"law has to be one of {', '.join(LAWS)}, and is {law!r}")
         if touch not in TOUCHES:
@@ -446,13 +454,13 @@ class Bodies(Mechanism):
             [] if surface is None else [("surface", "glue_surface", shown, (3,), outputs)], struct="CPBodyContact")
 
     def couple(self, first: Any, second: Any, ratio: Any, offset: float = 0.0, name: Optional[str] = None) -> str:
-        """Gear, rack or screw: ratio[0] x_1 + ratio[1] x_2 = offset, of two coordinates."""
+        """Adds a gear, rack or screw between two coordinates: ratio[0] x_1 + ratio[1] x_2 = offset."""
         return self._add("Coupler", {"name": self._name(name, "coupler"), "of": [coordinate(first), coordinate(second)],
                                      "ratio": vector("ratio", ratio, 2), "offset": number("offset", offset)})
 
     def drive(self, of: Any, g: Optional[Callable] = None, *, start: float = 0.0, rate: float = 0.0, amplitude: float = 0.0,
               frequency: float = 0.0, name: Optional[str] = None) -> str:
-        """The coordinate moves as g(t) -> (g, g', g''), or as start + rate t + amplitude sin(frequency t)."""
+        """Makes the coordinate move as g(t) -> (g, g', g''), or as start + rate t + amplitude sin(frequency t)."""
         fields = {"name": self._name(name, "drive"), "of": coordinate(of), "start": number("start", start), "rate": number("rate", rate),
                   "amplitude": number("amplitude", amplitude), "frequency": number("frequency", frequency)}
         return self._add("Drive", fields, [] if g is None else [("g", "glue_drive", g, (), ((3,),))])
@@ -460,9 +468,9 @@ class Bodies(Mechanism):
     def spring(self, of: Any = None, *, a: Optional[str] = None, b: Optional[str] = None, at: Any = (0, 0, 0), at_b: Any = (0, 0, 0),
                stiffness: float = 0.0, damping: float = 0.0, free: Optional[float] = None, force: float = 0.0, inertance: float = 0.0,
                law: Optional[Callable] = None, frames: str = "space", name: Optional[str] = None) -> str:
-        """A spring-damper on a coordinate, or between the point `at` of a and at_b of b, with the force in the direction of
-        growing x: force - stiffness (x - free) - damping x' - inertance x'' + law. free: of a distance that of the placement,
-        of a coordinate 0 where it is None. law(t, x, x') returns (T, dT/dx, dT/dx')."""
+        """Adds a spring-damper on a coordinate, or between the point `at` of a and at_b of b. Its force in the direction of
+        growing x is force - stiffness (x - free) - damping x' - inertance x'' + law. If free is None, it is the distance
+        at the placement, or 0 for a coordinate. law(t, x, x') returns (T, dT/dx, dT/dx')."""
         if (of is None) == (a is None and b is None):
             raise ValueError("a spring acts on a coordinate, or between two points of a and b, and one of them has to be given")
         fields = {"name": self._name(name, "spring"), "of": None if of is None else coordinate(of), "a": body_name(a), "b": body_name(b),
@@ -477,7 +485,8 @@ class Bodies(Mechanism):
                 at_b: Any = (0, 0, 0), axis_b: Any = (0, 0, 0), across_b: Any = (0, 0, 0), stiffness: Any = (0, 0, 0),
                 damping: Any = (0, 0, 0), turn_stiffness: Any = (0, 0, 0), turn_damping: Any = (0, 0, 0), drag: float = 0.0,
                 frames: str = "space", name: Optional[str] = None) -> str:
-        """An elastic joint: springs and dampers along and about the axes of the marker; drag against turns of any size."""
+        """Adds an elastic joint: springs and dampers along and about the axes of the marker; drag acts against rotations of
+        any size."""
         return self._add("Bushing", {
             "name": self._name(name, "bushing"), "a": body_name(a), "b": body_name(b), "in": frames_of(frames), "on_a": marker(at, axis, across),
             "on_b": marker(at_b, axis_b, across_b), "stiffness": vector("stiffness", stiffness, 3),
@@ -486,8 +495,8 @@ class Bodies(Mechanism):
 
     def force(self, body: str, force: Any = (0, 0, 0), *, at: Any = (0, 0, 0), follows: bool = False, f: Optional[Callable] = None,
               frames: str = "space", name: Optional[str] = None) -> str:
-        """A force on the point `at` of a body, in the axes of space, or of the body if it follows it. f(t, x, v) adds to it: it
-        returns (F, dF/dx, dF/dv), of shapes [3], [3, 3], [3, 3], at the point x with the velocity v."""
+        """Adds a force on the point `at` of a body, in the axes of space, or of the body if it follows the body. f(t, x, v)
+        adds to it, with the point x and its velocity v: it returns (F, dF/dx, dF/dv), of shapes [3], [3, 3], [3, 3]."""
         fields = {"name": self._name(name, "force"), "body": body_name(body), "in": frames_of(frames), "point": vector("at", at, 3),
                   "force": vector("force", force, 3), "follows": int(bool(follows))}
 
@@ -501,13 +510,14 @@ class Bodies(Mechanism):
         return self._add("Force", fields, [] if f is None else [("fn", "glue_point_force", shown, (3, 3), outputs)])
 
     def friction(self, of: Any, factor: float, speed: float, name: Optional[str] = None) -> str:
-        """Friction of a joint, -factor |F| tanh(x' / speed) on a coordinate, F its reaction."""
+        """Adds friction in a joint, -factor |F| tanh(x' / speed) on a coordinate x, where F is the joint's reaction."""
         return self._add("Friction", {"name": self._name(name, "friction"), "of": coordinate(of), "factor": number("factor", factor),
                                       "speed": number("speed", speed)})
 
     def shape(self, kind: str, body: str, size: Any, *, at: Any = (0, 0, 0), axis: Any = (0, 0, 0), across: Any = (0, 0, 0),
               frames: str = "space", name: Optional[str] = None) -> str:
-        """For drawings: "box" with its edges, "cylinder" or "wheel" with (radius, 0, length), "sphere" with (radius, 0, 0)."""
+        """Adds a shape for drawings: "box" with its edges, "cylinder" or "wheel" with (radius, 0, length), "sphere" with
+        (radius, 0, 0)."""
         if kind not in SHAPES:
             raise ValueError(f"a shape is one of {', '.join(SHAPES)}, and not {kind!r}")
         return self._add("Shape", {"name": self._name(name, "shape"), "kind": SHAPES[kind], "body": body_name(body), "in": frames_of(frames),
@@ -525,7 +535,7 @@ class Bodies(Mechanism):
         bodies = self._open().bodies
         return [text(lib.CPBodiesJointName(bodies, i)) for i in range(lib.CPBodiesJoints(bodies))]
 
-    # ---- what Mechanism asks ----
+    # ---- what Mechanism requires ----
 
     def _sizes(self, t: float = 0.0, q: Any = None, u: Any = None) -> None:
         count = lib.CPBodiesCount(self._open().bodies)
@@ -544,7 +554,8 @@ class Bodies(Mechanism):
 
     @property
     def names(self) -> List[str]:
-        """The components of y: "rod.x", ..., velocities "rod.x'", ..., angular velocities "rod.wx", ..., and the work W."""
+        """The names of the components of y: "rod.x", ..., velocities "rod.x'", ..., angular velocities "rod.wx", ..., and
+        the work W."""
         q, u = self._named()
         return [*q, *u, *(["W"] if self.balance else [])]
 
@@ -566,20 +577,20 @@ class Bodies(Mechanism):
         return real_array("the state y", y, (self.nq + self.nu + self.nz,))
 
     def set_active(self, mask: Any) -> None:
-        self._ask(lambda x: None) # which knows the number of rows
+        self._ask(lambda x: None) # _ask determines the number of rows
         super().set_active(mask)
 
     # ---- parameters ----
 
     def _select(self, params: dict) -> None:
-        """These parameters, by name, are the ones with respect to which gradients are taken."""
+        """Selects the parameters, by name, with respect to which gradients are taken."""
         self._names = sorted(params)
         self.params = dict(params) if params else None
         self.parameters = np.zeros(len(params))
         self._views, self._selected = {}, []
 
     def _sync(self, x: Optional[BodiesInstance]) -> None:
-        """The selected parameters, into the mechanism and into an instance."""
+        """Copies the selected parameters into the mechanism and into an instance."""
         for i, value in zip(self._selected, self.parameters):
             for bodies in (self._open().bodies, x.bodies if x else None):
                 if bodies:
@@ -599,7 +610,7 @@ class Bodies(Mechanism):
     # ---- states ----
 
     def placed(self) -> np.ndarray:
-        """The state at the placement, with open joints where the placement is a rough guess."""
+        """The state at the placement. Joints are open if the placement is only a rough guess."""
         def work(x: BodiesInstance) -> np.ndarray:
             y = lib.CPBodiesState(x.bodies)
             if not y:
@@ -611,8 +622,8 @@ class Bodies(Mechanism):
         return self._ask(work)
 
     def assemble(self, y: Any = None, *, t: float = 0.0, held: Any = None) -> np.ndarray:
-        """The consistent state that is nearest to y (None: the placement). held: names of bodies that stay where they are, and
-        keep their velocities. Raises Error CP_IC_FAIL, which names the joint that stays open."""
+        """The consistent state nearest to y (None: the placement). held: names of bodies whose positions and velocities
+        stay. Raises Error CP_IC_FAIL, which names a joint that stays open."""
         names = self.held.split() if held is None else [held] if isinstance(held, str) else [word("a name in held", one) for one in held]
         guess = self.placed() if y is None else self._state(y)
 
@@ -626,8 +637,9 @@ class Bodies(Mechanism):
     start = assemble
 
     def solve(self, t_span: Any = None, y0: Any = None, method: Any = None, *arguments: Any, **options: Any) -> Solution:
-        """As Mechanism.solve. Without y0 it starts from `assemble()`; of a file without t_span or method with its own. "auto" is
-        the method that CPMechSuggestMethod names. Loops close to 1e-12 at any tolerance: closure=1e-12."""
+        """As Mechanism.solve. Without y0 it starts from `assemble()`; a mechanism from a file uses the file's t_span and
+        method by default. "auto" is the method that CPMechSuggestMethod names. closure=1e-12 closes loops to 1e-12 at
+        any tolerance."""
         if t_span is None:
             if self.t_end is None:
                 raise TypeError("t_span has to be given, as no file says how long the motion lasts")
@@ -635,13 +647,13 @@ class Bodies(Mechanism):
         if y0 is None:
             y0 = self.assemble(t=float(np.ravel(t_span)[0])) if self.assembles else self.placed()
         if not self.ready:
-            self._ask(lambda x: None) # which knows the contacts
+            self._ask(lambda x: None) # _ask finds the contacts
         options.setdefault("closure", 1e-12)
         return super().solve(t_span, y0, self.method if method is None else method, *arguments, **options)
 
     def gradient(self, objective: Any, params: Any = None, *, t_span: Any = None, start: Any = None, **options: Any) -> Tuple[Solution, Any]:
-        """As Mechanism.gradient, with respect to parameters by name: params={"spring.stiffness": 2e4}, whose values the mechanism
-        takes and keeps. start: a function of them that returns a state; None: `assemble`, which depends on them, too."""
+        """As Mechanism.gradient, with respect to parameters by name: params={"spring.stiffness": 2e4}, whose values the
+        mechanism keeps. start: a function of them that returns a state; None: `assemble`, which also depends on them."""
         span = (0.0, self.t_end) if t_span is None else t_span
         if start is None:
             start = lambda _: self.assemble(t=float(np.ravel(span)[0]))
@@ -658,7 +670,8 @@ class Bodies(Mechanism):
         return self._ask(work)
 
     def coordinate(self, of: Any, y: Any) -> np.ndarray:
-        """Coordinate of a joint and its rate: [2], or [2, k] at the states y [n, k]; so are the shapes of the next three."""
+        """The coordinate of a joint and its rate: [2], or [2, k] at the states y [n, k]. The next three functions have the
+        same kinds of shapes."""
         named = coordinate(of)
         name, k = named["joint"].encode(), named["k"]
 
@@ -684,8 +697,8 @@ class Bodies(Mechanism):
         return self._each(one, 0.0, y)
 
     def reaction(self, joint: str, t: Any, y: Any) -> np.ndarray:
-        """Force [N] of a joint on its body b, and torque about its point there [N m], in the axes of space: [6]. Of drives
-        and couplers the first number, the generalised force on their coordinates."""
+        """The force [N] of a joint on its body b, and the torque about its point there [N m], in the axes of space: [6].
+        For drives and couplers, the first number is the generalised force on their coordinates."""
         name = word("joint", joint).encode()
 
         def one(t: float, y: np.ndarray) -> np.ndarray:
@@ -698,7 +711,7 @@ class Bodies(Mechanism):
         return self._each(one, t, y)
 
     def powers(self, t: Any, y: Any) -> Powers:
-        """Energies and powers."""
+        """The energies and powers."""
         def one(t: float, y: np.ndarray) -> np.ndarray:
             def work(x: BodiesInstance) -> np.ndarray:
                 lam = np.append(x.evaluate(t, y).multipliers, 0.0)
@@ -716,13 +729,14 @@ class Bodies(Mechanism):
         return powers.kinetic + powers.potential
 
     def imbalance(self, t: Any, y: Any) -> Any:
-        """energy - W, with balance=True: what the motion keeps."""
+        """energy - W, with balance=True: a constant of the motion."""
         if not self.balance:
             raise ValueError("the state has no work W: Bodies(balance=True)")
         return self.energy(t, y) - np.asarray(y)[-1]
 
     def points(self, t: float, y: Any) -> Tuple[np.ndarray, np.ndarray]:
-        """A drawing: centres of the bodies and points of joints and springs [k, 3], and the pairs of them that lines join."""
+        """A drawing: the centres of the bodies and the points of joints and springs [k, 3], and the pairs of points that
+        lines join."""
         def work(x: BodiesInstance) -> Tuple[np.ndarray, np.ndarray]:
             count = lib.CPBodiesCount(x.bodies)
             n = self.nq // count

@@ -1,4 +1,4 @@
-"""Contacts with friction: what they are, how they join a mechanism's rows, and what happens at them."""
+"""Contacts with friction: their definition, their rows within a mechanism, and their events."""
 from __future__ import annotations
 
 from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
@@ -9,10 +9,10 @@ from ._core import TrySmallerStep, as_compiled, expected, pointer, real_array
 from ._native import ffi, lib
 
 PHASES = {lib.CP_CONTACT_OPEN: "open", lib.CP_CONTACT_SLIDING: "sliding", lib.CP_CONTACT_STICKING: "sticking"}
-STEPPING = "stepping" # in place of these in a stretch of time stepping
+STEPPING = "stepping" # stands in for these phases during a stretch of time stepping
 BEGINS = {"open": "opens", "sliding": "slides", "sticking": "sticks"}
 LAWS = {"newton": lib.CP_RESTITUTION_NEWTON, "poisson": lib.CP_RESTITUTION_POISSON}
-STEP = np.finfo(float).eps ** (1 / 3) # of central differences: roundoff and truncation are equal there
+STEP = np.finfo(float).eps ** (1 / 3) # of central differences; equates roundoff and truncation
 
 
 def number(what: str, value: Any, most: float = np.inf) -> float:
@@ -27,14 +27,16 @@ def number(what: str, value: Any, most: float = np.inf) -> float:
 class Contact:
     """A contact of a Mechanism: 0 <= gap perpendicular to N >= 0, Coulomb's friction, and restitution.
 
-    gap: g_N(t, q), a number. normal: its row [nu], A_N(t, q) with g_N' = A_N u, a function or a constant array.
-    tangents: the rows of the tangential velocities v_T = A_T(t, q) u, [nu] in the plane, [2, nu] orthogonal and of equal
-    scale in space; None: no friction.
-    bias: b(t, q, u) of its rows, A u' = b, normal first, [1 + number of tangents]; by differences of the rows if None.
-    mu: friction of sliding, and of impacts; mu_static: of sticking, mu if it is None or less than that. restitution: e_N;
-    tangential_restitution: e_T; both from 0 to 1. law: "newton", of velocities, or "poisson", of impulses.
-    name: for messages and events; contact0, contact1, ... if None. Functions get params as their last argument, where the
-    Mechanism has them. Compiled ones are f(t, q[, u], out, data); tangents then are (function, number of rows), by columns."""
+    gap: g_N(t, q), a number. normal: its row [nu], A_N(t, q) with g_N' = A_N u, as a function or a constant array.
+    tangents: the rows of the tangential velocities v_T = A_T(t, q) u: [nu] in the plane; [2, nu] in space, orthogonal and
+    of equal scale; None: no friction.
+
+    bias: b(t, q, u) of its rows, A u' = b, normal first, [1 + number of tangents]; None: by differences of the rows.
+    mu: friction of sliding and of impacts. mu_static: friction of sticking; mu if it is None or less than mu. restitution:
+    e_N; tangential_restitution: e_T; both from 0 to 1. law: "newton", of velocities, or "poisson", of impulses.
+    name: for messages and events; None: contact0, contact1, ... Functions get params as their last argument if the
+    Mechanism has params. Compiled ones are f(t, q[, u], out, data); tangents is then (function, number of rows), by
+    columns."""
 
     def __init__(self, gap: Callable, normal: Any, tangents: Any = None, *, mu: float = 0.0, mu_static: Optional[float] = None,
                  restitution: float = 0.0, tangential_restitution: float = 0.0, law: str = "newton", bias: Optional[Callable] = None,
@@ -59,9 +61,9 @@ class Contact:
 
 
 class ContactEvent(NamedTuple):
-    """What a contact does at an event. kind: "impact", "accumulation" (an impact after which the contact closes at once, in place
-    of infinitely many bounces, which would end at t_closed), or else "opens", "slides", "sticks", which begins then.
-    velocity [2, 3]: (v_N, v_T) before and after it; impulse [3]: (P_N, P_T)."""
+    """What a contact does at an event. kind: "impact"; "accumulation", an impact after which the contact closes at once,
+    instead of infinitely many bounces that would end at t_closed; or the phase that begins: "opens", "slides", "sticks".
+    velocity [2, 3]: (v_N, v_T) before and after the event; impulse [3]: (P_N, P_T)."""
     t: float
     kind: str
     contact: str
@@ -73,8 +75,8 @@ class ContactEvent(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """What the contacts do from begin to end: "open", "sliding" or "sticking", in their order; all "stepping" where time stepping goes
-    through their events."""
+    """The phases of the contacts, in their order, from begin to end: "open", "sliding" or "sticking"; all are "stepping"
+    while time stepping passes through their events."""
     begin: float
     end: float
     contacts: Tuple[str, ...]
@@ -88,7 +90,7 @@ def read_event(event: Any) -> ContactEvent:
 
 
 class Points:
-    """The contacts as C has them, CPContactPoint [n], with the rows that each one has."""
+    """The contacts in C, CPContactPoint [n], and the rows of each."""
 
     def __init__(self, points: Any, n: int, keep: Any = None):
         self.points, self.n, self.keep = points, n, keep
@@ -100,7 +102,7 @@ class Points:
                            [points[i].normal, *range(points[i].tangent, points[i].tangent + points[i].ntangents)]})
 
     def mask(self, na: int, phases: Sequence[str]) -> np.ndarray:
-        """The rows that are on in these phases."""
+        """The rows that are active in these phases."""
         mask = np.ones(na)
         mask[self.all] = 0
         for phase, normal, tangents in zip(phases, self.normals, self.tangents):
@@ -110,7 +112,7 @@ class Points:
 
 
 def in_python(f: Any, name: str, shape: tuple) -> Any:
-    """f, if it is compiled as a function of Python that returns an array of this shape, by columns."""
+    """Turns f, if it is compiled, into a function of Python that returns an array of this shape, by columns."""
     compiled = as_compiled(f)
     if compiled is None:
         return f
@@ -126,13 +128,13 @@ def in_python(f: Any, name: str, shape: tuple) -> Any:
         if flag < 0:
             raise RuntimeError(f"{name}, a compiled function, returned {flag} at t = {t:g}")
         return out
-    run.compiled = compiled # lives as long
+    run.compiled = compiled # keeps it alive
     return run
 
 
 class Rows:
-    """The rows of a Mechanism's functions and of its contacts together: gaps below those of position, tangential velocities below
-    those of velocity."""
+    """The combined rows of a Mechanism's functions and of its contacts: gaps follow the rows of position, tangential
+    velocities those of velocity."""
 
     def __init__(self, contacts: Any, functions: dict, wrap: Callable, rows: Optional[Tuple[int, int, int]]):
         self.contacts = [contacts] if isinstance(contacts, Contact) else list(contacts)
@@ -164,7 +166,7 @@ class Rows:
             functions["v"] = self.velocity
 
     def measure(self, t: float, q: np.ndarray, u: np.ndarray, sparse: bool) -> None:
-        """Takes sizes from a first state."""
+        """Determines the sizes from a first state."""
         own, self.nu = self.own, len(u)
         self.sparse = sparse
         sizes = dict(zip("pvA", self.given)) if self.given else {}
@@ -216,7 +218,7 @@ class Rows:
                                                                for name, gap in zip(self.names, self.gaps))])
 
     def rows_of(self, what: str, rows: Any, count: int) -> Any:
-        """Rows of A, [count, nu]: sparse where the mass is, with all entries of those that are given as an array."""
+        """Rows of A, [count, nu]: sparse if the mass is; rows that are given as an array then count all entries."""
         if not self.sparse:
             return expected(what, rows[None] if np.ndim(rows) == 1 else rows, np.empty((count, self.nu)))
         from scipy import sparse
@@ -257,7 +259,7 @@ class Rows:
         return self.joined(own, [a @ u for a in normals], [a @ u for a in tangents])
 
     def bias(self, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """b = -A' u; by differences along the motion where there is no function."""
+        """b = -A' u; by differences along the motion if there is no function."""
         own, normals, tangents = None, [None] * len(self.gaps), [None] * len(self.gaps)
         if (self.own["A"] and self.own["b"] is None) or None in self.biases:
             h = STEP * max(1.0, np.abs(q).max()) / max(1.0, np.abs(u).max())

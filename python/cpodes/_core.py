@@ -1,4 +1,4 @@
-"""What all parts share: errors, functions of the user's as C calls them, vectors and matrices."""
+"""What all parts share: errors, user functions as C calls them, vectors and matrices."""
 from __future__ import annotations
 
 import sys
@@ -11,8 +11,8 @@ from ._native import ffi, lib
 
 
 class Error(RuntimeError):
-    """An error of cpodes. code: CP_... or CV_...; name: of the code; message: what was wrong; sol: the results so far where
-    an integration ended by it, else None."""
+    """An error of cpodes. code: CP_... or CV_...; name: that of the code; message: what was wrong; sol: the results so far
+    if it ended an integration, otherwise None."""
 
     def __init__(self, code: int, message: str, sol: Any = None):
         self.code, self.message, self.sol = code, message, sol
@@ -26,15 +26,15 @@ class Error(RuntimeError):
 
 
 class TrySmallerStep(Exception):
-    """Raised by a function of the user's where it cannot be evaluated and a smaller step may help."""
+    """Raised by a user function that cannot be evaluated where a smaller step may help."""
 
 
 class CpodesWarning(UserWarning):
-    """A warning of the library's."""
+    """A warning of the library."""
 
 
 class Pointers:
-    """The functions of the glue as C takes them."""
+    """The functions of the glue as C callbacks."""
 
     def __getattr__(self, name: str) -> Any:
         return ffi.addressof(lib, name)
@@ -44,14 +44,14 @@ to_c = Pointers()
 
 
 def pointer(a: Optional[np.ndarray]) -> Any:
-    """The numbers of an array that is contiguous in either order; NULL of None and of an empty one."""
+    """The numbers of an array that is contiguous in either order; NULL for None or an empty array."""
     if a is None or not a.size:
         return ffi.NULL
     return ffi.cast("double *", ffi.from_buffer(a if a.flags.c_contiguous else a.T))
 
 
 class Failures:
-    """Where an exception waits that a function raised below C. One for each system."""
+    """Holds an exception that a function called from C has raised. Each system has one."""
 
     __slots__ = ("exception",)
 
@@ -59,7 +59,7 @@ class Failures:
         self.exception: Optional[BaseException] = None
 
     def check(self, flag: int, message: Callable[[], str]) -> int:
-        """flag, if it is no error. An exception that waits is raised, else an Error."""
+        """Returns flag if it is no error. Otherwise raises the exception on hold, or else an Error."""
         if flag >= 0 and self.exception is None:
             return flag
         self.reraise()
@@ -72,10 +72,10 @@ class Failures:
 
 
 class Compiled:
-    """A compiled function: its address, what is handed to it as user_data, and what has to live as long.
+    """A compiled function: its address, its user_data, and an object to keep alive.
 
     The signature is int f(double t, const double *x..., double *out..., void *user_data), as the guide lists it for each
-    function; it returns 0, a positive number where a smaller step may help, or a negative one to give up."""
+    function; it returns 0, a positive number if a smaller step may help, or a negative one to give up."""
 
     def __init__(self, address: int, data: int = 0, keep: Any = None):
         if not address:
@@ -84,7 +84,8 @@ class Compiled:
 
 
 def as_compiled(f: Any) -> Optional[Compiled]:
-    """f as Compiled if it is a compiled function by address (numba.cfunc, ctypes, cffi, scipy.LowLevelCallable)."""
+    """f as Compiled if it is a compiled function with an address (numba.cfunc, ctypes, cffi, scipy.LowLevelCallable), else
+    None."""
     if isinstance(f, Compiled):
         return f
     if isinstance(f, ffi.CData):
@@ -122,14 +123,14 @@ def glue_python(handle, t):
 
 
 def _lost(exception: BaseException, trace: Any) -> bool:
-    """An exception outside of the function itself: Ctrl-C between two instructions."""
+    """Keeps an exception raised outside the function itself: Ctrl-C between two instructions."""
     call = ffi.from_handle(trace.tb_frame.f_locals["handle"])
     call.failures.exception = exception
     return True
 
 
 class Caller:
-    """A Python function out of C: t and copies of the arrays in, results into the arrays out."""
+    """A Python function called from C: it gets t and copies of the input arrays, and its results go to the output arrays."""
 
     __slots__ = ("run", "failures")
 
@@ -141,7 +142,7 @@ class Caller:
 
 
 def expected(name: str, result: Any, out: np.ndarray) -> np.ndarray:
-    """The result of the function `name` as an array that fits out, or an exception that says what was expected."""
+    """The result of the function `name` as an array that fits out; otherwise an exception says what was expected."""
     what = f"{name} has to return an array of shape {out.shape} of {'complex' if out.dtype.kind == 'c' else 'real'} numbers"
     if result is None:
         raise TypeError(f"{what}, and returned None")
@@ -159,7 +160,7 @@ def expected(name: str, result: Any, out: np.ndarray) -> np.ndarray:
 
 
 class Sparse:
-    """The pattern of a sparse matrix by columns. Results are scipy.sparse matrices, or the values of its entries."""
+    """The pattern of a sparse matrix by columns. Results are scipy.sparse matrices, or the values of the pattern's entries."""
 
     def __init__(self, matrix: Any):
         matrix = matrix.tocsc().copy()
@@ -169,10 +170,10 @@ class Sparse:
         self.starts = np.ascontiguousarray(matrix.indptr, dtype=np.int64)
         self.rows = np.ascontiguousarray(matrix.indices, dtype=np.int64)
         columns = np.repeat(np.arange(self.shape[1]), np.diff(self.starts))
-        self.places = columns * self.shape[0] + self.rows # ascending: sorted by column, then row
+        self.places = columns * self.shape[0] + self.rows # ascending, since they are sorted by column, then row
 
     def groups(self) -> List[np.ndarray]:
-        """Groups of columns that share no row, greedily: A. Curtis, M. Powell, J. Reid, IMA J. Appl. Math. 13, 1974."""
+        """Groups of columns that share no row, found greedily (A. Curtis, M. Powell, J. Reid, IMA J. Appl. Math. 13, 1974)."""
         rows = np.split(self.rows, self.starts[1:-1])
         left, found = range(self.shape[1]), []
         while left:
@@ -215,8 +216,8 @@ class Sparse:
 
 
 class Vectorized:
-    """fun(t, y) of states that are the columns of y [n, k], in scipy's sense; if `times`, t [k] holds their times, and is one number
-    for all of them otherwise. Called, it is a function of one time and one real state; `points` has several, as rows."""
+    """fun(t, y) for states that are the columns of y [n, k], as in scipy. With `times`, t [k] holds their times; otherwise
+    it is one number for all of them. A call evaluates one time and one real state; `points` evaluates several, as rows."""
 
     def __init__(self, fun: Callable, dtype: type, times: bool):
         if as_compiled(fun):
@@ -239,7 +240,7 @@ class Vectorized:
         self.calls += 1
         y = Y.view(self.dtype).T
         value = self.fun(t, y)
-        if y.shape[1] == 1 and np.shape(value) == y.shape[:1]: # scipy takes it
+        if y.shape[1] == 1 and np.shape(value) == y.shape[:1]: # scipy accepts it
             value = np.reshape(value, y.shape)
         if not (type(value) is np.ndarray and value.dtype == self.dtype and value.shape == y.shape):
             value = expected("fun, which is vectorized,", value, y)
@@ -250,7 +251,7 @@ class Vectorized:
         def run(t: float) -> int:
             try:
                 k, n = batch.k, batch.n
-                times, Y = np.empty(k), np.empty((k, n)) # fun may keep them
+                times, Y = np.empty(k), np.empty((k, n)) # new arrays, since fun may keep them
                 ffi.memmove(ffi.from_buffer(times), batch.t, times.nbytes)
                 ffi.memmove(ffi.from_buffer(Y), batch.Y, Y.nbytes)
                 ffi.memmove(batch.F, ffi.from_buffer(self.points(times, Y)), Y.nbytes)
@@ -265,13 +266,13 @@ class Vectorized:
         keep.append(handle)
 
 
-REFERENCES = 3 # to an argument that nobody keeps: of the list x, of run, and of getrefcount
+REFERENCES = 3 # to an argument that nobody else holds: by the list x, by run, and by getrefcount
 
 
 def bind(slot: Any, f: Any, name: str, inputs: Sequence[int], outputs: Sequence[Any], failures: Failures,
          keep: list, hide: Sequence[int] = ()) -> None:
-    """Fills in the GlueFn slot with f. inputs: lengths; outputs: shapes, or Sparse. hide: inputs that a Python function does
-    not get. keep: a list to which all is added that has to live as long as slot."""
+    """Fills in the GlueFn slot with f. inputs: lengths; outputs: shapes, or Sparse. hide: inputs that a Python function
+    does not get. keep: a list that gets everything that has to live as long as slot."""
     slot.nin, slot.nout = len(inputs), len(outputs)
     for i, n in enumerate(inputs):
         slot.nx[i] = n
@@ -297,7 +298,7 @@ def bind(slot: Any, f: Any, name: str, inputs: Sequence[int], outputs: Sequence[
     for i, a in enumerate(y):
         slot.y[i] = pointer(a)
 
-    def renew(k: int) -> None: # somebody keeps this argument: it stays as it is
+    def renew(k: int) -> None: # somebody still holds this argument, so it must not change
         x[k] = np.zeros(len(x[k]))
         slot.x[shown[k]] = pointer(x[k])
 
@@ -307,10 +308,10 @@ def bind(slot: Any, f: Any, name: str, inputs: Sequence[int], outputs: Sequence[
         failures.exception = exception
         return -1
 
-    returned = [k for k, n in enumerate(sizes) if n > 0] # it does not return matrices without entries
+    returned = [k for k, n in enumerate(sizes) if n > 0] # the function does not return matrices without entries
     y, outputs = [y[k] for k in returned], [outputs[k] for k in returned]
     count = sys.getrefcount
-    if len(x) in (1, 2) and len(y) == 1 and not isinstance(outputs[0], Sparse): # most functions: without loops
+    if len(x) in (1, 2) and len(y) == 1 and not isinstance(outputs[0], Sparse): # the common case, without loops
         out, shape, double, first, second = y[0], y[0].shape, y[0].dtype, x[0], x[-1]
         single = len(x) == 1
 
@@ -323,7 +324,7 @@ def bind(slot: Any, f: Any, name: str, inputs: Sequence[int], outputs: Sequence[
                 else:
                     out[...] = expected(name, r, out)
                 del r
-                if count(first) > REFERENCES + single: # then `second` is the same
+                if count(first) > REFERENCES + single: # then `second` is the same object
                     renew(0)
                     first = x[0]
                     if single:
@@ -359,7 +360,7 @@ def bind(slot: Any, f: Any, name: str, inputs: Sequence[int], outputs: Sequence[
 
 
 class Owner:
-    """Objects of the library, freed in the reverse order of their creation, at the latest with this one."""
+    """Objects of the library, freed in reverse order of creation, at the latest with this object."""
 
     def __init__(self) -> None:
         self.frees: list = []
@@ -375,11 +376,11 @@ class Owner:
         return pointer
 
     def own_handle(self, kind: str, pointer: Any, free: Callable) -> Any:
-        """The same for an object whose free function takes its address."""
+        """As `own`, for an object whose free function takes its address."""
         return self.own(pointer, lambda p: free(ffi.new(f"{kind} *", p)), f"a {kind}")
 
     def vector(self, data: np.ndarray) -> Any:
-        """An N_Vector on the memory of data."""
+        """An N_Vector that uses the memory of data."""
         self.keep.append(data)
         return self.own(lib.glue_vector(data.size, pointer(data), self.ctx),
                         lib.glue_vector_free, "a vector")
@@ -412,7 +413,7 @@ class Owner:
 
 
 def real_array(name: str, value: Any, shape: Optional[tuple] = None) -> np.ndarray:
-    """value as a new contiguous array of finite floats of this shape (None in it: any length)."""
+    """value as a new contiguous array of finite floats of this shape, in which None means any length."""
     try:
         array = np.asarray(value)
     except ValueError:

@@ -13,15 +13,15 @@ from ._trees import flatten, flatten_like, is_tree, unflatten
 
 
 class Objective(NamedTuple):
-    """end(t, y, params): the term at the end. integrand(t, y, params): that under the integral. Either may be None; both
-    return a number, or an array [count] of several functionals."""
+    """end(t, y, params): the term at the end. integrand(t, y, params): the function under the integral. Either may be None;
+    both return a number, or an array [count] for several functionals."""
     end: Optional[Callable] = None
     integrand: Optional[Callable] = None
     count: int = 0
 
 
 def start_function(mechanism: Any, start: Any) -> Callable[[], np.ndarray]:
-    """The start state for the parameters as they are, flat. Its attribute tree is the start where that is a tree, else None."""
+    """The start state for the present parameters, flat. Its attribute tree is the start if that is a tree, else None."""
     def flat(name: str, y: Any) -> np.ndarray:
         begin.tree = y if is_tree(y) else None
         return real_array(name, y if begin.tree is None else flatten(y, name), (None,))
@@ -35,7 +35,7 @@ def start_function(mechanism: Any, start: Any) -> Callable[[], np.ndarray]:
 
 
 def of_trees(objective: "Objective", tree: Any) -> "Objective":
-    """Its functions, of flat states."""
+    """The same objective as functions of flat states."""
     if tree is None:
         return objective
     of_flat = lambda g: g if g is None or as_compiled(g) else lambda t, y, p: g(t, unflatten(tree, y), p)
@@ -61,12 +61,12 @@ def start_derivatives(start: Callable[[], np.ndarray], P: np.ndarray, scale: np.
 
 def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, float], start: Callable, method: str, rtol: float,
                            atol: float, scale: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """G [count] and dG/dp [count, number of parameters], for the parameters as they are."""
+    """G [count] and dG/dp [count, number of parameters], for the present parameters."""
     t0, t1 = t_span
     P, y0 = m.parameters, start()
     derivatives = start_derivatives(start, P, scale)
     system, own, n = m._with_parameters(), Owner(), y0.size
-    values, which = system.parameter_block() # the array that the functions read, and which of it
+    values, which = system.parameter_block() # the array that the functions read, and the indices in use
     try:
         own.failures = system.failures
         F = ffi.new("CPFunctional *")
@@ -106,7 +106,7 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
 
 
 def as_objective(m: Any, objective: Any, t: float, y: np.ndarray, tree: Any = None) -> Tuple[Objective, bool]:
-    """With its count; and is it one number?"""
+    """The objective, its count, and whether it returns one number."""
     if callable(objective):
         objective = Objective(end=objective)
     if not isinstance(objective, tuple):
@@ -126,14 +126,14 @@ def as_objective(m: Any, objective: Any, t: float, y: np.ndarray, tree: Any = No
 
 def gradient(m: Any, objective: Any, params: Any = None, *, t_span: Sequence[float], start: Any, method: str = "adjoint",
              rtol: float = 1e-9, atol: float = 1e-9, scale: Any = None) -> Tuple[Any, Any]:
-    """The motion, and the gradient of the objective with respect to params, which has their structure.
+    """Computes the motion, and the gradient of the objective with respect to params, in the structure of params.
 
-    objective: Objective(end, integrand), or a function as its end. params: None: those of the mechanism as they are.
-    start: a state, or a function params -> consistent state, whose dependence on them counts; where it is a tree of arrays, such
-    as (q, u), functions of the objective get one, too. method: "adjoint" (one run
-    backwards for each functional) or "forward" (one sensitivity for each parameter). scale: sizes of the parameters, for
-    differences, in their structure; None: |p|, or 1 where that is 0. The value is sol.objective. With several functionals
-    value and gradient have one more dimension, in front."""
+    objective: Objective(end, integrand), or a function, which is its end. params: None: the mechanism's present parameters.
+    start: a state, or a function params -> consistent state, whose dependence on params counts. If it is a tree of arrays,
+    such as (q, u), functions of the objective get one, too. method: "adjoint" (one backward run per functional) or
+    "forward" (one sensitivity per parameter). scale: sizes of the parameters, for differences, in their structure; None:
+    |p|, or 1 where p is 0. The value is sol.objective. With several functionals, value and gradient have one more
+    dimension, in front."""
     if method not in ("adjoint", "forward"):
         raise ValueError(f"method has to be \"adjoint\" or \"forward\", and is {method!r}")
     m._set_params(params)
@@ -163,8 +163,8 @@ def as_tree(tree: Any, y: np.ndarray) -> Any:
 
 
 def jvp(m: Any, t_span: Any, start: Any, params: Any, tangent: Any, *, rtol: float = 1e-9, atol: float = 1e-9) -> Tuple[Any, Any]:
-    """y(t1), and its derivative in the direction `tangent` of the parameters (of their structure), by forward sensitivities. Both
-    have the structure of the start where that is a tree of arrays."""
+    """y(t1), and its derivative in the direction `tangent` of the parameters, which has their structure, by forward
+    sensitivities. Both results have the structure of the start if that is a tree of arrays."""
     t_span, begin, y1, scale = _end(m, t_span, start, params, rtol, atol)
     direction = flatten_like(m.params, tangent, "tangent")
     state = Objective(end=lambda t, y, p: y, count=y1.size)
@@ -173,8 +173,8 @@ def jvp(m: Any, t_span: Any, start: Any, params: Any, tangent: Any, *, rtol: flo
 
 
 def vjp(m: Any, t_span: Any, start: Any, params: Any, *, rtol: float = 1e-9, atol: float = 1e-9) -> Tuple[Any, Callable]:
-    """y(t1), and the function that takes a cotangent w to the gradient of w . y(t1), by one adjoint run. Both have the structure of
-    the start where that is a tree of arrays, and w may be an array [n], too."""
+    """y(t1), and the function that takes a cotangent w to the gradient of w . y(t1), by one adjoint run. Both have the
+    structure of the start if that is a tree of arrays; w may also be an array [n]."""
     t_span, begin, y1, scale = _end(m, t_span, start, params, rtol, atol)
     tree, structure, flat = begin.tree, m.params, m.parameters.copy()
 
@@ -189,9 +189,9 @@ def vjp(m: Any, t_span: Any, start: Any, params: Any, *, rtol: float = 1e-9, ato
 
 
 def torch_motion(m: Any, t_span: Any, start: Any, **options: Any) -> Callable:
-    """A function of torch that takes parameters to y(t1) [n], and that torch can differentiate once. Its argument has the
-    structure of params, with tensors or numbers as leaves (Bodies and models: a dict by name), or is one flat tensor of all of
-    them. The adjoint run is that of the parameters of the forward run."""
+    """A torch function that maps parameters to y(t1) [n] and is differentiable once. Its argument has the structure of
+    params, with tensors or numbers as leaves (Bodies and models: a dict by name), or is one flat tensor of all of them.
+    The adjoint run uses the parameters of the forward run."""
     import torch
 
     class Motion(torch.autograd.Function):
@@ -231,8 +231,8 @@ def torch_motion(m: Any, t_span: Any, start: Any, **options: Any) -> Callable:
 
 
 def jax_motion(m: Any, t_span: Any, start: Any, **options: Any) -> Callable:
-    """A function of jax that takes parameters, of the structure of params, to y(t1) [n], and that jax can differentiate in reverse
-    mode, also inside of jit. It needs jax_enable_x64 for more than single precision. cpodes' tests do not run it."""
+    """A jax function that maps parameters, in the structure of params, to y(t1) [n] and is differentiable in reverse mode,
+    also inside jit. More than single precision needs jax_enable_x64. cpodes' tests do not run it."""
     import jax
 
     def on_host(work: Callable) -> Callable:

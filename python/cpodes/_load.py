@@ -1,4 +1,4 @@
-"""Mechanisms from files: models of shared objects, and bodies in YAML, MJCF and URDF."""
+"""Mechanisms from files: models from shared objects, and bodies from YAML, MJCF and URDF."""
 from __future__ import annotations
 
 import os
@@ -10,8 +10,9 @@ from ._native import ffi, lib
 
 
 def load(path: Any, **parameters: float) -> Union[Model, Bodies]:
-    """The mechanism of a file: Bodies in YAML (.yaml, .yml), MJCF (.xml, .mjcf) or URDF (.urdf), or else the model of a shared
-    object, as `cpodes new` makes it, with these values of its parameters. The code of the object runs in this process."""
+    """The mechanism of a file: Bodies from YAML (.yaml, .yml), MJCF (.xml, .mjcf) or URDF (.urdf); otherwise the model of a
+    shared object, as `cpodes new` makes it, with these values of its parameters. The code of the object runs in this
+    process."""
     if os.path.splitext(os.fspath(path))[1] in FILES:
         if parameters:
             raise TypeError("parameters of bodies have names with a dot: set them by `values` of what load returns")

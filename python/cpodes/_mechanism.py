@@ -1,4 +1,4 @@
-"""Mechanical systems, M u' + A^T lambda = f, 0 = p(t, q): from functions and arrays, and the models of the catalogue."""
+"""Mechanical systems, M u' + A^T lambda = f, 0 = p(t, q), from functions and arrays; and the models of the catalogue."""
 from __future__ import annotations
 
 import threading
@@ -22,9 +22,9 @@ METRICS = {"default": lib.CP_METRIC_DEFAULT, "error": lib.CP_METRIC_ERROR, "kine
 
 
 class Output(NamedTuple):
-    """All quantities at one state. multipliers are those of the rows of A, then of motions that are DIRECT or RATE; reactions
-    are the forces -A^T lambda and those that drive FULL motions; power is that of the reactions; position, velocity,
-    acceleration and norms are the largest residuals of the constraints; rank is that of A; unique: are the multipliers?"""
+    """All quantities at one state. multipliers: of the rows of A, then of motions that are DIRECT or RATE. reactions: the
+    forces -A^T lambda and those that drive FULL motions; power: of the reactions. position, velocity, acceleration and
+    norms: the largest residuals of the constraints. rank: of A. unique: whether the multipliers are unique."""
     accelerations: np.ndarray
     multipliers: np.ndarray
     reactions: np.ndarray
@@ -39,8 +39,8 @@ class Output(NamedTuple):
 
 
 class Instance(System):
-    """A CPMech of a mechanism: one for its queries, and one for each run. The system of an Integration. Its contacts are open,
-    unless they act: then it is a CPContact's."""
+    """A CPMech of a mechanism, as the system of an Integration: one for the mechanism's queries, and one for each run. Its
+    contacts are open, unless they act; then it belongs to a CPContact."""
 
     dtype = float
 
@@ -124,7 +124,7 @@ class Instance(System):
         return lib.CPContactGetMech(self.contact)
 
     def set_phases(self, phases: Tuple[str, ...]) -> None:
-        """Switches the rows of contacts as in these phases; a CPContact does so itself."""
+        """Activates the rows of contacts according to these phases; a CPContact does so itself."""
         if self.mechanism._contacts and not self.acts and phases != self.phases:
             self.set_active(self.mechanism._contacts.mask(self.mechanism.na, phases))
             self.phases = phases
@@ -133,7 +133,7 @@ class Instance(System):
         return tuple(PHASES[lib.CPContactGetPhase(self.contact, i)] for i in range(self.mechanism._contacts.n))
 
     def contact_events(self) -> list:
-        """What the contacts that took part did at the newest event."""
+        """The events of the contacts that took part in the newest event."""
         return self.mechanism._events_of(self.contact)
 
     def check(self, flag: int) -> int:
@@ -148,7 +148,7 @@ class Instance(System):
             raise ValueError(f"mask has to have the shape ({self.mechanism.na},), and has {mask.shape}")
         self.check(lib.CPMechSetActive(self.mech, pointer(mask)))
 
-    # ---- what Integration asks of a system ----
+    # ---- what Integration requires of a system ----
 
     @property
     def newton(self) -> bool:
@@ -170,7 +170,8 @@ class Instance(System):
         run.check(attach(self.mech, run.run.multistep or run.run.onestep, t, run.run.y))
 
     def follow(self, phases: list) -> Callable:
-        """at(t, after): an instance without contacts whose rows are those of these phases before an event at t, or after it."""
+        """at(t, after): an instance without contacts, with the rows that are active in these phases before an event at t,
+        or after it."""
         other, begins = self.mechanism._create(), np.array([p.begin for p in phases])
 
         def at(t: float, after: bool) -> Instance:
@@ -182,7 +183,7 @@ class Instance(System):
     def projection(self, rtol: Any, atol: Any) -> Callable:
         if self.contact:
             at = self.follow(self.history)
-            other = at(0.0, True) # the same at all times, but for its rows
+            other = at(0.0, True) # one object for all times; only its rows change
             inner = other.projection(rtol, atol)
 
             def project_in_phase(t: float, y: np.ndarray) -> None:
@@ -199,7 +200,8 @@ class Instance(System):
         return project
 
     def close_to(self, closure: float, tolerance: float) -> None:
-        """Projections stop at eps times the tolerance; a quarter of the closure leaves room for gradients and states above 1."""
+        """Projections stop at eps times the tolerance; a quarter of the closure leaves room for gradients and states above
+        1."""
         if not (isinstance(closure, (int, float)) and 0 < closure < np.inf):
             raise ValueError(f"closure has to be a positive number, and is {closure!r}")
         eps = min(lib.CP_EPS_DEFAULT, closure / (4 * tolerance)) if tolerance > 0 else 0.0
@@ -240,11 +242,11 @@ class Instance(System):
         return None
 
     def parameter_block(self) -> Tuple[Any, Any]:
-        """The array of parameters that the functions read, and the indices into it of those of gradients (NULL: 0, 1, ...)."""
+        """The array of parameters that the functions read, and the indices into it for gradients (NULL: 0, 1, ...)."""
         return pointer(self.mechanism.parameters), ffi.NULL
 
     def views(self) -> Any:
-        """The parameters in that array, as functions of the user's get them."""
+        """The parameters in that array, as user functions get them."""
         return self.mechanism._views
 
     def calls(self) -> dict:
@@ -256,24 +258,25 @@ class Mechanism:
 
         q' = N(q) u,   M(t, q) u' + A(t, q)^T lambda = f(t, q, u, z),   0 = p(t, q),   z' = zdot(t, q, u, z, lambda)
 
-    by functions of Python (or compiled ones: see Compiled), or constant arrays, dense or scipy.sparse:
+    defined by functions of Python (or compiled ones: see Compiled), or constant arrays, dense or scipy.sparse:
 
-    mass: M(t, q) [nu, nu]; an array [nu] is a diagonal. constraints: A(t, q) [na, nu], whose first rows are (dp/dq) N; made
-    of velocity, or of differences of position, where it is not given and mass is dense.
-    forces: f(t, q, u) [nu]; with z f(t, q, u, z). position: p(t, q) [np].
-    velocity: v(t, q, u) [nv], nonholonomic rows last; A u where it is not given. bias: b(t, q, u) [na] of A u' = b;
-    by differences where it is not given. auxiliary: zdot(t, q, u, z, lambda) [nz] (without z where nz is 0).
-    forces_lambda: more forces f(t, q, u[, z], lambda), which depend on the multipliers.
+    mass: M(t, q) [nu, nu]; an array [nu] is a diagonal. constraints: A(t, q) [na, nu], whose first rows are (dp/dq) N; if
+    it is not given and mass is dense, it is formed from velocity, or by differences of position.
+    forces: f(t, q, u) [nu]; with z, f(t, q, u, z). position: p(t, q) [np].
+    velocity: v(t, q, u) [nv], nonholonomic rows last; by default A u. bias: b(t, q, u) [na] of A u' = b; by default by
+    differences.
+    auxiliary: zdot(t, q, u, z, lambda) [nz] (without z if nz is 0).
+    forces_lambda: additional forces f(t, q, u[, z], lambda), which depend on the multipliers.
     dynamics_jac (t, q, u[, z], udot, lambda) -> K, C[, Fz]; constraint_jac (t, q, u, udot) -> Bq, Bu;
     auxiliary_jac (t, q, u, z, lambda) -> Zq, Zu, Zz; lambda_jac (t, q, u[, z], lambda) -> Fl: partial derivatives as the
-    guide's chapter "Mechanical systems" defines them; by differences where they are not given.
-    templates: of sparse K, C, Bq, Bu, by these names. potential: its energy V(t, q), for energy().
-    quaternions: (first_q, first_u, "body" or "world"). nq, nu, nz: sizes; known from arrays and from the first state.
-    rows: (np, nv, na), for compiled functions, which are not called to count.
-    contacts: a list of Contact, without forces_lambda and constraint_jac; constraints then has to be given with
-    position. Rows of all quantities are those of position, gaps, other rows of velocity, tangential velocities, and the others of
-    constraints; queries take contacts as open, and solve lets them act.
-    params: a number, an array, or nested dicts, lists and tuples of them: all functions get it as their last argument.
+    guide's chapter "Mechanical systems" defines them; by default by differences.
+    templates: of sparse K, C, Bq, Bu, by these names. potential: the potential energy V(t, q), for energy().
+    quaternions: (first_q, first_u, "body" or "world"). nq, nu, nz: sizes; by default from arrays and from the first state.
+    rows: (np, nv, na), for compiled functions, which are not called to count rows.
+    contacts: a list of Contact, without forces_lambda and constraint_jac; position then requires constraints. The rows of
+    all quantities are those of position, gaps, other rows of velocity, tangential velocities, and the other rows of
+    constraints. Queries treat contacts as open; in solve they act.
+    params: a number, an array, or nested dicts, lists and tuples of them; all functions get it as their last argument.
     metric: of projections, "default", "error", "kinetic", "newton" or "l2"."""
 
     def __init__(self, mass: Any, forces: Any = None, constraints: Any = None, position: Any = None, velocity: Any = None,
@@ -336,7 +339,7 @@ class Mechanism:
         return lambda *arguments: constant
 
     def _sizes(self, t: float, q: np.ndarray, u: np.ndarray) -> None:
-        """Takes sizes and templates from a first state; one that is refused leaves none."""
+        """Determines sizes and templates from a first state; if that is refused, nothing changes."""
         if self.ready:
             return
         try:
@@ -356,7 +359,7 @@ class Mechanism:
         self.nq, self.nu = len(q), len(u)
 
         def form(key: str, name: str, count: int) -> Any:
-            """What the function returns, and its number of rows."""
+            """The result of the function, and its number of rows."""
             function = self.functions.get(key)
             if function is None:
                 return (0, self.nu) if key in "MA" else (0,)
@@ -387,10 +390,10 @@ class Mechanism:
                 raise ValueError(f"{name} has to have one dimension, and has the shape {one}")
         self.np = position[0]
         self.nv = max(velocity[0], self.np)
-        if self._joined: # whose tangential velocities are A u, where there is no function of velocities
+        if self._joined: # its tangential velocities are A u if there is no function of velocities
             self._contacts = self._joined.points()
             self.nv = self._joined.nv + self._contacts.n + sum(self._joined.ntangents)
-        if "A" not in self.functions and self.nv: # differences make it
+        if "A" not in self.functions and self.nv: # formed by differences
             if isinstance(self.M_form, Sparse):
                 raise ValueError("constraints (the matrix A) has to be given with a sparse mass")
             if self.nv > self.np and not velocity[0]:
@@ -413,7 +416,7 @@ class Mechanism:
         return Instance(self, acts)
 
     def _with_parameters(self) -> Instance:
-        """An instance whose functions follow the array of its parameter_block()."""
+        """An instance whose functions read the array of its parameter_block()."""
         if self._contacts or self._joined:
             raise ValueError("sensitivities jump at events of contacts: gradients go through none")
         return self._create()
@@ -426,7 +429,7 @@ class Mechanism:
         return events
 
     def _ask(self, work: Callable[[Instance], Any]) -> Any:
-        """work on the instance for queries, by one thread at a time, and not out of its own functions."""
+        """Runs work on the instance for queries, in one thread at a time, and never from within its own functions."""
         with self._lock:
             if self._inside:
                 raise RuntimeError("a function of the mechanism asks the mechanism for what needs this function")
@@ -441,14 +444,14 @@ class Mechanism:
                     self._query.tell_warnings()
 
     def _state(self, y: Any, t: float = 0.0) -> np.ndarray:
-        if not self.ready: # with as many coordinates as velocities, but for quaternions
+        if not self.ready: # as many coordinates as velocities, except for quaternions
             y = real_array("the state y", y, (None,))
             nu = self._given[1] or (len(y) - self.nz - len(self.quaternions)) // 2
             self._sizes(t, y[:len(y) - nu - self.nz], y[len(y) - nu - self.nz:len(y) - self.nz])
         return real_array("the state y", y, (self.nq + self.nu + self.nz,))
 
     def _each(self, work: Callable, t: Any, y: Any) -> np.ndarray:
-        """work(t, y) at one state, or at the states [n, k] of a solution, its results in columns."""
+        """work(t, y) at one state, or at the states [n, k] of a solution, with the results in columns."""
         if np.ndim(y) == 2:
             return np.stack([np.asarray(work(float(s), self._state(x))) for s, x in zip(np.broadcast_to(t, np.shape(y)[1]), np.transpose(y))],
                             axis=-1)
@@ -457,8 +460,8 @@ class Mechanism:
     # ---- states ----
 
     def start(self, q: Any, u: Any = None, z: Any = None, t: float = 0.0, weights: Any = None, fixed: Sequence[int] = ()) -> np.ndarray:
-        """The consistent state y = (q, u, z) that is nearest to a rough guess. weights [n]: component j moves by 1/weights[j] at
-        the same cost as others. fixed: indices into y that are held. Raises Error CP_IC_FAIL where there is none."""
+        """The consistent state y = (q, u, z) nearest to a rough guess. weights [n]: moving component j by 1/weights[j]
+        costs the same for all j. fixed: indices into y that are held. Raises Error CP_IC_FAIL if there is no such state."""
         q = real_array("q", q, (None,))
         quaternions = len(self.quaternions)
         u = np.zeros(self.nu or self._given[1] or len(q) - quaternions) if u is None else real_array("u", u, (None,))
@@ -480,12 +483,12 @@ class Mechanism:
         return self._ask(work)
 
     def _named(self) -> Tuple[Sequence[str], Sequence[str]]:
-        """Names of the first coordinates and of the first velocities."""
+        """The names of the first coordinates and of the first velocities."""
         return (), ()
 
     @property
     def names(self) -> List[str]:
-        """The components of y: q0, ..., u0, ..., z0, ... where they have no names of their own."""
+        """The names of the components of y; components without names of their own are q0, ..., u0, ..., z0, ..."""
         q, u = self._named()
         if not u and self.nq == self.nu:
             u = [f"{name}'" for name in q]
@@ -500,11 +503,11 @@ class Mechanism:
 
     def evaluate(self, t: float, y: Any) -> Output:
         """All quantities at one state."""
-        y = self._state(y, t) # tells the sizes of a new mechanism
+        y = self._state(y, t) # determines the sizes of a new mechanism
         return self._ask(lambda x: x.evaluate(t, y))
 
     def accelerations(self, t: Any, y: Any) -> np.ndarray:
-        """u' [nu], or [nu, k] at the states y [n, k]; so are the shapes of the next three."""
+        """u' [nu], or [nu, k] at the states y [n, k]. The next three functions have the same kinds of shapes."""
         return self._each(lambda t, y: self.evaluate(t, y).accelerations, t, y)
 
     def multipliers(self, t: Any, y: Any) -> np.ndarray:
@@ -520,7 +523,7 @@ class Mechanism:
         return self._each(lambda t, y: self.evaluate(t, y).kinetic, t, y)[()]
 
     def energy(self, t: Any, y: Any) -> Any:
-        """Kinetic energy and, where `potential` was given, that."""
+        """Kinetic energy, plus the potential energy if `potential` was given."""
         V = self._function("V", "potential", self.potential) if self.potential else lambda t, q: 0.0
         return self._each(lambda t, y: self.evaluate(t, y).kinetic + V(t, y[:self.nq]), t, y)[()]
 
@@ -558,7 +561,7 @@ class Mechanism:
         return self._ask(work)
 
     def project_tangent(self, t: float, y: Any, x: Any) -> np.ndarray:
-        """P x, P = I - M^{-1} A^T (A M^{-1} A^T)^+ A, of a velocity x [nu]."""
+        """P x of a velocity x [nu], with P = I - M^{-1} A^T (A M^{-1} A^T)^+ A."""
         return self._project(t, y, x, lib.CPMechProjectTangent)
 
     def project_normal(self, t: float, y: Any, x: Any) -> np.ndarray:
@@ -569,10 +572,10 @@ class Mechanism:
         """P^T x of a force."""
         return self._project(t, y, x, lib.CPMechProjectCotangent)
 
-    # ---- what happens to it ----
+    # ---- impacts, active rows, motions, checks ----
 
     def impact(self, t: float, y: Any, rows: Optional[Sequence[int]] = None, restitution: float = 0.0) -> Tuple[np.ndarray, np.ndarray]:
-        """The state after the rows of the velocity constraints struck (None: all that are active), and the impulses."""
+        """The state after an impact of these rows of the velocity constraints (None: all active rows), and the impulses."""
         y = self._state(y)
         named = None
         if rows is not None:
@@ -590,7 +593,7 @@ class Mechanism:
         return self._ask(work)
 
     def set_active(self, mask: Any) -> None:
-        """Switches rows of A on and off (None: all on), for runs that are in progress, too: from an event's `change`."""
+        """Activates rows of A (None: all), also for runs that are in progress: from an event's `change`."""
         if self._contacts or self._joined:
             raise ValueError("contacts switch rows themselves: set_active is for mechanisms without contacts")
         self.mask = None if mask is None else real_array("mask", mask, (self.na if self.ready else None,))
@@ -599,18 +602,18 @@ class Mechanism:
 
     def prescribe(self, i: int, how: str, g: Callable, gd: Optional[Callable] = None, gdd: Optional[Callable] = None,
                   step: float = 0.0) -> None:
-        """The coordinate i moves as g(t): how is "direct" or "rate" (a constraint with multiplier) or "full". gd, gdd: its
-        derivatives; by differences with this step where they are not given."""
+        """Prescribes the motion g(t) of coordinate i. how: "direct" or "rate" (a constraint with a multiplier), or "full".
+        gd, gdd: the derivatives of g; by default by differences with this step."""
         if how not in MOTIONS:
             raise ValueError(f"how has to be one of {', '.join(MOTIONS)}, and is {how!r}")
         if not isinstance(i, (int, np.integer)):
             raise TypeError(f"i has to be the number of a coordinate, and is {i!r}")
         self.motions.append((i, how, g, gd, gdd, float(step)))
-        self._query = None # is made anew
+        self._query = None # recreated on the next query
 
     def check(self, t: float, y: Any) -> dict:
-        """Compares the functions with each other and with differences at a state: the largest relative errors. Raises Error
-        with a message that names function and entry where one is above 1e-4."""
+        """Compares the functions with each other and with differences at a state, and returns the largest relative errors.
+        Raises Error if one is above 1e-4; the message names function and entry."""
         y = self._state(y)
 
         def work(x: Instance) -> dict:
@@ -626,10 +629,11 @@ class Mechanism:
               events: Any = None, *, rtol: float = 1e-6, atol: Any = 1e-6, first_step: Optional[float] = None,
               min_step: float = 0.0, max_step: float = np.inf, progress: Any = False, closure: Optional[float] = None,
               time_stepping: Optional[Tuple[int, float]] = None) -> Solution:
-        """The motion from the state y0 (see start), as solve; y0 may be a tree of arrays, such as (q, u) or {"q": q, "u": u}; events are functions of (t, y). closure: projections satisfy the
-        constraints to about this size, in the units of p and v where their gradients are of size 1; None: to a tenth of
-        the tolerance. time_stepping: (n, duration): more than n events of contacts within this duration are passed by time
-        stepping, of order one, with a warning; None: as the model says, else never."""
+        """The motion from the state y0 (see start), as solve. y0 may be a tree of arrays, such as (q, u) or {"q": q, "u":
+        u}; events are functions of (t, y). closure: projections satisfy the constraints to about this size, in the units
+        of p and v if their gradients are of size 1; None: to a tenth of the tolerance. time_stepping: (n, duration):
+        where more than n events of contacts lie within this duration, time stepping passes through them, with order one
+        and a warning; None: as the model says, else never."""
         t0, t1 = as_span(t_span)
         tree = y0 if is_tree(y0) else None
         y0 = self._state(y0 if tree is None else flatten(tree, "y0"), t0)
@@ -655,7 +659,7 @@ class Mechanism:
         return solution
 
     def _set_params(self, params: Any) -> None:
-        """Moves the mechanism to these parameters; None: they stay."""
+        """Sets the mechanism's parameters; None: they stay."""
         if self.params is None:
             raise TypeError("this mechanism has no parameters: give params=... to Mechanism, whose functions get them as their last "
                             "argument")
@@ -681,7 +685,7 @@ def text(chars: Any) -> str:
 
 
 class ModelInstance(Instance):
-    """A CPMech of a model, by the model's own functions, events and kinks."""
+    """A CPMech of a model, with the model's own functions, events and kinks."""
 
     def create(self) -> Any:
         m = self.mechanism
@@ -718,7 +722,7 @@ class ModelInstance(Instance):
 
 
 class ParametricInstance(ModelInstance):
-    """A CPMech of a model whose functions follow its parameters."""
+    """A CPMech of a model whose functions follow the model's parameters."""
 
     def create(self) -> Any:
         m, message = self.mechanism, ffi.new("char[400]")
@@ -746,8 +750,8 @@ class ParametricInstance(ModelInstance):
 
 
 class Model(Mechanism):
-    """A mechanism of the catalogue or of a shared object, with its start y0, its time t_end, and what is known about it:
-    name, title, source, parameters (values by `values`), quantities, reference."""
+    """A mechanism of the catalogue or of a shared object, with its start y0, its time t_end, and its description: name,
+    title, source, parameters (their values in `values`), quantities, reference."""
 
     def __init__(self, type_: Any, keep: Any, values: dict):
         self._reset()
@@ -768,13 +772,13 @@ class Model(Mechanism):
         self._take_start()
 
     def _all(self) -> np.ndarray:
-        """The values of all parameters, with the selected ones as they are."""
+        """The values of all parameters; the selected ones have their present values."""
         values = np.array(list(self.values.values()), dtype=float)
         values[self._selected] = self.parameters
         return values
 
     def _take_start(self) -> None:
-        """Sizes and start with the parameters as they are."""
+        """Determines sizes and start for the present parameters."""
         ctx_owner = Owner()
         message = ffi.new("char[400]")
         model = lib.CPModelCreate(self.type, pointer(self._all()), ctx_owner.ctx, message, 400)
@@ -797,7 +801,7 @@ class Model(Mechanism):
         self._given, self.ready = (self.nq, self.nu), True
 
     def _take_contacts(self, model: Any) -> None:
-        """Copies of the contacts, which are the model's."""
+        """Copies the contacts, which belong to the model."""
         n, self._contacts = model.ncontacts, None
         if not n:
             return
@@ -812,7 +816,7 @@ class Model(Mechanism):
         return ModelInstance(self, acts)
 
     def solve(self, t_span: Any = None, y0: Any = None, *arguments: Any, **options: Any) -> Solution:
-        """As Mechanism.solve; from the model's start to its t_end where these are not given."""
+        """As Mechanism.solve; by default from the model's start to its t_end."""
         return super().solve((0.0, self.t_end) if t_span is None else t_span, self.y0 if y0 is None else y0, *arguments, **options)
 
     def _set_params(self, params: Any) -> None:
@@ -845,8 +849,9 @@ class Model(Mechanism):
         return ParametricInstance(self)
 
     def gradient(self, objective: Any, params: Any = None, *, t_span: Any = None, start: Any = None, **options: Any) -> Tuple[Solution, Any]:
-        """As Mechanism.gradient, with respect to parameters by name, params={"l": 1.0}, whose values the model takes and keeps.
-        start: a state, or a function of them that returns one; None: the model's start, which depends on them, too."""
+        """As Mechanism.gradient, with respect to parameters by name, params={"l": 1.0}, whose values the model keeps.
+        start: a state, or a function of the parameters that returns one; None: the model's start, which also depends on
+        them."""
         if start is None:
             start = self._start_of
         return super().gradient(objective, params, t_span=(0.0, self.t_end) if t_span is None else t_span, start=start, **options)
@@ -866,7 +871,7 @@ class Model(Mechanism):
         return [text(q[0][i].name) for i in range(q[1])], [text(u[0][i].name) for i in range(u[1])]
 
     def quantities(self, t: Any, y: Any) -> dict:
-        """What the motion keeps, or only loses, by name."""
+        """The quantities that the motion conserves, or that can only decrease, by name."""
         def work(i: int) -> Callable:
             def value(t: float, y: np.ndarray) -> float:
                 def ask(x: Any) -> float:
@@ -877,7 +882,7 @@ class Model(Mechanism):
         return {text(self.type.quantities[i].name): self._each(work(i), t, y)[()] for i in range(self.type.nquantities)}
 
     def error(self, t: float, y: Any) -> float:
-        """The largest error of the compared components against the model's reference at t; NaN where there is none."""
+        """The largest error of the compared components against the model's reference at t; NaN if there is none."""
         y = self._state(y)
 
         def work(x: Any) -> float:
@@ -886,7 +891,7 @@ class Model(Mechanism):
         return self._ask(work)
 
     def points(self, t: float, y: Any) -> Tuple[np.ndarray, np.ndarray]:
-        """The drawing at a state: points [k, 3] and the pairs of them that segments join."""
+        """The drawing at a state: points [k, 3], and the pairs of points that segments join."""
         y = self._state(y)
 
         def work(x: Any) -> Tuple[np.ndarray, np.ndarray]:

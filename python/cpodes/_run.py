@@ -1,4 +1,4 @@
-"""An integration: the loop around the C library's steps, events, dense output and what is told of it."""
+"""An integration: the loop around the C library's steps, events and dense output, and its records."""
 from __future__ import annotations
 
 import math
@@ -16,15 +16,15 @@ REACHED = "The solver successfully reached the end of the integration interval."
 TERMINATED = "A termination event occurred."
 INTERRUPTED = "The run was interrupted; these are its results so far."
 
-# scipy's names, as tables of ARKODE's
+# scipy's names for methods, and cpodes' or ARKODE's
 TABLES = {"RK45": "ARKODE_DORMAND_PRINCE_7_4_5", "RK23": "ARKODE_BOGACKI_SHAMPINE_4_2_3", "RADAU": "RADAU",
           "DOP853": "DOP853"}
 MULTISTEP = {"BDF": lib.CV_BDF, "ADAMS": lib.CV_ADAMS}
 
 
 class Table:
-    """A Butcher table: A [s, s] explicit, b [s], d [s] of the embedded method or None, c [s] (the row
-    sums of A if None), the order of b and that of d."""
+    """A Butcher table: explicit A [s, s], b [s], d [s] of the embedded method or None, c [s] (None: the row sums of A), and
+    the orders of b and of d."""
 
     def __init__(self, A: Any, b: Any, d: Any = None, c: Any = None, order: int = 0, embedded: int = 0):
         self.A = real_array("A", A, (None, None))
@@ -38,18 +38,19 @@ class Table:
 
 
 class Solution:
-    """What solve returns: attributes in scipy's names, and items likewise.
+    """The result of solve, with scipy's names for attributes and items.
 
     t [nt], y [n, nt], sol(t) (dense output, on the manifold), t_events, y_events, nfev, njev, nlu, status (0: the end was
     reached; 1: a terminal event; 2: interrupted; -1: the integration failed), message, success; and
     violation [nt]: the largest |c_i| at each t, in the units of c; error [n]: sums of the estimated local errors;
-    stats: a dict of counters; method: the one that was used last.
-    Of a mechanism with contacts also contact_events, a list of ContactEvent, phases, a list of Phase, and contact_names, their
-    order; violation is that of the constraints and of the contacts that are closed."""
+    stats: a dict of counters; method: the last one used.
+
+    For a mechanism with contacts also contact_events, a list of ContactEvent, phases, a list of Phase, and contact_names,
+    their order; violation then covers the constraints and the closed contacts."""
 
     def __init__(self, **items: Any):
         self.__dict__.update(items)
-        self._tree: Any = None # y0, where it was one
+        self._tree: Any = None # y0, if it was a tree
         self._violation: Optional[np.ndarray] = None
 
     def __getitem__(self, name: str) -> Any:
@@ -66,8 +67,8 @@ class Solution:
         return self._violation
 
     def tree(self, y: Any = None) -> Any:
-        """y [n] or [n, k], or sol.y, in the structure of y0, where that was a tree of arrays: leaves have the dimension k behind
-        their own."""
+        """y [n] or [n, k], or sol.y, in the structure of y0 if that was a tree of arrays; the leaves have the dimension k
+        after their own."""
         y = self.y if y is None else np.asarray(y)
         return y if self._tree is None else unflatten(self._tree, y)
 
@@ -82,16 +83,16 @@ class Solution:
         return getattr(_show, what)(self, *arguments, **options)
 
     def plot(self, components: Optional[Sequence[int]] = None, axes: Any = None) -> Any:
-        """Curves of the components over t, by matplotlib. Returns the axes."""
+        """Plots the components over t by matplotlib. Returns the axes."""
         return self._show("plot", components, axes)
 
     def animate(self, points: Optional[Callable] = None, **options: Any) -> Any:
-        """An animation of the mechanism, by matplotlib. points(t, y) [k, 2 or 3]: what is drawn, where the system is no model
-        with a drawing of its own. Returns the FuncAnimation."""
+        """Animates the mechanism by matplotlib. points(t, y) [k, 2 or 3]: what is drawn, unless the system is a model with
+        a drawing of its own. Returns the FuncAnimation."""
         return self._show("animate", points, **options)
 
     def report(self, path: Any, title: str = "cpodes") -> None:
-        """Writes a page of HTML with the summary, the curves and the violation."""
+        """Writes an HTML page with the summary, the curves and the violation."""
         return self._show("report", path, title)
 
     def _repr_html_(self) -> str:
@@ -102,28 +103,29 @@ class Solution:
 
 
 class Dense:
-    """sol.sol: the solution at any t [...], [n, ...]. Between the steps it is interpolated and then moved to the manifold. At
-    the time of an event that changed the state it is the state after it. Beyond the ends it is extrapolated, unprojected."""
+    """sol.sol: the solution at any t [...], [n, ...]. Between steps it is interpolated and then projected onto the
+    manifold. At the time of an event that changed the state, it is the state after the event. Beyond the ends it is
+    extrapolated, unprojected."""
 
     def __init__(self, ts: np.ndarray, segments: np.ndarray, nodes: np.ndarray, project: Optional[Callable], dtype: type):
         self.ts, self.segments, self.nodes, self.project, self.dtype = ts, segments, nodes, project, dtype
         self.t_min, self.t_max = min(ts[0], ts[-1]), max(ts[0], ts[-1])
         gaps = nodes[:, None] - nodes[None, :] + np.eye(len(nodes))
-        self.weights = 1 / gaps.prod(axis=1) # barycentric (Berrut, Trefethen, SIAM Review 46, 2004)
-        self.lock = threading.Lock() # the projector is one object
+        self.weights = 1 / gaps.prod(axis=1) # barycentric weights (Berrut, Trefethen, SIAM Review 46, 2004)
+        self.lock = threading.Lock() # the projector must not be used by two threads at once
 
     def __call__(self, t: Any) -> np.ndarray:
         t = np.asarray(t, dtype=float)
         if not np.isfinite(t).all():
             raise ValueError("sol(t): t has an entry that is not finite")
         flat = t.ravel()
-        if not len(self.segments) or not self.segments.shape[2]: # nothing has moved
+        if not len(self.segments) or not self.segments.shape[2]: # no time has passed, or there are no components
             y = np.repeat((self.segments[0, 0] if len(self.segments) else self.start)[None, :], len(flat), axis=0)
             return self._shaped(y, t)
         sign = -1 if self.ts[-1] < self.ts[0] else 1
         k = np.clip(np.searchsorted(sign * self.ts, sign * flat, side="right") - 1, 0, len(self.segments) - 1)
         begin, length = self.ts[k], self.ts[k + 1] - self.ts[k]
-        while not length.all(): # the end is an event that changed the state
+        while not length.all(): # a segment of length zero is an event that changed the state; take the one before
             k = np.where(length == 0, k - 1, k)
             begin, length = self.ts[k], self.ts[k + 1] - self.ts[k]
         x = ((flat - begin) / length)[:, None] - self.nodes
@@ -161,9 +163,10 @@ def as_events(events: Any) -> list:
 
 
 class System(Owner):
-    """What Integration asks of a system, with the answers of one that has no events, kinks and choice of its own."""
+    """What Integration requires of a system, with the answers of a system without its own events, kinks or choice of
+    method."""
 
-    class Roots: # of a model's own
+    class Roots: # root functions of a model
         function, count, direction = ffi.NULL, 0, ()
 
     def model_roots(self) -> Any:
@@ -178,11 +181,11 @@ class System(Owner):
     def first_method(self, run: "Integration") -> str:
         return "DOP853"
 
-    stiff_method = "BDF" # to which "auto" goes over
-    contact: Any = ffi.NULL # a CPContact, by which runs step
+    stiff_method = "BDF" # the method to which "auto" switches
+    contact: Any = ffi.NULL # a CPContact that takes the steps of the runs
 
     def returns_failures(self) -> bool:
-        """Is a failed integration a solution with status -1, as scipy has it?"""
+        """Does a failed integration return a solution with status -1, as in scipy?"""
         return False
 
     def violations(self, ts: np.ndarray, ys: np.ndarray) -> np.ndarray:
@@ -190,8 +193,8 @@ class System(Owner):
 
 
 class Integration:
-    """One integration of a system, from its start to its Solution. The system is an Ode or a mechanism's instance: it attaches
-    itself to integrators, projects states, and counts."""
+    """One integration of a system, from its start to its Solution. The system is an Ode or a mechanism's instance: it
+    attaches itself to integrators, projects states, and counts evaluations."""
 
     def __init__(self, system: Any, t0: float, t1: float, y0: np.ndarray, method: Any, rtol: Any, atol: Any, events: list,
                  first_step: float, min_step: float, max_step: float, dense: bool, t_eval: Optional[np.ndarray]):
@@ -210,7 +213,7 @@ class Integration:
         run.error = pointer(self.error)
         self.dense, self.t_eval = dense, t_eval
         self.chunks: list = []
-        self.restarts: list = [] # (index of the segment, state with which it begins)
+        self.restarts: list = [] # (index of the segment, the state at its start)
         if t_eval is not None:
             self.y_eval = np.zeros((len(t_eval), self.n))
             run.t_eval = pointer(t_eval)
@@ -250,13 +253,13 @@ class Integration:
         return ffi.string(get(self.run.multistep or self.run.onestep)).decode() or self.system.message()
 
     def start(self, method: Any, t: float) -> None:
-        """An integrator with this method, at (t, y)."""
+        """Creates an integrator with this method at (t, y)."""
         run, own, check = self.run, self.own, self.check
         run.multistep, run.onestep = ffi.NULL, ffi.NULL
         name = self.current = method.upper() if isinstance(method, str) else ""
         if name in MULTISTEP:
             mem = run.multistep = own.own_handle("CPodeMem", lib.CPodeCreate(MULTISTEP[name], own.ctx), lib.CPodeFree)
-            set_handler, nodes = lib.CPodeSetErrHandlerFn, 6 if name == "BDF" else 13 # more than the largest order
+            set_handler, nodes = lib.CPodeSetErrHandlerFn, 6 if name == "BDF" else 13 # above the largest order
         else:
             if isinstance(method, Table):
                 B = lib.ARKodeButcherTable_Create(len(method.b), method.order, method.embedded, *map(
@@ -269,10 +272,10 @@ class Integration:
                 raise ValueError(f"method {method!r} is none of auto, BDF, Adams, DOP853, RK45, RK23, RADAU, "
                                  "an explicit table of ARKODE's such as ARKODE_VERNER_8_5_6, or a cpodes.Table")
             mem = run.onestep = own.own_handle("CPOneStepMem", made, lib.CPOneStepFree)
-            set_handler, nodes = lib.CPOneStepSetErrHandlerFn, 9 # the degree of RADAU13, and one
+            set_handler, nodes = lib.CPOneStepSetErrHandlerFn, 9 # the degree of RADAU13, plus one
         check(set_handler(mem, to_c.glue_message, self.own.warnings))
-        x = 0.5 - 0.5 * np.cos(np.pi * np.arange(nodes) / (nodes - 1)) # Chebyshev's, with the ends
-        if not len(self.nodes): # DOP853's suffice for BDF, to which a run may change
+        x = 0.5 - 0.5 * np.cos(np.pi * np.arange(nodes) / (nodes - 1)) # Chebyshev nodes, including the ends
+        if not len(self.nodes): # DOP853's nodes suffice for BDF, to which a run may change
             self.nodes = x
         run.nodes, run.nnodes = pointer(self.nodes), len(self.nodes)
         if run.contact and self.count:
@@ -280,7 +283,7 @@ class Integration:
         self.system.attach(self, t)
         cvode = lib.CPodeGetCVodeMem(run.multistep) if run.multistep else ffi.NULL
         first, least, most = self.sign * self.first_step, self.min_step, self.max_step
-        # The library multiplies BDF's norms by three where every step is projected; here they are so in any case.
+        # Where every step is projected, the library multiplies BDF's norms by three. This does the same in all other cases.
         divisor = 3.0 if name == "BDF" and not self.system.projects() else 1.0
         rtol, atol = self.rtol / divisor, self.atol / divisor
         if np.ndim(rtol) and divisor != 1:
@@ -293,7 +296,7 @@ class Integration:
         def set_option(name: str, value: Any) -> None:
             check(getattr(lib, options + "Set" + name)(settings, value))
         if run.contact:
-            pass # it has set tolerances and roots
+            pass # the contact has set tolerances and roots
         elif np.ndim(rtol):
             own_call("WFtolerances", to_c.glue_weights)
         elif np.ndim(atol):
@@ -319,12 +322,12 @@ class Integration:
             self.check(lib.CPOneStepSetStopTime(self.run.onestep, t))
 
     def restart(self, t: float, y: np.ndarray) -> None:
-        """Goes on from another state y at t."""
+        """Continues from another state y at t."""
         self.y[:] = y
-        if self.run.contact: # whose phases are to be found again
+        if self.run.contact: # the contact finds the phases anew
             self.system.attach(self, t)
             self.begin_phase(t)
-            y[:] = self.y # what struck
+            y[:] = self.y # an impact may have changed it
             self.run.t = self.run.told = t
             return
         self.check(lib.CPodeReInit(self.run.multistep, t, self.run.y) if self.run.multistep
@@ -334,7 +337,7 @@ class Integration:
     # ---- records ----
 
     def room(self, steps: int) -> None:
-        """A new block for so many steps."""
+        """Starts a new block for this number of steps."""
         chunk = Chunk(steps, self.n, None if self.t_eval is not None else self.n, len(self.nodes) if self.dense else 0)
         self.chunks.append(chunk)
         run = self.run
@@ -349,7 +352,7 @@ class Integration:
         return sum(c.used for c in self.chunks[:-1]) + self.run.steps
 
     def record(self, y: np.ndarray) -> None:
-        """Another state at the same time, after an event."""
+        """Records another state at the same time, after an event."""
         run, chunk = self.run, self.chunks[-1]
         if run.steps == run.room:
             self.close_chunk()
@@ -366,11 +369,11 @@ class Integration:
     # ---- contacts ----
 
     def begin_phase(self, t: float) -> None:
-        """Notes what the contacts did at t, and do from there on."""
+        """Records what the contacts did at t, and the phases that begin there."""
         events, now = self.system.contact_events(), self.system.contact_phases()
-        if self.contact_stats().stretching: # to whose end nothing is known of single contacts
+        if self.contact_stats().stretching: # until it ends, the phases of single contacts are unknown
             now = (STEPPING,) * len(now)
-        if self.phases: # a start anew takes contacts as open before
+        if self.phases: # a new start assumes that contacts were open before
             was = dict(zip(self.system.mechanism._contacts.names, self.phases[-1].contacts))
             events = [e._replace(before=was[e.contact]) for e in events
                       if e.kind in ("impact", "accumulation") or e.after != was[e.contact]]
@@ -387,11 +390,11 @@ class Integration:
         return stats
 
     def pass_contacts(self) -> int:
-        """The event of contacts at the end of the newest step. Returns what CPContactStep does."""
+        """Handles an event of contacts at the end of the newest step. Returns the flag of CPContactStep."""
         run = self.run
         self.check(lib.glue_record(run))
         before, count = dict(self.stats), self.contact_stats().nevents
-        self.count_stats() # counters begin anew where the contacts change
+        self.count_stats() # the counters restart where the contacts change
         flag = self.check(lib.glue_pass(run, self.t1))
         if self.contact_stats().nevents == count:
             self.stats = before
@@ -406,7 +409,7 @@ class Integration:
         run, start_y = self.run, self.y.copy()
         t_events: List[list] = [[] for _ in self.events]
         y_events: List[list] = [[] for _ in self.events]
-        left = [int(getattr(e, "terminal", 0) or 0) or -1 for e in self.events] # so many times, then it ends the run
+        left = [int(getattr(e, "terminal", 0) or 0) or -1 for e in self.events] # events left until the run ends
         status, message = 0, REACHED
         auto = isinstance(self.method, str) and self.method.upper() in ("AUTO", "LSODA")
         method = self.method
@@ -426,13 +429,13 @@ class Integration:
             self.room(64)
             if run.contact:
                 self.begin_phase(self.t0)
-                if not np.array_equal(self.y, start_y): # contacts that were closed have struck
+                if not np.array_equal(self.y, start_y): # contacts that were closed have caused an impact
                     self.record(self.y)
             while True:
                 if run.steps == run.room:
                     self.close_chunk()
                     self.room(64 if auto else min(4096, 2 * run.room))
-                if math.isinf(self.t1): # of no other meaning than the direction and a bound of the first step
+                if math.isinf(self.t1): # tend only gives the direction and bounds the first step
                     tend = run.t + self.sign * 1e6 * max(1.0, abs(run.t))
                 flag = lib.glue_march(run, tend)
                 self.check(flag)
@@ -441,14 +444,14 @@ class Integration:
                 if flag == lib.CV_TSTOP_RETURN:
                     if not self.stops:
                         break
-                    self.stops.pop(0) # a kink: what comes is another branch
+                    self.stops.pop(0) # a kink: another branch begins
                     self.restart(run.t, self.y)
                     self.stop_at(self.stops[0] if self.stops else self.t1)
                 elif flag == lib.CV_ROOT_RETURN:
                     t = run.t
                     if run.contact:
                         self.check(lib.CPContactGetRootInfo(run.contact, found))
-                        if not any(found): # the contacts are next
+                        if not any(found): # the event is one of contacts
                             if self.pass_contacts() != lib.CV_ROOT_RETURN:
                                 continue
                             self.check(lib.CPContactGetRootInfo(run.contact, found))
@@ -499,18 +502,18 @@ class Integration:
             self.system.failures.exception = None
             return self.solution(start_y, t_events, y_events, 2, INTERRUPTED, method)
         except Error as error:
-            if self.chunks and self.system.returns_failures(): # not at the set-up
+            if self.chunks and self.system.returns_failures(): # not during the set-up
                 return self.solution(start_y, t_events, y_events, -1, f"{error.name}: {error.message}", method)
             error.sol = self.solution(start_y, t_events, y_events, -1, error.message, method)
             raise
         else:
             return self.solution(start_y, t_events, y_events, status, message, method)
         finally:
-            self.own.close() # before the system's projector
+            self.own.close() # before the system's projector is freed
 
     def looks_stiff(self) -> bool:
-        """Is the step size that of stability: h |df/dy| near the bound of DOP853's stability (some 6), or of the convergence of
-        Adams' fixed-point iteration? |df/dy| by a power iteration."""
+        """Does stability limit the step size? Compares h |df/dy| with the bound of DOP853's stability (about 6), or of the
+        convergence of Adams' fixed-point iteration; |df/dy| comes from a power iteration."""
         rhs = self.system.rhs_function()
         if rhs is None:
             return False
@@ -614,7 +617,7 @@ class Integration:
 
 
 class Chunk:
-    """A block of records: the ends of steps, their states, and the values of the interpolant within."""
+    """A block of records: the ends of steps, their states, and the values of the interpolants within them."""
 
     __slots__ = ("ts", "ys", "segments", "used")
 

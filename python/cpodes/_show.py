@@ -1,4 +1,4 @@
-"""What Solution shows: curves, animations, a page."""
+"""What Solution displays: curves, animations, a page."""
 from __future__ import annotations
 
 import html as markup
@@ -8,17 +8,17 @@ from typing import Any, Callable, Optional, Sequence
 import numpy as np
 
 MOST_CURVES = 12
-MOST_EVENTS = 200 # lines and rows; more would hide the curves
+MOST_EVENTS = 200 # largest number of lines and rows; more would hide the curves
 
 
 def moments(sol: Any) -> list:
-    """The times of the user's events and of the contacts', (t, what), in order."""
+    """The times of the user's events and of the contacts' events, as (t, what), in order."""
     own = [(float(t), f"event {i}") for i, times in enumerate(sol.t_events or []) for t in times]
     return sorted(own + [(e.t, f"{e.contact}: {e.kind}") for e in getattr(sol, "contact_events", [])])
 
 
 def mark(sol: Any, axes: Any) -> None:
-    """Lines at the events, over the whole height, which the curves alone determine."""
+    """Draws lines at the events, over the whole height; only the curves determine that height."""
     from matplotlib.collections import LineCollection
     lines = [[(t, 0), (t, 1)] for t, _ in moments(sol)[:MOST_EVENTS]]
     if lines:
@@ -58,7 +58,7 @@ def animate(sol: Any, points: Optional[Callable] = None, frames: int = 100, axes
     places = np.array([np.asarray(points(t, y), dtype=float) for t, y in zip(times, states.T)])
     if places.ndim != 3 or places.shape[2] not in (2, 3):
         raise ValueError(f"points(t, y) has to return an array [k, 2 or 3], and returned one of shape {places.shape[1:]}")
-    # seen along z where it moves in that plane, else from the side
+    # Seen along z if it moves in that plane, else from the side.
     flat = places[..., :2] if places.shape[2] == 2 or not np.ptp(places[..., 2]) else places[..., [0, 2]]
     pairs = segments if segments is not None and len(segments) else np.stack([np.arange(len(flat[0]) - 1), np.arange(1, len(flat[0]))], axis=1)
     if axes is None:
@@ -101,7 +101,7 @@ PHASE_COLOURS = {"open": "0.9", "sliding": "C1", "sticking": "C0", "stepping": "
 
 
 def phases(sol: Any, axes: Any) -> None:
-    """A bar along t for each contact."""
+    """Draws a bar along t for each contact."""
     names = sol.contact_names
     for i in range(len(names)):
         for phase, colour in PHASE_COLOURS.items():
@@ -119,7 +119,7 @@ def events_table(sol: Any) -> str:
 
 
 def figure(draw: Callable) -> str:
-    """What draw(axes) draws, as SVG."""
+    """The drawing of draw(axes), as SVG."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
     picture = Figure(figsize=(8, 4))

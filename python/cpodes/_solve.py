@@ -1,4 +1,4 @@
-"""solve: y' = f(t, y), 0 = c(t, y), in the conventions of scipy.integrate.solve_ivp."""
+"""solve: y' = f(t, y), 0 = c(t, y), with the conventions of scipy.integrate.solve_ivp."""
 from __future__ import annotations
 
 import warnings
@@ -13,7 +13,7 @@ from ._trees import flatten, flatten_like, is_tree, unflatten
 
 
 class Ode(System):
-    """y' = f(t, y), 0 = c(t, y) as the integrators take it."""
+    """y' = f(t, y), 0 = c(t, y) in the form that the integrators take."""
 
     newton = False
 
@@ -75,7 +75,7 @@ class Ode(System):
     def message(self) -> str:
         return ffi.string(lib.CPProjectorGetLastMessage(self.projector)).decode() if self.projector else ""
 
-    # ---- what Integration asks of a system ----
+    # ---- what Integration requires of a system ----
 
     def projects(self) -> bool:
         return bool(self.projector)
@@ -110,7 +110,7 @@ class Ode(System):
         adams = mem.multistep and run.current == "ADAMS"
         if adams:
             solver = run.own.own(lib.glue_fixed_point(mem.y, 0, run.own.ctx), lib.glue_nonlinear_free, "a solver")
-            run.own.frees.insert(-2, run.own.frees.pop()) # outlives the integrator
+            run.own.frees.insert(-2, run.own.frees.pop()) # must outlive the integrator
             check(lib.CPodeSetNonlinearSolver(mem.multistep, solver))
         elif mem.multistep:
             ls, A = ffi.new("SUNLinearSolver *"), ffi.new("SUNMatrix *")
@@ -120,13 +120,13 @@ class Ode(System):
             if self.pattern and not self.J:
                 self.colour()
             flag = lib.glue_newton(mem, self.ode, self.J, ls, A, run.own.ctx)
-            place = len(run.own.frees) - 1 # both outlive the integrator, which was created last
+            place = len(run.own.frees) - 1 # both must outlive the integrator, which was created last
             run.own.frees[place:place] = [(lib.glue_matrix_free, A[0]), (lib.glue_linear_free, ls[0])]
             check(flag)
             self.newton = True
 
     def colour(self) -> None:
-        """Groups of columns for differences."""
+        """Sets the groups of columns for differences."""
         groups = self.pattern.groups()
         columns, ends = np.concatenate(groups), np.cumsum([0] + [len(g) for g in groups]).astype(np.int64)
         work, pattern = np.zeros(3 * self.n), self.ode.pattern
@@ -174,7 +174,8 @@ class Ode(System):
 
 
 def rows_of(constraints: Any, t0: float, y0: np.ndarray) -> Tuple[Any, int]:
-    """The function and the number of its values: of a compiled one by (function, number), of Python's by a call."""
+    """The function and the number of its values: a compiled one is given as (function, number), a Python function is
+    called."""
     if isinstance(constraints, tuple):
         return constraints[0], int(constraints[1])
     if as_compiled(constraints):
@@ -191,7 +192,7 @@ def rows_of(constraints: Any, t0: float, y0: np.ndarray) -> Tuple[Any, int]:
 
 
 def matrix_function(G: Any, name: str, shape: tuple, t0: float, y0: np.ndarray) -> Tuple[Any, Any]:
-    """A function for G, a constant or a function, and the form of its result: a shape, or a Sparse."""
+    """A function for G, given as a constant or a function, and the form of its result: a shape, or a Sparse."""
     if as_compiled(G):
         return G, shape
     if not callable(G):
@@ -207,7 +208,7 @@ def matrix_function(G: Any, name: str, shape: tuple, t0: float, y0: np.ndarray) 
 
 
 def pattern_of(sparsity: Any, name: str, n: int, dtype: type) -> Sparse:
-    """The pattern of df/dy, from a scipy.sparse matrix, all of whose entries count, or an array."""
+    """The pattern of df/dy, from an array, or a scipy.sparse matrix, whose stored entries all count."""
     from scipy import sparse
     if not hasattr(sparsity, "tocsc"):
         sparsity = np.asarray(sparsity)
@@ -222,7 +223,7 @@ def pattern_of(sparsity: Any, name: str, n: int, dtype: type) -> Sparse:
 
 
 def complex_as_real(fun: Callable, jac: Any) -> Tuple[Callable, Any]:
-    """Functions of the real and imaginary parts."""
+    """The functions as real ones of the real and imaginary parts."""
     def real_fun(t: float, x: np.ndarray) -> np.ndarray:
         value = fun(t, x.view(complex))
         if value is None:
@@ -290,7 +291,7 @@ def as_steps(t0: float, t1: float, first: Optional[float], least: float, most: f
 
 
 def bar(progress: Any, t0: float, t1: float) -> Optional[Callable[[float], None]]:
-    """A progress bar by tqdm where it is installed; a function that is given instead gets (t, t0, t1)."""
+    """A tqdm progress bar, if tqdm is installed; a user's function is called with (t, t0, t1) instead."""
     if not progress:
         return None
     if callable(progress):
@@ -309,40 +310,42 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
           rhs_jac: Any = None, unit_norms: Sequence = (), rtol: Any = 1e-3, atol: Any = 1e-6,
           first_step: Optional[float] = None, min_step: float = 0.0, max_step: float = np.inf, project_start: bool = False,
           progress: Any = False, jac_sparsity: Any = None, lband: Any = None, uband: Any = None, projection: Any = None) -> Solution:
-    """Solves y' = fun(t, y), 0 = constraints(t, y), y(t0) = y0 from t0 to t1. Called without constraints it is
+    """Solves y' = fun(t, y), 0 = constraints(t, y), y(t0) = y0 from t0 to t1. Without constraints, it is called like
     scipy.integrate.solve_ivp.
 
-    fun: f(t, y) -> [n]; in Python, or compiled (see Compiled). y is a copy that may be kept.
+    fun: f(t, y) -> [n], in Python or compiled (see Compiled). y is a copy that may be kept.
     t_span: (t0, t1); t1 may be infinite, for a run that a terminal event or Ctrl-C ends.
-    y0: [n], real or complex; or a tree: nested dicts, lists and tuples of real arrays and numbers. All functions then get y as such
-        a tree, and fun and `change` return one; sol.y is flat, and sol.tree(y) gives it back its structure.
+    y0: [n], real or complex; or a tree: nested dicts, lists and tuples of real arrays and numbers. All functions then
+        get y as such a tree, and fun and `change` return one; sol.y is flat, and sol.tree(y) restores its structure.
     constraints: c(t, y) -> [m]; a compiled one as (function, m). y0 has to satisfy them, unless project_start is set.
-    jac: with constraints dc/dy, [m, n]; without, df/dy, [n, n], as scipy has it. An array or a function jac(t, y), dense or
-        scipy.sparse, whose pattern at the start is that of all others. rhs_jac: df/dy, with constraints, too.
-        Those that are not given are formed by differences.
-    jac_sparsity: the pattern of df/dy, an array or a scipy.sparse matrix [n, n]. Implicit methods then factor sparse matrices,
-        and differences take one evaluation of fun for each group of columns that share no row. With it, a compiled rhs_jac
-        sets the values of the pattern's entries, by columns.
-    projection: your own, in place of the library's: g(t, y) -> the state on the manifold that belongs to y, or (g, g_eps) with
-        g_eps(t, y, err) -> err, the part of an error estimate at y that g leaves, linear in err, or (g, g_eps, both) with
-        both(t, y, err) -> (state, err), in one call where a step of BDF or Adams needs both. Only these two methods test
-        projected errors. constraints then is for sol.violation only.
+    jac: with constraints, dc/dy [m, n]; without, df/dy [n, n], as in scipy. An array or a function jac(t, y), dense or
+        scipy.sparse; its pattern at the start must hold everywhere. rhs_jac: df/dy if there are constraints. Missing
+        Jacobians are formed by differences.
+    jac_sparsity: the pattern of df/dy, an array or a scipy.sparse matrix [n, n]. Implicit methods then factor sparse
+        matrices, and differences take one evaluation of fun for each group of columns that share no row. With it, a
+        compiled rhs_jac sets the values of the pattern's entries, by columns.
+    projection: a function that replaces the library's projection: g(t, y) -> the state on the manifold that belongs to
+        y; or (g, g_eps) with g_eps(t, y, err) -> err, the part of an error estimate at y that g leaves, linear in err; or
+        (g, g_eps, both) with both(t, y, err) -> (state, err), one call where a step of BDF or Adams needs both. Only these
+        two methods test projected errors. constraints then only serve sol.violation.
     unit_norms: (first, length[, value]) of components whose Euclidean norm is 1 (or value): unit quaternions, (0, 4).
-    method: "auto" (DOP853, which becomes BDF, or RADAU with vectorized="t", where the problem turns out to be stiff), "LSODA" (Adams,
-        likewise), "BDF", "Adams", "DOP853", "RK45", "RK23", "RADAU" (3 or 5 stages; "RADAU5", "RADAU9", "RADAU13": always 3, 5, 7), an explicit table of ARKODE's by name, or a Table.
+    method: "auto" (DOP853, which switches to BDF, or to RADAU with vectorized="t", if the problem proves stiff),
+        "LSODA" (Adams, which switches likewise), "BDF", "Adams", "DOP853", "RK45", "RK23", "RADAU" (3 or 5 stages;
+        "RADAU5", "RADAU9", "RADAU13": always 3, 5, 7), an explicit table of ARKODE's by name, or a Table.
     rtol, atol: numbers or arrays [n].
-    events: functions g(t, y), whose sign is watched, with attributes
-        terminal: True, or how often it has to happen; the run ends then. direction: < 0, > 0: falling or rising zeros only.
-        change: a function (t, y) -> new state; the run goes on from there. sol.t has that time twice.
-    vectorized: True: fun takes states y [n, k] at one time t, as in scipy, and differences of df/dy in RADAU are one call; "t": it also
-        takes their times t [k], so that all stages of RADAU are one call, too. t then is an array always.
-    t_eval, dense_output, args, first_step, min_step, max_step: as in scipy. lband, uband: the pattern of a
-        banded df/dy that is not given.
+    events: functions g(t, y) whose zeros are located, with attributes
+            terminal: True, or the number of occurrences after which the run ends. direction: < 0, > 0: falling or rising zeros only.
+            change: a function (t, y) -> new state, from which the run continues. sol.t has that time twice.
+    vectorized: True: fun takes states y [n, k] at one time t, as in scipy, and the differences for df/dy in RADAU are
+        one call. "t": fun also takes their times t [k], so that all stages of RADAU are one call, too; t is then always an
+        array.
+    t_eval, dense_output, args, first_step, min_step, max_step: as in scipy. lband, uband: the pattern of a banded df/dy
+        that is not given.
     progress: True: a progress bar; or a function of (t, t0, t1).
 
-    Raises what functions raise. An integration that fails raises Error, whose attribute sol holds the results so far; without
-    constraints it returns them with status -1, success False and the message, as solve_ivp does. Ctrl-C ends a run with status 2
-    and the results so far."""
+    Exceptions of functions pass through. An integration that fails raises Error, whose attribute sol holds the results so
+    far; without constraints it returns them with status -1, success False and the message, as solve_ivp does. Ctrl-C ends a
+    run with status 2 and the results so far."""
     t0, t1 = as_span(t_span, True)
     if is_tree(y0):
         if vectorized:
@@ -443,7 +446,7 @@ def leaves_of(tree: Any, value: Any, name: str) -> Any:
 
 
 def functions_of_trees(tree: Any, fun: Any, constraints: Any, jac: Any, rhs_jac: Any, events: Any) -> tuple:
-    """Functions of flat states from functions of trees; compiled ones and arrays are flat already."""
+    """The functions of flat states that correspond to functions of trees; compiled ones and arrays are flat already."""
     def of_flat(f: Any, after: Callable) -> Any:
         if as_compiled(f) or not callable(f):
             return f
@@ -466,7 +469,7 @@ def int64s(array: np.ndarray) -> Any:
 
 
 def wrap_event(event: Any, function: Any) -> Any:
-    """The function with the attributes of the event."""
+    """Gives the function the attributes of the event."""
     if function is not event:
         for name in ("terminal", "direction", "change"):
             if hasattr(event, name):
@@ -475,7 +478,7 @@ def wrap_event(event: Any, function: Any) -> Any:
 
 
 def at_rest(t0: float, t1: float, y0: np.ndarray, events: list, t_eval: Optional[np.ndarray], dense: bool) -> Solution:
-    """The solution where nothing moves: no components, or no time."""
+    """The solution if nothing moves: no components, or no time."""
     from ._run import REACHED, Dense
     times = t_eval if t_eval is not None else np.array([t0, t1])
     sol = None

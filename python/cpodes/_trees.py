@@ -7,7 +7,7 @@ import numpy as np
 
 
 def flatten(tree: Any, name: str = "params") -> np.ndarray:
-    """All numbers of the tree, dicts in the order of their sorted keys, as jax has it."""
+    """All numbers of the tree; dicts are in the order of their sorted keys, as in jax."""
     leaves: list = []
 
     def walk(node: Any, place: str) -> None:
@@ -27,7 +27,7 @@ def flatten(tree: Any, name: str = "params") -> np.ndarray:
 
 
 def unflatten(tree: Any, flat: np.ndarray) -> Any:
-    """A tree of the same structure whose leaves are views of flat [n] or [n, k], with the dimension k behind their own."""
+    """A tree of the same structure whose leaves are views of flat [n] or [n, k], with the dimension k after their own."""
     def walk(node: Any, at: int) -> Tuple[Any, int]:
         if isinstance(node, dict):
             made = {}
@@ -51,14 +51,14 @@ def unflatten(tree: Any, flat: np.ndarray) -> Any:
 
 
 def is_tree(value: Any) -> bool:
-    """Is it a tree, and no list of numbers? A dict, or a list or tuple with an array or a dict in it."""
+    """Is value a tree, and not a list of numbers? A tree is a dict, or a list or tuple that contains an array or a dict."""
     if isinstance(value, (list, tuple)):
         return any(isinstance(one, np.ndarray) and one.ndim > 0 or is_tree(one) for one in value)
     return isinstance(value, dict)
 
 
 def flatten_like(tree: Any, value: Any, name: str) -> np.ndarray:
-    """All numbers of value, which has to have the structure of tree. name is what is wrong else."""
+    """All numbers of value, which has to have the structure of tree; `name` names it in messages."""
     def compare(node: Any, other: Any, place: str) -> None:
         if isinstance(node, dict):
             if not isinstance(other, dict) or set(node) != set(other):

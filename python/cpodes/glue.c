@@ -1,4 +1,5 @@
-/* Part of the module that cffi writes: functions of Python's as cpodes calls them, and the loop over the steps. */
+/* Part of the module that cffi writes: Python functions as cpodes calls them, and the loop over the
+ * steps. */
 #include <float.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
@@ -10,7 +11,7 @@
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 #include <time.h>
 
-#ifndef SUN_COMM_NULL /* SUNDIALS 7 has it: "no MPI" */
+#ifndef SUN_COMM_NULL /* In SUNDIALS 7 it means "no MPI". */
 #define SUN_COMM_NULL NULL
 #endif
 
@@ -19,7 +20,7 @@ typedef double *Out;
 
 /* ------------------------------------------------------------------------------- functions -- */
 
-/* Python's functions see copies: what they keep or change does no harm. */
+/* Python's functions get copies, so that they may keep or change them. */
 static int call_python(GlueFn *g, double t, const In x[], const Out y[]) {
   for (int i = 0; i < g->nin; i++)
     if (g->nx[i] > 0) memcpy(g->x[i], x[i], (size_t)g->nx[i] * sizeof(double));
@@ -34,7 +35,7 @@ static int call(GlueFn *g, double t, const In x[], const Out y[]) {
   g->calls++;
   if (!g->call) return call_python(g, t, x, y);
   switch (10 * g->nin +
-          g->nout) { /* C's conversion of an object to a function, as POSIX has it for dlsym */
+          g->nout) { /* Conversion of an object pointer to a function, as POSIX requires for dlsym. */
   case 1: return ((int (*)(double, Out, void *))g->call)(t, y[0], d);
   case 11: return ((int (*)(double, In, Out, void *))g->call)(t, x[0], y[0], d);
   case 21: return ((int (*)(double, In, In, Out, void *))g->call)(t, x[0], x[1], y[0], d);
@@ -73,7 +74,7 @@ int glue_rhs(double t, N_Vector y, N_Vector ydot, void *user_data) {
 
 int glue_rhs_batch(int k, const double *t, const double *Y, double *F, void *user_data) {
   GlueOde *s = user_data;
-  s->f.calls += k; /* points, as elsewhere */
+  s->f.calls += k; /* counts points, like the other functions */
   s->batch.k = k, s->batch.t = t, s->batch.Y = Y, s->batch.F = F;
   return glue_python(s->batch.data, t[0]);
 }
@@ -107,7 +108,7 @@ int glue_project_both(double t, N_Vector yhat, N_Vector y, N_Vector err, double 
   return call(&s->both, t, LIST(In, DATA(yhat), DATA(err)), LIST(Out, DATA(y), DATA(err)));
 }
 
-/* The sum of a matrix and the identity, which SUNDIALS forms in place, may have had other index arrays. */
+/* SUNDIALS adds the identity to J in place, which may have changed its index arrays. */
 static int restore_pattern(const GlueOde *s, SUNMatrix J) {
   const int64_t *starts = s->pattern.starts;
   if (!starts) return 0;
@@ -126,7 +127,7 @@ int glue_jac(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *user_data, N_
   return call(&s->J, t, LIST(In, DATA(y)), LIST(Out, matrix_data(J)));
 }
 
-/* The increments are relative changes, or at least one tolerance, as RADAU has them. */
+/* Relative increments, but at least the tolerance (up to sqrt(eps)), as in RADAU. */
 static void increments(const GlueOde *s, const double *y, double *step) {
   const double root = sqrt(DBL_EPSILON);
   double largest    = 0;
@@ -136,7 +137,7 @@ static void increments(const GlueOde *s, const double *y, double *step) {
     const double tolerance = s->rtol[j] * fabs(y[j]) + s->atol[j];
     const double size      = fmax(root * fmax(fabs(y[j]), typical), fmin(tolerance, root));
     volatile double moved  = y[j] + size;
-    step[j]                = moved - y[j]; /* a machine number */
+    step[j]                = moved - y[j]; /* so that y + step is exact */
   }
 }
 
@@ -178,7 +179,8 @@ int glue_weights(N_Vector y, N_Vector ewt, void *user_data) {
   return 0;
 }
 
-/* Roots are searched inside of steps only, and a step of a run is taken by the thread that called glue_march. */
+/* Roots are searched only within steps, and the thread that called glue_march takes the steps of a
+ * run. */
 static _Thread_local GlueRun *running;
 
 int glue_roots(double t, N_Vector y, double *g, void *user_data) {
@@ -307,7 +309,7 @@ int glue_integrand(double t, N_Vector y, double *values, void *functional) {
 void glue_message(int code, const char *function, const char *text, void *warnings) {
   GlueWarnings *w = warnings;
   (void)function;
-  if (code != CV_WARNING || w->count >= 4) return; /* the text of errors is kept by cpodes */
+  if (code != CV_WARNING || w->count >= 4) return; /* cpodes keeps the text of errors */
   strncpy(w->text[w->count], text, sizeof w->text[0] - 1);
   w->count++;
 }
@@ -320,7 +322,7 @@ static int is_stretching(const GlueRun *r) {
 }
 
 static int interpolate(GlueRun *r, double t, int projected, N_Vector y) {
-  if (r->stretched) { /* of order one, as the steps are */
+  if (r->stretched) { /* linear, since the steps are of order one */
     const double x = (t - r->told) / (r->t - r->told);
     for (int64_t i = 0; i < N_VGetLength(y); i++)
       DATA(y)[i] = (1 - x) * r->before[i] + x * DATA(r->y)[i];
@@ -344,7 +346,7 @@ int glue_record(GlueRun *r) {
   int flag           = 0;
   r->ts[r->steps]    = r->t;
   if (r->ys) memcpy(r->ys + (size_t)r->steps * n, y, n * sizeof *y);
-  /* The ends of a segment are the states themselves; the first one has been filled in by who knows it. */
+  /* The ends of a segment are the states themselves; the caller has filled in the first one. */
   for (int i = 1; seg && i < r->nnodes - 1 && !flag; i++) {
     flag = interpolate(r, r->told + r->nodes[i] * (r->t - r->told), 0, r->work);
     memcpy(seg + (size_t)i * n, work, n * sizeof *work);
@@ -388,7 +390,7 @@ int glue_pass(GlueRun *r, double tend) {
 }
 
 int glue_march(GlueRun *r, double tend) {
-  GlueRun *const outer = running; /* a callback may solve something else */
+  GlueRun *const outer = running; /* A callback may start another run. */
   const double begin   = now();
   int flag             = 0;
   running              = r;
@@ -397,10 +399,11 @@ int glue_march(GlueRun *r, double tend) {
     if (r->stretched) memcpy(r->before, DATA(r->y), (size_t)N_VGetLength(r->y) * sizeof *r->before);
     flag = step(r, tend);
     if (flag < 0 || (flag == CV_ROOT_RETURN && !r->stretched)) break;
-    /* Behind an event at tend there is nothing to record. */
+    /* After an event at tend there is nothing to record. */
     const int output = r->contact && r->t == r->told ? 0 : glue_record(r);
     if (output < 0) flag = output;
-    /* An event at tend leaves no step to take, at whose end the integrator would announce its stop time. */
+    /* After an event at tend there is no further step at whose end the integrator would report its
+     * stop time. */
     else if (flag >= 0 && r->stretched && !is_stretching(r)) flag = GLUE_CALM;
     else if (flag == 0 && r->contact && r->t >= tend) flag = CV_TSTOP_RETURN;
   } while (flag == 0 && r->steps < r->room && now() - begin < r->seconds);
@@ -440,7 +443,7 @@ void glue_matrix_free(SUNMatrix A) { SUNMatDestroy(A); }
 void glue_linear_free(SUNLinearSolver ls) { SUNLinSolFree(ls); }
 void glue_nonlinear_free(SUNNonlinearSolver nls) { SUNNonlinSolFree(nls); }
 
-#ifdef GLUE_KLU /* its own header wants that of KLU, which may be in a folder of its own */
+#ifdef GLUE_KLU /* The header needs that of KLU, which may be in another folder. */
 SUNLinearSolver SUNLinSol_KLU(N_Vector y, SUNMatrix A, SUNContext ctx);
 int glue_has_klu(void) { return 1; }
 #define SPARSE_SOLVER(y, A, ctx) SUNLinSol_KLU(y, A, ctx)
@@ -457,7 +460,7 @@ int glue_newton(GlueRun *r, GlueOde *ode, int with_jac, SUNLinearSolver *ls, SUN
   *A = P->starts ? glue_csc(n, n, P->starts, P->rows, ctx) : SUNDenseMatrix(n, n, ctx);
   if (*A) *ls = P->starts ? SPARSE_SOLVER(r->y, *A, ctx) : SUNLinSol_Dense(r->y, *A, ctx);
   if (!*A || !*ls) return CP_MEM_FAIL;
-  const int own_jac = with_jac || P->starts; /* else the integrator's differences */
+  const int own_jac = with_jac || P->starts; /* otherwise the integrator's differences */
   void *cvode       = CPodeGetCVodeMem(r->multistep);
   const int flag    = CVodeSetLinearSolver(cvode, *ls, *A);
   return flag || !own_jac ? flag : CVodeSetJacFn(cvode, with_jac ? glue_jac : glue_jac_differences);
@@ -491,16 +494,16 @@ int glue_check_type(const CPModelType *type, char *message, int64_t length) {
 struct GlueParametric_ {
   const CPModelType *type;
   SUNContext ctx;
-  double *values;   /* [type->nparameters], which sensitivities change */
-  int64_t capacity; /* of models */
-  CPModel **models; /* models[0] has the values of the start */
-  long *used;       /* [capacity] when each was last asked for */
+  double *values;   /* [type->nparameters]; sensitivities change them */
+  int64_t capacity; /* largest number of models */
+  CPModel **models; /* models[0] has the initial values */
+  long *used;       /* [capacity] time of the latest use */
   long clock;
   CPModel *newest;
   char message[400];
 };
 
-/* A model of the same functions and sizes? Others have equations of another form. */
+/* Does a model have the same functions and sizes? Otherwise its equations have another form. */
 static int is_like(const CPModel *a, const CPModel *b) {
   const CPMechModel *x = &a->mech, *y = &b->mech;
 #define SAME(member) (x->member == y->member)
@@ -516,8 +519,9 @@ static int has_values(const GlueParametric *P, const CPModel *m) {
   return m && !memcmp(m->parameter, P->values, (size_t)P->type->nparameters * sizeof *P->values);
 }
 
-/* The model with the values as they are: its functions have copies of its parameters. Differences come back to the same few
- * values, so models are kept. NULL, and a message, where there is none. */
+/* Returns the model with the present values, since a model's functions have copies of its
+ * parameters. Differences return to the same few values, so models are kept. Returns NULL, and a
+ * message, if there is no such model. */
 static const CPModel *model_now(GlueParametric *P) {
   int64_t oldest = 1;
   if (has_values(P, P->newest)) return P->newest;

@@ -1,33 +1,35 @@
-/* glue: what stands between numpy and cpodes. cffi reads this file, so it has declarations only, without macros. */
+/* glue: the layer between numpy and cpodes. cffi reads this file, so it has only declarations, and
+ * no macros. */
 
-/* A function of the user's, out of x and t to y: compiled, at an address, or Python's.
+/* A user function from x and t to y: compiled, at an address, or Python's.
  *
  *   int call(double t, const double *x_0, ..., double *y_0, ..., void *data)
  *
- * Matrices are arrays by columns, sparse ones the values of their template's entries. */
+ * Matrices are arrays by columns; sparse ones hold the values of their template's entries. */
 typedef struct {
-  void *call;    /* the compiled function; NULL: Python's */
-  void *data;    /* handed to it; with Python's the handle of the object that is called */
-  int nin;       /* number of arrays in */
-  int nout;      /* and out */
+  void *call;    /* the compiled function; NULL: a Python function */
+  void *data;    /* its argument; for a Python function, the handle of the object to call */
+  int nin;       /* number of input arrays */
+  int nout;      /* number of output arrays */
   int64_t nx[6]; /* their lengths */
   int64_t ny[4];
-  double *x[6]; /* Python's function: its own copies of them */
+  double *x[6]; /* for a Python function: its own copies of the inputs */
   double *y[4];
-  long int calls; /* so far */
+  long int calls; /* number of calls so far */
 } GlueFn;
 
-/* The pattern of df/dy by columns, and groups of columns that share no row, for differences */
+/* The pattern of df/dy by columns, and groups of columns that share no row, for differences. */
 typedef struct {
   const int64_t *starts; /* [n + 1]; NULL: df/dy is dense */
   const int64_t *rows;   /* [starts[n]], ascending in each column */
   int64_t ngroups;
-  const int64_t *groups;  /* [ngroups + 1] where each one begins in columns */
+  const int64_t *groups;  /* [ngroups + 1] where each group begins in columns */
   const int64_t *columns; /* [n] */
   double *work;           /* [3 n]: a state, f there, and increments */
 } GluePattern;
 
-/* f at several points at once, of Python: glue_python is called with data, and reads what to evaluate here. */
+/* f at several points at once, by a Python function: glue_python gets data, and finds what to
+ * evaluate here. */
 typedef struct {
   void *data;      /* NULL: there is no such function */
   int k;           /* number of points */
@@ -44,11 +46,12 @@ typedef struct {
   GlueBatch batch;
   GluePattern pattern; /* of df/dy */
   int64_t n;           /* length of y */
-  const double *rtol;  /* [n], of glue_weights */
+  const double *rtol;  /* [n], for glue_weights */
   const double *atol;  /* [n] */
 } GlueOde;
 
-/* The functions of a mechanical system in Python: its user_data. Those that are not set have nout = 0. */
+/* The Python functions of a mechanical system: its user_data. Functions that are not set have
+ * nout = 0. */
 typedef struct {
   GlueFn M, A, f, f_lambda, p, v, b, zdot, dynamics_jac, constraint_jac, auxiliary_jac, lambda_jac;
 } GlueMech;
@@ -63,40 +66,42 @@ typedef struct {
   GlueFn end, integrand;
 } GlueFunctional;
 
-/* Messages that are no errors */
+/* Warnings */
 typedef struct {
   int count;
   char text[4][500]; /* the first four */
 } GlueWarnings;
 
-/* An integration, and where its results go. One of multistep and onestep is NULL. */
+/* An integration and its results. One of multistep and onestep is NULL. */
 typedef struct {
   CPodeMem multistep;
   CPOneStepMem onestep;
-  CPContact contact; /* which steps by one of them, or NULL */
+  CPContact contact; /* the contacts that take the steps with it, or NULL */
   N_Vector y, work;
-  double *before; /* [n] state at told, if time stepping goes through contacts; NULL without them */
+  /* [n] state at told, if time stepping can take the steps of contacts; otherwise NULL */
+  double *before;
   int stretched;  /* Is the newest step one of time stepping? */
-  GlueFn *events; /* [nevents], of one value each */
+  GlueFn *events; /* [nevents], with one value each */
   int nevents;
-  CVRootFn model_roots; /* a model's own, which come first, or NULL */
+  CVRootFn model_roots; /* those of a model, which come first, or NULL */
   int nmodel_roots;
-  double t;            /* reached */
-  double told;         /* where the part of the step that has not been recorded begins */
-  int64_t steps, room; /* recorded, and the room for them below */
+  double t;            /* the time reached */
+  double told;         /* start of the part of the step that has not been recorded */
+  int64_t steps, room; /* number of recorded steps, and of those for which there is room */
   double *ts;          /* [room] */
   double *ys;          /* [room x n]; NULL: not wanted */
   double *segments;    /* [room x nnodes x n] values of the interpolant; NULL: not wanted */
   int nnodes;
-  const double *nodes;  /* [nnodes], 0 to 1: where between told and t */
+  const double *nodes;  /* [nnodes], from 0 to 1: places between told and t */
   double *error;        /* [n] sums of the estimated local errors */
-  const double *t_eval; /* [neval] where else the state is wanted */
+  const double *t_eval; /* [neval] further times at which the state is wanted */
   int64_t neval, ieval;
   double *y_eval; /* [neval x n] */
-  double seconds; /* glue_march returns after that time */
+  double seconds; /* glue_march returns after this time [s] */
 } GlueRun;
 
-/* Functions for cpodes and CVODES; user_data is a GlueOde, glue_roots takes the run that is in progress on this thread */
+/* Functions for cpodes and CVODES. user_data is a GlueOde; glue_roots uses the run that is in
+ * progress on its thread. */
 int glue_rhs(double t, N_Vector y, N_Vector ydot, void *user_data);
 int glue_rhs_batch(int k, const double *t, const double *Y, double *F, void *user_data);
 int glue_constraint(double t, N_Vector y, N_Vector c, void *user_data);
@@ -107,7 +112,7 @@ int glue_project_both(double t, N_Vector yhat, N_Vector y, N_Vector err, double 
                       void *user_data);
 int glue_jac(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *user_data, N_Vector a,
              N_Vector b, N_Vector c);
-/* The same by differences, for a sparse J */
+/* The same by differences, for a sparse J. */
 int glue_jac_differences(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *user_data,
                          N_Vector a, N_Vector b, N_Vector c);
 int glue_roots(double t, N_Vector y, double *g, void *user_data);
@@ -116,7 +121,8 @@ void glue_message(int code, const char *function, const char *text, void *warnin
 int glue_motion(double t, double *g, void *motion);
 int glue_motiond(double t, double *g, void *motion);
 int glue_motiondd(double t, double *g, void *motion);
-/* Functions of mechanisms of bodies; the data are a GlueFn of Python's: t -> g [3]; (x, x') -> T [3]; (x, v) -> F, Fx, Fv */
+/* Functions of mechanisms of bodies. The data are a GlueFn of Python's: t -> g [3]; (x, x') -> T
+ * [3]; (x, v) -> F, Fx, Fv. */
 int glue_drive(double t, double *g, void *function);
 int glue_law(double t, double x, double rate, double *T, void *function);
 int glue_surface(const double *x, double *phi, double *g, double *H, double *T, void *function);
@@ -125,17 +131,18 @@ int glue_point_force(double t, const double *x, const double *v, double *F, doub
 int glue_end(double t, N_Vector y, double *values, void *functional);
 int glue_integrand(double t, N_Vector y, double *values, void *functional);
 
-/* The functions of F that are set, into the model. Their sizes are the caller's. */
+/* Enters the functions of F that are set into the model. The caller sets the sizes. */
 void glue_model(GlueMech *F, CPMechModel *model);
 
-/* Integrates towards tend until it is reached, an event, an error, the room is full or the time is over. Returns what
- * CPode, CPOneStepEvolve or CPContactStep returned last. */
+/* Integrates towards tend until tend, an event, an error, a full record or the end of its time.
+ * Returns the last value of CPode, CPOneStepEvolve or CPContactStep. */
 #define GLUE_CALM 1000 /* a stretch of time stepping has ended */
 int glue_march(GlueRun *run, double tend);
-/* What the contacts do at the event at run->t, whose state before it has been recorded: y becomes the state after it. Returns what
- * CPContactStep does. */
+/* Handles the contacts' event at run->t, after the state before it has been recorded: y becomes the
+ * state after it. Returns the value of CPContactStep. */
 int glue_pass(GlueRun *run, double tend);
-/* Records the state at run->t as the end of a step. Returns 0 or a code of the interpolation. */
+/* Records the state at run->t as the end of a step. Returns 0 or an error code of the
+ * interpolation. */
 int glue_record(GlueRun *run);
 
 /* SUNDIALS */
@@ -149,24 +156,26 @@ SUNMatrix glue_dense(int64_t m, int64_t n, SUNContext ctx);
 SUNMatrix glue_csc(int64_t m, int64_t n, const int64_t *starts, const int64_t *rows, SUNContext ctx);
 double *glue_matrix_data(SUNMatrix A);
 void glue_matrix_free(SUNMatrix A);
-/* Newton of CVODES for df/dy, by J or by differences, sparse where ode has a pattern; ls, A: out, freed after the integrator by
- * glue_linear_free and glue_matrix_free. CP_NOT_SUPPORTED where a pattern needs KLU, which SUNDIALS lacks. */
+/* Sets up CVODES' Newton iteration for df/dy, by J or by differences; sparse if ode has a pattern.
+ * ls, A: out; free them after the integrator by glue_linear_free and glue_matrix_free. Returns
+ * CP_NOT_SUPPORTED if a pattern needs KLU and SUNDIALS lacks it. */
 int glue_newton(GlueRun *run, GlueOde *ode, int with_jac, SUNLinearSolver *ls, SUNMatrix *A,
                 SUNContext ctx);
-/* Has this package sparse factors for methods of CVODES? */
+/* Does this package have sparse factors for methods of CVODES? */
 int glue_has_klu(void);
-/* Fixed-point iteration with so many vectors of Anderson's */
+/* Fixed-point iteration with m vectors of Anderson acceleration. */
 SUNNonlinearSolver glue_fixed_point(N_Vector y, int m, SUNContext ctx);
 void glue_linear_free(SUNLinearSolver ls);
 void glue_nonlinear_free(SUNNonlinearSolver nls);
-/* Names of the catalogue, NULL behind the last; a type by its name, or NULL; that of a shared object: module is what its
- * symbol cpodes_model points to; NULL and a message where it does not fit. */
+/* The names of the catalogue, with NULL after the last; a type by its name, or NULL; and the type
+ * of a shared object, whose symbol cpodes_model points to module, or NULL and a message if it does
+ * not fit. */
 const CPModelType *glue_catalogue(int i);
-/* Why a type that has been loaded cannot be used, or "" */
+/* The reason why a type that has been loaded cannot be used, or "". */
 int glue_check_type(const CPModelType *type, char *message, int64_t length);
-/* A model whose functions follow its parameters, for sensitivities; values: initial, copied. capacity >= 2: models with
- * other values that are kept. NULL and a message where there is no such model. Its CPMech, which the caller frees first,
- * has user data of its own. */
+/* A model whose functions follow its parameters, for sensitivities. values: initial, copied.
+ * capacity >= 2: number of models with other values that are kept. Returns NULL and a message if
+ * there is no such model. Its CPMech, which the caller frees first, has its own user data. */
 typedef struct GlueParametric_ GlueParametric;
 GlueParametric *glue_parametric(const CPModelType *type, const double *values, int64_t capacity,
                                 SUNContext ctx, char *message, int64_t length);

@@ -1,4 +1,5 @@
-"""Mechanisms from sympy's expressions: M, A, f, p, b and all partial derivatives are differentiated, written as C and compiled."""
+"""Mechanisms from sympy expressions: M, A, f, p, b and all partial derivatives are formed symbolically, written as C and
+compiled."""
 from __future__ import annotations
 
 import ctypes
@@ -18,14 +19,14 @@ from ._mechanism import Mechanism
 from ._native import ffi
 from ._trees import unflatten
 
-ARGUMENTS = { # of the compiled functions, as cpodes calls them: what comes in, what goes out
+ARGUMENTS = { # inputs and outputs of the compiled functions, as cpodes calls them
     "M": (("q",), ("M",)), "A": (("q",), ("A",)), "f": (("q", "u", "z"), ("f",)), "p": (("q",), ("p",)),
     "v": (("q", "u"), ("v",)), "b": (("q", "u"), ("b",)),
     "dynamics_jac": (("q", "u", "z", "udot", "lambda"), ("K", "C", "Fz")), "constraint_jac": (("q", "u", "udot"), ("Bq", "Bu"))}
 
 
 def c_function(name: str, symbols: Dict[sp.Symbol, str], results: Dict[str, sp.Matrix]) -> str:
-    """A function of C that fills in the arrays of the results, by columns, with common subexpressions computed once."""
+    """A C function that computes the arrays of the results, by columns, and common subexpressions only once."""
     inputs, outputs = ARGUMENTS[name]
     targets = [(f"{array}_[{k}]", e) for array in results for k, e in enumerate(results[array].T) if e != 0]
     shared, reduced = sp.cse([e for _, e in targets], symbols=sp.numbered_symbols("cse_"), order="none")
@@ -39,7 +40,7 @@ def c_function(name: str, symbols: Dict[sp.Symbol, str], results: Dict[str, sp.M
 
 
 def compiled_library(source: str) -> ctypes.CDLL:
-    """The source as a shared object; the compiler is $CC, or cc. One that was compiled before is not compiled again."""
+    """Compiles the source to a shared object by $CC, or cc. Source that has been compiled before is not compiled again."""
     compiler = shlex.split(os.environ.get("CC", "cc"))
     key = hashlib.sha256((" ".join(compiler) + source).encode()).hexdigest()[:24]
     folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "cpodes"
@@ -54,18 +55,18 @@ def compiled_library(source: str) -> ctypes.CDLL:
                                   text=True)
             if done.returncode:
                 raise RuntimeError(f"the C compiler failed on the mechanism's functions:\n{done.stderr}")
-            made.rename(target) # at once, where two processes compile the same
+            made.rename(target) # atomic, in case two processes compile the same
     return ctypes.CDLL(str(target))
 
 
 def mechanism(q: Sequence[sp.Symbol], u: Sequence[sp.Symbol], mass: Any, forces: Any, position: Any = (), velocity: Any = (), *,
               t: Optional[sp.Symbol] = None, params: Optional[Dict[sp.Symbol, float]] = None, **options: Any) -> Mechanism:
-    """The Mechanism of these expressions, its functions compiled.
+    """The Mechanism of these expressions, with compiled functions.
 
     q, u: symbols of coordinates and velocities, q' = u. mass [nu, nu], forces [nu], position [np]: matrices or lists of
-    expressions in q, u, t and params. velocity: further constraints v(t, q, u) = 0 that are linear in u (nonholonomic ones).
-    params: symbols and their values; they are the mechanism's params, a dict by name, which gradient differentiates by.
-    options: Mechanism's."""
+    expressions in q, u, t and params. velocity: further constraints v(t, q, u) = 0 that are linear in u (nonholonomic
+    ones). params: symbols and their values; they become the mechanism's params, a dict by name, with respect to which
+    gradient differentiates. options: Mechanism's."""
     q, u, n = list(q), list(u), len(q)
     t = t or sp.Symbol("t")
     params = params or {}
@@ -109,7 +110,7 @@ def mechanism(q: Sequence[sp.Symbol], u: Sequence[sp.Symbol], mass: Any, forces:
     m = Mechanism(functions["M"], functions["f"], functions.get("A"), functions.get("p"), functions.get("v"), functions.get("b"),
                   dynamics_jac=functions["dynamics_jac"], constraint_jac=functions.get("constraint_jac"), nq=n, nu=n,
                   rows=(len(p), len(v), na), params=values or None, **options)
-    if values: # the compiled functions read the array that gradient moves
+    if values: # the compiled functions read the array that gradient changes
         m.parameters = flat
         m._views = unflatten(values, flat)
     m.source = source

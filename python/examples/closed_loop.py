@@ -12,7 +12,7 @@ import cpodes
 L, m, ground, g = np.array([1.0, 2.0, 2.0]), np.array([1.0, 2.0, 2.0]), 2.0, 9.81
 
 
-def p(t, q): # crank and coupler end where the rocker ends
+def p(t, q): # the loop is closed: crank and coupler end where the rocker ends
     return np.array([L[0] * np.cos(q[0]) + L[1] * np.cos(q[1]) - ground - L[2] * np.cos(q[2]),
                      L[0] * np.sin(q[0]) + L[1] * np.sin(q[1]) - L[2] * np.sin(q[2])])
 
@@ -39,7 +39,7 @@ def V(t, q):
 
 
 loop = cpodes.Mechanism(mass=M, constraints=A, forces=f, position=p, potential=V)
-y0 = loop.start([1.5, 0.5, 1.5], fixed=[0]) # a rough guess; the crank stays at 1.5
+y0 = loop.start([1.5, 0.5, 1.5], fixed=[0]) # from a rough guess; the crank stays at 1.5
 errors = loop.check(0, loop.start([1.5, 0.5, 1.5], [1, 0, 0], fixed=[0]))
 sol = loop.solve((0, 2), y0, rtol=1e-9, atol=1e-9)
 energy = loop.energy(sol.t, sol.y)

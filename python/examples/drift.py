@@ -1,8 +1,9 @@
-"""The pendulum of examples/drift.c with and without its constraints: y = (x, z, u, w), length 1 m, back every 2 s, lowest half a second later.
+"""The pendulum of examples/drift.c with and without its constraints: y = (x, z, u, w), length 1 m. It returns every 2 s,
+and is lowest half a second later.
 
     python3 drift.py
 
-Expected: errors of length and state after 100.5 s, the first some 1e-3 m without and 1e-7 m with constraints, and "ok"."""
+Expected: errors of length and state after 100.5 s, the first about 1e-3 m without and 1e-7 m with constraints, and "ok"."""
 import sys
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Fits length and damping of a pendulum to where it was and how fast it was after two seconds: gradients by the adjoint method,
+"""Fits length and damping of a pendulum to its position and speed after two seconds, with gradients by the adjoint method
 and scipy's BFGS.
 
     m x'' + d x' + x lambda = 0,  m z'' + d z' + z lambda = -m g,  x^2 + z^2 = l^2;   params = {"d", "l"}

@@ -1,5 +1,5 @@
-"""A closed loop in space from bodies and joints: a crank turns at 3 rad/s, and a rod with two ball joints lets a rocker swing,
-whose hinge lies at right angles to that of the crank. The placement closes the loop; cpodes writes the equations.
+"""A closed loop in space from bodies and joints: a crank turns at 3 rad/s and, through a rod with two ball joints, swings a
+rocker, whose hinge is at right angles to that of the crank. The placement closes the loop; cpodes writes the equations.
 
     python3 four_bar.py [REPORT.html]
 

@@ -1,8 +1,8 @@
-"""A gripper of two four-bar linkages from a file in MJCF: it opens by its springs, without motors and contacts. Its loops stay
-closed to 1e-12, and its energy falls by what the dampers take.
+"""A gripper of two four-bar linkages from an MJCF file: its springs open it, without motors and contacts. Its loops stay
+closed to 1e-12, and its energy falls by what the dampers dissipate.
 
 Run: python3 robot.py
-Expected: what is left out of the file, the angles of both cranks at the end, "ok"."""
+Expected: what the file has that cpodes leaves out, the angles of both cranks at the end, "ok"."""
 import sys
 from pathlib import Path
 

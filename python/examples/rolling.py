@@ -1,7 +1,7 @@
 """A billiard ball that is struck without spin: it slips, and rolls from t = 2 v0 / (7 mu g) on with 5/7 of its speed.
 
 Its radius and mass are 1, q = (x, z, angle), and v_T = x' + angle' is the velocity of the point that touches the table.
-Expected: phases sliding, then sticking from 0.1456 s on, way 12 v0^2 / (49 mu g), and "ok"."""
+Expected: phases sliding, then sticking from 0.1456 s on, sliding distance 12 v0^2 / (49 mu g), and "ok"."""
 import sys
 
 import numpy as np

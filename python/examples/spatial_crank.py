@@ -25,7 +25,7 @@ def end(theta): # y and z of the crank's end
     return 0.1 - r * np.sin(theta), 0.12 + r * np.cos(theta)
 
 
-def p(t, q): # the rod has its length
+def p(t, q): # the constraint on the length of the rod
     y, z = end(q[0])
     return np.array([(q[1] ** 2 + y ** 2 + z ** 2 - L ** 2) / 2])
 

@@ -1,6 +1,6 @@
 """The slider-crank with spring and damper of E. J. Haug, Intermediate Dynamics (1992), example 6.1.8: in Python, and as
-sympy's expressions. SUNDIALS' example idasSlCrank_dns has its mean kinetic energy over 0 ... 10: 3.3366160663 J s, from
-a run at tolerances 1e-6."""
+sympy expressions. Its mean kinetic energy over 0 ... 10 is given by SUNDIALS' example idasSlCrank_dns: 3.3366160663 J s,
+from a run at tolerances 1e-6."""
 import numpy as np
 
 import cpodes

@@ -1,4 +1,5 @@
-/* A model of a user's: a mass on a spring, to a cart that moves by FULL as amplitude sin t. */
+/* A user's model: a mass on a spring that is attached to a cart, which moves by FULL as amplitude
+ * sin t. */
 #include <cpodes/cpodes_model.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>

@@ -1,4 +1,4 @@
-"""The pendulum in Cartesian coordinates, y = (x, z, u, w), of length 1: y' = f, 0 = c, and what is known of it."""
+"""The pendulum in Cartesian coordinates, y = (x, z, u, w), of length 1: y' = f, 0 = c, and known values."""
 import numpy as np
 
 GRAVITY = 9.81
@@ -26,5 +26,6 @@ def energy(y):
 
 START = np.array([1.0, 0.0, 0.0, 0.0]) # horizontal, at rest
 
-# A quarter of the period of 90 degrees: K(sin(45 degrees)) sqrt(l / g); K by Abramowitz and Stegun, table 17.1: m = 0.5
+# A quarter of the period for an amplitude of 90 degrees: K(sin(45 degrees)) sqrt(l / g); K from Abramowitz and Stegun,
+# table 17.1: m = 0.5
 QUARTER = 1.854074677301372 / np.sqrt(GRAVITY)

@@ -11,7 +11,7 @@ import cpodes
 
 FILES = Path(__file__).resolve().parents[2] / "examples" / "mechanisms"
 GRAVITY = 9.81
-MASS, INERTIA, LENGTH = 2.0, 0.1, 1.0 # of the arm, its centre at that distance from the hinge
+MASS, INERTIA, LENGTH = 2.0, 0.1, 1.0 # of the arm, whose centre is at that distance from the hinge
 
 
 def arm(**options):
@@ -44,7 +44,7 @@ def test_the_arm_falls_on_its_circle_and_keeps_its_energy(method):
 
 
 def test_reactions_are_those_of_the_formulas():
-    """Released from the horizontal u' = m g l / (J + m l^2), and the hinge carries m (g - l u')."""
+    """At the release from the horizontal, u' = m g l / (J + m l^2), and the hinge carries m (g - l u')."""
     m = arm()
     y = m.assemble()
     up = MASS * GRAVITY * LENGTH / (INERTIA + MASS * LENGTH ** 2)
@@ -156,7 +156,7 @@ def test_loops_are_closed_as_far_as_is_asked_for(method):
 def test_radau_closes_a_loop_far_beyond_the_tolerance_of_its_stages():
     m = cpodes.load(FILES / "spatial_crank.yaml")
     y0 = m.assemble()
-    sol = m.solve((0, 1), y0, "RADAU", closure=1e-12) # to 2e-11 m by its stages alone
+    sol = m.solve((0, 1), y0, "RADAU", closure=1e-12) # by its stages alone only to 2e-11 m
     found = [m.evaluate(t, y) for t, y in zip(sol.t[1:], sol.y.T[1:])]
     assert max(max(o.position, o.velocity) for o in found) < 1e-12
 
@@ -193,7 +193,7 @@ def test_gradients_by_name_are_those_of_the_solution_in_closed_form(method):
 
 
 def test_gradients_know_how_the_assembly_depends_on_lengths():
-    """A mass on a rod of length L below a hinge at rest: its depth is L."""
+    """A mass hangs at rest on a rod of length L below a hinge: its depth is L."""
     m = cpodes.Bodies(2, gravity=(0, -GRAVITY))
     m.add_body("mass", mass=1.0, inertia=1.0, at=(0, -1))
     m.rod("ground", "mass", at=(0, 0), at_b=(0, -1), name="rod")
@@ -397,7 +397,7 @@ def bowl(x): # x^2 + y^2 - 2 z = 0, from above
     return x[2] - (x[0] ** 2 + x[1] ** 2) / 2, (-x[0], -x[1], 1), np.diag([-1, -1, 0]), np.zeros((3, 3, 3))
 
 
-@pytest.mark.parametrize("shape, fall", [ # heights at which they touch: of the fall, x = 0.3 (1 + t)
+@pytest.mark.parametrize("shape, fall", [ # heights at contact: the fall, and x = 0.3 (1 + t)
     ({"at": (0, 0, -3), "radius_a": 2, "radius": 0.25}, lambda x: -3 + np.sqrt(2.25 ** 2 - x ** 2)),
     ({"at": (0, 0, 3), "radius_a": -4, "radius": 0.25}, lambda x: 3 - np.sqrt(3.75 ** 2 - x ** 2)),
     ({"surface": bowl}, lambda x: x ** 2 / 2)])

@@ -1,4 +1,4 @@
-"""Compiled functions by address, and those that symbolic compiles."""
+"""Compiled functions with addresses, and those that symbolic compiles."""
 import ctypes
 import os
 import signal
@@ -101,7 +101,7 @@ def test_compiled_functions_that_cannot_be_used_are_refused(library):
 
 
 def test_control_c_ends_a_compiled_run_too(library):
-    signal.signal(signal.SIGINT, signal.default_int_handler) # A shell starts jobs in the background without it.
+    signal.signal(signal.SIGINT, signal.default_int_handler) # A shell starts background jobs without it.
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     sol = cpodes.solve(library.f, (0, 1e9), START, constraints=(library.c, 2), rtol=1e-8, atol=1e-8)
     assert sol.status == 2 and len(sol.t) > 100 and sol.t[-1] < 1e9
@@ -123,7 +123,7 @@ def test_sympy_s_mechanism_moves_as_that_in_python(method):
 
 
 def test_moving_and_nonholonomic_constraints_are_differentiated_with_respect_to_time_and_velocity():
-    """A knife edge on a plane: v = u_x sin(phi) - u_y cos(phi); and a point that is carried along x = sin(t)."""
+    """A knife edge on a plane, v = u_x sin(phi) - u_y cos(phi); and a point that is carried along x = sin(t)."""
     sp = pytest.importorskip("sympy")
     x, y, phi, ux, uy, w, t, s = sp.symbols("x y phi ux uy w t s")
     m = cpodes.symbolic.mechanism([x, y, phi], [ux, uy, w], sp.diag(1, 1, 1), [0, 0, 0], velocity=[ux * sp.sin(phi) - uy * sp.cos(phi)])

@@ -1,4 +1,4 @@
-"""Mechanisms with contacts: motions against closed forms, their events and phases, and what is refused."""
+"""Mechanisms with contacts: motions against closed forms, events and phases, and refused arguments."""
 import ctypes
 
 import numpy as np
@@ -94,7 +94,7 @@ def test_contacts_that_are_closed_strike_at_the_start():
 
 
 def test_rows_of_contacts_stand_between_those_of_joints():
-    """A bead on a rod, q = (x, z) with x = z, that falls on a floor: as a ball under half the gravity."""
+    """A bead on a rod, q = (x, z) with x = z, that falls on a floor like a ball under half the gravity."""
     floor = cpodes.Contact(lambda t, q: q[1], lambda t, q: [0.0, 1.0], restitution=0.9)
     m = cpodes.Mechanism(mass=np.eye(2), forces=lambda t, q, u: np.array([0, -2 * G]), constraints=[[1.0, -1.0]],
                          position=lambda t, q: np.array([q[0] - q[1]]), contacts=[floor])
@@ -104,7 +104,7 @@ def test_rows_of_contacts_stand_between_those_of_joints():
 
 
 def test_functions_of_contacts_may_be_compiled():
-    """The bead, and the slipping ball, by addresses of C functions."""
+    """The bead and the slipping ball, by addresses of C functions."""
     D = ctypes.POINTER(ctypes.c_double)
     one, two = (ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, *[D] * n, ctypes.c_void_p) for n in (2, 3))
 
@@ -134,7 +134,7 @@ def test_functions_of_contacts_may_be_compiled():
 
 
 def test_rows_of_contacts_may_be_sparse():
-    """The bead, and beads beside it that fall freely, with sparse matrices."""
+    """The bead, and other beads that fall freely, with sparse matrices."""
     sparse = pytest.importorskip("scipy.sparse")
     n = 6
     floor = cpodes.Contact(lambda t, q: q[1], lambda t, q: sparse.csr_matrix(([1.0], ([0], [1])), (1, n)), np.eye(n)[2], mu=0.5,
@@ -155,14 +155,15 @@ def test_rows_of_contacts_may_be_sparse():
 
 @pytest.mark.parametrize("method", ["DOP853", "BDF"])
 def test_time_stepping_goes_through_events_that_are_too_many(method):
-    """A ball whose flights become short: it is stepped when ten of them last less than the duration, until it rests."""
+    """A ball whose flights become short: time stepping starts when ten of them last less than the duration, and continues
+    until it rests."""
     with pytest.warns(cpodes.CpodesWarning, match="time stepping"):
         sol = ball().solve((0, 9), [1.0, 0.0], method, rtol=1e-8, atol=1e-8, time_stepping=(10, 0.5), dense_output=True,
                            t_eval=[1.0, 8.0, 8.99])
     names = [p.contacts[0] for p in sol.phases]
     assert names == ["open", "stepping", "sliding"]
     stepped = sol.phases[1]
-    step, calm = 0.5 / 40, 0.5 / 10 # a flight of less than a step is rest, and what remains of the series then is step / (1 - e)
+    step, calm = 0.5 / 40, 0.5 / 10 # flights shorter than a step count as rest; the rest of the series then lasts step / (1 - e)
     assert stepped.begin < REST and stepped.end == pytest.approx(REST, abs=step / 0.1 + calm)
     assert np.abs(sol.y[0, -1]) < 1e-6 and sol.y[0, 0] > 0.1
     t = np.linspace(stepped.begin, stepped.end, 50)
@@ -175,7 +176,8 @@ def test_time_stepping_goes_through_events_that_are_too_many(method):
 
 
 def test_a_curved_contact_needs_no_bias():
-    """A mass slides without friction on the inside of a circle, which holds it like the rod of a pendulum, and leaves it nowhere."""
+    """A mass slides without friction on the inside of a circle, which holds it like the rod of a pendulum; it never leaves
+    the circle."""
     ring = cpodes.Contact(lambda t, q: (1 - q @ q) / 2, lambda t, q: -q)
     m = cpodes.Mechanism(mass=np.eye(2), forces=lambda t, q, u: np.array([0, -G]), contacts=ring)
     sol = m.solve((0, 2), [np.sin(0.5), -np.cos(0.5), 0, 0], "DOP853", rtol=1e-9, atol=1e-9)

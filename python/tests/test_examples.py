@@ -1,4 +1,4 @@
-"""The programs of the guide run, and say "ok"."""
+"""The programs of the guide run and print "ok"."""
 import os
 import re
 import subprocess
@@ -13,7 +13,7 @@ NEEDS = {"fit": ("scipy", "sympy"), "compiled": ("sympy",)}
 
 def test_the_lines_of_the_readme_run_as_they_stand(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
-    monkeypatch.chdir(tmp_path) # into which they plot
+    monkeypatch.chdir(tmp_path) # they write their plots there
     readme = (EXAMPLES.parents[1] / "README.md").read_text()
     (lines,) = re.findall(r"```python\n(.*?)```", readme, re.S)
     names = {}

@@ -1,4 +1,4 @@
-"""Functions of the user's: what they may return, raise, keep and change."""
+"""User functions: what they may return, raise, keep and change."""
 import copy
 import gc
 import os
@@ -70,12 +70,12 @@ def test_without_constraints_a_failed_integration_returns_as_that_of_scipy():
             ours, theirs = (s(fun, (0, 2), [1.0], method) for s in (cpodes.solve, integrate.solve_ivp))
             assert (ours.status, ours.success) == (theirs.status, theirs.success) == (-1, False)
             assert ours.t[-1] == pytest.approx(end, abs=1e-2) and ours.y.shape == (1, len(ours.t)) and ours.message.startswith("C")
-    with pytest.raises(ValueError, match="none of auto"): # the set-up
+    with pytest.raises(ValueError, match="none of auto"): # during the set-up
         cpodes.solve(fun, (0, 1), [1.0], "Euler")
 
 
 def test_a_smaller_step_is_tried_where_a_function_asks_for_it():
-    def root(t, y): # y = (1 - t/2)^2, only for y >= 0: a long step ends beyond
+    def root(t, y): # y = (1 - t/2)^2, defined only for y >= 0, which a long step would leave
         if y[0] < 0:
             raise cpodes.TrySmallerStep
         return [-np.sqrt(y[0])]
@@ -97,7 +97,7 @@ def test_arguments_may_be_kept_and_changed():
     a = cpodes.solve(keeps, (0, 1), [1.0, 2.0])
     assert all(np.array_equal(y, then) and part[0] == then[0] for _, y, then, part in kept)
     assert np.array_equal(cpodes.solve(spoils, (0, 1), [1.0, 2.0]).y, a.y)
-    assert np.allclose(cpodes.solve(lambda t, y: y, (0, 1), [1.0]).y[0, -1], np.e, rtol=1e-3) # the argument is the result
+    assert np.allclose(cpodes.solve(lambda t, y: y, (0, 1), [1.0]).y[0, -1], np.e, rtol=1e-3) # the function returns its argument
 
 
 def event(**attributes):
@@ -145,7 +145,7 @@ def test_a_run_within_a_run():
 
 
 def test_threads_solve_side_by_side():
-    """Both are within a function at once: a barrier that each passes only together with the other."""
+    """Both runs are within a function at once: neither passes the barrier without the other."""
     barrier, results = threading.Barrier(2, timeout=30), {}
 
     def work(name):
@@ -169,7 +169,7 @@ def test_control_c_ends_a_run_with_the_results_so_far():
         if time.monotonic() > end:
             raise AssertionError("was not interrupted")
         return [np.cos(t)]
-    signal.signal(signal.SIGINT, signal.default_int_handler) # A shell starts jobs in the background without it.
+    signal.signal(signal.SIGINT, signal.default_int_handler) # A shell starts background jobs without it.
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     sol = cpodes.solve(slow, (0, 1e6), [0.0], max_step=0.1)
     assert sol.status == 2 and not sol.success and "interrupted" in sol.message
@@ -192,7 +192,7 @@ time.sleep(0.2)
 
 
 def flat(work, times):
-    """Does the memory of Python stay as it is over so many calls of work? A run that left its arrays behind took some kB."""
+    """Does Python's memory stay constant over so many calls of work? A run that left its arrays behind would take a few kB."""
     for _ in range(5):
         work()
     gc.collect()

@@ -26,7 +26,7 @@ def value(m, params):
 
 
 def differences(m):
-    """Central, of sixth order: 10 digits with steps of a hundredth."""
+    """Central differences of sixth order: 10 digits with steps of a hundredth."""
     base = dict(crank.PARAMETERS)
     result = {}
     for name, size in base.items():
@@ -147,7 +147,7 @@ def test_what_a_model_cannot_do_is_said():
     with pytest.raises(TypeError, match="by name"):
         m.gradient(G, t_span=(0, 1))
     with pytest.raises(ValueError, match="both sides"):
-        m.gradient(G, {"c": 0.0}, t_span=(0, 1)) # may not be negative
+        m.gradient(G, {"c": 0.0}, t_span=(0, 1)) # c must not be negative
     with pytest.raises(ValueError, match="whole number"):
         cpodes.model("heavy_top").gradient(G, {"case": 1.0})
     with pytest.raises(ValueError, match="events"):
@@ -156,7 +156,7 @@ def test_what_a_model_cannot_do_is_said():
 
 @pytest.fixture(scope="module")
 def driven(tmp_path_factory):
-    """A model of a user's with a prescribed motion, compiled."""
+    """A user's compiled model with a prescribed motion."""
     target = tmp_path_factory.mktemp("driven") / "driven.so"
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "cpodes_model", "cpodes"], capture_output=True, text=True)
     if flags.returncode:
@@ -170,7 +170,7 @@ def driven(tmp_path_factory):
 def test_a_gradient_does_not_pass_over_a_prescribed_motion(driven):
     sol = driven.solve((0, 1), rtol=1e-8, atol=1e-8)
     assert sol.y[0, -1] == pytest.approx(0.5 * math.sin(1), abs=1e-7)
-    for method in "forward", "adjoint": # g has a copy of the parameter: its derivative would be 0
+    for method in "forward", "adjoint": # g has a copy of the parameter, so its derivative would be 0
         with pytest.raises(ValueError, match="prescribed"):
             driven.gradient(lambda t, y, p: y[1], {"amplitude": 0.5}, method=method)
 

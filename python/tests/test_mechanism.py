@@ -59,7 +59,7 @@ def test_positions_are_enough(velocity):
 
 def test_the_rod_carries_the_weight_three_times_at_the_lowest_point():
     m = pendulum()
-    y = m.start([0, -1], [np.sqrt(2 * GRAVITY), 0]) # as it comes from the horizontal
+    y = m.start([0, -1], [np.sqrt(2 * GRAVITY), 0]) # as it arrives from the horizontal
     assert m.reactions(0, y) == pytest.approx([0, 3 * MASS * GRAVITY])
     assert m.accelerations(0, y) == pytest.approx([0, 2 * GRAVITY])
     assert m.multipliers(0, y) == pytest.approx([3 * MASS * GRAVITY / LENGTH])
@@ -111,7 +111,8 @@ def test_a_prescribed_motion_is_followed_and_the_force_that_drives_it_is_known(h
 
 
 def test_a_spinning_body_keeps_the_norm_of_its_quaternion():
-    """Free rotation, the axis of symmetry's component of omega is constant and the others turn (Euler): J = (1, 1, 2)."""
+    """Free rotation: omega's component along the axis of symmetry is constant, and the others rotate (Euler). J = (1, 1,
+    2)."""
     J = np.array([1.0, 1.0, 2.0])
     m = cpodes.Mechanism(mass=J, forces=lambda t, q, u: -np.cross(u, J * u), quaternions=[(0, 0, "body")])
     y0 = m.start([1, 0, 0, 0], [0.3, 0.0, 1.0])
@@ -136,7 +137,7 @@ def test_sparse_matrices_give_the_same_as_dense_ones():
         return rows
     weight = np.tile([0, -GRAVITY], n)
     rest = dict(forces=lambda t, q, u: weight, position=lambda t, q: ((ends(q) ** 2).sum(axis=1) - 1) / 2)
-    band = sparse.csc_matrix(A(0, np.arange(2 * n) ** 2 + 1.0)) # nothing cancels here: the pattern
+    band = sparse.csc_matrix(A(0, np.arange(2 * n) ** 2 + 1.0)) # no entry is 0 here, so this is the pattern
 
     def A_sparse(t, q):
         full = A(t, q).T[band.T.tocsr().nonzero()]
@@ -234,8 +235,8 @@ def test_models_come_with_quantities_parameters_events_and_drawing():
     sol = cradle.solve(rtol=1e-8, atol=1e-8, max_step=cradle.t_end / 200)
     energy = cradle.quantities(sol.t, sol.y)
     assert all(np.ndim(value) == 1 for value in energy.values())
-    assert len(np.flatnonzero(np.diff(sol.t) == 0)) > 0 # balls have struck
-    third = lambda t, y: t - cradle.t_end / 3 # beside the model's own
+    assert len(np.flatnonzero(np.diff(sol.t) == 0)) > 0 # there have been impacts
+    third = lambda t, y: t - cradle.t_end / 3 # in addition to the model's own
     assert cradle.solve(events=third, max_step=cradle.t_end / 200).t_events[0] == pytest.approx([cradle.t_end / 3])
 
 

@@ -1,19 +1,19 @@
-"""scipy's own tests of solve_ivp, with cpodes.solve in its place. They come with scipy."""
+"""scipy's own tests of solve_ivp, which come with scipy, with cpodes.solve in its place."""
 import pytest
 
 import cpodes
 
 tests = pytest.importorskip("scipy.integrate._ivp.tests.test_ivp")
 
-# Those that cannot pass, and why
+# tests that cannot pass, and why
 IMPOSSIBLE = {
     "test_integration_complex": "asks for at most 5 factorisations of BDF, which takes 8 here for a tenth of the error allowed",
     "test_args": "3 of 250 values of Radau's dense output are wrong by 2.5e-10 at rtol = 1e-10, where 1e-12 is allowed near 0",
 }
-# Those that count the Jacobians or factorisations of Radau, which are more here: RADAU renews them in the middle of its steps. BDF
-# takes its place.
+# Tests that count the Jacobians or factorisations of Radau. cpodes' RADAU has more, since it renews them within its steps,
+# so BDF replaces it here.
 COUNT_RADAU = {"test_integration", "test_integration_const_jac"}
-# Tests of scipy's classes and helpers, which have nothing to do with solve
+# tests of scipy's classes and helpers, which are unrelated to solve
 OTHERS = {"test_classes", "test_OdeSolution", "test_ConstantDenseOutput", "test_num_jac", "test_num_jac_sparse",
           "test_no_integration_class"}
 

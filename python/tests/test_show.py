@@ -51,7 +51,7 @@ def test_curves_and_reports_mark_events_and_phases_of_contacts(tmp_path):
     sol = cpodes.model("bouncing_ball", e=0.5).solve((0, 1), events=top)
     axes = sol.plot()
     lines = [segment[0, 0] for segment in axes.collections[0].get_segments()]
-    assert axes.get_ylim()[1] == pytest.approx(1.05 * sol.y.max() - 0.05 * sol.y.min()) # of the curves: height 1, below it the speeds
+    assert axes.get_ylim()[1] == pytest.approx(1.05 * sol.y.max() - 0.05 * sol.y.min()) # from the curves: height 1 at the top, speeds below
     assert lines == sorted([*sol.t_events[0], *(e.t for e in sol.contact_events)]) and len(lines) >= 2
     sol.report(tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text()

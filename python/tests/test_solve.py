@@ -45,7 +45,7 @@ def test_constraints_are_what_keeps_the_invariants():
 def test_a_sparse_jacobian_gives_the_same_as_a_dense_one():
     sparse = pytest.importorskip("scipy.sparse")
     options = dict(constraints=c, method="DOP853", rtol=1e-8, atol=1e-8)
-    start = np.array([0.6, -0.8, 0.8, 0.6]) # nothing of the pattern is zero here
+    start = np.array([0.6, -0.8, 0.8, 0.6]) # no entry of the pattern is zero here
     a = cpodes.solve(f, (0, 2), start, jac=G, **options)
     b = cpodes.solve(f, (0, 2), start, jac=lambda t, y: sparse.csc_matrix(G(t, y)), **options)
     assert np.allclose(a.y[:, -1], b.y[:, -1], atol=1e-8)
@@ -66,7 +66,7 @@ def test_a_stiff_problem_is_handed_to_bdf():
     stiff = lambda t, y: [-1e5 * (y[0] - np.cos(t)) - np.sin(t), -y[1]]
     sol = cpodes.solve(stiff, (0, 10), [1, 1], rtol=1e-5, atol=1e-7)
     assert sol.method == "BDF"
-    assert sol.nfev < 12000 # DOP853 alone takes some two million
+    assert sol.nfev < 12000 # DOP853 alone takes about two million
     assert sol.y[:, -1] == pytest.approx([np.cos(10), np.exp(-10)], abs=1e-4)
     assert cpodes.solve(f, (0, 5), START, constraints=c, rtol=1e-6, atol=1e-6).method == "DOP853"
 
@@ -96,7 +96,7 @@ def test_an_event_changes_the_state_and_the_run_goes_on():
     first = np.sqrt(2 / GRAVITY)
     wanted = first * np.array([1, 1 + 2 * 0.8, 1 + 2 * 0.8 + 2 * 0.64])
     assert sol.t_events[0][:3] == pytest.approx(wanted[wanted < 2], abs=1e-8)
-    k = np.flatnonzero(np.diff(sol.t) == 0)[0] # the time stands there twice
+    k = np.flatnonzero(np.diff(sol.t) == 0)[0] # sol.t has this time twice
     assert sol.y[1, k + 1] == pytest.approx(-0.8 * sol.y[1, k])
     assert sol.y[1, k] == pytest.approx(-np.sqrt(2 * GRAVITY), abs=1e-7)
     middle = (wanted[0] + wanted[1]) / 2
@@ -158,7 +158,7 @@ def test_progress_is_told():
     assert told[-1] == 5 and sorted(told) == told
 
 
-# ---- the user's own projection: a point on a circle, y = (x, y), as user_kind.c has it ----
+# ---- the user's own projection: a point on a circle, y = (x, y), as in user_kind.c ----
 
 
 def circle(t, y):
@@ -189,7 +189,7 @@ def test_a_projection_moves_the_start_gets_arguments_and_takes_smaller_errors():
     assert sol.y[:, 0] == pytest.approx([2, 0], abs=1e-15) and np.hypot(*sol.y[:, -1]) == pytest.approx(2, abs=1e-15)
     counts = [len(cpodes.solve(circle, (0, 10), [1.0, 0.0], "BDF", projection=(radial, g), rtol=1e-7, atol=1e-7).t)
               for g in (tangential, lambda t, y, err: 0 * err)]
-    assert counts[1] < counts[0] # BDF tests what it returns
+    assert counts[1] < counts[0] # BDF tests the error that g_eps returns
 
 
 def test_a_state_and_its_error_are_projected_in_one_call():

@@ -32,7 +32,7 @@ def test_differences_take_one_evaluation_for_each_group_of_columns(method):
     dense, coloured = (cpodes.solve(heat, (0, 0.1), MODE, method, rtol=1e-5, **given) for given in ({}, dict(lband=1, uband=1)))
     assert coloured.stats["steps"] == pytest.approx(dense.stats["steps"], rel=0.1)
     assert dense.nfev > N * dense.njev
-    other = 1 if method == "RADAU" else 0 # evaluation of f, where the differences begin
+    other = 1 if method == "RADAU" else 0 # the evaluation of f at the point of the differences
     assert coloured.nfev - dense.nfev == pytest.approx((3 + other) * coloured.njev - (N + other) * dense.njev, abs=0.2 * dense.nfev)
 
 

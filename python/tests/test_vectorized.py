@@ -11,7 +11,7 @@ METHODS = ["DOP853", "RK45", "BDF", "Adams", "RADAU", "RADAU5", "RADAU9", "RADAU
 
 
 def forced(t, y):
-    """Sums and products only, which arrays and numbers round alike"""
+    """Sums and products only, which arrays and numbers round alike."""
     return np.array([y[1], (1 - y[0] * y[0]) * y[1] - y[0] + t * t / 8])
 
 
