@@ -1,14 +1,15 @@
-/* The commands of the program cpodes: each is one constant table in its file and one line in main.c. */
+/* The commands of the program cpodes. Each is one constant table in its file and one line in
+ * main.c. */
 #ifndef CPODES_RUNNER_COMMAND_H
 #define CPODES_RUNNER_COMMAND_H
 
 /* Exit statuses (cpodes.1) */
 enum {
   STATUS_DONE        = 0,
-  STATUS_FAILED      = 1,  /* an integration failed, a check found something */
-  STATUS_USAGE       = 2,  /* wrong options, names or values; a model that cannot be loaded */
-  STATUS_OUTPUT      = 3,  /* a file could not be written, or not completely */
-  STATUS_CRASHED     = 4,  /* the model ended the run: a signal, exit() */
+  STATUS_FAILED      = 1,  /* an integration failed, or a check found errors */
+  STATUS_USAGE       = 2,  /* wrong options, names or values, or a model that cannot be loaded */
+  STATUS_OUTPUT      = 3,  /* a file could not be written completely */
+  STATUS_CRASHED     = 4,  /* the model ended the run, by a signal or exit() */
   STATUS_INTERRUPTED = 130 /* Ctrl-C */
 };
 

@@ -36,14 +36,14 @@ static const Command *find_command(const char *name) {
   return NULL;
 }
 
-/* Files and pipes must not get the numbers of standard streams that are closed; reading only, so that writing to them
-   still fails */
+/* Reopens standard streams that are closed, so that files and pipes do not get their numbers; for
+ * reading only, so that writing to them still fails. */
 static void open_standard_streams(void) {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
     if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != stream) _exit(STATUS_OUTPUT);
 }
 
-/* At the end: what was printed has arrived, or that is an error */
+/* Checks at the end that everything printed has been written. */
 static void check_stdout(void) {
   if (!fflush(stdout) && !ferror(stdout)) return;
   complain("stdout could not be written");

@@ -1,5 +1,5 @@
-/* A mechanism from a file (cpodes_bodies.h) as a model: the file is read once into memory, and each model reads it
- * anew and has its own bodies. */
+/* A mechanism from a file (cpodes_bodies.h) as a model. The file is read into memory once; each
+ * model parses it again and has its own bodies. */
 #include "mechanism.h"
 
 #include "options.h"
@@ -25,23 +25,24 @@ static const char *const meanings[PER_BODY] = {"x of its centre of mass", "y of 
 static const char *const meanings2[PER_BODY] = {"x of its centre of mass",
                                                 "y of its centre of mass", "angle"};
 
-/* The file of this process; it is part of the program's set-up, as a loaded shared object is. */
+/* The file of this process. Like a loaded shared object, it is part of the program's set-up. */
 static struct {
   CPModelType type;
   CPBodiesFile run;
   char *text;
   size_t size;
-  char *path,
-      *names; /* names: those of parameters and coordinates, each in NAME_LENGTH characters */
+  /* names: of parameters and coordinates, each in NAME_LENGTH characters. */
+  char *path, *names;
   CPModelParameter *parameters;
-  CPModelCoordinate *coordinates; /* then the velocities */
+  CPModelCoordinate *coordinates; /* coordinates, then velocities */
   int nsensors;
   struct {
     CPCoordinate of;
-    char joint[CP_BODIES_TEXT], name[2][CP_BODIES_TEXT + 2]; /* of the coordinate and of its rate */
+    /* name: of the coordinate and of its rate */
+    char joint[CP_BODIES_TEXT], name[2][CP_BODIES_TEXT + 2];
   } sensor[MOST_SENSORS];
-  CPModelQuantity quantities[1 + 2 * MOST_SENSORS]; /* the energy, and two of each sensor */
-  int told; /* of what the file says and the mechanism does not have */
+  CPModelQuantity quantities[1 + 2 * MOST_SENSORS]; /* the energy, and two for each sensor */
+  int told; /* 1: the notes about the parts of the file that are left out have been printed */
 } mechanism;
 
 int mechanism_is_file(const char *name) {
@@ -54,8 +55,8 @@ int mechanism_is_file(const char *name) {
 
 /* ------------------------------------------------------------------------------ the model -- */
 
-/* [the file's unit of length] 1e-12 with a margin. At a tolerance of 1e-6 one-step methods take 1 to 4 % more instructions for it on
-   five mechanisms, BDF 2 to 27 %. */
+/* In the file's unit of length: 1e-12 with a margin. At a tolerance of 1e-6, it costs one-step
+ * methods 1 to 4 % more instructions on five mechanisms, and BDF 2 to 27 %. */
 static const sunrealtype loop_closure = SUN_RCONST(3e-13);
 
 static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
@@ -65,14 +66,15 @@ static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   return p.kinetic + p.potential - (mechanism.run.balance ? state[N_VGetLength(y) - 1] : 0);
 }
 
-/* Kinetic energy and that of springs and heights at the start; the weight times the size of the mechanism */
+/* Kinetic energy and that of springs and heights at the start, plus the weight times the size of
+ * the mechanism. */
 static sunrealtype energy_scale(const CPModel *model) {
   CPBodies b           = model->data;
   const sunrealtype *p = CPBodiesParameters(b);
   CPBodiesPowers powers;
   sunrealtype most = 0, mass = 0, scale = 0;
   const sunrealtype g =
-      sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]); /* gravity is the first of them */
+      sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]); /* gravity is the first parameter */
   for (int i = 0; i < CPBodiesJoints(b); i++) {
     sunrealtype a[3], c[3];
     if (CPBodiesJointPoints(b, i, model->y0, a, c)) return 1;
@@ -95,7 +97,7 @@ static sunrealtype sensor(const CPModel *model, N_Vector y, int i, int rate) {
   return CPBodiesCoordinate(model->data, mechanism.sensor[i].of, y, &x[0], &x[1]) ? NAN : x[rate];
 }
 
-/* A quantity's function does not get its number. */
+/* A quantity's function does not receive the quantity's number. */
 #define SENSOR(i)                                                                  \
   static sunrealtype sensor_##i(const CPModel *model, sunrealtype t, N_Vector y) { \
     (void)t;                                                                       \
@@ -123,7 +125,7 @@ static sunrealtype (*const sensor_value[MOST_SENSORS][2])(const CPModel *, sunre
     BOTH(0), BOTH(1), BOTH(2), BOTH(3), BOTH(4),  BOTH(5),
     BOTH(6), BOTH(7), BOTH(8), BOTH(9), BOTH(10), BOTH(11)};
 
-/* Without friction, and with elastic impacts, contacts take nothing from it. */
+/* Contacts conserve the energy if they have no friction and their impacts are elastic. */
 static int conserves(const CPModel *model, int i) {
   (void)i;
   for (int k = 0; k < model->ncontacts; k++) {
@@ -133,10 +135,10 @@ static int conserves(const CPModel *model, int i) {
   return 1;
 }
 
-/* What a model keeps of its contacts */
+/* The data of a model's contacts */
 typedef struct {
   CPContactPoint *contact; /* [CPBodiesContacts] */
-  sunrealtype reach;       /* half the length of the lines that are drawn of their planes [m] */
+  sunrealtype reach;       /* half the length of the lines that show their planes [m] */
 } Contacts;
 
 static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame) {
@@ -145,7 +147,8 @@ static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
     CPBodiesContactFrame(model->data, i, y, frame);
 }
 
-/* Both ends of a line of the contact's plane, if it has one, along each of its directions; returns the place behind them */
+/* Computes both ends of a line of the contact's plane, if it has one, along each of its directions.
+ * Returns the place after them. */
 static sunrealtype *plane_points(const CPModel *model, int i, N_Vector y, sunrealtype *xyz) {
   const Contacts *contacts = model->own;
   CPBodiesContactRows rows;
@@ -161,8 +164,9 @@ static sunrealtype *plane_points(const CPModel *model, int i, N_Vector y, sunrea
   return xyz;
 }
 
-/* For each joint its point on both sides, then the bodies' frames, both ends of each spring, the points of shapes, and lines of the planes
-   of contacts. Segments lead from each body to its joints, and join both points of a joint, which differ for rods and guides. */
+/* The points are: for each joint its point on both sides, then the bodies' frames, both ends of
+ * each spring, the points of shapes, and the lines of the planes of contacts. Segments lead from
+ * each body to its joints, and join both points of a joint, which differ for rods and guides. */
 static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   static const sunrealtype origin[3];
@@ -183,14 +187,14 @@ static void add_segment(CPModelDrawing *d, int from, int to, CPModelSegmentKind 
   d->segment_kind[d->nsegments++] = kind;
 }
 
-/* Is the joint that of a contact, whose rows are put out? */
+/* Does the joint belong to a contact? rows: out. */
 static int is_contact(const CPModel *model, int joint, CPBodiesContactRows *rows) {
   for (int i = 0; i < model->ncontacts; i++)
     if (!CPBodiesContact(model->data, i, rows) && rows->joint == joint) return 1;
   return 0;
 }
 
-/* The number of lines of planes */
+/* Returns the number of lines that show planes. */
 static int count_lines(const CPModel *model) {
   int n = 0;
   CPBodiesContactRows rows;
@@ -210,7 +214,7 @@ static int draw(CPModel *model) {
   if (CPModelDraw(model, plane + 2 * lines, NULL, 3 * joints + springs + lines, NULL) ||
       CPModelDrawShapes(model, shapes, NULL))
     return -1;
-  d->nsegments = 0; /* of those for which there is room */
+  d->nsegments = 0; /* counts those added so far */
   for (int i = 0; i < joints; i++) {
     const int kind = CPBodiesJointKind(b, i);
     CPBodiesContactRows contact;
@@ -225,7 +229,8 @@ static int draw(CPModel *model) {
     }
     if (kind != CP_NUM_JOINTS)
       add_segment(d, 2 * i, 2 * i + 1, kind == CP_JOINT_ROD ? CP_SEGMENT_BAR : CP_SEGMENT_GUIDE);
-    if (is_contact(model, i, &contact)) { /* bodies lead to their points; a plane has lines */
+    /* bars lead from bodies to their points; a plane has lines instead */
+    if (is_contact(model, i, &contact)) {
       d->kind[2 * i] = d->kind[2 * i + 1] = CP_POINT_PLAIN;
       d->nsegments -= 1 + (sides[0] >= 0) + (sides[1] >= 0);
       for (int side = contact.on == CP_ON_PLANE; side < 2; side++)
@@ -253,7 +258,7 @@ static int draw(CPModel *model) {
 
 static int prepare(const CPModel *model, CPMech mech) { return CPBodiesPrepare(model->data, mech); }
 
-/* CPModelFree destroys the templates; those of the bodies remain theirs. */
+/* CPModelFree destroys the templates, so the bodies keep their own. */
 static int clone_templates(CPMechModel *mech) {
   SUNMatrix *all[] = {&mech->M_tmpl, &mech->A_tmpl,  &mech->K_tmpl,
                       &mech->C_tmpl, &mech->Bq_tmpl, &mech->Bu_tmpl};
@@ -280,7 +285,7 @@ static void silent(int code, const char *function, const char *msg, void *data) 
   (void)code, (void)function, (void)msg, (void)data;
 }
 
-/* Twice as far as joints are from the planes' points at the start */
+/* Twice the largest distance of a joint from the planes' points at the start. */
 static sunrealtype reach_of(const CPModel *model) {
   CPBodies b       = model->data;
   sunrealtype most = 0;
@@ -362,7 +367,7 @@ static void destroy(CPModel *model) {
 
 /* ------------------------------------------------------------------------------ the table -- */
 
-/* The names of parameters and coordinates. Returns 0, or -1 without memory. */
+/* Creates the names of parameters and coordinates. Returns 0, or -1 without memory. */
 static int name_all(CPBodies b) {
   CPModelType *type = &mechanism.type;
   const int planar = CPBodiesDimension(b) == 2, each = planar ? 3 : PER_BODY,
@@ -370,16 +375,18 @@ static int name_all(CPBodies b) {
   int np           = 0;
   while (np < MOST_NAMES && !CPBodiesParameterName(b, np, (char[NAME_LENGTH]){0}, NAME_LENGTH))
     np++;
-  const int nc    = each * bodies <= MOST_NAMES ? each * bodies : 0;
-  const int nv    = planar || nc == 0 ? 0 : 6 * bodies; /* in the plane, rates of the coordinates */
-  mechanism.names = calloc((size_t)(np + nc + nv) + 1, NAME_LENGTH);
+  const int nc = each * bodies <= MOST_NAMES ? each * bodies : 0;
+  /* In the plane they are the rates of the coordinates. */
+  const int nv          = planar || nc == 0 ? 0 : 6 * bodies;
+  mechanism.names       = calloc((size_t)(np + nc + nv) + 1, NAME_LENGTH);
   mechanism.parameters  = calloc((size_t)np + 1, sizeof *mechanism.parameters);
   mechanism.coordinates = calloc((size_t)(nc + nv) + 1, sizeof *mechanism.coordinates);
   if (!mechanism.names || !mechanism.parameters || !mechanism.coordinates) return -1;
   char *name = mechanism.names;
   for (int i = 0; i < np; i++, name += NAME_LENGTH) {
     static const char *const products[] = {"J_xy", "J_xz", "J_yz"};
-    static const int of[3][2]           = {{3, 2}, {4, 2}, {4, 3}}; /* J_xx, J_yy before J_xy ... */
+    /* J_xx and J_yy precede J_xy ... */
+    static const int of[3][2] = {{3, 2}, {4, 2}, {4, 3}};
     sunrealtype least = -SUN_RCONST(1e300), most = SUN_RCONST(1e300);
     const sunrealtype *p = CPBodiesParameters(b) + i;
     CPBodiesParameterName(b, i, name, NAME_LENGTH);
@@ -418,7 +425,7 @@ static int name_all(CPBodies b) {
   type->ncoordinates         = nc;
   type->velocities           = nv > 0 ? mechanism.coordinates + nc : NULL;
   type->nvelocities          = nv;
-  const sunrealtype *gravity = CPBodiesParameters(b); /* is the first of them */
+  const sunrealtype *gravity = CPBodiesParameters(b); /* the first parameters */
   type->z_is_up              = !planar && fabs(gravity[2]) > fabs(gravity[1]);
   return 0;
 }
@@ -429,16 +436,15 @@ static int is_angle(int kind, int k) {
          (kind == CP_JOINT_CYLINDRICAL && k == 1) || (kind == CP_JOINT_PLANAR && k == 2);
 }
 
-/* The sensors that the file names, as quantities. Returns 0, or -1 after a complaint. */
+/* Makes quantities from the sensors that the file names. Returns 0, or -1 after a complaint. */
 static int find_sensors(CPBodies b, const char *path) {
   char words[CP_BODIES_TEXT], *rest = words;
   CPMechModel model;
   sunrealtype x[2];
   int failed = 0;
   snprintf(words, sizeof words, "%s", mechanism.run.sensors);
-  N_Vector y = CPBodiesModel(b, &model)
-                   ? NULL
-                   : CPBodiesState(b); /* complete but for its mistakes, of which create tells */
+  /* CPBodiesModel completes the mechanism. Its errors are left to create, which reports them. */
+  N_Vector y = CPBodiesModel(b, &model) ? NULL : CPBodiesState(b);
   for (char *word; y && !failed && (word = strtok_r(rest, " ", &rest));) {
     const int i = mechanism.nsensors;
     char *dot   = strrchr(word, '.');
@@ -449,7 +455,7 @@ static int find_sensors(CPBodies b, const char *path) {
     }
     snprintf(mechanism.sensor[i].name[0], sizeof mechanism.sensor[i].name[0], "%s", word);
     snprintf(mechanism.sensor[i].name[1], sizeof mechanism.sensor[i].name[1], "%s'", word);
-    if (dot) *dot = '\0'; /* names have none */
+    if (dot) *dot = '\0'; /* names have no dot */
     snprintf(mechanism.sensor[i].joint, sizeof mechanism.sensor[i].joint, "%s", word);
     char *end              = NULL;
     const long k           = dot ? strtol(dot + 1, &end, 10) : 0;
@@ -476,7 +482,7 @@ static int find_sensors(CPBodies b, const char *path) {
   return failed;
 }
 
-/* The whole file. Returns 0, or -1 after a complaint. */
+/* Reads the whole file. Returns 0, or -1 after a complaint. */
 static int read_file(const char *path) {
   size_t capacity = 0, got = 1;
   mechanism.path = strdup(path);

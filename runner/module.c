@@ -17,7 +17,7 @@
 
 enum { MESSAGE = 400, LOADING = 10 }; /* [s] */
 
-/* dlopen takes a name without a slash from the folders of libraries, not from this one */
+/* dlopen searches the library folders for a name without a slash, and not the current folder. */
 static char *place_of(const char *path) {
   const size_t length = strlen(path) + sizeof "./";
   char *place         = malloc(length);
@@ -26,13 +26,13 @@ static char *place_of(const char *path) {
   return place;
 }
 
-/* Constructors run when an object is loaded: a process of its own tries whether they come to their end */
+/* Tries in a separate process whether loading, which runs constructors, comes to an end. */
 static int survives_loading(const char *path) {
   int status        = 0;
   const pid_t child = child_start();
   if (child == 0) {
     dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    _exit(0); /* whether that worked is told below */
+    _exit(0); /* the caller below checks whether it worked */
   }
   const ChildEnd end = child > 0 ? child_wait(child, LOADING, &status) : CHILD_LOST;
   if (end == CHILD_OVER_LIMIT)
@@ -54,7 +54,7 @@ static const CPModelModule *open_module(const char *path) {
     return NULL;
   }
   if (stat(path, &file) || !S_ISREG(file.st_mode)) {
-    complain("%s is no file with a shared object", path); /* a pipe would be waited for */
+    complain("%s is no file with a shared object", path); /* reading a pipe would block */
     return NULL;
   }
   if (!survives_loading(path)) return NULL;
@@ -70,7 +70,7 @@ static const CPModelModule *open_module(const char *path) {
   return module;
 }
 
-/* Of the numbers that stand in front: those of the object, and those of this program */
+/* Compares the leading numbers of the object with those of this program. */
 static int fits(const char *path, const CPModelModule *module) {
   const struct {
     const char *what;

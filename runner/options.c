@@ -37,15 +37,17 @@ const char *suggest(const char *name, const char *const *names, int count, const
 
 /* ------------------------------------------------------------------------------------- options -- */
 
-/* argp's own complaints have two lines each, and suggest nothing: what it would not take is found before. */
+/* argp's own complaints have two lines each and no suggestions, so wrong options are detected
+ * before argp sees them. */
 
-/* argp's own, without values */
+/* argp's own options, which take no values */
 static const struct argp_option always[] = {
     {.name = "help", .key = '?'}, {.name = "usage", .key = -1}, {0}};
 
 static int is_last(const struct argp_option *o) { return !o->name && !o->key && !o->doc; }
 
-/* The options that begin with the text, exact ones first; count: out, their number. Returns the first, or NULL */
+/* Finds the options that begin with the text; an exact match counts alone. count: out, their
+ * number. Returns the first, or NULL. */
 static const struct argp_option *find_long(const struct argp *argp, const char *text, size_t length,
                                            int *count) {
   const struct argp_option *const lists[] = {argp->options, always};
@@ -57,7 +59,7 @@ static const struct argp_option *find_long(const struct argp *argp, const char *
       if (!found) found = o;
       ++*count;
       if (o->name[length]) continue;
-      *count = 1; /* exact */
+      *count = 1; /* an exact match */
       return o;
     }
   return found;
@@ -81,8 +83,8 @@ static void suggest_long(const struct argp *argp, const char *text) {
   else complain("there is no option --%s; `--help` names them all", text);
 }
 
-/* text: "name" or "name=value"; next: the following argument, or NULL. Returns how many arguments the option takes
-   up, or 0 after a complaint */
+/* text: "name" or "name=value"; next: the following argument, or NULL. Returns how many arguments
+ * the option uses, or 0 after a complaint. */
 static int check_long(const struct argp *argp, const char *text, const char *next) {
   char name[NAME_LENGTH];
   int count;
@@ -98,7 +100,7 @@ static int check_long(const struct argp *argp, const char *text, const char *nex
   return 0;
 }
 
-/* letters: one option each, the last one perhaps with its value */
+/* letters: one option each; the last one may be followed by its value. */
 static int check_short(const struct argp *argp, const char *letters, const char *next) {
   for (; *letters; letters++) {
     const struct argp_option *o = find_short(argp, *letters);

@@ -1,8 +1,9 @@
-/* stderr to another place for a while. */
+/* Redirects stderr temporarily. */
 #ifndef CPODES_RUNNER_REDIRECT_H
 #define CPODES_RUNNER_REDIRECT_H
 
-/* To the open file, -1: nothing is done. Returns what stderr_restore takes, -1: it stays where it is */
+/* Redirects stderr to the open file; -1: does nothing. Returns the argument of stderr_restore, or
+ * -1 if stderr stays. */
 int stderr_redirect(int file);
 void stderr_restore(int saved);
 

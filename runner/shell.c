@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* No shell sees more than itself in these */
+/* A shell treats words of these characters literally. */
 int shell_is_plain(const char *word) {
   return *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                "_-./+,:=@%") == strlen(word);
@@ -37,7 +37,7 @@ int shell_finds(const char *program) {
   char path[2 * PATH_MAX];
   for (const char *folder = getenv("PATH"); folder;) {
     const size_t length = strcspn(folder, ":");
-    /* an empty folder is the current one */
+    /* An empty folder means the current one. */
     snprintf(path, sizeof path, "%.*s%s%s", (int)length, folder, length ? "/" : "./", program);
     if (is_program(path)) return 1;
     folder = folder[length] ? folder + length + 1 : NULL;

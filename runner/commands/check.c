@@ -1,4 +1,4 @@
-/* cpodes check MODEL: the model's functions against each other, by model_check_all. */
+/* cpodes check MODEL: checks the model's functions against each other, by model_check_all. */
 #define _POSIX_C_SOURCE 200809L /* ftruncate, dup2 */
 #include "../command.h"
 #include "../process/guarded.h"
@@ -30,12 +30,12 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   return take_model_arguments(&o->arguments, key, text);
 }
 
-/* ------------------------------------------------------------------------- what is said meanwhile -- */
+/* ------------------------------------------------------------------- messages in the meantime -- */
 
-/* What comes to stderr while a part is looked at is the reason of what is found: a library's message */
+/* Catches stderr while a part is checked, since a library's message gives the reason of a finding. */
 typedef struct {
-  FILE *file; /* of both processes: if the model crashes it is not lost */
-  int saved;  /* the true stderr; -1: not caught */
+  FILE *file; /* shared by both processes, so that it survives a crash of the model */
+  int saved;  /* the true stderr; -1: stderr is not caught */
 } Catch;
 
 static void catch_begin(Catch *c) { c->saved = stderr_redirect(c->file ? fileno(c->file) : -1); }
@@ -45,7 +45,7 @@ static void catch_end(Catch *c) {
   c->saved = -1;
 }
 
-/* text [SAID]: what has been said; the file is empty then */
+/* text [SAID]: out, what was caught; the file is empty afterwards. */
 static void catch_take(Catch *c, char *text) {
   const int file = c->file ? fileno(c->file) : -1;
   text[0]        = '\0';
@@ -73,7 +73,7 @@ static void append(char *list, const char *separator, const char *what) {
 static void tell_begin(void *data, const char *what) {
   Check *check = data;
   snprintf(check->guarded->doing, GUARDED_TEXT, "%s", what);
-  fflush(check->guarded->out); /* it may crash */
+  fflush(check->guarded->out); /* the model may crash */
   if (check->said.saved < 0) catch_begin(&check->said);
 }
 
@@ -87,7 +87,7 @@ static void print_finding(const Check *check, const ModelFinding *f) {
   if (f->verdict != MODEL_RIGHT && f->message[0]) fprintf(out, "      %s\n", f->message);
 }
 
-/* What has been said explains what is wrong; else it is passed on */
+/* Prints what was caught as the explanation of a finding, or else passes it on. */
 static void print_said(Check *check, int explains) {
   char text[SAID];
   FILE *out = explains ? check->guarded->out : stderr;
@@ -133,7 +133,7 @@ static int check_model(const Guarded *guarded, const CPModel *model, void *data)
   return STATUS_FAILED;
 }
 
-/* What a model that crashed had said */
+/* Prints what a model printed before it crashed. */
 static void print_last_words(FILE *file) {
   char text[SAID];
   catch_take(&(Catch){file, -1}, text);

@@ -1,4 +1,4 @@
-/* cpodes compare MODEL: several methods and tolerances, what they cost and how well they did. */
+/* cpodes compare MODEL: several methods and tolerances, with their costs and errors. */
 #include "../command.h"
 #include "../comparison/comparison.h"
 #include "../figures/figures.h"
@@ -40,7 +40,7 @@ typedef struct {
 
 /* ------------------------------------------------------------------------------------- parsing -- */
 
-/* Calls take for each name between commas; 0 or -1 */
+/* Calls take for each name of a list separated by commas. Returns 0 or -1. */
 static int for_each(const char *option, const char *list, int (*take)(Comparison *, const char *),
                     Comparison *c) {
   char name[METHOD_NAME];
@@ -107,7 +107,7 @@ static int take_option(CompareOptions *o, int key, const char *text) {
   }
 }
 
-/* What the options mean together; 0 or EINVAL */
+/* Completes the options and checks their combinations. Returns 0 or EINVAL. */
 static error_t complete(CompareOptions *o) {
   Comparison *c = o->comparison;
   if (c->ntols > 0 && (c->from > 0 || c->to > 0 || c->per_decade > 0))
@@ -134,7 +134,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 /* ------------------------------------------------------------------------------------- comparing -- */
 
-/* Rows come as the runs end. Returns the number of runs that reached their end */
+/* Prints a row whenever a run ends. Returns the number of runs that reached their end. */
 static int run_all(Comparison *c, FILE *out) {
   int done = 0;
   for (int place = 0; place < c->nmethods * c->ntols && !was_interrupted(); place++) {
@@ -146,7 +146,7 @@ static int run_all(Comparison *c, FILE *out) {
   return done;
 }
 
-/* How many files were not written */
+/* Returns the number of files that were not written. */
 static int write_files(const CompareOptions *o) {
   int failed = 0;
   if (o->csv) failed += comparison_write_csv(o->comparison, o->csv) != 0;
@@ -155,7 +155,7 @@ static int write_files(const CompareOptions *o) {
   return failed;
 }
 
-/* No run came to its end; returns the exit status */
+/* Reports that no run reached its end; returns the exit status. */
 static int complain_of_all(const Comparison *c) {
   const ComparedRun *last = &c->run[c->nruns - 1];
   char reason[2 * RUN_TEXT];

@@ -1,4 +1,4 @@
-/* cpodes describe MODEL: what it says of itself. */
+/* cpodes describe MODEL: prints the model's description. */
 #include "../command.h"
 #include "../process/guarded.h"
 #include "../simulation/records.h"
@@ -53,7 +53,7 @@ static void print_parameters(FILE *out, const CPModel *model) {
   }
 }
 
-/* The first `named` of `all` components, whose start is y */
+/* Prints the first `named` of `all` components, whose initial values are y. */
 static void print_components(FILE *out, const char *heading, const CPModelCoordinate *q, int named,
                              long all, const sunrealtype *y) {
   int name = 4, unit = 4;
@@ -98,10 +98,10 @@ static void print_quantities(FILE *out, const CPModel *model) {
 
 /* --------------------------------------------------------------------------------------- facts -- */
 
-/* A line of facts: "  constraints   1 of positions" */
+/* A line of facts, such as "  constraints   1 of positions" */
 #define FACT "  %-14s"
 
-/* "2 points"; separator: before it */
+/* Prints "2 points" after the separator. */
 static void print_count(FILE *out, const char *separator, long count, const char *what) {
   fprintf(out, "%s%ld %s%s", separator, count, what, count == 1 ? "" : "s");
 }
@@ -140,7 +140,8 @@ static void print_ode(FILE *out, const CPModel *model) {
 static void print_method(FILE *out, const CPModel *model) {
   Method method = *method_at(0);
   char reason[METHOD_REASON];
-  method_resolve(&method, model, (double)model->type->t_end, 1e-6, reason); /* run's default */
+  /* 1e-6 is the default of `cpodes run`. */
+  method_resolve(&method, model, (double)model->type->t_end, 1e-6, reason);
   fprintf(out, FACT "auto is %s: %s\n", "method", method.name, method.title);
   fprintf(out, FACT "%s\n", "because", reason);
 }

@@ -1,4 +1,4 @@
-/* cpodes list: what can be run, and how. */
+/* cpodes list: the models and methods. */
 #include "../command.h"
 #include "../options.h"
 #include "../simulation/problem.h"
@@ -17,7 +17,7 @@ static const struct argp_option options[] = {
     {"names", KEY_NAMES, NULL, 0, "only names, without titles", 0},
     {0}};
 
-/* The i-th of a list: its name and title; 0: there is none */
+/* Returns the name and title of entry i of a list, or 0 after the last one. */
 typedef int (*Entry)(int i, const char **name, const char **title);
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* cpodes new NAME: a project with a model, from runner/template. */
+/* cpodes new NAME: a project with a model, made from runner/template. */
 #define _POSIX_C_SOURCE 200809L /* readlink, mkdir */
 #include "../command.h"
 #include "../options.h"
@@ -65,16 +65,17 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-/* ----------------------------------------------------------------------- where this program is -- */
+/* ------------------------------------------------------------------- location of this program -- */
 
-/* Cuts the last part of a path off */
+/* Removes the last part of a path. */
 static void cut_last(char *path) {
   char *slash = strrchr(path, '/');
   if (slash) *slash = '\0';
 }
 
-/* program [PATH_MAX]: its own path, "cpodes" if that is not known. prefix [PATH_MAX]: where the CMake package of cpodes is
-   found, an installation or a tree in which it was built; "": without help */
+/* program [PATH_MAX]: out, this program's own path, or "cpodes" if that is unknown. prefix
+ * [PATH_MAX]: out, where CMake finds the package of cpodes: an installation or a tree in which it
+ * was built; "" if it needs no help. */
 static void find_program(char *program, char *prefix) {
   char package[PATH_MAX + 40];
   const ssize_t length             = readlink("/proc/self/exe", program, PATH_MAX - 1);
@@ -90,7 +91,7 @@ static void find_program(char *program, char *prefix) {
   snprintf(program, PATH_MAX, "cpodes");
 }
 
-/* CMake takes make where nothing else is said, and fails where there is none */
+/* CMake uses make by default, and fails if there is none. */
 static const char *generator(void) {
   const int chosen = getenv("CMAKE_GENERATOR") || shell_finds("make") || shell_finds("gmake");
   return !chosen && (shell_finds("ninja") || shell_finds("ninja-build")) ? " -G Ninja" : "";
@@ -111,7 +112,7 @@ typedef struct {
   const char *mark, *text;
 } Replacement;
 
-/* text, with each mark replaced; 0 or -1 */
+/* Writes text with each mark replaced. Returns 0 or -1. */
 static int write_replaced(FILE *file, const char *text, const Replacement *list, int count) {
   while (*text) {
     int k = 0;
@@ -147,7 +148,7 @@ static int write_project(const NewOptions *o) {
              : 0;
 }
 
-/* Returns the exit status */
+/* Prints the next commands. Returns the exit status. */
 static int print_commands(const NewOptions *o) {
   char folder[COMMAND];
   shell_quote(o->directory, folder, sizeof folder);

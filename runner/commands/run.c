@@ -1,4 +1,4 @@
-/* cpodes run MODEL: one run, and what it leaves. */
+/* cpodes run MODEL: one run and its output. */
 #include "../process/run.h"
 #include "../command.h"
 #include "../figures/figures.h"
@@ -75,7 +75,7 @@ typedef struct {
 
 /* ------------------------------------------------------------------------------------- parsing -- */
 
-/* text is one of the names that name(0), name(1), ... gives */
+/* Checks that text is one of the names that name(0), name(1), ... return. */
 static int parse_name(const char *option, const char *text, const char *(*name)(int)) {
   enum { MOST_NAMES = 20 };
   const char *names[MOST_NAMES];
@@ -130,7 +130,7 @@ static int take_option(RunOptions *o, int key, const char *text) {
   }
 }
 
-/* How many files are stdout */
+/* Returns the number of files that are stdout. */
 static int count_stdout(const RunOptions *o) {
   return is_stdout(o->csv) + is_stdout(o->json) + is_stdout(o->report);
 }
@@ -142,7 +142,7 @@ static bool is_same_file(const char *a, const char *b) {
          one.st_ino == other.st_ino;
 }
 
-/* The second would take the place of the first; complains */
+/* Complains if one path is given twice, where the second file would replace the first. */
 static bool is_any_file_twice(const RunOptions *o) {
   const char *const files[] = {o->csv, o->json, o->plot, o->picture, o->report};
   enum { FILES = sizeof files / sizeof files[0] };
@@ -155,7 +155,7 @@ static bool is_any_file_twice(const RunOptions *o) {
   return false;
 }
 
-/* What the options mean together; 0 or EINVAL */
+/* Completes the options and checks their combinations. Returns 0 or EINVAL. */
 static error_t complete(RunOptions *o) {
   RunSettings *s = &o->settings;
   if (count_stdout(o) > 1) {
@@ -173,7 +173,7 @@ static error_t complete(RunOptions *o) {
   if (!o->has_outputs) s->outputs = o->report || o->picture ? REPORT_OUTPUTS : OUTPUTS;
   s->forces  = true;
   s->drawing = o->report || o->picture;
-  s->steps   = true; /* so that it is known how far a run got that is interrupted */
+  s->steps   = true; /* so that it is known how far an interrupted run got */
   return 0;
 }
 
@@ -188,9 +188,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 /* --------------------------------------------------------------------------------------- running -- */
 
-/* The summary, where no file goes, and which files there are */
+/* Prints the summary, unless a file goes to stdout, and the names of the files. */
 typedef struct {
-  const char *written[5]; /* the files */
+  const char *written[5]; /* the paths of the files */
   int count, failed;
 } Results;
 
@@ -206,7 +206,8 @@ static void tell_people(const RunOptions *o, const History *h, const Results *r)
     if (!is_stdout(r->written[i])) fprintf(out, "  %-14s%s\n", "written", r->written[i]);
 }
 
-/* The files that are made at the end, and the summary; how many were not written */
+/* Writes the files that are made at the end, and the summary. Returns the number of files that were
+ * not written. */
 static int write_results(const RunOptions *o, const History *h, bool has_csv, int argc, char **argv) {
   const bool has_curves = h->curves.rows > 0;
   Results r             = {.count = 0};
@@ -219,16 +220,16 @@ static int write_results(const RunOptions *o, const History *h, bool has_csv, in
   return r.failed;
 }
 
-/* The line on stderr of a run that did not reach its end */
+/* Prints the line on stderr for a run that did not reach its end. */
 static void complain_about(const RunInfo *info, const RunResult *r, const char *name) {
   char line[2 * RUN_TEXT];
   if (r->ending == RUN_DONE || r->ending == RUN_UNWRITTEN)
-    return; /* who could not write has said so */
+    return; /* the writer has reported it already */
   describe_ending(name, info->settings != NULL, r, line, sizeof line);
   complain("%s", line);
 }
 
-/* The line on stderr of a second run that failed where the first did not */
+/* Prints the line on stderr for a second run that failed where the first did not. */
 static void complain_about_estimate(const RunResult *r, const char *name) {
   char line[2 * RUN_TEXT];
   if (r->ending != RUN_DONE || !estimate_failed(&r->estimate)) return;
@@ -238,12 +239,12 @@ static void complain_about_estimate(const RunResult *r, const char *name) {
 
 enum { REASON = 2 * RUN_TEXT };
 
-/* text [REASON]: the first reason */
+/* text [REASON]: keeps the first reason. */
 static void take_reason(void *text, const char *reason) {
   if (!*(char *)text) snprintf(text, REASON, "%s", reason);
 }
 
-/* The exit status of a run that came to its end, with --strict */
+/* The exit status, with --strict, of a run that reached its end. */
 static int status_of_verdict(const History *h) {
   char reason[REASON]   = "";
   const Verdict verdict = judge(h, take_reason, reason);

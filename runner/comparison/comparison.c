@@ -15,7 +15,7 @@ const Method *method_named(const char *name) {
 
 /* ---------------------------------------------------------------------------------------- one run -- */
 
-/* Keeps the newest state */
+/* Keeps the newest state. */
 typedef struct {
   Listener listener;
   long n;
@@ -83,7 +83,7 @@ static void choose_methods(Comparison *c) {
     c->method[c->nmethods++] = *method_named(c->stiff ? stiff[i] : other[i]);
 }
 
-/* 1e-05, not 1.0000000000000001e-05 */
+/* Gives 1e-05 instead of 1.0000000000000001e-05. */
 static double round_tolerance(double tol) {
   char text[32];
   snprintf(text, sizeof text, "%.4g", tol);
@@ -106,7 +106,7 @@ static int choose_tolerances(Comparison *c) {
   return 0;
 }
 
-/* What a run says of the model. It knows its end if it has told an error there */
+/* Takes a run's description of the model. The model knows its end if the run has an error there. */
 static void take_info(Comparison *c, const RunInfo *info, const RunResult *result) {
   c->stiff     = info->stiff;
   c->known     = info->known && !isnan(result->error);
@@ -115,8 +115,8 @@ static void take_info(Comparison *c, const RunInfo *info, const RunResult *resul
   c->n         = info->n;
 }
 
-/* A first run; others where that does not reach an end that the model may know: some mechanisms pass singular positions
-   only by chance */
+/* Makes a first run. If that does not reach an end that the model may know, makes others, since
+ * some mechanisms pass singular positions only by chance. */
 static int look_at_model(Comparison *c) {
   static const double tols[] = {1e-6, 1e-9, 1e-4};
   enum { TRIES = sizeof tols / sizeof tols[0] };
@@ -136,7 +136,7 @@ static int look_at_model(Comparison *c) {
       complain("%s", line);
       return status;
     }
-    if (!again) return STATUS_DONE; /* another method may reach the end */
+    if (!again) return STATUS_DONE; /* Another method may reach the end. */
   }
 }
 

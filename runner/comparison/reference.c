@@ -1,4 +1,5 @@
-/* An end that the model does not know: computed at a tolerance so tight that a second method finds the same. */
+/* A reference for the end if the model has none: it is computed at a tolerance so tight that a
+ * second method agrees. */
 #include "comparison.h"
 
 #include "../command.h"
@@ -9,17 +10,17 @@
 
 typedef struct {
   const char *method;
-  int stiff; /* for which models */
+  int stiff; /* whether it is for stiff models */
   double tol;
 } Candidate;
 
-/* In this order, until two have come to the end */
+/* They are tried in this order, until two have reached the end. */
 static const Candidate candidates[] = {
     {"dop853", 0, 1e-13}, {"adams", 0, 1e-13}, {"adams-newton", 0, 1e-13}, {"bdf", 0, 1e-12},
     {"radau", 1, 1e-12},  {"bdf", 1, 1e-12},   {"adams-newton", 1, 1e-12}, {"dop853", 1, 1e-12}};
 enum { CANDIDATES = sizeof candidates / sizeof candidates[0] };
 
-/* So much longer than a run may take */
+/* Factor on the time that a run may take */
 static const double patience = 5;
 
 double reference_distance(const Comparison *c, const double *a, const double *b) {
@@ -32,13 +33,13 @@ double reference_distance(const Comparison *c, const double *a, const double *b)
   return most;
 }
 
-/* What became of the candidates */
+/* The outcome of the candidates */
 typedef struct {
   int tried, crashed;
-  char reason[2 * RUN_TEXT]; /* of the newest that did not come to the end */
+  char reason[2 * RUN_TEXT]; /* of the newest one that did not reach the end */
 } Attempts;
 
-/* The end by a candidate, which the caller frees; NULL: it did not come there */
+/* Returns the end by a candidate, which the caller frees, or NULL if it did not get there. */
 static double *end_by(const Comparison *c, const Candidate *candidate, Attempts *attempts) {
   RunInfo info;
   RunResult result;

@@ -29,13 +29,13 @@ void comparison_print_row(const Comparison *c, const ComparedRun *run, FILE *out
   const RunResult *r = &run->result;
   fprintf(out, "%-*s %9.2g", width_of_names(c), run->method->name, run->tol);
   if (r->ending != RUN_DONE) {
-    /* the rest of the message is in the JSON file */
+    /* The rest of the message is in the JSON file. */
     const int length = (int)strcspn(r->message, ";");
     fprintf(out, " %10s at t = %.6g: %.*s\n", "-", r->t,
             length < MOST_REASON ? length : MOST_REASON, r->message);
     return;
   }
-  /* what the reference cannot tell apart is no error */
+  /* Differences within the accuracy of the reference are no errors. */
   if (run->error <= c->accuracy) fprintf(out, "  < %7.1e", c->accuracy);
   else fprintf(out, " %10.1e", run->error);
   fprintf(out, " %8ld %9ld %9ld %9.3g\n", r->steps, rejections(r), r->rhs, r->seconds);

@@ -9,7 +9,7 @@
 
 typedef enum { WORK_SECONDS, WORK_EVALUATIONS } Work;
 
-/* Work and error, by method; returns how many runs can be drawn */
+/* Writes work and error, by method. Returns the number of runs that can be drawn. */
 static int write_data(FILE *script, const Comparison *c) {
   int count = 0;
   for (int m = 0; m < c->nmethods; m++) {
@@ -40,7 +40,7 @@ static void write_axes(FILE *script, Work work) {
   fprintf(script, "set xlabel '%s'\n", work == WORK_SECONDS ? "CPU time [s]" : "evaluations of f");
 }
 
-/* "VERNER_8_5_6" for "ARKODE_VERNER_8_5_6": legends are narrow */
+/* Shortens "ARKODE_VERNER_8_5_6" to "VERNER_8_5_6", since legends are narrow. */
 static const char *short_name(const char *name) {
   static const char prefix[] = "ARKODE_";
   const size_t length        = sizeof prefix - 1;
@@ -96,7 +96,7 @@ int work_precision_print(const Comparison *c, FILE *out) {
 
 /* ------------------------------------------------------------------------------------- as a file -- */
 
-/* Two panels side by side; the legend, to the right of them, is that of the first */
+/* Two panels side by side; the legend to their right is that of the first panel. */
 static void write_script(FILE *script, const Comparison *c, const char *path) {
   const CPModelType *type = c->settings.model.type;
   gnuplot_set_terminal(script, path, 1120, 460);

@@ -1,11 +1,11 @@
 # Completion for bash of the program cpodes. All names come from the program itself: commands and options from its help.
 
-# The options of a command, those that want a value with "=" at the end
+# The options of a command; those that take a value end with "="
 _cpodes_options() { # program command
   "$1" "$2" --help 2>/dev/null | sed -nE 's/^  (-., |    )(--[a-z-]+=?).*/\2/p'
 }
 
-# The long option of a letter, the last of several: -m is --method=, and so is -qm
+# The long option of a letter, or of the last of several letters: both -m and -qm give --method=
 _cpodes_long() { # program command -qm
   "$1" "$2" --help 2>/dev/null | sed -nE "s/^ +-${3: -1}, (--[a-z-]+=?).*/\1/p"
 }
@@ -14,8 +14,8 @@ _cpodes_reply() { # as compgen
   mapfile -t COMPREPLY < <(compgen "$@")
 }
 
-# The option whose value the word at the cursor is, in `option`; "" if it is none. `part` is what is there of the value.
-# "=" is a word of its own here, if readline breaks words at it.
+# Sets `option` to the option whose value the word at the cursor is, or to "", and `part` to the part of the value that is there.
+# If readline breaks words at "=", that is a word of its own.
 _cpodes_find_option() { # program command
   local before=${COMP_WORDS[COMP_CWORD - 1]}
   option="" part=${COMP_WORDS[COMP_CWORD]}
@@ -36,7 +36,7 @@ _cpodes_find_option() { # program command
   fi
 }
 
-# The model among the words, in `model`; "": there is none yet
+# Sets `model` to the model among the words, or to "" if there is none yet
 _cpodes_find_model() { # program command
   local i word with_value
   with_value=$(_cpodes_options "$1" "$2" | grep '=$')
@@ -84,7 +84,7 @@ _cpodes_complete_value() { # program option part model
   esac
 }
 
-# Of the catalogue, or a shared object, perhaps in a folder
+# From the catalogue, or a shared object, perhaps in a folder
 _cpodes_complete_model() { # program part
   local file
   _cpodes_reply -W "$("$1" list --names 2>/dev/null)" -- "$2"

@@ -11,7 +11,7 @@ enum { WIDTH = 900, PANEL_HEIGHT = 200, TITLE_HEIGHT = 40 };
 
 bool figures_possible(void) { return gnuplot_exists(); }
 
-/* Asked before the run, which may be long */
+/* Checked before the run, which may be long. */
 int figure_check_path(const char *option, const char *path) {
   if (!gnuplot_terminal(path))
     complain("%s: the file must end with .svg, .png or .pdf, and is \"%s\"", option, path);

@@ -4,34 +4,39 @@
 
 #include "../output/history.h"
 
-/* Is gnuplot there? */
+/* Is gnuplot available? */
 bool figures_possible(void);
 
-/* One file with the panels of the run: coordinates, quantities, violations, steps. The suffix of path says the format:
-   .svg, .png or .pdf. 0, or a complaint and -1 */
+/* Writes one file with the panels of the run: coordinates, quantities, violations, steps. The
+ * suffix of path determines the format: .svg, .png or .pdf. Returns 0, or -1 after a complaint. */
 int figure_write(const History *history, const char *path);
-/* Is the suffix one of those, and gnuplot there? Complains if not: 0 or -1 */
+/* Checks that the suffix is one of those, and that gnuplot is available. Returns 0, or -1 after a
+ * complaint. */
 int figure_check_path(const char *option, const char *path);
 
-/* The mechanism at some moments in one picture, with the paths of its moving points */
+/* Writes the mechanism at several moments in one picture, with the paths of its moving points. */
 int picture_write(const History *history, const char *path);
 
-/* For the report: SVG elements, as gnuplot writes them, for use inside of a page: one for each figure that the run has,
-   in one run of gnuplot. Their ids begin with that of the figure. Text and axes have currentColor; the page may define
-   --c1 ... --c8 (curves), --figure-grid, --figure-event, and --figure-paper (its background). */
+/* A figure of the report: an SVG element, as gnuplot writes it, for use within a page. One run of
+ * gnuplot makes all figures of a run. Their ids begin with that of the figure. Text and axes have
+ * currentColor; the page may define --c1 ... --c8 (curves), --figure-grid, --figure-event, and
+ * --figure-paper (its background). */
 typedef struct {
-  char id[24];                    /* "velocities" */
-  char title[80];                 /* "Velocities" */
-  char caption[200];              /* what to look for, in a sentence; "": nothing */
-  char description[2 * RUN_TEXT]; /* in words, for those who do not see it: names, ranges, what to look for */
-  char *svg;                      /* <svg ...>...</svg> */
-  char *data; /* its curves and where they are, in JSON; NULL: it is not one over time */
+  char id[24];       /* "velocities" */
+  char title[80];    /* "Velocities" */
+  char caption[200]; /* what to look for, in a sentence; may be "" */
+  /* for those who cannot see the figure: names, ranges, what to look for */
+  char description[2 * RUN_TEXT];
+  char *svg; /* <svg ...>...</svg> */
+  /* The curves and their box, in JSON; NULL if the figure is not one over time. */
+  char *data;
 } Figure;
 
 /* Frees svg and data */
 void figure_free(Figure *figure);
 
-/* figures [most]: out, the caller frees each (figure_free). Returns their number, -1: gnuplot failed */
+/* figures [most]: out; the caller frees each (figure_free). Returns their number, or -1 if gnuplot
+ * failed. */
 int figures_for_page(const History *history, Figure *figures, int most);
 
 #endif

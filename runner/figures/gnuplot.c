@@ -16,21 +16,21 @@ enum { NO_PROGRAM = 127, LINE = 300 };
 
 /* -------------------------------------------------------------------------------------- running -- */
 
-/* What gnuplot prints goes through a pipe: it would not notice a full disk */
+/* Reads gnuplot's output through a pipe, since gnuplot would not notice a full disk. */
 static void copy_all(int from, FILE *to) {
   char block[1 << 14];
   for (;;) {
     const ssize_t got = read(from, block, sizeof block);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return;
-    fwrite(block, 1, (size_t)got, to); /* the caller asks ferror */
+    fwrite(block, 1, (size_t)got, to); /* the caller checks ferror */
   }
 }
 
-/* Exit status of `gnuplot argument`, -1: a signal, or no process */
+/* Returns the exit status of `gnuplot argument`, or -1 after a signal or without a process. */
 static int run(const char *argument, FILE *in, FILE *out, FILE *errors) {
   int ends[2], status = 0;
-  fflush(NULL); /* else the child has it, too */
+  fflush(NULL); /* otherwise the child has a copy of the buffers */
   if (pipe(ends)) return -1;
   const pid_t pid = fork();
   if (pid == 0) {
@@ -58,7 +58,8 @@ bool gnuplot_exists(void) {
   return exists;
 }
 
-/* gnuplot repeats the command, points at the place and says then what is wrong: the last line that says anything */
+/* gnuplot repeats the command, points at the place, and then gives the error: takes the last line
+ * that has text. */
 static void read_reason(FILE *errors, char *reason, size_t length) {
   char line[LINE];
   snprintf(reason, length, "no reason given");
@@ -76,7 +77,7 @@ int gnuplot_run(FILE *script, FILE *out, const char *what) {
   int status        = -1;
   if (errors && !fflush(script) && !ferror(script)) {
     rewind(script);
-    status = run("-d", script, out, errors); /* -d: whatever ~/.gnuplot says */
+    status = run("-d", script, out, errors); /* -d: ignores ~/.gnuplot */
     if (status) read_reason(errors, reason, sizeof reason);
   }
   if (errors) fclose(errors);
@@ -90,7 +91,7 @@ static int write_whole(const char *path, const char *text, size_t length) {
   char temporary[TEMPORARY_LENGTH];
   FILE *file = whole_file_open(path, temporary, sizeof temporary);
   if (!file) return -1;
-  fwrite(text, 1, length, file); /* whole_file_close sees whether all went well */
+  fwrite(text, 1, length, file); /* whole_file_close checks for errors */
   return whole_file_close(file, temporary, path);
 }
 
@@ -111,7 +112,7 @@ int gnuplot_write(FILE *script, const char *path) {
 
 /* -------------------------------------------------------------------------------------- scripts -- */
 
-/* Bytes of the character of UTF-8 at s, 0: it is none */
+/* Returns the number of bytes of the UTF-8 character at s, or 0 if there is none. */
 static int character(const unsigned char *s) {
   const int bytes = s[0] < 0x80                   ? 1
                     : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
@@ -128,7 +129,7 @@ void gnuplot_string(FILE *script, const char *text) {
   for (const unsigned char *s = (const unsigned char *)text; *s;) {
     const int bytes = character(s);
     if (bytes == 0 || *s < ' ' || *s == 0x7f) fputc('?', script);
-    else if (*s == '\'') fputs("'.\"'\".'", script); /* "''" fails at a string's beginning */
+    else if (*s == '\'') fputs("'.\"'\".'", script); /* "''" fails at the beginning of a string */
     else fwrite(s, 1, (size_t)bytes, script);
     s += bytes ? bytes : 1;
   }
@@ -144,7 +145,7 @@ void gnuplot_number(FILE *script, double value) {
 
 enum { STYLES = RUN_CURVES };
 
-/* Dark enough for thin lines on white */
+/* Colours that are dark enough for thin lines on white. */
 static const char *const colours[STYLES] = {"#0072b2", "#d55e00", "#009e73", "#b5489a",
                                             "#3a9fd6", "#a87a00", "#222222", "#7f3c8d"};
 static const char *const dashes[STYLES]  = {"solid",  "(12,4)", "(3,3)", "(12,4,3,4)",
@@ -180,5 +181,5 @@ void gnuplot_set_terminal(FILE *script, const char *path, int width, int height)
             width * 3 / 2, height * 3 / 2);
   else
     fprintf(script, "set terminal pdfcairo noenhanced size %.3f,%.3f font 'Sans,10' linewidth 0.8\n",
-            width / 96., height / 96.); /* inches */
+            width / 96., height / 96.); /* in inches */
 }

@@ -5,28 +5,31 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Is it there? */
+/* Is gnuplot available? */
 bool gnuplot_exists(void);
 
-/* Runs a script (a FILE of tmpfile, written so far) in a process of its own; what it prints is written to out, whose
-   ferror the caller asks. 0, or a complaint that begins with what, and -1 */
+/* Runs a script (a FILE from tmpfile, written so far) in a process of its own. Its output is
+ * written to out, whose ferror the caller checks. Returns 0, or -1 after a complaint that begins
+ * with `what`. */
 int gnuplot_run(FILE *script, FILE *out, const char *what);
 
-/* text as a string of gnuplot's, with quotes; control characters and what is not UTF-8 become '?' */
+/* Writes text as a quoted gnuplot string; control characters and bytes that are not UTF-8 become
+ * '?'. */
 void gnuplot_string(FILE *script, const char *text);
-/* A number of a data block: NaN where it is not finite */
+/* Writes a number of a data block: NaN if it is not finite. */
 void gnuplot_number(FILE *script, double value);
 
-/* What the figures share: a colour of curve i = 0, 1, ...; dashes and points that tell curves apart without colour */
+/* The common style: the colour of curve i = 0, 1, ..., and dashes and points that distinguish
+ * curves without colour. */
 const char *gnuplot_colour(int i);
 const char *gnuplot_dashes(int i);
 int gnuplot_point(int i);
 
-/* Files by suffix: .svg, .png, .pdf; NULL: none of them */
+/* The terminal for a file with the suffix .svg, .png or .pdf; NULL for other files. */
 const char *gnuplot_terminal(const char *path);
-/* "set terminal ..." for such a file, of a size in points */
+/* Writes "set terminal ..." for such a file, with the size in points. */
 void gnuplot_set_terminal(FILE *script, const char *path, int width, int height);
-/* Runs the script into a file that is there completely or not at all; 0, or a complaint and -1 */
+/* Runs the script to write a file completely or not at all. Returns 0, or -1 after a complaint. */
 int gnuplot_write(FILE *script, const char *path);
 
 #endif

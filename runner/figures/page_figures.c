@@ -1,4 +1,4 @@
-/* Figures of a report: all by one run of gnuplot, whose SVG documents follow each other. */
+/* Figures of a report: one run of gnuplot makes all of them, as consecutive SVG documents. */
 #define _GNU_SOURCE /* open_memstream */
 #include "figures.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum {
-  WIDTH     = 480, /* letters are still legible on a phone, where a figure is two thirds as wide */
+  WIDTH     = 480, /* letters remain legible on a phone, where a figure is two thirds as wide */
   HEIGHT    = 320,
   FONT      = 16,
   MOST_ROWS = 400 /* for the time cursor */
@@ -30,7 +30,7 @@ static const Theme page_theme = {.ink          = page_ink,
                                  .left_margin  = 9,
                                  .most_letters = 32};
 
-/* Names of many curves take rows above them. */
+/* Names of many curves take rows above the panel. */
 static int height_of(const Panel *panel) {
   enum { BARS = 170, BAR = 32 }; /* axes and names of phases, and each bar */
   if (has_bars(panel)) return BARS + BAR * panel->ncurves;
@@ -46,12 +46,12 @@ static void write_script(FILE *script, const History *history, const Panel *pane
                          bool picture) {
   fprintf(script, "set encoding utf8\n");
   for (int i = 0; i < count; i++) {
-    set_terminal(script, height_of(&panels[i])); /* anew: a document ends where a terminal does */
+    set_terminal(script, height_of(&panels[i])); /* again: a document ends where a terminal ends */
     if (i == 0) panels_begin(script, &page_theme, history);
     fprintf(script, "set bmargin 3.2\n");
     panel_plot(script, &page_theme, &panels[i], true);
     fprintf(script,
-            "set print '-'\n" /* behind the document */
+            "set print '-'\n" /* after the document */
             "print sprintf('<!--box %%.10g %%.10g %%.10g %%.10g %%.10g %%.10g %%.10g %%.10g-->', "
             "GPVAL_TERM_XMIN, GPVAL_TERM_XMAX, GPVAL_TERM_YMIN, GPVAL_TERM_YMAX, GPVAL_X_MIN, "
             "GPVAL_X_MAX, GPVAL_Y_MIN, GPVAL_Y_MAX)\nset print\n");
@@ -67,7 +67,7 @@ void figure_free(Figure *figure) {
   free(figure->data);
 }
 
-/* Each bar: when it changes, and to what */
+/* The changes of each bar: their times and phases. */
 static json_t *bars_of(const Panel *panel) {
   json_t *bars = json_array();
   for (int c = 0; c < panel->ncurves; c++) {
@@ -83,7 +83,7 @@ static json_t *bars_of(const Panel *panel) {
   return bars;
 }
 
-/* Rows of time, and what the curves are there */
+/* Adds rows of time, and the values of the curves there. */
 static void add_curves(const Panel *panel, json_t *data) {
   const Rows *rows  = panel->rows;
   const long stride = rows->rows / MOST_ROWS + 1;
@@ -112,7 +112,8 @@ static void add_bars(const Panel *panel, json_t *data) {
   json_object_set_new(data, "bars", bars_of(panel));
 }
 
-/* The curves or bars of a panel, and its box, which stands in the text behind its document; NULL: no memory, or no box */
+/* Returns the curves or bars of a panel and its box, which follows its document in the text, or
+ * NULL without memory or without a box. */
 static char *panel_data(const Panel *panel, const char *text) {
   enum { CURVE_DIGITS = 7, BAR_DIGITS = 10 };
   double x[4], from[2], to[2];

@@ -9,7 +9,7 @@
 enum {
   COLOURS = 8,
   MARK    = 1
-}; /* red and green of a colour that stands for another, whose number is its blue */
+}; /* red and green of a placeholder colour, whose number is its blue */
 enum { INK = 101, FAINT, EVENT, PAPER };
 
 const char page_ink[]   = "#010165";
@@ -23,7 +23,8 @@ const char *page_colour(int i) {
   return colours[i % COLOURS];
 }
 
-/* Grid and events are fainter text: that fits light and dark pages. var() with the ink as what there is without it */
+/* Grid and events are fainter text, which suits light and dark pages. The ink is the fallback of
+ * var(). */
 static void put_colour(FILE *out, int number) {
   if (number >= 1 && number <= COLOURS) fprintf(out, "var(--c%d,currentColor)", number);
   else if (number == FAINT) fputs("var(--figure-grid,rgba(128,128,128,.25))", out);
@@ -32,17 +33,18 @@ static void put_colour(FILE *out, int number) {
   else fputs("currentColor", out);
 }
 
-/* "rgb(  1,   1,   5)": its length, 0: it is another one. sscanf would ask for the length of all that follows. */
+/* Reads "rgb(  1,   1,   5)". Returns its length, or 0 if it is another colour. sscanf would
+ * determine the length of all that follows. */
 static size_t read_colour(const char *text, int *number) {
   long part[3];
   char *end = (char *)text + 3;
   if (strncmp(text, "rgb(", 4)) return 0;
-  for (int k = 0; k < 3; k++) part[k] = strtol(end + 1, &end, 10); /* behind "(" or "," */
+  for (int k = 0; k < 3; k++) part[k] = strtol(end + 1, &end, 10); /* past "(" or "," */
   *number = (int)part[2];
   return *end == ')' && part[0] == MARK && part[1] == MARK ? (size_t)(end + 1 - text) : 0;
 }
 
-/* What is replaced as it stands. gnuplot's own colours would be those of a light page. */
+/* Literal replacements. gnuplot's own colours would be those of a light page. */
 static const struct {
   const char *from, *to;
 } replaced[] = {
@@ -57,13 +59,13 @@ static const struct {
 };
 enum { REPLACED = sizeof replaced / sizeof replaced[0] };
 
-/* What is left out, from a beginning to an end: names that browsers would show, filters that nobody uses */
+/* Sections that are left out: names that browsers would show, and unused filters. */
 static const struct {
   const char *from, *to;
 } dropped[] = {{"<title>gnuplot_plot_", "</title>"}, {"<filter ", "</filter>"}, {"<!--", "-->"}};
 enum { DROPPED = sizeof dropped / sizeof dropped[0] };
 
-/* "<g ...>\n</g>\n", of which gnuplot writes many: its length or 0 */
+/* Returns the length of "<g ...>\n</g>\n", of which gnuplot writes many, or 0. */
 static size_t empty_group(const char *text) {
   static const char ending[] = ">\n</g>\n";
   if (strncmp(text, "<g ", 3)) return 0;
@@ -72,7 +74,8 @@ static size_t empty_group(const char *text) {
                                                          : 0;
 }
 
-/* Ids and references to them: id='gpPt0', id="a", xlink:href='#gpPt0'. Its length or 0 */
+/* Recognises ids and references to them: id='gpPt0', id="a", xlink:href='#gpPt0'. Returns the
+ * length or 0. */
 static size_t begins_id(const char *text, const char **written) {
   static const struct {
     const char *from, *to;
@@ -85,7 +88,7 @@ static size_t begins_id(const char *text, const char **written) {
   return 0;
 }
 
-/* Writes what stands for the text's beginning; returns how much of it that was */
+/* Writes the replacement for the beginning of the text. Returns how much of the text that was. */
 static size_t put_next(FILE *out, const char *text, const char *id) {
   int number;
   const char *written;
@@ -113,7 +116,7 @@ static size_t put_next(FILE *out, const char *text, const char *id) {
   return 1;
 }
 
-/* Without width and height it takes the width of its place */
+/* Omits width and height, so that the drawing takes the width of its place. */
 static bool put_opening(FILE *out, const char *svg) {
   int width, height;
   const char *box = strstr(svg, "viewBox=\"0 0 ");

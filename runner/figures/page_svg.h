@@ -1,16 +1,16 @@
-/* gnuplot's SVG, made an element of a page: its colours are the page's, its ids its own. */
+/* Turns gnuplot's SVG into an element of a page, with the page's colours and its own ids. */
 #ifndef CPODES_RUNNER_PAGE_SVG_H
 #define CPODES_RUNNER_PAGE_SVG_H
 
 #include <stddef.h>
 
-/* Colours that stand for the page's, as gnuplot takes them ("#010100"): text and axes, grid, events, curve i = 0, 1, ...,
-   and the page's background */
+/* Placeholders for the page's colours, as gnuplot takes them ("#010100"): text and axes, grid,
+ * events, curve i = 0, 1, ..., and the page's background */
 extern const char page_ink[], page_faint[], page_event[], page_paper[];
 const char *page_colour(int i);
 
-/* The next SVG document at *text, which moves behind it, as an element whose ids begin with id. The caller frees it; NULL:
-   there is none, or no memory */
+/* Returns the next SVG document at *text, which moves past it, as an element whose ids begin with
+ * id. The caller frees it. Returns NULL if there is none, or without memory. */
 char *page_svg(const char **text, const char *id);
 
 #endif

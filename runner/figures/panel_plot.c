@@ -20,7 +20,7 @@ const Theme paper_theme = {.ink          = "#404040",
 
 /* ----------------------------------------------------------------------------------------- data -- */
 
-/* Zero has no place on a logarithmic axis: it is shown at its foot */
+/* Zero has no place on a logarithmic axis, so it is shown at the bottom. */
 static void write_row(FILE *script, const Panel *panel, const Curve *curve, long i) {
   double value = curve_value(panel, curve, i);
   if (panel->logarithmic && value < panel->foot) value = panel->foot;
@@ -29,7 +29,8 @@ static void write_row(FILE *script, const Panel *panel, const Curve *curve, long
   fputc('\n', script);
 }
 
-/* The rows of least and largest value in from ... to - 1; the first where there is none */
+/* Finds the rows of the least and the largest value in from ... to - 1; the first row if there is
+ * no value. */
 static void find_extremes(const Panel *panel, const Curve *curve, long from, long to, long *least,
                           long *most) {
   *least = *most = from;
@@ -40,7 +41,8 @@ static void find_extremes(const Panel *panel, const Curve *curve, long from, lon
   }
 }
 
-/* Of each bundle of rows its least and its largest, so that no peak is lost; of points and marks the largest */
+/* Writes the least and the largest value of each bundle of rows, so that no peak is lost; for
+ * points and marks, only the largest. */
 static void write_data(FILE *script, const Theme *theme, const Panel *panel, int number) {
   const Curve *curve  = &panel->curve[number];
   const bool is_line  = curve->kind == CURVE_LINE || curve->kind == CURVE_STAIRS;
@@ -62,17 +64,17 @@ static void write_data(FILE *script, const Theme *theme, const Panel *panel, int
 
 /* ----------------------------------------------------------------------------------------- bars -- */
 
-/* Told apart by their heights, too; names are short, so that they stand side by side. */
+/* Phases also differ in height. Their names are short enough to stand side by side. */
 static const struct {
   const char *name;
   double height;
-  int colour; /* -1: that of events */
+  int colour; /* -1: the colour of events */
 } looks[NUM_PHASES] = {[PHASE_OPEN]     = {"open", 0.1, -1},
                        [PHASE_SLIDING]  = {"sliding", 0.4, 1},
                        [PHASE_STICKING] = {"sticking", 0.7, 0},
                        [PHASE_STEPPED]  = {"stepping", 0.55, 3}};
 
-/* Of each phase a box for each of its intervals: x, y, and the ends of both */
+/* Writes a box for each interval of each phase: x, y, and the ends of both. */
 static void write_bars(FILE *script, const Panel *panel, RunPhase phase) {
   const double half = looks[phase].height / 2;
   fprintf(script, "$%s%d << EOD\n", panel->id, (int)phase);
@@ -154,7 +156,8 @@ void panels_begin(FILE *script, const Theme *theme, const History *history) {
 
 enum { USUAL_DIGITS = 6 };
 
-/* As many digits as tell ticks apart: a tenth of the range beside the largest value. %g drops the zeros at their ends. */
+/* Enough digits to distinguish ticks: a tenth of the range beside the largest value. %g drops
+ * trailing zeros. */
 static int tick_digits(const Panel *panel) {
   enum { MOST = 15 };
   double least = INFINITY, most = -INFINITY;
@@ -168,7 +171,8 @@ static int tick_digits(const Panel *panel) {
   return digits < USUAL_DIGITS ? USUAL_DIGITS : digits > MOST ? MOST : digits;
 }
 
-/* How long the numbers at the ticks are, in letters, with steps like gnuplot's: 1, 2 or 5 times a power of ten */
+/* The length in letters of the numbers at the ticks, for steps like gnuplot's: 1, 2 or 5 times a
+ * power of ten. */
 static int tick_letters(const Panel *panel, int digits) {
   enum { FEWEST_TICKS = 5, MOST_TICKS = 30 };
   double least = INFINITY, most = -INFINITY;
@@ -190,7 +194,8 @@ static int tick_letters(const Panel *panel, int digits) {
   return longest;
 }
 
-/* Powers of ten alone would leave an axis of one or two decades with one or two ticks: it has 1, 2 and 5 of each. */
+/* With powers of ten alone, an axis of one or two decades would have one or two ticks; it gets 1, 2
+ * and 5 in each decade. */
 static void write_short_decades(FILE *script, const Panel *panel) {
   static const double mantissa[] = {1, 2, 5};
   static const int most_decades  = 2;
@@ -224,7 +229,7 @@ static void write_axes(FILE *script, const Theme *theme, const Panel *panel) {
   fprintf(script, "set ylabel ");
   gnuplot_string(script, panel->axis);
   fprintf(script, " textcolor rgb '%s'\n", theme->ink);
-  enum { LABEL = 4 }; /* the letters that the axis's name and its distance from the numbers take */
+  enum { LABEL = 4 }; /* letters for the axis's name and its distance from the numbers */
   const int digits = tick_digits(panel), wider = digits > USUAL_DIGITS ? digits - 4 : 0;
   const int letters = panel->logarithmic ? 0 : tick_letters(panel, digits) + LABEL;
   const int usual   = theme->left_margin + wider;

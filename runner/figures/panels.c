@@ -37,7 +37,7 @@ void history_times(const History *history, double *from, double *to) {
 
 /* ---------------------------------------------------------------------------- panels in words -- */
 
-/* Appends; what has no room is left out as a whole */
+/* Appends text, or leaves it out altogether if there is no room. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
@@ -51,7 +51,7 @@ say(Panel *panel, const char *format, ...) {
   if (length < 0 || (size_t)length >= room) panel->description[used] = '\0';
 }
 
-/* The one thing that is said below the figure; the description says it, too. */
+/* The caption below the figure, which the description repeats. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
@@ -194,13 +194,14 @@ static Curve *add(Panel *panel, CurveKind kind, long column) {
   return curve;
 }
 
-/* One line: models of the user's may have any name */
+/* Makes the name one line, since users' models may have any names. */
 static void name_curve(Curve *curve, const char *name, const char *unit) {
   snprintf(curve->name, sizeof curve->name, "%s", name);
   snprintf(curve->unit, sizeof curve->unit, "%s", unit_text(unit));
 }
 
-/* "velocity [rad/s]" if all have the unit, else the units are said with the names */
+/* Makes "velocity [rad/s]" if all curves have the same unit; otherwise the units stand with the
+ * names. */
 static void name_axis(Panel *panel, const char *what) {
   bool same = panel->curve[0].unit[0] != '\0';
   for (int i = 1; i < panel->ncurves; i++)
@@ -231,9 +232,11 @@ static double largest_of(const Panel *panel) {
   return most;
 }
 
-/* The decade below the smallest that is not zero, or is as good as zero; 0 where none is */
+/* Returns the decade below the smallest value that is not practically zero, or 0 if no value is
+ * zero. */
 static double find_foot(const Panel *panel) {
-  const double none = fmax(DBL_MIN, fmin(1e-18, 1e-4 * largest_of(panel))); /* less is none at all */
+  /* below this, values count as zero */
+  const double none = fmax(DBL_MIN, fmin(1e-18, 1e-4 * largest_of(panel)));
   double least      = INFINITY;
   bool zero         = false;
   for (int c = 0; c < panel->ncurves; c++)
@@ -246,7 +249,7 @@ static double find_foot(const Panel *panel) {
   return isfinite(least) ? pow(10, floor(log10(least)) - 1) : DBL_EPSILON;
 }
 
-/* Curves without a finite value go; returns 1 if any is left: the panel counts */
+/* Drops curves without a finite value. Returns 1 if any remains. */
 static int finish(const History *history, Panel *panel, const char *axis) {
   int kept = 0;
   for (int c = 0; c < panel->ncurves; c++)
@@ -262,7 +265,8 @@ static int finish(const History *history, Panel *panel, const char *axis) {
 
 /* ----------------------------------------------------------------------------- the run's panels -- */
 
-/* The panel [count] of curves in this unit; the first has the id and title alone, those of other units are told apart. */
+/* Returns the panel [count] for curves in this unit. The first panel has just the id and title;
+ * those of other units are distinguished. */
 static Panel *panel_in(Panel *panels, int *count, const History *h, const char *id,
                        const char *title, const char *unit) {
   for (int k = 0; k < *count; k++)
@@ -272,7 +276,7 @@ static Panel *panel_in(Panel *panels, int *count, const History *h, const char *
   return panel;
 }
 
-/* Finishes panels [count] and drops those without a finite number; returns how many are left. */
+/* Finishes panels [count] and drops those without a finite number. Returns how many remain. */
 static int finish_units(const History *h, Panel *panels, int count, const char *axis) {
   int kept = 0;
   for (int k = 0; k < count; k++) {
@@ -285,7 +289,7 @@ static int finish_units(const History *h, Panel *panels, int count, const char *
   return kept;
 }
 
-/* A panel for each unit: axes never mix them. */
+/* Each unit has a panel, since axes never mix units. */
 static int create_components(const History *h, Panel *panels, bool rates) {
   const long first = rates ? history_column_u(h) : 1, from = rates ? h->info->nq : 0;
   const int shown = rates ? h->nu : h->nq;
@@ -308,7 +312,7 @@ static int create_components(const History *h, Panel *panels, bool rates) {
   return finish_units(h, panels, count, rates ? "velocity" : "coordinate");
 }
 
-/* What the motion keeps: the distance from its first value, in units of its scale */
+/* Conserved quantities: the distance from the first value, in units of the scale. */
 static int create_drifts(const History *h, Panel *panel) {
   const CPModelQuantity *quantity = h->info->settings->model.type->quantities;
   begin(panel, &h->curves, "drift", "Drift of what the motion keeps");
@@ -325,7 +329,7 @@ static int create_drifts(const History *h, Panel *panel) {
   return finish(h, panel, "|drift| / scale");
 }
 
-/* Outputs, or what it may only lose: the value */
+/* The values of outputs, or of quantities that may only decrease. */
 static int create_quantities(const History *h, Panel *panels, bool outputs) {
   const CPModelQuantity *quantity = h->info->settings->model.type->quantities;
   int count = 0, shown = 0, last = 0;
@@ -343,7 +347,7 @@ static int create_quantities(const History *h, Panel *panels, bool outputs) {
   return finish_units(h, panels, count, shown == 1 ? quantity[last].name : "value");
 }
 
-/* The distance from the second run */
+/* The distance from the second run. */
 static int create_errors(const History *h, Panel *panel) {
   begin(panel, &h->differences, "error", "Estimated error");
   panel->logarithmic = true;
@@ -417,7 +421,7 @@ static int create_steps(const History *h, Panel *panel) {
 static int create_orders(const History *h, Panel *panel) {
   begin(panel, &h->steps, "orders", "Order of the method");
   name_curve(add(panel, CURVE_STAIRS, STEP_ORDER), "order", "");
-  /* One-step methods have one. */
+  /* A method of fixed order has no panel. */
   return finish(h, panel, "order") && panel->curve[0].least < panel->curve[0].most;
 }
 

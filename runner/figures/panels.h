@@ -1,4 +1,4 @@
-/* What is drawn of a run, and what is to be said of it: curves over time, by panel. */
+/* The curves of a run over time, by panel, and their description in words. */
 #ifndef CPODES_RUNNER_PANELS_H
 #define CPODES_RUNNER_PANELS_H
 
@@ -14,19 +14,21 @@ enum {
 typedef enum {
   CURVE_LINE,
   CURVE_STAIRS,
-  CURVE_POINTS, /* of each bundle of rows the largest */
+  CURVE_POINTS, /* the largest of each bundle of rows */
   CURVE_BAR,    /* phases of a contact, whose number is the column */
   CURVE_MARKS,  /* where something happened, above the other curves */
-  CURVE_LAST    /* the last row only */
+  CURVE_LAST    /* only the last row */
 } CurveKind;
 
 typedef struct {
   char name[PANEL_NAME]; /* "phi" */
-  char unit[24];         /* "rad"; "": none, or not known */
+  char unit[24];         /* "rad"; "": none, or unknown */
   CurveKind kind;
-  long column;           /* of the rows */
-  double offset, factor; /* value = (column - offset) factor; its size on a logarithmic axis */
-  double first, last, least, most, when; /* finite ones; most is at t = when */
+  long column; /* of the rows' data */
+  /* value = (column - offset) factor; on a logarithmic axis, its absolute value. */
+  double offset, factor;
+  /* Finite values; most is reached at t = when. */
+  double first, last, least, most, when;
 } Curve;
 
 typedef struct {
@@ -34,29 +36,29 @@ typedef struct {
   char title[80];              /* "Velocities" */
   const char *time_axis;       /* "t [s]" */
   char axis[80];               /* "velocity [rad/s]" */
-  char caption[PANEL_CAPTION]; /* what to look for; "": nothing */
+  char caption[PANEL_CAPTION]; /* what to look for; may be "" */
   char description[PANEL_TEXT];
-  const Rows *rows;     /* NULL: bars */
+  const Rows *rows;     /* NULL for bars */
   const Phases *phases; /* of bars, from `from` to `to` */
   double from, to;
   bool logarithmic;
-  double foot; /* of a logarithmic axis: where zero is shown; 0: nothing is zero */
+  double foot; /* of a logarithmic axis: where zero is shown; 0: no value is zero */
   Curve curve[RUN_CURVES];
   int ncurves;
-  long all; /* so many there are of which these are some; 0 if all are shown */
+  long all; /* total number of curves, of which these are some; 0 if all are shown */
 } Panel;
 
-/* The panels [PANELS] that the run has: those with a finite number; returns how many */
+/* Makes the panels [PANELS] of the run that have a finite number. Returns how many. */
 int panels_create(const History *history, Panel *panels);
 
-/* Are there bars in place of curves? */
+/* Does the panel have bars instead of curves? */
 bool has_bars(const Panel *panel);
-/* Does a contact of the bars have this phase anywhere? */
+/* Does a contact of the bars ever have this phase? */
 bool has_phase(const Panel *panel, RunPhase phase);
 
-/* The value of a curve in row i; NaN: there is none */
+/* The value of a curve in row i; NaN if there is none. */
 double curve_value(const Panel *panel, const Curve *curve, long i);
-/* From, to; from < to */
+/* The first and the last time; from < to. */
 void history_times(const History *history, double *from, double *to);
 
 #endif

@@ -23,9 +23,10 @@ typedef struct {
 } Picture;
 
 enum { MOMENTS = 8, MOST_PATHS = 5 };
-/* Of the size: what is closer is not told apart, in the drawing and on a path; paths that hide each other */
+/* Relative to the size: distances below which points coincide, in the drawing and on a path, and
+ * below which paths hide each other */
 static const double fine = 1. / 1500, smooth = 1. / 400, apart = 1. / 30;
-static const double coil = 1. / 60; /* of the size: half the width of a spring */
+static const double coil = 1. / 60; /* relative to the size: half the width of a spring */
 
 /* ---------------------------------------------------------------------------------------- moments -- */
 
@@ -74,7 +75,8 @@ static void write_spring(const Picture *p, const double *from, const double *to)
   fputc('\n', p->script);
 }
 
-/* Those of one look. Bars that follow each other are one line, without the points that nobody could tell apart. */
+/* Writes the segments of one look. Consecutive bars are one line, without points that cannot be
+ * distinguished. */
 static void write_segments(const Picture *p, long frame, CPModelSegmentKind look) {
   const RunInfo *info = p->history->info;
   double from[2], to[2], written[2] = {NAN, NAN};
@@ -102,7 +104,7 @@ static void write_segments(const Picture *p, long frame, CPModelSegmentKind look
   }
 }
 
-/* The lines of all shapes, or the outer edges of each */
+/* Writes the lines of all shapes, or the outer edge of each. */
 static void write_shapes(const Picture *p, long frame, bool edges) {
   const RunInfo *info = p->history->info;
   double at[OUTLINE_MOST][3], paper[OUTLINE_MOST][2];
@@ -181,7 +183,8 @@ static void write_path(const Picture *p, int point, int number) {
   fprintf(p->script, "EOD\n");
 }
 
-/* Are two points close at first, midway, and at the end? Then their paths hide each other */
+/* Are two points close to each other at the start, in the middle and at the end? Then their paths
+ * hide each other. */
 static bool go_together(const Picture *p, int a, int b) {
   const long last = p->history->frames.rows - 1, frames[] = {0, last / 2, last};
   for (int i = 0; i < 3; i++) {
@@ -193,7 +196,7 @@ static bool go_together(const Picture *p, int a, int b) {
   return true;
 }
 
-/* Of the points that move some, the last among them */
+/* Writes the paths of some of the moving points, the last one among them. */
 static int picture_write_paths(const Picture *p) {
   const int npoints = p->history->info->npoints;
   int moving = 0, seen = 0, count = 0, newest = -1;
@@ -217,7 +220,7 @@ static int count_kind(const RunInfo *info, int kind) {
   return count;
 }
 
-/* "#aarrggbb" of a moment: pale at first */
+/* "#aarrggbb" of a moment: pale at first. */
 static void fade(const char *colour, int moment, int moments, char *faded, size_t length) {
   const int transparency =
       moments > 1 ? (int)(215 * pow(1 - moment / (moments - 1.), 0.8)) : 0; /* 0: opaque */
@@ -226,7 +229,8 @@ static void fade(const char *colour, int moment, int moments, char *faded, size_
 
 static const char *separator(int *curves) { return (*curves)++ ? ", " : "plot"; }
 
-/* Many marks hide the lines: they are left to the last moment, and out where even that has too many */
+/* Many marks hide the lines, so they appear only at the last moment, and not at all if even that
+ * has too many. */
 static bool shows(const RunInfo *info, CPModelPointKind kind, bool last) {
   const int count = count_kind(info, kind);
   return count > 0 && (info->nsegments == 0 || count <= (last ? MOST_POINTS : MOST_PALE));
@@ -234,7 +238,7 @@ static bool shows(const RunInfo *info, CPModelPointKind kind, bool last) {
 
 static void plot_joints(const Picture *p, int moment, bool last, const char *colour, int *curves) {
   const bool many = count_kind(p->history->info, CP_POINT_JOINT) > MOST_MARKS / 2;
-  if (last && !many) /* rings are empty */
+  if (last && !many) /* rings are hollow */
     fprintf(p->script, "%s $points%d_1 with points pt 7 ps 0.8 lc rgb '%s'", separator(curves),
             moment, p->theme->paper);
   fprintf(p->script, "%s $points%d_1 with points pt 6 ps %s lw 1.4 lc rgb '%s'", separator(curves),
@@ -274,7 +278,7 @@ static void plot_moment(const Picture *p, int moment, int *curves) {
             moment, count_kind(info, CP_POINT_GROUND) > MOST_MARKS / 2 ? "0.6" : "1", p->theme->ink);
 }
 
-/* Paths over what is pale, behind the end */
+/* Draws paths over the pale moments and behind the last one. */
 static void plot_all(const Picture *p, int paths) {
   const int moments = picture_moments(p->history);
   int curves        = 0;
@@ -289,7 +293,7 @@ static void plot_all(const Picture *p, int paths) {
   fprintf(p->script, "\n");
 }
 
-/* Three short arrows in place of axes, to the left of all */
+/* Draws three short arrows instead of axes, to the left of everything. */
 static void write_triad(const Picture *p) {
   const char *names      = axes_of(p->history);
   const double length    = nice_length(p->view.size / 8);
@@ -322,7 +326,7 @@ static void write_axes(const Picture *p) {
   fprintf(p->script, "set border 3 lc rgb '%s'\nset tics nomirror scale 0.6 textcolor rgb '%s'\n",
           p->theme->ink, p->theme->ink);
   const double step =
-      nice_length(v->size / 3.7); /* fewer than gnuplot would choose: letters are large */
+      nice_length(v->size / 3.7); /* fewer than gnuplot would choose, since letters are large */
   fprintf(p->script, "set xtics %g\nset ytics %g\n", step, step);
   fprintf(p->script, "set grid lt 1 lc rgb '%s' lw 0.6\nset format '%%g'\n", p->theme->faint);
   fprintf(p->script, "set xlabel '%c%s' textcolor rgb '%s'\nset ylabel '%c%s' textcolor rgb '%s'\n",

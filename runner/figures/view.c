@@ -16,7 +16,7 @@ const char *axes_of(const History *history) {
 
 static double positive(double extent) { return extent > 0 && isfinite(extent) ? extent : 1; }
 
-/* Widens the bounds [n] by a place that is reached on both sides of x */
+/* Widens the bounds [n] to include x - reach and x + reach. */
 static void widen(double *least, double *most, int n, const double *x, const double *reach) {
   for (int k = 0; k < n; k++) {
     if (!isfinite(x[k]) || !isfinite(reach[k])) continue;
@@ -25,7 +25,8 @@ static void widen(double *least, double *most, int n, const double *x, const dou
   }
 }
 
-/* Bounds [n] of all points and shapes at all times: of their coordinates, n = 3, or on paper, n = 2 */
+/* The bounds [n] of all points and shapes at all times, of their coordinates (n = 3) or on paper
+ * (n = 2). */
 static void bounds_of(const History *history, const View *view, double *least, double *most) {
   const RunInfo *info = history->info;
   const Rows *frames  = &history->frames;
@@ -39,7 +40,7 @@ static void bounds_of(const History *history, const View *view, double *least, d
       if (view) view_project(view, xyz + 3 * p, x);
       widen(least, most, n, x, (double[3]){0});
     }
-    for (int s = 0; s < info->nshapes; s++) { /* as far as the corners of a box */
+    for (int s = 0; s < info->nshapes; s++) { /* up to the corners of a box */
       const int *point = info->shape[s].point;
       double reach[3]  = {0};
       memcpy(x, xyz + 3 * point[0], sizeof x);
@@ -87,8 +88,8 @@ CPModelSegmentKind segment_look(const RunInfo *info, int s) {
   return kind == CP_SEGMENT_BAR && from_ground && to_ground ? CP_SEGMENT_GUIDE : kind;
 }
 
-/* A unit circle about axis k at the height z, then turned about the last axis, behind `count` places; returns how many there
-   are then. */
+/* Appends a unit circle about axis k at the height z, then turned about the last axis, after
+ * `count` places. Returns the new number of places. */
 static int circle(double (*at)[3], int count, int k, double turn, double z) {
   enum { SIDES = 24 };
   for (int i = 0; i <= SIDES; i++, count++) {
@@ -115,7 +116,8 @@ int shape_outline(CPShapeKind kind, bool flat, double (*at)[3]) {
   static const double corner[4][2] = {{1, 1}, {-1, 1}, {-1, -1}, {1, -1}};
   const double pi = acos(-1), r = sqrt(0.5);
   int count = 0;
-  /* A sphere is a globe: the equator, and six meridians, one of which is close to the edge in any view. */
+  /* A sphere is drawn as a globe: the equator and six meridians, one of which is close to the edge
+   * in any view. */
   for (int end = -1; end <= 1 && kind != CP_SHAPE_BOX; end++)
     if (flat || kind == CP_SHAPE_SPHERE ? end == 0 : end != 0) count = circle(at, count, 2, 0, end);
   for (int i = 0; i < 6 && kind == CP_SHAPE_SPHERE && !flat; i++)
@@ -140,7 +142,8 @@ static int compare_places(const void *first, const void *second) {
   return a[0] != b[0] ? (a[0] > b[0]) - (a[0] < b[0]) : (a[1] > b[1]) - (a[1] < b[1]);
 }
 
-/* Andrew's monotone chain (Inf. Proc. Lett. 9, 1979): the lower edge from left to right, the upper one back */
+/* Andrew's monotone chain (Inf. Proc. Lett. 9, 1979): the lower edge from left to right, then the
+ * upper one back. */
 int convex_hull(double (*paper)[2], int n) {
   double corner[2 * OUTLINE_MOST][2];
   int count = 0;
@@ -157,14 +160,14 @@ int convex_hull(double (*paper)[2], int n) {
       count--;
     memcpy(corner[count++], x, sizeof corner[0]);
   }
-  if (count > 0) count--; /* the first one again */
+  if (count > 0) count--; /* the last one is the first again */
   memcpy(paper, corner, (size_t)(count < n ? count : n) * sizeof *paper);
   return count < n ? count : n;
 }
 
 int spring_outline(double (*at)[2]) {
   enum { COILS = 6 };
-  static const double straight = 0.15; /* part at each end */
+  static const double straight = 0.15; /* straight fraction at each end */
   int count                    = 0;
   at[count][0] = 0, at[count++][1] = 0;
   for (int i = 0; i <= 2 * COILS; i++, count++) {

@@ -1,4 +1,4 @@
-/* The trajectory as a table, a row for each sample: memory does not grow with the run. */
+/* Writes the trajectory as a table, one row per sample, so that memory does not grow with the run. */
 #include "../clock.h"
 #include "../options.h"
 #include "files.h"
@@ -18,17 +18,19 @@ typedef struct {
   char path[PATH_LENGTH];
   int file;
   const RunInfo *info;
-  char *text; /* rows that are not written yet, all complete */
+  char *text; /* complete rows that are not written yet */
   size_t used, size;
-  off_t start; /* of the table in the file: stdout may have had something before; -1: it cannot be cut */
+  /* Offset of the table in the file, since stdout may have had content before; -1: the file cannot
+   * be truncated. */
+  off_t start;
   off_t written;  /* bytes of complete rows after it */
-  double flushed; /* when, [s] on a clock */
+  double flushed; /* time of the latest flush, [s] on a clock */
   long rows;      /* in the file */
 } Csv;
 
 /* ------------------------------------------------------------------------------------- writing -- */
 
-/* The file ends with its last complete row */
+/* Truncates the file after its last complete row. */
 static void cut(Csv *c, size_t sent, int reason) {
   size_t complete = sent;
   while (complete > 0 && c->text[complete - 1] != '\n') complete--;
@@ -57,7 +59,7 @@ static int flush_rows(Csv *c) {
   return 0;
 }
 
-/* Room for so many bytes more; 0 or -1 */
+/* Makes room for more bytes. Returns 0 or -1. */
 static int reserve(Csv *c, size_t bytes) {
   if (c->used + bytes <= c->size) return 0;
   const size_t size = c->used + bytes + CSV_FLUSH;
@@ -72,14 +74,14 @@ static int reserve(Csv *c, size_t bytes) {
 }
 
 static int put(Csv *c, const char *text) {
-  const size_t length = strlen(text); /* names of models may be of any */
+  const size_t length = strlen(text); /* names of models may be of any length */
   if (reserve(c, length)) return -1;
   memcpy(c->text + c->used, text, length);
   c->used += length;
   return 0;
 }
 
-/* With 17 digits: it reads back as it was */
+/* Uses 17 digits, so that the number reads back exactly. */
 static int put_number(Csv *c, double number) {
   if (reserve(c, NUMBER)) return -1;
   c->used += (size_t)snprintf(c->text + c->used, NUMBER, "%.17g", number);
@@ -92,7 +94,7 @@ static int put_numbers(Csv *c, const double *numbers, long count) {
   return 0;
 }
 
-/* Who follows the file sees what is a second old */
+/* Flushes each second, for those who follow the file. */
 static int end_row(Csv *c) {
   const double now = clock_seconds(CLOCK_MONOTONIC);
   if (put(c, "\n")) return -1;
@@ -101,7 +103,7 @@ static int end_row(Csv *c) {
   return flush_rows(c);
 }
 
-/* Where the next byte goes */
+/* Returns the offset of the next byte. */
 static off_t place_in(int file) {
   struct stat status;
   const int flags = fcntl(file, F_GETFL);
@@ -111,7 +113,7 @@ static off_t place_in(int file) {
 
 /* ---------------------------------------------------------------------------------- the listener -- */
 
-/* A name as a field: quoted where it has commas or quotes */
+/* Writes a name as a field, quoted if it contains commas or quotes. */
 static int put_name(Csv *c, const char *name) {
   if (!strpbrk(name, ",\"\n")) return put(c, ",") || put(c, name) ? -1 : 0;
   int failed = put(c, ",\"");
@@ -160,7 +162,7 @@ static int begin(Listener *self, const RunInfo *info) {
     return -1;
   }
   c->start = place_in(c->file);
-  /* at once, so that a disk that is full is known before the run */
+  /* The header is written at once, so that a full disk is noticed before the run. */
   return write_header(c) || flush_rows(c) ? -1 : 0;
 }
 

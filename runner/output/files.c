@@ -12,21 +12,22 @@
 
 bool is_stdout(const char *path) { return path && !strcmp(path, "-"); }
 
-/* Devices and pipes are written to as they are */
+/* Devices and pipes are written to directly. */
 static int is_special(const char *path) {
   struct stat status;
   return !stat(path, &status) && !S_ISREG(status.st_mode);
 }
 
-enum { SUFFIX = 32 }; /* of a temporary name */
+enum { SUFFIX = 32 }; /* length of the suffix of a temporary name */
 
-/* Why no file can be made at path, NULL: it can. whole: beside it, too, of a longer name */
+/* Returns why no file can be created at path, or NULL. whole: also considers the temporary file
+ * beside it, which has a longer name. */
 static const char *obstacle(const char *path, int whole) {
   char copy[PATH_LENGTH], name[PATH_LENGTH];
   struct stat status;
   strcpy(copy, path);
   strcpy(name, path);
-  const char *folder = dirname(copy); /* both change their argument */
+  const char *folder = dirname(copy); /* dirname and basename change their argument */
   const int exists   = !stat(path, &status);
   const long most    = pathconf(folder, _PC_NAME_MAX);
   if (exists && S_ISDIR(status.st_mode)) return strerror(EISDIR);
@@ -50,7 +51,7 @@ int path_take(const char *option, const char *path, int whole, const char **take
   return EIO;
 }
 
-/* Of the file that is there, or as any new file has them */
+/* The permissions of an existing file, or those of a new one. */
 static mode_t permissions(const char *path) {
   struct stat status;
   const mode_t mask = umask(0);
@@ -58,10 +59,11 @@ static mode_t permissions(const char *path) {
   return stat(path, &status) ? 0666 & ~mask : status.st_mode & 0777;
 }
 
-/* A new file beside the one at path, of a name that nobody can foresee: whoever may write to the folder could
- * have put a link there. NULL: errno says why not */
+/* Creates a new file beside the one at path, with an unpredictable name: anyone who may write to
+ * the folder could have put a link there. Returns NULL with errno. */
 static FILE *open_beside(const char *path, char *temporary, size_t length) {
-  char *target = realpath(path, NULL); /* a link to the file stays one; NULL: there is no file yet */
+  /* A link to the file remains a link. NULL: there is no file yet. */
+  char *target = realpath(path, NULL);
   snprintf(temporary, length, "%s.XXXXXX", target ? target : path);
   free(target);
   const int descriptor = mkstemp(temporary);
@@ -83,7 +85,7 @@ FILE *whole_file_open(const char *path, char *temporary, size_t length) {
   return file;
 }
 
-/* The temporary file takes its place */
+/* Renames the temporary file to its target. */
 static int put_in_place(const char *temporary) {
   char target[PATH_LENGTH + SUFFIX];
   snprintf(target, sizeof target, "%.*s", (int)(strrchr(temporary, '.') - temporary), temporary);
@@ -91,11 +93,10 @@ static int put_in_place(const char *temporary) {
 }
 
 int whole_file_close(FILE *file, const char *temporary, const char *path) {
-  const int earlier =
-      ferror(file) ? errno : 0; /* flushing once more may find nothing left to fail with */
-  errno       = 0;
-  int failed  = fflush(file) || ferror(file);
-  int problem = errno ? errno : earlier;
+  const int earlier = ferror(file) ? errno : 0; /* another flush may have nothing left that fails */
+  errno             = 0;
+  int failed        = fflush(file) || ferror(file);
+  int problem       = errno ? errno : earlier;
   if (file != stdout && fclose(file) && !failed) {
     failed  = 1;
     problem = errno;
@@ -124,7 +125,7 @@ int json_save(json_t *json, const char *path) {
   FILE *file = whole_file_open(path, temporary, sizeof temporary);
   if (file) {
     json_dumpf(json, file, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    fputc('\n', file); /* whole_file_close sees whether all went well */
+    fputc('\n', file); /* whole_file_close checks for errors */
   }
   json_decref(json);
   return file ? whole_file_close(file, temporary, path) : -1;

@@ -23,14 +23,15 @@ long history_column_violation(const History *history) {
 
 /* --------------------------------------------------------------------------------------- begin -- */
 
-/* The name of i = 0, 1, ... of a kind */
+/* The name of item i = 0, 1, ... of a kind */
 typedef void (*NameOf)(const RunInfo *info, long i, char *text, size_t length);
 
 static void velocity_name(const RunInfo *info, long i, char *text, size_t length) {
   component_name(info, info->nq + i, text, length);
 }
 
-/* Of count those that are selected, up to as many as are drawn, or of all so many from the first to the last; returns their number. */
+/* Chooses those of `count` items that are selected, up to the number that is drawn; without a
+ * selection, that many evenly spaced ones. Returns their number. */
 static int choose(const RunInfo *info, NameOf name_of, long count, long *chosen) {
   const char *selected = info->settings->curves;
   const int most       = count < RUN_CURVES ? (int)count : RUN_CURVES;
@@ -56,7 +57,7 @@ static int create_rows(History *h, const RunInfo *info) {
          (info->npoints > 0 && rows_create(&h->frames, width, frames));
 }
 
-/* none has length 0, for which calloc may return NULL */
+/* One more than count, since calloc may return NULL for length 0. */
 static double *numbers(long count) { return calloc((size_t)count + 1, sizeof(double)); }
 
 static int begin(Listener *self, const RunInfo *info) {
@@ -107,7 +108,7 @@ static void put_frame(History *h, const Sample *s) {
   rows_put(&h->frames, 0, NULL);
 }
 
-/* fmax takes NaN for the smallest; here it stays: a quantity that is lost once is not kept */
+/* fmax ignores NaN; here NaN persists, since a quantity that was NaN once is not conserved. */
 static double larger(double a, double b) { return isnan(a) || a > b ? a : b; }
 
 static void note_quantities(History *h, const Sample *s) {
@@ -183,7 +184,7 @@ static int difference(Listener *self, const Difference *d) {
   return 0;
 }
 
-/* The newest step is not made the last: its rejected attempts are counted already */
+/* The newest step does not become the last row, since its rejected attempts are already counted. */
 static int end(Listener *self, const RunResult *result) {
   History *h = (History *)self;
   rows_end(&h->curves);

@@ -1,4 +1,5 @@
-/* A run kept in bounded memory, for figures and the report: of long runs every second, fourth, ... sample and step. */
+/* A run in bounded memory, for figures and the report: of long runs, every second, fourth, ...
+ * sample and step is kept. */
 #ifndef CPODES_RUNNER_HISTORY_H
 #define CPODES_RUNNER_HISTORY_H
 
@@ -9,42 +10,49 @@
 enum {
   HISTORY_ROWS   = 2000, /* most samples for curves */
   HISTORY_STEPS  = 4000, /* most steps */
-  HISTORY_FRAMES = 600,  /* most frames; fewer of large drawings */
+  HISTORY_FRAMES = 600,  /* most frames; fewer for large drawings */
   HISTORY_EVENTS = 1000
 };
 
 typedef struct {
   Listener listener;
   const RunInfo *info; /* valid from begin to run_info_free */
-  /* which are kept: components of q, u and lambda, contacts for gaps and phases; spread evenly where there are more than RUN_CURVES */
+  /* Indices of what is kept: components of q, u and lambda, contacts for gaps and phases. They are
+   * evenly spaced if there are more than RUN_CURVES. */
   long q[RUN_CURVES], u[RUN_CURVES], lambda[RUN_CURVES], gap[RUN_CURVES], phase[RUN_CURVES];
   int nq, nu, nlambda, ngap, nphase;
-  /* a row: t, nq of q, nu of u, nlambda of lambda, quantities, ngap gaps, NUM_LEVELS violations (largest of those merged) */
+  /* A row: t, nq of q, nu of u, nlambda of lambda, quantities, ngap gaps, NUM_LEVELS violations
+   * (the largest of merged rows). */
   Rows curves;
-  /* In curves and frames the first row is the start, the last one the newest sample; none before the first sample. */
-  Rows frames; /* a row: t, 3 npoints coordinates, 6 narrows of forces; bounded by the numbers in all, too */
-  Rows differences; /* a row: t, estimated error; none without an estimate */
-  Rows steps;       /* a row: t, h, order, rejected attempts (sum of those merged) */
+  /* In curves and frames the first row is the start and the last one the newest sample; they are
+   * empty before the first sample. */
+  /* A row: t, 3 npoints coordinates, 6 narrows of forces. The total number of values is bounded,
+   * too. */
+  Rows frames;
+  Rows differences; /* a row: t, estimated error; empty without an estimate */
+  Rows steps;       /* a row: t, h, order, rejected attempts (the sum of merged rows) */
   RunEvent event[HISTORY_EVENTS];
-  long events;   /* seen, perhaps more than are kept */
+  long events;   /* seen; there may be more than are kept */
   Phases phases; /* of all contacts */
-  double *last;  /* [n] newest state */
+  double *last;  /* [n] the newest state */
   double last_t;
   double *first_quantity, *last_quantity, *least_quantity; /* [nquantities] */
-  /* [nquantities]; |drift| from the first; rise above the least before; largest minus least; NaN if the quantity was NaN once */
+  /* [nquantities] largest |drift| from the first value; largest rise above the least value before;
+   * largest minus least. NaN if the quantity was NaN once. */
   double *most_drift, *most_rise, *most_spread;
-  /* largest, and its t; NaN: no such level, or it could be evaluated nowhere */
+  /* The largest violation and its t; NaN if the level does not exist, or could not be evaluated
+   * anywhere. */
   double most_violation[NUM_LEVELS], when[NUM_LEVELS];
   long unevaluated; /* samples at which violations or multipliers could not be evaluated */
   RunResult result;
   bool ended;
 } History;
 
-/* Memory is allocated when it begins; history_free in any case */
+/* history_create allocates nothing; the begin of the run does. Call history_free in any case. */
 void history_create(History *history);
 void history_free(History *history);
 
-/* Where in a row of curves each part begins */
+/* The column where each part of a row of curves begins. */
 long history_column_u(const History *history);
 long history_column_lambda(const History *history);
 long history_column_quantity(const History *history);

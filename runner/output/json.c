@@ -1,4 +1,4 @@
-/* The summary for programs. Numbers that are not known, or not finite, are null. */
+/* The summary for programs. Numbers that are unknown or not finite are null. */
 #include "files.h"
 #include "judge.h"
 #include "writers.h"
@@ -13,7 +13,7 @@ static json_t *numbers(const double *x, long count) {
   return array;
 }
 
-/* Texts of users may be no UTF-8 */
+/* Users' texts may not be UTF-8. */
 static json_t *text(const char *string) {
   json_t *value = string ? json_string(string) : json_null();
   return value ? value : json_string("(not UTF-8)");

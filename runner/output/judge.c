@@ -4,11 +4,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static const double most_drift     = 1e-3; /* of the scale: a thousandth can be seen in a plot */
-static const double most_violation = 10;   /* in units of the tolerance */
+/* relative to the scale: a thousandth is visible in a plot */
+static const double most_drift     = 1e-3;
+static const double most_violation = 10; /* in units of the tolerance */
 static const double most_error =
-    1e-2; /* of the largest component: a hundredth can be seen in a picture */
-static const double by_far = 100; /* so many times a limit is no matter of doubt */
+    1e-2; /* relative to the largest component: a hundredth is visible in a picture */
+static const double by_far = 100; /* beyond a limit by this factor, there is no doubt */
 
 typedef struct {
   void (*tell)(void *data, const char *reason);
@@ -16,7 +17,7 @@ typedef struct {
   Verdict verdict;
 } Judgement;
 
-/* excess: the number in units of its limit, > 1 */
+/* excess: the number in units of its limit, > 1. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
@@ -57,8 +58,9 @@ static void judge_quantities(Judgement *j, const History *h) {
   }
 }
 
-/* The drift that tolerances cause falls with them: to 0.3 at most over the catalogue and its methods, in a second run that is 30 times
-   tighter. What stays, beyond a thousand tolerances, is the model's. */
+/* The drift that tolerances cause falls with them: by a factor of at most 0.3 over the catalogue
+ * and its methods, in a second run that is 30 times tighter. Drift that stays, beyond a thousand
+ * tolerances, is the model's. */
 static const double staying = 0.5, most_tolerances = 1000;
 
 static void judge_staying(Judgement *j, const History *h) {
@@ -78,7 +80,7 @@ static void judge_staying(Judgement *j, const History *h) {
   }
 }
 
-/* Largest absolute value in columns from ... to - 1 of the curves */
+/* The largest absolute value in columns from ... to - 1 of the curves. */
 static double size_of(const History *h, long from, long to) {
   double size = 0;
   for (long k = 0; k < h->curves.rows; k++)
@@ -108,14 +110,15 @@ static void judge_violations(Judgement *j, const History *h) {
   }
 }
 
-/* Against the reference, else as it is estimated */
+/* Judges the error against the reference, or else its estimate. */
 static void judge_error(Judgement *j, const History *h) {
   const Estimate *e    = &h->result.estimate;
   const bool known     = isfinite(h->result.error);
   const double largest = known ? h->result.error : e->wanted ? e->error : NAN;
   const double limit   = most_error * size_of(h, 1, history_column_u(h));
   char error[NUMBER_TEXT], at_most[NUMBER_TEXT], estimate[2 * RUN_TEXT];
-  if (largest > limit && !(e->wanted && e->chaotic)) /* It is as large as the motion then. */
+  /* In a chaotic motion the error is as large as the motion. */
+  if (largest > limit && !(e->wanted && e->chaotic))
     doubt(j, largest / limit, "%s the error is %s; the limit is %s.",
           known ? "The end is far from the reference:"
                 : "The end is far from that of a tighter run:",

@@ -17,7 +17,7 @@ void phases_free(Phases *phases) {
   *phases = (Phases){.ncontacts = 0};
 }
 
-/* An interval of no length is none. */
+/* An interval of length zero is dropped. */
 static void add(PhaseBar *bar, double t, RunPhase phase) {
   if (bar->count > 0 && bar->change[bar->count - 1].t >= t) bar->count--;
   if (bar->count > 0 && bar->change[bar->count - 1].phase == phase) return;
@@ -31,14 +31,14 @@ static RunPhase prevailing(const double *time) {
   return (RunPhase)most;
 }
 
-/* Intervals that are shorter than this are taken together until they are as long, or a longer one follows. The newest one, whose
-   end is not known, stays. */
+/* Merges intervals that are shorter than this until they reach that length, or a longer one
+ * follows. The newest interval, whose end is unknown, stays. */
 static void coarsen(PhaseBar *bar, double shortest) {
   const int count            = bar->count;
   const PhaseChange newest   = bar->change[count - 1];
   double time[NUM_PHASES]    = {0};
   double begin               = bar->change[0].t;
-  const PhaseChange *changes = bar->change; /* add writes only what has been read */
+  const PhaseChange *changes = bar->change; /* add overwrites only what has been read */
   bar->count                 = 0;
   for (int i = 0; i + 1 < count; i++) {
     const PhaseChange c = changes[i];

@@ -20,7 +20,7 @@ typedef struct {
   int is_shown;
 } Progress;
 
-/* 0: the terminal has no room for one */
+/* Returns 0 if the terminal is too narrow for a bar. */
 static int bar_width(void) {
   struct winsize size;
   const int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || size.ws_col == 0 ? 80 : size.ws_col;
@@ -28,7 +28,7 @@ static int bar_width(void) {
   return width < LEAST_BAR ? 0 : width > MOST_BAR ? MOST_BAR : width;
 }
 
-/* "3 s", "2 min 5 s", "1 h 12 min"; beyond some days nobody waits */
+/* "3 s", "2 min 5 s", "1 h 12 min"; nobody waits longer than some days. */
 static void describe_time(double seconds, char *text, size_t length) {
   enum { MOST_DAYS = 100, DAY = 86400 };
   const long s = seconds < MOST_DAYS * DAY ? (long)(seconds + 0.5) : 0;

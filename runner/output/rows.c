@@ -5,7 +5,7 @@
 
 int rows_create(Rows *rows, long width, long capacity) {
   *rows = (Rows){.width = width, .capacity = capacity, .stride = 1};
-  /* not touched before it is needed: short runs do not pay for it */
+  /* calloc touches no memory before it is needed, so short runs do not pay for it. */
   rows->data = calloc((size_t)capacity * (size_t)width, sizeof *rows->data);
   return rows->data ? 0 : -1;
 }
@@ -22,7 +22,7 @@ static void merge_into(const Rows *rows, double *into, const double *row, long f
   for (long k = from; merge && k < rows->width; k++) into[k] = merge(into[k], row[k]);
 }
 
-/* Every second row goes, into the one before it */
+/* Merges every second row into the one before it. */
 static void halve(Rows *rows, long from, RowsMerge merge) {
   const size_t bytes = (size_t)rows->width * sizeof *rows->data;
   for (long i = 1; i < rows->rows; i += 2)
@@ -37,7 +37,7 @@ double *rows_next(Rows *rows) { return row_at(rows, rows->rows); }
 void rows_put(Rows *rows, long from, RowsMerge merge) {
   if (rows->seen++ % rows->stride == 0) rows->rows++;
   else merge_into(rows, row_at(rows, rows->rows - 1), rows_next(rows), from, merge);
-  if (rows->rows < rows->capacity) return; /* one stays free: for rows_next */
+  if (rows->rows < rows->capacity) return; /* one row must stay free for rows_next */
   const double *newest = row_at(rows, rows->rows - 1);
   const int goes       = rows->rows % 2 == 0;
   halve(rows, from, merge);

@@ -1,4 +1,4 @@
-/* What a physicist judges a run by. */
+/* The summary by which a physicist judges a run. */
 #include "judge.h"
 #include "writers.h"
 
@@ -69,7 +69,8 @@ static void print_change(FILE *out, double first, double last, const char *unit)
   fprintf(out, "%s%s", unit_space(unit), unit_text(unit));
 }
 
-/* What the motion keeps has a drift, what it may only lose a rise; both are judged by its scale */
+/* Conserved quantities have a drift, quantities that may only decrease have a rise; both are judged
+ * by their scale. */
 static void print_quantities(FILE *out, const History *h) {
   const RunInfo *info = h->info;
   for (int i = 0; i < info->nquantities; i++) {
@@ -102,7 +103,7 @@ static void print_quantities(FILE *out, const History *h) {
   }
 }
 
-/* The largest of the others is no bound then */
+/* The largest of the other values is no bound then. */
 static void print_unevaluated(FILE *out, const History *h) {
   if (h->unevaluated == 0) return;
   row(out, "not evaluated");

@@ -9,7 +9,8 @@
 
 /* ------------------------------------------------------------------------------- life cycle -- */
 
-/* Takes the values, or the defaults if values is NULL. Returns 0, or 1 with a message about the first bad one. */
+/* Takes the values, or the defaults if values is NULL. Returns 0, or 1 with a message about the
+ * first invalid one. */
 static int takeParameters(CPModel *model, const sunrealtype *values, char *message, size_t length) {
   const CPModelType *type = model->type;
   for (int i = 0; i < type->nparameters; i++) {
@@ -18,7 +19,7 @@ static int takeParameters(CPModel *model, const sunrealtype *values, char *messa
     const int whole           = CPModelIsWhole(type, i);
     model->parameter[i]       = value;
     if (value >= p->least && value <= p->most && !(whole && value != floor(value))) continue;
-    /* NaN comes here, too. */
+    /* NaN is refused here, too. */
     snprintf(message, length, "%s: parameter %s (%s) must be %sfrom %g to %g, and is %g",
              type->name, p->name, p->meaning, whole ? "a whole number " : "", (double)p->least,
              (double)p->most, (double)value);
@@ -79,7 +80,7 @@ void CPModelFree(CPModel **model) {
   *model = NULL;
 }
 
-/* Returns 0, or a code. */
+/* Returns 0 or an error code. */
 static int switchContactsOff(const CPModel *model, CPMech mech) {
   const sunindextype na = CPMechGetNumMultipliers(mech);
   if (model->ncontacts == 0) return 0;
@@ -223,7 +224,7 @@ sunrealtype CPModelError(const CPModel *model, sunrealtype t, N_Vector y) {
     error = 0;
     for (sunindextype i = 0; i < CPModelNumCompared(model) && !isnan(error); i++) {
       const sunrealtype difference = fabs(a[i] - b[i]);
-      if (!(difference <= error)) error = difference; /* NaN, too */
+      if (!(difference <= error)) error = difference; /* also NaN */
     }
   }
   N_VDestroy(exact);

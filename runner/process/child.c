@@ -16,20 +16,20 @@
 #endif
 
 pid_t child_start(void) {
-  fflush(NULL); /* else the child has it, too */
+  fflush(NULL); /* otherwise the child has a copy of the buffers */
   const pid_t child = fork();
-  if (child > 0) setpgid(child, child); /* whoever comes first */
+  if (child > 0) setpgid(child, child); /* the child does so, too: either may be first */
   if (child != 0) return child;
   setpgid(0, 0);
 #ifdef __linux__
   prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
   forget_interrupts();
-  signal(SIGTTOU, SIG_IGN); /* another group than the terminal's may write, too */
+  signal(SIGTTOU, SIG_IGN); /* a process group other than the terminal's may write, too */
   return 0;
 }
 
-/* Soon at first, as most children end soon */
+/* Sleeps briefly at first, since most children end soon. */
 static void sleep_longer(long *nanoseconds) {
   nanosleep(&(struct timespec){0, *nanoseconds}, NULL);
   if (*nanoseconds < 20000000) *nanoseconds *= 2;

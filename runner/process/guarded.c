@@ -15,11 +15,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WALL_CLOCK = 5 }; /* so many times the CPU time, as others may run, too */
+enum { WALL_CLOCK = 5 }; /* factor on the CPU time, since other programs run as well */
 
-/* What both processes see */
+/* Memory that both processes share */
 typedef struct {
-  int ended; /* work did: the exit status is its own, not that of a model that calls exit() */
+  /* work has returned: the exit status is that of work, and not of a model that called exit() */
+  int ended;
   char doing[GUARDED_TEXT];
 } Shared;
 
@@ -32,7 +33,7 @@ static Shared *create_shared(void) {
 /* ------------------------------------------------------------------------------------- the child -- */
 
 static void limit_time(long seconds) {
-  /* the second number: some seconds later it is killed, whatever it does about SIGXCPU */
+  /* Two seconds after the limit, the process is killed, even if it ignores SIGXCPU. */
   const struct rlimit limit = {(rlim_t)seconds, (rlim_t)seconds + 2};
   if (seconds > 0) setrlimit(RLIMIT_CPU, &limit);
 }
@@ -57,7 +58,7 @@ static int explain(const char *name, const Shared *shared, long limit, int statu
     return STATUS_FAILED;
   }
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
-    return STATUS_OUTPUT; /* who reads our output has seen enough */
+    return STATUS_OUTPUT; /* the reader of our output has closed it */
   char reason[GUARDED_TEXT];
   child_describe(status, reason, sizeof reason);
   complain("%s: %s%s%s", name, reason, during, shared->doing);
@@ -65,7 +66,7 @@ static int explain(const char *name, const Shared *shared, long limit, int statu
 }
 
 static int wait_for(pid_t child, const char *name, const Shared *shared, long limit) {
-  const long wait = WALL_CLOCK * limit; /* of a model that sleeps */
+  const long wait = WALL_CLOCK * limit; /* for a model that sleeps */
   int status      = 0;
   switch (child_wait(child, (double)wait, &status)) {
   case CHILD_LOST: return STATUS_CRASHED;
@@ -90,7 +91,7 @@ int run_guarded(const char *name, long limit, int (*work)(const Guarded *guarded
     const int status = work_in_child(shared, limit, work, data);
     fflush(NULL);
     shared->ended = 1;
-    _exit(status); /* exit handlers are the parent's */
+    _exit(status); /* exit handlers belong to the parent */
   }
   int status = STATUS_FAILED;
   if (child < 0) complain("no process can be started: %s", strerror(errno));

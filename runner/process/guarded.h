@@ -1,4 +1,5 @@
-/* Work that calls a model's functions, in a process of its own: what crashes or never ends is one clear line. */
+/* Runs code that calls a model's functions in a process of its own: crashes and endless loops
+ * become one clear line. */
 #ifndef CPODES_RUNNER_GUARDED_H
 #define CPODES_RUNNER_GUARDED_H
 
@@ -9,16 +10,18 @@
 enum { GUARDED_TEXT = 200 };
 
 typedef struct {
-  FILE *out;   /* our stdout; what the model itself prints goes to stderr */
-  char *doing; /* [GUARDED_TEXT] what is being done, for the line; "" at first */
+  FILE *out;   /* our stdout; the model's own output goes to stderr */
+  char *doing; /* [GUARDED_TEXT] the current activity, for the line; "" at first */
 } Guarded;
 
-/* Calls work, whose result is the exit status. name: of the model, for the line; limit: seconds of CPU time, and 5 times that by the clock, 0: none.
-   Returns that status, STATUS_CRASHED if work did not come to its end, STATUS_FAILED if it took too long, STATUS_INTERRUPTED, or STATUS_OUTPUT */
+/* Calls work, which returns the exit status. name: of the model, for the line; limit: seconds of
+ * CPU time, and five times that by the clock; 0: none. Returns that status, STATUS_CRASHED if work
+ * did not come to its end, STATUS_FAILED if it took too long, STATUS_INTERRUPTED, or STATUS_OUTPUT. */
 int run_guarded(const char *name, long limit, int (*work)(const Guarded *guarded, void *data),
                 void *data);
 
-/* The same with a model, which is created there; STATUS_USAGE if it cannot be */
+/* The same with a model, which is created in that process. Returns STATUS_USAGE if it cannot be
+ * created. */
 typedef int (*ModelWork)(const Guarded *guarded, const CPModel *model, void *data);
 int run_with_model(const ModelChoice *choice, long limit, ModelWork work, void *data);
 

@@ -9,11 +9,12 @@
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
 enum { NUM_CAUGHT = sizeof caught / sizeof caught[0] };
 
-/* What a signal handler may know */
+/* What a signal handler may access */
 static volatile sig_atomic_t interrupted = 0;
 static volatile time_t when              = 0;
 
-/* `timeout` and shells send a signal to the process and to its group: two at once are one */
+/* `timeout` and shells send a signal both to the process and to its group, so two at once count as
+ * one. */
 static void note_interrupt(int number) {
   const time_t now = (time_t)clock_seconds(CLOCK_MONOTONIC);
   (void)number;

@@ -19,10 +19,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOOK_EVERY = 50, READ_BYTES = 1 << 16 }; /* [ms] */
-/* So long the error against a reference is waited for once the run has ended, where the run has no limit */
+/* LOOK_EVERY is in [ms]. */
+enum { LOOK_EVERY = 50, READ_BYTES = 1 << 16 };
+/* How long to wait for the error against a reference after the end of a run that has no limit. */
 static const double usual_patience = 1; /* [s] */
-/* So long for the second run of an estimate, and 20 times as long as the first one took, beside the same other processes */
+/* How long to wait for the second run of an estimate, in addition to 20 times the time of the first
+ * run, beside the same other processes. */
 static const double estimate_patience = 60; /* [s] */
 
 /* ------------------------------------------------------------------------------------- the child -- */
@@ -30,29 +32,29 @@ static const double estimate_patience = 60; /* [s] */
 static void run_child(const RunSettings *settings, int file) {
   WireOut wire;
   RunResult result;
-  dup2(STDERR_FILENO, STDOUT_FILENO); /* what a model prints does not belong into our output */
+  dup2(STDERR_FILENO, STDOUT_FILENO); /* a model's prints do not belong in our output */
   if (wire_out_create(&wire, file)) _exit(STATUS_FAILED);
   simulate(settings, &wire.listener, &result);
   wire_out_free(&wire);
   fflush(NULL);
-  _exit(STATUS_DONE); /* exit handlers are the parent's */
+  _exit(STATUS_DONE); /* exit handlers belong to the parent */
 }
 
 /* ------------------------------------------------------------------------------------ the parent -- */
 
-/* Why no more is listened for */
+/* Why listening has ended */
 typedef enum { TOLD_ALL, INTERRUPTED, OVER_LIMIT, IMPATIENT, REFUSED } Silence;
 
 typedef struct {
   pid_t pid;
   int file;
   double limit;    /* [s] of CPU time, 0: none */
-  double patience; /* [s] with the error against a reference */
-  double begun;    /* when it was started */
-  double took;     /* [s] the run, until its result came */
-  double ended;    /* when what it waits for began: the result came, or its estimate; 0: not yet */
+  double patience; /* [s] for the error against a reference */
+  double begun;    /* when the child was started */
+  double took;     /* [s] from the start of the child to the result of the run */
+  double ended;    /* when the current wait began: at the result, or at its estimate; 0: not yet */
   bool estimating;
-  int status; /* of the process, once it is gone */
+  int status; /* of the process, once it has ended */
   bool gone;
   WireIn wire;
 } Child;
@@ -63,8 +65,8 @@ static bool is_over_limit(const Child *c) {
          clock_seconds(clock) > c->limit;
 }
 
-/* Has the second run, or the reference, had its time? The former limits its work itself, unless a function of the model
-   does not return. */
+/* Has the second run, or the reference, taken too long? The second run limits its work itself,
+ * unless a function of the model does not return. */
 static bool is_impatient(Child *c) {
   const double now = clock_seconds(CLOCK_MONOTONIC);
   if (!c->wire.finished) return false;
@@ -75,23 +77,25 @@ static bool is_impatient(Child *c) {
   return now - c->ended > (estimating ? estimate_patience + 20 * c->took : c->patience);
 }
 
-/* Has it ended, though another process that the model has started keeps the pipe open? */
+/* Has the child ended? Another process that the model has started may keep the pipe open. */
 static bool is_gone(Child *c) {
   if (!c->gone) c->gone = waitpid(c->pid, &c->status, WNOHANG) == c->pid;
   return c->gone;
 }
 
 static Silence listen_to(Child *c) {
-  char bytes[READ_BYTES]; /* on the stack: memory that is there at the fork is left to the system by the child */
+  /* On the stack, since the child would inherit heap memory and never free it. */
+  char bytes[READ_BYTES];
   struct pollfd end = {.fd = c->file, .events = POLLIN};
   for (;;) {
     if (was_interrupted()) return INTERRUPTED;
     if (is_over_limit(c)) return OVER_LIMIT;
     if (is_impatient(c)) return IMPATIENT;
-    const bool gone = is_gone(c); /* before the look: what it has told is read to its end */
+    /* before polling, so that everything that the child has sent is read */
+    const bool gone = is_gone(c);
     if (poll(&end, 1, gone ? 0 : LOOK_EVERY) <= 0) {
       if (gone) return TOLD_ALL;
-      continue; /* nothing yet, or a signal */
+      continue; /* no data yet, or a signal */
     }
     const ssize_t got = read(c->file, bytes, READ_BYTES);
     if (got < 0 && errno == EINTR) continue;
@@ -112,7 +116,7 @@ end_with(RunResult *r, RunEnding ending, const char *format, ...) {
   va_end(arguments);
 }
 
-/* The result of a run that did not tell its own */
+/* Sets the result of a run that did not send one. */
 static void explain(const Child *c, Silence silence, RunResult *r) {
   switch (silence) {
   case REFUSED: end_with(r, RUN_UNWRITTEN, "stopped: its output could not be written"); return;
@@ -124,7 +128,7 @@ static void explain(const Child *c, Silence silence, RunResult *r) {
   child_describe(c->status, r->message, RUN_TEXT);
 }
 
-/* The run has told its result, and ended before the estimate of its error */
+/* Explains why the process ended after the result of the run, but before the estimate of its error. */
 static void explain_estimate(const Child *c, Silence silence, Estimate *e) {
   e->pending = false;
   if (silence == INTERRUPTED) snprintf(e->message, RUN_TEXT, "interrupted");
@@ -142,7 +146,7 @@ static int status_of(const RunResult *r) {
   }
 }
 
-/* Counts what has been told, for a run that cannot say so any more */
+/* Counts the records, for a run that can no longer send its counts */
 typedef struct {
   Listener listener;
   RunResult *result;
@@ -171,7 +175,7 @@ static int tally_event(Listener *self, const RunEvent *event) {
 static void end_child(Child *c, Silence silence, RunResult *result) {
   if (silence != TOLD_ALL && !c->gone) kill(c->pid, SIGKILL);
   while (!c->gone && waitpid(c->pid, &c->status, 0) < 0 && errno == EINTR) {}
-  kill(-c->pid, SIGKILL); /* what it had started */
+  kill(-c->pid, SIGKILL); /* the processes that it had started */
   close(c->file);
   if (!c->wire.finished || silence == REFUSED) explain(c, silence, result);
   else if (result->estimate.pending) explain_estimate(c, silence, &result->estimate);

@@ -1,13 +1,15 @@
-/* A run in a process of its own: a model that crashes, or never ends, leaves those that listen alive. */
+/* Runs a model in a process of its own, so that crashes and endless loops do not affect the
+ * listeners. */
 #ifndef CPODES_RUNNER_RUN_H
 #define CPODES_RUNNER_RUN_H
 
 #include "../simulation/records.h"
 #include "interrupts.h"
 
-/* Runs and tells the listeners [count]; result: out. info: out, what they were told at the start, valid until
-   run_info_free; its settings are a copy. A seconds limit > 0 ends the run as RUN_FAILED; so long the error against a
-   reference is waited for, too, else a second. Returns the exit status. */
+/* Runs the model and notifies the listeners [count]; result: out. info: out, what the listeners got
+ * at the start, valid until run_info_free; its settings are a copy. After limit > 0 seconds the run
+ * ends as RUN_FAILED. The error against a reference is waited for as long, or for a second without
+ * a limit. Returns the exit status. */
 int run_process(const RunSettings *settings, Listener *const *listeners, int count, double limit,
                 RunInfo *info, RunResult *result);
 void run_info_free(RunInfo *info);

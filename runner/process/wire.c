@@ -19,7 +19,7 @@ typedef enum {
 
 typedef struct {
   WireKind kind;
-  size_t bytes; /* that follow */
+  size_t bytes; /* number of bytes that follow */
 } WireHead;
 
 /* ---------------------------------------------------------------------------------- sending -- */
@@ -43,14 +43,14 @@ static int append_numbers(WireOut *w, const double *numbers, long count) {
 
 static int begin_record(WireOut *w, WireKind kind) {
   WireHead head;
-  memset(&head, 0, sizeof head); /* padding, too */
+  memset(&head, 0, sizeof head); /* includes the padding */
   head.kind = kind;
   w->used   = 0;
   return append(w, &head, sizeof head);
 }
 
 static int send_record(WireOut *w) {
-  static const char zeros[sizeof(double)] = {0}; /* the next record's numbers are aligned */
+  static const char zeros[sizeof(double)] = {0}; /* aligns the numbers of the next record */
   if (append(w, zeros, (sizeof zeros - w->used % sizeof zeros) % sizeof zeros)) return -1;
   WireHead *head = (WireHead *)(void *)w->buffer;
   head->bytes    = w->used - sizeof *head;
@@ -131,7 +131,7 @@ void wire_out_free(WireOut *w) { free(w->buffer); }
 
 /* -------------------------------------------------------------------------------- receiving -- */
 
-/* A copy of the next bytes; NULL: no memory */
+/* Returns a copy of the next bytes, or NULL without memory. */
 static void *take_array(const char **bytes, size_t length) {
   void *copy = malloc(length + 1);
   if (copy) memcpy(copy, *bytes, length);

@@ -1,5 +1,5 @@
-/* The records of a run on a pipe: in its process a Listener that sends them, in the parent a reader that calls those who
- * listen. Both ends are the same program: structs go as they are. */
+/* The records of a run on a pipe: in the run's process a Listener that sends them, in the parent a
+ * reader that calls the listeners. Both ends are the same program, so structs are sent as they are. */
 #ifndef CPODES_RUNNER_WIRE_H
 #define CPODES_RUNNER_WIRE_H
 
@@ -11,11 +11,11 @@ typedef struct {
   Listener listener;
   int file;
   const RunInfo *info;
-  char *buffer; /* one record, sent at once: nothing that has been told is lost in a crash */
+  char *buffer; /* one record, sent at once, so that a crash loses no complete record */
   size_t used, size;
 } WireOut;
 
-/* 0, or -1 without memory */
+/* Returns 0, or -1 without memory. */
 int wire_out_create(WireOut *wire, int file);
 void wire_out_free(WireOut *wire);
 
@@ -23,16 +23,17 @@ void wire_out_free(WireOut *wire);
 
 typedef struct {
   Listener *const *listeners;
-  int count, begun; /* listeners that have been begun */
+  int count, begun; /* listeners that have begun */
   RunInfo *info;    /* owned by the caller; its arrays are allocated here */
   RunResult *result;
-  bool finished; /* has the result come? */
+  bool finished; /* has the result arrived? */
   bool refused;  /* has a listener ended the run? */
   char *buffer;
   size_t used, size;
 } WireIn;
 
-/* Takes all complete records of what has been read, bytes [length]. 0; -1: a listener ends the run, or no memory */
+/* Takes all complete records from the bytes [length] that have been read. Returns 0, or -1 if a
+ * listener ends the run, or without memory. */
 int wire_take(WireIn *wire, const char *bytes, size_t length);
 void wire_in_free(WireIn *wire);
 

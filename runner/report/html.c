@@ -14,7 +14,7 @@ static void put(FILE *out, char c) {
   case '"': fputs("&quot;", out); break;
   case '\'': fputs("&#39;", out); break;
   default:
-    /* HTML has no other control characters */
+    /* HTML has no other control characters. */
     if (!iscntrl((unsigned char)c) || c == '\n' || c == '\t') fputc(c, out);
   }
 }
@@ -37,7 +37,8 @@ void html_argument(FILE *out, const char *argument) {
   }
   put(out, '\'');
   for (; *argument; argument++) {
-    if (*argument == '\'') html_text(out, "'\\''"); /* the end, a quoted one, the next beginning */
+    /* closes the quotes, adds a quote, opens them again */
+    if (*argument == '\'') html_text(out, "'\\''");
     else put(out, *argument);
   }
   put(out, '\'');

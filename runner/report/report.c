@@ -73,7 +73,7 @@ bool report_is_pictured(const Report *r) {
   return false;
 }
 
-/* <svg ...> gets the name and the description that stand above it */
+/* Gives <svg ...> the name and the description that precede it. */
 static void drawing(const Figure *f, FILE *out) {
   const char *svg = strstr(f->svg, "<svg");
   if (!svg) return;
@@ -111,7 +111,7 @@ static void figures(const Report *r, FILE *out) {
           "failed.</p>\n",
           out);
   else if (r->nfigures == 0) fputs("<p id=\"no-figures\">There is nothing to draw.</p>\n", out);
-  /* the mechanism first: on paper it stands for the animation */
+  /* The mechanism comes first: on paper it replaces the animation. */
   for (int i = 0; i < r->nfigures; i++)
     if (is_motion(&r->figure[i])) figure(&r->figure[i], out);
   for (int i = 0; i < r->nfigures; i++)
@@ -212,7 +212,7 @@ static ReportPart *find_part(const char *name, size_t length) {
   return NULL;
 }
 
-/* A slot without a part stays as it is: it would be a mistake in the piece, and be seen */
+/* A slot without a part stays as it is: it would be an error in the piece, and visible. */
 void report_piece(const Report *report, FILE *out, const unsigned char *piece) {
   const char *text = (const char *)piece, *slot, *close;
   while ((slot = strstr(text, "{{")) && (close = strstr(slot, "}}"))) {

@@ -1,4 +1,5 @@
-/* The parts of the report (report_write): each writes what stands in a slot of a page piece (runner/report/page). */
+/* The parts of the report (report_write). Each writes the content of a slot in a page piece
+ * (runner/report/page). */
 #ifndef CPODES_RUNNER_REPORT_H
 #define CPODES_RUNNER_REPORT_H
 
@@ -16,12 +17,12 @@ typedef struct {
   char **argv;
   double usual_force; /* of contacts (report_usual_force) */
   Figure figure[REPORT_FIGURES];
-  int nfigures; /* -1: there is no gnuplot, or it failed */
+  int nfigures; /* -1: gnuplot is missing, or has failed */
 } Report;
 
 typedef void ReportPart(const Report *report, FILE *out);
 
-/* Puts parts into the slots {{name}} of a piece */
+/* Writes a piece with the parts in its slots {{name}}. */
 void report_piece(const Report *report, FILE *out, const unsigned char *piece);
 
 /* ---- report_tables.c: results, events, and how to reproduce them ---- */
@@ -31,13 +32,13 @@ ReportPart report_command, report_settings, report_parameters, report_versions, 
 
 /* ---- report_motion.c: the animation; absent without a drawing ---- */
 bool report_moves(const Report *report);
-/* The force that nine tenths of those of contacts that are not zero do not exceed: peaks of a moment do not make the others too
-   short to be seen. 0: there are none, or no memory */
+/* The force that 90 % of the nonzero forces of contacts do not exceed: short peaks do not make the
+ * others too small to see. 0 if there are none, or without memory. */
 double report_usual_force(const Report *report);
 ReportPart report_motion_class, report_motion_description, report_motion_keys, report_motion_data,
     report_legend;
 
 /* ---- report.c ---- */
-bool report_is_pictured(const Report *report); /* is there a figure of the mechanism? */
+bool report_is_pictured(const Report *report); /* does a figure of the mechanism exist? */
 
 #endif

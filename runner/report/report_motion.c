@@ -1,5 +1,5 @@
-/* The frames of the animation as whole numbers: differences from frame to frame in units of a few thousandths of the
- * largest extent, which are short and exact enough for a screen. */
+/* The frames of the animation as integers: differences between frames in units of a few thousandths
+ * of the largest extent, which are short, and exact enough for a screen. */
 #include "../figures/view.h"
 #include "report.h"
 
@@ -16,7 +16,7 @@ static const double *frame_at(const Report *r, long i) {
 
 /* ---------------------------------------------------------------------------------------- data -- */
 
-/* Each returns a new value, or NULL without memory */
+/* Each of these returns a new value, or NULL without memory. */
 static json_t *times(const Report *r) {
   json_t *list = json_array();
   for (long i = 0; list && i < r->history->frames.rows; i++)
@@ -31,7 +31,7 @@ static json_t *kinds(const Report *r) {
   return list;
 }
 
-/* From, to, and what it looks like (CPModelSegmentKind) */
+/* The start, the end and the look of each segment (CPModelSegmentKind). */
 static json_t *segments(const Report *r) {
   json_t *list = json_array();
   for (int i = 0; list && i < r->info->nsegments; i++)
@@ -40,7 +40,7 @@ static json_t *segments(const Report *r) {
   return list;
 }
 
-/* The kind, and the points of the centre and of the ends of the half axes */
+/* The kind of each shape, and the points of its centre and of the ends of its half axes. */
 static json_t *shapes(const Report *r) {
   json_t *list = json_array();
   for (int i = 0; list && i < r->info->nshapes; i++) {
@@ -51,7 +51,8 @@ static json_t *shapes(const Report *r) {
   return list;
 }
 
-/* Of each kind of shape that occurs the places of its lines along the half axes; null ends a line */
+/* For each kind of shape that occurs, the places of its lines along the half axes; null ends a
+ * line. */
 static json_t *outlines(const Report *r, bool flat) {
   json_t *kinds = json_array();
   double at[OUTLINE_MOST][3];
@@ -77,7 +78,8 @@ static json_t *coil(void) {
   return list;
 }
 
-/* newest [3 npoints]: in and out, what the numbers of the frame before add up to. A point that is nowhere (NaN) stays. */
+/* newest [3 npoints]: in, out, the sums of the integers up to the frame. A point that is not finite
+ * stays where it was. */
 static json_t *changes(const Report *r, long frame, const Box *b, long *newest) {
   const int dimension = b->spatial ? 3 : 2;
   const double *x = frame_at(r, frame), unit = b->extent / VIEW_LEVELS;
@@ -102,7 +104,7 @@ static json_t *frames(const Report *r, const Box *b) {
 
 /* ---- forces of contacts ---- */
 
-/* Place and force of contact i in a frame: [6] */
+/* The place and the force of contact i in a frame: [6]. */
 static const double *arrow_at(const Report *r, long frame, int i) {
   return frame_at(r, frame) + 3L * r->info->npoints + 6L * i;
 }
@@ -129,7 +131,8 @@ double report_usual_force(const Report *r) {
   return usual;
 }
 
-/* Of each frame the contacts with a force: number, place in units of the drawing, force in units of unit */
+/* For each frame the contacts with a force: number, place in units of the drawing, force in units
+ * of unit. */
 static json_t *arrows(const Report *r, const Box *b, double unit) {
   const int dimension = b->spatial ? 3 : 2;
   json_t *list        = json_array();
@@ -150,7 +153,7 @@ static json_t *arrows(const Report *r, const Box *b, double unit) {
   return list;
 }
 
-/* null where there are none */
+/* Returns null if there are none. */
 static json_t *forces(const Report *r, const Box *b) {
   enum { FORCE_LEVELS = 500 };
   const double usual = r->usual_force, unit = usual / FORCE_LEVELS;

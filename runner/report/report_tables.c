@@ -6,7 +6,7 @@
 
 enum { NAME = 100, MOST_COMPONENTS = 48, DIGITS = 10, MOST_ROWS = 200 };
 
-/* A run may fail before its first */
+/* A run may fail before its first sample. */
 static bool has_samples(const Report *r) { return r->history->curves.rows > 0; }
 
 /* ------------------------------------------------------------- what is kept, and what is left -- */
@@ -106,7 +106,7 @@ static void counts(const RunResult *result, FILE *out) {
     pair(out, "CPU time of the estimate", "%s s", number_text(seconds, result->estimate.seconds, 3));
 }
 
-/* A model that crashed took the counts along */
+/* If the model crashed, the counts are lost. */
 void report_work(const Report *r, FILE *out) {
   const RunResult *result = &r->history->result;
   pairs_begin(out, "work", "The run");

@@ -1,4 +1,4 @@
-/* The files of runner/report/page, as the build puts them into the program. Each ends with 0. */
+/* The files of runner/report/page, which the build embeds in the program. Each ends with 0. */
 #ifndef CPODES_RUNNER_REPORT_TEXTS_H
 #define CPODES_RUNNER_REPORT_TEXTS_H
 

@@ -8,23 +8,28 @@
 
 enum { MOST_ROWS = 400, FEWEST_ROWS = 40, MOST_NUMBERS = 4000000, ATTEMPTS = 3 };
 
-/* The second run's steps cost at most twice the first run's, in counts (RunResult.work), so that a repeated run tells the same. A cost of
-   so much over the number of components is some 0.01 s, which nobody notices. */
+/* The second run's steps cost at most twice the first run's, counted by RunResult.work, so that
+ * repeated runs give the same result. Costs up to short_work over the number of components are
+ * allowed in any case: they take about 0.01 s. */
 static const double cost_limit = 2, short_work = 5e4;
-/* Tighter by so much the second run's error does not count. DOP853 costs 1.5 times as much there. Of BDF, Adams and RADAU a 30th
-   costs that, and a 10th 1.3 times as much */
+/* Factors on the tolerance. With `tighter`, the second run's own error is negligible; DOP853 costs
+ * 1.5 times as much there. For BDF, Adams and RADAU a factor of 30 costs that much, and a factor of
+ * 10 costs 1.3 times as much. */
 static const double tighter = 100, tighter_itself = 30, tighter_again = 10, tighter_at_last = 4;
-/* After this part of its budget a second run that has not come as far gives way to one by the method of the first run */
+/* After this fraction of its budget, a second run that has not advanced as far is replaced by one
+ * with the method of the first run. */
 static const double trial = 0.25;
-/* No further run begins with less than this part of the first run's cost: it would come to nothing */
+/* No further run begins with less than this fraction of the first run's cost, since it would not
+ * get far. */
 static const double least_budget = 0.5;
-/* So much shorter is the longest step where the settings limit it */
+/* Factor on the longest step, if the settings limit it */
 static const double shorter = 0.7;
-/* Roundoff decides below */
+/* Tolerances below are limited by roundoff. */
 static const double tightest = 1e-14;
-/* Digits are lost where the runs differ by so much of the range of a coordinate; those that hardly move are left out */
+/* Digits are lost where the runs differ by this fraction of the range of a coordinate. Coordinates
+ * with small ranges are left out. */
 static const double lost_part = 0.1, still_part = 1e-3;
-/* A distance that grows like t^4 grows by 16 from t/2 to t */
+/* A distance that grows like t^4 grows by 16 from t/2 to t. */
 static const double polynomial_growth = 16;
 
 int estimate_begin(Rows *track, long n) {
@@ -49,23 +54,24 @@ void estimate_track(Rows *track, sunrealtype t, N_Vector y) {
 typedef struct {
   Listener listener;
   const Rows *track;
-  double *range;        /* [track->width - 1] of each component */
-  double least_range;   /* of those that count for lost digits */
-  double largest;       /* of all components */
-  const double *spent;  /* its cost */
-  double before, limit; /* the same before the newest step, and at most */
-  double dearest;       /* that of the dearest step so far */
+  double *range;        /* [track->width - 1] range of each component */
+  double least_range;   /* of the components that count for lost digits */
+  double largest;       /* largest absolute value of all components */
+  const double *spent;  /* the cost of the second run so far */
+  double before, limit; /* before: the cost before the newest step; limit: its bound */
+  double dearest;       /* cost of the most expensive step so far */
   double *t, *distance; /* [compared] */
   double *part;         /* [compared] the largest distance in units of the component's range */
   long compared;
   double t_end;
-  bool over_limit, may_give_up, hopeless; /* at its pace it will not arrive */
+  bool over_limit, may_give_up, hopeless; /* hopeless: at its pace it will not reach the end */
   const CPModel *model;
-  int nquantities;                                                /* of those that follow */
+  int nquantities; /* number of entries in the following arrays */
   double first[RUN_SCALES], least[RUN_SCALES], drift[RUN_SCALES]; /* of the second run */
 } Second;
 
-/* Largest change from the start of what is kept, else largest rise */
+/* Updates the largest change from the start for conserved quantities, and the largest rise for
+ * others. */
 static void take_drifts(Second *second, const Sample *s) {
   for (int i = 0; i < second->nquantities; i++) {
     const double value = s->quantity[i];
@@ -100,7 +106,7 @@ static int watch_cost(Listener *self, const Step *step) {
   const double spent = *second->spent, newest = spent - second->before;
   second->before  = spent;
   second->dearest = fmax(second->dearest, newest);
-  /* The next step may cost as much. */
+  /* The next step may cost as much as the most expensive one. */
   second->over_limit = step->t < second->t_end && spent + second->dearest > second->limit;
   second->hopeless =
       second->may_give_up && spent > trial * second->limit && step->t < 0.8 * trial * second->t_end;
@@ -128,9 +134,11 @@ static void take_ranges(Second *second) {
   second->least_range = still_part * largest;
 }
 
-/* First by the method that suits the model best, which is DOP853 unless it is stiff. An explicit method of the first run has followed
-   all oscillations, and so must the second. RADAU is often more exact than another method at a hundredth of its tolerance.
-   Where that does not come far, or fails, by the method of the first run, and where this fails, at another tolerance. */
+/* The first attempt uses the method that suits the model best, which is DOP853 unless the model is
+ * stiff. An explicit method of the first run has resolved all oscillations, and so must the second.
+ * RADAU is often more accurate than another method at a hundredth of its tolerance. If the first
+ * attempt does not get far, or fails, the second uses the method of the first run; if that fails,
+ * another tolerance is tried. */
 static RunSettings settings_beside(const Problem *first, int attempt, long outputs) {
   const double itself[ATTEMPTS] = {tighter_itself, tighter_again, tighter_at_last};
   RunSettings second            = first->settings;
@@ -145,20 +153,20 @@ static RunSettings settings_beside(const Problem *first, int attempt, long outpu
   const bool same =
       attempt > 0 || (!method_is_explicit(its) && !strcmp(its->name, second.method.name));
   second.rtol = fmax(second.rtol / (same ? itself[attempt] : tighter), tightest);
-  /* Of two runs at the limit of roundoff the looser one has the larger error. */
+  /* If both runs are limited by roundoff, the one with the larger tolerance has the larger error. */
   if (second.rtol > first->settings.rtol / 3) second.rtol = 3 * first->settings.rtol;
   second.atol *= second.rtol / first->settings.rtol;
-  second.max_step *= shorter; /* else steps of that size would be the same in both runs */
+  second.max_step *= shorter; /* otherwise both runs would take the same steps of that size */
   second.outputs = outputs;
-  second.curves  = NULL; /* which may be multipliers, and these it does not have */
+  second.curves  = NULL; /* they may name multipliers, which the second run does not have */
   second.forces = second.drawing = second.estimated = false;
   second.steps = second.silent = true;
   return second;
 }
 
-/* ------------------------------------------------------------------------- what it tells -- */
+/* ------------------------------------------------------------------------------- its results -- */
 
-/* The largest part up to t */
+/* The largest `part` up to t. */
 static double largest_until(const Second *s, double t) {
   double most = 0;
   for (long k = 0; k < s->compared && s->t[k] <= t; k++) most = fmax(most, s->part[k]);
@@ -170,20 +178,23 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Sorts the distances from row `from` to `to` - 1 and returns the median: single ones scatter, and peak in some positions. */
+/* Sorts the distances from row `from` to `to` - 1 and returns the median, since single values
+ * scatter, and peak in some positions. */
 static double median(Second *s, long from, long to) {
   qsort(s->distance + from, (size_t)(to - from), sizeof *s->distance, ascending);
   return s->distance[(from + to) / 2];
 }
 
-/* From the medians of both halves of what was compared, growth like t^p with p from 0 to 2 */
+/* Extrapolates from the medians of both halves of the comparison, with growth like t^p, p from 0 to
+ * 2. */
 static double extrapolate(Second *s, double t, double t_end) {
   const double early = median(s, 0, s->compared / 2), late = median(s, s->compared / 2, s->compared);
   const double p = early > 0 ? fmin(fmax(log2(late / early), 0), 2) : 1;
   return late * pow(t_end / (0.75 * t), p);
 }
 
-/* Sets lost, between two rows by a geometric mean, and chaotic: growth that is faster than any power, in both quarters before */
+/* Sets lost, interpolated geometrically between two rows, and chaotic: growth that is faster than a
+ * power in both preceding quarters. */
 static void judge_growth(const Second *s, Estimate *e) {
   long k = 0;
   while (k < s->compared && s->part[k] < lost_part) k++;
@@ -196,7 +207,7 @@ static void judge_growth(const Second *s, Estimate *e) {
       half > 0 && lost_part / half > polynomial_growth && late > 2 * half && lost_part > 2 * late;
 }
 
-/* Does the second run of this attempt give way to another one? */
+/* Is the second run of this attempt to be replaced by another one? */
 static bool is_in_vain(const Second *second, const RunResult *other) {
   return second->hopeless || (other->ending == RUN_FAILED && !second->over_limit);
 }

@@ -117,7 +117,7 @@ int integrator_restart(Integrator *s, sunrealtype t, N_Vector y) {
 }
 
 int integrator_pass_contacts(Integrator *s, sunrealtype t_end, N_Vector y, bool *restarted) {
-  sunrealtype t    = 0; /* It stays. */
+  sunrealtype t    = 0; /* the time does not change */
   const int flag   = CPContactStep(s->problem->contact, t_end, y, &t);
   RunResult counts = {0};
   integrator_add_counts(s, &counts);
@@ -162,7 +162,8 @@ static void add_multistep(const Integrator *s, RunResult *r) {
   r->steps += steps;
   r->rejected_error += error;
   r->rejected_projection += projection.nprojfails;
-  r->rejected_solve += solve - projection.nprojfails; /* CVODES takes these for its solver's */
+  /* CVODES counts these as failures of its solver */
+  r->rejected_solve += solve - projection.nprojfails;
   r->rhs += f + differences;
   r->jacobians += jacobians;
   r->factorisations += setups;

@@ -1,4 +1,4 @@
-/* A run's integrator, one step at a time: CPode for BDF and Adams, CPOneStep for Runge-Kutta methods. */
+/* A run's integrator, one step at a time: CPode for BDF and Adams, CPOneStep for one-step methods. */
 #ifndef CPODES_RUNNER_INTEGRATOR_H
 #define CPODES_RUNNER_INTEGRATOR_H
 
@@ -6,30 +6,33 @@
 
 typedef struct {
   Problem *problem;
-  CPodeMem multistep; /* exactly one of these two is there */
+  CPodeMem multistep; /* exactly one of these two is not NULL */
   CPOneStepMem onestep;
   int order; /* of the one-step method */
 } Integrator;
 
-/* Its objects, at the start of the model; 0, or a flag with the reason in message [RUN_TEXT]. integrator_free in any case */
+/* Creates the integrator at the start of the model. Returns 0, or a flag with the reason in message
+ * [RUN_TEXT]. Call integrator_free in any case. */
 int integrator_create(Integrator *integrator, Problem *problem, char *message);
 void integrator_free(Integrator *integrator);
 
-/* No step goes beyond t. */
+/* Steps do not pass t. */
 int integrator_stop_at(Integrator *integrator, sunrealtype t);
 /* As CPode with CV_ONE_STEP */
 int integrator_step(Integrator *integrator, sunrealtype t_end, N_Vector y, sunrealtype *t);
-/* The state at t within the newest step */
+/* Computes the state at t within the newest step. */
 int integrator_interpolate(Integrator *integrator, sunrealtype t, N_Vector y);
 int integrator_roots(Integrator *integrator, int *found);
-/* What the contacts do at the end of a step with CV_ROOT_RETURN: y: in, before; out, after that. *restarted: out, did the
-   integrator start anew, with counters that begin anew? 0 or a flag */
+/* Handles the contacts' event at the end of a step with CV_ROOT_RETURN. y: in, before; out, after
+ * the event. *restarted: out, has the integrator been restarted, and its counters reset? Returns 0
+ * or a flag. */
 int integrator_pass_contacts(Integrator *integrator, sunrealtype t_end, N_Vector y, bool *restarted);
-/* A new start, at which the counters begin anew, too */
+/* Restarts, which also resets the counters. */
 int integrator_restart(Integrator *integrator, sunrealtype t, N_Vector y);
-/* Size and order of the newest step */
+/* The size and order of the newest step. */
 void integrator_newest(Integrator *integrator, sunrealtype *h, int *order);
-/* Adds steps, rejections, evaluations ... projections since the newest start to those of total; nothing without an integrator. */
+/* Adds steps, rejections, evaluations, ..., projections since the newest start to those of total;
+ * does nothing without an integrator. */
 void integrator_add_counts(const Integrator *integrator, RunResult *total);
 const char *integrator_message(const Integrator *integrator);
 

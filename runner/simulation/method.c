@@ -42,13 +42,13 @@ const Method *method_at(int i) { return i >= 0 && i < NUM_METHODS ? &methods[i] 
 
 static MethodFound find_table(const char *name, Method *method) {
   if (strncmp(name, "ARKODE_", 7) || strlen(name) >= METHOD_NAME) return METHOD_UNKNOWN;
-  /* what SUNDIALS prints about names that it does not know is not for the user's eyes */
+  /* SUNDIALS' messages about unknown names are not for the user. */
   const int nowhere = open("/dev/null", O_WRONLY), saved = stderr_redirect(nowhere);
   ARKodeButcherTable table = ARKodeButcherTable_LoadERKByName(name);
   stderr_restore(saved);
   if (nowhere >= 0) close(nowhere);
   if (!table) return METHOD_UNKNOWN;
-  const int embedded = table->d != NULL; /* else there is no error to choose steps by */
+  const int embedded = table->d != NULL; /* without one, no error estimate controls the step size */
   ARKodeButcherTable_Free(table);
   if (!embedded) return METHOD_FIXED_STEP;
   *method = (Method){.title = "an explicit Butcher table of ARKODE's"};
@@ -103,7 +103,7 @@ int method_resolve(Method *method, const CPModel *model, double t_end, double rt
   const char *name         = model->type->method;
   CPMechSuggestion suggest = {.method = model->stiff ? "bdf" : "dop853", .stiff = model->stiff};
   CPMech mech              = model->mech.nu > 0 ? CPModelMech(model) : NULL;
-  /* where this fails, so will the run, which says why */
+  /* If this fails, so will the run, which then reports the reason. */
   if (mech && !CPMechSetErrHandlerFn(mech, silent, NULL))
     CPMechSuggestMethod(mech, 0, model->y0, t_end, rtol, &suggest);
   CPMechFree(&mech);

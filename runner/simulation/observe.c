@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Sizes of the two forms */
+/* Takes the sizes of either form. */
 static void take_sizes(const Problem *p, RunInfo *info) {
   const CPModel *model     = p->model;
   const CPMechModel *sizes = &model->mech;
@@ -24,7 +24,7 @@ static void take_sizes(const Problem *p, RunInfo *info) {
   info->nz = info->n - info->nq - info->nu;
 }
 
-/* 0, or -1 without memory */
+/* Returns 0, or -1 without memory. */
 static int take_contacts(Observer *o, const CPModel *model, RunInfo *info) {
   if (!(o->contact = calloc((size_t)model->ncontacts + 1, sizeof *o->contact))) return -1;
   for (int i = 0; i < model->ncontacts; i++) {
@@ -100,7 +100,7 @@ void observer_free(Observer *o) {
   free(o->contact);
 }
 
-/* max |r_i|, NaN if one is: N_VMaxNorm may lose it */
+/* Returns max |r_i|, or NaN if one of them is NaN, which N_VMaxNorm may lose. */
 static double largest(N_Vector residual) {
   const sunrealtype *r = N_VGetArrayPointer(residual);
   double most          = 0;
@@ -109,7 +109,8 @@ static double largest(N_Vector residual) {
   return most;
 }
 
-/* What the other sides exert, in place of the multipliers of contacts: friction of sliding is none of them. */
+/* Replaces the multipliers of contacts by the forces on them, since friction of sliding is no
+ * multiplier. */
 static void take_forces(Observer *o) {
   const CPModel *model = o->problem->model;
   for (int i = 0; i < model->ncontacts; i++) {
@@ -152,7 +153,7 @@ static void observe_mech(Observer *o, sunrealtype t, N_Vector y, Sample *sample)
   o->unique                         = out.unique;
 }
 
-/* With the second axis upwards, as all drawings are shown: (x, y, z) -> (y, z, x) is a rotation. */
+/* Drawings have the second axis upwards: (x, y, z) -> (y, z, x) is a rotation. */
 static void turn_upwards(double *xyz, int count) {
   for (int i = 0; i < count; i++, xyz += 3) {
     const double x = xyz[0];
@@ -168,7 +169,7 @@ static void observe_points(Observer *o, sunrealtype t, N_Vector y) {
   if (model->type->z_is_up) turn_upwards(o->points, model->drawing.npoints);
 }
 
-/* N n + F_T, from the place of each contact */
+/* Computes N n + F_T, and the place of each contact. */
 static void observe_arrows(Observer *o, sunrealtype t, N_Vector y) {
   const CPModel *model = o->problem->model;
   model->type->contact_frames(model, t, y, o->frame);

@@ -9,11 +9,12 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
-enum { MOST_DENSE = 3000 }; /* components with a dense df/dy by differences, 72 MB */
+/* largest number of components with a dense df/dy by differences: 72 MB */
+enum { MOST_DENSE = 3000 };
 
 typedef struct {
   const char *name;
-  int mech, ode; /* the choice in each form, -1: not there */
+  int mech, ode; /* the choice in each form; -1: not available */
 } Choice;
 
 static const Choice linsols[] = {{"auto", CP_KKT_AUTO, CP_LINSOL_AUTO},
@@ -37,7 +38,7 @@ enum {
 const char *linsol_name(int i) { return i < NUM_LINSOLS ? linsols[i].name : NULL; }
 const char *norm_name(int i) { return i < NUM_NORMS ? norms[i].name : NULL; }
 
-/* value: out, what the name means in this form; name NULL: the first. 0 or -1 */
+/* value: out, the meaning of the name in this form; name NULL: the first one. Returns 0 or -1. */
 static int choose(const Choice *choices, int count, const char *option, const char *name, bool mech,
                   int *value, char *message) {
   int i = 0;
@@ -50,14 +51,14 @@ static int choose(const Choice *choices, int count, const char *option, const ch
 }
 
 static void silent(int code, const char *function, const char *text, void *data) {
-  (void)code, (void)function, (void)text, (void)data; /* GetLastMessage has it */
+  (void)code, (void)function, (void)text, (void)data; /* GetLastMessage keeps the message */
 }
 
 SUNContext context_create(void) {
   SUNContext ctx = NULL;
 #if SUNDIALS_VERSION_MAJOR >= 7
   if (SUNContext_Create(SUN_COMM_NULL, &ctx)) return NULL;
-  SUNContext_ClearErrHandlers(ctx); /* the first of them prints */
+  SUNContext_ClearErrHandlers(ctx); /* the default handler prints */
 #else
   if (SUNContext_Create(NULL, &ctx)) return NULL;
 #endif
@@ -66,7 +67,8 @@ SUNContext context_create(void) {
 
 /* --------------------------------------------------------------------------------- the two forms -- */
 
-/* A step that is long beside the time between two events overlooks both: g has the same sign at its ends */
+/* A step that is long compared with the time between two events misses both, since g has the same
+ * sign at its ends. */
 static void resolve_max_step(Problem *p) {
   RunSettings *s = &p->settings;
   if (s->max_step == 0 && p->model->nroots > 0) s->max_step = s->t_end / 200;
@@ -83,7 +85,7 @@ static int resolve_form(Problem *p, char *message) {
   return -1;
 }
 
-/* Of linear solver and norm */
+/* Resolves the names of linear solver and norm. */
 static int resolve_names(Problem *p, char *message) {
   const RunSettings *s = &p->settings;
   const bool mech      = s->form == FORM_MECH;
@@ -106,7 +108,7 @@ CPMech problem_mech(const Problem *p) {
   return mech;
 }
 
-/* As problem_mech, but with contacts that act */
+/* As problem_mech, but with contacts that act. */
 static int create_contact(Problem *p) {
   const CPModel *model = p->model;
   p->contact = CPContactCreate(&model->mech, model->ncontacts, model->contact, model->y0, p->ctx);
@@ -162,7 +164,8 @@ static int create_projector(Problem *p, char *message) {
   return flag ? -1 : 0;
 }
 
-/* Newton's iteration with a dense df/dy where one is wanted and fits, else a fixed point */
+/* Creates Newton's iteration with a dense df/dy if requested and if that fits into memory,
+ * otherwise a fixed-point iteration. */
 static int create_solvers(Problem *p, char *message) {
   const Method *method = &p->settings.method;
   const sunindextype n = p->model->n;
@@ -190,8 +193,8 @@ static int create_ode(Problem *p, char *message) {
 
 /* ------------------------------------------------------------------------------------ life cycle -- */
 
-/* Who listens takes all numbers of the model as they are: they are looked at here, in the process that a wrong model may
-   crash */
+/* The listeners trust all numbers of the model, so they are checked here, in the process that an
+ * invalid model may crash. */
 static int create_model(Problem *p, char *message) {
   const ModelChoice *choice = &p->settings.model;
   p->model = CPModelCreate(choice->type, choice->values, p->ctx, message, RUN_TEXT);

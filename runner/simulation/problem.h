@@ -1,4 +1,4 @@
-/* A model as integrators take it, in one of its two forms. */
+/* A model in one of the two forms that integrators take. */
 #ifndef CPODES_RUNNER_PROBLEM_H
 #define CPODES_RUNNER_PROBLEM_H
 
@@ -9,34 +9,37 @@
 #include <sundials/sundials_nonlinearsolver.h>
 
 typedef struct {
-  RunSettings settings; /* form and method resolved */
+  RunSettings settings; /* with form and method resolved */
   SUNContext ctx;
   CPModel *model;
-  int linsol, norm;  /* what the names of the settings mean in this form */
-  int warnings;      /* shown */
-  int stiff;         /* is the motion's start? */
-  CPMech mech;       /* of the integrator; NULL: ODE form */
-  CPContact contact; /* if the model has contacts; it owns mech then */
-  CPProjector P;     /* ODE form, if it has invariants */
-  /* ODE form, owned here: templates, solvers */
+  int linsol, norm;  /* the meaning of the settings' names in this form */
+  int warnings;      /* number of warnings shown */
+  int stiff;         /* is the model stiff at the start? */
+  CPMech mech;       /* the integrator's; NULL in ODE form */
+  CPContact contact; /* if the model has contacts; it then owns mech */
+  CPProjector P;     /* in ODE form, if the model has invariants */
+  /* owned in ODE form: templates, solvers */
   N_Vector residual;
   SUNMatrix G, J;
   SUNLinearSolver linear;
   SUNNonlinearSolver iteration;
 } Problem;
 
-/* SUNDIALS' context, which prints nothing: cpodes has the messages, and tells them. If NULL, it could not be created. */
+/* A SUNDIALS context that prints nothing, since cpodes reports the messages. Returns NULL if it
+ * could not be created. */
 SUNContext context_create(void);
 
-/* Names for --linsol and --norm, of both forms; NULL beyond the last */
+/* The names for --linsol and --norm in both forms; NULL after the last. */
 const char *linsol_name(int i);
 const char *norm_name(int i);
 
-/* Creates the model and its objects; 0, or -1 with the reason in message [RUN_TEXT]. problem_free in any case */
+/* Creates the model and its objects. Returns 0, or -1 with the reason in message [RUN_TEXT]. Call
+ * problem_free in any case. */
 int problem_create(Problem *problem, const RunSettings *settings, char *message);
 void problem_free(Problem *problem);
 
-/* A CPMech of the model's with the settings, for outputs: evaluations then count nowhere. NULL: failed */
+/* Returns a CPMech of the model with the settings, for outputs, whose evaluations count nowhere.
+ * Returns NULL on failure. */
 CPMech problem_mech(const Problem *problem);
 
 #endif

@@ -50,7 +50,7 @@ void describe_rejections(const RunResult *result, char *text, size_t length) {
 
 /* ---- names of the state's components ---- */
 
-/* The name that the model gives to component i, a velocity; NULL: none */
+/* The model's name for component i, a velocity, or NULL. */
 static const CPModelCoordinate *velocity_of(const RunInfo *info, long i) {
   const CPModelType *type = info->settings->model.type;
   const long u            = i - info->nq;
@@ -58,12 +58,12 @@ static const CPModelCoordinate *velocity_of(const RunInfo *info, long i) {
                                                                              : NULL;
 }
 
-/* u_i is the velocity of q_i, as far as the names go */
+/* Do the names say that u_i is the rate of q_i? */
 static bool is_rate(const RunInfo *info, long i) {
   return i >= info->nq && i < info->nq + info->nu && info->nq == info->nu;
 }
 
-/* The coordinate that component i is, or is the rate of; NULL: it has no name */
+/* The coordinate that component i is, or whose rate it is; NULL if it has no name. */
 static const CPModelCoordinate *coordinate_of(const RunInfo *info, long i) {
   const CPModelType *type = info->settings->model.type;
   const long q            = is_rate(info, i) ? i - info->nq : i;
@@ -112,7 +112,7 @@ bool is_output(const RunInfo *info, int i) {
   return info->settings->model.type->quantities[i].conserved == CP_QUANTITY_FREE;
 }
 
-/* The contact whose row is multiplier i; NULL: none */
+/* The contact whose row is multiplier i, or NULL. */
 static const RunContact *contact_of(const RunInfo *info, long i) {
   for (int k = 0; k < info->ncontacts; k++) {
     const RunContact *c = &info->contact[k];
@@ -149,7 +149,7 @@ const char *gap_unit(const RunInfo *info) { return has_units(info) ? "m" : ""; }
 
 bool has_units(const RunInfo *info) {
   const CPModelType *type = info->settings->model.type;
-  bool has                = !type->coordinates; /* not told: SI, as models have it */
+  bool has                = !type->coordinates; /* without coordinates: SI, as in most models */
   for (int i = 0; type->coordinates && i < type->ncoordinates; i++)
     has = has || *unit_text(type->coordinates[i].unit);
   return has;
@@ -168,7 +168,7 @@ const char *number_text(char *text, double value, int digits) {
   snprintf(text, NUMBER_TEXT, "%.*g", digits, value);
   char *exponent = strchr(text, 'e');
   if (!exponent) return text;
-  exponent += exponent[1] == '-' ? 2 : 1; /* behind "e-", at the plus of "e+" */
+  exponent += exponent[1] == '-' ? 2 : 1; /* past "e-", or at the plus of "e+" */
   const size_t zeros = strspn(exponent, "+0");
   memmove(exponent, exponent + zeros, strlen(exponent + zeros) + 1);
   return text;

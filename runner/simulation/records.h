@@ -1,5 +1,5 @@
-/* What a run says of itself, from its process to those that listen. All numbers are doubles: they are written, not
- * computed with. */
+/* The records that a run sends from its process to the listeners. All numbers are doubles: they are
+ * written, not used in computations. */
 #ifndef CPODES_RUNNER_RECORDS_H
 #define CPODES_RUNNER_RECORDS_H
 
@@ -12,34 +12,37 @@
 enum {
   RUN_TEXT   = 600,
   RUN_SCALES = 8,
-  RUN_CURVES = 8 /* most coordinates, velocities, multipliers that are drawn, each */
+  /* The largest number of coordinates, of velocities and of multipliers that are drawn. */
+  RUN_CURVES = 8
 };
 
-/* As what the model is integrated: by its CPMech, or by f and c of the ODE with invariants */
+/* How the model is integrated: by its CPMech, or by f and c of the ODE with invariants */
 typedef enum { FORM_AUTO, FORM_MECH, FORM_ODE } RunForm;
 
 typedef struct {
   ModelChoice model;
   Method method;
   double rtol, atol, t_end;
-  double max_step;    /* 0: none; with events a 200-th of the motion */
-  long outputs;       /* equally spaced, the start not counted; 0: each step */
-  RunForm form;       /* AUTO: MECH where there is one */
-  const char *linsol; /* its name; NULL: the default */
-  const char *norm;   /* the same */
-  bool forces;        /* are multipliers wanted? */
-  bool drawing;       /* are the drawing's points? */
-  bool steps;         /* is each step told? */
-  const char *curves; /* names of those that figures show, with commas between; NULL: all, up to a number */
-  bool unjudged;  /* is the error against the model's reference left out? */
-  bool silent;    /* are warnings left out? */
-  bool estimated; /* is the error estimated by a second run? */
+  /* 0: none; with events, a 200th of the motion. */
+  double max_step;
+  long outputs;       /* equally spaced, without the start; 0: each step */
+  RunForm form;       /* AUTO: MECH if available */
+  const char *linsol; /* name; NULL: the default */
+  const char *norm;   /* as linsol */
+  bool forces;        /* include multipliers? */
+  bool drawing;       /* include the drawing's points? */
+  bool steps;         /* send each step? */
+  /* Names of the curves in figures, separated by commas; NULL: all, up to a number. */
+  const char *curves;
+  bool unjudged;  /* omit the error against the model's reference? */
+  bool silent;    /* omit warnings? */
+  bool estimated; /* estimate the error by a second run? */
 } RunSettings;
 
 /* ---- before the first sample ---- */
 
 enum { RUN_CONTACT_NAME = 48 };
-/* A contact, whose name goes from process to process by its value */
+/* A contact; it holds its name by value, since it is sent between processes */
 typedef struct {
   char name[RUN_CONTACT_NAME];
   long normal, tangent; /* its rows among the multipliers */
@@ -47,21 +50,24 @@ typedef struct {
 } RunContact;
 
 typedef struct {
-  const RunSettings *settings; /* form, method and all else resolved */
+  const RunSettings *settings; /* with form, method and everything else resolved */
   char method[METHOD_NAME];    /* "DOP853, order 8" */
-  long n, nq, nu, nz; /* of the state; ODE form: nq = nu = n / 2 if n is even, else nq = n */
-  long nlambda;       /* multipliers told; 0: not wanted, or none */
-  long np, nv;        /* position and velocity constraints; ODE form: 0, m */
-  int nquantities;    /* of the type; their names are there */
-  /* of the first quantities: the scale by which to judge their drift; does the motion keep them, or only not raise them? */
+  /* Sizes of the state. In ODE form, nq = nu = n / 2 if n is even, else nq = n. */
+  long n, nq, nu, nz;
+  long nlambda;    /* number of multipliers in samples; 0: not requested, or none */
+  long np, nv;     /* position and velocity constraints; in ODE form 0 and m */
+  int nquantities; /* of the type, which has their names */
+  /* Of the first quantities: the scale for judging their drift, and whether they are conserved or
+   * may only decrease */
   double scale[RUN_SCALES];
   bool conserved[RUN_SCALES];
-  bool stiff;     /* as CPMechSuggestMethod says */
+  bool stiff;     /* according to CPMechSuggestMethod */
   bool has_norms; /* of quaternions */
   bool known;     /* is there a reference for these parameters? */
   double reference_error;
-  long ncompared;         /* components of the state in which errors are measured: the first ones */
-  int npoints, nsegments; /* 0: no drawing, or not wanted */
+  /* errors are measured in this number of components of the state, from the first on */
+  long ncompared;
+  int npoints, nsegments; /* 0: no drawing, or not requested */
   const int *kind;        /* [npoints], of CPModelPointKind */
   const int (*segment)[2];
   const int *segment_kind; /* [nsegments], of CPModelSegmentKind; see segment_look (view.h) */
@@ -72,7 +78,8 @@ typedef struct {
   int narrows;               /* forces of contacts in the drawing: ncontacts, or 0 */
 } RunInfo;
 
-/* What a contact does: its CPContactPhase, or that time stepping goes through many impacts (CPContactSetTimeStepping) */
+/* The phase of a contact: its CPContactPhase, or time stepping through many impacts
+ * (CPContactSetTimeStepping) */
 typedef enum {
   PHASE_OPEN     = CP_CONTACT_OPEN,
   PHASE_SLIDING  = CP_CONTACT_SLIDING,
@@ -83,10 +90,10 @@ typedef enum {
 
 /* ---- during the run; pointers are valid during the call ---- */
 
-/* Violations: what is left of the constraints, the largest in their own units */
+/* The constraints' residuals, the largest in their own units */
 typedef enum { LEVEL_POSITION, LEVEL_VELOCITY, LEVEL_NORM, LEVEL_INVARIANT, NUM_LEVELS } RunLevel;
 
-/* "position", ...; the levels that a run has: NaN elsewhere */
+/* "position", ...; a run has NaN for the levels that do not exist. */
 const char *level_name(RunLevel level);
 bool level_exists(const RunInfo *info, RunLevel level);
 
@@ -96,13 +103,14 @@ typedef struct {
   const double *quantity; /* [nquantities] */
   const double *lambda;   /* [nlambda] */
   const double *points;   /* [3 npoints] */
-  const double *arrows; /* [6 narrows] where the force of each contact acts in the drawing, and the force there */
+  /* [6 narrows] Place of the force of each contact in the drawing, and the force there. */
+  const double *arrows;
   const double *gap;   /* [ncontacts] */
   const double *phase; /* [ncontacts], of RunPhase */
   double violation[NUM_LEVELS];
 } Sample;
 
-/* How far two runs are apart, after both: in the norm of CPModelError */
+/* The distance of two runs, after both, in the norm of CPModelError */
 typedef struct {
   double t, distance;
 } Difference;
@@ -110,92 +118,101 @@ typedef struct {
 typedef struct {
   double t, h;
   int order;
-  long attempts; /* that it took, 1 if the first was good */
+  long attempts; /* number of attempts, 1 if the first one succeeded */
 } Step;
 
 typedef enum { EVENT_ROOT, EVENT_STOP, EVENT_CONTACT, EVENT_STRETCH } EventKind;
 typedef struct {
   EventKind kind;
   double t;
-  int root;      /* which; of contacts the number; -1: a stop, or a stretch of time stepping */
-  int direction; /* of its g, -1 or 1; of a stretch 1 where it begins, -1 where it ends */
-  /* ---- of a contact ---- */
+  /* Number of the root or of the contact; -1: a stop, or a stretch of time stepping. */
+  int root;
+  /* -1 or 1: of the root's g; for a stretch, 1 where it begins, -1 where it ends. */
+  int direction;
+  /* ---- for a contact ---- */
   char contact[RUN_CONTACT_NAME];
   CPContactPhase before, after;
-  bool struck,
-      accumulated; /* Was there an impact? Does it stand for the rest of a series of them? */
+  /* Was there an impact? Does it replace the rest of a series of impacts? */
+  bool struck, accumulated;
 } RunEvent;
 
-/* "floor: an impact", ...; returns text */
+/* Writes "floor: an impact", ...; returns text. */
 const char *describe_event(const RunEvent *event, char *text, size_t length);
-/* "open", "sliding", ... of a RunPhase */
+/* The name of a RunPhase: "open", "sliding", ... */
 const char *phase_name(int phase);
 
 /* ---- at the end ---- */
 
-/* flag of a run that could not begin: what was asked for is impossible */
+/* The flag of a run that could not begin because its settings are impossible. */
 enum { RUN_FLAG_USAGE = -1000 };
 
 typedef enum { RUN_DONE, RUN_FAILED, RUN_CRASHED, RUN_INTERRUPTED, RUN_UNWRITTEN } RunEnding;
 
-/* What a second, more accurate run says about the error of a run (estimate.h) */
+/* The estimate of the error of a run by a second, more accurate run (estimate.h) */
 typedef struct {
-  bool wanted;              /* was one asked for? If not, all below is meaningless. */
-  bool pending;             /* The second run is still under way. */
+  bool wanted;              /* was an estimate requested? If not, the rest is meaningless. */
+  bool pending;             /* is the second run still under way? */
   char method[METHOD_NAME]; /* of the second run */
-  double rtol;              /* the same */
-  double error;             /* at the end, in the norm of CPModelError; NaN: not known */
-  double reached; /* up to here both runs were compared: if less than the run, error is extrapolated */
-  double lost;    /* from here on the runs differ by a tenth of the motion; NaN: nowhere */
-  bool chaotic; /* Their distance grew exponentially until then. */
-  double drift[RUN_SCALES]; /* of the first quantities in the second run, in units of their scale, as judge_drift */
-  double work, seconds;   /* of the second run, as the run's own; CPU time of steps */
-  bool stopped;           /* It would have cost too much. */
+  double rtol;              /* of the second run */
+  double error;             /* at the end, in the norm of CPModelError; NaN: unknown */
+  /* Both runs were compared up to here. If the run is longer, error is extrapolated. */
+  double reached;
+  double lost; /* from here on the runs differ by a tenth of the motion; NaN: nowhere */
+  /* Did the distance grow exponentially until then? */
+  bool chaotic;
+  /* Of the first quantities in the second run, in units of their scale, as judge_drift. */
+  double drift[RUN_SCALES];
+  /* Of the second run, measured as for the first; seconds: CPU time of the steps. */
+  double work, seconds;
+  bool stopped;           /* was it stopped because of its cost? */
   char message[RUN_TEXT]; /* one line: why it did not reach the end; "" if it did */
 } Estimate;
 
 typedef struct {
   RunEnding ending;
-  int flag;                             /* of the integrator, where it failed */
+  int flag;                             /* of the integrator, if it failed */
   char message[RUN_TEXT];               /* one line: why it did not reach its end; "" if it did */
   double t;                             /* reached */
   double seconds;                       /* CPU time of the integration alone */
-  double work;                          /* its cost in evaluations of accelerations */
-  long samples, events;                 /* told */
+  double work;                          /* cost in units of evaluations of accelerations */
+  long samples, events;                 /* number of records */
   long ncontacts;                       /* of the model */
-  long impacts, accumulations, reduced; /* of contacts, as CPContactStats has them */
-  long contact_events; /* times of impacts or changes of phase, each counted once */
-  long stretches;      /* of time stepping */
+  long impacts, accumulations, reduced; /* of contacts, as in CPContactStats */
+  long contact_events;                  /* number of times of impacts or changes of phase */
+  long stretches;                       /* of time stepping */
   long steps, rejected_error, rejected_projection, rejected_rhs, rejected_solve;
   long rhs, jacobians, factorisations, projections;
-  long rank;        /* of the constraints at the newest state, -1: not known */
-  long constraints; /* rank is of so many */
-  bool unique;      /* are the multipliers? */
-  double error;     /* against the reference at the end; NaN: not known there */
-  double late;      /* [s] the error has been waited for in vain; 0: not */
+  long rank;        /* of the constraints at the newest state; -1: unknown */
+  long constraints; /* number of constraints to which rank refers */
+  bool unique;      /* are the multipliers unique? */
+  double error;     /* against the reference at the end; NaN: unknown there */
+  double late;      /* [s] how long the error was waited for in vain, or 0 */
   Estimate estimate;
 } RunResult;
 
 /* "done", "failed", ... for programs */
 const char *ending_name(RunEnding ending);
-/* Attempts that were rejected, for whatever reason */
+/* The number of attempts that were rejected for any reason. */
 long rejections(const RunResult *result);
 /* "error test: 3, projection: 1", "none" */
 void describe_rejections(const RunResult *result, char *text, size_t length);
 
-/* One line: why a run of whom (a model, a method) did not reach its end, and where. begun: had it told its RunInfo? */
+/* Writes one line: why a run of `whom` (a model, a method) did not reach its end, and where. begun:
+ * was its RunInfo received? */
 void describe_ending(const char *whom, bool begun, const RunResult *result, char *text,
                      size_t length);
 
-/* One line: "about 3e-7 (estimated)", "chaotic: digits are lost after t = 4.2 s", "not estimated: ..." */
+/* Writes one line: "about 3e-7 (estimated)", "chaotic: digits are lost after t = 4.2 s", "not
+ * estimated: ..." */
 void describe_estimate(const Estimate *estimate, char *text, size_t length);
-/* Did the second run fail where the first did not? */
+/* Did the second run fail where the first one did not? */
 bool estimate_failed(const Estimate *estimate);
 
-/* ---- who listens ---- */
+/* ---- listeners ---- */
 
-/* Each function returns 0, or -1 after a complaint, which ends the run; NULL: not interested. A struct of one's own
-   begins with a Listener. end is called for each that was begun, whatever happened; result holds the ending. */
+/* Each function returns 0, or -1 after a complaint, which ends the run; NULL: not interested. A
+ * listener's own struct begins with a Listener. end is called for each listener that has begun,
+ * whatever happened; result holds the ending. */
 typedef struct Listener Listener;
 struct Listener {
   int (*begin)(Listener *self, const RunInfo *info);
@@ -206,35 +223,35 @@ struct Listener {
   int (*end)(Listener *self, const RunResult *result);
 };
 
-/* Names of the columns of y: "phi", "phi'", or "q0", "u0", "z0"; unit: "" where it is not known */
+/* The names of the columns of y: "phi", "phi'", or "q0", "u0", "z0"; unit: "" if it is unknown. */
 void component_name(const RunInfo *info, long i, char *text, size_t length);
 const char *component_unit(const RunInfo *info, long i, char *text, size_t length);
 const char *component_meaning(const RunInfo *info, long i);
-/* As it is shown: "" for NULL and "1" */
+/* The unit as displayed: "" for NULL and "1". */
 const char *unit_text(const char *unit);
-/* The same behind a number: the blank between them, or "" where there is no unit */
+/* What separates a number from its unit: a blank, or "" if there is no unit. */
 const char *unit_space(const char *unit);
 bool is_conserved(const RunInfo *info, int quantity);
-/* Is it an output, of which nothing is expected? */
+/* Is it an output, of which no behaviour is expected? */
 bool is_output(const RunInfo *info, int quantity);
-/* Name and unit of a multiplier: "pin x", "N"; of a contact's row "N floor", "F floor", if the model has no name for it; else
-   "lambda0", "" */
+/* Name and unit of a multiplier: "pin x", "N"; for a contact's row without a name in the model "N
+ * floor", "F floor"; otherwise "lambda0", "". */
 void multiplier_name(const RunInfo *info, long i, char *text, size_t length);
 const char *multiplier_unit(const RunInfo *info, long i);
-/* Of contact i: "gap floor", "phase floor"; the unit of gaps, "" where the model has no units */
+/* For contact i: "gap floor", "phase floor", and the unit of gaps, "" if the model has no units. */
 void gap_name(const RunInfo *info, long i, char *text, size_t length);
 void contact_phase_name(const RunInfo *info, long i, char *text, size_t length);
 const char *gap_unit(const RunInfo *info);
-/* Are its numbers in SI units? Not where all coordinates are without unit */
+/* Are the numbers in SI units? They are not if no coordinate has a unit. */
 bool has_units(const RunInfo *info);
-/* Is it among the names, with commas between? If names is NULL, all are. */
+/* Is name in the list, which is separated by commas? If names is NULL, all are. */
 bool is_selected(const char *names, const char *name);
 
 enum { NUMBER_TEXT = 40 };
-/* "1.25e-5", "0.5", "not known" (NaN); returns text [NUMBER_TEXT] */
+/* Writes "1.25e-5", "0.5", "not known" (NaN); returns text [NUMBER_TEXT]. */
 const char *number_text(char *text, double value, int digits);
 
-/* As many digits, from six on, as it takes to tell a from b, if they differ */
+/* The number of digits, at least six, that distinguishes a from b, if they differ. */
 int digits_apart(double a, double b);
 
 #endif

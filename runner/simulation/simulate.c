@@ -13,18 +13,18 @@
 typedef struct {
   Problem problem;
   RunInfo info;
-  Rows *track;       /* of an estimate, where the run leaves the ends of its steps; NULL: none */
-  const Rows *times; /* of the outputs, in the first column; NULL: equally spaced */
+  Rows *track;       /* for an estimate, the states at the ends of the run's steps; NULL: none */
+  const Rows *times; /* times of the outputs, in the first column; NULL: equally spaced */
   Observer observer;
   Integrator integrator;
   Listener *listener;
-  RunResult *result;    /* Its counters are those up to the newest start until the run is over. */
+  RunResult *result;    /* until the run is over, its counters are those up to the newest restart */
   N_Vector y, between;  /* the newest state, and an output within a step */
-  sunrealtype t, t_end; /* t belongs to y. */
-  long next;            /* output */
+  sunrealtype t, t_end; /* t belongs to y */
+  long next;            /* index of the next output */
   int next_stop;
-  long attempts;   /* before the newest step */
-  bool stretching; /* Does time stepping go through many impacts? */
+  long attempts;   /* number of attempts before the newest step */
+  bool stretching; /* is time stepping under way? */
 } Run;
 
 static double cpu_seconds(void) { return clock_seconds(CLOCK_PROCESS_CPUTIME_ID); }
@@ -41,7 +41,7 @@ static int fail_integrator(Run *run, int flag) {
   return fail(run, flag, integrator_message(&run->integrator));
 }
 
-/* ------------------------------------------------------------------------------ what is told -- */
+/* ------------------------------------------------------------------------------- the records -- */
 
 static int tell_sample(Run *run, sunrealtype t, N_Vector y) {
   Sample sample;
@@ -63,7 +63,8 @@ static int tell_step(Run *run) {
   return run->listener->step(run->listener, &step);
 }
 
-/* One of time stepping, from the time before: it is of order one, and flights start the integrator and its counters anew. */
+/* Sends a step of time stepping that began at the time before. It is of order one, and its flights
+ * restart the integrator and its counters. */
 static int tell_stretch_step(Run *run, sunrealtype before) {
   RunResult *r = run->result;
   r->steps++;
@@ -77,7 +78,7 @@ static int tell_event(Run *run, RunEvent event) {
   return run->listener->event(run->listener, &event);
 }
 
-/* The time of the next output; the end, where each step has one */
+/* The time of the next output, or the end if each step has an output. */
 static sunrealtype next_output(const Run *run) {
   const long outputs = run->problem.settings.outputs;
   return run->next >= outputs ? run->t_end
@@ -85,7 +86,7 @@ static sunrealtype next_output(const Run *run) {
                               : run->t_end * (sunrealtype)run->next / (sunrealtype)outputs;
 }
 
-/* All outputs that are due up to t, the end of the newest step */
+/* Sends all outputs that are due up to t, the end of the newest step. */
 static int tell_outputs(Run *run) {
   const long outputs = run->problem.settings.outputs;
   if (outputs == 0) return tell_sample(run, run->t, run->y);
@@ -99,8 +100,9 @@ static int tell_outputs(Run *run) {
   return 0;
 }
 
-/* The cost so far, in evaluations of accelerations: evaluations of p, partial derivatives and factorisations count as one, an
-   attempted step as four besides. Over 18 models and six methods CPU time goes by it to 20 % in the mean. */
+/* The cost so far, in units of evaluations of accelerations: evaluations of p, partial derivatives
+ * and factorisations count as one, and an attempted step as another four. Over 18 models and six
+ * methods, CPU time agrees with it to 20 % on average. */
 static double count_work(const Run *run) {
   const double step = 4;
   const CPMech mech = run->problem.mech;
@@ -115,7 +117,7 @@ static double count_work(const Run *run) {
 
 /* ---------------------------------------------------------------------------- stops and events -- */
 
-/* The next step must not pass the next kink of the forces, nor the end. */
+/* Steps must not pass the next kink of the forces, nor the end. */
 static int set_stop(Run *run) {
   const CPModel *model = run->problem.model;
   while (run->next_stop < model->nstops && model->stop[run->next_stop] <= run->t) run->next_stop++;
@@ -130,7 +132,7 @@ static int restart(Run *run) {
   integrator_add_counts(&run->integrator, &all);
   const int flag = integrator_restart(&run->integrator, run->t, run->y);
   if (flag) return fail_integrator(run, flag);
-  *run->result = all; /* The integrator's own counters are zero again. */
+  *run->result = all; /* The restart has cleared the integrator's own counters. */
   return set_stop(run);
 }
 
@@ -151,7 +153,7 @@ static int at_roots(Run *run) {
   return restart(run);
 }
 
-/* What each contact did at the newest event */
+/* Sends what each contact did at the newest event. */
 static int tell_contacts(Run *run) {
   const CPModel *model = run->problem.model;
   int told             = 0;
@@ -174,7 +176,7 @@ static int tell_contacts(Run *run) {
   return 0;
 }
 
-/* Has a stretch of time stepping begun, or ended? */
+/* Sends the begin or the end of a stretch of time stepping. */
 static int tell_stretch(Run *run) {
   CPContactStats stats;
   if (CPContactGetStats(run->problem.contact, &stats) || run->stretching == (stats.stretching != 0))
@@ -186,21 +188,21 @@ static int tell_stretch(Run *run) {
                                     .direction = run->stretching ? 1 : -1});
 }
 
-/* A step of time stepping has been done, and perhaps the event at the end of all of them. */
+/* Handles a step of time stepping, and the event at the end of a stretch. */
 static int in_stretch(Run *run, sunrealtype before) {
   if (tell_stretch_step(run, before) || tell_stretch(run)) return -1;
   if (run->stretching) return 0;
   return tell_contacts(run) || set_stop(run) ? -1 : 0;
 }
 
-/* The state before the event has been told. */
+/* Handles contacts; the state before the event has been sent. */
 static int at_contacts(Run *run) {
   RunResult all  = *run->result;
   bool restarted = false;
   integrator_add_counts(&run->integrator, &all);
   const int flag = integrator_pass_contacts(&run->integrator, run->t_end, run->y, &restarted);
   if (flag) return fail_integrator(run, flag);
-  if (!restarted) return 0; /* Nothing has changed. */
+  if (!restarted) return 0; /* nothing has changed */
   *run->result = all;
   if (tell_contacts(run) || tell_stretch(run)) return -1;
   if (run->problem.settings.outputs == 0 && tell_sample(run, run->t, run->y)) return -1;
@@ -221,17 +223,17 @@ static int march(Run *run) {
   if (tell_sample(run, 0, run->y) || set_stop(run)) return -1;
   if (run->track) estimate_track(run->track, 0, run->y);
   run->next = 1;
-  /* An event may be so close to the end that no step fits between. */
+  /* An event may be so close to the end that no step fits in between. */
   while (run->t_end - run->t > 100 * SUN_UNIT_ROUNDOFF * fabs(run->t_end)) {
     const sunrealtype before = run->t;
-    const bool stretching    = run->stretching; /* There are no outputs within its steps. */
+    const bool stretching    = run->stretching; /* there are no outputs within its steps */
     sunrealtype t            = run->t;
     const double start       = cpu_seconds();
     const double work        = count_work(run);
     const int flag =
         integrator_step(&run->integrator, stretching ? next_output(run) : run->t_end, run->y, &t);
     run->result->seconds += cpu_seconds() - start;
-    run->result->work += count_work(run) - work; /* Outputs are left out. */
+    run->result->work += count_work(run) - work; /* without the outputs */
     run->t = t;
     if (flag < 0) return fail_integrator(run, flag);
     if (run->track) estimate_track(run->track, run->t, run->y);
@@ -250,7 +252,7 @@ static void velocity_name(const RunInfo *info, long i, char *text, size_t length
   component_name(info, info->nq + i, text, length);
 }
 
-/* Do all names of --curves name something, and not too much of one kind? */
+/* Checks that all names of --curves exist, and that there are not too many of one kind. */
 static int select_curves(const RunInfo *info, char *message) {
   const struct {
     void (*name)(const RunInfo *info, long i, char *text, size_t length);
@@ -317,7 +319,8 @@ static int create(Run *run, const RunSettings *settings) {
   return flag ? fail(run, flag, message) : 0;
 }
 
-/* A CPMech knows its evaluations better: those for differences are among them. Those of the observer are not. */
+/* Takes the counts of a CPMech, which include evaluations for differences, and subtracts those of
+ * the observer. */
 static void take_mech_counts(CPMech mech, long observed, RunResult *r) {
   CPMechStats stats;
   if (!mech || CPMechGetStats(mech, &stats)) return;
@@ -350,7 +353,8 @@ static void finish(Run *run) {
   take_contact_counts(p, r);
 }
 
-/* The reference of some models takes longer than the run: the result is told before it is sought, and then again */
+/* The reference of some models takes longer than the run, so the result is sent before the
+ * reference is computed, and again afterwards. */
 static void compare(Run *run) {
   run->result->error = CPModelError(run->problem.model, run->t, run->y);
   run->listener->end(run->listener, run->result);

@@ -1,20 +1,21 @@
-/* Double pendulum: two uniform rods of lengths l1, l2 and masses m1, m2, the first on a fixed hinge in the origin, the
- * second on the end of the first; gravity g along -y. Angles are from the vertical, 0: hanging. SI units.
+/* Double pendulum: two uniform rods of lengths l1, l2 and masses m1, m2, the first on a fixed hinge
+ * at the origin, the second on the end of the first; gravity g along -y. Angles are measured from
+ * the vertical, 0: hanging. SI units.
  *
  *   q = (x1, y1, phi1, x2, y2, phi2)     centres of mass and angles of the rods; u = q'
  *
  *   M u' + A(q)^T lambda = f,            M = diag(m1, m1, J1, m2, m2, J2),  J = m l^2 / 12
- *   0 = p(q)                             the hinges: both ends that meet there are in one place
+ *   0 = p(q)                             the hinges: both ends at a hinge coincide
  *
- * What cpodes wants to know is in my_model_type, at the end of this file; everything else is there because of it. A
- * mechanism of your own: other coordinates, M, A = dp/dq, f, p. `cpodes check` finds what contradicts itself.
- */
+ * my_model_type, at the end of this file, is what cpodes reads; everything else serves it. For a
+ * mechanism of your own, change coordinates, M, A = dp/dq, f and p. `cpodes check` finds
+ * contradictions. */
 #include <cpodes/cpodes_model.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
-/* ---- numbers: with which `cpodes run --param NAME=VALUE` creates the model ---- */
+/* ---- parameters: `cpodes run --param NAME=VALUE` sets them ---- */
 
 enum { L1, L2, M1, M2, PHI1, PHI2, GRAVITY };
 
@@ -29,12 +30,12 @@ static const CPModelParameter parameters[] = {
     [GRAVITY] = {"g", "m/s^2", "gravity along -y", 9.81, 0, 1000},
 };
 
-/* What the functions below get as user_data */
+/* The user_data of the functions below */
 typedef struct {
   sunrealtype l1, l2, m1, m2, J1, J2, g;
 } Rods;
 
-/* ---- the mechanism; matrices and vectors come as zeros ---- */
+/* ---- the mechanism; matrices and vectors are zero when a function gets them ---- */
 
 enum { X1, Y1, TURN1, X2, Y2, TURN2, NQ, NP = 4 };
 
@@ -80,7 +81,8 @@ static int hinge_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *
   return 0;
 }
 
-/* A u' = b: what is left of the second derivative of p when u' is 0. May be left out; it is then made of differences. */
+/* A u' = b: minus the terms of the second derivative of p without u'. May be left out; cpodes then
+ * uses differences. */
 static int hinge_accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                                sunrealtype *b, void *user_data) {
   const Rods *r        = user_data;
@@ -93,7 +95,7 @@ static int hinge_accelerations(sunrealtype t, const sunrealtype *q, const sunrea
   return 0;
 }
 
-/* ---- what the motion keeps ---- */
+/* ---- conserved quantities ---- */
 
 static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   const Rods *r        = model->data;
@@ -104,14 +106,14 @@ static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   return kinetic / 2 + r->g * (r->m1 * q[Y1] + r->m2 * q[Y2]);
 }
 
-/* From hanging to standing: by this the drift of the energy is judged */
+/* From hanging to standing; the drift of the energy is judged by this scale */
 static sunrealtype energy_scale(const CPModel *model) {
   const Rods *r        = model->data;
   const sunrealtype at = r->m1 * r->l1 + r->m2 * (2 * r->l1 + r->l2);
   return r->g > 0 ? r->g * at : 1;
 }
 
-/* An output: of interest, but nothing is expected of it */
+/* An output: it is displayed, but not judged */
 static sunrealtype tip_speed(const CPModel *model, sunrealtype t, N_Vector y) {
   const Rods *r        = model->data;
   const sunrealtype *q = N_VGetArrayPointer(y), *u = q + NQ;
@@ -130,7 +132,7 @@ static const CPModelQuantity quantities[] = {
     {.name = "tip speed", .unit = "m/s", .value = tip_speed, .conserved = CP_QUANTITY_FREE},
 };
 
-/* ---- what is shown ---- */
+/* ---- display ---- */
 
 static const CPModelCoordinate coordinates[] = {
     {"x1", "m", "centre of the first rod"},    {"y1", "m", "the same, upwards"},
@@ -138,7 +140,7 @@ static const CPModelCoordinate coordinates[] = {
     {"y2", "m", "the same, upwards"},          {"phi2", "rad", "angle of the second rod"},
 };
 
-/* Hinge, joint, end: xyz of each */
+/* Hinge, joint, end: xyz of each. */
 static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   const Rods *r        = model->data;
   const sunrealtype *q = N_VGetArrayPointer(y);
@@ -149,7 +151,7 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   CPModelPlanar(3, x, xyz);
 }
 
-/* ---- a model with the values of its parameters ---- */
+/* ---- creation of a model with the values of its parameters ---- */
 
 /* At rest, on the constraints */
 static void start(const Rods *r, sunrealtype phi1, sunrealtype phi2, sunrealtype *q) {
@@ -166,7 +168,7 @@ static int create(CPModel *model) {
   static const int rods[][2]           = {{0, 1}, {1, 2}};
   const sunrealtype *p                 = model->parameter;
   Rods *r                              = malloc(sizeof *r);
-  model->data                          = r; /* freed with the model */
+  model->data                          = r; /* is freed with the model */
   if (!r || CPModelStart(model, 2 * NQ) || CPModelDraw(model, 3, kind, 2, rods)) return -1;
   *r = (Rods){.l1 = p[L1],
               .l2 = p[L2],

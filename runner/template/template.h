@@ -1,5 +1,5 @@
-/* The files that `cpodes new` writes, as they are in this folder; the build puts them into the program. The name my_model
- * stands for that of the new model. */
+/* The files that `cpodes new` writes, as they are in this folder; the build embeds them in the
+ * program. The name my_model stands for that of the new model. */
 #ifndef CPODES_RUNNER_TEMPLATE_H
 #define CPODES_RUNNER_TEMPLATE_H
 

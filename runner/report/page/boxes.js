@@ -1,4 +1,4 @@
-/* Boxes that scroll can be reached by the keyboard, those that need not are passed over. */
+/* The keyboard reaches boxes that scroll, and skips those that need not. */
 "use strict";
 (() => {
   const reach = new ResizeObserver((entries) => {

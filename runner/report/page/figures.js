@@ -1,4 +1,4 @@
-/* The time cursor of the figures: it follows the animation and the pointer, and says the values of the curves there. */
+/* The time cursor of the figures: it follows the animation and the pointer, and shows the values of the curves there. */
 "use strict";
 (() => {
   const SVG = "http://www.w3.org/2000/svg", MOST_ZOOM = 8;
@@ -9,7 +9,7 @@
     return parent.appendChild(made);
   }
 
-  /* The row of the time that is closest to t */
+  /* The row whose time is closest to t */
   function rowAt(times, t) {
     let low = 0, high = times.length - 1;
     while (high - low > 1) {
@@ -20,7 +20,7 @@
     return t - times[low] > times[high] - t ? high : low;
   }
 
-  /* The newest change up to t; the first one where there is none */
+  /* The newest change up to t, or the first one if there is none */
   function lastBefore(times, t) {
     let i = times.length - 1;
     while (i > 0 && times[i] > t) i--;
@@ -43,13 +43,13 @@
         zoom = Math.min(MOST_ZOOM, Math.max(1, zoom * factor));
         svg.style.width = 100 * zoom + "%";
         svg.style.maxWidth = zoom > 1 ? "none" : "";
-        box.scrollLeft = cursorX() * svg.clientWidth - box.clientWidth / 2; /* what is at the cursor stays in sight */
+        box.scrollLeft = cursorX() * svg.clientWidth - box.clientWidth / 2; /* keeps the cursor in view */
         box.scrollTop = (svg.clientHeight - box.clientHeight) / 2;
       });
     }
   }
 
-  /* Of a figure over time: show(t) moves its cursor. */
+  /* For a figure over time: show(t) moves its cursor. */
   function follow(figure) {
     const svg = figure.querySelector("svg"), source = figure.querySelector("script");
     const data = source && JSON.parse(source.textContent);

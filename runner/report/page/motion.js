@@ -1,4 +1,4 @@
-/* The animated mechanism: frames of whole numbers, drawn on a canvas with cubic interpolation between them. */
+/* The animated mechanism: frames of integers, drawn on a canvas with cubic interpolation in between. */
 "use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
@@ -20,7 +20,7 @@
   const GROUND = 0, JOINT = 1, MASS = 2, PLAIN = 3; /* points */
   const BAR = 0, GUIDE = 1, SPRING = 2; /* segments */
 
-  /* x, y, z of each point, frame by frame. Each frame says how much its numbers differ from those of the one before. */
+  /* x, y, z of each point, frame by frame. A frame holds the differences from the frame before. */
   const frames = (() => {
     const values = new Float32Array(3 * numFrames * numPoints);
     const sum = new Int32Array(dimension * numPoints);
@@ -34,7 +34,7 @@
     return values;
   })();
 
-  /* Of each frame the forces of contacts: by the contact's number, place and force */
+  /* The forces of contacts in each frame, by the contact's number: place and force */
   const forces = data.forces && data.forces.frames.map((numbers) => {
     const found = new Map(), width = 1 + 2 * dimension;
     for (let i = 0; i < numbers.length; i += width) {
@@ -58,7 +58,7 @@
   const [grounds, joints, masses] = [GROUND, JOINT, MASS].map((kind) => [...kinds.keys()].filter((p) => kinds[p] === kind));
   const [links, guides, springs] = [BAR, GUIDE, SPRING].map((look) => data.segments.filter((segment) => segment[2] === look));
 
-  /* The points whose paths are shown: the last, and others spread evenly */
+  /* The points whose paths are shown: the last one, and others at even intervals */
   const MOST_TRAILS = 5;
   const moving = (() => {
     const far = (p) => [0, 1, 2].some((a) => {
@@ -74,7 +74,7 @@
     return [...Array(count).keys()].map((i) => found[Math.floor(((i + 1) * found.length) / count) - 1]);
   })();
 
-  /* ---- the view: x to the right, y up; of mechanisms in space, turned ---- */
+  /* ---- the view: x to the right, y up; mechanisms in space are turned ---- */
 
   const START = { azimuth: -0.6, elevation: 0.35 };
   const view = { azimuth: 0, elevation: 0, width: 0, height: 0, scale: 1, zoom: 1, right: 0, up: 0 };
@@ -84,7 +84,7 @@
     Object.assign(view, { zoom: 1, right: 0, up: 0 }, dimension === 3 ? START : {});
   }
 
-  /* As high as the mechanism needs at this width, within limits */
+  /* The height that the mechanism needs at this width, within limits */
   function height() {
     const wanted = dimension === 3 ? 0.75 : Math.min(1, box.size[1] / Math.max(box.size[0], 1e-3 * extent));
     return Math.max(220, Math.min(wanted * (canvas.clientWidth - 2 * MARGIN) + 2 * MARGIN + 20, 0.65 * window.innerHeight, 520));
@@ -105,7 +105,7 @@
     view.scale *= view.zoom;
   }
 
-  /* How far from the centre the points come on the screen, from whatever side one looks at the elevation of the start */
+  /* The largest distance of points from the centre on the screen, for views from all sides at the initial elevation */
   const reach = (() => {
     let right = 0, up = 0;
     const ce = Math.cos(START.elevation), se = Math.sin(START.elevation);
@@ -116,7 +116,7 @@
         right = Math.max(right, radius);
         up = Math.max(up, Math.abs(y) * ce + radius * se);
       }
-    /* Shapes reach farther than the points that they are given by: to the corners of a box. */
+    /* Shapes reach beyond the points that define them, up to the corners of a box. */
     const beyond = Math.max(0, ...data.shapes.map(([, o, ...ends]) => {
       const half = ends.map((p) => Math.hypot(...[0, 1, 2].map((a) => coordinate(0, p, a) - coordinate(0, o, a))));
       return Math.hypot(...half) - Math.max(...half);
@@ -124,7 +124,7 @@
     return { right: right + beyond, up: up + beyond };
   })();
 
-  /* Of a vector, the part along the screen's axes */
+  /* The components of a vector along the screen's axes */
   function turn(x, y, z) {
     const ca = Math.cos(view.azimuth), sa = Math.sin(view.azimuth);
     const ce = Math.cos(view.elevation), se = Math.sin(view.elevation);
@@ -137,7 +137,7 @@
     return [view.width / 2 + view.right + view.scale * right, view.height / 2 - view.up - view.scale * up];
   }
 
-  /* Of drawings with many points these are all that must be fast: project(frame's points) into places [2 numPoints] */
+  /* Projects a frame's points into places [2 numPoints]. For drawings with many points, only this must be fast. */
   const places = new Float64Array(2 * numPoints);
   function placeAll(frame) {
     const [from, [wa, wb, wc, wd]] = around(frame), all = 3 * numPoints;
@@ -161,7 +161,7 @@
       colours[name] = style.getPropertyValue("--" + name).trim();
   }
 
-  /* The frame at t: a whole part and a fraction */
+  /* The frame at t: an integer part and a fraction */
   function frameAt(t) {
     let low = 0, high = numFrames - 1;
     while (high - low > 1) {
@@ -239,7 +239,7 @@
     context.setLineDash([]);
   }
 
-  /* Zigzags of a width that does not change with their length */
+  /* Zigzags, whose width does not change with their length */
   function drawSprings(width) {
     context.strokeStyle = colours.body;
     context.lineWidth = 1.5;
@@ -313,7 +313,7 @@
     context.stroke();
   }
 
-  /* Very small ones are squares, which are drawn much faster */
+  /* Very small points are squares, which are drawn much faster */
   function drawCircles(list, size, fill, edge) {
     context.fillStyle = fill;
     context.strokeStyle = edge;
@@ -345,8 +345,8 @@
     context.fill();
   }
 
-  /* Forces jump where contacts close and open: they go over from frame to frame only where a contact carries in both. */
-  const USUAL_FORCE = 0.2, MOST_FORCE = 3; /* the length of the usual one, of the extent; longer ones are cut */
+  /* Forces jump where contacts close and open, so they are interpolated only if a contact is loaded in both frames. */
+  const USUAL_FORCE = 0.2, MOST_FORCE = 3; /* lengths: of the usual force, relative to the extent, and the factor beyond which arrows are cut */
   function drawForces(frame) {
     const low = Math.min(Math.floor(frame), numFrames - 1), high = Math.min(low + 1, numFrames - 1), s = frame - low;
     const scale = (USUAL_FORCE * extent) / data.forces.usual;
@@ -383,7 +383,7 @@
     context.fillText(short(length) + data.lengths, x + 4, y - 6);
   }
 
-  /* Above the scale of lengths */
+  /* The scale of forces, above that of lengths */
   function drawForceScale() {
     const x = 14, y = view.height - 40;
     const force = nice(data.forces.usual), shown = (USUAL_FORCE * extent * force * view.scale) / data.forces.usual;
@@ -443,7 +443,7 @@
   function showTime(spoken) {
     slider.value = String(Math.round((1000 * (player.time - begin)) / (end - begin || 1)));
     clock.textContent = "t = " + written(player.time);
-    /* while it plays, a screen reader hears of it once a second at most */
+    /* during the animation, screen readers are notified at most once a second */
     document.dispatchEvent(new CustomEvent("cursor", { detail: player.time }));
     if (spoken || performance.now() - player.spoken > 1000) {
       slider.setAttribute("aria-valuetext", written(player.time) + " of " + written(end));
@@ -451,7 +451,7 @@
     }
   }
 
-  /* Drawn at the next chance, once */
+  /* Draws once, in the next animation frame */
   function redraw() {
     if (player.wanted) return;
     player.wanted = true;
@@ -500,7 +500,7 @@
     redraw();
   }
 
-  /* Such that it lasts some ten seconds, unless real time is about that */
+  /* The speed at which it lasts about ten seconds, unless real time is close to that */
   function offerSpeeds() {
     const usual = (end - begin) / 10;
     const base = usual > 0.3 && usual < 3 ? 1 : nice(usual || 1);
@@ -528,7 +528,7 @@
     reset: () => zoomBy(0),
   };
 
-  /* factor 0: back to the start. What is in the middle stays there. */
+  /* factor 0: back to the start. The centre of the view stays. */
   const MOST_ZOOM = 20;
   function zoomBy(factor) {
     const before = view.zoom;
@@ -617,7 +617,7 @@
     byId("controls").hidden = false;
   }
 
-  /* Other sizes and colours: those of print, too, before it is done */
+  /* Sizes and colours may change, also for printing, just before it */
   function follow() {
     const recolour = () => {
       readColours();
@@ -631,7 +631,7 @@
     reduced.addEventListener("change", () => reduced.matches && player.playing && toggle());
   }
 
-  /* It starts when it is first seen, for those who do not mind */
+  /* Starts when it is first visible, unless the user prefers reduced motion */
   function startWhenSeen() {
     if (numFrames < 2) return;
     const observer = new IntersectionObserver((entries) => {
