@@ -1,7 +1,7 @@
 #include "coupled.h"
 
 #include <cpodes/base/random.h>
-#include <cpodes/saddle/lapack.h>
+#include <cpodes/matrix/lapack.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  *   build/release/bench/lapack
  *   OPENBLAS_NUM_THREADS=1 LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu/openblas-pthread build/release/bench/lapack
  */
-#include "cpodes/saddle/lapack.h"
+#include "cpodes/matrix/lapack.h"
 #include "cpodes/base/random.h"
 
 #include <math.h>

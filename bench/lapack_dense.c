@@ -1,6 +1,6 @@
 #include "lapack_dense.h"
 
-#include <cpodes/saddle/lapack.h>
+#include <cpodes/matrix/lapack.h>
 #include <stdlib.h>
 #include <sunmatrix/sunmatrix_dense.h>
 

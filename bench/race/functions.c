@@ -1,6 +1,6 @@
 #include "functions.h"
 
-#include <cpodes/saddle/lapack.h>
+#include <cpodes/matrix/lapack.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>

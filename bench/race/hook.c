@@ -3,7 +3,7 @@
 #include "functions.h"
 #include "support.h"
 
-#include <cpodes/saddle/lapack.h>
+#include <cpodes/matrix/lapack.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>

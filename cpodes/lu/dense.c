@@ -4,8 +4,7 @@
 #include "lu_impl.h"
 
 #include "cpodes/base/compat.h"
-#include "cpodes/saddle/lapack.h"
-#include "cpodes/saddle/small.h"
+#include "cpodes/matrix/lapack.h"
 
 #include <math.h>
 

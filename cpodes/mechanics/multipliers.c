@@ -11,7 +11,7 @@
  * result depends on the state alone. */
 #include "mechanics_impl.h"
 
-#include "cpodes/saddle/lapack.h"
+#include "cpodes/matrix/lapack.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "cpodes/base/random.h"
 #include "cpodes/base/vectors.h"
-#include "lapack.h"
+#include "cpodes/matrix/lapack.h"
 
 #include <math.h>
 #include <stddef.h>

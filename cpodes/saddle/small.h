@@ -5,9 +5,7 @@
 #define CPODES_SMALL_H
 
 #include "cpodes/base/arena.h"
-
-/* Up to this order. */
-#define CP_SMALL 32
+#include "cpodes/matrix/lapack.h"
 
 /* S <- X^T X, upper triangle; XT [m x n], S [m x m] */
 void cpGram(int m, int n, const double *XT, double *S);

@@ -1,7 +1,7 @@
 /* Cholesky factors of W, block by block, and products with them. */
 #include "saddle_impl.h"
 
-#include "lapack.h"
+#include "cpodes/matrix/lapack.h"
 
 #include <string.h>
 

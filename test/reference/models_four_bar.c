@@ -3,7 +3,7 @@
 #include "jacobians.h"
 #include "reference.h"
 
-#include "cpodes/saddle/lapack.h"
+#include "cpodes/matrix/lapack.h"
 #include "models/four_bar.h"
 #include <math.h>
 #include <stdio.h>

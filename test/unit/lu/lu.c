@@ -1,7 +1,7 @@
 /* LU factors, dense and sparse, real and complex, by systems whose solutions are known; and the sums of which they are. */
 #include <complex.h>
 #include <cpodes/lu/lu_impl.h>
-#include <cpodes/saddle/small.h>
+#include <cpodes/matrix/lapack.h>
 #include <math.h>
 #include <string.h>
 

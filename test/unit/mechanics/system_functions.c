@@ -1,6 +1,6 @@
 #include "mechanics/systems.h"
 
-#include <cpodes/saddle/lapack.h>
+#include <cpodes/matrix/lapack.h>
 #include <math.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>

@@ -5,6 +5,9 @@
 
 #define F77(name) name##_
 
+/* Up to this order plain loops take less time than calls. */
+#define CP_SMALL 32
+
 void F77(dsyrk)(const char *uplo, const char *trans, const int *n, const int *k, const double *alpha,
                 const double *a, const int *lda, const double *beta, double *c, const int *ldc);
 void F77(dsymm)(const char *side, const char *uplo, const int *m, const int *n, const double *alpha,
