@@ -22,11 +22,14 @@ typedef struct {
 
 /* ---- structure ---- */
 
-static int create(CPSaddle s, const CPComplementOps *ops) {
-  CPArena *arena = &s->used.arena;
-  const CPMat *A = &s->A;
+static int create(CPSaddle s) {
+  const int by_blocks        = s->used.type == CP_SADDLE_BLOCK;
+  const CPComplementOps *ops = by_blocks ? &cpBlockComplementOps : &cpSparseComplementOps;
+  CPArena *arena             = &s->used.arena;
+  const CPMat *A             = &s->A;
   SparseSchur *c;
   if (!A->start && s->m > 0) return CP_ILL_INPUT;
+  if (!by_blocks && s->has_matrix && !s->M.start) return CP_ILL_INPUT;
   s->used.content = CP_NEW(arena, c, 1);
   if (!c || cpWeightCreate(&c->W, s)) return CP_MEM_FAIL;
   c->S = (CPComplement){.ops = ops, .n = s->n, .m = s->m, .sine = 1.0};
@@ -46,12 +49,6 @@ static int create(CPSaddle s, const CPComplementOps *ops) {
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
   return ops->create(&c->S, arena);
 }
-
-static int createSparse(CPSaddle s) {
-  return s->has_matrix && !s->M.start ? CP_ILL_INPUT : create(s, &cpSparseComplementOps);
-}
-
-static int createBlock(CPSaddle s) { return create(s, &cpBlockComplementOps); }
 
 /* ---- factors ---- */
 
@@ -140,19 +137,4 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   return flag;
 }
 
-const CPSaddleOps cpSaddleSparseOps = {.name          = "sparse Schur complement",
-                                       .type          = CP_SADDLE_SPARSE,
-                                       .lin           = CP_LINSOL_SPARSE,
-                                       .kkt           = CP_KKT_SPARSE_SCHUR,
-                                       .keeps_pattern = 1,
-                                       .create        = createSparse,
-                                       .factor        = factor,
-                                       .solve         = solve};
-
-const CPSaddleOps cpSaddleBlockOps = {.name          = "blocks",
-                                      .type          = CP_SADDLE_BLOCK,
-                                      .lin           = CP_LINSOL_BLOCK,
-                                      .keeps_pattern = 1,
-                                      .create        = createBlock,
-                                      .factor        = factor,
-                                      .solve         = solve};
+const CPSaddleOps cpSaddleComplementOps = {create, factor, solve};

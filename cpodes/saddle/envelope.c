@@ -157,10 +157,4 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   return 0;
 }
 
-const CPSaddleOps cpSaddleEnvelopeOps = {.name   = "Schur complement",
-                                         .type   = CP_SADDLE_SCHUR,
-                                         .lin    = CP_LINSOL_SCHUR,
-                                         .kkt    = CP_KKT_SCHUR,
-                                         .create = create,
-                                         .factor = factor,
-                                         .solve  = solve};
+const CPSaddleOps cpSaddleEnvelopeOps = {create, factor, solve};

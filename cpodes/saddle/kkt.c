@@ -456,11 +456,4 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   return mu && c->found && s->options.shortest ? shorten(s, mu) : 0;
 }
 
-const CPSaddleOps cpSaddleKktOps = {.name          = "sparse KKT matrix",
-                                    .type          = CP_SADDLE_KKT,
-                                    .lin           = CP_LINSOL_SPARSE,
-                                    .kkt           = CP_KKT_SPARSE,
-                                    .keeps_pattern = 1,
-                                    .create        = create,
-                                    .factor        = factor,
-                                    .solve         = solve};
+const CPSaddleOps cpSaddleKktOps = {create, factor, solve};

@@ -180,11 +180,11 @@ static void formDependent(const CPSaddle s, Nullspace *c) {
   F77(dorgqr)(&p, &d, &d, c->N, &p, c->tau, c->work, &c->lwork, &info);
 }
 
-static int factor(CPSaddle s, int pivoting) {
+static int factor(CPSaddle s) {
   Nullspace *c = s->used.content;
   int flag     = c->has_factors ? cpWeightFactor(&c->W, s) : 0;
   if (!c->has_factors) cpSaddleScaleCoordinates(s, c->s);
-  if (!flag && s->nrows > 0) flag = factorRows(s, c, pivoting);
+  if (!flag && s->nrows > 0) flag = factorRows(s, c, s->used.type == CP_SADDLE_NULLSPACE);
   if (flag) return flag;
   if (s->rank > 0) formReflectors(s, c);
   if (!c->has_factors) {
@@ -195,10 +195,6 @@ static int factor(CPSaddle s, int pivoting) {
   if (s->options.shortest && s->rank < s->nrows) formDependent(s, c);
   return 0;
 }
-
-static int factorQR(CPSaddle s) { return factor(s, 0); }
-
-static int factorPivoted(CPSaddle s) { return factor(s, 1); }
 
 /* ---- solution ---- */
 
@@ -244,17 +240,4 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   return 0;
 }
 
-const CPSaddleOps cpSaddleNullspaceOps = {.name   = "null space",
-                                          .type   = CP_SADDLE_NULLSPACE,
-                                          .lin    = CP_LINSOL_QRP,
-                                          .kkt    = CP_KKT_NULLSPACE,
-                                          .create = create,
-                                          .factor = factorPivoted,
-                                          .solve  = solve};
-
-const CPSaddleOps cpSaddleQROps = {.name   = "QR",
-                                   .type   = CP_SADDLE_QR,
-                                   .lin    = CP_LINSOL_QR,
-                                   .create = create,
-                                   .factor = factorQR,
-                                   .solve  = solve};
+const CPSaddleOps cpSaddleNullspaceOps = {create, factor, solve};

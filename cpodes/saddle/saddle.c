@@ -14,16 +14,25 @@
 /* Where the rank is lower than the one that stands, the next angle that is tried is smaller by this. */
 #define LESS_ANGLE 3.0
 
-static const CPSaddleOps *const solvers[] = {
-    [CP_SADDLE_SCHUR] = &cpSaddleSchurOps,         [CP_SADDLE_QR] = &cpSaddleQROps,
-    [CP_SADDLE_NULLSPACE] = &cpSaddleNullspaceOps, [CP_SADDLE_SPARSE] = &cpSaddleSparseOps,
-    [CP_SADDLE_BLOCK] = &cpSaddleBlockOps,         [CP_SADDLE_KKT] = &cpSaddleKktOps};
+static const struct {
+  const CPSaddleOps *ops;
+  const char *name;
+  CPLinSol lin;      /* its public names: for projections (AUTO if it has none), */
+  CPKktLinSol kkt;   /* and for accelerations */
+  int keeps_pattern; /* the structure of A is analysed at creation */
+} solvers[] = {
+    [CP_SADDLE_AUTO]  = {NULL, NULL, CP_LINSOL_AUTO, CP_KKT_AUTO, 0},
+    [CP_SADDLE_SCHUR] = {&cpSaddleSchurOps, "Schur complement", CP_LINSOL_SCHUR, CP_KKT_SCHUR, 0},
+    [CP_SADDLE_QR]    = {&cpSaddleNullspaceOps, "QR", CP_LINSOL_QR, CP_KKT_AUTO, 0},
+    [CP_SADDLE_NULLSPACE] = {&cpSaddleNullspaceOps, "null space", CP_LINSOL_QRP, CP_KKT_NULLSPACE, 0},
+    [CP_SADDLE_SPARSE]    = {&cpSaddleComplementOps, "sparse Schur complement", CP_LINSOL_SPARSE,
+                             CP_KKT_SPARSE_SCHUR, 1},
+    [CP_SADDLE_BLOCK]     = {&cpSaddleComplementOps, "blocks", CP_LINSOL_BLOCK, CP_KKT_AUTO, 1},
+    [CP_SADDLE_KKT] = {&cpSaddleKktOps, "sparse KKT matrix", CP_LINSOL_SPARSE, CP_KKT_SPARSE, 1}};
 
-int cpSaddleKeepsPattern(CPSaddleType type) {
-  return type != CP_SADDLE_AUTO && solvers[type]->keeps_pattern;
-}
+int cpSaddleKeepsPattern(CPSaddleType type) { return solvers[type].keeps_pattern; }
 
-const char *cpSaddleName(const CPSaddle s) { return s->used.ops->name; }
+const char *cpSaddleName(const CPSaddle s) { return solvers[s->used.type].name; }
 
 int cpSaddleFailed(const CPSaddle s, int flag, sunrealtype t, const char *row, char *text) {
   if (flag == CP_SADDLE_DEPENDENT)
@@ -37,21 +46,21 @@ int cpSaddleFailed(const CPSaddle s, int flag, sunrealtype t, const char *row, c
                   cpSaddleName(s));
 }
 
-CPSaddleType cpSaddleTypeOf(const CPSaddle s) { return s->used.ops->type; }
+CPSaddleType cpSaddleTypeOf(const CPSaddle s) { return s->used.type; }
 
-CPLinSol cpSaddleAsLin(CPSaddleType type) { return type ? solvers[type]->lin : CP_LINSOL_AUTO; }
+CPLinSol cpSaddleAsLin(CPSaddleType type) { return solvers[type].lin; }
 
-CPKktLinSol cpSaddleAsKkt(CPSaddleType type) { return type ? solvers[type]->kkt : CP_KKT_AUTO; }
+CPKktLinSol cpSaddleAsKkt(CPSaddleType type) { return solvers[type].kkt; }
 
 CPSaddleType cpSaddleOfLin(CPLinSol name) {
   for (CPSaddleType type = CP_SADDLE_SCHUR; type <= CP_SADDLE_KKT; type++)
-    if (solvers[type]->lin == name) return type;
+    if (solvers[type].lin == name) return type;
   return CP_SADDLE_AUTO;
 }
 
 CPSaddleType cpSaddleOfKkt(CPKktLinSol name) {
   for (CPSaddleType type = CP_SADDLE_SCHUR; name && type <= CP_SADDLE_KKT; type++)
-    if (solvers[type]->kkt == name) return type;
+    if (solvers[type].kkt == name) return type;
   return CP_SADDLE_AUTO;
 }
 
@@ -76,12 +85,13 @@ static void choose(CPSaddle s) {
 
 static int openSolver(CPSaddle s, CPSaddleType type) {
   CPSaddleSolver *used   = &s->used;
-  const CPSaddleOps *ops = (unsigned)type <= CP_SADDLE_KKT ? solvers[type] : NULL;
+  const CPSaddleOps *ops = (unsigned)type <= CP_SADDLE_KKT ? solvers[type].ops : NULL;
   if (type == CP_SADDLE_SCHUR && s->has_matrix && !s->M.start && !s->A.start &&
       s->n + s->m <= CP_SMALL)
     ops = &cpSaddleEnvelopeOps;
-  const int flag = ops ? ops->create(s) : CP_ILL_INPUT;
+  used->type     = type;
   used->ops      = ops;
+  const int flag = ops ? ops->create(s) : CP_ILL_INPUT;
   if (!flag) return CP_SUCCESS;
   cpArenaFree(&used->arena);
   used->content = NULL;
@@ -168,7 +178,7 @@ static int isSame(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
 
 /* The other solver becomes the one in use, unless the one in use is of this type and has only failed to open. */
 CP_RARE static int changeSolver(CPSaddle s, CPSaddleType type) {
-  if (s->used.ops->type != type) {
+  if (s->used.type != type) {
     const CPSaddleSolver other = s->used;
     s->used                    = s->reserve;
     s->reserve                 = other;
@@ -178,7 +188,7 @@ CP_RARE static int changeSolver(CPSaddle s, CPSaddleType type) {
 
 /* Factors by the solver of this type */
 static inline int factorBy(CPSaddle s, CPSaddleType type) {
-  const int open = s->used.content && s->used.ops->type == type;
+  const int open = s->used.content && s->used.type == type;
   const int flag = open ? CP_SUCCESS : changeSolver(s, type);
   s->rank        = s->nrows;
   s->sine        = 1.0;

@@ -60,7 +60,8 @@ typedef struct {
 
 /* A solver (saddle_impl.h) with what it has here. */
 typedef struct {
-  const struct CPSaddleOps_ *ops; /* NULL until it is created */
+  CPSaddleType type; /* AUTO until it is created */
+  const struct CPSaddleOps_ *ops;
   void *content;
   CPArena arena; /* of the content */
 } CPSaddleSolver;

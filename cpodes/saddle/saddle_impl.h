@@ -6,11 +6,6 @@
 #include "small.h"
 
 typedef struct CPSaddleOps_ {
-  const char *name;
-  CPSaddleType type;
-  CPLinSol lin;      /* its public names: for projections (AUTO if it has none), */
-  CPKktLinSol kkt;   /* and for accelerations */
-  int keeps_pattern; /* the structure of A is analysed at creation */
   /* Memory of the content, from s->used.arena, which frees it. CP_SUCCESS, CP_MEM_FAIL, CP_LINSOL_FAIL, or
    * CP_ILL_INPUT where the solver does not take the kinds of W and A. */
   int (*create)(CPSaddle s);
@@ -21,8 +16,8 @@ typedef struct CPSaddleOps_ {
   int (*solve)(CPSaddle s, const double *f, const double *b, double *x, double *mu);
 } CPSaddleOps;
 
-extern const CPSaddleOps cpSaddleSchurOps, cpSaddleEnvelopeOps, cpSaddleQROps, cpSaddleNullspaceOps,
-    cpSaddleSparseOps, cpSaddleBlockOps, cpSaddleKktOps;
+extern const CPSaddleOps cpSaddleSchurOps, cpSaddleEnvelopeOps, cpSaddleNullspaceOps,
+    cpSaddleComplementOps, cpSaddleKktOps;
 
 /* The rows in use, dense: a_kj of the k-th of them goes to X[k row_stride + j column_stride]. */
 void cpSaddleGather(const CPSaddle s, double *X, size_t row_stride, size_t column_stride);

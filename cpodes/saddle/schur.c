@@ -118,10 +118,4 @@ static int schurSolve(CPSaddle s, const double *f, const double *b, double *x, d
   return 0;
 }
 
-const CPSaddleOps cpSaddleSchurOps = {.name   = "Schur complement",
-                                      .type   = CP_SADDLE_SCHUR,
-                                      .lin    = CP_LINSOL_SCHUR,
-                                      .kkt    = CP_KKT_SCHUR,
-                                      .create = schurCreate,
-                                      .factor = schurFactor,
-                                      .solve  = schurSolve};
+const CPSaddleOps cpSaddleSchurOps = {schurCreate, schurFactor, schurSolve};
