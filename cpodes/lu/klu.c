@@ -91,7 +91,9 @@ static int kluFactor(CPLu lu) {
   const int flag = lu->is_new || !k->symbolic ? analyse(&lu->S, k) : CP_SUCCESS;
   if (flag) return flag;
   lu->is_new = 0;
-  if (k->numeric && keepPivots(lu->S.value, k)) return CP_SUCCESS;
+  lu->kept   = k->numeric && !lu->renew && keepPivots(lu->S.value, k);
+  lu->renew  = 0;
+  if (lu->kept) return CP_SUCCESS;
   k->use->free(&k->numeric, &k->common);
   k->numeric = k->use->factor(k->start, k->row, lu->S.value, k->symbolic, &k->common);
   return outcome(k);

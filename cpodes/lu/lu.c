@@ -138,6 +138,8 @@ int cpLuFinite(const CPLu lu) {
 
 int cpLuFactor(CPLu lu) { return lu->ops->factor(lu); }
 
+int cpLuRenew(CPLu lu) { return lu->renew = lu->kept; }
+
 int cpLuSolve(CPLu lu, double *re, double *im) { return lu->ops->solve(lu, re, im); }
 
 void cpLuJoin(int n, const double *re, const double *im, double *x) {

@@ -31,6 +31,8 @@ int cpLuAssemble(CPLu lu, const double complex *weight);
 int cpLuFinite(const CPLu lu);
 /* The factors, which may take the place of S. 0; 1 if S is singular; negative: a code. */
 int cpLuFactor(CPLu lu);
+/* Have the newest factors kept the pivots of others? Then the next ones will not. */
+int cpLuRenew(CPLu lu);
 /* re [order], im [order]: real and imaginary parts of the right-hand side, then of the solution. A real S does not use
  * im, which may be NULL. 0 or a code. */
 int cpLuSolve(CPLu lu, double *re, double *im);

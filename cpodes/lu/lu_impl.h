@@ -26,6 +26,7 @@ struct CPLu_ {
   int sparse;        /* A sparse S has no pattern before the first cpLuAssemble. */
   CPMat S;           /* value has parts * entries numbers: real and imaginary parts in turn. */
   int is_new;        /* the pattern of S has changed since the newest factors */
+  int kept, renew;   /* sparse S: these have kept older pivots; the next ones must not */
   const char *fixed; /* [order] or NULL */
   int first_unit;
   char *fixed_then; /* [order] sparse S: fixed rows that its pattern was made for */

@@ -1,31 +1,23 @@
-/* Sparse LU factors (KLU) of the scaled KKT matrix K = diag(s, e) [W A^T; A I0] diag(s, e), I0: 1 for rows that are left
- * out, in an order of little fill of K + K^T, and then with the pivots of the factorisation before for as long as these
- * are good. A system with known solution size judges the factors: by its residual, and K by its solution, which is
+/* Sparse LU factors (CPLu) of the scaled KKT matrix K = diag(s, e) [W A^T; A I0] diag(s, e), I0: 1 for rows that are left
+ * out. A system with known solution size judges the factors: by its residual, and K by its solution, which is
  * large if K is singular. Only then dependent rows are looked for. */
 #include "cpodes/base/vectors.h"
+#include "cpodes/lu/lu.h"
 #include "saddle_impl.h"
 
 #include <cholmod.h>
-#include <klu.h>
 #include <math.h>
 #include <string.h>
 
-typedef SuiteSparse_long Index;
-
 typedef struct {
-  int order;  /* n + m */
-  CPMat M, A; /* W and A, sparse: those of the object, or full structures for its dense matrices */
-  /* K, scaled: [order + 1], [entries], [entries]; column j has the entries of W and of A, or those of A^T and one on the
-   * diagonal of the second block, which is 1 for rows that are left out */
-  Index *start, *row;
-  double *value;
-  size_t *transposed;  /* [entries of A] place of A^T's entry in K */
-  double *scale;       /* [order] s and e; e_i = 0: row i is left out */
-  double norm;         /* largest column sum of |K| */
-  double *b, *x, *r;   /* [order] */
-  klu_l_common common; /* of KLU */
-  klu_l_symbolic *symbolic;
-  klu_l_numeric *numeric;
+  int order; /* n + m */
+  CPMat M, A,
+      I0; /* the parts of K, sparse: W and A, scaled, with full structures for dense matrices; I0, diagonal */
+  CPLu K;
+  int has_factors;   /* of K: the trial system has been solved with them */
+  double *scale;     /* [order] s and e; e_i = 0: row i is left out */
+  double norm;       /* largest column sum of |K| */
+  double *b, *x, *r; /* [order] */
   /* dependent rows, looked for when K is singular */
   CPSaddle rows;     /* A with W = diag(s)^{-2}; NULL until it is needed */
   int found;         /* 1: at the newest factorisation */
@@ -34,7 +26,7 @@ typedef struct {
   /* is W definite where A x = 0? */
   int is_started; /* the rest, once it is needed: */
   cholmod_common chol;
-  cholmod_sparse *W; /* scaled, n x n */
+  cholmod_sparse *W, *rows_A; /* of K: W, whose upper triangle counts, and A */
   cholmod_factor *L;
 } CPKkt;
 
@@ -67,11 +59,23 @@ static int failedCholmod(const CPKkt *c) {
                                                                         : CP_LINSOL_FAIL;
 }
 
-/* c->W <- the scaled W, whose upper triangle counts. */
-static int formWeight(CPSaddle s) {
-  CPKkt *c          = s->used.content;
+/* *copy <- X, with its stype at the first time. 0 or a negative code */
+static int copyTo(cholmod_sparse **copy, const CPMat *X, int stype, CPKkt *c) {
+  const size_t cols = (size_t)X->cols, entries = X->start[cols];
+  if (!*copy) {
+    *copy = cholmod_l_allocate_sparse((size_t)X->rows, cols, entries, 1, 1, stype, CHOLMOD_REAL,
+                                      &c->chol);
+    if (!*copy) return failedCholmod(c);
+    SuiteSparse_long *start = (*copy)->p, *row = (*copy)->i;
+    for (size_t j = 0; j <= cols; j++) start[j] = (SuiteSparse_long)X->start[j];
+    for (size_t e = 0; e < entries; e++) row[e] = X->row[e];
+  }
+  memcpy((*copy)->x, X->value, entries * sizeof *X->value);
+  return CP_SUCCESS;
+}
+
+static int formWeight(CPKkt *c) {
   cholmod_common *l = &c->chol;
-  const size_t n = (size_t)s->n, entries = c->M.start[n];
   if (!c->is_started) {
     cholmod_l_start(l);
     c->is_started                 = 1;
@@ -81,18 +85,7 @@ static int formWeight(CPSaddle s) {
     l->nmethods                   = 1; /* METIS may end the program for want of memory */
     l->method[0].ordering         = CHOLMOD_AMD;
   }
-  if (!c->W) {
-    c->W = cholmod_l_allocate_sparse(n, n, entries, 1, 1, 1, CHOLMOD_REAL, l);
-    if (!c->W) return failedCholmod(c);
-    Index *p = c->W->p, *i = c->W->i;
-    for (size_t j = 0; j <= n; j++) p[j] = (Index)c->M.start[j];
-    for (size_t e = 0; e < entries; e++) i[e] = c->M.row[e];
-  }
-  double *value = c->W->x;
-  for (size_t j = 0; j < n; j++) /* K's first columns begin with W's */
-    memcpy(value + c->M.start[j], c->value + c->start[j],
-           (c->M.start[j + 1] - c->M.start[j]) * sizeof *value);
-  return CP_SUCCESS;
+  return copyTo(&c->W, &c->M, 1, c);
 }
 
 /* Is S positive semidefinite? 0, CP_SADDLE_NOT_DEFINITE or a negative code. */
@@ -105,25 +98,11 @@ static int factorDefinite(CPKkt *c, cholmod_sparse *S, cholmod_factor *L) {
 }
 
 /* A^T A of the scaled rows that are kept, both triangles. */
-static cholmod_sparse *normalMatrix(CPSaddle s) {
-  CPKkt *c          = s->used.content;
-  cholmod_common *l = &c->chol;
-  const size_t n = (size_t)s->n, m = (size_t)s->m;
-  const Index *first = c->start + n; /* K's last columns are A^T, and a diagonal */
-  cholmod_sparse *T  = cholmod_l_allocate_sparse(n, m, c->A.start[n], 1, 1, 0, CHOLMOD_REAL, l);
-  if (!T) return NULL;
-  Index *p = T->p, *i = T->i, count = 0;
-  double *x = T->x;
-  for (size_t k = 0; k < m; k++) {
-    p[k] = count;
-    for (Index q = first[k]; q < first[k + 1] - 1; q++) {
-      i[count]   = c->row[q];
-      x[count++] = c->value[q];
-    }
-  }
-  p[m]                   = count;
-  cholmod_sparse *normal = cholmod_l_aat(T, NULL, 0, 1, l);
-  cholmod_l_free_sparse(&T, l);
+static cholmod_sparse *normalMatrix(CPKkt *c) {
+  cholmod_sparse *AT =
+      copyTo(&c->rows_A, &c->A, 0, c) ? NULL : cholmod_l_transpose(c->rows_A, 1, &c->chol);
+  cholmod_sparse *normal = AT ? cholmod_l_aat(AT, NULL, 0, 1, &c->chol) : NULL;
+  cholmod_l_free_sparse(&AT, &c->chol);
   return normal;
 }
 
@@ -131,11 +110,11 @@ static cholmod_sparse *normalMatrix(CPSaddle s) {
 static int checkWeight(CPSaddle s) {
   CPKkt *c          = s->used.content;
   cholmod_common *l = &c->chol;
-  int flag          = formWeight(s);
+  int flag          = formWeight(c);
   if (!flag && !c->L) c->L = cholmod_l_analyze(c->W, l);
   if (!flag) flag = factorDefinite(c, c->W, c->L);
   if (flag <= 0 || s->rank == 0) return flag;
-  cholmod_sparse *normal = normalMatrix(s);
+  cholmod_sparse *normal = normalMatrix(c);
   if (!normal) flag = failedCholmod(c);
   for (size_t k = 0; flag > 0 && k < sizeof rhos / sizeof rhos[0]; k++) {
     double alpha[2] = {1.0, 0.0}, beta[2] = {rhos[k], 0.0};
@@ -168,19 +147,26 @@ static int checkWeight(CPSaddle s) {
 #define SHORTEST 1.0e-15 /* four roundings */
 #define MAXITERS 100
 
+/* A as it is, with the structure of the one in K */
+static CPMat unscaled(const CPSaddle s) {
+  CPMat A = ((const CPKkt *)s->used.content)->A;
+  A.value = s->A.value;
+  return A;
+}
+
 static int findRows(CPSaddle s, double sine) {
   CPKkt *c                      = s->used.content;
   const CPSaddleOptions options = {.type = CP_SADDLE_SPARSE, .finest = s->options.finest};
-  int flag     = c->rows ? CP_SUCCESS : cpSaddleCreate(&c->rows, options, NULL, &c->A);
+  const CPMat A                 = unscaled(s);
+  int flag     = c->rows ? CP_SUCCESS : cpSaddleCreate(&c->rows, options, NULL, &A);
   c->found     = 0;
   s->rank      = s->nrows;
   s->dependent = -1;
   memset(s->is_dependent, 0, (size_t)s->m);
   if (flag) return flag;
-  c->A.value = s->A.value;
   cpSaddleScaleCoordinates(s, c->scale);
   cpSaddleUseRows(c->rows, s->off);
-  flag = cpSaddleFactor(c->rows, (CPWeight){.root = c->scale}, &c->A, fmax(s->ranktol, sine));
+  flag = cpSaddleFactor(c->rows, (CPWeight){.root = c->scale}, &A, fmax(s->ranktol, sine));
   for (int i = 0; !flag && i < s->m; i++) {
     if (!c->rows->is_dependent[i]) continue;
     c->found = 1;
@@ -197,17 +183,18 @@ static int findRows(CPSaddle s, double sine) {
 static int shorten(CPSaddle s, double *mu) {
   CPKkt *c         = s->used.content;
   const int m      = s->m;
+  const CPMat A    = unscaled(s);
   double largest_N = 1.0, before = INFINITY; /* |N|^2, |g|^2 */
   for (int k = 0; k < MAXITERS; k++) {
     int flag = cpSaddleSolve(c->rows, NULL, mu, c->f, NULL);
     if (flag) return flag;
     memcpy(c->g, mu, (size_t)m * sizeof *mu);
-    cpMatTimes(&c->A, -1.0, c->f, 1.0, c->g);
+    cpMatTimes(&A, -1.0, c->f, 1.0, c->g);
     for (int i = 0; i < m; i++) c->g[i] = s->is_dependent[i] ? c->g[i] : 0.0; /* g = N^T mu */
     const double gamma = cpDot(c->g, c->g, m);
     if (gamma <= SHORTEST * SHORTEST * largest_N * cpDot(mu, mu, m)) return 0;
     for (int i = 0; i < m; i++) c->p[i] = (k ? gamma / before * c->p[i] : 0.0) - c->g[i];
-    cpMatTransposedTimes(&c->A, 1.0, c->p, 0.0, c->f); /* q = N p, p zero in rows that are kept */
+    cpMatTransposedTimes(&A, 1.0, c->p, 0.0, c->f); /* q = N p, p zero in rows that are kept */
     flag = cpSaddleSolve(c->rows, c->f, NULL, NULL, c->q);
     if (flag) return flag;
     for (int i = 0; i < m; i++) c->q[i] = s->is_dependent[i] ? c->p[i] : -c->q[i];
@@ -224,137 +211,106 @@ static int shorten(CPSaddle s, double *mu) {
 
 static void destroy(void *content) {
   CPKkt *c = content;
-  klu_l_free_numeric(&c->numeric, &c->common);
-  klu_l_free_symbolic(&c->symbolic, &c->common);
+  cpLuFree(&c->K);
   cpSaddleFree(&c->rows);
   if (!c->is_started) return;
   cholmod_l_free_sparse(&c->W, &c->chol);
+  cholmod_l_free_sparse(&c->rows_A, &c->chol);
   cholmod_l_free_factor(&c->L, &c->chol);
   cholmod_l_finish(&c->chol);
 }
 
 /* ---- structure ---- */
 
-/* A itself, or its structure with all entries of a dense matrix, which has them in the same order. */
+/* The structure of A, which has all entries if A is dense, in the same order, with values of its own. */
 static void takeStructure(CPArena *arena, CPMat *S, const CPMat *A) {
-  *S = *A;
-  if (A->start) return;
   const size_t entries = cpMatEntries(A);
+  *S                   = *A;
+  CP_NEW(arena, S->value, entries);
+  if (A->start) return;
   CP_NEW(arena, S->start, A->cols + 1);
   CP_NEW(arena, S->row, entries);
   for (int j = 0; S->row && j <= A->cols; j++) S->start[j] = (size_t)j * (size_t)A->rows;
   for (size_t e = 0; S->row && e < entries; e++) S->row[e] = (int)(e % (size_t)A->rows);
 }
 
-static int buildStructure(CPKkt *c) {
-  const int n = c->A.cols, m = c->A.rows;
-  CPArena scratch = {0};
-  CPMat AT;
-  Index at = 0;
-  size_t *from;
-  const int flag = cpMatTransposed(&scratch, &c->A, &AT, &from);
-  for (int j = 0; !flag && j < n; j++) {
-    c->start[j] = at;
-    for (size_t e = c->M.start[j]; e < c->M.start[j + 1]; e++) c->row[at++] = c->M.row[e];
-    for (size_t e = c->A.start[j]; e < c->A.start[j + 1]; e++) c->row[at++] = n + c->A.row[e];
-  }
-  for (int i = 0; !flag && i < m; i++) {
-    c->start[n + i] = at;
-    for (size_t q = AT.start[i]; q < AT.start[i + 1]; q++) {
-      c->transposed[from[q]] = (size_t)at;
-      c->row[at++]           = AT.row[q];
-    }
-    c->row[at++] = n + i;
-  }
-  c->start[c->order] = at;
-  cpArenaFree(&scratch);
-  return flag;
-}
-
-static int failure(const CPKkt *c) {
-  return c->common.status == KLU_OUT_OF_MEMORY || c->common.status == KLU_TOO_LARGE ? CP_MEM_FAIL
-                                                                                    : CP_LINSOL_FAIL;
-}
-
-/* Blocks of KLU's own are not asked for: the search for them loses the symmetry of the structure, and
- * may take long. The matrix is scaled already. */
 static int create(CPSaddle s) {
   CPArena *arena = &s->used.arena;
+  const int n = s->n, m = s->m;
   CPKkt *c;
   if (!s->has_matrix) return CP_ILL_INPUT;
   s->used.content = CP_NEW(arena, c, 1);
   if (!cpArenaOwn(arena, c, destroy)) return CP_MEM_FAIL;
-  klu_l_defaults(&c->common);
-  c->common.btf   = 0;
-  c->common.scale = -1;
-  c->order        = s->n + s->m;
+  c->order = n + m;
+  c->I0    = (CPMat){.rows = m, .cols = m};
   takeStructure(arena, &c->M, &s->M);
   takeStructure(arena, &c->A, &s->A);
-  if (cpArenaStatus(arena)) return CP_MEM_FAIL;
-  const size_t entries_A = c->A.start[s->n],
-               entries   = c->M.start[s->n] + 2 * entries_A + (size_t)s->m;
-  CP_NEW(arena, c->start, c->order + 1);
-  CP_NEW(arena, c->row, entries);
-  CP_NEW(arena, c->value, entries);
-  CP_NEW(arena, c->transposed, entries_A);
+  CP_NEW(arena, c->I0.start, m + 1);
+  CP_NEW(arena, c->I0.row, m);
   CP_ARRAYS(arena, c->order, &c->scale, &c->b, &c->x, &c->r);
-  CP_NEW(arena, c->f, s->n);
-  CP_ARRAYS(arena, s->m, &c->g, &c->p, &c->q);
-  if (cpArenaStatus(arena) || buildStructure(c)) return CP_MEM_FAIL;
-  c->symbolic = klu_l_analyze(c->order, c->start, c->row, &c->common);
-  return c->symbolic ? CP_SUCCESS : failure(c);
+  CP_NEW(arena, c->f, n);
+  CP_ARRAYS(arena, m, &c->g, &c->p, &c->q, &c->I0.value);
+  if (cpArenaStatus(arena)) return CP_MEM_FAIL;
+  for (int i = 0; i < m; i++) c->I0.row[i] = i, c->I0.start[i + 1] = (size_t)i + 1;
+  int flag = cpLuCreate(&c->K, c->order, 1, 0, NULL, c->order);
+  if (!flag) flag = cpLuTerm(c->K, &c->M, 0, 0, 0);
+  if (!flag) flag = cpLuTerm(c->K, &c->A, n, 0, 0);
+  if (!flag) flag = cpLuTerm(c->K, &c->A, 0, n, 1);
+  if (!flag) flag = cpLuTerm(c->K, &c->I0, n, n, 0);
+  return flag;
 }
 
 /* ---- values ---- */
 
-/* Without the rows that are dependent or off; rows of zeros are marked as dependent. */
-static void formMatrix(CPSaddle s) {
-  CPKkt *c      = s->used.content;
+/* K without the rows that are dependent or off; rows of zeros are marked as dependent. 0 or CP_MEM_FAIL */
+static int formMatrix(CPSaddle s) {
+  static const double complex ones[4] = {1.0, 1.0, 1.0, 1.0};
+  CPKkt *c                            = s->used.content;
+  const CPMat *A = &c->A, *M = &c->M;
   const int n   = s->n;
-  double *scale = c->scale, *e = c->scale + n;
-  c->M.value = s->M.value;
-  c->A.value = s->A.value;
+  double *scale = c->scale, *e = c->scale + n, *sum = c->r;
   cpSaddleScaleCoordinates(s, scale);
   memset(e, 0, (size_t)s->m * sizeof *e);
+  memset(sum, 0, (size_t)c->order * sizeof *sum);
   for (int j = 0; j < n; j++)
-    for (size_t k = c->A.start[j]; k < c->A.start[j + 1]; k++) {
-      const double v = c->A.value[k] * scale[j];
-      e[c->A.row[k]] += v * v;
+    for (size_t k = A->start[j]; k < A->start[j + 1]; k++) {
+      A->value[k] = s->A.value[k] * scale[j];
+      e[A->row[k]] += A->value[k] * A->value[k];
     }
   for (int i = 0; i < s->m; i++) {
     if (!s->off[i] && !(e[i] > 0.0) && !s->is_dependent[i]) cpSaddleMarkDependent(s, i);
-    e[i] = !s->off[i] && !s->is_dependent[i] ? 1.0 / sqrt(e[i]) : 0.0;
+    e[i]       = !s->off[i] && !s->is_dependent[i] ? 1.0 / sqrt(e[i]) : 0.0;
+    sum[n + i] = c->I0.value[i] = e[i] == 0.0;
   }
   for (int j = 0; j < n; j++) {
-    double *K = c->value + c->start[j];
-    for (size_t k = c->M.start[j]; k < c->M.start[j + 1]; k++)
-      *K++ = scale[j] * scale[c->M.row[k]] * c->M.value[k];
-    for (size_t k = c->A.start[j]; k < c->A.start[j + 1]; k++)
-      *K++ = c->value[c->transposed[k]] = scale[j] * e[c->A.row[k]] * c->A.value[k];
+    for (size_t k = M->start[j]; k < M->start[j + 1]; k++) {
+      M->value[k] = scale[j] * scale[M->row[k]] * s->M.value[k];
+      sum[j] += fabs(M->value[k]);
+    }
+    for (size_t k = A->start[j]; k < A->start[j + 1]; k++) {
+      A->value[k] *= e[A->row[k]];
+      sum[j] += fabs(A->value[k]);
+      sum[n + A->row[k]] += fabs(A->value[k]);
+    }
   }
-  for (int i = 0; i < s->m; i++) c->value[c->start[n + i + 1] - 1] = e[i] == 0.0;
-  c->norm = 0.0;
-  for (int k = 0; k < c->order; k++) {
-    double sum = 0.0;
-    for (Index q = c->start[k]; q < c->start[k + 1]; q++) sum += fabs(c->value[q]);
-    c->norm = fmax(c->norm, sum);
-  }
+  c->norm = cpLargest(sum, c->order);
+  return cpLuAssemble(c->K, ones);
 }
 
 /* ---- factors ---- */
 
-static int backSolve(CPKkt *c, double *x) {
-  return klu_l_solve(c->symbolic, c->numeric, c->order, 1, x, &c->common) ? 0 : failure(c);
-}
-
 /* c->x = K^{-1} b and its residual, c->r = b - K x */
 static int solveWithResidual(CPKkt *c, const double *b) {
+  double *mu = c->x + c->A.cols, *r_mu = c->r + c->A.cols;
   memcpy(c->x, b, (size_t)c->order * sizeof *b);
   memcpy(c->r, b, (size_t)c->order * sizeof *b);
-  const int flag = backSolve(c, c->x);
-  for (int k = 0; !flag && k < c->order; k++)
-    for (Index q = c->start[k]; q < c->start[k + 1]; q++) c->r[c->row[q]] -= c->value[q] * c->x[k];
-  return flag;
+  const int flag = cpLuSolve(c->K, c->x, NULL);
+  if (flag) return flag;
+  cpMatTimes(&c->M, -1.0, c->x, 1.0, c->r);
+  cpMatTransposedTimes(&c->A, -1.0, mu, 1.0, c->r);
+  cpMatTimes(&c->A, -1.0, c->x, 1.0, r_mu);
+  cpMatTimes(&c->I0, -1.0, mu, 1.0, r_mu);
+  return CP_SUCCESS;
 }
 
 /* b = c->x = K^{-1} b, c->r: its residual. 0, UNSTABLE, SINGULAR or a negative code. */
@@ -372,20 +328,17 @@ static int trialSolve(void *factors, double *b) {
   return largest_r <= STABLE * (c->norm * size + 1.0) ? 0 : UNSTABLE;
 }
 
-/* With the pivots of the factorisation before, if these are good, else with new ones. 0, SINGULAR or a negative code. */
-static int factorMatrix(CPKkt *c) {
-  if (c->numeric) {
-    klu_l_refactor(c->start, c->row, c->value, c->symbolic, c->numeric, &c->common);
-    if (c->common.status == KLU_OK && cpJudge(trialSolve, c, c->b, c->order) == 0) return 0;
-  }
-  klu_l_free_numeric(&c->numeric, &c->common);
-  c->numeric = klu_l_factor(c->start, c->row, c->value, c->symbolic, &c->common);
-  if (c->common.status == KLU_OK) {
-    const int flag = cpJudge(trialSolve, c, c->b, c->order);
-    return flag == UNSTABLE ? SINGULAR : flag;
-  }
-  klu_l_free_numeric(&c->numeric, &c->common);
-  return c->common.status == KLU_SINGULAR ? SINGULAR : failure(c);
+/* Factors of K, once more with new pivots where kept ones fail. 0, SINGULAR or a negative code. */
+static int factorMatrix(CPSaddle s) {
+  CPKkt *c = s->used.content;
+  int flag = formMatrix(s);
+  if (flag) return flag;
+  do {
+    flag           = cpLuFactor(c->K);
+    c->has_factors = !flag;
+    if (!flag) flag = cpJudge(trialSolve, c, c->b, c->order);
+  } while (flag > 0 && cpLuRenew(c->K));
+  return flag > 0 ? SINGULAR : flag;
 }
 
 /* In the solution of the trial system: its largest multiplier and that row, and the largest of the other unknowns. */
@@ -404,7 +357,7 @@ static double largestMultiplier(const CPSaddle s, int *row, double *largest_x) {
  * x that are smaller by the angle; else x^T W x = 0 and A x = 0 for some x. */
 static int isForRows(const CPSaddle s, int *row) {
   double largest_x;
-  return ((CPKkt *)s->used.content)->numeric &&
+  return ((CPKkt *)s->used.content)->has_factors &&
          largestMultiplier(s, row, &largest_x) * NARROW >= largest_x;
 }
 
@@ -413,8 +366,7 @@ static int factorWithout(CPSaddle s, double sine) {
   CPKkt *c       = s->used.content;
   const int flag = findRows(s, sine);
   if (flag) return flag;
-  formMatrix(s);
-  return c->found ? factorMatrix(c) : SINGULAR;
+  return c->found ? factorMatrix(s) : SINGULAR;
 }
 
 /* Dependent rows are left out where K is singular, if they have not been looked for; and once more with those at
@@ -424,8 +376,7 @@ static int factor(CPSaddle s) {
   const int search = c->found || s->ranktol > s->options.finest; /* once, and again */
   int row = -1, flag = search && s->nrows > 0 ? findRows(s, CP_CHOLESKY_LEAST) : 0;
   if (flag) return flag;
-  formMatrix(s);
-  flag = factorMatrix(c);
+  flag = factorMatrix(s);
   if (flag == SINGULAR && s->nrows > 0 && !c->found) flag = factorWithout(s, CP_CHOLESKY_LEAST);
   if (flag == SINGULAR && isForRows(s, &row)) flag = factorWithout(s, LESS_NARROW);
   if (flag == SINGULAR && !isForRows(s, &row)) flag = CP_SADDLE_NOT_DEFINITE;
@@ -449,7 +400,7 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   for (int j = 0; j < n; j++) c->b[j] = f ? d[j] * f[j] : 0.0;
   for (int i = 0; i < s->m; i++) c->b[n + i] = b && e[i] > 0.0 ? e[i] * b[i] : 0.0;
   int flag = solveWithResidual(c, c->b);
-  if (!flag) flag = backSolve(c, c->r);
+  if (!flag) flag = cpLuSolve(c->K, c->r, NULL);
   if (flag) return flag;
   for (int j = 0; x && j < n; j++) x[j] = d[j] * (c->x[j] + c->r[j]);
   for (int i = 0; mu && i < s->m; i++) mu[i] = e[i] * (c->x[n + i] + c->r[n + i]);
