@@ -3,7 +3,6 @@
 #include "projector_impl.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Up to so many constraints in a level dense factors cost less than sparse ones. */

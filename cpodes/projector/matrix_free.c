@@ -13,7 +13,6 @@
  * found from their second differences alone. */
 #include "matrix_free.h"
 
-#include <math.h>
 #include <stdio.h>
 
 /* How far the residual of conjugate gradients falls, for a state. Chains of 10 and 40 links, BDF
@@ -148,31 +147,11 @@ static void describe(CPWork work, N_Vector c, int i, double violation, char *tex
            work->P->options.eps);
 }
 
-/* Is the constraint violated most one that no component can change? */
-static int worstIsDead(CPWork work) {
-  const CPMatrixFree k = work->free;
-  if (!k->has_dead) return 0;
-  N_VProd(k->c, k->dead, k->p);
-  return cpKrylovNorm(k->weight, k->p, k->m2) >= work->newton.violation;
-}
-
-/* Does a part of the residuals lie outside of what corrections can reach? k->p: what remains. */
-static int contradictory(CPWork work, double *remaining, int *where) {
-  const CPMatrixFree k = work->free;
-  int flag             = rightInverse(work, k->c, GOAL_IN_DOUBT);
-  if (!flag) flag = cpFreeTimes(work, k->x, k->p);
-  if (flag) return flag < 0 ? flag : 0;
-  N_VLinearSum(1.0, k->c, -1.0, k->p, k->p);
-  *remaining = cpFreeViolation(work, k->p, where);
-  return *remaining > CONTRADICTION * work->newton.violation;
-}
-
 static int explain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
   CPWork work          = newton->self;
   const CPMatrixFree k = work->free;
   char what[CP_TEXT_LENGTH / 3], most[CP_TEXT_LENGTH / 3];
   char name[CP_ROW_NAME];
-  double remaining = 0.0;
   int where, flag = CP_SUCCESS;
   if (damped)
     return cpReason(
@@ -181,22 +160,26 @@ static int explain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
         cpRowName(work->P, work->newton.worst, name),
         cpFreeWorstResidual(work, k->c, work->newton.worst));
   describe(work, k->c, work->newton.worst, work->newton.violation, what, sizeof what);
-  if (worstIsDead(work))
+  if (k->has_dead) N_VProd(k->c, k->dead, k->p);
+  if (k->has_dead && cpKrylovNorm(k->weight, k->p, k->m2) >= newton->violation)
     return cpReason(work->text, -CP_PROJ_INCONSISTENT,
                     "at t = %.15g: %s, and no free component can change it", t, what);
   if (!work->jac_is_right) {
     flag               = cpFreeProductsWrong(work, t, y, "no convergence, and ");
     work->jac_is_right = !flag;
   }
-  if (!flag) flag = contradictory(work, &remaining, &where);
+  if (flag) return flag;
+  flag = rightInverse(work, k->c, GOAL_IN_DOUBT);
+  if (!flag) flag = cpFreeTimes(work, k->x, k->p);
   if (flag < 0) return flag;
-  if (flag == 1) {
+  N_VLinearSum(1.0, k->c, -1.0, k->p, k->p); /* what corrections cannot reach */
+  const double remaining = flag ? 0.0 : cpFreeViolation(work, k->p, &where);
+  if (remaining > CONTRADICTION * newton->violation) {
     describe(work, k->p, where, remaining, most, sizeof most);
     return cpReason(work->text, -CP_PROJ_INCONSISTENT,
                     "at t = %.15g: constraints contradict each other: after the best correction %s",
                     t, most);
   }
-  if (flag) return flag;
   return cpReason(work->text, -CP_PROJ_CONV_FAILURE,
                   "at t = %.15g: the projection does not converge; %s", t, what);
 }

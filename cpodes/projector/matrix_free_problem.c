@@ -12,25 +12,22 @@ static int codeOf(CPWork work, const char *name, int flag) {
   return cpUserResult(work->text, flag, work->free->t, name);
 }
 
-static int productNotFinite(CPWork work, const char *name) {
-  return cpReason(work->text, -CP_CNSTRJAC_NONFINITE,
-                  "at t = %.15g: the product %s has a NaN or Inf", work->free->t, name);
+static int product(CPWork work, CPJacTimesFn function, const char *name, N_Vector v,
+                   N_Vector result) {
+  const CPMatrixFree k = work->free;
+  CP_COUNT(work, nprods);
+  const int flag = codeOf(work, name, function(k->t, k->y, v, result, work->P->user.data));
+  if (flag || cpVectorFinite(result)) return flag;
+  return cpReason(work->text, -CP_CNSTRJAC_NONFINITE, "at t = %.15g: %s has a NaN or Inf", k->t,
+                  name);
 }
 
 int cpFreeTimes(CPWork work, N_Vector v, N_Vector Gv) {
-  const CPMatrixFree k = work->free;
-  CP_COUNT(work, nprods);
-  const int flag =
-      codeOf(work, "the product G v", work->P->user.Gv(k->t, k->y, v, Gv, work->P->user.data));
-  return flag || cpVectorFinite(Gv) ? flag : productNotFinite(work, "G v");
+  return product(work, work->P->user.Gv, "the product G v", v, Gv);
 }
 
 int cpFreeTransposed(CPWork work, N_Vector w, N_Vector GTw) {
-  const CPMatrixFree k = work->free;
-  CP_COUNT(work, nprods);
-  const int flag =
-      codeOf(work, "the product G^T w", work->P->user.GTw(k->t, k->y, w, GTw, work->P->user.data));
-  return flag || cpVectorFinite(GTw) ? flag : productNotFinite(work, "G^T w");
+  return product(work, work->P->user.GTw, "the product G^T w", w, GTw);
 }
 
 int cpFreeMetric(CPWork work, int l, N_Vector x, N_Vector Dx) {
@@ -255,27 +252,19 @@ static void setLevel(CPWork work, int l) {
   N_VDiv(D, k->w, D);
 }
 
-/* The preconditioner is set up for the diagonals of all levels together. */
-static int renewPreconditioner(CPWork work) {
+int cpFreeRenew(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   const CPMatrixFree k = work->free;
   CPProjector P        = work->P;
-  N_Vector D           = NULL;
-  if (!P->user.psolve || !P->user.psetup) return CP_SUCCESS;
-  if (cpHasDiagonalMetric(P)) {
-    D = k->d;
-    N_VScale(1.0, k->level[0].D, D);
-    for (int l = 1; l < k->nlevels; l++) N_VLinearSum(1.0, D, 1.0, k->level[l].D, D);
-  }
-  CP_COUNT(work, nsetups);
-  return codeOf(work, "the preconditioner's set-up", P->user.psetup(k->t, k->y, D, P->user.data));
-}
-
-int cpFreeRenew(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  int flag = cpFreePlace(work, t, y, ewt);
+  int flag             = cpFreePlace(work, t, y, ewt);
   CP_COUNT(work, nje);
   if (flag) return flag;
-  for (int l = 0; l < work->free->nlevels; l++) setLevel(work, l);
+  for (int l = 0; l < k->nlevels; l++) setLevel(work, l);
   flag = cpFreeMeasure(work);
   if (!flag) flag = cpFreeCheckLevels(work);
-  return flag ? flag : renewPreconditioner(work);
+  if (flag || !P->user.psolve || !P->user.psetup) return flag;
+  N_VConst(0.0, k->d); /* The preconditioner is set up for the diagonals of all levels together. */
+  for (int l = 0; l < k->nlevels; l++) N_VLinearSum(1.0, k->d, 1.0, k->level[l].D, k->d);
+  CP_COUNT(work, nsetups);
+  return codeOf(work, "the preconditioner's set-up",
+                P->user.psetup(k->t, k->y, cpHasDiagonalMetric(P) ? k->d : NULL, P->user.data));
 }

@@ -67,19 +67,6 @@ static int randomise(CPWork work, int number, N_Vector v) {
 /* Over which components the squares of a row are summed up, and in which metric. */
 typedef enum { IN_METRIC, IN_WEIGHTS, IN_WEIGHTS_OVER_ALL } Measure;
 
-/* D <- its diagonal on level l: that of the norm, or W^-2, on the free columns or on all. */
-static void diagonal(CPWork work, int l, Measure measure, N_Vector D) {
-  const CPMatrixFree k = work->free;
-  if (measure == IN_METRIC) {
-    N_VScale(1.0, k->level[l].D, D);
-    return;
-  }
-  N_VConst(1.0, D);
-  if (measure == IN_WEIGHTS) N_VCompare(DBL_MIN, k->level[l].D, D); /* 1 on the free columns */
-  N_VDiv(D, k->w, D);
-  N_VDiv(D, k->w, D);
-}
-
 /* v <- D^(1/2) u, u pseudo-random */
 static void direction(CPWork work, int number, int l, Measure measure, N_Vector v) {
   const CPMatrixFree k = work->free;
@@ -105,11 +92,14 @@ static int estimateSquares(CPWork work, int l, Measure measure, int directions, 
   return CP_SUCCESS;
 }
 
-/* sum += diag(G D G^T) on the rows of level l (or all) */
+/* sum += diag(G D G^T) on the rows of level l (or all). D: that of the norm, or W^-2, on the free columns or on all */
 static int addSquares(CPWork work, int l, Measure measure, int directions, N_Vector sum) {
   const CPMatrixFree k = work->free;
   if (!work->P->user.schurdiag) return estimateSquares(work, l, measure, directions, sum);
-  diagonal(work, l, measure, k->d);
+  N_VConst(1.0, k->d);
+  if (measure == IN_METRIC) N_VScale(1.0, k->level[l].D, k->d);
+  if (measure == IN_WEIGHTS) N_VCompare(DBL_MIN, k->level[l].D, k->d); /* 1 on the free columns */
+  for (int twice = 0; measure != IN_METRIC && twice < 2; twice++) N_VDiv(k->d, k->w, k->d);
   const int flag = cpFreeSchurDiag(work, k->d, k->q);
   if (flag) return flag;
   if (measure != IN_WEIGHTS_OVER_ALL) N_VProd(k->q, k->level[l].rows, k->q);
@@ -117,10 +107,11 @@ static int addSquares(CPWork work, int l, Measure measure, int directions, N_Vec
   return CP_SUCCESS;
 }
 
-/* Rows that are switched on, but that no free component can change. They leave the masks. */
-static void findDead(CPWork work, N_Vector squares) {
+/* Rows that are switched on, but that no free component can change. They leave the masks, and their squares become those
+ * over all components, or ZERO_ROW_RESIDUAL^2 if these are zero, too. */
+static int findDead(CPWork work, int directions, N_Vector squares) {
   const CPMatrixFree k = work->free;
-  N_Vector alive       = k->z;
+  N_Vector alive = k->z, zero = k->Bq;
   N_VCompare(DBL_MIN, squares, alive);
   N_VConst(0.0, k->dead);
   for (int l = 0; l < k->nlevels; l++) {
@@ -130,13 +121,7 @@ static void findDead(CPWork work, N_Vector squares) {
   N_VLinearSum(1.0, k->dead, -1.0, alive, k->dead);
   k->has_dead = N_VMaxNorm(k->dead) > 0.0;
   k->masked   = k->nlevels > 1 || N_VMin(alive) == 0.0;
-}
-
-/* squares of the dead rows <- those over all components, or ZERO_ROW_RESIDUAL^2 if these are zero,
- * too */
-static int measureDead(CPWork work, int directions, N_Vector squares) {
-  const CPMatrixFree k = work->free;
-  N_Vector zero        = k->Bq;
+  if (!k->has_dead) return CP_SUCCESS;
   N_VConst(0.0, k->z);
   const int flag = addSquares(work, 0, IN_WEIGHTS_OVER_ALL, directions, k->z);
   if (flag) return flag;
@@ -193,8 +178,7 @@ int cpFreeMeasure(CPWork work) {
     else N_VLinearSum(1.0, squares, 1.0, k->level[l].rows, squares); /* none is without gradient */
   }
   if (flag) return flag;
-  findDead(work, squares);
-  if (k->has_dead) flag = measureDead(work, directions, squares);
+  flag = findDead(work, directions, squares);
   if (flag) return flag;
   invert(work, squares, k->distance);
   N_VScale(1.0, k->distance, k->weight);

@@ -220,20 +220,6 @@ int CPProjectorSetPreconditioner(CPProjector P, CPPrecSetupFn psetup, CPPrecSolv
   return changedSolver(P);
 }
 
-static int checkUnitNorm(CPProjector P, sunindextype first, sunindextype length, sunrealtype value) {
-  const char *function = "CPProjectorAddUnitNorm";
-  if (first < 0 || length < 1 || length > P->n || first > P->n - length)
-    return cpReport(&P->log, CP_ILL_INPUT, function,
-                    "components 0 ... %d are there: first = %ld, length = %ld", P->n - 1,
-                    (long)first, (long)length);
-  if (!(value > 0.0) || !isnormal(value * value))
-    return cpReport(&P->log, CP_ILL_INPUT, function,
-                    "value and its square must be positive and finite: value = %g", value);
-  if (P->m == INT_MAX)
-    return cpReport(&P->log, CP_ILL_INPUT, function, "there are %d constraints already", INT_MAX);
-  return CP_SUCCESS;
-}
-
 /* Room for one more, by doubling at powers of two. */
 static int growNorms(CPProjector P) {
   const int count = P->nnorms;
@@ -262,9 +248,17 @@ static int checkNormLevel(CPProjector P, int first, int length, N_Vector col_lev
 int CPProjectorAddUnitNorm(CPProjector P, sunindextype first, sunindextype length,
                            sunrealtype value) {
   int flag = checkMatrix(P, __func__);
-  if (!flag) flag = checkUnitNorm(P, first, length, value);
-  if (!flag && P->col_level_v)
-    flag = checkNormLevel(P, (int)first, (int)length, P->col_level_v, __func__);
+  if (flag) return flag;
+  if (first < 0 || length < 1 || length > P->n || first > P->n - length)
+    return cpReport(&P->log, CP_ILL_INPUT, __func__,
+                    "components 0 ... %d are there: first = %ld, length = %ld", P->n - 1,
+                    (long)first, (long)length);
+  if (!(value > 0.0) || !isnormal(value * value))
+    return cpReport(&P->log, CP_ILL_INPUT, __func__,
+                    "value and its square must be positive and finite: value = %g", value);
+  if (P->m == INT_MAX)
+    return cpReport(&P->log, CP_ILL_INPUT, __func__, "there are %d constraints already", INT_MAX);
+  if (P->col_level_v) flag = checkNormLevel(P, (int)first, (int)length, P->col_level_v, __func__);
   if (flag) return flag;
   if (!growNorms(P)) return cpReport(&P->log, CP_MEM_FAIL, __func__, "no memory");
   P->norms[P->nnorms++] = (CPUnitNorm){(int)first, (int)length, value};
@@ -331,21 +325,6 @@ static int checkColumns(CPProjector P, N_Vector row_level, N_Vector col_level) {
   return CP_SUCCESS;
 }
 
-/* Both, or none. */
-static int replaceLevels(CPProjector P, N_Vector row_level, N_Vector col_level,
-                         const char *function) {
-  N_Vector rows = NULL;
-  int flag      = replaceCopy(P, &rows, row_level, function);
-  if (!flag) flag = replaceCopy(P, &P->col_level_v, col_level, function);
-  if (flag) {
-    if (rows) N_VDestroy(rows);
-    return flag;
-  }
-  if (P->row_level_v) N_VDestroy(P->row_level_v);
-  P->row_level_v = rows;
-  return CP_SUCCESS;
-}
-
 int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
   const int given = row_level && col_level; /* if not, levels are detected */
   int largest     = given ? 0 : -1;
@@ -362,7 +341,12 @@ int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
     for (int k = 0; !flag && k < P->nnorms; k++)
       flag = checkNormLevel(P, P->norms[k].first, P->norms[k].length, col_level, __func__);
   }
-  if (!flag) flag = replaceLevels(P, row_level, col_level, __func__);
+  N_Vector rows = NULL; /* Both are replaced, or none. */
+  if (!flag) flag = replaceCopy(P, &rows, row_level, __func__);
+  if (!flag) flag = replaceCopy(P, &P->col_level_v, col_level, __func__);
+  N_Vector unused = flag ? rows : P->row_level_v;
+  if (!flag) P->row_level_v = rows;
+  if (unused) N_VDestroy(unused);
   if (flag) return flag;
   if (given && P->in_memory) {
     for (int i = 0; i < P->mc; i++) P->row_level[i] = (int)N_VGetArrayPointer(row_level)[i];

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Sizes of the matrix method. */
 static int setSizes(CPProjector P, N_Vector y_tmpl, N_Vector c_tmpl) {
@@ -105,13 +104,7 @@ void CPProjectorFree(CPProjector *P_address) {
 
 static int checkShape(CPProjector P, N_Vector v, const char *name, const char *function) {
   if (!v) return cpReport(&P->log, CP_ILL_INPUT, function, "%s must not be NULL", name);
-  if (N_VGetLength(v) != N_VGetLength(P->y_tmpl))
-    return cpReport(&P->log, CP_ILL_INPUT, function, "%s must have length %ld, has %ld", name,
-                    (long)N_VGetLength(P->y_tmpl), (long)N_VGetLength(v));
-  if (P->user_kind) return CP_SUCCESS;
-  if (P->in_memory && !cpHasData(v))
-    return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be a vector in one memory", name);
-  return CP_SUCCESS;
+  return cpCheckLike(P, v, P->y_tmpl, name, function);
 }
 
 static int checkVector(CPProjector P, N_Vector v, const char *name, const char *function) {

@@ -3,10 +3,8 @@
 #include "projector_impl.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 int cpWorkCreate(CPWork *result, CPProjector P) {
   CPWork work = calloc(1, sizeof *work);
