@@ -4,7 +4,6 @@
 #include "cpodes/base/compat.h"
 #include "cpodes/base/vectors.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* Order of elimination and structure of the sparse solver: once per structure of A. */
 #include "sparse_impl.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A component in more constraints than this is kept as an unknown, unless so many are that nothing

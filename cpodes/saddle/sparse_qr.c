@@ -6,7 +6,6 @@
 #include "sparse_impl.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A by columns, and where its values come from. */

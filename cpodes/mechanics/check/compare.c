@@ -2,7 +2,6 @@
 #include "check_impl.h"
 #include "cpodes/base/differences.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
