@@ -276,9 +276,7 @@ int cpUserMatTakeSlowly(CPUserMat *U, int *i, int *j) {
   size_t bad = 0;
   while (isfinite(U->A.value[bad])) bad++;
   *j = 0;
-  if (U->A.start)
-    while (U->A.start[*j + 1] <= bad) ++*j;
-  else *j = (int)(bad / (size_t)U->A.rows);
-  *i = U->A.start ? U->A.row[bad] : (int)(bad % (size_t)U->A.rows);
+  while (cpMatFirst(&U->A, *j + 1) <= bad) ++*j;
+  *i = cpMatRow(&U->A, *j, bad);
   return -1;
 }

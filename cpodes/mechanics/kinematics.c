@@ -34,12 +34,6 @@ static void quaternionNT(const CPQuaternion *Q, double c, const double *p, const
   y[2] = c * (-a * v[2] + w * b[2] - s * (v[0] * b[1] - v[1] * b[0]));
 }
 
-static double square(const double *p, int length) {
-  double sum = 0.0;
-  for (int k = 0; k < length; k++) sum += p[k] * p[k];
-  return sum;
-}
-
 /* ---- all coordinates ---- */
 
 #define TAKEN (-2)
@@ -86,7 +80,7 @@ int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, c
   for (int k = 0; k < mech->coords.nquaternions; k++) {
     const CPQuaternion *Q = &mech->coords.quaternions[k];
     const double *p       = q + Q->first_q,
-                 c = what == CP_N || what == CP_N_TRANSPOSE ? 0.5 : 2.0 / square(p, 4); /* N^+ */
+                 c = what == CP_N || what == CP_N_TRANSPOSE ? 0.5 : 2.0 / cpDot(p, p, 4); /* N^+ */
     if (to_q) quaternionN(Q, c, p, x + Q->first_u, y + Q->first_q);
     else quaternionNT(Q, c, p, x + Q->first_q, y + Q->first_u);
   }
@@ -110,7 +104,7 @@ int cpMechMove(CPMech mech, const sunrealtype *q, const double *w, double *resul
 int cpMechNormalise(CPMech mech, sunrealtype t, double *q) {
   for (int k = 0; k < cpMechNumNorms(mech); k++) {
     const CPUnitNorm n = cpMechNorm(mech, k);
-    const double norm  = sqrt(square(q + n.first, n.length));
+    const double norm  = sqrt(cpDot(q + n.first, q + n.first, n.length));
     if (!(norm > 0.0) || isinf(norm))
       return cpReason(mech->text, -CP_QUATERNION_ZERO,
                       "at t = %.15g: coordinates %d to %d must have the norm %g, and have %g", t,

@@ -11,12 +11,6 @@
 /* M is symmetric if its entries differ by less than this part of the largest. */
 #define SYMMETRY 1.0e-10
 
-struct CPMechLinear_ {
-  CPUserMat M, C, K; /* copies; C empty: there is none */
-  CPMechForceFn f;   /* the user's, or NULL */
-  void *user_data;   /* the user's */
-};
-
 /* ---- the model's functions ---- */
 
 /* out = alpha X; out has X's pattern */
@@ -58,12 +52,6 @@ static int partials(sunrealtype t, const sunrealtype *q, const sunrealtype *u, c
 
 /* ---- life cycle ---- */
 
-void cpMechLinearSetUserData(CPMechLinear linear, void *user_data) {
-  linear->user_data = user_data;
-}
-
-void *cpMechLinearUserData(CPMechLinear linear) { return linear->user_data; }
-
 void cpMechLinearFree(CPMechLinear *linear) {
   if (!*linear) return;
   cpUserMatFree(&(*linear)->M);
@@ -89,18 +77,16 @@ static int copyMatrix(CPUserMat *X, SUNMatrix X_user, int n, const char *name, c
 }
 
 static int checkSymmetric(const CPMat *M, const char *function) {
-  double largest = 0.0;
-  for (size_t k = 0; k < cpMatEntries(M); k++) largest = fmax(largest, fabs(M->value[k]));
-  for (int j = 0; j < M->cols; j++) {
-    const size_t begin = M->start ? M->start[j] : 0, end = M->start ? M->start[j + 1] : (size_t)j;
-    for (size_t k = begin; k < end; k++) {
-      const int i = M->start ? M->row[k] : (int)k;
-      if (fabs(cpMatEntry(M, i, j) - cpMatEntry(M, j, i)) > SYMMETRY * largest)
+  const double largest = cpLargest(M->value, (int)cpMatEntries(M));
+  for (int j = 0; j < M->cols; j++)
+    for (size_t k = cpMatFirst(M, j); k < cpMatFirst(M, j + 1); k++) {
+      const int i       = cpMatRow(M, j, k);
+      const double here = M->value[k], there = cpMatEntry(M, j, i);
+      if (fabs(here - there) > SYMMETRY * largest)
         return cpReport(NULL, CP_ILL_INPUT, function,
-                        "M must be symmetric: M(%d, %d) = %g, M(%d, %d) = %g", i, j,
-                        cpMatEntry(M, i, j), j, i, cpMatEntry(M, j, i));
+                        "M must be symmetric: M(%d, %d) = %g, M(%d, %d) = %g", i, j, here, j, i,
+                        there);
     }
-  }
   return CP_SUCCESS;
 }
 

@@ -325,8 +325,11 @@ const char *cpMechMotionNames(const CPMech mech, char names[CP_MECH_MOTIONS]);
 
 /* ---- linear.c: what CPMechCreateLinear's system hands to its own functions ---- */
 /* CPMechSetUserData calls this if mech->linear is set; CPMechFree frees it. */
-void cpMechLinearSetUserData(CPMechLinear linear, void *user_data);
-void *cpMechLinearUserData(CPMechLinear linear);
+struct CPMechLinear_ {
+  CPUserMat M, C, K; /* copies; C empty: there is none */
+  CPMechForceFn f;   /* the user's, or NULL */
+  void *user_data;   /* the user's */
+};
 void cpMechLinearFree(CPMechLinear *linear);
 
 /* ---- rhs.c ---- */

@@ -7,7 +7,7 @@
 int CPMechSetUserData(CPMech mech, void *user_data) {
   const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
   if (flag) return flag;
-  if (mech->linear) cpMechLinearSetUserData(mech->linear, user_data);
+  if (mech->linear) mech->linear->user_data = user_data;
   else mech->user_data = user_data;
   if (mech->ready) CPProjectorSetUserData(mech->P, user_data); /* what is kept is of no use now */
   return CP_SUCCESS;
@@ -15,7 +15,7 @@ int CPMechSetUserData(CPMech mech, void *user_data) {
 
 void *CPMechGetUserData(CPMech mech) {
   if (!mech) return NULL;
-  return mech->linear ? cpMechLinearUserData(mech->linear) : mech->user_data;
+  return mech->linear ? mech->linear->user_data : mech->user_data;
 }
 
 int CPMechSetErrHandlerFn(CPMech mech, CPErrHandlerFn handler, void *data) {

@@ -178,41 +178,28 @@ void *cpMechGrow(CPMech mech, void *array, int count, size_t size, const char *f
 
 /* ---- set-up ---- */
 
-/* The motion of velocity j that has a row of A, or NULL. */
-static const CPPrescribed *motionOf(const CPMech mech, int j) {
-  for (int k = 0; k < mech->motions.count; k++)
-    if (mech->motions.list[k].j == j && mech->motions.list[k].row >= 0)
-      return &mech->motions.list[k];
-  return NULL;
-}
-
 /* A = [userA; e_j^T of the motions], and where the entries of userA are in it; userA itself if there are no others. */
 static int createA(CPMech mech) {
   const CPMat *U   = &mech->userA.A;
+  CPMat *A         = &mech->A;
+  CPPlaces all     = {0};
   mech->rows.place = NULL;
-  mech->A          = *U;
+  *A               = *U;
   if (mech->m == mech->na) return CP_SUCCESS;
-  const size_t entries = cpMatEntries(U);
-  const int flag       = U->start ? cpMatCreateSparse(&mech->A, mech->m, mech->nu,
-                                                      entries + (size_t)mech->motions.count)
-                                  : cpMatCreateDense(&mech->A, mech->m, mech->nu);
-  size_t from = 0, to = 0;
-  CP_NEW(&mech->set_up, mech->rows.place, entries);
+  if (U->start) cpPlacesAddMat(&all, U, 0, 0, 0);
+  for (int k = 0; U->start && k < mech->motions.count; k++)
+    if (mech->motions.list[k].row >= 0)
+      cpPlacesAdd(&all, mech->motions.list[k].row, mech->motions.list[k].j);
+  const int flag = U->start ? cpMatFromPlaces(A, mech->m, mech->nu, &all)
+                            : cpMatCreateDense(A, mech->m, mech->nu);
+  CP_NEW(&mech->set_up, mech->rows.place, cpMatEntries(U));
   if (flag || !mech->rows.place) return CP_MEM_FAIL;
-  for (int j = 0; j < mech->nu; j++) {
-    const CPPrescribed *g = motionOf(mech, j);
-    const size_t count    = U->start ? U->start[j + 1] - U->start[j] : (size_t)U->rows;
-    if (!U->start) to = (size_t)j * (size_t)mech->m;
-    for (size_t k = 0; k < count; k++, from++, to++) {
-      mech->rows.place[from] = to;
-      if (U->start) mech->A.row[to] = U->row[from];
-    }
-    if (U->start) {
-      if (g) mech->A.row[to++] = g->row;
-      mech->A.start[j + 1] = to;
-    }
-    if (g) *cpMatAt(&mech->A, g->row, j) = 1.0;
-  }
+  for (int j = 0; j < mech->nu; j++)
+    for (size_t k = cpMatFirst(U, j); k < cpMatFirst(U, j + 1); k++)
+      mech->rows.place[k] = (size_t)(cpMatAt(A, cpMatRow(U, j, k), j) - A->value);
+  for (int k = 0; k < mech->motions.count; k++)
+    if (mech->motions.list[k].row >= 0)
+      *cpMatAt(A, mech->motions.list[k].row, mech->motions.list[k].j) = 1.0;
   return CP_SUCCESS;
 }
 

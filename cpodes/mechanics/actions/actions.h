@@ -58,6 +58,6 @@ int cpActionCG(CPAction *act, double *r, double *d, double *mu);
 int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out);
 /* Counters and the quantities of CPMechOutput, at the newest state of the integrator that mech is attached to.
  * 0, or 1 if writing has failed. */
-int cpMechPrintStats(CPMech mech, FILE *out, SUNOutputFormat fmt);
+int cpMechPrintStats(FILE *out, SUNOutputFormat fmt, void *data);
 
 #endif

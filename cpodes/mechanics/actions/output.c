@@ -111,7 +111,8 @@ int CPMechGetStats(CPMech mech, CPMechStats *stats) {
   return CP_SUCCESS;
 }
 
-int cpMechPrintStats(CPMech mech, FILE *out, SUNOutputFormat fmt) {
+int cpMechPrintStats(FILE *out, SUNOutputFormat fmt, void *data) {
+  const CPMech mech        = data;
   const CPMechStats before = mech->stats, *s = &before;
   const char *solver = mech->operators ? "operators"
                        : mech->kkt     ? cpSaddleName(mech->kkt)

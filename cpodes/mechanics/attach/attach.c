@@ -4,21 +4,9 @@
 #include "cpodes/stepping/onestep/onestep_impl.h"
 
 #include <math.h>
-#include <string.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 /* ---- error weights ---- */
-
-static void scaleByTime(const CPMech mech, sunrealtype *w) {
-  double tau = mech->options.tau;
-  if (tau == CP_TAU_STEP) {
-    const double h = cpStepperSize(mech->host);
-    tau            = h != 0.0 ? fmin(1.0, fabs(h)) : 1.0; /* before the first step there is none */
-  }
-  for (int j = 0; j < mech->nu; j++) w[mech->nq + j] *= tau;
-  for (int k = 0; mech->options.z_order && k < mech->nz; k++)
-    w[mech->nq + mech->nu + k] *= pow(tau, mech->options.z_order[k]);
-}
 
 /* Errors of velocities count in the unit of positions, and so do those of z, as often as z_order says: w_u <- tau w_u,
  * where tau is a time, or the step size if that is below one (E. Hairer, G. Wanner, Solving Ordinary Differential
@@ -28,8 +16,15 @@ static void scaleByTime(const CPMech mech, sunrealtype *w) {
 static int scaleWeights(N_Vector ewt, void *data) {
   const CPMech mech   = data;
   sunrealtype *w      = N_VGetArrayPointer(ewt);
-  const int groups[3] = {mech->nq, mech->nu, mech->nz};
-  if (mech->options.tau != 0.0) scaleByTime(mech, w);
+  const int groups[3] = {mech->nq, mech->nu, mech->nz}, *z_order = mech->options.z_order;
+  double tau = mech->options.tau;
+  if (tau == CP_TAU_STEP) {
+    const double h = mech->host->ops->size(mech->host);
+    tau            = h != 0.0 ? fmin(1.0, fabs(h)) : 1.0; /* before the first step there is none */
+  }
+  for (int j = 0; tau != 0.0 && j < mech->nu; j++) w[mech->nq + j] *= tau;
+  for (int k = 0; tau != 0.0 && z_order && k < mech->nz; k++)
+    w[mech->nq + mech->nu + k] *= pow(tau, z_order[k]);
   for (int g = 0; mech->options.group_norms && g < 3; g++)
     for (int i = 0; i < groups[g]; i++) *w++ *= sqrt((double)mech->n / groups[g]);
   return CP_SUCCESS;
@@ -41,10 +36,6 @@ static int cause(const char **reason, void *data) {
   const CPMech mech = data;
   *reason           = mech->text;
   return mech->attached.cause;
-}
-
-static int print(FILE *out, SUNOutputFormat fmt, void *data) {
-  return cpMechPrintStats(data, out, fmt);
 }
 
 void cpMechDetach(void *data) {
@@ -70,7 +61,7 @@ static int install(CPMech mech, CPStepper s) {
                            .on_manifold = cpMechOnManifold,
                            .sine        = cpMechStageSine,
                            .cause       = cause,
-                           .print       = print,
+                           .print       = cpMechPrintStats,
                            .detach      = cpMechDetach,
                            .sens        = &cpMechSensModel};
   int flag              = CP_SUCCESS;

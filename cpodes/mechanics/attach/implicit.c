@@ -418,15 +418,10 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
   if (flag) return cpReason(mech->text, flag, "no memory for the iteration matrix");
   struct CPMechImplicit_ *own = mech->implicit = calloc(1, sizeof *own);
   if (!own) return cpReason(mech->text, CP_MEM_FAIL, "no memory for the iteration matrix");
-  CP_NEW(&own->arena, own->a, mech->nu);
-  CP_NEW(&own->arena, own->lambda, mech->m);
-  CP_NEW(&own->arena, own->size, mech->m);
-  CP_NEW(&own->arena, own->length, mech->m);
-  CP_NEW(&own->arena, own->force, mech->nu);
-  CP_NEW(&own->arena, own->mu, mech->m);
-  for (int k = 0; k < 2; k++) CP_NEW(&own->arena, own->known[k], mech->n + mech->m);
-  CP_NEW(&own->arena, own->leading, mech->nu + mech->nz + mech->m);
-  CP_NEW(&own->arena, own->x, mech->nu + mech->m + mech->nz);
+  CP_ARRAYS(&own->arena, mech->nu, &own->a, &own->force);
+  CP_ARRAYS(&own->arena, mech->m, &own->lambda, &own->size, &own->length, &own->mu);
+  CP_ARRAYS(&own->arena, mech->n + mech->m, &own->known[0], &own->known[1]);
+  CP_ARRAYS(&own->arena, mech->nu + mech->nz + mech->m, &own->leading, &own->x);
   CP_NEW(&own->arena, own->e, mech->n);
   flag = cpArenaStatus(&own->arena);
   for (int k = CP_COMPLEX_FACTORS; k < CP_COMPLEX_FACTORS + 2 && !flag; k++)

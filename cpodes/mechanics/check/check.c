@@ -3,7 +3,6 @@
 #include "cpodes/mechanics/actions/actions.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- life cycle ---- */
@@ -72,9 +71,15 @@ static int readState(CPCheck *check, sunrealtype t, const sunrealtype *y) {
 
 /* ---- the check ---- */
 
-/* w = P x, x at random, is a motion that the constraints allow. There is none without M, or where M is not definite. */
-static int allowedMotion(CPCheck *check, N_Vector y, double *w) {
+/* Positions move by this part of their size. What holds on the manifold only is then wrong by its square. */
+#define MOVE 5.0e-3
+
+/* Moves positions along an allowed motion, P x with x at random, because most functions are first tried at special ones: a
+ * quaternion that is 1, a rod that lies on an axis. Without such a motion, as without M or where M is not definite,
+ * check->moved stays 0. */
+static int moveOn(CPCheck *check, N_Vector y) {
   const CPMech mech = check->mech;
+  double *q = check->at.q, *dq = check->along.q;
   CPAction act;
   int flag = cpActionOpen(&act, mech, check->at.t, y, "CPMechCheck");
   memset(check->x, 0, (size_t)mech->nu * sizeof *check->x);
@@ -83,22 +88,10 @@ static int allowedMotion(CPCheck *check, N_Vector y, double *w) {
   if (!flag) flag = cpActionFactor(&act);
   if (!flag) flag = cpActionMass(&act, check->x, check->w);
   if (!flag) flag = cpActionSolve(&act, check->w, NULL, act.d, act.mu);
-  if (!flag) memcpy(w, act.d, (size_t)mech->nu * sizeof *w);
+  if (!flag) flag = cpMechKinematics(mech, q, CP_N, act.d, dq);
   cpActionClose(&act);
-  return flag;
-}
-
-/* Positions move by this part of their size. What holds on the manifold only is then wrong by its square. */
-#define MOVE 5.0e-3
-
-/* Moves positions along an allowed motion, because most functions are first tried at special ones: a quaternion that is
- * 1, a rod that lies on an axis. Without such a motion check->moved stays 0. */
-static int moveOn(CPCheck *check, N_Vector y) {
-  const CPMech mech = check->mech;
-  double *q = check->at.q, *dq = check->along.q;
-  const int flag = allowedMotion(check, y, check->e);
   if (flag == CP_MEM_FAIL) return cpReason(mech->text, flag, "no memory for a check");
-  if (flag || cpMechKinematics(mech, q, CP_N, check->e, dq)) return CP_SUCCESS;
+  if (flag) return CP_SUCCESS;
   const double size = cpLargest(q, mech->nq), way = cpLargest(dq, mech->nq);
   if (!(way > 0.0) || isinf(way)) return CP_SUCCESS;
   const double step = MOVE * (size > 0.0 ? fmin(size, 1.0) : 1.0) / way;

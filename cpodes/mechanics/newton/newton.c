@@ -32,7 +32,7 @@ int cpMechLinearSystem(sunrealtype t, N_Vector y, sunbooleantype jok, sunboolean
   CPMech mech            = data;
   CPMechNewtonMem newton = mech->newton;
   int renewed            = 0;
-  cpStepperNewestWeights(mech->host, newton->ewt);
+  mech->host->ops->weights(mech->host, newton->ewt);
   mech->attached.cause = cpNewtonSystem(newton, t, N_VGetArrayPointer(y),
                                         N_VGetArrayPointer(newton->ewt), jok, gamma, &renewed);
   *jcur                = renewed;

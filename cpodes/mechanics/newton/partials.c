@@ -109,12 +109,10 @@ int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type) {
   CP_NEW(&P->arena, P->z, mech->nz);
   CP_NEW(&P->arena, P->lambda, mech->m);
   CP_NEW(&P->arena, P->fixed, P->nu + P->m + P->nz);
-  for (int of = 0; of < CP_OUTPUTS; of++) {
+  for (int of = 0; of < CP_OUTPUTS; of++)
     CP_ARRAYS(&P->arena, output[of], &P->value[of], &P->perturbed[of], &P->opposite[of]);
-  }
-  for (int by = 0; by < CP_DIRECTIONS; by++) {
+  for (int by = 0; by < CP_DIRECTIONS; by++)
     CP_ARRAYS(&P->arena, input[by], &P->x2[by], &P->step[by]);
-  }
   int flag = cpArenaStatus(&P->arena);
   if (!flag) flag = createBlocks(P);
   if (!flag) flag = cpMatOwn(&P->arena, &P->M);
