@@ -36,10 +36,15 @@ static void takeBack(CPSens sens, int isRetry) {
 }
 
 /* Where f fails, CVODES' differences leave the parameter as they have moved it. */
-void cpSensBegin(void *data) { cpParamsKeep(&((CPSens)data)->params); }
+void cpSensBegin(void *data) {
+  const CPParams *params = &((CPSens)data)->params;
+  for (int i = 0; params->p && i < params->Ns; i++) params->kept[i] = params->p[params->plist[i]];
+}
 void cpSensEnd(void *data) {
-  CPSens sens = data;
-  if (sens->is_rough) cpParamsRestore(&sens->params);
+  const CPSens sens      = data;
+  const CPParams *params = &sens->params;
+  for (int i = 0; sens->is_rough && params->p && i < params->Ns; i++)
+    params->p[params->plist[i]] = params->kept[i];
 }
 
 void cpSensAttempt(void *data, const CPAttempt *a) {

@@ -100,8 +100,7 @@ static int products(Adjoint *a, sunrealtype t, N_Vector l, int states, int param
   CPFunctionalRun *w        = &a->run;
   const CPodeMem mem        = w->mem;
   const CPSensSystem *model = mem->base.system.sens;
-  CPAttempt at;
-  int flag = CP_SUCCESS;
+  int flag                  = CP_SUCCESS;
   memset(a->lfp, 0, (size_t)w->Np * sizeof *a->lfp);
   N_VConst(0.0, a->Jl);
   if (a->o.adjoint) return a->o.adjoint(t, w->y, l, a->Jl, a->lfp, a->o.user_data);
@@ -113,10 +112,9 @@ static int products(Adjoint *a, sunrealtype t, N_Vector l, int states, int param
     for (int i = 0; i < w->params->Ns; i++) a->lfp[i] = -N_VGetArrayPointer(a->q)[i];
     return flag;
   }
-  cpAttemptRead(mem, &at);
-  if (states) flag = gradientOf(mem->base.f, at.user_data, t, w->y, l, a->f, a->Jl);
+  if (states) flag = gradientOf(mem->base.f, cpUserData(mem), t, w->y, l, a->f, a->Jl);
   if (!flag && parameters)
-    flag = parametersOf(w->params, mem->base.f, at.user_data, t, w->y, l, a->f, w->gy, a->lfp);
+    flag = parametersOf(w->params, mem->base.f, cpUserData(mem), t, w->y, l, a->f, w->gy, a->lfp);
   return flag;
 }
 
@@ -134,22 +132,17 @@ static int isStuck(Problem *problem, sunrealtype t) {
   return problem->failures > MOST_FAILURES;
 }
 
-/* CVODES' limit holds between two checkpoints. This one is that of the whole backward problem. */
-static int takesTooManySteps(const Problem *problem) {
-  const CPFunctionalRun *w = &problem->a->run;
-  long int nst             = 0;
-  CVodeGetNumSteps(CVodeGetAdjCVodeBmem(w->mem->cvode_mem, problem->which), &nst);
-  return nst >= cpFunctionalMaxSteps(w->F);
-}
-
 /* l' = -J^T l - dh/dy. SUNDIALS' fixed-point solver takes a fatal failure for one of convergence: after it all calls fail. */
 static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *data) {
   Problem *problem   = data;
   Adjoint *a         = problem->a;
   const CPodeMem mem = a->run.mem;
   const char *reason = NULL;
+  long int nst       = 0;
   if (mem->failure.fatal) return CP_SELFCHECK_FAIL;
-  if (takesTooManySteps(problem)) {
+  /* CVODES' limit holds between two checkpoints. This one is that of the whole backward problem. */
+  CVodeGetNumSteps(CVodeGetAdjCVodeBmem(mem->cvode_mem, problem->which), &nst);
+  if (nst >= cpFunctionalMaxSteps(a->run.F)) {
     cpWrite(mem->base.text,
             "%ld steps have taken the backward problem of functional %d to t = %.15g only "
             "(CPFunctional's mxsteps)",

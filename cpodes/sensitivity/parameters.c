@@ -31,14 +31,6 @@ int cpParamsCreate(CPParams *params, int Ns) {
   return CP_MEM_FAIL;
 }
 
-void cpParamsKeep(CPParams *params) {
-  for (int i = 0; params->p && i < params->Ns; i++) params->kept[i] = params->p[params->plist[i]];
-}
-
-void cpParamsRestore(const CPParams *params) {
-  for (int i = 0; params->p && i < params->Ns; i++) params->p[params->plist[i]] = params->kept[i];
-}
-
 static int checkParams(int Ns, const sunrealtype *p, const sunrealtype *pbar, const int *plist,
                        CPLog *log, const char *function) {
   if (Ns <= 0)
@@ -121,17 +113,16 @@ int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y
 
 int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS, N_Vector yS, N_Vector ySdot,
                   N_Vector tmp1, N_Vector tmp2) {
-  CPAttempt a;
-  int flag = cpSensCheck(mem, __func__);
+  const int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
+  const CPParams *params = &cpSensOf(mem)->params;
   if (!mem->base.f)
     return cpReport(&mem->base.log, CP_NOT_SUPPORTED, __func__,
                     "f is not known: mem has been attached to memory of CVODES' (CPodeAttach)");
-  flag = cpSensCheckIndex(mem, iS, __func__);
-  if (flag) return flag;
-  cpAttemptRead(mem, &a);
-  return cpSensDirection(&cpSensOf(mem)->params, mem->base.f, t, y, iS, yS, ySdot, tmp1, tmp2,
-                         a.user_data);
+  if (iS < 0 || iS >= params->Ns)
+    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "iS must be 0 ... %d, is %d",
+                    params->Ns - 1, iS);
+  return cpSensDirection(params, mem->base.f, t, y, iS, yS, ySdot, tmp1, tmp2, cpUserData(mem));
 }
 
 /* ---- dc/dp, and G s ---- */
@@ -157,11 +148,9 @@ int cpSensRowsByDifferences(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Ve
 /* The user's dc/dp, in sens->r. */
 static int rowsByUser(CPSens sens, sunrealtype t, N_Vector y, int iS) {
   char *text = cpWorkText(sens->work);
-  CPAttempt a;
   char name[40];
-  cpAttemptRead(sens->mem, &a);
   N_VConst(0.0, sens->r);
-  const int flag = sens->cS(t, y, iS, sens->r, a.user_data);
+  const int flag = sens->cS(t, y, iS, sens->r, cpUserData(sens->mem));
   if (flag) {
     snprintf(name, sizeof name, "dc/dp of sensitivity %d", iS);
     return cpUserResult(text, flag, t, name);

@@ -14,12 +14,6 @@ int cpSensCheck(CPodeMem mem, const char *function) {
   return CP_SUCCESS;
 }
 
-int cpSensCheckIndex(CPodeMem mem, int iS, const char *function) {
-  const int Ns = cpSensOf(mem)->params.Ns;
-  if (iS >= 0 && iS < Ns) return CP_SUCCESS;
-  return cpReport(&mem->base.log, CP_ILL_INPUT, function, "iS must be 0 ... %d, is %d", Ns - 1, iS);
-}
-
 static int checkStart(CPodeMem mem, int Ns, N_Vector *yS0, const char *function) {
   if (!yS0) return cpReport(&mem->base.log, CP_ILL_INPUT, function, "yS0 must not be NULL");
   for (int i = 0; i < Ns; i++) {
@@ -32,13 +26,6 @@ static int checkStart(CPodeMem mem, int Ns, N_Vector *yS0, const char *function)
                       "yS0[%d] must be finite: component %d is not", i, cpFirstNonFinite(yS0[i]));
   }
   return CP_SUCCESS;
-}
-
-/* CVODES takes up sensitivities with its first step only. */
-static int checkNoSteps(CPodeMem mem, const char *function) {
-  if (cpStepsTaken(mem) == 0) return CP_SUCCESS;
-  return cpReport(&mem->base.log, CP_TOO_LATE, function,
-                  "%ld steps have been taken: call CPodeReInit first", cpStepsTaken(mem));
 }
 
 /* ---- life cycle ---- */
@@ -109,7 +96,7 @@ int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS
         "ism must be CV_STAGGERED1 (%d), is %d: only its solver sees one sensitivity at "
         "a time",
         CV_STAGGERED1, ism);
-  flag = checkNoSteps(mem, __func__);
+  flag = cpCheckNoSteps(mem, __func__); /* CVODES takes up sensitivities with its first step only. */
   if (!flag) flag = checkStart(mem, Ns, yS0, __func__);
   if (flag) return flag;
   CPSens sens = create(mem, Ns);
@@ -141,7 +128,7 @@ int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS
 
 int CPodeSensReInit(CPodeMem mem, N_Vector *yS0) {
   int flag = cpSensCheck(mem, __func__);
-  if (!flag) flag = checkNoSteps(mem, __func__);
+  if (!flag) flag = cpCheckNoSteps(mem, __func__);
   if (!flag) flag = checkStart(mem, cpSensOf(mem)->params.Ns, yS0, __func__);
   if (!flag) flag = cpOfCVODES(mem, CVodeSensReInit(mem->cvode_mem, CV_STAGGERED1, yS0), __func__);
   if (!flag) keepStart(cpSensOf(mem), yS0);
@@ -223,7 +210,7 @@ int CPodeSetSensNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
   if (flag) return flag;
   if (inner && cpLacksOperations(inner))
     return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, CP_INNER_MUST);
-  flag = checkNoSteps(mem, __func__);
+  flag = cpCheckNoSteps(mem, __func__);
   if (flag) return flag;
   flag = cpSensInstall(cpSensOf(mem), inner);
   return flag ? cpReport(&mem->base.log, flag, __func__,
@@ -239,7 +226,7 @@ int CPodeSensCalcIC(CPodeMem mem) {
   CPSens sens = cpSensOf(mem);
   if (!mem->base.P)
     return cpReport(&mem->base.log, CP_NO_PROJECTOR, __func__, "call CPodeSetProjector first");
-  flag = checkNoSteps(mem, __func__);
+  flag = cpCheckNoSteps(mem, __func__);
   if (flag) return flag;
   flag = cpSensUpdate(sens);
   if (!flag) flag = cpStepperWeights(&mem->base, mem->base.y0, mem->base.ewt);

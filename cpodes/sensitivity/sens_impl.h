@@ -51,9 +51,6 @@ int cpParamsCreate(CPParams *params, int Ns);
 int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pbar, const int *plist,
                 CPLog *log, const char *function);
 void cpParamsFree(CPParams *params);
-/* Keeps the values of the parameters as they are now, and puts them back. */
-void cpParamsKeep(CPParams *params);
-void cpParamsRestore(const CPParams *params);
 /* The part of a parameter's size at which truncation (for 1 / p, 36 (3e-3)^6) and roundoff DBL_EPSILON / 3e-3 are equal */
 #define CP_PARAM_PART 3.0e-3
 /* result = df/dp_i at (t, y), by differences with steps of `part` of the parameter's size; p is as before afterwards. value:
@@ -98,8 +95,6 @@ int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function
 N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl);
 /* Is mem there, with sensitivities? 0, or a code, reported. */
 int cpSensCheck(CPodeMem mem, const char *function);
-/* Is iS the index of one? 0, or a code, reported. */
-int cpSensCheckIndex(CPodeMem mem, int iS, const char *function);
 /* Creates sens->work, if there is a projector and it has none. 0 or CP_MEM_FAIL. */
 int cpSensUpdate(CPSens sens);
 

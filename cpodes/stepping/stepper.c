@@ -1,10 +1,7 @@
 /* What both integrators are: life cycle, options, tolerances, statistics. */
 #include "stepper.h"
 
-#include "cpodes/base/random.h"
-
 #include <math.h>
-#include <string.h>
 
 /* ---- life cycle ---- */
 
@@ -236,10 +233,6 @@ int cpStepperSetErrHandler(CPStepper s, CPErrHandlerFn handler, void *data, cons
 
 /* ---- what an attached system asks for ---- */
 
-sunrealtype cpStepperSize(CPStepper s) { return s->ops->size(s); }
-
-int cpStepperNewestWeights(CPStepper s, N_Vector ewt) { return s->ops->weights(s, ewt); }
-
 N_Vector cpStepperNewest(CPStepper s, sunrealtype *t) {
   *t = s->t;
   return s->y0 ? s->y : NULL;
@@ -331,27 +324,4 @@ int cpStepperPrint(CPStepper s, FILE *out, SUNOutputFormat fmt) {
       {table ? "Last violation" : NULL, .value = n.violation, .digits = 3},
       {table ? "Largest correction (WRMS)" : NULL, .value = n.maxcorrection, .digits = 3}};
   return cpPrintFigures(out, fmt, figures, sizeof figures / sizeof figures[0]);
-}
-
-/* ---- is Newton's matrix finite? ----
- *
- * Pivoting takes an Inf for the largest entry of its column and divides by it: the row is gone, and the
- * solution's component of that column is exactly 0 for every right-hand side. Newton's iteration then converges
- * to a state of which that component is the predicted one for ever, without NaN anywhere. (A NaN in the matrix
- * spreads over the solution, and no convergence test passes.) The same holds for a preconditioner from the left
- * or from the right. */
-
-static int hasZero(N_Vector v, N_Vector tmp) {
-  N_VAbs(v, tmp);
-  return N_VMin(tmp) == 0.0;
-}
-
-int cpNewtonMatrixFails(SUNNonlinSolLSolveFn lsolve, void *mem, N_Vector ycor, N_Vector tmp) {
-  if (!cpHasData(ycor) || (cpVectorFinite(ycor) && !hasZero(ycor, tmp))) return 0;
-  /* No row of an inverse is orthogonal to a random right-hand side, by symmetry or otherwise. */
-  sunrealtype *x = N_VGetArrayPointer(tmp);
-  unsigned state = 1u;
-  for (sunindextype i = 0; i < N_VGetLength(tmp); i++) x[i] = cpUniformAwayFromZero(&state);
-  if (lsolve(tmp, mem)) return 0; /* an iterative solver may fail with a good matrix */
-  return !cpVectorFinite(tmp) || hasZero(tmp, tmp);
 }

@@ -143,12 +143,7 @@ void cpStepperTellAngle(CPStepper s, char *text, size_t length);
 /* Warns at accepted steps, once if more is asked of the projection than roundoff in c allows, and each time the rank falls. */
 void cpStepperWarn(CPStepper s, const char *function);
 
-/* ---- stepper.c ---- */
-
-/* Newton's iteration has ended in the correction ycor (from 0): is its matrix not finite? Costs one more linear solve
- * where a component of ycor is exactly 0 or not finite, and nothing otherwise; there must have been one. Vectors whose
- * entries are not accessible pass. lsolve and mem are what SUNNonlinSolSetLSolveFn and SUNNonlinSolSolve are given. */
-int cpNewtonMatrixFails(SUNNonlinSolLSolveFn lsolve, void *mem, N_Vector ycor, N_Vector tmp);
+/* What is said of a Newton iteration whose matrix has NaN or Inf. */
 #define CP_MATRIX_NONFINITE                                                                       \
   "the matrix of Newton's iteration is not finite: the right-hand side f beside the state, or a " \
   "Jacobian"

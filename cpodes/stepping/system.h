@@ -11,10 +11,6 @@
 
 typedef struct CPStepper_ *CPStepper;
 
-/* The size of the newest step; 0 before the first one. */
-sunrealtype cpStepperSize(CPStepper s);
-/* The error weights of the newest step, into ewt. 0, or a code. */
-int cpStepperNewestWeights(CPStepper s, N_Vector ewt);
 /* The newest accepted state, with its time, or NULL before the integrator is initialised. */
 N_Vector cpStepperNewest(CPStepper s, sunrealtype *t);
 /* The system is freed before its integrator, which refuses to step from now on. */

@@ -101,22 +101,17 @@ void cpClearStopTime(CPodeMem mem, sunrealtype towards) {
 #endif
 }
 
-static int keepStop(CPCheckpoints *points, sunrealtype t) {
-  sunrealtype *more = realloc(points->stops, ((size_t)points->nstops + 1) * sizeof *more);
-  if (!more) return CP_MEM_FAIL;
-  points->stops                   = more;
-  points->stops[points->nstops++] = t;
-  return CP_SUCCESS;
-}
-
 /* CVodeB knows the last stop time of CVodeF at most, and where a checkpoint lies on it, it stores one point more than there
  * is room for (6.4.1 to 7.5). It is shown none, and each repeated step sets the one ahead of it. */
 int cpStopReached(CPodeMem mem, sunrealtype tstop, N_Vector y) {
-  sunrealtype tn, t;
+  CPCheckpoints *points = &mem->checkpoints;
+  sunrealtype tn, t, *stops = realloc(points->stops, ((size_t)points->nstops + 1) * sizeof *stops);
   int none;
-  int flag = keepStop(&mem->checkpoints, tstop);
+  if (!stops) return CP_MEM_FAIL;
+  points->stops           = stops;
+  stops[points->nstops++] = tstop;
   CVodeGetCurrentTime(mem->cvode_mem, &tn);
-  if (!flag) flag = stopFarAway(mem, tstop);
+  int flag = stopFarAway(mem, tstop);
   /* This returns the present state, and CVodeF takes the stop time for the one that CVodeB has to set. */
   if (!flag) flag = CVodeF(mem->cvode_mem, tn, y, &t, CV_NORMAL, &none);
   /* CVODES forgets a stop time when it is reached. */

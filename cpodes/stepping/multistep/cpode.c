@@ -223,16 +223,6 @@ static int run(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, in
   return CV_TOO_MUCH_WORK;
 }
 
-/* CVodeF evaluates f once more for the first point that Hermite's interpolation uses, and ignores whether it fails: what has
- * been in that vector would enter the gradient. So f is asked before, at the same state. Returns 0, or CVODES' code. */
-static int firstRate(CPodeMem mem) {
-  CPAttempt at;
-  if (!mem->base.f) return CP_SUCCESS;
-  cpAttemptRead(mem, &at);
-  const int flag = mem->base.f(mem->base.t, mem->base.y, mem->base.tmp, at.user_data);
-  return flag < 0 ? CV_RHSFUNC_FAIL : flag > 0 ? CV_FIRST_RHSFUNC_ERR : CP_SUCCESS;
-}
-
 /* The newest step ends beyond the root that has been returned. CVode looks for roots in the rest of it and takes no step. CVodeF
  * would not look where tout lies in that rest: it interpolates. */
 static int searchBehindRoot(CPodeMem mem) {
@@ -254,7 +244,12 @@ static int searchBehindRoot(CPodeMem mem) {
 static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
                       int *ncheck, long int nst) {
   CPCheckpoints *points = &mem->checkpoints;
-  int result            = nst == 0 ? firstRate(mem) : CP_SUCCESS;
+  const CPStepper s     = &mem->base;
+  int result            = CP_SUCCESS;
+  /* CVodeF evaluates f once more for the first point that Hermite's interpolation uses, and ignores whether it fails: what
+   * has been in that vector would enter the gradient. So f is asked before, at the same state. */
+  if (nst == 0 && s->f) result = s->f(s->t, s->y, s->tmp, cpUserData(mem));
+  if (result) result = result < 0 ? CV_RHSFUNC_FAIL : CV_FIRST_RHSFUNC_ERR;
   if (nst == 0) points->count = 0;
   *ncheck = points->count; /* A call that takes no step leaves these. */
   if (!result && nst > 0 && itask == CV_NORMAL && isnan(points->root_beyond))

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sunnonlinsol/sunnonlinsol_newton.h>
 
 /* CVODES' messages are passed on at once, except during a call of CPode, which knows better what the cause was. */

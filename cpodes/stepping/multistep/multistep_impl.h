@@ -245,7 +245,9 @@ int cpFailedTest(CPodeMem mem, const CPAttempt *a);
 typedef int (*CPSolveFn)(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt,
                          sunrealtype tol, sunbooleantype callLSetup, void *cvode_mem);
 int cpWrapperCreate(CPWrapped *nls, CPSolveFn solve, void *owner, N_Vector tmp, SUNContext ctx);
-/* The inner solver has ended in ycor. Is its Newton matrix not finite? */
+/* The inner solver has ended in ycor, a correction from 0. Is its Newton matrix not finite? Costs one more linear solve
+ * where a component of ycor is exactly 0 or not finite, and nothing otherwise; there must have been one. Vectors whose
+ * entries are not accessible pass. */
 int cpMatrixFails(const CPWrapped *nls, N_Vector ycor, void *cvode_mem);
 int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *cvode_mem);
@@ -300,9 +302,11 @@ int cpLacksOperations(SUNNonlinearSolver inner); /* Does inner lack operations o
 /* At the first step: if the weights ewt that CVODES has set do not follow from the tolerances kept here, CVODES has been
  * given others (CVodeSStolerances), which count from now on, as those of attached memory do. */
 void cpAdoptTolerances(CPodeMem mem, N_Vector ewt);
-/* The weight function that CVODES gets if the attached system scales the weights. */
-int cpScaledWeights(N_Vector y, N_Vector ewt, void *data);
+/* Have no steps been taken? Returns 0, or the reported code. */
+int cpCheckNoSteps(CPodeMem mem, const char *function);
 
+/* CVODES' user_data, which f gets */
+static inline void *cpUserData(CPodeMem mem) { return mem->base.ops->user_data(&mem->base); }
 /* Attaches a system, whose weights apply from now on. Returns 0, or CVODES' code. */
 int cpSetSystem(CPodeMem mem, const CPSystem *system);
 /* The linear solver of Newton's iteration, whose matrix S the system makes. Returns 0 or CP_MEM_FAIL. */

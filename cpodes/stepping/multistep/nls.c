@@ -2,6 +2,8 @@
  * iteration has converged. */
 #include "multistep_impl.h"
 
+#include "cpodes/base/random.h"
+
 #include <float.h>
 #include <math.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
@@ -109,9 +111,29 @@ int cpWrapperCreate(CPWrapped *nls, CPSolveFn solve, void *owner, N_Vector tmp, 
   return CP_SUCCESS;
 }
 
+/* ---- is Newton's matrix finite? ----
+ *
+ * Pivoting takes an Inf for the largest entry of its column and divides by it: the row is gone, and the
+ * solution's component of that column is exactly 0 for every right-hand side. Newton's iteration then converges
+ * to a state of which that component is the predicted one for ever, without NaN anywhere. (A NaN in the matrix
+ * spreads over the solution, and no convergence test passes.) The same holds for a preconditioner from the left
+ * or from the right. */
+
+static int hasZero(N_Vector v, N_Vector tmp) {
+  N_VAbs(v, tmp);
+  return N_VMin(tmp) == 0.0;
+}
+
 int cpMatrixFails(const CPWrapped *nls, N_Vector ycor, void *cvode_mem) {
-  return nls->lsolve && SUNNonlinSolGetType(nls->inner) == SUNNONLINEARSOLVER_ROOTFIND &&
-         cpNewtonMatrixFails(nls->lsolve, cvode_mem, ycor, nls->tmp);
+  const N_Vector tmp = nls->tmp;
+  if (!nls->lsolve || SUNNonlinSolGetType(nls->inner) != SUNNONLINEARSOLVER_ROOTFIND) return 0;
+  if (!cpHasData(ycor) || (cpVectorFinite(ycor) && !hasZero(ycor, tmp))) return 0;
+  /* No row of an inverse is orthogonal to a random right-hand side, by symmetry or otherwise. */
+  sunrealtype *x = N_VGetArrayPointer(tmp);
+  unsigned state = 1u;
+  for (sunindextype i = 0; i < N_VGetLength(tmp); i++) x[i] = cpUniformAwayFromZero(&state);
+  if (nls->lsolve(tmp, cvode_mem)) return 0; /* an iterative solver may fail with a good matrix */
+  return !cpVectorFinite(tmp) || hasZero(tmp, tmp);
 }
 
 /* After corrections of equal size CVODES' rate of convergence is max(0.3^m rate, 1). */

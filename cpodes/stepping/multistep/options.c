@@ -21,14 +21,14 @@ int cpOfCVODES(CPodeMem mem, int flag, const char *function) {
 /* ---- tolerances ---- */
 
 /* CVODES' user_data is the system, which begins with its integrator. */
-int cpScaledWeights(N_Vector y, N_Vector ewt, void *data) {
+static int scaledWeights(N_Vector y, N_Vector ewt, void *data) {
   return cpStepperWeights(*(CPStepper *)data, y, ewt);
 }
 
 int cpApplyTolerances(CPodeMem mem) {
   const CPTolerances *tol = &mem->base.tol;
   if (tol->kind == CP_TOL_NONE || tol->kind == CP_TOL_CVODES) return CP_SUCCESS;
-  if (mem->base.system.scale) return CVodeWFtolerances(mem->cvode_mem, cpScaledWeights);
+  if (mem->base.system.scale) return CVodeWFtolerances(mem->cvode_mem, scaledWeights);
   if (tol->kind == CP_TOL_WF) return CVodeWFtolerances(mem->cvode_mem, tol->efun);
   return tol->kind == CP_TOL_SS ? CVodeSStolerances(mem->cvode_mem, tol->reltol, tol->abstol)
                                 : CVodeSVtolerances(mem->cvode_mem, tol->reltol, tol->vabstol);
@@ -129,6 +129,12 @@ int cpLacksOperations(SUNNonlinearSolver inner) {
   return type != SUNNONLINEARSOLVER_ROOTFIND && type != SUNNONLINEARSOLVER_FIXEDPOINT;
 }
 
+int cpCheckNoSteps(CPodeMem mem, const char *function) {
+  if (cpStepsTaken(mem) == 0) return CP_SUCCESS;
+  return cpReport(&mem->base.log, CP_TOO_LATE, function,
+                  "%ld steps have been taken: call CPodeReInit first", cpStepsTaken(mem));
+}
+
 int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
   int flag = cpStepperExists((CPStepper)mem, __func__);
   if (flag) return flag;
@@ -138,9 +144,8 @@ int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
     mem->nls.inner = inner;
     return CP_SUCCESS;
   }
-  if (cpStepsTaken(mem) > 0)
-    return cpReport(&mem->base.log, CP_TOO_LATE, __func__,
-                    "%ld steps have been taken: call CPodeReInit first", cpStepsTaken(mem));
+  flag = cpCheckNoSteps(mem, __func__);
+  if (flag) return flag;
   flag = cpInstall(mem, inner, 0);
   if (!flag && mem->sens.data) flag = mem->sens.solver(mem->sens.data);
   return flag ? cpReport(&mem->base.log, flag, __func__,

@@ -79,8 +79,6 @@ static int checked(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data
   return 0;
 }
 
-static void destroyVector(void *v) { N_VDestroy(v); }
-
 int CPodeRootInit(CPodeMem mem, int nrtfn, CVRootFn g) {
   int flag = cpStepperCheck((CPStepper)mem, __func__);
   if (flag) return flag;
@@ -98,8 +96,8 @@ int CPodeRootInit(CPodeMem mem, int nrtfn, CVRootFn g) {
     CP_NEW(&roots.memory, roots.seen, nrtfn);
     CP_ARRAYS(&roots.memory, nrtfn, &roots.at_end, &roots.beyond, &roots.at_between, &roots.at_high,
               &roots.at_root);
-    roots.y     = cpArenaOwn(&roots.memory, cpAdoptedVector(mem), destroyVector);
-    roots.spare = cpArenaOwn(&roots.memory, cpAdoptedVector(mem), destroyVector);
+    roots.y     = cpArenaTake(&roots.memory, cpAdoptedVector(mem));
+    roots.spare = cpArenaTake(&roots.memory, cpAdoptedVector(mem));
     flag        = cpArenaStatus(&roots.memory);
   }
   if (!flag) flag = CVodeRootInit(mem->cvode_mem, nrtfn, nrtfn > 0 ? checked : NULL);

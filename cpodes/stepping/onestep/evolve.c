@@ -18,12 +18,10 @@ int cpOneStepRhs(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector ydot, int
   if (!result && cpVectorFinite(ydot)) return CP_SUCCESS;
   const int code = result && s->system.cause ? s->system.cause(&reason, s->system.data) : 0;
   if (code) return cpReason(s->text, result > 0 ? abs(code) : -abs(code), "%s", reason);
-  if (result > 0)
-    return cpReason(s->text, -CV_REPTD_RHSFUNC_ERR,
-                    "at t = %.15g: the right-hand side f failed recoverably (%d)", t, result);
-  if (result < 0)
-    return cpReason(s->text, CV_RHSFUNC_FAIL,
-                    "at t = %.15g: the right-hand side f failed for good (%d)", t, result);
+  if (result)
+    return cpReason(s->text, result > 0 ? -CV_REPTD_RHSFUNC_ERR : CV_RHSFUNC_FAIL,
+                    "at t = %.15g: the right-hand side f failed %s (%d)", t,
+                    result > 0 ? "recoverably" : "for good", result);
   return cpReason(s->text, -CP_RHS_NONFINITE,
                   "at t = %.15g: the right-hand side f returned NaN or Inf (component %d)", t,
                   cpFirstNonFinite(ydot));
