@@ -33,6 +33,7 @@ CP_RARE static int failedFactor(CPMech mech, sunrealtype t, int flag) {
                     "cannot resolve (CP_KKT_NULLSPACE can)",
                     t, cpMechRowName(mech, mech->kkt->dependent, name), cpSaddleName(mech->kkt));
   }
+  case CP_SADDLE_NONFINITE: return cpMechTestTerms(mech, t);
   default: return cpSaddleFailed(mech->kkt, flag, t, NULL, mech->text);
   }
 }
@@ -101,9 +102,8 @@ static inline int factor(CPMech mech, sunrealtype t, const sunrealtype *q) {
   CPSaddle kkt   = mech->kkt;
   double ranktol = 0.0;
   int flag       = CP_SUCCESS;
-  if (mech->solve.rank_layout != mech->rows.layout) cpSaddleForgetRank(kkt);
-  mech->solve.rank_layout = mech->rows.layout;
-  if (!cpSaddleUseRows(kkt, mech->rows.off)) flag = chooseRankTolerance(mech, t, q, &ranktol);
+  if (mech->solve.off != mech->rows.off) cpSaddleUseRows(kkt, mech->solve.off = mech->rows.off);
+  if (!kkt->knows_rows) flag = chooseRankTolerance(mech, t, q, &ranktol);
   if (!flag && full) flag = reduce(mech, t);
   if (flag) return flag;
   mech->stats.nkkt++;
@@ -197,13 +197,27 @@ CP_RARE static int checkDependent(CPMech mech, sunrealtype t, const double *f, c
                   t, cpMechRowName(mech, worst, name), r, cpMechMotionNames(mech, motions));
 }
 
-int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
-              double *lambda) {
+/* Where f or b are not finite, u' or lambda are not, either, unless that is in rows that are off, dependent or FULL. */
+static inline int solve(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
+                        double *lambda) {
   if (mech->motions.nfull > 0) moveFull(mech, &f, &b);
   int flag = cpSaddleSolve(mech->kkt, f, b, a, lambda);
   if (flag) return failedFactor(mech, t, flag);
-  flag = cpMechChecked(mech, 0, t, "u'", a, mech->nu); /* which A^T lambda enters */
+  flag = cpMechChecked(mech, 0, t, "u'", a, mech->nu);
+  if (!flag) flag = cpMechChecked(mech, 0, t, "lambda", lambda, mech->m);
   return flag || mech->kkt->dependent < 0 ? flag : checkDependent(mech, t, f, b, a);
+}
+
+int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
+              double *lambda) {
+  return solve(mech, t, f, b, a, lambda);
+}
+
+/* Why cpMechSolve has failed */
+CP_RARE static int failedSolve(CPMech mech, const CPMechState *s, int flag) {
+  if (flag == -CP_KKT_INCONSISTENT) return tellDistance(mech, s, flag);
+  const int bad = flag == -CP_MECH_NONFINITE ? cpMechTestTerms(mech, s->t) : CP_SUCCESS;
+  return bad ? bad : flag;
 }
 
 int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda) {
@@ -219,13 +233,16 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   mech->stats.nudot++;
   if (mech->operators) return cpMechUdot(mech, s, a, lambda);
   const double *f = mech->terms.f, *b = mech->terms.b;
-  int flag = cpMechEvaluate(mech, s);         /* f, b, M, A */
+  int flag = cpMechEvaluate(mech, s); /* f, b, M, A */
+  if (!flag && mech->motions.nfull > 0) flag = cpMechTestTerms(mech, s->t);
   if (!flag) flag = factor(mech, s->t, s->q); /* [M A^T; A 0] */
   if (flag) return flag;
   cpSaddleNoteRank(mech->kkt); /* not after those of actions, for f must not depend on them */
+  if (mech->kkt->rank < mech->m) flag = cpMechTestTerms(mech, s->t);
+  if (flag) return flag;
   flag = mech->model.f_lambda ? cpMechIterate(mech, s, f, b, a, lambda)
-                              : cpMechKkt(mech, s->t, f, b, a, lambda);
-  return flag == -CP_KKT_INCONSISTENT ? tellDistance(mech, s, flag) : flag;
+                              : solve(mech, s->t, f, b, a, lambda);
+  return flag ? failedSolve(mech, s, flag) : CP_SUCCESS;
 }
 
 /* Rows that are off, and motions, are not the model's. */

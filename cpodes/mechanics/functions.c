@@ -150,14 +150,6 @@ int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, dou
   return cpMechChecked(mech, flag, s->t, "zdot", zdot, mech->nz);
 }
 
-int cpMechOtherRates(CPMech mech, const CPMechState *s, const double *lambda, sunrealtype *yd) {
-  sunrealtype *udot = yd + mech->nq;
-  int flag          = cpMechKinematics(mech, s->q, CP_N, s->u, yd);
-  if (!flag && mech->nz > 0) flag = cpMechAuxiliary(mech, s, lambda, udot + mech->nu);
-  if (!flag && mech->motions.nfull > 0) cpMechPutFullRates(mech, yd, udot);
-  return flag;
-}
-
 int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double *lambda, double *F,
                double *B, double *Z) {
   int flag = B ? cpMechB(mech, s, B) : CP_SUCCESS; /* may leave A elsewhere */
@@ -288,7 +280,7 @@ static int columnOfPositions(CPMech mech, const CPMechState *s, int j, double *c
 }
 
 /* userA.A, dense, of a model without A: column j is v(t, q, e_j) - v(t, q, 0), or a difference of p if there is no v. */
-static int differenceA(CPMech mech, sunrealtype t, const sunrealtype *q) {
+CP_RARE static int differenceA(CPMech mech, sunrealtype t, const sunrealtype *q) {
   const CPMechState s = {.t = t, .q = q};
   double *rest = mech->room.dA.plus, *e = mech->room.one;
   int flag = CP_SUCCESS;
@@ -418,8 +410,8 @@ static int alongMotion(CPMech mech, const CPMechState *s, double e, double *v) {
 }
 
 /* The time in which positions change by their own size, or by 1; at most that of the options. */
-static int byDifferences(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                         double *b) {
+CP_RARE static int byDifferences(CPMech mech, sunrealtype t, const sunrealtype *q,
+                                 const sunrealtype *u, double *b) {
   const CPMechState s  = {.t = t, .q = q, .u = u};
   const double time    = mech->options.difference_time;
   CPMechDifferences *d = &mech->room.dv;
@@ -472,13 +464,18 @@ int cpMechEvaluate(CPMech mech, const CPMechState *s) {
     cpUserMatClear(&mech->userA); /* differences leave A elsewhere */
   if (!flag) flag = callM(mech, s->t, s->q);
   if (!flag) flag = callA(mech, s->t, s->q);
-  if (!flag && !(own->is_block && cpAllFinite(own->f, (sunindextype)own->length))) {
-    flag = cpMechChecked(mech, 0, s->t, "f", own->f, mech->nu);
-    if (!flag) flag = cpMechChecked(mech, 0, s->t, "b", own->b, mech->na);
-    if (!flag) flag = cpMechTake(mech, &mech->userM, 0, s->t, "M");
+  if (!flag && !own->is_block) {
+    flag = cpMechTake(mech, &mech->userM, 0, s->t, "M");
     if (!flag) flag = cpMechTake(mech, &mech->userA, 0, s->t, "A");
   }
   if (flag || mech->motions.count == 0) return flag;
   placeA(mech);
   return placeB(mech, s->t, own->b);
+}
+
+CP_RARE int cpMechTestTerms(CPMech mech, sunrealtype t) {
+  int flag = cpMechChecked(mech, 0, t, "f", mech->terms.f, mech->nu);
+  if (!flag) flag = cpMechChecked(mech, 0, t, "b", mech->terms.b, mech->na);
+  if (!flag) flag = cpMechTake(mech, &mech->userM, 0, t, "M");
+  return flag ? flag : cpMechTake(mech, &mech->userA, 0, t, "A");
 }

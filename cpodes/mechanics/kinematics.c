@@ -59,13 +59,9 @@ void cpMechPair(CPMech mech) {
   for (int j = 0; j < mech->nu; j++) mech->coords.in_order &= mech->coords.pair[j] == j;
 }
 
-int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, const double *x,
-                     double *y) {
+int cpMechAnyKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, const double *x,
+                        double *y) {
   const int to_q = what == CP_N || what == CP_N_INVERSE_TRANSPOSE;
-  if (mech->coords.in_order) { /* first, for it is what most small systems are */
-    memcpy(y, x, (size_t)mech->nu * sizeof *y);
-    return CP_SUCCESS;
-  }
   if (mech->model.N) {
     memset(y, 0, (size_t)(to_q ? mech->nq : mech->nu) * sizeof *y);
     const int flag = mech->model.N(q, what, x, y, mech->user_data);

@@ -63,13 +63,13 @@ typedef struct {
 /* functions.c: what the model's functions filled last */
 typedef struct {
   double *f, *b; /* [nu], [m] */
-  int is_block; /* M and A are dense and lie behind b, so that one loop clears all, and one tests all. */
+  int is_block;  /* M and A are dense and lie behind b, so that one loop clears all. */
   size_t length; /* of f with all that lies behind it */
 } CPMechTerms;
 
 typedef struct {
   double *rhs, *rhs_b, *known, *residual, *a, *lambda;
-  long int rank_layout; /* layout that the rank noted in kkt belongs to */
+  const char *off; /* rows.off as kkt knows it; NULL if that may have changed */
 } CPMechSolveRoom;
 
 /* multipliers.c: forces that depend on multipliers */
@@ -86,7 +86,7 @@ typedef struct {
   double *lambda;
   double t, *q; /* the newest state */
   /* lengths of the rows of A, squared, at the factors number nkkt and at most; the least ratio of lengths */
-  double *length, *longest, part;
+  double *length, *longest, greatest, part; /* greatest: of longest */
   long int nkkt;
   int narrows; /* an angle between constraints was narrower than usual where the last step ended */
   CPWork work;
@@ -251,8 +251,10 @@ int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sun
 int cpMechRates(CPMech mech, sunrealtype t, const sunrealtype *q, double *rates);
 /* May evaluate A near q: mech->A is then of no use. */
 int cpMechB(CPMech mech, const CPMechState *s, double *b);
-/* f and b into mech->terms, M and A as above. */
+/* f and b into mech->terms, M and A as above. Entries of f and b are not tested, nor those of dense M and A: what is not finite
+ * makes u' or the multipliers so, or the factorisation tells, and cpMechTestTerms says which function it was. */
 int cpMechEvaluate(CPMech mech, const CPMechState *s);
+int cpMechTestTerms(CPMech mech, sunrealtype t);
 int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, double *zdot);
 /* FULL motions are no unknowns: whatever q, u hold, they get the prescribed values. Have they changed? */
 int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u);
@@ -262,8 +264,6 @@ void cpMechPutFullRates(const CPMech mech, sunrealtype *qdot, sunrealtype *udot)
  * F = f + f_lambda - M a - A^T lambda,  B = b - A a,  Z = zdot */
 int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double *lambda, double *F,
                double *B, double *Z);
-/* yd [n] contains u' and gets the rest of y': q', z', and the prescribed rates. */
-int cpMechOtherRates(CPMech mech, const CPMechState *s, const double *lambda, sunrealtype *yd);
 /* y [length] = function x: a product of the user's, checked. */
 int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrealtype t,
                    const sunrealtype *q, const double *x, double *y, int length);
@@ -273,8 +273,23 @@ int cpMechATransposedTimes(CPMech mech, sunrealtype t, const sunrealtype *q, con
                            double *y);
 
 /* ---- kinematics.c ---- */
-int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, const double *x,
-                     double *y);
+int cpMechAnyKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, const double *x,
+                        double *y);
+static inline int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what,
+                                   const double *x, double *y) {
+  if (!mech->coords.in_order) return cpMechAnyKinematics(mech, q, what, x, y);
+  for (int j = 0; j < mech->nu; j++) y[j] = x[j]; /* which is what most small systems have */
+  return CP_SUCCESS;
+}
+/* yd [n] contains u' and gets the rest of y': q', z', and the prescribed rates. */
+static inline int cpMechOtherRates(CPMech mech, const CPMechState *s, const double *lambda,
+                                   sunrealtype *yd) {
+  sunrealtype *udot = yd + mech->nq;
+  int flag          = cpMechKinematics(mech, s->q, CP_N, s->u, yd);
+  if (!flag && mech->nz > 0) flag = cpMechAuxiliary(mech, s, lambda, udot + mech->nu);
+  if (!flag && mech->motions.nfull > 0) cpMechPutFullRates(mech, yd, udot);
+  return flag;
+}
 /* column [nq] <- N(q) e_j */
 int cpMechColumn(CPMech mech, const sunrealtype *q, int j, double *column);
 /* result <- q + N(q) w, not normalised; apart. */

@@ -121,6 +121,8 @@ int CPMechSetActive(CPMech mech, const sunrealtype *mask) {
     return cpReport(&mech->log, CP_ILL_INPUT, __func__, "mask must be finite");
   for (int i = 0; i < mech->na; i++) mech->rows.off[i] = mask && mask[i] == 0.0;
   mech->rows.layout++;
+  mech->solve.off = NULL;
+  if (mech->kkt) cpSaddleForgetRank(mech->kkt);
   return CP_SUCCESS;
 }
 

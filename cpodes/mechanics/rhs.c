@@ -54,40 +54,36 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
 /* Rows shorter than this part of the longest are what roundoff leaves of rows of zeros. */
 #define NO_ROW 1.0e-8
 
-/* length [rows] <- sums of squares of the rows of A */
-static void squareRows(const CPMat *A, double *length) {
-  if (A->start) memset(length, 0, (size_t)A->rows * sizeof *length);
-  for (size_t k = 0; A->start && k < A->start[A->cols]; k++)
-    length[A->row[k]] += A->value[k] * A->value[k];
-  for (int i = 0; !A->start && i < A->rows; i++) {
-    const double *a = A->value + i;
-    double sum      = 0.0;
-    for (int j = 0; j < A->cols; j++, a += A->rows) sum += *a * *a;
-    length[i] = sum;
-  }
+/* length [rows] <- sums of squares of the rows of a sparse A */
+CP_RARE static void squareRows(const CPMat *A, double *length) {
+  memset(length, 0, (size_t)A->rows * sizeof *length);
+  for (size_t k = 0; k < A->start[A->cols]; k++) length[A->row[k]] += A->value[k] * A->value[k];
 }
 
 /* Constraints are dependent where an angle between them is zero, or where one of them has no gradient, which rows that are scaled to
  * equal length do not show: the sine times the part of its greatest length that the row has kept which has lost most. */
-static double narrowest(CPMech mech) {
-  double *now = mech->stage.length, *most = mech->stage.longest, longest = 0.0, part = 1.0;
+static inline double narrowest(CPMech mech) {
+  CPMechStage *stage = &mech->stage;
+  const CPMat *A     = &mech->A;
+  double part        = 1.0;
   if (mech->operators || mech->stats.nkkt == 0) return 1.0;
-  if (mech->stage.nkkt == mech->stats.nkkt) return mech->kkt->sine * mech->stage.part;
-  squareRows(&mech->A, now);
-  for (int i = 0; i < mech->m; i++) {
-    most[i] = now[i] > most[i] ? now[i] : most[i];
-    longest = most[i] > longest ? most[i] : longest;
+  if (stage->nkkt == mech->stats.nkkt) return mech->kkt->sine * stage->part;
+  stage->nkkt = mech->stats.nkkt;
+  if (A->start) squareRows(A, stage->length);
+  for (int i = 0; i < A->rows; i++) {
+    double now = A->start ? stage->length[i] : 0.0, *most = &stage->longest[i];
+    for (int j = 0, k = i; !A->start && j < A->cols; j++, k += A->rows)
+      now += A->value[k] * A->value[k];
+    if (now > *most) *most = now, stage->greatest = fmax(stage->greatest, now);
+    else if (now<part * * most && * most> NO_ROW * NO_ROW * stage->greatest && !mech->rows.off[i])
+      part = now / *most;
   }
-  for (int i = 0; i < mech->m; i++)
-    if (now[i] < part * most[i] && !mech->rows.off[i] && most[i] > NO_ROW * NO_ROW * longest)
-      part = now[i] / most[i];
-  mech->stage.nkkt = mech->stats.nkkt;
-  mech->stage.part = sqrt(part);
-  return mech->kkt->sine * mech->stage.part;
+  stage->part = sqrt(part);
+  return mech->kkt->sine * stage->part;
 }
 
 /* Of the newest accelerations: are they those of f(pi(y)), or as good? flag: their result. */
-static int needManifold(CPMech mech, int flag) {
+static inline int needManifold(CPMech mech, int flag) {
   const double sine = narrowest(mech);
   if (sine < mech->stage.least_sine) mech->stage.least_sine = sine;
   if (sine > mech->stage.largest_sine) mech->stage.largest_sine = sine;
@@ -120,12 +116,20 @@ int cpMechStageSine(void *data, double *sine) {
   return CP_SUCCESS;
 }
 
-static int accelerate(CPMech mech, const CPMechState *s, sunrealtype *udot) {
+static inline int accelerate(CPMech mech, const CPMechState *s, sunrealtype *udot) {
   mech->stage.t = s->t;
   if (!mech->model.udot) return cpMechSolve(mech, s, udot, mech->stage.lambda);
   memcpy(mech->stage.q, s->q, (size_t)mech->nq * sizeof *s->q);
   return mech->stage.narrows ? cpMechSolve(mech, s, udot, mech->stage.lambda)
                              : cpMechAccelerate(mech, s, udot, mech->stage.lambda);
+}
+
+/* u' at s = pi(y) */
+CP_RARE static int accelerateOnManifold(CPMech mech, sunrealtype t, N_Vector y, CPMechState *s,
+                                        sunrealtype *udot) {
+  int flag = projectStage(mech, t, y);
+  if (!flag) flag = cpMechRead(mech, t, N_VGetArrayPointer(mech->stage.y), s);
+  return flag ? flag : accelerate(mech, s, udot);
 }
 
 int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
@@ -134,12 +138,9 @@ int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   CPMechState s;
   int flag = cpMechRead(mech, t, cpData(y), &s);
   if (!flag) flag = accelerate(mech, &s, udot);
-  if (flag >= 0 && needManifold(mech, flag)) {
-    flag = projectStage(mech, t, y);
-    if (!flag) flag = cpMechRead(mech, t, N_VGetArrayPointer(mech->stage.y), &s);
-    if (!flag) flag = accelerate(mech, &s, udot);
-  }
+  if (flag >= 0 && needManifold(mech, flag)) flag = accelerateOnManifold(mech, t, y, &s, udot);
   if (!flag) flag = cpMechOtherRates(mech, &s, mech->stage.lambda, yd);
+  if (!flag) flag = cpMechChecked(mech, 0, t, "q'", yd, mech->nq);
   if (!flag && mech->sens) cpMechSensKeep(mech, t, N_VGetArrayPointer(y), udot, mech->stage.lambda);
   mech->attached.cause = flag;
   return flag;

@@ -290,6 +290,7 @@ static int createWorkspace(CPMech mech) {
 
 void cpMechTearDown(CPMech mech) {
   cpSaddleFree(&mech->kkt);
+  mech->solve.off = NULL;
   cpMechStageFree(mech);
   cpMatFree(&mech->reduced.M);
   cpMatFree(&mech->reduced.A);

@@ -1,159 +1,197 @@
-/* Schur complement of small dense W and A: [W A^T; A 0] = L D L^T without pivoting, in one pass. The first n pivots are
- * those of W; the others are those of -S, S = A W^{-1} A^T. Rows of L begin with the first entry of the matrix that is
- * not zero, which keeps diagonal and block-diagonal W as cheap as they are. With l_k. and d of the rows before,
+/* Schur complement of small dense W and A, by factors without square roots and pivoting:
  *
- *   v_i = k_ki - sum_{j < i} l_ij v_j,   l_ki = v_i / d_i,   d_k = k_kk - sum_i l_ki v_i.
+ *   W = L D L^T,   Y = L^{-1} A^T,   S = Y^T D^{-1} Y = A W^{-1} A^T,   factored likewise,
  *
+ *   z = L^{-1} f,   S mu = Y^T D^{-1} z - b,   x = L^{-T} D^{-1} (z - Y mu).
+ *
+ * Rows of L begin with the first entry of the matrix that is not zero, which keeps diagonal and block-diagonal W as cheap
+ * as they are: with a diagonal W, Y is A^T.
  * (A. George, J. W. Liu, Computer Solution of Large Sparse Positive Definite Systems, 1981, chapter 4.) */
 #include "saddle_impl.h"
 
 #include <math.h>
 #include <string.h>
 
+/* L D L^T of a matrix K */
 typedef struct {
-  int n, order, room; /* of W; of W and the rows in use; most rows */
-  int *first;         /* [room] */
-  double *L;          /* [room x room] by rows, below the diagonal */
-  double *inverse;    /* [room] 1 / d_k */
-  double *size;       /* [room] w_kk, or s_kk: a pivot is this times the squared sine of an angle */
-  double *v, *z;      /* [room] */
-  long int of;        /* s->weights that the rows of W belong to */
+  int n, plain;    /* order; the first rows of L that are those of the identity */
+  int *first;      /* [n] first entries of the rows */
+  double *L;       /* [n x n] by rows, below the diagonal */
+  double *inverse; /* [n] 1 / d_k */
+  double *size;    /* [n] k_kk: a pivot is this times the squared sine of an angle */
+  double smallest; /* of these squared sines, and its row */
+  int worst;
+} Factors;
+
+typedef struct {
+  Factors W, S;    /* S of the rows in use */
+  const double *Y; /* [n x nrows] by rows: A as it is, or own */
+  double *own, *v, *z, *r;
+  long int of; /* s->weights that the factors of W belong to */
 } Envelope;
+
+static void createFactors(Factors *F, CPArena *arena, int n) {
+  F->n = n;
+  CP_NEW(arena, F->first, n);
+  CP_NEW(arena, F->L, (size_t)n * (size_t)n);
+  CP_ARRAYS(arena, n, &F->inverse, &F->size);
+}
 
 static int create(CPSaddle s) {
   CPArena *arena = &s->used.arena;
   Envelope *e;
   s->used.content = CP_NEW(arena, e, 1);
   if (!e) return CP_MEM_FAIL;
-  e->n    = s->n;
-  e->room = s->n + s->m;
-  CP_NEW(arena, e->first, e->room);
-  CP_NEW(arena, e->L, (size_t)e->room * (size_t)e->room);
-  CP_ARRAYS(arena, e->room, &e->inverse, &e->size, &e->v, &e->z);
+  createFactors(&e->W, arena, s->n);
+  createFactors(&e->S, arena, s->m);
+  CP_NEW(arena, e->own, (size_t)s->n * (size_t)s->m);
+  CP_ARRAYS(arena, s->n + s->m, &e->v, &e->z, &e->r);
   return cpArenaStatus(arena);
 }
 
-static inline double *rowOf(const Envelope *e, int k) { return e->L + (size_t)k * (size_t)e->room; }
+/* ---- factors, as cpCholeskyFactor makes them with scaling to unit diagonal ---- */
 
-/* v_i and l_ki for i = from ... to - 1 of a row that begins at `first`; its entries k_ki are k[i stride].
- * Returns sum_i l_ki v_i. */
-static inline double eliminate(const Envelope *e, int first, int from, int to, const double *k,
-                               size_t stride, double *v, double *l) {
-  const double *before = rowOf(e, from);
-  double sum           = 0.0;
-  for (int i = from; i < to; i++, before += e->room) {
-    double vi = k[(size_t)i * stride];
-    for (int j = first > e->first[i] ? first : e->first[i]; j < i; j++) vi -= before[j] * v[j];
+static void begin(Factors *F) {
+  F->plain = F->worst = 0;
+  F->smallest         = 1.0;
+}
+
+/* Row k of L from that of K, v [k] and size = k_kk; v is overwritten. Returns whether it depends on those before. */
+static inline int addRow(Factors *F, int k, double size, double *v, double least) {
+  const int n = F->n;
+  double *l = F->L + (size_t)k * (size_t)n, pivot = size;
+  int i = 0;
+  while (i < k && v[i] == 0.0) i++;
+  F->first[k] = i;
+  F->plain += i == k && i == F->plain;
+  for (const double *before = F->L + (size_t)i * (size_t)n; i < k; i++, before += n) {
+    double vi = v[i];
+    for (int j = F->first[i]; j < i; j++) vi -= before[j] * v[j];
     v[i] = vi;
-    l[i] = vi * e->inverse[i];
-    sum += vi * l[i];
+    l[i] = vi * F->inverse[i];
+    pivot -= vi * l[i];
   }
-  return sum;
-}
-
-/* z <- L^{-T} z in the rows before `to`; entries before `last` are not computed. */
-static inline void substituteBack(const Envelope *e, int to, int last, double *z) {
-  const double *l = rowOf(e, to);
-  for (int k = to - 1; k > last; k--) {
-    const double zk = z[k];
-    l -= e->room;
-    for (int j = last > e->first[k] ? last : e->first[k]; j < k; j++) z[j] -= l[j] * zk;
-  }
-}
-
-/* ---- singular matrices: rows from `from` to `to` are those of W, or of S ---- */
-
-typedef struct {
-  const Envelope *e;
-  int from, to;
-} Part;
-
-static int trialSolve(void *factors, double *x) {
-  const Part *part  = factors;
-  const Envelope *e = part->e;
-  double *v = e->v, *z = e->z;
-  for (int k = part->from; k < part->to; k++) v[k] = x[k - part->from] * sqrt(e->size[k]);
-  eliminate(e, part->from, part->from, part->to, v, 1, v, z);
-  substituteBack(e, part->to, part->from, z);
-  for (int k = part->from; k < part->to; k++) x[k - part->from] = z[k] * sqrt(e->size[k]);
+  if (!(size > 0.0 && pivot > least * least * size)) return 1;
+  F->size[k]    = size;
+  F->inverse[k] = 1.0 / pivot;
+  if (pivot < F->smallest * size) F->smallest = pivot / size, F->worst = k;
   return 0;
 }
 
-static int isSingular(const Envelope *e, int from, int to) {
+/* x <- L^{-1} x, of entries that are stride apart */
+static inline void forward(const Factors *F, double *x, size_t stride) {
+  if (F->plain == F->n) return;
+  const double *l = F->L + (size_t)F->plain * (size_t)F->n;
+  for (int i = F->plain; i < F->n; i++, l += F->n) {
+    double xi = x[(size_t)i * stride];
+    for (int j = F->first[i]; j < i; j++) xi -= l[j] * x[(size_t)j * stride];
+    x[(size_t)i * stride] = xi;
+  }
+}
+
+/* x <- L^{-T} x */
+static inline void backward(const Factors *F, double *x) {
+  if (F->plain == F->n) return;
+  const double *l = F->L + (size_t)F->n * (size_t)F->n;
+  for (int k = F->n - 1; k >= F->plain; k--) {
+    l -= F->n;
+    for (int j = F->first[k]; j < k; j++) x[j] -= l[j] * x[k];
+  }
+}
+
+/* x <- K^{-1} x */
+static inline void solveFactors(const Factors *F, double *x) {
+  forward(F, x, 1);
+  for (int k = 0; k < F->n; k++) x[k] *= F->inverse[k];
+  backward(F, x);
+}
+
+static int trialSolve(void *factors, double *x) {
+  const Factors *F = factors;
+  for (int k = 0; k < F->n; k++) x[k] *= sqrt(F->size[k]);
+  solveFactors(F, x);
+  for (int k = 0; k < F->n; k++) x[k] *= sqrt(F->size[k]);
+  return 0;
+}
+
+/* The row that makes the matrix singular within roundoff, or -1 */
+static inline int singularRow(Factors *F) {
   double x[CP_SMALL];
-  Part part = {e, from, to};
-  return cpJudge(trialSolve, &part, x, to - from);
+  return F->smallest < CP_SMALL_PIVOT && cpJudge(trialSolve, F, x, F->n) ? F->worst : -1;
 }
 
-/* ---- factors, as cpCholeskyFactor makes them with scaling to unit diagonal: 0, or k + 1 for the row that fails ---- */
-
-/* The upper triangle of W counts. */
+/* The upper triangle of W counts. Returns the row that fails, or -1. */
 static int factorWeight(Envelope *e, const double *W) {
-  const double least = CP_CHOLESKY_LEAST;
-  double smallest    = 1.0;
-  int worst          = 0;
-  for (int k = 0; k < e->n; k++, W += e->n) {
-    double *l = rowOf(e, k);
-    int first = 0;
-    while (first < k && W[first] == 0.0) first++;
-    e->first[k]       = first;
-    const double size = W[k], pivot = size - eliminate(e, first, first, k, W, 1, e->v, l);
-    if (!(size > 0.0 && pivot > least * least * size)) return k + 1;
-    e->size[k]    = size;
-    e->inverse[k] = 1.0 / pivot;
-    if (pivot < smallest * size) smallest = pivot / size, worst = k;
+  Factors *F = &e->W;
+  begin(F);
+  for (int k = 0; k < F->n; k++, W += F->n) {
+    for (int i = 0; i < k; i++) e->v[i] = W[i];
+    if (addRow(F, k, W[k], e->v, CP_CHOLESKY_LEAST)) return k;
   }
-  return smallest < CP_SMALL_PIVOT && isSingular(e, 0, e->n) ? worst + 1 : 0;
+  return singularRow(F);
 }
 
-static int factorRows(Envelope *e, CPSaddle s) {
-  const int n = e->n, order = e->order = n + s->nrows;
-  const size_t m     = (size_t)s->m;
-  const double least = s->ranktol > CP_CHOLESKY_LEAST ? s->ranktol : CP_CHOLESKY_LEAST, zero = 0.0;
-  double smallest = 1.0;
-  int worst       = n;
-  for (int k = n; k < order; k++) {
-    const double *a = s->A.value + s->row[k - n];
-    double *l       = rowOf(e, k);
-    int first       = 0;
-    while (first < n && a[(size_t)first * m] == 0.0) first++;
-    e->first[k]        = first;
-    const double size  = eliminate(e, first, first, n, a, m, e->v, l);        /* s_kk */
-    const double pivot = size + eliminate(e, first, n, k, &zero, 0, e->v, l); /* |d_k| */
-    if (!(size > 0.0 && pivot > least * least * size)) return k - n + 1;
-    e->size[k]    = size;
-    e->inverse[k] = -1.0 / pivot;
-    if (pivot < smallest * size) smallest = pivot / size, worst = k;
-  }
-  s->sine = sqrt(smallest);
-  return smallest < CP_SMALL_PIVOT && isSingular(e, n, order) ? worst - n + 1 : 0;
+/* Y = L^{-1} A^T of the rows in use */
+static void formY(Envelope *e, const CPSaddle s) {
+  const size_t p = (size_t)s->nrows;
+  e->Y           = s->A.value;
+  if (s->nrows == s->m && e->W.plain == s->n) return;
+  cpSaddleGather(s, e->own, 1, p);
+  for (size_t k = 0; k < p; k++) forward(&e->W, e->own + k, p);
+  e->Y = e->own;
 }
 
 static int factor(CPSaddle s) {
   Envelope *e = s->used.content;
+  Factors *F  = &e->S;
+  const int n = s->n, p = s->nrows;
+  const double least = s->ranktol > CP_CHOLESKY_LEAST ? s->ranktol : CP_CHOLESKY_LEAST;
   if (e->of != s->weights) {
     e->of         = 0;
-    s->indefinite = factorWeight(e, s->M.value) - 1;
+    s->indefinite = factorWeight(e, s->M.value);
     if (s->indefinite >= 0) return CP_SADDLE_NOT_DEFINITE;
     e->of = s->weights;
   }
-  const int bad = factorRows(e, s);
-  if (!bad) return 0;
-  cpSaddleMarkDependent(s, s->row[bad - 1]);
+  formY(e, s);
+  F->n = p;
+  begin(F);
+  int bad = -1;
+  for (int k = 0; k < p && bad < 0; k++) {
+    for (int i = 0; i <= k; i++) { /* s_ki */
+      const double *y = e->Y;
+      double sum      = 0.0;
+      for (int j = 0; j < n; j++, y += p) sum += y[k] * e->W.inverse[j] * y[i];
+      e->v[i] = sum;
+    }
+    if (addRow(F, k, e->v[k], e->v, least)) bad = k;
+  }
+  if (bad < 0) bad = singularRow(F);
+  s->sine = sqrt(F->smallest);
+  if (bad < 0) return 0;
+  cpSaddleMarkDependent(s, s->row[bad]);
   return CP_SADDLE_DEPENDENT;
 }
 
 static int solve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
   const Envelope *e = s->used.content;
-  const int n = e->n, order = e->order, first = f ? 0 : n, *row = s->row;
-  double *v = e->v, *z = e->z;
-  for (int j = 0; j < first; j++) z[j] = 0.0;
-  for (int k = n; k < order; k++) v[k] = b ? b[row[k - n]] : 0.0;
-  eliminate(e, first, first, n, f, 1, v, z);
-  eliminate(e, first, n, order, v, 1, v, z);
-  substituteBack(e, order, x ? 0 : n, z);
-  for (int j = 0; x && j < n; j++) x[j] = z[j];
-  for (int k = n; mu && k < order; k++) mu[row[k - n]] = z[k];
+  const int n = s->n, p = s->nrows, *row = s->row;
+  const double *d = e->W.inverse, *y = e->Y;
+  double *z = x ? x : e->z, *r = e->r;
+  for (int j = 0; j < n; j++) z[j] = f ? f[j] : 0.0;
+  if (f) forward(&e->W, z, 1);
+  for (int k = 0; k < p; k++) {
+    double sum = b ? -b[row[k]] : 0.0;
+    for (int j = 0; f && j < n; j++) sum += y[(size_t)j * (size_t)p + (size_t)k] * d[j] * z[j];
+    r[k] = sum;
+  }
+  solveFactors(&e->S, r);
+  for (int k = 0; mu && k < p; k++) mu[row[k]] = r[k];
+  for (int j = 0; x && j < n; j++, y += p) {
+    double zj = z[j];
+    for (int k = 0; k < p; k++) zj -= y[k] * r[k];
+    x[j] = d[j] * zj;
+  }
+  if (x) backward(&e->W, x);
   return 0;
 }
 

@@ -41,6 +41,7 @@ int cpSaddleFailed(const CPSaddle s, int flag, sunrealtype t, const char *row, c
                     "independent ones (CP_LINSOL_AUTO, QRP, SPARSE and BLOCK do not)",
                     t, row, cpSaddleName(s));
   const char *what = flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed";
+  if (flag == CP_SADDLE_NONFINITE) what = "a matrix that is not finite", flag = -CP_MECH_NONFINITE;
   if (isnan(t)) return cpReason(text, flag, "%s in the linear solver '%s'", what, cpSaddleName(s));
   return cpReason(text, flag, "at t = %.15g: %s in the linear solver '%s'", t, what,
                   cpSaddleName(s));
@@ -152,27 +153,32 @@ int cpSaddleSetRows(CPSaddle s, const char *off) {
   return s->knows_rows;
 }
 
-/* Are the values those that are kept? Then they are. */
-static inline int keepValues(double *kept, const double *value, size_t entries) {
+/* Are the values those that are kept? Then they are. *sum is NaN afterwards if one of them is not finite. */
+static inline int keepValues(double *kept, const double *value, size_t entries, double *sum) {
   size_t k = 0;
   while (k < entries && kept[k] == value[k]) k++;
   if (k == entries) return 1;
-  memcpy(kept + k, value + k, (entries - k) * sizeof *kept);
+  if (entries >= CP_MANY) {
+    memcpy(kept + k, value + k, (entries - k) * sizeof *kept);
+    if (!cpAllFinite(kept + k, (sunindextype)(entries - k))) *sum = NAN;
+  } else
+    for (; k < entries; k++) *sum += 0.0 * (kept[k] = value[k]);
   return 0;
 }
 
 /* Linear systems, and constraints that are linear, give the same problem again and again, and so do those who work at
- * the same state. Returns whether it is the one before; else it is kept. */
-static int isSame(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
+ * the same state. Returns whether it is the one before; else it is kept. *sum as above */
+static inline int isSame(CPSaddle s, CPWeight W, const CPMat *A, double ranktol, double *sum) {
   if (!s->has_matrix) {
     for (int j = 0; j < s->n; j++) s->root[j] = W.root ? W.root[j] : 1.0;
     s->A = *A;
     return 0;
   }
   /* Many mass matrices are constant, and a comparison costs next to nothing beside new factors. */
-  const int same_W = keepValues(s->M.value, W.matrix->value, cpMatEntries(&s->M)) && s->weights > 0;
+  const int same_W =
+      keepValues(s->M.value, W.matrix->value, cpMatEntries(&s->M), sum) && s->weights > 0;
   s->weights += !same_W;
-  return keepValues(s->A.value, A->value, cpMatEntries(&s->A)) && same_W && s->valid &&
+  return keepValues(s->A.value, A->value, cpMatEntries(&s->A), sum) && same_W && s->valid &&
          s->asked == ranktol;
 }
 
@@ -220,8 +226,10 @@ static int factorByEither(CPSaddle s) {
 int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
   const double finest = s->options.finest;
   if (ranktol < finest) ranktol = finest;
-  if (isSame(s, W, A, ranktol)) return CP_SUCCESS;
+  double sum = 0.0;
+  if (isSame(s, W, A, ranktol, &sum)) return CP_SUCCESS;
   s->valid = 0;
+  if (sum != 0.0) return CP_SADDLE_NONFINITE;
   s->asked = s->ranktol = ranktol;
   for (;; s->ranktol = fmax(s->ranktol / LESS_ANGLE, finest)) {
     const int flag = factorByEither(s);

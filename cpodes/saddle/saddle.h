@@ -52,11 +52,12 @@ typedef struct {
 /* The finest where entries of A are exact. Solvers that square the angle (Cholesky, KLU) take 1e-6 at least. */
 #define CP_SADDLE_FINEST 1.0e-10
 
-/* Positive results of cpSaddleFactor. */
+/* Positive results of cpSaddleFactor. Entries of W and A are tested where W is a matrix. */
 #define CP_SADDLE_NOT_DEFINITE \
   1 /* W is not positive definite on the null space of A (or at all, if that is needed) */
 #define CP_SADDLE_DEPENDENT \
   2 /* rows are dependent (saddle->dependent), and this solver wants full rank */
+#define CP_SADDLE_NONFINITE 3 /* an entry of W or A is NaN or infinite */
 
 /* A solver (saddle_impl.h) with what it has here. */
 typedef struct {

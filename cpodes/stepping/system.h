@@ -112,7 +112,7 @@ typedef struct {
 } CPSensSystem;
 
 /* All functions get data, which becomes the integrator's user_data: a struct whose first member is its CPStepper. Those
- * marked with (optional) may be NULL. */
+ * marked with (optional) may be NULL. The right-hand side fails where y' is not finite. */
 typedef struct {
   void *data; /* NULL if no system is attached */
   /* Scales the error weights, which follow from the tolerances (optional). */

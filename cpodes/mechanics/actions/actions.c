@@ -81,7 +81,8 @@ void cpActionRows(CPAction *act, int velocity_level) {
 int cpActionFactor(CPAction *act) {
   if (act->mech->operators) return CP_SUCCESS;
   memcpy(act->factored, act->out, (size_t)act->mech->m);
-  act->mech->rows.off = act->factored;
+  act->mech->rows.off  = act->factored;
+  act->mech->solve.off = NULL;
   return cpMechFactor(act->mech, act->s.t, act->s.q);
 }
 

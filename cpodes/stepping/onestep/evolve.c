@@ -15,7 +15,7 @@ int cpOneStepRhs(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector ydot, int
   mem->stats.nfe++;
   if (output) mem->stats.nfe_output++;
   const int result = s->f(t, y, ydot, cpOneStepUserData(s));
-  if (!result && cpVectorFinite(ydot)) return CP_SUCCESS;
+  if (!result && (s->system.data || cpVectorFinite(ydot))) return CP_SUCCESS;
   const int code = result && s->system.cause ? s->system.cause(&reason, s->system.data) : 0;
   if (code) return cpReason(s->text, result > 0 ? abs(code) : -abs(code), "%s", reason);
   if (result)
