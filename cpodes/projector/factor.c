@@ -12,21 +12,26 @@
 #include <math.h>
 #include <string.h>
 
-/* Sizes and units of all rows, and which of them are idle, from the entries of G. */
+/* Values of G on the levels; from these sizes and units of all rows, and which of them are idle. */
 static void scaleRows(CPWork work) {
   const CPProjector P = work->P;
-  const CPMat *g      = &work->g;
   CPRows *rows        = &work->rows;
   const double *ctol  = P->ctol ? N_VGetArrayPointer(P->ctol) : NULL;
   const int is_error  = work->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P);
   double *one = work->room.z, *over_all = work->room.s, *largest = work->room.r;
   int idle = 0;
-  for (int j = 0; !is_error && j < P->n; j++)
-    one[j] = work->sqrtd[j] == 0.0 ? 0.0 : 1.0 / rows->w[j];
-  cpRowsLength(g, is_error ? work->sqrtd : one, P->row_level, P->col_level, largest, rows->unit);
+  for (int l = 0; l < work->nlevels; l++) {
+    CPLevel *level = &work->levels[l];
+    cpLevelTake(work, l);
+    if (level->nrows == 0) continue;
+    for (int q = 0; !is_error && q < level->ncols; q++)
+      one[q] = level->root[q] == 0.0 ? 0.0 : 1.0 / rows->w[level->cols[q]];
+    cpRowsLength(&level->A, is_error ? level->root : one, largest, over_all);
+    for (int k = 0; k < level->nrows; k++) rows->unit[level->rows[k]] = over_all[k];
+  }
   for (int i = 0; i < P->m; i++) idle |= rows->is_idle[i] = !(rows->unit[i] >= DBL_MIN);
   for (int j = 0; idle && j < P->n; j++) one[j] = 1.0 / rows->w[j];
-  if (idle) cpRowsLength(g, one, NULL, NULL, largest, over_all);
+  if (idle) cpRowsLength(&work->g, one, largest, over_all);
   for (int i = 0; i < P->m; i++) { /* A row that moves no component is measured over all. */
     if (rows->is_idle[i]) rows->unit[i] = over_all[i];
     rows->size[i] = ctol && i < P->mc ? ctol[i] : rows->unit[i];

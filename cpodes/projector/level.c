@@ -37,8 +37,8 @@ static int *members(CPArena *arena, const int *level, int length, int l, int **p
 }
 
 /* to <- the entries of `from` in these columns whose row has a place; their number. They are counted only where `to` has
- * no memory. A dense `to` has as many rows as there are places. */
-static size_t gather(const CPMat *from, const int *cols, const int *place, CPMat *to) {
+ * no memory. A dense `to` has as many rows as there are places. entry, unless it is NULL: their places in `from`. */
+static size_t gather(const CPMat *from, const int *cols, const int *place, CPMat *to, size_t *entry) {
   size_t count = 0;
   for (int q = 0; q < to->cols; q++) {
     if (to->start) to->start[q] = count;
@@ -47,6 +47,7 @@ static size_t gather(const CPMat *from, const int *cols, const int *place, CPMat
       if (p < 0) continue;
       if (to->value && to->row) to->row[count] = p;
       if (to->value) to->value[count] = from->value[k];
+      if (entry) entry[count] = k;
       count++;
     }
   }
@@ -56,14 +57,15 @@ static size_t gather(const CPMat *from, const int *cols, const int *place, CPMat
 
 /* Memory for the entries of `from` on the level, and their pattern. */
 static int createMatrix(CPArena *arena, const CPMat *from, const int *cols, const int *place,
-                        CPMat *to) {
-  const size_t count = gather(from, cols, place, to);
+                        CPMat *to, size_t **entry) {
+  const size_t count = gather(from, cols, place, to, NULL);
   if (from->start) {
     CP_NEW(arena, to->start, to->cols + 1);
     CP_NEW(arena, to->row, count);
   }
   CP_NEW(arena, to->value, count);
-  if (!cpArenaStatus(arena)) gather(from, cols, place, to);
+  if (entry) CP_NEW(arena, *entry, count);
+  if (!cpArenaStatus(arena)) gather(from, cols, place, to, entry ? *entry : NULL);
   return cpArenaStatus(arena);
 }
 
@@ -85,10 +87,10 @@ int cpLevelCreate(CPWork work, int l) {
   int flag = CP_SUCCESS;
   if (isWhole(work)) level->A = work->g;
   else if (level->nrows > 0)
-    flag = createMatrix(arena, &work->g, level->cols, level->row_place, &level->A);
+    flag = createMatrix(arena, &work->g, level->cols, level->row_place, &level->A, &level->entry);
   else CP_NEW(arena, level->A.start, level->ncols + 1);
   if (!flag && !cpHasDiagonalMetric(P))
-    flag = createMatrix(arena, &work->M.A, level->cols, level->col_place, &level->W);
+    flag = createMatrix(arena, &work->M.A, level->cols, level->col_place, &level->W, NULL);
   return flag ? flag : cpArenaStatus(arena);
 }
 
@@ -118,13 +120,22 @@ int cpLevelOpen(CPWork work, int l) {
 
 /* ---- values ---- */
 
+void cpLevelTake(CPWork work, int l) {
+  CPLevel *level = &work->levels[l];
+  CPMat *A       = &level->A;
+  for (int q = 0; q < level->ncols; q++) level->root[q] = work->sqrtd[level->cols[q]];
+  if (level->nrows == 0 || isWhole(work)) return;
+  if (work->compact) gather(&work->g, level->cols, level->row_place, A, NULL);
+  else
+    for (size_t k = 0, count = cpMatEntries(A); k < count; k++)
+      A->value[k] = work->g.value[level->entry[k]];
+}
+
 int cpLevelFactor(CPWork work, int l, double ranktol) {
   CPLevel *level = &work->levels[l];
   CPMat *A = &level->A, *W = &level->W;
-  for (int q = 0; q < level->ncols; q++) level->root[q] = work->sqrtd[level->cols[q]];
-  if (level->nrows > 0 && !isWhole(work)) gather(&work->g, level->cols, level->row_place, A);
   if (!W->value) return cpSaddleFactor(level->saddle, (CPWeight){.root = level->root}, A, ranktol);
-  gather(&work->M.A, level->cols, level->col_place, W);
+  gather(&work->M.A, level->cols, level->col_place, W, NULL);
   for (int q = 0; q < level->ncols; q++) level->held[q] = level->root[q] == 0.0;
   cpMatHold(W, A, level->held);
   return cpSaddleFactor(level->saddle, (CPWeight){.matrix = W}, A, ranktol);

@@ -175,10 +175,8 @@ int cpRowsLift(CPNewton *newton, const double *r, double *x);
 double cpRowsMerit(CPNewton *newton);
 int cpRowsAreNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int thorough);
 int cpRowsExplain(CPNewton *newton, sunrealtype t, N_Vector y, int damped);
-/* |g_i| = sqrt(sum_j (G_ij s_j)^2) [m], safe from under- and overflow. With levels, the entries of a row in columns of
- * other levels do not count. largest [m]: workspace */
-void cpRowsLength(const CPMat *G, const double *s, const int *row_level, const int *col_level,
-                  double *largest, double *length);
+/* |g_i| = sqrt(sum_j (G_ij s_j)^2) [m], safe from under- and overflow. largest [m]: workspace */
+void cpRowsLength(const CPMat *G, const double *s, double *largest, double *length);
 /* Sizes of the components x [n] in the terms of constraints; w: their error weights, or NULL. size may be x. A component that is zero
  * but for errors, as in a motion that is planar or symmetric, has no size of its own; it counts as the largest of all, in units of
  * their tolerances, and as a hundred of these at least. Else |c_i| over its terms would be a ratio of errors. */

@@ -34,6 +34,7 @@ typedef struct {
   int *row_place;  /* [m] the place of a constraint among rows, */
   int *col_place;  /* [n] and of a component among cols; -1: it is of another level */
   CPMat A;         /* G on the level */
+  size_t *entry;   /* [entries] their places in g, if these stay; NULL: A is g */
   CPMat W;         /* the metric's matrix on the level, if it is not diagonal */
   double *root;    /* [ncols] sqrtd on the level */
   char *off;       /* [nrows] 1: without a gradient, or switched off */
@@ -168,7 +169,9 @@ int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 sunindextype cpWorkRank(CPWork work);
 
 /* Is row i switched on? */
-int cpIsActive(const CPProjector P, int i);
+static inline int cpIsActive(const CPProjector P, int i) {
+  return !P->active || i >= P->mc || N_VGetArrayPointer(P->active)[i] != 0.0;
+}
 
 /* constraint.c: |q| of unit norm k, whose residual |q| - value is that of row mc + k */
 double cpUnitNorm(const CPProjector P, int k, const double *y);
@@ -205,7 +208,9 @@ int cpMetricIndefinite(CPWork work, sunrealtype t, int component);
 void cpLevelsFree(CPWork work);
 int cpLevelCreate(CPWork work, int l); /* structure of level l, of the whole pattern of g */
 int cpLevelOpen(CPWork work, int l);   /* its solver, of work->linsol, if it has rows */
-/* Factors of the values of g, sqrtd and M, without the rows that are off; results of cpSaddleFactor. */
+/* Values of A and root, from those of g and sqrtd. */
+void cpLevelTake(CPWork work, int l);
+/* Factors of these and of M, without the rows that are off; results of cpSaddleFactor. */
 int cpLevelFactor(CPWork work, int l, double ranktol);
 static inline int cpLevelIsEmpty(const CPLevel *level) {
   return level->nrows == 0 || level->saddle->nrows == 0;

@@ -32,45 +32,41 @@ static void addSquares(const CPMat *G, int j, double s, double *sum) {
 }
 
 /* sum_i <- sum_j (G_ij s_j / largest_i)^2; if largest is NULL, it is 1 for all rows. */
-static void sumSquares(const CPMat *G, const double *s, const int *row_level, const int *col_level,
-                       const double *largest, double *sum) {
+static void sumSquares(const CPMat *G, const double *s, const double *largest, double *sum) {
   memset(sum, 0, (size_t)G->rows * sizeof *sum);
   for (int j = 0; j < G->cols; j++) {
     if (s[j] == 0.0) continue;
-    if (!G->start && !row_level && !largest) {
+    if (!G->start && !largest) {
       addSquares(G, j, s[j], sum);
       continue;
     }
     for (size_t k = cpMatFirst(G, j); k < cpMatFirst(G, j + 1); k++) {
-      const int i = cpMatRow(G, j, k);
-      if (row_level && row_level[i] != col_level[j]) continue;
+      const int i    = cpMatRow(G, j, k);
       const double g = G->value[k] * s[j], part = largest && g != 0.0 ? g / largest[i] : g;
       sum[i] += part * part;
     }
   }
 }
 
-static void largestEntries(const CPMat *G, const double *s, const int *row_level,
-                           const int *col_level, double *largest) {
+static void largestEntries(const CPMat *G, const double *s, double *largest) {
   memset(largest, 0, (size_t)G->rows * sizeof *largest);
   for (int j = 0; j < G->cols; j++)
     for (size_t k = cpMatFirst(G, j); k < cpMatFirst(G, j + 1); k++) {
       const int i    = cpMatRow(G, j, k);
       const double g = fabs(G->value[k]) * s[j];
-      if ((!row_level || row_level[i] == col_level[j]) && g > largest[i]) largest[i] = g;
+      if (g > largest[i]) largest[i] = g;
     }
 }
 
 static int isDoubtful(double square) { return !(square > LEAST_SQUARES && square < MOST_SQUARES); }
 
-void cpRowsLength(const CPMat *G, const double *s, const int *row_level, const int *col_level,
-                  double *largest, double *length) {
+void cpRowsLength(const CPMat *G, const double *s, double *largest, double *length) {
   int doubtful = 0, scaled = 0;
-  sumSquares(G, s, row_level, col_level, NULL, length);
+  sumSquares(G, s, NULL, length);
   for (int i = 0; i < G->rows; i++) doubtful |= isDoubtful(length[i]);
-  if (doubtful) largestEntries(G, s, row_level, col_level, largest);
+  if (doubtful) largestEntries(G, s, largest);
   for (int i = 0; doubtful && i < G->rows; i++) scaled |= largest[i] > 0.0 && isDoubtful(length[i]);
-  if (scaled) sumSquares(G, s, row_level, col_level, largest, length);
+  if (scaled) sumSquares(G, s, largest, length);
   for (int i = 0; i < G->rows; i++) length[i] = (scaled ? largest[i] : 1.0) * sqrt(length[i]);
 }
 

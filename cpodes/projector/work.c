@@ -140,10 +140,6 @@ void cpProjectorSolverText(const CPProjector P, char text[CP_TEXT_LENGTH]) {
   else cpWrite(text, "%s (%s)", name, P->stats.linsol ? P->reason : "no projection yet");
 }
 
-int cpIsActive(const CPProjector P, int i) {
-  return !P->active || i >= P->mc || N_VGetArrayPointer(P->active)[i] != 0.0;
-}
-
 const char *cpRowName(const CPProjector P, int i, char name[CP_ROW_NAME]) {
   if (P->kind) return P->kind->name_row(P->model, i, name);
   if (i < 0) {
