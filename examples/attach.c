@@ -102,13 +102,13 @@ int main(void) {
            t, s[4], s[5], s[6], norm - 1, L[0], L[1], L[2]);
   }
 
-  /* Projected, the norm is as good as a step. The attitude, and with it L, gathers the errors of
-     some 500 steps, each of which turns the body by at most 2 tol too far. */
+  /* With projection the error of the norm is below that of one step. The attitude, and with it L,
+     accumulates the errors of about 500 steps, each of which turns the body by at most 2 tol too far. */
   const sunrealtype dL = hypot(hypot(L[0] - L0[0], L[1] - L0[1]), L[2] - L0[2]);
   const int ok = worst_norm <= tol && dL <= 500 * 2 * tol * hypot(hypot(L0[0], L0[1]), L0[2]);
   printf("%s\n", ok ? "ok" : "WRONG: the quaternion's norm or the angular momentum has changed");
 
-  CPodeFree(&mem);     /* (+) gives cvode_mem back */
+  CPodeFree(&mem);     /* (+) returns cvode_mem to the program */
   CPProjectorFree(&P); /* (+) */
   N_VDestroy(c);       /* (+) */
   CVodeFree(&cvode_mem);

@@ -9,8 +9,8 @@
  *   beta = 30 degrees          released at rest at 120 degrees
  *
  * CVODES finds where the gap closes, CPMechImpact computes the velocity after the impact, and the
- * integrator restarts. Infinitely many impacts would follow in finite time: once the mass arrives with
- * less than 1 % of its first speed, the contact closes for good (e = 0), and its row becomes active.
+ * integrator restarts. Infinitely many impacts would follow in finite time. When the mass arrives with
+ * less than 1 % of its first speed, the contact therefore closes (e = 0), and its row becomes active.
  *
  * Closed form: the motion from the stop with speed v up to the amplitude alpha, and back, takes
  *
@@ -78,7 +78,7 @@ static int directions(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *us
   return 0;
 }
 
-/* Zero where the contact closes. CVODES calls it, with the CPMech. */
+/* Zero where the contact closes. CVODES calls it with the CPMech as user_data. */
 static int gap(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
   sunrealtype p[ROWS];
   rod_and_stop(t, N_VGetArrayPointer(y), p, CPMechGetUserData(mech));
@@ -122,7 +122,7 @@ static void strike(CPMech mech, sunrealtype t, N_Vector y, sunrealtype e) {
   CHECK(CPMechImpact(mech, t, y, named, e, NULL));
 }
 
-/* From now on the contact is a constraint like the rod, and no event any more. */
+/* From now on the contact is a constraint like the rod, and no longer an event. */
 static void close_contact(CPMech mech, void *cvode_mem) {
   CHECK(CPMechSetActive(mech, NULL));
   CHECK(CVodeRootInit(cvode_mem, 0, NULL));
@@ -178,9 +178,9 @@ int main(void) {
   printf("at rest at %.3f degrees: rod %.3f N, stop %.3f N, kinetic energy %.1e J\n",
          atan2(q[0], -q[1]) * 180 / PI, lambda[ROD], -lambda[STOP], out.kinetic);
 
-  /* Until an impact some 100 steps shift the mass by tol each; it arrives with 3 cm/s or more, so that
-     the time is off by up to 100 tol / 0.03 = 3e-7 s; after the contact has been closed nothing moves.
-     The position is good to tol, and the forces, some 20 N, are functions of it. */
+  /* Before an impact each of about 100 steps shifts the mass by tol. It arrives with 3 cm/s or more, so the
+     error of the time is up to 100 tol / 0.03 = 3e-7 s. After the contact has closed nothing moves. The
+     position is accurate to tol, and the forces, about 20 N, are functions of it. */
   const int ok = impacts == 11 && worst <= 1e-6 && out.kinetic <= tol &&
                  fabs(atan2(q[0], -q[1]) - s.beta) <= tol &&
                  fabs(lambda[ROD] - s.m * s.g * cos(s.beta)) <= 100 * tol &&

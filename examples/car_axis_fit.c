@@ -84,7 +84,7 @@ static void report(const size_t iteration, void *data, const gsl_multifit_nlinea
          gsl_blas_dnrm2(gsl_multifit_nlinear_residual(w)));
 }
 
-/* Uniform in [-1, 1]: a linear congruence (Knuth, MMIX), so that every machine has the same noise */
+/* Uniform random number in [-1, 1] by linear congruence (Knuth, MMIX), so that every machine has the same noise */
 static sunrealtype noise(unsigned long long *state) {
   *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
   return (sunrealtype)(*state >> 11) / 4503599627370496.0 - 1;
@@ -136,7 +136,7 @@ int main(void) {
   CHECK(gsl_multifit_nlinear_driver(50, 1e-8, 1e-8, 0, report, NULL, &why, w));
   CHECK(gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(w), 0, covariance));
 
-  /* standard deviations from what is left of the residual */
+  /* standard deviations from the final residual */
   const sunrealtype rest = gsl_blas_dnrm2(gsl_multifit_nlinear_residual(w)) / sqrt(NDATA - NS);
   const char *name[NS]   = {"m", "L0"};
   int ok                 = rest < 2e-4; /* the noise is 2e-4 / sqrt(3) */

@@ -71,7 +71,7 @@ static int links(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
   return 0;
 }
 
-/* G by columns: its values, and the index arrays as well, so that it also makes the template. */
+/* Writes G by columns, both values and index arrays, so that the function also makes the template. */
 static int jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data) {
   (void)t, (void)c, (void)user_data;
   const sunrealtype *r = N_VGetArrayPointer(y), *v = r + 2 * N;
@@ -146,9 +146,9 @@ int main(void) {
   }
   CHECK(CPodePrintAllStats(mem, stdout, SUN_OUTPUTFORMAT_TABLE));
 
-  /* A link is projected to less than a tolerance (some 1e-5 m without projection). A step changes
-     velocities by at most tol (1 + |v|), the energy by some 2 tol of the g N / 4 that the chain can
-     fall. */
+  /* With projection the length of a link is accurate to less than a tolerance (about 1e-5 m without). A
+     step has an error of at most tol (1 + |v|) in velocities, and of about 2 tol in the energy relative
+     to the potential energy g N / 4 that the chain can lose. */
   long int steps;
   CPLinSol solver;
   CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(mem), &steps));

@@ -1,5 +1,5 @@
-/* Checking return codes in the examples: CHECK(call) ends the program with status 2 when a call of
- * SUNDIALS or cpodes returned an error (< 0), CHECK_NEW(pointer) when a constructor returned NULL.
+/* Checks of return codes in the examples: CHECK(call) ends the program with status 2 if a call of
+ * SUNDIALS or cpodes returned an error (< 0), CHECK_NEW(pointer) if a constructor returned NULL.
  * A real code would return the error to its caller instead.
  */
 #ifndef CPODES_EXAMPLES_CHECK_FLAG_H

@@ -30,7 +30,7 @@ static sunrealtype angle_of(const RigidBodies *bodies, int body, N_Vector y) {
   return atan2(x[1], x[0]);
 }
 
-/* y: out, coupler and rocker some 20 degrees off, apart from the crank, and out of the plane */
+/* y: out, with coupler and rocker about 20 degrees off, detached from the crank, and out of the plane */
 static void rough_guess(const SpatialFourBar *linkage, const sunrealtype exact[3], N_Vector y) {
   const sunrealtype angle[3] = {exact[CRANK], exact[COUPLER] + 0.3, exact[ROCKER] - 0.3};
   const sunrealtype rate[3]  = {3, 0, 0};
@@ -42,7 +42,7 @@ static void rough_guess(const SpatialFourBar *linkage, const sunrealtype exact[3
   }
 }
 
-/* Weights, and what may move: all but attitude and angular velocity of the crank */
+/* Weights, and the free components: all except the attitude and angular velocity of the crank */
 static void weights_and_mask(N_Vector weights, N_Vector id) {
   sunrealtype *w = N_VGetArrayPointer(weights), *is_free = N_VGetArrayPointer(id);
   N_VConst(1, weights);
@@ -52,7 +52,7 @@ static void weights_and_mask(N_Vector weights, N_Vector id) {
   for (int k = 3; k < 6; k++) is_free[21 + 6 * CRANK + k] = 0;
 }
 
-/* Messages go to stderr unless a program takes them. */
+/* Receives the messages, which go to stderr by default */
 static void tell(int code, const char *function, const char *msg, void *data) {
   (void)data;
   printf("%s (%d): %s\n", function, code, msg);
@@ -69,7 +69,7 @@ static CPMech create(SpatialFourBar *linkage, N_Vector y, SUNContext ctx) {
   return mech;
 }
 
-/* Prints the resultants; 0 if the power vanishes, the rank is 17 and that is said */
+/* Prints the resultants. Returns 0 if the power vanishes, and the rank is 17 and reported as such */
 static int report_reactions(CPMech mech, N_Vector y) {
   static const char *const name[3] = {"crank", "coupler", "rocker"};
   sunrealtype reaction[18];
@@ -84,7 +84,7 @@ static int report_reactions(CPMech mech, N_Vector y) {
   return out.rank != 17 || out.unique || fabs(out.power) > 1e-10;
 }
 
-/* Integrates for a second; 0 if energy and loop are kept */
+/* Integrates for one second. Returns 0 if the energy is conserved and the loop stays closed */
 static int move(CPMech mech, SpatialFourBar *linkage, N_Vector y, SUNContext ctx) {
   const sunrealtype energy = rigid_body_energy(&linkage->bodies, y);
   CPodeMem mem             = CPodeCreate(CV_BDF, ctx);
@@ -105,8 +105,8 @@ static int move(CPMech mech, SpatialFourBar *linkage, N_Vector y, SUNContext ctx
     worst_loop   = fmax(worst_loop, out.position);
   }
 
-  /* A step changes velocities by at most dw = tol (1 + |u|), |u| < 10 here, the energy by |u| dw
-     for each of the 2 kg. */
+  /* A step has an error of at most dw = tol (1 + |u|) in velocities, where |u| < 10 here, and of
+     |u| dw in the energy for each of the 2 kg. */
   long int steps;
   CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(mem), &steps));
   CPodeFree(&mem);

@@ -1,14 +1,14 @@
-/* Example: a double wishbone, the wheel suspension of a car, without an equation: three bodies, two closed loops.
+/* Example: a double wishbone, the wheel suspension of a car, described without equations: three bodies, two closed loops.
  *
- * Upper and lower arm turn about axes of the car and end in ball joints of the upright, whose steering angle a tie rod
- * holds. A spring-damper stands on the lower arm. The wheel is driven over a bump: a vertical force on its contact
- * point, and the spring carries a quarter of the car.
+ * The upper and the lower arm turn about axes of the car and end in ball joints at the upright, whose steering angle is
+ * held by a tie rod. A spring-damper stands on the lower arm and carries a quarter of the car. A vertical force at the
+ * contact point of the wheel represents a bump.
  *
- * Axes: x forwards, y to the left, z up [m]; left wheel. The state is (q, u), cpodes_bodies.h says how.
+ * Axes: x forwards, y to the left, z up [m]; left wheel. The state is (q, u) as described in cpodes_bodies.h.
  *
  * Run:       double_wishbone
- * Expected:  the travel of the wheel, which ends at 0.122 m, the force in the tie rod, and "ok": energy balance and
- *            constraints hold. The exit code is 1 if not, and 2 if a call failed.
+ * Expected:  the travel of the wheel, which ends at 0.122 m, the force in the tie rod, and "ok". The exit code is 1 if
+ *            the energy balance or the constraints are violated, and 2 if a call failed.
  */
 #include "check_flag.h"
 #include <cpodes/cpodes_bodies.h>
@@ -74,7 +74,7 @@ int main(void) {
     drift     = fmax(drift, fabs(sum - start));
     violation = fmax(violation, now.position);
   }
-  /* Some hundred steps each err by 1e-8 of the forces' work, 3 kN times centimetres. */
+  /* About a hundred steps each have an error of 1e-8 of the forces' work, 3 kN times a few centimetres. */
   const int ok = drift <= 1e-4 && violation <= 1e-8;
   printf("energy balance: %.1e J, joints closed to %.1e m\n%s\n", drift, violation,
          ok ? "ok" : "WRONG");

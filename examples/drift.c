@@ -1,17 +1,17 @@
-/* Example: what projection changes. The same pendulum by CVODES alone and with its constraints.
+/* Example: the effect of projection. A pendulum is integrated by CVODES alone and with its constraints.
  *
  *   x'' = -T x,   z'' = -T z - g,   T = (x'^2 + z'^2 - g z) / (x^2 + z^2)        y = (x, z, x', z'), length 1 m
  *
  *   0 = x^2 + z^2 - 1,   0 = x x' + z z'
  *
  *   g = (2 K)^2 m/s^2, K = K(m = 1/2) = 1.854... the complete elliptic integral (Abramowitz and Stegun, table 17.1):
- *   released at rest from the horizontal, it is back every 2 s, and at its lowest point half a second later
+ *   released at rest from the horizontal, it returns every 2 s, and is at its lowest point half a second later
  *
  * Run:       drift
  * Expected:  for CVODES alone and with projection, every 20 s, the errors of length and energy and the distance from the
- *            lowest point, where it should be and is fastest. Up to machine and version, after 100 s the length is wrong by 8e-2 m
- *            without and by roundoff with projection. Then "ok". The exit code is 1 if the projected pendulum leaves its circle or the other
- *            one does not, and 2 if a call failed.
+ *            lowest point, which is the exact position at these times and where the pendulum is fastest. Up to machine and
+ *            version, after 100 s the error of the length is 8e-2 m without projection, and roundoff with it. Then "ok". The
+ *            exit code is 1 if the projected pendulum leaves its circle or the other one does not, and 2 if a call failed.
  */
 #include "check_flag.h"
 #include <cpodes/cpodes.h>
@@ -99,7 +99,7 @@ int main(void) {
   CPodeFree(&mem);
   CPProjectorFree(&P);
 
-  /* Each of some thousand steps alone may move the mass off its circle by tol; a projected one leaves less than tol. */
+  /* Without projection each of some thousand steps may move the mass off its circle by tol; with it the distance stays below tol. */
   const int ok = violation <= tol && drift > 1000 * tol;
   printf("%s\n", ok ? "ok" : "WRONG: the pendulum is off its circle, or needs no projection");
 

@@ -48,7 +48,7 @@ int main(void) {
   CHECK_NEW(P);
   CHECK(CPProjectorSetUserData(P, &k));
 
-  /* The positions are not to be moved: where the skate is follows from its velocity alone. */
+  /* Holds the positions, which are determined by the velocities alone. */
   N_Vector free_components = N_VNew_Serial(KNIFE_EDGE_N, ctx);
   CHECK_NEW(free_components);
   for (int i = 0; i < KNIFE_EDGE_N; i++) N_VGetArrayPointer(free_components)[i] = i >= 3;
@@ -76,9 +76,9 @@ int main(void) {
            knife_edge_energy(&k, y), slip[0], error_of(&k, t, s));
   }
 
-  /* The slip is that of one step. Errors of the state add up without growing (the solution depends
-     linearly on initial values and time): some 300 steps of tol * (1 + |y|), |y| <= 15. The energy
-     changes by a step's error times speed and slope, below 6. */
+  /* The slip is that of one step. Errors of the state add up without growing, since the solution depends
+     linearly on initial values and time: about 300 steps of tol (1 + |y|) with |y| <= 15. The error of the
+     energy is that of a step times speed and slope, which are below 6. */
   const int ok = worst_slip <= tol && worst_error <= 300 * 16 * tol && worst_energy <= 300 * 6 * tol;
   printf("%s\n", ok ? "ok" : "WRONG: the blade slips, leaves its cycloid or changes its energy");
 

@@ -109,9 +109,9 @@ int main(void) {
            s[0], s[1], energy(&p, s), fmax(fabs(violation[0]), fabs(violation[1])));
   }
 
-  /* A step moves the constraints by less than its tolerance. The energy gathers the errors of some
-     2000 steps, |v| (1 + |v|) tol < 2.4e-8 J/kg each, of which CVODES aims at a sixth; the height
-     is energy / g. */
+  /* A step changes the constraints by less than its tolerance. The energy accumulates the errors of about
+     2000 steps, |v| (1 + |v|) tol < 2.4e-8 J/kg each, of which CVODES aims at a sixth. The error of the
+     height is that of the energy divided by g. */
   const int ok = worst_violation <= tol && worst_energy <= 1e-5 && fabs(s[1]) <= 1e-5;
   printf("%s\n",
          ok ? "ok" : "WRONG: the pendulum is off its rod, has changed its energy or is late");

@@ -22,7 +22,7 @@
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 typedef struct {
-  sunrealtype p[2]; /* L, g: an array, as sensitivities need them */
+  sunrealtype p[2]; /* L, g, in an array as sensitivities require */
   CPodeMem mem;     /* for CPodeSensRhs1 */
 } Pendulum;
 

@@ -68,7 +68,7 @@ static int triangle(sunrealtype t, sunrealtype *g, void *data) {
   return 0;
 }
 
-/* Kinks and all, for the run that does not stop: data is not used */
+/* All legs with their kinks, for the run that does not stop; data is not used */
 static int zigzag(sunrealtype t, sunrealtype *g, void *data) {
   (void)data;
   return triangle(t, g, &(int){(int)floor(t / T)});
@@ -132,7 +132,7 @@ static Exact exact_after(const Exact *start, sunrealtype t, int leg) {
   return e;
 }
 
-/* The leg begins: x2 and x2' are what they were */
+/* At the beginning of a leg x2 and x2' are continuous */
 static Exact exact_kink(const Exact *end, int leg) {
   Exact e = motion(end->t, leg);
   e.r     = end->r;
@@ -166,7 +166,7 @@ static CPMech two_masses(N_Vector y, SUNContext ctx) {
   return mech;
 }
 
-/* Largest errors, of x1 within the first, the first 10, all 100 periods or legs; -1: not measured */
+/* Largest errors; those of x1 are within the first, the first 10, and all 100 periods or legs; -1 if not measured */
 typedef struct {
   sunrealtype x1[3], x2, force, impulse;
 } Errors;
@@ -265,7 +265,7 @@ static void quiet(int code, const char *function, const char *msg, void *data) {
   (void)code, (void)function, (void)msg, (void)data;
 }
 
-/* Does the run end at the kink, with the code for a projection that moves too far? */
+/* Returns 1 if the run ends at the kink with CP_PROJ_CORRECTION */
 static int run_unstopped(CPMotion how) {
   Run run = begin(how, zigzag, zigzag_rate, zigzag_curvature, NULL);
   CHECK(CPodeSetErrHandlerFn(run.mem, quiet, NULL));
@@ -279,9 +279,9 @@ static int run_unstopped(CPMotion how) {
 
 /* ------------------------------------------------------------------------------- judgement -- */
 
-/* Local errors are below tol, grow at most by omega_0 = 3, and decay with 0.3 /s: those of the last
-   500 steps are felt. A drift d of x1 takes x2 with it, and by overshoot up to twice as far. F: by
-   the stiffnesses, 4 + 2 * 9 N/m and dampers. */
+/* Local errors are below tol, grow at most by omega_0 = 3, and decay with 0.3 /s, so that those of the
+   last 500 steps matter. A drift d of x1 moves x2 as well, with overshoot up to twice as far. The error
+   of F follows from the stiffnesses, 4 + 2 * 9 N/m, and the dampers. */
 static int is_right(CPMotion how, const Errors *e) {
   const sunrealtype x1 = fmax(fmax(e->x1[0], e->x1[1]), e->x1[2]);
   const sunrealtype x2 = 500 * 3 * tol + 2 * x1;

@@ -73,10 +73,10 @@ static void release(N_Vector state) {
 
 static void rebound(N_Vector state) {
   sunrealtype *y = N_VGetArrayPointer(state);
-  y[2] = -y[2], y[3] = -y[3]; /* y' is zero there but for the error */
+  y[2] = -y[2], y[3] = -y[3]; /* y' is zero there up to the error */
 }
 
-/* Each returns the time of the last impact, and adds its steps. */
+/* Each of these functions returns the time of the last impact, and adds its steps. */
 static sunrealtype with_dop853(Pendulum *p, CPProjector P, N_Vector y, sunrealtype tol,
                                SUNContext ctx, long int *steps) {
   CPOneStepStats stats;
@@ -152,7 +152,7 @@ int main(void) {
     error[adams]        = fabs(t - (IMPACTS - 0.5));
     printf("%s %d impacts, the last off by %.0e s; %ld steps, %ld evaluations of f\n",
            adams ? "Adams: " : "DOP853:", IMPACTS, error[adams], steps, p.evaluations);
-    /* a step is off by tol in the norm of the error test, and the speed at the wall is above 1 m/s */
+    /* the error of a step is tol in the norm of the error test, and the speed at the wall is above 1 m/s */
     ok &= error[adams] <= (sunrealtype)steps * tol;
   }
 

@@ -2,19 +2,19 @@
  *
  *   y = (q, u, lambda),   0 = q' - u,   0 = M(q) u' + A(q)^T lambda - f(q, u),   0 = p(q)
  *
- * It is linear in u' and lambda. Hence the rows of the dynamics are -f at u' = 0, lambda = 0; a unit vector in the place
- * of u' adds a column of M, and one in the place of lambda a column of A^T. The functions dynamics, M, A, f and p below
- * suit every residual of this form.
+ * It is linear in u' and lambda. Hence the rows of the dynamics are -f at u' = 0, lambda = 0; a unit vector for u' adds a
+ * column of M, and a unit vector for lambda adds a column of A^T. The functions dynamics, M, A, f and p below work for
+ * every residual of this form.
  *
  * The mechanism is a pendulum of length 1 m in Cartesian coordinates q = (x, z) with the tension lambda:
  *
  *   0 = x'' + lambda x,   0 = z'' + lambda z + g,   0 = (x^2 + z^2 - 1)/2
  *
  *   g = (2 K)^2 m/s^2, K = K(m = 1/2) = 1.854... the complete elliptic integral (Abramowitz and Stegun, table 17.1):
- *   released at rest from the horizontal, it is back after 2 s
+ *   released at rest from the horizontal, it returns after 2 s
  *
  * Run:       residual
- * Expected:  the figures of the run, the state after 2 s, which is the one of the start, the tension and its expected
+ * Expected:  the figures of the run, the state after 2 s, which equals the initial one, the tension and its expected
  *            value 0, and "ok". The exit code is 1 if the pendulum is somewhere else, and 2 if a call failed.
  */
 #include "check_flag.h"
@@ -48,8 +48,8 @@ typedef struct {
   N_Vector yy, yp, rr; /* y, y', r */
 } Residual;
 
-/* The residual's rows from NQ on at (q, u) with zero u' and lambda, but for a 1 at one place: unit < NU: u'_unit;
- * NU + i: lambda_i; -1: nowhere. If u is NULL, it is zero. rows [NU + NP]: out. */
+/* The residual's rows from NQ on at (q, u), where u' and lambda are zero except for one entry of 1: u'_unit if unit < NU,
+ * lambda_i if unit = NU + i, none if unit = -1. If u is NULL, it is zero. rows [NU + NP]: out. */
 static int rows_at(Residual *d, sunrealtype t, const sunrealtype *q, const sunrealtype *u, int unit,
                    sunrealtype *rows) {
   sunrealtype *y = N_VGetArrayPointer(d->yy), *ydot = N_VGetArrayPointer(d->yp);
@@ -79,7 +79,7 @@ static int p(sunrealtype t, const sunrealtype *q, sunrealtype *position, void *u
   return flag;
 }
 
-/* Columns first, ..., first + count - 1 of (M, A^T), each by a unit vector; to M, or transposed to A */
+/* Computes the columns first, ..., first + count - 1 of (M, A^T) by unit vectors, and stores them in M, or transposed in A */
 static int columns(sunrealtype t, const sunrealtype *q, int first, int count, SUNMatrix matrix,
                    Residual *d) {
   sunrealtype rest[NU + NP], rows[NU + NP];
@@ -107,7 +107,7 @@ int main(void) {
                 .yy       = N_VNew_Serial(N, ctx),
                 .yp       = N_VNew_Serial(N, ctx),
                 .rr       = N_VNew_Serial(N, ctx)};
-  N_Vector y = N_VNew_Serial(NQ + NU, ctx); /* the multipliers are no unknowns of the integrator */
+  N_Vector y = N_VNew_Serial(NQ + NU, ctx); /* the multipliers are not unknowns of the integrator */
   CHECK_NEW(d.yy);
   CHECK_NEW(d.yp);
   CHECK_NEW(d.rr);
@@ -134,7 +134,7 @@ int main(void) {
   const sunrealtype *s = N_VGetArrayPointer(y), error = hypot(s[0] - 1, s[1]);
   printf("t = %g s: x = %.9f m, z = %.9f m, length - 1 = %.0e m, tension %.0e N (0)\n", t, s[0],
          s[1], hypot(s[0], s[1]) - 1, lambda);
-  /* Some hundred steps each err by 1e-10 in units of the state, and z by as much as its velocity, 0. */
+  /* About a hundred steps each have an error of 1e-10 in units of the state; that of z is as large as that of its velocity, 0. */
   const int ok = error <= 1e-8 && fabs(lambda) <= 1e-6;
   printf("%s\n", ok ? "ok" : "WRONG: the pendulum is not back");
 

@@ -114,7 +114,7 @@ static int pin(sunrealtype t, N_Vector yvec, N_Vector cvec, void *user_data) {
   return 0;
 }
 
-/* Energy: of the motion, of the spring, and the potential of F, whose lower end is at x + cos p */
+/* Kinetic energy, energy of the spring, and potential of F, which acts on the lower end at x + cos p */
 static sunrealtype energy(const SliderCrank *s, const sunrealtype *y) {
   sunrealtype l, l_dot;
   spring(s, y, &l, &l_dot);
@@ -122,7 +122,7 @@ static sunrealtype energy(const SliderCrank *s, const sunrealtype *y) {
          s->k * (l - s->l0) * (l - s->l0) / 2 - s->F * (y[1] + cos(y[2]));
 }
 
-/* W' = c l'^2, the power lost in the damper; integrated along as a quadrature, so that E + W is
+/* W' = c l'^2, the power lost in the damper, which is integrated as a quadrature, so that E + W is
    constant */
 static int damper_power(sunrealtype t, N_Vector y, N_Vector Wdot, void *user_data) {
   (void)t;
@@ -205,7 +205,7 @@ static FILE *open_csv(const char *path) {
   return csv;
 }
 
-/* A full disk shows at the latest here */
+/* A full disk is detected here at the latest */
 static int close_csv(FILE *csv, const char *path) {
   const int failed = ferror(csv);
   if (!(fclose(csv) || failed)) return 1;
@@ -243,7 +243,7 @@ int main(int argc, char *argv[]) {
   CHECK(CPProjectorSetFixed(P, id));
   CHECK(CPodeCalcIC(mem));
   CHECK(CPodeGetConsistentIC(mem, yvec));
-  CHECK(CPProjectorSetFixed(P, NULL)); /* The motion turns the crank, too. */
+  CHECK(CPProjectorSetFixed(P, NULL)); /* During the motion the crank is free. */
 
   void *cvode_mem    = CPodeGetCVodeMem(mem); /* all of CVODES' functions apply */
   SUNMatrix A        = SUNDenseMatrix(6, 6, ctx);
@@ -275,7 +275,7 @@ int main(int argc, char *argv[]) {
   /* Printed by idaSlCrank_dns; half a unit of the last digit is far above the error of this run */
   const int published =
       fabs(y[0] - 1.2757) <= 5e-5 && fabs(y[1] - 1.0236) <= 5e-5 && fabs(y[2] + 0.49881) <= 5e-6;
-  /* The violation is below one step's tolerance. The energy gathers the errors of some 500 steps,
+  /* The violation is below one step's tolerance. The energy accumulates the errors of about 500 steps,
      each times forces and speeds below 2. */
   const int consistent = worst_violation <= tol && worst_balance <= 500 * 2 * tol;
   printf("energy + loss in the damper: constant to %.1e J\n", worst_balance);

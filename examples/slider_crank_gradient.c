@@ -33,7 +33,7 @@ static int kinetic_energy(sunrealtype t, N_Vector y, sunrealtype *h, void *user_
   return 0;
 }
 
-/* A consistent start for the parameters as they are */
+/* A consistent start for the present parameters */
 static int start(sunrealtype t0, N_Vector y0, void *user_data) {
   (void)t0;
   slider_crank_initial(user_data, y0);
@@ -81,7 +81,7 @@ int main(void) {
   CHECK(CPodeFunctionalAdjoint(mem, 10, &F, &options, NULL, &G, dG, NULL));
   printf("G = %.6f J s, forward and adjoint gradients differ by %.1e of their size\n", G, worst);
 
-  /* The published run is good to some 1e-5. */
+  /* The published value is accurate to about 1e-5. */
   const int ok = worst <= 1e-6 && fabs(G - published) <= 2e-5;
   printf("%s\n", ok ? "ok" : "WRONG: the gradients differ, or the functional is wrong");
 

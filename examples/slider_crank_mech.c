@@ -109,7 +109,7 @@ typedef struct {
   sunrealtype energy, violation[2], pin_force;
 } Report;
 
-/* Energy: of the motion, of the spring, and the potential of F, whose lower end is at x + cos p. The
+/* Kinetic energy, energy of the spring, and potential of F, which acts on the lower end at x + cos p. The
    multipliers are the force of the rod on the pin. */
 static Report examine(const SliderCrank *s, CPMech mech, sunrealtype t, N_Vector yvec) {
   const sunrealtype *y = N_VGetArrayPointer(yvec);
@@ -185,7 +185,7 @@ int main(void) {
   /* Printed by idaSlCrank_dns; half a unit of the last digit is far above the error of this run */
   const int published =
       fabs(y[0] - 1.2757) <= 5e-5 && fabs(y[1] - 1.0236) <= 5e-5 && fabs(y[2] + 0.49881) <= 5e-6;
-  /* The violation is below one step's tolerance. The energy gathers the errors of some 500 steps,
+  /* The violation is below one step's tolerance. The energy accumulates the errors of about 500 steps,
      each times forces and speeds below 2. */
   const int consistent = worst_violation <= tol && worst_balance <= 500 * 2 * tol;
   printf("energy + loss in the damper: constant to %.1e J\n", worst_balance);

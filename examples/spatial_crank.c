@@ -1,13 +1,14 @@
 /* Example: a closed loop in space, a slider-crank with a crank that turns about x and a slider that moves along x. The
- * guide's tutorial "Your first mechanism" explains it; examples/mechanisms/spatial_crank.yaml is the same as a file.
+ * guide's tutorial "Your first mechanism" explains it; examples/mechanisms/spatial_crank.yaml describes the same
+ * mechanism.
  *
  *   crank 0.08 m, 0.12 kg     turns about x through (0, 0.1, 0.12)
  *   rod 0.3 m, 0.5 kg         from a ball joint at the end of the crank to a universal joint at the slider; uniform and
  *                             thin: inertia m L^2/12 (I - d d^T), d = (2, -1, -2)/3, and 1e-6 kg m^2 about d
  *   slider 2 kg               moves along the x axis
  *
- * The crank starts upright with 6 rad/s, and its weight and that of the rod move the mechanism. At the angle theta of
- * the crank the slider is at x = sqrt(0.3^2 - (0.1 - 0.08 sin theta)^2 - (0.12 + 0.08 cos theta)^2).
+ * The crank starts upright with 6 rad/s, and the weights of crank and rod act on the mechanism. If theta is the angle of
+ * the crank, the slider is at x = sqrt(0.3^2 - (0.1 - 0.08 sin theta)^2 - (0.12 + 0.08 cos theta)^2).
  *
  * Run:       spatial_crank
  * Expected:  eleven lines with the angle, the slider's position, and the force in the ball joint, then the errors of the
@@ -91,7 +92,7 @@ int main(void) {
     position_error = fmax(position_error, fabs(x - slider_at(theta)));
   }
 
-  /* The joints are closed to some tolerances. Some hundred steps each err by a tolerance of the energy of about 1 J. */
+  /* The joints are closed to a few tolerances. Each of about a hundred steps has an error of one tolerance in the energy of about 1 J. */
   const int ok = position_error <= 1e-8 && energy_error <= 1e-6;
   printf("largest errors: position %.1e m, energy %.1e J\n%s\n", position_error, energy_error,
          ok ? "ok" : "WRONG");

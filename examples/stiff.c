@@ -1,8 +1,9 @@
 /* Example: a stiff mechanism, a slider-crank whose slider is held by a stiff damped bushing (models/bushing_crank.h). The
- * bushing answers within 1e-5 s, while the crank takes seconds: an explicit method has to follow the former.
+ * bushing responds within 1e-5 s, while the crank takes seconds: the steps of an explicit method must be as short as the
+ * former time.
  *
- * CPMechSuggestMethod recognises this by the spectral radius beside the rate of the motion. The program follows the
- * suggestion, then tries DOP853, an explicit method, on a thousandth of the time.
+ * CPMechSuggestMethod detects this by comparing the spectral radius with the rate of the motion. The program follows the
+ * suggestion, then tries DOP853, an explicit method, for a thousandth of the time.
  *
  * Run:       stiff
  * Expected:  the suggested method with its reason, the steps of RADAU for 20 s and of DOP853 for 0.02 s, the energy that

@@ -1,4 +1,4 @@
-/* Example: a solid ball, thrown without spin, bounces, comes to rest on the floor, slips, and rolls at last.
+/* Example: a solid ball, thrown without spin, bounces, comes to rest on the floor, slips, and finally rolls.
  *
  *   x'' = F / m,   y'' = -g + N / m,   2/5 r^2 phi'' = -r F / m
  *   0 <= y - r  perpendicular to  N >= 0       the gap above the floor, and the normal force
@@ -7,14 +7,13 @@
  *
  *   m = 1 kg,   r = 0.1 m,   g = 9.81 m/s^2,   mu = 0.05,   e = 0.5;   from the height h = 1 m with x' = v = 4 m/s
  *
- * Known beforehand: the impacts end after sqrt(2 h / g) (1 + e) / (1 - e), and, whatever the friction and the impacts have done,
- * the ball rolls with 5/7 v, since the floor acts at the point of contact only, about which the angular momentum is
- * conserved.
+ * Closed form: the impacts end after sqrt(2 h / g) (1 + e) / (1 - e). Whatever the friction and the impacts are, the ball
+ * rolls with 5/7 v, since the floor acts only at the point of contact, about which the angular momentum is conserved.
  *
  * Run:       thrown_ball
- * Expected:  lines "t = ...: ..." of the first impacts, of the end of bouncing at 1.354571 s and of the beginning of rolling with
- *            2.857143 m/s, of the floor's force m g, then "ok". The exit code is 1 if one of these is
- *            wrong by 1e-9, and 2 if a call failed.
+ * Expected:  lines "t = ...: ..." for the first impacts, for the end of bouncing at 1.354571 s, for the beginning of rolling
+ *            with 2.857143 m/s and for the floor's force m g, then "ok". The exit code is 1 if one of these is wrong by 1e-9,
+ *            and 2 if a call failed.
  */
 #include "check_flag.h"
 #include <cpodes/cpodes_contact.h>

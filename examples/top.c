@@ -53,7 +53,7 @@ static void start(const RigidBodies *top, N_Vector y) {
   rigid_body_place(top, 0, r, turn, v, omega, y);
 }
 
-/* Integrates and reports; 0 if all is well */
+/* Integrates and reports. Returns 0 if all errors are small enough */
 static int precess(CPFrame frame, SUNContext ctx) {
   const sunrealtype tol = 1e-9;
   const Joint tip       = {.kind = JOINT_BALL, .a = 0, .b = GROUND, .point_a = {0, 0, -l}};
@@ -97,10 +97,10 @@ static int precess(CPFrame frame, SUNContext ctx) {
         t, off, distance(reaction, F), gained, out.norms);
   }
 
-  /* A step changes the spin of w = 55 rad/s by at most dw = tol (1 + w), of which CVODES aims at a
-     sixth; the tilt wobbles by dw / w for a spin that is off, the precession's rate with it, and
-     the axis goes astray by Omega t times that. F changes by m g w / w times as much, the energy by
-     C w dw. */
+  /* A step has an error of at most dw = tol (1 + w) in the spin of w = 55 rad/s, of which CVODES aims at a
+     sixth. A wrong spin makes the tilt oscillate by dw / w, and with it the rate of precession, so that
+     the error of the axis is Omega t times that. The error of F is m g times the error of the axis, and
+     that of the energy C w dw. */
   long int steps;
   CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(mem), &steps));
   sunrealtype omega[3];

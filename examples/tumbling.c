@@ -103,9 +103,9 @@ int main(void) {
            energy(w) - energy(w0), angle);
   }
 
-  /* Projected, the norm is as good as a step (7e-7 without). A step changes omega by at most
-     dw = tol (1 + omega_3), of which CVODES aims at a sixth: the energy by J_3 omega_3 dw, and the
-     angle until the end by |L| / J_1 / omega_3 t dw, half of that in the mean over the steps. */
+  /* With projection the error of the norm is below that of one step (7e-7 without). A step has an error of at
+     most dw = tol (1 + omega_3) in omega, of which CVODES aims at a sixth. It changes the energy by
+     J_3 omega_3 dw, and the final angle by |L| / J_1 / omega_3 t dw, half of that in the mean over the steps. */
   long int steps;
   CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(mem), &steps));
   const sunrealtype dw = (sunrealtype)steps * tol * (1 + w0[2]);
