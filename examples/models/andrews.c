@@ -51,7 +51,7 @@ static int mass_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix Mmat, void
   return 0;
 }
 
-/* The spring's vector (x, y) from C to D, the point of the body gamma that it pulls at; its length */
+/* The spring's vector (x, y) from C to D, the point of the body gamma at which it pulls. Returns its length */
 static sunrealtype spring(sunrealtype gamma, sunrealtype *x, sunrealtype *y) {
   *x = sd * cos(gamma) + sc * sin(gamma) + xb - xc;
   *y = sd * sin(gamma) - sc * cos(gamma) + yb - yc;
@@ -78,7 +78,7 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *v, con
   return 0;
 }
 
-/* Partial derivatives of f - M a in the angles that it depends on */
+/* Partial derivatives of f - M a with respect to the angles on which it depends */
 static void forces_by_angles(const sunrealtype *q, const sunrealtype *v, const sunrealtype *a,
                              SUNMatrix K) {
   const sunrealtype arm = m2 * da * rr, fork = m4 * zt * (e - ea), rod = m6 * u * (zf - fa);
@@ -96,7 +96,7 @@ static void forces_by_angles(const sunrealtype *q, const sunrealtype *v, const s
   SM_ELEMENT_D(K, EPSILON, OMEGA) =
       -rod_s * v[OMEGA] * (v[OMEGA] + 2 * v[EPSILON]) + rod_c * (a[OMEGA] + 2 * a[EPSILON]);
 
-  /* f_gamma = -c0 (L - l0) L', with x'' = -y', y'' = x' but for the fixed point */
+  /* f_gamma = -c0 (L - l0) L', with x'' = -y', y'' = x' without the fixed point */
   sunrealtype x, y;
   const sunrealtype L           = spring(q[GAMMA], &x, &y);
   const sunrealtype dx          = sc * cos(q[GAMMA]) - sd * sin(q[GAMMA]);
@@ -127,7 +127,7 @@ static void forces_by_rates(const sunrealtype *q, const sunrealtype *v, SUNMatri
 /* Each loop closure, a pair of rows, is a sum of bars n that turn with the angle q_a (+ q_b):
      p = sum n - (fixed point),  dn = J n dangle,  n'' = J n angle'' - n angle'^2,  J n = (-n_y, n_x) */
 typedef struct {
-  int first, last; /* loops that it is part of */
+  int first, last; /* loops to which it belongs */
   int a, b;        /* b = a: q_a alone */
   sunrealtype n[2];
 } Bar;
@@ -150,7 +150,7 @@ static void bars(const sunrealtype *q, Bar all[NUM_BARS]) {
   all[6] = bar(2, 2, EPSILON, EPSILON, 0, u, q);
 }
 
-/* Of q', q'' or any vector x [7]: what belongs to the bar's angle */
+/* The part of q', q'' or any vector x [7] that belongs to the bar's angle */
 static sunrealtype rate(const Bar *bar, const sunrealtype *x) {
   return x[bar->a] + (bar->b != bar->a ? x[bar->b] : 0);
 }
@@ -197,7 +197,7 @@ static int centripetal(sunrealtype t, const sunrealtype *q, const sunrealtype *v
   return 0;
 }
 
-/* -d(A^T lambda)/dq = sum n . lambda in the bar's angles; the rest is that of f - M a */
+/* K: adds -d(A^T lambda)/dq = sum n . lambda, in the columns of the bar's angles, to the derivative of f - M a */
 static int dynamics_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *v,
                         const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
                         SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *user_data) {
@@ -215,7 +215,7 @@ static int dynamics_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *
   return 0;
 }
 
-/* Bq = sum n angle'' + J n angle'^2, Bu = sum 2 n angle' in the bar's angles */
+/* Bq = sum n angle'' + J n angle'^2, Bu = sum 2 n angle', in the columns of the bar's angles */
 static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *v,
                           const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *user_data) {
   (void)t, (void)user_data;

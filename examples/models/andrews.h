@@ -49,7 +49,7 @@ enum {
   ANDREWS_G,
   ANDREWS_JOINTS
 };
-/* x: out, where they are [m] */
+/* x: out, positions of these points [m] */
 void andrews_joints(N_Vector y, sunrealtype x[ANDREWS_JOINTS][2]);
 
 #endif

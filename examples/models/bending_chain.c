@@ -89,7 +89,7 @@ static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype 
   return chain_centripetal(t, q, u, b, ((const BendingChain *)user_data)->rods);
 }
 
-/* -scale D^T D - (the derivative of A^T lambda), where lambda is 0 if it is NULL */
+/* -scale D^T D - d(A^T lambda)/dq; if lambda is NULL, it is 0 */
 static void put_stiffness(const BendingChain *c, sunrealtype scale, const sunrealtype *lambda,
                           SUNMatrix K) {
   const sunindextype n = c->rods->n;

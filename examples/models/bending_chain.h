@@ -11,9 +11,9 @@
  *   q = (r_1, ..., r_n)   positions [m],   u = q'   [m/s],   y = (q, u)
  *   g  gravity along -y [m/s^2],  k  stiffness [N/m],  d  damping [N s/m]
  *
- * K = d(f - A^T lambda)/dq = -k D^T D - (lambda_i + lambda_{i+1} at i, -lambda_i beside it) and
- * C = df/du = -d D^T D couple five masses, the x's and the y's apart. Joint i is bent by |(D q)_i|
- * rad where that is small. The fastest springs, 16 k, are overdamped if 4 d^2 > k; k = 1e5 with
+ * K = d(f - A^T lambda)/dq = -k D^T D - (lambda_i + lambda_{i+1} on the diagonal, -lambda_i next to it)
+ * and C = df/du = -d D^T D couple five masses, separately in x and in y. Joint i is bent by |(D q)_i|
+ * rad if that is small. The fastest springs, 16 k, are overdamped if 4 d^2 > k; k = 1e5 with
  * d = 1e3 or 1e4 is stiff. Rods of another length l are the same system with g / l for g.
  *
  * E = |u|^2 / 2 + g sum y_i + k |D q|^2 / 2 falls by d |D u|^2 per second. Source: Newton's law and
@@ -35,23 +35,23 @@ typedef struct {
 BendingChain *bending_chain_create(sunindextype n, sunrealtype g, sunrealtype k, sunrealtype d);
 void bending_chain_free(BendingChain **chain); /* *chain may be NULL */
 
-/* As index-3 system, with b, all partial derivatives, the accelerations and their derivatives. sparse: M, A,
-   K, C, Bq and Bu by columns (CSC), else dense. model: out; its templates belong to the caller, who
-   frees them with bending_chain_model_free once CPMechCreate has been called, and gives the CPMech
-   the chain as user data. Returns 0, or -1 without memory. */
+/* The index-3 system, with b, all partial derivatives, the accelerations and their derivatives. If sparse is
+   set, M, A, K, C, Bq and Bu are CSC matrices, else dense. model: out; its templates belong to the caller, who
+   frees them with bending_chain_model_free after CPMechCreate, and gives the CPMech the chain as user data.
+   Returns 0, or -1 without memory. */
 int bending_chain_model(BendingChain *chain, int sparse, SUNContext ctx, CPMechModel *model);
 void bending_chain_model_free(CPMechModel *model);
 
-/* As y' = f(t, y), with the tensions by elimination in the tridiagonal A A^T; and its Jacobian, J
-   [4 n x 4 n] dense, with the signature of CVLsJacFn. Invariants: chain_constraints. */
+/* The ODE y' = f(t, y), with the tensions by elimination in the tridiagonal A A^T, and its dense Jacobian J
+   [4 n x 4 n], with the signature of CVLsJacFn. The invariants are those of chain_constraints. */
 int bending_chain_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
 int bending_chain_jacobian(sunrealtype t, N_Vector y, N_Vector ydot, SUNMatrix J, void *user_data,
                            N_Vector tmp1, N_Vector tmp2, N_Vector tmp3);
-/* These with the chain that bends as user data; G [2 n x 4 n]: dense, or sparse as chain_pattern */
+/* The invariants with this chain as user data, and G [2 n x 4 n], dense or with the pattern of chain_pattern */
 int bending_chain_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
 int bending_chain_constraint_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G,
                                       void *user_data);
-/* The tensions lambda [n]: out. Returns 1 where the rods are no chain. */
+/* lambda [n]: out, the tensions. Returns 1 if A A^T is not positive definite. */
 int bending_chain_tensions(BendingChain *chain, N_Vector y, sunrealtype *lambda);
 
 /* y [4 n]: out, at rest and straight, the angle (rad) above +x */

@@ -1,5 +1,4 @@
-/* The chain that resists bending as y' = f(t, y) = (u, a), and the derivatives of a: with S = A
- * A^T,
+/* The chain that resists bending as y' = f(t, y) = (u, a), and the derivatives of a. With S = A A^T,
  *
  *   a = f - A^T lambda,           S lambda = A f - b
  *   da = X - A^T S^-1 (A X - B),  X = K, B = Bq with respect to q;  X = C, B = Bu to u
@@ -71,8 +70,8 @@ int bending_chain_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data)
   return accelerations(chain, r, r + nu, rd + nu, chain->work);
 }
 
-/* X = -scale D^T D - d(A^T tension)/dq, without the latter if tension is NULL; row i of B is factor
-   (x_i - x_{i-1})^T at the masses i and -(i-1), x = across */
+/* X = -scale D^T D - d(A^T tension)/dq, without the last term if tension is NULL. With x = across, row i
+   of B is factor (x_i - x_{i-1})^T at mass i and the opposite at mass i - 1 */
 typedef struct {
   sunrealtype scale;
   const sunrealtype *tension;

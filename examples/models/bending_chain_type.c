@@ -34,8 +34,8 @@ static int conserves(const CPModel *model, int i) {
   return model->parameter[DAMPING] == 0;
 }
 
-/* An explicit method's: steps so short that the fastest motions, 16 d and 4 sqrt(k) per second, are
-   within its region of stability, at the double length, too */
+/* The number of steps of an explicit method, so short that the fastest motions, 16 d and 4 sqrt(k) per
+   second, are within its stability region even with the double step */
 static int steps_to(const BendingChain *c, sunrealtype t) {
   return (int)ceil(t * (100 + 4 * c->d + 2 * sqrt(c->k)));
 }
@@ -61,7 +61,7 @@ static int create(CPModel *model) {
   model->G     = bending_chain_constraint_jacobian;
   model->stiff = 1;
   if (sparse && !(model->G_tmpl = chain_pattern(n, CSC_MAT, model->ctx))) return -1;
-  /* where it takes less than half a minute */
+  /* if it takes less than half a minute */
   model->known           = steps_to(c, model->type->t_end) * (sunrealtype)n < 5e6;
   model->reference_error = 1e-9;
   return 0;

@@ -56,7 +56,7 @@ void bouncing_ball_exact(const BouncingBall *ball, sunrealtype t, sunrealtype *y
     y[1] = -g * t;
     return;
   }
-  /* A flight shorter than the roundoff of t belongs to the rest. */
+  /* A flight shorter than the roundoff of t counts as rest. */
   while (t >= impact + 2 * speed / g && 2 * speed / g > DBL_EPSILON * t) {
     impact += 2 * speed / g;
     speed *= ball->e;

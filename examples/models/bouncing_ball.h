@@ -5,8 +5,8 @@
  *   y = (y, y')   state [m, m/s]; y is the gap, N the force of the floor [N]
  *   m  mass [kg], g  gravity [m/s^2], h  height of the start [m], e  restitution
  *
- * Released at rest. With t1 = sqrt(2 h / g), impact n is at t1 (1 + 2 (e + ... + e^(n-1))), and all of them end at
- * t1 (1 + e) / (1 - e), which a program that goes from impact to impact does not pass (bouncing_ball_exact).
+ * The ball is released at rest. With t1 = sqrt(2 h / g), impact n is at t1 (1 + 2 (e + ... + e^(n-1))), and all of them
+ * end at t1 (1 + e) / (1 - e), which a program that steps from impact to impact never reaches (bouncing_ball_exact).
  */
 #ifndef CPODES_EXAMPLES_BOUNCING_BALL_H
 #define CPODES_EXAMPLES_BOUNCING_BALL_H

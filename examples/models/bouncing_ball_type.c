@@ -33,7 +33,7 @@ static sunrealtype fall(const CPModel *model) {
   return ball->m * ball->g * ball->h;
 }
 
-/* Impacts take energy, unless e = 1. */
+/* Impacts dissipate energy unless e = 1. */
 static int conserves(const CPModel *model, int i) {
   (void)i;
   return model->parameter[RESTITUTION] == 1;
@@ -48,7 +48,7 @@ static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
   return 0;
 }
 
-/* The ball above the floor, which is as wide as half the height of the start; its size is that of the drawing alone */
+/* The ball above the floor, which is half as wide as the initial height. The size of the ball is used only in the drawing */
 static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   const sunrealtype h = model->parameter[HEIGHT], r = h / 20, at = N_VGetArrayPointer(y)[0] + r;

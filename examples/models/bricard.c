@@ -2,12 +2,12 @@
 
 #include <math.h>
 
-/* Extrapolation: some 25 steps for each second with the gravity of the earth; more of them add roundoff only */
+/* Extrapolation: about 25 steps per second with the gravity of the earth; more steps only add roundoff */
 static int steps_to(const SpatialLoop *loop, sunrealtype t) {
   return (int)ceil(8 * t * sqrt(-loop->shape.g[1]));
 }
 
-/* Theta and Phi of a joint are alike but for the function of s */
+/* The angles of Theta and Phi joints differ only in their function of s */
 static void joint_angles(const void *data, int j, sunrealtype s, sunrealtype alpha[3]) {
   (void)data;
   const sunrealtype root = sqrt(SUN_RCONST(3.0)), sine = sin(s), cosine = cos(s);

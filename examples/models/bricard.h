@@ -1,6 +1,6 @@
-/* Bricard's mechanism: five rods and the ground, joined to a loop by six revolute joints; at first its rods lie
- * along six edges of a cube. A spatial_loop.h whose 30 rows have rank 29 everywhere on the motion, and nowhere less;
- * which combination of them is the dependent one changes with the position.
+/* Bricard's mechanism: five rods and the ground, joined to a loop by six revolute joints. Initially its links lie
+ * along six edges of a cube. It is a loop of spatial_loop.h whose 30 rows have rank 29 everywhere on the motion; the
+ * dependent combination of rows changes with the position.
  *
  *   J_1 (0,0,0)    axis y, ground - rod 1        rods of l = 1 m, 1 kg, square of 0.1 m:
  *   J_2 (1,0,0)    axis z, rod 1 - rod 2         I along the rod 1/600, across 1.01/12 kg m^2

@@ -8,8 +8,8 @@
  *   Q = forces of the spring-damper between crank and rod and of F, as there,
  *       and (0, 0, -K y - C y', 0)
  *
- * The bushing acts along y, a direction that the pin's constraint moves, too: a projection that
- * disregards stiffness pushes the slider against its bushing, which pushes back with C y'. Its time
+ * The bushing acts along y, in which the pin's constraint moves the slider as well: a projection that
+ * ignores stiffness pushes the slider against its bushing, which pushes back with C y'. The time
  * constants are m2 / C = 1e-5 s and C / K = 0.1 s.
  *
  *   y = (q, x, y, p, and their rates)   state
@@ -36,7 +36,7 @@ CPMechModel bushing_crank_model(void);
 void bushing_crank_initial(const BushingCrank *s, N_Vector y);
 
 /* Kinetic energy, energy of spring and bushing and potential -F (x + cos p) of the force [J]; both dampers
-   take from it */
+   dissipate it */
 sunrealtype bushing_crank_energy(const BushingCrank *s, N_Vector y);
 
 #endif

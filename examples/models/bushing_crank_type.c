@@ -47,7 +47,7 @@ static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   return bushing_crank_energy(model->data, y);
 }
 
-/* 1.5 J: work of the force over the stroke, and what the spring can hold */
+/* 1.5 J: work of the force over the stroke, and the energy that the spring can store */
 static const CPModelQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .scale = 1.5},
 };

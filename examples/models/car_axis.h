@@ -14,8 +14,8 @@
  *
  *   y = (xl, yl, xr, yr, and their rates), all quantities without unit
  *
- * Index reduced: lambda follows from the second derivative of the constraints. The multipliers have
- * the opposite sign of the source's.
+ * The index is reduced: lambda follows from the second derivative of the constraints. The multipliers
+ * have the opposite sign of those of the source.
  * Source: Test Set for IVP Solvers, "caraxis" (S. Schneider).
  */
 #ifndef CPODES_EXAMPLES_CAR_AXIS_H

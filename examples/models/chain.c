@@ -155,15 +155,15 @@ int chain_attach(Chain *chain, void *cvode_mem, N_Vector y_tmpl) {
   return chain->ewt ? 0 : -1;
 }
 
-/* WRMS norm of delta over all 4 n components of the state, the half that is not moved counts 0 */
+/* WRMS norm of delta over all 4 n components of the state; the half that is not corrected counts as 0 */
 static sunrealtype wrms(const Chain *c, const sunrealtype *ewt) {
   sunrealtype sum = 0;
   for (sunindextype i = 0; i < 2 * c->n; i++) sum += c->delta[i] * c->delta[i] * ewt[i] * ewt[i];
   return sqrt(sum / (sunrealtype)(4 * c->n));
 }
 
-/* Positions r (in: predicted, out: projected) by simplified Newton, S kept from the start.
-   Returns 1 if it does not converge. */
+/* Projects the positions r (in: predicted, out: projected) by simplified Newton iteration with the S of the
+   predicted state. Returns 1 if it does not converge. */
 static int project_positions(Chain *c, sunrealtype *r, const sunrealtype *ewt, sunrealtype eps) {
   enum { MAX_ITERS = 6 };
   sunrealtype first = 0;
@@ -182,8 +182,8 @@ static int project_positions(Chain *c, sunrealtype *r, const sunrealtype *ewt, s
   return 1;
 }
 
-/* v <- v - D G^T S^-1 (G v + rate): takes out of v what is not tangential. Row i of the rate is the
-   product of differences i of rate_r and rate_v, or 0 if these are NULL. S must be factored with r and ewt. */
+/* v <- v - D G^T S^-1 (G v + rate), so that G v = -rate. Row i of the rate is the product of differences i of
+   rate_r and rate_v, or 0 if these are NULL. S must be factored with r and ewt. */
 static void project_onto_tangent(Chain *c, const sunrealtype *r, sunrealtype *v,
                                  const sunrealtype *ewt, const sunrealtype *rate_r,
                                  const sunrealtype *rate_v) {
@@ -208,14 +208,14 @@ int chain_cvode_projection(sunrealtype t, N_Vector y, N_Vector corr, sunrealtype
   sunrealtype *r = N_VGetArrayPointer(corr), *v = r + 2 * n;
   if (project_positions(c, r, wr, epsproj)) return 1;
 
-  /* Error: e_r with G e_r = 0, below e_v with G e_v + G' e_r = 0, both at the projected state */
+  /* The error estimate: e_r with G e_r = 0, then e_v with G e_v + G' e_r = 0, both at the projected state */
   sunrealtype *er = err ? N_VGetArrayPointer(err) : NULL;
   if (err) {
     if (factor(c, r, wr)) return 1;
     project_onto_tangent(c, r, er, wr, NULL, NULL);
   }
 
-  /* One factorisation for the velocities, which enter linearly, and for their error */
+  /* One factorisation serves the velocities, which enter linearly, and their error */
   if (factor(c, r, wv)) return 1;
   project_onto_tangent(c, r, v, wv, NULL, NULL);
   if (err) project_onto_tangent(c, r, er + 2 * n, wv, er, v);

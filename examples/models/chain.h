@@ -31,10 +31,10 @@ typedef struct {
   sunrealtype *rhs;   /* work [n]: right-hand side and solution */
   sunrealtype *delta; /* work [2 n]: correction of the positions or the velocities */
   sunrealtype *prec_diag, *prec_sub; /* [2 n] each: factors of chain_prec_setup, by levels */
-  int prec_ready;                    /* do they hold something? */
-  void *cvode_mem; /* for chain_cvode_projection: where the error weights come from */
-  N_Vector ewt;    /* work [4 n], for chain_cvode_projection */
-} Chain;           /* the user_data of the functions below */
+  int prec_ready;                    /* 1 if they have been computed */
+  void *cvode_mem;                   /* for chain_cvode_projection: source of the error weights */
+  N_Vector ewt;                      /* work [4 n], for chain_cvode_projection */
+} Chain;                             /* the user_data of the functions below */
 
 Chain *chain_create(sunindextype n, sunrealtype g); /* NULL without memory */
 void chain_free(Chain **chain);                     /* *chain may be NULL */
@@ -49,7 +49,7 @@ int chain_sparse_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, vo
 /* Its template, of type CSC_MAT or CSR_MAT, which the caller frees; NULL without memory */
 SUNMatrix chain_pattern(sunindextype n, int type, SUNContext ctx);
 
-/* Without a matrix. x [4 n], Gx [2 n]: out, G x */
+/* Products without a matrix. x [4 n]: in. Gx [2 n]: out, G x */
 int chain_jac_times(sunrealtype t, N_Vector y, N_Vector x, N_Vector Gx, void *user_data);
 /* x [2 n], GTx [4 n]: out, G^T x */
 int chain_jac_trans_times(sunrealtype t, N_Vector y, N_Vector x, N_Vector GTx, void *user_data);
@@ -58,9 +58,9 @@ int chain_jac_trans_times(sunrealtype t, N_Vector y, N_Vector x, N_Vector GTx, v
    unit matrix. */
 int chain_schur_diag(sunrealtype t, N_Vector y, N_Vector D, N_Vector diag, void *user_data);
 
-/* Preconditioner for G D G^T by tridiagonal factors: each level's own block, of the positions, and
-   of the velocities with the positions held; exact for each level alone. Setup returns 1 where a
-   block is singular. res, z [2 n]: in, and out */
+/* Preconditioner for G D G^T by tridiagonal factors of each level's own block (positions, and velocities with
+   the positions held), which is exact for each level alone. The setup returns 1 if a block is singular.
+   res [2 n]: in. z [2 n]: out */
 int chain_prec_setup(sunrealtype t, N_Vector y, N_Vector D, void *user_data);
 int chain_prec_solve(sunrealtype t, N_Vector y, N_Vector res, N_Vector z, void *user_data);
 
@@ -70,10 +70,9 @@ void chain_initial(const Chain *chain, N_Vector y);
 /* Kinetic and potential energy [J]; 0 for the motion from chain_initial */
 sunrealtype chain_energy(const Chain *chain, N_Vector y);
 
-/* Hand-written projection for CVODES' own hook, CVodeSetProjFn (signature of CVProjFn): the
-   positions first, by simplified Newton in the error-weighted norm, to epsproj in the WRMS norm;
-   then the velocities with the positions held; the error estimate likewise. Needs chain_attach
-   before. */
+/* Hand-written projection for CVODES' own hook, CVodeSetProjFn (signature of CVProjFn): first the positions,
+   by simplified Newton iteration in the error-weighted norm, to epsproj in the WRMS norm; then the velocities
+   with the positions held; and likewise the error estimate. chain_attach must be called first. */
 int chain_cvode_projection(sunrealtype t, N_Vector y, N_Vector corr, sunrealtype epsproj,
                            N_Vector err, void *user_data);
 

@@ -49,10 +49,9 @@ static inline sunrealtype schur_entry(const sunrealtype *r, const sunrealtype *D
   return entry;
 }
 
-/* L D L^T of n rows of G_r D G_r^T from row `first` on, without their coupling to the row before.
-   A row of zeros (a rod between masses that are held) becomes one of the unit matrix: the product
-   with it vanishes whatever its multiplier. diag, sub [n]: out. Returns 1 if the rest is not
-   positive definite. */
+/* L D L^T of n rows of G_r D G_r^T from row `first` on, without their coupling to the row before. A row of
+   zeros (a rod between masses that are held) is replaced by a row of the unit matrix, since its multiplier has
+   no effect. diag, sub [n]: out. Returns 1 if the other rows are not positive definite. */
 static inline int factor_block(sunindextype n, sunindextype first, const sunrealtype *r,
                                const sunrealtype *D, sunrealtype *diag, sunrealtype *sub) {
   for (sunindextype i = 0; i < n; i++) {

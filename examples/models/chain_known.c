@@ -21,7 +21,7 @@ void chain_points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *
 }
 
 typedef struct {
-  sunrealtype t; /* of y; -1: nothing yet */
+  sunrealtype t; /* time of y, or -1 if there is none yet */
   int flag;
   N_Vector y;
 } Cache;

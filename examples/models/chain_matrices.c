@@ -1,6 +1,6 @@
-/* The chain by masses and forces: M = I, rows of A (d_i at r_i, -d_i at r_{i-1}), and
+/* The chain as M = I, A with the rows (d_i at r_i, -d_i at r_{i-1}), and
  *
- *   K = -d(A^T lambda)/dq: (lambda_i + lambda_{i+1} at i, -lambda_i beside it) with the opposite sign
+ *   K = -d(A^T lambda)/dq: -(lambda_i + lambda_{i+1}) on the diagonal, lambda_i next to it
  *   b - A u' = -|w_i|^2 - d_i . (u'_i - u'_{i-1})
  */
 #include "chain_impl.h"

@@ -1,5 +1,5 @@
-/* The chain's constraint Jacobian in sparse form, as products, and what conjugate gradients on
- * S = G D G^T want: the diagonal of S and a preconditioner.
+/* The chain's constraint Jacobian as a sparse matrix and as products, and for conjugate gradients on
+ * S = G D G^T the diagonal of S and a preconditioner.
  *
  *   G = [ G_r    0  ]   row i of G_r: d_i at r_i, -d_i at r_{i-1}
  *       [ W     G_r ]   row i of W:   w_i at r_i, -w_i at r_{i-1}
@@ -45,7 +45,7 @@ static void fill_by_columns(sunindextype n, const sunrealtype *r, sunrealtype *v
   for (sunindextype j = 0; j < 2 * n; j++) value = column_values(n, r, j / 2, (int)(j % 2), value);
 }
 
-/* By rows, link i has entries at r_{i-1} (unless it is the first) and r_i, column + 2 i and on */
+/* By rows, link i has entries at r_{i-1} (unless it is the first) and r_i, from column + 2 i on */
 static void row_pattern(sunindextype i, sunindextype column, sunindextype **index) {
   for (int k = i > 0 ? -2 : 0; k < 2; k++) *(*index)++ = column + 2 * i + k;
 }

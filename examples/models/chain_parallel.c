@@ -4,12 +4,12 @@
 #include <nvector/nvector_parallel.h>
 #include <stdlib.h>
 
-/* In r, v, xr and xv the mass before has number 0 and this rank's have 1 ... n: what chain_impl.h
-   calls rod i + 1 is row i here. On the first rank mass 0 is the origin, all zeros. */
+/* In r, v, xr and xv the previous rank's last mass has the index 0 and this rank's masses have 1 ... n: rod
+   i + 1 of chain_impl.h is row i here. On the first rank mass 0 is the origin, all zeros. */
 
 /* -------------------------------------------------------------------------------- neighbours -- */
 
-/* The next rank's `received` is this one's `sent`; the first rank's stays. */
+/* The next rank's `received` becomes this one's `sent`; that of the first rank is unchanged. */
 static int send_right(const ChainParallel *c, const sunrealtype *sent, sunrealtype *received,
                       int count) {
   return MPI_Sendrecv(sent, count, MPI_DOUBLE, c->after, 0, received, count, MPI_DOUBLE, c->before,
@@ -18,7 +18,7 @@ static int send_right(const ChainParallel *c, const sunrealtype *sent, sunrealty
              : 0;
 }
 
-/* The same in the other direction: the array of the last rank stays. */
+/* The same in the other direction: the array of the last rank is unchanged. */
 static int send_left(const ChainParallel *c, const sunrealtype *sent, sunrealtype *received,
                      int count) {
   return MPI_Sendrecv(sent, count, MPI_DOUBLE, c->before, 0, received, count, MPI_DOUBLE, c->after,
@@ -27,7 +27,7 @@ static int send_left(const ChainParallel *c, const sunrealtype *sent, sunrealtyp
              : 0;
 }
 
-/* r, v <- the halves of this rank's x (of ones if x is NULL), after those of the mass before */
+/* r, v <- the halves of this rank's x (ones if x is NULL), after those of the mass before */
 static int load(const ChainParallel *c, N_Vector x, sunrealtype *r, sunrealtype *v) {
   const sunindextype len = 2 * c->n;
   const sunrealtype *a   = x ? N_VGetArrayPointer(x) : NULL;
@@ -70,7 +70,7 @@ int chain_parallel_jac_times(sunrealtype t, N_Vector y, N_Vector x, N_Vector Gx,
   return 0;
 }
 
-/* Component k of what row i pulls on its mass, r and v part */
+/* Component k of the contribution of row i to G^T a at its own mass, r and v part */
 static void pulls(const ChainParallel *c, const sunrealtype *pos, const sunrealtype *vel,
                   sunindextype i, int k, sunrealtype *on_r, sunrealtype *on_v) {
   const sunrealtype d = diff(c->r, i + 1, k), w = diff(c->v, i + 1, k);
@@ -154,12 +154,12 @@ static int tensions(ChainParallel *c) {
   TridiagonalParallel *S    = &c->S;
   const sunindextype n      = c->n;
   const sunrealtype last[2] = {diff(c->r, n, 0), diff(c->r, n, 1)};
-  sunrealtype d_before[2]   = {0, 0}; /* the last rod of the rank before */
+  sunrealtype d_before[2]   = {0, 0}; /* the last rod of the previous rank */
   if (send_right(c, last, d_before, 2)) return -1;
 
   for (sunindextype i = 0; i < n; i++) {
     const int ends  = c->first + i > 0 ? 2 : 1; /* the first rod has one end at a mass */
-    const int other = i > 0;                    /* is the rod before one of this rank's? */
+    const int other = i > 0;                    /* 1 if the rod before belongs to this rank */
     S->diag[i]      = ends * dot_diff(c->r, i + 1, c->r, i + 1);
     S->x[i]         = dot_diff(c->v, i + 1, c->v, i + 1);
     S->sub[i]       = 0;

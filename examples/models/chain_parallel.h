@@ -4,10 +4,10 @@
  *   local part of y = (r, v) [4 n]      of this rank's masses
  *   local part of c = (pos, vel) [2 n]  of their rods
  *
- * All functions are collective; their signatures and meaning are those of chain.h, and what they
- * return is the same on all ranks (unless MPI itself fails: negative). What neighbours have is
- * sent with each call: the last mass to the right, the pull of the first rod to the left. The
- * tensions come from an exact solution of the tridiagonal system over all ranks.
+ * All functions are collective; their signatures and meaning are those of chain.h, and they return the
+ * same value on all ranks (unless MPI itself fails, where it is negative). Each call exchanges data with
+ * neighbours: the last mass is sent to the right, the pull of the first rod to the left. The tensions
+ * come from an exact solution of the tridiagonal system over all ranks.
  */
 #ifndef CPODES_EXAMPLES_CHAIN_PARALLEL_H
 #define CPODES_EXAMPLES_CHAIN_PARALLEL_H
@@ -25,11 +25,11 @@ typedef struct {
   sunrealtype *xr, *xv;          /* work, the same for another vector */
   TridiagonalParallel S;         /* G G^T */
   sunrealtype *prec_diag, *prec_sub; /* [2 n] each: factors of the set-up, by levels */
-  int prec_ready;                    /* do they hold something? */
+  int prec_ready;                    /* 1 if they have been computed */
 } ChainParallel;                     /* the user_data of the functions below */
 
-/* The masses are dealt out evenly, at least one to each rank. NULL on all ranks: no memory, or
-   total < number of ranks */
+/* The masses are distributed evenly, at least one to each rank. Returns NULL on all ranks without memory, or
+   if total < number of ranks */
 ChainParallel *chain_parallel_create(MPI_Comm comm, sunindextype total, sunrealtype g);
 void chain_parallel_free(ChainParallel **chain); /* *chain may be NULL; not collective */
 

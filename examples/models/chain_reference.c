@@ -5,8 +5,8 @@
  *   2 lambda_i - d_i . (lambda_{i-1} d_{i-1} + lambda_{i+1} d_{i+1}) = th_i'^2 + d_i . F_i
  *   th_i'' = n_i . (lambda_{i-1} d_{i-1} + lambda_{i+1} d_{i+1} + F_i),   lambda_0 = lambda_{n+1} = 0
  *
- * but for i = 1: lambda_1 in place of 2 lambda_1. F_i is the difference of the applied forces of the
- * masses i and i - 1: the weight for i = 1, and by the joints' s_i = k (d_{i+1} - d_i) + d (d_{i+1} - d_i)'
+ * where for i = 1 lambda_1 takes the place of 2 lambda_1. F_i is the difference of the applied forces on the
+ * masses i and i - 1: the weight for i = 1, and with the joints' s_i = k (d_{i+1} - d_i) + d (d_{i+1} - d_i)'
  *
  *   F_i = s_{i-2} - 3 s_{i-1} + 3 s_i - s_{i+1},   F_1 = 2 s_1 - s_2,   s_i = 0 unless 1 <= i < n
  */
@@ -22,7 +22,7 @@ typedef struct {
   const ChainOf *chain;
   sunrealtype *diag, *sub, *lambda; /* work [n] each */
   sunrealtype (*e)[2];              /* work [n]: d_i */
-  sunrealtype (*force)[2]; /* work [n + 4]: s_i of the joint behind rod i is force[i + 2] */
+  sunrealtype (*force)[2];          /* work [n + 4]: s_i of the joint after rod i is force[i + 2] */
 } Angles;
 
 /* s of all joints; rods count from 0 */
@@ -77,7 +77,7 @@ static int angles_rhs(sunrealtype t, N_Vector z, N_Vector zdot, void *user_data)
   return 0;
 }
 
-/* Sums of n terms, in more digits: each adds a rounding */
+/* Sums of n terms in extended precision, since each term adds a rounding error */
 static void to_positions(sunindextype n, N_Vector z, N_Vector y) {
   const sunrealtype *th = N_VGetArrayPointer(z), *om = th + n;
   sunrealtype *r = N_VGetArrayPointer(y), *v = r + 2 * n;

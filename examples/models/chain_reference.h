@@ -11,9 +11,9 @@ typedef struct {
       d; /* of the spring-dampers of bending_chain.h [N/m, N s/m]; 0: the chain of chain.h */
 } ChainOf;
 
-/* From rest stretched along +x, after the time t >= 0, by extrapolation in nsteps equal steps:
-   explicit, so that fast motions limit their length. y [4 n]: out, positions and velocities. error:
-   out, the largest difference to the result with twice the step. Returns 0, or -1: no memory, or it
+/* The motion from rest, stretched along +x, at the time t >= 0, by extrapolation in nsteps equal steps. The
+   method is explicit, so that fast motions limit the step size. y [4 n]: out, positions and velocities. error:
+   out, the largest difference from the result with twice the step. Returns 0, or -1 without memory or if it
    diverged. */
 int chain_reference(const ChainOf *chain, sunrealtype t, int nsteps, N_Vector y, sunrealtype *error);
 

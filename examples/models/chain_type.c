@@ -27,8 +27,8 @@ static const CPModelQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 539.55, .scale_of = fall},
 };
 
-/* Steps of 0.01 s: half as many differ by less than model->reference_error; the motion is that of
-   falling, whatever its length, and becomes unpredictable late */
+/* Steps of 0.01 s: results with half as many differ by less than model->reference_error. The motion is a fall at
+   any length of the chain, and becomes unpredictable only late */
 static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
   const Chain *c      = model->data;
   const ChainOf chain = {.n = c->n, .g = c->g};

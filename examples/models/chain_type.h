@@ -6,15 +6,16 @@
 #include "chain_reference.h"
 #include "model.h"
 
-/* Ground and n masses; 0, or -1 without memory. As CPModelType's: their points */
+/* Makes the drawing of the ground and n masses. Returns 0, or -1 without memory */
 int chain_draw(CPModel *model, sunindextype n);
+/* Its points, for CPModelType.points */
 void chain_points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz);
 
-/* model->own: room for one state; 0, or -1 without memory */
+/* Allocates model->own for one state. Returns 0, or -1 without memory */
 int chain_cache(CPModel *model);
 void chain_cache_free(CPModel *model);
 
-/* y: out, the reference at t, by nsteps if it is not the newest one; 1 if it is not good to
+/* y: out, the reference at t, computed with nsteps unless it is the newest one. Returns 1 if its error exceeds
    model->reference_error */
 int chain_known(const CPModel *model, const ChainOf *chain, int nsteps, sunrealtype t, N_Vector y);
 

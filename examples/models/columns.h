@@ -1,5 +1,5 @@
-/* Writing a matrix column by column, rows ascending, whether it is dense or CSC. The index arrays
- * are written with the values, so that the function that fills a matrix also makes its template.
+/* Writes a dense or CSC matrix column by column, with ascending rows. The index arrays are written with
+ * the values, so that the function that fills a matrix also makes its template.
  */
 #ifndef CPODES_EXAMPLES_COLUMNS_H
 #define CPODES_EXAMPLES_COLUMNS_H

@@ -1,4 +1,4 @@
-/* How a slider-crank with a spring-damper looks: shared by slider_crank_type.c and bushing_crank_type.c. */
+/* Drawing of a slider-crank with a spring-damper, shared by slider_crank_type.c and bushing_crank_type.c. */
 #ifndef CPODES_EXAMPLES_CRANK_DRAWING_H
 #define CPODES_EXAMPLES_CRANK_DRAWING_H
 

@@ -36,8 +36,8 @@ static int midpoint(Extrapolation *e, sunrealtype t, sunrealtype H, int n, N_Vec
   return flag;
 }
 
-/* Puts the first column's newest value z through the tableau; row[j] becomes T_{j,j}. By differences: 1 + weight is
-   rounded, so that the sum of two products would scale the state a little in each step. */
+/* Extends the tableau by the row that begins with z, so that row[j] becomes T_{j,j}. Differences are used because
+   1 + weight is rounded, so that a sum of two products would scale the state a little in each step. */
 static void extend_row(Extrapolation *e, int j, N_Vector z) {
   N_VScale(1.0, e->row[0], e->previous); /* T_{j-1,0} */
   N_VScale(1.0, z, e->row[0]);
@@ -51,7 +51,7 @@ static void extend_row(Extrapolation *e, int j, N_Vector z) {
   }
 }
 
-/* All vectors of e; 0, or -1 without memory */
+/* Allocates all vectors of e. Returns 0, or -1 without memory */
 static int create_vectors(Extrapolation *e, N_Vector tmpl) {
   N_Vector *single[] = {&e->previous, &e->next, &e->slope, &e->z};
   for (size_t i = 0; i < sizeof single / sizeof single[0]; i++)

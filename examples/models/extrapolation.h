@@ -1,4 +1,4 @@
-/* Reference solutions that owe nothing to a multistep method or a projection. */
+/* Reference solutions that use neither a multistep method nor a projection. */
 #ifndef CPODES_EXAMPLES_EXTRAPOLATION_H
 #define CPODES_EXAMPLES_EXTRAPOLATION_H
 

@@ -105,8 +105,8 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
   return 0;
 }
 
-/* What the partial derivatives share: state, and with the vector g = S c2 + C c1 and h = C c2 - S c1, so that
-   dg = h d(phi1 - phi2), dh = -g d(phi1 - phi2) */
+/* Terms that the partial derivatives share: the state, and the vectors g = S c2 + C c1 and h = C c2 - S c1, for
+   which dg = h d(phi1 - phi2), dh = -g d(phi1 - phi2) */
 typedef struct {
   Rod r;
   sunrealtype S, C, v1, v2, a1, a2;
@@ -242,7 +242,7 @@ static int constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype
   (void)t, (void)user_data;
   const sunrealtype l = l2 + q[Q4], v1 = u[PHI1], v2 = u[PHI2], v4 = u[Q4];
   const sunrealtype a1 = udot[PHI1], a2 = udot[PHI2], a4 = udot[Q4];
-  /* of the crank and of the rod: along them, and across */
+  /* unit vectors along the crank and the rod, and across them */
   const sunrealtype e1[2] = {cos(q[PHI1]), sin(q[PHI1])}, n1[2] = {-e1[1], e1[0]};
   const sunrealtype e2[2] = {cos(q[PHI2]), sin(q[PHI2])}, n2[2] = {-e2[1], e2[0]};
   for (int row = 0; row < 2; row++) { /* along y; along x, with the opposite sign */

@@ -38,7 +38,7 @@ typedef struct {
 
 FlexibleCrank flexible_crank_testset(void); /* Omega = 150, no damping */
 
-/* As CPMech takes it, with its partial derivatives */
+/* Its functions for a CPMech, with its partial derivatives */
 CPMechModel flexible_crank_model(void);
 
 /* y [14]: out, the state at t = 0, close to the motion without fast oscillations (Omega = 150). The

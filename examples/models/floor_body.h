@@ -26,8 +26,8 @@ CPMechModel floor_body_model(const FloorBody *body);
 void floor_body_arm(const FloorBody *body, int k, sunrealtype theta, sunrealtype *X, sunrealtype *Y);
 sunrealtype floor_body_energy(const FloorBody *body, N_Vector y);
 
-/* For CPModelQuantity.value and CPModelType.contact_frames of models whose data begins with a FloorBody; the floor pushes upwards,
- * frame [12 npoints], out */
+/* For CPModelQuantity.value and CPModelType.contact_frames of models whose data begins with a FloorBody. The normal of the
+ * floor points upwards. frame [12 npoints]: out */
 sunrealtype floor_body_model_energy(const CPModel *model, sunrealtype t, N_Vector y);
 void floor_body_frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame);
 

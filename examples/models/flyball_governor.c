@@ -6,15 +6,15 @@
 #include <math.h>
 #include <nvector/nvector_serial.h>
 
-/* Lengths [m] and masses [kg]; the hinges are OFFSET from the axis of the shaft, TOP high */
+/* Lengths [m] and masses [kg]; the hinges are at the distance OFFSET from the axis of the shaft and the height TOP */
 #define OFFSET  SUN_RCONST(0.05)
 #define TOP     SUN_RCONST(1.0)
-#define LENGTH  SUN_RCONST(0.5) /* of the springs without force */
+#define LENGTH  SUN_RCONST(0.5) /* free length of the springs */
 #define ROD     SUN_RCONST(0.3)
 #define BALL    SUN_RCONST(5.0)
 #define SLIDING SUN_RCONST(3.0)
 
-/* Moments of a rod along and across; from the hinge to the centre of mass of rod and ball */
+/* Moments of inertia of a rod along and across; distance from the hinge to the centre of mass of rod and ball */
 #define ALONG  (ROD * SUN_RCONST(2e-4) / 12)
 #define ACROSS (ROD * SUN_RCONST(1.0001) / 12)
 #define CENTRE ((ROD / 2 + BALL) / (ROD + BALL))
@@ -114,7 +114,7 @@ static int motion_rhs(sunrealtype t, N_Vector state, N_Vector rate, void *user_d
   return 0;
 }
 
-/* The springs act on some 2 kg together: rates of C / 5 kg and sqrt(K / 1 kg) */
+/* The springs act on about 2 kg together, with rates of C / 5 kg and sqrt(K / 1 kg) */
 sunrealtype flyball_governor_steps(const FlyballGovernor *governor, sunrealtype t) {
   return ceil(t * (50 + fabs(governor->speed) + governor->C / 20 + sqrt(governor->K) / 4));
 }

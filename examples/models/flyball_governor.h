@@ -6,17 +6,18 @@
  *   slider   cube of 0.1 m, 3 kg, at the height s = 0.5 m at first; prismatic joint with the shaft along z
  *   rods     0.01 x 0.01 x 1 m, 0.3 kg, hinged to the shaft at (+-0.05, 0, 1) about y, alpha = 30 deg below the
  *            horizontal at first, each with a ball of 5 kg at its end (one rigid body)
- *   springs  from (+-0.05, 0, s) to the rods' centres: K, C, 0.5 m long without force, as at first
+ *   springs  from (+-0.05, 0, s) to the rods' centres: K, C; their free length 0.5 m is the initial one
  *
  *   q = (r, e) of shaft, slider and rods: 28;   20 rows; 4 degrees of freedom
  *
- * The whole turns with the rate `speed` at first. The motion is symmetric: with Jz(alpha) the moment of inertia
+ * Initially all bodies turn with the rate `speed`. The motion is symmetric: with Jz(alpha) the moment of inertia
  * about z, l(alpha, s) the length of the springs and T = K (l - 0.5) + C l' their tension,
  *
  *   Jz phi' = const,   Ja alpha'' = Jz' phi'^2 / 2 - 2 T dl/dalpha + 2 g (0.3/2 + 5) cos alpha
  *   3 s'' = -2 T dl/ds - 3 g
  *
- * which is the reference, by extrapolation. Stiff: at first eigenvalues of -8117, -20 and +-7.35 i per second.
+ * which is the reference, by extrapolation. The system is stiff: initial eigenvalues are -8117, -20 and +-7.35 i
+ * per second.
  *
  * Source: IFToMM library of computational benchmark problems, A05.
  */
@@ -44,7 +45,7 @@ typedef struct {
   sunrealtype phi, alpha, s, phi_rate, alpha_rate, s_rate;
 } GovernorMotion;
 
-/* Steps of the reference to t >= 0: explicit, so that stiffness limits their length */
+/* Number of steps of the reference to t >= 0, which is explicit, so that stiffness limits the step size */
 sunrealtype flyball_governor_steps(const FlyballGovernor *governor, sunrealtype t);
 /* Returns 0, or -1 without memory */
 int flyball_governor_motion(const FlyballGovernor *governor, sunrealtype t, SUNContext ctx,

@@ -83,12 +83,12 @@ static sunrealtype momentum(const CPModel *model, sunrealtype t, N_Vector y) {
   return L[2];
 }
 
-/* Angular momentum at first: 8.57 kg m^2 about the shaft. At rest: that of a turn in a second */
+/* Initial angular momentum, with 8.57 kg m^2 about the shaft; at rest that of one turn per second */
 static sunrealtype largest_momentum(const CPModel *model) {
   return SUN_RCONST(8.57) * (1 + model->parameter[SPEED]);
 }
 
-/* The kinetic energy, and a fall of the balls by half a metre */
+/* The initial kinetic energy, and the energy of a fall of the balls by half a metre */
 static sunrealtype largest_energy(const CPModel *model) {
   const sunrealtype *p = model->parameter;
   return SUN_RCONST(8.57) * p[SPEED] * p[SPEED] / 2 + 5 * p[GRAVITY];
@@ -99,7 +99,7 @@ static const CPModelQuantity quantities[] = {
     {"angular momentum about z", "kg m^2/s", momentum, 1, 62.4, largest_momentum},
 };
 
-/* The dampers of the springs take energy. */
+/* The dampers dissipate energy. */
 static int conserves(const CPModel *model, int i) {
   return quantities[i].conserved || model->parameter[DAMPING] == 0;
 }
@@ -111,11 +111,11 @@ static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
   return 0;
 }
 
-/* The shaft; of each side hinge, ball, and the ends of the spring, on the slider and on the rod */
+/* The shaft; on each side the hinge, the ball, and the ends of the spring on the slider and on the rod */
 enum { FOOT, HEAD, RIGHT, LEFT = RIGHT + 4, NPOINTS = LEFT + 4 };
 enum { HINGE, BALL, ON_SLIDER, ON_ROD };
 
-/* x: out, the point `at` of a body */
+/* x: out, the point of a body with the body coordinates `at` */
 static void put_point(const FlyballGovernor *governor, N_Vector y, int body,
                       const sunrealtype at[3], sunrealtype *x) {
   for (int k = 0; k < 3; k++) x[k] = at[k];
@@ -179,7 +179,7 @@ static int create(CPModel *model) {
   model->prepare         = prepare;
   model->stiff           = 1;
   model->known           = flyball_governor_steps(governor, model->type->t_end) < 1e5;
-  model->reference_error = 1e-10; /* of 56 radians of the shaft 12 digits */
+  model->reference_error = 1e-10; /* 12 digits of the 56 radians of the shaft */
   return 0;
 }
 

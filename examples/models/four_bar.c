@@ -78,7 +78,7 @@ static void add_angle(Column *col, const FourBarEnd *end, int nends, sunrealtype
   }
 }
 
-/* Column j of G = [A 0; d(A u)/dq A]; where its entries are does not depend on y. */
+/* Column j of G = [A 0; d(A u)/dq A]. The positions of its entries do not depend on y. */
 static Column column_of(int N, const sunrealtype *y, sunindextype j) {
   const sunindextype nq = four_bar_n(N) / 2, nc = four_bar_m(N) / 2;
   const sunindextype rod = j % nq / 3, rates = j < nq ? 0 : nc;
@@ -146,7 +146,7 @@ void four_bar_state(const FourBar *f, sunrealtype theta, sunrealtype theta_d, N_
   sunrealtype *q = N_VGetArrayPointer(y);
 
   for (sunindextype rod = 0; rod < 2 * f->N + 1; rod++, q += 3) {
-    const sunindextype k = rod / 2; /* the ground below, of h: of its left end */
+    const sunindextype k = rod / 2; /* ground below the rod; for a rod h, below its left end */
     sunrealtype *u       = q + nq;
     if (rod % 2) {
       q[0] = (sunrealtype)k + s + SUN_RCONST(0.5), q[1] = c, q[2] = 0;

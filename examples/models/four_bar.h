@@ -19,11 +19,12 @@
  *
  *   ((N+1)/3 + N) theta'' = g ((N+1)/2 + N) sin theta
  *
- * Where all rods are horizontal, A loses rank by N: other branches start there, and the forces
- * along the rods grow without bound on the way there. The accelerations are those of Gauss'
- * principle: of all that satisfy the constraints, the nearest to the free ones, (u' - M^-1 Q)^T M
- * (u' - M^-1 Q) minimal, by a rank-revealing factorisation. At the singular position itself this
- * is not the limit from the regular branch (but for N = 1), where N+1 motions are possible.
+ * Where all rods are horizontal, the rank of A falls by N: other branches start there, and the forces
+ * along the rods grow without bound on the way there. The accelerations follow from Gauss' principle:
+ * among all that satisfy the constraints, they are nearest to the free ones, that is, they minimise
+ * (u' - M^-1 Q)^T M (u' - M^-1 Q). They are computed by a rank-revealing factorisation. At the singular
+ * position itself, where N+1 motions are possible, they are not the limit from the regular branch
+ * (except for N = 1).
  *
  * Source: IFToMM library of computational benchmark problems, A02 (N = 40); M. Gonzalez, D.
  * Dopico, U. Lugris, J. Cuadrado, Multibody System Dynamics 16 (2006); E. Bayo, A. Avello,
@@ -43,7 +44,7 @@ typedef struct {
   sunrealtype *R;    /* work [2N x (2N+1)]: loop closures in angles, column-major */
   sunrealtype *chol; /* work [3N]: Cholesky factors of the masses in angles */
   sunrealtype *acc;  /* work [2N+1]: phi'' of the rods */
-  sunrealtype *rest; /* work [2N+1]: what the closures lack, then the correction of phi'' */
+  sunrealtype *rest; /* work [2N+1]: residual of the closures, then the correction of phi'' */
   sunrealtype *work; /* work [lwork] of LAPACK */
   int *jpvt, lwork;  /* work [2N+1] of LAPACK */
 } FourBar;           /* the user_data of the functions below */
@@ -54,8 +55,8 @@ void four_bar_free(FourBar **four_bar);         /* *four_bar may be NULL */
 sunindextype four_bar_n(int N); /* length of y */
 sunindextype four_bar_m(int N); /* length of c */
 
-/* Returns 1 where no acceleration satisfies the constraints: at a singular position, velocities
-   that belong to none of its branches. */
+/* Returns 1 if no acceleration satisfies the constraints, because at a singular position the velocities
+   belong to none of its branches. */
 int four_bar_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
 int four_bar_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
 
@@ -64,9 +65,9 @@ int four_bar_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *
 /* Its template of type CSC_MAT, which the caller frees; NULL without memory */
 SUNMatrix four_bar_pattern(int N, SUNContext ctx);
 
-/* The same by masses and forces, as CPMech takes it; user_data as above. Matrices are dense, or
-   sparse by columns with the templates of four_bar_matrices in M_tmpl and A_tmpl. The joints' forces
-   are the multipliers: A^T lambda acts on the rods from the joints with the opposite sign. */
+/* The same as functions for a CPMech, with the same user_data. Matrices are dense, or sparse by columns with
+   the templates of four_bar_matrices in M_tmpl and A_tmpl. The multipliers are the forces of the joints, which
+   act on the rods as -A^T lambda. */
 CPMechModel four_bar_model(const FourBar *f);
 /* Templates of type CSC_MAT for M (diagonal) and A; the caller frees them. 0, or 1: no memory */
 int four_bar_matrices(int N, SUNContext ctx, SUNMatrix *M, SUNMatrix *A);

@@ -1,4 +1,4 @@
-/* The four-bar linkages by masses and forces. */
+/* The four-bar linkages as functions for a CPMech. */
 #include "columns.h"
 #include "four_bar_impl.h"
 
@@ -84,7 +84,7 @@ static int joint_acceleration(sunrealtype t, const sunrealtype *q, const sunreal
   return 0;
 }
 
-/* K = -d(A^T lambda)/dq: of the angles only */
+/* K = -d(A^T lambda)/dq, which is not zero only for the angles */
 static int dynamics_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                         const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
                         SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *user_data) {

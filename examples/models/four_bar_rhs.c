@@ -12,9 +12,9 @@ void dgelsy_(const int *m, const int *n, const int *nrhs, double *a, const int *
 
 /* ----------------------------------------------------------------------------- accelerations -- */
 
-/* The accelerations a of the centres follow from alpha = phi'' of the rods, all joints but B_k on h_k
-   being satisfied by their choice. With omega = phi', e = (cos phi, sin phi), n = (-sin phi, cos phi),
-   and v and h the rods that meet in B_{k-1}:
+/* The accelerations a of the centres follow from alpha = phi'' of the rods if all joints except B_k on h_k
+   are satisfied. With omega = phi', e = (cos phi, sin phi), n = (-sin phi, cos phi), and v and h the rods
+   that meet in B_{k-1}:
 
      a_v = (alpha_v n_v - omega_v^2 e_v) / 2
      a_h = alpha_v n_v - omega_v^2 e_v + (alpha_h n_h - omega_h^2 e_h) / 2
@@ -120,7 +120,7 @@ static void close_loops(FourBar *f, const sunrealtype *y) {
    where these are dependent; by more: the velocities belong to no branch. */
 #define INCONSISTENT SUN_RCONST(1e-3)
 
-/* f->acc <- alpha of the rods; 0, or 1 where there is none */
+/* f->acc <- alpha of the rods. Returns 0, or 1 if there is none */
 static int accelerations(FourBar *f, const sunrealtype *y) {
   const int rows = 2 * f->N, cols = rows + 1, one = 1;
   int rank, info;

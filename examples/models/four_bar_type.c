@@ -25,7 +25,7 @@ static const CPModelQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 1187.01, .scale_of = fall},
 };
 
-/* The regular branch, on which the vertical rods stay parallel: others start from the singular
+/* The regular branch, on which the vertical rods stay parallel; other branches start from the singular
    positions */
 static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
   sunrealtype theta, theta_d;
@@ -92,11 +92,11 @@ static int create(CPModel *model) {
 static void destroy(CPModel *model) { four_bar_free((FourBar **)&model->data); }
 
 const CPModelType four_bar_type = {
-    .name        = "four_bar",
-    .method      = "bdf", /* of 32 runs past its singular positions Adams ended 4 early, BDF none */
-    .title       = "N four-bar linkages side by side",
-    .source      = "IFToMM library of computational benchmark problems, A02; closed form",
-    .t_end       = 20,
+    .name   = "four_bar",
+    .method = "bdf", /* of 32 runs through its singular positions Adams ended 4 early, BDF none */
+    .title  = "N four-bar linkages side by side",
+    .source = "IFToMM library of computational benchmark problems, A02; closed form",
+    .t_end  = 20,
     .parameters  = parameters,
     .nparameters = sizeof parameters / sizeof parameters[0],
     .whole       = "N",

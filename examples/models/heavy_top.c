@@ -64,7 +64,7 @@ static int euler_rhs(sunrealtype t, N_Vector z, N_Vector zdot, void *user_data) 
   return 0;
 }
 
-/* Steps of half a radian of the fast spin: shorter ones add roundoff only */
+/* Steps of half a radian of the fast spin; shorter ones only add roundoff */
 static int extrapolated(const HeavyTop *top, sunrealtype t, sunrealtype z[NZ], SUNContext ctx) {
   const sunrealtype start[NZ] = {1, 0, 0, 0, 0, top->spin, SUN_RCONST(-4.61538)};
   for (int i = 0; i < NZ; i++) z[i] = start[i];

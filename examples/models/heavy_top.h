@@ -6,16 +6,16 @@
  *   m r'' = -m g e_z + lambda,    J omega' = (J omega) x omega - X x R^T lambda
  *   0 = -(r - R(e) X),            X = (0, l, 0)                                    three rows [m]
  *
- * so that lambda is the force of the joint on the top. About the origin A = J_1 + m l^2 across and C = J_2
- * along the axis; conserved are the energy, the angular momentum about z, and omega_2.
+ * so that lambda is the force of the joint on the top. The moments of inertia about the origin are A = J_1 + m l^2
+ * across and C = J_2 along the axis. The energy, the angular momentum about z, and omega_2 are conserved.
  *
  * Case 1: the axis starts horizontally, along +y, with omega = (0, spin, -4.61538). Its reference is
  *
  *   diag(A, C, A) omega' = (diag(A, C, A) omega) x omega + m g l (-k_3, 0, k_1),   k = R^T e_z
  *
- * by extrapolation, without any constraint. Case 2: steady precession at the rate w of the axis at the constant
- * angle theta from the vertical, in closed form. With the axial spin s that C s w - A w^2 cos theta = m g l
- * demands and p = s - w cos theta,
+ * by extrapolation, without any constraint. Case 2: steady precession of the axis with the rate w at the constant
+ * angle theta from the vertical, in closed form. With the axial spin s from C s w - A w^2 cos theta = m g l and
+ * p = s - w cos theta,
  *
  *   e(t) = q_z(w t) q_x(pi/2 - theta) q_y(p t),   q_k(x) = cos(x/2) + k sin(x/2)
  *
@@ -40,8 +40,8 @@ typedef struct {
       w; /* case 2: angle from the vertical [rad], rate of precession [rad/s], not 0 */
 } HeavyTop;
 
-/* The benchmark's body, m = 15 kg, l = 1 m, J = diag(0.234375, 0.46875, 0.234375) kg m^2; its start and g
-   are the caller's to set. The struct must not be moved. */
+/* Sets the benchmark's body, m = 15 kg, l = 1 m, J = diag(0.234375, 0.46875, 0.234375) kg m^2; the caller
+   sets its start and g. The struct must not be moved. */
 void heavy_top_create(HeavyTop *top, sunrealtype g);
 
 /* The axial spin s of steady precession [rad/s] */

@@ -45,7 +45,7 @@ static sunrealtype axial_rate(const CPModel *model, sunrealtype t, N_Vector y) {
   return N_VGetArrayPointer(y)[11];
 }
 
-/* What spin and fall could be: their scales at the start; g may be 0, the spin as well, but not both scales */
+/* Scales of the energies of spin and fall at the start. g or the spin may be 0, but not both scales */
 static sunrealtype largest_rate(const CPModel *model) {
   const HeavyTop *top = model->data;
   return 1 + fabs(top->steady ? heavy_top_axial_spin(top) : top->spin);

@@ -10,7 +10,7 @@
  *   x  down the slope, y  along it, phi  angle of the blade from x
  *   g  gravity [m/s^2], alpha  inclination [rad], omega = phi'(0) [rad/s]; m and J drop out
  *
- * Released at the origin, at rest but for the spin, with the blade pointing downhill it does not
+ * Released at the origin, at rest except for the spin and with the blade pointing downhill, it does not
  * slide down but drifts sideways on a cycloid (knife_edge_exact).
  * Source: Ju. I. Neimark and N. A. Fufaev, Dynamics of Nonholonomic Systems, AMS 1972; A. M. Bloch,
  * Nonholonomic Mechanics and Control, Springer 2003, section 1.6.
@@ -32,8 +32,8 @@ int knife_edge_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
 int knife_edge_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
 int knife_edge_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
 
-/* The same by masses (m = J = 1) and forces, as CPMech takes it, one velocity constraint, with its
-   partial derivatives; user_data as above. CPMech's multiplier is -lambda / m. */
+/* The same as functions for a CPMech with m = J = 1 and one velocity constraint, with partial derivatives and
+   the same user_data. CPMech's multiplier is -lambda / m. */
 CPMechModel knife_edge_model(void);
 
 /* y [6]: out, at the origin, blade downhill, spinning with omega */

@@ -59,8 +59,8 @@ static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *la
   return 0;
 }
 
-/* The blade on the plane that sinks along x, and where it started. No equation knows its length; 1.2 m are seen beside 46 m of
- * the cycloid. */
+/* The blade on the plane, which descends along x, and its initial position. Its length does not enter the equations; with 1.2 m
+ * it is visible next to the 46 m of the cycloid. */
 static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   const KnifeEdge *k      = model->data;
@@ -89,7 +89,7 @@ static int create(CPModel *model) {
   model->c     = knife_edge_constraints;
   model->G     = knife_edge_jacobian;
   model->known = 1;
-  /* roundoff of the angle, as long as the cycloid goes */
+  /* roundoff of the angle times the length of the cycloid */
   const sunrealtype size = k->g / (k->omega * k->omega), turned = k->omega * model->type->t_end;
   model->reference_error = 1e-15 * (1 + size) * (1 + turned);
   return 0;

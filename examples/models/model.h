@@ -1,12 +1,12 @@
-/* The catalogue of mechanisms. Each is one constant CPModelType (cpodes_model.h says what it holds) in its
- * file, and one line in catalogue.c. */
+/* The catalogue of mechanisms. Each is one constant CPModelType (see cpodes_model.h) in its file, and one line
+ * in catalogue.c. */
 #ifndef CPODES_EXAMPLES_MODEL_H
 #define CPODES_EXAMPLES_MODEL_H
 
 #include <cpodes/cpodes_model.h>
 
-/* Mechanisms of any size give sparse matrices (CSC) from so many velocities on, dense ones below. Measured
-   with chains: BDF takes as long with both for 12, Adams for 25. */
+/* Mechanisms of variable size have sparse matrices (CSC) from this number of velocities on, and dense ones
+   below. With chains BDF takes as long with both for 12 velocities, Adams for 25. */
 enum { MODEL_SPARSE = 24 };
 
 /* No type of the catalogue has more parameters. */
@@ -23,28 +23,28 @@ const char *model_nearest(const char *name);
 
 /* ---- model_check.c and its parts ---- */
 
-/* Can the table be used at all? Names, ranges, functions that must be there. message [length]: what is wrong.
-   0 or 1 */
+/* Returns 1 if the table can be used at all: names, ranges, required functions. Otherwise message [length]
+   contains the error */
 int model_check_type(const CPModelType *type, char *message, size_t length);
 
-/* Do numbers and arrays of a model that has just been created fit together? Who uses them without looking, a table or a
-   drawing, may then do so. None of its functions is called. message [length]: what is wrong. 0 or 1 */
+/* Returns 1 if the numbers and arrays of a newly created model are consistent, so that tables and drawings can use them
+   without further checks. None of its functions is called. Otherwise message [length] contains the error */
 int model_check_created(const CPModel *model, char *message, size_t length);
 
 typedef enum {
   MODEL_RIGHT,
   MODEL_WRONG,
-  MODEL_DOUBTFUL, /* it differs, but perhaps because of what has been found wrong before it */
+  MODEL_DOUBTFUL, /* it differs, but perhaps because of an error that was found before */
   MODEL_SKIPPED,  /* cannot be judged */
   MODEL_ABSENT    /* the model does not have it */
 } ModelVerdict;
 
-/* One of the things that are looked at; valid during the call */
+/* One result of the check; valid during the call */
 typedef struct {
   const char *what; /* "A: derivative of p"; ABSENT: "dynamics_jac" */
   ModelVerdict verdict;
-  sunrealtype error; /* the largest, relative; NaN: nothing was measured */
-  const char *message; /* WRONG: exactly what; SKIPPED: why; ABSENT: what a model of the catalogue lacks, or "" */
+  sunrealtype error;   /* the largest, relative; NaN: nothing was measured */
+  const char *message; /* WRONG: the error; SKIPPED: the reason; ABSENT: the part that a model of the catalogue must have, or "" */
 } ModelFinding;
 
 typedef struct {
@@ -53,13 +53,13 @@ typedef struct {
   void *data;
 } ModelListener;
 
-/* Compares everything that a model says of itself: names, dimensions, consistency of y0, finite values, functions against
-   their derivatives and against each other, what is conserved, reference, drawing. Tells all it finds; what needs a
-   function that is wrong is skipped. Returns how much is wrong. */
+/* Checks all parts of a model: names, dimensions, consistency of y0, finite values, functions against their derivatives
+   and against each other, conserved quantities, reference, drawing. Reports all results, and skips parts that need a
+   wrong function. Returns the number of wrong parts. */
 int model_check_all(const CPModel *model, const ModelListener *listener);
 
-/* The same, for models of the catalogue, which have a source and a drawing. message [length]: the first that is wrong.
-   0 or 1 */
+/* The same for models of the catalogue, which have a source and a drawing. Returns 1 if all is right; otherwise message
+   [length] contains the first error */
 int model_check(const CPModel *model, char *message, size_t length);
 
 #endif

@@ -1,4 +1,4 @@
-/* The parts of the check, in their order, and what each of them needs of those before. */
+/* The parts of the check, in their order, and the earlier results that each of them needs. */
 #include "model_check_impl.h"
 
 #include <math.h>
@@ -17,7 +17,8 @@ int model_contradicts(const ModelCheck *c, const char *format, ...) {
 }
 
 int model_measured(const ModelCheck *c, sunrealtype error, sunrealtype most) {
-  if (!(error <= *c->error)) *c->error = error; /* so also where nothing has been measured yet */
+  if (!(error <= *c->error))
+    *c->error = error; /* true also if nothing has been measured yet (NaN) */
   return error <= most;
 }
 
@@ -40,28 +41,30 @@ void model_silent(int code, const char *function, const char *msg, void *data) {
 
 /* --------------------------------------------------------------------------------------- parts -- */
 
-/* What has been found wrong, or could not be judged */
+/* Parts that have been found wrong, or could not be judged */
 enum {
   NO_TABLE     = 1,
   NO_SIZES     = 2,
   NO_OBJECTS   = 4,
   NO_START     = 8,
-  NO_MECHANISM = 16, /* accelerations are not to be trusted */
+  NO_MECHANISM = 16, /* accelerations are not reliable */
   NO_F         = 32,
   OFF_START    = 64, /* y0 is not consistent */
-  NO_MOTION    = 128 /* and no other state is known that is */
+  NO_MOTION    = 128 /* and no other consistent state is known */
 };
 enum {
-  NOTHING = NO_TABLE | NO_SIZES | NO_OBJECTS | NO_START, /* can be done without these */
+  NOTHING = NO_TABLE | NO_SIZES | NO_OBJECTS | NO_START, /* the check can be done without these */
   NO_RATE = NOTHING | NO_MECHANISM | NO_MOTION
 };
 
 typedef struct {
   const char *what, *name;
-  int (*is_there)(const ModelCheck *c); /* always if NULL; else name says what is not */
+  int (*is_there)(
+      const ModelCheck *c); /* if NULL, the part always exists; otherwise name describes the missing part */
   int (*is_true)(ModelCheck *c);
-  unsigned needs, leaves; /* not these before it; what is wrong if it is */
-  const char *absent;     /* what a model of the catalogue lacks then */
+  unsigned needs,
+      leaves; /* errors that must not have been found before; error that is set if this part is wrong */
+  const char *absent; /* message for a model of the catalogue without this part */
 } Part;
 
 typedef struct {
@@ -264,7 +267,7 @@ static void examine_quantity(Examination *e, int i) {
   begin(e, what);
   const int right = model_quantity_keeps(&e->check, i);
   tell(e, what, right ? MODEL_RIGHT : MODEL_WRONG, e->message);
-  /* What has another name or unit may be the energy of a part, or that of a unit mass. */
+  /* A quantity with another name or unit may be the energy of a part, or that of a unit mass. */
   if (!strcmp(q->name, "energy") && !strcmp(q->unit, "J") && e->check.mech &&
       CPMechGetNumMotions(e->check.mech) == 0) {
     static const char kinetic[] = "energy: its kinetic part";

@@ -1,4 +1,4 @@
-/* What is drawn: finite points, ground that does not move. */
+/* Checks of the drawing: finite points, and ground that does not move. */
 #include "model_check_impl.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ int model_drawing_is_possible(ModelCheck *c) {
   return 1;
 }
 
-/* Points at state k; ground points, which may move with time, are where they are at y0 */
+/* Points at state k. Ground points may move with time, but not with the state: they are those at y0 */
 static int points_are_true_at(const ModelCheck *c, int k) {
   const CPModelDrawing *d = &c->model->drawing;
   sunrealtype *xyz = calloc(6 * d->npoints, sizeof *xyz), *start = xyz + 3 * d->npoints;
@@ -51,7 +51,7 @@ static sunrealtype dot(const sunrealtype *a, const sunrealtype *b) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* Places are finite, and directions units at right angles; in the plane the last one is 0. */
+/* Positions must be finite, and directions orthogonal unit vectors; in the plane the last one is 0. */
 static int frames_are_true_at(const ModelCheck *c, int state) {
   static const sunrealtype close = 1e-12;
   const int n                    = c->model->ncontacts;

@@ -1,4 +1,4 @@
-/* Both forms of the equations, what is conserved. */
+/* Checks of both forms of the equations, and of conserved quantities. */
 #include "model_check_impl.h"
 
 #include <cpodes/cpodes_onestep.h>
@@ -9,7 +9,7 @@
 
 /* ------------------------------------------------------------------------------------ equations -- */
 
-/* y' at (t, y), or returns 1: quaternions, of which CPMech alone knows the rate */
+/* y' at (t, y). Returns 1 if there are quaternions, whose rate only the CPMech computes */
 static int state_rate(const ModelCheck *c, sunrealtype t, N_Vector y, N_Vector ydot) {
   const CPModel *model = c->model;
   if (model->f) return model->f(t, y, ydot, model->data);
@@ -72,8 +72,8 @@ static N_Vector move(const ModelCheck *c, N_Vector y, sunrealtype h, sunindextyp
   return c->moved;
 }
 
-/* f keeps the constraints: the rate of c(t, y) along the motion is 0, but for roundoff of its terms,
-   each at most some largest |y| largest |y'| */
+/* f keeps the constraints: the rate of c(t, y) along the motion is 0 up to the roundoff of its terms, each of
+   which is at most of the size max |y| max |y'| */
 static int keeps_constraints_at(ModelCheck *c, sunrealtype t, N_Vector y) {
   const CPModel *model = c->model;
   if (model->f(t, y, c->ydot, model->data)) return model_contradicts(c, "f fails near y0");
@@ -123,7 +123,7 @@ static int is_not_kept(const ModelCheck *c, int i, const char *how) {
                            CPModelConserves(c->model, i) ? "conserved" : "dissipated", how);
 }
 
-/* Does y' in ydot keep it if it is conserved, and not raise it if it is dissipated? */
+/* Checks that ydot conserves the quantity, or does not raise it if it is dissipated */
 static int rate_keeps(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
   const sunindextype nq = CPModelNumPositions(c->model), n = c->model->n;
   const CPModelQuantity *q = &c->type->quantities[i];
@@ -175,17 +175,17 @@ static int run(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype time)
   return result;
 }
 
-/* Over a change by a thousandth, which is integrated to 1e-10 or better */
+/* Over a relative change of a thousandth, which is integrated to 1e-10 or better */
 static const sunrealtype run_agreement = 1e-5;
 
-/* The same where CPMech alone knows y' (quaternions): over a short run */
+/* The same over a short run if only the CPMech computes y' (quaternions) */
 static int run_keeps(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
   const CPModelQuantity *q = &c->type->quantities[i];
   sunrealtype time         = 0;
   if (!short_run(c, t, y, &time) || !run(c, t, y, time)) return 0;
   const sunrealtype before = q->value(c->model, t, y), end = t + time,
                     gain = q->value(c->model, end, c->moved) - before;
-  /* what the change of the positions alone and of the velocities alone does, which cancels */
+  /* effects of the positions alone and of the velocities alone, which cancel */
   const sunindextype nq = CPModelNumPositions(c->model), n = c->model->n;
   N_VLinearSum(1, c->moved, -1, y, c->ydot);
   const sunrealtype powers = fabs(q->value(c->model, end, move(c, y, 1, 0, nq)) - before) +
@@ -253,8 +253,8 @@ int model_quantity_keeps(ModelCheck *c, int i) {
   return result;
 }
 
-/* Another value for parameter p: a quarter more or less, within its range; 0 where that can be, which switches off springs, dampers
-   and gravity. Returns 0 if there is none. */
+/* Another value for parameter p: a quarter more, a fifth less, or 0, which switches off springs, dampers and gravity, within its
+   range. Returns 0 if there is none. */
 static int other_value(const CPModelParameter *p, int how, sunrealtype *value) {
   const sunrealtype around   = p->value != 0 ? p->value : fmin(p->most, 1);
   const sunrealtype choice[] = {1.25 * around, 0.8 * around, 0};
@@ -262,8 +262,8 @@ static int other_value(const CPModelParameter *p, int how, sunrealtype *value) {
   return *value >= p->least && *value <= p->most && *value != p->value;
 }
 
-/* The model with other values of its parameters: at states as those of the model itself. If it cannot be created or is
-   inconsistent with them, there is nothing to say. */
+/* Checks the model with other values of its parameters, at states chosen as for the model itself. If it cannot be created or
+   is inconsistent with these values, nothing is checked. */
 static int keeps_with(const ModelCheck *c, int i, const sunrealtype *values, const char *name,
                       sunrealtype value) {
   char refused[MODEL_MESSAGE], how[MODEL_MESSAGE];

@@ -1,4 +1,4 @@
-/* Inside of model_check: what its parts share. Each of them returns 1, or 0 with a message. */
+/* Shared by the parts of model_check. Each of them returns 1, or 0 with a message. */
 #ifndef CPODES_EXAMPLES_MODEL_CHECK_IMPL_H
 #define CPODES_EXAMPLES_MODEL_CHECK_IMPL_H
 
@@ -6,46 +6,46 @@
 
 enum {
   MODEL_STATES =
-      9, /* at which functions are compared: the start, two in motion, these reversed, slow, and later */
+      9, /* states at which functions are compared: the start, two in motion, these reversed, slow, and later */
   MODEL_MESSAGE = 600, /* bytes of the longest */
   MODEL_LONG_STATE =
-      1000 /* components from which on derivatives are not compared: it would take long */
+      1000 /* number of components from which on derivatives are not compared, since it would take long */
 };
 
 typedef struct {
   const CPModel *model;
   const CPModelType *type;
-  CPMech mech;                    /* NULL if there is only the ODE */
-  CPProjector P;                  /* of c and G; NULL if there is only the CPMech */
-  N_Vector ewt;                   /* 1 / (tolerance of a consistent state) */
-  N_Vector state[MODEL_STATES];   /* y0, and those near it, which move: at rest most terms vanish */
-  sunrealtype time[MODEL_STATES]; /* of each, 0 for all but the last two: at 0 sin(w t) vanishes */
-  int nstates;                    /* of them there are */
-  int first;                      /* 1 if y0 is inconsistent, and no state of the motion */
-  N_Vector y, ydot, moved, res;   /* work; res [m], or NULL */
-  sunrealtype *lambda[2];         /* work, for multipliers */
-  CPMechReport report;            /* the largest errors of all states */
+  CPMech mech;                  /* NULL if there is only the ODE */
+  CPProjector P;                /* of c and G; NULL if there is only the CPMech */
+  N_Vector ewt;                 /* 1 / (tolerance of a consistent state) */
+  N_Vector state[MODEL_STATES]; /* y0, and states near it in motion, since at rest most terms vanish */
+  sunrealtype time[MODEL_STATES]; /* time of each state; it is 0 except for the last two, since sin(w t) vanishes at 0 */
+  int nstates;                  /* number of states */
+  int first;                    /* 1 if y0 is inconsistent, and no state of the motion */
+  N_Vector y, ydot, moved, res; /* work; res [m], or NULL */
+  sunrealtype *lambda[2];       /* work, for multipliers */
+  CPMechReport report;          /* the largest errors of all states */
   /* of the part in progress */
   sunrealtype *error; /* the largest that was measured */
   char *message;      /* what is wrong */
   size_t length;
 } ModelCheck;
 
-/* What is compared agrees to so much, relative to its terms: differences are good to some 1e-8 */
+/* Required agreement relative to the terms; differences are accurate to about 1e-8 */
 static const sunrealtype model_agreement = 1e-6;
 /* Distance of a consistent state from the constraints, relative to the state */
 static const sunrealtype model_consistent = 1e-9;
 
-/* Writes the contradiction, returns 0: not true */
+/* Writes the message about a contradiction and returns 0 */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
 int model_contradicts(const ModelCheck *c, const char *format, ...);
 
-/* An error that was measured, relative; is it at most so large? Not if it is NaN. */
+/* Records a relative error. Returns 1 if it is at most the limit, and 0 also if it is NaN */
 int model_measured(const ModelCheck *c, sunrealtype error, sunrealtype most);
 
-/* Fourth-order central difference from the values at so many h */
+/* Fourth-order central difference from the values at these multiples of h */
 static const int model_steps[4] = {-2, -1, 1, 2};
 static inline sunrealtype model_difference(const sunrealtype value[4], sunrealtype h) {
   return (8 * (value[2] - value[1]) - (value[3] - value[0])) / (12 * h);
@@ -54,7 +54,7 @@ static inline sunrealtype model_difference(const sunrealtype value[4], sunrealty
 /* Index of the first component that is not finite, or -1; max |x_i| */
 long model_not_finite(N_Vector y);
 sunrealtype model_largest(const sunrealtype *x, sunindextype length);
-/* Error handler: GetLastMessage has the message */
+/* Error handler that does nothing, since GetLastMessage returns the message */
 void model_silent(int code, const char *function, const char *msg, void *data);
 
 /* ---- model_check_metadata.c ---- */
@@ -75,17 +75,17 @@ int model_reference_is_true(ModelCheck *c);
 /* An error of CPMechReport's */
 typedef struct {
   const char *what;
-  const char *function; /* that is not there where is_there says so; if NULL, that of a row before it */
-  size_t error;         /* where it is in a CPMechReport */
-  int (*is_there)(const CPMechModel *mech); /* is there anything to compare? */
-  int moves; /* does the motion depend on it? Else it is for Newton's iteration only */
+  const char *function; /* function that is missing if is_there returns 0; if NULL, that of a row before it */
+  size_t error;                             /* its offset in a CPMechReport */
+  int (*is_there)(const CPMechModel *mech); /* returns 1 if there is anything to compare */
+  int moves; /* 1 if the motion depends on it; 0 if only Newton's iteration does */
 } ModelMechRow;
 extern const ModelMechRow model_mech_rows[];
 enum { MODEL_MECH_ROWS = 20 };
 
-/* CPMechCheck at state k. *compared: out, are there errors? Else a function failed. */
+/* CPMechCheck at state k. *compared: out, 1 if there is a report, 0 if a function failed */
 int model_mechanism_is_true(ModelCheck *c, int k, int *compared);
-/* Is no row of A zero at all states? */
+/* Returns 1 if no row of A is zero at all states */
 int model_rows_act(ModelCheck *c);
 sunrealtype model_row_error(const CPMechReport *report, const ModelMechRow *row);
 
@@ -101,8 +101,8 @@ int model_forms_agree(ModelCheck *c);
 int model_f_keeps_constraints(ModelCheck *c);
 int model_quantity_keeps(ModelCheck *c, int i);
 int model_quantity_is_finite(ModelCheck *c, int i); /* at all states */
-/* Is its part that is quadratic in the velocities 1/2 u^T M u? Contacts are off here, so that a coordinate which only they move
-   has a constant velocity, whatever its inertia. */
+/* Returns 1 if the part that is quadratic in the velocities is 1/2 u^T M u. (Contacts are off here, so that a coordinate
+   which only they move has a constant velocity, whatever its inertia.) */
 int model_kinetic_part_is_true(ModelCheck *c, int i);
 /* The same with each parameter changed by itself */
 int model_quantity_keeps_otherwise(ModelCheck *c, int i);

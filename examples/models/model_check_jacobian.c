@@ -1,4 +1,4 @@
-/* G against differences of c. */
+/* Checks of G against differences of c. */
 #include "model_check_impl.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-/* As G is handed out: dense, or with the template's index arrays; NULL without memory */
+/* A matrix for G as the function of the model gets it: dense, or with the template's index arrays; NULL without memory */
 static SUNMatrix create_G(const CPModel *model) {
   SUNMatrix S =
       model->G_tmpl ? SUNMatClone(model->G_tmpl) : SUNDenseMatrix(model->m, model->n, model->ctx);
@@ -17,7 +17,7 @@ static SUNMatrix create_G(const CPModel *model) {
   return S;
 }
 
-/* G(row, col) at (t, y); NaN: it cannot be had */
+/* G(row, col) at (t, y), or NaN if it cannot be computed */
 static sunrealtype entry_of_G(const ModelCheck *c, sunrealtype t, N_Vector y, sunindextype row,
                               sunindextype col) {
   const CPModel *model = c->model;

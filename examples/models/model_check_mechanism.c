@@ -1,4 +1,4 @@
-/* The functions of the CPMech, by CPMechCheck. */
+/* Checks of the functions of the CPMech, by CPMechCheck. */
 #include "model_check_impl.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static int has_v(const CPMechModel *m) { return m->v != NULL; }
 static int has_p_and_v(const CPMechModel *m) { return m->np > 0 && m->v; }
 static int has_b(const CPMechModel *m) { return m->b && (m->np > 0 || m->nv > 0); }
 static int has_both(const CPMechModel *m) { return m->M && m->udot; }
-/* Of sparse ones that are not given the patterns are checked */
+/* For sparse derivatives that are not given the patterns are checked */
 static int has_K(const CPMechModel *m) { return m->dynamics_jac || is_sparse(m); }
 static int has_Fz(const CPMechModel *m) { return has_K(m) && m->nz > 0; }
 static int has_B(const CPMechModel *m) { return m->constraint_jac || is_sparse(m); }
@@ -31,7 +31,7 @@ static int has_Uz(const CPMechModel *m) { return m->udot_jac && m->nz > 0; }
 
 #define AT(member) offsetof(CPMechReport, member)
 
-/* In the order in which CPMechCheck compares: its message is about the first that is wrong */
+/* In the order in which CPMechCheck compares, whose message is about the first error */
 const ModelMechRow model_mech_rows[MODEL_MECH_ROWS] = {
     {"N: its inverse, its transposes", "N", AT(N), has_N, 1},
     {"Au, Mu: transpose, inverse", "operators", AT(ATl), has_operators, 1},
@@ -76,7 +76,7 @@ int model_mechanism_is_true(ModelCheck *c, int k, int *compared) {
   return !flag || model_contradicts(c, "%s", CPMechGetLastMessage(c->mech));
 }
 
-/* largest [na]: the largest entry of each row of A so far, and that at (t, y) */
+/* largest [na]: in, the largest entry of each row of A so far; out, including the entries at (t, y) */
 static int take_rows(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype *largest) {
   const CPMechModel *m = &c->model->mech;
   SUNMatrix A          = m->A_tmpl ? SUNMatClone(m->A_tmpl)

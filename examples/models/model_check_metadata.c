@@ -1,4 +1,4 @@
-/* Names, ranges, sizes. */
+/* Checks of names, ranges and sizes. */
 #include "model_check_impl.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 
 /* ----------------------------------------------------------------------------------- the table -- */
 
-/* What is wrong with a table, for a message */
+/* The error in a table, for a message */
 typedef struct {
   const CPModelType *type;
   char *message;
@@ -37,7 +37,7 @@ static int is_name(const char *name) {
 
 static int is_text(const char *text) { return text && *text; }
 
-/* As in NAME=VALUE on a command line, and as the head of a column */
+/* A valid name in NAME=VALUE on a command line, and as the head of a column */
 static int is_word(const char *text) { return is_text(text) && !text[strcspn(text, "=, \t\n\"")]; }
 
 /* Each of type->whole is a parameter, whose default is a whole number. */
@@ -97,7 +97,7 @@ static int has_parameters(const Table *t) {
   return has_whole_parameters(t);
 }
 
-/* A column of tables: another one has this name already, before it or as cpodes names columns itself */
+/* Returns 1 if another column of the tables already has this name, either before it or among those that cpodes names itself */
 static int is_taken(const CPModelType *type, int i, const char *name) {
   static const char *const own[] = {"t", "position violation", "velocity violation",
                                     "norm violation", "invariant violation"};
@@ -247,7 +247,7 @@ int model_events_are_true(ModelCheck *c) {
 
 /* -------------------------------------------------------------------------------------- sizes -- */
 
-/* CPContactCreate says more of each contact; here it is what the functions of the runner rely on. */
+/* CPContactCreate checks each contact in more detail; these checks are those on which the runner relies. */
 static int contacts_agree(const ModelCheck *c) {
   const CPModel *model    = c->model;
   const CPMechModel *mech = &model->mech;

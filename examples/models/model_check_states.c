@@ -1,4 +1,4 @@
-/* Objects; states on the constraints: the start, others near it, those of the reference. */
+/* Checks of objects, and of states on the constraints: the start, others near it, and those of the reference. */
 #include "model_check_impl.h"
 
 #include <math.h>
@@ -63,7 +63,7 @@ static int is_finite(const ModelCheck *c, const char *what, N_Vector y) {
 
 int model_start_is_finite(ModelCheck *c) { return is_finite(c, "y0", c->model->y0); }
 
-/* Constraint i of a form at (t, y), in its own units; 0: it is not given by a function of the model's */
+/* Constraint i of a form at (t, y), in its own units, or 0 if no function of the model computes it */
 static int value_of(const ModelCheck *c, int mech, sunindextype i, sunrealtype t, N_Vector y,
                     sunrealtype *value) {
   const CPModel *model = c->model;
@@ -82,7 +82,7 @@ static int value_of(const ModelCheck *c, int mech, sunindextype i, sunrealtype t
   return !flag;
 }
 
-/* Constraint i is, by a distance: of the CPMech, p and then v, or of c */
+/* Reports that constraint i (of p and then v of the CPMech, or of c) is violated by a distance */
 static int is_violated(const ModelCheck *c, const char *what, int mech, sunindextype i,
                        sunrealtype t, N_Vector y, sunrealtype distance) {
   const sunindextype np = c->model->mech.np;
@@ -96,7 +96,7 @@ static int is_violated(const ModelCheck *c, const char *what, int mech, sunindex
   return model_contradicts(c, "%s is inconsistent: %s is violated by %g", what, name, (double)value);
 }
 
-/* Is the state y at t finite, and on the constraints of both forms up to tol (1 + |y_i|)? */
+/* Returns 1 if the state y at t is finite, and on the constraints of both forms up to tol (1 + |y_i|) */
 static int is_consistent(const ModelCheck *c, const char *what, sunrealtype t, N_Vector y,
                          sunrealtype tol) {
   if (!is_finite(c, what, y)) return 0;
@@ -118,7 +118,7 @@ static int is_consistent(const ModelCheck *c, const char *what, sunrealtype t, N
   return 1;
 }
 
-/* Contacts that are open at the start are, and closed ones do not penetrate. */
+/* Checks that no contact penetrates at the start. */
 static int contacts_do_not_penetrate(const ModelCheck *c) {
   const CPModel *model = c->model;
   int result           = 1;
@@ -149,15 +149,15 @@ static sunrealtype next_random(unsigned *state) {
   return ldexp((double)*state, -31) - 1;
 }
 
-/* state[k] <- a consistent one near the start. 1, 2: positions within a percent or so of their largest, velocities such that
-   these change by their size within a tenth of the motion; or `part` of that. 3, 4: those with reversed velocities, in which
-   a wrong power that had the sign of dissipation has the other one. 5, 6: the same with small ones, at which dissipation,
-   quadratic, is small beside a wrong power. 7, 8: states 1 and 2 moved to a later time, as what is wrong in forces or constraints that
-   depend on time may be right at 0. 0, or -1 with a message */
+/* state[k] <- a consistent state near the start. 1, 2: positions within about a percent of the largest one, and velocities with
+   which they change by their size within a tenth of the motion; or `part` of these changes. 3, 4: the same with reversed velocities,
+   for which a wrong power with the sign of dissipation has the other sign. 5, 6: the same with small velocities, at which quadratic
+   dissipation is small compared with a wrong power. 7, 8: states 1 and 2 moved to a later time, since wrong forces or constraints
+   that depend on time may be right at 0. Returns 0, or -1 with a message */
 static int move_start(ModelCheck *c, int k, sunrealtype part) {
   static const sunrealtype speed[] = {1, -1, -0.01, 1};
   static const sunrealtype later =
-      0.2718; /* of the motion: a time at which nothing special happens */
+      0.2718; /* fraction of the motion: a time without special significance */
   const sunindextype nq = CPModelNumPositions(c->model), n = c->model->n;
   const int near = (k - 1) % 2 + 1; /* of states 1 and 2 */
   unsigned seed  = 16 + near;
@@ -179,7 +179,7 @@ static int move_start(ModelCheck *c, int k, sunrealtype part) {
   return !why || model_contradicts(c, "near y0: %s", why) ? 0 : -1;
 }
 
-/* Among many bodies some come too close: nearer to the start */
+/* With many bodies some may be too close to each other: try states nearer to the start */
 static int find_state(ModelCheck *c, int k) {
   int flag = -1;
   for (sunrealtype part = 1; flag && part > 1e-4; part /= 10) flag = move_start(c, k, part);
@@ -191,7 +191,7 @@ int model_states_are_found(ModelCheck *c) {
   for (int k = 1; k < MODEL_STATES; k++) {
     const int found = find_state(c, k) && is_consistent(c, "a state near y0", c->time[k],
                                                         c->state[k], 10 * model_consistent);
-    if (!found && k >= FIRST_LATER) c->message[0] = '\0'; /* A motion may end before. */
+    if (!found && k >= FIRST_LATER) c->message[0] = '\0'; /* A motion may end before that time. */
     if (!found) return k >= FIRST_LATER;
     c->nstates = k + 1;
   }
@@ -200,7 +200,7 @@ int model_states_are_found(ModelCheck *c) {
 
 /* ---------------------------------------------------------------------------------- reference -- */
 
-/* The multipliers of the reference at t, state y, against CPMech's */
+/* Compares the multipliers of the reference at t and its state y with those of the CPMech */
 static int multipliers_agree(const ModelCheck *c, sunrealtype t, N_Vector y) {
   if (!c->type->reference_lambda || !c->mech) return 1;
   const sunindextype na = CPMechGetNumMultipliers(c->mech);

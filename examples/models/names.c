@@ -3,9 +3,9 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LONGEST = 63 }; /* what lies beyond does not count */
+enum { LONGEST = 63 }; /* further characters are ignored */
 
-/* Levenshtein: insertions, deletions and substitutions from a to b; one row of the table at a time */
+/* Levenshtein distance: number of insertions, deletions and substitutions from a to b, computed row by row of the table */
 static int edit_distance(const char *a, const char *b) {
   const int m = (int)strnlen(a, LONGEST), n = (int)strnlen(b, LONGEST);
   int row[LONGEST + 1];

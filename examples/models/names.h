@@ -2,9 +2,9 @@
 #ifndef CPODES_EXAMPLES_NAMES_H
 #define CPODES_EXAMPLES_NAMES_H
 
-/* The one of names [count > 0] with the least edit distance to name, the first of equals */
+/* The first of names [count > 0] with the least edit distance to name */
 const char *nearest_name(const char *name, const char *const *names, int count);
-/* Could one be a slip for the other: do they differ by about half of the longer one at most? */
+/* Returns 1 if one may be a misspelling of the other, that is, if they differ by at most about half of the longer one */
 int is_near_name(const char *a, const char *b);
 
 #endif

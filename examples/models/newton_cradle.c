@@ -179,7 +179,7 @@ void newton_cradle_impact(const NewtonCradle *c, N_Vector y) {
 #define DRIVEN_IMPACT SUN_RCONST(1.66074269060055)
 #define DRIVEN_SPEED  SUN_RCONST(2.71020785798696)
 
-/* Of the one pendulum that both balls are: its speed at the lowest point, and when it is there */
+/* The pendulum that both balls form: its speed at the lowest point, and a time at which it is there */
 static sunrealtype lowest_speed(const NewtonCradle *c) { return c->driven ? DRIVEN_SPEED : c->V; }
 
 static sunrealtype parameter_of(const NewtonCradle *c) {
@@ -199,7 +199,7 @@ sunrealtype newton_cradle_impact_time(const NewtonCradle *c, int i) {
   return (c->driven ? DRIVEN_IMPACT - half_period(c) : 0) + i * half_period(c);
 }
 
-/* Ball i and its rod's tension where its rod has the angle psi from the downward vertical */
+/* Ball i and its rod's tension if the rod is at the angle psi from the downward vertical */
 static void place(const NewtonCradle *c, int i, sunrealtype sine, sunrealtype cosine,
                   sunrealtype psi_dot, sunrealtype *y, sunrealtype *lambda) {
   if (y) {

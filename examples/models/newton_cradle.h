@@ -1,4 +1,4 @@
-/* Newton's cradle of two balls: pendulums side by side that touch when they hang, and strike elastically.
+/* Newton's cradle of two balls: adjacent pendulums that touch when they hang at rest, and collide elastically.
  *
  *   m (x_i'', y_i'') + lambda_i (x_i - X_i, y_i) / L = (F_i, -m g),   i = 1, 2   lambda_i: the rod's tension
  *
@@ -16,9 +16,10 @@
  *
  *   m s_1+ = m s_1 + a_1 P,  m s_2+ = m s_2 - a_2 P,   a_1 s_1+ - a_2 s_2+ = -(a_1 s_1 - a_2 s_2),
  *
- * which keeps energy and rods, and exchanges the components along the line of centres, s_1 and s_2,
- * where a_1 = a_2, so always at the lowest point. Both balls together are then one pendulum: right of
- * the lowest point it is ball 1, left of it ball 2. Hence the closed form newton_cradle_exact.
+ * which conserves the energy and satisfies the rods. It exchanges the components along the line of
+ * centres, and so s_1 and s_2 if a_1 = a_2, as at the lowest point. Both balls together then move like
+ * one pendulum, which is ball 1 to the right of the lowest point, and ball 2 to the left of it. Hence the
+ * closed form newton_cradle_exact.
  *
  * Source: SUNDIALS 2.7, CPODES example cpsNewtCrd_dns (L = m = 1, R = 0.1, g = 9.8, V = 3).
  */
@@ -48,16 +49,16 @@ sunrealtype newton_cradle_energy(const NewtonCradle *cradle, N_Vector y);
 /* d [m^2]; an impact is where it falls through 0 */
 sunrealtype newton_cradle_gap(const NewtonCradle *cradle, N_Vector y);
 
-/* The impact: y in, out. Balls that part already are left alone. */
+/* The impact. y: in, out. If the balls already separate, y is unchanged. */
 void newton_cradle_impact(const NewtonCradle *cradle, N_Vector y);
 
 /* Time at which F ends; 0 if there is none */
 sunrealtype newton_cradle_force_end(const NewtonCradle *cradle);
 
-/* Is there a closed form? Case 1: V does not reach the highest point; case 2: L = 1, g = 9.8 */
+/* Returns 1 if there is a closed form. Case 1: V does not suffice to reach the highest point; case 2: L = 1, g = 9.8 */
 int newton_cradle_is_known(const NewtonCradle *cradle);
-/* State and tensions [2]: out, each may be NULL; 1: not known (before newton_cradle_force_end, but at 0).
-   At the time of an impact, the state after it. Good to 1e-13 at t = 6 */
+/* State and tensions [2]: out, each may be NULL. At the time of an impact they are those after it. Returns 1 if
+   they are not known (between 0 and newton_cradle_force_end). They are accurate to 1e-13 at t = 6 */
 int newton_cradle_exact(const NewtonCradle *cradle, sunrealtype t, sunrealtype *y,
                         sunrealtype *lambda);
 /* Time of impact i = 1, 2, ... [s] */

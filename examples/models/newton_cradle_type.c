@@ -21,14 +21,14 @@ static const CPModelCoordinate coordinates[] = {
     {"y2", "m", "ball 2, upwards"},
 };
 
-/* Less the force's work in case 2 */
+/* In case 2 minus the work of the force */
 static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   (void)t;
   const NewtonCradle *c = model->data;
   return newton_cradle_energy(c, y) - (c->driven ? N_VGetArrayPointer(y)[2 * NEWTON_CRADLE_NQ] : 0);
 }
 
-/* Kinetic energy at the lowest point; case 2: some 3.7 J per kg */
+/* Kinetic energy at the lowest point; in case 2 about 3.7 J per kg */
 static sunrealtype largest_kinetic(const CPModel *model) {
   const NewtonCradle *c = model->data;
   return c->driven ? c->m * SUN_RCONST(3.7) : c->m * c->V * c->V / 2;
