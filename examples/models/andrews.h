@@ -26,7 +26,7 @@
 
 enum { ANDREWS_NQ = 7, ANDREWS_NP = 6 }; /* coordinates and constraints; the state has 14 entries */
 
-/* As CPMech takes it; it has no user_data */
+/* Its functions for a CPMech; they have no user_data */
 CPMechModel andrews_model(void);
 
 /* y [14]: out, at rest */

@@ -41,7 +41,7 @@ int car_axis_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
 int car_axis_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
 int car_axis_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
 
-/* The same by masses and forces, as CPMech takes it; user_data as above */
+/* The same as functions for a CPMech, with the same user_data */
 CPMechModel car_axis_model(void);
 
 /* y [8]: out, the state at t = 0 */

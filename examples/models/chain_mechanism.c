@@ -43,8 +43,7 @@ static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype 
   if (factor_block(n, 0, q, NULL, c->diag, c->sub)) return 1;
 
   for (sunindextype i = 0; i < n; i++) lambda[i] = dot_diff(u, i, u, i);
-  lambda[0] -=
-      c->g * q[1]; /* A f: all masses fall alike, so that only the row of the first rod is not zero */
+  lambda[0] -= c->g * q[1]; /* A f is zero except for the first rod, since all masses fall alike */
   ldl_solve(n, c->diag, c->sub, lambda);
   transposed_times(t, q, lambda, udot, c);
   for (sunindextype i = 0; i < 2 * n; i++) udot[i] = -udot[i] - (i % 2 ? c->g : 0);

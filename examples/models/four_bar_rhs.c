@@ -116,8 +116,8 @@ static void close_loops(FourBar *f, const sunrealtype *y) {
   for (int k = 1; k <= f->N; k++) closure(f, y, k, f->acc, f->rest + 2 * (k - 1));
 }
 
-/* Velocities off by a thousandth, more than integration leaves, leave the closures off by as much
-   where these are dependent; by more: the velocities belong to no branch. */
+/* Velocities with errors of a thousandth, more than those of an integration, cause residuals of this size in
+   dependent closures. If residuals are larger, the velocities belong to no branch. */
 #define INCONSISTENT SUN_RCONST(1e-3)
 
 /* f->acc <- alpha of the rods. Returns 0, or 1 if there is none */

@@ -17,8 +17,7 @@ int model_contradicts(const ModelCheck *c, const char *format, ...) {
 }
 
 int model_measured(const ModelCheck *c, sunrealtype error, sunrealtype most) {
-  if (!(error <= *c->error))
-    *c->error = error; /* true also if nothing has been measured yet (NaN) */
+  if (!(error <= *c->error)) *c->error = error; /* true also for the first error, after NaN */
   return error <= most;
 }
 
@@ -59,12 +58,10 @@ enum {
 
 typedef struct {
   const char *what, *name;
-  int (*is_there)(
-      const ModelCheck *c); /* if NULL, the part always exists; otherwise name describes the missing part */
+  int (*is_there)(const ModelCheck *c); /* if NULL, the part always exists */
   int (*is_true)(ModelCheck *c);
-  unsigned needs,
-      leaves; /* errors that must not have been found before; error that is set if this part is wrong */
-  const char *absent; /* message for a model of the catalogue without this part */
+  unsigned needs, leaves; /* errors that must not exist before; error if this part is wrong */
+  const char *absent;     /* message for a model of the catalogue without this part */
 } Part;
 
 typedef struct {

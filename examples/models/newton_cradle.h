@@ -37,7 +37,7 @@ typedef struct {
   sunrealtype V;    /* case 1: speed of ball 1 at the start [m/s] */
 } NewtonCradle;     /* the user_data of the model */
 
-/* As CPMech takes it, the state has 8 entries, or 9 if driven */
+/* Its functions for a CPMech. The state has 8 entries, or 9 if driven */
 CPMechModel newton_cradle_model(const NewtonCradle *cradle);
 
 /* y: out, at t = 0 */

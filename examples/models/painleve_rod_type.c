@@ -1,8 +1,8 @@
-/* Painleve's rod: its end slides to the left on a floor, the other one leans to the right. Equations: floor_rod.h.
+/* Painleve's rod: one end slides to the left on a floor, and the rod leans to the right. Equations: floor_rod.h.
  *
  * The normal acceleration per normal force at the end that slides is (1 + 3 cos^2 - 3 mu sin cos)(theta) / m. Its least value over
- * theta is (5 - 3 sqrt(1 + mu^2)) / 2 / m, which is zero for mu = 4/3, at tan(theta) = 2: with more friction a rod may slide where
- * no force of the floor holds it up, and the run ends (CP_CONTACT_PAINLEVE). */
+ * theta is (5 - 3 sqrt(1 + mu^2)) / 2 / m, which is zero for mu = 4/3, at tan(theta) = 2. With more friction a rod may slide in a
+ * position where no force of the floor supports it, and the run ends (CP_CONTACT_PAINLEVE). */
 #include "floor_rod.h"
 #include "types.h"
 
@@ -39,7 +39,7 @@ static sunrealtype fall(const CPModel *model) {
   return rod->m * (rod->g * q[1] + v * v / 2);
 }
 
-/* As CPContactPainleve, of the foot, where it slides to the left; in units of 1/m */
+/* The value of CPContactPainleve for the foot, if it slides to the left, in units of 1/m */
 static sunrealtype criterion(const CPModel *model, sunrealtype t, N_Vector y) {
   const sunrealtype theta = N_VGetArrayPointer(y)[2], s = sin(theta), c = cos(theta);
   (void)t;

@@ -38,8 +38,7 @@ enum { PENDULUM_M_REDUNDANT = 3 };
 int pendulum_constraints_redundant(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
 int pendulum_jacobian_redundant(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
 
-/* The same pendulum by masses and forces, as CPMech takes it, with its partial derivatives; user_data
-   as above.
+/* The same pendulum as functions for a CPMech, with partial derivatives and the same user_data:
 
      (x'', y'') + lambda (x, y) / L = (0, -g),   0 = (x^2 + y^2 - L^2) / (2 L)     per mass
 

@@ -51,7 +51,7 @@ int quaternions_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, voi
   const sunrealtype *q = N_VGetArrayPointer(y);
   const int sparse     = SUNMatGetID(G) == SUNMATRIX_SPARSE;
 
-  /* by columns and by rows alike the entries are those of q in their order */
+  /* both by columns and by rows the entries are those of q in their order */
   for (sunindextype j = 0; j < 4 * n; j++) {
     if (sparse) {
       SM_DATA_S(G)[j] = q[j];

@@ -24,8 +24,8 @@
 void quaternion_times(const sunrealtype p[4], sunrealtype s, const sunrealtype v[3],
                       sunrealtype r[4]);
 
-/* r: p, then a rotation by the angle [rad] about the unit vector axis, which is given in the axes that p leads to;
-   r is not p */
+/* r: p followed by a rotation by the angle [rad] about a unit vector, which is given in the axes after p; r must not
+   be p */
 void quaternion_turned(const sunrealtype p[4], const sunrealtype axis[3], sunrealtype angle,
                        sunrealtype r[4]);
 
@@ -53,8 +53,8 @@ void quaternions_exact(const Quaternions *bodies, sunrealtype t, N_Vector y0, N_
 /* Kinetic energy of all bodies [J] */
 sunrealtype quaternions_energy(const Quaternions *bodies, N_Vector y);
 
-/* Angular momentum of a body (from 0) in the axes of space [kg m^2/s]; L [3]: out. |q|^2 in place
-   of 1 if q is no unit */
+/* Angular momentum of a body (from 0) in the axes of space [kg m^2/s]; L [3]: out. It is multiplied by |q|^2 if q
+   is not a unit quaternion */
 void quaternions_momentum(const Quaternions *bodies, N_Vector y, sunindextype body,
                           sunrealtype L[3]);
 

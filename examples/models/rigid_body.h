@@ -16,8 +16,8 @@
  *   prismatic:  p = n_1 . d,  n_2 . d,  d = r_b + x_b - r_a - x_a       2 rows      [m]
  *               p = n_1 . h,  n_2 . h,  n_1 . m                         3 rows      [1]
  *
- * with m perpendicular to the axis in b as n_2 is in a: bodies whose axes of the joint have the same components stay
- * parallel. A spring-damper between the same points pulls with k (|d| - length) + damping |d|'.
+ * with m perpendicular to the axis in b as n_2 is in a, so that bodies stay parallel if the joint's axis has the same
+ * components in both. A spring-damper between two points pulls with k (|d| - length) + damping |d|'.
  *
  * R does not depend on |e|. Source: R. E. Roberson, R. Schwertassek, Dynamics of Multibody Systems,
  * Springer 1988; H. Goldstein, C. Poole, J. Safko, Classical Mechanics, 2002, chapter 5.
@@ -31,7 +31,7 @@ typedef struct {
   sunrealtype m, J[3]; /* mass [kg], principal moments about the centre [kg m^2]; > 0 */
 } RigidBody;
 
-enum { GROUND = -1 }; /* as a body: at rest at the origin, its axes are those of space */
+enum { GROUND = -1 }; /* the ground as a body: at rest at the origin, with the axes of space */
 
 typedef enum { JOINT_BALL, JOINT_REVOLUTE, JOINT_PRISMATIC } JointKind;
 
@@ -39,8 +39,8 @@ typedef struct {
   JointKind kind;
   int a, b;                           /* bodies; GROUND: space */
   sunrealtype point_a[3], point_b[3]; /* s_a, s_b: the joint in body axes [m] */
-  sunrealtype axis_a[3], axis_b[3];   /* unit vectors in body axes; of ball joints: springs only */
-  sunrealtype k, d;                   /* spring [N m] and damper [N m s]; ball joints only */
+  sunrealtype axis_a[3], axis_b[3]; /* unit vectors in body axes; in ball joints for springs only */
+  sunrealtype k, d;                 /* spring [N m] and damper [N m s]; ball joints only */
 } Joint;
 
 typedef struct {
@@ -61,14 +61,14 @@ typedef struct {
 /* Rows of A: 3 for each ball joint, 5 for each other one, in the joints' order */
 sunindextype rigid_body_rows(const RigidBodies *bodies);
 
-/* As index-3 system with b, and with all partial derivatives if the frame is CP_FRAME_BODY. sparse: all
-   matrices by columns (CSC), else dense. model: out; its templates belong to the caller, who frees them with
-   rigid_body_model_free once CPMechCreate has been called, gives the CPMech the bodies as user data
-   and calls rigid_body_quaternions. Returns 0, or -1 without memory. */
+/* The index-3 system with b, and with all partial derivatives if the frame is CP_FRAME_BODY. If sparse is set, all
+   matrices are CSC, else dense. model: out; its templates belong to the caller, who frees them with
+   rigid_body_model_free after CPMechCreate, gives the CPMech the bodies as user data and calls
+   rigid_body_quaternions. Returns 0, or -1 without memory. */
 int rigid_body_model(RigidBodies *bodies, int sparse, SUNContext ctx, CPMechModel *model);
 void rigid_body_model_free(CPMechModel *model);
 
-/* Names the quaternions to the system. Returns CP_SUCCESS or a code of CPMechAddQuaternion's. */
+/* Declares the quaternions to the system. Returns CP_SUCCESS or a code of CPMechAddQuaternion. */
 static inline int rigid_body_quaternions(const RigidBodies *bodies, CPMech mech) {
   for (int i = 0; i < bodies->nbodies; i++) {
     const int flag = CPMechAddQuaternion(mech, 7 * i + 3, 6 * i + 3, bodies->frame);
@@ -77,17 +77,17 @@ static inline int rigid_body_quaternions(const RigidBodies *bodies, CPMech mech)
   return CP_SUCCESS;
 }
 
-/* Body i in the state y [13 nbodies]: centre r, turned out of the axes of space by the vector
-   `turn` (axis times angle [rad]), velocity v of the centre, angular velocity omega in space */
+/* Sets body i in the state y [13 nbodies]: centre r, rotation from the axes of space by the vector `turn` (axis
+   times angle [rad]), velocity v of the centre, angular velocity omega in space */
 void rigid_body_place(const RigidBodies *bodies, int i, const sunrealtype r[3],
                       const sunrealtype turn[3], const sunrealtype v[3], const sunrealtype omega[3],
                       N_Vector y);
 
-/* Angular velocity of body i; the body's vector x in space: x [3]: in body axes, out */
+/* Angular velocity of body i in space; and the vector x [3] of the body: in, in body axes; out, in space */
 void rigid_body_omega(const RigidBodies *bodies, int i, N_Vector y, sunrealtype omega[3]);
 void rigid_body_direction(const RigidBodies *bodies, int i, N_Vector y, sunrealtype x[3]);
 
-/* Kinetic and potential energy [J], the springs' included; power lost in the dampers [W] */
+/* Kinetic and potential energy including that of the springs [J]; power lost in the dampers [W] */
 sunrealtype rigid_body_energy(const RigidBodies *bodies, N_Vector y);
 sunrealtype rigid_body_dissipation(const RigidBodies *bodies, N_Vector y);
 /* Angular momentum of all about the origin, in space [kg m^2/s]; L [3]: out */

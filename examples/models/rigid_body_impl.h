@@ -1,5 +1,5 @@
-/* Shared by rigid_body.c, ..._joints.c, ..._springs.c and ..._jacobians.c: vectors in space, a body's pose, and what
- * the model consists of. */
+/* Shared by rigid_body.c, ..._joints.c, ..._springs.c and ..._jacobians.c: vectors in space, the pose of a body, and the
+ * parts of the model. */
 #ifndef CPODES_EXAMPLES_RIGID_BODY_IMPL_H
 #define CPODES_EXAMPLES_RIGID_BODY_IMPL_H
 
@@ -47,8 +47,8 @@ static inline int joint_points(const Joint *joint) {
   return joint->kind == JOINT_PRISMATIC ? 2 : 3;
 }
 
-/* The directions that stay perpendicular to each other, fixed in a and in b; a[0] and a[1] are those
-   that a prismatic joint does not move along */
+/* Pairs of directions, fixed in a and in b, that stay perpendicular; along a[0] and a[1] a prismatic joint does not
+   move */
 typedef struct {
   int n;
   sunrealtype a[3][3], b[3][3];
@@ -88,7 +88,7 @@ int rigid_body_dynamics_jac(sunrealtype t, const sunrealtype *q, const sunrealty
                             SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *user_data);
 int rigid_body_constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                               const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *user_data);
-/* Their patterns into the model. q: any state, zero [>= nu]: zeros. 0, or -1 without memory */
+/* Puts their patterns into the model. q: any state. zero [>= nu]: zeros. Returns 0, or -1 without memory */
 int rigid_body_jac_templates(const RigidBodies *bodies, const sunrealtype *q,
                              const sunrealtype *zero, SUNContext ctx, CPMechModel *model);
 

@@ -1,6 +1,6 @@
-/* Partial derivatives, for angular velocities in body axes. A rotation by the small vector phi, in the
- * body's axes, turns a vector x that is fixed in the body, R x in space, by R (phi x x), and one that is
- * fixed in space, R^T x in the body, by -phi x R^T x. Of each body,
+/* Partial derivatives, for angular velocities in body axes. A rotation by the small vector phi, in the body's axes,
+ * changes a vector that is fixed in the body, R x in space, by R (phi x x), and a vector that is fixed in space,
+ * R^T x in the body, by -phi x R^T x. The contributions of each body are
  *
  *   f - M u' - A^T lambda:   C += (J e_k) x omega + (J omega) x e_k                         gyroscopic
  *   ball joint:              K += sign s x (e_k x R^T lambda)                               own
@@ -10,8 +10,8 @@
  *   damper d:                K += d (Q omega_o) x e_k,     K += d Q (e_k x omega_o)
  *                            C -= d,                       C += d Q
  *
- * for the column k, Q from the other body's axes to the own, n . h a row of a revolute joint with its
- * multiplier w or a spring with w = -k; and with x, x', x'' of a vector fixed in a body, t = R e_k,
+ * for the column k, where Q transforms from the other body's axes to its own, and n . h is a row of a revolute joint
+ * with its multiplier w, or a spring with w = -k; and with x, x', x'' of a vector fixed in a body, t = R e_k,
  *
  *   b - A u' = -(x_a'' - x_b''):                      Bq -= sign t x x'',  Bu -= sign (t x x' + w x (t x x))
  *   b - A u' = -(n'' . h + 2 n' . h' + n . h''):      the same of n and of h; in prismatic joints h = d, which also
@@ -177,7 +177,7 @@ static void fill_dynamics(const RigidBodies *bodies, const sunrealtype *q, const
                           const sunrealtype *lambda, Scatter *K, Scatter *C) {
   for (int i = 0; i < bodies->nbodies; i++) {
     gyroscopic(&bodies->body[i], i, u + turn_of(i), C);
-    add_entry(K, turn_of(i), turn_of(i), 0); /* a pattern must not be empty, and is without joints */
+    add_entry(K, turn_of(i), turn_of(i), 0); /* without joints the pattern would be empty */
   }
   for (int j = 0; j < bodies->njoints; j++) {
     const Joint *joint = &bodies->joint[j];
@@ -202,7 +202,7 @@ int rigid_body_dynamics_jac(sunrealtype t, const sunrealtype *q, const sunrealty
 
 /* ------------------------------------------------------------------------------ Bq and Bu -- */
 
-/* Of a vector that is fixed in a body, in space */
+/* x, x' and x'' in space of a vector that is fixed in a body */
 typedef struct {
   sunrealtype x[3], rate[3], acc[3];
 } Moving;
@@ -244,7 +244,7 @@ typedef struct {
   sunrealtype linear[3], angular[3];
 } Acceleration;
 
-/* The slides of a prismatic joint: n . d in all columns of one side */
+/* The rows n . d of a prismatic joint, in all columns of one side */
 static void slide_columns(const Joint *joint, const Side *side, int is_a, const Acceleration *acc,
                           const Acceleration *acc_o, sunindextype row, Scatter *Bq, Scatter *Bu) {
   const Pairs pairs        = joint_pairs(joint);
@@ -310,7 +310,7 @@ static void side_columns(const Joint *joint, const Side *side, int is_a, const A
   }
 }
 
-/* In space; of the ground, 0 */
+/* In space; 0 for the ground */
 static Acceleration acceleration(const Pose *pose, int i, const sunrealtype *udot) {
   Acceleration acc = {{0, 0, 0}, {0, 0, 0}};
   if (i == GROUND) return acc;

@@ -25,7 +25,7 @@ typedef struct {
 
 /* Two unit vectors perpendicular to the unit vector `axis` and to each other */
 static void normals(const sunrealtype axis[3], sunrealtype n[2][3]) {
-  int least = 0; /* the direction that the axis is farthest from */
+  int least = 0; /* the coordinate direction from which the axis is farthest */
   for (int k = 1; k < 3; k++)
     if (fabs(axis[k]) < fabs(axis[least])) least = k;
   sunrealtype e[3] = {0, 0, 0};

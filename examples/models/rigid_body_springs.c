@@ -42,7 +42,7 @@ static Stretch stretch_of(const RigidBodies *bodies, const SpringDamper *spring,
   return s;
 }
 
-/* Body `side` feels the force scale F at its point: into f, or into a column; F in space */
+/* Adds the force scale F (in space) at the point of body `side` to f, or to a column */
 static void pull(const RigidBodies *bodies, const Stretch *s, int side, const sunrealtype F[3],
                  sunrealtype f[6]) {
   const sunrealtype sign = side ? -1 : 1;
@@ -88,7 +88,7 @@ sunrealtype rigid_body_spring_power(const RigidBodies *bodies, const sunrealtype
   return power;
 }
 
-/* Column `col` of B: what the forces change by with dd and dd' */
+/* Column `col` of B: the change of the forces with dd and dd' */
 static void put_change(const RigidBodies *bodies, const Stretch *s, const sunrealtype dd[3],
                        const sunrealtype dd_rate[3], sunindextype col, Scatter *B) {
   const sunrealtype longer = dot3(s->e, dd);
@@ -105,7 +105,7 @@ static void put_change(const RigidBodies *bodies, const Stretch *s, const sunrea
   }
 }
 
-/* The torque point x R^T F of a force that does not change is another one where the body turns about its axis k */
+/* Change of the torque point x R^T F, with a constant force, if the body turns about its axis k */
 static void put_turn(const Stretch *s, int side, int k, Scatter *K) {
   const int sign         = side ? -1 : 1;
   const sunindextype row = turn_of(s->body[side]);

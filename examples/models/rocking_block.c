@@ -55,7 +55,7 @@ void rocking_block_at(const RockingBlock *block, sunrealtype theta, sunrealtype 
   y[3] = Y * rate, y[4] = -X * rate, y[5] = rate;
 }
 
-/* The newest impact up to t, how fast the block turned after it, and on which corner; or the start, with the rate of
+/* The newest impact up to t, with the rate after it and the corner on which the block turns; or the start, with the rate of
  * the first impact */
 typedef struct {
   sunrealtype t, rate;
@@ -71,7 +71,7 @@ static Impact newest_impact(const RockingBlock *block, sunrealtype t) {
     at = (Impact){.t = next, .rate = r * at.rate, .side = -at.side};
     const sunrealtype flight =
         at.rate > 0 ? 2 * half_flight(modulus(block, at.rate), at.rate, p) / p : 0;
-    /* A flight shorter than the roundoff of t belongs to the rest. */
+    /* A flight shorter than the roundoff of t counts as rest. */
     if (!(flight > DBL_EPSILON * next)) return (Impact){.t = next};
     next += flight;
   }
@@ -101,7 +101,7 @@ sunrealtype rocking_block_rest(const RockingBlock *block) {
   return newest_impact(block, INFINITY).t;
 }
 
-/* The least friction without sliding: in the first fall, which is the fastest and the widest, and at impacts */
+/* The least coefficient of friction without sliding, in the first fall, which is the fastest and the widest, and at impacts */
 static sunrealtype least_friction(const RockingBlock *block) {
   enum { PLACES = 200 };
   const sunrealtype a = alpha(block), r = ratio(block), g = block->body.g;

@@ -33,7 +33,7 @@ typedef struct {
   CPContactPoint corner[2];
 } Data;
 
-/* What is lost until it stands */
+/* Energy that is lost until it stands */
 static sunrealtype fall(const CPModel *model) {
   const RockingBlock *block = model->data;
   return block->body.m * block->body.g * (N_VGetArrayPointer(model->y0)[1] - block->h);
@@ -90,7 +90,7 @@ static int create(CPModel *model) {
   model->mech      = floor_body_model(&d->block.body);
   model->contact   = d->corner;
   model->ncontacts = 2;
-  /* Ten events in a hundredth of the time that the first fall takes are too many to go through each of them. */
+  /* With more than ten events in a hundredth of the duration of the first fall time stepping takes over. */
   model->dense_events    = 10;
   model->dense_time      = rocking_block_rest(&d->block) / 100;
   model->known           = p[FRICTION] > d->block.friction;

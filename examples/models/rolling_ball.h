@@ -1,4 +1,4 @@
-/* Solid ball that slips on a floor, and rolls at last.
+/* Solid ball that slips on a floor, and finally rolls.
  *
  *   m x'' = F,   m y'' = -m g + N,   2/5 m r^2 phi'' = -r F
  *   0 <= y - r  perpendicular to  N >= 0,   v_T = x' - r phi',   F = -mu N v_T/|v_T| or |F| <= mu N where it rolls
@@ -6,7 +6,7 @@
  *   y = (x, y, phi, x', y', phi')   state [m, m, rad, m/s, m/s, rad/s]: centre, angle of the spin
  *   m  mass [kg], r  radius [m], g  gravity [m/s^2], mu  friction, v  speed at the start [m/s], without spin
  *
- * It rolls from t1 = 2 v / (7 mu g) on, with 5/7 v, after the way 12 v^2 / (49 mu g) (rolling_ball_exact).
+ * It rolls from t1 = 2 v / (7 mu g) on, with 5/7 v, after the distance 12 v^2 / (49 mu g) (rolling_ball_exact).
  */
 #ifndef CPODES_EXAMPLES_ROLLING_BALL_H
 #define CPODES_EXAMPLES_ROLLING_BALL_H

@@ -63,7 +63,7 @@ static void frames(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   planar_contact_frame(q[0], q[1] - ball->r, 1, 0, frame);
 }
 
-/* A radius tells the spin. The floor is as long as the way. */
+/* A radius shows the spin. The floor is as long as the path. */
 static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   const RollingBall *ball = model->data;
   const sunrealtype *q = N_VGetArrayPointer(y), r = ball->r, c = cos(q[2]), s = sin(q[2]);

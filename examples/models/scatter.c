@@ -24,7 +24,7 @@ static int compare(const void *a, const void *b) {
   return p->row < q->row ? -1 : p->row > q->row;
 }
 
-/* Sorts the places and leaves out what is there twice */
+/* Sorts the places and removes duplicates */
 static void sort_places(Scatter *s) {
   sunindextype kept = 0;
   if (s->count > 0) qsort(s->place, (size_t)s->count, sizeof *s->place, compare);

@@ -1,6 +1,6 @@
-/* Adding to the entries of a matrix in any order: of a dense one; of a CSC matrix, whose pattern has to
- * have the entry; or to a list of places, which becomes such a pattern. So the function that fills a
- * matrix also makes its template, at a cost that grows with the entries only.
+/* Adds to entries in any order: of a dense matrix; of a CSC matrix whose pattern contains them; or of a list of
+ * places, from which such a pattern is made. So the function that fills a matrix also makes its template, at a
+ * cost proportional to the number of entries.
  */
 #ifndef CPODES_EXAMPLES_SCATTER_H
 #define CPODES_EXAMPLES_SCATTER_H

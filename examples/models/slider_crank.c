@@ -90,7 +90,7 @@ int slider_crank_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, vo
   const sunrealtype *s = N_VGetArrayPointer(y);
   const sunrealtype q = s[0], p = s[2], qd = s[3], pd = s[5];
 
-  for (int v = 0; v < 2; v++) { /* positions with respect to (q, x, p), velocities to their rates */
+  for (int v = 0; v < 2; v++) { /* positions by (q, x, p), velocities by their rates */
     SM_ELEMENT_D(G, 2 * v, 3 * v)         = a * sin(q);
     SM_ELEMENT_D(G, 2 * v, 3 * v + 1)     = 1;
     SM_ELEMENT_D(G, 2 * v, 3 * v + 2)     = sin(p);

@@ -43,7 +43,7 @@ int slider_crank_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
 int slider_crank_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data);
 int slider_crank_jacobian(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data);
 
-/* The same by masses and forces, as CPMech takes it; user_data as above */
+/* The same as functions for a CPMech, with the same user_data */
 CPMechModel slider_crank_model(void);
 
 /* y [6]: out, at rest with the crank upright */

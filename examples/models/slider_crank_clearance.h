@@ -21,11 +21,11 @@ typedef struct {
   sunrealtype l1, l2, a, b, c, m1, m2, m3, J1, J2, J3, g;
 } ClearanceCrank; /* the user_data of the functions below */
 
-/* With the constants of the source; c, g: clearance and gravity */
+/* Sets the constants of the source, the clearance c and the gravity g */
 ClearanceCrank clearance_crank(sunrealtype c, sunrealtype g);
 /* Row k of p is the gap of corner k (upper left, upper right, lower left, lower right), row 4 + k of v its v_T. */
 CPMechModel clearance_crank_model(void);
-/* Corner k from the slider's centre, X, Y, and the place of that centre, x: out */
+/* X, Y: out, corner k from the slider's centre. x: out, position of that centre */
 void clearance_crank_corner(const ClearanceCrank *crank, int k, sunrealtype *X, sunrealtype *Y);
 void clearance_crank_centre(const ClearanceCrank *crank, const sunrealtype *q, sunrealtype *x);
 sunrealtype clearance_crank_energy(const ClearanceCrank *crank, N_Vector y);

@@ -10,8 +10,8 @@
 
 enum { CRANK_MAX_NQ = 4 };
 
-/* The spring-damper's vector e l = d(q), from crank to rod, and its derivatives. Each coordinate turns or
-   shifts another term of d, so that of the second derivatives only d^2 d / dq_j^2 are there. */
+/* The spring-damper's vector e l = d(q), from crank to rod, and its derivatives. Each coordinate rotates or shifts
+   another term of d, so that of the second derivatives only d^2 d / dq_j^2 are not zero. */
 typedef struct {
   sunrealtype d[2], first[CRANK_MAX_NQ][2], second[CRANK_MAX_NQ][2];
 } CrankSpring;

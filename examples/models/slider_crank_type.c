@@ -46,7 +46,7 @@ static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   return slider_crank_energy(model->data, y);
 }
 
-/* Work of the force over the stroke, and what the spring can hold */
+/* Work of the force over the stroke, and the energy that the spring can store */
 static sunrealtype energy_scale(const CPModel *model) {
   const SliderCrank *s = model->data;
   return 2 * s->a * s->F + s->k * s->l0 * s->l0 / 2;
@@ -56,7 +56,7 @@ static const CPModelQuantity quantities[] = {
     {.name = "energy", .unit = "J", .value = energy, .scale = 1.5, .scale_of = energy_scale},
 };
 
-/* The damper takes energy; without one it is kept. */
+/* The damper dissipates energy, which is conserved without it. */
 static int conserves(const CPModel *model, int i) {
   (void)i;
   return model->parameter[C] == 0;

@@ -3,7 +3,7 @@
  *   m x'' = -m g sin(alpha) + F,   m y'' = -m g cos(alpha) + N
  *   0 <= y  perpendicular to  N >= 0,   F = -mu N x'/|x'| where it slides, |F| <= mu N where it sticks
  *
- *   y = (x, y, x', y')   state [m, m, m/s, m/s]: way up the slope, gap above it
+ *   y = (x, y, x', y')   state [m, m, m/s, m/s]: distance up the slope, gap above it
  *   m  mass [kg], g  gravity [m/s^2], alpha  inclination [rad], mu  friction, v  speed at the start, x'(0) [m/s]
  *
  * It stops at t1 = v / (g (sin(alpha) + mu cos(alpha))), and slides back if tan(alpha) > mu (sliding_block_exact).

@@ -60,7 +60,7 @@ static int reference(const CPModel *model, sunrealtype t, N_Vector y) {
   return 0;
 }
 
-/* The slope is as long as the way that a block without friction would go, and the block a tenth of it. */
+/* The slope is as long as the path of a block without friction, and the block is a tenth of it. */
 static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *xyz) {
   (void)t;
   const SlidingBlock *block = model->data;

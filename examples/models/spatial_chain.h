@@ -7,10 +7,10 @@
  *   joint i: p_i = end of rod i - 1 - beginning of rod i = 0   three rows; lambda_i: the force on rod i
  *   between rods: the potential k (1 - a_i . a_{i+1}), the torque -d (omega_i - omega_{i+1})
  *
- * Gravity along -y. Conserved: the energy if d = 0, else it falls by d |omega_i - omega_{i+1}|^2 per
- * second; the angular momentum about y; if d = 0 the angular velocity of each rod about its axis, which
- * no force turns. A chain that starts in a vertical plane, at rest across it, stays there. n = 1, at rest
- * at first: the physical pendulum, spatial_chain_exact.
+ * Gravity acts along -y. The energy is conserved if d = 0, and else falls by d |omega_i - omega_{i+1}|^2 per
+ * second. The angular momentum about y is conserved, and if d = 0 also the angular velocity of each rod about
+ * its axis, about which no torque acts. A chain that starts in a vertical plane, at rest across it, stays in
+ * it. With n = 1 and a start at rest it is the physical pendulum, spatial_chain_exact.
  *
  * K, C, Bq and Bu couple neighbours only: sparse, a step costs O(n).
  *
@@ -28,7 +28,7 @@ typedef struct {
 } SpatialChainData;
 
 typedef struct {
-  RigidBodies bodies; /* user_data of rigid_body_model's functions; first, so that the chain is it, too */
+  RigidBodies bodies; /* user_data of rigid_body_model's functions; it is first so that the chain can be passed as well */
   RigidBody *body; /* [n] */
   Joint *joint;    /* [n] */
   SpatialChainData data;
@@ -54,9 +54,9 @@ void spatial_chain_exact(const SpatialChain *chain, sunrealtype angle, sunrealty
                          sunrealtype *y, sunrealtype *lambda);
 
 /* The motion from spatial_chain_initial in minimal coordinates, by extrapolation in nsteps equal steps to the
-   time t >= 0: explicit, so that stiff joints limit their length; each costs O(n^3). y [13 n], lambda [3 n]:
-   out, lambda may be NULL. error: out, the largest difference of y to the result with twice the step.
-   Returns 0, or -1: no memory, or it diverged. */
+   time t >= 0. The method is explicit, so that stiff joints limit the step size; each step costs O(n^3). y [13 n],
+   lambda [3 n]: out, lambda may be NULL. error: out, the largest difference of y from the result with twice the
+   step. Returns 0, or -1 without memory or if it diverged. */
 int spatial_chain_reference(const SpatialChain *chain, const SpatialChainStart *from, sunrealtype t,
                             int nsteps, N_Vector y, sunrealtype *lambda, sunrealtype *error);
 

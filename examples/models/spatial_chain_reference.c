@@ -8,8 +8,8 @@
  *   J_i w_i' + sum_j S_ij x_i x (w_j' x x_j) = -sum_j S_ij x_i x (w_j x (w_j x x_j)) - w_i x J_i w_i
  *       - m g sum_b a_bi x_i x e_y + sum over neighbours o (k x_i x x_o - d (w_i - w_o)),
  *
- * and e_i' = (0, w_i) o e_i / 2. No constraint, no projection; |e_i| = 1 is an invariant. Joint forces by
- * Newton's law for rod b and those below it.
+ * and e_i' = (0, w_i) o e_i / 2. There are no constraints and no projection; |e_i| = 1 is an invariant. Joint
+ * forces follow from Newton's law for rod b and those below it.
  */
 #include "extrapolation.h"
 #include "rigid_body_impl.h"
@@ -140,7 +140,7 @@ static void to_bodies(const Rods *s, const sunrealtype *z, N_Vector y) {
   }
 }
 
-/* On rod b at its joint: sum m (r'' + g e_y) over it and those below; lambda [3 n]: out. zdot: the rate of z */
+/* lambda [3 n]: out, the forces on each rod b at its joint, sum m (r'' + g e_y) over this rod and those below. zdot: rate of z */
 static void joint_forces(const Rods *s, const sunrealtype *z, const sunrealtype *zdot,
                          sunrealtype *lambda) {
   const SpatialChainData *c = &s->chain->data;

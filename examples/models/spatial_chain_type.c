@@ -49,7 +49,7 @@ static sunrealtype last_axial_rate(const CPModel *model, sunrealtype t, N_Vector
   return N_VGetArrayPointer(y)[7 * n + 6 * (n - 1) + 3];
 }
 
-/* A fall from the horizontal; the angular momentum of a bar that falls so far about its end */
+/* Energy of a fall from the horizontal; angular momentum of a bar that falls as far about its end */
 static sunrealtype fall(const CPModel *model) {
   const sunrealtype *p = model->parameter;
   return p[RODS] * p[RODS] / 2 * p[MASS] * p[GRAVITY] * p[LENGTH];
@@ -83,9 +83,9 @@ static int bending_conserves(const CPModel *model, int i) {
 
 /* -------------------------------------------------------------------- reference and drawing -- */
 
-/* The newest one, which takes long to compute */
+/* The newest reference, which takes long to compute */
 typedef struct {
-  sunrealtype t; /* -1: nothing yet */
+  sunrealtype t; /* its time, or -1 if there is none yet */
   int flag;
   N_Vector y;
   sunrealtype *lambda; /* [3 n] */
@@ -95,8 +95,8 @@ static SpatialChainStart start_of(const CPModel *model) {
   return (SpatialChainStart){.angle = model->parameter[ANGLE], .spin = model->parameter[SPIN]};
 }
 
-/* An explicit method's: steps so short that the fastest motions, the dampers' about the rods' axes, 4 d / J_1, and
-   the springs', 4 sqrt(k / J_2), are within its region of stability, at the double length, too */
+/* The number of steps of an explicit method, so short that the fastest motions, those of the dampers about the rods'
+   axes, 4 d / J_1, and of the springs, 4 sqrt(k / J_2), are within its stability region even with the double step */
 static sunrealtype steps_to(const SpatialChain *c, sunrealtype t) {
   const sunrealtype *J = c->body[0].J;
   return ceil(t * (100 + c->data.d / J[0] + 2 * sqrt(c->data.k / J[1])));
@@ -136,7 +136,7 @@ static int reference_lambda(const CPModel *model, sunrealtype t, sunrealtype *la
   return known->flag;
 }
 
-/* CPModel's: is it known within some seconds, and how well */
+/* Sets the members of CPModel: whether the reference can be computed within some seconds, and its error */
 static int create_known(CPModel *model) {
   const SpatialChain *chain = model->data;
   const sunrealtype n       = chain->bodies.nbodies;

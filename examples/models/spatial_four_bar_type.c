@@ -55,8 +55,8 @@ static const CPModelCoordinate velocities[] = {
     {"w3_z", "rad/s", "the same, axis z"},
 };
 
-/* Lengths for which the crank can go round (Grashof): its own and the longest are shorter than the
-   two others */
+/* Checks that the crank can turn fully (Grashof): its length plus the longest one is less than the sum of the two
+   others */
 static const sunrealtype length[3] = {[CRANK] = 0.5, [COUPLER] = 1.1, [ROCKER] = 1}, base = 1;
 
 static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {

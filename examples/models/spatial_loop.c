@@ -40,7 +40,7 @@ typedef struct {
   sunrealtype w_s[3], r_ss[3];
 } Link;
 
-/* x, x_s, x_ss += those of the arm, fixed in the body */
+/* Adds an arm that is fixed in the body, and its derivatives, to x, x_s, x_ss */
 static void add_arm(const Link *link, const sunrealtype arm[3], sunrealtype x[3],
                     sunrealtype x_s[3], sunrealtype x_ss[3]) {
   sunrealtype c[3], tangent[3], turned[3], centripetal[3];

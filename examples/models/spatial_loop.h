@@ -1,16 +1,16 @@
-/* Closed loops in space of rigid bodies and revolute joints that have one freedom, although the rows of the joints
- * are as many as the velocities, or more: overconstrained linkages. The joints' angles alpha_j are
- * known functions of one variable s, so that the motion follows without any constraint:
+/* Closed loops in space of rigid bodies and revolute joints that have one degree of freedom, although there are at
+ * least as many rows of the joints as velocities: overconstrained linkages. The joints' angles alpha_j are known
+ * functions of one variable s, so that the motion follows without any constraint:
  *
- *   joint j from body j - 1 (the ground) to body j, the last one from the last body to the ground; home
- *   (all angles 0): joint j at the point P_j, its axis n_j, bodies in the axes of space
+ *   joint j from body j - 1 (or the ground) to body j, the last one from the last body to the ground; home position
+ *   (all angles 0): joint j at the point P_j with the axis n_j, bodies in the axes of space
  *
  *   R_j = R_{j-1} rot(n_j, alpha_j(s)),   w_j = dphi/ds = w_{j-1} + R_{j-1} n_j dalpha_j/ds
  *
  *   s'' sum (m r_s . r_s + w . J w) = sum (m r_s . (g - s'^2 r_ss) - s'^2 w . J dw/ds)
  *
- * with d'Alembert's principle for the bodies' centres r(s), index s: derivative; J in the axes of space. There is
- * no term of w x J w, since w . (w x J w) = 0.
+ * by d'Alembert's principle for the bodies' centres r(s), where the index s denotes the derivative and J is in the axes
+ * of space. There is no term of w x J w, since w . (w x J w) = 0.
  *
  * Source: rigid_body.h; Y. Chen, Z. You, Motion Structures, Spon Press 2012, on overconstrained linkages.
  */
@@ -41,7 +41,7 @@ typedef struct {
   LoopShape shape;
 } SpatialLoop;
 
-/* Centres half way between the joints. The struct must not be moved */
+/* Places the centres half way between the joints. The struct must not be moved */
 void spatial_loop_create(SpatialLoop *loop, const LoopShape *shape);
 
 /* y [13 n]: out, the state at s with the rate s' */

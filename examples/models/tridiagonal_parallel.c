@@ -3,8 +3,7 @@
 #include "chain_impl.h"
 #include <stdlib.h>
 
-/* What a rank adds to the system of the last rows: to its own row, and to that of the rank before
-   it */
+/* Contributions of a rank to the system of the last rows: to its own row, and to that of the previous rank */
 enum { OWN, COUPLING, BEFORE, RHS, RHS_BEFORE, FAILED, SHARES };
 
 int tridiagonal_parallel_create(TridiagonalParallel *T, MPI_Comm comm, sunindextype n) {
@@ -39,7 +38,7 @@ void tridiagonal_parallel_free(TridiagonalParallel *T) {
   *T = (TridiagonalParallel){.n = 0};
 }
 
-/* Factors the rows but the last, and puts into share what remains of them: Schur complement */
+/* Factors all rows except the last, and stores their contribution to the Schur complement in share */
 static void eliminate(TridiagonalParallel *T, sunrealtype share[SHARES]) {
   const sunindextype k     = T->n - 1; /* the last row */
   const sunrealtype before = T->sub[0], last = T->sub[k];
@@ -63,7 +62,7 @@ static void eliminate(TridiagonalParallel *T, sunrealtype share[SHARES]) {
   share[RHS_BEFORE] = -before * T->x[0];
 }
 
-/* lx <- the last rows' unknowns; 1 if the system, or a rank's part, is not positive definite */
+/* lx <- unknowns of the last rows. Returns 1 if the system, or a rank's part, is not positive definite */
 static int solve_last_rows(TridiagonalParallel *T) {
   int failed = 0;
   for (int p = 0; p < T->size; p++) {

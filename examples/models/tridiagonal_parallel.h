@@ -1,6 +1,6 @@
 /* Symmetric positive definite tridiagonal system, distributed over MPI ranks by rows.
  *
- * Partition method: each rank eliminates its rows but the last; the last rows form a tridiagonal
+ * Partition method: each rank eliminates all its rows except the last one. The last rows form a tridiagonal
  * system with one row for each rank, which every rank solves after an exchange of six numbers.
  *
  * Source: H. H. Wang, A parallel method for tridiagonal equations, ACM Trans. Math. Software 7
@@ -17,11 +17,11 @@ typedef struct {
   int rank, size;
   sunindextype n;    /* rows of this rank, >= 1 */
   sunrealtype *diag; /* [n] in: diagonal; changed */
-  sunrealtype *sub;  /* [n] in: coupling to the row before, that of row 0 to the rank before */
+  sunrealtype *sub;  /* [n] in: coupling to the previous row, for row 0 to the previous rank */
   sunrealtype *x;    /* [n] in: right-hand side; out: solution */
-  sunrealtype *left, *right; /* work [n]: what a unit of the last row of the rank before, and of this
-                                 one, leaves in the other rows */
-  sunrealtype *shares;       /* work [6 size]: what the ranks add to the system of the last rows */
+  sunrealtype *left, *right; /* work [n]: effect of a unit of the previous rank's last row, and of
+                                 this rank's, on the other rows */
+  sunrealtype *shares; /* work [6 size]: contributions of the ranks to the system of the last rows */
   sunrealtype *ldiag, *lsub, *lx; /* work [size]: that system */
 } TridiagonalParallel;
 
@@ -29,8 +29,8 @@ typedef struct {
 int tridiagonal_parallel_create(TridiagonalParallel *T, MPI_Comm comm, sunindextype n);
 void tridiagonal_parallel_free(TridiagonalParallel *T); /* T may be half-built */
 
-/* Collective. 0; 1: not positive definite; -1: MPI has failed. 0 and 1 are the same on all
-   ranks. */
+/* Collective. Returns 0, 1 if the matrix is not positive definite, or -1 if MPI has failed. 0 and 1 are the same
+   on all ranks. */
 int tridiagonal_parallel_solve(TridiagonalParallel *T);
 
 #endif

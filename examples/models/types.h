@@ -1,4 +1,4 @@
-/* The tables of the mechanisms, for catalogue.c: each is the last thing in its <name>_type.c. */
+/* The tables of the mechanisms, for catalogue.c. Each is defined at the end of its <name>_type.c. */
 #ifndef CPODES_EXAMPLES_TYPES_H
 #define CPODES_EXAMPLES_TYPES_H
 

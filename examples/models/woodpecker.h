@@ -1,4 +1,4 @@
-/* Woodpecker toy: a bird on a spring at a sleeve, which slips down a pole and jams on it in turns.
+/* Woodpecker toy: a bird on a spring that is attached to a sleeve, which slips down a pole and jams on it in turns.
  *
  *   M u' = f + sum_i (n_i N_i + t_i F_i),   0 <= g_i(q)  perpendicular to  N_i >= 0,   Coulomb's law for F_i
  *
@@ -25,7 +25,7 @@ typedef struct {
 
 /* Rows 0 ... 2 of p are the gaps, rows 3 ... 5 of v the tangential velocities. */
 CPMechModel woodpecker_model(void);
-/* Friction mu at all of them, restitution e of the beak. contact [WOODPECKER_CONTACTS]: out */
+/* Contacts with the friction mu, and the restitution e at the beak. contact [WOODPECKER_CONTACTS]: out */
 enum { WOODPECKER_CONTACTS = 3 };
 void woodpecker_contacts(sunrealtype mu, sunrealtype e, CPContactPoint *contact);
 /* y [6]: out */

@@ -39,7 +39,7 @@ static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
 }
 
 static const CPModelQuantity quantities[] = {
-    /* twice the energy that a cycle takes */
+    /* twice the energy that a cycle dissipates */
     {.name = "energy", .unit = "J", .value = energy, .conserved = 0, .scale = 5e-4},
 };
 

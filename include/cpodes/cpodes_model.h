@@ -144,8 +144,8 @@ typedef struct {
    * run has none. A result other than 0 ends the run. */
   int (*event)(const CPModel *model, CPMech mech, sunrealtype t, N_Vector y, const int *found);
   const CPModelCoordinate *
-      multipliers; /**< the first of lambda_0, lambda_1, ..., with the names of joints and the units of
-                                             the reactions; NULL if they have no names */
+      multipliers; /**< the first of lambda_0, lambda_1, ..., with the names of joints and the units
+                                             of the reactions; NULL if they have no names */
   int nmultipliers; /**< at most na */
   int z_is_up;      /**< 1 if the axis z of a drawing in space points upwards; if 0, y does */
   const CPModelCoordinate
@@ -170,9 +170,8 @@ struct CPModel_ {
   sunindextype n;   /**< length of y */
   N_Vector y0;      /**< consistent start (CPModelStart) */
   CPMechModel mech; /**< functions of the CPMech; mech.nu = 0 if there is none */
-  int (*prepare)(const CPModel *model,
-                 CPMech mech); /**< called after CPMechCreate, to add quaternions and
-                                                          prescribed motions; may be NULL */
+  int (*prepare)(const CPModel *model, CPMech mech); /**< called after CPMechCreate, adds quaternions
+                                                          and prescribed motions; may be NULL */
   CVRhsFn f;           /**< right-hand side as an ODE with invariants; NULL if there is none */
   sunindextype m;      /**< length of c */
   CPConstraintFn c;    /**< invariants of that ODE */

@@ -83,11 +83,9 @@ enum CPReturnCode {
       -284, /**< an event whose time is not differentiable: grazing, or several at one time */
 
   /* the coupling with CVODES */
-  CP_BYPASSED = -250, /**< CVODES stepped without calling the projecting solver */
-  CP_SELFCHECK_FAIL =
-      -251, /**< this CVODES does not work as cpodes expects; results are not reliable */
-  CP_OUTPUT_PROJ_FAIL =
-      -252 /**< the interpolated output could not be projected; it is returned as it is */
+  CP_BYPASSED       = -250, /**< CVODES stepped without calling the projecting solver */
+  CP_SELFCHECK_FAIL = -251, /**< this CVODES does not work as cpodes expects; no result is valid */
+  CP_OUTPUT_PROJ_FAIL = -252 /**< the interpolated output could not be projected; it is unprojected */
 };
 
 /** Receives every message of cpodes. code: one of the codes above, CVODES' own, or CV_WARNING (99).
