@@ -1,16 +1,18 @@
-"""Commands in the guide, run as they stand on the page, print what the page shows; its drawings are those that their target makes.
+"""Runs commands of the guide as they stand on the page, and compares their output with the page. The guide's drawings must
+be those that their target makes.
 
-A block of code-block:: console has commands after "$ " and lines of their output. A line "..." stands for any lines, and at the end of
-a line for its rest. All numbers must be those of the page, but for what differs between two machines by roundoff: a count of steps or
-evaluations by a fifth, and errors, violations and the like, of at most two digits, by a factor of 3, unless both are roundoff. More
-digits than that must agree to a hundredth.
+A block of code-block:: console has commands after "$ " and lines of their output. A line "..." stands for any lines, and at
+the end of a line for the rest of the line. All numbers must be those of the page, except that roundoff may differ between
+two machines: a count of steps or evaluations may differ by a fifth, and errors, violations and the like, with at most two
+digits, by a factor of 3, unless both are roundoff. Numbers with more digits must agree to a hundredth.
 
-    pages_test.py RUNNER EXAMPLES [PAGE]     EXAMPLES: folder of the compiled examples
+pages_test.py RUNNER EXAMPLES [PAGE]     EXAMPLES: folder of the compiled examples
 
-With a PAGE, that page alone, of which nothing may be left out.
+With a PAGE, only that page is run, and nothing of it may be left out.
 
-A command that ends in "; echo $?" shows its exit status last; others must succeed. A command "cpodes ..." is the runner, "./NAME" an example in C, "python3 NAME.py" one in Python, and "test/..." a test in the build's
-folder. Examples need what they use, and are left out where it is not installed."""
+A command that ends in "; echo $?" shows its exit status last; others must succeed. A command "cpodes ..." is the runner,
+"./NAME" an example in C, "python3 NAME.py" one in Python, and "test/..." a test in the build's folder. Examples are left
+out if something that they need is not installed."""
 import importlib.util
 import os
 import pathlib
@@ -27,7 +29,7 @@ PAGES = ["tutorial_first.rst", "tutorial_drift.rst", "tutorial_events.rst", "tut
          "promises.rst"]
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 SIMBODY = {"./simbody_example_bouncing", "./simbody_example_loops", "./simbody_four_bar.so"}
-OPTIONAL = {"./car_axis_fit"} | SIMBODY # built where GSL is, and where Simbody is
+OPTIONAL = {"./car_axis_fit"} | SIMBODY # built only with GSL, and with Simbody
 EXACT = re.compile(r" *(method|end|rank|because|all \d+ are right|\d+%: Checks)")
 COUNTS = re.compile(r" *(work|rejected) |\d+ sequences")
 COMPARISON = re.compile(r"(bdf|adams|dop853|radau) +[\de.-]+ +\d")
@@ -97,7 +99,7 @@ class Pages(unittest.TestCase):
             self.assertFalse(alike(page, other), other)
 
     def program(self, command):
-        """The command's program and arguments, or why it is left out."""
+        """The command's program and arguments, or the reason why it is left out."""
         first, *rest = command.split()
         for word in OPTIONAL.intersection([first, *rest]):
             if not (EXAMPLES / word).exists():
@@ -138,7 +140,7 @@ class Pages(unittest.TestCase):
             with self.subTest(drawing=name):
                 shown = (ROOT / "doc" / "pictures" / f"{name}.svg").read_text()
                 self.assertEqual(NUMBER.sub("#", shown), NUMBER.sub("#", drawing), "the target guide_pictures makes it anew")
-                near = 3 if name == "drift" else 0.2 # pixels: errors differ between two machines by roundoff, drawings do not
+                near = 3 if name == "drift" else 0.2 # pixels: roundoff may change the errors between two machines, but not the drawings
                 for a, b in zip(*([float(x) for x in NUMBER.findall(text)] for text in (shown, drawing))):
                     self.assertLessEqual(abs(a - b), near, "the target guide_pictures makes it anew")
 

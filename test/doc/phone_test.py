@@ -1,7 +1,7 @@
-"""The guide on a phone, in a browser without a network: no page is wider than 360 pixels, what is wider scrolls by itself, pictures
-are there, and the search finds its words.
+"""The guide on a phone, in a browser without a network: no page is wider than 360 pixels, wider content scrolls by itself,
+pictures exist, and the search finds its words.
 
-    phone_test.py HTML     HTML: the folder of the built guide"""
+phone_test.py HTML     HTML: the folder of the built guide"""
 import pathlib
 import sys
 import unittest
@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "runner"))
 import browser
 
-# What reaches beyond the page, and is in nothing that scrolls
+# elements that extend beyond the page and are in nothing that scrolls
 WIDE = """return [...document.querySelectorAll("body *")].filter(e => {
   const place = e.getBoundingClientRect();
   if (place.width === 0 || place.right <= document.documentElement.clientWidth + 1) return false;
@@ -17,7 +17,7 @@ WIDE = """return [...document.querySelectorAll("body *")].filter(e => {
     if (["auto", "scroll"].includes(getComputedStyle(a).overflowX)) return false;
   return true;
 }).map(e => e.tagName + " " + e.textContent.slice(0, 60)).slice(0, 5)"""
-# Columns in which words are squeezed to a few letters each
+# columns in which words are squeezed to a few letters each
 NARROW = """return [...document.querySelectorAll("table.docutils td")].filter(e => {
   const style = getComputedStyle(e), width = e.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
   return e.textContent.trim().length > 60 && width < 60;

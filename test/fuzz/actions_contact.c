@@ -6,10 +6,12 @@
 #include <string.h>
 #include <sundials/sundials_config.h>
 
-/* Gaps and energies may be wrong by this many tolerances; defects are a body that falls through the floor. */
+/* Gaps and energies may be off by this many tolerances; the defect that this detects is a body that
+ * falls through the floor. */
 #define ERROR_PER_TOLERANCE 1e5
 #define LOOSEST_JUDGED      1e-5
-/* Steps of time stepping that a call asks for, each of which takes some 300 callbacks, and more where it is halved */
+/* Time steps that a call requests, each of which takes about 300 callbacks, and more if it is
+ * halved */
 #define MOST_STEPS 3000
 
 static ContactWorld *of_contact(World *w) { return &w->contacts; }
@@ -48,7 +50,8 @@ void contact_create(World *w) {
   *s           = (Scene){.in_space = chance(w, 0.3), .form = (Form)below(w, 3), .a = 0.3, .b = 0.5};
   s->J         = (s->a * s->a + s->b * s->b) / 3.0;
   s->ncontacts = s->in_space ? 1 : 2;
-  s->nrows = chance(w, 0.2) ? s->ncontacts : s->in_space ? 3 : 4; /* without friction, or with it */
+  /* without friction, or with friction */
+  s->nrows     = chance(w, 0.2) ? s->ncontacts : s->in_space ? 3 : 4;
   k->is_driven = 0, k->longest = 0.0;
   scene_use(s);
   if (!scene_model(s, below(w, 2), w->ctx, &model)) no_memory();
@@ -132,7 +135,7 @@ static void roots(World *w) {
                          chance(w, 0.3) ? NULL : direction));
 }
 
-/* Options of the mechanical system that do not touch what belongs to the contacts */
+/* Options of the mechanical system that do not affect the contacts */
 static void options_of_mechanics(World *w) {
   CPMech own = w->mech;
   w->mech    = CPContactGetMech(w->contacts.contact);
@@ -148,7 +151,7 @@ static void options_of_mechanics(World *w) {
   w->mech = own;
 }
 
-/* A body that is driven gets energy. */
+/* A driven body gains energy. */
 static void prescribe(World *w) {
   CPMech own  = w->mech;
   const int i = chance(w, w->odd) ? whole(w, 0, SCENE_U) : 0;
@@ -174,7 +177,7 @@ static void options_of_integrator(World *w) {
 
 /* ---- integration ---- */
 
-/* A state above the floor, on it, at rest on it, or in it; or an odd one */
+/* A state above the floor, on it, at rest on it, or below it; or an odd one */
 static N_Vector state(World *w) {
   const Scene *s = &w->contacts.scene;
   N_Vector v     = vector(w, SCENE_N);
@@ -191,7 +194,7 @@ static N_Vector state(World *w) {
   return v;
 }
 
-/* Have functions been wrong since the start? Then results may be. */
+/* Has a function been faulty since the start? Then results may be wrong. */
 static int is_disturbed(void) {
   static const Callback on[] = {ON_MASS,     ON_ROWS, ON_FORCE, ON_POSITION,
                                 ON_VELOCITY, ON_B,    ON_ROOT};
@@ -214,7 +217,7 @@ void contact_attach(World *w) {
           : CALL(w, CONTACT, CPContactAttach(k->contact, k->mem, t0, y, rtol, atol));
   if (flag < 0 && whole_state && memcmp(before, N_VGetArrayPointer(y), sizeof before) != 0)
     complain(w, "a failed start that changes the state", "%s returned %d", w->call, flag);
-  if (flag != CP_SUCCESS) return; /* An earlier run goes on. */
+  if (flag != CP_SUCCESS) return; /* An earlier run continues. */
   if (!whole_state) complain(w, "a start from no state", "%s", w->call);
   k->started = 1, k->t = t0, k->tol = fmax(rtol, atol);
   k->trusted = !is_disturbed();
@@ -222,7 +225,7 @@ void contact_attach(World *w) {
   for (int i = 0; i < SCENE_N; i++) k->trusted &= fabs(before[i]) < 10.0;
 }
 
-/* A state that has been handed out */
+/* Checks a state that a call has returned. */
 static void judge(World *w, int flag, sunrealtype t, N_Vector v) {
   ContactWorld *k      = of_contact(w);
   const sunrealtype *y = N_VGetArrayPointer(v);
@@ -244,7 +247,7 @@ static void judge(World *w, int flag, sunrealtype t, N_Vector v) {
              w->call, flag, t, k->energy, scene_energy(&k->scene, y), k->tol);
 }
 
-/* Judges the code; is y a state to be looked at? */
+/* Judges the code; returns whether y is a state to check. */
 static int is_handed_out(World *w, int flag, N_Vector y) {
   if (flag > 0 && flag != CV_ROOT_RETURN && flag != CV_TSTOP_RETURN)
     complain(w, "a code of no meaning", "%s returned %d", w->call, flag);
@@ -259,7 +262,7 @@ void contact_solve(World *w) {
   ContactWorld *k  = of_contact(w);
   N_Vector y       = vector(w, SCENE_N);
   sunrealtype step = number(w, 1e-6, 0.3);
-  /* A block may hop for ever, and where e is nearly 1 a stretch of time stepping may last as long. */
+  /* A block may hop forever, and for e close to 1 a stretch of time stepping may last as long. */
   const sunrealtype most = k->longest > 0.0 ? fmin(10.0, MOST_STEPS * k->longest) : 10.0;
   if (isfinite(step)) step = fmax(-most, fmin(step, most));
   const sunrealtype tout = k->t + (chance(w, w->odd) ? -step : step);
@@ -274,7 +277,7 @@ void contact_solve(World *w) {
   if (flag >= 0 || t > k->t) k->t = t;
 }
 
-/* One step, which may end beyond tout */
+/* Takes one step, which may end beyond tout. */
 static void contact_step(World *w) {
   ContactWorld *k        = of_contact(w);
   N_Vector y             = vector(w, SCENE_N);
@@ -331,7 +334,8 @@ static void results(World *w) {
 static int laws(int i, CPContactPoint *point, void *user_data) {
   const World *w     = user_data;
   point->restitution = w->contacts.p[0];
-  if (point->ntangents > 0) point->mu = point->mu_static = w->contacts.p[1]; /* or it stays 0 */
+  /* otherwise it stays 0 */
+  if (point->ntangents > 0) point->mu = point->mu_static = w->contacts.p[1];
   return i < 0 || i >= w->contacts.scene.ncontacts;
 }
 
@@ -341,7 +345,7 @@ static void law_function(World *w) {
   CALL(w, CONTACT, CPContactSetLawFn(w->contacts.contact, chance(w, 0.7) ? laws : NULL));
 }
 
-/* One or two vectors of zeros but for the rate of the angle */
+/* One or two vectors of zeros except for the rate of the angle */
 static N_Vector *slopes(World *w, N_Vector yS[2]) {
   for (int i = 0; i < 2; i++) {
     yS[i] = vector(w, SCENE_N);

@@ -1,4 +1,4 @@
-/* Calls of cpodes.h, and CVODES' own on its memory. */
+/* Calls of cpodes.h, and CVODES' own functions on its memory. */
 #include "cpodes/base/compat.h"
 #include "world.h"
 
@@ -47,7 +47,7 @@ static void ignore(int code, const char *module, const char *function, char *msg
 }
 #endif
 
-/* Memory of a program's own, perhaps with some steps behind it */
+/* CVODES memory of the program, perhaps after some steps */
 void cpode_attach(World *w) {
   if (w->mem) return;
   const int lmm = chance(w, 0.5) ? CV_BDF : CV_ADAMS, newton = chance(w, 0.5);
@@ -151,8 +151,8 @@ static void set_nonlinear_solver(World *w) {
   CALL(w, CPODE, CPodeSetNonlinearSolver(w->mem, nls));
 }
 
-/* Not what CVODES' own memory survives: before CVodeInit, and a solver that it meets after the first step
- * without setting it up */
+/* Solvers that CVODES' own memory does not survive: before CVodeInit, and one that it gets after
+ * the first step without a set-up */
 static int before_first_step(World *w) {
   long int nst = 0;
   return w->mem && promise(w)->started && CVodeGetNumSteps(cvodes(w), &nst) == CV_SUCCESS &&
@@ -171,7 +171,8 @@ void cpode_solver(World *w) {
     set_linear_solver(w);
     return;
   }
-  SUNNonlinearSolver nls = nonlinear_solver(w, 0); /* The call may have an allocation denied. */
+  /* An allocation in this call may be made to fail. */
+  SUNNonlinearSolver nls = nonlinear_solver(w, 0);
   CALL(w, CPODE, CPodeSetNonlinearSolver(w->mem, nls));
 }
 
@@ -214,7 +215,8 @@ static void set_handler(World *w) {
 
 /* ---- CVODES' options ---- */
 
-/* After the first step CVODES does not look at what the functions are there: roots of the past are found. */
+/* After the first step CVODES does not evaluate the functions when they are set, so it finds roots
+ * of the past. */
 static void roots(World *w) {
   if (!before_first_step(w)) return;
   int directions[2] = {0, 0};
@@ -223,9 +225,8 @@ static void roots(World *w) {
                           ? CALL(w, NOBODY, CVodeRootInit(cvodes(w), n, mechanism_roots_unchecked))
                           : CALL(w, CPODE, CPodeRootInit(w->mem, n, mechanism_roots));
   if (flag != CP_SUCCESS) return;
-  if (n)
-    CALL(w, NOBODY,
-         CVodeSetRootDirection(cvodes(w), directions)); /* which stay with the same functions */
+  /* the directions stay if the functions stay */
+  if (n) CALL(w, NOBODY, CVodeSetRootDirection(cvodes(w), directions));
   promise(w)->roots = n > 0, promise(w)->root_free = promise(w)->t;
 }
 
@@ -251,7 +252,7 @@ static void stop_time(World *w) {
 static void step_sizes(World *w) {
   const sunrealtype h = number(w, 1e-8, 0.1);
   const int which     = below(w, 3);
-  if (isnan(h)) return; /* CVODES takes it for good */
+  if (isnan(h)) return; /* CVODES accepts NaN */
   if (which == 0) CALL(w, NOBODY, CVodeSetInitStep(cvodes(w), h));
   if (which == 1) CALL(w, NOBODY, CVodeSetMaxStep(cvodes(w), h));
   if (which == 2) CALL(w, NOBODY, CVodeSetMinStep(cvodes(w), h * 1e-3));
@@ -261,13 +262,14 @@ static void limits(World *w) {
   const int n = whole(w, 1, 12), which = below(w, 6);
   if (!promise(w)->started || n < 1) return; /* CVODES 6.4 prints, or returns codes of its solver */
   if (which == 0) CALL(w, NOBODY, CVodeSetMaxNumSteps(cvodes(w), n > 0 && n < 99 ? 20 * n : 100));
-  if (which == 1 && before_first_step(w)) /* CVODES overwrites its history where the order is above */
+  if (which == 1 && before_first_step(w)) /* CVODES overwrites its history if the order is higher */
     CALL(w, NOBODY, CVodeSetMaxOrd(cvodes(w), n));
-  /* Steps that CVODES changes because of inequality constraints need not become smaller: all attempts may be made. */
+  /* Steps that CVODES changes because of inequality constraints need not become smaller, so all
+   * attempts may be used. */
   const int fails = n < 10000 ? n : 10000;
   if (which == 2) CALL(w, NOBODY, CVodeSetMaxErrTestFails(cvodes(w), fails));
   if (which == 3) CALL(w, NOBODY, CVodeSetMaxConvFails(cvodes(w), fails));
-  if (which == 4 && n > 1) /* One iteration holds steps at sizes at which it converges at once. */
+  if (which == 4 && n > 1) /* A single iteration keeps steps so small that it converges at once. */
     CALL(w, NOBODY, CVodeSetMaxNonlinIters(cvodes(w), n));
   if (which == 5) CALL(w, NOBODY, CVodeSetStabLimDet(cvodes(w), below(w, 2)));
 }
@@ -307,7 +309,7 @@ static void quadrature(World *w) {
 static void calc_ic(World *w) {
   const int flag = CALL(w, CPODE, CPodeCalcIC(w->mem));
   N_Vector y0    = vector(w, w->m.n);
-  sunrealtype t0; /* not that of the promise where CVODES had to be re-initialised */
+  sunrealtype t0; /* differs from the promise's if CVODES had to be re-initialised */
   if (CALL(w, CPODE, CPodeGetConsistentIC(w->mem, y0)) == CP_SUCCESS && flag == CP_SUCCESS &&
       CVodeGetCurrentTime(cvodes(w), &t0) == CV_SUCCESS)
     promise_start(w, promise(w), t0, y0);

@@ -39,7 +39,7 @@ int mechanics_spoil(World *w, CPMechModel *model) {
   return 1;
 }
 
-/* A model whose sizes are wrong is only good for being refused. */
+/* A model with wrong sizes must be refused. */
 void mechanics_create(World *w) {
   if (w->mech) return;
   CPMechModel model;
@@ -54,7 +54,7 @@ void mechanics_create(World *w) {
   else ready(w);
 }
 
-/* "Free the integrator first": after it, that is all that can be done with it. */
+/* "Free the integrator first": after this message nothing else is possible. */
 static void mechanics_free(World *w) {
   if (w->mech_of_mem) cpode_free(w);
   if (w->mech_of_one) onestep_free(w);
@@ -149,7 +149,7 @@ static void calc_ic(World *w) {
                     udot, lambda));
 }
 
-/* Accelerations are those of the mechanism. */
+/* Checks that accelerations are those of the mechanism. */
 static void accelerations(World *w) {
   N_Vector y               = start_state(w);
   sunrealtype udot[MOST_U] = {0}, lambda[MOST_ROWS + 1], right[MOST_N];
@@ -219,7 +219,7 @@ static void results(World *w) {
   CALL(w, MECHANICS, CPMechGetStats(w->mech, &stats));
 }
 
-/* The projector that the mechanism owns: it is neither created nor freed. */
+/* The projector that the mechanism owns; it is neither created nor freed here. */
 static void own_projector(World *w) {
   if (!w->mech) return;
   CPProjector P  = w->P;

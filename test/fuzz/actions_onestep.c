@@ -20,7 +20,7 @@ static const char *const methods[] = {"DOP853",
                                       "ARKODE_VERNER_8_5_6"};
 enum { METHODS = sizeof methods / sizeof methods[0] };
 
-/* A table of one's own: a midpoint rule without an embedded method, or one that is not consistent */
+/* A table of the user's: a midpoint rule without an embedded method, or an inconsistent one */
 static void create_table(World *w) {
   ARKodeButcherTable B = ARKodeButcherTable_Alloc(2, SUNFALSE);
   if (!B) no_memory();
@@ -103,7 +103,7 @@ void onestep_projector(World *w) {
   }
 }
 
-/* By differences; a pattern that is full holds for every mechanism */
+/* By differences; a full pattern suits every mechanism */
 static void set_jacobian(World *w) {
   const sunindextype n = w->m.n;
   SUNMatrix J          = NULL;

@@ -6,7 +6,7 @@
 
 static void destroy_matrix(void *A) { SUNMatDestroy(A); }
 
-/* A matrix of the mechanism's, or with probability odd one of another size */
+/* A matrix of the mechanism, or with probability odd one of another size */
 static SUNMatrix jacobian_template(World *w) {
   Mechanism other;
   mechanism_set_up(&other, chance(w, w->odd) ? (unsigned)below(w, 1024) : w->m.features, DENSE,
@@ -24,7 +24,7 @@ static void ready(World *w) {
 void projector_create(World *w) {
   if (w->P) return;
   N_Vector y = vector(w, w->m.n), c = vector(w, w->m.m);
-  /* templates of another length would be another problem, of which the functions know nothing */
+  /* templates of another length would mean another problem, for which there are no functions */
   if (y && N_VGetLength(y) != w->m.n) y = w->start;
   if (c && N_VGetLength(c) != w->m.m) c = w->like_c;
   w->P = CREATE(w, CPProjectorCreate(mechanism_c, y, c, w->ctx));
@@ -103,7 +103,8 @@ static void get_levels(World *w) {
 
 void projector_linear_solver(World *w) {
   const int type = whole(w, 0, 6);
-  if (type < 0 || type > 6) return; /* no value of the type: undefined behaviour of ours */
+  if (type < 0 || type > 6)
+    return; /* not a value of the type: undefined behaviour in this program */
   CALL(w, PROJECTOR, CPProjectorSetLinearSolver(w->P, (CPLinSol)type));
 }
 
@@ -165,7 +166,7 @@ static void set_fixed(World *w) {
 
 /* ---- actions ---- */
 
-/* A state that does not exist is not ours to make: functions may divide by its zeros. */
+/* Faulty states are not made here, since functions may divide by their zeros. */
 static void check_result(World *w, int flag, N_Vector y, N_Vector before, const char *what) {
   if (!y || N_VGetLength(y) != w->m.n || !before) return;
   const size_t size = (size_t)w->m.n * sizeof(sunrealtype);

@@ -9,7 +9,7 @@
 static void *cvodes(World *w) { return CPodeGetCVodeMem(w->mem); }
 static void destroy_nls(void *nls) { SUNNonlinSolFree(nls); }
 
-static World *of_callbacks; /* whose mem CPodeSensRhs1 and CPodeForwardState need */
+static World *of_callbacks; /* CPodeSensRhs1 and CPodeForwardState need its mem */
 
 static int sens_rhs(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
                     N_Vector ySdot, void *user_data, N_Vector tmp1, N_Vector tmp2) {
@@ -43,7 +43,8 @@ void sensitivity_init(World *w) {
 void sensitivity_parameters(World *w) {
   const sunrealtype size             = number(w, 1.0, 20.0);
   const sunrealtype pbar[PARAMETERS] = {1.0, size, 1.0};
-  if (!(size >= 1.0 && size <= 20.0)) w->another_solution = 1; /* differences over nothing */
+  /* the increments of differences would be too small */
+  if (!(size >= 1.0 && size <= 20.0)) w->another_solution = 1;
   int plist[PARAMETERS] = {0, 1, 2};
   if (chance(w, w->odd)) plist[0] = -1;
   CALL(w, CPODE,
@@ -100,7 +101,7 @@ static void of_cvodes(World *w) {
 
 /* ---- functionals ---- */
 
-/* Nothing bounds the steps of a functional but a million: they must not be tiny. */
+/* The steps of a functional are limited only to a million, so they must not be tiny. */
 static CPFunctional functional(World *w) {
   if (w->mem) {
     CVodeSetMaxStep(cvodes(w), 0.0);
@@ -115,7 +116,7 @@ static CPFunctional functional(World *w) {
   return F;
 }
 
-/* The state is at another time, not known to the promise. */
+/* The state is at another time, which the promise does not know. */
 static void moved(World *w) {
   sunrealtype reached = 0.0;
   if (!w->mem) return;
@@ -127,11 +128,12 @@ static void moved(World *w) {
 
 static sunrealtype ahead(World *w) {
   sunrealtype step = number(w, 1e-3, 0.05);
-  if (step > 0.1 && isfinite(step)) step = 0.1; /* CVODES' differences want some 1e5 steps to 1 */
+  /* CVODES' differences take about 1e5 steps to t = 1 */
+  if (step > 0.1 && isfinite(step)) step = 0.1;
   return w->promise[0].t + (w->backward ? -step : step);
 }
 
-/* From a state that a start has made of 1e300 steps may be as small as you like. */
+/* From a state that a start has made of 1e300, steps may be arbitrarily small. */
 static int starts_anywhere(const World *w) {
   return w->promise[0].started && !w->promise[0].consistent;
 }
@@ -156,7 +158,7 @@ static void functional_adjoint(World *w) {
   const sunrealtype t1     = ahead(w);
   N_Vector yS[PARAMETERS], *y0S = starts(w, yS), gradient[1] = {vector(w, w->m.n)};
   sunrealtype G, dG[PARAMETERS];
-  if (o.steps > 1000) return; /* memory for as many steps is CVODES' to take */
+  if (o.steps > 1000) return; /* CVODES would allocate memory for as many steps */
   const int flag = CALL(w, CPODE,
                         CPodeFunctionalAdjoint(w->mem, t1, &F, chance(w, 0.7) ? &o : NULL,
                                                chance(w, 0.5) ? y0S : NULL, &G, dG,
@@ -195,8 +197,10 @@ static int backward_rhs(sunrealtype t, N_Vector y, N_Vector yB, N_Vector yBdot, 
 
 static void adjoint_init(World *w) {
   if (!w->mem || !w->promise[0].started || w->sensitivities || w->functionals || w->adjoint) return;
-  /* CVODES does not know what it has allocated: sensitivities that come and go, and a second CVodeAdjInit, leak. */
-  /* Polynomials: not of more points than there are, nor backwards, as an odd tout may lead (CVODES reads beyond its arrays) */
+  /* CVODES loses track of its allocations: changing numbers of sensitivities, and a second
+   * CVodeAdjInit, leak. */
+  /* Polynomials must not have more points than there are, nor go backwards, which an odd tout may
+   * cause (CVODES reads beyond its arrays). */
   const int steps  = 1 + below(w, 20);
   const int interp = steps > 12 && !w->backward && w->odd == 0.0 ? CV_POLYNOMIAL : CV_HERMITE;
   if (CALL(w, NOBODY, CVodeAdjInit(cvodes(w), steps, interp)) == CV_SUCCESS) w->adjoint = 1;

@@ -1,5 +1,5 @@
-/* Faults in callbacks: every callback of the mechanism ends with disturb(), which counts it and may spoil
- * its result. */
+/* Faults in callbacks: every callback of the mechanism ends with disturb(), which counts it and may
+ * make its result faulty. */
 #ifndef CPODES_FUZZ_DISTURB_H
 #define CPODES_FUZZ_DISTURB_H
 
@@ -48,12 +48,13 @@ typedef enum {
 
 typedef enum { FAULT_RECOVERABLE, FAULT_FATAL, FAULT_NAN, FAULT_INF, FAULTS } Fault;
 
-/* From now on: the n-th call (n = 1, 2, ...) of this kind (or ON_ANY) is spoilt; lasting: all later ones, too. */
+/* Arms a fault: from now on the n-th call (n = 1, 2, ...) of this kind (or ON_ANY) is faulty;
+ * lasting: all later ones, too. */
 void disturb_arm(Callback which, Fault fault, long n, int lasting);
 void disturb_repair(void);
-/* Calls spoilt since disturb_arm; the kind of the first one */
+/* The number of faulty calls since disturb_arm, and the kind of the first one */
 long disturb_struck(Callback *which);
-/* Was a call of this kind spoilt since disturb_forget? Then its results are worth nothing. */
+/* Was a call of this kind faulty since disturb_forget? Then its results are worthless. */
 int disturb_touched(Callback which);
 void disturb_forget(void);
 

@@ -1,11 +1,10 @@
-/* Every allocation and every callback failing in turn, over a table of scenarios:
+/* Makes every allocation and every callback fail in turn, over a table of scenarios:
  *
- *   the n-th allocation returns NULL              the code is negative, there is a message, nothing is lost
+ *   the n-th allocation returns NULL              the code is negative, there is a message, nothing leaks
  *   the n-th callback returns +1, -1, NaN, Inf    the result is that of the undisturbed run, or a failure with a
- *     once, or from then on                       message and a finite state; once the fault has been repaired
- *                                                 the same objects go on to that result
- *   the n-th call of a linear solver fails        likewise
- */
+ *     once, or from then on                       message and a finite state; once the fault has been repaired,
+ *                                                 the same objects continue to that result
+ *   the n-th call of a linear solver fails        likewise */
 #include "cpodes/base/compat.h"
 #include "cpodes/lu/lu.h"
 #include "cpodes/saddle/saddle.h"
@@ -26,22 +25,22 @@
 
 typedef enum { BY_NOBODY, BY_CONSTRAINTS, BY_USER, BY_MECHANICS } Projection;
 
-/* What happens beside the march */
+/* Calls in addition to the integration */
 enum {
-  JACOBIAN   = 1, /* G by the user's function; without: differences */
+  JACOBIAN   = 1, /* G by the user's function; otherwise by differences */
   PRODUCTS   = 2, /* G v and G^T w, diagonal and preconditioner */
   METRIC     = 4, /* a metric matrix; of a CPMech: L2 */
-  INITIAL    = 8, /* a consistent start from a bad one */
+  INITIAL    = 8, /* a consistent start from an inconsistent one */
   ROOTS      = 16,
-  OUTPUT     = 32,  /* within the steps */
+  OUTPUT     = 32,  /* output within the steps */
   SENSITIVE  = 64,  /* with forward sensitivities */
   FUNCTIONAL = 128, /* forward, with SENSITIVE, and backward */
-  CHECK      = 256, /* Jacobian, or model */
+  CHECK      = 256, /* of the Jacobian, or of the model */
   QUANTITIES =
-      512, /* of a CPMech: outputs, multipliers, impacts, Delassus operator, a row switched */
+      512, /* for a CPMech: outputs, multipliers, impacts, Delassus operator, a row switched */
   PARTIALS    = 1024,
-  WEIGHTS     = 2048, /* the user's */
-  ATTACHED    = 4096, /* to a program's own CVODES memory */
+  WEIGHTS     = 2048, /* the user's error weights */
+  ATTACHED    = 4096, /* to the program's own CVODES memory */
   QUADRATURE  = 8192,
   FIXED_POINT = 16384
 };
@@ -90,7 +89,7 @@ static const Scenario scenarios[] = {
     {"DOP853, mechanics", "DOP853", BY_MECHANICS, DENSE, 0, REDUNDANT | AUXILIARY, OUTPUT}};
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
 
-/* Instead of a code, for a state that is not finite */
+/* Replaces the code if a state is not finite */
 enum { NOT_FINITE = 12345 };
 
 #define TOL   SUN_RCONST(1e-6)
@@ -98,7 +97,7 @@ enum { NOT_FINITE = 12345 };
 /* Errors of CVODES and of CPOneStep at the tolerance TOL, for the pendulum until T_END */
 #define SAME (1e3 * TOL)
 
-/* ---- a stage: what a program has before it calls cpodes; and the objects ---- */
+/* ---- a stage: a program's objects before it calls cpodes, and cpodes' objects ---- */
 
 typedef struct {
   const Scenario *is;
@@ -114,7 +113,7 @@ typedef struct {
   CPMech mech;
   CPodeMem mem;
   CPOneStepMem one;
-  /* the march */
+  /* the integration */
   sunrealtype t;
   sunrealtype results[MOST_N + 2 + 2 * PARAMETERS];
   MessageLog log;
@@ -143,7 +142,8 @@ static void stage_open(Stage *s, const Scenario *scenario) {
   s->q     = vector_of(1, NULL);
   N_VConst(1 / TOL, s->ewt);
   for (int i = 0; i < PARAMETERS; i++) s->yS[i] = vector_of(s->m.n, NULL);
-  for (int k = 0; k < 2; k++) { /* the start is one angle and one angular velocity for all lengths */
+  /* the start has the same angle and angular velocity for all lengths */
+  for (int k = 0; k < 2; k++) {
     entries(s->yS[BY_LENGTH])[k]           = entries(s->y0)[k];
     entries(s->yS[BY_LENGTH])[s->m.nq + k] = entries(s->y0)[s->m.nq + k];
   }
@@ -303,7 +303,7 @@ static int march(Stage *s) {
   for (int k = 1; !flag && k <= 3; k++) {
     const sunrealtype tout = T_END * k / 3.0;
     if (s->t >= tout && k < 3)
-      continue; /* after a failure the last good state may lie beyond tout */
+      continue; /* after a failure the last good state may be beyond tout */
     flag = evolve(s, tout);
     if (!flag) flag = output(s);
   }
@@ -389,7 +389,7 @@ static const struct {
                {"check", check},   {"march", march},        {"functional", functional}};
 enum { SET_UP, PROJECT, QUANTITY, CHECKS, MARCH, ACTIONS = sizeof actions / sizeof actions[0] };
 
-/* All of them, until one fails: returns its number, and its code. */
+/* Takes all actions until one fails. Returns its number, and its code. */
 static int run(Stage *s, int first, int *code) {
   int k = first;
   for (*code = CP_SUCCESS; k < ACTIONS; k++) {
@@ -407,7 +407,7 @@ static int run(Stage *s, int first, int *code) {
 
 static Stage stage;
 
-/* A constructor that fails says so on stderr: not wanted in the test's output. */
+/* A constructor that fails reports it on stderr, which would clutter the test's output. */
 static void quietly(int on) {
   static int kept = -1;
   fflush(stderr);
@@ -449,10 +449,11 @@ START_TEST(every_allocation_that_fails_is_told_and_nothing_is_lost) {
 }
 END_TEST
 
-/* All of the first, and then fewer and fewer */
+/* Covers all of the first, and then ever fewer. */
 static long following(long n) { return n < 16 ? n + 1 : n + 1 + n / 4; }
 
-/* SuiteSparse goes on by itself where it can do without: the result is then that of the undisturbed run. */
+/* SuiteSparse continues by itself if it does not need the memory: the result is then that of the
+ * undisturbed run. */
 START_TEST(allocations_of_suitesparse_may_fail) {
   const char *name = scenarios[_i].name;
   int code, missed = 1, failures = 0;
@@ -495,7 +496,7 @@ static void expect_same(const char *name, const char *what, Fault fault, long n,
                   fault_names[fault], n, i, s->results[i], right[i]);
 }
 
-/* The objects go on, or say that they want a new start. */
+/* The objects continue, or report that they need a new start. */
 static void go_on(Stage *s, int failed) {
   int code;
   const char *name = s->is->name;
@@ -551,7 +552,7 @@ START_TEST(every_callback_may_fail) {
   tear_down(&stage);
   stage_close(&stage);
   ck_assert_int_gt(calls, 50);
-  /* Of the later calls each kind of fault strikes others. */
+  /* Each kind of fault strikes different ones of the later calls. */
   for (long n = 1; n <= calls; n = following(n))
     spoil(is, fault, n < 16 ? n : n + n / 4 * (_i % (2 * FAULTS)) / (2 * FAULTS), _i % 2, right);
 }
@@ -591,7 +592,7 @@ int __wrap_cpLuSolve(CPLu lu, double *re, double *im) {
   return solver_fails() ? CP_LINSOL_FAIL : __real_cpLuSolve(lu, re, im);
 }
 
-/* singular: of LU factors that fail; else LAPACK does. */
+/* singular: LU factors fail; otherwise LAPACK fails. */
 START_TEST(linear_solvers_may_fail) {
   const Scenario *is = &scenarios[_i / 4];
   const int lasting = _i % 2, singular = _i / 2 % 2;

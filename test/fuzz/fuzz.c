@@ -1,11 +1,11 @@
-/* Random sequences of API calls, each made and judged by its seed:
+/* Random sequences of API calls, each generated and judged by its seed:
  *
  *   fuzz [--seed N] [--count K] [--verbose]
  *
- * Runs the sequences N ... N + K - 1 (default: 1 ... 1000) in processes of their own, a batch in each; one
- * that dies, complains or does not end is reported with its seed, and the campaign goes on behind it.
- * `fuzz --seed N --verbose` prints the calls of one sequence, in this process, for a debugger. Returns 0 if there
- * was no defect. */
+ * Runs the sequences N ... N + K - 1 (default: 1 ... 1000) in separate processes, a batch in each.
+ * A sequence that crashes, reports a defect or does not end is listed with its seed, and the
+ * campaign continues after it. `fuzz --seed N --verbose` prints the calls of one sequence, in this
+ * process, for a debugger. Returns 0 if there was no defect. */
 #include "world.h"
 
 #include "unit/support/alloc.h"
@@ -30,14 +30,14 @@
 
 enum { BATCH = 250, KINDS = 200, SECONDS = 60, SEEDS_SHOWN = 4 };
 
-/* What the process of a batch tells, also when it dies */
+/* The report of a batch's process, which survives a crash */
 typedef struct {
-  uint64_t seed; /* that runs, or is the next one */
+  uint64_t seed; /* the seed that runs, or is the next one */
   long calls;
   char complaint[1000];
 } Shared;
 static Shared *shared;
-static FILE *captured; /* what is printed in a batch */
+static FILE *captured; /* the output of a batch */
 
 /* ---- the defects found, by kind ---- */
 
@@ -81,7 +81,7 @@ static int capture(void) {
   return dup2(fd, STDOUT_FILENO) < 0 ? -1 : dup2(fd, STDERR_FILENO);
 }
 
-/* A sequence has its time of the processor, whatever else the machine does. */
+/* A sequence has a limit of CPU time, so that the load of the machine does not matter. */
 static void run_batch(uint64_t end) {
   const struct itimerval limit = {.it_value.tv_sec = SECONDS};
   if (capture() < 0) _exit(4);
@@ -93,7 +93,8 @@ static void run_batch(uint64_t end) {
   _exit(LEAKS() ? 5 : 0);
 }
 
-/* What a sanitizer printed: the fault without numbers, and its first place in a source of ours. */
+/* Summarises a sanitizer's output: the fault without numbers, and its first place in one of our
+ * sources. */
 static void sanitizer_summary(char *kind, size_t size) {
   char line[1000], what[80] = "", place[100] = "";
   rewind(captured);
@@ -132,7 +133,8 @@ static void diagnose(int status, const char *seeds) {
   } else count_defect(shared->seed, "unexpected exit", seeds);
 }
 
-/* Runs first ... end - 1. A leak is only seen at the end of a batch: its sequences are then run alone. */
+/* Runs first ... end - 1. A leak is detected only at the end of a batch, whose sequences are then
+ * run one by one. */
 static void run(uint64_t first, uint64_t end, uint64_t batch) {
   for (uint64_t next = first; next < end;) {
     const uint64_t stop = next + batch < end ? next + batch : end;
@@ -156,7 +158,7 @@ static void run(uint64_t first, uint64_t end, uint64_t batch) {
   }
 }
 
-/* The calls on stdout; what a sanitizer has to say still goes to stderr. */
+/* Prints the calls on stdout; a sanitizer still reports on stderr. */
 static int run_verbosely(uint64_t seed) {
   FILE *out     = fdopen(dup(STDOUT_FILENO), "w");
   const int err = dup(STDERR_FILENO);
@@ -189,7 +191,7 @@ int main(int argc, char **argv) {
       fprintf(stderr, "usage: fuzz [--seed N] [--count K] [--verbose]\n");
       return 2;
     }
-  alloc_count_cvodes(0); /* The judge asks for their messages. */
+  alloc_count_cvodes(0); /* the judge reads their messages */
   if (verbose) return run_verbosely(seed);
   shared   = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   captured = tmpfile();

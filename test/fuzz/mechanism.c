@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static const Mechanism *the; /* whose functions are called */
+static const Mechanism *the; /* the mechanism whose functions are called */
 
 const Mechanism *mechanism_in_use(void) { return the; }
 void mechanism_use(Mechanism *m) { the = m; }
@@ -16,7 +16,8 @@ void mechanism_set_up(Mechanism *m, unsigned features, Form form, CPFrame frame)
   if (features & ACCELERATION) features &= ~DRIVEN;
   if (form == OPERATORS || form == BESIDE) features &= ~(FRICTION | DRIVEN);
   if (!(features & QUATERNION)) features &= ~KINEMATICS;
-  if (features & KINEMATICS) features &= ~DRIVEN; /* no coordinate has a velocity of its own */
+  /* there is no coordinate with a velocity of its own */
+  if (features & KINEMATICS) features &= ~DRIVEN;
   const int extra = features & EXTRA ? 1 : 0, ball = features & QUATERNION ? 1 : 0;
   *m    = (Mechanism){.features = features, .form = form, .frame = frame, .p = {1.0, 9.81, 0.1}};
   m->nq = 2 + extra + 4 * ball;
@@ -32,7 +33,7 @@ void mechanism_set_up(Mechanism *m, unsigned features, Form form, CPFrame frame)
   m->omega      = ball ? 2 + extra : -1;
 }
 
-/* Number of the pendulum's rows: row i of them is i + 1 times the first. */
+/* The number of the pendulum's rows: row i is i + 1 times the first one. */
 int mechanism_pendulum_rows(const Mechanism *m) { return m->features & REDUNDANT ? 2 : 1; }
 
 /* q' = 1/2 E(q) omega for the quaternion q */
@@ -99,7 +100,7 @@ void mechanism_derivative(const Mechanism *m, sunrealtype t, const sunrealtype *
   if (m->nz) ydot[m->nq + m->nu] = y[0] - y[m->nq + m->nu];
 }
 
-/* Steps of at most 1/500: errors are some 1e-10. */
+/* In steps of at most 1/500, whose errors are about 1e-10. */
 void mechanism_advance(const Mechanism *m, sunrealtype t, sunrealtype tout, sunrealtype *y) {
   const int steps     = 1 + (int)(500.0 * fabs(tout - t));
   const sunrealtype h = (tout - t) / steps, c[4] = {0.0, 0.5, 0.5, 1.0}, b[4] = {1, 2, 2, 1};
@@ -311,7 +312,7 @@ int mechanism_metric_matrix(sunrealtype t, N_Vector y, SUNMatrix M, void *user_d
   return disturb(ON_METRIC_MATRIX, values, n);
 }
 
-/* Closest point for the pendulum; everything else is moved where it has to be. */
+/* The closest point for the pendulum; everything else is moved to where it has to be. */
 int mechanism_projection(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, void *user_data) {
   (void)eps, (void)user_data;
   N_VScale(1.0, yhat, y);

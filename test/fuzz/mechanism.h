@@ -49,11 +49,12 @@ typedef struct {
   Form form;
   CPFrame frame;
   int nq, nu, nz, np, nv, na, n, m; /* n: state; m = np + nv: rows of c */
-  int x, quaternion, omega; /* places of x and the quaternion in q, of omega in u; -1: none */
+  int x, quaternion,
+      omega; /* indices of x and of the quaternion in q, and of omega in u; -1: none */
   sunrealtype p[PARAMETERS];
 } Mechanism;
 
-/* Features that exclude each other are taken away. */
+/* Removes features that exclude each other. */
 void mechanism_set_up(Mechanism *m, unsigned features, Form form, CPFrame frame);
 void mechanism_use(Mechanism *m);
 
@@ -70,7 +71,8 @@ void mechanism_constraints(const Mechanism *m, sunrealtype t, const sunrealtype 
 sunrealtype mechanism_entry(const Mechanism *m, int i, int j, const sunrealtype *y);
 int mechanism_has(const Mechanism *m, int i, int j);
 
-/* Matrix in a form (dense, CSC, CSR) with the structure of dc/dy, or of the metric. NULL: no memory. */
+/* A matrix in a form (dense, CSC, CSR) with the structure of dc/dy, or of the metric. NULL without
+ * memory. */
 SUNMatrix mechanism_jacobian_template(const Mechanism *m, Form form, SUNContext ctx);
 SUNMatrix mechanism_metric_template(const Mechanism *m, Form form, SUNContext ctx);
 
@@ -98,7 +100,8 @@ int mechanism_weights(N_Vector y, N_Vector ewt, void *user_data);
 /* Roots: Y + L / 2, and t - ROOT_TIME */
 #define ROOT_TIME SUN_RCONST(0.25)
 int mechanism_roots(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data);
-/* The same for CVodeRootInit: it fails with codes only, since CVODES' search does not end after a NaN. */
+/* The same for CVodeRootInit. It fails only with codes, since CVODES' search does not end after a
+ * NaN. */
 int mechanism_roots_unchecked(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data);
 int mechanism_quadrature(sunrealtype t, N_Vector y, N_Vector qdot, void *user_data);
 
@@ -110,7 +113,8 @@ int mechanism_functional_grad(sunrealtype t, N_Vector y, int k, N_Vector gy, sun
 int mechanism_consistent_start(sunrealtype t0, N_Vector y0, void *user_data);
 
 /* ---- for CPMech ---- */
-/* partials: 1: with partial derivatives in closed form; 2: and their templates, if sparse. Templates in the model are the caller's; 0: no memory */
+/* partials: 1: with partial derivatives in closed form; 2: also with their templates, if sparse.
+ * The caller frees templates in the model. Returns 0 without memory. */
 int mechanism_model(const Mechanism *m, int partials, int own_velocity, int own_b, SUNContext ctx,
                     CPMechModel *model);
 int mechanism_motion(sunrealtype t, sunrealtype *g, void *data);

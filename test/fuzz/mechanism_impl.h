@@ -1,4 +1,4 @@
-/* What the files of the mechanism share. */
+/* Declarations shared by the files of the mechanism. */
 #ifndef CPODES_FUZZ_MECHANISM_IMPL_H
 #define CPODES_FUZZ_MECHANISM_IMPL_H
 

@@ -1,10 +1,10 @@
-/* The mechanism as CPMech takes it, and what belongs to its sensitivities. */
+/* The mechanism in the form that CPMech takes, and its sensitivities. */
 #include "mechanism_impl.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What entries of matrices are made of. */
+/* What the entries of matrices depend on. */
 typedef struct {
   const Mechanism *m;
   const sunrealtype *q, *u, *udot, *lambda;
@@ -22,7 +22,7 @@ static sunrealtype entry_M(const void *data, int i, int j) {
   return i != j ? 0.0 : i < 2 ? 1.0 : i == at->m->x ? 2.0 : 0.5;
 }
 
-/* The nonholonomic row has a place for df/du of X', which is where b depends on it. */
+/* The nonholonomic row has an entry for df/du at X', since b depends on X' there. */
 static int has_A(const void *data, int i, int j) {
   const Mechanism *m = ((const At *)data)->m;
   if (i < mechanism_pendulum_rows(m)) return j < 2;
@@ -197,7 +197,7 @@ static sunrealtype entry_Bu(const void *data, int i, int j) {
   return j == 0 && (at->m->features & NONHOLONOMIC) ? 0.2 : 0.0;
 }
 
-/* Matrices without a template are NULL, if M and A are sparse. */
+/* If M and A are sparse, matrices without a template are NULL. */
 static int filled_both(SUNMatrix K, MatrixEntry k, SUNMatrix C, MatrixEntry c, const At *at) {
   sunrealtype *values = NULL;
   long n              = 0;
@@ -322,7 +322,7 @@ int mechanism_functional_grad(sunrealtype t, N_Vector y, int k, N_Vector gy, sun
   return disturb(ON_FUNCTIONAL_GRAD, N_VGetArrayPointer(gy), mechanism_in_use()->n);
 }
 
-/* From the same angle for every rod, at rest */
+/* Every rod starts at rest from the same angle. */
 int mechanism_consistent_start(sunrealtype t0, N_Vector y0, void *user_data) {
   (void)user_data;
   const sunrealtype choice[4] = {-0.2, 0.0, 0.1, 0.1};

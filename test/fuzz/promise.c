@@ -1,16 +1,17 @@
-/* What integrators promise: the solution within the tolerances, on the manifold, whatever happened before. */
+/* The promises of integrators: the solution within the tolerances, on the manifold, whatever
+ * happened before. */
 #include "world.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Errors may be this many tolerances large. Runs are a pendulum's for less than two periods; defects that
- * are looked for (a frozen state, stages of a failed attempt) are larger by orders of magnitude. */
+/* Errors may be this many tolerances. Runs are less than two periods of a pendulum; the defects in
+ * question (a frozen state, stages of a failed attempt) are larger by orders of magnitude. */
 #define ERROR_PER_TOLERANCE 3e4
 /* Tolerances above this are not judged: an error of 0.3 says nothing. */
 #define LOOSEST_JUDGED 1e-5
 #define ROUNDOFF       1e-7
-/* Steps without progress, where h shrinks or grows again below the roundoff of t */
+/* Steps without progress, while h shrinks or grows again below the roundoff of t */
 enum { MOST_IDLE_STEPS = 10 };
 
 static sunrealtype *of(N_Vector v) { return N_VGetArrayPointer(v); }
@@ -90,7 +91,7 @@ static int is_of_argument(int flag) {
          flag == CP_NO_INIT || flag == CV_NO_MALLOC || flag == CV_TOO_CLOSE || flag == CV_MEM_NULL;
 }
 
-/* Was t - ROOT_TIME passed in silence? Only where it was watched all the time. */
+/* Was t - ROOT_TIME passed without a root? This counts only if it was watched all the time. */
 static void check_roots(World *w, Promise *k, int flag, sunrealtype tret) {
   const sunrealtype from = k->root_free, gap = 1e-9;
   if (flag == CV_ROOT_RETURN) k->root_free = tret;
@@ -118,9 +119,9 @@ void promise_judge(World *w, Promise *k, int flag, sunrealtype tout, int itask, 
              w->call, flag, tret, k->low, k->high);
   if (flag < 0) {
     k->t        = tret;
-    k->returned = NAN; /* CVODES may hand out its newest step once more */
+    k->returned = NAN; /* CVODES may return its newest step once more */
     if (flag == CP_OUTPUT_PROJ_FAIL && tret == ROOT_TIME)
-      k->root_free = tret; /* it may be that of a root */
+      k->root_free = tret; /* this may be the time of a root */
     promise_compare(w, k, tret, yout, "failure without the last good state");
     if (flag != CP_OUTPUT_PROJ_FAIL && flag != CP_INCONSISTENT_IC && tret != k->t0)
       check_manifold(w, k, tret, yout, fmax(1.0, k->eps));

@@ -9,7 +9,8 @@ typedef struct {
   uint64_t state;
 } Random;
 
-/* SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, OOPSLA 2014): any seed will do, neighbours too. */
+/* SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, OOPSLA 2014), which suits any seeds, also
+ * consecutive ones. */
 static inline uint64_t random_bits(Random *r) {
   uint64_t z = (r->state += 0x9e3779b97f4a7c15u);
   z          = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -25,7 +26,7 @@ static inline double random_between(Random *r, double low, double high) {
   return low + (high - low) * ((double)(random_bits(r) >> 11) / 9007199254740992.0);
 }
 
-/* Its logarithm is uniform; 0 < low < high. */
+/* Log-uniform in [low, high), 0 < low < high. */
 static inline double random_magnitude(Random *r, double low, double high) {
   return exp(random_between(r, log(low), log(high)));
 }

@@ -1,5 +1,5 @@
-/* One sequence: a set-up as a program would make it, perhaps with something left out or in between, then
- * calls at random. */
+/* One sequence: a set-up as a program would make it, perhaps with something left out or inserted,
+ * followed by random calls. */
 #include "world.h"
 
 #include <math.h>
@@ -48,7 +48,7 @@ void act(World *w, const Action *table) {
     }
 }
 
-/* Objects that are there are used more often than those that are not (which then are NULL). */
+/* Objects that exist are used more often than others (which are NULL). */
 static void act_on_any(World *w) {
   const struct {
     const Action *table;
@@ -72,7 +72,7 @@ static void act_on_any(World *w) {
 
 /* ---- set-ups ---- */
 
-/* A step of a set-up; with a small probability it is forgotten, or something else comes first. */
+/* Makes a step of a set-up; with a small probability it is omitted, or something else comes first. */
 static void step(World *w, void (*run)(World *)) {
   if (chance(w, 0.5 * w->odd)) return;
   if (chance(w, 0.15)) act_on_any(w);
@@ -169,7 +169,7 @@ static const Action set_ups[] = {{"CPode with a projector", cpode_with_projector
                                  {"nothing", nothing, 1},
                                  {NULL, NULL, 0}};
 
-/* ---- the whole ---- */
+/* ---- the whole sequence ---- */
 
 #if SUNDIALS_VERSION_MAJOR >= 7
 static void ignore(int line, const char *function, const char *file, const char *msg,
@@ -195,7 +195,7 @@ static void open_world(World *w, uint64_t seed, FILE *out) {
   SUNContext_Create(SUN_COMM_NULL, &w->ctx);
   SUNContext_ClearErrHandlers(w->ctx);
   SUNContext_PushErrHandler(w->ctx, ignore, NULL);
-  SUNLogger logger; /* which prints warnings of CVODES, whatever handlers there are */
+  SUNLogger logger; /* SUNLogger prints warnings of CVODES, whatever handlers there are */
   SUNContext_GetLogger(w->ctx, &logger);
   SUNLogger_SetWarningFilename(logger, "/dev/null");
 #else

@@ -1,4 +1,4 @@
-/* Calls, what is judged of each, and their arguments. */
+/* Calls, their judgement, and their arguments. */
 #include "world.h"
 
 #include "unit/support/alloc.h"
@@ -10,12 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- complaints ---- */
+/* ---- reports of defects ---- */
 
 static char *complaint;
 static size_t complaint_size;
 static int printed_to;
-static const World *running; /* for what notices endless calls */
+static const World *running; /* for the function that detects endless calls */
 
 void complaints_to(char *text, size_t size, int captured) {
   printed_to     = captured;
@@ -62,8 +62,9 @@ static long printed(void) {
   return fstat(printed_to, &s) == 0 ? (long)s.st_size : 0;
 }
 
-/* No call of a sequence needs a quarter of this. Most callbacks go into a functional of 200 steps, whose integrand wants
- * three sensitivities projected at five nodes of each, by differences of constraints that are differences themselves. */
+/* No call of a sequence needs a quarter of this. Most callbacks occur in a functional of 200 steps,
+ * whose integrand projects three sensitivities at five nodes of each step, by differences of
+ * constraints that are differences themselves. */
 #define MOST_CALLBACKS 20000000L
 
 static void endless(void) {
@@ -83,7 +84,7 @@ void call_begin(World *w, const char *text) {
   if (w->deny) alloc_watch_failing(w->deny);
 }
 
-/* Ends what call_begin began. */
+/* Completes what call_begin has begun. */
 static void settle(World *w) {
   w->denied = 0;
   if (w->deny) {
@@ -118,7 +119,8 @@ static void check_code(World *w, int flag) {
   char *name = CPodeGetReturnFlagName(flag);
   if (!name) complain(w, "no name", "%s: %d has no name", w->call, flag);
   say(w, " -> %s\n", name);
-  if (flag <= CP_MEM_NULL && strcmp(name, "NONE") == 0) /* CVODES has no names for some of its own */
+  /* CVODES has no names for some of its own codes */
+  if (flag <= CP_MEM_NULL && strcmp(name, "NONE") == 0)
     complain(w, "unknown code", "%s returned %d", w->call, flag);
   free(name);
 }
@@ -139,7 +141,7 @@ static void check_message(World *w, Who who, int flag) {
              w->call, flag, w->last_code, w->text);
 }
 
-/* Without an object there is no handler: the message is printed. */
+/* Without an object there is no handler, so the message is printed. */
 static void check_silence(World *w, int expected) {
   char text[200] = "";
   if (expected || w->loud || printed() == w->printed) return;

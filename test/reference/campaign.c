@@ -1,8 +1,9 @@
-/* What the multistep methods, DOP853 and RADAU have to reach: over ladders of tolerances no failure, no warning that is not so,
- * and errors that are a number of tolerances. Bounds are those that the guide's chapter on defaults promises.
+/* What the multistep methods, DOP853 and RADAU have to achieve over ladders of tolerances: no
+ * failure, no false warning, and errors of a limited number of tolerances. The bounds are those
+ * that the guide's chapter on defaults promises.
  *
- * CPODES_TEST_CAMPAIGN=full runs all tolerances, else some of each ladder. CPODES_TEST_FIGURES=1 prints the runs.
- */
+ * CPODES_TEST_CAMPAIGN=full runs all tolerances, otherwise some of each ladder.
+ * CPODES_TEST_FIGURES=1 prints the runs. */
 #include "campaign.h"
 #include "mechanisms.h"
 
@@ -12,8 +13,9 @@
 #include <string.h>
 #include <sunlinsol/sunlinsol_dense.h>
 
-/* Each stride-th of n tolerances from one to the other. A root function that changes its sign twice in a step goes
-   unnoticed, as where the balls of the cradle overlap: DOP853's long steps are bounded there */
+/* Each stride-th of n tolerances from one to the other. A root function that changes its sign twice
+ * in a step goes unnoticed, as where the balls of the cradle overlap, so DOP853's long steps are
+ * bounded there. */
 static Tally climb(const CPModel *model, int method, int n, int stride, sunrealtype from,
                    sunrealtype to) {
   const CampaignOptions options = {.max_step = model->nroots > 0 ? model->type->t_end / 100 : 0};
@@ -49,7 +51,8 @@ static const CPModelType *const linkage_types[] = {&bennett_type, &goldberg_type
                                                    &cranks_type};
 enum { LINKAGES = sizeof linkage_types / sizeof linkage_types[0], VARIANTS = 3 };
 
-/* BDF at all tolerances, as below. Loop index: linkage, method, and for those in space: b by formulas, by differences, sparse matrices */
+/* BDF at all tolerances, as below. Loop index: linkage, method; for linkages in space also b by
+ * formulas or by differences, and sparse matrices. */
 START_TEST(overconstrained_linkages_neither_fail_nor_warn) {
   static const Setting variant[VARIANTS] = {{"b", 1}, {"b", 0}, {"sparse", 1}};
   const CPModelType *type                = linkage_types[_i / (VARIANTS * NUM_METHODS)];
@@ -61,13 +64,14 @@ START_TEST(overconstrained_linkages_neither_fail_nor_warn) {
   assert_no_failure(model, method, tally);
   ck_assert_msg(tally.worst <= 1e4, "%s by %s: an error of %.3g tolerances", type->name,
                 campaign_method_name(method), (double)tally.worst);
-  ck_assert_int_le(tally.most_f, 10000); /* three times what the tightest tolerance takes: no stall */
+  /* three times the evaluations of the tightest tolerance: no stall */
+  ck_assert_int_le(tally.most_f, 10000);
   CPModelFree(&model);
 }
 END_TEST
 
-/* BDF at all tolerances: those at which it stalls are one in fifty, and others after each change of roundoff. Loop
-   index: method; b by formulas, by differences */
+/* BDF at all tolerances: it stalls at one in fifty of them, and at others after each change of
+ * roundoff. Loop index: method; b by formulas, by differences. */
 START_TEST(bricards_mechanism_costs_little_at_every_tolerance) {
   const Setting given = {"b", _i % 2};
   const int method    = campaign_method(_i / 2);
@@ -81,7 +85,7 @@ START_TEST(bricards_mechanism_costs_little_at_every_tolerance) {
 }
 END_TEST
 
-/* The redundant row says nothing new. Geometric mean over the ladder; loop index: method */
+/* The redundant row adds no information. Geometric mean over the ladder; loop index: method. */
 START_TEST(a_redundant_row_does_not_change_the_number_of_steps) {
   enum { RUNGS = 15 };
   const Setting redundant = {"redundant", 1}, independent = {"redundant", 0};
@@ -108,8 +112,9 @@ END_TEST
 
 /* ---------------------------------------------------------------------------- singular positions -- */
 
-/* The error falls as tol^slope or faster from the loosest tolerance to the tightest: 0.775 less twice the standard deviation
-   of a slope between two errors that scatter by half a decade each (catalogue.c). Loop index: N = 1, 40; method */
+/* The error falls as tol^slope or faster from the loosest tolerance to the tightest. The slope is
+ * 0.775 minus twice the standard deviation of a slope between two errors that scatter by half a
+ * decade each (catalogue.c). Loop index: N = 1, 40; method. */
 START_TEST(singular_positions_are_passed_on_the_regular_branch) {
   enum { RUNGS = 33 };
   const Setting windows = {"N", _i / NUM_METHODS ? 40 : 1};
@@ -138,7 +143,7 @@ END_TEST
 
 /* ----------------------------------------------------------------------------------- no freedom -- */
 
-/* At 200 outputs, within the steps, too. Loop index: method */
+/* At 200 outputs, also within the steps. Loop index: method. */
 START_TEST(a_driven_platform_follows_within_ten_tolerances) {
   enum { RUNGS = 7 };
   const CampaignOptions options = {.outputs = 200};
@@ -228,7 +233,7 @@ END_TEST
 
 enum { IMPACTS = 60 };
 
-/* Times of the impacts, and the speeds upwards behind them */
+/* The times of the impacts, and the upward speeds after them */
 typedef struct {
   int n;
   sunrealtype t[IMPACTS], speed[IMPACTS];
@@ -241,8 +246,9 @@ static void note_bounce(void *data, sunrealtype t, N_Vector y) {
   b->speed[b->n++] = entries(y)[9];
 }
 
-/* Index of the first impact that is not a flight of 2 v / g behind the one before, by a tenth of it, which errors of the
-   flight do not explain: an earlier one is invented, a later one follows a lost one. IMPACTS: there is none */
+/* The index of the first impact that deviates from the flight time 2 v / g after the previous one
+ * by more than a tenth of it, which errors of the flight do not explain: an earlier impact is
+ * spurious, a later one follows a missed impact. IMPACTS: there is none. */
 static int first_wrong(const Bounces *b, sunrealtype first) {
   for (int k = 0; k < b->n; k++) {
     const sunrealtype flight = k ? 2 * b->speed[k - 1] / SUN_RCONST(9.81) : first;
@@ -252,7 +258,7 @@ static int first_wrong(const Bounces *b, sunrealtype first) {
   return b->n;
 }
 
-/* Twice the time that it should take is enough. Loop index: elastic or not, method */
+/* Allows twice the time that it should take. Loop index: elastic or not, method. */
 START_TEST(a_ball_bounces_sixty_times) {
   enum { RUNGS = 7 };
   const Setting settings[] = {{"floor", 1}, {"e", _i / NUM_METHODS ? 1 : 0.95}, {"spin", 5}};
@@ -298,7 +304,8 @@ START_TEST(the_governor_is_right_by_a_number_of_tolerances) {
 }
 END_TEST
 
-/* A trial stage of an attempt that is rejected may look dependent; the rows are independent all along */
+/* The rows are independent throughout, although a trial stage of an attempt that is rejected may
+ * look dependent. */
 START_TEST(a_rejected_attempt_does_not_change_the_linear_solver) {
   const CampaignOptions schur = {.t_end = 1, .linsol = CP_KKT_SCHUR}, by_itself = {.t_end = 1};
   CPModel *model       = model_with("flyball_governor", NULL, 0);
@@ -317,8 +324,8 @@ END_TEST
 
 /* ------------------------------------------------------------------------------------- catalogue -- */
 
-/* Of four_bar, heavy top and governor the tests are above; where a step costs a while, there is no reference, or there are
-   contacts, none */
+/* Four_bar, heavy top and governor have their own tests above. Mechanisms with expensive steps,
+ * without a reference, or with contacts have none. */
 static int is_in_the_ladder(const CPModel *model) {
   static const char *const others[] = {"four_bar", "heavy_top", "flyball_governor"};
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
@@ -349,7 +356,7 @@ static int ntypes(void) {
 }
 
 int main(void) {
-  setvbuf(stdout, NULL, _IOLBF, 0); /* figures of tests that fail, too */
+  setvbuf(stdout, NULL, _IOLBF, 0); /* so that figures of failing tests appear, too */
   Suite *suite = suite_create("campaign");
   TCase *tcase = tcase_create("campaign");
   tcase_set_timeout(tcase,

@@ -1,5 +1,5 @@
-/* Whole runs over ladders of tolerances, whose failures are results: what a method costs, how well it does, and whether it says
- * what is not so. Tests that bound these are in campaign.c. */
+/* Whole runs over ladders of tolerances, whose failures are results: the cost of a method, its
+ * errors, and its false warnings. campaign.c has the tests that bound these. */
 #ifndef CPODES_TEST_CAMPAIGN_H
 #define CPODES_TEST_CAMPAIGN_H
 
@@ -17,10 +17,10 @@ sunrealtype ladder(int i, int n, sunrealtype from, sunrealtype to);
 
 typedef struct {
   int flag;          /* < 0: it failed */
-  sunrealtype t;     /* where it ended */
+  sunrealtype t;     /* time at the end */
   sunrealtype error; /* CPModelError there, or at all outputs; NaN: none */
   long int steps, f; /* evaluations of f, or of accelerations if there are more */
-  int warnings;      /* messages of runs that did not fail */
+  int warnings;      /* number of messages if the run did not fail */
   int events;
   CPKktLinSol linsol; /* in use at the end */
   double seconds;     /* CPU */
@@ -33,8 +33,8 @@ typedef struct {
   CPKktLinSol linsol;   /* of accelerations */
   sunrealtype max_step; /* of DOP853: none */
   int most_events;      /* the run ends with this one */
-  int outputs;          /* equally spaced; one, at the end: the error is the largest at them */
-  void (*event)(void *data, sunrealtype t, N_Vector y); /* called behind the model's */
+  int outputs; /* equally spaced; 1: only at the end. The error is the largest at the outputs. */
+  void (*event)(void *data, sunrealtype t, N_Vector y); /* called after the model's event function */
   void *data;
 } CampaignOptions;
 
@@ -45,12 +45,13 @@ Outcome campaign_run(const CPModel *model, int method, sunrealtype tol,
 /* The runs of one model by one method */
 typedef struct {
   int runs, failed, warned;
-  sunrealtype sum_of_logs, worst; /* of the errors in tolerances, of the runs that did not fail */
-  long int steps, most_steps, most_f; /* steps: of all together */
-  char first[400];                    /* failure, else warning: of which run, and its message */
+  /* sums over the errors in tolerances of the runs that did not fail */
+  sunrealtype sum_of_logs, worst;
+  long int steps, most_steps, most_f; /* steps: of all runs together */
+  char first[400];                    /* the first failure or else warning: its run and message */
 } Tally;
 
-/* With CPODES_TEST_FIGURES set it also prints a line */
+/* Also prints a line if CPODES_TEST_FIGURES is set. */
 void tally_run(Tally *tally, const CPModel *model, int method, sunrealtype tol, const Outcome *run);
 sunrealtype tally_mean(const Tally *tally); /* geometric, of the errors in tolerances */
 

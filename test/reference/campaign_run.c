@@ -23,7 +23,7 @@ int campaign_stride(int each) {
   return wanted && !strcmp(wanted, "full") ? 1 : each;
 }
 
-/* Between two outputs or events: more of them are a stall */
+/* Largest number of steps between two outputs or events; more are a stall */
 enum { MOST_STEPS = 500000 };
 
 /* Either integrator */
@@ -87,7 +87,7 @@ static long int steps_of(const March *m) {
   return steps;
 }
 
-/* What the model does at an event; both integrators count their steps from the start anew */
+/* Handles the model's event; afterwards both integrators count their steps from zero. */
 static void strike(March *m, sunrealtype t, Outcome *run) {
   int found[CP_MODEL_MAX_ROOTS];
   run->events++;

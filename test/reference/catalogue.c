@@ -1,21 +1,23 @@
-/* Every mechanism of the catalogue to its end, over a ladder of tolerances: errors against its reference,
- * multipliers and reaction forces, violations, and what the motion keeps.
+/* Runs every mechanism of the catalogue to its end, over a ladder of tolerances, and checks errors
+ * against its reference, multipliers and reaction forces, violations, and conserved quantities.
  *
- * The bound on the error after N steps is that of trajectories.c, in the norm that is scaled with 1 + |y_i|:
+ * The bound on the error after N steps is that of trajectories.c, in the norm that is scaled with
+ * 1 + |y_i|:
  *
- *   N * condition * sqrt(n) * tol / 6
- */
+ *   N * condition * sqrt(n) * tol / 6 */
 #include "model_run.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The condition was measured: every component perturbed by 1e-5 of its scale, at 4 times (2 of long runs), made
-   consistent and followed to the end at tol 1e-11; the largest change of a compared component over the
-   largest scaled perturbation, rounded up. The cradle's: 16 in the largest norm (newton_cradle.c), speeds
-   up to 3. Linkages with singular positions: below 1e-9 roundoff ends some runs there (guide, "Redundancy and rank"). Adams' methods and DOP853, where springs are not stiff; at the singular positions of the linkages they stop
-   with an error at some tolerances (singular.c). */
+/* The condition was measured: every component was perturbed by 1e-5 of its scale, at 4 times (2 for
+ * long runs), made consistent and followed to the end at tol 1e-11. It is the largest change of a
+ * compared component over the largest scaled perturbation, rounded up. The cradle's is 16 in the
+ * largest norm (newton_cradle.c), with speeds up to 3. For linkages with singular positions,
+ * roundoff ends some runs below 1e-9 (guide, "Redundancy and rank"). Adams' methods and DOP853 run
+ * where springs are not stiff; at the singular positions of the linkages they stop with an error at
+ * some tolerances (singular.c). */
 typedef struct {
   const char *name;
   sunrealtype condition; /* of the compared components */
@@ -34,7 +36,8 @@ enum { NUM_KNOWN = sizeof known / sizeof known[0], LADDER = 4, OUTPUTS = 10 };
 
 static const sunrealtype ladder[LADDER] = {1e-4, 1e-6, 1e-8, 1e-10};
 
-/* A model that has a reference is in the table, but for those with contacts, whose motion is a CPContact's. */
+/* A model that has a reference is in the table, except models with contacts, whose motion is a
+ * CPContact's. */
 START_TEST(every_reference_is_used) {
   for (int i = 0; model_type(i); i++) {
     CPModel *model = model_with(model_type(i)->name, NULL, 0);
@@ -62,7 +65,8 @@ static sunrealtype *forces_at(ModelRun *run, N_Vector y) {
   return x;
 }
 
-/* sum_j |dx_i/dy_j| |y_j - exact_j|, what the error of the state explains; base: the forces at exact */
+/* sum_j |dx_i/dy_j| |y_j - exact_j|, the part that the error of the state explains; base: the
+ * forces at exact. */
 static sunrealtype *explained_forces(ModelRun *run, N_Vector exact, const sunrealtype *base) {
   const int m            = num_forces(run);
   sunrealtype *explained = calloc((size_t)m, sizeof *explained);
@@ -81,8 +85,9 @@ static sunrealtype *explained_forces(ModelRun *run, N_Vector exact, const sunrea
   return explained;
 }
 
-/* The forces of the run differ from those of the reference by what its state explains, and as much again
-   for what is not linear; by roundoff and that of the differences. Returns the largest difference. */
+/* The forces of the run may differ from those of the reference by what the error of the state
+ * explains, by as much again for nonlinearity, and by the roundoff of forces and differences.
+ * Returns the largest difference. */
 static sunrealtype check_forces(ModelRun *run) {
   const CPModelType *type = run->model->type;
   const int m             = num_forces(run);
@@ -106,7 +111,7 @@ static sunrealtype check_forces(ModelRun *run) {
   return largest;
 }
 
-/* ---- what the motion keeps ---- */
+/* ---- conserved quantities ---- */
 
 enum { MAX_QUANTITIES = 3 };
 
@@ -126,9 +131,10 @@ static sunrealtype gradient(const ModelRun *run, int i) {
   return sum;
 }
 
-/* To the end in OUTPUTS pieces. drift [quantities]: out, the largest change of what is conserved or the largest rise
-   of what is dissipated, checked against what the local errors explain: they add up, but do not grow, so
-   the bound is that on the error with the condition 1, times the gradient. */
+/* Runs to the end in OUTPUTS pieces. drift [quantities]: out, the largest change of conserved
+ * quantities or the largest rise of dissipated ones. It is checked against what the local errors
+ * explain: they add up but do not grow, so the bound is that on the error with the condition 1,
+ * times the gradient. */
 static void run_to_end(ModelRun *run, sunrealtype *drift) {
   const CPModel *model                 = run->model;
   const int nq                         = model->type->nquantities;
@@ -158,16 +164,17 @@ static void run_to_end(ModelRun *run, sunrealtype *drift) {
 
 /* ---- the ladder ---- */
 
-/* From the first run that is not off by half and more (none to compare with), and whose steps the tolerance decides
-   and no bound on their size, to the last one errors fall as tol^slope
-   or faster, down to what is known of the reference: 0.775 (trajectories.c) less twice the standard deviation of the slope
-   between two errors that scatter by half a decade each */
+/* Errors fall as tol^slope or faster, down to the accuracy of the reference, between two runs. The
+ * first is the loosest one whose error is below one half, and whose step size the tolerance
+ * determines, and not a bound; the second is the last one. The slope is 0.775 (trajectories.c)
+ * minus twice the standard deviation of the slope between two errors that scatter by half a decade
+ * each. */
 static void assert_falling(const sunrealtype *error, const long int *steps, int rungs,
                            sunrealtype reference_error) {
   int first = 0;
   while (first < rungs - 2 && (error[first] >= 0.5 || steps[first + 1] == steps[first])) first++;
-  sunrealtype bound =
-      0; /* of that run above which the last one lies least: the first may be small by chance */
+  /* of the run above which the last one lies least, since the first one may be small by chance */
+  sunrealtype bound = 0;
   for (int k = first; k < rungs - 1; k++) {
     const sunrealtype ratio = ladder[rungs - 1] / ladder[k];
     const sunrealtype slope = 0.775 - 2 * 0.5 * sqrt(2) / fabs(log10(ratio));
@@ -210,7 +217,7 @@ START_TEST(errors_fall_with_the_tolerance_below_the_bound) {
 }
 END_TEST
 
-/* 20 s, in which all rods are horizontal again and again */
+/* 20 s, in which all rods become horizontal repeatedly */
 START_TEST(forty_linkages_pass_all_singular_positions) {
   const Setting windows = {"N", 40};
   CPModel *model        = model_with("four_bar", &windows, 1);

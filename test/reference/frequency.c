@@ -1,13 +1,14 @@
-/* Projecting some steps only does not disturb the method: BDF takes as many steps as without projection.
+/* Projecting only some steps does not disturb the method: BDF takes as many steps as without
+ * projection.
  *
- * What is left alone and what is projected alternates, and a correction that entered the whole history would make the
- * component normal to the manifold grow (by 1.35 at order 4 and 1.9 at order 5 for every second step, the spectral
- * radius of the history's update at constant step size): the step size then falls without end, or the error test
- * fails at every second step.
+ * Projected and unprojected steps alternate. A correction that entered the whole history would make
+ * the component normal to the manifold grow (by 1.35 at order 4 and 1.9 at order 5 if every second
+ * step is projected, the spectral radius of the history's update at constant step size). The step
+ * size would then fall without end, or the error test would fail at every second step.
  *
- * Single counts scatter by 12 %, so geometric means over 4 mechanisms and 6 tolerances are compared, which scatter by
- * 12 % / sqrt(24) = 2.4 %. Without disturbance their quotient is 1; the bound is two such deviations above.
- */
+ * Single counts scatter by 12 %, so geometric means over 4 mechanisms and 6 tolerances are
+ * compared, which scatter by 12 % / sqrt(24) = 2.4 %. Without disturbance their quotient is 1; the
+ * bound is two such deviations above. */
 #include "reference.h"
 
 #include <math.h>
@@ -15,14 +16,15 @@
 enum { FIRST_DECADE = 5, LAST_DECADE = 10 };
 static const sunrealtype bound = 1.05;
 
-/* Projection every frequency-th step; 0: where the violation asks for it */
+/* Projects every frequency-th step; 0: when the violation requires it. */
 static const long int frequencies[] = {2, 3, 5, 10, 0};
 enum { NUM_FREQUENCIES = sizeof frequencies / sizeof frequencies[0] };
 
 /* Steps to the end of the mechanism's table */
 static long int march(Run *run, const Mechanism *mech) {
   const sunrealtype t_end = mech->samples[mech->nsamples - 1].t;
-  ck_assert_int_eq(CVodeSetMaxNumSteps(run->cvode_mem, 20000), CV_SUCCESS); /* plain: < 5000 */
+  /* without projection: below 5000 */
+  ck_assert_int_eq(CVodeSetMaxNumSteps(run->cvode_mem, 20000), CV_SUCCESS);
   ck_assert_int_eq(run->cpode ? CPode(run->cpode, t_end, run->y, &run->t, CV_NORMAL)
                               : CVode(run->cvode_mem, t_end, run->y, &run->t, CV_NORMAL),
                    CV_SUCCESS);

@@ -94,7 +94,7 @@ static long int steps_of_cpode(int n, sunrealtype tol, sunrealtype t_out) {
   return steps;
 }
 
-/* Its projected norms count three times: they are those of the hook at a third of the tolerance. */
+/* The projected norms count three times, like those of the hook at a third of the tolerance. */
 START_TEST(bdf_takes_fewer_steps_than_the_hand_written_hook) {
   sunrealtype sum_of_logs = 0;
   int runs                = 0;

@@ -1,5 +1,5 @@
-/* Shared by the tests of the mechanisms: a constraint Jacobian against differences, in its sparse
- * forms, and as products. States are random, |y_i| <= 1. Differences fail the running test. */
+/* Shared by the tests of the mechanisms: checks a constraint Jacobian against differences, in its
+ * sparse forms, and as products. States are random, |y_i| <= 1. Deviations fail the running test. */
 #ifndef CPODES_TEST_JACOBIANS_H
 #define CPODES_TEST_JACOBIANS_H
 
@@ -15,8 +15,8 @@
 void compare_jacobian(CPConstraintFn c, CPConstraintJacFn jac, int n, int m, sunrealtype t,
                       void *par);
 
-/* The values of `sparse` in pattern, against those of `dense`: the same, bit by bit, and zero
-   outside of the pattern; the index arrays are in ascending order, and stay. */
+/* The values of `sparse` in the pattern equal those of `dense` bit by bit, which is zero outside of
+ * the pattern; the index arrays are ascending, and do not change. */
 void compare_sparse(CPConstraintJacFn dense, CPConstraintJacFn sparse, SUNMatrix pattern, void *par);
 
 /* The dense Jacobian at y; the caller frees it. */

@@ -54,7 +54,7 @@ static void bennett_angles(const Linkage *l, sunrealtype s, sunrealtype theta[3]
   chain_rule(theta[1], theta[2]);
 }
 
-/* Turned from home by the sum of two of them, with signs */
+/* Rotates from home by the sum of two of them, with signs. */
 static void combine(const void *data, sunrealtype s, const int sign[3], sunrealtype alpha[3]) {
   const Linkage *l = data;
   sunrealtype here[3][3], home[3][3];
@@ -76,8 +76,8 @@ static void goldberg_joint(const void *data, int j, sunrealtype s, sunrealtype a
   combine(data, s, sign[j], alpha);
 }
 
-/* Points and axes home, from the first joint with its axis along z; theta [n], a [n], twist [n]: from joint to
-   joint */
+/* Points and axes at home, from the first joint, whose axis is along z; theta [n], a [n], twist
+ * [n]: between consecutive joints. */
 static void unfold(LoopShape *shape, const sunrealtype *theta, const sunrealtype *a,
                    const sunrealtype *twist) {
   sunrealtype x[3] = {1, 0, 0}, y[3] = {0, 1, 0}, z[3] = {0, 0, 1}, P[3] = {0, 0, 0};
@@ -100,7 +100,7 @@ static void unfold(LoopShape *shape, const sunrealtype *theta, const sunrealtype
 
 static const sunrealtype ALPHA = 0.6, BETA = 1.1, GAMMA = 0.4, A = 1;
 
-/* Bodies of some kg and m, whose axes are those of space at home; gravity in no special direction */
+/* Bodies of a few kg and m, whose axes are those of space at home; gravity has a general direction. */
 static void shape_bodies(LoopShape *shape) {
   for (int i = 0; i < shape->n; i++) {
     shape->m[i] = 1 + SUN_RCONST(0.2) * i;

@@ -44,9 +44,9 @@ static sunrealtype mean_steps(CPMechMetric metric, int without_projection) {
   return mean;
 }
 
-/* The projection excites the stiff modes in some metrics; with CVODES' convergence test what Newton's iteration
- * left of them cost steps: 1,174 without projection, 712 in Newton's metric, 2,866 by error weights, 5,308 in
- * the kinetic one. */
+/* In some metrics the projection excites the stiff modes. With CVODES' convergence test, the
+ * remaining errors of Newton's iteration cost steps: 1,174 without projection, 712 in Newton's
+ * metric, 2,866 with error weights, 5,308 in the kinetic metric. */
 /* Projected norms count three times: 3^(1/6) = 1.2 times the steps at order 5. */
 START_TEST(no_metric_takes_more_steps_than_no_projection) {
   static const CPMechMetric metrics[] = {CP_METRIC_NEWTON, CP_METRIC_ERROR, CP_METRIC_KINETIC};
@@ -56,8 +56,9 @@ START_TEST(no_metric_takes_more_steps_than_no_projection) {
 }
 END_TEST
 
-/* Geometric mean of the errors at the end over tolerances close to tol, against `exact`; over seven of them
-   it scatters by a factor of three itself (metric ERROR, 1e-6: 1.5e-4, over 21 4.4e-4). */
+/* Geometric mean of the errors at the end over tolerances close to tol, against `exact`. Over seven
+ * of them the mean itself still scatters by a factor of three (metric ERROR, 1e-6: 1.5e-4; over 21
+ * tolerances 4.4e-4). */
 static sunrealtype mean_error(CPMechMetric metric, sunrealtype tol, const sunrealtype *exact) {
   sunrealtype sum_of_logs = 0, y[N_STATE];
   for (int k = 0; k < NUM_TOLERANCES; k++) {
@@ -71,10 +72,10 @@ static sunrealtype mean_error(CPMechMetric metric, sunrealtype tol, const sunrea
   return exp(sum_of_logs / NUM_TOLERANCES);
 }
 
-/* All metrics integrate the same motion. Errors at tolerances around 1e-6 and 1e-8, against a run at
-   1e-11 without projection; their quotient is that of the tolerances to the power 0.775 - 2 * 0.095
-   (trajectories.c) at least. Those of single runs scatter: the springs along the normals are excited
-   by chance. */
+/* All metrics integrate the same motion. The errors at tolerances around 1e-6 and 1e-8 are against
+ * a run at 1e-11 without projection; their quotient is at least that of the tolerances to the power
+ * 0.775 - 2 * 0.095 (trajectories.c). Those of single runs scatter, since the springs along the
+ * normals are excited by chance. */
 START_TEST(every_metric_integrates_the_same_motion) {
   const CPMechMetric metric = (CPMechMetric)_i;
   const PlanarOptions fine  = {.lmm = CV_BDF, .tol = 1e-11, .without_projection = 1};

@@ -67,9 +67,10 @@ START_TEST(operators_and_matrices_agree_at_a_state) {
 }
 END_TEST
 
-/* What operators take: no matrix is formed, and Krylov projects. All runs, and that of y' = f with
-   a projector of its own, follow one trajectory; released at rest from the horizontal it is free of
-   whips until t = 1: errors grow like those of a falling body, by 1 + t, in each of n links. */
+/* Operator methods form no matrix, and projections use Krylov's method. All runs, and that of
+ * y' = f with a projector of its own, follow one trajectory. Released at rest from the horizontal,
+ * the chain does not whip until t = 1: errors grow like those of a falling body, by 1 + t, in each
+ * of n links. */
 START_TEST(operators_follow_the_matrices) {
   const sunrealtype t_end = 1, tol = 1e-8;
   BendingChain *chain = new_chain(LINKS, 0, 0);
@@ -115,7 +116,7 @@ enum { STIFF = 20 };
 
 /* The index-3 form and the ODE form have been written down separately */
 START_TEST(bending_chain_is_its_ode_form) {
-  const int n = _i % 3 + 1, sparse = _i / 3; /* 1, 2, 3 masses; then the tests below */
+  const int n = _i % 3 + 1, sparse = _i / 3; /* 1, 2, 3 masses; the tests below loop over the same */
   BendingChain *chain = new_chain(n, 300, 20);
   N_Vector y = vector_of(4 * n, NULL), ydot = vector_copy(y);
   unsigned long long seed = 8;
@@ -179,8 +180,8 @@ START_TEST(ode_form_has_its_jacobian) {
 }
 END_TEST
 
-/* The full iteration matrix I - gamma J, dense: what CVODES makes of a Jacobian. Its user data is the
-   CPMech. */
+/* The full iteration matrix I - gamma J, dense, as CVODES makes it from a Jacobian. Its user data
+ * is the CPMech. */
 static int full_jacobian(sunrealtype t, N_Vector y, N_Vector ydot, SUNMatrix J, void *user_data,
                          N_Vector tmp1, N_Vector tmp2, N_Vector tmp3) {
   return bending_chain_jacobian(t, y, ydot, J, CPMechGetUserData(user_data), tmp1, tmp2, tmp3);
@@ -189,7 +190,7 @@ static int full_jacobian(sunrealtype t, N_Vector y, N_Vector ydot, SUNMatrix J, 
 typedef enum { FULL, HALF, DENSE, SPARSE, NUM_WAYS } Way;
 static const char *const way_name[NUM_WAYS] = {"full", "half", "dense KKT", "sparse KKT"};
 
-/* Integrates to t_end by the given iteration matrix, checking that energy is only lost. */
+/* Integrates to t_end by the given iteration matrix, and checks that energy never grows. */
 static MechRun *bend_until(sunrealtype t_end, BendingChain *chain, Way way, sunrealtype tol,
                            N_Vector y) {
   static const CPMechNewton newton[NUM_WAYS] = {CP_NEWTON_NONE, CP_NEWTON_HALF, CP_NEWTON_KKT,
@@ -219,8 +220,8 @@ static MechRun *bend_until(sunrealtype t_end, BendingChain *chain, Way way, sunr
 }
 
 /* All iteration matrices are I - gamma J, eliminated: the same steps within 5 % in the geometric
-   mean over a ladder of tolerances, the same end. The bending is stiff: what a step commits is
-   damped, but for the swing as a whole. */
+ * mean over a ladder of tolerances, and the same end. The bending is stiff, so errors of a step are
+ * damped, except for the swing as a whole. */
 START_TEST(structured_newton_takes_the_steps_of_the_full_one) {
   const sunrealtype t_end = 0.5, d = _i ? 1e4 : 1e3, ladder[] = {0.8, 0.9, 1, 1.12, 1.25};
   enum { RUNGS = sizeof ladder / sizeof *ladder };

@@ -1,7 +1,7 @@
-/* Error control for stiff mechanisms on the flexible slider-crank (models/flexible_crank.h): at loose
- * tolerances BDF of high orders follows the rod's fast oscillations, whose amplitude is far below the
- * tolerance; order 2 damps them, and velocity errors weighted with the step do not ask for them.
- */
+/* Error control for stiff mechanisms, with the flexible slider-crank (models/flexible_crank.h): at
+ * loose tolerances BDF of high order resolves the rod's fast oscillations, whose amplitude is far
+ * below the tolerance. Order 2 damps them, and velocity errors weighted with the step do not
+ * require them. */
 #include "mechanics_support.h"
 
 #include <cpodes/cpodes_onestep.h>
@@ -62,7 +62,7 @@ START_TEST(order_two_and_time_scale_save_a_factor_of_seven_at_loose_accuracy) {
 }
 END_TEST
 
-/* At tight tolerances the oscillations have to be followed: order 2 costs more than it saves. */
+/* At tight tolerances the oscillations have to be resolved, and order 2 costs more than it saves. */
 START_TEST(order_two_saves_nothing_at_tight_tolerances) {
   MechCase c            = mech_case(FLEXIBLE_CRANK);
   PlanarOptions options = {.lmm = CV_BDF, .tol = 1e-9};
@@ -73,8 +73,9 @@ START_TEST(order_two_saves_nothing_at_tight_tolerances) {
 }
 END_TEST
 
-/* RADAU's derivatives at the start serve the second step, too, which is up to five times as long. That Newton's iteration
- * contracts slowly with them says nothing of new ones: stages need no derivatives of their own. */
+/* RADAU's derivatives at the start also serve the second step, which is up to five times as long.
+ * Slow contraction with these does not mean slow contraction with new ones: stages need no
+ * derivatives of their own. */
 START_TEST(old_derivatives_do_not_make_stages_get_their_own) {
   static const sunrealtype tol[] = {1.0, 0.3, 0.1, 1e-2};
   MechCase c                     = mech_case(FLEXIBLE_CRANK);

@@ -1,6 +1,5 @@
-/* The planar mechanisms by masses and forces against the same as y' = f with constraints; the functions
- * of each model against each other; b and v by differences; invariants.
- */
+/* The planar mechanisms by masses and forces against the same mechanisms as y' = f with
+ * constraints; the functions of each model against each other; b and v by differences; invariants. */
 #include "jacobians.h"
 #include "mechanics_support.h"
 
@@ -15,8 +14,8 @@ static sunrealtype largest(int n, const sunrealtype *x) {
   return norm;
 }
 
-/* Both solve the same equations, with KKT matrices of condition below 10 (mechanics_multipliers.c), in a
-   dozen operations for each number. */
+/* Both solve the same equations, with KKT matrices of condition below 10 (mechanics_multipliers.c),
+ * in a dozen operations per number. */
 START_TEST(accelerations_are_those_of_the_f_c_form) {
   const PlanarOptions options = {.lmm = CV_ADAMS, .tol = 1e-6};
   Mechanism mech              = mechanism((MechanismId)_i);
@@ -43,9 +42,10 @@ enum { NUM_TOLERANCES = 11 };
 
 static sunrealtype tolerance(int i) { return pow(10, -5 - i / 2.0); }
 
-/* Both are within their bounds of the same table; between them lie the two bounds. Steps and order are
-   chosen from errors that are projected in other metrics: the mean number of steps over the tolerances is the same up
-   to that, 0.96 to 1.01, and 0.82 on the knife edge with Adams, and to its scatter. Loop index: mechanism, method */
+/* Both are within their bounds of the same table, so their distance is below the sum of the bounds.
+ * Errors that are projected in different metrics control steps and order, so the mean numbers of
+ * steps over the tolerances agree only up to that effect and scatter: 0.96 to 1.01, and 0.82 on the
+ * knife edge with Adams. Loop index: mechanism, method. */
 START_TEST(trajectory_is_that_of_the_f_c_form) {
   const int lmm           = _i % 2 ? CV_ADAMS : CV_BDF;
   Mechanism mech          = mechanism((MechanismId)(_i / 2));
@@ -103,7 +103,7 @@ END_TEST
 
 /* ---- the models' functions ---- */
 
-/* At states near the middle of the table, disturbed and so on no manifold */
+/* At states near the middle of the table, disturbed, and therefore on no manifold. */
 START_TEST(functions_of_the_models_agree) {
   const PlanarOptions options = {.lmm = CV_BDF, .tol = 1e-6};
   MechCase c                  = mech_case(_i);
@@ -126,7 +126,8 @@ START_TEST(functions_of_the_models_agree) {
 }
 END_TEST
 
-/* On the line y = 0, where the bushing has no force, its slider-crank has the forces of the other. */
+/* On the line y = 0, where the bushing exerts no force, its slider-crank has the same forces as the
+ * other one. */
 START_TEST(bushing_crank_has_the_forces_of_the_slider_crank) {
   const CPMechModel stiff = bushing_crank_model(), rigid = slider_crank_model();
   BushingCrank bushing    = bushing_crank_stiff();
@@ -174,9 +175,9 @@ static sunrealtype energy_sensitivity(int id, const MechCase *c) {
   return worst;
 }
 
-/* Each step changes the energy by at most its local error times dE/dy, and nothing else does. The
-   constraints are ideal: their power is the multipliers times the violation of the velocities. Loop
-   index: mechanism, method */
+/* Each step changes the energy by at most its local error times dE/dy; there is no other source.
+ * The constraints are ideal: their power is the multipliers times the violation of the velocities.
+ * Loop index: mechanism, method. */
 START_TEST(energy_is_constant_and_constraints_do_no_work) {
   static const int conservative[3] = {PENDULUM, KNIFE_EDGE, ANDREWS};
   const int id                     = conservative[_i / 2];

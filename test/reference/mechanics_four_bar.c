@@ -1,7 +1,6 @@
-/* The N-four-bar linkages as CPMech takes them: accelerations and reactions on the regular branch, where
- * all rods are horizontal and the constraints lose rank, and over such passages; constraints that are
- * dependent everywhere.
- */
+/* The N-four-bar linkages as CPMechs: accelerations and reactions on the regular branch, where all
+ * rods are horizontal and the constraints lose rank, and when passing such positions; constraints
+ * that are dependent everywhere. */
 #include "jacobians.h"
 #include "mechanics_support.h"
 #include "model_run.h"
@@ -18,7 +17,7 @@ typedef struct {
   MechRun *run;
 } Bars;
 
-/* In the state of the regular branch with all rods at theta. linsol SPARSE: with sparse matrices */
+/* The state of the regular branch with all rods at theta. linsol SPARSE: with sparse matrices. */
 static Bars bars_create(int N, CPKktLinSol linsol, sunrealtype theta, sunrealtype theta_d) {
   Bars b            = {.mech = four_bar_create(N, gravity)};
   CPMechModel model = four_bar_model(b.mech);
@@ -41,8 +40,8 @@ static void bars_free(Bars *b) {
 
 /* ---- accelerations and reactions ---- */
 
-/* What the joints give to the rods is what masses and weights lack: M u' - f. Sums of at most 5
-   multipliers up to the size of the largest. */
+/* The joints exert on the rods what masses and weights lack: M u' - f. Sums of at most 5
+ * multipliers up to the size of the largest. */
 static void check_reactions(const Bars *b, const CPMechOutput *out) {
   const int nu     = (int)four_bar_n(b->mech->N) / 2;
   sunrealtype size = gravity;
@@ -56,8 +55,8 @@ static void check_reactions(const Bars *b, const CPMechOutput *out) {
   }
 }
 
-/* Loop index: windows, linear solver. With the bound of models_four_bar.c for the f/c form's
-   accelerations, which have it, too. */
+/* Loop index: windows, linear solver. The bound is that of models_four_bar.c for the accelerations
+ * of the f/c form, which has the same. */
 START_TEST(accelerations_are_those_of_the_f_c_form) {
   static const int windows[]           = {1, 2, 40};
   static const CPKktLinSol solvers[]   = {CP_KKT_SCHUR, CP_KKT_NULLSPACE, CP_KKT_SPARSE};
@@ -95,7 +94,7 @@ START_TEST(singular_position_has_the_accelerations_of_gauss) {
   CPMechOutput out = {.udot = udot, .lambda = lambda, .reaction = reaction};
   Bars b           = bars_create(N, solvers[_i], acos(0.0), 3);
   sunrealtype *q   = entries(b.run->y);
-  for (int rod = 0; rod < 2 * N + 1; rod++) { /* without the rounding of pi / 2 */
+  for (int rod = 0; rod < 2 * N + 1; rod++) { /* avoids the rounding of pi / 2 */
     q[3 * rod]     = rod / 2.0 + (rod % 2 ? 1 : 0.5);
     q[3 * rod + 1] = q[3 * rod + 2] = q[NU + 3 * rod] = 0;
   }
@@ -128,9 +127,9 @@ static sunrealtype position_error(const Bars *b, const Sample *s) {
 }
 
 /* Up to t = 0.5, before the first passage at 0.71 s, where |cos theta| > 0.7. The motion is that of
-   theta'' = w2 sin theta with w2 < 11.8: away from the upright position small deviations grow by at most
-   cosh(sqrt(w2) t) + sinh(...) / sqrt(w2) < 4, and sqrt(w2) times that as velocities become positions and
-   back: 14. The states' error in the other coordinates is projected. */
+ * theta'' = w2 sin theta with w2 < 11.8: away from the upright position, small deviations grow by
+ * at most cosh(sqrt(w2) t) + sinh(...) / sqrt(w2) < 4, and by sqrt(w2) times that when velocities
+ * become positions and back: 14. The states' error in the other coordinates is projected. */
 START_TEST(error_before_the_first_passage_is_that_of_the_steps) {
   Sample samples[MAX_SAMPLES];
   const int N = _i % 2 + 1, lmm = _i / 2 % 2 ? CV_ADAMS : CV_BDF;
@@ -155,9 +154,9 @@ typedef struct {
   int reached, stopped;
 } Outcomes;
 
-/* Over the table or to where it stops: then next to the singular position, with closed joints, and a
-   message. Never on another branch: away from the singular position the angles of the regular one
-   differ by at most 4 N times the joints' residuals (singular.c). */
+/* Over the table, or to where the run stops. It then stops next to the singular position, with
+ * closed joints, and with a message. It is never on another branch: away from the singular position
+ * the angles of the regular branch differ by at most 4 N times the joints' residuals (singular.c). */
 static void march(Bars *b, sunrealtype tol, const Sample *samples, int nsamples, Outcomes *o) {
   MechRun *run = b->run;
   int flag     = CP_SUCCESS;
@@ -198,12 +197,13 @@ START_TEST(runs_follow_the_regular_branch_or_stop_and_say_so) {
   if (wants_figures())
     printf("N = %d, %s, linsol %d: %d runs to t = 20, %d stopped at a singular position\n", N,
            method_name(lmm), (int)linsol, outcomes.reached, outcomes.stopped);
-  /* Whether a step lands where roundoff decides is chance: 168 of 168 reach the end. */
+  /* Whether a step ends where roundoff decides is a matter of chance: 168 of 168 reach the end. */
   ck_assert_int_ge(outcomes.reached, 20);
 }
 END_TEST
 
-/* Of log(error) over log(tol), by least squares; tolerances that are equal parts of a decade apart. */
+/* The least-squares slope of log(error) over log(tol), for tolerances at equal intervals of a
+ * decade. */
 static double slope(const double *error, int n, double decades) {
   double sum = 0, squares = 0;
   for (int i = 0; i < n; i++) {
@@ -214,9 +214,10 @@ static double slope(const double *error, int n, double decades) {
   return sum / squares * (n - 1) / decades;
 }
 
-/* Nine tolerances, 1e-4 ... 1e-8; output each half a second, next to singular positions, too. A run along another branch
-   is off by radians. Errors scatter, since the mechanism all but stands still upright, and are those of the integration
-   of the motion's one coordinate (bench/singular.c). Loop index: method, windows */
+/* Nine tolerances, 1e-4 ... 1e-8; outputs each half second, also next to singular positions. A run
+ * along another branch is off by radians. Errors scatter, since the mechanism almost stands still
+ * when upright, and are those of the integration of the motion's one coordinate (bench/singular.c).
+ * Loop index: method, windows. */
 START_TEST(all_methods_pass_singular_positions_with_errors_that_fall_with_the_tolerance) {
   static const int methods[] = {CV_BDF, CV_ADAMS, ONE_STEP}, windows[] = {1, 2, 40};
   enum { TOLERANCES = 9 };
@@ -242,8 +243,8 @@ START_TEST(all_methods_pass_singular_positions_with_errors_that_fall_with_the_to
 }
 END_TEST
 
-/* Next to the singular position, at an angle eps, with velocities off by d: A u' = b asks for accelerations that are
-   wrong by d / eps, f as explicit methods get it does not. */
+/* Next to the singular position, at an angle eps, with velocities off by d, A u' = b requires
+ * accelerations that are wrong by d / eps; the f that explicit methods get does not. */
 START_TEST(f_next_to_a_singular_position_is_that_of_the_manifold) {
   const sunrealtype eps = 1e-3, d = 1e-7, rate = 3;
   Bars b       = bars_create(1, CP_KKT_AUTO, 0, 1);
@@ -272,8 +273,9 @@ START_TEST(f_next_to_a_singular_position_is_that_of_the_manifold) {
 }
 END_TEST
 
-/* A row that is dependent on the manifold contradicts the others off it. Where evaluations failed for that, and constraints
-   were satisfied up to eps over an angle, 2 of these runs took 10,399 and 68,028 steps, and 4 said that the rank fell. */
+/* A row that is dependent on the manifold contradicts the others off it. When this made evaluations
+ * fail, while constraints were satisfied up to eps over an angle, 2 of these runs took 10,399 and
+ * 68,028 steps, and 4 reported that the rank fell. */
 START_TEST(contradictions_that_come_with_the_distance_do_not_stall_bdf) {
   CPModel *model = model_with("bricard", NULL, 0);
   for (int k = 0; k < 50; k++) {
@@ -310,9 +312,9 @@ static int three_accelerations(sunrealtype t, const sunrealtype *q, const sunrea
   return flag;
 }
 
-/* Along the table: reactions are those of two rows, and multipliers have minimum norm: normal to
-   (1, 1, -1), which makes no force. Condition of the KKT matrix below 10 (mechanics_multipliers.c), and
-   sqrt(3) for the third row. Loop index: method */
+/* Along the table the reactions are those of two rows, and multipliers have minimum norm: they are
+ * normal to (1, 1, -1), which exerts no force. The condition of the KKT matrix is below 10
+ * (mechanics_multipliers.c), times sqrt(3) for the third row. Loop index: method. */
 START_TEST(dependent_rows_give_the_reactions_of_independent_ones) {
   const PlanarOptions options = {.lmm = _i ? CV_ADAMS : CV_BDF, .tol = 1e-8};
   MechCase c                  = mech_case(SLIDER_CRANK);

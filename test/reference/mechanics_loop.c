@@ -87,9 +87,9 @@ static void minimum_norm(SUNMatrix A, const sunrealtype *b, sunrealtype *x) {
   ck_assert_int_eq(rank, RANK);
 }
 
-/* Off the singular positions by cos(theta) >= 0.3 the smallest singular value of A but for the
-   zeros is above 0.1, and M has the condition 1,200: errors are some 1e5 roundoffs of terms below
-   4 (g + rate^2), 10 each. */
+/* At a distance cos(theta) >= 0.3 from the singular positions, the smallest nonzero singular value
+ * of A is above 0.1, and M has the condition 1,200: errors are about 1e5 roundoffs of terms below 4
+ * (g + rate^2), 10 each. */
 START_TEST(loop_accelerates_and_reacts_as_the_planar_one) {
   SpatialFourBar linkage;
   spatial_four_bar_create(&linkage, UNIT, 1, G, frame_of(_i));
@@ -183,8 +183,8 @@ static sunrealtype angle_of(const SpatialFourBar *linkage, int body, N_Vector y)
   return atan2(x[1], x[0]);
 }
 
-/* Coupler and rocker off by 0.3 rad, 0.1 m in each direction and turned out of the plane; rates of
-   crank and rocker as given */
+/* Coupler and rocker are off by 0.3 rad and 0.1 m in each direction, and turned out of the plane;
+ * crank and rocker have the given rates. */
 static void rough(const SpatialFourBar *linkage, const sunrealtype exact[3], sunrealtype crank,
                   sunrealtype rocker, N_Vector y) {
   spatial_four_bar_place(linkage,
@@ -201,9 +201,8 @@ static void hold(N_Vector id, int body) {
   for (int k = 3; k < 6; k++) entries(id)[21 + 6 * body + k] = 0;
 }
 
-/* With the crank held the circles say where the rest is, and the velocity of B_0 along the coupler
-   is that of B_1:
-   rocker' l_r sin(rocker - coupler) = crank' l_c sin(crank - coupler). */
+/* With the crank held, the circles determine the rest, and the velocities of B_0 and B_1 along the
+ * coupler are equal: rocker' l_r sin(rocker - coupler) = crank' l_c sin(crank - coupler). */
 START_TEST(rough_guess_is_assembled) {
   SpatialFourBar linkage;
   spatial_four_bar_create(&linkage, CRANK_ROCKER, 0.8, G, frame_of(_i));
@@ -243,10 +242,10 @@ START_TEST(rough_guess_is_assembled) {
 }
 END_TEST
 
-/* The base too far, or both rods on the ground held with rates that contradict each other */
+/* The base is too far away, or both rods on the ground are held with contradictory rates. */
 START_TEST(impossible_assembly_is_named) {
   SpatialFourBar linkage;
-  const int far = _i / 4; /* else: rates */
+  const int far = _i / 4; /* otherwise the rates contradict each other */
   spatial_four_bar_create(&linkage, CRANK_ROCKER, far ? 2.8 : 0.8, G, frame_of(_i));
   N_Vector y = vector_of(N, NULL), id = vector_of(N, NULL);
   N_VConst(1, id);

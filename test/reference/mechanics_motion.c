@@ -214,7 +214,8 @@ static sunrealtype force_bound(const MotionErrors *e, sunrealtype tol, long int 
   return gain * state_bound(e, tol, steps);
 }
 
-/* The sine over [0, t_end], from rest of mass 2; step 0: derivatives given, else by differences */
+/* The sine over [0, t_end], with mass 2 initially at rest; step 0: derivatives are given, otherwise
+ * they are differences. */
 static MotionErrors sine_errors(CPMotion how, int lmm, sunrealtype tol, sunrealtype step,
                                 sunrealtype t_end, long int *steps) {
   MotionErrors errors = {0};
@@ -252,7 +253,7 @@ START_TEST(all_ways_converge_to_the_closed_form) {
 }
 END_TEST
 
-/* Other factors, roundoff, and the same steps but for what it does to them. */
+/* Other factors, and roundoff; the steps are the same except for the effect of roundoff. */
 START_TEST(sparse_matrices_run_alike) {
   const sunrealtype tol = 1e-8;
   for (int way = 0; way < 3; way++) {
@@ -272,8 +273,8 @@ START_TEST(sparse_matrices_run_alike) {
 }
 END_TEST
 
-/* The same figures with g', g'' by differences: their errors, 1e-11 at this step (motion.c), are
-   far below tol. */
+/* The same figures with g', g'' by differences, whose errors, 1e-11 at this step (motion.c), are
+ * far below tol. */
 START_TEST(differences_are_as_good_as_derivatives) {
   const sunrealtype tol = 1e-9, step = 0.03 / omega;
   for (int way = 0; way < 3; way++) {
@@ -285,7 +286,7 @@ START_TEST(differences_are_as_good_as_derivatives) {
              way_names[way], steps, steps_given, e.state, given.state, e.force, given.force);
     ck_assert_double_le(e.state, state_bound(&e, tol, steps));
     ck_assert_double_le(e.force, force_bound(&e, tol, steps));
-    /* no loss: within a factor of two of the run with derivatives, in steps within a tenth */
+    /* accuracy within a factor of two of the run with derivatives, and steps within a tenth */
     ck_assert_double_le(e.state, 2.0 * given.state);
     ck_assert_double_le(e.force, 2.0 * given.force);
     ck_assert_double_le(fabs((double)steps / (double)steps_given - 1.0), 0.1);
@@ -295,9 +296,9 @@ END_TEST
 
 /* ---- drift ---- */
 
-/* A quick return, whose fast part has small steps and whose slow part large ones. (With steps that
-   repeat and do not vary, a multistep method's errors in x1' = g'(t) are a difference that vanishes
-   over a period.) */
+/* A quick return, whose fast part has small steps and whose slow part has large ones. (With
+ * constant, repeating steps, a multistep method's errors in x1' = g'(t) are a difference that
+ * vanishes over a period.) */
 static const sunrealtype quickness = 0.8;
 
 static int quick_return(sunrealtype t, sunrealtype *g, void *data) {
@@ -343,8 +344,9 @@ static void drift_of(CPMotion how, int lmm, sunrealtype tol, int periods, sunrea
   end_motion(&run);
 }
 
-/* Loop: method. Over 64 periods of equal drift the largest is 64 times that of one; a tenth of this
-   is asked for in the mean of the tolerances, since errors of the first period depend on how the method starts. */
+/* Loop: method. If the drift of each period is equal, the largest over 64 periods is 64 times that
+ * of one period; the test requires a tenth of this in the mean over the tolerances, since errors of
+ * the first period depend on how the method starts. */
 START_TEST(the_position_of_rate_drifts_and_of_no_other) {
   const int lmm      = _i ? CV_ADAMS : CV_BDF;
   sunrealtype growth = 0.0; /* sum of logarithms */
@@ -367,8 +369,8 @@ START_TEST(the_position_of_rate_drifts_and_of_no_other) {
 }
 END_TEST
 
-/* RATE does not know the position: an offset at the start stays, within the bound of the run. With
-   DIRECT and FULL it is no start, until CPodeCalcIC has removed it. */
+/* RATE does not know the position: an offset at the start remains, within the bound of the run.
+ * With DIRECT and FULL such a start is refused, until CPodeCalcIC has removed the offset. */
 START_TEST(an_offset_of_the_driven_position) {
   const sunrealtype offset = 0.25, tol = 1e-8;
   for (int way = 0; way < 3; way++) {
@@ -456,9 +458,9 @@ END_TEST
 
 /* ---- step control ---- */
 
-/* x1 = a sin(10 t) beside a mass that hardly feels it, k2 = 1e-4, c2 = 0: nearly all of the error is
-   in what is prescribed, and a projected norm does not see it. Steps by such a norm are cut by
-   projections that move too far, and stay at order 1. */
+/* x1 = a sin(10 t) beside a mass that it hardly moves, k2 = 1e-4, c2 = 0: nearly all of the error
+ * is in the prescribed motion, and a projected norm does not see it. With such a norm, steps are
+ * cut by projections that move too far, and the order stays at 1. */
 static int fast(sunrealtype t, sunrealtype *g, void *data) {
   (void)data;
   *g = amplitude * sin(10.0 * t);
@@ -615,7 +617,7 @@ START_TEST(a_driven_crank_moves_as_its_kinematics_say) {
     for (int i = 0; i < 3; i++) forces = fmax(forces, fabs(udot[i] - e.acc[i]));
     for (int i = 0; i < 2; i++) forces = fmax(forces, fabs(lambda[i] - e.lambda[i]));
     if (how != CP_MOTION_FULL) forces = fmax(forces, fabs(lambda[2] + e.torque));
-    /* all that acts on the crank but Q: the torque and the loop's reaction */
+    /* everything that acts on the crank except Q: the torque and the loop's reaction */
     const sunrealtype loop = -s.a * sin(e.y[0]) * e.lambda[0] + s.a * cos(e.y[0]) * e.lambda[1];
     forces                 = fmax(forces, fabs(reaction[0] - e.torque - loop));
   }

@@ -78,8 +78,8 @@ static sunrealtype sensitivity(MechRun *run, const MechCase *c) {
   return largest;
 }
 
-/* Multipliers follow from the state: they are as good as it is. Twice: curvature. Loop index:
-   mechanism, method */
+/* The multipliers follow from the state, so they are as accurate. Factor 2: curvature. Loop index:
+ * mechanism, method. */
 START_TEST(multipliers_are_as_good_as_the_state) {
   const int id                = _i / 2;
   const PlanarOptions options = {.lmm = _i % 2 ? CV_ADAMS : CV_BDF, .tol = 1e-8};
@@ -100,11 +100,11 @@ END_TEST
 
 static const Pendulum pendulum = {.L = 1, .g = SUN_RCONST(9.81)};
 
-/* The tension at a state, (v^2 - g y) / L per mass, takes the rod for L long; the multiplier takes it as
-   long as the state has it, and is smaller by twice the stretch. Against the tension of the exact
-   motion, -3 g y(t) / L, it is off by the state's error e as well: d lambda = 2 v dv - g dy with
-   |v| <= sqrt(2 g L), in sum 2 sqrt(2) sqrt(2 g L) + g, and e^2 of each velocity. Over the first ten
-   seconds. Loop index: method, tolerance */
+/* The tension at a state, (v^2 - g y) / L per mass, assumes the length L of the rod; the multiplier
+ * uses the length that the state has, and is smaller by twice the stretch. Against the tension of
+ * the exact motion, -3 g y(t) / L, it is also off by the state's error e: d lambda = 2 v dv - g dy
+ * with |v| <= sqrt(2 g L), in sum 2 sqrt(2) sqrt(2 g L) + g, and e^2 of each velocity. Over the
+ * first ten seconds. Loop index: method, tolerance. */
 START_TEST(multiplier_is_the_tension_of_the_rod) {
   const PlanarOptions options = {.lmm = _i % 2 ? CV_ADAMS : CV_BDF, .tol = pow(10, -5 - _i / 2)};
   const CPMechModel model     = pendulum_model();

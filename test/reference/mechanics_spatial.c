@@ -152,9 +152,9 @@ START_TEST(lagrange_top_nods_by_its_cubic) {
   sunrealtype lowest = c0;
   mech_run_start(run, method_of(_i), 1e-9);
 
-  /* The angular velocity is off by as much as steps commit: it nods with frequency a, so that c is
-     off by an a-th of that, which the cubic multiplies with some beta + 2 a^2 (c_0 - c) < 11 a;
-     c'^2 is off by 2 |c'| < 4 times it. The phase does not enter. */
+  /* The angular velocity is off by the local errors of the steps. The top nods with frequency a, so
+   * that c is off by an a-th of that, which the cubic multiplies by about beta + 2 a^2
+   * (c_0 - c) < 11 a; c'^2 is off by 2 |c'| < 4 times it. The phase does not enter. */
   for (int i = 1; i <= 200; i++) {
     sunrealtype axis[3] = {0, 0, 1}, omega[3];
     mech_run_to(run, i * t_end / 200);
@@ -166,8 +166,8 @@ START_TEST(lagrange_top_nods_by_its_cubic) {
     ck_assert_double_le(norm_error(run->y), 1e-12);
     lowest = fmin(lowest, c);
   }
-  /* It gets down to the cubic's other root; outputs miss that by (c'' / 2) (t_end / 400)^2 at most,
-     |c''| < beta + a^2 */
+  /* The top descends to the cubic's other root; outputs miss that by at most (c'' / 2) (t_end /
+   * 400)^2, |c''| < beta + a^2. */
   const sunrealtype p = a * a / beta, root = (p - sqrt(p * p - 4 * (p * c0 - 1))) / 2;
   ck_assert_double_ge(lowest, root - mech_run_bound(run, spin, 1));
   ck_assert_double_le(lowest, root + (beta + a * a) / 2 * pow(t_end / 400, 2));
@@ -231,7 +231,7 @@ START_TEST(axle_pendulum_has_its_period) {
     const sunrealtype bound = mech_run_bound(run, rate, (1 + rate) * (1 + rate * run->t));
     ck_assert_double_le(mech_run_error(run, 13, entries(y)), bound);
 
-    /* at rest: the weight along the axle, and across it what the swing does not take */
+    /* at rest: the weight along the axle, and across it the part that does not swing the body */
     ck_assert_int_eq(CPMechEvaluate(run->mech, run->t, run->y, &out), CP_SUCCESS);
     ck_assert_int_eq(out.rank, 5);
     ck_assert(out.unique);

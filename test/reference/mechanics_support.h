@@ -1,5 +1,5 @@
-/* Shared by the reference tests of mechanical systems: the planar mechanisms as CPMech takes them, and
- * runs along their tables. Failures of set-up fail the running test. */
+/* Shared by the reference tests of mechanical systems: the planar mechanisms as CPMechs, and runs
+ * along their tables. A failure of the set-up fails the running test. */
 #ifndef CPODES_TEST_MECHANICS_SUPPORT_H
 #define CPODES_TEST_MECHANICS_SUPPORT_H
 
@@ -30,14 +30,14 @@ typedef struct {
   sunrealtype lambda_sign;     /* of the table against CPMech's */
   sunrealtype scale[MAX_N];    /* 1 + largest |y_i| of the table */
   /* Condition: a perturbation of the state on the manifold, at any time, of size d grows to at most
-     condition * d by the end of the table, in the norm max |y_i| / scale_i; by positions the same for
-     what it becomes in positions (see mechanics_support.c). */
+   * condition * d by the end of the table, in the norm max |y_i| / scale_i. Condition by positions:
+   * the same for the perturbation of positions that results (see mechanics_support.c). */
   sunrealtype condition, condition_of_positions;
 } MechCase;
 
 MechCase mech_case(int id);
 
-/* A run; what is 0 has its default */
+/* A run; members that are 0 have their defaults */
 typedef struct {
   int lmm; /* CV_BDF: structured Newton; CV_ADAMS: fixed point */
   sunrealtype tol;

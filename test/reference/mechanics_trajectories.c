@@ -75,9 +75,10 @@ static sunrealtype typical_error(int id, MechCase *c, int lmm, sunrealtype tol) 
               fmax(error_at(id, c, lmm, tol * 0.8), error_at(id, c, lmm, tol / 0.8)));
 }
 
-/* Least-squares slope of log(error) over log(tolerance), with the bound of trajectories.c: 0.775 less
-   twice the standard deviation of errors that scatter by half a decade. An error below the tolerance counts as the
-   tolerance: it need not fall (flexible crank, BDF: a fiftieth at 1e-5). Loop index: mechanism and method */
+/* Least-squares slope of log(error) over log(tolerance), with the bound of trajectories.c: 0.775
+ * minus twice the standard deviation of errors that scatter by half a decade. An error below the
+ * tolerance counts as the tolerance, since it need not fall (flexible crank, BDF: a fiftieth at
+ * 1e-5). Loop index: mechanism and method. */
 START_TEST(error_falls_with_the_tolerance) {
   const int id   = _i / 2;
   const int lmm  = _i % 2 ? CV_ADAMS : CV_BDF;

@@ -1,5 +1,6 @@
-/* The mechanisms of mechanisms.h are what they claim to be: their functions agree with each other, their references
- * with the constraints and with d'Alembert's principle, and the rank of A is as said, all along the motion. */
+/* Checks the mechanisms of mechanisms.h: their functions agree with each other, their references
+ * agree with the constraints and with d'Alembert's principle, and A has the specified rank all
+ * along the motion. */
 #include "mechanisms.h"
 #include "model_run.h"
 

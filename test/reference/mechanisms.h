@@ -22,7 +22,8 @@
 extern const CPModelType bennett_type, goldberg_type, sarrus_type, cranks_type, platform_type,
     ball_type;
 
-/* Time of impact n = 1, 2, ... of the ball; the height's highest point follows half way to the next one */
+/* The time of impact n = 1, 2, ... of the ball; the highest point follows half way to the next
+ * impact. */
 sunrealtype ball_impact(const CPModel *model, int n);
 
 #endif

@@ -25,7 +25,7 @@ CPModel *model_of(const CPModelType *type, const Setting *settings, int nsetting
 
 /* ---- one of the two integrators ---- */
 
-static void set_stop(ModelRun *run) { /* the next kink of the forces, if there is one */
+static void set_stop(ModelRun *run) { /* the next kink of the forces, if any */
   if (run->next_stop >= run->model->nstops) return;
   const sunrealtype stop = run->model->stop[run->next_stop];
   const int flag         = run->onestep ? CPOneStepSetStopTime(run->onestep, stop)
@@ -58,7 +58,8 @@ static void create_onestep(ModelRun *run, const int *direction) {
   ck_assert_int_eq(CPOneStepSStolerances(run->onestep, run->tol, run->tol), CP_SUCCESS);
   ck_assert_int_eq(CPOneStepSetMaxNumSteps(run->onestep, -1), CP_SUCCESS);
   if (model->nroots == 0) return;
-  /* as long as the balls of the cradle overlap: a root function that changes its sign twice in a step goes unnoticed */
+  /* the time during which the balls of the cradle overlap: a root function that changes its sign
+   * twice in a step goes unnoticed */
   ck_assert_int_eq(CPOneStepSetMaxStep(run->onestep, model->type->t_end / 100), CP_SUCCESS);
   ck_assert_int_eq(CPOneStepRootInit(run->onestep, model->nroots, model->type->roots), CP_SUCCESS);
   ck_assert_int_eq(CPOneStepSetRootDirection(run->onestep, direction), CP_SUCCESS);

@@ -1,5 +1,5 @@
-/* Shared by the reference tests: runs of the catalogue's mechanisms, with their stops and events.
- * Failures of set-up fail the running test. */
+/* Shared by the reference tests: runs of the catalogue's mechanisms, with their stops and events. A
+ * failure of the set-up fails the running test. */
 #ifndef CPODES_TEST_MODEL_RUN_H
 #define CPODES_TEST_MODEL_RUN_H
 
@@ -9,7 +9,7 @@
 
 enum { MODEL_RUN_EVENTS = 16 };
 
-/* A method beside CV_ADAMS and CV_BDF: DOP853, or where a mechanism is stiff RADAU */
+/* A method other than CV_ADAMS and CV_BDF: DOP853, or for stiff mechanisms RADAU */
 enum { ONE_STEP = CV_BDF + 1 };
 
 typedef struct {
@@ -22,7 +22,7 @@ typedef struct {
   sunrealtype tol;
   int nevents;
   sunrealtype event[MODEL_RUN_EVENTS]; /* their times */
-  long int steps_before;               /* the newest start of the integrator */
+  long int steps_before;               /* in the runs before the newest start of the integrator */
   int next_stop;
   MessageLog log;
 } ModelRun;
@@ -36,8 +36,8 @@ typedef struct {
 CPModel *model_with(const char *type, const Setting *settings, int nsettings);
 CPModel *model_of(const CPModelType *type, const Setting *settings, int nsettings);
 
-/* At the model's start, as a CPMech with the solver of CPMechAttach's choice; the model must outlive it.
-   tol: relative and absolute */
+/* A run from the model's start, as a CPMech with the solver that CPMechAttach chooses; the model
+ * must outlive it. tol: relative and absolute. */
 ModelRun *model_run_create(const CPModel *model, int method, sunrealtype tol);
 void model_run_free(ModelRun **run);
 
@@ -48,9 +48,9 @@ long int model_run_steps(const ModelRun *run); /* since t = 0 */
 /* Largest residual of the constraints of positions and velocities at the newest state */
 sunrealtype model_run_violation(ModelRun *run);
 
-/* Bound on the error after the steps taken, where a perturbation of a state, at any time, grows at most
-   `condition` times: steps condition sqrt(n) (1 + size) tol / 6 (trajectories.c), |y_i| <= size. Error tests of one-step methods
-   have no such factor 6 in hand. */
+/* Bound on the error after the steps taken, if a perturbation of a state, at any time, grows at
+ * most `condition` times: steps condition sqrt(n) (1 + size) tol / 6 (trajectories.c),
+ * |y_i| <= size. Error tests of one-step methods do not have the safety factor 6. */
 sunrealtype model_run_bound(const ModelRun *run, sunrealtype condition, sunrealtype size);
 
 #endif

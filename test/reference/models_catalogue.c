@@ -1,5 +1,5 @@
-/* What the catalogue knows of its mechanisms against the tables of this folder, and references that
- * are computed against other ways to compute them. */
+/* The catalogue's data of its mechanisms against the tables of this folder, and computed references
+ * against other ways to compute them. */
 #include "models/bending_chain.h"
 #include "models/chain.h"
 #include "models/chain_reference.h"
@@ -146,9 +146,10 @@ START_TEST(heavy_top_moves_as_in_the_table) {
 }
 END_TEST
 
-/* phi, alpha, s and their rates, of which the table has 11 digits: of the reference's own state the attitude of the
-   shaft, the tilt of the right rod's axis, the height of the slider, and what moves them. Then the energy, 11 digits of 237 J:
-   there without the constant potential of the shaft, 0.3 kg at half a metre */
+/* phi, alpha, s and their rates, for which the table has 11 digits. From the reference's own state
+ * they are the attitude of the shaft, the tilt of the right rod's axis, the height of the slider,
+ * and their rates. Then the energy, 11 digits of 237 J; the table omits the constant potential of
+ * the shaft, 0.3 kg at half a metre. */
 START_TEST(flyball_governor_moves_as_in_the_table) {
   CPModel *model = create("flyball_governor", 0, NULL);
   N_Vector y     = vector_of(model->n, NULL);
@@ -176,8 +177,8 @@ START_TEST(flyball_governor_moves_as_in_the_table) {
 }
 END_TEST
 
-/* Numbers of the closed form, evaluated elsewhere; that it solves the equations of motion is model_check's to see,
-   and reference.catalogue's. */
+/* Numbers of the closed form, evaluated elsewhere; model_check and reference.catalogue check that
+ * it solves the equations of motion. */
 START_TEST(steady_precession_has_the_known_numbers) {
   static const sunrealtype e_end[4] = {-0.39334600219344983, -0.076413068244890210,
                                        0.24948533466651812, 0.88158779106006667};
@@ -217,7 +218,7 @@ static sunrealtype segment_length(const CPModel *model, int segment, sunrealtype
 }
 
 /* From the start to the end of the reference, whose error in a length is twice that of its
-   components, but for roundoff of the points */
+ * components, apart from roundoff of the points. */
 START_TEST(bodies_that_are_drawn_keep_their_lengths) {
   CPModel *model          = create(drawn[_i].name, 0, NULL);
   const sunrealtype t_end = model->type->t_end;
@@ -239,9 +240,9 @@ END_TEST
 
 /* ------------------------------------------------------------------------------------- chains -- */
 
-/* Angles against positions, which drift off the constraints: both by extrapolation, with 400 steps
-   good to 1e-11 (half the steps of either differ by less). The joints' spring-dampers are soft
-   here. */
+/* Angles against positions, which drift off the constraints: both by extrapolation, which is
+ * accurate to 1e-11 with 400 steps (half the steps of either differ by less). The joints'
+ * spring-dampers are soft here. */
 START_TEST(chain_in_angles_is_the_chain_in_positions) {
   const sunrealtype k = _i ? 300 : 0, d = _i ? 20 : 0, t = 1;
   const ChainOf chain   = {.n = 6, .g = 9.81, .k = k, .d = d};
@@ -276,7 +277,7 @@ START_TEST(chain_of_one_is_the_pendulum) {
 }
 END_TEST
 
-/* Two masses swing chaotically: late, half the steps differ. */
+/* Two masses swing chaotically: at late times, half the steps differ. */
 START_TEST(reference_that_is_not_good_enough_is_not_known) {
   const sunrealtype two = 2;
   CPModel *model        = create("chain", 1, &two);

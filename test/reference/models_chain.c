@@ -96,11 +96,11 @@ START_TEST(schur_diagonal_is_that_of_the_matrix) {
 }
 END_TEST
 
-/* Rows of G D G^T z on the level, D = 0 outside of its columns, and r of the level; the other
-   level is left out. L D L^T of a tridiagonal, positive definite S solves (S + E) z = r with |E|
-   below 10 roundoffs of |L| D |L^T|, which is below 3 times the largest entry of S (N. J. Higham,
-   Accuracy and Stability of Numerical Algorithms, 2002, 9.6); three entries in a row; S itself, of
-   entries that are sums of 6 terms, adds less than as much again. */
+/* Rows of G D G^T z on the level, D = 0 outside of its columns, and r of the level; the other level
+ * is omitted. L D L^T of a tridiagonal, positive definite S solves (S + E) z = r with |E| below 10
+ * roundoffs of |L| D |L^T|, which is below 3 times the largest entry of S (N. J. Higham, Accuracy
+ * and Stability of Numerical Algorithms, 2002, 9.6); three entries in a row. S itself, whose
+ * entries are sums of 6 terms, adds less than as much again. */
 static void check_level(SUNMatrix G, N_Vector D, N_Vector r, N_Vector z, int n, int level) {
   sunrealtype largest = 0, solution = 0;
   for (int i = level * n; i < (level + 1) * n; i++) {
@@ -158,8 +158,8 @@ START_TEST(preconditioner_solves_each_level) {
 }
 END_TEST
 
-/* Three masses on a line, of which the middle one alone can move: two rods, one component. All
-   entries are 1, so that the second pivot is 0 exactly. */
+/* Three masses on a line, of which only the middle one can move: two rods, one component. All
+ * entries are 1, so that the second pivot is exactly 0. */
 START_TEST(preconditioner_reports_a_singular_block) {
   Chain *chain = chain_create(3, 9.81);
   N_Vector y = vector_of(12, NULL), D = vector_of(12, NULL), r = vector_of(6, NULL);

@@ -90,8 +90,8 @@ START_TEST(exact_motion_satisfies_the_equations) {
 }
 END_TEST
 
-/* Down to 1e-9 rad from the singular position f is still that of the regular branch, as far as
-   the condition lets it. */
+/* Down to 1e-9 rad from the singular position, f is still that of the regular branch, to the
+ * accuracy that the condition permits. */
 START_TEST(accelerations_follow_the_regular_branch_towards_the_singular_position) {
   const int N         = windows[_i];
   FourBar *mech       = four_bar_create(N, gravity);
@@ -238,8 +238,8 @@ START_TEST(singular_position_has_the_accelerations_of_gauss) {
 }
 END_TEST
 
-/* N = 1: along +x the loop's closure asks for omega_0^2 + (omega_1 - omega_0)^2 = omega_1^2: the
-   branches omega_0 = omega_1 and omega_0 = 0, between which there is no motion. */
+/* N = 1: along +x the loop's closure requires omega_0^2 + (omega_1 - omega_0)^2 = omega_1^2: the
+ * branches omega_0 = omega_1 and omega_0 = 0, between which there is no motion. */
 START_TEST(velocities_between_the_branches_are_refused) {
   enum { N = 1 };
   const sunrealtype omega[3][N + 1] = {{-1, -1}, {0, 1}, {-1, 1}};

@@ -1,8 +1,7 @@
-/* The chain over MPI ranks against the chain on one: mpiexec -n <ranks> reference_models_parallel,
- * without forks (CK_FORK=no). Each rank has the whole serial chain and compares its part. A
- * difference is known to all ranks before it is asserted, so that all fail alike and none waits
- * for another.
- */
+/* The chain over MPI ranks against the chain on one rank: mpiexec -n <ranks>
+ * reference_models_parallel, without forks (CK_FORK=no). Each rank has the whole serial chain and
+ * compares its part. All ranks know a difference before it is asserted, so that all fail alike and
+ * none waits for another. */
 #include "jacobians.h"
 
 #include "models/chain.h"
@@ -56,8 +55,8 @@ static void pair_free(Pair *p) {
   chain_parallel_free(&p->parallel);
 }
 
-/* Place, in the whole vector, of entry j of this rank's part: both halves, of states (per = 2) and
-   of residuals (per = 1) */
+/* The index, in the whole vector, of entry j of this rank's part: both halves, of states (per = 2)
+ * and of residuals (per = 1). */
 static sunindextype place(const Pair *p, int per, sunindextype j) {
   const sunindextype len = per * p->parallel->n;
   return j % len + per * (p->parallel->first + (j < len ? 0 : p->n));
@@ -69,7 +68,7 @@ static void take_part(const Pair *p, int per, N_Vector whole, N_Vector part) {
     N_VGetArrayPointer(part)[j] = entries(whole)[place(p, per, j)];
 }
 
-/* Largest of all ranks' numbers; infinite if one is NaN */
+/* The largest of all ranks' numbers; infinite if one is NaN. */
 static sunrealtype largest(sunrealtype here) {
   sunrealtype all;
   if (isnan(here)) here = INFINITY;
@@ -180,7 +179,7 @@ START_TEST(motion_is_the_serial_one) {
 }
 END_TEST
 
-/* A rod without length makes the system singular; every rank learns of it, wherever it is. */
+/* A rod without length makes the system singular; every rank detects this, wherever the rod is. */
 START_TEST(all_ranks_learn_of_a_failure) {
   Pair p                  = pair_create(length(_i));
   unsigned long long seed = 34;
@@ -194,8 +193,7 @@ START_TEST(all_ranks_learn_of_a_failure) {
 }
 END_TEST
 
-/* The rows of G D G^T on a level and on this rank, solved as in models_chain.c, whose bound this
-   is */
+/* The rows of G D G^T on a level and on this rank, solved and bounded as in models_chain.c. */
 static sunrealtype excess(const Pair *p, SUNMatrix G, N_Vector D, int level) {
   const sunindextype n = p->parallel->n, first = level * p->n + p->parallel->first;
   const sunrealtype *z = N_VGetArrayPointer(p->c) + level * n;

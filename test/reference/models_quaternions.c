@@ -63,8 +63,9 @@ START_TEST(closed_form_solves_the_equations) {
 }
 END_TEST
 
-/* A body that turns about its own z axis from the axes of space: its x axis is (cos wt, sin wt, 0);
-   the momentum of a body that spins about its x axis, J_1 = 1, shows where that is. */
+/* A body that turns about its own z axis, starting from the axes of space: its x axis is (cos wt,
+ * sin wt, 0). The momentum of a body that spins about its x axis, J_1 = 1, shows the direction of
+ * that axis. */
 START_TEST(quaternions_turn_the_right_way) {
   Quaternions body = {.n = 1, .J = {1, 1, 1}};
   N_Vector y0 = VECTOR(1, 0, 0, 0, 0, 0, 2), y = vector_copy(y0);

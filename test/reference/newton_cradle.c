@@ -1,11 +1,11 @@
-/* Newton's cradle: impacts as events. Exact times of the impacts: closed form by the complete elliptic
- * integral K; of case 2 from the motion under its force by a Taylor integrator with 18 digits.
+/* Newton's cradle: impacts as events. The exact times of the impacts are a closed form by the
+ * complete elliptic integral K; those of case 2 come from the motion under its force, by a Taylor
+ * integrator with 18 digits.
  *
- * The condition, in the largest component of the state: a perturbation, at any time, grows at most
- * 16 times until t = 6 and shifts an impact by at most 1.7 s per unit. (Of the pendulum that both balls
- * are: with the fourth-order Runge-Kutta method, perturbed in angle or in speed at 40 times; the two
- * figures are the sums of both.)
- */
+ * The condition, in the largest component of the state: a perturbation at any time grows at most 16
+ * times until t = 6, and shifts an impact by at most 1.7 s per unit. (Measured for the pendulum
+ * that both balls form: with the fourth-order Runge-Kutta method, perturbed in angle or in speed at
+ * 40 times; the two figures are the sums of both.) */
 #include "model_run.h"
 
 #include "models/newton_cradle.h"
@@ -32,7 +32,7 @@ START_TEST(closed_form_has_the_known_times) {
 }
 END_TEST
 
-/* Distance of the balls from where they hang */
+/* The distance of the balls from their rest positions */
 static sunrealtype off_the_lowest(const NewtonCradle *c, N_Vector y) {
   const sunrealtype *q = entries(y);
   return fmax(fmax(fabs(q[0] - c->R), fabs(q[2] + c->R)),
@@ -44,7 +44,8 @@ typedef struct {
   long int steps;
 } Figures;
 
-/* Over all impacts to t_end: where the balls are at the exact times, and when the events came */
+/* Over all impacts to t_end: the positions of the balls at the exact times, and the times of the
+ * events. */
 static Figures figures_of(const CPModel *model, const sunrealtype *exact, int lmm, sunrealtype tol) {
   const CPModelQuantity *energy = &model->type->quantities[0];
   Figures f                     = {0};
@@ -54,7 +55,7 @@ static Figures figures_of(const CPModel *model, const sunrealtype *exact, int lm
     f.lowest = fmax(f.lowest, off_the_lowest(model->data, run->y));
   }
   model_run_to(run, t_end);
-  ck_assert_int_eq(run->nevents, IMPACTS); /* none is missed, none is invented */
+  ck_assert_int_eq(run->nevents, IMPACTS); /* no impact is missed, none is spurious */
   for (int i = 0; i < IMPACTS; i++) f.late = fmax(f.late, fabs(run->event[i] - exact[i]));
   f.error     = CPModelError(model, t_end, run->y);
   f.drift     = fabs(energy->value(model, t_end, run->y) - energy->value(model, 0, model->y0));
@@ -65,10 +66,10 @@ static Figures figures_of(const CPModel *model, const sunrealtype *exact, int lm
   return f;
 }
 
-/* Loop index: case, method. The ball that strikes and the one that is struck are at the lowest point at
-   the exact times. Energy: dE = (m u, m g) . dy, whose largest factor is g = 9.8. Errors of single
-   runs scatter by a few times; from a tolerance to the next but one, 1e-4 of it, errors of the order
-   tol^0.75 fall to 1e-3. */
+/* Loop index: case, method. At the exact times the ball that strikes and the one that is struck are
+ * at the lowest point. Energy: dE = (m u, m g) . dy, whose largest factor is g = 9.8. Errors of
+ * single runs scatter by a factor of a few; from a tolerance to the next but one, a factor of 1e-4,
+ * errors of the order tol^0.75 fall by 1e-3. */
 START_TEST(impacts_come_in_time_at_the_lowest_point) {
   static const sunrealtype tol[LADDER] = {1e-4, 1e-6, 1e-8, 1e-10};
   const int which = _i % 2, lmm = _i / 2 ? CV_ADAMS : CV_BDF;
@@ -112,7 +113,7 @@ static int stretch_and_gap(sunrealtype t, const sunrealtype *q, sunrealtype *p, 
   return newton_cradle_model(c).p(t, q, p, user_data);
 }
 
-/* CPMechImpact solves with all three rows at once; also where the rods are not parallel. */
+/* CPMechImpact solves with all three rows at once, also where the rods are not parallel. */
 START_TEST(impact_is_that_of_rods_and_contact) {
   static const sunrealtype psi[2][2] = {{0.3, 0.3}, {0.5, 0.3}}, rate[2] = {-1, 2};
   NewtonCradle c    = {.L = 1, .R = 0.1, .m = 2, .g = 9.8, .V = 3};

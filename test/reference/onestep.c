@@ -1,6 +1,7 @@
-/* What DOP853 with projection takes for its accuracy: evaluations of f at a given error of the positions at the end, against
- * those of a program with a hand-written projection. Single runs scatter by some per cent: compared are geometric means over
- * nine close tolerances, and between two of these the straight line of the logarithms. */
+/* The cost of DOP853 with projection: evaluations of f for a given error of the positions at the
+ * end, against those of a program with a hand-written projection. Single runs scatter by a few per
+ * cent, so the comparison uses geometric means over nine close tolerances, and a straight line
+ * through the logarithms of two of these. */
 #include "mechanics_support.h"
 
 #include <cpodes/cpodes_onestep.h>
@@ -14,7 +15,7 @@ typedef struct {
 static const Target targets[] = {{ANDREWS, 1.3e-10, 2104.0}, {CAR_AXIS, 7.3e-11, 4629.0}};
 enum { TARGETS = sizeof targets / sizeof targets[0] };
 
-/* That a run may take. */
+/* The most evaluations that a run may take */
 #define FACTOR 1.3
 
 typedef struct {

@@ -1,12 +1,13 @@
-/* A body on six legs from points g_i of the ground to points s_i of the body, whose lengths L_i(t) are given:
+/* A body on six legs from points g_i of the ground to points s_i of the body, whose lengths L_i(t)
+ * are given:
  *
  *   p_i = (|d_i|^2 - L_i^2) / 2,   d_i = r + R s_i - g_i
  *
- * Six independent rows for six velocities: no freedom is left, all error is normal to the constraints, and masses only
- * matter to the legs' forces. The lengths are those of a motion that is chosen first, and is the exact solution:
+ * Six independent rows for six velocities leave no freedom: all errors are normal to the
+ * constraints, and masses affect only the legs' forces. The lengths are those of a motion that is
+ * chosen first, and is the exact solution:
  *
- *   r*(t) = (0.1 sin 2t, 0.15 sin 3t, 1 + 0.1 sin 2.5t),   R*(t) a rotation by 0.4 sin 2t about (1, 2, 2)/3
- */
+ *   r*(t) = (0.1 sin 2t, 0.15 sin 3t, 1 + 0.1 sin 2.5t),   R*(t) a rotation by 0.4 sin 2t about (1, 2, 2)/3 */
 #include "mechanisms.h"
 
 #include "models/quaternions.h"
@@ -56,7 +57,7 @@ static Chosen chosen(sunrealtype t) {
   return c;
 }
 
-/* d and its rate; what d'' has beside v' and omega' x x */
+/* d and its rate; the terms of d'' other than v' and omega' x x */
 typedef struct {
   sunrealtype d[3], rate[3], centripetal[3], x[3];
 } Leg;
@@ -166,8 +167,8 @@ static int prepare(const CPModel *model, CPMech mech) {
   return rigid_body_quaternions(model->data, mech);
 }
 
-/* Pairs of legs from 10 degrees beside each third of the circle of 1 m below to 10 degrees beside those, turned by 60
-   degrees, of the circle of 0.5 m above */
+/* Pairs of legs from the circle 1 m below, 10 degrees beside each third of it, to the circle 0.5 m
+ * above, 10 degrees beside thirds that are turned by 60 degrees */
 static void place_legs(Platform *platform) {
   const sunrealtype degree = acos(SUN_RCONST(-1.0)) / 180;
   for (int i = 0; i < LEGS; i++) {
@@ -198,7 +199,7 @@ static int create(CPModel *model) {
   model->mech.p            = positions;
   model->mech.v            = velocities;
   model->mech.b            = accelerations;
-  model->mech.dynamics_jac = NULL; /* that of a free body does not have the legs' forces */
+  model->mech.dynamics_jac = NULL; /* that of a free body lacks the legs' forces */
   model->prepare           = prepare;
   model->known             = 1;
   model->reference_error   = 1e-15;

@@ -1,32 +1,32 @@
-/* The pendulum with period 2 of the SUNDIALS examples, against the errors and step counts they
+/* The pendulum with period 2 of the SUNDIALS examples, against the errors and step counts that they
  * print.
  *
  * Source of the numbers: cvPendulum_dns (CVODE 6.4, BDF, Newton, dense, its own hook with a
- * hand-written L2 projection; cvPendulum_dns.out of the distribution) and cpsPend_dns,
- * cpsPend_dnsL (CPODES of SUNDIALS 2.7).
+ * hand-written L2 projection; cvPendulum_dns.out of the distribution) and cpsPend_dns, cpsPend_dnsL
+ * (CPODES of SUNDIALS 2.7).
  *
  * At t = 30 the pendulum has just come to rest at (1, 0). On the manifold the state then follows
- * from y (an error of the energy) and vy (an error of the phase): x = 1 - y^2/2, vx = -y vy. Only
- * these two are compared. The same method with another projection makes errors of the same size,
- * not the same errors; the two programs themselves differ by up to 1.5. A factor of 3 is allowed,
- * which is what 0.6 decades of the tolerance make in these tables (a factor of 6 per decade). Step
- * counts of single runs scatter by 12 %.
- */
+ * from y (an error of the energy) and vy (an error of the phase): x = 1 - y^2/2, vx = -y vy, so
+ * only these two are compared. The same method with another projection makes errors of the same
+ * size, but not the same errors; the two programs themselves differ by up to 1.5. The test allows a
+ * factor of 3, which corresponds to 0.6 decades of the tolerance in these tables (a factor of 6 per
+ * decade). Step counts of single runs scatter by 12 %. */
 #include "reference.h"
 
 #include <math.h>
 
 #define T_END             SUN_RCONST(30.0)
 #define SCATTER_OF_ERRORS 3
-#define SCATTER_OF_STEPS  (1.12 * 1.2) /* norms count three times: 3^(1/6) times the steps */
+/* projected norms count three times: 3^(1/6) times the steps */
+#define SCATTER_OF_STEPS (1.12 * 1.2)
 
 typedef struct {
   sunrealtype tol, y, vy; /* errors at t = 30 */
   long int steps;
 } Published;
 
-/* cvPendulum_dns; at 1e-5 and 1e-9 the larger errors of cpsPend_dns, made by the same method. Its
-   steps there: 1415 and 6082. */
+/* cvPendulum_dns; at 1e-5 and 1e-9 the larger errors of cpsPend_dns, from the same method. Its
+ * steps there: 1415 and 6082. */
 static const Published with_projection[] = {
     {1e-5, 3.2e-3, 9.9e-2, 1421},   {1e-6, 4.64e-4, 1.99e-2, 2089}, {1e-7, 7.79e-5, 3.51e-3, 3013},
     {1e-8, 1.37e-5, 5.99e-4, 4295}, {1e-9, 2.6e-6, 1.2e-4, 6542},
@@ -91,12 +91,12 @@ START_TEST(dependent_rows_give_the_published_trajectory) {
   CPProjectorStats stats;
   ck_assert_int_eq(CPProjectorGetStats(run.projector, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.rank, 2);
-  ck_assert_int_eq(stats.linsol, CP_LINSOL_QRP); /* AUTO has moved there */
+  ck_assert_int_eq(stats.linsol, CP_LINSOL_QRP); /* AUTO has switched to it */
   run_free(&run);
 }
 END_TEST
 
-/* Solvers that need independent rows say so. Loop index: solver */
+/* Solvers that need independent rows report this. Loop index: solver. */
 START_TEST(dependent_rows_are_refused_by_the_other_solvers) {
   Mechanism mech        = pendulum_of_period_2();
   mech.m                = PENDULUM_M_REDUNDANT;

@@ -1,7 +1,7 @@
-/* Mechanisms described with too many, badly scaled or contradictory constraints, against the same ones
- * described well.
+/* Mechanisms described by too many, badly scaled or contradictory constraints, against the same
+ * ones described well.
  *
- * How far two runs of one tolerance may be apart: 10 times the difference that halving the tolerance
+ * Two runs of the same tolerance may differ by 10 times the difference that halving the tolerance
  * makes, the largest over the samples of the run. Figures: CPODES_TEST_FIGURES=1. */
 #include "reference.h"
 
@@ -72,7 +72,7 @@ typedef struct {
   const Model *model;
   int copies;
   sunrealtype row[3 * MAX_ROW], offset[3 * MAX_ROW], rate[3 * MAX_ROW], unit[MAX_STATE];
-  N_Vector y, ydot, c; /* work, as the model has them */
+  N_Vector y, ydot, c; /* workspace, in the model's units */
   SUNMatrix G;
 } Description;
 
@@ -330,13 +330,13 @@ static sunrealtype difference(const Trajectory *a, const Trajectory *b, int n) {
 static const sunrealtype ladder[] = {1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9};
 enum { RUNGS = sizeof ladder / sizeof ladder[0] };
 
-/* The described problem in each way against the plain one by AUTO; what is looked at in each run */
+/* The further checks of a run, by a way of solving */
 typedef void (*Look)(Going *g, const Way *way);
 
 typedef struct {
   sunrealtype sum_of_logs,
-      largest;       /* of the ratios to the difference that half the tolerance makes */
-  sunrealtype steps; /* most different number of steps, |ratio - 1| */
+      largest;       /* the largest ratio to the difference due to half the tolerance */
+  sunrealtype steps; /* the largest deviation of the number of steps, |ratio - 1| */
 } Figures;
 
 static void add(Figures *f, const Trajectory *t, const Trajectory *known, const Trajectory *half,
@@ -347,7 +347,8 @@ static void add(Figures *f, const Trajectory *t, const Trajectory *known, const 
   f->steps = fmax(f->steps, fabs((sunrealtype)t->steps / (sunrealtype)known->steps - 1));
 }
 
-/* same_way: the plain problem is solved in the same way, too, not by AUTO. */
+/* Compares the described problem, solved in each way, with the plain one by AUTO, or with
+ * same_way in the same way. */
 static void compare(Description *d, int lmm, int same_way, Look look, Figures figures[N_WAYS]) {
   Description good = plain(d->model);
   memset(figures, 0, N_WAYS * sizeof *figures);
@@ -436,8 +437,8 @@ static void look_at_nothing(Going *g, const Way *way) {
   (void)way;
 }
 
-/* CVODES is not moved by other units, but for roundoff, which may flip a decision of its step control: one or
- * two of some hundred steps. */
+/* Other units do not affect CVODES, apart from roundoff, which may change a decision of its step
+ * control: one or two of some hundred steps. */
 START_TEST(other_units_and_scales_change_no_trajectory) {
   const int lmm = method_number(_i % 2);
   Model model   = model_number(_i / 2);
@@ -455,7 +456,7 @@ END_TEST
 
 /* --------------------------------------------------------------------------------- contradictions -- */
 
-/* Each row twice, the last of the second copy with another right-hand side */
+/* Each row twice; the last row of the second copy has another right-hand side */
 static Description contradictory(const Model *model, sunrealtype offset, sunrealtype rate) {
   Description d             = plain(model);
   d.copies                  = 2;
@@ -491,9 +492,9 @@ START_TEST(a_contradiction_at_the_start_is_refused_and_named) {
 }
 END_TEST
 
-/* The copy drifts away with 1e-3 t. Once that is more than the tolerance both cannot be satisfied; until then
- * it is noise of the projection's size, eps times the tolerance. What is left at the end is good, and
- * goes on without the copy. */
+/* The copy drifts away with 1e-3 t. Once that exceeds the tolerance, both rows cannot be satisfied;
+ * until then it is noise of the projection's size, eps times the tolerance. The state at the end is
+ * good, and the run continues without the copy. */
 START_TEST(a_contradiction_on_the_way_ends_the_run_and_is_named) {
   const Way *way        = &ways[_i % N_WAYS];
   Model model           = model_number(_i / N_WAYS);

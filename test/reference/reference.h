@@ -1,5 +1,5 @@
 /* Shared by the reference tests: mechanisms with known trajectories, and runs of cpodes along them.
- * Failures of set-up fail the running test. */
+ * A failure of the set-up fails the running test. */
 #ifndef CPODES_TEST_REFERENCE_H
 #define CPODES_TEST_REFERENCE_H
 
@@ -14,7 +14,8 @@
 
 enum { MAX_N = 14, MAX_M = 4, MAX_MORE = 13, MAX_SAMPLES = 64 };
 
-/* A state of the reference trajectory; what follows it in its table (accelerations, multipliers) */
+/* A state of the reference trajectory, followed by the further columns of its table (accelerations,
+ * multipliers) */
 typedef struct {
   sunrealtype t, y[MAX_N], more[MAX_MORE];
 } Sample;
@@ -62,17 +63,17 @@ typedef struct {
 
 typedef struct {
   CPodeMem cpode;
-  void *cvode_mem; /* of cpode */
+  void *cvode_mem; /* the memory that cpode uses */
   CPProjector projector;
-  N_Vector y, c; /* newest output; work */
+  N_Vector y, c; /* newest output; workspace */
   sunrealtype t; /* of y */
   SUNMatrix A, G;
   SUNLinearSolver LS;
   SUNNonlinearSolver fixed_point;
 } Run;
 
-/* At the mechanism's start. mech and options must outlive it only for this call; mech->par longer.
-   */
+/* A run from the mechanism's start. mech and options must outlive only this call; mech->par must
+ * outlive the run. */
 Run run_create(Mechanism *mech, const Options *options);
 /* The same without projection: cvode_mem is plain CVODES, cpode and projector are NULL. */
 Run run_create_plain(Mechanism *mech, const Options *options);

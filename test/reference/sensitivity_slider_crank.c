@@ -59,8 +59,8 @@ static void close(Work *w) {
   mech_run_free(&w->run);
 }
 
-/* With the crank upright at (0, a) and the rod down to its slider a change of a turns the rod: the
-   consistent start of the sensitivity is CPodeSensCalcIC's, checked below. */
+/* With the crank upright at (0, a) and the rod down to its slider, a change of a turns the rod.
+ * CPodeSensCalcIC computes the consistent start of the sensitivity, which is checked below. */
 static sunrealtype value_at(int lmm, sunrealtype tol) {
   Work w;
   sunrealtype G, dG[NS];
@@ -73,7 +73,7 @@ static sunrealtype value_at(int lmm, sunrealtype tol) {
   return G;
 }
 
-/* The published run's tolerance is 1e-6 of each step; it ends some 1e-5 off. */
+/* The published run's tolerance of 1e-6 applies to each step; it ends with an error of about 1e-5. */
 START_TEST(the_functional_agrees_with_the_published_one_to_its_accuracy) {
   ck_assert_double_eq_tol(value_at(_i, 1.0e-9), 3.3366160663, 2.0e-5);
 }
@@ -86,7 +86,7 @@ START_TEST(the_functional_is_converged_to_nine_digits) {
 }
 END_TEST
 
-/* Central differences with a step of 1e-3 are good to some 1e-6 of the gradient. */
+/* Central differences with a step of 1e-3 are accurate to about 1e-6 of the gradient. */
 START_TEST(gradients_agree_both_ways_and_with_differences) {
   Work w;
   char *text        = NULL;

@@ -1,6 +1,7 @@
-/* The N-four-bar mechanism over its singular position, where all rods are horizontal: the rank of the
- * constraints falls by N on each level, and N other motions start there. A run follows the regular one to the
- * end, or stops with an error that says so; it never goes on along another.
+/* The N-four-bar mechanism passing its singular position, where all rods are horizontal: the rank
+ * of the constraints falls by N on each level, and N other motions start there. A run follows the
+ * regular motion to the end, or stops with an error that reports this; it never continues along
+ * another motion.
  *
  * Figures: CPODES_TEST_FIGURES=1. */
 #include "reference.h"
@@ -106,7 +107,7 @@ static int minimal_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *w2) {
   return 0;
 }
 
-/* Largest position error of CVODES with it at the samples */
+/* Largest position error at the samples when CVODES integrates this coordinate */
 static sunrealtype minimal_error(int N, int lmm, sunrealtype tol, const Sample *samples,
                                  int nsamples) {
   sunrealtype w2 = gravity * ((N + 1) / 2.0 + N) / ((N + 1) / 3.0 + N), error = 0, t;
@@ -136,7 +137,8 @@ static sunrealtype minimal_error(int N, int lmm, sunrealtype tol, const Sample *
 
 typedef struct {
   int reached, stopped;
-  sunrealtype sum_of_logs; /* of the errors of runs that reached the end, over those of the one coordinate */
+  /* of the ratios between the errors of runs that reached the end and those of the one coordinate */
+  sunrealtype sum_of_logs;
 } Outcomes;
 
 /* The joints are closed to eps = 0.1 tolerances of at most 3 coordinates, (1 + |y|) tol with angles of up to
@@ -144,9 +146,10 @@ typedef struct {
  * the regular branch differ by at most 4 N times that. */
 static sunrealtype branch_bound(const Going *g) { return 4 * g->mech->N * 20 * g->tol / 0.85; }
 
-/* A run that ends early says why, next to the singular position, and its state is good: its joints are
- * closed. Below that angle what is left of the residuals moves the state by more than 1e3 tolerances
- * (CPodeSetProjMaxCorrection), or by so many that no step is short enough for the error test. */
+/* A run that ends early reports why, next to the singular position, and its state is good: its
+ * joints are closed. Below that angle the remaining residuals move the state by more than 1e3
+ * tolerances (CPodeSetProjMaxCorrection), or so far that no step is short enough for the error
+ * test. */
 static void check_stop(Going *g, int flag) {
   N_Vector c = vector_of(four_bar_m(g->mech->N), NULL);
   ck_assert_msg((flag == CP_PROJ_CORRECTION || flag == CV_ERR_FAILURE) &&
@@ -159,7 +162,7 @@ static void check_stop(Going *g, int flag) {
   N_VDestroy(c);
 }
 
-/* Over the table, or to where it stops */
+/* Over the table, or to where the run stops */
 static void march(Going *g, int lmm, const Sample *samples, int nsamples, Outcomes *outcomes) {
   sunrealtype error = 0;
   int flag          = CP_SUCCESS;
@@ -177,8 +180,8 @@ static void march(Going *g, int lmm, const Sample *samples, int nsamples, Outcom
   outcomes->sum_of_logs += log(error / minimal_error(g->mech->N, lmm, g->tol, samples, nsamples));
 }
 
-/* The errors are those of the integration, not of the passages: in the geometric mean at most 10 times the
- * error of CVODES at the same tolerances in the one coordinate. */
+/* The errors are due to the integration, not to the passages: the geometric mean is at most 10
+ * times the error of CVODES at the same tolerances in the one coordinate. */
 START_TEST(runs_follow_the_regular_branch_or_stop_and_say_so) {
   Sample samples[MAX_SAMPLES];
   const int N = _i % 2 + 1, lmm = _i / 2 % 2 ? CV_ADAMS : CV_BDF, sparse = _i / 4;
@@ -197,8 +200,9 @@ START_TEST(runs_follow_the_regular_branch_or_stop_and_say_so) {
            "in minimal coordinates\n",
            N, method_name(lmm), sparse ? "SPARSE" : "AUTO", outcomes.reached, outcomes.stopped,
            mean);
-  /* How many runs land next to a singular position is chance, roundoff included. BDF: 83 of 84, and one more that
-   * stops may happen. Adams: 72 of 84. Fewer than 14 of 21 have a probability of 6e-3 then. */
+  /* How many runs end a step next to a singular position is a matter of chance and roundoff. BDF:
+   * 83 of 84, and one more may stop. Adams: 72 of 84; fewer than 14 of 21 then have a probability
+   * of 6e-3. */
   ck_assert_int_ge(outcomes.reached, lmm == CV_BDF ? 20 : 14);
   ck_assert_double_le(mean, 10);
 }
@@ -222,8 +226,8 @@ END_TEST
 static const int windows[] = {1, 2, 40};
 enum { WINDOWS = sizeof windows / sizeof windows[0] };
 
-/* On each level N constraints depend on the others. With centres off along the rods, and velocities of the
- * centres, residuals agree and no angle has to move: the position stays singular. */
+/* On each level N constraints depend on the others. With centres off along the rods, and velocities
+ * of the centres, residuals are compatible and no angle has to move: the position stays singular. */
 START_TEST(rank_falls_by_N_on_each_level_and_states_are_projected_all_the_same) {
   const int N = windows[_i % WINDOWS], m = (int)four_bar_m(N), n = (int)four_bar_n(N);
   unsigned long long seed = 9;
@@ -255,8 +259,9 @@ START_TEST(rank_falls_by_N_on_each_level_and_states_are_projected_all_the_same) 
 }
 END_TEST
 
-/* A stop of the integration right there, by the table's source: t with theta = pi / 2. G by differences, for
- * which sines below 1e-6 count as 0; with tol = 1e-9 the angle is off by some 1e-8. */
+/* The integration stops at the singular position itself, according to the table's source: t with
+ * theta = pi / 2. G is formed by differences, for which sines below 1e-6 count as 0; with
+ * tol = 1e-9 the angle is off by about 1e-8. */
 START_TEST(a_rank_that_falls_on_the_way_is_told) {
   static const sunrealtype t_singular[2] = {0.708450008835758869, 0.714355529292960472};
   const int N                            = _i + 1;

@@ -1,6 +1,5 @@
-/* Chain in space of rods on ball joints (models/spatial_chain.h): the closed form of one rod, the planar
- * motion in minimal coordinates, what the motion conserves, and the size of its matrices.
- */
+/* A chain of rods on ball joints in space (models/spatial_chain.h): the closed form of one rod, the
+ * planar motion in minimal coordinates, conserved quantities, and the size of its matrices. */
 #include "model_run.h"
 
 #include "models/extrapolation.h"
@@ -19,8 +18,8 @@ static sunrealtype quantity(const CPModel *model, int i, N_Vector y) {
   return model->type->quantities[i].value(model, 0, y);
 }
 
-/* Errors over the ladder. Those of single runs scatter by a few times; from a tolerance to the next but
-   one, 1e-4 of it, errors of the order tol^0.75 fall to 1e-3. */
+/* Errors over the ladder. Those of single runs scatter by a factor of a few; from a tolerance to
+ * the next but one, a factor of 1e-4, errors of the order tol^0.75 fall by 1e-3. */
 static void assert_falling(const sunrealtype *error) {
   for (int k = 2; k < LADDER; k++) ck_assert_double_le(error[k], error[k - 2] / 100);
 }
@@ -29,8 +28,8 @@ static void assert_falling(const sunrealtype *error) {
 
 static const SpatialChainData soft = {.l = 0.7, .radius = 0.1, .m = 2, .g = 9.81, .k = 30, .d = 0.4};
 
-/* A chain that is bent and moves in all directions; y [13 n]: out, the caller's, not yet consistent. With
-   springs the first joint has them, too, against the ground. */
+/* A chain that is bent and moves in all directions; y [13 n]: out, not yet consistent, freed by the
+ * caller. With springs, the first joint has one as well, against the ground. */
 static SpatialChain *bent_chain(int n, int springs, N_Vector *y) {
   SpatialChainData data = soft;
   if (!springs) data.k = data.d = 0;
@@ -73,8 +72,8 @@ START_TEST(equations_agree_with_each_other) {
 }
 END_TEST
 
-/* The same state with angular velocities in body axes, dense and sparse, and in those of space: its joint forces, of
-   some 100 N, and what they lose of their digits in A M^{-1} A^T */
+/* The same state with angular velocities in body axes, dense and sparse, and in those of space:
+ * joint forces of about 100 N, and the digits that they lose in A M^{-1} A^T. */
 START_TEST(joint_forces_do_not_depend_on_frame_and_storage) {
   enum { N = 4 };
   N_Vector y;
@@ -238,8 +237,8 @@ static void planar_motion(SpatialChain *c, sunrealtype t0, int steps, N_Vector y
   ck_assert_int_eq(extrapolate(planar_rhs, c, t0, planar_end, count, y), 0);
 }
 
-/* Growth of perturbations until the end, in the largest component of the chain in space: the sum over all
-   angles and rates, at the worst of four times */
+/* Growth of perturbations until the end, in the largest component of the chain in space: the sum
+ * over all angles and rates, at the worst of four times. */
 static sunrealtype planar_condition(SpatialChain *c, N_Vector start, int steps) {
   enum { TIMES = 4 };
   const sunrealtype delta = 1e-6;
@@ -291,8 +290,8 @@ static N_Vector planar_start(const CPModel *model) {
   return angles;
 }
 
-/* Loop index: method, springs. Against extrapolation of order 16 in the angles, whose own error is seen
-   with half the steps: below the finest tolerance */
+/* Loop index: method, springs. Against extrapolation of order 16 in the angles, whose own error,
+ * from a run with half the steps, is below the finest tolerance. */
 START_TEST(planar_motion_is_that_of_minimal_coordinates) {
   CPModel *model      = planar_model(_i / 2);
   SpatialChain *chain = model->data;
@@ -373,8 +372,8 @@ START_TEST(reference_in_space_is_planar_where_the_motion_is) {
 }
 END_TEST
 
-/* The condition of the chain of 5: every rotation and rate of a rod perturbed at four times, the sum of
-   what they become in the worst entry of y at the end: 41.4, rounded up */
+/* The condition of the chain of 5: every rotation and rate of a rod was perturbed at four times;
+ * the sum of the resulting perturbations in the worst entry of y at the end is 41.4, rounded up. */
 static const Setting whirl[]             = {{"n", 5}, {"angle", -0.3}, {"spin", 2}};
 static const sunrealtype whirl_condition = 42;
 
@@ -400,8 +399,8 @@ START_TEST(motion_in_space_is_that_of_minimal_coordinates) {
 }
 END_TEST
 
-/* Loop index: method. What the motion keeps exactly changes by the local errors only, which do not grow:
-   condition 1, times the derivatives of the quantity. */
+/* Loop index: method. Only local errors change conserved quantities, and they do not grow: the
+ * condition is 1, times the derivatives of the quantity. */
 START_TEST(free_chain_keeps_energy_momentum_and_axial_rates) {
   CPModel *model = model_with("spatial_chain", whirl, 3);
   sunrealtype energy[LADDER];
@@ -437,8 +436,8 @@ static int damper_power(sunrealtype t, N_Vector y, N_Vector power, void *mech) {
   return 0;
 }
 
-/* Loop index: springs; by BDF. The energy that is lost is what the dampers have taken, by a quadrature; the
-   angular momentum about y stays. */
+/* Loop index: springs; by BDF. The lost energy equals the dissipation of the dampers, by a
+ * quadrature; the angular momentum about y is conserved. */
 START_TEST(dampers_take_the_energy_that_is_lost) {
   const Setting settings[] = {
       {"n", 5}, {"angle", -0.3}, {"spin", 2}, {"k", planar_cases[_i].k}, {"d", planar_cases[_i].d}};

@@ -18,7 +18,7 @@ enum { N = 6, M = 4 };
 
 typedef struct {
   sunrealtype L, g, gz;
-  int rod, plane; /* on? */
+  int rod, plane; /* active? */
 } Bead;
 
 static int bead_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
@@ -170,7 +170,7 @@ static void close_run(void) {
   N_VDestroy(y);
 }
 
-/* With the forces that belong to it; not yet known to CVODES */
+/* The state with the forces that belong to it, before CVODES knows it */
 static void switch_to(int rod, int plane) {
   N_Vector mask = VECTOR(rod, rod, plane, plane);
   bead.rod      = rod;
@@ -192,8 +192,8 @@ static CPProjectorStats stats(void) {
   return s;
 }
 
-/* Some 100 steps in each part of the motion, each of an error of tol (1 + |y|), |y| < 10; errors of pendulum
- * and parabola grow linearly, at most tenfold in a second. */
+/* About 100 steps in each part of the motion, each with an error of tol (1 + |y|), |y| < 10; errors
+ * of pendulum and parabola grow linearly, at most tenfold in a second. */
 static sunrealtype bound(void) { return 100 * tol * 10 * 10; }
 
 static void expect_state(const sunrealtype *exact) {
@@ -237,8 +237,9 @@ START_TEST(a_cut_rod_leaves_a_parabola_in_the_plane) {
 }
 END_TEST
 
-/* The rod is put back, as long as the bead is far away now, and takes the velocity along it. From there the
- * angle's equation, theta'' = -g / L sin theta, by the classical Runge-Kutta method, steps of 1e-5. */
+/* The rod is switched on again, with a length equal to the present distance of the bead, and keeps
+ * the bead's tangential velocity. From there the angle's equation, theta'' = -g / L sin theta, is
+ * solved by the classical Runge-Kutta method, in steps of 1e-5. */
 static void pendulum_from(const sunrealtype *s, sunrealtype duration, sunrealtype *exact) {
   const sunrealtype L = hypot(s[0], s[1]), w2 = bead.g / L;
   sunrealtype a = atan2(s[0], -s[1]), w = (-s[1] * s[3] + s[0] * s[4]) / (L * L);
@@ -278,7 +279,7 @@ START_TEST(a_rod_that_is_put_back_swings_on) {
 }
 END_TEST
 
-/* Only the values are made anew: G and its factors once, no levels, no differences. */
+/* Only values are recomputed: G and its factors once, without levels and differences. */
 START_TEST(nothing_is_analysed_again) {
   open_run(solvers[_i]);
   swing();
@@ -301,8 +302,9 @@ START_TEST(nothing_is_analysed_again) {
 }
 END_TEST
 
-/* The rod of the old length, after the fall: an error that names it, at a new start as on the way, and the
- * state before it. Without it the run goes on. */
+/* Switching on the rod with the old length, after the fall, is an error that names it, both at a
+ * new start and during the run, and the state is that from before. Without the rod the run
+ * continues. */
 static void expect_violation(int code, N_Vector good, sunrealtype t_good) {
   const int flag = CPode(mem, t_good + 1, y, &t, CV_NORMAL);
   ck_assert_msg(flag == code, "%d: %s", flag, messages.text);
@@ -325,7 +327,7 @@ START_TEST(switching_on_what_is_violated_is_refused) {
   N_Vector good            = vector_copy(y);
   const sunrealtype t_good = t;
 
-  switch_to(1, 1); /* on the way: no step is short enough */
+  switch_to(1, 1); /* during the run: no step is short enough */
   expect_violation(CP_PROJ_CORRECTION, good, t_good);
   restart(); /* at a new start */
   expect_violation(CP_INCONSISTENT_IC, good, t_good);
@@ -340,8 +342,9 @@ START_TEST(switching_on_what_is_violated_is_refused) {
 }
 END_TEST
 
-/* Within the step that CVODES has taken already the motion is the old one. Moved to the new constraints, a
- * thousandth of the rod away, it would be neither: the raw state is given, with a code. */
+/* Within the step that CVODES has already taken, the motion is the old one. If it were moved to the
+ * new constraints, a thousandth of the rod away, it would be neither motion: the unprojected state
+ * is returned, with a code. */
 START_TEST(output_of_the_step_before_the_switch_stays_raw) {
   sunrealtype h;
   open_run(solvers[_i]);

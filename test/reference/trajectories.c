@@ -87,8 +87,8 @@ static SUNMatrix diagonal_template(void) {
   return M;
 }
 
-/* Loop index: form of the metric, method. All forms are one metric: steps may differ by what roundoff
- * does to them. */
+/* Loop index: form of the metric, method. All forms are one metric, so steps differ only by the
+ * effect of roundoff. */
 START_TEST(the_metric_of_kinetic_energy_stays_within_the_error_bound) {
   Mechanism mech        = mechanism(SLIDER_CRANK);
   const Options options = {.lmm = _i % 2 ? CV_ADAMS : CV_BDF, .tol = 1e-7};
@@ -161,9 +161,9 @@ START_TEST(error_falls_with_the_tolerance) {
 }
 END_TEST
 
-/* Geometric mean of the quotients of the errors with and without projection. 2 is what less than
-   half a decade of the tolerance makes (slope 0.775: a factor of 2.4). Loop index: mechanism and
-   method. */
+/* Geometric mean of the quotients of the errors with and without projection. A factor of 2
+ * corresponds to less than half a decade of the tolerance (slope 0.775: a factor of 2.4). Loop
+ * index: mechanism and method. */
 START_TEST(projection_costs_no_accuracy) {
   Mechanism mech = mechanism((MechanismId)(_i / 2));
   const int lmm  = _i % 2 ? CV_ADAMS : CV_BDF;

@@ -1,4 +1,4 @@
-/* The constraint violation after every step and at every output: within what was asked for. */
+/* The constraint violation after every step and at every output is within its limit. */
 #include "reference.h"
 
 #include <math.h>
@@ -22,8 +22,8 @@ START_TEST(every_step_is_within_the_constraint_tolerance) {
 }
 END_TEST
 
-/* Many more outputs than steps, so that most are interpolated; CPodeGetDky looks back into the
-   same step. */
+/* Many more outputs than steps, so that most are interpolated; CPodeGetDky goes back within the
+ * same step. */
 START_TEST(every_output_is_within_the_constraint_tolerance) {
   enum { OUTPUTS = 2000 };
   Mechanism mech          = mechanism((MechanismId)(_i / 6));
@@ -60,9 +60,9 @@ static sunrealtype row_size(SUNMatrix G, int i, N_Vector ewt) {
 }
 
 /* Without constraint tolerances the measure is the state's own: eps times the row's size. The size
-   is that of the newest factors, which may be those of one of the last CP_JACFREQ_DEFAULT
-   projections; 1.01: they were made before the correction, and a retried step's in between. Loop
-   index: mechanism, method, norm. */
+ * belongs to the newest factors, which may be from one of the last CP_JACFREQ_DEFAULT projections.
+ * The factor 1.01 allows for factors from before the correction, or from a step that was retried in
+ * between. Loop index: mechanism, method, norm. */
 START_TEST(every_step_is_within_a_fraction_of_the_state_tolerance) {
   enum { REMEMBERED = CP_JACFREQ_DEFAULT + 1 };
   Mechanism mech        = mechanism((MechanismId)(_i / 4));

@@ -23,7 +23,7 @@ FLAGS = """--headless=new --no-sandbox --disable-gpu --disable-background-networ
 
 
 class Browser:
-    """What the tests ask of a page; they run JavaScript in it where WebDriver has no word for it"""
+    """The queries that the tests make of a page; they run JavaScript for what WebDriver does not offer"""
 
     def __init__(self):
         chromium = shutil.which("chromium") or shutil.which("google-chrome")
@@ -60,7 +60,7 @@ class Browser:
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def requests(self):
-        """The addresses that were asked for since the page was opened"""
+        """The addresses that have been requested since the page was opened"""
         messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
 
@@ -77,7 +77,7 @@ class Browser:
         return self.run("const e = document.querySelector(arguments[0]); return !!e && e.checkVisibility()", selector)
 
     def picture(self):
-        """What the animation shows, when it has drawn what it was asked to: pictures are equal or not"""
+        """The content of the animation, once it has drawn the requested state: pictures are equal or not"""
         drawn = self.driver.execute_async_script(
             "const done = arguments[0], canvas = document.getElementById('canvas');"
             "requestAnimationFrame(() => requestAnimationFrame(() => done(canvas.toDataURL())))"
@@ -85,7 +85,7 @@ class Browser:
         return hash(drawn)
 
     def time(self):
-        """Of the animation, in thousandths of the motion"""
+        """The position of the animation, in thousandths of the motion"""
         return int(self.run("return document.getElementById('time').value"))
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""`cpodes check`: what is wrong with a model is named, and nothing is wrong with those of the catalogue."""
+"""`cpodes check` names the faults of a model, and finds none in the models of the catalogue."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ import unittest
 from runner import CRASHED, DONE, FAILED, INTERRUPTED, MODELS, OUTPUT, PROGRAM, SANITIZED, RunnerTest, cpodes, finish, start
 from user_model import ODE, ODE_ALONE, OPERATORS, compile_model
 
-# parts of the pendulum that are replaced; what is said
+# parts of the pendulum that are replaced, and the message
 WRONG = {
     "a wrong entry of A": (
         {"A": "SM_ELEMENT_D(S, 0, 0) = 2 * q[0]; SM_ELEMENT_D(S, 0, 1) = 3 * q[1] + 1; return 0;"},
@@ -190,7 +190,7 @@ class CheckTest(RunnerTest):
             with self.subTest(parts):
                 check = self.check(**parts)
                 self.assertEqual(check.returncode, CRASHED, check.stderr)
-                # a sanitizer has more to say
+                # a sanitizer prints more
                 lines = [line for line in check.stderr.splitlines() if not SANITIZED or line.startswith("cpodes: ")]
                 self.assertEqual(len(lines), 1, check.stderr)
                 for word in "rod", *words:
@@ -206,11 +206,11 @@ class CheckTest(RunnerTest):
         for name, check in checks.items():
             check = finish(check)
             self.assert_refused(check, "rod", "functions of the CPMech", status=FAILED)
-            # one second of CPU time, or five by the clock, which come first where many others run
+            # one second of CPU time, or five by the clock, which pass first on a loaded machine
             self.assertRegex(check.stderr, "stopped after 5 s" if name == "sleeps" else "stopped after [15] s")
 
     def start_check(self):
-        """A check of a model that sleeps, as does what it has started; its process, and both process ids"""
+        """A check of a model that sleeps, like a process that it has started; its process, and both process ids"""
         sleepers = f'FILE *file = fopen("{self.folder}/pids", "w"); const int other = fork(); if (!other) sleep(1000);'
         tell = 'fprintf(file, "%d %d\\n", getpid(), other); fclose(file); sleep(1000); return 0;'
         model = compile_model(self.folder, create=sleepers + tell)

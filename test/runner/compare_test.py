@@ -43,7 +43,7 @@ class Runs(CompareTest):
         self.assertEqual(comparison["runs"][0]["steps"], run["counts"]["steps"])
 
     def test_an_end_that_the_model_does_not_know_is_computed_by_two_methods(self):
-        # where it is known, both references tell the same errors
+        # where the end is known, both references give the same errors
         own = self.compare_json("car_axis", "--methods", "bdf", "--tolerances", "1e-4,1e-6")
         self.assertEqual(own["reference"]["origin"], "the model's own")
         near = self.compare_json("car_axis", "--methods", "bdf", "--tolerances", "1e-4,1e-6", "--t-end", 2.999)
@@ -53,7 +53,7 @@ class Runs(CompareTest):
             self.assertLess(abs(math.log10(a / b)), 1)
 
     def test_a_computed_reference_gives_the_errors_of_a_closed_form(self):
-        # the pendulum of the catalogue, whose end is known at any time, and the same one, of whom nothing is
+        # the pendulum of the catalogue, whose end is known at any time, and the same one without a known end
         arguments = "--methods bdf,adams --tolerances 1e-4,1e-6 --t-end 3".split()
         known = self.compare_json("pendulum", *arguments)
         unknown = self.compare_json(compile_model(self.folder), *arguments)
@@ -84,7 +84,7 @@ class Runs(CompareTest):
         self.assertGreater(steps[1], steps[0])
 
     def test_a_run_that_fails_is_a_row_and_the_others_go_on(self):
-        model = compile_model(self.folder, jac="return -1;")  # explicit methods do not ask for it
+        model = compile_model(self.folder, jac="return -1;")  # explicit methods do not call it
         shown = cpodes("compare", model, "-m", "bdf,dop853", "-r", "1e-3,1e-5")
         self.assert_done(shown)
         self.assertEqual(len(re.findall(r"^bdf +\S+ +- at t = \S+: .*dynamics_jac", shown.stdout, re.MULTILINE)), 2, shown.stdout)

@@ -1,4 +1,4 @@
-"""Completion of commands, options, models, methods, parameters and files, in the shells themselves."""
+"""Completion of commands, options, models, methods, parameters and files, in the shells."""
 
 import os
 import pathlib
@@ -14,7 +14,8 @@ from runner import MODELS, PROGRAM, RunnerTest, cpodes
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "runner" / "completion"
 BASH, ZSH = shutil.which("bash"), shutil.which("zsh")
 
-# The function alone: words up to the cursor, what may follow. "=" is a word, as readline breaks them.
+# The function alone: words up to the cursor, and the possible completions. "=" is a word, since readline breaks words
+# there.
 PROBE = """
 source "$1"; shift
 compopt() { :; }
@@ -76,7 +77,7 @@ class Words(RunnerTest):
         self.assertEqual(self.complete("compare", "-m", "bdf,do"), ["bdf,dop853", "bdf,dopri5"])
 
     def test_every_value_is_one_that_the_program_takes(self):
-        # of dense and sparse models, in one of the forms
+        # of dense and sparse models, each in one of the forms
         models = ["pendulum"], ["chain", "-p", "n=30"]
         for option in "--linsol", "--norm", "--form":
             for value in self.complete("run", option, ""):
@@ -100,10 +101,10 @@ class Words(RunnerTest):
 
 
 class Terminal(RunnerTest):
-    """A shell on a terminal; keys are typed"""
+    """A shell on a terminal into which keys are typed"""
 
     def start(self, *command):
-        keys = self.folder / "inputrc"  # not /dev/null, which somebody may have made a file with keys of its own
+        keys = self.folder / "inputrc"  # not /dev/null, which somebody may have replaced by a file with key bindings
         keys.touch()
         pid, self.terminal = pty.fork()
         if pid == 0:
@@ -112,11 +113,11 @@ class Terminal(RunnerTest):
             os.execve(command[0], command,
                       os.environ | {"PATH": path, "TERM": "dumb", "INPUTRC": str(keys), "PS1": "your keys> "})
         self.addCleanup(os.waitpid, pid, 0)
-        self.addCleanup(os.close, self.terminal)  # first: it ends the shell
-        self.type_and_wait("", "your keys> ")  # Keys that come before the shell has set up its terminal may be lost.
+        self.addCleanup(os.close, self.terminal)  # comes first, since it ends the shell
+        self.type_and_wait("", "your keys> ")  # Keys that arrive before the shell has set up its terminal may be lost.
 
     def type_and_wait(self, keys, wanted, seconds=20):
-        """Is the text seen in time?"""
+        """Does the text appear in time?"""
         os.write(self.terminal, keys.encode())
         seen, end = "", time.monotonic() + seconds
         while wanted not in seen and time.monotonic() < end:
@@ -125,7 +126,7 @@ class Terminal(RunnerTest):
         self.assertIn(wanted, seen)
 
     def try_keys(self):
-        # $((...)): what is seen is the answer, not the echo of the keys
+        # $((...)): the answer appears, and not the echo of the keys
         self.type_and_wait("cpodes describe pendu\t--parameters && echo a$((1 + 1))z\n", "a2z")
         self.type_and_wait("cpodes run knife\t--meth\tadams-n\t-q && echo b$((1 + 1))z\n", "b2z")
         self.type_and_wait("cpodes compare pendulum --methods ad\t,bd\t,dopri\t >/dev/null --to 1e-4 && echo d$((1 + 1))z\n", "d2z")

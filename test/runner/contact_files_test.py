@@ -1,4 +1,4 @@
-"""Mechanisms with contacts in files: closed forms where there are some, else two methods; energy falls and no gap is negative."""
+"""Mechanisms with contacts in files, against closed forms or between two methods; energy falls and no gap is negative."""
 
 import csv
 import json
@@ -17,8 +17,8 @@ G = 9.81
 @unittest.skipUnless(os.environ.get("CPODES_YAML"), "no libyaml")
 class ContactFiles(RunnerTest):
     def run_file(self, name, method, tol, *arguments):
-        """The summary of a run, which is checked: energy rises by 10 tolerances of its scale at most, and gaps are not below zero by
-        more than one, in units of the largest coordinate."""
+        """Checks the summary of a run: energy rises by at most 10 tolerances of its scale, and no gap is below zero by more
+        than one, in units of the largest coordinate."""
         summary, table = self.folder / "run.json", self.folder / "run.csv"
         self.assert_done(
             cpodes(
@@ -39,7 +39,7 @@ class ContactFiles(RunnerTest):
         return [(e["contact"], e["before"], e["after"], e["impact"], e["accumulated"]) for e in run["events"]]
 
     def assert_agree(self, name, tols, methods, *arguments, bound=100):
-        """The same events in all runs, and states that agree with those of a run at 1e-11 to so many tolerances"""
+        """All runs have the same events, and states that agree with those of a run at 1e-11 to this many tolerances."""
         reference = self.run_file(name, "dop853", 1e-11, *arguments)
         for tol in tols:
             for method in methods:
@@ -54,7 +54,7 @@ class ContactFiles(RunnerTest):
         r, a, v, start, end = 0.3, 0.08, 1.4, -0.6, 1.2
         factor, top = 1 - 2 / 3 * a / (r + a), math.acos(r / (r + a))
         strikes = (-start - (r + a) * math.sin(top)) / v
-        n, way = 2000, 0  # time on the curb: the speed is that of 3/4 v^2 + g (r + a) cos
+        n, way = 2000, 0  # time on the curb, where the speed follows from 3/4 v^2 + g (r + a) cos
         for i in range(n):
             angle = top * (i + 0.5) / n
             way += 2 * top / n * (r + a) / math.sqrt((factor * v) ** 2 - 4 / 3 * G * (r + a) * (math.cos(angle) - math.cos(top)))
@@ -70,7 +70,7 @@ class ContactFiles(RunnerTest):
                 self.assertAlmostEqual(y["wheel.x"], (r + a) * math.sin(top) + v * factor**2 * (end - strikes - way), delta=1e-7)
 
     def test_boxes_of_a_stack_slide_and_stop(self):
-        """Constant accelerations: of each box, then of those that move together"""
+        """Constant accelerations: of each box, then of the boxes that move together"""
         t1 = 1 / (0.5 * G)  # -0.2 g and 0.3 g, from 1 m/s and 0
         v1, w1 = 0.3 * G * t1, 2 - 0.4 * G * t1
         t2 = t1 + (w1 - v1) / (0.45 * G)  # 0.05 g and -0.4 g
@@ -97,14 +97,15 @@ class ContactFiles(RunnerTest):
         self.assert_agree("four_bar_clearance", (1e-6, 1e-7, 1e-8, 1e-9), ("dop853", "radau"))
 
     def test_a_tippe_top_inverts_and_stands_on_its_stem(self):
-        """A change of the spin at the start by a part d changes the state by up to 1,000 d (runs with 180 and 180 (1 + 1e-8) rad/s)."""
+        """A relative change d of the initial spin changes the state by up to 1,000 d (runs with 180 and 180 (1 + 1e-8)
+        rad/s)."""
         run = self.assert_agree("tippe_top", (1e-6, 1e-7, 1e-8), ("dop853", "radau"), "--t-end", 1.75, bound=1000)
         y = dict(zip(run["end"]["names"], run["end"]["y"]))
         self.assertLess(1 - 2 * (y["top.e1"] ** 2 + y["top.e2"] ** 2), -0.9)
         self.assertEqual([e["contact"] for e in run["events"] if e["impact"]], ["stem", "cap", "stem"])
 
     def test_more_friction_keeps_the_tippe_top_on_its_cap(self):
-        """It sticks before it has turned over far enough, and rolls without loss from there on."""
+        """It sticks before it has turned over far enough, and then rolls without loss."""
         run = self.run_file("tippe_top", "dop853", 1e-8, "-p", "cap.friction=0.3", "-p", "stem.friction=0.3")
         self.assertEqual(self.sequence(run), [("cap", "sliding", "sticking", False, False)])
 

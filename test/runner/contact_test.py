@@ -1,4 +1,4 @@
-"""Models with contacts: what `cpodes run`, `check` and `describe` say of them."""
+"""Models with contacts: the output of `cpodes run`, `check` and `describe`."""
 
 import csv
 import json
@@ -10,7 +10,7 @@ from runner import RunnerTest, cpodes
 
 G, E = 9.81, 0.9
 FIRST = math.sqrt(2 / G)  # of the impacts of the ball
-# Events of the woodpecker up to 0.3 s, time and contact, by test/unit/contact/woodpecker.py
+# events of the woodpecker up to 0.3 s, as (time, contact), by test/unit/contact/woodpecker.py
 WOODPECKER = (
     (0.021636314053, "lower edge"),
     (0.061213931248, "lower edge"),
@@ -36,8 +36,8 @@ REST = FIRST * (1 + E) / (1 - E)  # the end of their series
 
 
 def housners_rest(w=0.25, h=0.5, theta0=0.2):
-    """When the block stands: psi'' = p^2 sin(psi) from rest at psi_m to alpha, by the midpoint rule in sqrt(psi - psi_m), twice in
-    each flight but the first; the rates are in a geometric series."""
+    """When the block stands: psi'' = p^2 sin(psi) from rest at psi_m to alpha, by the midpoint rule in sqrt(psi - psi_m),
+    twice in each flight but the first; the rates form a geometric series."""
     alpha, square = math.atan2(w, h), 0.75 * G / math.hypot(w, h)
     ratio = 1 - 1.5 * math.sin(alpha) ** 2
 
@@ -51,7 +51,7 @@ def housners_rest(w=0.25, h=0.5, theta0=0.2):
 
     energy = math.cos(alpha - theta0) - math.cos(alpha)  # omega^2 / (2 p^2)
     rest = fall(alpha - theta0)
-    for _ in range(40):  # those that follow take 1e-6 s
+    for _ in range(40):  # the rest takes 1e-6 s
         energy *= ratio**2
         rest += 2 * fall(math.acos(math.cos(alpha) + energy))
     return rest
@@ -90,7 +90,7 @@ class ContactTest(RunnerTest):
         self.assertEqual(len(impacts), 3)  # 0.45, 1.26, 2.00 s
         for before, after in impacts:
             self.assertAlmostEqual(float(after["y'"]), -E * float(before["y'"]), delta=1e-14)
-        # steps of all flights: a row each, beside the start and those after impacts
+        # one row for each step of the flights, in addition to the start and the states after impacts
         self.assertEqual(len(rows), 1 + summary["counts"]["steps"] + 3)
 
     def test_contact_forces_are_those_of_the_slope(self):
@@ -153,7 +153,7 @@ class ContactTest(RunnerTest):
                 self.assertEqual(summary["verdict"], "ok")
 
     def test_time_stepping_is_told(self):
-        """The block comes to rest within it. Its outputs are at the times that were asked for."""
+        """The block comes to rest during the stretch. Its outputs are at the requested times."""
         end_time, outputs = 1.48, 7400
         summary, rows = self.results(
             "rocking_block", "--rtol", 1e-9, "--atol", 1e-9, "--outputs", outputs, "--t-end", end_time
@@ -203,7 +203,7 @@ class ContactTest(RunnerTest):
         self.assertIn("1; 3 events, 3 impacts, 0 accumulations of impacts closed; the first event at t = 0.4515", text)
 
     def test_a_start_is_no_event(self):
-        """The woodpecker begins on its lower edge. No two of its events are at the same time."""
+        """The woodpecker begins on its lower edge. No two of its events coincide."""
         summary, _ = self.results("woodpecker", "--t-end", 0.3)
         self.assertEqual(summary["contacts"]["events"], len(WOODPECKER))
         self.assertEqual(summary["events_seen"], len(WOODPECKER))
@@ -211,7 +211,7 @@ class ContactTest(RunnerTest):
     def test_gaps_and_phases_are_columns(self):
         _, rows = self.results("woodpecker", "--t-end", 0.3, "--outputs", 300, "--rtol", 1e-9)
         phases = {"0": "open", "1": "sliding", "2": "sticking"}
-        for row in rows:  # the gaps of the model's header, and forces of closed contacts alone
+        for row in rows:  # the gaps of the model's header, and nonzero forces only for closed contacts
             self.assertAlmostEqual(float(row["gap beak"]), 0.0024 - 0.02 * float(row["phi_S"]), delta=1e-12)
             self.assertAlmostEqual(float(row["gap upper edge"]), 0.0006 - 0.0058 * float(row["phi_M"]), delta=1e-12)
             for name, short in ("beak", "beak"), ("lower edge", "lower"), ("upper edge", "upper"):
@@ -233,7 +233,7 @@ class ContactTest(RunnerTest):
         bars = json.loads(data["phases"])
         self.assertEqual([b["name"] for b in bars["bars"]], ["beak", "lower edge"])
         self.assertNotIn("coordinates", data)
-        # what the lower edge does first: it slides from the start on, and sticks from its first event on
+        # the lower edge slides from the start on, and sticks from its first event on
         lower = bars["bars"][1]
         self.assertEqual([bars["words"][k] for k in lower["phase"][:3]], ["sliding", "sticking", "sliding"])
         self.assertEqual(lower["t"][0], 0)
@@ -247,7 +247,8 @@ class ContactTest(RunnerTest):
         self.assertIn("floor: an impact", text)
 
     def test_the_animation_has_the_forces_of_contacts(self):
-        """Those on the block stand on the slope: N across it, and friction against the motion; places are those of the block."""
+        """The contacts on the block are on the slope: N acts across it, and friction against the motion; places are those
+        of the block."""
         report = self.folder / "block.html"
         self.assert_done(cpodes("run", "sliding_block", "--outputs", 60, "--report", report, "--quiet", "--no-estimate"))
         data = json.loads(re.search(r'<script[^>]*id="motion-data"[^>]*>(.*?)</script>', report.read_text(), re.DOTALL)[1])

@@ -1,4 +1,4 @@
-"""Models of users that fail on the way: what a run leaves."""
+"""User models that fail during a run: the results that remain."""
 
 import csv
 import json
@@ -16,7 +16,8 @@ FALL = "f[1] = -((G *)data)->g;"
 
 class CrashTest(RunnerTest):
     def run_until(self, status, *words, **parts):
-        """Runs a model with these parts; one line has the words, all files are complete until shortly before t = 2"""
+        """Runs a model with these parts; one line contains the words, and all files are complete until shortly before
+        t = 2."""
         model = compile_model(self.folder, **parts)
         table, summary, report = (self.folder / f"run.{suffix}" for suffix in ("csv", "json", "html"))
         process = cpodes(
@@ -28,7 +29,7 @@ class CrashTest(RunnerTest):
         return json.loads(summary.read_text())
 
     def assert_line(self, text, *words):
-        # a sanitizer has more to say of a crash
+        # a sanitizer prints more about a crash
         lines = [line for line in text.splitlines() if line.startswith("cpodes: ")]
         self.assertEqual(len(lines), 1, text)
         for word in words:
@@ -89,7 +90,7 @@ class CrashTest(RunnerTest):
         self.assert_files(table, summary, report)
 
     def test_what_a_model_has_started_keeps_nobody_waiting(self):
-        # it holds the pipe on which the run is told until this test is over
+        # it keeps the pipe of the run open until this test is over
         start = f'if (!fork()) {{ setsid(); close(1); close(2); while (!access("{self.folder}", F_OK)) sleep(1); _exit(0); }}'
         model = compile_model(self.folder, f=f"{FALL} if (t > 2) {{ {start} raise(SIGKILL); }} return 0;")
         self.assert_line(cpodes("run", model, "--quiet").stderr, "rod", "crashed")

@@ -16,7 +16,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def texts_of(path):
-    """All that is written in an SVG file"""
+    """All text in an SVG file"""
     root = ElementTree.parse(path).getroot()
     assert root.tag == SVG + "svg"
     return ["".join(text.itertext()).strip() for text in root.iter(SVG + "text")]
@@ -35,7 +35,7 @@ class FigureTest(RunnerTest):
         return path
 
     def fake_gnuplot(self, commands):
-        """An environment where gnuplot is a script that knows its version and does this else"""
+        """An environment where gnuplot is a script that reports its version and otherwise does this"""
         program = self.folder / "bin" / "gnuplot"
         program.parent.mkdir()
         program.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exit 0\n{commands}\n')
@@ -172,7 +172,7 @@ class Picture(FigureTest):
         self.assertEqual(len(dashed("andrews")), 0)
 
     def test_both_axes_have_one_scale(self):
-        # a rod of length 1 that swings to and fro through half a turn: twice as wide as high
+        # a rod of length 1 that swings through half a turn: twice as wide as high
         path = self.figure(compile_model(self.folder), "--t-end", 3, "--outputs", 400, option="--picture")
         longest = max(ElementTree.parse(path).getroot().iter(SVG + "path"), key=lambda p: len(p.get("d")))
         points = [tuple(map(float, point)) for point in re.findall(r"(-?[\d.]+),(-?[\d.]+)", longest.get("d"))]

@@ -1,4 +1,4 @@
-"""`cpodes list` and `cpodes describe`: what there is."""
+"""`cpodes list` and `cpodes describe`: models and methods."""
 
 import subprocess
 import unittest

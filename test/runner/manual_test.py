@@ -1,4 +1,4 @@
-"""The man page has what the program has."""
+"""The man page agrees with the program."""
 
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""Mechanisms in files: they run, describe themselves and take parameters; what is wrong is one line with its place."""
+"""Mechanisms in files: they run, describe themselves and take parameters; an error is one line with its place."""
 
 import itertools
 import json
@@ -27,14 +27,14 @@ class Mechanisms(RunnerTest):
                 continue
             with self.subTest(file=file.name):
                 process = cpodes("run", file)
-                if file.name == "dead_centre.yaml":  # it is there to fail, for the guide's chapter on troubleshooting
+                if file.name == "dead_centre.yaml":  # it is meant to fail, for the guide's chapter on troubleshooting
                     self.assert_refused(process, "every attempt of the step from t = 0.5473", status=FAILED)
                     continue
                 self.assert_done(process)
                 self.assertIn("verdict       ok", process.stdout)
 
     def test_a_motor_turns_up_to_the_dead_centre(self):
-        time = math.acos((0.3**2 + 0.5**2 - 0.45**2) / (2 * 0.3 * 0.5)) / 2 # the comment of the file
+        time = math.acos((0.3**2 + 0.5**2 - 0.45**2) / (2 * 0.3 * 0.5)) / 2 # from the comment in the file
         for method in "dop853", "bdf", "radau":
             with self.subTest(method=method):
                 process = cpodes("run", FILES / "dead_centre.yaml", "--method", method)
@@ -110,7 +110,7 @@ class Mechanisms(RunnerTest):
             self.assertEqual("fill-opacity" in picture.read_text(), data["shapes"] != [])
 
     def test_contacts_of_a_file_are_those_of_the_catalogue(self):
-        """Housner's block as a file, and as a model: positions are the same to the tolerance."""
+        """Housner's block as a file and as a model: positions agree to the tolerance."""
         arguments = "--rtol", 1e-9, "--atol", 1e-9, "--t-end", 1.2, "--no-estimate"
         ends = [self.run_json(m, *arguments)["end"]["y"][:3] for m in (FILES / "rocking_block.yaml", "rocking_block")]
         for a, b in zip(*ends):
@@ -158,7 +158,7 @@ class Mechanisms(RunnerTest):
                 self.assertLess(run["violations"]["position"]["largest"], 1e-12)
 
     def test_check_of_a_free_ball_finds_nothing(self):
-        # The terms of its gyroscopic torque cancel, and leave their roundoff.
+        # the terms of its gyroscopic torque cancel, which leaves their roundoff
         file = self.folder / "ball.yaml"
         file.write_text("bodies:\n  - {name: ball, mass: 1, inertia: [0.1, 0.1, 0.1], at: [0, 0, 1]}\n")
         self.assert_done(cpodes("check", file))

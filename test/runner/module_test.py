@@ -1,4 +1,4 @@
-"""Models of users, in shared objects: those that do not fit are refused in one line."""
+"""User models in shared objects: those that do not fit are refused in one line."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import unittest
 from runner import CRASHED, RunnerTest, cpodes, finish, start
 from user_model import compile_model, source
 
-# parts of the model; what is said
+# parts of the model, and the message
 REFUSED = {
     "another version of the interface": ({"abi": "CP_MODEL_ABI + 1"}, ["interface", "anew"]),
     "another sunrealtype": ({"real": "4"}, ["sunrealtype is 4", "8", "anew"]),
@@ -60,7 +60,7 @@ REFUSED = {
 class ModuleTest(RunnerTest):
     @classmethod
     def setUpClass(cls):
-        """What takes ten seconds begins here; the last test asks for it"""
+        """A task of ten seconds begins here; the last test asks for its result"""
         folder = tempfile.TemporaryDirectory(prefix="cpodes-")
         cls.addClassCleanup(folder.cleanup)
         cls.sleeper = compile_model(pathlib.Path(folder.name), load="sleep(1000);")

@@ -1,4 +1,4 @@
-"""`cpodes new`: a project that builds, and whose model is right, by the commands that it prints."""
+"""`cpodes new`: by the commands that it prints, the project builds, and its model passes the check."""
 
 import os
 import pathlib
@@ -57,7 +57,7 @@ class NewTest(RunnerTest):
         self.assert_refused(self.new("swing", "-d", ""), "--directory", '""')
 
     def programs(self, *hidden):
-        """A folder with all programs of PATH but some"""
+        """A folder with all programs of PATH except some"""
         folder = self.folder / "programs"
         folder.mkdir()
         for place in os.get_exec_path():

@@ -1,4 +1,4 @@
-"""The report, in a browser: every model's page, its animation, and how it meets those who read it."""
+"""The report in a browser: every model's page, its animation, and its accessibility."""
 
 import functools
 import json
@@ -18,11 +18,11 @@ from user_model import compile_model
 
 IN_SPACE = ("knife_edge", "spatial_chain", "spatial_bending_chain", "bricard", "heavy_top", "flyball_governor")
 
-# What would break a page, its script, its JSON, a gnuplot script, or a template, if it were taken as it is
+# text that would break a page, its script, its JSON, a gnuplot script, or a template if it were inserted as it is
 HOSTILE = """</script></title></p><script>window.broken = 1</script><img src=x onerror="window.broken = 2">
  '"&amp;<!--\\ `touch broken` $HOME {{script}} %s %n é""".replace("\n", "")
 
-# Everything that can be asked of a page at once
+# all properties of a page that can be read at once
 STRUCTURE = r"""
 const all = (selector) => [...document.querySelectorAll(selector)];
 const byId = (id) => document.getElementById(id);
@@ -52,7 +52,7 @@ return {
 };
 """
 
-# Contrast (WCAG 2) of every text with what is behind it: the worst ones
+# the contrast (WCAG 2) of every text with its background: the worst ones
 CONTRAST = r"""
 const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
 const rgb = (colour, under) => {
@@ -118,7 +118,7 @@ class Report(RunnerTest):
         browser.open(path)
 
     def still(self, model):
-        """The report, whose animation does not start by itself"""
+        """The report, with an animation that does not start by itself"""
         self.open(report_of(model), motion="reduce")
 
 
@@ -230,7 +230,7 @@ class Figures(Report):
         self.assertTrue(browser.run(self.READOUT).startswith("t = 3 s"), browser.run(self.READOUT))
 
     def test_dots_are_on_the_curves(self):
-        """The dot at the largest value of a curve is as high as the curve that gnuplot has drawn."""
+        """The dot at the largest value of a curve is at the height of the curve that gnuplot has drawn."""
         self.still("slider_crank")
         apart = browser.run(
             "const figure = document.querySelector('#figure-coordinates2');"
@@ -367,7 +367,7 @@ class Animation(Report):
         self.assertEqual(browser.time(), 0)
 
     def test_forces_of_contacts_are_drawn_while_they_act(self):
-        """The ball flies at first, and rests at the end; the scale of forces is always there."""
+        """The ball flies at first and rests at the end; the scale of forces is always visible."""
         self.still("bouncing_ball")
         green = (
             "const style = getComputedStyle(document.documentElement).getPropertyValue('--force').trim();"
@@ -459,7 +459,7 @@ class Contents(Report):
         self.assertEqual(browser.complaints(), [])
 
     def write_failed(self, status, **parts):
-        """The report of a run of a user's model that does not reach its end"""
+        """The report of a user model's run that does not reach its end"""
         path = self.folder / "failed.html"
         model = compile_model(self.folder, **parts)
         process = cpodes("run", model, "--method", "dop853", "--quiet", "--report", path)
@@ -524,7 +524,7 @@ class Contents(Report):
         self.assertTrue(browser.is_shown("#canvas"))
 
     def test_a_violation_that_tolerances_do_not_explain_is_called_out(self):
-        # the energy of the undamped pendulum drifts where the error test hardly sees the motion
+        # the energy of the undamped pendulum drifts where the error test hardly notices the motion
         path = write(self.folder / "coarse.html", "pendulum", "--method", "bdf", "--rtol", 0.01)
         self.open(path)
         self.assertEqual(browser.find("#verdict").get_attribute("class"), "bad")
@@ -562,4 +562,4 @@ class Contents(Report):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)  # says why tests are skipped
+    unittest.main(verbosity=2)  # prints why tests are skipped

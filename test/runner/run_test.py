@@ -1,4 +1,4 @@
-"""`cpodes run`: what it prints and writes, and what is left when it goes wrong."""
+"""`cpodes run`: its output and files, also after failures."""
 
 import csv
 import json
@@ -43,7 +43,7 @@ class Result(RunTest):
                 self.assertEqual(len(run["end"]["y"]), run["model"]["n"])
                 self.assertTrue(all(map(math.isfinite, run["end"]["y"])))
                 for quantity in run["quantities"]:  # tolerances are 1e-6
-                    if quantity["output"]:  # These follow no law.
+                    if quantity["output"]:  # they obey no law
                         continue
                     error = quantity["drift" if quantity["conserved"] else "rise"]
                     self.assertLess(error, 1e-3 * quantity["scale"], quantity)
@@ -62,7 +62,7 @@ class Result(RunTest):
             runs = [self.run_json("car_axis", "--method", method, "--outputs", n) for n in (1, 1000)]
             self.assertEqual(runs[0]["end"]["y"], runs[1]["end"]["y"])
             for key, value in runs[0]["counts"].items():
-                if key not in ("samples", "rhs" if method == "dop853" else ""):  # its interpolation calls f
+                if key not in ("samples", "rhs" if method == "dop853" else ""):  # its interpolation evaluates f
                     self.assertEqual(value, runs[1]["counts"][key], (method, key))
 
     def test_both_forms_of_a_model_end_alike(self):
@@ -111,7 +111,7 @@ class Result(RunTest):
         run = self.run_json("newton_cradle")
         self.assertEqual(run["events_seen"], len(run["events"]))
         self.assertGreater(run["events_seen"], 3)
-        self.assertLess(run["error"], 1e-6)  # an event that is overlooked costs 0.06
+        self.assertLess(run["error"], 1e-6)  # an event that is missed costs 0.06
 
     def test_the_summary_says_what_a_physicist_judges_by(self):
         summary = cpodes("run", "andrews")
@@ -137,7 +137,7 @@ class Result(RunTest):
             self.assertIn(words, cpodes("describe", "slider_crank", "--param", f"c={damping}").stdout)
 
     def compile_outputs(self, **parts):
-        """The pendulum with an output, and a name of its multiplier"""
+        """The pendulum with an output, and with a name for its multiplier"""
         quantities = (
             '{.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 10}, '
             '{.name = "height", .unit = "m", .value = height, .conserved = CP_QUANTITY_FREE}'
@@ -161,7 +161,7 @@ class Result(RunTest):
         model = self.compile_outputs()
         table, report = self.folder / "run.csv", self.folder / "run.html"
         run = self.run_json(model, "--csv", table, "--report", report, "--strict")
-        self.assertEqual((run["verdict"], run["reasons"]), ("ok", []))  # nothing is expected of an output
+        self.assertEqual((run["verdict"], run["reasons"]), ("ok", []))  # an output is not judged
         rows = rows_of(table)
         names = rows[0]
         self.assertEqual([row[names.index("height")] for row in rows[1:]], [row[names.index("y")] for row in rows[1:]])
@@ -228,7 +228,7 @@ class Result(RunTest):
         self.assert_done(cpodes("describe", compile_model(self.folder, quantities=quantities)))
 
     def test_a_second_run_that_crashes_or_finds_no_number_is_one_line(self):
-        # the model notices that t starts again
+        # the model detects that t starts again
         late = "static sunrealtype last; static int again; (void)z; again |= t < last - 4; last = t; f[1] = -((G *)data)->g;"
         for failure, words in (
             ("if (again) f[1] = NAN; return 0;", "f[1] is nan"),
@@ -289,7 +289,7 @@ class Result(RunTest):
         for motion in "chain --param n=2 --t-end 40", "chain --param n=3 --t-end 30", "chain --param n=10 --t-end 13":
             arguments = [*motion.split(), "--outputs", 1000, "--rtol"]
             runs = {}
-            for tol in "1e-6", "1e-12":  # they part where the first one's digits are lost
+            for tol in "1e-6", "1e-12":  # they diverge where the first one loses its digits
                 path = self.folder / f"{tol}.csv"
                 run = self.run_json(*arguments, tol, "--csv", path, *["--no-estimate"][: tol == "1e-12"])
                 runs[tol] = [[float(x) for x in row[: 1 + run["model"]["nq"]]] for row in rows_of(path)[1:]]
@@ -323,7 +323,7 @@ class Result(RunTest):
 
 
 class NotANumber(RunTest):
-    """What is NaN, or could not be evaluated, is not taken for good"""
+    """Values that are NaN, or could not be evaluated, do not count as good"""
 
     def run_model(self, *options, **parts):
         """The summary for programs, for people, and the report"""
@@ -343,7 +343,7 @@ class NotANumber(RunTest):
             self.assertIn("with doubts", page)
 
     def test_outputs_that_could_not_be_evaluated_are_counted(self):
-        # t = 3.1, 3.2, ... 5: Mu serves nothing but the kinetic energy of outputs
+        # t = 3.1, 3.2, ... 5: Mu serves only the kinetic energy of outputs
         run, summary, page = self.run_model(mech=OPERATORS, Mu="if (t > 3.05) return -1; y[0] = x[0]; y[1] = x[1]; return 0;")
         self.assertEqual(run["counts"]["unevaluated"], 20)
         self.assertLess(run["violations"]["position"]["largest"], 1e-6)
@@ -427,13 +427,14 @@ class Csv(RunTest):
             self.assertEqual(process.returncode, 0)
             return usage.ru_maxrss  # KiB
 
-        # kept would be 7 numbers of 8 bytes for each row, 11 MB
+        # if it were kept, there would be 7 numbers of 8 bytes for each row, 11 MB
         self.assertLess(peak(200000), peak(2000) + 4000)
 
 
 class Estimated(RunTest):
     def test_an_estimate_costs_at_most_twice_the_run(self):
-        # in counts, which a loaded machine does not change; the second run would cost 4 times as much, 4 times, 2 times; 7 steps
+        # in counts, which the load of the machine does not change; the second run would cost 4 times as much, 4 times, 2
+        # times; 7 steps
         for arguments in (
             "four_bar --method radau --rtol 1e-5",
             "flexible_crank --method radau --rtol 1e-6",
@@ -443,7 +444,7 @@ class Estimated(RunTest):
             run = self.run_json(*arguments.split(), "--outputs", 1)
             work, estimate = run["counts"]["work"], run["estimate"]
             self.assertIsNotNone(estimate["error"])
-            short = 5e4 / run["model"]["n"]  # which every second run may cost
+            short = 5e4 / run["model"]["n"]  # the cost that every second run is allowed
             self.assertLessEqual(estimate["cost"] * work, max(2 * work, short), arguments)
 
     def test_an_estimate_of_a_stiff_model_is_not_by_an_explicit_method(self):
@@ -491,7 +492,7 @@ class Interrupted(RunTest):
         self.assertFalse(os.path.exists(f"/proc/{child[0]}"))
 
     def test_a_full_disk_leaves_complete_rows(self):
-        # a limit to the size of files answers as a full disk does, in the middle of a row
+        # a limit to the size of files acts like a full disk, in the middle of a row
         table, summary = self.folder / "run.csv", self.folder / "run.json"
         limit = 100003
         process = cpodes(
@@ -582,7 +583,7 @@ class Interrupted(RunTest):
             process = cpodes("run", "pendulum", "--t-end", 0.1, "--quiet", "--json", path, umask=0o027)
             self.assert_done(process)
             self.assertEqual(path.stat().st_mode & 0o777, expected)
-        self.assertEqual(list(self.folder.iterdir()), [path])  # nothing temporary is left
+        self.assertEqual(list(self.folder.iterdir()), [path])  # no temporary file remains
 
     def test_a_link_stays_a_link(self):
         target, link = self.folder / "target.json", self.folder / "link.json"
@@ -685,7 +686,7 @@ class Refused(RunTest):
                     (folder + "/" + "n" * 260 + ".svg", "too long"),
                 ):
                     if path == folder and option in ("plot", "picture"):
-                        continue  # no name of a figure
+                        continue  # not the name of a figure
                     with self.subTest(f"{command} --{option} {path}"):
                         process = cpodes(command, "pendulum", f"--{option}", path)
                         self.assert_refused(process, f"--{option}", path, words, status=OUTPUT)

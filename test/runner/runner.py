@@ -1,4 +1,4 @@
-"""What the tests of the program cpodes share."""
+"""Helpers for the tests of the program cpodes."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ import unittest
 
 PROGRAM = os.environ["CPODES_RUNNER"]
 BUILD = pathlib.Path(os.environ["CPODES_BUILD"])
-SANITIZED = bool(os.environ.get("CPODES_SANITIZE"))  # crashes end with a status of the sanitizer's then
+SANITIZED = bool(os.environ.get("CPODES_SANITIZE"))  # crashes then end with a status of the sanitizer
 
 DONE, FAILED, USAGE, OUTPUT, CRASHED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -18,7 +18,7 @@ MODELS = (
     "flyball_governor bouncing_ball sliding_block woodpecker rolling_ball impacting_stick rocking_block painleve_rod "
     "slider_crank_clearance"
 ).split()
-# Those whose figures and pages have a part that others lack
+# models whose figures and pages have a part that others lack
 SHOWN = [model for model in MODELS if model not in ("rolling_ball", "impacting_stick", "rocking_block", "painleve_rod")]
 
 
@@ -30,7 +30,7 @@ def cpodes(*arguments, **options):
 
 
 def start(*arguments):
-    """The program, which goes on beside the test; finish() waits for it"""
+    """The program, which runs while the test continues; finish() waits for it"""
     return subprocess.Popen(
         [PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -43,7 +43,7 @@ def finish(process):
 
 
 class RunnerTest(unittest.TestCase):
-    """Each test has a folder of its own, self.folder"""
+    """Each test has its own folder, self.folder"""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="cpodes-")
@@ -54,7 +54,7 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual(process.returncode, DONE, process.stderr)
 
     def assert_refused(self, process, *words, status=USAGE):
-        """One clear line that has all the words, and the exit status"""
+        """One clear line that contains all the words, and the exit status"""
         self.assertEqual(process.returncode, status, process.stderr)
         self.assertEqual(len(process.stderr.splitlines()), 1, process.stderr)
         for word in words:

@@ -1,5 +1,6 @@
-/* A model of the catalogue with one fault, as a plug-in: SPOILT="MODEL FAULT [NUMBER [FACTOR]]" in the environment says which.
- * The faults are those that users make: a wrong mass, a sign, a derivative, a start, an energy. Without FAULT the model is right. */
+/* A model of the catalogue with one fault, as a plug-in: the environment variable SPOILT="MODEL
+ * FAULT [NUMBER [FACTOR]]" selects it. The faults are typical mistakes of users: a wrong mass,
+ * sign, derivative, start or energy. Without FAULT the model is correct. */
 #include <math.h>
 #include <models/model.h>
 #include <stdio.h>
@@ -9,11 +10,11 @@
 #include <sunmatrix/sunmatrix_sparse.h>
 
 static char fault[32];
-static int number;          /* component, row or coordinate that is wrong */
-static double factor = 1.1; /* by which it is wrong */
-static CPModelType type;    /* with the fault */
+static int number;          /* index of the wrong component, row or coordinate */
+static double factor = 1.1; /* factor of the fault */
+static CPModelType type;    /* the model with the fault */
 static const CPModelType *right;
-static CPMechModel mech; /* without it */
+static CPMechModel mech; /* the functions without the fault */
 
 static int is(const char *name) { return !strcmp(fault, name); }
 
@@ -51,7 +52,7 @@ static int force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
   return flag;
 }
 
-/* A force that pushes with the velocity */
+/* A force that pushes along the velocity */
 static int driven(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                   sunrealtype *f, void *data) {
   const int flag = mech.f(t, q, u, z, f, data);
@@ -72,7 +73,7 @@ static int position(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *d
   return flag;
 }
 
-/* Quadratic instead of bilinear: a constraint with a wrong term */
+/* A constraint with a wrong term: quadratic instead of bilinear */
 static int bent(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
   const int flag = mech.p(t, q, p, data);
   p[number] += (factor - 1) * p[number] + (factor - 1) * q[0] * (q[0] - 1);
@@ -87,7 +88,7 @@ static int jacobian(sunrealtype t, const sunrealtype *q, const sunrealtype *u, c
   return flag;
 }
 
-/* Of the first quantity */
+/* of the first quantity */
 static sunrealtype leaking(const CPModel *model, sunrealtype t, N_Vector y) {
   return right->quantities[0].value(model, t, y) +
          (factor - 1) * CPModelScale(model, 0) * t / right->t_end;
@@ -110,7 +111,7 @@ static void wrong_points(const CPModel *model, sunrealtype t, N_Vector y, sunrea
 }
 
 static int create(CPModel *model) {
-  model->type    = right; /* whose functions look there */
+  model->type    = right; /* its functions look there */
   const int flag = right->create(model);
   model->type    = &type;
   if (flag) return flag;
@@ -127,8 +128,8 @@ static int create(CPModel *model) {
   else if (is("start")) N_VGetArrayPointer(model->y0)[number] += factor;
   if (model->G_tmpl) SUNMatDestroy(model->G_tmpl);
   model->G_tmpl = NULL;
-  if (m->nu > 0)
-    model->f = NULL, model->c = NULL, model->G = NULL, model->m = 0; /* the other form would tell */
+  /* the other form would reveal the fault */
+  if (m->nu > 0) model->f = NULL, model->c = NULL, model->G = NULL, model->m = 0;
   return 0;
 }
 

@@ -1,4 +1,4 @@
-"""Models of users: a pendulum in C, whose parts a test replaces, compiled to a shared object."""
+"""User models: a pendulum in C, parts of which a test replaces, compiled to a shared object."""
 
 import os
 import pathlib
@@ -26,8 +26,8 @@ PARTS = {
     "coordinates": '{"x", "m", "to the right"}, {"y", "m", "upwards"}',
     "ncoordinates": "2",
     "quantities": '{.name = "energy", .unit = "J", .value = energy, .conserved = 1, .scale = 10}',
-    "members": ".points = points",  # more of the type
-    "load": "",  # when the object is loaded
+    "members": ".points = points",  # further members of the type
+    "load": "",  # runs when the object is loaded
     "start": "y[0] = g->L;",
     "n": "4",
     "create": "",
@@ -59,7 +59,7 @@ PARTS = {
     "mech": "{.nu = 2, .np = 1, .M = M, .A = A, .f = f, .p = p, .v = v, .b = b, .dynamics_jac = jac}",
 }
 
-# The second form of the equations, beside the first one or alone
+# the second form of the equations, in addition to the first one or alone
 ODE = "model->f = ode; model->m = 2; model->c = c; model->G = jacobian;"
 ODE_ALONE = f"model->mech = (CPMechModel){{.nu = 0}}; {ODE}"
 
@@ -128,13 +128,13 @@ def source(**parts):
 
 
 def include_flags():
-    """Of cpodes' sources, and of SUNDIALS as the pkg-config file has them"""
+    """The folders of cpodes' sources, and of SUNDIALS according to its pkg-config file"""
     cflags = re.search("^Cflags:(.*)$", (BUILD / "cpodes.pc").read_text(), re.MULTILINE)[1]
     return [f"-I{INCLUDE}", *(flag for flag in shlex.split(cflags) if "${" not in flag)]
 
 
 def compile_model(folder, file="rod", text=None, **parts):
-    """The path of the shared object; the parts replace those above. The program has the libraries."""
+    """The path of the shared object; the parts replace those above. The program provides the libraries."""
     path = folder / f"{file}.so"
     compiler = shlex.split(os.environ.get("CC", "cc"))
     subprocess.run(

@@ -1,4 +1,4 @@
-"""Verdicts: models that are wrong, made from the catalogue by one fault each, and models that are right."""
+"""Verdicts on faulty models, made from the catalogue by one fault each, and on correct models."""
 
 import json
 import os
@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from runner import DONE, FAILED, MODELS, RunnerTest, cpodes
 
-# What the plug-in is (spoilt.c), what `cpodes check` says is wrong, and whether a run must be doubted: yes; no, where the fault
-# does not change the motion (a Jacobian of Newton's iteration, a wrong b, which projections correct); "weak" where the
-# fault is too small for the run's limits.
+# The plug-in (spoilt.c), the fault that `cpodes check` names, and whether a run must be doubted: yes; no, if the fault does
+# not change the motion (a Jacobian of Newton's iteration, a wrong b, which projections correct); "weak" if the fault is too
+# small for the run's limits.
 SPOILT = {
     "slider_crank mass 0": ("energy: never rises", "yes"),
     "slider_crank mass 1": ("energy: never rises", "yes"),
@@ -48,7 +48,7 @@ SPOILT = {
     "flyball_governor kept": ("energy: conserved", "weak"),
 }
 
-# The catalogue, and some of it with other parameters, methods and tolerances
+# the catalogue, and parts of it with other parameters, methods and tolerances
 RIGHT = [[model] for model in MODELS] + [
     arguments.split()
     for arguments in (

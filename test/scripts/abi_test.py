@@ -1,4 +1,4 @@
-"""scripts/abi refuses wrong arguments before anything is built, and the version is the same wherever it stands."""
+"""scripts/abi refuses wrong arguments before anything is built, and the version is the same everywhere."""
 import re
 import subprocess
 import unittest

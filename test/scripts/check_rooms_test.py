@@ -1,4 +1,4 @@
-"""scripts/check_rooms on a small tree of two rooms that is right, and on trees with one fault each."""
+"""scripts/check_rooms on a small correct tree of two rooms, and on trees with one fault each."""
 import subprocess
 import sys
 import tempfile
@@ -27,7 +27,7 @@ TREE = {
 
 class Rooms(unittest.TestCase):
     def check(self, changes, *arguments):
-        """The exit status and the output over TREE with changes; a file that changes to None is absent."""
+        """The exit status and the output for TREE with changes; a file that changes to None is absent."""
         with tempfile.TemporaryDirectory() as folder:
             for name, text in (TREE | changes).items():
                 if text is not None:

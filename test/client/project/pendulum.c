@@ -34,7 +34,7 @@ static int rod(sunrealtype t, N_Vector yvec, N_Vector cvec, void *user_data) {
   return 0;
 }
 
-/* The same motion by DOP853: x and z in xz. */
+/* Computes the same motion by DOP853: x and z in xz. */
 static int by_dop853(CPProjector P, N_Vector y, SUNContext ctx, double xz[2]) {
   sunrealtype t    = 0;
   CPOneStepMem mem = CPOneStepCreate("DOP853", ctx);

@@ -1,4 +1,5 @@
-/* Work-precision curves of the race: the envelope of a method's runs, and what an accuracy costs on it. */
+/* Work-precision curves of the race: the envelope of a method's runs, and the cost of an accuracy
+ * on it. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -36,7 +37,7 @@ START_TEST(a_power_law_is_interpolated_exactly) {
   for (double error = 1e-2; error >= 1e-9; error /= 7) {
     double cost = 0;
     ck_assert_int_eq(curve_cost(points, COUNT(points), error, &cost), CURVE_INSIDE);
-    /* logarithms of some 20, with errors of an ulp each, in an exponent */
+    /* logarithms near 20, each with an error of an ulp, in an exponent */
     ck_assert_double_eq_tol(cost / power_law(error), 1, 100 * DBL_EPSILON);
   }
 }

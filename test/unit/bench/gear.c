@@ -56,7 +56,7 @@ START_TEST(the_start_is_consistent) {
 }
 END_TEST
 
-/* A state that is none of the motion: no term vanishes, but mu, whose derivative is left out */
+/* A state off the motion, where no term vanishes except mu, whose derivative is omitted */
 static void move(void) {
   const sunindextype multipliers = 2 * gear.nu + gear.m;
   for (sunindextype i = 0; i < gear.n; i++) {

@@ -19,7 +19,7 @@ static sunrealtype *Y; /* at the start, consistent */
 static void create(int i) {
   char message[200];
   const CPModelType *type = model_find(mechanisms[i]);
-  const sunrealtype few[] = {20}; /* coordinates of the dense one */
+  const sunrealtype few[] = {20}; /* number of coordinates of the dense one */
   model = CPModelCreate(type ? type : &dense_type, type ? NULL : few, test_context, message,
                         sizeof message);
   ck_assert_msg(model != NULL, "%s", message);
@@ -54,7 +54,7 @@ START_TEST(the_start_satisfies_the_system) {
   for (sunindextype i = 0; i < s.rows; i++) {
     if (!s.full_mass) Bu[i] = i < s.nu ? B[i] * udot[i] : B[i];
     for (sunindextype j = 0; s.full_mass && j < s.rows; j++)
-      Bu[i] += B[i + j * s.rows] * (j < s.nu ? udot[j] : 1); /* lambda' has no part in it */
+      Bu[i] += B[i + j * s.rows] * (j < s.nu ? udot[j] : 1); /* lambda' does not enter */
   }
   const sunrealtype scale = 1 + largest(s.rows, Bu) + largest(s.na, Y + s.n - s.na);
   for (sunindextype i = 0; i < s.rows; i++)
@@ -65,7 +65,7 @@ START_TEST(the_start_satisfies_the_system) {
 }
 END_TEST
 
-/* A state that is none of the motion: no term vanishes */
+/* A state off the motion, where no term vanishes */
 static void move(void) {
   for (sunindextype i = 0; i < s.n; i++)
     Y[i] += 0.1 * (1 + fabs(Y[i])) * sin(1.0 + 3.0 * (double)i);
@@ -95,7 +95,7 @@ START_TEST(the_jacobian_is_the_derivative_of_the_residual) {
 }
 END_TEST
 
-/* Without formulas: forward differences, of 1e-8 relative to what they are differences of */
+/* Without formulas: forward differences, with relative errors of 1e-8 */
 START_TEST(differences_stand_in_for_formulas) {
   create(_i);
   move();

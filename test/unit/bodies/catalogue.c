@@ -1,6 +1,7 @@
-/* Mechanisms of the catalogue, built from bodies by calls and from files, against their references: Andrews' mechanism and the slider-crank (end
- * values in examples/models, where their sources stand), Bricard's mechanism (closed-form kinematics), the four-bar
- * linkage in space and the chain (the hand-written models). */
+/* Mechanisms of the catalogue, built from bodies by calls and from files, against their references:
+ * Andrews' mechanism and the slider-crank (end values in examples/models, with their sources),
+ * Bricard's mechanism (closed-form kinematics), the four-bar linkage in space and the chain (the
+ * hand-written models). */
 #include "models/andrews.h"
 #include "models/bricard.h"
 #include "models/model.h"
@@ -55,7 +56,8 @@ static void clear(void) {
   CPBodiesFree(&bodies);
 }
 
-/* A body in the plane at (x, y), its frame turned by the angle, its centre at (cx, cy) there */
+/* A body in the plane at (x, y), with its frame turned by the angle, and its centre at (cx, cy) in
+ * the frame. */
 static void planar(const char *name, sunrealtype m, sunrealtype J, sunrealtype x, sunrealtype yy,
                    sunrealtype angle, sunrealtype cx, sunrealtype cy) {
   const CPBody body = {.name     = name,
@@ -73,8 +75,9 @@ static void hinge(const char *name, const char *a, const char *b, sunrealtype x,
   ADD(CPBodiesAddJoint(bodies, &joint));
 }
 
-/* Masses and lengths: examples/models/andrews.c. The end values there have 17 digits; angles of bodies are sums of its
- * angles. DOP853 at 1e-13 comes to within some hundred steps' errors of beta, which turns by 16 rad. */
+/* Masses and lengths: examples/models/andrews.c. The end values there have 17 digits; angles of
+ * bodies are sums of its angles. DOP853 at 1e-13 reaches an error of some hundred steps' errors of
+ * beta, which turns by 16 rad. */
 START_TEST(andrews_mechanism_reaches_its_reference) {
   N_Vector start = vector_of(2 * ANDREWS_NQ, NULL), end = vector_of(2 * ANDREWS_NQ, NULL);
   sunrealtype x[ANDREWS_JOINTS][2];
@@ -171,7 +174,7 @@ START_TEST(slider_crank_reaches_its_reference) {
   ck_assert_int_eq(CPBodiesPoint(bodies, "rod", (sunrealtype[]){1, 0, 0}, y, at, rate), CP_SUCCESS);
   ck_assert_double_eq_tol(at[0], r[1] + cos(r[2]), 1e-10);
   ck_assert_double_eq_tol(rate[1], r[5] * cos(r[2]), 1e-10);
-  /* The energy of the start, that of the spring at rest, is what is left but for the state W */
+  /* energy - W is the energy at the start, with the spring at rest */
   CPBodiesPowers powers;
   ck_assert_int_eq(CPMechAccelerations(mech, 10, y, (sunrealtype[6]){0}, lambda), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesGetPowers(bodies, 10, y, lambda, &powers), CP_SUCCESS);
@@ -191,7 +194,7 @@ static void rod(const char *name, sunrealtype mass, const sunrealtype *J, const 
   ADD(CPBodiesAddBody(bodies, &body));
 }
 
-/* The reference is good to 1e-12 (its header); DOP853 at 1e-12 makes some hundred steps. */
+/* The reference is accurate to 1e-12 (its header); DOP853 at 1e-12 makes some hundred steps. */
 START_TEST(bricards_mechanism_reaches_its_reference) {
   static SpatialLoop loop;
   bricard_create(&loop, 9.81);
@@ -224,7 +227,8 @@ START_TEST(bricards_mechanism_reaches_its_reference) {
 }
 END_TEST
 
-/* Against the planar linkage's hand-written model in space: equal equations, other functions */
+/* Against the hand-written model of the planar linkage in space: the same equations, other
+ * functions. */
 START_TEST(spatial_four_bar_moves_as_the_hand_written_one) {
   CPModel *model =
       CPModelCreate(model_find("spatial_four_bar"), NULL, test_context, (char[99]){0}, 99);
@@ -273,8 +277,8 @@ START_TEST(spatial_four_bar_moves_as_the_hand_written_one) {
 }
 END_TEST
 
-/* A hanging chain of hinges that falls from an angle of 0.8 below the horizontal. across: of the hinges, from which their rows
- * follow. Returns the evaluations of f. */
+/* A chain of hinges that falls from an angle of 0.8 below the horizontal. across: a direction on
+ * the hinges, which determines their rows. Returns the number of evaluations of f. */
 static long int fall(int n, const sunrealtype *across, sunrealtype tol) {
   CPMechStats stats;
   create(3);
@@ -305,7 +309,8 @@ static long int fall(int n, const sunrealtype *across, sunrealtype tol) {
   return stats.nf;
 }
 
-/* The sizes of first steps are guesses: their stages must not decide by the rows of joints which field is integrated. */
+/* The sizes of first steps are guesses: the rows of joints at their stages must not decide which
+ * field is integrated. */
 START_TEST(steps_of_a_chain_do_not_depend_on_the_rows_of_its_hinges) {
   for (int k = 6; k <= 14; k++) {
     const sunrealtype tol = pow(10, -k / 2.0);

@@ -1,4 +1,4 @@
-/* Wrong models are named and change nothing; the n-th allocation fails. */
+/* Wrong models are named and change nothing; every allocation fails in turn. */
 #include "support/alloc.h"
 #include "support/support.h"
 #include <cpodes/cpodes_bodies.h>
@@ -36,7 +36,8 @@ static void teardown(void) {
   test_context_teardown();
 }
 
-/* The call failed with this code and a message with both words, and the mechanism is as it was. */
+/* Checks that the call failed with this code and a message with both words, and that the mechanism
+ * is unchanged. */
 static void refused(int got, int code, const char *first, const char *second) {
   ck_assert_int_eq(got, code);
   ck_assert_mentions(CPBodiesGetLastMessage(bodies), first);
@@ -100,7 +101,7 @@ START_TEST(wrong_joints_are_named) {
   case 9: j.kind = CP_JOINT_ROLLING, rule = "radius must be positive"; break;
   case 10: j.in = CP_IN_BODIES, j.on_b.axis[0] = INFINITY, rule = "finite (body b)"; break;
   case 11: j.name = "base", rule = "already"; break;
-  case 12: /* its axis is that of the plane */
+  case 12: /* the axis is the plane's */
     j.kind = CP_JOINT_ROLLING_DISC, j.length = 1, j.on_b.axis[2] = 1;
     rule = "must not be along the plane's normal";
     break;
@@ -119,7 +120,7 @@ static CPBodyContact good_contact(void) {
                          .friction = 0.3};
 }
 
-/* A cone with a gradient of the length sqrt 2, which ends at its tip, and below */
+/* A cone whose gradient has the length sqrt 2, and which ends at its tip and below */
 static int cone(const sunrealtype *x, sunrealtype *phi, sunrealtype *g, sunrealtype *H,
                 sunrealtype *T, void *data) {
   const sunrealtype r = sqrt(x[0] * x[0] + x[1] * x[1]);
@@ -203,8 +204,8 @@ START_TEST(names_of_a_box_that_is_refused_are_free_again) {
 }
 END_TEST
 
-/* Behind the five rows of the hinge: the gap of a ball that is 1.25 m above its plane, and two sliding velocities, all of which are
- * off where no CPContact switches them on. */
+/* The rows after the five rows of the hinge are the gap of a ball that is 1.25 m above its plane,
+ * and two sliding velocities. All are inactive unless a CPContact activates them. */
 START_TEST(contacts_tell_their_rows_constants_and_places) {
   const CPBodyContact contact = good_contact();
   CPBodiesContactRows rows;
@@ -420,7 +421,7 @@ START_TEST(a_mechanism_without_bodies_is_refused) {
 }
 END_TEST
 
-/* The rod reaches from (5, 0, 0) to a body that turns about the origin at the distance 1 */
+/* The rod extends from (5, 0, 0) to a body that turns about the origin at the distance 1. */
 START_TEST(a_loop_that_cannot_close_is_named) {
   CPMech mech;
   const CPJoint rod = {.name       = "short",
@@ -590,7 +591,7 @@ START_TEST(what_drawings_show_is_where_it_is) {
 }
 END_TEST
 
-/* In the plane shapes need no length, and their third half axis is none. */
+/* In the plane, shapes need no length, and have no third half axis. */
 START_TEST(shapes_of_the_plane_are_flat) {
   CPBodies plane      = CPBodiesCreate(2, test_context);
   const CPBody body   = {.name = "body", .mass = 1, .inertia = {0, 0, 1}};
@@ -629,7 +630,8 @@ START_TEST(shapes_of_the_ground_stay) {
 }
 END_TEST
 
-/* A program that creates the CPMech from the functions of the model gets the same system as from CPBodiesMech. */
+/* A program that creates the CPMech from the functions of the model gets the same system as from
+ * CPBodiesMech. */
 START_TEST(a_system_of_the_programs_own_is_the_same) {
   const sunrealtype g[] = {0, -9.81, 0};
   CPMechModel model;
@@ -654,7 +656,7 @@ START_TEST(a_system_of_the_programs_own_is_the_same) {
 }
 END_TEST
 
-/* A mechanism with one element of each kind; returns 0 or the first code */
+/* A mechanism with one element of each kind. Returns 0 or the first code. */
 static int build_all(CPBodies *all, CPMech *mech, N_Vector *y) {
   CPBody one       = good_body("one");
   one.omega[2]     = 1; /* the drive forbids it: the assembly tries what it can hold */

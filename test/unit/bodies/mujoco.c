@@ -1,5 +1,5 @@
-/* Robots in MJCF against MuJoCo 2.2.2 itself (Debian's libmujoco2.2.2), through its public functions: a motion, and accelerations of
- * closed loops. */
+/* Robots in MJCF against MuJoCo 2.2.2 (Debian's libmujoco2.2.2), by its public functions: a motion,
+ * and accelerations of closed loops. */
 #include "support/support.h"
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_onestep.h>
@@ -24,8 +24,8 @@ static void clear(void) {
   CPBodiesFree(&bodies);
 }
 
-/* xpos, xquat of mjData at t = 0.5 after mj_step by mjINT_RK4 with steps of 1e-5 from qpos0 at rest. Ten times longer steps give
- * the same to 5e-10, and the order is two where there is a ball joint. */
+/* xpos, xquat of mjData at t = 0.5 after mj_step by mjINT_RK4 with steps of 1e-5 from qpos0 at
+ * rest. Ten times longer steps differ by 5e-10, and the order is two if there is a ball joint. */
 static const struct {
   const char *body;
   double x[3], e[4];
@@ -56,7 +56,7 @@ static const struct {
 
 START_TEST(all_joints_move_as_in_mujoco) {
   static const sunrealtype origin[3] = {0, 0, 0};
-  const double bound                 = 1e-9; /* that of the steps of MuJoCo, and of those here */
+  const double bound = 1e-9; /* for the errors of MuJoCo's steps, and of those here */
   sunrealtype t;
   read_file(CPODES_BODIES_TEST "/joints.xml");
   CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
@@ -72,7 +72,7 @@ START_TEST(all_joints_move_as_in_mujoco) {
     for (int k = 0; k < 3; k++)
       ck_assert_msg(fabs(x[k] - at_half_a_second[i].x[k]) <= bound, "%s x[%d] = %.12f", name, k,
                     (double)x[k]);
-    const sunrealtype *e = entries(y) + 7 * i + 3; /* of both signs */
+    const sunrealtype *e = entries(y) + 7 * i + 3; /* either sign is right */
     for (int k = 0; k < 4; k++) dot += e[k] * at_half_a_second[i].e[k];
     for (int k = 0; k < 4; k++)
       ck_assert_msg(fabs(copysign(1, dot) * e[k] - at_half_a_second[i].e[k]) <= bound,
@@ -83,8 +83,9 @@ START_TEST(all_joints_move_as_in_mujoco) {
 }
 END_TEST
 
-/* MuJoCo's constraints are soft. The exact accelerations at rest solve [M J^T; J 0] with its matrices at qpos0: mj_fullM, efc_J of
- * `equality`, and the forces qfrc_passive - qfrc_bias. The fingers of the parallelograms do not turn. */
+/* MuJoCo's constraints are soft. The exact accelerations at rest solve [M J^T; J 0] with its
+ * matrices at qpos0: mj_fullM, efc_J of `equality`, and the forces qfrc_passive - qfrc_bias. The
+ * fingers of the parallelograms do not turn. */
 START_TEST(closed_loops_accelerate_as_with_the_matrices_of_mujoco) {
   static const struct {
     const char *body;

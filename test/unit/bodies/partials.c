@@ -207,7 +207,8 @@ START_TEST(forces_have_exact_derivatives) {
 }
 END_TEST
 
-/* phi = 0.3 x^2 + 0.5 y z + 0.2 x y z + 0.1 z^3 + z: no derivative up to the third one is constant in all directions. */
+/* phi = 0.3 x^2 + 0.5 y z + 0.2 x y z + 0.1 z^3 + z: no derivative up to the third one is constant
+ * in all directions. */
 static int curved(const sunrealtype *x, sunrealtype *phi, sunrealtype *g, sunrealtype *H,
                   sunrealtype *T, void *data) {
   (void)data;
@@ -225,7 +226,7 @@ static int curved(const sunrealtype *x, sunrealtype *phi, sunrealtype *g, sunrea
   return 0;
 }
 
-/* A plane in general position, as the distance that balls need */
+/* A plane in general position, given by a distance, which balls need */
 static int slope(const sunrealtype *x, sunrealtype *phi, sunrealtype *g, sunrealtype *H,
                  sunrealtype *T, void *data) {
   (void)H, (void)T, (void)data;
@@ -251,7 +252,7 @@ static const struct {
               {CP_ON_SURFACE, CP_TOUCH_BALL, 0.7, 0, slope, 0}};
 enum { NSHAPES = sizeof shapes / sizeof *shapes };
 
-/* Both bodies with a contact of these shapes. Returns 0 where there is none in the plane. */
+/* Connects both bodies by a contact of these shapes. Returns 0 if there is none in the plane. */
 static int touching(int i) {
   const int from_ground = i % 3, k = i / 3 % NSHAPES, d = 2 + i / (3 * NSHAPES);
   if (d == 2 && !shapes[k].planar) return 0;
@@ -277,7 +278,7 @@ START_TEST(contacts_of_all_shapes_have_exact_derivatives) {
 }
 END_TEST
 
-/* v [3] += sign times the velocity of the point of a body, or of the ground, that is at x in space */
+/* v [3] += sign times the velocity of the point of a body, or of the ground, that is at x in space. */
 static void add_velocity(sunrealtype sign, int body, N_Vector y, const sunrealtype *x,
                          sunrealtype *v) {
   static const sunrealtype unit[4][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
@@ -294,9 +295,9 @@ static void add_velocity(sunrealtype sign, int body, N_Vector y, const sunrealty
   }
 }
 
-/* The rows are the velocity of the point of b that touches, relative to the point of a that it touches, along the normal and the
- * tangents, which are orthonormal and right-handed; on surfaces times the length of the gradient, which is that of the
- * normal's row. */
+/* The rows are the velocity of the touching point of b relative to that of a, along the normal and
+ * the tangents, which are orthonormal and right-handed. On surfaces they are multiplied by the
+ * length of the gradient, which is that of the normal's row. */
 START_TEST(rows_of_contacts_are_velocities_of_the_points_that_touch) {
   unsigned long long seed = 3;
   CPMechModel model;

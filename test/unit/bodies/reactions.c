@@ -19,7 +19,7 @@ static void create(int dimension) {
   ADD(CPBodiesSetGravity(bodies, (sunrealtype[]){0, -G, 0}));
 }
 
-/* A body with centre at (x, y, z), whose frame is there */
+/* A body with its centre and frame at (x, y, z). */
 static void body_at(const char *name, sunrealtype mass, sunrealtype x, sunrealtype yy,
                     sunrealtype z) {
   const CPBody body = {
@@ -76,7 +76,7 @@ static void clear(void) {
   CPBodiesFree(&bodies);
 }
 
-/* The support feels all weights below it */
+/* The support carries all weights below it. */
 START_TEST(a_hanging_chain_pulls_with_its_weight) {
   const int n = 6, flipped = _i;
   create(3);
@@ -103,7 +103,8 @@ START_TEST(a_hanging_chain_pulls_with_its_weight) {
 }
 END_TEST
 
-/* A body held to the ground at the distance (1, 0, 0.4): force against the weight, torque -r x W. From either side. */
+/* A body held to the ground at the distance (1, 0, 0.4): the force balances the weight, with the
+ * torque -r x W. From either side. */
 START_TEST(a_clamped_body_has_the_torque_of_its_weight) {
   const CPJointKind kind = _i / 2 ? CP_JOINT_PRISMATIC : CP_JOINT_FIXED;
   const int flipped      = _i % 2;
@@ -120,9 +121,10 @@ START_TEST(a_clamped_body_has_the_torque_of_its_weight) {
 }
 END_TEST
 
-/* A pendulum of length l at the angle phi from the downward vertical with the rate w: the force along the rod is
-   m (l w^2 + g cos phi), and no more if it has no moment of inertia about its centre; here with J the physical one,
-   phi'' = -m g l sin phi / (J + m l^2). A rod to a mass point carries the first part. */
+/* A pendulum of length l at the angle phi from the downward vertical with the rate w: the force
+ * along the rod is m (l w^2 + g cos phi), and nothing else if it has no moment of inertia about its
+ * centre. With the physical J, phi'' = -m g l sin phi / (J + m l^2). A rod to a mass point carries
+ * the first part. */
 START_TEST(a_pendulum_pulls_with_its_centrifugal_force) {
   const sunrealtype m = 1.5, l = 0.8, J = 0.5, phi = 0.7, w = 2.3, dim = _i;
   const CPBody body = {.name     = "bob",
@@ -168,7 +170,8 @@ START_TEST(a_rod_pulls_along_itself) {
 }
 END_TEST
 
-/* A crank at the constant rate w: the drive's torque is m g l cos(w t), and it does the work m g l sin(w t). */
+/* A crank at the constant rate w: the drive's torque is m g l cos(w t), and its work is m g l sin(w
+ * t). */
 START_TEST(a_drive_has_the_torque_of_the_weight) {
   const sunrealtype m = 2, l = 1, w = 3, t = 1.7;
   create(_i + 2);
@@ -214,7 +217,7 @@ START_TEST(friction_is_proportional_to_the_reaction) {
   ck_assert_int_eq(CPBodiesCoordinate(bodies, (CPCoordinate){"slide", 0}, y, &x, &rate), CP_SUCCESS);
   ck_assert_double_eq_tol(x, v0 * t + acc * t * t / 2, 1e-8);
   ck_assert_double_eq_tol(rate, v0 + acc * t, 1e-8);
-  ck_assert_double_eq_tol(entries(y)[13], -mu * m * G * cos(a) * x, 1e-7); /* lost by then */
+  ck_assert_double_eq_tol(entries(y)[13], -mu * m * G * cos(a) * x, 1e-7); /* dissipated so far */
   clear();
 }
 END_TEST
@@ -251,10 +254,11 @@ START_TEST(a_ball_rolls_down_an_incline) {
 }
 END_TEST
 
-/* A disc with the axis k, inclined by the angle theta from the vertical, circles with the rate Omega, if the component n of
- * its angular velocity along k is (A Omega^2 s c - m g r c)/((C + m r^2) Omega s), c = cos theta, s = sin theta. This is
- * the balance of moments about the centre, L' = rho x F, with L = C n k + A Omega s e2, the contact at rho = -r e2,
- * e2 = (e_z - c k)/s and F = m (g e_z + a). The centre runs on a circle of the radius |r n/Omega|. */
+/* A disc with the axis k, inclined by the angle theta from the vertical, circles with the rate
+ * Omega if the component n of its angular velocity along k is (A Omega^2 s c - m g r c)/((C + m
+ * r^2) Omega s), c = cos theta, s = sin theta. This is the balance of moments about the centre,
+ * L' = rho x F, with L = C n k + A Omega s e2, the contact at rho = -r e2, e2 = (e_z - c k)/s and
+ * F = m (g e_z + a). The centre moves on a circle of radius |r n/Omega|. */
 START_TEST(a_tilted_disc_circles_steadily) {
   const sunrealtype r = 0.5, m = 2, C = m * r * r / 2, A = C / 2, c = _i ? -0.6 : 0.6, s = 0.8,
                     rate = 1.5, t = 2.3;
@@ -291,7 +295,8 @@ START_TEST(a_tilted_disc_circles_steadily) {
 }
 END_TEST
 
-/* A weight that falls along a line and turns a flywheel: acceleration m g / (m + I), and the energy remains. */
+/* A weight that falls along a line and turns a flywheel: acceleration m g / (m + I), and the energy
+ * is conserved. */
 START_TEST(a_flywheel_slows_a_falling_weight) {
   const sunrealtype m = 2, I = 3, t = 0.9, acc = m * G / (m + I);
   create(3);
@@ -313,7 +318,8 @@ START_TEST(a_flywheel_slows_a_falling_weight) {
 }
 END_TEST
 
-/* A torsion spring with its free angle at 2.5 rad pulls a body from 0 over it, beyond 3.14: J phi'' = -k (phi - 2.5) */
+/* A torsion spring with its free angle at 2.5 rad pulls a body from 0 beyond it, to more than 3.14:
+ * J phi'' = -k (phi - 2.5). */
 START_TEST(a_torsion_spring_acts_around_its_free_angle) {
   const sunrealtype J = 0.5, k = 2, t = 1.9;
   create(3);
@@ -334,7 +340,7 @@ START_TEST(a_torsion_spring_acts_around_its_free_angle) {
 }
 END_TEST
 
-/* A ball about its centre against a drag d turns with exp(-d t / J), and its energy is lost. */
+/* A ball turns about its centre against a drag d with exp(-d t / J), and its energy dissipates. */
 START_TEST(drag_brakes_a_turning_ball) {
   const sunrealtype J = 0.5, d = 0.2, t = 3, w[] = {2, -1, 0.5}, left = exp(-d * t / J);
   create(3);
@@ -354,7 +360,7 @@ START_TEST(drag_brakes_a_turning_ball) {
 }
 END_TEST
 
-/* Gears of 20 and 30 teeth, turned by many turns: the ratio remains exact. Then a rack. */
+/* Gears of 20 and 30 teeth turn many times, and the ratio remains exact. Then a rack. */
 START_TEST(gears_keep_their_ratio_over_many_turns) {
   create(_i + 2);
   body_at("one", 1, 0, 0, 0);
@@ -441,7 +447,8 @@ START_TEST(a_rough_guess_is_assembled) {
 }
 END_TEST
 
-/* What a held body has of velocities it keeps: all; where the hinge forbids that it moves, its turning. The loop's velocities follow from that of the crank alone. */
+/* A held body keeps all its velocities or, if the hinge does not let it move, only its angular
+ * velocity. The loop's velocities follow from that of the crank alone. */
 START_TEST(a_held_body_keeps_the_velocities_that_are_possible) {
   rough_four_bar(3, _i ? 0.5 : 0);
   assemble("crank");
@@ -482,7 +489,7 @@ START_TEST(a_held_body_that_cannot_move_is_at_rest) {
 }
 END_TEST
 
-/* What is asked of one element does not take the time of all: otherwise this takes minutes. */
+/* A query about one element does not take the time of all; otherwise this test takes minutes. */
 START_TEST(all_of_many_elements_are_asked) {
   enum { MANY = 40000 };
   char name[3][20], parameter[30];

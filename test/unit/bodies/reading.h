@@ -1,18 +1,18 @@
-/* What the tests of both readers of files share. */
+/* Helpers for the tests of both readers of files. */
 #ifndef CPODES_TEST_BODIES_READING_H
 #define CPODES_TEST_BODIES_READING_H
 
 #include <cpodes/cpodes_bodies.h>
 
-/* Of the newest file */
+/* of the newest file */
 extern CPBodiesFile file;
 extern char message[600];
 
 CPBodies read_as(const char *name, const char *text, size_t size);
 
-/* b: what was read. The message begins with the place, has the rule, and is one line. */
+/* b: the result. The message begins with the place, contains the rule, and is one line. */
 void assert_refused(CPBodies b, const char *place, const char *rule);
-/* What was read is a mechanism or has a message; it is freed. */
+/* The text gives a mechanism or a message; the mechanism is freed. */
 void assert_harmless(CPBodies b);
 /* Each allocation of the reader fails in turn; there are more than `least`. */
 void assert_allocations_may_fail(const char *name, const char *text, size_t size, long least);

@@ -1,5 +1,5 @@
-/* Robots in MJCF and URDF: the same mechanisms as put together by hand, all ways of saying the same, what is left out, what
- * is wrong, and files of all kinds that are broken. */
+/* Robots in MJCF and URDF: the same mechanisms as built by hand, all equivalent forms, what is left
+ * out, errors, and broken files of all kinds. */
 #include "reading.h"
 
 #include "support/support.h"
@@ -17,7 +17,7 @@ static CPBodies read_good(const char *text) {
   return b;
 }
 
-/* State at t of the mechanism, which is freed */
+/* The state of the mechanism at t; the mechanism is freed. */
 static N_Vector motion(CPBodies b, sunrealtype t_end) {
   CPMech mech;
   MessageLog log = {0};
@@ -39,7 +39,7 @@ static N_Vector motion(CPBodies b, sunrealtype t_end) {
   return y;
 }
 
-/* Both move alike for a second: within the errors of two integrations to 1e-10 */
+/* Both move alike for a second, to within the errors of two integrations at 1e-10. */
 static void expect_same_motion(CPBodies a, CPBodies b, sunindextype n) {
   N_Vector ya = motion(a, 1), yb = motion(b, 1);
   for (sunindextype i = 0; i < n; i++)
@@ -54,7 +54,7 @@ static void expect_same_motion(CPBodies a, CPBodies b, sunindextype n) {
 #define WORLD(text)            HEAD "<worldbody>\n" text "\n</worldbody></mujoco>"
 #define BODY(attributes, text) WORLD("<body name=\"a\" " attributes ">" text "</body>")
 
-/* -------------------------------------------------------------- the same as put together by hand -- */
+/* -------------------------------------------------------------------- the same as built by hand -- */
 
 static const char four_bar[] =
     HEAD "<option gravity=\"0 0 -9.81\"/>\n"
@@ -163,7 +163,8 @@ START_TEST(both_formats_say_the_same) {
 }
 END_TEST
 
-/* A rotor that turns three times as fast on the ground is an armature of nine times its inertia */
+/* A rotor that turns three times as fast on the ground is equivalent to an armature of nine times
+ * its inertia. */
 START_TEST(an_armature_is_a_rotor_behind_a_gear) {
   const char *head = HEAD "<worldbody><body name=\"a\"><joint name=\"j\" axis=\"1 0 0\"";
   const char *rest = "<inertial pos=\"0 0.4 -0.3\" mass=\"1\" diaginertia=\"0.2 0.1 0.1\"/></body>";
@@ -182,9 +183,9 @@ START_TEST(an_armature_is_a_rotor_behind_a_gear) {
 }
 END_TEST
 
-/* ------------------------------------------------------------------------- ways to say the same -- */
+/* ----------------------------------------------------------------------------- equivalent forms -- */
 
-/* The turn by 2 arccos 0.8 about (0, 1, 0), and one by 90 degrees about z after 90 about x */
+/* The rotation by 2 arccos 0.8 about (0, 1, 0), and one by 90 degrees about z after 90 about x */
 static const struct {
   const char *compiler, *attributes;
   double e[4];
@@ -227,7 +228,8 @@ static double parameter(CPBodies b, const char *name) {
   return CPBodiesParameters(b)[i];
 }
 
-/* Solids: against the closed forms, of which the box is taken apart, and turned inertias against invariants */
+/* Solids, against the closed forms. The box is divided into parts, and rotated inertias are
+ * compared by invariants. */
 static const struct {
   const char *geoms;
   double mass, J[6];
@@ -274,7 +276,7 @@ START_TEST(masses_come_from_shapes) {
 }
 END_TEST
 
-/* A box of 0.2 x 0.4 x 0.6 as a mesh, the corner 0 at (1, 1, 1), in units of a tenth */
+/* A box of 0.2 x 0.4 x 0.6 as a mesh, with corner 0 at (1, 1, 1), in units of a tenth */
 static const int box_corner[8][3] = {{0, 0, 0}, {2, 0, 0}, {2, 4, 0}, {0, 4, 0},
                                      {0, 0, 6}, {2, 0, 6}, {2, 4, 6}, {0, 4, 6}};
 static const int box_face[6][4]   = {{4, 3, 2, 1}, {5, 6, 7, 8}, {1, 2, 6, 5},
@@ -339,7 +341,7 @@ START_TEST(masses_come_from_meshes) {
 }
 END_TEST
 
-/* Joints in a row are one joint, whose coordinates grow as those of the file do */
+/* Joints in a row are one joint, whose coordinates grow like those in the file. */
 static const struct {
   const char *joints;
   int njoints;
@@ -412,7 +414,7 @@ START_TEST(joints_in_a_row_are_one) {
 }
 END_TEST
 
-/* A spring at rest where the coordinate is springref, in degrees; of a slide in metres */
+/* A spring at rest where the coordinate is springref, in degrees; for a slide in metres. */
 START_TEST(springs_rest_at_their_reference) {
   static const char *const joints[] = {
       "ref=\"-45\" springref=\"-75\" stiffness=\"2\"",
@@ -430,11 +432,11 @@ START_TEST(springs_rest_at_their_reference) {
 }
 END_TEST
 
-/* Loops: by anchor, by sites, by welds; each leaves the two free bodies with their points together */
+/* Loops by anchor, by sites, by welds; each joins the points of the two free bodies. */
 static const struct {
   const char *equality;
   int rows;
-  double x[3]; /* where the origin of b is after assembly, with a at its place */
+  double x[3]; /* where the origin of b is after the assembly, with a in its place */
 } loops[] = {
     {"<connect body1=\"a\" body2=\"b\" anchor=\"1 0 0\"/>", 3, {0, 1, 0}},
     {"<connect body1=\"a\" body2=\"world\" anchor=\"1 0 0\"/>", 3, {0, 1, 0}},
@@ -485,7 +487,7 @@ START_TEST(couplings_of_angles_are_fractions) {
 }
 END_TEST
 
-/* Names are made unlike each other and fit; balls and free bodies have their damping */
+/* Names are made distinct and valid; balls and free bodies have their damping. */
 START_TEST(names_are_made_fit) {
   CPBodies b = read_good(WORLD(
       "<body name=\"a.b c\"><joint name=\"a.b c\" type=\"ball\" damping=\"0.5\"/>" INERTIAL
@@ -545,7 +547,7 @@ static void write_file(const char *name, const char *text) {
   fclose(f);
 }
 
-/* A tree in URDF becomes a loop by a YAML file beside it, whose words about gravity and the title count. */
+/* A tree in URDF becomes a loop by a YAML file beside it, whose gravity and title take precedence. */
 START_TEST(a_file_may_add_to_a_robot) {
   static const char *const bad[][2] = {
       {"robot: none.urdf\n", "loop.yaml:1:8: the file \"none.urdf\" cannot"},
@@ -612,7 +614,7 @@ START_TEST(files_are_included) {
 }
 END_TEST
 
-/* --------------------------------------------------------------------------------- what is wrong -- */
+/* --------------------------------------------------------------------------------------- errors -- */
 
 #define FREE_BODY(text) BODY("", "<freejoint/>" text)
 #define LOOP(text)                                                          \
@@ -757,7 +759,7 @@ static const struct {
      "robot.xml:2: link b:", "must have mass"},
 };
 
-/* The message's column is where the tag that it names begins. */
+/* The message's column is the beginning of the tag that it names. */
 START_TEST(what_is_wrong_is_named_with_its_place) {
   const char *place = bad[_i].place, *named = strstr(place, ": "), *at = bad[_i].text;
   char line[40], *rest;
@@ -830,7 +832,7 @@ START_TEST(broken_files_do_no_harm) {
 }
 END_TEST
 
-/* A chain of bodies, each within the one before: 100 are read, 300 are deeper than libxml2 allows */
+/* A chain of nested bodies: 100 are read, 300 are deeper than libxml2 allows. */
 START_TEST(deep_files_are_read_or_refused) {
   for (int depth = 100; depth <= 300; depth += 200) {
     char *text = malloc(200 * (size_t)depth + 100);
@@ -866,7 +868,7 @@ START_TEST(many_bodies_are_read) {
 }
 END_TEST
 
-/* Each of these takes minutes where time grows with the square of a number. */
+/* Each of these takes minutes if time grows with the square of a number. */
 START_TEST(time_is_proportional_to_the_length) {
   enum { MANY = 300000, LINE = 60 };
   for (int which = 0; which < 2; which++) {
@@ -906,7 +908,7 @@ START_TEST(other_encodings_are_read) {
 }
 END_TEST
 
-/* libxml2 would print what is wrong with an encoding. */
+/* libxml2 would print errors of an encoding. */
 START_TEST(nothing_is_printed) {
   static const char wide[] = "\xfe\xff\0<\0m\xd8\0\0A";
   char path[300];
@@ -923,7 +925,7 @@ START_TEST(nothing_is_printed) {
 }
 END_TEST
 
-/* Of cpodes; libxml2 has its own */
+/* allocations of cpodes; libxml2 has its own */
 START_TEST(the_nth_allocation_may_fail) {
   static const char *const texts[] = {four_bar, arm_urdf};
   CPBodies warm                    = read_good(texts[_i]);

@@ -1,5 +1,5 @@
-/* Files with mechanisms: what is wrong is named by file, line, column and rule; broken files of all kinds are refused
- * without harm. */
+/* Files with mechanisms: errors are named by file, line, column and rule; broken files of all kinds
+ * are refused without harm. */
 #include "reading.h"
 
 #include "support/support.h"
@@ -172,7 +172,7 @@ START_TEST(deep_files_are_refused) {
 }
 END_TEST
 
-/* A hundred thousand bodies take their time, in proportion; the last one is wrong. */
+/* The time of a hundred thousand bodies is proportional to their number; the last one is wrong. */
 START_TEST(many_bodies_are_read) {
   enum { BODIES = 100000, LINE = 60 };
   char *text = malloc(BODIES * LINE + 100);

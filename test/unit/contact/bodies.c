@@ -1,4 +1,5 @@
-/* Contacts of bodies in space: billiard balls that slip, with spin about any axis, and roll at last. */
+/* Contacts of bodies in space: billiard balls that slip, with spin about any axis, and finally
+ * roll. */
 #include "support/support.h"
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_contact.h>
@@ -17,7 +18,8 @@ static const Start starts[MAX_BALLS] = {{{2, 0}, {30, 0, 0}},    {{1, 1}, {0, -5
                                         {{0, 3}, {0, 0, 0}},     {{-1, 0.5}, {20, 20, 20}},
                                         {{0.1, 0}, {-60, 0, 5}}, {{-2, -2}, {10, -90, 0}}};
 
-/* Balls on the plane z = 0, whose joints roll: rows k are gaps, rows n + 2 k and n + 2 k + 1 their sliding velocities. */
+/* Balls on the plane z = 0 with rolling joints: rows k are gaps, rows n + 2 k and n + 2 k + 1 their
+ * sliding velocities. */
 static CPBodies balls(int n) {
   static const char *const names[MAX_BALLS]  = {"a", "b", "c", "d", "e", "f"};
   static const char *const joints[MAX_BALLS] = {"on_a", "on_b", "on_c", "on_d", "on_e", "on_f"};
@@ -48,7 +50,7 @@ static CPBodies balls(int n) {
 /* With the sliding velocity w0 = v0 + omega x (-r z) the ball decelerates against w0 until t = 2 |w0| / (7 mu g), and rolls with
  * v0 - 2/7 w0 from there on (G. Coriolis, Theorie mathematique des effets du jeu de billard, 1835). */
 START_TEST(billiard_balls_roll_at_last) {
-  const int n = _i % 2 ? MAX_BALLS : 1; /* sparse matrices, dense ones */
+  const int n = _i % 2 ? MAX_BALLS : 1; /* sparse or dense matrices */
   CPContactPoint points[MAX_BALLS];
   CPMechModel model;
   sunrealtype t;
@@ -147,10 +149,12 @@ START_TEST(boxes_come_to_rest_on_four_corners) {
 }
 END_TEST
 
-/* Constants of R. I. Leine, C. Glocker, European Journal of Mechanics A 22, 2003, in metres: the cap is a sphere of 15 mm around a point
- * 3 mm above the centre of mass, and the stem ends in one of 5 mm that is 16 mm above it. Spun at 180 rad/s with the tilt 0.1,
- * sliding friction makes it turn over. While only the cap touches, whatever the friction, L . P is constant, L: the
- * angular momentum, P: from the centre of mass to the contact (J. H. Jellett, A treatise on the theory of friction, 1872). */
+/* Constants of R. I. Leine, C. Glocker, European Journal of Mechanics A 22, 2003, in metres: the
+ * cap is a sphere of 15 mm around a point 3 mm above the centre of mass, and the stem ends in one
+ * of 5 mm that is 16 mm above it. Spun at 180 rad/s with the tilt 0.1, sliding friction makes it
+ * turn over. While only the cap touches, L . P is constant whatever the friction, with the angular
+ * momentum L, and P from the centre of mass to the contact (J. H. Jellett, A treatise on the theory
+ * of friction, 1872). */
 START_TEST(tippe_top_turns_over) {
   const sunrealtype m = 6e-3, r[2] = {0.015, 0.005}, a[2] = {0.003, 0.016}, J1 = 8e-7, J3 = 7e-7,
                     tilt = 0.1, spin = 180, tol = 1e-7;
@@ -191,7 +195,7 @@ START_TEST(tippe_top_turns_over) {
     const int flag = k == 0 ? CP_SUCCESS : CPContactSolve(contact, 0.1 * k, y, &t);
     ck_assert_msg(flag == CP_SUCCESS, "%d at t = %g: %s", flag, t, CPContactGetLastMessage(contact));
     const sunrealtype *q = entries(y), *e = q + 3, *u = q + 7, *w = u + 3;
-    /* the vertical in the body's axes, in which angular velocities are */
+    /* the vertical in the body's axes, which the angular velocities use */
     const sunrealtype up[3]   = {2 * (e[1] * e[3] - e[0] * e[2]), 2 * (e[2] * e[3] + e[0] * e[1]),
                                  1 - 2 * (e[1] * e[1] + e[2] * e[2])};
     const sunrealtype L[3]    = {J1 * w[0], J1 * w[1], J3 * w[2]};

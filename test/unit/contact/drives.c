@@ -80,8 +80,9 @@ static sunrealtype above(sunrealtype t, sunrealtype t1, sunrealtype *rate) {
   return Z1 + V1 * (t - t1) - G / 2 * (t - t1) * (t - t1) - Z;
 }
 
-/* The block leaves the table where the table's acceleration is -g, sin(w t1) = 1/4, strikes it at the next zero t2 of the gap, and
- * has the relative velocity -e v after that; the table moves on as prescribed. Loop index: method and way */
+/* The block leaves the table when the table's acceleration is -g, sin(w t1) = 1/4, strikes it at
+ * the next zero t2 of the gap, and then has the relative velocity -e v; the table continues to move
+ * as prescribed. Loop index: method and way. */
 START_TEST(a_block_leaves_a_shaken_table_and_comes_back) {
   const CPMotion how         = ways[_i % WAYS];
   const CPContactPoint point = {.name = "block", .restitution = 0.5};
@@ -132,8 +133,8 @@ static int belt_rate(sunrealtype t, sunrealtype *g, void *data) {
   return 0;
 }
 
-/* A block that is put down on the belt slides until mu g t = 1, then it sticks. The drive's force, minus the multiplier, is
- * mu m g until then, and 0 afterwards. Loop index: method and way */
+/* A block that is put on the belt slides until mu g t = 1, then it sticks. The drive's force, minus
+ * the multiplier, is mu m g until then, and 0 afterwards. Loop index: method and way. */
 START_TEST(a_block_on_a_belt_slides_and_is_taken_along) {
   const CPMotion how         = ways[_i % WAYS];
   const CPContactPoint point = {.name = "block", .tangent = 1, .ntangents = 1, .mu = MU};

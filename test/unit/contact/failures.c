@@ -134,7 +134,7 @@ START_TEST(a_root_function_that_fails_ends_the_run) {
 }
 END_TEST
 
-/* ---- the start, and on the way ---- */
+/* ---- the start, and during the run ---- */
 
 START_TEST(penetration_at_the_start_is_named) {
   Body body               = point_mass();
@@ -148,7 +148,7 @@ START_TEST(penetration_at_the_start_is_named) {
 }
 END_TEST
 
-/* Contacts that approach each other at the start collide there. */
+/* Contacts that approach at the start collide there. */
 START_TEST(impact_at_the_start_comes_first) {
   Body body               = point_mass();
   const CPMechModel model = body_model(&body);
@@ -159,7 +159,7 @@ START_TEST(impact_at_the_start_comes_first) {
 }
 END_TEST
 
-/* The floor rises by 1/10 at t = 0.1 at once, above the ball that falls. */
+/* At t = 0.1 the floor rises by 1/10 at once, above the falling ball. */
 static int jumping_gap(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
   (void)user_data;
   p[0] = q[1] - (t > 0.1 ? 2 : 0);
@@ -199,7 +199,7 @@ START_TEST(rates_that_contradict_gaps_are_found) {
 }
 END_TEST
 
-/* ---- a press: the mass between the floor and a ceiling that comes down, 1 - t ---- */
+/* ---- a press: the mass between the floor and a descending ceiling, 1 - t ---- */
 
 static int press_gaps(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
   (void)user_data;
@@ -233,7 +233,8 @@ static CPMechModel press(const Body *body) {
   return model;
 }
 
-/* Plastic: the mass lies on the floor until the ceiling arrives at t = 1, and no impulses separate all three. */
+/* Plastic: the mass lies on the floor until the ceiling arrives at t = 1, and no impulses can
+ * separate all three. */
 START_TEST(press_that_closes_jams) {
   Body body                     = point_mass();
   const CPMechModel model       = press(&body);
@@ -251,7 +252,7 @@ START_TEST(press_that_closes_jams) {
 }
 END_TEST
 
-/* Elastic: the mass is thrown to and fro ever faster, without end, before t = 1. */
+/* Elastic: the mass bounces ever faster, without end, before t = 1. */
 START_TEST(impacts_without_end_are_too_many) {
   Body body                     = point_mass();
   const CPMechModel model       = press(&body);
@@ -291,13 +292,13 @@ START_TEST(events_can_be_counted_and_can_stop_a_run) {
 }
 END_TEST
 
-/* ---- functions of the model that fail ---- */
+/* ---- failing functions of the model ---- */
 
 typedef struct {
   CPMechModel model;
-  int countdown; /* of calls; 0: fails for good */
+  int countdown; /* number of calls; 0: fails from now on */
 } Failing;
-static Failing failing; /* one thread */
+static Failing failing; /* only one thread uses it */
 
 static int fails(void) { return failing.countdown-- == 0 ? -7 : 0; }
 static int failing_gaps(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
@@ -380,8 +381,9 @@ START_TEST(forces_say_which_function_failed) {
 }
 END_TEST
 
-/* Each function fails at call 1, 2, ...: there is always a code, the run can be freed, and, if the function is right again,
- * it goes on to the state that it has without the failure. 1e-6: tolerance; its errors are some tens of tolerances. */
+/* Each function fails at call 1, 2, ...: there is always a code, the run can be freed, and once the
+ * function works again, the run continues to the state that it has without the failure. 1e-6 is the
+ * tolerance; errors are some tens of tolerances. */
 START_TEST(failing_functions_end_with_a_code_and_runs_go_on) {
   const int method = _i / 4, which = _i % 4;
   Body body     = point_mass();
@@ -420,7 +422,7 @@ START_TEST(failing_functions_end_with_a_code_and_runs_go_on) {
 }
 END_TEST
 
-/* ---- what a failure leaves ---- */
+/* ---- the state after a failure ---- */
 
 START_TEST(states_that_are_none_are_refused) {
   Body body               = point_mass();
@@ -448,7 +450,7 @@ START_TEST(states_that_are_none_are_refused) {
 }
 END_TEST
 
-/* The impact of the start is taken back when the integrator turns out to be none for this system. */
+/* The impact at the start is undone when the integrator turns out not to suit this system. */
 START_TEST(a_refused_integrator_leaves_the_state) {
   Body body                   = point_mass();
   const CPMechModel model     = body_model(&body);
@@ -458,7 +460,7 @@ START_TEST(a_refused_integrator_leaves_the_state) {
   ck_assert_int_eq(run_attach(run, BDF, 1e-8), CP_ILL_INPUT);
   ck_assert_mem_eq(entries(run->y), falling, sizeof falling);
   ck_assert_mentions(CPContactGetLastMessage(run->contact), "another integrator");
-  run_to(run, 0.4); /* still thrown from the height 1 */
+  run_to(run, 0.4); /* still dropped from the height 1 */
   ck_assert_double_eq_tol(entries(run->y)[1], 1 - 9.81 * 0.4 * 0.4 / 2, 1e-7);
   CPOneStepFree(&run->onestep);
   ck_assert_int_eq(run_solve(run, 1), CP_NO_INIT);
@@ -466,7 +468,8 @@ START_TEST(a_refused_integrator_leaves_the_state) {
 }
 END_TEST
 
-/* A run that has fallen and slides, with its integrator, and a start of the same integrator in a state with an impact */
+/* A run that has fallen and slides, with its integrator, and a start of the same integrator in a
+ * state with an impact */
 static const sunrealtype thrown[] = {0, 1, 0, 5, 0, 0}, striking[] = {3, 0, 0, 1, -2, 0};
 static const CPContactPoint clay = {
     .name = "clay", .tangent = 1, .ntangents = 1, .mu = 0.3, .restitution = 0};
@@ -483,7 +486,8 @@ static int start_again(Run *run, N_Vector y) {
                       : CPContactAttach(run->contact, run->multistep, 7, y, 1e-4, 1e-4);
 }
 
-/* What a start that was refused must not have changed; then the run goes on: it slides with -mu g until it rests at 1.7 s. */
+/* Checks that a refused start has changed nothing; then the run continues: it slides with -mu g
+ * until it rests at 1.7 s. */
 static void goes_on(Run *run, N_Vector y, const CPContactStats *before) {
   CPContactStats stats;
   CPContactEvent event;
@@ -533,7 +537,8 @@ START_TEST(a_start_that_fails_leaves_the_earlier_run) {
 }
 END_TEST
 
-/* What is refused after the impacts of the start, without a function that fails: memory, and an integrator */
+/* Starts that are refused after their impacts without a failing function: no memory, and an
+ * integrator */
 START_TEST(a_start_that_is_refused_leaves_the_earlier_run) {
   Body body               = point_mass();
   const CPMechModel model = body_model(&body);
@@ -614,13 +619,14 @@ START_TEST(quantities_know_of_motions_before_a_start) {
 }
 END_TEST
 
-/* b on the floor: only an impact asks for it. */
+/* b on the floor, which only an impact evaluates */
 static int failing_on_the_floor(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                                 sunrealtype *b, void *user_data) {
   return fabs(q[1]) < 1e-7 && fails() ? -7 : failing.model.b(t, q, u, b, user_data);
 }
 
-/* The integrator has passed the impact that fails. From the height 1 it is at sqrt(2 / g), and e = 0.5. */
+/* The integrator has passed the impact that fails. From the height 1 it is at sqrt(2 / g), and
+ * e = 0.5. */
 START_TEST(an_event_that_failed_is_tried_again) {
   Body body            = point_mass();
   const sunrealtype t1 = sqrt(2 / body.g), later = 0.7 - t1;
@@ -666,7 +672,7 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
-/* No memory is taken on the way: what 3 and 30 impacts have allocated is the same. */
+/* The run allocates no memory: what 3 and 30 impacts have allocated is the same. */
 START_TEST(memory_is_flat) {
   Body body               = point_mass();
   const CPMechModel model = body_model(&body);

@@ -1,4 +1,5 @@
-/* Runs of systems with contacts, and the systems that several tests use. Failures of set-up fail the running test. */
+/* Runs of systems with contacts, and the systems that several tests use. A failure of the set-up
+ * fails the running test. */
 #ifndef CPODES_TEST_CONTACT_FIXTURE_H
 #define CPODES_TEST_CONTACT_FIXTURE_H
 
@@ -9,18 +10,19 @@
 
 /* ---- systems ---- */
 
-/* Those of the catalogue, whose functions get the run here, so that events do; it knows the model's data. */
+/* Models of the catalogue, whose functions and events get the run as user data here; the run knows
+ * the model's data. */
 typedef FloorBody Body;
 CPMechModel body_model(const Body *body);
 CPMechModel ball_model(void);
 CPMechModel crank_model(void);
 
-/* A prescribed motion that is none (CPMotionFn): 0, as its derivatives are. */
+/* A prescribed motion (CPMotionFn) that stays at 0, like its derivatives. */
 int at_rest(sunrealtype t, sunrealtype *g, void *data);
 
 /* ---- runs ---- */
 
-/* Methods that the tests run over. */
+/* The methods over which the tests loop */
 enum { DOP853, RADAU, BDF, ADAMS, METHODS };
 
 enum { MAX_EVENTS = 4096 };
@@ -33,18 +35,18 @@ typedef struct {
   N_Vector y;
   sunrealtype t;
   MessageLog log;
-  void *user_data; /* of the model; events go to the run */
-  int nevents;     /* kept, of all */
+  void *user_data; /* the model's user data; events get the run */
+  int nevents;     /* number of events that are kept, and of all */
   long int all;
   CPContactEvent event[MAX_EVENTS];
 } Run;
 
-/* System at t = 0 in the state y0, not attached. */
+/* A system at t = 0 in the state y0, not attached. */
 Run *run_create(const CPMechModel *model, void *user_data, int n, const CPContactPoint *points,
                 const sunrealtype *y0);
 /* Attaches an integrator of the method; returns what CPContactAttach does. */
 int run_attach(Run *run, int method, sunrealtype tol);
-/* Both, and fails the test on an error. */
+/* Does both, and fails the test on an error. */
 Run *run_start(const CPMechModel *model, void *user_data, int n, const CPContactPoint *points,
                const sunrealtype *y0, int method, sunrealtype tol);
 int run_solve(Run *run, sunrealtype tout);

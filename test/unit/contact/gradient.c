@@ -1,4 +1,5 @@
-/* Sensitivities through events against derivatives of closed forms, and of whole runs where there is none. */
+/* Sensitivities through events, against derivatives of closed forms, and of whole runs where there
+ * is no closed form. */
 #include "fixture.h"
 #include "models/rocking_block.h"
 
@@ -13,8 +14,8 @@ enum { GRAVITY, RESTITUTION, FRICTION, HEIGHT, SPEED, PARAMETERS };
 
 typedef struct {
   sunrealtype p[PARAMETERS];
-  int lacks_mass, lacks_rows; /* Do the functions of M and A fail? */
-  sunrealtype t_wrong;        /* from then on restitution is too large; 0: never */
+  int lacks_mass, lacks_rows; /* do the functions of M and A fail? */
+  sunrealtype t_wrong;        /* from then on, restitution is too large; 0: never */
   sunrealtype t;              /* of the newest forces */
 } Puck;
 
@@ -97,8 +98,9 @@ static void with_sensitivities(Run *run, Puck *puck, N_Vector *S) {
   ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
 }
 
-/* Its motion y [4], and the integral of its height: flights with the speeds v, e v, ... between impacts, each of which takes mu (1 + e) v from
- * the speed x'; after the end of the bouncing it slides until it rests. */
+/* Its motion y [4], and the integral of its height: flights with the speeds v, e v, ... between
+ * impacts, each of which reduces the speed x' by mu (1 + e) v; after the end of the bouncing it
+ * slides until it rests. */
 enum { STATES = 4, VALUES };
 
 static void exact(const sunrealtype *p, sunrealtype t, sunrealtype *y) {
@@ -177,7 +179,7 @@ static int height(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
   return 0;
 }
 
-/* The way at the end, and the integral of the height */
+/* The distance at the end, and the integral of the height */
 START_TEST(adjoint_gradients_pass_them_too) {
   const CPFunctional F = {.ng = 2, .end = way, .integrand = height};
   for (int n = 0; n < TIMES; n++) {
@@ -203,7 +205,7 @@ START_TEST(adjoint_gradients_pass_them_too) {
                     "t = %g: area, parameter %d: %.12g for %.12g", times[n], i, dG[PARAMETERS + i],
                     d[4]);
     }
-    for (int k = 0; k < 2; k++) { /* The start depends on two of the parameters alone. */
+    for (int k = 0; k < 2; k++) { /* the start depends on only two of the parameters */
       ck_assert_double_eq_tol(entries(start[k])[2], dG[k * PARAMETERS + SPEED], 10 * TOL);
       ck_assert_double_eq_tol(entries(start[k])[1], dG[k * PARAMETERS + HEIGHT], 10 * TOL);
     }
@@ -218,8 +220,8 @@ END_TEST
 
 /* ---- several contacts ---- */
 
-/* A block rocks without sliding: at each impact one corner is struck while the other one opens. Sensitivities to gravity and to the angle at the start
- * against differences of the closed form. */
+/* A block rocks without sliding: at each impact one corner is struck while the other one opens.
+ * Sensitivities to gravity and to the initial angle against differences of the closed form. */
 START_TEST(sensitivities_of_a_rocking_block_are_those_of_its_closed_form) {
   static const sunrealtype weight[] = {45, -9, 1};
   RockingBlock block;
@@ -237,7 +239,8 @@ START_TEST(sensitivities_of_a_rocking_block_are_those_of_its_closed_form) {
   N_Vector *S = N_VCloneVectorArray(2, run->y);
   N_VConst(0.0, S[0]);
   for (int j = 0; j < 6;
-       j++) { /* dy0/dtheta0; the second sensitivity is that of the start plus that to gravity */
+       /* dy0/dtheta0; the second sensitivity is the sum of those to the start and to gravity */
+       j++) {
     sunrealtype y[2][6];
     rocking_block_at(&block, theta0 + 1e-5, 0, y[1]);
     rocking_block_at(&block, theta0 - 1e-5, 0, y[0]);
@@ -297,7 +300,8 @@ static int first(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
   return 0;
 }
 
-/* Two balls from the same height strike at the same time, and at two times if one of the heights changes: there is no derivative. */
+/* Two balls dropped from the same height strike at the same time, but at two times if one height
+ * changes: there is no derivative. */
 START_TEST(events_that_coincide_by_chance_have_no_derivative) {
   const CPMechModel model = {
       .nu = 2, .np = 2, .M = mass, .A = mass, .f = pair_weight, .p = pair_gaps, .b = no_bias};
@@ -326,7 +330,7 @@ START_TEST(events_that_coincide_by_chance_have_no_derivative) {
 }
 END_TEST
 
-/* With the velocity of a tolerance nothing can be said about the time at which a gap is zero. */
+/* With a velocity of one tolerance, the time at which a gap is zero is unknown. */
 START_TEST(gaps_that_are_touched_have_no_derivative) {
   Puck puck              = {.p = {1, 0.5, 0.3, 1, 1}};
   const sunrealtype y0[] = {0, 1e-6, 1, -1e-9};
@@ -379,9 +383,10 @@ START_TEST(wrong_arguments_are_named) {
   ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 0, 0), CP_SUCCESS);
   ck_assert_int_eq(INIT(PARAMETERS, S, p, NULL, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPContactSetTimeStepping(run->contact, 10, 1e-2), CP_NOT_SUPPORTED);
-  ck_assert_int_eq(INIT(1, S, p, NULL, NULL), CP_ILL_INPUT); /* The integrator has others. */
+  /* the integrator has a different number */
+  ck_assert_int_eq(INIT(1, S, p, NULL, NULL), CP_ILL_INPUT);
   ck_assert_int_eq(ADJOINT(1, &F, 1, p, &G, dG), CP_TOO_LATE);
-  puck.p[RESTITUTION] = 1.5; /* is noticed where it is used */
+  puck.p[RESTITUTION] = 1.5; /* is detected where it is used */
   ck_assert_int_eq(run_solve(run, 1), CP_ILL_INPUT);
   ck_assert_ptr_nonnull(strstr(run->log.text, "restitution"));
   puck = usual;
@@ -391,8 +396,8 @@ START_TEST(wrong_arguments_are_named) {
 }
 END_TEST
 
-/* Negative friction would drive what slides. It is refused before anything is integrated with it, and the run then goes on as if it had
- * never been tried. */
+/* Negative friction would drive what slides. It is refused before anything is integrated with it,
+ * and the run then continues as if it had never been tried. */
 START_TEST(laws_that_break_their_rules_while_a_contact_slides_end_calls) {
   Puck puck = usual;
   Run *run  = puck_run(&puck, _i, TOL);
@@ -447,7 +452,8 @@ START_TEST(painleves_criterion_has_the_friction_of_the_moment) {
 }
 END_TEST
 
-/* Without a function they are those of the creation again, whatever the last one, or differences, left. */
+/* Without a function the laws are again those of the creation, whatever the last function, or
+ * differences, have set. */
 START_TEST(constants_without_a_function_are_those_of_the_creation) {
   Puck puck   = usual;
   Run *run    = puck_run(&puck, BDF, TOL);
@@ -466,7 +472,7 @@ START_TEST(constants_without_a_function_are_those_of_the_creation) {
 }
 END_TEST
 
-/* Its rows of friction have been left out. */
+/* its rows of friction were left out */
 START_TEST(contacts_without_friction_get_none_later) {
   Puck puck              = usual;
   CPContactPoint ice     = puck_point;
@@ -483,7 +489,7 @@ START_TEST(contacts_without_friction_get_none_later) {
 }
 END_TEST
 
-/* At an event sensitivities need the right-hand side beside the accelerations. */
+/* At an event, sensitivities need the right-hand side in addition to the accelerations. */
 START_TEST(functions_that_fail_at_an_event_with_sensitivities_are_reported) {
   Puck puck   = usual;
   Run *run    = puck_run(&puck, _i, TOL);
@@ -509,7 +515,8 @@ START_TEST(functions_that_fail_at_an_event_with_sensitivities_are_reported) {
 }
 END_TEST
 
-/* A new start ends the sensitivities of the one before, and may have its own, with the same integrator, also after an adjoint run. */
+/* A new start ends the sensitivities of the earlier one, and may have its own, with the same
+ * integrator, also after an adjoint run. */
 START_TEST(new_starts_have_new_sensitivities) {
   Puck puck              = usual;
   Run *run               = puck_run(&puck, BDF, TOL);

@@ -45,7 +45,7 @@ START_TEST(block_breaks_loose_at_static_friction) {
 }
 END_TEST
 
-/* In one of Painleve's configurations a rod that slides may stay or leave where it is pulled up: it leaves. */
+/* In one of Painleve's configurations a sliding rod that is pulled up may stay or leave: it leaves. */
 static int lift(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                 sunrealtype *f, void *user_data) {
   (void)t, (void)q, (void)u, (void)z, (void)user_data;
@@ -119,7 +119,7 @@ START_TEST(pendulum_rebounds_from_a_wall) {
   Run *run                   = run_start(&model, NULL, 1, &point, y0, _i, TIGHT);
   run_to(run, 5.25);
   ck_assert_int_eq(run->nevents, 5);
-  /* 5 s of steps, each off by the tolerance at most */
+  /* 5 s of steps, each with an error of at most the tolerance */
   for (int k = 0; k < 5; k++)
     ck_assert_double_eq_tol(run->event[k].t, k + 0.5, _i == DOP853 || _i == RADAU ? 1e-9 : 1e-7);
   run_free(&run);
@@ -141,7 +141,8 @@ static int rising_v(sunrealtype t, const sunrealtype *q, const sunrealtype *u, s
   return 0;
 }
 
-/* Above a floor that rises steadily the motion is that above one at rest: impacts at t1 (1 + 2 e + ...), and rest. */
+/* Above a steadily rising floor the motion is that above a floor at rest: impacts at t1 (1 + 2
+ * e + ...), and then rest. */
 START_TEST(ball_comes_to_rest_on_a_rising_floor) {
   Body body                  = point_mass();
   CPMechModel model          = body_model(&body);
@@ -161,8 +162,9 @@ END_TEST
 
 /* ---- energy ---- */
 
-/* A rod at 45 degrees whose end hits the floor elastically, with friction that stops the end. Newton's law lets energy grow where the
- * end slides slowly in the direction in which friction drives it: with e = 1, by P_T v_T / 2 (Kane's paradox). */
+/* A rod at 45 degrees whose end hits the floor elastically, with friction that stops the end.
+ * Newton's law lets energy grow if the end slides slowly in the direction in which friction drives
+ * it: with e = 1, by P_T v_T / 2 (Kane's paradox). */
 START_TEST(energy_does_not_grow_where_newtons_law_would_let_it) {
   Body body = {.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 9.81, .npoints = 1, .a = {-0.5}};
   const CPMechModel model    = body_model(&body);
@@ -180,8 +182,8 @@ START_TEST(energy_does_not_grow_where_newtons_law_would_let_it) {
   ck_assert_int_eq(stats.nimpacts, 1);
   ck_assert_int_eq(stats.nreduced, _i == 1 || _i == 2);
   ck_assert_double_le(after, before * (1 + 1e-9));
-  if (stats.nreduced)
-    ck_assert_double_ge(after, before * (1 - 1e-9));      /* the largest that does not */
+  /* the largest e for which the energy does not grow */
+  if (stats.nreduced) ck_assert_double_ge(after, before * (1 - 1e-9));
   ck_assert_double_ge(y[4] - 0.5 * cos(theta) * y[5], 0); /* v_N after */
   run_free(&run);
 }
@@ -189,9 +191,10 @@ END_TEST
 
 /* ---- Poisson's law ---- */
 
-/* A rod of length and mass 1 at the angle 0.8 falls on its end (-1/2, 0) and sticks throughout. In closed form: compression stops the end by P_c,
- * W P_c = -v; expansion has e P_cN, and the friction that keeps the end from sliding, -W_TN / W_TT times that. Newton's law reverses v_N
- * instead, with another impulse. */
+/* A rod of length and mass 1 at the angle 0.8 falls on its end (-1/2, 0) and sticks throughout. In
+ * closed form: compression stops the end by P_c, W P_c = -v; expansion has e P_cN, and the friction
+ * that keeps the end from sliding, -W_TN / W_TT times that. Newton's law instead reverses v_N, with
+ * another impulse. */
 START_TEST(poissons_law_restores_impulses) {
   Body body = {.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 9.81, .npoints = 1, .a = {-0.5}};
   const CPMechModel model = body_model(&body);
@@ -209,7 +212,7 @@ START_TEST(poissons_law_restores_impulses) {
                               .restitution = e,
                               .law         = CP_RESTITUTION_POISSON};
   Run *run                 = run_start(&model, &body, 1, &point, y0, _i, TIGHT);
-  ck_assert_double_le(fabs(P[1]), point.mu * P[0]); /* The closed form sticks. */
+  ck_assert_double_le(fabs(P[1]), point.mu * P[0]); /* the closed form sticks */
   ck_assert_double_le(fabs(P_c[1]), point.mu * P_c[0]);
   const sunrealtype u[3] = {v[1] + P[1], v[0] + P[0], 12 * (x * P[0] - y * P[1])};
   for (int i = 0; i < 3; i++) ck_assert_double_eq_tol(entries(run->y)[3 + i], u[i], 1e-12);
@@ -223,8 +226,8 @@ START_TEST(poissons_law_restores_impulses) {
 }
 END_TEST
 
-/* Three balls in a line, the last two of which touch, e = 1: compression ends with the common velocity 1/3, and expansion repeats its
- * impulses 2/3 and 1/3. */
+/* Three balls in a line, the last two of which touch, e = 1: compression ends with the common
+ * velocity 1/3, and expansion repeats its impulses 2/3 and 1/3. */
 static int line_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
   (void)t, (void)q, (void)user_data;
   for (int i = 0; i < 3; i++) SM_ELEMENT_D(M, i, i) = 1;
@@ -263,8 +266,9 @@ START_TEST(poissons_law_passes_impulses_on) {
 }
 END_TEST
 
-/* The ends of a rod, one of which slides to the right on the floor: with the normal force N and friction -mu N the lower end does not
- * leave it, y'' + (theta'' x = 0) for theta' = 0. All from one solution for the accelerations. */
+/* The ends of a rod, one of which slides to the right on the floor. With the normal force N and
+ * friction -mu N the lower end does not leave the floor: y'' + (theta'' x = 0) for theta' = 0. All
+ * follow from one solution for the accelerations. */
 START_TEST(quantities_of_contacts_are_those_of_the_floor) {
   const sunrealtype m = 2, J = 0.3, g = 9.81, mu = 0.2, theta = 0.4;
   Body body                     = {.m = m, .J = J, .g = g, .npoints = 2, .a = {-0.5, 0.5}};
@@ -297,7 +301,7 @@ START_TEST(quantities_of_contacts_are_those_of_the_floor) {
   sunrealtype same[6];
   ck_assert_int_eq(CPContactForces(run->contact, 0, run->y, same), CP_SUCCESS);
   ck_assert_mem_eq(same, force, sizeof same);
-  /* Gaps alone need no solution. */
+  /* Gaps alone require no solution. */
   ck_assert_int_eq(CPContactEvaluate(run->contact, 0, run->y, NULL, NULL, gap), CP_SUCCESS);
   ck_assert_int_eq(CPMechGetStats(CPContactGetMech(run->contact), &before), CP_SUCCESS);
   ck_assert_int_eq(before.nudot, after.nudot + 1);

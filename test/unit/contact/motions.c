@@ -39,8 +39,9 @@ START_TEST(bouncing_ball_comes_to_rest_where_the_series_ends) {
 }
 END_TEST
 
-/* Step by step the ball strikes as it does in one call: the state before each impact is interpolated and has the gap 0, the one
- * after it the velocity -e v, and both runs tell the same events, with the accuracy of the tolerance. */
+/* Taken step by step, the ball strikes as in one call: the state before each impact is interpolated
+ * and has the gap 0, the one after it has the velocity -e v, and both runs report the same events,
+ * to the accuracy of the tolerance. */
 START_TEST(steps_end_at_events_and_then_pass_them) {
   Body body                  = point_mass();
   const CPMechModel model    = body_model(&body);
@@ -92,8 +93,9 @@ static int heights(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   return 0;
 }
 
-/* The ball falls through 1/2 once, and rises and falls through it after the first three impacts: e^6 > 1/2 > e^8. Impact k is
- * at t1 (1 + 2 (e + ... + e^(k-1))), the velocity after it e^k g t1. */
+/* The ball falls through 1/2 once, and rises and falls through it after each of the first three
+ * impacts: e^6 > 1/2 > e^8. Impact k is at t1 (1 + 2 (e + ... + e^(k-1))), and the velocity after
+ * it is e^k g t1. */
 START_TEST(roots_of_the_user_are_returned_beside_events) {
   Body body                  = point_mass();
   const CPMechModel model    = body_model(&body);
@@ -101,11 +103,12 @@ START_TEST(roots_of_the_user_are_returned_beside_events) {
   const int direction[2]     = {0, -1};
   const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, g = 9.81, t1 = sqrt(2 / g);
   int crossings = 0, impacts = 0, found[2], flag;
-  sunrealtype impact = 0, speed = 0; /* of the newest impact, after it */
+  sunrealtype impact = 0, speed = 0; /* the newest impact, and the speed after it */
   Run *run = run_create(&model, &body, 1, &point, y0);
   ck_assert_int_eq(CPContactRootInit(run->contact, 2, heights, direction), CP_SUCCESS);
   ck_assert_int_eq(run_attach(run, _i, TIGHT), CP_SUCCESS);
-  if (run->multistep) /* A step over a parabola may be as long as a flight. The shortest time above 1/2 is 0.16 s. */
+  /* A step over a parabola may be as long as a flight; the shortest time above 1/2 is 0.16 s. */
+  if (run->multistep)
     ck_assert_int_eq(CVodeSetMaxStep(CPodeGetCVodeMem(run->multistep), 0.1), CV_SUCCESS);
   while ((flag = run_solve(run, 3.5)) == CV_ROOT_RETURN) {
     ck_assert_int_eq(CPContactGetRootInfo(run->contact, found), CP_SUCCESS);
@@ -134,7 +137,7 @@ START_TEST(roots_of_the_user_are_returned_beside_events) {
 }
 END_TEST
 
-/* The end of the series has at most 100 tolerances of error, by each method, from 1e-4 to 1e-10. */
+/* The end of the series has an error of at most 100 tolerances, by each method, from 1e-4 to 1e-10. */
 START_TEST(end_of_bouncing_has_the_accuracy_of_the_tolerance) {
   Body body                  = point_mass();
   const CPMechModel model    = body_model(&body);
@@ -152,7 +155,7 @@ START_TEST(end_of_bouncing_has_the_accuracy_of_the_tolerance) {
 }
 END_TEST
 
-/* Stops after v0 / (mu g), on the way v0^2 / (2 mu g), and stays. */
+/* Stops after v0 / (mu g), at the distance v0^2 / (2 mu g), and stays. */
 START_TEST(sliding_block_stops) {
   Body body                  = point_mass();
   const CPMechModel model    = body_model(&body);
@@ -169,8 +172,9 @@ START_TEST(sliding_block_stops) {
 }
 END_TEST
 
-/* A velocity that friction takes away sooner than the end of sliding could be told from the start: the block rests. Its end was missed,
- * and friction accelerated the block backwards. */
+/* Friction would stop this velocity before the end of sliding could be distinguished from the
+ * start: the block rests. Without this rule the end was missed, and friction accelerated the block
+ * backwards. */
 START_TEST(block_that_hardly_slides_rests) {
   Body body                  = point_mass();
   const CPMechModel model    = body_model(&body);
@@ -190,7 +194,7 @@ START_TEST(block_that_hardly_slides_rests) {
 }
 END_TEST
 
-/* Rolls after 2 v0 / (7 mu g), with 5/7 v0, on the way 12 v0^2 / (49 mu g). */
+/* Rolls after 2 v0 / (7 mu g), with 5/7 v0, at the distance 12 v0^2 / (49 mu g). */
 START_TEST(slipping_ball_begins_to_roll) {
   RollingBall ball           = {.m = 1, .r = 0.1, .g = 9.81};
   const CPMechModel model    = ball_model();
@@ -234,7 +238,8 @@ static int stop_here(const CPContactEvent *event, void *user_data) {
   return 1;
 }
 
-/* The largest memory of the program so far [kB]; 0 with the address sanitizer, which keeps what has been freed */
+/* The peak memory of the program so far [kB]; 0 with the address sanitizer, which keeps freed
+ * memory. */
 static long int peak_memory(void) {
 #ifdef __SANITIZE_ADDRESS__
   return 0;
@@ -245,11 +250,11 @@ static long int peak_memory(void) {
 #endif
 }
 
-/* An impact every 0.1: tight flights must not be missed where the steps of the method are longer than they are. */
+/* An impact every 0.1: short flights must not be missed where the method's steps are longer. */
 static const struct {
   int method;
   sunrealtype tol, energy;
-} tireless[] = {{DOP853, 1e-10, 1e-7}, {BDF, 1e-7, 1e-3}}; /* at most a tolerance in each flight */
+} tireless[] = {{DOP853, 1e-10, 1e-7}, {BDF, 1e-7, 1e-3}}; /* at most one tolerance in each flight */
 
 START_TEST(ten_thousand_impacts_do_not_drift) {
   const sunrealtype tol      = tireless[_i].tol;
@@ -268,7 +273,8 @@ START_TEST(ten_thousand_impacts_do_not_drift) {
     if (impact == 1000) peak = peak_memory();
   }
   ck_assert_int_le(peak_memory(), peak + 256); /* 30 bytes per impact */
-  /* DOP853 is exact here: roundoff of t, 1e-13 at the end, shifts each impact, and v g of it goes into the energy. */
+  /* DOP853 is exact here: roundoff of t, 1e-13 at the end, shifts each impact, and v g times it
+   * enters the energy. */
   const sunrealtype energy = y[4] * y[4] / 2 + 9.81 * y[1], start = 9.81 * y0[1];
   ck_assert_double_le(fabs(energy - start) / start, tireless[_i].energy);
   run_free(&run);
@@ -329,8 +335,9 @@ END_TEST
 
 /* ---- several contacts ---- */
 
-/* siconos-tutorials, examples/mechanics/ImpactingStick: length 1, mass 1, 45 degrees, e = 1, mu = 0.01. Without friction it would be
- * constant; the errors of 300 steps stay below 300 tolerances of the energy's terms. */
+/* siconos-tutorials, examples/mechanics/ImpactingStick: length 1, mass 1, 45 degrees, e = 1,
+ * mu = 0.01. Without friction the energy would be constant; the errors of 300 steps stay below 300
+ * tolerances of the energy's terms. */
 START_TEST(energy_of_an_impacting_stick_never_grows) {
   Body body = {.m = 1, .J = SUN_RCONST(1.0) / 12, .g = 10, .npoints = 2, .a = {-0.5, 0.5}};
   const CPMechModel model       = body_model(&body);
@@ -395,9 +402,10 @@ START_TEST(rocking_block_is_housners) {
 }
 END_TEST
 
-/* A block so high that friction tips it where it slides, mu h > w. It is dropped, rocks, and when its impacts accumulate it is left
- * with a velocity of sliding that lifts one corner, by less than the tolerance, for 4e-8 s. It comes to rest then: no corner may
- * fall back from the tolerance instead, again and again. */
+/* A block so high that friction tips it where it slides, mu h > w. It is dropped and rocks. When
+ * its impacts accumulate, it is left with a sliding velocity that lifts one corner by less than the
+ * tolerance, for 4e-8 s. It then comes to rest: no corner may instead fall back from the tolerance,
+ * again and again. */
 START_TEST(block_that_tips_while_it_slides_comes_to_rest) {
   const sunrealtype drop = 2e-5 * (1 + _i / METHODS);
   Body body              = {
@@ -409,7 +417,7 @@ START_TEST(block_that_tips_while_it_slides_comes_to_rest) {
   const sunrealtype y0[] = {0, 0.5 + drop, 0, 0, 0, 0};
   Run *run               = run_start(&model, &body, 2, points, y0, _i % METHODS, 1e-8);
   sunrealtype force[6];
-  run_to(run, 0.1); /* It rocks for some milliseconds. */
+  run_to(run, 0.1); /* It rocks for a few milliseconds. */
   ck_assert_int_le(run->all, 100);
   for (int i = 0; i < 2; i++)
     ck_assert_int_eq(CPContactGetPhase(run->contact, i), CP_CONTACT_STICKING);
@@ -448,8 +456,9 @@ static Run *woodpecker(int method, sunrealtype tol) {
   return run;
 }
 
-/* Against exponentials of the matrices of its phases, which are linear (woodpecker.py, to 1e-12). Published numbers do not go as far:
- * Siconos' impacts of the beak at 0.08104 and 0.22710 have an error of the first order in its step 2e-5, which that file reproduces. */
+/* Against exponentials of the matrices of its phases, which are linear (woodpecker.py, to 1e-12).
+ * Published numbers are less accurate: Siconos' impacts of the beak at 0.08104 and 0.22710 have an
+ * error of first order in its step 2e-5, which that file reproduces. */
 START_TEST(woodpecker_has_the_events_of_the_exponentials) {
   const sunrealtype exact[18] = {0.021636314053, 0.061213931248, 0.067023398145, 0.077877992290,
                                  0.080988805419, 0.081575328790, 0.083416385579, 0.118675112949,
@@ -468,8 +477,8 @@ START_TEST(woodpecker_has_the_events_of_the_exponentials) {
 }
 END_TEST
 
-/* Period of the limit cycle by woodpecker.py. Distances of pecks approach it by a factor of -0.84 a cycle, and their limit (Aitken) does so
- * much faster. */
+/* Period of the limit cycle by woodpecker.py. The distances of pecks approach it with a factor of
+ * -0.84 per cycle, and their limit (Aitken) much faster. */
 START_TEST(woodpecker_has_the_period_of_the_exponentials) {
   sunrealtype peck[4] = {0};
   Run *run            = woodpecker(_i, TIGHT);
@@ -485,7 +494,8 @@ START_TEST(woodpecker_has_the_period_of_the_exponentials) {
 }
 END_TEST
 
-/* A gap that closes at some velocity is zero but for the roundoff of t, which at such a tolerance is more than the tolerance. */
+/* A gap that closes at some velocity is zero up to the roundoff of t, which is more than such a
+ * tolerance. */
 START_TEST(woodpecker_runs_at_the_tightest_tolerance) {
   Run *run = woodpecker(_i, 1e-12);
   run_to(run, 3);
@@ -493,8 +503,8 @@ START_TEST(woodpecker_runs_at_the_tightest_tolerance) {
 }
 END_TEST
 
-/* Events and the state at the end have at most 100 tolerances of error, and the sequence of events is the same for all
- * tolerances. (Angular velocities are 100 times as large as the rest.) */
+/* Events and the state at the end have errors of at most 100 tolerances, and the sequence of events
+ * is the same for all tolerances. (Angular velocities are 100 times as large as the rest.) */
 START_TEST(woodpecker_has_the_accuracy_of_the_tolerance) {
   char expected[1000], found[1000];
   Run *exact = woodpecker(DOP853, 1e-13);
@@ -517,8 +527,8 @@ START_TEST(woodpecker_has_the_accuracy_of_the_tolerance) {
 }
 END_TEST
 
-/* Boxes of random shape, friction and restitution that fall on an edge: no event is missed, whatever the tolerance, and energy
- * does not grow by more than what steps of 1/4 s may commit. */
+/* Boxes of random shape, friction and restitution fall on an edge: no event is missed at any
+ * tolerance, and energy does not grow by more than the errors of steps of 1/4 s. */
 START_TEST(random_boxes_fall) {
   unsigned long long seed = 11;
   for (int trial = 0; trial < 70; trial++) {

@@ -3,10 +3,12 @@
 
 #include <math.h>
 
-/* siconos-tutorials of 24 July 2024, examples/mechanics/RockingBlock/RockingBlockED_Lsodar_LZBimpact.ref: event-driven, without friction,
- * e = 0.8. The block has the mass and the inertia of 1 x 1/2, and its corners are those of 0.2 x 0.1. Impulses are integrated there
- * in steps of 5e-5, up to which they are known; each such step changes the duration of the next flight by
- * 2 * 5e-5 / g, the velocity of the gap by about as much as itself, and what follows in proportion to the time. */
+/* siconos-tutorials of 24 July 2024,
+ * examples/mechanics/RockingBlock/RockingBlockED_Lsodar_LZBimpact.ref: event-driven, without
+ * friction, e = 0.8. The block has the mass and the inertia of 1 x 1/2, and its corners are those
+ * of 0.2 x 0.1. Impulses are integrated there in steps of 5e-5, which is their accuracy. Each such
+ * error changes the duration of the next flight by 2 * 5e-5 / g, the velocity of the gap by about
+ * as much as itself, and the rest in proportion to the time. */
 START_TEST(block_falls_on_its_corners_when_siconos_does) {
   Body body                     = {.m       = 1,
                                    .J       = SUN_RCONST(1.25) / 12,
@@ -40,7 +42,7 @@ END_TEST
 
 /* ---- a slider-crank with clearance ---- */
 
-/* The catalogue's, with the constants of siconos-tutorials, SliderCrank/SCConst.h */
+/* the catalogue's, with the constants of siconos-tutorials, SliderCrank/SCConst.h */
 static ClearanceCrank crank;
 
 static Run *crank_start(int method, sunrealtype tol) {
@@ -59,8 +61,8 @@ static Run *crank_start(int method, sunrealtype tol) {
   return run_start(&model, &crank, 4, points, y0, method, tol);
 }
 
-/* Against DOP853 of scipy and impacts of one corner in closed form (slider_crank.py, to 1e-11). Each later impact depends on the
- * velocities of all before. */
+/* Against scipy's DOP853 and impacts of one corner in closed form (slider_crank.py, to 1e-11). Each
+ * later impact depends on the velocities at all earlier ones. */
 START_TEST(slider_with_clearance_strikes_its_guide) {
   const sunrealtype t[8] = {0.002690903648, 0.002692254311, 0.002692444433, 0.002692505698,
                             0.002692529821, 0.002692540051, 0.002692544525, 0.002692546508};
@@ -78,14 +80,15 @@ START_TEST(slider_with_clearance_strikes_its_guide) {
 }
 END_TEST
 
-/* Some 220 impacts of one or two corners in 0.2 s, with phases of sliding: no corner leaves the guide. */
+/* About 220 impacts of one or two corners in 0.2 s, with phases of sliding: no corner leaves the
+ * guide. */
 START_TEST(slider_with_clearance_stays_in_its_guide) {
   Run *run = crank_start(_i, 1e-8);
   for (int k = 1; k <= 200; k++) {
     sunrealtype gap[4];
     run_to(run, 0.001 * k);
     ck_assert_int_eq(clearance_crank_model().p(run->t, entries(run->y), gap, &crank), 0);
-    for (int i = 0; i < 4; i++) ck_assert_double_ge(gap[i], -1e-8 * 30); /* of angles up to 30 */
+    for (int i = 0; i < 4; i++) ck_assert_double_ge(gap[i], -1e-8 * 30); /* for angles up to 30 */
   }
   ck_assert_int_ge(run->nevents, 100);
   run_free(&run);

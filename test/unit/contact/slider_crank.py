@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""The slider-crank of P. Flores, R. Leine, C. Glocker (Multibody System Dynamics 23, 2010), whose slider has 1 mm of clearance in its
-guide, without cpodes: the impacts of published.c (needs numpy and scipy).
+"""The slider-crank of P. Flores, R. Leine, C. Glocker (Multibody System Dynamics 23, 2010), whose slider has 1 mm of
+clearance in its guide, without cpodes: the impacts of published.c (needs numpy and scipy).
 
-Between impacts: DOP853 of scipy at rtol = 1e-13. An impact of one corner: Newton's and Coulomb's law in closed form.
-"""
+Between impacts scipy's DOP853 integrates at rtol = 1e-13. An impact of one corner follows Newton's and Coulomb's law in
+closed form."""
 import numpy as np
 from scipy.integrate import solve_ivp
 

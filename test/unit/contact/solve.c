@@ -1,4 +1,5 @@
-/* The problem of an event by itself: random sets of contacts in the plane and in space, redundant ones, and known answers. */
+/* The problem of an event alone: random sets of contacts in the plane and in space, redundant ones,
+ * and known answers. */
 #include "bench/contact_sets.h"
 #include "contact/contact_impl.h"
 #include "support/support.h"
@@ -38,8 +39,8 @@ static Set *set_of(int ncontacts, int ntangents, sunrealtype mu) {
   return set;
 }
 
-/* Signs, complementarity, cones and maximal dissipation, written independently of the natural map: the largest violation relative
- * to the largest terms. */
+/* Checks signs, complementarity, cones and maximal dissipation, independently of the natural map:
+ * the largest violation relative to the largest terms. */
 static sunrealtype violation(const Set *set) {
   const int n         = set->P.n;
   sunrealtype largest = 0, x_size = 0, c_size = 0;
@@ -72,8 +73,9 @@ static void expect_solution(Set *set) {
   ck_assert_double_le(violation(set), 1e-11);
 }
 
-/* Random sets of so many contacts: with more freedoms than rows, with fewer, so that contacts are redundant. The solver's residual
- * is 1e-12 in units of c, and the violation contains the condition of W besides. */
+/* Random sets of contacts: with more degrees of freedom than rows, and with fewer, so that contacts
+ * are redundant. The solver's residual is 1e-12 in units of c; the violation also contains the
+ * condition of W. */
 static const struct {
   int contacts, tangents, freedom, trials;
 } sets[] = {{1, 1, 3, 300},    {3, 1, 7, 300},   {3, 1, 3, 300},   {3, 2, 10, 300},
@@ -92,8 +94,8 @@ START_TEST(every_random_set_is_solved) {
 }
 END_TEST
 
-/* Where Gauss-Seidel and Newton's method by themselves fail: half of the rows depend on the others, and forces are ten times as large
- * below as above. */
+/* Sets for which Gauss-Seidel and Newton's method fail by themselves: half of the rows depend on
+ * the others, and forces are ten times as large below as above. */
 START_TEST(stack_of_boxes_is_solved) {
   unsigned state = 1;
   Set *set       = set_of(CONTACTS, 2, 0);
@@ -106,8 +108,9 @@ START_TEST(stack_of_boxes_is_solved) {
 }
 END_TEST
 
-/* A block on two corners, on an incline within the cone of friction: W of a rigid body, whose tangential rows are the same. The
- * normal forces and the sum of the tangential ones are those of statics. */
+/* A block on two corners, on an incline within the friction cone: W of a rigid body, whose
+ * tangential rows are equal. The normal forces and the sum of the tangential ones are those of
+ * statics. */
 START_TEST(redundant_tangents_share_the_load) {
   const sunrealtype rows[4][3] = {
       {0, 1, -1}, {1, 0, 1}, {0, 1, 1}, {1, 0, 1}}; /* (x, y, phi), m = J = 1 */
@@ -155,7 +158,8 @@ static void touch(Heap *heap, int a, int b, const sunrealtype *direction, unsign
     B[i] = N[(i + 1) % 3] * T[(i + 2) % 3] - N[(i + 2) % 3] * T[(i + 1) % 3];
 }
 
-/* y [n] = A u, or u += A^T x: of body b the force F along an axis acts at the point -N, of a at N */
+/* y [n] = A u, or u += A^T x: the force F along an axis acts on body b at the point -N, and on body
+ * a at N. */
 static void heap_rows(const Heap *heap, int transposed, const sunrealtype *in, sunrealtype *out) {
   for (int k = 0; k < heap->ncontacts; k++)
     for (int row = 0; row < 3; row++) {
@@ -186,7 +190,8 @@ static int heap_times(void *data, const sunrealtype *x, sunrealtype *y) {
   return 0;
 }
 
-/* 201 spheres in a row that are pushed together, or 105 of them on each other in rows of 15, of which the lowest touch the floor */
+/* 201 spheres in a row that are pushed together, or 105 of them piled up in rows of 15, the lowest
+ * of which touches the floor */
 static void pile_up(Heap *heap, int rows, unsigned *state) {
   const sunrealtype along[3] = {1, 0, 0}, up[3] = {0, 0, 1};
   const int width = rows > 1 ? 15 : 201;
@@ -214,7 +219,7 @@ static int heap_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *use
   return 0;
 }
 
-/* Row of the system that has row 0 ... 2 of contact k: those of p come first. */
+/* The row of the system for row 0 ... 2 of contact k; those of p come first. */
 static int heap_row(const Heap *heap, int k, int row) {
   return row == 0 ? k : heap->ncontacts + 2 * k + row - 1;
 }
@@ -258,11 +263,11 @@ static int heap_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sun
   return 0;
 }
 
-/* 0 with the address sanitizer, whose allocations these are not */
+/* 0 with the address sanitizer, which has its own allocations */
 static size_t heap_in_use(void) { return mallinfo2().uordblks + mallinfo2().hblkhd; }
 
-/* The impact at the start of a run leads to the velocities u. With 200 contacts it takes no memory of n n numbers, with fewer it
- * takes that, and few evaluations. */
+/* The impact at the start of a run leads to the velocities u. With 200 contacts it allocates no n x
+ * n numbers; with fewer contacts it does, and takes few evaluations. */
 static void check_run(Heap *heap, const sunrealtype *u, sunrealtype tol) {
   const int nu = 6 * heap->nbodies, nc = heap->ncontacts;
   CPContactPoint *points = calloc((size_t)nc, sizeof *points);
@@ -290,7 +295,7 @@ static void check_run(Heap *heap, const sunrealtype *u, sunrealtype tol) {
   const size_t before = heap_in_use();
   CPContact contact   = CPContactCreate(&model, nc, points, y, test_context);
   ck_assert_ptr_nonnull(contact);
-  /* W, S and work would be six times this. */
+  /* W, S and the workspace would be six times this. */
   if (nc >= 200)
     ck_assert_uint_le(heap_in_use() - before, 9 * (size_t)(nc * nc) * sizeof(sunrealtype));
   ck_assert_int_eq(CPContactSetUserData(contact, heap), CP_SUCCESS);
@@ -358,7 +363,7 @@ START_TEST(products_lead_to_the_same_solution) {
 }
 END_TEST
 
-/* Minimum norm: four legs of a table share its weight equally, though three would carry it. */
+/* Minimum norm: four legs of a table share its weight equally, though three could carry it. */
 START_TEST(four_legs_share_the_weight) {
   const sunrealtype rows[4][3] = {{1, 1, 1}, {1, 1, -1}, {1, -1, 1}, {1, -1, -1}};
   Set *set                     = set_of(4, 0, 0);
@@ -373,7 +378,7 @@ START_TEST(four_legs_share_the_weight) {
 }
 END_TEST
 
-/* Painleve's rod has no solution: not even a wrong one is returned. */
+/* Painleve's rod has no solution: no wrong one may be returned. */
 START_TEST(what_has_no_solution_is_not_solved) {
   Set *set           = set_of(1, 1, 2);
   set->law[0].slides = 1, set->law[0].s[0] = 1;

@@ -6,11 +6,12 @@
 
 /* ---- a block that rocks on its corners (G. W. Housner, Bull. Seismol. Soc. Am. 53, 1963) ---- */
 
-/* Half width b, half height h, mass 1, and rows for small angles, which are constant: gaps y -+ b theta, sliding velocities x' + h theta'.
- * About a corner, without sliding, |theta|'' = -kappa = -3 g sin(alpha) / (4 R), and each plastic impact multiplies the rate by
- * r = 1 - 1.5 sin(alpha)^2. From rest at theta0 the first impact is at t1 = sqrt(2 theta0 / kappa); the flights that follow last
- * 2 t1 r, 2 t1 r^2, ..., so that the block rests from t1 (1 + r) / (1 - r) on. The corners alternate: the series of impacts of one
- * of them is not what the velocity after an impact tells. */
+/* Half width b, half height h, mass 1, and constant rows for small angles: gaps y -+ b theta,
+ * sliding velocities x' + h theta'. About a corner, without sliding, |theta|'' = -kappa = -3 g
+ * sin(alpha) / (4 R), and each plastic impact multiplies the rate by r = 1 - 1.5 sin(alpha)^2. From
+ * rest at theta0 the first impact is at t1 = sqrt(2 theta0 / kappa); the flights that follow last 2
+ * t1 r, 2 t1 r^2, ..., so that the block rests from t1 (1 + r) / (1 - r) on. The corners alternate,
+ * so the velocity after an impact of one of them does not determine the rest of its series. */
 static const sunrealtype b = 0.25, h = 0.5, g = 9.81, theta0 = 0.01;
 
 static int block_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
@@ -94,8 +95,9 @@ static void rests(Run *run, sunrealtype slid) {
     ck_assert_int_eq(CPContactGetPhase(run->contact, i), CP_CONTACT_STICKING);
 }
 
-/* The stretch ends when the same corners have carried for duration / DENSE. They begin to do so when two flights last less than a
- * step, whose length is at most a quarter of that. What the block may slide by is its way during the stretch. */
+/* The stretch ends when the set of loaded corners has stayed the same for duration / DENSE. That
+ * begins when two flights last less than a step, whose length is at most a quarter of that. The
+ * block may slide by its velocity times the duration of the stretch. */
 START_TEST(rocking_block_rests_when_housner_says) {
   const sunrealtype calm[2] = {1e-3, 1e-4}, t = time_of_rest();
   for (int i = 0; i < 2; i++) {
@@ -132,7 +134,8 @@ START_TEST(a_stretch_may_be_cut_by_outputs_and_steps) {
 }
 END_TEST
 
-/* A function fails at its 1st, 4th, 16th, ... call in a stretch: the state is that of the newest step, and the run goes on. */
+/* A function fails at its 1st, 4th, 16th, ... call in a stretch: the state is that of the newest
+ * step, and the run continues. */
 START_TEST(a_failure_in_a_stretch_is_repaired) {
   Run *run = rocking(_i % 2 == 0 ? DOP853 : BDF, 1e-2);
   while (stats_of(run).nstretches == 0)
@@ -175,8 +178,9 @@ START_TEST(a_ball_loses_energy_until_it_rests) {
 }
 END_TEST
 
-/* A duration far beyond that of the run does not make steps longer than flights: the first one is a quarter of the mean time
- * between the impacts at t1, 2 t1, 2.5 t1 and 2.75 t1, of which the last is one too many. Longer ones are twice as long as the one before. */
+/* A duration far beyond that of the run does not make steps longer than flights: the first step is
+ * a quarter of the mean time between the impacts at t1, 2 t1, 2.5 t1 and 2.75 t1, of which the last
+ * is one too many. Longer steps are twice as long as the one before. */
 START_TEST(steps_are_those_of_the_events_that_were_too_many) {
   Body body                  = {.m = 1, .J = 1, .g = 9.81, .npoints = 1};
   const CPMechModel model    = body_model(&body);

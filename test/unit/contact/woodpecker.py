@@ -1,17 +1,16 @@
 #!/usr/bin/python3
 """Glocker's woodpecker toy without cpodes: the reference numbers of motions.c (needs numpy and scipy).
 
-    woodpecker.py               events, and the period of the limit cycle, by exponentials of matrices
-    woodpecker.py --step 2e-5   impacts by Moreau's and Jean's time stepping with theta = 1/2 and this step
+woodpecker.py               events, and the period of the limit cycle, by exponentials of matrices woodpecker.py --step 2e-5
+impacts by Moreau's and Jean's time stepping with theta = 1/2 and this step
 
-Between two events the equations are linear with constant coefficients: open contacts exert nothing, and the forces
-of a closed one are affine in q. So the motion is the exponential of a 7 x 7 matrix, and an event is a root of a function of that, which
-is found to roundoff. Never more than one contact is closed.
+Between two events the equations are linear with constant coefficients: open contacts exert nothing, and the forces of a
+closed one are affine in q. So the motion is the exponential of a 7 x 7 matrix, and an event is a root of a function of it,
+found to roundoff. Never more than one contact is closed.
 
-Time stepping with h = 2e-5 gives the impacts that Siconos' example prints, 0.08104 and 0.22710 of the beak, at the
-distance 0.14606, from its start, in which the sleeve penetrates the pole by 9e-7. With h = 1e-6 the distance is 0.14584. It is not
-the period of the limit cycle, since these are the first two impacts of a motion that is not periodic yet.
-"""
+Time stepping with h = 2e-5 gives the impacts that Siconos' example prints, 0.08104 and 0.22710 of the beak, at the distance
+0.14606, from its start, in which the sleeve penetrates the pole by 9e-7. With h = 1e-6 the distance is 0.14584. It is not
+the period of the limit cycle, since these are the first two impacts of a motion that is not yet periodic."""
 import argparse
 import itertools
 
@@ -36,7 +35,7 @@ LOWER = 1  # the edge that is closed at the start
 
 
 def solve(W, b):
-    """Impulses x of contacts (normal, tangential, ...) with the velocities W x + b: the combination that fits."""
+    """Impulses x of contacts (normal, tangential, ...) with the velocities W x + b: tries all combinations."""
     for kinds in itertools.product(("stick", 1, -1, "open"), repeat=len(b) // 2):
         A, r = np.eye(len(b)), np.zeros(len(b))
         for k, kind in enumerate(kinds):
@@ -71,7 +70,7 @@ def forces(phase):
 
 
 def phase_of(i, y):
-    """Phase of contact i, whose gap is 0."""
+    """The phase of contact i, whose gap is 0."""
     v_N, v_T = normal[i] @ y[3:6], tangent[i] @ y[3:6]
     phase = None if v_N > 1e-9 else (i, np.sign(v_T) if abs(v_T) > 1e-9 else 0)
     L, l = forces(phase)
@@ -82,7 +81,7 @@ def phase_of(i, y):
 
 
 def events(t_end, step=2e-4):
-    """(t, what, contact, phase after it)"""
+    """(t, kind, contact, phase after it)"""
     y = np.array([0, -(r_M - r_O) / h_M, -0.2788, -0.3411, 0, -7.4583, 1])
     t, phase, fresh, found = 0, phase_of(LOWER, y), None, []
     while True:
@@ -106,7 +105,7 @@ def events(t_end, step=2e-4):
         while not hits:
             after = along @ y
             for name, root in roots.items():
-                s0 = 1e-7 if first and name == fresh else 0  # which has just been zero
+                s0 = 1e-7 if first and name == fresh else 0  # it has just been zero
                 f = lambda s, root=root: root(expm(B * s) @ y)
                 if f(s0) > 0 and root(after) <= 0:
                     hits.append((brentq(f, s0, step, xtol=1e-16, rtol=1e-15), name))
@@ -133,7 +132,7 @@ def events(t_end, step=2e-4):
 
 
 def stepping(h, t_end, phi_M=-0.1036):
-    """(t, contact) of impacts: gaps at half the step, velocities that jump within it."""
+    """(t, contact) of impacts: gaps at half the step, velocities jump within it."""
     q, u = np.array([0, phi_M, -0.2788]), np.array([-0.3411, 0, -7.4583])
     inverse = np.linalg.inv(M + h * h / 4 * K)
     found = []

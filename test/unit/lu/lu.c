@@ -1,4 +1,5 @@
-/* LU factors, dense and sparse, real and complex, by systems whose solutions are known; and the sums of which they are. */
+/* LU factors, dense and sparse, real and complex, by systems whose solutions are known; and the
+ * sums that are factored. */
 #include <complex.h>
 #include <cpodes/lu/lu_impl.h>
 #include <cpodes/matrix/lapack.h>
@@ -13,7 +14,7 @@ enum { N = 3, KINDS = 4 };
 static int is_sparse(int kind) { return kind / 2; }
 static int is_complex(int kind) { return kind % 2; }
 
-/* Condition numbers are below 100 once the rows have one size: 100 roundoffs. */
+/* Condition numbers are below 100 once all rows have the same size: 100 roundoffs. */
 #define BOUND 1.0e-13
 
 /* ---- factors: S = A, or (1 + 2 i) A + i B with a small symmetric B ---- */
@@ -36,7 +37,7 @@ static void destroy(void) {
   cpMatFree(&B);
 }
 
-/* values by rows; B has the rows' sizes, or is 0 where S is to be as singular as A. */
+/* values by rows; B has the rows' sizes, or is 0 if S is to be as singular as A. */
 static int factor(int kind, const double values[N][N], double size) {
   for (int j = 0; j < N; j++)
     for (int i = 0; i < N; i++) {
@@ -74,7 +75,7 @@ static double error(int kind) {
 
 static const double plain[N][N]  = {{4.0, 1.0, 0.5}, {1.0, 3.0, 1.0}, {0.5, 1.0, 5.0}};
 static const double pivots[N][N] = {{1e-20, 1.0, 0.5}, {1.0, 1e-20, 1.0}, {0.5, 1.0, 1e-20}};
-/* Equations in units of their own */
+/* Equations in different units */
 static const double scaled[N][N]   = {{4e12, 1e12, 5e11}, {1.0, 3.0, 1.0}, {5e-13, 1e-12, 5e-12}};
 static const double singular[N][N] = {{1.0, 2.0, 3.0}, {2.0, 4.0, 6.0}, {1.0, 0.0, 1.0}};
 static const double empty[N][N]    = {{1.0, 2.0, 3.0}, {0.0, 0.0, 0.0}, {1.0, 0.0, 1.0}};
@@ -89,7 +90,7 @@ START_TEST(solutions_are_right) {
 }
 END_TEST
 
-/* The pivots of the first matrix are 1e-20 in the second: with them nothing would be right. */
+/* The pivots of the first matrix are 1e-20 in the second, where they would make all results wrong. */
 START_TEST(pivots_are_chosen_anew_where_the_old_ones_are_bad) {
   create(_i);
   ck_assert_int_eq(factor(_i, plain, 0.1), 0);
@@ -104,7 +105,7 @@ END_TEST
 START_TEST(a_singular_matrix_is_told) {
   create(_i);
   ck_assert_int_eq(factor(_i, singular, 0.0), 1);
-  ck_assert_int_eq(factor(_i, plain, 0.1), 0); /* and the next one is as if it had not been */
+  ck_assert_int_eq(factor(_i, plain, 0.1), 0); /* and the next one is as if this had not happened */
   ck_assert_double_le(error(_i), BOUND);
   ck_assert_int_eq(factor(_i, singular, 0.0), 1);
   ck_assert_int_eq(factor(_i, empty, 0.0), 1);
@@ -203,7 +204,7 @@ START_TEST(sums_are_those_of_their_entries) {
 }
 END_TEST
 
-/* Weight of one part only must not leave anything of an older sum. */
+/* The weight of only one part must leave nothing of an older sum. */
 START_TEST(a_complex_sum_forgets_the_last_one) {
   const double complex first[4] = {1.0 + 0.5 * I, I, 0.7 - 0.2 * I, 2.0 + I},
                        later[4] = {1.0, 0.5 * I, 0.7, 1.0};
@@ -232,7 +233,7 @@ START_TEST(entries_that_are_not_finite_are_told) {
 }
 END_TEST
 
-/* A failed allocation is told, wherever it is, and nothing is lost. */
+/* A failed allocation is reported, wherever it is, and nothing leaks. */
 START_TEST(every_allocation_may_fail) {
   const double complex w[4] = {1.0, 1.0, 1.0, 1.0};
   memset(fixed, 0, sizeof fixed);
@@ -247,7 +248,7 @@ START_TEST(every_allocation_may_fail) {
     }
     if (!flag) flag = cpLuFactor(lu);
     reached = alloc_has_failed();
-    if (flag || !reached) /* KLU goes on where it could not shrink a block */
+    if (flag || !reached) /* KLU continues if it cannot shrink a block */
       ck_assert_int_eq(flag, reached ? CP_MEM_FAIL : CP_SUCCESS);
     destroy_sum();
     alloc_unwatch();
@@ -257,8 +258,8 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
-/* ---- dense orders around the one from which on LAPACK is used: A = 2 n P + (cos(i j)), P a cyclic permutation, which needs
- * interchanges of rows and has a condition below 10 ---- */
+/* ---- dense orders around that from which LAPACK is used: A = 2 n P + (cos(i j)), P a cyclic
+ * permutation, which needs interchanges of rows and has a condition below 10 ---- */
 
 START_TEST(dense_systems_of_any_order_are_solved) {
   static const int orders[] = {1, 2, CP_SMALL - 1, CP_SMALL, CP_SMALL + 1};

@@ -1,5 +1,6 @@
-/* Wrong use of the functions of cpodes_mechanics.h: NULL, wrong lengths, wrong choices, too late; models that
- * break a rule; integrators that come and go. Each is named, and nothing is changed. */
+/* Wrong use of the functions of cpodes_mechanics.h: NULL, wrong lengths, wrong choices, calls that
+ * are too late; models that break a rule; integrators that come and go. Each error is named, and
+ * nothing is changed. */
 #include <cpodes/cpodes_mechanics.h>
 #include <cpodes/cpodes_onestep.h>
 #include <cpodes/cpodes_sens.h>
@@ -64,7 +65,7 @@ static void expect(int flag, int code, const char *text, int line) {
 }
 #define EXPECT(call, code, text) expect((call), (code), (text), __LINE__)
 
-/* ---- stderr, where constructors speak ---- */
+/* ---- stderr, to which constructors write ---- */
 
 static char said[1024];
 static int kept;
@@ -141,7 +142,7 @@ END_TEST
 
 /* ---- states ---- */
 
-/* All that ask for a state, with the same wrong one */
+/* All functions that need a state, with the same wrong one */
 static void wrong_state(N_Vector state, const char *text) {
   CPMechReport report;
   CPMechOutput out = {0};
@@ -252,7 +253,7 @@ START_TEST(wrong_options_are_named) {
 }
 END_TEST
 
-/* After the first use what it was set up for cannot be changed, after attaching what CVODES was told. */
+/* After the first use the set-up cannot be changed, and after attaching, not the options of CVODES. */
 START_TEST(late_options_are_named) {
   CPodeMem mem = CPodeCreate(CV_BDF, test_context);
   sunrealtype udot[2];
@@ -278,7 +279,7 @@ START_TEST(late_options_are_named) {
 }
 END_TEST
 
-/* ---- products that are wrong are found at the first step ---- */
+/* ---- wrong products are detected at the first step ---- */
 
 static CPMechModel right_products;
 static int au_by_two(sunrealtype t, const sunrealtype *q, const sunrealtype *x, sunrealtype *result,
@@ -482,7 +483,7 @@ START_TEST(missing_arguments_of_create_are_named) {
 }
 END_TEST
 
-/* Templates of the wrong size, type or pattern; each of them is named. */
+/* Templates of the wrong size, type or pattern: each is named. */
 START_TEST(wrong_templates_are_named) {
   const char *const names[] = {"M_tmpl",  "A_tmpl",  "K_tmpl",  "C_tmpl",  "Fz_tmpl",
                                "Bq_tmpl", "Bu_tmpl", "Zq_tmpl", "Zu_tmpl", "Zz_tmpl"};
@@ -534,7 +535,7 @@ static CPodeMem new_integrator(int lmm) {
   return mem;
 }
 
-/* From y to t = 1, result: out */
+/* Integrates from y to t = 1; result: out. */
 static void integrate(CPodeMem mem, N_Vector result) {
   sunrealtype t;
   const int flag = CPode(mem, 1, result, &t, CV_NORMAL);
@@ -578,7 +579,7 @@ static int attach_wrongly(int how, CPMech system, CPodeMem mem, CPOneStepMem one
   return mem ? CPMechAttach(system, mem, 0, start) : CPMechAttachOneStep(system, one, 0, start);
 }
 
-/* Whichever of the two objects is asked. */
+/* The same from whichever of the two objects is asked. */
 START_TEST(a_refused_attachment_leaves_its_message_with_both_objects) {
   const int how = _i / 2;
   CPodeMem mem = _i % 2 ? NULL : new_integrator(CV_BDF), user = new_integrator(CV_BDF);
@@ -597,8 +598,8 @@ START_TEST(a_refused_attachment_leaves_its_message_with_both_objects) {
 }
 END_TEST
 
-/* Attaching again starts again; so do CPodeReInit and another integrator: the same trajectory, to the last
-   bit. */
+/* Attaching again restarts; so do CPodeReInit and another integrator: the same trajectory, to the
+ * last bit. */
 START_TEST(integrators_come_and_go) {
   const int lmm  = _i ? CV_ADAMS : CV_BDF;
   N_Vector first = vector_copy(y), again = vector_copy(y);
@@ -648,7 +649,8 @@ START_TEST(orders_are_free) {
 }
 END_TEST
 
-/* A dense matrix and differences, both SUNDIALS': the default takes M and A, and the same motion comes out. */
+/* A dense matrix and differences, both of SUNDIALS: the default uses M and A, and gives the same
+ * motion. */
 START_TEST(the_linear_solver_may_be_the_users) {
   N_Vector ours = vector_copy(y), theirs = vector_copy(y);
   CPodeMem mem = new_integrator(CV_BDF);
@@ -676,7 +678,8 @@ START_TEST(the_linear_solver_may_be_the_users) {
 }
 END_TEST
 
-/* Norms of groups alone: of nq = nu = 2 components of 4, each weighs sqrt(4 / 2) more. What the integrator refuses is told. */
+/* Norms of groups alone: with nq = nu = 2 components of 4, each weighs sqrt(4 / 2) more. A refusal
+ * of the integrator is reported. */
 START_TEST(norms_of_groups_scale_the_weights) {
   CPodeMem mem = new_integrator(CV_BDF), refused = new_integrator(CV_BDF);
   N_Vector ewt = vector_of(N, NULL), out = vector_copy(y), three = vector_of(3, NULL);
@@ -699,7 +702,7 @@ START_TEST(norms_of_groups_scale_the_weights) {
 }
 END_TEST
 
-/* The wrong order: the integrator says so, and can be freed. */
+/* The wrong order: the integrator reports it, and can be freed. */
 START_TEST(an_integrator_outlives_its_system) {
   const CPMechModel model = pendulum_model();
   CPodeMem mem            = new_integrator(_i ? CV_ADAMS : CV_BDF);

@@ -9,7 +9,7 @@ static const char *const metric_names[] = {"DEFAULT", "ERROR", "KINETIC", "NEWTO
 static const CPLinSol solvers[]         = {CP_LINSOL_AUTO,  CP_LINSOL_QRP,   CP_LINSOL_SPARSE,
                                            CP_LINSOL_BLOCK, CP_LINSOL_SCHUR, CP_LINSOL_QR};
 static const char *const solver_names[] = {"AUTO", "QRP", "SPARSE", "BLOCK", "SCHUR", "QR"};
-enum { WITH_RANK = 4 }; /* the first four take dependent rows */
+enum { WITH_RANK = 4 }; /* the first four accept dependent rows */
 
 static int solver_count(const System *s) {
   return !s->model.M ? 1 : s->redundant ? WITH_RANK : SOLVERS;

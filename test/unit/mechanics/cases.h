@@ -2,8 +2,8 @@
  *
  *   FOR_CASES(c, system, SOLVERS) { ... c.s, c.P ... }
  *
- * Solvers that want independent rows are left out where rows are dependent, and what needs matrices with
- * operators. */
+ * Solvers that need independent rows are left out if rows are dependent, and those that need
+ * matrices if the system has operators. */
 #ifndef CPODES_TEST_CASES_H
 #define CPODES_TEST_CASES_H
 
@@ -13,7 +13,7 @@ enum { METRICS = 5, SOLVERS = 6 };
 extern const CPMechMetric metrics[METRICS]; /* all of them */
 
 typedef struct {
-  System *s;     /* with nothing done to it but metric and solver */
+  System *s;     /* only metric and solver have been set */
   CPProjector P; /* its projector */
   CPMechMetric metric;
   int index; /* of the next case */
@@ -25,14 +25,14 @@ typedef struct {
 
 /* The next configuration with one of the first nsolvers solvers (1: AUTO), or 0 after the last. */
 int case_next(Case *c, int system, int nsolvers);
-/* Do positions and velocities have their factors in common? */
+/* Do positions and velocities share their factors? */
 int case_is_shared(const Case *c);
 
 /* s->y with w and u off by up to size; quaternions also longer by up to size */
 N_Vector case_disturbed(const System *s, double size);
 /* Projects y, or fails the test. */
 void case_project(const Case *c, N_Vector y);
-/* |value| <= bound, or a failure with the name of the case and of the i-th value. */
+/* Checks |value| <= bound; a failure has the name of the case and the index i. */
 void case_no_larger(const Case *c, const char *what, int i, double value, double bound);
 
 #endif

@@ -1,4 +1,4 @@
-/* CPMechCheck: good models pass, and each function that is wrong is found by its name. */
+/* CPMechCheck: good models pass, and each wrong function is detected by its name. */
 #include "support/alloc.h"
 #include "support/support.h"
 #include <cpodes/cpodes_mechanics.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-/* Errors of good models are below, those of wrong ones above. */
+/* Errors of good models are below this, those of wrong ones above. */
 #define GOOD  SUN_RCONST(1e-8)
 #define WRONG SUN_RCONST(1e-4)
 
@@ -17,9 +17,9 @@
 
 /* Velocities u_0, u_1 in a frame turned by q_2:
  *   q' = (cos q_2 u_0 - sin q_2 u_1, sin q_2 u_0 + cos q_2 u_1, u_2, u_3)
- * rows of A: 0 position, rheonomic; 1 nonholonomic; 2 acceleration only. Derivatives are those of the
- * complex step, Im f(x + i h) / h with h = 1e-30: exact to roundoff, without differences. Source: made
- * up. */
+ * The rows of A: 0 position, rheonomic; 1 nonholonomic; 2 acceleration only. Derivatives are by the
+ * complex step, Im f(x + i h) / h with h = 1e-30: exact to roundoff, without differences. Source:
+ * made up. */
 enum { NU = 4, NP = 1, NV = 2, NA = 3, NZ = 2 };
 typedef double complex number;
 
@@ -71,7 +71,7 @@ static void velocities(const State *s, number *v) {
 
 static const double H = 1e-30;
 
-/* b = -dv/dt along the motion; row 2 by itself */
+/* b = -dv/dt along the motion; row 2 separately */
 static void right_hand_side(const State *s, number *b) {
   State moved = *s;
   number qdot[NU], v[NV];
@@ -113,7 +113,7 @@ static void auxiliary(const State *s, number *zdot) {
   zdot[1] = csin(s->z[0]) - s->z[1] * s->u[1] + s->q[2];
 }
 
-/* ---- what is wrong ---- */
+/* ---- faults ---- */
 
 typedef enum {
   NOTHING,
@@ -137,7 +137,7 @@ typedef enum {
   WRONGS
 } Wrong;
 
-/* By some parts in 1000 of the entries beside it. */
+/* A change by a few parts in 1000 of the neighbouring entries */
 static const double OFFSET = 0.02;
 
 typedef struct {
@@ -271,7 +271,7 @@ static int N_fn(const sunrealtype *q, CPMechKinematics what, const sunrealtype *
 
 /* ---- derivatives by complex steps ---- */
 
-/* What is differentiated; udot in real. */
+/* The function that is differentiated; udot is real. */
 typedef void (*Function)(const State *s, const sunrealtype *udot, number *value);
 
 static void F_of(const State *s, const sunrealtype *udot, number *value) {
@@ -437,7 +437,7 @@ static void create_sparse(int missing) {
   SUNMatDestroy(K);
 }
 
-/* The largest error of report, and its name. */
+/* The largest error of the report, and its name. */
 static sunrealtype largest(const CPMechReport *r, const char **name) {
   const struct {
     const char *name;
@@ -473,7 +473,7 @@ START_TEST(good_model_passes) {
 }
 END_TEST
 
-/* What each wrong function is to be found by. */
+/* The name by which each wrong function must be detected */
 static const struct {
   Wrong wrong;
   int code;
@@ -504,8 +504,8 @@ static const struct {
 enum { FOUNDS = sizeof FOUND / sizeof FOUND[0] };
 _Static_assert(FOUNDS == WRONGS - 1, "each wrong function has its line");
 
-/* Dense and sparse. A v that is wrong by a constant leaves A and b right, and so on: nothing else is
- * blamed, except that by A the rows of K, Bq and b mean something else. */
+/* Dense and sparse. A v that is wrong by a constant leaves A and b right, and so on: nothing else
+ * is blamed, except that with a wrong A the rows of K, Bq and b have another meaning. */
 START_TEST(wrong_function_is_found_by_name) {
   CPMechReport report;
   const int k = _i / 2;

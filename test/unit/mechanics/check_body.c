@@ -1,6 +1,7 @@
-/* CPMechCheck and a body on a ball joint: what it names beside entries that are wrong.
+/* CPMechCheck and a body on a ball joint: what it names in addition to wrong entries.
  *
- * r + R(e) s = 0, s fixed in the body; u = (r', omega), omega in the body's frame or in the world's. */
+ * r + R(e) s = 0, s fixed in the body; u = (r', omega), omega in the body's frame or in the
+ * world's. */
 #include "support/support.h"
 #include <cpodes/cpodes_mechanics.h>
 
@@ -9,10 +10,10 @@
 
 enum { NU = 6, NQ = 7, NA = 3 };
 
-/* What is wrong. */
+/* The faults */
 typedef struct {
   CPFrame frame;       /* in which A takes omega */
-  int A_elsewhere;     /* A is right at the state only */
+  int A_elsewhere;     /* A is right only at the given state */
   double inertia[3];   /* about the axes */
   double product;      /* of inertia, M(3, 4) */
   int fixed;           /* three more rows: omega = 0 */
@@ -148,7 +149,7 @@ START_TEST(a_sound_body_passes_and_has_three_freedoms) {
 }
 END_TEST
 
-/* Upright, the frames agree: it shows further on only. */
+/* In the upright position both frames agree, so the fault appears only away from it. */
 START_TEST(the_frame_that_would_fit_is_named) {
   CPMechReport report;
   body = (Body){SOUND, .frame = frames[_i % 2]};
@@ -171,7 +172,7 @@ START_TEST(no_frame_is_named_where_none_fits) {
 }
 END_TEST
 
-/* v is A u: its derivative is wrong where A is wrong beside the state, and b right. */
+/* v is A u: its derivative is wrong where A is wrong away from the state, and b is right. */
 START_TEST(an_A_that_is_wrong_elsewhere_is_not_blamed_on_b) {
   CPMechReport report;
   body = (Body){SOUND, .frame = frames[_i % 2], .A_elsewhere = 1};
@@ -204,7 +205,7 @@ START_TEST(an_inertia_that_is_not_definite_is_named) {
 }
 END_TEST
 
-/* A body without inertia is one where the constraints hold it. */
+/* A body without inertia is allowed if the constraints hold it. */
 START_TEST(no_inertia_is_no_negative_one) {
   CPMechReport report;
   body = (Body){.frame = CP_FRAME_BODY, .fixed = 1};
@@ -252,7 +253,7 @@ START_TEST(a_quaternion_off_its_norm_is_named) {
 }
 END_TEST
 
-/* ---- a check is no use ---- */
+/* ---- checks that are refused ---- */
 
 static int motion(sunrealtype t, sunrealtype *g, void *data) {
   (void)t, (void)data;

@@ -58,7 +58,7 @@ static void check(CPMechModel model, N_Vector y, void *user_data) {
 enum { PLANAR = 7 };
 static const int length[PLANAR] = {4, 6, 8, 6, 14, 8, 14};
 
-/* As it is, and with v and b by differences, which are differentiated then. */
+/* As it is, and with v and b by differences, which are then differentiated themselves. */
 static void check_both(CPMechModel model, N_Vector y, void *user_data) {
   CPMechModel by_differences = model;
   by_differences.v = by_differences.b = NULL;
@@ -91,7 +91,8 @@ START_TEST(planar_mechanisms_pass) {
   check(knife_edge_model(), y[3], &knife);
   CPMechModel rod = flexible_crank_model();
   check(rod, vector_copy(y[4]), &elastic);
-  /* b by differences has errors of 1e-11 or so here, which differences for Bq and Bu make 1e-7 */
+  /* b by differences has errors of about 1e-11 here, which the differences for Bq and Bu amplify to
+   * 1e-7 */
   rod.constraint_jac = NULL;
   check_both(rod, y[4], &elastic);
   check_both(bushing_crank_model(), y[5], &bushing);
@@ -115,7 +116,8 @@ START_TEST(bending_chain_passes_dense_and_sparse) {
 }
 END_TEST
 
-/* Bending couples masses that are two apart, links neighbours only. Without a matrix it does not matter. */
+/* Bending couples masses that are two apart, whereas links couple only neighbours. Without a matrix
+ * this does not matter. */
 START_TEST(sparse_pattern_that_lacks_entries_is_named) {
   CPMechModel model;
   CPMechReport report;
@@ -174,8 +176,8 @@ START_TEST(bodies_in_space_pass) {
 }
 END_TEST
 
-/* A pendulum on a ball joint at its origin. A is that of angular velocities in the world's frame, which
- * are those of the body's where its quaternion is 1. */
+/* A pendulum on a ball joint at its origin. A is for angular velocities in the world's frame, which
+ * are those in the body's frame when its quaternion is 1. */
 static int body_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
   (void)t, (void)q, (void)user_data;
   for (int i = 0; i < 6; i++) SM_ELEMENT_D(M, i, i) = 1;
@@ -224,7 +226,8 @@ END_TEST
 
 /* ---- operators ---- */
 
-/* At a state of the mechanism with constant matrices: the code, and what the message must mention. */
+/* Checks at a state of the mechanism with constant matrices: the code, and what the message must
+ * mention. */
 static CPMechReport found(Constant *c, int code, const char *word) {
   CPMechReport report;
   constant_build(c);
@@ -278,7 +281,7 @@ static int decay(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
   return 0;
 }
 
-/* data: what is added to Uq(1, 0), Uu(1, 0), Uz(0, 0) */
+/* data: offsets of Uq(1, 0), Uu(1, 0), Uz(0, 0) */
 static int accelerations_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                              const sunrealtype *z, SUNMatrix Uq, SUNMatrix Uu, SUNMatrix Uz,
                              void *data) {
@@ -341,8 +344,8 @@ static int sway_dd(sunrealtype t, sunrealtype *g, void *data) {
   return 0;
 }
 
-/* Loop index: which derivative is wrong (2: none), in which of three ways. (With a wrong g' the
- * derivative of g' is another g'', too.) */
+/* Loop index: which derivative is wrong (2: none), in which of three ways. (A wrong g' also changes
+ * g'', its derivative.) */
 START_TEST(derivatives_of_prescribed_motions_are_compared) {
   const CPMotion how[]    = {CP_MOTION_DIRECT, CP_MOTION_RATE, CP_MOTION_FULL};
   const char *names[]     = {"g' of motion", "g'' of motion", ""};
@@ -365,11 +368,11 @@ START_TEST(derivatives_of_prescribed_motions_are_compared) {
 }
 END_TEST
 
-/* ---- good ones that are not as smooth, regular or normalised as the others ---- */
+/* ---- correct ones that are less smooth, regular or normalised than the others ---- */
 
-/* In turn a force that is constant but for roundoff, with K = 0; one that changes with 300 q; one with the
- * noise of an inner iteration, 1e-11 of it; and a position constraint without gradient, which is zero
- * but for roundoff, beside another one. */
+/* In turn: a force that is constant up to roundoff, with K = 0; one that changes with 300 q; one
+ * with the noise of an inner iteration, relative size 1e-11; and a position constraint without
+ * gradient, which is zero up to roundoff, beside another one. */
 typedef enum { ROUNDOFF, FAST, NOISY, SINGULAR_ROW, PECULIARITIES } Peculiarity;
 
 static int peculiar_force(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
@@ -420,7 +423,7 @@ START_TEST(peculiar_models_pass) {
 }
 END_TEST
 
-/* q_0 = 0 and q_0 (1 + q_1^2) = 0: the accelerations agree where u_0 = 0 only, at which the state is. */
+/* q_0 = 0 and q_0 (1 + q_1^2) = 0: the accelerations agree only if u_0 = 0, as at this state. */
 static int twice_the_wall(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
   (void)t, (void)data;
   p[0] = q[0];
@@ -457,7 +460,8 @@ START_TEST(rows_that_agree_at_their_own_velocities_only_pass) {
 }
 END_TEST
 
-/* p = R_20 of a quaternion that is not normalised, A = (0, -R_22, R_21) of one that is. */
+/* p = R_20 of a quaternion that is not normalised, whereas A = (0, -R_22, R_21) is for a normalised
+ * one. */
 static int inertia(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
   (void)t, (void)q, (void)data;
   for (int i = 0; i < 3; i++) SM_ELEMENT_D(M, i, i) = i + 1;

@@ -77,7 +77,7 @@ static int M_times(sunrealtype t, const sunrealtype *q, const sunrealtype *x, su
   return 0;
 }
 
-/* The free block of M (or all of it), by elimination: M is definite, no pivots are needed. */
+/* The free block of M (or all of it), by elimination; M is definite, so no pivoting is needed. */
 static void solve_mass(const Constant *c, int without_driven, long double x[N]) {
   long double M[N][N];
   for (int i = 0; i < N; i++)
@@ -200,8 +200,8 @@ void constant_build(Constant *c) {
   ck_assert_int_eq(CPMechSetActive(c->mech, mask), CP_SUCCESS);
 }
 
-/* 0 ... 23: three forms of matrices, eight combinations of the features, by what AUTO takes, from 24 on
- * dense by NULLSPACE; the last two: operators. */
+/* 0 ... 23: three forms of matrices with eight combinations of the features, by the choice of AUTO;
+ * from 24 on dense by NULLSPACE; the last two: operators. */
 void constant_create(Constant *c, int index) {
   *c           = (Constant){.state = 1000 + (unsigned)index};
   c->form      = index < 24 ? (Form)(index / 8) : OPERATORS;
@@ -224,7 +224,7 @@ int constant_is_active(const Constant *c, int i, int velocity_level) {
   return !(c->off && i == OFF) && (!velocity_level || i < VELOCITIES);
 }
 
-/* Row 2 depends on 0 and 1; with 1 off it does not. */
+/* Row 2 depends on 0 and 1, unless row 1 is off. */
 int constant_rank(const Constant *c, int velocity_level) {
   return (velocity_level ? VELOCITIES : ROWS) - c->off - (c->dependent && !c->off);
 }

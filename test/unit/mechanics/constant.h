@@ -1,10 +1,10 @@
 /* A mechanism with constant matrices, for tests of what is linear at one state:
  *
- *   M symmetric, eigenvalues above N;  A at random, row 2 = row 0 - 2 row 1 if there are dependent rows
+ *   M symmetric, eigenvalues above N;  A random, row 2 = row 0 - 2 row 1 if there are dependent rows
  *   p = A q + drift t (rows 0, 1, 2),  v = A u + drift (rows 0 ... 3),  A u' = 0 (all rows)
  *
- * in any combination of dense and sparse matrices or operators, a coordinate that is driven (FULL,
- * velocity DRIVEN_RATE), and a row that is off. Source: made up. */
+ * in any combination of dense and sparse matrices or operators, a driven coordinate (FULL, velocity
+ * DRIVEN_RATE), and a row that is off. Source: made up. */
 #ifndef CPODES_TEST_CONSTANT_H
 #define CPODES_TEST_CONSTANT_H
 
@@ -22,23 +22,23 @@ typedef struct {
       off; /* 1: there is a dependent row, a driven coordinate, a row that is off */
   CPKktLinSol linsol;
   sunrealtype M[N][N], A[ROWS][N], drift[ROWS];
-  CPMechVelocityFn velocity;         /* in place of v; NULL */
+  CPMechVelocityFn velocity;         /* replaces v; NULL: none */
   sunrealtype wrong_ATl, wrong_Minv; /* added to entry (1, 2) of the operators */
   CPMech mech;
-  N_Vector y; /* q, u at random; q_DRIVEN, u_DRIVEN as driven */
+  N_Vector y; /* q, u random; q_DRIVEN, u_DRIVEN as driven */
   MessageLog log;
   unsigned long long state; /* of random_number */
 } Constant;
 
-/* All combinations that there are: 0 <= index < CONSTANT_CASES; random numbers by the index. */
+/* All combinations: 0 <= index < CONSTANT_CASES; the index also seeds the random numbers. */
 enum { CONSTANT_CASES = 26 };
 void constant_create(Constant *c, int index);
-/* As it is set up: form, dependent, driven, off, linsol, M, A, drift. */
+/* Sets it up from form, dependent, driven, off, linsol, M, A, drift. */
 void constant_build(Constant *c);
-void constant_fill(Constant *c); /* M, A at random; drift 0 */
+void constant_fill(Constant *c); /* M, A random; drift 0 */
 void constant_free(Constant *c);
 
-/* Is row i among those that take part? */
+/* Is row i active? */
 int constant_is_active(const Constant *c, int i, int velocity_level);
 int constant_rank(const Constant *c, int velocity_level);
 

@@ -1,5 +1,5 @@
-/* Systems whose model has no matrix A: it is made of v, exactly, or of differences of p. Accelerations and reactions are
- * those of the same systems with their own A and b. */
+/* Systems whose model has no matrix A, which is then formed from v, exactly, or by differences of
+ * p. Accelerations and reactions agree with those of the same systems with their own A and b. */
 #include "mechanics/systems.h"
 
 #include <cpodes/cpodes_onestep.h>
@@ -9,7 +9,7 @@ static const SystemName names[] = {PENDULUM,   SLIDER_CRANK, CAR_AXIS,      ANDR
                                    KNIFE_EDGE, BODIES,       BUSHING_CRANK, SPATIAL_LOOP};
 enum { NAMES = sizeof names / sizeof names[0] };
 
-/* The same system of fewer functions */
+/* The same system with fewer functions */
 static CPMech reduced(const System *s, int with_v, int with_b) {
   CPMechModel model = s->model;
   model.A           = NULL;
@@ -23,8 +23,9 @@ static CPMech reduced(const System *s, int with_v, int with_b) {
   return mech;
 }
 
-/* A of differences is good to 1e-12 of the size of its entries and of q, so that its products with u, which b differentiates
- * in steps of some 0.02, are good to 1e-10; the KKT systems here amplify by less than 100. */
+/* A by differences is accurate to 1e-12 of the size of its entries and of q, so that its products
+ * with u, which b differentiates in steps of about 0.02, are accurate to 1e-10; the KKT systems
+ * here amplify by less than 100. */
 static void assert_the_same(const System *s, CPMech other, double tolerance) {
   sunrealtype udot[2][MAX_U], lambda[MAX_ROWS], reaction[2][MAX_U];
   CPMechOutput out[2] = {{.udot = udot[0], .lambda = lambda, .reaction = reaction[0]},
@@ -60,7 +61,8 @@ START_TEST(a_system_needs_no_matrix_beside_its_constraints) {
 }
 END_TEST
 
-/* Dependent rows, 20 of rank 17, remain dependent to the noise of the differences, which must not be taken for independent. */
+/* Dependent rows, 20 of rank 17, remain dependent up to the noise of the differences, which must
+ * not make them count as independent. */
 START_TEST(dependent_rows_by_differences_move_as_those_of_the_model) {
   static const char *const methods[] = {"DOP853", "RADAU"};
   System *s                          = system_create(SPATIAL_LOOP);

@@ -71,8 +71,8 @@ static int damper_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
 }
 
 /* x = -e^-t / 2 + e^-t (3 cos 2t + sin 2t) / 2 from x = 1 at rest with z = 0. All roots are damped:
-   no perturbation of the springs grows, but |(x, v, z)| by the condition of the eigenvectors, below
-   10; a step's error in lambda, roundoff, drifts in z_1. */
+ * no perturbation of the springs grows, but |(x, v, z)| may grow by the condition of the
+ * eigenvectors, below 10. A step's error in lambda, roundoff, drifts in z_1. */
 START_TEST(maxwell_damper_is_the_closed_form) {
   const int by_user       = _i / 2;
   const CPMechModel model = {.nu            = 2,
@@ -104,8 +104,8 @@ END_TEST
 
 /* ------------------------------------------------------- rows of accelerations only, na > nv -- */
 
-/* A mass in the plane, y = 0 in all three levels, and x'' = -4 x at that of accelerations only, by
-   a drive that holds against a force: x = cos 2 t, lambda_1 = F - x''. */
+/* A mass in the plane, with y = 0 on all three levels, and x'' = -4 x on that of accelerations
+ * only, by a drive that acts against a force: x = cos 2 t, lambda_1 = F - x''. */
 static const sunrealtype DRIVE = 5;
 
 static int table_and_drive(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
@@ -129,8 +129,8 @@ static int drive_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, su
   return 0;
 }
 
-/* A perturbation of the velocity moves the position by half of it, one of the position the velocity
-   by twice. */
+/* A perturbation of the velocity moves the position by half of it, and one of the position changes
+ * the velocity by twice of it. */
 START_TEST(acceleration_rows_drive_the_motion) {
   const CPMechModel model = {.nu = 2,
                              .np = 1,
@@ -157,7 +157,7 @@ START_TEST(acceleration_rows_drive_the_motion) {
 }
 END_TEST
 
-/* b is needed: no velocity constraint has that row's derivative */
+/* b is needed, since no velocity constraint has that row's derivative */
 START_TEST(acceleration_rows_want_b) {
   const CPMechModel model = {
       .nu = 2, .np = 1, .na = 2, .M = unit_mass, .A = table_and_drive, .f = push, .p = height};
@@ -169,7 +169,8 @@ END_TEST
 
 /* --------------------------------------------------------------------- error time scale -- */
 
-/* Weights are 1 / (rtol |y| + atol); those of velocities count tau times, those of z_k tau^order_k. */
+/* Weights are 1 / (rtol |y| + atol); those of velocities are multiplied by tau, those of z_k by
+ * tau^order_k. */
 static void assert_weights(const MechRun *run, const sunrealtype *y, sunrealtype tol,
                            sunrealtype tau, const int *order) {
   N_Vector weights = vector_of(6, NULL);
@@ -182,7 +183,7 @@ static void assert_weights(const MechRun *run, const sunrealtype *y, sunrealtype
   N_VDestroy(weights);
 }
 
-/* A time, and the size of the step before: weights of a step are made where it starts. */
+/* A time, and the size of the step before: the weights of a step are computed at its start. */
 START_TEST(time_scale_weights_velocities_and_auxiliary_states) {
   static const int order[] = {2, 1};
   const sunrealtype tol = SUN_RCONST(1e-6), tau = _i ? CP_TAU_STEP : SUN_RCONST(0.25);

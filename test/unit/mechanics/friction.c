@@ -1,4 +1,4 @@
-/* Forces that depend on multipliers: dry friction against closed forms, and where there is no
+/* Forces that depend on multipliers: dry friction against closed forms, and cases without a
  * solution. */
 #include "support/mech_run.h"
 
@@ -9,8 +9,7 @@
 /* --------------------------------------------------------------------- a block on an incline -- */
 
 /* (s down the slope, n normal to it), m = 1, n = 0: lambda = -g cos(alpha); friction -mu |lambda|
-   tanh(s' / slow), which is -mu |lambda| where the block slides, to the last digit from 20 slow
-   on. */
+ * tanh(s' / slow), which from 20 slow on equals -mu |lambda| to the last digit. */
 typedef struct {
   sunrealtype g, alpha, mu, slow;
 } Block;
@@ -88,15 +87,15 @@ START_TEST(sliding_block_is_the_closed_form) {
   ck_assert_double_le(fabs(entries(run->y)[2] - (1 + a * t)), bound);
   ck_assert_int_eq(CPMechEvaluate(run->mech, run->t, run->y, &out), CP_SUCCESS);
   ck_assert_double_le(fabs(lambda[0] + block.g * cos(block.alpha)), 20 * ROUNDOFF * block.g);
-  ck_assert_double_eq(reaction[0], 0); /* friction is a force, no reaction */
+  ck_assert_double_eq(reaction[0], 0); /* friction is an applied force, not a reaction */
   ck_assert_double_le(fabs(out.power), 20 * ROUNDOFF * block.g);
   mech_run_free(&run);
 }
 END_TEST
 
-/* With mu > tan(alpha) it comes to rest, but for a creep in which the friction, a line of slope mu
-   g cos(alpha) / slow there, holds the pull: slow atanh(tan(alpha) / mu). Stiff: rate 10^4 / s. The
-   equilibrium forgets the errors of steps; the last one leaves tol (1 + creep). */
+/* With mu > tan(alpha) it comes to rest, except for a creep at slow atanh(tan(alpha) / mu), at
+ * which the friction, there a line of slope mu g cos(alpha) / slow, balances the pull. Stiff: rate
+ * 10^4 / s. The equilibrium damps the errors of steps; the last one leaves tol (1 + creep). */
 START_TEST(held_block_creeps) {
   Block block             = {.g = 9.81, .alpha = 0.2, .mu = 0.3, .slow = 1e-3};
   const CPMechModel model = block_model(_i);
@@ -197,9 +196,9 @@ static MechRun *rod_run(const CPMechModel *model, Rod *rod, sunrealtype speed, s
   return mech_run_create(model, rod, y0);
 }
 
-/* The iteration stops at changes of 1e-12 |lambda|; where it contracts by rho the rest is rho / (1
-   - rho) of that; rho = 3 mu sin cos / (1 + 3 cos^2) = 0.23 for mu = 0.3, 0.89 for mu = 1.2, and 0
-   with the derivative. */
+/* The iteration stops at changes of 1e-12 |lambda|. If it contracts by rho, the remaining error is
+ * rho / (1 - rho) of that: rho = 3 mu sin cos / (1 + 3 cos^2) = 0.23 for mu = 0.3, 0.89 for
+ * mu = 1.2, and 0 with the derivative. */
 START_TEST(pressure_of_a_sliding_rod_is_the_closed_form) {
   const struct {
     sunrealtype mu, speed, rest;
@@ -222,13 +221,13 @@ START_TEST(pressure_of_a_sliding_rod_is_the_closed_form) {
   if (cases[_i].with_jac) {
     CPMechStats stats;
     ck_assert_int_eq(CPMechGetStats(run->mech, &stats), CP_SUCCESS);
-    ck_assert_int_le(stats.nlambda, 5); /* |lambda| is linear but for its sign: one Newton step */
+    ck_assert_int_le(stats.nlambda, 5); /* |lambda| is linear except for its sign: one Newton step */
   }
   mech_run_free(&run);
 }
 END_TEST
 
-/* Where there is no solution, that is said */
+/* The absence of a solution is reported */
 START_TEST(no_pressure_is_named) {
   Rod rod                 = {.g = 9.81, .mu = 3, .slow = 1e-3, .patch = -INFINITY};
   const CPMechModel model = rod_model(_i);
@@ -242,8 +241,8 @@ START_TEST(no_pressure_is_named) {
 }
 END_TEST
 
-/* A run onto a patch of the floor where there is no pressure: smaller and smaller steps are tried,
-   and it stops at the patch's edge, by that name. */
+/* A run onto a patch of the floor where no pressure exists: smaller and smaller steps are tried,
+ * and it stops at the patch's edge, with that code. */
 START_TEST(run_stops_where_the_pressure_ends) {
   Rod rod                 = {.g = 9.81, .mu = 0.3, .slow = 1e-3, .patch = -1, .rough = 3};
   const CPMechModel model = rod_model(_i);
@@ -252,8 +251,8 @@ START_TEST(run_stops_where_the_pressure_ends) {
   const int flag = CPode(run->cpode, 10, run->y, &run->t, CV_NORMAL);
   ck_assert_msg(flag == CP_LAMBDA_CONV_FAIL, "%d at t = %g: %s", flag, run->t, run->log.text);
   const sunrealtype *s = entries(run->y), end = s[0] - cos(s[2]);
-  ck_assert_double_gt(run->t, 0.05);              /* at 3 m/s some 0.15 s away */
-  ck_assert_double_ge(end, rod.patch - run->tol); /* but for the projection */
+  ck_assert_double_gt(run->t, 0.05);              /* about 0.15 s away at 3 m/s */
+  ck_assert_double_ge(end, rod.patch - run->tol); /* up to the projection */
   ck_assert_double_lt(end, rod.patch + 0.1);
   mech_run_free(&run);
 }
@@ -261,7 +260,8 @@ END_TEST
 
 /* --------------------------------------------------------------- multipliers that are zero -- */
 
-/* M q'' = f + F lambda - A^T lambda, A q = 0: f = M a with A a = 0, so that the multipliers are zero but for roundoff */
+/* M q'' = f + F lambda - A^T lambda, A q = 0: f = M a with A a = 0, so that the multipliers are
+ * zero up to roundoff */
 enum { DIM = 4, ROWS = 2 };
 typedef struct {
   sunrealtype M[DIM][DIM], A[ROWS][DIM], F[DIM][ROWS], f[DIM], a[DIM];

@@ -14,7 +14,7 @@ static Constant c;
 
 /* ---- any mechanism ---- */
 
-/* Rows that strike; the one that may be off is among them. All of VELOCITIES take part. */
+/* Rows that strike, among them the one that may be off. All of VELOCITIES are active. */
 static const sunrealtype named[VELOCITIES] = {0, 1, 0, 1}, nothing[VELOCITIES] = {0};
 
 static sunrealtype *velocity(void) { return entries(c.y) + N; }
@@ -25,7 +25,7 @@ static void impact(const sunrealtype *rows, sunrealtype e, sunrealtype impulse[R
   ck_assert_msg(CPMechImpact(c.mech, 0, c.y, rows, e, impulse) == CP_SUCCESS, "%s", c.log.text);
 }
 
-/* The first stage alone: nothing strikes, and the rows that are to strike are off. */
+/* Only the first stage: nothing strikes, and the rows that are to strike are off. */
 static void satisfy_others(void) {
   const sunrealtype mask[ROWS] = {1, 0, 1, 0, 1};
   sunrealtype before[ROWS]     = {1, 1, 1, 1, 1};
@@ -59,8 +59,8 @@ START_TEST(impulses_balance_the_jump_of_momentum) {
 }
 END_TEST
 
-/* v_i(u+) = -e v_i for named rows, where v_i is that after the others have been satisfied. With motions
- * of the surroundings (drift) the same. */
+/* v_i(u+) = -e v_i for the named rows, where v_i is the velocity after the others have been
+ * satisfied. The same holds with moving surroundings (drift). */
 START_TEST(named_rows_rebound_and_the_others_hold) {
   const sunrealtype e = SUN_RCONST(0.7);
   sunrealtype v[VELOCITIES], strikes = 0;
@@ -75,7 +75,7 @@ START_TEST(named_rows_rebound_and_the_others_hold) {
     ck_assert_double_eq_tol(v_of(i), named[i] != 0 ? -e * v[i] : 0, TOLERANCE);
     strikes = fmax(strikes, fabs(named[i] * v[i]));
   }
-  ck_assert_double_gt(strikes, SUN_RCONST(0.01)); /* something has happened */
+  ck_assert_double_gt(strikes, SUN_RCONST(0.01)); /* the impact has an effect */
   N_VDestroy(before);
   constant_free(&c);
 }
@@ -92,8 +92,8 @@ START_TEST(satisfied_rows_leave_the_approach_alone) {
 }
 END_TEST
 
-/* T+ - T- = -(1 - e^2)/2 v^T S^+ v where the other rows hold: v^T S^+ v is the least n^T M n of all n
- * with A n = v, that of the normal part of u-. */
+/* T+ - T- = -(1 - e^2)/2 v^T S^+ v if the other rows hold. v^T S^+ v is the least n^T M n of all n
+ * with A n = v, and belongs to the normal part of u-. */
 START_TEST(energy_lost_is_that_of_the_closed_form) {
   const sunrealtype all[ROWS] = {1, 1, 1, 1, 1}, es[] = {0, SUN_RCONST(0.3), 1};
   for (int k = 0; k < 3; k++) {
@@ -115,7 +115,7 @@ START_TEST(energy_lost_is_that_of_the_closed_form) {
 }
 END_TEST
 
-/* S x = b, S of the rows that take part, by elimination: it is definite. */
+/* S x = b, with S of the active rows, by elimination; S is definite. */
 static void solve_delassus(sunrealtype x[VELOCITIES]) {
   sunrealtype S[ROWS][ROWS];
   constant_delassus(&c, 1, S);
@@ -152,11 +152,11 @@ START_TEST(energy_never_grows_even_if_other_rows_did_not_hold) {
     ck_assert_double_le(kinetic_energy(), before * (1 + TOLERANCE));
     constant_free(&c);
   }
-  ck_assert_int_gt(would_grow, 10); /* so that there is something to prevent */
+  ck_assert_int_gt(would_grow, 10); /* so that there is growth to prevent */
 }
 END_TEST
 
-/* Without named rows given, all active ones of the model strike. */
+/* If no rows are named, all active rows of the model strike. */
 START_TEST(no_list_means_all_active_rows) {
   sunrealtype v[VELOCITIES], impulse[ROWS];
   constant_create(&c, _i);
@@ -195,7 +195,7 @@ START_TEST(bad_arguments_are_refused) {
 }
 END_TEST
 
-/* Row 2 is row 0 - 2 row 1: with a drift of its own all three cannot be zero. */
+/* Row 2 is row 0 - 2 row 1: with a drift of its own, all three cannot be zero. */
 START_TEST(contradicting_rows_are_named) {
   constant_create(&c, 1);
   c.drift[2] = 1;
@@ -204,7 +204,7 @@ START_TEST(contradicting_rows_are_named) {
 }
 END_TEST
 
-/* A is not that of v: the row that misses is told. */
+/* A is not the derivative of v: the row that misses is named. */
 static int twice_the_velocity(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                               sunrealtype *v, void *data) {
   const Constant *k = data;
@@ -239,12 +239,12 @@ START_TEST(failing_function_is_named) {
 }
 END_TEST
 
-/* The solver of these cases keeps its workspace when rows come and go: what lives after a call has been
- * there before. */
+/* The solver of these cases keeps its workspace when rows come and go, so no call may leave
+ * additional memory. */
 START_TEST(every_allocation_may_fail) {
   int n = 0, done = 0;
   constant_create(&c, _i < 4 ? _i : CONSTANT_CASES - 6 + _i);
-  impact(nothing, 0, NULL); /* what belongs to the object is there now */
+  impact(nothing, 0, NULL); /* allocates the object's workspace */
   N_Vector before = vector_copy(c.y);
   for (n = 1; !done; n++) {
     alloc_watch_failing(n);
@@ -265,8 +265,8 @@ END_TEST
 /* ---- two balls on rods of length L, radius R, in contact at the lowest point ---- */
 
 /* q = (x1, y1, x2, y2), suspended at (R, 0) and (-R, 0); row 2: the gap. Mass 1, as in CPODES 2.7's
- * example cpsNewtCrd_dns: there equal balls exchange their velocities (e = 1). In general Newton's law and
- * the momentum give (1 - e)/2 V and (1 + e)/2 V. */
+ * example cpsNewtCrd_dns, where equal balls exchange their velocities (e = 1). In general Newton's
+ * law and the momentum give (1 - e)/2 V and (1 + e)/2 V. */
 static const sunrealtype L = 1, R = SUN_RCONST(0.1);
 
 static int ball_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
@@ -316,7 +316,7 @@ START_TEST(two_balls_share_the_velocity_by_newtons_law) {
 }
 END_TEST
 
-/* A rod that holds is no reason to change anything, wherever the mass goes: the terms of A u cancel. */
+/* A rod that holds does not change anything, wherever the mass moves: the terms of A u cancel. */
 static int rod_positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
   (void)t, (void)data;
   p[0] = (q[0] * q[0] + q[1] * q[1] - 1) / 2;

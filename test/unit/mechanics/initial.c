@@ -4,8 +4,8 @@
 #include <float.h>
 #include <math.h>
 
-/* Residuals in the units that weights of one make of a part 1e-10 of the largest entry (initial.c of the
-   library), as projections leave them: a tenth of it. Here A is that of the result. */
+/* Residuals, in the units that weights of one give to 1e-10 of the largest entry (initial.c of the
+ * library), are as small as projections leave them: a tenth of that. Here A is that of the result. */
 static void is_consistent(const System *s, N_Vector y) {
   double A[MAX_ROWS * MAX_U], r[MAX_ROWS];
   const double part = 1.1 * 0.1e-10 * fmax(1, N_VMaxNorm(y));
@@ -14,10 +14,11 @@ static void is_consistent(const System *s, N_Vector y) {
     if (velocities) system_v(s, entries(y), entries(y) + s->nq, r);
     else system_p(s, entries(y), r);
     for (int i = 0; i < (velocities ? s->nv : s->np); i++) {
-      double unit = 0, terms = 0; /* roundoff of both sides' v, whose dp/dt is by differences here */
+      /* roundoff of v on both sides, whose dp/dt is by differences here */
+      double unit = 0, terms = 0;
       for (int j = 0; j < s->nu; j++) {
         const int turns =
-            velocities || s->nquaternions == 0 ? 1 : 2; /* w of quaternions weigh half */
+            velocities || s->nquaternions == 0 ? 1 : 2; /* w of quaternions have half the weight */
         unit = hypot(unit, turns * A[i + j * s->nv]);
         terms += fabs(A[i + j * s->nv]) * (1 + fabs(entries(y)[s->nq * velocities + j]));
       }
@@ -28,7 +29,7 @@ static void is_consistent(const System *s, N_Vector y) {
   ck_assert_double_le(system_norms(s, entries(y)), 4 * DBL_EPSILON);
 }
 
-/* From a guess far beyond what a projection may correct; accelerations are those of the result. */
+/* From a guess far beyond what a projection may correct; the accelerations are those of the result. */
 START_TEST(rough_guesses_become_consistent) {
   System *s        = system_create((SystemName)_i);
   const double far = _i == ANDREWS ? 2e-2 : _i == FLEXIBLE_CRANK ? 1e-4 : 0.1;
@@ -46,12 +47,13 @@ START_TEST(rough_guesses_become_consistent) {
 }
 END_TEST
 
-/* A component is held at both levels, and does not move; the others can do without it. */
+/* A component is held on both levels, and does not move; the others can be satisfied without it. */
 START_TEST(held_components_stay) {
   System *s   = system_create((SystemName)_i);
   N_Vector id = vector_of(s->n, NULL), y = case_disturbed(s, 1e-3), start = vector_copy(y);
   N_VConst(1, id);
-  const int held = _i == KNIFE_EDGE || _i == FLEXIBLE_CRANK ? 2 : 0; /* 0 is free there, or driven */
+  /* coordinate 0 is free there, or driven */
+  const int held    = _i == KNIFE_EDGE || _i == FLEXIBLE_CRANK ? 2 : 0;
   entries(id)[held] = entries(id)[s->nq + held] = 0;
   ck_assert_msg(CPMechCalcIC(s->mech, s->t, y, NULL, id, NULL, NULL) == CP_SUCCESS, "%s: %s",
                 s->name, s->log.text);
@@ -60,7 +62,7 @@ START_TEST(held_components_stay) {
   ck_assert_double_eq(entries(y)[s->nq + held], entries(start)[s->nq + held]);
   N_VDestroy(y);
   N_VDestroy(start);
-  /* and only then: it moves with the others afterwards */
+  /* and only in this call: afterwards it moves with the others */
   y = case_disturbed(s, 1e-3);
   ck_assert_int_eq(CPProjectorProject(CPMechGetProjector(s->mech), s->t, y, s->ewt), CP_SUCCESS);
   N_VDestroy(y);
@@ -87,9 +89,10 @@ START_TEST(held_quaternions_stay) {
 }
 END_TEST
 
-/* Pendulum at (1 + d, 0): with weights w_x >> w_y the nearest point of the circle in them is reached along y
-   as far as x lets: a component that costs 1e4 times as much moves by 1e-4 of the other at most, to the
-   first order. From (0.6, 0.8) off by d along the rod: moves are in the ratio x w_y^2 : y w_x^2. */
+/* Pendulum at (1 + d, 0): with weights w_x >> w_y, the nearest point of the circle is reached along
+ * y as far as x permits: a component that costs 1e4 times as much moves by at most 1e-4 of the
+ * other, to first order. From (0.6, 0.8) off by d along the rod, moves are in the ratio x w_y^2 : y
+ * w_x^2. */
 START_TEST(weights_tell_what_moves) {
   System *s      = system_create(PENDULUM);
   const double d = 1e-5, heavy = 1e2;
@@ -108,8 +111,8 @@ END_TEST
 static const CPLinSol with_rank[] = {CP_LINSOL_AUTO, CP_LINSOL_QRP, CP_LINSOL_SPARSE,
                                      CP_LINSOL_BLOCK};
 
-/* All rods of four-bar linkages horizontal: with N windows A loses rank by N (the
-   source of four_bar.h). A state there is projected in place, and vectors as the reference says. */
+/* All rods of four-bar linkages are horizontal: with N windows, A loses rank by N (the source of
+ * four_bar.h). A state there is projected where it is, and vectors according to the reference. */
 START_TEST(singular_positions_lose_rank) {
   System *s     = system_create(_i % 2 ? FOUR_BAR_SPARSE : FOUR_BAR);
   CPProjector P = CPMechGetProjector(s->mech);

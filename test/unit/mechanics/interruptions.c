@@ -1,5 +1,5 @@
-/* Every call of a model's functions fails in turn, within every action on one state: for good, for this once, by NaN, by
- * numbers that overflow, or by zeros. */
+/* Every call of a model's functions fails in turn, within every action on one state: permanently,
+ * once, by NaN, by numbers that overflow, or by zeros. */
 #include "mechanics/systems.h"
 
 #include <cpodes/cpodes_onestep.h>
@@ -10,7 +10,7 @@
 
 typedef enum { FOR_GOOD, FOR_ONCE, NOT_A_NUMBER, HUGE_NUMBERS, ZEROS, WAYS } Way;
 
-/* What stands before the model's functions: the call number `next` from now on fails. */
+/* Wraps the model's functions: call number `next` from now on fails. */
 typedef struct {
   CPMechModel model; /* the functions themselves */
   void *user_data;
@@ -85,7 +85,7 @@ static int zdot(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const
   return spoil(g, g->model.zdot(t, q, u, z, lambda, r, g->user_data), r, g->model.nz);
 }
 
-/* Friction that multipliers add to a model which has none */
+/* Friction by multipliers, added to a model that has none */
 static int f_lambda(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                     const sunrealtype *lambda, sunrealtype *r, void *data) {
   Gate *g = data;
@@ -137,7 +137,7 @@ static const struct {
              {FOUR_BAR_SPARSE, -1, 0}, {SLIDER_CRANK, -1, 1}};
 enum { CASES = sizeof cases / sizeof cases[0], MOST = 1024 };
 
-static sunrealtype nothing = 1.0; /* a parameter of which nothing depends */
+static sunrealtype nothing = 1.0; /* a parameter on which nothing depends */
 
 typedef struct {
   System *s;
@@ -165,7 +165,7 @@ static void gated(CPMechModel *m, int friction) {
   BEHIND(dynamics_jac);
   BEHIND(constraint_jac);
   BEHIND(auxiliary_jac);
-  m->udot_jac = NULL; /* of the model's own data */
+  m->udot_jac = NULL; /* it needs the model's own data */
   if (friction) m->f_lambda = f_lambda;
 }
 
@@ -293,7 +293,7 @@ static void close_script(Script *c) {
   system_free(&c->s);
 }
 
-/* What the action says without a failure, of a system of its own */
+/* The result of the action without a failure, for a system of its own */
 static int undisturbed(Script *c, int k, int a, N_Vector expected) {
   create(c, k);
   const int flag = actions[a].run(c);
@@ -302,8 +302,8 @@ static int undisturbed(Script *c, int k, int a, N_Vector expected) {
   return flag;
 }
 
-/* A failure has a code of its own and a reason, or is not noticed in the result; and the same system gives the undisturbed
- * result at once. */
+/* A failure has a code of its own and a reason, or does not affect the result; and the same system
+ * then gives the undisturbed result at once. */
 START_TEST(a_failure_leaves_nothing_behind) {
   const int k   = _i / WAYS;
   const Way way = (Way)(_i % WAYS);
@@ -382,7 +382,8 @@ static int steps(Script *c, Run *r, int method) {
   return flag;
 }
 
-/* A failed call makes a step shorter or ends the run with a reason; the state is one that has been reached. */
+/* A failed call makes a step shorter or ends the run with a reason; the state is one that has been
+ * reached. */
 START_TEST(a_run_goes_on_or_says_why_not) {
   const int k = _i / WAYS / METHODS, method = _i / WAYS % METHODS;
   Script c;

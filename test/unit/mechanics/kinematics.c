@@ -1,5 +1,6 @@
-/* Kinematics of the user's, q' = N(q) u with CPMechAddUnitNorm, on systems whose quaternions CPMechAddQuaternion
- * knows as well: the same accelerations, projections, initial states and trajectories. */
+/* User-supplied kinematics, q' = N(q) u with CPMechAddUnitNorm, for systems whose quaternions
+ * CPMechAddQuaternion handles as well: the same accelerations, projections, initial states and
+ * trajectories. */
 #include "mechanics/cases.h"
 #include "support/mech_run.h"
 
@@ -10,7 +11,7 @@
 static const SystemName names[] = {BODIES, BODIES_IN_SPACE, SPATIAL_LOOP};
 enum { NAMES = sizeof names / sizeof names[0] };
 
-/* The system whose N is the user's: its functions have user_data of their own. */
+/* The system with the user's N, whose functions have their own user_data. */
 static System *s;
 static CPMech mech;
 static MessageLog messages;
@@ -39,7 +40,7 @@ static void quaternion_times(const sunrealtype *q, CPMechKinematics what, const 
     }
 }
 
-/* Coordinates and velocities outside of quaternions belong together in their order. */
+/* Coordinates and velocities outside quaternions correspond in their order. */
 static int kinematics(const sunrealtype *q, CPMechKinematics what, const sunrealtype *x,
                       sunrealtype *y, void *data) {
   const int to_q = what == CP_N || what == CP_N_INVERSE_TRANSPOSE;
@@ -89,7 +90,7 @@ static void destroy(void) {
   system_free(&s);
 }
 
-/* The same operations in another order: what roundoff makes of them, with the condition of A W^-1 A^T. */
+/* The same operations in another order: the bound is roundoff times the condition of A W^-1 A^T. */
 static double roundoff(CPMechMetric metric) {
   double A[MAX_ROWS * MAX_U], W[MAX_U * MAX_U], K[MAX_ROWS * MAX_U];
   system_A(s, entries(s->y), A);
@@ -103,7 +104,7 @@ START_TEST(accelerations_are_those_with_quaternions) {
   ck_assert_int_eq(CPMechAccelerations(s->mech, s->t, s->y, udot[0], lambda[0]), CP_SUCCESS);
   ck_assert_msg(CPMechAccelerations(mech, s->t, s->y, udot[1], lambda[1]) == CP_SUCCESS, "%s",
                 messages.text);
-  /* b by differences of v, good to 1e-12 (CPMechSetDifferenceTime), whose steps are the same */
+  /* b by differences of v, accurate to 1e-12 (CPMechSetDifferenceTime), whose steps are the same */
   const double bound = 1e-12 / DBL_EPSILON * roundoff(CP_METRIC_KINETIC) / 1000;
   for (int j = 0; j < s->nu; j++)
     ck_assert_double_le(fabs(udot[0][j] - udot[1][j]), bound * (1 + fabs(udot[0][j])));
@@ -113,8 +114,8 @@ END_TEST
 
 #define DISTURBED 1e-3
 
-/* With equal weights of a quaternion's coordinates, where both measure its turns alike. Which of dependent
- * rows are left out is up to roundoff, and changes the result to second order. */
+/* With equal weights of a quaternion's coordinates, for which both measure its rotations alike.
+ * Roundoff decides which of dependent rows are left out, which changes the result to second order. */
 START_TEST(projections_are_those_with_quaternions) {
   const CPMechMetric kinds[] = {CP_METRIC_ERROR, CP_METRIC_KINETIC, CP_METRIC_L2};
   for (int k = 0; k < 3; k++) {
@@ -159,7 +160,7 @@ START_TEST(norms_are_told_and_restored) {
 }
 END_TEST
 
-/* A velocity that moves a coordinate that is held is held itself: here all turns of one body. */
+/* A velocity that moves a held coordinate is held itself: here all rotations of one body. */
 START_TEST(coordinates_of_a_norm_are_held_together) {
   create(0);
   N_Vector id = vector_of(s->n, NULL), y = case_disturbed(s, 1e-3), start = vector_copy(y);
@@ -181,7 +182,7 @@ START_TEST(coordinates_of_a_norm_are_held_together) {
 }
 END_TEST
 
-/* The joint's body swings like a pendulum, for less than a period: errors grow by some 10. */
+/* The joint's body swings like a pendulum, for less than a period: errors grow about tenfold. */
 START_TEST(trajectories_are_those_with_quaternions) {
   const sunrealtype end = 0.5, tol = 1e-8, growth = 10;
   create(_i / 2);
@@ -230,7 +231,7 @@ START_TEST(wrong_norms_and_quaternions_are_named) {
 }
 END_TEST
 
-/* Coordinates and velocities may come in another order each, as long as they are apart. */
+/* Coordinates and velocities may be in any order, provided that they are separate. */
 START_TEST(quaternions_share_no_velocities) {
   create(0);
   const int q = s->first_q[0], u = s->first_u[0];
@@ -244,7 +245,7 @@ START_TEST(quaternions_share_no_velocities) {
 }
 END_TEST
 
-/* Half turns have one entry that is not zero. */
+/* Half turns have only one nonzero entry. */
 START_TEST(half_turns_are_quaternions) {
   create(0);
   CPMechFree(&mech);
@@ -259,7 +260,7 @@ START_TEST(half_turns_are_quaternions) {
 }
 END_TEST
 
-/* What a projection meets there is a state that cannot be normalised. */
+/* Projections report a state there that cannot be normalised. */
 START_TEST(norm_of_zero_is_named) {
   create(0);
   N_Vector y = vector_copy(s->y), before;

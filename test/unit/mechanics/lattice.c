@@ -15,7 +15,7 @@ static int coordinates(const Lattice *l) { return NU + l->quaternions; }
 
 /* ---- features ---- */
 
-/* Which quaternion has velocity j; -1: none. */
+/* The quaternion with velocity j; -1: none. */
 static int quaternion_of(const Lattice *l, int j) {
   if (l->quaternions > 0 && j >= 2 && j < 5) return 0;
   if (l->quaternions > 1 && j >= 5 && j < 8) return 1;
@@ -62,7 +62,7 @@ static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
   return 0;
 }
 
-/* Rows i and, if it is there, the redundant one take an entry. */
+/* Row i and, if it exists, the redundant row get an entry. */
 static void put_row(const Lattice *l, SUNMatrix S, int i, int j, double value) {
   put(S, i, j, value);
   if (l->redundant && i < 2) put(S, LATTICE_ROWS, j, value);

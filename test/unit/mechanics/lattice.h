@@ -1,4 +1,4 @@
-/* A mechanism that has everything, in any combination: for tests of iteration matrices.
+/* A mechanism that has every feature, in any combination, for tests of iteration matrices.
  *
  *   M_jj = 3 + sin x_j,  M_j,j+1 = 0.4 cos(x_j - x_{j+1})
  *   f_j  = -4 x_j^3 + x_{j-1} x_{j+1} - 0.5 u_j - 0.7 u_j^3 + cos 2t + sin z_0 (j + 1) / 8
@@ -7,8 +7,8 @@
  *   f_lambda,2i = -0.2 sqrt(1 + lambda_i^2) u_{2i} / (1 + u_{2i}^2)
  *   z'   = (-z_0 + x_1 u_2 + 0.5 tanh(lambda_0), sin(z_0) z_1 + x_3)
  *
- * Where q' = u, x = q. The features x_j of a quaternion p are entries of the rotation p / |p| stands
- * for, so that nothing depends on |p|. Source: made up. */
+ * Where q' = u, x = q. The features x_j of a quaternion p are entries of the rotation p / |p|, so
+ * that nothing depends on |p|. Source: made up. */
 #ifndef CPODES_TEST_LATTICE_H
 #define CPODES_TEST_LATTICE_H
 
@@ -22,7 +22,7 @@ typedef struct {
   int nz;          /* 0 or 2 */
   int friction;    /* f_lambda */
   int redundant;
-  int b_by_differences;                             /* else with q' = u only */
+  int b_by_differences;                             /* otherwise given, with q' = u only */
   int dynamics, constraints, auxiliary, lambda_jac; /* derivatives given, with q' = u only */
   int full, direct;                                 /* prescribed motions of coordinates 6 and 7 */
   int off;                                          /* row 1 is switched off */
@@ -30,9 +30,9 @@ typedef struct {
 } Lattice; /* also the user_data */
 
 int lattice_rows(const Lattice *l);
-/* An object of CPMech's, with the options set; NULL: failed. */
+/* A CPMech object with the options set; NULL: failed. */
 CPMech lattice_create(Lattice *l, SUNContext ctx);
-/* A state, out of the blue. The caller destroys it. */
+/* An arbitrary state, which the caller destroys. */
 N_Vector lattice_state(const Lattice *l);
 
 #endif

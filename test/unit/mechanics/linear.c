@@ -1,5 +1,5 @@
-/* The linear system M x'' + C x' + K x = f: its functions, its copies of the matrices, and what is
- * refused. */
+/* The linear system M x'' + C x' + K x = f: its functions, its copies of the matrices, and refused
+ * arguments. */
 #include <cpodes/cpodes_mechanics.h>
 #include <cpodes/mechanics/mechanics_impl.h>
 #include <math.h>
@@ -94,7 +94,7 @@ START_TEST(accelerations_satisfy_the_equation) {
 }
 END_TEST
 
-/* The user's matrices may change, and go, after the call. */
+/* The user may change or free the matrices after the call. */
 START_TEST(matrices_are_copied) {
   sunrealtype udot[N];
   open_matrices((Kind)_i);
@@ -109,7 +109,7 @@ START_TEST(matrices_are_copied) {
 }
 END_TEST
 
-/* Another pointer, at any time; and the function's failure is the user's. */
+/* Other user data, at any time; and a failure of the function is reported as the user's. */
 START_TEST(the_force_function_gets_the_users_pointer) {
   sunrealtype udot[N];
   Load first = {.factor = 1.0}, second = {.factor = -7.0}, failing = {.flag = 1};
@@ -154,8 +154,9 @@ START_TEST(partial_derivatives_are_the_matrices) {
     open_matrices((Kind)_i);
     CPMech mech        = CPMechCreateLinear(M, with ? C : NULL, K, NULL, y, test_context);
     SUNMatrix K_newton = matrix_of(K0, (Kind)_i), C_newton = matrix_of(C0, (Kind)_i);
+    /* zero when the function is called; the pattern stays */
     for (int k = 0; _i != DENSE && k < SUNSparseMatrix_NNZ(K_newton); k++)
-      SUNSparseMatrix_Data(K_newton)[k] = 0.0; /* zero when called, the pattern stays */
+      SUNSparseMatrix_Data(K_newton)[k] = 0.0;
     for (int k = 0; _i != DENSE && k < SUNSparseMatrix_NNZ(C_newton); k++)
       SUNSparseMatrix_Data(C_newton)[k] = 0.0;
     if (_i == DENSE) SUNMatZero(K_newton), SUNMatZero(C_newton);
@@ -187,7 +188,7 @@ START_TEST(kinds_of_matrices_may_differ) {
 }
 END_TEST
 
-/* The reason is on stderr. */
+/* The reason is printed on stderr. */
 START_TEST(bad_matrices_are_refused) {
   N_Vector odd = vector_of(2 * N + 1, NULL), longer = vector_of(2 * N + 2, NULL),
            empty = vector_of(0, NULL);
@@ -210,7 +211,7 @@ START_TEST(bad_matrices_are_refused) {
 }
 END_TEST
 
-/* An asymmetry of roundoff, as assembled matrices have it, is none. */
+/* An asymmetry of roundoff size, as in assembled matrices, is accepted. */
 START_TEST(roundoff_of_an_assembled_mass_matrix_is_accepted) {
   open_matrices(DENSE);
   SM_ELEMENT_D(M, 0, 1) *= 1.0 + 1e-15;

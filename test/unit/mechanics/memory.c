@@ -1,5 +1,5 @@
-/* Mechanical systems without memory: every allocation failing in turn, from creation to the first steps;
- * nothing leaks, and what failed works when it is called again, or says why not. */
+/* Mechanical systems without memory: every allocation fails in turn, from creation to the first
+ * steps; nothing leaks, and what failed works when it is called again, or gives a reason. */
 #include "mechanics/systems.h"
 #include "support/alloc.h"
 
@@ -11,7 +11,7 @@
 
 /* A system in all of its actions, in the order of their first use. */
 typedef struct {
-  System *s; /* the functions, states and weights; its own CPMech is not used */
+  System *s; /* the functions, states and weights; its own CPMech is unused */
   int lmm;
   const char *method; /* one-step; NULL: by lmm */
   CPMech mech;
@@ -51,7 +51,7 @@ static int add_quaternions(Script *c) {
   return flag;
 }
 
-/* Of a coordinate that is none of a quaternion's; by operators there are none. */
+/* of a coordinate outside quaternions; unavailable with operators */
 static int prescribe(Script *c) {
   if (!c->s->model.M || c->s->nquaternions > 0) return CP_SUCCESS;
   return CPMechPrescribe(c->mech, 0, CP_MOTION_RATE, turn, NULL, NULL, 1e-3, NULL);
@@ -99,7 +99,7 @@ static int attach(Script *c) {
                    : CPMechAttach(c->mech, c->mem, c->t, c->y);
 }
 
-/* Short steps: the prescribed motion soon ends, where the pendulum is level. */
+/* Short steps, since the prescribed motion soon ends where the pendulum is level. */
 static int integrate_onestep(Script *c) {
   int flag = c->t > c->s->t ? CP_SUCCESS : CPOneStepSStolerances(c->one, 1e-6, 1e-6);
   if (!flag) flag = CPOneStepSetMaxStep(c->one, 1e-5);
@@ -125,7 +125,7 @@ enum { ACTIONS = sizeof actions / sizeof actions[0] };
 static int silenced;
 static FILE *printed;
 
-/* A failed constructor says so on stderr: not wanted in the test's output. */
+/* A failed constructor reports it on stderr, which would clutter the test's output. */
 static void silence(void) {
   printed  = tmpfile();
   silenced = dup(STDERR_FILENO);
@@ -134,7 +134,7 @@ static void silence(void) {
   ck_assert_int_ge(dup2(fileno(printed), STDERR_FILENO), 0);
 }
 
-/* Returns what was printed, in bytes. */
+/* Returns the number of bytes printed. */
 static long unsilence(void) {
   fseek(printed, 0, SEEK_END);
   const long size = ftell(printed);
@@ -144,7 +144,8 @@ static long unsilence(void) {
   return size;
 }
 
-/* Runs all actions, the n-th allocation failing. Returns the number of the action that failed, and its code. */
+/* Runs all actions with the n-th allocation failing. Returns the number of the action that failed,
+ * and its code. */
 static int run(Script *c, int *code) {
   int k = 0;
   for (*code = CP_SUCCESS; k < ACTIONS; k++)
@@ -215,8 +216,8 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
-/* After a failed allocation the run continues with the action that failed as if nothing had happened. Only an integrator
-   that could not be started, or that stopped, is created anew. */
+/* After a failed allocation the run continues with the action that failed, as if nothing had
+ * happened. Only an integrator that could not be started, or that stopped, is created anew. */
 START_TEST(failures_can_be_repeated) {
   Script c = start(_i);
   int code, ended = 0;
@@ -258,7 +259,7 @@ START_TEST(failures_can_be_repeated) {
 }
 END_TEST
 
-/* A metric that lacks memory leaves one that works. */
+/* A metric that lacks memory leaves the old one usable. */
 START_TEST(without_memory_for_a_metric_the_run_goes_on) {
   Script c = start(_i);
   int code;
@@ -278,18 +279,18 @@ START_TEST(without_memory_for_a_metric_the_run_goes_on) {
 }
 END_TEST
 
-/* Once they have run, projections allocate nothing that stays, however often they are called. */
+/* Once they have run, projections keep no further allocations, however often they are called. */
 START_TEST(projections_keep_nothing) {
   Script c = start(_i);
   int code;
   reset(&c);
   ck_assert_int_eq(run(&c, &code), ACTIONS);
   for (int k = 0; k < 31; k++) {
-    if (k == 20)
-      alloc_watch(); /* the first states with an angle in doubt have made the workspace for f there, and the first
-                        steps that ask for derivatives at each stage that of RADAU */
+    /* the first states with an angle in doubt have already allocated the workspace for f, and the
+     * first steps that request derivatives at each stage that of RADAU */
+    if (k == 20) alloc_watch();
     ck_assert_int_eq(project(&c), CP_SUCCESS);
-    N_VScale(1, c.s->y, c.v); /* P and P^T in turn are no projection: v would grow */
+    N_VScale(1, c.s->y, c.v); /* P and P^T in turn are no projection, so v would grow */
     ck_assert_msg(project_vectors(&c) == CP_SUCCESS, "%s: %s", c.s->name, c.log.text);
     code = integrate(&c);
     ck_assert_msg(code >= 0, "%s, t = %g: %s", c.s->name, c.t, c.log.text);

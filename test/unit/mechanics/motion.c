@@ -1,5 +1,5 @@
-/* Prescribed motions: their values and differences, their three ways at one state, and what is
- * refused. The motion of most tests is x(t) = sin(omega t + 0.4), whose derivatives are known. */
+/* Prescribed motions: their values and differences, their three ways at one state, and refused
+ * arguments. The motion of most tests is x(t) = sin(omega t + 0.4), whose derivatives are known. */
 #include <cpodes/cpodes_mechanics.h>
 #include <cpodes/mechanics/mechanics_impl.h>
 #include <float.h>
@@ -37,9 +37,9 @@ static void close_masses(void) {
 
 /* ---- motions ---- */
 
-/* What a motion is to do, and the times it was asked for. */
+/* The behaviour of a motion, and the times at which it was evaluated */
 typedef struct {
-  int flag;             /* returned where t > bad_from */
+  int flag;             /* returned for t > bad_from */
   sunrealtype bad_from; /* if flag is 0, the value bad is given from here on */
   sunrealtype bad;
   int calls;
@@ -115,8 +115,8 @@ static DifferenceErrors errors_at_step(double step) {
 
 /* ---- differences ---- */
 
-/* The leading terms of the errors, e^6 omega^7 / 140 and e^6 omega^8 / 560, are left within the next
-   ones, of relative size (e omega)^2, where roundoff is small beside them. */
+/* Errors are the leading terms e^6 omega^7 / 140 and e^6 omega^8 / 560, up to the next ones, of
+ * relative size (e omega)^2, where roundoff is small. */
 START_TEST(differences_are_of_sixth_order) {
   reset_record();
   prescribe(sine, NULL, NULL, 0.1, &record);
@@ -146,14 +146,14 @@ START_TEST(noise_is_that_of_the_motion_over_powers_of_the_step) {
 }
 END_TEST
 
-/* Sixth order: exact for g' up to degree 6, for g'' up to 7; one degree more is seen. */
+/* Sixth order: exact for g' up to degree 6, for g'' up to 7; one degree more has an error. */
 START_TEST(differences_are_exact_for_polynomials) {
   int degree = 0;
   prescribe(power, NULL, NULL, 0.5, &degree);
   for (degree = 0; degree <= 8; degree++) {
     ck_assert_int_eq(cpMechMotions(mech, 1.0), 0);
     const CPPrescribed *p = &mech->motions.list[0];
-    const double noise    = 7 * DBL_EPSILON * pow(2.5, degree) * 6.1 / 0.25; /* some ulps each */
+    const double noise    = 7 * DBL_EPSILON * pow(2.5, degree) * 6.1 / 0.25; /* a few ulps each */
     const double rate = degree, curvature = degree * (degree - 1.0);
     if (degree <= 6) ck_assert_double_le(fabs(p->rate - rate), noise);
     else ck_assert_double_gt(fabs(p->rate - rate), 1e3 * noise);
@@ -177,8 +177,8 @@ START_TEST(given_derivatives_are_used_and_nothing_else) {
 }
 END_TEST
 
-/* g'' is then the first difference of g', of error e^6 omega^8 / 140: a quarter of what second
-   differences have would be impossible for it, so the two are told apart at a large step. */
+/* g'' is then the first difference of g', with the error e^6 omega^8 / 140. Second differences
+ * would have a quarter of that, so a large step distinguishes them. */
 START_TEST(a_given_rate_is_differentiated) {
   reset_record();
   prescribe(sine, sine_rate, NULL, 0.1, &record);
@@ -221,7 +221,7 @@ START_TEST(values_follow_the_data_at_the_same_time) {
 }
 END_TEST
 
-/* A slider-crank whose b is made of differences */
+/* A slider-crank whose b is formed by differences */
 static void open_crank(SliderCrank *crank) {
   CPMechModel model = slider_crank_model();
   model.b           = NULL;
@@ -251,7 +251,7 @@ START_TEST(differences_over_no_time_are_refused) {
 }
 END_TEST
 
-/* dp/dt and b of the model's constraints are differences, too, but not of motions: g may end there. */
+/* dp/dt and b of the model's constraints are also differences, but not of motions: g may end there. */
 START_TEST(differences_of_constraints_ask_no_motion) {
   SliderCrank crank = slider_crank_haug();
   sunrealtype udot[3];
@@ -285,7 +285,7 @@ START_TEST(failures_have_codes_and_name_the_coordinate) {
 }
 END_TEST
 
-/* g is fine at t = 1, but not three steps later. */
+/* g is valid at t = 1, but not three steps later. */
 START_TEST(a_failure_of_differences_tells_where_and_why_there) {
   reset_record();
   prescribe(sine, NULL, NULL, 0.25, &record);
@@ -311,7 +311,7 @@ START_TEST(a_step_below_the_resolution_of_t_is_fatal) {
 }
 END_TEST
 
-/* The public functions hand these codes on, as negative ones. */
+/* The public functions return these codes as negative ones. */
 START_TEST(public_functions_report_a_motion_that_fails) {
   sunrealtype udot;
   reset_record();
@@ -324,7 +324,7 @@ START_TEST(public_functions_report_a_motion_that_fails) {
 }
 END_TEST
 
-/* ---- what is refused ---- */
+/* ---- refused arguments ---- */
 
 #define ck_assert_refused(code, word, ...)                  \
   do {                                                      \
@@ -398,8 +398,9 @@ START_TEST(motions_need_matrices) {
 }
 END_TEST
 
-/* y = (a quaternion, s), u = (omega, s'): coordinate 4 is that of velocity 3, in either order of the
-   calls; coordinate 2 belongs to the quaternion, and that shows at the first use at the latest. */
+/* y = (a quaternion, s), u = (omega, s'): coordinate 4 belongs to velocity 3, in either order of
+ * the calls. Coordinate 2 belongs to the quaternion, which is detected at the first use at the
+ * latest. */
 static void open_body(void) {
   const CPMechModel model = {.nu = 4, .nq = 5, .M = unit_mass};
   CPMechFree(&mech);
@@ -468,7 +469,7 @@ static int coupled_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *
   return 0;
 }
 
-/* f = (q0 + u0, 5 q0 - 2 u0 + q1), so that it shows which state it sees */
+/* f = (q0 + u0, 5 q0 - 2 u0 + q1), which reveals the state that it gets */
 static int state_forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                         const sunrealtype *z, sunrealtype *f, void *data) {
   (void)t, (void)z, (void)data;
@@ -486,7 +487,7 @@ START_TEST(each_way_gives_the_prescribed_acceleration) {
   sunrealtype udot[2], lambda                             = 0.0;
   close_masses();
   reset_record();
-  /* FULL: whatever the state holds for coordinate 0 is not looked at */
+  /* FULL: the state's entries for coordinate 0 are ignored */
   y    = how == CP_MOTION_FULL ? VECTOR(99.0, q1, 99.0, 0.0) : VECTOR(g, q1, gd, 0.0);
   mech = CPMechCreate(&model, y, test_context);
   ck_assert_int_eq(CPMechPrescribe(mech, 0, how, sine, sine_rate, sine_curvature, 0.0, &record), 0);
@@ -510,7 +511,7 @@ static int across_zero(sunrealtype t, sunrealtype *g, void *peak) {
   return 0;
 }
 
-/* The values are finite, their differences over so small a step are not. */
+/* The values are finite, but not their differences over so small a step. */
 START_TEST(differences_that_overflow_are_named) {
   sunrealtype a;
   ck_assert_int_eq(CPMechPrescribe(mech, 0, CP_MOTION_FULL, across_zero, NULL, NULL,
@@ -521,7 +522,8 @@ START_TEST(differences_that_overflow_are_named) {
 }
 END_TEST
 
-/* Doubles are closer on the side of t = -1 that is nearer to zero: -1 + 1e-16 is one of them, -1 - 1e-16 is not. */
+/* Doubles are closer together on the side of t = -1 that is nearer to zero: -1 + 1e-16 is a double,
+ * -1 - 1e-16 is not. */
 START_TEST(a_step_must_move_t_both_ways) {
   sunrealtype a;
   ck_assert_int_eq(CPMechPrescribe(mech, 0, CP_MOTION_FULL, across_zero, NULL, NULL, 1.0e-16, NULL),
@@ -552,7 +554,7 @@ static int square_of_time(sunrealtype t, sunrealtype *g, void *data) {
   return 0;
 }
 
-/* q_0 + ... + q_5 = 0, and each of them is to be t^2. */
+/* q_0 + ... + q_5 = 0, and each of them shall be t^2. */
 START_TEST(of_many_motions_that_contradict_a_constraint_some_are_named) {
   const CPMechModel model = {.nu = 6, .np = 1, .M = unit_masses, .A = ones, .p = sum_of_all};
   sunrealtype a[6];

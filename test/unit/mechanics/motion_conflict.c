@@ -1,5 +1,5 @@
-/* A slider-crank of which two coordinates are prescribed: crank angle q and slider position x, which
- * it has one freedom for. Motions that go together are followed, others are named. */
+/* A slider-crank with two prescribed coordinates, the crank angle q and the slider position x, but
+ * only one degree of freedom. Compatible motions are followed, others are named. */
 #include <cpodes/cpodes_mechanics.h>
 #include <math.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "models/slider_crank.h"
 #include "support/support.h"
 
-/* The two motions, and what x is wrong by */
+/* The two motions, and the error of x */
 typedef struct {
   sunrealtype a;                  /* crank length */
   sunrealtype offset, rate, bend; /* x(t) + offset + rate t + bend t^2 */
@@ -67,7 +67,7 @@ static int slider_curvature(sunrealtype t, sunrealtype *g, void *data) {
   return 0;
 }
 
-/* Both prescribed, from the state of q alone */
+/* Both are prescribed, starting from the state of q alone */
 static void open_crank(CPMotion of_q, CPMotion of_x, Drive d) {
   const CPMechModel model = slider_crank_model();
   crank                   = slider_crank_haug();
@@ -115,8 +115,8 @@ static void ck_assert_names_a_motion(void) {
                 "no motion is named: %s", messages.text);
 }
 
-/* Redundant, and no harm: the closed form to the error of the steps. Up to q = 2.8: at the dead centre,
-   q = pi, x says nothing of q. */
+/* Redundant and compatible: the closed form to the error of the steps. Up to q = 2.8, since at the
+ * dead centre, q = pi, x does not determine q. */
 START_TEST(motions_that_go_together_are_followed) {
   sunrealtype t, x, q, udot[3];
   CPMechOutput out = {.udot = udot};
@@ -124,8 +124,9 @@ START_TEST(motions_that_go_together_are_followed) {
   open_crank(way_of_q(_i), way_of_x(_i), (Drive){0});
   const int flag = run_to(1.8, &t);
   if (way_of_q(_i) == CP_MOTION_RATE && way_of_x(_i) == CP_MOTION_RATE && flag) {
-    /* Positions drift, and with them the velocities that depend on them, which contradict each other as soon as that is more than
-     * a tolerance. Roundoff decides whether it is before the end. */
+    /* Positions drift, and with them the velocities that depend on them, which contradict each
+     * other once the drift exceeds a tolerance. Roundoff decides whether that happens before the
+     * end. */
     ck_assert_int_eq(flag, CP_PROJ_INCONSISTENT);
     ck_assert_names_a_motion();
     close_crank();
@@ -145,7 +146,7 @@ START_TEST(motions_that_go_together_are_followed) {
 }
 END_TEST
 
-/* Positions: not with RATE, which has none. */
+/* Positions, except with RATE, which has none. */
 START_TEST(positions_that_contradict_have_no_consistent_state) {
   sunrealtype t;
   open_crank(way_of_q(_i), way_of_x(_i), (Drive){.offset = 0.1});

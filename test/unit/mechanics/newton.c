@@ -1,13 +1,13 @@
 /* The structured iteration matrix against I - gamma J, J from differences of the right-hand side
- * (newton_fixture.h): derivatives of order one to some 1e-12, to 1e-9 where b has noise of 1e-12. Solutions
- * of systems of order one then agree to
- *   1e-10 with derivatives given: noise of 1e-12 over the reference's steps,
- *   2e-7  with those by forward differences with steps of 1.5e-8: errors are half the step times second
+ * (newton_fixture.h): derivatives of order one are accurate to about 1e-12, or to 1e-9 if b has noise of
+ * 1e-12. Solutions of systems of order one then agree to
+ *   1e-10 with given derivatives: noise of 1e-12 over the reference's steps,
+ *   2e-7  with forward differences with steps of 1.5e-8: errors are half the step times second
  *         derivatives up to 10, weighted with gamma or its square, in up to ten entries,
- *   2e-6  where b, itself by differences, has steps of 1e-6, of which its noise makes 1e-6 too: ten times
- *         the increments' error, weighted with the square of gamma.
- * What the tests are to see, a block or a term that is missing or has a wrong sign, changes them by some
- * 0.1 (gamma = 0.3). */
+ *   2e-6  where b is itself by differences, with steps of 1e-6, for which its noise causes errors of 1e-6,
+ *         too: ten times the increments' error, weighted with the square of gamma.
+ * The faults that the tests must detect, a block or a term that is missing or has a wrong sign, change the
+ * solutions by about 0.1 (gamma = 0.3). */
 #include <cpodes/lu/lu_impl.h>
 #include <cpodes/mechanics/newton/newton_impl.h>
 #include <math.h>
@@ -95,7 +95,7 @@ static void destroy(void) {
   CPMechFree(&mech);
 }
 
-/* Matrix and factors at (TIME, y); returns whether partial derivatives are new. */
+/* Forms matrix and factors at (TIME, y); returns whether partial derivatives are new. */
 static int set_up(int jok, double gamma) {
   int renewed = 0;
   ck_assert_int_eq(cpNewtonSystem(newton, TIME, entries(y), NULL, jok, gamma, &renewed), CP_SUCCESS);
@@ -117,11 +117,11 @@ END_TEST
 
 /* ---- corrections k of (y', lambda) that remove residuals r, for real and complex gamma ----
  *
- * Those for gamma = 0 solve a linear problem in M, A, Fl, Zl alone; the others follow from them and from the derivatives
- * of y' and lambda as functions of the state, which the matrix has not been made of:
+ * Those for gamma = 0 solve a linear problem in M, A, Fl, Zl alone. The others follow from them and
+ * from the derivatives of y' and lambda as functions of the state, from which the matrix has not
+ * been formed:
  *
- *   (I - gamma J) k_y = k_y(0),   k_lambda = k_lambda(0) + gamma (dlambda/dy) k_y
- */
+ *   (I - gamma J) k_y = k_y(0),   k_lambda = k_lambda(0) + gamma (dlambda/dy) k_y */
 enum { MOST = 2 * LATTICE_NU + 12 }; /* y' with two quaternions and z; lambda */
 
 typedef double complex Vector[MOST];
@@ -159,7 +159,7 @@ static void add(const CPMat *J, double sign, int transposed, const double comple
     }
 }
 
-/* Largest residual of k for gamma = 0 in the equations whose unknowns are not fixed */
+/* The largest residual of k for gamma = 0 in the equations whose unknowns are not fixed. */
 static double error_at_zero(const Vector k) {
   const CPPartials P = newton->P;
   const int nq = mech->nq, nu = P->nu, m = P->m, nz = P->nz;
@@ -194,9 +194,9 @@ static void multipliers_at(const double *state, double *lambda) {
   ck_assert_int_eq(cpMechSolve(mech, &s, a, lambda), CP_SUCCESS);
 }
 
-/* Error of k for any gamma; J is the Jacobian of y'. (dlambda/dy) k_y by central differences of fourth order along its
- * two parts with steps of 0.01: some 1e-8 where derivatives are of order one. Of redundant rows only A^T lambda is
- * unique. */
+/* The error of k for any gamma; J is the Jacobian of y'. (dlambda/dy) k_y comes from central
+ * differences of fourth order along its two parts with steps of 0.01: errors of about 1e-8 where
+ * derivatives are of order one. For redundant rows only A^T lambda is unique. */
 static double error_of(SUNMatrix J, double complex gamma, const Vector k, const Vector zero) {
   const int n    = mech->n;
   double largest = 0.0;
@@ -251,7 +251,7 @@ START_TEST(corrections_remove_residuals) {
 }
 END_TEST
 
-/* Differences may overflow: a pivot that is Inf would be taken for a large one. */
+/* Differences may overflow: an infinite pivot would count as a large one. */
 START_TEST(a_matrix_that_is_not_finite_is_a_failure_and_renewed) {
   const double values[] = {INFINITY, -INFINITY, NAN};
   int renewed           = 0;
@@ -270,7 +270,7 @@ START_TEST(a_matrix_that_is_not_finite_is_a_failure_and_renewed) {
 }
 END_TEST
 
-/* With jok only gamma changes: no function is called, and the solution is that of the new gamma. */
+/* With jok only gamma changes: no function is called, and the solution is that for the new gamma. */
 START_TEST(other_gamma_needs_no_function) {
   const Case *c = &cases[_i];
   create(&c->lattice);
@@ -306,7 +306,7 @@ START_TEST(sparse_factors_follow_the_state) {
 }
 END_TEST
 
-/* A matrix with z has places where it has had entries: dzdot_0/dq_1 = u_2, and at another state
+/* A matrix with z keeps the places of its entries: dzdot_0/dq_1 = u_2, and at another state
  * dzdot_1/dz_0 = cos(z_0) z_1, which keeps its place when it is zero. */
 START_TEST(entries_that_were_zero_get_their_place) {
   create(&(Lattice){.sparse = 1, .nz = 2});
@@ -325,8 +325,9 @@ START_TEST(entries_that_were_zero_get_their_place) {
 }
 END_TEST
 
-/* Point masses on rods, M = 1: K, of A^T lambda only, has the pattern of A^T A. Tensions are some n g = 6,
- * second derivatives no larger: the tolerance is that of differences. */
+/* Point masses on rods, M = 1: K, which comes only from A^T lambda, has the pattern of A^T A.
+ * Tensions are about n g = 6, and second derivatives are no larger: the tolerance is that of
+ * differences. */
 START_TEST(patterns_follow_from_those_of_M_and_A) {
   enum { MASSES = 6 };
   CPMechModel model;
@@ -354,7 +355,7 @@ START_TEST(patterns_follow_from_those_of_M_and_A) {
 }
 END_TEST
 
-/* A row that is switched off between two set-ups: kept derivatives are of no use then. */
+/* A row that is switched off between two set-ups: stored derivatives are then useless. */
 START_TEST(switched_rows_renew_everything) {
   const sunrealtype mask[LATTICE_ROWS] = {1.0, 1.0, 0.0};
   create(&(Lattice){.sparse = _i});
@@ -368,8 +369,8 @@ START_TEST(switched_rows_renew_everything) {
 }
 END_TEST
 
-/* M, K and C are tridiagonal: three groups of columns, and one evaluation besides, for positions and
- * for velocities; rows of b do not add any. */
+/* M, K and C are tridiagonal: three groups of columns, and one more evaluation, for positions and
+ * for velocities; rows of b add none. */
 START_TEST(columns_are_perturbed_together) {
   create(&(Lattice){.sparse = 1});
   set_up(0, GAMMA);
@@ -378,8 +379,8 @@ START_TEST(columns_are_perturbed_together) {
 }
 END_TEST
 
-/* Another method asks for derivatives at accelerations and multipliers of its own, and for a matrix with a gamma of its
- * own, without an integrator. F = f - M a - A^T lambda makes K affine in (a, lambda). */
+/* Another method requests derivatives at its own accelerations and multipliers, and a matrix with
+ * its own gamma, without an integrator. F = f - M a - A^T lambda makes K affine in (a, lambda). */
 START_TEST(derivatives_and_matrix_belong_to_no_integrator) {
   create(&(Lattice){.sparse = _i, .nz = 2});
   set_up(0, GAMMA);
@@ -424,7 +425,7 @@ START_TEST(derivatives_and_matrix_belong_to_no_integrator) {
 }
 END_TEST
 
-/* Rows that were dependent are taken to be so still, and nothing is factored to find out. */
+/* Rows that were dependent are assumed to be so still, and nothing is factored to check that. */
 START_TEST(ranks_can_be_kept) {
   create(&(Lattice){.sparse = _i, .redundant = 1});
   CPPartials P = newton->P;

@@ -1,4 +1,4 @@
-/* Iteration matrices of a mechanism that is given by its accelerations, or has kinematics of its own;
+/* Iteration matrices of a mechanism that is given by its accelerations, or has its own kinematics;
  * failures of functions, of the matrix, of memory.
  *
  *   a_0 = -4 q_0^3 - 0.7 u_0 + q_1 u_1 + z,   a_1 = -q_0 q_1 - u_1 + cos t,   z' = -z^2 + q_0 u_1
@@ -16,8 +16,8 @@
 #define GAMMA 0.3
 #define TIME  0.7
 
-/* Forward differences with steps of 1.5e-8, second derivatives up to 10; those given are exact to the
- * reference's 1e-12, and roundoff. */
+/* Forward differences with steps of 1.5e-8, second derivatives up to 10; derivatives that are given
+ * are accurate to the reference's 1e-12, and roundoff. */
 #define COARSE 1.0e-6
 #define GIVEN  1.0e-9
 
@@ -25,7 +25,7 @@ typedef struct {
   int calls, fails,
       code; /* udot_jac, or udot with derivatives by differences: its call number `fails`,
                              and all later ones if code is negative, returns code */
-  int nan;  /* udot_jac puts a NaN into Uu */
+  int nan;  /* udot_jac writes a NaN into Uu */
 } Device;
 
 static int failure(Device *d) {
@@ -120,8 +120,8 @@ START_TEST(half_the_matrix_solves_the_system) {
 }
 END_TEST
 
-/* At rest at 0 the matrix is diag(1 + 0.7 gamma, 1 + gamma, 1 + 0) but for -gamma beside its first
- * entry, which is zero to the last bit with the derivative 4 in place of -0.7 and gamma = 1/4. */
+/* At rest at 0 the matrix is diag(1 + 0.7 gamma, 1 + gamma, 1 + 0) except for -gamma beside its
+ * first entry, which is exactly zero with the derivative 4 instead of -0.7 and gamma = 1/4. */
 START_TEST(a_singular_matrix_is_recoverable) {
   CPMechNewtonMem newton = NULL;
   int renewed            = 0;
@@ -146,7 +146,7 @@ START_TEST(a_singular_matrix_is_recoverable) {
 }
 END_TEST
 
-/* ---- kinematics of the user's, constant: q' = (u_0 + u_1 / 2, 2 u_1) ---- */
+/* ---- user-supplied constant kinematics: q' = (u_0 + u_1 / 2, 2 u_1) ---- */
 
 static int kinematics(const sunrealtype *q, CPMechKinematics what, const sunrealtype *x,
                       sunrealtype *w, void *data) {
@@ -207,7 +207,7 @@ static Outcome integrate(CPMechNewton type) {
   ck_assert_int_eq(CPMechSetNewton(mech, type), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CPodeSStolerances(mem, 1e-6, 1e-8), CP_SUCCESS);
-  cvodes_defaults(CPodeGetCVodeMem(mem)); /* several set-ups, for failures of a later one */
+  cvodes_defaults(CPodeGetCVodeMem(mem)); /* several set-ups, so that a later one can fail */
   out.flag = CPode(mem, 3.0, y, &out.t, CV_NORMAL);
   CVodeGetNumNonlinSolvConvFails(CPodeGetCVodeMem(mem), &out.nfails);
   CPMechGetStats(mech, &stats);

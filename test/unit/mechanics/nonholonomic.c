@@ -46,8 +46,8 @@ static int slip_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sun
   return 0;
 }
 
-/* With and without v and b from the user. A perturbation of the velocity grows by 1 + t in the
-   position, one of the angle turns the pull g sin(alpha), which moves the skate by g t^2 / 2. */
+/* With and without the user's v and b. A perturbation of the velocity grows by 1 + t in the
+ * position; one of the angle turns the pull g sin(alpha), which moves the skate by g t^2 / 2. */
 START_TEST(knife_edge_follows_its_cycloid) {
   KnifeEdge k             = {.g = 9.81, .alpha = 0.3, .omega = 1.5};
   const int by_user       = _i / 2;
@@ -77,7 +77,7 @@ START_TEST(knife_edge_follows_its_cycloid) {
     const sunrealtype closed = k.g * sin(k.alpha) * sin(k.omega * run->t) +
                                k.omega * (exact[3] * cos(exact[2]) + exact[4] * sin(exact[2]));
     ck_assert_double_le(fabs(lambda[0] - closed), (k.g + 2 * size) * bound);
-    /* at the state itself: only b by differences is off, some 1e-12 of its size */
+    /* at the state itself only b by differences is off, by about 1e-12 of its size */
     const sunrealtype here = k.g * sin(k.alpha) * sin(s[2]) + s[5] * along;
     ck_assert_double_le(fabs(lambda[0] - here), by_user ? 20 * ROUNDOFF * k.g : 1e-11 * k.g);
     slip(0, s, s + 3, v, NULL);
@@ -120,8 +120,8 @@ static int ball_height(sunrealtype t, const sunrealtype *q, sunrealtype *p, void
   return 0;
 }
 
-/* The centre falls with 5/7 of the slope's pull, sideways it keeps its speed, and the spin about
-   the normal stays; reactions: the weight, and 2/7 of the pull. */
+/* The centre accelerates with 5/7 of the slope's pull, keeps its speed sideways, and the spin about
+ * the normal stays. Reactions: the weight, and 2/7 of the pull. */
 START_TEST(ball_rolls_with_five_sevenths) {
   const CPMechModel model = {.nu = 6,
                              .nq = 7,

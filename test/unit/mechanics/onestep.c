@@ -1,4 +1,4 @@
-/* Mechanical systems in one-step methods, explicit and implicit. */
+/* Mechanical systems with one-step methods, explicit and implicit. */
 #include "mechanics/systems.h"
 
 #include <cpodes/cpodes_onestep.h>
@@ -43,7 +43,7 @@ static CPOneStepStats stats_of(void) {
 
 /* ---- every mechanism ---- */
 
-/* Long enough for some tens of steps. */
+/* Long enough for some tens of steps */
 static sunrealtype duration(SystemName name) {
   return name == FLEXIBLE_CRANK ? 1.0e-3 : name == ANDREWS ? 2.0e-3 : 0.1;
 }
@@ -65,8 +65,8 @@ static void by_bdf(System *s, sunrealtype tol, sunrealtype tout) {
   CPodeFree(&cpode);
 }
 
-/* Each step errs by tol (1 + |y|) at most, and during a motion as short as these, less than a period, no
- * error grows ten times. */
+/* Each step has an error of at most tol (1 + |y|), and in motions as short as these, less than a
+ * period, no error grows tenfold. */
 START_TEST(every_mechanism_moves_as_with_bdf) {
   const sunrealtype tol = 1.0e-7;
   System *one = opened(_i / METHODS), *bdf = opened(_i / METHODS);
@@ -148,7 +148,7 @@ START_TEST(states_accelerations_and_multipliers_are_of_the_order_of_radau) {
 }
 END_TEST
 
-/* ---- what is attached ---- */
+/* ---- attached systems ---- */
 
 START_TEST(metric_and_iteration_matrix_are_those_of_the_method) {
   System *s = system_create(CAR_AXIS);
@@ -201,8 +201,9 @@ START_TEST(attaching_again_is_a_new_start) {
 }
 END_TEST
 
-/* L-stable methods damp a pendulum that swings below its tolerance, and their steps grow for ever. The iteration matrix then
- * knows next to nothing of A, and corrections by its factors are small without leading to the manifold. */
+/* L-stable methods damp a pendulum that swings below its tolerance, and their steps grow without
+ * end. The iteration matrix then hardly contains A, and corrections by its factors are small
+ * without leading to the manifold. */
 START_TEST(steps_however_long_stay_on_the_manifold) {
   const sunrealtype tol = 5.0e-5;
   System *s             = system_create(PENDULUM);
@@ -290,7 +291,7 @@ END_TEST
 
 static int (*true_force)(sunrealtype, const sunrealtype *, const sunrealtype *, const sunrealtype *,
                          sunrealtype *, void *);
-static int force_fails; /* what the forces return ... */
+static int force_fails; /* the return value of the forces ... */
 static sunrealtype force_fails_from;
 
 static int failing_force(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
@@ -364,7 +365,7 @@ static long int bushing_steps(const char *method, sunrealtype stiffer) {
   return steps;
 }
 
-/* Explicit methods would take steps of some 2 m2 / C: 2.5e5 and 2.5e7 of them. */
+/* Explicit methods would take steps of about 2 m2 / C: 2.5e5 and 2.5e7 of them. */
 START_TEST(steps_of_implicit_methods_do_not_depend_on_stiffness) {
   const long int steps   = bushing_steps(methods[_i], 1.0),
                  stiffer = bushing_steps(methods[_i], 1.0e2);
@@ -389,8 +390,8 @@ START_TEST(errors_of_velocities_are_weighted_with_the_time_scale) {
 }
 END_TEST
 
-/* Two unit masses with a spring 5 between them; the first follows sin(2 t + 0.4). The second's motion
- * is the forced one, 5 / (5 - 4) = 5 times as large, and nothing else from a start on it. */
+/* Two unit masses with a spring 5 between them; the first follows sin(2 t + 0.4). From a start on
+ * it, the second's motion is only the forced one, which is 5 / (5 - 4) = 5 times as large. */
 static int sine(sunrealtype t, sunrealtype *g, void *data) {
   (void)data;
   *g = sin(2.0 * t + 0.4);
@@ -435,8 +436,9 @@ END_TEST
 
 /* ---- rows that are switched ---- */
 
-/* The pendulum's rod is cut at t = 0.3, without a restart by the user: a parabola follows. Each step errs by tol (1 + |y|), |y| is
- * below 5, and no error grows tenfold in so short a time. */
+/* The pendulum's rod is cut at t = 0.3, without a restart by the user: a parabola follows. Each
+ * step has an error of tol (1 + |y|), |y| is below 5, and no error grows tenfold in so short a
+ * time. */
 START_TEST(rows_are_switched_between_steps_without_a_restart) {
   const sunrealtype tol = 1.0e-8, cut = 0.3, flight = 0.2;
   sunrealtype at[4], t;

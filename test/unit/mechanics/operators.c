@@ -1,9 +1,9 @@
-/* Projectors, Delassus operator and effective mass of one state, by their properties, for all kinds of
- * matrices and for operators.
+/* Projectors, Delassus operator and effective mass at one state, by their properties, for all kinds
+ * of matrices and for operators.
  *
- * Tolerance: solutions lose the condition of S = A M^-1 A^T, at most |S||W|, which the tests measure and
- * assert to be below MOST; N^2 operations of roundoff 1.1e-16 go into an entry of order one. (The
- * eigenvalues of M are between N and N + N^2.) */
+ * Tolerance: solutions lose the condition of S = A M^-1 A^T, at most |S||W|, which the tests
+ * measure and assert to be below MOST; N^2 operations of roundoff 1.1e-16 go into an entry of order
+ * one. (The eigenvalues of M are between N and N + N^2.) */
 #include "mechanics/constant.h"
 #include "models/spatial_four_bar.h"
 #include "support/alloc.h"
@@ -68,8 +68,8 @@ static void assert_well_conditioned(void) {
 
 /* ---- projectors ---- */
 
-/* A projector is determined by its range, here ker A without driven velocities, and by being symmetric
- * in the metric M: the trace tells that nothing is missing of the range. */
+/* A projector is determined by its range, here ker A without driven velocities, and by its symmetry
+ * in the metric M. The trace shows that its range is complete. */
 START_TEST(tangent_projector_is_the_one_onto_the_null_space_of_A) {
   sunrealtype P[N][N], trace = 0;
   constant_create(&c, _i);
@@ -185,7 +185,7 @@ START_TEST(products_are_those_of_the_matrices) {
 }
 END_TEST
 
-/* ---- what they leave, and what they refuse ---- */
+/* ---- state afterwards, and refused arguments ---- */
 
 START_TEST(rows_and_rank_are_as_before) {
   CPMechStats before, after;
@@ -224,7 +224,7 @@ START_TEST(bad_arguments_are_named) {
 }
 END_TEST
 
-/* M = 0 in one direction: S does not exist, and is refused; P does, where A holds that direction. */
+/* M = 0 in one direction: S does not exist, and is refused; P exists if A holds that direction. */
 /* A x and S x are sums of products that overflow; x is as before. */
 START_TEST(results_that_overflow_are_told) {
   static const Project projects[] = {CPMechProjectTangent, CPMechProjectNormal,
@@ -256,7 +256,7 @@ START_TEST(massless_velocity_has_projectors_but_no_delassus_operator) {
 }
 END_TEST
 
-/* ---- operators that are none ---- */
+/* ---- wrong operators ---- */
 
 START_TEST(products_that_are_no_transposes_are_told) {
   sunrealtype x[N] = {1, 2, 3, 4, 5, 6, 7};
@@ -369,7 +369,7 @@ static int call_matrix(void) {
   return flag;
 }
 
-/* Dense, all rows on: the solver has its workspace after the first call. */
+/* Dense, with all rows active: the solver has its workspace after the first call. */
 START_TEST(every_allocation_may_fail) {
   const Call calls[] = {call_tangent, call_times, call_matrix};
   int n = 0, done = 0;

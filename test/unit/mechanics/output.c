@@ -1,5 +1,5 @@
-/* Quantities of one state against closed forms: a pendulum in Cartesian coordinates whose length may
- * change, two times the same constraint, a free body, and what the statistics print. */
+/* Quantities of one state against closed forms: a pendulum in Cartesian coordinates whose length
+ * may change, the same constraint twice, a free body, and the printed statistics. */
 #include "support/mech_run.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 /* ---- a pendulum ---- */
 
-/* Mass m at (x, y) = L (sin theta, -cos theta), L = 1.5 + rate t, from rest of the drive:
+/* Mass m at (x, y) = L (sin theta, -cos theta), L = 1.5 + rate t, with the drive initially at rest:
  *   p = x^2 + y^2 - L^2,  A = 2 (x, y),  tension m (theta'^2 L + g cos theta) = 2 L lambda   (L'' = 0)
  * redundant: the same row once more. */
 typedef struct {
@@ -121,7 +121,7 @@ START_TEST(outputs_of_a_pendulum_are_the_closed_forms) {
 }
 END_TEST
 
-/* p = (s^2 - 1) L^2 where the state is s times too long, and so on. */
+/* p = (s^2 - 1) L^2 if the state is s times too long, and so on. */
 START_TEST(residuals_are_those_of_each_level) {
   const sunrealtype s = SUN_RCONST(1.01);
   Rod rod             = {.m = 2, .g = SUN_RCONST(9.81)};
@@ -139,7 +139,7 @@ START_TEST(residuals_are_those_of_each_level) {
 }
 END_TEST
 
-/* Two rows share the load, and are told to be one: A^T lambda is what it was. */
+/* Two rows share the load, and are reported as rank one: A^T lambda is unchanged. */
 START_TEST(redundant_rows_share_the_reaction) {
   sunrealtype lambda[2], reaction[2];
   Rod rod          = {.m = 2, .g = SUN_RCONST(9.81), .redundant = 1};
@@ -155,7 +155,7 @@ START_TEST(redundant_rows_share_the_reaction) {
 }
 END_TEST
 
-/* A row that is off is no residual and has no multiplier. */
+/* A row that is off has no residual and no multiplier. */
 START_TEST(rows_that_are_off_are_left_out) {
   const sunrealtype off[] = {0};
   sunrealtype lambda[1], udot[2];
@@ -299,7 +299,7 @@ START_TEST(printed_statistics_are_those_of_the_newest_state) {
   ck_assert_int_eq(atol(value), before.nM);
   if (table) {
     printed(text, "Projector linear solver", table, value);
-    ck_assert_str_eq(value, "Schur complement"); /* without a reason that mechanical systems lack */
+    ck_assert_str_eq(value, "Schur complement"); /* without a reason, which mechanical systems lack */
   }
   printed(text, "Rank of A", table, value);
   ck_assert_str_eq(value, "1");
@@ -307,7 +307,7 @@ START_TEST(printed_statistics_are_those_of_the_newest_state) {
   ck_assert_str_eq(value, "yes");
   printed(text, "Position residual", table, value);
   ck_assert_double_le(atof(value), SUN_RCONST(1e-8));
-  if (!table) { /* one line each of CVODES, of the projection, of mechanics; names and values */
+  if (!table) { /* one line each for CVODES, for the projection, for mechanics; names and values */
     int commas = 0;
     for (const char *c = strrchr(text, '\n') - 1; c >= text && *c != '\n'; c--) commas += *c == ',';
     ck_assert_int_eq(commas % 2, 1);

@@ -1,9 +1,9 @@
-/* Projections of the states of mechanical systems: every mechanism of systems.h, in every metric, by
- * every solver of the projector, against what the model's functions say.
+/* Projections of the states of mechanical systems: every mechanism of systems.h, in every metric,
+ * by every solver of the projector, against the model's functions.
  *
  * In the space of velocities a projection from x0 is x1 = x0 + delta with c(x1) = 0 and, since G is
- * kept while it is near, delta in range(D G^T) with G of the start; where positions and velocities
- * share their factors G of both is that of the positions' start. */
+ * kept while the state is near, delta in range(D G^T) with G of the start. If positions and
+ * velocities share their factors, both use G of the positions' start. */
 #include "mechanics/cases.h"
 
 #include <float.h>
@@ -12,8 +12,8 @@
 
 /* ---- on the manifold ---- */
 
-/* Relative change of A in a disturbance of this size is some times as large: units, which are those of
-   the start, are known to a tenth; KRYLOV's are estimates, good to a quarter. */
+/* The relative change of A in a disturbance of this size is a small multiple of the size: units,
+ * which are those of the start, are known to a tenth; KRYLOV's are estimates, good to a quarter. */
 static const double DISTURBANCE = 1e-3;
 static double units_known(const Case *c) { return !c->s->model.M ? 1.1 * 1.25 : 1.1; }
 
@@ -50,9 +50,9 @@ START_TEST(projected_states_satisfy_their_constraints) {
 }
 END_TEST
 
-/* The second projection moves by K r and what is left of it after corrections that contract; residuals
-   of the first are at most eps, and those of v change with the positions. Roundoff: of the terms of
-   residuals (64 u), weighed by K. */
+/* The second projection moves the state by K r, and by the remainder after corrections that
+ * contract; residuals of the first are at most eps, and those of v change with the positions.
+ * Roundoff: of the terms of residuals (64 u), weighted by K. */
 START_TEST(projecting_twice_moves_nothing) {
   const double eps = 1e-5;
   FOR_CASES(c, _i, SOLVERS) {
@@ -116,9 +116,10 @@ static void normal_free(const System *s, int rows, const double *A, const double
   }
 }
 
-/* delta = D G^T mu to roundoff, level by level, that of x (which a small delta feels) and of the condition
-   of both sides' factorisations. The disturbance is below the ten tolerances beyond which factors are
-   made anew for the velocities. AUTO tries Cholesky factors on dependent rows first. */
+/* delta = D G^T mu to roundoff, level by level: the roundoff of x (which affects a small delta) and
+ * of the condition of both sides' factorisations. The disturbance is below the ten tolerances
+ * beyond which factors are computed anew for the velocities. AUTO tries Cholesky factors on
+ * dependent rows first. */
 START_TEST(corrections_are_along_the_normals_of_the_metric) {
   FOR_CASES(c, _i, SOLVERS) {
     const System *s = c.s;
@@ -201,11 +202,11 @@ static double miss(const Case *c, double size) {
   return distance;
 }
 
-/* G of the start in place of that of the result is an error of second order: a quarter of the disturbance
-   leaves a sixteenth, up to terms of third order, and what eps leaves, 1e-7 of the tolerance. Rows that
-   are dependent on the manifold, but not off it, are an exception: the least singular values of G are
-   there of the size of the disturbance, and with them a part of it that is tangential moves the state. It
-   is then no farther away than the disturbance was. */
+/* Using G of the start instead of that of the result is an error of second order: a quarter of the
+ * disturbance leaves a sixteenth, up to terms of third order, and to the effect of eps, 1e-7 of the
+ * tolerance. Rows that are dependent on the manifold, but not off it, are an exception: there the
+ * least singular values of G are of the size of the disturbance, and its tangential part moves the
+ * state along with them. The state is then no farther away than the disturbance was. */
 START_TEST(projections_are_nearest_points) {
   FOR_CASES(c, _i, 1) {
     const double size = 4e-3, tolerance = 1e-6 * (1 + N_VMaxNorm(c.s->y));

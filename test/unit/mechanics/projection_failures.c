@@ -1,10 +1,10 @@
-/* Projections of mechanical systems that fail: the code, the name of what is to blame, and the state as it
- * came. Source of the system: made up.
+/* Projections of mechanical systems that fail: the code, the name of the culprit, and the unchanged
+ * state. Source of the system: made up.
  *
  *   q = (x, y, z, w),  M = diag(1, 2, 3, 4)
  *   p = ( (x^2 + y^2 - 1) / 2,  z ),   v = ( x x' + y y',  z',  w' - x )          nv > np
  *
- * on request with p_1 (and v_1) that repeat p_0, or contradict it. */
+ * optionally with p_1 (and v_1) that repeat p_0, or contradict it. */
 #include "mechanics/systems.h"
 
 #include <cpodes/cpodes_mechanics.h>
@@ -17,12 +17,12 @@ typedef enum { SOUND, FATAL, RECOVERABLE, NOT_A_NUMBER, INDEFINITE, WRONG } Faul
 
 /* user_data */
 typedef struct {
-  char function; /* which has the fault: p, v, A, M */
+  char function; /* the function with the fault: p, v, A, M */
   Fault fault;
   int repeated;             /* p_1 is p_0 + offset */
   sunrealtype offset, slip; /* v_1 is v_0 + slip */
   sunrealtype radius;       /* squared; negative: no state satisfies p_0 */
-  int calls_before;         /* of the function that are sound */
+  int calls_before;         /* number of sound calls of the function */
 } Plane;
 
 static Plane plane;
@@ -31,7 +31,7 @@ static CPProjector P;
 static N_Vector y, before, ewt, v;
 static MessageLog messages;
 
-/* What the function of that name returns */
+/* The return value of the function of that name */
 static int fault_of(Plane *s, char function, sunrealtype *value) {
   if (s->function != function || s->fault == SOUND || s->calls_before-- > 0) return 0;
   if (s->fault == NOT_A_NUMBER) *value = NAN;
@@ -154,7 +154,7 @@ START_TEST(failures_of_functions_leave_the_state) {
 }
 END_TEST
 
-/* A later call fails, not the first */
+/* A later call fails, not the first. */
 START_TEST(failures_on_the_way_leave_the_state) {
   const Failure *f = &failures[_i];
   if (f->fault == INDEFINITE) return;
@@ -183,7 +183,7 @@ START_TEST(failures_of_functions_leave_vectors) {
 }
 END_TEST
 
-/* The initial state is looked for in the metric of the weights: M is not asked. */
+/* The initial state is computed in the metric of the weights, so M is not evaluated. */
 START_TEST(failures_of_functions_fail_initial_states) {
   const Failure *f = &failures[_i];
   begin(_i);
@@ -202,7 +202,7 @@ START_TEST(failures_of_functions_fail_the_violation) {
 }
 END_TEST
 
-/* Without being asked for, M is given up where it is not definite. */
+/* If M was not requested, it is abandoned where it is not definite. */
 START_TEST(default_metric_gives_up_an_indefinite_mass) {
   plane.function = 'M';
   plane.fault    = INDEFINITE;
