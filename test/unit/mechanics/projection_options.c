@@ -1,5 +1,5 @@
-/* What can be changed at a mechanical system's projector between two steps, what cannot, what it factors,
- * and that its users do not disturb each other. */
+/* What can be changed in a mechanical system's projector between two steps, what cannot, what it
+ * factors, and that its users do not disturb each other. */
 #include "mechanics/cases.h"
 
 #include <cpodes/cpodes.h>
@@ -9,7 +9,7 @@
 
 /* ---- rows that are switched off ---- */
 
-/* First rows of A: those of the first `rows` that are on. */
+/* The first rows of A, among those that are on. */
 static int rows_that_are_on(const System *s, const sunrealtype *mask, int rows, double *A) {
   int count = 0;
   for (int i = 0; i < rows; i++) {
@@ -20,8 +20,8 @@ static int rows_that_are_on(const System *s, const sunrealtype *mask, int rows, 
   return count;
 }
 
-/* Rows that are on are satisfied; the correction is along their normals alone. Roundoff: as in
-   projection.c. */
+/* Rows that are on are satisfied, and the correction is along their normals alone. Roundoff: as in
+ * projection.c. */
 static void is_projected(const Case *c, const sunrealtype *mask, N_Vector start, N_Vector y) {
   const System *s = c->s;
   double A[MAX_ROWS * MAX_U], K[MAX_ROWS * MAX_U], W[MAX_U * MAX_U], unit[MAX_ROWS], r[MAX_ROWS];
@@ -81,7 +81,7 @@ START_TEST(rows_that_are_off_take_no_part) {
 }
 END_TEST
 
-/* All off: nothing is left but the norms of quaternions; vectors keep all but what changes a norm. */
+/* With all rows off, only the norms of quaternions remain; vectors lose only what changes a norm. */
 START_TEST(without_rows_nothing_moves) {
   FOR_CASES(c, (int)switched[_i], 1) {
     const System *s            = c.s;
@@ -111,7 +111,8 @@ END_TEST
 
 /* ---- the metric ---- */
 
-/* A projector that has worked in another metric does as a new one does, to the last bit. */
+/* A projector that has worked in another metric gives the same result as a new one, to the last
+ * bit. */
 START_TEST(metrics_can_be_changed) {
   for (int from = CP_METRIC_DEFAULT; from <= CP_METRIC_L2; from++) FOR_CASES(c, _i, 1) {
       System *s = c.s, *other = system_create((SystemName)_i);
@@ -168,7 +169,7 @@ static void finish(Run *r) {
   system_free(&r->s);
 }
 
-/* Everything that can be asked for at a state, at a copy of it and at another one */
+/* All queries at a state, at a copy of it and at another one */
 static void ask(Run *r) {
   System *s     = r->s;
   CPProjector P = CPMechGetProjector(s->mech);
@@ -176,7 +177,7 @@ static void ask(Run *r) {
   sunrealtype norm, udot[MAX_U], lambda[MAX_ROWS], x[MAX_U] = {1};
   CPMechOutput out = {.udot = udot, .lambda = lambda};
   ck_assert_int_eq(CPProjectorProject(P, r->t, y, s->ewt), CP_SUCCESS);
-  CPProjectorProject(P, s->t, off, s->ewt); /* the state of the start may be far */
+  CPProjectorProject(P, s->t, off, s->ewt); /* the state may be far from the start */
   ck_assert_int_eq(CPProjectorProjectTangent(P, r->t, y, s->ewt, v), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorProjectCotangent(P, r->t, y, s->ewt, v), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorGetViolation(P, r->t, y, s->ewt, &norm, NULL), CP_SUCCESS);
@@ -210,9 +211,10 @@ START_TEST(questions_do_not_change_the_trajectory) {
 }
 END_TEST
 
-/* Factors of positions, velocities and error estimates, made anew in every step: one for all of them where
-   the metric is the same for positions and velocities and rows are, two where it is not. If the error had its own, it would be
-   twice as many; it gets new ones only where those of the state have grown old. */
+/* Factors of positions, velocities and error estimates, renewed in every step: one for all of them
+ * if the metric and the rows are the same for positions and velocities, otherwise two. If the error
+ * had its own factors, there would be twice as many; it gets new ones only when those of the state
+ * are too old. */
 START_TEST(levels_share_their_factors) {
   const CPMechMetric metric = metrics[_i % METRICS];
   Run r                     = start(_i < METRICS ? PENDULUM : FOUR_BAR_SPARSE, metric, CV_ADAMS);
@@ -236,8 +238,8 @@ START_TEST(levels_share_their_factors) {
 }
 END_TEST
 
-/* A perturbation of a swing grows by at most the number of periods, and each step commits at most the
-   tolerance (1 + |y|). */
+/* A perturbation of a swing grows by at most the number of periods, and each step has an error of
+ * at most the tolerance (1 + |y|). */
 START_TEST(metrics_can_be_changed_between_steps) {
   Run r       = start(PENDULUM, CP_METRIC_DEFAULT, _i ? CV_ADAMS : CV_BDF);
   Pendulum *p = r.s->user_data;
@@ -286,8 +288,9 @@ static int spring(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
   return 0;
 }
 
-/* x + y = 0 with a spring along x: W = diag(1 + gamma^2 k, 1), so that corrections have the direction
-   W^-1 (1, 1), which tells gamma. CVODES renews the matrix where gamma has changed by 0.3 of it. */
+/* x + y = 0 with a spring along x: W = diag(1 + gamma^2 k, 1), so that corrections have the
+ * direction W^-1 (1, 1), which reveals gamma. CVODES renews the matrix when gamma has changed by 30
+ * %. */
 START_TEST(metric_of_newton_follows_gamma) {
   const CPMechModel model = {
       .nu = 2, .np = 1, .M = unit_mass, .A = diagonal, .p = on_diagonal, .f = spring};
@@ -349,7 +352,7 @@ START_TEST(options_of_constraints_are_refused) {
             M   = SUNDenseMatrix(s->n, s->n, test_context);
   N_Vector rows = vector_of(s->np + s->nv, NULL);
   sunrealtype err;
-  for (int after = 0; after < 2; after++) { /* the first use, too */
+  for (int after = 0; after < 2; after++) { /* also the first use */
     REFUSED(CPProjectorSetJacFn(P, any_constraints, G));
     REFUSED(CPProjectorSetJacFn(P, NULL, NULL));
     REFUSED(CPProjectorSetJacTimes(P, any_product, any_product));
@@ -394,7 +397,7 @@ START_TEST(krylov_wants_operators) {
 }
 END_TEST
 
-/* eps, the number of corrections and the age of factors are the user's. */
+/* eps, the number of corrections and the age of factors are set by the user. */
 START_TEST(options_of_the_iteration_are_heard) {
   System *s     = system_create(BODIES);
   CPProjector P = CPMechGetProjector(s->mech);

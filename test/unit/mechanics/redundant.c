@@ -1,5 +1,5 @@
-/* Constraints that repeat each other or contradict each other, or nearly do: a pendulum that hangs twice, from one point or
- * from two neighbouring ones, and the spatial four-bar linkage. */
+/* Constraints that repeat or contradict each other, exactly or nearly: a pendulum that hangs twice,
+ * from one point or from two neighbouring points, and the spatial four-bar linkage. */
 #include "support/mech_run.h"
 
 #include "models/spatial_four_bar.h"
@@ -10,8 +10,8 @@
 
 /* -------------------------------------------------------- a pendulum, its second row doubled -- */
 
-/* m = L = 1; rows p and 2 p: of all lambda with lambda_0 + 2 lambda_1 = tension the shortest is
-   tension (1, 2) / 5; tension = |u|^2 - g y. */
+/* m = L = 1; rows p and 2 p: of all lambda with lambda_0 + 2 lambda_1 = tension, the shortest is
+ * tension (1, 2) / 5; tension = |u|^2 - g y. */
 typedef struct {
   sunrealtype g;
   sunrealtype wrong; /* added to b of the second row */
@@ -110,7 +110,7 @@ START_TEST(doubled_rows_share_the_tension) {
   ck_assert_int_eq(CPMechGetStats(run->mech, &stats), CP_SUCCESS);
   ck_assert_int_eq(stats.linsol, SOLVERS[_i].in_use);
 
-  /* and it swings: energy 2 - 0.8 g; a step changes it by |u| <= 3 times its error */
+  /* the pendulum swings: energy 2 - 0.8 g; a step changes it by at most |u| <= 3 times its error */
   mech_run_start(run, CV_BDF, 1e-7);
   mech_run_to(run, 5);
   const sunrealtype *s     = entries(run->y);
@@ -164,7 +164,7 @@ static MechRun *linkage_run(SpatialFourBar *linkage, int sparse, sunrealtype the
   return run;
 }
 
-/* The rocker's ground is out of the plane: the rows that repeat others contradict them now. */
+/* The rocker's ground is out of the plane, so the redundant rows now contradict the others. */
 START_TEST(torn_loop_is_refused) {
   SpatialFourBar linkage;
   spatial_four_bar_create(&linkage, UNIT, 1, G, CP_FRAME_BODY);
@@ -179,7 +179,7 @@ START_TEST(torn_loop_is_refused) {
 }
 END_TEST
 
-/* The crank also turns about itself, which no joint allows */
+/* The crank also turns about its own axis, which no joint permits */
 START_TEST(velocities_that_contradict_are_named) {
   SpatialFourBar linkage;
   spatial_four_bar_create(&linkage, UNIT, 1, G, CP_FRAME_BODY);
@@ -197,10 +197,10 @@ START_TEST(velocities_that_contradict_are_named) {
 }
 END_TEST
 
-/* Where all rods lie in line one more row repeats others; it goes on, on one branch or another, and
-   keeps its energy: a step changes that by 3 kg times (g + |u|) times its error, |u| < 8. Where steps of Adams'
-   methods land there is chance: of 360 runs with tolerances near this one 8 end there, of 320 with CVODES' own
-   settings 3. */
+/* Where all rods lie in line, one more row is redundant; the motion continues on one branch or
+ * another, and keeps its energy: a step changes that by 3 kg times (g + |u|) times its error,
+ * |u| < 8. Where steps of Adams' methods end there is a matter of chance: of 360 runs with
+ * tolerances near this one 8 stop there, of 320 with CVODES' own settings 3. */
 START_TEST(loop_passes_where_the_rank_falls) {
   SpatialFourBar linkage;
   spatial_four_bar_create(&linkage, UNIT, 1, G, CP_FRAME_BODY);
@@ -223,8 +223,9 @@ END_TEST
 
 /* ------------------------------------------------------ a pendulum in space, at two rods -- */
 
-/* The rods have length 1 and sqrt(1 + d^2), and hang from the origin and from (0, 0, -d): the angle between them has the
-   sine d / sqrt(1 + d^2), and the motion is that of a pendulum in the plane z = 0. */
+/* The rods have length 1 and sqrt(1 + d^2), and hang from the origin and from (0, 0, -d). The angle
+ * between them has the sine d / sqrt(1 + d^2), and the motion is that of a pendulum in the plane
+ * z = 0. */
 static int unit_mass_in_space(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
   (void)t, (void)q, (void)user_data;
   for (int i = 0; i < 3; i++) SM_ELEMENT_D(M, i, i) = 1;
@@ -259,7 +260,7 @@ static int two_centripetal(sunrealtype t, const sunrealtype *q, const sunrealtyp
   return 0;
 }
 
-/* Angles that are always narrow, as of overconstrained linkages, are no singular position. */
+/* Angles that are always narrow, as in overconstrained linkages, are no singular position. */
 START_TEST(adams_projects_estimates_at_any_angle) {
   sunrealtype distance    = _i ? 0.05 : 1;
   const CPMechModel model = {.nu = 3,
@@ -282,10 +283,11 @@ END_TEST
 
 /* ----------------------------------------------------------------- a quaternion of norm zero -- */
 
-/* On the manifold 20 rows have rank 17. At a state that is off by d, in directions that break the
-   parallel axes, too, they are independent, at angles of size d, and accelerations that all of them
-   ask for would be off by their own size. Those of the mechanism change by O(d): by some 10 g d for
-   lengths and masses of 1, and 100 times that about the rods, whose inertia is a hundredth there. */
+/* On the manifold 20 rows have rank 17. At a state that is off by d, also in directions that break
+ * the parallel axes, they are independent, at angles of size d, and accelerations that satisfied
+ * all of them would be off by their own size. Those of the mechanism change by O(d): by about 10 g
+ * d for lengths and masses of 1, and by 100 times that about the rods, whose inertia is a
+ * hundredth. */
 START_TEST(accelerations_of_a_loop_depend_smoothly_on_its_state) {
   SpatialFourBar linkage;
   sunrealtype exact[18], udot[18];
@@ -306,8 +308,8 @@ END_TEST
 
 /* ------------------------------------------- rows that depend on each other on the manifold only -- */
 
-/* q = (x, s), M = 1, p = (g, (1 + BEND s) g) with g = x + x^2 / 2. Off the manifold the rates contradict each other by
-   BEND g s', which neither x' nor s' should make up for. */
+/* q = (x, s), M = 1, p = (g, (1 + BEND s) g) with g = x + x^2 / 2. Off the manifold the rates
+ * contradict each other by BEND g s', which neither x' nor s' should compensate. */
 enum { BEND = 30 };
 
 static int bent(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
@@ -335,8 +337,8 @@ static int bent_rates(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
   return 0;
 }
 
-/* Newton's first step leaves x = h^2 / 2 = 5e-11, half of what eps = 0.1 allows positions, and rates that contradict each
-   other by 15 times what it allows them. Loop index: dense, sparse */
+/* Newton's first step leaves x = h^2 / 2 = 5e-11, half of what eps = 0.1 permits for positions, and
+ * rates that contradict each other by 15 times what it permits for them. Loop index: dense, sparse. */
 START_TEST(positions_are_as_near_as_the_velocities_need_them) {
   CPMechModel model = {.nu = 2, .np = 2, .M = unit_mass, .A = bent_rows, .p = bent, .b = bent_rates};
   if (_i) {
@@ -353,7 +355,7 @@ START_TEST(positions_are_as_near_as_the_velocities_need_them) {
   const sunrealtype *y = entries(run->y);
   ck_assert_double_le(fabs(y[2]), 1e-10);
   ck_assert_double_le(fabs((1 + BEND * y[1]) * y[2] + BEND * y[0] * y[3]), 1e-10);
-  ck_assert_double_eq_tol(y[1], 0, 1e-8); /* what does not violate them stays */
+  ck_assert_double_eq_tol(y[1], 0, 1e-8); /* a component that does not violate them stays */
   ck_assert_double_eq_tol(y[3], 1, 1e-8);
   N_VDestroy(ewt);
   if (_i) {
@@ -383,8 +385,8 @@ END_TEST
 
 /* ------------------------------------------------------------ rows at a narrow angle, one of them twice -- */
 
-/* q = (a, b, s): 0 = a,  0 = a + s (b + 10 b^2), which make the angle s, and 0 = a (1 + b), which depends on the first; or the rates
- * of these alone */
+/* q = (a, b, s): 0 = a,  0 = a + s (b + 10 b^2), which make the angle s, and 0 = a (1 + b), which
+ * depends on the first; or only their rates */
 static int narrow_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
   (void)t, (void)q, (void)user_data;
   for (int j = 0; j < 3; j++) SM_ELEMENT_D(M, j, j) = 1;
@@ -407,7 +409,8 @@ static int narrow_positions(sunrealtype t, const sunrealtype *q, sunrealtype *p,
   return 0;
 }
 
-/* What is zero but for errors says nothing about the distance from the manifold, which is 1e-8 and small beside the angle 0.005. */
+/* Coordinates that are zero up to errors say nothing about the distance from the manifold, which is
+ * 1e-8, and small compared with the angle 0.005. */
 START_TEST(narrow_rows_count_where_coordinates_are_zero_but_for_errors) {
   const CPMechModel of_positions = {
       .nu = 3, .np = 3, .M = narrow_mass, .A = narrow_rows, .p = narrow_positions};

@@ -1,4 +1,4 @@
-/* Defects of mechanical systems that other tests did not see, each with what it did. */
+/* Defects of mechanical systems that other tests had missed, each with its effect. */
 #include "support/mech_run.h"
 
 #include <cvodes/cvodes.h>
@@ -7,7 +7,7 @@
 
 #define ROUNDOFF SUN_RCONST(1.2e-16) /* of one operation */
 
-/* ----------------------------------------- multipliers of motions, which Fl has no columns for -- */
+/* -------------------------------------- multipliers of motions, for which Fl has no columns -- */
 
 /* Three unit masses on a line; f_2 depends on the first multiplier, if there is one. */
 enum { MASSES = 3 };
@@ -89,8 +89,8 @@ static MechRun *open_line(int *rows) {
   return mech_run_create(&model, rows, y0);
 }
 
-/* It read Fl beyond its last column. a_0 + l = 2 and a_2 + l = STIFF l with a_2 = -a_0 give l (2 -
-   STIFF) = 2; three operations each. */
+/* It read Fl beyond its last column. a_0 + l = 2 and a_2 + l = STIFF l with a_2 = -a_0 give l
+ * (2 - STIFF) = 2; three operations each. */
 START_TEST(motions_have_no_column_in_lambda_jac) {
   int rows     = 1;
   MechRun *run = open_line(&rows);
@@ -141,9 +141,9 @@ static SUNMatrix diagonal_template(sunindextype n) {
   return T;
 }
 
-/* Each added quaternion cost the square of the number of bodies: a minute for these. The last comes
-   first: coordinates are paired in the end. Without forces q is linear in t, but for the
-   quaternions; steps of any length are exact there, but for some 100 roundings. */
+/* Each added quaternion cost the square of the number of bodies: a minute for these. The last one
+ * is added first: coordinates are paired at the end. Without forces q is linear in t, except for
+ * the quaternions; steps of any length are exact there up to about 100 roundings. */
 START_TEST(many_quaternions_are_added_in_no_time) {
   N_Vector y    = vector_of((QS + US) * BODIES, NULL);
   sunrealtype t = 0, *q = entries(y), *u = q + QS * BODIES;
@@ -175,7 +175,7 @@ END_TEST
 
 /* --------------------------------------- a constraint that no rotation satisfies, but whose A is right -- */
 
-/* The component along y of the body's axis x, which is to be 1.5 */
+/* The component along y of the body's axis x, which shall be 1.5 */
 static int axis_beyond_reach(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
   (void)t, (void)user_data;
   p[0] = 2 * (q[1] * q[2] + q[0] * q[3]) - 1.5;
@@ -195,7 +195,8 @@ static int unit_inertia(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *
   return 0;
 }
 
-/* It was compared with differences by rotations from the start, which differ from it by the angle that the iteration has turned. */
+/* It was compared with differences by rotations from the start, from which it differs by the angle
+ * of the iteration so far. */
 START_TEST(a_jacobian_is_right_however_far_an_iteration_has_turned) {
   const CPMechModel model = {
       .nu = 3, .nq = 4, .np = 1, .M = unit_inertia, .A = axis_jac, .p = axis_beyond_reach};
@@ -291,10 +292,10 @@ START_TEST(rows_of_A_without_entries_are_refused_at_once) {
 }
 END_TEST
 
-/* ------------------------------------------------------------- rank, and what actions know of it -- */
+/* ------------------------------------------------------------ rank, and its use by actions -- */
 
-/* A mass on the unit circle, by p_0 and p_1 = (1 + x) p_0, which depend on each other on the circle
-   only, over the floor z = 0, which is a row that is off. */
+/* A mass on the unit circle, by p_0 and p_1 = (1 + x) p_0, which depend on each other only on the
+ * circle, above the floor z = 0, a row that is off. */
 static sunrealtype off_circle(const sunrealtype *q) { return (q[0] * q[0] + q[1] * q[1] - 1) / 2; }
 
 static int circle_p(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
@@ -324,9 +325,8 @@ static int circle_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, s
   return 0;
 }
 
-/* An impact with the floor has three rows of rank 2, as many as rows 0 and 1 are: these were taken for
-   independent from then on, and accelerations near the circle were off by several times their
-   size. */
+/* An impact with the floor has three rows of rank 2, the number of rows 0 and 1: these were then
+ * treated as independent, and accelerations near the circle were off by several times their size. */
 START_TEST(impacts_do_not_change_what_is_known_of_the_rank) {
   const CPMechModel model = {
       .nu = 3, .np = 3, .M = line_mass, .A = circle_A, .f = line_force, .p = circle_p, .b = circle_b};

@@ -1,4 +1,4 @@
-/* Defects in the use of mechanical systems with integrators, each with what it did. */
+/* Defects in the use of mechanical systems with integrators, each with its effect. */
 #include "support/mech_run.h"
 
 #include <cvodes/cvodes.h>
@@ -11,7 +11,7 @@ static MechRun *open_pendulum(Pendulum *pendulum) {
   return mech_run_create(&model, pendulum, (sunrealtype[]){1, 0, 0, 0});
 }
 
-/* The user's pointer was taken for the CPMech, and the program crashed. */
+/* The user's pointer was mistaken for the CPMech, and the program crashed. */
 START_TEST(user_data_that_replace_the_system_are_refused) {
   Pendulum pendulum;
   MechRun *run = open_pendulum(&pendulum);
@@ -38,7 +38,7 @@ START_TEST(a_missing_linear_solver_is_named) {
 }
 END_TEST
 
-/* Twice the frequency overflowed, and factors were made for each projection. */
+/* Twice the frequency overflowed, and factors were renewed for each projection. */
 START_TEST(factors_may_be_kept_for_ever) {
   long int made[2];
   for (int k = 0; k < 2; k++) {
@@ -65,7 +65,7 @@ static long int projection_factors(const MechRun *run) {
   return stats.nprojfact;
 }
 
-/* Factors of the old data's A and M went on to be used. */
+/* Factors of the old data's A and M continued to be used. */
 START_TEST(new_user_data_want_new_factors) {
   Pendulum pendulum;
   MechRun *run = open_pendulum(&pendulum);
@@ -80,7 +80,8 @@ START_TEST(new_user_data_want_new_factors) {
       ck_assert_int_eq(CPode(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), CP_SUCCESS);
     before[k] = projection_factors(run);
   }
-  ck_assert_int_eq(before[1], before[0]); /* steps are short: they are kept, else */
+  /* steps are short, so the factors would otherwise be kept */
+  ck_assert_int_eq(before[1], before[0]);
   ck_assert_int_eq(before[2], before[1] + 1);
   mech_run_free(&run);
 }

@@ -1,8 +1,7 @@
-/* Time-dependent constraints: v and b by differences, and the norm that tests steps. A mass is driven
- * by 0 = p = q_0 - sin(w t); another one swings by itself and hardly feels it:
+/* Time-dependent constraints: v and b by differences, and the norm that tests steps. A mass is
+ * driven by 0 = p = q_0 - sin(w t); another one swings freely and is hardly affected:
  *
- *   q_1'' = -q_1 + c q_0,   c = 1e-3
- */
+ *   q_1'' = -q_1 + c q_0,   c = 1e-3 */
 #include "support/mech_run.h"
 
 #include <cpodes/cpodes_onestep.h>
@@ -43,10 +42,10 @@ static MechRun *driven_run(Drive *d) {
   return mech_run_create(&model, d, start);
 }
 
-/* At t with q_0 = sin(w t), u_0 = w cos(w t): v = 0 and u_0' = b = -w^2 sin(w t). Differences of sixth
-   order whose steps fit the motion leave some 1e-12 of w in v, and, with v by differences too, 1e-10
-   of w^2 in b: (noise of v) / (step of some 0.02 / w). The steps start from a time that is w times too
-   long. */
+/* At t with q_0 = sin(w t), u_0 = w cos(w t): v = 0 and u_0' = b = -w^2 sin(w t). Differences of
+ * sixth order, with steps that suit the motion, leave about 1e-12 of w in v, and, if v is by
+ * differences as well, 1e-10 of w^2 in b: (noise of v) / (step of about 0.02 / w). The steps start
+ * from a time that is w times too long. */
 START_TEST(differences_find_the_time_of_an_explicit_motion) {
   Drive d             = {.w = pow(10, _i), .c = 1e-3};
   MechRun *run        = driven_run(&d);
@@ -71,9 +70,9 @@ static long int steps_with(Drive *d, CPErrEst mode) {
   return steps;
 }
 
-/* What the constraint drives has an error along the normals only. The share of that which a projected test counts keeps steps from
-   growing until projections move too far, and are cut (48,861 steps here, and 3,573 tested unprojected, where nothing of it
-   counted). */
+/* The driven mass has errors along the normals only. The share of these that a projected test
+ * counts keeps steps from growing until projections move too far and cut them (48,861 steps without
+ * any share, 3,573 with an unprojected test). */
 START_TEST(what_is_driven_costs_no_more_steps_than_unprojected_tests_take) {
   Drive d = {.w = 10, .c = 1e-3};
   ck_assert_int_eq(steps_with(&d, CP_ERREST_DEFAULT), steps_with(&d, CP_ERREST_PROJECTED));
@@ -84,8 +83,8 @@ END_TEST
 
 /* ---- no freedom left ---- */
 
-/* Both masses are driven: all error is normal to the constraints, and its projection is zero at any step size. Output
- * between ends of steps says whether the steps follow the motion. */
+/* Both masses are driven: all error is normal to the constraints, and its projection is zero at any
+ * step size. Output between the ends of steps shows whether the steps follow the motion. */
 static int both_masses(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
   (void)t, (void)q, (void)user_data;
   SM_ELEMENT_D(A, 0, 0) = SM_ELEMENT_D(A, 1, 1) = 1;

@@ -1,7 +1,7 @@
-/* The choice of a method: where the spectrum is known, over the catalogue of mechanisms, and when functions fail.
+/* The choice of a method: with known spectra, over the catalogue of mechanisms, and when functions
+ * fail.
  *
- *   x_i'' + c_i x_i' + k_i x_i = f_i     eigenvalues of x^2 + c_i x + k_i
- */
+ *   x_i'' + c_i x_i' + k_i x_i = f_i     eigenvalues of x^2 + c_i x + k_i */
 #include <cpodes/cpodes_model.h>
 #include <math.h>
 #include <models/model.h>
@@ -15,7 +15,7 @@ static N_Vector y;
 static CPMech mech;
 static MessageLog messages;
 
-/* What the force does at its call number `fails` and later */
+/* The behaviour of the force at its call number `fails` and later */
 typedef struct {
   int calls, fails, code;
 } Device;
@@ -65,7 +65,7 @@ static CPMechSuggestion suggestion(double t_end, double rtol) {
   return s;
 }
 
-/* ---- what is known ---- */
+/* ---- known spectra ---- */
 
 typedef struct {
   double c[N], k[N];
@@ -78,14 +78,14 @@ static const Spectrum spectra[] = {
     {{0.1, 0.2, 1e4}, {1.0, 1.0, 1.0}, 1e4, 1},   /* root -1e4 */
     {{0.1, 0.2, 3e4}, {1.0, 1.0, 2e8}, 2e4, 1},   /* roots -1e4, -2e4 */
     {{0.1, 0.2, 0.0}, {1.0, 1.0, 1e8}, 1e4, 1},   /* roots +- 1e4 i, at rest */
-    {{0.1, 0.2, -1e4}, {1.0, 1.0, 1.0}, 1e4, 0},  /* root 1e4: what grows has to be followed */
+    {{0.1, 0.2, -1e4}, {1.0, 1.0, 1.0}, 1e4, 0},  /* root 1e4: a growing motion must be followed */
     {{0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}, 0.0, 0},   /* J^2 = 0 */
 };
 /* clang-format on */
 enum { SPECTRA = sizeof spectra / sizeof spectra[0] };
 
-/* The iteration ends when the radius changes by a tenth, with eigenvalues that differ by 2 at least: what is left to come
- * is less than a third of that change. */
+/* The iteration ends when the radius changes by a tenth. Since eigenvalues differ by a factor of at
+ * least 2, the remaining change is less than a third of that. */
 START_TEST(the_spectral_radius_is_that_of_the_roots) {
   const Spectrum *s = &spectra[_i];
   create(s->c, s->k, 0.1);
@@ -122,8 +122,9 @@ START_TEST(operators_are_integrated_by_BDF) {
 }
 END_TEST
 
-/* x_3 swings with 1e-5 of the size of positions: a method may skip that at ten times this tolerance. J^4 y'
- * is rho^5 times the amplitude, up to slower motion, (omega / rho)^5 = 1e-20, and to the error of differences. */
+/* x_3 swings with 1e-5 of the size of positions: at ten times this tolerance a method may skip
+ * that. J^4 y' is rho^5 times the amplitude, up to slower motion, (omega / rho)^5 = 1e-20, and to
+ * the error of differences. */
 START_TEST(oscillations_count_unless_they_are_below_the_tolerance) {
   const double c[N] = {0.1, 0.2, 0.0}, k[N] = {1.0, 1.0, 1e8};
   third = 1e-5;
@@ -140,7 +141,7 @@ START_TEST(oscillations_count_unless_they_are_below_the_tolerance) {
 }
 END_TEST
 
-/* Stiff is what is fast beside the motion, whatever the unit of time. */
+/* A system is stiff if its fast modes are fast compared with the motion, whatever the unit of time. */
 START_TEST(the_unit_of_time_changes_nothing) {
   const double units[] = {1e-6, 1.0, 1e6}; /* t = unit * t' */
   for (int k = 0; k < SPECTRA; k++)
@@ -160,7 +161,7 @@ START_TEST(the_unit_of_time_changes_nothing) {
 }
 END_TEST
 
-/* Tight tolerances take so many steps that stability may not matter, and so does a fast motion. */
+/* Tight tolerances take so many steps that stability may not matter; so does a fast motion. */
 START_TEST(stiffness_depends_on_tolerance_and_motion) {
   const double c[N] = {0.0, 0.0, 400.0}, k[N] = {1.0, 1.0, 1.0};
   create(c, k, 0.1);
@@ -174,7 +175,7 @@ START_TEST(stiffness_depends_on_tolerance_and_motion) {
 }
 END_TEST
 
-/* At rest in equilibrium the interval alone tells how slow the motion is. */
+/* At rest in equilibrium, only the interval tells how slow the motion is. */
 START_TEST(a_mechanism_at_rest_is_judged_by_the_interval) {
   const double c[N] = {0.0, 0.0, 1e4}, k[N] = {0.0, 0.0, 0.0};
   create(c, k, 0.0);
@@ -186,8 +187,8 @@ START_TEST(a_mechanism_at_rest_is_judged_by_the_interval) {
 }
 END_TEST
 
-/* What the catalogue says, but for the elastic rod, whose fast modes oscillate with 1.6e-8 of the size: at 1e-6 and tighter
- * tolerances accuracy asks for as many steps as stability. */
+/* The suggestion agrees with the catalogue, except for the elastic rod, whose fast modes oscillate
+ * with 1.6e-8 of the size: at 1e-6 and tighter, accuracy requires as many steps as stability. */
 START_TEST(stiffness_is_recognised_in_the_catalogue) {
   for (int i = 0; model_type(i); i++) {
     const CPModelType *type = model_type(i);
@@ -243,8 +244,8 @@ START_TEST(bad_input_is_refused) {
 }
 END_TEST
 
-/* At the state a failure is the caller's, and so is one for good beside it; where f has no value there, the iteration
- * ends with what it has. */
+/* At the state itself a failure is returned to the caller, and so is a permanent one nearby. If f
+ * has no value at a nearby state, the iteration ends with its present result. */
 START_TEST(functions_may_fail) {
   CPMechSuggestion s;
   create(spectra[1].c, spectra[1].k, 0.1);
@@ -256,7 +257,7 @@ START_TEST(functions_may_fail) {
     device = (Device){.fails = first, .code = 1};
     ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, 10.0, 1e-6, &s), CP_SUCCESS);
     ck_assert(isfinite(s.radius));
-    if (device.calls < first) continue; /* The iteration had ended before. */
+    if (device.calls < first) continue; /* the iteration had ended before */
     device = (Device){.fails = first, .code = -1};
     ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, 10.0, 1e-6, &s), CP_USERFUNC_FAIL);
   }

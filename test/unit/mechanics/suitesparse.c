@@ -1,6 +1,7 @@
-/* What SuiteSparse allocates: at the set-up of a sparse mechanism, in its first steps and in later ones, next to cpodes,
- * which allocates nothing there; and by kind of factorisation. The lists are printed (CK_FORK=no keeps their order).
- * The mechanism is a chain of 20 rods (examples/models/bending_chain.h). */
+/* SuiteSparse's allocations: at the set-up of a sparse mechanism, in its first steps and in later
+ * ones, where cpodes itself allocates nothing; and by kind of factorisation. The lists are printed
+ * (CK_FORK=no keeps their order). The mechanism is a chain of 20 rods
+ * (examples/models/bending_chain.h). */
 #include <SuiteSparse_config.h>
 #include <complex.h>
 #include <cpodes/cpodes.h>
@@ -93,7 +94,7 @@ static int steps(Run *r, int number) {
   return flag;
 }
 
-/* What has been allocated since watch() */
+/* The allocations since watch() */
 static void tell(const char *method, const char *when, const Run *r, CPMechStats *before) {
   CPMechStats now;
   CPMechGetStats(r->mech, &now);
@@ -144,7 +145,7 @@ END_TEST
 
 /* ---- factorisations by kind: LU of Newton's matrix ---- */
 
-/* A tridiagonal matrix of order n whose best pivots are on its diagonal, or beside it */
+/* A tridiagonal matrix of order n whose best pivots are on its diagonal, or next to it */
 static void fill(CPMat *A, int n, int beside) {
   for (int j = 0; j < n; j++)
     for (int i = 0; i < n; i++)
@@ -160,7 +161,7 @@ static long factor(CPLu lu, const char *what) {
   return seen.blocks;
 }
 
-/* KLU allocates where it chooses pivots, and as much as it frees from the second time on. */
+/* KLU allocates when it chooses pivots, and from the second time on as much as it frees. */
 START_TEST(factors_with_kept_pivots_allocate_nothing) {
   enum { ORDER = 60 };
   CPMat A;

@@ -14,7 +14,7 @@ static const double SIXTH[3] = {45.0 / 60, -9.0 / 60, 1.0 / 60};
 
 /* ---- functions of the model ---- */
 
-/* S [rows x cols], dense or by columns, into D */
+/* D = S [rows x cols], which is dense or by columns. */
 static void to_dense(SUNMatrix S, int rows, int cols, double *D) {
   memset(D, 0, (size_t)(rows * cols) * sizeof *D);
   for (int j = 0; j < cols; j++) {
@@ -109,7 +109,7 @@ static int is_quaternion_u(const System *s, int j) {
   return 0;
 }
 
-/* Coordinate of velocity j, the ones outside of quaternions in their order; -1: none */
+/* The coordinate of velocity j, those outside quaternions in their order; -1: none. */
 static int coordinate_of(const System *s, int j) {
   int i = 0;
   if (is_quaternion_u(s, j)) return -1;
@@ -224,7 +224,8 @@ void system_V(const System *s, const sunrealtype *y, double *V) {
 
 /* ---- projections ---- */
 
-/* Error weights of w: those of its coordinate, a quaternion's by the length of N's columns */
+/* Error weights of w: those of its coordinate; for a quaternion divided by the length of N's
+ * columns. */
 static void weights(const System *s, int velocities, double *w) {
   const sunrealtype *ewt = entries(s->ewt);
   for (int j = 0; j < s->nu; j++)

@@ -124,7 +124,7 @@ static void create_plane(System *s, SystemName name) {
   }
 }
 
-/* Gauss-Newton in the metric I, with matrices of the start's neighbourhood: quadratic */
+/* Gauss-Newton in the metric I, with matrices near the start: quadratic convergence. */
 static void make_consistent(System *s) {
   double A[MAX_ROWS * MAX_U], K[MAX_ROWS * MAX_U], W[MAX_U * MAX_U], c[MAX_ROWS], w[MAX_U];
   sunrealtype *y = entries(s->y), *u = y + s->nq;
@@ -149,8 +149,8 @@ static void make_consistent(System *s) {
   }
 }
 
-/* Out of special positions, by so little that no mechanism loses its branch, and into motion. The
-   flexible crank's rod bends by less than 1e-3. */
+/* Moves out of special positions, by so little that no mechanism leaves its branch, and into
+ * motion. The flexible crank's rod bends by less than 1e-3. */
 static void move_off(System *s, SystemName name) {
   const double wander      = name == ANDREWS ? 1e-2 : name == FLEXIBLE_CRANK ? 1e-4 : 0.1;
   unsigned long long state = 12345 + (unsigned long long)name;

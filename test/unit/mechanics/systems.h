@@ -1,5 +1,6 @@
-/* The mechanisms of examples/models in general position: as CPMechs, and as plain dense functions from
- * which the tests compute what projections should be. In the space of velocities, w [nu], q <- q + N w:
+/* The mechanisms of examples/models in general position: as CPMechs, and as plain dense functions
+ * from which the tests compute the expected projections. In the space of velocities, w [nu],
+ * q <- q + N w:
  *
  *   K = D A^T (A D A^T)^+,   P = I - K A,   V = (dv/dq) N           D^-1 = W the metric
  *
@@ -51,7 +52,7 @@ typedef struct {
   sunrealtype t;
   N_Vector y;          /* satisfies p = 0 and v = 0 to roundoff, and moves */
   N_Vector ewt;        /* 1 / (1e-6 |y_i| + 1e-6) */
-  CPMechMetric normal; /* what CP_METRIC_DEFAULT is before there is an integrator */
+  CPMechMetric normal; /* the meaning of CP_METRIC_DEFAULT without an integrator */
   int redundant;
   MessageLog log;
   /* what user_data points to */
@@ -82,12 +83,12 @@ void system_free(System **system);
 void system_A(const System *s, const sunrealtype *q, double *A); /* nv x nu */
 void system_M(const System *s, const sunrealtype *q, double *M); /* nu x nu */
 void system_p(const System *s, const sunrealtype *q, double *p);
-/* A u + dp/dt, by differences of p; and the model's own, if there is no p */
+/* A u + dp/dt, by differences of p; or the model's own v, if there is no p. */
 void system_v(const System *s, const sunrealtype *q, const sunrealtype *u, double *v);
 /* result = N w;  w = N^+ d, with quaternions near norm one */
 void system_N(const System *s, const sunrealtype *q, const double *w, double *result);
 void system_N_inverse(const System *s, const sunrealtype *q, const double *d, double *w);
-/* V, nv x nu, by differences of sixth order: good to some 1e-11 of its entries */
+/* V, nv x nu, by differences of sixth order: accurate to about 1e-11 of its entries. */
 void system_V(const System *s, const sunrealtype *y, double *V);
 /* largest | |quaternion| - 1 | */
 double system_norms(const System *s, const sunrealtype *y);
@@ -99,13 +100,14 @@ void system_displace(const System *s, const sunrealtype *q0, const double *w, su
 
 /* ---- projections ---- */
 
-/* W at q for positions or velocities; DEFAULT as s->normal, NEWTON as M, which it is without an integrator */
+/* W at q for positions or velocities. DEFAULT means s->normal, and NEWTON means M, which it is
+ * without an integrator. */
 void system_metric(const System *s, CPMechMetric metric, int velocities, const sunrealtype *q,
                    double *W);
-/* K, nu x rows, of the first rows of A; returns the ratio of the largest and the least singular value of
- * A W^{-1/2} that is not zero */
+/* K, nu x rows, of the first rows of A. Returns the ratio of the largest and the least nonzero
+ * singular value of A W^{-1/2}. */
 double system_lift(const System *s, int rows, const double *A, const double *W, double *K);
-/* unit_i = sqrt(sum_j (A_ij / w_j)^2), in which residuals are measured */
+/* unit_i = sqrt(sum_j (A_ij / w_j)^2), the unit of residuals. */
 void system_units(const System *s, int velocities, const double *A, double *unit);
 
 #endif

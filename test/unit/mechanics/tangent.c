@@ -9,7 +9,7 @@
 #include <float.h>
 #include <math.h>
 
-/* The projector of a case at s->y, and what products with it may be off. */
+/* The projector of a case at s->y, and the errors that products with it may have */
 typedef struct {
   double A[MAX_ROWS * MAX_U], V[MAX_ROWS * MAX_U];
   double K[2][MAX_ROWS * MAX_U]; /* positions, velocities */
@@ -22,9 +22,9 @@ static double linear_noise(const Case *c, const Reference *r) {
   return (!c->s->model.M ? 1e-10 : 64 * DBL_EPSILON) * r->condition;
 }
 
-/* V by central differences of steps cbrt(u) scale along e: truncation u^(2/3) v''' scale^2 / 6, roundoff
-   u^(2/3) v / scale, where v and its derivatives are of the size of sum_j |A_ij u_j|; for some ten
-   coordinates that move together v''' is up to a hundred times as large. */
+/* V by central differences of steps cbrt(u) scale along e: truncation u^(2/3) v''' scale^2 / 6,
+ * roundoff u^(2/3) v / scale, where v and its derivatives are of the size of sum_j |A_ij u_j|. For
+ * about ten coordinates that move together, v''' is up to a hundred times as large. */
 static void noise_of_differences(const System *s, Reference *r) {
   const sunrealtype *u = entries(s->y) + s->nq;
   const double scale = fmax(1, N_VMaxNorm(s->y)), part = pow(DBL_EPSILON, 2.0 / 3) * 100 / 6;
@@ -69,7 +69,7 @@ static void project_by_reference(const System *s, const Reference *r, int couple
   if (coupled) subtract(s, s->nv, r->K[1], r->V, w, v + s->nq);
 }
 
-/* A bound of the errors of component j of P v: |v| largest of the vector */
+/* A bound on the errors of component j of P v, where |v| is the largest entry of the vector. */
 static double bound_of(const Case *c, const Reference *r, int j, double size) {
   const System *s = c->s;
   double bound    = 0;

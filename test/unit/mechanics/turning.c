@@ -80,9 +80,9 @@ static void finish(Particle *s) {
   CPMechFree(&s->mech);
 }
 
-/* Without partial derivatives at each stage, Newton's iteration contracts by some h w sqrt(h C), and a C a thousand times as
- * large takes ten times the steps. The tangential motion is not stiff, so that its errors add up: each step errs by
- * tol (1 + |y|) at most. */
+/* Without partial derivatives at each stage, Newton's iteration contracts by about h w sqrt(h C),
+ * and a C a thousand times as large takes ten times the steps. The tangential motion is not stiff,
+ * so that its errors add up: each step has an error of at most tol (1 + |y|). */
 START_TEST(steps_do_not_depend_on_a_damper_that_turns) {
   const sunrealtype tol           = 1.0e-7;
   static const char *const name[] = {"RADAU5", "RADAU9", "RADAU"};
@@ -108,7 +108,7 @@ START_TEST(steps_do_not_depend_on_a_damper_that_turns) {
 }
 END_TEST
 
-/* Its multiplier is zero in every iteration, and in partial derivatives. */
+/* Its multiplier is zero in every iteration, and in the partial derivatives. */
 START_TEST(a_row_that_is_off_changes_nothing) {
   Particle s[2];
   CPOneStepStats stats[2];
@@ -134,7 +134,8 @@ START_TEST(every_allocation_may_fail) {
   Particle s = {.y = vector_of(2 * NU, NULL)};
   damper     = 1.0e3;
   int n, failed;
-  ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr)); /* constructors say that they fail */
+  /* constructors report their failure there */
+  ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr));
   for (n = 1, failed = 1; failed && n < 5000; n++) {
     alloc_watch_failing(n);
     const int flag = run(&s, "RADAU5", 1.0e-4);

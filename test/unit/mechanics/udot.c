@@ -1,5 +1,5 @@
-/* Accelerations by a recursion beside the matrices: a point mass on a rod of length 1 that hangs from the
- * origin,
+/* Accelerations by a recursion in addition to the matrices: a point mass on a rod of length 1 that
+ * hangs from the origin,
  *
  *   u' = (0, -g) - lambda q,   lambda = (|u|^2 - g q_1) / |q|^2,   p = (|q|^2 - 1) / 2. */
 #include "support/mech_run.h"
@@ -62,7 +62,7 @@ static MechRun *create(Rod *rod, const CPMechModel *m) {
   return mech_run_create(m, rod, (sunrealtype[]){1, 0, 0, 0});
 }
 
-/* Where the run with the matrices only is, at the end of half a swing: errors grow no more than the
+/* The end of the run with only the matrices, after half a swing: errors grow no more than the
  * angle's own, which exp(sqrt(g) t) bounds. */
 START_TEST(motion_is_that_of_the_matrices) {
   Rod with = {0}, without = {0};
@@ -87,7 +87,7 @@ START_TEST(motion_is_that_of_the_matrices) {
 }
 END_TEST
 
-/* What is asked for at a state comes from the matrices, with their rank. */
+/* Queries at a state use the matrices, with their rank. */
 /* d(state)/d(angle of the start) at t_end; s [4]: out */
 static void derivative_of_the_motion(const CPMechModel *m, int lmm, sunrealtype t_end,
                                      sunrealtype *s) {
@@ -107,7 +107,7 @@ static void derivative_of_the_motion(const CPMechModel *m, int lmm, sunrealtype 
   mech_run_free(&run);
 }
 
-/* Derivatives solve with the factors of the matrices, which the recursion has not made. */
+/* Derivatives solve with factors of the matrices, which the recursion has not computed. */
 START_TEST(sensitivities_are_those_of_the_matrices) {
   const int lmm           = _i ? CV_BDF : CV_ADAMS;
   CPMechModel no_udot     = model;
@@ -135,7 +135,7 @@ START_TEST(quantities_come_from_the_matrices) {
 }
 END_TEST
 
-/* Free fall, which the recursion knows nothing of. */
+/* Free fall, which the recursion does not include. */
 START_TEST(rows_that_are_off_are_not_left_to_the_recursion) {
   Rod rod      = {0};
   MechRun *run = create(&rod, &model);
@@ -160,7 +160,7 @@ static int not_moving(sunrealtype t, sunrealtype *g, void *data) {
   return 0;
 }
 
-/* The mass is held at q_0 = 1, without constraints of the model's. */
+/* The mass is held at q_0 = 1, without constraints in the model. */
 START_TEST(prescribed_motions_are_not_left_to_the_recursion) {
   Rod rod               = {0};
   const CPMechModel own = {.nu = 2, .M = mass, .f = weight, .udot = recursion};
@@ -191,7 +191,7 @@ START_TEST(the_check_compares_both) {
 }
 END_TEST
 
-/* What the recursion does not know: its lambda is not 0 where the row is off. */
+/* The recursion ignores rows that are off: its lambda is not 0 there. */
 START_TEST(the_check_does_not_compare_rows_that_are_off_and_motions) {
   Rod rod               = {0};
   const CPMechModel own = {.nu = 2, .M = mass, .f = weight, .udot = recursion};
@@ -208,7 +208,7 @@ START_TEST(the_check_does_not_compare_rows_that_are_off_and_motions) {
 }
 END_TEST
 
-/* One-step methods take the matrices at the end of a step, which tell of singular positions. */
+/* One-step methods use the matrices at the end of a step, which detect singular positions. */
 START_TEST(matrices_that_fail_at_the_end_of_a_step_end_the_run) {
   Rod rod          = {0};
   MechRun *run     = create(&rod, &model);

@@ -1,4 +1,4 @@
-/* The catalogue of mechanisms: names, parameters, and that all of them agree with themselves. */
+/* The catalogue of mechanisms: names, parameters, and the internal consistency of all of them. */
 #include "models/model.h"
 #include "models/names.h"
 #include "support/support.h"
@@ -34,9 +34,9 @@ static void agrees(const CPModelType *type, const sunrealtype *values) {
 START_TEST(every_mechanism_agrees_with_itself) { agrees(model_type(_i), NULL); }
 END_TEST
 
-/* Each parameter half way, in its logarithm where it may be, between its default and its largest
-   value, or tenfold if that is less: no function has a default built in. Whole numbers by
-   one more. */
+/* Each parameter moves half way, logarithmically if possible, from its default to its largest
+ * value, or to ten times the default if that is less: no function may have a default built in.
+ * Integers change by one. */
 START_TEST(every_mechanism_agrees_with_other_parameters) {
   const CPModelType *type = model_type(_i);
   for (int i = 0; i < type->nparameters; i++) {
@@ -52,7 +52,7 @@ START_TEST(every_mechanism_agrees_with_other_parameters) {
 }
 END_TEST
 
-/* Mechanisms of any size, as large as to have sparse matrices */
+/* Mechanisms of any size are made large enough to have sparse matrices. */
 static const struct {
   const char *name, *size;
   sunrealtype value;
@@ -77,7 +77,7 @@ END_TEST
 
 /* --------------------------------------------------------------------------------- references -- */
 
-/* Among the components that are compared */
+/* Is it among the components that are compared? */
 START_TEST(error_is_the_largest_difference_to_the_reference) {
   CPModel *model = create(model_type(_i), NULL);
   N_Vector y     = vector_copy(model->y0);

@@ -1,4 +1,4 @@
-/* model_check on copies of a mechanism with one thing wrong in each: it is found, and named. */
+/* model_check on copies of a mechanism with one fault each: the fault is found and named. */
 #include "models/car_axis.h"
 #include "models/model.h"
 #include "models/pendulum.h"
@@ -21,13 +21,13 @@ static int moved_reference(const CPModel *model, sunrealtype t, N_Vector y) {
   return 0;
 }
 
-/* The start at all times: the reference at t_end is another state of the circle */
+/* Gives the start at all times: the reference at t_end is another state of the circle. */
 static int reference_that_ends(const CPModel *model, sunrealtype t, N_Vector y) {
   pendulum_exact(model->data, t, entries(y));
   return t > 0;
 }
 
-/* A thousandth too long a rod, but at t = 0 */
+/* Gives a rod that is too long by a thousandth, except at t = 0. */
 static int stretched_reference(const CPModel *model, sunrealtype t, N_Vector y) {
   pendulum_exact(model->data, t, entries(y));
   if (t > 0) N_VScale(1.001, y, y);
@@ -152,9 +152,9 @@ static int road_at_rest(sunrealtype t, const sunrealtype *q, const sunrealtype *
   return 0;
 }
 
-/* -------------------------------------------------------------------------------------- spoiling -- */
+/* ----------------------------------------------------------------------------------- the faults -- */
 
-/* What a spoiling function changes; the parts are copies of those of the catalogue. */
+/* What a function that makes a fault changes; the parts are copies of those of the catalogue. */
 typedef struct {
   CPModelType type;
   CPModelParameter parameter[MODEL_MOST_PARAMETERS];
@@ -237,7 +237,7 @@ static void bad_direction(Copy *c) {
   c->model->nroots       = 1;
   c->model->direction[0] = 2;
 }
-/* Contacts of the bouncing ball, which is not changed itself */
+/* Contacts of the bouncing ball, which is itself unchanged */
 static CPContactPoint floor_of(const Copy *c) { return c->model->contact[0]; }
 static void contacts_of_nothing(Copy *c) { c->model->contact = NULL; }
 static void contacts_and_rhs(Copy *c) { c->model->f = not_finite; }
@@ -330,7 +330,7 @@ static void ode_leaves(Copy *c) { c->model->f = free_fall, c->model->mech.nu = 0
 static void wrong_G(Copy *c) { c->model->G = jacobian_without_rates; }
 static void wrong_f(Copy *c) {
   c->model->mech.f         = twice_the_force;
-  c->type.reference_lambda = NULL; /* would be found first */
+  c->type.reference_lambda = NULL; /* would be detected first */
 }
 static void wrong_A(Copy *c) { c->model->mech.A = twice_the_first_column; }
 static void wrong_b(Copy *c) { c->model->mech.b = no_centripetal; }

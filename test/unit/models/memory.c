@@ -1,4 +1,4 @@
-/* Models without memory: the n-th allocation fails, for each n. */
+/* Models without memory: every allocation fails in turn. */
 #include "models/model.h"
 #include "support/alloc.h"
 #include "support/support.h"
@@ -26,7 +26,7 @@ START_TEST(a_model_that_cannot_be_created_leaves_nothing) {
 }
 END_TEST
 
-/* The check of a model whose functions are right says so, or that it lacks memory. */
+/* The check of a correct model reports that it is correct, or that it lacks memory. */
 START_TEST(a_check_without_memory_leaves_nothing) {
   char message[200];
   CPModel *model =

@@ -8,8 +8,7 @@ static Case k;
 
 enum { FOREVER = 1000000 };
 
-/* The tests' accuracy (fixture.h): 1e-6 x 1e-5 x gradient; 1e-9 leaves room for gradients of
- * 100. */
+/* The tests' accuracy (fixture.h) is 1e-6 x 1e-5 x gradient; 1e-9 leaves room for gradients of 100. */
 static const sunrealtype residual_bound = 1.0e-9;
 
 static void check_assembled(void) {
@@ -32,7 +31,7 @@ START_TEST(poor_guesses_are_assembled_on_every_manifold) {
 }
 END_TEST
 
-/* The loop closes for every crank angle: from the same sketch, whatever angle is prescribed. */
+/* The loop closes for every crank angle, from the same sketch. */
 START_TEST(a_slider_crank_closes_at_every_prescribed_angle) {
   for (int degrees = 0; degrees < 360; degrees += 10) {
     const sunrealtype angle = degrees * acos(-1.0) / 180.0;
@@ -108,7 +107,7 @@ END_TEST
 
 /* ---- failure ---- */
 
-/* Crank 2, rod 1: at a right angle the loop cannot close, sin(rod) = -2. */
+/* Crank 2, rod 1: at a right angle the loop cannot close, since sin(rod) = -2. */
 static void eval_long_crank(long double t, const long double *q, long double *c,
                             long double G[][MAX_STATES]) {
   (void)t;
@@ -138,7 +137,7 @@ START_TEST(a_loop_that_cannot_close_fails_names_the_worst_constraint_and_returns
   ck_assert_int_eq(k.log.count, 1);
   ck_assert_str_eq(k.log.function, "CPProjectorAssemble");
   ck_assert_mentions(k.log.text, "1 ("); /* constraint 1 with its residual */
-  /* the crank let loose, the loop closes */
+  /* once the crank is released, the loop closes */
   ck_assert_success(&k, CPProjectorSetFixed(k.P, NULL));
   check_assembled();
   N_VDestroy(id);

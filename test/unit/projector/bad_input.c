@@ -1,5 +1,5 @@
-/* Bad input to every function of the projector: its code, and a message that names argument and
- * value; the object is as before. */
+/* Bad input to every function of the projector: its code, a message that names argument and value,
+ * and an unchanged object. */
 #include "projector/fixture.h"
 
 #include <float.h>
@@ -22,8 +22,7 @@ static void teardown(void) {
   test_context_teardown();
 }
 
-/* The call is refused, with one message to the handler that has all three: code, argument,
- * value. */
+/* The call is refused, with one message to the handler that contains code, argument and value. */
 #define ck_assert_refused(call, expected_code, argument, value)                \
   do {                                                                         \
     const int count_ = k.log.count;                                            \
@@ -37,7 +36,7 @@ static void teardown(void) {
                   "message of %s in %s", k.log.function, #call);               \
   } while (0)
 
-/* What stderr gets while f runs, in text. */
+/* text: what f writes to stderr. */
 static void captured(void (*f)(void), char *text, size_t length) {
   FILE *file = tmpfile();
   ck_assert_ptr_nonnull(file);
@@ -115,7 +114,7 @@ START_TEST(Create_refuses_missing_arguments_and_wrong_sizes) {
 }
 END_TEST
 
-/* A vector without direct access to its entries, as those on a GPU or of several processes. */
+/* A vector without direct access to its entries, as on a GPU or over several processes. */
 static N_Vector_ID custom_id(N_Vector v) {
   (void)v;
   return SUNDIALS_NVEC_CUSTOM;
@@ -285,8 +284,8 @@ START_TEST(SetLevels_refuses_one_vector_or_a_wrong_length) {
   entries(two)[1]  = 1.0;
   entries(four)[3] = -2.0;
   ck_assert_refused(CPProjectorSetLevels(k.P, two, four), CP_ILL_INPUT, "col_level[3]", "-2");
-  ck_assert_success(&k,
-                    CPProjectorProject(k.P, k.t, k.y, k.ewt)); /* so that there are levels to get */
+  ck_assert_success(
+      &k, CPProjectorProject(k.P, k.t, k.y, k.ewt)); /* so that there are levels to query */
   ck_assert_refused(CPProjectorGetLevels(k.P, three, NULL), CP_ILL_INPUT, "row_level", "3");
   ck_assert_refused(CPProjectorGetLevels(k.P, NULL, three), CP_ILL_INPUT, "col_level", "3");
   N_VDestroy(two);
@@ -444,7 +443,7 @@ START_TEST(without_function_and_norms_there_is_no_constraint) {
   ck_assert_int_eq(CPProjectorProjectTangent(P, 0.0, y0, ewt, y), CP_ILL_INPUT);
   ck_assert_int_eq(CPProjectorAssemble(P, 0.0, y, ewt), CP_ILL_INPUT);
   ck_assert(same_bits(y, y0));
-  /* what concerns the rows of c has none to concern */
+  /* functions for the rows of c find no rows */
   SUNMatrix G = SUNDenseMatrix(1, 2, test_context);
   ck_assert_int_eq(CPProjectorSetJacFn(P, equations_jac, G), CP_NOT_SUPPORTED);
   ck_assert_int_eq(CPProjectorSetActive(P, ewt), CP_NOT_SUPPORTED);
@@ -591,7 +590,7 @@ START_TEST(CheckJacTimes_wants_products) {
 }
 END_TEST
 
-/* ---- a user's own projection has none of it ---- */
+/* ---- a user's own projection supports none of it ---- */
 
 START_TEST(a_user_supplied_projection_refuses_what_it_cannot_do) {
   MessageLog log = {0};
@@ -621,7 +620,7 @@ START_TEST(a_user_supplied_projection_refuses_what_it_cannot_do) {
 }
 END_TEST
 
-/* Products are no matrix, and norms no function. */
+/* Products are no matrix, and norms are no function. */
 START_TEST(what_has_no_jacobian_has_none_to_check) {
   MessageLog log = {0};
   N_Vector y = VECTOR(0.8, 0.6), ewt = VECTOR(1.0e5, 1.0e5), c = VECTOR(0.0);
@@ -652,7 +651,7 @@ START_TEST(what_has_no_jacobian_has_none_to_check) {
 }
 END_TEST
 
-/* After all that was refused above, a projector works as one that saw nothing of it. */
+/* After all these refusals, a projector works as if they had not happened. */
 START_TEST(refused_calls_change_nothing) {
   N_Vector three = VECTOR(1.0, -1.0, NAN), none = VECTOR(0.0, 0.0), expected = vector_copy(k.y);
   ck_assert_success(&k, CPProjectorProject(k.P, k.t, expected, k.ewt));

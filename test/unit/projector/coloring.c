@@ -22,7 +22,7 @@ static int color(size_t *from, int *index, int m, int n) {
   return cpColoringCreate(&arena, &colors, &A);
 }
 
-/* Compresses what has[][] says. */
+/* Compresses has[][]. */
 static void compress(void) {
   size_t k = 0;
   for (int j = 0; j < cols; j++) {
@@ -39,7 +39,7 @@ static int share_a_row(int j, int k) {
   return 0;
 }
 
-/* Each column is in one group, none with another one of its rows. */
+/* Each column is in one group, and no other column of the group shares a row with it. */
 static void check_valid(void) {
   int seen[MAX] = {0};
   ck_assert_int_eq(colors.start[0], 0);
@@ -106,7 +106,7 @@ END_TEST
 
 /* ---- the greedy algorithm ---- */
 
-/* First fit by its definition. */
+/* First fit, by its definition */
 static int first_fit(int *group) {
   int ngroups = 0;
   for (int j = 0; j < cols; j++) {
@@ -136,8 +136,8 @@ START_TEST(random_patterns_are_grouped_by_first_fit) {
 }
 END_TEST
 
-/* Two of three columns are in one row, all in short ones: the groups of that row never include the
- * first. */
+/* Two of three columns are in one row, and all are in short rows: the groups of that row never
+ * include the first. */
 START_TEST(columns_of_a_long_row_leave_a_group_to_the_others) {
   enum { LONG = 3000 };
   size_t *from = malloc((LONG + 1) * sizeof *from), k = 0;
@@ -150,7 +150,7 @@ START_TEST(columns_of_a_long_row_leave_a_group_to_the_others) {
   }
   from[LONG] = k;
   ck_assert_int_eq(color(from, index, LONG + 3, LONG), CP_SUCCESS);
-  /* the long row's columns; column 0 (mod 3) has two of them beside it, group 0 is free */
+  /* the long row's columns; column 0 (mod 3) shares rows with two of them, and group 0 is free */
   ck_assert_int_eq(colors.ngroups, LONG / 3 * 2 + 1);
   free(from);
   free(index);

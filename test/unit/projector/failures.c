@@ -1,6 +1,5 @@
-/* Callbacks that fail, NaN and Inf, wrong Jacobians, no convergence: the right code, a message
- * that names the place, y and v as they came, and a projector that goes on once the cause is
- * gone. */
+/* Callbacks that fail, NaN and Inf, wrong Jacobians, no convergence: the right code, a message that
+ * names the place, y and v unchanged, and a projector that continues once the cause is gone. */
 #include "projector/fixture.h"
 
 #include <math.h>
@@ -10,8 +9,8 @@ static Case k;
 
 enum { FOREVER = 1000000 };
 
-/* Projects a perturbed state and expects the code, a message with the word, and every bit of y
- * as it was. */
+/* Projects a perturbed state and expects the code, a message with the word, and an unchanged y to
+ * the last bit. */
 static void expect_failure(int code, const char *word) {
   N_Vector start      = vector_copy(k.y);
   const int messages  = k.log.count;
@@ -62,7 +61,7 @@ START_TEST(a_fatal_failure_of_c_is_fatal) {
 }
 END_TEST
 
-/* Whichever call of c it is that fails: success, or the code with y untouched; never another
+/* Whichever call of c fails, the result is success, or the code with y unchanged; never another
  * code. */
 START_TEST(a_failure_at_any_call_of_c_leaves_y_as_it_came) {
   for (long int call = 1;; call++) {
@@ -81,15 +80,15 @@ START_TEST(a_failure_at_any_call_of_c_leaves_y_as_it_came) {
     expect_success_after_repair();
     N_VDestroy(start);
     case_close(&k);
-    if (!reached) break; /* failed at every call that there is */
+    if (!reached) break; /* it has failed at every possible call */
     ck_assert_int_ne(flag, CP_SUCCESS);
     ck_assert_int_lt(call, 200);
   }
 }
 END_TEST
 
-/* Nothing may be asked of a function that said: give up. In a second projection too, where kept
- * factors allow another attempt after a failure. */
+/* A function that has given up must not be called again. This holds in a second projection, too,
+ * where stored factors permit another attempt after a failure. */
 START_TEST(c_is_not_called_again_after_a_fatal_failure) {
   for (int projections = 0; projections < 2; projections++)
     for (long int call = 1;; call++) {
@@ -222,8 +221,8 @@ START_TEST(a_wrong_jacobian_is_named_by_row_and_column) {
   case_open(&k, equations_of(&pendulum_qu), solvers[_i]);
   case_set_levels(&k, 0);
   case_perturb(&k, 1.0e-4, 1);
-  /* the sign of d(x^2 + y^2)/dy, where y = -0.8: with 0.6 and +0.8 in place of 0.6 and -0.8 the
-     iteration contracts by (g - G) K = 1.28 at best: it cannot converge */
+  /* the sign of d(x^2 + y^2)/dy, where y = -0.8: with 0.6 and +0.8 instead of 0.6 and -0.8 the
+   * iteration contracts at best by (g - G) K = 1.28, so it cannot converge */
   k.eq.jac_factor = -1.0;
   k.eq.jac_row    = 0;
   k.eq.jac_col    = 1;
@@ -237,7 +236,7 @@ START_TEST(CheckJac_finds_no_fault_in_a_right_jacobian) {
   case_open(&k, equations_of(manifolds[_i]), solvers[0]);
   sunrealtype err = -1.0;
   ck_assert_success(&k, CPProjectorCheckJac(k.P, k.t, k.y, k.ewt, &err, NULL, NULL));
-  ck_assert_bound(&k, err, 1.0e-6); /* differences are good to some 1e-7 */
+  ck_assert_bound(&k, err, 1.0e-6); /* differences are accurate to about 1e-7 */
   ck_assert_bound(&k, 0.0, err);
   case_close(&k);
 }
@@ -263,14 +262,15 @@ START_TEST(CheckJac_finds_each_wrong_entry) {
       const sunrealtype expected = 0.5 * fabs(entry) / entries(k.ewt)[j] / sqrt(size2);
       SUNMatDestroy(G);
       N_VDestroy(c);
-      if (expected < 1.0e-4) continue; /* a zero, or of no account in this row */
+      if (expected < 1.0e-4) continue; /* a zero, or insignificant in this row */
       k.eq.jac_factor = 1.5;
       k.eq.jac_row    = i;
       k.eq.jac_col    = j;
       ck_assert_success(&k, CPProjectorCheckJac(k.P, k.t, k.y, k.ewt, &err, &row, &col));
       ck_assert_int_eq(row, i);
       ck_assert_int_eq(col, j);
-      /* over the norm of the row, be it the wrong or the right one: they differ by 1.5 at most */
+      /* relative to the norm of the wrong or of the right row, which differ by a factor of at most
+       * 1.5 */
       ck_assert_double_ge(err, expected / 1.5 * (1.0 - 1.0e-5));
       ck_assert_double_le(err, expected * (1.0 + 1.0e-5));
     }
@@ -328,7 +328,7 @@ START_TEST(constraints_without_a_solution_do_not_converge) {
 }
 END_TEST
 
-/* One correction with each G, and four G at most: Newton's radii from 5 are 2.6, 1.49, 1.08, 1.003. */
+/* One correction with each G, and at most four G: Newton's radii from 5 are 2.6, 1.49, 1.08, 1.003. */
 START_TEST(too_few_iterations_are_a_recoverable_failure_and_more_of_them_help) {
   case_open(&k, equations_of(&circle), settings[_i]);
   entries(k.y)[0] = 3.0;
@@ -355,7 +355,8 @@ START_TEST(a_vanishing_gradient_fails_and_names_the_constraint) {
 }
 END_TEST
 
-/* Outside of a step there is none to cut: failures are negative, those of callbacks too. */
+/* Outside an integrator's step there is nothing to shorten, so failures are negative, also those of
+ * callbacks. */
 START_TEST(GetViolation_reports_failing_callbacks_with_negative_codes) {
   sunrealtype norm   = 77.0;
   sunindextype worst = 5;

@@ -1,11 +1,10 @@
-/* A projector on one of the test manifolds, with counted callbacks that can be made to
- * misbehave. */
+/* A projector on one of the test manifolds, with counted callbacks that can be made faulty. */
 #ifndef CPODES_TEST_PROJECTOR_FIXTURE_H
 #define CPODES_TEST_PROJECTOR_FIXTURE_H
 
 #include "projector/manifolds.h"
 
-/* What the projector knows of G: a template, or products, without or with diag(G D G'). */
+/* What the projector gets of G: a template, or products, without or with diag(G D G'). */
 typedef enum { DENSE, CSC, CSR, PRODUCTS, PRODUCTS_AND_DIAGONAL } Storage;
 /* The norm's D, a matrix M = D^-1, or D as an operator; entries: fixture_metric. */
 typedef enum { OF_NORM, MATRIX_DENSE, MATRIX_CSC, OPERATOR, INVERSE } MetricKind;
@@ -29,12 +28,11 @@ extern const int n_settings;
 extern const Setting solvers[];
 extern const int n_solvers;
 
-/* The equations as the projector sees them (user_data of its callbacks), and what goes wrong in
- * them. */
+/* The equations in the form that the projector gets (user_data of its callbacks), and their faults. */
 typedef struct {
   const Manifold *mf;
-  int copies;                /* the rows (not norms) are given this often, copy after copy */
-  int padding;               /* states behind those of the manifold, in no equation */
+  int copies;  /* the rows (not norms) are repeated this many times, copy after copy */
+  int padding; /* number of states after those of the manifold, which are in no equation */
   const sunrealtype *scale;  /* [rows] factors of the rows, NULL: ones */
   const sunrealtype *offset; /* [rows] added to the scaled rows, NULL: zeros */
   long int c_calls, jac_calls;
@@ -59,15 +57,15 @@ int equations_jac(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user
 int equations_Gv(sunrealtype t, N_Vector y, N_Vector v, N_Vector Gv, void *user_data);
 int equations_GTw(sunrealtype t, N_Vector y, N_Vector w, N_Vector GTw, void *user_data);
 int equations_diagonal(sunrealtype t, N_Vector y, N_Vector D, N_Vector diag, void *user_data);
-/* Template for equations_jac, which the caller destroys; CSC, CSR: with the entries that are not zero
- * everywhere. */
+/* A template for equations_jac, which the caller destroys; CSC, CSR: with the entries that are not
+ * identically zero. */
 SUNMatrix equations_template(const Equations *eq, Storage storage);
 
-/* Entry (i, j) of the test metric (of D with OPERATOR and with INVERSE, the matrix D^{-1}): symmetric, diagonally dominant, eigenvalues in
- * [0.4, 4.6]; tridiagonal with MATRIX_CSC. */
+/* Entry (i, j) of the test metric (of D with OPERATOR and with INVERSE, the matrix D^{-1}):
+ * symmetric, diagonally dominant, eigenvalues in [0.4, 4.6]; tridiagonal with MATRIX_CSC. */
 sunrealtype fixture_metric(MetricKind kind, sunindextype i, sunindextype j);
 
-/* A projector and what it works on. */
+/* A projector and its test problem. */
 typedef struct {
   Equations eq;
   Setting setting;
@@ -77,8 +75,8 @@ typedef struct {
   MessageLog log;
 } Case;
 
-/* Sets k up: y on the manifold's point, weights 1/(1e-5 |y_i| + atol_i) with unequal atol_i, eps
- * such that eps/ewt is some 1e-11. The levels are left to the projector. */
+/* Sets k up: y is the manifold's point, weights are 1/(1e-5 |y_i| + atol_i) with unequal atol_i,
+ * and eps/ewt is about 1e-11. The projector determines the levels. */
 void case_open(Case *k, Equations eq, Setting setting);
 void case_close(Case *k);
 
@@ -86,7 +84,7 @@ void case_close(Case *k);
 void case_perturb(Case *k, sunrealtype h, unsigned long long seed);
 /* Gives the projector the manifold's own levels, or all zero. */
 void case_set_levels(Case *k, int levels);
-/* Holds the components, switches off the rows (with all copies) whose bits are set. */
+/* Holds the components, and switches off the rows (with all copies), whose bits are set. */
 void case_hold(Case *k, unsigned components);
 void case_switch_off(Case *k, unsigned rows);
 CPProjectorStats case_stats(Case *k);
@@ -97,7 +95,7 @@ CPProjectorStats case_stats(Case *k);
   (k)->eq.mf->name, (k)->eq.copies, (int)(k)->setting.solver, (int)(k)->setting.norm, \
       (k)->setting.user_jac, (int)(k)->setting.storage, (int)(k)->setting.metric
 
-/* Shortest way to a checked success, with the message if there is none. */
+/* Checks for success, and shows the message otherwise. */
 #define ck_assert_success(k, call)                                                                 \
   do {                                                                                             \
     int flag_ = (call);                                                                            \
@@ -105,7 +103,7 @@ CPProjectorStats case_stats(Case *k);
                   CPProjectorGetLastMessage((k)->P));                                              \
   } while (0)
 
-/* value <= bound, naming the case. */
+/* Checks value <= bound; a failure names the case. */
 #define ck_assert_bound(k, value, bound)                                                    \
   do {                                                                                      \
     sunrealtype value_ = (value), bound_ = (bound);                                         \

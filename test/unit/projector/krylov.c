@@ -1,6 +1,6 @@
-/* Conjugate gradients: the same projections as the factors of a matrix give, whatever the preconditioner;
- * as many iterations as theory allows. What goes wrong with products and preconditioners is in
- * krylov_failures.c. */
+/* Conjugate gradients: the same projections as by factors of a matrix, with any preconditioner, in
+ * as many iterations as theory permits. krylov_failures.c covers failures of products and
+ * preconditioners. */
 #include "projector/fixture.h"
 
 #include <cpodes/cpodes.h>
@@ -14,7 +14,7 @@
 /* Exact: the inverse of G D G^T on each level; LUMPED: of G D G^T plus half of its diagonal. */
 typedef enum { NONE, EXACT, LUMPED, N_PRECONDITIONERS } Preconditioner;
 
-/* The equations, which the fixture's callbacks take user_data for, with a preconditioner. */
+/* The equations, which are the user_data of the fixture's callbacks, with a preconditioner. */
 typedef struct {
   Equations eq;
   Preconditioner kind;
@@ -74,14 +74,14 @@ static Setting pivoted(CPNorm norm, MetricKind metric) {
   return (Setting){CP_LINSOL_QRP, norm, 1, DENSE, metric == OPERATOR ? INVERSE : metric};
 }
 
-/* Spread of the weights: an error along one component in units of another one. */
+/* The spread of the weights: the ratio of errors along different components. */
 static sunrealtype spread(void) {
   return k.setting.norm == CP_NORM_L2 ? N_VMaxNorm(k.ewt) / N_VMin(k.ewt) : 1.0;
 }
 
-/* How far two solutions with residuals of at most goal, in weighted units, are apart in the rms norm:
- * sqrt(m) goal / apart each in the norm of D^-1, and velocities follow the positions with at most 3 times
- * their move. */
+/* The distance in the rms norm of two solutions with residuals of at most goal, in weighted units:
+ * sqrt(m) goal / apart each in the norm of D^-1, and velocities follow the positions with at most 3
+ * times their move. */
 static sunrealtype accuracy(sunrealtype goal) {
   const Manifold *mf = k.eq.mf;
   return 2.0 * 4.0 * spread() * goal * sqrt((sunrealtype)mf->m / mf->n) / mf->apart;
@@ -118,7 +118,7 @@ static void result_free(Result *result) {
   N_VDestroy(result->w);
 }
 
-/* Residuals of vectors fall by 1e-10 (krylov.c); v has entries of at most 1 in its units, so that |G v|
+/* Residuals of vectors fall by 1e-10 (krylov.c); v has entries of at most 1 in its units, so |G v|
  * is at most sqrt(n) times the row's size. */
 static void expect_agreement(const Manifold *mf, Setting setting, int levels, Preconditioner kind) {
   Result expected = project_all(mf, pivoted(setting.norm, setting.metric), levels, NONE);
@@ -151,8 +151,9 @@ START_TEST(four_levels_one_after_the_other) {
 }
 END_TEST
 
-/* Other metrics measure in ones: the largest eigenvalue of D next to the smallest adds to the spread, and
- * the weights may be anything. The factors take the inverse of the operator as a matrix. */
+/* Other metrics measure in units of one: the ratio of the largest and the smallest eigenvalue of D
+ * adds to the spread, and the weights are arbitrary. The factors use the inverse of the operator as
+ * a matrix. */
 START_TEST(an_operator_agrees_with_its_inverse_as_a_matrix) {
   for (int i = 0; i < n_manifolds; i++)
     expect_agreement(manifolds[i], krylov(CP_NORM_L2, PRODUCTS_AND_DIAGONAL, OPERATOR), 0, NONE);
@@ -195,7 +196,7 @@ END_TEST
 
 static const sunrealtype scales[MAX_ROWS] = {1.0, 1.0, 1.0e4, -2.5, 3.0e-6, 7.0};
 
-/* Rows of one copy, or of three with the scales; the second copy moved by offset. */
+/* The rows of one copy, or of three with the scales; the second copy is shifted by offset. */
 static void open_copies(const Manifold *mf, int copies, Storage storage) {
   Equations eq = equations_of(mf);
   eq.copies    = copies;
@@ -205,8 +206,8 @@ static void open_copies(const Manifold *mf, int copies, Storage storage) {
   case_perturb(&k, 1.0e-4, 1);
 }
 
-/* Scaled to unit gradients S has the same null space as the copies ask for; all its other eigenvalues
- * grow with their number. */
+/* Scaled to unit gradients, S has the null space of the copies; all its other eigenvalues grow with
+ * their number. */
 START_TEST(rows_given_three_times_project_to_the_same_point) {
   const Manifold *const loops[] = {&circle,     &sphere,      &planes,
                                    &crank_loop, &pendulum_qu, &pivot_moving};
@@ -253,7 +254,7 @@ START_TEST(contradictory_copies_are_named) {
 }
 END_TEST
 
-/* Offsets that no correction changes at all, up to roundoff: 2 and -0.4 times the scaled residuals of rows
+/* Offsets that no correction changes, up to roundoff: 2 and -0.4 times the scaled residuals of rows
  * with the scales 1 and 5 cancel in G^T B r. */
 START_TEST(contradictions_alone_are_no_wrong_products) {
   const sunrealtype offset[MAX_ROWS] = {0.02, -0.1}, scale[MAX_ROWS] = {1.0, 5.0};
@@ -269,13 +270,13 @@ START_TEST(contradictions_alone_are_no_wrong_products) {
 }
 END_TEST
 
-/* Positions held: their row has no gradient that counts. */
+/* Positions are held: their row has no effective gradient. */
 START_TEST(a_row_that_nothing_can_change_is_satisfied_within_one_tolerance_or_named) {
   const Setting setting = krylov(CP_NORM_ERROR, _i ? PRODUCTS_AND_DIAGONAL : PRODUCTS, OF_NORM);
   case_open(&k, equations_of(&pendulum_qu), setting);
   case_set_levels(&k, 0);
   case_hold(&k, 3u);
-  entries(k.y)[0] += 1.0e-6; /* some tenth of its tolerance */
+  entries(k.y)[0] += 1.0e-6; /* about a tenth of its tolerance */
   ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
   entries(k.y)[0] += 1.0e-3;
   N_Vector start = vector_copy(k.y);
@@ -307,8 +308,8 @@ START_TEST(an_exact_preconditioner_takes_one_iteration) {
 }
 END_TEST
 
-/* In exact arithmetic as many iterations as S has different eigenvalues; these are too few for roundoff
- * to matter. */
+/* In exact arithmetic, the number of iterations is the number of different eigenvalues of S; these
+ * are too few for roundoff to matter. */
 START_TEST(without_preconditioner_there_are_as_many_iterations_as_rows) {
   for (int i = 0; i < n_manifolds; i++) {
     Result result =
@@ -342,7 +343,7 @@ static const Manifold single = {.name    = "single",
                                 .apart   = 1.0,
                                 .nlevels = 1};
 
-/* Where the diagonal is all there is, it is the inverse, in the norm's metric. */
+/* If S is diagonal, the diagonal gives its inverse, in the norm's metric. */
 START_TEST(the_diagonal_preconditions_in_the_metric_of_the_norm) {
   case_open(&k, equations_of(&single),
             krylov(_i ? CP_NORM_L2 : CP_NORM_ERROR, PRODUCTS_AND_DIAGONAL, OF_NORM));
@@ -354,8 +355,8 @@ START_TEST(the_diagonal_preconditions_in_the_metric_of_the_norm) {
 }
 END_TEST
 
-/* Products, per solve: G^T z and G d in each iteration; with levels G x for each but the first. A tangent
- * takes G v more, a cotangent G D w and G^T mu. */
+/* Products per solve: G^T z and G d in each iteration; with levels also G x for each but the first.
+ * A tangent needs one more G v, a cotangent G D w and G^T mu. */
 START_TEST(products_are_counted) {
   open_case(&planes, krylov(CP_NORM_ERROR, PRODUCTS_AND_DIAGONAL, OF_NORM), 0, EXACT);
   N_Vector v = vector_copy(k.ewt);
@@ -370,9 +371,9 @@ END_TEST
 
 /* ---- sizes ---- */
 
-/* Estimated from eight directions: (exact/estimate)^2 has the mean 1 and a standard deviation of at most
- * sqrt(2/8) (of normal numbers; those of few terms spread less). The mean over the manifolds is good to three
- * times 0.5/sqrt(11). */
+/* Estimated from eight directions: (exact/estimate)^2 has the mean 1 and a standard deviation of at
+ * most sqrt(2/8) (for normal numbers; sums of few terms spread less). The mean over the manifolds
+ * is accurate to three times 0.5/sqrt(11). */
 START_TEST(estimated_sizes_are_good_to_a_factor) {
   sunrealtype mean = 0.0;
   for (int i = 0; i < n_manifolds; i++) {
@@ -422,7 +423,7 @@ START_TEST(constraint_tolerances_measure) {
             krylov(CP_NORM_ERROR, _i ? PRODUCTS_AND_DIAGONAL : PRODUCTS, OF_NORM));
   N_Vector ctol = VECTOR(1.0e-3, 2.0e-7);
   ck_assert_success(&k, CPProjectorSetConstraintTol(k.P, ctol));
-  entries(k.y)[3] += 1.0e-4; /* row 1 moves by -2e-4, row 0 does not */
+  entries(k.y)[3] += 1.0e-4; /* row 1 changes by -2e-4, row 0 does not */
   ck_assert_success(&k, CPProjectorGetViolation(k.P, k.t, k.y, k.ewt, &norm, &worst));
   ck_assert_double_eq_tol(norm, 1.0e3, 1.0e-6);
   ck_assert_int_eq(worst, 1);
@@ -509,8 +510,9 @@ START_TEST(what_has_no_solution_is_not_assembled) {
 }
 END_TEST
 
-/* Allowed one correction with the same products, the projection goes on with new ones: Newton's method for the
- * unit circle takes radial errors e to e^2/2, 4e-2 to 8e-4, 3e-7 and 5e-14; 1e-11 is asked for. */
+/* With one correction allowed per set of products, the projection continues with new ones. Newton's
+ * method for the unit circle takes radial errors e to e^2/2: 4e-2 to 8e-4, 3e-7 and 5e-14; 1e-11 is
+ * required. */
 START_TEST(products_are_renewed_on_the_way) {
   case_open(&k, equations_of(&circle), krylov(CP_NORM_ERROR, PRODUCTS_AND_DIAGONAL, OF_NORM));
   ck_assert_success(&k, CPProjectorSetMaxIters(k.P, 1));
@@ -522,18 +524,18 @@ START_TEST(products_are_renewed_on_the_way) {
 }
 END_TEST
 
-/* Kept products, made where the curve runs otherwise: they do not converge within the distance that lets
- * them be used, new ones do. */
+/* Stored products from a place where the curve has another direction: they do not converge within
+ * the distance up to which they may be used, but new ones do. */
 START_TEST(kept_products_that_fail_are_no_failure) {
   case_open(&k, equations_of(&circle), krylov(CP_NORM_ERROR, PRODUCTS_AND_DIAGONAL, OF_NORM));
   case_perturb(&k, 1.0e-4, 1);
   ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
-  entries(k.y)[0] = -0.6 + 1.0e-5; /* a quarter of the circle on */
+  entries(k.y)[0] = -0.6 + 1.0e-5; /* a quarter of the circle further */
   entries(k.y)[1] = 0.8;
   ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
   ck_assert_int_eq(case_stats(&k).nje, 2);
   ck_assert_bound(&k, largest_residual(&circle, k.y), 1.0e-9);
-  ck_assert_bound(&k, fabs(entries(k.y)[0] + 0.6), 2.0e-5); /* nowhere else */
+  ck_assert_bound(&k, fabs(entries(k.y)[0] + 0.6), 2.0e-5); /* not at another point */
   case_close(&k);
 }
 END_TEST
@@ -630,8 +632,9 @@ static Trajectory swing(CPLinSol solver, int preconditioned) {
   return result;
 }
 
-/* Residuals that fall by 1e-4 move a projected state by that part of a correction, which is some
- * tolerances at most: the trajectories are far less than one tolerance apart, and so take the same steps. */
+/* Residuals that fall by 1e-4 change a projected state by that fraction of a correction, which is a
+ * few tolerances at most: the trajectories differ by far less than one tolerance, and therefore
+ * take the same steps. */
 START_TEST(a_chain_swings_as_with_factors) {
   if_needed           = 0;
   Trajectory factors  = swing(CP_LINSOL_SCHUR, 0);

@@ -1,5 +1,5 @@
-/* What goes wrong with products, preconditioners, metrics and vectors: the right code, a message that names the
- * place, y and v as they came, and a projector that goes on once the cause is gone. */
+/* Failures of products, preconditioners, metrics and vectors: the right code, a message that names
+ * the place, y and v unchanged, and a projector that continues once the cause is gone. */
 #include "projector/fixture.h"
 #include "support/alloc.h"
 
@@ -12,12 +12,13 @@ enum { FOREVER = 1000000 };
 
 typedef enum { GV, GTW, DIAGONAL, SETUP, SOLVE, METRIC, CONSTRAINT, N_CALLBACKS } Callback;
 
-/* The equations, which the fixture's callbacks take user_data for, and what goes wrong beside them. */
+/* The equations, which are the user_data of the fixture's callbacks, and the faults of the other
+ * functions. */
 typedef struct {
   Equations eq;
   Callback faulty;
   long int calls[N_CALLBACKS];
-  long int from;       /* first call of the faulty one that fails */
+  long int from;       /* number of the first failing call of the faulty function */
   int flag;            /* the value that it returns from then on */
   sunrealtype bad;     /* its first entry from then on, if this is not 0 */
   sunrealtype factor;  /* of entry 0 of G^T w */
@@ -79,7 +80,7 @@ static int metric(sunrealtype t, N_Vector y, N_Vector x, N_Vector Dx, void *user
   Problem *p = user_data;
   (void)t;
   (void)y;
-  N_VScale(p->metric * 1.0e-10, x, Dx); /* some tolerance squared */
+  N_VScale(p->metric * 1.0e-10, x, Dx); /* about a squared tolerance */
   return outcome(p, METRIC, Dx);
 }
 
@@ -95,7 +96,7 @@ static const struct {
     {"metric", CP_USERFUNC_FAIL, -CP_REPTD_USERFUNC_ERR, -CP_REPTD_USERFUNC_ERR},
     {"constraint", CP_USERFUNC_FAIL, -CP_REPTD_USERFUNC_ERR, -CP_CNSTR_NONFINITE}};
 
-/* A projector 1e-4 off the manifold, everything in order. with: callbacks beside the products. */
+/* A projector 1e-4 off the manifold, without faults. with: callbacks in addition to the products. */
 static void open_case(const Manifold *mf, Callback with) {
   case_open(&k, equations_of(mf), (Setting){CP_LINSOL_KRYLOV, CP_NORM_ERROR, 1, PRODUCTS, OF_NORM});
   case_set_levels(&k, 0);
@@ -116,12 +117,12 @@ static void repair(void) {
   problem.factor = problem.product = problem.metric = 1.0;
   problem.prec[0] = problem.prec[1] = 1.0;
   problem.skew                      = 0.0;
-  ck_assert_success(&k, CPProjectorSetUserData(k.P, &problem)); /* all anew */
+  ck_assert_success(&k, CPProjectorSetUserData(k.P, &problem)); /* discards everything stored */
   ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
   ck_assert_bound(&k, largest_residual(k.eq.mf, k.y), 1.0e-9);
 }
 
-/* Projecting fails with the code, one message with the word, and every bit of y as it was. */
+/* Projecting fails with the code, one message with the word, and an unchanged y to the last bit. */
 static void expect_failure(int code, const char *word) {
   N_Vector start      = vector_copy(k.y);
   const int messages  = k.log.count;
@@ -151,8 +152,9 @@ static int act(int which, N_Vector v) {
   return CPProjectorCheckJacTimes(k.P, k.t, k.y, k.ewt, &norm, NULL);
 }
 
-/* Whichever call fails: success if it is not reached, else the code, with y and v untouched. The violation
- * alone, once it is measured, is not lost because noise cannot be told from it. */
+/* Whichever call fails, the result is success if it is not reached, else the code, with y and v
+ * unchanged. A violation that has been measured is not lost because it cannot be distinguished from
+ * noise. */
 static void every_call(Callback callback, int which, int flag, sunrealtype bad, int code) {
   int reached = 1;
   for (long int call = 1; reached; call++) {
@@ -175,9 +177,9 @@ static void every_call(Callback callback, int which, int flag, sunrealtype bad, 
     if (callback == CONSTRAINT) problem.calls[CONSTRAINT] = problem.eq.c_calls - c_calls;
     reached = problem.calls[callback] >= call;
     const int want =
-        reached ? which > 2 && code > 0 ? -code : code : CP_SUCCESS; /* no step to cut */
+        reached ? which > 2 && code > 0 ? -code : code : CP_SUCCESS; /* no step to shorten */
     const int later = callback == GV ? call > 8 : callback != DIAGONAL && callback != SETUP;
-    /* Nor is it a failure that c does not reach as far as noise is looked for. */
+    /* Nor is it a failure if c is undefined in the range in which noise is measured. */
     const int measured = code > 0 && got == CP_SUCCESS &&
                          ((which == 3 && later) || (callback == CONSTRAINT && call > 1));
     ck_assert_msg(got == want || measured, "callback %d, action %d, call %ld: %d instead of %d: %s",
@@ -204,7 +206,7 @@ END_TEST
 
 START_TEST(nan_and_inf_at_any_call_leave_all_as_it_came) {
   const Callback callback = (Callback)(_i / ACTIONS);
-  if (expected[callback].nonfinite == 0) return; /* the set-up gives no numbers */
+  if (expected[callback].nonfinite == 0) return; /* the set-up returns no numbers */
   every_call(callback, _i % ACTIONS, 0, NAN, expected[callback].nonfinite);
   every_call(callback, _i % ACTIONS, 0, INFINITY, expected[callback].nonfinite);
 }
@@ -212,7 +214,7 @@ END_TEST
 
 /* ---- wrong functions ---- */
 
-/* As a diagonal of squares cannot be. */
+/* A diagonal of squares cannot be like this. */
 START_TEST(a_negative_diagonal_is_refused) {
   open_case(&planes, DIAGONAL);
   problem.faulty = DIAGONAL;
@@ -246,7 +248,7 @@ START_TEST(preconditioners_that_are_none_are_named) {
 }
 END_TEST
 
-/* (r, B r) > 0 all the same. */
+/* (r, B r) > 0 nevertheless. */
 START_TEST(a_preconditioner_that_is_not_symmetric_is_named) {
   open_case(&planes, SOLVE);
   problem.skew = 30.0;
@@ -256,7 +258,8 @@ START_TEST(a_preconditioner_that_is_not_symmetric_is_named) {
 }
 END_TEST
 
-/* Zero on row 1 alone: nothing is ever done about it, which is no contradiction of the constraints. */
+/* Zero for row 1 alone: that row is never corrected, but the constraints do not contradict each
+ * other. */
 START_TEST(a_singular_preconditioner_is_no_silent_success) {
   open_case(&planes, SOLVE);
   problem.prec[1] = 0.0;
@@ -270,7 +273,7 @@ START_TEST(a_singular_preconditioner_is_no_silent_success) {
 }
 END_TEST
 
-/* Rows of G, random. */
+/* Random rows of G. */
 enum { FULL_N = 6, FULL_M = 3 };
 static sunrealtype full[FULL_M][FULL_N];
 
@@ -294,8 +297,8 @@ static int full_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
   return full_Gv(t, y, y, c, user_data);
 }
 
-/* With the norm L2 and weights 16 decades apart residuals fall to roundoff in one measure and not in the
- * other. There is no preconditioner to blame: conjugate gradients converge or do not. */
+/* With the norm L2 and weights 16 decades apart, residuals fall to roundoff in one measure and not
+ * in the other. There is no preconditioner to blame: conjugate gradients converge or do not. */
 START_TEST(roundoff_is_not_blamed_on_the_preconditioner) {
   unsigned long long seed = (unsigned long long)_i + 1;
   N_Vector y = vector_of(FULL_N, NULL), v = vector_of(FULL_N, NULL), ewt = vector_of(FULL_N, NULL);
@@ -312,7 +315,7 @@ START_TEST(roundoff_is_not_blamed_on_the_preconditioner) {
     random_fill(v, &seed);
     for (int j = 0; j < FULL_N; j++) entries(ewt)[j] = pow(10.0, 6.0 + 8.0 * random_number(&seed));
     N_VDiv(v, ewt, v);
-    ck_assert_int_eq(CPProjectorSetUserData(P, NULL), CP_SUCCESS); /* all anew */
+    ck_assert_int_eq(CPProjectorSetUserData(P, NULL), CP_SUCCESS); /* discards everything stored */
     const int flag = CPProjectorProjectTangent(P, 0.0, y, ewt, v);
     ck_assert_msg(flag != -CP_REPTD_USERFUNC_ERR && flag != CP_REPTD_USERFUNC_ERR, "trial %d",
                   trial);
@@ -325,7 +328,7 @@ START_TEST(roundoff_is_not_blamed_on_the_preconditioner) {
 }
 END_TEST
 
-/* G^T w with a wrong entry: either G^T w shows it, or the iteration does not converge. */
+/* G^T w with a wrong entry: either G^T w is detected as wrong, or the iteration does not converge. */
 START_TEST(products_that_are_no_transposes_are_found) {
   sunrealtype transpose, product;
   open_case(&planes, GV);
@@ -375,7 +378,7 @@ static int at_rest(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   return 0;
 }
 
-/* What the integrator asks before its first step. */
+/* The check that the integrator makes before its first step. */
 START_TEST(wrong_products_are_found_at_the_start_of_an_integration) {
   sunrealtype t;
   open_case(&planes, GV);
@@ -395,7 +398,7 @@ START_TEST(wrong_products_are_found_at_the_start_of_an_integration) {
 }
 END_TEST
 
-/* Velocities below positions: the position row would need a product with a higher level's columns. */
+/* Velocities before positions: the position row would need a product with a higher level's columns. */
 START_TEST(levels_that_are_upside_down_are_refused) {
   N_Vector row = VECTOR(1.0, 0.0), col = VECTOR(1.0, 1.0, 0.0, 0.0);
   open_case(&pendulum_qu, GV);
@@ -409,7 +412,7 @@ START_TEST(levels_that_are_upside_down_are_refused) {
 }
 END_TEST
 
-/* With a diagonal that says that there is a gradient. */
+/* The diagonal indicates that there is a gradient. */
 START_TEST(a_product_of_zeros_is_found) {
   open_case(&circle, DIAGONAL);
   problem.product = 0.0;
@@ -419,7 +422,7 @@ START_TEST(a_product_of_zeros_is_found) {
 }
 END_TEST
 
-/* ---- what does not go together ---- */
+/* ---- incompatible settings ---- */
 
 static void expect_refusal(int code, const char *word) {
   N_Vector start = vector_copy(k.y);
@@ -495,7 +498,7 @@ START_TEST(vectors_that_cannot_compute_are_refused) {
 }
 END_TEST
 
-/* Vectors of another memory, as of a device: operations only. */
+/* Vectors in other memory, as on a device: only operations are available. */
 static N_Vector_ID no_known_kind(N_Vector v) {
   (void)v;
   return SUNDIALS_NVEC_CUSTOM;
@@ -533,7 +536,8 @@ static int closed_GTw(sunrealtype t, N_Vector y, N_Vector w, N_Vector GTw_, void
   return 0;
 }
 
-/* Sizes cannot be estimated then: tolerances are needed; a switched off row stays where it is. */
+/* Sizes cannot be estimated then, so tolerances are needed; a row that is switched off stays where
+ * it is. */
 START_TEST(vectors_without_access_to_their_data_need_tolerances) {
   N_Vector y = closed(VECTOR(1.0, 0.5, 4.0)), ewt = closed(VECTOR(1.0e5, 1.0e5, 1.0e5));
   N_Vector c = closed(VECTOR(1.0e-8, 1.0e-8)), mask = closed(VECTOR(1.0, 0.0));
@@ -559,7 +563,7 @@ START_TEST(vectors_without_access_to_their_data_need_tolerances) {
   ck_assert_int_eq(CPProjectorCheckJacTimes(P, 0.0, y, ewt, &transpose, &product), CP_SUCCESS);
   ck_assert_double_le(transpose, 1.0e-14);
   ck_assert_double_le(product, 1.0e-8);
-  /* Messages name no entries; levels are looked at by their range. */
+  /* Messages name no entries; levels are checked by their range. */
   ck_assert_int_eq(CPProjectorProject(P, -1.0, y, ewt), -CP_CNSTR_NONFINITE);
   ck_assert_mentions(log.text, "a constraint is NaN or Inf");
   N_VConst(-1.0, c);
@@ -609,7 +613,8 @@ START_TEST(every_allocation_may_fail) {
   long n = 0;
   open_case(&planes, DIAGONAL);
   N_Vector c = VECTOR(0.0, 0.0), v = vector_copy(k.ewt), y = vector_copy(k.y);
-  ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr)); /* a failed constructor says so there */
+  /* a failed constructor reports it there */
+  ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr));
   for (int denied = 1; denied; n++) {
     N_VScale(1.0, k.y, y);
     alloc_watch_failing(n + 1);

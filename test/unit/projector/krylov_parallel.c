@@ -1,6 +1,7 @@
-/* KRYLOV on vectors distributed over MPI ranks against the serial factors, which each rank has of the whole
- * chain: mpiexec -n <ranks> test_projector_krylov_parallel, without forks (CK_FORK=no). A difference is
- * known to all ranks before it is asserted, so that all fail alike and none waits for another. */
+/* KRYLOV on vectors distributed over MPI ranks against the serial factors, which each rank has for
+ * the whole chain: mpiexec -n <ranks> test_projector_krylov_parallel, without forks (CK_FORK=no).
+ * All ranks know a difference before it is asserted, so that all fail alike and none waits for
+ * another. */
 #include "support/support.h"
 
 #include <cpodes/cpodes.h>
@@ -45,7 +46,8 @@ static int ranks(void) {
   return size;
 }
 
-/* Place in the whole vector of entry j of this rank's part: halves of `per` entries for each mass. */
+/* The index in the whole vector of entry j of this rank's part: halves of `per` entries for each
+ * mass. */
 static sunindextype place(sunindextype j, int per) {
   const sunindextype n = p.parallel->n * per, first = p.parallel->first * per;
   return j < n ? first + j : MASSES * per + first + j - n;
@@ -110,7 +112,7 @@ static void set_up_serial(void) {
   N_VDestroy(col);
 }
 
-/* diagonal, preconditioned: what is given beside the products */
+/* diagonal, preconditioned: given in addition to the products */
 static void set_up_parallel(int diagonal, int preconditioned) {
   N_Vector c = chain_parallel_residual(p.parallel, test_context), row = N_VClone(c),
            col = N_VClone(p.y);
@@ -161,9 +163,10 @@ static CPProjectorStats stats(void) {
 
 /* ---- projections ---- */
 
-/* How far solutions with residuals of goal (in weighted units) are apart: the smallest singular value of
- * the rods' gradients, scaled to length 1, is 2 sin(pi/(4 n + 2)) / sqrt(2) in a stretched chain with equal
- * weights; unequal ones, here by a factor of up to 10 from one end to the other, take that off at most. */
+/* The distance of solutions with residuals of goal (in weighted units): the smallest singular value
+ * of the rods' gradients, scaled to length 1, is 2 sin(pi/(4 n + 2)) / sqrt(2) in a stretched chain
+ * with equal weights; unequal ones, here by a factor of up to 10 from one end to the other, reduce
+ * it by at most that factor. */
 static sunrealtype accuracy(sunrealtype goal) {
   const sunrealtype apart = sqrt(2.0) * sin(acos(-1.0) / (4 * MASSES + 2)) / 10.0;
   return 2.0 * 4.0 * goal * sqrt(2.0 * MASSES) / apart;
@@ -184,14 +187,14 @@ START_TEST(the_serial_projections_come_out) {
   ck_assert_double_le(weighted_difference(p.y, p.ys, 0), accuracy(eps));
   ck_assert_int_eq(stats().rank, -1);
   ck_assert_int_eq(stats().nlevels, 2);
-  ck_assert_int_eq(stats().linsol, CP_LINSOL_KRYLOV); /* AUTO: products are all that was given */
+  ck_assert_int_eq(stats().linsol, CP_LINSOL_KRYLOV); /* AUTO: only products were given */
   close_pair();
 }
 END_TEST
 
-/* Each rank's own tridiagonal block: what is left out between two ranks is of rank 2, so that the
- * preconditioned matrix has 1 + 2 (ranks - 1) different eigenvalues, and conjugate gradients need as many
- * iterations: at most 3 on two ranks. */
+/* Each rank's own tridiagonal block: the part between two ranks that is left out has rank 2, so
+ * that the preconditioned matrix has 1 + 2 (ranks - 1) different eigenvalues. Conjugate gradients
+ * need as many iterations: at most 3 on two ranks. */
 START_TEST(rank_local_preconditioners_take_few_iterations) {
   open_pair(1, 1);
   ck_assert_int_eq(CPProjectorProject(p.P, 0.0, p.y, p.ewt), CP_SUCCESS);
@@ -202,7 +205,7 @@ START_TEST(rank_local_preconditioners_take_few_iterations) {
 }
 END_TEST
 
-/* The norm is known to all ranks, the constraint to the one that holds it, by its place there. */
+/* All ranks know the norm; only the rank that holds the constraint knows it, by its index there. */
 START_TEST(the_worst_constraint_is_known_where_it_is) {
   sunrealtype norm, norms;
   sunindextype worst, worsts;
@@ -228,7 +231,7 @@ START_TEST(products_are_each_others_transpose) {
 }
 END_TEST
 
-/* ---- failures: the same on all ranks, y untouched ---- */
+/* ---- failures: the same on all ranks, y unchanged ---- */
 
 static int wrong_transpose(sunrealtype t, N_Vector y, N_Vector x, N_Vector GTx, void *user_data) {
   const int flag = chain_parallel_jac_trans_times(t, y, x, GTx, user_data);
@@ -279,7 +282,8 @@ static void swing(N_Vector y, CVRhsFn f, void *chain, CPProjector P, long int *s
   SUNNonlinSolFree(inner);
 }
 
-/* Residuals fall by 1e-4 of corrections that are some tolerances: far less than one tolerance apart. */
+/* Residuals fall by 1e-4 of corrections that are a few tolerances: the difference is far below one
+ * tolerance. */
 START_TEST(a_chain_swings_as_on_one_rank) {
   long int steps, steps_serial;
   open_pair(1, _i);

@@ -15,7 +15,7 @@ static N_Vector slice(N_Vector x, int from, int n) { return vector_of(n, entries
 
 /* ---- detection ---- */
 
-/* Index: manifold x setting. A column that is in no constraint may be of any level. */
+/* Index: manifold x setting. A column that is in no constraint may have any level. */
 static void check_detected(void) {
   const Manifold *mf = k.eq.mf;
   N_Vector row = vector_of(equations_rows(&k.eq), NULL), col = vector_copy(k.y);
@@ -61,7 +61,7 @@ START_TEST(rows_that_are_switched_off_are_of_the_same_level) {
 }
 END_TEST
 
-/* Hanging and at rest: half of the Jacobian is zero at this state. */
+/* Hanging at rest: half of the Jacobian is zero at this state. */
 START_TEST(a_state_with_accidental_zeros_does_not_mislead_the_detection) {
   const sunrealtype rest_qu[] = {0.0, -1.0, 0.0, 0.0}, rest_uq[] = {0.0, 0.0, 0.0, -1.0};
   case_open(&k, equations_of(&pendulum_qu), settings[_i]);
@@ -86,7 +86,7 @@ START_TEST(scaled_and_repeated_rows_do_not_mislead_the_detection) {
 }
 END_TEST
 
-/* cos(pi/2) is 6e-17 on a computer: an entry that should be zero often is not. */
+/* cos(pi/2) is 6e-17 on a computer: entries that should be zero often are not. */
 START_TEST(roundoff_in_a_jacobian_is_no_dependence) {
   Equations noisy = equations_of(manifolds[_i]);
   noisy.jac_noise = 1.0e-16;
@@ -100,8 +100,8 @@ START_TEST(roundoff_in_a_jacobian_is_no_dependence) {
 }
 END_TEST
 
-/* Two rows whose sparsity is that of position and velocity, but the second is not the first
- * one's rate: what is best projected second is not known, so they are coupled. */
+/* Two rows with the sparsity of position and velocity, but the second is not the rate of the first:
+ * the order is unknown, so they are coupled. */
 static void eval_unrelated(long double t, const long double *y, long double *c,
                            long double G[][MAX_STATES]) {
   (void)t;
@@ -129,7 +129,7 @@ static void eval_positions_only(long double t, const long double *y, long double
   G[1][1] = -G[1][3];
 }
 
-/* Coordinates and momenta that all depend on each other: no half is free of the other. */
+/* Coordinates and momenta that all depend on each other: neither half is independent of the other. */
 static void eval_mixed(long double t, const long double *y, long double *c,
                        long double G[][MAX_STATES]) {
   (void)t;
@@ -171,8 +171,8 @@ START_TEST(without_the_structure_of_derivatives_there_is_one_level) {
 }
 END_TEST
 
-/* q_0 = q_1 = q_2 = q_3, the same for u, and four more states: with the split in two halves of six the
- * last row is the rate of another one, too. */
+/* q_0 = q_1 = q_2 = q_3, the same for u, and four more states: with the split into two halves of
+ * six, the last row is the rate of another row, too. */
 static void eval_equal(long double t, const long double *y, long double *c,
                        long double G[][MAX_STATES]) {
   (void)t;
@@ -229,8 +229,7 @@ static void eval_norm_of_velocities(long double t, const long double *y, long do
   G[2][7] = y[7] / (c[2] + 1.0L);
 }
 
-/* A norm of positions needs no rate; one of velocities is no constraint of a velocity level that anything
- * is known of. */
+/* A norm of positions needs no rate; one of velocities belongs to no known velocity level. */
 static const Manifold with_norms[] = {{.name      = "norm_of_positions",
                                        .n         = 8,
                                        .m         = 3,
@@ -260,7 +259,7 @@ START_TEST(norms_are_positions_without_a_rate) {
 }
 END_TEST
 
-/* For AUTO these are a case of its own, without levels. */
+/* For AUTO these are a separate case, without levels. */
 START_TEST(norms_alone_are_one_level) {
   case_open(&k, equations_of(&norms_alone), (Setting){.solver = CP_LINSOL_QR});
   case_perturb(&k, 1.0e-4, 1);
@@ -332,7 +331,7 @@ static const Pendulums many[] = {{2000, 0, 4000, 2, 208000},
                                  {2000, 2, 0, 4, 8000}};
 enum { N_MANY = sizeof many / sizeof many[0] };
 
-/* Were every place for the end of the positions tried with all rows, 10^10 entries would be visited. */
+/* If every possible end of the positions were tried with all rows, 10^10 entries would be visited. */
 START_TEST(a_large_state_is_split_in_whatever_order_it_is) {
   Pendulums p = many[_i / 2];
   N_Vector y = vector_of(p.n, NULL), c = vector_of(3 * p.count, NULL), col = vector_copy(y);
@@ -388,8 +387,8 @@ START_TEST(a_chain_of_100000_links_is_split) {
 }
 END_TEST
 
-/* A pendulum whose rod is drawn out by speed, but only where x > 0.9: no probe at x = 0.6 sees
- * that. */
+/* A pendulum whose rod is extended by speed, but only where x > 0.9, which no probe at x = 0.6
+ * detects. */
 static void eval_hidden_dependence(long double t, const long double *y, long double *c,
                                    long double G[][MAX_STATES]) {
   const long double e = y[0] > 0.9L ? y[0] - 0.9L : 0.0L;
@@ -434,7 +433,7 @@ START_TEST(the_levels_in_use_are_unknown_before_the_first_projection) {
 }
 END_TEST
 
-/* Also where others were detected before products took over. */
+/* Also after other levels were detected before products replaced the Jacobian. */
 START_TEST(with_products_there_is_one_level_unless_they_are_given) {
   N_Vector row = VECTOR(7.0, 7.0), col = VECTOR(7.0, 7.0, 7.0, 7.0);
   case_open(&k, equations_of(&pendulum_qu), setting_of(CP_LINSOL_AUTO, CP_NORM_ERROR, 1));
@@ -476,10 +475,9 @@ START_TEST(given_levels_are_used_until_they_are_taken_back) {
 }
 END_TEST
 
-/* ---- what levels compute ---- */
+/* ---- the results of levels ---- */
 
-/* The positions of `both` come out as those of `alone` do, whose states are columns 0 ... of
- * `both`. */
+/* The positions of `both` equal those of `alone`, whose states are columns 0 ... of `both`. */
 static void check_positions_alone(const Manifold *both, const Manifold *alone, Setting setting) {
   case_open(&k, equations_of(both), setting);
   case_set_levels(&k, 1);
@@ -493,7 +491,7 @@ static void check_positions_alone(const Manifold *both, const Manifold *alone, S
   memcpy(entries(k.y), entries(expected), (size_t)alone->n * sizeof(sunrealtype));
   memcpy(entries(k.ewt), entries(ewt), (size_t)alone->n * sizeof(sunrealtype));
   project();
-  /* one of the two may take a correction more, below eps */
+  /* one of the two may take one more correction, below eps */
   ck_assert_bound(&k, wrms_distance(q, k.y, ewt), k.eps);
   N_VDestroy(q);
   N_VDestroy(expected);
@@ -508,8 +506,8 @@ START_TEST(positions_are_projected_as_if_they_were_alone) {
 }
 END_TEST
 
-/* With consistent positions the velocity rows are linear in the velocities, and the nearest ones
- * known. */
+/* With consistent positions the velocity rows are linear in the velocities, and the nearest
+ * velocities are known. */
 START_TEST(velocities_are_projected_with_positions_held) {
   for (int p = 0; p < n_manifolds; p++) {
     const Manifold *mf = manifolds[p];
@@ -548,7 +546,7 @@ START_TEST(velocity_errors_do_not_reach_the_positions) {
   ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v));
   ck_assert_double_eq(entries(v)[0], 0.0);
   ck_assert_double_eq(entries(v)[1], 0.0);
-  /* An error in the positions moves the velocities that belong to it. */
+  /* An error in the positions moves the velocities that depend on them. */
   ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, q));
   ck_assert_double_gt(fabs(entries(q)[2]) + fabs(entries(q)[3]), 1.0e-3);
   N_VDestroy(v);
@@ -604,8 +602,8 @@ START_TEST(a_level_without_rows_holds_its_columns) {
 }
 END_TEST
 
-/* Only G can show that a row of positions was declared to be of velocities: found when it is
- * used. */
+/* Only G can show that a row of positions was declared as one of velocities, so this is detected
+ * when G is used. */
 START_TEST(levels_that_contradict_the_jacobian_are_refused_by_the_projection) {
   case_open(&k, equations_of(&pendulum_qu), settings[_i]);
   case_perturb(&k, 1.0e-4, 3);

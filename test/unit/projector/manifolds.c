@@ -126,9 +126,9 @@ static void eval_bodies_blocked(long double t, const long double *y, long double
   }
 }
 
-/* Knife edge with heading phi whose contact point is held on the unit circle: q = (x, y, phi);
- * rows: circle, its rate, and vx sin(phi) - vy cos(phi) = 0, which no position constraint
- * belongs to. */
+/* A knife edge with heading phi whose contact point is held on the unit circle: q = (x, y, phi);
+ * rows: the circle, its rate, and vx sin(phi) - vy cos(phi) = 0, to which no position constraint
+ * belongs. */
 static void eval_knife_on_circle(long double t, const long double *y, long double *c, Row *G) {
   const long double s = sinl(y[2]), co = cosl(y[2]);
   (void)t;
@@ -184,7 +184,7 @@ static void eval_long_chain(long double t, const long double *y, long double *c,
 
 /* --------------------------------------------------------------------------------- the table -- */
 
-/* Points: to double precision where that is simple, else to some digits (the tests perturb
+/* Points: to double precision if that is simple, otherwise to a few digits (the tests perturb
  * them). */
 const Manifold circle = {.name    = "circle",
                          .n       = 2,
@@ -250,7 +250,7 @@ const Manifold pendulum_uq = {.name      = "pendulum_uq",
                               .row_level = {0, 1},
                               .col_level = {1, 1, 0, 0}};
 
-/* Auxiliary states are constrained by nothing: nothing is asked of their level. */
+/* No constraint contains the auxiliary states, so their level is arbitrary. */
 const Manifold pendulum_quz = {.name      = "pendulum_quz",
                                .n         = 6,
                                .m         = 2,
@@ -293,8 +293,8 @@ const Manifold pivot_moving = {.name      = "pivot_moving",
                                .row_level = {0, 1},
                                .col_level = {0, 0, 1, 1}};
 
-/* The heading is not along the circle: with the two velocity rows the point is at rest, and
- * spins. */
+/* The heading is not along the circle: the two velocity rows keep the point at rest, but it may
+ * spin. */
 const Manifold knife_on_circle = {.name      = "knife_on_circle",
                                   .n         = 6,
                                   .m         = 3,
@@ -416,7 +416,7 @@ void matrix_metric(const Manifold *mf, int levels, Row *M, const int *held, Inve
   }
 }
 
-/* D_l G' r of one level; D_l is zero outside of it. */
+/* D_l G' r of one level; D_l is zero outside its columns. */
 static long double moved(const Manifold *mf, Row *D, Row *G, const long double *r, int j) {
   long double sum = 0.0L;
   for (int k = 0; k < mf->n; k++)
@@ -444,10 +444,10 @@ static void solve_gram(const Manifold *mf, int levels, int level, Row *D, Row *G
   for (int a = 0; a < k; a++) r[row[a]] = b[a];
 }
 
-/* One level of the minimiser: d <- D G' (G D G')^-1 (G d - c) at y + d until it stands. The
- * iteration is that of Gauss-Newton with the whole correction in the objective; it contracts
- * with the factor (distance * curvature), below 1/10 for the tests' states: 40 sweeps exhaust
- * long double. */
+/* One level of the minimiser: d <- D G' (G D G')^-1 (G d - c) at y + d until it no longer changes.
+ * This is the Gauss-Newton iteration with the whole correction in the objective; it contracts with
+ * the factor (distance * curvature), below 1/10 for the tests' states: 40 sweeps exhaust long
+ * double. */
 static void reference_level(const Manifold *mf, int levels, int level, Row *D, long double *y) {
   long double d[MAX_STATES] = {0.0L};
   for (int sweep = 0; sweep < 40; sweep++) {

@@ -19,16 +19,16 @@ typedef struct {
   int n, m;
   /* c [m], G [m][MAX_STATES], zero when called: out */
   void (*eval)(long double t, const long double *y, long double *c, long double G[][MAX_STATES]);
-  sunrealtype point[MAX_STATES]; /* a state on the manifold at time, to some digits */
+  sunrealtype point[MAX_STATES]; /* a state on the manifold at that time, to a few digits */
   sunrealtype time;
   int nlevels; /* 1: none; 2: positions, then velocities */
   int row_level[MAX_ROWS];
   int col_level[MAX_STATES];
-  /* Smallest singular value of the constraint gradients, scaled to length 1 in either metric of
-     the fixture, on any level: how far a residual of 1 can be from the manifold is the inverse
-     of it. */
+  /* Smallest singular value of the constraint gradients, scaled to length 1 in either metric of the
+   * fixture, on any level. Its inverse bounds the distance from the manifold for a residual of 1. */
   sunrealtype apart;
-  /* The last rows are Euclidean norms, 0 = |(y_first, ...)| - value, that the projector adds by itself. */
+  /* The last rows are Euclidean norms, 0 = |(y_first, ...)| - value, which the projector adds
+   * itself. */
   int nnorms;
   struct {
     int first, length;
@@ -48,7 +48,7 @@ extern const Manifold bodies_blocked; /* double pendulum, (x, y, vx, vy) for eac
 extern const Manifold pivot_moving;   /* pendulum whose pivot moves with sin t: rheonomic         */
 extern const Manifold knife_on_circle; /* knife edge held on a circle: one more velocity row       */
 
-/* All of the above, for loops; those below have more levels, rows that are norms, or more states. */
+/* All of the above, for loops. Those below have more levels, rows that are norms, or more states. */
 extern const Manifold *const manifolds[];
 extern const int n_manifolds;
 
@@ -66,15 +66,15 @@ typedef struct {
   long double D[MAX_LEVELS][MAX_STATES][MAX_STATES];
 } InverseMetric;
 
-/* Of a diagonal one, D [n]: 0 holds a component. */
+/* From a diagonal D [n], where 0 holds a component. */
 void diagonal_metric(const Manifold *mf, int levels, const long double *D, InverseMetric *metric);
-/* Of the metric M [n][n]: the inverse of its block of the level's columns without those with held [n]
- * (may be NULL). */
+/* From the metric M [n][n]: the inverse of its block of the level's columns, without those in held
+ * [n] (may be NULL). */
 void matrix_metric(const Manifold *mf, int levels, long double M[][MAX_STATES], const int *held,
                    InverseMetric *metric);
 
 /* y <- the stationary point of 1/2 d' D^-1 d on the manifold next to y, level by level if
- * levels. */
+ * requested. */
 void reference_project_in(const Manifold *mf, int levels, InverseMetric *metric, N_Vector y);
 /* v <- P v, w <- P' w at y, likewise. */
 void reference_tangent_in(const Manifold *mf, int levels, InverseMetric *metric, N_Vector y,
@@ -88,7 +88,8 @@ void reference_tangent(const Manifold *mf, int levels, const long double *D, N_V
 void reference_cotangent(const Manifold *mf, int levels, const long double *D, N_Vector y,
                          N_Vector w);
 
-/* max_i |G Pv|_i / (|G| |v|)_i: how far Pv, the projection of v, is from tangent, in units of v. */
+/* max_i |G Pv|_i / (|G| |v|)_i: the deviation of Pv, the projection of v, from a tangent, in units
+ * of v. */
 sunrealtype tangent_defect(const Manifold *mf, N_Vector y, N_Vector v, N_Vector Pv);
 /* max_i |c_i|, evaluated in long double. */
 sunrealtype largest_residual(const Manifold *mf, N_Vector y);

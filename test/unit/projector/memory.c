@@ -1,4 +1,4 @@
-/* Memory: every allocation failing in turn, no leaks, none in repeated projections. */
+/* Memory: every allocation fails in turn, nothing leaks, and repeated projections allocate nothing. */
 #include "projector/fixture.h"
 #include "support/alloc.h"
 
@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a user does from creation to the first results, with every option that copies something.
- * Each step returns its code; the first failure ends it. All vectors exist before, so that only
- * the library allocates. */
+/* A user's calls from creation to the first results, with every option that copies something. Each
+ * step returns its code; the first failure ends it. All vectors exist before, so that only the
+ * library allocates. */
 typedef struct {
   Equations eq;
   MessageLog log;
@@ -60,7 +60,7 @@ static int run_options(CPProjector P, int given_levels) {
   return flag;
 }
 
-/* A failed allocation in a constructor says so on stderr: not wanted in the test's output. */
+/* A failed constructor reports it on stderr, which would clutter the test's output. */
 static int silenced = -1;
 
 static void silence(void) {
@@ -88,14 +88,14 @@ START_TEST(every_allocation_may_fail) {
     CPProjector P = CPProjectorCreate(equations_c, s.y, s.c, test_context);
     int flag      = P ? run_options(P, given_levels) : CP_MEM_FAIL;
     denied        = alloc_has_failed();
-    if (!denied || !P || flag == CP_SUCCESS) { /* nothing to tell */
+    if (!denied || !P || flag == CP_SUCCESS) { /* nothing to check */
     } else {
       ck_assert_int_eq(s.log.count, 1);
       ck_assert_int_eq(s.log.code, CP_MEM_FAIL);
       ck_assert_mentions(s.log.text, "memory");
     }
     ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : CP_SUCCESS);
-    if (P && denied) { /* with memory again, the same object does its work */
+    if (P && denied) { /* with memory again, the same object works */
       N_VScale(1.0, s.y0, s.y);
       ck_assert_int_eq(run_options(P, given_levels), CP_SUCCESS);
     }
@@ -106,7 +106,7 @@ START_TEST(every_allocation_may_fail) {
     ck_assert_int_lt(n, 1000);
   }
   unsilence();
-  ck_assert_int_gt(n, 10); /* the counting works: a projector cannot do with less */
+  ck_assert_int_gt(n, 10); /* checks the counting: a projector cannot do with fewer */
 }
 END_TEST
 
@@ -134,7 +134,7 @@ START_TEST(a_failed_allocation_in_the_first_projection_leaves_y_as_it_came) {
 }
 END_TEST
 
-/* A failure leaves the levels as they were, for the options and projections that follow. */
+/* A failure leaves the levels unchanged for the options and projections that follow. */
 START_TEST(levels_that_cannot_be_copied_change_nothing) {
   N_Vector zeros[] = {VECTOR(0.0, 0.0), VECTOR(0.0, 0.0, 0.0, 0.0)};
   N_Vector row = vector_copy(s.row), col = vector_copy(s.col);
@@ -152,9 +152,10 @@ START_TEST(levels_that_cannot_be_copied_change_nothing) {
     ck_assert_int_eq(alloc_live(), 0);
     N_VScale(1.0, s.y0, s.y);
     ck_assert_msg(CPProjectorProject(P, 0.0, s.y, s.ewt) == CP_SUCCESS, "%s", s.log.text);
-    ck_assert_int_eq(CPProjectorGetLevels(P, row, col), CP_SUCCESS); /* found, if not given */
+    /* detected unless they were given */
+    ck_assert_int_eq(CPProjectorGetLevels(P, row, col), CP_SUCCESS);
     ck_assert_double_eq(max_distance(row, s.row) + max_distance(col, s.col), 0.0);
-    /* another G has them detected anew, unless they are given */
+    /* with another G they are detected anew, unless they were given */
     ck_assert_int_eq(CPProjectorSetJacFn(P, equations_jac, s.G), CP_SUCCESS);
     ck_assert_int_eq(CPProjectorGetLevels(P, row, col), given ? CP_SUCCESS : CP_NO_INIT);
   }

@@ -1,5 +1,5 @@
-/* Metrics that are not diagonal: the matrix M, dense or sparse, against the dense reference of manifolds.h, for
- * every solver that factors. */
+/* Metrics that are not diagonal: the matrix M, dense or sparse, against the dense reference of
+ * manifolds.h, for every solver that uses factors. */
 #include "projector/fixture.h"
 
 #include <math.h>
@@ -27,8 +27,8 @@ static int in_pattern(Pattern pattern, int i, int j) {
   }
 }
 
-/* A kinetic energy that depends on the configuration: diagonal 3 ... 4, the others sum up to less than
- * 1.8 in each row of at most 8 (Gershgorin: eigenvalues between 1.2 and 5.8). */
+/* A kinetic energy that depends on the configuration: diagonal entries 3 ... 4; the others add up
+ * to less than 1.8 in each row of at most 8 (Gershgorin: eigenvalues between 1.2 and 5.8). */
 static long double entry_of(Pattern pattern, N_Vector y, int i, int j) {
   const sunrealtype *z = entries(y);
   if (!in_pattern(pattern, i, j)) return 0.0L;
@@ -42,12 +42,12 @@ enum { NOTHING = -1 };
 typedef struct {
   Equations eq;
   Choice choice;
-  N_Vector ewt; /* not NULL: M = diag(ewt^2) instead */
+  N_Vector ewt; /* if not NULL, M = diag(ewt^2) */
   long int calls;
-  int flag;             /* of the metric function                       */
-  int bad_row, bad_col; /* an entry that is replaced; NOTHING: none      */
+  int flag;             /* the return value of the metric function */
+  int bad_row, bad_col; /* an entry that is replaced; NOTHING: none */
   sunrealtype bad_value;
-  int mirrored; /* the mirror image is replaced, too            */
+  int mirrored; /* also replaces the mirror image */
   int breaks_pattern;
 } Metric;
 
@@ -148,9 +148,9 @@ static void reference_metric(int levels, const int *held, InverseMetric *metric)
   matrix_metric(k.eq.mf, levels, M, held, metric);
 }
 
-/* Vectors of size 1. The scaled gradients' smallest singular value is 0.06 in either norm of the fixture
- * (manifolds.h, apart), the metric's condition below 5: 0.06 / sqrt(5) = 1/37 here. Normal equations
- * square that: 1400, times some 100 roundings in sums of up to 8 terms. */
+/* Vectors of size 1. The scaled gradients' smallest singular value is 0.06 in either norm of the
+ * fixture (manifolds.h, apart), and the metric's condition is below 5: 0.06 / sqrt(5) = 1/37 here.
+ * Normal equations square that: 1400, times about 100 roundings in sums of up to 8 terms. */
 static const sunrealtype roundoff = 1400.0 * 100.0 * 1.2e-16;
 
 /* ---- against the reference ---- */
@@ -197,10 +197,10 @@ static sunrealtype distance_to_reference(const Manifold *mf, Choice choice, int 
   return distance;
 }
 
-/* The nearest point differs from that of simplified Newton, whose G and M are those of the start, by
- * O(distance^2): ten times nearer, a hundred times smaller; 50 leaves room for third order. Both are
- * good to eps = 1e-9 of a tolerance along the surfaces' normals, times 1/apart = 37 and the ratio of the
- * tolerances, below 60: 1e-6 is less than that. */
+/* The nearest point differs from that of simplified Newton, whose G and M are those of the start,
+ * by O(distance^2): ten times nearer, a hundred times smaller; 50 leaves room for third order. Both
+ * are accurate to eps = 1e-9 of a tolerance along the surfaces' normals, times 1/apart = 37 and the
+ * ratio of the tolerances, below 60. */
 START_TEST(the_projection_is_the_nearest_point_in_the_metric_to_first_order) {
   for (int i = 0; i < 2 * n_manifolds; i++) {
     const Manifold *mf    = manifolds[i / 2];
@@ -275,8 +275,8 @@ static void expect_reference(int levels, const int *held, sunrealtype bound) {
   N_VDestroy(Pv);
 }
 
-/* One, another, none: factors are renewed, structures stay. With less to move constraints are nearer to
- * dependent, by a factor below 4 for these: 16 in the normal equations. */
+/* One, another, none: factors are renewed, structures stay. With fewer free components the
+ * constraints are closer to dependent, by a factor below 4 for these: 16 in the normal equations. */
 START_TEST(held_components_keep_every_bit_and_the_others_move_as_if_they_were_not_there) {
   const Manifold *const some[] = {&sphere,      &planes,   &crank_loop,
                                   &pendulum_qu, &crank_qu, &bodies_blocked};
@@ -321,9 +321,10 @@ START_TEST(squared_weights_as_metric_are_the_error_norm) {
     ck_assert_success(&k, CPProjectorSetMetricMatrix(k.P, NULL, NULL)); /* back to the norm */
     ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, y, k.ewt, other));
     ck_assert_success(&k, CPProjectorProject(k.P, k.t, y, k.ewt));
-    /* the condition of the metric, the weights' spread of 60 squared, leaves the gradients alone */
+    /* the metric's condition, the weights' spread of 60 squared, does not affect the gradients */
     ck_assert_bound(&k, wrms_distance(v, other, k.ewt), roundoff);
-    /* both at most eps from the manifold, roundoff in y of size 2 is 1e-10 of a tolerance of 3e-7 */
+    /* both are at most eps from the manifold; roundoff in y of size 2 is 1e-10 of a tolerance of
+     * 3e-7 */
     ck_assert_bound(&k, wrms_distance(y, k.y, k.ewt), 1.0e-8);
     N_VDestroy(v);
     N_VDestroy(other);
@@ -341,7 +342,7 @@ START_TEST(the_metric_is_evaluated_with_the_jacobian_and_no_more) {
       ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
     }
     const long int evaluations = case_stats(&k).nje;
-    ck_assert_int_ge(evaluations, 2); /* at least each CP_JACFREQ_DEFAULT projections */
+    ck_assert_int_ge(evaluations, 2); /* at least one per CP_JACFREQ_DEFAULT projections */
     ck_assert_int_lt(evaluations, 20);
     ck_assert_int_eq(mt.calls, evaluations);
     case_close(&k);
@@ -363,7 +364,8 @@ static void spoil(int row, int col, sunrealtype value, int mirrored) {
   mt.mirrored  = mirrored;
 }
 
-/* Fails with the code and a message with both words; y stays; without the fault all is well. */
+/* The call fails with the code and a message with both words; y stays; without the fault it
+ * succeeds. */
 static void expect_failure(int code, const char *word, const char *other) {
   N_Vector start = vector_copy(k.y), v = random_vector(12), v0 = vector_copy(v);
   ck_assert_int_eq(CPProjectorProject(k.P, k.t, k.y, k.ewt), code);
@@ -411,7 +413,7 @@ START_TEST(an_entry_that_is_not_finite_is_named) {
 }
 END_TEST
 
-/* Entry (0, 1) of M is 0.24 cos: 0.01 apart is far more than 1e-8. */
+/* Entry (0, 1) of M is 0.24 cos: a difference of 0.01 is far above 1e-8. */
 START_TEST(an_asymmetric_metric_is_refused_with_both_entries) {
   open_failing(_i);
   spoil(0, 1, 0.015625, 0);
@@ -420,10 +422,10 @@ START_TEST(an_asymmetric_metric_is_refused_with_both_entries) {
 }
 END_TEST
 
-/* What a product with 1e-10 accuracy leaves is not asymmetry. */
+/* The residual of a product with 1e-10 accuracy does not count as asymmetry. */
 START_TEST(roundoff_is_not_asymmetry) {
   open_failing(_i);
-  /* the metric depends on y: it is spoilt at the first evaluation, which is at this y */
+  /* the metric depends on y: the fault is in the first evaluation, which is at this y */
   spoil(0, 1, (sunrealtype)(metric_entry(&mt, k.y, 0, 1) + 1.0e-10L), 0);
   N_Vector v = random_vector(13);
   ck_assert_success(&k, CPProjectorProjectTangent(k.P, k.t, k.y, k.ewt, v));
@@ -450,7 +452,8 @@ START_TEST(an_indefinite_metric_is_refused_with_a_component) {
 }
 END_TEST
 
-/* The second pivot of (1, 1; 1, 1 + 4.4e-16) is positive, and nothing but the last digits of the entries. */
+/* The second pivot of (1, 1; 1, 1 + 4.4e-16) is positive, but consists only of the last digits of
+ * the entries. */
 static int singular_M(sunrealtype t, N_Vector y, SUNMatrix M, void *user_data) {
   (void)t;
   (void)y;

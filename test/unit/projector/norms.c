@@ -1,4 +1,4 @@
-/* Unit norms, 0 = |q| - value: alone, where each can be projected by itself, and beside other
+/* Unit norms, 0 = |q| - value: alone, where each can be projected separately, and with other
  * constraints.
  *
  *   min sum_i (x_i - q_i)^2 / D_i  s.t.  |x| = value:
@@ -18,7 +18,7 @@
 
 enum { MAX_NORMS = 80, MAX_STATES = 400 };
 
-/* How the norms lie in the state. */
+/* The arrangement of the norms in the state. */
 typedef enum { ROW, SIZES, LENGTHS, SPREAD, BACKWARDS, N_LAYOUTS } Layout;
 
 static CPProjector P;
@@ -150,8 +150,8 @@ static void metric_of(CPNorm norm, int first, int length, long double *D) {
   }
 }
 
-/* Newton's method with factors of the start moves along D q of the start: to another point, by the
- * square of the correction times the ratio of D's, 36 / 1 and more. */
+/* Newton's method with factors of the start moves along D q of the start, to another point, by the
+ * square of the correction times the ratio of D's, which is 36 or more. */
 static void check_nearest(CPNorm norm, double drift) {
   long double D[MAX_STATES];
   double expected[MAX_STATES];
@@ -204,7 +204,7 @@ START_TEST(norms_that_share_no_component_are_solved_one_by_one) {
 }
 END_TEST
 
-/* Far from the sphere a point on it is found, not the nearest one. */
+/* Far from the sphere a point on it is found, but not the nearest one. */
 START_TEST(assembling_reaches_the_spheres_from_afar) {
   sunrealtype violation;
   lay_out(_i % 2 ? LENGTHS : ROW);
@@ -243,7 +243,7 @@ static void expect_failure(int code, const char *word) {
   ck_assert_int_eq(same_bits(y, start), 1);
 }
 
-/* The norm in question is the last one but one: all before it could be projected. */
+/* The faulty norm is the last but one: all before it could be projected. */
 START_TEST(a_norm_whose_components_are_held_fails_and_nothing_moves) {
   lay_out(_i ? LENGTHS : ROW);
   create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
@@ -257,7 +257,7 @@ START_TEST(a_norm_whose_components_are_held_fails_and_nothing_moves) {
 }
 END_TEST
 
-/* One tolerance is 1e-6 in every component at least, and that is the size of the gradient's. */
+/* One tolerance is at least 1e-6 in every component, and that is the size of the gradient's unit. */
 START_TEST(a_held_norm_within_its_tolerance_is_left_alone) {
   lay_out(ROW);
   create(CP_NORM_ERROR, CP_LINSOL_BLOCK);
@@ -367,7 +367,7 @@ START_TEST(cotangents_are_what_the_transpose_makes) {
 }
 END_TEST
 
-/* ---- violation, projections where needed ---- */
+/* ---- violation, projections only where needed ---- */
 
 START_TEST(the_violation_is_the_distance_in_units_of_the_tolerance) {
   sunrealtype violation;
@@ -389,7 +389,7 @@ START_TEST(the_violation_is_the_distance_in_units_of_the_tolerance) {
 }
 END_TEST
 
-/* With and without asking before. */
+/* With and without a previous query. */
 START_TEST(the_norm_that_was_violated_most_is_told) {
   static const int most[] = {0, 41, 63, 64, 69};
   const int k = most[_i % 5], asked = _i / 5 % 2;
@@ -432,7 +432,7 @@ START_TEST(what_is_satisfied_is_left_alone_where_that_is_asked_for) {
 }
 END_TEST
 
-/* As the integrator calls it, which has not looked at the state before. */
+/* As the integrator calls it, without checking the state before. */
 START_TEST(a_state_that_is_not_finite_fails_recoverably) {
   const double bad[] = {NAN, INFINITY, -INFINITY};
   lay_out(_i % 2 ? LENGTHS : ROW);
@@ -464,10 +464,11 @@ static int difference(sunrealtype t, N_Vector state, N_Vector c, void *user_data
   return 0;
 }
 
-/* Stationarity beside another constraint: (x - q) / D = -G'mu with the three gradients, whose
- * multipliers follow from three components each has alone or shares: checked as  P (x - q) = 0
- * by the tangent projector of the result, which is linear and checked above for norms; its error
- * is that of Newton's method with the factors of the start, the square of the correction. */
+/* Stationarity with another constraint: (x - q) / D = -G'mu with the three gradients. Their
+ * multipliers follow from the three components that each has alone or shares, so this is checked as
+ * P (x - q) = 0  by the tangent projector of the result, which is linear and checked above for
+ * norms. The error is that of Newton's method with the factors of the start, the square of the
+ * correction. */
 static void check_stationary(double bound) {
   N_Vector d = vector_copy(y);
   N_VLinearSum(1.0, y, -1.0, start, d);
@@ -495,7 +496,7 @@ START_TEST(norms_and_other_constraints_hold_together) {
   for (int k = 0; k < 3; k++) CPProjectorAddUnitNorm(P, 4 * k, 4, 1.0);
   ck_assert_int_eq(CPProjectorSetLinearSolver(P, ways[_i]), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetEps(P, 1.0e-6), CP_SUCCESS);
-  for (int k = 0; k < 2; k++) { /* both quaternions begin with the same */
+  for (int k = 0; k < 2; k++) { /* both quaternions begin with the same component */
     entries(start)[4 * k]     = 0.5;
     entries(start)[4 * k + 1] = k ? 0.1 : 0.5;
     entries(start)[4 * k + 2] = k ? -0.7 : -0.5;
@@ -539,7 +540,7 @@ static int out_of_reach(sunrealtype t, N_Vector state, N_Vector c, void *user_da
   return 0;
 }
 
-/* From the sphere's inside the iteration ends with both violated; a norm has no index of c. */
+/* From inside the sphere the iteration ends with both violated; a norm has no index in c. */
 START_TEST(assembling_names_a_norm_by_its_components) {
   nnorms = n = 0;
   put(0, 4, 1.0);
@@ -563,7 +564,7 @@ static int some_product(sunrealtype t, N_Vector state, N_Vector v, N_Vector Gv, 
   return 0;
 }
 
-/* Products are those of a function c. */
+/* Products belong to a function c. */
 START_TEST(products_without_a_function_are_refused) {
   nnorms = n = 0;
   put(0, 4, 1.0);
@@ -577,7 +578,7 @@ START_TEST(products_without_a_function_are_refused) {
 }
 END_TEST
 
-/* The same norm twice: one of them depends on the other. */
+/* The same norm twice: one depends on the other. */
 START_TEST(a_norm_given_twice_counts_once) {
   sunindextype rank, count;
   nnorms = n = 0;
@@ -626,7 +627,7 @@ START_TEST(bad_norms_are_refused_and_change_nothing) {
 }
 END_TEST
 
-/* Every entry may be the bad one, of y and of ewt. */
+/* Every entry of y and of ewt may be the bad one. */
 START_TEST(entries_that_are_not_finite_or_not_positive_are_found_anywhere) {
   static const double not_finite[] = {NAN, INFINITY, -INFINITY},
                       refused[]    = {0.0, -0.0, -1.0, -1.0e-310, NAN, INFINITY, -INFINITY};

@@ -1,5 +1,5 @@
-/* Sparse templates that lack an entry, and sparse Jacobians with entries that are not finite: found and
- * named. */
+/* Sparse templates that lack an entry, and sparse Jacobians with entries that are not finite, are
+ * detected and named. */
 #include <cpodes/cpodes_projector.h>
 #include <math.h>
 #include <sunmatrix/sunmatrix_sparse.h>
@@ -17,8 +17,8 @@ static int c(sunrealtype t, N_Vector y, N_Vector res, void *user_data) {
   return 0;
 }
 
-/* Row 0 has the columns 0 (and 2), row 1 the columns 1 and 3; without column 2 the columns 0, 1 and 2 share
- * no row: they make one group. */
+/* Row 0 has the columns 0 (and 2), row 1 the columns 1 and 3. Without entry (0, 2), the columns 0,
+ * 1 and 2 share no row and form one group. */
 static SUNMatrix pattern(int type, int whole) {
   SUNMatrix csr       = SUNSparseMatrix(M, N, 3 + whole, CSR_MAT, test_context), csc;
   sunindextype *start = SUNSparseMatrix_IndexPointers(csr);

@@ -1,9 +1,9 @@
-/* CPProjectorProject: closed forms, scaling, accuracy, components held. The properties that every projection
- * has, with every solver, are in properties.c.
+/* CPProjectorProject: closed forms, scaling, accuracy, held components. properties.c has the
+ * properties of every projection with every solver.
  *
- * The tests' weights have 1/ewt of some 1e-5 and their eps is 1e-6 (fixture.h): a projected
- * state is good to 1e-11, far above roundoff. The states projected are h = 1e-4 off the manifold
- * unless a test says otherwise. */
+ * The tests' weights have 1/ewt of about 1e-5, and eps is 1e-6 (fixture.h): a projected state is
+ * accurate to 1e-11, far above roundoff. States are h = 1e-4 off the manifold unless a test says
+ * otherwise. */
 #include "projector/fixture.h"
 
 #include <math.h>
@@ -20,9 +20,9 @@ static void open_pair(int i) {
 
 /* ---- measures ---- */
 
-/* Residuals of eps in weighted units are sqrt(m) eps / apart from the manifold in the norm of
- * D^-1, by the definition of `apart`, and the rms norm divides by sqrt(n). Velocities follow the
- * positions, with at most 3 times their move in these units. In L2 the way may go along the
+/* Residuals of eps in weighted units are at most sqrt(m) eps / apart from the manifold in the norm
+ * of D^-1, by the definition of `apart`, and the rms norm divides by sqrt(n). Velocities follow the
+ * positions, with at most 3 times their move in these units. In L2 the correction may be along the
  * components with the smallest tolerance: times the ratio of the tolerances. */
 static sunrealtype repeated_move(void) {
   const Manifold *mf       = k.eq.mf;
@@ -52,7 +52,7 @@ static sunrealtype scaled_residual(void) {
 
 /* ---- closed forms ---- */
 
-/* Difference quotients of these quadratic and linear functions are good to 1e-7 relative. */
+/* Difference quotients of these quadratic and linear functions have relative errors of 1e-7. */
 static sunrealtype jacobian_error(void) { return k.setting.user_jac ? 0.0 : 1.0e-7; }
 
 START_TEST(linear_constraints_are_projected_exactly) {
@@ -64,7 +64,7 @@ START_TEST(linear_constraints_are_projected_exactly) {
   reference_project(&planes, 0, D,
                     expected); /* y - D A' (A D A')^-1 (A y - b): linear, one step is exact */
   ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
-  /* 1e-14 stands for a few roundings of y, |y| < 2, times the condition of A D A', below 10 */
+  /* 1e-14 allows for a few roundings of y, |y| < 2, times the condition of A D A', below 10 */
   ck_assert_bound(&k, max_distance(k.y, expected), 1.0e-14 + 10.0 * jacobian_error() * 1.0e-2);
   /* the correction lies in range(D A'): D^-1-orthogonal to each vector of the null space of A */
   for (unsigned long long seed = 1; seed <= 3; seed++) {
@@ -138,7 +138,7 @@ END_TEST
 
 /* ---- scaling ---- */
 
-/* Rows times 1e-12 ... 1e12: another formulation of the same manifold. */
+/* Rows times 1e-12 ... 1e12: the same manifold. */
 START_TEST(row_scales_do_not_change_the_projected_point) {
   const sunrealtype scale[MAX_ROWS] = {1.0e12, 3.0e-12, 1.0e-5, -7.0e8, 1.0e-9, 1.0e3};
   for (int p = 0; p < n_manifolds; p++) {
@@ -199,8 +199,8 @@ START_TEST(without_tolerances_the_violation_is_the_distance_in_weighted_units) {
 }
 END_TEST
 
-/* D over 18 orders of magnitude, as absolute tolerances from 1e-12 to 1e-3 make it. The two
- * largest columns span the rows, so that the scaled problem is well conditioned. */
+/* D over 18 orders of magnitude, as from absolute tolerances of 1e-12 to 1e-3. The two largest
+ * columns span the rows, so that the scaled problem is well conditioned. */
 START_TEST(widely_spread_weights_lose_no_digits) {
   const sunrealtype weights[5] = {1.0e12, 1.0e7, 1.0e9, 1.0e3, 1.0e3};
   long double D[MAX_STATES];
@@ -236,7 +236,7 @@ START_TEST(residuals_of_1e_13_are_reached_when_asked_for) {
 }
 END_TEST
 
-/* A circle of radius 1e6: y is a machine number to 1e-10 only, and 1e-15 is asked for. */
+/* A circle of radius 1e6: the spacing of doubles in y is 1e-10, and 1e-15 is required. */
 static int big_circle(sunrealtype t, N_Vector y, N_Vector c, void *calls) {
   const sunrealtype *z = entries(y);
   (void)t;
@@ -259,14 +259,15 @@ START_TEST(asking_for_more_than_roundoff_allows_succeeds_at_the_floor) {
     ck_assert_int_eq(CPProjectorSetLinearSolver(P, (CPLinSol)_i), CP_SUCCESS);
     ck_assert_int_eq(CPProjectorSetEps(P, 1.0e-12), CP_SUCCESS);
     ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), CP_SUCCESS);
-    ck_assert_int_lt(calls, 60); /* Newton needs 3; level detection and difference quotients some */
-    /* c is good to 3 roundings of 1e12, 3.3e-4, that is 1.7e-10 along the radius, next to two
-       units in the last place of y, 2.3e-10 */
+    /* Newton needs 3; level detection and difference quotients need a few */
+    ck_assert_int_lt(calls, 60);
+    /* c is accurate to 3 roundings of 1e12, 3.3e-4, that is 1.7e-10 along the radius, compared with
+     * two units in the last place of y, 2.3e-10 */
     const long double r = hypotl((long double)entries(y)[0], (long double)entries(y)[1]);
     ck_assert_double_le((sunrealtype)fabsl(r - 1.0e6L), 4.0e-10);
     CPProjectorStats stats;
     ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
-    /* where c comes out as exactly 0 the floor was not needed */
+    /* if c is exactly 0, the floor was not needed */
     ck_assert_int_eq(big_circle(0.0, y, c, &calls), 0);
     if (entries(c)[0] != 0.0) ck_assert_int_eq(stats.nfloor, 1);
     ck_assert_int_eq(stats.nfails, 0);
@@ -306,7 +307,7 @@ static int displaced_rod(sunrealtype t, N_Vector y, N_Vector c, void *user_data)
   return 0;
 }
 
-/* With G = (0, 0) or noise nothing converges; an increment below the roundoff of 1 gives that. */
+/* With G = (0, 0) or noise nothing converges; an increment below the roundoff of 1 would give that. */
 START_TEST(difference_quotients_are_good_however_near_to_zero_the_state_is) {
   const sunrealtype size[] = {0.0, 1.0e-14, 1.0e-12, 1.0e-10, 1.0e-8, 1.0e-6, 1.0e-4, 1.0e-2};
   const sunrealtype atol[] = {1.0e-12, 1.0e-9, 1.0e-6};
@@ -320,8 +321,8 @@ START_TEST(difference_quotients_are_good_however_near_to_zero_the_state_is) {
       ck_assert_int_eq(CPProjectorSetLinearSolver(P, (CPLinSol)_i), CP_SUCCESS);
       ck_assert_int_eq(CPProjectorSetMaxIters(P, 20), CP_SUCCESS);
       N_Vector v = VECTOR(1.0, 1.0);
-      /* P v = v - n (n'v), n = (x, z)/|(x, z)|, by hand; 1e-3 of it is what a simplified Newton
-         iteration needs to gain three digits with each correction */
+      /* P v = v - n (n'v), n = (x, z)/|(x, z)|, by hand; a simplified Newton iteration needs 1e-3
+       * of it to gain three digits with each correction */
       const sunrealtype x = 1.0 + size[i], r2 = x * x + size[i] * size[i];
       ck_assert_msg(CPProjectorProjectTangent(P, 0.0, y, ewt, v) == CP_SUCCESS, "%s", log.text);
       ck_assert_double_eq_tol(entries(v)[0], 1.0 - x * (x + size[i]) / r2, 1.0e-3);
@@ -337,8 +338,8 @@ START_TEST(difference_quotients_are_good_however_near_to_zero_the_state_is) {
 }
 END_TEST
 
-/* A rod of length 0.3 from (0.18, 0.24), in displacements: its residual is a multiple of some
- * 1e-17 that is never exactly zero, and 1e-18 is asked for. */
+/* A rod of length 0.3 from (0.18, 0.24), in displacements: its residual is a multiple of about
+ * 1e-17 that is never exactly zero, and 1e-18 is required. */
 static int inclined_rod(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
   const sunrealtype x = 0.18 + entries(y)[0], z = 0.24 + entries(y)[1];
   (void)t;
@@ -359,8 +360,8 @@ START_TEST(the_floor_is_that_of_the_constraint_where_states_are_small_next_to_it
     ck_assert_int_eq(CPProjectorSetLinearSolver(P, (CPLinSol)_i), CP_SUCCESS);
     ck_assert_int_eq(CPProjectorSetEps(P, 1.0e-6), CP_SUCCESS);
     ck_assert_msg(CPProjectorProject(P, 0.0, y, ewt) == CP_SUCCESS, "%s", log.text);
-    /* three terms of at most 0.09 and their sum, each good to 7e-18 after squaring coordinates
-       that are */
+    /* three terms of at most 0.09 and their sum, each accurate to 7e-18 after squaring coordinates
+     * that are */
     /* machine numbers to 1.4e-17: 4 roundings of 0.1 */
     ck_assert_int_eq(inclined_rod(0.0, y, c, NULL), 0);
     ck_assert_double_le(fabs(entries(c)[0]), 4.0 * 1.4e-17);
@@ -411,7 +412,8 @@ START_TEST(fixed_components_keep_every_bit) {
 }
 END_TEST
 
-/* (G D G')_ii runs over what can move: a fixed component does not bring the surface nearer. */
+/* The sum in (G D G')_ii is over free components: a fixed component does not bring the surface
+ * nearer. */
 START_TEST(the_violation_is_the_distance_that_free_components_have_to_go) {
   sunrealtype norm;
   case_open(&k, equations_of(&sphere), settings[_i]);

@@ -1,13 +1,15 @@
-/* Every mathematical property of the projector, over every solver x way to give G x metric x problem,
- * with and without levels; table[] says what a solver takes.
+/* Every mathematical property of the projector, over every solver x form of G x metric x problem,
+ * with and without levels; table[] lists what a solver supports.
  *
- * The bounds come from the problem's own sensitivity, computed in extended precision. With K the right
- * inverse of G by levels, size_i the row's size in units of the tolerances (guide, P3) and W = diag(ewt),
+ * The bounds come from the problem's own sensitivity, computed in extended precision. With K the
+ * right inverse of G by levels, size_i the row's size in units of the tolerances (guide, P3) and
+ * W = diag(ewt),
  *
  *   kappa = max_j sum_i W_j |K_ji| size_i
  *
- * is how far, in units of the tolerances, residuals of one unit can be from the manifold. The tests' states
- * are h = 1e-4 off the manifold, weights 1/ewt are some 1e-5, eps is 1e-6 (fixture.h). */
+ * bounds the distance from the manifold, in units of the tolerances, for residuals of one unit. The
+ * tests' states are h = 1e-4 off the manifold, weights 1/ewt are about 1e-5, eps is 1e-6
+ * (fixture.h). */
 #include "projector/fixture.h"
 
 #include <float.h>
@@ -30,7 +32,8 @@ enum {
   WITHOUT_MATRIX = 0xc0
 };
 
-/* Solvers that factor take metrics that are matrices, KRYLOV takes operators, with one level and nothing held. */
+/* Solvers with factors support metrics that are matrices; KRYLOV supports operators, with one level
+ * and no held components. */
 static const struct {
   CPNorm norm;
   MetricKind metric;
@@ -45,7 +48,7 @@ enum { N_METRICS = sizeof metrics / sizeof metrics[0] };
 typedef struct {
   CPLinSol type;
   int gradients;
-  int dependent; /* takes dependent rows */
+  int dependent; /* supports dependent rows */
 } Solver;
 
 static const Solver table[] = {
@@ -56,7 +59,8 @@ static const Solver table[] = {
 };
 enum { N_TABLE = sizeof table / sizeof table[0] };
 
-/* A manifold, each row of its c `copies` times, and bits of components held and of rows switched off. */
+/* A manifold, each row of its c `copies` times, and bits of held components and of rows that are
+ * switched off. */
 typedef struct {
   const Manifold *mf;
   int copies;
@@ -113,13 +117,15 @@ static const Problem problems[] = {
 };
 enum { N_PROBLEMS = sizeof problems / sizeof problems[0] };
 
-/* ------------------------------------------------------------------------- the case in question -- */
+/* ------------------------------------------------------------------------------ the current case
+ * -- */
 
 static Case k;
 static const Problem *problem;
 static const Solver *solver;
-static int levels;         /* 0: coupled */
-static Manifold reference; /* the problem for the dense reference: levels as asked for, rows off in none */
+static int levels; /* 0: coupled */
+/* the problem for the dense reference: with the requested levels, and without the rows that are off */
+static Manifold reference;
 static InverseMetric D;                       /* the metric of the reference, by levels */
 static long double M[MAX_STATES][MAX_STATES]; /* metric on all components */
 
@@ -191,7 +197,7 @@ static void open_case(Setting setting) {
 
 static int without_matrix(void) { return k.setting.storage >= PRODUCTS; }
 
-/* Is the combination one that the solver takes? */
+/* Does the solver support the combination? */
 static int applies(Setting setting) {
   if (problem->copies > 1 && !solver->dependent) return 0;
   if (levels && problem->mf->nlevels == 1) return 0;
@@ -204,8 +210,8 @@ static int applies(Setting setting) {
 
 typedef void (*Check)(void);
 
-/* The combination number `index` of solver, form of G and metric that table[] has; 0: there are fewer.
- * setting: out; sets solver. */
+/* The combination number `index` of solver, form of G and metric in table[]; returns 0 if there are
+ * fewer. setting: out; sets solver. */
 static int find_setting(int index, Setting *setting) {
   for (int r = 0; r < N_TABLE; r++)
     for (int d = 0; d < N_METRICS; d++)
@@ -310,12 +316,12 @@ static void right_inverse(Gradients G, const long double *r, long double *mu, lo
 typedef struct {
   sunrealtype kappa;
   /* Largest weighted error of P v and of (P' w) / W, for |W v| <= 1 and |w / W| <= 1 */
-  sunrealtype roundoff;  /* by rounding, and by the residuals that conjugate gradients leave */
-  sunrealtype quotients; /* more, by difference quotients */
+  sunrealtype roundoff;  /* due to rounding, and to the residuals that conjugate gradients leave */
+  sunrealtype quotients; /* in addition, due to difference quotients */
 } Sensitivity;
 
-/* Residual that conjugate gradients leave, in the rows' units, of the one at their start (they are measured
- * by sizes that are estimates without the diagonal: at most twice the right ones). */
+/* The residual that conjugate gradients leave, in the rows' units, relative to the initial one
+ * (they measure by sizes that are estimates without the diagonal: at most twice the right ones). */
 static const sunrealtype cg_residual = 2.0e-10;
 
 /* A difference quotient's error: c is rounded to 1e-16 (rows of copies: times their scale), and increments
@@ -424,15 +430,15 @@ static void cotangent(N_Vector w) {
   ck_assert_success(&k, CPProjectorProjectCotangent(k.P, k.t, k.y, k.ewt, w));
 }
 
-/* Violations in terms of eps: KRYLOV without the diagonal measures by sizes that are at most twice the right
- * ones; those of G 1e-4 away differ by less than 1 %. */
+/* Violations in units of eps: KRYLOV without the diagonal measures by sizes that are at most twice
+ * the right ones; those of G 1e-4 away differ by less than 1 %. */
 static sunrealtype violation_bound(void) {
   return (k.setting.storage == PRODUCTS ? 2.0 : 1.0) * 1.01 * k.eps;
 }
 
 /* ----------------------------------------------------------------------------------- properties -- */
 
-/* In units of the tolerances, by exact arithmetic; components held keep every bit. */
+/* In units of the tolerances, by exact arithmetic; held components keep every bit. */
 static void check_on_manifold(void) {
   long double c[MAX_ROWS];
   Gradients G;
@@ -448,8 +454,8 @@ static void check_on_manifold(void) {
   N_VDestroy(start);
 }
 
-/* What is left after the first projection is all that the second can move by; 2 for the G of the
- * first one, made 1e-4 away. */
+/* The second projection can move the state only by what the first one leaves; 2 allows for the G of
+ * the first one, from 1e-4 away. */
 static void check_idempotence(void) {
   case_perturb(&k, h, 2);
   const sunrealtype kappa = sensitivity(k.y).kappa;
@@ -460,7 +466,7 @@ static void check_idempotence(void) {
   N_VDestroy(once);
 }
 
-/* x <- x - (its part in range(D_l G_l')), level by level without what couples them */
+/* x <- x - (its part in range(D_l G_l')), level by level without the coupling terms. */
 static void remove_range(N_Vector y, long double *x) {
   long double c[MAX_ROWS], r[MAX_ROWS], mu[MAX_ROWS], step[MAX_STATES], part[MAX_STATES];
   Gradients G;
@@ -473,8 +479,8 @@ static void remove_range(N_Vector y, long double *x) {
   }
 }
 
-/* The correction of simplified Newton is in range(D G') with G at the start; in closed form
- * with that at the end. y itself is rounded with each of at most 10 corrections. */
+/* The correction of simplified Newton is in range(D G') with G at the start; in closed form with
+ * that at the end. y itself is rounded in each of at most 10 corrections. */
 static void check_range(void) {
   case_perturb(&k, h, 3);
   N_Vector start = vector_copy(k.y);
@@ -524,9 +530,9 @@ static void check_projector(void) {
   N_VDestroy(once);
 }
 
-/* (v, P w) = (P v, w) in the metric, for vectors that move no component that is held. */
+/* (v, P w) = (P v, w) in the metric, for vectors that move no held component. */
 static void check_symmetry(void) {
-  if (levels) return; /* positions first: not an orthogonal projection */
+  if (levels) return; /* positions first: the projection is not orthogonal */
   N_Vector v = random_vector(5), w = random_vector(6);
   for (int j = 0; j < reference.n; j++)
     if (is_held(j)) entries(v)[j] = entries(w)[j] = 0.0;
@@ -572,8 +578,8 @@ static void check_dense_reference(void) {
   for (int i = 0; i < 4; i++) N_VDestroy(all[i]);
 }
 
-/* Distance between projection and nearest point, of a state that is off the manifold by far. *accuracy: that
- * of the projection itself: eps, and corrections with an inexact G. */
+/* The distance between projection and nearest point, for a state far off the manifold. *accuracy:
+ * that of the projection itself: eps, and corrections with an inexact G. */
 static sunrealtype error_from(sunrealtype far, sunrealtype *accuracy) {
   const Setting setting = k.setting;
   case_close(&k);
@@ -597,7 +603,7 @@ static void check_nearest(void) {
   ck_assert_bound(&k, near, far / 50.0 + accuracy);
 }
 
-/* ---- what it says of itself ---- */
+/* ---- reported quantities ---- */
 
 /* A sparse metric that couples more than 16 components is factored with the constraints, by the sparse
  * solver. */
@@ -623,7 +629,7 @@ static void check_solver_in_use(void) {
   }
 }
 
-/* Of each row's copies one is independent. */
+/* One of each row's copies is independent. */
 static void check_dependent_rows(N_Vector dependent) {
   const int rows = problem->mf->m - problem->mf->nnorms;
   for (int i = 0; i < rows; i++) {

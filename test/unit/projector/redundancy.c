@@ -8,13 +8,13 @@
 
 static Case k;
 
-/* Factors of the rows of three copies; the first copy is the independent subset that is compared
- * with. */
+/* Scale factors of the rows of three copies; the first copy is the independent subset for the
+ * comparison. */
 static const sunrealtype scales[MAX_ROWS] = {1.0, 1.0, 1.0e4, -2.5, 3.0e-6, 7.0};
 
 static const CPLinSol full_rank[] = {CP_LINSOL_SCHUR, CP_LINSOL_QR};
 
-/* Every row `copies` times, with enough free states that there are no more rows than states. */
+/* Every row `copies` times, with enough free states that there are at least as many states as rows. */
 static Equations repeated(const Manifold *mf, int copies) {
   Equations eq = equations_of(mf);
   eq.copies    = copies;
@@ -27,7 +27,7 @@ static const Manifold *const loops[] = {&circle,     &sphere,      &planes,
                                         &crank_loop, &pendulum_qu, &pivot_moving};
 enum { N_LOOPS = sizeof loops / sizeof loops[0] };
 
-/* Index: solvers that take dependent rows x Jacobian x norm; conjugate gradients x norm. */
+/* Index: solvers that accept dependent rows x Jacobian x norm; conjugate gradients x norm. */
 enum { N_REVEALING = 18 };
 
 static Setting revealing_setting(int i) {
@@ -55,7 +55,7 @@ START_TEST(more_rows_than_columns_on_a_level_are_refused_where_full_rank_is_want
 }
 END_TEST
 
-/* A closed chain of bars as mechanics has it: the third equation is the sum of the first two, no
+/* A closed chain of bars as in mechanics: the third equation is the sum of the first two, not a
  * copy. */
 static void eval_dependent_sum(long double t, const long double *y, long double *c,
                                long double G[][MAX_STATES]) {
@@ -138,8 +138,7 @@ END_TEST
 /* ---- contradictions ---- */
 
 START_TEST(constraints_that_contradict_each_other_fail_and_are_named) {
-  const sunrealtype offset[MAX_ROWS] = {0.0, 0.0, 0.0,
-                                        1.0e-2}; /* row 3: row 1 again, somewhere else */
+  const sunrealtype offset[MAX_ROWS] = {0.0, 0.0, 0.0, 1.0e-2}; /* row 3: row 1 again, shifted */
   Equations eq                       = repeated(&planes, 2);
   const sunrealtype ones[MAX_ROWS]   = {1.0, 1.0, 1.0, 1.0};
   eq.offset                          = offset;
@@ -211,8 +210,8 @@ END_TEST
 
 /* ---- automatic choice ---- */
 
-/* Two copies of the pendulum's rows. A failure on the way, and the end of a workspace that factored last (an integrator's),
- * leave the newest factorisation that there was. */
+/* Two copies of the pendulum's rows. A failure in between, and the end of a workspace that factored
+ * last (an integrator's), leave the newest factorisation that existed. */
 START_TEST(the_dependent_rows_are_those_of_the_rank) {
   sunindextype rank, count;
   N_Vector dependent = vector_of(4, NULL);
@@ -221,7 +220,7 @@ START_TEST(the_dependent_rows_are_those_of_the_rank) {
   case_open(&k, repeated(&pendulum_qu, 2), setting_of(CP_LINSOL_QRP, CP_NORM_ERROR, 1));
   for (int i = 0; i < 3; i++) {
     if (i == 0) ck_assert_success(&k, CPProjectorProject(k.P, k.t, k.y, k.ewt));
-    if (i == 1) { /* finds dependent rows on the first level, and ends there */
+    if (i == 1) { /* detects dependent rows on the first level, and ends there */
       ck_assert_success(&k, CPProjectorSetLinearSolver(k.P, CP_LINSOL_SCHUR));
       ck_assert_int_eq(CPProjectorProject(k.P, k.t, k.y, k.ewt), -CP_PROJ_RANK);
       ck_assert_success(&k, CPProjectorSetLinearSolver(k.P, CP_LINSOL_QRP));
@@ -267,8 +266,9 @@ START_TEST(the_rank_is_unknown_before_the_first_projection) {
 }
 END_TEST
 
-/* 0 = a,  0 = a (1 + b),  0 = a + s (b + 10 b^2) in y = (a, b, s): the second row depends on the first on the manifold
- * and makes an angle of some |a| with it off it, the third makes the angle s. */
+/* 0 = a,  0 = a (1 + b),  0 = a + s (b + 10 b^2) in y = (a, b, s): the second row depends on the
+ * first on the manifold, and is at an angle of about |a| to it elsewhere; the third is at the angle
+ * s. */
 static int narrow_rows(sunrealtype t, N_Vector y, N_Vector c, void *rows) {
   const sunrealtype a = entries(y)[0], b = entries(y)[1], s = entries(y)[2];
   (void)t;
@@ -303,8 +303,8 @@ static CPProjector narrow_projector(int *rows, N_Vector y) {
   return P;
 }
 
-/* From a state whose distance leaves the angle of the third row below what counts as zero there. Without the first
- * projection nobody could know. */
+/* From a state so far away that the angle of the third row is below what counts as zero there.
+ * Without the first projection nobody could know that row. */
 START_TEST(a_rank_that_has_been_found_stands_where_its_angle_is_narrow) {
   int rows          = 3;
   sunindextype rank = -1;
@@ -324,7 +324,7 @@ START_TEST(a_rank_that_has_been_found_stands_where_its_angle_is_narrow) {
 }
 END_TEST
 
-/* a and b are zero but for errors, so nothing but s tells what is large; 1e-8 is far from the angle 0.005. */
+/* a and b are zero up to errors, so only s sets the scale; 1e-8 is far below the angle 0.005. */
 START_TEST(narrow_rows_count_where_components_are_zero_but_for_errors) {
   int rows          = 3;
   sunindextype rank = -1;
@@ -339,7 +339,7 @@ START_TEST(narrow_rows_count_where_components_are_zero_but_for_errors) {
 }
 END_TEST
 
-/* A residual of eps tolerances would leave b off by eps / s of them. */
+/* A residual of eps tolerances would leave b off by eps / s tolerances. */
 START_TEST(narrow_angles_do_not_make_projections_inaccurate) {
   int rows   = 2;
   N_Vector y = VECTOR(1e-9, 1e-9, 0.5), ewt = VECTOR(1e6, 1e6, 1e6);

@@ -20,7 +20,7 @@ static void run_along_circle(int n, sunrealtype angle, sunrealtype h) {
   }
 }
 
-/* Steps so small that the factors stay good. */
+/* Steps so small that the factors remain usable. */
 START_TEST(a_frequency_of_one_renews_the_jacobian_in_every_projection) {
   case_open(&k, equations_of(&circle), settings[_i]);
   ck_assert_success(&k, CPProjectorSetJacFrequency(k.P, 1));
@@ -39,11 +39,11 @@ START_TEST(a_frequency_of_n_renews_the_jacobian_every_nth_projection) {
   for (int f = 0; f < 4; f++) {
     case_open(&k, equations_of(&circle), settings[_i]);
     ck_assert_success(&k, CPProjectorSetJacFrequency(k.P, f == 0 ? 0 : frequency[f]));
-    run_along_circle(1, 0.0, 0.0); /* the first sets up, and probes for levels */
+    run_along_circle(1, 0.0, 0.0); /* the first projection sets up, and probes for levels */
     const CPProjectorStats before = case_stats(&k);
     run_along_circle(100, 1.0e-6, 1.0e-6);
-    /* at the latest every n-th: at least 100/n, and no more than one more since nothing else
-       calls for it */
+    /* at the latest every n-th: at least 100/n, and at most one more, since nothing else requires
+     * it */
     const long int renewed = case_stats(&k).nje - before.nje;
     ck_assert_int_ge(renewed, 100 / frequency[f]);
     ck_assert_int_le(renewed, 100 / frequency[f] + 1);
@@ -69,8 +69,9 @@ START_TEST(a_state_that_moved_far_gets_a_new_jacobian) {
 }
 END_TEST
 
-/* A quarter of a turn from where a violation was measured, or a vector projected, 5e-5 (5 tolerances) off: within reach of
- * kept factors, whose gradient is tangent there. A matrix, and products. */
+/* A quarter of a turn from where a violation was measured, or a vector projected, 5e-5 (5
+ * tolerances) off: within the range of stored factors, whose gradient is tangent there. For a
+ * matrix, and for products. */
 START_TEST(factors_of_other_calls_are_no_reason_to_fail) {
   const Setting matrix   = setting_of(CP_LINSOL_AUTO, CP_NORM_ERROR, 1);
   const Setting products = {.solver = CP_LINSOL_KRYLOV, .storage = PRODUCTS};
@@ -93,8 +94,8 @@ START_TEST(factors_of_other_calls_are_no_reason_to_fail) {
 }
 END_TEST
 
-/* From three times the radius the gradient of the start contracts by 2/3 only: it takes new ones on the way, also where
- * the violation is looked at first. */
+/* From three times the radius the gradient of the start contracts only by 2/3: the iteration gets
+ * new ones, also if the violation is evaluated first. */
 START_TEST(far_starts_converge_where_only_what_needs_it_is_projected) {
   N_Vector y[2];
   for (int only_if_needed = 0; only_if_needed < 2; only_if_needed++) {
@@ -109,13 +110,13 @@ START_TEST(far_starts_converge_where_only_what_needs_it_is_projected) {
     y[only_if_needed] = vector_copy(k.y);
     case_close(&k);
   }
-  ck_assert_int_eq(same_bits(y[0], y[1]), 1); /* no other iteration */
+  ck_assert_int_eq(same_bits(y[0], y[1]), 1); /* the same iteration */
   for (int i = 0; i < 2; i++) N_VDestroy(y[i]);
 }
 END_TEST
 
-/* Half a radian a step: the factors of the step before contract slowly, and the point must still
- * be good. */
+/* Half a radian per step: the factors of the previous step contract slowly, but the point must
+ * still be accurate. */
 START_TEST(long_steps_converge_whatever_the_frequency) {
   for (int p = 0; p < 2; p++) {
     case_open(&k, equations_of(&circle), settings[_i]);
@@ -127,9 +128,9 @@ START_TEST(long_steps_converge_whatever_the_frequency) {
 }
 END_TEST
 
-/* With the gradient of a state 0.4 rad away the residual shrinks by 0.1 to 0.3 per correction:
- * it converges, but the next projection gets new factors although the frequency would not ask
- * for them. */
+/* With the gradient of a state 0.4 rad away the residual shrinks by 0.1 to 0.3 per correction: it
+ * converges, but the next projection gets new factors although the frequency would not require
+ * them. */
 START_TEST(slow_convergence_has_the_factors_renewed_for_the_next_projection) {
   case_open(&k, equations_of(&circle), setting_of((CPLinSol)_i, CP_NORM_L2, 1));
   ck_assert_success(&k, CPProjectorSetJacFrequency(k.P, 1000000));
@@ -137,20 +138,20 @@ START_TEST(slow_convergence_has_the_factors_renewed_for_the_next_projection) {
   run_along_circle(1, 0.0, 0.0);
   long int before = case_stats(&k).nje, renewed = 0;
   for (int step = 1; step <= 3;
-       step++) { /* each 5e-5 off: 5 tolerances, within reach of kept factors */
+       step++) { /* each is 5e-5 off: 5 tolerances, within the range of stored factors */
     entries(k.y)[0] = (1.0 + 5.0e-5) * cos(0.6 + 0.75);
     entries(k.y)[1] = (1.0 + 5.0e-5) * sin(0.6 + 0.75);
     project();
     ck_assert_bound(&k, largest_residual(&circle, k.y), 1.0e-10);
     renewed = case_stats(&k).nje - before;
     ck_assert_int_eq(renewed,
-                     step == 1 ? 0 : 1); /* the second gets new ones, good for the third too */
+                     step == 1 ? 0 : 1); /* the second gets new ones, which also suit the third */
   }
   case_close(&k);
 }
 END_TEST
 
-/* Projections with reused factors go to the nearest point to first order all the same. */
+/* Projections with reused factors still go to the nearest point to first order. */
 START_TEST(reused_factors_give_the_nearest_point_to_first_order) {
   case_open(&k, equations_of(&circle), setting_of((CPLinSol)_i, CP_NORM_L2, 1));
   run_along_circle(1, 0.0, 0.0);
@@ -159,14 +160,13 @@ START_TEST(reused_factors_give_the_nearest_point_to_first_order) {
   const long int before = case_stats(&k).nje;
   project();
   ck_assert_int_eq(case_stats(&k).nje, before);
-  /* the direction is 1e-3 off, the distance 5e-5 (5 tolerances): 5e-8, with 10 % for what
-     follows */
+  /* the direction is 1e-3 off, the distance 5e-5 (5 tolerances): 5e-8, plus 10 % for higher terms */
   ck_assert_bound(&k, hypot(entries(k.y)[0] - cos(0.601), entries(k.y)[1] - sin(0.601)), 5.5e-8);
   case_close(&k);
 }
 END_TEST
 
-/* Factors of one problem must not serve another one. */
+/* Factors of one problem must not be used for another one. */
 START_TEST(a_changed_option_takes_effect_at_once) {
   long double D[MAX_STATES];
   case_open(&k, equations_of(&planes), solvers[_i]);
@@ -212,7 +212,7 @@ static void eval_line(long double t, const long double *y, long double *c,
 static const Manifold line = {
     .name = "line", .n = 2, .m = 1, .eval = eval_line, .point = {0.8, 0.6}, .nlevels = 1, .apart = 1.0};
 
-/* Other user data may be another problem: with the circle's gradient the line would be met
+/* Other user data may mean another problem: with the circle's gradient the line would be met
  * elsewhere. */
 START_TEST(other_user_data_mean_new_factors) {
   Equations other = equations_of(&line);

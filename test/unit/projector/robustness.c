@@ -1,11 +1,11 @@
-/* The projector at the edges: states with components of very different size, tolerances below roundoff, rows that nothing may
- * move, vectors in pieces, weights near the largest number. */
+/* Limits of the projector: states with components of very different size, tolerances below
+ * roundoff, rows that no free component moves, vectors in pieces, weights near the largest number. */
 #include "projector/fixture.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- one component that is larger than the others by far ---- */
+/* ---- one component that is far larger than the others ---- */
 
 enum { ANGLE_N = 7, ANGLE_M = 4 };
 #define LARGE 1.0e8
@@ -71,8 +71,9 @@ START_TEST(a_large_component_does_not_make_a_right_jacobian_wrong) {
 }
 END_TEST
 
-/* From h = 1e-5 off the manifold a correction with G that is good to 1e-7 leaves 1e-12 of it, and the curvature of c some 10 h^2
- * = 1e-9: less than eps tolerances of 1e-6, times |g_i| >= 1. One correction is enough. No row has the large component: it stays. */
+/* From h = 1e-5 off the manifold, a correction with G accurate to 1e-7 leaves 1e-12 of it, and the
+ * curvature of c about 10 h^2 = 1e-9: less than eps tolerances of 1e-6, times |g_i| >= 1. One
+ * correction suffices. No row contains the large component, so it stays. */
 START_TEST(differences_are_good_beside_a_large_component) {
   N_Vector y = angle_state(1.0e-5), ewt = angle_weights(), c = vector_of(ANGLE_M, NULL);
   CPProjectorStats stats;
@@ -109,7 +110,7 @@ END_TEST
 
 /* ---- tolerances of the constraints below roundoff ---- */
 
-/* States on the pendulum's manifold to roundoff. What Project accepts, Assemble accepts as well, and the other way round. */
+/* States on the pendulum's manifold up to roundoff. Project and Assemble accept the same states. */
 START_TEST(a_tolerance_below_roundoff_is_met_at_the_floor_by_both_projections) {
   Case k;
   N_Vector ctol = VECTOR(1.0e-18, 1.0e-18);
@@ -129,7 +130,8 @@ END_TEST
 
 /* ---- rows that no free component moves ---- */
 
-/* The pendulum with its position held off the circle by a number of tolerances; the distance is c_0 / |g_0 / ewt|. */
+/* The pendulum with its position held off the circle by a number of tolerances; the distance is c_0
+ * / |g_0 / ewt|. */
 static int project_held(Case *k, Setting setting, sunrealtype tolerances) {
   N_Vector id = VECTOR(0.0, 0.0, 1.0, 1.0);
   case_open(k, equations_of(&pendulum_qu), setting);
@@ -152,7 +154,7 @@ START_TEST(held_rows_are_satisfied_within_one_tolerance_and_named_beyond) {
   Case k;
   N_Vector c = vector_of(2, NULL);
   ck_assert_int_eq(project_held(&k, solvers[_i], 0.5), CP_SUCCESS);
-  /* the velocity's row has been satisfied: |c_1| <= eps |g_1 / ewt|, x' and y' alone being free */
+  /* the velocity's row has been satisfied: |c_1| <= eps |g_1 / ewt|, where only x' and y' are free */
   equations_c(k.t, k.y, c, &k.eq);
   const sunrealtype *z = entries(k.y), *w = entries(k.ewt);
   ck_assert_double_le(fabs(entries(c)[1]), k.eps * hypot(z[0] / w[2], z[1] / w[3]));
@@ -166,8 +168,8 @@ START_TEST(held_rows_are_satisfied_within_one_tolerance_and_named_beyond) {
 }
 END_TEST
 
-/* Of the largest number that c_0 has, roundoff is 1e8 u; ewt asks for 1e-11. Row 1, which nothing may move, is off by
- * offset: a constant, or y_1 held. */
+/* The roundoff of the largest term of c_0 is 1e8 u; ewt requires 1e-11. Row 1, which no free
+ * component moves, is off by offset: a constant, or y_1 held. */
 typedef struct {
   sunrealtype offset;
   int is_constant;
@@ -183,8 +185,8 @@ static int rough_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
   return 0;
 }
 
-/* Such a row counts as satisfied: 1e-14 < 1e-12 of a row of zeros, half a tolerance of y_1. The other row ends at its floor as it
- * does beside a row without any residual. */
+/* Such a row counts as satisfied: 1e-14 < 1e-12 for a row of zeros, half a tolerance of y_1. The
+ * other row ends at its floor, as it does next to a row without any residual. */
 START_TEST(a_row_that_is_left_alone_does_not_keep_others_from_their_floor) {
   LeftAlone rows[] = {{0.0, 1}, {1.0e-14, 1}, {0.0, 0}, {0.5e-6, 0}};
   N_Vector y = VECTOR(sqrt(2.0) * ROUGH + 1.0e-5, 0.0), ewt = VECTOR(1.0e12, 1.0e6);
@@ -218,8 +220,9 @@ static int displaced_jac(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, voi
   return 0;
 }
 
-/* The same for displacements, whose G and y do not tell the roundoff of c: its second differences do, of moves that are small
- * next to the tolerance 1e-4. Tolerances of c: 1e-12, which is 1e-4 of the noise, and 1e-6. */
+/* The same for displacements, whose G and y do not show the roundoff of c; its second differences
+ * do, for moves that are small compared with the tolerance 1e-4. Tolerances of c: 1e-12, which is
+ * 1e-4 of the noise, and 1e-6. */
 START_TEST(a_row_that_is_left_alone_does_not_keep_others_from_being_noise) {
   LeftAlone rows[] = {{0.0, 1}, {0.5e-6, 1}, {0.0, 0}, {0.5e-6, 0}};
   N_Vector y = VECTOR(1.0e-5, 0.0), ewt = VECTOR(1.0e4, 1.0e6), id = VECTOR(1.0, 0.0);
@@ -254,8 +257,8 @@ static int tiny_jac(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *us
   return 0;
 }
 
-/* In units of the tolerance 1e-6 gradients of 1e-300 have an inverse, 1e306; those of 1e-304 have none, and count as zero: that
- * is told, and NaN gets nowhere. */
+/* In units of the tolerance 1e-6, gradients of 1e-300 have an inverse, 1e306; those of 1e-304 have
+ * none, and count as zero. That is reported, and no NaN spreads. */
 START_TEST(a_gradient_that_has_no_inverse_counts_as_zero) {
   sunrealtype gradient = _i ? 1.0e-304 : 1.0e-300;
   N_Vector y = VECTOR(1.0001, 0.0), start = vector_copy(y), ewt = VECTOR(1.0e6, 1.0e6);
@@ -284,15 +287,17 @@ static int difference_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) 
   return 0;
 }
 
-/* 1/w^2 = 1e-340 is no number, but w is a weight. 0 = x - z from (1, 2): in the error norm x moves by D_x / (D_x + D_z), exact up
- * to some roundoff where the weights are equal, and the lighter one moves alone where they are not. */
+/* 1/w^2 = 1e-340 is no number, but w is a valid weight. 0 = x - z from (1, 2): in the error norm x
+ * moves by D_x / (D_x + D_z), exactly up to some roundoff if the weights are equal; otherwise only
+ * the lighter one moves. */
 START_TEST(very_large_weights_do_not_fix_a_component) {
   const sunrealtype weights[][2] = {{1.0e170, 1.0e170}, {1.0e170, 1.0e175}, {1.0e175, 1.0e170}};
   const sunrealtype met[]        = {1.5, 2.0, 1.0};
   N_Vector y = VECTOR(1.0, 2.0), ewt = vector_of(2, weights[_i]);
   open_projector(difference_c, NULL, y, 1);
   ck_assert_msg(CPProjectorProject(P, 0.0, y, ewt) == CP_SUCCESS, "%s", message.text);
-  /* differences of 1.5e-8 in c are good to 1e-7 of the distance 1, twice: Newton corrects what the first correction left */
+  /* differences of 1.5e-8 in c are accurate to 1e-7 of the distance 1, twice: Newton corrects what
+   * the first correction left */
   for (int j = 0; j < 2; j++) ck_assert_double_eq_tol(entries(y)[j], met[_i], 1.0e-7);
   CPProjectorFree(&P);
   N_VDestroy(y);
@@ -340,7 +345,8 @@ END_TEST
 
 /* ---- rows that have no gradient where the search begins ---- */
 
-/* 0 = y_0 y_1 - 1, 0 = y_1 - 3: the first row gets its gradient when the second one is satisfied. alone: 0 = y_0^2 + y_1^2 - 1, twice */
+/* 0 = y_0 y_1 - 1, 0 = y_1 - 3: the first row has a gradient once the second one is satisfied.
+ * alone: 0 = y_0^2 + y_1^2 - 1, twice. */
 static int late_c(sunrealtype t, N_Vector y, N_Vector c, void *alone) {
   const sunrealtype *s = entries(y);
   (void)t;

@@ -1,13 +1,13 @@
-/* CPProjectorProjectTangent and -Cotangent: P = I - D G'(G D G')^+ G, level by level, and P': by hand,
- * and what a call leaves alone. The properties that P always has are in properties.c. */
+/* CPProjectorProjectTangent and -Cotangent: P = I - D G'(G D G')^+ G, level by level, and P': by
+ * hand, and what a call leaves unchanged. properties.c has the general properties of P. */
 #include "projector/fixture.h"
 
 #include <math.h>
 
-/* Roundoff of one projection: some 10 operations per entry, amplified by the condition of the
- * scaled gradients (below 25 for these manifolds) and by the spread of the weights (below 50):
- * 1e4 roundings, 2e-12. Difference quotients with increments of 1.5e-10 (a state near zero) and
- * constraints rounded to 1e-16 are good to 1e-6; in L2 that may be an error of the component
+/* Roundoff of one projection: about 10 operations per entry, amplified by the condition of the
+ * scaled gradients (below 25 for these manifolds) and by the spread of the weights (below 50): 1e4
+ * roundings, 2e-12. Difference quotients with increments of 1.5e-10 (a state near zero) and
+ * constraints rounded to 1e-16 are accurate to 1e-6; in L2 that may be an error of the component
  * with the largest weight, in units of the one with the smallest. */
 static const sunrealtype roundoff = 2.0e-12;
 static const sunrealtype quotient = 1.0e-6;
@@ -15,8 +15,8 @@ static const sunrealtype quotient = 1.0e-6;
 static Case k;
 static int levels;
 
-/* Index: manifold x setting x (coupled, levels). On the manifold: its tangent space is asked for
- * there. */
+/* Index: manifold x setting x (coupled, levels). At a state on the manifold, where the tangent
+ * space is requested. */
 static void open_triple(int i) {
   levels = i % 2;
   case_open(&k, equations_of(manifolds[i / 2 / n_settings]), settings[i / 2 % n_settings]);
@@ -58,7 +58,7 @@ START_TEST(a_vector_along_D_G_vanishes) {
 }
 END_TEST
 
-/* Only in L2 the transpose is the same operator. */
+/* Only in L2 is the transpose the same operator. */
 START_TEST(in_the_error_norm_P_is_not_its_transpose) {
   case_open(&k, equations_of(&circle), setting_of(CP_LINSOL_AUTO, CP_NORM_ERROR, 1));
   entries(k.ewt)[0] = 10.0;
@@ -78,7 +78,7 @@ START_TEST(in_the_error_norm_P_is_not_its_transpose) {
 }
 END_TEST
 
-/* Far from the state of the call before: the tangent space is that of the state given. */
+/* Far from the state of the previous call: the tangent space is that of the given state. */
 START_TEST(the_tangent_space_is_that_of_the_state_given) {
   case_open(&k, equations_of(&circle), settings[_i]);
   N_Vector v = VECTOR(1.0, 1.0);

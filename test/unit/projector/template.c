@@ -1,5 +1,5 @@
-/* Templates of G and of the metric: what is refused, with the number that is wrong; the entries by
- * columns; a matrix that keeps its pattern. Sparse ones by columns and by rows. */
+/* Templates of G and of the metric: what is refused, naming the wrong number; entries by columns; a
+ * matrix that keeps its pattern. Sparse ones by columns and by rows. */
 #include <cpodes/projector/projector_impl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +84,7 @@ static SUNMatrix matrix_of(int rows, int cols, const char *const *pattern, int t
   return sparse;
 }
 
-/* ---- what is refused ---- */
+/* ---- refused templates ---- */
 
 typedef enum { OF_G, OF_METRIC } Role;
 
@@ -93,7 +93,7 @@ static int set_template(Role role, SUNMatrix A) {
                       : CPProjectorSetMetricMatrix(P, unused_metric, A);
 }
 
-/* One message, with these words; the projector is as before: without a Jacobian function. */
+/* One message, with these words; the projector is unchanged: without a Jacobian function. */
 static void check_refused(Role role, SUNMatrix A, const char *const *words) {
   logged.count = 0;
   ck_assert_int_eq(set_template(role, A), CP_ILL_INPUT);
@@ -110,8 +110,8 @@ static void check_refused(Role role, SUNMatrix A, const char *const *words) {
 }
 #define CHECK_REFUSED(role, A, ...) check_refused(role, A, (const char *const[]){__VA_ARGS__, NULL})
 
-/* Index arrays of 4 lines (columns of CSC, rows of CSR) with places 0 ... 3 and room for 8 entries. "line"
- * and "across" in the expected words stand for column and row, or row and column. */
+/* Index arrays of 4 lines (columns of CSC, rows of CSR) with places 0 ... 3 and room for 8 entries.
+ * "line" and "across" in the expected words stand for column and row, or row and column. */
 typedef struct {
   const char *rule;
   sunindextype pointer[N + 1], index[8];
@@ -219,7 +219,7 @@ START_TEST(a_metric_template_needs_its_diagonal_and_a_symmetric_pattern) {
 }
 END_TEST
 
-/* Every entry missing in turn from a full pattern. */
+/* Every entry of a full pattern is missing in turn. */
 START_TEST(each_missing_entry_of_a_metric_is_found) {
   for (int i = 0; i < N; i++)
     for (int j = 0; j < N; j++) {

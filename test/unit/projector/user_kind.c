@@ -6,7 +6,7 @@
 
 #include "support/support.h"
 
-/* What the functions saw, and what they are to return. */
+/* What the functions received, and what they shall return. */
 typedef struct {
   int g_calls, g_eps_calls;
   sunrealtype t, eps, yhat[2], y_at[2];

@@ -1,4 +1,5 @@
-/* A run kept in bounded memory: rows that halve when they are full, and lose neither the ends nor what stands out. */
+/* A run in bounded memory: rows are halved when they are full, and keep the ends and the extreme
+ * values. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 enum { WIDTH = 2, CAPACITY = 16 };
 
-/* What the runner's options.c does on stderr */
+/* Stands in for the runner's options.c, which writes to stderr */
 static int complaints;
 void complain(const char *format, ...) {
   (void)format;
@@ -201,7 +202,7 @@ START_TEST(extremes_are_those_of_all_samples) {
 }
 END_TEST
 
-/* One sample: a quantity, a position violation and a multiplier, all else is right */
+/* One sample: a quantity, a position violation and a multiplier; everything else is right */
 static void tell_some(History *h, double t, double value, double violation, double multiplier) {
   const double y[2 * NQ] = {0}, quantity[NQUANTITIES] = {value, 3}, lambda[3] = {0, multiplier, 0},
                      points[3 * NPOINTS] = {0};
@@ -234,7 +235,7 @@ START_TEST(samples_that_could_not_be_evaluated_are_counted_once_each) {
   History h;
   start(&h);
   tell_some(&h, 0, 1, NAN, 0);
-  ck_assert(isnan(h.most_violation[LEVEL_POSITION])); /* not 0: it is not known */
+  ck_assert(isnan(h.most_violation[LEVEL_POSITION])); /* not 0, since it is unknown */
   tell_some(&h, 1, 1, 1e-9, 0);
   tell_some(&h, 2, 1, 1e-8, NAN);
   tell_some(&h, 3, 1, NAN, NAN);
@@ -322,7 +323,7 @@ START_TEST(without_memory_begin_complains_and_fails) {
     failed         = alloc_has_failed();
     ck_assert_int_eq(flag, failed ? -1 : 0);
     ck_assert_int_eq(complaints, failed);
-    finish(&h); /* it is told to each that was begun */
+    finish(&h); /* it is called for each listener that has begun */
     history_free(&h);
     alloc_unwatch();
     ck_assert_int_eq(alloc_live(), 0);

@@ -1,4 +1,4 @@
-/* What contacts do over time, in bounded memory: intervals of phases. */
+/* The phases of contacts over time, in bounded memory. */
 #include <math.h>
 
 #include "runner/output/phases.h"
@@ -59,7 +59,7 @@ START_TEST(a_contact_that_rattles_takes_bounded_memory) {
   phases_note(&phases, 0, end, PHASE_STICKING);
   double time[NUM_PHASES];
   phases_times(&phases, 0, end + 1, time);
-  /* long phases are as they were, and while it rattles the phase that prevails is shown */
+  /* long phases are unchanged, and while it rattles the prevailing phase is shown */
   ck_assert_double_gt(phases.shortest, 0);
   ck_assert_double_le(fabs(time[PHASE_STICKING] - 3), 2 * phases.shortest);
   ck_assert_double_gt(time[PHASE_OPEN], time[PHASE_SLIDING]);

@@ -1,9 +1,7 @@
-/* BLOCK: the components of A's pattern one by one, and how they are found. Of A (n x m, unit
+/* BLOCK: the components of A's pattern separately, and how they are found. For A (n x m, unit
  * columns)
  *   x = A (A'A)^+ r,   mu = (A'A)^+ A'x,
- * beside the pivoted QR of the whole matrix, which shares nothing with it for independent
- * columns.
- *  */
+ * against the pivoted QR of the whole matrix, which shares nothing with it for independent columns. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +28,7 @@ static const CPMat dense_AT = {.start = dense_start, .row = dense_row, .value = 
 
 static double r[MAX_M], mu[MAX_M], mu_dense[MAX_M], x[MAX_N], x_dense[MAX_N];
 
-/* Block b of the pattern: n x m, full, its state components and columns strewn over the whole. */
+/* Block b of the pattern: n x m, full, its state components and columns scattered over the whole. */
 typedef struct {
   int n, m;
 } Shape;
@@ -48,7 +46,7 @@ enum { N_PATTERNS = 4, MAX_BLOCKS = 8 };
 
 static int n, m, row_block[MAX_N], col_block[MAX_M];
 
-/* Numbers 0 ... length - 1 belong to blocks in turns, as long as a block wants more. */
+/* Numbers 0 ... length - 1 are dealt to the blocks in turn, as long as a block needs more. */
 static int strew(const Shape *shape, int nblocks, int columns, int *block) {
   int left[MAX_BLOCKS], length = 0, given = 1;
   for (int b = 0; b < nblocks; b++) left[b] = columns ? shape[b].m : shape[b].n;
@@ -194,7 +192,7 @@ static void check_transposed(void) {
 
 /* ---- components ---- */
 
-/* Two pairs, and two columns without entries; then a chain that joins late. */
+/* Two pairs, and two columns without entries; then a chain that joins them late. */
 START_TEST(components_are_counted_by_their_first_columns) {
   size_t s[]       = {0, 1, 3, 5, 5}; /* rows: 0; 1, 2; 0, 4; none */
   int entries_of[] = {0, 1, 2, 0, 4};
@@ -304,7 +302,7 @@ START_TEST(new_values_make_new_factors) {
 }
 END_TEST
 
-/* Zeros in the pattern are values like others. */
+/* Explicit zeros in the pattern are ordinary values. */
 START_TEST(entries_of_the_pattern_may_be_zero) {
   open_pattern(1);
   for (size_t k = 0; k < start[n]; k += 3)
@@ -397,7 +395,8 @@ static void make_dependent(void) {
   normalise();
 }
 
-/* Rank of the columns that are not called dependent, by modified Gram-Schmidt in long double. */
+/* The rank of the columns that are not reported as dependent, by modified Gram-Schmidt in long
+ * double. */
 static int rank_of_independent(void) {
   static long double basis[MAX_M][MAX_N];
   int rank = 0;
@@ -501,7 +500,7 @@ START_TEST(the_rank_may_come_back_and_go_again) {
 }
 END_TEST
 
-/* Block 3 has the absent column 0, of which column 1 is the copy: no dependence is left there. */
+/* Block 3 has the absent column 0, of which column 1 is the copy: no dependence remains there. */
 START_TEST(an_absent_column_is_no_reason_for_dependence) {
   open_pattern(1);
   make_dependent();
@@ -534,9 +533,9 @@ START_TEST(more_columns_than_components_of_the_state) {
 }
 END_TEST
 
-/* Two columns at an angle of 10^-_i: Cholesky of A'A tells it down to 1e-6, pivoted QR, which
- * takes over, down to ranktol. The error of a solution along the difference is u over the angle,
- * that of Cholesky u over its square, as long as that is in use. */
+/* Two columns at an angle of 10^-_i: Cholesky of A'A distinguishes them down to 1e-6, and pivoted
+ * QR, which takes over, down to ranktol. The error of a solution along the difference is u over the
+ * angle; for Cholesky it is u over its square, while that is in use. */
 START_TEST(small_angles_are_told_from_dependence_down_to_the_rank_tolerance) {
   static const Shape two[] = {{2, 2}, {4, 1}};
   const double angle       = pow(10.0, -_i);
@@ -606,7 +605,7 @@ START_TEST(every_allocation_of_dependent_blocks_may_fail) {
 }
 END_TEST
 
-/* Absent columns are not treated as dependent ones, which allocate. */
+/* Absent columns are not treated as dependent columns, which allocate. */
 START_TEST(independent_columns_are_factored_and_solved_without_allocations) {
   open_pattern(_i / 2);
   for (size_t k = 0; _i % 2 && k < start[n]; k++)
@@ -637,7 +636,8 @@ START_TEST(dependent_columns_are_factored_again_without_allocations) {
 }
 END_TEST
 
-/* A number of allocations that does not grow with the number of blocks, but for a list of entries that doubles. */
+/* The number of allocations does not grow with the number of blocks, except for a list of entries
+ * that doubles. */
 START_TEST(the_number_of_allocations_is_nearly_that_of_one_block) {
   static const Shape few[] = {{3, 2}};
   long counts[2];

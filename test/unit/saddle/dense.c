@@ -12,8 +12,8 @@
 
 enum { MAX_N = 40 };
 
-/* A of n x m: full, or with entries only where a column's first component is at most `band`
- * before the row, as the constraints of a chain have them. */
+/* A of n x m: full, or with entries only where a column's first component is at most `band` before
+ * the row, as for the constraints of a chain. */
 typedef struct {
   int n, m, band;
 } Shape;
@@ -63,8 +63,8 @@ static void open_solver(CPSaddleType type, int n, int m, int mmax) {
   memset(A, 0, sizeof A);
 }
 
-/* Random entries with 4 added on the diagonal, so that the columns are well apart: for these
- * shapes the smallest singular value of the unit columns is 0.05 at least. */
+/* Random entries with 4 added on the diagonal, so that the columns are well separated: for these
+ * shapes the smallest singular value of the unit columns is at least 0.05. */
 static void fill_random(int band, unsigned long long seed) {
   for (int i = 0; i < m_used; i++)
     for (int j = 0; j < lin->n; j++) {
@@ -84,8 +84,8 @@ static void fill(sunrealtype *v, int length, unsigned long long seed) {
   for (int i = 0; i < length; i++) v[i] = random_number(&seed);
 }
 
-/* 40 operations per entry, condition of A'A below 1e4, the roundings of Cholesky included: 40 *
- * 1e4 u = 1e-10 would be the worst case; the condition of A itself, 1e2, counts for QR. */
+/* 40 operations per entry, and a condition of A'A below 1e4, the roundings of Cholesky included: 40
+ * * 1e4 u = 1e-10 would be the worst case; for QR the condition of A itself, 1e2, counts. */
 static sunrealtype bound(void) {
   return cpSaddleTypeOf(lin) == CP_SADDLE_SCHUR ? MAX_N * 1.0e4 * DBL_EPSILON
                                                 : MAX_N * 1.0e2 * DBL_EPSILON;
@@ -180,7 +180,7 @@ START_TEST(solve_t_is_the_transpose_of_solve) {
 }
 END_TEST
 
-/* Levels use solvers allocated for more columns than they have at the moment. */
+/* Levels use solvers that were allocated for more columns than they have at present. */
 START_TEST(fewer_columns_than_allocated_are_factored_as_if_they_were_all) {
   sunrealtype full[MAX_N];
   open_solver(solver_of[_i], 7, 3, 3);
@@ -267,7 +267,7 @@ START_TEST(a_projector_made_of_pivoted_QR_does_not_depend_on_repeated_columns) {
 }
 END_TEST
 
-/* Five columns of length three: dependent whatever they are. */
+/* Five columns of length three are always dependent. */
 START_TEST(more_columns_than_components_are_dependent) {
   open_solver(solver_of[_i], 3, 5, 5);
   fill_random(MAX_N, 13);
@@ -311,7 +311,7 @@ static int solve_narrow(CPSaddleType type, sunrealtype phi) {
 
 START_TEST(QR_keeps_its_digits_where_cholesky_has_lost_them) {
   for (sunrealtype phi = 1.0e-1; phi > 1.0e-9; phi *= 0.1) {
-    /* the columns are rounded: relative error u/phi of the small angle; 10 operations */
+    /* the columns are rounded: the small angle has the relative error u/phi; 10 operations */
     ck_assert_int_eq(solve_narrow(solver_of[_i], phi), 0);
     ck_assert_int_eq(lin->rank, 2);
     ck_assert_double_eq_tol(x[1] * sin(phi), 1.0, 10.0 * DBL_EPSILON / phi);
@@ -322,8 +322,8 @@ START_TEST(QR_keeps_its_digits_where_cholesky_has_lost_them) {
 }
 END_TEST
 
-/* Cholesky of A'A has the relative error u / phi^2: it must be right to that, or call the
- * columns dependent. */
+/* Cholesky of A'A has the relative error u / phi^2: it must be right to that, or report the columns
+ * as dependent. */
 START_TEST(cholesky_is_accurate_or_says_dependent) {
   int refused = 0;
   for (sunrealtype phi = 1.0e-1; phi > 1.0e-9; phi *= 0.1) {

@@ -27,8 +27,8 @@ double kkt_distance(const double *v, const double *w, int length) {
 
 /* ---- reference ---- */
 
-/* Of A x = b, rows x cols, A and b destroyed: x in b of length max(rows, cols); singular values
- * descending. Returns their number above rcond times the largest. */
+/* Least squares A x = b, rows x cols; A and b are destroyed: x in b of length max(rows, cols);
+ * singular values descending. Returns their number above rcond times the largest. */
 static int least_squares(double *A, int rows, int cols, double *b, double rcond, double *singular) {
   static double work[LWORK];
   static int iwork[40 * ORDER];
@@ -83,7 +83,7 @@ static double uniform(double from, double to) {
 
 static int below(int count) { return (int)uniform(0.0, count - 1.0e-9); }
 
-/* Row i gets 4 at coordinate i beside entries up to 1: well apart from the others. */
+/* Row i gets 4 at coordinate i, among entries up to 1, so that the rows are well separated. */
 static void make_rows(KktProblem *p, const KktCase *c) {
   const int m = p->m, r = c->independent;
   memset(p->A, 0, sizeof p->A);
@@ -144,7 +144,7 @@ static void make_diagonal(KktProblem *p) {
   for (int j = 0; j < p->n; j++) p->M[j + j * p->n] = uniform(0.5, 5.0);
 }
 
-/* x = 0 on the range of A': a random vector less its projection. */
+/* x = 0 on the range of A': a random vector minus its projection. */
 static void tangent(const KktProblem *p, double *x) {
   static double T[KKT_N * KKT_M], y[ORDER], singular[ORDER];
   const int n = p->n, m = p->m;
@@ -224,7 +224,7 @@ void kkt_refresh(KktProblem *p) {
   }
 }
 
-/* After changes of zeros, too. */
+/* Also after changes of zeros. */
 static void rebuild(KktProblem *p) {
   kkt_free(p);
   p->Md = (CPMat){.rows = p->n, .cols = p->n, .value = p->M};
@@ -267,7 +267,7 @@ static void set_row(KktProblem *p, int i, double c, const double *v, double t, c
   for (int j = 0; j < p->n; j++) p->A[i + j * p->m] = c * v[j] + t * w[j];
 }
 
-/* Unit vector, orthogonal to the first `count` vectors of Q */
+/* A unit vector, orthogonal to the first `count` vectors of Q. */
 static void next_direction(double Q[][KKT_N], int count, int n) {
   for (int j = 0; j < n; j++) Q[count][j] = random_number(&state);
   for (int pass = 0; pass < 2; pass++)

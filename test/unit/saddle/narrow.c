@@ -1,7 +1,7 @@
-/* Columns at narrow angles to the ones before, and others in their span: a pivot of the latter comes
- * out of roundoff times the squares of their coefficients, far above the least that counts.
+/* Columns at narrow angles to the preceding ones, and others in their span. A pivot of the latter
+ * is roundoff times the squares of their coefficients, far above the least that counts.
  *
- * A is made from an orthonormal basis Q of its range, so that with r = A'y
+ * A is formed from an orthonormal basis Q of its range, so that with r = A'y
  *   A (A'A)^+ r = Q Q'y
  * is known without any of the solvers, and its rank is the number of Q's columns. */
 #include <float.h>
@@ -49,8 +49,8 @@ static void make_basis(void) {
 
 static int below(int length) { return (int)(0.5 * (random_number(&seed) + 1.0) * length); }
 
-/* Column k: a random one in the span of the ones before, turned away from it by 0.01 to 1; from
- * column rank on not turned. In random order. */
+/* Column k: a random one in the span of the preceding ones, turned away from it by 0.01 to 1, or
+ * from column rank on not turned. In random order. */
 static void make_columns(void) {
   int place[MAX_M];
   for (int k = 0; k < m; k++) {
@@ -80,8 +80,9 @@ static void compress(void) {
   start[N] = count;
 }
 
-/* Of the first 100,000 matrices those whose null vector is almost orthogonal to the random vector that
- * cpJudge starts from (a part of some 1e-3): its first solution alone takes S for regular. */
+/* Of the first 100,000 matrices, those whose null vector is almost orthogonal to the random vector
+ * from which cpJudge starts (its share is about 1e-3): by its first solution alone, S would count
+ * as regular. */
 static const int missed_at_first[] = {4130, 24227, 48510, 68592, 72973, 74717, 91283};
 enum { FIRST = 500, MATRICES = FIRST + sizeof missed_at_first / sizeof missed_at_first[0] };
 
@@ -102,7 +103,8 @@ static int factor(CPSaddle *lin, CPSaddleType type) {
   return ri_factor(*lin, &AT, 1.0e-10);
 }
 
-/* Relative error of x = A S^-1 r where S counts as regular: its least eigenvalue is above 1e-13. */
+/* The relative error of x = A S^-1 r where S counts as regular: its least eigenvalue is above
+ * 1e-13. */
 #define TOLERANCE (DBL_EPSILON / 1.0e-13)
 
 static void check_solves(CPSaddle lin) {

@@ -1,6 +1,6 @@
 /* The saddle point with W = I as the right inverse of A and its transpose,
  *   x = A' (A A')^+ b,   mu = (A A')^+ A f;
- * rows of A without an entry that is not zero are off. */
+ * rows of A without a nonzero entry are off. */
 #ifndef CPODES_TEST_RIGHT_INVERSE_H
 #define CPODES_TEST_RIGHT_INVERSE_H
 
@@ -8,7 +8,7 @@
 
 enum { RI_ROWS = 4096 };
 
-/* A [m x n] by columns: start, row, value of a matrix whose sizes do not matter. */
+/* A [m x n] by columns: start, row, value of a matrix, whose sizes are not used. */
 static inline int ri_create(CPSaddle *saddle, CPSaddleType type, int n, int m, const CPMat *A) {
   const CPMat sized = {.rows = m, .cols = n, .start = A->start, .row = A->row, .value = A->value};
   return cpSaddleCreate(saddle, (CPSaddleOptions){.type = type}, NULL, &sized);

@@ -1,4 +1,4 @@
-/* The solvers of saddle-point systems: against least squares of LAPACK. */
+/* The solvers of saddle-point systems against LAPACK's least squares. */
 #include "saddle/fixture.h"
 
 #include <float.h>
@@ -37,7 +37,7 @@ static const KktCase cases[] = {
     {"indefinite mass, large", 60, 20, 0, 0, 0, MASS_INDEFINITE, 0.2, 0.0},
     {"indefinite mass, dependent rows", 60, 20, 3, 2, 1, MASS_INDEFINITE, 0.2, 0.0}};
 
-/* AUTO: of dense and of sparse matrices. */
+/* AUTO, for dense and for sparse matrices. */
 typedef struct {
   CPSaddleType type;
   int sparse;
@@ -49,7 +49,7 @@ static const Solver solvers[] = {
     {CP_SADDLE_SPARSE, 1},    {CP_SADDLE_AUTO, 0},  {CP_SADDLE_AUTO, 1}};
 enum { N_CASES = sizeof cases / sizeof cases[0], N_SOLVERS = 9, N_PAIRS = N_CASES * N_SOLVERS };
 
-/* Those with A M^-1 A^T want a definite M and independent rows. */
+/* Those that form A M^-1 A^T need a definite M and independent rows. */
 static int is_schur(CPSaddleType type) {
   return type == CP_SADDLE_SCHUR || type == CP_SADDLE_SPARSE;
 }
@@ -89,15 +89,15 @@ static void close_pair(void) {
   kkt_free(&p);
 }
 
-/* What this solver says of this problem. */
+/* The expected code of this solver for this problem. */
 static int expected(const Solver *s, const KktCase *c) {
   if (!is_schur(s->type)) return 0;
   if (c->mass >= MASS_MASSLESS && c->mass != MASS_BARELY_DEFINITE) return CP_SADDLE_NOT_DEFINITE;
   return c->combined + c->doubled + c->zero > 0 ? CP_SADDLE_DEPENDENT : 0;
 }
 
-/* Backward errors of order u, of vectors and matrices of the order's length, times the condition, which
- * the reference has measured; the Schur complement squares it. */
+/* Backward errors of order u, of vectors and matrices of the order's length, times the condition
+ * that the reference has measured; the Schur complement squares it. */
 static double bound(void) {
   const double kappa = is_schur(cpSaddleTypeOf(saddle)) ? condition * condition : condition;
   return (p.n + p.m) * kappa * DBL_EPSILON;
@@ -126,9 +126,9 @@ END_TEST
 /* Norms of M and A, for bounds. */
 static double frobenius(const double *B, int entries) { return kkt_norm(B, entries); }
 
-/* |M a + A' lambda - f| and |A a - b| against u times the sizes of the terms and the order, times 10
- * for the factors' own roundoff; the Schur complement has terms A M^-1 A' lambda and A M^-1 f beside,
- * with |M^-1| <= 2. */
+/* |M a + A' lambda - f| and |A a - b| against u times the sizes of the terms and the order, times
+ * 10 for the factors' own roundoff. The Schur complement has the additional terms A M^-1 A' lambda
+ * and A M^-1 f, with |M^-1| <= 2. */
 START_TEST(residuals_are_roundoff) {
   static double r[KKT_N], s[KKT_M];
   open_pair(_i);
@@ -170,7 +170,7 @@ START_TEST(rank_and_dependent_rows_fit_to_each_other) {
 }
 END_TEST
 
-/* b of a dependent row and of one that is off is not looked at. */
+/* b of a dependent row and of one that is off is ignored. */
 START_TEST(right_hand_sides_of_rows_left_out_do_not_matter) {
   open_pair(_i);
   p.off[p.m / 2] = p.m > 1;
@@ -230,9 +230,9 @@ END_TEST
 
 /* ---- units ---- */
 
-/* M in other units, A in others, and one coordinate and one row in units of their own: powers of two,
- * so that nothing is rounded. a, lambda in units where all was of order one. A coordinate without a mass
- * of its own is taken to have the unit of the others. */
+/* M in other units, A in others, and one coordinate and one row in units of their own: powers of
+ * two, so that nothing is rounded. a, lambda are in units in which everything was of order one. A
+ * coordinate without a mass of its own is assumed to have the unit of the others. */
 START_TEST(units_do_not_matter) {
   const KktCase *c  = &cases[_i / N_SOLVERS];
   const int has_own = c->mass != MASS_MASSLESS && c->mass != MASS_INDEFINITE;
@@ -273,7 +273,7 @@ static const KktCase loop      = {"loop", 30, 12, 3, 3, 0, MASS_BLOCKS, 0.2, 0.0
 
 static unsigned long long seed;
 
-/* Entries that change sizes by orders of magnitude: pivots that were good are not. */
+/* Entries change by orders of magnitude: pivots that were good no longer are. */
 static void disturb(void) {
   for (int k = 0; k < p.n * p.m; k++) p.A[k] *= pow(10.0, 2.0 * random_number(&seed));
   for (int i = 0; i < p.m; i++)
@@ -303,8 +303,9 @@ START_TEST(a_sequence_of_matrices_is_solved_by_one_object) {
 }
 END_TEST
 
-/* Coupled pairs of coordinates, and rows that hold all of them and are eliminated last, therefore. The
- * masses of three pairs become dependent up to 1e-13: pivots that were good are roundoff then. And back. */
+/* Coupled pairs of coordinates, and rows that hold all of them and are therefore eliminated last.
+ * The masses of three pairs become dependent up to 1e-13, where pivots that were good are roundoff;
+ * and back. */
 START_TEST(pivots_that_were_good_are_given_up) {
   static const KktCase coupled = {"coupled", 20, 3, 0, 0, 0, MASS_DIAGONAL, 1.0, 0.0};
   if (is_schur(solvers[_i].type)) return;
@@ -326,7 +327,7 @@ START_TEST(pivots_that_were_good_are_given_up) {
 }
 END_TEST
 
-/* Dependent as long as their partners are on; any order. */
+/* Dependent as long as the rows on which they depend are on; in any order. */
 START_TEST(rows_are_switched_off_and_on) {
   static const char *const patterns[] = {"000000000000000000", "010101010101010101",
                                          "000000000000000000", "111111111111111111",
@@ -342,7 +343,7 @@ START_TEST(rows_are_switched_off_and_on) {
     ck_assert_int_eq(saddle->rank, kkt_rank(&p, on));
     check_solution();
   }
-  off = NULL; /* none is */
+  off = NULL; /* no row is off */
   ck_assert_int_eq(factor(), 0);
   check_solution();
   close_pair();
@@ -351,8 +352,8 @@ END_TEST
 
 /* ---- angles between rows ---- */
 
-/* Down to 1e-4 all of them tell an angle from dependence, and solve: the condition is then that of the
- * reference, some 1e8. */
+/* Down to 1e-4 all of them distinguish an angle from dependence, and solve: the condition is then
+ * that of the reference, about 1e8. */
 START_TEST(rows_at_narrow_angles_count) {
   static const double sines[] = {1.0e-1, 1.0e-2, 1.0e-3, 1.0e-4};
   for (int k = 0; k < 4; k++) {
@@ -382,9 +383,9 @@ START_TEST(rows_at_angles_of_roundoff_are_dependent) {
 }
 END_TEST
 
-/* A row in the span of others at narrow angles has a pivot that is roundoff times large coefficients.
- * Solutions by rows at angles of 0.01, where others of the same span are further apart, lose the square
- * of that against the condition of the whole. */
+/* A row in the span of others at narrow angles has a pivot that is roundoff times large
+ * coefficients. Solutions by rows at angles of 0.01, where others of the same span are further
+ * apart, lose the square of that compared with the condition of the whole. */
 START_TEST(dependence_hides_in_narrow_angles) {
   enum { SEEDS = 100 };
   static const KktCase shape = {"nested", 24, 8, 0, 0, 0, MASS_BLOCKS, 1.0, 0.0};
@@ -461,13 +462,13 @@ END_TEST
 static const CPSaddleType first_solver[]   = {CP_SADDLE_SCHUR, CP_SADDLE_SPARSE};
 static const CPSaddleType general_solver[] = {CP_SADDLE_NULLSPACE, CP_SADDLE_KKT};
 
-/* Row 1 of A becomes twice row 0, or what it was. */
+/* Row 1 of A becomes twice row 0, or again what it was. */
 static void make_dependent(int dependent, const double *row) {
   for (int j = 0; j < p.n; j++) p.A[1 + j * p.m] = dependent ? 2.0 * p.A[j * p.m] : row[j];
   kkt_refresh(&p);
 }
 
-/* Another problem of the same rows: equal ones are not factored again. */
+/* Another problem with the same rows: equal rows are not factored again. */
 static void change_masses(void) {
   for (int j = 0; j < p.n * p.n; j++) p.M[j] *= 1.0001;
   kkt_refresh(&p);
@@ -527,8 +528,8 @@ END_TEST
 
 /* ---- parts of the system ---- */
 
-/* Right-hand sides that are NULL are zero, so that K b and K' f add up to the solution; a part that is not asked for
- * changes nothing in the other. */
+/* Right-hand sides that are NULL are zero, so that K b and K' f add up to the solution. A part that
+ * is not requested does not change the other one. */
 START_TEST(solutions_are_the_sums_of_their_parts) {
   static double x[2][KKT_N], mu[2][KKT_M], alone[KKT_N];
   open_pair(_i);
@@ -573,7 +574,7 @@ static int factor_by_roots(const double *root) {
   return cpSaddleFactor(saddle, (CPWeight){.root = root}, &p.As, 0.0);
 }
 
-/* mu may be any that give the same A' mu. */
+/* mu is arbitrary as long as it gives the same A' mu. */
 static void check_force(void) {
   static double force[KKT_N], expected[KKT_N];
   const double size = kkt_norm(ra, p.n) + kkt_norm(rlambda, p.m);
@@ -608,7 +609,7 @@ START_TEST(a_diagonal_weight_is_given_by_its_roots) {
 }
 END_TEST
 
-/* As if the columns of A were zero. */
+/* As if those columns of A were zero. */
 START_TEST(components_that_are_held_do_not_move) {
   static double root[KKT_N], held_column[KKT_M];
   kkt_make(&p, &diagonals[1], 1);
@@ -638,7 +639,7 @@ START_TEST(components_that_are_held_do_not_move) {
 }
 END_TEST
 
-/* ---- the rank that stands ---- */
+/* ---- the rank that is kept ---- */
 
 static int factor_with(double ranktol) {
   change_masses();
@@ -669,7 +670,7 @@ START_TEST(a_rank_that_was_noted_stands) {
 }
 END_TEST
 
-/* At an angle near to the one that counts as zero dependent rows may look independent. */
+/* At an angle close to the one that counts as zero, dependent rows may look independent. */
 START_TEST(a_rank_in_doubt_is_not_noted) {
   kkt_make(&p, &plain, 4);
   kkt_narrow(&p, 1.0e-3);
@@ -699,7 +700,7 @@ END_TEST
 
 /* ---- memory ---- */
 
-/* With dependent rows all that is allocated late is allocated. */
+/* With dependent rows, everything that is allocated late is allocated. */
 static int run(const Solver *s) {
   int flag = create(s->type, s->sparse ? &p.Ms : &p.Md, s->sparse ? &p.As : &p.Ad);
   if (!flag) flag = factor();
@@ -716,7 +717,7 @@ START_TEST(every_allocation_may_fail) {
     const int flag = run(s);
     denied         = alloc_has_failed();
     ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : CP_SUCCESS);
-    if (saddle) { /* with memory again, the same object does its work */
+    if (saddle) { /* with memory again, the same object works */
       ck_assert_int_eq(factor(), 0);
       check_solution();
     }
@@ -729,7 +730,7 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
-/* KLU and CHOLMOD go on where they can do without. */
+/* KLU and CHOLMOD continue if they do not need the memory. */
 START_TEST(every_allocation_of_suitesparse_may_fail) {
   const Solver *s = &solvers[_i];
   long n = 0, failures = 0;
@@ -742,7 +743,7 @@ START_TEST(every_allocation_of_suitesparse_may_fail) {
     denied         = alloc_has_failed();
     if (flag) ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : CP_SUCCESS);
     failures += flag != 0;
-    if (saddle) { /* with memory again, the same object does its work */
+    if (saddle) { /* with memory again, the same object works */
       ck_assert_int_eq(factor(), 0);
       check_solution();
     }

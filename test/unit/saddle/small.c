@@ -1,5 +1,5 @@
-/* Products of dense matrices, on both sides of the order from which the BLAS works: each against its definition by
- * entries. */
+/* Products of dense matrices, on both sides of the order from which BLAS is used, each against its
+ * definition by entries. */
 #include <cpodes/matrix/matrix.h>
 #include <cpodes/saddle/small.h>
 #include <float.h>

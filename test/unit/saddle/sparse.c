@@ -19,7 +19,7 @@ static char pattern[MAX_N][MAX_M];
 static double A[MAX_N][MAX_M];
 static double r[MAX_M], mu[MAX_M], expected_mu[MAX_M], x[MAX_N], y[MAX_N], expected_x[MAX_N];
 
-/* A^T by components, with the structure and with the columns that are not zero alone */
+/* A^T by components, with the structure and with only the nonzero columns */
 static size_t start[MAX_N + 1], present_start[MAX_N + 1];
 static int row[MAX_N * MAX_M], present_row[MAX_N * MAX_M];
 static double value[MAX_N * MAX_M], present_value[MAX_N * MAX_M];
@@ -48,7 +48,7 @@ static void random_sparse(void) {
   }
 }
 
-/* Positions of point masses in the plane, distances from one to the next. */
+/* Positions of point masses in the plane, with distances between consecutive ones. */
 static void chain(void) {
   n = 100, m = 50;
   for (int i = 0; i < m; i++) {
@@ -78,14 +78,14 @@ static void tree(void) { joints(30, parent_in_tree); }
 
 static void star(void) { joints(16, hub); }
 
-/* A star whose hub hangs on three more constraints of its own. */
+/* A star whose hub has three more constraints of its own. */
 static void grounded_star(void) {
   star();
   for (int k = 0; k < 3; k++, m++)
     for (int c = 0; c < 6; c++) set(c, m, random_number(&seed) + (k == c ? 4.0 : 0.0));
 }
 
-/* So full that CHOLMOD works with supernodes. */
+/* So full that CHOLMOD uses supernodes. */
 static void full(void) {
   n = 300, m = 240;
   for (int i = 0; i < m; i++)
@@ -119,7 +119,7 @@ static void gather_structure(void) {
   start[n] = count;
 }
 
-/* Columns of length one, or zero; and those that are not zero by themselves. */
+/* Columns of length one, or zero; and the nonzero ones separately. */
 static void gather_values(void) {
   size_t count = 0, present_count = 0;
   int place[MAX_M];
@@ -161,7 +161,7 @@ static void open_model(int i) {
   ck_assert_int_eq(factor(), 0);
 }
 
-/* Random entries throughout the structure, the large ones where they are. */
+/* Random entries throughout the structure; large entries keep their places. */
 static void change_values(void) {
   for (int j = 0; j < n; j++)
     for (int i = 0; i < m; i++)
@@ -213,8 +213,8 @@ static double norm(const double *v, int length) {
   return (double)sqrtl(sum);
 }
 
-/* |(A'A)^+| by power iteration, twice its result after 30 steps to be safe; columns are units, so
- * |A'A| <= m. */
+/* |(A'A)^+| by power iteration, twice the result after 30 steps to be safe; columns have unit
+ * length, so |A'A| <= m. */
 static double inverse_norm(void) {
   double v[MAX_M], w[MAX_N], estimate = 1.0;
   fill(v, m);
@@ -228,9 +228,10 @@ static double inverse_norm(void) {
   return 2.0 * estimate;
 }
 
-/* Relative error of the normal equations by Cholesky: that of S, at most m |row of A|_max u < 10 u in
- * these matrices, and of its factor, some 10 u (few entries in a row), times the condition, |S| < 10
- * times |S^+|. Where an angle is too narrow for Cholesky, below 1e-6, the condition of A, its root. */
+/* Relative error of the normal equations by Cholesky: that of S, at most m |row of A|_max u < 10 u
+ * in these matrices, and of its factor, about 10 u (few entries in a row), times the condition,
+ * |S| < 10 times |S^+|. If an angle is too narrow for Cholesky, below 1e-6, it is the condition of
+ * A, its root. */
 static double bound(void) {
   const double inverse = inverse_norm();
   return 200.0 * DBL_EPSILON * (inverse > 1.0e12 ? sqrt(inverse) : inverse);
@@ -242,7 +243,8 @@ static void check_distance(const double *a, const double *b, int length, double 
   ck_assert_double_le(largest, tolerance);
 }
 
-/* x, mu as dense QR has them, and the transposes of each other. Columns are independent or absent. */
+/* x and mu agree with dense QR, and are the transposes of each other. Columns are independent or
+ * absent. */
 static void check_both_solves(void) {
   open_dense();
   const double relative = bound();
@@ -305,7 +307,7 @@ static void remove_column(int i) {
   for (int j = 0; j < n; j++) A[j][i] = 0.0;
 }
 
-/* Their r counts for nothing, their mu is zero. */
+/* Their r is ignored, and their mu is zero. */
 static void check_absent(int i) {
   fill(r, m);
   solve(r, x);
@@ -372,8 +374,9 @@ END_TEST
 
 /* ---- dependent columns ---- */
 
-/* Two columns more: the first one reversed, and the sum of the first and the last. And one at an angle
- * of some 1e-7 from the first, which Cholesky cannot tell from dependence: QR decides. */
+/* Two more columns: the first one with reversed sign, and the sum of the first and the last. And
+ * one at an angle of about 1e-7 from the first, which Cholesky cannot distinguish from dependence:
+ * QR decides. */
 enum { N_DEPENDENT = 2, N_MORE = 3 };
 
 static void add_dependent(int nearly) {
@@ -391,7 +394,7 @@ static void add_dependent(int nearly) {
 static void make_dependent(int i) {
   clear();
   model[i % N_MODELS]();
-  if (i % N_MODELS == FULL) m -= N_MORE; /* room */
+  if (i % N_MODELS == FULL) m -= N_MORE; /* makes room */
   add_dependent(i >= N_MODELS);
 }
 
@@ -401,7 +404,7 @@ static void open_dependent(int i) {
   ck_assert_int_eq(factor(), 0);
 }
 
-/* rank columns are left when those that depend on others are taken out, and they have that rank. */
+/* When the dependent columns are removed, rank columns remain, and they have that rank. */
 static void check_independent_subset(int rank) {
   int count = 0;
   static double copy[MAX_N][MAX_M];
@@ -421,8 +424,8 @@ static void check_independent_subset(int rank) {
   gather_values();
 }
 
-/* Of the right-hand side A'z of a random z every solver makes the projection of z to the range of
- * A, and A mu of the same z is that, too, whatever mu is. */
+/* For the right-hand side A'z of a random z, every solver gives the projection of z onto the range
+ * of A; so does A mu of the same z, whatever mu is. */
 static void check_consistent(void) {
   double z[MAX_N];
   open_dense();
@@ -485,7 +488,7 @@ START_TEST(dependence_may_come_and_go) {
   static double singular[MAX_N][MAX_M];
   memcpy(singular, A, sizeof A);
   for (int k = 0; k < 2; k++) {
-    change_values(); /* the last columns become their own */
+    change_values(); /* the last columns become independent */
     for (int pass = 0; pass < 2; pass++) {
       ck_assert_int_eq(factor(), 0);
       ck_assert_int_eq(lin->rank, full_rank);
@@ -503,8 +506,8 @@ END_TEST
 
 /* ---- nearly dependent columns ---- */
 
-/* Links 0 and 1 of a chain that hangs on nothing, with two more columns: e and one at the angle phi
- * from it, in components of their own. For r = (0, 1) there x = (-cot, 1/sin ...) = e2 / sin phi. */
+/* Links 0 and 1 of a free chain, with two more columns: e and one at the angle phi from it, in
+ * components of their own. For r = (0, 1) there x = (-cot, 1/sin ...) = e2 / sin phi. */
 static void open_narrow(double phi, double tolerance) {
   clear();
   chain();
@@ -548,8 +551,8 @@ START_TEST(an_angle_below_the_rank_tolerance_counts_as_dependence) {
 }
 END_TEST
 
-/* The pivot of the third column comes out of roundoff enlarged by one over the squared angle, above
- * the square of the least angle. (Rounding the columns puts the third at u / phi from the others.) */
+/* The pivot of the third column is roundoff enlarged by one over the squared angle, above the
+ * square of the least angle. (Rounding the columns puts the third at u / phi from the others.) */
 START_TEST(a_column_in_the_span_of_a_narrow_pair_is_dependent) {
   const double phi = pow(10.0, -0.5 * _i);
   clear();
@@ -568,8 +571,8 @@ START_TEST(a_column_in_the_span_of_a_narrow_pair_is_dependent) {
 }
 END_TEST
 
-/* e0, e0 + 1e-5 (e1 + 1e-7 e2), e1: the second one is 1e-12 from the span of the others, but the last
- * one 1e-7 from that of the first two. */
+/* e0, e0 + 1e-5 (e1 + 1e-7 e2), e1: the second one is 1e-12 from the span of the others, but the
+ * last one 1e-7 from that of the first two. */
 START_TEST(the_order_of_columns_does_not_hide_dependence) {
   const int orders[6][3]     = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
   const double columns[3][3] = {{1.0, 0.0, 0.0}, {1.0, 1.0e-5, 1.0e-12}, {0.0, 1.0, 0.0}};
@@ -592,8 +595,9 @@ static void turn_in_plane(const double angle[3]) {
   }
 }
 
-/* Any two of them are kept at first, and another pair becomes narrow on the way. A residual that contradicts the others by
- * 1e-9, as off a manifold, then moves x by that over the sine of the angle between those that are kept. */
+/* At first any two of them are kept, and during the motion another pair becomes narrow. A residual
+ * that contradicts the others by 1e-9, as off a manifold, then moves x by that over the sine of the
+ * angle between those that are kept. */
 START_TEST(among_dependent_columns_those_at_wide_angles_are_kept) {
   const double narrow = pow(10.0, -0.5 * (_i + 2)), contradiction = 1.0e-9;
   clear();
@@ -614,14 +618,14 @@ START_TEST(among_dependent_columns_those_at_wide_angles_are_kept) {
       r[i] = transposed_times(i, y) + (i == m - 3 + wide || i == m - 1 ? contradiction : 0.0);
     solve(r, x);
     if (state % 2) ck_assert_int_eq(lin->is_dependent[m - 3 + wide], 0);
-    /* x and y agree in the plane, where the columns span everything. */
+    /* x and y agree in the plane, where the columns span the whole space. */
     check_distance(x + n - 2, y + n - 2, 2, 4.0 * contradiction);
   }
   cpSaddleFree(&lin);
 }
 END_TEST
 
-/* A hub in all constraints, which is all that keeps the first two apart: without it their angle is
+/* A hub in all constraints is all that separates the first two columns: without it their angle is
  * phi. */
 static void open_pair_on_hub(double phi) {
   clear();
@@ -688,8 +692,8 @@ static long allocations(void) {
   return alloc_count();
 }
 
-/* The same holds with dependent columns, unless QR must decide: on near dependence, and if columns depend on
- * each other by what they have on a hub, too. */
+/* The same holds with dependent columns, unless QR must decide: for near dependence, and if columns
+ * depend on each other only by their entries at a hub. */
 START_TEST(factoring_dependent_columns_again_allocates_for_QR_alone) {
   open_dependent(_i);
   if (_i < GROUNDED) ck_assert_int_eq(allocations(), 0);
@@ -708,7 +712,7 @@ END_TEST
 
 START_TEST(other_columns_may_become_dependent_without_QR) {
   open_dependent(0);
-  for (int j = 0; j < n; j++) /* the first one reversed becomes independent */
+  for (int j = 0; j < n; j++) /* the first one with reversed sign becomes independent */
     if (pattern[j][0]) A[j][m - 2] += random_number(&seed);
   ck_assert_int_eq(allocations(), 0);
   check_independent_subset(m - 1);
@@ -722,7 +726,7 @@ END_TEST
 START_TEST(after_near_dependence_has_gone_nothing_is_allocated_again) {
   open_dependent(N_MODELS);
   change_values();
-  ck_assert_int_eq(factor(), 0); /* by QR, which finds that the rank is full */
+  ck_assert_int_eq(factor(), 0); /* by QR, which finds full rank */
   ck_assert_int_eq(allocations(), 0);
   cpSaddleFree(&lin);
 }
@@ -740,7 +744,8 @@ START_TEST(every_allocation_of_creating_may_fail) {
     const int flag = ri_create(&lin, CP_SADDLE_SPARSE, n, m, &AT);
     denied         = alloc_has_failed();
     ck_assert_int_eq(lin == NULL, flag != CP_SUCCESS);
-    if (denied && flag == CP_SUCCESS) { /* without one of CHOLMOD's two orders it takes the other */
+    /* without one of CHOLMOD's two orderings it uses the other one */
+    if (denied && flag == CP_SUCCESS) {
       gather_values();
       ck_assert_int_eq(ri_factor(lin, &AT, ranktol), 0);
       ck_assert_int_eq(lin->rank, m);
@@ -754,8 +759,8 @@ START_TEST(every_allocation_of_creating_may_fail) {
 }
 END_TEST
 
-/* One allocation in the first factorisation, solve or solve_t fails; nothing is lost, and it goes
- * on when there is memory again. (SPQR goes on by itself where it could not shrink a block;
+/* One allocation in the first factorisation, solve or solve_t fails; nothing leaks, and the solver
+ * continues when there is memory again. (SPQR continues by itself if it could not shrink a block;
  * CHOLMOD gets all its memory in the first factorisation.) */
 static void fail_in_use(void) {
   gather_structure();

@@ -12,13 +12,13 @@ static Run *const run = &r.run;
 
 typedef struct {
   N_Vector y;            /* on the manifold */
-  sunrealtype raw, good; /* largest violation of the interpolated state, and once put back */
+  sunrealtype raw, good; /* largest violation of the interpolated state, and after its projection */
   int calls;
   int stays; /* CPodeForwardState is not called */
 } Backward;
 static Backward backward;
 
-/* J^T l by differences of first order of f: enough for what is looked at */
+/* J^T l by first-order differences of f, which suffice here. */
 static int adjoint_rhs(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *user_data) {
   (void)user_data;
   backward.calls++;
@@ -74,13 +74,13 @@ START_TEST(outputs_of_a_run_with_checkpoints_are_on_the_manifold) {
     ck_assert_good(run);
   }
   ck_assert_int_ge(ncheck, run_steps(run) /
-                               10); /* CVODES makes some twice, where output was between steps */
+                               10); /* CVODES makes some steps twice, if output was between steps */
   run_close(run);
 }
 END_TEST
 
-/* The first step for these weights is some 1e-158. All that do not move t are returned as one, and the run backward goes through
- * them. */
+/* The first step for these weights is about 1e-158. All steps that do not move t are returned as
+ * one, and the backward run passes through them. */
 START_TEST(a_step_with_checkpoints_moves_t) {
   int ncheck = 0;
   run_open(run, methods[_i], 1.0e-6);
@@ -104,7 +104,7 @@ START_TEST(a_step_with_checkpoints_moves_t) {
 }
 END_TEST
 
-/* CVodeF itself ignores it, and interpolates with what has been in the vector. */
+/* CVodeF itself ignores it, and interpolates with the previous contents of the vector. */
 START_TEST(a_first_evaluation_of_f_that_fails_is_told) {
   int ncheck = 0;
   run_open(run, methods[_i / 2], 1.0e-4);
@@ -117,7 +117,7 @@ START_TEST(a_first_evaluation_of_f_that_fails_is_told) {
 }
 END_TEST
 
-/* What CVODES shows the nonlinear solver at each attempt of the forward run */
+/* What CVODES gives the nonlinear solver at each attempt of the forward run */
 enum { MOST = 4000 };
 static struct {
   Attempt a;
@@ -143,14 +143,15 @@ static int record(Run *of, const Attempt *a) {
   return 0;
 }
 
-/* Forward through the stop times to t = 2, with a checkpoint after so many steps, and back. */
+/* Forward through the stop times to t = 2, with a checkpoint after every so many steps, and back. */
 static void repeat(const Method *method, long int steps, const double *stop, int nstops) {
   int ncheck = 0;
   nseen = nrepeated = repeating = 0;
   run_open(run, *method, 1.0e-6);
   N_Vector l = vector_copy(run->y);
   run_intercept(run, record, NULL);
-  /* CVODES' polynomials read outside their array where the last interval has fewer steps than the order. */
+  /* CVODES' polynomials read outside their array if the last interval has fewer steps than the
+   * order. */
   ck_assert_success(run, CVodeAdjInit(run->cvode_mem, steps, CV_HERMITE));
   for (int k = 0; k < nstops; k++) {
     ck_assert_success(run, CVodeSetStopTime(run->cvode_mem, stop[k]));
@@ -165,7 +166,7 @@ static void repeat(const Method *method, long int steps, const double *stop, int
   ck_assert_int_gt(nrepeated, nseen / 2);
   ck_assert_int_gt(backward.calls, 10);
   ck_assert_bound(run, backward.good, violation_bound(run));
-  ck_assert_double_gt(backward.raw, backward.good); /* there was something to do */
+  ck_assert_double_gt(backward.raw, backward.good); /* the projection had an effect */
   run_close(run);
   SUNNonlinSolFree(fixed);
   N_VDestroy(backward.y);
@@ -177,7 +178,8 @@ START_TEST(forward_steps_are_repeated_to_the_last_bit) {
 }
 END_TEST
 
-/* CVODES forgets all stop times but the last, and writes outside its array where a checkpoint lies on that one. */
+/* CVODES keeps only the last stop time, and writes outside its array if a checkpoint is at that
+ * time. */
 START_TEST(forward_steps_to_stop_times_are_repeated_to_the_last_bit) {
   for (long int steps = 1; steps <= 9; steps++) {
     repeat(&methods[_i], steps, (double[]){0.7, 1.3, 2.0}, 3);
@@ -186,14 +188,15 @@ START_TEST(forward_steps_to_stop_times_are_repeated_to_the_last_bit) {
 }
 END_TEST
 
-/* CVODES interpolates for backward problems in the Nordsieck array of the forward run, also where it repeats no step. */
+/* CVODES interpolates for backward problems in the Nordsieck array of the forward run, even if it
+ * repeats no step. */
 START_TEST(a_backward_run_is_followed_by_a_new_start) {
   int ncheck = 0;
   run_open(run, methods[_i], 1.0e-6);
   N_Vector l = vector_copy(run->y), y0 = vector_copy(run->y);
   ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 1000, CV_HERMITE));
   ck_assert_success(run, CPodeF(run->mem, 0.5, run->y, &run->t, CV_NORMAL, &ncheck));
-  ck_assert_int_eq(ncheck, 0); /* The one at t0 is not counted. */
+  ck_assert_int_eq(ncheck, 0); /* the one at t0 is not counted */
   SUNNonlinearSolver fixed = create_backward(run->t, l);
   ck_assert_success(run, CPodeB(run->mem, 0.0, CV_NORMAL));
   ck_assert_flag(run, run_to(run, 0.4), CP_TOO_LATE);
@@ -235,8 +238,8 @@ START_TEST(repeated_steps_that_are_others_end_the_backward_run) {
 }
 END_TEST
 
-/* A first step that is as long as the minimum is multiplied again when it is repeated, by 1 but for roundoff. Steps that end short of a
- * checkpoint by roundoff would be one too many. */
+/* A first step of the minimum length is multiplied again when it is repeated, by 1 up to roundoff.
+ * Steps that end short of a checkpoint by roundoff would be one too many. */
 START_TEST(repeated_steps_that_are_short_by_roundoff_do_not_overflow) {
   int refused = 0;
   for (int k = 0; k < 60; k++) {
@@ -274,9 +277,10 @@ static int run_forward(sunrealtype tout, int itask) {
   return CPodeF(run->mem, tout, run->y, &run->t, itask, &ncheck);
 }
 
-/* CVODES would take a root for a step, for which there is no room, and whose state is that of another time. */
+/* CVODES would take a root for a step, for which there is no room, and whose state belongs to
+ * another time. */
 START_TEST(steps_with_a_root_are_not_repeated) {
-  const int few = _i < 4; /* checkpoints behind the root, or none */
+  const int few = _i < 4; /* checkpoints after the root, or none */
   run_open(run, methods[_i % 4], 1.0e-6);
   N_Vector l = vector_copy(run->y);
   ck_assert_success(run, CVodeAdjInit(run->cvode_mem, few ? 7 : 1000, CV_HERMITE));
@@ -293,7 +297,8 @@ START_TEST(steps_with_a_root_are_not_repeated) {
 }
 END_TEST
 
-/* CVodeF keeps it to itself, would lose it in one step more, and would return it once more in the next run. */
+/* CVodeF does not report it; with one more step it would be lost, and the next run would return it
+ * again. */
 START_TEST(a_root_beyond_tout_is_returned_next_and_in_no_other_run) {
   run_open(run, methods[_i], 1.0e-6);
   N_Vector y0 = vector_copy(run->y);
@@ -301,7 +306,7 @@ START_TEST(a_root_beyond_tout_is_returned_next_and_in_no_other_run) {
   ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 20, CV_HERMITE));
   ck_assert_flag(run, run_forward(1.0, CV_NORMAL), CV_ROOT_RETURN);
   const sunrealtype root = run->t;
-  for (int again = 0; again < 3; again++) { /* one step, to a time beyond it, a new start */
+  for (int again = 0; again < 3; again++) { /* one step, a time beyond it, a new start */
     ck_assert_success(run, CPodeReInit(run->mem, 0.0, y0));
     ck_assert_success(run, run_forward(root - 1.0e-5, CV_NORMAL));
     if (again == 2) continue;
@@ -319,7 +324,8 @@ START_TEST(a_root_beyond_tout_is_returned_next_and_in_no_other_run) {
 }
 END_TEST
 
-/* A call that returns such a root takes no step: CPodeB would write beyond an array of as many checkpoints as it says. */
+/* A call that returns such a root takes no step: CPodeB would write beyond an array with the number
+ * of checkpoints that it reports. */
 START_TEST(a_root_beyond_tout_comes_with_the_number_of_checkpoints) {
   int kept = -1, ncheck = -1;
   run_open(run, methods[_i], 1.0e-6);
@@ -346,18 +352,18 @@ static int at_instants(sunrealtype t, N_Vector y, sunrealtype *g, void *user_dat
   return 0;
 }
 
-/* CVodeF would interpolate where tout lies in the rest of a step behind a root. */
+/* CVodeF would interpolate if tout is in the rest of a step after a root. */
 START_TEST(each_of_several_roots_in_one_step_is_returned) {
   run_open(run, methods[_i % 4], 1.0e-6);
   const int stops       = _i & 8;
-  const sunrealtype end = stops ? 0.3 + 5.0e-7 : 1.0; /* where the step behind the roots ends, too */
+  const sunrealtype end = stops ? 0.3 + 5.0e-7 : 1.0; /* also the end of the step after the roots */
   if (stops) ck_assert_success(run, CVodeSetStopTime(run->cvode_mem, end));
   ck_assert_success(run, _i & 4 ? CVodeRootInit(run->cvode_mem, INSTANTS, at_instants)
                                 : CPodeRootInit(run->mem, INSTANTS, at_instants));
   ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 20, CV_HERMITE));
   for (int k = 0; k < INSTANTS; k++) {
     int found[INSTANTS];
-    const sunrealtype tout = instants[k | 1] + 0.5e-7; /* behind each second one */
+    const sunrealtype tout = instants[k | 1] + 0.5e-7; /* after every second one */
     ck_assert_flag(run, run_forward(tout, CV_NORMAL), CV_ROOT_RETURN);
     ck_assert_double_eq_tol(run->t, instants[k], 1.0e-12);
     ck_assert_success(run, CVodeGetRootInfo(run->cvode_mem, found));
@@ -372,7 +378,7 @@ START_TEST(each_of_several_roots_in_one_step_is_returned) {
 }
 END_TEST
 
-/* CVODES reads the data of a weight function where a run starts, and calls it with NULL until then. */
+/* CVODES reads the data of a weight function when a run starts, and until then calls it with NULL. */
 START_TEST(tolerances_set_after_the_forward_run_are_refused) {
   N_Vector abstol;
   run_open(run, ADAMS_FIXED_POINT, 1.0e-6);
@@ -394,7 +400,7 @@ START_TEST(tolerances_set_after_the_forward_run_are_refused) {
 }
 END_TEST
 
-/* Factors of another state would be good enough for a state on the manifold, but not for this. */
+/* Factors of another state would suffice for a state on the manifold, but not for this one. */
 START_TEST(the_forward_state_depends_on_nothing_but_the_state) {
   run_open(run, methods[_i], 1.0e-6);
   run_until(run, 0.3);
@@ -412,7 +418,8 @@ START_TEST(the_forward_state_depends_on_nothing_but_the_state) {
 }
 END_TEST
 
-/* c fails for good in one of the calls from a backward problem, which must not hide behind CVodeB's code. */
+/* c fails permanently in one of the calls from a backward problem; CVodeB's code must not hide
+ * that. */
 static int failing_for_good(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *user_data) {
   if (backward.calls == 10) run->world.c = (Fault){.after = -1.0, .times = -1, .flag = -1};
   const int flag     = adjoint_rhs(t, y, l, ldot, user_data);
@@ -456,7 +463,7 @@ START_TEST(a_forward_step_that_fails_when_repeated_is_named) {
 }
 END_TEST
 
-/* CVodeF would interpolate in the step that has failed, or in one of the run before: 0/0. */
+/* CVodeF would interpolate in the failed step, or in one of the previous run: 0/0. */
 START_TEST(a_run_with_checkpoints_starts_again_after_a_failure_and_from_a_new_start) {
   int ncheck = 0;
   run_open(run, methods[_i], 1.0e-6);
@@ -477,7 +484,7 @@ END_TEST
 
 /* ---- gradients with respect to consistent states ---- */
 
-/* lambda . P v is the same for all v with the same tangential part: for normal ones 0 */
+/* lambda . P v is the same for all v with the same tangential part, and 0 for normal ones */
 START_TEST(a_projected_gradient_is_that_of_tangential_motion) {
   unsigned long long seed = 7;
   run_open(run, ADAMS_FIXED_POINT, 1.0e-6);

@@ -1,5 +1,5 @@
-/* Memory of sensitivities: none is taken between the first step and the last, and every allocation may
- * fail. */
+/* Memory of sensitivities: nothing is allocated between the first step and the last, and every
+ * allocation may fail. */
 #include "sensitivity/fixture.h"
 #include "support/alloc.h"
 
@@ -44,7 +44,7 @@ static int height(sunrealtype t, N_Vector y, sunrealtype *value, void *user_data
   return 0;
 }
 
-/* What follows the set-up of the states, until the first code that is not success */
+/* The calls after the set-up of the states, until the first code that is not success */
 static int use(CPodeMem mem, sunrealtype *p, N_Vector *s, N_Vector y0) {
   sunrealtype t, G, dG[NS];
   const CPFunctional F = {.ng = 1, .end = height, .integrand = height};
@@ -54,7 +54,7 @@ static int use(CPodeMem mem, sunrealtype *p, N_Vector *s, N_Vector y0) {
   if (!flag) flag = CPodeSensCalcIC(mem);
   if (!flag) flag = CPode(mem, 1.0, s[0], &t, CV_ONE_STEP);
   if (!flag) flag = CPodeFunctionalForward(mem, t * 1.5, &F, &G, dG);
-  for (int k = 0; !flag && k < 2; k++) { /* the second time in place of checkpoints that there are */
+  for (int k = 0; !flag && k < 2; k++) { /* the second time, existing checkpoints are replaced */
     flag = CPodeReInit(mem, 0.0, y0);
     if (!flag) flag = CPodeFunctionalAdjoint(mem, t * 1.5, &F, NULL, NULL, &G, dG, NULL);
   }
@@ -92,7 +92,7 @@ static int of_mechanism(N_Vector y0, N_Vector *s) {
   return flag;
 }
 
-/* More than there are, by far */
+/* Far more than there are */
 #define ENOUGH 2000
 
 static void fail_each_in_turn(int mechanism) {
@@ -129,7 +129,7 @@ static void fail_each_in_turn(int mechanism) {
 START_TEST(every_failed_allocation_is_told_and_leaves_nothing) { fail_each_in_turn(_i); }
 END_TEST
 
-/* The solver of the sensitivities that were given up is freed: CVODES must not know it any more. */
+/* The solver of sensitivities that were given up is freed, so CVODES must no longer know it. */
 START_TEST(after_sensitivities_that_lacked_memory_the_states_go_on) {
   const CPMechModel model = slider_crank_model();
   N_Vector y0 = vector_of(SLIDER_CRANK_N, NULL), *s = N_VCloneVectorArray(NS, y0);
@@ -173,7 +173,7 @@ static int of_time(sunrealtype t, sunrealtype *g, void *data) {
   return 0;
 }
 
-/* A full motion has the derivatives found by differences of the whole solution. */
+/* With a full motion, derivatives are differences of the whole solution. */
 enum { RIGHT_HAND_SIDE, ACCELERATIONS, WITH_MOTION, ADJOINT, MECHANICAL };
 
 static int derive(CPMech mech, N_Vector y, N_Vector *v, int which) {

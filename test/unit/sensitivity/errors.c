@@ -1,4 +1,4 @@
-/* Wrong use of sensitivities: every one is a named error, and says what to do. */
+/* Wrong use of sensitivities: every case is a named error with a remedy. */
 #include "sensitivity/fixture.h"
 
 #include <math.h>
@@ -80,7 +80,7 @@ START_TEST(they_are_set_up_once) {
 }
 END_TEST
 
-/* ---- all others need sensitivities ---- */
+/* ---- all other functions need sensitivities ---- */
 
 static int use(int which, CPodeMem mem) {
   sunrealtype t;
@@ -145,7 +145,7 @@ START_TEST(bad_parameters_are_named) {
   ck_assert_error(CPodeSetSensParams(run->mem, p, NULL, before), CP_ILL_INPUT, "plist[1]", "-1");
   ck_assert_error(CPodeSetSensParams(run->mem, p, tiny, NULL), CP_ILL_INPUT, "pbar[1]", "roundoff");
   ck_assert_error(CPodeSetSensParams(run->mem, none, NULL, NULL), CP_ILL_INPUT, "p[1]", "pbar");
-  sens_until(&r, 0.1); /* with the parameters of before */
+  sens_until(&r, 0.1); /* with the earlier parameters */
   ck_assert_bound(run, residual_of(&r), SENS_ROUNDOFF);
 }
 END_TEST
@@ -177,7 +177,7 @@ START_TEST(dcdp_that_is_right_is_not_refused_at_any_tolerance) {
 }
 END_TEST
 
-/* Without the parameters nothing can be compared. */
+/* Without the parameters a comparison is impossible. */
 START_TEST(dcdp_alone_is_believed) {
   const sunrealtype size[NS] = {1.0, 1.0};
   ck_assert_success(run, CPodeSensInit1(run->mem, NS, CV_STAGGERED1, sens_rhs, r.s));
@@ -199,7 +199,7 @@ START_TEST(a_new_start_of_the_states_wants_one_of_the_sensitivities) {
   ck_assert_success(run, CPodeReInit(run->mem, 0.0, y0));
   ck_assert_error(run_step(run), CP_NO_INIT, "CPodeSensReInit");
   ck_assert_success(run, CPodeSensReInit(run->mem, s0));
-  ck_assert_success(run, CPodeReInit(run->mem, 0.0, y0)); /* the wrong way round */
+  ck_assert_success(run, CPodeReInit(run->mem, 0.0, y0)); /* in the wrong order */
   ck_assert_error(run_step(run), CP_NO_INIT, "CPodeSensReInit");
   ck_assert_success(run, CPodeSensReInit(run->mem, s0));
   ck_assert_success(run, sens_step(&r));
@@ -234,7 +234,7 @@ START_TEST(a_solver_that_goes_round_the_projection_is_found) {
 }
 END_TEST
 
-/* CVODES' own call goes past cpodes: with CV_SIMULTANEOUS the states, too. */
+/* CVODES' own call bypasses cpodes: with CV_SIMULTANEOUS also for the states. */
 START_TEST(simultaneous_sensitivities_of_cvodes_are_found) {
   ck_assert_success(run, CVodeSensInit1(run->cvode_mem, NS, CV_SIMULTANEOUS, NULL, r.s));
   ck_assert_success(run, CVodeSensEEtolerances(run->cvode_mem));
@@ -290,7 +290,7 @@ START_TEST(attached_memory_has_sensitivities_and_gets_its_solver_back) {
   ck_assert_success(run, CVodeSetUserData(cvode_mem, &run->world));
   CPodeMem mem = CPodeAttach(cvode_mem, CV_ADAMS, inner, run->y, test_context);
   CPodeMem own = run->mem;
-  run->mem     = mem; /* that sens_rhs finds it */
+  run->mem     = mem; /* so that sens_rhs finds it */
   ck_assert_success(run, CPodeSetErrHandlerFn(mem, message_log, &run->log));
   ck_assert_success(run, CPodeSetProjector(mem, run->P));
   ck_assert_success(run, CPodeSensInit1(mem, NS, CV_STAGGERED1, NULL, r.s));
@@ -310,7 +310,7 @@ START_TEST(attached_memory_has_sensitivities_and_gets_its_solver_back) {
   ck_assert_int_eq(CVode(cvode_mem, 1.0, run->y, &t, CV_NORMAL), CV_SUCCESS); /* states alone */
   ck_assert_int_eq(CVodeReInit(cvode_mem, 1.0, run->y), CV_SUCCESS);
   ck_assert_int_eq(CVode(cvode_mem, 2.0, run->y, &t, CV_NORMAL),
-                   CV_SUCCESS); /* with all solvers set up */
+                   CV_SUCCESS); /* after all solvers were set up */
   CVodeFree(&cvode_mem);
   SUNNonlinSolFree(inner);
 }
@@ -333,7 +333,7 @@ START_TEST(backward_runs_before_forward_ones_are_named) {
 }
 END_TEST
 
-/* CVodeF takes a derivative of the sensitivities before anything is checked. */
+/* CVodeF takes a derivative of the sensitivities before any check. */
 START_TEST(differences_of_cvodes_without_parameters_are_refused_with_checkpoints) {
   int ncheck;
   sunrealtype t;
@@ -358,7 +358,7 @@ END_TEST
 
 /* ---- CVODES' differences, in which f fails ---- */
 
-static int failures, what; /* still to come; 1 and -1 are returned, 0 puts a NaN into f */
+static int failures, what; /* remaining failures; 1 and -1 are returned, 0 puts a NaN into f */
 
 static int fails_where_moved(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   const World *world = user_data;
@@ -369,7 +369,7 @@ static int fails_where_moved(sunrealtype t, N_Vector y, N_Vector ydot, void *use
   return what;
 }
 
-/* CVODES leaves the parameter as it has moved it. */
+/* CVODES leaves the parameter at its changed value. */
 START_TEST(a_failure_leaves_the_parameters_as_they_are) {
   static const int kinds[] = {-1, 1, 0};
   Run other;
@@ -411,7 +411,7 @@ START_TEST(arguments_of_the_adjoint_helpers_are_checked) {
   ck_assert_error(CPodeForwardState(mem, 0, NULL, v), CP_ILL_INPUT, "y must not");
   ck_assert_error(CPodeForwardState(mem, 0, v, shorter), CP_ILL_INPUT, "yproj", "3");
   ck_assert_error(CPodeProjectGradient(mem, 0, v, NULL), CP_ILL_INPUT, "lambda");
-  /* What fails leaves lambda as it is. */
+  /* A failure leaves lambda unchanged. */
   N_Vector lambda = vector_copy(v), kept = vector_copy(v);
   run->world.c = (Fault){-1.0, 1, -1, 0.0};
   ck_assert_error(CPodeProjectGradient(mem, 0, v, lambda), CP_USERFUNC_FAIL, "constraint");

@@ -8,7 +8,7 @@
 
 enum { BY_L, BY_G, NS };
 
-/* Faults of the sensitivities' functions; iS: of which sensitivity. */
+/* Faults of the sensitivities' functions; iS: index of the sensitivity. */
 typedef struct {
   Run run;
   N_Vector *s; /* [NS] newest sensitivities */
@@ -19,13 +19,13 @@ typedef struct {
 
 /* With projector, dc/dp by differences, tolerances of the sensitivities by CVODES' estimate. */
 void sens_open(SensRun *r, Method method, sunrealtype tol);
-/* As run_open, without sensitivities; s is there, the start of the sensitivities. */
+/* As run_open, without sensitivities; s holds the start of the sensitivities. */
 void sens_open_states(SensRun *r, Method method, sunrealtype tol);
-/* Sensitivities for it. error_control: their errors are tested, too */
+/* Initialises its sensitivities. error_control: also tests their errors. */
 void sens_start(SensRun *r, int error_control);
 void sens_close(SensRun *r);
 
-/* fS1 by CPodeSensRhs1, dc/dp in closed form; with the faults. They find the run by its World. */
+/* fS1 by CPodeSensRhs1, dc/dp in closed form; with the faults. They find the run from its World. */
 int sens_rhs(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector s, N_Vector sdot,
              void *user_data, N_Vector tmp1, N_Vector tmp2);
 int sens_rows(sunrealtype t, N_Vector y, int iS, N_Vector cp, void *user_data);
@@ -34,9 +34,10 @@ int sens_rows(sunrealtype t, N_Vector y, int iS, N_Vector cp, void *user_data);
 int sens_step(SensRun *r);
 void sens_until(SensRun *r, sunrealtype tend);
 
-/* Largest |G s_i + dc/dp_i| / (1 + |s_i|) at the state y, over i. G and dc/dp are written out here. */
+/* The largest |G s_i + dc/dp_i| / (1 + |s_i|) at the state y, over i. G and dc/dp are written out
+ * here. */
 sunrealtype sens_residual(const SensRun *r, N_Vector y, N_Vector *s);
-/* The same of the newest state; what roundoff leaves of it: the terms are some L, g and |s| large. */
+/* The same for the newest state. The bound is the roundoff of terms of the sizes L, g and |s|. */
 sunrealtype residual_of(const SensRun *r);
 #define SENS_ROUNDOFF 1.0e-13
 

@@ -1,4 +1,5 @@
-/* Forward sensitivities: on the linearised manifold after every step, whatever happens on the way. */
+/* Forward sensitivities are on the linearised manifold after every step, whatever happens in
+ * between. */
 #include "sensitivity/fixture.h"
 
 #include <math.h>
@@ -22,8 +23,8 @@ START_TEST(every_step_satisfies_the_linearised_constraints) {
 }
 END_TEST
 
-/* That the bound above can be missed: the same run with the projector of no run. The drift is of the size
-   of the integration error. */
+/* Shows that the bound above can be violated: the same run without a projector. The drift is of the
+ * size of the integration error. */
 START_TEST(without_projection_they_drift) {
   sens_open(&r, methods[_i], 1.0e-6);
   ck_assert_success(&r.run, CPodeSetProjector(r.run.mem, NULL));
@@ -34,8 +35,8 @@ START_TEST(without_projection_they_drift) {
 END_TEST
 
 /* Errors of each step are at most tol (1 + |s|), |s| < 30, and grow linearly along the pendulum's
-   sensitivities: with some hundred steps a thousandfold bound is generous, and far below the drift of a
-   wrong equation. */
+ * sensitivities: with some hundred steps a thousandfold bound is generous, and far below the drift
+ * of a wrong equation. */
 START_TEST(they_are_the_derivatives_of_the_closed_form) {
   sens_open(&r, methods[_i], 1.0e-8);
   sens_until(&r, 3.0);
@@ -76,8 +77,8 @@ static int transposed_product(sunrealtype t, N_Vector yv, N_Vector w, N_Vector G
   return 0;
 }
 
-/* Conjugate gradients end at the constraints' tolerance: eps = 1e-4 of 1e-6 (1 + |y|), 2e-10 or less a row,
-   which a sensitivity inherits with its own size. */
+/* Conjugate gradients end at the constraints' tolerance: eps = 1e-4 of 1e-6 (1 + |y|), 2e-10 or
+ * less per row, which a sensitivity inherits in proportion to its size. */
 START_TEST(with_products_only_they_satisfy_the_tolerance) {
   sens_open_states(&r, methods[_i], 1.0e-6);
   ck_assert_success(&r.run, CPProjectorSetLinearSolver(r.run.P, CP_LINSOL_KRYLOV));
@@ -92,7 +93,7 @@ START_TEST(with_products_only_they_satisfy_the_tolerance) {
 }
 END_TEST
 
-/* Nothing but c is given: G s by a difference of sixth order, DBL_EPSILON / 3e-3 of terms |y| |s| */
+/* Only c is given: G s by a sixth-order difference, DBL_EPSILON / 3e-3 of terms |y| |s|. */
 START_TEST(without_a_jacobian_they_satisfy_what_differences_allow) {
   sens_open_states(&r, methods[_i], 1.0e-8);
   ck_assert_success(&r.run, CPProjectorSetJacFn(r.run.P, NULL, NULL));
@@ -125,8 +126,8 @@ END_TEST
 
 /* ---- retries ---- */
 
-/* Adams: what was added to the predicted vectors has to come off again, or the equation is satisfied by
-   none. BDF has nothing pending. */
+/* Adams: corrections that were added to the predicted vectors have to be removed again, or no state
+ * satisfies the equation. BDF has nothing pending. */
 static void expect_good_run(sunrealtype error) {
   sens_until(&r, 3.0);
   ck_assert_bound(&r.run, residual_of(&r), SENS_ROUNDOFF);
@@ -155,8 +156,8 @@ START_TEST(a_rejected_error_of_sensitivities_repeats_the_step) {
 }
 END_TEST
 
-/* A quadrature that jumps at t = 1: its error test fails after states were solved, before
-   sensitivities are. */
+/* A quadrature that jumps at t = 1: its error test fails after the states were solved, before the
+ * sensitivities are. */
 static int jump(sunrealtype t, N_Vector y, N_Vector qdot, void *user_data) {
   (void)y, (void)user_data;
   entries(qdot)[0] = t > 1.0 ? 100.0 : 0.0;
@@ -188,7 +189,7 @@ START_TEST(a_failed_projection_rejects_the_step) {
 }
 END_TEST
 
-/* ---- what ends the run, and going on from there ---- */
+/* ---- the end of a run, and its continuation ---- */
 
 typedef struct {
   const char *name;
@@ -227,7 +228,7 @@ START_TEST(a_failure_names_its_cause_and_the_run_goes_on_once_it_is_repaired) {
   if (strstr(CPodeGetLastMessage(r.run.mem), "re-initialised") == NULL) {
     ck_assert_success(&r.run, CPodeGetSens(r.run.mem, &t, r.s)); /* of the last good state */
     ck_assert_bound(&r.run, residual_of(&r), SENS_ROUNDOFF);
-  } else { /* the program has them of the last step */
+  } else { /* the program keeps those of the last step */
     ck_assert_flag(&r.run, run_step(&r.run), CP_NO_INIT);
     ck_assert_success(&r.run, CPodeReInit(r.run.mem, r.run.t, r.run.y));
     ck_assert_success(&r.run, CPodeSensReInit(r.run.mem, r.s));
@@ -247,7 +248,7 @@ START_TEST(steps_that_are_left_alone_leave_sensitivities_alone) {
     const long int before = run_stats(&r.run).nproj;
     ck_assert_success(&r.run, run_step(&r.run));
     sunrealtype t;
-    ck_assert_success(&r.run, CVodeGetSens(r.run.cvode_mem, &t, r.s)); /* raw */
+    ck_assert_success(&r.run, CVodeGetSens(r.run.cvode_mem, &t, r.s)); /* unprojected */
     const int projected = run_stats(&r.run).nproj > before;
     on += projected;
     if (projected) ck_assert_bound(&r.run, residual_of(&r), SENS_ROUNDOFF);
@@ -299,7 +300,7 @@ START_TEST(a_projection_of_the_users_serves_where_dcdp_vanishes) {
 }
 END_TEST
 
-/* ---- output ---- */
+/* the projection had an effect */
 
 START_TEST(interpolated_sensitivities_satisfy_the_linearised_constraints) {
   sens_open(&r, methods[_i], 1.0e-4);
@@ -335,7 +336,7 @@ START_TEST(output_between_steps_is_projected) {
 }
 END_TEST
 
-/* Asking for output changes no trajectory. */
+/* Requests for output do not change the trajectory. */
 START_TEST(asking_for_sensitivities_changes_nothing) {
   SensRun quiet;
   sens_open(&quiet, methods[_i], 1.0e-6);
@@ -408,7 +409,8 @@ START_TEST(a_solver_of_the_users_solves_for_them) {
 }
 END_TEST
 
-/* CVODES never asks a sensitivity's solver for a Newton matrix, and fixed point iteration makes none. */
+/* CVODES never requests a Newton matrix for the sensitivities' solver, and fixed-point iteration
+ * makes none. */
 START_TEST(newton_for_sensitivities_has_a_matrix_beside_states_by_fixed_point_iteration) {
   long int matrices = 0;
   sens_open_states(&r, methods[1 + _i], 1.0e-8);
@@ -419,7 +421,7 @@ START_TEST(newton_for_sensitivities_has_a_matrix_beside_states_by_fixed_point_it
   expect_good_run(1.0e-5);
   ck_assert_success(&r.run, CVodeGetNumLinSolvSetups(r.run.cvode_mem, &matrices));
   ck_assert_int_gt(matrices, 0);
-  ck_assert_int_le(matrices, run_steps(&r.run) / 2); /* they are kept as those of states are */
+  ck_assert_int_le(matrices, run_steps(&r.run) / 2); /* they are kept like those of states */
   sens_close(&r);
   SUNNonlinSolFree(newton);
 }
@@ -438,7 +440,7 @@ START_TEST(sensitivities_without_a_solver_of_the_users_follow_the_states_to_anot
 }
 END_TEST
 
-/* Taking back the prediction of the first attempts leaves 0 of what moves. */
+/* Removing the prediction of the first attempts leaves 0 of the moving components. */
 START_TEST(a_first_step_much_too_long_leaves_the_start_of_the_sensitivities) {
   Run *const run = &r.run;
   sens_open(&r, methods[_i], 1.0e-6);

@@ -57,7 +57,7 @@ static int user_adjoint(sunrealtype t, N_Vector yv, N_Vector lv, N_Vector Jl, su
   const Pendulum *p    = user_data;
   const sunrealtype *y = entries(yv), *l = entries(lv), L2 = p->L * p->L;
   const sunrealtype tau = (y[2] * y[2] + y[3] * y[3] - p->g * y[1]) / L2;
-  const sunrealtype a   = -(y[0] * l[2] + y[1] * l[3]); /* what multiplies d tau */
+  const sunrealtype a   = -(y[0] * l[2] + y[1] * l[3]); /* the factor of d tau */
   (void)t;
   entries(Jl)[0] = -tau * l[2];
   entries(Jl)[1] = -tau * l[3] - a * p->g / L2;
@@ -86,8 +86,8 @@ static void expect(const sunrealtype *G, const sunrealtype *dG, sunrealtype t, s
   N_VDestroyVectorArray(s, NS);
 }
 
-/* Errors of the states are 1e-6 to 1e-5 at this tolerance, growing linearly with time; those of
-   sensitivities some times more. */
+/* Errors of the states are 1e-6 to 1e-5 at this tolerance, growing linearly with time; those of the
+ * sensitivities are a few times larger. */
 #define TOL   1.0e-9
 #define BOUND 1.0e-5
 
@@ -118,7 +118,7 @@ START_TEST(adjoint_gradients_are_those_of_the_closed_form) {
 }
 END_TEST
 
-/* CVODES' polynomials would read points that do not exist; also where there are too few of them. */
+/* CVODES' polynomials would read points that do not exist, also if there are too few of them. */
 START_TEST(a_run_backwards_has_gradients_too) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F           = functional(_i);
@@ -136,7 +136,8 @@ START_TEST(a_run_backwards_has_gradients_too) {
 }
 END_TEST
 
-/* The stop time of a run that has ended is left alone: one on the other side would be an error of its own. */
+/* The stop time of a run that has ended is left unchanged: one on the other side would be an error
+ * of its own. */
 START_TEST(a_failure_at_the_end_of_a_run_backwards_is_reported_as_it_is) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F = functional(1);
@@ -150,8 +151,8 @@ START_TEST(a_failure_at_the_end_of_a_run_backwards_is_reported_as_it_is) {
 END_TEST
 
 /* From (cos e, sin e) at rest: d/de of G_0, against P^T l(t0) = (0, dG/dy, 0, dG/dvy) at e = 0. */
-/* The absolute tolerance follows: with that of 1e-8 the errors are 2.5e-8. Those of the states, at 1e-12, and of the
-   closed form's differences are below 1e-10. */
+/* The absolute tolerance follows: with an absolute tolerance of 1e-8 the errors are 2.5e-8. Those
+ * of the states, at 1e-12, and of the closed form's differences are below 1e-10. */
 START_TEST(a_relative_tolerance_alone_decides_on_the_digits_of_a_gradient) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F           = functional(1);
@@ -163,7 +164,8 @@ START_TEST(a_relative_tolerance_alone_decides_on_the_digits_of_a_gradient) {
 }
 END_TEST
 
-/* Inf in a difference for the Newton matrix of a backward problem would be a pivot, and stop a component. */
+/* An infinite difference for the Newton matrix of a backward problem would be a pivot, and freeze a
+ * component. */
 static long int adjoint_calls, bad_call;
 static int adjoint_with_inf(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, sunrealtype *lfp,
                             void *user_data) {
@@ -189,9 +191,10 @@ END_TEST
 
 START_TEST(the_gradient_with_respect_to_the_start_is_that_of_runs_side_by_side) {
   sunrealtype G[NG], dG[NG * NS], value[2];
-  const sunrealtype e            = 1.0e-3; /* runs are off by some 1e-9, truncation is some e^2 */
+  /* errors of runs are about 1e-9, truncation is about e^2 */
+  const sunrealtype e            = 1.0e-3;
   const CPFunctional F           = functional(1);
-  const CPAdjointOptions options = {.steps = 20}; /* and no stop time is left */
+  const CPAdjointOptions options = {.steps = 20}; /* and no stop time remains */
   sens_open(&r, methods[_i], 1.0e-10);
   N_Vector *gradient = N_VCloneVectorArray(NG, run->y), y0 = vector_copy(run->y);
   ck_assert_success(run, CPodeFunctionalAdjoint(run->mem, 1.0, &F, &options, r.s, G, dG, gradient));
@@ -212,7 +215,7 @@ START_TEST(the_gradient_with_respect_to_the_start_is_that_of_runs_side_by_side) 
 }
 END_TEST
 
-/* The same motions on the manifold, other ones off it: f plus multiples of c */
+/* The same motions on the manifold but other ones off it: f plus multiples of c */
 static int other_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   sunrealtype c[PENDULUM_M];
   N_Vector cv    = N_VMake_Serial(PENDULUM_M, c, test_context);
@@ -259,7 +262,7 @@ START_TEST(what_f_is_off_the_manifold_does_not_matter) {
 }
 END_TEST
 
-static int good_starts = -1; /* so many succeed; negative: all */
+static int good_starts = -1; /* number of starts that succeed; negative: all */
 static int start(sunrealtype t0, N_Vector y0, void *user_data) {
   (void)t0;
   pendulum_initial(user_data, y0);
@@ -293,7 +296,7 @@ START_TEST(the_check_finds_all_three_alike_and_prints_them) {
 }
 END_TEST
 
-/* A wrong gradient of the user's is what the check is there for. */
+/* The check must detect a wrong gradient of the user's. */
 static int wrong_gradient(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, sunrealtype *lfp,
                           void *user_data) {
   const int flag = user_adjoint(t, y, l, Jl, lfp, user_data);
@@ -315,8 +318,8 @@ END_TEST
 
 /* ---- memory ---- */
 
-/* Bytes after an adjoint run to t1 with checkpoints every 20 steps, before they are freed: what a forward
-   run with checkpoints leaves. steps: out */
+/* Bytes after an adjoint run to t1 with checkpoints every 20 steps, before they are freed: the
+ * memory of a forward run with checkpoints. steps: out. */
 static size_t heap_of(sunrealtype t1, int *ncheck) {
   run_open(run, ADAMS_FIXED_POINT, 1.0e-8);
   const size_t before = mallinfo2().uordblks;
@@ -327,8 +330,8 @@ static size_t heap_of(sunrealtype t1, int *ncheck) {
   return after - before;
 }
 
-/* A checkpoint holds up to 14 vectors and its own struct: below 14 x 1 KB with malloc's overhead, here.
-   Nothing else grows with the run. */
+/* A checkpoint holds up to 14 vectors and its own struct: here below 14 x 1 KB with malloc's
+ * overhead. Nothing else grows with the run. */
 START_TEST(memory_grows_with_checkpoints_only) {
   int few = 0, many = 0;
   const size_t small = heap_of(1.0, &few), large = heap_of(8.0, &many);
@@ -363,7 +366,7 @@ START_TEST(arguments_are_checked) {
   sens_start(&r, 1);
   ck_assert_error(CPodeFunctionalCheck(mem, 0, 1, NULL, NULL, start, 1e-4, NULL, &worst),
                   CP_ILL_INPUT, "F must not");
-  Run bare; /* with derivatives of the user's, and without parameters */
+  Run bare; /* with the user's derivatives, and without parameters */
   run_open(&bare, ADAMS_FIXED_POINT, TOL);
   ck_assert_success(&bare, CPodeSensInit1(bare.mem, NS, CV_STAGGERED1, sens_rhs, r.s));
   ck_assert_flag(&bare, CPodeFunctionalCheck(bare.mem, 0, 1, &F, NULL, start, 1e-4, NULL, &worst),
@@ -401,7 +404,8 @@ START_TEST(arguments_are_checked) {
 }
 END_TEST
 
-/* The run forwards, and the backward problem, which needs more steps here and has a checkpoint after each 10 of the run. */
+/* The forward run, and the backward problem, which needs more steps here and has a checkpoint after
+ * each 10 of the run. */
 START_TEST(a_run_that_takes_too_many_steps_ends) {
   sunrealtype G[NG], dG[NG * NS];
   CPFunctional F           = functional(1);
@@ -441,7 +445,8 @@ static int no_gradient(sunrealtype t, N_Vector y, int k, N_Vector gy, sunrealtyp
   return 0;
 }
 
-/* Nothing is there to which errors could be relative; and the table is printed without `worst`, too. */
+/* There is nothing to which errors could be relative; and the table is printed without `worst`,
+ * too. */
 START_TEST(gradients_of_a_constant_are_zero) {
   char *text           = NULL;
   size_t length        = 0;
@@ -493,7 +498,7 @@ START_TEST(failing_functions_are_named_every_way) {
 }
 END_TEST
 
-/* Among those of the finite differences, of the derivatives of the start, and of the runs. */
+/* Failures in the finite differences, in the derivatives of the start, and in the runs. */
 START_TEST(a_start_that_fails_is_named_whenever_it_does) {
   const CPFunctional F = functional(1);
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
@@ -505,8 +510,9 @@ START_TEST(a_start_that_fails_is_named_whenever_it_does) {
 }
 END_TEST
 
-/* A first step of some 1e140 leaves nothing of y0 when CVODES takes its prediction back: the checkpoint of a run that follows
- * would hold zeros, and its sensitivities, too. The run starts in motion, where all components of f are large. */
+/* With a first step of about 1e140, nothing of y0 remains when CVODES removes its prediction: the
+ * checkpoint of the next run would hold zeros, and its sensitivities, too. The run starts in
+ * motion, where all components of f are large. */
 START_TEST(a_failed_first_step_spoils_no_gradient) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F           = functional(1);
@@ -530,7 +536,7 @@ START_TEST(a_failed_first_step_spoils_no_gradient) {
   ck_assert_success(run,
                     _i % 2 ? CPodeFunctionalForward(run->mem, 1.0, &F, G, dG)
                            : CPodeFunctionalAdjoint(run->mem, 1.0, &F, &options, r.s, G, dG, NULL));
-  G[2] += entries(run->y)[1]; /* of the motion before */
+  G[2] += entries(run->y)[1]; /* of the earlier motion */
   for (int i = 0; i < NS; i++) dG[2 * NS + i] += entries(r.s[i])[1];
   expect(G, dG, 1.0, BOUND);
   sens_close(&r);
@@ -544,7 +550,8 @@ static int adjoint_after_half(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl
   return t < 0.5 ? fault_of_adjoint : user_adjoint(t, y, l, Jl, lfp, user_data);
 }
 
-/* With recoverable failures CVODES goes on with steps that do not move t until it has taken all that it may, a million. */
+/* After recoverable failures CVODES continues with steps that do not move t until it reaches its
+ * limit, a million. */
 START_TEST(a_backward_problem_that_comes_to_a_stop_says_where) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F           = functional(1);

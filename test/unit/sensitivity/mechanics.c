@@ -8,13 +8,13 @@
 
 /* ---- parameters ---- */
 
-/* count of them from p on; moving: one that does not move the constraints */
+/* count parameters from p on; moving: one that does not move the constraints */
 typedef struct {
   sunrealtype *p;
   int count, moving;
 } Parameters;
 
-static sunrealtype nothing = 1.0; /* a parameter of which nothing depends */
+static sunrealtype nothing = 1.0; /* a parameter on which nothing depends */
 
 static Parameters parameters_of(System *s, SystemName name) {
   switch (name) {
@@ -73,7 +73,7 @@ static void right_hand_side(State *w, N_Vector y, N_Vector ydot) {
                 "%s: %s", s->name, CPMechGetLastMessage(s->mech));
 }
 
-/* Whole differences of sixth order, of the public right-hand side, along (s, e_i) */
+/* Differences of sixth order of the whole public right-hand side, along (s, e_i). */
 static void differences(State *w, int i, N_Vector result) {
   const sunrealtype weight[3] = {3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0},
                     e         = 2.0e-3 * fmin(1.0, w->size[i]);
@@ -92,8 +92,8 @@ static void differences(State *w, int i, N_Vector result) {
   N_VDestroy(ydot);
 }
 
-/* Two formulas of sixth order, of steps and directions of their own, agree to some 1e-12 times the size
-   of u', which is up to some thousand here; models without z only. */
+/* Two formulas of sixth order, with their own steps and directions, agree to about 1e-12 times the
+ * size of u', which is up to some thousand here; only for models without z. */
 START_TEST(the_right_hand_side_is_the_derivative_of_the_accelerations) {
   State w;
   setup(&w, (SystemName)_i);
@@ -109,7 +109,8 @@ START_TEST(the_right_hand_side_is_the_derivative_of_the_accelerations) {
 }
 END_TEST
 
-/* The same for u' and the multipliers; with quaternions and operators they are differences of the library's own. */
+/* The same for u' and the multipliers; with quaternions and operators these are the library's own
+ * differences. */
 START_TEST(accelerations_and_multipliers_have_their_derivatives) {
   const sunrealtype weight[3] = {3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0};
   sunrealtype value[1024], sum[1024], result[1024];
@@ -173,7 +174,7 @@ START_TEST(the_adjoint_is_the_transpose) {
 }
 END_TEST
 
-/* A changed parameter is noticed, although state and time are the same. */
+/* A changed parameter is detected, although state and time are the same. */
 START_TEST(results_follow_the_parameters) {
   State w;
   setup(&w, PENDULUM);
@@ -191,8 +192,8 @@ END_TEST
 
 /* ---- whole runs ---- */
 
-/* y at t1 with the parameter as it is; sens: its sensitivity to it, NULL: none. Returns how often its
-   nonlinear solver did not converge. */
+/* y at t1 with the present parameter; sens: its sensitivity to it, or NULL. Returns the number of
+ * convergence failures of the sensitivity's nonlinear solver. */
 static long int run(System *s, int lmm, sunrealtype tol, sunrealtype *p, sunrealtype size,
                     int control, N_Vector y, N_Vector sens) {
   const sunrealtype t1 = s->t + 0.05;
@@ -220,18 +221,20 @@ static long int run(System *s, int lmm, sunrealtype tol, sunrealtype *p, sunreal
   return nfails;
 }
 
-/* Runs from the same start with the parameter moved by 1e-3 of its size: central differences are good to
-   1e-6 of the second-next derivative and to some steps times tol / 1e-3. */
+/* Runs from the same start with the parameter changed by 1e-3 of its size: central differences are
+ * accurate to 1e-6 of the third derivative, and to the errors of some steps, times tol / 1e-3. */
 START_TEST(sensitivities_are_those_of_runs_side_by_side) {
   const SystemName name = (SystemName)(_i / 2);
   const int lmm         = _i % 2 ? CV_ADAMS : CV_BDF;
-  /* Runs of the stiff crank by Adams are off by up to 5e-6 at 1e-10, which is more than the bound in their difference. */
+  /* Errors of runs of the stiff crank by Adams are up to 5e-6 at 1e-10, which in a difference
+   * exceeds the bound. */
   const sunrealtype tol = name == FLEXIBLE_CRANK ? 1.0e-11 : 1.0e-10, part = 1.0e-3;
-  if (name == OPERATORS_CHAIN && lmm == CV_BDF) return; /* wants a linear solver of the user's */
+  if (name == OPERATORS_CHAIN && lmm == CV_BDF) return; /* needs a linear solver of the user's */
   System *s            = system_create(name);
   const Parameters par = parameters_of(s, name);
   sunrealtype *p = par.p + par.moving, kept = *p;
-  /* the crank's damping is 0 here, and its unit is 1: velocities of its vibrations are off by 1e-7 */
+  /* the crank's damping is 0 here, and its unit is 1: velocities of its vibrations have errors of
+   * 1e-7 */
   const sunrealtype size = fmax(fabs(*p), name == FLEXIBLE_CRANK ? 1 : 0.1);
   N_Vector y = vector_copy(s->y), plus = vector_copy(y), minus = vector_copy(y),
            sens = vector_copy(y);
@@ -253,8 +256,8 @@ START_TEST(sensitivities_are_those_of_runs_side_by_side) {
 }
 END_TEST
 
-/* Unless fixed point iteration of the sensitivities fails: the stiff systems with Adams have steps repeated
-   for that. */
+/* Unless the fixed-point iteration of the sensitivities fails, for which Adams repeats steps of the
+ * stiff systems. */
 START_TEST(without_error_control_states_are_the_same_to_the_last_bit) {
   const SystemName name = (SystemName)(_i / 2);
   const int lmm         = _i % 2 ? CV_ADAMS : CV_BDF;
@@ -353,7 +356,8 @@ START_TEST(derivatives_that_are_not_finite_are_named) {
 }
 END_TEST
 
-/* A mass on a spring that a motor's force z pulls: u' = -k q + z, z' = -z. There are no constraints. */
+/* A mass on a spring that a motor's force z pulls: u' = -k q + z, z' = -z. There are no
+ * constraints. */
 static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *k) {
   (void)t, (void)q, (void)k;
   SUNDenseMatrix_Data(M)[0] = 1.0;
@@ -395,7 +399,8 @@ static int spring_parameter(sunrealtype t, const sunrealtype *q, const sunrealty
   return 0;
 }
 
-/* With and without the user's derivatives of z', of the spring's constant, and of both. */
+/* With and without the user's derivatives of z', with respect to the spring's constant, and of
+ * both. */
 START_TEST(without_constraints_the_derivatives_are_those_by_hand) {
   sunrealtype k           = 3.0;
   const CPMechModel model = {.nu            = 1,
@@ -466,7 +471,7 @@ START_TEST(without_parameters_there_are_no_sensitivities) {
 }
 END_TEST
 
-/* Nobody has used the system before: it has no workspace yet. */
+/* The system has not been used before, so it has no workspace yet. */
 START_TEST(the_adjoint_needs_no_integrator) {
   System *s   = system_create(PENDULUM);
   CPMech mech = CPMechCreate(&s->model, s->y, test_context);
@@ -481,7 +486,7 @@ START_TEST(the_adjoint_needs_no_integrator) {
 }
 END_TEST
 
-/* The integrator's number of parameters would be one, the system's another. */
+/* The numbers of parameters of the integrator and of the system would differ. */
 START_TEST(forward_sensitivities_keep_their_parameters) {
   System *s        = system_create(PENDULUM);
   N_Vector v       = vector_copy(s->y);

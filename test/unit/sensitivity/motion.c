@@ -80,7 +80,8 @@ static const CPMechModel model = {.nu   = NQ,
                                   .b    = right_side,
                                   .zdot = power};
 
-/* Hanging, the cart at its speed of t = 0; and what that depends on. s [NS], or NULL */
+/* The mass hangs below the cart, which has its speed of t = 0; s: the derivatives of this start.
+ * s [NS], or NULL */
 static void start(const Cart *cart, N_Vector y, N_Vector *s) {
   sunrealtype *v = entries(y);
   N_VConst(0.0, y);
@@ -127,7 +128,8 @@ static void run(Cart *cart, int how, int lmm, N_Vector y, N_Vector *s) {
   CPMechFree(&mech);
 }
 
-/* Central differences with a step of 1e-3: 1e-6 of the third derivatives, and some 1e-8 / 1e-3 of the runs */
+/* Central differences with a step of 1e-3: 1e-6 of the third derivatives, and about 1e-8 / 1e-3
+ * from the runs */
 START_TEST(sensitivities_are_those_of_runs_side_by_side) {
   const int how = _i / 2 - 1, lmm = _i % 2 ? CV_ADAMS : CV_BDF;
   Cart cart  = {.p = {1.0, 9.81, 0.2, 0.5}};
@@ -178,7 +180,7 @@ START_TEST(the_adjoint_is_the_transpose) {
 }
 END_TEST
 
-/* A rod that is switched off constrains no sensitivity: that of free fall to g is (0, 0, -t^2/2). */
+/* A rod that is switched off constrains no sensitivity: for free fall, that to g is (0, 0, -t^2/2). */
 START_TEST(rows_that_are_off_constrain_nothing) {
   const sunrealtype off = 0.0;
   Cart cart             = {.p = {1.0, 9.81, 1.0e-30, 0.5}};
