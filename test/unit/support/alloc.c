@@ -16,13 +16,13 @@
 #include <cvodes/cvodes.h>
 #include <cvodes/cvodes_ls.h>
 
-#include <arkode/arkode_butcher.h> /* which needs stdio.h before */
+#include <arkode/arkode_butcher.h> /* needs stdio.h before it */
 
 static struct {
   int watching;
   long count;   /* allocations seen           */
   long live;    /* allocated and not freed    */
-  long fail_at; /* number of the one to fail  */
+  long fail_at; /* number of the one that fails */
   int failed;
 } shim;
 
@@ -45,7 +45,7 @@ long alloc_live(void) { return shim.live; }
 
 int alloc_has_failed(void) { return shim.failed; }
 
-/* Is this allocation the one to fail? */
+/* Is this the allocation that fails? */
 static int is_denied(void) {
   if (!shim.watching) return 0;
   if (++shim.count != shim.fail_at) return 0;
@@ -53,7 +53,7 @@ static int is_denied(void) {
   return 1;
 }
 
-/* The same for what a function of CVODES allocates. */
+/* The same for allocations inside a function of CVODES */
 static int cvodes_goes_through;
 static int is_cvodes_denied(void) { return !cvodes_goes_through && is_denied(); }
 
@@ -68,7 +68,7 @@ static void freed(const void *p) {
   if (shim.watching && p) shim.live--;
 }
 
-/* The linker binds X to __wrap_X and __real_X to the library's X. */
+/* The linker binds X to __wrap_X, and __real_X to the library's X. */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t size);
@@ -199,8 +199,7 @@ void __wrap_SUNMatDestroy(SUNMatrix A) {
   __real_SUNMatDestroy(A);
 }
 
-/* The empty solver is what cpodes' own solver consists of, and FreeEmpty the end of its free
- * function. */
+/* cpodes' own solver consists of the empty solver, and its free function ends with FreeEmpty. */
 SUNNonlinearSolver __wrap_SUNNonlinSolNewEmpty(SUNContext ctx) {
   return is_denied() ? NULL : allocated(__real_SUNNonlinSolNewEmpty(ctx));
 }
@@ -210,7 +209,7 @@ void __wrap_SUNNonlinSolFreeEmpty(SUNNonlinearSolver NLS) {
   __real_SUNNonlinSolFreeEmpty(NLS);
 }
 
-/* Freed by SUNNonlinSolFree, as cpodes' own: not among the live ones, leak checkers see it. */
+/* Freed by SUNNonlinSolFree, like that of cpodes: not counted as live; leak checkers see it. */
 SUNNonlinearSolver __wrap_SUNNonlinSol_Newton(N_Vector y, SUNContext ctx) {
   return is_denied() ? NULL : __real_SUNNonlinSol_Newton(y, ctx);
 }
@@ -220,7 +219,7 @@ int __wrap_CVodeAdjInit(void *cvode_mem, long int steps, int interp) {
   return is_denied() ? CV_MEM_FAIL : __real_CVodeAdjInit(cvode_mem, steps, interp);
 }
 
-/* The caller's to free. CVODES 7 tells cpodes no reason, so that it asks for the name of the code. */
+/* The caller frees it. CVODES 7 gives cpodes no reason, so cpodes asks for the name of the code. */
 char *__wrap_CVodeGetReturnFlagName(long int flag) {
   return is_denied() ? NULL : allocated(__real_CVodeGetReturnFlagName(flag));
 }
@@ -242,7 +241,7 @@ void __wrap_ARKodeButcherTable_Free(ARKodeButcherTable B) {
   __real_ARKodeButcherTable_Free(B);
 }
 
-/* What SUNDIALS keeps, or what others free: not among the live ones, leak checkers see it. */
+/* Memory that SUNDIALS keeps, or that others free: not counted as live; leak checkers see it. */
 SUNLinearSolver __wrap_SUNLinSol_Dense(N_Vector y, SUNMatrix A, SUNContext ctx) {
   return is_denied() ? NULL : __real_SUNLinSol_Dense(y, A, ctx);
 }

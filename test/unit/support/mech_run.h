@@ -1,4 +1,4 @@
-/* Runs of a mechanical system in the tests. Failures of set-up fail the running test. */
+/* Runs of a mechanical system in the tests. If set-up fails, the running test fails. */
 #ifndef CPODES_TEST_MECH_RUN_H
 #define CPODES_TEST_MECH_RUN_H
 
@@ -11,14 +11,14 @@ typedef struct {
   sunrealtype t; /* of y */
   sunrealtype tol;
   CPodeMem cpode; /* NULL before mech_run_start */
-  MessageLog log; /* of mech and cpode */
+  MessageLog log; /* messages of mech and cpode */
 } MechRun;
 
-/* System in the state y0 [nq + nu + nz] at t = 0, not yet integrated: options can be set. */
+/* The system is in the state y0 [nq + nu + nz] at t = 0 and not yet integrated: options can be set. */
 MechRun *mech_run_create(const CPMechModel *model, void *user_data, const sunrealtype *y0);
 void mech_run_free(MechRun **run);
 
-/* Attaches an integrator with the solver of CPMechAttach's choice. tol: relative and absolute. */
+/* Attaches an integrator with the solver that CPMechAttach chooses. tol: relative and absolute. */
 void mech_run_start(MechRun *run, int lmm, sunrealtype tol);
 /* Integrates to t; fails the test on an error. */
 void mech_run_to(MechRun *run, sunrealtype t);
@@ -27,8 +27,8 @@ long int mech_run_steps(const MechRun *run);
 /* max_i |y_i - exact_i| over the first n components */
 sunrealtype mech_run_error(const MechRun *run, int n, const sunrealtype *exact);
 
-/* A bound of the error of components of size `size`, after steps that commit at most tol (1 + size)
-   each (CVODES aims at a sixth of it), and whose effect grows `growth` times until the end. */
+/* A bound on the error of components of size `size`, after steps with an error of at most tol
+ * (1 + size) each (CVODES aims at a sixth of it), whose effect grows `growth` times until the end. */
 sunrealtype mech_run_bound(const MechRun *run, sunrealtype size, sunrealtype growth);
 
 #endif

@@ -12,7 +12,8 @@ SUNContext test_context = NULL;
 void test_context_setup(void) {
 #if SUNDIALS_VERSION_MAJOR >= 7
   ck_assert_int_eq(SUNContext_Create(SUN_COMM_NULL, &test_context), 0);
-  /* CVODES 7 reports through the context, whose first handler prints: tests look at what cpodes says. */
+  /* CVODES 7 reports through the context, whose first handler prints: tests examine the messages of
+   * cpodes. */
   ck_assert_int_eq(SUNContext_ClearErrHandlers(test_context), 0);
 #else
   ck_assert_int_eq(SUNContext_Create(NULL, &test_context), 0);
@@ -44,7 +45,7 @@ sunrealtype max_distance(N_Vector a, N_Vector b) {
   sunrealtype distance = 0.0;
   for (sunindextype i = 0; i < N_VGetLength(a); i++) {
     sunrealtype d = fabs(entries(a)[i] - entries(b)[i]);
-    if (!(d <= distance)) distance = d; /* also takes a NaN, and keeps it */
+    if (!(d <= distance)) distance = d; /* true for a NaN as well, which then remains */
     if (isnan(distance)) break;
   }
   return distance;

@@ -1,5 +1,4 @@
-/* Shared by the unit tests: vectors, norms, a message log, and the main program of one test
- * file. */
+/* Shared by the unit tests: vectors, norms, a message log, and the main program of a test file. */
 #ifndef CPODES_TEST_SUPPORT_H
 #define CPODES_TEST_SUPPORT_H
 
@@ -19,17 +18,18 @@ extern SUNContext test_context;
 void test_context_setup(void);
 void test_context_teardown(void);
 
-/* CVODES' own defaults where CPodeCreate sets others (guide, "Defaults"); cvode_mem has no setting of the test's yet. */
+/* Sets CVODES' own defaults where CPodeCreate sets others (guide, "Defaults"); the test must not
+ * have changed cvode_mem yet. */
 void cvodes_defaults(void *cvode_mem);
 
 /* New serial vector of n entries; values [n], or NULL for zeros. */
 N_Vector vector_of(sunindextype n, const sunrealtype *values);
-/* Macro for literals: VECTOR(1.0, 0.0) is a vector of two. */
+/* For literals: VECTOR(1.0, 0.0) is a vector of two. */
 #define VECTOR(...)                                                                     \
   vector_of((sunindextype)(sizeof((sunrealtype[]){__VA_ARGS__}) / sizeof(sunrealtype)), \
             (sunrealtype[]){__VA_ARGS__})
 
-/* Copy of x with memory of its own. */
+/* A copy of x with its own memory */
 N_Vector vector_copy(N_Vector x);
 /* The entries of a serial vector. */
 sunrealtype *entries(N_Vector x);
@@ -42,16 +42,17 @@ sunrealtype max_distance(N_Vector a, N_Vector b);
 sunrealtype wrms_distance(N_Vector a, N_Vector b, N_Vector ewt);
 /* sum_i a_i b_i, accumulated in long double */
 sunrealtype dot(N_Vector a, N_Vector b);
-/* Is every bit of a that of b? (Tells 0 from -0, and compares NaN.) */
+/* Is every bit of a equal to that of b? (Distinguishes 0 from -0, and compares NaN.) */
 int same_bits(N_Vector a, N_Vector b);
 
-/* Repeatable pseudo-random number in [-1, 1]; *state is the generator's state, any start value. */
+/* A repeatable pseudo-random number in [-1, 1]; *state is the generator's state, and may start with
+ * any value. */
 sunrealtype random_number(unsigned long long *state);
 void random_fill(N_Vector x, unsigned long long *state);
 
 /* ---- messages ---- */
 
-/* What a CPErrHandlerFn received last, and how often it was called. */
+/* The last call of a CPErrHandlerFn, and the number of calls */
 typedef struct {
   int count;
   int code;
@@ -62,14 +63,14 @@ typedef struct {
 /* A CPErrHandlerFn; data is a MessageLog. */
 void message_log(int code, const char *function, const char *msg, void *data);
 
-/* The text contains the word, as text to search or with a legible failure. */
+/* Asserts that the text contains the word; a failure shows both. */
 #define ck_assert_mentions(text, word) \
   ck_assert_msg(strstr((text), (word)) != NULL, "\"%s\" does not mention \"%s\"", (text), (word))
 
 /* ---- main program ---- */
 
-/* Runs a suite with Check's environment variables (CK_FORK, CK_VERBOSITY, ...); exit code for
- * main. */
+/* Runs a suite with Check's environment variables (CK_FORK, CK_VERBOSITY, ...). Returns the exit
+ * code for main. */
 int run_suite(Suite *suite);
 
 #endif

@@ -1,4 +1,4 @@
-/* Memory: none is taken between the first step and the last, and all is given back. */
+/* Memory: nothing is allocated between the first step and the last, and everything is freed. */
 #include "stepping/multistep/fixture.h"
 #include "support/alloc.h"
 
@@ -31,7 +31,8 @@ static long int allocations_of_steps(int n) {
   return alloc_count();
 }
 
-/* The first step sets up, and the first of each kind of output. Only calls of cpodes and of this program are counted. */
+/* The first step sets up, and so does the first output of each kind. Only calls by cpodes and by
+ * this program are counted. */
 START_TEST(stepping_allocates_nothing) {
   run_open(&run, methods[_i % 4], 1.0e-6);
   if (_i >= 4)
@@ -42,7 +43,7 @@ START_TEST(stepping_allocates_nothing) {
 }
 END_TEST
 
-/* Failing projections and error-test failures are no reason either. */
+/* Failing projections and error-test failures do not allocate either. */
 START_TEST(repeated_steps_allocate_nothing) {
   run_open(&run, methods[_i], 1.0e-6);
   ck_assert_success(&run, CPodeSetProjMaxCorrection(run.mem, 1.0e-2));
@@ -69,7 +70,7 @@ START_TEST(a_restart_allocates_nothing) {
 }
 END_TEST
 
-/* ---- a whole life; that every allocation may fail is tested by test/fuzz/faults.c ---- */
+/* ---- creation to destruction; test/fuzz/faults.c makes every allocation fail ---- */
 
 static World world;
 static MessageLog message;
@@ -80,7 +81,8 @@ static int no_root(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   return 0;
 }
 
-/* The calls that allocate, in order. Returns 0, or the first code that is not success; NULL is CP_MEM_FAIL. */
+/* The calls that allocate, in order. Returns 0, or the first code that is not success; NULL counts
+ * as CP_MEM_FAIL. */
 static int create_and_step(CPodeMem *mem, CPProjector P, N_Vector y, N_Vector abstol,
                            SUNNonlinearSolver inner) {
   sunrealtype t;
@@ -98,7 +100,7 @@ static int create_and_step(CPodeMem *mem, CPProjector P, N_Vector y, N_Vector ab
   return flag;
 }
 
-/* Everything that CPodeCreate ... CPode took is given back. */
+/* Everything that CPodeCreate ... CPode allocated is freed. */
 START_TEST(a_whole_life_gives_all_memory_back) {
   N_Vector abstol = VECTOR(1.0e-6, 1.0e-6, 1.0e-6, 1.0e-6), y = vector_of(PENDULUM_N, NULL);
   world = (World){.p = {1.0, 9.81}};

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* A program that uses CVODES, without cpodes. */
+/* A program that uses CVODES without cpodes. */
 typedef struct {
   World world;
   void *cvode_mem;
@@ -73,7 +73,7 @@ static void open_both(int i) {
   run_close(&run);
   run_open(&run, methods[i], 1.0e-6);
   cvodes_defaults(
-      run.cvode_mem); /* attached memory has its owner's settings, and vectors whose norms are its own */
+      run.cvode_mem); /* attached memory has its owner's settings, and vectors with their own norms */
   ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_UNPROJECTED));
   program_open(methods[i], 1.0e-6);
 }
@@ -100,15 +100,15 @@ START_TEST(attaching_without_a_solver_takes_newtons) {
 }
 END_TEST
 
-/* CVODES alone is off the manifold by its errors, 0.3 in time 1 at most some 100 tolerances, so the projector that comes is told to
- * begin with a state of its own. */
+/* CVODES alone leaves the manifold by its errors, 0.3 in time 1 and at most about 100 tolerances,
+ * so the projector that is added must start from its own state. */
 START_TEST(attaching_in_the_middle_of_a_run_goes_on_from_there) {
   open_both(_i);
   ck_assert_int_eq(CVode(prog.cvode_mem, 0.05, prog.y, &prog.t, CV_NORMAL), CV_SUCCESS);
   attach(run.method.lmm, prog.inner);
   const int flag = CPode(mem, 2.0, prog.y, &prog.t, CV_NORMAL);
-  if (flag ==
-      CP_INCONSISTENT_IC) { /* the drift was above the tolerance: said so, and mended by a restart */
+  /* the drift was above the tolerance: this is reported, and repaired by a restart */
+  if (flag == CP_INCONSISTENT_IC) {
     ck_assert_mentions(CPodeGetLastMessage(mem), "CPodeReInit");
     ck_assert_int_eq(CPodeCalcIC(mem), CP_TOO_LATE);
     ck_assert_int_eq(CPodeReInit(mem, prog.t, prog.y), CP_SUCCESS);
@@ -130,7 +130,7 @@ START_TEST(a_method_that_the_memory_does_not_have_is_noticed) {
 }
 END_TEST
 
-/* What an owner has set stays: CVodeSetNonlinearSolver would reset it to 3. */
+/* The owner's settings stay: CVodeSetNonlinearSolver would reset it to 3. */
 static int set_calls;
 static int count_set(SUNNonlinearSolver NLS, int maxiters) {
   (void)NLS, (void)maxiters;
@@ -149,8 +149,9 @@ START_TEST(attaching_and_freeing_leave_the_iteration_limit_alone) {
 }
 END_TEST
 
-/* After CPodeFree the program is as if nothing had been: it goes on with CVode, the inner solver back in its place, and a new
- * integration with CVODES alone has every bit of one that never met cpodes. */
+/* CPodeFree restores the original state: the program continues with CVode and with the inner solver
+ * in its place, and a new integration with CVODES alone equals, to the last bit, one that never
+ * used cpodes. */
 START_TEST(freeing_gives_the_memory_back) {
   N_Vector expected;
   open_both(_i);
@@ -177,7 +178,8 @@ START_TEST(freeing_gives_the_memory_back) {
 }
 END_TEST
 
-/* cpodes' own Newton solver goes with it: CVODES needs another one then, and a restart to connect it to the linear solver. */
+/* cpodes' own Newton solver is freed as well: CVODES then needs another one, and a restart to
+ * connect it to the linear solver. */
 START_TEST(after_attaching_without_a_solver_cvodes_gets_another_one) {
   open_both(0);
   attach(run.method.lmm, NULL);
@@ -243,7 +245,8 @@ static void assert_told(int flag) {
   message = (MessageLog){0};
 }
 
-/* CVODES tells the program, not the integrator: its error is one of the function's that was called. */
+/* CVODES tells the program, not the integrator, so its error belongs to the function that was
+ * called. */
 START_TEST(errors_of_cvodes_have_a_message_of_the_integrator) {
   N_Vector y = vector_of(PENDULUM_N, NULL);
   program_open(BDF_NEWTON, 1.0e-6);

@@ -1,4 +1,5 @@
-/* Bad input: each with its own code and a message that names argument, rule and value; callbacks that fail once are survived. */
+/* Bad input: each case has its own code and a message that names argument, rule and value. The
+ * integrator survives callbacks that fail once. */
 #include "stepping/multistep/fixture.h"
 
 #include <math.h>
@@ -49,7 +50,7 @@ START_TEST(null_objects_are_refused) {
 }
 END_TEST
 
-/* A refused call changes nothing: the run behind it has every bit of one without. */
+/* A refused call changes nothing: the run after it equals a run without it to the last bit. */
 #define refuse(call, expected, ...)           \
   do {                                        \
     run.log.count = 0;                        \
@@ -59,7 +60,7 @@ END_TEST
     ck_assert_message(&run, __VA_ARGS__);     \
   } while (0)
 
-/* Whichever operation a solver lacks */
+/* For each operation that a solver may lack */
 START_TEST(solvers_without_an_operation_are_refused) {
   SUNNonlinearSolver inner = SUNNonlinSol_FixedPoint(run.y, 0, test_context);
   if (_i == 0) inner->ops->gettype = NULL;
@@ -159,7 +160,7 @@ START_TEST(before_init_calls_are_refused) {
   refuse(CPodeInit(run.mem, world_rhs, 0.0, NULL), CP_ILL_INPUT, "y0", "NULL");
   refuse(CPodeInit(run.mem, world_rhs, 0.0, nothing), CP_ILL_INPUT, "y0", "finite", "1");
   refuse(CPodeInit(run.mem, world_rhs, INFINITY, run.y), CP_ILL_INPUT, "t0", "finite", "inf");
-  /* a projector given before decides on the length of y0 */
+  /* a projector that was given before determines the length of y0 */
   ck_assert_success(&run, CPodeSetProjector(run.mem, run.P));
   refuse(CPodeInit(run.mem, world_rhs, 0.0, longer), CP_ILL_INPUT, "y0", "length", "4", "5");
   ck_assert_success(&run, CPodeInit(run.mem, world_rhs, 0.0, run.y));
@@ -169,7 +170,7 @@ START_TEST(before_init_calls_are_refused) {
 }
 END_TEST
 
-/* Tolerances of another length than the state, given before CPodeInit. */
+/* Tolerances of a length other than the state's, given before CPodeInit. */
 START_TEST(tolerances_of_another_length_are_found_at_init) {
   N_Vector longer = vector_of(PENDULUM_N + 1, NULL);
   N_VConst(1.0e-6, longer);
@@ -193,8 +194,8 @@ START_TEST(a_weight_that_is_not_positive_is_an_error) {
 }
 END_TEST
 
-/* Of tolerances of 1e200 the weights are too small, since the inverse metric is 1 over their squares; of 1e-310 they are
- * infinite. */
+/* For tolerances of 1e200 the weights are too small, since the inverse metric is 1 over their
+ * squares; for 1e-310 they are infinite. */
 START_TEST(tolerances_beyond_all_numbers_are_errors) {
   for (int k = 0; k < 2; k++) {
     run_close(&run);
@@ -211,7 +212,8 @@ START_TEST(tolerances_beyond_all_numbers_are_errors) {
 }
 END_TEST
 
-/* Constraints that change within a step: the rod gets longer by half. Such an output is as the polynomial has it. */
+/* Constraints that change within a step: the rod becomes longer by half. Such an output is the
+ * value of the polynomial. */
 START_TEST(an_output_far_from_changed_constraints_is_told) {
   N_Vector before = vector_copy(run.y), v = vector_copy(run.y);
   for (int k = 0; k < 5; k++) run_step(&run);
@@ -287,7 +289,7 @@ static const struct {
   void (*arrange)(Fault);
 } callbacks[] = {{"f", f_once}, {"c", c_once}, {"Jacobian", jac_once}};
 
-/* Recoverable, NaN, Inf; in the middle of a run. One step is repeated, nothing else. */
+/* Recoverable, NaN, Inf, in the middle of a run. One step is repeated, and nothing else changes. */
 START_TEST(a_callback_that_fails_once_costs_an_attempt) {
   const Fault faults[] = {
       {0.3, 1, 1, 0.0}, {0.3, 1, 0, NAN}, {0.3, 1, 0, INFINITY}, {0.3, 1, 0, -INFINITY}};
@@ -308,7 +310,7 @@ END_TEST
 
 static const struct {
   const char *name;
-  int which; /* callback */
+  int which; /* the callback */
   Fault fault;
   int code;
   const char *words[2];
@@ -328,7 +330,7 @@ static const struct {
 };
 enum { N_STARTS = sizeof starts / sizeof starts[0], N_METHODS = 4 };
 
-/* CVODES may warn about a tiny step before. */
+/* CVODES may first warn about a tiny step. */
 static void errors_only(int code, const char *function, const char *msg, void *data) {
   if (code < 0) message_log(code, function, msg, data);
 }

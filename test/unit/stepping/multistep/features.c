@@ -23,14 +23,16 @@ START_TEST(every_method_follows_the_exact_solution_on_the_manifold) {
     ck_assert_success(&run, run_step(&run));
     ck_assert_good(&run);
   }
-  /* the error is projected at the projected state: a step is projected before its error test rejects it */
+  /* the error is projected at the projected state: a step is projected before its error test
+   * rejects it */
   long int netf;
   ck_assert_success(&run, CVodeGetNumErrTestFails(run.cvode_mem, &netf));
   ck_assert_int_eq(run_stats(&run).nproj, run_steps(&run) + netf);
 }
 END_TEST
 
-/* Adams' errors fall with the tolerance; with a projection in the wrong place they do not below some order 2. */
+/* Adams' errors fall with the tolerance; with a projection in the wrong place they do not, below
+ * about order 2. */
 START_TEST(adams_uses_its_high_orders) {
   int order, highest = 0;
   open_method(1, 1.0e-10);
@@ -53,7 +55,7 @@ START_TEST(one_step_mode_takes_one_step_at_a_time) {
     ck_assert_double_gt(run.t, before);
   }
   ck_assert_int_eq(run_stats(&run).noutputs,
-                   0); /* states at the ends of steps are projected already */
+                   0); /* states at the ends of steps are already projected */
 }
 END_TEST
 
@@ -112,8 +114,8 @@ static int below_the_pivot(sunrealtype t, N_Vector y, sunrealtype *g, void *user
   return 0;
 }
 
-/* At a root the state is projected; the root is one of CVODES' interpolant, off the exact one by the error of the state over the
- * speed sqrt(2 g L) there. */
+/* At a root the state is projected. The root is that of CVODES' interpolant, and differs from the
+ * exact one by the error of the state divided by the speed sqrt(2 g L) there. */
 START_TEST(roots_are_located_and_their_state_is_projected) {
   int roots = 0, info;
   open_method(_i, 1.0e-6);
@@ -136,15 +138,16 @@ START_TEST(roots_are_located_and_their_state_is_projected) {
 }
 END_TEST
 
-/* Where the projection moves the height */
+/* For roots where the projection moves the height */
 static int low_enough(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   (void)t, (void)user_data;
   g[0] = N_VGetArrayPointer(y)[1] + 0.6;
   return 0;
 }
 
-/* CVODES locates a root to 100 roundoffs of t and h. g is zero up to that at the projected state, and up to what the second of
- * two projections changes: the square of the violation, which is some 10 tolerances. */
+/* CVODES locates a root to 100 roundoffs of t and h. At the projected state g is zero up to that,
+ * and up to the change by the second of two projections: the square of the violation, which is
+ * about 10 tolerances. */
 START_TEST(functions_of_cpodes_are_zero_at_the_state_handed_out) {
   sunrealtype h, low, high;
   open_method(_i, 1.0e-6);
@@ -171,7 +174,7 @@ static long int roots_looked_for(void) {
   return nge;
 }
 
-/* CVODES would look for a root up to there, in extrapolated states. */
+/* CVODES would search for a root up to there, in extrapolated states. */
 START_TEST(tout_on_the_other_side_is_refused_before_a_root_is_looked_for) {
   const sunrealtype touts[] = {2.0, 1.0e200, 0.0};
   open_method(_i, 1.0e-6);
@@ -207,7 +210,7 @@ START_TEST(a_root_that_has_been_returned_is_not_found_again_by_output_before_it)
 }
 END_TEST
 
-/* Distances from t0 = 0 whose squares underflow: a step of 0, and NaN. */
+/* Distances from t0 = 0 whose squares underflow, a step of 0, and NaN. */
 START_TEST(times_next_to_the_start_are_too_close) {
   const sunrealtype tiny[] = {4.9406564584124654e-324, 1.0e-310, 1.0e-160};
   for (int k = 0; k < 3; k++)
@@ -216,7 +219,7 @@ START_TEST(times_next_to_the_start_are_too_close) {
       if (how == 1) ck_assert_success(&run, CVodeSetStopTime(run.cvode_mem, tiny[k]));
       if (how == 2) ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, tiny[k]));
       const int flag = run_to(&run, how == 0 ? tiny[k] : 1.0);
-      if (flag != CV_TOO_CLOSE) ck_assert_good(&run); /* a step of 1e-160 is one */
+      if (flag != CV_TOO_CLOSE) ck_assert_good(&run); /* a step of 1e-160 is possible */
       ck_assert(flag == CV_TOO_CLOSE || (k == 2 && how > 0));
       if (how == 1) ck_assert_success(&run, CVodeSetStopTime(run.cvode_mem, 10.0));
       if (how == 2) ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 0.0));
@@ -226,7 +229,7 @@ START_TEST(times_next_to_the_start_are_too_close) {
 }
 END_TEST
 
-/* SUNDIALS 6 returns CV_SUCCESS where tout is the stop time, 7 CV_TSTOP_RETURN. */
+/* If tout is the stop time, SUNDIALS 6 returns CV_SUCCESS, and 7 CV_TSTOP_RETURN. */
 START_TEST(the_integration_stops_at_tstop) {
   open_method(_i, 1.0e-6);
   ck_assert_success(&run, CVodeSetStopTime(run.cvode_mem, 0.7));
@@ -238,7 +241,7 @@ START_TEST(the_integration_stops_at_tstop) {
   ck_assert(flag == CP_SUCCESS || flag == CV_TSTOP_RETURN);
   ck_assert_double_eq(run.t, 0.9);
   ck_assert_good(&run);
-  if (flag == CP_SUCCESS) { /* then the stop is told of now */
+  if (flag == CP_SUCCESS) { /* then the stop is reported now */
     ck_assert_flag(&run, run_to(&run, 2.0), CV_TSTOP_RETURN);
     ck_assert_double_eq(run.t, 0.9);
   }
@@ -247,7 +250,7 @@ START_TEST(the_integration_stops_at_tstop) {
 }
 END_TEST
 
-/* No f is called beyond the stop time. */
+/* f is not called beyond the stop time. */
 START_TEST(no_function_is_called_beyond_tstop) {
   open_method(_i, 1.0e-6);
   ck_assert_success(&run, CVodeSetStopTime(run.cvode_mem, 0.7));
@@ -256,8 +259,9 @@ START_TEST(no_function_is_called_beyond_tstop) {
 }
 END_TEST
 
-/* After the failure CVODES changes its step once more by the factor that is already in it, unless tstop - t is the step to
- * the last bit. The long step would then end at tstop, with the state of a later time. */
+/* After the failure CVODES changes its step once more by the factor that it already contains,
+ * unless tstop - t equals the step to the last bit. The long step would then end at tstop, with the
+ * state of a later time. */
 START_TEST(a_failure_before_tstop_does_not_let_the_next_step_go_beyond) {
   for (int steps = 3; steps < 24; steps++) {
     sunrealtype h = 0.0, reached = 0.0;
@@ -314,7 +318,7 @@ START_TEST(quadratures_are_taken_of_projected_states) {
   ck_assert_int_ge(seen, run_steps(&run));
   ck_assert_bound(&run, worst_seen, violation_bound(&run));
   ck_assert_success(&run, CVodeGetQuad(run.cvode_mem, &run.t, q));
-  /* speed errors of error_bound over T/4, and the quadrature's own */
+  /* speed errors of error_bound over T/4, plus the quadrature's own */
   ck_assert_bound(&run, fabs(entries(q)[0] - acos(0.0)), (T / 4.0 + 1.0) * error_bound(&run));
   N_VDestroy(q);
 }

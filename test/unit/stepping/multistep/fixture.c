@@ -210,9 +210,10 @@ sunrealtype violation_bound(const Run *run) {
   return CP_EPS_DEFAULT * run->tol * (1.0 + V) * fmax(2.0, sqrt(V * V + 1.0));
 }
 
-/* A step that passes the error test is off by at most sqrt(n) tol (1 + V) in a component, V = sqrt(2 g L) the largest speed. On
- * a closed orbit such an error grows linearly at most, at the rate w = sqrt(g/L) of the orbit, and an error in the angle is one
- * of w times its size in the velocity. */
+/* A step that passes the error test has an error of at most sqrt(n) tol (1 + V) in a component,
+ * where V = sqrt(2 g L) is the largest speed. On a closed orbit such an error grows at most
+ * linearly, at the rate w = sqrt(g/L) of the orbit, and an error in the angle is w times its size
+ * in the velocity. */
 sunrealtype error_bound(Run *run) {
   const Pendulum *p   = &run->world.p;
   const sunrealtype w = sqrt(p->g / p->L), V = sqrt(2.0 * p->g * p->L);
@@ -232,5 +233,5 @@ void assert_message(const Run *run, const char *const *words) {
   const char *text = CPodeGetLastMessage(run->mem);
   for (; *words; words++) ck_assert_mentions(text, *words);
   ck_assert_ptr_null(strchr(text, '\n'));
-  ck_assert_str_eq(text, run->log.text); /* the handler got the same */
+  ck_assert_str_eq(text, run->log.text); /* the handler received the same */
 }

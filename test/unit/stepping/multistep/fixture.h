@@ -1,4 +1,4 @@
-/* A pendulum in CPode, with counted callbacks that can be made to misbehave. */
+/* A pendulum in CPode, with counted callbacks that can be made to fail. */
 #ifndef CPODES_TEST_INTEGRATOR_FIXTURE_H
 #define CPODES_TEST_INTEGRATOR_FIXTURE_H
 
@@ -9,7 +9,7 @@
 #include <sundials/sundials_linearsolver.h>
 #include <sundials/sundials_nonlinearsolver.h>
 
-/* Integration formula and inner nonlinear solver. */
+/* Integration formula and inner nonlinear solver */
 typedef struct {
   int lmm;
   SUNNonlinearSolver_Type inner;
@@ -19,36 +19,37 @@ extern const Method methods[];
 extern const int n_methods;
 extern const Method BDF_NEWTON, ADAMS_FIXED_POINT;
 
-/* What goes wrong in a callback: at its calls with t > after, `times` times (negative: always), it
- * returns flag, and puts value into its first entry unless that is 0. */
+/* A fault of a callback: at its calls with t > after, `times` times (negative: always), it returns
+ * flag, and writes value into its first entry unless value is 0. */
 typedef struct {
   sunrealtype after;
   long int times;
   int flag;
   sunrealtype value;
 } Fault;
-/* Counts the fault down; is it there at time t? */
+/* Counts the fault down. Does it occur at time t? */
 int fault_strikes(Fault *fault, sunrealtype t);
 
-/* What CVODES shows a nonlinear solver at an attempt. */
+/* The data that CVODES shows a nonlinear solver at an attempt */
 typedef struct {
   sunrealtype t, h;
-  N_Vector ypred, zn1; /* predicted state and first derivative; the vectors are CVODES' */
+  N_Vector ypred, zn1; /* predicted state and first derivative; the vectors belong to CVODES */
   long int nst;
 } Attempt;
 
-/* Called around each solve of the inner solver. before: its result, if not 0, is the solve's, which then is not done. after:
- * gets the solve's result and may change it and the correction. */
+/* Called around each solve of the inner solver. before: if its result is not 0, it is the solve's
+ * result, and the solve is skipped. after: gets the solve's result and may change it and the
+ * correction. */
 typedef struct Run_ Run;
 typedef int (*BeforeSolve)(Run *run, const Attempt *a);
 typedef int (*AfterSolve)(Run *run, const Attempt *a, N_Vector ycor, int flag);
 
-/* user_data of all callbacks below. */
+/* The user_data of all callbacks below */
 typedef struct {
   Pendulum p;
   Fault f, c, jac;
   long int f_calls, c_calls, jac_calls;
-  /* run_intercept */
+  /* for run_intercept */
   Run *run;
   int (*solve)(SUNNonlinearSolver, N_Vector, N_Vector, N_Vector, sunrealtype, sunbooleantype,
                void *);
@@ -57,20 +58,20 @@ typedef struct {
   long int solves;
 } World;
 
-/* An integration: everything belongs to it. */
+/* An integration, which owns all its members */
 struct Run_ {
   Method method;
   sunrealtype tol; /* relative and absolute */
   World world;
   CPodeMem mem;
-  void *cvode_mem; /* mem's */
+  void *cvode_mem; /* of mem */
   CPProjector P;
   SUNNonlinearSolver inner; /* NULL: cpodes' own Newton solver */
   SUNMatrix A;
   SUNLinearSolver LS;
   N_Vector y; /* state */
   sunrealtype t;
-  MessageLog log; /* mem's messages */
+  MessageLog log; /* messages of mem */
 };
 
 /* Callbacks of the pendulum; user_data is a World. */
@@ -89,34 +90,34 @@ CPProjector world_projector(World *world, N_Vector y);
 
 /* L = 1, g = 9.81, from rest at (L, 0), with projector, rtol = atol = tol, ready for the first step. */
 void run_open(Run *run, Method method, sunrealtype tol);
-/* The same in two parts: created, with everything but CPodeInit; then the rest. */
+/* The same in two parts: the run is created, with everything except CPodeInit; then the rest. */
 void run_create(Run *run, Method method, sunrealtype tol);
 void run_start(Run *run);
 void run_close(Run *run);
 
-/* Inner solver of a method, owned by the caller. */
+/* The inner solver of a method, owned by the caller. */
 SUNNonlinearSolver inner_solver(Method method, N_Vector y);
-/* Dense linear solver for the run's CVODES memory, as Newton's needs one. */
+/* Sets a dense linear solver for the run's CVODES memory, as Newton's method needs. */
 void run_add_linear_solver(Run *run);
 
 /* From now on before and after (either may be NULL) are called around the inner solver's solves. */
 void run_intercept(Run *run, BeforeSolve before, AfterSolve after);
 
-/* One call of CPode, into run->y and run->t. */
+/* One call of CPode, with the result in run->y and run->t */
 int run_step(Run *run);                 /* CV_ONE_STEP towards t = 1000 */
 int run_to(Run *run, sunrealtype tout); /* CV_NORMAL */
-/* Steps until t >= tend, each a success. */
+/* Steps until t >= tend; every step must succeed. */
 void run_until(Run *run, sunrealtype tend);
 
 CPodeProjStats run_stats(Run *run);
 long int run_steps(Run *run); /* of CVODES */
-/* Largest |c_i|. */
+/* The largest |c_i| */
 sunrealtype violation_of(const World *world, N_Vector y);
-/* The violation that a projected state may have: eps times the size of the constraints' scale (fixture.c). */
+/* The violation that a projected state may have: eps times the scale of the constraints (fixture.c) */
 sunrealtype violation_bound(const Run *run);
-/* The error that the pendulum may have at run->t after run_steps() steps (fixture.c). */
+/* The error that the pendulum may have at run->t after run_steps() steps (fixture.c) */
 sunrealtype error_bound(Run *run);
-/* Largest distance of run->y from the exact solution at run->t. */
+/* The largest distance of run->y from the exact solution at run->t */
 sunrealtype error_of(Run *run);
 
 #define ck_assert_flag(run, call, expected)                                                    \
@@ -127,7 +128,7 @@ sunrealtype error_of(Run *run);
   } while (0)
 #define ck_assert_success(run, call) ck_assert_flag(run, call, CP_SUCCESS)
 
-/* value <= bound, naming the run. */
+/* Asserts value <= bound, naming the run. */
 #define ck_assert_bound(run, value, bound)                                                    \
   do {                                                                                        \
     sunrealtype value_ = (value), bound_ = (bound);                                           \
@@ -135,14 +136,14 @@ sunrealtype error_of(Run *run);
                   (run)->t, #value, value_, #bound, bound_);                                  \
   } while (0)
 
-/* Accurate and on the manifold. */
+/* Asserts that the run is accurate and on the manifold. */
 #define ck_assert_good(run)                                                            \
   do {                                                                                 \
     ck_assert_bound(run, error_of(run), error_bound(run));                             \
     ck_assert_bound(run, violation_of(&(run)->world, (run)->y), violation_bound(run)); \
   } while (0)
 
-/* The newest message mentions each word of a list that ends with NULL. */
+/* Asserts that the newest message mentions each word of a list that ends with NULL. */
 void assert_message(const Run *run, const char *const *words);
 #define ck_assert_message(run, ...) assert_message(run, (const char *const[]){__VA_ARGS__, NULL})
 

@@ -27,7 +27,7 @@ static void create(N_Vector start) {
   SUNMatDestroy(G);
 }
 
-/* Crank at 60 degrees, all else a poor guess. */
+/* Crank at 60 degrees; everything else is a poor guess. */
 static void setup(void) {
   message = (MessageLog){0};
   guess   = VECTOR(1.0, 1.0, 0.0, 1.0, 0.0, 0.0);
@@ -44,7 +44,7 @@ static void tolerances(sunrealtype tol) {
   ck_assert_int_eq(CPodeSStolerances(mem, tol, tol), CP_SUCCESS);
 }
 
-/* Largest |c_i| of the start that the integrator holds. */
+/* The largest |c_i| of the integrator's start */
 static sunrealtype violation(N_Vector y) {
   N_Vector c = vector_of(SLIDER_CRANK_M, NULL);
   slider_crank_constraints(0.0, y, c, &crank);
@@ -59,7 +59,8 @@ static N_Vector consistent(void) {
   return y;
 }
 
-/* Rows are at most 1 + a + |velocities| long and the tolerance of a component at most tol (1 + 3): |c| <= eps tol * 4 * sqrt(6) * 4. */
+/* Rows have at most the length 1 + a + |velocities|, and the tolerance of a component is at most
+ * tol (1 + 3): |c| <= eps tol * 4 * sqrt(6) * 4. */
 #define BOUND(tol) (CP_EPS_DEFAULT * (tol)*4.0 * 2.5 * 4.0)
 
 START_TEST(a_poor_guess_is_assembled) {
@@ -67,7 +68,7 @@ START_TEST(a_poor_guess_is_assembled) {
   ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
   N_Vector y = consistent();
   ck_assert_double_le(violation(y), BOUND(1.0e-8));
-  /* and it can be integrated from there: with a linear solver for BDF */
+  /* the integration can start there: with a linear solver for BDF */
   Run lender = {.y = y, .cvode_mem = CPodeGetCVodeMem(mem), .mem = mem};
   lender.A   = NULL;
   ck_assert_int_eq(CPodeSetNonlinearSolver(mem, NULL), CP_SUCCESS);
@@ -80,7 +81,7 @@ START_TEST(a_poor_guess_is_assembled) {
 }
 END_TEST
 
-/* A consistent start is left where it is, within the tolerance. */
+/* A consistent start stays where it is, within the tolerance. */
 START_TEST(a_consistent_start_stays) {
   slider_crank_initial(&crank, guess);
   ck_assert_int_eq(CPodeReInit(mem, 0.0, guess), CP_SUCCESS);
@@ -92,9 +93,11 @@ START_TEST(a_consistent_start_stays) {
 }
 END_TEST
 
-/* The crank's angle and speed are given; the rest has a closed form: sin p = -a sin q, x = cos p + a cos q, and their rates. */
-/* Hanging straight down by cos(pi / 2) = 6e-17, with a velocity to the right: the violation of the velocity constraint asks
- * for a vertical velocity of 6e-17, which is 60 tolerances. No start is nearer, one at 1e-14 is. */
+/* The crank's angle and speed are given; the rest has a closed form: sin p = -a sin q, x = cos
+ * p + a cos q, and their rates. */
+/* The pendulum hangs straight down up to cos(pi / 2) = 6e-17, with a velocity to the right: the
+ * violation of the velocity constraint requires a vertical velocity of 6e-17, which is 60
+ * tolerances. No start is nearer; one at 1e-14 exists. */
 START_TEST(a_start_that_is_off_by_roundoff_is_consistent) {
   Run run;
   N_Vector straight = VECTOR(cos(2.0 * atan(1.0)), -1.0, 1.0, 0.0),
@@ -122,7 +125,8 @@ START_TEST(held_components_do_not_move_and_the_rest_follows) {
   ck_assert_double_eq(entries(y)[0], q);
   ck_assert_double_eq(entries(y)[3], u);
   const sunrealtype expected[] = {q, cos(p) + a * cos(q), p, u, -sin(p) * pd - a * sin(q) * u, pd};
-  /* the inverse of the 2 x 2 blocks is at most 1/cos p < 1.2, applied to a residual of at most BOUND */
+  /* the inverse of the 2 x 2 blocks is at most 1/cos p < 1.2, applied to a residual of at most
+   * BOUND */
   for (int i = 0; i < 6; i++)
     ck_assert_double_le(fabs(entries(y)[i] - expected[i]), 4.0 * BOUND(1.0e-10));
   N_VDestroy(y);
@@ -130,7 +134,8 @@ START_TEST(held_components_do_not_move_and_the_rest_follows) {
 }
 END_TEST
 
-/* Without tolerances there are no error weights: Euclidean norm, half of the digits at least. */
+/* Without tolerances there are no error weights: the norm is Euclidean, and at least half of the
+ * digits are accurate. */
 START_TEST(no_tolerances_are_needed) {
   ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
   N_Vector y = consistent();
@@ -141,7 +146,7 @@ START_TEST(no_tolerances_are_needed) {
 }
 END_TEST
 
-/* Twice is no more than once. */
+/* A second call changes nothing. */
 START_TEST(calcic_is_idempotent) {
   tolerances(1.0e-8);
   ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
@@ -154,7 +159,7 @@ START_TEST(calcic_is_idempotent) {
 }
 END_TEST
 
-/* With q, x and p held at values that do not close the loop. */
+/* q, x and p are held at values that do not close the loop. */
 START_TEST(a_failure_leaves_y0_and_names_the_constraints) {
   N_Vector id = VECTOR(0.0, 0.0, 0.0, 1.0, 1.0, 1.0);
   tolerances(1.0e-8);
@@ -219,7 +224,7 @@ START_TEST(after_the_first_step_it_is_too_late) {
 }
 END_TEST
 
-/* User functions that fail: their codes, and guess as it came. */
+/* User functions that fail: their codes, and an unchanged guess. */
 static int failing_flag;
 static int failing(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
   slider_crank_constraints(t, y, c, user_data);
@@ -247,7 +252,7 @@ START_TEST(a_failing_constraint_function_is_named) {
 }
 END_TEST
 
-/* By the user's own projection. */
+/* With the user's own projection */
 static int closing(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, void *user_data) {
   (void)t, (void)eps;
   const sunrealtype a = ((SliderCrank *)user_data)->a, q = entries(yhat)[0], u = entries(yhat)[3];

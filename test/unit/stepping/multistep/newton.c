@@ -18,7 +18,8 @@
 #define T_END 6.0
 static const sunrealtype radius = K / (K - W * W);
 
-/* part: of the derivatives' stiff rows that the user's Jacobian has; lacking: this many of them have none */
+/* part: the share of the derivatives' stiff rows that the user's Jacobian includes; lacking: the
+ * number of these rows that it omits */
 typedef struct {
   sunrealtype part;
   int lacking;
@@ -109,8 +110,8 @@ static sunrealtype error(void) {
   return hypot(y[0] - radius * cos(W * T_END), y[1] - radius * sin(W * T_END));
 }
 
-/* With exact solutions of the nonlinear systems: 470 steps in the mean, 2,100 tolerances. CVODES' test:
- * 1,700 steps, and 40,000 tolerances. */
+/* With exact solutions of the nonlinear systems: 470 steps on average, and an error of 2,100
+ * tolerances. With CVODES' test: 1,700 steps, and 40,000 tolerances. */
 START_TEST(bdf_follows_a_stiff_direction_that_turns) {
   double log_steps = 0.0, log_error = 0.0;
   enum { RUNGS = 9 };
@@ -152,7 +153,8 @@ START_TEST(a_convergence_test_that_the_user_gives_the_newton_solver_is_used) {
 }
 END_TEST
 
-/* An iteration that diverges by ten orders of magnitude says no more about those to come than one that diverges by two. */
+/* An iteration that diverges by ten orders of magnitude predicts no more about later ones than one
+ * that diverges by two. */
 START_TEST(a_diverged_attempt_is_not_remembered_as_more_than_that) {
   const CPNewton *newton;
   sunrealtype t     = 0.0;

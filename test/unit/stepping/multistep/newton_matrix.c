@@ -12,7 +12,7 @@
 
 static Run run;
 
-/* ---- f that is Inf at one call, in one component ---- */
+/* ---- f is Inf at one call, in one component ---- */
 
 static long int calls, bad_call;
 static int bad_component;
@@ -51,8 +51,8 @@ static void open_run(int lmm, Solver solver, int projected) {
 
 enum { CALLS = 60 };
 
-/* Calls 1 ... 60 are those of the first matrices, among others. Without a projector the bound holds as well:
- * drift is what errors of steps add up to. */
+/* Calls 1 ... 60 include those of the first matrices. The bound also holds without a projector:
+ * drift is the accumulated error of the steps. */
 START_TEST(a_run_with_one_inf_is_as_accurate_as_another) {
   const int lmm = _i % 2 ? CV_ADAMS : CV_BDF, projected = _i / 2 % 2;
   const Solver solver         = (Solver)(_i / 4);
@@ -71,7 +71,7 @@ START_TEST(a_run_with_one_inf_is_as_accurate_as_another) {
 }
 END_TEST
 
-/* ---- Jacobians of the user's ---- */
+/* ---- Jacobians by the user ---- */
 
 static sunrealtype jacobian_after; /* from then on one entry is Inf */
 
@@ -88,7 +88,7 @@ static int jacobian(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix J, void *u
     for (int i = 0; i < PENDULUM_N; i++)
       SM_ELEMENT_D(J, i, j) = (entries(tmp1)[i] - entries(fy)[i]) / e;
   }
-  /* Where pivoting takes it, what remains is regular: a singular matrix is a failure of its own. */
+  /* If pivoting chooses it, the rest is regular: a singular matrix is a separate failure. */
   if (t > jacobian_after) SM_ELEMENT_D(J, 2, 2) = INFINITY;
   return 0;
 }
@@ -108,10 +108,10 @@ START_TEST(a_jacobian_that_stays_inf_ends_the_run_and_is_named) {
 }
 END_TEST
 
-/* ---- matrices that are fine ---- */
+/* ---- finite matrices ---- */
 
-/* Two equal oscillators, one between them that feels their difference, and one that rests: corrections are
- * exactly zero in two components. */
+/* Two equal oscillators, one between them that depends on their difference, and one at rest:
+ * corrections are exactly zero in two components. */
 static int symmetric(sunrealtype t, N_Vector yv, N_Vector ydotv, void *user_data) {
   const sunrealtype *y = entries(yv);
   sunrealtype *ydot    = entries(ydotv);

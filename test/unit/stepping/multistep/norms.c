@@ -1,5 +1,5 @@
-/* The norms by which CVODES chooses its order: those at q-1 and q+1 are multiplied by what the projection has made of the
- * one at q, and no other norm is. */
+/* The norms by which CVODES chooses its order: those at q-1 and q+1 are multiplied by the ratio
+ * that the projection has caused in the one at q, and no other norm is. */
 #include "fixture.h"
 
 #include "cpodes/stepping/multistep/multistep_impl.h"
@@ -18,7 +18,7 @@ static void open_method(int i, sunrealtype tol) {
   run_open(&run, methods[i], tol);
 }
 
-/* ---- a vector that tells of its norms ---- */
+/* ---- a vector that records its norms ---- */
 
 static sunrealtype (*plain_norm)(N_Vector, N_Vector);
 static N_Vector watched;       /* CVODES' zn[0] */
@@ -30,8 +30,9 @@ static sunrealtype spy(N_Vector x, N_Vector w) {
   return plain_norm(x, w);
 }
 
-/* The pendulum's state is normal to its circle: projected, its norm would be 0, and CVODES would never notice that the
- * tolerances ask for too much. The vector's own norm is asked for zn[0] once a step. */
+/* The pendulum's state is normal to its circle: its projected norm would be 0, and CVODES would
+ * never notice that the tolerances are too small. The vector's own norm of zn[0] is computed once a
+ * step. */
 START_TEST(the_norm_of_the_state_is_never_projected) {
   CPodeMem mem = CPodeCreate(run.method.lmm, test_context);
   N_Vector y   = N_VClone(run.y);
@@ -58,7 +59,8 @@ START_TEST(the_norm_of_the_state_is_never_projected) {
 }
 END_TEST
 
-/* Vectors that a user clones from those of callbacks have their own operations, also when the integrator is gone. */
+/* Vectors that a user clones from those of callbacks have their own operations, even after the
+ * integrator is freed. */
 static N_Vector kept;
 static int keep_a_clone(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   if (!kept) kept = N_VClone(ydot);
@@ -86,7 +88,7 @@ START_TEST(clones_of_the_vectors_of_callbacks_are_ordinary) {
 }
 END_TEST
 
-/* A user's N_VWrmsNorm of vectors of CVODES, in f: that of the entries, to the last bit. */
+/* A user's N_VWrmsNorm of CVODES' vectors, in f, is that of the entries, to the last bit. */
 static int norms_differ;
 static int compare_norms(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   const int flag = world_rhs(t, y, ydot, user_data);
@@ -119,7 +121,8 @@ START_TEST(norms_that_a_user_takes_are_those_of_the_vector) {
 }
 END_TEST
 
-/* A user's N_VLinearSum of vectors of CVODES and others, in f, in every place: halves of x and x are x. */
+/* A user's N_VLinearSum of CVODES' vectors and others, in f, in every position: the sum of two
+ * halves of x is x. */
 static int sum_halves(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   N_Vector own = N_VClone(run.y), rate = N_VClone(run.y);
   N_VLinearSum(0.5, y, 0.5, y, own);
@@ -187,8 +190,9 @@ END_TEST
 
 /* ---- the order ---- */
 
-/* A free particle on a fast turning circle: the estimate is nearly normal. With a projected norm at order q beside unprojected
- * neighbours BDF stays at whatever order it is in; with three of one kind it uses the orders that it has. */
+/* A free particle on a circle that turns fast: the estimate is nearly normal. With a projected norm
+ * at order q beside unprojected neighbours BDF stays at its present order; with three of one kind
+ * it uses all orders available. */
 START_TEST(the_order_rises_where_the_error_is_normal) {
   open_method(_i, 1.0e-8);
   run.world.p.g             = 0.0;
@@ -207,10 +211,10 @@ START_TEST(the_order_rises_where_the_error_is_normal) {
 }
 END_TEST
 
-/* Norms at other orders since the newest solve that have been multiplied */
+/* Norms at other orders since the newest solve that have been multiplied. */
 static long int norms_multiplied(void) { return run.mem->norms.taken; }
 
-/* Stability-limit detection takes two more norms in each step of order 3 and above. */
+/* Stability-limit detection computes two more norms in each step of order 3 and above. */
 START_TEST(stability_limit_detection_sees_norms_of_one_kind) {
   open_method(0, 1.0e-6);
   ck_assert_success(&run, CVodeSetStabLimDet(run.cvode_mem, 1));
@@ -227,12 +231,12 @@ START_TEST(stability_limit_detection_sees_norms_of_one_kind) {
 }
 END_TEST
 
-/* A vector's own norm, and what CVODES gets of it */
+/* A vector's own norm, and the one that CVODES gets */
 static sunrealtype own_norm;
 static sunrealtype keep_norm(N_Vector x, N_Vector w) { return own_norm = plain_norm(x, w); }
 
-/* Between two steps a norm with CVODES' weights is that of the vector times that of the projected estimate over the
- * unprojected one. */
+/* Between two steps a norm with CVODES' weights is that of the vector times the ratio of the
+ * projected estimate's norm to the unprojected one's. */
 START_TEST(a_norm_at_another_order_is_multiplied_as_that_of_the_step) {
   CPodeMem mem = CPodeCreate(CV_ADAMS, test_context);
   N_Vector y = N_VClone(run.y), x = NULL, yn, f, zn1, zn0;
@@ -258,7 +262,7 @@ START_TEST(a_norm_at_another_order_is_multiplied_as_that_of_the_step) {
     N_VConst(2.0, y);
     x = N_VClone(zn1);
     N_VScale(1.0, zn1, x);
-    ck_assert_double_eq(N_VWrmsNorm(x, mem->norms.ewt), own_norm); /* a vector of the user's */
+    ck_assert_double_eq(N_VWrmsNorm(x, mem->norms.ewt), own_norm); /* a vector of the user */
     N_VDestroy(x);
     ck_assert_double_eq(N_VWrmsNorm(zn1, y), own_norm); /* other weights */
   }
@@ -268,9 +272,9 @@ START_TEST(a_norm_at_another_order_is_multiplied_as_that_of_the_step) {
 }
 END_TEST
 
-/* ---- a CVODES that works otherwise ---- */
+/* ---- a CVODES with other internals ---- */
 
-/* As if the norms of the newest choice had not been taken. */
+/* The state is as if the norms of the newest choice had not been computed. */
 static int hide_the_norms(Run *r, const Attempt *a) {
   (void)a;
   r->mem->norms.choice.taken = 0;
@@ -287,7 +291,7 @@ START_TEST(an_order_that_changes_without_norms_ends_the_run) {
 }
 END_TEST
 
-/* ---- a user's error projection that fails there ---- */
+/* ---- a user's error projection that fails during the choice of order ---- */
 
 static long int error_projections, fails_at;
 static int failing_flag;
@@ -301,8 +305,8 @@ static int no_projection(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype e
   return 0;
 }
 
-/* Each of the first calls in turn: recoverably, and the run goes on; fatally, and it ends with the
- * user's code and the last good state. */
+/* Each of the first calls in turn fails: recoverably, and the run continues; fatally, and it ends
+ * with the user's code and the last good state. */
 START_TEST(error_projections_that_fail_are_handled) {
   failing_flag = _i ? -1 : 1;
   for (fails_at = 1; fails_at < 40; fails_at++) {
@@ -324,7 +328,8 @@ START_TEST(error_projections_that_fail_are_handled) {
 }
 END_TEST
 
-/* In the call that has called it, for the next one may be made with the fault repaired. */
+/* The error is returned by the call in which it occurred, since the next one may be made after the
+ * fault is repaired. */
 START_TEST(a_fatal_error_projection_ends_the_call_that_it_was_made_in) {
   failing_flag = -1;
   for (fails_at = 1; fails_at < 40; fails_at++) {

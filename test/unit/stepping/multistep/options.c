@@ -1,5 +1,5 @@
-/* Options of CPode: how often, when and how strictly the steps are projected, which norm CVODES gets, and in which order all
- * this may be set. */
+/* Options of CPode: how often, when and how strictly the steps are projected, which norm CVODES
+ * gets, and in which order all of this may be set. */
 #include "stepping/multistep/fixture.h"
 
 #include <math.h>
@@ -48,7 +48,8 @@ START_TEST(every_third_step_is_projected) {
     ck_assert_success(&run, run_step(&run));
     if (k % 3 == 1) ck_assert_double_le(violation_of(&run.world, run.y), violation_bound(&run));
   }
-  /* attempts that were rejected count as projections or as skipped, so only without them the counts are those of the steps */
+  /* attempts that were rejected count as projections or as skipped, so the counts equal the number
+   * of steps only without them */
   const CPodeProjStats stats = run_stats(&run);
   ck_assert_int_ge(stats.nproj, n / 3);
   ck_assert_int_le(stats.nproj, n / 3 + error_test_failures());
@@ -69,8 +70,9 @@ START_TEST(frequency_zero_is_the_default) {
 }
 END_TEST
 
-/* Where the violation is at most eps already nothing moves; where it is not, all is as ever: so the state is always within the
- * bound, and some steps are left alone when eps is the tolerance itself. */
+/* If the violation is at most eps already, nothing moves; otherwise the projection is as usual. So
+ * the state is always within the bound, and some steps are left alone if eps is the tolerance
+ * itself. */
 START_TEST(only_violated_states_are_projected_when_asked_for) {
   open_method(_i, 1.0e-6);
   ck_assert_success(&run, CPProjectorSetEps(run.P, 1.0));
@@ -86,7 +88,8 @@ END_TEST
 
 /* ---- the norm of the error estimate ---- */
 
-/* One step from the same state by the same h, with an error that only one norm accepts; counts say which one was asked. */
+/* One step from the same state by the same h, with an error that only one norm accepts; the counts
+ * show which norm was used. */
 START_TEST(the_norms_are_those_asked_for) {
   CPodeProjStats stats;
   open_method(_i / 3, 1.0e-6);
@@ -118,8 +121,8 @@ END_TEST
 
 /* ---- large corrections ---- */
 
-/* Long first steps leave the circle by many tolerances: with a bound they are cut, without one they are taken or not by the error
- * test alone, and never is a correction above the bound taken. */
+/* Long first steps leave the circle by many tolerances: with a bound they are cut; without one they
+ * are accepted or not by the error test alone. A correction above the bound is never accepted. */
 START_TEST(a_large_correction_rejects_the_step) {
   const sunrealtype bound = 1.0e-2;
   open_method(_i, 1.0e-6);
@@ -147,8 +150,8 @@ END_TEST
 
 /* ---- settings of CVODES ---- */
 
-/* CVODES keeps the step where it might grow by less than 1.5; the guide promises 1.3 (BDF) and 1.25 (Adams). An attempt that grew
- * may have failed and been cut, to anything. */
+/* CVODES keeps the step if it could grow by less than 1.5; the guide promises 1.3 (BDF) and 1.25
+ * (Adams). An attempt that grew may have failed and been cut to any size. */
 START_TEST(steps_grow_where_cvodes_would_keep_them) {
   open_method(_i, 1.0e-6);
   const sunrealtype kept = run.method.lmm == CV_ADAMS ? 1.25 : 1.3;
@@ -167,12 +170,12 @@ START_TEST(steps_grow_where_cvodes_would_keep_them) {
 }
 END_TEST
 
-/* CVODES makes a new matrix after 20 steps; where nothing else asks for one, 60 pass. */
+/* CVODES makes a new matrix after 20 steps; if nothing else requires one, after 60. */
 START_TEST(newton_matrices_serve_sixty_steps) {
   long int steps, setups;
   open_method(0, 1.0e-6); /* BDF, Newton */
   ck_assert_success(
-      &run, CVodeSetMaxStep(run.cvode_mem, 1.0e-3)); /* constant steps, but for the first ones */
+      &run, CVodeSetMaxStep(run.cvode_mem, 1.0e-3)); /* constant steps, except for the first ones */
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_success(&run, CVodeGetNumSteps(run.cvode_mem, &steps));
   ck_assert_success(&run, CVodeGetNumLinSolvSetups(run.cvode_mem, &setups));
@@ -184,7 +187,7 @@ END_TEST
 
 /* ---- order of the calls ---- */
 
-/* All options of the sequence, in an order given by the digits of a permutation. */
+/* All options of the sequence, in an order given by the digits of a permutation */
 static void set_option(Run *r, int which) {
   switch (which) {
   case 0: ck_assert_success(r, CPodeSStolerances(r->mem, 1.0e-7, 1.0e-7)); break;
@@ -246,7 +249,8 @@ START_TEST(the_three_kinds_of_tolerances_agree) {
   else ck_assert_success(&run, CPodeWFtolerances(run.mem, weights));
   N_VConst(-1.0, abstol); /* it was copied */
   ck_assert_success(&run, run_to(&run, 1.0));
-  /* 1/(rtol |y| + atol) is rounded differently by the vector operations: equal steps, states equal to roundoff's amplification */
+  /* 1/(rtol |y| + atol) is rounded differently by the vector operations: equal steps, and states
+   * equal up to amplified roundoff */
   ck_assert_bound(&run, max_distance(run.y, expected), 1.0e-12);
   N_VDestroy(expected);
   N_VDestroy(abstol);
@@ -268,7 +272,8 @@ START_TEST(the_nonlinear_solver_can_be_changed_before_the_first_step) {
 }
 END_TEST
 
-/* CVODES' own functions on CVODES' memory: alone, or after those of CPode, whose tolerances then do not count. */
+/* CVODES' own functions on CVODES' memory: alone, or after those of CPode, whose tolerances are
+ * then ignored. */
 START_TEST(tolerances_of_cvodes_functions_are_those_of_the_run) {
   const Method method = methods[_i % 4];
   run_close(&run);
@@ -288,7 +293,7 @@ START_TEST(tolerances_of_cvodes_functions_are_those_of_the_run) {
   if (method.inner == SUNNONLINEARSOLVER_ROOTFIND) run_add_linear_solver(&run);
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_int_eq(same_bits(run.y, expected), 1);
-  entries(start)[0] += 1.0e-6; /* which is nothing to 1e-3 */
+  entries(start)[0] += 1.0e-6; /* negligible at a tolerance of 1e-3 */
   ck_assert_success(&run, CPodeReInit(run.mem, 0.0, start));
   ck_assert_flag(&run, run_to(&run, 1.0), CP_INCONSISTENT_IC);
   N_VDestroy(expected);

@@ -45,7 +45,7 @@ START_TEST(without_output_projection_the_interpolant_is_returned) {
 }
 END_TEST
 
-/* One run is asked for nothing, the other for all there is. */
+/* One run gives no output, the other all that is possible. */
 START_TEST(asking_for_output_never_changes_the_trajectory) {
   Run asked;
   open_method(_i);
@@ -136,8 +136,8 @@ END_TEST
 
 /* ---- local errors ---- */
 
-/* G e at the state of the run, relative to the terms of the sums; raw: the estimate before it was projected, which may have been
- * larger and then leaves roundoff of its own size. */
+/* G e at the state of the run, relative to the terms of the sums. raw: the estimate before its
+ * projection, which may have been larger and then leaves roundoff of its own size. */
 static sunrealtype off_tangent(N_Vector e, N_Vector raw) {
   const sunrealtype *z = entries(run.y), *v = entries(e);
   const sunrealtype row0 = z[0] * v[0] + z[1] * v[1];
@@ -146,7 +146,7 @@ static sunrealtype off_tangent(N_Vector e, N_Vector raw) {
   return fmax(fabs(row0), fabs(row1)) / (size * (fabs(z[0]) + fabs(z[1]) + fabs(z[2]) + fabs(z[3])));
 }
 
-/* Projected when asked for: G is that of the state and G e roundoff. */
+/* The estimate is projected on request: G is that of the state, and G e is roundoff. */
 START_TEST(local_errors_of_an_unprojected_test_are_tangent) {
   N_Vector e = vector_of(PENDULUM_N, NULL), raw = vector_of(PENDULUM_N, NULL);
   open_method(_i);
@@ -162,8 +162,9 @@ START_TEST(local_errors_of_an_unprojected_test_are_tangent) {
 }
 END_TEST
 
-/* An eighth of the normal part of the raw estimate is left in the one that was tested. (With BDF the correction has made the raw one
- * tangent already.) G is that before the correction there and that of the state here: some tolerances. */
+/* An eighth of the normal part of the raw estimate remains in the tested one. (With BDF the
+ * correction has already made the raw one tangent.) G is that before the correction there and that
+ * of the state here: a difference of some tolerances. */
 START_TEST(local_errors_of_a_projected_test_keep_an_eighth_of_what_is_normal) {
   N_Vector e = vector_of(PENDULUM_N, NULL), raw = vector_of(PENDULUM_N, NULL),
            w = vector_of(PENDULUM_N, NULL), x = vector_of(PENDULUM_N, NULL);
@@ -187,7 +188,7 @@ START_TEST(local_errors_of_a_projected_test_keep_an_eighth_of_what_is_normal) {
 }
 END_TEST
 
-/* PROJECTED: its WRMS norm is the one that CVODES has tested, at most 1 after a step that was accepted. */
+/* PROJECTED: its WRMS norm is the one that CVODES has tested, at most 1 after an accepted step. */
 START_TEST(local_errors_are_those_of_the_error_test) {
   N_Vector e = vector_of(PENDULUM_N, NULL), w = vector_of(PENDULUM_N, NULL),
            zero = vector_of(PENDULUM_N, NULL);
@@ -203,7 +204,7 @@ START_TEST(local_errors_are_those_of_the_error_test) {
     ck_assert_double_le(norm, 1.0 + 1.0e-12);
     largest = fmax(largest, norm);
   }
-  ck_assert_double_gt(largest, 0.1); /* CVODES plans for 1/6 */
+  ck_assert_double_gt(largest, 0.1); /* CVODES aims at 1/6 */
   N_VDestroy(e);
   N_VDestroy(w);
   N_VDestroy(zero);
@@ -217,8 +218,9 @@ static int keep_correction(Run *r, const Attempt *a, N_Vector ycor, int flag) {
   return flag;
 }
 
-/* With no error projection at all they are a multiple of the inner solver's correction: what the projection adds to it with BDF is no
- * error. (x parallel to y: |x_i y_j - x_j y_i| is roundoff of subtracting the projection's part, 1e-16 of the largest.) */
+/* Without any error projection the estimate is a multiple of the inner solver's correction: the
+ * part that the projection adds to that with BDF is no error. (x parallel to y: |x_i y_j - x_j y_i|
+ * is the roundoff of subtracting the projection's part, 1e-16 of the largest.) */
 START_TEST(local_errors_do_not_contain_the_projections_correction) {
   N_Vector e = vector_of(PENDULUM_N, NULL), raw = vector_of(PENDULUM_N, NULL);
   open_method(_i);
@@ -258,7 +260,7 @@ static void print_stats(char text[PRINTED], SUNOutputFormat fmt) {
   fclose(out);
 }
 
-/* The number behind a name. */
+/* The number after a name */
 static long int printed(const char *text, const char *name) {
   const char *line = strstr(text, name);
   ck_assert_msg(line != NULL, "no \"%s\" in\n%s", name, text);
@@ -279,7 +281,7 @@ START_TEST(counters_are_printed_with_those_of_cvodes) {
 }
 END_TEST
 
-/* As many names as values. */
+/* There are as many names as values. */
 START_TEST(csv_counters_come_in_pairs) {
   char text[PRINTED];
   ck_assert_success(&run, run_to(&run, 0.77));
@@ -304,7 +306,7 @@ START_TEST(the_counters_of_the_steps_are_part_of_the_projectors) {
   ck_assert_int_le(stats.nce, all.nce);
   ck_assert_int_le(stats.nje, all.nje);
   ck_assert_int_le(stats.niters, all.niters);
-  ck_assert_int_ge(stats.niters, stats.nproj); /* a projection makes one correction at least */
+  ck_assert_int_ge(stats.niters, stats.nproj); /* a projection makes at least one correction */
 }
 END_TEST
 
@@ -371,7 +373,7 @@ START_TEST(messages_go_to_the_handler) {
   ck_assert_int_eq(run.log.code, CP_ILL_INPUT);
   ck_assert_str_eq(run.log.function, "CPodeSetProjFrequency");
   ck_assert_message(&run, "nsteps", "positive", "-2");
-  /* those of CVODES outside of CPode, too */
+  /* also those of CVODES outside of CPode */
   ck_assert_int_eq(CVodeSetMaxOrd(run.cvode_mem, -1), CV_ILL_INPUT);
 #if SUNDIALS_VERSION_MAJOR < 7
   ck_assert_int_eq(run.log.count, 2);

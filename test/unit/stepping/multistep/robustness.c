@@ -1,4 +1,5 @@
-/* Rare failures: after them the integrator says what happened and goes on from the last good state, or refuses beforehand. */
+/* Rare failures: after them the integrator reports what happened and continues from the last good
+ * state, or it refuses beforehand. */
 #include "stepping/multistep/fixture.h"
 #include "support/alloc.h"
 
@@ -47,7 +48,7 @@ static int unit_sensitivity(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, in
   return 0;
 }
 
-/* A quadrature q' = 1 and a sensitivity s' = 1 along with the run: both are t. */
+/* A quadrature q' = 1 and a sensitivity s' = 1 along with the run: both equal t. */
 typedef struct {
   SUNNonlinearSolver solver;
   N_Vector q, s, y; /* at the newest step, y the state */
@@ -87,7 +88,7 @@ static void keep(Along *along) {
   ck_assert_success(&run, CVodeGetSens(run.cvode_mem, &t, &along->s));
 }
 
-/* Steps up to the one that fails; returns CPode's flag there. */
+/* Steps until one fails; returns the flag of CPode for that step. */
 static int step_to_the_failure(Along *along, int f_flag) {
   flag_to_come = f_flag;
   run_intercept(&run, NULL, arm);
@@ -104,7 +105,8 @@ static void assert_last_good_state(const Along *along) {
   ck_assert_message(&run, "re-initialised", "CVodeQuadReInit", "CVodeSensReInit");
 }
 
-/* Straight lines are integrated exactly by every method: only roundoff is left, of some terms of the history per step. */
+/* Every method integrates straight lines exactly: only roundoff remains, from some terms of the
+ * history per step. */
 static sunrealtype line_bound(long int steps) { return 100.0 * (double)steps * 2.3e-16 * run.t; }
 
 static void go_on_and_compare(Along *along) {
@@ -121,7 +123,7 @@ static void go_on_and_compare(Along *along) {
   ck_assert_bound(&run, fabs(entries(along->s)[0] - run.t), line_bound((long)all));
 }
 
-/* CVODES itself would go on from a state that is one step late. */
+/* CVODES itself would continue from a state that is one step late. */
 START_TEST(a_history_lost_before_sensitivities_ends_the_run_and_it_can_go_on) {
   Along along;
   open_method(_i, 1.0e-6);
@@ -133,7 +135,8 @@ START_TEST(a_history_lost_before_sensitivities_ends_the_run_and_it_can_go_on) {
 }
 END_TEST
 
-/* With a stop time that cuts the second prediction short, its step leads nowhere from where either of them begins. */
+/* With a stop time that cuts the second prediction short, its step leads to neither of the two
+ * starting points. */
 START_TEST(a_history_lost_on_the_way_to_a_stop_time_ends_the_run) {
   const sunrealtype steps[] = {1.0, 1.3, 1.9}; /* to the stop time */
   Along along;
@@ -160,7 +163,8 @@ START_TEST(a_fatal_failure_before_sensitivities_moves_the_start) {
   open_along(&along);
   ck_assert_flag(&run, step_to_the_failure(&along, -1), CV_RHSFUNC_FAIL);
   assert_last_good_state(&along);
-  /* the last good state is consistent: a correction of some tolerances at most, where t = 0 is 1e5 of them away */
+  /* the last good state is consistent: a correction of at most some tolerances, while t = 0 is 1e5
+   * of them away */
   N_Vector y0 = vector_copy(run.y);
   ck_assert_success(&run, CPodeCalcIC(run.mem));
   ck_assert_success(&run, CPodeGetConsistentIC(run.mem, y0));
@@ -235,14 +239,15 @@ static sunrealtype spiral_violation(const Spiral *s) {
   return fabs(y[0] * y[0] + y[1] * y[1] - exp(-2.0 * s->t)) / sqrt(size2);
 }
 
-/* A row that is measured with G of a state at t - a and tolerances of one at t - b has the size 2 rtol |(x_a x_b, y_a y_b)|, next
- * to 2 rtol |(x^2, y^2)| now. The first is at most 2 rtol r_a r_b, the second at least 2 rtol r^2 / sqrt(2), and r shrinks like
- * exp(-t): what is eps then is at most this now. */
+/* A row that is measured with G of a state at t - a and tolerances of one at t - b has the size 2
+ * rtol |(x_a x_b, y_a y_b)|, compared with 2 rtol |(x^2, y^2)| now. The first is at most 2 rtol r_a
+ * r_b, the second at least 2 rtol r^2 / sqrt(2), and r shrinks like exp(-t): a violation of eps
+ * then is at most this now. */
 static sunrealtype aged_eps(sunrealtype a, sunrealtype b) {
   return CP_EPS_DEFAULT * sqrt(2.0) * exp(a + b);
 }
 
-/* Sizes are kept for CP_JACFREQ_DEFAULT steps; the error weights are those of the step before. */
+/* Sizes are kept for CP_JACFREQ_DEFAULT steps; the error weights are those of the previous step. */
 START_TEST(sizes_that_tell_whether_to_project_do_not_grow_older_than_factors) {
   enum { HISTORY = CP_JACFREQ_DEFAULT + 2 };
   sunrealtype times[HISTORY] = {0.0}; /* of the newest steps, as a ring */
@@ -259,12 +264,13 @@ START_TEST(sizes_that_tell_whether_to_project_do_not_grow_older_than_factors) {
   }
   CPodeProjStats stats;
   ck_assert_int_eq(CPodeGetProjStats(s.mem, &stats), CP_SUCCESS);
-  ck_assert_int_gt(stats.nskipped, stats.nproj); /* it was asked, and often said no */
+  ck_assert_int_gt(stats.nskipped, stats.nproj); /* the test was made, and often negative */
   spiral_close(&s);
 }
 END_TEST
 
-/* A frequency of ten is the age limit: G is new at each projection, and the weights are one step old. */
+/* A frequency of ten sets the age limit: G is new at each projection, and the weights are one step
+ * old. */
 START_TEST(factors_grow_older_with_steps_that_are_left_alone) {
   Spiral s;
   CPodeProjStats stats;
@@ -302,7 +308,7 @@ static void make_refused(SUNNonlinearSolver NLS, int which) {
   else NLS->ops->setsysfn = refused_sysfn;
 }
 
-/* Memory that knows nothing of projection, on the pendulum. */
+/* Memory without projection, on the pendulum. */
 static void *program_memory(SUNNonlinearSolver inner) {
   void *cvode_mem = CVodeCreate(CV_ADAMS, test_context);
   ck_assert_success(&run, CVodeInit(cvode_mem, world_rhs, 0.0, run.y));
@@ -343,9 +349,9 @@ START_TEST(attaching_a_refused_solver_leaves_the_memory_as_it_was) {
   make_refused(inner, _i);
   ck_assert_ptr_null(CPodeAttach(cvode_mem, CV_ADAMS, inner, run.y, test_context));
   ck_assert_success(&run, CVode(cvode_mem, 1.0, run.y, &run.t, CV_NORMAL));
-  /* without projection, but as accurate as the tolerance has it */
+  /* without projection, but as accurate as the tolerance requires */
   void *own     = run.cvode_mem;
-  run.cvode_mem = cvode_mem; /* whose steps error_bound counts */
+  run.cvode_mem = cvode_mem; /* error_bound counts its steps */
   ck_assert_bound(&run, error_of(&run), error_bound(&run));
   run.cvode_mem = own;
   CVodeFree(&cvode_mem);
@@ -360,7 +366,7 @@ static N_Vector_ID in_pieces(N_Vector v) {
   return SUNDIALS_NVEC_MANYVECTOR;
 }
 
-/* As a ManyVector presents itself; its clones, too. */
+/* Has the properties of a ManyVector, as do its clones. */
 static N_Vector pieces_of(N_Vector y) {
   N_Vector v                = vector_copy(y);
   v->ops->nvgetvectorid     = in_pieces;
@@ -415,7 +421,7 @@ static int no_convergence(Run *r, const Attempt *a) {
   return a->t > 0.3 ? SUN_NLS_CONV_RECVR : 0;
 }
 
-/* A vector that nobody has written to, f itself being finite, is not taken for a NaN of f's. */
+/* A vector that has not been written to is not mistaken for a NaN of f if f itself is finite. */
 START_TEST(a_failure_of_the_solver_is_not_judged_by_memory_that_was_never_set) {
   run_close(&run);
   run_create(&run, methods[_i], 1.0e-6);
@@ -445,7 +451,7 @@ START_TEST(after_an_init_that_failed_half_way_the_next_one_says_what_to_do) {
       CPodeFree(&mem);
       break;
     }
-    ck_assert(flag == CP_MEM_FAIL || flag == CV_MEM_FAIL); /* of cpodes, or of CVodeInit */
+    ck_assert(flag == CP_MEM_FAIL || flag == CV_MEM_FAIL); /* from cpodes, or from CVodeInit */
     const int again = CPodeInit(mem, world_rhs, 0.0, run.y);
     if (again != CP_SUCCESS) { /* CVODES had been initialised */
       ck_assert_int_eq(again, CP_ILL_INPUT);
@@ -462,7 +468,8 @@ END_TEST
 
 #define EPOCH 1.7e9
 
-/* At g = 9.81e4 and this tolerance steps are some 1e-4, a few hundred units of roundoff of the time. */
+/* At g = 9.81e4 and this tolerance steps are about 1e-4, a few hundred units of roundoff of the
+ * time. */
 static void open_epoch(void) {
   open_method(1, 1.0e-8);
   run.world.p.g = 9.81e4;
@@ -477,12 +484,12 @@ START_TEST(one_failure_of_f_far_from_zero_does_not_end_the_run) {
   ck_assert_success(&run, run_to(&run, EPOCH + 1.0));
   ck_assert_int_eq(run.world.f.times, 0);
   ck_assert_success(&run, CVodeGetLastStep(run.cvode_mem, &h));
-  ck_assert_double_lt(h, 1.0e-3); /* what makes it hard */
+  ck_assert_double_lt(h, 1.0e-3); /* the difficulty */
   ck_assert_bound(&run, violation_of(&run.world, run.y), violation_bound(&run));
 }
 END_TEST
 
-/* The time in the message names the second at least: %g would say 1.7e+09. */
+/* The time in the message is given at least to the second: %g would print 1.7e+09. */
 START_TEST(messages_give_large_times_in_full) {
   sunrealtype told = 0.0;
   open_epoch();
@@ -497,7 +504,7 @@ END_TEST
 
 /* ---- the roundoff floor, and its warning ---- */
 
-/* Moves the run's start along the orbit of a free rotation: consistent to roundoff. */
+/* Moves the run's start along the orbit of a free rotation; it is consistent to roundoff. */
 static void start_at(sunrealtype angle) {
   const sunrealtype rate = 0.3;
   N_Vector y0            = VECTOR(cos(angle), sin(angle), -rate * sin(angle), rate * cos(angle));
@@ -526,8 +533,8 @@ START_TEST(start_check_initial_conditions_and_projection_know_one_floor) {
 }
 END_TEST
 
-/* A tolerance of 1.5e-15 times eps = 0.1 lies between residuals of one and two roundoffs of 1: some projections end at the floor,
- * and others, after them, do not. */
+/* A tolerance of 1.5e-15 times eps = 0.1 lies between residuals of one and two roundoffs of 1: some
+ * projections end at this floor, and some later ones do not. */
 START_TEST(the_warning_of_the_floor_speaks_of_the_projection_that_ended_there) {
   N_Vector ctol = VECTOR(1.5e-15, 1.0e-10);
   open_method(1, 1.0e-6);
@@ -553,7 +560,7 @@ static int stand_still(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data
   return 0;
 }
 
-/* Two constraints, from t = 0.5 on one and a row of zeros; none after 0.7. */
+/* Two constraints, from t = 0.5 on one and a row of zeros, and none after 0.7 */
 static int fewer_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
   (void)user_data;
   entries(c)[0] = entries(y)[0];
@@ -561,7 +568,8 @@ static int fewer_constraints(sunrealtype t, N_Vector y, N_Vector c, void *user_d
   return t > 0.7 ? -1 : 0;
 }
 
-/* One of two constraints is lost after t = 0.5, where the state becomes so large that roundoff violates the other one. */
+/* One of two constraints is lost after t = 0.5, when the state becomes so large that roundoff
+ * violates the other one. */
 static int explosion(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   (void)y, (void)user_data;
   const sunrealtype rate = t > 0.5 ? 1.0e20 : 0.0;
@@ -609,7 +617,7 @@ START_TEST(a_rejected_attempt_warns_of_nothing) {
 }
 END_TEST
 
-/* The rank falls on the way to a failure; a new start has nothing to do with that. */
+/* The rank falls shortly before a failure; a new start must not depend on that. */
 START_TEST(a_rank_that_fell_is_not_told_after_a_new_start) {
   sunrealtype t;
   MessageLog log = {0};
@@ -641,7 +649,8 @@ START_TEST(a_rank_that_fell_is_not_told_after_a_new_start) {
 }
 END_TEST
 
-/* Every second step is projected; the first is. Also between projections, where the state is not checked. */
+/* Every second step is projected, beginning with the first. The rank must also be right between
+ * projections, where the state is not checked. */
 START_TEST(the_same_projector_once_more_is_one_with_other_data) {
   CPodeProjStats before, after;
   open_method(_i, 1.0e-6);
@@ -674,7 +683,7 @@ static int half_root(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data)
   return 0;
 }
 
-/* Fails at the root alone; steps do not end there. */
+/* Fails only at the root; steps do not end there. */
 static int projection_failing_at_root(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps,
                                       void *user_data) {
   if (fabs(entries(yhat)[0] - 0.5) < 1.0e-9) return 1;
@@ -692,7 +701,7 @@ START_TEST(output_that_cannot_be_projected_at_a_root_is_reported_with_the_root) 
   ck_assert_mentions(run.log.text, "CV_ROOT_RETURN");
   ck_assert_success(&run, CVodeGetRootInfo(run.cvode_mem, &info));
   ck_assert_int_eq(info, -1);
-  ck_assert_success(&run, run_to(&run, 1.0)); /* behind the root */
+  ck_assert_success(&run, run_to(&run, 1.0)); /* beyond the root */
   CPodeFree(&run.mem);                        /* before its projector */
   CPProjectorFree(&own);
 }
@@ -756,9 +765,11 @@ START_TEST(an_option_for_the_next_step_does_not_change_the_estimate_of_the_last)
 }
 END_TEST
 
-/* CVODES takes them: it would go on for ever, or return extrapolated states, for products of h underflow. */
-/* CVODES leaves it to a linear solver to forget the rate of convergence of the solve before; steps that CVodeB repeats
- * would then be others, whose decisions depend on the steps before the checkpoint. */
+/* CVODES accepts them: it would never end, or return extrapolated states, since products of h
+ * underflow. */
+/* CVODES leaves it to a linear solver to reset the rate of convergence of the previous solve; steps
+ * that CVodeB repeats would then differ, since their decisions would depend on the steps before the
+ * checkpoint. */
 START_TEST(a_linear_solver_next_to_fixed_point_iteration_changes_no_convergence_test) {
   const Method method = {_i ? CV_ADAMS : CV_BDF, SUNNONLINEARSOLVER_FIXEDPOINT, "fixed point"};
   Run with;
@@ -779,8 +790,8 @@ START_TEST(a_linear_solver_next_to_fixed_point_iteration_changes_no_convergence_
 }
 END_TEST
 
-/* Set on the way, where x is negative and rising: CVODES retries with steps that are larger, and the run ends one way or
- * the other. */
+/* It is set during the run, where x is negative and rising: CVODES retries with steps that are
+ * larger, and the run ends with either result. */
 START_TEST(a_retry_with_a_larger_step_is_no_lost_history) {
   const sunrealtype not_negative[PENDULUM_N] = {1.0};
   N_Vector signs                             = vector_of(PENDULUM_N, not_negative);
@@ -799,7 +810,8 @@ START_TEST(a_retry_with_a_larger_step_is_no_lost_history) {
 }
 END_TEST
 
-/* Each call ends with steps that are smaller by orders of magnitude, from which CVODES would not come back. */
+/* Each call ends with steps that are smaller by orders of magnitude, from which CVODES would not
+ * recover. */
 START_TEST(after_failures_down_to_the_roundoff_of_t_the_run_goes_on) {
   run_close(&run);
   run_open(&run, methods[_i], 1.0e-6);
@@ -825,9 +837,10 @@ START_TEST(a_step_size_that_is_none_ends_the_call) {
 }
 END_TEST
 
-/* ---- what an iteration is told ---- */
+/* ---- what an iteration returns ---- */
 
-/* SUNDIALS' fixed-point solver calls it a failure of convergence, and a smaller step would succeed. */
+/* SUNDIALS' fixed-point solver calls it a failure of convergence, although a smaller step would
+ * succeed. */
 START_TEST(a_fatal_failure_of_f_ends_the_run_though_it_does_not_come_again) {
   open_method(_i, 1.0e-6);
   run_until(&run, 0.1);
@@ -840,7 +853,7 @@ START_TEST(a_fatal_failure_of_f_ends_the_run_though_it_does_not_come_again) {
 }
 END_TEST
 
-/* Comparisons with NaN are false: an iteration would end with the user's bound only. */
+/* Comparisons with NaN are false: an iteration would end only at the user's bound. */
 START_TEST(iterations_end_where_corrections_are_not_finite) {
   open_method(_i, 1.0e-6);
   ck_assert_success(&run, CVodeSetMaxNonlinIters(run.cvode_mem, 1000000000));
@@ -854,7 +867,8 @@ START_TEST(iterations_end_where_corrections_are_not_finite) {
 }
 END_TEST
 
-/* y' = -sign(y): an implicit step across 0 has no solution, and corrections keep their size for ever. */
+/* y' = -sign(y): an implicit step across 0 has no solution, and the size of corrections never
+ * changes. */
 static long int signs;
 static int minus_sign(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   (void)t, (void)user_data;
@@ -881,7 +895,7 @@ START_TEST(iterations_end_where_corrections_do_not_shrink) {
 }
 END_TEST
 
-/* Taking back the prediction of the first attempts leaves 0 of what moves. */
+/* Taking back the prediction of the first attempts leaves 0 of the change. */
 START_TEST(a_first_step_much_too_long_leaves_the_start_as_it_is) {
   open_method(_i, 1.0e-6);
   int flag = CP_SUCCESS;
@@ -901,7 +915,7 @@ START_TEST(a_first_step_much_too_long_leaves_the_start_as_it_is) {
 }
 END_TEST
 
-/* The first step for these weights is some 1e-158. */
+/* The first step for these weights is about 1e-158. */
 START_TEST(a_step_moves_t) {
   N_Vector y0 = vector_copy(run.y);
   ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-3, 1.0e-300));

@@ -1,4 +1,4 @@
-/* Roots of CVODES' at restarts: a ball that bounces, and a gap that opens slowly. */
+/* CVODES' roots at restarts: a ball that bounces, and a gap that opens slowly. */
 #include "support/support.h"
 
 #include <cpodes/cpodes.h>
@@ -18,7 +18,7 @@ static SUNMatrix A;
 static SUNLinearSolver LS;
 static MessageLog messages;
 
-/* By CVODES' own function in one direction, and by cpodes' in any. */
+/* With CVODES' own function in one direction, and with that of cpodes in any. */
 enum { FALLING, ANY_DIRECTION, KINDS };
 
 static void open_run(int lmm, CVRhsFn f, N_Vector y, sunrealtype tol, CVRootFn g, int kind) {
@@ -64,10 +64,11 @@ static int above_floor(sunrealtype t, N_Vector y, sunrealtype *g, void *user_dat
   return 0;
 }
 
-/* With e = 0.9 the last bounces are 3 micrometres high: at loose tolerances that is below the error of a step, and all
- * the same the ball falls at each root, and never through the floor. An impact that comes after less than half of the time
- * that its speed gives it would be invented; where it is higher than some tolerances the time is right.
- * Loop index: kind of root functions, method, height of the floor, tolerance. */
+/* With e = 0.9 the last bounces are 3 micrometres high: at loose tolerances that is below the error
+ * of a step, but the ball still falls at each root, and never through the floor. An impact after
+ * less than half of the time of flight that follows from its speed would be spurious; where the
+ * height exceeds some tolerances, the time is accurate. Loop index: kind of root functions, method,
+ * height of the floor, tolerance. */
 START_TEST(no_impact_of_a_ball_is_lost_and_none_invented) {
   const sunrealtype tol = pow(10, -4 - _i % DECADES), e = 0.9;
   floor_height  = _i / DECADES % 2;
@@ -83,7 +84,7 @@ START_TEST(no_impact_of_a_ball_is_lost_and_none_invented) {
     const sunrealtype speed = -entries(y)[1];
     ck_assert_msg(speed > 0.0, "impact %d, tol %g: at t = %g the ball rises with %g m/s", k, tol, t,
                   -speed);
-    if (flight * flight * G / 8.0 > 100.0 * tol) /* the height between */
+    if (flight * flight * G / 8.0 > 100.0 * tol) /* the height reached in between */
       ck_assert_double_eq_tol(t - before, flight, 0.3 * flight);
     before        = t;
     flight        = 2.0 * e * speed / G;
@@ -112,7 +113,7 @@ static int gap(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   return 0;
 }
 
-/* As the guide has it: a contact closes where the gap is below zero by more than its error. */
+/* As in the guide: a contact closes where the gap is below zero by more than its error. */
 START_TEST(a_gap_that_opens_slowly_has_no_root_with_a_band_of_some_tolerances) {
   const sunrealtype tol = pow(10, -4 - _i % DECADES);
   N_Vector y            = VECTOR(1.0 - 1.2e-16, 0.0);
@@ -125,7 +126,7 @@ START_TEST(a_gap_that_opens_slowly_has_no_root_with_a_band_of_some_tolerances) {
 }
 END_TEST
 
-/* The growth of the first step is limited after a root only. */
+/* The growth of the first step is limited only after a root. */
 START_TEST(other_restarts_start_as_cvodes_does) {
   long int steps[2];
   for (int restarted = 0; restarted < 2; restarted++) {
@@ -147,7 +148,7 @@ START_TEST(other_restarts_start_as_cvodes_does) {
 }
 END_TEST
 
-/* ---- values that are no numbers ---- */
+/* ---- values that are not numbers ---- */
 
 static sunrealtype nan_from, fails_from;
 
@@ -176,7 +177,7 @@ START_TEST(a_root_function_that_is_nan_or_fails_ends_the_call) {
   ck_assert_ptr_nonnull(strstr(messages.text, "at t = 0."));
   ck_assert_double_eq_tol(entries(y)[0], 1.0 - 0.5 * G * t * t, 1.0e-6); /* the last good state */
   ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CV_RTFUNC_FAIL);
-  nan_from = fails_from = INFINITY; /* the run can go on */
+  nan_from = fails_from = INFINITY; /* the run can continue */
   ck_assert_int_eq(CPodeReInit(mem, t, y), CP_SUCCESS);
   ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL),
                    t > sqrt(1.0 / G) ? CP_SUCCESS : CV_ROOT_RETURN);
@@ -207,7 +208,8 @@ END_TEST
 
 /* ---- functions that are exactly zero ---- */
 
-/* From above to zero: there for good; from the start; there and up again; there and on down. At last a plain root. */
+/* From above to zero: stays zero; is zero from the start; to zero and up again; to zero and further
+ * down. Finally a plain root. */
 static int resting(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   (void)y, (void)user_data;
   g[0] = fmax(0.0, 0.3 - t);
@@ -218,7 +220,7 @@ static int resting(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   return 0;
 }
 
-/* Each has its root where it gets to zero, and none where it leaves it. */
+/* Each has its root where it reaches zero, and none where it leaves zero. */
 START_TEST(functions_that_stay_at_zero_have_a_root_where_they_get_there) {
   static const int which[]         = {0, 2, 3, 4};
   static const sunrealtype where[] = {0.3, 0.5, 0.6, 0.8};

@@ -1,12 +1,14 @@
-/* The pending correction of the Adams methods: taken back whenever the attempt is repeated or the call fails, so that the history
- * starts from the last accepted state; and the last good state after every failure, for all methods. */
+/* The pending correction of the Adams methods is taken back whenever the attempt is repeated or the
+ * call fails, so that the history starts from the last accepted state; and all methods return the
+ * last good state after every failure. */
 #include "stepping/multistep/fixture.h"
 
 #include <math.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
-/* Test equations beside the pendulum's, with user_data World: quadrature and "sensitivity". They oscillate much faster than the
- * pendulum's steps, so that error tests on them reject steps whose state had passed. */
+/* Test equations beside the pendulum's, with user_data World: a quadrature and a "sensitivity".
+ * They oscillate much faster than the pendulum's steps, so that their error tests reject steps
+ * whose state had passed. */
 #define FAST 300.0
 
 static Fault quad_fault, sens_fault;
@@ -75,9 +77,10 @@ static void add_sensitivity(int ism, sunbooleantype error_test) {
 
 /* ---- repeated attempts ---- */
 
-/* At order 1 the prediction is zn[0] + zn[1] and leaves zn[1] alone, so that ypred - zn[1] is the state from which the attempt
- * starts: the one that the last step returned, whatever attempts came between. A correction in the wrong place is some
- * 1e-6 of the state, roundoff of the sums and of the four rescalings h/4 at most 1e-15. */
+/* At order 1 the prediction is zn[0] + zn[1] and leaves zn[1] alone, so that ypred - zn[1] is the
+ * state from which the attempt starts: the one that the last step returned, whatever attempts came
+ * in between. A correction in the wrong place is about 1e-6 of the state; the roundoff of the sums
+ * and of the four rescalings h/4 is at most 1e-15. */
 #define ROUNDOFF 1.0e-14
 
 static N_Vector accepted; /* result of the last step */
@@ -96,7 +99,7 @@ static void watch_starts(void) {
   run_intercept(&run, starts_from_the_accepted_state, NULL);
 }
 
-/* Takes n steps, and says how many corrections were taken back. */
+/* Takes n steps, and returns the number of corrections that were taken back. */
 static long int take_steps(int n) {
   for (int i = 0; i < n; i++) {
     ck_assert_success(&run, run_step(&run));
@@ -148,7 +151,7 @@ START_TEST(a_failed_solve_for_the_sensitivities_takes_the_correction_back) {
 }
 END_TEST
 
-/* A correction that CVODES' own error test will throw out is never added. */
+/* A correction that CVODES' own error test will reject is never added. */
 START_TEST(a_rejection_by_the_states_error_finds_nothing_to_take_back) {
   long int netf;
   const CPErrEst modes[] = {CP_ERREST_PROJECTED, CP_ERREST_UNPROJECTED};
@@ -162,7 +165,7 @@ START_TEST(a_rejection_by_the_states_error_finds_nothing_to_take_back) {
 }
 END_TEST
 
-/* A failed solve of a later attempt finds the correction of the earlier one gone. */
+/* When a solve of a later attempt fails, the correction of the earlier attempt is already gone. */
 static int fails_twice_after_each_rejection(Run *r, const Attempt *a) {
   static long int nst_last = -1;
   static int fails;
@@ -183,13 +186,14 @@ START_TEST(failed_solves_between_attempts_do_not_take_it_back_again) {
 }
 END_TEST
 
-/* At high order too the repaired history gives the same accuracy; the fixed step between rejections is the quadrature's. */
+/* At high order, too, the repaired history has the same accuracy; the fixed step between rejections
+ * is that of the quadrature. */
 START_TEST(rejected_steps_leave_the_trajectory_accurate) {
   add_quadrature(SUNTRUE);
   run_until(&run, 1.0);
   ck_assert_int_gt(run_stats(&run).ntakenback, 0);
   ck_assert_good(&run);
-  /* int cos(w t) = sin(w t) / w, by steps with at most the tolerance each */
+  /* int cos(w t) = sin(w t) / w, in steps with an error of at most the tolerance each */
   ck_assert_success(&run, CVodeGetQuad(run.cvode_mem, &run.t, q));
   ck_assert_bound(&run, fabs(entries(q)[0] - sin(FAST * run.t) / FAST),
                   (double)run_steps(&run) * 2.0e-6);
@@ -217,7 +221,8 @@ static void quad_fatal(void) {
   add_quadrature(SUNFALSE);
   quad_fault = (Fault){0.5, -1, -1, 0.0};
 }
-/* With Newton's method throughout: SUNDIALS' fixed-point solver for sensitivities does not pass fatal failures on. */
+/* All with Newton's method: SUNDIALS' fixed-point solver for sensitivities does not return fatal
+ * failures. */
 static void sens_fatal(void) {
   const int lmm = run.method.lmm;
   run_close(&run);
@@ -230,7 +235,7 @@ static int no_convergence(Run *r, const Attempt *a) {
   return r->world.f.times == 0 && a->t > 0.5 && r->world.f.flag ? SUN_NLS_CONV_RECVR : 0;
 }
 static void solver_recoverable(void) {
-  run.world.f = (Fault){0.5, 0, 1, 0.0}; /* a switch only */
+  run.world.f = (Fault){0.5, 0, 1, 0.0}; /* only a switch */
   run_intercept(&run, no_convergence, NULL);
   ck_assert_success(&run, CVodeSetMinStep(run.cvode_mem, 1.0e-5));
 }
@@ -258,7 +263,7 @@ static const struct {
 };
 enum { N_FAILURES = sizeof failures / sizeof failures[0], N_METHODS = 4 };
 
-/* Steps until one fails; last: out, the state before. */
+/* Steps until one fails; last: the state before that step. */
 static int step_until_failure(N_Vector last, sunrealtype *t_last) {
   int flag = CP_SUCCESS;
   while (flag == CP_SUCCESS && run.t < 2.0) {
@@ -281,7 +286,8 @@ START_TEST(after_a_failure_the_state_is_the_last_good_one_and_the_run_goes_on) {
   ck_assert_msg(same_bits(run.y, last), "%s, %s: the state is off by %g", run.method.name,
                 failures[_i / N_METHODS].name, max_distance(run.y, last));
   ck_assert_double_eq(run.t, t_last);
-  /* and CVODES' own history is there as well, up to the roundoff of undoing a prediction of order 12 at most */
+  /* CVODES' own history is there as well, up to the roundoff of undoing a prediction of order 12 at
+   * most */
   ck_assert_success(&run, CVodeGetDky(run.cvode_mem, run.t, 0, history));
   ck_assert_bound(&run, max_distance(history, last), 1.0e-13 * (1.0 + N_VMaxNorm(last)));
   repair();
@@ -292,7 +298,7 @@ START_TEST(after_a_failure_the_state_is_the_last_good_one_and_the_run_goes_on) {
 }
 END_TEST
 
-/* Newton's matrix may be full of the NaN that ended the run; whether it is depends on where that happens. */
+/* Newton's matrix may be full of the NaN that ended the run, depending on where that happens. */
 START_TEST(nan_out_of_f_leaves_nothing_behind_once_repaired) {
   run_close(&run);
   open_with(methods[_i % 2 ? 3 : 0]);
@@ -304,7 +310,7 @@ START_TEST(nan_out_of_f_leaves_nothing_behind_once_repaired) {
 }
 END_TEST
 
-/* Failed once more, from the same state, with the same code. */
+/* It fails once more, from the same state, with the same code. */
 START_TEST(a_failure_that_is_not_repaired_is_reported_again) {
   N_Vector last = vector_copy(run.y);
   sunrealtype t_last;
@@ -327,7 +333,7 @@ static int root_fault(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data
   return fault_strikes(&quad_fault, t) ? quad_fault.flag : 0;
 }
 
-/* The root function is asked after the step: the state is that of its end. */
+/* The root function is called after the step: the state is that of its end. */
 START_TEST(a_failed_root_function_leaves_the_step_in_place) {
   run_close(&run);
   open_with(methods[_i]);
@@ -349,8 +355,8 @@ START_TEST(a_failed_root_function_leaves_the_step_in_place) {
 }
 END_TEST
 
-/* The call of f after a solve that is accepted, as these are, is the one between the state and its staggered sensitivities, from
- * whose failure CVODES goes on with a history that it did not restore. */
+/* When a solve is accepted, as these are, the next call of f is between the state and its staggered
+ * sensitivities. After its failure CVODES continues with a history that it did not restore. */
 static int fail_the_next_f(Run *r, const Attempt *a, N_Vector ycor, int flag) {
   (void)a, (void)ycor;
   if (r->world.solves == 22) r->world.f = (Fault){-1.0e9, 1, 1, 0.0};
@@ -382,7 +388,7 @@ START_TEST(a_failure_of_f_between_state_and_sensitivities_is_told_and_undone) {
 }
 END_TEST
 
-/* The step to a stop time is repeated from and to the same times. */
+/* The step to a stop time is repeated between the same times. */
 static int fail_the_f_at_the_stop(Run *r, const Attempt *a, N_Vector ycor, int flag) {
   (void)ycor;
   if (a->t == 0.5) r->world.f = (Fault){-1.0e9, 1, 1, 0.0};
@@ -401,7 +407,7 @@ START_TEST(such_a_failure_at_a_stop_time_is_told_and_undone) {
 }
 END_TEST
 
-/* Too much work is no failure of a step: the state is at the end of the last one. */
+/* Too much work is no failure of a step: the state is that at the end of the last one. */
 START_TEST(too_many_steps_return_the_state_of_the_last_one) {
   N_Vector expected = vector_copy(run.y);
   run_close(&run);
@@ -424,7 +430,7 @@ END_TEST
 
 /* ---- new starts ---- */
 
-/* The step counter of a restarted run agrees with that of the failed one by chance. */
+/* The step counter of a restarted run happens to equal that of the failed one. */
 START_TEST(a_restart_knows_nothing_of_a_pending_correction) {
   N_Vector y0 = vector_copy(run.y), expected = vector_copy(run.y);
   ck_assert_success(&run, run_to(&run, 0.7));
@@ -446,8 +452,8 @@ START_TEST(a_restart_knows_nothing_of_a_pending_correction) {
 }
 END_TEST
 
-/* CVodeF steps past CPode and leaves its last correction pending; a new start with a shorter step looks like a retry of the same
- * first step then. */
+/* CVodeF steps without CPode and leaves its last correction pending; a new start with a shorter
+ * step then looks like a retry of the same first step. */
 START_TEST(a_restart_after_a_forward_run_knows_nothing_of_its_last_correction) {
   N_Vector y0 = vector_copy(run.y), expected = vector_copy(run.y);
   const sunrealtype h = 1.0e-4; /* the error of the first step, g h^2 / 2, passes the test */
@@ -480,7 +486,7 @@ static int adjoint_rhs(sunrealtype t, N_Vector y, N_Vector lambda, N_Vector lamb
   sunrealtype *ld       = N_VGetArrayPointer(lambdadot);
   const sunrealtype L2  = p->L * p->L;
   const sunrealtype tau = (z[2] * z[2] + z[3] * z[3] - p->g * z[1]) / L2;
-  const sunrealtype lx  = l[2] * z[0] + l[3] * z[1]; /* -(lx) is what tau's derivative meets */
+  const sunrealtype lx  = l[2] * z[0] + l[3] * z[1]; /* -(lx) is the factor of tau's derivative */
   ld[0]                 = tau * l[2];
   ld[1]                 = tau * l[3] - p->g / L2 * lx;
   ld[2]                 = -l[0] + 2.0 * z[2] / L2 * lx;
@@ -500,9 +506,11 @@ static sunrealtype final_x(sunrealtype angle, sunrealtype T, sunrealtype tol) {
   return x;
 }
 
-/* d x(T) / d angle(0) = lambda(0) . (0, L, 0, 0), by checkpoints from which CVODES repeats the forward run backwards in time,
- * against central differences of projected runs. The error is that of the forward and the backward run's steps, each at most 2 tol
- * and growing as in error_bound; the differences, extrapolated from h = 1e-3 and 2e-3, are off by some h^4 and 1e-11 300/h only. */
+/* d x(T) / d angle(0) = lambda(0) . (0, L, 0, 0), by checkpoints from which CVODES repeats the
+ * forward run backwards in time, compared with central differences of projected runs. The error is
+ * that of the steps of the forward and the backward run, each at most 2 tol and growing as in
+ * error_bound; the differences, extrapolated from h = 1e-3 and 2e-3, have errors of only about h^4
+ * and 1e-11 300/h. */
 START_TEST(the_adjoint_runs_over_restored_checkpoints) {
   const sunrealtype T = 2.0, tol = 1.0e-9, h = 1.0e-3;
   N_Vector lambda           = VECTOR(1.0, 0.0, 0.0, 0.0);

@@ -1,4 +1,5 @@
-/* What ends a run: a projection that fails beyond some time whatever the step, a start off the manifold, and CVODES' own reasons. */
+/* Reasons why a run ends: a projection that fails beyond some time for any step, a start off the
+ * manifold, and CVODES' own reasons. */
 #include "stepping/multistep/fixture.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ static void teardown(void) { run_close(&run); }
 
 #define T_STAR 0.5
 
-/* The pendulum's constraints, the first one given again: with other content after T_STAR. */
+/* The pendulum's constraints, with the first one repeated: with other content after T_STAR. */
 static sunrealtype jump;
 static long int calls;
 
@@ -26,7 +27,7 @@ static int contradicting(sunrealtype t, N_Vector y, N_Vector c, void *user_data)
   return 0;
 }
 
-/* The rod gets longer at once. */
+/* The rod becomes longer at one instant. */
 static int lengthened(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
   World *world = user_data;
   calls++;
@@ -74,8 +75,9 @@ static const struct {
 };
 enum { N_DEAD_ENDS = sizeof dead_ends / sizeof dead_ends[0], N_METHODS = 4 };
 
-/* A step of some 1e-2 shrinks to 1e3 units of roundoff by 19 cuts to a quarter, between which it may grow by less than one; a
- * dead end is reached after a few hundred attempts of at most ten evaluations. */
+/* A step of about 1e-2 shrinks to 1e3 units of roundoff by 19 cuts to a quarter, between which it
+ * may grow by less than one such factor; a dead end is reached after a few hundred attempts of at
+ * most ten evaluations. */
 #define MANY 5000
 
 START_TEST(a_projection_that_fails_from_some_time_on_ends_the_run) {
@@ -100,9 +102,9 @@ START_TEST(a_projection_that_fails_from_some_time_on_ends_the_run) {
   ck_assert_message(&run, dead_ends[k].word, "t = 0.5");
   ck_assert_int_lt(calls, MANY);
   ck_assert_double_le(run.t, T_STAR);
-  ck_assert_double_ge(run.t, T_STAR - 1.0e-9); /* it did come close */
+  ck_assert_double_ge(run.t, T_STAR - 1.0e-9); /* the run did come close */
   ck_assert_bound(&run, error_of(&run), error_bound(&run));
-  /* with another projector it goes on */
+  /* with another projector it continues */
   ck_assert_success(&run, CPodeSetProjector(run.mem, run.P));
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_good(&run);
@@ -170,7 +172,7 @@ START_TEST(an_inconsistent_start_of_attached_memory_is_refused_in_the_first_solv
 }
 END_TEST
 
-/* A tenth of the tolerance off is no inconsistency; ten times is one. */
+/* A tenth of the tolerance off the manifold is not inconsistent; ten times the tolerance is. */
 START_TEST(a_start_is_as_good_as_the_tolerance_asks_for) {
   N_Vector y0 = VECTOR(1.0 + 1.0e-7, 0.0, 0.0, 0.0);
   ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y0));
@@ -183,7 +185,7 @@ START_TEST(a_start_is_as_good_as_the_tolerance_asks_for) {
 }
 END_TEST
 
-/* A projector set in the middle of a run is held against the state of that time. */
+/* A projector set in the middle of a run is compared with the state of that time. */
 START_TEST(a_projector_set_later_is_checked_where_it_is_set) {
   ck_assert_success(&run, run_to(&run, 0.3));
   ck_assert_success(&run, CPodeSetProjector(run.mem, run.P));

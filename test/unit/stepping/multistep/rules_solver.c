@@ -1,5 +1,5 @@
-/* The rules of the projecting solver towards CVODES: return values, norms, self-checks, iteration counts, bypass,
- * inequality constraints. Each test fails if its rule is taken out of the library. */
+/* The rules of the projecting solver towards CVODES: return values, norms, self-checks, iteration
+ * counts, bypass, inequality constraints. Each test fails if its rule is removed from the library. */
 #include "stepping/multistep/fixture.h"
 
 #include <math.h>
@@ -14,8 +14,8 @@ static void teardown(void) { run_close(&run); }
 
 /* ---- return values of the inner solver ---- */
 
-/* A positive number that is none of CVODES': it would repeat the step for ever, where 10 failures of a known kind end it
- * (CVodeSetMaxConvFails). */
+/* A positive number that CVODES does not define: it would repeat the step for ever, whereas it
+ * stops after 10 failures of a known kind (CVodeSetMaxConvFails). */
 #define ODD 77
 enum { GOOD_SOLVES = 19, MAX_FAILURES = 10 };
 
@@ -34,7 +34,7 @@ START_TEST(an_odd_positive_return_of_the_inner_solver_ends_the_run) {
 }
 END_TEST
 
-/* A single one costs a convergence failure, no more. */
+/* A single one costs a convergence failure, and no more. */
 static int odd_once(Run *r, const Attempt *a) {
   (void)a;
   return r->world.solves == 20 ? ODD : 0;
@@ -52,14 +52,15 @@ END_TEST
 
 /* ---- norms ---- */
 
-/* An inner solver that calls a NaN its solution. */
+/* An inner solver that returns a NaN as its solution. */
 static int nan_once(Run *r, const Attempt *a, N_Vector ycor, int flag) {
   (void)a;
   if (r->world.solves == 20) entries(ycor)[0] = NAN;
   return flag;
 }
 
-/* A projection that makes a good state of anything, so that it cannot be what notices. */
+/* A projection that turns anything into a good state, so that it cannot be the part that detects
+ * the fault. */
 static int forgiving(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, void *user_data) {
   N_Vector finite = vector_copy(yhat);
   if (!isfinite(entries(finite)[0])) pendulum_initial(&run.world.p, finite);
@@ -74,7 +75,8 @@ static int always_good(sunrealtype t, N_Vector y, sunrealtype *norm, void *user_
   return 0;
 }
 
-/* With every norm, and where the step is not projected at all: no projector, not its turn, not called for. */
+/* With every norm, and also when the step is not projected at all: no projector, not its turn, or
+ * not needed. */
 enum { NO_PROJECTOR = 2, NOT_DUE, NOT_CALLED_FOR, N_VARIANTS };
 
 static void choose_variant(int variant, CPProjector user) {
@@ -109,7 +111,7 @@ START_TEST(a_correction_with_nan_is_rejected_before_cvodes_sees_its_norm) {
 }
 END_TEST
 
-/* Finite entries, whose norm overflows. */
+/* Finite entries whose norm overflows. */
 static int huge_error(sunrealtype t, N_Vector y, N_Vector err, void *user_data) {
   (void)y, (void)user_data;
   if (t > 0.5) N_VConst(1.0e300, err);
@@ -132,7 +134,7 @@ END_TEST
 
 /* ---- self-checks ---- */
 
-/* A CVODES that works differently: between the first step and the second its history is changed. */
+/* A CVODES that works differently: its history is changed between the first step and the second. */
 static void change_history(void) {
   sunrealtype t, gamma, rl1;
   N_Vector zn0, yn, f, zn1;
@@ -152,7 +154,8 @@ START_TEST(a_cvodes_with_another_history_is_recognised_at_the_second_step) {
 }
 END_TEST
 
-/* The coefficient goes into the tolerance from which the solver learns how the error test will decide. */
+/* The coefficient is part of the tolerance from which the solver infers the result of the error
+ * test. */
 static int change_coefficient(Run *r, const Attempt *a) {
   if (a->nst == 10) ck_assert_success(r, CVodeSetNonlinConvCoef(r->cvode_mem, 1.0e-6));
   return 0;
@@ -174,7 +177,7 @@ END_TEST
 
 /* ---- the inner solver's iteration ---- */
 
-/* The same integration by CVODES alone; LS, A: NULL where there is none. y: out. */
+/* The same integration by CVODES alone; LS, A: NULL if there is none. y: the final state. */
 static void cvodes_alone(SUNLinearSolver LS, SUNMatrix A, N_Vector y, sunrealtype tout) {
   World world               = {.p = run.world.p};
   sunrealtype t             = 0.0;
@@ -198,9 +201,11 @@ static int identity(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, v
   return 0;
 }
 
-/* CVODES keeps a convergence rate between iterations, and asks the solver which one it is at: the norm that is handed over
- * must not look like one of them. Newton's convergence test is not CVODES', but the same with and without projector. (Where
- * every step is projected, norms of BDF count three times, and those at higher orders 0.6 times: no plain run is like that.) */
+/* CVODES keeps a convergence rate between iterations, and asks the solver for the number of the
+ * iteration: the norm that is handed over must not look like one of them. Newton's convergence test
+ * is not that of CVODES, but is the same with and without a projector. (If every step is projected,
+ * norms of BDF count three times, and those at higher orders 0.6 times, which no plain run can
+ * match.) */
 START_TEST(a_projection_that_moves_nothing_changes_no_bit) {
   const int every_second = _i % 2 == 0;
   Run lender;
@@ -208,7 +213,7 @@ START_TEST(a_projection_that_moves_nothing_changes_no_bit) {
   run_open(&run, methods[_i / 2], 1.0e-6);
   run_open(&lender, methods[_i / 2], 1.0e-6); /* its linear solver */
   N_Vector expected = vector_copy(run.y);
-  cvodes_defaults(run.cvode_mem); /* a user's settings hold */
+  cvodes_defaults(run.cvode_mem); /* a user's settings apply */
   if (methods[_i / 2].inner == SUNNONLINEARSOLVER_FIXEDPOINT) {
     cvodes_alone(lender.LS, lender.A, expected, 3.0);
   } else {
@@ -232,8 +237,8 @@ START_TEST(a_projection_that_moves_nothing_changes_no_bit) {
 }
 END_TEST
 
-/* CVODES' linear solver interface leaves a small residual alone in iterations after the first one, and asks the solver
- * which one it is: with a wrong answer the trajectory is another. */
+/* CVODES' linear solver interface skips a small residual in iterations after the first one, and
+ * asks the solver for the iteration's number: a wrong answer changes the trajectory. */
 START_TEST(with_a_krylov_solver_and_no_projector_the_wrapper_changes_no_bit) {
   run_close(&run);
   run_open(&run, BDF_NEWTON, 1.0e-6);
@@ -254,7 +259,7 @@ START_TEST(with_a_krylov_solver_and_no_projector_the_wrapper_changes_no_bit) {
 }
 END_TEST
 
-/* ---- going around ---- */
+/* ---- bypassing the integrator ---- */
 
 static int no_sensitivity(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
                           N_Vector ySdot, void *user_data, N_Vector tmp1, N_Vector tmp2) {
@@ -297,7 +302,7 @@ START_TEST(staggered_sensitivities_are_no_bypass) {
 }
 END_TEST
 
-/* What CVODES did meanwhile is undone; with our solver back in place the run goes on. */
+/* CVODES' steps in the meantime are undone; with our solver back in place the run continues. */
 START_TEST(a_nonlinear_solver_set_behind_our_back_is_noticed) {
   SUNNonlinearSolver other = inner_solver(run.method, run.y);
   while (run.t < 0.5) ck_assert_success(&run, run_step(&run));
@@ -319,7 +324,7 @@ END_TEST
 
 /* ---- inequality constraints ---- */
 
-/* x >= 0 holds at first and not later: CVODES would clip. */
+/* x >= 0 holds at first and not later: CVODES would clip x. */
 START_TEST(inequality_constraints_are_refused_and_switched_off) {
   N_Vector signs = VECTOR(1.0, 0.0, 0.0, 0.0);
   ck_assert_success(&run, CVodeSetConstraints(run.cvode_mem, signs));
@@ -349,7 +354,7 @@ static SUNNonlinearSolver_Type hybrid(SUNNonlinearSolver NLS) {
   return (SUNNonlinearSolver_Type)2;
 }
 
-/* Its two functions would never reach it: a crash at the first solve. */
+/* Its two functions would never reach the inner solver: a crash at the first solve. */
 START_TEST(a_solver_that_is_neither_newtons_nor_fixed_point_is_refused_at_once) {
   CPodeMem mem             = CPodeCreate(CV_BDF, test_context);
   N_Vector y               = vector_of(2, NULL);
@@ -366,8 +371,8 @@ START_TEST(a_solver_that_is_neither_newtons_nor_fixed_point_is_refused_at_once) 
 END_TEST
 
 #if SUNDIALS_VERSION_MAJOR > 7 || (SUNDIALS_VERSION_MAJOR == 7 && SUNDIALS_VERSION_MINOR >= 3)
-/* CVODES 7.3 can be given another history, of another length even (_i), and then has other vectors: cpodes would write past
- * the end of its own. */
+/* CVODES 7.3 can be given another history, even of another length (_i), and then has other vectors:
+ * cpodes would write past the end of its own. */
 START_TEST(a_history_that_cvodes_was_given_is_refused) {
   enum { LENGTH = 15 };
   sunrealtype t[LENGTH];

@@ -1,4 +1,5 @@
-/* Objects of different threads are independent: two integrators at the same time give every bit that each gives alone. */
+/* Objects of different threads are independent: two integrators at the same time give the same bits
+ * as each gives alone. */
 #include "stepping/multistep/fixture.h"
 
 #include <pthread.h>
@@ -6,7 +7,7 @@
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 #include <sunnonlinsol/sunnonlinsol_newton.h>
 
-/* One integration: arguments and results. No Check function is called in a thread. */
+/* One integration: arguments and results. Functions of Check are not called in a thread. */
 typedef struct {
   int lmm;
   sunrealtype speed; /* of the throw */
@@ -39,7 +40,7 @@ static SUNContext new_context(void) {
   return ctx;
 }
 
-/* Every kind of work: steps, outputs, messages, a restart. */
+/* Work of every kind: steps, outputs, messages, a restart. */
 static int integrate(Job *job, CPodeMem mem, N_Vector y) {
   sunrealtype t = 0.0;
   int flag      = CPodeSetProjFrequency(mem, -1) == CP_ILL_INPUT ? 0 : -1; /* a message */

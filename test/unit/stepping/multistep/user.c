@@ -1,4 +1,4 @@
-/* The user's own projection in the integrator, against the internal one. */
+/* The user's own projection in the integrator, compared with the internal one. */
 #include "stepping/multistep/fixture.h"
 
 #include <math.h>
@@ -34,9 +34,10 @@ static void use_user_projector(Run *r, CPErrProjFn g_eps) {
   ck_assert_success(r, CPodeSetProjector(r->mem, user));
 }
 
-/* In the Euclidean norm and to roundoff both are the nearest point, positions first: equal steps, and states that differ by the
- * projections' convergence (1e-13) times the amplification of error_bound. The number of steps may change with a last bit in
- * a close decision, but not within the first fifty. */
+/* In the Euclidean norm both are the nearest point to roundoff, positions first: steps are equal,
+ * and states differ by the projections' convergence (1e-13) times the amplification of error_bound.
+ * The number of steps may change with a last bit in a close decision, but not within the first
+ * fifty. */
 START_TEST(a_user_projection_gives_the_steps_of_the_internal_one) {
   Run internal;
   open_method(_i / 2);
@@ -53,8 +54,8 @@ START_TEST(a_user_projection_gives_the_steps_of_the_internal_one) {
   for (int k = 0; k < 50; k++) {
     ck_assert_success(&run, run_step(&run));
     ck_assert_success(&internal, run_step(&internal));
-    /* h follows the error norm, whose G is that of the state before the correction here, after it there: equal to a correction,
-     * some 1e-5, relative */
+    /* h follows the error norm, whose G is that of the state before the correction here, after it
+     * there: equal up to a correction, about 1e-5, relative */
     ck_assert_double_le(fabs(run.t - internal.t), 1.0e-4 * run.t);
     ck_assert_good(&run);
   }
@@ -67,7 +68,7 @@ END_TEST
 
 static int both_calls, state_calls, error_calls; /* of the functions below */
 static int both_flag;
-static sunrealtype both_bad; /* put into the error, if not 0 */
+static sunrealtype both_bad; /* written into the error, if not 0 */
 
 static int count_state(sunrealtype t, N_Vector from, N_Vector to, sunrealtype eps, void *data) {
   state_calls++;
@@ -110,7 +111,7 @@ START_TEST(state_and_error_in_one_call_give_the_same_steps) {
   ck_assert_int_ge(both_calls, 50);
   ck_assert_int_le(state_calls, 2); /* the start */
   ck_assert_int_eq(run_stats(&run).nerrproj, run_stats(&apart).nerrproj);
-  ck_assert_int_eq(error_calls, run_stats(&run).nerrproj - both_calls); /* those of other orders */
+  ck_assert_int_eq(error_calls, run_stats(&run).nerrproj - both_calls); /* those at other orders */
   run_close(&apart);
   CPodeFree(&run.mem);
   CPProjectorFree(&one);

@@ -9,7 +9,7 @@
 
 static Pendulum rod = {1.0, 9.81};
 
-/* Four components of a vector of any of the kinds here. */
+/* Four components of a vector of any of the kinds here */
 static void get(N_Vector y, sunrealtype z[4]) {
   if (N_VGetVectorID(y) != SUNDIALS_NVEC_MANYVECTOR) {
     memcpy(z, N_VGetArrayPointer(y), 4 * sizeof *z);
@@ -94,7 +94,7 @@ static void integrate(Method method, CPProjector P, N_Vector y, sunrealtype z[4]
   SUNNonlinSolFree(inner);
 }
 
-/* Sums over parts are rounded differently: 4 numbers, a few units in each of some 100 steps. */
+/* Sums over parts are rounded differently: 4 numbers, a few units in each of about 100 steps. */
 #define ROUNDED 1.0e-11
 
 static const sunrealtype start[4] = {1.0, 0.0, 0.0, 0.0};
@@ -143,7 +143,8 @@ START_TEST(the_internal_projector_works_on_threaded_vectors) {
 }
 END_TEST
 
-/* Whoever has no matrix can give products: without them such vectors are refused, with the way out. */
+/* A user without a matrix can supply products: without them such vectors are refused, and the
+ * message names this remedy. */
 START_TEST(a_matrix_needs_vectors_in_one_memory) {
   N_Vector y = many(), c = vector_of(PENDULUM_M, NULL);
   CPProjector P  = CPProjectorCreate(any_constraints, y, c, test_context);

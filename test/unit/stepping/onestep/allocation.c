@@ -1,4 +1,4 @@
-/* Memory: none is taken between the first step and the last, and all is given back. */
+/* Memory: nothing is allocated between the first step and the last, and everything is freed. */
 #include "cpodes/base/compat.h"
 #include "stepping/onestep/fixture.h"
 #include "support/alloc.h"
@@ -33,7 +33,7 @@ static long int allocations_of_steps(int n) {
   return alloc_count();
 }
 
-/* The first step sets up, and the first output. */
+/* The first step sets up, and so does the first output. */
 START_TEST(stepping_and_restarting_allocate_nothing) {
   one_open(&run, one_methods[_i], 1.0e-6);
   allocations_of_steps(1);
@@ -48,7 +48,7 @@ START_TEST(stepping_and_restarting_allocate_nothing) {
 }
 END_TEST
 
-/* ---- a whole life; that every allocation may fail is tested by test/fuzz/faults.c ---- */
+/* ---- creation to destruction; test/fuzz/faults.c makes every allocation fail ---- */
 
 static World world;
 static MessageLog message;
@@ -62,7 +62,8 @@ static int never(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
 static const char *const kinds[] = {"DOP853", "ARKODE_DORMAND_PRINCE_7_4_5", "RADAU"};
 enum { KINDS = 3, EXPLICIT_KINDS = 2 };
 
-/* The calls that allocate, in order. Returns 0, or the first code that is not success; NULL is CP_MEM_FAIL. */
+/* The calls that allocate, in order. Returns 0, or the first code that is not success; NULL counts
+ * as CP_MEM_FAIL. */
 static int create_and_step(const char *method, CPOneStepMem *mem, CPProjector P, N_Vector y,
                            N_Vector abstol) {
   sunrealtype t;
@@ -107,13 +108,14 @@ START_TEST(implicit_steps_allocate_nothing) {
 }
 END_TEST
 
-/* Tables and templates are copied: each copy may lack memory, and works when it is made again. */
+/* Tables and templates are copied: each copy may lack memory, and succeeds when it is repeated. */
 START_TEST(copies_without_memory_are_refused) {
   ARKodeButcherTable B = ARKodeButcherTable_LoadERKByName("ARKODE_HEUN_EULER_2_1_2");
   SUNMatrix J          = SUNDenseMatrix(2, 2, test_context);
   N_Vector y = VECTOR(1.0, 2.0), abstol = VECTOR(1.0e-6, 1.0e-6);
   int n = 1;
-  ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr)); /* a failed constructor says so there */
+  /* a failed constructor reports it there */
+  ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr));
   for (int denied = 1; denied; n++) {
     alloc_watch_failing(n);
     CPOneStepMem mem = CPOneStepCreateTable(B, test_context);

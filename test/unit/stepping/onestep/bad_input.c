@@ -1,4 +1,5 @@
-/* Bad input: each with its own code and a message that names argument, rule and value; a refused call changes nothing. */
+/* Bad input: each case has its own code and a message that names argument, rule and value. A
+ * refused call changes nothing. */
 #include "stepping/onestep/fixture.h"
 
 #include <math.h>
@@ -157,7 +158,7 @@ START_TEST(statistics_that_cannot_be_written_are_told) {
 }
 END_TEST
 
-/* A run backwards in time knows its direction as well. */
+/* A run backwards in time also has a direction. */
 START_TEST(a_run_does_not_turn_round) {
   sunrealtype t;
   ck_assert_done(&run, CPOneStepEvolve(run.mem, -1.0, run.y, &t, CV_ONE_STEP));
@@ -183,7 +184,8 @@ static int at_rest(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   return 0;
 }
 
-/* y' = 0: the first step does not follow from derivatives; the solution is the start, to the last bit. */
+/* y' = 0: the first step does not follow from derivatives; the solution equals the start, to the
+ * last bit. */
 START_TEST(what_does_not_move_takes_few_steps) {
   for (int zero = 0; zero < 2; zero++) {
     N_Vector y = zero ? VECTOR(0.0, 0.0) : VECTOR(1.0, -2.0), start = vector_copy(y);
@@ -195,7 +197,7 @@ START_TEST(what_does_not_move_takes_few_steps) {
     ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
     ck_assert(same_bits(y, start));
     CPOneStepGetStats(mem, &stats);
-    ck_assert_int_le(stats.nst, 12); /* from 1e-6, growing tenfold at the most */
+    ck_assert_int_le(stats.nst, 12); /* from 1e-6, growing at most tenfold */
     CPOneStepFree(&mem);
     N_VDestroy(y);
     N_VDestroy(start);
@@ -203,7 +205,7 @@ START_TEST(what_does_not_move_takes_few_steps) {
 }
 END_TEST
 
-/* By hand: tables that are none. */
+/* Invalid tables, made by hand */
 START_TEST(tables_that_are_none_are_refused) {
   for (int wrong = 0; wrong < 9; wrong++) {
     ARKodeButcherTable B = ARKodeButcherTable_Alloc(2, SUNTRUE); /* Heun's method */
@@ -264,7 +266,7 @@ START_TEST(what_RADAU_cannot_do_is_refused) {
   run.mem = CPOneStepCreate("RADAU", test_context);
   ck_assert_done(&run, CPOneStepSetErrHandlerFn(run.mem, message_log, &run.log));
   ck_assert_done(&run, CPOneStepSetJacobian(run.mem, J, NULL));
-  ck_assert_done(&run, CPOneStepSetJacobian(run.mem, J, NULL)); /* in place of the first */
+  ck_assert_done(&run, CPOneStepSetJacobian(run.mem, J, NULL)); /* replaces the first */
   refused(&run, CPOneStepInit(run.mem, world_rhs, 0.0, far), CP_ILL_INPUT, "y0", "RADAU");
   ck_assert_done(&run, CPOneStepInit(run.mem, world_rhs, 0.0, run.y));
   refused(&run, CPOneStepSetJacobian(run.mem, J, NULL), CP_TOO_LATE, "CPOneStepInit");
@@ -293,7 +295,7 @@ START_TEST(before_init_calls_are_refused) {
   refused(&run, CPOneStepInit(run.mem, world_rhs, 0.0, longer), CP_ILL_INPUT, "y0", "4", "5");
   ck_assert_done(&run, CPOneStepSVtolerances(run.mem, 1.0e-6, longer));
   refused(&run, CPOneStepInit(run.mem, world_rhs, 0.0, run.y), CP_ILL_INPUT, "abstol", "4", "5");
-  ck_assert_done(&run, CPOneStepSVtolerances(run.mem, 1.0e-6, run.y)); /* zeros among them */
+  ck_assert_done(&run, CPOneStepSVtolerances(run.mem, 1.0e-6, run.y)); /* which contains zeros */
   ck_assert_done(&run, CPOneStepInit(run.mem, world_rhs, 0.0, run.y));
   N_VDestroy(longer);
 }
@@ -319,7 +321,7 @@ START_TEST(times_behind_the_last_step_are_refused) {
 }
 END_TEST
 
-/* What a vector lacks is found out before it is needed. */
+/* Missing operations of a vector are reported before they are needed. */
 START_TEST(a_vector_without_an_operation_is_refused) {
   N_Vector y          = vector_copy(run.y);
   y->ops->nvlinearsum = NULL;

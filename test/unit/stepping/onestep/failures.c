@@ -1,5 +1,5 @@
-/* What goes wrong on the way: each with its code and a message that says where and why; the state is the last good one,
- * and the next call goes on from there. */
+/* Failures during a run: each has its code and a message that gives place and reason. The state is
+ * the last good one, and the next call continues from there. */
 #include "stepping/onestep/fixture.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ static void setup(void) { one_open(&run, "DOP853", 1.0e-6); }
 
 static void teardown(void) { one_close(&run); }
 
-/* The state handed out is the last good one: on the manifold, and where the closed form is. */
+/* The returned state is the last good one: it is on the manifold, and equals the closed form. */
 static void assert_last_good_state(void) {
   ck_assert_double_eq(run.t, one_stats(&run).t);
   ck_assert_double_le(violation_of(&run.world, run.y), 1.0e-5);
@@ -41,14 +41,15 @@ START_TEST(a_recoverable_failure_of_c_has_the_step_retried_smaller) {
   one_open(&run, one_methods[_i / 2], 1.0e-4);
   run.world.c = _i % 2 ? once_nan : once_failing;
   ck_assert_done(&run, one_to(&run, 0.29));
-  ck_assert_done(&run, CPOneStepSetProjOutput(run.mem, SUNFALSE)); /* which would meet it, too */
+  /* output would meet the fault, too */
+  ck_assert_done(&run, CPOneStepSetProjOutput(run.mem, SUNFALSE));
   ck_assert_done(&run, one_to(&run, 1.0));
   ck_assert_int_eq(one_stats(&run).nprojfails, 1);
   ck_assert_int_eq(run.log.count, 0);
 }
 END_TEST
 
-/* Projections that move too far cut the step. */
+/* Projections that move the state too far cut the step. */
 START_TEST(corrections_above_their_bound_have_the_step_retried_smaller) {
   ck_assert_done(&run, CPOneStepSetProjMaxCorrection(run.mem, 0.01));
   ck_assert_done(&run, CPOneStepSetProjOutput(run.mem, SUNFALSE));
@@ -62,8 +63,8 @@ END_TEST
 
 /* ---- warnings ---- */
 
-/* Two constraints, of which one is lost after t = 0.5, where the state becomes so large that roundoff violates the other
- * one. */
+/* Two constraints, one of which is lost after t = 0.5, when the state becomes so large that
+ * roundoff violates the other one. */
 static int explosion(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   (void)y, (void)user_data;
   const sunrealtype rate = t > 0.5 ? 1.0e20 : 0.0;
@@ -78,8 +79,8 @@ static int lost_constraint(sunrealtype t, N_Vector y, N_Vector c, void *user_dat
   return 0;
 }
 
-/* The attempt to t = 0.8 is projected, and then rejected (but by Fehlberg's method of order 8, whose estimate is zero where f
- * depends on t alone). */
+/* The attempt to t = 0.8 is projected, and then rejected (except by Fehlberg's method of order 8,
+ * whose estimate is zero where f depends on t alone). */
 START_TEST(a_rejected_attempt_warns_of_nothing) {
   const sunrealtype tols = 1.0e-6;
   N_Vector y = VECTOR(0.0, 0.0, 0.0), c = VECTOR(0.0, 0.0);
@@ -93,7 +94,7 @@ START_TEST(a_rejected_attempt_warns_of_nothing) {
   ck_assert_int_eq(CPOneStepSStolerances(mem, tols, tols), CP_SUCCESS);
   ck_assert_int_eq(CPOneStepSetProjector(mem, P), CP_SUCCESS);
   ck_assert_int_eq(CPOneStepSetProjErrEst(mem, CP_ERREST_PROJECTED), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetInitStep(mem, 0.3), CP_SUCCESS); /* factors of two rows */
+  ck_assert_int_eq(CPOneStepSetInitStep(mem, 0.3), CP_SUCCESS); /* its factors have two rows */
   ck_assert_int_eq(CPOneStepEvolve(mem, 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
   ck_assert_int_eq(CPOneStepSetInitStep(mem, 0.5), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetJacFrequency(P, 1), CP_SUCCESS);
@@ -144,7 +145,7 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 
 START_TEST(each_failure_ends_with_its_code_at_the_last_good_state) {
   const Case *of = &cases[_i];
-  ck_assert_int_eq(CPProjectorSetJacFrequency(run.P, 1), CP_SUCCESS); /* the faults are met at once */
+  ck_assert_int_eq(CPProjectorSetJacFrequency(run.P, 1), CP_SUCCESS); /* faults are met at once */
   run.world.f = of->f, run.world.c = of->c, run.world.jac = of->jac;
   const int flag = one_to(&run, 1.0);
   ck_assert_msg(flag == of->expected, "%s: %d, not %d: %s", of->what, flag, of->expected,
@@ -170,7 +171,7 @@ START_TEST(failures_beyond_a_time_are_approached) {
 }
 END_TEST
 
-/* The stages of the last step are gone then, and with them its inside. */
+/* The stages of the last step are then gone, and with them its interior. */
 START_TEST(after_a_failed_step_there_is_no_output_within_the_one_before) {
   one_close(&run);
   one_open(&run, one_methods[_i], 1.0e-6);
@@ -180,12 +181,12 @@ START_TEST(after_a_failed_step_there_is_no_output_within_the_one_before) {
   const sunrealtype last = run.t;
   ck_assert_returns(&run, one_to(&run, last + 1.0), CV_RHSFUNC_FAIL);
   refused(&run, one_to(&run, last - 0.5 * s.hlast), CP_ILL_INPUT, "last good state", "tout = ");
-  ck_assert_done(&run, one_to(&run, nextafter(last, 0.0))); /* but for roundoff */
+  ck_assert_done(&run, one_to(&run, nextafter(last, 0.0))); /* except for roundoff */
   ck_assert_double_le(one_error(&run, last, run.y), 1.0e-3);
 }
 END_TEST
 
-/* Before the first step, too. */
+/* Also before the first step */
 START_TEST(roundoff_before_the_start_is_the_start) {
   run.world.f = (Fault){-1.0, -1, -1, 0.0};
   one_restart(&run, 0.5);
@@ -199,7 +200,8 @@ START_TEST(roundoff_before_the_start_is_the_start) {
 }
 END_TEST
 
-/* Sizes of attempts that failed are no sizes for a new start; nor are those that t does not resolve. */
+/* Sizes of attempts that failed must not be used for a new start; nor those that t does not
+ * resolve. */
 START_TEST(failed_attempts_leave_no_size_to_a_new_start) {
   one_close(&run);
   one_open(&run, one_methods[_i], 1.0e-6);
@@ -278,7 +280,7 @@ START_TEST(the_default_is_500_steps) {
 }
 END_TEST
 
-/* A tolerance that the least step does not meet. */
+/* A tolerance that the least step does not meet */
 START_TEST(a_least_step_that_is_too_large_ends_the_run) {
   ck_assert_done(&run, CPOneStepSetMinStep(run.mem, 1.0));
   ck_assert_done(&run, CPOneStepSetProjMaxCorrection(run.mem, INFINITY));
@@ -291,7 +293,7 @@ START_TEST(a_least_step_that_is_too_large_ends_the_run) {
 }
 END_TEST
 
-/* Noise in f that no step size makes smooth. */
+/* Noise in f that no step size makes smooth */
 static int noisy(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   static unsigned long long state = 1;
   const int flag                  = world_rhs(t, y, ydot, user_data);
@@ -325,7 +327,7 @@ START_TEST(weights_that_are_not_positive_are_told) {
 }
 END_TEST
 
-/* An f that fails where only interpolation asks: the step is good. */
+/* An f that fails only at interpolation's evaluations: the step is good. */
 START_TEST(a_failure_of_f_between_steps_leaves_the_step_good) {
   N_Vector y = vector_of(PENDULUM_N, NULL);
   for (int i = 0; i < 3; i++) ck_assert_done(&run, one_step(&run));

@@ -6,11 +6,11 @@
 
 #include <cpodes/cpodes_onestep.h>
 
-/* DOP853, every explicit table of ARKODE 6.4's with an embedded method, and after them Radau IIA. */
+/* DOP853, every explicit table of ARKODE 6.4 with an embedded method, and finally Radau IIA */
 extern const char *const one_methods[];
 extern const int n_one_methods, n_explicit_methods;
 
-/* An integration: everything belongs to it. */
+/* An integration, which owns all its members */
 typedef struct {
   const char *method;
   World world; /* user_data of all callbacks */
@@ -18,7 +18,7 @@ typedef struct {
   CPProjector P;
   N_Vector y; /* state */
   sunrealtype t;
-  MessageLog log; /* mem's messages */
+  MessageLog log; /* messages of mem */
 } OneRun;
 
 /* L = 1, g = 9.81, from rest at (L, 0), with projector, rtol = atol = tol, ready for the first step. */
@@ -30,14 +30,14 @@ void one_restart(OneRun *run, sunrealtype t0);
 int one_step(OneRun *run);                 /* CV_ONE_STEP towards t = 1000 */
 int one_to(OneRun *run, sunrealtype tout); /* CV_NORMAL */
 CPOneStepStats one_stats(OneRun *run);
-/* Largest distance of y from the closed form at t. */
+/* The largest distance of y from the closed form at t */
 sunrealtype one_error(const OneRun *run, sunrealtype t, N_Vector y);
 
 /* Largest errors: at the ends of steps, in them, and of the first derivative of positions in them */
 typedef struct {
   sunrealtype end, inside, rate;
 } OneErrors;
-/* Of n fixed steps from 0 to 1. */
+/* Of n fixed steps from 0 to 1 */
 OneErrors one_errors(OneRun *run, int n);
 
 #define ck_assert_returns(run, call, expected)                                             \
@@ -48,7 +48,8 @@ OneErrors one_errors(OneRun *run, int n);
   } while (0)
 #define ck_assert_done(run, call) ck_assert_returns(run, call, CP_SUCCESS)
 
-/* The call is refused: with one message, of this code, that mentions each word of a list that ends with NULL. */
+/* The call is refused, with one message of this code that mentions each word of a list that ends
+ * with NULL. */
 void one_assert_refused(OneRun *run, int flag, int expected, const char *call,
                         const char *const *words);
 #define refused(run, call, expected, ...)                                                     \

@@ -1,4 +1,5 @@
-/* The methods: order conditions, orders of convergence on the manifold, of steps and in between, counts. */
+/* The methods: order conditions, orders of convergence on the manifold at the ends of steps and
+ * between them, counts. */
 #include "cpodes/stepping/onestep/onestep_impl.h"
 #include "stepping/onestep/fixture.h"
 
@@ -28,7 +29,7 @@ typedef struct {
 static Tree tree[TREES];
 static int n_trees;
 
-/* The tree so far with branches among the first `upto` trees, of `left` nodes in all. */
+/* The tree so far has its branches among the first `upto` trees; `left` nodes remain. */
 static void add_branches(const ARKodeButcherTable B, Tree so_far, int left, int upto) {
   if (left == 0) {
     ck_assert_int_lt(n_trees, TREES);
@@ -53,7 +54,7 @@ static void add_branches(const ARKodeButcherTable B, Tree so_far, int left, int 
   }
 }
 
-/* 40 roundings in a row of products and sums, at most. */
+/* At most 40 roundings of products and sums in a row */
 #define ROUNDINGS 40.0
 
 START_TEST(dop853_satisfies_all_200_order_conditions) {
@@ -81,8 +82,8 @@ END_TEST
 
 /* ---- convergence ---- */
 
-/* With half the step errors are 2^-order as large, but for terms of higher order, which are within 2^0.3 at these
- * steps. Roundoff, 1e-14, is far below all of them. */
+/* With half the step errors are 2^-order as large, except for terms of higher order, which are
+ * within 2^0.3 at these steps. Roundoff, 1e-14, is far below all of them. */
 #define HIGHER_TERMS 0.3
 
 START_TEST(errors_on_the_manifold_are_of_the_order_at_steps_and_between) {
@@ -99,7 +100,7 @@ START_TEST(errors_on_the_manifold_are_of_the_order_at_steps_and_between) {
 }
 END_TEST
 
-/* Norm of the error estimate of one step of size h from t = 0.1. */
+/* The norm of the error estimate of one step of size h from t = 0.1 */
 static sunrealtype estimate_of(sunrealtype h) {
   N_Vector e = vector_of(PENDULUM_N, NULL);
   one_restart(&run, 0.1);
@@ -112,10 +113,10 @@ static sunrealtype estimate_of(sunrealtype h) {
   return norm;
 }
 
-/* That of two solutions of orders p and q: h^(min(p, q) + 1); DOP853's: h^8. */
+/* The estimate of two solutions of orders p and q is O(h^(min(p, q) + 1)); DOP853's is O(h^8). */
 START_TEST(error_estimates_are_of_their_order) {
   int order, embedded;
-  one_open(&run, one_methods[_i], 1.0); /* steps are accepted */
+  one_open(&run, one_methods[_i], 1.0); /* all steps are accepted */
   CPOneStepGetMethod(run.mem, NULL, &order, &embedded, NULL);
   CPProjectorSetEps(run.P, 1.0e-12);
   const sunrealtype h   = order < 8 ? 0.01 : 0.03;
@@ -129,7 +130,7 @@ END_TEST
 
 /* ---- counts ---- */
 
-/* Where the last stage is at the end of the step it is the next step's first one. */
+/* If the last stage is at the end of the step, it is also the first stage of the next step. */
 static int is_fsal(const char *name) {
   return !strcmp(name, "ARKODE_BOGACKI_SHAMPINE_4_2_3") ||
          !strcmp(name, "ARKODE_DORMAND_PRINCE_7_4_5");
@@ -190,7 +191,7 @@ START_TEST(unknown_methods_and_those_without_error_estimate_are_refused) {
 }
 END_TEST
 
-/* ARKODE prints about names that it does not know, past every handler of messages. */
+/* ARKODE prints messages about unknown names itself, without calling a message handler. */
 START_TEST(a_name_that_cannot_be_a_tables_leaves_one_line_on_stderr) {
   FILE *lines = tmpfile();
   char text[1000];
@@ -211,7 +212,7 @@ START_TEST(a_name_that_cannot_be_a_tables_leaves_one_line_on_stderr) {
 }
 END_TEST
 
-/* The explicit midpoint rule, order 2, with Euler's method embedded, spoiled in one entry. */
+/* The explicit midpoint rule, order 2, with Euler's method embedded, and a fault in one entry */
 static ARKodeButcherTable midpoint(void) {
   ARKodeButcherTable B = ARKodeButcherTable_Alloc(2, SUNTRUE);
   ck_assert_ptr_nonnull(B);
@@ -241,12 +242,12 @@ START_TEST(contradictory_tables_are_refused) {
   ck_assert_ptr_null(CPOneStepCreateTable(B, NULL));
   CPOneStepMem mem = CPOneStepCreateTable(B, test_context);
   ck_assert_ptr_nonnull(mem);
-  ARKodeButcherTable_Free(B); /* which was copied */
+  ARKodeButcherTable_Free(B); /* it was copied */
   CPOneStepFree(&mem);
 }
 END_TEST
 
-/* A table of one's own is the method: the same bits as ARKODE's by its name. */
+/* The user's own table defines the method: the same bits as ARKODE's table of that name. */
 START_TEST(a_users_table_is_the_same_method) {
   OneRun other;
   ARKodeButcherTable B = ARKodeButcherTable_LoadERK(ARKODE_DORMAND_PRINCE_7_4_5);

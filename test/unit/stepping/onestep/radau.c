@@ -74,9 +74,10 @@ END_TEST
 
 static OneRun run;
 
-/* Stages are solved for to 0.005 tolerances. Terms of higher order are within 2^0.4 at these steps, where errors are
- * 1e-5 to 1e-11. Between steps the polynomial is of the order of the stages plus one; with 7 stages that takes smaller ones,
- * where errors at their ends are of roundoff. */
+/* Stages are solved to 0.005 tolerances. Terms of higher order are within 2^0.4 at these steps,
+ * where errors are 1e-5 to 1e-11. Between the ends of steps the polynomial has the order of the
+ * stages plus one; with 7 stages that requires smaller steps, where errors at their ends are
+ * roundoff. */
 START_TEST(errors_are_of_the_order_at_steps_and_between) {
   static const char *const names[] = {"RADAU5", "RADAU9", "RADAU13"};
   static const int steps[] = {20, 8, 4}, steps_between[] = {20, 8, 8};
@@ -152,7 +153,7 @@ static CPOneStepMem open_robertson(const char *method, JacobianKind kind, N_Vect
 
 START_TEST(robertsons_reaction_takes_few_steps_with_any_jacobian) {
   static const char *const methods_of[] = {"RADAU", "RADAU5", "RADAU9", "RADAU13"};
-  /* CVODES 6.4, BDF, rtol 1e-13, which agrees with 1e-12 to 1e-10 */
+  /* by CVODES 6.4, BDF, rtol 1e-13, which agrees to 1e-10 with rtol 1e-12 */
   static const sunrealtype at4e4[] = {0.03898337709, 1.621768316e-7, 0.9610164607};
   N_Vector y                       = vector_of(3, NULL);
   CPOneStepMem mem                 = open_robertson(methods_of[_i / KINDS], _i % KINDS, y, 1.0e-6);
@@ -198,7 +199,8 @@ static int rotation(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   return 0;
 }
 
-/* The estimate, which is of a lower order, is scaled by the tolerance relative to the state, whichever tolerance makes it. */
+/* The estimate, which is of lower order, is scaled by the tolerance relative to the state, whether
+ * rtol or atol determines it. */
 START_TEST(an_absolute_tolerance_counts_as_a_relative_one_of_the_same_size) {
   static const char *const methods_of[] = {"RADAU", "RADAU5", "RADAU9"};
   long int steps[2];
@@ -210,26 +212,26 @@ START_TEST(an_absolute_tolerance_counts_as_a_relative_one_of_the_same_size) {
     ck_assert_int_eq(CPOneStepInit(mem, rotation, 0.0, y), CP_SUCCESS);
     CPOneStepSStolerances(mem, absolute ? 1.0e-300 : 1.0e-8, absolute ? 1.0e-8 : 1.0e-12);
     ck_assert_int_eq(CPOneStepEvolve(mem, 10.0, y, &t, CV_NORMAL), CP_SUCCESS);
-    /* The local errors of some fifty steps, each below the tolerance */
+    /* The local errors of about fifty steps, each below the tolerance */
     ck_assert_double_le(hypot(entries(y)[0] - cos(10.0), entries(y)[1] - sin(10.0)), 50.0 * 1.0e-8);
     CPOneStepGetStats(mem, &s);
     steps[absolute] = s.nst;
     CPOneStepFree(&mem);
     N_VDestroy(y);
   }
-  ck_assert_int_ge(steps[1], steps[0] / 2); /* whose components count when they are small, too */
+  ck_assert_int_ge(steps[1], steps[0] / 2); /* small components count as well */
 }
 END_TEST
 
-/* ---- the right-hand side at several points at once: heat in a rod with a source that depends on time ---- */
+/* ---- the right-hand side at several points at once: heat in a rod with a varying source ---- */
 
-enum { ROD = CP_ONESTEP_BATCH + 20 }; /* one call does not suffice for differences */
+enum { ROD = CP_ONESTEP_BATCH + 20 }; /* more than one call is needed for differences */
 
 typedef struct {
   long int single, batches, points, most; /* calls and points */
-  int result;                             /* of stages that fail at `from` and later */
+  int result;                             /* of stages at times from `from` on */
   sunrealtype factor, from;               /* its last value is multiplied by factor */
-  int failing;                            /* so many times */
+  int failing;                            /* this many times */
 } Rod;
 
 static void heat(int n, sunrealtype t, const sunrealtype *y, sunrealtype *ydot) {
@@ -315,8 +317,8 @@ START_TEST(several_points_at_once_change_no_number) {
   ck_assert_mem_eq(entries(y[0]), entries(y[1]), (size_t)n * sizeof(sunrealtype));
   ck_assert_mem_eq(&s[0], &s[1], sizeof s[0]);
   ck_assert_int_eq(rod[0].batches, 0);
-  /* One call for each iteration and for each Jacobian, or two where its points are more than fit; the start and the size of
-   * the first step take one f each. */
+  /* One call for each iteration and for each Jacobian, or two if it has more points than fit; the
+   * start and the size of the first step need one f each. */
   const int points = sparse ? 4 : n + 1, calls = points > CP_ONESTEP_BATCH ? 2 : 1;
   ck_assert_int_eq(rod[1].single, 2);
   ck_assert_int_eq(rod[1].batches, s[1].nni + calls * s[1].njev);
@@ -421,7 +423,7 @@ START_TEST(a_jacobian_that_fails_ends_with_its_code_at_the_last_good_state) {
   ck_assert_double_eq(t, before);
   jac_result = 0,
   jac_factor =
-      1.0; /* from there it goes on, but for what wrong derivatives have made of the state */
+      1.0; /* from there the run continues, except for the effect of wrong derivatives on the state */
   if (cases[k].code != CV_CONV_FAILURE)
     ck_assert_int_eq(CPOneStepEvolve(mem, t + 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
   CPOneStepFree(&mem);

@@ -15,7 +15,7 @@ static void setup(void) {
 
 static void teardown(void) { one_close(&run); }
 
-/* Steps at tol 1e-9 end some 1e-7 off, and x' is up to sqrt(2 g) = 5.2. */
+/* Steps at tol 1e-9 have errors of about 1e-7 at their ends, and x' is up to sqrt(2 g) = 5.2. */
 #define NEAR 1.0e-6
 
 static int position(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
@@ -32,7 +32,7 @@ static int climbing(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) 
   return 0;
 }
 
-/* Roots of time alone, at run-time constants. */
+/* Roots of functions of time alone, at times that are known only at run time. */
 static sunrealtype when[3];
 static int clocks(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   (void)y, (void)user_data;
@@ -56,7 +56,8 @@ START_TEST(each_change_of_sign_is_returned_once) {
 }
 END_TEST
 
-/* g is zero at the state that is handed out, not only near it: up to the roundoff of t, 100 eps (t + h), and x' <= 5.3. */
+/* g is zero at the returned state, not only near it: up to the roundoff of t, 100 eps (t + h), and
+ * x' <= 5.3. */
 START_TEST(g_is_zero_at_the_state_handed_out) {
   ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
   for (int k = 0; k < 6; k++) {
@@ -80,14 +81,15 @@ START_TEST(only_roots_in_the_direction_asked_for_are_returned) {
 }
 END_TEST
 
-/* At rest at the start, which is none, as for CVODES. */
+/* The pendulum is at rest at the start, which is no root, as in CVODES. */
 START_TEST(a_root_at_the_start_is_ignored) {
   ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, climbing));
   for (int k = 1; k < 6; k++) assert_root(0.5 * k, k % 2 ? 1 : -1);
 }
 END_TEST
 
-/* The roundoff of t = 0 underflows in steps of the smallest number that there is, and no search may wait for it. */
+/* The roundoff of t = 0 underflows in steps of the smallest positive number, and no search may wait
+ * for it. */
 START_TEST(a_root_at_the_start_is_left_in_steps_of_any_size) {
   ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, climbing));
   ck_assert_done(&run, CPOneStepSetMaxStep(run.mem, SUN_RCONST(4.9406564584124654e-324)));
@@ -126,7 +128,7 @@ START_TEST(roots_of_several_functions_come_in_order_and_together) {
 }
 END_TEST
 
-/* An output before the root comes first, one behind it after it, whatever the steps. */
+/* An output before the root comes first, one beyond it after it, whatever the steps. */
 START_TEST(roots_and_outputs_come_in_the_order_of_time) {
   ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
   ck_assert_done(&run, one_to(&run, 0.49));
@@ -141,7 +143,7 @@ START_TEST(roots_and_outputs_come_in_the_order_of_time) {
 }
 END_TEST
 
-/* The times of roots do not depend on what output is asked for. */
+/* The times of roots do not depend on the output. */
 START_TEST(output_changes_no_bit_of_a_root) {
   sunrealtype t[2];
   for (int output = 0; output < 2; output++) {
@@ -171,7 +173,8 @@ START_TEST(one_step_mode_returns_roots_and_then_the_step) {
 }
 END_TEST
 
-/* From above to zero: there for good; from the start; there and up again; there and on down. At last a plain root. */
+/* From above to zero: stays zero; is zero from the start; to zero and up again; to zero and further
+ * down. Finally a plain root. */
 static int resting(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   (void)y, (void)user_data;
   g[0] = fmax(0.0, 0.3 - t);
@@ -182,7 +185,7 @@ static int resting(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   return 0;
 }
 
-/* Each has its root where it gets to zero, and none where it leaves it. */
+/* Each has its root where it reaches zero, and none where it leaves zero. */
 START_TEST(functions_that_stay_at_zero_have_a_root_where_they_get_there) {
   static const int which[]         = {0, 2, 3, 4};
   static const sunrealtype where[] = {0.3, 0.5, 0.6, 0.8};
@@ -207,7 +210,7 @@ START_TEST(functions_that_stay_at_zero_have_a_root_where_they_get_there) {
 }
 END_TEST
 
-/* Backward in time roots fall and rise in the direction of integration, as CVODES has it. */
+/* Backwards in time, roots fall and rise in the direction of integration, as in CVODES. */
 START_TEST(roots_are_found_backward) {
   int found;
   one_restart(&run, 2.0);
@@ -221,8 +224,9 @@ START_TEST(roots_are_found_backward) {
 }
 END_TEST
 
-/* A wall at x = 0 reverses the velocity: the pendulum is back where it started at t = 1, and so on for ever; each bounce
- * is a restart with the step size that was in use. (Interpolation finds the sign that x has after it.) */
+/* A wall at x = 0 reverses the velocity: the pendulum is back at its start at t = 1, and so on.
+ * Each bounce is a restart with the present step size. (Interpolation shows the sign of x after
+ * it.) */
 START_TEST(bounces_are_restarts_that_keep_the_step_size) {
   const int falling = -1;
   ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
@@ -238,13 +242,13 @@ START_TEST(bounces_are_restarts_that_keep_the_step_size) {
     const CPOneStepStats s = one_stats(&run);
     ck_assert_double_le(s.hfirst, h);
     ck_assert_int_eq(run.world.f_calls - before,
-                     1 + 12 * s.nst + 11 * s.netf + s.nfe_output); /* none to find h */
+                     1 + 12 * s.nst + 11 * s.netf + s.nfe_output); /* none to choose h */
     ck_assert_int_eq(s.nfe_output, 3);
   }
 }
 END_TEST
 
-/* A root is never looked for where the run does not go. */
+/* Roots are not searched for where the run does not go. */
 START_TEST(a_tout_on_the_wrong_side_is_refused) {
   one_restart(&run, 2.0);
   ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
@@ -259,7 +263,8 @@ END_TEST
 
 /* ---- where a root has just been returned ---- */
 
-/* y0 leaves 1 as c t^3, as a gap does where the force in a contact vanishes: for long it is roundoff. y1 = t. */
+/* y0 leaves 1 as c t^3, like a gap when the force in a contact vanishes: for a long time the change
+ * is roundoff. y1 = t. */
 static int opening(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   (void)y;
   entries(ydot)[0] = 3.0 * *(sunrealtype *)user_data * t * t;
@@ -292,7 +297,7 @@ START_TEST(a_gap_that_opens_slowly_has_no_root) {
 }
 END_TEST
 
-/* Another function goes through zero before the one that was returned has left it. */
+/* Another function passes through zero before the one that was returned has left it. */
 static int two(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   g[1] = t - when[0];
   return gap(t, y, g, user_data);
@@ -331,8 +336,8 @@ static int height(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   return 0;
 }
 
-/* Flights of a ball from 2e-8 down to 4e-10 after t = 8.5, where the first look at a function that is zero is after 1.9e-10: the
- * root may come before the second one, within the first step. */
+/* Flights of a ball from 2e-8 down to 4e-10 after t = 8.5. A function that is zero is first
+ * evaluated after 1.9e-10: the root may come before the second evaluation, within the first step. */
 START_TEST(flights_that_are_hardly_resolved_are_not_missed) {
   sunrealtype t = 0, speed = 1e-7;
   N_Vector y       = VECTOR(0, 0);
@@ -363,7 +368,7 @@ START_TEST(roots_can_be_set_and_taken_away_on_the_way) {
 }
 END_TEST
 
-/* A jump has a change of sign, too: its place is found by halving. */
+/* A jump also has a change of sign: it is located by bisection. */
 static int jump(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   (void)y, (void)user_data;
   g_calls++;
@@ -371,7 +376,8 @@ static int jump(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   return 0;
 }
 
-/* z + 1 - DEPTH is negative for some 2 sqrt(2 DEPTH) / 5.2 = 0.017 around each bottom, which is passed at t = 1/2, 3/2, ... */
+/* z + 1 - DEPTH is negative for about 2 sqrt(2 DEPTH) / 5.2 = 0.017 around each bottom, which is
+ * passed at t = 1/2, 3/2, ... */
 #define DEPTH 1.0e-3
 static int bottom(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   (void)t, (void)user_data;
@@ -379,8 +385,8 @@ static int bottom(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   return 0;
 }
 
-/* The steps are longer than that; with one direction every other root is returned. At tol 1e-6 the time of a passage is off
- * by 1e-4 at most. */
+/* The steps are longer than that; with one direction every other root is returned. At tol 1e-6 the
+ * time of a passage has an error of at most 1e-4. */
 START_TEST(functions_that_come_and_go_within_a_step_are_found) {
   const int direction   = _i % 3 - 1;
   const sunrealtype one = sqrt(DEPTH / run.world.p.g); /* from the bottom: 1 - cos(5.2 t) = DEPTH */
@@ -403,7 +409,8 @@ START_TEST(functions_that_come_and_go_within_a_step_are_found) {
 }
 END_TEST
 
-/* Largest error of the state at a time, the root of a function or the stop of a run, that lies anywhere in a step */
+/* The largest error of the state at a time, at the root of a function or at the stop of a run,
+ * anywhere in a step */
 static sunrealtype largest_error(const char *method, sunrealtype tol, int is_root) {
   sunrealtype largest = 0.0;
   for (int k = 0; k < 20; k++) {
@@ -418,8 +425,8 @@ static sunrealtype largest_error(const char *method, sunrealtype tol, int is_roo
   return largest;
 }
 
-/* Interpolation adds 0.1 tolerances in the norm of the error test, at most twice that in a component; runs with roots and with stops
- * have different steps. */
+/* Interpolation adds 0.1 tolerances in the norm of the error test, at most twice that in a
+ * component; runs with roots and runs with stops have different steps. */
 START_TEST(states_at_roots_are_as_accurate_as_ends_of_steps) {
   for (sunrealtype tol = 1.0e-4; tol > 1.0e-9; tol *= 0.01) {
     const sunrealtype at_root = largest_error(one_methods[_i], tol, 1),
@@ -463,7 +470,7 @@ static int misbehaving(sunrealtype t, N_Vector y, sunrealtype *g, void *user_dat
   return g_result;
 }
 
-/* c fails for good once, at the first state between two steps that a root function wants. */
+/* c fails permanently once, at the first state between two steps that a root function needs. */
 static int armed;
 static int spoiling(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
   const int flag = position(t, y, g, user_data);
@@ -480,8 +487,8 @@ START_TEST(a_projection_that_fails_for_good_ends_the_search_and_no_root_is_lost)
 }
 END_TEST
 
-/* Far from zero at both ends of the step, and near to it between them: slopes at both ends are wanted. At one call c begins to fail
- * for good. */
+/* Far from zero at both ends of the step, and near zero in between: slopes at both ends are needed.
+ * At one call c begins to fail permanently. */
 static sunrealtype centre, width;
 static long int spoils_at;
 static int near_zero_between(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
@@ -499,10 +506,10 @@ START_TEST(a_projection_that_fails_for_good_ends_the_search_wherever_it_is) {
     const CPOneStepStats s = one_stats(&run);
     width                  = s.hlast;
     centre                 = s.t - 0.5 * width;
-    ck_assert_done(&run, one_to(&run, s.t - 0.9 * width)); /* The search begins within the step. */
+    ck_assert_done(&run, one_to(&run, s.t - 0.9 * width)); /* the search begins within the step */
     g_calls = 0;
     ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, near_zero_between));
-    const int flag    = one_step(&run); /* The end of that step is there. */
+    const int flag    = one_step(&run); /* the end of that step is available */
     const int spoiled = g_calls >= spoils_at && run.world.c.times == 0;
     ck_assert_returns(&run, flag, spoiled ? CP_USERFUNC_FAIL : CP_SUCCESS);
     nfailures += spoiled;
@@ -530,7 +537,7 @@ static int position_that_fails(sunrealtype t, N_Vector y, sunrealtype *g, void *
   return g_calls == g_fails_at ? -1 : flag;
 }
 
-/* Whichever call of g fails: also one after the root has been located. */
+/* For each call of g that may fail, also one after the root has been located */
 START_TEST(no_root_is_lost_where_g_fails_once) {
   int failed = 1;
   for (g_fails_at = 1; failed && g_fails_at < 1000; g_fails_at++) {

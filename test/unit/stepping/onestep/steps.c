@@ -1,4 +1,4 @@
-/* Steps: error control, counters, options of sizes, both directions, restarts, output. */
+/* Steps: error control, counters, options of step sizes, both directions, restarts, output. */
 #include "stepping/onestep/fixture.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@ static OneRun run;
 
 /* ---- accuracy ---- */
 
-/* As error_bound of stepping/multistep/fixture.c, with the number of steps. */
+/* As in error_bound of stepping/multistep/fixture.c, with the number of steps */
 static sunrealtype bound(sunrealtype tol, sunrealtype t) {
   const sunrealtype w = sqrt(run.world.p.g), V = sqrt(2.0 * run.world.p.g);
   return (double)one_stats(&run).nst * sqrt((double)PENDULUM_N) * tol * (1.0 + V) * w *
@@ -37,7 +37,7 @@ START_TEST(errors_fall_with_the_tolerance_on_the_manifold) {
 }
 END_TEST
 
-/* A closed orbit there and back again. */
+/* A closed orbit, forwards and backwards */
 START_TEST(backward_integration_leads_back) {
   N_Vector start;
   one_open(&run, one_methods[_i], 1.0e-8);
@@ -57,7 +57,8 @@ END_TEST
 
 /* ---- output ---- */
 
-/* Steps to t = 2; their ends in ends [MAX]. With output: interpolated states and derivatives in each. */
+/* Steps to t = 2; their ends are written to ends [MAX]. With output: interpolated states and
+ * derivatives in each. */
 enum { MAX = 400 };
 static int march(sunrealtype (*ends)[PENDULUM_N], int output) {
   N_Vector dky = vector_of(PENDULUM_N, NULL);
@@ -177,10 +178,10 @@ START_TEST(counters_are_those_of_the_callbacks) {
   const CPOneStepStats s = one_stats(&run);
   ck_assert_int_eq(s.nfe, run.world.f_calls);
   ck_assert_int_eq(s.nattempts, s.nst + s.netf + s.nrhsfails + s.nprojfails);
-  /* what is rejected is not projected, unless the last stage is f there */
+  /* rejected steps are not projected, unless the last stage is f there */
   ck_assert_int_eq(s.nproj, first_same_as_last(_i) ? s.nattempts : s.nst);
   ck_assert_int_eq(s.noutputs, 20);
-  ck_assert_int_le(s.nce, run.world.c_calls); /* which are those for output, too */
+  ck_assert_int_le(s.nce, run.world.c_calls); /* which include those for output */
   ck_assert_int_le(s.nje, run.world.jac_calls);
   ck_assert_int_ge(s.niters, s.nproj);
 
@@ -190,7 +191,7 @@ START_TEST(counters_are_those_of_the_callbacks) {
 }
 END_TEST
 
-/* Without output, and after the comparison of G with differences of c, which is made once. */
+/* Without output, and after the comparison of G with differences of c, which is made once */
 START_TEST(evaluations_of_the_constraints_are_counted_exactly) {
   one_open(&run, one_methods[_i], 1.0e-5);
   ck_assert_done(&run, one_step(&run));
@@ -218,7 +219,7 @@ START_TEST(estimates_are_projected_only_where_that_is_asked_for) {
 }
 END_TEST
 
-/* A projected estimate lies in the tangent space: its radial part is gone. */
+/* A projected estimate lies in the tangent space: its radial part is zero. */
 START_TEST(the_projected_estimate_is_tangential) {
   N_Vector e = vector_of(PENDULUM_N, NULL);
   one_open(&run, one_methods[_i], 1.0e-4);
@@ -266,9 +267,10 @@ START_TEST(the_first_step_is_the_one_that_was_set) {
   ck_assert_done(&run, one_step(&run));
   ck_assert_double_eq(run.t, 1.0e-3);
   ck_assert_double_eq(one_stats(&run).hfirst, 1.0e-3);
-  ck_assert_int_eq(run.world.f_calls, 13); /* none to choose it */
+  ck_assert_int_eq(run.world.f_calls, 13); /* none to choose the size */
   refused(&run, CPOneStepSetInitStep(run.mem, -1.0e-3), CP_ILL_INPUT, "direction", "-0.001");
-  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 2.0e-3)); /* on the way it is the next one */
+  /* during the run it sets the next step */
+  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 2.0e-3));
   ck_assert_done(&run, one_step(&run));
   ck_assert_double_eq(one_stats(&run).hlast, 2.0e-3);
   one_restart(&run, 1.0);
@@ -280,7 +282,7 @@ START_TEST(the_first_step_is_the_one_that_was_set) {
 }
 END_TEST
 
-/* Where a tenth of a microsecond is the roundoff of time. */
+/* Where a tenth of a microsecond is the roundoff of time */
 START_TEST(a_start_far_from_zero_is_one_like_others) {
   const sunrealtype far = 1.0e9;
   one_open(&run, one_methods[_i], 1.0e-6);
@@ -315,13 +317,13 @@ START_TEST(steps_keep_within_their_bounds) {
 END_TEST
 
 START_TEST(fixed_steps_end_at_the_stop_time) {
-  one_open(&run, "ARKODE_DORMAND_PRINCE_7_4_5", 1.0e-10); /* which they do not meet */
+  one_open(&run, "ARKODE_DORMAND_PRINCE_7_4_5", 1.0e-10); /* a tolerance that the steps do not meet */
   ck_assert_done(&run, CPOneStepSetFixedStep(run.mem, 0.1));
   ck_assert_done(&run, CPOneStepSetStopTime(run.mem, 0.25));
   ck_assert_returns(&run, one_to(&run, 5.0), CV_TSTOP_RETURN);
   ck_assert_double_eq(run.t, 0.25);
   ck_assert_int_eq(one_stats(&run).nst, 3);
-  ck_assert_done(&run, one_to(&run, 0.34)); /* the time is not in force any more */
+  ck_assert_done(&run, one_to(&run, 0.34)); /* the time is no longer in force */
   ck_assert_double_eq(one_stats(&run).t, 0.35);
   ck_assert_int_eq(one_stats(&run).netf, 0);
   one_close(&run);
@@ -345,7 +347,7 @@ START_TEST(a_stop_time_is_hit_and_cleared) {
 }
 END_TEST
 
-/* A step that tstop has cut says nothing of the size that the error allows. */
+/* A step that tstop has cut contains no information about the size that the error permits. */
 START_TEST(the_step_size_survives_a_stop_time) {
   one_open(&run, "DOP853", 1.0e-6);
   ck_assert_done(&run, one_to(&run, 1.0));
@@ -359,7 +361,7 @@ END_TEST
 
 /* ---- restarts ---- */
 
-/* One evaluation at the new start, no search for a first step. */
+/* One evaluation at the new start, and no search for a first step */
 START_TEST(a_restart_keeps_the_step_size_and_clears_counters) {
   one_open(&run, one_methods[_i], 1.0e-6);
   ck_assert_done(&run, one_to(&run, 1.0));
@@ -390,13 +392,13 @@ START_TEST(an_inconsistent_start_is_refused_and_made_consistent) {
   refused(&run, CPOneStepCalcIC(run.mem), CP_TOO_LATE, "CPOneStepReInit");
   ck_assert_done(&run, CPOneStepSetProjector(run.mem, NULL));
   refused(&run, CPOneStepCalcIC(run.mem), CP_NO_PROJECTOR, "CPOneStepSetProjector");
-  ck_assert_done(&run, one_to(&run, 1.5)); /* without */
+  ck_assert_done(&run, one_to(&run, 1.5)); /* without a search */
   N_VDestroy(y);
   one_close(&run);
 }
 END_TEST
 
-/* Without a projector the methods are the plain ones: the constraints drift. */
+/* Without a projector the methods are the plain ones: the state drifts off the constraints. */
 START_TEST(without_projector_constraints_drift) {
   one_open(&run, "ARKODE_BOGACKI_SHAMPINE_4_2_3", 1.0e-4);
   ck_assert_done(&run, CPOneStepSetProjector(run.mem, NULL));
@@ -418,7 +420,7 @@ static int weights(N_Vector y, N_Vector ewt, void *user_data) {
   N_VAddConst(ewt, 1.0e-6, ewt);
   if (!(N_VMin(ewt) > 0.0)) return -1;
   N_VInv(ewt, ewt);
-  return world->p.L == 1.0 ? 0 : -1; /* the user's pointer arrived */
+  return world->p.L == 1.0 ? 0 : -1; /* this is the user's pointer */
 }
 
 START_TEST(three_ways_of_the_same_tolerances_give_the_same_bits) {

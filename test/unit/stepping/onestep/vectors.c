@@ -1,4 +1,5 @@
-/* The user's own projector, on N_Vectors other than the serial one: the pendulum in OpenMP's and pthreads' vectors. */
+/* The user's own projector on N_Vectors other than the serial one: the pendulum with vectors of
+ * OpenMP and of pthreads. */
 #include "stepping/onestep/fixture.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ static CPProjector (*const projectors[])(N_Vector) = {users, without_error, by_c
 
 #define END 0.3
 
-/* From rest to t = END, with output between steps; the end in z. */
+/* From rest to t = END, with output between steps; the final state in z */
 static void integrate(const char *method, N_Vector (*kind)(void),
                       CPProjector (*projector)(N_Vector), sunrealtype z[PENDULUM_N]) {
   sunrealtype t;
@@ -58,10 +59,11 @@ static void integrate(const char *method, N_Vector (*kind)(void),
   N_VDestroy(y);
 }
 
-/* Sums over parts are rounded differently: 4 numbers, a few units in each of some 10 steps. */
+/* Sums over parts are rounded differently: 4 numbers, a few units in each of about 10 steps. */
 #define ROUNDED 1.0e-11
 
-/* One of each kind of explicit method. Few steps: threads wait for each other where processors are busy. */
+/* One of each kind of explicit method. Few steps are taken, since threads wait for each other on
+ * busy processors. */
 static const char *const ways[] = {"DOP853", "ARKODE_DORMAND_PRINCE_7_4_5"};
 
 START_TEST(other_vectors_give_the_serial_result) {
