@@ -1,12 +1,12 @@
-/* What libcpodes_bodies costs: a hanging chain of n rods in space, from bodies and joints, and by the functions that are
- * written by hand (examples/models/rigid_body.h), on ball joints and on hinges whose axes are across the rods. The rods
- * fall from an angle of 0.8 below the horizontal, by BDF and by DOP853 at 1e-6 for 0.1 s; both have equal equations and
- * matrices of equal patterns.
+/* The cost of libcpodes_bodies: a hanging chain of n rods in space, from bodies and joints, and by
+ * functions written by hand (examples/models/rigid_body.h), with ball joints and with hinges whose
+ * axes are across the rods. The rods fall from an angle of 0.8 below the horizontal, by BDF and by
+ * DOP853 at 1e-6 for 0.1 s. Both have the same equations, and matrices with the same patterns.
  *
- * Usage:  bodies [n [repetitions]]      default: 1000 5
- * Output: CPU seconds of each, the smallest of the repetitions, in turn; their ratio; the difference of the end states.
- *         The exit code is 1 if these differ by more than 1e-4 rod lengths.
- */
+ *   Usage:  bodies [n [repetitions]]      default: 1000 5
+ *   Output: CPU seconds of each, the smallest of the repetitions, which alternate; their ratio; the
+ *           difference of the end states. The exit code is 1 if these differ by more than 1e-4 rod
+ *           lengths. */
 #include "check.h"
 
 #include <cpodes/cpodes_bodies.h>
@@ -29,7 +29,7 @@ typedef struct {
   N_Vector y;
 } Chain;
 
-/* Rod i from its joint on, along its x axis; axis z of the hinges */
+/* Rod i, from its joint on, along its x axis; z is the axis of the hinges */
 static void build_by_hand(Chain *chain, int n, JointKind kind, SUNContext ctx) {
   chain->body  = calloc((size_t)n, sizeof *chain->body);
   chain->joint = calloc((size_t)n, sizeof *chain->joint);
@@ -88,7 +88,7 @@ static CPBodies build_of_bodies(int n, JointKind kind, SUNContext ctx) {
 
 static double cpu_now(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
-/* CPU seconds of a run; y: in and out */
+/* CPU seconds of a run; y: the initial state on input, the final state on output */
 static double run(CPMech mech, int bdf, N_Vector y, SUNContext ctx) {
   const sunrealtype tol = 1e-6, t_end = 0.1;
   sunrealtype t;

@@ -1,7 +1,6 @@
-/* The metric of the projection where stiffness acts along the normals of the constraints: steps of BDF for a
- * slider-crank in a stiff, overdamped bushing (examples/models/bushing_crank.h), in every metric and without
- * projection. The guide's chapter "The metric" quotes the table.
- */
+/* The metric of the projection if stiffness acts along the normals of the constraints: steps of BDF
+ * for a slider-crank in a stiff, overdamped bushing (examples/models/bushing_crank.h), in every
+ * metric and without projection. The guide's chapter "The metric" quotes the table. */
 #include "check.h"
 #include "run.h"
 #include <cpodes/cpodes_mechanics.h>
@@ -58,7 +57,7 @@ static Outcome integrate(BushingCrank *crank, const Variant *v, sunrealtype tol,
   return o;
 }
 
-/* Geometric means over tolerances within a third of tol: single runs scatter by a tenth. */
+/* Geometric means over tolerances within a factor of 3 of tol: single runs scatter by 10 %. */
 static void print_row(BushingCrank *crank, const Variant *v, sunrealtype tol, const Outcome *exact,
                       SUNContext ctx) {
   GeometricMean steps = {0}, forces = {0}, error = {0};

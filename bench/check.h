@@ -1,4 +1,5 @@
-/* A benchmark that cannot set itself up ends at once. Failures of an integration are figures, not errors. */
+/* A benchmark that cannot set itself up ends at once. Failures of an integration are results, not
+ * errors. */
 #ifndef CPODES_BENCH_CHECK_H
 #define CPODES_BENCH_CHECK_H
 
@@ -7,9 +8,9 @@
 #include <sundials/sundials_config.h>
 #include <sundials/sundials_context.h>
 
-/* call returns 0 when it worked */
+/* call returns 0 on success */
 #define CHECK(call) check_zero((call), #call, __FILE__, __LINE__)
-/* pointer must not be NULL; gives it back */
+/* pointer must not be NULL, and is returned */
 #define CHECK_POINTER(pointer) check_pointer((pointer), #pointer, __FILE__, __LINE__)
 
 static inline void check_zero(long int flag, const char *call, const char *file, int line) {
@@ -23,7 +24,7 @@ static inline void *check_pointer(void *pointer, const char *call, const char *f
   return pointer;
 }
 
-/* A context for one program */
+/* A context for a program */
 static inline SUNContext check_context(void) {
   SUNContext ctx = NULL;
 #if SUNDIALS_VERSION_MAJOR >= 7

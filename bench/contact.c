@@ -1,14 +1,17 @@
-/* The problem of an event (contact/solve.c) beside the solvers of Siconos' numerics, in turns, on the same matrices.
+/* The problem of an event (contact/solve.c) compared with the solvers of Siconos' numerics, which
+ * run alternately on the same matrices.
  *
  *   contact [--sets N] [--solver NAME] [KIND|FILE...]     FILE: a problem as Siconos writes it (.dat)
  *
- * Kinds of sets, 1,000 of each (N), of 40 contacts with friction in space: random, with 150 freedoms; dependent, with 60, so that W is
- * singular; boxes, ten on each other, each on four corners. What a solver returns is judged by the natural map
+ * Kinds of sets, 1,000 of each (N), of 40 contacts with friction in space: random, with 150 degrees
+ * of freedom; dependent, with 60, so that W is singular; boxes, ten on top of each other, each on
+ * four corners. A solver's result is judged by the natural map
  *
- *   |x - P_K(x - rho (w + mu |w_T| n))| / (rho |c|),   w = W x + c,   P_K: projection onto the cones of friction,
+ *   |x - P_K(x - rho (w + mu |w_T| n))| / (rho |c|),   w = W x + c,   P_K: projection onto the friction cones,
  *
- * evaluated here, with 1 / rho the mean of W_ii. Siconos' solvers have the tolerance 1e-8 in it with rho = 1; cpodes has its own, 1e-12. NSN_FB of Siconos 4.4 ends the program by an
- * assertion on boxes, and is left out. */
+ * evaluated here with 1 / rho the mean of W_ii. Siconos' solvers have the tolerance 1e-8 in it with
+ * rho = 1; cpodes has its own, 1e-12. NSN_FB of Siconos 4.4 ends the program by an assertion on
+ * boxes, and is omitted. */
 #include "check.h"
 #include "contact/contact_impl.h"
 #include "contact_sets.h"
@@ -109,14 +112,15 @@ static double solveByCpodes(Set *set) {
   return seconds;
 }
 
-/* A solver: its number in Siconos, or 0 for cpodes; whether it gets W by blocks, or dense; and how many iterations it may take */
+/* A solver: its number in Siconos, or 0 for cpodes; whether it gets W by blocks, or dense; and its
+ * maximum number of iterations */
 typedef struct {
   const char *name;
   int number, by_blocks, iterations;
 } Solver;
 
 #ifdef CPODES_BENCH_SICONOS
-/* W in the storage that a solver gets. by_blocks: 1, the blocks that are not zero; 0, dense */
+/* W in the storage for a solver. by_blocks: 1, the nonzero blocks; 0, dense */
 static NumericsMatrix *storeMatrix(const Set *set, int by_blocks,
                                    SparseBlockCoordinateMatrix **list) {
   const int n = set->n, nc = n / 3;
@@ -138,7 +142,7 @@ static NumericsMatrix *storeMatrix(const Set *set, int by_blocks,
       if (any) row[count] = (unsigned)i + 1, column[count++] = (unsigned)j + 1;
     }
   *list = SBCM_new_3x3((unsigned)nc, (unsigned)nc, count, row, column, block);
-  free(row); /* the blocks stay where they are */
+  free(row); /* the blocks are not copied */
   return NM_new_SBM(n, n, SBCM_to_SBM(*list));
 }
 
@@ -222,7 +226,7 @@ static void print(const char *kind, Results *results) {
 }
 
 #ifdef CPODES_BENCH_SICONOS
-/* A problem from a file of Siconos' */
+/* A problem from a file of Siconos */
 static Set readSet(const char *file) {
   FrictionContactProblem *problem = CHECK_POINTER(frictionContact_new_from_filename(file));
   if (problem->dimension != 3) CHECK(problem->dimension);

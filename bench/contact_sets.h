@@ -1,5 +1,6 @@
-/* Problems of events without a mechanical system (contact/solve.c): W = A D A^T and c = A u, velocities that some impulses can
- * stop, so that there is a solution. Rows are (N, T1, T2) of each contact. */
+/* Problems of events without a mechanical system (contact/solve.c): W = A D A^T and c = A u, with
+ * velocities that some impulses can stop, so that a solution exists. Rows are (N, T1, T2) of each
+ * contact. */
 #ifndef CPODES_BENCH_CONTACT_SETS_H
 #define CPODES_BENCH_CONTACT_SETS_H
 
@@ -24,7 +25,8 @@ static inline void contactSetProduct(int n, int freedom, const double *A, const 
   }
 }
 
-/* n <= SET_ROWS random rows of length 1 with freedom <= SET_FREEDOMS: W is singular where n is larger. */
+/* n <= SET_ROWS random rows of length 1 with freedom <= SET_FREEDOMS: W is singular if n is larger
+ * than freedom. */
 static inline void contactSetRandom(int n, int freedom, unsigned *state, double *W, double *c) {
   static double A[SET_ROWS * SET_FREEDOMS], D[SET_FREEDOMS], u[SET_FREEDOMS];
   for (int k = 0; k < freedom; k++) u[k] = cpUniform(state), D[k] = 1;
@@ -43,7 +45,7 @@ static inline double contactSetUniform(unsigned *state, double low, double high)
   return low + (high - low) * (cpUniform(state) + 1.0) / 2.0;
 }
 
-/* Row of body b for the velocity of its point r from its centre, along axis. */
+/* The row of body b for the velocity along axis of its point at r from its centre. */
 static inline void contactSetRow(double *row, int b, double sign, int axis, const double *r) {
   const int next = (axis + 1) % 3, last = (axis + 2) % 3;
   row[6 * b + axis] = sign; /* (omega x r)_axis = omega_next r_last - omega_last r_next */
@@ -51,8 +53,8 @@ static inline void contactSetRow(double *row, int b, double sign, int axis, cons
   row[6 * b + 3 + last] -= sign * r[next];
 }
 
-/* SET_BOXES boxes of random sizes on each other that fall onto the floor, each on the four corners of its lower face: SET_ROWS
- * rows of rank 6 SET_BOXES at most. */
+/* SET_BOXES boxes of random sizes on top of each other that fall onto the floor, each on the four
+ * corners of its lower face: SET_ROWS rows of rank at most 6 SET_BOXES. */
 static inline void contactSetBoxes(unsigned *state, double *W, double *c) {
   enum { FREEDOM = 6 * SET_BOXES };
   static double A[SET_ROWS * FREEDOM], D[FREEDOM], u[FREEDOM];

@@ -1,13 +1,16 @@
-/* Contacts by events beside Siconos' time stepping (Moreau and Jean): error against CPU time of the loop alone, on
+/* Contacts by events compared with Siconos' time stepping (Moreau and Jean): error against the CPU
+ * time of the loop alone, for
  *
- *   ball    released at the height 1, e = 0.9, until t = 3: four impacts; against the closed form
- *   block   falls on its two corners without friction, e = 0.8 (Siconos' example RockingBlock), until t = 1.5: four impacts; against
- *           cpodes with RADAU at the tolerance 1e-13
+ *   ball    released at the height 1, e = 0.9, until t = 3: four impacts; compared with the closed form
+ *   block   falls on its two corners without friction, e = 0.8 (Siconos' example RockingBlock), until
+ *           t = 1.5: four impacts; compared with cpodes with RADAU at the tolerance 1e-13
  *
- *   contact_stepping [SECONDS]     SECONDS (10): no smaller step of the ladder where a run of Siconos would take longer
+ *   contact_stepping [SECONDS]     SECONDS (10): the ladder of steps ends where a run of Siconos would
+ *                                  take longer
  *
- * Errors are the largest of positions at ten equidistant times. Times are the least of at least five runs, and of 20 ms. Where the steps
- * do not become short enough for an error, their time is extrapolated by order one, marked by *. */
+ * Errors are the largest of positions at ten equidistant times. Times are the least of at least
+ * five runs, which take at least 20 ms in total. If the steps do not become short enough for an
+ * error, their time is extrapolated by order one, marked by *. */
 #include <SiconosKernel.hpp>
 #include <cpodes/cpodes_contact.h>
 
@@ -208,8 +211,8 @@ struct Rung {
   double error, seconds;
 };
 
-/* CPU seconds of the fastest run that reaches an error. guessed: out, 1 if there is none and the longest run of a ladder of steps has
- * been extrapolated by order one */
+/* CPU seconds of the fastest run that reaches an error. guessed: set to 1 if there is none and the
+ * longest run of a ladder of steps has been extrapolated by order one */
 double at_error(const std::vector<Rung> &ladder, double wanted, bool *guessed) {
   double best = INFINITY;
   for (const auto &rung : ladder)

@@ -18,7 +18,8 @@ void coupled_free(Coupled **address) {
   *address = NULL;
 }
 
-/* X [n x n] <- H diag(d) H, H = I - 2 w w^T / w^T w: with e = d w 2 / w^T w (entry by entry)
+/* X [n x n] = H diag(d) H, H = I - 2 w w^T / w^T w: with e = d w 2 / w^T w (entry by entry)
+ *
  *   diag(d) - w e^T - e w^T + w w^T (e^T w) 2 / w^T w */
 static void reflected(int n, const double *w, const double *d, double *e, double *X) {
   double square = 0, product = 0;
@@ -95,7 +96,7 @@ static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
   return 0;
 }
 
-/* Column j of X <- factor_j B_j, factor = offset + slope x_j */
+/* Column j of X is factor_j B_j, factor = offset + slope x_j. */
 static void scaled_columns(const Coupled *c, double offset, double slope, const double *x,
                            double *X) {
   for (int j = 0; j < c->n; j++)
@@ -194,8 +195,8 @@ CPMechModel coupled_model(const Coupled *c) {
 
 /* ------------------------------------------------------------------------------ the full J -- */
 
-/* X [n x n, leading dimension ld]: in, K or C; out, du'/dx. G = M^-1 A^T [n x m], U: Cholesky factor of A G
- * [m x m]; Y [m x n]: work, in: Bx. */
+/* X [n x n, leading dimension ld]: K or C on input, du'/dx on output. G = M^-1 A^T [n x m], U:
+ * Cholesky factor of A G [m x m]; Y [m x n]: Bx on input, then work. */
 static void project(const Coupled *c, const double *A, const double *G, const double *U, double *Y,
                     double *X, int ld) {
   const double one = 1, minus = -1;
@@ -212,7 +213,8 @@ int coupled_jacobian(Coupled *c, N_Vector y, const double *udot, const double *l
   const size_t N = (size_t)c->n, rows = (size_t)c->m;
   const double *q = N_VGetArrayPointer(y), *u = q + N;
   double *A = c->work, *G = A + rows * N, *U = G + rows * N, *Y = U + rows * rows;
-  double *block    = SUNDenseMatrix_Data(J) + N; /* du'/dq; du'/du is n columns further */
+  /* du'/dq; du'/du is n columns further to the right */
+  double *block    = SUNDenseMatrix_Data(J) + N;
   const double one = 1, zero = 0;
   const int n = c->n, m = c->m, ld = 2 * n;
   int info = 0;

@@ -1,10 +1,10 @@
-/* Where the defaults come from: one option at a time is swept, everything else at its default, over six mechanisms,
- * BDF (Newton) and Adams (fixed point), and 21 tolerances from 1e-5 to 1e-10.
+/* The data behind the defaults: one option at a time is varied, with all others at their defaults,
+ * over six mechanisms, BDF (Newton) and Adams (fixed point), and 21 tolerances from 1e-5 to 1e-10.
  *
- * A line gives, for one value of the option and one method, geometric means over the 126 runs; a run that fails with any
- * value of the option is left out of the means of all of them, and counted. error: the error at the end
- * divided by that with the option's default. |c|/tol: largest |c_i| after a step, in the units of c, per tolerance.
- */
+ * A line gives, for one value of the option and one method, geometric means over the 126 runs; a
+ * run that fails with any value of the option is excluded from the means of all values, and
+ * counted. error: the error at the end divided by that with the option's default. |c|/tol: the
+ * largest |c_i| after a step, in the units of c, per tolerance. */
 #include "check.h"
 #include "options.h"
 #include "run.h"
@@ -231,7 +231,7 @@ static void print_failures(const Sweep *sweep, const Grid *grid) {
         }
 }
 
-/* How large the corrections are that the default runs make: counts by decade */
+/* The sizes of corrections in the default runs: counts by decade */
 static void print_corrections(const Grid *grid) {
   printf("Corrections of the default runs, in WRMS: number of steps by size, all tolerances\n");
   printf("  %-6s %-13s %9s %8s %8s %8s %8s %8s %8s %8s %9s\n", "", "", "< 1e-2", "< 1e-1", "< 1",

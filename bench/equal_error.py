@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Two versions of the program `cpodes` over the catalogue: work at equal error and error per tolerance.
+"""Two versions of the program `cpodes` over the catalogue: work at equal error, and error per tolerance.
 
     bench/equal_error.py OLD NEW [MODEL[:PARAMETER=VALUE]...]
 
-OLD, NEW: paths of the program. Each runs `compare` with bdf, adams and dop853 (stiff models: bdf) at 21 tolerances from 1e-4 to
-1e-9. log(steps) and log(evaluations of f) are fitted by quadratic polynomials of log(error) for both, and compared over the errors
-that both have reached: NEW over OLD, geometric mean. Then the errors at the end in tolerances: geometric mean of both, largest
-of NEW; and the runs that failed. Single runs scatter by some per cent, these means by one or two.
-"""
+OLD, NEW: paths of the program. Each runs `compare` with bdf, adams and dop853 (stiff models: bdf) at 21 tolerances from
+1e-4 to 1e-9. For both, log(steps) and log(evaluations of f) are fitted by quadratic polynomials of log(error), and compared
+over the errors that both have reached: NEW over OLD, geometric mean. Then come the errors at the end in tolerances, the
+geometric mean of both and the largest of NEW, and the runs that failed. Single runs scatter by some per cent, these means
+by one or two."""
 import csv
 import io
 import math
@@ -42,7 +42,7 @@ def runs(program, model):
 
 
 def at_equal_error(old, new, column):
-    """NEW over OLD, or NaN where a polynomial has less than three errors to go by"""
+    """NEW over OLD, or NaN if there are fewer than three errors for a polynomial"""
     logs = [(numpy.log([run[1] for run in side]), numpy.log([run[column] for run in side])) for side in (old, new)]
     if any(len(set(errors)) < 3 for errors, _ in logs):
         return math.nan

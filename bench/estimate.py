@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""How good are the runner's estimates of its errors?
+"""How accurate are the runner's estimates of its errors?
 
     bench/estimate.py build/release/runner/cpodes [--models NAME,...] [--jobs N]
 
 Runs every mechanism of the catalogue by every method at tolerances 1e-2 ... 1e-10 and compares the estimated error with the
-true one: against the catalogue's reference, and where there is none against DOP853 at 1e-13 (of stiff models BDF at 1e-13).
-Errors below ten times the reference's own are left out. The bounds: within a factor of 3 in 90 %, of 10 in 99 %, at a cost of at
-most twice the run's, in counts (evaluations, factorisations, steps), which are the same on any machine. Then chaotic motions: the
-time from which digits are lost, against the time at which the run parts from one at 1e-13. Exit status 1 if a bound is missed."""
+true one: from the catalogue's reference or, if there is none, from DOP853 at 1e-13 (for stiff models BDF at 1e-13). Errors
+below ten times the reference's own are excluded. The bounds: within a factor of 3 in 90 %, of 10 in 99 %, at a cost of at
+most twice the run's, in counts (evaluations, factorisations, steps), which are the same on any machine. Then chaotic
+motions: the time from which digits are lost, compared with the time at which the run separates from one at 1e-13. The exit
+status is 1 if a bound is missed."""
 
 import argparse
 import csv
@@ -20,9 +21,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 METHODS = "bdf adams adams-newton dop853 radau dopri5 bdf2".split()
 TOLERANCES = [10.0**-k for k in range(2, 11)]
-PATIENCE = 60  # seconds of CPU time for a run; those that need more are left out, and counted
-SHORT = 5e4  # cost of an estimate, times the number of components, that any run may have: some 0.01 s
-CHAOTIC = [  # of models that are chaotic with these arguments
+PATIENCE = 60  # seconds of CPU time for a run; runs that need more are excluded, and counted
+SHORT = 5e4  # the cost of an estimate, times the number of components, that is permitted for any run: about 0.01 s
+CHAOTIC = [  # models that are chaotic with these arguments
     "chain --param n=2 --t-end 40",
     "chain --param n=3 --t-end 40",
     "chain --param n=5 --t-end 40",
@@ -32,7 +33,7 @@ CHAOTIC = [  # of models that are chaotic with these arguments
 
 
 def run(program, arguments):
-    """The summary of a run and its trajectory; None: it took too long or failed"""
+    """The summary of a run and its trajectory, or None if it took too long or failed"""
     command = [program, "run", *arguments, "--quiet"]
     limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE + 2))
     process = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit)
@@ -55,7 +56,7 @@ def distance(a, b, compared):
 
 
 def true_error(job, reference):
-    """Against the model's reference, else against another run; how well that is known"""
+    """The true error, from the model's reference or another run, and the accuracy of that"""
     if job["error"] is not None:
         return job["error"], job["reference_error"]
     n = job["model"]["compared"]
@@ -68,7 +69,7 @@ def quantile(values, part):
 
 
 def catalogue(program, models, processes):
-    """For each method [(model, tol, estimate / error, cost, stopped)], and what was left out"""
+    """For each method [(model, tol, estimate / error, cost, stopped)], and the excluded runs"""
     results, left_out = {}, []
 
     def one(case):
@@ -120,7 +121,7 @@ def print_catalogue(results, left_out):
 
 
 def parting(program, arguments, tol, method):
-    """(estimated, true) time at which digits are lost; None: not"""
+    """The (estimated, true) time at which digits are lost, or None"""
     job = summary(program, *arguments, "--rtol", repr(tol), "--method", method, "--outputs", "1")
     mine = trajectory(program, *arguments, "--rtol", repr(tol), "--method", method, "--outputs", "2000")
     tight = trajectory(program, *arguments, "--rtol", "1e-13", "--method", "dop853", "--outputs", "2000")

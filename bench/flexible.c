@@ -1,9 +1,9 @@
-/* Error control for stiff mechanisms: the flexible slider-crank (examples/models/flexible_crank.h) by BDF,
- * with velocity errors weighted with a time scale, with the order capped, and both; by Adams' methods
- * beside it. The guide's chapter "Error control for stiff mechanisms" quotes the table.
+/* Error control for stiff mechanisms: the flexible slider-crank (examples/models/flexible_crank.h)
+ * by BDF, with velocity errors weighted with a time scale, with the order limited, and both; and by
+ * Adams' methods for comparison. The guide's chapter "Error control for stiff mechanisms" quotes
+ * the table.
  *
- *   flexible [damped]      damped: half a percent of the critical damping in the rod
- */
+ *   flexible [damped]      damped: half a percent of the critical damping in the rod */
 #include "check.h"
 #include "run.h"
 #include <cpodes/cpodes_mechanics.h>
@@ -108,7 +108,7 @@ static void print_runs(const Variant *v, const Outcome *runs) {
              runs[i].forces, runs[i].newton, (double)runs[i].rigid, (double)runs[i].elastic);
 }
 
-/* Fewest evaluations of f with an error of the rod below target; 0: no run has one */
+/* The fewest evaluations of f with an error of the rod below target, or 0 if no run has one */
 static long int fewest_forces(const Outcome *runs, sunrealtype target) {
   long int fewest = 0;
   for (int i = 0; i < NTOLS; i++)

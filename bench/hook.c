@@ -1,14 +1,15 @@
-/* cpodes against CVODES' own projection hook, on planar chains of 1, 2, 3 and 10 point masses.
+/* cpodes compared with CVODES' own projection hook, on planar chains of 1, 2, 3 and 10 point
+ * masses.
  *
- * Both run CVODES' BDF with Newton, the same dense linear solver and the same difference quotients for df/dy. The
- * hook gets a projection written by hand for the chain: positions, then velocities, then the error estimate,
- * each by one tridiagonal system. cpodes gets c and G.
+ * Both run CVODES' BDF with Newton, the same dense linear solver and the same difference quotients
+ * for df/dy. The hook has a projection written by hand for the chain: positions, then velocities,
+ * then the error estimate, each by one tridiagonal system. cpodes has c and G.
  *
- * Bounds: steps at equal error at most 0.97 of the hook's in the geometric mean over chains and 21 tolerances
- * 1e-5 ... 1e-10 (single cases scatter by 12 %, with the roundoff that the step control amplifies); time of the longest
- * chain at most 1.25 times. Steps at equal error: each run by cpodes is moved to the hook's error along the hook's own
- * line of log steps over log error on that chain, by least squares.
- */
+ * Bounds: steps at equal error at most 0.97 of the hook's in the geometric mean over chains and 21
+ * tolerances 1e-5 ... 1e-10 (single cases scatter by 12 %, with the roundoff that the step control
+ * amplifies); time of the longest chain at most 1.25 times that of the hook. Steps at equal error:
+ * each run by cpodes is moved to the hook's error along the hook's own line of log steps over log
+ * error on that chain, by least squares. */
 #include "check.h"
 #include "options.h"
 #include "run.h"
@@ -28,7 +29,7 @@ typedef struct {
   GeometricMean steps, rhs, setups, error;
 } Ratios; /* cpodes / hook */
 
-/* Sums for the hook's line of y = log steps over x = log error, of n runs */
+/* Sums for the hook's line of y = log steps over x = log error, for n runs */
 typedef struct {
   double n, x, y, xx, xy;
 } Line;
@@ -113,7 +114,7 @@ static void compare_steps(Mechanism *chain[NCHAINS], FILE *csv, SUNContext ctx) 
 
 /* ------------------------------------------------------------------------------------- time -- */
 
-/* Median times of both, run in turns so that what disturbs one disturbs the other */
+/* Median times of both, run alternately so that disturbances affect both */
 static double compare_time(Mechanism *chain, sunrealtype tol, int repeat, SUNContext ctx) {
   RunOptions with_hook = {.lmm = CV_BDF, .tol = tol, .by = BY_HOOK};
   RunOptions with_us   = {.lmm = CV_BDF, .tol = tol, .by = BY_CPODES};

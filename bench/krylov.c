@@ -1,17 +1,19 @@
 /* KRYLOV on a chain distributed over MPI ranks: mpiexec -n 2 build/release/bench/krylov
  *
- * Conjugate gradients with the tridiagonal factors of each rank's own rows as preconditioner (examples/models/
- * chain_parallel.h): exact on one rank, where a rod joins two ranks' masses its coupling is missing on more.
+ * Conjugate gradients with the tridiagonal factors of each rank's own rows as preconditioner
+ * (examples/models/chain_parallel.h): exact on one rank; on more ranks the coupling is missing at
+ * rods between masses of two ranks.
  *
- *   projection  CPProjectorProject from up to a tolerance off the manifold, with a new preconditioner: on one rank, on
- *               all ranks (strong: the same chain; weak: the same number of links on each rank), and SPARSE on one
- *   trajectory  Adams with fixed-point iteration, tolerance 1e-6: the state at the end beside that with SPARSE on one
- *               rank, and beside what half the tolerance changes there
+ *   projection  CPProjectorProject from up to a tolerance off the manifold, with a new preconditioner:
+ *               on one rank, on all ranks (strong: the same chain; weak: the same number of links on
+ *               each rank), and SPARSE on one
+ *   trajectory  Adams with fixed-point iteration, tolerance 1e-6: the state at the end compared with
+ *               that of SPARSE on one rank, and with the change there due to half the tolerance
  *
- * Times are the least of several rounds, in turns, each that of the slowest rank. Ranks that do not take part wait.
+ * Times are the least of several rounds, in which the sides alternate, and each is that of the
+ * slowest rank. Ranks that do not participate wait.
  *
- * Bound: at most 3 iterations for each system; the same trajectory to the tolerance.
- */
+ * Bounds: at most 3 iterations for each system; the same trajectory to within the tolerance. */
 #include "check.h"
 #include "options.h"
 #include "run.h"
@@ -28,10 +30,10 @@ static const double bound_iterations = 3.0;
 static const sunrealtype tolerance   = 1.0e-6;
 static const sunrealtype gravity     = 9.81;
 static const sunrealtype t_end       = 1.0;
-static const sunindextype projected  = 100000; /* links of the projections, */
-static const sunindextype integrated = 10000;  /* of the trajectories */
+static const sunindextype projected  = 100000; /* links of the projections */
+static const sunindextype integrated = 10000;  /* links of the trajectories */
 
-/* A chain with its projector: KRYLOV over the ranks of comm, or SPARSE on this one */
+/* A chain with its projector: KRYLOV over the ranks of comm, or SPARSE on this rank */
 typedef struct {
   MPI_Comm comm;
   SUNContext ctx;
@@ -41,13 +43,14 @@ typedef struct {
   CVRhsFn f;
   void *data;
   SUNMatrix G;
-  N_Vector on, start, ewt, y, c; /* on the manifold, and off it */
+  N_Vector on, start, ewt, y, c; /* on and off the manifold */
   CPProjector P;
 } Side;
 
 /* -------------------------------------------------------------------------------- setting up -- */
 
-/* The local parts of both kinds of vectors are (positions, velocities), halves of the same length. */
+/* The local parts of both kinds of vectors are (positions, velocities), two halves of the same
+ * length. */
 static void set_levels(Side *s) {
   N_Vector row = CHECK_POINTER(N_VClone(s->c)), col = CHECK_POINTER(N_VClone(s->y));
   N_VConst(0.0, row);
@@ -59,7 +62,7 @@ static void set_levels(Side *s) {
   N_VDestroy(col);
 }
 
-/* s->y, s->c and s->P exist */
+/* s->y, s->c and s->P must exist */
 static void complete(Side *s) {
   s->on          = CHECK_POINTER(N_VClone(s->y));
   s->start       = CHECK_POINTER(N_VClone(s->y));
@@ -118,7 +121,7 @@ static void side_free(Side *s) {
   chain_parallel_free(&s->parallel);
 }
 
-/* Conjugate gradients' iterations per system since `before` */
+/* Iterations of conjugate gradients per system since `before` */
 static double iterations(const CPProjectorStats *before, const CPProjectorStats *after) {
   const long int systems = after->nlinsolves - before->nlinsolves;
   return systems > 0 ? (double)(after->nli - before->nli) / (double)systems : 0.0;
@@ -128,7 +131,7 @@ static const char *verdict(int kept) { return kept ? "kept" : "EXCEEDED"; }
 
 /* ------------------------------------------------------------------------------- projections -- */
 
-/* Time of the slowest rank, on rank 0 */
+/* The time of the slowest rank, on rank 0 */
 static double time_projection(Side *s) {
   N_VScale(1.0, s->start, s->y);
   MPI_Barrier(s->comm);
@@ -142,7 +145,7 @@ static double time_projection(Side *s) {
 
 typedef enum { SPARSE, ONE, STRONG, WEAK, NSIDES } Which;
 
-/* Ranks but the first have no part in what runs on one. */
+/* Only the first rank participates in runs on one rank. */
 static void create_sides(Side sides[NSIDES], int rank, int size, SUNContext ctx) {
   for (int k = 0; k < NSIDES; k++) sides[k] = (Side){.ctx = ctx};
   if (rank == 0) use_sparse(&sides[SPARSE], projected);
@@ -201,7 +204,7 @@ typedef struct {
   double most;       /* in a single step */
 } March;
 
-/* From s->on to t_end; s->y: out */
+/* From s->on to t_end; s->y: the final state */
 static March march(Side *s, sunrealtype tol) {
   March result              = {0};
   sunrealtype t             = 0.0;
@@ -234,8 +237,8 @@ static March march(Side *s, sunrealtype tol) {
   return result;
 }
 
-/* Largest |y_i - other_i| ewt_i, ewt the error weights at the other; the parts of y on all ranks, other [4 links] with
-   all of them on every rank */
+/* The largest |y_i - other_i| ewt_i, with ewt the error weights at the other; y is distributed over
+ * all ranks, and other [4 links] is complete on every rank */
 static double difference(const Side *s, sunindextype links, const sunrealtype *other) {
   const sunrealtype *y = N_VGetArrayPointer(s->y);
   double largest       = 0.0, all;

@@ -1,12 +1,13 @@
-/* Adams with fixed-point iteration on ladders of close tolerances, for each norm of the error estimate.
+/* Adams with fixed-point iteration on ladders of close tolerances, for each norm of the error
+ * estimate.
  *
- * The order of an Adams method follows from differences of numbers that the projection changes, so a single
- * tolerance says little: neighbouring ones can differ by a factor. Each ladder has nine tolerances from 0.8 to
- * 1.25 times its middle, in equal ratios.
+ * The order of an Adams method follows from differences of numbers that the projection changes, so
+ * a single tolerance is not conclusive: neighbouring ones can differ by a factor. Each ladder has
+ * nine tolerances from 0.8 to 1.25 times its middle, in equal ratios.
  *
- * Bounds, with the default norm: pendulum around 1e-9, t = 20: at most 1750 steps in the geometric mean, none above
- * 1900, errors below 1e-5. Car axis around 1e-10: 1900 steps in the mean. Orders above 6 in use at 1e-10.
- */
+ * Bounds, with the default norm: pendulum around 1e-9, t = 20: at most 1750 steps in the geometric
+ * mean, no run above 1900, errors below 1e-5. Car axis around 1e-10: 1900 steps in the mean. Orders
+ * above 6 in use at 1e-10. */
 #include "check.h"
 #include "options.h"
 #include "run.h"
@@ -24,7 +25,7 @@ static const Variant variants[] = {{"plain CVODES", BY_NOBODY, CP_ERREST_DEFAULT
                                    {"cpodes UNPROJECTED", BY_CPODES, CP_ERREST_UNPROJECTED}};
 enum { NVARIANTS = sizeof variants / sizeof variants[0] };
 
-/* Bounds of 0: none */
+/* A bound of 0 means none. */
 typedef struct {
   const char *mechanism;
   int lmm;

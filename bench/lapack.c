@@ -1,9 +1,8 @@
-/* Dense LU factors of order 6 ... 1100, real and complex, by the LAPACK that the loader finds. Processor time of a factorisation
- * and of a solution, the least of five rounds.
+/* Dense LU factors of order 6 ... 1100, real and complex, by the LAPACK that the loader finds.
+ * Processor time of a factorisation and of a solution, the least of five rounds.
  *
  *   build/release/bench/lapack
- *   OPENBLAS_NUM_THREADS=1 LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu/openblas-pthread build/release/bench/lapack
- */
+ *   OPENBLAS_NUM_THREADS=1 LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu/openblas-pthread build/release/bench/lapack */
 #include "cpodes/matrix/lapack.h"
 #include "cpodes/base/random.h"
 
@@ -15,7 +14,7 @@
 
 static const int orders[] = {6, 10, 20, 30, 50, 100, 200, 500, 1100};
 enum { ORDERS = sizeof orders / sizeof orders[0], ROUNDS = 5, LARGEST = 1100 };
-/* A round takes some milliseconds. */
+/* A round takes a few milliseconds. */
 static const double operations = 1e7;
 
 typedef struct {
@@ -42,7 +41,7 @@ static int solve(System *s) {
   return info;
 }
 
-/* Microseconds of one run, or -1 if one fails */
+/* Microseconds of one run, or -1 if it fails */
 static double microseconds(System *s, int (*run)(System *s), double cost) {
   const int runs = (int)fmax(1.0, operations / cost);
   double least   = INFINITY;

@@ -1,11 +1,11 @@
-/* The direct linear solver of a dense matrix by LAPACK (dgetrf, dgetrs), as SUNLinSol_LapackDense, which
- * Debian's SUNDIALS does not have. */
+/* The direct linear solver for dense matrices by LAPACK (dgetrf, dgetrs), like
+ * SUNLinSol_LapackDense, which Debian's SUNDIALS lacks. */
 #ifndef CPODES_BENCH_LAPACK_DENSE_H
 #define CPODES_BENCH_LAPACK_DENSE_H
 
 #include <sundials/sundials_linearsolver.h>
 
-/* For n x n matrices of SUNDenseMatrix; SUNLinSolFree frees it. NULL without memory */
+/* For n x n matrices of SUNDenseMatrix; SUNLinSolFree frees it. NULL if memory is lacking */
 SUNLinearSolver lapack_dense(sunindextype n, SUNContext ctx);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Those that are not run as the catalogue has them; n 0: with its number of masses */
+/* Mechanisms that are not run as in the catalogue; n 0: with their number of masses */
 typedef struct {
   const char *name, *type;
   int n;
@@ -42,7 +42,8 @@ static CPModel *create_model(const CPModelType *type, int n, SUNContext ctx) {
   exit(EXIT_FAILURE);
 }
 
-/* y_end [n]: out, the model's reference where it is below the errors that are compared, else zero */
+/* y_end [n]: the model's reference if that is more accurate than the compared errors, otherwise
+ * zero */
 static void find_end(const CPModel *model, sunrealtype t_end, N_Vector y_end) {
   const sunrealtype required = 5.0e-11;
   N_VConst(0.0, y_end);
@@ -61,7 +62,7 @@ Mechanism *mechanism_create(const char *name, SUNContext ctx) {
   s->y_end                = CHECK_POINTER(N_VClone(s->model->y0));
   if (!strcmp(type->name, "chain")) {
     s->chain = s->model->data;
-    s->G     = chain_jacobian; /* the model's is sparse for long chains */
+    s->G     = chain_jacobian; /* the model's own is sparse for long chains */
   }
   find_end(s->model, s->t_end, s->y_end);
   return s;

@@ -1,13 +1,13 @@
-/* The metrics of mechanical systems' projections on ladders of close tolerances: steps, evaluations of f and
- * errors at the end, relative to those of CP_METRIC_ERROR.
+/* The metrics of mechanical systems' projections on ladders of close tolerances: steps, evaluations
+ * of f and errors at the end, relative to those of CP_METRIC_ERROR.
  *
- * Each ladder has nine tolerances from 0.8 to 1.25 times its middle, in equal ratios; what is printed are
- * geometric means over it. The default metric is chosen by these figures (cpodes/mechanics/projection/metric.c).
- * ball_loop, which is no mechanism of the catalogue, has quaternions; its reference is Adams at 1e-13.
- * The bushing crank is stiff along the normals of its constraints: there is no ladder for Adams.
+ * Each ladder has nine tolerances from 0.8 to 1.25 times its middle, in equal ratios; the printed
+ * values are geometric means over it. The default metric is chosen by these results
+ * (cpodes/mechanics/projection/metric.c). ball_loop, which is not in the catalogue, has
+ * quaternions; its reference is Adams at 1e-13. The bushing crank is stiff along the normals of its
+ * constraints, and has no ladder for Adams.
  *
- * Bound: the bushing crank at 1e-8 takes fewer steps with NEWTON than without projection.
- */
+ * Bound: the bushing crank at 1e-8 takes fewer steps with NEWTON than without projection. */
 #include "check.h"
 #include "options.h"
 #include "run.h"
@@ -38,8 +38,8 @@ enum { NAMES = sizeof names / sizeof names[0] };
 
 /* ------------------------------------------------------------------- a loop of ball joints -- */
 
-/* RODS equal rods on ball joints (quaternions) from the origin to a point on x, which hang in a taut arc and swing
- * about the line through both ends. Nothing is damped. */
+/* RODS equal rods on ball joints (quaternions) from the origin to a point on x, which hang in a
+ * taut arc and swing about the line through both ends, without damping. */
 enum { RODS = 4 };
 
 typedef struct {
@@ -136,13 +136,13 @@ static void range_add(Range *range, double ratio) {
   mean_add(&range->mean, ratio);
 }
 
-/* Stiff along normals: BDF only, and also without projection */
+/* Systems that are stiff along normals run with BDF only, and also without projection. */
 static bool applies(Mechanism *m, const Variant *variant, int lmm) {
   if (!variant->projected) return m->model->stiff;
   return variant->metric != CP_METRIC_NEWTON || lmm == CV_BDF; /* Adams has no Newton matrix */
 }
 
-/* steps, errors [VARIANTS]: ratios are added */
+/* steps, errors [VARIANTS]: the ratios are added to them */
 static void print_ladder(Mechanism *m, int lmm, sunrealtype middle, Range *steps, Range *errors,
                          FILE *csv, SUNContext ctx) {
   Ladder base = {0};

@@ -1,21 +1,22 @@
-/* Structured Newton beside the full I - gamma J, both with LAPACK, or with KLU.
+/* Structured Newton compared with the full I - gamma J, both with LAPACK, or with KLU.
  *
- *   dense    1,000 coupled coordinates with 100 constraints, stiff (coupled.h): the condensed matrix, of order 1,100,
- *            beside the full one, of order 2,000
- *   sparse   a chain of N = 100 ... 10,000 point masses with stiff overdamped bending spring-dampers: the condensed
- *            matrix by KLU; at N = 100 beside the full one by LAPACK
+ *   dense    1,000 coupled coordinates with 100 constraints, stiff (coupled.h): the condensed matrix, of
+ *            order 1,100, compared with the full one, of order 2,000
+ *   sparse   a chain of N = 100 ... 10,000 point masses with stiff overdamped bending spring-dampers:
+ *            the condensed matrix by KLU; at N = 100 compared with the full one by LAPACK
  *
- * Both sides are the same CPMech with the same tolerances and metric of the projection, and have their partial
- * derivatives from the same formulas. The full J of the dense part comes from them by LAPACK, too, that of the chain by
- * elimination in a tridiagonal matrix.
+ * Both sides are the same CPMech with the same tolerances and metric of the projection, and with
+ * partial derivatives from the same formulas. The full J is computed from these by LAPACK for the
+ * dense part, and by elimination in a tridiagonal matrix for the chain.
  *
  *   seconds   of the whole run
- *   less f    the same without evaluations of f, each as long as one CPMechAccelerations: Jacobians, matrices, their
- *             factors and solutions, and what is left of the step, that hardly takes any time
+ *   less f    the same without evaluations of f, each of which takes as long as one CPMechAccelerations:
+ *             Jacobians, matrices, their factors and solutions, and the rest of the step, which takes
+ *             little time
  *
- * Bounds: dense, less f, full at least 3 times as long, same steps; sparse, whole runs, time per step and N flat within
- * 2 x, full at least 8 times as long, steps within 5 %.
- */
+ * Bounds: dense, less f: full takes at least 3 times as long, with the same steps; sparse, whole
+ * runs: the time per step and N varies by at most a factor of 2, full takes at least 8 times as
+ * long, and steps agree within 5 %. */
 #include "check.h"
 #include "coupled.h"
 #include "lapack_dense.h"
@@ -50,13 +51,13 @@ typedef struct {
   N_Vector y; /* at the end */
 } Run;
 
-/* CVODES' user_data is the CPMech: what the full Jacobian needs besides. */
+/* CVODES' user_data is the CPMech; the full Jacobian also needs this. */
 static Coupled *coupled;
 static BendingChain *chain;
 
 /* ------------------------------------------------------------------------------------- a run -- */
 
-/* Of one evaluation of u' and lambda, as f makes it */
+/* Seconds of one evaluation of u' and lambda, as in f */
 static double acceleration_seconds(CPMech mech, sunrealtype t, N_Vector y) {
   enum { TIMES = 5 };
   double *udot        = CHECK_POINTER(malloc((size_t)N_VGetLength(y) * sizeof *udot));
@@ -125,7 +126,7 @@ static void report(const Options *options, const char *name, const Run *r) {
             r->jacobians, r->seconds, r->less_f);
 }
 
-/* Largest difference of the ends, in tolerances */
+/* The largest difference of the final states, in tolerances */
 static double difference(const Run *a, const Run *b, sunrealtype tolerance) {
   double largest = 0.0;
   for (sunindextype i = 0; i < N_VGetLength(a->y); i++) {
@@ -194,7 +195,7 @@ static int full_chain(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix J, void 
   return bending_chain_jacobian(t, y, fy, J, chain, tmp1, tmp2, tmp3);
 }
 
-/* given: with the chain's partial derivatives, else by differences */
+/* given: with the chain's partial derivatives, otherwise by differences */
 static Run run_chain(sunindextype n, bool given, CVLsJacFn jacobian, SUNContext ctx) {
   Problem p = {.span = chain_span};
   chain     = CHECK_POINTER(bending_chain_create(n, 9.81, 1e5, 1e4));

@@ -6,18 +6,18 @@
 #include <stdio.h>
 
 typedef struct {
-  FILE *csv;    /* gets a line for each run; NULL if that is not wanted */
+  FILE *csv;    /* receives a line for each run; NULL if not wanted */
   int repeat;   /* repetitions of each timed run */
-  int nnames;   /* names after the options, */
-  char **names; /* they select parts of the benchmark; none: all */
+  int nnames;   /* the number of names after the options */
+  char **names; /* they select parts of the benchmark; no names: all parts */
 } Options;
 
-/* what: one line for --help; names: what the names can be, for --help, or NULL; repeat: default of its option. Ends
-   the program if the command line is wrong. */
+/* what: a line for --help; names: the permitted names, for --help, or NULL; repeat: the default of
+ * its option. Ends the program if the command line is wrong. */
 Options options_parse(int argc, char **argv, const char *what, const char *names, int repeat);
 void options_close(Options *options);
 
-/* Is name, or a number, among the names, or are there none? */
+/* Is name, or a number, among the names, or is the list of names empty? */
 bool options_select(const Options *options, const char *name);
 bool options_select_number(const Options *options, long number);
 

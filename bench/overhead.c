@@ -1,11 +1,11 @@
-/* A mechanism, integrated once: what overhead.sh counts the instructions of.
+/* A mechanism, integrated once; overhead.sh counts the instructions of this program.
  *
  *   overhead METHOD FORM [MECHANISM]   METHOD bdf, adams, dop853   FORM none, projector, mechanics
  *                                      MECHANISM of the catalogue, default pendulum
  *
- * none: CVODES alone (not with dop853); projector: f, c and G by hand; mechanics: CPMech by M, A and forces, with
- * partial derivatives. Tolerance 1e-8, t = 0 ... 20 for the pendulum. Prints steps, attempts, evaluations of f and the error at the end.
- */
+ * none: CVODES alone (not with dop853); projector: f, c and G by hand; mechanics: CPMech by M, A
+ * and forces, with partial derivatives. Tolerance 1e-8, t = 0 ... 20 for the pendulum. Prints
+ * steps, attempts, evaluations of f and the error at the end. */
 #include "check.h"
 #include "run.h"
 #include <cpodes/cpodes_onestep.h>

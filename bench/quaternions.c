@@ -1,16 +1,17 @@
-/* Unit quaternions by CPProjectorAddUnitNorm, n = 1,000 ... 1,000,000: projection beside one pass over the state.
+/* Unit quaternions by CPProjectorAddUnitNorm, n = 1,000 ... 1,000,000: the projection compared with
+ * one pass over the state.
  *
- *   pass       y_i <- a y_i, a loop that reads and writes every component
+ *   pass       y_i = a y_i, a loop that reads and writes every component
  *   N_VScale   the same by NVECTOR_SERIAL
- *   project    CPProjectorProject, the nearest point in the norm; L2: D = I, error: D = diag(1 / ewt^2), with weights
- *              of their own for every component
+ *   project    CPProjectorProject, the nearest point in the norm; L2: D = I, error: D = diag(1 / ewt^2),
+ *              with a separate weight for every component
  *   tangent    CPProjectorProjectTangent
  *   set-up     CPProjectorCreate, n times CPProjectorAddUnitNorm, the first projection, less one projection
- *   memory     what the projector holds after both projections
+ *   memory     the memory of the projector after both projections
  *
- * The quaternions are the whole state; "near" ones are off the manifold by up to a tolerance of 1e-6 in each component,
- * as after a step, "far" ones by up to 1000 of them. The solver is chosen automatically.
- */
+ * The quaternions are the whole state; "near" ones are off the manifold by up to a tolerance of
+ * 1e-6 in each component, as after a step, "far" ones by up to 1000 tolerances. The solver is
+ * chosen automatically. */
 #include "check.h"
 #include "options.h"
 #include "run.h"

@@ -1,10 +1,10 @@
-/* What a step of the chain in space (examples/models/spatial_chain.h) takes for each of its rods, past the start with
- * its small steps: CPU time, with 100, 1,000 and 10,000 rods, with and without springs in the joints.
+/* The time of a step of the chain in space (examples/models/spatial_chain.h) per rod, after the
+ * small steps at the start: CPU time, with 100, 1,000 and 10,000 rods, with and without springs in
+ * the joints.
  *
- *   rods [MOST]     at most so many
+ *   rods [MOST]     at most this many
  *
- * Bound: largest over least time per step and rod 2.
- */
+ * Bound: the ratio of the largest and the least time per step and rod is at most 2. */
 #include "check.h"
 #include "run.h"
 #include <math.h>
@@ -20,7 +20,7 @@ enum { NCHAINS = sizeof chains / sizeof chains[0] };
 static const sunrealtype tolerance = 1.0e-6, t_start = 0.01, t_end = 0.1;
 static const double bound = 2.0;
 
-/* n rods, that turn about the vertical with 1/n rad/s */
+/* n rods that turn about the vertical with 1/n rad/s */
 static CPModel *create_chain(const char *name, int n, SUNContext ctx) {
   const CPModelType *type = CHECK_POINTER((void *)model_find(name));
   sunrealtype values[MODEL_MOST_PARAMETERS];
@@ -31,7 +31,7 @@ static CPModel *create_chain(const char *name, int n, SUNContext ctx) {
   return CHECK_POINTER(CPModelCreate(type, values, ctx, message, sizeof message));
 }
 
-/* CPU time [s] of each step from t_start to t_end; their number: out */
+/* CPU time [s] of each step from t_start to t_end; steps: their number */
 static double step_seconds(const CPModel *model, int lmm, long int *steps, SUNContext ctx) {
   sunrealtype t;
   long int before;

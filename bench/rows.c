@@ -8,7 +8,7 @@
 
 static sunrealtype p(sunrealtype x) { return x + x * x / 2; }
 
-/* Room for m rows of count entries each */
+/* Allocates m rows of count entries each. */
 static Rows *create(sunindextype m, sunindextype n, sunindextype count) {
   Rows *rows           = CHECK_POINTER(calloc(1, sizeof *rows));
   const size_t entries = (size_t)m * (size_t)count;
@@ -32,8 +32,8 @@ Rows *rows_blocks(sunindextype count, sunindextype m, sunindextype n) {
   return rows;
 }
 
-/* Each of the columns that remain with the probability that count are found in all (Knuth, The Art of Computer
-   Programming 2, 3.4.2, algorithm S) */
+/* Each remaining column is chosen with the probability that leads to count columns in total (Knuth,
+ * The Art of Computer Programming 2, 3.4.2, algorithm S). */
 Rows *rows_scattered(sunindextype m, sunindextype n, sunindextype count) {
   Rows *rows    = create(m, n, count);
   unsigned seed = 5;

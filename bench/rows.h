@@ -1,6 +1,6 @@
 /* Constraints of any pattern:
  *
- *   c_i(y) = s_i sum_j B_ij (p(y_j) - p(y*_j)),   p(x) = x + x^2 / 2,   G_ij = s_i B_ij (1 + y_j)
+ *     c_i(y) = s_i sum_j B_ij (p(y_j) - p(y*_j)),   p(x) = x + x^2 / 2,   G_ij = s_i B_ij (1 + y_j)
  *
  * B has pseudo-random entries in [-1, 1), y* in [-1/2, 1/2); s_i = 1 unless rows are repeated. */
 #ifndef CPODES_BENCH_ROWS_H
@@ -16,15 +16,15 @@ typedef struct {
   sunrealtype *p;            /* [n] p(y*_j) */
 } Rows;                      /* the user_data of the functions below */
 
-/* count blocks, each m x n and full; count = 1: a full matrix */
+/* count blocks, each full and m x n; count = 1: a full matrix */
 Rows *rows_blocks(sunindextype count, sunindextype m, sunindextype n);
 /* count entries in each of m rows, at pseudo-random places */
 Rows *rows_scattered(sunindextype m, sunindextype n, sunindextype count);
-/* rows <- its rows, the same 1000 times larger, the same 1000 times smaller */
+/* Replaces rows by three copies: unchanged, 1000 times larger, 1000 times smaller. */
 void rows_repeat(Rows *rows);
 void rows_free(Rows **rows);
 
-/* y [n]: out, y* */
+/* y [n] = y* */
 void rows_state(const Rows *rows, N_Vector y);
 SUNMatrix rows_pattern(const Rows *rows, SUNContext ctx); /* CSR; the caller frees it */
 

@@ -9,16 +9,16 @@
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 #include <sunnonlinsol/sunnonlinsol_newton.h>
 
-/* Far above what any useful run takes: ends those that creep */
+/* Far above any useful run: ends runs that progress too slowly */
 static const long int step_limit = 1000000;
 
-/* What one integration consists of */
+/* The objects of one integration */
 typedef struct {
   void *cvode_mem;
   CPodeMem mem; /* NULL unless cpodes projects */
   CPProjector P;
-  CPMech mech;                  /* NULL unless it is one that is projected */
-  SUNNonlinearSolver nonlinear; /* if NULL, Newton, which is the default */
+  CPMech mech;                  /* NULL unless a CPMech is projected */
+  SUNNonlinearSolver nonlinear; /* if NULL, Newton, the default */
   SUNLinearSolver linear;
   SUNMatrix J, G;
   N_Vector y, c;
@@ -86,7 +86,7 @@ static void create_mechanics(Run *run, const Mechanism *s, const RunOptions *o, 
   if (run->nonlinear) CHECK(CPodeSetNonlinearSolver(run->mem, run->nonlinear));
 }
 
-/* What CPodeCreate sets (guide, "Defaults"): only the projection is to differ. */
+/* The settings of CPodeCreate (guide, "Defaults"): only the projection shall differ. */
 static void set_as_cpodes(void *cvode_mem, int lmm) {
   CHECK(CVodeSetEtaFixedStepBounds(cvode_mem, 0.0, lmm == CV_ADAMS ? 1.25 : 1.3));
   CHECK(CVodeSetLSetupFrequency(cvode_mem, 60));
@@ -105,7 +105,7 @@ static void create_cvodes(Run *run, const Mechanism *s, const RunOptions *o, SUN
   }
 }
 
-/* This library judges the iteration of SUNDIALS' Newton solver, and of no other. */
+/* This library judges the iteration only of SUNDIALS' Newton solver. */
 static int foreign_newton(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt,
                           sunrealtype tol, sunbooleantype callLSetup, void *mem) {
   return SUNNonlinSolSolve_Newton(NLS, y0, ycor, ewt, tol, callLSetup, mem);
@@ -196,7 +196,7 @@ static int march_timed(Run *run, const Mechanism *s, Figures *figures) {
   return flag;
 }
 
-/* Evaluations of f, with those for partial derivatives */
+/* Evaluations of f, including those for partial derivatives */
 static long int forces(CPMech mech) {
   CPMechStats stats;
   CHECK(CPMechGetStats(mech, &stats));

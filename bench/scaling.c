@@ -1,24 +1,26 @@
-/* SPARSE on chains of N = 100 ... 100,000 links: time and memory per link, and the same beside a projection
- * written by hand.
+/* SPARSE on chains of N = 100 ... 100,000 links: time and memory per link, compared with a
+ * projection written by hand.
  *
- *   project          one CPProjectorProject with G, factors and all new (CPProjectorSetJacFrequency 1)
+ *   project          one CPProjectorProject with G, factors and all else new (CPProjectorSetJacFrequency 1)
  *   kept             the same with factors kept for 10 projections, the default
- *   differences      as project, G by difference quotients over the groups of the pattern's columns
- *   tangent          one CPProjectorProjectTangent, G and factors new, too
- *   set-up           CPProjectorCreate and the first projection, less one projection: symbolic analysis, storage,
- *                    groups of columns; levels given, or detected
- *   hand             chain_cvode_projection: the tridiagonal factors L D L^T of each level, positions by simplified
- *                    Newton, then velocities; new factors, too
- *   hand with error  the same with the error estimate, as CVODES' hook wants it: beside project + tangent
- *   memory           what the projector holds after all this
+ *   differences      like project, with G by difference quotients over the groups of the pattern's columns
+ *   tangent          one CPProjectorProjectTangent, with new G and factors, too
+ *   set-up           CPProjectorCreate and the first projection, less one projection: symbolic analysis,
+ *                    storage, groups of columns; levels given, or detected
+ *   hand             chain_cvode_projection: the tridiagonal factors L D L^T of each level, positions by
+ *                    simplified Newton, then velocities; with new factors, too
+ *   hand with error  the same with the error estimate, as CVODES' hook requires it: compared with
+ *                    project + tangent
+ *   memory           the memory of the projector after all this
  *
- * Both projections start from the same state, up to a tolerance off the manifold ("near": one correction), and at
- * 10,000 links also up to 1000 ("far": two), with the error weights of CVODES. The hand-written one ends by its
- * correction's norm, cpodes by the violation: the former's eps is chosen such that it makes as many corrections as
- * cpodes, and the violations that both reach are printed. It leaves y += correction to CVODES; cpodes does that itself.
+ * Both projections start from the same state, up to a tolerance off the manifold ("near": one
+ * correction), and at 10,000 links also up to 1000 ("far": two), with the error weights of CVODES.
+ * The hand-written one ends by the norm of its correction, cpodes by the violation: eps of the
+ * former is chosen such that it makes as many corrections as cpodes, and the remaining violations
+ * of both are printed. It leaves y += correction to CVODES; cpodes does that itself.
  *
- * Bounds: project and memory per link flat within 2 x; at 10,000 links project at most 4 x hand.
- */
+ * Bounds: project and memory per link vary by at most a factor of 2; at 10,000 links project takes
+ * at most 4 times as long as hand. */
 #include "check.h"
 #include "options.h"
 #include "run.h"
@@ -32,7 +34,8 @@
 
 static const sunindextype lengths[] = {100, 300, 1000, 3000, 10000, 30000, 100000};
 enum { NLENGTHS = sizeof lengths / sizeof lengths[0] };
-static const sunindextype compared = 10000; /* where the hand-written projection is the bound */
+/* the size at which the hand-written projection is the bound */
+static const sunindextype compared = 10000;
 static const double bound_flat     = 2.0;
 static const double bound_hand     = 4.0;
 static const sunrealtype tolerance = 1.0e-6;
@@ -59,18 +62,18 @@ typedef struct {
   SUNContext ctx;
   Chain *chain;
   SUNMatrix G;
-  void *cvode_mem; /* gives both the error weights */
+  void *cvode_mem; /* provides the error weights for both */
   SUNNonlinearSolver nonlinear;
   N_Vector on, start; /* on the manifold, and off it */
   N_Vector ewt, c;
   N_Vector y, v, correction; /* changed by every run */
   N_Vector row_level, col_level;
   CPProjector fresh, kept, differences,
-      tangent;       /* with factors of their own, which a tangent projection leaves */
+      tangent;       /* with separate factors, which a tangent projection does not change */
   CPProjector trial; /* of the set-ups */
   sunrealtype hand_eps;
   double bytes;     /* held by a projector */
-  int levels_right; /* those that are detected */
+  int levels_right; /* of those that are detected */
 } Case;
 
 /* -------------------------------------------------------------------------------- setting up -- */
@@ -84,7 +87,7 @@ static CPProjector create(Case *s, CPConstraintJacFn jac, long int frequency) {
   return P;
 }
 
-/* CVODES knows the error weights after its first step. */
+/* CVODES has error weights only after its first step. */
 static void create_weights(Case *s) {
   sunrealtype t;
   s->cvode_mem = CHECK_POINTER(CVodeCreate(CV_ADAMS, s->ctx));
@@ -327,7 +330,7 @@ static sunrealtype violation(Case *s) {
   return norm;
 }
 
-/* What one projection of each kind reaches from s->start */
+/* The result of one projection of each kind from s->start */
 static void print_violations(Case *s) {
   CPProjectorStats before, after;
   reset(s);

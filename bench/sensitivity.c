@@ -1,14 +1,14 @@
-/* What sensitivities cost, on a hanging chain of 50 masses with bending springs and 100 parameters: inertia
- * and drag of each mass.
+/* The cost of sensitivities, on a hanging chain of 50 masses with bending springs and 100
+ * parameters: inertia and drag of each mass.
  *
- *   (I + diag(m)) u' + A^T lambda = f(q, u) - diag(e) u,   p = (m_1 ... m_50, e_1 ... e_50)
+ *     (I + diag(m)) u' + A^T lambda = f(q, u) - diag(e) u,   p = (m_1 ... m_50, e_1 ... e_50)
  *
  * with analytic partial derivatives (examples/models/bending_chain.h, and those below):
  *
- * - Ns forward sensitivities, relative to Ns times a run of the states alone;
- * - the gradient of one functional by all 100 parameters, adjoint, relative to one forward run, and beside
- *   forward sensitivities for three of them;
- * - bytes of an adjoint run for several numbers of steps between checkpoints. */
+ *   - Ns forward sensitivities, relative to Ns times a run of the states alone;
+ *   - the gradient of one functional for all 100 parameters, by the adjoint method, relative to one
+ *     forward run, and compared with forward sensitivities for three of them;
+ *   - bytes of an adjoint run for several numbers of steps between checkpoints. */
 #include "check.h"
 #include "options.h"
 #include "timing.h"
@@ -26,7 +26,7 @@ typedef struct {
   BendingChain *chain;
   CPMechModel inner;   /* the chain's functions, whose user_data is chain */
   sunrealtype p[NP];   /* m [kg], e [kg/s] */
-  sunrealtype one[NP]; /* sizes of the parameters */
+  sunrealtype one[NP]; /* scales of the parameters */
   int plist[NP];       /* parameter of each sensitivity */
 } Model;
 
@@ -134,7 +134,7 @@ static void open_run(Run *run, int lmm, int Ns, const int *plist) {
   outer.b              = right_sides;
   outer.dynamics_jac   = dynamics;
   outer.constraint_jac = constraints;
-  outer.udot           = NULL; /* those of the chain know nothing of p */
+  outer.udot           = NULL; /* those of the chain ignore p */
   outer.udot_jac       = NULL;
   run->y0              = CHECK_POINTER(N_VNew_Serial(4 * MASSES, run->ctx));
   run->y               = CHECK_POINTER(N_VClone(run->y0));
@@ -249,7 +249,7 @@ static void cost_of_adjoint(int lmm, int rounds) {
   close_run(&few);
 }
 
-/* Bytes that checkpoints and interpolation hold at the end of the forward run */
+/* The bytes of checkpoints and interpolation at the end of the forward run */
 static void memory_of_adjoint(int lmm) {
   const int settings[] = {10, 50, 250, 1250};
   printf("%-5s %8s %8s %12s %12s\n", "", "steps", "between", "checkpoints", "kilobytes");

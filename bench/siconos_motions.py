@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Motions with contacts beside those of Siconos.
+"""Motions with contacts compared with those of Siconos.
 
     bench/siconos_motions.py build/dev/runner/cpodes siconos-tutorials [--top STEP]
 
-siconos-tutorials: a checkout of github.com/siconos/siconos-tutorials (of 24 July 2024), whose trajectories are read: the impacting stick and
-the slider-crank with clearance by time stepping (Moreau-Jean, h = 1e-4), the rocking block event-driven. The same mechanisms, as files, are
-integrated by DOP853 and RADAU at 1e-10. For windows of time the largest differences of the coordinates are printed: from Siconos, and of both
-methods here from each other; of the slider-crank also those of two of Siconos' schemes from each other, as both lose their digits.
+siconos-tutorials: a checkout of github.com/siconos/siconos-tutorials (of 24 July 2024), from which trajectories are read:
+the impacting stick and the slider-crank with clearance by time stepping (Moreau-Jean, h = 1e-4), the rocking block
+event-driven. The same mechanisms, as files, are integrated by DOP853 and RADAU at 1e-10. For intervals of time the largest
+differences of the coordinates are printed: from Siconos, and between both methods here; for the slider-crank also between
+two of Siconos' schemes, since both lose their digits.
 
---top also runs the tippe-top in Siconos (python3-siconos and python3-h5py) by Moreau-Jean with this step, and half of it, and compares
-cos(tilt)."""
+--top also runs the tippe-top in Siconos (python3-siconos and python3-h5py) by Moreau-Jean with this step, and half of it,
+and compares cos(tilt)."""
 
 import argparse
 import contextlib
@@ -46,8 +47,8 @@ def published(path, columns):
 
 
 def differences(a, b, windows):
-    """The largest difference of any value in each window (from, to); both are compared at the times of b that a has, too. Rows before
-    an impact and after it have the same time: the last one counts."""
+    """The largest difference of any value in each interval (from, to), at those times of b that a also has. Rows before and
+    after an impact have the same time: the last one counts."""
     at = {round(t, 9): values for t, values in a}
     result = []
     for begin, end in windows:
@@ -145,7 +146,7 @@ def block(program, tutorials):
 
 
 def tops(h, t_end):
-    """(t, cos(tilt)) of Siconos' tippe-top; lengths in cm, as its sizes suit its collision detection"""
+    """(t, cos(tilt)) of Siconos' tippe-top; lengths are in cm, which suits its collision detection"""
     from siconos.io.mechanics_run import MechanicsHdf5Runner
     from siconos.mechanics.collision.bullet import SiconosBulletOptions
     from siconos.mechanics.collision.tools import Contactor

@@ -1,11 +1,12 @@
-/* Passages of singular positions: BDF, Adams and DOP853 on planar linkages in absolute coordinates whose rods come to
- * lie in one line, where other motions start.
+/* Passages through singular positions: BDF, Adams and DOP853 on planar linkages in absolute
+ * coordinates whose rods pass through one line, where other motions branch off.
  *
  *   singular [linkage|all [method|all [tolerances per decade [from [to]]]]]
  *
- * linkage and method: their beginning; from, to: -log10 of the tolerances. For each run steps, evaluations of f and the
- * largest error of the positions at 40 times; beside it, for BDF and Adams, the error of CVODES in the one coordinate of the
- * motion, which has no singular position. Another motion is off by radians. */
+ * linkage and method: the beginning of the name; from, to: -log10 of the tolerances. Prints for
+ * each run steps, evaluations of f and the largest error of the positions at 40 times; for BDF and
+ * Adams also the error of CVODES in the single coordinate of the motion, which has no singular
+ * position. A motion on another branch has an error of radians. */
 #include "check.h"
 #include <cpodes/cpodes_onestep.h>
 #include <math.h>
@@ -16,7 +17,7 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-/* ---- linkages of uniform rods, 1 kg and 1 m unless said otherwise ---- */
+/* ---- linkages of uniform rods, 1 kg and 1 m unless stated otherwise ---- */
 
 enum { MAX_RODS = 4, MAX_JOINTS = 6, OUTPUTS = 40, MOST_STEPS = 200000 };
 
@@ -70,7 +71,7 @@ static int force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
   return 0;
 }
 
-/* x: out, the point at s of a rod */
+/* x: the point at s of a rod */
 static void point(const Linkage *l, const sunrealtype *q, int rod, double s, double *x) {
   const double c = s * l->length[rod];
   x[0] = q[3 * rod] + c * cos(q[3 * rod + 2]), x[1] = q[3 * rod + 1] + c * sin(q[3 * rod + 2]);
@@ -180,7 +181,7 @@ static int one_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   return 0;
 }
 
-/* Largest error of the angle by CVODES in the one coordinate */
+/* The largest error of the angle by CVODES in the single coordinate */
 static double one_error(const Linkage *l, int lmm, double tol, double t_end, SUNContext ctx) {
   N_Vector y  = N_VNew_Serial(2, ctx);
   double x[2] = {l->theta0, l->rate0}, error = 0;
@@ -263,7 +264,7 @@ typedef struct {
   double t_end;
 } Problem;
 
-/* The newest message of a failure */
+/* Stores the newest message of a failure. */
 static void keep(int code, const char *function, const char *message, void *data) {
   (void)function;
   char *text = data;
@@ -296,7 +297,7 @@ static Problem linkage(const Linkage *l) {
 
 typedef struct {
   int flag;
-  double t, error, one_error; /* one_error: 0: not known */
+  double t, error, one_error; /* one_error: 0 if unknown */
   long int steps, forces;
   char text[400];
 } Outcome;
@@ -341,7 +342,8 @@ static void run_end(Run *r, Outcome *o) {
   CPMechFree(&r->mech);
 }
 
-/* y: out, the regular motion at the i-th output; x: its coordinate at the one before, and there */
+/* y: the regular motion at the i-th output; x: its coordinate, at the previous output on input and
+ * at this one on output */
 static void reference_at(const Problem *p, int i, double *x, N_Vector y) {
   const double t = p->t_end * i / OUTPUTS;
   if (p->model) {

@@ -1,20 +1,22 @@
-/* Which linear solver: the time of a projection by each of them on problems of many sizes and patterns, relative to
- * the fastest, and what CP_LINSOL_AUTO takes. The thresholds of cpodes/projector/choose.c and the guide's table "Which
- * solver" come from here.
+/* The choice of a linear solver: the time of a projection by each of them on problems of many sizes
+ * and patterns, relative to the fastest, and the choice of CP_LINSOL_AUTO. These are the source of
+ * the thresholds in cpodes/projector/choose.c and of the guide's table "Which solver".
  *
- *   fresh   one projection, one correction, with G and its factors new
- *   step    one projection with factors kept for 10 projections, the default: what a step of an integration takes
+ *   fresh   one projection, one correction, with new G and factors
+ *   step    one projection with factors kept for 10 projections, the default: the cost in a step of an
+ *           integration
  *
- * Every solver gets the pattern of G; "dense G" is SCHUR with a dense matrix in its place. KRYLOV gets products,
- * and the diagonal (Jacobi) or, for chains, the tridiagonal preconditioner.
+ * Every solver gets the pattern of G; "dense G" is SCHUR with a dense matrix instead. KRYLOV gets
+ * products, and the diagonal (Jacobi) or, for chains, the tridiagonal preconditioner.
  *
- * chain N     N links, 2 levels of N constraints each (examples/models/chain.h)
- * four-bar N  N windows, 2 levels of 6 N + 2 (examples/models/four_bar.h)
- * norms N     N unit quaternions by CPProjectorAddUnitNorm
- * parts K x m K components of m constraints on 2 m components each
- * triple m    m constraints on 2 m components, 10 in each row, every row three times with different scales
- * part p      200 constraints on 400 components, a part p of G's entries at pseudo-random places; full m: all entries
- */
+ *   chain N     N links, 2 levels of N constraints each (examples/models/chain.h)
+ *   four-bar N  N windows, 2 levels of 6 N + 2 (examples/models/four_bar.h)
+ *   norms N     N unit quaternions by CPProjectorAddUnitNorm
+ *   parts K x m K components of m constraints on 2 m components each
+ *   triple m    m constraints on 2 m components, 10 in each row, every row three times with different
+ *               scales
+ *   part p      200 constraints on 400 components, a fraction p of G's entries at pseudo-random places;
+ *               full m: all entries */
 #include "check.h"
 #include "options.h"
 #include "rows.h"
@@ -30,9 +32,9 @@
 #include <sunmatrix/sunmatrix_sparse.h>
 
 static const sunrealtype tolerance = 1.0e-6;
-/* Operations of a dense factorisation above which a dense solver is left out */
+/* Operations of a dense factorisation above which a dense solver is excluded */
 static const double most_work = 5.0e9;
-/* Entries of a dense G above which it is */
+/* Entries of a dense G above which it is excluded */
 static const double most_entries = 5.0e6;
 
 /* ---------------------------------------------------------------------------------- problems -- */
@@ -42,7 +44,8 @@ typedef enum { CHAIN, FOUR_BAR, NORMS, PARTS, TRIPLE, SCATTERED, FULL } Kind;
 static const struct {
   const char *name;
   Kind kind;
-  sunindextype size, part; /* PARTS: how many, of how many; SCATTERED: entries in each row */
+  /* PARTS: the number of components, and the constraints of each; SCATTERED: entries in each row */
+  sunindextype size, part;
 } problems[] = {{"chain 1", CHAIN, 1, 0},
                 {"chain 3", CHAIN, 3, 0},
                 {"chain 10", CHAIN, 10, 0},
@@ -85,14 +88,14 @@ enum { NPROBLEMS = sizeof problems / sizeof problems[0] };
 typedef struct {
   const char *name;
   SUNContext ctx;
-  sunindextype m, n; /* unit norms are no rows of c */
+  sunindextype m, n; /* unit norms do not count as rows of c */
   int norms;         /* how many */
-  int dependent;     /* are some constraints? */
+  int dependent;     /* are some constraints dependent? */
   double work;       /* operations of a dense factorisation */
   CPConstraintFn c;
   CPConstraintJacFn jac, dense_jac;
   SUNMatrix G, dense_G; /* dense_G: NULL if it is too large */
-  CPJacTimesFn Gv;      /* NULL if it is not for KRYLOV */
+  CPJacTimesFn Gv;      /* NULL unless it is for KRYLOV */
   CPJacTransTimesFn GTw;
   CPSchurDiagFn schur_diag;
   CPPrecSetupFn psetup;
@@ -116,7 +119,7 @@ static void allocate(Problem *s, sunindextype m, sunindextype n) {
                     : NULL;
 }
 
-/* levels equal dense QR factorisations of n x m */
+/* `levels` equal dense QR factorisations of n x m */
 static double qr_work(double levels, double m, double n) { return levels * 2.0 * m * m * n; }
 
 static void create_chain(Problem *s, sunindextype links) {
@@ -232,7 +235,7 @@ static const struct {
                {"AUTO", CP_LINSOL_AUTO, PATTERN, 1, 0, 0.0}};
 enum { NSOLVERS = sizeof solvers / sizeof solvers[0], AUTO = NSOLVERS - 1 };
 
-/* Can problem s be given to it, within the limits? */
+/* Can the solver be used for problem s, within the limits? */
 static int applies(const Problem *s, int solver) {
   if (s->dependent && !solvers[solver].takes_dependent) return 0;
   if (solvers[solver].work * s->work > most_work && s->norms == 0) return 0;

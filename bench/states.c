@@ -3,7 +3,7 @@
 #include <math.h>
 
 static const double turn = 0.9,
-                    wave = 1.7; /* incommensurable with pi and each other: no two rods alike */
+                    wave = 1.7; /* incommensurable with pi and each other: all rods differ */
 
 /* e^{i th} + e^{2 i th} + ... + e^{n i th} */
 static double complex sum_of_turns(double th, sunindextype n) {
@@ -11,7 +11,7 @@ static double complex sum_of_turns(double th, sunindextype n) {
   return q * (cexp(I * th * (double)n) - 1.0) / (q - 1.0);
 }
 
-/* In the complex plane rod k is d_k = e^{i a k}, its rate w_k = i cos(b k) d_k */
+/* In the complex plane, rod k is d_k = e^{i a k}, and its rate is w_k = i cos(b k) d_k. */
 void coil_mass(sunindextype i, sunrealtype r[2], sunrealtype v[2]) {
   const double complex position = sum_of_turns(turn, i + 1);
   const double complex velocity =

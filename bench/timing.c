@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* What a round takes at least for each thing, unless one run takes longer [s] */
+/* The minimum time of a round for each function, unless one run takes longer [s] */
 static const double round_seconds = 2.0e-3;
 
 double seconds_now(void) {

@@ -1,13 +1,14 @@
-/* What cpodes sets in CVODES, and could set: one setting at a time is swept, everything else as it is, with projection, over
- * mechanisms as f, c and G and as CPMech, BDF (Newton) and Adams (fixed point), and 21 tolerances from 1e-5 to 1e-10.
+/* The settings that cpodes makes, or could make, in CVODES: one setting at a time is varied and the
+ * others are kept, with projection, over mechanisms as f, c and G and as CPMech, BDF (Newton) and
+ * Adams (fixed point), and 21 tolerances from 1e-5 to 1e-10.
  *
- * Errors and work count together. On a mechanism the evaluations of f grow like error^-s; s is fitted to the runs
- * with the default. Runs with another value that take F times the evaluations and make E times the error cost
- * F E^s at equal error: the column "work", and "at steps" the same for the steps. least, most: of one mechanism.
- * In the mean over a mechanism's 21 runs roundoff leaves some 2 % in work, over all of a method 0.7 %.
+ * Errors and work are combined. On a mechanism the evaluations of f grow like error^-s; s is fitted
+ * to the runs with the default. Runs with another value that take F times the evaluations and make
+ * E times the error cost F E^s at equal error: the column "work", and "at steps" the same for the
+ * steps. least, most: of one mechanism. In the mean over a mechanism's 21 runs roundoff leaves
+ * about 2 % in work, over all runs of a method 0.7 %.
  *
- *   tuning [SETTING...]     tuning targets: the ladders that the project compares itself with
- */
+ *   tuning [SETTING...]     tuning targets: the ladders used as the project's targets */
 #include "check.h"
 #include "options.h"
 #include "run.h"
@@ -17,7 +18,7 @@
 typedef struct {
   const char *mechanism;
   Projected by;
-  bool stiff; /* BDF only; reference by this library, 100 times below the least tolerance */
+  bool stiff; /* BDF only; the reference is by this library, 100 times below the least tolerance */
 } Case;
 
 static const Case cases[] = {
@@ -70,7 +71,7 @@ static int set_jacobian_age(CPodeMem mem, double value) {
 static int set_kept_step(CPodeMem mem, double value) {
   return CVodeSetEtaFixedStepBounds(CPodeGetCVodeMem(mem), 0.0, value);
 }
-/* CVODES' defaults, in place of those of CPodeCreate */
+/* CVODES' defaults instead of those of CPodeCreate */
 static int set_cvodes_defaults(CPodeMem mem, double unused) {
   (void)unused;
   const int flag = CVodeSetEtaFixedStepBounds(CPodeGetCVodeMem(mem), 0.0, 1.5);
@@ -331,7 +332,7 @@ static void climb(const Target *target, const Variant *variant, Mechanism *mecha
 }
 
 static bool can_run(const Mechanism *mechanism, const Variant *variant, int lmm) {
-  if (variant->newton && lmm == CV_BDF) return false; /* as it is anyway */
+  if (variant->newton && lmm == CV_BDF) return false; /* Newton is the default for BDF */
   return variant->by == BY_MECHANICS ? mechanism->model->mech.nu > 0 : mechanism->G != NULL;
 }
 

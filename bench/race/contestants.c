@@ -3,7 +3,7 @@
 #include <models/names.h>
 #include <string.h>
 
-/* A peer that was not found when this was built: its name, and a word for those who ask for it */
+/* A peer that was not found when this was built: its name, and a message for users who select it */
 #define ABSENT(constant, its_name, its_title, package)                                           \
   static const char *constant##_missing(void) { return package " was not found at build time"; } \
   static const Contestant constant = {                                                           \

@@ -6,9 +6,9 @@
 
 /* In the order of tables and plots; NULL beyond the last */
 const Contestant *contestant(int i);
-/* The one of this name, or NULL */
+/* The contestant of this name, or NULL */
 const Contestant *contestant_find(const char *name);
-/* The name that is nearest to a wrong one, never NULL */
+/* The name nearest to a wrong one, never NULL */
 const char *contestant_nearest(const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* This library: BDF and Adams, for the index-3 system (CPMech) and for f and c as written by hand. */
+/* This library: BDF and Adams, for the index-3 system (CPMech) and for f and c written by hand. */
 #include "support.h"
 
 #include "../check.h"
@@ -21,7 +21,7 @@ static void integrate(CPodeMem mem, sunrealtype t_end, N_Vector y, RaceFigures *
 
 /* ------------------------------------------------------------------------------- by a CPMech -- */
 
-/* What an evaluation of f is counts where the model has forces; udot gives u' in its place. */
+/* Evaluations of f are counted if the model has forces, otherwise those of udot, which computes u'. */
 static void figures_of_mech(CPMech mech, CPodeMem mem, RaceFigures *figures) {
   CPMechStats stats;
   figures_of_cvodes(CPodeGetCVodeMem(mem), false, figures);
@@ -83,7 +83,7 @@ const Contestant contestant_cpodes_adams = {.name  = "cpodes-adams",
                                             .solve  = solve_mech,
                                             .lmm    = CV_ADAMS};
 
-/* ------------------------------------------------------------------- by f, c and G as they are -- */
+/* ------------------------------------------------------------------------ by f, c and G alone -- */
 
 enum { MOST_DENSE = 400 }; /* unknowns with a dense df/dy by differences */
 

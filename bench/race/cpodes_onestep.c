@@ -41,7 +41,7 @@ static void solve_mech(const Contestant *self, const CPModel *model, sunrealtype
   integrate(mem, t_end, tol, y, figures);
   figures->seconds += choosing;
   CHECK(CPMechGetStats(mech, &stats));
-  if (stats.nf) figures->rhs = stats.nf; /* with those for differences */
+  if (stats.nf) figures->rhs = stats.nf; /* including those for differences */
   if (stats.nnewton) figures->factorisations = stats.nnewton;
   CPOneStepFree(&mem);
   CPMechFree(&mech);
@@ -69,7 +69,7 @@ const Contestant contestant_cpodes_radau = {.name     = "cpodes-radau",
                                             .solve    = solve_mech,
                                             .table    = "RADAU"};
 
-/* Operators, for which BDF is suggested, are not in the race. */
+/* Operators, for which BDF is suggested, do not participate in the race. */
 const Contestant contestant_cpodes_auto = {.name  = "cpodes-auto",
                                            .title = "cpodes, DOP853 or RADAU",
                                            .settings =
@@ -81,7 +81,7 @@ const Contestant contestant_cpodes_auto = {.name  = "cpodes-auto",
                                            .takes   = takes_mech,
                                            .solve   = solve_mech};
 
-/* ------------------------------------------------------------------- by f, c and G as they are -- */
+/* ------------------------------------------------------------------------ by f, c and G alone -- */
 
 static bool takes_fc(const CPModel *model) { return model->f && model->c && race_is_smooth(model); }
 

@@ -20,7 +20,7 @@ static int drop_invalid(CurvePoint *points, int count) {
 
 int curve_envelope(CurvePoint *points, int count) {
   const int valid = drop_invalid(points, count);
-  int first       = valid; /* of those kept, which stand at the end of the valid ones for now */
+  int first       = valid; /* of those kept, which are for now at the end of the valid ones */
   qsort(points, (size_t)valid, sizeof *points, by_falling_error);
   for (int i = valid - 1; i >= 0; i--)
     if (first == valid || points[i].cost < points[first].cost) points[--first] = points[i];

@@ -1,4 +1,4 @@
-/* Work-precision curves: what an accuracy costs, interpolated between the runs of a method. */
+/* Work-precision curves: the cost of an accuracy, interpolated between the runs of a method. */
 #ifndef CPODES_BENCH_CURVE_H
 #define CPODES_BENCH_CURVE_H
 
@@ -6,17 +6,18 @@ typedef struct {
   double error, cost; /* > 0 */
 } CurvePoint;
 
-/* Leaves the points that no other one beats in both error and cost, by falling error and strictly rising cost.
-   Returns their number. points [count]: in, any order; those that are not positive and finite are dropped. */
+/* Keeps the points that no other one beats in both error and cost, by falling error and strictly
+ * rising cost. Returns their number. points [count]: in any order on input; those that are not
+ * positive and finite are dropped. */
 int curve_envelope(CurvePoint *points, int count);
 
 typedef enum {
   CURVE_INSIDE,   /* interpolated, on logarithmic scales */
-  CURVE_AT_MOST,  /* the cheapest run is better than asked for: its cost, a bound */
-  CURVE_NOT_THERE /* no run is that good */
+  CURVE_AT_MOST,  /* the cheapest run is more accurate than required: its cost is a bound */
+  CURVE_NOT_THERE /* no run is that accurate */
 } CurvePlace;
 
-/* Cost of an error. points [count]: an envelope */
+/* The cost of an error. points [count]: an envelope */
 CurvePlace curve_cost(const CurvePoint *points, int count, double error, double *cost);
 
 #endif

@@ -9,9 +9,9 @@
 
 enum { MOST_DENSE = 400 }; /* unknowns with a dense df/dy by differences */
 
-/* user_data of f, and of the hook */
+/* The user_data of f and of the hook */
 typedef struct {
-  RaceOde ode; /* first: race_ode_rhs takes it */
+  RaceOde ode; /* must be first: race_ode_rhs expects it */
   Hook hook;
 } Peer;
 

@@ -1,4 +1,4 @@
-/* 1,000 coupled coordinates with 100 constraints (bench/coupled.h) as a mechanism of the race. */
+/* 1,000 coupled coordinates with 100 constraints (bench/coupled.h) as a mechanism for the race. */
 #ifndef CPODES_BENCH_DENSE_H
 #define CPODES_BENCH_DENSE_H
 

@@ -15,10 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A run of less than that is one of three, of which the last counts: by then malloc keeps what it got. */
+/* A shorter run is made three times, and the last one counts: by then malloc keeps its memory. */
 static const double short_run = 0.2; /* [s] */
 enum { RUNS = 3 };
-enum { PATIENCE = 5 };    /* so much of a clock's time for the CPU time */
+enum { PATIENCE = 5 };    /* the limit on wall-clock time, in multiples of that on CPU time */
 enum { LOOK_EVERY = 20 }; /* [ms] */
 
 /* ----------------------------------------------------------------------------------- the child -- */
@@ -53,7 +53,7 @@ static void child(const Contestant *contestant, const CPModel *model, sunrealtyp
   const size_t bytes = (size_t)model->n * sizeof(sunrealtype);
   const int flag     = send_bytes(pipe_end, &figures, sizeof figures) ||
                    send_bytes(pipe_end, N_VGetArrayPointer(y), bytes);
-  _exit(flag); /* files that are open here are the parent's to flush */
+  _exit(flag); /* the parent flushes the files that are open here */
 }
 
 /* ---------------------------------------------------------------------------------- the parent -- */
@@ -75,8 +75,8 @@ static double clock_now(clockid_t clock) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Waits until there is something to read; false: killed, for it took too long. A timer in the child would be simpler, but
-   Linux then counts CPU time in ticks of some milliseconds. */
+/* Waits until there is something to read; false: the child took too long and was killed. A timer in
+ * the child would be simpler, but Linux then counts CPU time in ticks of some milliseconds. */
 static bool wait_for(pid_t pid, int pipe_end, double limit) {
   clockid_t cpu      = CLOCK_MONOTONIC;
   const double start = clock_now(CLOCK_MONOTONIC);
@@ -109,20 +109,20 @@ void run_forked(const Contestant *contestant, const CPModel *model, sunrealtype 
                 sunrealtype tol, double limit, const char *log, N_Vector y, RaceFigures *figures) {
   const size_t bytes = (size_t)model->n * sizeof(sunrealtype);
   int ends[2], status = 0;
-  fflush(NULL); /* else the child has it, too */
+  fflush(NULL); /* otherwise the child would flush it, too */
   const pid_t pid = pipe(ends) ? -1 : fork();
   if (pid < 0) {
     figures_fail(figures, RACE_NO_PROCESS, "cannot start a process: %s", strerror(errno));
     return;
   }
   if (pid == 0) {
-    setpgid(0, 0); /* what it starts itself ends with it */
+    setpgid(0, 0); /* processes that it starts end with it */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     close(ends[0]);
     print_to(log);
     child(contestant, model, t_end, tol, ends[1], y);
   }
-  setpgid(pid, pid); /* whoever comes first */
+  setpgid(pid, pid); /* in both processes, since either may be first */
   close(ends[1]);
   const bool in_time = wait_for(pid, ends[0], limit);
   const bool broken  = receive_bytes(ends[0], figures, sizeof *figures) ||

@@ -1,5 +1,6 @@
-/* A run in a process of its own: one that crashes, hangs or takes too long is a result, not the end of the race. The
- * child starts as a copy of this process and sends back its figures through a pipe; its CPU time is its own. */
+/* A run in a separate process: one that crashes, hangs or takes too long is a result, not the end
+ * of the race. The child starts as a copy of this process and sends its figures back through a
+ * pipe; its CPU time is measured separately. */
 #ifndef CPODES_BENCH_FORKED_H
 #define CPODES_BENCH_FORKED_H
 
@@ -7,9 +8,9 @@
 
 enum { RACE_TIME_LIMIT = -9001, RACE_CRASHED = -9002, RACE_NO_PROCESS = -9003 };
 
-/* As contestant->solve. limit: of the CPU time [s], or five times as much of a clock's time. A run of less than 200 ms is
-   done three times, and the last one counts: those before warm memory and caches. What it prints goes to the file log
-   (nowhere if it is NULL). */
+/* Like contestant->solve. limit: of the CPU time [s]; that of wall-clock time is five times as
+ * long. A run of less than 200 ms is made three times, and the last one counts: those before warm
+ * memory and caches. Its output goes to the file log (nowhere if it is NULL). */
 void run_forked(const Contestant *contestant, const CPModel *model, sunrealtype t_end,
                 sunrealtype tol, double limit, const char *log, N_Vector y, RaceFigures *figures);
 

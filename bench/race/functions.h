@@ -1,17 +1,19 @@
-/* The functions of a CPMechModel, called as a peer's hand-written code would: the arrays are cleared, the calls
- * counted by nobody, errors passed on. M and A dense or sparse by columns or rows, as the model's templates. */
+/* The functions of a CPMechModel, called as in a peer's hand-written code: the arrays are cleared,
+ * calls are not counted, errors are passed on. M and A are dense or sparse by columns or rows, like
+ * the model's templates. */
 #ifndef CPODES_BENCH_RACE_FUNCTIONS_H
 #define CPODES_BENCH_RACE_FUNCTIONS_H
 
 #include <models/model.h>
 
-/* A matrix like tmpl, or dense (rows x cols) if it is NULL; SUNMatDestroy frees it. NULL without memory */
+/* A matrix like tmpl, or dense (rows x cols) if it is NULL; SUNMatDestroy frees it. NULL if memory
+ * is lacking */
 SUNMatrix matrix_like(SUNMatrix tmpl, sunindextype rows, sunindextype cols, SUNContext ctx);
-/* A copy with its values and pattern; NULL without memory */
+/* A copy with its values and pattern, or NULL if memory is lacking */
 SUNMatrix matrix_copy(SUNMatrix S);
-/* Zeros; the pattern stays */
+/* Sets all values to zero and keeps the pattern. */
 void matrix_clear(SUNMatrix S);
-/* Number of stored entries; their values; rows and columns of them (each [entries]) */
+/* The number of stored entries; their values; their rows and columns (each [entries]) */
 sunindextype matrix_entries(SUNMatrix S);
 sunrealtype *matrix_values(SUNMatrix S);
 void matrix_places(SUNMatrix S, sunindextype *row, sunindextype *col);
@@ -25,7 +27,7 @@ int mech_rows(const CPModel *model, sunrealtype t, const sunrealtype *q, SUNMatr
 int mech_forces(const CPModel *model, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                 sunrealtype *f);
 int mech_positions(const CPModel *model, sunrealtype t, const sunrealtype *q, sunrealtype *p);
-/* A: at (t, q), used where the model has no v of its own */
+/* A: at (t, q), used if the model has no v */
 int mech_velocities(const CPModel *model, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                     SUNMatrix A, sunrealtype *v);
 

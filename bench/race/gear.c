@@ -10,7 +10,7 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
-/* Blocks of the Jacobian, and where their first entries stand */
+/* Blocks of the Jacobian, and the positions of their first entries */
 enum { CJ, MINUS_ONE, STIFFNESS, MASS, DAMPING, ROWS_Q, ROWS_U, RATE, FORCE_U, FORCE_Q };
 
 static bool by_formulas(const CPModel *model) {
@@ -54,7 +54,7 @@ static sunrealtype increment(sunrealtype x) {
   return sqrt(SUN_UNIT_ROUNDOFF) * fmax(fabs(x), 1e-2);
 }
 
-/* F = f - M a - A^T lambda; M: at q, if it is not constant */
+/* F = f - M a - A^T lambda; M: at q, unless it is constant */
 static int balance(Gear *g, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                    const sunrealtype *udot, const sunrealtype *lambda, sunrealtype *F) {
   g->residuals++;
@@ -159,7 +159,8 @@ static int in_order(const void *a, const void *b) {
   return (x->row > y->row) - (x->row < y->row);
 }
 
-/* Takes all entries of S, or those that are not zero; if S is NULL, the n of the unit matrix */
+/* Takes all entries of S, or those that are not zero; if S is NULL, the n entries of the unit
+ * matrix. */
 static int take_entries(SUNMatrix S, sunindextype n, bool all, GearBlock *block) {
   const sunindextype most = S ? matrix_entries(S) : n;
   block->S                = S;
@@ -172,7 +173,7 @@ static int take_entries(SUNMatrix S, sunindextype n, bool all, GearBlock *block)
 }
 
 /* The places of a block's entries in the whole matrix, shifted by (row, col), transposed or not.
-   place [block->entries]: out */
+ * place [block->entries]: the result */
 static int block_places(const GearBlock *block, bool transposed, sunindextype row, sunindextype col,
                         Place *place) {
   const size_t most = block->S ? (size_t)matrix_entries(block->S) : (size_t)block->entries;
@@ -190,7 +191,8 @@ static int block_places(const GearBlock *block, bool transposed, sunindextype ro
   return fine ? 0 : -1;
 }
 
-/* The sorted union of places [count] becomes the pattern of *J; the number of an entry replaces its place */
+/* The sorted union of places [count] becomes the pattern of *J; the number of an entry replaces its
+ * place. */
 static SUNMatrix sparse_pattern(sunindextype n, Place *sorted, sunindextype count, SUNContext ctx) {
   qsort(sorted, (size_t)count, sizeof *sorted, in_order);
   sunindextype unique = 0;
@@ -264,7 +266,7 @@ static int lay_out(Gear *g, bool sparse, SUNMatrix *J) {
 
 /* ---------------------------------------------------------------------------------- life cycle -- */
 
-/* A state beside the start, with accelerations and multipliers: x [3 nu + m] = (q, u, u', lambda) */
+/* A state near the start, with accelerations and multipliers: x [3 nu + m] = (q, u, u', lambda) */
 static void state_beside(const Gear *g, sunrealtype *x) {
   const sunrealtype *y0 = N_VGetArrayPointer(g->model->y0);
   unsigned seed         = 1;
@@ -274,7 +276,8 @@ static void state_beside(const Gear *g, sunrealtype *x) {
   }
 }
 
-/* Is M the same at the start and beside it? There, all blocks are evaluated: where they are zero, they always are. */
+/* Is M the same at the start and near it? All blocks are evaluated near the start: entries that are
+ * zero there are assumed to be always zero. */
 static int look_beside_the_start(Gear *g) {
   const sunindextype nu = g->nu;
   sunrealtype *x        = calloc((size_t)(3 * nu + g->m), sizeof *x);
@@ -282,7 +285,7 @@ static int look_beside_the_start(Gear *g) {
   int flag              = x && M ? 0 : -1;
   if (!flag) flag = mech_mass(g->model, 0, N_VGetArrayPointer(g->model->y0), M);
   if (!flag) {
-    const sunrealtype t = 0.37 * g->model->type->t_end; /* what moves by itself has moved */
+    const sunrealtype t = 0.37 * g->model->type->t_end; /* prescribed motions have moved by then */
     state_beside(g, x);
     flag = mech_mass(g->model, t, x, g->M) || partials(g, t, x, x + nu, x + 2 * nu, x + 3 * nu);
     const size_t bytes = (size_t)matrix_entries(M) * sizeof(sunrealtype);

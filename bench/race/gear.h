@@ -21,7 +21,7 @@
 
 enum { GEAR_BLOCKS = 10 };
 
-/* A block of the Jacobian: which entries it adds to. NULL matrix: the unit matrix */
+/* A block of the Jacobian: the entries to which it is added. matrix NULL: the unit matrix */
 typedef struct {
   SUNMatrix S;
   sunindextype entries;
@@ -33,23 +33,24 @@ typedef struct {
   const CPModel *model;
   sunindextype nu, m, n; /* n = 2 nu + 2 m */
   SUNMatrix M, A, K, C, V;
-  SUNMatrix Bq, Bu, other; /* constraint_jac's; for differences of M and A */
+  SUNMatrix Bq, Bu, other; /* of constraint_jac; for differences of M and A */
   bool constant_mass;
   sunrealtype *work; /* [5 nu + 2 m] */
   GearBlock block[GEAR_BLOCKS];
   SUNMatrix pattern; /* of the sparse Jacobian: IDA clears it with its index arrays before each evaluation */
-  long int residuals; /* evaluated, with those for differences */
+  long int residuals; /* evaluated, including those for differences */
 } Gear;
 
 bool gear_takes(const CPModel *model);
-/* J: out, the matrix for the Jacobian; sparse: CSC, where dense blocks have the entries that do not vanish beside the start;
-   else dense. the caller frees it. 0, or -1; gear_free in any case */
+/* J: set to the matrix for the Jacobian, which the caller frees. sparse: CSC, where dense blocks
+ * have the entries that are not zero near the start; otherwise dense. Returns 0, or -1; call
+ * gear_free in any case. */
 int gear_create(const CPModel *model, bool sparse, Gear *gear, SUNMatrix *J);
 void gear_free(Gear *gear);
 /* Consistent x, x' at t = 0 */
 int gear_start(const Gear *gear, N_Vector x, N_Vector xdot);
 
-/* As IDAResFn and IDALsJacFn, user_data: the Gear */
+/* Like IDAResFn and IDALsJacFn; user_data: the Gear */
 int gear_residual(sunrealtype t, N_Vector x, N_Vector xdot, N_Vector r, void *gear);
 int gear_jacobian(sunrealtype t, sunrealtype cj, N_Vector x, N_Vector xdot, N_Vector r, SUNMatrix J,
                   void *gear, N_Vector tmp1, N_Vector tmp2, N_Vector tmp3);

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""The tables of the guide's chapter about the race from the programs' output.
+"""Makes the tables of the guide's chapter about the race from the programs' output.
 
     bench/race/guide_tables.py RACE.MD...
     bench/race/guide_tables.py RACE.CSV
 
-The first writes doc/race_cpu.csv and doc/race_evaluations.csv: the ratios of all these files, in their order, with the names of
-problems in words and without "cpodes-" before those of methods. The second writes doc/race_curves.csv, of which guide_pictures.py
-draws work-precision plots: the runs that succeeded.
-"""
+The first writes doc/race_cpu.csv and doc/race_evaluations.csv: the ratios of all these files, in their order, with the
+names of problems in words and without "cpodes-" before those of methods. The second writes doc/race_curves.csv, with the
+runs that succeeded, from which guide_pictures.py draws work-precision plots."""
 import csv
 import pathlib
 import re
@@ -42,7 +41,7 @@ def tables(text):
         kind = part[len(TITLE):].splitlines()[0]
         rows = [[cell.strip() for cell in line.strip("| \n").split("|")] for line in part.splitlines()
                 if line.startswith("|")]
-        found[kind] = rows[2:]  # below the head and its rule
+        found[kind] = rows[2:]  # below the header and its rule
     return found
 
 

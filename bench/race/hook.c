@@ -53,7 +53,7 @@ void hook_free(Hook *hook) {
   free(hook->other);
 }
 
-/* S = A D A^T with D = diag(1 / w^2), and its factor. 1: not positive definite */
+/* S = A D A^T with D = diag(1 / w^2), and its factor. Returns 1 if it is not positive definite. */
 static int factor(Hook *hook, const double *w) {
   const int m = (int)hook->model->mech.np, nu = (int)hook->model->mech.nu;
   const double *A = SM_DATA_D(hook->A), one = 1, zero = 0;
@@ -65,7 +65,7 @@ static int factor(Hook *hook, const double *w) {
   return info != 0;
 }
 
-/* x <- x - D A^T S^-1 residual; the change is left in hook->step */
+/* x = x - D A^T S^-1 residual; hook->step holds the change. */
 static void correct(Hook *hook, const double *w, double *residual, double *x) {
   const int m = (int)hook->model->mech.np, nu = (int)hook->model->mech.nu, unit = 1;
   F77(dtrsv)("L", "N", "N", &m, hook->S, &m, residual, &unit);
@@ -78,7 +78,7 @@ static void correct(Hook *hook, const double *w, double *residual, double *x) {
   }
 }
 
-/* WRMS norm of the change over the whole state, of which it is one half */
+/* The WRMS norm of the change over the whole state, of which it is one half */
 static double wrms(const Hook *hook, const double *w) {
   double sum            = 0;
   const sunindextype nu = hook->model->mech.nu;
@@ -86,7 +86,7 @@ static double wrms(const Hook *hook, const double *w) {
   return sqrt(sum / (double)(2 * nu));
 }
 
-/* 1: it does not converge. A and its factors: of the first iterate */
+/* Returns 1 if it does not converge. A and its factors are those of the first iterate. */
 static int project_positions(Hook *hook, sunrealtype t, double *q, const double *w, double eps) {
   double first = 0;
   if (mech_rows(hook->model, t, q, hook->A) || factor(hook, w)) return 1;
@@ -119,7 +119,7 @@ static int rate(Hook *hook, sunrealtype t, const double *q, const double *u, con
   return 0;
 }
 
-/* The error estimate, at the projected state: e_q with A e_q = 0 now, e_u later */
+/* The error estimate, at the projected state: first e_q, with A e_q = 0, later e_u */
 static void project_error(Hook *hook, const double *w, double *e, const double *given) {
   const sunindextype m = hook->model->mech.np;
   memset(hook->residual, 0, (size_t)m * sizeof *hook->residual);

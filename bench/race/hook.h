@@ -15,7 +15,7 @@
 typedef struct {
   const CPModel *model;
   void *cvode_mem;
-  Chain *chain; /* tridiagonal: all that follows is not needed then */
+  Chain *chain; /* tridiagonal; if it is set, the members below are not needed */
   N_Vector ewt;
   SUNMatrix A;                     /* dense, m x nu */
   double *scaled, *S;              /* [m x nu] A D^1/2, [m x m] Cholesky factor of A D A^T */
@@ -23,11 +23,11 @@ typedef struct {
 } Hook;
 
 bool hook_takes(const CPModel *model);
-/* cvode_mem: gives the error weights; if NULL, the caller writes them to ewt, the chain's if there is one. 0, or -1 without
-   memory; hook_free in any case */
+/* cvode_mem: provides the error weights; if NULL, the caller writes them to ewt, or to that of
+ * chain if there is one. Returns 0, or -1 if memory is lacking; call hook_free in any case. */
 int hook_create(const CPModel *model, void *cvode_mem, Hook *hook);
 void hook_free(Hook *hook);
-/* As CVProjFn */
+/* Like CVProjFn */
 int hook_project(Hook *hook, sunrealtype t, N_Vector y, N_Vector corr, sunrealtype eps,
                  N_Vector err);
 

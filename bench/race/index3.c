@@ -16,7 +16,7 @@ bool index3_takes(const CPModel *model) {
 
 /* ---------------------------------------------------------------------------------- life cycle -- */
 
-/* Is M the same at the start and some way off? M: out, at the start */
+/* Is M the same at the start and some distance away? M: set to that of the start */
 static int look_at_mass(Index3 *s) {
   const sunrealtype *q = N_VGetArrayPointer(s->model->y0);
   SUNMatrix off        = matrix_like(s->model->mech.M_tmpl, s->nu, s->nu, s->model->ctx);
@@ -32,7 +32,7 @@ static int look_at_mass(Index3 *s) {
   return flag ? -1 : 0;
 }
 
-/* Is there anything off the diagonal? */
+/* Are there entries off the diagonal? */
 static int look_at_diagonal(Index3 *s) {
   const size_t count  = (size_t)matrix_entries(s->M);
   sunindextype *place = calloc(2 * count, sizeof *place);
@@ -44,7 +44,8 @@ static int look_at_diagonal(Index3 *s) {
   return 0;
 }
 
-/* S, or its transpose, begins at (row, col) of a matrix whose columns have the length ld */
+/* Places S, or its transpose, with its first entry at (row, col) of a matrix whose columns have the
+ * length ld. */
 static int lay_out(Index3Block *block, SUNMatrix S, bool transposed, sunrealtype scale,
                    sunindextype row, sunindextype col, sunindextype ld) {
   const sunindextype count = matrix_entries(S);
@@ -62,7 +63,7 @@ static int lay_out_all(Index3 *s) {
   Index3Block *block = s->block;
   if (lay_out(&block[ROWS], s->A, false, 1, nu, 0, ld)) return -1;
   if (lay_out(&block[FORCE], s->A, true, -1, 0, s->n - s->na, ld)) return -1;
-  if (s->constant_mass) { /* in B; its diagonal has columns of length 0 */
+  if (s->constant_mass) { /* in B; a diagonal is stored with columns of length 0 */
     if (lay_out(&block[MASS], s->M, false, 1, 0, 0, s->full_mass ? ld : 0)) return -1;
   } else if (lay_out(&block[MASS], s->M, false, -1, 0, 2 * nu, ld)) return -1;
   if (!s->formulas) return 0;
@@ -70,7 +71,7 @@ static int lay_out_all(Index3 *s) {
          lay_out(&block[DAMPING], s->C, false, 1, 0, nu, ld);
 }
 
-/* With a sparse M the pattern of K may be left open */
+/* If M is sparse, the pattern of K may be unspecified. */
 static bool has_formulas(const CPMechModel *m) {
   const bool dense = !m->M_tmpl || SUNMatGetID(m->M_tmpl) == SUNMATRIX_DENSE;
   return m->dynamics_jac && (m->K_tmpl || dense);
@@ -145,7 +146,8 @@ static int formulas(Index3 *s, sunrealtype t, const sunrealtype *Y) {
                                      s->K, s->C, NULL, s->model->data);
 }
 
-/* K and C: the first nu rows of the first 2 nu columns; forward differences, the steps as RADAU5's own */
+/* K and C: the first nu rows of the first 2 nu columns, by forward differences with steps like
+ * those of RADAU5 */
 static int differences(Index3 *s, sunrealtype t, sunrealtype *Y, sunrealtype *J) {
   int flag = index3_residual(s, t, Y, s->base);
   for (sunindextype j = 0; !flag && j < 2 * s->nu; j++) {

@@ -17,7 +17,8 @@
 
 enum { INDEX3_BLOCKS = 5 };
 
-/* A block of the Jacobian: its entries, scaled, add to the places in the Jacobian's last rows */
+/* A block of the Jacobian: its entries, scaled, are added at the places in the Jacobian's last
+ * rows. */
 typedef struct {
   SUNMatrix S;
   sunrealtype scale;
@@ -29,29 +30,29 @@ typedef struct {
   sunindextype nu, na, n; /* n: length of Y */
   sunindextype structure; /* nu or 2 nu */
   sunindextype rows;      /* n - structure */
-  bool constant_mass;     /* no w */
+  bool constant_mass;     /* there is no w */
   bool full_mass;         /* there is no w, and M is not diagonal */
   bool formulas;          /* K and C by the model's function, else by differences */
   SUNMatrix M, A, K, C;
   Index3Block block[INDEX3_BLOCKS];
-  sunrealtype *zero;          /* [nu], in place of w where there is none */
+  sunrealtype *zero;          /* [nu], used as w if there is none */
   sunrealtype *base, *beside; /* work [rows] */
-  long int residuals;         /* evaluated, with those for differences */
+  long int residuals;         /* evaluated, including those for differences */
 } Index3;
 
 bool index3_takes(const CPModel *model);
-/* 0, or -1; index3_free in any case */
+/* Returns 0, or -1; call index3_free in any case. */
 int index3_create(const CPModel *model, Index3 *s);
 void index3_free(Index3 *s);
 
-/* Y [n]: out, at t = 0, consistent */
+/* Y [n]: the consistent state at t = 0 */
 int index3_start(const Index3 *s, sunrealtype *Y);
 
-/* r [rows]: out. Y [n]. J [rows x n], by columns: out; Y is moved for differences and put back. These return 0, or 1
-   where a function of the model fails. */
+/* Both return 0, or 1 if a function of the model fails. r [rows]: the residual. J [rows x n], by
+ * columns: the Jacobian. Y [n] is changed for differences and restored. */
 int index3_residual(Index3 *s, sunrealtype t, const sunrealtype *Y, sunrealtype *r);
 int index3_jacobian(Index3 *s, sunrealtype t, sunrealtype *Y, sunrealtype *J);
-/* B: out, [rows x rows] by columns if full_mass, else its diagonal [rows] */
+/* B: [rows x rows] by columns if full_mass, otherwise its diagonal [rows] */
 void index3_mass(const Index3 *s, sunrealtype *B);
 
 #endif

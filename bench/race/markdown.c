@@ -7,9 +7,9 @@
 static const int digits[] = {4, 6, 8, 10};
 enum { NDIGITS = sizeof digits / sizeof *digits };
 
-/* What a method pays for an accuracy */
+/* The cost of an accuracy for a method */
 typedef struct {
-  const Contestant *contestant; /* NULL if nobody reaches it */
+  const Contestant *contestant; /* NULL if no method reaches it */
   CurvePlace place;
   double cost;
 } Price;
@@ -44,7 +44,7 @@ static void print_cost(FILE *out, Cost cost, double value) {
 
 /* ------------------------------------------------------------------------------ all the problems -- */
 
-/* Two bounds have no ratio; a bound above, or below, makes one of the ratio. */
+/* Two bounds have no ratio; one upper or lower bound makes the ratio a bound. */
 static void print_duel(FILE *out, const Price *ours, const Price *peer) {
   const bool above = ours->contestant && ours->place == CURVE_AT_MOST;
   const bool below = peer->contestant && peer->place == CURVE_AT_MOST;

@@ -10,7 +10,7 @@
 
 enum { NO_PROGRAM = 127, MOST_METHODS = 40 };
 
-/* Dark enough for thin lines; points and dashes tell apart what eyes may not */
+/* Dark enough for thin lines; points and dashes distinguish curves whose colours look alike. */
 static const char *const colours[] = {
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#b8860b", "#000000", "#7f3c8d",
     "#808080", "#8c564b", "#b40f20", "#4b4b8f", "#e377c2", "#2f8f8f", "#6b8e23", "#444444"};
@@ -23,7 +23,7 @@ static void slug(const char *name, char *file) {
   *file = '\0';
 }
 
-/* The runs of a method that finished, by tolerance; returns their number */
+/* The runs of a method that finished, by tolerance; returns their number. */
 static int write_data(FILE *script, const Results *results, const Contestant *c, int number) {
   int count = 0;
   fprintf(script, "$m%d << EOD\n", number);
@@ -39,7 +39,7 @@ static int write_data(FILE *script, const Results *results, const Contestant *c,
 
 typedef struct {
   const Contestant *contestant;
-  int number; /* in the list of all: its colour and point, the same in every plot */
+  int number; /* in the list of all contestants: its colour and point, the same in every plot */
 } Curve;
 
 static void write_plot(FILE *script, const Curve *curve, int ncurves, Cost cost) {
@@ -65,7 +65,7 @@ static void write_styles(FILE *script, const Curve *curve, int ncurves) {
   }
 }
 
-/* Two panels side by side, the legend to the right of them */
+/* Two panels side by side, with the legend to the right */
 static void write_script(FILE *script, const Results *results, const Curve *curve, int ncurves,
                          const char *name) {
   fprintf(script, "set encoding utf8\nset logscale xy\nset format '10^{%%T}'\nset grid lc rgb "
@@ -85,7 +85,7 @@ static void write_script(FILE *script, const Results *results, const Curve *curv
   fprintf(script, "  set key at screen 0.84,0.90 left top Left reverse noenhanced samplen 4\n");
   fprintf(script, "  set xlabel 'CPU time [s]'\n");
   write_plot(script, curve, ncurves, COST_SECONDS);
-  /* the legend is that of the first panel, which has all curves */
+  /* the legend belongs to the first panel, which has all curves */
   fprintf(script, "  set lmargin at screen 0.49\n  set rmargin at screen 0.825\n  unset key\n");
   fprintf(script, "  set xlabel 'evaluations of f'\n");
   write_plot(script, curve, ncurves, COST_EVALUATIONS);

@@ -4,8 +4,8 @@
 
 #include "result.h"
 
-/* Writes <folder>/<problem>.gp with its data, and has gnuplot make <problem>.svg and .png of it. Returns 0; 1: there is no
-   gnuplot; 2: nothing to draw; -1: a file cannot be written, or gnuplot failed */
+/* Writes <folder>/<problem>.gp with its data, and lets gnuplot make <problem>.svg and .png. Returns
+ * 0; 1: there is no gnuplot; 2: nothing to draw; -1: a file cannot be written, or gnuplot failed. */
 int plot_write(const Results *results, const char *folder);
 
 #endif

@@ -117,14 +117,14 @@ const CPModelType *problem_parse(const char *text, sunrealtype *values, sunrealt
 
 /* --------------------------------------------------------------------------------- life cycle -- */
 
-/* What the model knows of its own */
+/* The model's own reference */
 static int take_reference(Problem *p) {
   const CPModel *model = p->model;
   if (!model->known || !model->type->reference) return 0;
   p->reference = N_VClone(model->y0);
   if (!p->reference) return -1;
   if (model->type->reference(model, p->t_end, p->reference)) {
-    N_VDestroy(p->reference); /* not at this time */
+    N_VDestroy(p->reference); /* it is not for this time */
     p->reference = NULL;
     return 0;
   }
@@ -159,7 +159,7 @@ sunrealtype problem_error(const Problem *p, N_Vector y) {
   const sunrealtype *a = N_VGetArrayPointer(y), *b = N_VGetArrayPointer(p->reference);
   sunrealtype error = 0;
   for (sunindextype i = 0; i < CPModelNumCompared(p->model); i++) {
-    if (isnan(a[i])) return NAN; /* would be lost below */
+    if (isnan(a[i])) return NAN; /* fmax would ignore it */
     error = fmax(error, fabs(a[i] - b[i]));
   }
   return error;

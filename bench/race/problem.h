@@ -1,4 +1,5 @@
-/* A problem of the race: a mechanism with its parameters, as named on the command line, and where it ends. */
+/* A problem of the race: a mechanism with its parameters, as named on the command line, and its end
+ * time. */
 #ifndef CPODES_BENCH_PROBLEM_H
 #define CPODES_BENCH_PROBLEM_H
 
@@ -11,27 +12,30 @@ typedef struct {
   sunrealtype t_end;
   CPModel *model;
   N_Vector reference;          /* y(t_end), or NULL if it is not known */
-  sunrealtype reference_error; /* to this it is known */
+  sunrealtype reference_error; /* the accuracy of the reference */
   char origin[PROBLEM_MESSAGE];
 } Problem;
 
-/* The problems that run when none is named; NULL beyond the last */
+/* The problems that run if none is named; NULL beyond the last */
 const char *problem_default(int i);
-/* All mechanisms that can be named: those of the catalogue and those of the race alone; NULL beyond the last */
+/* All mechanisms that can be named, from the catalogue and from the race itself; NULL beyond the
+ * last */
 const CPModelType *problem_type(int i);
 
-/* "name" or "name:parameter=value,..."; t_end, the time of the end, is a parameter of all. values [MODEL_MOST_PARAMETERS],
-   t_end: out. Returns the type, or NULL with what is wrong in message [PROBLEM_MESSAGE]. */
+/* "name" or "name:parameter=value,..."; every mechanism has the parameter t_end, the end time.
+ * values [MODEL_MOST_PARAMETERS] and t_end are set. Returns the type, or NULL with the reason in
+ * message [PROBLEM_MESSAGE]. */
 const CPModelType *problem_parse(const char *text, sunrealtype *values, sunrealtype *t_end,
                                  char *message);
 
-/* 0, or -1 with a message; problem_free in any case */
+/* Returns 0, or -1 with a message; call problem_free in any case. */
 int problem_create(const char *text, SUNContext ctx, Problem *problem, char *message);
 void problem_free(Problem *problem);
 
-/* max |y_i - reference_i| of the compared components; NaN without reference */
+/* max |y_i - reference_i| over the compared components; NaN without a reference */
 sunrealtype problem_error(const Problem *problem, N_Vector y);
-/* Largest residual of the constraints of positions and velocities; NaN where they cannot be evaluated */
+/* The largest residual of the constraints of positions and velocities; NaN if they cannot be
+ * evaluated */
 sunrealtype problem_violation(const Problem *problem, sunrealtype t, N_Vector y);
 
 #endif

@@ -1,11 +1,12 @@
-/* The race: problems x methods x tolerances, every run in a process of its own, in turns. Writes
+/* The race: problems x methods x tolerances, with every run in a separate process, and the methods
+ * alternating. Writes
  *
  *   DIR/race.csv         every run
  *   DIR/race.md          ratios of costs at equal accuracy
- *   DIR/<problem>.svg    work-precision plots, .png, and the .gp that gnuplot made them of
- *   DIR/race.log         what the methods printed
+ *   DIR/<problem>.svg    work-precision plots, .png, and the .gp from which gnuplot made them
+ *   DIR/race.log         output of the methods
  *
- * bench/README.md, section "The race", says how to read them. */
+ * Section "The race" of bench/README.md explains the results. */
 #include "contestants.h"
 #include "forked.h"
 #include "plot.h"
@@ -171,7 +172,7 @@ static Race parse(int argc, char **argv) {
 
 /* ----------------------------------------------------------------------------------- one problem -- */
 
-/* Has a looser tolerance taken too long already? */
+/* Has a looser tolerance already taken too long? */
 static const Result *too_slow(const Results *results, const Contestant *c, double tol) {
   for (int i = 0; i < results->nresults; i++) {
     const Result *r = &results->result[i];
@@ -188,7 +189,7 @@ static void judge(const Problem *problem, N_Vector y, Result *result) {
   result->counts    = result->error > 10 * problem->reference_error;
 }
 
-/* Not what failed, nor what took so long that the clock's noise is small */
+/* False for failed runs, and for runs so long that the clock's noise is small. */
 static bool is_worth_repeating(const Result *result) {
   return !result->figures.flag && result->figures.seconds < LONG_RUN;
 }
@@ -218,7 +219,7 @@ static void print_result(const Result *r) {
   fflush(stdout);
 }
 
-/* All methods at one tolerance, in turns */
+/* All methods at one tolerance, alternating */
 static void run_tolerance(const Race *race, const Problem *problem, const Contestant *const *method,
                           int nmethods, double tol, Results *results, N_Vector y) {
   static double seconds[MOST][MOST_REPEATS];
@@ -241,7 +242,7 @@ static void run_tolerance(const Race *race, const Problem *problem, const Contes
   }
 }
 
-/* Those that are here and can solve it; the others are named */
+/* The available methods that can solve the model; the names of those that cannot are printed */
 static int choose_methods(const Race *race, const CPModel *model, const Contestant **method) {
   int count = 0;
   for (int k = 0; k < race->nmethods; k++) {
@@ -349,7 +350,7 @@ int main(int argc, char **argv) {
     csv_write(csv, results[done]);
     draw(results[done++], race.folder);
     FILE *markdown = open_file(
-        &race, "race.md"); /* after each problem: a race that is stopped leaves its tables */
+        &race, "race.md"); /* after each problem, so that a race that is stopped leaves its tables */
     markdown_write(markdown, results, done, heading);
     fclose(markdown);
   }

@@ -1,5 +1,6 @@
-/* RADAU5 of E. Hairer and G. Wanner (Solving Ordinary Differential Equations II, section IV.8), as R's package deSolve
- * has it compiled, on the index-3 system. Its Fortran is called without R, so that times and counts are its own. */
+/* RADAU5 of E. Hairer and G. Wanner (Solving Ordinary Differential Equations II, section IV.8), as
+ * compiled in R's package deSolve, on the index-3 system. Its Fortran is called without R, so that
+ * times and counts are those of RADAU5 alone. */
 #include "index3.h"
 #include "support.h"
 
@@ -11,19 +12,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* First step, of the whole time; it is shortened where it is too long. A very short one admits larger errors of w and
-   lambda at the start, which may then dominate (chains: below 1e-4 s) */
+/* The first step, as a part of the whole time; RADAU5 shortens it if it is too long. A very short
+ * one permits larger errors of w and lambda at the start, which may then dominate (chains: below
+ * 1e-4 s). */
 static const double first_step = 0.01;
-/* Absolute tolerance of w and lambda: errors of theirs count as far as they spoil q and u */
+/* Absolute tolerance of w and lambda: their errors count only through those of q and u. */
 static const double no_matter = 1e10;
-/* Of its own criterion for the end of Newton's iteration, whose errors are else larger than those of the steps */
+/* A factor on RADAU5's criterion for the end of Newton's iteration, whose errors are otherwise
+ * larger than those of the steps. */
 static const double newton_share = 0.1;
 enum { NEWTON_ITERATIONS = 10 };
-enum { MOST_ROWS = 1200 }; /* of its dense matrices */
+enum { MOST_ROWS = 1200 }; /* limit of its dense matrices */
 
 /* ------------------------------------------------------------------------------- the Fortran -- */
 
-/* rpar: the caller's own, is the Problem */
+/* rpar: reserved for the caller, here the Problem */
 typedef void RightHandSide(int *n, double *x, double *y, double *f, double *rpar, int *ipar);
 typedef void Jacobian(int *n, double *x, double *y, int *ml, int *mu, double *dfy, int *ldfy,
                       double *rpar, int *ipar);
@@ -36,7 +39,7 @@ typedef void Radau5(int *n, RightHandSide *fcn, double *x, double *y, double *xe
                     StepDone *solout, int *iout, double *work, int *lwork, int *iwork, int *liwork,
                     double *rpar, int *ipar, int *idid);
 
-/* radau5_ in deSolve.so, which stays loaded. why [length]: out, if it returns NULL */
+/* radau5_ in deSolve.so, which stays loaded. why [length]: the reason, if it returns NULL */
 static Radau5 *load(char *why, size_t length) {
   void *library = dlopen(CPODES_RACE_RADAU5, RTLD_NOW | RTLD_LOCAL);
   union {
@@ -52,8 +55,8 @@ static const char *missing(void) {
   return load(why, sizeof why) ? NULL : why;
 }
 
-/* deSolve prints its messages by R's function of this name, which needs a running R. The program exports this one,
-   so that it is found first; it keeps the newest line. */
+/* deSolve prints its messages by R's function of this name, which needs a running R. The program
+ * exports this one, so that it is found first; it stores the newest line. */
 void Rprintf(const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 1, 2)))
@@ -77,7 +80,7 @@ typedef struct {
   double *y, *rtol, *atol; /* [n] */
   double *work;
   int *iwork, lwork, liwork;
-  jmp_buf give_up; /* out of the Fortran, which has no code for a function that fails */
+  jmp_buf give_up; /* leaves the Fortran, which has no code for a function that fails */
 } Problem;
 
 static Problem *problem_of(double *rpar) { return (Problem *)(void *)rpar; }
@@ -110,7 +113,7 @@ static void step_done(int *nr, double *xold, double *x, double *y, double *cont,
 
 /* ------------------------------------------------------------------------ set-up and running -- */
 
-enum { PARAMETERS = 20 }; /* of WORK and IWORK, in front of the work space */
+enum { PARAMETERS = 20 }; /* of WORK and IWORK, before the work space */
 
 static void problem_free(Problem *P) {
   index3_free(&P->system);
@@ -135,10 +138,10 @@ static int problem_create(const CPModel *model, Problem *P) {
   return index3_start(s, P->y);
 }
 
-/* WORK and IWORK by their numbers in the source; what is 0 has RADAU5's default */
+/* WORK and IWORK by their numbers in the source; 0 stands for RADAU5's default */
 static void set_parameters(Problem *P, double tol) {
   const Index3 *s = &P->system;
-  /* what it makes of tol, and its default for the end of Newton's iteration */
+  /* the tolerance that RADAU5 derives from tol, and its default for the end of Newton's iteration */
   const double inner = 0.1 * pow(tol, 2.0 / 3), criterion = fmin(0.03, sqrt(inner));
   double *work  = P->work;
   int *iwork    = P->iwork;
@@ -157,7 +160,7 @@ static void set_parameters(Problem *P, double tol) {
   }
 }
 
-/* RADAU5's code, 1: done; 0: a function has failed */
+/* Returns RADAU5's code, 1: done; 0: a function has failed. */
 static int integrate(Problem *P, Radau5 *radau5, double t_end, double *t) {
   const Index3 *s = &P->system;
   int n = (int)s->n, full = (int)s->rows, band = s->full_mass ? full : 0;
@@ -171,8 +174,9 @@ static int integrate(Problem *P, Radau5 *radau5, double t_end, double *t) {
 }
 
 static void collect(const Problem *P, RaceFigures *figures) {
-  const int *iwork        = P->iwork;
-  const int computed      = iwork[16 - 1]; /* with those that fail, in Newton's iteration, too */
+  const int *iwork = P->iwork;
+  /* including failed steps, also those that failed in Newton's iteration */
+  const int computed      = iwork[16 - 1];
   figures->steps          = iwork[17 - 1];
   figures->rejected       = computed - figures->steps;
   figures->rhs            = P->system.residuals;

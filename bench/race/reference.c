@@ -1,5 +1,5 @@
-/* Not stiff: extrapolation of order 16 on y' = f, unprojected, with ever smaller steps; Adams beside it. Stiff: IDA and
- * BDF. */
+/* Not stiff: extrapolation of order 16 on y' = f, unprojected, with ever smaller steps, and Adams
+ * as the second method. Stiff: IDA and BDF. */
 #include "reference.h"
 
 #include "contestants.h"
@@ -19,13 +19,14 @@ static sunrealtype difference(const CPModel *model, N_Vector a, N_Vector b) {
   sunrealtype most = 0;
   for (sunindextype i = 0; i < CPModelNumCompared(model); i++) {
     const sunrealtype d = fabs(N_VGetArrayPointer(a)[i] - N_VGetArrayPointer(b)[i]);
-    if (isnan(d)) return NAN; /* would be lost below */
+    if (isnan(d)) return NAN; /* fmax would ignore it */
     most = fmax(most, d);
   }
   return most;
 }
 
-/* Twice as many steps until two results agree, or agree no better than the two before: roundoff */
+/* Doubles the number of steps until two results agree, or agree no better than the two before,
+ * which means roundoff. */
 static void extrapolate_until(const Contestant *self, const CPModel *model, sunrealtype t_end,
                               sunrealtype tol, N_Vector y, RaceFigures *figures) {
   (void)self;
@@ -70,7 +71,7 @@ typedef struct {
   sunrealtype tol;
 } Candidate;
 
-/* In this order, until two have succeeded */
+/* In this order, until two succeed */
 static const Candidate candidates[] = {
     {NULL, 0, 1e-13},           {"cpodes-adams", 0, 1e-13},  {"cpodes-adams-fc", 0, 1e-13},
     {"cvodes-adams", 0, 1e-13}, {"cpodes-dop853", 0, 1e-13}, {"cpodes-bdf", 0, 1e-13},

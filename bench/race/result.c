@@ -23,7 +23,7 @@ void csv_begin(FILE *csv) {
           "violation,digits,flag,message\n");
 }
 
-/* In quotes, which are doubled inside; breaks of lines become blanks */
+/* Writes text in quotes, which are doubled inside; line breaks become blanks. */
 static void csv_text(FILE *csv, const char *text) {
   fputc('"', csv);
   for (; *text; text++) {
@@ -33,7 +33,7 @@ static void csv_text(FILE *csv, const char *text) {
   fputc('"', csv);
 }
 
-/* What is not known is left empty */
+/* Unknown values are left empty. */
 static void csv_count(FILE *csv, long int count) {
   if (count >= 0) fprintf(csv, ",%ld", count);
   else fputc(',', csv);

@@ -1,4 +1,4 @@
-/* What the race measures, and the tables made of it. */
+/* The results of the race, and the tables made from them. */
 #ifndef CPODES_BENCH_RESULT_H
 #define CPODES_BENCH_RESULT_H
 
@@ -8,18 +8,18 @@
 
 #include <stdio.h>
 
-/* The runs of a method at a tolerance: figures of the first one, seconds the median of all */
+/* The runs of a method at a tolerance: the figures of the first one, with the median of all seconds */
 typedef struct {
   const Contestant *contestant;
   sunrealtype tol;
   RaceFigures figures;
   double error, violation;
-  bool counts; /* finished, and its error well above that of the reference */
+  bool counts; /* it finished, and its error is well above that of the reference */
 } Result;
 
 enum { RACE_MOST_RESULTS = 1000 };
 
-/* All of one problem, by method, then by tolerance */
+/* All results of one problem, by method, then by tolerance */
 typedef struct {
   char problem[PROBLEM_NAME];
   char origin[PROBLEM_MESSAGE]; /* of the reference */
@@ -30,7 +30,8 @@ typedef struct {
 
 typedef enum { COST_SECONDS, COST_EVALUATIONS } Cost;
 
-/* points [results->nresults]: out, the envelope of a method, none for evaluations of another f. Returns their number */
+/* points [results->nresults]: the envelope of a method, which is empty for evaluations of a
+ * different f. Returns their number. */
 int results_curve(const Results *results, const Contestant *contestant, Cost cost,
                   CurvePoint *points);
 

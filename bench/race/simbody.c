@@ -1,4 +1,4 @@
-/* Simbody's CPodes, that is the CPODES of 2006, BDF and Adams. */
+/* Simbody's CPodes, which is the CPODES of 2006, BDF and Adams. */
 #define _GNU_SOURCE /* RTLD_DEEPBIND */
 #include "hook.h"
 #include "simbody_cpodes.h"
@@ -10,11 +10,11 @@
 #include <string.h>
 
 enum { MOST_DENSE = 400 }; /* unknowns with a dense df/dy by differences */
-/* Beyond, what its projection adds to the history grows from step to step: order control falls back to 2 after many
-   failures, or the run fails, or it ends at a wrong state */
+/* At higher orders, the part that its projection adds to the history grows from step to step: order
+ * control falls back to 2 after many failures, or the run fails, or it ends at a wrong state. */
 enum { ADAMS_ORDER = 2 };
 
-/* The module's function; it stays loaded. why [length]: out, if it returns NULL */
+/* The module's function; the module stays loaded. why [length]: the reason for NULL */
 static SimbodyIntegrate *load(char *why, size_t length) {
   void *module = dlopen(CPODES_RACE_SIMBODY, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   union {
@@ -30,14 +30,15 @@ static const char *missing(void) {
   return load(why, sizeof why) ? NULL : why;
 }
 
-/* The model and its projection by hand; vectors over the caller's arrays */
+/* The model and its hand-written projection; vectors over the caller's arrays */
 typedef struct {
   RaceOde ode;
   Hook hook;
   N_Vector in, out, error;
 } Peer;
 
-/* The norm of its projection: L2, in units of the tolerance. The error weights' norm makes more steps fail. */
+/* The norm of its projection: L2, in units of the tolerance. With the error weights' norm more
+ * steps fail. */
 static void set_norm(Peer *peer, sunrealtype tol) {
   N_VConst(1 / tol, peer->hook.chain ? peer->hook.chain->ewt : peer->hook.ewt);
 }
@@ -64,7 +65,7 @@ static void peer_free(Peer *peer) {
 
 static int right_hand_side(double t, const double *y, double *ydot, void *data) {
   Peer *peer = data;
-  N_VSetArrayPointer((double *)y, peer->in); /* is only read */
+  N_VSetArrayPointer((double *)y, peer->in); /* only read */
   N_VSetArrayPointer(ydot, peer->out);
   return race_ode_rhs(t, peer->in, peer->out, &peer->ode);
 }

@@ -11,7 +11,7 @@ using SimTK::Vector;
 
 namespace {
 
-/* The functions of a run, as CPodes calls them */
+/* The functions of a run, as called by CPodes */
 class System : public SimTK::CPodesSystem {
 public:
   explicit System(SimbodyRun &itsRun) : run(itsRun) {}

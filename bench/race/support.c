@@ -83,7 +83,7 @@ int race_ode_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
   return CPMechAccelerations(ode->mech, t, y, rate + nu, NULL) ? 1 : 0;
 }
 
-/* ------------------------------------------------------------------------------- f and c by hand -- */
+/* ------------------------------------------------------------------- f and c written by hand -- */
 
 CPProjector race_projector(const CPModel *model, N_Vector c, SUNMatrix *own) {
   CPProjector P = CHECK_POINTER(CPProjectorCreate(model->c, model->y0, c, model->ctx));

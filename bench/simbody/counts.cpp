@@ -1,13 +1,14 @@
-/* Work and precision on Simbody's mechanisms: realizations to Stage::Acceleration that the methods of cpodes and of
- * Simbody need for an error at the ends of ten intervals.
+/* Work and precision on Simbody's mechanisms: realizations to Stage::Acceleration that the methods
+ * of cpodes and of Simbody need for an error at the ends of ten intervals.
  *
  *   counts [--runs] [--cpu] [mechanism...]
  *
- * --runs: a line for each run. --cpu: processor time in place of counts, the least of three runs of each, one after the other,
- * so that what else the machine does meets all alike. The error is the largest difference of q and u from RungeKuttaMerson at
- * an accuracy of 1e-12. RADAU, and Auto where it chooses that, take no part in the counts: it realizes Dynamics, and solves for
- * accelerations itself. Between two accuracies, which differ by a factor of sqrt(10), costs are interpolated in the logarithm
- * of the error. */
+ * --runs: a line for each run. --cpu: processor time instead of counts, the least of three runs of
+ * each; the methods alternate, so that other load affects all of them. The error is the largest
+ * difference of q and u from RungeKuttaMerson at an accuracy of 1e-12. RADAU, and Auto if it
+ * chooses RADAU, are excluded from the counts: RADAU realizes Dynamics, and solves for
+ * accelerations itself. Between two accuracies, which differ by a factor of sqrt(10), costs are
+ * interpolated in the logarithm of the error. */
 #include "cpodes_simbody/cpodes_simbody.h"
 #include "mechanisms.h"
 
@@ -27,7 +28,7 @@ const int reports = 10, hopeless = 20000, timings = 3;
 struct Run {
   double error = Infinity;
   int count = 0, dynamics = 0, positions = 0, steps = 0;
-  double violation = 0.0; /* largest at the reports */
+  double violation = 0.0; /* the largest at the reports */
   double cpu       = 0.0; /* [s] */
   std::vector<Vector> states;
   std::string why;
@@ -90,7 +91,7 @@ struct SimbodysAdams : CPodesIntegrator {
   explicit SimbodysAdams(const System &s) : CPodesIntegrator(s, CPodes::Adams) {}
 };
 
-/* Cost at this error, between the first run that is as accurate and the one before. */
+/* The cost at this error, between the first run that is as accurate and the previous one. */
 double costAt(const std::vector<Run> &runs, double error, bool cpu) {
   const auto cost = [&](std::size_t i) { return cpu ? runs[i].cpu : runs[i].count; };
   for (std::size_t i = 0; i < runs.size(); i++) {

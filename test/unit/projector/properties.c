@@ -117,8 +117,7 @@ static const Problem problems[] = {
 };
 enum { N_PROBLEMS = sizeof problems / sizeof problems[0] };
 
-/* ------------------------------------------------------------------------------ the current case
- * -- */
+/* --------------------------------------------------------------------------- the current case -- */
 
 static Case k;
 static const Problem *problem;

@@ -96,8 +96,8 @@ START_TEST(errors_are_of_the_order_at_steps_and_between) {
 }
 END_TEST
 
-/* ---- stiff equations: Robertson's reaction (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, IV.1)
- * ---- */
+/* ---- stiff equations: Robertson's reaction (E. Hairer, G. Wanner, Solving Ordinary Differential
+ * Equations II, IV.1) ---- */
 
 typedef enum { DIFFERENCES, DENSE, SPARSE, SPARSE_DIFFERENCES, KINDS } JacobianKind;
 
