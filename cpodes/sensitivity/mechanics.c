@@ -12,7 +12,6 @@
  *
  * Where (S2) does not hold or is not known (operators, forces that depend on multipliers, FULL motions, kinematics of the
  * user's), the whole right-hand side is differentiated along (s, p). */
-#include "cpodes/base/arena.h"
 #include "cpodes/mechanics/newton/newton_impl.h"
 #include "sens_impl.h"
 
@@ -103,10 +102,8 @@ static int factor(CPMechSens sens) {
   const CPMech mech = sens->mech;
   if (sens->nM == mech->stats.nM && sens->nA == mech->stats.nA) return CP_SUCCESS;
   const int flag = cpMechFactor(mech, sens->t, sens->y);
-  if (flag) return flag;
-  sens->nM = mech->stats.nM;
-  sens->nA = mech->stats.nA;
-  return CP_SUCCESS;
+  if (!flag) sens->nM = mech->stats.nM, sens->nA = mech->stats.nA;
+  return flag;
 }
 
 static int isSame(const CPMechSens sens, sunrealtype t, const sunrealtype *y) {
@@ -117,50 +114,40 @@ static int isSame(const CPMechSens sens, sunrealtype t, const sunrealtype *y) {
          !memcmp(sens->y, y, (size_t)sens->mech->n * sizeof *y);
 }
 
-/* The state is (t, y) from now on; its solution follows. */
-static void moveTo(CPMechSens sens, sunrealtype t, const sunrealtype *y) {
-  sens->valid = sens->has_matrices = 0;
-  sens->t                          = t;
-  memcpy(sens->y, y, (size_t)sens->mech->n * sizeof *y);
-}
-
-/* The solution is there; has_factors if mech->kkt has the factors of the state. */
-static void haveArrived(CPMechSens sens, int has_factors) {
+/* u', lambda and factors at (t, y), unless they are those: of the right-hand side, which has just solved for udot and lambda,
+ * or, if these are NULL, solved for here. A user's recursion leaves no factors. 0, or a code with the reason in mech->text,
+ * as from all that follow. */
+static int setState(CPMechSens sens, sunrealtype t, const sunrealtype *y, const sunrealtype *udot,
+                    const sunrealtype *lambda) {
+  const CPMech mech      = sens->mech;
   const CPParams *params = sens->params;
-  sens->nM               = has_factors ? sens->mech->stats.nM : -1;
-  sens->nA               = has_factors ? sens->mech->stats.nA : -1;
-  sens->layout           = sens->mech->rows.layout;
-  if (params) memset(sens->known, 0, (size_t)params->Ns);
-  for (int i = 0; params && params->p && i < params->Ns; i++)
-    sens->values_of_p[i] = params->p[params->plist[i]];
-  sens->valid = 1;
+  const int known = isSame(sens, t, y), has_factors = !udot || !mech->model.udot;
+  int flag = CP_SUCCESS;
+  if (known && !udot) return CP_SUCCESS;
+  if (!known) {
+    sens->valid = sens->has_matrices = 0;
+    sens->t                          = t;
+    memcpy(sens->y, y, (size_t)mech->n * sizeof *y);
+    const CPMechState s = stateOf(sens, sens->y);
+    if (!udot) flag = cpMechSolve(mech, &s, sens->a0, sens->lambda0);
+    if (flag) return flag;
+    if (udot) memcpy(sens->a0, udot, (size_t)mech->nu * sizeof *udot);
+    if (udot) memcpy(sens->lambda0, lambda, (size_t)mech->m * sizeof *lambda);
+    if (params) memset(sens->known, 0, (size_t)params->Ns);
+    for (int i = 0; params && params->p && i < params->Ns; i++)
+      sens->values_of_p[i] = params->p[params->plist[i]];
+    sens->layout = mech->rows.layout;
+    sens->nM = sens->nA = -1;
+    sens->valid         = 1;
+  }
+  if (has_factors) sens->nM = mech->stats.nM, sens->nA = mech->stats.nA;
+  return CP_SUCCESS;
 }
 
-/* u', lambda and factors at (t, y), unless they are those. 0, or a code with the reason in mech->text, as from all that
- * follow. */
-static int setState(CPMechSens sens, sunrealtype t, const sunrealtype *y) {
-  if (isSame(sens, t, y)) return CP_SUCCESS;
-  moveTo(sens, t, y);
-  const CPMechState s = stateOf(sens, sens->y);
-  const int flag      = cpMechSolve(sens->mech, &s, sens->a0, sens->lambda0);
-  if (!flag) haveArrived(sens, 1);
-  return flag;
-}
-
-/* A user's recursion leaves no factors. */
 void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunrealtype *udot,
                     const sunrealtype *lambda) {
-  CPMechSens sens       = mech->sens;
-  const int has_factors = !mech->model.udot;
-  if (!sens || !sens->params || !isDirect(mech)) return;
-  if (isSame(sens, t, y)) {
-    if (has_factors) sens->nM = mech->stats.nM, sens->nA = mech->stats.nA;
-    return;
-  }
-  moveTo(sens, t, y);
-  memcpy(sens->a0, udot, (size_t)mech->nu * sizeof *udot);
-  memcpy(sens->lambda0, lambda, (size_t)mech->m * sizeof *lambda);
-  haveArrived(sens, has_factors);
+  const CPMechSens sens = mech->sens;
+  if (sens && sens->params && isDirect(mech)) setState(sens, t, y, udot, lambda);
 }
 
 /* Partial derivatives to the state, in sens->partials: the user's, or differences of sixth order. They are those of the
@@ -285,7 +272,7 @@ static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, in
   const CPMech mech        = sens->mech;
   const CPMechModel *model = &mech->model;
   double *F = N_VGetArrayPointer(sens->result), *B = F + mech->nu, *Z = B + mech->m;
-  int flag = setState(sens, t, y);
+  int flag = setState(sens, t, y, NULL, NULL);
   if (flag) return flag;
   if (!model->dynamics_jac || (mech->na > 0 && !model->constraint_jac) ||
       (mech->nz > 0 && !model->auxiliary_jac)) {
@@ -413,7 +400,7 @@ static int solveAdjoint(CPMech mech, sunrealtype t, const sunrealtype *y, const 
         cpReason(mech->text, CP_NOT_SUPPORTED,
                  "adjoints need M and A, without forces that depend on multipliers, FULL motions "
                  "or kinematics of one's own");
-  if (!flag) flag = setState(sens, t, y);
+  if (!flag) flag = setState(sens, t, y, NULL, NULL);
   if (!flag) flag = findMatrices(sens);
   if (!flag) flag = factor(sens);
   if (!flag) {
@@ -501,7 +488,7 @@ static int rows(sunrealtype t, N_Vector y, int iS, N_Vector rv, int *given, void
   sunrealtype *r    = N_VGetArrayPointer(rv);
   *given            = sens && isDirect(mech);
   if (!*given) return CP_SUCCESS;
-  int flag = setState(sens, t, N_VGetArrayPointer(y));
+  int flag = setState(sens, t, N_VGetArrayPointer(y), NULL, NULL);
   if (!flag) flag = findParameter(sens, iS);
   if (flag) return flag;
   const double *p = byParam(sens, iS) + mech->nu + mech->m + mech->nz, *v = p + mech->m;
