@@ -145,21 +145,6 @@ static void invert(const CPWork work, N_Vector squares, N_Vector out) {
   N_VDiv(on, out, out);
 }
 
-/* k->jacobi: 1 / diag(G D G^T). squares: in the weights. */
-static int jacobi(CPWork work, int directions, N_Vector squares) {
-  const CPMatrixFree k = work->free;
-  CPProjector P        = work->P;
-  if (work->norm == CP_NORM_L2 && cpHasDiagonalMetric(P)) {
-    N_VScale(1.0, k->dead, squares);
-    for (int l = 0; l < k->nlevels; l++) {
-      const int flag = addSquares(work, l, IN_METRIC, directions, squares);
-      if (flag) return flag;
-    }
-  }
-  invert(work, squares, k->jacobi);
-  return CP_SUCCESS;
-}
-
 int cpFreeMeasure(CPWork work) {
   const CPMatrixFree k = work->free;
   CPProjector P        = work->P;
@@ -189,9 +174,16 @@ int cpFreeMeasure(CPWork work) {
     if (!squares_are_good) N_VScale(1.0, k->weight, k->distance);
   }
   if (P->user.psolve) return CP_SUCCESS;
-  if (known) return jacobi(work, directions, squares);
-  N_VScale(1.0, k->weight, k->jacobi);
-  return CP_SUCCESS;
+  if (!known) { /* Without a preconditioner of the user's it is 1 / diag(G D G^T), where that is known. */
+    N_VScale(1.0, k->weight, k->jacobi);
+    return CP_SUCCESS;
+  }
+  const int in_weights = work->norm != CP_NORM_L2 || !cpHasDiagonalMetric(P);
+  if (!in_weights) N_VScale(1.0, k->dead, squares);
+  for (int l = 0; !in_weights && !flag && l < k->nlevels; l++)
+    flag = addSquares(work, l, IN_METRIC, directions, squares);
+  if (!flag) invert(work, squares, k->jacobi);
+  return flag;
 }
 
 int cpFreeCheckLevels(CPWork work) {
@@ -253,31 +245,6 @@ double cpFreeWorstResidual(CPWork work, N_Vector c, int i) {
 
 /* ---- the products ---- */
 
-/* v <- u h max(|y|, typical, 1/w), roughly: u pseudo-random, h the step of a central difference */
-static void chooseStep(CPWork work, N_Vector y, int number, N_Vector v) {
-  const CPMatrixFree k = work->free;
-  const double h       = cbrt(CP_UROUND);
-  randomise(work, number, v);
-  N_VAbs(y, k->s);
-  N_VAddConst(k->s, cpTypicalSize(y), k->s);
-  N_VInv(k->w, k->g);
-  N_VLinearSum(h, k->s, h, k->g, k->s);
-  N_VProd(v, k->s, v);
-}
-
-/* k->q <- G v, k->Bq <- (c(t, y + v) - c(t, y - v)) / 2, v in k->d; k->c2 is c at the last */
-static int bothProducts(CPWork work, sunrealtype t, N_Vector y) {
-  const CPMatrixFree k = work->free;
-  int flag             = cpFreeTimes(work, k->d, k->q);
-  if (flag) return flag;
-  N_VLinearSum(1.0, y, 1.0, k->d, work->v);
-  flag = cpUserConstraint(work, t, work->v, k->Bq);
-  N_VLinearSum(1.0, y, -1.0, k->d, work->v);
-  if (!flag) flag = cpUserConstraint(work, t, work->v, k->c2);
-  if (!flag) N_VLinearSum(0.5, k->Bq, -0.5, k->c2, k->Bq);
-  return flag;
-}
-
 /* |(G v, w) - (v, G^T w)| over its terms, with w such that all rows weigh the same: G v in k->q */
 static int transposeError(CPWork work, int number, double *err) {
   const CPMatrixFree k = work->free;
@@ -310,13 +277,26 @@ static double rowError(CPWork work) {
   return N_VMaxNorm(k->z);
 }
 
-/* Both errors along one pair of directions. */
+/* Both errors along one pair of directions. k->d: v = u h max(|y|, typical, 1/w), roughly, with u pseudo-random and h the
+ * step of a central difference; k->q <- G v, k->Bq <- (c(t, y + v) - c(t, y - v)) / 2, and k->c2 is c at the last. */
 static int probeOnce(CPWork work, sunrealtype t, N_Vector y, int number, double *transpose,
                      double *product) {
   const CPMatrixFree k = work->free;
-  chooseStep(work, y, number, k->d);
-  int flag = bothProducts(work, t, y);
+  const double h       = cbrt(CP_UROUND);
+  randomise(work, number, k->d);
+  N_VAbs(y, k->s);
+  N_VAddConst(k->s, cpTypicalSize(y), k->s);
+  N_VInv(k->w, k->g);
+  N_VLinearSum(h, k->s, h, k->g, k->s);
+  N_VProd(k->d, k->s, k->d);
+  int flag = cpFreeTimes(work, k->d, k->q);
   if (flag) return flag;
+  N_VLinearSum(1.0, y, 1.0, k->d, work->v);
+  flag = cpUserConstraint(work, t, work->v, k->Bq);
+  N_VLinearSum(1.0, y, -1.0, k->d, work->v);
+  if (!flag) flag = cpUserConstraint(work, t, work->v, k->c2);
+  if (flag) return flag;
+  N_VLinearSum(0.5, k->Bq, -0.5, k->c2, k->Bq);
   *product = rowError(work);
   return transposeError(work, number + 1, transpose);
 }

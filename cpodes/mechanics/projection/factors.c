@@ -84,8 +84,6 @@ static int evaluateMetric(CPMechProblem *p, sunrealtype t, const double *q, cons
 
 /* ---- products and factors ---- */
 
-static CPMechProblem *problemOf(const CPMechFactors *f) { return f->newton.self; }
-
 static void clearOff(const CPMechProblem *p, double *r) {
   for (int i = 0; i < p->own->mech->m; i++)
     if (p->off[i]) r[i] = 0.0;
@@ -96,7 +94,7 @@ static int times(void *self, N_Vector v, N_Vector Av) {
   CPMechFactors *f = self;
   const int flag   = cpMechATimes(f->own->mech, f->t, f->q, NV_DATA_S(v), NV_DATA_S(Av));
   CP_COUNT(f->own->work, nprods);
-  clearOff(problemOf(f), NV_DATA_S(Av));
+  clearOff(f->newton.self, NV_DATA_S(Av));
   return cpMechFailed(f->own, flag);
 }
 
@@ -169,20 +167,20 @@ static int byProducts(CPMechProblem *p, const double *r, double goal, double *x,
   return flag;
 }
 
+/* By factors */
+static int solve(CPMechProblem *p, const double *w, const double *r, double *x, double *mu) {
+  const CPSaddle saddle = p->factors->saddle;
+  const int flag        = cpSaddleSolve(saddle, w, r, x, mu);
+  return flag ? cpSaddleFailed(saddle, flag, NAN, NULL, cpWorkText(p->own->work)) : CP_SUCCESS;
+}
+
 int cpMechLift(CPMechProblem *p, const double *r, double *x, double goal) {
-  if (!p->factors->saddle) return byProducts(p, r, goal, x, NULL);
-  const int flag = cpSaddleSolve(p->factors->saddle, NULL, r, x, NULL);
-  return flag ? cpSaddleFailed(p->factors->saddle, flag, NAN, NULL, cpWorkText(p->own->work))
-              : CP_SUCCESS;
+  return p->factors->saddle ? solve(p, NULL, r, x, NULL) : byProducts(p, r, goal, x, NULL);
 }
 
 int cpMechLiftTransposed(CPMechProblem *p, const double *w, double *mu) {
   CPMechFactors *f = p->factors;
-  if (f->saddle) {
-    const int flag = cpSaddleSolve(f->saddle, w, NULL, NULL, mu);
-    return flag ? cpSaddleFailed(p->factors->saddle, flag, NAN, NULL, cpWorkText(p->own->work))
-                : CP_SUCCESS;
-  }
+  if (f->saddle) return solve(p, w, NULL, NULL, mu);
   memcpy(NV_DATA_S(p->own->trial), w, (size_t)p->own->mech->nu * sizeof *w);
   int flag = metric(f, p->own->trial, f->solution); /* mu = (A D A^T)^+ A D w */
   if (!flag) flag = cpMechRowsTimes(p, NV_DATA_S(f->solution), p->own->r2);
