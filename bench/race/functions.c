@@ -5,6 +5,10 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
+void F77(dgemv)(const char *trans, const int *m, const int *n, const double *alpha, const double *a,
+                const int *lda, const double *x, const int *incx, const double *beta, double *y,
+                const int *incy);
+
 /* ------------------------------------------------------------------------------------ matrices -- */
 
 static int is_dense(SUNMatrix S) { return SUNMatGetID(S) == SUNMATRIX_DENSE; }

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
+void F77(dpotf2)(const char *uplo, const int *n, double *a, const int *lda, int *info);
+
 enum { MAX_ITERS = 6 };
 
 static bool is_chain(const CPModel *model) {

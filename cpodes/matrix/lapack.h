@@ -19,15 +19,11 @@ void F77(dsyr2k)(const char *uplo, const char *trans, const int *n, const int *k
 void F77(dgemm)(const char *transa, const char *transb, const int *m, const int *n, const int *k,
                 const double *alpha, const double *a, const int *lda, const double *b,
                 const int *ldb, const double *beta, double *c, const int *ldc);
-void F77(dgemv)(const char *trans, const int *m, const int *n, const double *alpha, const double *a,
-                const int *lda, const double *x, const int *incx, const double *beta, double *y,
-                const int *incy);
 void F77(dtrsv)(const char *uplo, const char *trans, const char *diag, const int *n,
                 const double *a, const int *lda, double *x, const int *incx);
 void F77(dtrsm)(const char *side, const char *uplo, const char *trans, const char *diag,
                 const int *m, const int *n, const double *alpha, const double *a, const int *lda,
                 double *b, const int *ldb);
-void F77(dpotf2)(const char *uplo, const int *n, double *a, const int *lda, int *info);
 void F77(dpotrf)(const char *uplo, const int *n, double *a, const int *lda, int *info);
 void F77(dgesv)(const int *n, const int *nrhs, double *a, const int *lda, int *ipiv, double *b,
                 const int *ldb, int *info);
@@ -43,8 +39,5 @@ void F77(dgeqp3)(const int *m, const int *n, double *a, const int *lda, int *jpv
                  double *work, const int *lwork, int *info);
 void F77(dorgqr)(const int *m, const int *n, const int *k, double *a, const int *lda,
                  const double *tau, double *work, const int *lwork, int *info);
-void F77(dormqr)(const char *side, const char *trans, const int *m, const int *n, const int *k,
-                 const double *a, const int *lda, const double *tau, double *c, const int *ldc,
-                 double *work, const int *lwork, int *info);
 
 #endif

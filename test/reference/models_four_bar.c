@@ -8,6 +8,10 @@
 #include <math.h>
 #include <stdio.h>
 
+void F77(dormqr)(const char *side, const char *trans, const int *m, const int *n, const int *k,
+                 const double *a, const int *lda, const double *tau, double *c, const int *ldc,
+                 double *work, const int *lwork, int *info);
+
 static const sunrealtype gravity = 9.81;
 static const int windows[]       = {1, 2, 40}; /* of the table; loop index */
 enum { TABLES = sizeof windows / sizeof *windows };
