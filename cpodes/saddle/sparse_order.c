@@ -22,14 +22,6 @@ typedef struct {
   size_t *mark;   /* [n + m] k + 1: counted in column k          */
 } Plan;
 
-static void chooseKept(const CPMat *a, Plan *p) {
-  for (int j = 0; j < a->cols; j++)
-    p->nkept += p->is_kept[j] = a->start[j + 1] - a->start[j] > KEPT_ABOVE;
-  if (p->nkept <= KEPT_FRACTION * a->rows) return;
-  memset(p->is_kept, 0, (size_t)a->cols);
-  p->nkept = 0;
-}
-
 /* Entries of the lower triangle of S without the kept components. mark is used, and left zero. */
 static double productEntries(const CPMat *a, Plan *p) {
   double count = 0.0;
@@ -208,7 +200,12 @@ int cpSparseOrder(CPComplement *c, CPArena *arena) {
   CP_NEW(&p.arena, p.mark, c->n + c->m);
   int flag = cpMatTransposed(&p.arena, a, &p.A, &p.entry);
   if (!flag) {
-    chooseKept(a, &p);
+    for (int j = 0; j < a->cols; j++)
+      p.nkept += p.is_kept[j] = a->start[j + 1] - a->start[j] > KEPT_ABOVE;
+    if (p.nkept > KEPT_FRACTION * a->rows) {
+      memset(p.is_kept, 0, (size_t)a->cols);
+      p.nkept = 0;
+    }
     const size_t order = (size_t)c->m + (size_t)p.nkept;
     CP_NEW(arena, s->constraint, order);
     CP_NEW(arena, s->present, order);

@@ -273,15 +273,12 @@ static int factor(int which, sunrealtype g, sunrealtype gi, void *data) {
   if (!S->P) { /* Only 7 stages have a third pair. */
     flag = cpNewtonMatrixCreate(S, mech->newton->P, 1);
     if (flag) cpNewtonMatrixFree(S), S->P = NULL;
+    if (flag) return cpReason(mech->text, flag, "no factors of the iteration matrix");
   }
-  if (!flag) flag = cpNewtonAssemble(S, g + gi * I);
+  flag = cpNewtonAssemble(S, g + gi * I);
   if (!flag) flag = cpNewtonFactor(S);
-  if (flag > 0) {
-    mech->implicit->rank_is_known = 0;
-    return cpReason(mech->text, -CP_LINSOL_FAIL,
-                    "at t = %.15g: the iteration matrix is singular (gamma = %g)", S->P->t, g);
-  }
-  return flag ? cpReason(mech->text, flag, "no factors of the iteration matrix") : CP_SUCCESS;
+  if (flag > 0) mech->implicit->rank_is_known = 0;
+  return flag;
 }
 
 /* x <- r in the unknowns that are fixed, which have equations of their own, dx = r */
