@@ -106,10 +106,7 @@ CPMech CPMechCreateLinear(SUNMatrix M, SUNMatrix C, SUNMatrix K, CPMechForceFn f
   if (checkArguments(M, K, y_tmpl, ctx, __func__)) return NULL;
   const int n         = (int)(N_VGetLength(y_tmpl) / 2);
   CPMechLinear linear = calloc(1, sizeof *linear);
-  if (!linear) {
-    cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a linear system");
-    return NULL;
-  }
+  if (!linear) return cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a linear system"), NULL;
   linear->f = f;
   int flag  = copyMatrix(&linear->M, M, n, "M", __func__, ctx);
   if (!flag && C) flag = copyMatrix(&linear->C, C, n, "C", __func__, ctx);

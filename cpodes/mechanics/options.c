@@ -29,9 +29,8 @@ int CPMechSetErrHandlerFn(CPMech mech, CPErrHandlerFn handler, void *data) {
 const char *CPMechGetLastMessage(CPMech mech) { return mech ? mech->log.text : ""; }
 
 CPProjector CPMechGetProjector(CPMech mech) {
-  if (mech) return mech->P;
-  cpReport(NULL, CP_MEM_NULL, __func__, "mech must not be NULL");
-  return NULL;
+  if (!mech) return cpReport(NULL, CP_MEM_NULL, __func__, "mech must not be NULL"), NULL;
+  return mech->P;
 }
 
 sunindextype CPMechGetNumMultipliers(CPMech mech) {

@@ -139,10 +139,8 @@ static int create(CPMech mech, const CPMechModel *m, N_Vector y_tmpl, const char
 CPMech CPMechCreate(const CPMechModel *model, N_Vector y_tmpl, SUNContext ctx) {
   if (checkModel(model, y_tmpl, ctx, __func__)) return NULL;
   CPMech mech = calloc(1, sizeof *mech);
-  if (!mech) {
-    cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a mechanical system");
-    return NULL;
-  }
+  if (!mech)
+    return cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a mechanical system"), NULL;
   mech->ctx = ctx;
   if (create(mech, model, y_tmpl, __func__)) CPMechFree(&mech);
   return mech;

@@ -11,7 +11,8 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
   for (int j = 0; j < n; j++) {
     const double w = weight ? weight[j] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(z[j])));
     if (!(w >= CP_LEAST_WEIGHT))
-      return cpReason(work->text, CP_ILL_INPUT, CP_EWT_TOO_SMALL, CP_LEAST_WEIGHT, j, w);
+      return cpReason(work->text, CP_ILL_INPUT,
+                      "ewt must be positive and at least %g: ewt[%d] = %g", CP_LEAST_WEIGHT, j, w);
     if (!isfinite(w))
       return cpReason(work->text, CP_ILL_INPUT, "ewt must be finite: ewt[%d] = %g", j, w);
     work->rows.w[j] = w;

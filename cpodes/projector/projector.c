@@ -48,16 +48,12 @@ CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl
                         : c && !c_tmpl ? "c_tmpl must not be NULL with a function c"
                         : !c && c_tmpl ? "c must not be NULL with a template c_tmpl"
                                        : NULL;
-  if (missing) {
-    cpReport(NULL, CP_ILL_INPUT, __func__, "%s", missing);
-    return NULL;
-  }
-  if (N_VGetLength(y_tmpl) < 1 || (c_tmpl && N_VGetLength(c_tmpl) < 1)) {
-    cpReport(NULL, CP_ILL_INPUT, __func__, "%s must have length >= 1, has %ld",
-             N_VGetLength(y_tmpl) < 1 ? "y_tmpl" : "c_tmpl",
-             (long)N_VGetLength(N_VGetLength(y_tmpl) < 1 ? y_tmpl : c_tmpl));
-    return NULL;
-  }
+  if (missing) return cpReport(NULL, CP_ILL_INPUT, __func__, "%s", missing), NULL;
+  const int is_empty = N_VGetLength(y_tmpl) < 1;
+  if (is_empty || (c_tmpl && N_VGetLength(c_tmpl) < 1))
+    return cpReport(NULL, CP_ILL_INPUT, __func__, "%s must have length >= 1, has %ld",
+                    is_empty ? "y_tmpl" : "c_tmpl", (long)N_VGetLength(is_empty ? y_tmpl : c_tmpl)),
+           NULL;
   CPProjector P = newProjector(y_tmpl, c_tmpl, 0, NULL, NULL, ctx);
   if (P) P->user.c = c;
   else cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a projector");
@@ -66,10 +62,7 @@ CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl
 
 CPProjector CPProjectorCreateUser(CPProjFn g, CPErrProjFn g_eps, N_Vector y_tmpl, SUNContext ctx) {
   const char *missing = !g ? "g" : !y_tmpl ? "y_tmpl" : !ctx ? "ctx" : NULL;
-  if (missing) {
-    cpReport(NULL, CP_ILL_INPUT, __func__, "%s must not be NULL", missing);
-    return NULL;
-  }
+  if (missing) return cpReport(NULL, CP_ILL_INPUT, __func__, "%s must not be NULL", missing), NULL;
   CPProjector P = newProjector(y_tmpl, NULL, 1, NULL, NULL, ctx);
   if (P) P->user.g = g, P->user.g_eps = g_eps;
   else cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a projector");

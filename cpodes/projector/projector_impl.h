@@ -12,10 +12,7 @@
 #define CPODES_PROJECTOR_IMPL_H
 
 #include "cpodes/base/compat.h"
-#include "cpodes/base/errors.h"
 #include "cpodes/base/random.h"
-#include "cpodes/base/vectors.h"
-#include "cpodes/matrix/matrix.h"
 #include "cpodes/saddle/saddle.h"
 #include "newton.h"
 
@@ -147,8 +144,7 @@ struct CPProjector_ {
 };
 
 /* Of smaller weights the inverse metric 1 / ewt^2 overflows, and Inf times a zero of G is NaN. */
-#define CP_LEAST_WEIGHT  1.0e-153
-#define CP_EWT_TOO_SMALL "ewt must be positive and at least %g: ewt[%d] = %g"
+#define CP_LEAST_WEIGHT 1.0e-153
 
 /* projector.c: the arguments that all actions share; 0, or a code, reported. */
 int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function);

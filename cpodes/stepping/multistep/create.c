@@ -188,18 +188,15 @@ static const char *attachRule(void *cvode_mem, SUNNonlinearSolver inner, N_Vecto
   long int nst = 0;
   if (!cvode_mem) return "cvode_mem must not be NULL";
   if (!y_tmpl) return "y_tmpl must not be NULL";
-  if (cpMissingOperation(y_tmpl)) {
-    cpWrite(text, "y_tmpl must have the operation %s", cpMissingOperation(y_tmpl));
-    return text;
-  }
+  if (cpMissingOperation(y_tmpl))
+    return cpWrite(text, "y_tmpl must have the operation %s", cpMissingOperation(y_tmpl)), text;
   if (CVodeGetNonlinearSystemData(cvode_mem, &t, &ypred, &yn, &f, &gamma, &rl1, &zn1, &data) ||
       !ypred)
     return "cvode_mem must be initialised (CVodeInit)";
-  if (N_VGetLength(y_tmpl) != N_VGetLength(ypred)) {
-    cpWrite(text, "y_tmpl must have the length of the state, %ld, has %ld",
-            (long)N_VGetLength(ypred), (long)N_VGetLength(y_tmpl));
-    return text;
-  }
+  if (N_VGetLength(y_tmpl) != N_VGetLength(ypred))
+    return cpWrite(text, "y_tmpl must have the length of the state, %ld, has %ld",
+                   (long)N_VGetLength(ypred), (long)N_VGetLength(y_tmpl)),
+           text;
   if (inner && cpLacksOperations(inner)) return CP_INNER_MUST;
   CVodeGetNumSteps(cvode_mem, &nst);
   if (!inner && nst > 0)
@@ -213,10 +210,7 @@ CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner, N_Vecto
   if (checkMethod(lmm, ctx, __func__)) return NULL;
   char text[CP_TEXT_LENGTH];
   const char *rule = attachRule(cvode_mem, inner, y_tmpl, text);
-  if (rule) {
-    cpReport(NULL, CP_ILL_INPUT, __func__, "%s", rule);
-    return NULL;
-  }
+  if (rule) return cpReport(NULL, CP_ILL_INPUT, __func__, "%s", rule), NULL;
   CPodeMem mem = newIntegrator(lmm, ctx);
   if (mem) {
     mem->cvode_mem     = cvode_mem;

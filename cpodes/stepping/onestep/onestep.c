@@ -115,8 +115,7 @@ CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx) {
   else rule = brokenRule(B, text);
   if (!rule) return newIntegrator(method, &cpExplicitMethod, B, ctx, __func__);
   ARKodeButcherTable_Free(B);
-  cpReport(NULL, CP_ILL_INPUT, __func__, "the method \"%s\" %s", method, rule);
-  return NULL;
+  return cpReport(NULL, CP_ILL_INPUT, __func__, "the method \"%s\" %s", method, rule), NULL;
 }
 
 CPOneStepMem CPOneStepCreateTable(ARKodeButcherTable B, SUNContext ctx) {
