@@ -1,7 +1,6 @@
 /* Sparse LU factors (CPLu) of the scaled KKT matrix K = diag(s, e) [W A^T; A I0] diag(s, e), I0: 1 for rows that are left
  * out. A system with known solution size judges the factors: by its residual, and K by its solution, which is
  * large if K is singular. Only then dependent rows are looked for. */
-#include "cpodes/base/vectors.h"
 #include "cpodes/lu/lu.h"
 #include "saddle_impl.h"
 
@@ -11,8 +10,8 @@
 
 typedef struct {
   int order; /* n + m */
-  CPMat M, A,
-      I0; /* the parts of K, sparse: W and A, scaled, with full structures for dense matrices; I0, diagonal */
+  /* the parts of K, sparse: W and A, scaled, with full structures for dense matrices; I0, diagonal */
+  CPMat M, A, I0;
   CPLu K;
   int has_factors;   /* of K: the trial system has been solved with them */
   double *scale;     /* [order] s and e; e_i = 0: row i is left out */
@@ -74,20 +73,6 @@ static int copyTo(cholmod_sparse **copy, const CPMat *X, int stype, CPKkt *c) {
   return CP_SUCCESS;
 }
 
-static int formWeight(CPKkt *c) {
-  cholmod_common *l = &c->chol;
-  if (!c->is_started) {
-    cholmod_l_start(l);
-    c->is_started                 = 1;
-    l->print                      = 0;
-    l->quick_return_if_not_posdef = 1;
-    l->final_ll                   = 1; /* a factor that is not L L^T may have any pivots */
-    l->nmethods                   = 1; /* METIS may end the program for want of memory */
-    l->method[0].ordering         = CHOLMOD_AMD;
-  }
-  return copyTo(&c->W, &c->M, 1, c);
-}
-
 /* Is S positive semidefinite? 0, CP_SADDLE_NOT_DEFINITE or a negative code. */
 static int factorDefinite(CPKkt *c, cholmod_sparse *S, cholmod_factor *L) {
   double shift[2] = {SHIFT, 0.0};
@@ -110,7 +95,16 @@ static cholmod_sparse *normalMatrix(CPKkt *c) {
 static int checkWeight(CPSaddle s) {
   CPKkt *c          = s->used.content;
   cholmod_common *l = &c->chol;
-  int flag          = formWeight(c);
+  if (!c->is_started) {
+    cholmod_l_start(l);
+    c->is_started                 = 1;
+    l->print                      = 0;
+    l->quick_return_if_not_posdef = 1;
+    l->final_ll                   = 1; /* a factor that is not L L^T may have any pivots */
+    l->nmethods                   = 1; /* METIS may end the program for want of memory */
+    l->method[0].ordering         = CHOLMOD_AMD;
+  }
+  int flag = copyTo(&c->W, &c->M, 1, c);
   if (!flag && !c->L) c->L = cholmod_l_analyze(c->W, l);
   if (!flag) flag = factorDefinite(c, c->W, c->L);
   if (flag <= 0 || s->rank == 0) return flag;

@@ -6,8 +6,6 @@
  * Models of operators have products in place of factors. */
 #include "projection.h"
 
-#include "cpodes/base/random.h"
-
 #include <float.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
@@ -84,18 +82,9 @@ static int evaluateMetric(CPMechProblem *p, sunrealtype t, const double *q, cons
 
 /* ---- products and factors ---- */
 
-static void clearOff(const CPMechProblem *p, double *r) {
-  for (int i = 0; i < p->own->mech->m; i++)
-    if (p->off[i]) r[i] = 0.0;
-}
-
 /* Products of the operators at the factors' (t, q), for conjugate gradients */
 static int times(void *self, N_Vector v, N_Vector Av) {
-  CPMechFactors *f = self;
-  const int flag   = cpMechATimes(f->own->mech, f->t, f->q, NV_DATA_S(v), NV_DATA_S(Av));
-  CP_COUNT(f->own->work, nprods);
-  clearOff(f->newton.self, NV_DATA_S(Av));
-  return cpMechFailed(f->own, flag);
+  return cpMechRowsTimes(((CPMechFactors *)self)->newton.self, NV_DATA_S(v), NV_DATA_S(Av));
 }
 
 static int transposed(void *self, N_Vector w, N_Vector ATw) {
@@ -131,7 +120,8 @@ int cpMechRowsTimes(CPMechProblem *p, const double *v, double *r) {
     CP_COUNT(p->own->work, nprods);
     flag = cpMechFailed(p->own, cpMechATimes(p->own->mech, f->t, f->q, v, r));
   }
-  clearOff(p, r);
+  for (int i = 0; i < p->own->mech->m; i++)
+    if (p->off[i]) r[i] = 0.0;
   return flag;
 }
 
@@ -154,10 +144,11 @@ static int byProducts(CPMechProblem *p, const double *r, double goal, double *x,
   const CPMech mech   = p->own->mech;
   long int iterations = 0;
   memcpy(NV_DATA_S(f->rhs), r, (size_t)mech->m * sizeof *r);
-  clearOff(p, NV_DATA_S(f->rhs));
   N_VConst(0.0, f->solution);
-  for (int i = 0; i < mech->m; i++)
+  for (int i = 0; i < mech->m; i++) {
+    if (p->off[i]) NV_DATA_S(f->rhs)[i] = 0.0;
     NV_DATA_S(f->weight)[i] = p->rows.is_idle[i] ? 0.0 : 1.0 / (p->rows.size[i] * p->rows.size[i]);
+  }
   const int flag = cpKrylovSolve(f->krylov, f->weight, goal, f->rhs, f->solution,
                                  mu ? f->multipliers : NULL, &iterations, cpWorkText(p->own->work));
   cpWorkCount(p->own->work, CP_COUNTER(nli), iterations);
