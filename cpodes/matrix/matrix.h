@@ -7,7 +7,6 @@
 #include "cpodes/base/errors.h"
 #include "cpodes/base/vectors.h"
 
-#include <cpodes/cpodes_types.h>
 #include <stddef.h>
 #include <sundials/sundials_matrix.h>
 

@@ -4,8 +4,6 @@
  * pointer[k] ... pointer[k + 1] - 1, and index is the place of each of them across the lines. */
 #include "matrix.h"
 
-#include "cpodes/base/vectors.h"
-
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

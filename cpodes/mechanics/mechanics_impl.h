@@ -8,13 +8,9 @@
 #ifndef CPODES_MECHANICS_IMPL_H
 #define CPODES_MECHANICS_IMPL_H
 
-#include "cpodes/base/arena.h"
 #include "cpodes/base/compat.h"
 #include "cpodes/base/differences.h"
-#include "cpodes/base/errors.h"
 #include "cpodes/base/random.h"
-#include "cpodes/base/vectors.h"
-#include "cpodes/matrix/matrix.h"
 #include "cpodes/projector/projection.h"
 #include "cpodes/saddle/saddle.h"
 #include "cpodes/stepping/system.h"

@@ -11,8 +11,6 @@
  *
  * Q of the first reflectors, as many as the rank, in compact form (Schreiber, Van Loan, SIAM J. Sci. Stat. Comput. 10,
  * 1989): Q = I - V T V^T = I - B V^T, with T^{-1} + T^{-T} = V^T V (Puglisi, the same 13, 1992). */
-#include "cpodes/base/vectors.h"
-#include "cpodes/matrix/lapack.h"
 #include "saddle_impl.h"
 
 #include <math.h>

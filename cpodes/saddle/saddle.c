@@ -1,8 +1,6 @@
 /* Life cycle of the solvers of saddle-point systems, the list of them, the choice among them, and the rank that stands. */
 #include "saddle_impl.h"
 
-#include "cpodes/base/vectors.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -14,7 +14,6 @@
 #ifndef CPODES_SADDLE_H
 #define CPODES_SADDLE_H
 
-#include "cpodes/base/arena.h"
 #include "cpodes/matrix/matrix.h"
 
 #include <cpodes/cpodes_mechanics.h>

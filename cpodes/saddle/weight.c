@@ -1,8 +1,6 @@
 /* Cholesky factors of W, block by block, and products with them. */
 #include "saddle_impl.h"
 
-#include "cpodes/matrix/lapack.h"
-
 #include <string.h>
 
 /* First and last row of column j's entries (dense: not zero), itself included. A full column costs

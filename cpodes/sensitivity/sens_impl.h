@@ -11,7 +11,6 @@
 #ifndef CPODES_SENS_IMPL_H
 #define CPODES_SENS_IMPL_H
 
-#include "cpodes/base/arena.h"
 #include "cpodes/stepping/multistep/multistep_impl.h"
 
 #include <cpodes/cpodes_sens.h>

@@ -9,7 +9,6 @@
 
 #include "cpodes/base/arena.h"
 #include "cpodes/base/compat.h"
-#include "cpodes/base/errors.h"
 #include "cpodes/base/vectors.h"
 #include "cpodes/projector/projection.h"
 #include "system.h"

@@ -8,7 +8,6 @@
 #ifndef CPODES_ACTIONS_H
 #define CPODES_ACTIONS_H
 
-#include "cpodes/base/arena.h"
 #include "cpodes/mechanics/mechanics_impl.h"
 #include "cpodes/saddle/krylov.h"
 

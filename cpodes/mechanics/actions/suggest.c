@@ -9,9 +9,6 @@
  * constraints: the largest eigenvalue is that of the motion along the manifold. */
 #include "actions.h"
 
-#include "cpodes/base/random.h"
-#include "cpodes/base/vectors.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

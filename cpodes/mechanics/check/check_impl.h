@@ -6,7 +6,6 @@
 #ifndef CPODES_CHECK_IMPL_H
 #define CPODES_CHECK_IMPL_H
 
-#include "cpodes/base/arena.h"
 #include "cpodes/mechanics/mechanics_impl.h"
 
 /* Errors above it are reported. */

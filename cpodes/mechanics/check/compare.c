@@ -1,6 +1,5 @@
 /* The comparison of a matrix with another one, or with central differences of sixth order. */
 #include "check_impl.h"
-#include "cpodes/base/differences.h"
 
 #include <math.h>
 #include <string.h>

@@ -25,7 +25,6 @@
 #ifndef CPODES_NEWTON_IMPL_H
 #define CPODES_NEWTON_IMPL_H
 
-#include "cpodes/base/arena.h"
 #include "cpodes/lu/lu.h"
 #include "cpodes/mechanics/mechanics_impl.h"
 

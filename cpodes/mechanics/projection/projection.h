@@ -13,7 +13,6 @@
 #include "cpodes/mechanics/mechanics_impl.h"
 #include "cpodes/projector/newton.h"
 #include "cpodes/saddle/krylov.h"
-#include "cpodes/saddle/saddle.h"
 
 enum { CP_POSITIONS, CP_VELOCITIES };
 

@@ -2,8 +2,6 @@
  * not converge. */
 #include "projection.h"
 
-#include "cpodes/base/random.h"
-
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <string.h>
