@@ -130,13 +130,11 @@ void cpMechMoveKnown(CPMech mech, const double *known, double *f, double *b) {
     if (mech->motions.is_full[j]) f[j] = known[j];
 }
 
-/* f and b become those less the columns of FULL motions. */
-CP_RARE static void moveFull(CPMech mech, const double **f, const double **b) {
+/* rhs and rhs_b <- f and b less the columns of FULL motions. */
+CP_RARE static void moveFull(CPMech mech, const double *f, const double *b) {
   double *known = mech->solve.known;
-  memcpy(mech->solve.rhs, *f, (size_t)mech->nu * sizeof **f);
-  memcpy(mech->solve.rhs_b, *b, (size_t)mech->m * sizeof **b);
-  *f = mech->solve.rhs;
-  *b = mech->solve.rhs_b;
+  memcpy(mech->solve.rhs, f, (size_t)mech->nu * sizeof *f);
+  memcpy(mech->solve.rhs_b, b, (size_t)mech->m * sizeof *b);
   memset(known, 0, (size_t)mech->nu * sizeof *known);
   for (int k = 0; k < mech->motions.count; k++)
     if (mech->motions.list[k].how == CP_MOTION_FULL)
@@ -200,7 +198,11 @@ CP_RARE static int checkDependent(CPMech mech, sunrealtype t, const double *f, c
 /* Where f or b are not finite, u' or lambda are not, either, unless that is in rows that are off, dependent or FULL. */
 static inline int solve(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
                         double *lambda) {
-  if (mech->motions.nfull > 0) moveFull(mech, &f, &b);
+  if (mech->motions.nfull > 0) {
+    moveFull(mech, f, b);
+    f = mech->solve.rhs;
+    b = mech->solve.rhs_b;
+  }
   int flag = cpSaddleSolve(mech->kkt, f, b, a, lambda);
   if (flag) return failedFactor(mech, t, flag);
   flag = cpMechChecked(mech, 0, t, "u'", a, mech->nu);

@@ -224,11 +224,11 @@ static int differences(CPMech mech, const CPMechState *s, AtTime g, int rows, do
   const size_t length = (size_t)rows * sizeof *d->sixth;
   int flag            = CP_SUCCESS;
   memset(d->sixth, 0, length);
-  memset(d->fourth, 0, length);
   for (int k = 1; !flag && k <= 3; k++) {
     flag = g(mech, s, k * e, d->plus);
     if (!flag) flag = g(mech, s, -k * e, d->minus);
     if (!flag && k == 1 && (*constant = !memcmp(d->plus, d->minus, length))) return CP_SUCCESS;
+    if (k == 1) memset(d->fourth, 0, length);
     for (int i = 0; !flag && i < rows; i++) {
       const double difference = (d->plus[i] - d->minus[i]) / e;
       d->sixth[i] += cpSixthOrder[k - 1] * difference;

@@ -60,25 +60,32 @@ CP_RARE static void squareRows(const CPMat *A, double *length) {
   for (size_t k = 0; k < A->start[A->cols]; k++) length[A->row[k]] += A->value[k] * A->value[k];
 }
 
+/* The part of its greatest length, squared, that the row has kept which has lost most; rows that are off do not count. */
+static double leastPart(const CPMat *A, const double *length, const char *off, double *longest,
+                        double *greatest) {
+  const int m = A->rows, entries = A->start ? 0 : m * A->cols;
+  double part = 1.0;
+  for (int i = 0; i < m; i++) {
+    double now = entries > 0 ? 0.0 : length[i];
+    for (int k = i; k < entries; k += m) now += A->value[k] * A->value[k];
+    if (now > longest[i]) longest[i] = now, *greatest = now > *greatest ? now : *greatest;
+    else if (now < part * longest[i] && !off[i] && longest[i] > NO_ROW * NO_ROW * *greatest)
+      part = now / longest[i];
+  }
+  return part;
+}
+
 /* Constraints are dependent where an angle between them is zero, or where one of them has no gradient, which rows that are scaled to
- * equal length do not show: the sine times the part of its greatest length that the row has kept which has lost most. */
+ * equal length do not show. */
 static inline double narrowest(CPMech mech) {
   CPMechStage *stage = &mech->stage;
-  const CPMat *A     = &mech->A;
-  double part        = 1.0;
   if (mech->operators || mech->stats.nkkt == 0) return 1.0;
-  if (stage->nkkt == mech->stats.nkkt) return mech->kkt->sine * stage->part;
-  stage->nkkt = mech->stats.nkkt;
-  if (A->start) squareRows(A, stage->length);
-  for (int i = 0; i < A->rows; i++) {
-    double now = A->start ? stage->length[i] : 0.0, *most = &stage->longest[i];
-    for (int j = 0, k = i; !A->start && j < A->cols; j++, k += A->rows)
-      now += A->value[k] * A->value[k];
-    if (now > *most) *most = now, stage->greatest = fmax(stage->greatest, now);
-    else if (now<part * * most && * most> NO_ROW * NO_ROW * stage->greatest && !mech->rows.off[i])
-      part = now / *most;
+  if (stage->nkkt != mech->stats.nkkt) {
+    stage->nkkt = mech->stats.nkkt;
+    if (mech->A.start) squareRows(&mech->A, stage->length);
+    stage->part =
+        sqrt(leastPart(&mech->A, stage->length, mech->rows.off, stage->longest, &stage->greatest));
   }
-  stage->part = sqrt(part);
   return mech->kkt->sine * stage->part;
 }
 

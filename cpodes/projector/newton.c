@@ -78,7 +78,7 @@ static long int oldest(const CPNewton *newton, const CPProjectorOptions *options
 #define NARROW 0.3
 
 static double goalOf(const CPNewton *newton, double eps) {
-  const double part = fmin(1.0, newton->rank.sine / NARROW);
+  const double part = newton->rank.sine < NARROW ? newton->rank.sine / NARROW : 1.0;
   return eps * newton->finer * part * part;
 }
 

@@ -7,6 +7,7 @@
  * Rows of L begin with the first entry of the matrix that is not zero, which keeps diagonal and block-diagonal W as cheap
  * as they are: with a diagonal W, Y is A^T.
  * (A. George, J. W. Liu, Computer Solution of Large Sparse Positive Definite Systems, 1981, chapter 4.) */
+#include "cpodes/base/compat.h"
 #include "saddle_impl.h"
 
 #include <math.h>
@@ -26,7 +27,7 @@ typedef struct {
 typedef struct {
   Factors W, S;    /* S of the rows in use */
   const double *Y; /* [n x nrows] by rows: A as it is, or own */
-  double *own, *v, *z, *r;
+  double *own, *v, *z;
   long int of; /* s->weights that the factors of W belong to */
 } Envelope;
 
@@ -45,7 +46,7 @@ static int create(CPSaddle s) {
   createFactors(&e->W, arena, s->n);
   createFactors(&e->S, arena, s->m);
   CP_NEW(arena, e->own, (size_t)s->n * (size_t)s->m);
-  CP_ARRAYS(arena, s->n + s->m, &e->v, &e->z, &e->r);
+  CP_ARRAYS(arena, s->n + s->m, &e->v, &e->z);
   return cpArenaStatus(arena);
 }
 
@@ -56,17 +57,18 @@ static void begin(Factors *F) {
   F->smallest         = 1.0;
 }
 
+/* The order n is F->n, and all rows begin with component 0 if dense; constants make loops straight. */
+
 /* Row k of L from that of K, v [k] and size = k_kk; v is overwritten. Returns whether it depends on those before. */
-static inline int addRow(Factors *F, int k, double size, double *v, double least) {
-  const int n = F->n;
+CP_WIDE_PART int addRow(Factors *F, int n, int dense, int k, double size, double *v, double least) {
   double *l = F->L + (size_t)k * (size_t)n, pivot = size;
   int i = 0;
-  while (i < k && v[i] == 0.0) i++;
-  F->first[k] = i;
+  while (!dense && i < k && v[i] == 0.0) i++;
   F->plain += i == k && i == F->plain;
+  F->first[k] = i;
   for (const double *before = F->L + (size_t)i * (size_t)n; i < k; i++, before += n) {
     double vi = v[i];
-    for (int j = F->first[i]; j < i; j++) vi -= before[j] * v[j];
+    for (int j = dense ? 0 : F->first[i]; j < i; j++) vi -= before[j] * v[j];
     v[i] = vi;
     l[i] = vi * F->inverse[i];
     pivot -= vi * l[i];
@@ -79,37 +81,38 @@ static inline int addRow(Factors *F, int k, double size, double *v, double least
 }
 
 /* x <- L^{-1} x, of entries that are stride apart */
-static inline void forward(const Factors *F, double *x, size_t stride) {
-  if (F->plain == F->n) return;
-  const double *l = F->L + (size_t)F->plain * (size_t)F->n;
-  for (int i = F->plain; i < F->n; i++, l += F->n) {
+CP_WIDE_PART void forward(const Factors *F, int n, int dense, double *x, size_t stride) {
+  int i = dense ? 1 : F->plain;
+  if (i >= n) return;
+  for (const double *l = F->L + (size_t)i * (size_t)n; i < n; i++, l += n) {
     double xi = x[(size_t)i * stride];
-    for (int j = F->first[i]; j < i; j++) xi -= l[j] * x[(size_t)j * stride];
+    for (int j = dense ? 0 : F->first[i]; j < i; j++) xi -= l[j] * x[(size_t)j * stride];
     x[(size_t)i * stride] = xi;
   }
 }
 
 /* x <- L^{-T} x */
-static inline void backward(const Factors *F, double *x) {
-  if (F->plain == F->n) return;
-  const double *l = F->L + (size_t)F->n * (size_t)F->n;
-  for (int k = F->n - 1; k >= F->plain; k--) {
-    l -= F->n;
-    for (int j = F->first[k]; j < k; j++) x[j] -= l[j] * x[k];
+CP_WIDE_PART void backward(const Factors *F, int n, int dense, double *x) {
+  const int plain = dense ? 1 : F->plain;
+  if (plain >= n) return;
+  const double *l = F->L + (size_t)n * (size_t)n;
+  for (int k = n - 1; k >= plain; k--) {
+    l -= n;
+    for (int j = dense ? 0 : F->first[k]; j < k; j++) x[j] -= l[j] * x[k];
   }
 }
 
 /* x <- K^{-1} x */
-static inline void solveFactors(const Factors *F, double *x) {
-  forward(F, x, 1);
-  for (int k = 0; k < F->n; k++) x[k] *= F->inverse[k];
-  backward(F, x);
+CP_WIDE_PART void solveFactors(const Factors *F, int n, int dense, double *x) {
+  forward(F, n, dense, x, 1);
+  for (int k = 0; k < n; k++) x[k] *= F->inverse[k];
+  backward(F, n, dense, x);
 }
 
 static int trialSolve(void *factors, double *x) {
   const Factors *F = factors;
   for (int k = 0; k < F->n; k++) x[k] *= sqrt(F->size[k]);
-  solveFactors(F, x);
+  solveFactors(F, F->n, 0, x);
   for (int k = 0; k < F->n; k++) x[k] *= sqrt(F->size[k]);
   return 0;
 }
@@ -126,7 +129,7 @@ static int factorWeight(Envelope *e, const double *W) {
   begin(F);
   for (int k = 0; k < F->n; k++, W += F->n) {
     for (int i = 0; i < k; i++) e->v[i] = W[i];
-    if (addRow(F, k, W[k], e->v, CP_CHOLESKY_LEAST)) return k;
+    if (addRow(F, F->n, 0, k, W[k], e->v, CP_CHOLESKY_LEAST)) return k;
   }
   return singularRow(F);
 }
@@ -137,13 +140,32 @@ static void formY(Envelope *e, const CPSaddle s) {
   e->Y           = s->A.value;
   if (s->nrows == s->m && e->W.plain == s->n) return;
   cpSaddleGather(s, e->own, 1, p);
-  for (size_t k = 0; k < p; k++) forward(&e->W, e->own + k, p);
+  for (size_t k = 0; k < p; k++) forward(&e->W, s->n, 0, e->own + k, p);
   e->Y = e->own;
+}
+
+/* S and its factors; a constant p, few rows, keeps sums over the components in registers. Returns the row that fails, or -1. */
+CP_WIDE_PART int factorRows(Envelope *e, int n, int p, double least) {
+  Factors *F      = &e->S;
+  const double *y = e->Y, *d            = e->W.inverse;
+  double S[CP_SMALL * CP_SMALL / 2], *v = e->v; /* s_ki, i <= k, row by row */
+  for (int q = 0; q < p * (p + 1) / 2; q++) S[q] = 0.0;
+  for (int j = 0; j < n; j++, y += p)
+    for (int k = 0, q = 0; k < p; k++) {
+      const double yd = y[k] * d[j];
+      for (int i = 0; i <= k; i++) S[q++] += yd * y[i];
+    }
+  F->n = p;
+  begin(F);
+  for (int k = 0, q = 0; k < p; k++) {
+    for (int i = 0; i < k; i++) v[i] = S[q++];
+    if (addRow(F, p, 1, k, S[q++], v, least)) return k;
+  }
+  return singularRow(F);
 }
 
 static int factor(CPSaddle s) {
   Envelope *e = s->used.content;
-  Factors *F  = &e->S;
   const int n = s->n, p = s->nrows;
   const double least = s->ranktol > CP_CHOLESKY_LEAST ? s->ranktol : CP_CHOLESKY_LEAST;
   if (e->of != s->weights) {
@@ -153,46 +175,47 @@ static int factor(CPSaddle s) {
     e->of = s->weights;
   }
   formY(e, s);
-  F->n = p;
-  begin(F);
-  int bad = -1;
-  for (int k = 0; k < p && bad < 0; k++) {
-    for (int i = 0; i <= k; i++) { /* s_ki */
-      const double *y = e->Y;
-      double sum      = 0.0;
-      for (int j = 0; j < n; j++, y += p) sum += y[k] * e->W.inverse[j] * y[i];
-      e->v[i] = sum;
-    }
-    if (addRow(F, k, e->v[k], e->v, least)) bad = k;
-  }
-  if (bad < 0) bad = singularRow(F);
-  s->sine = sqrt(F->smallest);
+  const int bad = p == 1   ? factorRows(e, n, 1, least)
+                  : p == 2 ? factorRows(e, n, 2, least)
+                  : p == 3 ? factorRows(e, n, 3, least)
+                           : factorRows(e, n, p, least);
+  s->sine       = sqrt(e->S.smallest);
   if (bad < 0) return 0;
   cpSaddleMarkDependent(s, s->row[bad]);
   return CP_SADDLE_DEPENDENT;
 }
 
-static int solve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
-  const Envelope *e = s->used.content;
-  const int n = s->n, p = s->nrows, *row = s->row;
+/* p as above; in x only, if that is given */
+CP_WIDE_PART int solveRows(const Envelope *e, int n, int p, const int *row, const double *f,
+                           const double *b, double *x, double *mu) {
   const double *d = e->W.inverse, *y = e->Y;
-  double *z = x ? x : e->z, *r = e->r;
+  double *z = x ? x : e->z, r[CP_SMALL];
+  for (int k = 0; k < p; k++) r[k] = b ? -b[row[k]] : 0.0;
   for (int j = 0; j < n; j++) z[j] = f ? f[j] : 0.0;
-  if (f) forward(&e->W, z, 1);
-  for (int k = 0; k < p; k++) {
-    double sum = b ? -b[row[k]] : 0.0;
-    for (int j = 0; f && j < n; j++) sum += y[(size_t)j * (size_t)p + (size_t)k] * d[j] * z[j];
-    r[k] = sum;
+  if (f) forward(&e->W, n, 0, z, 1);
+  for (int j = 0; f && j < n; j++, y += p) {
+    const double dz = d[j] * z[j];
+    for (int k = 0; k < p; k++) r[k] += y[k] * dz;
   }
-  solveFactors(&e->S, r);
+  solveFactors(&e->S, p, 1, r);
   for (int k = 0; mu && k < p; k++) mu[row[k]] = r[k];
+  y = e->Y;
   for (int j = 0; x && j < n; j++, y += p) {
     double zj = z[j];
     for (int k = 0; k < p; k++) zj -= y[k] * r[k];
     x[j] = d[j] * zj;
   }
-  if (x) backward(&e->W, x);
+  if (x) backward(&e->W, n, 0, x);
   return 0;
+}
+
+static int solve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
+  const Envelope *e = s->used.content;
+  const int n = s->n, p = s->nrows, *row = s->row;
+  return p == 1   ? solveRows(e, n, 1, row, f, b, x, mu)
+         : p == 2 ? solveRows(e, n, 2, row, f, b, x, mu)
+         : p == 3 ? solveRows(e, n, 3, row, f, b, x, mu)
+                  : solveRows(e, n, p, row, f, b, x, mu);
 }
 
 const CPSaddleOps cpSaddleEnvelopeOps = {create, factor, solve};

@@ -98,7 +98,6 @@ static int openSolver(CPSaddle s, CPSaddleType type) {
 }
 
 int cpSaddleCreate(CPSaddle *result, CPSaddleOptions options, const CPMat *W, const CPMat *A) {
-  const size_t entries = W ? cpMatEntries(W) + cpMatEntries(A) : 0;
   CPSaddle s = *result = calloc(1, sizeof *s);
   if (!s) return CP_MEM_FAIL;
   s->options    = options;
@@ -114,13 +113,14 @@ int cpSaddleCreate(CPSaddle *result, CPSaddleOptions options, const CPMat *W, co
   CP_NEW(&s->arena, s->off, s->m);
   CP_NEW(&s->arena, s->known, s->m);
   CP_NEW(&s->arena, s->root, W ? 0 : s->n);
-  CP_NEW(&s->arena, s->problem, entries);
+  if (W) s->entries[0] = cpMatEntries(W), s->entries[1] = cpMatEntries(A);
+  CP_NEW(&s->arena, s->problem, s->entries[0] + s->entries[1]);
   int flag = cpArenaStatus(&s->arena);
   if (!flag) cpSaddleSetRows(s, NULL);
   if (!flag && W) { /* their structures with values of our own */
     s->M       = *W;
     s->M.value = s->problem;
-    s->A.value = s->problem + cpMatEntries(W);
+    s->A.value = s->problem + s->entries[0];
   }
   choose(s);
   if (!flag) flag = openSolver(s, s->first);
@@ -151,33 +151,37 @@ int cpSaddleSetRows(CPSaddle s, const char *off) {
   return s->knows_rows;
 }
 
-/* Are the values those that are kept? Then they are. *sum is NaN afterwards if one of them is not finite. */
-static inline int keepValues(double *kept, const double *value, size_t entries, double *sum) {
+/* Keeps the values. Returns whether they are finite; if not, some may be missing. */
+static inline int keepValues(double *kept, const double *value, size_t entries) {
   size_t k = 0;
-  while (k < entries && kept[k] == value[k]) k++;
-  if (k == entries) return 1;
-  if (entries >= CP_MANY) {
-    memcpy(kept + k, value + k, (entries - k) * sizeof *kept);
-    if (!cpAllFinite(kept + k, (sunindextype)(entries - k))) *sum = NAN;
-  } else
-    for (; k < entries; k++) *sum += 0.0 * (kept[k] = value[k]);
-  return 0;
+  while (entries < CP_MANY && k < entries && fabs(kept[k] = value[k]) <= DBL_MAX) k++;
+  if (entries < CP_MANY) return k == entries;
+  memcpy(kept, value, entries * sizeof *kept);
+  return cpAllFinite(kept, (sunindextype)entries);
 }
 
 /* Linear systems, and constraints that are linear, give the same problem again and again, and so do those who work at
- * the same state. Returns whether it is the one before; else it is kept. *sum as above */
-static inline int isSame(CPSaddle s, CPWeight W, const CPMat *A, double ranktol, double *sum) {
+ * the same state: 1. Else W and A are kept: 0, or CP_SADDLE_NONFINITE. */
+#define SAME (-1)
+static inline int keepProblem(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
+  const size_t nW = s->entries[0], nA = s->entries[1];
   if (!s->has_matrix) {
     for (int j = 0; j < s->n; j++) s->root[j] = W.root ? W.root[j] : 1.0;
     s->A = *A;
     return 0;
   }
   /* Many mass matrices are constant, and a comparison costs next to nothing beside new factors. */
-  const int same_W =
-      keepValues(s->M.value, W.matrix->value, cpMatEntries(&s->M), sum) && s->weights > 0;
-  s->weights += !same_W;
-  return keepValues(s->A.value, A->value, cpMatEntries(&s->A), sum) && same_W && s->valid &&
-         s->asked == ranktol;
+  const int same_W = s->has_weight && !memcmp(s->M.value, W.matrix->value, nW * sizeof(double));
+  if (!same_W) {
+    s->weights++;
+    s->valid      = 0;
+    s->has_weight = keepValues(s->M.value, W.matrix->value, nW);
+    if (!s->has_weight) return CP_SADDLE_NONFINITE;
+  }
+  size_t same = 0;
+  while (same < nA && s->A.value[same] == A->value[same]) same++;
+  if (same == nA && s->valid && s->asked == ranktol) return SAME;
+  return keepValues(s->A.value, A->value, nA) ? 0 : CP_SADDLE_NONFINITE;
 }
 
 /* The other solver becomes the one in use, unless the one in use is of this type and has only failed to open. */
@@ -224,10 +228,10 @@ static int factorByEither(CPSaddle s) {
 int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
   const double finest = s->options.finest;
   if (ranktol < finest) ranktol = finest;
-  double sum = 0.0;
-  if (isSame(s, W, A, ranktol, &sum)) return CP_SUCCESS;
+  const int kept = keepProblem(s, W, A, ranktol);
+  if (kept == SAME) return CP_SUCCESS;
   s->valid = 0;
-  if (sum != 0.0) return CP_SADDLE_NONFINITE;
+  if (kept) return kept;
   s->asked = s->ranktol = ranktol;
   for (;; s->ranktol = fmax(s->ranktol / LESS_ANGLE, finest)) {
     const int flag = factorByEither(s);

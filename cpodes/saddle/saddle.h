@@ -141,16 +141,18 @@ struct CPSaddle_ {
   CPSaddleType first, general;               /* general AUTO: there is none */
   int stays, stays_for_good, wait, patience; /* see factorByEither in saddle.c */
   int has_matrix;                            /* W is a matrix, not diagonal */
-  CPMat M, A;       /* W, if it is a matrix, and A: the caller's structures, values at factor */
-  double *root;     /* [n] of a diagonal W, at factor */
-  char *off;        /* [m] 1: not in use */
-  double *problem;  /* values of M and A, if W is a matrix: room of M.value and A.value */
-  long int weights; /* how many matrices W there have been */
-  int valid;        /* there are factors */
-  double asked;     /* ranktol that was asked for at the newest factorisation */
-  int known_rank;   /* the highest rank that was noted */
-  char *known;      /* [m] rows that were noted as independent of each other */
-  int knows_rows;   /* the rows in use are among them */
+  CPMat M, A;        /* W, if it is a matrix, and A: the caller's structures, values at factor */
+  double *root;      /* [n] of a diagonal W, at factor */
+  char *off;         /* [m] 1: not in use */
+  double *problem;   /* values of M and A, if W is a matrix: room of M.value and A.value */
+  size_t entries[2]; /* of M and A */
+  int has_weight;    /* M is that of the newest factorisation, and finite */
+  long int weights;  /* how many matrices W there have been */
+  int valid;         /* there are factors */
+  double asked;      /* ranktol that was asked for at the newest factorisation */
+  int known_rank;    /* the highest rank that was noted */
+  char *known;       /* [m] rows that were noted as independent of each other */
+  int knows_rows;    /* the rows in use are among them */
   CPArena arena;
 };
 

@@ -118,7 +118,7 @@ static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_
     if (flag) return cpMechFailed(own, flag);
     violationOfMotions(mech, y, ewt ? N_VGetArrayPointer(ewt) : NULL, &motions);
   }
-  *result = (CPProjected){.moved = cpMechPutFull(mech, y, u)};
+  *result = (CPProjected){.moved = mech->motions.nfull > 0 && cpMechPutFull(mech, y, u)};
   flag    = cpMechNormalise(mech, t, y);
   if (flag) return cpMechFailed(own, flag);
   for (int which = 0; which < 2; which++) {
@@ -147,7 +147,7 @@ static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_
     if (which == CP_POSITIONS) memcpy(y, own->q, (size_t)mech->nq * sizeof *y);
     else memcpy(u, NV_DATA_S(p->x), (size_t)mech->nu * sizeof *u);
     result->moved |= one.moved;
-    result->violation = fmax(result->violation, one.violation);
+    if (one.violation > result->violation) result->violation = one.violation;
   }
   return CP_SUCCESS;
 }
