@@ -1,13 +1,13 @@
-# Counts what the user writes of the slider-crank: for slider_crank.c the functions motion and pin, and the
-# set-up of projector, matrix and linear solver; for slider_crank_mech.c the functions masses, pin_matrix and
-# pin, and the set-up of CPMech. The forces of the mechanism, its start and the report are the same in both,
-# and not counted; nor are blank lines and comments. Fails if the second is more than half of the first.
+# Counts the lines that the user writes for the slider-crank: in slider_crank.c the functions motion and pin, and
+# the set-up of projector, matrix and linear solver; in slider_crank_mech.c the functions masses, pin_matrix and
+# pin, and the set-up of CPMech. The forces of the mechanism, its start and the report, which are the same in both,
+# blank lines and comments are not counted. Fails if the second number is more than half of the first.
 #
 #   cmake -DFOLDER=examples -P count_user_code.cmake
 cmake_minimum_required(VERSION 3.18)
 
-# count_user_code(file functions statements result): lines of the functions, named by their beginning, and other
-# lines that match statements
+# count_user_code(file functions statements result): counts the lines of the functions, which are given by their
+# beginning, and other lines that match statements
 function(count_user_code file functions statements result)
   file(READ "${FOLDER}/${file}" text)
   string(REPLACE ";" "," text "${text}") # a list of lines must not break at semicolons,

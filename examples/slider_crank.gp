@@ -15,7 +15,7 @@ set rmargin 24
 set bmargin 1
 set xrange [0:*]
 
-drawable(v) = v > 1e-17 ? v : 1e-17 # zero has no place on a logarithmic axis: shown at its foot
+drawable(v) = v > 1e-17 ? v : 1e-17 # zero is shown at the lower end of the logarithmic axis
 
 panels = "set multiplot layout 3,1 title 'Slider-crank: the motion, and its distance from the constraints'; \
   set format x ''; unset xlabel; unset logscale y; set format y '%g'; set yrange [*:*]; \

@@ -1,5 +1,5 @@
-# cmake -DPROGRAM=<slider_crank> -DFOLDER=<writable> -P slider_crank_csv.cmake: the file that the example writes is
-# complete, and one that cannot be written gives a clear line and exit code 1.
+# cmake -DPROGRAM=<slider_crank> -DFOLDER=<writable> -P slider_crank_csv.cmake checks that the file which the example
+# writes is complete, and that a file which cannot be written gives a clear message and exit code 1.
 set(csv "${FOLDER}/slider_crank.csv")
 file(REMOVE "${csv}")
 execute_process(COMMAND "${PROGRAM}" "${csv}" RESULT_VARIABLE code OUTPUT_QUIET)

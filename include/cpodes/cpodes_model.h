@@ -143,9 +143,9 @@ typedef struct {
   /** Changes y (in, out) at an event. found [nroots] is that of CVodeGetRootInfo. mech, which impacts need, is NULL if the
    * run has none. A result other than 0 ends the run. */
   int (*event)(const CPModel *model, CPMech mech, sunrealtype t, N_Vector y, const int *found);
-  const CPModelCoordinate *
-      multipliers; /**< the first of lambda_0, lambda_1, ..., with the names of joints and the units
-                                             of the reactions; NULL if they have no names */
+  const CPModelCoordinate
+      *multipliers; /**< the first of lambda_0, lambda_1, ..., with names of joints and units of the
+                                             reactions; NULL if they have no names */
   int nmultipliers; /**< at most na */
   int z_is_up;      /**< 1 if the axis z of a drawing in space points upwards; if 0, y does */
   const CPModelCoordinate

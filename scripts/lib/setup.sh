@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# Sourced by scripts/demo and scripts/test: goes to the top of the tree, and installs what a job needs.
+# Sourced by the scripts: changes to the top of the tree, and defines the function that installs the packages of a job.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
@@ -19,7 +19,7 @@ packages_package='dpkg-dev lintian debootstrap python3-pip libjs-sphinxdoc'
 packages_abi='abigail-tools binutils git'
 packages_doc='doxygen python3-sphinx python3-breathe libjs-mathjax'
 
-# The same for people, where there is no apt
+# The same for the user, if there is no apt
 names_build='a C11 compiler, CMake >= 3.25, Ninja, SUNDIALS 6.4 to 7.x (CVODES, ARKODE), SuiteSparse (CHOLMOD, SPQR, KLU), LAPACK, Jansson, libyaml, libxml2, pkg-config'
 names_plot='gnuplot (with its SVG, pngcairo and pdfcairo terminals)'
 names_python='Python 3'
@@ -37,8 +37,9 @@ names_doc='Doxygen, Sphinx, Breathe, and MathJax 2 in /usr/share/javascript/math
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
-# apt COMMAND...: apt-get, which waits up to ten minutes for another process that holds a lock. DPkg::Lock::Timeout is
-# about dpkg's lock only. The locks of the package lists and of the downloads make apt-get fail at once, hence the loop.
+# apt COMMAND...: runs apt-get and waits up to ten minutes for another process that holds a lock. DPkg::Lock::Timeout
+# applies only to dpkg's lock. With the locks of the package lists and of the downloads apt-get fails at once, hence the
+# loop.
 apt() {
   local deadline=$((SECONDS + 600)) said=''
   until said=$(as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 -qq "$@" \
@@ -52,7 +53,7 @@ apt() {
   done
 }
 
-# need job...: installs the packages of these jobs that are missing. Where there is no apt, it says what they are.
+# need job...: installs the missing packages of these jobs. If there is no apt, it lists what is needed.
 need() {
   local job list missing='' name
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
