@@ -66,15 +66,54 @@ CP_WIDE_PART void addEntries(const CPMat *J, int parts, double re, double im, do
   }
 }
 
-static void addToDense(CPLu lu, double complex weight, const CPLuSummand *term) {
-  const size_t order = (size_t)lu->order, first = (size_t)term->col * order + (size_t)term->row;
-  const double re = creal(weight), im = cimag(weight);
+/* The same for some dense J of one shape at one place, in one pass */
+enum { MOST_TOGETHER = 3 };
+
+CP_WIDE_PART void addTogether(int count, int parts, const CPLuSummand *term,
+                              const double complex *weight, double *restrict S, size_t by_col) {
+  const int rows = term->J->rows, cols = term->J->cols;
+  double re[MOST_TOGETHER], im[MOST_TOGETHER];
+  const double *value[MOST_TOGETHER];
+  for (int k = 0; k < count; k++)
+    re[k] = creal(weight[k]), im[k] = cimag(weight[k]), value[k] = term[k].J->value;
+  for (int j = 0; j < cols; j++, S += by_col) {
+    for (int i = 0; i < rows; i++)
+      for (int k = 0; k < count; k++) {
+        S[parts * i] += re[k] * value[k][i];
+        if (parts == 2) S[2 * i + 1] += im[k] * value[k][i];
+      }
+    for (int k = 0; k < count; k++) value[k] += rows;
+  }
+}
+
+/* Returns how many terms, from this one on, can be added together. */
+static int together(const CPLuSummand *term, int left) {
   const CPMat *J = term->J;
-  double *S      = lu->S.value;
-  if (lu->parts == 1 && !term->transposed) addEntries(J, 1, re, 0.0, S + first, 1, order);
-  else if (lu->parts == 1) addEntries(J, 1, re, 0.0, S + first, order, 1);
-  else if (!term->transposed) addEntries(J, 2, re, im, S + 2 * first, 2, 2 * order);
-  else addEntries(J, 2, re, im, S + 2 * first, 2 * order, 2);
+  int count      = 1;
+  for (; count < left && count < MOST_TOGETHER; count++) {
+    const CPLuSummand *other = term + count;
+    if (J->start || other->J->start || term->transposed || other->transposed ||
+        term->row != other->row || term->col != other->col || J->rows != other->J->rows ||
+        J->cols != other->J->cols)
+      break;
+  }
+  return count;
+}
+
+CP_WIDE static void addToDense(int order, int parts, int count, const CPLuSummand *term,
+                               const double complex *weight, double *value) {
+  const size_t by_col = (size_t)(order * parts);
+  const double re = creal(*weight), im = cimag(*weight);
+  const CPMat *J = term->J;
+  double *S      = value + (size_t)term->col * by_col + (size_t)(term->row * parts);
+  if (count == 3 && parts == 1) addTogether(3, 1, term, weight, S, by_col);
+  else if (count == 3) addTogether(3, 2, term, weight, S, by_col);
+  else if (count == 2 && parts == 1) addTogether(2, 1, term, weight, S, by_col);
+  else if (count == 2) addTogether(2, 2, term, weight, S, by_col);
+  else if (parts == 1 && !term->transposed) addEntries(J, 1, re, 0.0, S, 1, by_col);
+  else if (parts == 1) addEntries(J, 1, re, 0.0, S, by_col, 1);
+  else if (!term->transposed) addEntries(J, 2, re, im, S, 2, by_col);
+  else addEntries(J, 2, re, im, S, by_col, 2);
 }
 
 /* One part of a sparse S += weight J. Returns 1 if an entry that is not zero has no place in it: one of a dense J (others
@@ -100,12 +139,16 @@ static int sum(CPLu lu, const double complex *weight) {
   const size_t parts = (size_t)lu->parts;
   int misses         = 0;
   memset(S->value, 0, parts * cpMatEntries(S) * sizeof *S->value);
-  for (int k = 0; k < lu->nterms; k++) {
+  for (int k = 0, count = 1; k < lu->nterms; k += count) {
     const double re_im[2] = {creal(weight[k]), cimag(weight[k])};
-    if (!lu->sparse) addToDense(lu, weight[k], &lu->term[k]);
+    if (!lu->sparse) {
+      count = together(&lu->term[k], lu->nterms - k);
+      addToDense(lu->order, lu->parts, count, &lu->term[k], weight + k, S->value);
+    }
     for (int part = 0; lu->sparse && part < lu->parts; part++)
       if (re_im[part] != 0.0) misses |= addToSparse(lu, part, re_im[part], &lu->term[k]);
   }
+  if (!lu->fixed && lu->first_unit >= lu->order) return misses;
   for (int i = 0; !misses && i < lu->order; i++) {
     if (isFixed(lu, i) && !lu->sparse)
       for (size_t j = 0; j < (size_t)lu->order; j++)

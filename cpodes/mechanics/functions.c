@@ -150,21 +150,6 @@ int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, dou
   return cpMechChecked(mech, flag, s->t, "zdot", zdot, mech->nz);
 }
 
-int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double *lambda, double *F,
-               double *B, double *Z) {
-  int flag = B ? cpMechB(mech, s, B) : CP_SUCCESS; /* may leave A elsewhere */
-  if (!flag && (F || B)) flag = cpMechA(mech, s->t, s->q);
-  if (!flag && F) flag = cpMechMass(mech, s->t, s->q);
-  if (!flag && F) flag = cpMechForces(mech, s, F);
-  if (!flag && F) flag = cpMechAddLambdaForces(mech, s, lambda, F);
-  if (!flag && Z) flag = cpMechAuxiliary(mech, s, lambda, Z);
-  if (flag) return flag;
-  if (B) cpMatTimes(&mech->A, -1.0, a, 1.0, B);
-  if (F) cpMatTimes(&mech->userM.A, -1.0, a, 1.0, F);
-  if (F) cpMatTransposedTimes(&mech->A, -1.0, lambda, 1.0, F);
-  return CP_SUCCESS;
-}
-
 /* ---- products ---- */
 
 int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrealtype t,
@@ -478,4 +463,29 @@ CP_RARE int cpMechTestTerms(CPMech mech, sunrealtype t) {
   if (!flag) flag = cpMechChecked(mech, 0, t, "b", mech->terms.b, mech->na);
   if (!flag) flag = cpMechTake(mech, &mech->userM, 0, t, "M");
   return flag ? flag : cpMechTake(mech, &mech->userA, 0, t, "A");
+}
+
+int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double *lambda, double *F,
+               double *B, double *Z) {
+  int flag = CP_SUCCESS;
+  if (F && B) { /* all of them */
+    flag = cpMechEvaluate(mech, s);
+    memcpy(F, mech->terms.f, (size_t)mech->nu * sizeof *F);
+    memcpy(B, mech->terms.b, (size_t)mech->m * sizeof *B);
+  } else {
+    if (B) flag = cpMechB(mech, s, B); /* may leave A elsewhere */
+    if (!flag && (F || B)) flag = cpMechA(mech, s->t, s->q);
+    if (!flag && F) flag = cpMechMass(mech, s->t, s->q);
+    if (!flag && F) flag = cpMechForces(mech, s, F);
+  }
+  if (!flag && F) flag = cpMechAddLambdaForces(mech, s, lambda, F);
+  if (!flag && Z) flag = cpMechAuxiliary(mech, s, lambda, Z);
+  if (flag) return flag;
+  if (B) cpMatTimes(&mech->A, -1.0, a, 1.0, B);
+  if (F) cpMatTimes(&mech->userM.A, -1.0, a, 1.0, F);
+  if (F) cpMatTransposedTimes(&mech->A, -1.0, lambda, 1.0, F);
+  /* cpMechEvaluate leaves it to the result to tell whether all terms are finite. */
+  if (F && B && !(cpAllFinite(F, mech->nu) && cpAllFinite(B, mech->m)))
+    return cpMechTestTerms(mech, s->t);
+  return CP_SUCCESS;
 }

@@ -70,16 +70,14 @@ static int newTerm(CPNewtonMatrix *S, const CPMat *J, double complex factor, int
 static int createTerms(CPNewtonMatrix *S) {
   const CPPartials P = S->P;
   const int nu = P->nu, m = P->m, quaternions = P->mech->coords.nquaternions > 0;
-  const int row[CP_OUTPUTS]      = {0, nu, nu + m};
-  const int col[CP_DIRECTIONS]   = {0, 0, nu + m, nu};
-  const int power[CP_DIRECTIONS] = {2, 1, 1, 0};
-  int flag                       = CP_SUCCESS;
-  if (P->kkt) {
-    flag = newTerm(S, &P->M, 1.0, 0, 0, 0, 0);
-    if (!flag) flag = newTerm(S, &P->A, 1.0, 0, nu, 0, 0);
-    if (!flag) flag = newTerm(S, &P->A, 1.0, 0, 0, nu, 1);
-  }
-  for (int of = 0; of < CP_OUTPUTS; of++)
+  const int row[CP_OUTPUTS]          = {0, nu, nu + m};
+  const int col[CP_DIRECTIONS]       = {0, 0, nu + m, nu};
+  const int power[CP_DIRECTIONS]     = {2, 1, 1, 0};
+  const CPMat *const own[CP_OUTPUTS] = {&P->M, &P->A, NULL};
+  int flag                           = P->kkt ? newTerm(S, &P->A, 1.0, 0, 0, nu, 1) : CP_SUCCESS;
+  for (int of = 0; of < CP_OUTPUTS;
+       of++) { /* Terms of one place are neighbours: they are added together. */
+    if (!flag && P->kkt && own[of]) flag = newTerm(S, own[of], 1.0, 0, row[of], 0, 0);
     for (int by = 0; !flag && by < CP_DIRECTIONS; by++) {
       const CPMat *J = &P->block[of][by].J;
       if (!P->block[of][by].exists) continue;
@@ -94,6 +92,7 @@ static int createTerms(CPNewtonMatrix *S) {
         if (!flag) flag = newTerm(S, JT, part ? -I : -1.0, power[by], row[of], col[by], 0);
       }
     }
+  }
   return flag;
 }
 
