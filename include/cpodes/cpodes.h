@@ -157,7 +157,7 @@ CPODES_EXPORT int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner
 
 /**
  * As CVodeSetNonlinConvCoef, in whose place it must be called, since cpodes needs to know the
- * value, which it sets anew at each call of CPode. coef must be finite and positive. 0 restores
+ * value, which it sets again at each call of CPode. coef must be finite and positive. 0 restores
  * CVODES' default, 0.1.
  */
 CPODES_EXPORT int CPodeSetNonlinConvCoef(CPodeMem mem, sunrealtype coef);

@@ -226,7 +226,7 @@ CPODES_EXPORT int CPContactSolve(CPContact contact, sunrealtype tout, N_Vector y
  *   CV_ROOT_RETURN if the event function asks for that or a function of CPContactRootInit has had a root there.
  *   If only functions of CPContactRootInit have a root, y is the state there, and the next call continues.
  *
- * The integrator's counters begin anew at an event that changes velocities or phases.
+ * The integrator's counters are reset at an event that changes velocities or phases.
  */
 CPODES_EXPORT int CPContactStep(CPContact contact, sunrealtype tout, N_Vector y, sunrealtype *t);
 
