@@ -1,10 +1,10 @@
-# Splits the instructions of a callgrind profile (--compress-strings=no --compress-pos=no) among who asked for them:
+# Splits the instructions of a callgrind profile (--compress-strings=no --compress-pos=no) among the callers:
 #
 #   user     functions of the program itself that the libraries call
-#   cpodes   libcpodes, and what it calls: vectors, LAPACK, libm, and what it asks CVODES
-#   CVODES   the rest of CVode: the solvers inside the projecting one are CVODES'
+#   cpodes   libcpodes, and its calls: vectors, LAPACK, libm, and queries of CVODES
+#   CVODES   the rest of CVode, including the solvers inside the projecting one
 #
-# A call from one of them to another takes its inclusive cost from the caller to the callee. Everything else
+# A call from one of them to another moves its inclusive cost from the caller to the callee. Everything else
 # (N_V..., BLAS, libc) belongs to its caller. Prints "cpodes CVODES user".
 
 function owner_of(object, fn) {
@@ -14,7 +14,7 @@ function owner_of(object, fn) {
   return ""
 }
 
-# cpodes returns control to CVODES by these, and by the functions that wrap its own; all other calls are questions of its own
+# cpodes returns control to CVODES by these, and by the functions that wrap its own; all other calls are its own queries
 function is_question(fn, callee) {
   return fn !~ /^(keptSystem|finiteTest|residual|setUp|solveLinear)$/ && callee !~ /^(CVode|SUNNonlinSolSolve|SUNNonlinSolSetup)('[0-9]+)?$/
 }

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# cpodes' own cost per step beside CVODES' own, in instructions that valgrind's callgrind counts: the pendulum,
-# overhead.c. Exit code 1: a ratio of form "projector" is above the bound.
+# The cost of cpodes per step compared with that of CVODES, in instructions that valgrind's callgrind counts, for the
+# pendulum (overhead.c). Exit code 1: a ratio of form "projector" is above the bound.
 #
-#   overhead.sh [directory]      directory: where cmake has built, default build/release
+#   overhead.sh [directory]      directory: the build folder, default build/release
 #
-# cpodes: the library with the vector operations, LAPACK and questions to CVODES that it asks for, without the
-# user's functions. CVODES: the rest of CVode, its nonlinear and linear solvers included. With CPMech the
-# right-hand side and (BDF) the solution of Newton's systems are cpodes' own, which with a projector are the
-# user's and CVODES'; they have columns of their own. The last line compares all instructions of DOP853, the user's functions
-# included, with f, c and G by hand and with a CPMech.
+# cpodes: the library with the vector operations, LAPACK calls and queries of CVODES that it makes, without the user's
+# functions. CVODES: the rest of CVode, including its nonlinear and linear solvers. With CPMech the right-hand side and
+# (BDF) the solution of Newton's systems belong to cpodes, with a projector to the user and to CVODES; they have
+# separate columns. The last line compares all instructions of DOP853, including the user's functions, for f, c and G
+# by hand and for a CPMech.
 set -eu
 here=$(realpath "$(dirname "$0")")
 program=$(realpath -e "${1-$here/../build/release}/bench/overhead")
 bound=0.5
 profile=$(mktemp)
 trap 'rm -f "$profile"' EXIT
-export LD_BIND_NOW=1 # or the first call of each function counts the loader
+export LD_BIND_NOW=1 # otherwise the first call of each function includes the loader
 
-# count METHOD FORM TOGGLE: "cpodes CVODES user" inside of the functions TOGGLE
+# count METHOD FORM TOGGLE: "cpodes CVODES user" within the functions TOGGLE
 count() {
   valgrind --tool=callgrind --callgrind-out-file="$profile" --compress-strings=no --compress-pos=no \
     --toggle-collect="$3" "$program" "$1" "$2" >/dev/null 2>&1
@@ -45,7 +45,7 @@ for method in bdf adams; do
   done
 done
 
-# DOP853, everything within CPOneStepEvolve: a CPMech over f, c and G by hand
+# DOP853, everything within CPOneStepEvolve: a CPMech relative to f, c and G by hand
 total() {
   valgrind --tool=callgrind --callgrind-out-file="$profile" --toggle-collect=CPOneStepEvolve "$program" dop853 "$1" \
     >/dev/null 2>&1

@@ -1,4 +1,4 @@
-# Two problems, three methods, loose tolerances: are the files there, and well formed?
+# Two problems, three methods, loose tolerances: do the files exist, and are they well formed?
 #   cmake -DRACE=<program> -DFOLDER=<scratch> -P smoke.cmake
 file(REMOVE_RECURSE "${FOLDER}")
 execute_process(
@@ -21,7 +21,7 @@ function(check_file name pattern)
   endif()
 endfunction()
 
-# A head and 2 x 3 x 4 runs, each with 14 fields and flag 0
+# A header and 2 x 3 x 4 runs, each with 14 fields and flag 0
 file(STRINGS "${FOLDER}/race.csv" lines)
 list(LENGTH lines count)
 if(NOT count EQUAL 25)
@@ -53,7 +53,7 @@ elseif(NOT output MATCHES "gnuplot was not found: no plots")
   message(FATAL_ERROR "race does not say that gnuplot is missing:\n${output}")
 endif()
 
-# What is wrong is named, with the nearest that there is, and exit status 2
+# A wrong name is reported with the nearest valid one, and with exit status 2.
 function(check_refused expected)
   execute_process(COMMAND "${RACE}" --output "${FOLDER}" ${ARGN} RESULT_VARIABLE status ERROR_VARIABLE error)
   if(NOT status EQUAL 2 OR NOT error MATCHES "${expected}")

@@ -23,7 +23,7 @@ foreach(library IN ITEMS cpodes cpodes_static)
   run("${WORK}/${library}/mechanism")
 endforeach()
 
-# Through pkg-config: the one line that the README promises.
+# Through pkg-config: the single line from the README.
 set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
 run(sh -c "${CC} '${CLIENT}/pendulum.c' $(pkg-config --cflags --libs cpodes) -o pendulum")
 set(ENV{LD_LIBRARY_PATH} "${prefix}/${LIBDIR}:${SUNDIALS_LIBDIR}")
@@ -36,7 +36,7 @@ if(ALL_STATIC)
   run("${WORK}/static")
 endif()
 
-# The installed program, with a model of one's own, by the commands that it prints
+# The installed program, with a user's model, by the commands that it prints
 if(RUNNER)
   set(ENV{LD_LIBRARY_PATH})
   run("${prefix}/bin/cpodes" new swing)
@@ -45,9 +45,9 @@ if(RUNNER)
   run("${CMAKE_COMMAND}" --build swing/build)
   run("${prefix}/bin/cpodes" check swing/build/swing.so)
   file(COPY_FILE "${WORK}/swing/build/swing.so" "${WORK}/swing.so")
-  run("${prefix}/bin/cpodes" describe swing.so) # of this folder, where no library is looked for
+  run("${prefix}/bin/cpodes" describe swing.so) # in this folder, which is not searched for libraries
   run("${prefix}/bin/cpodes" run swing/build/swing.so --csv swing.csv --param phi2=1)
   run(sh -c "${CC} -shared -fPIC swing/swing.c $(pkg-config --cflags --libs cpodes_model) -o swing.so")
-  set(ENV{LD_LIBRARY_PATH} "${SUNDIALS_LIBDIR}") # which pkg-config's flags do not put into the shared object
+  set(ENV{LD_LIBRARY_PATH} "${SUNDIALS_LIBDIR}") # the flags of pkg-config do not put it into the shared object
   run("${prefix}/bin/cpodes" run swing.so)
 endif()

@@ -1,5 +1,5 @@
-# Run by CTest. Where there is no pkg-config (hence neither Check nor Jansson), Simbody, GSL, MPI, libyaml nor Doxygen, cpodes
-# configures, and says what it leaves out; a part that is asked for by name is an error. SOURCE: this tree; WORK: folder to
+# Run by CTest. Without pkg-config (hence without Check and Jansson), Simbody, GSL, MPI, libyaml and Doxygen, cpodes
+# configures, and reports the parts that it omits; a part that is requested by name is an error. SOURCE: this tree; WORK: folder to
 # work in; SUNDIALS_DIR, CC, GENERATOR: as for the build tree; NO_MPI: may MPI be missing, which SUNDIALS does not need?
 set(ENV{PKG_CONFIG_LIBDIR} /nonexistent)
 set(options
