@@ -636,7 +636,7 @@ static int checkContact(CPBodies b, const CPBodyContact *c, const char *function
   if (!c->surface != (on != CP_ON_SURFACE))
     return bodiesError(
         b, CP_ILL_INPUT, function,
-        "%.100s: CP_ON_SURFACE needs the function `surface`, and nothing else has one", name);
+        "%.100s: CP_ON_SURFACE needs the function `surface`, and other kinds must have none", name);
   const sunrealtype rho = c->radius_a + c->radius;
   if (on == CP_ON_SPHERE && (!isfinite(rho) || rho == 0 || (c->radius_a < 0 && rho > 0)))
     return bodiesError(b, CP_ILL_INPUT, function,

@@ -507,7 +507,7 @@ static int readEqualities(Mjcf *m, const xmlNode *section) {
     int active = 1;
     if (n->type != XML_ELEMENT_NODE) continue;
     if (!weld && !joint && !robotIs(n, "connect")) {
-      if (robotNote(r, n, "equality %.60s: ignored, this constraint is not there",
+      if (robotNote(r, n, "equality %.60s: ignored, this constraint is not supported",
                     (const char *)n->name))
         return 1;
       continue;

@@ -106,7 +106,7 @@ static const char *readBinary(const char *data, size_t size, Solid *s) {
   if (size < HEAD) return "is shorter than the head of an STL file";
   const size_t count =
       bytes[80] | (size_t)bytes[81] << 8 | (size_t)bytes[82] << 16 | (size_t)bytes[83] << 24;
-  if ((size - HEAD) / EACH < count) return "is shorter than its number of triangles says";
+  if ((size - HEAD) / EACH < count) return "is shorter than its number of triangles requires";
   for (size_t i = 0; i < count; i++) {
     sunrealtype corner[3][3];
     for (int k = 0; k < 9; k++) {
@@ -165,7 +165,7 @@ static const char *readObj(const char *data, Solid *s) {
         const long i = strtol(at, &end, 10), k = i < 0 ? npoints + i : i - 1;
         if (end == at || end > line + length) break;
         if (k < 0 || k >= npoints) {
-          wrong = "has a face with a corner that is not there";
+          wrong = "has a face with an undefined corner";
           break;
         }
         memcpy(corner[count < 2 ? count : 2], point[k], sizeof *point);

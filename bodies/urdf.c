@@ -186,7 +186,7 @@ int robotReadUrdf(Robot *r, const xmlNode *root) {
   }
   for (int i = 0; i < u.nlinks && !failed && end < u.nlinks; i++)
     if (u.first[i] != REACHED)
-      failed = robotWrong(r, u.joint[i], "%d links hang on themselves, in cycles", u.nlinks - end);
+      failed = robotWrong(r, u.joint[i], "%d links form cycles", u.nlinks - end);
   if (!failed && CPBodiesSetGravity(r->bodies, g))
     failed = robotWrong(r, root, "%s", CPBodiesGetLastMessage(r->bodies));
   if (!failed) failed = robotBuild(r) || readMimics(r, root);

@@ -350,7 +350,8 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
   case COPY:
     if (readName(r, n, f->key, &name)) return 1;
     if (strlen(name) >= CP_BODIES_TEXT)
-      return wrong(r, n->start_mark, "%s must have less than %d characters", f->key, CP_BODIES_TEXT);
+      return wrong(r, n->start_mark, "%s must have fewer than %d characters", f->key,
+                   CP_BODIES_TEXT);
     memcpy(at, name, strlen(name) + 1);
     return 0;
   }
@@ -571,7 +572,7 @@ static int load(yaml_parser_t *parser, Reader *r) {
   const yaml_mark_t at = parser->problem_mark;
   if (parser->error == YAML_MEMORY_ERROR) return wrong(r, at, "no memory");
   if (parser->error == YAML_READER_ERROR)
-    return wrong(r, markAt(r, parser->problem_offset), "no text in UTF-8 or UTF-16: %s",
+    return wrong(r, markAt(r, parser->problem_offset), "not a text in UTF-8 or UTF-16: %s",
                  parser->problem);
   return wrong(r, at, "no YAML: %s", parser->problem ? parser->problem : "it ends too early");
 }

@@ -339,8 +339,9 @@ static int checkArguments(CPContact c, sunrealtype t1, const CPFunctional *F, in
   const int flag = contactSensAllowed(c, function);
   if (flag) return flag;
   if (c->nroots > 0)
-    return contactError(c, CP_NOT_SUPPORTED, function,
-                        "root functions of the user's (CPContactRootInit) do not go with adjoints");
+    return contactError(
+        c, CP_NOT_SUPPORTED, function,
+        "root functions of the user (CPContactRootInit) cannot be combined with adjoints");
   if (CVodeGetNumSteps(CPodeGetCVodeMem(c->multistep), &steps) || steps > 0 || c->t != c->t_first ||
       c->sens.Ns > 0)
     return contactError(

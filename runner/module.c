@@ -36,8 +36,7 @@ static int survives_loading(const char *path) {
   }
   const ChildEnd end = child > 0 ? child_wait(child, LOADING, &status) : CHILD_LOST;
   if (end == CHILD_OVER_LIMIT)
-    complain("%s is not loaded within %d s: what it does when it is loaded does not end", path,
-             LOADING);
+    complain("%s is not loaded within %d s: its initialization does not end", path, LOADING);
   else if (end == CHILD_ENDED && WIFSIGNALED(status))
     complain("%s crashes when it is loaded: %s", path, strsignal(WTERMSIG(status)));
   else if (end == CHILD_ENDED && status)
@@ -54,7 +53,7 @@ static const CPModelModule *open_module(const char *path) {
     return NULL;
   }
   if (stat(path, &file) || !S_ISREG(file.st_mode)) {
-    complain("%s is no file with a shared object", path); /* reading a pipe would block */
+    complain("%s is not a file with a shared object", path); /* reading a pipe would block */
     return NULL;
   }
   if (!survives_loading(path)) return NULL;
@@ -83,7 +82,7 @@ static int fits(const char *path, const CPModelModule *module) {
   };
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
     if (numbers[i].its == numbers[i].ours) continue;
-    complain("%s: its %s is %d, and that of this cpodes is %d: compile it anew against this cpodes",
+    complain("%s: its %s is %d, and that of this cpodes is %d: recompile it against this cpodes",
              path, numbers[i].what, numbers[i].its, numbers[i].ours);
     return 0;
   }
@@ -94,8 +93,8 @@ static int is_possible(const char *path, const CPModelType *type) {
   char message[MESSAGE] = "";
   Method method;
   if (type && type->method && method_find(type->method, &method) != METHOD_FOUND)
-    snprintf(message, sizeof message, "it suggests the method \"%s\", which `cpodes run` has not",
-             type->method);
+    snprintf(message, sizeof message,
+             "it suggests the method \"%s\", which `cpodes run` does not have", type->method);
   if (!type) complain("%s: its %s names no model", path, CP_MODEL_SYMBOL);
   else if (message[0] || model_check_type(type, message, sizeof message))
     complain("%s: %s", path, message);

@@ -162,7 +162,7 @@ static int complain_of_all(const Comparison *c) {
   int crashed = 0;
   for (int i = 0; i < c->nruns; i++) crashed += c->run[i].result.ending == RUN_CRASHED;
   describe_ending(last->method->name, true, &last->result, reason, sizeof reason);
-  complain("%s: no run came to its end; %s", c->settings.model.type->name, reason);
+  complain("%s: no run finished; %s", c->settings.model.type->name, reason);
   return crashed == c->nruns ? STATUS_CRASHED : STATUS_FAILED;
 }
 
@@ -193,7 +193,7 @@ static int compare_main(int argc, char **argv) {
                                        "error of a coordinate at the end, against the model's "
                                        "reference if there is one, otherwise against runs at much "
                                        "tighter tolerances. The model is " MODEL_KINDS "."
-                                       "\vExit status: 0 done, 1 no run came to its end, 2 "
+                                       "\vExit status: 0 done, 1 no run finished, 2 "
                                        "wrong input, 3 a file could not be written, 4 "
                                        "the model crashed in each, 130 interrupted."};
   CompareOptions o              = {.comparison = calloc(1, sizeof *o.comparison)};

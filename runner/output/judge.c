@@ -139,8 +139,8 @@ Verdict judge(const History *h, void (*tell)(void *data, const char *reason), vo
   judge_quantities(&j, h);
   if (h->unevaluated > 0)
     doubt(&j, 1,
-          "At %ld of %ld outputs the constraints and multipliers could not be evaluated: what is "
-          "said of them is of the others.",
+          "At %ld of %ld outputs the constraints and multipliers could not be evaluated: "
+          "statements on them are for the others.",
           h->unevaluated, h->curves.seen);
   judge_violations(&j, h);
   judge_error(&j, h);

@@ -151,7 +151,7 @@ static int take_info(WireIn *w, const char *bytes) {
   info->contact      = take_array(&bytes, (size_t)info->ncontacts * sizeof *info->contact);
   if (!info->settings || !info->kind || !info->segment || !info->segment_kind || !info->shape ||
       !info->contact) {
-    complain("no memory for what the run says");
+    complain("no memory for the records of the run");
     return -1;
   }
   for (; w->begun < w->count; w->begun++) {
@@ -227,7 +227,7 @@ static int keep(WireIn *w, const char *bytes, size_t length) {
     const size_t size = 2 * (w->used + length);
     char *larger      = realloc(w->buffer, size);
     if (!larger) {
-      complain("no memory for what the run says");
+      complain("no memory for the records of the run");
       return -1;
     }
     w->buffer = larger;

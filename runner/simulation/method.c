@@ -51,7 +51,7 @@ static MethodFound find_table(const char *name, Method *method) {
   const int embedded = table->d != NULL; /* without one, no error estimate controls the step size */
   ARKodeButcherTable_Free(table);
   if (!embedded) return METHOD_FIXED_STEP;
-  *method = (Method){.title = "an explicit Butcher table of ARKODE's"};
+  *method = (Method){.title = "an explicit Butcher table of ARKODE"};
   snprintf(method->name, METHOD_NAME, "%s", name);
   snprintf(method->table, METHOD_NAME, "%s", name);
   return METHOD_FOUND;
@@ -84,7 +84,7 @@ static void complain_of_unknown(const char *option, const char *name) {
   const char *names[NUM_METHODS];
   char suggestion[SUGGESTION];
   for (int i = 0; i < NUM_METHODS; i++) names[i] = methods[i].name;
-  complain("%s: there is no method \"%s\"; %s (Explicit tables of ARKODE's begin with ARKODE_)",
+  complain("%s: there is no method \"%s\"; %s (Explicit tables of ARKODE begin with ARKODE_)",
            option, name,
            suggest(name, names, NUM_METHODS, "`cpodes list --methods` names them.", suggestion));
 }
@@ -93,8 +93,8 @@ int parse_method(const char *option, const char *name, Method *method) {
   const MethodFound found = method_find(name, method);
   if (found == METHOD_UNKNOWN) complain_of_unknown(option, name);
   if (found == METHOD_FIXED_STEP)
-    complain("%s wants a method that chooses its steps, and %s has no embedded one to estimate "
-             "errors by",
+    complain("%s wants a method that chooses its steps, and %s has no embedded method for error "
+             "estimates",
              option, name);
   return found == METHOD_FOUND ? 0 : -1;
 }

@@ -204,7 +204,7 @@ const char *phase_name(int phase) {
 
 const char *describe_event(const RunEvent *e, char *text, size_t length) {
   if (e->kind == EVENT_STOP)
-    snprintf(text, length, "a kink of the forces: the integration starts anew");
+    snprintf(text, length, "a kink of the forces: the integration restarts");
   else if (e->kind == EVENT_ROOT)
     snprintf(text, length, "event function %d passes 0, %s", e->root,
              e->direction > 0 ? "rising" : "falling");

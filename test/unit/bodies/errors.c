@@ -148,7 +148,7 @@ START_TEST(wrong_contacts_are_named) {
   case 10: c.on = CP_NUM_ON, rule = "must be of CPContactOn"; break;
   case 11: c.touch = CP_NUM_TOUCH, rule = "and CPContactTouch, and are 0 and 4"; break;
   case 12: c.on = CP_ON_SURFACE, rule = "needs the function `surface`"; break;
-  case 13: c.surface = cone, rule = "nothing else has one"; break;
+  case 13: c.surface = cone, rule = "other kinds must have none"; break;
   case 14:
     c.on = CP_ON_SURFACE, c.surface = cone;
     rule = "by a distance, and the length of its gradient is 1.41421";

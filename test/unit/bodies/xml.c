@@ -524,7 +524,7 @@ START_TEST(what_is_left_out_is_listed) {
       "robot.xml:6:1: joint: the attribute range is ignored\n",
       "robot.xml:7:1: geom: there are no contacts (2 times)\n",
       "robot.xml:9:1: wing: ignored, unknown element\n",
-      "robot.xml:13:11: equality tendon: ignored, this constraint is not there\n"};
+      "robot.xml:13:11: equality tendon: ignored, this constraint is not supported\n"};
   size_t length = 0;
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
     ck_assert_mentions(CPBodiesNotes(b), lines[i]);
@@ -724,7 +724,7 @@ static const struct {
      "robot.xml:3: link a:", "one link must be the root, which no joint leads to, and 3 are"},
     {TREE(ON("type=\"fixed\"", "base", "a",
              "") "<joint name=\"k\"><parent link=\"b\"/><child link=\"b\"/></joint>"),
-     "robot.xml:6: joint k:", "1 links hang on themselves"},
+     "robot.xml:6: joint k:", "1 links form cycles"},
     {"<robot>\n<link name=\"a\"/>\n<joint name=\"j\"><parent link=\"a\"/><child "
      "link=\"a\"/></joint></robot>",
      "robot.xml:3: joint j:", "one link must be the root, which no joint leads to, and 0 are"},
@@ -798,7 +798,7 @@ START_TEST(wrong_meshes_are_named) {
     const char *name, *text, *rule;
   } meshes[] = {{"m.ply", "", "is no STL or OBJ file"},
                 {"m.stl", "too short", "shorter than the head"},
-                {"m.obj", "v 0 0 0\nf 1 2 3\n", "corner that is not there"},
+                {"m.obj", "v 0 0 0\nf 1 2 3\n", "undefined corner"},
                 {"m.obj", "v 0 0\n", "without three numbers"},
                 {"m.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "encloses no volume"},
                 {"t.stl", "solid x\nfacet\nvertex 0 0 0\n", "ends within a triangle"}};
