@@ -271,7 +271,7 @@ START_TEST(prescribed_velocities_and_accelerations_go_with_constraints) {
 }
 END_TEST
 
-/* Euler angles: N is needed at each of them, some 40 times a step, but positions are realized no
+/* Euler angles: N is needed at each of them, about 40 times a step, but positions are realized no
  * more often than with quaternions. */
 START_TEST(euler_angles_take_no_more_realizations_of_positions) {
   double perStep[2];

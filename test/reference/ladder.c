@@ -1,7 +1,7 @@
 /* Adams' method with projection keeps the efficiency of its high orders. Step counts over ladders
  * of tolerances, since single counts scatter with the order that is chosen.
  *
- * The bounds: Adams without projection takes some 1,700 steps for the pendulum; the CPODES of
+ * The bounds: Adams without projection takes about 1,700 steps for the pendulum; the CPODES of
  * 2006, which spread the correction over the whole history, took 58,086 at 1e-9 and never left
  * order 2. Counts are those of CVODES and do not depend on the machine's speed.
  */

@@ -402,7 +402,7 @@ END_TEST
 /* ---- kinks ---- */
 
 /* Impulses come from g' by differences of step 0.1, whose noise is 2 DBL_EPSILON |g| / step, |g| = 40
-   at most far out on a leg: times m1 + m12 some 1e-13. */
+   at most far out on a leg: times m1 + m12 about 1e-13. */
 static void kink(Motion *run, CPMotion how, const Exact *before, const Exact *after,
                  MotionErrors *errors) {
   const sunrealtype jump = (m1 - m12 * m12 / m2) * (after->gd - before->gd); /* row 1 of M [x'] */

@@ -59,7 +59,7 @@ START_TEST(references_satisfy_the_constraints_of_their_rank) {
 END_TEST
 
 /* The equations of motion, by the sixth-order differences of the reference's velocities: with steps of h = 0.01 their
-   error is h^6 / 140 of its seventh derivative, for rates of some 10 per second 1e-12 10^6 10 / 140, and roundoff 1e-12 / h */
+   error is h^6 / 140 of its seventh derivative, for rates of about 10 per second 1e-12 10^6 10 / 140, and roundoff 1e-12 / h */
 START_TEST(references_move_by_the_equations_of_motion) {
   static const sunrealtype weight[3] = {SUN_RCONST(45.0) / 60, SUN_RCONST(-9.0) / 60,
                                         SUN_RCONST(1.0) / 60};

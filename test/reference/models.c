@@ -12,7 +12,7 @@
 /* ------------------------------------------------------------------------------- closed forms --
    */
 
-/* The angle is good to some 10 units of roundoff times 1 + w t (pendulum.h); the state moves by at
+/* The angle is good to about 10 units of roundoff times 1 + w t (pendulum.h); the state moves by at
    most |y'| <= 3 w (fall through 1 m: velocity below 1.5 w, acceleration below 3 g) for each unit
    of w t. */
 static void compare_with_closed_form(const char *rows, sunrealtype g) {
@@ -164,7 +164,7 @@ static void from_angles(int n, const sunrealtype *theta, const sunrealtype *rate
 }
 
 /* Both systems are solved to roundoff times their conditions, below n^2 * 10 here, of
-   accelerations up to some 10 g n. Loop index + 1: number of masses */
+   accelerations up to about 10 g n. Loop index + 1: number of masses */
 START_TEST(chain_moves_as_in_angles) {
   const int n             = _i + 1;
   const sunrealtype g     = 9.81;

@@ -91,8 +91,8 @@ static sunrealtype energy_at(const CPModel *model, sunrealtype t, N_Vector y) {
   return model->type->quantities[0].value(model, t, y);
 }
 
-/* P3 is point 2 of the drawing, its velocity that of the end of rod 2, v + omega x arm; rates are some 5 times, the
-   energy some 50 times as far off as positions */
+/* P3 is point 2 of the drawing, its velocity that of the end of rod 2, v + omega x arm; rates are about 5 times, the
+   energy about 50 times as far off as positions */
 START_TEST(bricards_mechanism_moves_as_in_the_table) {
   CPModel *model = create("bricard", 0, NULL);
   N_Vector y     = vector_of(model->n, NULL);

@@ -134,7 +134,7 @@ static void forces_left(int nq, N_Vector f, sunrealtype *r) {
 
 /* r = A^T lambda for some lambda? nq = nc + 1: Householder's Q of A^T has one column normal to its
    range. Its error is that of a perturbation of A, and so is the one of f: the normal part of r is
-   at most roundoff times |A| |lambda|, for each of some 10 operations on nc numbers. */
+   at most roundoff times |A| |lambda|, for each of about 10 operations on nc numbers. */
 static void check_that_joints_give(SUNMatrix G, int nq, int nc, sunrealtype *r) {
   enum { MAX = 64 };
   sunrealtype AT[MAX * MAX], tau[MAX], work[MAX], largest = 0;

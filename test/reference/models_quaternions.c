@@ -82,7 +82,7 @@ START_TEST(quaternions_turn_the_right_way) {
 END_TEST
 
 /* Rates along f by central differences of step e of L, of degree 3 in y, all terms and f below 5:
-   truncation e^2 |f|^3 / 6 of some 20 terms, roundoff / e. */
+   truncation e^2 |f|^3 / 6 of about 20 terms, roundoff / e. */
 START_TEST(energy_and_momentum_are_conserved) {
   const sunrealtype e = 1e-5, bound = 20 * e * e * 125 / 6 + 100 * ROUNDOFF * 5 / e;
   Quaternions bodies = long_bodies();

@@ -123,7 +123,7 @@ START_TEST(single_rod_is_a_pendulum) {
       printf("one rod, %-5s tol %.0e: %4ld steps, error %.1e, force %.1e, bound %.1e\n",
              method_name(method_of(_i)), ladder[k], model_run_steps(run), error[k], force, bound);
     ck_assert_double_le(error[k], bound);
-    /* m l / 2 (w^2 psi + psi'^2): derivatives by the angle some 3 g, by its rate 2 psi' */
+    /* m l / 2 (w^2 psi + psi'^2): derivatives by the angle about 3 g, by its rate 2 psi' */
     ck_assert_double_le(force, 50 * bound);
     model_run_free(&run);
   }
@@ -329,7 +329,7 @@ START_TEST(planar_motion_is_that_of_minimal_coordinates) {
 }
 END_TEST
 
-/* At the end of that motion; forces of some 100 N, roundoff times the condition of A M^{-1} A^T */
+/* At the end of that motion; forces of about 100 N, roundoff times the condition of A M^{-1} A^T */
 START_TEST(planar_forces_are_those_of_minimal_coordinates) {
   CPModel *model      = planar_model(_i);
   SpatialChain *chain = model->data;

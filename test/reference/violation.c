@@ -6,7 +6,7 @@
 
 static const int methods[2] = {CV_BDF, CV_ADAMS};
 
-/* Loop index: mechanism, method, constraint tolerance. 1e-13 is some 100 units of roundoff of the
+/* Loop index: mechanism, method, constraint tolerance. 1e-13 is about 100 units of roundoff of the
    largest terms in a constraint, far below the integration's tolerance. */
 static const sunrealtype ctols[3] = {1e-6, 1e-9, 1e-13};
 

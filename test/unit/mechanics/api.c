@@ -666,7 +666,7 @@ START_TEST(the_linear_solver_may_be_the_users) {
   ck_assert_int_eq(CPMechAttach(own, mem, 0, y), CP_SUCCESS);
   ck_assert_int_eq(CVodeSetLinearSolver(CPodeGetCVodeMem(mem), LS, J), CV_SUCCESS);
   integrate(mem, theirs);
-  for (int i = 0; i < N; i++) /* 1e-8 a step, some 100 steps */
+  for (int i = 0; i < N; i++) /* 1e-8 a step, about 100 steps */
     ck_assert_double_le(fabs(entries(ours)[i] - entries(theirs)[i]), 1e-6);
   ck_assert(!same_bits(ours, theirs));
   CPodeFree(&mem);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOLERANCE SUN_RCONST(1e-13) /* some 100 operations of roundoff 1.1e-16, values up to 10 */
+#define TOLERANCE SUN_RCONST(1e-13) /* about 100 operations of roundoff 1.1e-16, values up to 10 */
 
 /* ---- a pendulum ---- */
 
