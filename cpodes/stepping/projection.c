@@ -16,19 +16,6 @@ static int wayToManifold(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt) {
   return flag;
 }
 
-/* Measures how far off the manifold y is. */
-static int measureStart(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *off) {
-  *off = (CPViolation){.worst = -1};
-  cpWorkForget(s->step);
-  if (cpProjectorMeasures(s->P)) {
-    const int flag = cpStateViolation(s->step, t, y, ewt, off);
-    return flag ? flag : cpJacobianProbe(s->step, t, y, ewt);
-  }
-  const int flag = wayToManifold(s, t, y, ewt);
-  if (!flag) off->norm = N_VWrmsNorm(s->tmp, ewt);
-  return flag;
-}
-
 /* Is the start as near to the manifold as roundoff lets it be? Tolerances may ask for more than that. A projection would
  * move each component by less than its tolerance and some units of roundoff of the largest one. */
 #define NEAREST 8.0
@@ -44,10 +31,18 @@ static int isNearest(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt) {
 }
 
 int cpStepperCheckConsistent(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, int stepped) {
-  CPViolation off;
+  CPViolation off = {.worst = -1}; /* how far y is off the manifold */
+  int flag;
   char where[CP_ROW_NAME + 32] = "", name[CP_ROW_NAME];
   if (!s->P || s->start_checked) return CP_SUCCESS;
-  const int flag = measureStart(s, t, y, ewt, &off);
+  cpWorkForget(s->step);
+  if (cpProjectorMeasures(s->P)) {
+    flag = cpStateViolation(s->step, t, y, ewt, &off);
+    if (!flag) flag = cpJacobianProbe(s->step, t, y, ewt);
+  } else {
+    flag = wayToManifold(s, t, y, ewt);
+    if (!flag) off.norm = N_VWrmsNorm(s->tmp, ewt);
+  }
   if (flag) {
     const int first = flag == -CP_REPTD_USERFUNC_ERR;
     return cpReason(s->text, first ? CP_FIRST_USERFUNC_ERR : -abs(flag), "%s", cpWorkText(s->step));
@@ -98,7 +93,21 @@ void cpStepperTellAngle(CPStepper s, char *text, size_t length) {
              "; the constraints are dependent up to an angle of %.1e: a singular position?", sine);
 }
 
-static int tooLarge(CPStepper s, sunrealtype t, sunrealtype correction) {
+int cpStepperProject(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e,
+                     sunrealtype bound, CPProjected *projected) {
+  cpCopy(s->delta, y);
+  const int flag = cpProject(s->step, t, y, ewt, e, s->test_cnstr, projected);
+  if (flag) return failed(s, flag);
+  s->stats.violation = projected->violation;
+  if (!projected->moved) return CP_SUCCESS;
+  cpLinearSum(1.0, y, -1.0, s->delta, s->delta);
+  const sunrealtype correction = cpWrmsNorm(s->delta, ewt);
+  if (correction <= bound) {
+    s->stats.nproj++;
+    s->stats.correction    = correction;
+    s->stats.maxcorrection = fmax(s->stats.maxcorrection, correction);
+    return CP_SUCCESS;
+  }
   char which[CP_ROW_NAME + 128] = "", name[CP_ROW_NAME];
   s->stats.nprojfails++;
   s->stats.nlargecorr++;
@@ -111,22 +120,6 @@ static int tooLarge(CPStepper s, sunrealtype t, sunrealtype correction) {
       "at t = %.15g: the projection moved the state by %.3g times the tolerance, more than the "
       "bound %.3g (%sSetProjMaxCorrection)%s",
       t, correction, s->max_correction, s->ops->name, which);
-}
-
-int cpStepperProject(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e,
-                     sunrealtype bound, CPProjected *projected) {
-  cpCopy(s->delta, y);
-  const int flag = cpProject(s->step, t, y, ewt, e, s->test_cnstr, projected);
-  if (flag) return failed(s, flag);
-  s->stats.violation = projected->violation;
-  if (!projected->moved) return CP_SUCCESS;
-  cpLinearSum(1.0, y, -1.0, s->delta, s->delta);
-  const sunrealtype correction = cpWrmsNorm(s->delta, ewt);
-  if (!(correction <= bound)) return tooLarge(s, t, correction);
-  s->stats.nproj++;
-  s->stats.correction    = correction;
-  s->stats.maxcorrection = fmax(s->stats.maxcorrection, correction);
-  return CP_SUCCESS;
 }
 
 int cpStepperProjectError(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e) {

@@ -297,7 +297,8 @@ int cpPrintFigures(FILE *out, SUNOutputFormat fmt, const CPFigure *figures, size
   return bad || (!table && fputc('\n', out) == EOF);
 }
 
-int cpStepperPrint(CPStepper s, FILE *out, SUNOutputFormat fmt) {
+/* The figures of the projection. Non-zero if writing failed. */
+static int printProjection(CPStepper s, FILE *out, SUNOutputFormat fmt) {
   const CPodeProjStats n = cpStepperStats(s);
   const int multistep    = s->ops->multistep;
   CPProjectorStats projector;
@@ -324,4 +325,10 @@ int cpStepperPrint(CPStepper s, FILE *out, SUNOutputFormat fmt) {
       {table ? "Last violation" : NULL, .value = n.violation, .digits = 3},
       {table ? "Largest correction (WRMS)" : NULL, .value = n.maxcorrection, .digits = 3}};
   return cpPrintFigures(out, fmt, figures, sizeof figures / sizeof figures[0]);
+}
+
+int cpStepperPrint(CPStepper s, FILE *out, SUNOutputFormat fmt, int bad, const char *function) {
+  if (!bad && s->P) bad = printProjection(s, out, fmt);
+  if (!bad && s->system.print) bad = s->system.print(out, fmt, s->system.data);
+  return bad ? cpReport(&s->log, CP_ILL_INPUT, function, "writing to out failed") : CP_SUCCESS;
 }

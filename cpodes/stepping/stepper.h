@@ -114,8 +114,9 @@ int cpStepperIsCreeping(CPStepper s, sunrealtype t, sunrealtype h);
 /* Returns the counters of the projection since the start. */
 CPodeProjStats cpStepperStats(CPStepper s);
 
-/* Prints the figures of the projection. */
-int cpStepperPrint(CPStepper s, FILE *out, SUNOutputFormat fmt);
+/* Prints the figures of the projection and those of the system. bad: writing those of the integrator has failed. Returns 0,
+ * or the reported code. */
+int cpStepperPrint(CPStepper s, FILE *out, SUNOutputFormat fmt, int bad, const char *function);
 /* Is fmt a format, and out a file? */
 int cpStepperCheckFormat(CPStepper s, FILE *out, SUNOutputFormat fmt, const char *function);
 

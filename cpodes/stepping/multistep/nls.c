@@ -72,7 +72,7 @@ static int getNumIters(SUNNonlinearSolver NLS, long int *niters) {
   return SUNNonlinSolGetNumIters(content(NLS)->inner, niters);
 }
 /* The linear solver interface asks for the iteration while the inner solver runs. A norm is handed over as that of iteration
- * 0, and of later ones in forgetRate. */
+ * 0, and of later ones in cpInnerSolve. */
 static int getCurIter(SUNNonlinearSolver NLS, int *iter) {
   *iter = content(NLS)->iteration;
   return content(NLS)->inner_running ? SUNNonlinSolGetCurIter(content(NLS)->inner, iter)
@@ -139,16 +139,6 @@ int cpMatrixFails(const CPWrapped *nls, N_Vector ycor, void *cvode_mem) {
 /* After corrections of equal size CVODES' rate of convergence is max(0.3^m rate, 1). */
 enum { EQUAL_CORRECTIONS = 32 };
 
-/* CVODES' test begins each solve with the rate 1, except with fixed-point iteration next to a linear solver, where it takes
- * over the rate of the solve before. What CVodeB repeats would not come out the same. */
-static void forgetRate(CPWrapped *nls, N_Vector ewt) {
-  if (!nls->lsetup || getType(nls->wrapper) != SUNNONLINEARSOLVER_FIXEDPOINT) return;
-  N_VInv(ewt, nls->tmp); /* of norm 1, so that no tolerance is met and the test keeps no size */
-  for (; nls->iteration <= EQUAL_CORRECTIONS; nls->iteration++)
-    nls->ctest(nls->wrapper, nls->tmp, nls->tmp, DBL_MIN, ewt, nls->ctest_data);
-  nls->iteration = 0;
-}
-
 /* SUNDIALS' fixed-point solver calls every failure of its function one of convergence. This keeps what it was. */
 static int keptSystem(N_Vector ycor, N_Vector value, void *mem) {
   CPWrapped *nls    = mem;
@@ -159,7 +149,14 @@ static int keptSystem(N_Vector ycor, N_Vector value, void *mem) {
 int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *mem) {
   const int keeps = nls->inner->ops->solve == SUNNonlinSolSolve_FixedPoint;
-  forgetRate(nls, ewt);
+  /* CVODES' test begins each solve with the rate 1, except with fixed-point iteration next to a linear solver, where it
+   * takes over the rate of the solve before. What CVodeB repeats would not come out the same. */
+  if (nls->lsetup && getType(nls->wrapper) == SUNNONLINEARSOLVER_FIXEDPOINT) {
+    N_VInv(ewt, nls->tmp); /* of norm 1, so that no tolerance is met and the test keeps no size */
+    for (; nls->iteration <= EQUAL_CORRECTIONS; nls->iteration++)
+      nls->ctest(nls->wrapper, nls->tmp, nls->tmp, DBL_MIN, ewt, nls->ctest_data);
+    nls->iteration = 0;
+  }
   nls->sysfn_failed  = 0;
   nls->inner_running = 1;
   if (keeps) SUNNonlinSolSetSysFn(nls->inner, keptSystem); /* the solver only hands the memory on */

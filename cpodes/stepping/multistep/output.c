@@ -108,10 +108,7 @@ int CPodePrintAllStats(CPodeMem mem, FILE *out, SUNOutputFormat fmt) {
   int flag          = cpStepperCheck(s, __func__);
   if (!flag) flag = cpStepperCheckFormat(s, out, fmt, __func__);
   if (!flag) flag = cpOfCVODES(mem, CVodePrintAllStats(mem->cvode_mem, out, fmt), __func__);
-  if (flag || !s->P) return flag;
-  int bad = cpStepperPrint(s, out, fmt);
-  if (!bad && s->system.print) bad = s->system.print(out, fmt, s->system.data);
-  return bad ? cpReport(&s->log, CP_ILL_INPUT, __func__, "writing to out failed") : CP_SUCCESS;
+  return flag || !s->P ? flag : cpStepperPrint(s, out, fmt, 0, __func__);
 }
 
 char *CPodeGetReturnFlagName(long int flag) {

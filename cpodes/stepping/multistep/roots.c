@@ -36,24 +36,20 @@ static void note(CPRootFunction *r, sunrealtype t0, sunrealtype t, const sunreal
   if (t == r->between) memcpy(r->at_between, g, (size_t)r->n * sizeof *g);
 }
 
-/* y, an interpolated state of CVODES' at t, moves to the manifold, as it does when it is handed out. Where it cannot, it stays as
- * it is, and tells so when it is handed out as the state at a root. */
-static int toManifold(CPodeMem mem, sunrealtype t, N_Vector y) {
-  const CPStepper s = &mem->base;
-  if (!s->P || t == s->t0) return CP_SUCCESS;
-  cpSettle(mem, cpStepsTaken(mem));
-  const int flag = cpMoveOutput(mem, t, y, " (CV_ROOT_RETURN)");
-  return flag == CP_OUTPUT_PROJ_FAIL && s->output_cause >= 0 ? CP_SUCCESS : flag;
-}
-
 static int checked(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data) {
   const CPodeMem mem = cpAdoptedBy(y);
   if (!mem) return -1; /* CVode has been called directly */
   CPRootFunction *roots = &mem->roots;
   roots->called         = 1;
   const int again       = t == roots->root;
-  const int lost        = again ? 0 : toManifold(mem, t, y);
-  if (lost) {
+  int lost              = CP_SUCCESS;
+  /* y, an interpolated state of CVODES' at t, moves to the manifold, as it does when it is handed out. Where it cannot, it
+   * stays as it is, and tells so when it is handed out as the state at a root. */
+  if (!again && mem->base.P && t != mem->base.t0) {
+    cpSettle(mem, cpStepsTaken(mem));
+    lost = cpMoveOutput(mem, t, y, " (CV_ROOT_RETURN)");
+  }
+  if (lost && !(lost == CP_OUTPUT_PROJ_FAIL && mem->base.output_cause >= 0)) {
     mem->failure.cause = mem->failure.fatal =
         lost == CP_OUTPUT_PROJ_FAIL ? mem->base.output_cause : lost;
     return -1;

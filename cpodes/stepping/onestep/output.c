@@ -118,8 +118,6 @@ int CPOneStepPrintAllStats(CPOneStepMem mem, FILE *out, SUNOutputFormat fmt) {
                               {"Real factorizations", .count = n.nlureal},
                               {"Complex factorizations", .count = n.nlucomplex},
                               {"Root fn evals", .count = n.nge}};
-  int bad                  = cpPrintFigures(out, fmt, figures, sizeof figures / sizeof figures[0]);
-  if (s->P) bad |= cpStepperPrint(s, out, fmt);
-  if (!bad && s->system.print) bad = s->system.print(out, fmt, s->system.data);
-  return bad ? cpReport(&s->log, CP_ILL_INPUT, __func__, "writing to out failed") : CP_SUCCESS;
+  const int bad            = cpPrintFigures(out, fmt, figures, sizeof figures / sizeof figures[0]);
+  return cpStepperPrint(s, out, fmt, bad, __func__);
 }
