@@ -82,15 +82,6 @@ static int factorDefinite(CPKkt *c, cholmod_sparse *S, cholmod_factor *L) {
   return c->chol.status == CHOLMOD_NOT_POSDEF ? CP_SADDLE_NOT_DEFINITE : 0;
 }
 
-/* A^T A of the scaled rows that are kept, both triangles. */
-static cholmod_sparse *normalMatrix(CPKkt *c) {
-  cholmod_sparse *AT =
-      copyTo(&c->rows_A, &c->A, 0, c) ? NULL : cholmod_l_transpose(c->rows_A, 1, &c->chol);
-  cholmod_sparse *normal = AT ? cholmod_l_aat(AT, NULL, 0, 1, &c->chol) : NULL;
-  cholmod_l_free_sparse(&AT, &c->chol);
-  return normal;
-}
-
 /* 0, CP_SADDLE_NOT_DEFINITE or a negative code */
 static int checkWeight(CPSaddle s) {
   CPKkt *c          = s->used.content;
@@ -108,7 +99,10 @@ static int checkWeight(CPSaddle s) {
   if (!flag && !c->L) c->L = cholmod_l_analyze(c->W, l);
   if (!flag) flag = factorDefinite(c, c->W, c->L);
   if (flag <= 0 || s->rank == 0) return flag;
-  cholmod_sparse *normal = normalMatrix(c);
+  /* A^T A of the scaled rows that are kept, both triangles */
+  cholmod_sparse *AT = copyTo(&c->rows_A, &c->A, 0, c) ? NULL : cholmod_l_transpose(c->rows_A, 1, l);
+  cholmod_sparse *normal = AT ? cholmod_l_aat(AT, NULL, 0, 1, l) : NULL;
+  cholmod_l_free_sparse(&AT, l);
   if (!normal) flag = failedCholmod(c);
   for (size_t k = 0; flag > 0 && k < sizeof rhos / sizeof rhos[0]; k++) {
     double alpha[2] = {1.0, 0.0}, beta[2] = {rhos[k], 0.0};
@@ -357,10 +351,9 @@ static int isForRows(const CPSaddle s, int *row) {
 
 /* Without the rows whose sine to the others is below the given one. Codes of factorMatrix. */
 static int factorWithout(CPSaddle s, double sine) {
-  CPKkt *c       = s->used.content;
   const int flag = findRows(s, sine);
   if (flag) return flag;
-  return c->found ? factorMatrix(s) : SINGULAR;
+  return ((CPKkt *)s->used.content)->found ? factorMatrix(s) : SINGULAR;
 }
 
 /* Dependent rows are left out where K is singular, if they have not been looked for; and once more with those at

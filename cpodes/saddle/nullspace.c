@@ -38,21 +38,9 @@ typedef struct {
   CPCholesky H;   /* Q2^T S W S Q2 */
 } Nullspace;
 
-/* Best workspace for all routines at full size. These fail for illegal arguments only, so that info is not looked at. */
-static int workspaceSize(int n, int m) {
-  double best     = 1.0, size;
-  const int query = -1;
-  int info, pivot = 0;
-  F77(dgeqp3)(&n, &m, &size, &n, &pivot, &size, &size, &query, &info);
-  best = fmax(best, size);
-  F77(dgeqrf)(&n, &m, &size, &n, &size, &size, &query, &info);
-  best = fmax(best, size);
-  F77(dgeqrf)(&m, &m, &size, &m, &size, &size, &query, &info);
-  best = fmax(best, size);
-  F77(dorgqr)(&m, &m, &m, &size, &m, &size, &size, &query, &info);
-  best = fmax(best, size);
-  return (int)fmax(best, 3.0 * m + 1.0);
-}
+/* LAPACK's routines work on blocks of so many columns at most. They fail for illegal arguments only, so that info is not
+ * looked at. */
+#define BLOCK 64
 
 static int create(CPSaddle s) {
   CPArena *arena = &s->used.arena;
@@ -60,7 +48,7 @@ static int create(CPSaddle s) {
   Nullspace *c;
   s->used.content = CP_NEW(arena, c, 1);
   if (!c) return CP_MEM_FAIL;
-  c->lwork = workspaceSize(s->n > 0 ? s->n : 1, s->m > 0 ? s->m : 1);
+  c->lwork = 2 * s->m + (s->m + 1) * BLOCK; /* of dgeqp3, which needs most */
   CP_ARRAYS(arena, n * m, &c->QR, &c->V, &c->B);
   CP_NEW(arena, c->T, m * m);
   CP_ARRAYS(arena, m, &c->tau, &c->scale, &c->w);

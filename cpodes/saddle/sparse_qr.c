@@ -8,22 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-/* A by columns, and where its values come from. */
-static int create(const CPComplement *c, Sparse *s) {
-  const size_t n = (size_t)c->n, m = (size_t)c->m, entries = c->XT.start[n];
-  CPMat A;
-  s->A  = cholmod_l_allocate_sparse(n, m, entries, 1, 1, 0, CHOLMOD_REAL, &s->common);
-  s->bn = cholmod_l_zeros(n, 1, CHOLMOD_REAL, &s->common);
-  s->bm = cholmod_l_zeros(m, 1, CHOLMOD_REAL, &s->common);
-  if (cpMatTransposed(&s->arena, &c->XT, &A, &s->A_from) || !s->A || !s->bn || !s->bm)
-    return CP_MEM_FAIL;
-  Index *start = s->A->p, *row = s->A->i;
-  for (size_t i = 0; i <= m; i++) start[i] = (Index)A.start[i];
-  for (size_t k = 0; k < entries; k++) row[k] = A.row[k];
-  s->QR = SuiteSparseQR_C_symbolic(SPQR_ORDERING_COLAMD, 1, s->A, &s->common);
-  return s->QR ? CP_SUCCESS : cpSparseFailure(s);
-}
-
 void cpSparseQRFree(Sparse *s) {
   if (s->QR) SuiteSparseQR_C_free(&s->QR, &s->common);
   cholmod_l_free_sparse(&s->A, &s->common);
@@ -63,11 +47,24 @@ static int factorMatrix(const CPComplement *c, Sparse *s) {
   return SuiteSparseQR_C_numeric(c->ranktol, s->A, s->QR, &s->common) ? 0 : cpSparseFailure(s);
 }
 
+/* At the first time also A by columns, and where its values come from */
 static int factor(const CPComplement *c, Sparse *s) {
-  int flag = s->QR ? 0 : create(c, s);
-  if (flag) return flag;
+  const size_t n = (size_t)c->n, m = (size_t)c->m, entries = c->XT.start[n];
+  if (!s->QR) {
+    CPMat A;
+    s->A  = cholmod_l_allocate_sparse(n, m, entries, 1, 1, 0, CHOLMOD_REAL, &s->common);
+    s->bn = cholmod_l_zeros(n, 1, CHOLMOD_REAL, &s->common);
+    s->bm = cholmod_l_zeros(m, 1, CHOLMOD_REAL, &s->common);
+    if (cpMatTransposed(&s->arena, &c->XT, &A, &s->A_from) || !s->A || !s->bn || !s->bm)
+      return CP_MEM_FAIL;
+    Index *start = s->A->p, *row = s->A->i;
+    for (size_t i = 0; i <= m; i++) start[i] = (Index)A.start[i];
+    for (size_t k = 0; k < entries; k++) row[k] = A.row[k];
+    s->QR = SuiteSparseQR_C_symbolic(SPQR_ORDERING_COLAMD, 1, s->A, &s->common);
+    if (!s->QR) return cpSparseFailure(s);
+  }
   double *value = s->A->x;
-  for (size_t k = 0; k < c->XT.start[c->n]; k++) value[k] = c->XT.value[s->A_from[k]];
+  for (size_t k = 0; k < entries; k++) value[k] = c->XT.value[s->A_from[k]];
   return factorMatrix(c, s);
 }
 
