@@ -118,21 +118,6 @@ static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   return flag;
 }
 
-static void noteRank(CPWork work) {
-  CPProjector P = work->P;
-  memset(P->is_dependent, 0, (size_t)P->mc * sizeof *P->is_dependent);
-  P->ndependent = 0;
-  for (int l = 0; l < work->nlevels; l++) {
-    const CPLevel *level = &work->levels[l];
-    if (level->nrows > 0) cpSaddleNoteRank(level->saddle);
-    for (int k = 0; k < level->nrows; k++) {
-      if (!level->saddle->is_dependent[k]) continue;
-      P->ndependent++;
-      if (level->rows[k] < P->mc) P->is_dependent[level->rows[k]] = 1;
-    }
-  }
-}
-
 /* Below and above, sums of squares may have lost some. */
 #define LEAST_SQUARE 1.0e-260
 #define MOST_SQUARE  1.0e+260
@@ -165,12 +150,13 @@ static int factorNorms(CPWork work, const double *y) {
 }
 
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
-  int flag = cpWeights(work, y, ewt);
+  const CPProjector P = work->P;
+  int flag            = cpWeights(work, y, ewt);
   if (!flag && work->norms_apart && factorNorms(work, N_VGetArrayPointer(y))) {
     CP_COUNT(work, nje);
     CP_COUNT(work, nsetups);
-    work->is_diagonal   = 1;
-    work->P->ndependent = 0;
+    work->is_diagonal = 1;
+    P->ndependent     = 0;
     return CP_SUCCESS;
   }
   work->is_diagonal = 0;
@@ -183,9 +169,19 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   for (int l = 0; !flag && l < work->nlevels; l++)
     if (work->levels[l].nrows > 0) flag = factorLevel(work, t, l, ranktol);
   if (flag) return flag;
-  noteRank(work);
-  work->P->stats.rank   = cpWorkRank(work);
-  work->P->stats.linsol = work->linsol;
+  memset(P->is_dependent, 0, (size_t)P->mc * sizeof *P->is_dependent);
+  P->ndependent = 0;
+  for (int l = 0; l < work->nlevels; l++) {
+    const CPLevel *level = &work->levels[l];
+    if (level->nrows > 0) cpSaddleNoteRank(level->saddle);
+    for (int k = 0; k < level->nrows; k++) {
+      if (!level->saddle->is_dependent[k]) continue;
+      P->ndependent++;
+      if (level->rows[k] < P->mc) P->is_dependent[level->rows[k]] = 1;
+    }
+  }
+  P->stats.rank   = cpWorkRank(work);
+  P->stats.linsol = work->linsol;
   return CP_SUCCESS;
 }
 

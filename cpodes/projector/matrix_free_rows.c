@@ -78,32 +78,26 @@ static void direction(CPWork work, int number, int l, Measure measure, N_Vector 
   N_VProd(v, k->s, v);
 }
 
-/* sum += the mean of (G v)^2 over some v, on the rows of level l (or all) */
-static int estimateSquares(CPWork work, int l, Measure measure, int directions, N_Vector sum) {
-  const CPMatrixFree k = work->free;
-  for (int i = 0; i < directions; i++) {
-    direction(work, i, l, measure, k->d);
-    const int flag = cpFreeTimes(work, k->d, k->q);
-    if (flag) return flag;
-    if (measure != IN_WEIGHTS_OVER_ALL) N_VProd(k->q, k->level[l].rows, k->q);
-    N_VProd(k->q, k->q, k->q);
-    N_VLinearSum(1.0, sum, 1.0 / (SECOND_MOMENT * directions), k->q, sum);
-  }
-  return CP_SUCCESS;
-}
-
-/* sum += diag(G D G^T) on the rows of level l (or all). D: that of the norm, or W^-2, on the free columns or on all */
+/* sum += diag(G D G^T) on the rows of level l (or all), by the user's function or as the mean of (G v)^2 over some v. D: that
+ * of the norm, or W^-2, on the free columns or on all */
 static int addSquares(CPWork work, int l, Measure measure, int directions, N_Vector sum) {
   const CPMatrixFree k = work->free;
-  if (!work->P->user.schurdiag) return estimateSquares(work, l, measure, directions, sum);
-  N_VConst(1.0, k->d);
-  if (measure == IN_METRIC) N_VScale(1.0, k->level[l].D, k->d);
-  if (measure == IN_WEIGHTS) N_VCompare(DBL_MIN, k->level[l].D, k->d); /* 1 on the free columns */
-  for (int twice = 0; measure != IN_METRIC && twice < 2; twice++) N_VDiv(k->d, k->w, k->d);
-  const int flag = cpFreeSchurDiag(work, k->d, k->q);
-  if (flag) return flag;
-  if (measure != IN_WEIGHTS_OVER_ALL) N_VProd(k->q, k->level[l].rows, k->q);
-  N_VLinearSum(1.0, sum, 1.0, k->q, sum);
+  const int exact      = work->P->user.schurdiag != NULL;
+  for (int i = 0; i < (exact ? 1 : directions); i++) {
+    if (!exact) direction(work, i, l, measure, k->d);
+    else if (measure == IN_METRIC) N_VScale(1.0, k->level[l].D, k->d);
+    else {
+      N_VConst(1.0, k->d);
+      if (measure == IN_WEIGHTS) N_VCompare(DBL_MIN, k->level[l].D, k->d); /* 1: a free column */
+      N_VDiv(k->d, k->w, k->d);
+      N_VDiv(k->d, k->w, k->d);
+    }
+    const int flag = exact ? cpFreeSchurDiag(work, k->d, k->q) : cpFreeTimes(work, k->d, k->q);
+    if (flag) return flag;
+    if (measure != IN_WEIGHTS_OVER_ALL) N_VProd(k->q, k->level[l].rows, k->q);
+    if (!exact) N_VProd(k->q, k->q, k->q);
+    N_VLinearSum(1.0, sum, exact ? 1.0 : 1.0 / (SECOND_MOMENT * directions), k->q, sum);
+  }
   return CP_SUCCESS;
 }
 

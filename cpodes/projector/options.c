@@ -311,20 +311,6 @@ static int checkLevels(CPProjector P, N_Vector v, N_Vector tmpl, const char *nam
   return CP_SUCCESS;
 }
 
-/* Rows need columns of their level to move. A level may have no rows: it holds its columns
- * (positions under velocity constraints only); and more rows than columns, if they are redundant.
- */
-static int checkColumns(CPProjector P, N_Vector row_level, N_Vector col_level) {
-  const sunrealtype *row = N_VGetArrayPointer(row_level), *col = N_VGetArrayPointer(col_level);
-  char has_columns[CP_MAX_LEVELS] = {0};
-  for (int j = 0; j < P->n; j++) has_columns[(int)col[j]] = 1;
-  for (int i = 0; i < P->mc; i++)
-    if (!has_columns[(int)row[i]])
-      return cpReport(&P->log, CP_ILL_INPUT, "CPProjectorSetLevels",
-                      "row_level[%d] = %g, and col_level has no columns of that level", i, row[i]);
-  return CP_SUCCESS;
-}
-
 int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
   const int given = row_level && col_level; /* if not, levels are detected */
   int largest     = given ? 0 : -1;
@@ -336,8 +322,16 @@ int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
                     row_level ? "col_level" : "row_level", row_level ? "row_level" : "col_level");
   if (given) flag = checkLevels(P, row_level, P->c_tmpl, "row_level", &largest);
   if (given && !flag) flag = checkLevels(P, col_level, P->y_tmpl, "col_level", &largest);
-  if (given && P->in_memory) {
-    if (!flag) flag = checkColumns(P, row_level, col_level);
+  if (given && P->in_memory && !flag) {
+    /* Rows need columns of their level to move. A level may have no rows: it holds its columns (positions under velocity
+     * constraints only); and more rows than columns, if they are redundant. */
+    const sunrealtype *row = N_VGetArrayPointer(row_level), *col = N_VGetArrayPointer(col_level);
+    char has_columns[CP_MAX_LEVELS] = {0};
+    for (int j = 0; j < P->n; j++) has_columns[(int)col[j]] = 1;
+    for (int i = 0; i < P->mc; i++)
+      if (!has_columns[(int)row[i]])
+        return cpReport(&P->log, CP_ILL_INPUT, __func__,
+                        "row_level[%d] = %g, and col_level has no columns of that level", i, row[i]);
     for (int k = 0; !flag && k < P->nnorms; k++)
       flag = checkNormLevel(P, P->norms[k].first, P->norms[k].length, col_level, __func__);
   }

@@ -105,29 +105,20 @@ static int checkVector(CPProjector P, N_Vector v, const char *name, const char *
   return flag || P->user_kind ? flag : cpCheckEntries(P, v, CP_ANY, name, function);
 }
 
-static int checkWeights(CPProjector P, N_Vector ewt, const char *function) {
-  if (P->user_kind) return CP_SUCCESS;
-  if (!ewt && !P->kind && P->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P))
-    return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must not be NULL with CP_NORM_ERROR");
-  if (!ewt) return CP_SUCCESS;
-  const int flag = checkShape(P, ewt, "ewt", function);
-  return flag ? flag : cpCheckEntries(P, ewt, CP_LEAST_WEIGHT, "ewt", function);
-}
-
 /* The arguments that all actions share. */
 int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function) {
   if (!P) return cpReport(NULL, CP_MEM_NULL, function, "P must not be NULL");
-  const int flag = checkVector(P, y, "y", function);
-  return flag ? flag : checkWeights(P, ewt, function);
+  int flag = checkVector(P, y, "y", function);
+  if (flag || P->user_kind) return flag;
+  if (!ewt && !P->kind && P->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P))
+    return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must not be NULL with CP_NORM_ERROR");
+  if (!ewt) return CP_SUCCESS;
+  flag = checkShape(P, ewt, "ewt", function);
+  return flag ? flag : cpCheckEntries(P, ewt, CP_LEAST_WEIGHT, "ewt", function);
 }
 
 static int report(CPProjector P, int flag, const char *function) {
   return flag ? cpReport(&P->log, flag, function, "%s", P->work->text) : CP_SUCCESS;
-}
-
-/* Where there is no smaller step to try, a recoverable failure is an error like another. */
-static int reportError(CPProjector P, int flag, const char *function) {
-  return report(P, flag > 0 ? -flag : flag, function);
 }
 
 int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
@@ -153,7 +144,7 @@ int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) 
   N_Vector result = P->y_tmpl; /* whose entries nobody uses */
   N_VScale(1.0, y, result);
   flag = cpAssemble(P->work, t, result, ewt);
-  return accept(P, flag > 0 ? -flag : flag, result, y, "assembled state", __func__);
+  return accept(P, -abs(flag), result, y, "assembled state", __func__);
 }
 
 /* A vector is projected with factors made at its own y, not with those of another state. */
@@ -187,7 +178,8 @@ int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector e
   flag = cpStateViolation(P->work, t, y, ewt, &violation);
   if (!flag) *norm = violation.norm;
   if (!flag && worst) *worst = violation.worst;
-  return reportError(P, flag, __func__);
+  return report(P, -abs(flag),
+                __func__); /* Where there is no smaller step to try, all failures are errors. */
 }
 
 int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *err,
@@ -208,7 +200,7 @@ int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, 
   if (!flag) flag = cpWeights(P->work, y, ewt);
   if (!flag) flag = cpJacobianError(P->work, t, y, err, &i, &j);
   cpWorkForget(P->work);
-  if (flag) return reportError(P, flag, __func__);
+  if (flag) return report(P, -abs(flag), __func__);
   if (row) *row = i;
   if (col) *col = j;
   return CP_SUCCESS;
