@@ -90,21 +90,16 @@ static int checkSymmetric(const CPMat *M, const char *function) {
   return CP_SUCCESS;
 }
 
-/* What CPMechCreate does not see. */
-static int checkArguments(SUNMatrix M, SUNMatrix K, N_Vector y_tmpl, SUNContext ctx,
-                          const char *function) {
-  const char *missing = !M ? "M" : !K ? "K" : !y_tmpl ? "y_tmpl" : !ctx ? "ctx" : NULL;
-  if (missing) return cpReport(NULL, CP_ILL_INPUT, function, "%s must not be NULL", missing);
-  const sunindextype length = N_VGetLength(y_tmpl);
-  if (length >= 2 && length % 2 == 0 && length <= INT_MAX) return CP_SUCCESS;
-  return cpReport(NULL, CP_ILL_INPUT, function,
-                  "y_tmpl must have length 2 n, of (x, x') with M n x n: has %ld", (long)length);
-}
-
 CPMech CPMechCreateLinear(SUNMatrix M, SUNMatrix C, SUNMatrix K, CPMechForceFn f, N_Vector y_tmpl,
                           SUNContext ctx) {
-  if (checkArguments(M, K, y_tmpl, ctx, __func__)) return NULL;
-  const int n         = (int)(N_VGetLength(y_tmpl) / 2);
+  const char *missing = !M ? "M" : !K ? "K" : !y_tmpl ? "y_tmpl" : !ctx ? "ctx" : NULL;
+  if (missing) return cpReport(NULL, CP_ILL_INPUT, __func__, "%s must not be NULL", missing), NULL;
+  const sunindextype length = N_VGetLength(y_tmpl);
+  if (length < 2 || length % 2 || length > INT_MAX)
+    return cpReport(NULL, CP_ILL_INPUT, __func__,
+                    "y_tmpl must have length 2 n, of (x, x') with M n x n: has %ld", (long)length),
+           NULL;
+  const int n         = (int)(length / 2);
   CPMechLinear linear = calloc(1, sizeof *linear);
   if (!linear) return cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a linear system"), NULL;
   linear->f = f;

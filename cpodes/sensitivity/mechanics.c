@@ -252,11 +252,6 @@ static int findParameter(CPMechSens sens, int iS) {
 
 /* ---- forward ---- */
 
-static void addBlock(const CPPartials P, CPOutput of, CPDirection by, const double *x,
-                     double *result) {
-  if (P->block[of][by].exists) cpMatTimes(&P->block[of][by].J, 1.0, x, 1.0, result);
-}
-
 /* As a right-hand side for cpSensDirection. */
 static int evaluateMoved(sunrealtype t, N_Vector y, N_Vector value, void *data) {
   CPMechSens sens     = ((CPMech)data)->sens;
@@ -289,7 +284,7 @@ static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, in
     memcpy(F, byParam(sens, iS), sens->stride * sizeof *F);
     for (int of = 0; of < CP_OUTPUTS; of++)
       for (int d = 0; d < CP_BY_LAMBDA; d++)
-        addBlock(sens->partials, (CPOutput)of, (CPDirection)d, by[d], out[of]);
+        cpBlockTimes(&sens->partials->block[of][d], 1.0, by[d], out[of]);
   }
   if (!flag) flag = factor(sens);
   if (flag) return flag;
@@ -324,7 +319,8 @@ static int forwardRhs(CPMechSens sens, sunrealtype t, const sunrealtype *y, int 
   memcpy(zdot, N_VGetArrayPointer(sens->result) + mech->nu + mech->m,
          (size_t)mech->nz * sizeof *zdot); /* Z' ... */
   flag = findMatrices(sens);
-  if (!flag) addBlock(sens->partials, CP_OF_Z, CP_BY_LAMBDA, sens->lambda, zdot); /* + Zl lambda' */
+  if (!flag) /* + Zl lambda' */
+    cpBlockTimes(&sens->partials->block[CP_OF_Z][CP_BY_LAMBDA], 1.0, sens->lambda, zdot);
   return flag;
 }
 

@@ -25,19 +25,6 @@ static int precondition(void *act, N_Vector r, N_Vector z) {
 static const CPKrylovProducts products = {
     .times = times, .transposed = transposed, .metric = metric, .precondition = precondition};
 
-static void createKrylov(CPAction *act) {
-  const CPMech mech = act->mech;
-  CPArena *arena    = &act->arena;
-  if (cpArenaStatus(arena)) return;
-  act->right       = cpArenaTake(arena, N_VMake_Serial(mech->m, act->rest, mech->ctx));
-  act->multipliers = cpArenaTake(arena, N_VMake_Serial(mech->m, act->mu, mech->ctx));
-  act->solution    = cpArenaTake(arena, N_VMake_Serial(mech->nu, act->d, mech->ctx));
-  act->ones        = cpArenaTake(arena, N_VNew_Serial(mech->m, mech->ctx));
-  if (cpArenaStatus(arena)) return;
-  N_VConst(1.0, act->ones);
-  if (cpKrylovCreate(&act->krylov, &products, act, act->solution, act->right)) arena->failed = 1;
-}
-
 int cpActionOpen(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const char *function) {
   *act     = (CPAction){.mech = NULL};
   int flag = cpMechCheckState(mech, y, function);
@@ -45,16 +32,25 @@ int cpActionOpen(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const ch
   if (mech->operators && !mech->model.Minv)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, function,
                     "the operators lack M^{-1} x (Minv of the model)");
-  act->mech   = mech;
-  act->off    = mech->rows.off;
-  act->rank   = mech->stats.rank;
-  act->unique = mech->stats.unique;
-  CP_ARRAYS(&act->arena, mech->nu, &act->w, &act->d, &act->f, &act->known);
-  CP_ARRAYS(&act->arena, mech->m, &act->x, &act->r, &act->mu, &act->b, &act->rest);
-  CP_NEW(&act->arena, act->out, 2 * mech->m);
-  if (mech->operators) createKrylov(act);
-  if (cpArenaStatus(&act->arena))
-    return cpReport(&mech->log, CP_MEM_FAIL, function, "out of memory");
+  act->mech      = mech;
+  act->off       = mech->rows.off;
+  act->rank      = mech->stats.rank;
+  act->unique    = mech->stats.unique;
+  CPArena *arena = &act->arena;
+  CP_ARRAYS(arena, mech->nu, &act->w, &act->d, &act->f, &act->known);
+  CP_ARRAYS(arena, mech->m, &act->x, &act->r, &act->mu, &act->b, &act->rest);
+  CP_NEW(arena, act->out, 2 * mech->m);
+  if (mech->operators && !cpArenaStatus(arena)) {
+    act->right       = cpArenaTake(arena, N_VMake_Serial(mech->m, act->rest, mech->ctx));
+    act->multipliers = cpArenaTake(arena, N_VMake_Serial(mech->m, act->mu, mech->ctx));
+    act->solution    = cpArenaTake(arena, N_VMake_Serial(mech->nu, act->d, mech->ctx));
+    act->ones        = cpArenaTake(arena, N_VNew_Serial(mech->m, mech->ctx));
+    if (act->ones) N_VConst(1.0, act->ones);
+    if (!cpArenaStatus(arena) &&
+        cpKrylovCreate(&act->krylov, &products, act, act->solution, act->right))
+      arena->failed = 1;
+  }
+  if (cpArenaStatus(arena)) return cpReport(&mech->log, CP_MEM_FAIL, function, "out of memory");
   act->factored = act->out + mech->m;
   memset(act->out, 1, 2 * (size_t)mech->m);
   act->u = N_VGetArrayPointer(y) + mech->nq;

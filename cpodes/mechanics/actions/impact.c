@@ -31,26 +31,20 @@ static int velocities(Impact *hit) {
   return cpMechVelocities(hit->act.mech, hit->act.s.t, hit->act.s.q, hit->u, hit->v);
 }
 
-/* Size of the terms that A u is made of, in which they would not cancel: with weights at random.
- * Overwrites x and w of the action. */
-static int sizeOfTerms(Impact *hit, double *size) {
-  CPAction *act  = &hit->act;
-  unsigned state = 1u;
-  int flag       = CP_SUCCESS;
-  for (int trial = 0; !flag && trial < 3; trial++) {
-    for (int j = 0; j < act->mech->nu; j++) act->w[j] = hit->u[j] * cpUniformAwayFromZero(&state);
-    flag = cpActionTimes(act, act->w, act->x);
-    for (int i = 0; !flag && i < act->mech->m; i++)
-      if (!act->out[i]) *size = fmax(*size, fmax(fabs(act->x[i]), fabs(act->r[i])));
-  }
-  return flag;
-}
-
-/* Have the velocities changed by act.r? before: v(u) before. */
+/* Have the velocities changed by act.r? before: v(u) before. The size of the terms that A u is made of, in which they would not
+ * cancel, is found with weights at random, in x and w of the action. */
 static int checkReached(Impact *hit, const double *before) {
-  const CPMech mech = hit->act.mech;
+  CPAction *act     = &hit->act;
+  const CPMech mech = act->mech;
+  unsigned state    = 1u;
   double size       = 0.0;
-  const int flag    = sizeOfTerms(hit, &size);
+  int flag          = CP_SUCCESS;
+  for (int trial = 0; !flag && trial < 3; trial++) {
+    for (int j = 0; j < mech->nu; j++) act->w[j] = hit->u[j] * cpUniformAwayFromZero(&state);
+    flag = cpActionTimes(act, act->w, act->x);
+    for (int i = 0; !flag && i < mech->m; i++)
+      if (!act->out[i]) size = fmax(size, fmax(fabs(act->x[i]), fabs(act->r[i])));
+  }
   for (int i = 0; !flag && i < mech->m; i++) {
     const double miss = hit->v[i] - before[i] - hit->act.r[i];
     char name[CP_MECH_ROW_NAME];

@@ -125,16 +125,6 @@ static int amplitudeOf(Room *room, double rho, double *amplitude) {
   return flag < 0 ? flag : CP_SUCCESS;
 }
 
-/* The size of positions; omega, from velocities, accelerations and the length of the motion */
-static void measure(Room *room, double length) {
-  const CPMech mech            = room->mech;
-  const double largest         = cpLargest(room->y, mech->nq);
-  room->size                   = largest > 0.0 ? largest : 1.0;
-  const double by_velocity     = cpLargest(room->f, mech->nq) / room->size,
-               by_acceleration = sqrt(cpLargest(room->f + mech->nq, mech->nu) / room->size);
-  room->omega                  = fmax(1.0 / length, fmax(by_velocity, by_acceleration));
-}
-
 /* What decides: a rapid decay, or an oscillation that an implicit method may skip, since its amplitude is below the
  * tolerance. RADAU needs M and A; BDF follows undamped oscillations, whatever their amplitude (guide, "Choosing a method"). */
 static int choose(Room *room, double rtol, double re, double im, CPMechSuggestion *s) {
@@ -177,8 +167,12 @@ int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_en
   if (flag) cpReason(mech->text, flag, "out of memory");
   if (!flag) flag = evaluate(&room, room.y, room.f);
   if (!flag) {
-    measure(&room, fabs(t_end - t));
-    flag = dominant(&room, &re, &im);
+    const double largest         = cpLargest(room.y, mech->nq);
+    room.size                    = largest > 0.0 ? largest : 1.0;
+    const double by_velocity     = cpLargest(room.f, mech->nq) / room.size,
+                 by_acceleration = sqrt(cpLargest(room.f + mech->nq, mech->nu) / room.size);
+    room.omega                   = fmax(1.0 / fabs(t_end - t), fmax(by_velocity, by_acceleration));
+    flag                         = dominant(&room, &re, &im);
   }
   if (!flag) {
     s->motion = room.omega;

@@ -319,10 +319,8 @@ static void leading(sunrealtype *x, void *data) {
   cpMatTimes(&P->M, 1.0, in, 0.0, u);
   cpMatTransposedTimes(&P->A, 1.0, lambda_in, 1.0, u);
   cpMatTimes(&P->A, 1.0, in, 0.0, lambda);
-  if (P->block[CP_OF_F][CP_BY_LAMBDA].exists)
-    cpMatTimes(&P->block[CP_OF_F][CP_BY_LAMBDA].J, -1.0, lambda_in, 1.0, u);
-  if (P->block[CP_OF_Z][CP_BY_LAMBDA].exists)
-    cpMatTimes(&P->block[CP_OF_Z][CP_BY_LAMBDA].J, -1.0, lambda_in, 1.0, z);
+  cpBlockTimes(&P->block[CP_OF_F][CP_BY_LAMBDA], -1.0, lambda_in, u);
+  cpBlockTimes(&P->block[CP_OF_Z][CP_BY_LAMBDA], -1.0, lambda_in, z);
   keepFixed(mech, known, x);
 }
 

@@ -115,13 +115,6 @@ static int compareConstraints(CPCheck *check, N_Vector y, int (*compare)(CPCheck
   return flag ? flag : keepA(check);
 }
 
-/* Is there anything that needs the state's accelerations? */
-static int needsAccelerations(const CPMech mech) {
-  const CPMechModel *m = &mech->model;
-  return m->dynamics_jac || m->constraint_jac || m->auxiliary_jac || m->lambda_jac || m->udot_jac ||
-         cpHasPatterns(mech) || (m->M && m->udot);
-}
-
 /* Is M positive where there is motion, and is there any? */
 static int checkFreedom(CPCheck *check) {
   const CPMech mech = check->mech;
@@ -152,7 +145,10 @@ static int compareEverything(CPCheck *check, N_Vector y) {
   if (!flag) flag = compareConstraints(check, y, cpCheckJacobians); /* rates may be made of A */
   if (!flag) flag = compareConstraints(check, y, cpCheckRates);
   if (!flag) flag = checkFreedom(check);
-  if (flag || !needsAccelerations(mech)) return flag;
+  const CPMechModel *m  = &mech->model;
+  const int accelerates = m->dynamics_jac || m->constraint_jac || m->auxiliary_jac ||
+                          m->lambda_jac || m->udot_jac || cpHasPatterns(mech) || (m->M && m->udot);
+  if (flag || !accelerates) return flag;
   memcpy(check->at.u, check->u_state, length);
   const CPMechState s = cpCheckStateOf(&check->at);
   flag                = cpMechSolve(mech, &s, check->a, check->at.lambda);

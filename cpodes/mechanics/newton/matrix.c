@@ -191,8 +191,7 @@ static int directions(CPNewtonMatrix *S, double *const x[2]) {
 static void addBlocks(const CPNewtonMatrix *S, CPDirection by, const double *w, double *x) {
   const CPPartials P          = S->P;
   const int first[CP_OUTPUTS] = {0, P->nu, P->nu + P->m};
-  for (int of = 0; of < CP_OUTPUTS; of++)
-    if (P->block[of][by].exists) cpMatTimes(&P->block[of][by].J, 1.0, w, 1.0, x + first[of]);
+  for (int of = 0; of < CP_OUTPUTS; of++) cpBlockTimes(&P->block[of][by], 1.0, w, x + first[of]);
 }
 
 /* x: right-hand side, then solution (a', lambda', zeta') */

@@ -43,6 +43,10 @@ typedef struct {
   CPMat J;        /* rows of the output x columns of the direction */
   CPUserMat user; /* what the user's function fills, and the template of a pattern */
 } CPBlock;
+/* y += alpha J x, if there is this block */
+static inline void cpBlockTimes(const CPBlock *block, double alpha, const double *x, double *y) {
+  if (block->exists) cpMatTimes(&block->J, alpha, x, 1.0, y);
+}
 
 /* Blocks of one direction that are differentiated together */
 typedef struct {

@@ -234,18 +234,6 @@ int cpMechMeasureRows(CPMechProblem *p, N_Vector ewt) {
 
 /* ---- new factors ---- */
 
-/* Largest |c_i| / sum_j |A_ij x_j|: relative to the terms of the constraint, as far as A tells. Displacements without a coordinate count
- * as 1 (radians). */
-static double relativeDistance(CPMechProblem *p, const double *x) {
-  const CPMech mech = p->own->mech;
-  double *size = p->own->z, *terms = p->own->r;
-  for (int j = 0; j < mech->nu; j++)
-    size[j] = p->which == CP_POSITIONS && mech->coords.pair[j] < 0 ? 1.0 : x[j];
-  cpComponentSizes(mech->nu, size, p->rows.w, size);
-  cpMatAbsTimes(&p->factors->A, size, terms);
-  return cpRowsRelativeDistance(&p->rows, terms);
-}
-
 static int failedFactor(CPMechProblem *p, sunrealtype t, int flag) {
   const CPMech mech = p->own->mech;
   char *text        = cpWorkText(p->own->work), name[CP_ROW_NAME];
@@ -317,17 +305,23 @@ static int makePreconditioner(CPMechProblem *p) {
   return flag;
 }
 
-/* The values of W and A factored. */
+/* The values of W and A factored. The distance from the manifold is the largest |c_i| / sum_j |A_ij x_j|, relative to the
+ * terms of the constraint, as far as A tells. Displacements without a coordinate count as 1 (radians). */
 static int factor(CPMechProblem *p, sunrealtype t, const double *x, CPWeight W, int damped) {
-  CPMechFactors *f = p->factors;
-  const CPMat *A   = f->A_held.value ? &f->A_held : &f->A;
-  /* Far off the manifold all rows count. */
-  const int exact = cpSaddleUseRows(f->saddle, p->off) || damped;
-  const double angle =
-      exact ? CP_SADDLE_FINEST : cpSaddleZeroAngle(f->saddle, relativeDistance(p, x));
+  CPMechFactors *f  = p->factors;
+  const CPMech mech = p->own->mech;
+  const CPMat *A    = f->A_held.value ? &f->A_held : &f->A;
+  double *size = p->own->z, *terms = p->own->r, angle = CP_SADDLE_FINEST;
+  if (!cpSaddleUseRows(f->saddle, p->off) && !damped) { /* Far off the manifold all rows count. */
+    for (int j = 0; j < mech->nu; j++)
+      size[j] = p->which == CP_POSITIONS && mech->coords.pair[j] < 0 ? 1.0 : x[j];
+    cpComponentSizes(mech->nu, size, p->rows.w, size);
+    cpMatAbsTimes(&f->A, size, terms);
+    angle = cpSaddleZeroAngle(f->saddle, cpRowsRelativeDistance(&p->rows, terms));
+  }
   const int result = cpSaddleFactor(f->saddle, W, A, angle);
   CP_COUNT(p->own->work, nsetups);
-  p->own->mech->stats.nprojfact++;
+  mech->stats.nprojfact++;
   if (!result) cpSaddleNoteRank(f->saddle);
   return result ? failedFactor(p, t, result) : CP_SUCCESS;
 }
