@@ -75,8 +75,8 @@ int cpMechAnyKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what
   }
   for (int k = 0; k < mech->coords.nquaternions; k++) {
     const CPQuaternion *Q = &mech->coords.quaternions[k];
-    const double *p       = q + Q->first_q,
-                 c = what == CP_N || what == CP_N_TRANSPOSE ? 0.5 : 2.0 / cpDot(p, p, 4); /* N^+ */
+    const double *p = q + Q->first_q, square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
+    const double c = what == CP_N || what == CP_N_TRANSPOSE ? 0.5 : 2.0 / square; /* N^+ */
     if (to_q) quaternionN(Q, c, p, x + Q->first_u, y + Q->first_q);
     else quaternionNT(Q, c, p, x + Q->first_q, y + Q->first_u);
   }
