@@ -21,20 +21,38 @@ static inline uint64_t bitsOf(double x) {
 #define LOWEST       UINT64_C(0x0010000000000000) /* and adding this carries into the sign */
 #define SIGN_OF(any) ((any) >> 63)
 
-static inline uint64_t notFinite(double x) { return (bitsOf(x) & EXPONENT) + LOWEST; }
+/* The sign is set if x is not finite, or if `least` are the bits of a positive number, signs is ~0, and x is below it: those of
+ * positive numbers are ordered as these are. */
+static inline uint64_t isOut(double x, uint64_t least, uint64_t signs) {
+  const uint64_t bits = bitsOf(x);
+  return ((bits & EXPONENT) + LOWEST) | ((bits | (bits - least)) & signs);
+}
 
 /* -O2 vectorises only if there are several independent results. */
 enum { LANES = 8 };
 
-CP_WIDE static int manyFinite(const sunrealtype *x, sunindextype n) {
+CP_WIDE_PART int manyWithin(const sunrealtype *x, sunindextype n, uint64_t least, uint64_t signs) {
   uint64_t any = 0, lanes[LANES] = {0};
   for (; n >= LANES; n -= LANES, x += LANES)
-    for (int k = 0; k < LANES; k++) lanes[k] |= notFinite(x[k]);
+    for (int k = 0; k < LANES; k++) lanes[k] |= isOut(x[k], least, signs);
   for (int k = 0; k < LANES; k++) any |= lanes[k];
-  return !SIGN_OF(any) && cpAllFinite(x, n);
+  for (int k = 0; k < n; k++) any |= isOut(x[k], least, signs);
+  return !SIGN_OF(any);
+}
+
+CP_WIDE static int manyFinite(const sunrealtype *x, sunindextype n) {
+  return manyWithin(x, n, 0, 0);
+}
+
+CP_WIDE static int manyAtLeast(const sunrealtype *x, sunindextype n, uint64_t least) {
+  return manyWithin(x, n, least, ~UINT64_C(0));
 }
 
 int cpManyFinite(const sunrealtype *x, sunindextype n) { return manyFinite(x, n); }
+
+int cpManyAtLeast(const sunrealtype *x, sunindextype n, double least) {
+  return manyAtLeast(x, n, bitsOf(least));
+}
 
 /* A step of a small system takes a few thousand instructions. Calls through N_Vector's operation table would be a
  * third of them (bench/overhead.sh) and are avoided for serial vectors. */

@@ -16,6 +16,13 @@ static inline int cpAllFinite(const sunrealtype *x, sunindextype n) {
   while (i < n && fabs(x[i]) <= DBL_MAX) i++;
   return i >= n;
 }
+/* Are they finite and at least `least`, which is positive? */
+int cpManyAtLeast(const sunrealtype *x, sunindextype n, double least);
+static inline int cpAllAtLeast(const sunrealtype *x, sunindextype n, double least) {
+  if (n >= CP_MANY) return cpManyAtLeast(x, n, least);
+  while (n > 0 && x[n - 1] >= least && x[n - 1] < INFINITY) n--;
+  return n == 0;
+}
 int cpFirstNonFinite(N_Vector v); /* index, or -1 */
 int cpHasData(N_Vector v);        /* direct access to all entries */
 /* N_VGetArrayPointer of such a vector, in half the instructions */

@@ -8,18 +8,19 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
   const int n = P->n, ones = work->norm == CP_NORM_L2 || !cpHasDiagonalMetric(P);
   const sunrealtype *z = N_VGetArrayPointer(y), *weight = ewt ? N_VGetArrayPointer(ewt) : NULL;
   const sunrealtype *id = P->id ? N_VGetArrayPointer(P->id) : NULL;
+  double *w             = work->rows.w;
   for (int j = 0; j < n; j++) {
-    const double w = weight ? weight[j] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(z[j])));
-    if (!(w >= CP_LEAST_WEIGHT))
-      return cpReason(work->text, CP_ILL_INPUT,
-                      "ewt must be positive and at least %g: ewt[%d] = %g", CP_LEAST_WEIGHT, j, w);
-    if (!isfinite(w))
-      return cpReason(work->text, CP_ILL_INPUT, "ewt must be finite: ewt[%d] = %g", j, w);
-    work->rows.w[j] = w;
-    work->sqrtd[j]  = ones ? 1.0 : 1.0 / w;
+    w[j]           = weight ? weight[j] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(z[j])));
+    work->sqrtd[j] = ones ? 1.0 : 1.0 / w[j];
     if (id && id[j] == 0.0) work->sqrtd[j] = 0.0;
   }
-  return CP_SUCCESS;
+  if (cpAllAtLeast(w, n, CP_LEAST_WEIGHT)) return CP_SUCCESS;
+  int j = 0;
+  while (w[j] >= CP_LEAST_WEIGHT && isfinite(w[j])) j++;
+  if (isinf(w[j]) && w[j] > 0.0)
+    return cpReason(work->text, CP_ILL_INPUT, "ewt must be finite: ewt[%d] = %g", j, w[j]);
+  return cpReason(work->text, CP_ILL_INPUT, "ewt must be positive and at least %g: ewt[%d] = %g",
+                  CP_LEAST_WEIGHT, j, w[j]);
 }
 
 /* ---- the user's metric ---- */

@@ -34,17 +34,18 @@ int cpCheckLike(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, cons
 }
 
 int cpCheckEntries(CPProjector P, N_Vector v, double least, const char *name, const char *function) {
-  char what[48] = "finite";
-  if (cpVectorFinite(v) && (least < 0.0 || N_VMin(v) >= least)) return CP_SUCCESS;
+  char what[48]             = "finite";
+  const sunrealtype *value  = cpHasData(v) ? N_VGetArrayPointer(v) : NULL;
+  const sunindextype length = value ? N_VGetLength(v) : 0;
+  if (value && least > 0.0) {
+    if (cpAllAtLeast(value, length, least)) return CP_SUCCESS;
+  } else if (cpVectorFinite(v) && (least < 0.0 || N_VMin(v) >= least)) return CP_SUCCESS;
   if (least == CP_POSITIVE) snprintf(what, sizeof what, "positive and finite");
   else if (least > 0.0) snprintf(what, sizeof what, "finite and at least %g", least);
-  const sunindextype length = cpHasData(v) ? N_VGetLength(v) : 0;
-  for (sunindextype i = 0; i < length; i++) {
-    const sunrealtype value = N_VGetArrayPointer(v)[i];
-    if (!isfinite(value) || !(value >= least))
+  for (sunindextype i = 0; i < length; i++)
+    if (!isfinite(value[i]) || !(value[i] >= least))
       return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be %s: %s[%ld] = %g", name, what,
-                      name, (long)i, value);
-  }
+                      name, (long)i, value[i]);
   return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be %s", name, what);
 }
 

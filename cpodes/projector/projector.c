@@ -134,7 +134,7 @@ static int accept(CPProjector P, int flag, N_Vector result, N_Vector v, const ch
   if (!flag && !cpVectorFinite(result))
     flag = cpReason(P->work->text, CP_PROJ_NONFINITE,
                     "the %s is not finite: products of y, ewt and the vector overflow", what);
-  if (!flag) N_VScale(1.0, result, v);
+  if (!flag) cpCopy(v, result);
   return report(P, flag, function);
 }
 
@@ -142,7 +142,7 @@ int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) 
   int flag = cpCheckState(P, y, ewt, __func__);
   if (flag) return flag;
   N_Vector result = P->y_tmpl; /* whose entries nobody uses */
-  N_VScale(1.0, y, result);
+  cpCopy(result, y);
   flag = cpAssemble(P->work, t, result, ewt);
   return accept(P, -abs(flag), result, y, "assembled state", __func__);
 }
@@ -152,7 +152,7 @@ static int projectVector(CPProjector P,
                          int (*project)(CPWork, sunrealtype, N_Vector, N_Vector, N_Vector),
                          sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, const char *function) {
   N_Vector result = P->y_tmpl; /* whose entries nobody uses */
-  N_VScale(1.0, v, result);
+  cpCopy(result, v);
   cpWorkForget(P->work);
   return accept(P, project(P->work, t, y, ewt, result), result, v, "projected vector", function);
 }
