@@ -102,7 +102,8 @@ void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, doub
     const double xj = alpha * x[j];
     if (xj == 0.0) continue;
     if (A->start) {
-      for (size_t k = A->start[j]; k < A->start[j + 1]; k++) y[A->row[k]] += A->value[k] * xj;
+      const size_t end = A->start[j + 1];
+      for (size_t k = A->start[j]; k < end; k++) y[A->row[k]] += A->value[k] * xj;
     } else {
       const double *column = A->value + (size_t)j * (size_t)A->rows;
       for (int i = 0; i < A->rows; i++) y[i] += column[i] * xj;

@@ -26,8 +26,8 @@ static void scaleRows(CPWork work) {
     if (level->nrows == 0) continue;
     for (int q = 0; !is_error && q < level->ncols; q++)
       one[q] = level->root[q] == 0.0 ? 0.0 : 1.0 / rows->w[level->cols[q]];
-    cpRowsLength(&level->A, is_error ? level->root : one, largest, over_all);
-    for (int k = 0; k < level->nrows; k++) rows->unit[level->rows[k]] = over_all[k];
+    cpRowsLength(&level->A, is_error ? level->root : one, largest, level->length);
+    for (int k = 0; k < level->nrows; k++) rows->unit[level->rows[k]] = level->length[k];
   }
   for (int i = 0; i < P->m; i++) idle |= rows->is_idle[i] = !(rows->unit[i] >= DBL_MIN);
   for (int j = 0; idle && j < P->n; j++) one[j] = 1.0 / rows->w[j];
@@ -212,8 +212,9 @@ int cpRightInverse(CPWork work, const double *r, double *x) {
     const int flag = cpLevelSolve(level, NULL, work->room.rl, x, NULL); /* x_l = K_l s */
     if (flag) return cpSaddleFailed(level->saddle, flag, NAN, NULL, work->text);
     for (int q = 0; l + 1 < work->nlevels && q < level->ncols; q++) { /* s -= G x_l */
-      const int j = level->cols[q];
-      for (size_t k = g->start[j]; k < g->start[j + 1]; k++) s[g->row[k]] -= g->value[k] * x[j];
+      const int j      = level->cols[q];
+      const size_t end = g->start[j + 1];
+      for (size_t k = g->start[j]; k < end; k++) s[g->row[k]] -= g->value[k] * x[j];
     }
   }
   return CP_SUCCESS;

@@ -79,6 +79,7 @@ int cpLevelCreate(CPWork work, int l) {
   level->rows         = members(arena, P->row_level, P->m, l, &level->row_place, &level->nrows);
   level->cols         = members(arena, P->col_level, P->n, l, &level->col_place, &level->ncols);
   CP_ARRAYS(arena, level->ncols, &level->root, &level->f, &level->x);
+  CP_NEW(arena, level->length, level->nrows);
   CP_NEW(arena, level->off, level->nrows);
   CP_NEW(arena, level->held, level->ncols);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
@@ -134,7 +135,8 @@ void cpLevelTake(CPWork work, int l) {
 int cpLevelFactor(CPWork work, int l, double ranktol) {
   CPLevel *level = &work->levels[l];
   CPMat *A = &level->A, *W = &level->W;
-  if (!W->value) return cpSaddleFactor(level->saddle, (CPWeight){.root = level->root}, A, ranktol);
+  CPWeight D = {.root = level->root, .length = work->norm == CP_NORM_ERROR ? level->length : NULL};
+  if (!W->value) return cpSaddleFactor(level->saddle, D, A, ranktol);
   gather(&work->M.A, level->cols, level->col_place, W, NULL);
   for (int q = 0; q < level->ncols; q++) level->held[q] = level->root[q] == 0.0;
   cpMatHold(W, A, level->held);

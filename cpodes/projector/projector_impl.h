@@ -26,14 +26,15 @@ typedef struct CPMatrixFree_ *CPMatrixFree; /* matrix_free.h */
 /* A level: rows that are satisfied by moving the columns of the same level (level.c). */
 typedef struct {
   int nrows, ncols;
-  int *rows;       /* [nrows] constraints of this level */
-  int *cols;       /* [ncols] components that they move */
-  int *row_place;  /* [m] the place of a constraint among rows, */
-  int *col_place;  /* [n] and of a component among cols; -1: it is of another level */
-  CPMat A;         /* G on the level */
-  size_t *entry;   /* [entries] their places in g, if these stay; NULL: A is g */
-  CPMat W;         /* the metric's matrix on the level, if it is not diagonal */
-  double *root;    /* [ncols] sqrtd on the level */
+  int *rows;      /* [nrows] constraints of this level */
+  int *cols;      /* [ncols] components that they move */
+  int *row_place; /* [m] the place of a constraint among rows, */
+  int *col_place; /* [n] and of a component among cols; -1: it is of another level */
+  CPMat A;        /* G on the level */
+  size_t *entry;  /* [entries] their places in g, if these stay; NULL: A is g */
+  CPMat W;        /* the metric's matrix on the level, if it is not diagonal */
+  double *root;   /* [ncols] sqrtd on the level */
+  double *length; /* [nrows] of the rows of A in units of the tolerances, which root has in the error norm */
   char *off;       /* [nrows] 1: without a gradient, or switched off */
   char *held;      /* [ncols] 1: root is 0, with a metric that is a matrix */
   double *f, *x;   /* [ncols] */

@@ -40,7 +40,7 @@ static void sumSquares(const CPMat *G, const double *s, const double *largest, d
       addSquares(G, j, s[j], sum);
       continue;
     }
-    for (size_t k = cpMatFirst(G, j); k < cpMatFirst(G, j + 1); k++) {
+    for (size_t k = cpMatFirst(G, j), end = cpMatFirst(G, j + 1); k < end; k++) {
       const int i    = cpMatRow(G, j, k);
       const double g = G->value[k] * s[j], part = largest && g != 0.0 ? g / largest[i] : g;
       sum[i] += part * part;
@@ -107,15 +107,14 @@ static int isLeftAlone(const CPRows *rows, int i) {
 }
 
 static double violation(const CPRows *rows, int *worst) {
-  double largest = 0.0;
+  double largest = -1.0;
   *worst         = -1;
   for (int i = 0; i < rows->m; i++) {
-    if (isLeftAlone(rows, i)) continue;
     const double size = sizeOf(rows, i);
-    if (*worst < 0 || fabs(rows->c[i]) > largest * size)
+    if (fabs(rows->c[i]) > largest * size && !isLeftAlone(rows, i))
       largest = fabs(rows->c[i]) / size, *worst = i;
   }
-  return largest;
+  return fmax(largest, 0.0);
 }
 
 static int numberOf(const CPRows *rows, int i) {

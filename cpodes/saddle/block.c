@@ -164,7 +164,7 @@ static int factorPivoted(CPComplement *c, Part *part) {
   const CPSaddleOptions options = {.type = CP_SADDLE_NULLSPACE};
   int flag = part->qr ? CP_SUCCESS : cpSaddleCreate(&part->qr, options, NULL, &part->XT);
   if (!flag) cpSaddleUseRows(part->qr, part->off);
-  if (!flag) flag = cpSaddleFactor(part->qr, (CPWeight){NULL, NULL}, &part->XT, c->ranktol);
+  if (!flag) flag = cpSaddleFactor(part->qr, (CPWeight){0}, &part->XT, c->ranktol);
   if (flag) return flag;
   part->pivoted = 1;
   c->sine       = fmin(c->sine, part->qr->sine);

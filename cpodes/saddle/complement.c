@@ -45,8 +45,10 @@ static int create(CPSaddle s) {
       c->W.nblocks == 0 ? cpMatClone(&c->S.XT, A) : cpMatFromPlaces(&c->S.XT, s->m, s->n, &places);
   if (flag || cpMatOwn(arena, &c->S.XT)) return CP_MEM_FAIL;
   CP_NEW(arena, c->S.is_dependent, s->m);
+  CP_NEW(arena, c->S.from, cpMatEntries(&c->S.XT));
   CP_ARRAYS(arena, s->m, &c->e, &c->w, &c->r);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
+  for (size_t l = 0; l < cpMatEntries(&c->S.XT); l++) c->S.from[l] = l;
   return ops->create(&c->S, arena);
 }
 
@@ -57,13 +59,13 @@ static void formMatrix(CPSaddle s) {
   SparseSchur *c       = s->used.content;
   const CPMat *X       = &c->S.XT;
   const CPMat *A       = &s->A;
-  const size_t entries = X->start[s->n];
+  const size_t entries = X->start[s->n], *from = c->S.from;
   double *e = c->e, *w = c->w;
-  memset(c->r, 0, (size_t)s->m * sizeof *c->r);
   memset(e, 0, (size_t)s->m * sizeof *e);
-  for (int j = 0; !s->has_matrix && j < s->n; j++)
+  if (!s->length) memset(c->r, 0, (size_t)s->m * sizeof *c->r);
+  for (int j = 0; !s->has_matrix && !s->length && j < s->n; j++)
     for (size_t l = X->start[j]; l < X->start[j + 1]; l++) {
-      const double x = X->value[l] = A->value[l] * c->W.root[j];
+      const double x = A->value[from[l]] * c->W.root[j];
       c->r[X->row[l]] += x * x;
     }
   for (int b = 0; b < c->W.nblocks; b++)
@@ -83,11 +85,17 @@ static void formMatrix(CPSaddle s) {
       }
     }
   for (int k = 0; k < s->nrows; k++) {
-    const int i = s->row[k];
-    if (c->r[i] > 0.0) e[i] = 1.0 / sqrt(c->r[i]);
+    const int i         = s->row[k];
+    const double length = s->length ? s->length[i] : sqrt(c->r[i]);
+    if (length > 0.0) e[i] = 1.0 / length;
     else cpSaddleMarkDependent(s, i);
   }
-  for (size_t l = 0; l < entries; l++) X->value[l] *= e[X->row[l]];
+  for (int j = 0; !s->has_matrix && j < s->n; j++) {
+    const double root = c->W.root[j];
+    for (size_t l = X->start[j], end = X->start[j + 1]; l < end; l++)
+      X->value[l] = A->value[from[l]] * root * e[X->row[l]];
+  }
+  for (size_t l = 0; s->has_matrix && l < entries; l++) X->value[l] *= e[X->row[l]];
 }
 
 /* Rows that are off are columns of zeros, which S leaves out. */

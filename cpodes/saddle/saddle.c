@@ -167,7 +167,8 @@ static inline int keepProblem(CPSaddle s, CPWeight W, const CPMat *A, double ran
   const size_t nW = s->entries[0], nA = s->entries[1];
   if (!s->has_matrix) {
     for (int j = 0; j < s->n; j++) s->root[j] = W.root ? W.root[j] : 1.0;
-    s->A = *A;
+    s->length = W.length;
+    s->A      = *A;
     return 0;
   }
   /* Many mass matrices are constant, and a comparison costs next to nothing beside new factors. */

@@ -31,10 +31,11 @@ typedef enum {
   CP_SADDLE_KKT        /* sparse indefinite matrix [W A^T; A 0] */
 } CPSaddleType;
 
-/* W: one of the two; the identity if both are NULL. */
+/* W: root or matrix; the identity if both are NULL. */
 typedef struct {
   const double *root; /* [n] of a diagonal W = D^{-1}: roots of D_jj; 0: component j is held, x_j = 0 */
-  const CPMat *matrix; /* n x n, both triangles */
+  const double *length; /* [m] of the rows of A D^(1/2), D diagonal, if these are known; else NULL */
+  const CPMat *matrix;  /* n x n, both triangles */
 } CPWeight;
 
 typedef struct {
@@ -141,18 +142,19 @@ struct CPSaddle_ {
   CPSaddleType first, general;               /* general AUTO: there is none */
   int stays, stays_for_good, wait, patience; /* see factorByEither in saddle.c */
   int has_matrix;                            /* W is a matrix, not diagonal */
-  CPMat M, A;        /* W, if it is a matrix, and A: the caller's structures, values at factor */
-  double *root;      /* [n] of a diagonal W, at factor */
-  char *off;         /* [m] 1: not in use */
-  double *problem;   /* values of M and A, if W is a matrix: room of M.value and A.value */
-  size_t entries[2]; /* of M and A */
-  int has_weight;    /* M is that of the newest factorisation, and finite */
-  long int weights;  /* how many matrices W there have been */
-  int valid;         /* there are factors */
-  double asked;      /* ranktol that was asked for at the newest factorisation */
-  int known_rank;    /* the highest rank that was noted */
-  char *known;       /* [m] rows that were noted as independent of each other */
-  int knows_rows;    /* the rows in use are among them */
+  CPMat M, A;           /* W, if it is a matrix, and A: the caller's structures, values at factor */
+  double *root;         /* [n] of a diagonal W, at factor */
+  const double *length; /* that of the caller, at factor */
+  char *off;            /* [m] 1: not in use */
+  double *problem;      /* values of M and A, if W is a matrix: room of M.value and A.value */
+  size_t entries[2];    /* of M and A */
+  int has_weight;       /* M is that of the newest factorisation, and finite */
+  long int weights;     /* how many matrices W there have been */
+  int valid;            /* there are factors */
+  double asked;         /* ranktol that was asked for at the newest factorisation */
+  int known_rank;       /* the highest rank that was noted */
+  char *known;          /* [m] rows that were noted as independent of each other */
+  int knows_rows;       /* the rows in use are among them */
   CPArena arena;
 };
 

@@ -63,7 +63,8 @@ void cpWeightScale(const CPWeightFactors *w, int m, double *XT);
 typedef struct CPComplement_ CPComplement;
 
 typedef struct {
-  /* From the structure of X^T; memory from the arena. CP_SUCCESS, CP_MEM_FAIL or CP_LINSOL_FAIL. */
+  /* From the structure of X^T, whose columns may get another order of their entries, and `from` with them; memory from the
+   * arena. CP_SUCCESS, CP_MEM_FAIL or CP_LINSOL_FAIL. */
   int (*create)(CPComplement *c, CPArena *arena);
   int (*factor)(CPComplement *c);                            /* 0 or a negative code */
   int (*solve)(CPComplement *c, const double *r, double *x); /* x  = X S^+ r, r and x apart */
@@ -74,7 +75,8 @@ typedef struct {
 struct CPComplement_ {
   const CPComplementOps *ops;
   int n, m;
-  CPMat XT;           /* m x n, sparse; values at factor */
+  CPMat XT; /* m x n, sparse; values at factor */
+  size_t *from; /* [entries] their places in the order of ascending rows, which is A's if D is diagonal */
   double ranktol;     /* a column is dependent below this sine of its angle */
   double sine;        /* the smallest sine of a column that counts as independent (estimate) */
   int dependent;      /* a dependent column, -1 if there is none; of the sparse solver */

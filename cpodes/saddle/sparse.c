@@ -41,20 +41,19 @@ static int create(CPComplement *c, CPArena *arena) {
   return cpArenaOwn(arena, s, destroy) ? cpSparseOrder(c, arena) : CP_MEM_FAIL;
 }
 
-/* Values in the order of elimination. Returns whether nothing is dropped, or kept out of S: columns are then there or not as
- * the diagonal of S has it. Else those that are dropped are zero. */
+/* The values that count: those of dropped columns are zero. Returns whether nothing is dropped, or kept out of S: columns
+ * are then there or not as the diagonal of S has it. */
 static int gather(const CPComplement *c, Sparse *s) {
-  const double *source = c->XT.value;
-  const size_t *from = s->from, entries = c->XT.start[c->n];
+  const double *value = c->XT.value;
   char *present = s->present, *dropped = s->dropped;
   const int plain = s->nborder == 0 && !memchr(dropped, 1, (size_t)s->order);
-  for (size_t l = 0; l < entries; l++) s->value[l] = source[from[l]];
+  s->value        = plain ? value : s->reduced;
   if (plain) return 1;
   memset(present, 0, (size_t)s->order);
-  for (size_t l = 0; l < entries; l++) {
+  for (size_t l = 0; l < c->XT.start[c->n]; l++) {
     const int k = s->position[l];
-    present[k] |= s->value[l] != 0.0;
-    if (dropped[k]) s->value[l] = 0.0;
+    present[k] |= value[l] != 0.0;
+    s->reduced[l] = dropped[k] ? 0.0 : value[l];
   }
   for (int k = 0; k < s->order; k++) dropped[k] = dropped[k] && present[k];
   return 0;
@@ -180,7 +179,7 @@ static void combineDropped(const CPComplement *c, Sparse *s) {
   for (int j = 0; j < c->n; j++) {
     s->z[j] = 0.0;
     for (size_t l = c->XT.start[j]; l < c->XT.start[j + 1]; l++)
-      s->z[j] += coefficient[s->position[l]] * c->XT.value[s->from[l]];
+      s->z[j] += coefficient[s->position[l]] * c->XT.value[l];
   }
 }
 

@@ -26,10 +26,10 @@ typedef struct {
   int *constraint; /* [order] the constraint at position k, -1: a kept component   */
   char *present;   /* [order] 1: a column of A that is not zero                    */
   char *dropped;   /* [order] 1: treated as absent, for it depends on the other columns         */
-  /* entries of A^T as in c->XT.start, by ascending position in each component */
-  int *position; /* [entries]                                                      */
-  size_t *from;  /* [entries] its place in c->XT.value                          */
-  double *value; /* [entries] zero in dropped columns                              */
+  /* entries of A^T, by ascending position in each component, as those of c->XT */
+  int *position;       /* [entries]                                                      */
+  const double *value; /* [entries] those of c->XT, or reduced                           */
+  double *reduced;     /* [entries] zero in dropped columns                              */
   /* columns of A without the kept components: entry e of the column at position k multiplies the
    * entries first[e] ... last[e], those of its component that fall into one triangle of S0;
    * itself is the last of them (upper triangle) or the first (lower) */

@@ -95,7 +95,7 @@ static int chooseOrder(const CPMat *a, Sparse *s, Plan *p) {
 }
 
 /* Entries of A^T by ascending position, and the columns of A that run over them. */
-static void sortEntries(const CPMat *a, Sparse *s, Plan *p) {
+static void sortEntries(const CPMat *a, Sparse *s, Plan *p, size_t *from) {
   size_t count = 0;
   for (int j = 0; j < a->cols; j++) p->fill[j] = a->start[j];
   for (int k = 0; k < s->order; k++) {
@@ -105,7 +105,8 @@ static void sortEntries(const CPMat *a, Sparse *s, Plan *p) {
       const int j         = p->A.row[q];
       const size_t sorted = p->fill[j]++;
       s->position[sorted] = k;
-      s->from[sorted]     = p->entry[q];
+      a->row[sorted]      = i;
+      from[sorted]        = p->entry[q];
       if (p->is_kept[j]) continue;
       s->first[count]  = s->is_lower ? sorted : a->start[j];
       s->last[count++] = s->is_lower ? a->start[j + 1] - 1 : sorted;
@@ -213,8 +214,7 @@ int cpSparseOrder(CPComplement *c, CPArena *arena) {
     CP_NEW(arena, s->z, c->n);
     CP_NEW(arena, s->coefficient, c->m);
     CP_NEW(arena, s->position, entries);
-    CP_NEW(arena, s->from, entries);
-    CP_NEW(arena, s->value, entries);
+    CP_NEW(arena, s->reduced, entries);
     CP_NEW(arena, s->column, order + 1);
     CP_NEW(arena, s->first, entries);
     CP_NEW(arena, s->last, entries);
@@ -224,7 +224,7 @@ int cpSparseOrder(CPComplement *c, CPArena *arena) {
   }
   if (!flag) flag = chooseOrder(a, s, &p);
   if (!flag) {
-    sortEntries(a, s, &p);
+    sortEntries(a, s, &p, c->from);
     flag = createMatrix(a, s, &p, arena);
   }
   if (!flag) flag = analyse(s);

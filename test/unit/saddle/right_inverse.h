@@ -22,7 +22,7 @@ static inline int ri_factor(CPSaddle s, const CPMat *A, double ranktol) {
   for (size_t k = 0; k < A->start[s->n]; k++)
     if (A->value[k] != 0.0) off[A->row[k]] = 0;
   cpSaddleUseRows(s, off);
-  return cpSaddleFactor(s, (CPWeight){NULL, NULL}, &sized, ranktol);
+  return cpSaddleFactor(s, (CPWeight){0}, &sized, ranktol);
 }
 
 static inline int ri_solve(CPSaddle s, const double *b, double *x) {
