@@ -11,10 +11,10 @@ from user_model import compile_model, source
 
 # parts of the model, and the message
 REFUSED = {
-    "another version of the interface": ({"abi": "CP_MODEL_ABI + 1"}, ["interface", "anew"]),
-    "another sunrealtype": ({"real": "4"}, ["sunrealtype is 4", "8", "anew"]),
-    "another sunindextype": ({"index": "2"}, ["sunindextype is 2", "anew"]),
-    "another SUNDIALS": ({"sundials": "3"}, ["SUNDIALS is 3", "anew"]),
+    "another version of the interface": ({"abi": "CP_MODEL_ABI + 1"}, ["interface", "recompile"]),
+    "another sunrealtype": ({"real": "4"}, ["sunrealtype is 4", "8", "recompile"]),
+    "another sunindextype": ({"index": "2"}, ["sunindextype is 2", "recompile"]),
+    "another SUNDIALS": ({"sundials": "3"}, ["SUNDIALS is 3", "recompile"]),
     "no symbol": ({"symbol": "cpodes_modell"}, ["no symbol cpodes_model", "CP_MODEL_MODULE"]),
     "no table": ({"type": "NULL"}, ["names no model"]),
     "no name": ({"name": "NULL"}, ['the name ""']),
@@ -118,7 +118,7 @@ class ModuleTest(RunnerTest):
     def test_a_pipe_is_no_shared_object(self):
         path = self.folder / "pipe.so"
         os.mkfifo(path)
-        self.assert_refused(cpodes("describe", path), str(path), "no file")
+        self.assert_refused(cpodes("describe", path), str(path), "not a file")
 
     def test_more_names_of_coordinates_than_coordinates_are_refused(self):
         path = compile_model(self.folder, coordinates='{"x", "", "x"}, {"y", "", "y"}, {"z", "", "z"}', ncoordinates="3")
