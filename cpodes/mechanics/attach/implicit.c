@@ -19,6 +19,7 @@ struct CPMechImplicit_ {
   int rank_is_known; /* partial derivatives need no new decision which rows are dependent */
   double *size;      /* [m] lengths of the rows of A: the diagonal of S^-1 */
   double *length;    /* [m] those of the newest partial derivatives */
+  int have_length;   /* They are known. */
   double *null;      /* [nullity][m] y_k; there is room for so many */
   int nullity, room;
   double *a, *lambda, *x, *e; /* [nu], [m], [nu + m + nz], [n] */
@@ -261,6 +262,7 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
   int flag     = cpPartialsAt(P, t, y, a, lambda, ewt);
   if (!flag && !P->keep_rank) flag = findNull(mech, &nullity);
   own->rank_is_known = !flag;
+  own->have_length   = 0;
   own->any_fixed     = anyFixed(mech);
   *jump              = nullity != before || nullity > MOST_NULL;
   return flag;
@@ -351,7 +353,8 @@ static int isCorrection(CPMech mech, const double *w, const double *r) {
   struct CPMechImplicit_ *own = mech->implicit;
   const CPMat *A              = &mech->newton->P->A;
   double *left = own->lambda, before = 0.0, after = 0.0;
-  lengths(A, own->length);
+  if (!own->have_length) lengths(A, own->length);
+  own->have_length = 1;
   memcpy(left, r, (size_t)mech->m * sizeof *left);
   cpMatTimes(A, -1.0, w, 1.0, left);
   for (int i = 0; i < mech->m; i++) {

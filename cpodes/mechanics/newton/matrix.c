@@ -104,7 +104,11 @@ int cpNewtonAssemble(CPNewtonMatrix *S, double complex gamma) {
   S->gamma = gamma;
   for (int of = 0; of < CP_OUTPUTS; of++)
     if (S->JT[of][0].value) timesT(S, &P->block[of][CP_BY_Q].J, S->JT[of]);
-  for (int k = 0; k < S->nterms; k++) weight[k] = S->factor[k] * powers[S->power[k]];
+  for (int k = 0; k < S->nterms; k++) { /* by parts: complex products of C test for NaN */
+    const double complex f = S->factor[k], g = powers[S->power[k]];
+    weight[k] =
+        CMPLX(creal(f) * creal(g) - cimag(f) * cimag(g), creal(f) * cimag(g) + cimag(f) * creal(g));
+  }
   const int flag = cpLuAssemble(S->lu, weight);
   if (flag) return cpReason(text, flag, "no memory for the iteration matrix");
   if (cpLuFinite(S->lu)) return CP_SUCCESS;

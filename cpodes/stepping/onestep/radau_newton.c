@@ -14,7 +14,6 @@
  * partial derivatives and real factors, and is done where contraction would make steps half as long as errors admit. */
 #include "radau.h"
 
-#include <complex.h>
 #include <math.h>
 #include <string.h>
 
@@ -136,6 +135,16 @@ static int factor(CPOneStepMem mem, sunrealtype h) {
   return CP_SUCCESS;
 }
 
+/* w_1 + i w_2 <- s (r_1 + i r_2) + (1 - s) (w_1 + i w_2), s = real / (re - i im), by parts: complex products of C test for NaN */
+static void blend(int N, double real, double re, double im, const double *r, double *w) {
+  const double square = re * re + im * im, sr = real * re / square, si = real * im / square;
+  for (int j = 0; j < N; j++) {
+    const double dr = r[j] - w[j], di = r[N + j] - w[N + j];
+    w[j] += sr * dr - si * di;
+    w[N + j] += sr * di + si * dr;
+  }
+}
+
 /* w <- D^-1 w for all systems */
 static int solve(CPOneStepMem mem) {
   const CPRadau R       = mem->own;
@@ -151,14 +160,7 @@ static int solve(CPOneStepMem mem) {
       R->system.leading(w + N, R->system.data);
     }
     flag = R->system.solve(CP_COMPLEX_FACTORS + p, w, w + N, R->system.data);
-    if (!R->have_stages) continue;
-    const double complex share = T->real / (T->re[p] - I * T->im[p]);
-    for (int j = 0; j < N; j++) {
-      const double complex v =
-          share * (R->r[j] + I * R->r[N + j]) + (1.0 - share) * (w[j] + I * w[N + j]);
-      w[j]     = creal(v);
-      w[N + j] = cimag(v);
-    }
+    if (R->have_stages) blend(N, T->real, T->re[p], T->im[p], R->r, w);
   }
   return flag ? cpRadauBecause(mem, flag) : flag;
 }
@@ -280,9 +282,9 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
     if (R->eta * norm <= KAPPA) return CP_SUCCESS;
   }
   mem->stats.nsolvefails++;
+  /* t and h are in the message of a step that is given up. Their digits here would take longer than an iteration. */
   return cpReason(mem->base.text, -CV_CONV_FAILURE,
-                  "at t = %.15g: Newton's iteration for the stages does not converge (h = %g)",
-                  mem->base.t, h);
+                  "Newton's iteration for the stages does not converge");
 }
 
 int cpRadauStages(CPOneStepMem mem, sunrealtype h) {
