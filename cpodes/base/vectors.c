@@ -4,7 +4,6 @@
 #include "compat.h"
 
 #include <math.h>
-#include <nvector/nvector_serial.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -54,15 +53,9 @@ int cpManyAtLeast(const sunrealtype *x, sunindextype n, double least) {
   return manyAtLeast(x, n, bitsOf(least));
 }
 
-/* A step of a small system takes a few thousand instructions. Calls through N_Vector's operation table would be a
- * third of them (bench/overhead.sh) and are avoided for serial vectors. */
-static sunrealtype *serialData(N_Vector v) {
-  return v->ops->nvgetvectorid == N_VGetVectorID_Serial ? NV_DATA_S(v) : NULL;
-}
-
 /* Returns the entries of a contiguous vector and their number n, or NULL for other vectors. */
 static sunrealtype *entriesOf(N_Vector v, sunindextype *n) {
-  sunrealtype *data = serialData(v);
+  sunrealtype *data = cpSerialData(v);
   if (data) *n = NV_LENGTH_S(v);
   else if (cpHasData(v)) *n = N_VGetLength(v), data = N_VGetArrayPointer(v);
   return data;
@@ -124,7 +117,7 @@ const char *cpVectorLacks(N_Vector v, CPVectorUse use) {
 
 void cpCopy(N_Vector to, N_Vector from) {
   sunindextype n;
-  const sunrealtype *x = serialData(from);
+  const sunrealtype *x = cpSerialData(from);
   if (x) memcpy(NV_DATA_S(to), x, (size_t)NV_LENGTH_S(from) * sizeof *x);
   else if ((x = entriesOf(from, &n))) memcpy(N_VGetArrayPointer(to), x, (size_t)n * sizeof *x);
   else N_VScale(1.0, from, to);
@@ -148,7 +141,7 @@ void cpSerialLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
 }
 
 void cpLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
-  if (serialData(x)) cpSerialLinearSum(a, x, b, y, z);
+  if (cpSerialData(x)) cpSerialLinearSum(a, x, b, y, z);
   else N_VLinearSum(a, x, b, y, z);
 }
 
@@ -168,7 +161,7 @@ CP_WIDE_PART void combineSome(int entries, int count, const sunrealtype *c, N_Ve
 
 /* One pass over the entries in place of one per vector. */
 int cpLinearCombination(int count, sunrealtype *c, N_Vector *X, N_Vector z) {
-  sunrealtype *zd = serialData(z);
+  sunrealtype *zd = cpSerialData(z);
   if (!zd) return N_VLinearCombination(count, c, X, z);
   const sunindextype n = NV_LENGTH_S(z);
   sunindextype i       = 0;
@@ -179,7 +172,7 @@ int cpLinearCombination(int count, sunrealtype *c, N_Vector *X, N_Vector z) {
 }
 
 sunrealtype cpWrmsNorm(N_Vector x, N_Vector w) {
-  const sunrealtype *xd = serialData(x), *wd = xd ? NV_DATA_S(w) : NULL;
+  const sunrealtype *xd = cpSerialData(x), *wd = xd ? NV_DATA_S(w) : NULL;
   sunrealtype sum = 0.0;
   if (!xd) return N_VWrmsNorm(x, w);
   const sunindextype n = NV_LENGTH_S(x);

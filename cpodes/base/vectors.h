@@ -4,7 +4,7 @@
 
 #include <float.h>
 #include <math.h>
-#include <sundials/sundials_nvector.h>
+#include <nvector/nvector_serial.h>
 
 int cpVectorFinite(N_Vector v);
 /* Are x[0] ... x[n - 1] finite? From CP_MANY on, lanes are faster. */
@@ -25,8 +25,16 @@ static inline int cpAllAtLeast(const sunrealtype *x, sunindextype n, double leas
 }
 int cpFirstNonFinite(N_Vector v); /* index, or -1 */
 int cpHasData(N_Vector v);        /* direct access to all entries */
-/* N_VGetArrayPointer of such a vector, in half the instructions */
-static inline sunrealtype *cpData(N_Vector v) { return v->ops->nvgetarraypointer(v); }
+/* Entries of a serial vector, else NULL. A step of a small system takes a few thousand instructions. Calls through
+ * N_Vector's operation table would be a third of them (bench/overhead.sh) and are avoided for serial vectors. */
+static inline sunrealtype *cpSerialData(N_Vector v) {
+  return v->ops->nvgetvectorid == N_VGetVectorID_Serial ? NV_DATA_S(v) : NULL;
+}
+/* N_VGetArrayPointer of a vector with direct access */
+static inline sunrealtype *cpData(N_Vector v) {
+  sunrealtype *data = cpSerialData(v);
+  return data ? data : v->ops->nvgetarraypointer(v);
+}
 /* The name of an operation that cpodes calls for this purpose and that this kind of vector lacks, or NULL. */
 typedef enum { CP_FOR_STEPS = 1, CP_FOR_PRODUCTS = 2 } CPVectorUse;
 const char *cpVectorLacks(N_Vector v, CPVectorUse use);

@@ -155,17 +155,12 @@ int cpRowsLift(CPNewton *newton, const double *r, double *x) {
     for (int j = 0; j < n; j++) rows->K[j * m + i] = x[j];
   }
   rows->nlifts = m + 1;
-  for (int j = 0; j < n; j++) {
-    const double *k = rows->K + j * m;
-    double sum      = 0.0;
-    for (int i = 0; i < m; i++) sum += k[i] * r[i];
-    x[j] = sum;
-  }
+  cpMatTransposedTimes(&(CPMat){.rows = m, .cols = n, .value = rows->K}, 1.0, r, 0.0, x);
   return CP_SUCCESS;
 }
 
 int cpRowsDirection(CPNewton *newton, N_Vector x) {
-  return cpRowsLift(newton, newton->rows->c, N_VGetArrayPointer(x));
+  return cpRowsLift(newton, newton->rows->c, cpData(x));
 }
 
 double cpRowsMerit(CPNewton *newton) {

@@ -219,7 +219,7 @@ int cpMechMeasureRows(CPMechProblem *p, N_Vector ewt) {
   double *over_all = p->own->r2;
   int ndead        = 0;
   if (p->measured == p->factors->made) return CP_SUCCESS;
-  int flag = cpMechWeights(p, ewt ? N_VGetArrayPointer(ewt) : NULL, rows->w);
+  int flag = cpMechWeights(p, ewt ? cpData(ewt) : NULL, rows->w);
   if (!flag) flag = sizesOf(p, rows->w, 0, rows->size);
   for (int i = 0; !flag && i < rows->m; i++) {
     rows->is_idle[i] = p->off[i] || !(rows->size[i] >= DBL_MIN);

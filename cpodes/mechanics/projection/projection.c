@@ -109,7 +109,7 @@ static int isOn(const CPMechProjection *own, int which) { return own->problem[wh
 static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_needed,
                 int assemble, CPProjected *result) {
   const CPMech mech = own->mech;
-  sunrealtype *y = N_VGetArrayPointer(own->y), *u = y + mech->nq;
+  sunrealtype *y = cpData(own->y), *u = y + mech->nq;
   CPViolation motions = {.worst = -1};
   double finer        = 1.0;
   int flag = CP_SUCCESS, nfiner = 0;

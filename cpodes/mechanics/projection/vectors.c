@@ -96,8 +96,8 @@ static int subtractTransposed(CPMechProjection *own, sunrealtype t, const sunrea
 static int tangent(CPMechProjection *own, sunrealtype t, N_Vector yv, N_Vector ewt, N_Vector vv,
                    int coupled, const double *r) {
   const CPMech mech    = own->mech;
-  const sunrealtype *y = N_VGetArrayPointer(yv);
-  sunrealtype *v       = N_VGetArrayPointer(vv);
+  const sunrealtype *y = cpData(yv);
+  sunrealtype *v       = cpData(vv);
   double *e = own->e, *eu = e + mech->nq, *w = own->w;
   memcpy(e, v, (size_t)mech->n * sizeof *e);
   int flag = cpMechFailed(own, cpMechKinematics(mech, y, CP_N_INVERSE, e, w)); /* w = N^+ e_q */
