@@ -27,13 +27,16 @@ static void scaleRows(CPWork work) {
     for (int q = 0; !is_error && q < level->ncols; q++)
       one[q] = level->root[q] == 0.0 ? 0.0 : 1.0 / rows->w[level->cols[q]];
     cpRowsLength(&level->A, is_error ? level->root : one, largest, level->length);
-    for (int k = 0; k < level->nrows; k++) rows->unit[level->rows[k]] = level->length[k];
+    for (int k = 0; k < level->nrows; k++) {
+      const int i              = level->rows[k];
+      rows->unit[i]            = level->length[k];
+      idle |= rows->is_idle[i] = !(level->length[k] >= DBL_MIN);
+    }
   }
-  for (int i = 0; i < P->m; i++) idle |= rows->is_idle[i] = !(rows->unit[i] >= DBL_MIN);
   for (int j = 0; idle && j < P->n; j++) one[j] = 1.0 / rows->w[j];
   if (idle) cpRowsLength(&work->g, one, largest, over_all);
   for (int i = 0; i < P->m; i++) { /* A row that moves no component is measured over all. */
-    if (rows->is_idle[i]) rows->unit[i] = over_all[i];
+    if (idle && rows->is_idle[i]) rows->unit[i] = over_all[i];
     rows->size[i] = ctol && i < P->mc ? ctol[i] : rows->unit[i];
     if (cpIsActive(P, i)) continue;
     rows->unit[i]    = 0.0;
@@ -174,7 +177,7 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   for (int l = 0; l < work->nlevels; l++) {
     const CPLevel *level = &work->levels[l];
     if (level->nrows > 0) cpSaddleNoteRank(level->saddle);
-    for (int k = 0; k < level->nrows; k++) {
+    for (int k = 0; k < level->nrows && level->saddle->dependent >= 0; k++) {
       if (!level->saddle->is_dependent[k]) continue;
       P->ndependent++;
       if (level->rows[k] < P->mc) P->is_dependent[level->rows[k]] = 1;

@@ -62,12 +62,9 @@ static int gather(const CPComplement *c, Sparse *s) {
 /* The dependent columns are those that are dropped. */
 static void countColumns(CPComplement *c, const Sparse *s) {
   c->dependent = -1;
-  for (int k = 0; k < s->order; k++) {
-    const int i = s->constraint[k];
-    if (i < 0) continue;
-    c->is_dependent[i] = s->dropped[k];
-    if (s->dropped[k]) c->dependent = i;
-  }
+  memset(c->is_dependent, 0, (size_t)c->m);
+  for (int k = 0; k < s->order; k++)
+    if (s->dropped[k]) c->is_dependent[c->dependent = s->constraint[k]] = 1;
 }
 
 /* K; a column that is absent or dropped gets 1 on the diagonal. */
