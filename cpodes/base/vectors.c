@@ -70,6 +70,12 @@ int cpVectorFinite(N_Vector v) {
   return isfinite(N_VMaxNorm(v));
 }
 
+int cpVectorAtLeast(N_Vector v, double least) {
+  sunindextype n;
+  const sunrealtype *x = entriesOf(v, &n);
+  return x ? cpAllAtLeast(x, n, least) : cpVectorFinite(v) && N_VMin(v) >= least;
+}
+
 int cpFirstNonFinite(N_Vector v) {
   sunindextype n       = 0;
   const sunrealtype *x = entriesOf(v, &n);

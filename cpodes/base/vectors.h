@@ -23,6 +23,8 @@ static inline int cpAllAtLeast(const sunrealtype *x, sunindextype n, double leas
   while (n > 0 && x[n - 1] >= least && x[n - 1] < INFINITY) n--;
   return n == 0;
 }
+/* The same of a vector's entries */
+int cpVectorAtLeast(N_Vector v, double least);
 int cpFirstNonFinite(N_Vector v); /* index, or -1 */
 int cpHasData(N_Vector v);        /* direct access to all entries */
 /* Entries of a serial vector, else NULL. A step of a small system takes a few thousand instructions. Calls through

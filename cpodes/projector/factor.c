@@ -121,48 +121,9 @@ static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   return flag;
 }
 
-/* Below and above, sums of squares may have lost some. */
-#define LEAST_SQUARE 1.0e-260
-#define MOST_SQUARE  1.0e+260
-
-/* G D G^T of unit norms alone that share no component is diagonal. It is formed with G and the sizes of the rows in one pass,
- * which takes a third of the time of the general way (bench/quaternions). That is left what this finds too small or too
- * large. */
-static int factorNorms(CPWork work, const double *y) {
-  const CPProjector P = work->P;
-  CPRows *rows        = &work->rows;
-  const double *root  = work->sqrtd;
-  for (int i = 0; i < P->nnorms; i++) {
-    const int first = P->norms[i].first, end = first + P->norms[i].length;
-    const double norm = cpUnitNorm(P, i, y);
-    double *g = work->g.value + work->g.start[first], measured = 0.0, square = 0.0;
-    for (int j = first; j < end; j++, g++) {
-      *g              = y[j] / norm;
-      const double gd = *g * root[j], gw = root[j] == 0.0 ? 0.0 : *g / rows->w[j];
-      square += gd * gd;
-      measured += gw * gw;
-    }
-    if (!(square > LEAST_SQUARE && square < MOST_SQUARE)) return 0;
-    if (!(measured > LEAST_SQUARE && measured < MOST_SQUARE)) return 0;
-    work->square[i]  = square;
-    rows->unit[i]    = sqrt(measured);
-    rows->size[i]    = rows->unit[i];
-    rows->is_idle[i] = 0;
-  }
-  return 1;
-}
-
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   const CPProjector P = work->P;
   int flag            = cpWeights(work, y, ewt);
-  if (!flag && work->norms_apart && factorNorms(work, N_VGetArrayPointer(y))) {
-    CP_COUNT(work, nje);
-    CP_COUNT(work, nsetups);
-    work->is_diagonal = 1;
-    P->ndependent     = 0;
-    return CP_SUCCESS;
-  }
-  work->is_diagonal = 0;
   if (!flag) flag = cpJacobian(work, t, y, work->rows.c);
   if (flag) return flag;
   scaleRows(work);
@@ -188,22 +149,10 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   return CP_SUCCESS;
 }
 
-/* Entry k of D G^T, in column j of G, times b / (G D G^T), both of its row */
-static double diagonalPart(const CPWork work, int j, size_t k, double b) {
-  return work->sqrtd[j] * work->sqrtd[j] * work->g.value[k] * (b / work->square[work->g.row[k]]);
-}
-
 /* Level by level, x_l = K_l s, s = r less what the corrections of lower levels do to its rows. */
 int cpRightInverse(CPWork work, const double *r, double *x) {
   const CPMat *g = &work->g;
   double *s      = work->room.s;
-  if (work->is_diagonal) {
-    for (int j = 0; j < g->cols; j++) {
-      const size_t k = g->start[j]; /* A column has one entry at most. */
-      x[j]           = k < g->start[j + 1] ? diagonalPart(work, j, k, r[g->row[k]]) : 0.0;
-    }
-    return CP_SUCCESS;
-  }
   memcpy(s, r, (size_t)work->P->m * sizeof *s);
   for (int l = 0; l < work->nlevels; l++) {
     CPLevel *level = &work->levels[l];
@@ -230,12 +179,6 @@ int cpRightInverseTransposed(CPWork work, const double *x, double *mu) {
   const CPProjector P = work->P;
   double *z           = work->room.z;
   for (int i = 0; i < P->m; i++) mu[i] = 0.0;
-  if (work->is_diagonal) {
-    for (int j = 0; j < P->n; j++)
-      for (size_t k = g->start[j]; k < g->start[j + 1]; k++)
-        mu[g->row[k]] += diagonalPart(work, j, k, x[j]);
-    return CP_SUCCESS;
-  }
   for (int j = 0; j < P->n; j++) z[j] = x[j];
   for (int l = work->nlevels - 1; l >= 0; l--) {
     CPLevel *level = &work->levels[l];

@@ -17,7 +17,6 @@ static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int 
   const int flag = cpFactor(work, t, y, ewt);
   if (flag) return flag; /* the rank stays that of the newest factorisation that there was */
   *rank = (CPRank){cpWorkRank(work), work->P->ndependent, 1.0};
-  if (work->is_diagonal) return CP_SUCCESS;
   for (int l = 0; l < work->nlevels; l++)
     if (work->levels[l].saddle && work->levels[l].saddle->rank > 0)
       rank->sine = fmin(rank->sine, work->levels[l].saddle->sine);
@@ -99,11 +98,25 @@ static int update(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
   return cpWorkUpdate(work, t, y, ewt);
 }
 
+static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
+                   CPProjected *result) {
+  CPWork work = self;
+  if (cpNormsProject(work, y, ewt, only_if_needed, result)) return CP_SUCCESS;
+  return cpNewtonProject(&work->newton, t, y, ewt, only_if_needed, result);
+}
+
+static int violation(void *self, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *result) {
+  CPWork work = self;
+  if (cpNormsViolation(work, y, ewt, result)) return CP_SUCCESS;
+  return cpNewtonViolation(&work->newton, t, y, ewt, result);
+}
+
 static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r) {
   CPWork work           = self;
   sunrealtype *vd       = N_VGetArrayPointer(v);
   const sunrealtype *rd = r ? N_VGetArrayPointer(r) : NULL;
-  int flag              = cpNewtonPrepare(&work->newton, t, y, ewt);
+  if (cpNormsTangent(work, y, ewt, v, 0)) return CP_SUCCESS;
+  int flag = cpNewtonPrepare(&work->newton, t, y, ewt);
   if (flag) return flag;
   cpMatTimes(&work->g, 1.0, vd, 0.0, work->room.r);
   for (int i = 0; rd && i < work->P->mc; i++) work->room.r[i] += rd[i];
@@ -115,7 +128,8 @@ static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector
 static int cotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
   CPWork work     = self;
   sunrealtype *wd = N_VGetArrayPointer(w);
-  int flag        = cpNewtonPrepare(&work->newton, t, y, ewt);
+  if (cpNormsTangent(work, y, ewt, w, 1)) return CP_SUCCESS;
+  int flag = cpNewtonPrepare(&work->newton, t, y, ewt);
   if (!flag) flag = cpRightInverseTransposed(work, wd, work->room.r);     /* mu = K' w    */
   if (!flag) cpMatTransposedTimes(&work->g, -1.0, work->room.r, 1.0, wd); /* w  - G' mu   */
   return flag;
@@ -130,5 +144,9 @@ static int probe(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
   return flag ? flag : cpJacobianWrong(work, t, y, "");
 }
 
-const CPProjectorKind cpMatrixKind = {
-    .update = update, .tangent = tangent, .cotangent = cotangent, .probe = probe};
+const CPProjectorKind cpMatrixKind = {.update    = update,
+                                      .project   = project,
+                                      .violation = violation,
+                                      .tangent   = tangent,
+                                      .cotangent = cotangent,
+                                      .probe     = probe};

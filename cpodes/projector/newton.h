@@ -74,7 +74,8 @@ typedef struct {
   int nlifts; /* right-hand sides since these factors were made */
 } CPRows;
 
-/* The state of an iteration with one set of factors. Only newton.c writes it, except for self and rows. */
+/* The state of an iteration with one set of factors. Only newton.c writes it, except for self, rows, and rank
+ * where norms.c projects in its place. */
 struct CPNewton_ {
   const CPNewtonParts *parts;
   void *self;           /* the problem that is solved, */

@@ -37,9 +37,9 @@ int cpCheckEntries(CPProjector P, N_Vector v, double least, const char *name, co
   char what[48]             = "finite";
   const sunrealtype *value  = cpHasData(v) ? N_VGetArrayPointer(v) : NULL;
   const sunindextype length = value ? N_VGetLength(v) : 0;
-  if (value && least > 0.0) {
-    if (cpAllAtLeast(value, length, least)) return CP_SUCCESS;
-  } else if (cpVectorFinite(v) && (least < 0.0 || N_VMin(v) >= least)) return CP_SUCCESS;
+  if (least > 0.0 ? cpVectorAtLeast(v, least)
+                  : cpVectorFinite(v) && (least < 0.0 || N_VMin(v) >= least))
+    return CP_SUCCESS;
   if (least == CP_POSITIVE) snprintf(what, sizeof what, "positive and finite");
   else if (least > 0.0) snprintf(what, sizeof what, "finite and at least %g", least);
   for (sunindextype i = 0; i < length; i++)

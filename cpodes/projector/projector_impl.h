@@ -74,9 +74,8 @@ struct CPWork_ {
   int compact;       /* zeros of a dense G are left out of g */
   CPMat norms;       /* pattern of the rows of the unit norms, mc ... m - 1, by columns */
   CPColoring colors; /* of the user's columns */
-  int norms_apart; /* There are unit norms only, which share no component, in a diagonal metric. */
-  int is_diagonal; /* The factors are their G D G^T, */
-  double *square;  /* [m] its diagonal */
+  int norms_apart;  /* There are unit norms only, which share no component, in a diagonal metric, */
+  int norms_in_row; /* all of four components and one value, one after another. */
   /* levels */
   int nlevels;
   int levels_fit; /* No entry of the pattern of g is in a row of a lower level than its column's. */
@@ -226,6 +225,13 @@ const char *cpSolverName(CPLinSol type);
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 int cpRightInverse(CPWork work, const double *r, double *x);            /* x  = K r,   [m] -> [n] */
 int cpRightInverseTransposed(CPWork work, const double *x, double *mu); /* mu = K^T x, [n] -> [m] */
+
+/* norms.c: unit norms that are for closed forms: work->norms_apart, norms_in_row */
+void cpNormsLayOut(CPWork work);
+/* As the actions of matrix.c, by closed forms: 1, or 0, and nothing has changed, where they are left to the iteration. */
+int cpNormsProject(CPWork work, N_Vector y, N_Vector ewt, int only_if_needed, CPProjected *result);
+int cpNormsViolation(CPWork work, N_Vector y, N_Vector ewt, CPViolation *violation);
+int cpNormsTangent(CPWork work, N_Vector y, N_Vector ewt, N_Vector v, int transposed);
 
 /* levels.c: sets P->nlevels, row_level, col_level from G at perturbed states. */
 int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);

@@ -42,7 +42,7 @@ static int createStorage(CPWork work) {
   CPArena *arena = &work->storage;
   CPRoom *room   = &work->room;
   CP_ARRAYS(arena, P->n, &work->sqrtd, &room->x, &room->z);
-  CP_ARRAYS(arena, P->m, &room->r, &room->s, &room->rl, &room->c2, &work->square);
+  CP_ARRAYS(arena, P->m, &room->r, &room->s, &room->rl, &room->c2);
   cpRowsCreate(&work->rows, arena, P->m, P->n);
   if (P->mc > 0) work->uc = cpArenaVector(arena, P->c_tmpl);
   if (P->user.metric_matrix &&
@@ -98,11 +98,9 @@ int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   }
   cpLevelsFree(work);
   cpJacobianPattern(work);
-  work->nlevels     = P->nlevels;
-  work->levels_fit  = levelsFit(work);
-  work->norms_apart = P->mc == 0 && cpHasDiagonalMetric(P);
-  for (int j = 0; work->norms_apart && j < P->n; j++)
-    work->norms_apart = work->norms.start[j + 1] - work->norms.start[j] <= 1;
+  work->nlevels    = P->nlevels;
+  work->levels_fit = levelsFit(work);
+  cpNormsLayOut(work);
   for (int l = 0; !flag && l < work->nlevels; l++) flag = cpLevelCreate(work, l);
   if (!flag) flag = cpChooseSolver(work);
   for (int l = 0; !flag && l < work->nlevels; l++)
@@ -116,8 +114,8 @@ int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
 }
 
 sunindextype cpWorkRank(CPWork work) {
-  sunindextype rank = work->is_diagonal ? work->P->m : 0;
-  for (int l = 0; !work->is_diagonal && l < work->nlevels; l++)
+  sunindextype rank = 0;
+  for (int l = 0; l < work->nlevels; l++)
     if (work->levels[l].saddle) rank += work->levels[l].saddle->rank;
   return rank;
 }

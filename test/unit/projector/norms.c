@@ -454,6 +454,103 @@ START_TEST(a_state_that_is_not_finite_fails_recoverably) {
 }
 END_TEST
 
+/* ---- closed forms ---- */
+
+static double residual_of(int k) {
+  long double square = 0.0L;
+  for (int i = 0; i < norms[k].length; i++)
+    square += (long double)entries(y)[norms[k].first + i] * entries(y)[norms[k].first + i];
+  return fabs((double)(sqrtl(square) - norms[k].value));
+}
+
+/* x = q - mu D q with one mu, here that of the component that moves most. Sums of up to 9 squares, a root that is at least half of
+ * m_1, and the products leave 20 roundings of |q| at most. */
+START_TEST(far_norms_alone_move_along_D_q_onto_their_spheres) {
+  const CPNorm norm = _i % 2 ? CP_NORM_L2 : CP_NORM_ERROR;
+  CPProjectorStats stats;
+  long double D[MAX_STATES];
+  sunindextype rank;
+  lay_out((Layout)(_i / 2));
+  create(norm, CP_LINSOL_AUTO);
+  drift_by(0.01, 31);
+  project();
+  for (int k = 0; k < nnorms; k++) {
+    const int first = norms[k].first, length = norms[k].length;
+    const sunrealtype *x = entries(y) + first, *q = entries(start) + first;
+    long double mu = 0.0L, most = 0.0L;
+    metric_of(norm, first, length, D);
+    ck_assert_double_le(residual_of(k), 20.0 * DBL_EPSILON * norms[k].value);
+    for (int i = 0; i < length; i++)
+      if (D[i] * fabs(q[i]) > most) most = D[i] * fabs(q[i]), mu = (q[i] - x[i]) / (D[i] * q[i]);
+    for (int i = 0; i < length; i++)
+      ck_assert_double_eq_tol(x[i], (double)(q[i] - mu * D[i] * q[i]),
+                              20.0 * DBL_EPSILON * norms[k].value);
+  }
+  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(stats.niters, 1);
+  ck_assert_int_eq(stats.nje, 0); /* no factors */
+  ck_assert_int_eq(CPProjectorGetRank(P, &rank), CP_SUCCESS);
+  ck_assert_int_eq((int)rank, nnorms);
+  destroy();
+}
+END_TEST
+
+/* One norm, among many near ones, lies where digits would be lost: the iteration takes all of them. */
+START_TEST(a_norm_without_a_closed_form_leaves_all_to_the_iteration) {
+  static const double factors[] = {1.0e-3, 5.0, 1.0e3};
+  CPProjectorStats stats;
+  lay_out(_i % 2 ? SPREAD : ROW);
+  create(CP_NORM_L2, CP_LINSOL_AUTO);
+  drift_by(1.0e-6, 32);
+  for (int i = 0; i < 4; i++) entries(y)[norms[40].first + i] *= factors[_i / 2];
+  project();
+  for (int k = 0; k < nnorms; k++) ck_assert_double_le(residual_of(k), CP_EPS_DEFAULT * 1.0e-5);
+  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(stats.nje > 0, factors[_i / 2] > 1.0); /* From inside D = I has a closed form. */
+  destroy();
+}
+END_TEST
+
+/* Roundoff of |q| is a hundred tolerances: reached, and counted. */
+START_TEST(a_tolerance_below_roundoff_is_no_failure_of_norms_alone) {
+  CPProjectorStats stats;
+  double largest = 0.0;
+  lay_out(_i % 2 ? LENGTHS : ROW);
+  create(_i / 2 ? CP_NORM_L2 : CP_NORM_ERROR, CP_LINSOL_AUTO);
+  N_VConst(1.0e18, ewt);
+  drift_by(1.0e-10, 33);
+  project();
+  for (int k = 0; k < nnorms; k++) largest = fmax(largest, residual_of(k) / norms[k].value);
+  ck_assert_double_le(largest, 20.0 * DBL_EPSILON);
+  ck_assert_int_eq(CPProjectorGetStats(P, &stats), CP_SUCCESS);
+  ck_assert_int_eq(stats.nfloor, 1);
+  destroy();
+}
+END_TEST
+
+/* An integrator's own workspace gets weights that no public call has looked at. */
+START_TEST(weights_of_an_integrator_are_checked) {
+  static const double bad[] = {0.0, -1.0e6, NAN, INFINITY, -INFINITY, 1.0e-200};
+  CPProjected result;
+  CPWork work;
+  lay_out(_i % 2 ? SPREAD : ROW);
+  create(_i / 2 ? CP_NORM_L2 : CP_NORM_ERROR, CP_LINSOL_AUTO);
+  ck_assert_int_eq(cpWorkCreate(&work, P), CP_SUCCESS);
+  drift_by(1.0e-6, 34);
+  for (int k = 0; k < 6; k++) {
+    const double good             = entries(ewt)[norms[45].first];
+    entries(ewt)[norms[45].first] = bad[k];
+    ck_assert_int_eq(cpProject(work, 0.0, y, ewt, NULL, 0, &result), CP_ILL_INPUT);
+    ck_assert_mentions(work->text, "ewt must be");
+    ck_assert_int_eq(same_bits(y, start), 1);
+    entries(ewt)[norms[45].first] = good;
+  }
+  ck_assert_int_eq(cpProject(work, 0.0, y, ewt, NULL, 0, &result), CP_SUCCESS);
+  cpWorkFree(&work);
+  destroy();
+}
+END_TEST
+
 /* ---- not alone ---- */
 
 /* c = y_0 - y_4: shares components with two of the norms. */
@@ -475,13 +572,6 @@ static void check_stationary(double bound) {
   ck_assert_int_eq(CPProjectorProjectTangent(P, 0.0, y, ewt, d), CP_SUCCESS);
   ck_assert_double_le(N_VMaxNorm(d), bound);
   N_VDestroy(d);
-}
-
-static double residual_of(int k) {
-  long double square = 0.0L;
-  for (int i = 0; i < norms[k].length; i++)
-    square += (long double)entries(y)[norms[k].first + i] * entries(y)[norms[k].first + i];
-  return fabs((double)(sqrtl(square) - norms[k].value));
 }
 
 START_TEST(norms_and_other_constraints_hold_together) {
@@ -683,6 +773,10 @@ int main(void) {
   tcase_add_loop_test(tc, the_norm_that_was_violated_most_is_told, 0, 20);
   tcase_add_loop_test(tc, a_state_that_is_not_finite_fails_recoverably, 0, 2);
   tcase_add_loop_test(tc, what_is_satisfied_is_left_alone_where_that_is_asked_for, 0, 4);
+  tcase_add_loop_test(tc, far_norms_alone_move_along_D_q_onto_their_spheres, 0, 2 * N_LAYOUTS);
+  tcase_add_loop_test(tc, a_norm_without_a_closed_form_leaves_all_to_the_iteration, 0, 6);
+  tcase_add_loop_test(tc, a_tolerance_below_roundoff_is_no_failure_of_norms_alone, 0, 4);
+  tcase_add_loop_test(tc, weights_of_an_integrator_are_checked, 0, 4);
   tcase_add_loop_test(tc, norms_and_other_constraints_hold_together, 0, 5);
   tcase_add_test(tc, norms_that_share_components_hold_together);
   tcase_add_test(tc, assembling_names_a_norm_by_its_components);
