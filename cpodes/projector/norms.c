@@ -141,8 +141,7 @@ int cpNormsProject(CPWork work, N_Vector y, N_Vector ewt, int only_if_needed, CP
   if (only_if_needed) {
     if (!apply(&norms, NULL)) return 0;
     *result = (CPProjected){0, sqrt(norms.violation), norms.worst, 0};
-    if (result->violation <= norms.eps) CP_COUNT(work, nskipped);
-    if (result->violation <= norms.eps) return 1;
+    if (result->violation <= norms.eps) return CP_COUNT(work, nskipped), 1;
   }
   if (!apply(&norms, N_VGetArrayPointer(work->newton.y))) return 0;
   CP_COUNT(work, niters);
