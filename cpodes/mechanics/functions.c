@@ -468,8 +468,10 @@ CP_RARE int cpMechTestTerms(CPMech mech, sunrealtype t) {
 int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double *lambda, double *F,
                double *B, double *Z) {
   int flag = CP_SUCCESS;
-  if (F && B) { /* all of them */
+  if (F && B) { /* Products may skip entries, so that the terms themselves are tested. */
     flag = cpMechEvaluate(mech, s);
+    if (!flag && !cpAllFinite(mech->terms.f, (sunindextype)mech->terms.length))
+      flag = cpMechTestTerms(mech, s->t);
     memcpy(F, mech->terms.f, (size_t)mech->nu * sizeof *F);
     memcpy(B, mech->terms.b, (size_t)mech->m * sizeof *B);
   } else {
@@ -484,8 +486,5 @@ int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double 
   if (B) cpMatTimes(&mech->A, -1.0, a, 1.0, B);
   if (F) cpMatTimes(&mech->userM.A, -1.0, a, 1.0, F);
   if (F) cpMatTransposedTimes(&mech->A, -1.0, lambda, 1.0, F);
-  /* cpMechEvaluate leaves it to the result to tell whether all terms are finite. */
-  if (F && B && !(cpAllFinite(F, mech->nu) && cpAllFinite(B, mech->m)))
-    return cpMechTestTerms(mech, s->t);
   return CP_SUCCESS;
 }
