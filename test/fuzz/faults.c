@@ -572,17 +572,17 @@ static int solver_fails(void) {
 }
 
 /* The linker binds X to __wrap_X and __real_X to the library's X. */
-int __real_cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, const char *off, double ranktol);
+int __real_cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol);
 int __real_cpSaddleSolve(CPSaddle s, const double *f, const double *b, double *x, double *mu);
 int __real_cpLuFactor(CPLu lu);
 int __real_cpLuSolve(CPLu lu, double *re, double *im);
-int __wrap_cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, const char *off, double ranktol);
+int __wrap_cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol);
 int __wrap_cpSaddleSolve(CPSaddle s, const double *f, const double *b, double *x, double *mu);
 int __wrap_cpLuFactor(CPLu lu);
 int __wrap_cpLuSolve(CPLu lu, double *re, double *im);
 
-int __wrap_cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, const char *off, double ranktol) {
-  return solver_fails() ? CP_LINSOL_FAIL : __real_cpSaddleFactor(s, W, A, off, ranktol);
+int __wrap_cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
+  return solver_fails() ? CP_LINSOL_FAIL : __real_cpSaddleFactor(s, W, A, ranktol);
 }
 int __wrap_cpSaddleSolve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
   return solver_fails() ? CP_LINSOL_FAIL : __real_cpSaddleSolve(s, f, b, x, mu);
