@@ -309,7 +309,7 @@ static int take_contacts(CPModel *model) {
   const int n = CPBodiesContacts(b);
   if (n == 0) return 0;
   if (model->mech.f_lambda)
-    return CPModelRefuse(model, "%s: frictions of joints and contacts do not go together",
+    return CPModelRefuse(model, "%s: joints with friction cannot be combined with contacts",
                          mechanism.path);
   Contacts *contacts = calloc(1, sizeof *contacts);
   model->own         = contacts;

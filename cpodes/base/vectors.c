@@ -20,22 +20,22 @@ static inline uint64_t bitsOf(double x) {
 #define LOWEST       UINT64_C(0x0010000000000000) /* and adding this carries into the sign */
 #define SIGN_OF(any) ((any) >> 63)
 
-/* The sign is set if x is not finite, or if `least` are the bits of a positive number, signs is ~0, and x is below it: those of
- * positive numbers are ordered as these are. */
-static inline uint64_t isOut(double x, uint64_t least, uint64_t signs) {
+/* The sign is set if x is not finite, or (positive) if it is below the positive number with the bits `least`: positive numbers
+ * are ordered as their bits are. */
+static inline uint64_t isOut(double x, uint64_t least, int positive) {
   const uint64_t bits = bitsOf(x);
-  return ((bits & EXPONENT) + LOWEST) | ((bits | (bits - least)) & signs);
+  return positive ? (bits - least) | (bits + LOWEST) : (bits & EXPONENT) + LOWEST;
 }
 
 /* -O2 vectorises only if there are several independent results. */
 enum { LANES = 8 };
 
-CP_WIDE_PART int manyWithin(const sunrealtype *x, sunindextype n, uint64_t least, uint64_t signs) {
+CP_WIDE_PART int manyWithin(const sunrealtype *x, sunindextype n, uint64_t least, int positive) {
   uint64_t any = 0, lanes[LANES] = {0};
   for (; n >= LANES; n -= LANES, x += LANES)
-    for (int k = 0; k < LANES; k++) lanes[k] |= isOut(x[k], least, signs);
+    for (int k = 0; k < LANES; k++) lanes[k] |= isOut(x[k], least, positive);
   for (int k = 0; k < LANES; k++) any |= lanes[k];
-  for (int k = 0; k < n; k++) any |= isOut(x[k], least, signs);
+  for (int k = 0; k < n; k++) any |= isOut(x[k], least, positive);
   return !SIGN_OF(any);
 }
 
@@ -44,7 +44,7 @@ CP_WIDE static int manyFinite(const sunrealtype *x, sunindextype n) {
 }
 
 CP_WIDE static int manyAtLeast(const sunrealtype *x, sunindextype n, uint64_t least) {
-  return manyWithin(x, n, least, ~UINT64_C(0));
+  return manyWithin(x, n, least, 1);
 }
 
 int cpManyFinite(const sunrealtype *x, sunindextype n) { return manyFinite(x, n); }

@@ -106,7 +106,7 @@ static int create(CPModel *model) {
 
 const CPModelType rolling_ball_type = {
     .name           = "rolling_ball",
-    .title          = "Ball that slips, and rolls at last",
+    .title          = "Ball that slips first and then rolls",
     .source         = "closed form: Coulomb's law, constant accelerations until 2 v / (7 mu g)",
     .t_end          = 1,
     .method         = "dop853",

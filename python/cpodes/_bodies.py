@@ -190,7 +190,7 @@ class BodiesInstance(Instance):
         m.na, m.ready = max(m.nv, model.na), True
         if self.acts:
             if model.f_lambda:
-                raise Error(lib.CP_NOT_SUPPORTED, "frictions of joints and contacts do not go together")
+                raise Error(lib.CP_NOT_SUPPORTED, "joints with friction cannot be combined with contacts")
             mech = self.own_contact(model, self.bodies)
             data = lib.CPMechGetUserData(mech) # those of the contacts, which forward to the user data of the bodies
         else:

@@ -270,7 +270,7 @@ class Integration:
                 made = isinstance(method, str) and lib.CPOneStepCreate(TABLES.get(name, method).encode(), own.ctx)
             if not made:
                 raise ValueError(f"method {method!r} is none of auto, BDF, Adams, DOP853, RK45, RK23, RADAU, "
-                                 "an explicit table of ARKODE's such as ARKODE_VERNER_8_5_6, or a cpodes.Table")
+                                 "an explicit Butcher table of ARKODE such as ARKODE_VERNER_8_5_6, or a cpodes.Table")
             mem = run.onestep = own.own_handle("CPOneStepMem", made, lib.CPOneStepFree)
             set_handler, nodes = lib.CPOneStepSetErrHandlerFn, 9 # the degree of RADAU13, plus one
         check(set_handler(mem, to_c.glue_message, self.own.warnings))

@@ -331,7 +331,7 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
     unit_norms: (first, length[, value]) of components whose Euclidean norm is 1 (or value): unit quaternions, (0, 4).
     method: "auto" (DOP853, which switches to BDF, or to RADAU with vectorized="t", if the problem proves stiff),
         "LSODA" (Adams, which switches likewise), "BDF", "Adams", "DOP853", "RK45", "RK23", "RADAU" (3 or 5 stages;
-        "RADAU5", "RADAU9", "RADAU13": always 3, 5, 7), an explicit table of ARKODE's by name, or a Table.
+        "RADAU5", "RADAU9", "RADAU13": always 3, 5, 7), an explicit Butcher table of ARKODE by name, or a Table.
     rtol, atol: numbers or arrays [n].
     events: functions g(t, y) whose zeros are located, with attributes
             terminal: True, or the number of occurrences after which the run ends. direction: < 0, > 0: falling or rising zeros only.

@@ -52,8 +52,8 @@ static void judge_quantities(Judgement *j, const History *h) {
     if (isnan(h->most_drift[i])) doubt(j, 1, "%s is not a finite number at some outputs.", name);
     if (drift > most_drift)
       doubt(j, drift / most_drift, "%s %s by %s of its scale; the limit is %s.", name,
-            is_conserved(h->info, i) ? "is to be conserved, and changes"
-                                     : "may only fall, and rises",
+            is_conserved(h->info, i) ? "should be conserved, but changes"
+                                     : "may only fall, but rises",
             number_text(by, drift, 2), number_text(limit, most_drift, 2));
   }
 }
@@ -70,13 +70,12 @@ static void judge_staying(Judgement *j, const History *h) {
     const double drift = judge_drift(h, i);
     if (drift <= most_drift && e->drift[i] > staying * drift &&
         e->drift[i] > most_tolerances * e->rtol)
-      doubt(
-          j, 1,
-          "%s %s by %s of its scale, and by %s at rtol %s: that is the model's, which contradicts "
-          "itself; the limit is half of it. `cpodes check` may say more.",
-          h->info->settings->model.type->quantities[i].name,
-          is_conserved(h->info, i) ? "changes" : "rises", number_text(first, drift, 2),
-          number_text(second, e->drift[i], 2), number_text(rtol, e->rtol, 2));
+      doubt(j, 1,
+            "%s %s by %s of its scale, and by %s at rtol %s. The tighter tolerance should at least "
+            "halve it, so the fault is in the model. `cpodes check` may say more.",
+            h->info->settings->model.type->quantities[i].name,
+            is_conserved(h->info, i) ? "changes" : "rises", number_text(first, drift, 2),
+            number_text(second, e->drift[i], 2), number_text(rtol, e->rtol, 2));
   }
 }
 

@@ -29,7 +29,7 @@ static const Method methods[] = {
     {.name = "dop853", .title = "Dormand and Prince, order 8", .table = "DOP853"},
     {.name = "dopri5", .title = "Dormand and Prince, order 5", .table = "ARKODE_DORMAND_PRINCE_7_4_5"},
     {.name  = "radau",
-     .title = "Radau IIA, order 5 or 9 as it pays: for stiff models",
+     .title = "Radau IIA, order 5 or 9 by cost: for stiff models",
      .table = "RADAU"},
     {.name = "radau5", .title = "Radau IIA, order 5", .table = "RADAU5"},
     {.name = "radau9", .title = "Radau IIA, order 9", .table = "RADAU9"},

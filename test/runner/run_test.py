@@ -243,14 +243,14 @@ class Result(RunTest):
         report = self.folder / "run.html"
         cases = {
             "ok": ({}, [], "Reached its end, t = 5 s<"),
-            "doubtful": ({"energy": PARTS["energy"].replace(";", " + 0.02 * t;")}, ["energy is to be conserved"], ", with doubts<"),
-            "wrong": ({"energy": PARTS["energy"].replace(";", " + 5 * t;")}, ["energy is to be conserved"], ", with wrong results<"),
+            "doubtful": ({"energy": PARTS["energy"].replace(";", " + 0.02 * t;")}, ["energy should be conserved"], ", with doubts<"),
+            "wrong": ({"energy": PARTS["energy"].replace(";", " + 5 * t;")}, ["energy should be conserved"], ", with wrong results<"),
         }
         for verdict, (parts, reasons, words) in cases.items():
             model = compile_model(self.folder, verdict, **parts)
             run = self.run_json(model, "--report", report)
             self.assertEqual(run["verdict"], verdict)
-            self.assertEqual([reason[: len("energy is to be conserved")] for reason in run["reasons"]], reasons)
+            self.assertEqual([reason[: len("energy should be conserved")] for reason in run["reasons"]], reasons)
             self.assertIn(words, report.read_text())
             summary = cpodes("run", model, "--strict")
             self.assertRegex(summary.stdout, f"verdict +{verdict}\n")
