@@ -1,4 +1,5 @@
-/* Memory of one object: a list of blocks and of objects with their destructors. */
+/* Memory of one object: a linked list of memory blocks, and of owned objects with their
+ * destructors. */
 #include "arena.h"
 
 #include <cpodes/cpodes_types.h>
@@ -8,7 +9,7 @@
 
 struct CPArenaBlock_ {
   struct CPArenaBlock_ *older;
-  void *object; /* owned, with its destructor; if NULL, the block is plain memory, after this header */
+  void *object; /* owned, with its destructor; if NULL, plain memory follows this header */
   void (*destroy)(void *object);
   max_align_t memory[];
 };

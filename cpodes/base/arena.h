@@ -7,7 +7,7 @@
 
 typedef struct {
   struct CPArenaBlock_ *newest;
-  int failed; /* an allocation failed, and so will all later ones */
+  int failed; /* set once an allocation has failed; all later ones then fail too */
 } CPArena;
 
 /* Returns memory filled with zeros, at least one byte, or NULL once an allocation has failed. */
@@ -17,7 +17,8 @@ void *cpArenaAlloc(CPArena *arena, size_t count, size_t size);
   ((pointer) = cpArenaAlloc((arena), (size_t)(count), sizeof *(pointer)))
 /* Returns a clone of tmpl, whose contents are undefined. */
 N_Vector cpArenaVector(CPArena *arena, N_Vector tmpl);
-/* These set each pointer, whose addresses follow: arrays of `count` numbers that are zero, and clones of tmpl. */
+/* Set each of the pointers whose addresses follow: to an array of `count` zeros, or to a clone of
+ * tmpl. */
 #define CP_ARRAYS(arena, count, ...)                                  \
   cpArenaArrays((arena), (size_t)(count), (double **[]){__VA_ARGS__}, \
                 sizeof(double **[]){__VA_ARGS__} / sizeof(double **))
@@ -26,15 +27,16 @@ N_Vector cpArenaVector(CPArena *arena, N_Vector tmpl);
                  sizeof(N_Vector *[]){__VA_ARGS__} / sizeof(N_Vector *))
 void cpArenaArrays(CPArena *arena, size_t count, double **const arrays[], size_t number);
 void cpArenaVectors(CPArena *arena, N_Vector tmpl, N_Vector *const vectors[], size_t number);
-/* Leaves v to the arena, as cpArenaOwn does. */
+/* Passes the ownership of v to the arena, as cpArenaOwn does. */
 N_Vector cpArenaTake(CPArena *arena, N_Vector v);
-/* Passes the ownership of object to the arena, which will call destroy(object), and returns object. If object is
- * NULL, this counts as a failed allocation. If the arena has failed, object is destroyed at once and the result is NULL. */
+/* Passes the ownership of object to the arena, which will call destroy(object), and returns object.
+ * If object is NULL, this counts as a failed allocation. If the arena has failed, object is
+ * destroyed at once and NULL is returned. */
 void *cpArenaOwn(CPArena *arena, void *object, void (*destroy)(void *object));
 
 /* Returns CP_SUCCESS or CP_MEM_FAIL. */
 int cpArenaStatus(const CPArena *arena);
-/* The arena is empty afterwards. */
+/* Frees everything; the arena is empty afterwards and may be used again. */
 void cpArenaFree(CPArena *arena);
 
 #endif

@@ -14,7 +14,7 @@
 #error "cpodes needs SUNDIALS 6.4 or newer"
 #endif
 
-/* CVODES 6 lets each memory have its error handler; 7 reports through the SUNContext. */
+/* CVODES 6 has an error handler for each integrator memory; 7 reports through the SUNContext. */
 #if SUNDIALS_VERSION_MAJOR < 7
 #define CP_CVODES_HAS_EHFUN 1
 #endif
@@ -30,17 +30,17 @@
 #define CP_CVODES_CLEARS_STOP_TIME 1
 #endif
 
-/* CVODES' nonlinear system function returns this value for a recoverable failure of f (RHSFUNC_RECVR of
- * cvodes_impl.h, 6.4 to 7.5). If it were another number, such a failure would count as one of
- * convergence. */
+/* CVODES' nonlinear system function returns this value for a recoverable failure of f
+ * (RHSFUNC_RECVR in cvodes_impl.h, 6.4 to 7.5). With any other number, such a failure would count
+ * as a convergence failure. */
 #define CP_CV_RHSFUNC_RECVR 10
-/* The same value for a recoverable failure of a sensitivity's right-hand side (SRHSFUNC_RECVR). */
+/* The corresponding value for the right-hand side of a sensitivity (SRHSFUNC_RECVR). */
 #define CP_CV_SRHSFUNC_RECVR 15
 
 /* CVODES' default of CVodeSetNonlinConvCoef. */
 #define CP_CV_NLSCOEF SUN_RCONST(0.1)
 
-/* CVODES' work space functions are deprecated since 7.1, but are still the only way to detect
+/* CVODES' workspace functions have been deprecated since 7.1, but are still the only way to detect
  * inequality constraints. */
 #if defined(__GNUC__)
 #define CP_DEPRECATED_OK_BEGIN \
@@ -51,12 +51,12 @@
 #define CP_DEPRECATED_OK_END
 #endif
 
-/* CP_WIDE compiles a function for wider vector registers as well; the loader chooses the version for the
- * processor. It is for static functions, because others would be exported. Functions that they call are
- * CP_WIDE_PART. */
+/* CP_WIDE compiles a function also for wider vector registers; the loader chooses the version for
+ * the processor. It is for static functions, since the versions of others would be exported.
+ * Functions that they call are marked CP_WIDE_PART. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && !defined(__clang__) && \
     __GNUC__ >= 12 && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&      \
-    !defined(CPODES_COVERAGE) /* which would count the branches of each version */
+    !defined(CPODES_COVERAGE) /* coverage would count the branches of each version */
 #define CP_WIDE      __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #define CP_WIDE_PART static inline __attribute__((always_inline))
 #else

@@ -1,5 +1,5 @@
-/* Weights of central differences of sixth order: x' = sum_k w_k (x(t + k e) - x(t - k e)) / e, k = 1,
- * 2, 3. */
+/* Weights of the central difference of sixth order, x' = sum_k w_k (x(t + k e) - x(t - k e)) / e,
+ * with k from 1 to 3. */
 #ifndef CPODES_DIFFERENCES_H
 #define CPODES_DIFFERENCES_H
 

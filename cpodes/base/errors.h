@@ -8,7 +8,8 @@
 
 #if defined(__GNUC__)
 #define CP_PRINTF(position, first) __attribute__((format(printf, position, first)))
-/* Of a function that is called in few evaluations or none, so that its callers save no registers for it. */
+/* For functions that are called rarely or never, so that their callers save no registers for
+ * them. */
 #define CP_RARE __attribute__((cold, noinline))
 #else
 #define CP_PRINTF(position, first)
@@ -31,8 +32,9 @@ int cpReason(char *text, int code, const char *format, ...) CP_PRINTF(3, 4);
 /* Writes to text [CP_TEXT_LENGTH]. */
 #define cpWrite(text, ...) ((void)cpReason((text), CP_SUCCESS, __VA_ARGS__))
 
-/* Returns the code for what a user's function returned at time t (NaN if it does not depend on t): CP_SUCCESS for 0,
- * CP_USERFUNC_FAIL below and -CP_REPTD_USERFUNC_ERR above it, with the reason, which begins with its name, in text. */
+/* Returns the code for the value that a user's function returned at time t (NaN if it does not
+ * depend on t): CP_SUCCESS for 0, CP_USERFUNC_FAIL for a negative value, -CP_REPTD_USERFUNC_ERR for
+ * a positive one. The reason, with the function's name, is written to text. */
 int cpUserResult(char *text, int flag, double t, const char *name);
 
 /* Returns the name of a cpodes code of either sign, or NULL if there is no such code. */

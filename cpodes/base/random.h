@@ -8,7 +8,7 @@ static inline double cpUniform(unsigned *state) {
   return *state / 2147483648.0 - 1.0;
 }
 
-/* Sizes are uniform in [0.5, 1], for directions without zeros. */
+/* Uniform in [-1, -0.5) and [0.5, 1): for directions without components near zero. */
 static inline double cpUniformAwayFromZero(unsigned *state) {
   const double u = cpUniform(state);
   return u < 0.0 ? 0.5 * u - 0.5 : 0.5 * u + 0.5;

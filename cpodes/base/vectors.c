@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* All entries are tested by their bits, in loops that compilers vectorise. This takes a small part of the
- * time of single comparisons, which would dominate the projection of unit quaternions
+/* Entries are tested by their bits, in loops that compilers vectorise. This takes a small part of
+ * the time of comparing them one by one, which would dominate the projection of unit quaternions
  * (bench/quaternions). */
 static inline uint64_t bitsOf(double x) {
   uint64_t bits;
@@ -17,11 +17,12 @@ static inline uint64_t bitsOf(double x) {
 }
 
 #define EXPONENT     UINT64_C(0x7ff0000000000000) /* all bits are set in Inf and NaN, */
-#define LOWEST       UINT64_C(0x0010000000000000) /* and adding this carries into the sign */
+#define LOWEST       UINT64_C(0x0010000000000000) /* and adding this carries into the sign bit */
 #define SIGN_OF(any) ((any) >> 63)
 
-/* The sign is set if x is not finite, or (positive) if it is below the positive number with the bits `least`: positive numbers
- * are ordered as their bits are. */
+/* Sets the sign bit if x is not finite; if `positive`, also if x < a, where `least` holds the bits
+ * of the positive number a. As integers, the bits of positive numbers have the order of the
+ * numbers. */
 static inline uint64_t isOut(double x, uint64_t least, int positive) {
   const uint64_t bits = bitsOf(x);
   return positive ? (bits - least) | (bits + LOWEST) : (bits & EXPONENT) + LOWEST;
@@ -61,7 +62,7 @@ static sunrealtype *entriesOf(N_Vector v, sunindextype *n) {
   return data;
 }
 
-/* For vectors that are not contiguous, sums are tested, because a maximum may lose a NaN. */
+/* For vectors that are not contiguous, sums are tested, because N_VMaxNorm may miss a NaN. */
 int cpVectorFinite(N_Vector v) {
   sunindextype n;
   const sunrealtype *x = entriesOf(v, &n);
@@ -129,8 +130,8 @@ void cpCopy(N_Vector to, N_Vector from) {
   else N_VScale(1.0, from, to);
 }
 
-/* Pairs of entries are what compilers turn into the fewest instructions. N_VLinearSum_Serial adds before it multiplies where
- * both factors have the same size. */
+/* Compilers generate the fewest instructions for pairs of entries. For |a| = |b|,
+ * N_VLinearSum_Serial adds before it multiplies, so it is called to give the same bits. */
 void cpSerialLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
   const sunrealtype *xd = NV_DATA_S(x), *yd = NV_DATA_S(y);
   sunrealtype *zd      = NV_DATA_S(z);
@@ -153,7 +154,7 @@ void cpLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
 
 enum { MOST_TOGETHER = 16 };
 
-/* z_i = sum_j c_j X_ji of so many entries from i on, whose sums stay in registers */
+/* z_k = sum_j c_j X_j,k for k = i, ..., i + entries - 1; the sums stay in registers. */
 CP_WIDE_PART void combineSome(int entries, int count, const sunrealtype *c, N_Vector *X,
                               sunindextype i, sunrealtype *z) {
   sunrealtype sum[MOST_TOGETHER];
@@ -165,7 +166,7 @@ CP_WIDE_PART void combineSome(int entries, int count, const sunrealtype *c, N_Ve
   memcpy(z + i, sum, (size_t)entries * sizeof *sum);
 }
 
-/* One pass over the entries in place of one per vector. */
+/* Makes one pass over the entries instead of one for each vector. */
 int cpLinearCombination(int count, sunrealtype *c, N_Vector *X, N_Vector z) {
   sunrealtype *zd = cpSerialData(z);
   if (!zd) return N_VLinearCombination(count, c, X, z);

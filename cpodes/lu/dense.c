@@ -1,6 +1,7 @@
-/* Dense LU factors with row interchanges, by LAPACK, or by loops for small orders: these take half of the time of LAPACK,
- * the reference or OpenBLAS, for solutions, and two fifths for factors of order 6. Rows are scaled to their largest entry, so
- * that the choice of pivots does not depend on units: equations of motion and of constraints have different ones. */
+/* Dense LU factors with row interchanges, by LAPACK, or for small orders by loops. The loops take
+ * half of the time of LAPACK (the reference or OpenBLAS) for solutions, and two fifths of it for
+ * factors of order 6. Rows are scaled to a largest entry of 1, so that the choice of pivots does
+ * not depend on units, which differ between equations of motion and constraints. */
 #include "lu_impl.h"
 
 #include "cpodes/base/compat.h"
@@ -9,9 +10,9 @@
 #include <math.h>
 
 typedef struct {
-  int *pivot;      /* [order] LAPACK's; for small orders the row of S that is row k of L U */
-  double *scale;   /* [order] of the rows of S; for small orders of those of L U */
-  double *inverse; /* [parts * order] of the diagonal of U, for small orders */
+  int *pivot;      /* [order] LAPACK's; for small orders the row of S that becomes row k of L U */
+  double *scale;   /* [order] for the rows of S; for small orders for the rows of L U */
+  double *inverse; /* [parts * order] 1 / diagonal of U, for small orders */
 } Dense;
 
 static int denseCreate(CPLu lu) {
@@ -25,7 +26,7 @@ static int denseCreate(CPLu lu) {
   return flag ? flag : cpArenaStatus(&lu->arena);
 }
 
-/* Numbers have one or two parts. The size of a complex one is the larger one of these. */
+/* A number has one or two parts. The size of a complex number is max(|re|, |im|). */
 CP_WIDE_PART double sizeOf(int parts, const double *x) {
   const double re = fabs(x[0]), im = parts == 2 ? fabs(x[1]) : 0.0;
   return re > im ? re : im;
@@ -60,7 +61,7 @@ CP_WIDE_PART void multiply(int parts, const double *f, double *x) {
   x[1] = f[0] * x[1] + f[1] * re;
 }
 
-/* y <- y - f x, n numbers */
+/* y <- y - f x, for n numbers */
 CP_WIDE_PART void subtract(int n, int parts, const double *f, const double *restrict x,
                            double *restrict y) {
   const double re = f[0], im = parts == 2 ? f[1] : 0.0;
@@ -73,7 +74,7 @@ CP_WIDE_PART void subtract(int n, int parts, const double *f, const double *rest
     }
 }
 
-/* inverse <- 1 / x, without a square that might underflow */
+/* inverse <- 1 / x, without squares, which might underflow (Smith's algorithm). */
 CP_WIDE_PART void invert(int parts, const double *x, double *inverse) {
   if (parts == 1) {
     inverse[0] = 1.0 / x[0];
@@ -96,8 +97,8 @@ CP_WIDE_PART void exchange(int parts, double *a, double *b) {
   }
 }
 
-/* The factors of order n, column by column, with LAPACK's choice of pivots: the largest |re| + |im|. Returns 1 if there is
- * no pivot. */
+/* Factors a matrix of order n column by column, with LAPACK's choice of pivots, the largest |re| +
+ * |im|. Returns 1 if there is no pivot. */
 CP_WIDE_PART int eliminate(int n, int parts, double *LU, int *row, double *inverse) {
   for (int i = 0; i < n; i++) row[i] = i;
   for (int k = 0; k < n; k++) {
@@ -143,7 +144,7 @@ static int denseFactor(CPLu lu) {
   if (scaleRows(n, parts, value, d->scale)) return 1;
   if (parts == 1) F77(dgetrf)(&n, &n, value, &n, d->pivot, &info);
   else F77(zgetrf)(&n, &n, value, &n, d->pivot, &info);
-  return info != 0; /* LAPACK fails otherwise for illegal arguments only */
+  return info != 0; /* other failures of LAPACK are illegal arguments */
 }
 
 /* ---- solutions ---- */
@@ -176,7 +177,7 @@ CP_WIDE static void solveSmall(int n, int parts, const double *LU, const Dense *
   }
 }
 
-/* L U x <- P D x, D the scales of the rows */
+/* Solves L U x = P D b, with the row scales D. */
 static int denseSolve(CPLu lu, double *re, double *im) {
   const Dense *d   = lu->content;
   const double *LU = lu->S.value;

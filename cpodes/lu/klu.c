@@ -1,23 +1,24 @@
 /* Sparse LU factors by KLU (T. A. Davis & E. Palamadai Natarajan, ACM Trans. Math. Softw. 37, 2010,
- * 36). A pattern is analysed once. New values are factored with the pivots of the old ones as long as these
- * are good enough. */
+ * 36). A pattern is analysed once. New values are refactored with the existing pivots as long as
+ * these are good enough. */
 #include "lu_impl.h"
 
 #include <klu.h>
 #include <stdlib.h>
 
-/* A diagonal entry is the pivot if it is at least this part of its column's largest. A smaller bound loses digits, a
- * larger one costs fill: a cloth of 1,600 masses and 3,120 rods has 1.5e5 entries in its factors up to 0.1, and 6.6e5
- * with 1. KLU's block triangular form (BTF) is not asked for: its matching moves the diagonal, and these factors then
- * have up to 9e5 entries, or, with KLU's default bound of 0.001, errors of 1e-6. */
+/* A diagonal entry becomes the pivot if it is at least this fraction of the largest entry of its
+ * column. A smaller bound loses digits, a larger one causes fill: the factors of a cloth of 1,600
+ * masses and 3,120 rods have 1.5e5 entries for bounds up to 0.1, and 6.6e5 for 1. KLU's block
+ * triangular form (BTF) is off: its matching moves the diagonal, and the factors then have up to
+ * 9e5 entries, or, with KLU's default bound of 0.001, errors of 1e-6. */
 #define PIVOT 0.01
 
-/* Factors with the old pivots are good if their growth factor, max |a| / max |u|, is at least this: their errors are
- * some roundoff over it, and Newton's iteration needs few digits. */
+/* A refactorisation is good enough if its reciprocal pivot growth, max |a| / max |u|, is at least
+ * this: the errors are roundoff divided by it, and Newton's iteration needs few digits. */
 #define GOOD_GROWTH 1.0e-6
 
-/* KLU's functions of one kind of numbers. Their results are int64_t up to SuiteSparse 6, and int since, hence their
- * types are those of KLU's header. */
+/* KLU's functions for real or complex numbers. They return int64_t up to SuiteSparse 6 and int
+ * since, so their types are taken from KLU's header. */
 typedef struct {
   __typeof__(klu_l_factor) *factor;
   __typeof__(klu_l_refactor) *refactor;
@@ -59,7 +60,7 @@ static int kluCreate(CPLu lu) {
   return CP_SUCCESS;
 }
 
-/* KLU's status as that of CPLuOps' factor */
+/* Translates KLU's status into the result of CPLuOps' factor. */
 static int outcome(const Klu *k) {
   if (k->common.status == KLU_OK) return CP_SUCCESS;
   if (k->common.status == KLU_SINGULAR) return 1;
@@ -78,7 +79,7 @@ static int analyse(const CPMat *S, Klu *k) {
   return k->symbolic ? CP_SUCCESS : outcome(k);
 }
 
-/* Factors with the old pivots: are they good enough? */
+/* Refactors with the existing pivots. Returns 1 if they are good enough. */
 static int keepPivots(double *value, Klu *k) {
   if (!k->use->refactor(k->start, k->row, value, k->symbolic, k->numeric, &k->common)) return 0;
   if (k->common.status != KLU_OK) return 0;

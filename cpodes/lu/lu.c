@@ -1,4 +1,4 @@
-/* The sum that is factored, and its pattern where it is sparse. */
+/* The matrix that is factored, as a sum, and its pattern if it is sparse. */
 #include "lu_impl.h"
 
 #include "cpodes/base/compat.h"
@@ -11,13 +11,13 @@ static int isFixed(const CPLu lu, int i) { return lu->fixed && lu->fixed[i]; }
 
 /* ---- the pattern of a sparse S ---- */
 
-/* The union of the terms' patterns, without the rows and columns that are fixed. A dense term takes part where it is not
- * zero, or has not been zero before. */
+/* The union of the terms' patterns outside the fixed rows and columns, with the diagonal entries
+ * that are one. A dense term contributes the entries that are, or have once been, nonzero. */
 static int createPattern(CPLu lu) {
   CPMat *S      = &lu->S;
   CPPlaces all  = {0};
   const int end = lu->order;
-  for (int place = 0; place <= 1; place++) { /* collects entries, then asks for their places */
+  for (int place = 0; place <= 1; place++) { /* collects entries, then looks up their places */
     for (CPLuSummand *term = lu->term; term < lu->term + lu->nterms; term++)
       for (int c = 0; c < term->J->cols; c++)
         for (size_t k = cpMatFirst(term->J, c); k < cpMatFirst(term->J, c + 1); k++) {
@@ -51,7 +51,8 @@ static int createPattern(CPLu lu) {
 
 /* ---- the sum ---- */
 
-/* A dense S += (re + i im) J, or J^T: neighbours in J have these distances in S, constants where they can be. */
+/* S += (re + i im) J, or J^T, for a dense S. by_row and by_col are the strides in S between the
+ * rows and columns of J; the calls make them constants where possible. */
 CP_WIDE_PART void addEntries(const CPMat *J, int parts, double re, double im, double *restrict S,
                              size_t by_row, size_t by_col) {
   const double *value = J->value;
@@ -66,7 +67,7 @@ CP_WIDE_PART void addEntries(const CPMat *J, int parts, double re, double im, do
   }
 }
 
-/* The same for some dense J of one shape at one place, in one pass */
+/* As addEntries, for up to MOST_TOGETHER dense J of one shape at one place, in one pass. */
 enum { MOST_TOGETHER = 3 };
 
 CP_WIDE_PART void addTogether(int count, int parts, const CPLuSummand *term,
@@ -86,7 +87,7 @@ CP_WIDE_PART void addTogether(int count, int parts, const CPLuSummand *term,
   }
 }
 
-/* Returns how many terms, from this one on, can be added together. */
+/* Returns how many terms, from this one on, can be added in one pass. */
 static int together(const CPLuSummand *term, int left) {
   const CPMat *J = term->J;
   int count      = 1;
@@ -116,8 +117,9 @@ CP_WIDE static void addToDense(int order, int parts, int count, const CPLuSumman
   else addEntries(J, 2, re, im, S, by_col, 2);
 }
 
-/* One part of a sparse S += weight J. Returns 1 if an entry that is not zero has no place in it: one of a dense J (others
- * lack places only where they are fixed). */
+/* Adds one part of weight J to a sparse S. Returns 1 if a nonzero entry has no place in S: this can
+ * only be one of a dense J, since entries of a sparse J lack a place only in fixed rows and
+ * columns. */
 static int addToSparse(CPLu lu, int part, double weight, const CPLuSummand *term) {
   const CPMat *J     = term->J;
   double *value      = lu->S.value + part;

@@ -1,10 +1,11 @@
-/* LU factors of a square matrix that is a weighted sum of real ones,
+/* LU factors of a square matrix that is a weighted sum of real matrices,
  *
- *   S = sum_k c_k J_k + D
+ *    S = sum_k c_k J_k + D
  *
- * with real or complex weights c_k. Each J_k, or its transpose, has a place of its own in S. D is the identity in the last
- * rows (all, some or none). Rows and columns that are fixed are those of the identity, whatever the J_k contain.
- * I - gamma J is one matrix of this kind, the iteration matrix of a mechanism another (mechanics/newton).
+ * with real or complex weights c_k. Each J_k, or its transpose, may lie anywhere in S. D has ones
+ * on the diagonal of the last rows (all, some or none). Fixed rows and columns are those of the
+ * identity, whatever the J_k contain. I - gamma J is such a matrix; the iteration matrix of a
+ * mechanism is another (mechanics/newton).
  *
  * S is dense (LAPACK) or sparse (KLU). */
 #ifndef CPODES_LU_H
@@ -16,25 +17,30 @@
 
 typedef struct CPLu_ *CPLu;
 
-/* fixed [order], the caller's, is read by each cpLuAssemble; there are no fixed rows if it is NULL. D has ones from row
- * first_unit on. 0 or CP_MEM_FAIL, with *lu half-built: cpLuFree takes it. */
+/* fixed [order] belongs to the caller and is read by each cpLuAssemble; if it is NULL, no rows are
+ * fixed. D has ones from row first_unit on. Returns 0, or CP_MEM_FAIL with a half-built *lu, which
+ * cpLuFree accepts. */
 int cpLuCreate(CPLu *lu, int order, int sparse, int is_complex, const char *fixed, int first_unit);
 void cpLuFree(CPLu *lu);
 
-/* Adds the next term, J or its transpose with its first entry at (row, col). J is the caller's, dense or sparse, and has
- * its final structure; its values are read by cpLuAssemble. 0 or CP_MEM_FAIL. */
+/* Adds the next term, J or its transpose with its first row and column at (row, col). J belongs to
+ * the caller, is dense or sparse, and has its final structure; cpLuAssemble reads its values.
+ * Returns 0 or CP_MEM_FAIL. */
 int cpLuTerm(CPLu lu, const CPMat *J, int row, int col, int transposed);
-/* S with these weights, one for each term, whose imaginary parts are zero for a real S. A sparse S gets a new pattern
- * when other rows are fixed, or when a dense J is not zero where it has always been. 0 or CP_MEM_FAIL. */
+/* Computes S with one weight for each term; for a real S their imaginary parts must be zero. A
+ * sparse S gets a new pattern when the set of fixed rows changes, or when an entry of a dense J
+ * that has always been zero becomes nonzero. Returns 0 or CP_MEM_FAIL. */
 int cpLuAssemble(CPLu lu, const double complex *weight);
-/* Are all entries of S finite, before it is factored? */
+/* Are all entries of S finite? To be called before S is factored. */
 int cpLuFinite(const CPLu lu);
-/* The factors, which may take the place of S. 0; 1 if S is singular; negative: a code. */
+/* Factors S; the factors may overwrite it. Returns 0, 1 if S is singular, or a negative error
+ * code. */
 int cpLuFactor(CPLu lu);
-/* Have the newest factors kept the pivots of others? Then the next ones will not. */
+/* If the current factors have kept older pivots, the next factorisation will choose new ones.
+ * Returns 1 in that case, or 0 if new pivots would change nothing. */
 int cpLuRenew(CPLu lu);
-/* re [order], im [order]: real and imaginary parts of the right-hand side, then of the solution. A real S does not use
- * im, which may be NULL. 0 or a code. */
+/* re [order], im [order]: in, real and imaginary parts of the right-hand side; out, of the
+ * solution. A real S does not use im, which may then be NULL. Returns 0 or an error code. */
 int cpLuSolve(CPLu lu, double *re, double *im);
 
 #endif

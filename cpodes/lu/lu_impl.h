@@ -1,4 +1,4 @@
-/* Inside of CPLu: what the solvers share. */
+/* Internals of CPLu that its solvers share. */
 #ifndef CPODES_LU_IMPL_H
 #define CPODES_LU_IMPL_H
 
@@ -15,7 +15,7 @@ extern const CPLuOps cpLuDenseOps, cpLuKluOps;
 typedef struct {
   const CPMat *J;
   int row, col, transposed;
-  size_t *place; /* sparse S: of each entry of J among those of S, CP_NO_PLACE if there is none */
+  size_t *place; /* sparse S: the index in S of each entry of J, or CP_NO_PLACE */
 } CPLuSummand;
 #define CP_NO_PLACE SIZE_MAX
 
@@ -24,19 +24,19 @@ struct CPLu_ {
   CPArena arena;
   int order, parts;  /* parts: 1, or 2 if S is complex */
   int sparse;        /* A sparse S has no pattern before the first cpLuAssemble. */
-  CPMat S;           /* value has parts * entries numbers: real and imaginary parts in turn. */
+  CPMat S;           /* has parts * entries values; real and imaginary parts alternate */
   int is_new;        /* the pattern of S has changed since the newest factors */
-  int kept, renew;   /* sparse S: these have kept older pivots; the next ones must not */
+  int kept, renew;   /* sparse S: the factors have kept older pivots; the next ones must not */
   const char *fixed; /* [order] or NULL */
   int first_unit;
-  char *fixed_then; /* [order] sparse S: fixed rows that its pattern was made for */
+  char *fixed_then; /* [order] sparse S: the fixed rows for which its pattern was made */
   int nterms;
   CPLuSummand *term; /* [nterms] */
-  double *work;      /* [parts order] a vector, the parts of a number in turn */
+  double *work;      /* [parts order] a vector; real and imaginary parts alternate */
   void *content;
 };
 
-/* x [2 n] <- re + i im, parts of a number in turn, and back. */
+/* x [2 n] <- re + i im, with alternating real and imaginary parts, and the reverse. */
 void cpLuJoin(int n, const double *re, const double *im, double *x);
 void cpLuPart(int n, const double *x, double *re, double *im);
 

@@ -1,9 +1,11 @@
-/* Groups of columns that share no row: one difference quotient along a whole group gives all its
- * entries of the Jacobian (A. R. Curtis, M. J. D. Powell & J. K. Reid, J. Inst. Math. Appl. 13,
- * 1974, 117-119). Columns in their natural order take the first group that has none of their rows. */
+/* Groups of columns that share no row: one difference quotient along the sum of a group's unit
+ * vectors gives all entries of its columns (A. R. Curtis, M. J. D. Powell & J. K. Reid, J. Inst.
+ * Math. Appl. 13, 1974, 117-119). The algorithm is greedy: in natural order, each column joins the
+ * first group that has none of its rows. */
 #include "matrix.h"
 
-/* A row of k entries takes k^2 operations here, and has k groups: fewer than evaluating all rows for each group takes. */
+/* A row of k entries costs k^2 operations here. It needs at least k groups, and evaluating all rows
+ * for each group costs more. */
 int cpColoringCreate(CPArena *arena, CPColoring *colors, const CPMat *A) {
   const int cols  = A->cols;
   CPArena scratch = {0};
@@ -15,7 +17,8 @@ int cpColoringCreate(CPArena *arena, CPColoring *colors, const CPMat *A) {
   int flag = cpArenaStatus(&scratch) ? CP_MEM_FAIL : cpArenaStatus(arena);
   if (!flag && A->start) flag = cpMatTransposed(&scratch, A, &byRows, NULL);
   for (int j = 0; !flag && j < cols; j++) {
-    /* taken: j + 1 for the groups of earlier columns that share a row with column j, all if A is dense */
+    /* taken[g] = j + 1 if group g has an earlier column that shares a row with column j. In a dense
+     * A all columns share rows. */
     for (size_t k = A->start ? A->start[j] : 0; A->start && k < A->start[j + 1]; k++)
       for (size_t l = byRows.start[A->row[k]]; byRows.row[l] < j; l++)
         taken[group[byRows.row[l]]] = j + 1;

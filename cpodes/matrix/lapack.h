@@ -1,5 +1,5 @@
-/* The LAPACK and BLAS routines in use, with the 32-bit indices of Debian's libraries. Complex numbers are pairs of
- * doubles. */
+/* The LAPACK and BLAS routines that are used, with the 32-bit indices of Debian's libraries.
+ * Complex numbers are pairs of doubles. */
 #ifndef CPODES_LAPACK_H
 #define CPODES_LAPACK_H
 

@@ -62,10 +62,11 @@ double *cpMatAt(const CPMat *A, int i, int j) {
 
 /* ---- products ---- */
 
-/* Up to so many rows sums of y stay in registers, some at a time, in the same order as with columns. */
+/* For at most this many rows, the sums of y stay in registers, a few at a time. Their terms are
+ * added in the same order as column by column. */
 #define FEW_ROWS 16
 
-/* y <- alpha X x + beta y, `count` of the rows of X, which has columns of length `rows` */
+/* y <- alpha X x + beta y for `count` of the rows of X, whose columns have the stride `rows`. */
 CP_WIDE_PART void someRows(int count, int rows, int cols, double alpha, const double *X,
                            const double *x, double beta, double *y) {
   double sum[4];
@@ -86,7 +87,7 @@ CP_WIDE_PART void fewRows(const CPMat *A, double alpha, const double *x, double 
   else if (rows - i == 1) someRows(1, rows, cols, alpha, A->value + i, x, beta, y + i);
 }
 
-/* Less than four rows have no use for wide registers. */
+/* Fewer than four rows do not profit from wide registers. */
 CP_WIDE static void fourRows(const CPMat *A, double alpha, const double *x, double beta, double *y) {
   fewRows(A, alpha, x, beta, y);
 }
@@ -123,7 +124,8 @@ void cpMatAbsTimes(const CPMat *A, const double *x, double *y) {
   }
 }
 
-/* y <- alpha X^T x + beta y; with a constant number of rows without inner loops */
+/* y <- alpha X^T x + beta y. If the number of rows is a constant, the compiler unrolls the inner
+ * loop. */
 CP_WIDE_PART void columnSums(int rows, int cols, double alpha, const double *X, const double *x,
                              double beta, double *y) {
   for (int j = 0; j < cols; j++, X += rows) {
@@ -201,7 +203,8 @@ int cpMatTransposed(CPArena *arena, const CPMat *A, CPMat *T, size_t **from) {
   return CP_SUCCESS;
 }
 
-/* Columns l and j of A share a row; mark[l] is j + 1 once (l, j) is in the list. */
+/* Entry (l, j) of A^T A is in the pattern if columns l and j of A share a row. mark[l] = j + 1 once
+ * (l, j) is in the list. */
 void cpPlacesAddNormal(CPPlaces *list, const CPMat *A) {
   CPArena arena = {0};
   CPMat T;
@@ -217,8 +220,8 @@ void cpPlacesAddNormal(CPPlaces *list, const CPMat *A) {
   cpArenaFree(&arena);
 }
 
-/* to[] <- the places of from[] in the order of their coordinate c (0: row, 1: column), equal ones in the order of
- * from[]. start [length + 1] is workspace, and holds zeros before. */
+/* to[] <- the places of from[], sorted stably by their coordinate c (0: row, 1: column). start
+ * [length + 1] is workspace, zero on entry. */
 static void sortPlaces(int (*from)[2], int (*to)[2], size_t count, int c, int length, size_t *start) {
   for (size_t k = 0; k < count; k++) start[from[k][c] + 1]++;
   for (int i = 0; i < length; i++) start[i + 1] += start[i];
@@ -228,7 +231,7 @@ static void sortPlaces(int (*from)[2], int (*to)[2], size_t count, int c, int le
   }
 }
 
-/* Sorted by rows, then by columns: places that occur twice are neighbours. */
+/* Two stable sorts, by rows and then by columns, make places that occur twice neighbours. */
 int cpMatFromPlaces(CPMat *A, int rows, int cols, CPPlaces *list) {
   const size_t count = list->failed ? 0 : list->count;
   int(*sorted)[2]    = malloc((count + 1) * sizeof *sorted);

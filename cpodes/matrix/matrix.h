@@ -1,5 +1,6 @@
-/* Real matrices, dense or sparse: one type for those of the user (SUNMatrix, dense, CSC or CSR), and for those made of
- * them; patterns, and groups of their columns for difference quotients. */
+/* Real matrices, dense or sparse. One type serves the user's matrices (SUNMatrix: dense, CSC or
+ * CSR) and those computed from them. Also patterns, and groups of columns for difference
+ * quotients. */
 #ifndef CPODES_MATRIX_H
 #define CPODES_MATRIX_H
 
@@ -19,28 +20,29 @@ typedef struct CPMat_ {
   double *value;
 } CPMat;
 
-/* Matrices of zeros; a sparse one has room for so many entries, and a start of zeros. 0, or CP_MEM_FAIL, and *A is
- * zero. */
+/* Create matrices of zeros; a sparse one has room for `entries` entries, and all its start[] are 0.
+ * Return 0, or CP_MEM_FAIL with *A zero. */
 int cpMatCreateDense(CPMat *A, int rows, int cols);
 int cpMatCreateSparse(CPMat *A, int rows, int cols, size_t entries);
-/* The same structure with values of zero. */
+/* Creates a matrix with the same structure, and values of zero. */
 int cpMatClone(CPMat *A, const CPMat *like);
 void cpMatFree(CPMat *A);
-/* Whatever A is then, it is freed with the arena. 0 or CP_MEM_FAIL. */
+/* The arena will free whatever A then holds. Returns 0 or CP_MEM_FAIL. */
 int cpMatOwn(CPArena *arena, CPMat *A);
 
 static inline size_t cpMatEntries(const CPMat *A) {
   return A->start ? A->start[A->cols] : (size_t)A->rows * (size_t)A->cols;
 }
 void cpMatZero(CPMat *A);
-/* The place of entry (i, j), or NULL. */
+/* Returns the address of entry (i, j), or NULL if the pattern lacks it. */
 double *cpMatAt(const CPMat *A, int i, int j);
 static inline double cpMatEntry(const CPMat *A, int i, int j) {
   const double *entry = cpMatAt(A, i, j);
   return entry ? *entry : 0.0;
 }
 
-/* Entries of column j: those from cpMatFirst(A, j) to cpMatFirst(A, j + 1), excluded; their rows. */
+/* Column j has the entries k = cpMatFirst(A, j), ..., cpMatFirst(A, j + 1) - 1; cpMatRow gives the
+ * row of entry k. */
 static inline size_t cpMatFirst(const CPMat *A, int j) {
   return A->start ? A->start[j] : (size_t)j * (size_t)A->rows;
 }
@@ -48,94 +50,103 @@ static inline int cpMatRow(const CPMat *A, int j, size_t k) {
   return A->start ? A->row[k] : (int)(k - (size_t)j * (size_t)A->rows);
 }
 
-/* y = alpha A x + beta y, y = alpha A^T x + beta y, where beta is 0 or 1. */
+/* y = alpha A x + beta y and y = alpha A^T x + beta y, with beta 0 or 1. */
 void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, double *y);
-/* y = |A| |x|, entry by entry */
+/* y = |A| |x|, with absolute values of the entries. */
 void cpMatAbsTimes(const CPMat *A, const double *x, double *y);
-/* S <- A A^T, upper triangle [rows x rows]; A is sparse with ascending rows */
+/* S = A A^T, upper triangle of [rows x rows]. A is sparse, with ascending rows. */
 void cpMatGram(const CPMat *A, double *S);
 void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double beta, double *y);
 
-/* The structure of A^T, for a sparse A; *from [entries], unless it is NULL: the place in A of each of its entries. All from
- * the arena, whose status it returns. */
+/* Computes the structure of A^T for a sparse A, and in *from [entries] (unless from is NULL) the
+ * index in A of each entry of A^T. The memory is the arena's, whose status is returned. */
 int cpMatTransposed(CPArena *arena, const CPMat *A, CPMat *T, size_t **from);
 
-/* Places (i, j) from which a pattern is made, in any order; a place may occur several times. A list of zeros is empty. */
+/* Places (i, j) from which a pattern is made, in any order; a place may occur several times. A list
+ * filled with zeros is empty. */
 typedef struct {
   size_t count, room;
   int (*place)[2]; /* row, column */
-  int failed;      /* sticky: there was no memory for a place */
+  int failed;      /* sticky: set if there was no memory for a place */
 } CPPlaces;
 void cpPlacesAdd(CPPlaces *list, int i, int j);
-/* The entries of A, or of A^T, with the first of them at (row, col). */
+/* Adds the entries of A, or of A^T, with the first row and column at (row, col). */
 void cpPlacesAddMat(CPPlaces *list, const CPMat *A, int row, int col, int transposed);
-/* Those of A^T A; A is sparse. */
+/* Adds the entries of A^T A; A is sparse. */
 void cpPlacesAddNormal(CPPlaces *list, const CPMat *A);
-/* A matrix with this pattern. The list is empty and its memory free afterwards. 0 or CP_MEM_FAIL. */
+/* Creates a matrix with this pattern, and empties and frees the list. Returns 0 or CP_MEM_FAIL. */
 int cpMatFromPlaces(CPMat *A, int rows, int cols, CPPlaces *list);
 
-/* A += alpha B. A is dense, or has all entries of B. */
+/* A += alpha B. A is dense, or its pattern contains that of B. */
 void cpMatAdd(CPMat *A, double alpha, const CPMat *B);
-/* In [W A^T; A 0], rows and columns of W for the components that are held become the identity's, and columns of A zero:
- * these components do not move, and nothing else feels them. */
+/* In [W A^T; A 0], replaces the rows and columns of W that belong to held components by those of
+ * the identity, and their columns of A by zero: held components do not move, and do not affect the
+ * others. */
 void cpMatHold(CPMat *W, CPMat *A, const char *held);
 
 /* ---- coloring.c ---- */
 
-/* Groups of columns that share no row: one evaluation of a function for each group gives its whole Jacobian. */
+/* Groups of columns that share no row: one evaluation of a function for each group gives the whole
+ * Jacobian. */
 typedef struct {
   int ngroups;
   int *start; /* [ngroups + 1] */
   int *col;   /* [n] */
 } CPColoring;
 
-/* Groups of the columns of A's pattern, greedily, from the arena. 0 or CP_MEM_FAIL. */
+/* Groups the columns of A's pattern, greedily. The memory is the arena's. Returns 0 or
+ * CP_MEM_FAIL. */
 int cpColoringCreate(CPArena *arena, CPColoring *colors, const CPMat *A);
 
 /* ---- template.c: matrices of the user ---- */
 
-/* Is A dense, or sparse with sound index arrays? 0, or CP_ILL_INPUT, reported for the matrix of that name. */
+/* Checks that A is dense, or sparse with valid index arrays. Returns 0, or CP_ILL_INPUT after
+ * reporting it for the matrix of that name. */
 int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
                    const char *function);
-/* The same of a matrix whose rows must all have an entry. */
+/* As cpCheckPattern, for a matrix that must have an entry in each row. */
 int cpCheckTemplate(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
                     const char *function);
-/* The same of a metric M_tmpl, n x n, whose pattern is to be symmetric and to have its whole diagonal. */
+/* As cpCheckPattern, for the n x n template M_tmpl of a metric, whose pattern must be symmetric and
+ * contain the whole diagonal. */
 int cpCheckMetricTemplate(CPLog *log, SUNMatrix M, int n, const char *function);
-/* The places in its data. */
+/* The number of entries that A stores, and the array of their values. */
 size_t cpMatrixEntries(SUNMatrix A);
 sunrealtype *cpMatrixData(SUNMatrix A);
-/* The pattern of A [rows x cols] by columns: start [cols + 1], row [cpMatrixEntries], and the place of each entry in A's
- * data, source [cpMatrixEntries]. A dense matrix has all entries. */
+/* The pattern of A [rows x cols] by columns: start [cols + 1], row [cpMatrixEntries], and source
+ * [cpMatrixEntries], the index of each entry in A's data. A dense matrix has all entries. */
 void cpMatrixPattern(SUNMatrix A, int rows, int cols, size_t *start, int *row, size_t *source);
-/* A template that has been checked, with its index arrays, which SUNMatClone leaves out; its values are those of SUNMatClone.
- * NULL without memory. */
+/* Clones a template that has been checked, with its index arrays, which SUNMatClone does not copy.
+ * The values are those of SUNMatClone. Returns NULL if there is no memory. */
 SUNMatrix cpTemplateClone(SUNMatrix tmpl);
-/* Zeros the values, and restores the index arrays of the template; or only the former. */
+/* cpMatrixZero sets the values to zero and restores the index arrays of the template;
+ * cpMatrixZeroValues does only the former. */
 void cpMatrixZero(SUNMatrix A, SUNMatrix tmpl);
 void cpMatrixZeroValues(SUNMatrix A);
 /* Does A still have the index arrays of its template? */
 int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl);
 
-/* A SUNMatrix with the pattern of a template beside the CPMat that takes its values. */
+/* A SUNMatrix with the pattern of a template, and the CPMat that receives its values. */
 typedef struct {
   SUNMatrix S,
-      tmpl; /* what the user's function fills, and a copy of the template, or NULL if S is dense */
-  size_t *source; /* [entries] the place of A's entries in the data of S, or NULL if S is dense */
-  CPMat A;        /* dense if S is, and then in S's memory */
-  double *own;    /* S's memory, if A lies in another one (cpUserMatPlace) */
+      tmpl;       /* S is filled by the user; tmpl is a copy of the template, NULL for a dense S */
+  size_t *source; /* [entries] the index of A's entries in the data of S, or NULL if S is dense */
+  CPMat A;        /* dense if S is; it then shares S's memory */
+  double *own;    /* S's own memory, if A lies elsewhere (cpUserMatPlace) */
 } CPUserMat;
 
-/* The template has been checked (cpCheckPattern). It is copied, and may be NULL for a dense matrix. 0 or CP_MEM_FAIL. */
+/* Copies a template that has been checked (cpCheckPattern); NULL stands for a dense matrix. Returns
+ * 0 or CP_MEM_FAIL. */
 int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext ctx);
 void cpUserMatFree(CPUserMat *U);
-/* The values of a dense matrix, and those that the user fills, lie in value [entries] from now on. */
+/* From now on the values of a dense matrix, also as the user fills it, lie in value [entries]. */
 void cpUserMatPlace(CPUserMat *U, double *value);
 int cpUserMatOwn(CPArena *arena, CPUserMat *U); /* as cpMatOwn */
-/* Before the user's function: restores zeros and the template's index arrays. */
+/* To be called before the user's function: sets the values to zero and restores the template's
+ * index arrays. */
 void cpUserMatClear(CPUserMat *U);
-/* After it: copies the values into U->A. Returns 0; -1 if entry (*i, *j) is not finite; -2 if the index arrays have
- * changed. */
+/* To be called after the user's function: copies the values into U->A. Returns 0; -1 if entry (*i,
+ * *j) is not finite; -2 if the index arrays have changed. */
 int cpUserMatTakeSlowly(CPUserMat *U, int *i, int *j);
 static inline int cpUserMatTake(CPUserMat *U, int *i, int *j) {
   const size_t entries = U->tmpl ? 0 : cpMatEntries(&U->A);

@@ -1,7 +1,8 @@
-/* Matrices of the user, dense and sparse, with a template that carries the pattern, and their values by columns.
+/* Matrices of the user, dense or sparse, with a template that carries the pattern; their values by
+ * columns.
  *
- * A sparse matrix has `lines`: columns (CSC) or rows (CSR). Line k has the entries
- * pointer[k] ... pointer[k + 1] - 1, and index is the place of each of them across the lines. */
+ * A sparse matrix has `lines`: columns (CSC) or rows (CSR). Line k has the entries pointer[k], ...,
+ * pointer[k + 1] - 1; index[] is the position of each entry within its line. */
 #include "matrix.h"
 
 #include <math.h>
@@ -14,8 +15,8 @@
 
 typedef struct {
   const sunindextype *pointer, *index;
-  sunindextype nlines, across; /* lines, and the places across them */
-  sunindextype storage;        /* entries that there is room for    */
+  sunindextype nlines, across; /* number of lines, and of positions in a line */
+  sunindextype storage;        /* entries that there is room for */
   int by_rows;
 } Sparse;
 
@@ -34,7 +35,7 @@ static Sparse sparseOf(SUNMatrix A) {
 
 /* ---- checks ---- */
 
-/* Reports the name of the matrix, and what is wrong with it. */
+/* Reports CP_ILL_INPUT with the name of the matrix and what is wrong with it. */
 #define REFUSE(...) refuse(log, name, function, __VA_ARGS__)
 CP_PRINTF(4, 5)
 static int refuse(CPLog *log, const char *name, const char *function, const char *format, ...) {
@@ -46,7 +47,7 @@ static int refuse(CPLog *log, const char *name, const char *function, const char
   return cpReport(log, CP_ILL_INPUT, function, "%s%s", name, text);
 }
 
-/* The pointers are checked before anything is read through them. */
+/* The pointers are checked before they are used as indices. */
 int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
                    const char *function) {
   const SUNMatrix_ID type = SUNMatGetID(A);
@@ -161,7 +162,8 @@ void cpMatrixPattern(SUNMatrix A, int rows, int cols, size_t *start, int *row, s
     for (size_t e = 0; e < entries; e++) row[e] = (int)a.index[e], source[e] = e;
     return;
   }
-  /* counts the entries of each column, then deals the rows out in their order */
+  /* Counts the entries of each column, then distributes the entries row by row, so that rows
+   * ascend. */
   for (size_t e = 0; e < entries; e++) start[a.index[e] + 1]++;
   for (int j = 0; j < cols; j++) start[j + 1] += start[j];
   for (int i = 0; i < rows; i++)
@@ -170,7 +172,7 @@ void cpMatrixPattern(SUNMatrix A, int rows, int cols, size_t *start, int *row, s
       row[k] = i, source[k] = (size_t)e;
     }
   memmove(start + 1, start,
-          (size_t)cols * sizeof *start); /* each column ended where the next starts */
+          (size_t)cols * sizeof *start); /* each column's end is the start of the next column */
   start[0] = 0;
 }
 
@@ -181,8 +183,9 @@ void cpMatrixZeroValues(SUNMatrix A) {
   memset(cpMatrixData(A), 0, cpMatrixEntries(A) * sizeof(sunrealtype));
 }
 
-/* The user's function may have cut the storage of A down (SUNSparseMatrix_Realloc). Without memory the pattern is then not
- * that of the template: 0. */
+/* Restores the template's pattern. The user's function may have shrunk the storage of A
+ * (SUNSparseMatrix_Realloc); returns 0 if there is no memory to enlarge it, and A's pattern then
+ * differs from the template's. */
 static int copyPattern(SUNMatrix A, SUNMatrix tmpl) {
   const Sparse t       = sparseOf(tmpl);
   const size_t entries = (size_t)t.pointer[t.nlines], lines = (size_t)t.nlines;
@@ -246,7 +249,7 @@ void cpUserMatPlace(CPUserMat *U, double *value) {
 
 void cpUserMatFree(CPUserMat *U) {
   if (U->own) SM_DATA_D(U->S) = U->own;
-  if (U->S && !U->tmpl) U->A.value = NULL; /* dense: it is S's */
+  if (U->S && !U->tmpl) U->A.value = NULL; /* a dense A uses S's memory */
   cpMatFree(&U->A);
   if (U->S) SUNMatDestroy(U->S);
   if (U->tmpl) SUNMatDestroy(U->tmpl);
