@@ -1,6 +1,6 @@
 /* LU factors of a square matrix that is a weighted sum of real matrices,
  *
- *    S = sum_k c_k J_k + D
+ *   S = sum_k c_k J_k + D
  *
  * with real or complex weights c_k. Each J_k, or its transpose, may lie anywhere in S. D has ones
  * on the diagonal of the last rows (all, some or none). Fixed rows and columns are those of the

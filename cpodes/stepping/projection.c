@@ -1,4 +1,5 @@
-/* The projector of an integrator: consistent starts, the ends of steps, outputs between them. */
+/* The projection of an integrator's states: consistent starts, ends of steps, and outputs between
+ * them. */
 #include "stepper.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 
 /* ---- starts ---- */
 
-/* tmp = the way that a projection would move y */
+/* tmp = the displacement by which a projection would move y. */
 static int wayToManifold(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt) {
   N_VScale(1.0, y, s->tmp);
   const int flag = cpProject(s->step, t, s->tmp, ewt, NULL, 0, &(CPProjected){0});
@@ -16,8 +17,9 @@ static int wayToManifold(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt) {
   return flag;
 }
 
-/* Is the start as near to the manifold as roundoff lets it be? Tolerances may ask for more than that. A projection would
- * move each component by less than its tolerance and some units of roundoff of the largest one. */
+/* Is the start as near to the manifold as roundoff allows? Tolerances may ask for more than that.
+ * The start passes if a projection would move each component by at most its tolerance plus NEAREST
+ * units of roundoff of the largest component. */
 #define NEAREST 8.0
 
 static int isNearest(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt) {
@@ -31,7 +33,7 @@ static int isNearest(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt) {
 }
 
 int cpStepperCheckConsistent(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, int stepped) {
-  CPViolation off = {.worst = -1}; /* how far y is off the manifold */
+  CPViolation off = {.worst = -1}; /* distance of y from the manifold */
   int flag;
   char where[CP_ROW_NAME + 32] = "", name[CP_ROW_NAME];
   if (!s->P || s->start_checked) return CP_SUCCESS;
@@ -81,9 +83,10 @@ static int failed(CPStepper s, int flag) {
   return cpReason(s->text, flag, "%s", cpWorkText(s->step));
 }
 
-/* The sine of the angle between constraints below which a failure may be that of a singular position. What residuals
- * of eps leave, 0.1, exceeds the default bound where the sine is some 1e-4; a step that fails there has passed the
- * position by then, and 1.0e-3 has been seen (test/reference/mechanics_four_bar.c). */
+/* If the sine of the angle between constraints is below this, messages name a singular position as
+ * a possible cause of a failure. Residuals of eps, 0.1, cause corrections of 0.1 over the sine,
+ * which exceed the default bound for a sine of some 1e-4. The step that fails then has passed the
+ * position, and a sine of 1.0e-3 has been seen (test/reference/mechanics_four_bar.c). */
 #define NEARLY_DEPENDENT 1.0e-2
 
 void cpStepperTellAngle(CPStepper s, char *text, size_t length) {
@@ -133,7 +136,7 @@ int cpStepperProjectError(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, 
 
 int cpStepperProjectOutput(CPStepper s, sunrealtype t, N_Vector y, sunrealtype bound, long int nst,
                            const char *event) {
-  if (nst != s->nst_out) cpWorkForget(s->out); /* outputs of one step share their factors */
+  if (nst != s->nst_out) cpWorkForget(s->out); /* outputs within a step share factors */
   s->nst_out = nst;
   N_VScale(1.0, y, s->tmp);
   s->output_cause = cpProject(s->out, t, y, s->ewt, NULL, 0, &(CPProjected){0});
@@ -172,7 +175,7 @@ void cpStepperWarn(CPStepper s, const char *function) {
              s->t, cpRowName(s->P, floor->worst, name), floor->violation, cpProjectorEps(s->P));
   }
   const sunindextype rank = cpWorkRankFell(s->step);
-  if (rank) /* each time, since the motion may branch there */
+  if (rank) /* at each fall, since the motion may branch there */
     cpReport(&s->log, CV_WARNING, function,
              "before t = %.15g: the rank of the constraint Jacobian fell below %ld: at a singular "
              "position more than one motion may satisfy the constraints",

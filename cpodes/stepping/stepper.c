@@ -1,4 +1,4 @@
-/* What both integrators are: life cycle, options, tolerances, statistics. */
+/* The base of both integrators: life cycle, options, tolerances, statistics. */
 #include "stepper.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ int cpStepperAllocate(CPStepper s, N_Vector like, N_Vector *const own[], size_t 
 }
 
 void cpStepperFree(CPStepper s) {
-  cpArenaFree(&s->memory); /* with a solver, perhaps, that uses the system's */
+  cpArenaFree(&s->memory); /* first, since it may own a solver that uses the system */
   if (s->system.detach) s->system.detach(s->system.data);
   cpWorkFree(&s->step);
   cpWorkFree(&s->out);
@@ -145,7 +145,7 @@ int cpStepperWeights(CPStepper s, N_Vector y, N_Vector ewt) {
   if (tol->kind == CP_TOL_NONE || tol->kind == CP_TOL_CVODES) return CP_NO_INIT;
   if (tol->kind == CP_TOL_WF) {
     if (tol->efun(y, ewt, s->ops->user_data(s)) || !(N_VMin(ewt) > 0.0)) return CP_ILL_INPUT;
-  } else if (cpHasData(y)) { /* one pass: for small systems five are a fiftieth of a step */
+  } else if (cpHasData(y)) { /* one pass; five would take a fiftieth of a step of a small system */
     const sunrealtype *x = N_VGetArrayPointer(y),
                       *a = tol->kind == CP_TOL_SS ? NULL : N_VGetArrayPointer(tol->vabstol);
     sunrealtype *w       = N_VGetArrayPointer(ewt);
@@ -231,7 +231,7 @@ int cpStepperSetErrHandler(CPStepper s, CPErrHandlerFn handler, void *data, cons
   return CP_SUCCESS;
 }
 
-/* ---- what an attached system asks for ---- */
+/* ---- functions for an attached system ---- */
 
 N_Vector cpStepperNewest(CPStepper s, sunrealtype *t) {
   *t = s->t;
@@ -244,10 +244,10 @@ void cpStepperSystemFreed(CPStepper s) {
   s->system_gone = 1;
 }
 
-/* ---- steps that lead nowhere ---- */
+/* ---- steps that make no progress ---- */
 
-/* A step below this many units of the roundoff of t is close to leading nowhere. It does if this many attempts fail
- * within so many such steps. */
+/* A step below this many units of the roundoff of t hardly makes progress. The run is given up when
+ * CREEPING_FAILURES attempts fail within CREEPING_STEPS steps of this size. */
 #define CREEPING          1.0e2
 #define CREEPING_FAILURES 5
 #define CREEPING_STEPS    10.0
@@ -297,7 +297,7 @@ int cpPrintFigures(FILE *out, SUNOutputFormat fmt, const CPFigure *figures, size
   return bad || (!table && fputc('\n', out) == EOF);
 }
 
-/* The figures of the projection. Non-zero if writing failed. */
+/* Prints the counters of the projection. Returns non-zero if writing failed. */
 static int printProjection(CPStepper s, FILE *out, SUNOutputFormat fmt) {
   const CPodeProjStats n = cpStepperStats(s);
   const int multistep    = s->ops->multistep;
