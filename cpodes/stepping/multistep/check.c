@@ -1,5 +1,5 @@
-/* What ends an attempt or the run. cpSelfCheck asks whether CVODES is what cpodes takes it for; the functions after it tell
- * CVODES of a failure and remember its cause. */
+/* Checks that end an attempt or the run. cpSelfCheck tests cpodes' assumptions about CVODES; the
+ * functions after it report a failure to CVODES and keep its cause. */
 #include "multistep_impl.h"
 
 #include <float.h>
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <sundials/sundials_nonlinearsolver.h>
 
-/* Roundoff that the self-check allows, in units of the largest component. */
+/* Roundoff that the self-check allows, relative to the largest component. */
 #define SELFCHECK 1.0e3
-/* Roundoff in times, as in CVODES. */
+/* Units of roundoff within which times are equal, as in CVODES. */
 #define FUZZ_FACTOR 100.0
 
 void cpAttemptRead(CPodeMem mem, CPAttempt *a) {
@@ -42,9 +42,10 @@ int cpSameTime(sunrealtype t1, sunrealtype t2, sunrealtype h) {
   return fabs(t1 - t2) <= FUZZ_FACTOR * CP_UROUND * (fabs(t1) + fabs(h));
 }
 
-/* CVODES takes a NaN for the largest step, and then every step for good and none for the last. A step that underflows leads
- * nowhere, and ends in 0 / 0, since CVODES compares products of a step and a roundoff of t when it asks whether tout was
- * reached. If f is not finite, the solver will say so. */
+/* If the largest step was set to NaN, CVODES accepts every step, and never finds that tout is
+ * reached. A step that underflows makes no progress and ends in 0 / 0, since CVODES compares
+ * products of a step and the roundoff of t to see whether tout is reached. If f is not finite, the
+ * solver reports it. */
 #define LEAST_STEP (DBL_MIN / CP_UROUND)
 
 static int checkSize(CPodeMem mem, const CPAttempt *a) {
@@ -56,10 +57,12 @@ static int checkSize(CPodeMem mem, const CPAttempt *a) {
                   a->h);
 }
 
-/* CVODES ends a prediction at tstop whatever its step is. After a first attempt that failed for good it scales its history
- * once more by the change of step that is already in there, if the distance to tstop has been rounded (seen in 6.4.1). The
- * step then leads beyond tstop, and its state would be handed out as that of tstop. As a failure of the solver the attempt
- * is repeated with a shorter step, which fits its history. (Where CVodeB repeats steps, base.t is the end of the forward run.) */
+/* CVODES ends a prediction at tstop whatever the step size. After a first attempt that failed for
+ * good, it rescales its history once more by a change of step size that the history already
+ * contains, if the distance to tstop has been rounded (seen in 6.4.1). The step then leads beyond
+ * tstop, and its state would be returned as that of tstop. Reported as a failure of the solver, the
+ * attempt is repeated with a shorter step, which fits its history. (While CVodeB repeats steps,
+ * base.t is the end of the forward run.) */
 int cpIsClipped(CPodeMem mem, const CPAttempt *a) {
   if (!mem->holding || mem->checkpoints.repeating || cpSameTime(a->t - a->h, mem->base.t, a->h))
     return 0;
@@ -72,9 +75,10 @@ int cpIsClipped(CPodeMem mem, const CPAttempt *a) {
   return 1;
 }
 
-/* A retry has another step than the attempt before it, which may be larger (CVodeSetConstraints), or follows a failed error
- * test. Where f fails recoverably between a state and its staggered sensitivities, CVODES predicts once more with the same
- * step, without having taken its prediction back (6.4.1 to 7.5), and its history is lost. */
+/* A retry has a step size other than that of the attempt before it, perhaps a larger one
+ * (CVodeSetConstraints), or it follows a failed error test. If f fails recoverably between a state
+ * and its staggered sensitivities, CVODES predicts once more with the same step size without having
+ * undone the first prediction (6.4.1 to 7.5), and its history is lost. */
 static int checkRetry(CPodeMem mem, const CPAttempt *a) {
   const CPTrial *before = &mem->attempt;
   if (!mem->holding || !before->complete || a->nst != before->nst || a->netf != before->netf ||
@@ -87,7 +91,7 @@ static int checkRetry(CPodeMem mem, const CPAttempt *a) {
                   before->t);
 }
 
-/* A stop time that no run in the direction of towards comes to */
+/* Sets a stop time that no run in the direction of `towards` reaches. */
 static int stopFarAway(CPodeMem mem, sunrealtype towards) {
   return CVodeSetStopTime(mem->cvode_mem, towards < mem->base.t0 ? -DBL_MAX / 4 : DBL_MAX / 4);
 }
@@ -101,8 +105,9 @@ void cpClearStopTime(CPodeMem mem, sunrealtype towards) {
 #endif
 }
 
-/* CVodeB knows the last stop time of CVodeF at most, and where a checkpoint lies on it, it stores one point more than there
- * is room for (6.4.1 to 7.5). It is shown none, and each repeated step sets the one ahead of it. */
+/* CVodeB knows at most the last stop time of CVodeF, and if a checkpoint lies on it, CVodeB stores
+ * one point more than there is room for (6.4.1 to 7.5). So CVodeB must not see any: stop times are
+ * recorded, and each repeated step sets the next one (setNextStop). */
 int cpStopReached(CPodeMem mem, sunrealtype tstop, N_Vector y) {
   CPCheckpoints *points = &mem->checkpoints;
   sunrealtype tn, t, *stops = realloc(points->stops, ((size_t)points->nstops + 1) * sizeof *stops);
@@ -112,15 +117,17 @@ int cpStopReached(CPodeMem mem, sunrealtype tstop, N_Vector y) {
   stops[points->nstops++] = tstop;
   CVodeGetCurrentTime(mem->cvode_mem, &tn);
   int flag = stopFarAway(mem, tstop);
-  /* This returns the present state, and CVodeF takes the stop time for the one that CVodeB has to set. */
+  /* This call returns the present state, and CVodeF records the far stop time as the one that
+   * CVodeB will set. */
   if (!flag) flag = CVodeF(mem->cvode_mem, tn, y, &t, CV_NORMAL, &none);
-  /* CVODES forgets a stop time when it is reached. */
+  /* CVODES clears a stop time when it is reached, so it has to reach this one. */
   if (!flag) flag = CVodeSetStopTime(mem->cvode_mem, tn);
   if (!flag) flag = CVode(mem->cvode_mem, tstop, y, &t, CV_ONE_STEP);
   return flag == CV_TSTOP_RETURN ? CP_SUCCESS : flag;
 }
 
-/* A step that ends at a stop time has it in force to its end, where CVODES gives t its bits. */
+/* A step that ends at a stop time needs it until its end, where CVODES sets t to it to the last
+ * bit. */
 static int setNextStop(CPodeMem mem, const CPAttempt *a) {
   const CPCheckpoints *points = &mem->checkpoints;
   for (long int k = 0; k < points->nstops; k++)
@@ -130,8 +137,9 @@ static int setNextStop(CPodeMem mem, const CPAttempt *a) {
   return CP_SUCCESS;
 }
 
-/* CVodeB stores the steps that it repeats where there is room for as many as CVodeF made between two checkpoints, and would
- * write behind that with more. So CVodeF records where steps begin, and they must begin there again. */
+/* CVodeB stores the steps that it repeats between two checkpoints in arrays with room for as many
+ * as CVodeF took there, and would write beyond their end if there were more. So the forward run
+ * records where steps begin, and repeated steps must begin there again. */
 static int checkRepetition(CPodeMem mem, const CPAttempt *a) {
   CPCheckpoints *points = &mem->checkpoints;
   if (!points->repeating && a->nst == 0) points->nbegins = points->nstops = 0;
@@ -153,7 +161,7 @@ static int checkRepetition(CPodeMem mem, const CPAttempt *a) {
   }
   if (a->nst >= points->nbegins || isnan(points->begins[a->nst])) return setNextStop(mem, a);
   const sunrealtype was = points->begins[a->nst];
-  /* Where a step before ends short of a checkpoint, be it by roundoff, CVodeB makes one step more. */
+  /* If the step before ends short of a checkpoint, even by roundoff, CVodeB takes one step more. */
   const CPTrial *before = &mem->attempt;
   const int follows     = before->complete && a->nst == before->nst + 1,
             is_short    = follows && (was - before->t) * a->h > 0.0;
@@ -167,11 +175,12 @@ static int checkRepetition(CPodeMem mem, const CPAttempt *a) {
       a->nst + 1, follows ? before->t : a->t - a->h, was);
 }
 
-/* Is CVODES what cpodes takes it for?
+/* Tests cpodes' assumptions about CVODES.
  *
- * An attempt that was foreseen to be rejected must have been. After the first step, of order 1, ypred - zn[1] must be the
- * state that was handed over. Attached memory does not tell its method, but at order 2, which every run passes, l_1 is 3/2
- * with CVODES' BDF and 2 with Adams, and neither of them ever has the other's value. */
+ * An attempt that was expected to be rejected must have been rejected. After the first step, which
+ * has order 1, ypred - zn[1] must be the state that was handed over. Attached memory does not
+ * reveal its method, but at order 2, which every run passes through, l_1 is 3/2 for CVODES' BDF and
+ * 2 for Adams, and neither method ever has the other's value. */
 static int checkMethod(CPodeMem mem, const CPAttempt *a) {
   const CPStepper s     = &mem->base;
   const CPTrial *before = &mem->attempt;
@@ -180,7 +189,7 @@ static int checkMethod(CPodeMem mem, const CPAttempt *a) {
                     "CVODES accepted a step that its error test was to reject: has "
                     "CVodeSetNonlinConvCoef been called? (use CPodeSetNonlinConvCoef)");
   if (a->nst == 1 && before->nst == 0 && before->projected >= 0) {
-    N_Vector y1 = before->complete ? before->y : s->y; /* after cpSettle it is in s->y */
+    N_Vector y1 = before->complete ? before->y : s->y; /* cpSettle has moved it to s->y */
     N_VLinearSum(1.0, a->ypred, -1.0, a->zn1, s->tmp);
     N_VLinearSum(1.0, s->tmp, -1.0, y1, s->tmp);
     const sunrealtype off = N_VMaxNorm(s->tmp), scale = N_VMaxNorm(y1) + N_VMaxNorm(a->zn1);
@@ -205,7 +214,8 @@ int cpSelfCheck(CPodeMem mem, const CPAttempt *a) {
   return flag ? flag : checkRepetition(mem, a);
 }
 
-/* Attached memory that has not stepped yet keeps its error weights to itself until now. The start is ypred - zn[1]. */
+/* Attached memory does not show its error weights before its first step, so that the start, ypred -
+ * zn[1], is checked here, in the first solve. */
 int cpCheckStartLate(CPodeMem mem, const CPAttempt *a, N_Vector ewt) {
   if (!mem->base.P || mem->base.start_checked) return CP_SUCCESS;
   N_VLinearSum(1.0, a->ypred, -1.0, a->zn1, mem->attempt.y);
@@ -244,9 +254,10 @@ int cpFunctionFailure(CPWrapped *nls, N_Vector ycor, N_Vector tmp, int flag) {
   return again ? again : flag;
 }
 
-/* Says that f, or Newton's matrix, is not finite if that is what made the solver fail with ycor. CVODES keeps the newest f in
- * a->f for a Newton solver only; with a fixed-point solver it is in tmp (cpFunctionFailure). The component named is that of
- * f at ypred, before NaN has spread over the others. If f is finite there, the matrix is the cause. */
+/* Names f, or Newton's matrix, as the cause if it was not finite when the solver failed with ycor.
+ * The latest f is in a->f for a Newton solver, and in tmp for a fixed-point solver
+ * (cpFunctionFailure). The message gives the component of f at ypred, where NaN has not yet spread
+ * to other components. If f is finite there, the matrix is the cause. */
 static void nameNonFinite(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int matrix) {
   const CPStepper s   = &mem->base;
   const int newton    = SUNNonlinSolGetType(mem->nls.inner) == SUNNONLINEARSOLVER_ROOTFIND;
@@ -274,7 +285,8 @@ int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
   const CPStepper s  = &mem->base;
   const char *reason = NULL;
   mem->failure.cause = 0;
-  /* Is it the matrix that Newton's iteration has not converged with? If ycor is 0, there may have been no solve. */
+  /* Has Newton's iteration not converged because its matrix is not finite? If ycor = 0, there may
+   * have been no solve. */
   const int matrix =
       mem->nls.matrix_not_finite || (flag == SUN_NLS_CONV_RECVR && N_VMaxNorm(ycor) != 0.0 &&
                                      cpMatrixFails(&mem->nls, ycor, mem->cvode_mem));

@@ -1,4 +1,4 @@
-/* CPode: one call of CVode, with what has to be right before and after it. */
+/* CPode: one call of CVode, with the checks before and after it. */
 #include "multistep_impl.h"
 
 #include <float.h>
@@ -7,12 +7,13 @@
 
 /* ---- before ---- */
 
-/* CVODES' formula for the first step squares the distance to tout. Below this one it underflows, which gives a step of 0
- * and a state of NaN. */
+/* CVODES' formula for the first step squares the distance to tout. Below this distance the square
+ * underflows, which gives a step of 0 and a state of NaN. */
 #define LEAST_DISTANCE (sqrt(DBL_MIN) / CP_UROUND)
 
-/* Is tout on the side to which CVODES goes? With a time on the other side it would look for roots in extrapolated states.
- * With CV_ONE_STEP the run may pass tout, but tout must not turn it round. */
+/* Checks that tout lies in the direction of integration. For a time on the other side CVODES would
+ * look for roots in extrapolated states. With CV_ONE_STEP the run may pass tout, but tout must not
+ * reverse its direction. */
 static int checkTime(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
   sunrealtype t = mem->base.t;
   if (nst == 0)
@@ -34,16 +35,18 @@ static int checkTime(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
                   begin, h > 0.0 ? "larger" : "smaller", tout);
 }
 
-/* Has tout been passed? CVODES would look for roots between the newest time that it has returned and this earlier one, and
- * find once more those that have been passed. So there is only output of the last step. */
+/* Has the run passed tout? CVODES would look for roots between the latest time that it has returned
+ * and this earlier one, and find again those already passed. So tout is only interpolated within
+ * the last step. */
 static int isPassed(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
   long int nge = 0;
   CVodeGetNumGEvals(mem->cvode_mem, &nge);
   return itask == CV_NORMAL && nst > 0 && nge > 0 && (tout - mem->treturned) * cpLastStep(mem) < 0.0;
 }
 
-/* CVODES clips a state for its inequality constraints after the solver has returned, which moves it off the manifold. No
- * getter tells whether there are any, but CVODES' workspace shrinks when they are taken away. */
+/* CVODES clips a state to its inequality constraints after the solver has returned, which moves it
+ * off the manifold. No getter says whether there are such constraints, but CVODES' workspace
+ * shrinks when they are removed. */
 static long int workSpace(CPodeMem mem) {
   long int words = 0, integers = 0;
   CP_DEPRECATED_OK_BEGIN
@@ -54,7 +57,7 @@ static long int workSpace(CPodeMem mem) {
 
 static int refuseInequalities(CPodeMem mem) {
   if (!mem->base.y0->ops->nvspace)
-    return CP_SUCCESS; /* CVODES cannot count its workspace: nothing is known */
+    return CP_SUCCESS; /* CVODES cannot count its workspace, so nothing is known */
   const long int words = workSpace(mem);
   CVodeSetConstraints(mem->cvode_mem, NULL);
   if (workSpace(mem) >= words) return CP_SUCCESS;
@@ -68,7 +71,8 @@ int cpRefuseChanges(CPodeMem mem, long int nst) {
   CPAttempt a;
   int flag = cpRefuseOtherVectors(mem, mem->function);
   if (flag) return flag;
-  /* CVODES reads the data of its weight function at the first step only. A function that is set later gets NULL. */
+  /* CVODES reads the data of its weight function only at the first step. A function that is set
+   * later receives NULL. */
   if (mem->tol_is_new && nst > 0)
     return cpReport(&s->log, CP_TOO_LATE, mem->function,
                     "tolerances were set after the first step: CPodeReInit makes them valid");
@@ -94,8 +98,8 @@ static int prepare(CPodeMem mem, sunrealtype tout, int itask, int checkpoints, l
     return cpReport(&s->log, CP_MEM_FAIL, mem->function, "no memory for checkpoints");
   if (flag || !s->P || s->start_checked) return flag;
 
-  /* Where the error weights are known before the first step, the start is checked before f is called. Those of CVODES are
-   * known in the first solve (cpCheckStartLate). */
+  /* If the error weights are known before the first step, the start is checked before f is called.
+   * CVODES' own weights are known only in the first solve (cpCheckStartLate). */
   if (s->tol.kind == CP_TOL_CVODES && nst == 0) return CP_SUCCESS;
   if (nst > 0) CVodeGetErrWeights(mem->cvode_mem, s->ewt);
   else flag = cpStepperWeights(s, s->y, s->ewt);
@@ -109,9 +113,10 @@ static int prepare(CPodeMem mem, sunrealtype tout, int itask, int checkpoints, l
 
 /* ---- after ---- */
 
-/* CVODES' state after a failed step is the one before it, unless NaN got into its history or it gave up between the
- * parts of a step. It would not come back from a step below the roundoff of t either. In these cases it starts again from
- * the last good state, which is also the start that CPodeCalcIC works on. */
+/* After a failed step CVODES has the state before it, unless NaN has entered its history or it gave
+ * up between the parts of a step. Nor does it recover from a step below the roundoff of t. In these
+ * cases it is re-initialised with the last good state, which then is also the start for
+ * CPodeCalcIC. */
 static void restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   const CPStepper s  = &mem->base;
   CPFailure *failure = &mem->failure;
@@ -121,12 +126,13 @@ static void restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
   cpAttemptRead(mem, &a);
   if (mem->sens.data && mem->sens.take_back(mem->sens.data, &a)) failure->history_lost = 1;
   mem->attempt.complete = 0;
-  /* Taking back a first prediction with a step much too long leaves nothing of y0 (step.c); checkpoints begin with it. */
+  /* Undoing a first prediction whose step was much too long loses y0 (step.c), with which
+   * checkpoints begin. */
   if (a.nst == 0) N_VScale(1.0, s->y, a.ypred);
   failure->restarted = failure->history_lost || !cpVectorFinite(a.ypred) ||
                        !cpSameTime(a.t, s->t, a.h) || s->t + a.h == s->t;
   if (failure->restarted) {
-    CVodeReInit(mem->cvode_mem, s->t, s->y); /* which has been initialised, with y like this one */
+    CVodeReInit(mem->cvode_mem, s->t, s->y); /* no failure: it is initialised, with such a vector */
     cpRootsForget(&mem->roots);
     if (mem->sens.data) mem->sens.restart(mem->sens.data);
     N_VScale(1.0, s->y, s->y0);
@@ -152,7 +158,8 @@ static const char *afterRestart(CPodeMem mem) {
              : "";
 }
 
-/* Reports a failure of CVODES with its cause: the projection, a function of the attached system, or CVODES' own. */
+/* Reports a failure of CVODES with its cause: the projection, a function of the attached system, or
+ * CVODES itself. */
 static int explain(CPodeMem mem, int flag) {
   static const int by_system[] = {
       CV_RHSFUNC_FAIL,  CV_FIRST_RHSFUNC_ERR,  CV_REPTD_RHSFUNC_ERR,  CV_UNREC_RHSFUNC_ERR,
@@ -180,18 +187,18 @@ static int explain(CPodeMem mem, int flag) {
           : "";
   if (mem->cvodes.text[0])
     return cpReport(&s->log, flag, function, "%s%s%s", mem->cvodes.text, lacking, again);
-  char *name = CVodeGetReturnFlagName(flag); /* it knows no name of some codes */
+  char *name = CVodeGetReturnFlagName(flag); /* CVODES has no name for some codes */
   cpWrite(s->log.text, "CVode returned %s (%d) at t = %.15g%s%s%s", name ? name : "an error", flag,
           s->t, lacking[0] ? ":" : "", lacking, again);
   if (s->log.handler)
     s->log.handler(flag, function, s->log.text,
-                   s->log.data); /* without a handler CVODES has written */
+                   s->log.data); /* without a handler CVODES has printed it */
   free(name);
   return flag;
 }
 
-/* If unknown, CVODES may have no tolerances. No getter tells whether it has any, but CVODES asks for them before it does
- * anything else. */
+/* unknown: CVODES may have no tolerances. No getter says whether it has any, but it checks for them
+ * before it initialises the nonlinear solver. */
 static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrealtype *tret) {
   cpSettle(mem, cpStepsTaken(mem));
   restoreState(mem, yout, tret);
@@ -204,9 +211,9 @@ static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrea
 
 /* ---- the call ---- */
 
-/* A start with tiny tolerances has first steps below the roundoff of t0, each about ten times as long as the one before.
- * All of them are returned as one step. Where steps shrink until t no longer moves, each is returned, since a failure comes
- * next. */
+/* With tiny tolerances, the first steps are below the roundoff of t0, each about ten times as long
+ * as the one before. They are returned together as one step. Where steps shrink until t no longer
+ * changes, each is returned, since a failure comes next. */
 enum { MOST_IDLE_STEPS = 1000 };
 
 static int run(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
@@ -223,8 +230,9 @@ static int run(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, in
   return CV_TOO_MUCH_WORK;
 }
 
-/* The newest step ends beyond the root that has been returned. CVode looks for roots in the rest of it and takes no step. CVodeF
- * would not look where tout lies in that rest: it interpolates. */
+/* If the latest step ends beyond the root that was returned, CVode searches the rest of it for
+ * roots and takes no step. CVodeF would not search if tout lies in that rest, since it
+ * interpolates. */
 static int searchBehindRoot(CPodeMem mem) {
   sunrealtype reached = 0.0, t = 0.0;
   CVodeGetCurrentTime(mem->cvode_mem, &reached);
@@ -234,31 +242,32 @@ static int searchBehindRoot(CPodeMem mem) {
                            mem->roots.n > 0 ? mem->roots.spare : mem->base.tmp, &t, CV_NORMAL);
   if (result == CV_ROOT_RETURN) mem->checkpoints.root_beyond = t;
   if (result == CV_TSTOP_RETURN)
-    CVodeSetStopTime(mem->cvode_mem, t); /* SUNDIALS 7 returns it here, and forgets it. */
+    CVodeSetStopTime(mem->cvode_mem, t); /* SUNDIALS 7 returns at the stop time, and clears it. */
   return result < 0 ? result : CP_SUCCESS;
 }
 
-/* CVodeF keeps a root beyond tout for a later call with CV_NORMAL, of this run or of another one, and loses it in a call
- * with CV_ONE_STEP. When it is asked for the time that it has reached, it returns the root without a step, and the root is
- * kept here. */
+/* CVodeF keeps a root beyond tout for a later call with CV_NORMAL, of this run or another one, and
+ * loses it in a call with CV_ONE_STEP. When it is called with the time that it has reached, it
+ * returns the root without a step, and the root is kept here. */
 static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
                       int *ncheck, long int nst) {
   CPCheckpoints *points = &mem->checkpoints;
   const CPStepper s     = &mem->base;
   int result            = CP_SUCCESS;
-  /* CVodeF evaluates f once more for the first point that Hermite's interpolation uses, and ignores whether it fails: what
-   * has been in that vector would enter the gradient. So f is asked before, at the same state. */
+  /* CVodeF evaluates f once more for the first point of its Hermite interpolation and ignores a
+   * failure: the previous contents of that vector would enter the gradient. So f is evaluated here
+   * first, at the same state. */
   if (nst == 0 && s->f) result = s->f(s->t, s->y, s->tmp, cpUserData(mem));
   if (result) result = result < 0 ? CV_RHSFUNC_FAIL : CV_FIRST_RHSFUNC_ERR;
   if (nst == 0) points->count = 0;
-  *ncheck = points->count; /* A call that takes no step leaves these. */
+  *ncheck = points->count; /* unchanged by a call that takes no step */
   if (!result && nst > 0 && itask == CV_NORMAL && isnan(points->root_beyond))
     result = searchBehindRoot(mem);
   if (result) return result;
   const sunrealtype root = points->root_beyond;
   result                 = CV_ROOT_RETURN;
   if (!isnan(root) && (itask == CV_ONE_STEP || (tout - root) * (root - mem->base.t0) >= 0.0)) {
-    *tret               = root; /* the root beyond the last tout comes now */
+    *tret               = root; /* the root beyond the last tout is returned now */
     points->root_beyond = NAN;
     result              = CVodeGetDky(mem->cvode_mem, root, 0, y);
     result              = result ? result : CV_ROOT_RETURN;
@@ -283,18 +292,19 @@ static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *t
   return result;
 }
 
-/* Goes on from nst steps by CVodeF, whose steps must be repeatable, or by CVode if ncheck is NULL. */
+/* Continues after nst steps, by CVodeF, whose steps must be repeatable, or by CVode if ncheck is
+ * NULL. */
 static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
                    int *ncheck, long int nst) {
   const N_Vector y =
-      mem->roots.n > 0 ? mem->roots.y : yout; /* the root function finds mem through it */
+      mem->roots.n > 0 ? mem->roots.y : yout; /* the root function finds mem through this vector */
   sunrealtype near;
   int result = CP_SUCCESS, done = 0;
   mem->holding = 1;
   if (isnan(mem->checkpoints.root_beyond)) mem->roots.called = 0;
   mem->checkpoints.repeatable = ncheck != NULL;
-  /* Checkpoints begin with the first step. After a start that failed, or another one, CVodeF would interpolate in a step
-   * that does not exist. */
+  /* Checkpoints begin with the first step. After a failed start, or a new one, CVodeF would
+   * interpolate in a step that does not exist. */
   if (ncheck && nst == 0) CVodeAdjReInit(mem->cvode_mem);
   if (mem->sens.data) mem->sens.begin(mem->sens.data);
   if (!ncheck && nst == 0 && cpStartsAtRoot(mem, tout, &near)) {
@@ -312,8 +322,8 @@ static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *t
   return result;
 }
 
-/* Each of the steps taken must have gone through the projecting solver, and none may have been accepted that it made
- * CVODES reject. If not, the state is the last good one again. */
+/* All steps must have gone through the projecting solver, and a step that the solver made CVODES
+ * reject must not have been accepted. Otherwise restores the last good state. */
 static int checkSteps(CPodeMem mem, long int nst, long int taken, long int nsolves, N_Vector yout,
                       sunrealtype *tret) {
   const int bypassed = taken > nsolves;
@@ -337,7 +347,7 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
   int flag          = cpStepperCheckCall(s, tout, yout, tret, itask, function);
   if (flag) return flag;
   mem->function     = function;
-  const int unknown = s->tol.kind == CP_TOL_NONE; /* CVODES may have its own */
+  const int unknown = s->tol.kind == CP_TOL_NONE; /* CVODES may have tolerances of its own */
   if (unknown) s->tol.kind = CP_TOL_CVODES;
   const long int before = cpStepsTaken(mem);
   flag                  = prepare(mem, tout, itask, ncheck != NULL, before);

@@ -1,4 +1,4 @@
-/* CPodeMem: life cycle, and the installation of the projecting solver. */
+/* CPodeMem: life cycle, and installation of the projecting solver. */
 #include "multistep_impl.h"
 
 #include <limits.h>
@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <sunnonlinsol/sunnonlinsol_newton.h>
 
-/* CVODES' messages are passed on at once, except during a call of CPode, which knows better what the cause was. */
+/* Passes CVODES' messages on at once, except during a call of CPode, which knows the cause
+ * better. */
 #ifdef CP_CVODES_HAS_EHFUN
 static void fromCVODES(int code, const char *module, const char *function, char *msg, void *data) {
   CPodeMem mem = data;
@@ -18,11 +19,12 @@ static void fromCVODES(int code, const char *module, const char *function, char 
 }
 #endif
 
-/* What CVODES is given in place of its own defaults, measured by bench/tuning.c (guide, "Defaults"). A step is kept where it
- * might grow by less than KEPT: CVODES' 1.5 saves Newton matrices, which fixed-point iteration has none of. */
+/* Values that replace CVODES' defaults, measured by bench/tuning.c (guide, "Defaults"). The step
+ * size is kept if it could grow by less than KEPT. CVODES' 1.5 avoids refactorisations; fixed-point
+ * iteration has none. */
 #define KEPT_BDF   1.3
 #define KEPT_ADAMS 1.25
-/* A Newton matrix serves so many steps at the most; CVODES' default is 20. */
+/* A Newton matrix serves at most this many steps; CVODES' default is 20. */
 #define NEWTON_AGE 60
 
 static CPodeMem newIntegrator(int lmm, SUNContext ctx) {
@@ -64,8 +66,8 @@ static int allocateVectors(CPodeMem mem, N_Vector like) {
   return cpStepperAllocate(&mem->base, like, own, 2);
 }
 
-/* CVodeAdjFree leaves CVODES a pointer to what it has freed, which CVodeFree frees again (6.4 to 7.2). So there must always
- * be checkpoints after the first ones. */
+/* CVodeAdjFree leaves CVODES a pointer to freed memory, which CVodeFree frees again (6.4 to 7.2).
+ * So once there have been checkpoints, there must always be some. */
 int cpAdjointRenew(CPodeMem mem, long int steps, int interp) {
   if (mem->checkpoints.exist && !mem->checkpoints.lost) CVodeAdjFree(mem->cvode_mem);
   const int flag        = CVodeAdjInit(mem->cvode_mem, steps, interp);
@@ -80,13 +82,14 @@ void CPodeFree(CPodeMem *mem_address) {
   if (mem->sens.data) mem->sens.free(&mem->sens.data);
   SUNNonlinearSolver inner = mem->nls.inner;
   if (mem->attached && mem->nls.wrapper && inner && !mem->nls.inner_owned) {
-    /* CVODES gets the user's solver back without a change of its iteration limit. */
+    /* Returns the user's solver to CVODES without changing its iteration limit. */
     int (*setmaxiters)(SUNNonlinearSolver, int) = inner->ops->setmaxiters;
     inner->ops->setmaxiters                     = NULL;
     CVodeSetNonlinearSolver(mem->cvode_mem, inner);
     inner->ops->setmaxiters = setmaxiters;
   }
-  /* Where there is no memory for the least checkpoints, CVODES' memory leaks, for it cannot be freed. */
+  /* If there is no memory even for the smallest checkpoints, CVODES' memory leaks, since it cannot
+   * be freed. */
   if (mem->checkpoints.lost) cpAdjointRenew(mem, 1, CV_HERMITE);
   if (!mem->attached && !mem->checkpoints.lost) CVodeFree(&mem->cvode_mem);
   if (mem->nls.wrapper) SUNNonlinSolFree(mem->nls.wrapper);
@@ -126,14 +129,14 @@ int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters) {
   return CP_SUCCESS;
 }
 
-/* Forgets what belongs to the run before a new start. */
+/* Resets the state of the run before a new start. */
 static void restart(CPodeMem mem, sunrealtype t0, N_Vector y0) {
   cpPendingClear(mem);
   if (mem->sens.data) mem->sens.restart(mem->sens.data);
   if (t0 != mem->base.t0) mem->root.motion = t0 == mem->root.t ? fabs(t0 - mem->base.t0) : 0.0;
   cpStepperRestart(&mem->base, t0, y0);
   mem->attempt = (CPTrial){.y = mem->attempt.y, .t = t0, .projected = -1, .expect_rejected = -1};
-  /* The first step is projected, and counts as not cut. */
+  /* The first step is projected, and counts as one that was not cut. */
   mem->last                    = (CPAccepted){.since = LONG_MAX / 2, .uncut = INT_MAX / 2};
   mem->failure                 = (CPFailure){0};
   mem->treturned               = t0;
@@ -179,7 +182,8 @@ int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0) {
 
 void *CPodeGetCVodeMem(CPodeMem mem) { return mem ? mem->cvode_mem : NULL; }
 
-/* Returns the rule that an argument of CPodeAttach breaks, written to text if need be, or NULL. */
+/* Returns the rule that an argument of CPodeAttach breaks, or NULL. A rule with values is written
+ * to text. */
 static const char *attachRule(void *cvode_mem, SUNNonlinearSolver inner, N_Vector y_tmpl,
                               char *text) {
   sunrealtype gamma, rl1, t;

@@ -1,5 +1,5 @@
-/* The nonlinear solver that CVODES is given. It wraps the user's, has its operations except solve, and decides when Newton's
- * iteration has converged. */
+/* The nonlinear solver that is given to CVODES. It wraps the user's, has its operations except
+ * solve, and tests the convergence of Newton's iteration. */
 #include "multistep_impl.h"
 
 #include "cpodes/base/random.h"
@@ -14,7 +14,7 @@ static CPWrapped *content(SUNNonlinearSolver NLS) { return NLS->content; }
 static SUNNonlinearSolver_Type getType(SUNNonlinearSolver NLS) {
   return SUNNonlinSolGetType(content(NLS)->inner);
 }
-/* SUNDIALS 7 does not look whether a Newton solver has been given its linear solver, and calls it. */
+/* SUNDIALS 7 calls the linear solver of a Newton solver without a check that it has been set. */
 static int initialize(SUNNonlinearSolver NLS) {
   CPWrapped *nls   = content(NLS);
   nls->initialized = 1;
@@ -37,10 +37,11 @@ static int setLSolveFn(SUNNonlinearSolver NLS, SUNNonlinSolLSolveFn fn) {
   content(NLS)->lsolve = fn;
   return SUNNonlinSolSetLSolveFn(content(NLS)->inner, fn);
 }
-/* An iteration goes on only while its corrections shrink: by half within NO_PROGRESS of them. CVODES gives up after 3
- * iterations, but a user may set any limit, and its test ends neither with NaN, for which comparisons are false, nor
- * with corrections that keep their size. */
-enum { NO_PROGRESS = 50, FEW_ITERATIONS = 3 /* of fixed-point iteration, not looked at */ };
+/* An iteration continues only while its corrections shrink by half within NO_PROGRESS iterations.
+ * CVODES gives up after 3 iterations, but a user may set any limit, and CVODES' test ends the
+ * iteration neither for NaN, with which all comparisons are false, nor for corrections that keep
+ * their size. */
+enum { NO_PROGRESS = 50, FEW_ITERATIONS = 3 /* fixed-point iterations that are not tested */ };
 static int progresses(CPNewton *newton, int m, sunrealtype d) {
   if (m == 0 || d < 0.5 * newton->d_halved) newton->d_halved = d, newton->m_halved = m;
   return isfinite(d) && m < newton->m_halved + NO_PROGRESS;
@@ -49,7 +50,7 @@ static int fixedPointTest(SUNNonlinearSolver inner, N_Vector ycor, N_Vector d, s
                           N_Vector ewt, void *data) {
   CPWrapped *nls = data;
   int m          = 0;
-  const int flag = SUNNonlinSolGetCurIter(inner, &m); /* inner may be the user's */
+  const int flag = SUNNonlinSolGetCurIter(inner, &m); /* may fail: inner may be the user's */
   if (flag) return flag;
   const int beyond = m - FEW_ITERATIONS;
   if (beyond >= 0 && !progresses(&nls->newton, beyond, cpWrmsNorm(d, ewt)))
@@ -65,14 +66,14 @@ static int setConvTestFn(SUNNonlinearSolver NLS, SUNNonlinSolConvTestFn fn, void
              : SUNNonlinSolSetConvTestFn(nls->inner, fn, data);
 }
 static int setMaxIters(SUNNonlinearSolver NLS, int maxiters) {
-  if (content(NLS)->keep_maxiters) return CP_SUCCESS; /* attaching does not change the limit */
+  if (content(NLS)->keep_maxiters) return CP_SUCCESS; /* attaching must not change the limit */
   return SUNNonlinSolSetMaxIters(content(NLS)->inner, maxiters);
 }
 static int getNumIters(SUNNonlinearSolver NLS, long int *niters) {
   return SUNNonlinSolGetNumIters(content(NLS)->inner, niters);
 }
-/* The linear solver interface asks for the iteration while the inner solver runs. A norm is handed over as that of iteration
- * 0, and of later ones in cpInnerSolve. */
+/* The linear solver interface asks for the iteration while the inner solver runs. Otherwise CVODES'
+ * test is given a norm as that of iteration 0, or of later iterations in cpInnerSolve. */
 static int getCurIter(SUNNonlinearSolver NLS, int *iter) {
   *iter = content(NLS)->iteration;
   return content(NLS)->inner_running ? SUNNonlinSolGetCurIter(content(NLS)->inner, iter)
@@ -113,11 +114,11 @@ int cpWrapperCreate(CPWrapped *nls, CPSolveFn solve, void *owner, N_Vector tmp, 
 
 /* ---- is Newton's matrix finite? ----
  *
- * Pivoting takes an Inf for the largest entry of its column and divides by it: the row is gone, and the
- * solution's component of that column is exactly 0 for every right-hand side. Newton's iteration then converges
- * to a state of which that component is the predicted one for ever, without NaN anywhere. (A NaN in the matrix
- * spreads over the solution, and no convergence test passes.) The same holds for a preconditioner from the left
- * or from the right. */
+ * Pivoting takes an Inf as the largest entry of its column and divides by it: the row is lost, and
+ * the solution's component for that column is exactly 0 for every right-hand side. Newton's
+ * iteration then converges to a state in which that component keeps its predicted value, without
+ * NaN anywhere. (A NaN in the matrix spreads over the solution, and no convergence test passes.)
+ * The same holds for left and right preconditioners. */
 
 static int hasZero(N_Vector v, N_Vector tmp) {
   N_VAbs(v, tmp);
@@ -136,10 +137,11 @@ int cpMatrixFails(const CPWrapped *nls, N_Vector ycor, void *cvode_mem) {
   return !cpVectorFinite(tmp) || hasZero(tmp, tmp);
 }
 
-/* After corrections of equal size CVODES' rate of convergence is max(0.3^m rate, 1). */
+/* After m corrections of equal size CVODES' rate of convergence is max(0.3^m rate, 1). */
 enum { EQUAL_CORRECTIONS = 32 };
 
-/* SUNDIALS' fixed-point solver calls every failure of its function one of convergence. This keeps what it was. */
+/* SUNDIALS' fixed-point solver reports every failure of its function as a convergence failure. This
+ * function keeps the code. */
 static int keptSystem(N_Vector ycor, N_Vector value, void *mem) {
   CPWrapped *nls    = mem;
   nls->sysfn_failed = nls->sysfn(ycor, value, nls->ctest_data);
@@ -149,17 +151,18 @@ static int keptSystem(N_Vector ycor, N_Vector value, void *mem) {
 int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *mem) {
   const int keeps = nls->inner->ops->solve == SUNNonlinSolSolve_FixedPoint;
-  /* CVODES' test begins each solve with the rate 1, except with fixed-point iteration next to a linear solver, where it
-   * takes over the rate of the solve before. What CVodeB repeats would not come out the same. */
+  /* CVODES' test starts each solve with the rate 1, except for fixed-point iteration beside a
+   * linear solver, where it continues with the rate of the previous solve. CVodeB could then not
+   * repeat steps to the last bit. */
   if (nls->lsetup && getType(nls->wrapper) == SUNNONLINEARSOLVER_FIXEDPOINT) {
-    N_VInv(ewt, nls->tmp); /* of norm 1, so that no tolerance is met and the test keeps no size */
+    N_VInv(ewt, nls->tmp); /* norm 1: no tolerance is met, and the test stores no norm */
     for (; nls->iteration <= EQUAL_CORRECTIONS; nls->iteration++)
       nls->ctest(nls->wrapper, nls->tmp, nls->tmp, DBL_MIN, ewt, nls->ctest_data);
     nls->iteration = 0;
   }
   nls->sysfn_failed  = 0;
   nls->inner_running = 1;
-  if (keeps) SUNNonlinSolSetSysFn(nls->inner, keptSystem); /* the solver only hands the memory on */
+  if (keeps) SUNNonlinSolSetSysFn(nls->inner, keptSystem); /* the solver only passes memory on */
   const int flag = SUNNonlinSolSolve(nls->inner, y0, ycor, ewt, tol, callLSetup, keeps ? nls : mem);
   if (keeps) SUNNonlinSolSetSysFn(nls->inner, nls->sysfn);
   nls->inner_running     = 0;
@@ -173,38 +176,38 @@ int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunre
   return nls->matrix_not_finite ? SUN_NLS_CONV_RECVR : flag;
 }
 
-/* ---- when Newton's iteration has converged: a test that knows how old its derivatives are.
+/* ---- convergence of Newton's iteration: a test that allows for the age of the derivatives ----
  *
- * Let J = -lambda n n^T be what is stiff in f, and theta the angle by which n has turned since J was
- * evaluated. An iteration with the old matrix M = I - gamma J takes the components of the iterate's
- * error e along n and along a tangent t to
+ * Let J = -lambda n n^T be the stiff part of df/dy, and theta the angle by which n has turned since
+ * J was evaluated. An iteration with the old matrix M = I - gamma J takes the components of the
+ * iterate's error e along n and along a tangent t to
  *
- *   t.e  <-  -gamma lambda theta (n.e),   n.e  <-  -theta (t.e):   by sqrt(gamma lambda) theta each time,
+ *   t.e  <-  -gamma lambda theta (n.e),   n.e  <-  -theta (t.e):  by sqrt(gamma lambda) theta each,
  *
- * which is next to nothing right after the evaluation, and more than 1 some steps later. CVODES trusts
- * the rate that it saw last, and looks at corrections only, in which n.e, small as it is, does not show.
- * What the iteration leaves then differs from step to step: the history is noisy, error tests fail,
- * steps are short and errors add up.
+ * which is almost 0 right after the evaluation, and above 1 some steps later. CVODES relies on the
+ * rate of the previous iterations, and on corrections only, in which n.e, small as it is, does not
+ * show. The remaining error then differs from step to step: the history becomes noisy, error tests
+ * fail, steps are short and errors accumulate.
  *
  * Here the corrections d_m = -M^-1 F_m are compared with residuals, in which n.e has the weight
  * gamma lambda:
  *
- *   error left after iteration m  =  ratio |F_m|,    ratio = |d_m| / |F_(m-1)|.
+ *   error after iteration m  =  ratio |F_m|,    ratio = |d_m| / |F_(m-1)|.
  *
- * The first iteration of a step takes the ratio from the steps before, and lets it grow with the square
- * of the derivatives' age: once for the angle, once since steps and gamma mostly grow as well. Where
- * old derivatives have contracted by less than ten lately, and new ones by more, the estimate is
- * multiplied by the stiffness |F_0| / |d_0|: then it is the residual that has to be small. As the
- * iterations are few, that also makes CVODES ask for new derivatives in time. bench/tuning.c (newton)
- * measures it. */
+ * The first iteration of a step takes the ratio from earlier steps, and lets it grow with the
+ * square of the derivatives' age: one factor for the angle, and one because steps, and gamma with
+ * them, mostly grow as well. If old derivatives have recently contracted by less than a factor of
+ * ten, and new ones by more, the estimate is multiplied by the stiffness |F_0| / |d_0|, so that the
+ * residual itself has to be small. As few iterations are allowed, CVODES then also requests new
+ * derivatives in time. bench/tuning.c (newton) measures it. */
 
 #define SLOW      0.1   /* a slower contraction leaves noise */
-#define SLOWER    2.0   /* it counts if it is so many times slower than with new derivatives */
-#define MEMORY    0.9   /* what is kept from step to step of the contractions and stiffness seen */
+#define SLOWER    2.0   /* and counts if it is slower than with new derivatives by this factor */
+#define MEMORY    0.9   /* part of the observed contractions and stiffness kept from step to step */
 #define STIFFEST  100.0 /* largest factor of the estimate: roundoff must not fail the test */
 #define DIVERGING 2.0   /* growth of a correction, as in CVODES */
 
-/* The inner solver gets nls in place of CVODES' memory, and hands it to these functions. */
+/* The inner solver receives nls instead of CVODES' memory, and passes it to these functions. */
 static int residual(N_Vector ycor, N_Vector F, void *mem) {
   CPWrapped *nls = mem;
   const int flag = nls->sysfn(ycor, F, nls->ctest_data);
@@ -226,10 +229,10 @@ static int solveLinear(N_Vector delta, void *mem) {
   return nls->lsolve(delta, nls->ctest_data);
 }
 
-/* The error that iteration m leaves, whose correction has the norm d. */
+/* Returns the error after iteration m, whose correction has the norm d. */
 static sunrealtype errorLeft(CPNewton *newton, int m, sunrealtype d) {
   const sunrealtype age = fabs(newton->t - newton->t_jac);
-  sunrealtype ratio     = newton->ratio; /* negative if it is not known */
+  sunrealtype ratio     = newton->ratio; /* negative if unknown */
   if (m == 0) {
     newton->with_old *= MEMORY;
     newton->with_new *= MEMORY;
@@ -255,7 +258,7 @@ static int converged(SUNNonlinearSolver inner, N_Vector ycor, N_Vector delta, su
   CPNewton *newton = &((CPWrapped *)data)->newton;
   int m            = 0;
   (void)ycor;
-  SUNNonlinSolGetCurIter(inner, &m); /* SUNDIALS' own solver does not fail there */
+  SUNNonlinSolGetCurIter(inner, &m); /* SUNDIALS' solver does not fail there */
   const sunrealtype d = cpWrmsNorm(delta, ewt);
   if (d == 0.0 || errorLeft(newton, m, d) <= tol) return CP_SUCCESS;
   if (!progresses(newton, m, d) || (m > 0 && d > DIVERGING * newton->d_before))
@@ -265,7 +268,7 @@ static int converged(SUNNonlinearSolver inner, N_Vector ycor, N_Vector delta, su
   return SUN_NLS_CONTINUE;
 }
 
-/* SUNDIALS' own Newton solver refuses none that is not NULL. */
+/* SUNDIALS' Newton solver accepts all functions that are not NULL. */
 static void setFunctions(SUNNonlinearSolver inner, SUNNonlinSolSysFn sys,
                          SUNNonlinSolLSetupFn lsetup, SUNNonlinSolLSolveFn lsolve,
                          SUNNonlinSolConvTestFn ctest, void *data) {
@@ -278,7 +281,8 @@ static void setFunctions(SUNNonlinearSolver inner, SUNNonlinSolSysFn sys,
 int cpNewtonIterate(CPWrapped *nls, sunrealtype t, N_Vector y0, N_Vector ycor, N_Vector ewt,
                     sunrealtype tol, sunbooleantype callLSetup, void *cvode_mem) {
   const SUNNonlinearSolver inner = nls->inner;
-  /* SUNDIALS' own Newton solver only hands the memory on. It keeps a convergence test that the user has given it. */
+  /* SUNDIALS' Newton solver only passes the memory on. It keeps a convergence test that the user
+   * has set. */
   if (inner->ops->solve != SUNNonlinSolSolve_Newton || !nls->lsetup || !nls->lsolve ||
       ((SUNNonlinearSolverContent_Newton)inner->content)->CTest != nls->ctest)
     return cpInnerSolve(nls, y0, ycor, ewt, tol, callLSetup, cvode_mem);
@@ -286,10 +290,10 @@ int cpNewtonIterate(CPWrapped *nls, sunrealtype t, N_Vector y0, N_Vector ycor, N
   nls->newton.ewt = ewt;
   setFunctions(inner, residual, setUp, solveLinear, converged, nls);
   const int flag = cpInnerSolve(nls, y0, ycor, ewt, tol, callLSetup, nls);
-  /* The inner solver may be taken away from us: it has CVODES' functions again. */
+  /* The user may take the inner solver back, so it gets CVODES' functions again. */
   setFunctions(inner, nls->sysfn, nls->lsetup, nls->lsolve, nls->ctest, nls->ctest_data);
   if (flag) return flag;
-  /* CVODES' test keeps the norm of what has been accepted. */
+  /* CVODES' test stores the norm of the accepted correction. */
   return nls->ctest(nls->wrapper, ycor, ycor, CP_CANNOT_MISS, ewt, nls->ctest_data)
              ? SUN_NLS_CONV_RECVR
              : CP_SUCCESS;

@@ -1,33 +1,34 @@
-/* The norms by which CVODES chooses order and step.
+/* The norms by which CVODES chooses order and step size.
  *
- * After a step CVODES compares the error estimates of the orders q-1, q and q+1. The norm of the one at order q comes
- * from our solve function. The other two it takes itself, as N_VWrmsNorm of zn[q] and of acor - c zn[qmax], before it
- * calls our solve function again. If only the first were projected, the order would hardly ever change. Therefore the
- * vectors of CVODES carry an N_VWrmsNorm of ours, which in that interval multiplies the vector's own norm by what the
- * projection has made of the one at order q. So the orders are compared as without a projection (but for a factor at
- * order q+1, step.c), and the step is that of the projected estimate.
+ * After a step CVODES compares the error estimates of the orders q-1, q and q+1. The norm at order
+ * q comes from our solve function. CVODES computes the other two itself, as N_VWrmsNorm of zn[q]
+ * and of acor - c zn[qmax], before it calls our solve function again. If only the first norm were
+ * projected, the order would hardly ever change. Therefore the vectors of CVODES have our own
+ * N_VWrmsNorm, which in that interval multiplies the vector's own norm by the ratio of the
+ * projected to the unprojected norm at order q. So the orders are compared as without projection
+ * (except for a factor at order q+1, step.c), and the step size is that of the projected estimate.
  *
- * (To project each of the three costs two more projections, takes as many steps at equal error, and can lead to an order
- * that is best only among its neighbours: the errors of a rotation are normal at odd orders and tangential at even ones,
- * so that order 3 looks better than 4, and 5, which takes half the steps, is not asked.)
+ * (Projecting all three would cost two more projections, takes as many steps at equal error, and
+ * can lead to an order that is the best only among its neighbours: the errors of a rotation are
+ * normal at odd orders and tangential at even ones, so that order 3 looks better than 4, and 5,
+ * which takes half the steps, is never considered.)
  *
- * At all other times, and with all other weights, it is the vector's own norm.
+ * At all other times, and with all other weights, the norm is the vector's own.
  *
- * The vectors that CVodeInit clones are *adopted*: their table of operations is one that knows the integrator. The
- * vector's own table is kept and put back before the vector is destroyed, so that every implementation of N_Vector
- * will do. A clone that anybody makes of them later is an ordinary vector.
- */
+ * The vectors that CVodeInit clones are *adopted*: they get an operation table that knows the
+ * integrator. The vector's own table is kept and restored before the vector is destroyed, so that
+ * any implementation of N_Vector will do. Later clones of these vectors are ordinary vectors. */
 #include "multistep_impl.h"
 
 #include <nvector/nvector_serial.h>
 #include <stdlib.h>
 
-/* The operations of an adopted vector: its own ones but for those below. */
+/* The operations of an adopted vector: its own except those below. */
 typedef struct {
   struct _generic_N_Vector_Ops ops; /* first, since the vector's ops points here */
   N_Vector_Ops own;
   CPodeMem mem;
-  int number; /* in the order in which CVODES has cloned them: zn[0], zn[1], ... come last */
+  int number; /* order in which CVODES has cloned them: zn[0], zn[1], ... come last */
 } CPAdopted;
 
 static CPAdopted *adopted(N_Vector v) { return (CPAdopted *)v->ops; }
@@ -52,8 +53,9 @@ static void destroy(N_Vector v) {
   v->ops->nvdestroy(v);
 }
 
-/* Once CVODES has accepted the step of the newest solve, its norms with these weights are those at the orders q-1 and q+1,
- * until that of zn[0], by which the next step asks whether too much accuracy is wanted. (A new start asks for norms, too.) */
+/* Once CVODES has accepted the step of the latest solve, its norms with these weights are those at
+ * the orders q-1 and q+1, until the norm of zn[0], by which the next step tests whether too much
+ * accuracy is requested. (A new start takes norms, too.) */
 static sunrealtype wrmsNorm(N_Vector x, N_Vector w) {
   const CPAdopted *a     = adopted(x);
   CPOrderNorms *norms    = &a->mem->norms;
@@ -64,7 +66,8 @@ static sunrealtype wrmsNorm(N_Vector x, N_Vector w) {
   norms->active = x != norms->zn0;
   norms->taken += norms->active;
   if (!norms->active) return norm;
-  /* That at order q-1 is of zn[q], and that at order q+1 of one of the vectors that are cloned before zn[0]. */
+  /* The norm at order q-1 is that of zn[q]; the norm at order q+1 is that of a vector cloned before
+   * zn[0]. */
   return norms->ratio * (a->number < adopted(norms->zn0)->number ? norms->higher : 1.0) * norm;
 }
 
@@ -78,8 +81,9 @@ static void adopt(N_Vector v, CPodeMem mem) {
   a->ops.nvclone    = clone;
   a->ops.nvdestroy  = destroy;
   a->ops.nvwrmsnorm = wrmsNorm;
-  /* To predict, to restore and to correct its history CVODES takes q (q+1)/2 linear sums or more at order q. These, and
-   * its norms, are a sixth of the instructions of Andrews' mechanism by Adams' method with SUNDIALS' own loops. */
+  /* To predict, restore and correct its history, CVODES takes at least q (q+1)/2 linear sums at
+   * order q. With SUNDIALS' own loops these sums and the norms are a sixth of the instructions for
+   * Andrews' mechanism by Adams' method. */
   if (v->ops->nvlinearsum == N_VLinearSum_Serial) a->ops.nvlinearsum = cpSerialLinearSum;
   if (v->ops->nvcloneempty) a->ops.nvcloneempty = cloneEmpty;
   v->ops = &a->ops;

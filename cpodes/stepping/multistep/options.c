@@ -5,7 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* CVODES 6 reports errors to the handler that our own memory was given. CVODES 7, and attached memory, report elsewhere. */
+/* CVODES 6 reports errors to the handler that our own memory was given. CVODES 7 and attached
+ * memory report elsewhere, so the error is reported here as well. */
 int cpOfCVODES(CPodeMem mem, int flag, const char *function) {
 #ifdef CP_CVODES_HAS_EHFUN
   if (!mem->attached) return flag;
@@ -56,11 +57,12 @@ int CPodeWFtolerances(CPodeMem mem, CVEwtFn efun) {
   return setTolerances(mem, (CPTolerances){.kind = CP_TOL_WF, .efun = efun}, __func__);
 }
 
-/* Far above the roundoff in weights. */
+/* Far above the roundoff of weights. */
 #define SAME_WEIGHTS 1.0e-6
 
-/* All ratios of two vectors of weights are 1 if their mean square and that of their inverses are. Weights that a system
- * scales may depend on the step and are not compared. */
+/* All ratios of the entries of two weight vectors are 1 if the mean squares of the ratios and of
+ * their inverses are 1. Weights that a system scales may depend on the step, and are not
+ * compared. */
 void cpAdoptTolerances(CPodeMem mem, N_Vector ewt) {
   const CPStepper s = &mem->base;
   if (s->tol.kind == CP_TOL_CVODES || s->system.scale) return;
@@ -87,7 +89,8 @@ int CPodeSetProjector(CPodeMem mem, CPProjector P) {
   const int same = mem && P && P == mem->base.P;
   const int flag = cpStepperSetProjector((CPStepper)mem, P, __func__);
   if (flag) return flag;
-  /* The same projector may have other data, but a state that was left unprojected is no start. */
+  /* The same projector may have new data, so the state is checked again, unless it was left
+   * unprojected. */
   if (!same || mem->last.since == 0) mem->base.start_checked = 0;
   if (same) return CP_SUCCESS;
   cpOrderNormsForget(mem);
@@ -121,7 +124,8 @@ int CPodeSetProjOutput(CPodeMem mem, sunbooleantype on) {
 
 /* ---- the nonlinear solver ---- */
 
-/* Hybrid solvers, which exist from 7.8 on, are given two functions by an operation that older ones do not have. */
+/* Hybrid solvers (SUNDIALS 7.8 and later) receive two functions by an operation that older solvers
+ * do not have. */
 int cpLacksOperations(SUNNonlinearSolver inner) {
   if (!inner->ops->gettype || !inner->ops->solve || !inner->ops->setsysfn || !inner->ops->setctestfn)
     return 1;
@@ -170,7 +174,7 @@ const char *CPodeGetLastMessage(CPodeMem mem) { return mem ? mem->base.log.text 
 /* ---- an attached system ---- */
 
 int cpSetSystem(CPodeMem mem, const CPSystem *system) {
-  CVodeSetUserData(mem->cvode_mem, system->data); /* which fails without memory only */
+  CVodeSetUserData(mem->cvode_mem, system->data); /* fails only if cvode_mem is NULL */
   mem->base.system = *system;
   return system->scale ? cpApplyTolerances(mem) : CP_SUCCESS;
 }
@@ -202,7 +206,7 @@ static int linearSystem(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix S, sun
 }
 
 int cpSetLinearSolver(CPodeMem mem, SUNLinearSolver LS, SUNMatrix S) {
-  /* Its codes are other ones than CVode's: memory is all that it can lack. */
+  /* Its codes differ from CVode's; the only possible failure is a lack of memory. */
   if (CVodeSetLinearSolver(mem->cvode_mem, LS, S)) return CP_MEM_FAIL;
   return CVodeSetLinSysFn(mem->cvode_mem, linearSystem);
 }

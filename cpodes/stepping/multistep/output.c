@@ -22,8 +22,8 @@ int cpMoveOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *event) {
   const CPStepper s = &mem->base;
   if (!s->P || !s->project_output || cpIsProjectedState(mem, t)) return CP_SUCCESS;
   CVodeGetErrWeights(mem->cvode_mem, s->ewt);
-  /* After projected steps an interpolated state is as near to the manifold as they are. If it is not, constraints have been
-   * switched or have changed in another way within this step. */
+  /* After projected steps an interpolated state is as near to the manifold as they are. If it is
+   * not, constraints have been switched, or have changed in another way, within this step. */
   const int drifts = mem->frequency > 1 || s->test_cnstr;
   return cpStepperProjectOutput(s, t, y, drifts ? INFINITY : s->max_correction, cpStepsTaken(mem),
                                 event);
@@ -43,7 +43,7 @@ int cpCheckHistory(CPodeMem mem, const char *function) {
       "a backward problem has used the history of the forward run: call CPodeReInit first");
 }
 
-/* Before the first step CVODES' polynomial is 0/0. */
+/* Before the first step CVODES' interpolating polynomial is 0/0. */
 int cpCheckStepTaken(CPodeMem mem, const char *function) {
   const int flag = cpCheckHistory(mem, function);
   if (flag || cpStepsTaken(mem) > 0) return flag;
@@ -58,7 +58,7 @@ int CPodeGetDky(CPodeMem mem, sunrealtype t, int k, N_Vector dky) {
   return flag || k > 0 ? flag : cpProjectOutput(mem, t, dky, __func__, "");
 }
 
-/* CVODES' own estimate is tq2 times the correction that the nonlinear solver returned. */
+/* CVODES' own estimate is tq2 times the correction that the nonlinear solver has returned. */
 int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
   const CPStepper s = (CPStepper)mem;
   if (mem && ele && !mem->last.have_estimate)

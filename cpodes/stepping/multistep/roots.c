@@ -1,4 +1,4 @@
-/* Roots that CVODES finds: the user's function behind one of ours, and restarts at a root. */
+/* Roots that CVODES finds: the function that wraps the user's, and restarts at a root. */
 #include "multistep_impl.h"
 
 #include <math.h>
@@ -6,16 +6,19 @@
 
 /* ---- the user's function ----
  *
- * CVODES looks for roots without an end where a value is not finite, on its own interpolant, which is off the manifold. It takes
- * a zero at the end of a step for the root, wherever in the step the function got there, and fails where it is zero still
- * after that. So it gets a function that checks values, evaluates them at projected states, and has a sign where g_i is
- * exactly zero: the one opposite to that from which g_i came. This finds its integrator through the state, a vector of CVODES'
- * that is adopted (norms.c), as is the one into which CPode has it write the solution. */
+ * CVODES looks for roots without end if a value is not finite, and on its own interpolant, which is
+ * off the manifold. It takes a zero at the end of a step for the root, wherever in the step the
+ * function reached zero, and fails if the function is still zero after that. So it is given a
+ * function that checks values, evaluates them at projected states, and replaces an exact zero of
+ * g_i by a value of the sign opposite to that from which g_i came. This function finds its
+ * integrator through the state, an adopted vector of CVODES (norms.c), like the one to which CPode
+ * lets CVODES write the solution. */
 
-/* g was evaluated at t: where a search begins, at the end of what is searched, or between them, where CVODES brackets a root. */
+/* Records that g was evaluated at t: where a search begins, at the end of the interval that is
+ * searched, or within it, where CVODES brackets a root. */
 static void note(CPRootFunction *r, sunrealtype t0, sunrealtype t, const sunrealtype *g) {
   if (isnan(r->end) ||
-      (t - r->end) * (t - t0) > 0.0) { /* Here the last search has ended, or begins. */
+      (t - r->end) * (t - t0) > 0.0) { /* Here the last search has ended, or one begins. */
     for (int i = 0; i < r->n; i++) {
       const int known = !isnan(r->end);
       r->rests[i]     = known && r->at_end[i] == 0.0;
@@ -25,11 +28,11 @@ static void note(CPRootFunction *r, sunrealtype t0, sunrealtype t, const sunreal
     r->low = isnan(r->end) ? t : r->end;
     r->end = r->high = r->between = t;
   } else if ((t - r->low) * (t - t0) > 0.0 && t != r->between) {
-    if ((t - r->between) * (t - t0) < 0.0) { /* The newest value was at the upper end, */
+    if ((t - r->between) * (t - t0) < 0.0) { /* The previous point is now the upper end, */
       sunrealtype *room = r->at_high;
       r->high = r->between, r->at_high = r->at_between, r->at_between = room;
     } else {
-      r->low = r->between; /* or at the lower one. */
+      r->low = r->between; /* or the lower end. */
     }
     r->between = t;
   }
@@ -43,8 +46,9 @@ static int checked(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data
   roots->called         = 1;
   const int again       = t == roots->root;
   int lost              = CP_SUCCESS;
-  /* y, an interpolated state of CVODES' at t, moves to the manifold, as it does when it is handed out. Where it cannot, it
-   * stays as it is, and tells so when it is handed out as the state at a root. */
+  /* y, CVODES' interpolated state at t, is projected, as it will be when it is returned. If that
+   * fails, y is left unchanged, and the failure is reported when y is returned as the state at a
+   * root. */
   if (!again && mem->base.P && t != mem->base.t0) {
     cpSettle(mem, cpStepsTaken(mem));
     lost = cpMoveOutput(mem, t, y, " (CV_ROOT_RETURN)");
@@ -64,8 +68,9 @@ static int checked(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data
     else cpWrite(mem->base.text, "at t = %.15g: the root function g[%d] is %g", t, bad, gout[bad]);
     return -1;
   }
-  /* Where the run goes on from a root, its g_i is zero but for roundoff and the tolerance. CVODES takes the sign that a g_i
-   * has after a part of the first step where it is exactly zero. */
+  /* Where the run restarts at a root, the g_i of that root is zero up to roundoff and the
+   * tolerance. If g_i is exactly zero, CVODES takes the sign that it has after a fraction of the
+   * first step. */
   if (t == mem->root.t && t == mem->base.t0)
     for (int i = 0; i < roots->n; i++)
       if (roots->found[i]) gout[i] = 0.0;
@@ -107,8 +112,8 @@ int CPodeRootInit(CPodeMem mem, int nrtfn, CVRootFn g) {
   return CP_SUCCESS;
 }
 
-/* CVODES has found a root at t. In the next call it begins there, and asks for the values again: those of a second projection may have
- * other signs. */
+/* CVODES has found a root at t. The next call starts there and asks for the values again. They are
+ * kept, since those of a second projection may have other signs. */
 static void endSearch(CPRootFunction *r, sunrealtype t) {
   const int newest = t == r->between;
   if (!newest) r->high = t, r->low = r->between;
@@ -154,26 +159,28 @@ void cpRootsForget(CPRootFunction *r) {
   for (int i = 0; i < r->n; i++) r->beyond[i] = 0.0;
 }
 
-/* CVODES may multiply the first step by 1e4. After a root the motion to the next one may be lower than the tolerance, and
- * where a single step of order 1 spans it, the secant through its ends has a root at its beginning. Ten is what CVODES
- * allows its next steps (bouncing_ball.c in test/reference). */
+/* CVODES may multiply the first step by 1e4. After a root the motion to the next one may be smaller
+ * than the tolerance, and if a single step of order 1 spans it, the secant through its ends has a
+ * root at its beginning. Ten is the factor that CVODES allows for its next steps
+ * (test/reference/bouncing_ball.c). */
 #define GROWTH_AFTER_ROOT 10.0
 
 int cpReInitCVODES(CPodeMem mem, sunrealtype t0, N_Vector y0) {
   const int at_root = t0 == mem->root.t;
   cpRootsForget(&mem->roots);
   if (at_root) CVodeSetEtaMaxFirstStep(mem->cvode_mem, GROWTH_AFTER_ROOT);
-  const int flag = CVodeReInit(mem->cvode_mem, t0, y0); /* which takes that over */
+  const int flag = CVodeReInit(mem->cvode_mem, t0, y0); /* uses this bound */
   if (at_root) CVodeSetEtaMaxFirstStep(mem->cvode_mem, 0.0);
   return flag;
 }
 
-/* After a root the sign of g at the start is roundoff to CVODES, and a first step that is longer than the motion to the
- * next root ends where g has that sign again: the root would be lost. Such a step, whose error is below the tolerance, is
- * possible where the motion is. CVODES' first step is a tenth of the way to tout at the most; so tout is this part of the
+/* After a root the sign of g at the start is roundoff for CVODES, and a first step longer than the
+ * motion to the next root ends where g has that sign again, so that the root would be lost. Such a
+ * step is possible if the motion is so small that its error is below the tolerance. CVODES' first
+ * step is at most a tenth of the distance to tout; so tout is replaced by this fraction of the
  * motion that led here. */
 #define FIRST_PART 0.1
-/* Times nearer than that, in units of t, are left to CVODES, which calls them too close. */
+/* Times nearer than this, relative to t, are left to CVODES, which reports them as too close. */
 #define CLOSE (1.0e3 * CP_UROUND)
 
 int cpStartsAtRoot(const CPodeMem mem, sunrealtype tout, sunrealtype *near) {

@@ -1,11 +1,13 @@
 /* The projecting nonlinear solver: a SUNNonlinearSolver around another one.
  *
- * Its solve function runs the inner solver (y = ypred + ycor), moves y to the manifold (y + delta), projects the error
- * estimate (P ycor) and hands CVODES both. A projection that fails recoverably is reported as a convergence failure, so
- * that CVODES refreshes the Jacobian, cuts the step and tries again.
+ * Its solve function runs the inner solver (y = ypred + ycor), projects y onto the manifold (y +
+ * delta) and the error estimate (P ycor), and gives both to CVODES. A projection that fails
+ * recoverably is reported as a convergence failure, so that CVODES refreshes the Jacobian, reduces
+ * the step and tries again.
  *
- * solve returns 0, SUN_NLS_CONV_RECVR or CP_CV_RHSFUNC_RECVR (other positive codes make CVODES loop for ever), or a negative
- * code if the failure is fatal. failure.fatal and base.text say why if the projection was the cause. */
+ * solve returns 0, SUN_NLS_CONV_RECVR or CP_CV_RHSFUNC_RECVR (other positive codes make CVODES loop
+ * forever), or a negative code if the failure is fatal. If the projection was the cause,
+ * failure.fatal and base.text say why. */
 #include "multistep_impl.h"
 
 #include <float.h>
@@ -14,11 +16,12 @@
 
 /* ---- the pending correction of the Adams methods ----
  *
- * CVODES keeps the predicted state that a solver has changed. cvRestore undoes only the prediction, so that a correction
- * stays in zn[0] when the attempt fails after it (error test, quadratures, sensitivities). It is taken back at the retry,
- * which is recognised by an unchanged step count and a larger failure counter or a smaller step: CVODES never retries
- * without one. (A re-initialised memory or a restored adjoint checkpoint may have the step count by chance, but neither
- * mark.) */
+ * CVODES keeps a predicted state that a solver has changed. cvRestore undoes only the prediction,
+ * so that a correction stays in zn[0] if the attempt fails after it (error test, quadratures,
+ * sensitivities). It is taken back at the retry, which is recognised by an unchanged step count and
+ * a larger failure counter or a smaller step: CVODES never retries without one of them.
+ * (Re-initialised memory or a restored adjoint checkpoint may happen to have the same step count,
+ * but neither of these marks.) */
 
 CPMark cpMark(const CPAttempt *a) { return (CPMark){a->nst, a->nfail, a->h}; }
 
@@ -47,18 +50,21 @@ static int everyStepIsProjected(CPodeMem mem) {
   return mem->frequency == 1 && !mem->base.test_cnstr;
 }
 
-/* Does the correction enter the whole history, as part of what the solver returns? With BDF that damps the component
- * of the history normal to the manifold at once, where nothing else disturbs it: its polynomial is forced through 0 at
- * each new time, and with constant steps nothing of it is left after q of them. Elsewhere it makes that component
- * grow (spectral radius of the history's update, f = 0 along the normals):
+/* Does the correction enter the whole history, as part of what the solver returns? With BDF this
+ * damps the component of the history normal to the manifold at once, if nothing else disturbs it:
+ * its polynomial is forced through 0 at each new time, and with constant steps the component
+ * vanishes after q steps. In other cases this makes the component grow (spectral radius of the
+ * history's update, f = 0 along the normals):
  *
- *   next to steps that are left unprojected, 1.35 times at order 4 and 1.9 times at order 5 for every second step;
- *   after cuts of the step, since the factor 1/xi*_q of the fixed-leading-coefficient form belongs to another time than
- *   t_{n-q}: 1.3 times a step at order 4 and 1.7 times at order 5 where h goes by 1/4, 1, 1.85, 1.37 again and again.
- *   Redundant constraints stall like this: f fails off the manifold, h is cut, and that moves the prediction farther off.
+ *   if every second step is left unprojected, 1.35 times at order 4 and 1.9 times at order 5;
+ *   after reductions of the step size, since the factor 1/xi*_q of the fixed-leading-coefficient
+ *   form belongs to a time other than t_{n-q}: 1.3 times a step at order 4 and 1.7 times at order 5
+ *   if h is multiplied by 1/4, 1, 1.85, 1.37 periodically. Redundant constraints stall in this way:
+ *   f fails off the manifold, h is reduced, and that moves the prediction farther off.
  *
- * There, as always with Adams, only the predicted state takes it; these factors are then 0.53 and 0.61. CVodeF and CVodeB
- * must repeat steps to the last bit from checkpoints, which do not contain the steps before. */
+ * In these cases, and always with Adams, only the predicted state is corrected; the factors are
+ * then 0.53 and 0.61. CVodeF and CVodeB must repeat steps to the last bit from checkpoints, which
+ * do not contain the steps before. */
 static int entersHistory(CPodeMem mem) {
   int q = 0;
   if (mem->lmm != CV_BDF || !everyStepIsProjected(mem) || !cpCarriesOver(mem)) return 0;
@@ -66,14 +72,17 @@ static int entersHistory(CPodeMem mem) {
   return mem->attempt.uncut >= q;
 }
 
-/* With BDF projected norms count three times, and the nonlinear solver is asked for as much more: errors at the end are a
- * third then, and work at equal error the same. Without it the mean error of BDF is 600 tolerances on the knife edge, 60
- * with Adams: a tolerance would not mean the same. A factor on the norms alone would have them hit the noise that the
- * nonlinear solver leaves: stiff bushings then take half as many steps more (guide, "Defaults"). Where steps are left
- * unprojected their norms are CVODES' own; estimates would alternate between the factors. */
+/* With BDF, projected norms are multiplied by 3, and the tolerance of the nonlinear solver is
+ * divided by 3: errors at the end are then a third, and work at equal error is the same. Without
+ * this factor the mean error on the knife edge is 600 tolerances for BDF and 60 for Adams: a
+ * tolerance would not mean the same. A factor on the norms alone would bring them down to the noise
+ * that the nonlinear solver leaves: stiff bushings then take half as many steps again (guide,
+ * "Defaults"). If steps may be left unprojected, their norms are CVODES' own, and estimates would
+ * alternate between the two factors. */
 #define BDF_FACTOR 3.0
 
-/* All three norms by which CVODES chooses step and order must be of one kind (norms.c), of attached memory all of its own. */
+/* All three norms by which CVODES chooses step size and order must be of one kind (norms.c); for
+ * attached memory they are all CVODES' own. */
 static void chooseNorms(CPodeMem mem) {
   const CPStepper s   = &mem->base;
   CPOrderNorms *norms = &mem->norms;
@@ -85,8 +94,8 @@ static void chooseNorms(CPodeMem mem) {
   norms->factor    = counts ? BDF_FACTOR : 1.0;
 }
 
-/* Will CVODES' error test reject an estimate of this norm, with a margin for roundoff? Then nothing of the projection may
- * stay in CVODES' state. */
+/* Will CVODES' error test reject an estimate of this norm, with a margin for roundoff? Then no part
+ * of the projection may stay in CVODES' state. */
 #define SURELY_REJECTED 1.0000001
 
 static int surelyRejected(CPodeMem mem, sunrealtype norm) {
@@ -95,22 +104,25 @@ static int surelyRejected(CPodeMem mem, sunrealtype norm) {
   return 1;
 }
 
-/* f has been evaluated with the normal error e_n = e - P e, so that h df/dy e_n, which may be tangential, stays in the
- * solution: a part of e_n that is h |df/dy|, of the size 0.1 to 0.3 where accuracy limits the step. The heavy top's error
- * is 23 times as large without this share as in a test that counts all of e_n, and 4 times with it; work at equal error
- * is best for shares up to 0.1 (guide, "Defaults"). */
+/* f has been evaluated with the normal error e_n = e - P e. So h df/dy e_n, which may be
+ * tangential, stays in the solution: a fraction h |df/dy| of e_n, which is 0.1 to 0.3 where
+ * accuracy limits the step. Without this share the heavy top's error is 23 times that of a test
+ * that counts all of e_n, and with it 4 times; work at equal error is best for shares up to 0.1
+ * (guide, "Defaults"). */
 #define NORMAL_SHARE 0.125
 
-/* CVODES compares 6, 6 and 10 times the error estimates of the orders q-1, q and q+1. With this factor of the last, where
- * every step is projected, it is 6, 6 and 6: no order is preferred. The bias against higher orders costs steps at equal
- * error, and where estimates of every second order are mostly normal, as of a rotation, it would stay at an order that is
- * better than none but its neighbours. (A bias against lower orders saves more steps, but where stability limits them
+/* CVODES compares 6, 6 and 10 times the error estimates of the orders q-1, q and q+1. If every step
+ * is projected, this factor of the last one makes that 6, 6 and 6: no order is preferred. The bias
+ * against higher orders costs steps at equal error, and where the estimates of every second order
+ * are mostly normal, as for a rotation, it would keep an order that is the best only among its
+ * neighbours. (A bias against lower orders saves more steps, but where stability limits the step,
  * Adams takes up to twice as many. Guide, "Defaults".) */
 #define HIGHER_ORDER 0.6
 
-/* err = P e + share (e - P e), the projected estimate of the error e = ycor, whose norm CVODES gets: it stores the norm of
- * what its convergence test sees at iteration 0, with a tolerance that cannot be missed. err is e on entry, or P e if it
- * is projected already. Sets *norm. */
+/* err = P e + share (e - P e) is the projected estimate of the error e = ycor. CVODES gets its norm
+ * through its convergence test, which stores the norm of the vector that it is given at iteration
+ * 0; the tolerance is one that is always met. On entry err is e, or P e if it is already projected.
+ * Sets *norm. */
 static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt,
                         int is_projected, sunrealtype *norm) {
   const CPStepper s        = &mem->base;
@@ -146,7 +158,7 @@ static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector
   if (!isfinite(norm)) return cpFailedInner(mem, a, ycor, SUN_NLS_CONV_RECVR);
   if (!projects && surelyRejected(mem, norm)) return CP_SUCCESS;
 
-  /* The bound is for the drift of one step: after steps that were left alone no smaller step would help. */
+  /* The bound is for the drift of one step: after unprojected steps no smaller step would help. */
   const int bounded = mem->last.since == 0 || a->nst == 0;
   if (projects) cpCopy(s->err, ycor);
   int flag = cpStepperProject(s, a->t, trial->y, ewt, projects ? s->err : NULL,
@@ -159,7 +171,8 @@ static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector
   }
   if (projects) flag = projectError(mem, a, ycor, ewt, projected.with_error, &norm);
   if (flag) return flag;
-  /* What enters the history leaves with ycor when CVODES finds out for itself that it rejects it. */
+  /* A correction that enters the history leaves it with ycor when CVODES' error test rejects the
+   * step. */
   if (!(projects && trial->enters) && surelyRejected(mem, norm)) return CP_SUCCESS;
 
   trial->projected = 1;
@@ -172,7 +185,7 @@ static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector
     mem->pending.active = 1;
     mem->pending.mark   = cpMark(a);
   }
-  cpLinearSum(1.0, a->ypred, 1.0, ycor, trial->y); /* as CVODES will add it up, to the last bit */
+  cpLinearSum(1.0, a->ypred, 1.0, ycor, trial->y); /* as CVODES will compute it, to the last bit */
   return CP_SUCCESS;
 }
 
@@ -194,15 +207,16 @@ void cpSettle(CPodeMem mem, long int nst) {
 
 int cpCarriesOver(CPodeMem mem) { return mem->holding && !mem->checkpoints.repeatable; }
 
-/* Is the state of this attempt to be projected? Where nothing may be carried over, neither factors nor the count of
- * steps are. */
+/* Is the state of this attempt to be projected? If nothing may be carried over from step to step,
+ * the stored factors and the count of unprojected steps are not used. */
 static int isDue(CPodeMem mem, const CPAttempt *a) {
   if (cpCarriesOver(mem)) return mem->last.since + 1 >= mem->frequency;
   cpWorkForget(mem->base.step);
   return a->nst % mem->frequency == 0;
 }
 
-/* Is the step shorter than the newest accepted one, by more than the roundoff of a->h = gamma / rl1? */
+/* Is the step shorter than the latest accepted one, by more than the roundoff of a->h = gamma /
+ * rl1? */
 static int isCut(CPodeMem mem, const CPAttempt *a) {
   return a->nst > 0 && fabs(a->h) < (1.0 - 1.0e2 * CP_UROUND) * fabs(cpLastStep(mem));
 }
@@ -216,7 +230,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   mem->nsolves++;
   cpAttemptRead(mem, &a);
 
-  /* How did the attempt before end? */
+  /* Evaluates how the attempt before has ended. */
   int flag = cpOrderNormsEnd(mem, &a);
   if (!flag) flag = cpSelfCheck(mem, &a);
   if (!flag) flag = cpCheckStartLate(mem, &a, ewt);
@@ -225,8 +239,9 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   if (flag) return flag;
   if (mem->pending.active && cpIsRetry(&mem->pending.mark, &a)) takeBack(mem, a.ypred);
   cpPendingClear(mem);
-  /* CVODES takes back a prediction y0 + h f by subtraction. If h was much too long (some 1e140 with tout at 1e300), nothing
-   * would be left of y0, and a retry with a good h would be a success from another start. */
+  /* CVODES undoes a prediction y0 + h f by subtraction. If h was much too long (some 1e140 with
+   * tout at 1e300), nothing of y0 would remain, and a retry with a good h would succeed from
+   * another start. */
   if (a.nst == 0 && cpSameTime(a.t - a.h, s->t0, a.h))
     N_VLinearSum(1.0, s->y0, 1.0, a.zn1, a.ypred);
   if (mem->sens.data) mem->sens.attempt(mem->sens.data, &a);
@@ -255,7 +270,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   cpLinearSum(1.0, a.ypred, 1.0, ycor, trial->y);
   trial->complete = 1;
   if (s->P && isDue(mem, &a)) flag = projectStep(mem, &a, ycor, ewt);
-  else if (s->P) s->stats.nskipped++, cpWorkAge(s->step); /* factors grow older with each step */
+  else if (s->P) s->stats.nskipped++, cpWorkAge(s->step); /* factors age with each step */
   if (!flag && !trial->projected && !isfinite(cpWrmsNorm(ycor, ewt))) /* CVODES tests this norm */
     flag = cpFailedInner(mem, &a, ycor, SUN_NLS_CONV_RECVR);
   if (flag) trial->complete = 0;
