@@ -1,7 +1,8 @@
 /* Adjoint sensitivities: CVODES' checkpoints and backward problems around a projected forward run.
  *
- * CVodeB repeats the forward steps from checkpoints, through the same projecting solver, which
- * carries nothing from step to step then (step.c): they come out the same to the last bit. */
+ * CVodeB repeats the forward steps from checkpoints through the same projecting solver, which then
+ * carries nothing over from step to step (step.c), so that the steps are the same to the last
+ * bit. */
 #include "sens_impl.h"
 
 #include <math.h>
@@ -10,14 +11,15 @@
 int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck) {
   if (mem && !ncheck)
     return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "ncheck must not be NULL");
-  if (mem && mem->sens.data && cpSensLacksParameters(cpSensOf(mem))) /* CVodeF does not look */
+  if (mem && mem->sens.data && cpSensLacksParameters(cpSensOf(mem))) /* CVodeF does not check */
     return cpReport(&mem->base.log, CV_ILL_INPUT, __func__,
                     "CVODES' differences for sensitivities need the parameters: call "
                     "CPodeSetSensParams first, or give fS1 to CPodeSensInit1");
   return cpRun(mem, tout, yout, tret, itask, ncheck, __func__);
 }
 
-/* Why CVodeB ended with flag: what cpodes knows of the forward steps that it repeated, or CVODES' words. */
+/* Reports why CVodeB ended with flag: what cpodes knows about the forward steps that CVodeB
+ * repeated, or CVODES' own message. */
 static int failedBackward(CPodeMem mem, int flag, const char *function) {
   const char *reason = NULL;
   const int model =
@@ -35,8 +37,9 @@ static int failedBackward(CPodeMem mem, int flag, const char *function) {
   return cpReport(&mem->base.log, flag, function, "CVodeB ended with code %d", flag);
 }
 
-/* CVodeB stores each root that it finds in repeated steps as one step more, beyond its arrays and with the state of
- * another time (SUNDIALS 6.4 to 7.5). What lies behind the newest checkpoint is not repeated. */
+/* CVodeB stores each root that it finds in repeated steps as an additional step, beyond its arrays
+ * and with the state of another time (SUNDIALS 6.4 to 7.5). Steps after the latest checkpoint are
+ * not repeated. */
 static int refuseRoots(CPodeMem mem, const char *function) {
   if (isnan(mem->checkpoints.first_root)) return CP_SUCCESS;
   CVadjCheckPointRec *points = calloc((size_t)mem->checkpoints.count + 1, sizeof *points);
@@ -66,13 +69,14 @@ int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function
   flag = CVodeB(mem->cvode_mem, tBout, itaskB);
   if (mem->sens.data) mem->sens.end(mem->sens.data);
   mem->holding = mem->checkpoints.repeating = 0;
-  /* With these codes CVodeB has only looked at its arguments. */
+  /* With these codes CVodeB has only checked its arguments. */
   if (flag != CV_NO_ADJ && flag != CV_NO_FWD && flag != CV_NO_BCK && flag != CV_BAD_TB0)
     mem->checkpoints.overwritten = 1;
   cpPendingClear(mem);
-  /* SUNDIALS' fixed-point solver (6.4) repeats a step with a smaller one also after a failure for good. */
+  /* SUNDIALS' fixed-point solver (6.4) repeats a step with a smaller one even after a fatal
+   * failure. */
   if (flag < 0 || mem->failure.fatal) return failedBackward(mem, flag, function);
-  return flag == CV_TSTOP_RETURN ? CP_SUCCESS : flag; /* SUNDIALS 7: of a stop time of its own */
+  return flag == CV_TSTOP_RETURN ? CP_SUCCESS : flag; /* SUNDIALS 7: at a stop time of its own */
 }
 
 int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB) {
@@ -80,7 +84,8 @@ int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB) {
   return flag ? flag : cpBackward(mem, tBout, itaskB, __func__);
 }
 
-/* The weights of states at y; with weights that CVODES keeps to itself those of its newest step. */
+/* Computes the error weights of states at y, or gets those of CVODES' latest step if CVODES keeps
+ * its weights to itself. */
 static int weightsAt(CPodeMem mem, N_Vector y) {
   const int flag = cpStepperWeights(&mem->base, y, mem->base.ewt);
   if (flag != CP_NO_INIT) return flag;
@@ -96,13 +101,13 @@ int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj) {
   if (!mem->base.P) return CP_SUCCESS;
   flag = weightsAt(mem, yproj);
   if (flag) cpWrite(cpWorkText(mem->base.out), "there are no positive error weights there");
-  cpWorkForget(mem->base.out); /* the same result for the same state, whatever was asked before */
+  cpWorkForget(mem->base.out); /* the result must depend on the state only */
   if (!flag) flag = cpProject(mem->base.out, t, yproj, mem->base.ewt, NULL, 0, &(CPProjected){0});
   cpWorkForget(mem->base.out);
   if (!flag) return CP_SUCCESS;
   cpWrite(mem->base.text, "the state at t = %.15g cannot be projected: %s", t,
           cpWorkText(mem->base.out));
-  if (flag < 0) cpFatal(mem, flag); /* CPodeB is to end with it */
+  if (flag < 0) cpFatal(mem, flag); /* CPodeB must end with this code */
   cpReport(&mem->base.log, flag < 0 ? flag : CP_OUTPUT_PROJ_FAIL, __func__, "%s", mem->base.text);
   return flag; /* positive: a smaller backward step may help */
 }
@@ -117,7 +122,7 @@ int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector lambd
     return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
                     "there are no positive error weights at y");
   N_VScale(1.0, lambda, mem->base.tmp);
-  cpWorkForget(mem->base.out); /* factors of this state */
+  cpWorkForget(mem->base.out); /* the factors must be those of this state */
   flag = cpCotangent(mem->base.out, t, y, mem->base.ewt, mem->base.tmp);
   cpWorkForget(mem->base.out);
   if (!flag && !cpVectorFinite(mem->base.tmp))

@@ -1,8 +1,8 @@
-/* The projecting solver of sensitivities: one SUNNonlinearSolver for all of them, which CVODES calls
- * for one after the other once the state of an attempt has been found.
+/* The projecting solver of sensitivities: one SUNNonlinearSolver for all of them, which CVODES
+ * calls for one after the other once it has found the state of an attempt.
  *
- * Return codes of solve: as in stepping/multistep/step.c. Where the correction enters only the predicted
- * vector, it is *pending* until CVODES has accepted the step, as that of the state is
+ * The return codes of solve are those of stepping/multistep/step.c. A correction that enters only
+ * the predicted vector is *pending* until CVODES has accepted the step, like that of the state
  * (step.c): a retry finds it in its predicted vector and takes it back. */
 #include "sens_impl.h"
 
@@ -13,7 +13,7 @@
 
 /* ---- CVODES' history of sensitivities ---- */
 
-/* The vectors that CVODES has predicted, and their first derivatives. */
+/* Gets the vectors that CVODES has predicted, and the columns zn[1] of their Nordsieck arrays. */
 static void history(CPSens sens, N_Vector **predicted, N_Vector **zn1) {
   sunrealtype t, gamma, rl1;
   N_Vector *corrected;
@@ -22,9 +22,10 @@ static void history(CPSens sens, N_Vector **predicted, N_Vector **zn1) {
                                   zn1, &user_data);
 }
 
-/* Corrections that are pending leave the predicted vectors; none is pending afterwards. */
+/* At a retry, takes pending corrections back from the predicted vectors. None is pending
+ * afterwards. */
 static void takeBack(CPSens sens, int isRetry) {
-  N_Vector *predicted = NULL, *zn1; /* NULL: CVODES has no sensitivities any more */
+  N_Vector *predicted = NULL, *zn1; /* remains NULL if CVODES has no sensitivities any more */
   if (isRetry) history(sens, &predicted, &zn1);
   for (int i = 0; i < sens->params.Ns; i++) {
     if (predicted && sens->pending[i]) {
@@ -35,7 +36,8 @@ static void takeBack(CPSens sens, int isRetry) {
   }
 }
 
-/* Where f fails, CVODES' differences leave the parameter as they have moved it. */
+/* If f fails, CVODES' difference quotients leave the parameter as they have changed it. So
+ * cpSensBegin keeps the parameters, and cpSensEnd restores them. */
 void cpSensBegin(void *data) {
   const CPParams *params = &((CPSens)data)->params;
   for (int i = 0; params->p && i < params->Ns; i++) params->kept[i] = params->p[params->plist[i]];
@@ -53,14 +55,14 @@ void cpSensAttempt(void *data, const CPAttempt *a) {
   sens->attempted = 1;
   cpSensEnd(sens);
   takeBack(sens, cpIsRetry(&sens->mark, a));
-  /* As the states' first predictions (step.c), these are made from the start. */
+  /* Like the states' first predictions (step.c), these are made from the start. */
   if (a->nst > 0 || !sens->has_start || sens->off) return;
   history(sens, &predicted, &zn1);
   for (int i = 0; i < sens->params.Ns; i++)
     N_VLinearSum(1.0, sens->start[i], 1.0, zn1[i], predicted[i]);
 }
 
-/* Returns whether NaN has got into the history. */
+/* Returns whether NaN has entered the history. */
 int cpSensTakeBack(void *data, const CPAttempt *a) {
   CPSens sens = data;
   N_Vector *predicted, *zn1;
@@ -70,7 +72,7 @@ int cpSensTakeBack(void *data, const CPAttempt *a) {
   history(sens, &predicted, &zn1);
   for (int i = 0; i < sens->params.Ns && a->nst == 0 && sens->has_start; i++)
     N_VScale(1.0, sens->start[i],
-             predicted[i]); /* as the states, of which nothing may be left (cpode.c) */
+             predicted[i]); /* as for the states: the prediction may have lost it (cpode.c) */
   for (int i = 0; i < sens->params.Ns; i++)
     lost = lost || !cpVectorFinite(predicted[i]) || !cpVectorFinite(zn1[i]);
   return lost;
@@ -86,7 +88,8 @@ void cpSensRestart(void *data) {
 
 /* ---- projection ---- */
 
-/* (S1). Where G is that of rough differences, G s is taken by differences of sixth order, and K alone is that of G:
+/* Projects s by (S1). If G consists of rough difference quotients, G s is computed by differences
+ * of sixth order, and only K uses G:
  *   s <- s - K r,   r = G s + dc/dp. */
 int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, N_Vector s) {
   N_Vector r = NULL;
@@ -109,15 +112,15 @@ static int failed(CPSens sens, const CPAttempt *a, int iS, int flag) {
   return cpRejected(sens->mem, a, flag);
 }
 
-/* dc/dp is wrong if it moves the sensitivity otherwise than differences do, by more than its tolerance
- * and by more than this part. */
+/* The user's dc/dp is wrong if the corrections of the sensitivity by it and by difference quotients
+ * differ by more than the sensitivity's tolerance and by more than this fraction. */
 #define WRONG_PART 1.0e-5
 
-/* Is dc/dp of the user's the derivative of c? Differences need to know the parameters. weight: of the
- * sensitivity */
+/* Compares the user's dc/dp with difference quotients of c, if the parameters are known. weight: of
+ * the sensitivity. */
 static int checkRows(CPSens sens, const CPAttempt *a, int iS, N_Vector weight) {
   CPodeMem mem  = sens->mem;
-  N_Vector s[2] = {sens->s, mem->base.tmp}, r = NULL; /* s = -K dc/dp of either */
+  N_Vector s[2] = {sens->s, mem->base.tmp}, r = NULL; /* s = -K dc/dp for each */
   int flag = CP_SUCCESS;
   if (!sens->cS || !sens->params.p) return CP_SUCCESS;
   for (int k = 0; !flag && k < 2; k++) {
@@ -140,10 +143,11 @@ static int checkRows(CPSens sens, const CPAttempt *a, int iS, N_Vector weight) {
   return cpFatal(mem, CP_CNSTRSENS_WRONG);
 }
 
-/* How far (S1) would move the start, in units of the tolerance: at most 1. */
+/* Checks that (S1) would move the start by at most its tolerance, and that the user's dc/dp is
+ * right. */
 static int checkStart(CPSens sens, const CPAttempt *a) {
   CPodeMem mem     = sens->mem;
-  N_Vector *weight = sens->delta; /* not in use yet */
+  N_Vector *weight = sens->delta; /* not used yet */
   CVodeGetSensErrWeights(mem->cvode_mem, weight);
   cpWorkForget(sens->work);
   for (int i = 0; i < sens->params.Ns; i++) {
@@ -167,7 +171,7 @@ static int checkStart(CPSens sens, const CPAttempt *a) {
   return CP_SUCCESS;
 }
 
-/* The first sensitivity of an attempt */
+/* To be called at the first sensitivity of an attempt. */
 static int begin(CPSens sens, const CPAttempt *a) {
   sens->nsolves++;
   if (!sens->has_start) {
@@ -184,7 +188,7 @@ static int begin(CPSens sens, const CPAttempt *a) {
   return flag;
 }
 
-/* s0 + scor -> s0 + scor + delta */
+/* Replaces s0 + scor by s0 + scor + delta. */
 static int project(CPSens sens, const CPAttempt *a, int iS, N_Vector s0, N_Vector scor) {
   CPodeMem mem   = sens->mem;
   N_Vector delta = sens->delta[iS];
@@ -214,13 +218,13 @@ static int notFinite(CPSens sens, const CPAttempt *a, int iS) {
   return cpRejected(sens->mem, a, -CP_RHS_NONFINITE);
 }
 
-/* As cpFailedInner: steps that lead nowhere end the run. */
+/* As cpFailedInner: steps that make no progress end the run. */
 static int failedInner(CPSens sens, const CPAttempt *a, int iS, N_Vector scor, int flag) {
   CPodeMem mem       = sens->mem;
   mem->failure.cause = 0;
   flag               = cpFunctionFailure(&sens->nls, scor, sens->s, flag);
   if (flag < 0) return flag;
-  const int fS = flag == CP_CV_SRHSFUNC_RECVR; /* said so itself */
+  const int fS = flag == CP_CV_SRHSFUNC_RECVR; /* it reported its failure itself */
   if (!fS && (sens->nls.matrix_not_finite || !cpVectorFinite(scor) || !cpVectorFinite(sens->s)))
     return notFinite(sens, a, iS);
   cpWrite(mem->base.text, "at t = %.15g: %s sensitivity %d %s, with a step of %g", a->t,
@@ -240,8 +244,9 @@ static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ew
   CVodeGetCurrentSensSolveIndex(cvode_mem, &iS);
   int flag = iS == 0 ? begin(sens, &a) : CP_SUCCESS;
   if (flag) return flag;
-  /* CVODES leaves the Newton matrix to the states' solver, and never asks a sensitivity's for one. Where the states'
-   * iteration makes none, the first sensitivity of the attempt makes the one that was asked for. */
+  /* CVODES leaves the Newton matrix to the states' solver, and never requests one from a
+   * sensitivity's. If the states' iteration has none, the first sensitivity of the attempt makes
+   * the one that was requested. */
   const int is_due = iS == 0 && mem->attempt.setup_due &&
                      SUNNonlinSolGetType(mem->nls.inner) == SUNNONLINEARSOLVER_FIXEDPOINT;
   flag = cpInnerSolve(&sens->nls, s0, scor, ewt, tol, callLSetup || is_due, cvode_mem);
@@ -271,7 +276,7 @@ int cpSensInstall(CPSens sens, SUNNonlinearSolver inner) {
   return flag;
 }
 
-/* One of our own is of the states' kind. */
+/* If the solver is our own, replaces it by one of the states' kind. */
 int cpSensNewSolver(void *data) {
   CPSens sens = data;
   return sens->nls.inner_owned ? cpSensInstall(sens, NULL) : CP_SUCCESS;

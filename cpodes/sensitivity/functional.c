@@ -1,9 +1,10 @@
-/* Functionals, their gradients by forward sensitivities, and the comparison of both ways with finite differences.
+/* Functionals, their gradients by forward sensitivities, and the comparison of both ways with
+ * finite differences.
  *
  *   dG_k/dp_i = dg_k/dy s_i + dg_k/dp_i + int (dh_k/dy s_i + dh_k/dp_i) dt
  *
- * Integrals are Gauss formulas on the projected interpolant of each step: CVODES' own quadratures get
- * CVODES' user_data, which is the user's. */
+ * Integrals are Gauss formulas on the projected interpolant of each step. CVODES' own quadratures
+ * are not used, since they receive CVODES' user_data, which is the user's. */
 #include "functional_impl.h"
 
 #include <limits.h>
@@ -11,14 +12,15 @@
 #include <nvector/nvector_serial.h>
 #include <string.h>
 
-/* Gauss-Legendre formula of six nodes on [-1, 1], exact to degree 11 (Abramowitz and Stegun, 25.4.30) */
+/* Gauss-Legendre formula with six nodes on [-1, 1], exact to degree 11 (Abramowitz and Stegun,
+ * 25.4.30). */
 enum { NODES = 6 };
 static const sunrealtype node_at[NODES / 2]     = {0.238619186083196909, 0.661209386466264514,
                                                    0.932469514203152028};
 static const sunrealtype node_weight[NODES / 2] = {0.467913934572691047, 0.360761573048138608,
                                                    0.171324492379170345};
 
-/* A value that is not finite, among the return values of a user's function */
+/* Reports a value that is not finite as if it were a return value of the user's function. */
 #define NOT_FINITE INT_MIN
 
 /* ---- arguments ---- */
@@ -66,7 +68,7 @@ int cpFunctionalOpen(CPFunctionalRun *w) {
 
 /* ---- the run ---- */
 
-/* G_k += weight fn_k,   dG_ki += weight (d fn_k/dy s_i + d fn_k/dp_i)   at (t, w->y) */
+/* G_k += weight fn_k,   dG_ki += weight (d fn_k/dy s_i + d fn_k/dp_i)   at (t, w->y). */
 static int add(CPFunctionalRun *w, CPFunctionalFn fn, CPFunctionalGradFn grad, const char *name,
                sunrealtype t, sunrealtype weight) {
   const int ng = w->F->ng, Ns = w->dG ? w->Np : 0;
@@ -123,7 +125,7 @@ int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck) {
     }
     before = t;
   }
-  if (flag) cpClearStopTime(mem, t1); /* which has not been reached */
+  if (flag) cpClearStopTime(mem, t1); /* it has not been reached */
   if (!flag && F->end) {
     N_VScale(1.0, w->y1, w->y);
     if (w->dG) flag = CPodeGetSens(mem, &t, w->yS);
@@ -150,7 +152,7 @@ int CPodeFunctionalForward(CPodeMem mem, sunrealtype t1, const CPFunctional *F, 
 /* ---- forward, adjoint and finite differences side by side ---- */
 
 typedef struct {
-  CPFunctionalRun run; /* of finite differences */
+  CPFunctionalRun run; /* for the finite differences */
   sunrealtype t0, t1;
   CPStartFn start;
   CPParams *params;
@@ -174,7 +176,7 @@ static int restart(Check *c) {
   return flag ? startFailed(c, flag) : CPodeReInit(c->run.mem, c->t0, c->y0);
 }
 
-/* The values with parameter i moved by e. */
+/* Computes the values with parameter i changed by e. */
 static int runMoved(Check *c, int i, sunrealtype e, sunrealtype *G) {
   sunrealtype *p         = &c->params->p[c->params->plist[i]];
   const sunrealtype kept = *p;
@@ -186,7 +188,7 @@ static int runMoved(Check *c, int i, sunrealtype e, sunrealtype *G) {
   return flag;
 }
 
-/* All three ways, one after the other. */
+/* Computes the gradients in all three ways. */
 static int compute(Check *c, const CPAdjointOptions *options, sunrealtype step) {
   CPodeMem mem = c->run.mem;
   const int ng = c->run.F->ng, Ns = c->params->Ns;
@@ -239,7 +241,7 @@ int CPodeFunctionalCheck(CPodeMem mem, sunrealtype t0, sunrealtype t1, const CPF
   c.y0S = cpSensVectors(arena, Ns, mem->base.y0);
   CP_NEW(arena, c.G, F->ng);
   CP_ARRAYS(arena, F->ng * Ns, &c.forward, &c.adjoint, &c.difference);
-  flag = cpFunctionalOpen(&c.run); /* which looks at the arena */
+  flag = cpFunctionalOpen(&c.run); /* checks the arena */
   if (!flag) flag = compute(&c, options, step);
   if (!flag && worst) *worst = 0.0;
   if (!flag && out)

@@ -1,9 +1,10 @@
-/* Functionals and their gradients by adjoint sensitivities, one backward problem of CVODES' for each:
+/* Functionals and their gradients by adjoint sensitivities, with one backward problem of CVODES for
+ * each functional:
  *
  *   l' = -J^T l - dh/dy,   l(t1) = dg/dy,   q' = -(l^T df/dp + dh/dp),   q(t1) = 0
  *   dG/dp = dg/dp + q(t0) + l(t0)^T dy0/dp
  *
- * at forward states put back on the manifold. */
+ * at forward states that are projected onto the manifold. */
 #include "functional_impl.h"
 
 #include "cpodes/base/differences.h"
@@ -17,7 +18,7 @@
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 #define DEFAULT_STEPS 150
-/* CVODES' polynomials have one point more than the order, which is 12 at most. */
+/* CVODES' interpolating polynomials have one point more than their order, which is at most 12. */
 #define LEAST_STEPS       13
 #define DEFAULT_TOLERANCE SUN_RCONST(1.0e-8)
 
@@ -29,19 +30,19 @@ typedef struct {
   N_Vector unit;     /* [ng] a unit vector */
 } Adjoint;
 
-/* The backward problem of functional k */
+/* The backward problem of functional k. */
 typedef struct {
   Adjoint *a;
-  int k, which; /* which: CVODES' number of it */
+  int k, which; /* which: CVODES' index of the problem */
   N_Vector l, q;
   sunrealtype good,
-      stuck; /* newest time at which its right-hand side was evaluated, and at which that failed since */
-  int failures; /* near there */
+      stuck; /* latest time when its right-hand side was evaluated, and when it has failed since */
+  int failures; /* number of failures near there */
 } Problem;
 
 /* ---- differences ---- */
 
-/* result_j = d(weights . fn)/dy_j by sixth-order differences, for all j. fn leaves a vector in value. */
+/* result_j = d(weights . fn)/dy_j for all j, by sixth-order differences. Overwrites value. */
 static int gradientOf(CVRhsFn fn, void *data, sunrealtype t, N_Vector y, N_Vector weights,
                       N_Vector value, N_Vector result) {
   sunrealtype *yd = N_VGetArrayPointer(y), *rd = N_VGetArrayPointer(result);
@@ -62,7 +63,7 @@ static int gradientOf(CVRhsFn fn, void *data, sunrealtype t, N_Vector y, N_Vecto
   return flag;
 }
 
-/* result_i = d(weights . fn)/dp_i; derivative: workspace of value's length. */
+/* result_i = d(weights . fn)/dp_i for all parameters. derivative: workspace of value's length. */
 static int parametersOf(const CPParams *params, CVRhsFn fn, void *data, sunrealtype t, N_Vector y,
                         N_Vector weights, N_Vector value, N_Vector derivative, sunrealtype *result) {
   int flag = CP_SUCCESS;
@@ -73,7 +74,8 @@ static int parametersOf(const CPParams *params, CVRhsFn fn, void *data, sunrealt
   return flag;
 }
 
-/* run.gy, run.gp: derivatives of value k of fn, which may be NULL, at (t, run.y). */
+/* Computes run.gy and run.gp, the derivatives of value k of fn at (t, run.y); they are zero if fn
+ * is NULL. */
 static int gradient(Adjoint *a, CPFunctionalFn fn, CPFunctionalGradFn grad, sunrealtype t, int k) {
   CPFunctionalRun *w        = &a->run;
   CPFunctionalCalled called = {fn, w->F->user_data};
@@ -95,7 +97,8 @@ static int integrandGradient(Adjoint *a, sunrealtype t, int k) {
 
 /* ---- right-hand sides ---- */
 
-/* a->Jl = J^T l and, if wanted, a->lfp = l^T df/dp, at (t, run.y). */
+/* Computes a->Jl = J^T l if states is set, and a->lfp = l^T df/dp if parameters is set, at (t,
+ * run.y). */
 static int products(Adjoint *a, sunrealtype t, N_Vector l, int states, int parameters) {
   CPFunctionalRun *w        = &a->run;
   const CPodeMem mem        = w->mem;
@@ -118,9 +121,10 @@ static int products(Adjoint *a, sunrealtype t, N_Vector l, int states, int param
   return flag;
 }
 
-/* Where a right-hand side fails recoverably from some time on, CVODES comes as near to that as roundoff allows, and then takes
- * steps that do not move t until it has taken all that it may. So many failures end the run if they are as near to good
- * values, and to each other, as so many units of roundoff. */
+/* If a right-hand side fails recoverably from some time on, CVODES approaches that time as far as
+ * roundoff allows, and then takes steps that do not change t, up to its limit. So more than
+ * MOST_FAILURES failures end the run if they are within NEAR units of roundoff of good values and
+ * of each other. */
 #define MOST_FAILURES 20
 #define NEAR          1.0e2
 
@@ -132,7 +136,8 @@ static int isStuck(Problem *problem, sunrealtype t) {
   return problem->failures > MOST_FAILURES;
 }
 
-/* l' = -J^T l - dh/dy. SUNDIALS' fixed-point solver takes a fatal failure for one of convergence: after it all calls fail. */
+/* l' = -J^T l - dh/dy. SUNDIALS' fixed-point solver takes a fatal failure for a convergence
+ * failure, so all calls after it fail as well. */
 static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *data) {
   Problem *problem   = data;
   Adjoint *a         = problem->a;
@@ -140,7 +145,8 @@ static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *
   const char *reason = NULL;
   long int nst       = 0;
   if (mem->failure.fatal) return CP_SELFCHECK_FAIL;
-  /* CVODES' limit holds between two checkpoints. This one is that of the whole backward problem. */
+  /* CVODES' limit applies between two checkpoints. This one applies to the whole backward
+   * problem. */
   CVodeGetNumSteps(CVodeGetAdjCVodeBmem(mem->cvode_mem, problem->which), &nst);
   if (nst >= cpFunctionalMaxSteps(a->run.F)) {
     cpWrite(mem->base.text,
@@ -182,7 +188,7 @@ static void destroySolver(void *NLS) { SUNNonlinSolFree(NLS); }
 static void destroyMatrix(void *J) { SUNMatDestroy(J); }
 static void destroyLinearSolver(void *LS) { SUNLinSolFree(LS); }
 
-/* Fixed-point iteration, or Newton's with a dense matrix */
+/* Sets fixed-point iteration, or Newton's with a dense matrix. */
 static int setSolvers(const Problem *problem) {
   CPArena *arena     = &problem->a->run.arena;
   const CPodeMem mem = problem->a->run.mem;
@@ -196,13 +202,13 @@ static int setSolvers(const Problem *problem) {
   SUNLinearSolver LS =
       J ? cpArenaOwn(arena, SUNLinSol_Dense(problem->l, J, mem->base.ctx), destroyLinearSolver)
         : NULL;
-  /* The codes of CVODES' linear solvers are other ones than CVode's. */
+  /* The codes of CVODES' linear solver interface differ from CVode's. */
   return LS && !CVodeSetLinearSolverB(mem->cvode_mem, problem->which, LS, J) ? CP_SUCCESS
                                                                              : CP_MEM_FAIL;
 }
 
-/* l(t1) = dg/dy, q(t1) = 0, dG = dg/dp, tolerances and solvers. Without an absolute tolerance it is reltol of the size of l
- * at t1, or of what drives l there. */
+/* Sets l(t1) = dg/dy, q(t1) = 0, dG = dg/dp, tolerances and solvers. The default absolute tolerance
+ * is reltol times the larger one of |l| and |dh/dy| at t1. */
 static int begin(Problem *problem, sunrealtype t1, sunrealtype *dG) {
   Adjoint *a         = problem->a;
   CPFunctionalRun *w = &a->run;
@@ -239,7 +245,8 @@ static int begin(Problem *problem, sunrealtype t1, sunrealtype *dG) {
               : CP_SUCCESS;
 }
 
-/* All at once, since they share the forward steps that CVODES repeats. 0, or a code, reported. */
+/* Solves all backward problems at once, since they share the forward steps that CVODES repeats.
+ * Returns 0 or an error code that has been reported. */
 static int solveBackwards(Adjoint *a, sunrealtype t0, sunrealtype t1, N_Vector *y0S,
                           sunrealtype *dG, N_Vector *gradients) {
   CPFunctionalRun *w = &a->run;
@@ -267,14 +274,15 @@ static int solveBackwards(Adjoint *a, sunrealtype t0, sunrealtype t1, N_Vector *
   return flag;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole computation ---- */
 
-/* CVODES' polynomials of a run backwards, or of few steps, read points that do not exist (6.4 to 7.5). */
+/* In a run backwards in time, or with few steps between checkpoints, CVODES' polynomials read
+ * points that do not exist (6.4 to 7.5). */
 static int lacksPoints(const CPAdjointOptions *o, int backwards) {
   return backwards || o->steps < LEAST_STEPS;
 }
 
-/* Arguments, before anything is done */
+/* Checks the arguments before anything is done. */
 static int check(const Adjoint *a, int backwards, N_Vector *y0S, const sunrealtype *dG,
                  N_Vector *gradients) {
   const CPodeMem mem        = a->run.mem;
@@ -341,12 +349,13 @@ int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
   a.q    = cpArenaTake(arena, N_VNew_Serial(a.run.Np, mem->base.ctx));
   a.unit = cpArenaTake(arena, N_VNew_Serial(F->ng, mem->base.ctx));
   CP_NEW(arena, a.lfp, a.run.Np);
-  flag = cpFunctionalOpen(&a.run); /* which looks at the arena */
+  flag = cpFunctionalOpen(&a.run); /* checks the arena */
   if (!flag && (flag = cpAdjointRenew(mem, a.o.steps, a.o.interp)))
     cpReport(&mem->base.log, flag, __func__, "no memory for checkpoints");
   if (!flag) flag = cpFunctionalMarch(&a.run, t1, &ncheck);
   if (!flag) flag = solveBackwards(&a, t0, t1, y0S, dG, gradients);
-  /* The least checkpoints that there can be stay; CVodeB has set the stop time of the forward run again. */
+  /* The smallest possible checkpoints remain. CVodeB has set the stop time of the forward run
+   * again. */
   if (mem->checkpoints.exist) {
     const int lost = cpAdjointRenew(mem, 1, CV_HERMITE);
     cpClearStopTime(mem, t1);

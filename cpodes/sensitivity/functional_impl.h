@@ -4,36 +4,40 @@
 
 #include "sens_impl.h"
 
-/* A run that sums the functional, and its gradient where the run has sensitivities */
+/* A run that sums the functional, and its gradient if the run has sensitivities. */
 typedef struct {
   CPArena arena;
   CPodeMem mem;
-  const char *function; /* the public one */
+  const char *function; /* the public function, for messages */
   const CPFunctional *F;
   const CPParams *params; /* NULL if there are none */
-  int Np;                 /* parameters, or 1, since CVODES wants vectors that are not empty */
+  int Np;                 /* parameters, or 1, since CVODES needs vectors that are not empty */
   sunrealtype *G;         /* [ng] the values */
   sunrealtype *dG;        /* [ng x Np] their gradients, or NULL without sensitivities */
-  N_Vector y1, y, *yS;    /* the state at t1; state and [Np] sensitivities where F is evaluated */
-  N_Vector gy;            /* [n] gradient of one value of F's, with gp [Np] to the parameters */
+  N_Vector y1, y, *yS;    /* state at t1; state and [Np] sensitivities where F is evaluated */
+  N_Vector gy;            /* [n] gradient of one value of F; gp [Np]: its parameter derivatives */
   sunrealtype *gp;
   N_Vector moved;        /* [n] workspace */
   N_Vector value, along; /* [ng] values as a vector, and derivatives */
 } CPFunctionalRun;
 
 /* functional.c */
-/* Most steps of a run, forward or backward */
+/* Returns the largest number of steps of a run, forward or backward. */
 long int cpFunctionalMaxSteps(const CPFunctional *F);
-/* The arguments that all calls share. 0, or a code, reported. */
+/* Checks the arguments that all calls share. Returns 0 or an error code that has been reported. */
 int cpFunctionalCheck(CPodeMem mem, const CPFunctional *F, const sunrealtype *G,
                       const char *function);
-/* Allocates what a run needs, from its first seven fields. 0, or a code, reported; cpArenaFree frees it. */
+/* Allocates the memory of a run, whose first seven fields are set; cpArenaFree frees it. Returns 0
+ * or an error code that has been reported. */
 int cpFunctionalOpen(CPFunctionalRun *w);
-/* Steps to t1 by CPode, or by CPodeF if ncheck is not NULL, and sums G and dG. 0, or a code, reported. */
+/* Steps to t1 by CPode, or by CPodeF if ncheck is not NULL, and sums G and dG. Returns 0 or an
+ * error code that has been reported. */
 int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck);
-/* What a function of the user's returned: 0, or a code, reported. */
+/* Reports flag, the result of a user's function of that name. Returns 0 or an error code that has
+ * been reported. */
 int cpFunctionalResult(const CPFunctionalRun *w, int flag, sunrealtype t, const char *name);
-/* One of F's functions as a right-hand side, with its values in `value` [ng]. data: CPFunctionalCalled */
+/* Evaluates one of F's functions as a right-hand side, with its values in `value` [ng]. data:
+ * CPFunctionalCalled. */
 typedef struct {
   CPFunctionalFn fn;
   void *user_data;

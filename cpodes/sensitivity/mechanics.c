@@ -2,16 +2,17 @@
  *
  *   F = f - M a - A^T lambda,   B = b - A a,   Z = zdot               a = u' and lambda held
  *
- * and x = N^+ s_q, the derivative of (a, lambda) along s = (s_q, s_u, s_z) and a parameter is
+ * and x = N^+ s_q, the derivative of (a, lambda) along s = (s_q, s_u, s_z) and with respect to a
+ * parameter is
  *
  *   [ M A^T; A 0 ] [ da; dlambda ] = [ K x + C s_u + Fz s_z + Fp;  Bq x + Bu s_u + Bp ]        (S2)
  *
- * and, since that matrix is symmetric, all products with transposes need one solution, too:
+ * and, since that matrix is symmetric, all products with transposes need one solution only:
  *
  *   [ M A^T; A 0 ] [ w; mu ] = [ l_u;  Zl^T l_z ],   l_u . da + l_z . Zl dlambda = w . F' + mu . B'.  (S3)
  *
- * Where (S2) does not hold or is not known (operators, forces that depend on multipliers, FULL motions, kinematics of the
- * user's), the whole right-hand side is differentiated along (s, p). */
+ * If (S2) does not hold or is not known (operators, forces that depend on multipliers, FULL
+ * motions, kinematics of the user), the whole right-hand side is differentiated along (s, p). */
 #include "cpodes/mechanics/newton/newton_impl.h"
 #include "sens_impl.h"
 
@@ -24,23 +25,24 @@ struct CPMechSens_ {
   CPArena arena;
   CPMech mech;
   CPMechParamJacFn jac;
-  /* parameters, of the integrator's sensitivities or of CPMechSetParams, with what is known to each */
+  /* the parameters, of the integrator's sensitivities or of CPMechSetParams, and their
+   * derivatives */
   const CPParams *params; /* NULL if there are none */
   CPParams own;           /* of CPMechSetParams */
-  CPArena by_params;      /* of the next four */
-  double *by_param;       /* F [nu], B [m], Z [nz], p and v [m] to each: `stride` in all */
-  char *known, *checked;  /* [Ns] at this state; compared with differences, once */
-  double *values_of_p;    /* [Ns] parameters at this state */
+  CPArena by_params;      /* owns the next four */
+  double *by_param;       /* [Ns x stride] derivatives of F [nu], B [m], Z [nz], p and v [m] */
+  char *known, *checked;  /* [Ns] known at this state; already compared with differences */
+  double *values_of_p;    /* [Ns] the parameters at this state */
   size_t stride;
   /* the state, its solution, and what is known there */
   int valid, has_matrices;
-  long int layout, nM, nA;     /* evaluations when mech->kkt had the factors of this state */
+  long int layout, nM, nA;     /* counters when mech->kkt had the factors of this state */
   double t, *y, *a0, *lambda0; /* [n], [nu], [m] */
-  CPPartials partials;         /* to the state, as matrices; NULL before their first use */
+  CPPartials partials; /* with respect to the state, as matrices; NULL before their first use */
   /* workspace */
-  N_Vector value, result; /* [stride] of differences */
+  N_Vector value, result; /* [stride] for differences */
   N_Vector at_y, at_moved,
-      along; /* [n] of differences along a vector: y, a moved state, the vector */
+      along; /* [n] for differences along a vector: y, a moved state, the vector */
   double *x, *f, *b, *a, *lambda; /* [nu], [nu], [m], [nu], [m] */
   double *qdot;                   /* [nq] */
 };
@@ -59,7 +61,7 @@ void cpMechSensFree(CPMechSens *address) {
   *address = NULL;
 }
 
-/* mech->sens, created at its first use, or NULL without memory. */
+/* Returns mech->sens, which is created at its first use, or NULL if there is no memory. */
 static CPMechSens sensOf(CPMech mech) {
   if (mech->sens) return mech->sens;
   CPMechSens sens = calloc(1, sizeof *sens);
@@ -97,7 +99,7 @@ static CPMechState stateOf(const CPMechSens sens, const double *y) {
   return (CPMechState){sens->t, y, y + mech->nq, y + mech->nq + mech->nu};
 }
 
-/* Factors of the state once more, if others have taken their place. */
+/* Factors the matrices of the state again if other factors have replaced theirs. */
 static int factor(CPMechSens sens) {
   const CPMech mech = sens->mech;
   if (sens->nM == mech->stats.nM && sens->nA == mech->stats.nA) return CP_SUCCESS;
@@ -114,9 +116,10 @@ static int isSame(const CPMechSens sens, sunrealtype t, const sunrealtype *y) {
          !memcmp(sens->y, y, (size_t)sens->mech->n * sizeof *y);
 }
 
-/* u', lambda and factors at (t, y), unless they are those: of the right-hand side, which has just solved for udot and lambda,
- * or, if these are NULL, solved for here. A user's recursion leaves no factors. 0, or a code with the reason in mech->text,
- * as from all that follow. */
+/* Computes u', lambda and factors at (t, y), unless they are already those of this state. udot and
+ * lambda: the solution that the right-hand side has just computed there; if they are NULL, it is
+ * computed here. A user's recursion leaves no factors. Returns 0, or a code with the reason in
+ * mech->text, like all functions below. */
 static int setState(CPMechSens sens, sunrealtype t, const sunrealtype *y, const sunrealtype *udot,
                     const sunrealtype *lambda) {
   const CPMech mech      = sens->mech;
@@ -150,8 +153,9 @@ void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunr
   if (sens && sens->params && isDirect(mech)) setState(sens, t, y, udot, lambda);
 }
 
-/* Partial derivatives to the state, in sens->partials: the user's, or differences of sixth order. They are those of the
- * iteration matrix with M and A, whichever the integrator uses. */
+/* Computes the partial derivatives with respect to the state in sens->partials: the user's, or
+ * differences of sixth order. They are those of the iteration matrix with M and A, whichever matrix
+ * the integrator uses. */
 static int findMatrices(CPMechSens sens) {
   int flag = CP_SUCCESS;
   if (sens->has_matrices) return CP_SUCCESS;
@@ -165,15 +169,15 @@ static int findMatrices(CPMechSens sens) {
   return flag;
 }
 
-/* ---- derivatives to parameters ---- */
+/* ---- derivatives with respect to parameters ---- */
 
-/* F, B, Z at s with the accelerations and multipliers of the state */
+/* F, B, Z at s, with the accelerations and multipliers of the state. */
 static int evaluate(CPMechSens sens, const CPMechState *s, double *F) {
   const CPMech mech = sens->mech;
   return cpMechForm(mech, s, sens->a0, sens->lambda0, F, F + mech->nu, F + mech->nu + mech->m);
 }
 
-/* F, B, Z, p and v at the state, with the parameters as they are now. */
+/* F, B, Z, p and v at the state, with the present values of the parameters. */
 static int evaluateAll(sunrealtype t, N_Vector y, N_Vector value, void *data) {
   const CPMechSens sens = data;
   const CPMech mech     = sens->mech;
@@ -186,8 +190,9 @@ static int evaluateAll(sunrealtype t, N_Vector y, N_Vector value, void *data) {
   return flag ? flag : evaluate(sens, &s, F);
 }
 
-/* The user's derivatives are wrong if they differ from differences by more than this part of the largest entry and by more
- * than this multiple of what two steps of differences differ by: where these do not agree, they prove nothing. */
+/* The user's derivatives are wrong if they differ from difference quotients by more than this
+ * fraction of the largest entry plus this multiple of the difference between the quotients with two
+ * step sizes: if these do not agree, they prove nothing. */
 #define WRONG_PART   1.0e-5
 #define WRONG_SPREAD 100.0
 
@@ -223,7 +228,7 @@ static int checkParamJac(CPMechSens sens, int iS, const double *values) {
   return flag;
 }
 
-/* Those to parameter iS at the state, in byParam. */
+/* Computes the derivatives with respect to parameter iS at the state, in byParam. */
 static int findParameter(CPMechSens sens, int iS) {
   const CPMech mech = sens->mech;
   int flag          = CP_SUCCESS;
@@ -252,7 +257,7 @@ static int findParameter(CPMechSens sens, int iS) {
 
 /* ---- forward ---- */
 
-/* As a right-hand side for cpSensDirection. */
+/* The function to be differentiated by cpSensDirection. */
 static int evaluateMoved(sunrealtype t, N_Vector y, N_Vector value, void *data) {
   CPMechSens sens     = ((CPMech)data)->sens;
   const CPMechState s = stateOf(sens, N_VGetArrayPointer(y));
@@ -260,8 +265,9 @@ static int evaluateMoved(sunrealtype t, N_Vector y, N_Vector value, void *data) 
   return evaluate(sens, &s, N_VGetArrayPointer(value));
 }
 
-/* (S2): sens->a, sens->lambda, the derivatives of u' and lambda. The right-hand side, and Z', are in sens->result: by matrices
- * if they are all the user's, and so cost less than differences of sixth order along s. */
+/* Solves (S2): sens->a and sens->lambda become the derivatives of u' and lambda. The right-hand
+ * side, and Z', are in sens->result. They are computed by matrices if the user gives all of these,
+ * which costs less than differences of sixth order along s. */
 static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, int iS,
                         const sunrealtype *s) {
   const CPMech mech        = sens->mech;
@@ -293,7 +299,7 @@ static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, in
               : CP_SUCCESS;
 }
 
-/* The quaternions of q += sign N(p) u, where p stands in the place of q. */
+/* The quaternions of q += sign N(p) u, where N is evaluated with p in place of q. */
 static int addQuaternions(CPMechSens sens, const sunrealtype *p, const sunrealtype *u, int sign,
                           sunrealtype *q) {
   const CPMech mech = sens->mech;
@@ -340,7 +346,7 @@ int CPMechSensRhs1(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_V
   return mech->attached.cause;
 }
 
-/* (u', lambda) in place of a right-hand side. */
+/* (u', lambda), as a right-hand side for cpSensDirection. */
 static int solutionAt(sunrealtype t, N_Vector y, N_Vector solution, void *data) {
   const CPMech mech = data;
   sunrealtype *a    = N_VGetArrayPointer(solution);
@@ -385,7 +391,8 @@ static void addTransposed(const CPPartials P, CPOutput of, CPDirection by, const
   if (P->block[of][by].exists) cpMatTransposedTimes(&P->block[of][by].J, 1.0, x, 1.0, result);
 }
 
-/* (S3): sens->a = w, sens->lambda = mu. The system may not have been used before. 0, or mech->attached.cause. */
+/* Solves (S3): sens->a = w, sens->lambda = mu. The system may not have been used before. Returns 0,
+ * or mech->attached.cause. */
 static int solveAdjoint(CPMech mech, sunrealtype t, const sunrealtype *y, const sunrealtype *l,
                         const char *function) {
   CPMechSens sens = NULL;
@@ -409,7 +416,7 @@ static int solveAdjoint(CPMech mech, sunrealtype t, const sunrealtype *y, const 
   return mech->attached.cause = flag;
 }
 
-/* g_x = K^T w + Bq^T mu + Zq^T l_z, and so on, for one direction. */
+/* g += K^T w + Bq^T mu + Zq^T l_z, or the same for another direction than q. */
 static void gather(const CPMechSens sens, CPDirection by, const double *lz, double *g) {
   addTransposed(sens->partials, CP_OF_F, by, sens->a, g);
   addTransposed(sens->partials, CP_OF_B, by, sens->lambda, g);
@@ -431,7 +438,7 @@ int CPMechAdjointRhs(sunrealtype t, N_Vector y, N_Vector yB, N_Vector yBdot, voi
   gather(sens, CP_BY_U, lz, gu);
   if (mech->nz > 0) gather(sens, CP_BY_Z, lz, gz);
   if (!flag) flag = cpMechKinematics(mech, P->q, CP_N_INVERSE_TRANSPOSE, sens->x, g);
-  /* The product E with (0, omega / 2) is skew: E^T l_q = -N(l_q) u. */
+  /* N(q) u = E q, where E, the product with (0, omega / 2), is skew: E^T l_q = -N(l_q) u. */
   if (!flag) flag = addQuaternions(sens, l, P->u, -1, g);
   if (!flag) N_VScale(-1.0, yBdot, yBdot);
   return mech->attached.cause = flag;
@@ -453,7 +460,7 @@ int CPMechAdjointQuadrature(sunrealtype t, N_Vector y, N_Vector yB, N_Vector qBd
   return mech->attached.cause = flag;
 }
 
-/* ---- which parameters ---- */
+/* ---- the parameters ---- */
 
 static int useParams(CPMechSens sens, const CPParams *params) {
   CPArena *arena = &sens->by_params;
@@ -470,14 +477,14 @@ static int useParams(CPMechSens sens, const CPParams *params) {
   return CP_SUCCESS;
 }
 
-/* If params is NULL, those of CPMechSetParams apply again, if any. */
+/* If params is NULL, the parameters of CPMechSetParams apply again, if there are any. */
 static int start(void *data, const CPParams *params) {
   CPMechSens sens = sensOf(data);
   if (!sens) return CP_MEM_FAIL;
   return useParams(sens, params ? params : sens->own.Ns > 0 ? &sens->own : NULL);
 }
 
-/* Rows of the projector: positions, then velocities. */
+/* dc/dp in the order of the projector's rows: positions, then velocities. */
 static int rows(sunrealtype t, N_Vector y, int iS, N_Vector rv, int *given, void *data) {
   const CPMech mech = data;
   CPMechSens sens   = sensOf(mech);
@@ -510,7 +517,7 @@ const CPSensSystem cpMechSensModel = {.rhs        = CPMechSensRhs1,
                                       .transposes = transposes,
                                       .params     = params};
 
-/* The workspace for an option, or NULL, reported in *flag. */
+/* Returns the workspace for an option, or NULL with a code in *flag that has been reported. */
 static CPMechSens open(CPMech mech, int *flag, const char *function) {
   *flag = cpMechOption(mech, 0, function);
   if (!*flag && !mech->ready) *flag = cpMechSetUp(mech, function);

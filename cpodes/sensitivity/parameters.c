@@ -1,5 +1,5 @@
-/* Differences of sixth order over the parameters that the user's functions read, and what they give: dc/dp, G s and
- * (df/dy) s + df/dp. */
+/* Differences of sixth order with respect to the parameters that the user's functions read, and
+ * what is computed by them: dc/dp, G s and (df/dy) s + df/dp. */
 #include "sens_impl.h"
 
 #include "cpodes/base/differences.h"
@@ -9,7 +9,8 @@
 
 /* ---- parameters ---- */
 
-/* A difference step is at least as many roundoffs of the parameter: an integral of noise alone does not end. */
+/* A difference step must be at least this many units of roundoff of the parameter: the integration
+ * of pure noise would not end. */
 #define LEAST_CHANGE 100.0
 
 void cpParamsFree(CPParams *params) {
@@ -71,7 +72,8 @@ int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pba
 
 /* ---- differences ---- */
 
-/* d/de f(t, y + e s, p + e e_i) at e = 0 by steps of e, or f's derivative to the parameter alone if s is NULL. */
+/* d/de f(t, y + e s, p + e e_i) at e = 0, by differences with the step e. If s is NULL, only the
+ * derivative with respect to the parameter. */
 static int difference(const CPParams *params, int iS, sunrealtype e, CVRhsFn f, sunrealtype t,
                       N_Vector y, N_Vector s, N_Vector result, N_Vector moved, N_Vector value,
                       void *data) {
@@ -98,8 +100,8 @@ int cpParamDifference(const CPParams *params, int iS, sunrealtype part, CVRhsFn 
 
 sunrealtype cpSensLeastSize(N_Vector y) { return fmax(N_VMaxNorm(y) * 1.0e-2, 1.0e-30); }
 
-/* The step e moves s_j by at most CP_PARAM_PART of |y_j|, or of the typical size where y_j is small, and the parameter
- * likewise. */
+/* The step e moves y_j by at most CP_PARAM_PART times |y_j| plus the typical size of states, and
+ * the parameter by at most CP_PARAM_PART times its size. */
 int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
                     N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data) {
   N_VAbs(y, moved);
@@ -145,7 +147,7 @@ int cpSensRowsByDifferences(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Ve
             : CP_SUCCESS;
 }
 
-/* The user's dc/dp, in sens->r. */
+/* Computes the user's dc/dp in sens->r. */
 static int rowsByUser(CPSens sens, sunrealtype t, N_Vector y, int iS) {
   char *text = cpWorkText(sens->work);
   char name[40];
@@ -173,7 +175,7 @@ int cpSensRows(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
     return cpReason(text, CP_NOT_SUPPORTED,
                     "dc/dp is given (CPodeSetSensConstraintFn), but this projector has no rows for "
                     "it: a projection of the user's keeps G s = 0 only");
-  if (!sens->r) return CP_SUCCESS; /* norms and the user's projection have no parameters */
+  if (!sens->r) return CP_SUCCESS; /* norms and a user's projection have no parameters */
   sens->stats.ncp++;
   if (sens->cS) return rowsByUser(sens, t, y, iS);
   if (model->sens) flag = model->sens->rows(t, y, iS, sens->r, &given, model->data);

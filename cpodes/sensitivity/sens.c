@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- questions ---- */
+/* ---- checks ---- */
 
 int cpSensCheck(CPodeMem mem, const char *function) {
   const int flag = cpStepperExists((CPStepper)mem, function);
@@ -36,8 +36,9 @@ N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl) {
   return v;
 }
 
-/* CVodeSensFree keeps a pointer to the solver, unless that is one of CVODES' own, as that of new
- * sensitivities is: CVODES would initialise ours once more after it has been freed. */
+/* CVodeSensFree keeps a pointer to a solver that is not CVODES' own: CVODES would initialise our
+ * solver once more after it has been freed. New sensitivities have a solver of CVODES' own, which
+ * replaces it. */
 static void leaveCVODES(CPodeMem mem) {
   CVodeSensFree(mem->cvode_mem);
   if (!CVodeSensInit1(mem->cvode_mem, 1, CV_STAGGERED1, NULL, &mem->base.y0))
@@ -96,7 +97,7 @@ int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS
         "ism must be CV_STAGGERED1 (%d), is %d: only its solver sees one sensitivity at "
         "a time",
         CV_STAGGERED1, ism);
-  flag = cpCheckNoSteps(mem, __func__); /* CVODES takes up sensitivities with its first step only. */
+  flag = cpCheckNoSteps(mem, __func__); /* CVODES takes up sensitivities only at its first step. */
   if (!flag) flag = checkStart(mem, Ns, yS0, __func__);
   if (flag) return flag;
   CPSens sens = create(mem, Ns);
@@ -157,7 +158,7 @@ int cpSensOff(CPodeMem mem) {
   return CVodeSensToggleOff(mem->cvode_mem);
 }
 
-/* CVODES says only by an error whether it has sensitivities. */
+/* CVODES tells only by an error code whether it has sensitivities. */
 static int isOff(CPodeMem mem) {
   long int nfS      = 0;
   const int holding = mem->holding;
@@ -230,7 +231,7 @@ int CPodeSensCalcIC(CPodeMem mem) {
   if (flag) return flag;
   flag = cpSensUpdate(sens);
   if (!flag) flag = cpStepperWeights(&mem->base, mem->base.y0, mem->base.ewt);
-  N_Vector ewt = flag ? NULL : sens->ewt; /* without tolerances the norm is L2 */
+  N_Vector ewt = flag ? NULL : sens->ewt; /* without tolerances the norm is Euclidean */
   if (!flag) N_VScale(1.0, mem->base.ewt, ewt);
   if (flag && flag != CP_NO_INIT)
     return cpReport(&mem->base.log, flag, __func__, "no error weights, or no memory");
@@ -256,8 +257,8 @@ int CPodeGetConsistentSensIC(CPodeMem mem, N_Vector *yS0) {
 
 /* ---- output ---- */
 
-/* The sensitivities, or the derivatives of their interpolation; projected if k is 0. The state, on the manifold, is
- * sens->delta[0]. */
+/* Returns the sensitivities, projected, if k = 0, or derivatives of their interpolants.
+ * sens->delta[0] holds the projected state. */
 int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS) {
   int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
@@ -294,7 +295,7 @@ int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS) {
   flag = cpCheckStepTaken(mem, __func__);
   if (flag) return flag;
   flag = cpOfCVODES(mem, CVodeGetSens(mem->cvode_mem, tret, yS),
-                    __func__); /* which tells the time of the newest output */
+                    __func__); /* sets tret to the time of the latest output */
   return flag ? flag : CPodeGetSensDky(mem, *tret, 0, yS);
 }
 

@@ -1,13 +1,13 @@
 /* Forward sensitivities (guide, "Sensitivities").
  *
- * CVODES solves for one sensitivity after the other (CV_STAGGERED1), each as a plain vector, so that
- * a nonlinear solver around the inner one projects them as step.c projects states:
+ * CVODES solves for one sensitivity after the other (CV_STAGGERED1), each as a plain vector, so
+ * that a nonlinear solver around the inner one can project them as step.c projects states:
  *
  *   s <- s - K (G s + dc/dp),   K = D G^T (G D G^T)^+                                         (S1)
  *
- * at the projected state of the attempt, with factors of that state which all sensitivities share and
- * nothing else uses: states step as they do without sensitivities. How the correction enters the
- * history is the states' rule (multistep_impl.h). */
+ * at the projected state of the attempt. All sensitivities share the factors of that state, and
+ * nothing else uses them, so that the states are the same as without sensitivities. The rule by
+ * which the correction enters the history is that of the states (multistep_impl.h). */
 #ifndef CPODES_SENS_IMPL_H
 #define CPODES_SENS_IMPL_H
 
@@ -20,10 +20,10 @@ typedef struct CPSens_ {
   CPodeMem mem;
   CPParams params;
   CPWrapped nls;
-  CPConstraintSensFn cS; /* dc/dp of the user's, or NULL */
-  CPWork work; /* factors at the newest state; NULL before their first use, or without a projector */
-  N_Vector ewt, s;         /* error weights of the states; one sensitivity */
-  N_Vector *start, *delta; /* [Ns] start; correction of the newest attempt, pending or not */
+  CPConstraintSensFn cS; /* the user's dc/dp, or NULL */
+  CPWork work;     /* factors at the latest state; NULL before first use, or without a projector */
+  N_Vector ewt, s; /* error weights of the states; one sensitivity */
+  N_Vector *start, *delta; /* [Ns] start; correction of the latest attempt, pending or not */
   N_Vector r, c,
       Gs;         /* dc/dp, c for differences, G s; NULL before their first use, or without rows */
   N_Vector moved; /* [n] workspace */
@@ -32,11 +32,11 @@ typedef struct CPSens_ {
   CPMark mark;   /* of the attempt that made them */
   int has_start; /* CPodeSensReInit has been called since the last start of the states */
   int off;       /* CVodeSensToggleOff has been called */
-  int is_rough;  /* CVODES' differences are their right-hand side */
+  int is_rough;  /* the right-hand sides are CVODES' difference quotients */
   int start_checked;
-  int attempted;           /* A step has been tried since the start: CVODES' history is written. */
-  long int nsolves;        /* attempts seen */
-  long int nsolves_before; /* attempts seen before the newest call of CPode */
+  int attempted;    /* A step has been tried since the start, so CVODES has written its history. */
+  long int nsolves; /* attempts seen */
+  long int nsolves_before; /* attempts seen before the latest call of CPode */
   CPodeSensStats stats;
   long int base_setups; /* factorisations before the start */
 } * CPSens;
@@ -44,34 +44,39 @@ typedef struct CPSens_ {
 static inline CPSens cpSensOf(CPodeMem mem) { return mem->sens.data; }
 
 /* parameters.c */
-/* Ns parameters of size 1 whose array is not known yet. 0 or CP_MEM_FAIL. */
+/* Creates Ns parameters of size 1, whose array is not known yet. Returns 0 or CP_MEM_FAIL. */
 int cpParamsCreate(CPParams *params, int Ns);
-/* Fills *params, which is empty, after checks; 0, or a code, reported for function. */
+/* Checks the arguments and fills *params, which must be empty. Returns 0, or a code that has been
+ * reported for function. */
 int cpParamsSet(CPParams *params, int Ns, sunrealtype *p, const sunrealtype *pbar, const int *plist,
                 CPLog *log, const char *function);
 void cpParamsFree(CPParams *params);
-/* The part of a parameter's size at which truncation (for 1 / p, 36 (3e-3)^6) and roundoff DBL_EPSILON / 3e-3 are equal */
+/* The step relative to a parameter's size for which truncation (36 (3e-3)^6 for 1 / p) and roundoff
+ * (DBL_EPSILON / 3e-3) are equal. */
 #define CP_PARAM_PART 3.0e-3
-/* result = df/dp_i at (t, y), by differences with steps of `part` of the parameter's size; p is as before afterwards. value:
- * workspace. 0, or what f returned. */
+/* result = df/dp_i at (t, y), by differences with steps of `part` times the parameter's size, which
+ * is restored afterwards. value: workspace. Returns 0, or the code that f returned. */
 int cpParamDifference(const CPParams *params, int iS, sunrealtype part, CVRhsFn f, sunrealtype t,
                       N_Vector y, void *data, N_Vector value, N_Vector result);
-/* The typical size of states near y, below which none is moved for differences */
+/* Returns the typical size of states near y, the least scale for differences. */
 sunrealtype cpSensLeastSize(N_Vector y);
-/* ySdot = f along (yS, e_iS). moved, value: workspace. Returns what f returned. */
+/* ySdot = derivative of f along (yS, e_iS). moved, value: workspace. Returns the code that f
+ * returned. */
 int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y, int iS,
                     N_Vector yS, N_Vector ySdot, N_Vector moved, N_Vector value, void *user_data);
-/* *r: dc/dp of parameter iS at (t, y), or NULL where it is 0. 0, or a code with the reason in cpWorkText(sens->work). */
+/* Computes dc/dp_iS at (t, y). *r: the vector, or NULL if it is 0. Returns 0, or a code with the
+ * reason in cpWorkText(sens->work). */
 int cpSensRows(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r);
-/* The same by differences, whoever else knows them. After cpSensRows, as the next. */
+/* As cpSensRows, but always by differences. To be called after cpSensRows, like the next
+ * function. */
 int cpSensRowsByDifferences(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r);
-/* sens->Gs: G s at (t, y) by one difference of sixth order along s */
+/* sens->Gs = G s at (t, y), by a difference of sixth order along s. */
 int cpSensRowsAlong(CPSens sens, sunrealtype t, N_Vector y, N_Vector s);
 
 /* forward.c */
 int cpSensInstall(CPSens sens, SUNNonlinearSolver inner);
-/* (S1) at (t, y), y on the manifold, with the factors of sens->work, which are made if it has none. Returns what cpTangentTo
- * returns. */
+/* Applies (S1) at (t, y), with y on the manifold, by the factors of sens->work, which are computed
+ * if there are none. Returns the code of cpTangentTo. */
 int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, N_Vector s);
 /* Switches sensitivities off until CPodeSensReInit. */
 int cpSensOff(CPodeMem mem);
@@ -84,17 +89,18 @@ void cpSensRestart(void *data);
 void cpSensNewProjector(void *data);
 int cpSensNewSolver(void *data);
 int cpSensBypassed(void *data, long int steps);
-/* Does CVODES have to form differences without knowing the parameters? */
+/* Must CVODES form difference quotients without knowing the parameters? */
 int cpSensLacksParameters(CPSens sens);
 
-/* adjoint.c: CVodeB, whose failure is reported for function */
+/* adjoint.c: calls CVodeB, and reports its failure for function. */
 int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function);
 
-/* sens.c: count clones of tmpl, and their array */
+/* sens.c: returns an array of count clones of tmpl. */
 N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl);
-/* Is mem there, with sensitivities? 0, or a code, reported. */
+/* Checks that mem exists and has sensitivities. Returns 0 or an error code that has been
+ * reported. */
 int cpSensCheck(CPodeMem mem, const char *function);
-/* Creates sens->work, if there is a projector and it has none. 0 or CP_MEM_FAIL. */
+/* Creates sens->work if there is a projector and no work yet. Returns 0 or CP_MEM_FAIL. */
 int cpSensUpdate(CPSens sens);
 
 #endif
