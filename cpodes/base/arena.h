@@ -1,5 +1,5 @@
-/* Memory of one object. A constructor requests everything that the object needs and checks once; one call frees
- * all of it, in reverse order. An arena filled with zeros is empty. */
+/* Memory of one object. A constructor requests everything that the object needs and checks once;
+ * one call frees all of it, in reverse order. An arena filled with zeros is empty. */
 #ifndef CPODES_ARENA_H
 #define CPODES_ARENA_H
 

@@ -22,11 +22,12 @@ typedef struct {
   char text[CP_TEXT_LENGTH];
 } CPLog;
 
-/* Writes the message into the log, reports it and returns code, so that a check is one line. If log is NULL,
- * because there is no object yet, the message is printed to stderr. */
+/* Writes the message into the log, reports it and returns code, so that a check is one line. If log
+ * is NULL, because there is no object yet, the message is printed to stderr. */
 int cpReport(CPLog *log, int code, const char *function, const char *format, ...) CP_PRINTF(4, 5);
 
-/* Writes the reason of a failure to text [CP_TEXT_LENGTH] without reporting it, and returns code. */
+/* Writes the reason for a failure to text [CP_TEXT_LENGTH] without reporting it, and returns
+ * code. */
 int cpReason(char *text, int code, const char *format, ...) CP_PRINTF(3, 4);
 
 /* Writes to text [CP_TEXT_LENGTH]. */

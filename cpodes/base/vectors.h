@@ -52,8 +52,9 @@ void cpSerialLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z);
  * N_VLinearCombination's error. */
 int cpLinearCombination(int count, sunrealtype *c, N_Vector *X, N_Vector z);
 sunrealtype cpWrmsNorm(N_Vector x, N_Vector w);
-/* The size below which a component counts as zero when it is perturbed. The tolerance alone may be far below the
- * resolution of the other terms of a constraint, and components in large units say nothing about the others. */
+/* The least size that a component counts as having when it is perturbed. The tolerance alone may be
+ * far below the resolution of the other terms of a constraint, and components in large units say
+ * nothing about the others. */
 double cpTypicalSize(N_Vector y);
 double cpTypicalOf(double largest); /* as cpTypicalSize, from the largest component */
 /* max_i |x_i|, and x.y */

@@ -25,7 +25,7 @@ struct CPLu_ {
   int order, parts;  /* parts: 1, or 2 if S is complex */
   int sparse;        /* A sparse S has no pattern before the first cpLuAssemble. */
   CPMat S;           /* has parts * entries values; real and imaginary parts alternate */
-  int is_new;        /* the pattern of S has changed since the newest factors */
+  int is_new;        /* the pattern of S has changed since it was last factored */
   int kept, renew;   /* sparse S: the factors have kept older pivots; the next ones must not */
   const char *fixed; /* [order] or NULL */
   int first_unit;

@@ -27,7 +27,7 @@ int cpColoringCreate(CPArena *arena, CPColoring *colors, const CPMat *A) {
     if (group[j] == colors->ngroups) colors->ngroups++;
     colors->start[group[j] + 2]++;
   }
-  int *next = flag ? NULL : colors->start + 1; /* ends up as the start of the next group */
+  int *next = flag ? NULL : colors->start + 1; /* becomes the start of the next group */
   for (int g = 0; !flag && g < colors->ngroups; g++) next[g + 1] += next[g];
   for (int j = 0; !flag && j < cols; j++) colors->col[next[group[j]]++] = j;
   cpArenaFree(&scratch);

@@ -11,8 +11,9 @@
 #include <stddef.h>
 #include <sundials/sundials_matrix.h>
 
-/* If start is NULL, the matrix is dense, and value is column-major [rows * cols]. Otherwise it has compressed columns:
- * column j has the entries start[j], ..., start[j + 1] - 1, with ascending rows. */
+/* If start is NULL, the matrix is dense, and value is column-major [rows * cols]. Otherwise it has
+ * compressed columns: column j has the entries start[j], ..., start[j + 1] - 1, with ascending
+ * rows. */
 typedef struct CPMat_ {
   int rows, cols;
   size_t *start; /* [cols + 1] */

@@ -354,8 +354,8 @@ int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
     cpReport(&mem->base.log, flag, __func__, "no memory for checkpoints");
   if (!flag) flag = cpFunctionalMarch(&a.run, t1, &ncheck);
   if (!flag) flag = solveBackwards(&a, t0, t1, y0S, dG, gradients);
-  /* The smallest possible checkpoints remain. CVodeB has set the stop time of the forward run
-   * again. */
+  /* The smallest possible checkpoints remain. CVodeB has set the forward run's stop time again, so
+   * it is cleared. */
   if (mem->checkpoints.exist) {
     const int lost = cpAdjointRenew(mem, 1, CV_HERMITE);
     cpClearStopTime(mem, t1);

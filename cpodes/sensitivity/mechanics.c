@@ -9,7 +9,8 @@
  *
  * and, since that matrix is symmetric, all products with transposes need one solution only:
  *
- *   [ M A^T; A 0 ] [ w; mu ] = [ l_u;  Zl^T l_z ],   l_u . da + l_z . Zl dlambda = w . F' + mu . B'.  (S3)
+ *   [ M A^T; A 0 ] [ w; mu ] = [ l_u;  Zl^T l_z ],
+ *   l_u . da + l_z . Zl dlambda = w . F' + mu . B'.                                          (S3)
  *
  * If (S2) does not hold or is not known (operators, forces that depend on multipliers, FULL
  * motions, kinematics of the user), the whole right-hand side is differentiated along (s, p). */
@@ -323,7 +324,7 @@ static int forwardRhs(CPMechSens sens, sunrealtype t, const sunrealtype *y, int 
   memcpy(udot, sens->a, (size_t)mech->nu * sizeof *udot);
   if (mech->nz == 0) return CP_SUCCESS;
   memcpy(zdot, N_VGetArrayPointer(sens->result) + mech->nu + mech->m,
-         (size_t)mech->nz * sizeof *zdot); /* Z' ... */
+         (size_t)mech->nz * sizeof *zdot); /* Z', without lambda' */
   flag = findMatrices(sens);
   if (!flag) /* + Zl lambda' */
     cpBlockTimes(&sens->partials->block[CP_OF_Z][CP_BY_LAMBDA], 1.0, sens->lambda, zdot);
