@@ -1,10 +1,10 @@
-/* Inside of CPMech.
+/* Interfaces between the files of mechanics/.
  *
- * Rows of constraints have one numbering, that of A: 0 ... na - 1 the model's, then a row for each
- * motion prescribed by DIRECT or RATE; m rows in all. p, v and b are arrays of length m; entries of
- * rows that do not exist at that level (at_position, at_velocity) are zero.
+ * Constraints are numbered as the rows of A: rows 0 ... na - 1 are the model's, and one row follows
+ * for each motion prescribed by DIRECT or RATE, m rows in all. p, v and b are arrays of length m;
+ * entries of rows that do not exist at that level (at_position, at_velocity) are zero.
  *
- * Letters: q [nq], u [nu], z [nz], a = u' [nu], lambda [m]; s: a state with its time. */
+ * Letters: q [nq], u [nu], z [nz], a = u' [nu], lambda [m]; s is a state with its time. */
 #ifndef CPODES_MECHANICS_IMPL_H
 #define CPODES_MECHANICS_IMPL_H
 
@@ -43,8 +43,8 @@ typedef struct {
   CPMotionFn g, gd, gdd;
   double step;
   void *data;
-  int row;                       /* of A; -1: FULL */
-  double value, rate, curvature; /* g, g', g'' at the time asked for last */
+  int row;                       /* row of A, or -1 if FULL */
+  double value, rate, curvature; /* g, g', g'' at the newest evaluation */
 } CPPrescribed;
 
 /* Arrays of a derivative by central differences of sixth order. */
@@ -53,19 +53,19 @@ typedef struct {
 } CPMechDifferences;
 
 typedef struct {
-  CPMat M, A; /* with the identity in rows and columns of FULL motions; empty if there are none */
+  CPMat M, A; /* M and A after cpMatHold for FULL motions; empty if there are none */
 } CPMechReduced;
 
-/* functions.c: what the model's functions filled last */
+/* functions.c: values of the newest evaluation */
 typedef struct {
   double *f, *b; /* [nu], [m] */
-  int is_block;  /* M and A are dense and lie behind b, so that one loop clears all. */
-  size_t length; /* of f with all that lies behind it */
+  int is_block;  /* M and A are dense and follow b in memory, so that one loop clears all. */
+  size_t length; /* of f and all that follows it in memory */
 } CPMechTerms;
 
 typedef struct {
   double *rhs, *rhs_b, *known, *residual, *a, *lambda;
-  const char *off; /* rows.off as kkt knows it; NULL if that may have changed */
+  const char *off; /* the rows.off that kkt was given; NULL if it may have changed since */
 } CPMechSolveRoom;
 
 /* multipliers.c: forces that depend on multipliers */
@@ -77,18 +77,22 @@ typedef struct {
   int *pivot;
 } CPMechMultipliers;
 
-/* rhs.c: states where accelerations are taken; work and vectors are NULL before the first projection */
+/* rhs.c: the states at which accelerations are evaluated; work, y and w are NULL before the first
+ * projection */
 typedef struct {
   double *lambda;
   double t, *q; /* the newest state */
-  /* lengths of the rows of A, squared, at the factors number nkkt and at most; the least ratio of lengths */
-  double *length, *longest, greatest, part; /* greatest: of longest */
+  /* length: squared lengths of the rows of a sparse A at factorisation nkkt; longest: the maxima of
+   * squared lengths so far, for any A; greatest: the largest entry of longest; part: the least
+   * ratio of the length of a row to its maximum */
+  double *length, *longest, greatest, part;
   long int nkkt;
-  int narrows; /* an angle between constraints was narrower than usual where the last step ended */
+  /* an angle between constraints was narrower than usual at the end of the last step */
+  int narrows;
   CPWork work;
   N_Vector y, w;
-  int all_on_manifold;             /* as cpMechOnManifold was told */
-  double least_sine, largest_sine; /* of the saddle since then */
+  int all_on_manifold;             /* the argument of the last call of cpMechOnManifold */
+  double least_sine, largest_sine; /* of the narrowest angles since that call */
 } CPMechStage;
 
 /* functions.c, kinematics.c */
@@ -96,18 +100,18 @@ typedef struct {
   double *q_full, *u_full, *f_lambda, *q_moved, *qdot;
   double *unit; /* [nu] zeros between calls */
   double *q_near, *column,
-      *one; /* of differences that make A: [nq], [nq], [nu] zeros between calls */
+      *one; /* for differences that form A: [nq], [nq], [nu] zeros between calls */
   CPMechDifferences dp, dv, dA;
 } CPMechFunctionRoom;
 
-/* How coordinates follow from velocities, beside the model's N */
+/* The kinematic equations q' = N u: pairs and quaternions without the model's N, norms with it */
 typedef struct {
   int *pair;     /* [nu] the coordinate i with q_i' = u_j; -1 if there is none */
-  int is_paired; /* pair belongs to the quaternions that there are */
+  int is_paired; /* pair agrees with the present quaternions */
   int in_order;  /* q' = u */
   int nquaternions, nnorms;
   CPQuaternion *quaternions; /* ascending */
-  int end_q, end_u;          /* the first components behind all of them */
+  int end_q, end_u;          /* the first q and u after all quaternions */
   CPUnitNorm *norms;
 } CPMechCoordinates;
 
@@ -125,8 +129,9 @@ typedef struct {
   char *at_position, *at_velocity; /* [m] 1: row exists there, and is on or off */
   long int layout;                 /* changes when rows are switched */
   int count[2];                    /* rows of positions and of velocities */
-  int *number[2]; /* [m] their numbers among all rows of a projection: positions, then velocities; -1: none */
-  size_t *place; /* [entries of userA.A] their place in A, or NULL if that is userA.A */
+  /* [m] numbers of the rows in a projection: positions, then velocities; -1: none */
+  int *number[2];
+  size_t *place; /* [entries of userA.A] indices of these entries in A; NULL if A is userA.A */
 } CPMechRows;
 
 typedef struct {
@@ -140,17 +145,17 @@ typedef struct {
   int maxord;
 } CPMechOptions;
 
-/* attach/: with the integrator */
+/* attach/: the connection to the integrator */
 typedef struct {
-  int installed;                  /* everything of ours is in the integrator's memory */
-  SUNNonlinearSolver fixed_point; /* the solver for Adams methods; NULL with another one */
-  int cause; /* newest failure inside a callback of CVODES': 0 or a code, either sign */
+  int installed;                  /* 1: all functions and objects have been set in the integrator */
+  SUNNonlinearSolver fixed_point; /* the solver for Adams methods, or NULL if another one is used */
+  int cause; /* newest failure in a callback of CVODES: 0, or a code of either sign */
 } CPMechAttached;
 
 struct CPMech_ {
   CPStepper host; /* the integrator that it is attached to, or NULL; the first member (CPSystem) */
   SUNContext ctx;
-  CPArena memory, set_up; /* what lives as long as the system; what cpMechSetUp makes */
+  CPArena memory, set_up; /* what lives as long as the system; what cpMechSetUp allocates */
   CPMechModel model;      /* its templates are copies */
   int nq, nu, nz, n;      /* n: length of y */
   int np, nv, na;         /* rows of the model */
@@ -158,8 +163,8 @@ struct CPMech_ {
   int ready;              /* set up: sizes, rows and matrices are final */
   int operators;          /* The model has udot instead of M and A. */
   N_Vector y_tmpl;
-  void *user_data;     /* handed to the functions of the model */
-  CPMechLinear linear; /* If not NULL, user_data is this object, and the user's pointer is in it. */
+  void *user_data;     /* passed to the functions of the model */
+  CPMechLinear linear; /* If not NULL, user_data is this object, which holds the user's pointer. */
   CPLog log;
   CPMechCoordinates coords;
   CPMechMotionList motions;
@@ -167,7 +172,8 @@ struct CPMech_ {
   /* f, b and matrices of the newest evaluation */
   CPMechTerms terms;
   CPUserMat userM, userA; /* as the user gives them: nu x nu, na x nu */
-  CPMat A; /* m x nu: userA.A and the rows of motions; with its memory if there are none */
+  /* m x nu: userA.A and the rows of motions; shares the memory of userA.A if there are none */
+  CPMat A;
   CPMechOptions options;
   /* accelerations.c: [M A^T; A 0] */
   CPSaddle kkt;
@@ -176,18 +182,19 @@ struct CPMech_ {
   CPMechMultipliers multipliers;
   CPMechStage stage;
   CPMechFunctionRoom room;
-  /* use */
+  /* users of the system */
   CPProjector P;
-  int not_definite; /* M is not: the default metric is that of the error weights. */
+  /* M is not positive definite: the default metric is that of the error weights. */
+  int not_definite;
   CPMechNewtonMem newton;
-  struct CPMechImplicit_ *implicit; /* attach/implicit.c; NULL if no method asks for it */
-  struct CPMechSens_ *sens;         /* sensitivity/; NULL if none are taken */
+  struct CPMechImplicit_ *implicit; /* attach/implicit.c; NULL if no method needs it */
+  struct CPMechSens_ *sens;         /* sensitivity/; NULL if there are none */
   CPMechAttached attached;
-  char text[CP_TEXT_LENGTH]; /* the reason of the newest failure */
+  char text[CP_TEXT_LENGTH]; /* the reason for the newest failure */
   CPMechStats stats;
 };
 
-/* Norm k of all: those of the quaternions, then the others. */
+/* Norm k: the norms of the quaternions come first, then the others. */
 static inline int cpMechNumNorms(const CPMech mech) {
   return mech->coords.nquaternions + mech->coords.nnorms;
 }
@@ -198,72 +205,85 @@ static inline CPUnitNorm cpMechNorm(const CPMech mech, int k) {
 }
 
 /* ---- system.c ---- */
-/* Is a setter's argument there, and is it early enough? 0, or a code, reported. */
+/* Checks that mech is not NULL and that a setter is called early enough. Returns 0, or a code that
+ * has been reported. */
 typedef enum { CP_MECH_ANYTIME, CP_MECH_BEFORE_USE, CP_MECH_BEFORE_ATTACH } CPMechWhen;
 int cpMechOption(CPMech mech, CPMechWhen when, const char *function);
-/* A copy of array [count] in mech's memory with room for one more entry, or array itself if it has that. If there is no
- * memory, this is reported, and the result is NULL. */
+/* Returns a copy of array [count] in mech's memory with room for one more entry, or array itself if
+ * it has that room. Without memory, this is reported and NULL is returned. */
 void *cpMechGrow(CPMech mech, void *array, int count, size_t size, const char *function);
-/* Reports the failure flag, whose reason is in mech->text, and returns its code, which is negative. */
+/* Reports a failure, whose reason is in mech->text, and returns its negative code; returns 0 if
+ * flag is 0. */
 int cpMechReport(CPMech mech, int flag, const char *function);
-/* Brings sizes, rows and matrices in line with the options; once, before the first use. Reported. */
+/* Creates rows, matrices and workspace according to the options, once, before the first use.
+ * Returns 0, or a code that has been reported. */
 int cpMechSetUp(CPMech mech, const char *function);
 void cpMechTearDown(CPMech mech);
-/* y: vector of the right length with data? set up? 0, or a code, reported. */
+/* Checks that y is a finite vector of the right length with accessible data, and sets the system up
+ * if that has not been done. Returns 0, or a code that has been reported. */
 int cpMechCheckState(CPMech mech, N_Vector y, const char *function);
 
-/* ---- functions.c: the user's functions, checked. 0, or a code (positive recoverable) with the
- * reason in mech->text. ---- */
-/* The state in y; FULL motions put in (into workspace that lasts until the next call). */
+/* ---- functions.c: calls the user's functions and checks their results. Functions return 0, or a
+ * code (positive if recoverable) with the reason in mech->text. ---- */
+/* Evaluates the motions at s->t. With FULL motions, s->q and s->u become copies with the prescribed
+ * values, in workspace that lasts until the next call. */
 int cpMechReadMotions(CPMech mech, CPMechState *s);
 static inline int cpMechRead(CPMech mech, sunrealtype t, const sunrealtype *y, CPMechState *s) {
   *s = (CPMechState){.t = t, .q = y, .u = y + mech->nq, .z = y + mech->nq + mech->nu};
   return mech->motions.count > 0 ? cpMechReadMotions(mech, s) : CP_SUCCESS;
 }
-/* What a user's function returned, as a code. */
+/* Converts what a user's function returned to a code. */
 int cpMechResult(CPMech mech, int flag, sunrealtype t, const char *name);
-/* The same where that is a success but x is not finite. */
+/* As cpMechResult; if flag is 0, an entry of x is not finite, and -CP_MECH_NONFINITE is
+ * returned. */
 int cpMechWrong(CPMech mech, int flag, sunrealtype t, const char *name, const double *x);
-/* Of a user's function that returned flag and filled x [length]: 0, a code, or -CP_MECH_NONFINITE. */
+/* Checks a user's function that returned flag and filled x [length]. Returns 0, a code, or
+ * -CP_MECH_NONFINITE. */
 static inline int cpMechChecked(CPMech mech, int flag, sunrealtype t, const char *name,
                                 const double *x, int length) {
   return !flag && cpAllFinite(x, length) ? CP_SUCCESS : cpMechWrong(mech, flag, t, name, x);
 }
-/* The matrix that a user's function which returned flag has filled, into U->A: 0 or a code. */
+/* Checks a user's function that returned flag and filled a matrix, and takes the matrix over into
+ * U->A. Returns 0 or a code. */
 int cpMechTake(CPMech mech, CPUserMat *U, int flag, sunrealtype t, const char *name);
-/* M into userM.A; A into mech->A. */
+/* Evaluate M into userM.A, and A into mech->A. */
 int cpMechMass(CPMech mech, sunrealtype t, const sunrealtype *q);
 int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q);
 int cpMechForces(CPMech mech, const CPMechState *s, double *f);
 /* f += the forces that depend on lambda */
 int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambda, double *f);
 int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
-/* p of the model only, without rows of motions, which may be asked for at the time of the state alone. */
+/* Evaluates p of the model only. Rows of motions are zero: these must be evaluated at the time of
+ * the state alone. */
 int cpMechModelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
-/* May evaluate A (v = A u + dp/dt): mech->A is then that of q. */
+/* Without a function v, v = A u + dp/dt evaluates mech->A at q. */
 int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                      double *v);
-/* rates [m] <- v - A u, which u does not enter, and mech->A of q. For models with matrices and without v. */
+/* rates [m] <- v - A u, which does not depend on u; evaluates mech->A at q. For models with
+ * matrices and without a function v. */
 int cpMechRates(CPMech mech, sunrealtype t, const sunrealtype *q, double *rates);
-/* May evaluate A near q: mech->A is then of no use. */
+/* Without a function b, differences may overwrite mech->A with values near q. */
 int cpMechB(CPMech mech, const CPMechState *s, double *b);
-/* f and b into mech->terms, M and A as above. Entries of f and b are not tested, nor those of dense M and A: what is not finite
- * makes u' or the multipliers so, or the factorisation tells, and cpMechTestTerms says which function it was. */
+/* Evaluates f and b into mech->terms, and M and A as above. Entries of f and b are not tested, nor
+ * those of M and A if they lie in one block with f and b. If an entry is not finite, u' or the
+ * multipliers are not finite, or the factorisation fails, and cpMechTestTerms finds the function at
+ * fault. */
 int cpMechEvaluate(CPMech mech, const CPMechState *s);
 int cpMechTestTerms(CPMech mech, sunrealtype t);
 int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, double *zdot);
-/* FULL motions are no unknowns: whatever q, u hold, they get the prescribed values. Have they changed? */
+/* Sets the entries of FULL motions, which are not unknowns, in q and u to their prescribed values.
+ * Returns whether an entry has changed. */
 int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u);
-/* The same of q' and u'. */
+/* Sets the entries of FULL motions in q' and u' to g' and g''. */
 void cpMechPutFullRates(const CPMech mech, sunrealtype *qdot, sunrealtype *udot);
-/* The residuals of the implicit form at s, with u' = a and lambda; each of them may be NULL:
+/* Residuals of the implicit form at s with u' = a and lambda. F, B and Z may each be NULL.
  * F = f + f_lambda - M a - A^T lambda,  B = b - A a,  Z = zdot */
 int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double *lambda, double *F,
                double *B, double *Z);
-/* y [length] = function x: a product of the user's, checked. */
+/* y [length] <- the product of x with the user's operator `function`, checked. */
 int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrealtype t,
                    const sunrealtype *q, const double *x, double *y, int length);
-/* Products, by matrices or by the user's operators. */
+/* y <- A x, y <- A^T x, by matrices or by the user's operators. */
 int cpMechATimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x, double *y);
 int cpMechATransposedTimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x,
                            double *y);
@@ -274,10 +294,10 @@ int cpMechAnyKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what
 static inline int cpMechKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what,
                                    const double *x, double *y) {
   if (!mech->coords.in_order) return cpMechAnyKinematics(mech, q, what, x, y);
-  for (int j = 0; j < mech->nu; j++) y[j] = x[j]; /* which is what most small systems have */
+  for (int j = 0; j < mech->nu; j++) y[j] = x[j]; /* q' = u, as in most small systems */
   return CP_SUCCESS;
 }
-/* yd [n] contains u' and gets the rest of y': q', z', and the prescribed rates. */
+/* yd [n] contains u'; sets the rest of y': q', z', and the prescribed rates. */
 static inline int cpMechOtherRates(CPMech mech, const CPMechState *s, const double *lambda,
                                    sunrealtype *yd) {
   sunrealtype *udot = yd + mech->nq;
@@ -288,56 +308,58 @@ static inline int cpMechOtherRates(CPMech mech, const CPMechState *s, const doub
 }
 /* column [nq] <- N(q) e_j */
 int cpMechColumn(CPMech mech, const sunrealtype *q, int j, double *column);
-/* result <- q + N(q) w, not normalised; apart. */
+/* result <- q + N(q) w, not normalised. result must not overlap q or w. */
 int cpMechMove(CPMech mech, const sunrealtype *q, const double *w, double *result);
-/* mech->coords.pair, from the quaternions, unless it is. */
+/* Sets mech->coords.pair from the quaternions, unless it agrees with them. */
 void cpMechPair(CPMech mech);
-/* Normalises quaternions and norms in place; 0 or -CP_QUATERNION_ZERO. */
+/* Normalises quaternions and norms in place. Returns 0 or -CP_QUATERNION_ZERO. */
 int cpMechNormalise(CPMech mech, sunrealtype t, double *q);
 
 /* ---- accelerations.c ---- */
-/* a [nu] and lambda [m] at s. */
+/* Solves for a [nu] and lambda [m] at s. */
 int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda);
-/* Does the model's udot, beside M, know all there is: no row off, no motion? */
+/* Does udot, given in addition to M, describe the whole system, with no row off and no motion? */
 int cpMechKnowsUdot(const CPMech mech);
-/* The same for y', by the model's udot where that knows all there is. */
+/* As cpMechSolve, but by the model's udot if cpMechKnowsUdot. */
 int cpMechAccelerate(CPMech mech, const CPMechState *s, double *a, double *lambda);
 /* u' by the model's function udot. Returns 0 or a code. */
 int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda);
-/* Forces that depend on multipliers: iterates lambda and a; f the other forces, b: right-hand side.
- * (multipliers.c) */
+/* multipliers.c: iterates a and lambda with forces that depend on lambda. f: the other forces; b:
+ * right-hand side of A a = b. */
 int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const double *b, double *a,
                   double *lambda);
-/* f, b less the columns of FULL motions, whose known [nu] is not zero; f_j = known_j there. A, M as
- * evaluated last. */
+/* f -= M known, b -= A known, where known [nu] is zero except in FULL motions; there f_j = known_j.
+ * M and A are those of the newest evaluation. */
 void cpMechMoveKnown(CPMech mech, const double *known, double *f, double *b);
-/* M a + A^T lambda = f, A a = b with the factors at hand; FULL motions taken care of. Dependent rows
- * whose b contradicts the others': +CP_KKT_INCONSISTENT (as a positive code). */
+/* Solves M a + A^T lambda = f, A a = b with the stored factors, and with the prescribed
+ * accelerations of FULL motions. Returns the recoverable -CP_KKT_INCONSISTENT or
+ * -CP_MOTION_CONFLICT if the b of a dependent row contradicts the other rows. */
 int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
               double *lambda);
-/* Factors of the KKT matrix at (t, q), for linear problems with given f and b: cpSaddleSolve(mech->kkt).
- * Columns of FULL motions are the identity's there. */
+/* Factors the KKT matrix at (t, q) for problems with given f and b, to be solved by
+ * cpSaddleSolve(mech->kkt). FULL motions are held as in CPMechReduced. */
 int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q);
 
 /* ---- motions.c: prescribed motions ---- */
-/* Velocity and row of each motion, is_full, nfull: from cpMechSetUp, once the pairs are known. 0, or
- * CP_ILL_INPUT, reported for function. */
+/* Sets velocity and row of each motion, is_full and nfull. cpMechSetUp calls it once the pairs are
+ * known. Returns 0, or CP_ILL_INPUT, which has been reported for function. */
 int cpMechMotionsSetUp(CPMech mech, const char *function);
-/* value, rate, curvature of all motions at t. 0, or a code with the reason in mech->text. Not kept
- * from call to call: data of the user's functions may have changed at the same t (a kink). */
+/* Evaluates value, rate and curvature of all motions at t. Returns 0, or a code with the reason in
+ * mech->text. The values are not cached, because data of the user's functions may change at the
+ * same t (a kink). */
 int cpMechMotions(CPMech mech, sunrealtype t);
-/* "constraint 2", "the prescribed motion of coordinate 0": row i of A, for messages */
+/* The name of row i of A in messages: "constraint 2", "the prescribed motion of coordinate 0". */
 #define CP_MECH_ROW_NAME 64
 const char *cpMechRowName(const CPMech mech, int i, char name[CP_MECH_ROW_NAME]);
-/* "; prescribed are the coordinates 0, 3", or nothing: more for messages of contradictions, which rows
- * of A do not tell where a motion is FULL */
+/* "; prescribed are the coordinates 0, 3", or an empty text without motions. Messages about
+ * contradictions append it, because FULL motions have no row of A that could be named. */
 #define CP_MECH_MOTIONS 80
 const char *cpMechMotionNames(const CPMech mech, char names[CP_MECH_MOTIONS]);
 
-/* ---- linear.c: what CPMechCreateLinear's system hands to its own functions ---- */
+/* ---- linear.c: the user_data of the functions of CPMechCreateLinear's system ---- */
 /* CPMechSetUserData calls this if mech->linear is set; CPMechFree frees it. */
 struct CPMechLinear_ {
-  CPUserMat M, C, K; /* copies; C empty: there is none */
+  CPUserMat M, C, K; /* copies; C may be empty */
   CPMechForceFn f;   /* the user's, or NULL */
   void *user_data;   /* the user's */
 };
@@ -350,38 +372,39 @@ void cpMechStageFree(CPMech mech);
 
 /* ---- projection/: the projector ---- */
 int cpMechProjectorCreate(CPMech mech);
-/* The metric that stands for DEFAULT, and for NEWTON without a matrix. */
+/* The metric in use, after DEFAULT, and NEWTON without a matrix, have been replaced. */
 CPMechMetric cpMechMetricInUse(const CPMech mech);
-/* y from a poor guess, in the metric of ewt. id [n] is zero where y is held; if NULL, nothing is. 0, or a code with the
- * reason in mech->text. */
+/* Projects y from a poor guess, in the metric of ewt. Components with id [n] = 0 are held; if id is
+ * NULL, none is. Returns 0, or a code with the reason in mech->text. */
 int cpMechAssemble(CPMech mech, sunrealtype t, N_Vector y, N_Vector ewt, const sunrealtype *id);
 
 /* ---- attach/ ---- */
-/* The integrator is gone. */
+/* Frees what belongs to the connection to the integrator, when either of both is freed. */
 void cpMechDetach(void *mech);
-/* The system in implicit form. 0, or a code with the reason in mech->text. */
+/* Creates the system in implicit form. Returns 0, or a code with the reason in mech->text. */
 int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system);
 void cpMechImplicitFree(struct CPMechImplicit_ **implicit);
 
 /* ---- sensitivity/ ---- */
 extern const CPSensSystem cpMechSensModel;
 void cpMechSensFree(struct CPMechSens_ **sens);
-/* The right-hand side has solved for udot [nu] and lambda [m] at (t, y): CVODES asks for sensitivities at the
- * same state next. */
+/* Keeps udot [nu] and lambda [m], for which the right-hand side has solved at (t, y), because
+ * CVODES evaluates sensitivities at the same state next. */
 void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunrealtype *udot,
                     const sunrealtype *lambda);
 
 /* ---- newton/newton.c: the linear solver of Newton's iteration ---- */
 /* Creates matrix and linear solver by mech->options.newton_type and gives them to the integrator. */
 int cpMechNewtonAttach(CPMech mech, CPodeMem mem);
-/* Its matrix (CPSystem). */
+/* Forms the iteration matrix (linsys of CPSystem). */
 int cpMechLinearSystem(sunrealtype t, N_Vector y, sunbooleantype jok, sunbooleantype *jcur,
                        sunrealtype gamma, void *mech);
 void cpMechNewtonFree(CPMechNewtonMem *newton);
-/* Symmetric part of W = M - gamma C - gamma^2 K of the newest iteration matrix, into W, which has its
- * pattern (cpMechNewtonPattern). 1: there is none yet. */
+/* W <- the symmetric part of M - gamma C - gamma^2 K T of the newest iteration matrix. W has the
+ * pattern of cpMechNewtonPattern. Returns 1 if there is no matrix yet. */
 int cpMechNewtonMetric(CPMech mech, CPMat *W);
-/* Pattern of W, symmetrised: 0 or CP_MEM_FAIL; dense if there is no sparse Newton matrix. */
+/* Creates W with its symmetrised pattern, or dense if there is no sparse Newton matrix. Returns 0
+ * or CP_MEM_FAIL. */
 int cpMechNewtonPattern(CPMech mech, CPMat *W);
 
 #endif
