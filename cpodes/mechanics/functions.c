@@ -1,18 +1,20 @@
-/* The functions of the model, called, counted and checked. A, velocity constraints and the right-hand side b of the
- * acceleration constraints are made of differences where the user does not give them:
+/* Calls, counts and checks the functions of the model. A, the velocity constraints v and the
+ * right-hand side b of the acceleration constraints are formed by differences if the user does not
+ * give them:
  *
  *   A e_j = v(t, q, e_j) - v(t, q, 0), or without v  d/de p(t, q + e N e_j) at e = 0,
  *   v = A u + dp/dt,       b = -d/de v(t + e, q + e N u, u) at e = 0
  *
- * (the derivative of v along the motion with u held is dv/dt + (dv/dq) N u, and A u' = b makes
- * dv/dt zero). Central differences of sixth order, sum_k w_k (g(ke) - g(-ke)) / e, k = 1, 2, 3. */
+ * The derivative of v along the motion with u held is dv/dt + (dv/dq) N u, and A u' = b makes the
+ * total derivative of v zero. Differences are central and of sixth order,
+ *   sum_k w_k (g(ke) - g(-ke)) / e,  k = 1, 2, 3. */
 #include "mechanics_impl.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* "at t = 1: ", or nothing for functions that do not depend on t */
+/* "at t = 1: ", or an empty text if t is NaN, for functions that do not depend on t */
 static const char *timeOf(sunrealtype t, char text[40]) {
   if (isnan(t)) text[0] = '\0';
   else snprintf(text, 40, "at t = %.15g: ", t);
@@ -86,7 +88,7 @@ int cpMechTake(CPMech mech, CPUserMat *U, int flag, sunrealtype t, const char *n
   }
 }
 
-/* The call; M is zero before, and has not been tested. */
+/* Calls the function M. The matrix must be zero before, and its entries are not tested. */
 static inline int callM(CPMech mech, sunrealtype t, const sunrealtype *q) {
   mech->stats.nM++;
   const int flag = mech->model.M(t, q, mech->userM.S, mech->user_data);
@@ -132,7 +134,7 @@ int cpMechModelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, doubl
   return cpMechChecked(mech, flag, t, "p", p, mech->np);
 }
 
-/* One row for each motion: DIRECT p = q_i - g; v = u_j - g'; b = g''. */
+/* Each motion with a row has v = u_j - g', b = g'', and DIRECT also has p = q_i - g. */
 int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p) {
   int flag = cpMechModelPositions(mech, t, q, p);
   if (!flag && mech->motions.count > 0) flag = cpMechMotions(mech, t);
@@ -191,19 +193,19 @@ int cpMechATransposedTimes(CPMech mech, sunrealtype t, const sunrealtype *q, con
 
 static const double FOURTH[3] = {40.0 / 60.0, -5.0 / 60.0, 0.0};
 
-/* Steps are this part of the time in which a function changes: truncation (0.02)^6 / 140 and
- * roundoff DBL_EPSILON / 0.02 are then of one size. */
+/* The step is this part of the time in which a function changes; truncation (0.02)^6 / 140 and
+ * roundoff DBL_EPSILON / 0.02 are then of similar size. */
 #define STEP_PART 0.02
-/* Difference of the fourth and the sixth order, relative, at which the latter is good to some
- * 1e-13. */
+/* The relative difference between the results of fourth and sixth order at which the latter is
+ * accurate to about 1e-13. */
 #define GOOD_MATCH 1.0e-8
 #define MAX_TRIES  4
 
-/* g [rows] at e; s: where e is 0. */
+/* Evaluates g [rows] at e. s is the state at e = 0. */
 typedef int (*AtTime)(CPMech mech, const CPMechState *s, double e, double *g);
 
-/* d->sixth and d->fourth, the derivatives of both orders, by steps e. constant: g(e) = g(-e) to the last bit, as where e
- * does not matter; both are 0 then. */
+/* Computes d->sixth and d->fourth, the derivatives of both orders, with step e. constant: out, 1 if
+ * g(e) = g(-e) to the last bit, as where g does not depend on e; d->sixth is then 0. */
 static int differences(CPMech mech, const CPMechState *s, AtTime g, int rows, double e,
                        CPMechDifferences *d, int *constant) {
   const size_t length = (size_t)rows * sizeof *d->sixth;
@@ -223,8 +225,9 @@ static int differences(CPMech mech, const CPMechState *s, AtTime g, int rows, do
   return flag;
 }
 
-/* d->sixth <- dg/de. The step follows from s alone, so that f is a function of (t, y): it starts from time, and
- * shrinks until both orders agree. size: that of the terms of g, for the roundoff in them. */
+/* d->sixth <- dg/de. The step depends on s alone, so that f is a function of (t, y): it is first a
+ * part of `time`, and shrinks until both orders agree. size: the size of the terms of g, which
+ * determines their roundoff. */
 static int differentiate(CPMech mech, const CPMechState *s, AtTime g, int rows, double size,
                          double time, CPMechDifferences *d) {
   int constant = 0;
@@ -237,21 +240,22 @@ static int differentiate(CPMech mech, const CPMechState *s, AtTime g, int rows, 
     const double noise = 100.0 * DBL_EPSILON * size / e;
     const double good  = fmax(GOOD_MATCH * cpLargest(d->sixth, rows), noise);
     if (mismatch <= good) break;
-    time *= fmax(0.5 * pow(good / mismatch, 0.25), 0.01); /* their difference falls as e^4 */
+    time *= fmax(0.5 * pow(good / mismatch, 0.25), 0.01); /* mismatch falls as e^4 */
   }
   return CP_SUCCESS;
 }
 
 /* ---- A ---- */
 
-/* p at q + e times the column that A's difference is in */
+/* p at q + e N e_j, where room.column is N e_j */
 static int alongColumn(CPMech mech, const CPMechState *s, double e, double *p) {
   double *q = mech->room.q_near;
   for (int i = 0; i < mech->nq; i++) q[i] = s->q[i] + e * mech->room.column[i];
   return cpMechModelPositions(mech, s->t, q, p);
 }
 
-/* column [na], which is zero, <- d/de p(t, q + e N e_j). It starts from the e in which positions change by their own size, or by 1. */
+/* column [na] <- d/de p(t, q + e N e_j) at e = 0; column must be zero before. The first step is a
+ * part of the e for which positions change by their own size, or by 1 if that is larger. */
 static int columnOfPositions(CPMech mech, const CPMechState *s, int j, double *column) {
   const double size = cpLargest(s->q, mech->nq);
   int flag          = cpMechColumn(mech, s->q, j, mech->room.column);
@@ -264,7 +268,8 @@ static int columnOfPositions(CPMech mech, const CPMechState *s, int j, double *c
   return flag;
 }
 
-/* userA.A, dense, of a model without A: column j is v(t, q, e_j) - v(t, q, 0), or a difference of p if there is no v. */
+/* Forms the dense userA.A of a model without a function A: column j is v(t, q, e_j) - v(t, q, 0),
+ * or a difference of p if there is no v. */
 CP_RARE static int differenceA(CPMech mech, sunrealtype t, const sunrealtype *q) {
   const CPMechState s = {.t = t, .q = q};
   double *rest = mech->room.dA.plus, *e = mech->room.one;
@@ -298,7 +303,7 @@ static inline int callA(CPMech mech, sunrealtype t, const sunrealtype *q) {
   return flag ? cpMechResult(mech, flag, t, "A") : CP_SUCCESS;
 }
 
-/* The model's rows go above those of motions, which never change. */
+/* Copies the model's rows to A, above the rows of motions, which are constant. */
 static void placeA(CPMech mech) {
   const size_t entries = mech->rows.place ? cpMatEntries(&mech->userA.A) : 0;
   for (size_t k = 0; k < entries; k++) mech->A.value[mech->rows.place[k]] = mech->userA.A.value[k];
@@ -313,15 +318,16 @@ int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q) {
   return flag;
 }
 
-/* In times shorter than this part of t, of the time in which positions change, and of the default, roundoff is all that
- * changes: b would be 0, or noise. */
+/* In a time shorter than this part of |t|, or of the time in which positions change (at most the
+ * default, 1), only roundoff changes: b would be 0, or noise. */
 #define LEAST_TIME 1.0e-12
 
 static int checkTime(CPMech mech, double t, double own) {
   const double time = mech->options.difference_time, least_own = LEAST_TIME * fmin(own, 1.0),
                least = fmax(LEAST_TIME * fabs(t), least_own);
   if (time >= least) return CP_SUCCESS;
-  /* Where only t is too late, it may be that of a step that is much too long. */
+  /* If only |t| is too large, the failure is recoverable: t may belong to a step that is much too
+   * long. */
   return cpReason(mech->text, time >= least_own ? -CP_ILL_INPUT : CP_ILL_INPUT,
                   "at t = %.15g: the time of differences, %g (CPMechSetDifferenceTime), is shorter "
                   "than %g, in which nothing but roundoff changes",
@@ -347,7 +353,7 @@ static int addRates(CPMech mech, sunrealtype t, const sunrealtype *q, double *v)
   return flag;
 }
 
-/* The model's own rows: its v, or A u + dp/dt. */
+/* The model's rows: its v, or A u + dp/dt. */
 static int modelVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                            double *v) {
   if (mech->nv == 0) return CP_SUCCESS;
@@ -394,7 +400,8 @@ static int alongMotion(CPMech mech, const CPMechState *s, double e, double *v) {
   return modelVelocities(mech, s->t + e, q, s->u, v);
 }
 
-/* The time in which positions change by their own size, or by 1; at most that of the options. */
+/* b by differences. The first step is a part of the time in which positions change by their own
+ * size, or by 1 if that is larger, but at most of the time set by the options. */
 CP_RARE static int byDifferences(CPMech mech, sunrealtype t, const sunrealtype *q,
                                  const sunrealtype *u, double *b) {
   const CPMechState s  = {.t = t, .q = q, .u = u};
@@ -404,7 +411,7 @@ CP_RARE static int byDifferences(CPMech mech, sunrealtype t, const sunrealtype *
   if (flag) return flag;
   const double speed = cpLargest(mech->room.qdot, mech->nq),
                size  = fmax(1.0, cpLargest(q, mech->nq));
-  /* Roundoff in v = A u is larger where A is made of differences. */
+  /* Roundoff in v = A u is larger if A is formed by differences. */
   const double terms = cpLargest(u, mech->nu) / (mech->model.A || mech->model.v ? 1.0 : STEP_PART);
   flag               = checkTime(mech, t, size / speed);
   if (flag) return flag;
@@ -446,7 +453,7 @@ int cpMechEvaluate(CPMech mech, const CPMechState *s) {
   int flag = callF(mech, s, own->f);
   if (!flag) flag = callB(mech, s, own->b);
   if (!own->is_block || !mech->model.b)
-    cpUserMatClear(&mech->userA); /* differences leave A elsewhere */
+    cpUserMatClear(&mech->userA); /* Differences leave userA at another state. */
   if (!flag) flag = callM(mech, s->t, s->q);
   if (!flag) flag = callA(mech, s->t, s->q);
   if (!flag && !own->is_block) {
@@ -468,14 +475,14 @@ CP_RARE int cpMechTestTerms(CPMech mech, sunrealtype t) {
 int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double *lambda, double *F,
                double *B, double *Z) {
   int flag = CP_SUCCESS;
-  if (F && B) { /* Products may skip entries, so that the terms themselves are tested. */
+  if (F && B) { /* The terms themselves are tested, because products may skip entries. */
     flag = cpMechEvaluate(mech, s);
     if (!flag && !cpAllFinite(mech->terms.f, (sunindextype)mech->terms.length))
       flag = cpMechTestTerms(mech, s->t);
     memcpy(F, mech->terms.f, (size_t)mech->nu * sizeof *F);
     memcpy(B, mech->terms.b, (size_t)mech->m * sizeof *B);
   } else {
-    if (B) flag = cpMechB(mech, s, B); /* may leave A elsewhere */
+    if (B) flag = cpMechB(mech, s, B); /* may leave A at another state */
     if (!flag && (F || B)) flag = cpMechA(mech, s->t, s->q);
     if (!flag && F) flag = cpMechMass(mech, s->t, s->q);
     if (!flag && F) flag = cpMechForces(mech, s, F);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* M is symmetric if its entries differ by less than this part of the largest. */
+/* M counts as symmetric if M_ij and M_ji differ by at most this part of the largest entry. */
 #define SYMMETRY 1.0e-10
 
 /* ---- the model's functions ---- */
@@ -61,7 +61,7 @@ void cpMechLinearFree(CPMechLinear *linear) {
   *linear = NULL;
 }
 
-/* X <- X_user [n x n]: 0 or a code, reported. */
+/* X <- X_user [n x n]. Returns 0, or a code that has been reported. */
 static int copyMatrix(CPUserMat *X, SUNMatrix X_user, int n, const char *name, const char *function,
                       SUNContext ctx) {
   int i = 0, j = 0;

@@ -1,12 +1,14 @@
-/* Prescribed motions, q_i(t) = g(t): their values, and g', g'' by central differences.
+/* Prescribed motions q_i(t) = g(t): their values, and central differences for g' and g'' if these
+ * are not given.
  *
- * Sixth order, step e; errors for a smooth x, and noise where x is computed to the last bit (eps the
- * unit roundoff; that of t counts like one of x):
+ * Formulas of sixth order with step e, each with its truncation error for a smooth x and its
+ * roundoff for an x computed to the last bit (eps is the unit roundoff; roundoff in t counts like
+ * roundoff in x):
  *
  *   x'  = sum_k c'_k  (x(t + k e) - x(t - k e)) / e              e^6 |x^(7)| / 140 + 2 eps |x| / e
  *   x'' = sum_k c''_k (x(t + k e) - 2 x(t) + x(t - k e)) / e^2   e^6 |x^(8)| / 560 + 6 eps |x| / e^2
  *
- * For sin(omega t) the best step of g'' is 0.03 / omega: the error is then 2e-12 of omega^2. */
+ * For sin(omega t) the best step for g'' is 0.03 / omega, with an error of 2e-12 omega^2. */
 #include "mechanics_impl.h"
 
 #include <math.h>
@@ -30,11 +32,11 @@ static int complain(CPMech mech, const CPPrescribed *p, int code, Function f, do
                   p->i, f.name, at, place, what);
 }
 
-/* *value = x(at), asked for because of time t. */
+/* *value = x(at). Messages name t, the time of the motion, if it differs from `at`. */
 static int evaluate(CPMech mech, const CPPrescribed *p, Function f, double t, double at,
                     double *value) {
   char what[64];
-  sunrealtype x  = NAN; /* a function that sets nothing is found out */
+  sunrealtype x  = NAN; /* detects a function that sets nothing */
   const int flag = f.x(at, &x, p->data);
   *value         = x;
   if (!flag && isfinite(x)) return CP_SUCCESS;
@@ -46,7 +48,7 @@ static int evaluate(CPMech mech, const CPPrescribed *p, Function f, double t, do
   return complain(mech, p, code, f, t, at, what);
 }
 
-/* The rate and the curvature that are not given, from g' or, if that is not given, from g. */
+/* Computes the rate and the curvature that are not given, from g' or, without g', from g. */
 static int differentiate(CPMech mech, CPPrescribed *p, double t) {
   const Function f = p->gd ? (Function){p->gd, "g'"} : (Function){p->g, "g"};
   const double e   = p->step;
@@ -103,7 +105,7 @@ const char *cpMechMotionNames(const CPMech mech, char names[CP_MECH_MOTIONS]) {
 
 /* ---- set-up ---- */
 
-/* j of q_i' = u_j, -1 if there is none. */
+/* Returns j with q_i' = u_j, or -1 if there is none. */
 static int velocityOf(const CPMech mech, int i) {
   for (int j = 0; j < mech->nu; j++)
     if (mech->coords.pair[j] == i) return j;
@@ -148,7 +150,7 @@ int CPMechPrescribe(CPMech mech, sunindextype i, CPMotion how, CPMotionFn g, CPM
   for (int k = 0; k < mech->motions.count; k++)
     if (mech->motions.list[k].i == i)
       return cpReport(log, CP_ILL_INPUT, __func__, "coordinate %ld is prescribed already", (long)i);
-  /* Pairs are final once all quaternions are there. */
+  /* Pairs are final once all quaternions have been added. */
   cpMechPair(mech);
   if ((mech->model.N || mech->nq - mech->nu == mech->coords.nquaternions) &&
       velocityOf(mech, (int)i) < 0)

@@ -9,7 +9,8 @@ int CPMechSetUserData(CPMech mech, void *user_data) {
   if (flag) return flag;
   if (mech->linear) mech->linear->user_data = user_data;
   else mech->user_data = user_data;
-  if (mech->ready) CPProjectorSetUserData(mech->P, user_data); /* what is kept is of no use now */
+  /* This discards the stored factors, which may depend on the data. */
+  if (mech->ready) CPProjectorSetUserData(mech->P, user_data);
   return CP_SUCCESS;
 }
 

@@ -1,5 +1,5 @@
-/* CPMech: what the model's sizes and functions must be, life cycle, set-up at the first use, and the checks that the
- * public functions share. */
+/* CPMech: the rules for the model's sizes and functions, life cycle, set-up at the first use, and
+ * the checks that the public functions share. */
 #include "mechanics_impl.h"
 
 #include <limits.h>
@@ -11,8 +11,8 @@
 
 static int isSparse(SUNMatrix S) { return S && SUNMatGetID(S) == SUNMATRIX_SPARSE; }
 
-/* What is wrong with the model's choice of functions; NULL if nothing is. A function without rows would be ignored:
- * its number of rows has been forgotten. */
+/* Returns what is wrong with the model's choice of functions, or NULL. A function without rows
+ * would be ignored, so the user must have forgotten its number of rows. */
 static const char *wrongFunctions(const CPMechModel *m, sunindextype nv, sunindextype na) {
   const int operators = !m->M;
   const struct {
@@ -78,7 +78,8 @@ static int checkModel(const CPMechModel *m, N_Vector y_tmpl, SUNContext ctx, con
 
 /* ---- creation ---- */
 
-/* Copies of the model's templates, which stay the caller's. M and A have the patterns that projections need. */
+/* Replaces the model's templates, which stay the caller's, by copies. Those of M and A must have
+ * patterns that projections accept. */
 static int cloneTemplates(CPMech mech, const char *function) {
   CPMechModel *m = &mech->model;
   const int nu = mech->nu, na = mech->na, nz = mech->nz;
@@ -150,7 +151,7 @@ void CPMechFree(CPMech *address) {
   CPMech mech = address ? *address : NULL;
   if (!mech) return;
   const CPStepper host = mech->host;
-  if (host) { /* which should have been freed before */
+  if (host) { /* The integrator should have been freed before its system. */
     cpMechDetach(mech);
     cpStepperSystemFreed(host);
   }
@@ -166,9 +167,9 @@ void CPMechFree(CPMech *address) {
 }
 
 void *cpMechGrow(CPMech mech, void *array, int count, size_t size, const char *function) {
-  if ((count & (count - 1)) != 0) return array; /* the room is the next power of two */
+  if ((count & (count - 1)) != 0) return array; /* The capacity is the next power of two. */
   void *grown         = cpArenaAlloc(&mech->memory, count > 0 ? 2 * (size_t)count : 1, size);
-  mech->memory.failed = 0; /* the system stays in use as it is */
+  mech->memory.failed = 0; /* The system remains usable as it is. */
   if (!grown) cpReport(&mech->log, CP_MEM_FAIL, function, "no memory for another entry");
   else if (count > 0) memcpy(grown, array, (size_t)count * size);
   return grown;
@@ -176,7 +177,8 @@ void *cpMechGrow(CPMech mech, void *array, int count, size_t size, const char *f
 
 /* ---- set-up ---- */
 
-/* A = [userA; e_j^T of the motions], and where the entries of userA are in it; userA itself if there are no others. */
+/* Creates A = [userA; e_j^T of the motions] and the indices of userA's entries in it. A is userA
+ * itself if no motion has a row. */
 static int createA(CPMech mech) {
   const CPMat *U   = &mech->userA.A;
   CPMat *A         = &mech->A;
@@ -201,10 +203,10 @@ static int createA(CPMech mech) {
   return CP_SUCCESS;
 }
 
-/* With more entries, one loop over all of them saves nothing that counts. */
+/* With more entries, one loop over all of them saves no noticeable time. */
 #define ONE_BLOCK 1024
 
-/* Memory of f and b, and of M and A if they are dense and small */
+/* Allocates f and b, and places M and A behind them if they are dense and small. */
 static int createTerms(CPMech mech) {
   CPMechTerms *own = &mech->terms;
   const CPMat *M = &mech->userM.A, *A = &mech->userA.A;
@@ -221,12 +223,12 @@ static int createTerms(CPMech mech) {
   return CP_SUCCESS;
 }
 
-/* A dense A_tmpl with a sparse M_tmpl, or none, are of one kind: that of M. */
+/* Without rows, A is as sparse as M. */
 static int createMatrices(CPMech mech) {
   CPMechModel *model = &mech->model;
   int flag           = cpUserMatCreate(&mech->userM, model->M_tmpl, mech->nu, mech->nu, mech->ctx);
   if (!flag) flag = cpUserMatCreate(&mech->userA, model->A_tmpl, mech->na, mech->nu, mech->ctx);
-  if (!flag && mech->userM.A.start && mech->na == 0) { /* no rows: as sparse as M */
+  if (!flag && mech->userM.A.start && mech->na == 0) {
     cpUserMatFree(&mech->userA);
     flag = cpMatCreateSparse(&mech->userA.A, 0, mech->nu, 0);
   }
