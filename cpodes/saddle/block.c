@@ -1,17 +1,19 @@
-/* The connected components of X's pattern, each by itself: S = X^T X is block-diagonal.
+/* Solves each connected component of the pattern of X by itself: S = X^T X is block-diagonal.
  *
  *   a single column   x_j = a_j mu,  mu = r / |a|^2, for all of them in one pass over the entries
- *   a part of more    S_b = U^T U by Cholesky, or QR with column pivoting where that finds columns dependent
+ *   several columns   S_b = U^T U by Cholesky, or QR with column pivoting if columns are dependent
  *
- * There may be very many parts: their arrays lie in pools, and only dependent ones allocate, when they prove so. */
+ * There may be very many components (parts): their arrays lie in common pools, and only a dependent
+ * one allocates, when it is first found so. */
 #include "saddle_impl.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- connected components: disjoint sets (Tarjan, J. ACM 22, 1975, with paths halved), one pass over the entries ----
+/* ---- connected components ----
  *
- * The first column of a set is its root, whose entry in `parent` is less than 0 by the number of columns. */
+ * Disjoint sets (Tarjan, J. ACM 22, 1975, with path halving), one pass over the entries. The first
+ * column of a set is its root, whose entry in `parent` is minus the number of columns. */
 
 static int root(int *parent, int i) {
   while (parent[i] >= 0) {
@@ -33,7 +35,7 @@ int cpComponents(const CPMat *AT, int n, int m, int *component, int *largest) {
       parent[other] = first;
     }
   if (largest) *largest = 0;
-  for (int i = 0; i < m; i++) { /* a parent has got its number before its children */
+  for (int i = 0; i < m; i++) { /* a parent is numbered before its children */
     if (largest && -parent[i] > *largest) *largest = -parent[i];
     component[i] = parent[i] < 0 ? count++ : component[parent[i]];
   }
@@ -42,16 +44,17 @@ int cpComponents(const CPMat *AT, int n, int m, int *component, int *largest) {
 
 /* ---- the solver ---- */
 
-/* Angles that Cholesky just resolves are left to QR, which is cheap for a part and more accurate. */
+/* Angles that Cholesky barely resolves are left to QR, which is cheap for one part and more
+ * accurate. */
 #define LEAST_PIVOT (1.001 * CP_CHOLESKY_LEAST)
 
-/* A component of several columns. */
+/* A connected component with several columns. */
 typedef struct {
-  int m, n;     /* columns, components of the state                    */
-  int *column;  /* [m] of X, ascending                                 */
-  int *row;     /* [n] components of the state, ascending              */
+  int m, n;     /* numbers of columns of X and of components of the state */
+  int *column;  /* [m] its columns of X, ascending */
+  int *row;     /* [n] its components of the state, ascending */
   CPMat XT;     /* m x n                                               */
-  char *off;    /* [m] 1: absent column, in S one of its own: u_kk = 1 */
+  char *off;    /* [m] 1: absent column; in S, a unit row and column: u_kk = 1 */
   CPCholesky S; /* m x m                                               */
   int pivoted;  /* 1: the factors are those of qr                      */
   CPSaddle qr;  /* W = I, A = XT; NULL before its first use            */
@@ -60,8 +63,8 @@ typedef struct {
 typedef struct {
   int nparts;
   Part *parts;    /* [nparts]                                                */
-  int *local;     /* [m] place of each column in its part; -1: it is single  */
-  double *square; /* [m] |a|^2; 0: absent                                    */
+  int *local;     /* [m] place of each column in its part; -1: a single column */
+  double *square; /* [m] |a|^2; 0: the column is absent */
   double *x, *r;  /* [max(n, m)], [m] workspace                              */
 } Block;
 
@@ -70,8 +73,8 @@ static void destroy(void *content) {
   for (int p = 0; p < b->nparts; p++) cpSaddleFree(&b->parts[p].qr);
 }
 
-/* The members of each part, ascending: those of part p are list->row[list->start[p] ... list->start[p + 1] - 1].
- * part [count]: that of each, or -1. */
+/* Lists the members of each part, ascending: list->row[list->start[p] ... list->start[p + 1] - 1]
+ * are those of part p. part [count]: the part of each member, or -1. */
 static int listByPart(CPArena *arena, const int *part, int count, int nparts, CPMat *list) {
   CPMat P       = {.rows = nparts, .cols = count};
   size_t *start = CP_NEW(arena, start, count + 1);
@@ -86,14 +89,14 @@ static int listByPart(CPArena *arena, const int *part, int count, int nparts, CP
   return cpMatTransposed(arena, &P, list, NULL);
 }
 
-/* part [m]: the part of each column; of_row [n]: workspace */
+/* part [m]: the part of each column, or -1; of_row [n]: workspace */
 static int createParts(CPComplement *c, CPArena *arena, const int *part, int *of_row) {
   const CPMat *XT      = &c->XT;
   const size_t entries = XT->start[c->n];
   Block *b             = c->content;
   size_t pool          = 0;
   CPMat columns, rows;
-  for (int j = 0; j < c->n; j++) /* all columns of a row are of one part */
+  for (int j = 0; j < c->n; j++) /* all columns with an entry in row j belong to one part */
     of_row[j] = XT->start[j] < XT->start[j + 1] ? part[XT->row[XT->start[j]]] : -1;
   if (listByPart(arena, part, c->m, b->nparts, &columns) ||
       listByPart(arena, of_row, c->n, b->nparts, &rows))
@@ -133,7 +136,7 @@ static int createParts(CPComplement *c, CPArena *arena, const int *part, int *of
   return CP_SUCCESS;
 }
 
-/* The arena frees in reverse order: what destroy looks at is older than its entry. */
+/* The arena frees in reverse order, so destroy is registered after the arrays that it reads. */
 static int create(CPComplement *c, CPArena *arena) {
   CPArena scratch = {0};
   Block *b;
@@ -144,7 +147,7 @@ static int create(CPComplement *c, CPArena *arena) {
   if (!flag) {
     const int count = cpComponents(&c->XT, c->n, c->m, part, NULL);
     for (int i = 0; i < c->m; i++) size[part[i]]++;
-    for (int k = 0; k < count; k++) size[k] = size[k] > 1 ? b->nparts++ : -1; /* its part */
+    for (int k = 0; k < count; k++) size[k] = size[k] > 1 ? b->nparts++ : -1; /* its part, or -1 */
     for (int i = 0; i < c->m; i++) part[i] = size[part[i]];
     CP_NEW(arena, b->parts, b->nparts);
     CP_NEW(arena, b->local, c->m);
@@ -194,8 +197,7 @@ static int factor(CPComplement *c) {
     }
     part->pivoted = 0;
     if (cpCholeskyFactor(&part->S, fmax(c->ranktol, LEAST_PIVOT))) flag = factorPivoted(c, part);
-    for (size_t k = 0; !part->pivoted && k < m;
-         k++) /* 1 / inverse: sine of the angle to those before */
+    for (size_t k = 0; !part->pivoted && k < m; k++) /* 1 / inverse: sine to the preceding columns */
       c->sine = fmin(c->sine, 1.0 / part->S.inverse[k]);
   }
   return flag;
@@ -203,7 +205,7 @@ static int factor(CPComplement *c) {
 
 /* ---- solutions ---- */
 
-/* mu = S^{-1} mu: absent and single columns, and parts that are not pivoted */
+/* mu <- S^{-1} mu for absent and single columns, and for parts without pivoting */
 static void solveColumns(const CPComplement *c, double *mu) {
   const Block *b = c->content;
   for (int i = 0; i < c->m; i++) {

@@ -1,11 +1,12 @@
-/* Sparse Schur complement, for a W that is diagonal or has small blocks (bodies in absolute coordinates), as a whole
- * (sparse.c) or by its connected components (block.c): D = F F^T (weight.c),
+/* Sparse Schur complement for a W that is diagonal or has small blocks (bodies in absolute
+ * coordinates), as a whole (sparse.c) or by its connected components (block.c): D = F F^T
+ * (weight.c),
  *
  *   X = F^T A^T E,   S = X^T X = E A D A^T E,   E = diag(e): unit columns of X
  *
  *   x2 = X S^+ E b,   mu = E S^+ X^T (F^T f - x2),   x = F (F^T f - X E^{-1} mu)
  *
- * S is of order m, that of the KKT matrix is n + m. */
+ * S is of order m, while the KKT matrix is of order n + m. */
 #include "saddle_impl.h"
 
 #include <math.h>
@@ -13,11 +14,13 @@
 
 typedef struct {
   CPWeightFactors W;
-  CPComplement S; /* and X: by rows, each with all the constraints of its block's rows up to there */
-  double *e;      /* [m] 0: row is off, or zero */
-  double *w;      /* [m] a row of X; zero in between */
-  double *r;      /* [m] */
-  double *x, *y;  /* [n] */
+  /* S and X. The pattern of each row of X covers the constraints of this and the preceding rows of
+   * its block. */
+  CPComplement S;
+  double *e;     /* [m] 0: the row is off, or zero */
+  double *w;     /* [m] workspace for a row of X; zero between uses */
+  double *r;     /* [m] */
+  double *x, *y; /* [n] */
 } SparseSchur;
 
 /* ---- structure ---- */
@@ -54,7 +57,8 @@ static int create(CPSaddle s) {
 
 /* ---- factors ---- */
 
-/* X, of a block's rows x_k = (d_k a_k - sum_i u_ik x_i) / u_kk, and e; rows in use that are zero are marked as dependent. */
+/* Forms X and e; the rows of a block are x_k = (d_k a_k - sum_{i<k} u_ik x_i) / u_kk. Rows of zeros
+ * in use are marked as dependent. */
 static void formMatrix(CPSaddle s) {
   SparseSchur *c       = s->used.content;
   const CPMat *X       = &c->S.XT;
@@ -98,7 +102,7 @@ static void formMatrix(CPSaddle s) {
   for (size_t l = 0; s->has_matrix && l < entries; l++) X->value[l] *= e[X->row[l]];
 }
 
-/* Rows that are off are columns of zeros, which S leaves out. */
+/* Rows that are off become columns of zeros in X, which S omits. */
 static int factor(CPSaddle s) {
   SparseSchur *c     = s->used.content;
   const int shortest = s->options.shortest;

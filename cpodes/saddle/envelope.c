@@ -1,12 +1,12 @@
 /* Schur complement of small dense W and A, by factors without square roots and pivoting:
  *
- *   W = L D L^T,   Y = L^{-1} A^T,   S = Y^T D^{-1} Y = A W^{-1} A^T,   factored likewise,
+ *   W = L D L^T,   Y = L^{-1} A^T,   S = Y^T D^{-1} Y = A W^{-1} A^T,   S factored in the same way,
  *
  *   z = L^{-1} f,   S mu = Y^T D^{-1} z - b,   x = L^{-T} D^{-1} (z - Y mu).
  *
- * Rows of L begin with the first entry of the matrix that is not zero, which keeps diagonal and block-diagonal W as cheap
- * as they are: with a diagonal W, Y is A^T.
- * (A. George, J. W. Liu, Computer Solution of Large Sparse Positive Definite Systems, 1981, chapter 4.) */
+ * Each row of L begins with the first nonzero entry of the matrix's row, so that a diagonal or
+ * block-diagonal W costs no more than it must: if W is diagonal, Y is A^T. (A. George, J. W. Liu,
+ * Computer Solution of Large Sparse Positive Definite Systems, 1981, chapter 4.) */
 #include "cpodes/base/compat.h"
 #include "saddle_impl.h"
 
@@ -15,20 +15,20 @@
 
 /* L D L^T of a matrix K */
 typedef struct {
-  int n, plain;    /* order; the first rows of L that are those of the identity */
-  int *first;      /* [n] first entries of the rows */
-  double *L;       /* [n x n] by rows, below the diagonal */
+  int n, plain;    /* order; number of leading rows of L that are rows of the identity */
+  int *first;      /* [n] column of each row's first entry */
+  double *L;       /* [n x n] by rows, the part below the diagonal */
   double *inverse; /* [n] 1 / d_k */
-  double *size;    /* [n] k_kk: a pivot is this times the squared sine of an angle */
-  double smallest; /* of these squared sines, and its row */
+  double *size;    /* [n] k_kk: a pivot is k_kk times the squared sine of an angle */
+  double smallest; /* the smallest of these squared sines, in row `worst` */
   int worst;
 } Factors;
 
 typedef struct {
-  Factors W, S;    /* S of the rows in use */
-  const double *Y; /* [n x nrows] by rows: A as it is, or own */
+  Factors W, S;    /* factors of W, and of S for the rows in use */
+  const double *Y; /* [n x nrows] by rows: the values of A, or own */
   double *own, *v, *z;
-  long int of; /* s->weights that the factors of W belong to */
+  long int of; /* value of s->weights when W was factored; 0: there are no factors */
 } Envelope;
 
 static void createFactors(Factors *F, CPArena *arena, int n) {
@@ -50,16 +50,18 @@ static int create(CPSaddle s) {
   return cpArenaStatus(arena);
 }
 
-/* ---- factors, as cpCholeskyFactor makes them with scaling to unit diagonal ---- */
+/* ---- factors, as those of cpCholeskyFactor with scaling to unit diagonal ---- */
 
 static void begin(Factors *F) {
   F->plain = F->worst = 0;
   F->smallest         = 1.0;
 }
 
-/* The order n is F->n, and all rows begin with component 0 if dense; constants make loops straight. */
+/* In the following functions n is F->n, and with dense = 1 all rows begin with entry 0. The callers
+ * pass constants where they can, so that the compiler unrolls the loops. */
 
-/* Row k of L from that of K, v [k] and size = k_kk; v is overwritten. Returns whether it depends on those before. */
+/* Computes row k of L from row k of K, given by v [k] and size = k_kk; v is overwritten. Returns
+ * whether the row depends on the rows before it. */
 CP_WIDE_PART int addRow(Factors *F, int n, int dense, int k, double size, double *v, double least) {
   double *l = F->L + (size_t)k * (size_t)n, pivot = size;
   int i = 0;
@@ -80,7 +82,7 @@ CP_WIDE_PART int addRow(Factors *F, int n, int dense, int k, double size, double
   return 0;
 }
 
-/* x <- L^{-1} x, of entries that are stride apart */
+/* x <- L^{-1} x; the entries of x are stride apart */
 CP_WIDE_PART void forward(const Factors *F, int n, int dense, double *x, size_t stride) {
   int i = dense ? 1 : F->plain;
   if (i >= n) return;
@@ -117,13 +119,13 @@ static int trialSolve(void *factors, double *x) {
   return 0;
 }
 
-/* The row that makes the matrix singular within roundoff, or -1 */
+/* Returns the row that makes the matrix singular within roundoff, or -1. */
 static inline int singularRow(Factors *F) {
   double x[CP_SMALL];
   return F->smallest < CP_SMALL_PIVOT && cpJudge(trialSolve, F, x, F->n) ? F->worst : -1;
 }
 
-/* The upper triangle of W counts. Returns the row that fails, or -1. */
+/* Factors W from its upper triangle. Returns the row that fails, or -1. */
 static int factorWeight(Envelope *e, const double *W) {
   Factors *F = &e->W;
   begin(F);
@@ -134,7 +136,7 @@ static int factorWeight(Envelope *e, const double *W) {
   return singularRow(F);
 }
 
-/* Y = L^{-1} A^T of the rows in use */
+/* Y = L^{-1} A^T for the rows in use */
 static void formY(Envelope *e, const CPSaddle s) {
   const size_t p = (size_t)s->nrows;
   e->Y           = s->A.value;
@@ -144,11 +146,12 @@ static void formY(Envelope *e, const CPSaddle s) {
   e->Y = e->own;
 }
 
-/* S and its factors; a constant p, few rows, keeps sums over the components in registers. Returns the row that fails, or -1. */
+/* Forms and factors S. A constant p (few rows) keeps the sums over the components in registers.
+ * Returns the row that fails, or -1. */
 CP_WIDE_PART int factorRows(Envelope *e, int n, int p, double least) {
   Factors *F      = &e->S;
   const double *y = e->Y, *d            = e->W.inverse;
-  double S[CP_SMALL * CP_SMALL / 2], *v = e->v; /* s_ki, i <= k, row by row */
+  double S[CP_SMALL * CP_SMALL / 2], *v = e->v; /* S: s_ki, i <= k, row by row */
   for (int q = 0; q < p * (p + 1) / 2; q++) S[q] = 0.0;
   for (int j = 0; j < n; j++, y += p)
     for (int k = 0, q = 0; k < p; k++) {
@@ -185,7 +188,7 @@ static int factor(CPSaddle s) {
   return CP_SADDLE_DEPENDENT;
 }
 
-/* p as above; in x only, if that is given */
+/* Solves for x and mu, each unless NULL; p as in factorRows. */
 CP_WIDE_PART int solveRows(const Envelope *e, int n, int p, const int *row, const double *f,
                            const double *b, double *x, double *mu) {
   const double *d = e->W.inverse, *y = e->Y;

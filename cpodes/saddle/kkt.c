@@ -1,6 +1,7 @@
-/* Sparse LU factors (CPLu) of the scaled KKT matrix K = diag(s, e) [W A^T; A I0] diag(s, e), I0: 1 for rows that are left
- * out. A system with known solution size judges the factors: by its residual, and K by its solution, which is
- * large if K is singular. Only then dependent rows are looked for. */
+/* Sparse LU factors (CPLu) of the scaled KKT matrix K = diag(s, e) [W A^T; A I0] diag(s, e), where
+ * I0 is 1 for rows that are left out. A trial system with a right-hand side of known size assesses
+ * the factors by its residual, and K by its solution, which is large if K is singular. Only then
+ * are dependent rows looked for. */
 #include "cpodes/lu/lu.h"
 #include "saddle_impl.h"
 
@@ -10,46 +11,50 @@
 
 typedef struct {
   int order; /* n + m */
-  /* the parts of K, sparse: W and A, scaled, with full structures for dense matrices; I0, diagonal */
+  /* the sparse parts of K: scaled W and A, with full structures if dense; I0, diagonal */
   CPMat M, A, I0;
   CPLu K;
-  int has_factors;   /* of K: the trial system has been solved with them */
+  int has_factors;   /* K has been factored, and x solves the trial system */
   double *scale;     /* [order] s and e; e_i = 0: row i is left out */
   double norm;       /* largest column sum of |K| */
   double *b, *x, *r; /* [order] */
-  /* dependent rows, looked for when K is singular */
-  CPSaddle rows;     /* A with W = diag(s)^{-2}; NULL until it is needed */
-  int found;         /* 1: at the newest factorisation */
+  /* dependent rows, determined when K is singular */
+  CPSaddle rows;     /* A with W = diag(s)^{-2}; NULL until needed */
+  int found;         /* 1: the newest factorisation has dependent rows */
   double *f;         /* [n] */
-  double *g, *p, *q; /* [m] gradient and directions of the multipliers */
-  /* is W definite where A x = 0? */
-  int is_started; /* the rest, once it is needed: */
+  double *g, *p, *q; /* [m] gradient and directions of conjugate gradients for mu */
+  /* is W definite on the null space of A? */
+  int is_started; /* 1: the following fields are in use */
   cholmod_common chol;
-  cholmod_sparse *W, *rows_A; /* of K: W, whose upper triangle counts, and A */
+  /* W, of which the upper triangle is used, and A, as scaled in K */
+  cholmod_sparse *W, *rows_A;
   cholmod_factor *L;
 } CPKkt;
 
 /* Residual of the trial system, relative to |K| |x| + |b|, above which the pivots are renewed; one
- * step of refinement takes what is below to roundoff. */
+ * step of refinement reduces a smaller one to roundoff. */
 #define STABLE 1.0e-10
 
-/* Angles that are too narrow are below 1e-6; the shares of accelerations without rows are not. */
+/* Angles between rows that are too narrow have sines below 1e-6, and x in the trial solution is
+ * smaller than the multipliers by that factor. It is not if K is singular for another reason. */
 #define NARROW      1.0e-5
 #define LESS_NARROW 1.0e-4
 
-/* What factors may be, beside a negative code. */
+/* Positive results of a factorisation. */
 #define SINGULAR CP_SINGULAR
 #define UNSTABLE 2
 
-/* ---- is W definite where A x = 0? ----
+/* ---- is W definite on the null space of A? ----
  *
- * K is regular, so it is if W is positive semidefinite; and if W + rho A^T A is, for any rho (Debreu, Definite and
- * semidefinite quadratic forms, Econometrica 20, 1952). Cholesky factors by CHOLMOD tell. */
+ * K is regular, so W is definite there if W is positive semidefinite, or if W + rho A^T A is for
+ * some rho (Debreu, Definite and semidefinite quadratic forms, Econometrica 20, 1952). Whether they
+ * are is tested by Cholesky factorisation (CHOLMOD). */
 
-/* Added to the diagonal of the scaled W, so that semidefinite within roundoff passes. */
+/* Added to the diagonal of the scaled W, so that one that is semidefinite within roundoff
+ * passes. */
 #define SHIFT 1.0e-13
-/* rho, with the scaled W and A: the larger, the more is recognised, and the more roundoff of A^T A
- * covers. */
+/* Values of rho for the scaled W and A. A larger rho recognises more matrices, but the roundoff of
+ * rho A^T A also hides more. */
 static const double rhos[] = {1.0e2, 1.0e5};
 
 static int failedCholmod(const CPKkt *c) {
@@ -58,7 +63,7 @@ static int failedCholmod(const CPKkt *c) {
                                                                         : CP_LINSOL_FAIL;
 }
 
-/* *copy <- X, with its stype at the first time. 0 or a negative code */
+/* *copy <- X; allocated with this stype at the first call. Returns 0 or a negative code. */
 static int copyTo(cholmod_sparse **copy, const CPMat *X, int stype, CPKkt *c) {
   const size_t cols = (size_t)X->cols, entries = X->start[cols];
   if (!*copy) {
@@ -73,7 +78,7 @@ static int copyTo(cholmod_sparse **copy, const CPMat *X, int stype, CPKkt *c) {
   return CP_SUCCESS;
 }
 
-/* Is S positive semidefinite? 0, CP_SADDLE_NOT_DEFINITE or a negative code. */
+/* Is S positive semidefinite? Returns 0, CP_SADDLE_NOT_DEFINITE or a negative code. */
 static int factorDefinite(CPKkt *c, cholmod_sparse *S, cholmod_factor *L) {
   double shift[2] = {SHIFT, 0.0};
   if (!S || !L) return failedCholmod(c);
@@ -82,7 +87,7 @@ static int factorDefinite(CPKkt *c, cholmod_sparse *S, cholmod_factor *L) {
   return c->chol.status == CHOLMOD_NOT_POSDEF ? CP_SADDLE_NOT_DEFINITE : 0;
 }
 
-/* 0, CP_SADDLE_NOT_DEFINITE or a negative code */
+/* Is W definite on the null space of A? Returns 0, CP_SADDLE_NOT_DEFINITE or a negative code. */
 static int checkWeight(CPSaddle s) {
   CPKkt *c          = s->used.content;
   cholmod_common *l = &c->chol;
@@ -91,8 +96,8 @@ static int checkWeight(CPSaddle s) {
     c->is_started                 = 1;
     l->print                      = 0;
     l->quick_return_if_not_posdef = 1;
-    l->final_ll                   = 1; /* a factor that is not L L^T may have any pivots */
-    l->nmethods                   = 1; /* METIS may end the program for want of memory */
+    l->final_ll                   = 1; /* an L D L^T factor may have pivots of any sign */
+    l->nmethods                   = 1; /* METIS may end the program if memory runs out */
     l->method[0].ordering         = CHOLMOD_AMD;
   }
   int flag = copyTo(&c->W, &c->M, 1, c);
@@ -106,7 +111,7 @@ static int checkWeight(CPSaddle s) {
   if (!normal) flag = failedCholmod(c);
   for (size_t k = 0; flag > 0 && k < sizeof rhos / sizeof rhos[0]; k++) {
     double alpha[2] = {1.0, 0.0}, beta[2] = {rhos[k], 0.0};
-    c->W->stype       = 0; /* both have both triangles */
+    c->W->stype       = 0; /* W and A^T A store both triangles */
     cholmod_sparse *S = cholmod_l_add(c->W, normal, alpha, beta, 1, 1, l);
     c->W->stype       = 1;
     if (S) S->stype = 1;
@@ -123,19 +128,19 @@ static int checkWeight(CPSaddle s) {
 
 /* Dependent rows of a sparse A, and the multipliers of minimum norm.
  *
- * The rows are those that the sparse Schur complement of A with W = diag(s)^{-2} drops. With A_d = C A_k of those kept,
- * multipliers that change no force are N w = (-C^T w, w). The product N w and its transpose take one solution each of
- * that saddle point,
+ * The dependent rows are those that the sparse Schur complement of A with W = diag(s)^{-2} drops.
+ * With A_d = C A_k, where A_k are the rows kept, the multipliers that change no force are N w =
+ * (-C^T w, w). The product N w and its transpose take one solution each of that saddle point,
  *
  *   C^T w = K^T (A_d^T w),   C y = A_d K y,
  *
- * and conjugate gradients for min |mu + N w| converge fast, the singular values of N being from 1
- * to sqrt(1 + |C|^2). */
+ * where K is its right inverse. Conjugate gradients for min |mu + N w| converge fast, since the
+ * singular values of N lie between 1 and sqrt(1 + |C|^2). */
 
-#define SHORTEST 1.0e-15 /* four roundings */
+#define SHORTEST 1.0e-15 /* relative to |N| |mu|: four roundings */
 #define MAXITERS 100
 
-/* A as it is, with the structure of the one in K */
+/* A without scaling, with the structure of the scaled A in K */
 static CPMat unscaled(const CPSaddle s) {
   CPMat A = ((const CPKkt *)s->used.content)->A;
   A.value = s->A.value;
@@ -165,9 +170,10 @@ static int findRows(CPSaddle s, double sine) {
 
 /* ---- minimum norm ---- */
 
-/* The gradient g bounds the distance from the minimum, since no singular value of N is below 1. Its
- * roundoff is u |N| |mu|, |N| as the directions show it; each step goes to the minimum along its
- * direction, so that mu does not grow even if roundoff has chosen that. */
+/* mu <- the multipliers of minimum norm. The gradient g bounds the distance from the minimum, since
+ * no singular value of N is below 1. Its roundoff is u |N| |mu|, where |N| is estimated from the
+ * directions. Each step goes to the minimum along its direction, so that mu does not grow even if
+ * roundoff has determined the direction. */
 static int shorten(CPSaddle s, double *mu) {
   CPKkt *c         = s->used.content;
   const int m      = s->m;
@@ -182,7 +188,7 @@ static int shorten(CPSaddle s, double *mu) {
     const double gamma = cpDot(c->g, c->g, m);
     if (gamma <= SHORTEST * SHORTEST * largest_N * cpDot(mu, mu, m)) return 0;
     for (int i = 0; i < m; i++) c->p[i] = (k ? gamma / before * c->p[i] : 0.0) - c->g[i];
-    cpMatTransposedTimes(&A, 1.0, c->p, 0.0, c->f); /* q = N p, p zero in rows that are kept */
+    cpMatTransposedTimes(&A, 1.0, c->p, 0.0, c->f); /* q = N p; p is zero in kept rows */
     flag = cpSaddleSolve(c->rows, c->f, NULL, NULL, c->q);
     if (flag) return flag;
     for (int i = 0; i < m; i++) c->q[i] = s->is_dependent[i] ? c->p[i] : -c->q[i];
@@ -210,7 +216,8 @@ static void destroy(void *content) {
 
 /* ---- structure ---- */
 
-/* The structure of A, which has all entries if A is dense, in the same order, with values of its own. */
+/* *S <- the structure of A, with all entries in the same order if A is dense, and with values of
+ * its own. */
 static void takeStructure(CPArena *arena, CPMat *S, const CPMat *A) {
   const size_t entries = cpMatEntries(A);
   *S                   = *A;
@@ -250,7 +257,8 @@ static int create(CPSaddle s) {
 
 /* ---- values ---- */
 
-/* K without the rows that are dependent or off; rows of zeros are marked as dependent. 0 or CP_MEM_FAIL */
+/* Forms K without the rows that are dependent or off, and marks rows of zeros as dependent. Returns
+ * 0 or CP_MEM_FAIL. */
 static int formMatrix(CPSaddle s) {
   static const double complex ones[4] = {1.0, 1.0, 1.0, 1.0};
   CPKkt *c                            = s->used.content;
@@ -301,7 +309,8 @@ static int solveWithResidual(CPKkt *c, const double *b) {
   return CP_SUCCESS;
 }
 
-/* b = c->x = K^{-1} b, c->r: its residual. 0, UNSTABLE, SINGULAR or a negative code. */
+/* Sets b = c->x = K^{-1} b and its residual c->r. Returns 0, UNSTABLE, SINGULAR or a negative
+ * code. */
 static int trialSolve(void *factors, double *b) {
   CPKkt *c    = factors;
   double size = 0.0, largest_r = 0.0;
@@ -316,7 +325,8 @@ static int trialSolve(void *factors, double *b) {
   return largest_r <= STABLE * (c->norm * size + 1.0) ? 0 : UNSTABLE;
 }
 
-/* Factors of K, once more with new pivots where kept ones fail. 0, SINGULAR or a negative code. */
+/* Factors K; if the pivots kept from an earlier factorisation fail, once more with new ones.
+ * Returns 0, SINGULAR or a negative code. */
 static int factorMatrix(CPSaddle s) {
   CPKkt *c = s->used.content;
   int flag = formMatrix(s);
@@ -329,7 +339,8 @@ static int factorMatrix(CPSaddle s) {
   return flag > 0 ? SINGULAR : flag;
 }
 
-/* In the solution of the trial system: its largest multiplier and that row, and the largest of the other unknowns. */
+/* Returns the largest multiplier in the solution of the trial system. row: out, its row (unchanged
+ * if all are zero); largest_x: out, the largest of the other unknowns. */
 static double largestMultiplier(const CPSaddle s, int *row, double *largest_x) {
   const CPKkt *c = s->used.content;
   double largest = *largest_x = 0.0;
@@ -341,26 +352,30 @@ static double largestMultiplier(const CPSaddle s, int *row, double *largest_x) {
   return largest;
 }
 
-/* Is K singular for rows at angles that are too narrow? Then the trial has large multipliers, at
- * x that are smaller by the angle; else x^T W x = 0 and A x = 0 for some x. */
+/* Is K singular because rows are at angles that are too narrow? Then the trial solution has large
+ * multipliers, and x is smaller by a factor of the order of the angle. Otherwise K is singular
+ * because x^T W x = 0 and A x = 0 for some x. */
 static int isForRows(const CPSaddle s, int *row) {
   double largest_x;
   return ((CPKkt *)s->used.content)->has_factors &&
          largestMultiplier(s, row, &largest_x) * NARROW >= largest_x;
 }
 
-/* Without the rows whose sine to the others is below the given one. Codes of factorMatrix. */
+/* Factors K without the rows whose sine to the others is below the given one. Returns the codes of
+ * factorMatrix. */
 static int factorWithout(CPSaddle s, double sine) {
   const int flag = findRows(s, sine);
   if (flag) return flag;
   return ((CPKkt *)s->used.content)->found ? factorMatrix(s) : SINGULAR;
 }
 
-/* Dependent rows are left out where K is singular, if they have not been looked for; and once more with those at
- * less narrow angles, for the search may miss one that comes out of roundoff. */
+/* If K is singular, dependent rows are determined and left out, unless this has been done at the
+ * beginning: if rows were dependent last time, or ranktol asks for more than exact dependence. If K
+ * is still singular, it is done once more with rows at less narrow angles, since the search may
+ * miss a dependence hidden by roundoff. */
 static int factor(CPSaddle s) {
   CPKkt *c         = s->used.content;
-  const int search = c->found || s->ranktol > s->options.finest; /* once, and again */
+  const int search = c->found || s->ranktol > s->options.finest;
   int row = -1, flag = search && s->nrows > 0 ? findRows(s, CP_CHOLESKY_LEAST) : 0;
   if (flag) return flag;
   flag = factorMatrix(s);
@@ -379,7 +394,7 @@ static int factor(CPSaddle s) {
 
 /* ---- solution ---- */
 
-/* With one step of refinement. */
+/* Solves with one step of iterative refinement. */
 static int solve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
   CPKkt *c        = s->used.content;
   const int n     = s->n;

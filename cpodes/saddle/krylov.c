@@ -2,13 +2,13 @@
  * J. Res. Nat. Bur. Standards 49, 1952, section 10; Bjorck, Numerical Methods for Least Squares
  * Problems, 1996, 7.4): with the preconditioner B ~ S^-1 they minimise
  *
- *   |r - A x|_B   over x in D A^T span{B r, B S B r, ...}
+ *   |r - A x|_B   over x in D A^T span{B r, B S B r, ...}.
  *
- * the same space, products and solves as plain conjugate gradients on S. Two things are better
- * here. The residual falls monotonically, and it is the residual that an inexact Newton iteration
- * is after: x lies in range(D A^T) whatever is left. And rows that depend on each other need not
- * agree: what contradicts remains in r, while plain conjugate gradients diverge (S mu = r then has
- * no solution). An exact preconditioner needs one iteration. */
+ * The space, the products and the solves are those of plain conjugate gradients on S, but two
+ * things are better. The residual falls monotonically, and it is the quantity that an inexact
+ * Newton iteration needs: x lies in range(D A^T) whatever the remaining residual. And dependent
+ * rows need not be consistent: the contradiction remains in r, while plain conjugate gradients
+ * diverge (S mu = r has no solution then). An exact preconditioner needs one iteration. */
 #include "krylov.h"
 
 #include "cpodes/base/errors.h"
@@ -16,13 +16,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Sine of the angle between the residual and the null space of A^T below which nothing but
- * contradictions remains of it: roundoff in A^T z is some 1e-15 of its terms; the square is the
- * least eigenvalue of B S, next to the largest, that counts as one. */
+/* If the sine of the angle between the residual and the null space of A^T is below this, only a
+ * contradiction remains in the residual: the roundoff in A^T z is about 1e-15 of its terms. The
+ * square is the smallest eigenvalue of B S, relative to the largest, that counts as nonzero. */
 #define NORMAL_PART 1.0e-7
-/* Growth of the residual that roundoff cannot explain. */
+/* Growth of the residual (r, B r) that roundoff cannot explain. */
 #define GROWTH 10.0
-/* Disagreement of (z, A d) and (A^T z, d), or (B q, r) and (q, B r), that cannot be meant. */
+/* Relative difference of (z, A d) and (A^T z, d), or of (B q, r) and (q, B r), that cannot be
+ * roundoff. */
 #define NOT_TRANSPOSED 1.0e-6
 
 int cpKrylovCreate(CPKrylov *krylov, const CPKrylovProducts *products, void *self, N_Vector x_tmpl,
@@ -62,7 +63,7 @@ static int blamePreconditioner(char *text, double rz) {
                   "the preconditioner is not positive definite: (r, B r) = %g", rz);
 }
 
-/* Are (a, b) and (c, d) different, while they should not? */
+/* Do (a, b) and (c, d), which should be equal, differ? */
 static int disagree(N_Vector a, N_Vector b, N_Vector c, N_Vector d) {
   const double first = N_VDotProd(a, b), second = N_VDotProd(c, d);
   const double sizes = sqrt(N_VDotProd(a, a)) * sqrt(N_VDotProd(b, b));
@@ -70,7 +71,8 @@ static int disagree(N_Vector a, N_Vector b, N_Vector c, N_Vector d) {
          NOT_TRANSPOSED * fmax(fmax(fabs(first), fabs(second)), 1.0e-4 * sizes);
 }
 
-/* Why it does not converge. q and B q are a pair, d is some direction. */
+/* Writes to text why the iteration does not converge. On entry k->Bq = B k->q, and k->d is any
+ * direction. */
 static int explain(CPKrylov k, N_Vector r, const char *symptom, char *text) {
   const CPKrylovProducts *p = k->products;
   int flag                  = p->precondition(k->self, r, k->z);
@@ -129,14 +131,15 @@ int cpKrylovSolve(CPKrylov k, N_Vector weight, double goal, N_Vector r, N_Vector
   int flag = k->products->precondition(k->self, r, k->z); /* z = B r */
   if (flag) return flag;
 
-  /* In exact arithmetic there are as many iterations as S has different eigenvalues; roundoff takes the rest. */
+  /* In exact arithmetic the number of iterations is at most the number of different eigenvalues of
+   * S; roundoff adds to it. */
   const long int most = 10 * (long int)N_VGetLength(r) + 100;
   double previous     = 0.0;
   for (long int i = 0; i < most; i++) {
     double rz = N_VDotProd(r, k->z);
     if (i > 0 && !(rz > 0.0)) {
-      /* Where little is left of r, as where rows measure very differently by B and by weight, the z that has been
-       * carried along has lost its digits. It is made anew before B is blamed. */
+      /* If r has become small, as where B and weight scale the rows very differently, the
+       * recurrence for z has lost its digits. z is computed anew before B is blamed. */
       flag = k->products->precondition(k->self, r, k->z);
       if (flag) return flag;
       rz = N_VDotProd(r, k->z);
@@ -154,8 +157,9 @@ int cpKrylovSolve(CPKrylov k, N_Vector weight, double goal, N_Vector r, N_Vector
     else if (mu) N_VLinearSum(1.0, k->z, beta, k->p, k->p);
     previous = gamma;
 
-    /* Rayleigh quotients of B S, of z and of d, which is in the range of D A^T: if that of z is tiny next to the
-     * largest one, the part of r in range(A) is gone, and the rest contradicts. */
+    /* Rayleigh quotients of B S at z and at d, which is in the range of D A^T: if the quotient at z
+     * is tiny compared with the largest one, no part of r is left in range(A), and the rest is a
+     * contradiction. */
     k->largest = fmax(k->largest, gamma / rz);
     if (gamma / rz <= NORMAL_PART * NORMAL_PART * k->largest) return CP_SUCCESS;
     flag = curvature(k, &delta, text); /* q = A d, delta = (q, B q) */

@@ -1,16 +1,19 @@
-/* Null-space method by QR, with column pivoting or without. In coordinates x / s, s_j = 1 / sqrt(w_jj), so that W has
- * unit diagonal,
+/* Null-space method by QR with or without column pivoting. In coordinates x / s, s_j = 1 /
+ * sqrt(w_jj), in which W has unit diagonal,
  *
  *   A^T D Pi = Q [R11 R12; 0 ~0],   D: unit columns,   Q = [Q1 Q2],   A Q2 = 0
  *
  *   R11^T y1 = (Pi^T D b)_1,   (Q2^T W Q2) y2 = Q2^T (f - W Q1 y1),   x = Q1 y1 + Q2 y2
- *   R11 (Pi^T D^{-1} mu)_1 = Q1^T (f - W x),   less its part in the null space of A^T if mu is to be shortest.
+ *   R11 (Pi^T D^{-1} mu)_1 = Q1^T (f - W x)
  *
- * Where W has factors, D = F F^T (weight.c: a diagonal W, or one that has to be definite at all), the coordinates are
- * F^{-1} x instead, in which W is I; S stands for F below.
+ * The shortest mu is this one minus its part in the null space of A^T.
  *
- * Q of the first reflectors, as many as the rank, in compact form (Schreiber, Van Loan, SIAM J. Sci. Stat. Comput. 10,
- * 1989): Q = I - V T V^T = I - B V^T, with T^{-1} + T^{-T} = V^T V (Puglisi, the same 13, 1992). */
+ * If W is factored (weight.c, W^{-1} = F F^T: W is diagonal, or must be definite), the coordinates
+ * are F^{-1} x instead, in which W is I; S below then stands for F.
+ *
+ * Only the first reflectors of Q are used, as many as the rank, in compact form (Schreiber, Van
+ * Loan, SIAM J. Sci. Stat. Comput. 10, 1989): Q = I - V T V^T = I - B V^T, with T^{-1} + T^{-T} =
+ * V^T V (Puglisi, same journal 13, 1992). */
 #include "saddle_impl.h"
 
 #include <math.h>
@@ -23,23 +26,24 @@ typedef struct {
   double *T;     /* r x r: T^{-1}, upper triangle */
   double *tau;   /* [p] */
   double *scale; /* [p] diagonal of D */
-  double *s;     /* [n] scales of the coordinates, diagonal of S */
-  int *pivot;    /* [p] column k of A^T D Pi is row pivot[k] of those in use */
-  double *N; /* p x (p - r): orthonormal basis of the null space of A^T, if mu is to be shortest */
+  double *s;     /* [n] scales of the coordinates: diagonal of S */
+  int *pivot;    /* [p] column k of A^T D Pi is row pivot[k] of the rows in use */
+  /* p x (p - r): orthonormal basis of the null space of A^T, for the shortest mu */
+  double *N;
   double *work; /* [lwork] */
   int lwork;
   double *y, *g, *w; /* [max(n, m)], [n], [m] */
   double *x;         /* [n] */
-  int has_factors;   /* W has them: */
+  int has_factors;   /* 1: W is factored, and I in the coordinates */
   CPWeightFactors W;
-  /* else: */
+  /* if has_factors is 0: */
   double *SB, *Y; /* n x r: S B; S W S B, then Y */
   double *Z;      /* r x r: B^T (S W S B) */
   CPCholesky H;   /* Q2^T S W S Q2 */
 } Nullspace;
 
-/* LAPACK's routines work on blocks of so many columns at most. They fail for illegal arguments only, so that info is not
- * looked at. */
+/* Largest block of columns in LAPACK's routines. They fail for illegal arguments only, so their
+ * info is not checked. */
 #define BLOCK 64
 
 static int create(CPSaddle s) {
@@ -48,7 +52,7 @@ static int create(CPSaddle s) {
   Nullspace *c;
   s->used.content = CP_NEW(arena, c, 1);
   if (!c) return CP_MEM_FAIL;
-  c->lwork = 2 * s->m + (s->m + 1) * BLOCK; /* of dgeqp3, which needs most */
+  c->lwork = 2 * s->m + (s->m + 1) * BLOCK; /* dgeqp3 needs the most */
   CP_ARRAYS(arena, n * m, &c->QR, &c->V, &c->B);
   CP_NEW(arena, c->T, m * m);
   CP_ARRAYS(arena, m, &c->tau, &c->scale, &c->w);
@@ -73,7 +77,8 @@ static void scaleForward(const Nullspace *c, double *x, int n) {
     for (int j = 0; j < n; j++) x[j] *= c->s[j];
 }
 
-/* A^T D Pi = Q R, of the rows in the coordinates; those of zeros stay. |R_kk| with unit columns is the sine of column k's angle to the columns before it. */
+/* A^T D Pi = Q R for the rows in these coordinates; rows of zeros are not scaled. As the columns
+ * have unit length, |R_kk| is the sine of column k's angle to the columns before it. */
 static int factorRows(CPSaddle s, Nullspace *c, int pivoting) {
   const int n = s->n, m = s->nrows, kmax = m < n ? m : n;
   int info = 0, k = 0;
@@ -96,7 +101,7 @@ static int factorRows(CPSaddle s, Nullspace *c, int pivoting) {
   return pivoting || k == m ? 0 : CP_SADDLE_DEPENDENT;
 }
 
-/* V, T^{-1} and B = V T. A reflector that is I (tau = 0) has no vector. */
+/* Forms V, T^{-1} and B = V T. A reflector that is I (tau = 0) gets v = 0. */
 static void formReflectors(const CPSaddle s, Nullspace *c) {
   const int n = s->n, r = s->rank;
   const double one = 1.0, zero = 0.0;
@@ -114,7 +119,7 @@ static void formReflectors(const CPSaddle s, Nullspace *c) {
   F77(dtrsm)("R", "U", "N", "N", &n, &r, &one, c->T, &r, c->B, &n); /* B = V T */
 }
 
-/* x -= X (Y^T x), X and Y n x rank: with X = B, Y = V it is Q x, the other way round Q^T x. */
+/* x <- x - X (Y^T x), X and Y [n x rank]: Q x with X = B, Y = V, and Q^T x with X = V, Y = B. */
 static void reflect(const CPSaddle s, Nullspace *c, double *X, double *Y, double *x) {
   cpMatTransposedTimes(&(CPMat){.rows = s->n, .cols = s->rank, .value = Y}, 1.0, x, 0.0, c->w);
   cpMatTimes(&(CPMat){.rows = s->n, .cols = s->rank, .value = X}, -1.0, c->w, 1.0, x);
@@ -122,7 +127,9 @@ static void reflect(const CPSaddle s, Nullspace *c, double *X, double *Y, double
 
 /* ---- W on the null space ---- */
 
-/* Upper triangle of H = Q2^T W Q2, the last rows and columns of Q^T W Q, by a symmetric update, with S W S for W:
+/* Forms the upper triangle of H = Q2^T W Q2, the last rows and columns of Q^T W Q, by a symmetric
+ * update, where W stands for S W S:
+ *
  *   Q^T W Q = W - Y V^T - V Y^T,   Y = W B - 1/2 V (B^T W B) */
 static void projectWeight(const CPSaddle s, Nullspace *c) {
   const int n = s->n, r = s->rank, nh = c->H.n;
@@ -147,8 +154,9 @@ static void projectWeight(const CPSaddle s, Nullspace *c) {
 
 /* ---- dependent rows ---- */
 
-/* In the order of the pivots, multipliers that change no force are D Pi [-R11^{-1} R12; I] w; N becomes an orthonormal
- * basis of them. Unit columns do not make QR of N better; the scales of the rows are those of the multipliers. */
+/* In the order of the pivots, the multipliers that change no force are D Pi [-R11^{-1} R12; I] w; N
+ * becomes an orthonormal basis of them. Its rows have the scales of the multipliers; unit columns
+ * would not improve its QR factors. */
 static void formDependent(const CPSaddle s, Nullspace *c) {
   const double one = 1.0;
   const int n = s->n, p = s->nrows, r = s->rank, d = p - r;

@@ -1,22 +1,23 @@
-/* Life cycle of the solvers of saddle-point systems, the list of them, the choice among them, and the rank that stands. */
+/* Life cycle, table and choice of the solvers of saddle-point systems; the rank that stands. */
 #include "saddle_impl.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Factorisations for which the first solver is not tried again, at the most */
+/* Largest number of factorisations for which the first solver is not tried again. */
 #define MOST_PATIENT 63
-/* Rows are known to be independent where their sines are larger than ranktol by this factor. */
+/* Rows count as known to be independent if their sines exceed ranktol by this factor. */
 #define CLEARLY 30.0
-/* Where the rank is lower than the one that stands, the next angle that is tried is smaller by this. */
+/* If the rank is lower than the one that stands, ranktol is divided by this and the factorisation
+ * repeated. */
 #define LESS_ANGLE 3.0
 
 static const struct {
   const CPSaddleOps *ops;
   const char *name;
-  CPLinSol lin;      /* its public names: for projections (AUTO if it has none), */
-  CPKktLinSol kkt;   /* and for accelerations */
+  CPLinSol lin;      /* public name for projections (AUTO: none) */
+  CPKktLinSol kkt;   /* public name for accelerations (AUTO: none) */
   int keeps_pattern; /* the structure of A is analysed at creation */
 } solvers[] = {
     [CP_SADDLE_AUTO]  = {NULL, NULL, CP_LINSOL_AUTO, CP_KKT_AUTO, 0},
@@ -65,7 +66,7 @@ CPSaddleType cpSaddleOfKkt(CPKktLinSol name) {
 
 /* ---- the object ---- */
 
-/* The first solver, and the one that takes what the first refuses. */
+/* Sets the first solver, and the general one, which takes over what the first refuses. */
 static void choose(CPSaddle s) {
   s->first = s->options.type;
   if (s->first == CP_SADDLE_AUTO) {
@@ -117,7 +118,7 @@ int cpSaddleCreate(CPSaddle *result, CPSaddleOptions options, const CPMat *W, co
   CP_NEW(&s->arena, s->problem, s->entries[0] + s->entries[1]);
   int flag = cpArenaStatus(&s->arena);
   if (!flag) cpSaddleSetRows(s, NULL);
-  if (!flag && W) { /* their structures with values of our own */
+  if (!flag && W) { /* the caller's structures, with values of our own */
     s->M       = *W;
     s->M.value = s->problem;
     s->A.value = s->problem + s->entries[0];
@@ -151,7 +152,7 @@ int cpSaddleSetRows(CPSaddle s, const char *off) {
   return s->knows_rows;
 }
 
-/* Keeps the values. Returns whether they are finite; if not, some may be missing. */
+/* Copies the values. Returns whether all are finite; if not, the copy may be incomplete. */
 static inline int keepValues(double *kept, const double *value, size_t entries) {
   size_t k = 0;
   while (entries < CP_MANY && k < entries && fabs(kept[k] = value[k]) <= DBL_MAX) k++;
@@ -160,8 +161,8 @@ static inline int keepValues(double *kept, const double *value, size_t entries) 
   return cpAllFinite(kept, (sunindextype)entries);
 }
 
-/* Linear systems, and constraints that are linear, give the same problem again and again, and so do those who work at
- * the same state: 1. Else W and A are kept: 0, or CP_SADDLE_NONFINITE. */
+/* Takes over W and A. Returns SAME if the factors are still valid, as in linear problems and for
+ * several users at one state; else 0 or CP_SADDLE_NONFINITE. */
 #define SAME (-1)
 static inline int keepProblem(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
   const size_t nW = s->entries[0], nA = s->entries[1];
@@ -171,7 +172,7 @@ static inline int keepProblem(CPSaddle s, CPWeight W, const CPMat *A, double ran
     s->A      = *A;
     return 0;
   }
-  /* Many mass matrices are constant, and a comparison costs next to nothing beside new factors. */
+  /* Many mass matrices are constant, and a comparison costs little next to a factorisation. */
   const int same_W = s->has_weight && !memcmp(s->M.value, W.matrix->value, nW * sizeof(double));
   if (!same_W) {
     s->weights++;
@@ -185,7 +186,8 @@ static inline int keepProblem(CPSaddle s, CPWeight W, const CPMat *A, double ran
   return keepValues(s->A.value, A->value, nA) ? 0 : CP_SADDLE_NONFINITE;
 }
 
-/* The other solver becomes the one in use, unless the one in use is of this type and has only failed to open. */
+/* Exchanges the solvers in use and in reserve (unless the one in use already has this type, but
+ * failed to open), and opens the new one if necessary. */
 CP_RARE static int changeSolver(CPSaddle s, CPSaddleType type) {
   if (s->used.type != type) {
     const CPSaddleSolver other = s->used;
@@ -195,7 +197,7 @@ CP_RARE static int changeSolver(CPSaddle s, CPSaddleType type) {
   return s->used.content ? CP_SUCCESS : openSolver(s, type);
 }
 
-/* Factors by the solver of this type */
+/* Factors with the solver of this type. */
 static inline int factorBy(CPSaddle s, CPSaddleType type) {
   const int open = s->used.content && s->used.type == type;
   const int flag = open ? CP_SUCCESS : changeSolver(s, type);
@@ -206,11 +208,13 @@ static inline int factorBy(CPSaddle s, CPSaddleType type) {
   return flag ? flag : s->used.ops->factor(s);
 }
 
-/* In projections rows that have once been dependent are left to the solver that finds out, for good. Accelerations are
- * asked for at trial states, too: there the first solver refuses what only looks dependent in a trial stage as well as what always is, and its
- * attempt should not be paid for each time. The general one stays as long as it finds dependent rows.
- * Where it finds none (a W that is not definite, rows at angles between the two solvers' limits) it
- * stays for 1, 3, 7, ... factorisations after each refusal in turn. */
+/* Factors with the first solver, or the general one where the first refuses the values. In
+ * projections (not `shortest`), the general solver stays for good once the first has failed.
+ * Accelerations are evaluated at trial states, too, where the first solver refuses rows that only
+ * look dependent in a trial stage as well as rows that always are, and the cost of its failed
+ * attempt should not recur. The general solver stays as long as it finds dependent rows. Where it
+ * finds none (an indefinite W, or rows at angles between the limits of the two solvers), it stays
+ * for 1, 3, 7, ... factorisations after successive refusals. */
 static int factorByEither(CPSaddle s) {
   if (!s->stays && s->wait == 0) {
     const int flag = factorBy(s, s->first);
@@ -248,7 +252,8 @@ int cpSaddleSolve(CPSaddle s, const double *f, const double *b, double *x, doubl
 
 /* ---- the rank that stands ---- */
 
-/* At trial states that are far off the manifold dependent rows may look independent. */
+/* A rank close to ranktol is not noted, since dependent rows may look independent at trial states
+ * far from the manifold. */
 void cpSaddleSetRank(CPSaddle s) {
   if (!s->valid || s->sine <= CLEARLY * s->asked) return;
   if (s->rank > s->known_rank) s->known_rank = s->rank;
@@ -281,7 +286,7 @@ void cpSaddleGather(const CPSaddle s, double *X, size_t row_stride, size_t colum
       for (size_t k = 0; k < p; k++) x[k * row_stride] = A->value[j * m + (size_t)s->row[k]];
       continue;
     }
-    size_t k = 0; /* rows ascend, in both */
+    size_t k = 0; /* both lists of rows ascend */
     for (size_t e = A->start[j]; e < A->start[j + 1]; e++) {
       while (k < p && s->row[k] < A->row[e]) k++;
       if (k < p && s->row[k] == A->row[e]) x[k * row_stride] = A->value[e];
@@ -297,7 +302,7 @@ void cpSaddleMarkDependent(CPSaddle s, int i) {
 
 void cpSaddleScaleCoordinates(const CPSaddle s, double *scale) {
   const CPMat *M = &s->M;
-  double largest = 0.0; /* entry of M, once it is needed; 1 if there is none */
+  double largest = 0.0; /* largest entry of M, determined when it is needed; 1 if M is zero */
   for (int j = 0; j < s->n; j++) {
     const size_t first = cpMatFirst(M, j);
     double size        = cpMatEntry(M, j, j);

@@ -1,16 +1,17 @@
 /* Saddle-point systems,
  *
  *   [ W  A^T ] [ x  ]   [ f ]      W n x n symmetric, positive definite on the null space of A
- *   [ A   0  ] [ mu ] = [ b ]      A m x n; rows may depend on each other, or be switched off
+ *   [ A   0  ] [ mu ] = [ b ]      A m x n; rows may be linearly dependent, or switched off
  *
- * Accelerations (W = M), projections (W = the metric), impacts, multipliers and the Delassus operator are
- * right-hand sides of it. With D = W^{-1} and (.)^+ the inverse on an independent subset of the rows,
+ * Accelerations (W = M), projections (W = the metric), impacts, multipliers and the Delassus
+ * operator all solve this system, with different right-hand sides. With D = W^{-1} and (.)^+ the
+ * inverse on an independent subset of the rows,
  *
  *   f = 0:   x  = K b,     K   = D A^T (A D A^T)^+     the right inverse of A
  *   b = 0:   mu = K^T f,   x = D (f - A^T mu)          tangent projection of D f
  *
- * One object holds the factors. Solvers differ by the kind of matrix, one file each with a table of functions
- * (saddle_impl.h); a new one is a new file and a line in saddle.c. */
+ * One object holds the factors. There is one solver for each kind of matrix, in a file of its own
+ * with a table of functions (saddle_impl.h); a new solver is a new file and a line in saddle.c. */
 #ifndef CPODES_SADDLE_H
 #define CPODES_SADDLE_H
 
@@ -20,103 +21,121 @@
 
 typedef struct CPSaddle_ *CPSaddle;
 
-/* The public enumerations CPLinSol and CPKktLinSol name some of these (cpSaddleOfLin, cpSaddleOfKkt). */
+/* The public enumerations CPLinSol and CPKktLinSol name subsets of these (cpSaddleOfLin,
+ * cpSaddleOfKkt). */
 typedef enum {
-  CP_SADDLE_AUTO,      /* by the structures of W and A, with the more general solver in reserve */
-  CP_SADDLE_SCHUR,     /* dense A D A^T, Cholesky; wants independent rows, definite W */
-  CP_SADDLE_QR,        /* null-space method by QR of A^T; wants independent rows */
-  CP_SADDLE_NULLSPACE, /* the same by QR with column pivoting */
+  CP_SADDLE_AUTO,      /* by the structures of W and A, a more general solver in reserve */
+  CP_SADDLE_SCHUR,     /* dense A D A^T, Cholesky; needs independent rows and a definite W */
+  CP_SADDLE_QR,        /* null-space method by QR of A^T; needs independent rows */
+  CP_SADDLE_NULLSPACE, /* null-space method by QR with column pivoting */
   CP_SADDLE_SPARSE,    /* sparse A D A^T where W is diagonal or has small blocks */
-  CP_SADDLE_BLOCK,     /* the connected components of A D A^T, each by itself */
+  CP_SADDLE_BLOCK,     /* the connected components of A D A^T, each factored by itself */
   CP_SADDLE_KKT        /* sparse indefinite matrix [W A^T; A 0] */
 } CPSaddleType;
 
 /* W: root or matrix; the identity if both are NULL. */
 typedef struct {
-  const double *root; /* [n] of a diagonal W = D^{-1}: roots of D_jj; 0: component j is held, x_j = 0 */
-  const double *length; /* [m] of the rows of A D^(1/2), D diagonal, if these are known; else NULL */
-  const CPMat *matrix;  /* n x n, both triangles */
+  /* [n] for a diagonal W = D^{-1}: square roots of D_jj; 0: component j is held, x_j = 0 */
+  const double *root;
+  /* [m] lengths of the rows of A D^(1/2), with D diagonal, if they are known; else NULL */
+  const double *length;
+  const CPMat *matrix; /* n x n, both triangles */
 } CPWeight;
 
 typedef struct {
   CPSaddleType type;
-  int may_change; /* 1: where type does not take the values, a more general solver does (AUTO implies it):
-                     NULLSPACE for SCHUR, KKT for SPARSE with a matrix W and shortest */
-  int shortest; /* 1: with dependent rows, mu has minimum norm among all that give the same A^T mu (SPARSE and
-                     BLOCK then want independent rows); 0: mu may be zero in dependent rows instead */
-  int definite; /* 1: a W that the first solver finds indefinite is refused, though it may be definite on the null
-                   space of A. */
-  double finest; /* The sine of an angle between rows that roundoff leaves: ranktol is at least this. */
+  /* 1: where the solver of this type refuses the values, a more general one replaces it (implied by
+   * AUTO): NULLSPACE replaces SCHUR, and KKT replaces SPARSE if W is a matrix */
+  int may_change;
+  /* 1: with dependent rows, mu has minimum norm among all that give the same A^T mu (SPARSE and
+   * BLOCK then need independent rows); 0: mu may be zero in dependent rows instead */
+  int shortest;
+  /* 1: a W that the first solver finds indefinite is refused, even if it is definite on the null
+   * space of A */
+  int definite;
+  /* lower bound of ranktol: the sine of an angle between rows that may be roundoff alone */
+  double finest;
 } CPSaddleOptions;
 
-/* The finest where entries of A are exact. Solvers that square the angle (Cholesky, KLU) take 1e-6 at least. */
+/* The value of finest if the entries of A are exact. Solvers that square the angle (Cholesky, KLU)
+ * use at least 1e-6. */
 #define CP_SADDLE_FINEST 1.0e-10
 
-/* Positive results of cpSaddleFactor. Entries of W and A are tested where W is a matrix. */
+/* Positive results of cpSaddleFactor. Entries of W and A are checked only if W is a matrix. */
 #define CP_SADDLE_NOT_DEFINITE \
   1 /* W is not positive definite on the null space of A (or at all, if that is needed) */
 #define CP_SADDLE_DEPENDENT \
-  2 /* rows are dependent (saddle->dependent), and this solver wants full rank */
+  2 /* rows are dependent (saddle->dependent), and this solver needs full rank */
 #define CP_SADDLE_NONFINITE 3 /* an entry of W or A is NaN or infinite */
 
-/* A solver (saddle_impl.h) with what it has here. */
+/* A solver (saddle_impl.h) and its data. */
 typedef struct {
   CPSaddleType type; /* AUTO until it is created */
   const struct CPSaddleOps_ *ops;
   void *content;
-  CPArena arena; /* of the content */
+  CPArena arena; /* memory of the content */
 } CPSaddleSolver;
 
-/* Creates a solver for the structures of W (NULL if diagonal) and A, which are the caller's and stay. With a
- * diagonal W, SCHUR, QR and NULLSPACE take an A of another structure at each factorisation (cpSaddleKeepsPattern).
- * CP_SUCCESS, CP_MEM_FAIL, CP_LINSOL_FAIL, or CP_ILL_INPUT where the type does not take these matrices; *saddle is
- * NULL then. */
+/* Creates a solver for the structures of W (NULL if diagonal) and A, which belong to the caller and
+ * must outlive it. With a diagonal W, SCHUR, QR and NULLSPACE accept an A of another structure at
+ * each factorisation (cpSaddleKeepsPattern). Returns CP_SUCCESS, CP_MEM_FAIL, CP_LINSOL_FAIL, or
+ * CP_ILL_INPUT if the type does not support these matrices; after a failure *saddle is NULL. */
 int cpSaddleCreate(CPSaddle *saddle, CPSaddleOptions options, const CPMat *W, const CPMat *A);
 void cpSaddleFree(CPSaddle *saddle);
-/* Is W made of successive diagonal blocks of at most so many rows? AUTO then takes SPARSE. */
+/* Does W consist of successive diagonal blocks of at most `most` rows? AUTO takes SPARSE if so. */
 #define CP_SADDLE_SMALL_BLOCKS 32
 int cpSaddleHasSmallBlocks(const CPMat *W, int most);
 /* Does this type analyse the structure of A once, at creation? */
 int cpSaddleKeepsPattern(CPSaddleType type);
 
-/* The rows in use are those with off [m] of 0, all if it is NULL, as they are at first. Have they been noted as independent
- * (cpSaddleNoteRank)? Then ranktol may be finest. cpSaddleSetRows does not ask whether they are other ones. */
+/* Selects the rows i with off[i] = 0; off = NULL selects all, as at creation. Returns whether the
+ * selected rows have been noted as independent of each other (cpSaddleNoteRank); ranktol may then
+ * be finest. cpSaddleUseRows keeps the factors if the selection is the same as before;
+ * cpSaddleSetRows discards them without comparing. */
 static inline int cpSaddleUseRows(CPSaddle saddle, const char *off);
 int cpSaddleSetRows(CPSaddle saddle, const char *off);
 
-/* Factors for the values of W and of the rows in use, which are copied as far as they are needed. Rows at angles whose sine is below ranktol count as dependent. But a rank that has been noted
- * (cpSaddleNoteRank) stands: where fewer rows are independent, ranktol is lowered until it is found again, at most to
- * finest, because leaving out a row that is independent sets a motion free that does not exist.
- * 0, a positive result, or a negative code; unless 0, there are no factors. The same values as before (with a matrix W)
- * cost a comparison only, so that all who work at one state can share an object. */
+/* Factors the matrix for the values of W and of the rows in use; values that are needed later are
+ * copied. Rows at angles whose sine is below ranktol count as dependent. A rank that has been noted
+ * (cpSaddleNoteRank) stands, however: if fewer rows are found independent, ranktol is lowered, at
+ * most to finest, until that rank is found again, because leaving out an independent row would
+ * permit a motion that does not exist. Returns 0, a positive result, or a negative code; unless it
+ * is 0, there are no factors. If the values are the same as before, a call costs a comparison only
+ * (W a matrix), so that all users at one state can share an object. */
 int cpSaddleFactor(CPSaddle saddle, CPWeight W, const CPMat *A, double ranktol);
 
-/* f [n] and b [m] are zero if NULL; x [n] and mu [m] are not computed if NULL. None overlaps another. Entries of b in
- * rows that are off or dependent are not looked at: whether dependent rows contradict the others is the caller's to
- * see. mu is zero in rows that are off. 0 or a negative code. */
+/* If NULL, f [n] and b [m] are zero, and x [n] and mu [m] are not computed. No two arrays may
+ * overlap. Entries of b in rows that are off or dependent are ignored: the caller must check
+ * whether dependent rows contradict the others. mu is zero in rows that are off. Returns 0 or a
+ * negative code. */
 int cpSaddleSolve(CPSaddle saddle, const double *f, const double *b, double *x, double *mu);
 
-/* The newest rank is that of the caller's rows and will stand, unless the rows are too near to ranktol to tell. */
+/* Notes that the newest rank is the true rank of the caller's rows, so that it stands, unless the
+ * rows are too close to ranktol to decide. */
 static inline void cpSaddleNoteRank(CPSaddle saddle);
 void cpSaddleSetRank(CPSaddle saddle); /* for cpSaddleNoteRank, where there is something to note */
-/* The rows have changed: no rank has been noted. */
+/* Forgets the noted rank, because the rows have changed. */
 void cpSaddleForgetRank(CPSaddle saddle);
-/* ranktol for a state whose distance from the manifold, relative to the terms of the constraints, is given.
- * Closed loops in space have rows that depend on each other on the manifold only. At a distance, rows at angles of its
- * size contradict each other: satisfying all of them moves the state along the manifold as far as it was off, and gives
- * accelerations that are wrong by their own size. */
+/* Returns ranktol for a state at the given distance from the manifold, relative to the terms of the
+ * constraints. Closed spatial loops have rows that are dependent on the manifold only. At a
+ * distance from it, rows at angles of that size contradict each other: satisfying all of them moves
+ * the state along the manifold by as much as it was off, and gives accelerations with errors of
+ * their own size. */
 double cpSaddleZeroAngle(const CPSaddle saddle, double distance);
 
-/* Columns of A [n x m] that have an entry in the same component of the state belong together; so
- * do those that are linked by others. AT: structure of A^T by components. component [m]: out,
- * number of each column, counted from 0 by the first column of each. largest: out, columns of the largest one; may be
- * NULL. Returns how many there are. */
+/* Finds the connected components of the columns of A [n x m]: columns with entries in the same row
+ * (a component of the state) belong together, and so do columns that are linked through others. AT:
+ * the structure of A^T, one column per component of the state. component [m]: out, the number of
+ * each column's connected component, counted from 0 in the order of their first columns. largest:
+ * out, the number of columns in the largest one; may be NULL. Returns the number of connected
+ * components. */
 int cpComponents(const CPMat *AT, int n, int m, int *component, int *largest);
 
-/* Writes to text [CP_TEXT_LENGTH] why a factorisation of a projection's matrix at t, or a solution (t is NaN), failed: rows that
- * depend on others (the name of row saddle->dependent is given), memory, or a library. Returns the projection's code. */
+/* Writes to text [CP_TEXT_LENGTH] why the factorisation of a projection's matrix at t, or a
+ * solution with it (t is NaN), failed: dependent rows (row is the name of row saddle->dependent),
+ * memory, or a library. Returns the projection's error code. */
 int cpSaddleFailed(const CPSaddle saddle, int flag, sunrealtype t, const char *row, char *text);
-/* Of the solver in use. */
+/* Name and type of the solver in use. */
 const char *cpSaddleName(const CPSaddle saddle);
 CPSaddleType cpSaddleTypeOf(const CPSaddle saddle);
 CPSaddleType cpSaddleOfLin(CPLinSol type);
@@ -124,37 +143,42 @@ CPLinSol cpSaddleAsLin(CPSaddleType type);
 CPSaddleType cpSaddleOfKkt(CPKktLinSol type);
 CPKktLinSol cpSaddleAsKkt(CPSaddleType type);
 
-/* Results of the newest factorisation, for everybody to read; what follows them is for the solvers. */
+/* The fields up to usual_sine are results of the newest factorisation, for all users; those below
+ * are for the solvers. */
 struct CPSaddle_ {
   int n, m;
   int nrows, *row; /* [nrows] the rows in use: those that are not off, ascending */
   int rank;        /* rows in use that are independent */
   double sine;     /* the smallest sine of a row that counts as independent (an estimate) */
   int dependent;   /* first row that depends on others; -1: none, mu is unique */
-  char *is_dependent; /* [m] 1: the row depends on those that are neither dependent nor off; so do rows of zeros */
-  double ranktol; /* sine that counted as zero */
-  int indefinite; /* component at which a factorisation of W ended, -1: none did, or it is not known */
+  /* [m] 1: the row depends on rows that are neither dependent nor off; so do rows of zeros */
+  char *is_dependent;
+  double ranktol; /* smaller sines counted as zero */
+  /* component at which the factorisation of W failed; -1: it did not fail, or the component is
+   * unknown */
+  int indefinite;
   double usual_sine; /* the first sine that was noted; 0: none yet */
 
   CPSaddleOptions options;
-  CPSaddleSolver used;                       /* of first and general the one in use */
+  CPSaddleSolver used;                       /* the solver in use: first or general */
   CPSaddleSolver reserve;                    /* the other one, if it has been needed */
-  CPSaddleType first, general;               /* general AUTO: there is none */
+  CPSaddleType first, general;               /* general = AUTO: there is none */
   int stays, stays_for_good, wait, patience; /* see factorByEither in saddle.c */
   int has_matrix;                            /* W is a matrix, not diagonal */
-  CPMat M, A;           /* W, if it is a matrix, and A: the caller's structures, values at factor */
-  double *root;         /* [n] of a diagonal W, at factor */
-  const double *length; /* that of the caller, at factor */
+  /* W, if it is a matrix, and A: structures of the caller, values of the newest factorisation */
+  CPMat M, A;
+  double *root; /* [n] for a diagonal W: CPWeight.root of the newest factorisation, copied */
+  const double *length; /* CPWeight.length of the newest factorisation, the caller's */
   char *off;            /* [m] 1: not in use */
-  double *problem;      /* values of M and A, if W is a matrix: room of M.value and A.value */
-  size_t entries[2];    /* of M and A */
-  int has_weight;       /* M is that of the newest factorisation, and finite */
-  long int weights;     /* how many matrices W there have been */
+  double *problem;      /* if W is a matrix: memory of M.value and A.value */
+  size_t entries[2];    /* number of entries of M and A */
+  int has_weight;       /* M.value is that of the newest factorisation, and finite */
+  long int weights;     /* number of different matrices W so far */
   int valid;            /* there are factors */
-  double asked;         /* ranktol that was asked for at the newest factorisation */
-  int known_rank;       /* the highest rank that was noted */
-  char *known;          /* [m] rows that were noted as independent of each other */
-  int knows_rows;       /* the rows in use are among them */
+  double asked;         /* ranktol requested at the newest factorisation */
+  int known_rank;       /* the highest rank noted */
+  char *known;          /* [m] 1: the row has been noted as independent of the others noted */
+  int knows_rows;       /* all rows in use have been noted */
   CPArena arena;
 };
 

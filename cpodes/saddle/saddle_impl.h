@@ -1,4 +1,4 @@
-/* What a solver of saddle-point systems is, and what solvers share. */
+/* The table of functions of a solver for saddle-point systems, and the parts that solvers share. */
 #ifndef CPODES_SADDLE_IMPL_H
 #define CPODES_SADDLE_IMPL_H
 
@@ -6,49 +6,53 @@
 #include "small.h"
 
 typedef struct CPSaddleOps_ {
-  /* Memory of the content, from s->used.arena, which frees it. CP_SUCCESS, CP_MEM_FAIL, CP_LINSOL_FAIL, or
-   * CP_ILL_INPUT where the solver does not take the kinds of W and A. */
+  /* Allocates the content from s->used.arena, which also frees it. Returns CP_SUCCESS, CP_MEM_FAIL,
+   * CP_LINSOL_FAIL, or CP_ILL_INPUT if the solver does not support these kinds of W and A. */
   int (*create)(CPSaddle s);
-  /* Factors of W (s->root or s->M) and of the rows in use of s->A, with s->ranktol. 0, a positive result, or a negative
-   * code. Sets rank, sine, is_dependent, dependent, which say full rank before. */
+  /* Factors W (s->root or s->M) and the rows in use of s->A, with s->ranktol. Returns 0, a positive
+   * result, or a negative code. Updates rank, sine, is_dependent and dependent, which describe full
+   * rank on entry. */
   int (*factor)(CPSaddle s);
-  /* As cpSaddleSolve; mu, unless NULL, is zero before. */
+  /* As cpSaddleSolve; on entry mu, unless NULL, is zero in rows that are off. */
   int (*solve)(CPSaddle s, const double *f, const double *b, double *x, double *mu);
 } CPSaddleOps;
 
 extern const CPSaddleOps cpSaddleSchurOps, cpSaddleEnvelopeOps, cpSaddleNullspaceOps,
     cpSaddleComplementOps, cpSaddleKktOps;
 
-/* The rows in use, dense: a_kj of the k-th of them goes to X[k row_stride + j column_stride]. */
+/* Gathers the rows in use into a dense matrix: a_kj of the k-th of them is stored in X[k row_stride
+ * + j column_stride]. */
 void cpSaddleGather(const CPSaddle s, double *X, size_t row_stride, size_t column_stride);
-/* s_j = 1 / sqrt(w_jj) of a matrix W, so that units do not matter; to a power of two, which rounds nothing. A
- * coordinate without mass: by the largest entry of its column, else of W. */
+/* s_j = 1 / sqrt(w_jj) for a matrix W, so that units do not matter; rounded to a power of two, so
+ * that scaling is exact. For a coordinate without mass the largest entry of its column, or else of
+ * W, replaces w_jj. */
 void cpSaddleScaleCoordinates(const CPSaddle s, double *scale);
-/* Row i depends on others. */
+/* Marks row i as dependent. */
 void cpSaddleMarkDependent(CPSaddle s, int i);
 
-/* Factors of a W that is diagonal or has diagonal blocks: W = L L^T, F = L^{-T}, D = W^{-1} = F F^T. Bodies in absolute
- * coordinates have a block each; a dense W without zeros is one block. */
+/* Factors of a W that is diagonal or block-diagonal: W = L L^T, F = L^{-T}, D = W^{-1} = F F^T.
+ * Bodies in absolute coordinates have one block each; a dense W without zeros is one block. */
 
 typedef struct {
-  int n, nblocks;    /* nblocks 0: diagonal */
-  int *first;        /* [n + 1] first rows of the blocks, and n */
-  CPCholesky *block; /* [nblocks], at most n: in the memory below */
+  int n, nblocks;    /* nblocks = 0: W is diagonal */
+  int *first;        /* [nblocks + 1] first rows of the blocks, and n; allocated [n + 1] */
+  CPCholesky *block; /* [nblocks], at most n; their arrays lie in the memory below */
   double *pool, *d, *inverse, *work;
-  const double *root; /* [n] of a diagonal W: s->root */
-  long int of;        /* s->weights that the factors belong to; 0: there are none */
+  const double *root; /* [n] for a diagonal W: s->root */
+  long int of;        /* value of s->weights at factorisation; 0: there are no factors */
 } CPWeightFactors;
 
-/* The successive blocks that M is made of: of a dense M by its values, of a sparse one by its structure. first [n + 1];
- * returns their number. */
+/* Finds the successive diagonal blocks of M: of a dense M by its values, of a sparse one by its
+ * structure. first [n + 1]; returns the number of blocks. */
 int cpWeightBlocksFind(const CPMat *M, int *first);
-/* Upper triangle of the block first ... first + size - 1 of M: S [size x size]. */
+/* S [size x size] <- the upper triangle of the diagonal block of M in rows first ... first + size -
+ * 1. */
 void cpWeightBlockGather(const CPMat *M, int first, int size, double *S);
 
-/* In s->used.arena, whose status it returns. */
+/* Allocates from s->used.arena and returns its status. */
 int cpWeightCreate(CPWeightFactors *w, CPSaddle s);
-/* Of s->M; factors of the same matrix are kept. 0, or CP_SADDLE_NOT_DEFINITE: W is not positive definite, or
- * singular within roundoff. */
+/* Factors s->M; factors of the same matrix are kept. Returns 0, or CP_SADDLE_NOT_DEFINITE if W is
+ * not positive definite, or singular within roundoff. */
 int cpWeightFactor(CPWeightFactors *w, CPSaddle s);
 /* x <- F^T x, F x */
 void cpWeightForward(const CPWeightFactors *w, double *x);
@@ -56,31 +60,35 @@ void cpWeightBackward(const CPWeightFactors *w, double *x);
 /* XT <- XT F in place, XT dense [m x n] */
 void cpWeightScale(const CPWeightFactors *w, int m, double *XT);
 
-/* Solvers of the sparse Schur complement S = X^T X, X n x m with unit columns or columns of zeros, which are absent:
- * their r and mu are 0, they do not count as dependent. (.)^+ is the inverse on an independent subset of
- * the columns. One table of functions, one file per solver (block.c, sparse.c). */
+/* Solvers for the sparse Schur complement S = X^T X, where the columns of X [n x m] have unit
+ * length or are zero. Columns of zeros are absent: r and mu are 0 there, and they do not count as
+ * dependent. (.)^+ is the inverse on an independent subset of the columns. There is one table of
+ * functions, and one file per solver (block.c, sparse.c). */
 
 typedef struct CPComplement_ CPComplement;
 
 typedef struct {
-  /* From the structure of X^T, whose columns may get another order of their entries, and `from` with them; memory from the
-   * arena. CP_SUCCESS, CP_MEM_FAIL or CP_LINSOL_FAIL. */
+  /* Analyses the structure of X^T; the entries of its columns may be permuted, and `from` with
+   * them. Memory comes from the arena. Returns CP_SUCCESS, CP_MEM_FAIL or CP_LINSOL_FAIL. */
   int (*create)(CPComplement *c, CPArena *arena);
-  int (*factor)(CPComplement *c);                            /* 0 or a negative code */
-  int (*solve)(CPComplement *c, const double *r, double *x); /* x  = X S^+ r, r and x apart */
-  int (*solveTransposed)(CPComplement *c, const double *x,
-                         double *mu); /* mu = S^+ X^T x, x and mu apart */
+  /* Factors S; returns 0 or a negative code. */
+  int (*factor)(CPComplement *c);
+  /* x = X S^+ r; mu = S^+ X^T x. Input and output must not overlap. */
+  int (*solve)(CPComplement *c, const double *r, double *x);
+  int (*solveTransposed)(CPComplement *c, const double *x, double *mu);
 } CPComplementOps;
 
 struct CPComplement_ {
   const CPComplementOps *ops;
   int n, m;
-  CPMat XT; /* m x n, sparse; values at factor */
-  size_t *from; /* [entries] their places in the order of ascending rows, which is A's if D is diagonal */
+  CPMat XT; /* m x n, sparse; values of the newest factorisation */
+  /* [entries] places of the entries of XT in the order of ascending rows, which is that of A if D
+   * is diagonal */
+  size_t *from;
   double ranktol;     /* a column is dependent below this sine of its angle */
-  double sine;        /* the smallest sine of a column that counts as independent (estimate) */
-  int dependent;      /* a dependent column, -1 if there is none; of the sparse solver */
-  char *is_dependent; /* [m] 1: this column depends on those with 0 */
+  double sine;        /* the smallest sine of a column that counts as independent (an estimate) */
+  int dependent;      /* a dependent column, -1 if there is none; set by the sparse solver only */
+  char *is_dependent; /* [m] 1: this column depends on the columns with 0 */
   void *content;      /* the solver's own */
 };
 

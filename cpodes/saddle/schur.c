@@ -1,23 +1,23 @@
-/* Dense Schur complement: D = F F^T (weight.c), X = F^T A^T, X^T in memory,
+/* Dense Schur complement: D = F F^T (weight.c), X = F^T A^T, stored as X^T,
  *
  *   S = X^T X = A D A^T,   S mu = X^T (F^T f) - b,   x = F (F^T f - X mu).
  *
- * S is scaled to unit diagonal: its pivots are then the squared sines of the angles between rows, in the metric of W.
- * Where W is diagonal and A has few entries, X^T holds these only, else all. */
+ * S is scaled to unit diagonal: its pivots are then the squared sines of the angles between rows,
+ * in the metric of W. If W is diagonal and A has few entries, X^T is sparse, else dense. */
 #include "saddle_impl.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Part of nonzero entries above which a large X is treated as a dense matrix. */
+/* Fraction of nonzero entries above which a large X is treated as dense. */
 #define DENSE_ABOVE 0.25
 
 typedef struct {
   CPWeightFactors W;
   CPMat XT;      /* nrows x n; dense if start is NULL */
-  size_t *start; /* [n + 1] XT.start when X^T is sparse */
-  int *row;      /* [n m] the same of XT.row; NULL if it never is */
-  int *place;    /* [m] of a row in X^T, -1: off */
+  size_t *start; /* [n + 1] XT.start if X^T is sparse; NULL if it never is */
+  int *row;      /* [n m] XT.row if X^T is sparse; NULL if it never is */
+  int *place;    /* [m] place of a row of A in X^T; -1: the row is off */
   CPCholesky S;  /* nrows x nrows */
   double *y;     /* [n] */
   double *mu;    /* [nrows] */
@@ -42,7 +42,7 @@ static int schurCreate(CPSaddle s) {
   return flag ? flag : cpWeightCreate(&c->W, s);
 }
 
-/* X^T = A F, of the entries of A that are not zero and whose component is not held */
+/* X^T = A F, from the entries of A that are not zero and whose component is not held */
 static void gatherSparse(const CPSaddle s, Schur *c) {
   const CPMat *A = &s->A;
   size_t count   = 0;
@@ -85,7 +85,7 @@ static int schurFactor(CPSaddle s) {
   return CP_SADDLE_DEPENDENT;
 }
 
-/* x = F (y - X mu); y zero if NULL, else in place */
+/* x = F (y - X mu); y is zero if NULL, else x itself */
 static void correct(const Schur *c, const double *mu, const double *y, double *x) {
   const CPMat *X = &c->XT;
   if (!X->start) {

@@ -38,7 +38,7 @@ void cpCholeskyUnitDiagonal(CPCholesky *c) {
   }
 }
 
-/* The pivot that fails keeps its value. */
+/* Returns 0, or k + 1 if pivot k is not positive; its entry of U then keeps its value. */
 static int factorSmall(double *U, int n) {
   for (int k = 0; k < n; k++) {
     double *u = U + (size_t)k * (size_t)n, square = u[k];
@@ -78,15 +78,15 @@ void cpRandomVector(double *v, int length) {
   for (int j = 0; j < length; j++) v[j] = 1.5 + 0.5 * cpUniform(&state);
 }
 
-/* Least eigenvalue of S that counts: roundoff leaves some 1e-15 of zero, and two columns at the
- * angle 1e-6, the least that Cholesky resolves, make one of 5e-13. */
+/* Smallest eigenvalue of S that counts as nonzero: roundoff turns zero into about 1e-15, and two
+ * columns at the angle 1e-6, the least that Cholesky resolves, give 5e-13. */
 #define LEAST_EIGENVALUE 1.0e-13
-/* A first solution below this comes from an S that is regular, unless the part of the random vector
- * along the least eigenvector is below 1e-5. */
+/* If the first solution is smaller than this, S is regular, unless the component of the random
+ * vector along the least eigenvector is below 1e-5. */
 #define SUSPECT 1.0e8
 
-/* A random vector may miss the least eigenvector by a factor of 100; its solution, in which that
- * eigenvector prevails, does not. */
+/* The component of a random vector along the least eigenvector may be small by a factor of 100; in
+ * its solution that eigenvector prevails, so the second solution measures the least eigenvalue. */
 int cpJudge(CPSolveFn solve, void *factors, double *x, int length) {
   cpRandomVector(x, length);
   int flag = solve(factors, x);
@@ -106,8 +106,8 @@ static int trialSolve(void *factors, double *x) {
   return 0;
 }
 
-/* A row in the span of others at narrow angles has a pivot that is not small enough: then the
- * solution of a system tells, and the row of the least pivot is named. */
+/* The pivot of a row in the span of others at narrow angles may not be small enough: the solution
+ * of a system then decides, and the row of the least pivot is returned. */
 int cpCholeskyFactor(CPCholesky *c, double least) {
   int smallest = 0, info = 0;
   for (int k = 0; k < c->n; k++) {
@@ -139,7 +139,7 @@ void cpCholeskyBackward(const CPCholesky *c, double *x) {
 }
 
 void cpCholeskySolve(const CPCholesky *c, double *x) {
-  if (c->n == 1) { /* most levels of small systems */
+  if (c->n == 1) { /* as on most levels of small systems */
     x[0] *= c->d[0] * c->inverse[0] * (c->d[0] * c->inverse[0]);
     return;
   }

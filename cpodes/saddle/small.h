@@ -1,6 +1,7 @@
-/* Dense matrices, column-major. What takes n^3 operations is the BLAS' and LAPACK's for large ones, plain loops for small
- * ones, where their calls cost more than the arithmetic: dpotrf takes three times as long as loops for n = 10. All else is
- * loops: memory is what limits it, and dtrsv takes 300 instructions for n = 2 (bench/overhead.sh). */
+/* Dense matrices, column-major. Operations of order n^3 use BLAS and LAPACK for large matrices, and
+ * plain loops for small ones, where a library call costs more than the arithmetic: dpotrf takes
+ * three times as long as loops for n = 10. All other operations are loops, since memory bounds
+ * their speed and dtrsv takes 300 instructions for n = 2 (bench/overhead.sh). */
 #ifndef CPODES_SMALL_H
 #define CPODES_SMALL_H
 
@@ -13,13 +14,13 @@ void cpGram(int m, int n, const double *XT, double *S);
  *
  *   D S D = U^T U,   D = diag(d),
  *
- * that tell "positive definite" from "singular within roundoff": with d_k = 1 / sqrt(s_kk), or
- * whatever d makes the roundoff in the entries of D S D one of some 1e-15. */
+ * which distinguish "positive definite" from "singular within roundoff": d_k = 1 / sqrt(s_kk), or
+ * any other d with which the entries of D S D have roundoff of about 1e-15. */
 
-/* n may be less than at creation; U is then n x n in the same memory. */
+/* After creation n may be lowered; U is then n x n in the same memory. */
 typedef struct {
   int n;
-  double *U;       /* n x n, upper triangle: S before, U after the factorisation */
+  double *U;       /* n x n, upper triangle: S on entry to the factorisation, U afterwards */
   double *d;       /* [n] */
   double *inverse; /* [n] 1 / u_kk */
   double *work;    /* [n] */
@@ -27,10 +28,10 @@ typedef struct {
 
 int cpCholeskyCreate(CPCholesky *c, CPArena *arena, int n); /* CP_SUCCESS or CP_MEM_FAIL */
 
-/* d_k = 1 / sqrt(s_kk); 1 where s_kk is not positive. */
+/* Sets d_k = 1 / sqrt(s_kk), or 1 where s_kk is not positive. */
 void cpCholeskyUnitDiagonal(CPCholesky *c);
-/* Factors S. 0; or k + 1, k a row that depends on others or makes S indefinite: when its squared pivot
- * is not above least^2 or, least_eigenvalue of D S D is roundoff. */
+/* Factors S. Returns 0; or k + 1 if row k depends on others or makes S indefinite: its squared
+ * pivot is not above least^2, or the least eigenvalue of D S D is roundoff. */
 int cpCholeskyFactor(CPCholesky *c, double least);
 
 /* x = S^{-1} x */
@@ -39,20 +40,22 @@ void cpCholeskySolve(const CPCholesky *c, double *x);
 void cpCholeskyForward(const CPCholesky *c, double *x);
 void cpCholeskyBackward(const CPCholesky *c, double *x);
 
-/* A row in the span of others has a pivot of S that is roundoff times the squares of its coefficients, which rows at
- * narrow angles make large: where the least squared pivot is below this, it takes more to tell. */
+/* A row in the span of others has a pivot that is roundoff times the squares of its coefficients in
+ * them, which are large if those rows are at narrow angles. If the least squared pivot is below
+ * this bound, the pivots alone do not decide, and cpJudge is called. */
 #define CP_SMALL_PIVOT 1.0e-3
-/* x = S^{-1} x from the factors of S; 0, or a code of the solver's own. */
+/* x <- S^{-1} x from the factors of S. Returns 0, or a code of the solver's own. */
 typedef int (*CPSolveFn)(void *factors, double *x);
-/* Is S singular within the roundoff of forming it? Two steps of inverse iteration tell; x [length]:
- * workspace. 0, CP_SINGULAR, or the code of solve. */
+/* Is S singular within the roundoff of forming it? Decided by two steps of inverse iteration; x
+ * [length]: workspace. Returns 0, CP_SINGULAR, or the code of solve. */
 int cpJudge(CPSolveFn solve, void *factors, double *x, int length);
 #define CP_SINGULAR 1
 
-/* Random numbers in [1, 2), always the same. */
+/* Random numbers in [1, 2), the same in each call. */
 void cpRandomVector(double *v, int length);
 
-/* An angle (sine) below this cannot be told from dependence by Cholesky, which squares it. */
+/* Cholesky squares the angle between rows; it cannot distinguish a sine below this from
+ * dependence. */
 #define CP_CHOLESKY_LEAST 1.0e-6
 
 #endif

@@ -2,9 +2,11 @@
  *
  * S is formed here, in its order of elimination, and factored in place, in two thirds of the time
  * that CHOLMOD takes with A^T itself (the guide has the figures). Dependent columns are dropped:
- * those with small pivots, if what is left has none and has the others in its span; else those that
- * a rank-revealing QR leaves out (sparse_qr.c), which also solves then. Neither pivots, and the columns that were good
- * to drop at one state may be bad at the next: large coefficients of dropped columns in the others are exchanged away. */
+ * those with small pivots, if the remaining columns have no small pivots and span the dropped ones;
+ * otherwise those that a rank-revealing QR leaves out (sparse_qr.c), which then also solves.
+ * Neither of the two factorisations pivots, and columns that were good to drop at one state may be
+ * bad at the next: dropped columns with large coefficients in the others are therefore exchanged
+ * for them. */
 #include "sparse_impl.h"
 
 #include <math.h>
@@ -41,8 +43,8 @@ static int create(CPComplement *c, CPArena *arena) {
   return cpArenaOwn(arena, s, destroy) ? cpSparseOrder(c, arena) : CP_MEM_FAIL;
 }
 
-/* The values that count: those of dropped columns are zero. Returns whether nothing is dropped, or kept out of S: columns
- * are then there or not as the diagonal of S has it. */
+/* Selects the values in use, in which dropped columns are zero. Returns whether nothing is dropped
+ * or kept out of S; the diagonal of S then shows which columns are present. */
 static int gather(const CPComplement *c, Sparse *s) {
   const double *value = c->XT.value;
   char *present = s->present, *dropped = s->dropped;
@@ -59,7 +61,7 @@ static int gather(const CPComplement *c, Sparse *s) {
   return 0;
 }
 
-/* The dependent columns are those that are dropped. */
+/* Reports the dropped columns as dependent. */
 static void countColumns(CPComplement *c, const Sparse *s) {
   c->dependent = -1;
   memset(c->is_dependent, 0, (size_t)c->m);
@@ -67,7 +69,7 @@ static void countColumns(CPComplement *c, const Sparse *s) {
     if (s->dropped[k]) c->is_dependent[c->dependent = s->constraint[k]] = 1;
 }
 
-/* K; a column that is absent or dropped gets 1 on the diagonal. */
+/* Forms K; a column that is absent or dropped gets 1 on the diagonal. */
 static void formMatrix(Sparse *s, int plain) {
   const Index *start = s->K->p, *row = s->K->i;
   double *K = s->K->x, *w = s->w;
@@ -84,10 +86,10 @@ static void formMatrix(Sparse *s, int plain) {
   for (size_t l = 0; l < s->nborder; l++) K[s->border_to[l]] = s->value[s->border_from[l]];
 }
 
-/* What factors may be, beside a negative code. */
+/* Positive result of a factorisation. */
 #define DEPENDENT 1
 
-/* Pivots d_k of K at position k: diagonals of D, or squares of those of L in supernodes. */
+/* Pivots d_k of K at position k: the diagonal of D, or the squared diagonal of L in supernodes. */
 static void pivots(const Sparse *s, double *d) {
   const cholmod_factor *L = s->L;
   const Index *p = L->p, *super = L->super, *rows = L->pi, *values = L->px;
@@ -102,18 +104,18 @@ static void pivots(const Sparse *s, double *d) {
       }
 }
 
-/* The least sine (CP_CHOLESKY_LEAST) where components are kept: then it is the angle without them, which may be narrow
- * although the column's own is not, and one over its square is how much the elimination enlarges
- * roundoff. */
+/* Replaces CP_CHOLESKY_LEAST if components are kept: the pivots then measure the angle between
+ * columns without these components, which may be narrow although the full columns are not, and the
+ * elimination amplifies roundoff by one over the squared sine. */
 #define LEAST_SINE_WITHOUT_KEPT 1.0e-4
 
 static double leastSine(const CPComplement *c, const Sparse *s) {
   return fmax(c->ranktol, s->nborder > 0 ? LEAST_SINE_WITHOUT_KEPT : CP_CHOLESKY_LEAST);
 }
 
-/* K s->x = s->b; mu at position k is x[k]. CHOLMOD leaves its workspace with the shape of the
- * newest block of right-hand sides, and would allocate a new one if that differs from its full
- * shape. */
+/* Solves K s->x = s->b; mu at position k is x[k]. CHOLMOD leaves its workspace with the shape of
+ * the last block of right-hand sides, and would allocate a new one if that differs from the full
+ * shape, which is therefore restored. */
 static int backSolve(Sparse *s) {
   if (s->order == 0) return 0;
   if (!cholmod_l_solve2(CHOLMOD_A, s->L, s->b, NULL, &s->x, NULL, &s->y, &s->e, &s->common))
@@ -122,7 +124,7 @@ static int backSolve(Sparse *s) {
   return 0;
 }
 
-/* mu = K^{-1} mu by position; mu is s->b's array */
+/* mu <- K^{-1} mu by position; mu is the array of s->b */
 static int trialSolve(void *factors, double *mu) {
   Sparse *s      = factors;
   const int flag = backSolve(s);
@@ -130,8 +132,8 @@ static int trialSolve(void *factors, double *mu) {
   return flag;
 }
 
-/* With unit columns d_k is the squared sine of column k's angle to the columns before it. 0,
- * DEPENDENT or a negative code. */
+/* With unit columns d_k is the squared sine of column k's angle to the columns before it. Returns
+ * 0, DEPENDENT or a negative code. */
 static int checkPivots(CPComplement *c, Sparse *s) {
   double *d = s->b->x, least = 1.0;
   pivots(s, d);
@@ -167,7 +169,7 @@ static double timesMultipliers(const CPComplement *c, const Sparse *s, int j) {
   return sum;
 }
 
-/* z = combination of the dropped columns with random coefficients. */
+/* z = a combination of the dropped columns with random coefficients */
 static void combineDropped(const CPComplement *c, Sparse *s) {
   double *coefficient = s->b->x;
   cpRandomVector(coefficient, s->order);
@@ -187,15 +189,15 @@ static void suspect(Sparse *s, int i, double coefficient, double *largest) {
   if (fabs(coefficient) > *largest) *largest = fabs(coefficient), s->suspect = i;
 }
 
-/* Are all dropped columns in the span of the others? Their combination is, then; that one is not
- * which is not happens to one set of coefficients in very many. 0, DEPENDENT or a negative
+/* Are all dropped columns in the span of the others? Then so is their combination; the converse
+ * fails only for a negligible set of random coefficients. Returns 0, DEPENDENT or a negative
  * code. */
 static int checkDropped(CPComplement *c, Sparse *s) {
   double largest = LARGEST_COEFFICIENT;
   s->suspect     = -1;
   if (c->dependent < 0) return 0;
   combineDropped(c, s);
-  for (int pass = 0; pass < 2; pass++) { /* the second one for the roundoff of the first */
+  for (int pass = 0; pass < 2; pass++) { /* the second pass removes the roundoff of the first */
     const int flag = multipliers(c, s, s->z);
     if (flag) return flag;
     for (int k = 0; pass == 0 && k < s->order; k++)
@@ -207,7 +209,7 @@ static int checkDropped(CPComplement *c, Sparse *s) {
   return sqrt(norm2) <= c->ranktol ? 0 : DEPENDENT;
 }
 
-/* K + shift I = L D L'; 0, DEPENDENT if that is not possible, or a negative code. */
+/* K + shift I = L D L^T. Returns 0, DEPENDENT if that is not possible, or a negative code. */
 static int factorShifted(CPComplement *c, Sparse *s, double shift) {
   double beta[2] = {shift, 0.0};
   formMatrix(s, gather(c, s));
@@ -217,16 +219,16 @@ static int factorShifted(CPComplement *c, Sparse *s, double shift) {
   return s->common.status == CHOLMOD_OK ? 0 : DEPENDENT;
 }
 
-/* Factors without the dropped columns: 0, DEPENDENT if the others are not independent or do
- * not span them, or a negative code. */
+/* Factors K without the dropped columns. Returns 0, DEPENDENT if the others are not independent or
+ * do not span the dropped ones, or a negative code. */
 static int factorCholesky(CPComplement *c, Sparse *s) {
   int flag = factorShifted(c, s, 0.0);
   if (!flag) flag = checkPivots(c, s);
   return flag ? flag : checkDropped(c, s);
 }
 
-/* Above roundoff, so that the pivot of a dependent column is positive and the factorisation goes
- * on, and below the square of the least sine. */
+/* Above roundoff, so that the pivot of a dependent column is positive and the factorisation
+ * continues, and below the square of the least sine. */
 #define SHIFT 1.0e-13
 
 static int solve(CPComplement *c, const double *r, double *x) {
@@ -256,10 +258,11 @@ static void exchange(Sparse *s, int i, int d) {
     if (s->constraint[k] == i || s->constraint[k] == d) s->dropped[k] = !s->dropped[k];
 }
 
-/* Dropped columns are inconsistent with the others off the manifold, and by these coefficients more than they have to be
- * where columns that are kept are at angles narrower than those of another choice. An exchange multiplies the volume that
- * the kept ones span by the coefficient, so that there are few (M. Gu, S. C. Eisenstat, Efficient algorithms for computing
- * a strong rank-revealing QR factorization, SIAM J. Sci. Comput. 17, 1996). */
+/* Exchanges dropped columns for kept ones. Off the manifold dropped columns are inconsistent with
+ * the others, and by a factor of these coefficients more than necessary if the kept columns are at
+ * narrower angles than another choice. Each exchange multiplies the volume spanned by the kept
+ * columns by the coefficient, so that few are needed (M. Gu, S. C. Eisenstat, Efficient algorithms
+ * for computing a strong rank-revealing QR factorization, SIAM J. Sci. Comput. 17, 1996). */
 static int exchangeDropped(CPComplement *c, Sparse *s) {
   int flag = 0;
   for (int count = 0; !flag && s->suspect >= 0 && count < c->m; count++) {
@@ -279,7 +282,7 @@ static int exchangeDropped(CPComplement *c, Sparse *s) {
     s->is_qr = 0;
     flag     = factorCholesky(c, s);
     if (flag != DEPENDENT) continue;
-    exchange(s, i, d); /* back: to the rank tolerance the others do not span */
+    exchange(s, i, d); /* undone: within ranktol the kept columns do not span the dropped ones */
     s->is_qr = was_qr;
     flag     = was_qr ? 0 : factorCholesky(c, s);
     if (was_qr) c->sine = CP_CHOLESKY_LEAST;
@@ -289,7 +292,8 @@ static int exchangeDropped(CPComplement *c, Sparse *s) {
   return flag;
 }
 
-/* First without the columns that were dropped last time, then without those that have small pivots, then by QR. */
+/* Factors without the columns that were dropped last time; if that fails, without those that have
+ * small pivots; if that fails, by QR. */
 static int factor(CPComplement *c) {
   Sparse *s        = c->content;
   const int was_qr = s->is_qr;
@@ -308,7 +312,7 @@ static int factor(CPComplement *c) {
   if (flag == DEPENDENT) {
     double largest = LARGEST_COEFFICIENT;
     flag           = cpSparseQRFactor(c);
-    c->sine        = CP_CHOLESKY_LEAST; /* at most */
+    c->sine        = CP_CHOLESKY_LEAST; /* upper bound */
     s->suspect     = -1;
     countColumns(c, s);
     if (flag || c->dependent < 0) return flag;

@@ -1,15 +1,15 @@
-/* Inside of the sparse solver.
+/* Internals of the sparse solver.
  *
- * Normally K = S = A^T A, of order m. A component that very many constraints share (a coordinate of
+ * Normally K = S = A^T A, of order m. A component shared by very many constraints (a coordinate of
  * a hub body) would fill S with a dense block; such components are kept as unknowns t beside mu:
  *
  *   K [mu; t] = [r; 0],   K = [S0  U; U^T  -I],   S = S0 + U U^T,
  *
- * with S0 the part of S made by the other components and U the kept rows of A, transposed.
+ * where S0 is the contribution of the other components to S, and U is made of the kept rows of A,
+ * transposed.
  *
- * Position: place in the order of elimination, in which K, its factor and the entries of A^T here
- * are numbered.
- */
+ * Position: place in the order of elimination, by which K, its factor and the entries of A^T are
+ * numbered here. */
 #ifndef CPODES_SPARSE_IMPL_H
 #define CPODES_SPARSE_IMPL_H
 
@@ -22,47 +22,50 @@ typedef SuiteSparse_long Index;
 
 typedef struct {
   cholmod_common common;
-  int order;       /* of K: m and the kept components                              */
-  int *constraint; /* [order] the constraint at position k, -1: a kept component   */
-  char *present;   /* [order] 1: a column of A that is not zero                    */
-  char *dropped;   /* [order] 1: treated as absent, for it depends on the other columns         */
-  /* entries of A^T, by ascending position in each component, as those of c->XT */
+  int order;       /* of K: m + number of kept components */
+  int *constraint; /* [order] the constraint at position k; -1: a kept component */
+  char *present;   /* [order] 1: the column of A is not zero */
+  char *dropped;   /* [order] 1: treated as absent, because it depends on the other columns */
+  /* entries of A^T, by ascending position in each component, like those of c->XT */
   int *position;       /* [entries]                                                      */
-  const double *value; /* [entries] those of c->XT, or reduced                           */
-  double *reduced;     /* [entries] zero in dropped columns                              */
+  const double *value; /* [entries] the values of c->XT, or reduced */
+  double *reduced;     /* [entries] the values of c->XT, zero in dropped columns */
   /* columns of A without the kept components: entry e of the column at position k multiplies the
-   * entries first[e] ... last[e], those of its component that fall into one triangle of S0;
+   * entries first[e] ... last[e], which are those of its component in one triangle of S0; entry e
    * itself is the last of them (upper triangle) or the first (lower) */
   size_t *column; /* [order + 1] */
   size_t *first, *last;
-  int is_lower; /* the triangle CHOLMOD factors in place: lower for supernodes */
-  /* entries of U: border_from[l] in value goes to K->x[border_to[l]] */
+  int is_lower; /* 1: the lower triangle is formed, as CHOLMOD needs it for supernodes */
+  /* entries of U: value[border_from[l]] is stored in K->x[border_to[l]] */
   size_t nborder, *border_to, *border_from;
-  Index *product_end; /* [order] entries of S0 in column k of K: K->p[k] (the diagonal) ... here - 1 */
-  double *w; /* [order] one column of S0; zero in between                                 */
+  /* [order] entries of S0 in column k of K: K->p[k] (the diagonal) ... product_end[k] - 1 */
+  Index *product_end;
+  double *w; /* [order] workspace for one column of S0; zero between uses */
   cholmod_sparse *K;
   cholmod_factor *L;            /* K = L D L^T or L L^T                      */
   cholmod_dense *b, *x, *y, *e; /* right-hand side, solution, CHOLMOD's workspace */
-  double *z; /* [n] combination of dropped columns, then its distance from the span of the others */
-  double *coefficient; /* [m] of dropped columns in those that are kept */
-  int suspect; /* the kept column with the largest coefficient in that combination; -1: none is large */
-  /* A = Q R E^T, made when it is needed for the first time */
-  int is_qr;         /* the newest factors are these              */
-  int left_out;      /* QR has left out columns before */
+  /* [n] a combination of dropped columns, then its residual outside the span of the others */
+  double *z;
+  double *coefficient; /* [m] coefficients of dropped columns in the kept ones */
+  /* the kept column with the largest coefficient in that combination; -1: none is large */
+  int suspect;
+  /* A = Q R E^T, created at the first use */
+  int is_qr;         /* the newest factors are those of QR */
+  int left_out;      /* QR left out columns at the previous factorisation */
   cholmod_sparse *A; /* n x m */
-  CPArena arena;     /* of A_from */
-  size_t *A_from;    /* [entries] place of its entries in c->XT.value */
+  CPArena arena;     /* memory of A_from */
+  size_t *A_from;    /* [entries] place of each entry of A in c->XT.value */
   SuiteSparseQR_C_factorization *QR;
   cholmod_dense *bn, *bm; /* right-hand sides, n and m */
 } Sparse;
 
-/* The code for a failure of CHOLMOD or SPQR, before anything else is asked of them. */
+/* The code for a failure of CHOLMOD or SPQR; to be called before any other of their functions. */
 int cpSparseFailure(const Sparse *s);
 
-/* sparse_order.c: everything above but the values and QR, from the structure of A. */
+/* sparse_order.c: sets everything above but the values and QR, from the structure of A. */
 int cpSparseOrder(CPComplement *c, CPArena *arena);
 
-/* sparse_qr.c: as the functions of the table; factor sets s->dropped */
+/* sparse_qr.c: like the functions of the table; the factorisation sets s->dropped. */
 int cpSparseQRFactor(CPComplement *c);
 int cpSparseQRSolve(CPComplement *c, const double *r, double *x);
 int cpSparseQRSolveT(CPComplement *c, const double *x, double *mu);

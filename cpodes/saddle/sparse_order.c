@@ -1,28 +1,29 @@
-/* Order of elimination and structure of the sparse solver: once per structure of A. */
+/* Order of elimination and structures of the sparse solver, determined once per structure of A. */
 #include "sparse_impl.h"
 
 #include <string.h>
 
-/* A component in more constraints than this is kept as an unknown, unless so many are that nothing
- * is won. */
+/* A component in more constraints than KEPT_ABOVE is kept as an unknown, unless there are more such
+ * components than this fraction of the constraints, when nothing is gained. */
 #define KEPT_ABOVE    50
 #define KEPT_FRACTION 0.1
-/* Operations per entry of L above which supernodes are faster. */
+/* Operations per entry of L above which supernodes are faster */
 #define SUPERNODES_ABOVE 150.0
 
-/* What only the analysis needs. */
+/* Workspace of the analysis. */
 typedef struct {
   CPArena arena;
   int nkept;
   char *is_kept;  /* [n]                                         */
-  int *component; /* [n + m] kept component at position k, or -1 */
+  int *component; /* [n + m] the kept component at position k, or -1 */
   CPMat A;        /* structure of A by columns                   */
   size_t *entry;  /* [entries] place of A's entries in A^T       */
   size_t *fill;   /* [n + m] cursors                             */
-  size_t *mark;   /* [n + m] k + 1: counted in column k          */
+  size_t *mark;   /* [n + m] k + 1: the entry has been counted in column k */
 } Plan;
 
-/* Entries of the lower triangle of S without the kept components. mark is used, and left zero. */
+/* Number of entries in the lower triangle of S without the kept components. mark: workspace, zero
+ * before and after. */
 static double productEntries(const CPMat *a, Plan *p) {
   double count = 0.0;
   for (int i = 0; i < a->rows; i++)
@@ -38,11 +39,12 @@ static double productEntries(const CPMat *a, Plan *p) {
   return count;
 }
 
-/* The natural order, where it has no fill, as in chains and trees numbered from their tips, else that or minimum degree,
- * which takes as long as all the rest. NULL: see s->common. */
+/* Analyses B B^T in the natural order if that has no fill, as in chains and trees numbered from
+ * their tips; otherwise in the better of this order and minimum degree, which takes as long as the
+ * rest of the analysis. Returns NULL after a failure: see s->common. */
 static cholmod_factor *analyseProduct(const CPMat *a, Sparse *s, Plan *p, cholmod_sparse *B) {
   cholmod_common *chol     = &s->common;
-  chol->nmethods           = 1; /* METIS may end the program for want of memory */
+  chol->nmethods           = 1; /* METIS may end the program if memory runs out */
   chol->method[0].ordering = CHOLMOD_NATURAL;
   chol->method[1].ordering = CHOLMOD_AMD;
   chol->postorder          = 1;
@@ -55,12 +57,13 @@ static cholmod_factor *analyseProduct(const CPMat *a, Sparse *s, Plan *p, cholmo
   return cholmod_l_analyze(B, chol);
 }
 
-/* Constraints first, in an order of little fill; the kept components after those that move anything
- * else, so that no pivot is zero by structure; then the constraints on kept components alone. */
+/* Orders the constraints first, with little fill; the kept components after the constraints that
+ * also involve other components, so that no pivot is structurally zero; then the constraints on
+ * kept components alone. */
 static int chooseOrder(const CPMat *a, Sparse *s, Plan *p) {
   cholmod_common *chol = &s->common;
   const size_t m = (size_t)a->rows, n = (size_t)a->cols;
-  char *is_reached  = CP_NEW(&p->arena, is_reached, m); /* moves a component that is not kept */
+  char *is_reached  = CP_NEW(&p->arena, is_reached, m); /* 1: involves a component not kept */
   cholmod_sparse *B = cholmod_l_allocate_sparse(m, n, a->start[n], 1, 1, 0, CHOLMOD_PATTERN, chol);
   if (!B || !is_reached) {
     cholmod_l_free_sparse(&B, chol);
@@ -94,7 +97,7 @@ static int chooseOrder(const CPMat *a, Sparse *s, Plan *p) {
   return flag;
 }
 
-/* Entries of A^T by ascending position, and the columns of A that run over them. */
+/* Sorts the entries of A^T by ascending position, and sets the columns of A that run over them. */
 static void sortEntries(const CPMat *a, Sparse *s, Plan *p, size_t *from) {
   size_t count = 0;
   for (int j = 0; j < a->cols; j++) p->fill[j] = a->start[j];
@@ -115,8 +118,8 @@ static void sortEntries(const CPMat *a, Sparse *s, Plan *p, size_t *from) {
   s->column[s->order] = count;
 }
 
-/* Entries of S0 in the column at position k, the diagonal first: their number; rows [number] unless
- * NULL. mark [order]: k + 1 where counted. */
+/* Finds the entries of S0 in the column at position k, the diagonal first. Returns their number;
+ * rows [number] may be NULL. mark [order]: k + 1 where an entry has been counted. */
 static Index productColumn(const Sparse *s, int k, Index *rows, size_t *mark) {
   Index count = 0;
   if (rows) rows[count] = k;
@@ -133,13 +136,14 @@ static Index productColumn(const Sparse *s, int k, Index *rows, size_t *mark) {
   return count;
 }
 
-/* K: U has the row of a kept component and the column of a constraint, or the other way round, in K's upper triangle. */
+/* Creates the structure of K. Its upper triangle holds an entry of U in the row of a constraint and
+ * the column of a kept component, or transposed, whichever position is first. */
 static int createMatrix(const CPMat *a, Sparse *s, Plan *p, CPArena *arena) {
   const size_t order = (size_t)s->order;
   size_t count       = 0;
   Index *start       = CP_NEW(&p->arena, start, order + 1);
   if (!start) return CP_MEM_FAIL;
-  for (int k = 0; k < s->order; k++) { /* lengths of the columns, then their starts */
+  for (int k = 0; k < s->order; k++) { /* lengths of the columns, which become their starts */
     start[k + 1] += productColumn(s, k, NULL, p->mark);
     const int j = p->component[k];
     for (size_t l = j < 0 ? 0 : a->start[j]; j >= 0 && l < a->start[j + 1]; l++, s->nborder++)
@@ -172,9 +176,10 @@ static int createMatrix(const CPMat *a, Sparse *s, Plan *p, CPArena *arena) {
   return CP_SUCCESS;
 }
 
-/* K is in its order of elimination already, so that CHOLMOD need not permute it each time. The workspace of solutions is as
- * CHOLMOD makes it: four right-hand sides at a time without supernodes. (It would make it by itself, but crashes when only
- * some of it fits into memory.) */
+/* Analyses K, which is in its order of elimination already, so that CHOLMOD need not permute it
+ * each time. The workspace of solutions has CHOLMOD's own sizes: four right-hand sides at a time
+ * without supernodes. (CHOLMOD would allocate it, but crashes if only a part of it fits into
+ * memory.) */
 static int analyse(Sparse *s) {
   cholmod_common *chol = &s->common;
   const size_t order = (size_t)s->order, block = s->is_lower ? order : 4;

@@ -1,8 +1,8 @@
-/* Rank-revealing sparse QR (SPQR), A E = Q R with columns of R below the tolerance left out:
+/* Rank-revealing sparse QR (SPQR), A E = Q R, where columns of R below the tolerance are left out:
  *
  *   x = Q R^{-T} E^T r,   mu = E R^{-1} Q^T x, zero for the columns left out.
  *
- * It allocates, and takes some ten times the time of Cholesky. */
+ * It allocates at each factorisation, and takes about ten times as long as Cholesky. */
 #include "sparse_impl.h"
 
 #include <math.h>
@@ -20,11 +20,11 @@ void cpSparseQRFree(Sparse *s) {
   s->is_qr    = 0;
 }
 
-/* mu = E R^{-1} z of a z without structure is zero just in the columns left out. Row i of E R^{-1}
- * has the length 1 / sine of column i's angle to all others that are kept: of columns nearer than
- * the tolerance the nearest is *hidden (-1: there is none). Their entries in R are roundoff above
- * the tolerance, since coefficients in columns at narrow angles are large. z has entries up to 2.
- */
+/* Sets s->dropped. For a random z, mu = E R^{-1} z is zero exactly in the columns left out. Row i
+ * of E R^{-1} has the length 1 / sine of column i's angle to all other kept columns. *hidden: out,
+ * among the columns with angles below the tolerance the one with the smallest; -1 if there is none.
+ * The pivots of such columns are roundoff, but above the tolerance, since coefficients in columns
+ * at narrow angles are large. The entries of z are below 2. */
 static int findDropped(const CPComplement *c, Sparse *s, int *hidden) {
   double largest = 2.0 / c->ranktol;
   *hidden        = -1;
@@ -47,7 +47,8 @@ static int factorMatrix(const CPComplement *c, Sparse *s) {
   return SuiteSparseQR_C_numeric(c->ranktol, s->A, s->QR, &s->common) ? 0 : cpSparseFailure(s);
 }
 
-/* At the first time also A by columns, and where its values come from */
+/* Copies the values of A and factors it. The first call also creates A by columns, with the map of
+ * its values. */
 static int factor(const CPComplement *c, Sparse *s) {
   const size_t n = (size_t)c->n, m = (size_t)c->m, entries = c->XT.start[n];
   if (!s->QR) {
@@ -68,15 +69,16 @@ static int factor(const CPComplement *c, Sparse *s) {
   return factorMatrix(c, s);
 }
 
-/* SPQR does not pivot: among columns at narrow angles it may take some that are nearly dependent, and cannot tell others from
- * what they leave. The largest multiplier's column is then left out, once more (T. F. Chan, Rank revealing QR
- * factorizations, Lin. Alg. Appl. 88/89, 1987). */
+/* SPQR does not pivot: among columns at narrow angles it may accept some that are nearly dependent,
+ * and then cannot distinguish others from their roundoff. The column of the largest multiplier is
+ * then left out, and the factorisation repeated (T. F. Chan, Rank revealing QR factorizations, Lin.
+ * Alg. Appl. 88/89, 1987). */
 int cpSparseQRFactor(CPComplement *c) {
   Sparse *s  = c->content;
   int hidden = -1;
   int flag   = factor(c, s);
   if (!flag && s->left_out && s->common.SPQR_istat[4] == c->m) {
-    cpSparseQRFree(s); /* SPQR (2.1 to 4) solves with the map of the columns once left out */
+    cpSparseQRFree(s); /* SPQR (2.1 to 4) would solve with the old map of columns */
     flag = factor(c, s);
   }
   if (!flag) flag = findDropped(c, s, &hidden);
@@ -91,7 +93,7 @@ int cpSparseQRFactor(CPComplement *c) {
   return flag;
 }
 
-/* out [length] = v, which is NULL after a failure; both vectors are freed. */
+/* Copies v, which is NULL after a failure, to out [length], and frees z and v. */
 static int take(Sparse *s, cholmod_dense *z, cholmod_dense *v, double *out, int length) {
   const int flag = v ? 0 : cpSparseFailure(s);
   if (v) memcpy(out, v->x, (size_t)length * sizeof *out);

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* First and last row of column j's entries (dense: not zero), itself included. A full column costs
- * two looks only. */
+/* First and last row of the entries (dense: nonzero entries) of column j, including the diagonal. A
+ * full column costs only two tests. */
 static void extent(const CPMat *M, int j, int *top, int *bottom) {
   *top = *bottom = j;
   if (M->start) {
@@ -22,8 +22,8 @@ static void extent(const CPMat *M, int j, int *top, int *bottom) {
   *bottom = i;
 }
 
-/* A block ends where no column up to there reaches further, which symmetry turns into: no column
- * after reaches back. */
+/* A block ends where no column so far reaches further down, which for a symmetric W means that no
+ * later column reaches back up. */
 int cpWeightBlocksFind(const CPMat *M, int *first) {
   int count = 0, reach = -1, top, bottom;
   for (int j = 0; j < M->cols; j++) {
@@ -73,10 +73,8 @@ int cpWeightCreate(CPWeightFactors *w, CPSaddle s) {
   CP_NEW(arena, w->block, n);
   CP_ARRAYS(arena, n, &w->d, &w->inverse, &w->work);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
-  size_t pool =
-      s->M.start
-          ? 0
-          : (size_t)n * (size_t)n; /* blocks of a sparse M stay, of a dense one there may be one */
+  /* a sparse M keeps its blocks; a dense one may be a single block */
+  size_t pool = s->M.start ? 0 : (size_t)n * (size_t)n;
   if (s->M.start) w->nblocks = cpWeightBlocksFind(&s->M, w->first);
   for (int k = 0; k < w->nblocks; k++) {
     const size_t size = (size_t)(w->first[k + 1] - w->first[k]);
@@ -111,7 +109,7 @@ int cpWeightFactor(CPWeightFactors *w, CPSaddle s) {
   return 0;
 }
 
-/* x <- D^(1/2) x of a diagonal W, and of blocks of one row; others by their factors */
+/* x <- D^(1/2) x for a diagonal W and for blocks of one row; larger blocks by their factors */
 static void apply(const CPWeightFactors *w, void (*substitute)(const CPCholesky *, double *),
                   double *x) {
   for (int j = 0; w->root && j < w->n; j++) x[j] *= w->root[j];
@@ -126,7 +124,7 @@ void cpWeightForward(const CPWeightFactors *w, double *x) { apply(w, cpCholeskyF
 
 void cpWeightBackward(const CPWeightFactors *w, double *x) { apply(w, cpCholeskyBackward, x); }
 
-/* With d W d = U^T U, column k of a block: x_k <- (d_k x_k - sum_{i<k} u_ik x_i) / u_kk */
+/* With d W d = U^T U: column k of a block is x_k <- (d_k x_k - sum_{i<k} u_ik x_i) / u_kk */
 void cpWeightScale(const CPWeightFactors *w, int m, double *XT) {
   const double one = 1.0;
   for (int j = 0; w->root && j < w->n; j++)
