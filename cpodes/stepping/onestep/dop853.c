@@ -1,7 +1,8 @@
-/* DOP853: the explicit method of order 8 of Dormand and Prince with the error estimator and the interpolation of Hairer
- * and Wanner. Coefficients: E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 2nd ed.,
- * sections II.5, II.6, II.10, and their code DOP853. The last vector of the method, f(t, y1), is at place 12. Three more
- * stages at places 13 to 15 are for interpolation. */
+/* DOP853: the explicit method of order 8 of Dormand and Prince, with the error estimate and the
+ * dense output of Hairer and Wanner. Coefficients: E. Hairer, S. P. Norsett, G. Wanner, Solving
+ * Ordinary Differential Equations I, 2nd ed., sections II.5, II.6, II.10, and their code DOP853.
+ * k_0 to k_11 are the stages, k_12 is f(t1, y1), and k_13 to k_15 are three more stages for dense
+ * output. */
 #include "explicit.h"
 
 #include <math.h>
@@ -53,7 +54,7 @@ static const sunrealtype b[STAGES] =
     3.1116436695781989440891606237e-1, -1.52160949662516078556178806805e-1,
     2.01365400804030348374776537501e-1, 4.47106157277725905176885569043e-2};
 
-/* Times of the stages for interpolation, and their rows. */
+/* The additional stages for dense output: their nodes and rows. */
 static const sunrealtype c_extra[EXTRA] = {0.1, 0.2, 0.777777777777777777777777777778};
 static const sunrealtype A_extra[EXTRA][ALL - 1] = {
     {5.61675022830479523392909219681e-2, 0, 0, 0, 0, 0, 2.53500210216624811088794765333e-1,
@@ -69,7 +70,8 @@ static const sunrealtype A_extra[EXTRA][ALL - 1] = {
      3.56727187455281109270669543021e-1, 0, 0, 0, -1.39902416515901462129418009734e-3,
      2.9475147891527723389556272149, -9.15095847217987001081870187138}};
 
-/* b minus the weights of the embedded methods, of order 5 and of order 3. */
+/* b minus the weights of the embedded method of order 5, and the nonzero weights of the embedded
+ * method of order 3 (stages 1, 9 and 12). */
 static const sunrealtype error5[STAGES] =
    {0.1312004499419488073250102996e-1, 0, 0, 0, 0, -0.1225156446376204440720569753e+1,
     -0.4957589496572501915214079952, 0.1664377182454986536961530415e+1,
@@ -79,7 +81,8 @@ static const sunrealtype error5[STAGES] =
 #define B3_9  0.733846688281611857341361741547
 #define B3_12 0.220588235294117647058823529412e-1
 
-/* Weights of k_j, with j as in place, in the interpolation's terms of degree 4 to 7. */
+/* To Hermite's cubic the dense output adds h sum_j dense_rj k_place_j high_r(theta), r = 0 ... 3,
+ * with polynomials high_r of degree 4 + r. */
 enum { HIGH = 4, TERMS = 12 };
 static const int place[TERMS] = {0, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 static const sunrealtype dense[HIGH][TERMS] = {
@@ -126,7 +129,8 @@ static int create(CPOneStepMem mem) {
   memcpy(mem->table->c, c, sizeof c);
   memcpy(mem->table->b, b, sizeof b);
   for (int i = 0; i < STAGES; i++) memcpy(mem->table->A[i], A[i], sizeof A[i]);
-  /* The interpolant is Hermite's cubic by y0, y1, k_1 and f(t, y1), with the terms that it lacks. */
+  /* The interpolant is Hermite's cubic through y0 and y1 with the slopes k_0 and f(t1, y1), plus
+   * terms of degree 4 to 7. */
   CPInterpolant cubic;
   cpInterpolantHermite(&cubic, END);
   *e->ip = (CPInterpolant){.degree = 7, .terms = TERMS, .difference = cubic.difference};
@@ -144,7 +148,8 @@ static int create(CPOneStepMem mem) {
   return CP_SUCCESS;
 }
 
-/* norm = |e5|^2 / sqrt(|e5|^2 + 0.01 |e3|^2) behaves as h^8 where e3 shows that e5, which is O(h^6), is too large. */
+/* norm = |e5|^2 / sqrt(|e5|^2 + 0.01 |e3|^2). With e5 = O(h^6) and e3 = O(h^4), it is O(h^8) where
+ * e3 dominates the root. */
 static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   sunrealtype error3[STAGES], norm3 = 0.0, norm5 = 0.0;
   for (int j = 0; j < STAGES; j++) error3[j] = b[j];

@@ -1,13 +1,15 @@
-/* Explicit Butcher tables. The error estimate is the difference to the embedded method. Interpolation begins with
- * Hermite's cubic, which is exact to O(h^4), and raises its order by bootstrapping (W. H. Enright, K. R. Jackson, S. P.
- * Norsett, P. G. Thomsen, ACM Transactions on Mathematical Software 12 (1986) 193-218): f evaluated on the cubic is one
- * more derivative to the same accuracy, which integration raises to O(h^5), and so on. Level m uses m derivatives inside
- * the step and has the degree m + 3. */
+/* Explicit Butcher tables. The error estimate is the difference between the solution and the
+ * embedded one. Interpolation begins with Hermite's cubic, whose error is O(h^4), and raises its
+ * order by bootstrapping (W. H. Enright, K. R. Jackson, S. P. Norsett, P. G. Thomsen, ACM
+ * Transactions on Mathematical Software 12 (1986) 193-218): f evaluated on the cubic gives one more
+ * derivative of the same accuracy, which integration raises to O(h^5), and so on. Level m uses m
+ * derivatives inside the step and has degree m + 3. */
 #include "explicit.h"
 
-/* Where f is evaluated: those of level m begin at m (m - 1) / 2. The conditions determine a polynomial unless the
- * integral of theta (1 - theta) prod_i (theta - theta_i) vanishes (at level 1: for 1/2). These points keep both the
- * error of interpolation and the contributions of errors in the data small. */
+/* The theta at which f is evaluated; those of level m begin at index m (m - 1) / 2. The conditions
+ * determine a unique polynomial unless the integral of theta (1 - theta) prod_i (theta - theta_i)
+ * over [0, 1] vanishes (at level 1: theta_1 = 1/2). These points keep small both the interpolation
+ * error and the amplification of errors in the data. */
 #define MAX_LEVEL 5
 // clang-format off
 static const sunrealtype points[] = {
@@ -18,7 +20,7 @@ static const sunrealtype points[] = {
     0.07, 0.21, 0.36, 0.79, 0.93};
 // clang-format on
 
-/* The place of the first vector k of a level. Those of level 1 follow f(t, y). */
+/* The index of the first vector k of a level. Those of level 1 follow f(t1, y1). */
 static int placeOf(int level, int last) { return last + 1 + level * (level - 1) / 2; }
 
 /* ---- polynomials ---- */
@@ -33,16 +35,17 @@ static CPPolynomial product(const sunrealtype *node, int n, int skip) {
   return p;
 }
 
-/* scale times the integral from 0, of a polynomial of degree n - 1 */
+/* scale int_0^theta p, where p has degree n - 1 */
 static CPPolynomial integral(const CPPolynomial *p, int n, sunrealtype scale) {
   CPPolynomial P = {{0.0}};
   for (int k = 0; k < n; k++) P.a[k + 1] = scale * p->a[k] / (k + 1);
   return P;
 }
 
-/* At each level y'(theta) interpolates the derivatives at 0, 1 and the points, and its integral is y1 - y0. Let W be
- * the integral of w = prod (theta - node_i), and I_j those of the Lagrange polynomials. Then
- * y = y0 + (y1 - y0) W / W(1) + h sum_j (I_j - W I_j(1) / W(1)) f_j. */
+/* At each level y'(theta) interpolates the derivatives at 0, 1 and the points of the level, and its
+ * integral over the step is y1 - y0. Let W be the integral from 0 of w = prod_i (theta - node_i),
+ * and I_j the integral of the j-th Lagrange polynomial. Then
+ *   y = y0 + (y1 - y0) W / W(1) + h sum_j (I_j - W I_j(1) / W(1)) f_j. */
 static void levelInterpolant(CPInterpolant *ip, int level, int last) {
   const int n                     = level + 2;
   sunrealtype node[MAX_LEVEL + 2] = {0.0, 1.0};
@@ -70,7 +73,8 @@ static int create(CPOneStepMem mem) {
   CPExplicit e               = mem->own;
   const ARKodeButcherTable B = mem->table;
   const int s                = B->stages;
-  int levels = B->q <= 4 ? 0 : B->q - 4; /* Errors of O(h^(level + 4)) do not lower the order. */
+  /* An interpolation error O(h^(levels + 4)) does not lower the order. */
+  int levels = B->q <= 4 ? 0 : B->q - 4;
   if (levels > MAX_LEVEL) levels = MAX_LEVEL;
   CP_NEW(&mem->memory, e->ip, levels + 1);
   CP_NEW(&mem->memory, e->error, s);

@@ -1,5 +1,5 @@
-/* CPOneStepEvolve takes steps until there is something to return. A step consists of attempts of the method, whose sizes
- * shrink until one is accepted. */
+/* CPOneStepEvolve takes steps until there is something to return. A step consists of attempts of
+ * the method, whose sizes shrink until one is accepted. */
 #include "onestep_impl.h"
 
 #include <float.h>
@@ -60,14 +60,15 @@ int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y) {
 
 /* ---- a step ---- */
 
-/* A step that would end before tstop is stretched to end there if that takes this factor at most. */
+/* A step that would end just before tstop is stretched to end there, by at most this factor. */
 #define STRETCH 1.01
-/* The ratio of sizes after a failure, unless the method knows better. */
+/* The ratio of sizes after an attempt fails, unless the method sets mem->shrink. */
 #define SHRINK_FAILED 0.25
-/* After so many attempts the size of a step is below roundoff by any measure. */
+/* Most attempts of a step; a size that has shrunk so often is below roundoff by any measure. */
 #define MAX_ATTEMPTS 60
 
-/* Returns the size to be tried instead of h, and sets tnew. */
+/* Returns the signed size to be tried in place of h, within all bounds on sizes and tlimit. Sets
+ * tnew. */
 static sunrealtype sized(CPOneStepMem mem, sunrealtype h) {
   const sunrealtype t = mem->base.t;
   sunrealtype size    = fabs(h);
@@ -80,8 +81,8 @@ static sunrealtype sized(CPOneStepMem mem, sunrealtype h) {
   return mem->tlimit - t;
 }
 
-/* Returns a smaller size than that of a rejected attempt, or 0 if there is none. failed says that the error test was not
- * what rejected it. */
+/* Returns a smaller size after an attempt of size h was rejected, or 0 if there is none. failed: it
+ * was not the error test that rejected the attempt. */
 static sunrealtype smaller(CPOneStepMem mem, sunrealtype h, sunrealtype ratio, int failed) {
   const sunrealtype t = mem->base.t, size = fmax(fabs(h) * ratio, mem->hmin);
   if (mem->hfixed > 0.0 || !(size < fabs(h)) || t + mem->dir * size == t) return 0.0;
@@ -89,14 +90,15 @@ static sunrealtype smaller(CPOneStepMem mem, sunrealtype h, sunrealtype ratio, i
   return mem->dir * size;
 }
 
-/* If a step ends very close to a singular position, roundoff decides how the next one starts. Such a step is shortened, so
- * that the next one passes the position. It must not end where the narrowest angle between constraints has a sine that is
- * below LEAST_SINE and clearly smaller than at its start, provided that one of a few shorter steps ends elsewhere. */
+/* If a step ends very close to a singular position, roundoff decides how the next one starts. A
+ * step is therefore shortened, in its first MOST_ELSEWHERE attempts, if the narrowest angle between
+ * constraints has a sine at its end that is below LEAST_SINE and clearly smaller than at its start.
+ * The next step then passes the position. */
 #define LEAST_SINE       0.02
 #define SHRINK_ELSEWHERE 0.7
 #define MOST_ELSEWHERE   4
 
-/* 1, 0, or the code of a fatal failure */
+/* Returns 1 if the step is to be shortened, 0 if not, or the negative code of a fatal failure. */
 static int isToEndElsewhere(CPOneStepMem mem, int tries) {
   const CPSystem *system = &mem->base.system;
   const char *reason     = NULL;
@@ -111,9 +113,10 @@ static int isToEndElsewhere(CPOneStepMem mem, int tries) {
   return 0;
 }
 
-/* Has an attempt failed because of the roundoff of a stage that almost coincides with a singular position? The error of
- * the last step predicts a negligible one. Shorter steps only come nearer to the position, and their stages are nearer to
- * each other, so a few longer ones are tried. */
+/* Has an attempt failed because of the roundoff of a stage that almost coincides with a singular
+ * position? In that case the error of the last step predicts a negligible error. Shorter steps
+ * would only bring the stages nearer to the position and to each other, so a few longer ones are
+ * tried. */
 #define GROW_SINGULAR 1.5
 #define NOTHING       0.01
 #define MOST_LONGER   4
@@ -137,8 +140,8 @@ static int giveUp(CPOneStepMem mem, sunrealtype h, int flag) {
                   h, reason);
 }
 
-/* (tnew, ynew), reached by a step of size h whose error has this norm, becomes the state. Proposes the next size. If tstop
- * has cut the step, the size proposed before remains a candidate. */
+/* Makes (tnew, ynew), reached by a step of size h with this error norm, the state, and proposes the
+ * next size. If tstop has cut the step, the size proposed before is kept if it is larger. */
 static void accept(CPOneStepMem mem, sunrealtype h, sunrealtype norm, int rejected_before) {
   const CPStepper s = &mem->base;
   const int cut     = !rejected_before && mem->tnew == mem->tlimit;
@@ -159,7 +162,8 @@ static void accept(CPOneStepMem mem, sunrealtype h, sunrealtype norm, int reject
   mem->have_step = 1;
 }
 
-/* Takes one step from (t, y) in the direction dir, not beyond tlimit. mem->h (in, out) is the proposed size. */
+/* Takes one step from (t, y) in the direction dir, not beyond tlimit. mem->h (in, out) is the
+ * proposed size. */
 static int attempts(CPOneStepMem mem) {
   const CPStepper s = &mem->base;
   int flag          = mem->method->begin(mem);
@@ -216,19 +220,21 @@ static int step(CPOneStepMem mem) {
   if (flag) return flag;
   mem->have_step = 0; /* Attempts overwrite what interpolation in the last step needs. */
   flag           = attempts(mem);
-  if (flag) mem->h = proposed; /* The sizes in a failed step say nothing about later ones. */
+  if (flag) mem->h = proposed; /* The sizes tried in a failed step say nothing about later ones. */
   return flag;
 }
 
 /* ---- roots ---- */
 
-/* Interpolants have a lower order than methods. Where their error at a root may exceed this part of the tolerance, the step is
- * repeated, to be so many times as long as the way to the root: next to the ends of steps interpolants are accurate. */
+/* Interpolants have a lower order than methods. Where the interpolation error at a root may exceed
+ * MISPLACED times the tolerance, the step is repeated with BEYOND times the length from its start
+ * to the root, since interpolants are accurate near the ends of steps. */
 #define MISPLACED 0.1
 #define BEYOND    1.02
 
-/* May the error at the root that has just been found be that large? 1, 0, or the code of a fatal failure. It is the integral of the
- * defect u' - f(t, u) of the interpolant u, here by Gauss' formula of two points. */
+/* May the interpolation error at the new root exceed MISPLACED times the tolerance? Returns 1, 0,
+ * or the negative code of a fatal failure. The error is estimated by the integral of the norm of
+ * the defect u' - f(t, u) of the interpolant u, with Gauss' formula of two points. */
 static int isMisplaced(CPOneStepMem mem) {
   const CPStepper s       = &mem->base;
   const CPRoots *r        = &mem->roots;
@@ -248,7 +254,7 @@ static int isMisplaced(CPOneStepMem mem) {
   return error > MISPLACED;
 }
 
-/* Takes the last step back, and one that ends just behind the root. */
+/* Takes the last step back and repeats it, to end just beyond the root. */
 static int repeat(CPOneStepMem mem) {
   const CPStepper s       = &mem->base;
   const sunrealtype limit = mem->tlimit;
@@ -256,7 +262,7 @@ static int repeat(CPOneStepMem mem) {
   mem->tlimit             = mem->tlast + BEYOND * (mem->roots.thi - mem->tlast);
   s->y = mem->ylast, s->t = mem->tlast;
   mem->ylast = end;
-  mem->sine  = 0.0; /* It is not known any more: the step may end wherever it does. */
+  mem->sine  = 0.0; /* With the sine unknown, the step may end anywhere (isToEndElsewhere). */
   mem->stats.nst--;
   mem->method->taken_back(mem);
   cpRootsSearchAgain(&mem->roots);
@@ -265,7 +271,7 @@ static int repeat(CPOneStepMem mem) {
   return flag;
 }
 
-/* Looks for the first root in the last step. */
+/* Finds the first root in the last step, and repeats the step if the root is misplaced. */
 static int search(CPOneStepMem mem) {
   const int is_known = mem->roots.pending;
   int flag           = cpRootsSearch(mem);
@@ -278,8 +284,9 @@ static int search(CPOneStepMem mem) {
 
 /* ---- before the first step ---- */
 
-/* Can the run go on towards tout? The first call after a start sets its direction and the size of the first step. If
- * steps are returned one at a time, they may pass tout, but the run must not reverse. */
+/* Can the run go on towards tout? The first call after a start sets its direction and the size of
+ * the first step. If steps are returned one at a time, they may pass tout, but the run must not
+ * reverse. */
 static int checkCall(CPOneStepMem mem, sunrealtype tout, int itask, const char *function) {
   const CPStepper s = &mem->base;
   if (s->system_gone)
@@ -325,7 +332,7 @@ static int checkCall(CPOneStepMem mem, sunrealtype tout, int itask, const char *
   return CP_SUCCESS;
 }
 
-/* Checks the state and starts the method and the search for roots, as far as that has not been done. */
+/* Checks the state, and starts the method and the search for roots, unless that has been done. */
 static int start(CPOneStepMem mem) {
   const CPStepper s = &mem->base;
   int flag          = CP_SUCCESS;
@@ -347,7 +354,8 @@ static int atEnd(CPOneStepMem mem, N_Vector yout, int result) {
   return result;
 }
 
-/* Takes steps until the last one contains something to return, and returns what comes first in it. */
+/* Takes steps until the last one contains something to return, and returns what comes first in
+ * it. */
 static int march(CPOneStepMem mem, sunrealtype tout, int itask, N_Vector yout) {
   const CPStepper s = &mem->base;
   const int normal  = itask == CV_NORMAL;

@@ -33,22 +33,22 @@ static int start(CPOneStepMem mem) {
   e->is_prepared   = 0;
   mem->on_manifold = 0;
   mem->sine        = 1.0;
-  e->norm          = 1.0e-4; /* cautious at the start */
+  e->norm          = 1.0e-4; /* a small value makes the first growth cautious */
   const int flag   = cpOneStepRhs(mem, mem->base.t, mem->base.y, e->k[0], 0);
   if (flag == -CV_REPTD_RHSFUNC_ERR) return CV_FIRST_RHSFUNC_ERR;
   return flag > 0 ? -flag : flag;
 }
 
-/* ---- step sizes (E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 2nd ed., section
- * II.4) ---- */
+/* ---- step sizes (E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I,
+ * 2nd ed., section II.4) ---- */
 
-/* The next step's error is to be so far below the tolerance. */
+/* Safety factor of step sizes. */
 #define SAFETY 0.9
-/* The controller counts smaller errors as this one: they are no measure. */
+/* Lower bound on the previous error in the controller: smaller errors predict nothing. */
 #define LEAST_NORM 1.0e-4
-/* The exponent of the previous error in the PI controller. At equal error, relative to this value and in the geometric
- * mean over nine mechanisms, DOP853 takes 0.96 of the steps and 1.05 of the evaluations with 0, its authors' value, and
- * 1.05 and 0.98 with 0.05 (guide). */
+/* The exponent of the previous error in the PI controller. Relative to this value, at equal error
+ * and in the geometric mean over nine mechanisms, DOP853 takes 0.96 times the steps and 1.05 times
+ * the evaluations with 0 (its authors' value), and 1.05 and 0.98 times with 0.05 (guide). */
 #define BETA 0.03
 
 static sunrealtype ratio(CPOneStepMem mem, sunrealtype norm, int accepted) {
@@ -59,16 +59,16 @@ static sunrealtype ratio(CPOneStepMem mem, sunrealtype norm, int accepted) {
     factor *= pow(e->norm, BETA);
     e->norm = fmax(norm, LEAST_NORM);
   }
-  return fmin(fmax(factor, e->kind->shrink), e->kind->grow); /* also where it is infinite */
+  return fmin(fmax(factor, e->kind->shrink), e->kind->grow); /* also an infinite factor */
 }
 
-/* The least step, in units of the roundoff of t. */
+/* The least step, in units of CP_UROUND |t|. */
 #define ROUNDOFF 1.0e2
 
 sunrealtype cpLeastStep(sunrealtype t) { return ROUNDOFF * CP_UROUND * fabs(t); }
 
-/* The first step is to have an error of this fraction of the tolerance, as estimated by y''. Where y or f vanish there is
- * nothing to estimate it by. */
+/* The first step aims at an error of this fraction of the tolerance, estimated by y''. If |y| or
+ * |f| is below VANISHES, its first guess is SMALL_STEP. */
 #define FIRST_ERROR 0.01
 #define VANISHES    1.0e-5
 #define SMALL_STEP  1.0e-6
@@ -83,7 +83,7 @@ int cpInitialStep(CPOneStepMem mem, N_Vector f0, N_Vector f1, sunrealtype *h) {
   N_VLinearSum(1.0, s->y, mem->dir * h0, f0, mem->ynew); /* Euler's step */
   const int flag = cpOneStepRhs(mem, s->t + mem->dir * h0, mem->ynew, f1, 0);
   if (flag < 0) return flag;
-  if (flag == 0) { /* Otherwise h0, the small size, remains. */
+  if (flag == 0) { /* If f failed recoverably, h0 remains. */
     N_VLinearSum(1.0, f1, -1.0, f0, f1);
     const sunrealtype d2 = N_VWrmsNorm(f1, s->ewt) / h0, d = fmax(d1, d2); /* d2 = |y''| */
     const sunrealtype h1 =
@@ -96,7 +96,7 @@ int cpInitialStep(CPOneStepMem mem, N_Vector f0, N_Vector f1, sunrealtype *h) {
 
 /* ---- an attempt ---- */
 
-/* z = sum_i w_i x_i over the first terms. */
+/* z = sum_i w_i x_i, i < terms */
 static int combine(CPOneStepMem mem, int terms, N_Vector z) {
   const CPExplicit e = mem->own;
   if (cpLinearCombination(terms, e->w, e->x, z) == 0) return CP_SUCCESS;
@@ -113,8 +113,9 @@ int cpExplicitSum(CPOneStepMem mem, N_Vector y, sunrealtype h, const sunrealtype
   return combine(mem, terms, z);
 }
 
-/* Next to a singular position one direction counts as normal in which a state that is off the manifold keeps moving. Its
- * error must remain visible. */
+/* Is the error estimate projected? Next to a singular position, one of the directions that count as
+ * normal is one in which a state off the manifold keeps moving; a projected estimate would hide the
+ * error in that direction. */
 static int errorIsProjected(CPOneStepMem mem) {
   return mem->base.P && mem->base.errest == CP_ERREST_PROJECTED && !mem->on_manifold;
 }
@@ -128,7 +129,7 @@ int cpExplicitError(CPOneStepMem mem, sunrealtype h, const sunrealtype *w, sunre
   return flag;
 }
 
-/* k_i = f(t, y). Failures are counted as those of attempts. */
+/* k_i = f(t, y). A recoverable failure fails the attempt, and is counted. */
 static int evaluate(CPOneStepMem mem, sunrealtype t, N_Vector y, int i) {
   const CPExplicit e = mem->own;
   const int flag     = cpOneStepRhs(mem, t, y, e->k[i], 0);
@@ -136,7 +137,7 @@ static int evaluate(CPOneStepMem mem, sunrealtype t, N_Vector y, int i) {
   return flag;
 }
 
-/* Computes k_1 ... and ynew before its projection. */
+/* Computes k_1, k_2, ... and ynew before its projection; k_0 = f(t, y) is known. */
 static int evaluateStages(CPOneStepMem mem, sunrealtype h) {
   const CPStepper s          = &mem->base;
   const CPExplicit e         = mem->own;
@@ -151,9 +152,11 @@ static int evaluateStages(CPOneStepMem mem, sunrealtype h) {
               : cpExplicitSum(mem, s->y, h, B->b, n, mem->ynew); /* y1 = y + h sum_i b_i k_i */
 }
 
-/* Computes the stages with one right-hand side for all of them. Next to a singular position that is the one of the
- * manifold as soon as one stage needs it, and in the next attempt from the beginning. The first step is an exception: its
- * size is a guess, and stages that are far apart say that it is too long, not that the position is near. */
+/* Computes all stages with the same right-hand side. Next to a singular position it is f on the
+ * manifold (CPSystem.on_manifold): as soon as one stage needs it, all stages are computed again in
+ * this way, and the next attempt starts with it. The first step is an exception: its size is a
+ * guess, and stages that are far apart mean that it is too long, not that a singular position is
+ * near. */
 static int stages(CPOneStepMem mem, sunrealtype h) {
   const CPSystem *system = &mem->base.system;
   if (!system->on_manifold) return evaluateStages(mem, h);
@@ -168,7 +171,7 @@ static int stages(CPOneStepMem mem, sunrealtype h) {
   return evaluateStages(mem, h);
 }
 
-/* norm is that of the error estimate, or 0 with fixed steps. */
+/* Sets base.err and its norm. With fixed steps there is no estimate, and norm is 0. */
 static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   const CPExplicit e = mem->own;
   *norm              = 0.0;
@@ -179,11 +182,12 @@ static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   return flag;
 }
 
-/* An estimate that is not projected does not need the projected state either, unless the last stage is f there. */
+/* An estimate that neither is projected nor uses f at the projected state (FSAL) is tested first,
+ * so that a rejected attempt costs no projection. */
 static int attempt(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   const CPExplicit e = mem->own;
-  int flag = stages(mem, h); /* decides whether the right-hand side is that of the manifold */
-  const int early = !e->fsal && !errorIsProjected(mem);
+  int flag           = stages(mem, h); /* sets on_manifold, which errorIsProjected reads */
+  const int early    = !e->fsal && !errorIsProjected(mem);
   if (!flag && early) flag = estimate(mem, h, norm);
   if (flag || (early && *norm > 1.0)) return flag;
   flag = cpOneStepProject(mem, mem->tnew, mem->ynew);
@@ -193,7 +197,7 @@ static int attempt(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   return evaluate(mem, mem->tnew, mem->ynew, e->last);
 }
 
-/* f(t, y), the last vector of the step before, becomes the first one. */
+/* k_last = f(t, y) of the accepted step becomes k_0. */
 static int begin(CPOneStepMem mem) {
   const CPExplicit e = mem->own;
   e->is_prepared     = 0;
@@ -239,7 +243,7 @@ int cpInterpolate(CPOneStepMem mem, const CPInterpolant *ip, sunrealtype theta, 
 static int interpolate(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
   CPExplicit e     = mem->own;
   const int at_end = t == mem->base.t;
-  if (k == 1 && (at_end || t == mem->tlast)) { /* f there, which every interpolant has as its slope */
+  if (k == 1 && (at_end || t == mem->tlast)) { /* the slope f of every interpolant there */
     N_VScale(1.0, e->k[at_end ? e->last : 0], dky);
     return CP_SUCCESS;
   }

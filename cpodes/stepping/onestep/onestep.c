@@ -13,7 +13,7 @@
 
 /* ---- methods ---- */
 
-/* Roundoff in the sums of a table's entries, in units of the largest one. */
+/* The tolerance of a table's sums, in roundoffs of the largest entry, or of 1. */
 #define TABLE_ROUNDOFF 1.0e6
 
 static int rowIsConsistent(const sunrealtype *row, int stages, sunrealtype sum) {
@@ -25,7 +25,7 @@ static int rowIsConsistent(const sunrealtype *row, int stages, sunrealtype sum) 
   return fabs(sum) <= TABLE_ROUNDOFF * CP_UROUND * largest;
 }
 
-/* Returns the rule that B violates, or NULL. text [CP_TEXT_LENGTH] is memory for it. */
+/* Returns the rule that B violates, or NULL. text [CP_TEXT_LENGTH]: workspace for the rule. */
 static const char *brokenRule(ARKodeButcherTable B, char *text) {
   if (!B) return "B must not be NULL";
   if (B->stages < 1 || B->q < 1 || !B->A || !B->b || !B->c)
@@ -51,7 +51,7 @@ static const char *brokenRule(ARKodeButcherTable B, char *text) {
   return NULL;
 }
 
-/* ---- what an attached system asks for ---- */
+/* ---- functions for the base (CPStepperOps) ---- */
 
 static sunrealtype size(CPStepper s) { return ((CPOneStepMem)s)->h; }
 
@@ -78,7 +78,7 @@ static const CPStepperOps ops = {.name          = "CPOneStep",
 
 void cpOneStepFreeTable(void *B) { ARKodeButcherTable_Free(B); }
 
-/* Takes over B. If B is NULL, the method, such as DOP853, has its own coefficients. */
+/* Takes ownership of B, which is NULL if the method has coefficients of its own, as DOP853. */
 static CPOneStepMem newIntegrator(const char *name, const CPOneStepMethod *method,
                                   ARKodeButcherTable B, SUNContext ctx, const char *function) {
   CPOneStepMem mem = calloc(1, sizeof *mem);
@@ -101,7 +101,8 @@ CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx) {
   if (!strcmp(method, CP_RADAU) || !strcmp(method, CP_RADAU5) || !strcmp(method, CP_RADAU9) ||
       !strcmp(method, CP_RADAU13))
     return newIntegrator(method, &cpRadauMethod, NULL, ctx, __func__);
-  /* ARKODE prints a line about a name that it does not know, and is not asked for one that cannot be its own. */
+  /* ARKODE prints a line about a name that it does not know, so it gets only names with its
+   * prefix. */
   ARKodeButcherTable B = strncmp(method, "ARKODE_", sizeof "ARKODE_" - 1)
                              ? NULL
                              : ARKodeButcherTable_LoadERKByName(method);
@@ -140,8 +141,9 @@ void CPOneStepFree(CPOneStepMem *mem_address) {
 
 /* ---- starts ---- */
 
-/* A new start keeps the size of steps. After a root it is no longer than the motion that led to the root: where the error
- * is zero at any size (free fall) steps would grow from event to event. */
+/* A restart keeps the step size. After a root it is limited to the time from the last start to the
+ * root: where the error is zero at any size (free fall), steps would otherwise grow from event to
+ * event. */
 static void restart(CPOneStepMem mem, sunrealtype t0, N_Vector y0) {
   const CPStepper s = &mem->base;
   sunrealtype h     = fabs(mem->h);
@@ -209,7 +211,8 @@ int CPOneStepGetConsistentIC(CPOneStepMem mem, N_Vector y0) {
 
 /* ---- options ---- */
 
-/* Stored factors are discarded, because they contain the scales of constraints in units of the tolerances before. */
+/* Stored factors are discarded, because they contain the scales of constraints in units of the old
+ * tolerances. */
 static int setTolerances(CPOneStepMem mem, CPTolerances tol, const char *function) {
   const int flag = cpStepperSetTolerances((CPStepper)mem, tol, function);
   if (flag) return flag;
@@ -232,7 +235,7 @@ int CPOneStepWFtolerances(CPOneStepMem mem, CVEwtFn efun) {
   return setTolerances(mem, (CPTolerances){.kind = CP_TOL_WF, .efun = efun}, __func__);
 }
 
-/* May RADAU be given `what` now? */
+/* Returns 0 if `what`, which only RADAU uses, may be set now, or a reported code. */
 static int takes(CPOneStepMem mem, const char *what, const char *caller) {
   const int flag = cpStepperExists((CPStepper)mem, caller);
   if (flag) return flag;
@@ -284,7 +287,7 @@ int CPOneStepSetErrHandlerFn(CPOneStepMem mem, CPErrHandlerFn handler, void *dat
 
 const char *CPOneStepGetLastMessage(CPOneStepMem mem) { return mem ? mem->base.log.text : ""; }
 
-/* The newest state is checked again, as a start is. */
+/* The newest state is checked like a start, since it may be off the manifold of P. */
 int CPOneStepSetProjector(CPOneStepMem mem, CPProjector P) {
   const int flag = cpStepperSetProjector((CPStepper)mem, P, __func__);
   if (!flag) mem->base.start_checked = 0;

@@ -3,11 +3,11 @@
 
 #include <math.h>
 
-/* The factor of roundoff in times is that of CVODES. */
+/* CVODES' factor of roundoff in times */
 #define FUZZ_FACTOR 100.0
 
 sunrealtype cpOneStepTimeRoundoff(CPOneStepMem mem) {
-  const sunrealtype h = mem->have_step ? mem->hlast : 0.0; /* not that of a run before */
+  const sunrealtype h = mem->have_step ? mem->hlast : 0.0; /* hlast may belong to an earlier run */
   return FUZZ_FACTOR * CP_UROUND * (fabs(mem->base.t) + fabs(h));
 }
 
