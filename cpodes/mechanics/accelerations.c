@@ -1,10 +1,9 @@
 /* Accelerations and multipliers: M a + A^T lambda = f, A a = b.
  *
- * Velocities that are prescribed by FULL have a_j = g'' and are no unknowns: rows and columns j of M
- * and columns j of A are replaced by the identity's, and what they contribute goes to the right:
+ * Accelerations a_j = g'' of FULL motions are not unknowns: rows and columns j of M are replaced by
+ * those of the identity, columns j of A by zeros, and their terms move to the right-hand sides:
  *
- *   f_k - sum_j M_kj g_j'',   b - sum_j A_j g_j''.
- */
+ *   f_k - sum_j M_kj g_j'',   b - sum_j A_j g_j''. */
 #include "mechanics_impl.h"
 
 #include "cpodes/projector/newton.h"
@@ -12,12 +11,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Residual of a dependent row, as part of the largest terms of all rows, above which it contradicts
- * the others. Predicted states are off the manifold by the tolerance, and so are such rows. */
+/* A dependent row contradicts the others if its residual exceeds this part of the largest terms of
+ * all rows. Predicted states, and so the residuals of such rows, are off the manifold by the
+ * tolerance. */
 #define CONTRADICTION 1.0e-3
-/* Distance from the manifold, in those terms, from which on it may be the reason. */
+/* A distance from the manifold above this part of the terms of p or v may explain the
+ * contradiction. */
 #define OFF_MANIFOLD 1.0e-6
-/* The same of the largest product A_ij a_j: the products of a row may cancel, and leave their roundoff. */
+/* Part of the largest product A_ij a_j that the residual may reach as well: the products of a row
+ * may cancel, and leave their roundoff. */
 #define ROUNDED_SUM 1.0e-10
 
 CP_RARE static int failedFactor(CPMech mech, sunrealtype t, int flag) {
@@ -38,7 +40,7 @@ CP_RARE static int failedFactor(CPMech mech, sunrealtype t, int flag) {
   }
 }
 
-/* Largest |r_i| / sum_j |A_ij| size_j of the rows in use. */
+/* Returns the largest |r_i| / sum_j |A_ij| size_j of the rows that are on. */
 static double largestPart(CPMech mech, const double *r, const double *size) {
   double *terms = mech->solve.rhs_b, largest = 0.0;
   cpMatAbsTimes(&mech->A, size, terms);
@@ -47,7 +49,8 @@ static double largestPart(CPMech mech, const double *r, const double *size) {
   return largest;
 }
 
-/* That of p, size_j = |q_j|, or 1 (radians) where velocity j has no coordinate. */
+/* *distance <- largestPart of r = p with size_j = |q_j|, or 1 (radian) if velocity j has no
+ * coordinate. */
 static int relativeDistance(CPMech mech, sunrealtype t, const sunrealtype *q, double *distance) {
   double *size   = mech->solve.rhs;
   const int flag = cpMechPositions(mech, t, q, mech->solve.residual);
@@ -60,8 +63,8 @@ static int relativeDistance(CPMech mech, sunrealtype t, const sunrealtype *q, do
   return flag;
 }
 
-/* Rows that depend on others on the manifold contradict them off it, whatever their b: the reason of such a failure
- * says how far off the state is. */
+/* Adds to the reason how far the state is off the manifold: rows that are dependent on the manifold
+ * contradict each other off it, whatever their b. */
 CP_RARE static int tellDistance(CPMech mech, const CPMechState *s, int flag) {
   char reason[CP_TEXT_LENGTH];
   double distance = 0.0, *size = mech->solve.rhs, *v = mech->solve.residual;
@@ -77,8 +80,9 @@ CP_RARE static int tellDistance(CPMech mech, const CPMechState *s, int flag) {
       fmax(distance, slip) > OFF_MANIFOLD ? ", which may be why" : ": are p, v and b right?");
 }
 
-/* Sine below which rows count as dependent: by the distance from the manifold, until the rows in use, which those of an
- * action may be beside the system's own, are known to be independent. */
+/* *ranktol <- the sine below which rows count as dependent. It depends on the distance from the
+ * manifold, until the rows in use are known to be independent; an action may use more rows than the
+ * system. */
 CP_RARE static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q,
                                        double *ranktol) {
   double distance = 0.0;
@@ -87,7 +91,7 @@ CP_RARE static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunreal
   return flag;
 }
 
-/* M and A where the columns and rows of FULL motions are left out */
+/* reduced <- M and A with FULL motions held (cpMatHold); evaluates the motions at t. */
 CP_RARE static int reduce(CPMech mech, sunrealtype t) {
   const CPMat *M = &mech->reduced.M, *A = &mech->reduced.A;
   memcpy(M->value, mech->userM.A.value, cpMatEntries(M) * sizeof *M->value);
@@ -96,7 +100,7 @@ CP_RARE static int reduce(CPMech mech, sunrealtype t) {
   return cpMechMotions(mech, t);
 }
 
-/* Factors of M and A as they were evaluated last, at (t, q) */
+/* Factors the newest M and A, which must be those at (t, q). */
 static inline int factor(CPMech mech, sunrealtype t, const sunrealtype *q) {
   const int full = mech->motions.nfull > 0;
   CPSaddle kkt   = mech->kkt;
@@ -130,7 +134,7 @@ void cpMechMoveKnown(CPMech mech, const double *known, double *f, double *b) {
     if (mech->motions.is_full[j]) f[j] = known[j];
 }
 
-/* rhs and rhs_b <- f and b less the columns of FULL motions. */
+/* rhs, rhs_b <- f, b minus the columns of FULL motions times their g''. */
 CP_RARE static void moveFull(CPMech mech, const double *f, const double *b) {
   double *known = mech->solve.known;
   memcpy(mech->solve.rhs, f, (size_t)mech->nu * sizeof *f);
@@ -150,7 +154,8 @@ static double largestProduct(const CPMat *A, const double *a) {
   return largest;
 }
 
-/* Largest |A a - b|_i of the dependent rows, and the largest terms of all rows. */
+/* Returns the largest |A a - b|_i of the dependent rows. worst: out, its row; terms: out, the
+ * largest terms of all rows. */
 static double contradiction(CPMech mech, const double *a, const double *b, int *worst,
                             double *terms) {
   double largest = 0.0, *r = mech->solve.residual;
@@ -175,9 +180,10 @@ CP_RARE static int checkDependent(CPMech mech, sunrealtype t, const double *f, c
   const double r = contradiction(mech, a, b, &worst, &terms);
   if (r <= CONTRADICTION * terms) return CP_SUCCESS;
   const double part =
-      fmax(ROUNDED_SUM, mech->kkt->ranktol); /* of what an angle that is zero leaves */
-  /* At rest, forces and reactions cancel in u', which is their roundoff: |u'_j| + |f_j| / M_jj are the terms. An
-   * acceleration that vanishes is what roundoff leaves of the terms of others. */
+      fmax(ROUNDED_SUM, mech->kkt->ranktol); /* Rows that count as dependent differ by ranktol. */
+  /* At rest, forces and reactions cancel in u', which leaves their roundoff: the terms of u'_j have
+   * the size |u'_j| + |f_j| / M_jj. A u'_j that vanishes may contain roundoff of the terms of other
+   * components, so `rounded` takes the largest size of all. */
   const CPMat *A = &mech->kkt->A;
   double *size   = mech->solve.known;
   for (int j = 0; j < mech->nu; j++) {
@@ -195,7 +201,8 @@ CP_RARE static int checkDependent(CPMech mech, sunrealtype t, const double *f, c
                   t, cpMechRowName(mech, worst, name), r, cpMechMotionNames(mech, motions));
 }
 
-/* Where f or b are not finite, u' or lambda are not, either, unless that is in rows that are off, dependent or FULL. */
+/* If an entry of f or b is not finite, neither is u' or lambda, unless its row is off, dependent or
+ * FULL. */
 static inline int solve(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
                         double *lambda) {
   if (mech->motions.nfull > 0) {
@@ -215,7 +222,7 @@ int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, doub
   return solve(mech, t, f, b, a, lambda);
 }
 
-/* Why cpMechSolve has failed */
+/* Completes the reason for a failure of cpMechSolve. */
 CP_RARE static int failedSolve(CPMech mech, const CPMechState *s, int flag) {
   if (flag == -CP_KKT_INCONSISTENT) return tellDistance(mech, s, flag);
   const int bad = flag == -CP_MECH_NONFINITE ? cpMechTestTerms(mech, s->t) : CP_SUCCESS;
@@ -239,7 +246,8 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   if (!flag && mech->motions.nfull > 0) flag = cpMechTestTerms(mech, s->t);
   if (!flag) flag = factor(mech, s->t, s->q); /* [M A^T; A 0] */
   if (flag) return flag;
-  cpSaddleNoteRank(mech->kkt); /* not after those of actions, for f must not depend on them */
+  /* Ranks of actions are not noted, because f must not depend on them. */
+  cpSaddleNoteRank(mech->kkt);
   if (mech->kkt->rank < mech->m) flag = cpMechTestTerms(mech, s->t);
   if (flag) return flag;
   flag = mech->model.f_lambda ? cpMechIterate(mech, s, f, b, a, lambda)
@@ -247,7 +255,7 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   return flag ? failedSolve(mech, s, flag) : CP_SUCCESS;
 }
 
-/* Rows that are off, and motions, are not the model's. */
+/* The model's udot does not know about rows that are off or about motions. */
 int cpMechKnowsUdot(const CPMech mech) {
   return mech->model.udot && !mech->operators && mech->motions.count == 0 &&
          !memchr(mech->rows.off, 1, (size_t)mech->m);

@@ -1,7 +1,7 @@
-/* q' = N(q) u: pairs q_i' = u_j, quaternions, or the user's.
+/* q' = N(q) u: pairs q_i' = u_j and quaternions, or the user's N.
  *
- * Quaternion p = (w, v), angular velocity o: body frame p' = 1/2 p o (0, o), world frame
- * p' = 1/2 (0, o) o p; with sign s = +1, -1
+ * For a quaternion p = (w, v) with angular velocity o, p' = 1/2 p o (0, o) in the body frame and
+ * p' = 1/2 (0, o) o p in the world frame. With the sign s = +1 and -1, respectively,
  *
  *   N o = 1/2 ( -v.o,  w o + s v x o ),   N^T (a, b) = 1/2 ( -a v + w b - s v x b )
  *
@@ -39,7 +39,8 @@ static void quaternionNT(const CPQuaternion *Q, double c, const double *p, const
 #define TAKEN (-2)
 
 void cpMechPair(CPMech mech) {
-  int i = 0, next = 0; /* coordinate, and the first quaternion that is not before it */
+  /* i: the next coordinate; next: the first quaternion that does not begin before it */
+  int i = 0, next = 0;
   if (mech->coords.is_paired) return;
   for (int j = 0; j < mech->nu; j++) mech->coords.pair[j] = -1;
   for (int k = 0; k < mech->coords.nquaternions; k++)

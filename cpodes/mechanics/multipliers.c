@@ -2,13 +2,13 @@
  *
  *   lambda = L(f + f_lambda(lambda)),
  *
- * L the map from forces to multipliers that the KKT system is. Newton's iteration where the
- * derivative Fl = df_lambda/dlambda is given,
+ * where L maps forces to multipliers by the KKT system. If the derivative Fl = df_lambda/dlambda is
+ * given, the iteration is Newton's,
  *
  *   (I - L' Fl) (lambda_new - lambda) = L(f + f_lambda(lambda)) - lambda,
  *
- * else fixed point iteration. It starts from the multipliers without these forces, so that the
- * result depends on the state alone. */
+ * otherwise it is a fixed-point iteration. It starts from the multipliers without these forces, so
+ * that the result depends on the state alone. */
 #include "mechanics_impl.h"
 
 #include "cpodes/matrix/lapack.h"
@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-/* next <- lambda + J^{-1} (next - lambda), J = I - L' Fl. If J is singular, next remains. */
+/* next <- lambda + J^{-1} (next - lambda), J = I - L' Fl. If J is singular, next is unchanged. */
 static int newtonStep(CPMech mech, const CPMechState *s, const double *lambda, double *next) {
   CPMechMultipliers *it = &mech->multipliers;
   const int m = mech->m, one = 1;
@@ -67,7 +67,8 @@ int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const doub
       moved     = fmax(moved, fabs(it->f[j] - before[j]));
       before[j] = it->f[j];
     }
-    /* Where the multipliers are zero, as at an event at which a contact opens, they are known up to the roundoff of the forces. */
+    /* Multipliers that are zero, as at an event at which a contact opens, are known only up to the
+     * roundoff of the forces. */
     const int resolved  = k > 0 && moved <= DBL_EPSILON * total;
     const int converged = resolved || change <= it->rtol * size + it->atol;
     if (!converged && it->Fl.S) flag = newtonStep(mech, s, lambda, next);

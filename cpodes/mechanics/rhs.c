@@ -1,10 +1,11 @@
 /* y' = f(t, y) for CVODES: (q, u, z)' = (N u, a, zdot).
  *
- * Off the manifold there are many vector fields that agree on it. At distance d the rows of A a = b are inconsistent by
- * some d, and where an angle between them is narrow, a is wrong by d over its sine: a field without bound at a singular
- * position. Methods that step by evaluations of f alone then take that of the nearest state on the manifold, f(pi(y)),
- * which is as smooth as the motion. Implicit methods do not: their iteration matrix is that of f without pi, and their
- * corrector damps what is normal to the manifold. */
+ * Many vector fields agree on the manifold and differ off it. At distance d from it, the rows of
+ * A a = b are inconsistent by about d, and at a narrow angle alpha between rows the error of a is
+ * about d / sin(alpha), which is unbounded near a singular position. Methods that only evaluate f
+ * then use f(pi(y)), its value at the nearest state on the manifold, which is as smooth as the
+ * motion. Implicit methods do not: their iteration matrix is that of f without pi, and their
+ * corrector damps components normal to the manifold. */
 #include "mechanics_impl.h"
 
 #include "cpodes/projector/newton.h"
@@ -12,16 +13,20 @@
 #include <math.h>
 #include <string.h>
 
-/* A sine below which an angle is narrow, and the same as part of the angle at the first state. Adams methods pass
- * singular positions with 0.003 to 1 (bench/singular.c); the larger it is, the more projections they take. */
+/* The angle between rows is narrow if its sine is below NARROW and below NARROWED times the sine at
+ * the first state. Adams methods pass singular positions with NARROW from 0.003 to 1
+ * (bench/singular.c); larger values cost more projections. */
 #define NARROW   0.03
 #define NARROWED 0.1
-/* The same where steps end: from there on the stages of models with udot are solved for by M and A, which tell the angle. */
+/* If the sine at the end of a step is below NARROWS times that at the first state, models with udot
+ * solve for the stages of the next step with M and A, which give the angle. */
 #define NARROWS 0.5
-/* Stages of one step whose angles differ by this ratio: in units of the step the field's Lipschitz constant normal to
- * the manifold, which goes with the rate of the angle over the angle, is some 1. */
+/* All stages of a step are evaluated on the manifold if their narrowest angles alpha differ by more
+ * than this ratio. The Lipschitz constant of f normal to the manifold is about |alpha'| / alpha,
+ * which is then about 1 in units of the reciprocal step. */
 #define ANGLE_CHANGES 0.5
-/* Violations of pi(y): beside them, what f(y) would be wrong by counts. */
+/* The largest violation of pi(y), relative to 1 + |y_i|. The error that it leaves in f is
+ * negligible compared with that of f(y). */
 #define ON_MANIFOLD 1.0e-10
 
 void cpMechStageFree(CPMech mech) {
@@ -31,7 +36,7 @@ void cpMechStageFree(CPMech mech) {
   mech->stage.y = mech->stage.w = NULL;
 }
 
-/* y_stage = pi(y) */
+/* stage.y <- pi(y) */
 static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
   if (!mech->stage.work) {
     mech->stage.y = N_VClone(mech->y_tmpl);
@@ -51,7 +56,7 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
   return flag ? cpReason(mech->text, flag, "%s", cpWorkText(mech->stage.work)) : CP_SUCCESS;
 }
 
-/* Rows shorter than this part of the longest are what roundoff leaves of rows of zeros. */
+/* Rows shorter than this part of the longest are rows of zeros up to roundoff. */
 #define NO_ROW 1.0e-8
 
 /* length [rows] <- sums of squares of the rows of a sparse A */
@@ -60,7 +65,8 @@ CP_RARE static void squareRows(const CPMat *A, double *length) {
   for (size_t k = 0; k < A->start[A->cols]; k++) length[A->row[k]] += A->value[k] * A->value[k];
 }
 
-/* The part of its greatest length, squared, that the row has kept which has lost most; rows that are off do not count. */
+/* Returns the least ratio of the squared length of a row to its maximum so far, and updates the
+ * maxima. Rows that are off do not count. */
 static double leastPart(const CPMat *A, const double *length, const char *off, double *longest,
                         double *greatest) {
   const int m = A->rows, entries = A->start ? 0 : m * A->cols;
@@ -75,8 +81,9 @@ static double leastPart(const CPMat *A, const double *length, const char *off, d
   return part;
 }
 
-/* Constraints are dependent where an angle between them is zero, or where one of them has no gradient, which rows that are scaled to
- * equal length do not show. */
+/* Returns the sine of the narrowest angle between rows, times the least relative length of a row.
+ * Constraints become dependent if an angle between them vanishes, or if one of them loses its
+ * gradient, which rows scaled to equal length do not show. */
 static inline double narrowest(CPMech mech) {
   CPMechStage *stage = &mech->stage;
   if (mech->operators || mech->stats.nkkt == 0) return 1.0;
@@ -89,12 +96,12 @@ static inline double narrowest(CPMech mech) {
   return mech->kkt->sine * stage->part;
 }
 
-/* Of the newest accelerations: are they those of f(pi(y)), or as good? flag: their result. */
+/* Is f(pi(y)) needed in place of the newest accelerations, whose evaluation returned flag? */
 static inline int needManifold(CPMech mech, int flag) {
   const double sine = narrowest(mech);
   if (sine < mech->stage.least_sine) mech->stage.least_sine = sine;
   if (sine > mech->stage.largest_sine) mech->stage.largest_sine = sine;
-  if (flag) /* of dependent rows, which may be the distance's fault */
+  if (flag) /* Dependent rows may contradict each other only because y is off the manifold. */
     return flag == -CP_KKT_INCONSISTENT || flag == -CP_MOTION_CONFLICT;
   return mech->stage.all_on_manifold ||
          (sine < NARROW && !mech->newton && mech->kkt && sine < NARROWED * mech->kkt->usual_sine);
