@@ -1,4 +1,5 @@
-/* A mechanical system in an integrator: right-hand side, projector, error weights, iteration matrix. */
+/* Attaches a mechanical system to an integrator: right-hand side, projector, error weights,
+ * iteration matrix. */
 #include "cpodes/mechanics/actions/actions.h"
 #include "cpodes/stepping/multistep/multistep_impl.h"
 #include "cpodes/stepping/onestep/onestep_impl.h"
@@ -8,11 +9,14 @@
 
 /* ---- error weights ---- */
 
-/* Errors of velocities count in the unit of positions, and so do those of z, as often as z_order says: w_u <- tau w_u,
- * where tau is a time, or the step size if that is below one (E. Hairer, G. Wanner, Solving Ordinary Differential
- * Equations II, section VII.7: RADAU5 multiplies these errors by h).
- * Norms of groups: w_i <- sqrt(n / n_g) w_i for the n_g components of group g = q, u, z, so that
- * 1/n sum_i (w_i e_i)^2 = sum_g 1/n_g sum_{i in g} (w_i e_i)^2 with the former weights on the right. */
+/* With a time tau, errors of velocities have the unit of positions, and so have those of z with
+ * their z_order: w_u <- tau w_u, w_z <- tau^z_order w_z. CP_TAU_STEP stands for the step size, at
+ * most 1 (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section VII.7: RADAU5
+ * multiplies these errors by h).
+ *
+ * Group norms: w_i <- sqrt(n / n_g) w_i for the n_g components of group g = q, u, z, so that
+ * 1/n sum_i (w_i e_i)^2 = sum_g 1/n_g sum_{i in g} (w_i e_i)^2 with the former weights on the
+ * right. */
 static int scaleWeights(N_Vector ewt, void *data) {
   const CPMech mech   = data;
   sunrealtype *w      = N_VGetArrayPointer(ewt);
@@ -20,7 +24,8 @@ static int scaleWeights(N_Vector ewt, void *data) {
   double tau = mech->options.tau;
   if (tau == CP_TAU_STEP) {
     const double h = mech->host->ops->size(mech->host);
-    tau            = h != 0.0 ? fmin(1.0, fabs(h)) : 1.0; /* before the first step there is none */
+    /* There is no step size before the first step. */
+    tau = h != 0.0 ? fmin(1.0, fabs(h)) : 1.0;
   }
   for (int j = 0; tau != 0.0 && j < mech->nu; j++) w[mech->nq + j] *= tau;
   for (int k = 0; tau != 0.0 && z_order && k < mech->nz; k++)
@@ -50,9 +55,9 @@ void cpMechDetach(void *data) {
 
 /* ---- attaching ---- */
 
-/* Once, after the first start. Explicit methods have no iteration matrix, and Adams methods, which are for what is not
- * stiff, have none unless it is asked for: fixed-point iteration takes 0.9 of the evaluations of f that Newton's does
- * (pendulum), and no partial derivatives. */
+/* Called once, after the first start. Explicit methods have no iteration matrix. Adams methods,
+ * which are for nonstiff problems, have one only on request: fixed-point iteration takes 0.9 times
+ * as many evaluations of f as Newton's iteration (pendulum), and no partial derivatives. */
 static int install(CPMech mech, CPStepper s) {
   const int scaled      = mech->options.tau != 0.0 || mech->options.group_norms;
   const CPSystem system = {.data        = mech,
@@ -126,7 +131,7 @@ static int attach(CPMech mech, CPStepper s, sunrealtype t0, N_Vector y0, const c
                   s->log.text[0] ? s->log.text : mech->text);
 }
 
-/* Both objects keep the message: either may be asked for it. */
+/* Both objects keep the message, because the user may query either of them. */
 static int report(CPMech mech, CPStepper s, int flag) {
   if (flag && s) cpWrite(s->log.text, "%s", mech ? mech->log.text : "mech must not be NULL");
   return flag;

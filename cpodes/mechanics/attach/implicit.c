@@ -1,9 +1,10 @@
-/* A mechanical system in implicit form (CPImplicitSystem), for methods that solve for their stages themselves:
+/* A mechanical system in implicit form (CPImplicitSystem), for methods that solve for their stages
+ * themselves:
  *
  *   k = (q', u', z'),   r_q = N(q) u - k_q,                      r_z      = zdot - k_z,
  *                       r_u = f + f_lambda - M k_u - A^T lambda,  r_lambda = b - A k_u
  *
- * in this order. A residual takes no factors. Constraints of every level have the same rows there. */
+ * in this order. Residuals need no factors. Constraints of all levels have the rows of A. */
 #include "cpodes/mechanics/newton/newton_impl.h"
 
 #include <math.h>
@@ -12,15 +13,15 @@
 
 struct CPMechImplicit_ {
   CPArena arena;
-  CPNewtonMatrix S[CP_FACTORS]; /* but for the first one, which is that of mech->newton */
-  CPPartials stage[CP_FACTORS - CP_STAGE_FACTORS]; /* created when they are asked for */
+  CPNewtonMatrix S[CP_FACTORS];                    /* all but the first, which is mech->newton->S */
+  CPPartials stage[CP_FACTORS - CP_STAGE_FACTORS]; /* created on first use */
   CPImplicitSystem system;
-  int any_fixed;     /* a row of Newton's matrix is */
-  int rank_is_known; /* partial derivatives need no new decision which rows are dependent */
+  int any_fixed;     /* 1: a row of the Newton matrix is fixed */
+  int rank_is_known; /* 1: partial derivatives need not find the dependent rows anew */
   double *size;      /* [m] lengths of the rows of A: the diagonal of S^-1 */
-  double *length;    /* [m] those of the newest partial derivatives */
-  int have_length;   /* They are known. */
-  double *null;      /* [nullity][m] y_k; there is room for so many */
+  double *length;    /* [m] lengths of the rows of A at the newest partial derivatives */
+  int have_length;   /* 1: length is known */
+  double *null;      /* [nullity][m] y_k, with memory for `room` of them */
   int nullity, room;
   double *a, *lambda, *x, *e; /* [nu], [m], [nu + m + nz], [n] */
   double *known[2];           /* [n + m] */
@@ -34,20 +35,23 @@ static CPNewtonMatrix *matrix(CPMech mech, int which) {
 
 /* ---- dependent rows ----
  *
- * Rows that depend on each other on the manifold contradict each other off it, where stages are, and their multipliers are
- * not unique. Let S scale the rows of A to unit length, and y_k be an orthonormal basis of the null space of (S A)^T. The
- * accelerations are those with
+ * Rows that are dependent on the manifold contradict each other off it, where stages are, and their
+ * multipliers are not unique. Let S scale the rows of A to unit length, and let y_k be an
+ * orthonormal basis of the null space of (S A)^T. The solution is then defined by
  *
  *   (1 - sum_k y_k y_k^T) S (b - A u') = 0,    sum_k y_k y_k^T S^-1 lambda = 0,
  *
- * which contradict all rows least, and the shortest multipliers. Unlike those that follow from a choice of independent
- * rows they are smooth functions of the state, and Newton's matrix may leave out other rows whenever it is formed.
- * (Goldberg's linkage takes up to 2,846 steps where the choice decides, and up to 168 like this.) */
+ * that is, by a least-squares solution of the scaled rows and the shortest S^-1 lambda. Unlike a
+ * solution with a choice of independent rows, it is a smooth function of the state, and the Newton
+ * matrix may leave out other rows each time it is formed. (Goldberg's linkage takes up to 2,846
+ * steps with a choice of rows, and up to 168 like this.) */
 
-/* Each vector costs a solution per residual. If the null space is larger, rows are left out only. */
+/* Each y_k costs a solution per residual. If the null space is larger, dependent rows are only left
+ * out. */
 enum { MOST_NULL = 50 };
 
-/* x <- (1 - sum_k y_k y_k^T) x in scaled rows: S x is scaled for residuals, S^-1 x for multipliers. */
+/* x <- (1 - sum_k y_k y_k^T) x in scaled rows: x is scaled to S x for residuals, and to S^-1 x for
+ * multipliers. */
 static void removeNull(CPMech mech, int multipliers, double *x) {
   const struct CPMechImplicit_ *own = mech->implicit;
   const int m                       = mech->m;
@@ -68,7 +72,8 @@ static void settle(sunrealtype *x, void *data) {
   removeNull(mech, 1, x + mech->n);
 }
 
-/* y_k becomes orthonormal to those before, by Gram and Schmidt's method, twice for roundoff. */
+/* Orthonormalises y_k to y_0, ..., y_{k-1} by the Gram-Schmidt method, twice because of
+ * roundoff. */
 static void orthonormalise(struct CPMechImplicit_ *own, int m, int k) {
   double *y = own->null + (size_t)k * (size_t)m;
   for (int twice = 0; twice < 2; twice++) {
@@ -81,7 +86,7 @@ static void orthonormalise(struct CPMechImplicit_ *own, int m, int k) {
   }
 }
 
-/* force = (S A)^T y without columns of FULL motions. Returns its length. */
+/* force <- (S A)^T y, zero in FULL motions. Returns its length. */
 static double transposedTimes(CPMech mech, const CPMat *A, const double *y) {
   struct CPMechImplicit_ *own = mech->implicit;
   for (int i = 0; i < mech->m; i++) own->mu[i] = mech->rows.off[i] ? 0.0 : y[i] / own->size[i];
@@ -91,7 +96,7 @@ static double transposedTimes(CPMech mech, const CPMat *A, const double *y) {
   return sqrt(cpDot(own->force, own->force, mech->nu));
 }
 
-/* y <- y - S^-1 mu, where A^T mu = force, with the factors at hand */
+/* y <- y - S^-1 mu, where A^T mu = force, with the stored factors */
 static int removeImage(CPMech mech, double *y) {
   const struct CPMechImplicit_ *own = mech->implicit;
   const int flag                    = cpSaddleSolve(mech->kkt, own->force, NULL, NULL, own->mu);
@@ -100,7 +105,9 @@ static int removeImage(CPMech mech, double *y) {
   return CP_SUCCESS;
 }
 
-/* The factors are those of a state nearby: until (S A)^T y is roundoff or what the distance from the manifold leaves. */
+/* turnNull moves the y_k to the null space at the newest A. As the stored factors are those of a
+ * nearby state, it iterates until |(S A)^T y| is below TURNED, or does not halve any more, because
+ * of roundoff or of the distance from the manifold. */
 enum { MOST_TURNS = 4 };
 #define TURNED 1.0e-8
 
@@ -120,7 +127,7 @@ static int turnNull(CPMech mech) {
   return CP_SUCCESS;
 }
 
-/* Of the rows of A; 1 where a row is 0 */
+/* length [rows] <- lengths of the rows of A, 1 for rows of zeros */
 static void lengths(const CPMat *A, double *length) {
   memset(length, 0, (size_t)A->rows * sizeof *length);
   for (int j = 0; j < A->cols; j++)
@@ -129,8 +136,9 @@ static void lengths(const CPMat *A, double *length) {
   for (int i = 0; i < A->rows; i++) length[i] = length[i] > 0.0 ? sqrt(length[i]) : 1.0;
 }
 
-/* Where row i is dependent, A^T mu = A^T e_i has a solution: S^-1 (e_i - mu) is in the null space. Sets *nullity to the
- * number of dependent rows, of which there may be too many. */
+/* Computes the y_k. If row i is dependent, A^T mu = A^T e_i has a solution mu in the other rows,
+ * and S^-1 (e_i - mu) is in the null space of (S A)^T. *nullity: out, the number of dependent rows,
+ * which may exceed MOST_NULL. */
 static int findNull(CPMech mech, int *nullity) {
   struct CPMechImplicit_ *own = mech->implicit;
   const CPSaddle kkt          = mech->kkt;
@@ -190,8 +198,9 @@ static int velocities(void *data) {
   return mech->coords.in_order && mech->motions.nfull == 0 ? mech->nq : 0;
 }
 
-/* Where a row of Newton's matrix is fixed, its unknown has the equation x = known: u' of FULL motions is g'',
- * multipliers of rows that are off are zero, and those of dependent rows remain what is predicted until they settle. */
+/* An unknown whose row of the Newton matrix is fixed has the equation x = known: u' of FULL motions
+ * is g'', multipliers of rows that are off are zero, and multipliers of dependent rows keep their
+ * predicted values until settle(). */
 static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, sunrealtype *r,
                     void *data) {
   const CPMech mech           = data;
@@ -208,7 +217,7 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
     a = memcpy(own->a, a, (size_t)nu * sizeof *a), lambda = own->lambda;
   }
   if (velocities(mech)) {
-    memset(r, 0, (size_t)nq * sizeof *r); /* k_q is u. */
+    memset(r, 0, (size_t)nq * sizeof *r); /* k_q is u, so r_q is zero. */
   } else {
     flag = cpMechKinematics(mech, s.q, CP_N, s.u, r);
     cpMechPutFullRates(mech, r, own->a);
@@ -228,13 +237,13 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
 
 /* ---- Newton's matrix ---- */
 
-/* Those of a stage, with the fixed rows of the middle of the step */
+/* Partial derivatives at a stage, with the same fixed rows as in the middle of the step */
 static int stagePartials(CPMech mech, int which, sunrealtype t, const sunrealtype *y,
                          const sunrealtype *x, const sunrealtype *ewt) {
   CPPartials *P     = &mech->implicit->stage[which - CP_STAGE_FACTORS];
   CPNewtonMatrix *S = matrix(mech, which);
   int flag          = CP_SUCCESS;
-  if (!*P) { /* Only some motions ask for it. */
+  if (!*P) { /* Few motions need it. */
     flag = cpPartialsCreate(P, mech, CP_NEWTON_KKT);
     if (!flag) flag = cpNewtonMatrixCreate(S, *P, 0);
     if (flag) {
@@ -247,8 +256,8 @@ static int stagePartials(CPMech mech, int which, sunrealtype t, const sunrealtyp
   return cpPartialsAt(*P, t, y, x + mech->nq, x + mech->n, ewt);
 }
 
-/* Which rows are dependent is decided at starts. It is decided anew as long as some are, and where the matrix is
- * singular, but not elsewhere: next to a singular position no row may be dropped without need. */
+/* The dependent rows are found at starts, and again if there are some or after a singular matrix,
+ * but not otherwise: next to a singular position no row may be dropped without need. */
 static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrealtype *x,
                     const sunrealtype *ewt, int *jump, void *data) {
   const CPMech mech = data;
@@ -283,7 +292,7 @@ static int factor(int which, sunrealtype g, sunrealtype gi, void *data) {
   return flag;
 }
 
-/* x <- r in the unknowns that are fixed, which have equations of their own, dx = r */
+/* x_i <- r_i in the fixed unknowns, whose equations are dx_i = r_i */
 static void keepFixed(const CPMech mech, const double *r, double *x) {
   const char *fixed = mech->newton->P->fixed;
   const int first   = mech->nq + mech->nu + mech->nz;
@@ -304,7 +313,8 @@ static int solve(int which, sunrealtype *re, sunrealtype *im, void *data) {
   return flag;
 }
 
-/* D(0) = [1; M A^T - Fl; 1 - Zl; A], in the order (q', u', z', lambda), and 1 for the unknowns that are fixed */
+/* x <- D(0) x, D(0) = [1; M A^T - Fl; 1 - Zl; A], in the order (q', u', z', lambda), with the
+ * identity for the fixed unknowns */
 static void leading(sunrealtype *x, void *data) {
   const CPMech mech  = data;
   const CPPartials P = mech->newton->P;
@@ -326,7 +336,7 @@ static void leading(sunrealtype *x, void *data) {
   keepFixed(mech, known, x);
 }
 
-/* Rows have been switched on or off. */
+/* Have rows been switched on or off since the newest partial derivatives? */
 static int changed(void *data) {
   const CPMech mech = data;
   return mech->newton->P->layout != mech->rows.layout;
@@ -342,11 +352,12 @@ static int filter(sunrealtype *e, void *data) {
 
 /* ---- the end of a step ---- */
 
-/* Positions, then velocities: the solution w of D(g) (w, lambda', zeta') = (0, -p, 0), (0, -v, 0) is a correction by
- * Newton's method up to O(g), in the metric of its matrix. */
+/* Positions are projected first, then velocities. Up to O(g), the solution w of
+ * D(g) (w, lambda', zeta') = (0, -p, 0), or (0, -v, 0),
+ * is the correction of Newton's method in the metric of the Newton matrix. */
 #define MOST_CORRECTIONS 6
-/* Where g is long the last row of D(g) is far from A, and w far from the manifold however small it is. This part of a
- * residual may be left, A w - r. */
+/* For a long g the constraint row of D(g) is far from A, so that even a small w may end far from
+ * the manifold. A correction is accepted if A w - r is at most this part of the residual r. */
 #define LEFT 0.5
 
 static int isCorrection(CPMech mech, const double *w, const double *r) {
