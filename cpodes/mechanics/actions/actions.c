@@ -1,4 +1,4 @@
-/* Linear problems of one state with a choice of rows. */
+/* Linear problems at one state, with a choice of rows. */
 #include "actions.h"
 
 #include <math.h>
@@ -120,7 +120,7 @@ int cpActionInverseMass(CPAction *act, const double *x, double *y) {
 
 /* ---- conjugate gradients ---- */
 
-/* Reduction of the residual at which only roundoff is left */
+/* Reduction of the residual, down to roundoff */
 #define GOAL 1.0e-14
 
 int cpActionCG(CPAction *act, double *r, double *d, double *mu) {
@@ -162,7 +162,8 @@ int cpActionSolve(CPAction *act, const double *f_given, const double *r_given, d
     for (int j = 0; !flag && j < nu; j++) d[j] = free_d[j] - d[j];
     return flag;
   }
-  /* Velocities of FULL motions are known: their columns go to the right, their rows are the identity's. */
+  /* Velocities of FULL motions are known: their columns move to the right-hand sides, and their
+   * rows are those of the identity. */
   for (int j = 0; j < nu; j++) known[j] = mech->motions.is_full[j] ? d[j] : 0.0;
   if (mech->motions.nfull > 0) cpMechMoveKnown(mech, known, f, b);
   int flag = cpSaddleSolve(mech->kkt, f, b, d, mu);

@@ -1,38 +1,41 @@
 /* Impacts: velocities jump at fixed positions, M (u+ - u-) + A^T Lambda = 0, in two stages.
  *
- * 1. Rows O that are active and do not strike, and FULL motions, take the velocities that they ask
- *    for:  v_O(u1) = 0,  u1_F = g'.  Nothing happens where u- has them already.
+ * 1. The active rows O that do not strike, and the FULL motions F, take the velocities that they
+ *    require: v_O(u1) = 0, u1_F = g'. Nothing changes if u- has these velocities.
  * 2. The named rows N strike:  v_N(u+) = -e v_N(u1),  v_O(u+) = 0.
  *
- * Kinetic energy T, with scleronomic constraints, v = A u. Stage 1 is a projection, orthogonal with
- * respect to M: T(u1) = T(u-) - T(u1 - u-). In stage 2, A (u1 - u+) = S Lambda = (1 + e) v1 and
- * A (u1 + u+) = (1 - e) v1 with v1 = A u1, whose entries O are zero, so that
+ * Kinetic energy T with scleronomic constraints, v = A u: stage 1 is a projection, orthogonal with
+ * respect to M, so that T(u1) = T(u-) - T(u1 - u-). In stage 2,
+ * A (u1 - u+) = S Lambda = (1 + e) v1 and A (u1 + u+) = (1 - e) v1 with v1 = A u1, whose entries O
+ * are zero, so that
  *
  *   T(u+) - T(u1) = -1/2 (u1 + u+)^T A^T Lambda = -(1 - e^2)/2  v1^T S^+ v1  <=  0.
  *
- * In one stage v_O(u-) != 0 could let it grow with e > 0 (Stronge, Rigid body collisions with
+ * In a single stage with e > 0, v_O(u-) != 0 could make T grow (Stronge, Rigid body collisions with
  * friction, Proc. R. Soc. Lond. A 431, 1990). */
 #include "actions.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Miss of the wanted velocity in a dependent row, as part of the largest terms of all rows, above
- * which it contradicts the others: states satisfy them to the integrator's tolerance only. */
+/* A dependent row contradicts the others if its velocity after a stage is wrong by more than this
+ * part of the largest terms of all rows. States satisfy such rows only up to the integrator's
+ * tolerance. */
 #define CONTRADICTION 1.0e-3
 
 typedef struct {
   CPAction act;
   char *strikes;           /* [m] 1: named */
-  double *u, *v, *impulse; /* [nu] newest velocities, [m] v(u), [m] sum of both stages */
+  double *u, *v, *impulse; /* [nu] newest velocities, [m] v(u), [m] sum over both stages */
 } Impact;
 
 static int velocities(Impact *hit) {
   return cpMechVelocities(hit->act.mech, hit->act.s.t, hit->act.s.q, hit->u, hit->v);
 }
 
-/* Have the velocities changed by act.r? before: v(u) before. The size of the terms that A u is made of, in which they would not
- * cancel, is found with weights at random, in x and w of the action. */
+/* Checks that v(u), which was `before`, has changed by act.r. The size of the terms that A u
+ * consists of is estimated with random weights, so that these terms do not cancel; x and w of the
+ * action are workspace. */
 static int checkReached(Impact *hit, const double *before) {
   CPAction *act     = &hit->act;
   const CPMech mech = act->mech;
@@ -63,8 +66,9 @@ static int checkReached(Impact *hit, const double *before) {
   return flag;
 }
 
-/* One stage: v(u) becomes zero, or -e v(u) in rows that strike, and velocities of FULL motions become g' in the first
- * one. Those rows take part that are active at the level of velocities and, in the second stage, the named ones. */
+/* One stage: v(u) becomes zero, or -e v(u) in rows that strike; in the first stage, velocities of
+ * FULL motions become g'. The rows that take part are those active at the velocity level, the named
+ * ones only in the second stage. */
 static int stage(Impact *hit, int strike, double e) {
   CPAction *act     = &hit->act;
   const CPMech mech = act->mech;
@@ -85,7 +89,7 @@ static int stage(Impact *hit, int strike, double e) {
   if (flag) return flag;
   for (int j = 0; j < mech->nu; j++) hit->u[j] += act->d[j];
   for (int i = 0; i < mech->m; i++) hit->impulse[i] += act->mu[i];
-  memcpy(act->mu, hit->v, (size_t)mech->m * sizeof *hit->v); /* before */
+  memcpy(act->mu, hit->v, (size_t)mech->m * sizeof *hit->v); /* v(u) before the stage */
   flag = velocities(hit);
   return flag ? flag : checkReached(hit, act->mu);
 }

@@ -1,10 +1,12 @@
-/* Consistent states from a rough guess: positions by damped Gauss-Newton, then velocities, then
- * accelerations and multipliers. Components may be held, or cost more than others to move. */
+/* Consistent states from a rough guess: positions by a damped Gauss-Newton iteration, then
+ * velocities, then accelerations and multipliers. Components may be held, or weighted by the cost
+ * of moving them. */
 #include "cpodes/mechanics/mechanics_impl.h"
 
 #include <math.h>
 
-/* A state is consistent if its distance in the given units is at most this part of its largest entry. */
+/* A state is consistent if its distance from the manifold, in the given units, is at most this part
+ * of its largest entry. */
 #define CONSISTENT 1.0e-10
 
 static int checkWeights(CPMech mech, N_Vector v, const char *name, int positive) {
@@ -29,7 +31,7 @@ int CPMechCalcIC(CPMech mech, sunrealtype t, N_Vector y, N_Vector weights, N_Vec
   if (!ewt || !start) flag = CP_MEM_FAIL;
   if (!flag) {
     N_VScale(1.0, y, start);
-    /* CONSISTENT / weights, times the largest entry, becomes the tolerance. */
+    /* The tolerance of component k becomes CONSISTENT largest / w_k. */
     const sunrealtype *z = N_VGetArrayPointer(y), *w = weights ? N_VGetArrayPointer(weights) : NULL;
     double largest = 1.0;
     for (int k = 0; k < mech->n; k++) largest = fmax(largest, fabs(z[k]) * (w ? w[k] : 1.0));

@@ -1,18 +1,18 @@
-/* The linear operators of one state: projectors of the kinetic metric, the Delassus operator
+/* The linear operators at one state: projectors in the kinetic metric, the Delassus operator
  * S = A M^{-1} A^T, and the effective mass S^+.
  *
- * Velocities F of FULL motions are no unknowns: seen from the constraints their masses are infinite.
- * S has neither columns F of A nor rows and columns F of M, and tangent vectors have x_F = 0:
+ * Velocities F of FULL motions are not unknowns: for the constraints their masses are infinite. S
+ * contains neither columns F of A nor rows and columns F of M, and tangent vectors have x_F = 0:
  *
- *   P = Z (Z^T M Z)^{-1} Z^T M,    Z a basis of { x: A x = 0, x_F = 0 }
- */
+ *   P = Z (Z^T M Z)^{-1} Z^T M,    Z a basis of { x: A x = 0, x_F = 0 } */
 #include "actions.h"
 
 #include <math.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
-/* Opens the state for an argument x; 0, or the reported code. */
+/* Opens the state for an argument x, which must not be NULL. Returns 0, or a code that has been
+ * reported. */
 static int open(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const void *x,
                 const char *name, const char *function) {
   *act = (CPAction){.mech = NULL};
@@ -89,7 +89,9 @@ int CPMechProjectCotangent(CPMech mech, sunrealtype t, N_Vector y, sunrealtype *
 
 typedef enum { DELASSUS, EFFECTIVE_MASS } Operator;
 
-/* Factors with all active rows, or of M alone, as no row takes part before: rows do in the products. */
+/* Makes factors for the effective mass with all active rows. Those for the Delassus operator are
+ * factors of M alone, since no row takes part before; the active rows then take part in the
+ * products. */
 static int factor(CPAction *act, Operator which) {
   if (which == EFFECTIVE_MASS) cpActionRows(act, 0);
   const int flag = cpActionFactor(act);
@@ -97,10 +99,11 @@ static int factor(CPAction *act, Operator which) {
   return flag;
 }
 
-/* Sx = A M^{-1} A^T x, with factors of M alone. S^+ x from the part Pi x of x in the range of A (free velocities):
+/* S x = A M^{-1} A^T x, with factors of M alone. S^+ x is computed from the part Pi x of x in the
+ * range of A (free velocities):
  *
- *   Pi x    M d + A^T mu = A^T x,  A d = 0  has d = 0, and mu is the vector of minimum norm with A^T mu = A^T x. With
- *           operators, what is left of the least-squares problem is the other part.
+ *   Pi x    M d + A^T mu = A^T x,  A d = 0  has d = 0, and mu is the vector of minimum norm with
+ *           A^T mu = A^T x. With operators, x - Pi x is the residual of the least-squares problem.
  *   S^+ x   M d + A^T mu = 0,  A d = Pi x  has mu = -S^+ x */
 static int times(CPAction *act, Operator which, const double *x, double *result) {
   const CPMech mech  = act->mech;
@@ -129,7 +132,8 @@ static int times(CPAction *act, Operator which, const double *x, double *result)
   return flag;
 }
 
-/* S [m m]: column by column. Roundoff makes (i, j) differ from (j, i): their mean is taken. */
+/* Computes S [m m] column by column. As entries (i, j) and (j, i) differ by roundoff, their mean is
+ * taken. */
 static int columns(CPAction *act, Operator which, double *S) {
   const size_t m = (size_t)act->mech->m;
   double *e, *all;

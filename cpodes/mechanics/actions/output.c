@@ -1,4 +1,4 @@
-/* Quantities of one state, and counters. */
+/* Quantities at one state, and counters. */
 #include "actions.h"
 
 #include <math.h>
@@ -11,7 +11,8 @@ typedef struct {
   double *lambda, *rows, *b;  /* [m] */
 } Room;
 
-/* Largest |r_i| of the active rows that exist at a level, or, if the mask is NULL, in all of A. */
+/* Returns the largest |r_i| of the active rows with mask 1, or of all active rows if mask is
+ * NULL. */
 static double largest(const CPMech mech, const double *r, const char *mask) {
   double size = 0.0;
   for (int i = 0; i < mech->m; i++)
@@ -33,7 +34,7 @@ static int residuals(CPMech mech, const CPMechState *s, Room *room, CPMechOutput
     const sunrealtype *q = s->q + n.first;
     out->norms           = fmax(out->norms, fabs(sqrt(cpDot(q, q, n.length)) - n.value));
   }
-  out->acceleration = NAN; /* b needs v or b, which codes with operators need not have */
+  out->acceleration = NAN; /* b needs a function v or b, which a model with operators may lack */
   if (mech->operators && !mech->model.b && mech->na != mech->nv) return CP_SUCCESS;
   flag = cpMechB(mech, s, room->b);
   if (!flag) flag = cpMechATimes(mech, s->t, s->q, room->a, r);
@@ -42,8 +43,8 @@ static int residuals(CPMech mech, const CPMechState *s, Room *room, CPMechOutput
   return flag;
 }
 
-/* The forces of the constraints, -A^T lambda, their power, and u.M u / 2. FULL motions have no multiplier: the force
- * that drives u_j is in row j of M a - f. */
+/* Computes the constraint forces -A^T lambda, their power, and u.M u / 2. FULL motions have no
+ * multiplier: the force that drives u_j is row j of M a - f. */
 static int forces(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *out) {
   const int nu  = mech->nu;
   double *force = room->force, *Mu = room->Mu;
@@ -123,7 +124,7 @@ int cpMechPrintStats(FILE *out, SUNOutputFormat fmt, void *data) {
   CPMechOutput at    = {0};
   sunrealtype t      = 0.0;
   N_Vector y         = mech->host ? cpStepperNewest(mech->host, &t) : NULL;
-  if (y) cpMechEvaluateAt(mech, t, y, &at); /* not to be counted as work of the integrator */
+  if (y) cpMechEvaluateAt(mech, t, y, &at); /* not counted as work of the integrator */
   const CPMechOutput newest = mech->stats.last, *last = &newest;
   mech->stats              = before;
   mech->stats.last         = newest;

@@ -1,36 +1,41 @@
-/* A method for the motion that begins at a state, from these:
+/* Suggests a method for the motion that begins at a state, from these quantities:
  *
- *   rho       the spectral radius of the Jacobian J of y' = f(t, y): an explicit method takes steps of at most some 6 / rho
- *   omega     of the motion: positions change by their own size in 1 / omega
- *   steps     per time 1 / omega that an explicit method takes for the sake of accuracy
+ *   rho       spectral radius of the Jacobian J of y' = f(t, y): an explicit method takes steps of
+ *             at most about 6 / rho
+ *   omega     rate of the motion: positions change by their own size in 1 / omega
+ *   steps     number of steps per time 1 / omega that accuracy requires of an explicit method
  *   amplitude of the fastest mode in y', if it is an oscillation
  *
- * Directions normal to the manifold have eigenvalues of 0 or of the size of omega, because f differentiates the
- * constraints: the largest eigenvalue is that of the motion along the manifold. */
+ * Directions normal to the manifold have eigenvalues of 0 or of the size of omega, because f
+ * differentiates the constraints: the largest eigenvalue is that of the motion along the
+ * manifold. */
 #include "actions.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Along the negative real axis and the imaginary axis DOP853 is stable for |h lambda| up to 6 or so (Hairer, Norsett and
- * Wanner, Solving Ordinary Differential Equations I, section II.5, take 6.1 for its detection of stiffness). */
+/* Along the negative real axis and the imaginary axis DOP853 is stable for |h lambda| up to about 6
+ * (Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, section II.5, take 6.1
+ * for its detection of stiffness). */
 #define STABLE 6.0
-/* DOP853 takes ACCURATE rtol^(-1/8) steps in 1 / omega: at 1e-4 that is 6, and it takes 0.5 to 26 for the mechanisms of the
- * catalogue. Implicit steps are used where stability asks for DEARER times as many (bench/README.md, "The automatic
- * choice"). */
+/* For accuracy, DOP853 is taken to need ACCURATE rtol^(-1/8) steps per 1 / omega: 6 at rtol = 1e-4,
+ * where it takes 0.5 to 26 for the mechanisms of the catalogue. An implicit method is suggested if
+ * stability requires DEARER times as many (bench/README.md, "The automatic choice"). */
 #define ACCURATE 2.0
 #define DEARER   3.0
-/* Power iterations: the radius changes by less than a tenth after 4 to 8 of them, or there is no dominant eigenvalue. */
+/* Power iterations: the radius changes by less than a tenth after 4 to 8 of them, or there is no
+ * dominant eigenvalue. */
 #define ITERATIONS 10
 #define SETTLED    0.1
-/* An oscillation may be skipped if its amplitude is this part of the tolerance. */
+/* An oscillation may be skipped if its amplitude is below this part of the tolerance. */
 #define SKIPPED 0.1
-/* Products with J that sift y' for the fastest oscillation */
+/* Products with J that extract the fastest oscillation from y' */
 #define SIFTED 4
 /* Increments of difference quotients, relative to the size of positions */
 #define INCREMENT 1.0e-7
-/* Some power of J is zero where nothing restores (a point on a rod): what is left of the radius is roundoff. */
+/* Without restoring forces (a point on a rod) some power of J is zero. A radius below this part of
+ * omega is roundoff. */
 #define NOISE 1.0e-6
 
 typedef struct {
@@ -38,7 +43,7 @@ typedef struct {
   CPMech mech;
   double t;
   const double *y;
-  double size, omega;               /* of positions; of the motion */
+  double size, omega;               /* size of positions; rate of the motion */
   double *f, *moved, *v, *Jv, *JJv; /* [n] */
   double *lambda;                   /* [m] */
 } Room;
@@ -75,8 +80,9 @@ static int times(Room *room, const double *v, double *Jv) {
   return flag;
 }
 
-/* The largest eigenvalue, or one of the pair: J^2 v = c1 J v + c0 v in the sense of least squares makes it a root of
- * x^2 = c1 x + c0. Where f has no value beside the state the iteration ends with what it knows. */
+/* Finds the largest eigenvalue, or one of the largest pair, as a root of x^2 = c1 x + c0, where
+ * J^2 v = c1 J v + c0 v in the least-squares sense. If f fails near the state, the iteration ends
+ * with its newest values. */
 static int dominant(Room *room, double *re, double *im) {
   const int n    = room->mech->n;
   unsigned state = 1;
@@ -109,8 +115,9 @@ static int dominant(Room *room, double *re, double *im) {
   return flag < 0 ? flag : CP_SUCCESS;
 }
 
-/* The amplitude of the fastest oscillation, a part of the size of positions: J^k y' / rho^k is what y' contains of it, and
- * of slower motion (omega / rho)^k. 1 where f has no value beside the state. */
+/* *amplitude <- the amplitude of the fastest oscillation, relative to the size of positions, or 1
+ * if f fails near the state. J^k y' / rho^k retains this oscillation of y', and (omega / rho)^k of
+ * slower motion. */
 static int amplitudeOf(Room *room, double rho, double *amplitude) {
   const int nq = room->mech->nq, n = room->mech->n;
   int flag = CP_SUCCESS;
@@ -125,8 +132,9 @@ static int amplitudeOf(Room *room, double rho, double *amplitude) {
   return flag < 0 ? flag : CP_SUCCESS;
 }
 
-/* What decides: a rapid decay, or an oscillation that an implicit method may skip, since its amplitude is below the
- * tolerance. RADAU needs M and A; BDF follows undamped oscillations, whatever their amplitude (guide, "Choosing a method"). */
+/* The problem is stiff if it has a rapid decay, or an oscillation that an implicit method may skip
+ * because its amplitude is below the tolerance. RADAU needs M and A. BDF follows undamped
+ * oscillations, whatever their amplitude (guide, "Choosing a method"). */
 static int choose(Room *room, double rtol, double re, double im, CPMechSuggestion *s) {
   const int operators   = room->mech->operators;
   const double accurate = ACCURATE * pow(rtol, -0.125), stable = s->radius / (STABLE * s->motion);
