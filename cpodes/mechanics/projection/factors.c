@@ -1,9 +1,9 @@
-/* The factors of [W A^T; A 0] that positions, velocities and vectors are projected with: the metric W, when factors are
- * made anew, the sizes of the rows, and the products that the factors give,
+/* The factors of [W A^T; A 0] for projections of positions, velocities and vectors: the metric W,
+ * the renewal of factors, the sizes of the rows, and the products
  *
  *   x = K r = W^-1 A^T (A W^-1 A^T)^+ r,    mu = K^T w.
  *
- * Models of operators have products in place of factors. */
+ * For models with operators, conjugate gradients take the place of factors. */
 #include "projection.h"
 
 #include <float.h>
@@ -11,19 +11,20 @@
 #include <nvector/nvector_serial.h>
 #include <string.h>
 
-/* Ratio by which the narrowest angle of A may change while factors are kept. Kept factors are as good as the distance
- * and the rate of convergence tell but for directions in which constraints hardly ask for anything, next to a singular
- * position. */
+/* Ratio by which the narrowest angle of A may change while factors are kept. Distance and rate of
+ * convergence show whether stored factors serve, except in directions to which the constraints
+ * hardly respond, next to a singular position. */
 #define ANGLE_CHANGES 2.0
 
 /* ---- the metric ---- */
 
-/* Measured on the pendulum, the slider-crank, the car axis and Andrews' mechanism (bench/metrics.c): of BDF's steps with
- * ERROR it takes 0.78 to 1.02 with NEWTON, 0.76 to 1.02 with KINETIC, 0.79 to 1.02 with L2, of Adams' 0.94 to 1.02 with
- * KINETIC. Errors are smaller with BDF (in the mean 0.74 and 0.65) and the same but for scatter with Adams. Where
- * stiffness acts along the normals only NEWTON beats no projection. With sparse matrices, whose factorisation costs
- * little more than a projection, a second one in each step that renews Newton's matrix makes steps dearer by half
- * (stiff chain of 1,000). */
+/* Measured on the pendulum, the slider-crank, the car axis and Andrews' mechanism
+ * (bench/metrics.c): of the steps with ERROR, BDF takes 0.78 to 1.02 with NEWTON, 0.76 to 1.02 with
+ * KINETIC and 0.79 to 1.02 with L2, and Adams takes 0.94 to 1.02 with KINETIC. Errors are smaller
+ * with BDF (0.74 and 0.65 in the mean), and the same up to scatter with Adams. If stiffness acts
+ * along the normals, only NEWTON is better than no projection. With sparse matrices a factorisation
+ * costs little more than a projection, but a second one in each step that renews the Newton matrix
+ * increases the cost of steps by half (stiff chain of 1,000). */
 CPMechMetric cpMechMetricInUse(const CPMech mech) {
   CPMechMetric metric = mech->options.metric;
   if (metric == CP_METRIC_DEFAULT) {
@@ -31,7 +32,7 @@ CPMechMetric cpMechMetricInUse(const CPMech mech) {
     const int costly = mech->userM.A.start || mech->stats.newton != CP_NEWTON_KKT;
     metric           = costly ? CP_METRIC_KINETIC : CP_METRIC_NEWTON;
   }
-  /* until there is a matrix */
+  /* KINETIC replaces NEWTON until there is a Newton matrix. */
   return metric == CP_METRIC_NEWTON && !mech->newton ? CP_METRIC_KINETIC : metric;
 }
 
@@ -39,8 +40,8 @@ static CPMechMetric metricOf(const CPMechProjection *own) {
   return own->initial ? CP_METRIC_ERROR : cpMechMetricInUse(own->mech);
 }
 
-/* Is there another metric where this one is not definite? M takes the place of Newton's matrix until that is made
- * anew, and by default the error weights take the place of M. */
+/* Replaces a metric that is not definite, and returns whether there is another one. M replaces the
+ * Newton matrix until that is renewed, and by default the error weights replace M. */
 static int changeMetric(CPMechFactors *f) {
   const CPMech mech = f->own->mech;
   if (f->metric == CP_METRIC_NEWTON && !f->use_mass) return f->use_mass = 1;
@@ -52,7 +53,7 @@ static int isDiagonal(CPMechMetric metric) {
   return metric == CP_METRIC_ERROR || metric == CP_METRIC_L2;
 }
 
-/* W at (t, q), of weights w. */
+/* Evaluates W at (t, q). w: error weights. */
 static int evaluateMetric(CPMechProblem *p, sunrealtype t, const double *q, const double *w,
                           CPWeight *weight) {
   CPMechFactors *f  = p->factors;
@@ -138,7 +139,7 @@ int cpMechSubtractRows(CPMechProblem *p, const double *mu, double *w) {
   return cpMechFailed(p->own, flag);
 }
 
-/* By conjugate gradients: x <- K r, mu <- (A D A^T)^+ r; each may be NULL. */
+/* x <- K r, mu <- (A D A^T)^+ r by conjugate gradients; each may be NULL. */
 static int byProducts(CPMechProblem *p, const double *r, double goal, double *x, double *mu) {
   CPMechFactors *f    = p->factors;
   const CPMech mech   = p->own->mech;
@@ -158,7 +159,7 @@ static int byProducts(CPMechProblem *p, const double *r, double goal, double *x,
   return flag;
 }
 
-/* By factors */
+/* x, mu <- the solution with the factors */
 static int solve(CPMechProblem *p, const double *w, const double *r, double *x, double *mu) {
   const CPSaddle saddle = p->factors->saddle;
   const int flag        = cpSaddleSolve(saddle, w, r, x, mu);
@@ -180,7 +181,8 @@ int cpMechLiftTransposed(CPMechProblem *p, const double *w, double *mu) {
 
 /* ---- sizes of the rows ---- */
 
-/* Of products alone: with random v of variance 1/w_j^2, |g_i|^2 is the mean of (A v)_i^2. */
+/* Sizes from products alone: for random v with variances 1/w_j^2, |g_i|^2 is the mean of (A
+ * v)_i^2. */
 #define DIRECTIONS    8
 #define SECOND_MOMENT (7.0 / 12.0) /* of cpUniformAwayFromZero */
 
@@ -191,7 +193,7 @@ static int estimateRows(CPMechProblem *p, const double *w, int all, double *size
   memset(size, 0, (size_t)mech->m * sizeof *size);
   for (int k = 0; k < DIRECTIONS; k++) {
     unsigned state = 2166136261u + 7919u * (unsigned)k;
-    for (int i = 0; i < 4; i++) cpUniform(&state); /* apart from its neighbours' */
+    for (int i = 0; i < 4; i++) cpUniform(&state); /* separates the sequences of successive k */
     for (int j = 0; j < mech->nu; j++) {
       const double u = cpUniformAwayFromZero(&state);
       v[j]           = !all && p->held[j] ? 0.0 : w ? u / w[j] : u;
@@ -205,7 +207,7 @@ static int estimateRows(CPMechProblem *p, const double *w, int all, double *size
   return CP_SUCCESS;
 }
 
-/* |g_i| = sqrt(sum_j (A_ij / w_j)^2) over the components that are free (or all) */
+/* size_i <- |g_i| = sqrt(sum_j (A_ij / w_j)^2) over the components that are free, or over all */
 static int sizesOf(CPMechProblem *p, const double *w, int all, double *size) {
   double *unit = p->own->z;
   if (!p->factors->saddle) return estimateRows(p, w, all, size);
@@ -264,8 +266,8 @@ void cpMechProjectionClear(CPMechProjection *own) {
   own->is_created = 0;
 }
 
-/* A solver for this metric. One that the user asked for and that does not take these matrices gives way to the choice by
- * their structure. */
+/* Creates a solver for this metric. If the solver that the user has set does not take these
+ * matrices, their structure decides. */
 static int createSolver(CPMechFactors *f, CPMechMetric metric) {
   const CPMech mech       = f->own->mech;
   const CPLinSol linsol   = cpWorkOptions(f->own->work)->linsol;
@@ -293,7 +295,8 @@ static int createSolver(CPMechFactors *f, CPMechMetric metric) {
   return CP_SUCCESS;
 }
 
-/* D of the diagonal metric, or of the preconditioner: see precondition(). */
+/* Computes the diagonal of precondition(): 1 / size_i^2, or 0 in idle rows. Sizes are Euclidean
+ * with L2. */
 static int makePreconditioner(CPMechProblem *p) {
   CPMechFactors *f = p->factors;
   double *size = p->own->r2, *inverse = NV_DATA_S(f->jacobi);
@@ -305,8 +308,9 @@ static int makePreconditioner(CPMechProblem *p) {
   return flag;
 }
 
-/* The values of W and A factored. The distance from the manifold is the largest |c_i| / sum_j |A_ij x_j|, relative to the
- * terms of the constraint, as far as A tells. Displacements without a coordinate count as 1 (radians). */
+/* Factors W and A. The sine below which rows count as dependent follows from the distance from the
+ * manifold, the largest |c_i| / sum_j |A_ij x_j|, which is relative to the terms of the constraint
+ * as far as A shows them. Displacements without a coordinate have the size 1 (radian). */
 static int factor(CPMechProblem *p, sunrealtype t, const double *x, CPWeight W, int damped) {
   CPMechFactors *f  = p->factors;
   const CPMech mech = p->own->mech;
@@ -370,8 +374,9 @@ int cpMechRenew(CPMechProblem *p, sunrealtype t, const double *x, N_Vector ewt, 
 
 /* ---- in line with the options ---- */
 
-/* Rows that are switched, and the problems' factors: one set for both where these and the metric are the same. Products
- * are taken at the state where the factors are, and positions and velocities keep different ones. */
+/* Sets the rows that are off, and the factors of both problems, which are the same if rows and
+ * metric are the same. With operators they are not, because products are evaluated at the state of
+ * the factors, which is another one for positions than for velocities. */
 static void updateProblems(CPMechProjection *own, CPMechMetric metric) {
   const CPMech mech = own->mech;
   const int shared =

@@ -1,5 +1,5 @@
-/* Positions and velocities as problems in the space of velocities (projection.h): the unknowns, their weights, and the
- * residuals. */
+/* Positions and velocities as problems in the space of velocities (projection.h): the unknowns,
+ * their weights, and the residuals. */
 #include "projection.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ int cpMechPositionsOf(CPMechProblem *p, sunrealtype t, const double *x) {
   return flag ? flag : cpMechNormalise(mech, t, q);
 }
 
-/* v = A u + rates; A, in mech->A, and the rates stay while q does. */
+/* v <- A u + rates. The rates, and A in mech->A, remain valid as long as q does not change. */
 static int affineVelocities(CPMechProblem *p, sunrealtype t, const double *u, double *v) {
   const CPMech mech = p->own->mech;
   const int flag    = p->rates_are_known ? CP_SUCCESS : cpMechRates(mech, t, p->q, p->rates);
@@ -77,7 +77,7 @@ int cpMechWeights(CPMechProblem *p, const sunrealtype *ewt, double *w) {
   for (int j = 0; j < mech->nu; j++)
     if (mech->coords.pair[j] >= 0) w[j] = ewt[mech->coords.pair[j]];
   for (int k = 0; k < mech->coords.nquaternions;
-       k++) { /* columns of N of a quaternion have length 1/2 each: |e_j ewt| for equal ewt */
+       k++) { /* |N e_j| ewt for equal ewt, since columns of N have the length 1/2 */
     const CPQuaternion *Q = &mech->coords.quaternions[k];
     double sum            = 0.0;
     for (int i = 0; i < 4; i++) sum += ewt[Q->first_q + i] * ewt[Q->first_q + i];

@@ -1,8 +1,9 @@
-/* The projector of a mechanical system: positions, then velocities, each in the space of velocities (projection.h).
+/* The projector of a mechanical system projects positions, then velocities, each in the space of
+ * velocities (projection.h):
  *
- *   state     q <- q + N w, normalised, p(t, q) = 0;  then u <- u + x, v(t, q, u) = 0
+ *   q <- q + N w, normalised, p(t, q) = 0;  then u <- u + x, v(t, q, u) = 0
  *
- * z is left alone. Coordinates and velocities of FULL motions take their prescribed values. */
+ * z does not change. Coordinates and velocities of FULL motions take their prescribed values. */
 #include "projection.h"
 
 #include <math.h>
@@ -13,7 +14,8 @@
 
 /* ---- rows ---- */
 
-/* All rows: positions, velocities, FULL motions, norms. */
+/* Rows are numbered in the order positions, velocities, motions (only FULL ones are used),
+ * norms. */
 static int firstMotion(const CPMech mech) {
   return mech->rows.count[CP_POSITIONS] + mech->rows.count[CP_VELOCITIES];
 }
@@ -43,9 +45,9 @@ const char *cpMechNameRow(void *model, int i, char name[CP_ROW_NAME]) {
   return name;
 }
 
-/* ---- what has no rows of A ---- */
+/* ---- constraints without rows of A ---- */
 
-/* Tolerance of a component of value x. */
+/* The tolerance of component k, whose value is x. */
 static double toleranceOf(const sunrealtype *ewt, int k, double x) {
   return ewt ? 1.0 / ewt[k] : CP_BLIND_TOLERANCE * (1.0 + fabs(x));
 }
@@ -54,7 +56,7 @@ static void noteLarger(CPViolation *v, double norm, int worst, double residual) 
   if (norm > v->norm) *v = (CPViolation){norm, worst, residual};
 }
 
-/* Distance of FULL coordinates and velocities from their prescribed values. */
+/* Finds the distance of FULL coordinates and velocities from their prescribed values. */
 static void violationOfMotions(const CPMech mech, const sunrealtype *y, const sunrealtype *ewt,
                                CPViolation *v) {
   for (int k = 0; k < mech->motions.count; k++) {
@@ -66,7 +68,8 @@ static void violationOfMotions(const CPMech mech, const sunrealtype *y, const su
   }
 }
 
-/* Distance of the norms from their values: of the components, whose tolerances t_i leave sqrt(sum (q_i t_i)^2) / |q|. */
+/* Finds the distance of the norms from their values, in units of sqrt(sum (q_i t_i)^2) / |q|, where
+ * t_i are the tolerances of the components. */
 static void violationOfNorms(const CPMech mech, const sunrealtype *q, const sunrealtype *ewt,
                              CPViolation *v) {
   for (int k = 0; k < cpMechNumNorms(mech); k++) {
@@ -84,7 +87,7 @@ static void violationOfNorms(const CPMech mech, const sunrealtype *q, const sunr
 
 /* ---- the two problems ---- */
 
-/* The problem which at y: its unknown, and the iteration that solves it. */
+/* Sets problem `which` and its unknown to y. Returns the iteration that solves it. */
 CPNewton *cpMechPlace(CPMechProjection *own, int which, const sunrealtype *y) {
   CPMechProblem *p   = &own->problem[which];
   CPNewton *newton   = &p->factors->newton;
@@ -99,13 +102,14 @@ CPNewton *cpMechPlace(CPMechProjection *own, int which, const sunrealtype *y) {
 
 static int isOn(const CPMechProjection *own, int which) { return own->problem[which].nactive > 0; }
 
-/* Velocity rows that depend on others on the manifold contradict them by the distance of the positions from it, times the
- * speed and the curvature of the rows. No angle bounds that factor, so that positions within eps may leave velocities that
- * cannot be: positions are then projected again, each time to a goal that is finer by FINER, as often as MOST_FINER. */
+/* Velocity rows that are dependent on the manifold contradict each other by the distance of the
+ * positions from it, times the speed and the curvature of the rows. No angle bounds this factor, so
+ * that for positions within eps there may be no consistent velocities. Positions are then projected
+ * again, up to MOST_FINER times, each time to a goal that is smaller by the factor FINER. */
 #define FINER      1.0e-2
 #define MOST_FINER 2
 
-/* own->y, which has y, to the manifold. assemble: from far off, by the damped iteration */
+/* Moves own->y to the manifold. assemble: 1 for the damped iteration, from far off */
 static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_needed,
                 int assemble, CPProjected *result) {
   const CPMech mech = own->mech;
@@ -138,7 +142,7 @@ static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_
         isOn(own, CP_POSITIONS)) {
       nfiner++;
       finer *= FINER;
-      which = -1; /* from the positions at hand */
+      which = -1; /* again, from the present positions */
       continue;
     }
     if (!flag && which == CP_POSITIONS)
@@ -198,7 +202,7 @@ static int violation(void *self, sunrealtype t, N_Vector yv, N_Vector ewt, CPVio
   return flag;
 }
 
-/* Is A the derivative of positions and velocities? */
+/* Checks that A is the derivative of p and v. */
 static int probe(void *self, sunrealtype t, N_Vector yv, N_Vector ewt) {
   CPMechProjection *own = self;
   const sunrealtype *y  = N_VGetArrayPointer(yv);
@@ -250,7 +254,7 @@ int cpMechProjectorCreate(CPMech mech) {
 
 /* ---- initial states ---- */
 
-/* held [nu]: x_j would move what id holds. */
+/* held_j <- 1 if x_j would move a component that id holds. */
 static int holdComponents(CPMechProblem *p, const sunrealtype *y, const sunrealtype *id) {
   const CPMech mech = p->own->mech;
   double *column    = p->own->d;

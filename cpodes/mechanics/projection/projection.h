@@ -1,12 +1,14 @@
-/* Inside of a mechanical system's projector.
+/* Interfaces between the files of a mechanical system's projector.
  *
- * Positions and velocities are two problems x in the space of velocities, with the same Jacobian A:
+ * Positions and velocities are two problems with unknowns x in the space of velocities and the same
+ * Jacobian A:
  *
  *   positions    0 = p(t, q(x)),  q(x) = q0 + N(q0) x, normalised      (q_i = x_j where q_i' = u_j)
  *   velocities   0 = v(t, q, x)
  *
- * Each is solved by the projector's Newton iteration, whose parts are here, with the factors of the saddle point
- * [W A^T; A 0]. One set of factors serves both problems where their rows and the metric W are the same. */
+ * The projector's Newton iteration solves each of them with the parts that are defined here and the
+ * factors of the saddle point [W A^T; A 0]. One set of factors serves both problems if their rows
+ * and the metric W are the same. */
 #ifndef CPODES_MECHANICS_PROJECTION_H
 #define CPODES_MECHANICS_PROJECTION_H
 
@@ -18,21 +20,23 @@ enum { CP_POSITIONS, CP_VELOCITIES };
 
 typedef struct CPMechProjection_ CPMechProjection;
 
-/* Factors of [W A^T; A 0] at (t, q); with operators, the state where products are taken. */
+/* Factors of [W A^T; A 0] at (t, q). With operators there are no factors, and products are
+ * evaluated at (t, q). */
 typedef struct {
   CPMechProjection *own;
-  CPNewton newton; /* validity and age of the factors; newton.self is the problem that is solved */
+  CPNewton newton; /* validity and age of the factors; newton.self is the problem being solved */
   long int made;   /* number of these factors */
-  CPMechMetric metric; /* that saddle was created for; DEFAULT: there is none */
-  int use_mass;        /* Newton's matrix is not definite: M in its place */
-  long int nnewton;    /* Newton matrices made when the factors were */
+  CPMechMetric metric; /* metric for which saddle was created; DEFAULT if there is none */
+  int use_mass;        /* 1: the Newton matrix is not definite, and M replaces it */
+  long int nnewton;    /* number of Newton matrices when the factors were made */
   sunrealtype t;
   double *q;       /* [nq] */
-  double *root;    /* [nu] roots of the diagonal of D, where that is diagonal; 0: held */
+  double *root;    /* [nu] roots of a diagonal D; 0: held */
   CPSaddle saddle; /* NULL with operators */
   CPMat A;         /* m x nu */
-  CPMat A_held; /* with FULL motions and W a matrix: A without the columns that are held; else empty */
-  CPMat W;      /* NEWTON, or with FULL motions; else empty, and M is the system's */
+  /* A without the columns that are held, for FULL motions and a matrix W; else empty */
+  CPMat A_held;
+  CPMat W; /* W of NEWTON or with FULL motions; else empty, and W is userM.A */
   /* with operators */
   CPKrylov krylov;
   N_Vector jacobi, weight;             /* [m] 1 / diag(A D A^T); 1 / size^2 */
@@ -44,16 +48,17 @@ typedef struct {
   CPMechProjection *own;
   int which; /* CP_POSITIONS or CP_VELOCITIES */
   CPMechFactors *factors;
-  int nactive;     /* rows that are there and on */
+  int nactive;     /* number of rows that exist here and are on */
   char *off;       /* [m] 1: row does not exist here, or is switched off */
   char *held;      /* [nu] 1: x_j does not move */
   const double *q; /* [nq] positions: q0; velocities: q */
   N_Vector x;      /* [nu] the unknown */
-  CPRows rows; /* residuals, 0 in rows that are off, and their sizes in units of the tolerance */
-  long int measured;       /* factors whose rows these sizes are of */
-  double *rates;           /* [m] velocities without u, at q, if */
-  int rates_are_known;     /* they are, with A at q in mech->A */
-  int derivative_is_right; /* A has been compared with differences. */
+  /* residuals, 0 in rows that are off, and the sizes that correspond to the tolerance */
+  CPRows rows;
+  long int measured;       /* number of the factors whose rows have these sizes */
+  double *rates;           /* [m] v - A u at q */
+  int rates_are_known;     /* 1: rates are those of q, and so is mech->A */
+  int derivative_is_right; /* 1: A has been compared with differences */
 } CPMechProblem;
 
 /* The workspace of one user of the projector. */
@@ -62,11 +67,11 @@ struct CPMechProjection_ {
   CPWork work;
   CPArena arena;
   int is_created;
-  int initial; /* for initial states: The metric is that of the error weights, whatever the system's is. */
-  long int layout, contents; /* of rows and of options, that the problems are in line with */
+  int initial; /* 1: for initial states, for which the metric is that of the error weights */
+  long int layout, contents; /* versions of rows and options to which the problems correspond */
   long int metric_changes;
   CPMechMetric metric;
-  double sine; /* of the accelerations' saddle when it last made factors useless */
+  double sine; /* of the accelerations' saddle when the factors were last discarded because of it */
   CPMechProblem problem[2];
   CPMechFactors factors[2];
   N_Vector y;               /* [n] trial state */
@@ -79,31 +84,32 @@ struct CPMechProjection_ {
 };
 
 /* ---- problem.c ---- */
-/* x <- the unknown at y: displacement (x_j = q_i for pairs, else 0), or velocities. */
+/* p->x <- the unknown at y: positions (x_j = q_i for pairs, else 0) or velocities. */
 void cpMechStart(CPMechProblem *p, const sunrealtype *y);
-/* own->q <- q(x); the reason of a failure is in mech->text. */
+/* own->q <- q(x). The reason for a failure is in mech->text. */
 int cpMechPositionsOf(CPMechProblem *p, sunrealtype t, const double *x);
-/* The residuals at x, of CPNewtonParts */
+/* The residuals at x (CPNewtonParts). */
 int cpMechResiduals(CPNewton *newton, sunrealtype t, N_Vector x);
-/* w [nu] <- weights of x, of the whole state's ewt, which may be NULL. */
+/* w [nu] <- weights of x that follow from the ewt of the state, which may be NULL. */
 int cpMechWeights(CPMechProblem *p, const sunrealtype *ewt, double *w);
-/* A function that failed has its reason in mech->text, which becomes the projection's. Returns flag. */
+/* If a function failed, copies its reason from mech->text to the projection's text. Returns
+ * flag. */
 int cpMechFailed(CPMechProjection *own, int flag);
 
 /* ---- factors.c ---- */
-/* In line with the options of system and projector. */
+/* Brings own in line with the options of system and projector. */
 int cpMechFactorsUpdate(CPMechProjection *own);
-/* Frees what cpMechFactorsUpdate made. */
+/* Frees what cpMechFactorsUpdate has created. */
 void cpMechProjectionClear(CPMechProjection *own);
-/* New factors at (t, x), of CPNewtonParts. */
+/* Makes new factors at (t, x) (CPNewtonParts). */
 int cpMechRenew(CPMechProblem *p, sunrealtype t, const double *x, N_Vector ewt, int damped,
                 CPRank *rank);
-/* Sizes of p's rows, unless these are of its factors. */
+/* Computes the sizes of p's rows, unless they belong to its present factors. */
 int cpMechMeasureRows(CPMechProblem *p, N_Vector ewt);
 /* r <- A v, zero in rows that are off; w <- w - A^T mu */
 int cpMechRowsTimes(CPMechProblem *p, const double *v, double *r);
 int cpMechSubtractRows(CPMechProblem *p, const double *mu, double *w);
-/* x <- K r, mu <- K^T w. goal: residual where products are all that there is */
+/* x <- K r, mu <- K^T w. goal: with operators, relative residual of conjugate gradients */
 #define CP_GOAL_OF_STATE  1.0e-4
 #define CP_GOAL_OF_VECTOR 1.0e-10
 int cpMechLift(CPMechProblem *p, const double *r, double *x, double goal);
@@ -111,13 +117,14 @@ int cpMechLiftTransposed(CPMechProblem *p, const double *w, double *mu);
 
 /* ---- violation.c ---- */
 extern const CPNewtonParts cpMechNewtonParts;
-/* Is A the derivative of the residuals at x? 0, -CP_CNSTRJAC_WRONG with the reason after `before`, or a code. */
+/* Checks that A is the derivative of the residuals at x. Returns 0, -CP_CNSTRJAC_WRONG with a
+ * reason that contains `before`, or another code. */
 int cpMechCompareDerivative(CPMechProblem *p, sunrealtype t, N_Vector x, const char *before);
 
 /* ---- projection.c ---- */
 /* The problem at y, and the iteration that solves it. */
 CPNewton *cpMechPlace(CPMechProjection *own, int which, const sunrealtype *y);
-/* Row i of all: positions, velocities, FULL motions, norms. */
+/* The name of row i; rows are those of positions, velocities, motions (FULL ones only), norms. */
 const char *cpMechNameRow(void *model, int i, char name[CP_ROW_NAME]);
 
 /* ---- vectors.c ---- */

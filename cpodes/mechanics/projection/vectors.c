@@ -1,19 +1,21 @@
-/* Tangent and cotangent projections of a mechanical system, in the space of velocities:
+/* Tangent and cotangent projections of a mechanical system, in the space of velocities. The
+ * projection
  *
  *   w   <- P w,  w = N^+ e_q           P = I - K A,  K = W^-1 A^T (A W^-1 A^T)^+
  *   e_u <- P e_u - K V w               V = (dv/dq) N
  *
- * makes (N w, e_u) tangential to {p = 0, v = 0}, and its transpose is, backwards,
+ * makes (N w, e_u) tangential to {p = 0, v = 0}. Its transpose takes the steps in reverse order,
  *
  *   x   <- P^T (N^T x_q - V^T K^T x_u),   x_u <- P^T x_u,   x_q = N^+^T x.
  *
- * With residuals r of what the vector is to satisfy, w <- w - K (A w + r_p) and e_u likewise. Errors of FULL motions are 0.
+ * If the vector is to satisfy equations with residuals r, w <- w - K (A w + r_p), and e_u likewise.
+ * Components of FULL motions are 0 without r.
  *
  * Products with V are central differences of v, of sixth order; V^T takes nu of them.
  *
- * Error estimates go without the term with V, which takes two evaluations of v: with it, on the ladders of
- * bench/metrics.c, BDF makes 1.02 times as many steps in the mean (0.95 to 1.11) and errors of 0.8 times the size (0.09
- * to 2.8), a scatter as large as between tolerances. */
+ * Projections of error estimates omit the term with V, which needs evaluations of v: with it, on
+ * the ladders of bench/metrics.c, BDF takes 1.02 times as many steps in the mean (0.95 to 1.11),
+ * with errors 0.8 times as large (0.09 to 2.8), a scatter as large as between tolerances. */
 #include "projection.h"
 
 #include <math.h>
@@ -25,8 +27,8 @@ static void clearFull(const CPMech mech, double *eu) {
     if (mech->motions.is_full[j]) eu[j] = 0.0;
 }
 
-/* The problem which at y, with factors for vectors: those that gave the state, where they are still there. NULL if it has
- * no rows, or after a failure, *flag. */
+/* Sets problem `which` to y, with factors for vectors: those that gave the state, if they still
+ * exist. Returns NULL if the problem has no rows, or after a failure, whose code is *flag. */
 static CPMechProblem *prepare(CPMechProjection *own, int which, sunrealtype t, const sunrealtype *y,
                               N_Vector ewt, int *flag) {
   CPMechProblem *p = &own->problem[which];
@@ -36,7 +38,8 @@ static CPMechProblem *prepare(CPMechProjection *own, int which, sunrealtype t, c
   return *flag ? NULL : p;
 }
 
-/* e <- e - K (A e + r + Vw). r: of all rows, with their numbers; Vw [m]; both may be NULL. */
+/* e <- e - K (A e + r + Vw). r: residuals of all rows, by their numbers; Vw [m]; both may be
+ * NULL. */
 static int projectVector(CPMechProblem *p, double *e, const double *r, const double *Vw) {
   CPMechProjection *own = p->own;
   const CPMech mech     = own->mech;
@@ -52,8 +55,8 @@ static int projectVector(CPMechProblem *p, double *e, const double *r, const dou
 
 /* ---- products with V = (dv/dq) N ---- */
 
-/* Step of the differences, as a part of the positions, or of one radian where these are larger:
- * truncation (0.01)^6 / 140 and roundoff DBL_EPSILON / 0.01 are of one size. */
+/* The step of the differences, as a part of the size of positions, or of one radian if that is
+ * smaller: truncation (0.01)^6 / 140 and roundoff DBL_EPSILON / 0.01 are then of similar size. */
 #define REACH 1.0e-2
 
 /* r [m] = dv/dq d */
@@ -92,7 +95,7 @@ static int subtractTransposed(CPMechProjection *own, sunrealtype t, const sunrea
 
 /* ---- vectors of the state ---- */
 
-/* coupled: with the term of V. r: of all rows; 0 if NULL */
+/* Projects vv, with the term V w if coupled. r: residuals of all rows, 0 if NULL. */
 static int tangent(CPMechProjection *own, sunrealtype t, N_Vector yv, N_Vector ewt, N_Vector vv,
                    int coupled, const double *r) {
   const CPMech mech    = own->mech;
@@ -101,7 +104,7 @@ static int tangent(CPMechProjection *own, sunrealtype t, N_Vector yv, N_Vector e
   double *e = own->e, *eu = e + mech->nq, *w = own->w;
   memcpy(e, v, (size_t)mech->n * sizeof *e);
   int flag = cpMechFailed(own, cpMechKinematics(mech, y, CP_N_INVERSE, e, w)); /* w = N^+ e_q */
-  if (!r) { /* motions that depend on parameters have sensitivities of their own */
+  if (!r) { /* With r, motions that depend on parameters have sensitivities of their own. */
     clearFull(mech, w);
     clearFull(mech, eu);
   }

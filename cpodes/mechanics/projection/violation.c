@@ -1,5 +1,5 @@
-/* The parts of Newton's iteration that judge residuals: how far off a state is, what is noise, and why an iteration does
- * not converge. */
+/* The parts of Newton's iteration that judge residuals: how far off a state is, what is noise, and
+ * why an iteration does not converge. */
 #include "projection.h"
 
 #include <math.h>
@@ -36,13 +36,14 @@ static int combination(CPNewton *newton, int i, double *mu) {
 
 /* ---- is A the derivative? ---- */
 
-/* The product with A at own->moved */
+/* Av <- A v at own->moved */
 static int timesHere(void *self, sunrealtype t, const double *v, double *Av) {
   const CPMechProjection *own = ((CPMechProblem *)self)->own;
   return cpMechFailed(((CPMechProblem *)self)->own, cpMechATimes(own->mech, t, own->moved, v, Av));
 }
 
-/* How far the operator A^T is from the transpose of A: of v in newton->x, with A v in rows->b. */
+/* *err <- how far the operator A^T is from the transpose of A, for v in newton->x, with A v in
+ * rows->b. */
 static int transposeError(CPMechProblem *p, sunrealtype t, unsigned *state, double *err) {
   CPMechProjection *own = p->own;
   const CPMech mech     = own->mech;
@@ -57,7 +58,7 @@ static int transposeError(CPMechProblem *p, sunrealtype t, unsigned *state, doub
   return flag;
 }
 
-/* At own->moved, the positions of x */
+/* Compares A with differences at own->moved, the positions of x. */
 static int compareThere(CPMechProblem *p, sunrealtype t, N_Vector x, const char *before) {
   CPMechProjection *own = p->own;
   CPNewton *newton      = &p->factors->newton;
@@ -65,11 +66,12 @@ static int compareThere(CPMechProblem *p, sunrealtype t, N_Vector x, const char 
   char *text            = cpWorkText(own->work), name[CP_ROW_NAME];
   double err = 0.0, transpose = 0.0;
   int row = -1, col = -1, flag = CP_SUCCESS;
-  for (unsigned seed = 1; seed <= 2; seed++) { /* what is wrong is so twice */
+  for (unsigned seed = 1; seed <= 2; seed++) { /* An error must show twice. */
     unsigned state = seed;
     flag           = cpDerivativeAlong(newton, t, x, timesHere, p->off, &state, &err);
     if (!flag && mech->operators) flag = transposeError(p, t, &state, &transpose);
-    if (flag > 0) return CP_SUCCESS; /* the residuals do not reach that far: nothing to compare */
+    /* The residuals fail at these distances: nothing can be compared. */
+    if (flag > 0) return CP_SUCCESS;
     if (flag) return flag;
     p->derivative_is_right = err <= CP_WRONG_JACOBIAN && transpose <= CP_NOT_TRANSPOSED;
     if (p->derivative_is_right) return CP_SUCCESS;
@@ -94,8 +96,9 @@ static int compareThere(CPMechProblem *p, sunrealtype t, N_Vector x, const char 
                   cpMechNameRow(mech, mech->rows.number[p->which][row], name), err);
 }
 
-/* A is the derivative by rotations from where it is evaluated. By those from where the iteration began it is not, by the part by which
-   they have turned. */
+/* A is the derivative with respect to rotations from the state at which it is evaluated. With
+ * respect to rotations from the start of the iteration it is not, by the angle of rotation since
+ * then, so the start is replaced by that state. */
 int cpMechCompareDerivative(CPMechProblem *p, sunrealtype t, N_Vector x, const char *before) {
   CPMechProjection *own = p->own;
   const double *begin   = p->q;
