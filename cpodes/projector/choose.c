@@ -1,29 +1,30 @@
-/* Which linear solver AUTO takes: by size, pattern and (factor.c) rank. The limits are those of the
- * guide's table "Which solver", from bench/solvers. */
+/* The choice of the linear solver for AUTO, by size, pattern and (factor.c) rank. The limits are
+ * those of the guide's table "Which solver", from bench/solvers. */
 #include "projector_impl.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Up to so many constraints in a level dense factors cost less than sparse ones. */
+/* Up to this many constraints in a level dense factors cost less than sparse ones. */
 #define DENSE_UP_TO 8
-/* Components of at most so many constraints are solved one by one: larger ones are left to
- * supernodes. */
+/* Connected components of at most this many constraints are solved one by one: larger ones are left
+ * to supernodes. */
 #define BLOCK_UP_TO 16
-/* Part of the entries of the Schur complement A^T A above which sparse factors do not pay. */
+/* Fraction of nonzeros in the Schur complement A^T A above which sparse factors do not pay. */
 #define SPARSE_UP_TO 0.5
 
-/* What decides: over all levels, the largest. */
+/* Criteria of the choice: the largest over all levels, and the total number of connected
+ * components. */
 typedef struct {
   int rows, components, largest;
-  double density; /* of A^T A */
+  double density; /* fraction of nonzeros in A^T A */
 } Shape;
 
-/* Rows of A^T A that density() looks at, evenly distributed: one bit each. */
+/* Number of rows of A^T A that density() samples, evenly distributed: one bit each. */
 #define SAMPLES 64
 
-/* Constraints are neighbours in A^T A if they share a component. Exact for up to SAMPLES of them.
- */
+/* *part <- the fraction of nonzeros in A^T A, where constraints are neighbours if they share a
+ * component. It is exact for up to SAMPLES constraints. */
 static int density(const CPLevel *level, double *part) {
   const int stride     = (level->nrows + SAMPLES - 1) / SAMPLES;
   const int samples    = (level->nrows + stride - 1) / stride;
@@ -82,7 +83,7 @@ static CPLinSol choose(CPWork work, const Shape *s) {
 int cpChooseSolver(CPWork work) {
   CPProjector P = work->P;
   Shape shape   = {0, 0, 0, 0.0};
-  int flag = CP_SUCCESS, kkt = 0; /* A sparse metric of a level needs the KKT matrix. */
+  int flag = CP_SUCCESS, kkt = 0; /* 1: a level's sparse metric needs KKT */
   work->linsol = P->options.linsol;
   for (int l = 0; l < work->nlevels; l++) {
     const CPLevel *level = &work->levels[l];

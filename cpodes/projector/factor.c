@@ -1,18 +1,18 @@
-/* G and its factors, and the block-triangular right inverse K of G that levels make of them:
+/* G and its factors, and the block-triangular right inverse K of G made of the levels:
  *
  *   level by level   x_l = K_l (r_l - sum_{k<l} G_lk x_k),   K_l = D_l G_l^T (G_l D_l G_l^T)^+,
  *
  * where G_l has the rows and columns of level l and D_l is D on its columns (level.c). With one
- * level this is K = D G^T (G D G^T)^+; with positions and velocities it satisfies the positions
- * first and holds them then.
- */
+ * level this is K = D G^T (G D G^T)^+; with positions and velocities K satisfies the position
+ * constraints first, and then holds the positions. */
 #include "projector_impl.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* Values of G on the levels; from these sizes and units of all rows, and which of them are idle. */
+/* Sets the values of G on the levels, and from these the sizes and units of all rows, and which
+ * rows are idle. */
 static void scaleRows(CPWork work) {
   const CPProjector P = work->P;
   CPRows *rows        = &work->rows;
@@ -35,7 +35,7 @@ static void scaleRows(CPWork work) {
   }
   for (int j = 0; idle && j < P->n; j++) one[j] = 1.0 / rows->w[j];
   if (idle) cpRowsLength(&work->g, one, largest, over_all);
-  for (int i = 0; i < P->m; i++) { /* A row that moves no component is measured over all. */
+  for (int i = 0; i < P->m; i++) { /* a row that moves no component is measured over all */
     if (idle && rows->is_idle[i]) rows->unit[i] = over_all[i];
     rows->size[i] = ctol && i < P->mc ? ctol[i] : rows->unit[i];
     if (cpIsActive(P, i)) continue;
@@ -45,8 +45,9 @@ static void scaleRows(CPWork work) {
   }
 }
 
-/* Sine below which rows count as dependent: by the distance from the manifold, unless the rows in use have been found
- * independent; far from the manifold all of them count. */
+/* Returns the sine below which rows count as dependent. It depends on the distance from the
+ * manifold, unless the rows in use are known to be independent. In the damped iteration, far from
+ * the manifold, it does not: no row is dropped there because of the distance. */
 static double rankTolerance(CPWork work, const double *y) {
   int known    = 1;
   CPSaddle any = NULL;
@@ -77,7 +78,7 @@ static int factorLevel(CPWork work, sunrealtype t, int l, double ranktol) {
     const int i = saddle->dependent < 0 ? -1 : level->rows[saddle->dependent];
     return cpSaddleFailed(saddle, flag, t, cpRowName(work->P, i, name), work->text);
   }
-  const CPLinSol in_use = cpSaddleAsLin(cpSaddleTypeOf(saddle)); /* which AUTO may have changed */
+  const CPLinSol in_use = cpSaddleAsLin(cpSaddleTypeOf(saddle)); /* may have changed with AUTO */
   if (in_use != work->linsol && work->P->options.linsol == CP_LINSOL_AUTO &&
       work->linsol != CP_LINSOL_QRP) {
     cpWrite(work->P->reason, "constraints proved dependent");
@@ -86,12 +87,12 @@ static int factorLevel(CPWork work, sunrealtype t, int l, double ranktol) {
   return CP_SUCCESS;
 }
 
-/* Part of its row below which an entry counts as roundoff: where zero is meant, users compute
+/* Entries below this fraction of their row count as roundoff, because users who mean zero compute
  * cos(pi/2). */
 #define ENTRY_ROUNDOFF 1.0e-12
 
-/* No row may depend on a column of a higher level. Levels that were given must be right. Those that were detected, from
- * a few states, give way to a single one. */
+/* No row may depend on a column of a higher level. If given levels violate this, that is an error;
+ * levels detected from a few states are replaced by a single level. */
 static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPProjector P  = work->P;
   const CPMat *g = &work->g;
@@ -149,7 +150,7 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   return CP_SUCCESS;
 }
 
-/* Level by level, x_l = K_l s, s = r less what the corrections of lower levels do to its rows. */
+/* Level by level, x_l = K_l s, where s is r minus the effect of the lower levels' corrections. */
 int cpRightInverse(CPWork work, const double *r, double *x) {
   const CPMat *g = &work->g;
   double *s      = work->room.s;
@@ -172,8 +173,8 @@ int cpRightInverse(CPWork work, const double *r, double *x) {
   return CP_SUCCESS;
 }
 
-/* The transpose runs through the levels backwards; what a level's multipliers ask of lower columns
- * is taken off there before these get their turn. */
+/* The transpose runs through the levels backwards: the effect of a level's multipliers on lower
+ * columns is subtracted before the lower levels are solved. */
 int cpRightInverseTransposed(CPWork work, const double *x, double *mu) {
   const CPMat *g      = &work->g;
   const CPProjector P = work->P;

@@ -1,11 +1,12 @@
-/* Is G the derivative of residuals that are arrays, and are all entries within its pattern? A vector at random tells, and
- * then each column by itself which entry is wrong. Differences are central. */
+/* Is G the derivative of the residuals, which are arrays, and does its pattern contain all entries?
+ * Central differences along a random vector decide; if they disagree, differences by columns locate
+ * the wrong entry. */
 #include "projector_impl.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A step of component j */
+/* Step of component j in central differences */
 static double stepOf(const CPRows *rows, N_Vector y, double typical, int j) {
   return cbrt(CP_UROUND) * fmax(fmax(fabs(N_VGetArrayPointer(y)[j]), typical), 1.0 / rows->w[j]);
 }
@@ -46,7 +47,7 @@ int cpDerivativeEntries(CPNewton *newton, sunrealtype t, N_Vector y, const CPMat
   const CPRows *rows   = newton->rows;
   double *v            = N_VGetArrayPointer(newton->x);
   const double typical = cpTypicalSize(y);
-  /* of each row: its norm squared, the largest error, and the column that has it */
+  /* for each row: its squared norm, the largest error, and the column of that error */
   double *square = rows->b, *worst = rows->kept, *where = rows->frozen, *difference = rows->a;
   *err = 0.0, *row = *col = -1;
   for (int i = 0; i < rows->m; i++) square[i] = 0.0, worst[i] = -1.0;
@@ -71,7 +72,7 @@ int cpDerivativeEntries(CPNewton *newton, sunrealtype t, N_Vector y, const CPMat
 
 /* ---- the user's matrix ---- */
 
-/* There is something of the user's to compare with. */
+/* Has the user given a Jacobian or a pattern that can be wrong? */
 static int canBeWrong(const CPProjector P) { return P->mc > 0 && (P->user.jac || P->G_tmpl); }
 
 static int times(void *self, sunrealtype t, const double *v, double *Gv) {
@@ -98,7 +99,7 @@ int cpJacobianWrong(CPWork work, sunrealtype t, N_Vector y, const char *before) 
   if (!canBeWrong(work->P)) return CP_SUCCESS;
   int flag = cpDerivativeAlong(&work->newton, t, y, times, NULL, &state, &err);
   if (!flag && err > CP_WRONG_JACOBIAN) flag = cpJacobianError(work, t, y, &err, &row, &col);
-  if (flag > 0) return CP_SUCCESS; /* c does not reach that far: nothing to compare */
+  if (flag > 0) return CP_SUCCESS; /* c cannot be evaluated there: nothing to compare */
   if (flag || !(err > CP_WRONG_JACOBIAN)) return flag;
   return cpReason(work->text, -CP_CNSTRJAC_WRONG,
                   "at t = %.15g: %sentry (%d, %d) of the constraint Jacobian is %g and not the "

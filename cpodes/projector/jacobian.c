@@ -1,17 +1,20 @@
-/* G = dc/dy: the user's matrix [mc x n], by their function or by difference quotients, several columns with each where
- * the pattern allows it (A. R. Curtis, M. J. D. Powell, J. K. Reid, J. Inst. Maths Applics 13 (1974) 117-119); and
- * work->g [m x n], the entries of that and of the unit norms by columns.
+/* G = dc/dy: the user's matrix [mc x n], by the user's function or by difference quotients, several
+ * columns at a time where the pattern allows it (A. R. Curtis, M. J. D. Powell, J. K. Reid, J.
+ * Inst. Maths Applics 13 (1974) 117-119); and work->g [m x n], the entries of G and of the unit
+ * norms by columns.
  *
- * A dense matrix says nothing of its pattern. Constraints of mechanisms touch few components each: unless a solver needs
- * a pattern that stays, the zeros of a dense matrix are left out of g (compact). */
+ * A dense matrix carries no pattern, but constraints of mechanisms involve few components each.
+ * Unless a solver needs a constant pattern, the zeros of a dense matrix are therefore omitted from
+ * g (compact). */
 #include "projector_impl.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Increments h_j of y_j are machine numbers. Where states are small next to the constants of a constraint
- * (displacements from a reference position), the root of roundoff in them is nothing. One tolerance, over
- * which G must be good anyway, is what such a constraint resolves. */
+/* The increments h_j of y_j are machine numbers. If states are small compared with the constants of
+ * a constraint (displacements from a reference position), an increment of sqrt(u) times the state
+ * is lost in roundoff. Such a constraint does resolve an increment of one tolerance, over which G
+ * must be accurate anyway. */
 static int differences(CPWork work, sunrealtype t, N_Vector y, const double *c) {
   const CPColoring *colors = &work->colors;
   const CPUserMat *U       = &work->G;
@@ -40,7 +43,8 @@ static int differences(CPWork work, sunrealtype t, N_Vector y, const double *c) 
   return CP_SUCCESS;
 }
 
-/* g, of the values of G and, unless y is NULL, those of the norms at y. It may be G itself. */
+/* Gathers g from the values of G and, unless y is NULL, the gradients of the norms at y. g may be G
+ * itself. */
 static int gather(CPWork work, sunrealtype t, const double *y) {
   const CPProjector P = work->P;
   const CPMat *user = &work->G.A, *norms = &work->norms;

@@ -1,12 +1,13 @@
-/* Levels and their saddle points: on the rows and columns of level l, [W_l A_l^T; A_l 0] with A_l = G_l and W_l the block
- * of the metric's matrix, or D_l^{-1} of a diagonal metric. Components that are held do not move: D_l is the inverse of
- * the block of those that are free, not the block of an inverse. */
+/* Levels and their saddle points: on the rows and columns of level l, [W_l A_l^T; A_l 0] with A_l =
+ * G_l, and W_l the block of the metric's matrix, or D_l^{-1} if the metric is diagonal. Held
+ * components do not move: D_l is the inverse of the block of W on the free components, not the
+ * block of an inverse. */
 #include "projector_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Sines of angles that count as zero: with exact entries of G, and with differences. */
+/* Sines that count as zero: for exact entries of G, and for differences. */
 #define RANK_TOLERANCE    1.0e-10
 #define RANK_TOLERANCE_DQ 1.0e-6
 
@@ -22,7 +23,8 @@ void cpLevelsFree(CPWork work) {
 
 /* ---- structure ---- */
 
-/* Indices of the entries of level[] that are l, and their places among these, -1 for the others. */
+/* Returns the indices i with level[i] = l, and their number in *count. (*place)[i] is the place of
+ * i among them, -1 for the others. */
 static int *members(CPArena *arena, const int *level, int length, int l, int **place, int *count) {
   int *list;
   *count = 0;
@@ -36,8 +38,9 @@ static int *members(CPArena *arena, const int *level, int length, int l, int **p
   return list;
 }
 
-/* to <- the entries of `from` in these columns whose row has a place; their number. They are counted only where `to` has
- * no memory. A dense `to` has as many rows as there are places. entry, unless it is NULL: their places in `from`. */
+/* to <- the entries of `from` in the given columns, in rows that have a place. Returns their
+ * number. They are only counted if `to` has no memory. A dense `to` has as many rows as there are
+ * places. entry: out, their places in `from`; may be NULL. */
 static size_t gather(const CPMat *from, const int *cols, const int *place, CPMat *to, size_t *entry) {
   size_t count = 0;
   for (int q = 0; q < to->cols; q++) {
@@ -55,7 +58,7 @@ static size_t gather(const CPMat *from, const int *cols, const int *place, CPMat
   return count;
 }
 
-/* Memory for the entries of `from` on the level, and their pattern. */
+/* Allocates and fills the entries of `from` on the level, with their pattern. */
 static int createMatrix(CPArena *arena, const CPMat *from, const int *cols, const int *place,
                         CPMat *to, size_t **entry) {
   const size_t count = gather(from, cols, place, to, NULL);
@@ -69,7 +72,8 @@ static int createMatrix(CPArena *arena, const CPMat *from, const int *cols, cons
   return cpArenaStatus(arena);
 }
 
-/* G on the only level is G itself. A metric that is a matrix makes columns that are held zero, in a copy. */
+/* Is A the matrix g itself? It is on a single level, unless a metric that is a matrix requires a
+ * copy in which held columns are zero. */
 static int isWhole(const CPWork work) { return work->nlevels == 1 && cpHasDiagonalMetric(work->P); }
 
 int cpLevelCreate(CPWork work, int l) {
@@ -95,7 +99,8 @@ int cpLevelCreate(CPWork work, int l) {
   return flag ? flag : cpArenaStatus(arena);
 }
 
-/* Bodies, and pairs of them, have blocks of their own in a metric, whose factors make A D A^T no denser. */
+/* Bodies and pairs of bodies have blocks of up to this size in a metric; factors of such blocks
+ * make A D A^T no denser. */
 #define SMALL_BLOCK 16
 
 int cpLevelHasSmallBlocks(const CPLevel *level) {
@@ -112,7 +117,7 @@ int cpLevelOpen(CPWork work, int l) {
                              .finest =
                                  P->user.jac || P->mc == 0 ? RANK_TOLERANCE : RANK_TOLERANCE_DQ};
   const int structured    = options.type == CP_SADDLE_SPARSE || options.type == CP_SADDLE_BLOCK;
-  if (W && !W->start && structured) { /* what couples all rows is dense */
+  if (W && !W->start && structured) { /* W couples all rows: the Schur complement is dense */
     options.type       = CP_SADDLE_SCHUR;
     options.may_change = 1;
   } else if (W && structured && !cpLevelHasSmallBlocks(level)) options.type = CP_SADDLE_KKT;
@@ -145,7 +150,7 @@ int cpLevelFactor(CPWork work, int l, double ranktol) {
 
 /* ---- solutions ---- */
 
-/* In a diagonal metric held components stay without more ado. */
+/* In a diagonal metric, root = 0 already keeps held components fixed. */
 int cpLevelSolve(CPLevel *level, const double *f, const double *b, double *x, double *mu) {
   const int *cols = level->cols, n = level->ncols, diagonal = !level->W.value;
   for (int q = 0; f && q < n; q++)

@@ -1,70 +1,72 @@
-/* Levels found from the sparsity and values of G at several perturbed states.
+/* Detection of levels from the sparsity and values of G at several perturbed states.
  *
- * Index reduction gives v = d/dt p(t, q) = G_p(q) u + p_t, so with q' = u the velocity constraints'
- * gradient in u is the position constraints' gradient in q. Candidates for (q, u) are the usual
- * orders of a state: (q, u, z), (u, q, z) and the same in equal blocks. A candidate is taken if at
- * every probe
- *   - the rows fall apart: those with nothing outside q (positions), those with something in u
- *     (velocities);
- *   - every position row has a velocity row with a constant multiple of its gradient, a rate.
+ * Index reduction gives v = d/dt p(t, q) = G_p(q) u + p_t, so with q' = u the gradient of a
+ * velocity constraint in u is that of its position constraint in q. Candidates for (q, u) are the
+ * usual orders of a state: (q, u, z), (u, q, z) and the same in equal blocks. A candidate is
+ * accepted if at every probe
+ *   - the rows separate into those with no entry outside q (positions), and those with an entry in
+ *     u (velocities);
+ *   - every position row has a rate: a velocity row with a constant multiple of its gradient.
  * Velocity rows that are no rate are nonholonomic constraints. Unit norms are positions, and need
  * no rate. One state is not enough: at rest, or at a symmetric position, entries vanish that are
- * there later.
+ * present later.
  *
- * Rows have few entries and there may be 10^5 of them: the splits of the whole state are judged by
- * the first and the last column of each row, and a rate is looked for in one column only. */
+ * Rows have few entries, but there may be 10^5 rows: splits of the whole state are judged by the
+ * first and the last column of each row, and a rate is searched for in one column only. */
 #include "projector_impl.h"
 
 #include <math.h>
 
 #define PROBES       3
 #define PERTURBATION 1.0e-2
-/* An entry counts as zero below this part of its row's largest, and two gradients count as parallel
- * within it. The largest is taken over all probes: where a gradient happens to be small, its
- * differences are good for nothing. */
+/* An entry counts as zero below this fraction of the largest in its row, and two gradients count as
+ * parallel within it. The largest is taken over all probes: where a gradient happens to be small,
+ * its differences are worthless. */
 #define SAME    1.0e-7
 #define SAME_DQ 1.0e-4
-/* Larger states are not tried in all sizes of blocks, since no body has more coordinates. */
+/* For states above LARGE_STATE, only blocks up to LARGEST_BLOCK are tried, since no body has more
+ * coordinates. */
 #define LARGE_STATE   512
 #define LARGEST_BLOCK 32
 
-/* Rows sorted by a column of theirs: row[0 ... below[j] - 1] have it below j. */
+/* Rows sorted by their first or last column: row[0 ... below[j] - 1] have it below j. */
 typedef struct {
   int *below; /* [n + 2] */
-  int *row;   /* [mc]    */
+  int *row;   /* [mc] */
 } Order;
 
-/* Blocks of 2 k components, the first (or last) k of each being positions. The rest of the state is z. */
+/* Blocks of 2 k components, whose first (or last) k are positions. The rest of the state is z. */
 typedef struct {
   int k, blocks, velocities_first;
-  size_t id; /* of the candidates, counted from 1 */
+  size_t id; /* number of the candidate, from 1 */
 } Layout;
 
-/* What a row looks like in u. */
+/* Properties of a row in u. */
 typedef struct {
-  size_t layout;      /* id of the candidate for which this holds          */
-  int velocity;       /* Does the row touch u?                             */
-  double uu;          /* its gradient in u, squared, at the largest probe  */
-  size_t big[PROBES]; /* entries there that do not count as zero           */
+  size_t layout;      /* id of the candidate to which they belong */
+  int velocity;       /* 1: the row has an entry in u */
+  double uu;          /* squared gradient in u: the largest over the probes */
+  size_t big[PROBES]; /* number of entries in u that do not count as zero */
 } RowView;
 
 typedef struct {
   int n, m, mc;
-  double same;       /* SAME or SAME_DQ                                    */
-  CPMat G[PROBES];   /* by rows, each scaled to a largest entry of 1       */
-  const CPMat *g;    /* the newest probe by columns                        */
-  double *square;    /* [m] of the row's norm, at the largest probe        */
-  int *first, *last; /* [m] columns that row i touches; a norm its components */
-  int end;           /* behind the last column of all rows                 */
+  double same;       /* SAME or SAME_DQ */
+  CPMat G[PROBES];   /* by rows, each scaled to a largest entry of 1 */
+  const CPMat *g;    /* the newest probe by columns */
+  double *square;    /* [m] squared norm of the row: the largest over the probes */
+  int *first, *last; /* [m] first and last column of row i; of a norm its components */
+  int end;           /* 1 + the last column of all rows */
   Order by_first, by_last;
   Layout at;     /* the candidate */
-  RowView *view; /* [m] in it     */
+  RowView *view; /* [m] properties of the rows in the candidate */
   CPArena arena;
 } Search;
 
 /* ---- G at perturbed states, by rows ---- */
 
-/* The rows of the newest G, whose structure is that of the probe before, unless zeros are left out of it. */
+/* Takes the rows of the newest G, whose structure is that of the previous probe unless zeros are
+ * omitted from it. */
 static int takeRows(CPWork work, Search *p, int s, size_t **from) {
   CPMat *G = &p->G[s];
   int flag = CP_SUCCESS;
@@ -76,7 +78,8 @@ static int takeRows(CPWork work, Search *p, int s, size_t **from) {
   return CP_SUCCESS;
 }
 
-/* G at all probes around y, with scaled rows. Returns 0, or a code if c or G fails there. */
+/* Evaluates G at all probes around y, and scales the rows. Returns 0, or a code if c or G fails
+ * there. */
 static int takeProbes(CPWork work, sunrealtype t, N_Vector y, Search *p) {
   const double typical  = cpTypicalSize(y);
   const sunrealtype *y0 = N_VGetArrayPointer(y);
@@ -117,7 +120,7 @@ static char kindOf(const Search *p, int j) {
   return first_half == at->velocities_first ? 'u' : 'q';
 }
 
-/* The velocity that belongs to position j. */
+/* Index of the velocity that belongs to position j */
 static int velocityOf(const Search *p, int j) {
   return p->at.velocities_first ? j - p->at.k : j + p->at.k;
 }
@@ -135,7 +138,8 @@ static int touchesU(const Search *p, int i) {
 /* The size below which an entry of a gradient with square uu counts as zero. */
 static double negligible(const Search *p, double uu) { return p->same * sqrt(uu) * 10.0; }
 
-/* This is computed once for each row and candidate, since the row may be a long one. */
+/* Returns the properties of row k in the candidate, computed only once because the row may be
+ * long. */
 static const RowView *viewOf(Search *p, int k) {
   RowView *view = &p->view[k];
   if (view->layout == p->at.id) return view;
@@ -159,7 +163,8 @@ static const RowView *viewOf(Search *p, int k) {
   return view;
 }
 
-/* Entry (j, k) of G. Columns j are asked for in ascending order, mostly that of the next entry of row k, *next. */
+/* Entry of row k in column j of the state. The columns of successive calls ascend, so that j is
+ * mostly the column of the next entry of row k, *next. */
 static double entryOf(const CPMat *G, int j, int k, size_t *next) {
   if (*next >= G->start[k + 1] || G->row[*next] != j) {
     const double *entry = cpMatAt(G, j, k);
@@ -169,8 +174,8 @@ static double entryOf(const CPMat *G, int j, int k, size_t *next) {
   return G->value[(*next)++];
 }
 
-/* Is the gradient of row k in u a multiple of that of row i in q, on the columns of i? Entries of k
- * up to small count as zero; *big is the number of the others. */
+/* Is the gradient of row k in u a multiple of the gradient of row i in q, on the columns of i?
+ * Entries of k up to small count as zero; *big: out, the number of the others. */
 static int isParallel(const Search *p, int s, int i, int k, double small, size_t *big) {
   const CPMat *G     = &p->G[s];
   const size_t first = G->start[i], end = G->start[i + 1];
@@ -178,7 +183,7 @@ static int isParallel(const Search *p, int s, int i, int k, double small, size_t
   double qq = 0.0, qu = 0.0;
   if (first == end) return 0;
   if (kindOf(p, G->row[first]) == 'q' && kindOf(p, G->row[end - 1]) == 'q') {
-    /* The first and the last column alone tell most of those that are not parallel. */
+    /* The first and the last column alone exclude most rows that are not parallel. */
     const double qa = G->value[first], ua = cpMatEntry(G, velocityOf(p, G->row[first]), k);
     const double qb = G->value[end - 1], ub = cpMatEntry(G, velocityOf(p, G->row[end - 1]), k);
     if (!(fabs(ua * qb - ub * qa) <= small * (fabs(qa) + fabs(qb)))) return 0;
@@ -199,9 +204,10 @@ static int isParallel(const Search *p, int s, int i, int k, double small, size_t
   return qq > 0.0;
 }
 
-/* Is velocity row k a rate of position row i? Row k may be a long one, met by many rows i and
- * candidates: it is looked at only if it may be parallel on the few columns of i at one probe, its gradient in u
- * being at most its whole one. Then all its big entries must be there. */
+/* Is velocity row k the rate of position row i? Row k may be long, and be met by many rows i and
+ * candidates: its properties are determined only if it may be parallel on the few columns of i at
+ * one probe, judged by its whole gradient, which bounds the gradient in u. All its large entries
+ * must then be in these columns. */
 static int isRate(Search *p, int i, int k) {
   size_t big;
   double small = negligible(p, p->square[k]);
@@ -213,8 +219,8 @@ static int isRate(Search *p, int i, int k) {
   return view->velocity;
 }
 
-/* Has position row i a rate? It has an entry wherever row i has a large one: of these columns of u,
- * the one with fewest entries is searched. */
+/* Has position row i a rate? A rate has an entry in each column of u where row i has a large one in
+ * q; of these columns the one with fewest entries is searched. */
 static int hasRate(Search *p, int i) {
   const CPMat *G = &p->G[PROBES - 1];
   const CPMat *g = p->g;
@@ -243,14 +249,16 @@ static int normsArePositions(const Search *p) {
 
 /* ---- the candidates ---- */
 
-/* Position rows of a split of the whole state: those that end before u, or start behind it. */
+/* Number of position rows in a split of the whole state: those that end before u, or start after
+ * it. */
 static int positionsOf(const Search *p, int nq, int reverse) {
   return reverse ? p->mc - p->by_first.below[nq] : p->by_last.below[nq];
 }
 
-/* Splits of the whole state, whose z must not be touched. Those with more positions come first: linear
- * constraints fit, by the likeness of their rows, others that take most positions for velocities. The
- * position rows of (q, u) increase with nq, those of (u, q) decrease. */
+/* Searches the splits of the whole state, in which no row may have an entry in z. Splits with more
+ * positions come first: linear constraints, whose rows are alike, also fit other splits, which
+ * mistake most positions for velocities. The number of position rows increases with nq for (q, u),
+ * and decreases for (u, q). */
 static int searchSplits(Search *p) {
   const int largest = p->n / 2, smallest = (p->end + 1) / 2;
   int forward = largest, reverse = smallest;
@@ -261,7 +269,8 @@ static int searchSplits(Search *p) {
     const int npos = positionsOf(p, p->at.k, take);
     const int *row = take ? p->by_first.row + p->mc - npos : p->by_last.row;
     int fits       = npos > 0 && p->mc - npos >= npos;
-    /* The position next to u comes first: if the split is wrong, its rate is most likely to be missing. */
+    /* The position next to u comes first: if the split is wrong, this one most probably has no
+     * rate. */
     for (int r = 0; fits && r < npos; r++) fits = hasRate(p, row[take ? r : npos - 1 - r]);
     if (fits && normsArePositions(p)) return 1;
   }
@@ -285,7 +294,7 @@ static int searchBlocks(Search *p) {
   return 0;
 }
 
-/* Sorts the user's rows by their column key[i], by counting. */
+/* Counting sort of the user's rows by their column key[i]. */
 static void sortRows(Order *order, const int *key, int mc, int n) {
   int *below = order->below;
   for (int i = 0; i < mc; i++) below[key[i] + 2]++;
@@ -293,7 +302,7 @@ static void sortRows(Order *order, const int *key, int mc, int n) {
   for (int i = 0; i < mc; i++) order->row[below[key[i] + 1]++] = i;
 }
 
-/* Finds a layout, p->at: 1, or 0 if there is none, such as with a row that touches nothing. */
+/* Finds a layout, p->at. Returns 1, or 0 if there is none, as with a row that has no entry. */
 static int search(Search *p, const CPUnitNorm *norms) {
   for (int i = 0; i < p->mc; i++) {
     p->first[i] = p->n, p->last[i] = -1;
@@ -320,7 +329,7 @@ int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPProjector P = work->P;
   Search p = {.n = P->n, .m = P->m, .mc = P->mc, .same = P->user.jac ? SAME : SAME_DQ, .g = &work->g};
   int flag = CP_SUCCESS, found = 0;
-  if (P->mc > 0) { /* Norms alone have one level. */
+  if (P->mc > 0) { /* norms alone have one level */
     CP_NEW(&p.arena, p.first, p.m), CP_NEW(&p.arena, p.last, p.m);
     CP_NEW(&p.arena, p.square, p.m), CP_NEW(&p.arena, p.view, p.m);
     CP_NEW(&p.arena, p.by_first.below, p.n + 2), CP_NEW(&p.arena, p.by_first.row, p.mc);
@@ -330,7 +339,7 @@ int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
     if (!flag) flag = takeProbes(work, t, y, &p);
     found = !flag && search(&p, P->norms);
   }
-  if (flag >= 0) { /* Where c cannot be evaluated near y, the levels count as coupled. */
+  if (flag >= 0) { /* if c cannot be evaluated near y, there is one level */
     for (int i = 0; i < P->m; i++) P->row_level[i] = found && i < P->mc && touchesU(&p, i);
     for (int j = 0; j < P->n; j++) P->col_level[j] = found && kindOf(&p, j) == 'u';
     P->nlevels = found ? 2 : 1;

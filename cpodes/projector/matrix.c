@@ -15,7 +15,7 @@ static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int 
   CPWork work    = newton->self;
   work->damped   = damped > 0;
   const int flag = cpFactor(work, t, y, ewt);
-  if (flag) return flag; /* the rank stays that of the newest factorisation that there was */
+  if (flag) return flag; /* the rank remains that of the last successful factorisation */
   *rank = (CPRank){cpWorkRank(work), work->P->ndependent, 1.0};
   for (int l = 0; l < work->nlevels; l++)
     if (work->levels[l].saddle && work->levels[l].saddle->rank > 0)
@@ -37,7 +37,7 @@ static int times(CPNewton *newton, N_Vector x, double *r) {
   return CP_SUCCESS;
 }
 
-/* mu = K^T g_i in the level of row i, which is not idle, of rows of unit length */
+/* mu = K^T g_i on the level of row i, which is not idle, for rows scaled to unit length */
 static int combination(CPNewton *newton, int i, double *mu) {
   CPWork work        = newton->self;
   const CPRows *rows = newton->rows;
@@ -57,7 +57,7 @@ static int jacobianAt(CPWork work, sunrealtype t, N_Vector y) {
   return flag ? flag : cpJacobian(work, t, y, work->rows.c);
 }
 
-/* A Jacobian is compared with differences once. */
+/* A Jacobian that has once agreed with differences is not compared again. */
 static int compare(CPNewton *newton, sunrealtype t, N_Vector y) {
   CPWork work = newton->self;
   if (work->jac_is_right || jacobianAt(work, t, y)) return CP_SUCCESS;
@@ -130,12 +130,12 @@ static int cotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vect
   sunrealtype *wd = N_VGetArrayPointer(w);
   if (cpNormsTangent(work, y, ewt, w, 1)) return CP_SUCCESS;
   int flag = cpNewtonPrepare(&work->newton, t, y, ewt);
-  if (!flag) flag = cpRightInverseTransposed(work, wd, work->room.r);     /* mu = K' w    */
-  if (!flag) cpMatTransposedTimes(&work->g, -1.0, work->room.r, 1.0, wd); /* w  - G' mu   */
+  if (!flag) flag = cpRightInverseTransposed(work, wd, work->room.r);     /* mu = K' w */
+  if (!flag) cpMatTransposedTimes(&work->g, -1.0, work->room.r, 1.0, wd); /* w  - G' mu */
   return flag;
 }
 
-/* Factors that are valid are those of (t, y), and so is their G. */
+/* If the factors are valid, they and G belong to (t, y). */
 static int probe(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPWork work = self;
   int flag    = work->newton.valid ? CP_SUCCESS : cpWeights(work, y, ewt);

@@ -2,31 +2,33 @@
  *
  *   delta <- delta - K c(t, y + delta),   K = D G^T (G D G^T)^+,
  *
- * with products of G only. They are taken at the state where the iteration started, and kept like
- * factors; K c comes from conjugate gradients (saddle/krylov.c), level by level:
+ * with products of G only. They are taken at the initial state of the iteration, and kept like
+ * factors; K c is computed by conjugate gradients (saddle/krylov.c), level by level:
  *
  *   x = 0;  for l = 0, 1, ...:  x += D_l G_l^T (G_l D_l G_l^T)^+ (c - G x)_l
  *
  * G_l has the rows and columns of level l, D_l is zero on other columns.
  *
- * Without the entries of G there is no bound for the roundoff of c; that residuals are noise is
- * found from their second differences alone. */
+ * Without the entries of G there is no bound for the roundoff of c; only second differences can
+ * show that residuals are noise. */
 #include "matrix_free.h"
 
 #include <stdio.h>
 
-/* How far the residual of conjugate gradients falls, for a state. Chains of 10 and 40 links, BDF
- * and Adams at 1e-6 and 1e-9: with 1e-4 steps and states are those of a direct solver, to 0.02
- * tolerances; with 1e-2 there are up to 28 % more steps and states 2 to 2000 tolerances off, for 6
- * to 9 % fewer iterations; ending at a tenth of eps takes 30 to 60 % fewer, with errors alike. */
+/* Reduction of the residual of conjugate gradients when a state is projected. Measured with chains
+ * of 10 and 40 links, BDF and Adams at 1e-6 and 1e-9: with 1e-4 steps and states are those of a
+ * direct solver, to 0.02 tolerances; with 1e-2 there are up to 28 % more steps, and states are 2 to
+ * 2000 tolerances off, for 6 to 9 % fewer iterations; stopping at a tenth of eps takes 30 to 60 %
+ * fewer iterations, with similar errors. */
 #define GOAL_OF_STATE 1.0e-4
-/* In the damped iteration a correction that is good to a tenth descends as well; the last ones are not damped. */
+/* In the damped iteration a correction with an error of a tenth descends as well; the last
+ * corrections are not damped. */
 #define GOAL_DAMPED 1.0e-2
-/* For vectors: P twice is P, and P^T is its transpose, to some 1e-8 of the vector. */
+/* For vectors: P^2 = P holds, and P^T is the transpose of P, to about 1e-8 of the vector. */
 #define GOAL_OF_VECTOR 1.0e-10
-/* For telling what contradicts. */
+/* For finding out whether constraints contradict each other. */
 #define GOAL_IN_DOUBT 1.0e-6
-/* Part of the residuals that remains only if they contradict each other. */
+/* Fraction of the residuals that can remain only if constraints contradict each other. */
 #define CONTRADICTION 0.1
 
 /* k->x <- K c */
@@ -59,7 +61,8 @@ static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int 
   *rank          = (CPRank){-1, 0, 1.0};
   work->damped   = damped > 0;
   if (flag || damped != 1) return flag;
-  /* Weights of the damped iteration stay finite: a row without gradient at the start may get one on the way. */
+  /* Weights of the damped iteration must be finite, because a row without a gradient at the start
+   * may get one during the iteration. */
   const CPMatrixFree k = work->free;
   N_VProd(k->weight, k->dead, k->frozen);
   N_VLinearSum(1.0, k->weight, -1.0, k->frozen, k->frozen);
@@ -93,8 +96,7 @@ static double merit(CPNewton *newton) {
   return N_VDotProd(k->c, k->p);
 }
 
-/* k->p <- the larger one of k->p and the second differences of c along k->x, for steps of 1, 2, 4
- */
+/* k->p <- the larger of k->p and the second differences of c along k->x, for steps of 1, 2 and 4 */
 static int secondDifferences(CPWork work, sunrealtype t, N_Vector y) {
   const CPMatrixFree k = work->free;
   for (int multiple = 1; multiple <= 4; multiple *= 2) {
@@ -114,8 +116,8 @@ static int secondDifferences(CPWork work, sunrealtype t, N_Vector y) {
   return CP_SUCCESS;
 }
 
-/* Second differences of a smooth c vanish over moves that are this small, also when G is wrong.
- * Moves may be too small for y's last digit, too. */
+/* Second differences of a smooth c vanish over moves this small, even if G is wrong. Moves may also
+ * be too small for the last digit of y. */
 static int isNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int thorough) {
   CPWork work          = newton->self;
   const CPMatrixFree k = work->free;
@@ -124,7 +126,7 @@ static int isNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int 
   if (flag) return flag < 0 ? flag : 0;
   N_VProd(k->x, k->w, k->g);
   if (N_VMaxNorm(k->g) > CP_NOISE_REACH) return 0;
-  N_VLinearSum(1.0, y, -1.0, k->x, work->v); /* p = |G e|, where e is what is lost of x in y - x */
+  N_VLinearSum(1.0, y, -1.0, k->x, work->v); /* p = |G e|, e: roundoff of x in y - x */
   N_VLinearSum(1.0, y, -1.0, work->v, k->g);
   N_VLinearSum(1.0, k->x, -1.0, k->g, k->g);
   flag = cpFreeTimes(work, k->g, k->p);
@@ -172,7 +174,7 @@ static int explain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
   flag = rightInverse(work, k->c, GOAL_IN_DOUBT);
   if (!flag) flag = cpFreeTimes(work, k->x, k->p);
   if (flag < 0) return flag;
-  N_VLinearSum(1.0, k->c, -1.0, k->p, k->p); /* what corrections cannot reach */
+  N_VLinearSum(1.0, k->c, -1.0, k->p, k->p); /* the part out of reach of corrections */
   const double remaining = flag ? 0.0 : cpFreeViolation(work, k->p, &where);
   if (remaining > CONTRADICTION * newton->violation) {
     describe(work, k->p, where, remaining, most, sizeof most);
@@ -223,7 +225,7 @@ static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector
   return flag;
 }
 
-/* w <- w - G^T K^T w: the levels backwards, w -= G^T (G_l D_l G_l^T)^+ G_l D_l w */
+/* w <- w - G^T K^T w: for the levels backwards, w -= G^T (G_l D_l G_l^T)^+ G_l D_l w */
 static int cotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
   CPWork work = self;
   int flag    = cpNewtonPrepare(&work->newton, t, y, ewt);

@@ -1,4 +1,5 @@
-/* The problem that the matrix-free kind keeps: products at a state, metric, levels, preconditioner. */
+/* The problem kept by the matrix-free kind: state of the products, metric, levels and
+ * preconditioner. */
 #include "matrix_free.h"
 
 #include <float.h>
@@ -6,8 +7,9 @@
 
 /* ---- the user's functions ---- */
 
-/* The code for what a function of the user's returned; recoverably: failures of the products G v and G^T w, of the
- * metric and of the preconditioner may go with a smaller step. */
+/* Returns the code for the result of a user function. Failures of the products G v and G^T w, of
+ * the metric and of the preconditioner may be recoverable, since they may vanish with a smaller
+ * step. */
 static int codeOf(CPWork work, const char *name, int flag) {
   return cpUserResult(work->text, flag, work->free->t, name);
 }
@@ -57,7 +59,7 @@ int cpFreeSchurDiag(CPWork work, N_Vector D, N_Vector diag) {
   return CP_SUCCESS;
 }
 
-/* ---- as conjugate gradients call them ---- */
+/* ---- the functions for conjugate gradients ---- */
 
 void cpFreeMask(const CPWork work, int l, N_Vector x) {
   if (work->free->masked) N_VProd(work->free->level[l].rows, x, x);
@@ -90,7 +92,7 @@ static int byUser(void *self, N_Vector r, N_Vector z) {
   const CPWork work        = level->work;
   const CPMatrixFree k     = work->free;
   CP_COUNT(work, npsolves);
-  if (k->masked) N_VConst(0.0, z); /* rows that are not asked for may be left as they are */
+  if (k->masked) N_VConst(0.0, z); /* psolve need not set rows that are masked */
   const int flag = work->P->user.psolve(k->t, k->y, r, z, work->P->user.data);
   cpFreeMask(work, level->l, z);
   return codeOf(work, "the preconditioner's solve", flag);
@@ -154,14 +156,14 @@ static CPMatrixFree create(CPWork work, int nlevels) {
 
 int cpFreeStorage(CPWork work) {
   CPProjector P = work->P;
-  if (!P->user.Gv) /* CPProjectorSetJacTimes takes both products, or none */
+  if (!P->user.Gv) /* CPProjectorSetJacTimes sets both products, or neither */
     return cpReason(work->text, CP_ILL_INPUT, "CP_LINSOL_KRYLOV needs CPProjectorSetJacTimes");
   const char *missing = cpVectorLacks(P->y_tmpl, CP_FOR_PRODUCTS);
   if (!missing) missing = cpVectorLacks(P->c_tmpl, CP_FOR_PRODUCTS);
   if (missing)
     return cpReason(work->text, CP_VECTOROP_ERR,
                     "CP_LINSOL_KRYLOV needs vectors with the operation %s", missing);
-  const int nlevels = P->row_level_v ? (int)N_VMaxNorm(P->row_level_v) + 1 : 1; /* that have rows */
+  const int nlevels = P->row_level_v ? (int)N_VMaxNorm(P->row_level_v) + 1 : 1; /* with rows */
   if (work->free && work->free->nlevels == nlevels) return CP_SUCCESS;
   cpMatrixFreeFree(&work->free);
   work->free = create(work, nlevels);
@@ -221,7 +223,7 @@ int cpFreePlace(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
                   N_VMin(ewt));
 }
 
-/* mask <- 1 where level is l, else 0 */
+/* mask_i <- 1 if level_i = l, else 0 */
 static void levelMask(N_Vector level, int l, N_Vector mask) {
   N_VAddConst(level, -l, mask);
   N_VCompare(0.5, mask, mask); /* 1: another level */
@@ -229,7 +231,8 @@ static void levelMask(N_Vector level, int l, N_Vector mask) {
   N_VAddConst(mask, 1.0, mask);
 }
 
-/* The rows of a level that are on, and D on its free columns: 1/w^2, which CP_LEAST_WEIGHT keeps finite, or 1. */
+/* Sets the rows of a level that are switched on, and D on its free columns: 1/w^2, which
+ * CP_LEAST_WEIGHT keeps finite, or 1. */
 static void setLevel(CPWork work, int l) {
   const CPMatrixFree k = work->free;
   CPProjector P        = work->P;
@@ -262,7 +265,7 @@ int cpFreeRenew(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   flag = cpFreeMeasure(work);
   if (!flag) flag = cpFreeCheckLevels(work);
   if (flag || !P->user.psolve || !P->user.psetup) return flag;
-  N_VConst(0.0, k->d); /* The preconditioner is set up for the diagonals of all levels together. */
+  N_VConst(0.0, k->d); /* the preconditioner is set up for D of all levels together */
   for (int l = 0; l < k->nlevels; l++) N_VLinearSum(1.0, k->d, 1.0, k->level[l].D, k->d);
   CP_COUNT(work, nsetups);
   return codeOf(work, "the preconditioner's set-up",

@@ -1,6 +1,7 @@
-/* The rows of constraints without the entries of G. Their sizes (guide, P3) come from the user's diagonal of
- * G D G^T, or as the mean of the squares of G v over some pseudo-random v with E v v^T = W^-2. And are
- * the products those of the constraints, and each other's transpose? */
+/* Sizes and violations of the rows without the entries of G, and checks of the products. The sizes
+ * (guide, P3) come from the user's diagonal of G D G^T, or are estimated as the mean of the squares
+ * of G v over some pseudo-random v with E v v^T = W^-2. The checks: is G v the derivative of c, and
+ * is G^T w the transpose of G v? */
 #include "matrix_free.h"
 
 #include <float.h>
@@ -10,7 +11,7 @@
 
 /* ---- pseudo-random vectors ---- */
 
-/* Entries that this process holds and can be accessed; -1: none can. */
+/* Number of entries that this process holds and can access; -1: there is no access */
 static sunindextype localLength(N_Vector v) {
   if (cpHasData(v)) return N_VGetLength(v);
   const N_Vector_ID id = N_VGetVectorID(v);
@@ -19,9 +20,9 @@ static sunindextype localLength(N_Vector v) {
   return v->ops->nvgetlocallength(v);
 }
 
-/* Where vectors are distributed that of the first state (FNV-1a): the same in each run, and on
- * another process another one, since equal directions there might cancel in a constraint between
- * the two. */
+/* A seed. If vectors are distributed, it is the hash of the first state (FNV-1a): the same in each
+ * run, but different on each process, since equal directions might cancel in a constraint between
+ * two processes. */
 static unsigned seedOf(N_Vector y) {
   const sunindextype length = cpHasData(y) ? 0 : localLength(y);
   const sunrealtype *entry  = length > 0 ? N_VGetArrayPointer(y) : NULL;
@@ -34,8 +35,8 @@ static unsigned seedOf(N_Vector y) {
   return hash ? hash : 1u;
 }
 
-/* v in +-[0.5, 1), the same for the same number; all ones where a vector gives no access to its
- * data (0 is returned then). */
+/* v_j <- pseudo-random numbers in +-[0.5, 1), the same for the same `number`. Returns 0, and sets
+ * all entries to 1, if v gives no access to its data. */
 static int randomise(CPWork work, int number, N_Vector v) {
   const CPMatrixFree k      = work->free;
   const sunindextype length = localLength(v);
@@ -46,28 +47,28 @@ static int randomise(CPWork work, int number, N_Vector v) {
   if (k->seed == 0) k->seed = seedOf(k->y);
   unsigned state     = k->seed + 7919u * (unsigned)number;
   sunrealtype *entry = N_VGetArrayPointer(v);
-  for (int i = 0; i < 4; i++) cpUniform(&state); /* apart from its neighbours' */
+  for (int i = 0; i < 4; i++) cpUniform(&state); /* separates it from neighbouring seeds */
   for (sunindextype j = 0; j < length; j++) entry[j] = cpUniformAwayFromZero(&state);
   return 1;
 }
 
 /* ---- sizes ---- */
 
-/* Directions for the estimate of a row's size: good to a quarter of it, whatever the number of
- * rows; one is enough to tell rows without gradient. */
+/* Number of directions for the estimate of a row's size: accurate to a quarter of it, whatever the
+ * number of rows. One is enough to find rows without a gradient. */
 #define DIRECTIONS 8
-/* E u^2 for u of randomise, uniform in +-[0.5, 1). */
+/* E u^2 for u of randomise, uniform in +-[0.5, 1) */
 #define SECOND_MOMENT (7.0 / 12.0)
-/* Residual that a row without any gradient may have. */
+/* Permitted residual of a row without any gradient */
 #define ZERO_ROW_RESIDUAL 1.0e-12
-/* Part of its row's size below which a coefficient counts as roundoff: where zero is meant, users
- * compute cos(pi/2). */
+/* Coefficients below this fraction of their row's size count as roundoff, because users who mean
+ * zero compute cos(pi/2). */
 #define ENTRY_ROUNDOFF 1.0e-10
 
-/* Over which components the squares of a row are summed up, and in which metric. */
+/* Metric and components of the sum of squares of a row. */
 typedef enum { IN_METRIC, IN_WEIGHTS, IN_WEIGHTS_OVER_ALL } Measure;
 
-/* v <- D^(1/2) u, u pseudo-random */
+/* v <- D^(1/2) u with a pseudo-random u */
 static void direction(CPWork work, int number, int l, Measure measure, N_Vector v) {
   const CPMatrixFree k = work->free;
   const int unit       = measure == IN_METRIC && work->norm == CP_NORM_L2;
@@ -78,8 +79,9 @@ static void direction(CPWork work, int number, int l, Measure measure, N_Vector 
   N_VProd(v, k->s, v);
 }
 
-/* sum += diag(G D G^T) on the rows of level l (or all), by the user's function or as the mean of (G v)^2 over some v. D: that
- * of the norm, or W^-2, on the free columns or on all */
+/* sum += diag(G D G^T) on the rows of level l (or all), by the user's function or as the mean of (G
+ * v)^2 over some v. D is that of the norm, or W^-2, on the level's free columns, or W^-2 on all
+ * columns. */
 static int addSquares(CPWork work, int l, Measure measure, int directions, N_Vector sum) {
   const CPMatrixFree k = work->free;
   const int exact      = work->P->user.schurdiag != NULL;
@@ -101,8 +103,9 @@ static int addSquares(CPWork work, int l, Measure measure, int directions, N_Vec
   return CP_SUCCESS;
 }
 
-/* Rows that are switched on, but that no free component can change. They leave the masks, and their squares become those
- * over all components, or ZERO_ROW_RESIDUAL^2 if these are zero, too. */
+/* Finds rows that are switched on, but that no free component can change. They are removed from the
+ * masks, and their squares become those over all components, or ZERO_ROW_RESIDUAL^2 if these are
+ * zero, too. */
 static int findDead(CPWork work, int directions, N_Vector squares) {
   const CPMatrixFree k = work->free;
   N_Vector alive = k->z, zero = k->Bq;
@@ -121,7 +124,7 @@ static int findDead(CPWork work, int directions, N_Vector squares) {
   if (flag) return flag;
   N_VProd(k->z, k->dead, k->z);
   N_VLinearSum(1.0, squares, 1.0, k->z, squares);
-  N_VCompare(DBL_MIN, k->z, zero); /* 1: has some gradient */
+  N_VCompare(DBL_MIN, k->z, zero); /* 1: has a gradient over all components */
   N_VLinearSum(1.0, k->dead, -1.0, zero, zero);
   N_VLinearSum(1.0, squares, ZERO_ROW_RESIDUAL * ZERO_ROW_RESIDUAL, zero, squares);
   return CP_SUCCESS;
@@ -135,7 +138,7 @@ static void invert(const CPWork work, N_Vector squares, N_Vector out) {
   for (int l = 0; l < k->nlevels; l++) N_VLinearSum(1.0, on, 1.0, k->level[l].rows, on);
   N_VScale(-1.0, on, out);
   N_VAddConst(out, 1.0, out);
-  N_VLinearSum(1.0, squares, 1.0, out, out); /* squares, which are 0 where switched off: 1 there */
+  N_VLinearSum(1.0, squares, 1.0, out, out); /* squares + 1 - on: squares are 0 where on is */
   N_VDiv(on, out, out);
 }
 
@@ -154,7 +157,7 @@ int cpFreeMeasure(CPWork work) {
   N_VConst(0.0, squares);
   for (int l = 0; !flag && l < k->nlevels; l++) {
     if (known) flag = addSquares(work, l, IN_WEIGHTS, directions, squares);
-    else N_VLinearSum(1.0, squares, 1.0, k->level[l].rows, squares); /* none is without gradient */
+    else N_VLinearSum(1.0, squares, 1.0, k->level[l].rows, squares); /* all have a gradient */
   }
   if (flag) return flag;
   flag = findDead(work, directions, squares);
@@ -168,7 +171,7 @@ int cpFreeMeasure(CPWork work) {
     if (!squares_are_good) N_VScale(1.0, k->weight, k->distance);
   }
   if (P->user.psolve) return CP_SUCCESS;
-  if (!known) { /* Without a preconditioner of the user's it is 1 / diag(G D G^T), where that is known. */
+  if (!known) { /* without the user's preconditioner: 1 / diag(G D G^T), if it is known */
     N_VScale(1.0, k->weight, k->jacobi);
     return CP_SUCCESS;
   }
@@ -200,8 +203,8 @@ int cpFreeCheckLevels(CPWork work) {
 
 /* ---- violation ---- */
 
-/* A row that no component can move is satisfied within one tolerance: no correction can do better.
- */
+/* A row that no component can move counts as satisfied within one tolerance, because no correction
+ * can do better. */
 void cpFreeSquares(CPWork work, N_Vector c, N_Vector squares) {
   const CPMatrixFree k = work->free;
   N_VProd(c, k->weight, squares);
@@ -209,7 +212,7 @@ void cpFreeSquares(CPWork work, N_Vector c, N_Vector squares) {
   if (!k->has_dead) return;
   N_VCompare(1.0 + 4.0 * CP_UROUND, squares, k->m1); /* 1: above one tolerance */
   N_VAddConst(k->m1, -1.0, k->m1);
-  N_VProd(k->m1, k->dead, k->m1); /* -1: dead and within */
+  N_VProd(k->m1, k->dead, k->m1); /* -1: dead, and within one tolerance */
   N_VAddConst(k->m1, 1.0, k->m1);
   N_VProd(k->m1, squares, squares);
 }
@@ -220,7 +223,7 @@ double cpFreeViolation(CPWork work, N_Vector c, int *worst) {
   const double largest      = N_VMaxNorm(k->m2);
   const sunindextype length = localLength(k->m2);
   const sunrealtype *entry  = length > 0 ? N_VGetArrayPointer(k->m2) : NULL;
-  *worst                    = -1; /* where another process holds the largest entry */
+  *worst                    = -1; /* if another process holds the largest entry */
   for (sunindextype i = 0; entry && i < length && *worst < 0; i++)
     if (fabs(entry[i]) == largest) *worst = (int)i;
   return sqrt(largest);
@@ -233,13 +236,14 @@ double cpFreeWorstResidual(CPWork work, N_Vector c, int i) {
   const double largest = N_VMaxNorm(k->m2);
   N_VCompare(largest, k->m2, k->m1);
   N_VProd(c, k->m1, k->m1);
-  const double size = N_VMaxNorm(k->m1); /* of all processes */
+  const double size = N_VMaxNorm(k->m1); /* over all processes */
   return i >= 0 ? N_VGetArrayPointer(c)[i] : size;
 }
 
 /* ---- the products ---- */
 
-/* |(G v, w) - (v, G^T w)| over its terms, with w such that all rows weigh the same: G v in k->q */
+/* *err <- |(G v, w) - (v, G^T w)| relative to its terms, with v in k->d, G v in k->q, and w such
+ * that all rows have the same weight */
 static int transposeError(CPWork work, int number, double *err) {
   const CPMatrixFree k = work->free;
   const double least   = 1.0e-14 * N_VMaxNorm(k->q);
@@ -257,10 +261,11 @@ static int transposeError(CPWork work, int number, double *err) {
   return CP_SUCCESS;
 }
 
-/* Largest part of a row by which G v is not the derivative; noise is let off. */
+/* Returns the largest difference between G v and the derivative of c, relative to its row and apart
+ * from noise. */
 static double rowError(CPWork work) {
   const CPMatrixFree k = work->free;
-  N_VLinearSum(1.0, k->q, -1.0, k->Bq, k->z); /* what is wrong */
+  N_VLinearSum(1.0, k->q, -1.0, k->Bq, k->z); /* the error of G v */
   N_VAbs(k->q, k->m1);
   N_VAbs(k->Bq, k->m2);
   N_VLinearSum(1.0, k->m1, 1.0, k->m2, k->m1);
@@ -271,8 +276,9 @@ static double rowError(CPWork work) {
   return N_VMaxNorm(k->z);
 }
 
-/* Both errors along one pair of directions. k->d: v = u h max(|y|, typical, 1/w), roughly, with u pseudo-random and h the
- * step of a central difference; k->q <- G v, k->Bq <- (c(t, y + v) - c(t, y - v)) / 2, and k->c2 is c at the last. */
+/* Both errors along one pair of directions. k->d: v = u h max(|y|, typical, 1/w), roughly, with a
+ * pseudo-random u and the step h of a central difference; k->q <- G v, k->Bq <- (c(t, y + v) - c(t,
+ * y - v)) / 2, and k->c2 <- c(t, y - v). */
 static int probeOnce(CPWork work, sunrealtype t, N_Vector y, int number, double *transpose,
                      double *product) {
   const CPMatrixFree k = work->free;
@@ -299,14 +305,14 @@ int cpFreeProductsWrong(CPWork work, sunrealtype t, N_Vector y, const char *befo
   double transpose = 0.0, product = 0.0;
   const N_Vector kept = work->free->y;
   int flag = CP_SUCCESS, suspicious = 1;
-  work->free->y = y; /* The products are those at y meanwhile. */
-  for (int number = 10; !flag && suspicious && number <= 12; number += 2) { /* twice is wrong */
+  work->free->y = y; /* products are taken at y in the meantime */
+  for (int number = 10; !flag && suspicious && number <= 12; number += 2) { /* both must fail */
     flag       = probeOnce(work, t, y, number, &transpose, &product);
     suspicious = transpose > CP_NOT_TRANSPOSED || product > CP_WRONG_JACOBIAN;
   }
   work->free->y = kept;
   if (flag || !suspicious)
-    return flag < 0 ? flag : CP_SUCCESS; /* > 0: c does not reach that far, nothing to compare */
+    return flag < 0 ? flag : CP_SUCCESS; /* > 0: c cannot be evaluated there, nothing to compare */
   if (product > CP_WRONG_JACOBIAN)
     return cpReason(
         work->text, -CP_CNSTRJAC_WRONG,

@@ -1,4 +1,4 @@
-/* The actions of a projector, by its kind, and what deserves a warning afterwards. */
+/* The actions of a projector, dispatched to its kind, and the warnings that follow from them. */
 #include "projector_impl.h"
 
 #include <math.h>
@@ -18,14 +18,14 @@ void cpWorkCount(CPWork work, size_t counter, long int n) {
   *(long int *)((char *)&work->P->stats + counter) += n;
 }
 
-/* Without weights the norm that needs none is in use. */
+/* Prepares an action. Without weights the L2 norm is used, which needs none. */
 static int begin(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   const CPProjectorKind *kind = cpKindOf(work->P);
   work->norm                  = ewt ? work->P->norm : CP_NORM_L2;
   return kind->update ? kind->update(work->self, t, y, ewt) : CP_SUCCESS;
 }
 
-/* Counts failures; the ranks of all iterations are the statistics'. */
+/* Ends an action: counts a failure, and adds up the ranks of all iterations for the statistics. */
 static int end(CPWork work, int flag) {
   CPProjector P = work->P;
   CPRank all    = {.rank = -1};
@@ -173,7 +173,8 @@ void cpWorkAttempt(CPWork work) {
   for (int k = 0; work && k < work->niterations; k++) work->iteration[k]->floor.reached = 0;
 }
 
-/* A rank that falls on the way: a singular position, from which more than one motion may go on. */
+/* A rank that falls indicates a singular position, from which the motion may continue in more than
+ * one way. */
 void cpWorkAccepted(CPWork work) {
   for (int k = 0; work && k < work->niterations; k++) {
     CPNewton *newton = work->iteration[k];
@@ -192,7 +193,7 @@ sunindextype cpWorkRankFell(CPWork work) {
   return rank;
 }
 
-/* ---- the rest of what others see ---- */
+/* ---- access for other rooms ---- */
 
 char *cpWorkText(CPWork work) { return work->text; }
 

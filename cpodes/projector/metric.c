@@ -1,4 +1,4 @@
-/* Weights that measure, and the user's metric: called and checked, into work->M. */
+/* The measuring weights, and the user's metric, evaluated and checked in work->M. */
 #include "projector_impl.h"
 
 #include <math.h>
@@ -36,9 +36,9 @@ int cpMetricIndefinite(CPWork work, sunrealtype t, int component) {
       t, component);
 }
 
-/* Differences of mirrored entries, relative to the roots of their diagonals, that count as
- * symmetric: above what products and iterative inverses leave, far below what a wrong matrix shows.
- */
+/* Difference of mirrored entries, relative to the square roots of their diagonal entries, up to
+ * which the metric counts as symmetric: above the errors of products and iterative inverses, far
+ * below those of a wrong matrix. */
 #define ASYMMETRY 1.0e-8
 
 int cpMetricCheck(const CPMat *W, sunrealtype t, char *text) {

@@ -1,16 +1,16 @@
-/* Projection of a state: minimise 1/2 delta' D^-1 delta subject to c(t, y + delta) = 0, by
+/* Projection of a state: minimise 1/2 delta^T D^-1 delta subject to c(t, y + delta) = 0, by
  * simplified Newton,
  *
- *   delta <- delta - K c(t, y + delta),   K = D G' (G D G')^+ and its factors (or products) kept.
+ *   delta <- delta - K c(t, y + delta),   K = D G^T (G D G^T)^+ with kept factors (or products).
  *
- * Since K c lies in range(D G'), the limit is the minimiser, up to the error of a stale G (Eich 1993).
- * From a poor guess the iteration is damped (Gauss-Newton),
+ * Since K c lies in range(D G^T), the limit is the minimiser, up to the error of a stale G (Eich
+ * 1993). From a poor guess the iteration is damped (Gauss-Newton),
  *
  *   y <- y - lambda K(y) c(t, y),   lambda in {1, 1/2, 1/4, ...}
  *
- * with the first lambda that lets phi = sum (c_i / size_i)^2 decrease sufficiently (Armijo) and a new
- * G in each iteration; the sizes are those of the first one, so that phi stays one function.
- */
+ * with the first lambda that gives phi = sum (c_i / size_i)^2 a sufficient decrease (Armijo), and a
+ * new G in each iteration; the sizes are those of the first iteration, so that phi is one function
+ * throughout. */
 #include "newton.h"
 
 #include "cpodes/base/vectors.h"
@@ -23,9 +23,10 @@
 /* Ratio above which the iteration counts as diverging. */
 #define RATE_DIVERGED 0.9
 /* Distance from the manifold, in units of the tolerance, above which kept factors are not used:
- * they would move the state there along the normals of another state. */
+ * they would move the state along the normals of another state. */
 #define KEEP_DISTANCE 10.0
-/* New factors on the way, for a start too far away for those made there. */
+/* Largest number of renewals of the factors within a projection, if the initial state is too far
+ * away for its own factors. */
 #define MAX_RENEWALS 3
 
 void cpNewtonInit(CPNewton *newton, CPArena *arena, const CPNewtonParts *parts, void *self,
@@ -43,7 +44,8 @@ void cpNewtonReset(CPNewton *newton) {
   newton->highest_rank = 0;
 }
 
-/* Sizes for the damped iteration stay positive: a row without gradient at the start may get one on the way. */
+/* Fixes the sizes of the damped iteration. They must be positive, because a row without a gradient
+ * at the start may get one during the iteration. */
 static void freeze(CPRows *rows) {
   double smallest = INFINITY;
   for (int i = 0; i < rows->m; i++)
@@ -71,10 +73,11 @@ static long int oldest(const CPNewton *newton, const CPProjectorOptions *options
   return options->jacfreq > LONG_MAX / newton->uses ? LONG_MAX : newton->uses * options->jacfreq;
 }
 
-/* Residuals of eps leave positions within eps over the sine of the narrowest angle between constraints, and velocities,
- * whose constraints turn with the positions, within eps over its square: near a singular position that is far, along
- * a direction in which the state would go on. A sine from here on counts as that of a narrow angle; where the goal
- * cannot be reached, eps will do. */
+/* Residuals of eps leave position errors up to eps over the sine of the narrowest angle between
+ * constraints, and velocity errors, whose constraints turn with the positions, up to eps over its
+ * square: near a singular position these are large, in a direction along which the state could
+ * continue. The goal is therefore reduced if the sine is below NARROW; where it cannot be reached,
+ * eps is enough. */
 #define NARROW 0.3
 
 static double goalOf(const CPNewton *newton, double eps) {
@@ -82,7 +85,7 @@ static double goalOf(const CPNewton *newton, double eps) {
   return eps * newton->finer * part * part;
 }
 
-/* y <- y - K c(t, y) with the factors at hand, then c and its norm at the new y. */
+/* y <- y - K c(t, y) with the present factors, then evaluates c and its norm at the new y. */
 static int correct(CPNewton *newton, sunrealtype t, double *violation) {
   int flag = newton->parts->direction(newton, newton->x);
   if (flag) return flag;
@@ -93,7 +96,8 @@ static int correct(CPNewton *newton, sunrealtype t, double *violation) {
   return flag;
 }
 
-/* A bound on the last correction as well would double the number of corrections and gains nothing (guide, "Defaults"). */
+/* An additional bound on the last correction would double the number of corrections without gain
+ * (guide, "Defaults"). */
 int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                     CPProjected *result) {
   const CPNewtonParts *parts        = newton->parts;
@@ -114,7 +118,7 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
   }
 
   cpCopy(newton->y, y);
-  for (;;) { /* with the factors at hand */
+  for (;;) { /* with the present factors */
     const double goal = goalOf(newton, options->eps);
     int noise = 0, diverges = 0;
     newton->rate = 0.0;
@@ -136,7 +140,7 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
       newton->floor = (CPFloor){1, violation, newton->worst};
     }
     if (noise) break;
-    if (nrenewed == 0) { /* Factors of another state are no reason to give up. */
+    if (nrenewed == 0) { /* factors of another state may be the cause */
       cpCopy(newton->y, y);
       flag = parts->residuals(newton, t, y);
     } else if (flag || diverges || nrenewed > MAX_RENEWALS) {
@@ -155,7 +159,8 @@ int cpNewtonProject(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, i
   return CP_SUCCESS;
 }
 
-/* Limits of the damped iteration; the decrease of phi as part of that of its linear model. */
+/* Limits of the damped iteration; DECREASE: required decrease of phi as a fraction of that of its
+ * linear model. */
 #define MAX_DAMPED  200
 #define MIN_DAMPING 1.0e-6
 #define DECREASE    1.0e-4
@@ -170,7 +175,7 @@ int cpNewtonDamped(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt) {
     flag = renew(newton, t, newton->y, ewt, k);
     if (flag) break;
     newton->violation = parts->measure(newton, &newton->worst, NULL);
-    if (newton->violation <= 1.0) break; /* Newton's iteration does the rest. */
+    if (newton->violation <= 1.0) break; /* Newton's iteration does the rest */
     noise = parts->is_noise(newton, t, newton->y, 1.0, stalled || k > MAX_DAMPED);
     if (noise < 0) flag = noise;
     else if (!noise && (stalled || k > MAX_DAMPED)) flag = parts->explain(newton, t, newton->y, 1);
@@ -185,7 +190,7 @@ int cpNewtonDamped(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt) {
       N_VLinearSum(1.0, newton->y, -lambda, newton->x, newton->trial);
       flag = parts->residuals(newton, t, newton->trial);
       if (flag < 0) break;
-      if (flag > 0) continue; /* c does not reach that far */
+      if (flag > 0) continue; /* c cannot be evaluated there */
       stalled = !(parts->merit(newton) <= (1.0 - 2.0 * DECREASE * lambda) * phi);
     }
     if (flag < 0) break;
@@ -206,7 +211,7 @@ int cpNewtonViolation(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt,
   const CPNewtonParts *parts = newton->parts;
   int flag                   = parts->residuals(newton, t, y);
   if (!flag) flag = renew(newton, t, y, ewt, 0);
-  if (flag == -CP_PROJ_RANK) flag = CP_SUCCESS; /* rows are measured all the same */
+  if (flag == -CP_PROJ_RANK) flag = CP_SUCCESS; /* rows can be measured without factors */
   if (flag) return flag;
   violation->norm = parts->measure(newton, &violation->worst, &violation->residual);
   if (!(violation->norm > 1.0)) return CP_SUCCESS;

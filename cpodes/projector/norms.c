@@ -1,43 +1,47 @@
-/* Unit norms that are the only rows, share no component and have a diagonal metric. Each moves its own components q alone, by
- * closed forms:
+/* Closed forms for unit norms that are the only constraints and share no component, in a diagonal
+ * metric. Each norm moves its own components q only:
  *
- *   state       x = q - mu D q,  |x| = r:  mu = e / (m_1 + sqrt(m_1^2 - m_2 e)),  e = |q|^2 - r^2,  m_k = q'D^k q
- *   tangent     v <- v - D q (q'v) / (q'D q)
- *   cotangent   v <- v - q (q'D v) / (q'D q)
+ *   state       x = q - mu D q,  |x| = r:   mu = e / (m_1 + sqrt(m_1^2 - m_2 e)),
+ *                                            e = |q|^2 - r^2,  m_k = q^T D^k q
+ *   tangent     v <- v - D q (q^T v) / (q^T D q)
+ *   cotangent   v <- v - q (q^T D v) / (q^T D q)
  *
- * The first is the limit of Newton's iteration with the gradient of the start (newton.c); with D = I it is q r / |q|. What has
- * no such limit, or loses digits in it, is left to that iteration, which names what fails. */
+ * The first is the limit of Newton's iteration with the gradient of the initial state (newton.c);
+ * with D = I it is q r / |q|. If there is no such limit, or it loses digits, the iteration is used,
+ * which names what fails. */
 #include "projector_impl.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-/* So many quaternions in a row are projected together, in lanes of vector registers. Norms with more components than
- * LONGEST are left to the iteration. */
+/* LANES successive quaternions are projected together, in lanes of vector registers. Norms with
+ * more components than LONGEST are left to the iteration. */
 enum { LANES = 16, LONGEST = 4 * LANES };
 
-/* Squares of sums beyond these may have lost digits. */
+/* Beyond these limits squares of the sums may have lost digits. */
 #define LEAST_SUM 1.0e-130
 #define MOST_SUM  1.0e+130
-/* From a larger |q|^2 / r^2, and with a smaller part of m_1^2 under the root, x loses digits. */
+/* x loses digits if |q|^2 / r^2 is above FAR, or if the radicand is below LEAST_PART of m_1^2. */
 #define FAR        4.0
 #define LEAST_PART 0.25
 
 typedef struct {
   const CPUnitNorm *norm; /* [count] */
-  int count, in_row; /* in_row: they are quaternions of one value, one after another in the state. */
-  int weighted;      /* D_j = 1 / w_j^2, else D = I */
+  /* in_row: they are quaternions with the same value, which follow each other in the state */
+  int count, in_row;
+  int weighted; /* 1: D_j = 1 / w_j^2; 0: D = I */
   double eps;
-  const double *w;  /* [n] weights that measure */
+  const double *w;  /* [n] measuring weights */
   double *y;        /* [n] the state */
-  double *kept;     /* [n] what it was; NULL if the norms are only measured */
-  double violation; /* The square of the largest one before, */
-  int worst;        /* which is that of this norm */
+  double *kept;     /* [n] copy of the old state; NULL if the norms are only measured */
+  double violation; /* square of the largest violation before the projection */
+  int worst;        /* the norm with this violation */
 } Norms;
 
-/* Norms of one value and length, as many as lanes, from the given one on and one after another in memory: 1, or 0, and nothing
- * moves, if one has no closed form. */
+/* Measures and moves `lanes` norms with the same value and length, which start at norm `first` and
+ * follow each other in the state. Returns 1, or 0 with nothing moved if one of them has no closed
+ * form. */
 CP_WIDE_PART int some(Norms *norms, int first, int lanes, int length, int weighted) {
   const CPUnitNorm *u = norms->norm + first;
   const double r = u->value, most = norms->violation;
@@ -81,7 +85,7 @@ CP_WIDE_PART int some(Norms *norms, int first, int lanes, int length, int weight
   return 1;
 }
 
-/* All norms, or those before the first one without a closed form: returns their number. */
+/* Treats all norms, or those before the first one without a closed form; returns their number. */
 CP_WIDE_PART int all(Norms *norms, int weighted) {
   int k = 0;
   for (; norms->in_row && k + LANES <= norms->count; k += LANES)
@@ -94,7 +98,8 @@ CP_WIDE_PART int all(Norms *norms, int weighted) {
 CP_WIDE static int allWeighted(Norms *norms) { return all(norms, 1); }
 CP_WIDE static int allEqual(Norms *norms) { return all(norms, 0); }
 
-/* Measures the norms, and moves them where `kept` is there: 1, or 0, and nothing moves, if one has no closed form. */
+/* Measures the norms, and moves them if kept is not NULL. Returns 1, or 0 with nothing moved if one
+ * has no closed form. */
 static int apply(Norms *norms, double *kept) {
   norms->kept      = kept;
   norms->violation = -1.0;
@@ -106,11 +111,11 @@ static int apply(Norms *norms, double *kept) {
   return done == norms->count;
 }
 
-/* 0 if the norms are not for closed forms. */
+/* Sets *norms; returns 0 if closed forms do not apply. */
 static int prepare(CPWork work, N_Vector y, N_Vector ewt, Norms *norms) {
   const CPProjector P = work->P;
   if (!work->norms_apart || P->id || (!ewt && cpWeights(work, y, NULL))) return 0;
-  /* Those of public calls have been checked (projector.c). */
+  /* weights of public calls have been checked (projector.c) */
   if (ewt && work != P->work && !cpVectorAtLeast(ewt, CP_LEAST_WEIGHT)) return 0;
   *norms = (Norms){.norm     = P->norms,
                    .count    = P->nnorms,

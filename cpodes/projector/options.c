@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Is P there, and of a kind that an option is for? */
+/* Checks that P exists and is of a kind to which the option applies. */
 typedef enum { ANY_KIND, OWN_ITERATION, OWN_CONSTRAINTS } For;
 
 static int check(CPProjector P, For kind, const char *function) {
@@ -49,8 +49,9 @@ int cpCheckEntries(CPProjector P, N_Vector v, double least, const char *name, co
   return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be %s", name, what);
 }
 
-/* Values are computed anew; also levels and solvers are set up anew; also the storage, and levels are detected anew,
- * because the templates, or the rows, are others. */
+/* To be called after a change of an option. changedValues: values are computed anew; changedSolver:
+ * also levels and solvers are set up anew; changedShape: also the storage is created anew, and
+ * levels are detected anew, because the templates or the rows have changed. */
 static int changedValues(CPProjector P) {
   P->options.contents++;
   return CP_SUCCESS;
@@ -82,7 +83,7 @@ static int replaceCopy(CPProjector P, N_Vector *copy, N_Vector v, const char *fu
 int CPProjectorSetUserData(CPProjector P, void *user_data) {
   if (check(P, ANY_KIND, __func__)) return CP_MEM_NULL;
   P->user.data = user_data;
-  return changedValues(P); /* what was computed with the other data is not to be used again */
+  return changedValues(P); /* results computed with the old data are not to be used again */
 }
 
 int CPProjectorSetErrHandlerFn(CPProjector P, CPErrHandlerFn handler, void *data) {
@@ -158,7 +159,7 @@ int CPProjectorSetJacFrequency(CPProjector P, long int nproj) {
 
 /* ---- functions and templates of G and of the metric, unit norms ---- */
 
-/* Replaces a template by a copy of A; dense ones are not kept. */
+/* Replaces a template by a copy of A, or by NULL if A is dense. */
 static int replaceTemplate(CPProjector P, SUNMatrix *copy, SUNMatrix A, const char *function) {
   const int sparse = A && SUNMatGetID(A) == SUNMATRIX_SPARSE;
   SUNMatrix clone  = sparse ? cpTemplateClone(A) : NULL;
@@ -168,7 +169,7 @@ static int replaceTemplate(CPProjector P, SUNMatrix *copy, SUNMatrix A, const ch
   return CP_SUCCESS;
 }
 
-/* A matrix needs vectors in one memory. */
+/* Options that imply a matrix need vectors in one memory. */
 static int checkMatrix(CPProjector P, const char *function) {
   int flag = check(P, OWN_CONSTRAINTS, function);
   if (flag || P->in_memory) return flag;
@@ -221,7 +222,7 @@ int CPProjectorSetPreconditioner(CPProjector P, CPPrecSetupFn psetup, CPPrecSolv
   return changedSolver(P);
 }
 
-/* Room for one more, by doubling at powers of two. */
+/* Makes room for one more norm, by doubling at powers of two. Returns 0 if memory runs out. */
 static int growNorms(CPProjector P) {
   const int count = P->nnorms;
   if (count > 0 && (count & (count - 1))) return 1;
@@ -233,7 +234,7 @@ static int growNorms(CPProjector P) {
   return norms && row_level;
 }
 
-/* A norm has the level of its components, which must have one. */
+/* A norm has the level of its components, which must all have the same level. */
 static int checkNormLevel(CPProjector P, int first, int length, N_Vector col_level,
                           const char *function) {
   const sunrealtype *level = N_VGetArrayPointer(col_level);
@@ -291,7 +292,8 @@ int CPProjectorSetMetricMatrix(CPProjector P, CPMetricMatrixFn M, SUNMatrix M_tm
 
 /* ---- vectors over the constraints and the components ---- */
 
-/* Whole numbers from 0 to CP_MAX_LEVELS - 1; of a distributed vector only the range can be seen. largest: in, out. */
+/* Checks that the entries are whole numbers from 0 to CP_MAX_LEVELS - 1; of a distributed vector
+ * only the range is checked. largest: in and out, the largest level. */
 static int checkLevels(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, int *largest) {
   const char *function = "CPProjectorSetLevels";
   int flag             = cpCheckLike(P, v, tmpl, name, function);
@@ -313,7 +315,7 @@ static int checkLevels(CPProjector P, N_Vector v, N_Vector tmpl, const char *nam
 }
 
 int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) {
-  const int given = row_level && col_level; /* if not, levels are detected */
+  const int given = row_level && col_level; /* 0: levels are to be detected */
   int largest     = given ? 0 : -1;
   int flag        = check(P, OWN_CONSTRAINTS, __func__);
   if (flag) return flag;
@@ -324,8 +326,9 @@ int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
   if (given) flag = checkLevels(P, row_level, P->c_tmpl, "row_level", &largest);
   if (given && !flag) flag = checkLevels(P, col_level, P->y_tmpl, "col_level", &largest);
   if (given && P->in_memory && !flag) {
-    /* Rows need columns of their level to move. A level may have no rows: it holds its columns (positions under velocity
-     * constraints only); and more rows than columns, if they are redundant. */
+    /* Rows need columns of their own level. A level may have no rows: it then holds its columns
+     * (positions under velocity constraints only). It may have more rows than columns if they are
+     * redundant. */
     const sunrealtype *row = N_VGetArrayPointer(row_level), *col = N_VGetArrayPointer(col_level);
     char has_columns[CP_MAX_LEVELS] = {0};
     for (int j = 0; j < P->n; j++) has_columns[(int)col[j]] = 1;
@@ -336,7 +339,7 @@ int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
     for (int k = 0; !flag && k < P->nnorms; k++)
       flag = checkNormLevel(P, P->norms[k].first, P->norms[k].length, col_level, __func__);
   }
-  N_Vector rows = NULL; /* Both are replaced, or none. */
+  N_Vector rows = NULL; /* both copies are replaced, or neither */
   if (!flag) flag = replaceCopy(P, &rows, row_level, __func__);
   if (!flag) flag = replaceCopy(P, &P->col_level_v, col_level, __func__);
   N_Vector unused = flag ? rows : P->row_level_v;
@@ -352,7 +355,7 @@ int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
   return changedSolver(P);
 }
 
-/* Products say nothing of levels: one, unless they are given. */
+/* Levels cannot be detected from products: there is one level unless they are given. */
 static int isOneLevel(CPProjector P) { return !P->row_level_v && cpKindOf(P) == &cpKrylovKind; }
 
 static void giveLevels(CPProjector P, N_Vector given, const int *found, int length, N_Vector level) {
@@ -375,7 +378,7 @@ int CPProjectorGetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
   return CP_SUCCESS;
 }
 
-/* The vector v, or none, as an option, with entries of at least `least`. */
+/* Sets the option *copy to a copy of v, with entries of at least `least`, or to NULL. */
 static int setVector(CPProjector P, N_Vector *copy, N_Vector v, int of_rows, double least,
                      const char *name, const char *function) {
   int flag = check(P, OWN_CONSTRAINTS, function);

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Sizes of the matrix method. */
+/* Sets the sizes of the matrix method; returns 0 if memory runs out. */
 static int setSizes(CPProjector P, N_Vector y_tmpl, N_Vector c_tmpl) {
   if (c_tmpl && !(P->c_tmpl = N_VClone(c_tmpl))) return 0;
-  /* Data access, and lengths that an int holds. */
+  /* data access, and lengths that fit into an int */
   P->in_memory = cpHasData(y_tmpl) && N_VGetLength(y_tmpl) <= INT_MAX &&
                  (!c_tmpl || (cpHasData(c_tmpl) && N_VGetLength(c_tmpl) <= INT_MAX));
   if (!P->in_memory) return 1;
@@ -20,7 +20,8 @@ static int setSizes(CPProjector P, N_Vector y_tmpl, N_Vector c_tmpl) {
   return P->row_level && P->col_level && P->is_dependent;
 }
 
-/* c_tmpl: of constraints of one's own, or NULL. kind: of another room, or NULL; it works on model. */
+/* c_tmpl: template of the constraints of CPProjectorCreate, or NULL. kind: a kind from another
+ * room, which works on model, or NULL. */
 static CPProjector newProjector(N_Vector y_tmpl, N_Vector c_tmpl, int user_kind,
                                 const CPProjectorKind *kind, void *model, SUNContext ctx) {
   CPProjector P = calloc(1, sizeof *P);
@@ -105,7 +106,7 @@ static int checkVector(CPProjector P, N_Vector v, const char *name, const char *
   return flag || P->user_kind ? flag : cpCheckEntries(P, v, CP_ANY, name, function);
 }
 
-/* The arguments that all actions share. */
+/* Checks the arguments that all actions share. */
 int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function) {
   if (!P) return cpReport(NULL, CP_MEM_NULL, function, "P must not be NULL");
   int flag = checkVector(P, y, "y", function);
@@ -127,8 +128,8 @@ int CPProjectorProject(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
               : report(P, cpProject(P->work, t, y, ewt, NULL, 0, &(CPProjected){0}), __func__);
 }
 
-/* The result of an action replaces v if it is finite. After a failure v is as it came, also where products with extreme
- * weights have overflown. */
+/* Replaces v by the result of an action if that is finite. After a failure v is unchanged, also if
+ * products with extreme weights have overflowed. */
 static int accept(CPProjector P, int flag, N_Vector result, N_Vector v, const char *what,
                   const char *function) {
   if (!flag && !cpVectorFinite(result))
@@ -141,17 +142,17 @@ static int accept(CPProjector P, int flag, N_Vector result, N_Vector v, const ch
 int CPProjectorAssemble(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt) {
   int flag = cpCheckState(P, y, ewt, __func__);
   if (flag) return flag;
-  N_Vector result = P->y_tmpl; /* whose entries nobody uses */
+  N_Vector result = P->y_tmpl; /* workspace: the entries of the template are not used */
   cpCopy(result, y);
   flag = cpAssemble(P->work, t, result, ewt);
   return accept(P, -abs(flag), result, y, "assembled state", __func__);
 }
 
-/* A vector is projected with factors made at its own y, not with those of another state. */
+/* Projects a vector with factors at its own y, never with those of another state. */
 static int projectVector(CPProjector P,
                          int (*project)(CPWork, sunrealtype, N_Vector, N_Vector, N_Vector),
                          sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, const char *function) {
-  N_Vector result = P->y_tmpl; /* whose entries nobody uses */
+  N_Vector result = P->y_tmpl; /* workspace: the entries of the template are not used */
   cpCopy(result, v);
   cpWorkForget(P->work);
   return accept(P, project(P->work, t, y, ewt, result), result, v, "projected vector", function);
@@ -179,7 +180,7 @@ int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector e
   if (!flag) *norm = violation.norm;
   if (!flag && worst) *worst = violation.worst;
   return report(P, -abs(flag),
-                __func__); /* Where there is no smaller step to try, all failures are errors. */
+                __func__); /* a smaller step is no option here: all failures are errors */
 }
 
 int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *err,

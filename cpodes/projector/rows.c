@@ -1,5 +1,6 @@
-/* Residuals that are arrays, c [m], as the kinds have them that know the entries of G or products with it: how far off a
- * state is, what is noise, and why an iteration does not converge. Vectors of the state lie in one memory. */
+/* Residuals that are arrays c [m], for kinds that know the entries of G or products with it: the
+ * size of the violation, what is noise, and why an iteration does not converge. Vectors of the
+ * state lie in one memory. */
 #include "newton.h"
 #include "projector_impl.h"
 
@@ -7,9 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where K has at most so many entries, and all angles between rows are wide, so that K is good to the last digits, K
- * itself takes fewer instructions than its factors (bench/overhead.sh). It is made after m right-hand sides, or at once where
- * the factors before had more. */
+/* If K has at most this many entries, and all angles between rows are wide, so that K is accurate
+ * to the last digits, products with K take fewer instructions than solutions with the factors
+ * (bench/overhead.sh). K is formed after m right-hand sides, or at once if the previous factors had
+ * more. */
 #define SMALL_INVERSE 64
 #define WIDE_ANGLE    0.1
 
@@ -22,7 +24,7 @@ void cpRowsCreate(CPRows *rows, CPArena *arena, int m, int n) {
   if ((size_t)m * (size_t)n <= SMALL_INVERSE) CP_NEW(arena, rows->K, m * n);
 }
 
-/* Below and above, squares of a sum may have under- or overflowed. */
+/* Beyond these limits squares in a sum may have underflowed or overflowed. */
 #define LEAST_SQUARES 1.0e-260
 #define MOST_SQUARES  1.0e+260
 
@@ -31,7 +33,7 @@ static void addSquares(const CPMat *G, int j, double s, double *sum) {
   for (int i = 0; i < G->rows; i++) sum[i] += (column[i] * s) * (column[i] * s);
 }
 
-/* sum_i <- sum_j (G_ij s_j / largest_i)^2; if largest is NULL, it is 1 for all rows. */
+/* sum_i <- sum_j (G_ij s_j / largest_i)^2, with largest_i = 1 if largest is NULL */
 static void sumSquares(const CPMat *G, const double *s, const double *largest, double *sum) {
   memset(sum, 0, (size_t)G->rows * sizeof *sum);
   for (int j = 0; j < G->cols; j++) {
@@ -70,7 +72,7 @@ void cpRowsLength(const CPMat *G, const double *s, double *largest, double *leng
   for (int i = 0; i < G->rows; i++) length[i] = (scaled ? largest[i] : 1.0) * sqrt(length[i]);
 }
 
-/* Tolerances within which a component is zero but for errors */
+/* Number of tolerances within which a component is zero but for errors */
 #define SIZELESS 100.0
 
 static double weightOf(const double *w, const double *x, int j) {
@@ -95,7 +97,7 @@ double cpRowsRelativeDistance(const CPRows *rows, const double *terms) {
 
 /* ---- the parts of the iteration ---- */
 
-/* Residual that a row without any gradient may have. */
+/* Permitted residual of a row without any gradient */
 #define ZERO_ROW_RESIDUAL 1.0e-12
 
 static double sizeOf(const CPRows *rows, int i) {
@@ -147,7 +149,7 @@ int cpRowsLift(CPNewton *newton, const double *r, double *x) {
     rows->made = newton->made, rows->nlifts = rows->nlifts > m ? m : 0;
   if (rows->nlifts < m) return rows->nlifts++, parts->lift(newton, r, x);
   if (rows->nlifts == m) memset(rows->b, 0, (size_t)m * sizeof *rows->b);
-  for (int i = 0; rows->nlifts == m && i < m; i++) { /* K e_i */
+  for (int i = 0; rows->nlifts == m && i < m; i++) { /* column i of K: K e_i */
     rows->b[i]     = 1.0;
     const int flag = parts->lift(newton, rows->b, x);
     rows->b[i]     = 0.0;
@@ -173,10 +175,11 @@ double cpRowsMerit(CPNewton *newton) {
 
 /* ---- noise ---- */
 
-/* Multiple of roundoff in the terms of a constraint below which its residual is noise: c_i = O(u sum_j |G_ij y_j|). */
+/* A residual below this multiple of the roundoff in the terms of its constraint is noise: c_i = O(u
+ * sum_j |G_ij y_j|). */
 #define FLOOR_FACTOR 8.0
 
-/* Are all residuals above eps at most factor bound_i? */
+/* Are all residuals above eps at most factor * bound_i? */
 static int areWithin(const CPRows *rows, double eps, double factor, const double *bound) {
   for (int i = 0; i < rows->m; i++)
     if (fabs(rows->c[i]) > eps * rows->size[i] && fabs(rows->c[i]) > factor * bound[i] &&
@@ -185,7 +188,8 @@ static int areWithin(const CPRows *rows, double eps, double factor, const double
   return 1;
 }
 
-/* largest_i <- the largest second difference of c_i along x, by steps of 1, 2 and 4. rows->c is overwritten. */
+/* largest_i <- the largest second difference of c_i along newton->x, for steps of 1, 2 and 4.
+ * rows->c is overwritten. */
 static int secondDifferences(CPNewton *newton, sunrealtype t, N_Vector y, const double *c,
                              double *second, double *largest) {
   const CPRows *rows = newton->rows;
@@ -203,8 +207,9 @@ static int secondDifferences(CPNewton *newton, sunrealtype t, N_Vector y, const 
   return CP_SUCCESS;
 }
 
-/* The terms of c may be larger than G and y tell (states that are displacements). Then second differences of c along the
- * next correction are as large as c; those of a smooth c vanish at such distances, also when G is wrong. */
+/* The terms of c may be larger than G and y show (states that are displacements). Residuals are
+ * noise, too, if second differences of c along the next correction are as large as c: those of a
+ * smooth c vanish over such distances, even if G is wrong. */
 int cpRowsAreNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int thorough) {
   CPRows *rows = newton->rows;
   if (newton->parts->terms(newton, y, rows->a) &&
@@ -226,9 +231,11 @@ int cpRowsAreNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int 
 
 /* ---- why there is no convergence ---- */
 
-/* Part of the largest residual that a best correction must leave for it to be a contradiction. */
+/* Fraction of the largest residual that the best correction must leave for it to be a
+ * contradiction */
 #define REMAINS 0.1
-/* Smallest coefficient with which a constraint takes part in a dependence, and most constraints that a message names. */
+/* Smallest coefficient with which a constraint takes part in a dependence; largest number of
+ * constraints that a message names */
 #define INVOLVED 1.0e-6
 #define NAMED    8
 
@@ -241,8 +248,8 @@ static const char *nameOf(const CPNewton *newton, int i, char name[CP_ROW_NAME])
   return cpRowName(newton->work->P, numberOf(newton->rows, i), name);
 }
 
-/* Do the residuals lie outside of what corrections can reach? Then text says which row keeps what, and which others it
- * depends on. */
+/* Are the residuals out of reach of corrections? If so, text says which row keeps which residual,
+ * and on which others it depends. */
 static int isContradiction(CPNewton *newton, char *text, size_t length) {
   const CPRows *rows         = newton->rows;
   const CPNewtonParts *parts = newton->parts;
@@ -280,7 +287,7 @@ int cpRowsExplain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
   const CPRows *rows = newton->rows;
   char *text         = cpWorkText(newton->work);
   char name[CP_ROW_NAME], what[CP_TEXT_LENGTH / 4], others[CP_TEXT_LENGTH / 2];
-  int worst; /* There is one: what is not violated is not explained. */
+  int worst; /* exists, since only violated constraints are explained */
   const double largest = violation(rows, &worst);
   if (damped)
     return cpReason(text, CP_IC_FAIL,

@@ -14,8 +14,8 @@ int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm) {
   return CP_SUCCESS;
 }
 
-/* ewt and only_if_needed are not looked at: The user's projection has a metric of its own, and violations are measured
- * by the user's function alone, in cpProject. */
+/* ewt and only_if_needed are ignored: the user's projection has its own metric, and violations are
+ * measured by the user's function alone, in cpProject. */
 static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                    CPProjected *result) {
   CPWork work   = self;
@@ -30,7 +30,7 @@ static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only
                     "at t = %.15g: the projection function returned NaN or Inf (component %d%s)", t,
                     cpFirstNonFinite(bad), bad == e ? " of the error" : "");
   (void)ewt, (void)only_if_needed;
-  result->moved     = 1; /* Its violation is not looked at again. */
+  result->moved     = 1; /* its violation is not measured again */
   result->violation = 0.0;
   N_VScale(1.0, work->v, y);
   return CP_SUCCESS;

@@ -1,4 +1,4 @@
-/* Workspace of one user of a projector: allocated once, brought in line when the projector's
+/* Workspace of one user of a projector, allocated once, and brought in line when the projector's
  * options change. */
 #include "projector_impl.h"
 
@@ -29,7 +29,7 @@ void cpWorkFree(CPWork *work_address) {
   cpLevelsFree(work);
   cpArenaFree(&work->storage);
   cpMatrixFreeFree(&work->free);
-  if (work->kind && work->self) work->kind->free(work->self); /* P may be gone */
+  if (work->kind && work->self) work->kind->free(work->self); /* P may have been freed */
   cpArenaFree(&work->arena);
   free(work);
   *work_address = NULL;

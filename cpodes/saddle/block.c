@@ -53,19 +53,19 @@ typedef struct {
   int m, n;     /* numbers of columns of X and of components of the state */
   int *column;  /* [m] its columns of X, ascending */
   int *row;     /* [n] its components of the state, ascending */
-  CPMat XT;     /* m x n                                               */
+  CPMat XT;     /* m x n */
   char *off;    /* [m] 1: absent column; in S, a unit row and column: u_kk = 1 */
-  CPCholesky S; /* m x m                                               */
-  int pivoted;  /* 1: the factors are those of qr                      */
-  CPSaddle qr;  /* W = I, A = XT; NULL before its first use            */
+  CPCholesky S; /* m x m */
+  int pivoted;  /* 1: the factors are those of qr */
+  CPSaddle qr;  /* W = I, A = XT; NULL before its first use */
 } Part;
 
 typedef struct {
   int nparts;
-  Part *parts;    /* [nparts]                                                */
+  Part *parts;    /* [nparts] */
   int *local;     /* [m] place of each column in its part; -1: a single column */
   double *square; /* [m] |a|^2; 0: the column is absent */
-  double *x, *r;  /* [max(n, m)], [m] workspace                              */
+  double *x, *r;  /* [max(n, m)], [m] workspace */
 } Block;
 
 static void destroy(void *content) {
@@ -226,7 +226,7 @@ static int solve(CPComplement *c, const double *r, double *x) {
   int flag       = CP_SUCCESS;
   memcpy(b->r, r, (size_t)c->m * sizeof *r);
   solveColumns(c, b->r);                           /* mu = S^-1 r */
-  cpMatTransposedTimes(&c->XT, 1.0, b->r, 0.0, x); /* x  = X mu   */
+  cpMatTransposedTimes(&c->XT, 1.0, b->r, 0.0, x); /* x  = X mu */
   for (int p = 0; !flag && p < b->nparts; p++) {
     const Part *part = &b->parts[p];
     if (!part->pivoted) continue;
@@ -240,7 +240,7 @@ static int solve(CPComplement *c, const double *r, double *x) {
 static int solveTransposed(CPComplement *c, const double *x, double *mu) {
   const Block *b = c->content;
   int flag       = CP_SUCCESS;
-  cpMatTimes(&c->XT, 1.0, x, 0.0, mu); /* mu = X' x      */
+  cpMatTimes(&c->XT, 1.0, x, 0.0, mu); /* mu = X' x */
   solveColumns(c, mu);                 /* mu = S^-1 X' x */
   for (int p = 0; !flag && p < b->nparts; p++) {
     const Part *part = &b->parts[p];

@@ -168,10 +168,10 @@ int cpKrylovSolve(CPKrylov k, N_Vector weight, double goal, N_Vector r, N_Vector
     if (gamma / rz <= NORMAL_PART * NORMAL_PART * k->largest) return CP_SUCCESS;
 
     const double alpha = gamma / delta;
-    N_VLinearSum(1.0, x, alpha, k->d, x);           /* x += alpha d   */
-    N_VLinearSum(1.0, r, -alpha, k->q, r);          /* r -= alpha q   */
+    N_VLinearSum(1.0, x, alpha, k->d, x);           /* x += alpha d */
+    N_VLinearSum(1.0, r, -alpha, k->q, r);          /* r -= alpha q */
     N_VLinearSum(1.0, k->z, -alpha, k->Bq, k->z);   /* z -= alpha B q */
-    if (mu) N_VLinearSum(1.0, mu, alpha, k->p, mu); /* mu += alpha p  */
+    if (mu) N_VLinearSum(1.0, mu, alpha, k->p, mu); /* mu += alpha p */
     ++*iterations;
     if (cpKrylovNorm(weight, r, k->scaled) <= goal * first) return CP_SUCCESS;
   }

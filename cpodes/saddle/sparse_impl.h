@@ -27,7 +27,7 @@ typedef struct {
   char *present;   /* [order] 1: the column of A is not zero */
   char *dropped;   /* [order] 1: treated as absent, because it depends on the other columns */
   /* entries of A^T, by ascending position in each component, like those of c->XT */
-  int *position;       /* [entries]                                                      */
+  int *position;       /* [entries] */
   const double *value; /* [entries] the values of c->XT, or reduced */
   double *reduced;     /* [entries] the values of c->XT, zero in dropped columns */
   /* columns of A without the kept components: entry e of the column at position k multiplies the
@@ -42,7 +42,7 @@ typedef struct {
   Index *product_end;
   double *w; /* [order] workspace for one column of S0; zero between uses */
   cholmod_sparse *K;
-  cholmod_factor *L;            /* K = L D L^T or L L^T                      */
+  cholmod_factor *L;            /* K = L D L^T or L L^T */
   cholmod_dense *b, *x, *y, *e; /* right-hand side, solution, CHOLMOD's workspace */
   /* [n] a combination of dropped columns, then its residual outside the span of the others */
   double *z;

@@ -14,11 +14,11 @@
 typedef struct {
   CPArena arena;
   int nkept;
-  char *is_kept;  /* [n]                                         */
+  char *is_kept;  /* [n] */
   int *component; /* [n + m] the kept component at position k, or -1 */
-  CPMat A;        /* structure of A by columns                   */
-  size_t *entry;  /* [entries] place of A's entries in A^T       */
-  size_t *fill;   /* [n + m] cursors                             */
+  CPMat A;        /* structure of A by columns */
+  size_t *entry;  /* [entries] place of A's entries in A^T */
+  size_t *fill;   /* [n + m] cursors */
   size_t *mark;   /* [n + m] k + 1: the entry has been counted in column k */
 } Plan;
 
