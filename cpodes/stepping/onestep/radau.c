@@ -1,15 +1,20 @@
-/* Radau IIA with 3 stages (order 5), 5 stages (order 9), 7 stages (order 13), or 3 or 5, the number that promises longer
- * steps for its cost.
+/* Radau IIA with s = 3, 5 or 7 stages and order 2 s - 1, or with 3 or 5, whichever promises the
+ * longer steps for their cost.
  *
- * The unknowns of stage i are x_i = (k_i, lambda_i), derivatives and multipliers (CPImplicitSystem),
+ * The unknowns of stage i are x_i = (k_i, lambda_i), its derivatives and multipliers
+ * (CPImplicitSystem):
  *
  *   Y_i = y + h sum_j a_ij k_j,   0 = r(t + c_i h, Y_i, x_i).
  *
- * Choices that were measured on eight stiff mechanisms (figures: instructions relative to RADAU5, geometric mean, 3 /
- * 5 stages): partial derivatives at the predicted middle of the step, not at its start (0.53 -> 0.46 / 0.43 -> 0.36); a
- * predictor through the old step's start as well (0.59 -> 0.53 / 0.45 -> 0.43), cut where its terms grow; steps bounded
- * by the contraction of Newton's iteration, without which a tenth to a half of the steps with 5 stages fail; its end at
- * 0.005 tolerances (0.02 and 0.002 are within 0.01). */
+ * These choices were measured on eight stiff mechanisms. The figures are instructions relative to
+ * RADAU5, as geometric means, with 3 and with 5 stages.
+ * - Partial derivatives belong to the predicted middle of the step, not to its start: 0.53 -> 0.46
+ *   and 0.43 -> 0.36.
+ * - The predictor also goes through the start of the last step (0.59 -> 0.53 and 0.45 -> 0.43), and
+ *   is cut where its terms grow.
+ * - The contraction of Newton's iteration bounds the steps; without that, a tenth to a half of the
+ *   steps with 5 stages fail.
+ * - Newton's iteration ends at 0.005 tolerances; 0.02 and 0.002 are within 0.01. */
 #include "radau.h"
 
 #include "explicit.h"
@@ -17,29 +22,33 @@
 #include <math.h>
 #include <string.h>
 
-/* Partial derivatives are kept up to this contraction. */
+/* Partial derivatives are kept for the next step up to this contraction. */
 #define KEEP 0.01
-/* Stages have partial derivatives of their own where these promise steps that are so many times as long. They belong to
- * predicted states, so that steps must grow slowly. */
+/* Each stage gets its own partial derivatives if these promise steps that are WORTHWHILE times as
+ * long. They are evaluated at predicted states, so steps may then grow only by GROW_STAGES. */
 #define WORTHWHILE  2.0
 #define GROW_STAGES 2.0
-/* Step sizes: the error aims below 1 by SAFETY, and successive sizes have a ratio between CUT and GROW. With 0.9 and 8
- * more steps are rejected, and six mechanisms take 5 % more instructions for the same error; from 0.7 to 0.8 nothing changes. */
+/* Step sizes have the safety factor SAFETY, and successive sizes a ratio between CUT and GROW. With
+ * SAFETY 0.9 and GROW 8 more steps are rejected, and six mechanisms take 5 % more instructions for
+ * the same error; between 0.7 and 0.8 SAFETY makes no difference. */
 #define SAFETY 0.8
 #define CUT    0.2
 #define GROW   5.0
-/* After a first failure of Newton's iteration, the ratio of sizes: the middle of the step, where the partial derivatives
- * belong, may be next to a singular position, and is to be elsewhere. With smaller ratios 3 of 57 runs of five four-bars
- * end at one, with this one 1. */
+/* The ratio of sizes after a first failure of Newton's iteration. The middle of the step, where
+ * partial derivatives are evaluated, may be next to a singular position, and this ratio moves it
+ * away. With smaller ratios 3 of 57 runs of five four-bars end at such a position, with this ratio
+ * 1. */
 #define ASIDE 0.7
-/* Another number of stages must promise to be that much better, and be chosen after so many steps at least. */
+/* The number of stages changes only if that promises a gain of INERTIA, after MIN_STEPS steps at
+ * least. */
 #define INERTIA   1.2
 #define MIN_STEPS 3
 
 /* ---- an attempt ---- */
 
-/* The estimate is of order s, and the method of order 2 s - 1: a tolerance of tol, relative to the state, is that of
- * 0.1 tol^((s + 1) / (2 s)) of the estimate (RADAU5's rule for s = 3). Returns the ratio of the two. */
+/* The estimate has order s, and the method order 2 s - 1. A tolerance tol relative to the state
+ * therefore corresponds to 0.1 tol^((s + 1) / (2 s)) for the estimate (RADAU5's rule for s = 3).
+ * Returns tol divided by that. */
 static sunrealtype scale(sunrealtype tol, int s) {
   return 10.0 * pow(tol, 1.0 - (s + 1.0) / (2.0 * s));
 }
@@ -64,7 +73,8 @@ static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   return CP_SUCCESS;
 }
 
-/* ynew = Y_s, projected: by the real factors, or, where these do not lead to the manifold, by the projector */
+/* ynew = Y_s, projected with the real factors or, where that is not available or fails, by the
+ * projector */
 static int project(CPOneStepMem mem) {
   const CPRadau R           = mem->own;
   const CPStepper base      = &mem->base;
@@ -120,20 +130,21 @@ static int attempt(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
 
 static sunrealtype clamped(sunrealtype ratio) { return fmin(fmax(ratio, CUT), GROW); }
 
-/* The ratio of step sizes that an error asks for, with s stages */
+/* Returns the ratio of step sizes that the error admits with s stages. */
 static sunrealtype by_error(const CPRadau R, sunrealtype error, int s) {
   const double most = 2.0 * CP_RADAU_ITERATIONS;
   const double safe = SAFETY * fmin(1.0, (1.0 + most) / (R->iterations + most));
   return clamped(safe * pow(fmax(error, 1.0e-10), -1.0 / (s + 1.0)));
 }
 
-/* What a step costs: its partial derivatives, real factors, projection and estimate take as long as one of its stages
- * (callgrind, slider-crank in a bushing). */
+/* The cost of a step in units of one of its stages: partial derivatives, real factors, projection
+ * and estimate together take as long as a stage (callgrind, slider-crank in a bushing). */
 static double cost(const CPRadauTable *T) { return T->s + 1.0; }
 
-/* After an accepted step: the number of stages that promises the longest step for its cost. The error with more or fewer
- * of them follows from those of the differences. Returns the ratio of step sizes, at which Newton's contraction is to be
- * below CP_RADAU_FAST. */
+/* After an accepted step, chooses the number of stages that promises the longest step for its cost.
+ * The error with more or fewer stages is extrapolated from the decay of the divided differences.
+ * Returns the ratio of step sizes, with which Newton's contraction should stay below
+ * CP_RADAU_FAST. */
 static sunrealtype choose(CPOneStepMem mem, sunrealtype norm) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
@@ -151,14 +162,15 @@ static sunrealtype choose(CPOneStepMem mem, sunrealtype norm) {
     by[k]   = by_error(R, error, X->s);
     longest = fmax(longest, by[k] * cost(T) / cost(X));
   }
-  /* Unless multipliers are not unique: other rows may be dropped at every stage then. */
+  /* Stages get no derivatives of their own if multipliers are not unique: each stage might then
+   * omit other rows. */
   if (R->fresh && WORTHWHILE * by_theta < longest && !R->by_stages && !R->jumped &&
       R->system.leading) {
     R->by_stages     = 1;
     R->have_partials = 0;
     R->plain         = fabs(mem->hlast) * by_theta;
   }
-  if (R->by_stages && !R->have_stages) by_theta = INFINITY; /* It was that without them. */
+  if (R->by_stages && !R->have_stages) by_theta = INFINITY; /* theta was measured without them */
   for (int k = R->least; k <= R->most; k++) {
     const sunrealtype size = fmin(by_theta, by[k]);
     const sunrealtype gain = size / cost(&cpRadauTables[k]) * (k == now ? INERTIA : 1.0);
@@ -221,7 +233,8 @@ static int create(CPOneStepMem mem) {
   return CP_SUCCESS;
 }
 
-/* At the first start: a system that is attached later decides what the unknowns are. */
+/* Called at the first start, since a system that is attached after the creation determines the
+ * unknowns. */
 static int allocate(CPOneStepMem mem) {
   const CPRadau R          = mem->own;
   const CPSystem *attached = &mem->base.system;
@@ -258,7 +271,7 @@ static int start(CPOneStepMem mem) {
   R->eta                                                           = 1.0;
   R->first                                                         = 1;
   mem->on_manifold                                                 = 0;
-  mem->sine = 0.0; /* a step may end wherever it does */
+  mem->sine = 0.0; /* a step may end anywhere (isToEndElsewhere) */
   if (!R->system.counts_f) mem->stats.nfe++;
   flag = R->system.start(base->t, N_VGetArrayPointer(base->y), R->x0, R->system.data);
   if (flag == -CV_REPTD_RHSFUNC_ERR) return CV_FIRST_RHSFUNC_ERR;

@@ -1,8 +1,9 @@
-/* Coefficients of the Radau IIA methods with 3, 5 and 7 stages, to 19 digits. Their source are the equations that define
- * them (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., sections IV.5 and IV.8), solved with 60
- * digits: the nodes c are the zeros of the (s - 1)-th derivative of x^(s-1) (x - 1)^s, a_ij is the integral of the j-th
- * Lagrange polynomial from 0 to c_i, and T has the eigenvectors of A, scaled so that their last component is 1.
- * test/unit/stepping/onestep/radau.c verifies these equations. */
+/* Coefficients of the Radau IIA methods with 3, 5 and 7 stages, to 19 digits. They follow from the
+ * defining equations (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd ed.,
+ * sections IV.5 and IV.8), solved with 60 digits: the nodes c are the zeros of the (s - 1)-th
+ * derivative of x^(s-1) (x - 1)^s, a_ij is the integral of the j-th Lagrange polynomial from 0 to
+ * c_i, and the columns of T are the eigenvectors of A (real and imaginary parts), scaled so that
+ * their last component is 1. test/unit/stepping/onestep/radau.c verifies these equations. */
 #include "radau.h"
 
 // clang-format off

@@ -1,34 +1,41 @@
 /* Newton's iteration for the stages of Radau IIA.
  *
- * Simplified Newton: with A = T D T^-1 the corrections are dx = T w, where w solves one real system D(h real) w_0 =
- * (T^-1 r)_0 and, for each complex pair, D(h (re - i im)) (w_1 + i w_2) = (T^-1 r)_1 + i (T^-1 r)_2.
+ * Simplified Newton: with A = T D T^-1 (radau.h) the corrections are dx = T w. With the Newton
+ * matrix D(g) of CPImplicitSystem, w solves one real system D(h real) w_0 = (T^-1 r)_0 and, for
+ * each complex pair, D(h (re - i im)) (w_1 + i w_2) = (T^-1 r)_1 + i (T^-1 r)_2.
  *
- * Where directions turn with the motion, such as those of A and of a stiff damper, this contracts slowly. With D_i, the
- * real matrix of stage i at its own state, the equations are therefore solved in the form D_mid D_i^-1 r_i = 0, in which
- * what turns is the same in all stages: with x~_i = D_i^-1 r_i, D the matrices of the middle,
+ * Where directions rotate with the motion, such as those of constraints and of a stiff damper, this
+ * contracts slowly. The equations are then solved in the form D_mid D_i^-1 r_i = 0, where D_i is
+ * the real matrix of stage i at its own state: in this form the rotating directions are the same in
+ * all stages. With x~_i = D_i^-1 r_i, and D(g) of the middle stage,
  *
- *   w_0 = (T^-1 x~)_0,   w_1 + i w_2 = D(h (re - i im))^-1 D(h real) v = s v + (1 - s) D(h (re - i im))^-1 D(0) v,
+ *   w_0 = (T^-1 x~)_0,
+ *   w_1 + i w_2 = D(h (re - i im))^-1 D(h real) v = s v + (1 - s) D(h (re - i im))^-1 D(0) v,
  *   v = (T^-1 x~)_1 + i (T^-1 x~)_2,   s = real / (re - i im).
  *
- * If a damper c turns at the rate w, the contraction is some h w in place of h w sqrt(h c / m). It takes s - 1 more
- * partial derivatives and real factors, and is done where contraction would make steps half as long as errors admit. */
+ * If a damper c rotates at the rate omega, the contraction is about h omega in place of h omega
+ * sqrt(h c / m). This takes s - 1 more partial derivatives and real factors, and is done only where
+ * the contraction would limit steps to half the length that errors admit. */
 #include "radau.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Newton's iteration ends where its error is this part of the tolerance. */
+/* Newton's iteration ends when its estimated error is this part of the tolerance. */
 #define KAPPA 0.005
-/* Most iterations with fixed steps, where there is no smaller one, and the contraction of which nothing is expected. */
+/* The most iterations with fixed steps, which cannot be shortened, and the contraction at which the
+ * iteration is given up. */
 #define MAX_FIXED 50
 #define DIVERGENT 0.99
-/* After a failure the partial derivatives of the stages are computed anew at the newest iterate. The second correction
- * removes an error that the first one has made, unless it is so many times as large. */
+/* If the iteration fails with partial derivatives at each stage, these are computed anew at the
+ * newest iterate, MOST_RENEWALS times at most. With such derivatives the second correction removes
+ * an error that the first one has made, unless it is MISLEADING times as large. */
 #define MOST_RENEWALS 2
 #define MISLEADING    3.0
 
-/* Y_i = B_i + f sum_j w_ij Z_j, i, j < s, rows of length n: those of Z and Y have a distance of their own, B_i = B if its
- * distance is 0, B may be Y. With a constant s, and columns by fours, all of it stays in registers. */
+/* Y_i = B_i + f sum_j w_ij Z_j, i, j < s. The rows Z_i, B_i and Y_i have length n and the distances
+ * dZ, dB and dY; with dB = 0 all B_i are equal, and B may be Y. With a constant s and four columns
+ * at a time all operands stay in registers. */
 enum { COLUMNS = 4 };
 
 CP_WIDE_PART void block(int s, int n, const double w[][CP_RADAU_STAGES], double f, const double *Z,
@@ -59,7 +66,8 @@ CP_WIDE static void combine(int s, int n, const double w[][CP_RADAU_STAGES], dou
   else product(CP_RADAU_STAGES, n, w, f, Z, dZ, B, dB, Y, dY);
 }
 
-/* Y_i = y + h sum_j a_ij k_j. Where the equations are q' = u, k_q is the u of the stage, and its residual 0. */
+/* Y_i = y + h sum_j a_ij k_j. Where the equations contain q' = u, k_q is set to the u of the stage,
+ * so that its residual is 0. */
 static void states(CPOneStepMem mem, sunrealtype h) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
@@ -77,13 +85,15 @@ int cpRadauBecause(CPOneStepMem mem, int flag) {
   return cpReason(mem->base.text, flag, "%s", system->text);
 }
 
-/* The real factors of stage i, if it has its own: the middle one shares those of the step. */
+/* Returns the index of the real factors of stage i for stages with derivatives of their own. The
+ * middle stage has those of the step. */
 static int factorsOf(const CPRadauTable *T, int i) {
   const int m = T->s / 2;
   return i == m ? CP_REAL_FACTORS : CP_STAGE_FACTORS + (i < m ? i : i - 1);
 }
 
-/* Partial derivatives at the middle of the predicted step, or at its start if there is no prediction */
+/* Computes partial derivatives at the predicted middle of the step, or at its start if there is no
+ * prediction, and with by_stages also at the other predicted stages. */
 static int partials(CPOneStepMem mem, sunrealtype h) {
   const CPRadau R        = mem->own;
   const CPRadauTable *T  = R->table;
@@ -135,7 +145,8 @@ static int factor(CPOneStepMem mem, sunrealtype h) {
   return CP_SUCCESS;
 }
 
-/* w_1 + i w_2 <- s (r_1 + i r_2) + (1 - s) (w_1 + i w_2), s = real / (re - i im), by parts: complex products of C test for NaN */
+/* w_1 + i w_2 <- s (r_1 + i r_2) + (1 - s) (w_1 + i w_2), s = real / (re - i im). Real and
+ * imaginary parts are written out, since complex products of C test for NaN. */
 static void blend(int N, double real, double re, double im, const double *r, double *w) {
   const double square = re * re + im * im, sr = real * re / square, si = real * im / square;
   for (int j = 0; j < N; j++) {
@@ -145,7 +156,8 @@ static void blend(int N, double real, double re, double im, const double *r, dou
   }
 }
 
-/* w <- D^-1 w for all systems */
+/* Solves the real system, unless stages have factors of their own, and the complex ones. w:
+ * right-hand sides T^-1 r, then solutions. */
 static int solve(CPOneStepMem mem) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
@@ -165,7 +177,7 @@ static int solve(CPOneStepMem mem) {
   return flag ? cpRadauBecause(mem, flag) : flag;
 }
 
-/* The norm of the changes of states that follow from w */
+/* Returns the norm of h D w, the changes that w makes to the states in the eigenvectors of A. */
 static sunrealtype changes(CPOneStepMem mem, sunrealtype h) {
   const CPRadau R        = mem->own;
   const CPRadauTable *T  = R->table;
@@ -181,13 +193,15 @@ static sunrealtype changes(CPOneStepMem mem, sunrealtype h) {
 
 /* ---- deflation ----
  *
- * Next to a singular position the derivatives of the stages have little to do with each other: an angle between constraints
- * changes its sign within the step, and the iteration multiplies the error in that one direction by some mu, seen from -4 to
- * 4, while all others contract as ever. Shorter steps would only lead to the position. So if two corrections are parallel,
- * w = mu v, the direction is taken out: what a later correction has along v is multiplied by 1 / (1 - mu), the sum of the
- * geometric series (G. M. Shroff, H. B. Keller, SIAM J. Numer. Anal. 30, 1993, with a space of dimension 1). */
-#define PARALLEL 0.9 /* cosine from which on corrections count as parallel */
-#define SINGULAR 0.1 /* |1 - mu| below which the equations of the stages are singular themselves */
+ * Next to a singular position the derivatives of the stages differ strongly: an angle between
+ * constraints changes its sign within the step, and the iteration multiplies the error in this one
+ * direction by some mu (-4 to 4 were observed), while all other errors contract as usual. Shorter
+ * steps would only lead to the position. If two corrections are parallel, w = mu v, the direction
+ * is therefore deflated: the component of later corrections along v is multiplied by 1 / (1 - mu),
+ * the sum of the geometric series (G. M. Shroff, H. B. Keller, SIAM J. Numer. Anal. 30, 1993, with
+ * a space of dimension 1). */
+#define PARALLEL 0.9 /* corrections with at least this cosine count as parallel */
+#define SINGULAR 0.1 /* if |1 - mu| is smaller, the stage equations are singular themselves */
 
 static sunrealtype dot(CPOneStepMem mem, const sunrealtype *v, const sunrealtype *w) {
   const CPRadau R        = mem->own;
@@ -198,7 +212,8 @@ static sunrealtype dot(CPOneStepMem mem, const sunrealtype *v, const sunrealtype
   return sum;
 }
 
-/* Is the newest correction parallel to the one before? Then v is that direction, of norm 1. */
+/* Is the newest correction parallel to the previous one? If so, v becomes its direction, of norm
+ * 1. */
 static int finds_direction(CPOneStepMem mem) {
   const CPRadau R      = mem->own;
   const sunrealtype vv = dot(mem, R->v, R->v), vw = dot(mem, R->v, R->w), ww = dot(mem, R->w, R->w);
@@ -234,13 +249,14 @@ static int residuals(CPOneStepMem mem, sunrealtype h) {
   return flag ? cpRadauBecause(mem, flag) : flag;
 }
 
-/* Solves for the stages from the predicted x. Returns 0, a code of the system's functions, or -CV_CONV_FAILURE. */
+/* Solves for the stages from the predicted x. Returns 0, a code of the system's functions, or
+ * -CV_CONV_FAILURE. */
 static int newton(CPOneStepMem mem, sunrealtype h) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
   const int N = R->N, s = T->s;
   sunrealtype before = 0.0;
-  int first          = 1; /* of the iterations with this deflation */
+  int first          = 1; /* the first iteration with the present deflation */
   R->eta             = pow(fmax(R->eta, CP_UROUND), 0.8);
   R->theta           = 0.0;
   R->deflation       = 0.0;
@@ -251,7 +267,7 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
     for (int i = 0; R->have_stages && !flag && i < s; i++)
       flag = R->system.solve(factorsOf(T, i), R->r + i * N, NULL, R->system.data);
     if (flag) return cpRadauBecause(mem, flag);
-    if (R->deflation == 0.0) { /* the correction before, should it be wanted */
+    if (R->deflation == 0.0) { /* keeps the previous correction for finds_direction */
       sunrealtype *v = R->v;
       R->v = R->w, R->w = v;
     }
@@ -282,7 +298,8 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
     if (R->eta * norm <= KAPPA) return CP_SUCCESS;
   }
   mem->stats.nsolvefails++;
-  /* t and h are in the message of a step that is given up. Their digits here would take longer than an iteration. */
+  /* The message of a step that is given up has t and h. To write them here would take longer than
+   * an iteration. */
   return cpReason(mem->base.text, -CV_CONV_FAILURE,
                   "Newton's iteration for the stages does not converge");
 }
@@ -303,7 +320,7 @@ int cpRadauStages(CPOneStepMem mem, sunrealtype h) {
       R->system.settle(R->x + i * R->N, R->system.data);
     if (!flag) return CP_SUCCESS;
     R->eta           = 1.0;
-    R->have_partials = 0; /* those of a shorter step are at another state */
+    R->have_partials = 0; /* A shorter step has its middle at another state. */
     renew = R->have_stages && flag == -CV_CONV_FAILURE && R->theta < 1.0 && tries < MOST_RENEWALS;
     if (!renew && (fresh || flag != -CV_CONV_FAILURE || R->theta > 0.5)) return flag;
   }

@@ -7,9 +7,10 @@
 typedef struct {
   CPOneStepMem mem;
   int n;
-  N_Vector y, f, tmp[3]; /* a state, f there, and workspace of the user's Jacobian */
+  N_Vector y, f, tmp[3]; /* a state, f at it, and workspace of the user's Jacobian */
   CPUserMat J;
-  /* differences: groups of columns, increments [n], and the points, as many as are evaluated at one time */
+  /* difference quotients: groups of columns, increments [n], points that are evaluated in one
+   * call */
   CPColoring colors;
   double *step;
   int room;
@@ -18,7 +19,7 @@ typedef struct {
   CPLu lu[CP_STAGE_FACTORS];
 } CPOde;
 
-/* f(t, y), which is in ode->f */
+/* ode->f = f(t, y) */
 static int evaluate(CPOde *ode, sunrealtype t, const sunrealtype *y) {
   memcpy(N_VGetArrayPointer(ode->y), y, (size_t)ode->n * sizeof *y);
   return cpOneStepRhs(ode->mem, t, ode->y, ode->f, 0);
@@ -63,7 +64,8 @@ static int evaluateAll(CPOde *ode, int k, sunrealtype t) {
   return flag;
 }
 
-/* Point 0 of the differences is y, point p moves the columns of group p - 1. Returns their number. */
+/* Point 0 of the difference quotients is y; at point p the columns of group p - 1 are moved. Sets
+ * col to these columns, and returns their number. */
 static int columns(const CPOde *ode, int p, const int **col) {
   const int *start = ode->colors.start;
   if (p == 0) return 0;
@@ -71,17 +73,17 @@ static int columns(const CPOde *ode, int p, const int **col) {
   return start[p] - start[p - 1];
 }
 
-/* J e = (f(t, y + e) - f(t, y)) / |e|, as many points at one time as there is room for */
+/* J e = f(t, y + e) - f(t, y) for the increments e of each group, with `room` points in one call */
 static int differences(CPOde *ode, sunrealtype t, const sunrealtype *y, const sunrealtype *ewt) {
   const CPMat *J    = &ode->J.A;
   const size_t n    = (size_t)ode->n;
   const double root = sqrt(CP_UROUND), typical = cpTypicalOf(cpLargest(y, ode->n));
   sunrealtype *f0 = N_VGetArrayPointer(ode->tmp[0]);
   const int *col  = NULL;
-  for (int j = 0; j < ode->n; j++) { /* a relative change, or one tolerance */
+  for (int j = 0; j < ode->n; j++) { /* the larger of a relative change and a tolerance */
     const double size     = root * fmax(fabs(y[j]), typical);
     volatile double moved = y[j] + fmax(size, fmin(1.0 / ewt[j], root));
-    ode->step[j]          = moved - y[j]; /* a machine number */
+    ode->step[j]          = moved - y[j]; /* y_j + step_j is exact */
   }
   for (int p = 0; p <= ode->colors.ngroups; p += ode->room) {
     const int left = ode->colors.ngroups + 1 - p, k = left < ode->room ? left : ode->room;
@@ -110,7 +112,7 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
   const CPOneStepMem mem = ode->mem;
   char *text             = mem->base.text;
   int i, j;
-  (void)which; /* no CP_STAGE_FACTORS */
+  (void)which; /* without `leading` there are no CP_STAGE_FACTORS */
   *jump = 0;
   if (!mem->jac) return differences(ode, t, y, ewt);
   memcpy(N_VGetArrayPointer(ode->y), y, (size_t)ode->n * sizeof *y);

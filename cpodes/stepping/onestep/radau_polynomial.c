@@ -1,4 +1,5 @@
-/* The polynomial of a step of Radau IIA: differences, prediction of the next step, interpolation. */
+/* The polynomial of a step of Radau IIA: divided differences, prediction of the next step,
+ * interpolation. */
 #include "radau.h"
 
 #include "explicit.h"
@@ -18,7 +19,7 @@ CP_WIDE static void sum(int n, const double *y0, int terms, const double *w, con
   }
 }
 
-/* A function with several versions would be exported. */
+/* A function with several versions (CP_WIDE) would be exported if it were not static. */
 void cpRadauSum(int n, const double *y0, int terms, const double *w, const double *Z, int stride,
                 double *restrict y) {
   sum(n, y0, terms, w, Z, stride, y);
@@ -54,8 +55,9 @@ void cpRadauDifferences(CPOneStepMem mem, sunrealtype h) {
         sqrt(cpRadauSquares(R->n, R->D_new + k * N, N_VGetArrayPointer(mem->base.ewt)) / R->n);
 }
 
-/* The degree from which the terms of the polynomial begin to grow at theta, the end of the new step: its error is the next term, and
- * that of the highest degree is guessed. */
+/* Returns the degree with the least error at theta, the end of the new step, beyond which the terms
+ * of the polynomial grow. The error of a degree is the next term; that of the highest degree is
+ * extrapolated from the last two terms. */
 static int degreeOf(const CPRadauTable *L, const sunrealtype *size, double theta) {
   double term[CP_RADAU_STAGES + 1], product = 1.0, least = INFINITY;
   int degree = 0;
@@ -71,7 +73,8 @@ static int degreeOf(const CPRadauTable *L, const sunrealtype *size, double theta
   return degree;
 }
 
-/* Multipliers jump between two steps when the number of independent rows changes. */
+/* When the number of independent rows changes, multipliers jump between two steps. Their prediction
+ * then omits the difference that contains their values at the start of the last step. */
 void cpRadauPredict(CPOneStepMem mem, sunrealtype h) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table, *L = R->last;
@@ -100,14 +103,15 @@ void cpRadauStart(CPRadau R, sunrealtype *x) {
 
 int cpRadauDegree(CPOneStepMem mem) { return ((CPRadau)mem->own)->last->s + 1; }
 
-/* The difference of order s has k at the start as well. Its term vanishes at both ends, and makes the polynomial more
- * accurate by one order, unless the step skips a fast transient: then the term is not small. */
+/* The difference of order s also contains k at the start of the step. Its term vanishes at both
+ * ends, and raises the order of the polynomial by one. Where the step skips a fast transient this
+ * term is not small, and is left out. */
 int cpRadauInterpolate(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
   const CPRadau R       = mem->own;
   const CPRadauTable *L = R->last;
   const sunrealtype h = mem->hlast, theta = (t - mem->tlast) / h, unit = pow(h, -k);
   const int terms          = R->size[L->s] <= R->size[L->s - 1] ? L->s + 1 : L->s;
-  const CPPolynomial blend = {{0.0, 0.0, 3.0, -2.0}}; /* of the correction by the projection */
+  const CPPolynomial blend = {{0.0, 0.0, 3.0, -2.0}}; /* for the correction by the projection */
   CPPolynomial product     = {{0.0, 1.0}}; /* the integral of prod_{l < p} (theta - node_l) */
   double w[CP_RADAU_STAGES + 1], moved = unit * cpPolynomialValue(&blend, 3, theta, k);
   for (int p = 0; p < terms; p++) {

@@ -1,10 +1,10 @@
-/* Roots of g along the solution: changes of sign between the ends of a step are located by the Illinois
- * variant of the regula falsi (M. Dowell, P. Jarratt, BIT 11 (1971) 168-174). If there are several roots, the
- * first one is located. States inside the step are interpolated and projected.
+/* Roots of g along the solution: changes of sign between the ends of a step are located by the
+ * Illinois variant of the regula falsi (M. Dowell, P. Jarratt, BIT 11 (1971) 168-174). If there are
+ * several roots, the first one is located. States inside the step are interpolated and projected.
  *
- * A function that has the same sign at both ends, where its slopes lead towards zero and away from it, is followed to its
- * extremum, as long as the tangents at both sides cross beyond zero: a convex function lies on the near side of its
- * tangents. */
+ * If g_i has the same sign at both ends, but approaches zero at the start and moves away from it at
+ * the end, |g_i| is followed to its minimum, as long as the tangents at both sides intersect below
+ * zero: a convex function lies above its tangents. */
 #include "onestep_impl.h"
 
 #include "cpodes/base/random.h"
@@ -13,17 +13,19 @@
 #include <math.h>
 #include <string.h>
 
-/* Where g_i is zero at a start up to errors, its sign is the one that it has after leaving zero. That sign is looked
- * for at SOON roundoffs of t after the start, then at LATER times that distance, and so on. */
+/* If g_i is zero at a start up to errors, its sign is the one that it has after leaving zero. That
+ * sign is looked for at SOON roundoffs of t after the start, then at LATER times that distance, and
+ * so on. */
 #define SOON  1.0e3
 #define LATER 10.0
 /* g_i counts as zero up to MARGIN times the change that errors of the state cause in it. */
 #define MARGIN 10.0
-/* Secants usually need fewer iterations than this. Every second step after them is a bisection, for the sake of jumps
- * and multiple roots. */
+/* Secants usually need fewer than SECANTS iterations. After these, every second iteration is a
+ * bisection, because of jumps and multiple roots. */
 #define SECANTS        8
 #define MAX_ITERATIONS 200
-/* Slopes of g are differences over this part of the step, and the search for an extremum ends after so many states. */
+/* Slopes of g are difference quotients over this part of the step, and the search for an extremum
+ * ends after MAX_EXTREMA states. */
 #define SLOPE_STEP  1.0e-6
 #define MAX_EXTREMA 12
 
@@ -118,8 +120,8 @@ static int evaluateAt(CPOneStepMem mem, sunrealtype t, N_Vector y, sunrealtype *
                   "at t = %.15g: the root function g returned NaN or Inf", t);
 }
 
-/* y <- the state at t. A projection that fails recoverably leaves it unprojected (raw): it may succeed nearer to the root. One that
- * fails for good ends the search. */
+/* y <- the state at t. If the projection fails recoverably, the state stays unprojected (raw),
+ * since the projection may succeed nearer to the root. A fatal failure ends the search. */
 static int stateAt(CPOneStepMem mem, sunrealtype t, N_Vector y, int *raw) {
   const CPStepper s = &mem->base;
   const int flag    = cpOneStepSolution(mem, t, y, " (CV_ROOT_RETURN)");
@@ -137,8 +139,9 @@ static int evaluateBetween(CPOneStepMem mem, sunrealtype t) {
   return flag ? flag : evaluateAt(mem, t, r->trial, r->mid);
 }
 
-/* size_i = |g_i(trial + MARGIN off) - values_i|, with the values of g at t in the state trial, and where off contains errors of
- * the state. Their signs are mixed first: equal errors would not show in the difference of two components. */
+/* size_i = |g_i(t, trial + MARGIN off) - values_i|, where values is g(t, trial), and off contains
+ * errors of the state. These get random signs and sizes first, since equal errors would not show in
+ * the difference of two components. */
 static int sensitivity(CPOneStepMem mem, sunrealtype t, const sunrealtype *values, N_Vector off,
                        sunrealtype *size) {
   CPRoots *r = &mem->roots;
@@ -155,8 +158,8 @@ static int sensitivity(CPOneStepMem mem, sunrealtype t, const sunrealtype *value
 
 int cpRootsAt(const CPRoots *r, sunrealtype t) { return r->n && t == r->tfound; }
 
-/* Determines which g_i are zero at the start up to errors. These are roundoff, and for functions whose root has just
- * been returned, errors of the size of the tolerances as well. */
+/* Determines which g_i are zero at the start up to errors: roundoff and, for functions whose root
+ * has just been returned, also errors of the size of the tolerances. */
 int cpRootsStart(CPOneStepMem mem) {
   CPRoots *r = &mem->roots;
   if (!r->n || r->have_lo) return CP_SUCCESS;
@@ -189,7 +192,7 @@ int cpRootsStart(CPOneStepMem mem) {
 
 /* ---- changes of sign ---- */
 
-/* Does g_i cross zero, in a direction that is asked for, between the values lo_i and value? */
+/* Does g_i cross zero between lo_i and value, in a direction to be found? */
 static int crosses(const CPRoots *r, int i, sunrealtype value) {
   if (r->at_zero[i] || r->direction[i] * r->lo[i] > 0.0) return 0;
   return value == 0.0 || (r->lo[i] > 0.0) != (value > 0.0);
@@ -201,9 +204,9 @@ static int anyCrosses(const CPRoots *r, const sunrealtype *values) {
   return 0;
 }
 
-/* Decides which g_i have left zero at tlo: those that exceed what errors can make of zero, and have moved away from it.
- * (A function that an error has left on one side may cross zero on its way to the other one, which is no root.)
- * Returns the number of those that are still at zero. */
+/* Decides which g_i have left zero at tlo: those that exceed their noise and have moved away from
+ * zero. (A function that an error has put on one side may cross zero on its way to the other one,
+ * which is no root.) Returns the number of functions that are still at zero. */
 static int leaveZero(CPRoots *r) {
   int remaining = 0;
   for (int i = 0; i < r->n; i++) {
@@ -229,8 +232,9 @@ static void moveLower(CPRoots *r, sunrealtype t) {
   swapValues(&r->lo, &r->mid);
 }
 
-/* After a start, tlo advances until each g_i that is zero there has left it, or until another one crosses zero, whose
- * root is then bracketed. Functions that are still at zero may leave it at the ends of later steps. */
+/* After a start, tlo advances until each g_i that is zero there has left zero, or until another
+ * function crosses zero, whose root is then bracketed. Functions that are still at zero may leave
+ * it at the ends of later steps. */
 static int activate(CPOneStepMem mem) {
   CPRoots *r              = &mem->roots;
   const sunrealtype start = r->tlo, length = fabs(r->thi - start);
@@ -250,9 +254,10 @@ static int activate(CPOneStepMem mem) {
   return CP_SUCCESS;
 }
 
-/* ---- functions that come and go within the step ---- */
+/* ---- functions that reach zero and turn back within the step ---- */
 
-/* dg/ds at (t, y), where g has these values, with s = dir t: y moves by its own derivative, at the end of the step backward */
+/* slope = dg/ds along the solution at (t, y), s = dir t, by a difference quotient in the direction
+ * of y', which is backward at the end of the step. values: g(t, y). */
 static int slopesAt(CPOneStepMem mem, sunrealtype t, N_Vector y, const sunrealtype *values,
                     sunrealtype *slope) {
   const CPStepper s       = &mem->base;
@@ -267,8 +272,9 @@ static int slopesAt(CPOneStepMem mem, sunrealtype t, N_Vector y, const sunrealty
   return flag;
 }
 
-/* Follows g_i, which has the same sign at both ends of [tlo, thi], to its extremum. The first state that is found where it has
- * the other sign, or where any function crosses zero, becomes thi, or tlo if the crossing before it is not asked for. */
+/* Follows g_i, which has the same sign at both ends of [tlo, thi], to its extremum. The first state
+ * found where any function crosses zero becomes thi. If g_i has the other sign there, but that
+ * crossing is not to be found, the state becomes tlo. */
 static int follow(CPOneStepMem mem, int i) {
   CPRoots *r             = &mem->roots;
   const sunrealtype sign = r->lo[i] > 0.0 ? 1.0 : -1.0;
@@ -276,7 +282,7 @@ static int follow(CPOneStepMem mem, int i) {
   sunrealtype b = r->thi, gb = sign * r->hi[i], sb = sign * r->slope_hi[i];
   for (int k = 0; k < MAX_EXTREMA && sa < 0.0 && sb > 0.0; k++) {
     const sunrealtype crossing = ga + sa * (gb - ga - sb * fabs(b - a)) / (sa - sb);
-    if (crossing > 0.0) return CP_SUCCESS; /* of the tangents */
+    if (crossing > 0.0) return CP_SUCCESS; /* The tangents intersect above zero. */
     const sunrealtype t = a + fmin(fmax(sa / (sa - sb), 0.1), 0.9) * (b - a);
     int flag            = evaluateBetween(mem, t);
     if (flag) return flag;
@@ -298,8 +304,8 @@ static int follow(CPOneStepMem mem, int i) {
   return CP_SUCCESS;
 }
 
-/* Looks for functions that come to zero and go away within [tlo, thi]. Slopes at tlo are computed if one at thi asks for
- * them. */
+/* Looks for functions that reach zero and turn back within [tlo, thi]. Slopes at tlo are computed
+ * only if a slope at thi requires them. */
 static int followAll(CPOneStepMem mem) {
   CPRoots *r  = &mem->roots;
   int have_lo = 0, flag = slopesAt(mem, r->thi, r->y, r->hi, r->slope_hi);
@@ -314,15 +320,16 @@ static int followAll(CPOneStepMem mem) {
     if (!flag) flag = follow(mem, i);
     if (r->tlo == start && r->thi == end) continue;
     have_lo = r->tlo == start;
-    i       = -1; /* Others may come and go in what is left. */
+    i       = -1; /* The remaining interval may contain others. */
   }
   return flag;
 }
 
 /* ---- location ---- */
 
-/* Narrows [tlo, thi] down to roundoff around the earliest root. The secant is that of the function whose zero it places
- * first. Illinois: the values at the ends have weights, and an end that stays twice in a row has its weight halved. */
+/* Narrows [tlo, thi] down to roundoff around the earliest root. Of the functions that cross zero,
+ * the one whose secant has the earliest zero is used. Illinois variant: the values at the ends have
+ * weights, and the weight of an end that stays twice in a row is halved. */
 static int locate(CPOneStepMem mem) {
   CPRoots *r            = &mem->roots;
   const sunrealtype tol = cpOneStepTimeRoundoff(mem);
@@ -360,12 +367,12 @@ static int locate(CPOneStepMem mem) {
   return CP_SUCCESS;
 }
 
-/* Lets the interval begin at thi. */
+/* Moves the start of the interval to thi. */
 static void goOn(CPRoots *r) {
   r->tlo = r->thi;
   swapValues(&r->lo, &r->hi);
   for (int i = 0; i < r->n; i++)
-    if (isinf(r->zero[i])) r->zero[i] = 0.0; /* Here the sign counts, whichever it is. */
+    if (isinf(r->zero[i])) r->zero[i] = 0.0; /* From here on g_i may leave zero to either side. */
   leaveZero(r);
   for (int i = 0; i < r->n; i++) {
     if (r->at_zero[i] || r->lo[i] != 0.0) continue;
@@ -405,8 +412,8 @@ void cpRootsSearchAgain(CPRoots *r) {
 
 int cpRootsReturned(CPOneStepMem mem) {
   CPRoots *r = &mem->roots;
-  /* The sign at a root is that of errors of the projection, which are as large as the tolerances. If g fails here, the root
-   * remains pending. */
+  /* At a root the sign of g is due to errors of the projection, which are as large as the
+   * tolerances. If g fails here, the root remains pending. */
   N_VScale(1.0, r->y, r->trial);
   N_VInv(mem->base.ewt, mem->base.tmp);
   const int flag = sensitivity(mem, r->thi, r->hi, mem->base.tmp, r->mid);
