@@ -2,20 +2,21 @@
  *
  *   F = f + f_lambda - M a - A^T lambda,   B = b - A a,   zdot          a = u' and lambda held
  *
- * or, for HALF, of u' and zdot as functions of the state. Positions are moved along N e_j. One-sided quotients are what
- * an iteration needs; where derivatives are results, they are of sixth order. */
+ * or, for HALF, of u' and zdot as functions of the state. Positions are displaced along N e_j.
+ * One-sided quotients suffice for an iteration; derivatives that are results are of sixth order. */
 #include "newton_impl.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- passes: blocks of one direction are differentiated together, unless one is sparse and the other is not (its
- * groups of columns would be lost), or one is noisier (its increments are longer) ---- */
+/* ---- passes: blocks of one direction are differentiated together, unless one is sparse and
+ * another is not (the groups of columns would be lost), or one is noisier (it needs longer
+ * increments) ---- */
 
 /* Relative error of b where it comes from differences of v. */
 #define NOISE_OF_B 1.0e-12
 
-/* Groups of the columns of the pass's blocks, one block below the other. */
+/* Groups the columns of the pass's blocks, which are placed one below the other. */
 static int colorPass(CPPartials P, CPPass *pass) {
   CPPlaces entries = {0};
   CPMat all        = {0};
@@ -58,7 +59,7 @@ int cpPassesCreate(CPPartials P) {
 
 /* ---- the outputs ---- */
 
-/* What does not change in this direction is left out. */
+/* Evaluates the outputs of the pass, without terms that do not depend on this direction. */
 static int evaluate(CPPartials P, const CPPass *pass, const CPMechState *s, const double *lambda,
                     double *const out[CP_OUTPUTS]) {
   CPMech mech          = P->mech;
@@ -83,11 +84,13 @@ static int evaluate(CPPartials P, const CPPass *pass, const CPMechState *s, cons
 
 /* ---- increments ---- */
 
-/* Truncation (0.01)^6 / 140 and roundoff DBL_EPSILON / 0.01 are of one size. */
+/* Truncation (0.01)^6 / 140 and roundoff DBL_EPSILON / 0.01 are of similar size. */
 #define SIXTH_ORDER_STEP 0.01
 
-/* A relative change of the variable, or of its typical size, or one tolerance, over which derivatives must be good
- * anyway. Positions without a coordinate of their own are angles of quaternions (or the user's), of size 1. */
+/* An increment is a relative change of the variable or of its typical size, or one tolerance if
+ * that is larger (but at most `root`), since derivatives must be good over a tolerance anyway.
+ * Positions without a coordinate of their own are angles of quaternions (or of the user's N), of
+ * size 1. */
 static void setSteps(CPPartials P, CPDirection by, double root, const double *ewt) {
   const CPMech mech                          = P->mech;
   const double *x[CP_DIRECTIONS]             = {P->q, P->u, P->z, P->lambda};
@@ -102,13 +105,13 @@ static void setSteps(CPPartials P, CPDirection by, double root, const double *ew
     *step               = i < 0 ? root : fmax(root * fmax(fabs(x[by][i]), typical), tol);
     if (by == CP_BY_Q) continue;
     volatile double moved = x[by][i] + *step;
-    *step                 = moved - x[by][i]; /* a machine number */
+    *step                 = moved - x[by][i]; /* makes x + step exact */
   }
 }
 
 /* ---- one group of columns ---- */
 
-/* The outputs with the group's variables moved by so many steps. */
+/* Evaluates the outputs with the group's variables displaced by so many increments. */
 static int displaced(CPPartials P, const CPPass *pass, double steps, const int *cols, int ncols,
                      double *const out[CP_OUTPUTS]) {
   const CPDirection by           = pass->by;
@@ -172,7 +175,8 @@ static int runPass(CPPartials P, const CPPass *pass, const double *ewt) {
     if (pass->of[of]) cpMatZero(&P->block[of][pass->by].J);
   int flag = evaluate(P, pass, &s, P->lambda, P->value);
   if (!flag && pass->by == CP_BY_LAMBDA) {
-    /* lambda is often seen by few outputs, if any. If none changes with all of it, the columns are zero. */
+    /* Few outputs, if any, depend on lambda. If none changes with all of lambda, the columns are
+     * zero. */
     double *lambda2 = P->x2[CP_BY_LAMBDA];
     int changes     = 0;
     for (int i = 0; i < cols; i++)

@@ -1,16 +1,18 @@
-/* The iteration matrix for one gamma, its right-hand side, and what follows from its solution; the equations are those
- * of newton_impl.h. */
+/* The iteration matrix for one gamma, its right-hand side, and the quantities that follow from its
+ * solution, with the equations of newton_impl.h. */
 #include "newton_impl.h"
 
 #include <string.h>
 
-/* ---- quaternions: E is the multiplication by g / gamma = (0, omega / 2), from the right in the body's
- * frame (sign +1), from the left in the world's (-1). 1 / (1 - g) = (1 + g) / (1 + g.g), so that
+/* ---- quaternions: E is the multiplication by g / gamma = (0, omega / 2), from the right in the
+ * body frame (sign +1), from the left in the world frame (-1). As
+ * 1 / (1 - g) = (1 + g) / (1 + g.g),
  *
  *   (1 - gamma E)^-1 p = p o (1 + g) / (1 + g.g)     (body)
  *   T w = (w + sign w x g) / (1 + g.g)
  *
- * for a complex gamma as well: products are those of quaternions with complex components. ---- */
+ * This holds for a complex gamma, too, where products are those of quaternions with complex
+ * components. ---- */
 
 typedef struct {
   double sign;
@@ -33,7 +35,8 @@ static double complex cross(const double complex *a, const double complex *b, in
   return a[e] * b[f] - a[f] * b[e];
 }
 
-/* JT <- J T. A row (x, y, z) of a quaternion's three columns times T is T^T (x, y, z), which is T with -g. */
+/* JT <- J T. For a row (x, y, z) in the three columns of a quaternion, this is T^T (x, y, z), and
+ * T^T is T with -g. */
 static void timesT(const CPNewtonMatrix *S, const CPMat *J, CPMat JT[2]) {
   const CPMech mech = S->P->mech;
   const size_t size = cpMatEntries(J) * sizeof *J->value;
@@ -76,7 +79,7 @@ static int createTerms(CPNewtonMatrix *S) {
   const CPMat *const own[CP_OUTPUTS] = {&P->M, &P->A, NULL};
   int flag                           = P->kkt ? newTerm(S, &P->A, 1.0, 0, 0, nu, 1) : CP_SUCCESS;
   for (int of = 0; of < CP_OUTPUTS;
-       of++) { /* Terms of one place are neighbours: they are added together. */
+       of++) { /* Terms at one place are neighbours, so that they are added together. */
     if (!flag && P->kkt && own[of]) flag = newTerm(S, own[of], 1.0, 0, row[of], 0, 0);
     for (int by = 0; !flag && by < CP_DIRECTIONS; by++) {
       const CPMat *J = &P->block[of][by].J;
@@ -104,7 +107,8 @@ int cpNewtonAssemble(CPNewtonMatrix *S, double complex gamma) {
   S->gamma = gamma;
   for (int of = 0; of < CP_OUTPUTS; of++)
     if (S->JT[of][0].value) timesT(S, &P->block[of][CP_BY_Q].J, S->JT[of]);
-  for (int k = 0; k < S->nterms; k++) { /* by parts: complex products of C test for NaN */
+  /* Parts are multiplied by hand, because complex products of C test for NaN. */
+  for (int k = 0; k < S->nterms; k++) {
     const double complex f = S->factor[k], g = powers[S->power[k]];
     weight[k] =
         CMPLX(creal(f) * creal(g) - cimag(f) * cimag(g), creal(f) * cimag(g) + cimag(f) * creal(g));
@@ -128,9 +132,10 @@ int cpNewtonFactor(CPNewtonMatrix *S) {
   return flag ? cpReason(mech->text, flag, "no factors of the iteration matrix") : CP_SUCCESS;
 }
 
-/* ---- its right-hand sides, and what follows from its solution; vectors are pairs of real and imaginary parts ---- */
+/* ---- right-hand sides, and what follows from the solution; vectors are pairs of real and
+ * imaginary parts ---- */
 
-/* v <- w, without velocities that FULL motions prescribe: nothing depends on them. */
+/* v <- w, but zero in FULL motions, whose velocities are not unknowns. */
 static void freeVelocities(const CPNewtonMatrix *S, double *const w[2], double *const v[2]) {
   for (int part = 0; part < S->parts; part++)
     for (int j = 0; j < S->P->nu; j++) v[part][j] = S->P->fixed[j] ? 0.0 : w[part][j];
@@ -181,7 +186,7 @@ static int positions(CPNewtonMatrix *S, double *const v[2], double *const x[2]) 
   return CP_SUCCESS;
 }
 
-/* s <- N^+ x, positions x as directions, which is what K, Bq and Zq know */
+/* s <- N^+ x: the change x of positions in terms of the directions N e_j of K, Bq and Zq */
 static int directions(CPNewtonMatrix *S, double *const x[2]) {
   for (int part = 0; part < S->parts; part++) {
     const int flag = cpMechKinematics(S->P->mech, S->P->q, CP_N_INVERSE, x[part], S->s[part]);
@@ -236,7 +241,7 @@ int cpNewtonSolve(CPNewtonMatrix *S, const double *r, double *x) {
   return positions(S, S->v, dq); /* dq = (1 - gamma E)^-1 (r_q + gamma N du) */
 }
 
-/* v <- gamma N^+ (1 - gamma E)^-1 r, positions, without velocities that FULL motions prescribe */
+/* v <- gamma N^+ (1 - gamma E)^-1 r, positions, but zero in FULL motions */
 static int gammaDirections(CPNewtonMatrix *S, double *const r[2], double *const v[2]) {
   const CPPartials P = S->P;
   const CPMech mech  = P->mech;
@@ -260,7 +265,8 @@ int cpNewtonCorrect(CPNewtonMatrix *S, double *re, double *im) {
   double *const r[2] = {re, im}, *const dq[2] = {re, im};
   double *x[2] = {S->x[0], S->x[1]};
 
-  /* The right-hand side (r_F, r_B, r_z) + [K; Bq; Zq] gamma s,   s = N^+ (1 - gamma E)^-1 r_q. Where q' = u, r_q is often 0. */
+  /* The right-hand side is (r_F, r_B, r_z) + [K; Bq; Zq] gamma s, s = N^+ (1 - gamma E)^-1 r_q. If
+   * q' = u, r_q is often 0. */
   int any = 0;
   for (int part = 0; part < S->parts; part++)
     for (int i = 0; i < nq; i++) any |= r[part][i] != 0.0;
@@ -298,7 +304,7 @@ int cpNewtonMatrixCreate(CPNewtonMatrix *S, CPPartials P, int is_complex) {
     CP_ARRAYS(&S->arena, P->mech->nq, &S->rq[part], &S->Nv[part]);
   }
   int flag = cpArenaStatus(&S->arena);
-  /* HALF has 1 in place of M, and zeta' has 1 with both. */
+  /* HALF has the identity in place of M, and both types have it for zeta'. */
   if (!flag)
     flag = cpLuCreate(&S->lu, order, P->sparse, is_complex, P->fixed, P->kkt ? P->nu + P->m : 0);
   return flag ? flag : createTerms(S);
@@ -311,7 +317,7 @@ void cpNewtonMatrixFree(CPNewtonMatrix *S) {
 
 /* ---- the symmetric part of W = M - gamma C - gamma^2 K T, as a metric of velocities ---- */
 
-/* Velocities of FULL motions move nothing: their rows have the diagonal only. */
+/* W += factor (J + J^T) / 2. Rows of FULL motions get the diagonal only. */
 static void addSymmetric(const CPPartials P, CPMat *W, double factor, const CPMat *J) {
   for (int j = 0; j < J->cols; j++)
     for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++) {

@@ -1,12 +1,13 @@
-/* Structured Newton as the linear solver of Newton's iteration: a SUNMatrix and a SUNLinearSolver whose content is the
- * CPMechNewton, which owns both. The matrix is made by cpMechLinearSystem, so that it needs no operation but its name. */
+/* Structured Newton as the linear solver of Newton's iteration: a SUNMatrix and a SUNLinearSolver
+ * whose content is the CPMechNewtonMem that owns both. cpMechLinearSystem forms the matrix, so that
+ * the SUNMatrix needs no operation but getid. */
 #include "newton_impl.h"
 
 #include "cpodes/stepping/multistep/multistep_impl.h"
 
 #include <stdlib.h>
 
-/* The code of a package that fails unrecoverably; 6.4 has one of its own. */
+/* The code for an unrecoverable failure of a package; SUNDIALS 6.4 has a special one. */
 #ifdef SUNLS_PACKAGE_FAIL_UNREC
 #define FAIL_UNREC SUNLS_PACKAGE_FAIL_UNREC
 #else

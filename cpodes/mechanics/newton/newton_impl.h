@@ -1,10 +1,12 @@
-/* Structured Newton: solves (I - gamma J) (dq, du, dz) = (r_q, r_u, r_z), where J is the Jacobian of y' = f(t, y),
- * y = (q, u, z), without forming J. The unknowns are the changes a', lambda', zeta' of u', lambda and z'. With
+/* Structured Newton solves (I - gamma J) (dq, du, dz) = (r_q, r_u, r_z), where J is the Jacobian of
+ * y' = f(t, y), y = (q, u, z), without forming J. The unknowns are the changes a', lambda', zeta'
+ * of u', lambda and z'. With
  *
  *   du = r_u + gamma a',   dz = r_z + gamma zeta',   dq = (1 - gamma E)^-1 (r_q + gamma N du),
  *   E = d(N u)/dq,   s = N^+ (1 - gamma E)^-1 (r_q + gamma N r_u),   T = N^+ (1 - gamma E)^-1 N
  *
- * (q' = u: E = 0, T = 1) and a real or complex gamma the derivatives of the three equations for u', lambda and z' are
+ * (E = 0 and T = 1 if q' = u) and a real or complex gamma, the three linearised equations for u',
+ * lambda and z' are
  *
  *   [ M - gamma C  - gamma^2 K T    A^T - Fl   - gamma Fz  ] [ a'      ]   [ K s + C r_u + Fz r_z   ]
  *   [ A - gamma Bu - gamma^2 Bq T       0           0      ] [ lambda' ] = [ Bq s + Bu r_u          ]
@@ -14,14 +16,16 @@
  *   Bq, Bu         of B = b - A a
  *   Zq, Zu, Zz, Zl of zdot
  *
- * to positions (along N e_j), velocities, z and lambda. The rows of q' are never factored. With CP_NEWTON_HALF M is 1,
- * F is u' as a function of the state, zdot with its lambda is a function of the state, and there are no rows of A.
+ * with respect to positions (along N e_j), velocities, z and lambda. The rows of q' are never
+ * factored. With CP_NEWTON_HALF, M is 1, F is u' and zdot is taken with its lambda, both as
+ * functions of the state, and there are no rows of A.
  *
- * Rows that are off or dependent have lambda' = 0, velocities of FULL motions have a' = 0: their rows and columns are
- * those of the identity ("fixed").
+ * Rows that are off or dependent have lambda' = 0, and velocities of FULL motions have a' = 0:
+ * their rows and columns are those of the identity ("fixed").
  *
- * The partial derivatives (CPPartials) know nothing of gamma, and the matrix (CPNewtonMatrix) nothing of the
- * integrator: any method that needs (I - gamma J)^-1 or a block of it calls both, at states of its own. */
+ * The partial derivatives (CPPartials) do not depend on gamma, and the matrix (CPNewtonMatrix) does
+ * not depend on the integrator: any method that needs (I - gamma J)^-1, or a block of it, uses both
+ * at states of its own. */
 #ifndef CPODES_NEWTON_IMPL_H
 #define CPODES_NEWTON_IMPL_H
 
@@ -39,11 +43,11 @@ typedef enum { CP_BY_Q, CP_BY_U, CP_BY_Z, CP_BY_LAMBDA, CP_DIRECTIONS } CPDirect
 /* One of K, C, ..., Zl */
 typedef struct {
   int exists;
-  int given;      /* by the user's function; else by differences */
+  int given;      /* 1: by the user's function; 0: by differences */
   CPMat J;        /* rows of the output x columns of the direction */
   CPUserMat user; /* what the user's function fills, and the template of a pattern */
 } CPBlock;
-/* y += alpha J x, if there is this block */
+/* y += alpha J x, if the block exists */
 static inline void cpBlockTimes(const CPBlock *block, double alpha, const double *x, double *y) {
   if (block->exists) cpMatTimes(&block->J, alpha, x, 1.0, y);
 }
@@ -52,8 +56,9 @@ static inline void cpBlockTimes(const CPBlock *block, double alpha, const double
 typedef struct {
   CPDirection by;
   int of[CP_OUTPUTS]; /* 1: takes part */
-  double root;        /* relative increment: root of the outputs' noise */
-  CPColoring colors;  /* without groups (start is NULL) each column is moved by itself */
+  double root;        /* relative increment: square root of the noise of the outputs */
+  /* if start is NULL, there are no groups, and columns are perturbed one by one */
+  CPColoring colors;
 } CPPass;
 #define CP_MAX_PASSES (4 * CP_DIRECTIONS)
 
@@ -61,15 +66,16 @@ typedef struct CPPartials_ *CPPartials;
 struct CPPartials_ {
   CPArena arena;
   CPMech mech;
-  int kkt;         /* 0: CP_NEWTON_HALF */
-  int sparse;      /* K, C, Bq, Bu by differences are sparse, as M and A are */
-  int keep_rank;   /* with u' = a: the rows that were dependent are so still */
-  int sixth_order; /* differences are results, not parts of an iteration: they are of sixth order */
-  int nu, m, nz;   /* m: rows of A, 0 with HALF */
+  int kkt;       /* 0: CP_NEWTON_HALF */
+  int sparse;    /* K, C, Bq, Bu by differences are sparse, as M and A are */
+  int keep_rank; /* 1: with a given a, the dependent rows are not determined anew */
+  /* 1: differences are results, not parts of an iteration, and are of sixth order */
+  int sixth_order;
+  int nu, m, nz; /* m: rows of A, 0 with HALF */
   int rows[CP_OUTPUTS], cols[CP_DIRECTIONS];
-  /* the state, and the derivatives there */
+  /* the state, and the partial derivatives at it */
   int valid;
-  long int layout; /* mech->rows.layout then */
+  long int layout; /* mech->rows.layout at that state */
   double t, *q, *u, *z, *a, *lambda;
   char *fixed; /* [nu + m + nz] */
   CPMat M, A;  /* nu x nu, m x nu */
@@ -83,26 +89,28 @@ struct CPPartials_ {
   double *value[CP_OUTPUTS], *perturbed[CP_OUTPUTS], *opposite[CP_OUTPUTS]; /* F, B, zdot */
 };
 
-/* For this kind of matrix, CP_NEWTON_KKT or CP_NEWTON_HALF, of a system that is set up. 0 or CP_MEM_FAIL. */
+/* Creates the partial derivatives for a matrix of this type, CP_NEWTON_KKT or CP_NEWTON_HALF. mech
+ * must be set up. Returns 0 or CP_MEM_FAIL. */
 int cpPartialsCreate(CPPartials *P, CPMech mech, CPMechNewton type);
 void cpPartialsFree(CPPartials *P);
-/* All blocks, M and A at (t, y), with u' = a and lambda; if a is NULL, they are solved for. Differences move a variable
- * by a part of its tolerance where there are weights: ewt [n], which may be NULL. 0, or a code with the reason in
- * mech->text. */
+/* Evaluates all blocks, M and A at (t, y) with u' = a and lambda, for which it solves if a is NULL.
+ * With weights ewt [n], which may be NULL, increments of differences take account of the
+ * tolerances. Returns 0, or a code with the reason in mech->text. */
 int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double *a,
                  const double *lambda, const double *ewt);
-/* Only the blocks of the user's functions, at the state that cpPartialsKeep has copied. */
+/* cpPartialsGiven evaluates only the blocks of the user's functions, at the state that
+ * cpPartialsKeep has copied. */
 void cpPartialsKeep(CPPartials P, const CPMechState *s, const double *a, const double *lambda);
 int cpPartialsGiven(CPPartials P);
 
-/* differences.c: the passes of the blocks that are not given, 0 or CP_MEM_FAIL; and these blocks, returning as
- * cpPartialsAt. */
+/* differences.c: creates the passes for the blocks that are not given, and returns 0 or
+ * CP_MEM_FAIL; evaluates these blocks, and returns as cpPartialsAt. */
 int cpPassesCreate(CPPartials P);
 int cpPartialsDifferences(CPPartials P, const double *ewt);
 
 /* ---- the matrix ---- */
 
-/* 3 of M and A, and each block, which may have an imaginary part */
+/* three for M, A and A^T, and one for the real and one for the imaginary part of each block */
 #define CP_MAX_TERMS (3 + 2 * CP_OUTPUTS * CP_DIRECTIONS)
 
 typedef struct {
@@ -120,19 +128,21 @@ typedef struct {
 
 int cpNewtonMatrixCreate(CPNewtonMatrix *S, CPPartials P, int is_complex);
 void cpNewtonMatrixFree(CPNewtonMatrix *S);
-/* The matrix at the state of the partial derivatives for any gamma, which is real if S is. Several matrices may share the
- * derivatives. Then the factors, in its place; a singular matrix is +CP_LINSOL_FAIL, recoverable with another gamma. All
- * return 0, or a code with the reason in mech->text. */
+/* cpNewtonAssemble forms the matrix for gamma, which must be real if S is, at the state of the
+ * partial derivatives. Several matrices may share these. cpNewtonFactor replaces the matrix by its
+ * factors; a singular matrix is the recoverable -CP_LINSOL_FAIL, because another gamma may help.
+ * All functions return 0, or a code with the reason in mech->text. */
 int cpNewtonAssemble(CPNewtonMatrix *S, double complex gamma);
 int cpNewtonFactor(CPNewtonMatrix *S);
 /* x [n] = (I - gamma J)^-1 r, r [n], with a real gamma. */
 int cpNewtonSolve(CPNewtonMatrix *S, const double *r, double *x);
-/* Newton's correction of y' and lambda, where y moves by gamma times the correction of y':
+/* Newton's correction of y' and lambda, where y changes by gamma times the correction of y':
  *
- *   re + i im [n + m]: in, the residuals (N u - q', F, zdot - z', b - A u') at some y' and lambda, F as above;
- *                      out, the corrections (q'', u'', z'', lambda')
+ *   re + i im [n + m]: in, the residuals (N u - q', F, zdot - z', b - A u') at some y' and lambda,
+ *                      F as above; out, the corrections (q'', u'', z'', lambda')
  *
- * A real S does not use im, which may be NULL. Residuals of fixed rows are ignored, their corrections are 0. */
+ * A real S does not use im, which may be NULL. Residuals of fixed rows are ignored, and their
+ * corrections are 0. */
 int cpNewtonCorrect(CPNewtonMatrix *S, double *re, double *im);
 
 /* ---- the linear solver of an integrator ---- */
@@ -143,15 +153,17 @@ struct CPMechNewton_ {
   CPPartials P;
   CPNewtonMatrix S;
   int assembled, factored;
-  SUNMatrix matrix; /* and the linear solver: what the integrator sees; the content of both is this object */
+  /* matrix and LS are what the integrator sees; the content of both is this object */
+  SUNMatrix matrix;
   SUNLinearSolver LS;
   N_Vector ewt;
 };
 
-/* Creates what mech asks for; *newton is NULL for nothing (NONE, or AUTO without matrices and udot_jac). */
+/* Creates what mech's options ask for. *newton is NULL if that is nothing (NONE, or AUTO without
+ * matrices and udot_jac). */
 int cpNewtonCreate(CPMechNewtonMem *newton, CPMech mech);
-/* Partial derivatives (unless jok and there are some) and matrix at (t, y). Returns as cpPartialsAt; *jcur: are there
- * new partial derivatives? */
+/* Evaluates the partial derivatives at (t, y), unless jok is set and there are valid ones, and
+ * forms the matrix. *jcur: out, 1 if the partial derivatives are new. Returns as cpPartialsAt. */
 int cpNewtonSystem(CPMechNewtonMem newton, sunrealtype t, const sunrealtype *y, const double *ewt,
                    int jok, double gamma, int *jcur);
 

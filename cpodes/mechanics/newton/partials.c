@@ -1,11 +1,11 @@
-/* Everything in the iteration matrix that does not depend on gamma: M, A, the blocks K, C, ..., Zl by the user's
- * functions or by differences, and which rows are fixed. */
+/* Everything in the iteration matrix that does not depend on gamma: M, A, the blocks K, C, ..., Zl
+ * by the user's functions or by differences, and which rows are fixed. */
 #include "newton_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which blocks there are, and who gives them ---- */
+/* ---- which blocks exist, and which of them the user gives ---- */
 
 static SUNMatrix templateOf(const CPPartials P, CPOutput of, CPDirection by) {
   const CPMechModel *model                        = &P->mech->model;
@@ -16,7 +16,7 @@ static SUNMatrix templateOf(const CPPartials P, CPOutput of, CPDirection by) {
   return P->kkt || of == CP_OF_Z ? tmpl[of][by] : NULL;
 }
 
-/* Rows of motions in B, and B by z and lambda, are zero. */
+/* Rows of motions in B are zero, and so are the derivatives of B with respect to z and lambda. */
 static int exists(const CPPartials P, CPOutput of, CPDirection by) {
   if (P->rows[of] == 0 || P->cols[by] == 0) return 0;
   if (of == CP_OF_B) return by == CP_BY_Q || by == CP_BY_U;
@@ -24,8 +24,8 @@ static int exists(const CPPartials P, CPOutput of, CPDirection by) {
   return 1;
 }
 
-/* Where the matrix is sparse, the user's function fills only what has a template. With HALF and auxiliary_jac, the
- * dependence of zdot on the state through lambda is left out. */
+/* If the matrix is sparse, the user's function fills only blocks that have a template. With HALF
+ * and auxiliary_jac, the dependence of zdot on the state through lambda is neglected. */
 static int isGiven(const CPPartials P, CPOutput of, CPDirection by) {
   const CPMechModel *model = &P->mech->model;
   if (by == CP_BY_LAMBDA) return of == CP_OF_F && model->lambda_jac != NULL;
@@ -37,9 +37,10 @@ static int isGiven(const CPPartials P, CPOutput of, CPDirection by) {
 
 /* ---- creation ---- */
 
-/* A block that is given, or of zdot, or to z, has the pattern of its template. One by differences contains, besides,
- * the pattern that follows from M and A: B = b - A a depends on positions and velocities like A, M a and A^T lambda in F
- * depend on positions like M and A^T A, and springs and dampers mostly lie among these entries. */
+/* A block that is given, or of zdot, or with respect to z, has the pattern of its template. A block
+ * by differences also contains the pattern that follows from M and A: B = b - A a depends on
+ * positions and velocities in the pattern of A, M a and A^T lambda in F depend on positions in the
+ * patterns of M and A^T A, and springs and dampers mostly have their entries among these. */
 static int createPattern(const CPPartials P, CPOutput of, CPDirection by, CPBlock *block) {
   const CPMech mech = P->mech;
   const CPMat *tmpl = templateOf(P, of, by) ? &block->user.A : NULL;
@@ -59,8 +60,9 @@ static int createPattern(const CPPartials P, CPOutput of, CPDirection by, CPBloc
   const int flag = cpMatFromPlaces(J, rows, cols, &all);
   if (flag || mech->coords.nquaternions == 0 || !(by == CP_BY_Q || (by == CP_BY_U && !block->given)))
     return flag;
-  /* The columns of a quaternion's three velocities share a pattern: what depends on one of its components depends on
-   * all three rotations, and b, by q' = N u, on all three velocities. T mixes them, too. */
+  /* The columns of a quaternion's three velocities share a pattern: a function of one of its
+   * components depends on all three rotations, and b, because of q' = N u, on all three velocities.
+   * T mixes them, too. */
   cpPlacesAddMat(&all, J, 0, 0, 0);
   for (int n = 0; n < mech->coords.nquaternions; n++) {
     const int first = mech->coords.quaternions[n].first_u;
@@ -101,7 +103,7 @@ int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type) {
   P->nz     = mech->nz;
   memcpy(P->rows, (int[]){mech->nu, na, mech->nz}, sizeof P->rows);
   memcpy(P->cols, (int[]){mech->nu, mech->nu, mech->nz, na}, sizeof P->cols);
-  /* Arrays have the lengths of the whole mechanism: HALF, too, asks for multipliers and for b. */
+  /* Arrays have the lengths of the whole mechanism, because HALF also needs multipliers and b. */
   const int output[CP_OUTPUTS]   = {mech->nu, mech->m, mech->nz},
             input[CP_DIRECTIONS] = {mech->nu, mech->nu, mech->nz, mech->m};
   CP_ARRAYS(&P->arena, mech->nq, &P->q, &P->q2);
@@ -132,7 +134,8 @@ void cpPartialsFree(CPPartials *address) {
 
 /* ---- the user's functions ---- */
 
-/* Takes what the user's function, which has returned flag, has filled in of this output's blocks. */
+/* Takes over the blocks of this output that the user's function, which has returned flag, has
+ * filled. */
 static int take(CPPartials P, int flag, CPOutput of, CPDirection first, CPDirection last,
                 const char *function) {
   flag = cpMechResult(P->mech, flag, P->t, function);
@@ -181,7 +184,7 @@ int cpPartialsGiven(CPPartials P) {
   return flag;
 }
 
-/* ---- all of it ---- */
+/* ---- evaluation at a state ---- */
 
 void cpPartialsKeep(CPPartials P, const CPMechState *s, const double *a, const double *lambda) {
   const CPMech mech = P->mech;
@@ -206,7 +209,7 @@ int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double
   s = (CPMechState){t, P->q, P->u, P->z};
   if (!a) flag = cpMechSolve(mech, &s, P->a, P->lambda);
   else if (P->m > 0 && !P->keep_rank)
-    flag = cpMechFactor(mech, t, P->q); /* finds the rows that are dependent */
+    flag = cpMechFactor(mech, t, P->q); /* finds the dependent rows */
   if (flag) return flag;
   P->layout = mech->rows.layout;
   for (int j = 0; j < P->nu; j++) P->fixed[j] = mech->motions.is_full[j];
