@@ -1,4 +1,4 @@
-/* CPMechCheck: the functions of a model against each other and against differences. */
+/* CPMechCheck compares the functions of a model with each other and with differences. */
 #include "check_impl.h"
 #include "cpodes/mechanics/actions/actions.h"
 
@@ -26,14 +26,15 @@ static int create(CPCheck *check) {
 
 /* ---- the state ---- */
 
-/* Away from special values, by up to a third of the largest entry: at rest most terms vanish. */
+/* Moves x away from special values, by up to 0.3 times the largest entry, because at rest most
+ * terms vanish. */
 static void perturb(double *x, int length, unsigned seed) {
   unsigned state       = seed;
   const double largest = cpLargest(x, length), size = largest > 0.0 ? 0.3 * largest : 0.3;
   for (int i = 0; i < length; i++) x[i] += size * cpUniformAwayFromZero(&state);
 }
 
-/* A of the state is kept: differences evaluate it elsewhere. */
+/* Keeps A of the state, because differences evaluate it at other states. */
 static int keepA(CPCheck *check) {
   const CPMech mech = check->mech;
   if (mech->operators) return CP_SUCCESS;
@@ -55,7 +56,8 @@ static int readState(CPCheck *check, sunrealtype t, const sunrealtype *y) {
   memcpy(q, s.q, (size_t)mech->nq * sizeof *s.q);
   memcpy(check->at.u, s.u, (size_t)mech->nu * sizeof *s.u);
   if (mech->nz > 0) memcpy(check->at.z, s.z, (size_t)mech->nz * sizeof *s.z);
-  /* Quaternions and norms are checked where they have their values, because elsewhere they mean something else. */
+  /* The check takes quaternions and vectors with their norms, because with other norms they have
+   * another meaning. */
   for (int k = 0; k < cpMechNumNorms(mech); k++) {
     const CPUnitNorm n = cpMechNorm(mech, k);
     const double norm  = sqrt(cpDot(q + n.first, q + n.first, n.length));
@@ -71,12 +73,13 @@ static int readState(CPCheck *check, sunrealtype t, const sunrealtype *y) {
 
 /* ---- the check ---- */
 
-/* Positions move by this part of their size. What holds on the manifold only is then wrong by its square. */
+/* Positions move by this part of their size. Relations that hold on the manifold only are then
+ * wrong by its square. */
 #define MOVE 5.0e-3
 
-/* Moves positions along an allowed motion, P x with x at random, because most functions are first tried at special ones: a
- * quaternion that is 1, a rod that lies on an axis. Without such a motion, as without M or where M is not definite,
- * check->moved stays 0. */
+/* Moves positions along an allowed velocity P x with a random x, because most functions are first
+ * tried at special positions: a quaternion that is 1, a rod that lies on an axis. If there is no
+ * such velocity, or M is missing or not definite, check->moved remains 0. */
 static int moveOn(CPCheck *check, N_Vector y) {
   const CPMech mech = check->mech;
   double *q = check->at.q, *dq = check->along.q;
@@ -100,7 +103,7 @@ static int moveOn(CPCheck *check, N_Vector y) {
   return cpMechNormalise(mech, check->at.t, q);
 }
 
-/* At the state, and a little further on. */
+/* Compares at the state and at a state nearby. */
 static int compareConstraints(CPCheck *check, N_Vector y, int (*compare)(CPCheck *check)) {
   const CPMech mech   = check->mech;
   const size_t length = (size_t)mech->nq * sizeof *check->at.q;
@@ -115,7 +118,7 @@ static int compareConstraints(CPCheck *check, N_Vector y, int (*compare)(CPCheck
   return flag ? flag : keepA(check);
 }
 
-/* Is M positive where there is motion, and is there any? */
+/* Checks that M is positive definite on the allowed velocities, and that there are some. */
 static int checkFreedom(CPCheck *check) {
   const CPMech mech = check->mech;
   if (mech->operators || check->code) return CP_SUCCESS;
@@ -124,7 +127,8 @@ static int checkFreedom(CPCheck *check) {
     check->code = CP_MASS_INDEFINITE;
     cpWrite(check->text, "%s", mech->text);
   }
-  if (flag) return flag == CP_MEM_FAIL ? flag : CP_SUCCESS; /* of others the run will tell */
+  /* Other failures will show in the run. */
+  if (flag) return flag == CP_MEM_FAIL ? flag : CP_SUCCESS;
   check->report->freedom = mech->nu - mech->motions.nfull - mech->kkt->rank;
   if (check->report->freedom == 0)
     cpReport(
@@ -135,14 +139,16 @@ static int checkFreedom(CPCheck *check) {
   return CP_SUCCESS;
 }
 
-/* Accelerations are those of the state as it is: other velocities may contradict dependent rows. */
+/* Accelerations are those of the given state, because other velocities may contradict dependent
+ * rows. */
 static int compareEverything(CPCheck *check, N_Vector y) {
   const CPMech mech   = check->mech;
   const size_t length = (size_t)mech->nu * sizeof *check->at.u;
   int flag            = cpCheckStructure(check);
   memcpy(check->u_state, check->at.u, length);
   perturb(check->at.u, mech->nu, 1u);
-  if (!flag) flag = compareConstraints(check, y, cpCheckJacobians); /* rates may be made of A */
+  /* A comes first, because rates may be formed with it. */
+  if (!flag) flag = compareConstraints(check, y, cpCheckJacobians);
   if (!flag) flag = compareConstraints(check, y, cpCheckRates);
   if (!flag) flag = checkFreedom(check);
   const CPMechModel *m  = &mech->model;
@@ -153,7 +159,7 @@ static int compareEverything(CPCheck *check, N_Vector y) {
   const CPMechState s = cpCheckStateOf(&check->at);
   flag                = cpMechSolve(mech, &s, check->a, check->at.lambda);
   if (!flag) flag = cpCheckUdot(check);
-  perturb(check->a, mech->nu, 2u); /* what partial derivatives hold is of the size of the solution */
+  perturb(check->a, mech->nu, 2u); /* What partial derivatives hold has the size of the solution. */
   perturb(check->at.lambda, mech->m, 3u);
   perturb(check->at.u, mech->nu, 1u);
   return flag ? flag : cpCheckPartials(check);

@@ -1,14 +1,15 @@
-/* Inside of CPMechCheck: the functions of the model against each other and against differences, at a state whose
- * velocities, accelerations and multipliers have been moved away from special values: at rest, or where symmetry makes
- * terms zero, most errors do not show.
+/* Interfaces between the files of CPMechCheck, which compares the functions of the model with each
+ * other and with differences. Velocities, accelerations and multipliers are moved away from special
+ * values, because at rest, or if symmetry makes terms zero, most errors do not show.
  *
- * Whatever is compared is a CPComparison (comparisons.c lists them all), and one function compares (compare.c). */
+ * Each comparison is a CPComparison (comparisons.c lists them all), and one function makes it
+ * (compare.c). */
 #ifndef CPODES_CHECK_IMPL_H
 #define CPODES_CHECK_IMPL_H
 
 #include "cpodes/mechanics/mechanics_impl.h"
 
-/* Errors above it are reported. */
+/* Relative errors above this limit are reported. */
 #define CP_CHECK_LIMIT 1.0e-4
 
 /* The variables of all functions, or a direction in their space */
@@ -16,8 +17,8 @@ typedef struct {
   double t, *q, *u, *z, *lambda; /* [nq], [nu], [nz], [m] */
 } CPCheckPoint;
 
-/* A row of the matrices that are compared: its largest entry, the size below which it counts as zero, and its entry
- * with the largest error, in column `where`. */
+/* A row of the matrices that are compared: its largest entry, the size below which it counts as
+ * zero, and its entry with the largest error, in column `where`. */
 typedef struct {
   double largest, floor, error, given, expected;
   int where;
@@ -29,14 +30,15 @@ typedef struct {
   CPMechReport *report;
   CPCheckPoint at, near,
       along; /* where functions are compared; a point near it; the direction to that */
-  double *a; /* [nu] held in partial derivatives */
+  double *a; /* [nu] u', held in partial derivatives */
   CPMat A;   /* m x nu at the point; empty with operators */
-  int moved; /* positions are not those of the state */
-  double *q_state, *u_state; /* which are these */
-  /* [most] of functions in compare.c: the columns compared, with derivatives by steps of two sizes; a function, the size
-   * of its terms, and the largest that they get */
+  int moved; /* 1: positions are not those of the state */
+  double *q_state, *u_state; /* [nq], [nu] of the state */
+  /* [most] compare.c: given and expected are the columns compared, expected with the derivatives by
+   * steps of two sizes; value is a function, terms the sizes of its terms, and largest_terms the
+   * largest of these */
   double *given, *expected[2], *value, *terms, *largest_terms;
-  double *e, *w, *x; /* [most] workspace of what fills a column */
+  double *e, *w, *x; /* [most] workspace for filling a column */
   char *skipped;     /* [most] */
   CPCheckRow *row;   /* [most] */
   /* the first error */
@@ -48,8 +50,8 @@ static inline CPMechState cpCheckStateOf(const CPCheckPoint *p) {
   return (CPMechState){p->t, p->q, p->u, p->z};
 }
 
-/* What is differentiated: p, v, -v, g and g' of all motions, f + f_lambda, F = f + f_lambda - M a - A^T lambda,
- * B = b - A a, zdot, u' */
+/* The function that is differentiated: p, v, -v, g and g' of all motions, f + f_lambda,
+ * F = f + f_lambda - M a - A^T lambda, B = b - A a, zdot, u' */
 typedef enum {
   CP_VALUE_P,
   CP_VALUE_V,
@@ -63,7 +65,7 @@ typedef enum {
   CP_VALUE_UDOT
 } CPCheckValue;
 
-/* In which direction: N e_j, u_j, z_j, lambda_j; along the motion, q' = N u with u held; time alone */
+/* The direction: N e_j, u_j, z_j, lambda_j; along the motion, q' = N u with u held; time alone */
 typedef enum {
   CP_ALONG_Q,
   CP_ALONG_U,
@@ -73,37 +75,41 @@ typedef enum {
   CP_ALONG_TIME
 } CPCheckAlong;
 
-/* A matrix or a vector that is given, and what it should be: another vector, the mirror image of the matrix, or the
- * derivatives of `value` along the directions j. */
+/* A matrix or a vector that is given, and what it should be: another vector, the mirror image of
+ * the matrix, or the derivatives of `value` along the directions j. */
 typedef struct {
   const char *given, *expected; /* "<given>(i, j) is 1, and <expected> 2" */
-  int code;                     /* if it is wrong */
+  int code;                     /* the error code if they differ */
   int rows, cols;
   const double *given_vector, *expected_vector; /* [rows]; both NULL for a matrix */
-  const CPMat *matrix; /* The matrix. If this and `pattern` are NULL, it is A, by the products of the model. */
-  const CPMat *pattern; /* or the entries outside of which derivatives should be zero */
+  /* the matrix; if matrix and pattern are NULL, it is A, by the products of the model */
+  const CPMat *matrix;
+  const CPMat *pattern; /* if not NULL, the entries outside which derivatives should be zero */
   int is_symmetric;     /* 1: the mirror image is expected */
   CPCheckValue value;
   CPCheckAlong along;
-  const char *skipped; /* [rows] or NULL; 1: nothing is known of this row */
-  sunrealtype *result; /* becomes the largest relative error, if that is larger */
+  const char *skipped; /* [rows] or NULL; 1: this row is not compared */
+  sunrealtype *result; /* raised to the largest relative error */
 } CPComparison;
 
-/* Where the largest error of a comparison is; row is -1 if there is none. */
+/* The largest error of a comparison and its position; row is -1 if there is none. */
 typedef struct {
   double error;
   int row, col;
 } CPCheckWorst;
-/* 0, or the code of a function that failed. worst may be NULL. */
+/* Returns 0, or the code of a function that failed. worst may be NULL. */
 int cpCompare(CPCheck *check, const CPComparison *c, CPCheckWorst *worst);
 
-/* comparisons.c: each compares what there is to compare. 0, or the code of a function that failed. */
+/* comparisons.c: each function makes those comparisons that apply to the model. Returns 0, or the
+ * code of a function that failed. */
 int cpCheckStructure(CPCheck *check); /* N, A, M: inverses, transposes, symmetry */
 int cpCheckJacobians(CPCheck *check); /* A */
 int cpCheckRates(CPCheck *check);     /* v, b, motions */
-int cpCheckUdot(CPCheck *check);      /* udot beside M; a and lambda are those of the KKT system */
-int cpCheckPartials(CPCheck *check); /* of the iteration matrix: given ones, and patterns of others */
-/* Is there a sparse iteration matrix, or may there be one? */
+/* udot given with M; a and lambda are those of the KKT system */
+int cpCheckUdot(CPCheck *check);
+/* given blocks of the iteration matrix, and patterns of others */
+int cpCheckPartials(CPCheck *check);
+/* Is or may the iteration matrix be sparse? */
 int cpHasPatterns(const CPMech mech);
 
 #endif

@@ -4,19 +4,22 @@
 #include <math.h>
 #include <string.h>
 
-/* Steps, as parts of the distance in which the state changes by its own size. With the first, truncation is
- * (2e-3 k)^6 / 140 for a function like sin(k x), below 1e-8 up to k = 50, and roundoff 1e-13 of its terms; with the
- * second k = 1700 and 4e-12. Of both derivatives the one nearer to what it is compared with counts: it cannot agree by
+/* Steps, as parts of the distance in which the state changes by its own size. With the first step,
+ * truncation is (2e-3 k)^6 / 140 for a function like sin(k x), below 1e-8 up to k = 50, and
+ * roundoff is 1e-13 of the terms; with the second step the figures are k = 1700 and 4e-12. Of the
+ * two derivatives, the one nearer to the compared value counts, because it cannot agree by
  * chance. */
 static const double STEP[2] = {2.0e-3, 6.0e-5};
 
 /* An entry matters if it changes the function by this part of its terms over that distance. */
 #define RELEVANT 1.0e-4
-/* Terms of forces may cancel, as those of the gyroscopic torque do in a body with equal moments of inertia. Terms of this
- * kind are of the size of (M u)_i u_i, their roundoff is 5e-12 of it in a difference quotient by the smaller step, and is
- * to be below 1e-4 of what matters: RELEVANT CANCELLED = 1e-7. */
+/* Terms of forces may cancel, as those of the gyroscopic torque do in a body with equal moments of
+ * inertia. Such terms have the size (M u)_i u_i, and their roundoff in a difference quotient with
+ * the smaller step is 5e-12 of that size. This must be below 1e-4 of an entry that matters:
+ * RELEVANT CANCELLED = 1e-7. */
 #define CANCELLED 1.0e-3
-/* A row is measured by its own largest entry, but at least by this part of the matrix'. */
+/* Errors are relative to the largest entry of the row, or to this part of the largest entry of the
+ * matrix if that is larger. */
 #define LEAST_ROW 1.0e-3
 
 /* ---- directions ---- */
@@ -37,7 +40,7 @@ static int setDirection(CPCheck *check, CPCheckAlong along, int j) {
   return CP_SUCCESS;
 }
 
-/* tau for which x + tau dx changes by its own size; at most `most`. */
+/* Returns the tau for which x + tau dx changes by its own size, at most `most`. */
 static double reach(const double *x, const double *dx, int length, double most) {
   const double typical = cpTypicalOf(cpLargest(x, length));
   for (int i = 0; i < length; i++)
@@ -57,7 +60,8 @@ static void subtract(const double *x, int length, double *y, double *terms) {
   addSizes(x, length, terms);
 }
 
-/* check->value and terms at the point near. A and M of mech may be those of this point then. */
+/* Evaluates check->value and check->terms at the point near, and may leave A and M of mech
+ * there. */
 static int evaluate(CPCheck *check, CPCheckValue what, int rows) {
   const CPMech mech         = check->mech;
   const CPMechState s       = cpCheckStateOf(&check->near);
@@ -136,7 +140,7 @@ static int differentiate(CPCheck *check, const CPComparison *c, double h, double
   return CP_SUCCESS;
 }
 
-/* Column j by both steps, and the least size of its rows' largest entries. */
+/* Differentiates column j with both steps, and raises the floor of its rows. */
 static int differentiateColumn(CPCheck *check, const CPComparison *c, int j) {
   int flag = setDirection(check, c->along, j);
   if (flag) return flag;
@@ -158,7 +162,8 @@ static int differentiateColumn(CPCheck *check, const CPComparison *c, int j) {
 
 /* ---- the comparison ---- */
 
-/* Column j of the matrix that is given, to check->given; its mirror image, as far as it has entries, to expected. */
+/* check->given <- column j of the given matrix; expected <- its mirror image, in the entries that
+ * the column has. */
 static int givenColumn(CPCheck *check, const CPComparison *c, int j, double *expected) {
   const CPMech mech = check->mech;
   const CPMat *J    = c->matrix;

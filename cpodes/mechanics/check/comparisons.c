@@ -1,4 +1,4 @@
-/* What is compared with what. */
+/* The comparisons of CPMechCheck. */
 #include "check_impl.h"
 #include "cpodes/mechanics/newton/newton_impl.h"
 
@@ -8,7 +8,7 @@
 
 /* ---- what must hold without differences ---- */
 
-/* e_j^T M e_j is twice a kinetic energy. It may be 0: bodies without mass. */
+/* e_j^T M e_j is twice a kinetic energy, which may be 0 for bodies without mass. */
 static void negativeMass(CPCheck *check, const char *name, int j, double entry) {
   if (!(entry < 0.0) || check->code) return;
   check->code = CP_MASS_INDEFINITE;
@@ -34,11 +34,11 @@ static int product(CPCheck *check, Product B, const double *x, double *y) {
   }
 }
 
-/* Two operators and a vector x at random: C x next to the products x . B e_j, if C is to be B^T, or C B x next to x, if
- * it is to be the inverse. */
+/* Two operators and a random vector x. If C should be B^T, C x is compared with the products
+ * x . B e_j; if C should be the inverse of B, C B x is compared with x. */
 typedef struct {
   int applies, is_inverse;
-  int length, rows; /* of x, and of what is compared */
+  int length, rows; /* lengths of x and of the vectors that are compared */
   Product B, C;
   int code;
   const char *given, *expected;
@@ -255,15 +255,16 @@ int cpCheckRates(CPCheck *check) {
   return flag;
 }
 
-/* ---- partial derivatives: those that the user gives, and the patterns of those that come from differences. Columns
- * that share no row are perturbed together, so that an entry outside of its pattern is lost, and spoils another one ---- */
+/* ---- partial derivatives: those that the user gives, and the patterns of those by differences.
+ * Columns that share no row are perturbed together, so that an entry outside its pattern is lost
+ * and falsifies another entry ---- */
 
 typedef struct {
   CPOutput of;
   CPDirection by;
   CPCheckValue value;
   const char *given, *derivative, *lacking;
-  size_t result; /* in CPMechReport */
+  size_t result; /* offset in CPMechReport */
 } Partial;
 
 /* The derivative `name` of an output, by `function`; note: on its template */
