@@ -12,8 +12,7 @@
 #include <string.h>
 
 /* A dependent row contradicts the others if its residual exceeds this part of the largest terms of
- * all rows. Predicted states, and so the residuals of such rows, are off the manifold by the
- * tolerance. */
+ * all rows. Predicted states, and with them the residuals, are off by the tolerance. */
 #define CONTRADICTION 1.0e-3
 /* A distance from the manifold above this part of the terms of p or v may explain the
  * contradiction. */
@@ -81,8 +80,8 @@ CP_RARE static int tellDistance(CPMech mech, const CPMechState *s, int flag) {
 }
 
 /* *ranktol <- the sine below which rows count as dependent. It depends on the distance from the
- * manifold, until the rows in use are known to be independent; an action may use more rows than the
- * system. */
+ * manifold, until the rows in use are known to be independent; an action may use rows that the
+ * system does not. */
 CP_RARE static int chooseRankTolerance(CPMech mech, sunrealtype t, const sunrealtype *q,
                                        double *ranktol) {
   double distance = 0.0;

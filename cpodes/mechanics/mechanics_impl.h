@@ -253,8 +253,8 @@ int cpMechForces(CPMech mech, const CPMechState *s, double *f);
 /* f += the forces that depend on lambda */
 int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambda, double *f);
 int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
-/* Evaluates p of the model only. Rows of motions are zero: these must be evaluated at the time of
- * the state alone. */
+/* Evaluates p of the model only. Rows of motions are zero, because motions must be evaluated at the
+ * time of the state only. */
 int cpMechModelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
 /* Without a function v, v = A u + dp/dt evaluates mech->A at q. */
 int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
@@ -322,7 +322,7 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda);
 int cpMechKnowsUdot(const CPMech mech);
 /* As cpMechSolve, but by the model's udot if cpMechKnowsUdot. */
 int cpMechAccelerate(CPMech mech, const CPMechState *s, double *a, double *lambda);
-/* u' by the model's function udot. Returns 0 or a code. */
+/* Evaluates u' and lambda by the model's function udot. Returns 0 or a code. */
 int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda);
 /* multipliers.c: iterates a and lambda with forces that depend on lambda. f: the other forces; b:
  * right-hand side of A a = b. */
@@ -357,7 +357,7 @@ const char *cpMechRowName(const CPMech mech, int i, char name[CP_MECH_ROW_NAME])
 const char *cpMechMotionNames(const CPMech mech, char names[CP_MECH_MOTIONS]);
 
 /* ---- linear.c: the user_data of the functions of CPMechCreateLinear's system ---- */
-/* CPMechSetUserData calls this if mech->linear is set; CPMechFree frees it. */
+/* CPMechSetUserData sets user_data here if mech->linear is set; CPMechFree frees the object. */
 struct CPMechLinear_ {
   CPUserMat M, C, K; /* copies; C may be empty */
   CPMechForceFn f;   /* the user's, or NULL */
@@ -372,14 +372,14 @@ void cpMechStageFree(CPMech mech);
 
 /* ---- projection/: the projector ---- */
 int cpMechProjectorCreate(CPMech mech);
-/* The metric in use, after DEFAULT, and NEWTON without a matrix, have been replaced. */
+/* Returns the metric in use, which replaces DEFAULT, and NEWTON as long as there is no matrix. */
 CPMechMetric cpMechMetricInUse(const CPMech mech);
 /* Projects y from a poor guess, in the metric of ewt. Components with id [n] = 0 are held; if id is
  * NULL, none is. Returns 0, or a code with the reason in mech->text. */
 int cpMechAssemble(CPMech mech, sunrealtype t, N_Vector y, N_Vector ewt, const sunrealtype *id);
 
 /* ---- attach/ ---- */
-/* Frees what belongs to the connection to the integrator, when either of both is freed. */
+/* Detaches the system from its integrator; called when either of them is freed. */
 void cpMechDetach(void *mech);
 /* Creates the system in implicit form. Returns 0, or a code with the reason in mech->text. */
 int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system);

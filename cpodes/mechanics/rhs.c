@@ -22,8 +22,8 @@
  * solve for the stages of the next step with M and A, which give the angle. */
 #define NARROWS 0.5
 /* All stages of a step are evaluated on the manifold if their narrowest angles alpha differ by more
- * than this ratio. The Lipschitz constant of f normal to the manifold is about |alpha'| / alpha,
- * which is then about 1 in units of the reciprocal step. */
+ * than this ratio. The Lipschitz constant L of f normal to the manifold is about |alpha'| / alpha,
+ * so that h L is then about 1. */
 #define ANGLE_CHANGES 0.5
 /* The largest violation of pi(y), relative to 1 + |y_i|. The error that it leaves in f is
  * negligible compared with that of f(y). */

@@ -120,7 +120,7 @@ int cpActionInverseMass(CPAction *act, const double *x, double *y) {
 
 /* ---- conjugate gradients ---- */
 
-/* Reduction of the residual, down to roundoff */
+/* The required reduction of the residual, at which only roundoff remains. */
 #define GOAL 1.0e-14
 
 int cpActionCG(CPAction *act, double *r, double *d, double *mu) {

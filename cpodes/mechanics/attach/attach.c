@@ -9,10 +9,10 @@
 
 /* ---- error weights ---- */
 
-/* With a time tau, errors of velocities have the unit of positions, and so have those of z with
- * their z_order: w_u <- tau w_u, w_z <- tau^z_order w_z. CP_TAU_STEP stands for the step size, at
- * most 1 (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section VII.7: RADAU5
- * multiplies these errors by h).
+/* Multiplied by a time tau, errors of velocities have the unit of positions, and so have those of z
+ * multiplied by a power of tau: w_u <- tau w_u, w_z <- tau^z_order w_z. CP_TAU_STEP stands for the
+ * step size, at most 1 (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section
+ * VII.7: RADAU5 multiplies these errors by h).
  *
  * Group norms: w_i <- sqrt(n / n_g) w_i for the n_g components of group g = q, u, z, so that
  * 1/n sum_i (w_i e_i)^2 = sum_g 1/n_g sum_{i in g} (w_i e_i)^2 with the former weights on the

@@ -13,7 +13,8 @@
 
 struct CPMechImplicit_ {
   CPArena arena;
-  CPNewtonMatrix S[CP_FACTORS];                    /* all but the first, which is mech->newton->S */
+  /* that of CP_REAL_FACTORS is mech->newton->S instead */
+  CPNewtonMatrix S[CP_FACTORS];
   CPPartials stage[CP_FACTORS - CP_STAGE_FACTORS]; /* created on first use */
   CPImplicitSystem system;
   int any_fixed;     /* 1: a row of the Newton matrix is fixed */
@@ -72,7 +73,7 @@ static void settle(sunrealtype *x, void *data) {
   removeNull(mech, 1, x + mech->n);
 }
 
-/* Orthonormalises y_k to y_0, ..., y_{k-1} by the Gram-Schmidt method, twice because of
+/* Orthonormalises y_k against y_0, ..., y_{k-1} by the Gram-Schmidt method, twice because of
  * roundoff. */
 static void orthonormalise(struct CPMechImplicit_ *own, int m, int k) {
   double *y = own->null + (size_t)k * (size_t)m;
@@ -136,9 +137,9 @@ static void lengths(const CPMat *A, double *length) {
   for (int i = 0; i < A->rows; i++) length[i] = length[i] > 0.0 ? sqrt(length[i]) : 1.0;
 }
 
-/* Computes the y_k. If row i is dependent, A^T mu = A^T e_i has a solution mu in the other rows,
- * and S^-1 (e_i - mu) is in the null space of (S A)^T. *nullity: out, the number of dependent rows,
- * which may exceed MOST_NULL. */
+/* Computes the y_k. If row i is dependent, the factors give a solution mu other than e_i of
+ * A^T mu = A^T e_i, and S^-1 (e_i - mu) is in the null space of (S A)^T. *nullity: out, the number
+ * of dependent rows, which may exceed MOST_NULL. */
 static int findNull(CPMech mech, int *nullity) {
   struct CPMechImplicit_ *own = mech->implicit;
   const CPSaddle kkt          = mech->kkt;
@@ -243,7 +244,7 @@ static int stagePartials(CPMech mech, int which, sunrealtype t, const sunrealtyp
   CPPartials *P     = &mech->implicit->stage[which - CP_STAGE_FACTORS];
   CPNewtonMatrix *S = matrix(mech, which);
   int flag          = CP_SUCCESS;
-  if (!*P) { /* Few motions need it. */
+  if (!*P) { /* created on first use, because only some motions need it */
     flag = cpPartialsCreate(P, mech, CP_NEWTON_KKT);
     if (!flag) flag = cpNewtonMatrixCreate(S, *P, 0);
     if (flag) {
@@ -281,7 +282,7 @@ static int factor(int which, sunrealtype g, sunrealtype gi, void *data) {
   const CPMech mech = data;
   CPNewtonMatrix *S = matrix(mech, which);
   int flag          = CP_SUCCESS;
-  if (!S->P) { /* Only 7 stages have a third pair. */
+  if (!S->P) { /* Only a method with 7 stages has a third pair. */
     flag = cpNewtonMatrixCreate(S, mech->newton->P, 1);
     if (flag) cpNewtonMatrixFree(S), S->P = NULL;
     if (flag) return cpReason(mech->text, flag, "no factors of the iteration matrix");
@@ -356,7 +357,7 @@ static int filter(sunrealtype *e, void *data) {
  * D(g) (w, lambda', zeta') = (0, -p, 0), or (0, -v, 0),
  * is the correction of Newton's method in the metric of the Newton matrix. */
 #define MOST_CORRECTIONS 6
-/* For a long g the constraint row of D(g) is far from A, so that even a small w may end far from
+/* For a large g the constraint row of D(g) is far from A, so that even a small w may end far from
  * the manifold. A correction is accepted if A w - r is at most this part of the residual r. */
 #define LEFT 0.5
 

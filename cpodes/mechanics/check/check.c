@@ -56,8 +56,8 @@ static int readState(CPCheck *check, sunrealtype t, const sunrealtype *y) {
   memcpy(q, s.q, (size_t)mech->nq * sizeof *s.q);
   memcpy(check->at.u, s.u, (size_t)mech->nu * sizeof *s.u);
   if (mech->nz > 0) memcpy(check->at.z, s.z, (size_t)mech->nz * sizeof *s.z);
-  /* The check takes quaternions and vectors with their norms, because with other norms they have
-   * another meaning. */
+  /* Functions are checked at the prescribed norms, because quaternions and vectors with other norms
+   * have another meaning. */
   for (int k = 0; k < cpMechNumNorms(mech); k++) {
     const CPUnitNorm n = cpMechNorm(mech, k);
     const double norm  = sqrt(cpDot(q + n.first, q + n.first, n.length));

@@ -13,7 +13,7 @@
  * another is not (the groups of columns would be lost), or one is noisier (it needs longer
  * increments) ---- */
 
-/* Relative error of b where it comes from differences of v. */
+/* The relative error of b if it is formed by differences of v. */
 #define NOISE_OF_B 1.0e-12
 
 /* Groups the columns of the pass's blocks, which are placed one below the other. */

@@ -38,9 +38,10 @@ static int isGiven(const CPPartials P, CPOutput of, CPDirection by) {
 /* ---- creation ---- */
 
 /* A block that is given, or of zdot, or with respect to z, has the pattern of its template. A block
- * by differences also contains the pattern that follows from M and A: B = b - A a depends on
- * positions and velocities in the pattern of A, M a and A^T lambda in F depend on positions in the
- * patterns of M and A^T A, and springs and dampers mostly have their entries among these. */
+ * by differences also contains the pattern that follows from M and A: derivatives of B = b - A a
+ * with respect to positions and velocities have the pattern of A, those of M a and A^T lambda in F
+ * with respect to positions have the patterns of M and A^T A, and springs and dampers mostly have
+ * their entries among these. */
 static int createPattern(const CPPartials P, CPOutput of, CPDirection by, CPBlock *block) {
   const CPMech mech = P->mech;
   const CPMat *tmpl = templateOf(P, of, by) ? &block->user.A : NULL;

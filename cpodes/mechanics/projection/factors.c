@@ -372,7 +372,7 @@ int cpMechRenew(CPMechProblem *p, sunrealtype t, const double *x, N_Vector ewt, 
   return CP_SUCCESS;
 }
 
-/* ---- in line with the options ---- */
+/* ---- updates for the options ---- */
 
 /* Sets the rows that are off, and the factors of both problems, which are the same if rows and
  * metric are the same. With operators they are not, because products are evaluated at the state of
