@@ -1,4 +1,4 @@
-/* The residuals: the user's c, called and checked, then those of the unit norms. */
+/* The residuals: the user's c, evaluated and checked, followed by those of the unit norms. */
 #include "projector_impl.h"
 
 #include <math.h>

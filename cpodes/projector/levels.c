@@ -125,7 +125,7 @@ static int velocityOf(const Search *p, int j) {
   return p->at.velocities_first ? j - p->at.k : j + p->at.k;
 }
 
-/* Does row i touch u at any probe? */
+/* Has row i an entry in u at any probe? */
 static int touchesU(const Search *p, int i) {
   for (int s = 0; s < PROBES; s++) {
     const CPMat *G = &p->G[s];

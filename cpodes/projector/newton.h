@@ -50,15 +50,14 @@ typedef struct {
   /* Returns the code, with the reason, for an iteration that does not converge. damped: 1 for the
    * damped iteration */
   int (*explain)(CPNewton *newton, sunrealtype t, N_Vector y, int damped);
-  /* The functions of rows.c, for residuals that are arrays, also need the following. terms_i <-
+  /* For residuals that are arrays, rows.c also needs the following functions. terms: terms_i <-
    * sum_j |G_ij y_j|; returns 0 if the entries of G are not known */
   int (*terms)(CPNewton *newton, N_Vector y, double *terms);
   /* x <- K r with the factors */
   int (*lift)(CPNewton *newton, const double *r, double *x);
   /* r <- G x */
   int (*times)(CPNewton *newton, N_Vector x, double *r);
-  /* mu such that row i is the sum of mu_k times row k over the independent rows; 0 for other
-   * rows */
+  /* mu such that row i = sum_k mu_k (row k) over the independent rows; mu_k = 0 for others */
   int (*combination)(CPNewton *newton, int i, double *mu);
   /* Is G the derivative of c? Returns 0, or a code with the reason. */
   int (*compare)(CPNewton *newton, sunrealtype t, N_Vector y);
@@ -71,16 +70,14 @@ typedef struct {
   int m, n;
   double *c;    /* [m] the newest residuals */
   double *size; /* [m] |c_i| / size_i is the violation of row i; a size of 0 counts as 1e-12 */
-  /* [m] |c_i| / unit_i is the distance from c_i = 0 in units of the tolerance; rows with 0 are
-   * ignored */
+  /* [m] |c_i| / unit_i is the distance to c_i = 0 in units of the tolerance; 0: row i is ignored */
   double *unit;
   double *frozen;    /* [m] the sizes of the damped iteration */
   double *w;         /* [n] weights used for size and unit; 1/w_j is the unit of y_j */
   char *is_idle;     /* [m] 1: no component moves this row, because it is off or has no gradient */
   const int *number; /* [m] numbers of the rows in messages; NULL: 0 ... m - 1 */
   double *a, *b, *kept; /* [m] workspace */
-  /* [n x m] by rows: the right inverse, formed once nlifts has reached m (cpRowsLift); NULL if n m
-   * is large */
+  /* [n x m] by rows: the right inverse, once nlifts has reached m (cpRowsLift); NULL if large */
   double *K;
   long int made;
   int nlifts; /* right-hand sides with these factors; m + 1: K has been formed */
@@ -92,11 +89,10 @@ struct CPNewton_ {
   const CPNewtonParts *parts;
   void *self;   /* the problem that is solved */
   CPRows *rows; /* its residuals if they are arrays, else NULL */
-  CPWork work;  /* work, for options and counters */
-  /* projections per step with these factors, which may therefore serve uses * jacfreq
-   * projections */
+  CPWork work;  /* options and counters */
+  /* number of projections per step with these factors; their maximum age is uses * jacfreq */
   int uses;
-  N_Vector y, x, trial; /* state, correction, state under trial */
+  N_Vector y, x, trial; /* state, correction, trial state */
   N_Vector near;        /* perturbed state for differences of c */
   int valid;            /* 1: there are factors */
   long int made;        /* serial number of the factors */
@@ -149,7 +145,7 @@ typedef struct {
   int (*tangent)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v,
                  N_Vector r /* may be NULL */);
   int (*error)(void *self, sunrealtype t, N_Vector y, N_Vector ewt,
-               N_Vector v); /* if NULL, tangent */
+               N_Vector v); /* if NULL, tangent is used */
   int (*cotangent)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
   int (*violation)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation);
   int (*probe)(void *self, sunrealtype t, N_Vector y, N_Vector ewt);

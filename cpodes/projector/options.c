@@ -159,7 +159,7 @@ int CPProjectorSetJacFrequency(CPProjector P, long int nproj) {
 
 /* ---- functions and templates of G and of the metric, unit norms ---- */
 
-/* Replaces a template by a copy of A, or by NULL if A is dense. */
+/* Replaces a template by a copy of A if A is sparse, else by NULL. */
 static int replaceTemplate(CPProjector P, SUNMatrix *copy, SUNMatrix A, const char *function) {
   const int sparse = A && SUNMatGetID(A) == SUNMATRIX_SPARSE;
   SUNMatrix clone  = sparse ? cpTemplateClone(A) : NULL;

@@ -179,8 +179,7 @@ int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector e
   flag = cpStateViolation(P->work, t, y, ewt, &violation);
   if (!flag) *norm = violation.norm;
   if (!flag && worst) *worst = violation.worst;
-  return report(P, -abs(flag),
-                __func__); /* a smaller step is no option here: all failures are errors */
+  return report(P, -abs(flag), __func__); /* no smaller step to try: all failures are errors */
 }
 
 int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, sunrealtype *err,

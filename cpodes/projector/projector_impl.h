@@ -71,13 +71,13 @@ struct CPWork_ {
   CPRows rows; /* residuals, their sizes and the measuring weights */
   CPRoom room;
   N_Vector v;  /* perturbed states; free between calls */
-  N_Vector uc; /* [mc] residuals as the user's functions see them */
-  CPUserMat G; /* mc x n, as the user or the differences gave it */
+  N_Vector uc; /* [mc] residuals passed to and from the user's functions */
+  CPUserMat G; /* mc x n, from the user's function or from differences */
   /* m x n, entries of G and of the norms: the whole pattern, or (compact) its present nonzeros */
   CPMat g;
   int compact;       /* 1: zeros of a dense G are omitted from g */
   CPMat norms;       /* pattern of the rows of the unit norms, mc ... m - 1, by columns */
-  CPColoring colors; /* of the user's columns */
+  CPColoring colors; /* colouring of the user's columns */
   /* 1: the only constraints are unit norms, which share no component, in a diagonal metric */
   int norms_apart;
   /* 1: all of them have four components and the same value, and follow each other in the state */

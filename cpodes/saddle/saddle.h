@@ -113,7 +113,7 @@ int cpSaddleSolve(CPSaddle saddle, const double *f, const double *b, double *x, 
 /* Notes that the newest rank is the true rank of the caller's rows, so that it stands, unless the
  * rows are too close to ranktol to decide. */
 static inline void cpSaddleNoteRank(CPSaddle saddle);
-void cpSaddleSetRank(CPSaddle saddle); /* for cpSaddleNoteRank, where there is something to note */
+void cpSaddleSetRank(CPSaddle saddle); /* called by cpSaddleNoteRank if there is something to note */
 /* Forgets the noted rank, because the rows have changed. */
 void cpSaddleForgetRank(CPSaddle saddle);
 /* Returns ranktol for a state at the given distance from the manifold, relative to the terms of the
