@@ -83,8 +83,8 @@ typedef struct {
   int nlifts; /* right-hand sides with these factors; m + 1: K has been formed */
 } CPRows;
 
-/* The state of an iteration with one set of factors. Only newton.c writes it, except for self and
- * rows, and for rank where norms.c replaces the iteration. */
+/* The state of an iteration with one set of factors. newton.c and method.c write it; a kind sets
+ * parts, self, rows, uses and finer, and norms.c sets rank where it replaces the iteration. */
 struct CPNewton_ {
   const CPNewtonParts *parts;
   void *self;   /* the problem that is solved */
