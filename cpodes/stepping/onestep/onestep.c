@@ -13,7 +13,7 @@
 
 /* ---- methods ---- */
 
-/* The tolerance of a table's sums, in roundoffs of the largest entry, or of 1. */
+/* Tolerance of the sums of a table's entries, in roundoffs of the largest entry (at least 1). */
 #define TABLE_ROUNDOFF 1.0e6
 
 static int rowIsConsistent(const sunrealtype *row, int stages, sunrealtype sum) {

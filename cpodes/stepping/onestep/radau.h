@@ -31,8 +31,8 @@ typedef struct {
 
 extern const CPRadauTable cpRadauTables[CP_RADAU_TABLES]; /* of 3, 5 and 7 stages */
 
-/* Bound on Newton iterations with variable steps, and the contraction that step sizes are not to
- * exceed. */
+/* Bound on Newton's iterations with variable steps, and the largest contraction that step sizes
+ * should lead to. */
 #define CP_RADAU_ITERATIONS 10
 #define CP_RADAU_FAST       0.2
 

@@ -55,9 +55,9 @@ void cpRadauDifferences(CPOneStepMem mem, sunrealtype h) {
         sqrt(cpRadauSquares(R->n, R->D_new + k * N, N_VGetArrayPointer(mem->base.ewt)) / R->n);
 }
 
-/* Returns the degree with the least error at theta, the end of the new step, beyond which the terms
- * of the polynomial grow. The error of a degree is the next term; that of the highest degree is
- * extrapolated from the last two terms. */
+/* Returns the degree with the least estimated error at theta, the end of the new step: from there
+ * on the terms of the polynomial grow. The error of a degree is the next term; that of the highest
+ * degree is extrapolated from the last two terms. */
 static int degreeOf(const CPRadauTable *L, const sunrealtype *size, double theta) {
   double term[CP_RADAU_STAGES + 1], product = 1.0, least = INFINITY;
   int degree = 0;

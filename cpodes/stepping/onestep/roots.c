@@ -256,8 +256,8 @@ static int activate(CPOneStepMem mem) {
 
 /* ---- functions that reach zero and turn back within the step ---- */
 
-/* slope = dg/ds along the solution at (t, y), s = dir t, by a difference quotient in the direction
- * of y', which is backward at the end of the step. values: g(t, y). */
+/* slope = dg/ds along the solution at (t, y), s = dir t, by a forward difference along y', or a
+ * backward one at the end of the step. values: g(t, y). */
 static int slopesAt(CPOneStepMem mem, sunrealtype t, N_Vector y, const sunrealtype *values,
                     sunrealtype *slope) {
   const CPStepper s       = &mem->base;
@@ -273,8 +273,8 @@ static int slopesAt(CPOneStepMem mem, sunrealtype t, N_Vector y, const sunrealty
 }
 
 /* Follows g_i, which has the same sign at both ends of [tlo, thi], to its extremum. The first state
- * found where any function crosses zero becomes thi. If g_i has the other sign there, but that
- * crossing is not to be found, the state becomes tlo. */
+ * found where any function crosses zero becomes thi. A state where g_i has the other sign, but
+ * whose crossing is not to be found, becomes tlo. */
 static int follow(CPOneStepMem mem, int i) {
   CPRoots *r             = &mem->roots;
   const sunrealtype sign = r->lo[i] > 0.0 ? 1.0 : -1.0;
