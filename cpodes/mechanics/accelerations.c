@@ -179,7 +179,7 @@ CP_RARE static int checkDependent(CPMech mech, sunrealtype t, const double *f, c
   const double r = contradiction(mech, a, b, &worst, &terms);
   if (r <= CONTRADICTION * terms) return CP_SUCCESS;
   const double part =
-      fmax(ROUNDED_SUM, mech->kkt->ranktol); /* Rows that count as dependent differ by ranktol. */
+      fmax(ROUNDED_SUM, mech->kkt->ranktol); /* Dependent rows differ by up to ranktol. */
   /* At rest, forces and reactions cancel in u', which leaves their roundoff: the terms of u'_j have
    * the size |u'_j| + |f_j| / M_jj. A u'_j that vanishes may contain roundoff of the terms of other
    * components, so `rounded` takes the largest size of all. */

@@ -394,7 +394,8 @@ void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunr
                     const sunrealtype *lambda);
 
 /* ---- newton/newton.c: the linear solver of Newton's iteration ---- */
-/* Creates matrix and linear solver by mech->options.newton_type and gives them to the integrator. */
+/* Creates matrix and linear solver by mech->options.newton_type, and passes them to the
+ * integrator. */
 int cpMechNewtonAttach(CPMech mech, CPodeMem mem);
 /* Forms the iteration matrix (linsys of CPSystem). */
 int cpMechLinearSystem(sunrealtype t, N_Vector y, sunbooleantype jok, sunbooleantype *jcur,

@@ -257,8 +257,9 @@ static int stagePartials(CPMech mech, int which, sunrealtype t, const sunrealtyp
   return cpPartialsAt(*P, t, y, x + mech->nq, x + mech->n, ewt);
 }
 
-/* The dependent rows are found at starts, and again if there are some or after a singular matrix,
- * but not otherwise: next to a singular position no row may be dropped without need. */
+/* The dependent rows are found at starts, and again if there are some, if rows have been switched
+ * or after a singular matrix, but not otherwise: next to a singular position no row may be dropped
+ * without need. */
 static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrealtype *x,
                     const sunrealtype *ewt, int *jump, void *data) {
   const CPMech mech = data;

@@ -122,7 +122,7 @@ extern const CPNewtonParts cpMechNewtonParts;
 int cpMechCompareDerivative(CPMechProblem *p, sunrealtype t, N_Vector x, const char *before);
 
 /* ---- projection.c ---- */
-/* The problem at y, and the iteration that solves it. */
+/* Sets problem `which` and its unknown to y. Returns the iteration that solves it. */
 CPNewton *cpMechPlace(CPMechProjection *own, int which, const sunrealtype *y);
 /* The name of row i; rows are those of positions, velocities, motions (FULL ones only), norms. */
 const char *cpMechNameRow(void *model, int i, char name[CP_ROW_NAME]);
