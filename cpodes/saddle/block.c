@@ -3,8 +3,8 @@
  *   a single column   x_j = a_j mu,  mu = r / |a|^2, for all of them in one pass over the entries
  *   several columns   S_b = U^T U by Cholesky, or QR with column pivoting if columns are dependent
  *
- * There may be very many components (parts): their arrays lie in common pools, and only a dependent
- * one allocates, when it is first found so. */
+ * There may be very many components (parts): their arrays lie in common pools, and a part allocates
+ * memory of its own only when its columns are first found dependent. */
 #include "saddle_impl.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Sparse LU factors (CPLu) of the scaled KKT matrix K = diag(s, e) [W A^T; A I0] diag(s, e), where
  * I0 is 1 for rows that are left out. A trial system with a right-hand side of known size assesses
- * the factors by its residual, and K by its solution, which is large if K is singular. Only then
- * are dependent rows looked for. */
+ * the factors by its residual, and K by its solution, which is large if K is singular. Dependent
+ * rows are determined only if K is singular, or if they are expected (factor). */
 #include "cpodes/lu/lu.h"
 #include "saddle_impl.h"
 
@@ -18,7 +18,7 @@ typedef struct {
   double *scale;     /* [order] s and e; e_i = 0: row i is left out */
   double norm;       /* largest column sum of |K| */
   double *b, *x, *r; /* [order] */
-  /* dependent rows, determined when K is singular */
+  /* dependent rows */
   CPSaddle rows;     /* A with W = diag(s)^{-2}; NULL until needed */
   int found;         /* 1: the newest factorisation has dependent rows */
   double *f;         /* [n] */
@@ -35,8 +35,9 @@ typedef struct {
  * step of refinement reduces a smaller one to roundoff. */
 #define STABLE 1.0e-10
 
-/* Angles between rows that are too narrow have sines below 1e-6, and x in the trial solution is
- * smaller than the multipliers by that factor. It is not if K is singular for another reason. */
+/* Angles between rows that are too narrow have sines below 1e-6. If they make K singular, x in the
+ * trial solution is smaller than the multipliers by that factor; if K is singular for another
+ * reason, it is not. */
 #define NARROW      1.0e-5
 #define LESS_NARROW 1.0e-4
 
@@ -47,8 +48,8 @@ typedef struct {
 /* ---- is W definite on the null space of A? ----
  *
  * K is regular, so W is definite there if W is positive semidefinite, or if W + rho A^T A is for
- * some rho (Debreu, Definite and semidefinite quadratic forms, Econometrica 20, 1952). Whether they
- * are is tested by Cholesky factorisation (CHOLMOD). */
+ * some rho (Debreu, Definite and semidefinite quadratic forms, Econometrica 20, 1952). Cholesky
+ * factorisations (CHOLMOD) decide. */
 
 /* Added to the diagonal of the scaled W, so that one that is semidefinite within roundoff
  * passes. */

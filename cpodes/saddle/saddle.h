@@ -90,7 +90,7 @@ int cpSaddleKeepsPattern(CPSaddleType type);
 
 /* Selects the rows i with off[i] = 0; off = NULL selects all, as at creation. Returns whether the
  * selected rows have been noted as independent of each other (cpSaddleNoteRank); ranktol may then
- * be finest. cpSaddleUseRows keeps the factors if the selection is the same as before;
+ * be finest. cpSaddleUseRows keeps the factors if off (not NULL) names the same rows as before;
  * cpSaddleSetRows discards them without comparing. */
 static inline int cpSaddleUseRows(CPSaddle saddle, const char *off);
 int cpSaddleSetRows(CPSaddle saddle, const char *off);
