@@ -358,8 +358,9 @@ static double largestMultiplier(const CPSaddle s, int *row, double *largest_x) {
  * because x^T W x = 0 and A x = 0 for some x. */
 static int isForRows(const CPSaddle s, int *row) {
   double largest_x;
-  return ((CPKkt *)s->used.content)->has_factors &&
-         largestMultiplier(s, row, &largest_x) * NARROW >= largest_x;
+  const double multiplier = largestMultiplier(s, row, &largest_x); /* 0 if all are NaN */
+  return ((CPKkt *)s->used.content)->has_factors && multiplier > 0.0 &&
+         multiplier * NARROW >= largest_x;
 }
 
 /* Factors K without the rows whose sine to the others is below the given one. Returns the codes of
