@@ -168,7 +168,8 @@ static void exchangeFrame(CPQuaternion *Q) {
   Q->frame = Q->frame == CP_FRAME_BODY ? CP_FRAME_WORLD : CP_FRAME_BODY;
 }
 
-/* A is not (dp/dq) N. Would it be with one quaternion in the other frame, or (k = nquaternions) with all of them? */
+/* If A is not (dp/dq) N, tries whether it would be with one quaternion in the other frame, or (k =
+ * nquaternions) with all of them, and then adds this to the text. */
 static int suggestFrame(CPCheck *check) {
   const CPMech mech         = check->mech;
   const CPMechReport report = *check->report;
