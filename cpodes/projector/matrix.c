@@ -101,13 +101,13 @@ static int update(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
 static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,
                    CPProjected *result) {
   CPWork work = self;
-  if (cpNormsProject(work, y, ewt, only_if_needed, result)) return CP_SUCCESS;
+  if (work->norms_apart && cpNormsProject(work, y, ewt, only_if_needed, result)) return CP_SUCCESS;
   return cpNewtonProject(&work->newton, t, y, ewt, only_if_needed, result);
 }
 
 static int violation(void *self, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *result) {
   CPWork work = self;
-  if (cpNormsViolation(work, y, ewt, result)) return CP_SUCCESS;
+  if (work->norms_apart && cpNormsViolation(work, y, ewt, result)) return CP_SUCCESS;
   return cpNewtonViolation(&work->newton, t, y, ewt, result);
 }
 
@@ -115,7 +115,7 @@ static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector
   CPWork work           = self;
   sunrealtype *vd       = N_VGetArrayPointer(v);
   const sunrealtype *rd = r ? N_VGetArrayPointer(r) : NULL;
-  if (cpNormsTangent(work, y, ewt, v, 0)) return CP_SUCCESS;
+  if (work->norms_apart && cpNormsTangent(work, y, ewt, v, 0)) return CP_SUCCESS;
   int flag = cpNewtonPrepare(&work->newton, t, y, ewt);
   if (flag) return flag;
   cpMatTimes(&work->g, 1.0, vd, 0.0, work->room.r);
@@ -128,7 +128,7 @@ static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector
 static int cotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w) {
   CPWork work     = self;
   sunrealtype *wd = N_VGetArrayPointer(w);
-  if (cpNormsTangent(work, y, ewt, w, 1)) return CP_SUCCESS;
+  if (work->norms_apart && cpNormsTangent(work, y, ewt, w, 1)) return CP_SUCCESS;
   int flag = cpNewtonPrepare(&work->newton, t, y, ewt);
   if (!flag) flag = cpRightInverseTransposed(work, wd, work->room.r);     /* mu = K' w */
   if (!flag) cpMatTransposedTimes(&work->g, -1.0, work->room.r, 1.0, wd); /* w  - G' mu */

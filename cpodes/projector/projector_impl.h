@@ -248,8 +248,8 @@ int cpRightInverseTransposed(CPWork work, const double *x, double *mu); /* mu = 
 
 /* norms.c: decides whether unit norms have closed forms: work->norms_apart, norms_in_row */
 void cpNormsLayOut(CPWork work);
-/* As the actions of matrix.c, by closed forms. Return 1, or 0 with nothing changed if the action is
- * left to the iteration. */
+/* As the actions of matrix.c, by closed forms, if work->norms_apart. Return 1, or 0 with nothing
+ * changed if the action is left to the iteration. */
 int cpNormsProject(CPWork work, N_Vector y, N_Vector ewt, int only_if_needed, CPProjected *result);
 int cpNormsViolation(CPWork work, N_Vector y, N_Vector ewt, CPViolation *violation);
 int cpNormsTangent(CPWork work, N_Vector y, N_Vector ewt, N_Vector v, int transposed);
