@@ -147,7 +147,7 @@ class Mechanisms(RunnerTest):
             "bodies:\n  - {name: a, mass: 1, inertia: [1, 1, 1]}\njoints:\n  - {name: pin, kind: revolute, b: a}\n"
             "contacts:\n  - {name: floor, b: a, at_b: [1, 0, 0]}\nfrictions:\n  - {name: rub, of: pin, factor: 0.1, speed: 0.01}\n"
         )
-        self.assert_refused(cpodes("run", file), "both.yaml", "frictions", "contacts")
+        self.assert_refused(cpodes("run", file), "both.yaml", "joints with friction", "contacts")
 
     def test_loops_close_to_1e_12_at_any_tolerance(self):
         for name, method, tol in itertools.product(
