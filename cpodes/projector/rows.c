@@ -116,7 +116,7 @@ static double violation(const CPRows *rows, int *worst) {
     if (fabs(rows->c[i]) > largest * size && !isLeftAlone(rows, i))
       largest = fabs(rows->c[i]) / size, *worst = i;
   }
-  return fmax(largest, 0.0);
+  return *worst < 0 ? 0.0 : largest;
 }
 
 static int numberOf(const CPRows *rows, int i) {
@@ -135,7 +135,8 @@ double cpRowsDistance(CPNewton *newton) {
   const CPRows *rows = newton->rows;
   double largest     = 0.0;
   for (int i = 0; i < rows->m; i++)
-    if (rows->unit[i] > 0.0) largest = fmax(largest, fabs(rows->c[i]) / rows->unit[i]);
+    if (fabs(rows->c[i]) > largest * rows->unit[i] && rows->unit[i] > 0.0)
+      largest = fabs(rows->c[i]) / rows->unit[i];
   return largest;
 }
 

@@ -107,8 +107,8 @@ int cpStepperProject(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vec
   const sunrealtype correction = cpWrmsNorm(s->delta, ewt);
   if (correction <= bound) {
     s->stats.nproj++;
-    s->stats.correction    = correction;
-    s->stats.maxcorrection = fmax(s->stats.maxcorrection, correction);
+    s->stats.correction = correction;
+    if (correction > s->stats.maxcorrection) s->stats.maxcorrection = correction;
     return CP_SUCCESS;
   }
   char which[CP_ROW_NAME + 128] = "", name[CP_ROW_NAME];
