@@ -34,12 +34,12 @@ int cpCheckLike(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, cons
 }
 
 int cpCheckEntries(CPProjector P, N_Vector v, double least, const char *name, const char *function) {
-  char what[48]             = "finite";
-  const sunrealtype *value  = cpHasData(v) ? N_VGetArrayPointer(v) : NULL;
-  const sunindextype length = value ? N_VGetLength(v) : 0;
+  char what[48] = "finite";
   if (least > 0.0 ? cpVectorAtLeast(v, least)
                   : cpVectorFinite(v) && (least < 0.0 || N_VMin(v) >= least))
     return CP_SUCCESS;
+  const sunrealtype *value  = cpHasData(v) ? N_VGetArrayPointer(v) : NULL;
+  const sunindextype length = value ? N_VGetLength(v) : 0;
   if (least == CP_POSITIVE) snprintf(what, sizeof what, "positive and finite");
   else if (least > 0.0) snprintf(what, sizeof what, "finite and at least %g", least);
   for (sunindextype i = 0; i < length; i++)
