@@ -21,7 +21,7 @@
  * 2000 tolerances off, for 6 to 9 % fewer iterations; stopping at a tenth of eps takes 30 to 60 %
  * fewer iterations, with similar errors. */
 #define GOAL_OF_STATE 1.0e-4
-/* In the damped iteration a correction with an error of a tenth descends as well; the last
+/* In the damped iteration a correction with an error of a hundredth descends as well; the last
  * corrections are not damped. */
 #define GOAL_DAMPED 1.0e-2
 /* For vectors: P^2 = P holds, and P^T is the transpose of P, to about 1e-8 of the vector. */
