@@ -73,10 +73,11 @@ typedef struct {
   sunrealtype eta, theta; /* contraction theta; eta = theta / (1 - theta), kept between steps */
   sunrealtype deflation;  /* mu / (1 - mu) for the deflated direction v; 0 if there is none */
   int iterations;
-  int failures; /* successive attempts whose iteration failed */
-  int since;    /* steps with this number of stages */
-  int stages;   /* the number chosen for the next step: index of cpRadauTables */
-  int first;    /* no step has been made since the start */
+  sunrealtype moved; /* correction of the newest attempt that was rejected for it; INFINITY if none */
+  int failures;      /* successive attempts whose iteration failed */
+  int since;         /* steps with this number of stages */
+  int stages;        /* the number chosen for the next step: index of cpRadauTables */
+  int first;         /* no step has been made since the start */
 } * CPRadau;
 
 /* radau_newton.c: solves for the stages of a step of size h with the present partial derivatives,
