@@ -170,6 +170,7 @@ static int attempts(CPOneStepMem mem) {
   if (flag) return flag;
   sunrealtype h = sized(mem, mem->h), norm = 0.0, ratio = 0.0;
   for (int tries = 1;; tries++) {
+    if (s->t + h == s->t && mem->failed) return giveUp(mem, h, mem->failed);
     if (s->t + h == s->t)
       return cpReason(s->text, CV_TOO_MUCH_ACC,
                       "at t = %.15g: a step of %g is below the roundoff of t", s->t, h);
@@ -178,11 +179,13 @@ static int attempts(CPOneStepMem mem) {
     mem->shrink = SHRINK_FAILED;
     flag        = mem->method->attempt(mem, h, &norm); /* to (tnew, ynew) */
     if (flag < 0) return flag;
+    if (flag > 0) mem->failed = flag;
     const int passed    = flag == 0 && norm <= 1.0;
     const int elsewhere = passed ? isToEndElsewhere(mem, tries) : 0;
     if (elsewhere < 0) return elsewhere;
     if (passed && !elsewhere) {
       accept(mem, h, norm, tries > 1);
+      if (tries == 1) mem->failed = 0;
       return CP_SUCCESS;
     }
     if (!passed && isRoundoff(mem, h, tries)) {

@@ -152,8 +152,8 @@ static void restart(CPOneStepMem mem, sunrealtype t0, N_Vector y0) {
   cpStepperRestart(s, t0, y0);
   mem->tlast = mem->tret = t0;
   mem->dir               = 0.0;
-  mem->started = mem->have_step = mem->have_err = 0;
-  mem->nst_tol                                  = 0;
+  mem->started = mem->have_step = mem->have_err = mem->failed = 0;
+  mem->nst_tol                                                = 0;
   mem->roots.have_lo = mem->roots.pending = 0;
   mem->stats                              = (CPOneStepStats){0};
 }

@@ -115,9 +115,12 @@ struct CPOneStepMem_ {
   sunrealtype norm_last; /* error norm of the last step */
   double sine;           /* CPSystem.sine at the end of the last step */
   int on_manifold;       /* the newest attempt needed f on the manifold (CPSystem.on_manifold) */
-  int started;           /* the method has been started from the state */
-  int have_step;         /* there is a last step, and the method can interpolate in it */
-  int have_err;          /* base.err estimates the errors of the newest attempt */
+  /* Code of the newest attempt that failed, whose reason is in base.text; 0 if a step has passed at
+   * once since then. */
+  int failed;
+  int started;   /* the method has been started from the state */
+  int have_step; /* there is a last step, and the method can interpolate in it */
+  int have_err;  /* base.err estimates the errors of the newest attempt */
   CPRoots roots;
   CPOneStepStats stats; /* those of the projection are in base */
 };

@@ -172,6 +172,18 @@ START_TEST(failures_beyond_a_time_are_approached) {
 END_TEST
 
 /* The stages of the last step are then gone, and with them its interior. */
+/* The last steps before that time may be so short that the next one would be below roundoff. */
+START_TEST(failures_beyond_a_time_are_named_at_any_tolerance) {
+  for (int digits = 2; digits <= 7; digits++) {
+    one_close(&run);
+    one_open(&run, one_methods[_i], pow(10.0, -digits));
+    run.world.f = (Fault){0.5, -1, 1, 0.0};
+    refused(&run, one_to(&run, 1.0), CV_REPTD_RHSFUNC_ERR, "failed recoverably");
+    run.log = (MessageLog){0};
+  }
+}
+END_TEST
+
 START_TEST(after_a_failed_step_there_is_no_output_within_the_one_before) {
   one_close(&run);
   one_open(&run, one_methods[_i], 1.0e-6);
@@ -379,6 +391,7 @@ int main(void) {
   tcase_add_test(tc, corrections_above_their_bound_have_the_step_retried_smaller);
   tcase_add_loop_test(tc, each_failure_ends_with_its_code_at_the_last_good_state, 0, CASES);
   tcase_add_test(tc, failures_beyond_a_time_are_approached);
+  tcase_add_loop_test(tc, failures_beyond_a_time_are_named_at_any_tolerance, 0, n_one_methods);
   tcase_add_loop_test(tc, a_rejected_attempt_warns_of_nothing, 0, 12);
   tcase_add_loop_test(tc, after_a_failed_step_there_is_no_output_within_the_one_before, 0,
                       n_one_methods);
