@@ -44,18 +44,20 @@ START_TEST(an_interval_of_no_length_is_none) {
 END_TEST
 
 /* A contact that rattles, open for 0.6 of the time and sliding for 0.4, between two long phases */
-enum { RATTLES = 100000 };
+enum { RATTLES = 10 * PHASE_CHANGES };
 
 START_TEST(a_contact_that_rattles_takes_bounded_memory) {
   Phases phases       = of_one();
-  const double period = 1e-5, begin = 2, end = begin + RATTLES * period;
+  int most            = 0;
+  const double period = 1e-4, begin = 2, end = begin + RATTLES * period;
   phases_note(&phases, 0, 0, PHASE_STICKING);
   for (int i = 0; i < RATTLES; i++) {
     phases_note(&phases, 0, begin + i * period, PHASE_OPEN);
-    ck_assert_int_lt(phases.bar[0].count, PHASE_CHANGES);
+    if (phases.bar[0].count > most) most = phases.bar[0].count;
     phases_note(&phases, 0, begin + (i + 0.6) * period, PHASE_SLIDING);
-    ck_assert_int_lt(phases.bar[0].count, PHASE_CHANGES);
+    if (phases.bar[0].count > most) most = phases.bar[0].count;
   }
+  ck_assert_int_lt(most, PHASE_CHANGES);
   phases_note(&phases, 0, end, PHASE_STICKING);
   double time[NUM_PHASES];
   phases_times(&phases, 0, end + 1, time);
