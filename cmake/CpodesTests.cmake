@@ -66,12 +66,45 @@ set(allocation_functions
     CVodeSetLinearSolverB
     SUNSparseMatrix_Reallocate)
 
+# The longest tests of each stage. In parallel, CTest starts the tests of highest cost first, so that none of these runs alone at
+# the end. It knows the times of tests only where they have run before.
+set(cpodes_longest_tests
+    fuzz.faults
+    fuzz.sequences
+    memcheck.contact.gradient
+    memcheck.mechanics.differences
+    memcheck.mechanics.redundant
+    memcheck.reference.sensitivity_pendulum
+    memcheck.sensitivity.adjoint
+    memcheck.sensitivity.forward
+    memcheck.sensitivity.functional
+    memcheck.stepping.onestep.radau
+    memcheck.stepping.onestep.roots
+    memcheck.stepping.onestep.steps
+    reference.campaign
+    runner.check
+    runner.mechanism
+    runner.report
+    runner.run
+    unit.mechanics.memory
+    unit.models.catalogue
+    unit.models.memory
+    unit.projector.krylov_parallel.3
+    unit.projector.properties
+    unit.saddle.saddle)
+function(cpodes_set_cost name)
+  if(name IN_LIST cpodes_longest_tests)
+    set_tests_properties(${name} PROPERTIES COST 1000)
+  endif()
+endfunction()
+
 # cpodes_add_test(name label target seconds [more labels])
 function(cpodes_add_test name label target seconds)
   add_test(NAME ${name} COMMAND ${cpodes_test_launcher} $<TARGET_FILE:${target}>)
   set_tests_properties(
     ${name} PROPERTIES LABELS "${label};${ARGN}" TIMEOUT ${seconds}
                        ENVIRONMENT "${cpodes_test_environment}")
+  cpodes_set_cost(${name})
 endfunction()
 
 # cpodes_add_check_program(target SOURCES ...): linked statically, so that it reaches what is private.
@@ -100,6 +133,7 @@ function(cpodes_add_memcheck test target)
       --suppressions=${PROJECT_SOURCE_DIR}/test/openmp.supp $<TARGET_FILE:${target}>)
   set_tests_properties(memcheck.${test} PROPERTIES LABELS "memcheck;${ARGN}" TIMEOUT 900 ENVIRONMENT
                                                    "${cpodes_memcheck_environment}")
+  cpodes_set_cost(memcheck.${test})
 endfunction()
 
 # cpodes_add_unit_test(part/name [more sources] [SLOW] [LONG] [VALGRIND_LONG] [THREADS] [WRAP functions])
@@ -175,4 +209,5 @@ function(cpodes_add_mpi_test name label target ranks seconds)
                ENVIRONMENT
                "${cpodes_memcheck_environment};ASAN_OPTIONS=detect_leaks=0;OMPI_ALLOW_RUN_AS_ROOT=1;\
 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe")
+  cpodes_set_cost(${name})
 endfunction()
