@@ -107,14 +107,20 @@ static json_t *describe_stretch(const RunEvent *e) {
                    e->direction > 0 ? "begins" : "ends");
 }
 
+static json_t *describe_method(const RunEvent *e) {
+  return json_pack("{s:s,s:o,s:s,s:b}", "kind", "method", "t", json_number(e->t), "method",
+                   e->method, "stiff", e->direction > 0);
+}
+
 static json_t *describe_events(const History *h) {
   json_t *array = json_array();
   for (long i = 0; i < h->events && i < HISTORY_EVENTS; i++) {
     const RunEvent *e = &h->event[i];
     json_array_append_new(
-        array, e->kind == EVENT_CONTACT ? describe_contact(e)
-               : e->kind == EVENT_STRETCH
-                   ? describe_stretch(e)
+        array, e->kind == EVENT_CONTACT   ? describe_contact(e)
+               : e->kind == EVENT_STRETCH ? describe_stretch(e)
+               : e->kind == EVENT_METHOD
+                   ? describe_method(e)
                    : json_pack("{s:s,s:o,s:i,s:i}", "kind", e->kind == EVENT_ROOT ? "root" : "stop",
                                "t", json_number(e->t), "root", e->root, "direction", e->direction));
   }

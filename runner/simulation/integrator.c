@@ -17,19 +17,18 @@ static void take_message(int code, const char *function, const char *text, void 
 
 /* -------------------------------------------------------------------------------- life cycle -- */
 
-static int start_multistep(Integrator *s) {
+static int start_multistep(Integrator *s, sunrealtype t, N_Vector y) {
   Problem *p           = s->problem;
   const CPModel *model = p->model;
   CPodeMem mem         = s->multistep;
   void *cvode          = CPodeGetCVodeMem(mem);
   int flag             = CPodeSetErrHandlerFn(mem, take_message, p);
   if (p->contact) {
-    if (!flag)
-      flag = CPContactAttach(p->contact, mem, 0, model->y0, p->settings.rtol, p->settings.atol);
+    if (!flag) flag = CPContactAttach(p->contact, mem, t, y, p->settings.rtol, p->settings.atol);
   } else if (p->mech) {
-    if (!flag) flag = CPMechAttach(p->mech, mem, 0, model->y0);
+    if (!flag) flag = CPMechAttach(p->mech, mem, t, y);
   } else {
-    if (!flag) flag = CPodeInit(mem, model->f, 0, model->y0);
+    if (!flag) flag = CPodeInit(mem, model->f, t, y);
     if (!flag) flag = CVodeSetUserData(cvode, model->data);
     if (!flag && p->P) flag = CPodeSetProjector(mem, p->P);
     if (!flag && p->linear) flag = CVodeSetLinearSolver(cvode, p->linear, p->J);
@@ -44,19 +43,18 @@ static int start_multistep(Integrator *s) {
   return flag;
 }
 
-static int start_onestep(Integrator *s) {
+static int start_onestep(Integrator *s, sunrealtype t, N_Vector y) {
   Problem *p           = s->problem;
   const CPModel *model = p->model;
   CPOneStepMem mem     = s->onestep;
   int flag             = CPOneStepSetErrHandlerFn(mem, take_message, p);
   if (p->contact) {
     if (!flag)
-      flag =
-          CPContactAttachOneStep(p->contact, mem, 0, model->y0, p->settings.rtol, p->settings.atol);
+      flag = CPContactAttachOneStep(p->contact, mem, t, y, p->settings.rtol, p->settings.atol);
   } else if (p->mech) {
-    if (!flag) flag = CPMechAttachOneStep(p->mech, mem, 0, model->y0);
+    if (!flag) flag = CPMechAttachOneStep(p->mech, mem, t, y);
   } else {
-    if (!flag) flag = CPOneStepInit(mem, model->f, 0, model->y0);
+    if (!flag) flag = CPOneStepInit(mem, model->f, t, y);
     if (!flag) flag = CPOneStepSetUserData(mem, model->data);
     if (!flag && p->P) flag = CPOneStepSetProjector(mem, p->P);
   }
@@ -68,21 +66,32 @@ static int start_onestep(Integrator *s) {
   return flag;
 }
 
-int integrator_create(Integrator *s, Problem *p, char *message) {
+static int start(Integrator *s, sunrealtype t, N_Vector y, char *message) {
+  const Problem *p     = s->problem;
   const Method *method = &p->settings.method;
-  *s                   = (Integrator){.problem = p};
   if (method->lmm) s->multistep = CPodeCreate(method->lmm, p->ctx);
   else s->onestep = CPOneStepCreate(method->table, p->ctx);
   if (!s->multistep && !s->onestep) {
     snprintf(message, RUN_TEXT, "%s cannot be used, or there is no memory for it", method->name);
     return CP_MEM_FAIL;
   }
-  const int flag     = s->multistep ? start_multistep(s) : start_onestep(s);
+  const int flag     = s->multistep ? start_multistep(s, t, y) : start_onestep(s, t, y);
   const char *reason = integrator_message(s);
   if (flag)
     snprintf(message, RUN_TEXT, "%s",
              reason[0] || !p->mech ? reason : CPMechGetLastMessage(p->mech));
   return flag;
+}
+
+int integrator_create(Integrator *s, Problem *p, char *message) {
+  *s = (Integrator){.problem = p};
+  return start(s, 0, p->model->y0, message);
+}
+
+int integrator_change(Integrator *s, const Method *method, sunrealtype t, N_Vector y, char *message) {
+  integrator_free(s);
+  s->problem->settings.method = *method;
+  return start(s, t, y, message);
 }
 
 void integrator_free(Integrator *s) {

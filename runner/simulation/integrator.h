@@ -14,6 +14,9 @@ typedef struct {
 /* Creates the integrator at the start of the model. Returns 0, or a flag with the reason in message
  * [RUN_TEXT]. Call integrator_free in any case. */
 int integrator_create(Integrator *integrator, Problem *problem, char *message);
+/* Continues with another method from (t, y), with new counters. Returns as integrator_create. */
+int integrator_change(Integrator *integrator, const Method *method, sunrealtype t, N_Vector y,
+                      char *message);
 void integrator_free(Integrator *integrator);
 
 /* Steps do not pass t. */

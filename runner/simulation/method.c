@@ -12,7 +12,8 @@
 
 static const Method methods[] = {
     {.name  = "auto",
-     .title = "chosen for the model: by its stiffness at the start, unless it names one"},
+     .title = "chosen for the model: by its stiffness, at the start and on the way, unless it "
+              "names one"},
     {.name = "bdf", .title = "BDF, orders 1 to 5, Newton iteration", .lmm = CV_BDF},
     {.name = "bdf2",
      .title =
@@ -70,6 +71,11 @@ MethodFound method_find(const char *name, Method *method) {
   return find_table(name, method);
 }
 
+void method_suggested(const char *name, Method *method) {
+  for (int i = 0; i < NUM_METHODS; i++)
+    if (!strcasecmp(name, methods[i].name)) *method = methods[i];
+}
+
 bool method_is_radau(const Method *method) {
   return method->lmm == 0 && strncmp(method->table, "RADAU", 5) == 0;
 }
@@ -97,6 +103,11 @@ int parse_method(const char *option, const char *name, Method *method) {
   return found == METHOD_FOUND ? 0 : -1;
 }
 
+bool method_is_chosen(const Method *method, const CPModel *model) {
+  const char *name = model->type->method;
+  return !strcmp(method->name, "auto") && (!name || !strcmp(name, "auto"));
+}
+
 int method_resolve(Method *method, const CPModel *model, double t_end, double rtol, char *reason) {
   const char *name         = model->type->method;
   CPMechSuggestion suggest = {.method = model->stiff ? "bdf" : "dop853", .stiff = model->stiff};
@@ -107,11 +118,10 @@ int method_resolve(Method *method, const CPModel *model, double t_end, double rt
   CPMechFree(&mech);
   snprintf(reason, METHOD_REASON, "%s", suggest.reason);
   if (strcmp(method->name, "auto")) return suggest.stiff;
-  if (name && strcmp(name, "auto")) {
+  if (method_is_chosen(method, model)) method_suggested(suggest.method, method);
+  else {
     snprintf(reason, METHOD_REASON, "the model's own choice");
     method_find(name, method);
-  } else
-    for (int i = 0; i < NUM_METHODS; i++)
-      if (!strcasecmp(suggest.method, methods[i].name)) *method = methods[i];
+  }
   return suggest.stiff;
 }

@@ -30,6 +30,10 @@ int parse_method(const char *option, const char *name, Method *method);
 bool method_is_radau(const Method *method);
 /* Is its step limited by stability, so that it follows all oscillations of a stiff model? */
 bool method_is_explicit(const Method *method);
+/* The method that CPMechSuggestMethod names ("DOP853"). method: out. */
+void method_suggested(const char *name, Method *method);
+/* Is it "auto", and does the model leave the choice to its stiffness? */
+bool method_is_chosen(const Method *method, const CPModel *model);
 enum { METHOD_REASON = 300 };
 /* Resolves "auto" for a model: the model's own choice, else that of CPMechSuggestMethod at its
  * start, else BDF for stiff models and DOP853 for others. Other methods stay. reason

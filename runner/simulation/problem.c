@@ -209,6 +209,7 @@ int problem_create(Problem *p, const RunSettings *settings, char *message) {
   }
   if (create_model(p, message) || resolve_form(p, message) || resolve_names(p, message)) return -1;
   char reason[METHOD_REASON];
+  p->chosen = method_is_chosen(&p->settings.method, p->model);
   p->stiff =
       method_resolve(&p->settings.method, p->model, p->settings.t_end, p->settings.rtol, reason);
   resolve_max_step(p);

@@ -15,6 +15,7 @@ typedef struct {
   int linsol, norm;  /* the meaning of the settings' names in this form */
   int warnings;      /* number of warnings shown */
   int stiff;         /* is the model stiff at the start? */
+  bool chosen;       /* was the method chosen by stiffness, so that it may change on the way? */
   CPMech mech;       /* the integrator's; NULL in ODE form */
   CPContact contact; /* if the model has contacts; it then owns mech */
   CPProjector P;     /* in ODE form, if the model has invariants */

@@ -121,14 +121,16 @@ typedef struct {
   long attempts; /* number of attempts, 1 if the first one succeeded */
 } Step;
 
-typedef enum { EVENT_ROOT, EVENT_STOP, EVENT_CONTACT, EVENT_STRETCH } EventKind;
+typedef enum { EVENT_ROOT, EVENT_STOP, EVENT_CONTACT, EVENT_STRETCH, EVENT_METHOD } EventKind;
 typedef struct {
   EventKind kind;
   double t;
-  /* Number of the root or of the contact; -1: a stop, or a stretch of time stepping. */
+  /* Number of the root or of the contact; -1: a stop, a stretch of time stepping, or a method. */
   int root;
-  /* -1 or 1: of the root's g; for a stretch, 1 where it begins, -1 where it ends. */
+  /* -1 or 1: of the root's g; for a stretch, 1 where it begins, -1 where it ends; for a method, 1
+   * where the motion becomes stiff, -1 where it no longer is. */
   int direction;
+  char method[METHOD_NAME]; /* from here on */
   /* ---- for a contact ---- */
   char contact[RUN_CONTACT_NAME];
   CPContactPhase before, after;

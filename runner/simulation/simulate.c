@@ -24,6 +24,7 @@ typedef struct {
   long next;            /* index of the next output */
   int next_stop;
   long attempts;   /* number of attempts before the newest step */
+  int unjudged;    /* number of steps since the method was chosen, or judged again */
   bool stretching; /* is time stepping under way? */
 } Run;
 
@@ -215,6 +216,40 @@ static int at_kink(Run *run) {
              : 0;
 }
 
+/* ------------------------------------------------------------------------------ stiffness -- */
+
+/* A chosen method is judged again after this many steps, which costs about one of DOP853. It is
+ * replaced if CPMechSuggestMethod names another one at the newest state, and if the newest step h
+ * agrees: up to h rho = 6 DOP853 is stable, so that its steps are limited by stability if h rho is
+ * near 6, and RADAU's steps are no longer than DOP853's could be if h rho is small. */
+enum { STEPS_BETWEEN = 50 };
+static const double limited = 3;
+
+static int follow_stiffness(Run *run) {
+  Problem *p = &run->problem;
+  CPMechSuggestion s;
+  Method method;
+  sunrealtype h = 0;
+  int order;
+  if (!p->chosen || !p->mech || p->contact || ++run->unjudged < STEPS_BETWEEN) return 0;
+  run->unjudged = 0;
+  if (CPMechSuggestMethod(p->mech, run->t, run->y, run->t_end, p->settings.rtol, &s)) return 0;
+  method = p->settings.method;
+  method_suggested(s.method, &method);
+  integrator_newest(&run->integrator, &h, &order);
+  if (!strcmp(method.name, p->settings.method.name) ||
+      (fabs(h) * s.radius > limited) != (s.stiff != 0))
+    return 0;
+  RunResult all = *run->result;
+  integrator_add_counts(&run->integrator, &all);
+  const int flag = integrator_change(&run->integrator, &method, run->t, run->y, all.message);
+  *run->result   = all;
+  if (flag) return fail(run, flag, run->result->message);
+  RunEvent event = {.kind = EVENT_METHOD, .t = run->t, .root = -1, .direction = s.stiff ? 1 : -1};
+  snprintf(event.method, sizeof event.method, "%s", method.name);
+  return tell_event(run, event) || set_stop(run) ? -1 : 0;
+}
+
 /* ------------------------------------------------------------------------------------- the run -- */
 
 static int march(Run *run) {
@@ -243,6 +278,7 @@ static int march(Run *run) {
         (run->problem.contact ? at_contacts(run) : at_roots(run)))
       return -1;
     if (flag == CV_TSTOP_RETURN && run->t < run->t_end && at_kink(run)) return -1;
+    if (flag == CV_SUCCESS && run->t < run->t_end && follow_stiffness(run)) return -1;
   }
   run->t = run->t_end;
   return s->outputs ? tell_outputs(run) : 0;

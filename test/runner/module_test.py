@@ -57,6 +57,31 @@ REFUSED = {
 }
 
 
+# A damper of the rod's mass, and one that is a bumper with a spring: d is its constant, 0 while it does not act.
+DAMPER = {
+    "f": "const sunrealtype d = @D@; f[0] = -d * u[0]; f[1] = -((G *)data)->g - d * u[1]; return 0;",
+    "jac": "const sunrealtype d = @D@; for (int i = 0; i < 2; i++) { SM_ELEMENT_D(K, i, i) = -2 * l[0];"
+    " SM_ELEMENT_D(C, i, i) = -d; } return 0;",
+}
+BUMPER = {
+    "f": "const sunrealtype d = q[0] < 0.3 ? 1e4 : 0; f[0] = -d * (q[0] - 0.3 + u[0]); f[1] = -((G *)data)->g; return 0;",
+    "jac": "const sunrealtype d = q[0] < 0.3 ? 1e4 : 0; for (int i = 0; i < 2; i++) SM_ELEMENT_D(K, i, i) = -2 * l[0];"
+    " SM_ELEMENT_D(K, 0, 0) -= d; SM_ELEMENT_D(C, 0, 0) = -d; return 0;",
+}
+
+
+def damper(d):
+    return {name: text.replace("@D@", d) for name, text in DAMPER.items()}
+
+
+# a mechanism, its end, and whether each method that takes over is for stiff motions
+STIFF_ON_THE_WAY = {
+    "a damper that closes": (damper("t > 20 ? 1e5 : 0"), 60, [True]),
+    "a damper that opens": (damper("t < 20 ? 1e5 : 0"), 60, [False]),
+    "a bumper on which it comes to rest": (BUMPER, 20, [True]),
+}
+
+
 class ModuleTest(RunnerTest):
     @classmethod
     def setUpClass(cls):
@@ -65,6 +90,26 @@ class ModuleTest(RunnerTest):
         cls.addClassCleanup(folder.cleanup)
         cls.sleeper = compile_model(pathlib.Path(folder.name), load="sleep(1000);")
         cls.loading = start("describe", cls.sleeper)
+
+    def test_stiffness_that_arises_or_ends_on_the_way_changes_the_method(self):
+        """DOP853 would take 600,000 steps after the damper closes, where its stability asks for h < 6e-5"""
+        for kind, (parts, t_end, stiff) in STIFF_ON_THE_WAY.items():
+            with self.subTest(kind):
+                model = compile_model(self.folder, file=kind.replace(" ", "_"), **parts)
+                runs, ends = {}, {}
+                for method, rtol in (("auto", 1e-8), ("radau", 1e-10)):
+                    out, table = self.folder / f"{method}.json", self.folder / f"{method}.csv"
+                    arguments = ["--method", method, "--t-end", t_end, "--rtol", rtol, "--atol", rtol, "--json", out, "--csv", table]
+                    self.assert_done(cpodes("run", model, *arguments, "--outputs", 1, "--quiet"))
+                    runs[method] = json.loads(out.read_text())
+                    ends[method] = [float(number) for number in table.read_text().splitlines()[-1].split(",")[:5]]
+                changes = [event for event in runs["auto"]["events"] if event["kind"] == "method"]
+                self.assertEqual([event["stiff"] for event in changes], stiff)
+                self.assertEqual([event["method"] for event in changes], ["radau" if s else "dop853" for s in stiff])
+                self.assertEqual([event for event in runs["radau"]["events"] if event["kind"] == "method"], [])
+                self.assertLess(runs["auto"]["counts"]["steps"], 3000)
+                for ours, other in zip(ends["auto"], ends["radau"]):
+                    self.assertAlmostEqual(ours, other, delta=1e-4)
 
     def test_a_model_of_the_users_is_described_like_those_of_the_catalogue(self):
         described = cpodes("describe", compile_model(self.folder), "--param", "g=5")
