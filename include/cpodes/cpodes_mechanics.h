@@ -258,7 +258,7 @@ typedef struct {
   const char *method; /**< name for CPOneStepCreate; "BDF" or "ADAMS" if lmm is not 0 */
   int lmm;            /**< CV_BDF or CV_ADAMS, for CPodeCreate; 0 for a one-step method */
   int stiff;          /**< 1 if implicit methods take far fewer steps */
-  sunrealtype radius; /**< estimated spectral radius of the Jacobian of y' = f(t, y) [1/time] */
+  sunrealtype radius; /**< estimated spectral radius of the Jacobian of y' = f(t, y) [1/time]; 0 below motion / 10 */
   sunrealtype motion; /**< rate at which positions change by their own size [1/time] */
   char reason[256];   /**< a sentence with these numbers */
 } CPMechSuggestion;

@@ -34,9 +34,9 @@
 #define SIFTED 4
 /* Increments of difference quotients, relative to the size of positions */
 #define INCREMENT 1.0e-7
-/* Without restoring forces (a point on a rod) some power of J is zero. A radius below this part of
- * omega is roundoff. */
-#define NOISE 1.0e-6
+/* A radius below this part of omega limits no step and is not iterated any further. Without
+ * restoring forces (a point on a rod, a chain in its plane) some power of J is even zero. */
+#define SLOW 0.1
 
 typedef struct {
   CPArena arena;
@@ -109,7 +109,8 @@ static int dominant(Room *room, double *re, double *im) {
       *re = JJJ / JJ;
       *im = 0.0;
     }
-    if (k > 0 && fabs(hypot(*re, *im) - before) <= SETTLED * before) break;
+    const double radius = hypot(*re, *im);
+    if (k > 0 && (radius < SLOW * room->omega || fabs(radius - before) <= SETTLED * before)) break;
     for (int i = 0; i < n; i++) v[i] = JJv[i] / sqrt(next);
   }
   return flag < 0 ? flag : CP_SUCCESS;
@@ -147,13 +148,20 @@ static int choose(Room *room, double rtol, double re, double im, CPMechSuggestio
   s->stiff  = (fast && damped) || amplitude < SKIPPED * rtol;
   s->lmm    = s->stiff && operators ? CV_BDF : 0;
   s->method = !s->stiff ? "DOP853" : operators ? "BDF" : "RADAU";
-  snprintf(s->reason, sizeof s->reason,
-           "%s: the fastest %s changes at a rate of %.3g%s, positions at %.3g; at this rate "
-           "stability asks for %.2g explicit steps, accuracy for %.2g",
-           s->stiff ? "stiff"
-           : fast   ? "not damped"
-                    : "not stiff",
-           im != 0.0 ? "oscillation" : "exponential", s->radius, seen, s->motion, stable, accurate);
+  if (s->radius == 0.0)
+    snprintf(s->reason, sizeof s->reason,
+             "not stiff: no exponential or oscillation changes faster than a tenth of the rate of "
+             "positions, %.3g",
+             s->motion);
+  else
+    snprintf(s->reason, sizeof s->reason,
+             "%s: the fastest %s changes at a rate of %.3g%s, positions at %.3g; at this rate "
+             "stability asks for %.2g explicit steps, accuracy for %.2g",
+             s->stiff ? "stiff"
+             : fast   ? "not damped"
+                      : "not stiff",
+             im != 0.0 ? "oscillation" : "exponential", s->radius, seen, s->motion, stable,
+             accurate);
   return flag;
 }
 
@@ -185,7 +193,7 @@ int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_en
   if (!flag) {
     s->motion = room.omega;
     s->radius = hypot(re, im);
-    if (s->radius < NOISE * s->motion) s->radius = 0.0;
+    if (s->radius < SLOW * s->motion) s->radius = 0.0;
     flag = choose(&room, rtol, re, im, s);
   }
   cpArenaFree(&room.arena);
