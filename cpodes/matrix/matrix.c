@@ -92,6 +92,15 @@ CP_WIDE static void fourRows(const CPMat *A, double alpha, const double *x, doub
   fewRows(A, alpha, x, beta, y);
 }
 
+/* y <- y + alpha A x for a dense A, column by column */
+CP_WIDE static void manyRows(const CPMat *A, double alpha, const double *x, double *restrict y) {
+  const double *restrict column = A->value;
+  for (int j = 0; j < A->cols; j++, column += A->rows) {
+    const double xj = alpha * x[j];
+    for (int i = 0; xj != 0.0 && i < A->rows; i++) y[i] += column[i] * xj;
+  }
+}
+
 void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, double *y) {
   if (!A->start && A->rows <= FEW_ROWS) {
     if (A->rows < 4) fewRows(A, alpha, x, beta, y);
@@ -99,16 +108,15 @@ void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, doub
     return;
   }
   if (beta == 0.0) memset(y, 0, (size_t)A->rows * sizeof *y);
+  if (!A->start) {
+    manyRows(A, alpha, x, y);
+    return;
+  }
   for (int j = 0; j < A->cols; j++) {
-    const double xj = alpha * x[j];
+    const double xj  = alpha * x[j];
+    const size_t end = A->start[j + 1];
     if (xj == 0.0) continue;
-    if (A->start) {
-      const size_t end = A->start[j + 1];
-      for (size_t k = A->start[j]; k < end; k++) y[A->row[k]] += A->value[k] * xj;
-    } else {
-      const double *column = A->value + (size_t)j * (size_t)A->rows;
-      for (int i = 0; i < A->rows; i++) y[i] += column[i] * xj;
-    }
+    for (size_t k = A->start[j]; k < end; k++) y[A->row[k]] += A->value[k] * xj;
   }
 }
 
