@@ -16,6 +16,9 @@ void F77(dsymm)(const char *side, const char *uplo, const int *m, const int *n, 
 void F77(dsyr2k)(const char *uplo, const char *trans, const int *n, const int *k,
                  const double *alpha, const double *a, const int *lda, const double *b,
                  const int *ldb, const double *beta, double *c, const int *ldc);
+void F77(dgemv)(const char *trans, const int *m, const int *n, const double *alpha, const double *a,
+                const int *lda, const double *x, const int *incx, const double *beta, double *y,
+                const int *incy);
 void F77(dgemm)(const char *transa, const char *transb, const int *m, const int *n, const int *k,
                 const double *alpha, const double *a, const int *lda, const double *b,
                 const int *ldb, const double *beta, double *c, const int *ldc);

@@ -2,6 +2,7 @@
 #include "matrix.h"
 
 #include "cpodes/base/compat.h"
+#include "lapack.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -101,7 +102,15 @@ CP_WIDE static void manyRows(const CPMat *A, double alpha, const double *x, doub
   }
 }
 
+/* BLAS is faster for a dense A of some size, and slower for columns of a few entries. */
+static int isLarge(const CPMat *A) { return !A->start && A->rows > CP_SMALL && A->cols > CP_SMALL; }
+
 void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, double *y) {
+  const int one = 1;
+  if (isLarge(A)) {
+    F77(dgemv)("N", &A->rows, &A->cols, &alpha, A->value, &A->rows, x, &one, &beta, y, &one);
+    return;
+  }
   if (!A->start && A->rows <= FEW_ROWS) {
     if (A->rows < 4) fewRows(A, alpha, x, beta, y);
     else fourRows(A, alpha, x, beta, y);
@@ -145,7 +154,11 @@ CP_WIDE_PART void columnSums(int rows, int cols, double alpha, const double *X, 
 
 void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double beta, double *y) {
   const double *X = A->value;
-  const int rows = A->rows, cols = A->cols;
+  const int rows = A->rows, cols = A->cols, one = 1;
+  if (isLarge(A)) {
+    F77(dgemv)("T", &rows, &cols, &alpha, X, &rows, x, &one, &beta, y, &one);
+    return;
+  }
   for (int j = 0; A->start && j < cols; j++) {
     double sum = 0.0;
     for (size_t k = A->start[j]; k < A->start[j + 1]; k++) sum += X[k] * x[A->row[k]];
@@ -278,6 +291,37 @@ void cpMatAdd(CPMat *A, double alpha, const CPMat *B) {
       A->value[a] += alpha * B->value[b];
     }
   }
+}
+
+/* A dense matrix is passed over in tiles, because its mirrored entries are a column apart. */
+#define TILE 32
+
+int cpMatIsSymmetric(const CPMat *A) {
+  const int n = A->cols;
+  for (int first = 0; !A->start && first < n; first += TILE)
+    for (int j = first; j < n; j++)
+      for (int i = first; i < first + TILE && i < j; i++)
+        if (A->value[(size_t)j * (size_t)n + (size_t)i] !=
+            A->value[(size_t)i * (size_t)n + (size_t)j])
+          return 0;
+  for (int j = 0; A->start && j < n; j++)
+    for (size_t k = A->start[j]; k < A->start[j + 1] && A->row[k] < j; k++)
+      if (A->value[k] != cpMatEntry(A, j, A->row[k])) return 0;
+  return 1;
+}
+
+static void average(double *a, double *b) { *a = *b = 0.5 * (*a + *b); }
+
+void cpMatSymmetrise(CPMat *A) {
+  const int n = A->cols;
+  for (int first = 0; !A->start && first < n; first += TILE)
+    for (int j = first; j < n; j++)
+      for (int i = first; i < first + TILE && i < j; i++)
+        average(&A->value[(size_t)j * (size_t)n + (size_t)i],
+                &A->value[(size_t)i * (size_t)n + (size_t)j]);
+  for (int j = 0; A->start && j < n; j++)
+    for (size_t k = A->start[j]; k < A->start[j + 1] && A->row[k] < j; k++)
+      average(&A->value[k], cpMatAt(A, j, A->row[k]));
 }
 
 void cpMatHold(CPMat *W, CPMat *A, const char *held) {

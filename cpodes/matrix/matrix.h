@@ -80,6 +80,10 @@ int cpMatFromPlaces(CPMat *A, int rows, int cols, CPPlaces *list);
 
 /* A += alpha B. A is dense, or its pattern contains that of B. */
 void cpMatAdd(CPMat *A, double alpha, const CPMat *B);
+/* Does a square A equal A^T? A sparse A has a symmetric pattern here and below. */
+int cpMatIsSymmetric(const CPMat *A);
+/* A <- (A + A^T) / 2 */
+void cpMatSymmetrise(CPMat *A);
 /* In [W A^T; A 0], replaces the rows and columns of W that belong to held components by those of
  * the identity, and their columns of A by zero: held components do not move, and do not affect the
  * others. */

@@ -457,7 +457,7 @@ int cpMechEvaluate(CPMech mech, const CPMechState *s) {
   if (!flag) flag = callM(mech, s->t, s->q);
   if (!flag) flag = callA(mech, s->t, s->q);
   if (!flag && !own->is_block) {
-    flag = cpMechTake(mech, &mech->userM, 0, s->t, "M");
+    if (mech->userM.tmpl) flag = cpMechTake(mech, &mech->userM, 0, s->t, "M");
     if (!flag) flag = cpMechTake(mech, &mech->userA, 0, s->t, "A");
   }
   if (flag || mech->motions.count == 0) return flag;
@@ -479,6 +479,7 @@ int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double 
     flag = cpMechEvaluate(mech, s);
     if (!flag && !cpAllFinite(mech->terms.f, (sunindextype)mech->terms.length))
       flag = cpMechTestTerms(mech, s->t);
+    if (!flag && !mech->terms.is_block) flag = cpMechTake(mech, &mech->userM, 0, s->t, "M");
     memcpy(F, mech->terms.f, (size_t)mech->nu * sizeof *F);
     memcpy(B, mech->terms.b, (size_t)mech->m * sizeof *B);
   } else {

@@ -264,8 +264,8 @@ int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sun
 int cpMechRates(CPMech mech, sunrealtype t, const sunrealtype *q, double *rates);
 /* Without a function b, differences may overwrite mech->A with values near q. */
 int cpMechB(CPMech mech, const CPMechState *s, double *b);
-/* Evaluates f and b into mech->terms, and M and A as above. Entries of f and b are not tested, nor
- * those of M and A if they lie in one block with f and b. If an entry is not finite, u' or the
+/* Evaluates f and b into mech->terms, and M and A as above. Entries of f, b and a dense M are not
+ * tested, nor those of A if it lies in one block with them. If an entry is not finite, u' or the
  * multipliers are not finite, or the factorisation fails, and cpMechTestTerms finds the function at
  * fault. */
 int cpMechEvaluate(CPMech mech, const CPMechState *s);
@@ -401,6 +401,9 @@ int cpMechNewtonAttach(CPMech mech, CPodeMem mem);
 int cpMechLinearSystem(sunrealtype t, N_Vector y, sunbooleantype jok, sunbooleantype *jcur,
                        sunrealtype gamma, void *mech);
 void cpMechNewtonFree(CPMechNewtonMem *newton);
+/* Returns gamma of the newest iteration matrix, or 0 if there is none. t: out, the time of its
+ * partial derivatives. */
+double cpMechNewtonGamma(const CPMech mech, sunrealtype *t);
 /* W <- the symmetric part of M - gamma C - gamma^2 K T of the newest iteration matrix. W has the
  * pattern of cpMechNewtonPattern. Returns 1 if there is no matrix yet. */
 int cpMechNewtonMetric(CPMech mech, CPMat *W);

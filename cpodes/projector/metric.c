@@ -49,6 +49,7 @@ int cpMetricCheck(const CPMat *W, sunrealtype t, char *text) {
           "at t = %.15g: the metric is not positive definite: its diagonal entry %d is %g", t, j,
           cpMatEntry(W, j, j));
   }
+  if (cpMatIsSymmetric(W)) return CP_SUCCESS;
   for (int j = 0; j < W->cols; j++)
     for (size_t k = cpMatFirst(W, j); k < cpMatFirst(W, j + 1); k++) {
       const int i = cpMatRow(W, j, k);

@@ -56,6 +56,11 @@ static int factorSmall(double *U, int n) {
 
 /* U^T z = x in place; U z = x in place */
 static void solveTransposed(const CPCholesky *c, double *x) {
+  const int one = 1;
+  if (c->n > CP_SMALL) {
+    F77(dtrsv)("U", "T", "N", &c->n, c->U, &c->n, x, &one);
+    return;
+  }
   for (int k = 0; k < c->n; k++) {
     const double *u = pivotColumn(c, k);
     for (int i = 0; i < k; i++) x[k] -= u[i] * x[i];
@@ -64,6 +69,11 @@ static void solveTransposed(const CPCholesky *c, double *x) {
 }
 
 static void solveUpper(const CPCholesky *c, double *x) {
+  const int one = 1;
+  if (c->n > CP_SMALL) {
+    F77(dtrsv)("U", "N", "N", &c->n, c->U, &c->n, x, &one);
+    return;
+  }
   for (int k = c->n - 1; k >= 0; k--) {
     const double *u = pivotColumn(c, k);
     x[k] *= c->inverse[k];

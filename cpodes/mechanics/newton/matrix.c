@@ -317,17 +317,6 @@ void cpNewtonMatrixFree(CPNewtonMatrix *S) {
 
 /* ---- the symmetric part of W = M - gamma C - gamma^2 K T, as a metric of velocities ---- */
 
-/* W += factor (J + J^T) / 2. Rows of FULL motions get the diagonal only. */
-static void addSymmetric(const CPPartials P, CPMat *W, double factor, const CPMat *J) {
-  for (int j = 0; j < J->cols; j++)
-    for (size_t k = cpMatFirst(J, j); k < cpMatFirst(J, j + 1); k++) {
-      const int i = cpMatRow(J, j, k);
-      if (i != j && (P->fixed[i] || P->fixed[j])) continue;
-      *cpMatAt(W, i, j) += 0.5 * factor * J->value[k];
-      *cpMatAt(W, j, i) += 0.5 * factor * J->value[k];
-    }
-}
-
 int cpMechNewtonPattern(CPMech mech, CPMat *W) {
   const CPPartials P = mech->newton ? mech->newton->P : NULL;
   const CPMat *K     = P ? &P->block[CP_OF_F][CP_BY_Q].J : NULL,
@@ -342,15 +331,28 @@ int cpMechNewtonPattern(CPMech mech, CPMat *W) {
   return cpMatFromPlaces(W, mech->nu, mech->nu, &all);
 }
 
+double cpMechNewtonGamma(const CPMech mech, sunrealtype *t) {
+  *t = mech->newton ? mech->newton->P->t : 0.0;
+  return mech->newton ? creal(mech->newton->S.gamma) : 0.0;
+}
+
 int cpMechNewtonMetric(CPMech mech, CPMat *W) {
   const CPMechNewtonMem newton = mech->newton;
-  if (!newton || !newton->P->kkt || !newton->P->valid || creal(newton->S.gamma) == 0.0) return 1;
+  sunrealtype t;
+  const double gamma = cpMechNewtonGamma(mech, &t), square = gamma * gamma;
+  if (gamma == 0.0 || !newton->P->kkt || !newton->P->valid) return 1;
   const CPPartials P = newton->P;
-  const CPMat *KT = &newton->S.JT[CP_OF_F][0], *K = &P->block[CP_OF_F][CP_BY_Q].J;
-  const double gamma = creal(newton->S.gamma);
-  cpMatZero(W);
-  addSymmetric(P, W, 1.0, &P->M);
-  addSymmetric(P, W, -gamma, &P->block[CP_OF_F][CP_BY_U].J);
-  addSymmetric(P, W, -gamma * gamma, KT->value ? KT : K);
+  const CPMat *M = &P->M, *C = &P->block[CP_OF_F][CP_BY_U].J, *KT = &newton->S.JT[CP_OF_F][0];
+  const CPMat *K = KT->value ? KT : &P->block[CP_OF_F][CP_BY_Q].J;
+  if (!M->start && !C->start && !K->start) {
+    for (size_t k = 0; k < cpMatEntries(W); k++)
+      W->value[k] = M->value[k] - gamma * C->value[k] - square * K->value[k];
+  } else {
+    cpMatZero(W);
+    cpMatAdd(W, 1.0, M);
+    cpMatAdd(W, -gamma, C);
+    cpMatAdd(W, -square, K);
+  }
+  cpMatSymmetrise(W);
   return 0;
 }

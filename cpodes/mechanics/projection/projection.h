@@ -28,7 +28,11 @@ typedef struct {
   long int made;   /* number of these factors */
   CPMechMetric metric; /* metric for which saddle was created; DEFAULT if there is none */
   int use_mass;        /* 1: the Newton matrix is not definite, and M replaces it */
-  long int nnewton;    /* number of Newton matrices when the factors were made */
+  /* when the factors were made: the number of Newton matrices so far, gamma of the newest one, and
+   * the time of its partial derivatives */
+  long int nnewton;
+  double gamma;
+  sunrealtype t_partials;
   sunrealtype t;
   double *q;       /* [nq] */
   double *root;    /* [nu] roots of a diagonal D; 0: held */
