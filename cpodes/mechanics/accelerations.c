@@ -99,8 +99,8 @@ CP_RARE static int reduce(CPMech mech, sunrealtype t) {
   return cpMechMotions(mech, t);
 }
 
-/* Factors the newest M and A, which must be those at (t, q). */
-static inline int factor(CPMech mech, sunrealtype t, const sunrealtype *q) {
+/* Factors the newest M and A, which must be those at (t, q), and solves for *rhs. */
+static inline int factor(CPMech mech, sunrealtype t, const sunrealtype *q, const CPSaddleRhs *rhs) {
   const int full = mech->motions.nfull > 0;
   CPSaddle kkt   = mech->kkt;
   double ranktol = 0.0;
@@ -110,8 +110,8 @@ static inline int factor(CPMech mech, sunrealtype t, const sunrealtype *q) {
   if (!flag && full) flag = reduce(mech, t);
   if (flag) return flag;
   mech->stats.nkkt++;
-  flag = cpSaddleFactor(kkt, (CPWeight){.matrix = full ? &mech->reduced.M : &mech->userM.A},
-                        full ? &mech->reduced.A : &mech->A, ranktol);
+  flag = cpSaddleFactorSolve(kkt, (CPWeight){.matrix = full ? &mech->reduced.M : &mech->userM.A},
+                             full ? &mech->reduced.A : &mech->A, ranktol, rhs);
   if (flag) return failedFactor(mech, t, flag);
   mech->stats.rank   = kkt->rank;
   mech->stats.unique = kkt->dependent < 0;
@@ -121,7 +121,7 @@ static inline int factor(CPMech mech, sunrealtype t, const sunrealtype *q) {
 int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q) {
   int flag = cpMechMass(mech, t, q);
   if (!flag) flag = cpMechA(mech, t, q);
-  return flag ? flag : factor(mech, t, q);
+  return flag ? flag : factor(mech, t, q, &(CPSaddleRhs){0});
 }
 
 /* ---- right-hand sides ---- */
@@ -202,23 +202,22 @@ CP_RARE static int checkDependent(CPMech mech, sunrealtype t, const double *f, c
 
 /* If an entry of f or b is not finite, neither is u' or lambda, unless its row is off, dependent or
  * FULL. */
-static inline int solve(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
-                        double *lambda) {
-  if (mech->motions.nfull > 0) {
-    moveFull(mech, f, b);
-    f = mech->solve.rhs;
-    b = mech->solve.rhs_b;
-  }
-  int flag = cpSaddleSolve(mech->kkt, f, b, a, lambda);
-  if (flag) return failedFactor(mech, t, flag);
-  flag = cpMechChecked(mech, 0, t, "u'", a, mech->nu);
+static inline int check(CPMech mech, sunrealtype t, const double *f, const double *b,
+                        const double *a, const double *lambda) {
+  int flag = cpMechChecked(mech, 0, t, "u'", a, mech->nu);
   if (!flag) flag = cpMechChecked(mech, 0, t, "lambda", lambda, mech->m);
   return flag || mech->kkt->dependent < 0 ? flag : checkDependent(mech, t, f, b, a);
 }
 
 int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, double *a,
               double *lambda) {
-  return solve(mech, t, f, b, a, lambda);
+  if (mech->motions.nfull > 0) {
+    moveFull(mech, f, b);
+    f = mech->solve.rhs;
+    b = mech->solve.rhs_b;
+  }
+  const int flag = cpSaddleSolve(mech->kkt, f, b, a, lambda);
+  return flag ? failedFactor(mech, t, flag) : check(mech, t, f, b, a, lambda);
 }
 
 /* Completes the reason for a failure of cpMechSolve. */
@@ -241,16 +240,19 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   mech->stats.nudot++;
   if (mech->operators) return cpMechUdot(mech, s, a, lambda);
   const double *f = mech->terms.f, *b = mech->terms.b;
-  int flag = cpMechEvaluate(mech, s); /* f, b, M, A */
+  const int once = !mech->model.f_lambda && mech->motions.nfull == 0; /* one system, with f and b */
+  const CPSaddleRhs rhs = once ? (CPSaddleRhs){f, b, a, lambda} : (CPSaddleRhs){0};
+  int flag              = cpMechEvaluate(mech, s); /* f, b, M, A */
   if (!flag && mech->motions.nfull > 0) flag = cpMechTestTerms(mech, s->t);
-  if (!flag) flag = factor(mech, s->t, s->q); /* [M A^T; A 0] */
+  if (!flag) flag = factor(mech, s->t, s->q, &rhs); /* [M A^T; A 0] */
   if (flag) return flag;
   /* Ranks of actions are not noted, because f must not depend on them. */
   cpSaddleNoteRank(mech->kkt);
   if (mech->kkt->rank < mech->m) flag = cpMechTestTerms(mech, s->t);
   if (flag) return flag;
-  flag = mech->model.f_lambda ? cpMechIterate(mech, s, f, b, a, lambda)
-                              : solve(mech, s->t, f, b, a, lambda);
+  flag = once                   ? check(mech, s->t, f, b, a, lambda)
+         : mech->model.f_lambda ? cpMechIterate(mech, s, f, b, a, lambda)
+                                : cpMechKkt(mech, s->t, f, b, a, lambda);
   return flag ? failedSolve(mech, s, flag) : CP_SUCCESS;
 }
 

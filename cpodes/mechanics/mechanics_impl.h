@@ -82,10 +82,10 @@ typedef struct {
 typedef struct {
   double *lambda;
   double t, *q; /* the newest state */
-  /* length: squared lengths of the rows of a sparse A at factorisation nkkt; longest: the maxima of
-   * squared lengths so far, for any A; greatest: the largest entry of longest; part: the least
-   * ratio of the length of a row to its maximum */
-  double *length, *longest, greatest, part;
+  /* square: squared lengths of the rows of A at factorisation nkkt, unless they are its by-product;
+   * longest: the maxima of squared lengths so far; greatest: the largest entry of longest; part:
+   * the least ratio of the length of a row to its maximum */
+  double *square, *longest, greatest, part;
   long int nkkt;
   /* an angle between constraints was narrower than usual at the end of the last step */
   int narrows;

@@ -59,24 +59,30 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
 /* Rows shorter than this part of the longest are rows of zeros up to roundoff. */
 #define NO_ROW 1.0e-8
 
-/* length [rows] <- sums of squares of the rows of a sparse A */
-CP_RARE static void squareRows(const CPMat *A, double *length) {
-  memset(length, 0, (size_t)A->rows * sizeof *length);
-  for (size_t k = 0; k < A->start[A->cols]; k++) length[A->row[k]] += A->value[k] * A->value[k];
+/* square [rows] <- squared lengths of the rows of A */
+CP_RARE static const double *squareRows(const CPMat *A, double *square) {
+  const size_t entries = cpMatEntries(A);
+  const int *row       = A->row;
+  memset(square, 0, (size_t)A->rows * sizeof *square);
+  if (row)
+    for (size_t k = 0; k < entries; k++) square[row[k]] += A->value[k] * A->value[k];
+  else
+    for (size_t k = 0; k < entries; k++) square[k % (size_t)A->rows] += A->value[k] * A->value[k];
+  return square;
 }
 
 /* Returns the least ratio of the squared length of a row to its maximum so far, and updates the
  * maxima. Rows that are off do not count. */
-static double leastPart(const CPMat *A, const double *length, const char *off, double *longest,
-                        double *greatest) {
-  const int m = A->rows, entries = A->start ? 0 : m * A->cols;
-  double part = 1.0;
-  for (int i = 0; i < m; i++) {
-    double now = entries > 0 ? 0.0 : length[i];
-    for (int k = i; k < entries; k += m) now += A->value[k] * A->value[k];
-    if (now > longest[i]) longest[i] = now, *greatest = now > *greatest ? now : *greatest;
-    else if (now < part * longest[i] && !off[i] && longest[i] > NO_ROW * NO_ROW * *greatest)
-      part = now / longest[i];
+static inline double leastPart(CPMech mech) {
+  CPMechStage *stage   = &mech->stage;
+  double part          = 1.0;
+  const double *square = mech->kkt->square;
+  if (!square) square = squareRows(&mech->A, stage->square);
+  for (int i = 0; i < mech->m; i++) {
+    const double now = square[i], most = stage->longest[i];
+    if (now > most) stage->longest[i] = now, stage->greatest = fmax(now, stage->greatest);
+    else if (now < part * most && !mech->rows.off[i] && most > NO_ROW * NO_ROW * stage->greatest)
+      part = now / most;
   }
   return part;
 }
@@ -89,9 +95,7 @@ static inline double narrowest(CPMech mech) {
   if (mech->operators || mech->stats.nkkt == 0) return 1.0;
   if (stage->nkkt != mech->stats.nkkt) {
     stage->nkkt = mech->stats.nkkt;
-    if (mech->A.start) squareRows(&mech->A, stage->length);
-    stage->part =
-        sqrt(leastPart(&mech->A, stage->length, mech->rows.off, stage->longest, &stage->greatest));
+    stage->part = sqrt(leastPart(mech));
   }
   return mech->kkt->sine * stage->part;
 }

@@ -28,7 +28,8 @@ typedef struct {
   Factors W, S;    /* factors of W, and of S for the rows in use */
   const double *Y; /* [n x nrows] by rows: the values of A, or own */
   double *own, *v, *z;
-  long int of; /* value of s->weights when W was factored; 0: there are no factors */
+  double *square; /* [m] see CPSaddle_ */
+  long int of;    /* value of s->weights when W was factored; 0: there are no factors */
 } Envelope;
 
 static void createFactors(Factors *F, CPArena *arena, int n) {
@@ -46,7 +47,7 @@ static int create(CPSaddle s) {
   createFactors(&e->W, arena, s->n);
   createFactors(&e->S, arena, s->m);
   CP_NEW(arena, e->own, (size_t)s->n * (size_t)s->m);
-  CP_ARRAYS(arena, s->n + s->m, &e->v, &e->z);
+  CP_ARRAYS(arena, s->n + s->m, &e->v, &e->z, &e->square);
   return cpArenaStatus(arena);
 }
 
@@ -125,100 +126,108 @@ static inline int singularRow(Factors *F) {
   return F->smallest < CP_SMALL_PIVOT && cpJudge(trialSolve, F, x, F->n) ? F->worst : -1;
 }
 
-/* Factors W from its upper triangle. Returns the row that fails, or -1. */
-static int factorWeight(Envelope *e, const double *W) {
-  Factors *F = &e->W;
+/* Factors W from its upper triangle. Returns 0 or CP_SADDLE_NOT_DEFINITE. */
+CP_RARE static int factorWeight(CPSaddle s) {
+  Envelope *e     = s->used.content;
+  Factors *F      = &e->W;
+  const double *W = s->M.value;
+  int bad         = -1;
   begin(F);
-  for (int k = 0; k < F->n; k++, W += F->n) {
+  for (int k = 0; k < F->n && bad < 0; k++, W += F->n) {
     for (int i = 0; i < k; i++) e->v[i] = W[i];
-    if (addRow(F, F->n, 0, k, W[k], e->v, CP_CHOLESKY_LEAST)) return k;
+    if (addRow(F, F->n, 0, k, W[k], e->v, CP_CHOLESKY_LEAST)) bad = k;
   }
-  return singularRow(F);
+  s->indefinite = bad < 0 ? singularRow(F) : bad;
+  e->of         = s->indefinite < 0 ? s->weights : 0;
+  return s->indefinite < 0 ? 0 : CP_SADDLE_NOT_DEFINITE;
 }
 
 /* Y = L^{-1} A^T for the rows in use */
-static void formY(Envelope *e, const CPSaddle s) {
+CP_RARE static void formY(CPSaddle s) {
+  Envelope *e    = s->used.content;
   const size_t p = (size_t)s->nrows;
-  e->Y           = s->A.value;
-  if (s->nrows == s->m && e->W.plain == s->n) return;
   cpSaddleGather(s, e->own, 1, p);
   for (size_t k = 0; k < p; k++) forward(&e->W, s->n, 0, e->own + k, p);
-  e->Y = e->own;
+  e->Y      = e->own;
+  s->square = NULL;
 }
 
-/* Forms and factors S. A constant p (few rows) keeps the sums over the components in registers.
- * Returns the row that fails, or -1. */
-CP_WIDE_PART int factorRows(Envelope *e, int n, int p, double least) {
-  Factors *F      = &e->S;
-  const double *y = e->Y, *d            = e->W.inverse;
-  double S[CP_SMALL * CP_SMALL / 2], *v = e->v; /* S: s_ki, i <= k, row by row */
-  for (int q = 0; q < p * (p + 1) / 2; q++) S[q] = 0.0;
-  for (int j = 0; j < n; j++, y += p)
+/* Factors S (unless to_do is SOLVE), then solves for x and mu, each unless NULL: S and its
+ * right-hand side are sums over the same products. Nothing is NULL for BOTH. A diagonal W takes f as
+ * it is. A constant p, the number of rows in use, keeps the sums in registers. */
+enum { FACTOR, SOLVE, BOTH };
+CP_WIDE_PART int pass(CPSaddle s, int p, int to_do, const double *f, const double *b, double *x,
+                      double *mu) {
+  Envelope *e = s->used.content;
+  Factors *F  = &e->S;
+  const int n = s->n, *row = s->row, plain = e->W.plain == n;
+  const int has_f = to_do == BOTH || (to_do == SOLVE && f), has_b = to_do == BOTH || b,
+            has_x = to_do == BOTH || x, has_mu = to_do == BOTH || mu;
+  const double *d = e->W.inverse, *y = e->Y, *z = f;
+  double S[CP_SMALL * CP_SMALL / 2], r[CP_SMALL], square[CP_SMALL]; /* S: s_ki, i <= k, by rows */
+  if (has_f && !plain) {
+    double *own = has_x ? x : e->z;
+    for (int j = 0; j < n; j++) own[j] = f[j];
+    forward(&e->W, n, 0, own, 1);
+    z = own;
+  }
+  for (int k = 0; k < p; k++) r[k] = has_b ? -b[row[k]] : 0.0, square[k] = 0.0;
+  for (int q = 0; to_do != SOLVE && q < p * (p + 1) / 2; q++) S[q] = 0.0;
+  for (int j = 0; j < n && (to_do != SOLVE || has_f); j++, y += p)
     for (int k = 0, q = 0; k < p; k++) {
       const double yd = y[k] * d[j];
-      for (int i = 0; i <= k; i++) S[q++] += yd * y[i];
+      for (int i = 0; to_do != SOLVE && i <= k; i++) S[q++] += yd * y[i];
+      if (to_do != SOLVE) square[k] += y[k] * y[k];
+      if (has_f) r[k] += yd * z[j];
     }
-  F->n = p;
-  begin(F);
-  for (int k = 0, q = 0; k < p; k++) {
-    for (int i = 0; i < k; i++) v[i] = S[q++];
-    if (addRow(F, p, 1, k, S[q++], v, least)) return k;
+  if (to_do != SOLVE) {
+    const double least = s->ranktol > CP_CHOLESKY_LEAST ? s->ranktol : CP_CHOLESKY_LEAST;
+    int bad            = -1;
+    F->n               = p;
+    for (int k = 0; k < p; k++) e->square[k] = square[k];
+    begin(F);
+    for (int k = 0, q = 0; k < p && bad < 0; k++) {
+      for (int i = 0; i < k; i++) e->v[i] = S[q++];
+      if (addRow(F, p, 1, k, S[q++], e->v, least)) bad = k;
+    }
+    if (bad < 0) bad = singularRow(F);
+    s->sine = sqrt(F->smallest);
+    if (bad >= 0) cpSaddleMarkDependent(s, row[bad]);
+    if (bad >= 0) return CP_SADDLE_DEPENDENT;
+    if (to_do == FACTOR) return 0;
+    s->is_solved = 1;
   }
-  return singularRow(F);
-}
-
-static int factor(CPSaddle s) {
-  Envelope *e = s->used.content;
-  const int n = s->n, p = s->nrows;
-  const double least = s->ranktol > CP_CHOLESKY_LEAST ? s->ranktol : CP_CHOLESKY_LEAST;
-  if (e->of != s->weights) {
-    e->of         = 0;
-    s->indefinite = factorWeight(e, s->M.value);
-    if (s->indefinite >= 0) return CP_SADDLE_NOT_DEFINITE;
-    e->of = s->weights;
-  }
-  formY(e, s);
-  const int bad = p == 1   ? factorRows(e, n, 1, least)
-                  : p == 2 ? factorRows(e, n, 2, least)
-                  : p == 3 ? factorRows(e, n, 3, least)
-                           : factorRows(e, n, p, least);
-  s->sine       = sqrt(e->S.smallest);
-  if (bad < 0) return 0;
-  cpSaddleMarkDependent(s, s->row[bad]);
-  return CP_SADDLE_DEPENDENT;
-}
-
-/* Solves for x and mu, each unless NULL; p as in factorRows. */
-CP_WIDE_PART int solveRows(const Envelope *e, int n, int p, const int *row, const double *f,
-                           const double *b, double *x, double *mu) {
-  const double *d = e->W.inverse, *y = e->Y;
-  double *z = x ? x : e->z, r[CP_SMALL];
-  for (int k = 0; k < p; k++) r[k] = b ? -b[row[k]] : 0.0;
-  for (int j = 0; j < n; j++) z[j] = f ? f[j] : 0.0;
-  if (f) forward(&e->W, n, 0, z, 1);
-  for (int j = 0; f && j < n; j++, y += p) {
-    const double dz = d[j] * z[j];
-    for (int k = 0; k < p; k++) r[k] += y[k] * dz;
-  }
-  solveFactors(&e->S, p, 1, r);
-  for (int k = 0; mu && k < p; k++) mu[row[k]] = r[k];
+  solveFactors(F, p, 1, r);
+  for (int k = 0; has_mu && k < p; k++) mu[row[k]] = r[k];
   y = e->Y;
-  for (int j = 0; x && j < n; j++, y += p) {
-    double zj = z[j];
+  for (int j = 0; has_x && j < n; j++, y += p) {
+    double zj = has_f ? z[j] : 0.0;
     for (int k = 0; k < p; k++) zj -= y[k] * r[k];
     x[j] = d[j] * zj;
   }
-  if (x) backward(&e->W, n, 0, x);
+  if (has_x && !plain) backward(&e->W, n, 0, x);
   return 0;
 }
 
+static int factor(CPSaddle s) {
+  Envelope *e            = s->used.content;
+  const CPSaddleRhs *rhs = s->rhs;
+  const int flag         = e->of == s->weights ? 0 : factorWeight(s);
+  if (flag) return flag;
+  e->Y      = s->A.value;
+  s->square = e->square;
+  if (s->nrows < s->m || e->W.plain < s->n) formY(s);
+  if (!rhs->f || !rhs->b || !rhs->x || !rhs->mu) return pass(s, s->nrows, FACTOR, 0, 0, 0, 0);
+  switch (s->nrows) {
+  case 1: return pass(s, 1, BOTH, rhs->f, rhs->b, rhs->x, rhs->mu);
+  case 2: return pass(s, 2, BOTH, rhs->f, rhs->b, rhs->x, rhs->mu);
+  case 3: return pass(s, 3, BOTH, rhs->f, rhs->b, rhs->x, rhs->mu);
+  default: return pass(s, s->nrows, BOTH, rhs->f, rhs->b, rhs->x, rhs->mu);
+  }
+}
+
 static int solve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
-  const Envelope *e = s->used.content;
-  const int n = s->n, p = s->nrows, *row = s->row;
-  return p == 1   ? solveRows(e, n, 1, row, f, b, x, mu)
-         : p == 2 ? solveRows(e, n, 2, row, f, b, x, mu)
-         : p == 3 ? solveRows(e, n, 3, row, f, b, x, mu)
-                  : solveRows(e, n, p, row, f, b, x, mu);
+  return pass(s, s->nrows, SOLVE, f, b, x, mu);
 }
 
 const CPSaddleOps cpSaddleEnvelopeOps = {create, factor, solve};

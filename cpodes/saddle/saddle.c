@@ -205,6 +205,8 @@ static inline int factorBy(CPSaddle s, CPSaddleType type) {
   s->sine        = 1.0;
   if (s->dependent >= 0) memset(s->is_dependent, 0, (size_t)s->m);
   s->dependent = s->indefinite = -1;
+  s->is_solved                 = 0;
+  s->square                    = NULL;
   return flag ? flag : s->used.ops->factor(s);
 }
 
@@ -230,22 +232,35 @@ static int factorByEither(CPSaddle s) {
   return flag;
 }
 
-int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
+int cpSaddleFactorSolve(CPSaddle s, CPWeight W, const CPMat *A, double ranktol,
+                        const CPSaddleRhs *rhs) {
   const double finest = s->options.finest;
   if (ranktol < finest) ranktol = finest;
-  const int kept = keepProblem(s, W, A, ranktol);
-  if (kept == SAME) return CP_SUCCESS;
-  s->valid = 0;
-  if (kept) return kept;
-  s->asked = s->ranktol = ranktol;
-  for (;; s->ranktol = fmax(s->ranktol / LESS_ANGLE, finest)) {
-    const int flag = factorByEither(s);
-    s->valid       = !flag;
-    if (flag || s->rank >= s->known_rank || s->ranktol <= finest) return flag;
+  int flag     = keepProblem(s, W, A, ranktol);
+  s->is_solved = 0;
+  s->rhs       = rhs;
+  if (rhs->mu && s->nrows < s->m) memset(rhs->mu, 0, (size_t)s->m * sizeof *rhs->mu);
+  if (flag != SAME) {
+    s->valid = 0;
+    if (flag) return flag;
+    s->asked = s->ranktol = ranktol;
+    for (;; s->ranktol = fmax(s->ranktol / LESS_ANGLE, finest)) {
+      flag     = factorByEither(s);
+      s->valid = !flag;
+      if (flag) return flag;
+      if (s->rank >= s->known_rank || s->ranktol <= finest) break;
+    }
   }
+  return s->is_solved ? 0 : cpSaddleSolve(s, rhs->f, rhs->b, rhs->x, rhs->mu);
+}
+
+int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
+  static const CPSaddleRhs none = {0};
+  return cpSaddleFactorSolve(s, W, A, ranktol, &none);
 }
 
 int cpSaddleSolve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
+  if (!x && !mu) return 0;
   if (mu && s->nrows < s->m) memset(mu, 0, (size_t)s->m * sizeof *mu);
   return s->used.ops->solve(s, f, b, x, mu);
 }

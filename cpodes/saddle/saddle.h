@@ -104,6 +104,15 @@ int cpSaddleSetRows(CPSaddle saddle, const char *off);
  * (W a matrix), so that all users at one state can share an object. */
 int cpSaddleFactor(CPSaddle saddle, CPWeight W, const CPMat *A, double ranktol);
 
+/* Right-hand sides and solutions of cpSaddleSolve. */
+typedef struct {
+  const double *f, *b;
+  double *x, *mu;
+} CPSaddleRhs;
+/* Factors, and solves if that succeeds; small systems do both in one pass. */
+int cpSaddleFactorSolve(CPSaddle saddle, CPWeight W, const CPMat *A, double ranktol,
+                        const CPSaddleRhs *rhs);
+
 /* If NULL, f [n] and b [m] are zero, and x [n] and mu [m] are not computed. No two arrays may
  * overlap. Entries of b in rows that are off or dependent are ignored: the caller must check
  * whether dependent rows contradict the others. mu is zero in rows that are off. Returns 0 or a
@@ -158,6 +167,7 @@ struct CPSaddle_ {
    * unknown */
   int indefinite;
   double usual_sine; /* the first sine that was noted; 0: none yet */
+  double *square;    /* [m] squared lengths of all rows, if they are a by-product; else NULL */
 
   CPSaddleOptions options;
   CPSaddleSolver used;                       /* the solver in use: first or general */
@@ -175,10 +185,14 @@ struct CPSaddle_ {
   int has_weight;       /* M.value is that of the newest factorisation, and finite */
   long int weights;     /* number of different matrices W so far */
   int valid;            /* there are factors */
-  double asked;         /* ranktol requested at the newest factorisation */
-  int known_rank;       /* the highest rank noted */
-  char *known;          /* [m] 1: the row has been noted as independent of the others noted */
-  int knows_rows;       /* all rows in use have been noted */
+  /* what is to be solved with the factors; is_solved: a solver that does so in the pass in which it
+   * factors has done it */
+  const CPSaddleRhs *rhs;
+  int is_solved;
+  double asked;   /* ranktol requested at the newest factorisation */
+  int known_rank; /* the highest rank noted */
+  char *known;    /* [m] 1: the row has been noted as independent of the others noted */
+  int knows_rows; /* all rows in use have been noted */
   CPArena arena;
 };
 
