@@ -135,9 +135,10 @@ int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl);
 typedef struct {
   SUNMatrix S,
       tmpl;       /* S is filled by the user; tmpl is a copy of the template, NULL for a dense S */
-  size_t *source; /* [entries] the index of A's entries in the data of S, or NULL if S is dense */
+  size_t *source; /* [entries] the index of A's entries in the data of S; NULL: the same order */
   CPMat A;        /* dense if S is; it then shares S's memory */
   double *own;    /* S's own memory, if A lies elsewhere (cpUserMatPlace) */
+  int is_same;    /* S has had the template's index arrays since the user's last call */
 } CPUserMat;
 
 /* Copies a template that has been checked (cpCheckPattern); NULL stands for a dense matrix. Returns

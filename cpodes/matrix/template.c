@@ -237,6 +237,7 @@ int cpUserMatCreate(CPUserMat *U, SUNMatrix tmpl, int rows, int cols, SUNContext
   if (!flag) flag = cpMatCreateSparse(&U->A, rows, cols, entries);
   if (!flag) cpMatrixPattern(tmpl, rows, cols, U->A.start, U->A.row, U->source);
   else cpUserMatFree(U);
+  if (!flag && !sparseOf(tmpl).by_rows) free(U->source), U->source = NULL; /* the same order */
   return flag;
 }
 
@@ -264,15 +265,18 @@ int cpUserMatOwn(CPArena *arena, CPUserMat *U) {
 }
 
 void cpUserMatClear(CPUserMat *U) {
-  if (U->tmpl) cpMatrixZero(U->S, U->tmpl);
-  else cpMatZero(&U->A);
+  if (!U->tmpl) cpMatZero(&U->A);
+  else if (U->is_same) memset(SM_DATA_S(U->S), 0, cpMatEntries(&U->A) * sizeof(sunrealtype));
+  else cpMatrixZero(U->S, U->tmpl);
+  U->is_same = 0;
 }
 
 int cpUserMatTakeSlowly(CPUserMat *U, int *i, int *j) {
-  if (U->tmpl && !cpMatrixSamePattern(U->S, U->tmpl)) return -2;
+  if (U->tmpl && !(U->is_same = cpMatrixSamePattern(U->S, U->tmpl))) return -2;
   const size_t entries    = cpMatEntries(&U->A);
-  const sunrealtype *data = U->source ? cpMatrixData(U->S) : NULL;
-  for (size_t k = 0; data && k < entries; k++) U->A.value[k] = data[U->source[k]];
+  const sunrealtype *data = U->tmpl ? cpMatrixData(U->S) : NULL;
+  if (data && !U->source) memcpy(U->A.value, data, entries * sizeof *data);
+  for (size_t k = 0; U->source && k < entries; k++) U->A.value[k] = data[U->source[k]];
   if (cpAllFinite(U->A.value, (sunindextype)entries)) return CP_SUCCESS;
   size_t bad = 0;
   while (isfinite(U->A.value[bad])) bad++;
