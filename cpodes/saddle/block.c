@@ -237,9 +237,10 @@ static int solve(CPComplement *c, const double *r, double *x) {
   return flag;
 }
 
-static int solveTransposed(CPComplement *c, const double *x, double *mu) {
+static int solveTransposed(CPComplement *c, const double *x, const double *r, double *mu) {
   const Block *b = c->content;
   int flag       = CP_SUCCESS;
+  (void)r;
   cpMatTimes(&c->XT, 1.0, x, 0.0, mu); /* mu = X' x */
   solveColumns(c, mu);                 /* mu = S^-1 X' x */
   for (int p = 0; !flag && p < b->nparts; p++) {

@@ -67,7 +67,7 @@ static void formMatrix(CPSaddle s) {
   double *e = c->e, *w = c->w;
   memset(e, 0, (size_t)s->m * sizeof *e);
   if (!s->length) memset(c->r, 0, (size_t)s->m * sizeof *c->r);
-  for (int j = 0; !s->has_matrix && !s->length && j < s->n; j++)
+  for (int j = 0; c->W.root && !s->length && j < s->n; j++)
     for (size_t l = X->start[j]; l < X->start[j + 1]; l++) {
       const double x = A->value[from[l]] * c->W.root[j];
       c->r[X->row[l]] += x * x;
@@ -94,12 +94,12 @@ static void formMatrix(CPSaddle s) {
     if (length > 0.0) e[i] = 1.0 / length;
     else cpSaddleMarkDependent(s, i);
   }
-  for (int j = 0; !s->has_matrix && j < s->n; j++) {
+  for (int j = 0; c->W.root && j < s->n; j++) {
     const double root = c->W.root[j];
     for (size_t l = X->start[j], end = X->start[j + 1]; l < end; l++)
       X->value[l] = A->value[from[l]] * root * e[X->row[l]];
   }
-  for (size_t l = 0; s->has_matrix && l < entries; l++) X->value[l] *= e[X->row[l]];
+  for (size_t l = 0; !c->W.root && l < entries; l++) X->value[l] *= e[X->row[l]];
 }
 
 /* Rows that are off become columns of zeros in X, which S omits. */
@@ -124,6 +124,7 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   SparseSchur *c = s->used.content;
   const CPMat *X = &c->S.XT;
   const int n    = s->n;
+  const int once = c->S.is_regular || !b;
   double *y      = x ? x : c->y;
   int flag       = 0;
   for (int i = 0; b && i < s->m; i++) c->r[i] = c->e[i] > 0.0 ? c->e[i] * b[i] : 0.0;
@@ -132,19 +133,23 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
     cpWeightBackward(&c->W, x);
     return flag;
   }
-  memset(c->x, 0, (size_t)n * sizeof *c->x);
-  memset(y, 0, (size_t)n * sizeof *y);
   if (f) memcpy(y, f, (size_t)n * sizeof *y);
+  else memset(y, 0, (size_t)n * sizeof *y);
   if (f) cpWeightForward(&c->W, y);
-  if (b && s->m > 0) flag = c->S.ops->solve(&c->S, c->r, c->x); /* x2 = X S^+ E b */
-  if (!flag && s->m > 0 && (f || mu)) {
-    for (int j = 0; j < n; j++) c->x[j] = y[j] - c->x[j];
-    flag = c->S.ops->solveTransposed(&c->S, c->x, c->r); /* S^+ X^T (y - x2) */
-    for (int j = 0; f && j < n; j++)
-      for (size_t l = X->start[j]; l < X->start[j + 1]; l++) y[j] -= X->value[l] * c->r[X->row[l]];
-    for (int j = 0; !f && j < n; j++) y[j] = -c->x[j];
+  if (s->m > 0) {
+    const double *from = y; /* y - x2, x2 = X S^+ E b; not needed if S is regular */
+    if (!once) flag = c->S.ops->solve(&c->S, c->r, c->x);
+    if (!once) from = c->x;
+    for (int j = 0; !once && j < n; j++) c->x[j] = y[j] - c->x[j];
+    if (!flag) flag = c->S.ops->solveTransposed(&c->S, from, once && b ? c->r : NULL, c->r);
     for (int i = 0; mu && i < s->m; i++) mu[i] = c->e[i] > 0.0 ? c->e[i] * c->r[i] : 0.0;
-  } else if (b && s->m > 0) memcpy(y, c->x, (size_t)n * sizeof *y);
+    if (x && (f || once)) /* y - X S^+ X^T (y - x2) */
+      for (int j = 0; j < n; j++)
+        for (size_t l = X->start[j], end = X->start[j + 1]; l < end; l++)
+          y[j] -= X->value[l] * c->r[X->row[l]];
+    else
+      for (int j = 0; x && j < n; j++) y[j] = -c->x[j];
+  }
   if (x) cpWeightBackward(&c->W, x);
   return flag;
 }

@@ -37,8 +37,8 @@ typedef struct {
   int n, nblocks;    /* nblocks = 0: W is diagonal */
   int *first;        /* [nblocks + 1] first rows of the blocks, and n; allocated [n + 1] */
   CPCholesky *block; /* [nblocks], at most n; their arrays lie in the memory below */
-  double *pool, *d, *inverse, *work;
-  const double *root; /* [n] for a diagonal W: s->root */
+  double *pool, *d, *inverse, *work, *own;
+  const double *root; /* [n] for a diagonal W: s->root, or own for a matrix; else NULL */
   long int of;        /* value of s->weights at factorisation; 0: there are no factors */
 } CPWeightFactors;
 
@@ -73,9 +73,10 @@ typedef struct {
   int (*create)(CPComplement *c, CPArena *arena);
   /* Factors S; returns 0 or a negative code. */
   int (*factor)(CPComplement *c);
-  /* x = X S^+ r; mu = S^+ X^T x. Input and output must not overlap. */
+  /* x = X S^+ r; mu = S^+ (X^T x - r), where r may be NULL, and must be unless is_regular. Only r
+   * and mu may overlap. */
   int (*solve)(CPComplement *c, const double *r, double *x);
-  int (*solveTransposed)(CPComplement *c, const double *x, double *mu);
+  int (*solveTransposed)(CPComplement *c, const double *x, const double *r, double *mu);
 } CPComplementOps;
 
 struct CPComplement_ {
@@ -89,6 +90,7 @@ struct CPComplement_ {
   double sine;        /* the smallest sine of a column that counts as independent (an estimate) */
   int dependent;      /* a dependent column, -1 if there is none; set by the sparse solver only */
   char *is_dependent; /* [m] 1: this column depends on the columns with 0 */
+  int is_regular;     /* S is regular, and so one solution serves X^T x and r; else 0 */
   void *content;      /* the solver's own */
 };
 

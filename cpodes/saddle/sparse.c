@@ -89,8 +89,57 @@ static void formMatrix(Sparse *s, int plain) {
 /* Positive result of a factorisation. */
 #define DEPENDENT 1
 
+/* K + shift I = L D L^T in the envelope. Returns 0, or DEPENDENT if a pivot is zero. */
+static int factorEnvelope(Sparse *s, double shift) {
+  const Index *start = s->K->p, *row = s->K->i;
+  const size_t *envelope = s->envelope;
+  const double *K = s->K->x, *inverse = s->inverse;
+  for (int k = 0; k < s->order; k++) {
+    double *l = s->l + envelope[k], pivot = K[start[k]] + shift; /* the diagonal is stored first */
+    const int length = (int)(envelope[k + 1] - envelope[k]), first = k - length;
+    for (int i = 0; i < length; i++) l[i] = 0.0;
+    for (Index q = start[k] + 1; q < start[k + 1]; q++) l[row[q] - first] = K[q];
+    for (int i = 1; i < length; i++) { /* l <- d_i l_ki, from L of the rows before */
+      const double *end   = s->l + envelope[first + i + 1];
+      const int available = (int)(envelope[first + i + 1] - envelope[first + i]);
+      for (int j = 1; j <= i && j <= available; j++) l[i] -= end[-j] * l[i - j];
+    }
+    for (int i = 0; i < length; i++) {
+      const double scaled = l[i] * inverse[first + i];
+      pivot -= l[i] * scaled;
+      l[i] = scaled;
+    }
+    if (pivot == 0.0) return DEPENDENT;
+    s->d[k]       = pivot;
+    s->inverse[k] = 1.0 / pivot;
+  }
+  return 0;
+}
+
+/* x = K^{-1} b with these factors */
+static void solveEnvelope(const Sparse *s, const double *b, double *x) {
+  const size_t *envelope = s->envelope;
+  for (int k = 0; k < s->order; k++) {
+    const double *end = s->l + envelope[k + 1];
+    const int length  = (int)(envelope[k + 1] - envelope[k]);
+    double sum        = b[k];
+    for (int j = 1; j <= length; j++) sum -= end[-j] * x[k - j];
+    x[k] = sum;
+  }
+  for (int k = 0; k < s->order; k++) x[k] *= s->inverse[k];
+  for (int k = s->order - 1; k > 0; k--) {
+    const double *end = s->l + envelope[k + 1];
+    const int length  = (int)(envelope[k + 1] - envelope[k]);
+    for (int j = 1; j <= length; j++) x[k - j] -= end[-j] * x[k];
+  }
+}
+
 /* Pivots d_k of K at position k: the diagonal of D, or the squared diagonal of L in supernodes. */
 static void pivots(const Sparse *s, double *d) {
+  if (s->envelope) {
+    memcpy(d, s->d, (size_t)s->order * sizeof *d);
+    return;
+  }
   const cholmod_factor *L = s->L;
   const Index *p = L->p, *super = L->super, *rows = L->pi, *values = L->px;
   const double *x = L->x;
@@ -118,6 +167,10 @@ static double leastSine(const CPComplement *c, const Sparse *s) {
  * shape, which is therefore restored. */
 static int backSolve(Sparse *s) {
   if (s->order == 0) return 0;
+  if (s->envelope) {
+    solveEnvelope(s, s->b->x, s->x->x);
+    return 0;
+  }
   if (!cholmod_l_solve2(CHOLMOD_A, s->L, s->b, NULL, &s->x, NULL, &s->y, &s->e, &s->common))
     return cpSparseFailure(s);
   if (s->y) s->y->nrow = s->y->d = s->y->nzmax / s->y->ncol;
@@ -150,11 +203,11 @@ static int checkPivots(CPComplement *c, Sparse *s) {
   return flag == CP_SINGULAR ? DEPENDENT : flag;
 }
 
-/* s->x = S^-1 A'v, by position */
-static int multipliers(const CPComplement *c, Sparse *s, const double *v) {
+/* s->x = S^-1 (A'v - r), by position; r may be NULL */
+static int multipliers(const CPComplement *c, Sparse *s, const double *v, const double *r) {
   const size_t *start = c->XT.start;
   double *b           = s->b->x;
-  memset(b, 0, (size_t)s->order * sizeof *b);
+  for (int k = 0; k < s->order; k++) b[k] = r && s->constraint[k] >= 0 ? -r[s->constraint[k]] : 0.0;
   for (int j = 0; j < c->n; j++) /* A'v */
     for (size_t l = start[j]; l < start[j + 1]; l++) b[s->position[l]] += s->value[l] * v[j];
   return backSolve(s);
@@ -198,7 +251,7 @@ static int checkDropped(CPComplement *c, Sparse *s) {
   if (c->dependent < 0) return 0;
   combineDropped(c, s);
   for (int pass = 0; pass < 2; pass++) { /* the second pass removes the roundoff of the first */
-    const int flag = multipliers(c, s, s->z);
+    const int flag = multipliers(c, s, s->z, NULL);
     if (flag) return flag;
     for (int k = 0; pass == 0 && k < s->order; k++)
       if (s->constraint[k] >= 0) suspect(s, s->constraint[k], ((double *)s->x->x)[k], &largest);
@@ -214,6 +267,7 @@ static int factorShifted(CPComplement *c, Sparse *s, double shift) {
   double beta[2] = {shift, 0.0};
   formMatrix(s, gather(c, s));
   countColumns(c, s);
+  if (s->envelope) return factorEnvelope(s, shift);
   cholmod_l_factorize_p(s->K, beta, NULL, 0, s->L, &s->common);
   if (s->common.status < CHOLMOD_OK) return cpSparseFailure(s);
   return s->common.status == CHOLMOD_OK ? 0 : DEPENDENT;
@@ -241,10 +295,10 @@ static int solve(CPComplement *c, const double *r, double *x) {
   return flag;
 }
 
-static int solveTransposed(CPComplement *c, const double *x, double *mu) {
+static int solveTransposed(CPComplement *c, const double *x, const double *r, double *mu) {
   Sparse *s = c->content;
   if (s->is_qr) return cpSparseQRSolveT(c, x, mu);
-  const int flag         = multipliers(c, s, x);
+  const int flag         = multipliers(c, s, x, r);
   const double *solution = s->x->x;
   for (int k = 0; !flag && k < s->order; k++)
     if (s->constraint[k] >= 0) mu[s->constraint[k]] = solution[k];
@@ -294,7 +348,7 @@ static int exchangeDropped(CPComplement *c, Sparse *s) {
 
 /* Factors without the columns that were dropped last time; if that fails, without those that have
  * small pivots; if that fails, by QR. */
-static int factor(CPComplement *c) {
+static int factorAnyhow(CPComplement *c) {
   Sparse *s        = c->content;
   const int was_qr = s->is_qr;
   s->is_qr         = 0;
@@ -321,6 +375,12 @@ static int factor(CPComplement *c) {
     for (int i = 0; !flag && i < c->m; i++) suspect(s, i, s->coefficient[i], &largest);
   }
   return flag ? flag : exchangeDropped(c, s);
+}
+
+static int factor(CPComplement *c) {
+  const int flag = factorAnyhow(c);
+  c->is_regular  = !flag && c->dependent < 0 && !((Sparse *)c->content)->is_qr;
+  return flag;
 }
 
 const CPComplementOps cpSparseComplementOps = {

@@ -42,7 +42,11 @@ typedef struct {
   Index *product_end;
   double *w; /* [order] workspace for one column of S0; zero between uses */
   cholmod_sparse *K;
-  cholmod_factor *L;            /* K = L D L^T or L L^T */
+  cholmod_factor *L; /* K = L D L^T or L L^T; NULL: in the envelope */
+  /* K = L D L^T where L hardly fills more than its envelope: row k of L ends before the diagonal and
+   * has the entries l[envelope[k]] ... l[envelope[k + 1] - 1] */
+  size_t *envelope;             /* [order + 1] */
+  double *l, *d, *inverse;      /* [envelope[order]]; [order] D and its inverse */
   cholmod_dense *b, *x, *y, *e; /* right-hand side, solution, CHOLMOD's workspace */
   /* [n] a combination of dropped columns, then its residual outside the span of the others */
   double *z;

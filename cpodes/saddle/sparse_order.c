@@ -176,11 +176,35 @@ static int createMatrix(const CPMat *a, Sparse *s, Plan *p, CPArena *arena) {
   return CP_SUCCESS;
 }
 
+/* If L has at least this fraction of the entries of its envelope, as in chains, loops over the
+ * envelope take a fifth of the time of CHOLMOD's factorisation and a third of that of its
+ * solution. */
+#define FULL_ENVELOPE 0.7
+
+/* Sets the envelope of K (upper triangle) if L fills it, and then releases the analysis of L. */
+static int tryEnvelope(Sparse *s, CPArena *arena) {
+  const Index *start = s->K->p, *row = s->K->i;
+  const size_t order = (size_t)s->order;
+  size_t *end        = CP_NEW(arena, end, order + 1);
+  if (!end) return CP_MEM_FAIL;
+  for (size_t k = 0; k < order; k++) {
+    Index first = (Index)k;
+    for (Index q = start[k]; q < start[k + 1]; q++) first = row[q] < first ? row[q] : first;
+    end[k + 1] = end[k] + k - (size_t)first;
+  }
+  if (s->common.lnz - (double)order < FULL_ENVELOPE * (double)end[order]) return CP_SUCCESS;
+  s->envelope = end;
+  CP_NEW(arena, s->l, end[order]);
+  CP_ARRAYS(arena, order, &s->d, &s->inverse);
+  cholmod_l_free_factor(&s->L, &s->common);
+  return cpArenaStatus(arena);
+}
+
 /* Analyses K, which is in its order of elimination already, so that CHOLMOD need not permute it
  * each time. The workspace of solutions has CHOLMOD's own sizes: four right-hand sides at a time
  * without supernodes. (CHOLMOD would allocate it, but crashes if only a part of it fits into
  * memory.) */
-static int analyse(Sparse *s) {
+static int analyse(Sparse *s, CPArena *arena) {
   cholmod_common *chol = &s->common;
   const size_t order = (size_t)s->order, block = s->is_lower ? order : 4;
   chol->nmethods   = 1;
@@ -188,8 +212,10 @@ static int analyse(Sparse *s) {
   chol->supernodal = s->is_lower ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
   s->L             = cholmod_l_analyze(s->K, chol);
   if (!s->L) return cpSparseFailure(s);
+  if (!s->is_lower && tryEnvelope(s, arena)) return CP_MEM_FAIL;
   s->b = cholmod_l_zeros(order, 1, CHOLMOD_REAL, chol);
   s->x = cholmod_l_zeros(order, 1, CHOLMOD_REAL, chol);
+  if (s->envelope) return s->b && s->x ? CP_SUCCESS : CP_MEM_FAIL;
   s->y = cholmod_l_zeros(block, s->is_lower ? 1 : order, CHOLMOD_REAL, chol);
   s->e = s->is_lower ? cholmod_l_zeros(1, s->L->maxesize, CHOLMOD_REAL, chol) : NULL;
   return s->b && s->x && s->y && (s->e || !s->is_lower) ? CP_SUCCESS : CP_MEM_FAIL;
@@ -232,7 +258,7 @@ int cpSparseOrder(CPComplement *c, CPArena *arena) {
     sortEntries(a, s, &p, c->from);
     flag = createMatrix(a, s, &p, arena);
   }
-  if (!flag) flag = analyse(s);
+  if (!flag) flag = analyse(s, arena);
   cpArenaFree(&p.arena);
   return flag;
 }

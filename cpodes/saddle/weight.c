@@ -1,6 +1,7 @@
 /* Cholesky factors of W, block by block, and products with them. */
 #include "saddle_impl.h"
 
+#include <math.h>
 #include <string.h>
 
 /* First and last row of the entries (dense: nonzero entries) of column j, including the diagonal. A
@@ -64,6 +65,13 @@ void cpWeightBlockGather(const CPMat *M, int first, int size, double *S) {
   }
 }
 
+/* If all blocks have one row, W is treated as diagonal. */
+static void findBlocks(CPWeightFactors *w, const CPMat *M) {
+  w->nblocks = cpWeightBlocksFind(M, w->first);
+  w->root    = w->nblocks == w->n ? w->own : NULL;
+  if (w->root) w->nblocks = 0;
+}
+
 int cpWeightCreate(CPWeightFactors *w, CPSaddle s) {
   CPArena *arena = &s->used.arena;
   const int n = w->n = s->n;
@@ -71,11 +79,11 @@ int cpWeightCreate(CPWeightFactors *w, CPSaddle s) {
   if (!s->has_matrix) return cpArenaStatus(arena);
   CP_NEW(arena, w->first, n + 1);
   CP_NEW(arena, w->block, n);
-  CP_ARRAYS(arena, n, &w->d, &w->inverse, &w->work);
+  CP_ARRAYS(arena, n, &w->d, &w->inverse, &w->work, &w->own);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
   /* a sparse M keeps its blocks; a dense one may be a single block */
   size_t pool = s->M.start ? 0 : (size_t)n * (size_t)n;
-  if (s->M.start) w->nblocks = cpWeightBlocksFind(&s->M, w->first);
+  if (s->M.start) findBlocks(w, &s->M);
   for (int k = 0; k < w->nblocks; k++) {
     const size_t size = (size_t)(w->first[k + 1] - w->first[k]);
     pool += size * size;
@@ -89,8 +97,15 @@ int cpWeightFactor(CPWeightFactors *w, CPSaddle s) {
   double *pool   = w->pool;
   if (!s->has_matrix) return 0;
   if (w->of == s->weights) return 0;
-  w->of      = 0;
-  w->nblocks = cpWeightBlocksFind(M, w->first);
+  w->of = 0;
+  findBlocks(w, M);
+  for (int j = 0; w->root && j < w->n; j++) {
+    const double w_jj = cpMatEntry(M, j, j);
+    s->indefinite     = j;
+    if (!(w_jj > 0.0)) return CP_SADDLE_NOT_DEFINITE;
+    w->own[j] = 1.0 / sqrt(w_jj);
+  }
+  s->indefinite = -1;
   for (int k = 0; k < w->nblocks; k++) {
     const int first = w->first[k], size = w->first[k + 1] - first;
     w->block[k] = (CPCholesky){.n       = size,

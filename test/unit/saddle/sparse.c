@@ -761,7 +761,8 @@ END_TEST
 
 /* One allocation in the first factorisation, solve or solve_t fails; nothing leaks, and the solver
  * continues when there is memory again. (SPQR continues by itself if it could not shrink a block;
- * CHOLMOD gets all its memory in the first factorisation.) */
+ * CHOLMOD gets all its memory in the first factorisation; factors in their envelope have theirs
+ * since creation.) */
 static void fail_in_use(void) {
   gather_structure();
   gather_values();
@@ -786,7 +787,7 @@ static void fail_in_use(void) {
     alloc_unwatch();
     ck_assert_int_lt(k, MANY);
   }
-  ck_assert_int_gt(failures, 0);
+  ck_assert(failures > 0 || k == 1); /* k = 1: nothing was allocated */
 }
 
 START_TEST(every_allocation_of_the_first_use_may_fail) {
