@@ -144,7 +144,8 @@ int cpStepperWeights(CPStepper s, N_Vector y, N_Vector ewt) {
   const CPTolerances *tol = &s->tol;
   if (tol->kind == CP_TOL_NONE || tol->kind == CP_TOL_CVODES) return CP_NO_INIT;
   if (tol->kind == CP_TOL_WF) {
-    if (tol->efun(y, ewt, s->ops->user_data(s)) || !(N_VMin(ewt) > 0.0)) return CP_ILL_INPUT;
+    const int failed = tol->efun(y, ewt, s->ops->user_data(s));
+    if (failed || !(N_VMin(ewt) > 0.0) || !cpVectorFinite(ewt)) return CP_ILL_INPUT;
   } else if (cpHasData(y)) { /* one pass; five would take a fiftieth of a step of a small system */
     const sunrealtype *x = N_VGetArrayPointer(y),
                       *a = tol->kind == CP_TOL_SS ? NULL : N_VGetArrayPointer(tol->vabstol);

@@ -207,7 +207,8 @@ static int weights(CPOneStepMem mem) {
   const CPStepper s = &mem->base;
   const int flag    = cpStepperWeights(s, s->y, s->ewt);
   if (flag)
-    return cpReason(s->text, flag, "at t = %.15g: an error weight is not positive, or efun failed",
+    return cpReason(s->text, flag,
+                    "at t = %.15g: an error weight is not positive and finite, or efun failed",
                     s->t);
   const sunrealtype norm = cpWrmsNorm(s->y, s->ewt);
   if (norm * CP_UROUND <= 1.0) return CP_SUCCESS;

@@ -339,6 +339,22 @@ START_TEST(weights_that_are_not_positive_are_told) {
 }
 END_TEST
 
+static sunrealtype bad_weight;
+
+static int bad_weights(N_Vector x, N_Vector ewt, void *user_data) {
+  (void)x, (void)user_data;
+  N_VConst(1.0e6, ewt);
+  entries(ewt)[1] = bad_weight;
+  return 0;
+}
+
+START_TEST(weights_of_the_user_that_are_bad_are_told) {
+  bad_weight = ((const sunrealtype[]){0.0, -1.0, NAN, INFINITY})[_i];
+  ck_assert_done(&run, CPOneStepWFtolerances(run.mem, bad_weights));
+  refused(&run, one_to(&run, 1.0), CP_ILL_INPUT, "error weight", "t = 0");
+}
+END_TEST
+
 /* An f that fails only at interpolation's evaluations: the step is good. */
 START_TEST(a_failure_of_f_between_steps_leaves_the_step_good) {
   N_Vector y = vector_of(PENDULUM_N, NULL);
@@ -406,6 +422,7 @@ int main(void) {
   tcase_add_test(tc, an_error_test_that_no_size_passes_ends_the_run);
   tcase_add_test(tc, tolerances_below_roundoff_are_told);
   tcase_add_test(tc, weights_that_are_not_positive_are_told);
+  tcase_add_loop_test(tc, weights_of_the_user_that_are_bad_are_told, 0, 4);
   tcase_add_test(tc, a_failure_of_f_between_steps_leaves_the_step_good);
   tcase_add_test(tc, output_that_cannot_be_projected_is_given_raw);
   tcase_add_test(tc, a_failure_in_a_fixed_step_ends_the_run);
