@@ -260,7 +260,9 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
   R->eta             = pow(fmax(R->eta, CP_UROUND), 0.8);
   R->theta           = 0.0;
   R->deflation       = 0.0;
-  const int most     = mem->hfixed > 0.0 ? MAX_FIXED : CP_RADAU_ITERATIONS;
+  const int most     = mem->hfixed > 0.0 ? MAX_FIXED
+                       : R->have_stages  ? CP_RADAU_STAGE_ITERATIONS
+                                         : CP_RADAU_ITERATIONS;
   for (int it = 1; it <= most; it++) {
     int flag = residuals(mem, h);
     if (flag) return flag;
