@@ -107,13 +107,13 @@ static int isLarge(const CPMat *A) { return !A->start && A->rows > CP_SMALL && A
 
 void cpMatTimes(const CPMat *A, double alpha, const double *x, double beta, double *y) {
   const int one = 1;
-  if (isLarge(A)) {
-    F77(dgemv)("N", &A->rows, &A->cols, &alpha, A->value, &A->rows, x, &one, &beta, y, &one);
-    return;
-  }
   if (!A->start && A->rows <= FEW_ROWS) {
     if (A->rows < 4) fewRows(A, alpha, x, beta, y);
     else fourRows(A, alpha, x, beta, y);
+    return;
+  }
+  if (isLarge(A)) {
+    F77(dgemv)("N", &A->rows, &A->cols, &alpha, A->value, &A->rows, x, &one, &beta, y, &one);
     return;
   }
   if (beta == 0.0) memset(y, 0, (size_t)A->rows * sizeof *y);
@@ -155,10 +155,6 @@ CP_WIDE_PART void columnSums(int rows, int cols, double alpha, const double *X, 
 void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double beta, double *y) {
   const double *X = A->value;
   const int rows = A->rows, cols = A->cols, one = 1;
-  if (isLarge(A)) {
-    F77(dgemv)("T", &rows, &cols, &alpha, X, &rows, x, &one, &beta, y, &one);
-    return;
-  }
   for (int j = 0; A->start && j < cols; j++) {
     double sum = 0.0;
     for (size_t k = A->start[j]; k < A->start[j + 1]; k++) sum += X[k] * x[A->row[k]];
@@ -168,6 +164,7 @@ void cpMatTransposedTimes(const CPMat *A, double alpha, const double *x, double 
   if (rows == 1) columnSums(1, cols, alpha, X, x, beta, y);
   else if (rows == 2) columnSums(2, cols, alpha, X, x, beta, y);
   else if (rows == 3) columnSums(3, cols, alpha, X, x, beta, y);
+  else if (isLarge(A)) F77(dgemv)("T", &rows, &cols, &alpha, X, &rows, x, &one, &beta, y, &one);
   else columnSums(rows, cols, alpha, X, x, beta, y);
 }
 

@@ -59,10 +59,10 @@ static int changeMetric(CPMechFactors *f) {
 static int isOutdated(const CPMechFactors *f) {
   const CPMech mech = f->own->mech;
   sunrealtype t;
+  if (f->nnewton == mech->stats.nnewton) return 0;
   const double gamma = cpMechNewtonGamma(mech, &t);
-  return f->nnewton != mech->stats.nnewton &&
-         (f->use_mass || f->t_partials != t ||
-          !(gamma < GAMMA_CHANGES * f->gamma && f->gamma < GAMMA_CHANGES * gamma));
+  return f->use_mass || f->t_partials != t ||
+         !(gamma < GAMMA_CHANGES * f->gamma && f->gamma < GAMMA_CHANGES * gamma);
 }
 
 static int isDiagonal(CPMechMetric metric) {
