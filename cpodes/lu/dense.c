@@ -1,7 +1,8 @@
 /* Dense LU factors with row interchanges, by LAPACK, or for small orders by loops. The loops take
  * half of the time of LAPACK (the reference or OpenBLAS) for solutions, and for factors two fifths
- * of it at order 6, and 0.7 to 1.1 of it at orders from 32 to 64. Rows are scaled to a largest entry of 1, so that the choice of pivots does
- * not depend on units, which differ between equations of motion and constraints. */
+ * of it at order 6, and 0.7 to 1.1 of it at orders from 32 to 64. Rows are scaled to a largest
+ * entry of 1, so that the choice of pivots does not depend on units, which differ between
+ * equations of motion and constraints. */
 #include "lu_impl.h"
 
 #include "cpodes/base/compat.h"

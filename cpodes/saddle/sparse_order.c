@@ -177,8 +177,7 @@ static int createMatrix(const CPMat *a, Sparse *s, Plan *p, CPArena *arena) {
 }
 
 /* If L has at least this fraction of the entries of its envelope, as in chains, loops over the
- * envelope take a fifth of the time of CHOLMOD's factorisation and a third of that of its
- * solution. */
+ * envelope replace CHOLMOD, whose calls take longer than the few operations in each row. */
 #define FULL_ENVELOPE 0.7
 
 /* Sets the envelope of K (upper triangle) if L fills it, and then releases the analysis of L. */
