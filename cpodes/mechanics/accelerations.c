@@ -99,7 +99,8 @@ CP_RARE static int reduce(CPMech mech, sunrealtype t) {
   return cpMechMotions(mech, t);
 }
 
-/* Factors the newest M and A, which must be those at (t, q), and solves for *rhs. */
+/* Factors the newest M and A, which must be those at (t, q), and solves for *rhs unless rhs is
+ * NULL. */
 static inline int factor(CPMech mech, sunrealtype t, const sunrealtype *q, const CPSaddleRhs *rhs) {
   const int full = mech->motions.nfull > 0;
   CPSaddle kkt   = mech->kkt;
@@ -121,7 +122,7 @@ static inline int factor(CPMech mech, sunrealtype t, const sunrealtype *q, const
 int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q) {
   int flag = cpMechMass(mech, t, q);
   if (!flag) flag = cpMechA(mech, t, q);
-  return flag ? flag : factor(mech, t, q, &(CPSaddleRhs){0});
+  return flag ? flag : factor(mech, t, q, NULL);
 }
 
 /* ---- right-hand sides ---- */
@@ -241,10 +242,10 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   if (mech->operators) return cpMechUdot(mech, s, a, lambda);
   const double *f = mech->terms.f, *b = mech->terms.b;
   const int once = !mech->model.f_lambda && mech->motions.nfull == 0; /* one system, with f and b */
-  const CPSaddleRhs rhs = once ? (CPSaddleRhs){f, b, a, lambda} : (CPSaddleRhs){0};
+  const CPSaddleRhs rhs = {f, b, a, lambda};
   int flag              = cpMechEvaluate(mech, s); /* f, b, M, A */
   if (!flag && mech->motions.nfull > 0) flag = cpMechTestTerms(mech, s->t);
-  if (!flag) flag = factor(mech, s->t, s->q, &rhs); /* [M A^T; A 0] */
+  if (!flag) flag = factor(mech, s->t, s->q, once ? &rhs : NULL); /* [M A^T; A 0] */
   if (flag) return flag;
   /* Ranks of actions are not noted, because f must not depend on them. */
   cpSaddleNoteRank(mech->kkt);

@@ -59,30 +59,33 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
 /* Rows shorter than this part of the longest are rows of zeros up to roundoff. */
 #define NO_ROW 1.0e-8
 
-/* square [rows] <- squared lengths of the rows of A */
-CP_RARE static const double *squareRows(const CPMat *A, double *square) {
+/* Returns the squared lengths of the rows of A, or of rows that are off the longest so far. */
+CP_RARE static const double *squareRows(CPMech mech) {
+  const CPMat *A       = &mech->A;
   const size_t entries = cpMatEntries(A);
   const int *row       = A->row;
+  double *square       = mech->stage.square;
   memset(square, 0, (size_t)A->rows * sizeof *square);
   if (row)
     for (size_t k = 0; k < entries; k++) square[row[k]] += A->value[k] * A->value[k];
   else
     for (size_t k = 0; k < entries; k++) square[k % (size_t)A->rows] += A->value[k] * A->value[k];
+  for (int i = 0; i < A->rows; i++)
+    if (mech->rows.off[i]) square[i] = mech->stage.longest[i];
   return square;
 }
 
 /* Returns the least ratio of the squared length of a row to its maximum so far, and updates the
- * maxima. Rows that are off do not count. */
+ * maxima. Rows that are off do not count; if the lengths are a by-product, no row is off. */
 static inline double leastPart(CPMech mech) {
   CPMechStage *stage   = &mech->stage;
   double part          = 1.0;
   const double *square = mech->kkt->square;
-  if (!square) square = squareRows(&mech->A, stage->square);
+  if (!square) square = squareRows(mech);
   for (int i = 0; i < mech->m; i++) {
     const double now = square[i], most = stage->longest[i];
     if (now > most) stage->longest[i] = now, stage->greatest = fmax(now, stage->greatest);
-    else if (now < part * most && !mech->rows.off[i] && most > NO_ROW * NO_ROW * stage->greatest)
-      part = now / most;
+    else if (now < part * most && most > NO_ROW * NO_ROW * stage->greatest) part = now / most;
   }
   return part;
 }

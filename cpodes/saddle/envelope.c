@@ -142,7 +142,7 @@ CP_RARE static int factorWeight(CPSaddle s) {
   return s->indefinite < 0 ? 0 : CP_SADDLE_NOT_DEFINITE;
 }
 
-/* Y = L^{-1} A^T for the rows in use */
+/* Y = L^{-1} A^T for the rows in use; the multipliers of the others are zero. */
 CP_RARE static void formY(CPSaddle s) {
   Envelope *e    = s->used.content;
   const size_t p = (size_t)s->nrows;
@@ -150,6 +150,7 @@ CP_RARE static void formY(CPSaddle s) {
   for (size_t k = 0; k < p; k++) forward(&e->W, s->n, 0, e->own + k, p);
   e->Y      = e->own;
   s->square = NULL;
+  if (s->rhs && s->nrows < s->m) memset(s->rhs->mu, 0, (size_t)s->m * sizeof *s->rhs->mu);
 }
 
 /* Factors S (unless to_do is SOLVE), then solves for x and mu, each unless NULL: S and its
@@ -217,7 +218,7 @@ static int factor(CPSaddle s) {
   e->Y      = s->A.value;
   s->square = e->square;
   if (s->nrows < s->m || e->W.plain < s->n) formY(s);
-  if (!rhs->f || !rhs->b || !rhs->x || !rhs->mu) return pass(s, s->nrows, FACTOR, 0, 0, 0, 0);
+  if (!rhs) return pass(s, s->nrows, FACTOR, 0, 0, 0, 0);
   switch (s->nrows) {
   case 1: return pass(s, 1, BOTH, rhs->f, rhs->b, rhs->x, rhs->mu);
   case 2: return pass(s, 2, BOTH, rhs->f, rhs->b, rhs->x, rhs->mu);

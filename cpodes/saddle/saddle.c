@@ -239,7 +239,6 @@ int cpSaddleFactorSolve(CPSaddle s, CPWeight W, const CPMat *A, double ranktol,
   int flag     = keepProblem(s, W, A, ranktol);
   s->is_solved = 0;
   s->rhs       = rhs;
-  if (rhs->mu && s->nrows < s->m) memset(rhs->mu, 0, (size_t)s->m * sizeof *rhs->mu);
   if (flag != SAME) {
     s->valid = 0;
     if (flag) return flag;
@@ -251,12 +250,11 @@ int cpSaddleFactorSolve(CPSaddle s, CPWeight W, const CPMat *A, double ranktol,
       if (s->rank >= s->known_rank || s->ranktol <= finest) break;
     }
   }
-  return s->is_solved ? 0 : cpSaddleSolve(s, rhs->f, rhs->b, rhs->x, rhs->mu);
+  return !rhs || s->is_solved ? 0 : cpSaddleSolve(s, rhs->f, rhs->b, rhs->x, rhs->mu);
 }
 
 int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
-  static const CPSaddleRhs none = {0};
-  return cpSaddleFactorSolve(s, W, A, ranktol, &none);
+  return cpSaddleFactorSolve(s, W, A, ranktol, NULL);
 }
 
 int cpSaddleSolve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {

@@ -109,7 +109,8 @@ typedef struct {
   const double *f, *b;
   double *x, *mu;
 } CPSaddleRhs;
-/* Factors, and solves if that succeeds; small systems do both in one pass. */
+/* Factors, and if that succeeds solves for *rhs, of which nothing may be NULL, unless rhs is NULL;
+ * small systems do both in one pass. */
 int cpSaddleFactorSolve(CPSaddle saddle, CPWeight W, const CPMat *A, double ranktol,
                         const CPSaddleRhs *rhs);
 
@@ -185,8 +186,8 @@ struct CPSaddle_ {
   int has_weight;       /* M.value is that of the newest factorisation, and finite */
   long int weights;     /* number of different matrices W so far */
   int valid;            /* there are factors */
-  /* what is to be solved with the factors; is_solved: a solver that does so in the pass in which it
-   * factors has done it */
+  /* what is to be solved with the factors, or NULL; is_solved: a solver that does so in the pass in
+   * which it factors has done it */
   const CPSaddleRhs *rhs;
   int is_solved;
   double asked;   /* ranktol requested at the newest factorisation */

@@ -58,7 +58,7 @@ int cpMechResiduals(CPNewton *newton, sunrealtype t, N_Vector xv) {
     flag = mech->model.v || mech->operators ? cpMechVelocities(mech, t, p->q, x, c)
                                             : affineVelocities(p, t, x, c);
   }
-  for (int i = 0; i < mech->m; i++)
+  for (int i = 0; p->nactive < mech->m && i < mech->m; i++)
     if (p->off[i]) c[i] = 0.0;
   return cpMechFailed(p->own, flag);
 }
