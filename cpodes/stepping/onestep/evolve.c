@@ -140,6 +140,18 @@ static int giveUp(CPOneStepMem mem, sunrealtype h, int flag) {
                   h, reason);
 }
 
+/* Steps that creep towards a fault fail again and again before they pass: the reason is told. */
+static int tooMany(CPOneStepMem mem, long int n, sunrealtype tout) {
+  const CPStepper s = &mem->base;
+  char reason[CP_TEXT_LENGTH];
+  memcpy(reason, s->text, sizeof reason);
+  return cpReason(s->text, CV_TOO_MUCH_WORK,
+                  "%ld steps have not reached tout = %.15g (CPOneStepSetMaxNumSteps), the last one "
+                  "had a size of %.3g%s%s",
+                  n, tout, mem->hlast, mem->failed ? "; attempts fail: " : "",
+                  mem->failed ? reason : "");
+}
+
 /* Makes (tnew, ynew), reached by a step of size h with this error norm, the state, and proposes the
  * next size. If tstop has cut the step, the size proposed before is kept if it is larger. */
 static void accept(CPOneStepMem mem, sunrealtype h, sunrealtype norm, int rejected_before) {
@@ -387,9 +399,7 @@ static int march(CPOneStepMem mem, sunrealtype tout, int itask, N_Vector yout) {
       return flag;
     }
     if (!normal && mem->tret != s->t) return atEnd(mem, yout, CP_SUCCESS);
-    if (mem->mxsteps >= 0 && n >= mem->mxsteps)
-      return cpReason(s->text, CV_TOO_MUCH_WORK,
-                      "%ld steps have not reached tout = %.15g (CPOneStepSetMaxNumSteps)", n, tout);
+    if (mem->mxsteps >= 0 && n >= mem->mxsteps) return tooMany(mem, n, tout);
     flag = step(mem);
   }
   return flag;

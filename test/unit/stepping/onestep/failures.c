@@ -171,7 +171,6 @@ START_TEST(failures_beyond_a_time_are_approached) {
 }
 END_TEST
 
-/* The stages of the last step are then gone, and with them its interior. */
 /* The last steps before that time may be so short that the next one would be below roundoff. */
 START_TEST(failures_beyond_a_time_are_named_at_any_tolerance) {
   for (int digits = 2; digits <= 7; digits++) {
@@ -184,6 +183,7 @@ START_TEST(failures_beyond_a_time_are_named_at_any_tolerance) {
 }
 END_TEST
 
+/* The stages of the last step are then gone, and with them its interior. */
 START_TEST(after_a_failed_step_there_is_no_output_within_the_one_before) {
   one_close(&run);
   one_open(&run, one_methods[_i], 1.0e-6);
@@ -281,6 +281,15 @@ START_TEST(too_many_steps_can_be_continued) {
   assert_last_good_state();
   ck_assert_done(&run, CPOneStepSetMaxNumSteps(run.mem, -1));
   ck_assert_done(&run, one_to(&run, 5.0));
+}
+END_TEST
+
+START_TEST(too_many_steps_towards_a_fault_tell_its_reason) {
+  run.world.f = (Fault){0.3, -1, 1, 0.0};
+  ck_assert_done(&run, CPOneStepSetMaxNumSteps(run.mem, 25));
+  refused(&run, one_to(&run, 5.0), CV_TOO_MUCH_WORK, "25 steps", "right-hand side f",
+          "failed recoverably");
+  assert_last_good_state();
 }
 END_TEST
 
@@ -417,6 +426,7 @@ int main(void) {
   tcase_add_test(tc, a_step_that_cannot_be_told_from_none_is_too_close);
   tcase_add_test(tc, a_first_evaluation_that_fails_has_codes_of_its_own);
   tcase_add_test(tc, too_many_steps_can_be_continued);
+  tcase_add_test(tc, too_many_steps_towards_a_fault_tell_its_reason);
   tcase_add_test(tc, the_default_is_500_steps);
   tcase_add_test(tc, a_least_step_that_is_too_large_ends_the_run);
   tcase_add_test(tc, an_error_test_that_no_size_passes_ends_the_run);
