@@ -479,7 +479,8 @@ int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double 
     flag = cpMechEvaluate(mech, s);
     if (!flag && !cpAllFinite(mech->terms.f, (sunindextype)mech->terms.length))
       flag = cpMechTestTerms(mech, s->t);
-    if (!flag && !mech->terms.is_block) flag = cpMechTake(mech, &mech->userM, 0, s->t, "M");
+    if (!flag && !mech->terms.is_block && !mech->userM.tmpl)
+      flag = cpMechTake(mech, &mech->userM, 0, s->t, "M");
     memcpy(F, mech->terms.f, (size_t)mech->nu * sizeof *F);
     memcpy(B, mech->terms.b, (size_t)mech->m * sizeof *B);
   } else {
