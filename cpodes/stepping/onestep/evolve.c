@@ -182,10 +182,11 @@ static int attempts(CPOneStepMem mem) {
   if (flag) return flag;
   sunrealtype h = sized(mem, mem->h), norm = 0.0, ratio = 0.0;
   for (int tries = 1;; tries++) {
-    if (s->t + h == s->t && mem->failed) return giveUp(mem, h, mem->failed);
     if (s->t + h == s->t)
-      return cpReason(s->text, CV_TOO_MUCH_ACC,
-                      "at t = %.15g: a step of %g is below the roundoff of t", s->t, h);
+      return mem->failed
+                 ? giveUp(mem, h, mem->failed)
+                 : cpReason(s->text, CV_TOO_MUCH_ACC,
+                            "at t = %.15g: a step of %g is below the roundoff of t", s->t, h);
     mem->stats.nattempts++;
     cpWorkAttempt(s->step);
     mem->shrink = SHRINK_FAILED;
