@@ -78,6 +78,8 @@ void cpPlacesAddNormal(CPPlaces *list, const CPMat *A);
 /* Creates a matrix with this pattern, and empties and frees the list. Returns 0 or CP_MEM_FAIL. */
 int cpMatFromPlaces(CPMat *A, int rows, int cols, CPPlaces *list);
 
+/* square [rows] <- squared lengths of the rows of A */
+void cpMatSquareRows(const CPMat *A, double *square);
 /* A += alpha B. A is dense, or its pattern contains that of B. */
 void cpMatAdd(CPMat *A, double alpha, const CPMat *B);
 /* Does a square A equal A^T? A sparse A has a symmetric pattern here and below. */

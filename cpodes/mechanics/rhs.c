@@ -61,16 +61,9 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
 
 /* Returns the squared lengths of the rows of A, or of rows that are off the longest so far. */
 CP_RARE static const double *squareRows(CPMech mech) {
-  const CPMat *A       = &mech->A;
-  const size_t entries = cpMatEntries(A);
-  const int *row       = A->row;
-  double *square       = mech->stage.square;
-  memset(square, 0, (size_t)A->rows * sizeof *square);
-  if (row)
-    for (size_t k = 0; k < entries; k++) square[row[k]] += A->value[k] * A->value[k];
-  else
-    for (size_t k = 0; k < entries; k++) square[k % (size_t)A->rows] += A->value[k] * A->value[k];
-  for (int i = 0; i < A->rows; i++)
+  double *square = mech->stage.square;
+  cpMatSquareRows(&mech->A, square);
+  for (int i = 0; i < mech->m; i++)
     if (mech->rows.off[i]) square[i] = mech->stage.longest[i];
   return square;
 }

@@ -182,8 +182,7 @@ static int factor(CPComplement *c) {
   int flag        = CP_SUCCESS;
   c->sine         = 1.0;
   memset(c->is_dependent, 0, (size_t)c->m);
-  memset(b->square, 0, (size_t)c->m * sizeof *b->square);
-  for (size_t k = 0; k < XT->start[c->n]; k++) b->square[XT->row[k]] += XT->value[k] * XT->value[k];
+  cpMatSquareRows(XT, b->square);
   for (int p = 0; !flag && p < b->nparts; p++) {
     Part *part     = &b->parts[p];
     const size_t m = (size_t)part->m;

@@ -130,10 +130,7 @@ static int turnNull(CPMech mech) {
 
 /* length [rows] <- lengths of the rows of A, 1 for rows of zeros */
 static void lengths(const CPMat *A, double *length) {
-  memset(length, 0, (size_t)A->rows * sizeof *length);
-  for (int j = 0; j < A->cols; j++)
-    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++)
-      length[cpMatRow(A, j, k)] += A->value[k] * A->value[k];
+  cpMatSquareRows(A, length);
   for (int i = 0; i < A->rows; i++) length[i] = length[i] > 0.0 ? sqrt(length[i]) : 1.0;
 }
 
