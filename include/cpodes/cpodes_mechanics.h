@@ -581,12 +581,12 @@ CPODES_EXPORT int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechRepo
 
 /**
  * Suggests the method that is likely to take the least time for the motion from (t, y) to t_end with the
- * relative tolerance rtol in (0, 1). y [nq + nu + nz] must be consistent, and t_end must differ from t. s:
+ * relative tolerance rtol >= 0. y [nq + nu + nz] must be consistent, and t_end must differ from t. s:
  * out.
  *
  * The spectral radius is estimated by power iteration with at most 20 evaluations of f near the state. If
  * an undamped oscillation limits explicit steps, 4 more evaluations give its amplitude, since implicit
- * methods can step over it if the amplitude is far below the tolerance. All rates are those of this state. If
+ * methods can step over it if the amplitude is small for the tolerance. All rates are those of this state. If
  * stiffness or oscillations arise later in the motion, call the function again there. Size, events and the
  * cost of f do not change the choice between the suggested methods (guide, "Choosing a method").
  *

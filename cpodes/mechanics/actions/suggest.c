@@ -3,7 +3,6 @@
  *   rho       spectral radius of the Jacobian J of y' = f(t, y): an explicit method takes steps of
  *             at most about 6 / rho
  *   omega     rate of the motion: positions change by their own size in 1 / omega
- *   steps     number of steps per time 1 / omega that accuracy requires of an explicit method
  *   amplitude of the fastest mode in y', if it is an oscillation
  *
  * Directions normal to the manifold have eigenvalues of 0 or of the size of omega, because f
@@ -19,17 +18,18 @@
  * (Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, section II.5, take 6.1
  * for its detection of stiffness). */
 #define STABLE 6.0
-/* For accuracy, DOP853 is taken to need ACCURATE rtol^(-1/8) steps per 1 / omega: 6 at rtol = 1e-4,
- * where it takes 0.5 to 26 for the mechanisms of the catalogue. An implicit method is suggested if
- * stability requires DEARER times as many (bench/README.md, "The automatic choice"). */
-#define ACCURATE 2.0
-#define DEARER   3.0
+/* An implicit method is suggested if stability requires more than this number of explicit steps in a
+ * time of 1 / omega. It does not depend on the tolerance: where accuracy limits the steps, RADAU needs
+ * as many more of them as DOP853 (bench/README.md, "The automatic choice"). */
+#define MANY 5.0
 /* Power iterations: the radius changes by less than a tenth after 4 to 8 of them, or there is no
  * dominant eigenvalue. */
 #define ITERATIONS 10
 #define SETTLED    0.1
-/* An oscillation may be skipped if its amplitude is below this part of the tolerance. */
-#define SKIPPED 0.1
+/* RADAU tests its estimate against 0.1 rtol^(2/3) (radau.c, s = 3) and begins to follow an oscillation
+ * at amplitudes of 0.005 to 0.02 rtol^(2/3) of the size of positions. Below this part of rtol^(2/3) it
+ * is stepped over (bench/README.md). */
+#define SKIPPED 0.003
 /* Products with J that extract the fastest oscillation from y' */
 #define SIFTED 4
 /* Increments of difference quotients, relative to the size of positions */
@@ -133,19 +133,19 @@ static int amplitudeOf(Room *room, double rho, double *amplitude) {
   return flag < 0 ? flag : CP_SUCCESS;
 }
 
-/* The problem is stiff if it has a rapid decay, or an oscillation that an implicit method may skip
- * because its amplitude is below the tolerance. RADAU needs M and A. BDF follows undamped
- * oscillations, whatever their amplitude (guide, "Choosing a method"). */
+/* The problem is stiff if its fastest mode limits explicit steps and is a rapid decay, or an
+ * oscillation that RADAU may skip. RADAU needs M and A. BDF follows undamped oscillations, whatever
+ * their amplitude (guide, "Choosing a method"). */
 static int choose(Room *room, double rtol, double re, double im, CPMechSuggestion *s) {
-  const int operators   = room->mech->operators;
-  const double accurate = ACCURATE * pow(rtol, -0.125), stable = s->radius / (STABLE * s->motion);
-  const int fast = stable > DEARER * accurate, damped = re < 0.0 && -re >= fabs(im),
-            swings = stable > accurate && fabs(im) > fabs(re) && !operators;
+  const int operators = room->mech->operators;
+  const double ratio  = s->radius / s->motion;
+  const int fast = ratio > MANY * STABLE, damped = re < 0.0 && -re >= fabs(im),
+            swings = fast && fabs(im) > fabs(re) && !operators;
   double amplitude = 1.0;
   char seen[64]    = "";
   const int flag   = swings ? amplitudeOf(room, s->radius, &amplitude) : CP_SUCCESS;
   if (swings) snprintf(seen, sizeof seen, " with an amplitude of %.2g", amplitude);
-  s->stiff  = (fast && damped) || amplitude < SKIPPED * rtol;
+  s->stiff  = fast && (damped || amplitude < SKIPPED * pow(rtol, 2.0 / 3.0));
   s->lmm    = s->stiff && operators ? CV_BDF : 0;
   s->method = !s->stiff ? "DOP853" : operators ? "BDF" : "RADAU";
   if (s->radius == 0.0)
@@ -156,12 +156,12 @@ static int choose(Room *room, double rtol, double re, double im, CPMechSuggestio
   else
     snprintf(s->reason, sizeof s->reason,
              "%s: the fastest %s changes at a rate of %.3g%s, positions at %.3g; at this rate "
-             "stability asks for %.2g explicit steps, accuracy for %.2g",
+             "stability asks for %.2g explicit steps, and implicit ones pay above %g",
              s->stiff ? "stiff"
              : fast   ? "not damped"
                       : "not stiff",
-             im != 0.0 ? "oscillation" : "exponential", s->radius, seen, s->motion, stable,
-             accurate);
+             im != 0.0 ? "oscillation" : "exponential", s->radius, seen, s->motion, ratio / STABLE,
+             MANY);
   return flag;
 }
 
@@ -173,8 +173,9 @@ int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_en
   if (!isfinite(t) || !isfinite(t_end) || t == t_end)
     return cpReport(&mech->log, CP_ILL_INPUT, __func__,
                     "t and t_end must be finite and differ: t = %g, t_end = %g", t, t_end);
-  if (!(rtol > 0.0 && rtol < 1.0))
-    return cpReport(&mech->log, CP_ILL_INPUT, __func__, "rtol must be in (0, 1): rtol = %g", rtol);
+  if (!(rtol >= 0.0 && isfinite(rtol)))
+    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+                    "rtol must be finite and at least 0: rtol = %g", rtol);
   Room room = {.mech = mech, .t = t, .y = N_VGetArrayPointer(y)};
   double re = 0.0, im = 0.0;
   CP_ARRAYS(&room.arena, mech->n, &room.f, &room.moved, &room.v, &room.Jv, &room.JJv);

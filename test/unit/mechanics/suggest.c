@@ -122,21 +122,22 @@ START_TEST(operators_are_integrated_by_BDF) {
 }
 END_TEST
 
-/* x_3 swings with 1e-5 of the size of positions: at ten times this tolerance a method may skip
- * that. J^4 y' is rho^5 times the amplitude, up to slower motion, (omega / rho)^5 = 1e-20, and to
- * the error of differences. */
+/* x_3 swings with 1e-5 of the size of positions, which RADAU may skip at 0.003 rtol^(2/3). J^4 y' is rho^5
+ * times the amplitude, up to slower motion, (omega / rho)^5, and to the error of differences. */
 START_TEST(oscillations_count_unless_they_are_below_the_tolerance) {
   const double c[N] = {0.1, 0.2, 0.0}, k[N] = {1.0, 1.0, 1e8};
   third = 1e-5;
   create(c, k, 0.1);
-  CPMechSuggestion found = suggestion(10.0, 1.1e-4);
+  const double skipped   = pow(1e-5 / 0.003, 1.5);
+  CPMechSuggestion found = suggestion(10.0, 1.1 * skipped);
   ck_assert_int_eq(found.stiff, 1);
   ck_assert_str_eq(found.method, "RADAU");
   ck_assert_mentions(found.reason, "amplitude of 1e-05");
-  found = suggestion(10.0, 0.9e-4);
+  found = suggestion(10.0, 0.9 * skipped);
   ck_assert_int_eq(found.stiff, 0);
   ck_assert_str_eq(found.method, "DOP853");
   ck_assert_mentions(found.reason, "not damped: the");
+  ck_assert_int_eq(suggestion(10.0, 0.0).stiff, 0);
   destroy();
 }
 END_TEST
@@ -161,12 +162,13 @@ START_TEST(the_unit_of_time_changes_nothing) {
 }
 END_TEST
 
-/* Tight tolerances take so many steps that stability may not matter; so does a fast motion. */
-START_TEST(stiffness_depends_on_tolerance_and_motion) {
+/* At all tolerances, and for fast and slow motions */
+START_TEST(stiffness_of_decays_depends_on_the_motion_alone) {
   const double c[N] = {0.0, 0.0, 400.0}, k[N] = {1.0, 1.0, 1.0};
   create(c, k, 0.1);
+  ck_assert_int_eq(suggestion(10.0, 1.0).stiff, 1);
   ck_assert_int_eq(suggestion(10.0, 1e-3).stiff, 1);
-  ck_assert_int_eq(suggestion(10.0, 1e-12).stiff, 0);
+  ck_assert_int_eq(suggestion(10.0, 1e-12).stiff, 1);
   destroy();
   create(c, k, 100.0);
   ck_assert_int_eq(suggestion(10.0, 1e-3).stiff, 0);
@@ -187,8 +189,9 @@ START_TEST(a_mechanism_at_rest_is_judged_by_the_interval) {
 }
 END_TEST
 
-/* The suggestion agrees with the catalogue, except for the elastic rod, whose fast modes oscillate
- * with 1.6e-8 of the size: at 1e-6 and tighter, accuracy requires as many steps as stability. */
+/* The suggestion agrees with the catalogue. The elastic rod's fast modes oscillate with 1.6e-8 of the
+ * size, which RADAU may skip at tolerances above (1.6e-8 / 0.003)^1.5 = 1.2e-8. At 1e-2 the car axis, whose
+ * springs oscillate with 5e-4, takes DOP853 less time (bench/README.md). */
 START_TEST(stiffness_is_recognised_in_the_catalogue) {
   for (int i = 0; model_type(i); i++) {
     const CPModelType *type = model_type(i);
@@ -198,12 +201,11 @@ START_TEST(stiffness_is_recognised_in_the_catalogue) {
     CPMech m = CPModelMech(model);
     ck_assert_ptr_nonnull(m);
     const int rod = strcmp(type->name, "flexible_crank") == 0;
-    for (double rtol = 1e-3; rtol > 1e-9; rtol *= 0.1) {
+    for (double rtol = 1e-2; rtol > 1e-10; rtol *= 0.1) {
       CPMechSuggestion s;
       ck_assert_int_eq(CPMechSuggestMethod(m, 0.0, model->y0, type->t_end, rtol, &s), CP_SUCCESS);
-      const int stiff = model->stiff && !(rod && rtol < 1e-5 / 2.0);
-      ck_assert_msg(s.stiff == stiff || (rod && fabs(log10(rtol) + 6.0) < 0.5), "%s: %s",
-                    type->name, s.reason);
+      ck_assert_msg(s.stiff == (model->stiff && !(rod && rtol < 5e-8)), "%s at %g: %s", type->name,
+                    rtol, s.reason);
     }
     CPMechFree(&m);
     CPModelFree(&model);
@@ -255,8 +257,8 @@ START_TEST(bad_input_is_refused) {
   ck_assert_int_eq(CPMechSuggestMethod(mech, NAN, y, 1.0, 1e-6, &s), CP_ILL_INPUT);
   ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, INFINITY, 1e-6, &s), CP_ILL_INPUT);
   ck_assert_mentions(CPMechGetLastMessage(mech), "t_end");
-  const double wrong[] = {0.0, 1.0, -1e-6, NAN};
-  for (int k = 0; k < 4; k++)
+  const double wrong[] = {-1e-6, INFINITY, NAN};
+  for (int k = 0; k < 3; k++)
     ck_assert_int_eq(CPMechSuggestMethod(mech, 0.0, y, 1.0, wrong[k], &s), CP_ILL_INPUT);
   ck_assert_mentions(CPMechGetLastMessage(mech), "rtol");
   destroy();
@@ -307,7 +309,7 @@ static Suite *suggest_suite(void) {
   tcase_add_test(tc, operators_are_integrated_by_BDF);
   tcase_add_test(tc, oscillations_count_unless_they_are_below_the_tolerance);
   tcase_add_test(tc, the_unit_of_time_changes_nothing);
-  tcase_add_test(tc, stiffness_depends_on_tolerance_and_motion);
+  tcase_add_test(tc, stiffness_of_decays_depends_on_the_motion_alone);
   tcase_add_test(tc, a_mechanism_at_rest_is_judged_by_the_interval);
   tcase_add_test(tc, stiffness_is_recognised_in_the_catalogue);
   tcase_add_test(tc, a_motion_without_restoring_forces_takes_five_evaluations);
