@@ -92,11 +92,11 @@ static int create(CPModel *model) {
 static void destroy(CPModel *model) { four_bar_free((FourBar **)&model->data); }
 
 const CPModelType four_bar_type = {
-    .name   = "four_bar",
-    .method = "radau", /* after singular positions its errors are 1e-3 of those of others */
-    .title  = "N four-bar linkages side by side",
-    .source = "IFToMM library of computational benchmark problems, A02; closed form",
-    .t_end  = 20,
+    .name        = "four_bar",
+    .method      = "radau", /* after singular positions its errors are 1e-3 of those of others */
+    .title       = "N four-bar linkages side by side",
+    .source      = "IFToMM library of computational benchmark problems, A02; closed form",
+    .t_end       = 20,
     .parameters  = parameters,
     .nparameters = sizeof parameters / sizeof parameters[0],
     .whole       = "N",

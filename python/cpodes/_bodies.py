@@ -10,7 +10,7 @@ from ._contact import LAWS, Points
 from ._core import Error, Owner, as_compiled, bind, pointer, real_array, to_c
 from ._mechanism import Instance, Mechanism, text
 from ._native import ffi, lib
-from ._run import Integration, Solution
+from ._run import Solution
 
 FRAMES = {"space": lib.CP_IN_SPACE, "bodies": lib.CP_IN_BODIES}
 SHAPES = {"box": lib.CP_SHAPE_BOX, "cylinder": lib.CP_SHAPE_CYLINDER, "sphere": lib.CP_SHAPE_SPHERE, "wheel": lib.CP_SHAPE_WHEEL}
@@ -203,12 +203,6 @@ class BodiesInstance(Instance):
 
     def message(self) -> str:
         return text(lib.CPMechGetLastMessage(self.mech)) if getattr(self, "mech", None) else ""
-
-    def first_method(self, run: Integration) -> str:
-        self.y[:] = run.y
-        found = ffi.new("CPMechSuggestion *")
-        self.check(lib.CPMechSuggestMethod(self.mech, run.t0, self.y_vector, run.t1, run.rtol, found))
-        return text(found.method)
 
     def parameter_block(self) -> Tuple[Any, Any]:
         which = ffi.new("int[]", self.mechanism._selected)
@@ -638,8 +632,7 @@ class Bodies(Mechanism):
 
     def solve(self, t_span: Any = None, y0: Any = None, method: Any = None, *arguments: Any, **options: Any) -> Solution:
         """As Mechanism.solve. Without y0 it starts from `assemble()`; a mechanism from a file uses the file's t_span and
-        method by default. "auto" is the method that CPMechSuggestMethod names. closure=1e-12 closes loops to 1e-12 at
-        any tolerance."""
+        method by default. closure=1e-12 closes loops to 1e-12 at any tolerance."""
         if t_span is None:
             if self.t_end is None:
                 raise TypeError("t_span has to be given, as no file says how long the motion lasts")

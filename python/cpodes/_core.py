@@ -379,6 +379,12 @@ class Owner:
         """As `own`, for an object whose free function takes its address."""
         return self.own(pointer, lambda p: free(ffi.new(f"{kind} *", p)), f"a {kind}")
 
+    def release(self, pointer: Any) -> None:
+        """Frees one of them before the others."""
+        i = [owned for _, owned in self.frees].index(pointer)
+        free, _ = self.frees.pop(i)
+        free(pointer)
+
     def vector(self, data: np.ndarray) -> Any:
         """An N_Vector that uses the memory of data."""
         self.keep.append(data)

@@ -238,8 +238,23 @@ class Instance(System):
         second = np.append(False, ts[1:] == ts[:-1]) # the state after an event
         return np.array([at(t, after).violation(t, y) for t, y, after in zip(ts, ys, second)])
 
-    def rhs_function(self) -> Optional[Callable]:
-        return None
+    def suggestion(self, run: Integration, t: float, y: np.ndarray) -> Any:
+        self.y[:] = y
+        found = ffi.new("CPMechSuggestion *")
+        self.check(lib.CPMechSuggestMethod(self.mech, t, self.y_vector, run.end(t), run.rtol, found))
+        return found
+
+    def first_method(self, run: Integration) -> str:
+        return text(self.suggestion(run, run.t0, run.y).method)
+
+    def next_method(self, run: Integration, method: str) -> str:
+        """Another method if the newest step h agrees: up to h rho = 6 DOP853 is stable, so that near it stability limits the
+        steps, and far below it RADAU's are no longer than DOP853's could be."""
+        if self.contact or run.method.upper() != "AUTO":
+            return method
+        found = self.suggestion(run, run.run.t, run.y)
+        agrees = (run.newest_step() * found.radius > 3) == bool(found.stiff)
+        return text(found.method) if agrees else method
 
     def parameter_block(self) -> Tuple[Any, Any]:
         """The array of parameters that the functions read, and the indices into it for gradients (NULL: 0, 1, ...)."""
@@ -630,7 +645,8 @@ class Mechanism:
               min_step: float = 0.0, max_step: float = np.inf, progress: Any = False, closure: Optional[float] = None,
               time_stepping: Optional[Tuple[int, float]] = None) -> Solution:
         """The motion from the state y0 (see start), as solve. y0 may be a tree of arrays, such as (q, u) or {"q": q, "u":
-        u}; events are functions of (t, y). closure: projections satisfy the constraints to about this size, in the units
+        u}; events are functions of (t, y). method: "auto" is DOP853 or RADAU, as CPMechSuggestMethod says at the start
+        and after every 64 steps. closure: projections satisfy the constraints to about this size, in the units
         of p and v if their gradients are of size 1; None: to a tenth of the tolerance. time_stepping: (n, duration):
         where more than n events of contacts lie within this duration, time stepping passes through them, with order one
         and a warning; None: as the model says, else never."""
@@ -718,7 +734,10 @@ class ModelInstance(Instance):
         return [self.model.stop[i] for i in range(self.model.nstops)]
 
     def first_method(self, run: Integration) -> str:
-        return text(self.model.type.method) or ("BDF" if self.model.stiff else "DOP853")
+        return text(self.model.type.method) or super().first_method(run)
+
+    def next_method(self, run: Integration, method: str) -> str:
+        return method if text(self.model.type.method) else super().next_method(run, method)
 
 
 class ParametricInstance(ModelInstance):

@@ -182,6 +182,13 @@ class System(Owner):
         return "DOP853"
 
     stiff_method = "BDF" # the method to which "auto" switches
+
+    def next_method(self, run: "Integration", method: str) -> str:
+        """The method with which "auto" goes on after a block of steps by `method`."""
+        if method != self.stiff_method:
+            run.stiff = run.stiff + 1 if run.looks_stiff() else 0
+        return self.stiff_method if run.stiff == 2 else method
+
     contact: Any = ffi.NULL # a CPContact that takes the steps of the runs
 
     def returns_failures(self) -> bool:
@@ -200,6 +207,7 @@ class Integration:
                  first_step: float, min_step: float, max_step: float, dense: bool, t_eval: Optional[np.ndarray]):
         self.system, self.t0, self.t1, self.method = system, t0, t1, method
         self.rtol, self.atol = rtol, atol
+        self.stiff = 0 # number of successive blocks of steps that looked stiff
         self.first_step, self.min_step, self.max_step = first_step, min_step, max_step
         self.n, self.sign = y0.size, -1.0 if t1 < t0 else 1.0
         self.own = Owner()
@@ -413,19 +421,17 @@ class Integration:
         status, message = 0, REACHED
         auto = isinstance(self.method, str) and self.method.upper() in ("AUTO", "LSODA")
         method = self.method
-        if auto:
-            method = "Adams" if self.method.upper() == "LSODA" else self.system.first_method(self)
-        stiff = 0
         found = ffi.new("int[]", max(1, self.count))
         if self.t_eval is not None:
             while run.ieval < run.neval and self.t_eval[run.ieval] == self.t0:
                 self.y_eval[run.ieval] = start_y
                 run.ieval += 1
         try:
+            if auto:
+                method = "Adams" if self.method.upper() == "LSODA" else self.system.first_method(self)
             self.start(method, self.t0)
             self.stops = [s for s in self.system.stops() if self.sign * (s - self.t0) > 0 and self.sign * (self.t1 - s) > 0]
             self.stop_at(self.stops[0] if self.stops else self.t1)
-            tend = self.t1
             self.room(64)
             if run.contact:
                 self.begin_phase(self.t0)
@@ -435,9 +441,7 @@ class Integration:
                 if run.steps == run.room:
                     self.close_chunk()
                     self.room(64 if auto else min(4096, 2 * run.room))
-                if math.isinf(self.t1): # tend only gives the direction and bounds the first step
-                    tend = run.t + self.sign * 1e6 * max(1.0, abs(run.t))
-                flag = lib.glue_march(run, tend)
+                flag = lib.glue_march(run, self.end(run.t))
                 self.check(flag)
                 if progress:
                     progress(run.t)
@@ -491,11 +495,12 @@ class Integration:
                     self.stop_at(self.t1)
                     if run.t >= self.t1:
                         break
-                elif auto and method != self.system.stiff_method and run.steps == run.room:
-                    stiff = stiff + 1 if self.looks_stiff() else 0
-                    if stiff == 2:
-                        method = self.system.stiff_method
+                elif auto and run.steps == run.room:
+                    now = method
+                    method = self.system.next_method(self, now)
+                    if method != now:
                         self.count_stats()
+                        self.own.release(run.multistep or run.onestep)
                         self.start(method, run.t)
                         self.stop_at(self.stops[0] if self.stops else self.t1)
         except KeyboardInterrupt:
@@ -511,20 +516,23 @@ class Integration:
         finally:
             self.own.close() # before the system's projector is freed
 
-    def looks_stiff(self) -> bool:
-        """Does stability limit the step size? Compares h |df/dy| with the bound of DOP853's stability (about 6), or of the
-        convergence of Adams' fixed-point iteration; |df/dy| comes from a power iteration."""
-        rhs = self.system.rhs_function()
-        if rhs is None:
-            return False
+    def end(self, t: float) -> float:
+        """The end of the motion. If it is infinite, it gives the direction and bounds the first step."""
+        return t + self.sign * 1e6 * max(1.0, abs(t)) if math.isinf(self.t1) else self.t1
+
+    def newest_step(self) -> float:
         if self.run.multistep:
             newest = ffi.new("double *")
             lib.CVodeGetLastStep(lib.CPodeGetCVodeMem(self.run.multistep), newest)
-            h, bound = newest[0], 0.5
-        else:
-            stats = ffi.new("CPOneStepStats *")
-            lib.CPOneStepGetStats(self.run.onestep, stats)
-            h, bound = stats.hlast, 5.0
+            return abs(newest[0])
+        stats = ffi.new("CPOneStepStats *")
+        lib.CPOneStepGetStats(self.run.onestep, stats)
+        return abs(stats.hlast)
+
+    def looks_stiff(self) -> bool:
+        """Does stability limit the step size? Compares h |df/dy| with the bound of DOP853's stability (about 6), or of the
+        convergence of Adams' fixed-point iteration; |df/dy| comes from a power iteration."""
+        rhs, bound = self.system.rhs_function(), 0.5 if self.run.multistep else 5.0
         y, t = self.y.copy(), self.run.t
         scale = np.broadcast_to(self.rtol * np.abs(y) + self.atol, y.shape)
         scale = np.where(scale > 0, scale, 1e-14)
@@ -536,7 +544,7 @@ class Integration:
                 return False
             v = (rhs(t, y + 0.01 * scale * v / norm) - f0) / (0.01 * scale)
             size = math.sqrt(float(v @ v))
-        return abs(h) * size > bound
+        return self.newest_step() * size > bound
 
     # ---- results ----
 

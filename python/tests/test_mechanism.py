@@ -42,6 +42,25 @@ def test_the_pendulum_swings_on_the_manifold_and_keeps_its_energy(method):
     assert abs(m.functions["p"](0, sol.sol(1.234)[:2])[0]) < 1e-8
 
 
+@pytest.mark.parametrize("sign, method", [(1, "RADAU"), (-1, "DOP853")])
+def test_stiffness_that_arises_or_ends_on_the_way_changes_the_method(sign, method):
+    """A damper that closes about t = 20, or opens: while it is closed DOP853 is stable up to h = 6e-5."""
+    m = cpodes.Mechanism(mass=np.eye(2), forces=lambda t, q, u: np.array(
+        [-q[0], -4 * q[1] - 0.5e5 * (1 + np.tanh(sign * (t - 20))) * u[1]]))
+    sol = m.solve((0, 60), m.start([1, 1]), rtol=1e-8, atol=1e-8, dense_output=True)
+    assert sol.method == method and sol.stats["steps"] < 3000
+    other = m.solve((0, 60), m.start([1, 1]), "RADAU", rtol=1e-10, atol=1e-10)
+    assert sol.y[:, -1] == pytest.approx(other.y[:, -1], abs=1e-5)
+    assert sol.sol(sol.t) == pytest.approx(sol.y, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["pendulum", "andrews", "spatial_four_bar", "bushing_crank", "flyball_governor"])
+def test_asking_for_a_method_on_the_way_changes_no_digit(name):
+    m = cpodes.model(name)
+    auto = m.solve((0, m.t_end), rtol=1e-10, atol=1e-10)
+    assert np.array_equal(auto.y, m.solve((0, m.t_end), method=auto.method, rtol=1e-10, atol=1e-10).y)
+
+
 @pytest.mark.parametrize("velocity", [None, lambda t, q, u: np.array([q @ u])])
 def test_positions_are_enough(velocity):
     m = cpodes.Mechanism(mass=MASS * np.eye(2), forces=lambda t, q, u: np.array([0, -MASS * GRAVITY]), velocity=velocity,
