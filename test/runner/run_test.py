@@ -65,6 +65,23 @@ class Result(RunTest):
                 if key not in ("samples", "rhs" if method == "dop853" else ""):  # its interpolation evaluates f
                     self.assertEqual(value, runs[1]["counts"][key], (method, key))
 
+    def test_asking_for_a_method_on_the_way_changes_no_digit(self):
+        """Dense and sparse matrices, redundant rows, DOP853 and RADAU; each takes more than 50 steps, after which it asks"""
+        for model in "car_axis", "bricard", "spatial_four_bar", "spatial_chain", "flyball_governor":
+            runs, rows = [], []
+            for name in "auto", "chosen":
+                method, table = runs[0]["settings"]["method"] if runs else "auto", self.folder / f"{name}.csv"
+                arguments = ["--rtol", 1e-9, "--outputs", 0, "--no-estimate", "--csv", table]
+                runs.append(self.run_json(model, "--method", method, *arguments))
+                rows.append(table.read_text().splitlines())
+            self.assertGreater(len(rows[0]), 55)
+            self.assertEqual([event for event in runs[0]["events"] if event["kind"] == "method"], [])
+            self.assertEqual(rows[0], rows[1], model)
+            counts = [run["counts"] for run in runs]
+            asked = counts[0].pop("rhs") - counts[1].pop("rhs")  # at most 15 evaluations each time
+            self.assertEqual(*counts, model)
+            self.assertTrue(0 < asked <= 15 * (counts[0]["steps"] // 50), (model, asked))
+
     def test_both_forms_of_a_model_end_alike(self):
         ends = [self.run_json("slider_crank", "--form", form, "--rtol", 1e-9)["end"]["y"] for form in ("mech", "ode")]
         for a, b in zip(*ends):
