@@ -241,7 +241,7 @@ class Instance(System):
     def suggestion(self, run: Integration, t: float, y: np.ndarray) -> Any:
         self.y[:] = y
         found = ffi.new("CPMechSuggestion *")
-        self.check(lib.CPMechSuggestMethod(self.mech, t, self.y_vector, run.end(t), run.rtol, found))
+        self.check(lib.CPMechSuggestMethod(self.mech, t, self.y_vector, run.t1, run.rtol, found))
         return found
 
     def first_method(self, run: Integration) -> str:

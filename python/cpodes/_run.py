@@ -432,6 +432,7 @@ class Integration:
             self.start(method, self.t0)
             self.stops = [s for s in self.system.stops() if self.sign * (s - self.t0) > 0 and self.sign * (self.t1 - s) > 0]
             self.stop_at(self.stops[0] if self.stops else self.t1)
+            tend = self.t1
             self.room(64)
             if run.contact:
                 self.begin_phase(self.t0)
@@ -441,7 +442,9 @@ class Integration:
                 if run.steps == run.room:
                     self.close_chunk()
                     self.room(64 if auto else min(4096, 2 * run.room))
-                flag = lib.glue_march(run, self.end(run.t))
+                if math.isinf(self.t1): # tend only gives the direction and bounds the first step
+                    tend = run.t + self.sign * 1e6 * max(1.0, abs(run.t))
+                flag = lib.glue_march(run, tend)
                 self.check(flag)
                 if progress:
                     progress(run.t)
@@ -515,10 +518,6 @@ class Integration:
             return self.solution(start_y, t_events, y_events, status, message, method)
         finally:
             self.own.close() # before the system's projector is freed
-
-    def end(self, t: float) -> float:
-        """The end of the motion. If it is infinite, it gives the direction and bounds the first step."""
-        return t + self.sign * 1e6 * max(1.0, abs(t)) if math.isinf(self.t1) else self.t1
 
     def newest_step(self) -> float:
         if self.run.multistep:
