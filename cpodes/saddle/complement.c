@@ -26,13 +26,13 @@ typedef struct {
 /* ---- structure ---- */
 
 static int create(CPSaddle s) {
-  const int by_blocks        = s->used.type == CP_SADDLE_BLOCK;
-  const CPComplementOps *ops = by_blocks ? &cpBlockComplementOps : &cpSparseComplementOps;
-  CPArena *arena             = &s->used.arena;
-  const CPMat *A             = &s->A;
+  const CPComplementOps *ops =
+      s->used.type == CP_SADDLE_BLOCK ? &cpBlockComplementOps : &cpSparseComplementOps;
+  CPArena *arena = &s->used.arena;
+  const CPMat *A = &s->A;
   SparseSchur *c;
   if (!A->start && s->m > 0) return CP_ILL_INPUT;
-  if (!by_blocks && s->has_matrix && !s->M.start) return CP_ILL_INPUT;
+  if (s->has_matrix && !s->M.start) return CP_ILL_INPUT; /* W may couple all rows */
   s->used.content = CP_NEW(arena, c, 1);
   if (!c || cpWeightCreate(&c->W, s)) return CP_MEM_FAIL;
   c->S = (CPComplement){.ops = ops, .n = s->n, .m = s->m, .sine = 1.0};

@@ -5,7 +5,11 @@
 #include <cpodes/cpodes.h>
 #include <float.h>
 #include <math.h>
+#include <nvector/nvector_serial.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunmatrix/sunmatrix_sparse.h>
 
 /* ---- rows that are switched off ---- */
 
@@ -431,6 +435,64 @@ START_TEST(options_of_the_iteration_are_heard) {
 }
 END_TEST
 
+/* Three coordinates that a dense M couples, and two constraints in different components of A. */
+static int coupled_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
+  static const double entry[3] = {2.0, 1.0, 0.5};
+  (void)t, (void)q, (void)data;
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) SM_ELEMENT_D(M, i, j) = entry[abs(i - j)];
+  return 0;
+}
+
+static int separate_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {
+  static const sunindextype start[] = {0, 1, 1, 2};
+  (void)t, (void)data;
+  memcpy(SM_INDEXPTRS_S(A), start, sizeof start);
+  for (int i = 0; i < 2; i++) SM_INDEXVALS_S(A)[i] = i, SM_DATA_S(A)[i] = 2.0 * q[2 * i];
+  return 0;
+}
+
+static int no_force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                    sunrealtype *f, void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)data;
+  memset(f, 0, 3 * sizeof *f);
+  return 0;
+}
+
+static int fixed_distances(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
+  (void)t, (void)data;
+  for (int i = 0; i < 2; i++) p[i] = q[2 * i] * q[2 * i] - 1.0;
+  return 0;
+}
+
+/* A dense M may couple all components of A, which CP_LINSOL_BLOCK therefore does not solve. */
+START_TEST(a_dense_mass_couples_the_blocks_of_sparse_rows) {
+  const sunrealtype state[6] = {1.1, 0.0, 0.9, 1.0, 0.0, -1.0};
+  sunrealtype by[2][6];
+  SUNMatrix A       = SUNSparseMatrix(2, 3, 2, CSC_MAT, test_context);
+  CPMechModel model = {
+      .nu = 3, .np = 2, .M = coupled_mass, .A = separate_rows, .f = no_force, .p = fixed_distances};
+  separate_rows(0.0, state, A, NULL);
+  model.A_tmpl = A;
+  for (int k = 0; k < 2; k++) {
+    N_Vector y = N_VMake_Serial(6, by[k], test_context), ewt = N_VClone(y);
+    CPMech mech = CPMechCreate(&model, y, test_context);
+    memcpy(by[k], state, sizeof state);
+    N_VConst(1e8, ewt);
+    ck_assert_int_eq(CPMechSetMetric(mech, CP_METRIC_KINETIC), CP_SUCCESS);
+    CPProjector P = CPMechGetProjector(mech);
+    ck_assert_int_eq(CPProjectorSetLinearSolver(P, k ? CP_LINSOL_BLOCK : CP_LINSOL_QRP), CP_SUCCESS);
+    ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), CP_SUCCESS);
+    CPMechFree(&mech);
+    N_VDestroy(ewt);
+    N_VDestroy(y);
+  }
+  /* Both end within 0.1 / 1e8 of the nearest state. */
+  for (int i = 0; i < 6; i++) ck_assert_double_eq_tol(by[0][i], by[1][i], 1e-8);
+  SUNMatDestroy(A);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("projection_options");
   TCase *tcase = tcase_create("options");
@@ -438,6 +500,7 @@ int main(void) {
   tcase_add_loop_test(tcase, rows_that_are_off_take_no_part, 0, SWITCHED);
   tcase_add_loop_test(tcase, without_rows_nothing_moves, 0, SWITCHED);
   tcase_add_loop_test(tcase, metrics_can_be_changed, 0, SYSTEMS);
+  tcase_add_test(tcase, a_dense_mass_couples_the_blocks_of_sparse_rows);
   tcase_add_loop_test(tcase, questions_do_not_change_the_trajectory, 0, 2 * METRICS * SYSTEMS);
   tcase_add_loop_test(tcase, levels_share_their_factors, 0, 2 * METRICS);
   tcase_add_loop_test(tcase, metrics_can_be_changed_between_steps, 0, 2);

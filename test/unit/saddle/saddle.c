@@ -446,6 +446,8 @@ START_TEST(the_sparse_schur_complement_of_dense_matrices_is_refused) {
     const CPMat *M = k & 1 ? &p.Ms : &p.Md, *rows = k & 2 ? &p.As : &p.Ad;
     ck_assert_int_eq(create(CP_SADDLE_SPARSE, M, rows), CP_ILL_INPUT);
     ck_assert_ptr_null(saddle);
+    ck_assert_int_eq(create(CP_SADDLE_BLOCK, M, rows), CP_ILL_INPUT);
+    ck_assert_ptr_null(saddle);
   }
   kkt_free(&p);
 }
