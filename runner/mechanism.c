@@ -503,8 +503,8 @@ static int read_file(const char *path) {
     mechanism.size += got;
   }
   const int failed = ferror(file) || got > 0;
+  if (failed) complain("%s cannot be read: %s", path, strerror(errno));
   fclose(file);
-  if (failed) complain("%s cannot be read", path);
   return failed ? -1 : 0;
 }
 

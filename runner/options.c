@@ -137,6 +137,14 @@ int parse_number(const char *option, const char *text, double least, double most
   return -1;
 }
 
+int parse_positive(const char *option, const char *text, double most, double *value) {
+  char *end;
+  *value = strtod(text, &end);
+  if (end != text && !*end && *value > 0 && *value <= most) return 0;
+  complain("%s must be a number above 0, at most %g, and is \"%s\"", option, most, text);
+  return -1;
+}
+
 int parse_whole(const char *option, const char *text, long least, long most, long *value) {
   char *end;
   errno  = 0;

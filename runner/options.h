@@ -23,8 +23,9 @@ const char *suggest(const char *name, const char *const *names, int count, const
  * STATUS_DONE if all is well. */
 int parse_options(const struct argp *argp, int argc, char **argv, void *input);
 
-/* Parses a number, or an integer, from least to most. */
+/* Parses a number, or an integer, from least to most; a positive number up to most. */
 int parse_number(const char *option, const char *text, double least, double most, double *value);
+int parse_positive(const char *option, const char *text, double most, double *value);
 int parse_whole(const char *option, const char *text, long least, long most, long *value);
 /* Parses one of names [count]; index: out. */
 int parse_choice(const char *option, const char *text, const char *const *names, int count,

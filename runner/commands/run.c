@@ -92,13 +92,6 @@ static int parse_form(const char *text, RunForm *form) {
   return 0;
 }
 
-static int take_positive(const char *option, const char *text, double most, double *value) {
-  if (parse_number(option, text, 0, most, value)) return -1;
-  if (*value > 0) return 0;
-  complain("%s must be above 0, and is \"%s\"", option, text);
-  return -1;
-}
-
 static int take_figure(const char *option, const char *path, const char **taken) {
   return figure_check_path(option, path) ? -1 : path_take(option, path, 1, taken);
 }
@@ -107,9 +100,9 @@ static int take_option(RunOptions *o, int key, const char *text) {
   RunSettings *s = &o->settings;
   switch (key) {
   case 'm': return parse_method("--method", text, &s->method);
-  case 'r': return take_positive("--rtol", text, 1, &s->rtol);
-  case 'a': o->has_atol = true; return take_positive("--atol", text, 1e300, &s->atol);
-  case 't': o->has_t_end = true; return take_positive("--t-end", text, 1e300, &s->t_end);
+  case 'r': return parse_positive("--rtol", text, 1, &s->rtol);
+  case 'a': o->has_atol = true; return parse_positive("--atol", text, 1e300, &s->atol);
+  case 't': o->has_t_end = true; return parse_positive("--t-end", text, 1e300, &s->t_end);
   case 'n':
     o->has_outputs = true;
     return parse_whole("--outputs", text, 0, 1000000000, &s->outputs);
@@ -117,7 +110,7 @@ static int take_option(RunOptions *o, int key, const char *text) {
   case KEY_STRICT: o->strict = true; return 0;
   case KEY_CURVES: s->curves = text; return 0;
   case KEY_NO_ESTIMATE: s->estimated = false; return 0;
-  case KEY_MAX_STEP: return take_positive("--max-step", text, 1e300, &s->max_step);
+  case KEY_MAX_STEP: return parse_positive("--max-step", text, 1e300, &s->max_step);
   case KEY_FORM: return parse_form(text, &s->form);
   case KEY_LINSOL: s->linsol = text; return parse_name("--linsol", text, linsol_name);
   case KEY_NORM: s->norm = text; return parse_name("--norm", text, norm_name);

@@ -177,6 +177,9 @@ class Mechanisms(RunnerTest):
             file.write_text(text)
             self.assert_refused(cpodes("run", file), "bad.yaml", *words)
         self.assert_refused(cpodes("run", self.folder / "none.yaml"), "none.yaml", "cannot be opened: No such file or directory")
+        folder = self.folder / "folder.yaml"
+        folder.mkdir()
+        self.assert_refused(cpodes("run", folder), "folder.yaml", "cannot be read: Is a directory")
 
     def test_a_loop_that_cannot_close_is_named(self):
         file = self.folder / "open.yaml"

@@ -662,7 +662,7 @@ class Refused(RunTest):
             (["pendulum", "--method", "ARKODE_KNOTH_WOLKE_3_3"], ["--method", "ARKODE_KNOTH_WOLKE_3_3", "embedded"]),
             (["pendulum", "--rtol", "0"], ["--rtol", "above 0"]),
             (["pendulum", "--rtol", "abc"], ["--rtol", "number", '"abc"']),
-            (["pendulum", "--atol", "-1"], ["--atol", "-1"]),
+            (["pendulum", "--atol", "-1"], ["--atol", "above 0", '"-1"']),
             (["pendulum", "--t-end", "nan"], ["--t-end", "nan"]),
             (["pendulum", "--outputs", "-1"], ["--outputs", '"-1"']),
             (["pendulum", "--outputs", "1e3"], ["--outputs", "whole", '"1e3"']),
