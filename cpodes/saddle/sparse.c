@@ -1,4 +1,5 @@
-/* Sparse Schur complement S = A^T A = L D L^T (CHOLMOD): x = A S^{-1} r, mu = S^{-1} A^T x.
+/* Sparse Schur complement S = A^T A = L D L^T, by CHOLMOD, or by loops where L fills its envelope:
+ * x = A S^{-1} r, mu = S^{-1} (A^T x - r).
  *
  * S is formed here, in its order of elimination, and factored in place, in two thirds of the time
  * that CHOLMOD takes with A^T itself (the guide has the figures). Dependent columns are dropped:

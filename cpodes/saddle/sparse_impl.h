@@ -43,8 +43,8 @@ typedef struct {
   double *w; /* [order] workspace for one column of S0; zero between uses */
   cholmod_sparse *K;
   cholmod_factor *L; /* K = L D L^T or L L^T; NULL: in the envelope */
-  /* K = L D L^T where L hardly fills more than its envelope: row k of L ends before the diagonal and
-   * has the entries l[envelope[k]] ... l[envelope[k + 1] - 1] */
+  /* K = L D L^T where L fills its envelope: row k of L, which ends before the diagonal, has the
+   * entries l[envelope[k]] ... l[envelope[k + 1] - 1] */
   size_t *envelope;             /* [order + 1] */
   double *l, *d, *inverse;      /* [envelope[order]]; [order] D and its inverse */
   cholmod_dense *b, *x, *y, *e; /* right-hand side, solution, CHOLMOD's workspace */
