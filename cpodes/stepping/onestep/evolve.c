@@ -143,13 +143,14 @@ static int giveUp(CPOneStepMem mem, sunrealtype h, int flag) {
 /* Steps that creep towards a fault fail again and again before they pass: the reason is told. */
 static int tooMany(CPOneStepMem mem, long int n, sunrealtype tout) {
   const CPStepper s = &mem->base;
+  const int failed  = mem->failed;
   char reason[CP_TEXT_LENGTH];
   memcpy(reason, s->text, sizeof reason);
+  mem->failed = 0; /* The text is now that of this failure. */
   return cpReason(s->text, CV_TOO_MUCH_WORK,
                   "%ld steps have not reached tout = %.15g (CPOneStepSetMaxNumSteps), the last one "
                   "had a size of %.3g%s%s",
-                  n, tout, mem->hlast, mem->failed ? "; attempts fail: " : "",
-                  mem->failed ? reason : "");
+                  n, tout, mem->hlast, failed ? "; attempts fail: " : "", failed ? reason : "");
 }
 
 /* Makes (tnew, ynew), reached by a step of size h with this error norm, the state, and proposes the

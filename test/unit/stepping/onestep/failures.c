@@ -293,6 +293,20 @@ START_TEST(too_many_steps_towards_a_fault_tell_its_reason) {
 }
 END_TEST
 
+/* Not again with the limit after it, when only the error test has rejected attempts since. */
+START_TEST(a_reason_of_failed_attempts_is_told_once) {
+  ck_assert_done(&run, CPOneStepSetMaxNumSteps(run.mem, 1));
+  run.world.f = (Fault){0.3, 1, 1, 0.0};
+  do refused(&run, one_to(&run, 5.0), CV_TOO_MUCH_WORK, "1 steps");
+  while (!strstr(run.log.text, "attempts fail"));
+  const long int netf = one_stats(&run).netf;
+  run.world.f         = (Fault){0.0, 1, 0, 2.0};
+  refused(&run, one_to(&run, 5.0), CV_TOO_MUCH_WORK, "1 steps");
+  ck_assert_int_eq(one_stats(&run).netf, netf + 1);
+  ck_assert_ptr_null(strstr(run.log.text, "attempts fail"));
+}
+END_TEST
+
 START_TEST(the_default_is_500_steps) {
   ck_assert_done(&run, CPOneStepSetMaxNumSteps(run.mem, 0));
   ck_assert_done(&run, CPOneStepSetMaxStep(run.mem, 1.0e-3));
@@ -427,6 +441,7 @@ int main(void) {
   tcase_add_test(tc, a_first_evaluation_that_fails_has_codes_of_its_own);
   tcase_add_test(tc, too_many_steps_can_be_continued);
   tcase_add_test(tc, too_many_steps_towards_a_fault_tell_its_reason);
+  tcase_add_test(tc, a_reason_of_failed_attempts_is_told_once);
   tcase_add_test(tc, the_default_is_500_steps);
   tcase_add_test(tc, a_least_step_that_is_too_large_ends_the_run);
   tcase_add_test(tc, an_error_test_that_no_size_passes_ends_the_run);
