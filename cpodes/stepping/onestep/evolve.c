@@ -233,12 +233,15 @@ static int weights(CPOneStepMem mem) {
 }
 
 static int step(CPOneStepMem mem) {
+  const CPStepper s          = &mem->base;
   const sunrealtype proposed = mem->h;
   int flag                   = weights(mem);
   if (flag) return flag;
   mem->have_step = 0; /* Attempts overwrite what interpolation in the last step needs. */
   flag           = attempts(mem);
-  if (flag) mem->h = proposed; /* The sizes tried in a failed step say nothing about later ones. */
+  /* The sizes tried in a failed step say nothing about later ones. A proposal that was below the
+   * roundoff of t is chosen anew, lest the run could never continue. */
+  if (flag) mem->h = s->t + proposed == s->t ? 0.0 : proposed;
   return flag;
 }
 

@@ -171,13 +171,19 @@ START_TEST(failures_beyond_a_time_are_approached) {
 }
 END_TEST
 
-/* The last steps before that time may be so short that the next one would be below roundoff. */
+/* The last steps before that time may be so short that the next one would be below roundoff. Without
+ * the fault the run continues. */
 START_TEST(failures_beyond_a_time_are_named_at_any_tolerance) {
   for (int digits = 2; digits <= 7; digits++) {
     one_close(&run);
     one_open(&run, one_methods[_i], pow(10.0, -digits));
     run.world.f = (Fault){0.5, -1, 1, 0.0};
     refused(&run, one_to(&run, 1.0), CV_REPTD_RHSFUNC_ERR, "failed recoverably");
+    refused(&run, one_to(&run, 1.0), CV_REPTD_RHSFUNC_ERR, "failed recoverably");
+    const char *first = strstr(run.log.text, "every attempt");
+    ck_assert_msg(!first || !strstr(first + 1, "every attempt"), "%s", run.log.text);
+    run.world.f = (Fault){0.0, 0, 0, 0.0};
+    ck_assert_done(&run, one_to(&run, 1.0));
     run.log = (MessageLog){0};
   }
 }
