@@ -320,7 +320,9 @@ int cpMechSetUp(CPMech mech, const char *function) {
     cpMechTearDown(mech);
     return cpReport(&mech->log, flag, function,
                     flag == CP_MEM_FAIL ? "no memory for the matrices of the system"
-                                        : "the KKT solver cannot be set up");
+                    : flag == CP_ILL_INPUT
+                        ? "CP_KKT_SPARSE_SCHUR needs sparse M and A (M_tmpl, A_tmpl)"
+                        : "the KKT solver cannot be set up");
   }
   mech->ready = 1;
   return CP_SUCCESS;

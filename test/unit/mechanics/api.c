@@ -253,6 +253,17 @@ START_TEST(wrong_options_are_named) {
 }
 END_TEST
 
+/* It is refused at the first use, where the system is set up. */
+START_TEST(a_sparse_solver_of_dense_matrices_is_named) {
+  sunrealtype udot[2];
+  ck_assert_int_eq(CPMechSetLinearSolver(mech, CP_KKT_SPARSE_SCHUR), CP_SUCCESS);
+  EXPECT(CPMechAccelerations(mech, 0, y, udot, NULL), CP_ILL_INPUT,
+         "CP_KKT_SPARSE_SCHUR needs sparse M and A");
+  ck_assert_int_eq(CPMechSetLinearSolver(mech, CP_KKT_AUTO), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAccelerations(mech, 0, y, udot, NULL), CP_SUCCESS);
+}
+END_TEST
+
 /* After the first use the set-up cannot be changed, and after attaching, not the options of CVODES. */
 START_TEST(late_options_are_named) {
   CPodeMem mem = CPodeCreate(CV_BDF, test_context);
@@ -766,6 +777,7 @@ int main(void) {
   tcase_add_loop_test(tcase, wrong_states_are_named, 0, 4);
   tcase_add_test(tcase, missing_arrays_are_named);
   tcase_add_test(tcase, wrong_options_are_named);
+  tcase_add_test(tcase, a_sparse_solver_of_dense_matrices_is_named);
   tcase_add_test(tcase, late_options_are_named);
   tcase_add_test(tcase, options_that_need_matrices_are_refused_to_operators);
   tcase_add_loop_test(tcase, broken_models_are_named, 0, BROKEN);
