@@ -99,9 +99,8 @@ CP_RARE static int reduce(CPMech mech, sunrealtype t) {
   return cpMechMotions(mech, t);
 }
 
-/* Factors the newest M and A, which must be those at (t, q), and solves for *rhs unless rhs is
- * NULL. */
-static inline int factor(CPMech mech, sunrealtype t, const sunrealtype *q, const CPSaddleRhs *rhs) {
+/* Factors the newest M and A, which must be those at (t, q). */
+static int factor(CPMech mech, sunrealtype t, const sunrealtype *q) {
   const int full = mech->motions.nfull > 0;
   CPSaddle kkt   = mech->kkt;
   double ranktol = 0.0;
@@ -111,8 +110,8 @@ static inline int factor(CPMech mech, sunrealtype t, const sunrealtype *q, const
   if (!flag && full) flag = reduce(mech, t);
   if (flag) return flag;
   mech->stats.nkkt++;
-  flag = cpSaddleFactorSolve(kkt, (CPWeight){.matrix = full ? &mech->reduced.M : &mech->userM.A},
-                             full ? &mech->reduced.A : &mech->A, ranktol, rhs);
+  flag = cpSaddleFactor(kkt, (CPWeight){.matrix = full ? &mech->reduced.M : &mech->userM.A},
+                        full ? &mech->reduced.A : &mech->A, ranktol);
   if (flag) return failedFactor(mech, t, flag);
   mech->stats.rank   = kkt->rank;
   mech->stats.unique = kkt->dependent < 0;
@@ -122,7 +121,7 @@ static inline int factor(CPMech mech, sunrealtype t, const sunrealtype *q, const
 int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q) {
   int flag = cpMechMass(mech, t, q);
   if (!flag) flag = cpMechA(mech, t, q);
-  return flag ? flag : factor(mech, t, q, NULL);
+  return flag ? flag : factor(mech, t, q);
 }
 
 /* ---- right-hand sides ---- */
@@ -221,11 +220,25 @@ int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, doub
   return flag ? failedFactor(mech, t, flag) : check(mech, t, f, b, a, lambda);
 }
 
-/* Completes the reason for a failure of cpMechSolve. */
+/* Completes the reason for a failure of cpMechSolveTerms. */
 CP_RARE static int failedSolve(CPMech mech, const CPMechState *s, int flag) {
   if (flag == -CP_KKT_INCONSISTENT) return tellDistance(mech, s, flag);
   const int bad = flag == -CP_MECH_NONFINITE ? cpMechTestTerms(mech, s->t) : CP_SUCCESS;
   return bad ? bad : flag;
+}
+
+int cpMechSolveTerms(CPMech mech, const CPMechState *s, double *a, double *lambda) {
+  const double *f = mech->terms.f, *b = mech->terms.b;
+  int flag = mech->motions.nfull > 0 ? cpMechTestTerms(mech, s->t) : CP_SUCCESS;
+  if (!flag) flag = factor(mech, s->t, s->q); /* [M A^T; A 0] */
+  if (flag) return flag;
+  /* Ranks of actions are not noted, because f must not depend on them. */
+  cpSaddleNoteRank(mech->kkt);
+  if (mech->kkt->rank < mech->m) flag = cpMechTestTerms(mech, s->t);
+  if (flag) return flag;
+  flag = mech->model.f_lambda ? cpMechIterate(mech, s, f, b, a, lambda)
+                              : cpMechKkt(mech, s->t, f, b, a, lambda);
+  return flag ? failedSolve(mech, s, flag) : CP_SUCCESS;
 }
 
 int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda) {
@@ -235,26 +248,6 @@ int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   flag     = cpMechResult(mech, flag, s->t, "udot");
   if (!flag) flag = cpMechChecked(mech, 0, s->t, "udot", a, mech->nu);
   return flag ? flag : cpMechChecked(mech, 0, s->t, "lambda", lambda, mech->m);
-}
-
-int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
-  mech->stats.nudot++;
-  if (mech->operators) return cpMechUdot(mech, s, a, lambda);
-  const double *f = mech->terms.f, *b = mech->terms.b;
-  const int once = !mech->model.f_lambda && mech->motions.nfull == 0; /* one system, with f and b */
-  const CPSaddleRhs rhs = {f, b, a, lambda};
-  int flag              = cpMechEvaluate(mech, s); /* f, b, M, A */
-  if (!flag && mech->motions.nfull > 0) flag = cpMechTestTerms(mech, s->t);
-  if (!flag) flag = factor(mech, s->t, s->q, once ? &rhs : NULL); /* [M A^T; A 0] */
-  if (flag) return flag;
-  /* Ranks of actions are not noted, because f must not depend on them. */
-  cpSaddleNoteRank(mech->kkt);
-  if (mech->kkt->rank < mech->m) flag = cpMechTestTerms(mech, s->t);
-  if (flag) return flag;
-  flag = once                   ? check(mech, s->t, f, b, a, lambda)
-         : mech->model.f_lambda ? cpMechIterate(mech, s, f, b, a, lambda)
-                                : cpMechKkt(mech, s->t, f, b, a, lambda);
-  return flag ? failedSolve(mech, s, flag) : CP_SUCCESS;
 }
 
 /* The model's udot does not know about rows that are off or about motions. */

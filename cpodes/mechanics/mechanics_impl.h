@@ -61,6 +61,9 @@ typedef struct {
   double *f, *b; /* [nu], [m] */
   int is_block;  /* M and A are dense and follow b in memory, so that one loop clears all. */
   size_t length; /* of f and all that follows it in memory */
+  /* M and A are such a block, the model has f, b, M and A, and there are no motions and no forces
+   * that depend on multipliers. */
+  int are_plain;
 } CPMechTerms;
 
 typedef struct {
@@ -315,9 +318,16 @@ void cpMechPair(CPMech mech);
 /* Normalises quaternions and norms in place. Returns 0 or -CP_QUATERNION_ZERO. */
 int cpMechNormalise(CPMech mech, sunrealtype t, double *q);
 
-/* ---- accelerations.c ---- */
+/* ---- rhs.c ---- */
 /* Solves for a [nu] and lambda [m] at s. */
 int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda);
+int cpMechOnManifold(void *mech, int all);     /* CPSystem's on_manifold */
+int cpMechStageSine(void *mech, double *sine); /* CPSystem's sine */
+void cpMechStageFree(CPMech mech);
+
+/* ---- accelerations.c ---- */
+/* As cpMechSolve, with the newest f, b, M and A, which must be those at s. */
+int cpMechSolveTerms(CPMech mech, const CPMechState *s, double *a, double *lambda);
 /* Does udot, given in addition to M, describe the whole system, with no row off and no motion? */
 int cpMechKnowsUdot(const CPMech mech);
 /* As cpMechSolve, but by the model's udot if cpMechKnowsUdot. */
@@ -364,11 +374,6 @@ struct CPMechLinear_ {
   void *user_data;   /* the user's */
 };
 void cpMechLinearFree(CPMechLinear *linear);
-
-/* ---- rhs.c ---- */
-int cpMechOnManifold(void *mech, int all);     /* CPSystem's on_manifold */
-int cpMechStageSine(void *mech, double *sine); /* CPSystem's sine */
-void cpMechStageFree(CPMech mech);
 
 /* ---- projection/: the projector ---- */
 int cpMechProjectorCreate(CPMech mech);

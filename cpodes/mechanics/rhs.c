@@ -130,9 +130,50 @@ int cpMechStageSine(void *data, double *sine) {
   return CP_SUCCESS;
 }
 
+/* ---- accelerations ---- */
+
+/* cpMechSolve where the terms are plain. If an entry of f, b or lambda is not finite, neither is
+ * u', unless rows are off; cpMechSolveTerms then finds the function at fault. */
+static inline int solvePlain(CPMech mech, const CPMechState *s, double *a, double *lambda) {
+  const CPMechModel *model = &mech->model;
+  const CPMechTerms *own   = &mech->terms;
+  CPMechStats *stats       = &mech->stats;
+  CPSaddle kkt             = mech->kkt;
+  void *data               = mech->user_data;
+  int flag;
+  stats->nudot++;
+  memset(own->f, 0, own->length * sizeof *own->f);
+  stats->nf++;
+  if ((flag = model->f(s->t, s->q, s->u, s->z, own->f, data)))
+    return cpMechResult(mech, flag, s->t, "f");
+  stats->nb++;
+  if ((flag = model->b(s->t, s->q, s->u, own->b, data))) return cpMechResult(mech, flag, s->t, "b");
+  stats->nM++;
+  if ((flag = model->M(s->t, s->q, mech->userM.S, data)))
+    return cpMechResult(mech, flag, s->t, "M");
+  stats->nA++;
+  if ((flag = model->A(s->t, s->q, mech->userA.S, data)))
+    return cpMechResult(mech, flag, s->t, "A");
+  if (!kkt->quick || mech->solve.off != mech->rows.off || kkt->nrows < mech->m ||
+      !kkt->quick(kkt, mech->userM.A.value, mech->A.value, own->f, own->b, a, lambda))
+    return cpMechSolveTerms(mech, s, a, lambda);
+  stats->nkkt++;
+  return CP_SUCCESS;
+}
+
+int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
+  if (mech->terms.are_plain) return solvePlain(mech, s, a, lambda);
+  mech->stats.nudot++;
+  if (mech->operators) return cpMechUdot(mech, s, a, lambda);
+  const int flag = cpMechEvaluate(mech, s);
+  return flag ? flag : cpMechSolveTerms(mech, s, a, lambda);
+}
+
 static inline int accelerate(CPMech mech, const CPMechState *s, sunrealtype *udot) {
   mech->stage.t = s->t;
-  if (!mech->model.udot) return cpMechSolve(mech, s, udot, mech->stage.lambda);
+  if (!mech->model.udot)
+    return mech->terms.are_plain ? solvePlain(mech, s, udot, mech->stage.lambda)
+                                 : cpMechSolve(mech, s, udot, mech->stage.lambda);
   memcpy(mech->stage.q, s->q, (size_t)mech->nq * sizeof *s->q);
   return mech->stage.narrows ? cpMechSolve(mech, s, udot, mech->stage.lambda)
                              : cpMechAccelerate(mech, s, udot, mech->stage.lambda);
@@ -146,6 +187,20 @@ CP_RARE static int accelerateOnManifold(CPMech mech, sunrealtype t, N_Vector y, 
   return flag ? flag : accelerate(mech, s, udot);
 }
 
+/* Sets and tests the rest of y', where yd contains u'. */
+static inline int rates(CPMech mech, const CPMechState *s, sunrealtype *yd) {
+  double zero = 0.0;
+  if (!mech->coords.in_order || mech->nz > 0 || mech->motions.count > 0) {
+    const int flag = cpMechOtherRates(mech, s, mech->stage.lambda, yd);
+    return flag ? flag : cpMechChecked(mech, 0, s->t, "q'", yd, mech->nq);
+  }
+  for (int j = 0; j < mech->nu; j++) {
+    yd[j] = s->u[j];
+    zero += 0.0 * yd[j]; /* NaN if an entry is NaN or Inf */
+  }
+  return zero == 0.0 ? CP_SUCCESS : cpMechWrong(mech, 0, s->t, "q'", yd);
+}
+
 int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   CPMech mech     = data;
   sunrealtype *yd = cpData(ydot), *udot = yd + mech->nq;
@@ -153,8 +208,7 @@ int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   int flag = cpMechRead(mech, t, cpData(y), &s);
   if (!flag) flag = accelerate(mech, &s, udot);
   if (flag >= 0 && needManifold(mech, flag)) flag = accelerateOnManifold(mech, t, y, &s, udot);
-  if (!flag) flag = cpMechOtherRates(mech, &s, mech->stage.lambda, yd);
-  if (!flag) flag = cpMechChecked(mech, 0, t, "q'", yd, mech->nq);
+  if (!flag) flag = rates(mech, &s, yd);
   if (!flag && mech->sens) cpMechSensKeep(mech, t, N_VGetArrayPointer(y), udot, mech->stage.lambda);
   mech->attached.cause = flag;
   return flag;

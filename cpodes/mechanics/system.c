@@ -214,6 +214,8 @@ static int createTerms(CPMech mech) {
                all     = vectors + cpMatEntries(M) + cpMatEntries(A);
   own->is_block        = !M->start && !A->start && all <= ONE_BLOCK;
   own->length          = own->is_block ? all : vectors;
+  own->are_plain       = own->is_block && mech->na > 0 && mech->model.f && mech->model.b &&
+                   mech->model.A && !mech->model.f_lambda && mech->motions.count == 0;
   CP_NEW(&mech->set_up, own->f, own->length);
   if (!own->f) return CP_MEM_FAIL;
   own->b = own->f + mech->nu;

@@ -154,4 +154,4 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   return flag;
 }
 
-const CPSaddleOps cpSaddleComplementOps = {create, factor, solve};
+const CPSaddleOps cpSaddleComplementOps = {create, factor, solve, NULL};

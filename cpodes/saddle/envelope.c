@@ -25,8 +25,8 @@ typedef struct {
 } Factors;
 
 typedef struct {
-  Factors W, S;    /* factors of W, and of S for the rows in use */
-  const double *Y; /* [n x nrows] by rows: the values of A, or own */
+  Factors W, S; /* factors of W, and of S for the rows in use */
+  double *Y;    /* [n x nrows] by rows: the values of A, or own */
   double *own, *v, *z;
   double *square; /* [m] see CPSaddle_ */
   long int of;    /* value of s->weights when W was factored; 0: there are no factors */
@@ -150,22 +150,24 @@ CP_RARE static void formY(CPSaddle s) {
   for (size_t k = 0; k < p; k++) forward(&e->W, s->n, 0, e->own + k, p);
   e->Y      = e->own;
   s->square = NULL;
-  if (s->rhs && s->nrows < s->m) memset(s->rhs->mu, 0, (size_t)s->m * sizeof *s->rhs->mu);
 }
 
 /* Factors S (unless to_do is SOLVE), then solves for x and mu, each unless NULL: S and its
- * right-hand side are sums over the same products. Nothing is NULL for BOTH. A diagonal W takes f as
- * it is. A constant p, the number of rows in use, keeps the sums in registers. */
+ * right-hand side are sums over the same products. BOTH takes Y from A and keeps a copy, and tests
+ * x; nothing is NULL. A diagonal W takes f as it is. A constant p, the number of rows in use, keeps
+ * the sums in registers. */
 enum { FACTOR, SOLVE, BOTH };
-CP_WIDE_PART int pass(CPSaddle s, int p, int to_do, const double *f, const double *b, double *x,
-                      double *mu) {
+CP_WIDE_PART int pass(CPSaddle s, int p, int to_do, const double *A, const double *f,
+                      const double *b, double *x, double *mu) {
   Envelope *e = s->used.content;
   Factors *F  = &e->S;
   const int n = s->n, *row = s->row, plain = e->W.plain == n;
   const int has_f = to_do == BOTH || (to_do == SOLVE && f), has_b = to_do == BOTH || b,
             has_x = to_do == BOTH || x, has_mu = to_do == BOTH || mu;
-  const double *d = e->W.inverse, *y = e->Y, *z = f;
+  const double *d = e->W.inverse, *y = to_do == BOTH ? A : e->Y, *z = f;
+  double *kept = e->Y;
   double S[CP_SMALL * CP_SMALL / 2], r[CP_SMALL], square[CP_SMALL]; /* S: s_ki, i <= k, by rows */
+  double zero = 0.0;
   if (has_f && !plain) {
     double *own = has_x ? x : e->z;
     for (int j = 0; j < n; j++) own[j] = f[j];
@@ -174,8 +176,9 @@ CP_WIDE_PART int pass(CPSaddle s, int p, int to_do, const double *f, const doubl
   }
   for (int k = 0; k < p; k++) r[k] = has_b ? -b[row[k]] : 0.0, square[k] = 0.0;
   for (int q = 0; to_do != SOLVE && q < p * (p + 1) / 2; q++) S[q] = 0.0;
-  for (int j = 0; j < n && (to_do != SOLVE || has_f); j++, y += p)
+  for (int j = 0; j < n && (to_do != SOLVE || has_f); j++, y += p, kept += p)
     for (int k = 0, q = 0; k < p; k++) {
+      if (to_do == BOTH) kept[k] = y[k];
       const double yd = y[k] * d[j];
       for (int i = 0; to_do != SOLVE && i <= k; i++) S[q++] += yd * y[i];
       if (to_do != SOLVE) square[k] += y[k] * y[k];
@@ -196,7 +199,7 @@ CP_WIDE_PART int pass(CPSaddle s, int p, int to_do, const double *f, const doubl
     if (bad >= 0) cpSaddleMarkDependent(s, row[bad]);
     if (bad >= 0) return CP_SADDLE_DEPENDENT;
     if (to_do == FACTOR) return 0;
-    s->is_solved = 1;
+    s->valid = 1;
   }
   solveFactors(F, p, 1, r);
   for (int k = 0; has_mu && k < p; k++) mu[row[k]] = r[k];
@@ -205,30 +208,64 @@ CP_WIDE_PART int pass(CPSaddle s, int p, int to_do, const double *f, const doubl
     double zj = has_f ? z[j] : 0.0;
     for (int k = 0; k < p; k++) zj -= y[k] * r[k];
     x[j] = d[j] * zj;
+    if (to_do == BOTH) zero += 0.0 * x[j]; /* NaN if x_j is NaN or Inf */
   }
-  if (has_x && !plain) backward(&e->W, n, 0, x);
-  return 0;
+  if (has_x && !plain) {
+    backward(&e->W, n, 0, x);
+    if (to_do == BOTH && !cpAllFinite(x, n)) return CP_SADDLE_NONFINITE;
+  }
+  return zero == 0.0 ? 0 : CP_SADDLE_NONFINITE;
 }
 
 static int factor(CPSaddle s) {
-  Envelope *e            = s->used.content;
-  const CPSaddleRhs *rhs = s->rhs;
-  const int flag         = e->of == s->weights ? 0 : factorWeight(s);
+  Envelope *e    = s->used.content;
+  const int flag = e->of == s->weights ? 0 : factorWeight(s);
   if (flag) return flag;
   e->Y      = s->A.value;
   s->square = e->square;
   if (s->nrows < s->m || e->W.plain < s->n) formY(s);
-  if (!rhs) return pass(s, s->nrows, FACTOR, 0, 0, 0, 0);
-  switch (s->nrows) {
-  case 1: return pass(s, 1, BOTH, rhs->f, rhs->b, rhs->x, rhs->mu);
-  case 2: return pass(s, 2, BOTH, rhs->f, rhs->b, rhs->x, rhs->mu);
-  case 3: return pass(s, 3, BOTH, rhs->f, rhs->b, rhs->x, rhs->mu);
-  default: return pass(s, s->nrows, BOTH, rhs->f, rhs->b, rhs->x, rhs->mu);
-  }
+  return pass(s, s->nrows, FACTOR, s->A.value, 0, 0, 0, 0);
 }
 
 static int solve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
-  return pass(s, s->nrows, SOLVE, f, b, x, mu);
+  return pass(s, s->nrows, SOLVE, NULL, f, b, x, mu);
 }
 
-const CPSaddleOps cpSaddleEnvelopeOps = {create, factor, solve};
+/* Takes W over and factors it. Returns 1, or 0 if it is not finite or not definite. */
+CP_RARE static int renewWeight(CPSaddle s, const double *W) {
+  s->valid      = 0;
+  s->has_weight = cpAllFinite(W, (sunindextype)s->entries[0]);
+  s->weights++;
+  memcpy(s->M.value, W, s->entries[0] * sizeof *W);
+  return s->has_weight && !factorWeight(s);
+}
+
+/* If an entry of A is not finite, neither is its row's diagonal entry of S, and S is refused. */
+static int quick(CPSaddle s, const double *W, const double *A, const double *f, const double *b,
+                 double *x, double *mu) {
+  Envelope *e     = s->used.content;
+  const size_t nA = s->entries[1];
+  double *kept    = s->A.value;
+  if (memcmp(s->M.value, W, s->entries[0] * sizeof *W) && !renewWeight(s, W)) return 0;
+  size_t same = 0;
+  while (same < nA && kept[same] == A[same]) same++;
+  if (same == nA && s->valid) return !cpSaddleSolve(s, f, b, x, mu) && cpAllFinite(x, s->n);
+  s->valid = 0;
+  if (s->nrows < s->m || e->W.plain < s->n) {
+    memcpy(kept, A, nA * sizeof *A);
+    formY(s);
+    A = e->Y;
+    if (s->nrows < s->m) memset(mu, 0, (size_t)s->m * sizeof *mu);
+  } else {
+    e->Y      = kept;
+    s->square = e->square;
+  }
+  switch (s->nrows) {
+  case 1: return !pass(s, 1, BOTH, A, f, b, x, mu);
+  case 2: return !pass(s, 2, BOTH, A, f, b, x, mu);
+  case 3: return !pass(s, 3, BOTH, A, f, b, x, mu);
+  default: return !pass(s, s->nrows, BOTH, A, f, b, x, mu);
+  }
+}
+
+const CPSaddleOps cpSaddleEnvelopeOps = {create, factor, solve, quick};

@@ -411,4 +411,4 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   return mu && c->found && s->options.shortest ? shorten(s, mu) : 0;
 }
 
-const CPSaddleOps cpSaddleKktOps = {create, factor, solve};
+const CPSaddleOps cpSaddleKktOps = {create, factor, solve, NULL};

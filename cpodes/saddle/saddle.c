@@ -142,6 +142,7 @@ void cpSaddleFree(CPSaddle *saddle) {
 
 int cpSaddleSetRows(CPSaddle s, const char *off) {
   s->nrows = s->valid = 0;
+  s->quick            = NULL;
   s->knows_rows       = 1;
   for (int i = 0; i < s->m; i++) {
     s->off[i] = off && off[i];
@@ -205,7 +206,6 @@ static inline int factorBy(CPSaddle s, CPSaddleType type) {
   s->sine        = 1.0;
   if (s->dependent >= 0) memset(s->is_dependent, 0, (size_t)s->m);
   s->dependent = s->indefinite = -1;
-  s->is_solved                 = 0;
   s->square                    = NULL;
   return flag ? flag : s->used.ops->factor(s);
 }
@@ -232,29 +232,25 @@ static int factorByEither(CPSaddle s) {
   return flag;
 }
 
-int cpSaddleFactorSolve(CPSaddle s, CPWeight W, const CPMat *A, double ranktol,
-                        const CPSaddleRhs *rhs) {
+int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
   const double finest = s->options.finest;
   if (ranktol < finest) ranktol = finest;
-  int flag     = keepProblem(s, W, A, ranktol);
-  s->is_solved = 0;
-  s->rhs       = rhs;
-  if (flag != SAME) {
-    s->valid = 0;
+  int flag = keepProblem(s, W, A, ranktol);
+  if (flag == SAME) return 0;
+  s->valid = 0;
+  s->quick = NULL;
+  if (flag) return flag;
+  s->asked = s->ranktol = ranktol;
+  for (;; s->ranktol = fmax(s->ranktol / LESS_ANGLE, finest)) {
+    flag     = factorByEither(s);
+    s->valid = !flag;
     if (flag) return flag;
-    s->asked = s->ranktol = ranktol;
-    for (;; s->ranktol = fmax(s->ranktol / LESS_ANGLE, finest)) {
-      flag     = factorByEither(s);
-      s->valid = !flag;
-      if (flag) return flag;
-      if (s->rank >= s->known_rank || s->ranktol <= finest) break;
-    }
+    if (s->rank >= s->known_rank || s->ranktol <= finest) break;
   }
-  return !rhs || s->is_solved ? 0 : cpSaddleSolve(s, rhs->f, rhs->b, rhs->x, rhs->mu);
-}
-
-int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
-  return cpSaddleFactorSolve(s, W, A, ranktol, NULL);
+  const int is_usual = s->knows_rows && s->rank == s->nrows && s->rank <= s->known_rank &&
+                       s->usual_sine > 0.0 && s->asked <= finest && s->wait == 0 && !s->stays;
+  if (is_usual) s->quick = s->used.ops->quick;
+  return 0;
 }
 
 int cpSaddleSolve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
@@ -277,6 +273,7 @@ void cpSaddleSetRank(CPSaddle s) {
 }
 
 void cpSaddleForgetRank(CPSaddle s) {
+  s->quick      = NULL;
   s->known_rank = 0;
   s->usual_sine = 0.0;
   s->knows_rows = s->nrows == 0;

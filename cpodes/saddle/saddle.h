@@ -104,16 +104,6 @@ int cpSaddleSetRows(CPSaddle saddle, const char *off);
  * (W a matrix), so that all users at one state can share an object. */
 int cpSaddleFactor(CPSaddle saddle, CPWeight W, const CPMat *A, double ranktol);
 
-/* Right-hand sides and solutions of cpSaddleSolve. */
-typedef struct {
-  const double *f, *b;
-  double *x, *mu;
-} CPSaddleRhs;
-/* Factors, and if that succeeds solves for *rhs, of which nothing may be NULL, unless rhs is NULL;
- * small systems do both in one pass. */
-int cpSaddleFactorSolve(CPSaddle saddle, CPWeight W, const CPMat *A, double ranktol,
-                        const CPSaddleRhs *rhs);
-
 /* If NULL, f [n] and b [m] are zero, and x [n] and mu [m] are not computed. No two arrays may
  * overlap. Entries of b in rows that are off or dependent are ignored: the caller must check
  * whether dependent rows contradict the others. mu is zero in rows that are off. Returns 0 or a
@@ -186,10 +176,12 @@ struct CPSaddle_ {
   int has_weight;       /* M.value is that of the newest factorisation, and finite */
   long int weights;     /* number of different matrices W so far */
   int valid;            /* there are factors */
-  /* what is to be solved with the factors, or NULL; is_solved: a solver that does so in the pass in
-   * which it factors has done it */
-  const CPSaddleRhs *rhs;
-  int is_solved;
+  /* If not NULL, small dense W and A [their entries] are usually factored and solved for x and mu in
+   * one pass by this function, and there is no rank to note. Nothing may be NULL. Returns 0 if it
+   * has found anything unusual, such as entries that are not finite in x: cpSaddleFactor and
+   * cpSaddleSolve then tell what. */
+  int (*quick)(CPSaddle s, const double *W, const double *A, const double *f, const double *b,
+               double *x, double *mu);
   double asked;   /* ranktol requested at the newest factorisation */
   int known_rank; /* the highest rank noted */
   char *known;    /* [m] 1: the row has been noted as independent of the others noted */

@@ -15,6 +15,9 @@ typedef struct CPSaddleOps_ {
   int (*factor)(CPSaddle s);
   /* As cpSaddleSolve; on entry mu, unless NULL, is zero in rows that are off. */
   int (*solve)(CPSaddle s, const double *f, const double *b, double *x, double *mu);
+  /* CPSaddle_.quick, or NULL; called with finite factors of full rank of the same rows */
+  int (*quick)(CPSaddle s, const double *W, const double *A, const double *f, const double *b,
+               double *x, double *mu);
 } CPSaddleOps;
 
 extern const CPSaddleOps cpSaddleSchurOps, cpSaddleEnvelopeOps, cpSaddleNullspaceOps,

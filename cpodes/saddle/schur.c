@@ -118,4 +118,4 @@ static int schurSolve(CPSaddle s, const double *f, const double *b, double *x, d
   return 0;
 }
 
-const CPSaddleOps cpSaddleSchurOps = {schurCreate, schurFactor, schurSolve};
+const CPSaddleOps cpSaddleSchurOps = {schurCreate, schurFactor, schurSolve, NULL};
