@@ -340,12 +340,17 @@ static int positionsLater(CPMech mech, const CPMechState *s, double e, double *p
   return cpMechModelPositions(mech, s->t + e, s->q, p);
 }
 
-/* v += dp/dt */
-static int addRates(CPMech mech, sunrealtype t, const sunrealtype *q, double *v) {
+/* v += dp/dt. p: p(t, q), or NULL; if p does not change to the last bit in the first step of the
+ * differences, it does not depend on t. */
+static int addRates(CPMech mech, sunrealtype t, const sunrealtype *q, const double *p, double *v) {
   const CPMechState s  = {.t = t, .q = q};
   CPMechDifferences *d = &mech->room.dp;
   if (mech->np == 0) return CP_SUCCESS;
   int flag = checkTime(mech, t, INFINITY);
+  if (!flag && p) {
+    flag = cpMechModelPositions(mech, t + STEP_PART * mech->options.difference_time, q, d->plus);
+    if (!flag && !memcmp(d->plus, p, (size_t)mech->np * sizeof *p)) return CP_SUCCESS;
+  }
   if (!flag)
     flag = differentiate(mech, &s, positionsLater, mech->np, cpLargest(q, mech->nq),
                          mech->options.difference_time, d);
@@ -362,7 +367,7 @@ static int modelVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, con
     return cpMechChecked(mech, mech->model.v(t, q, u, v, mech->user_data), t, "v", v, mech->nv);
   int flag = cpMechATimes(mech, t, q, u, v);
   for (int i = mech->nv; !flag && i < mech->m; i++) v[i] = 0.0;
-  return flag ? flag : addRates(mech, t, q, v);
+  return flag ? flag : addRates(mech, t, q, NULL, v);
 }
 
 /* v += u_j - g' in the rows of motions; u may be NULL. */
@@ -382,11 +387,11 @@ int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sun
   return flag ? flag : addMotions(mech, t, u, v);
 }
 
-int cpMechRates(CPMech mech, sunrealtype t, const sunrealtype *q, double *rates) {
+int cpMechRates(CPMech mech, sunrealtype t, const sunrealtype *q, const double *p, double *rates) {
   memset(rates, 0, (size_t)mech->m * sizeof *rates);
   mech->stats.nv++;
   int flag = cpMechA(mech, t, q);
-  if (!flag) flag = addRates(mech, t, q, rates);
+  if (!flag) flag = addRates(mech, t, q, p, rates);
   return flag ? flag : addMotions(mech, t, NULL, rates);
 }
 

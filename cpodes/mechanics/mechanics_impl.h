@@ -112,6 +112,7 @@ typedef struct {
   int *pair;     /* [nu] the coordinate i with q_i' = u_j; -1 if there is none */
   int is_paired; /* pair agrees with the present quaternions */
   int in_order;  /* q' = u */
+  int are_all;   /* in_order, and there are no z and no motions */
   int nquaternions, nnorms;
   CPQuaternion *quaternions; /* ascending */
   int end_q, end_u;          /* the first q and u after all quaternions */
@@ -263,8 +264,8 @@ int cpMechModelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, doubl
 int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                      double *v);
 /* rates [m] <- v - A u, which does not depend on u; evaluates mech->A at q. For models with
- * matrices and without a function v. */
-int cpMechRates(CPMech mech, sunrealtype t, const sunrealtype *q, double *rates);
+ * matrices and without a function v. p: p(t, q) if it is known, which saves evaluations, or NULL */
+int cpMechRates(CPMech mech, sunrealtype t, const sunrealtype *q, const double *p, double *rates);
 /* Without a function b, differences may overwrite mech->A with values near q. */
 int cpMechB(CPMech mech, const CPMechState *s, double *b);
 /* Evaluates f and b into mech->terms, and M and A as above. Entries of f, b and a dense M are not

@@ -88,7 +88,7 @@ static inline double leastPart(CPMech mech) {
  * gradient, which rows scaled to equal length do not show. */
 static inline double narrowest(CPMech mech) {
   CPMechStage *stage = &mech->stage;
-  if (mech->operators || mech->stats.nkkt == 0) return 1.0;
+  if (mech->stats.nkkt == 0) return 1.0; /* as with operators */
   if (stage->nkkt != mech->stats.nkkt) {
     stage->nkkt = mech->stats.nkkt;
     stage->part = sqrt(leastPart(mech));
@@ -133,7 +133,7 @@ int cpMechStageSine(void *data, double *sine) {
 /* ---- accelerations ---- */
 
 /* cpMechSolve where the terms are plain. If an entry of f, b or lambda is not finite, neither is
- * u', unless rows are off; cpMechSolveTerms then finds the function at fault. */
+ * u', unless its row is off; cpMechSolveTerms then finds the function at fault. */
 static inline int solvePlain(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   const CPMechModel *model = &mech->model;
   const CPMechTerms *own   = &mech->terms;
@@ -154,11 +154,11 @@ static inline int solvePlain(CPMech mech, const CPMechState *s, double *a, doubl
   stats->nA++;
   if ((flag = model->A(s->t, s->q, mech->userA.S, data)))
     return cpMechResult(mech, flag, s->t, "A");
-  if (!kkt->quick || mech->solve.off != mech->rows.off || kkt->nrows < mech->m ||
+  if (!kkt->quick || mech->solve.off != mech->rows.off ||
       !kkt->quick(kkt, mech->userM.A.value, mech->A.value, own->f, own->b, a, lambda))
     return cpMechSolveTerms(mech, s, a, lambda);
   stats->nkkt++;
-  return CP_SUCCESS;
+  return kkt->nrows < mech->m ? cpMechTestTerms(mech, s->t) : CP_SUCCESS;
 }
 
 int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
@@ -190,7 +190,7 @@ CP_RARE static int accelerateOnManifold(CPMech mech, sunrealtype t, N_Vector y, 
 /* Sets and tests the rest of y', where yd contains u'. */
 static inline int rates(CPMech mech, const CPMechState *s, sunrealtype *yd) {
   double zero = 0.0;
-  if (!mech->coords.in_order || mech->nz > 0 || mech->motions.count > 0) {
+  if (!mech->coords.are_all) {
     const int flag = cpMechOtherRates(mech, s, mech->stage.lambda, yd);
     return flag ? flag : cpMechChecked(mech, 0, s->t, "q'", yd, mech->nq);
   }

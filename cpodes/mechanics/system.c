@@ -315,7 +315,8 @@ int cpMechSetUp(CPMech mech, const char *function) {
   cpMechPair(mech);
   int flag = cpMechMotionsSetUp(mech, function);
   if (flag) return flag;
-  flag = createRows(mech);
+  mech->coords.are_all = mech->coords.in_order && mech->nz == 0 && mech->motions.count == 0;
+  flag                 = createRows(mech);
   if (!flag && !mech->operators) flag = createMatrices(mech);
   if (!flag) flag = createWorkspace(mech);
   if (flag) {

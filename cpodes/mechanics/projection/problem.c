@@ -19,13 +19,9 @@ void cpMechStart(CPMechProblem *p, const sunrealtype *y) {
       x[j] = mech->coords.pair[j] >= 0 ? y[mech->coords.pair[j]] : 0.0;
 }
 
-int cpMechPositionsOf(CPMechProblem *p, sunrealtype t, const double *x) {
+static int anyPositionsOf(CPMechProblem *p, sunrealtype t, const double *x) {
   const CPMech mech = p->own->mech;
   double *w = p->own->z, *q = p->own->q;
-  if (mech->coords.nquaternions + mech->coords.nnorms == 0 && !mech->model.N) { /* q is x */
-    for (int j = 0; j < mech->nu; j++) q[mech->coords.pair[j]] = x[j];
-    return CP_SUCCESS;
-  }
   for (int j = 0; j < mech->nu; j++) w[j] = mech->coords.pair[j] >= 0 ? 0.0 : x[j];
   int flag = cpMechMove(mech, p->q, w, q);
   for (int j = 0; !flag && j < mech->nu; j++)
@@ -33,10 +29,19 @@ int cpMechPositionsOf(CPMechProblem *p, sunrealtype t, const double *x) {
   return flag ? flag : cpMechNormalise(mech, t, q);
 }
 
+int cpMechPositionsOf(CPMechProblem *p, sunrealtype t, const double *x) {
+  const CPMech mech = p->own->mech;
+  double *q         = p->own->q;
+  if (!mech->coords.in_order || mech->coords.nnorms > 0) return anyPositionsOf(p, t, x);
+  for (int j = 0; j < mech->nu; j++) q[j] = x[j];
+  return CP_SUCCESS;
+}
+
 /* v <- A u + rates. The rates, and A in mech->A, remain valid as long as q does not change. */
 static int affineVelocities(CPMechProblem *p, sunrealtype t, const double *u, double *v) {
   const CPMech mech = p->own->mech;
-  const int flag    = p->rates_are_known ? CP_SUCCESS : cpMechRates(mech, t, p->q, p->rates);
+  const int flag =
+      p->rates_are_known ? CP_SUCCESS : cpMechRates(mech, t, p->q, p->positions, p->rates);
   if (flag) return flag;
   p->rates_are_known = 1;
   cpMatTimes(&mech->A, 1.0, u, 0.0, v);

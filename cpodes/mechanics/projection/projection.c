@@ -92,6 +92,7 @@ CPNewton *cpMechPlace(CPMechProjection *own, int which, const sunrealtype *y) {
   CPMechProblem *p   = &own->problem[which];
   CPNewton *newton   = &p->factors->newton;
   p->q               = y;
+  p->positions       = NULL;
   p->rates_are_known = 0;
   newton->self       = p;
   newton->rows       = &p->rows;
@@ -131,6 +132,8 @@ static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_
     if (!isOn(own, which)) continue;
     newton           = cpMechPlace(own, which, y);
     CPMechProblem *p = &own->problem[which];
+    if (which == CP_VELOCITIES && isOn(own, CP_POSITIONS))
+      p->positions = own->problem[CP_POSITIONS].rows.c;
     if (newton->valid)
       flag = cpMechMeasureRows(p, ewt); /* The other problem may have made these factors. */
     if (flag) return flag;
