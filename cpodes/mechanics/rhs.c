@@ -132,13 +132,23 @@ int cpMechStageSine(void *data, double *sine) {
 
 /* ---- accelerations ---- */
 
+/* Solves with the newest terms, if all of A and M belongs to one system. Returns whether that was
+ * possible. */
+static inline int solveQuickly(CPMech mech, double *a, double *lambda) {
+  CPSaddle kkt = mech->kkt;
+  if (!kkt->quick || mech->solve.off != mech->rows.off ||
+      !kkt->quick(kkt, mech->userM.A.value, mech->A.value, mech->terms.f, mech->terms.b, a, lambda))
+    return 0;
+  mech->stats.nkkt++;
+  return 1;
+}
+
 /* cpMechSolve where the terms are plain. If an entry of f, b or lambda is not finite, neither is
  * u', unless its row is off; cpMechSolveTerms then finds the function at fault. */
 static inline int solvePlain(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   const CPMechModel *model = &mech->model;
   const CPMechTerms *own   = &mech->terms;
   CPMechStats *stats       = &mech->stats;
-  CPSaddle kkt             = mech->kkt;
   void *data               = mech->user_data;
   int flag;
   stats->nudot++;
@@ -154,19 +164,18 @@ static inline int solvePlain(CPMech mech, const CPMechState *s, double *a, doubl
   stats->nA++;
   if ((flag = model->A(s->t, s->q, mech->userA.S, data)))
     return cpMechResult(mech, flag, s->t, "A");
-  if (!kkt->quick || mech->solve.off != mech->rows.off ||
-      !kkt->quick(kkt, mech->userM.A.value, mech->A.value, own->f, own->b, a, lambda))
-    return cpMechSolveTerms(mech, s, a, lambda);
-  stats->nkkt++;
-  return kkt->nrows < mech->m ? cpMechTestTerms(mech, s->t) : CP_SUCCESS;
+  if (!solveQuickly(mech, a, lambda)) return cpMechSolveTerms(mech, s, a, lambda);
+  return mech->kkt->nrows < mech->m ? cpMechTestTerms(mech, s->t) : CP_SUCCESS;
 }
 
 int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   if (mech->terms.are_plain) return solvePlain(mech, s, a, lambda);
   mech->stats.nudot++;
   if (mech->operators) return cpMechUdot(mech, s, a, lambda);
-  const int flag = cpMechEvaluate(mech, s);
-  return flag ? flag : cpMechSolveTerms(mech, s, a, lambda);
+  const int flag = cpMechEvaluate(mech, s), once = !mech->model.f_lambda && !mech->motions.nfull;
+  if (flag) return flag;
+  if (!once || !solveQuickly(mech, a, lambda)) return cpMechSolveTerms(mech, s, a, lambda);
+  return mech->kkt->nrows < mech->m ? cpMechTestTerms(mech, s->t) : CP_SUCCESS;
 }
 
 static inline int accelerate(CPMech mech, const CPMechState *s, sunrealtype *udot) {

@@ -17,10 +17,11 @@ typedef struct {
   /* S and X. The pattern of each row of X covers the constraints of this and the preceding rows of
    * its block. */
   CPComplement S;
-  double *e;     /* [m] 0: the row is off, or zero */
-  double *w;     /* [m] workspace for a row of X; zero between uses */
-  double *r;     /* [m] */
-  double *x, *y; /* [n] */
+  double *e;      /* [m] 0: the row is off, or zero */
+  double *w;      /* [m] workspace for a row of X; zero between uses */
+  double *r;      /* [m] */
+  double *x, *y;  /* [n] */
+  double *square; /* [m] see CPSaddle_ */
 } SparseSchur;
 
 /* ---- structure ---- */
@@ -49,7 +50,7 @@ static int create(CPSaddle s) {
   if (flag || cpMatOwn(arena, &c->S.XT)) return CP_MEM_FAIL;
   CP_NEW(arena, c->S.is_dependent, s->m);
   CP_NEW(arena, c->S.from, cpMatEntries(&c->S.XT));
-  CP_ARRAYS(arena, s->m, &c->e, &c->w, &c->r);
+  CP_ARRAYS(arena, s->m, &c->e, &c->w, &c->r, &c->square);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
   for (size_t l = 0; l < cpMatEntries(&c->S.XT); l++) c->S.from[l] = l;
   return ops->create(&c->S, arena);
@@ -154,4 +155,23 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   return flag;
 }
 
-const CPSaddleOps cpSaddleComplementOps = {create, factor, solve, NULL};
+static int quick(CPSaddle s, const double *W, const double *A, const double *f, const double *b,
+                 double *x, double *mu) {
+  SparseSchur *c  = s->used.content;
+  const size_t nA = s->entries[1];
+  size_t same     = 0;
+  if (!c->S.ops->quick || s->nrows < s->m) return 0;
+  if (memcmp(s->M.value, W, s->entries[0] * sizeof *W))
+    if (!cpSaddleKeepWeight(s, W) || cpWeightFactor(&c->W, s)) return 0;
+  if (!c->W.root) return s->valid = 0;
+  while (same < nA && s->A.value[same] == A[same]) same++;
+  if (same == nA && s->valid) return !cpSaddleSolve(s, f, b, x, mu) && cpAllFinite(x, s->n);
+  memcpy(s->A.value, A, nA * sizeof *A);
+  for (int i = 0; i < s->m; i++) c->e[i] = 1.0;
+  s->square = c->square;
+  s->valid  = c->S.ops->quick(&c->S, c->W.root, A, f, b, x, mu, c->square);
+  s->sine   = c->S.sine;
+  return s->valid;
+}
+
+const CPSaddleOps cpSaddleComplementOps = {create, factor, solve, quick};

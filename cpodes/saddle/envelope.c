@@ -233,22 +233,14 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   return pass(s, s->nrows, SOLVE, NULL, f, b, x, mu);
 }
 
-/* Takes W over and factors it. Returns 1, or 0 if it is not finite or not definite. */
-CP_RARE static int renewWeight(CPSaddle s, const double *W) {
-  s->valid      = 0;
-  s->has_weight = cpAllFinite(W, (sunindextype)s->entries[0]);
-  s->weights++;
-  memcpy(s->M.value, W, s->entries[0] * sizeof *W);
-  return s->has_weight && !factorWeight(s);
-}
-
 /* If an entry of A is not finite, neither is its row's diagonal entry of S, and S is refused. */
 static int quick(CPSaddle s, const double *W, const double *A, const double *f, const double *b,
                  double *x, double *mu) {
   Envelope *e     = s->used.content;
   const size_t nA = s->entries[1];
   double *kept    = s->A.value;
-  if (memcmp(s->M.value, W, s->entries[0] * sizeof *W) && !renewWeight(s, W)) return 0;
+  if (memcmp(s->M.value, W, s->entries[0] * sizeof *W))
+    if (!cpSaddleKeepWeight(s, W) || factorWeight(s)) return 0;
   size_t same = 0;
   while (same < nA && kept[same] == A[same]) same++;
   if (same == nA && s->valid) return !cpSaddleSolve(s, f, b, x, mu) && cpAllFinite(x, s->n);

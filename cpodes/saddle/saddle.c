@@ -162,6 +162,12 @@ static inline int keepValues(double *kept, const double *value, size_t entries) 
   return cpAllFinite(kept, (sunindextype)entries);
 }
 
+int cpSaddleKeepWeight(CPSaddle s, const double *W) {
+  s->weights++;
+  s->valid             = 0;
+  return s->has_weight = keepValues(s->M.value, W, s->entries[0]);
+}
+
 /* Takes over W and A. Returns SAME if the factors are still valid, as in linear problems and for
  * several users at one state; else 0 or CP_SADDLE_NONFINITE. */
 #define SAME (-1)
@@ -175,12 +181,7 @@ static inline int keepProblem(CPSaddle s, CPWeight W, const CPMat *A, double ran
   }
   /* Many mass matrices are constant, and a comparison costs little next to a factorisation. */
   const int same_W = s->has_weight && !memcmp(s->M.value, W.matrix->value, nW * sizeof(double));
-  if (!same_W) {
-    s->weights++;
-    s->valid      = 0;
-    s->has_weight = keepValues(s->M.value, W.matrix->value, nW);
-    if (!s->has_weight) return CP_SADDLE_NONFINITE;
-  }
+  if (!same_W && !cpSaddleKeepWeight(s, W.matrix->value)) return CP_SADDLE_NONFINITE;
   size_t same = 0;
   while (same < nA && s->A.value[same] == A->value[same]) same++;
   if (same == nA && s->valid && s->asked == ranktol) return SAME;

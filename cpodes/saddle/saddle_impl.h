@@ -30,6 +30,8 @@ void cpSaddleGather(const CPSaddle s, double *X, size_t row_stride, size_t colum
  * that scaling is exact. For a coordinate without mass the largest entry of its column, or else of
  * W, replaces w_jj. */
 void cpSaddleScaleCoordinates(const CPSaddle s, double *scale);
+/* Takes over the values of W. Returns whether they are finite. */
+int cpSaddleKeepWeight(CPSaddle s, const double *W);
 /* Marks row i as dependent. */
 void cpSaddleMarkDependent(CPSaddle s, int i);
 
@@ -80,6 +82,11 @@ typedef struct {
    * and mu may overlap. */
   int (*solve)(CPComplement *c, const double *r, double *x);
   int (*solveTransposed)(CPComplement *c, const double *x, const double *r, double *mu);
+  /* Or NULL: sets X^T = A^T root, its values in the order of `from`, factors S, and solves for x and
+   * mu, all in two passes; the columns of X need not have unit length. square [m]: out, the squared
+   * lengths of the rows of A. Returns 0 if the usual way is to be taken. */
+  int (*quick)(CPComplement *c, const double *root, const double *A, const double *f,
+               const double *b, double *x, double *mu, double *square);
 } CPComplementOps;
 
 struct CPComplement_ {

@@ -90,16 +90,35 @@ static void formMatrix(Sparse *s, int plain) {
 /* Positive result of a factorisation. */
 #define DEPENDENT 1
 
-/* K + shift I = L D L^T in the envelope. Returns 0, or DEPENDENT if a pivot is zero. */
-static int factorEnvelope(Sparse *s, double shift) {
-  const Index *start = s->K->p, *row = s->K->i;
-  const size_t *envelope = s->envelope;
-  const double *K = s->K->x, *inverse = s->inverse;
+/* As formMatrix, S in the envelope: entries of l before those of the diagonal, d. */
+static void formEnvelope(const CPComplement *c, Sparse *s, int plain) {
+  const size_t *start = c->XT.start;
+  const int *position = s->position;
+  const double *v     = s->value;
+  memset(s->l, 0, s->envelope[s->order] * sizeof *s->l);
+  memset(s->d, 0, (size_t)s->order * sizeof *s->d);
+  for (int j = 0; j < c->n; j++)
+    for (size_t e = start[j]; e < start[j + 1]; e++) {
+      double *row = s->l + s->envelope[position[e] + 1] - position[e];
+      for (size_t i = start[j]; i < e; i++) row[position[i]] += v[e] * v[i];
+      s->d[position[e]] += v[e] * v[e];
+    }
   for (int k = 0; k < s->order; k++) {
-    double *l = s->l + envelope[k], pivot = K[start[k]] + shift; /* the diagonal is stored first */
+    if (plain) s->present[k] = s->d[k] != 0.0;
+    if (!s->present[k] || s->dropped[k]) s->d[k] = 1.0;
+  }
+}
+
+/* S + shift I = L D L^T in the envelope. *least: out, the least ratio of a pivot to its entry of S.
+ * x <- D^{-1} L^{-1} x, unless NULL. Returns 0, or DEPENDENT if a pivot is zero. */
+static inline int factorEnvelope(Sparse *s, double shift, double *least, double *x) {
+  const size_t *envelope = s->envelope;
+  const double *inverse  = s->inverse;
+  *least                 = 1.0;
+  for (int k = 0; k < s->order; k++) {
+    double *l = s->l + envelope[k], pivot = s->d[k] + shift, xk = x ? x[k] : 0.0;
+    const double size = s->d[k];
     const int length = (int)(envelope[k + 1] - envelope[k]), first = k - length;
-    for (int i = 0; i < length; i++) l[i] = 0.0;
-    for (Index q = start[k] + 1; q < start[k + 1]; q++) l[row[q] - first] = K[q];
     for (int i = 1; i < length; i++) { /* l <- d_i l_ki, from L of the rows before */
       const double *end   = s->l + envelope[first + i + 1];
       const int available = (int)(envelope[first + i + 1] - envelope[first + i]);
@@ -108,13 +127,26 @@ static int factorEnvelope(Sparse *s, double shift) {
     for (int i = 0; i < length; i++) {
       const double scaled = l[i] * inverse[first + i];
       pivot -= l[i] * scaled;
+      if (x) xk -= l[i] * x[first + i];
       l[i] = scaled;
     }
     if (pivot == 0.0) return DEPENDENT;
+    if (pivot < *least * size) *least = pivot / size;
     s->d[k]       = pivot;
     s->inverse[k] = 1.0 / pivot;
+    if (x) x[k] = xk * s->inverse[k];
   }
   return 0;
+}
+
+/* x <- L^{-T} x */
+static void backEnvelope(const Sparse *s, double *x) {
+  const size_t *envelope = s->envelope;
+  for (int k = s->order - 1; k > 0; k--) {
+    const double *l  = s->l + envelope[k];
+    const int length = (int)(envelope[k + 1] - envelope[k]), first = k - length;
+    for (int i = 0; i < length; i++) x[first + i] -= l[i] * x[k];
+  }
 }
 
 /* x = K^{-1} b with these factors */
@@ -128,11 +160,7 @@ static void solveEnvelope(const Sparse *s, const double *b, double *x) {
     x[k] = sum;
   }
   for (int k = 0; k < s->order; k++) x[k] *= s->inverse[k];
-  for (int k = s->order - 1; k > 0; k--) {
-    const double *end = s->l + envelope[k + 1];
-    const int length  = (int)(envelope[k + 1] - envelope[k]);
-    for (int j = 1; j <= length; j++) x[k - j] -= end[-j] * x[k];
-  }
+  backEnvelope(s, x);
 }
 
 /* Pivots d_k of K at position k: the diagonal of D, or the squared diagonal of L in supernodes. */
@@ -265,10 +293,12 @@ static int checkDropped(CPComplement *c, Sparse *s) {
 
 /* K + shift I = L D L^T. Returns 0, DEPENDENT if that is not possible, or a negative code. */
 static int factorShifted(CPComplement *c, Sparse *s, double shift) {
-  double beta[2] = {shift, 0.0};
-  formMatrix(s, gather(c, s));
+  double beta[2]  = {shift, 0.0}, least;
+  const int plain = gather(c, s);
+  if (s->envelope) formEnvelope(c, s, plain);
+  else formMatrix(s, plain);
   countColumns(c, s);
-  if (s->envelope) return factorEnvelope(s, shift);
+  if (s->envelope) return factorEnvelope(s, shift, &least, NULL);
   cholmod_l_factorize_p(s->K, beta, NULL, 0, s->L, &s->common);
   if (s->common.status < CHOLMOD_OK) return cpSparseFailure(s);
   return s->common.status == CHOLMOD_OK ? 0 : DEPENDENT;
@@ -304,6 +334,48 @@ static int solveTransposed(CPComplement *c, const double *x, const double *r, do
   for (int k = 0; !flag && k < s->order; k++)
     if (s->constraint[k] >= 0) mu[s->constraint[k]] = solution[k];
   return flag;
+}
+
+/* With columns of any length, a pivot is the squared sine of an angle times its entry of S. */
+static int quick(CPComplement *c, const double *root, const double *A, const double *f,
+                 const double *b, double *x, double *mu, double *square) {
+  Sparse *s           = c->content;
+  const size_t *start = c->XT.start, *from = c->from, *envelope = s->envelope;
+  const int *position = s->position, *row = c->XT.row, order = s->order;
+  double *X = c->XT.value, *l = s->l, *d = s->d, *r = s->b->x, least, zero = 0.0;
+  const double sine = leastSine(c, s);
+  if (!envelope || !c->is_regular) return 0;
+  memset(l, 0, envelope[order] * sizeof *l);
+  memset(d, 0, (size_t)order * sizeof *d);
+  memset(square, 0, (size_t)c->m * sizeof *square);
+  s->value = X;
+  for (int k = 0; k < order; k++) r[k] = -b[s->constraint[k]];
+  for (int j = 0; j < c->n; j++) { /* S = X^T X and r = X^T z - b, z = root f */
+    const double root_j = root[j], z = root_j * f[j];
+    for (size_t first = start[j], end = start[j + 1], e = first; e < end; e++) {
+      const int k    = position[e];
+      const double a = A[from[e]], v = a * root_j;
+      double *row_k = l + envelope[k + 1] - k;
+      for (size_t i = first; i < e; i++) row_k[position[i]] += v * X[i];
+      X[e] = v;
+      d[k] += v * v;
+      r[k] += v * z;
+      square[row[e]] += a * a;
+    }
+  }
+  if (factorEnvelope(s, 0.0, &least, r)) return 0;
+  if (!(least > CP_SMALL_PIVOT) || !(least > sine * sine)) return 0;
+  c->sine = sqrt(least);
+  backEnvelope(s, r);
+  for (int k = 0; k < order; k++) mu[s->constraint[k]] = r[k];
+  for (int j = 0; j < c->n; j++) { /* x = root (z - X mu) */
+    const double root_j = root[j];
+    double z            = root_j * f[j];
+    for (size_t e = start[j], end = start[j + 1]; e < end; e++) z -= X[e] * r[position[e]];
+    x[j] = root_j * z;
+    zero += 0.0 * x[j]; /* NaN if x_j is NaN or Inf */
+  }
+  return zero == 0.0;
 }
 
 /* ---- which columns are dropped ---- */
@@ -384,5 +456,8 @@ static int factor(CPComplement *c) {
   return flag;
 }
 
-const CPComplementOps cpSparseComplementOps = {
-    .create = create, .factor = factor, .solve = solve, .solveTransposed = solveTransposed};
+const CPComplementOps cpSparseComplementOps = {.create          = create,
+                                               .factor          = factor,
+                                               .solve           = solve,
+                                               .solveTransposed = solveTransposed,
+                                               .quick           = quick};

@@ -188,7 +188,7 @@ static int tryEnvelope(Sparse *s, CPArena *arena) {
   const Index *start = s->K->p, *row = s->K->i;
   const size_t order = (size_t)s->order;
   size_t *end;
-  if (order > MOST_IN_ENVELOPE) return CP_SUCCESS;
+  if (order > MOST_IN_ENVELOPE || s->nborder > 0) return CP_SUCCESS;
   if (!CP_NEW(arena, end, order + 1)) return CP_MEM_FAIL;
   for (size_t k = 0; k < order; k++) {
     Index first = (Index)k;
