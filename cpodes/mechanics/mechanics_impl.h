@@ -61,8 +61,8 @@ typedef struct {
   double *f, *b; /* [nu], [m] */
   int is_block;  /* M and A are dense and follow b in memory, so that one loop clears all. */
   size_t length; /* of f and all that follows it in memory */
-  /* M and A are such a block, the model has f, b, M and A, and there are no motions and no forces
-   * that depend on multipliers. */
+  /* M and A are such a block, the model has f, b and A and no udot, and there are no motions and no
+   * forces that depend on multipliers. */
   int are_plain;
 } CPMechTerms;
 

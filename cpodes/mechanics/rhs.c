@@ -71,14 +71,13 @@ CP_RARE static const double *squareRows(CPMech mech) {
 /* Returns the least ratio of the squared length of a row to its maximum so far, and updates the
  * maxima. Rows that are off do not count; if the lengths are a by-product, no row is off. */
 static inline double leastPart(CPMech mech) {
-  CPMechStage *stage   = &mech->stage;
-  double part          = 1.0;
   const double *square = mech->kkt->square;
+  double part = 1.0, *longest = mech->stage.longest, *greatest = &mech->stage.greatest;
   if (!square) square = squareRows(mech);
-  for (int i = 0; i < mech->m; i++) {
-    const double now = square[i], most = stage->longest[i];
-    if (now > most) stage->longest[i] = now, stage->greatest = fmax(now, stage->greatest);
-    else if (now < part * most && most > NO_ROW * NO_ROW * stage->greatest) part = now / most;
+  for (int i = 0, m = mech->m; i < m; i++) {
+    if (square[i] > longest[i]) longest[i] = square[i], *greatest = fmax(square[i], *greatest);
+    else if (square[i] < part * longest[i] && longest[i] > NO_ROW * NO_ROW * *greatest)
+      part = square[i] / longest[i];
   }
   return part;
 }
@@ -132,19 +131,18 @@ int cpMechStageSine(void *data, double *sine) {
 
 /* ---- accelerations ---- */
 
-/* Solves with the newest terms, if all of A and M belongs to one system. Returns whether that was
- * possible. */
-static inline int solveQuickly(CPMech mech, double *a, double *lambda) {
+/* Solves with the newest terms, if these are one system. If an entry of f, b or lambda is not
+ * finite, neither is u', unless its row is off; cpMechSolveTerms then finds the function at fault. */
+static inline int solveTerms(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   CPSaddle kkt = mech->kkt;
   if (!kkt->quick || mech->solve.off != mech->rows.off ||
       !kkt->quick(kkt, mech->userM.A.value, mech->A.value, mech->terms.f, mech->terms.b, a, lambda))
-    return 0;
+    return cpMechSolveTerms(mech, s, a, lambda);
   mech->stats.nkkt++;
-  return 1;
+  return kkt->nrows < mech->m ? cpMechTestTerms(mech, s->t) : CP_SUCCESS;
 }
 
-/* cpMechSolve where the terms are plain. If an entry of f, b or lambda is not finite, neither is
- * u', unless its row is off; cpMechSolveTerms then finds the function at fault. */
+/* cpMechSolve where the terms are plain. */
 static inline int solvePlain(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   const CPMechModel *model = &mech->model;
   const CPMechTerms *own   = &mech->terms;
@@ -164,8 +162,7 @@ static inline int solvePlain(CPMech mech, const CPMechState *s, double *a, doubl
   stats->nA++;
   if ((flag = model->A(s->t, s->q, mech->userA.S, data)))
     return cpMechResult(mech, flag, s->t, "A");
-  if (!solveQuickly(mech, a, lambda)) return cpMechSolveTerms(mech, s, a, lambda);
-  return mech->kkt->nrows < mech->m ? cpMechTestTerms(mech, s->t) : CP_SUCCESS;
+  return solveTerms(mech, s, a, lambda);
 }
 
 int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
@@ -174,15 +171,13 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   if (mech->operators) return cpMechUdot(mech, s, a, lambda);
   const int flag = cpMechEvaluate(mech, s), once = !mech->model.f_lambda && !mech->motions.nfull;
   if (flag) return flag;
-  if (!once || !solveQuickly(mech, a, lambda)) return cpMechSolveTerms(mech, s, a, lambda);
-  return mech->kkt->nrows < mech->m ? cpMechTestTerms(mech, s->t) : CP_SUCCESS;
+  return once ? solveTerms(mech, s, a, lambda) : cpMechSolveTerms(mech, s, a, lambda);
 }
 
 static inline int accelerate(CPMech mech, const CPMechState *s, sunrealtype *udot) {
+  if (mech->terms.are_plain) return solvePlain(mech, s, udot, mech->stage.lambda);
+  if (!mech->model.udot) return cpMechSolve(mech, s, udot, mech->stage.lambda);
   mech->stage.t = s->t;
-  if (!mech->model.udot)
-    return mech->terms.are_plain ? solvePlain(mech, s, udot, mech->stage.lambda)
-                                 : cpMechSolve(mech, s, udot, mech->stage.lambda);
   memcpy(mech->stage.q, s->q, (size_t)mech->nq * sizeof *s->q);
   return mech->stage.narrows ? cpMechSolve(mech, s, udot, mech->stage.lambda)
                              : cpMechAccelerate(mech, s, udot, mech->stage.lambda);

@@ -215,7 +215,8 @@ static int createTerms(CPMech mech) {
   own->is_block        = !M->start && !A->start && all <= ONE_BLOCK;
   own->length          = own->is_block ? all : vectors;
   own->are_plain       = own->is_block && mech->na > 0 && mech->model.f && mech->model.b &&
-                   mech->model.A && !mech->model.f_lambda && mech->motions.count == 0;
+                   mech->model.A && !mech->model.f_lambda && !mech->model.udot &&
+                   mech->motions.count == 0;
   CP_NEW(&mech->set_up, own->f, own->length);
   if (!own->f) return CP_MEM_FAIL;
   own->b = own->f + mech->nu;

@@ -157,16 +157,11 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
 
 static int quick(CPSaddle s, const double *W, const double *A, const double *f, const double *b,
                  double *x, double *mu) {
-  SparseSchur *c  = s->used.content;
-  const size_t nA = s->entries[1];
-  size_t same     = 0;
-  if (!c->S.ops->quick || s->nrows < s->m) return 0;
-  if (memcmp(s->M.value, W, s->entries[0] * sizeof *W))
-    if (!cpSaddleKeepWeight(s, W) || cpWeightFactor(&c->W, s)) return 0;
-  if (!c->W.root) return s->valid = 0;
-  while (same < nA && s->A.value[same] == A[same]) same++;
-  if (same == nA && s->valid) return !cpSaddleSolve(s, f, b, x, mu) && cpAllFinite(x, s->n);
-  memcpy(s->A.value, A, nA * sizeof *A);
+  SparseSchur *c = s->used.content;
+  const int flag = cpSaddleTake(s, W, A);
+  if (flag) return flag == CP_SADDLE_SAME && !cpSaddleSolve(s, f, b, x, mu) && cpAllFinite(x, s->n);
+  if (!c->S.ops->quick || s->nrows < s->m || cpWeightFactor(&c->W, s) || !c->W.root) return 0;
+  memcpy(s->A.value, A, s->entries[1] * sizeof *A);
   for (int i = 0; i < s->m; i++) c->e[i] = 1.0;
   s->square = c->square;
   s->valid  = c->S.ops->quick(&c->S, c->W.root, A, f, b, x, mu, c->square);

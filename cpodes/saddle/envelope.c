@@ -15,10 +15,9 @@
 
 /* L D L^T of a matrix K */
 typedef struct {
-  int n, dense; /* order; 1: all rows of L begin with entry 0, and first and plain are not used */
-  int plain;    /* number of leading rows of L that are rows of the identity */
-  int *first;   /* [n] column of each row's first entry */
-  double *L;    /* [n x n] by rows, the part below the diagonal */
+  int n, plain;    /* order; number of leading rows of L that are rows of the identity */
+  int *first;      /* [n] column of each row's first entry */
+  double *L;       /* [n x n] by rows, the part below the diagonal */
   double *inverse; /* [n] 1 / d_k */
   double *size;    /* [n] k_kk: a pivot is k_kk times the squared sine of an angle */
   double smallest; /* the smallest of these squared sines, in row `worst` */
@@ -47,7 +46,6 @@ static int create(CPSaddle s) {
   if (!e) return CP_MEM_FAIL;
   createFactors(&e->W, arena, s->n);
   createFactors(&e->S, arena, s->m);
-  e->S.dense = 1;
   CP_NEW(arena, e->own, (size_t)s->n * (size_t)s->m);
   CP_ARRAYS(arena, s->n + s->m, &e->v, &e->z, &e->square);
   return cpArenaStatus(arena);
@@ -56,8 +54,8 @@ static int create(CPSaddle s) {
 /* ---- factors, as those of cpCholeskyFactor with scaling to unit diagonal ---- */
 
 static void begin(Factors *F) {
-  F->worst    = 0;
-  F->smallest = 1.0;
+  F->plain = F->worst = 0;
+  F->smallest         = 1.0;
 }
 
 /* In the following functions n is F->n, and with dense = 1 all rows begin with entry 0. The callers
@@ -69,7 +67,7 @@ CP_WIDE_PART int addRow(Factors *F, int n, int dense, int k, double size, double
   double *l = F->L + (size_t)k * (size_t)n, pivot = size;
   int i = 0;
   while (!dense && i < k && v[i] == 0.0) i++;
-  if (!dense) F->plain += i == k && i == F->plain, F->first[k] = i;
+  if (!dense) F->plain += i == k && i == F->plain, F->first[k] = i; /* otherwise both stay 0 */
   for (const double *before = F->L + (size_t)i * (size_t)n; i < k; i++, before += n) {
     double vi = v[i];
     for (int j = dense ? 0 : F->first[i]; j < i; j++) vi -= before[j] * v[j];
@@ -116,7 +114,7 @@ CP_WIDE_PART void solveFactors(const Factors *F, int n, int dense, double *x) {
 static int trialSolve(void *factors, double *x) {
   const Factors *F = factors;
   for (int k = 0; k < F->n; k++) x[k] *= sqrt(F->size[k]);
-  solveFactors(F, F->n, F->dense, x);
+  solveFactors(F, F->n, 0, x);
   for (int k = 0; k < F->n; k++) x[k] *= sqrt(F->size[k]);
   return 0;
 }
@@ -134,7 +132,6 @@ CP_RARE static int factorWeight(CPSaddle s) {
   const double *W = s->M.value;
   int bad         = -1;
   begin(F);
-  F->plain = 0;
   for (int k = 0; k < F->n && bad < 0; k++, W += F->n) {
     for (int i = 0; i < k; i++) e->v[i] = W[i];
     if (addRow(F, F->n, 0, k, W[k], e->v, CP_CHOLESKY_LEAST)) bad = k;
@@ -236,21 +233,17 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
 /* If an entry of A is not finite, neither is its row's diagonal entry of S, and S is refused. */
 static int quick(CPSaddle s, const double *W, const double *A, const double *f, const double *b,
                  double *x, double *mu) {
-  Envelope *e     = s->used.content;
-  const size_t nA = s->entries[1];
-  double *kept    = s->A.value;
-  if (memcmp(s->M.value, W, s->entries[0] * sizeof *W))
-    if (!cpSaddleKeepWeight(s, W) || factorWeight(s)) return 0;
-  size_t same = 0;
-  while (same < nA && kept[same] == A[same]) same++;
-  if (same == nA && s->valid) return !cpSaddleSolve(s, f, b, x, mu) && cpAllFinite(x, s->n);
-  if (s->nrows < s->m || e->W.plain < s->n) {
-    memcpy(kept, A, nA * sizeof *A);
+  Envelope *e    = s->used.content;
+  const int flag = cpSaddleTake(s, W, A);
+  if (flag) return flag == CP_SADDLE_SAME && !cpSaddleSolve(s, f, b, x, mu) && cpAllFinite(x, s->n);
+  if (e->of != s->weights && factorWeight(s)) return 0;
+  if (e->W.plain < s->n || s->nrows < s->m) {
+    memcpy(s->A.value, A, s->entries[1] * sizeof *A);
     formY(s);
     A = e->Y;
     if (s->nrows < s->m) memset(mu, 0, (size_t)s->m * sizeof *mu);
   } else {
-    e->Y      = kept;
+    e->Y      = s->A.value;
     s->square = e->square;
   }
   switch (s->nrows) {

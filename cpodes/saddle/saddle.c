@@ -168,24 +168,18 @@ int cpSaddleKeepWeight(CPSaddle s, const double *W) {
   return s->has_weight = keepValues(s->M.value, W, s->entries[0]);
 }
 
-/* Takes over W and A. Returns SAME if the factors are still valid, as in linear problems and for
- * several users at one state; else 0 or CP_SADDLE_NONFINITE. */
-#define SAME (-1)
-static inline int keepProblem(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
-  const size_t nW = s->entries[0], nA = s->entries[1];
+/* Takes over W and A. Returns CP_SADDLE_SAME if the factors are still valid, as in linear problems
+ * and for several users at one state; else 0 or CP_SADDLE_NONFINITE. */
+static int keepProblem(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
   if (!s->has_matrix) {
     for (int j = 0; j < s->n; j++) s->root[j] = W.root ? W.root[j] : 1.0;
     s->length = W.length;
     s->A      = *A;
     return 0;
   }
-  /* Many mass matrices are constant, and a comparison costs little next to a factorisation. */
-  const int same_W = s->has_weight && !memcmp(s->M.value, W.matrix->value, nW * sizeof(double));
-  if (!same_W && !cpSaddleKeepWeight(s, W.matrix->value)) return CP_SADDLE_NONFINITE;
-  size_t same = 0;
-  while (same < nA && s->A.value[same] == A->value[same]) same++;
-  if (same == nA && s->valid && s->asked == ranktol) return SAME;
-  return keepValues(s->A.value, A->value, nA) ? 0 : CP_SADDLE_NONFINITE;
+  const int flag = cpSaddleTake(s, W.matrix->value, A->value);
+  if (flag > 0 || (flag == CP_SADDLE_SAME && s->asked == ranktol)) return flag;
+  return keepValues(s->A.value, A->value, s->entries[1]) ? 0 : CP_SADDLE_NONFINITE;
 }
 
 /* Exchanges the solvers in use and in reserve (unless the one in use already has this type, but
@@ -237,7 +231,7 @@ int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
   const double finest = s->options.finest;
   if (ranktol < finest) ranktol = finest;
   int flag = keepProblem(s, W, A, ranktol);
-  if (flag == SAME) return 0;
+  if (flag == CP_SADDLE_SAME) return 0;
   s->valid = 0;
   s->quick = NULL;
   if (flag) return flag;

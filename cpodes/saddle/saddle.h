@@ -143,6 +143,11 @@ CPLinSol cpSaddleAsLin(CPSaddleType type);
 CPSaddleType cpSaddleOfKkt(CPKktLinSol type);
 CPKktLinSol cpSaddleAsKkt(CPSaddleType type);
 
+/* Factors W and A, given by their values, and solves, in as few passes as possible. Nothing may be
+ * NULL. Returns 0 if anything is unusual, or x is not finite: cpSaddleFactor then tells what. */
+typedef int (*CPSaddleQuickFn)(CPSaddle s, const double *W, const double *A, const double *f,
+                               const double *b, double *x, double *mu);
+
 /* The fields up to usual_sine are results of the newest factorisation, for all users; those below
  * are for the solvers. */
 struct CPSaddle_ {
@@ -169,23 +174,18 @@ struct CPSaddle_ {
   /* W, if it is a matrix, and A: structures of the caller, values of the newest factorisation */
   CPMat M, A;
   double *root; /* [n] for a diagonal W: CPWeight.root of the newest factorisation, copied */
-  const double *length; /* CPWeight.length of the newest factorisation, the caller's */
-  char *off;            /* [m] 1: not in use */
-  double *problem;      /* if W is a matrix: memory of M.value and A.value */
-  size_t entries[2];    /* number of entries of M and A */
-  int has_weight;       /* M.value is that of the newest factorisation, and finite */
-  long int weights;     /* number of different matrices W so far */
-  int valid;            /* there are factors */
-  /* If not NULL, small dense W and A [their entries] are usually factored and solved for x and mu in
-   * one pass by this function, and there is no rank to note. Nothing may be NULL. Returns 0 if it
-   * has found anything unusual, such as entries that are not finite in x: cpSaddleFactor and
-   * cpSaddleSolve then tell what. */
-  int (*quick)(CPSaddle s, const double *W, const double *A, const double *f, const double *b,
-               double *x, double *mu);
-  double asked;   /* ranktol requested at the newest factorisation */
-  int known_rank; /* the highest rank noted */
-  char *known;    /* [m] 1: the row has been noted as independent of the others noted */
-  int knows_rows; /* all rows in use have been noted */
+  const double *length;  /* CPWeight.length of the newest factorisation, the caller's */
+  char *off;             /* [m] 1: not in use */
+  double *problem;       /* if W is a matrix: memory of M.value and A.value */
+  size_t entries[2];     /* number of entries of M and A */
+  int has_weight;        /* M.value is that of the newest factorisation, and finite */
+  long int weights;      /* number of different matrices W so far */
+  int valid;             /* there are factors */
+  CPSaddleQuickFn quick; /* NULL, unless the rows are independent and there is no rank to note */
+  double asked;          /* ranktol requested at the newest factorisation */
+  int known_rank;        /* the highest rank noted */
+  char *known;           /* [m] 1: the row has been noted as independent of the others noted */
+  int knows_rows;        /* all rows in use have been noted */
   CPArena arena;
 };
 

@@ -5,6 +5,8 @@
 #include "saddle.h"
 #include "small.h"
 
+#include <string.h>
+
 typedef struct CPSaddleOps_ {
   /* Allocates the content from s->used.arena, which also frees it. Returns CP_SUCCESS, CP_MEM_FAIL,
    * CP_LINSOL_FAIL, or CP_ILL_INPUT if the solver does not support these kinds of W and A. */
@@ -15,9 +17,7 @@ typedef struct CPSaddleOps_ {
   int (*factor)(CPSaddle s);
   /* As cpSaddleSolve; on entry mu, unless NULL, is zero in rows that are off. */
   int (*solve)(CPSaddle s, const double *f, const double *b, double *x, double *mu);
-  /* CPSaddle_.quick, or NULL; called with finite factors of full rank of the same rows */
-  int (*quick)(CPSaddle s, const double *W, const double *A, const double *f, const double *b,
-               double *x, double *mu);
+  CPSaddleQuickFn quick; /* or NULL */
 } CPSaddleOps;
 
 extern const CPSaddleOps cpSaddleSchurOps, cpSaddleEnvelopeOps, cpSaddleNullspaceOps,
@@ -30,8 +30,19 @@ void cpSaddleGather(const CPSaddle s, double *X, size_t row_stride, size_t colum
  * that scaling is exact. For a coordinate without mass the largest entry of its column, or else of
  * W, replaces w_jj. */
 void cpSaddleScaleCoordinates(const CPSaddle s, double *scale);
-/* Takes over the values of W. Returns whether they are finite. */
+/* Takes over the values of W. Returns CP_SADDLE_SAME if the factors are those of W and A (with the
+ * ranktol of their time), else 0 or CP_SADDLE_NONFINITE. Many mass matrices are constant, and a
+ * comparison costs little next to a factorisation. */
+#define CP_SADDLE_SAME (-1)
 int cpSaddleKeepWeight(CPSaddle s, const double *W);
+static inline int cpSaddleTake(CPSaddle s, const double *W, const double *A) {
+  size_t same = 0, entries = s->entries[1];
+  const double *kept = s->A.value;
+  if (!s->has_weight || memcmp(s->M.value, W, s->entries[0] * sizeof *W))
+    if (!cpSaddleKeepWeight(s, W)) return CP_SADDLE_NONFINITE;
+  while (same < entries && kept[same] == A[same]) same++;
+  return same == entries && s->valid ? CP_SADDLE_SAME : 0;
+}
 /* Marks row i as dependent. */
 void cpSaddleMarkDependent(CPSaddle s, int i);
 
@@ -82,9 +93,8 @@ typedef struct {
    * and mu may overlap. */
   int (*solve)(CPComplement *c, const double *r, double *x);
   int (*solveTransposed)(CPComplement *c, const double *x, const double *r, double *mu);
-  /* Or NULL: sets X^T = A^T root, its values in the order of `from`, factors S, and solves for x and
-   * mu, all in two passes; the columns of X need not have unit length. square [m]: out, the squared
-   * lengths of the rows of A. Returns 0 if the usual way is to be taken. */
+  /* CPSaddleQuickFn for D = diag(root)^2, or NULL; X = root A^T, with columns of any length. square
+   * [m]: out, the squared lengths of the rows of A */
   int (*quick)(CPComplement *c, const double *root, const double *A, const double *f,
                const double *b, double *x, double *mu, double *square);
 } CPComplementOps;

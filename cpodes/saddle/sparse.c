@@ -110,14 +110,13 @@ static void formEnvelope(const CPComplement *c, Sparse *s, int plain) {
 }
 
 /* S + shift I = L D L^T in the envelope. *least: out, the least ratio of a pivot to its entry of S.
- * x <- D^{-1} L^{-1} x, unless NULL. Returns 0, or DEPENDENT if a pivot is zero. */
-static inline int factorEnvelope(Sparse *s, double shift, double *least, double *x) {
+ * Returns 0, or DEPENDENT if a pivot is zero. */
+static int factorEnvelope(Sparse *s, double shift, double *least) {
   const size_t *envelope = s->envelope;
   const double *inverse  = s->inverse;
   *least                 = 1.0;
   for (int k = 0; k < s->order; k++) {
-    double *l = s->l + envelope[k], pivot = s->d[k] + shift, xk = x ? x[k] : 0.0;
-    const double size = s->d[k];
+    double *l = s->l + envelope[k], pivot = s->d[k] + shift;
     const int length = (int)(envelope[k + 1] - envelope[k]), first = k - length;
     for (int i = 1; i < length; i++) { /* l <- d_i l_ki, from L of the rows before */
       const double *end   = s->l + envelope[first + i + 1];
@@ -127,26 +126,14 @@ static inline int factorEnvelope(Sparse *s, double shift, double *least, double 
     for (int i = 0; i < length; i++) {
       const double scaled = l[i] * inverse[first + i];
       pivot -= l[i] * scaled;
-      if (x) xk -= l[i] * x[first + i];
       l[i] = scaled;
     }
     if (pivot == 0.0) return DEPENDENT;
-    if (pivot < *least * size) *least = pivot / size;
+    if (pivot < *least * s->d[k]) *least = pivot / s->d[k];
     s->d[k]       = pivot;
     s->inverse[k] = 1.0 / pivot;
-    if (x) x[k] = xk * s->inverse[k];
   }
   return 0;
-}
-
-/* x <- L^{-T} x */
-static void backEnvelope(const Sparse *s, double *x) {
-  const size_t *envelope = s->envelope;
-  for (int k = s->order - 1; k > 0; k--) {
-    const double *l  = s->l + envelope[k];
-    const int length = (int)(envelope[k + 1] - envelope[k]), first = k - length;
-    for (int i = 0; i < length; i++) x[first + i] -= l[i] * x[k];
-  }
 }
 
 /* x = K^{-1} b with these factors */
@@ -160,7 +147,11 @@ static void solveEnvelope(const Sparse *s, const double *b, double *x) {
     x[k] = sum;
   }
   for (int k = 0; k < s->order; k++) x[k] *= s->inverse[k];
-  backEnvelope(s, x);
+  for (int k = s->order - 1; k > 0; k--) {
+    const double *end = s->l + envelope[k + 1];
+    const int length  = (int)(envelope[k + 1] - envelope[k]);
+    for (int j = 1; j <= length; j++) x[k - j] -= end[-j] * x[k];
+  }
 }
 
 /* Pivots d_k of K at position k: the diagonal of D, or the squared diagonal of L in supernodes. */
@@ -298,7 +289,7 @@ static int factorShifted(CPComplement *c, Sparse *s, double shift) {
   if (s->envelope) formEnvelope(c, s, plain);
   else formMatrix(s, plain);
   countColumns(c, s);
-  if (s->envelope) return factorEnvelope(s, shift, &least, NULL);
+  if (s->envelope) return factorEnvelope(s, shift, &least);
   cholmod_l_factorize_p(s->K, beta, NULL, 0, s->L, &s->common);
   if (s->common.status < CHOLMOD_OK) return cpSparseFailure(s);
   return s->common.status == CHOLMOD_OK ? 0 : DEPENDENT;
@@ -340,38 +331,30 @@ static int solveTransposed(CPComplement *c, const double *x, const double *r, do
 static int quick(CPComplement *c, const double *root, const double *A, const double *f,
                  const double *b, double *x, double *mu, double *square) {
   Sparse *s           = c->content;
-  const size_t *start = c->XT.start, *from = c->from, *envelope = s->envelope;
-  const int *position = s->position, *row = c->XT.row, order = s->order;
-  double *X = c->XT.value, *l = s->l, *d = s->d, *r = s->b->x, least, zero = 0.0;
-  const double sine = leastSine(c, s);
-  if (!envelope || !c->is_regular) return 0;
-  memset(l, 0, envelope[order] * sizeof *l);
-  memset(d, 0, (size_t)order * sizeof *d);
+  const size_t *start = c->XT.start, *from = c->from;
+  const int *position = s->position, *row = c->XT.row;
+  double *X = c->XT.value, *r = s->b->x, *nu = s->x->x, least, zero = 0.0;
+  if (!s->envelope || !c->is_regular || c->sine * c->sine < CP_SMALL_PIVOT) return 0;
   memset(square, 0, (size_t)c->m * sizeof *square);
-  s->value = X;
-  for (int k = 0; k < order; k++) r[k] = -b[s->constraint[k]];
-  for (int j = 0; j < c->n; j++) { /* S = X^T X and r = X^T z - b, z = root f */
+  for (int k = 0; k < s->order; k++) r[k] = -b[s->constraint[k]];
+  for (int j = 0; j < c->n; j++) { /* r = X^T root f - b */
     const double root_j = root[j], z = root_j * f[j];
-    for (size_t first = start[j], end = start[j + 1], e = first; e < end; e++) {
-      const int k    = position[e];
-      const double a = A[from[e]], v = a * root_j;
-      double *row_k = l + envelope[k + 1] - k;
-      for (size_t i = first; i < e; i++) row_k[position[i]] += v * X[i];
-      X[e] = v;
-      d[k] += v * v;
-      r[k] += v * z;
+    for (size_t e = start[j], end = start[j + 1]; e < end; e++) {
+      const double a = A[from[e]], v = X[e] = a * root_j;
+      r[position[e]] += v * z;
       square[row[e]] += a * a;
     }
   }
-  if (factorEnvelope(s, 0.0, &least, r)) return 0;
-  if (!(least > CP_SMALL_PIVOT) || !(least > sine * sine)) return 0;
+  formEnvelope(c, s, gather(c, s));
+  if (memchr(s->present, 0, (size_t)s->order)) return 0; /* a row of zeros */
+  if (factorEnvelope(s, 0.0, &least) || !(least > CP_SMALL_PIVOT)) return 0;
   c->sine = sqrt(least);
-  backEnvelope(s, r);
-  for (int k = 0; k < order; k++) mu[s->constraint[k]] = r[k];
-  for (int j = 0; j < c->n; j++) { /* x = root (z - X mu) */
+  solveEnvelope(s, r, nu);
+  for (int k = 0; k < s->order; k++) mu[s->constraint[k]] = nu[k];
+  for (int j = 0; j < c->n; j++) { /* x = root (root f - X mu) */
     const double root_j = root[j];
     double z            = root_j * f[j];
-    for (size_t e = start[j], end = start[j + 1]; e < end; e++) z -= X[e] * r[position[e]];
+    for (size_t e = start[j], end = start[j + 1]; e < end; e++) z -= X[e] * nu[position[e]];
     x[j] = root_j * z;
     zero += 0.0 * x[j]; /* NaN if x_j is NaN or Inf */
   }

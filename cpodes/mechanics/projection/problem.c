@@ -19,22 +19,18 @@ void cpMechStart(CPMechProblem *p, const sunrealtype *y) {
       x[j] = mech->coords.pair[j] >= 0 ? y[mech->coords.pair[j]] : 0.0;
 }
 
-static int anyPositionsOf(CPMechProblem *p, sunrealtype t, const double *x) {
+int cpMechPositionsOf(CPMechProblem *p, sunrealtype t, const double *x) {
   const CPMech mech = p->own->mech;
   double *w = p->own->z, *q = p->own->q;
+  if (mech->coords.in_order && mech->coords.nnorms == 0) { /* q is x */
+    for (int j = 0; j < mech->nu; j++) q[j] = x[j];
+    return CP_SUCCESS;
+  }
   for (int j = 0; j < mech->nu; j++) w[j] = mech->coords.pair[j] >= 0 ? 0.0 : x[j];
   int flag = cpMechMove(mech, p->q, w, q);
   for (int j = 0; !flag && j < mech->nu; j++)
     if (mech->coords.pair[j] >= 0) q[mech->coords.pair[j]] = x[j];
   return flag ? flag : cpMechNormalise(mech, t, q);
-}
-
-int cpMechPositionsOf(CPMechProblem *p, sunrealtype t, const double *x) {
-  const CPMech mech = p->own->mech;
-  double *q         = p->own->q;
-  if (!mech->coords.in_order || mech->coords.nnorms > 0) return anyPositionsOf(p, t, x);
-  for (int j = 0; j < mech->nu; j++) q[j] = x[j];
-  return CP_SUCCESS;
 }
 
 /* v <- A u + rates. The rates, and A in mech->A, remain valid as long as q does not change. */
