@@ -113,7 +113,7 @@ struct CPOneStepMem_ {
   sunrealtype hlast;
   sunrealtype shrink;    /* ratio of sizes after a failure that is not one of the error test */
   sunrealtype norm_last; /* error norm of the last step */
-  double sine;           /* CPSystem.sine at the end of the last step */
+  double sine;           /* CPSystem.sine at the end of the last step of an explicit method */
   int on_manifold;       /* the newest attempt needed f on the manifold (CPSystem.on_manifold) */
   /* Code of the newest attempt that failed, whose reason is in base.text; 0 if a step has passed at
    * once since then. */

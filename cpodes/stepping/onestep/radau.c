@@ -303,7 +303,6 @@ static int start(CPOneStepMem mem) {
   R->first                                                         = 1;
   R->moved                                                         = INFINITY;
   mem->on_manifold                                                 = 0;
-  mem->sine = 0.0; /* a step may end anywhere (isToEndElsewhere) */
   if (!R->system.counts_f) mem->stats.nfe++;
   flag = R->system.start(base->t, N_VGetArrayPointer(base->y), R->x0, R->system.data);
   if (flag == -CV_REPTD_RHSFUNC_ERR) return CV_FIRST_RHSFUNC_ERR;

@@ -51,11 +51,13 @@ typedef struct {
   sunrealtype *Y;     /* [s n] */
   sunrealtype *x;     /* [s N] */
   sunrealtype *r, *w; /* [s N] residuals, and T^-1 r */
-  sunrealtype *v;     /* [s N] the previous w, or the deflated direction */
-  sunrealtype *x0;    /* [N] x at the start of the step */
-  sunrealtype *zero;  /* [N] */
-  sunrealtype *e;     /* [n] the term of k_0 in the error estimate */
-  sunrealtype tol;    /* relative tolerance in the newest error estimate */
+  sunrealtype *v;     /* [s N] the previous w */
+  /* [s N], [MOST_ACCELERATED][2][s N] of the acceleration (radau_newton.c); NULL until needed */
+  sunrealtype *step, *pair;
+  sunrealtype *x0;   /* [N] x at the start of the step */
+  sunrealtype *zero; /* [N] */
+  sunrealtype *e;    /* [n] the term of k_0 in the error estimate */
+  sunrealtype tol;   /* relative tolerance in the newest error estimate */
   /* The polynomial of a step for x, by divided differences: sum_p D_p prod_{l < p} (theta - node_l)
    * with the nodes c_s, ..., c_1, 0. D and size belong to the last step, D_new and size_new to the
    * newest attempt. size_p = |h| |D_p|, for the components k. n components follow in D and D_new:
@@ -73,7 +75,6 @@ typedef struct {
   sunrealtype h_factors;
   const CPRadauTable *table_factors;
   sunrealtype eta, theta; /* contraction theta; eta = theta / (1 - theta), kept between steps */
-  sunrealtype deflation;  /* mu / (1 - mu) for the deflated direction v; 0 if there is none */
   int iterations;
   sunrealtype moved; /* correction of the newest attempt that was rejected for it; INFINITY if none */
   int failures;      /* successive attempts whose iteration failed */

@@ -178,30 +178,34 @@ static int solve(CPOneStepMem mem) {
 }
 
 /* Returns the norm of h D w, the changes that w makes to the states in the eigenvectors of A. */
-static sunrealtype changes(CPOneStepMem mem, sunrealtype h) {
+static sunrealtype changes(CPOneStepMem mem, sunrealtype h, const sunrealtype *w) {
   const CPRadau R        = mem->own;
   const CPRadauTable *T  = R->table;
   const sunrealtype *ewt = N_VGetArrayPointer(mem->base.ewt), g = h * T->real;
-  sunrealtype all = g * g * cpRadauSquares(R->n, R->w, ewt);
+  sunrealtype all = g * g * cpRadauSquares(R->n, w, ewt);
   for (int p = 0; p < T->pairs; p++) {
-    const sunrealtype *w = R->w + (2 * p + 1) * R->N;
+    const sunrealtype *re = w + (2 * p + 1) * R->N, *im = re + R->N;
     all += h * h * (T->re[p] * T->re[p] + T->im[p] * T->im[p]) *
-           (cpRadauSquares(R->n, w, ewt) + cpRadauSquares(R->n, w + R->N, ewt));
+           (cpRadauSquares(R->n, re, ewt) + cpRadauSquares(R->n, im, ewt));
   }
   return sqrt(all / (R->n * T->s));
 }
 
-/* ---- deflation ----
+/* ---- acceleration ----
  *
  * Next to a singular position the derivatives of the stages differ strongly: an angle between
- * constraints changes its sign within the step, and the iteration multiplies the error in this one
- * direction by some mu (-4 to 4 were observed), while all other errors contract as usual. Shorter
- * steps would only lead to the position. If two corrections are parallel, w = mu v, the direction
- * is therefore deflated: the component of later corrections along v is multiplied by 1 / (1 - mu),
- * the sum of the geometric series (G. M. Shroff, H. B. Keller, SIAM J. Numer. Anal. 30, 1993, with
- * a space of dimension 1). */
-#define PARALLEL 0.9 /* corrections with at least this cosine count as parallel */
-#define SINGULAR 0.1 /* if |1 - mu| is smaller, the stage equations are singular themselves */
+ * constraints changes its sign within the step, and the iteration multiplies the errors in that
+ * direction, one in each stage, by factors of up to 4 in size, while all other errors contract as
+ * usual. Shorter steps would only lead to the position. An iteration that fails is therefore
+ * continued with Anderson's acceleration, which does for it what GMRES does for a linear one (D. G.
+ * Anderson, J. ACM 12, 1965; H. F. Walker, P. Ni, SIAM J. Numer. Anal. 49, 2011): with the changes
+ * dw_l of the corrections w and the changes dx_l of x that have caused them,
+ *
+ *   step = w - sum_l c_l (dx_l + dw_l),   |w - sum_l c_l dw_l| minimal.
+ *
+ * The pairs (dw_l, dx_l + dw_l) are combined such that the dw_l are orthonormal. */
+#define SLOW 0.5 /* an iteration that contracts faster than this is not accelerated */
+enum { MOST_ACCELERATED = 15 }; /* the most iterations with the acceleration, and pairs */
 
 static sunrealtype dot(CPOneStepMem mem, const sunrealtype *v, const sunrealtype *w) {
   const CPRadau R        = mem->own;
@@ -212,22 +216,44 @@ static sunrealtype dot(CPOneStepMem mem, const sunrealtype *v, const sunrealtype
   return sum;
 }
 
-/* Is the newest correction parallel to the previous one? If so, v becomes its direction, of norm
- * 1. */
-static int finds_direction(CPOneStepMem mem) {
+/* Returns the accelerated step for the corrections w, after those before, v. *pairs: in, out, the
+ * number of pairs. */
+static const sunrealtype *accelerate(CPOneStepMem mem, int *pairs) {
   const CPRadau R      = mem->own;
-  const sunrealtype vv = dot(mem, R->v, R->v), vw = dot(mem, R->v, R->w), ww = dot(mem, R->w, R->w);
-  const sunrealtype mu = vw / vv;
-  if (!(vw * vw >= PARALLEL * PARALLEL * vv * ww && fabs(1.0 - mu) >= SINGULAR)) return 0;
-  for (int j = 0; j < R->table->s * R->N; j++) R->v[j] = R->w[j] / sqrt(ww);
-  R->deflation = mu / (1.0 - mu);
-  return 1;
+  const int all        = R->table->s * R->N;
+  const sunrealtype *w = R->w, *v = R->v;
+  sunrealtype *step = R->step, *pair = R->pair + (size_t)(2 * *pairs) * (size_t)all;
+  if (*pairs == 0) memcpy(step, v, (size_t)all * sizeof *step);
+  for (int j = 0; j < all; j++) {
+    pair[j]       = w[j] - v[j];
+    pair[all + j] = step[j] + pair[j];
+  }
+  const sunrealtype whole = dot(mem, pair, pair);
+  for (const sunrealtype *p = R->pair; p < pair; p += 2 * all) {
+    const sunrealtype c = dot(mem, p, pair);
+    for (int j = 0; j < 2 * all; j++) pair[j] -= c * p[j];
+  }
+  const sunrealtype rest = dot(mem, pair, pair);
+  if (rest > CP_UROUND * whole) { /* otherwise the pair adds nothing but roundoff */
+    for (int j = 0; j < 2 * all; j++) pair[j] /= sqrt(rest);
+    ++*pairs, pair += 2 * all;
+  }
+  memcpy(step, w, (size_t)all * sizeof *step);
+  for (const sunrealtype *p = R->pair; p < pair; p += 2 * all) {
+    const sunrealtype c = dot(mem, p, w);
+    for (int j = 0; j < all; j++) step[j] -= c * p[all + j];
+  }
+  return step;
 }
 
-static void deflate(CPOneStepMem mem) {
-  const CPRadau R     = mem->own;
-  const sunrealtype f = R->deflation * dot(mem, R->v, R->w);
-  for (int j = 0; j < R->table->s * R->N; j++) R->w[j] += f * R->v[j];
+/* Allocates the pairs, which few motions need. */
+static int allocatePairs(CPOneStepMem mem) {
+  const CPRadau R  = mem->own;
+  const size_t all = (size_t)cpRadauTables[R->most].s * (size_t)R->N;
+  if (R->pair) return CP_SUCCESS;
+  if (CP_NEW(&R->arena, R->step, all) && CP_NEW(&R->arena, R->pair, 2 * MOST_ACCELERATED * all))
+    return CP_SUCCESS;
+  return cpReason(mem->base.text, CP_MEM_FAIL, "no memory for the iteration of the stages");
 }
 
 /* ---- the iteration ---- */
@@ -256,46 +282,46 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
   const CPRadauTable *T = R->table;
   const int N = R->N, s = T->s;
   sunrealtype before = 0.0;
-  int first          = 1; /* the first iteration with the present deflation */
-  R->eta             = pow(fmax(R->eta, CP_UROUND), 0.8);
-  R->theta           = 0.0;
-  R->deflation       = 0.0;
-  const int most     = mem->hfixed > 0.0 ? MAX_FIXED
-                       : R->have_stages  ? CP_RADAU_STAGE_ITERATIONS
-                                         : CP_RADAU_ITERATIONS;
+  int accelerated = 0, pairs = 0;
+  int most = mem->hfixed > 0.0 ? MAX_FIXED
+             : R->have_stages  ? CP_RADAU_STAGE_ITERATIONS
+                               : CP_RADAU_ITERATIONS;
+  R->eta   = pow(fmax(R->eta, CP_UROUND), 0.8);
+  R->theta = 0.0;
   for (int it = 1; it <= most; it++) {
     int flag = residuals(mem, h);
     if (flag) return flag;
     for (int i = 0; R->have_stages && !flag && i < s; i++)
       flag = R->system.solve(factorsOf(T, i), R->r + i * N, NULL, R->system.data);
     if (flag) return cpRadauBecause(mem, flag);
-    if (R->deflation == 0.0) { /* keeps the previous correction for finds_direction */
-      sunrealtype *v = R->v;
-      R->v = R->w, R->w = v;
-    }
+    sunrealtype *v = R->v;
+    R->v = R->w, R->w = v;
     combine(s, N, T->T_inv, 1.0, R->r, N, R->zero, 0, R->w, N);
     flag = solve(mem);
     if (flag) return flag;
-    if (R->deflation != 0.0) deflate(mem);
-    sunrealtype norm = changes(mem, h);
+    const sunrealtype *step = accelerated ? accelerate(mem, &pairs) : R->w;
+    sunrealtype norm        = changes(mem, h, step);
     mem->stats.nni++;
     R->iterations = it;
     if (!isfinite(norm)) break;
-    if (it > first) {
+    if (it > 1 && !accelerated) {
       const sunrealtype ratio = norm / before;
-      R->theta                = it == first + 1 ? ratio : sqrt(ratio * R->theta);
+      R->theta                = it == 2 ? ratio : sqrt(ratio * R->theta);
       const int early         = R->have_stages && it == 2 && ratio < MISLEADING;
       R->eta                  = early ? 1.0 : R->theta / (1.0 - R->theta);
       if (!early && (R->theta >= DIVERGENT || norm * R->eta * pow(R->theta, most - 1 - it) > KAPPA)) {
-        if (!R->fresh || R->deflation != 0.0 || !finds_direction(mem)) break;
-        deflate(mem);
-        norm   = changes(mem, h);
-        first  = it;
-        R->eta = 1.0;
+        if (!R->fresh || R->theta < SLOW) break;
+        flag = allocatePairs(mem);
+        if (flag) return flag;
+        accelerated = 1;
+        step        = accelerate(mem, &pairs);
+        norm        = changes(mem, h, step);
+        R->eta      = 1.0;
+        most        = it + MOST_ACCELERATED - 1;
       }
     }
     before = fmax(norm, 1.0e-300);
-    combine(s, N, T->T, 1.0, R->w, N, R->x, N, R->x, N); /* x += T w */
+    combine(s, N, T->T, 1.0, step, N, R->x, N, R->x, N); /* x += T step */
     states(mem, h);
     if (R->eta * norm <= KAPPA) return CP_SUCCESS;
   }
