@@ -73,6 +73,9 @@ typedef struct {
   void (*settle)(sunrealtype *x, void *data);
   /* e [n] becomes (I - g J)^-1 e by the real factors, where J is the Jacobian of y' = k(t, y). */
   int (*filter)(sunrealtype *e, void *data);
+  /* Do equations that depend on others contradict them at (t, y), the end of a step, where the
+   * newest residual was evaluated (optional)? */
+  int (*verify)(sunrealtype t, const sunrealtype *y, void *data);
   /* Projects y [n], the end of a step, onto the manifold of invariants by the real factors, until
    * corrections are below tol in the norm of ewt. Returns 1 if that does not converge, or the
    * negative code of a user's function (optional). */

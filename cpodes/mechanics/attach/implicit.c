@@ -21,9 +21,12 @@ struct CPMechImplicit_ {
   int rank_is_known; /* 1: partial derivatives need not find the dependent rows anew */
   double *size;      /* [m] lengths of the rows of A: the diagonal of S^-1 */
   double *length;    /* [m] lengths of the rows of A at the newest partial derivatives */
-  int have_length;   /* 1: length is known */
+  double *longest;   /* [m] largest of them since the start */
   double *null;      /* [nullity][m] y_k, with memory for `room` of them */
   int nullity, room;
+  int dependent; /* number of dependent rows, the nullity unless that exceeds MOST_NULL */
+  /* what the newest residual leaves out of the scaled rows, and its largest acceleration */
+  double left_out, largest;
   double *a, *lambda, *x, *e; /* [nu], [m], [nu + m + nz], [n] */
   double *known[2];           /* [n + m] */
   double *leading;            /* [nu + nz + m] */
@@ -52,20 +55,22 @@ static CPNewtonMatrix *matrix(CPMech mech, int which) {
 enum { MOST_NULL = 50 };
 
 /* x <- (1 - sum_k y_k y_k^T) x in scaled rows: x is scaled to S x for residuals, and to S^-1 x for
- * multipliers. */
-static void removeNull(CPMech mech, int multipliers, double *x) {
+ * multipliers. Returns the largest |y_k^T x|. */
+static double removeNull(CPMech mech, int multipliers, double *x) {
   const struct CPMechImplicit_ *own = mech->implicit;
   const int m                       = mech->m;
-  double *scaled                    = own->mu;
-  if (own->nullity == 0) return;
+  double *scaled = own->mu, largest = 0.0;
+  if (own->nullity == 0) return 0.0;
   for (int i = 0; i < m; i++) scaled[i] = multipliers ? x[i] * own->size[i] : x[i] / own->size[i];
   for (int k = 0; k < own->nullity; k++) {
     const double *y   = own->null + (size_t)k * (size_t)m;
     const double part = cpDot(y, scaled, m);
     for (int i = 0; i < m; i++) scaled[i] -= part * y[i];
+    largest = fmax(largest, fabs(part));
   }
   for (int i = 0; i < m; i++)
     x[i] = multipliers ? scaled[i] / own->size[i] : scaled[i] * own->size[i];
+  return largest;
 }
 
 static void settle(sunrealtype *x, void *data) {
@@ -74,9 +79,9 @@ static void settle(sunrealtype *x, void *data) {
 }
 
 /* Orthonormalises y_k against y_0, ..., y_{k-1} by the Gram-Schmidt method, twice because of
- * roundoff. */
-static void orthonormalise(struct CPMechImplicit_ *own, int m, int k) {
-  double *y = own->null + (size_t)k * (size_t)m;
+ * roundoff. Returns the length that y_k had after that. */
+static double orthonormalise(struct CPMechImplicit_ *own, int m, int k) {
+  double *y = own->null + (size_t)k * (size_t)m, all = 1.0;
   for (int twice = 0; twice < 2; twice++) {
     for (int l = 0; l < k; l++) {
       const double *before = own->null + (size_t)l * (size_t)m, part = cpDot(before, y, m);
@@ -84,7 +89,9 @@ static void orthonormalise(struct CPMechImplicit_ *own, int m, int k) {
     }
     const double length = sqrt(cpDot(y, y, m));
     for (int i = 0; i < m; i++) y[i] /= length;
+    all *= length;
   }
+  return all;
 }
 
 /* force <- (S A)^T y, zero in FULL motions. Returns its length. */
@@ -111,6 +118,9 @@ static int removeImage(CPMech mech, double *y) {
  * of roundoff or of the distance from the manifold. */
 enum { MOST_TURNS = 4 };
 #define TURNED 1.0e-8
+/* If this loses more than SHARE of a y_k, its row is independent at the newest A: the rank changes
+ * within the step. */
+#define SHARE 0.5
 
 static int turnNull(CPMech mech) {
   struct CPMechImplicit_ *own = mech->implicit;
@@ -123,7 +133,10 @@ static int turnNull(CPMech mech) {
       const int flag = removeImage(mech, y);
       if (flag) return flag;
     }
-    orthonormalise(own, mech->m, k);
+    if (!(orthonormalise(own, mech->m, k) >= SHARE)) {
+      own->rank_is_known = 0;
+      return cpReason(mech->text, -CP_KKT_RANK, "the rank of A changes within a step");
+    }
   }
   return CP_SUCCESS;
 }
@@ -135,22 +148,21 @@ static void lengths(const CPMat *A, double *length) {
 }
 
 /* Computes the y_k. If row i is dependent, the factors give a solution mu other than e_i of
- * A^T mu = A^T e_i, and S^-1 (e_i - mu) is in the null space of (S A)^T. *nullity: out, the number
- * of dependent rows, which may exceed MOST_NULL. */
-static int findNull(CPMech mech, int *nullity) {
+ * A^T mu = A^T e_i, and S^-1 (e_i - mu) is in the null space of (S A)^T. */
+static int findNull(CPMech mech) {
   struct CPMechImplicit_ *own = mech->implicit;
   const CPSaddle kkt          = mech->kkt;
   const CPMat *A              = &kkt->A;
   const int m                 = mech->m;
-  own->nullity = *nullity = 0;
+  own->nullity = own->dependent = 0;
   if (kkt->dependent < 0) return CP_SUCCESS;
-  for (int i = 0; i < m; i++) *nullity += kkt->is_dependent[i] && !mech->rows.off[i];
-  if (*nullity > MOST_NULL) return CP_SUCCESS;
-  if (*nullity > own->room) {
+  for (int i = 0; i < m; i++) own->dependent += kkt->is_dependent[i] && !mech->rows.off[i];
+  if (own->dependent > MOST_NULL) return CP_SUCCESS;
+  if (own->dependent > own->room) {
     own->room = 0;
-    if (!CP_NEW(&own->arena, own->null, (size_t)*nullity * (size_t)m))
+    if (!CP_NEW(&own->arena, own->null, (size_t)own->dependent * (size_t)m))
       return cpReason(mech->text, CP_MEM_FAIL, "no memory for dependent rows");
-    own->room = *nullity;
+    own->room = own->dependent;
   }
   lengths(A, own->size);
   for (int i = 0; i < m; i++) {
@@ -175,12 +187,12 @@ static int anyFixed(const CPMech mech) {
 static int start(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data) {
   const CPMech mech = data;
   double *lambda    = x + mech->n;
-  int nullity       = 0;
   CPMechState s;
   int flag = cpMechRead(mech, t, y, &s);
   if (!flag) flag = cpMechSolve(mech, &s, x + mech->nq, lambda);
   if (!flag) flag = cpMechOtherRates(mech, &s, lambda, x);
-  if (!flag) flag = findNull(mech, &nullity);
+  if (!flag) flag = findNull(mech);
+  if (!flag) lengths(&mech->kkt->A, mech->implicit->longest);
   if (!flag) settle(x, mech);
   for (int i = 0; !flag && i < mech->m; i++)
     mech->newton->P->fixed[mech->nu + i] = mech->rows.off[i] || mech->kkt->is_dependent[i];
@@ -224,7 +236,8 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
   if (!flag) flag = cpMechForm(mech, &s, a, lambda, ru, rlambda, rz);
   if (!flag) flag = turnNull(mech);
   if (flag) return flag;
-  removeNull(mech, 0, rlambda);
+  own->left_out = removeNull(mech, 0, rlambda);
+  own->largest  = own->left_out > 0.0 ? cpLargest(a, nu) : 0.0;
   for (int k = 0; k < nz; k++) rz[k] -= x[nq + nu + k];
   for (int j = 0; own->any_fixed && j < nu; j++)
     if (fixed[j]) ru[j] = a[j] - x[nq + j];
@@ -254,9 +267,28 @@ static int stagePartials(CPMech mech, int which, sunrealtype t, const sunrealtyp
   return cpPartialsAt(*P, t, y, x + mech->nq, x + mech->n, ewt);
 }
 
+/* A row that is shorter than this part of its largest length so far has vanished: A may be zero
+ * beyond some time or position, with a matrix that is regular because of the derivatives of b. */
+#define VANISHED 1.0e-8
+
+/* Has a row vanished at the newest partial derivatives? Sets length. */
+static int hasVanished(CPMech mech) {
+  struct CPMechImplicit_ *own = mech->implicit;
+  double *length              = own->length;
+  int any                     = 0;
+  cpMatSquareRows(&mech->newton->P->A, length);
+  for (int i = 0; i < mech->m; i++) {
+    length[i]       = sqrt(length[i]);
+    own->longest[i] = fmax(own->longest[i], length[i]);
+    any |= !mech->rows.off[i] && length[i] < VANISHED * own->longest[i];
+    if (length[i] == 0.0) length[i] = 1.0;
+  }
+  return any;
+}
+
 /* The dependent rows are found at starts, and again if there are some, if rows have been switched
- * or after a singular matrix, but not otherwise: next to a singular position no row may be dropped
- * without need. */
+ * or have vanished, or after a singular matrix, but not otherwise: next to a singular position no
+ * row may be dropped without need. */
 static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrealtype *x,
                     const sunrealtype *ewt, int *jump, void *data) {
   const CPMech mech = data;
@@ -264,15 +296,17 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
   const CPPartials P          = mech->newton->P;
   struct CPMechImplicit_ *own = mech->implicit;
   const double *a = x + mech->nq, *lambda = a + mech->nu + mech->nz;
-  const int before = own->nullity;
-  int nullity      = before;
-  P->keep_rank = own->rank_is_known && mech->kkt->dependent < 0 && P->layout == mech->rows.layout;
-  int flag     = cpPartialsAt(P, t, y, a, lambda, ewt);
-  if (!flag && !P->keep_rank) flag = findNull(mech, &nullity);
+  const int before = own->dependent;
+  P->keep_rank     = own->rank_is_known && before == 0 && P->layout == mech->rows.layout;
+  int flag         = cpPartialsAt(P, t, y, a, lambda, ewt);
+  if (!flag && hasVanished(mech) && P->keep_rank) {
+    P->keep_rank = 0;
+    flag         = cpPartialsAt(P, t, y, a, lambda, ewt);
+  }
+  if (!flag && !P->keep_rank) flag = findNull(mech);
   own->rank_is_known = !flag;
-  own->have_length   = 0;
   own->any_fixed     = anyFixed(mech);
-  *jump              = nullity != before || nullity > MOST_NULL;
+  *jump              = own->dependent != before || own->dependent > MOST_NULL;
   return flag;
 }
 
@@ -351,6 +385,20 @@ static int filter(sunrealtype *e, void *data) {
 
 /* ---- the end of a step ---- */
 
+/* Rows that depend on others may contradict them there, which the residual leaves out: such rows
+ * are suspect if they are off by more than this part of the accelerations, and cpMechSolve tests
+ * them at the state that has been projected. */
+#define SUSPECT 1.0e-3
+
+static int verify(sunrealtype t, const sunrealtype *y, void *data) {
+  const CPMech mech           = data;
+  struct CPMechImplicit_ *own = mech->implicit;
+  CPMechState s;
+  if (own->left_out <= SUSPECT * own->largest) return CP_SUCCESS;
+  const int flag = cpMechRead(mech, t, y, &s);
+  return flag ? flag : cpMechSolve(mech, &s, own->a, own->lambda);
+}
+
 /* Positions are projected first, then velocities. Up to O(g), the solution w of
  * D(g) (w, lambda', zeta') = (0, -p, 0), or (0, -v, 0),
  * is the correction of Newton's method in the metric of the Newton matrix. */
@@ -363,8 +411,6 @@ static int isCorrection(CPMech mech, const double *w, const double *r) {
   struct CPMechImplicit_ *own = mech->implicit;
   const CPMat *A              = &mech->newton->P->A;
   double *left = own->lambda, before = 0.0, after = 0.0;
-  if (!own->have_length) lengths(A, own->length);
-  own->have_length = 1;
   memcpy(left, r, (size_t)mech->m * sizeof *left);
   cpMatTimes(A, -1.0, w, 1.0, left);
   for (int i = 0; i < mech->m; i++) {
@@ -380,7 +426,7 @@ static int project(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrea
   const CPMech mech = data;
   const int nq = mech->nq, nu = mech->nu, m = mech->m, order = nu + m + mech->nz;
   double *x = mech->implicit->x, *moved = mech->implicit->e, *r = mech->implicit->mu, *u = y + nq;
-  if (mech->options.metric != CP_METRIC_DEFAULT || mech->kkt->dependent >= 0) return 1;
+  if (mech->options.metric != CP_METRIC_DEFAULT || mech->implicit->dependent > 0) return 1;
   int flag = mech->motions.count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
   if (flag) return flag < 0 ? flag : 1;
   cpMechPutFull(mech, y, u);
@@ -427,7 +473,7 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
   struct CPMechImplicit_ *own = mech->implicit = calloc(1, sizeof *own);
   if (!own) return cpReason(mech->text, CP_MEM_FAIL, "no memory for the iteration matrix");
   CP_ARRAYS(&own->arena, mech->nu, &own->a, &own->force);
-  CP_ARRAYS(&own->arena, mech->m, &own->lambda, &own->size, &own->length, &own->mu);
+  CP_ARRAYS(&own->arena, mech->m, &own->lambda, &own->size, &own->length, &own->longest, &own->mu);
   CP_ARRAYS(&own->arena, mech->n + mech->m, &own->known[0], &own->known[1]);
   CP_ARRAYS(&own->arena, mech->nu + mech->nz + mech->m, &own->leading, &own->x);
   CP_NEW(&own->arena, own->e, mech->n);
@@ -447,6 +493,7 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
                                        .leading    = leading,
                                        .settle     = settle,
                                        .filter     = filter,
+                                       .verify     = verify,
                                        .project    = project,
                                        .velocities = velocities,
                                        .changed    = changed};

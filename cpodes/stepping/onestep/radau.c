@@ -146,6 +146,10 @@ static int attempt(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   flag        = estimate(mem, h, norm);
   if (flag || *norm > 1.0) return flag;
   flag = project(mem);
+  if (!flag && R->system.verify) {
+    flag = R->system.verify(mem->tnew, N_VGetArrayPointer(mem->ynew), R->system.data);
+    if (flag) cpRadauBecause(mem, flag);
+  }
   if (flag) {
     mem->shrink      = 0.5;
     R->have_partials = 0;
