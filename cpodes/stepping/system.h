@@ -61,6 +61,9 @@ typedef struct {
    * the multipliers are not unique, and so will not continue smoothly. */
   int (*partials)(int which, sunrealtype t, const sunrealtype *y, const sunrealtype *x,
                   const sunrealtype *ewt, int *jump, void *data);
+  /* diagonal [n] <- the diagonal of -dr/dk, with the partial derivatives of CP_REAL_FACTORS
+   * (optional; residuals are tested if it exists). */
+  void (*diagonal)(sunrealtype *diagonal, void *data);
   /* Factors D(g + i gi). For real factors gi is 0. */
   int (*factor)(int which, sunrealtype g, sunrealtype gi, void *data);
   /* Solves D dx = r. re, im [n + m]: real and imaginary parts, in of r, out of dx. Real factors do

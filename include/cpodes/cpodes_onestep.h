@@ -98,8 +98,9 @@ CPODES_EXPORT void CPOneStepFree(CPOneStepMem *mem);
 CPODES_EXPORT int CPOneStepInit(CPOneStepMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
 
 /** Starts again at (t0, y0); after an event nothing else is needed. Counters are cleared, and options
- * are kept. The step size is kept as well, unless it is below the roundoff of t0. At a root it is
- * limited to the time since the previous start. y0 [n] is copied. */
+ * are kept. The step size and RADAU's number of stages are kept as well, but no size that is below the
+ * roundoff of t0. At a root it is limited to the time since the previous start. With the same first step
+ * (CPOneStepSetInitStep) and number of stages, the run is that of a new integrator. y0 [n] is copied. */
 CPODES_EXPORT int CPOneStepReInit(CPOneStepMem mem, sunrealtype t0, N_Vector y0);
 
 /** As CVodeSStolerances: the error weights are 1 / (reltol |y_i| + abstol), where y is the state at the

@@ -310,6 +310,15 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
   return flag;
 }
 
+static void diagonal(sunrealtype *d, void *data) {
+  const CPMech mech = data;
+  for (int j = 0; j < mech->n; j++) d[j] = 1.0;
+  for (int j = 0; j < mech->nu; j++) {
+    const double *M_jj = cpMatAt(&mech->newton->P->M, j, j);
+    d[mech->nq + j]    = M_jj ? *M_jj : 0.0;
+  }
+}
+
 static int factor(int which, sunrealtype g, sunrealtype gi, void *data) {
   const CPMech mech = data;
   CPNewtonMatrix *S = matrix(mech, which);
@@ -488,6 +497,7 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
                                        .start      = start,
                                        .residual   = residual,
                                        .partials   = partials,
+                                       .diagonal   = diagonal,
                                        .factor     = factor,
                                        .solve      = solve,
                                        .leading    = leading,

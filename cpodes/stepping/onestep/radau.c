@@ -286,6 +286,7 @@ static int allocate(CPOneStepMem mem) {
   CP_NEW(&R->arena, R->v, s * R->N);
   CP_NEW(&R->arena, R->x0, R->N);
   CP_NEW(&R->arena, R->zero, R->N);
+  CP_NEW(&R->arena, R->unit, R->n);
   CP_NEW(&R->arena, R->e, R->n);
   CP_NEW(&R->arena, R->D, (s + 1) * R->N + R->n);
   CP_NEW(&R->arena, R->D_new, (s + 1) * R->N + R->n);
@@ -299,8 +300,10 @@ static int start(CPOneStepMem mem) {
   const CPStepper base = &mem->base;
   int flag             = R->Y ? CP_SUCCESS : allocate(mem);
   if (flag) return flag;
-  if (!R->table) R->table = &cpRadauTables[R->least];
-  R->last          = NULL;
+  if (!R->table) R->table = &cpRadauTables[R->least]; /* otherwise kept, as the step size is */
+  R->by_stages = R->have_stages = 0;
+  R->plain = R->theta = 0.0;
+  R->last             = NULL;
   R->have_partials = R->failures = R->since = R->jumps = R->jumped = 0;
   R->h_factors                                                     = 0.0;
   R->eta                                                           = 1.0;

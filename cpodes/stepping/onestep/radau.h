@@ -56,6 +56,7 @@ typedef struct {
   sunrealtype *step, *pair;
   sunrealtype *x0;   /* [N] x at the start of the step */
   sunrealtype *zero; /* [N] */
+  sunrealtype *unit; /* [n] error weights over the diagonal of -dr/dk, at the partial derivatives */
   sunrealtype *e;    /* [n] the term of k_0 in the error estimate */
   sunrealtype tol;   /* relative tolerance in the newest error estimate */
   /* The polynomial of a step for x, by divided differences: sum_p D_p prod_{l < p} (theta - node_l)

@@ -464,6 +464,98 @@ START_TEST(rows_are_switched_between_steps_without_a_restart) {
 }
 END_TEST
 
+/* ---- wrong partial derivatives ---- */
+
+/* A pendulum, m = L = 1, whose df/du has an entry that is wrong by *entry */
+static int unit_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *entry) {
+  (void)t, (void)q, (void)entry;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 1.0;
+  return 0;
+}
+
+static int rod(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *entry) {
+  (void)t, (void)entry;
+  SM_ELEMENT_D(A, 0, 0) = q[0], SM_ELEMENT_D(A, 0, 1) = q[1];
+  return 0;
+}
+
+static int rod_length(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *entry) {
+  (void)t, (void)entry;
+  p[0] = 0.5 * (q[0] * q[0] + q[1] * q[1] - 1.0);
+  return 0;
+}
+
+static int weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *entry) {
+  (void)t, (void)q, (void)u, (void)z, (void)entry;
+  f[0] = 0.0, f[1] = -9.81;
+  return 0;
+}
+
+static int wrong_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                     const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                     SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *entry) {
+  (void)t, (void)q, (void)u, (void)z, (void)udot, (void)Fz;
+  SM_ELEMENT_D(K, 0, 0) = SM_ELEMENT_D(K, 1, 1) = -lambda[0];
+  SM_ELEMENT_D(C, 0, 0)                         = *(sunrealtype *)entry;
+  return 0;
+}
+
+/* The iteration makes corrections that are too small by orders of magnitude. Tests of corrections
+ * alone let runs end with an energy that was wrong by 7,000 to 58,000 tolerances. */
+START_TEST(partial_derivatives_that_are_grossly_wrong_do_not_pass_unnoticed) {
+  const sunrealtype tol   = pow(10.0, -4 - _i / METHODS);
+  const CPMechModel model = {.nu           = 2,
+                             .np           = 1,
+                             .M            = unit_mass,
+                             .A            = rod,
+                             .p            = rod_length,
+                             .f            = weight,
+                             .dynamics_jac = wrong_jac};
+  sunrealtype entry = 1.0e300, t = 0.0;
+  N_Vector y  = vector_of(4, (sunrealtype[]){1.0, 0.0, 0.0, 0.0});
+  CPMech mech = CPMechCreate(&model, y, test_context);
+  CPMechSetUserData(mech, &entry);
+  create(methods[1 + _i % METHODS], tol);
+  attach(mech, 0.0, y);
+  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CV_CONV_FAILURE);
+  ck_assert_mentions(messages.text, "Newton's iteration");
+  CPOneStepFree(&mem);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+}
+END_TEST
+
+/* ---- a start leaves nothing of earlier runs but the step size and the number of stages ---- */
+
+START_TEST(runs_after_a_restart_are_those_of_a_new_integrator) {
+  sunrealtype end[2][4], t;
+  CPOneStepStats stats[2];
+  for (int again = 0; again < 2; again++) {
+    System *s   = system_create(PENDULUM);
+    N_Vector y0 = N_VClone(s->y);
+    N_VScale(1.0, s->y, y0);
+    create(methods[_i], 1.0e-7);
+    attach(s->mech, 0.0, s->y);
+    if (again) {
+      go_to(methods[_i], 1.3, s->y);
+      N_VScale(1.0, y0, s->y);
+      ck_assert_int_eq(CPOneStepReInit(mem, 0.0, s->y), CP_SUCCESS);
+    }
+    ck_assert_int_eq(CPOneStepSetInitStep(mem, 0.01), CP_SUCCESS);
+    ck_assert_int_eq(CPOneStepEvolve(mem, 2.0, s->y, &t, CV_NORMAL), CP_SUCCESS);
+    stats[again] = stats_of();
+    for (int i = 0; i < 4; i++) end[again][i] = entries(s->y)[i];
+    CPOneStepFree(&mem);
+    N_VDestroy(y0);
+    system_free(&s);
+  }
+  ck_assert_int_eq(stats[0].nst, stats[1].nst);
+  ck_assert_int_eq(stats[0].nattempts, stats[1].nattempts);
+  for (int i = 0; i < 4; i++) ck_assert_double_eq(end[0][i], end[1][i]);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("mechanical systems in one-step methods");
   TCase *tc    = tcase_create("all");
@@ -486,6 +578,9 @@ int main(void) {
   tcase_add_loop_test(tc, errors_of_velocities_are_weighted_with_the_time_scale, 0, 2);
   tcase_add_loop_test(tc, rows_are_switched_between_steps_without_a_restart, 0, METHODS);
   tcase_add_loop_test(tc, prescribed_motions_are_followed, 0, 3 * METHODS);
+  tcase_add_loop_test(tc, partial_derivatives_that_are_grossly_wrong_do_not_pass_unnoticed, 0,
+                      3 * METHODS);
+  tcase_add_loop_test(tc, runs_after_a_restart_are_those_of_a_new_integrator, 0, METHODS);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
