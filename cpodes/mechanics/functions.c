@@ -5,6 +5,9 @@
  *   A e_j = v(t, q, e_j) - v(t, q, 0), or without v  d/de p(t, q + e N e_j) at e = 0,
  *   v = A u + dp/dt,       b = -d/de v(t + e, q + e N u, u) at e = 0
  *
+ * With inverse dynamics r(a) = M a - f, f is -r(0), and M e_j = r(e_j) - r(0) if the user gives neither M
+ * nor products with it.
+ *
  * The derivative of v along the motion with u held is dv/dt + (dv/dq) N u, and A u' = b makes the
  * total derivative of v zero. Differences are central and of sixth order,
  *   sum_k w_k (g(ke) - g(-ke)) / e,  k = 1, 2, 3. */
@@ -88,9 +91,34 @@ int cpMechTake(CPMech mech, CPUserMat *U, int flag, sunrealtype t, const char *n
   }
 }
 
+int cpMechInverse(CPMech mech, const CPMechState *s, const double *a, double *r) {
+  mech->stats.nf++;
+  memset(r, 0, (size_t)mech->nu * sizeof *r);
+  const int flag = mech->model.inverse(s->t, s->q, s->u, s->z, a, r, mech->user_data);
+  return cpMechChecked(mech, flag, s->t, "inverse", r, mech->nu);
+}
+
+/* Forms the dense userM.A of a model without a function M. As M does not depend on velocities, inverse is
+ * called at rest, where its forces, whose roundoff enters the differences, are smallest. */
+CP_RARE static int columnsOfM(CPMech mech, sunrealtype t, const sunrealtype *q) {
+  const CPMechState s = {.t = t, .q = q, .u = mech->room.unit, .z = mech->room.unit /* nz = 0 */};
+  double *rest = mech->room.rest, *e = mech->room.one;
+  int flag = mech->model.Mu ? CP_SUCCESS : cpMechInverse(mech, &s, e, rest);
+  for (int j = 0; !flag && j < mech->nu; j++) {
+    double *column = cpMatAt(&mech->userM.A, 0, j);
+    e[j]           = 1.0;
+    flag = mech->model.Mu ? cpMechOperator(mech, mech->model.Mu, "Mu", t, q, e, column, mech->nu)
+                          : cpMechInverse(mech, &s, e, column);
+    e[j] = 0.0;
+    for (int i = 0; !mech->model.Mu && i < mech->nu; i++) column[i] -= rest[i];
+  }
+  return flag;
+}
+
 /* Calls the function M. The matrix must be zero before, and its entries are not tested. */
 static inline int callM(CPMech mech, sunrealtype t, const sunrealtype *q) {
   mech->stats.nM++;
+  if (!mech->model.M) return columnsOfM(mech, t, q);
   const int flag = mech->model.M(t, q, mech->userM.S, mech->user_data);
   return flag ? cpMechResult(mech, flag, t, "M") : CP_SUCCESS;
 }
@@ -103,7 +131,15 @@ int cpMechMass(CPMech mech, sunrealtype t, const sunrealtype *q) {
 
 /* ---- vectors ---- */
 
+/* f <- -r(a) */
+static int minusInverse(CPMech mech, const CPMechState *s, const double *a, double *f) {
+  const int flag = cpMechInverse(mech, s, a, f);
+  for (int j = 0; j < mech->nu; j++) f[j] = -f[j];
+  return flag;
+}
+
 static inline int callF(CPMech mech, const CPMechState *s, double *f) {
+  if (mech->model.inverse) return minusInverse(mech, s, mech->room.unit, f);
   if (!mech->model.f) return CP_SUCCESS;
   mech->stats.nf++;
   const int flag = mech->model.f(s->t, s->q, s->u, s->z, f, mech->user_data);
@@ -164,20 +200,25 @@ int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrea
 /* y = A x, or A^T x */
 static int timesA(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x, double *y,
                   int transposed) {
-  const int length = transposed ? mech->nu : mech->m;
-  if (!mech->operators) {
+  if (!cpMechMultiplies(mech)) {
     const int flag = cpMechA(mech, t, q);
     if (!flag && transposed) cpMatTransposedTimes(&mech->A, 1.0, x, 0.0, y);
     else if (!flag) cpMatTimes(&mech->A, 1.0, x, 0.0, y);
     return flag;
   }
   if (mech->m == 0) {
-    memset(y, 0, (size_t)length * sizeof *y);
+    if (transposed) memset(y, 0, (size_t)mech->nu * sizeof *y);
     return CP_SUCCESS;
   }
   mech->stats.nA++;
-  return transposed ? cpMechOperator(mech, mech->model.ATl, "ATl", t, q, x, y, length)
-                    : cpMechOperator(mech, mech->model.Au, "Au", t, q, x, y, length);
+  const int flag = transposed ? cpMechOperator(mech, mech->model.ATl, "ATl", t, q, x, y, mech->nu)
+                              : cpMechOperator(mech, mech->model.Au, "Au", t, q, x, y, mech->na);
+  for (int k = 0; k < mech->motions.count; k++) { /* rows e_j^T of motions */
+    const CPPrescribed *g = &mech->motions.list[k];
+    if (g->row >= 0 && transposed) y[g->j] += x[g->row];
+    else if (g->row >= 0) y[g->row] = x[g->j];
+  }
+  return flag;
 }
 
 int cpMechATimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x, double *y) {
@@ -295,9 +336,27 @@ CP_RARE static int differenceA(CPMech mech, sunrealtype t, const sunrealtype *q)
   return flag;
 }
 
+/* Forms the dense userA.A by the products with A, by columns or by rows. */
+CP_RARE static int productsOfA(CPMech mech, sunrealtype t, const sunrealtype *q) {
+  const int nu = mech->nu, na = mech->na, by_rows = na < nu;
+  double *e = by_rows ? mech->room.dA.plus : mech->room.one, *row = mech->room.rest;
+  int flag = CP_SUCCESS;
+  if (by_rows) memset(e, 0, (size_t)na * sizeof *e);
+  for (int k = 0; !flag && k < (by_rows ? na : nu); k++) {
+    e[k] = 1.0;
+    flag = by_rows ? cpMechOperator(mech, mech->model.ATl, "ATl", t, q, e, row, nu)
+                   : cpMechOperator(mech, mech->model.Au, "Au", t, q, e,
+                                    cpMatAt(&mech->userA.A, 0, k), na);
+    e[k] = 0.0;
+    for (int j = 0; by_rows && j < nu; j++) *cpMatAt(&mech->userA.A, k, j) = row[j];
+  }
+  return flag;
+}
+
 static inline int callA(CPMech mech, sunrealtype t, const sunrealtype *q) {
   if (mech->na == 0) return CP_SUCCESS;
   mech->stats.nA++;
+  if (cpMechMultiplies(mech)) return productsOfA(mech, t, q);
   if (!mech->model.A) return differenceA(mech, t, q);
   const int flag = mech->model.A(t, q, mech->userA.S, mech->user_data);
   return flag ? cpMechResult(mech, flag, t, "A") : CP_SUCCESS;
@@ -477,10 +536,23 @@ CP_RARE int cpMechTestTerms(CPMech mech, sunrealtype t) {
   return flag ? flag : cpMechTake(mech, &mech->userA, 0, t, "A");
 }
 
+/* F -= A^T lambda, B -= A a by products; F or B may be NULL. */
+static int subtractProducts(CPMech mech, const CPMechState *s, const double *a,
+                            const double *lambda, double *F, double *B) {
+  double *Aa = mech->room.dA.plus, *ATlambda = mech->room.rest;
+  int flag = mech->m > 0 && B ? cpMechATimes(mech, s->t, s->q, a, Aa) : CP_SUCCESS;
+  if (!flag && mech->m > 0 && F) flag = cpMechATransposedTimes(mech, s->t, s->q, lambda, ATlambda);
+  if (flag || mech->m == 0) return flag;
+  for (int i = 0; B && i < mech->m; i++) B[i] -= Aa[i];
+  for (int j = 0; F && j < mech->nu; j++) F[j] -= ATlambda[j];
+  return CP_SUCCESS;
+}
+
 int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double *lambda, double *F,
                double *B, double *Z) {
+  const int inverse = mech->model.inverse != NULL, multiplies = cpMechMultiplies(mech);
   int flag = CP_SUCCESS;
-  if (F && B) { /* The terms themselves are tested, because products may skip entries. */
+  if (F && B && !inverse) { /* The terms themselves are tested, because products may skip entries. */
     flag = cpMechEvaluate(mech, s);
     if (!flag && !cpAllFinite(mech->terms.f, (sunindextype)mech->terms.length))
       flag = cpMechTestTerms(mech, s->t);
@@ -490,15 +562,15 @@ int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double 
     memcpy(B, mech->terms.b, (size_t)mech->m * sizeof *B);
   } else {
     if (B) flag = cpMechB(mech, s, B); /* may leave A at another state */
-    if (!flag && (F || B)) flag = cpMechA(mech, s->t, s->q);
-    if (!flag && F) flag = cpMechMass(mech, s->t, s->q);
-    if (!flag && F) flag = cpMechForces(mech, s, F);
+    if (!flag && (F || B) && !multiplies) flag = cpMechA(mech, s->t, s->q);
+    if (!flag && F && !inverse) flag = cpMechMass(mech, s->t, s->q);
+    if (!flag && F) flag = inverse ? minusInverse(mech, s, a, F) : cpMechForces(mech, s, F);
   }
   if (!flag && F) flag = cpMechAddLambdaForces(mech, s, lambda, F);
   if (!flag && Z) flag = cpMechAuxiliary(mech, s, lambda, Z);
-  if (flag) return flag;
+  if (flag || multiplies) return flag ? flag : subtractProducts(mech, s, a, lambda, F, B);
   if (B) cpMatTimes(&mech->A, -1.0, a, 1.0, B);
-  if (F) cpMatTimes(&mech->userM.A, -1.0, a, 1.0, F);
+  if (F && !inverse) cpMatTimes(&mech->userM.A, -1.0, a, 1.0, F);
   if (F) cpMatTransposedTimes(&mech->A, -1.0, lambda, 1.0, F);
   return CP_SUCCESS;
 }

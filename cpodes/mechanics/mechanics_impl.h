@@ -102,6 +102,7 @@ typedef struct {
 typedef struct {
   double *q_full, *u_full, *f_lambda, *q_moved, *qdot;
   double *unit; /* [nu] zeros between calls */
+  double *rest; /* [nu] */
   double *q_near, *column,
       *one; /* for differences that form A: [nq], [nq], [nu] zeros between calls */
   CPMechDifferences dp, dv, dA;
@@ -254,6 +255,8 @@ int cpMechTake(CPMech mech, CPUserMat *U, int flag, sunrealtype t, const char *n
 int cpMechMass(CPMech mech, sunrealtype t, const sunrealtype *q);
 int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q);
 int cpMechForces(CPMech mech, const CPMechState *s, double *f);
+/* r <- M a - f by the model's inverse dynamics */
+int cpMechInverse(CPMech mech, const CPMechState *s, const double *a, double *r);
 /* f += the forces that depend on lambda */
 int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambda, double *f);
 int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
@@ -287,6 +290,10 @@ int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double 
 /* y [length] <- the product of x with the user's operator `function`, checked. */
 int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrealtype t,
                    const sunrealtype *q, const double *x, double *y, int length);
+/* Are products with A those of the user's operators? */
+static inline int cpMechMultiplies(const CPMech mech) {
+  return mech->operators || (mech->model.inverse && mech->model.Au);
+}
 /* y <- A x, y <- A^T x, by matrices or by the user's operators. */
 int cpMechATimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x, double *y);
 int cpMechATransposedTimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x,

@@ -139,7 +139,7 @@ int CPMechSetMetric(CPMech mech, CPMechMetric metric) {
                     "CP_METRIC_KINETIC needs the function Minv of a model of operators");
   if (mech->operators && metric == CP_METRIC_NEWTON)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
-                    "CP_METRIC_NEWTON needs the matrices M and A");
+                    "CP_METRIC_NEWTON needs the matrices M and A, or the model's inverse");
   mech->options.metric = metric;
   mech->not_definite   = 0;
   mech->options.metric_changes++;
@@ -167,7 +167,7 @@ int CPMechSetNewton(CPMech mech, CPMechNewton type) {
                     (int)type);
   if (mech->operators && type == CP_NEWTON_KKT)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
-                    "CP_NEWTON_KKT needs the matrices M and A");
+                    "CP_NEWTON_KKT needs the matrices M and A, or the model's inverse");
   mech->options.newton_type = type;
   return CP_SUCCESS;
 }

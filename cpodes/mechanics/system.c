@@ -14,19 +14,29 @@ static int isSparse(SUNMatrix S) { return S && SUNMatGetID(S) == SUNMATRIX_SPARS
 /* Returns what is wrong with the model's choice of functions, or NULL. A function without rows
  * would be ignored, so the user must have forgotten its number of rows. */
 static const char *wrongFunctions(const CPMechModel *m, sunindextype nv, sunindextype na) {
-  const int operators = !m->M;
+  const int operators = !m->M && !m->inverse, columns = !m->M && m->inverse,
+            products = m->Au != NULL, no_A = !m->A && !(m->inverse && products);
   const struct {
     int wrong;
     const char *message;
   } rules[] = {
-      {operators && !m->udot, "M or udot must be given"},
+      {operators && !m->udot, "M, inverse or udot must be given"},
       {operators && (m->A || m->f || m->f_lambda),
-       "without M, udot must not be given together with A, f or f_lambda"},
+       "without M and inverse, udot must not be given together with A, f or f_lambda"},
       {operators && na > 0 && (!m->Au || !m->ATl), "Au and ATl must be given with udot"},
-      {!operators && na > nv && !m->A, "A must be given if na > nv"},
-      {!operators && nv > m->np && !m->A && !m->v, "A or v must be given if nv > np"},
+      {m->inverse && m->f, "f must not be given with inverse, which contains the forces"},
+      {m->inverse && m->A && (m->Au || m->ATl),
+       "either A, or Au and ATl must be given with inverse"},
+      {m->inverse && !m->Au != !m->ATl, "Au and ATl must be given together"},
+      {columns && isSparse(m->M_tmpl),
+       "M must be given with a sparse M_tmpl: inverse and Mu make a dense one"},
+      {columns && m->nz > 0 && !m->Mu,
+       "M or Mu must be given with inverse if nz > 0: there is no z for which inverse gives M"},
+      {!operators && na > nv && no_A, "A must be given if na > nv"},
+      {!operators && nv > m->np && no_A && !m->v, "A or v must be given if nv > np"},
       {!operators && na > 0 && !m->A && (isSparse(m->M_tmpl) || isSparse(m->A_tmpl)),
-       "A must be given with sparse templates of M or A: differences make a dense one"},
+       "A must be given with sparse templates of M or A: products and differences make a dense "
+       "one"},
       {m->np > 0 && !m->p, "p must be given if np > 0"},
       {!operators && na > nv && !m->b, "b must be given if na > nv"},
       {m->nz > 0 && !m->zdot, "zdot must be given if nz > 0"},
@@ -120,7 +130,7 @@ static int create(CPMech mech, const CPMechModel *m, N_Vector y_tmpl, const char
   mech->nv    = (int)larger(m->nv, m->np);
   mech->m = mech->na            = (int)larger(m->na, mech->nv);
   mech->n                       = mech->nq + mech->nu + mech->nz;
-  mech->operators               = !m->M;
+  mech->operators               = !m->M && !m->inverse;
   mech->multipliers.rtol        = CP_LAMBDA_RTOL;
   mech->multipliers.atol        = CP_LAMBDA_ATOL;
   mech->multipliers.maxiters    = CP_LAMBDA_MAXITERS;
@@ -281,8 +291,8 @@ static int createWorkspace(CPMech mech) {
   CP_ARRAYS(arena, mech->nq, &room->q_full, &room->q_moved, &room->qdot, &room->q_near,
             &room->column, &mech->stage.q);
   CP_ARRAYS(arena, mech->m, &dA->plus, &dA->minus, &dA->fourth, &dA->sixth);
-  CP_ARRAYS(arena, mech->nu, &room->u_full, &room->f_lambda, &room->unit, &room->one, &solve->rhs,
-            &solve->known, &solve->a, &it->f, &it->before, &it->a);
+  CP_ARRAYS(arena, mech->nu, &room->u_full, &room->f_lambda, &room->unit, &room->one, &room->rest,
+            &solve->rhs, &solve->known, &solve->a, &it->f, &it->before, &it->a);
   CP_ARRAYS(arena, mech->m, &dp->plus, &dp->minus, &dp->fourth, &dp->sixth, &dv->plus, &dv->minus,
             &dv->fourth, &dv->sixth, &solve->rhs_b, &solve->residual, &solve->lambda, &it->next,
             &it->step, &it->zero, &mech->stage.lambda, &mech->stage.square, &mech->stage.longest);

@@ -72,6 +72,10 @@ typedef int (*CPMechKinematicsFn)(const sunrealtype *q, CPMechKinematics what, c
 typedef int (*CPMechAccelerationFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                                     const sunrealtype *z, sunrealtype *udot, sunrealtype *lambda,
                                     void *user_data);
+/** Inverse dynamics: r [nu] = M(t,q) a - f(t,q,u,z) at given accelerations a [nu], without A^T lambda. */
+typedef int (*CPMechInverseFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                               const sunrealtype *z, const sunrealtype *a, sunrealtype *r,
+                               void *user_data);
 /** Product y = A x (x [nu], y [na]), A^T x (x [na], y [nu]), M x or M^{-1} x (x, y [nu]). */
 typedef int (*CPMechTimesFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *x,
                              sunrealtype *y, void *user_data);
@@ -107,15 +111,21 @@ typedef int (*CPMechAccelerationJacFn)(sunrealtype t, const sunrealtype *q, cons
                                        SUNMatrix Uz, void *user_data);
 
 /**
- * A mechanical system, described by its functions. Members that are not used are 0 or NULL. Either M, f
- * (and A) or udot (with Au and ATl) must be given. A function whose number of rows is 0 is refused, since
+ * A mechanical system, described by its functions. Members that are not used are 0 or NULL. M and f, or
+ * inverse, or udot must be given, with A, or with Au and ATl (M needs A, udot alone needs Au and ATl). A function whose number of rows is 0 is refused, since
  * the number has probably been forgotten.
  *
  * If both M and udot are given, udot computes the accelerations and multipliers of M, f, f_lambda, A and
  * b by a recursion that is faster than the KKT system. y' uses them as long as no row is off and no
- * motion is prescribed. Everything else (projections, Newton's matrix, requested multipliers and ranks,
+ * motion is prescribed. The same holds for inverse and udot. Everything else (projections, Newton's matrix, requested multipliers and ranks,
  * impacts) uses the matrices. CPMechCheck compares both. The recursion detects neither dependent rows nor
  * rows that contradict each other.
+ *
+ * With inverse, a residual of the implicit methods, M u' + A^T lambda - f, takes one call of inverse and
+ * products with A and A^T, without M, A or a factorisation. Matrices are formed where factors are needed:
+ * for u' without udot, for Newton's matrix and for projections. Column j of M is then Mu e_j, or without
+ * Mu the difference of inverse at a = e_j and a = 0, both at rest (u = 0); A consists of columns Au e_j or
+ * of rows ATl e_i, whichever are fewer. Everything else is as with M, f and A.
  *
  * Constraints are nested: row i < np of v is the time derivative of row i of p, and row i < nv of
  * A u' - b is that of row i of v. Rows np ... nv - 1 are nonholonomic, and rows nv ... na - 1 constrain
@@ -132,23 +142,24 @@ typedef struct {
   /* matrices */
   SUNMatrix M_tmpl; /**< dense, CSC or CSR, nu x nu, cloned; dense if NULL */
   SUNMatrix A_tmpl; /**< the same, na x nu */
-  CPMechMatrixFn M; /**< mass matrix; NULL if there is only udot */
+  CPMechMatrixFn M; /**< mass matrix; NULL if there is only udot; may be NULL with inverse */
   CPMechMatrixFn A; /**< constraint matrix, A = (dp/dq) N in its first np rows. If NULL (only for dense matrices and
                         na = nv), column j is v(t, q, e_j) - v(t, q, 0), or without v (only for nv = np and
                         independent rows) a difference of p of sixth order, accurate to about 1e-12 */
-  CPMechForceFn f;         /**< forces, may be NULL */
+  CPMechForceFn f;         /**< forces, may be NULL; NULL with inverse, which contains them */
   CPMechLambdaFn f_lambda; /**< further forces, which depend on the multipliers; may be NULL */
   CPMechPositionFn p;      /**< needed if np > 0 */
   CPMechVelocityFn v;      /**< if NULL, A u + dp/dt, with dp/dt by differences (A u if nv > np) */
   CPMechVelocityFn b;      /**< if NULL, by differences of v along the motion; needed if na > nv */
   CPMechKinematicsFn N;    /**< if NULL, q' = u, and quaternions by CPMechAddQuaternion */
   CPMechLambdaFn zdot;     /**< needed if nz > 0 */
-  /* operators, in place of M and A; udot may also be given together with them */
+  /* operators, in place of M, f and A; udot may also be given together with them */
+  CPMechInverseFn inverse;   /**< inverse dynamics M a - f */
   CPMechAccelerationFn udot; /**< accelerations and multipliers */
-  CPMechTimesFn Au;          /**< product with A; needed if na > 0 */
-  CPMechTimesFn ATl;         /**< product with its transpose; needed if na > 0 */
+  CPMechTimesFn Au;          /**< product with A; needed without A if na > 0 */
+  CPMechTimesFn ATl;         /**< product with its transpose; needed with Au */
   CPMechTimesFn Minv; /**< M^{-1} x: for the kinetic metric and its projectors; may be NULL */
-  CPMechTimesFn Mu;   /**< M x: for the kinetic energy; may be NULL */
+  CPMechTimesFn Mu;   /**< M x: for the kinetic energy, and for M with inverse; may be NULL */
   /* partial derivatives, for the implicit methods; if NULL, they are formed by (coloured) differences */
   CPMechDynamicsJacFn dynamics_jac;     /**< K, C, Fz */
   CPMechConstraintJacFn constraint_jac; /**< Bq, Bu */
@@ -234,7 +245,7 @@ typedef struct {
 typedef struct {
   long int nM;           /**< evaluations of M */
   long int nA;           /**< evaluations of A */
-  long int nf;           /**< evaluations of f */
+  long int nf;           /**< evaluations of f, or of inverse */
   long int nb;           /**< evaluations of b, by the user's function or by differences */
   long int nv;           /**< evaluations of v, including those for b */
   long int np;           /**< evaluations of p */
@@ -284,12 +295,13 @@ typedef struct {
   sunrealtype Uq;   /**< Uq of udot_jac */
   sunrealtype Uu;   /**< Uu of udot_jac */
   sunrealtype Uz;   /**< Uz of udot_jac */
-  sunrealtype udot; /**< u' and lambda of udot against those of the KKT system, if M is given, too */
-  sunrealtype N;    /**< N^+ N against I, and transposes */
-  sunrealtype ATl;  /**< operators: A against its transpose, M against M^{-1} */
-  sunindextype A_row; /**< row where A_p or A_v is largest */
-  sunindextype A_col; /**< column where A_p or A_v is largest */
-  sunindextype b_row; /**< row where v_p or b_v is largest */
+  sunrealtype udot; /**< u' and lambda of udot against those of the KKT system, if there is one */
+  sunrealtype inverse; /**< M x against the difference of inverse at a = x and a = 0 */
+  sunrealtype N;       /**< N^+ N against I, and transposes */
+  sunrealtype ATl;     /**< operators: A against its transpose, M against M^{-1} */
+  sunindextype A_row;  /**< row where A_p or A_v is largest */
+  sunindextype A_col;  /**< column where A_p or A_v is largest */
+  sunindextype b_row;  /**< row where v_p or b_v is largest */
   sunindextype freedom; /**< number of velocities that A and FULL motions leave free; -1 if unknown (operators, errors) */
 } CPMechReport;
 

@@ -234,6 +234,7 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
     for (int i = 0; i < nq; i++) r[i] -= x[i];
   }
   if (!flag) flag = cpMechForm(mech, &s, a, lambda, ru, rlambda, rz);
+  if (!flag && own->nullity > 0 && cpMechMultiplies(mech)) flag = cpMechA(mech, t, s.q);
   if (!flag) flag = turnNull(mech);
   if (flag) return flag;
   own->left_out = removeNull(mech, 0, rlambda);
@@ -470,9 +471,10 @@ static int project(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrea
 
 int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
   if (mech->operators)
-    return cpReason(mech->text, CP_NOT_SUPPORTED,
-                    "the method solves for u' and lambda at its stages by M and A, and the system "
-                    "has operators");
+    return cpReason(
+        mech->text, CP_NOT_SUPPORTED,
+        "the method solves for u' and lambda at its stages by M and A, or by inverse, and "
+        "the system has operators without inverse");
   if (mech->options.newton_type != CP_NEWTON_AUTO && mech->options.newton_type != CP_NEWTON_KKT)
     return cpReason(
         mech->text, CP_NOT_SUPPORTED,

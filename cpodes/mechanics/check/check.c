@@ -144,16 +144,17 @@ static int checkFreedom(CPCheck *check) {
 static int compareEverything(CPCheck *check, N_Vector y) {
   const CPMech mech   = check->mech;
   const size_t length = (size_t)mech->nu * sizeof *check->at.u;
-  int flag            = cpCheckStructure(check);
   memcpy(check->u_state, check->at.u, length);
   perturb(check->at.u, mech->nu, 1u);
+  int flag = cpCheckStructure(check);
   /* A comes first, because rates may be formed with it. */
   if (!flag) flag = compareConstraints(check, y, cpCheckJacobians);
   if (!flag) flag = compareConstraints(check, y, cpCheckRates);
   if (!flag) flag = checkFreedom(check);
   const CPMechModel *m  = &mech->model;
   const int accelerates = m->dynamics_jac || m->constraint_jac || m->auxiliary_jac ||
-                          m->lambda_jac || m->udot_jac || cpHasPatterns(mech) || (m->M && m->udot);
+                          m->lambda_jac || m->udot_jac || cpHasPatterns(mech) ||
+                          cpMechKnowsUdot(mech);
   if (flag || !accelerates) return flag;
   memcpy(check->at.u, check->u_state, length);
   const CPMechState s = cpCheckStateOf(&check->at);

@@ -92,12 +92,34 @@ static int compareMass(CPCheck *check) {
   return flag;
 }
 
+/* inverse at a = x and a = 0 against M x, with M at rest: is it affine in a, and M independent of u? */
+static int compareInverse(CPCheck *check) {
+  const CPMech mech   = check->mech;
+  const CPMechState s = cpCheckStateOf(&check->at);
+  double *x = check->x, *difference = check->w;
+  unsigned state       = 1u;
+  const CPComparison c = {.given        = "inverse: of the difference at a = x and a = 0, entry ",
+                          .expected     = "by M x it is",
+                          .code         = CP_MECH_DERIV_WRONG,
+                          .rows         = mech->nu,
+                          .given_vector = difference,
+                          .expected_vector = check->given,
+                          .result          = &check->report->inverse};
+  for (int j = 0; j < mech->nu; j++) x[j] = cpUniformAwayFromZero(&state);
+  int flag = cpMechMass(mech, s.t, s.q);
+  if (!flag) cpMatTimes(&mech->userM.A, 1.0, x, 0.0, check->given);
+  if (!flag) flag = cpMechInverse(mech, &s, x, difference);
+  if (!flag) flag = cpMechInverse(mech, &s, mech->room.unit, check->e);
+  for (int j = 0; j < mech->nu; j++) difference[j] -= check->e[j];
+  return flag ? flag : cpCompare(check, &c, NULL);
+}
+
 int cpCheckStructure(CPCheck *check) {
   const CPMech mech        = check->mech;
   const CPMechModel *model = &mech->model;
   CPMechReport *r          = check->report;
   const int nq = mech->nq, nu = mech->nu, own_N = model->N != NULL, operators = mech->operators,
-            A = operators && mech->m > 0, Mu = operators && model->Mu,
+            A = cpMechMultiplies(mech) && mech->m > 0, Mu = operators && model->Mu,
             Minv     = operators && model->Minv;
   const Pair pairs[] = {
       {own_N, 1, nu, nu, N, N_INVERSE, CP_MECH_DERIV_WRONG,
@@ -116,6 +138,7 @@ int cpCheckStructure(CPCheck *check) {
   int flag = CP_SUCCESS;
   for (size_t k = 0; !flag && k < sizeof pairs / sizeof pairs[0]; k++)
     if (pairs[k].applies) flag = comparePair(check, &pairs[k]);
+  if (!flag && model->inverse) flag = compareInverse(check);
   return flag || operators ? flag : compareMass(check);
 }
 

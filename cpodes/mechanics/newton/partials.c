@@ -207,10 +207,10 @@ int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double
   int flag = cpMechRead(mech, t, y, &s);
   if (flag) return flag;
   cpPartialsKeep(P, &s, a, lambda);
-  s = (CPMechState){t, P->q, P->u, P->z};
+  s                    = (CPMechState){t, P->q, P->u, P->z};
+  const int finds_rank = P->m > 0 && !P->keep_rank;
   if (!a) flag = cpMechSolve(mech, &s, P->a, P->lambda);
-  else if (P->m > 0 && !P->keep_rank)
-    flag = cpMechFactor(mech, t, P->q); /* finds the dependent rows */
+  else if (finds_rank) flag = cpMechFactor(mech, t, P->q); /* finds the dependent rows */
   if (flag) return flag;
   P->layout = mech->rows.layout;
   for (int j = 0; j < P->nu; j++) P->fixed[j] = mech->motions.is_full[j];
@@ -218,9 +218,11 @@ int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double
     P->fixed[P->nu + i] = mech->rows.off[i] || mech->kkt->is_dependent[i];
 
   if (P->kkt) {
-    flag = cpMechMass(mech, t, P->q);
-    if (!flag) flag = cpMechA(mech, t, P->q);
-    if (flag) return flag;
+    if (a && !finds_rank) { /* M and A have not been evaluated for the factors. */
+      flag = cpMechMass(mech, t, P->q);
+      if (!flag) flag = cpMechA(mech, t, P->q);
+      if (flag) return flag;
+    }
     memcpy(P->M.value, mech->userM.A.value, cpMatEntries(&P->M) * sizeof(double));
     memcpy(P->A.value, mech->A.value, cpMatEntries(&P->A) * sizeof(double));
   }

@@ -1,0 +1,471 @@
+/* Mechanisms by inverse dynamics: the same motions as by M, f and A, whatever else the model has; refusals,
+ * failures, memory.
+ *
+ *   M = [2, c, 0; c, 1.5, 0.1; 0, 0.1, 1], c = 0.3 cos q_0,   p = q_0^2 / 2 + q_1 - cos q_2 + 1,
+ *   f = (-4 q_0 - u_0 u_1 + z, -q_1 - stiff (u_1 + q_1 - sin t), -q_2^3 + u_0), f_lambda = (-lambda u_0 / 10, 0, 0),
+ *   z' = u_0 - z + lambda / 10
+ *
+ * Source: made up. */
+#include <cpodes/cpodes_onestep.h>
+#include <cpodes/mechanics/mechanics_impl.h>
+#include <cvodes/cvodes.h>
+#include <math.h>
+#include <models/joint_loop.h>
+#include <stdio.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+#include <unistd.h>
+
+#include "support/alloc.h"
+#include "support/support.h"
+
+enum { NU = 3 };
+
+typedef struct {
+  sunrealtype stiff;
+  sunrealtype quadratic; /* times a_0^2 is added to r_0: not an inverse dynamics */
+  sunrealtype light;     /* subtracted from M_22 */
+  int calls, fails,
+      code; /* call number `fails` of inverse returns code; all later ones if code < 0 */
+  int nan;  /* or, if set, a NaN in r_1 */
+} Device;
+
+static void massOf(const Device *d, const sunrealtype *q, sunrealtype M[NU][NU]) {
+  const sunrealtype rows[NU][NU] = {
+      {2.0, 0.3 * cos(q[0]), 0.0}, {0.3 * cos(q[0]), 1.5, 0.1}, {0.0, 0.1, 1.0 - d->light}};
+  memcpy(M, rows, sizeof rows);
+}
+
+static int M(sunrealtype t, const sunrealtype *q, SUNMatrix S, void *data) {
+  sunrealtype m[NU][NU];
+  (void)t;
+  massOf(data, q, m);
+  for (int i = 0; i < NU; i++)
+    for (int j = 0; j < NU; j++) SM_ELEMENT_D(S, i, j) = m[i][j];
+  return 0;
+}
+
+static int Mu(sunrealtype t, const sunrealtype *q, const sunrealtype *x, sunrealtype *y, void *data) {
+  sunrealtype m[NU][NU];
+  (void)t;
+  massOf(data, q, m);
+  for (int i = 0; i < NU; i++)
+    for (int j = 0; j < NU; j++) y[i] += m[i][j] * x[j];
+  return 0;
+}
+
+static int f(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+             sunrealtype *F, void *data) {
+  const Device *d = data;
+  F[0]            = -4.0 * q[0] - u[0] * u[1] + (z ? z[0] : 0.0);
+  F[1]            = -q[1] - d->stiff * (u[1] + q[1] - sin(t));
+  F[2]            = -q[2] * q[2] * q[2] + u[0];
+  return 0;
+}
+
+static int inverse(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                   const sunrealtype *a, sunrealtype *r, void *data) {
+  Device *d = data;
+  sunrealtype F[NU];
+  d->calls++;
+  if (d->fails && (d->calls == d->fails || (d->calls > d->fails && d->code < 0))) {
+    r[1] = d->nan ? NAN : 0.0;
+    return d->nan ? 0 : d->code;
+  }
+  Mu(t, q, a, r, d);
+  f(t, q, u, z, F, d);
+  for (int i = 0; i < NU; i++) r[i] -= F[i];
+  r[0] += d->quadratic * a[0] * a[0];
+  return 0;
+}
+
+static int inverse_without_z(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                             const sunrealtype *z, const sunrealtype *a, sunrealtype *r, void *data) {
+  (void)z;
+  return inverse(t, q, u, NULL, a, r, data);
+}
+
+static int f_without_z(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                       const sunrealtype *z, sunrealtype *F, void *data) {
+  (void)z;
+  return f(t, q, u, NULL, F, data);
+}
+
+static int f_lambda(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                    const sunrealtype *lambda, sunrealtype *F, void *data) {
+  (void)t, (void)q, (void)z, (void)data;
+  F[0] = -0.1 * lambda[0] * u[0];
+  return 0;
+}
+
+static int zdot(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                const sunrealtype *lambda, sunrealtype *zd, void *data) {
+  (void)t, (void)q, (void)data;
+  zd[0] = u[0] - z[0] + 0.1 * lambda[0];
+  return 0;
+}
+
+static int p(sunrealtype t, const sunrealtype *q, sunrealtype *r, void *data) {
+  (void)t, (void)data;
+  r[0] = 0.5 * q[0] * q[0] + q[1] - cos(q[2]) + 1.0;
+  return 0;
+}
+
+static int Au(sunrealtype t, const sunrealtype *q, const sunrealtype *x, sunrealtype *y, void *data) {
+  (void)t, (void)data;
+  y[0] = q[0] * x[0] + x[1] + sin(q[2]) * x[2];
+  return 0;
+}
+
+static int ATl(sunrealtype t, const sunrealtype *q, const sunrealtype *x, sunrealtype *y,
+               void *data) {
+  (void)t, (void)data;
+  y[0] = q[0] * x[0], y[1] = x[0], y[2] = sin(q[2]) * x[0];
+  return 0;
+}
+
+static int A(sunrealtype t, const sunrealtype *q, SUNMatrix S, void *data) {
+  (void)t, (void)data;
+  SM_ELEMENT_D(S, 0, 0) = q[0], SM_ELEMENT_D(S, 0, 1) = 1.0, SM_ELEMENT_D(S, 0, 2) = sin(q[2]);
+  return 0;
+}
+
+static int v(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *r, void *data) {
+  return Au(t, q, u, r, data);
+}
+
+static int b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *r, void *data) {
+  (void)t, (void)data;
+  r[0] = -u[0] * u[0] - cos(q[2]) * u[2] * u[2];
+  return 0;
+}
+
+/* ---- the models: each feature by matrices and by inverse ---- */
+
+enum { PLAIN, WITH_M, WITH_A, WITH_MU, NO_B, WITH_Z, DIRECT, RATE, FULL, SWITCHED, FEATURES };
+
+static Device device;
+static N_Vector y;
+static MessageLog messages;
+
+static int has_z(int feature) { return feature == WITH_Z; }
+
+static CPMechModel model_of(int feature, int by_inverse) {
+  CPMechModel m = {.nu = NU, .np = 1, .p = p, .v = v, .b = feature == NO_B ? NULL : b};
+  if (has_z(feature)) m.nz = 1, m.zdot = zdot, m.f_lambda = f_lambda, m.Mu = by_inverse ? Mu : NULL;
+  if (!by_inverse) {
+    m.M = M, m.A = A, m.f = has_z(feature) ? f : f_without_z;
+    return m;
+  }
+  m.inverse = has_z(feature) ? inverse : inverse_without_z;
+  m.M       = feature == WITH_M ? M : NULL;
+  m.Mu      = feature == WITH_MU || has_z(feature) ? Mu : NULL;
+  if (feature == WITH_A) m.A = A;
+  else m.Au = Au, m.ATl = ATl;
+  return m;
+}
+
+static int drive(sunrealtype t, sunrealtype *g, void *data) {
+  *g = *(sunrealtype *)data + 0.1 * sin(2.0 * t);
+  return 0;
+}
+
+static CPMech create(int feature, int by_inverse) {
+  static sunrealtype start;
+  const CPMechModel model = model_of(feature, by_inverse);
+  const sunrealtype q0 = 0.6, q2 = 0.8, u0 = 0.4,
+                    u2 = feature >= DIRECT && feature <= FULL ? 0.2 : -0.3;
+  start                = q2;
+  sunrealtype y0[7] = {q0, cos(q2) - 1.0 - 0.5 * q0 * q0, q2, u0, -q0 * u0 - sin(q2) * u2, u2, 0.5};
+  y                 = vector_of(2 * NU + has_z(feature), y0);
+  CPMech mech       = CPMechCreate(&model, y, test_context);
+  ck_assert_ptr_nonnull(mech);
+  ck_assert_int_eq(CPMechSetUserData(mech, &device), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+  if (feature >= DIRECT && feature <= FULL)
+    ck_assert_int_eq(
+        CPMechPrescribe(mech, 2, (CPMotion)(feature - DIRECT), drive, NULL, NULL, 1.0e-2, &start),
+        CP_SUCCESS);
+  if (feature == SWITCHED)
+    ck_assert_int_eq(CPMechSetActive(mech, (sunrealtype[]){0.0}), CP_SUCCESS);
+  return mech;
+}
+
+static void setup(void) {
+  test_context_setup();
+  device   = (Device){.stiff = 3.0};
+  messages = (MessageLog){0};
+}
+
+static void destroy(CPMech *mech) {
+  CPMechFree(mech);
+  N_VDestroy(y);
+}
+
+/* ---- values at one state ---- */
+
+/* M by differences of r is accurate to roundoff of r at rest, and u' loses the condition of the matrices, below
+ * 100. */
+#define ROUNDED 1.0e-12
+
+START_TEST(accelerations_are_those_of_the_matrices) {
+  sunrealtype udot[2][NU], lambda[2][2] = {{0}};
+  for (int k = 0; k < 2; k++) {
+    CPMech mech = create(_i, k);
+    ck_assert_int_eq(CPMechAccelerations(mech, 0.3, y, udot[k], lambda[k]), CP_SUCCESS);
+    destroy(&mech);
+  }
+  for (int j = 0; j < NU; j++) ck_assert_double_eq_tol(udot[0][j], udot[1][j], ROUNDED);
+  for (int i = 0; i < 2; i++) ck_assert_double_eq_tol(lambda[0][i], lambda[1][i], ROUNDED);
+}
+END_TEST
+
+/* With quadratic, r(a) - r(0) is not M a: named by its part of r_0. */
+START_TEST(check_compares_inverse_with_M) {
+  CPMechReport report;
+  CPMech mech = create(_i, 1);
+  ck_assert_msg(CPMechCheck(mech, 0.3, y, &report) == CP_SUCCESS, "%s", messages.text);
+  ck_assert_double_le(report.inverse, ROUNDED);
+  ck_assert_double_le(report.A_p, 1.0e-8);
+  device.quadratic = 0.1;
+  ck_assert_int_eq(CPMechCheck(mech, 0.3, y, &report), CP_MECH_DERIV_WRONG);
+  ck_assert_mentions(messages.text, "inverse: of the difference");
+  destroy(&mech);
+}
+END_TEST
+
+/* ---- motions ---- */
+
+typedef struct {
+  int flag;
+  sunrealtype t;
+  CPMechStats stats;
+} Outcome;
+
+static Outcome integrate(CPMech mech, const char *method, sunrealtype tol, sunrealtype t_end) {
+  Outcome out       = {0};
+  const int one     = strcmp(method, "BDF") != 0;
+  CPodeMem mem      = one ? NULL : CPodeCreate(CV_BDF, test_context);
+  CPOneStepMem step = one ? CPOneStepCreate(method, test_context) : NULL;
+  if (one) {
+    CPOneStepSetErrHandlerFn(step, message_log, &messages);
+    out.flag = CPMechAttachOneStep(mech, step, 0.0, y);
+    if (!out.flag) out.flag = CPOneStepSStolerances(step, tol, tol);
+    if (!out.flag) out.flag = CPOneStepEvolve(step, t_end, y, &out.t, CV_NORMAL);
+  } else {
+    CPodeSetErrHandlerFn(mem, message_log, &messages);
+    out.flag = CPMechAttach(mech, mem, 0.0, y);
+    if (!out.flag) out.flag = CPodeSStolerances(mem, tol, tol);
+    if (!out.flag) out.flag = CPode(mem, t_end, y, &out.t, CV_NORMAL);
+  }
+  CPMechGetStats(mech, &out.stats);
+  CPodeFree(&mem);
+  CPOneStepFree(&step);
+  return out;
+}
+
+static const char *const methods[] = {"DOP853", "RADAU", "BDF"};
+enum { METHODS = sizeof methods / sizeof methods[0] };
+#define T_END 2.0
+
+/* By matrices and DOP853 at a tolerance of 1e-12. An error of a step grows at most by exp(L t) with L = 2 for the
+ * equations above, and DOP853, RADAU and BDF take at most 400 steps. */
+START_TEST(motions_are_those_of_the_matrices) {
+  const int feature     = _i % FEATURES;
+  const char *method    = methods[_i / FEATURES];
+  const sunrealtype tol = 1.0e-8, bound = 400.0 * tol * exp(2.0 * T_END);
+  CPMech mech = create(feature, 0);
+  ck_assert_int_eq(integrate(mech, "DOP853", 1.0e-12, T_END).flag, CP_SUCCESS);
+  N_Vector reference = vector_copy(y);
+  destroy(&mech);
+  mech              = create(feature, 1);
+  const Outcome out = integrate(mech, method, tol, T_END);
+  ck_assert_msg(out.flag == CP_SUCCESS, "%s", messages.text);
+  ck_assert_double_le(max_distance(y, reference), bound);
+  N_VDestroy(reference);
+  destroy(&mech);
+}
+END_TEST
+
+/* Residuals need neither M nor factors: these are formed for Newton's matrices and for starts only. */
+START_TEST(residuals_take_no_matrices) {
+  device.stiff      = 1.0e4;
+  CPMech mech       = create(PLAIN, 1);
+  const Outcome out = integrate(mech, "RADAU", 1.0e-6, T_END);
+  ck_assert_int_eq(out.flag, CP_SUCCESS);
+  ck_assert_int_le(out.stats.nM, out.stats.npartials + 4);
+  ck_assert_int_le(out.stats.nkkt, 2);
+  ck_assert_int_gt(out.stats.nf, 3 * out.stats.nM);
+  destroy(&mech);
+}
+END_TEST
+
+/* A loop of 10 and of 11 rods in joint coordinates, M by composite bodies for the reference. */
+START_TEST(a_loop_of_rods_moves_as_by_its_matrices) {
+  JointLoop *loop       = joint_loop_create(10 + _i / METHODS);
+  N_Vector reference    = NULL;
+  const sunrealtype tol = 1.0e-7;
+  ck_assert_ptr_nonnull(loop);
+  loop->d = 0.01;
+  for (int k = 0; k < 2; k++) {
+    const CPMechModel model = joint_loop_model(loop, k ? JOINT_LOOP_INVERSE : JOINT_LOOP_MATRICES);
+    y                       = vector_of(2 * loop->n, NULL);
+    joint_loop_guess(loop, y);
+    CPMech mech = CPMechCreate(&model, y, test_context);
+    ck_assert_int_eq(CPMechSetUserData(mech, loop), CP_SUCCESS);
+    ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+    ck_assert_int_eq(CPMechCalcIC(mech, 0.0, y, NULL, NULL, NULL, NULL), CP_SUCCESS);
+    const Outcome out =
+        integrate(mech, k ? methods[_i % METHODS] : "DOP853", k ? tol : 1.0e-12, 0.1);
+    ck_assert_msg(out.flag == CP_SUCCESS, "%s", messages.text);
+    if (k) ck_assert_double_le(max_distance(y, reference), 200.0 * tol * 10.0);
+    else reference = vector_copy(y);
+    destroy(&mech);
+  }
+  N_VDestroy(reference);
+  joint_loop_free(&loop);
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+static int any_udot(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                    sunrealtype *a, sunrealtype *lambda, void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)a, (void)lambda, (void)data;
+  return 1;
+}
+
+START_TEST(wrong_combinations_are_named) {
+  SUNMatrix sparse = SUNSparseMatrix(NU, NU, NU, CSC_MAT, test_context);
+  for (int j = 0; j <= NU; j++) SUNSparseMatrix_IndexPointers(sparse)[j] = j;
+  for (int j = 0; j < NU; j++) SUNSparseMatrix_IndexValues(sparse)[j] = j;
+  CPMechModel m[] = {model_of(PLAIN, 1), model_of(PLAIN, 1), model_of(PLAIN, 1), model_of(PLAIN, 1),
+                     model_of(WITH_Z, 1)};
+  static const char *const words[] = {"f must not be given with inverse", "either A, or Au and ATl",
+                                      "Au and ATl must be given together", "sparse M_tmpl",
+                                      "M or Mu must be given with inverse if nz > 0"};
+  m[0].f = f, m[1].A = A, m[2].ATl = NULL, m[3].M_tmpl = sparse, m[4].Mu = NULL;
+  y          = vector_of(2 * NU + (_i == 4), NULL);
+  FILE *file = tmpfile();
+  ck_assert_ptr_nonnull(file);
+  fflush(stderr);
+  const int kept = dup(STDERR_FILENO);
+  dup2(fileno(file), STDERR_FILENO);
+  CPMech mech = CPMechCreate(&m[_i], y, test_context);
+  fflush(stderr);
+  dup2(kept, STDERR_FILENO);
+  close(kept);
+  char text[400] = {0};
+  rewind(file);
+  fread(text, 1, sizeof text - 1, file);
+  fclose(file);
+  ck_assert_ptr_null(mech);
+  ck_assert_mentions(text, words[_i]);
+  N_VDestroy(y);
+  SUNMatDestroy(sparse);
+}
+END_TEST
+
+/* A model that has only udot: what it lacks is named. */
+START_TEST(operators_without_inverse_are_refused_as_before) {
+  CPMechModel model = {.nu = NU, .np = 1, .p = p, .udot = any_udot, .Au = Au, .ATl = ATl};
+  y                 = vector_of(2 * NU, NULL);
+  CPMech mech       = CPMechCreate(&model, y, test_context);
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetNewton(mech, CP_NEWTON_KKT), CP_NOT_SUPPORTED);
+  ck_assert_mentions(messages.text, "inverse");
+  ck_assert_int_eq(CPMechSetMetric(mech, CP_METRIC_NEWTON), CP_NOT_SUPPORTED);
+  ck_assert_mentions(messages.text, "inverse");
+  ck_assert_int_ne(integrate(mech, "RADAU", 1.0e-6, 1.0).flag, CP_SUCCESS);
+  ck_assert_mentions(messages.text, "inverse");
+  destroy(&mech);
+}
+END_TEST
+
+/* ---- failures ---- */
+
+/* At the first call, in the first step and later. */
+static const int calls[] = {1, 40, 150};
+enum { CALLS = sizeof calls / sizeof calls[0] };
+
+START_TEST(failures_of_inverse_are_named) {
+  const char *method = methods[_i % METHODS];
+  device.fails       = calls[_i / METHODS];
+  device.code        = -1;
+  CPMech mech        = create(PLAIN, 1);
+  ck_assert_int_eq(integrate(mech, method, 1.0e-6, T_END).flag, CP_USERFUNC_FAIL);
+  ck_assert_mentions(messages.text, "inverse");
+  destroy(&mech);
+}
+END_TEST
+
+START_TEST(recoverable_failures_are_recovered_from) {
+  const char *method = methods[_i % METHODS];
+  device.fails       = calls[1 + _i / METHODS];
+  device.code        = 1;
+  CPMech mech        = create(PLAIN, 1);
+  const Outcome out  = integrate(mech, method, 1.0e-6, T_END);
+  ck_assert_msg(out.flag == CP_SUCCESS, "%s", messages.text);
+  ck_assert_int_gt(device.calls, device.fails);
+  destroy(&mech);
+}
+END_TEST
+
+START_TEST(values_that_are_no_numbers_are_named) {
+  const char *method = methods[_i % METHODS];
+  device.fails       = calls[_i / METHODS];
+  device.code        = -1;
+  device.nan         = 1;
+  CPMech mech        = create(PLAIN, 1);
+  ck_assert_int_eq(integrate(mech, method, 1.0e-6, T_END).flag, CP_MECH_NONFINITE);
+  ck_assert_mentions(messages.text, "inverse[1] is");
+  destroy(&mech);
+}
+END_TEST
+
+/* A moving mass of 0.1^2 / 1.5 or less in coordinate 2 makes M indefinite, and it is so on the null space of A. */
+START_TEST(indefinite_masses_are_named) {
+  device.light = 3.0;
+  CPMech mech  = create(PLAIN, 1);
+  ck_assert_int_eq(integrate(mech, methods[_i], 1.0e-6, T_END).flag, CP_MASS_INDEFINITE);
+  destroy(&mech);
+}
+END_TEST
+
+/* ---- memory ---- */
+
+START_TEST(every_allocation_may_fail) {
+  int denied = 1;
+  for (long k = 1; denied; k++) {
+    CPMech mech = create(WITH_Z, 1);
+    alloc_watch_failing(k);
+    const Outcome out = integrate(mech, methods[_i], 1.0e-4, 0.01);
+    denied            = alloc_has_failed();
+    alloc_unwatch();
+    ck_assert_msg(denied ? out.flag != CP_SUCCESS : out.flag == CP_SUCCESS, "%ld: %d", k, out.flag);
+    destroy(&mech);
+  }
+}
+END_TEST
+
+static Suite *inverse_suite(void) {
+  Suite *suite = suite_create("mechanisms by inverse dynamics");
+  TCase *tc    = tcase_create("all");
+  tcase_add_checked_fixture(tc, setup, test_context_teardown);
+  tcase_add_loop_test(tc, accelerations_are_those_of_the_matrices, 0, FEATURES);
+  tcase_add_loop_test(tc, check_compares_inverse_with_M, 0, WITH_Z);
+  tcase_add_loop_test(tc, motions_are_those_of_the_matrices, 0, FEATURES * METHODS);
+  tcase_add_test(tc, residuals_take_no_matrices);
+  tcase_add_loop_test(tc, a_loop_of_rods_moves_as_by_its_matrices, 0, 2 * METHODS);
+  tcase_add_loop_test(tc, wrong_combinations_are_named, 0, 5);
+  tcase_add_test(tc, operators_without_inverse_are_refused_as_before);
+  tcase_add_loop_test(tc, failures_of_inverse_are_named, 0, CALLS * METHODS);
+  tcase_add_loop_test(tc, recoverable_failures_are_recovered_from, 0, (CALLS - 1) * METHODS);
+  tcase_add_loop_test(tc, values_that_are_no_numbers_are_named, 0, CALLS * METHODS);
+  tcase_add_loop_test(tc, indefinite_masses_are_named, 0, METHODS);
+  tcase_add_loop_test(tc, every_allocation_may_fail, 0, METHODS);
+  suite_add_tcase(suite, tc);
+  return suite;
+}
+
+int main(void) { return run_suite(inverse_suite()); }
