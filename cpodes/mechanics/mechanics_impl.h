@@ -192,6 +192,7 @@ struct CPMech_ {
   /* M is not positive definite: the default metric is that of the error weights. */
   int not_definite;
   CPMechNewtonMem newton;
+  struct CPMechNear_ *near;         /* near.c; NULL if u' is not expected */
   struct CPMechImplicit_ *implicit; /* attach/implicit.c; NULL if no method needs it */
   struct CPMechSens_ *sens;         /* sensitivity/; NULL if there are none */
   CPMechAttached attached;
@@ -357,6 +358,19 @@ int cpMechKkt(CPMech mech, sunrealtype t, const double *f, const double *b, doub
 /* Factors the KKT matrix at (t, q) for problems with given f and b, to be solved by
  * cpSaddleSolve(mech->kkt). FULL motions are held as in CPMechReduced. */
 int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q);
+
+/* ---- near.c: accelerations near expected ones, by inverse dynamics ---- */
+/* Returns 0, also if the model does not allow that, or CP_MEM_FAIL. */
+int cpMechNearCreate(CPMech mech);
+void cpMechExpect(N_Vector ydot, N_Vector ewt, sunrealtype gamma, sunrealtype tol,
+                  void *mech); /* CPSystem's expect */
+/* Is the next evaluation of the right-hand side to be near expected accelerations? */
+int cpMechIsExpected(const CPMech mech);
+/* As cpMechSolve, with the accuracy that is expected. */
+int cpMechAccelerateNear(CPMech mech, const CPMechState *s, double *a, double *lambda);
+/* Factors M and A at a state with these multipliers, if such evaluations take place. */
+void cpMechNearFactor(CPMech mech, const CPMat *M, const CPMat *A, const double *lambda);
+void cpMechNearFree(CPMech mech);
 
 /* ---- motions.c: prescribed motions ---- */
 /* Sets velocity and row of each motion, is_full and nfull. cpMechSetUp calls it once the pairs are

@@ -175,6 +175,7 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
 }
 
 static inline int accelerate(CPMech mech, const CPMechState *s, sunrealtype *udot) {
+  if (cpMechIsExpected(mech)) return cpMechAccelerateNear(mech, s, udot, mech->stage.lambda);
   if (mech->terms.are_plain) return solvePlain(mech, s, udot, mech->stage.lambda);
   if (!mech->model.udot) return cpMechSolve(mech, s, udot, mech->stage.lambda);
   mech->stage.t = s->t;

@@ -305,6 +305,7 @@ void cpMechTearDown(CPMech mech) {
   cpSaddleFree(&mech->kkt);
   mech->solve.off = NULL;
   cpMechStageFree(mech);
+  cpMechNearFree(mech);
   cpMatFree(&mech->reduced.M);
   cpMatFree(&mech->reduced.A);
   cpUserMatFree(&mech->userM);

@@ -134,6 +134,10 @@ typedef struct {
    * recoverable, a negative one if fatal. */
   int (*linsys)(sunrealtype t, N_Vector y, sunbooleantype jok, sunbooleantype *jcur,
                 sunrealtype gamma, void *data);
+  /* At the next evaluation, which follows immediately, y' is expected to be near ydot, and gamma y' need only
+   * be accurate to a small part of tol in the norm of ewt. If ydot is NULL, the run starts again: nothing is
+   * carried over from it (optional). */
+  void (*expect)(N_Vector ydot, N_Vector ewt, sunrealtype gamma, sunrealtype tol, void *data);
   /* At states off the manifold of invariants, evaluates the right-hand side at the nearest state on
    * it: always if `all` is set, otherwise only where necessary. Returns whether this has been
    * necessary since the last call (optional). */

@@ -47,6 +47,7 @@ void cpMechDetach(void *data) {
   const CPMech mech = data;
   cpMechImplicitFree(&mech->implicit);
   cpMechNewtonFree(&mech->newton);
+  cpMechNearFree(mech);
   if (mech->attached.fixed_point) SUNNonlinSolFree(mech->attached.fixed_point);
   mech->attached.fixed_point = NULL;
   mech->host                 = NULL;
@@ -64,6 +65,7 @@ static int install(CPMech mech, CPStepper s) {
                            .scale       = scaled ? scaleWeights : NULL,
                            .linsys      = cpMechLinearSystem,
                            .on_manifold = cpMechOnManifold,
+                           .expect      = mech->model.inverse ? cpMechExpect : NULL,
                            .sine        = cpMechStageSine,
                            .cause       = cause,
                            .print       = cpMechPrintStats,
@@ -85,6 +87,7 @@ static int install(CPMech mech, CPStepper s) {
     }
     if (!flag && !fixed_point && mech->options.newton_type != CP_NEWTON_NONE)
       flag = cpMechNewtonAttach(mech, mem);
+    if (!flag && mech->newton) flag = cpMechNearCreate(mech);
   } else {
     s->system          = system;
     mech->stats.newton = CP_NEWTON_NONE;

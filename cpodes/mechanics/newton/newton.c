@@ -23,6 +23,7 @@ int cpNewtonSystem(CPMechNewtonMem newton, sunrealtype t, const sunrealtype *y, 
   newton->assembled  = 0;
   *jcur              = !jok || !P->valid || P->layout != mech->rows.layout;
   int flag           = *jcur ? cpPartialsAt(P, t, y, NULL, NULL, ewt) : CP_SUCCESS;
+  if (!flag && *jcur && P->kkt) cpMechNearFactor(mech, &P->M, &P->A, P->lambda);
   if (!flag) flag = cpNewtonAssemble(&newton->S, gamma);
   newton->assembled = !flag;
   return flag;

@@ -144,6 +144,7 @@ static void restart(CPodeMem mem, sunrealtype t0, N_Vector y0) {
   mem->checkpoints.root_beyond = mem->checkpoints.first_root = NAN;
   mem->norms.choice                                          = (CPOrderChoice){.nst = -1};
   mem->nls.newton                                            = (CPNewton){.ratio = -1.0};
+  if (mem->base.system.expect) mem->base.system.expect(NULL, NULL, 0.0, 0.0, mem->base.system.data);
   cpOrderNormsForget(mem);
 }
 

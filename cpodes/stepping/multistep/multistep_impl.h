@@ -81,6 +81,7 @@ typedef struct {
 typedef struct {
   sunrealtype t, t_jac; /* of this attempt; of the state where the derivatives were evaluated */
   N_Vector ewt;         /* of this attempt */
+  sunrealtype tol;      /* of this attempt */
   sunrealtype residual, residual_before, d_before; /* |F_m|, |F_(m-1)|, |d_(m-1)| */
   sunrealtype d_halved; /* |d| at iteration m_halved, the last to halve the smallest correction */
   int m_halved;

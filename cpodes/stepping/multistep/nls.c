@@ -207,10 +207,28 @@ int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunre
 #define STIFFEST  100.0 /* largest factor of the estimate: roundoff must not fail the test */
 #define DIVERGING 2.0   /* growth of a correction, as in CVODES */
 
+/* Tells the system y' = (rl1 zn_1 + ycor) / gamma, which f equals if ycor is right. Steps that must be repeated
+ * to the last bit, and sensitivities, need an f that does not depend on this. */
+static int expect(CPWrapped *nls, N_Vector ycor) {
+  const CPodeMem mem     = nls->owner;
+  const CPSystem *system = &mem->base.system;
+  N_Vector ypred, y, f, zn1;
+  sunrealtype t, gamma, rl1;
+  void *data;
+  if (!system->expect || !cpCarriesOver(mem) || mem->sens.data) return CP_SUCCESS;
+  const int flag =
+      CVodeGetNonlinearSystemData(nls->ctest_data, &t, &ypred, &y, &f, &gamma, &rl1, &zn1, &data);
+  if (flag) return flag;
+  N_VLinearSum(rl1 / gamma, zn1, 1.0 / gamma, ycor, nls->tmp);
+  system->expect(nls->tmp, nls->newton.ewt, gamma, nls->newton.tol, system->data);
+  return CP_SUCCESS;
+}
+
 /* The inner solver receives nls instead of CVODES' memory, and passes it to these functions. */
 static int residual(N_Vector ycor, N_Vector F, void *mem) {
   CPWrapped *nls = mem;
-  const int flag = nls->sysfn(ycor, F, nls->ctest_data);
+  int flag       = expect(nls, ycor);
+  if (!flag) flag = nls->sysfn(ycor, F, nls->ctest_data);
   if (!flag) nls->newton.residual = cpWrmsNorm(F, nls->newton.ewt);
   return flag;
 }
@@ -288,6 +306,7 @@ int cpNewtonIterate(CPWrapped *nls, sunrealtype t, N_Vector y0, N_Vector ycor, N
     return cpInnerSolve(nls, y0, ycor, ewt, tol, callLSetup, cvode_mem);
   nls->newton.t   = t;
   nls->newton.ewt = ewt;
+  nls->newton.tol = tol;
   setFunctions(inner, residual, setUp, solveLinear, converged, nls);
   const int flag = cpInnerSolve(nls, y0, ycor, ewt, tol, callLSetup, nls);
   /* The user may take the inner solver back, so it gets CVODES' functions again. */

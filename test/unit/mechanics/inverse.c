@@ -12,6 +12,7 @@
 #include <math.h>
 #include <models/joint_loop.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 #include <unistd.h>
@@ -300,6 +301,38 @@ START_TEST(residuals_take_no_matrices) {
 }
 END_TEST
 
+/* BDF computes u' as accurately as its iteration needs, by recursions with kept factors: the steps of the
+ * matrices, up to roundoff that decides between step sizes, and factors for a few evaluations. */
+START_TEST(bdf_keeps_factors_of_accelerations) {
+  CPMechStats stats[2];
+  long int steps[2];
+  JointLoop *loop = joint_loop_create(12);
+  ck_assert_ptr_nonnull(loop);
+  loop->k = 1.0, loop->d = 0.1;
+  for (int k = 0; k < 2; k++) {
+    const CPMechModel model = joint_loop_model(loop, k ? JOINT_LOOP_INVERSE : JOINT_LOOP_MATRICES);
+    y                       = vector_of(2 * loop->n, NULL);
+    joint_loop_guess(loop, y);
+    CPMech mech  = CPMechCreate(&model, y, test_context);
+    CPodeMem mem = CPodeCreate(CV_BDF, test_context);
+    sunrealtype t;
+    ck_assert_int_eq(CPMechSetUserData(mech, loop), CP_SUCCESS);
+    ck_assert_int_eq(CPMechCalcIC(mech, 0.0, y, NULL, NULL, NULL, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
+    ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-5, 1.0e-5), CP_SUCCESS);
+    ck_assert_int_eq(CPode(mem, 0.3, y, &t, CV_NORMAL), CP_SUCCESS);
+    CVodeGetNumSteps(CPodeGetCVodeMem(mem), &steps[k]);
+    CPMechGetStats(mech, &stats[k]);
+    CPodeFree(&mem);
+    destroy(&mech);
+  }
+  ck_assert_int_le(labs(steps[1] - steps[0]), steps[0] / 10);
+  ck_assert_int_le(stats[1].nkkt, stats[1].nudot / 3);
+  ck_assert_int_le(stats[1].nf, stats[1].nudot * loop->n);
+  joint_loop_free(&loop);
+}
+END_TEST
+
 /* A loop of 10 and of 11 rods in joint coordinates, M by composite bodies for the reference. */
 START_TEST(a_loop_of_rods_moves_as_by_its_matrices) {
   JointLoop *loop       = joint_loop_create(10 + _i / METHODS);
@@ -456,6 +489,7 @@ static Suite *inverse_suite(void) {
   tcase_add_loop_test(tc, check_compares_inverse_with_M, 0, WITH_Z);
   tcase_add_loop_test(tc, motions_are_those_of_the_matrices, 0, FEATURES * METHODS);
   tcase_add_test(tc, residuals_take_no_matrices);
+  tcase_add_test(tc, bdf_keeps_factors_of_accelerations);
   tcase_add_loop_test(tc, a_loop_of_rods_moves_as_by_its_matrices, 0, 2 * METHODS);
   tcase_add_loop_test(tc, wrong_combinations_are_named, 0, 5);
   tcase_add_test(tc, operators_without_inverse_are_refused_as_before);
