@@ -364,8 +364,9 @@ int cpMechFactor(CPMech mech, sunrealtype t, const sunrealtype *q);
 int cpMechNearCreate(CPMech mech);
 void cpMechExpect(N_Vector ydot, N_Vector ewt, sunrealtype gamma, sunrealtype tol,
                   void *mech); /* CPSystem's expect */
-/* Is the next evaluation of the right-hand side to be near expected accelerations? */
-int cpMechIsExpected(const CPMech mech);
+/* Is this evaluation of the right-hand side to be near expected accelerations? The next one is not, unless it is
+ * expected, too. */
+int cpMechTakeExpected(CPMech mech);
 /* As cpMechSolve, with the accuracy that is expected. */
 int cpMechAccelerateNear(CPMech mech, const CPMechState *s, double *a, double *lambda);
 /* Factors M and A at a state with these multipliers, if such evaluations take place. */

@@ -19,6 +19,8 @@
 /* The part of the tolerance of the iteration to which u' is computed */
 #define SOLVED 1.0e-5
 enum { MOST_PRODUCTS = 20 };
+/* With a function M and fewer velocities, new factors take less time than products. */
+#define LARGE 100
 
 struct CPMechNear_ {
   CPArena arena;
@@ -26,7 +28,7 @@ struct CPMechNear_ {
   int known;                 /* there are factors, for rows.layout `layout`, and lambda */
   long int layout, products; /* products since L_0 was factored */
   double *lambda;            /* [m] of the newest evaluation */
-  /* what the integrator expects at its next evaluation: weights ewt [n], NULL if nothing */
+  int expected; /* 1: at the next evaluation y' is expected to be near ydot [n]; weights ewt [n] */
   const sunrealtype *ydot, *ewt;
   double gamma, tol;
   double *a, *at_a; /* [nu] expected u', r(a) */
@@ -45,7 +47,9 @@ void cpMechNearFree(CPMech mech) {
 
 /* Forces that depend on lambda make L nonlinear, and FULL motions change its unknowns; udot is a recursion. */
 int cpMechNearCreate(CPMech mech) {
-  if (!mech->model.inverse || mech->model.udot || mech->model.f_lambda || mech->motions.nfull > 0)
+  const int cheap = mech->model.M && (mech->userM.A.start || mech->nu < LARGE); /* new factors */
+  if (!mech->model.inverse || mech->model.udot || mech->model.f_lambda || mech->motions.nfull > 0 ||
+      cheap)
     return CP_SUCCESS;
   struct CPMechNear_ *own = mech->near = calloc(1, sizeof *own);
   if (!own) return CP_MEM_FAIL;
@@ -63,14 +67,20 @@ int cpMechNearCreate(CPMech mech) {
 void cpMechExpect(N_Vector ydot, N_Vector ewt, sunrealtype gamma, sunrealtype tol, void *data) {
   struct CPMechNear_ *own = ((CPMech)data)->near;
   if (!own) return;
-  own->ydot  = ydot ? N_VGetArrayPointer(ydot) : NULL;
-  own->ewt   = ydot ? N_VGetArrayPointer(ewt) : NULL;
+  own->expected = ydot != NULL;
+  if (!ydot) own->known = 0;
+  if (!ydot) return;
+  own->ydot  = N_VGetArrayPointer(ydot);
+  own->ewt   = N_VGetArrayPointer(ewt);
   own->gamma = gamma;
   own->tol   = tol;
-  if (!ydot) own->known = 0;
 }
 
-int cpMechIsExpected(const CPMech mech) { return mech->near && mech->near->ewt; }
+int cpMechTakeExpected(CPMech mech) {
+  const int expected = mech->near && mech->near->expected;
+  if (mech->near) mech->near->expected = 0;
+  return expected;
+}
 
 void cpMechNearFactor(CPMech mech, const CPMat *M, const CPMat *A, const double *lambda) {
   struct CPMechNear_ *own = mech->near;
@@ -201,7 +211,6 @@ int cpMechAccelerateNear(CPMech mech, const CPMechState *s, double *a, double *l
   struct CPMechNear_ *own = mech->near;
   int flag                = 1;
   if (own->known && own->layout == mech->rows.layout && !isWorn(mech)) flag = iterate(mech, s);
-  own->ewt = NULL;
   if (flag == 1) {
     flag = cpMechSolve(mech, s, a, lambda);
     if (!flag) cpMechNearFactor(mech, &mech->userM.A, &mech->A, lambda);

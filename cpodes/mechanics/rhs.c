@@ -175,7 +175,6 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
 }
 
 static inline int accelerate(CPMech mech, const CPMechState *s, sunrealtype *udot) {
-  if (cpMechIsExpected(mech)) return cpMechAccelerateNear(mech, s, udot, mech->stage.lambda);
   if (mech->terms.are_plain) return solvePlain(mech, s, udot, mech->stage.lambda);
   if (!mech->model.udot) return cpMechSolve(mech, s, udot, mech->stage.lambda);
   mech->stage.t = s->t;
@@ -209,9 +208,11 @@ static inline int rates(CPMech mech, const CPMechState *s, sunrealtype *yd) {
 int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   CPMech mech     = data;
   sunrealtype *yd = cpData(ydot), *udot = yd + mech->nq;
+  const int is_near = mech->near && cpMechTakeExpected(mech);
   CPMechState s;
   int flag = cpMechRead(mech, t, cpData(y), &s);
-  if (!flag) flag = accelerate(mech, &s, udot);
+  if (!flag && is_near) flag = cpMechAccelerateNear(mech, &s, udot, mech->stage.lambda);
+  else if (!flag) flag = accelerate(mech, &s, udot);
   if (flag >= 0 && needManifold(mech, flag)) flag = accelerateOnManifold(mech, t, y, &s, udot);
   if (!flag) flag = rates(mech, &s, yd);
   if (!flag && mech->sens) cpMechSensKeep(mech, t, N_VGetArrayPointer(y), udot, mech->stage.lambda);

@@ -509,9 +509,9 @@ static int is_like(const CPModel *a, const CPModel *b) {
 #define SAME(member) (x->member == y->member)
   return SAME(nu) && SAME(nq) && SAME(nz) && SAME(np) && SAME(nv) && SAME(na) && SAME(M) &&
          SAME(A) && SAME(f) && SAME(f_lambda) && SAME(p) && SAME(v) && SAME(b) && SAME(N) &&
-         SAME(zdot) && SAME(udot) && SAME(Au) && SAME(ATl) && SAME(Minv) && SAME(Mu) &&
-         SAME(dynamics_jac) && SAME(constraint_jac) && SAME(auxiliary_jac) && SAME(lambda_jac) &&
-         SAME(udot_jac);
+         SAME(zdot) && SAME(inverse) && SAME(udot) && SAME(Au) && SAME(ATl) && SAME(Minv) &&
+         SAME(Mu) && SAME(dynamics_jac) && SAME(constraint_jac) && SAME(auxiliary_jac) &&
+         SAME(lambda_jac) && SAME(udot_jac);
 #undef SAME
 }
 
@@ -589,6 +589,12 @@ static int model_zdot(double t, const double *q, const double *u, const double *
                       double *f, void *F) {
   const CPModel *m = model_now(F);
   return m ? m->mech.zdot(t, q, u, z, l, f, m->data) : -1;
+}
+
+static int model_inverse(double t, const double *q, const double *u, const double *z,
+                         const double *a, double *r, void *F) {
+  const CPModel *m = model_now(F);
+  return m ? m->mech.inverse(t, q, u, z, a, r, m->data) : -1;
 }
 
 static int model_udot(double t, const double *q, const double *u, const double *z, double *udot,
@@ -683,6 +689,7 @@ CPMech glue_parametric_mech(GlueParametric *P) {
   SET(b);
   SET(N);
   SET(zdot);
+  SET(inverse);
   SET(udot);
   SET(Au);
   SET(ATl);

@@ -333,6 +333,26 @@ START_TEST(bdf_keeps_factors_of_accelerations) {
 }
 END_TEST
 
+START_TEST(a_restart_repeats_the_run_to_the_last_bit) {
+  CPMech mech    = create(_i, 1);
+  N_Vector first = vector_copy(y), end = NULL;
+  CPodeMem mem = CPodeCreate(CV_BDF, test_context);
+  sunrealtype t;
+  for (int k = 0; k < 2; k++) {
+    N_VScale(1.0, first, y);
+    ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
+    ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+    ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+    if (k) ck_assert(same_bits(y, end));
+    else end = vector_copy(y);
+  }
+  N_VDestroy(first);
+  N_VDestroy(end);
+  CPodeFree(&mem);
+  destroy(&mech);
+}
+END_TEST
+
 /* A loop of 10 and of 11 rods in joint coordinates, M by composite bodies for the reference. */
 START_TEST(a_loop_of_rods_moves_as_by_its_matrices) {
   JointLoop *loop       = joint_loop_create(10 + _i / METHODS);
@@ -490,6 +510,7 @@ static Suite *inverse_suite(void) {
   tcase_add_loop_test(tc, motions_are_those_of_the_matrices, 0, FEATURES * METHODS);
   tcase_add_test(tc, residuals_take_no_matrices);
   tcase_add_test(tc, bdf_keeps_factors_of_accelerations);
+  tcase_add_loop_test(tc, a_restart_repeats_the_run_to_the_last_bit, PLAIN, WITH_A + 1);
   tcase_add_loop_test(tc, a_loop_of_rods_moves_as_by_its_matrices, 0, 2 * METHODS);
   tcase_add_loop_test(tc, wrong_combinations_are_named, 0, 5);
   tcase_add_test(tc, operators_without_inverse_are_refused_as_before);
