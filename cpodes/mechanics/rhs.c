@@ -62,7 +62,7 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
 /* Returns the squared lengths of the rows of A, or of rows that are off the longest so far. */
 CP_RARE static const double *squareRows(CPMech mech) {
   double *square = mech->stage.square;
-  cpMatSquareRows(&mech->A, square);
+  cpMatSquareRows(mech->motions.nfull > 0 ? &mech->reduced.A : &mech->A, square);
   for (int i = 0; i < mech->m; i++)
     if (mech->rows.off[i]) square[i] = mech->stage.longest[i];
   return square;
