@@ -32,6 +32,7 @@ typedef enum {
   ON_KINEMATICS,
   ON_AUXILIARY,
   ON_UDOT,
+  ON_INVERSE,
   ON_TIMES,
   ON_PARTIALS,
   ON_MOTION,

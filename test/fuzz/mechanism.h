@@ -32,8 +32,8 @@ enum {
   DRIVEN       = 512
 };
 
-/* How the matrices are given: BESIDE is dense, with udot as well. */
-typedef enum { DENSE, CSC, CSR, OPERATORS, BESIDE, FORMS } Form;
+/* How the matrices are given: BESIDE is dense, with udot as well; INVERSE is by inverse dynamics and products. */
+typedef enum { DENSE, CSC, CSR, OPERATORS, BESIDE, INVERSE, FORMS } Form;
 
 enum { BY_LENGTH, BY_GRAVITY, BY_DAMPING, PARAMETERS };
 enum {

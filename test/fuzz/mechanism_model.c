@@ -131,6 +131,14 @@ static int recursion(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
   return disturb(ON_UDOT, udot, mechanism_in_use()->nu);
 }
 
+static int inverse(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                   const sunrealtype *a, sunrealtype *r, void *user_data) {
+  const At at    = {.m = mechanism_in_use()};
+  const int flag = forces(t, q, u, z, r, user_data);
+  for (int i = 0; i < at.m->nu; i++) r[i] = entry_M(&at, i, i) * a[i] - r[i];
+  return flag ? flag : disturb(ON_INVERSE, r, at.m->nu);
+}
+
 static int times_A(sunrealtype t, const sunrealtype *q, const sunrealtype *x, sunrealtype *y,
                    void *user_data) {
   (void)t, (void)user_data;
@@ -249,7 +257,12 @@ int mechanism_model(const Mechanism *m, int partials, int own_velocity, int own_
     model->Au = times_A, model->ATl = times_AT, model->Mu = times_M, model->Minv = times_M_inverse;
     return 1;
   }
-  model->M = mass, model->A = rows, model->f = forces;
+  if (m->form == INVERSE) {
+    model->inverse = inverse, model->Mu = m->nz ? times_M : NULL;
+    if (m->na) model->Au = times_A, model->ATl = times_AT;
+  } else {
+    model->M = mass, model->A = rows, model->f = forces;
+  }
   if (m->features & FRICTION) model->f_lambda = friction;
   else if (partials) {
     model->dynamics_jac = dynamics_jac, model->constraint_jac = constraint_jac;
