@@ -58,9 +58,18 @@ static int create(CPSaddle s) {
 
 /* ---- factors ---- */
 
+/* The factor by which a row becomes a column of X of unit length, rounded to a power of two if any
+ * length will do: no bit of the solution then depends on it. */
+static double scaleOf(double length, int any_length) {
+  int exponent;
+  if (!any_length) return 1.0 / length;
+  frexp(length, &exponent);
+  return ldexp(1.0, -exponent);
+}
+
 /* Forms X and e; the rows of a block are x_k = (d_k a_k - sum_{i<k} u_ik x_i) / u_kk. Rows of zeros
  * in use are marked as dependent. */
-static void formMatrix(CPSaddle s) {
+static void formMatrix(CPSaddle s, int any_length) {
   SparseSchur *c       = s->used.content;
   const CPMat *X       = &c->S.XT;
   const CPMat *A       = &s->A;
@@ -92,8 +101,8 @@ static void formMatrix(CPSaddle s) {
   for (int k = 0; k < s->nrows; k++) {
     const int i         = s->row[k];
     const double length = s->length ? s->length[i] : sqrt(c->r[i]);
-    if (length > 0.0) e[i] = 1.0 / length;
-    else cpSaddleMarkDependent(s, i);
+    if (length > 0.0) e[i] = scaleOf(length, any_length);
+    else if (!s->is_dependent[i]) cpSaddleMarkDependent(s, i);
   }
   for (int j = 0; c->W.root && j < s->n; j++) {
     const double root = c->W.root[j];
@@ -103,17 +112,22 @@ static void formMatrix(CPSaddle s) {
   for (size_t l = 0; !c->W.root && l < entries; l++) X->value[l] *= e[X->row[l]];
 }
 
-/* Rows that are off become columns of zeros in X, which S omits. */
+/* Rows that are off become columns of zeros in X, which S omits. Which rows are dependent is decided
+ * with columns of unit length. */
 static int factor(CPSaddle s) {
   SparseSchur *c     = s->used.content;
   const int shortest = s->options.shortest;
+  int any_length     = c->S.any_length && c->S.dependent < 0;
   int flag           = cpWeightFactor(&c->W, s);
   if (flag || s->m == 0) return flag;
-  formMatrix(s);
-  if (s->dependent >= 0 && shortest) return CP_SADDLE_DEPENDENT;
   c->S.ranktol = shortest ? fmax(s->ranktol, CP_CHOLESKY_LEAST) : s->ranktol;
-  flag         = c->S.ops->factor(&c->S);
-  s->sine      = c->S.sine;
+  for (int twice = 0; twice < 2; twice++, any_length = !any_length) {
+    formMatrix(s, any_length);
+    if (s->dependent >= 0 && shortest) return CP_SADDLE_DEPENDENT;
+    flag = c->S.ops->factor(&c->S);
+    if (flag || !c->S.any_length || c->S.is_regular == any_length) break;
+  }
+  s->sine = c->S.sine;
   for (int i = 0; !flag && i < s->m; i++)
     if (c->S.is_dependent[i]) cpSaddleMarkDependent(s, i);
   return !flag && s->dependent >= 0 && shortest ? CP_SADDLE_DEPENDENT : flag;

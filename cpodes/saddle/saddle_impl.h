@@ -111,6 +111,7 @@ struct CPComplement_ {
   int dependent;      /* a dependent column, -1 if there is none; set by the sparse solver only */
   char *is_dependent; /* [m] 1: this column depends on the columns with 0 */
   int is_regular;     /* S is regular, and so one solution serves X^T x and r; else 0 */
+  int any_length;     /* columns need not have unit length */
   void *content;      /* the solver's own */
 };
 

@@ -109,12 +109,12 @@ static void formEnvelope(const CPComplement *c, Sparse *s, int plain) {
   }
 }
 
-/* S + shift I = L D L^T in the envelope. *least: out, the least ratio of a pivot to its entry of S.
- * Returns 0, or DEPENDENT if a pivot is zero. */
-static int factorEnvelope(Sparse *s, double shift, double *least) {
+/* S + shift I = L D L^T in the envelope. Returns 0, or DEPENDENT if a pivot is zero. */
+static int factorEnvelope(Sparse *s, double shift) {
   const size_t *envelope = s->envelope;
   const double *inverse  = s->inverse;
-  *least                 = 1.0;
+  double least           = 1.0;
+  s->least               = 0.0;
   for (int k = 0; k < s->order; k++) {
     double *l = s->l + envelope[k], pivot = s->d[k] + shift;
     const int length = (int)(envelope[k + 1] - envelope[k]), first = k - length;
@@ -129,10 +129,11 @@ static int factorEnvelope(Sparse *s, double shift, double *least) {
       l[i] = scaled;
     }
     if (pivot == 0.0) return DEPENDENT;
-    if (pivot < *least * s->d[k]) *least = pivot / s->d[k];
+    if (pivot < least * s->d[k]) least = pivot / s->d[k];
     s->d[k]       = pivot;
     s->inverse[k] = 1.0 / pivot;
   }
+  s->least = least;
   return 0;
 }
 
@@ -205,15 +206,15 @@ static int trialSolve(void *factors, double *mu) {
   return flag;
 }
 
-/* With unit columns d_k is the squared sine of column k's angle to the columns before it. Returns
- * 0, DEPENDENT or a negative code. */
+/* d_k over its entry of S, which is 1 with unit columns, is the squared sine of column k's angle to the
+ * columns before it. Returns 0, DEPENDENT or a negative code. */
 static int checkPivots(CPComplement *c, Sparse *s) {
-  double *d = s->b->x, least = 1.0;
+  double *d = s->b->x, least = s->envelope ? s->least : 1.0;
   pivots(s, d);
   for (int k = 0; k < s->order; k++) {
     if (s->constraint[k] < 0) continue; /* d_k <= -1 */
     if (!(d[k] > 0.0)) return DEPENDENT;
-    if (d[k] < least) least = d[k];
+    if (!s->envelope && d[k] < least) least = d[k];
   }
   const double sine = leastSine(c, s);
   c->sine           = sqrt(least);
@@ -284,12 +285,12 @@ static int checkDropped(CPComplement *c, Sparse *s) {
 
 /* K + shift I = L D L^T. Returns 0, DEPENDENT if that is not possible, or a negative code. */
 static int factorShifted(CPComplement *c, Sparse *s, double shift) {
-  double beta[2]  = {shift, 0.0}, least;
+  double beta[2]  = {shift, 0.0};
   const int plain = gather(c, s);
   if (s->envelope) formEnvelope(c, s, plain);
   else formMatrix(s, plain);
   countColumns(c, s);
-  if (s->envelope) return factorEnvelope(s, shift, &least);
+  if (s->envelope) return factorEnvelope(s, shift);
   cholmod_l_factorize_p(s->K, beta, NULL, 0, s->L, &s->common);
   if (s->common.status < CHOLMOD_OK) return cpSparseFailure(s);
   return s->common.status == CHOLMOD_OK ? 0 : DEPENDENT;
@@ -327,13 +328,12 @@ static int solveTransposed(CPComplement *c, const double *x, const double *r, do
   return flag;
 }
 
-/* With columns of any length, a pivot is the squared sine of an angle times its entry of S. */
 static int quick(CPComplement *c, const double *root, const double *A, const double *f,
                  const double *b, double *x, double *mu, double *square) {
   Sparse *s           = c->content;
   const size_t *start = c->XT.start, *from = c->from;
   const int *position = s->position, *row = c->XT.row;
-  double *X = c->XT.value, *r = s->b->x, *nu = s->x->x, least, zero = 0.0;
+  double *X = c->XT.value, *r = s->b->x, *nu = s->x->x, zero = 0.0;
   if (!s->envelope || !c->is_regular || c->sine * c->sine < CP_SMALL_PIVOT) return 0;
   memset(square, 0, (size_t)c->m * sizeof *square);
   for (int k = 0; k < s->order; k++) r[k] = -b[s->constraint[k]];
@@ -347,8 +347,8 @@ static int quick(CPComplement *c, const double *root, const double *A, const dou
   }
   formEnvelope(c, s, gather(c, s));
   if (memchr(s->present, 0, (size_t)s->order)) return 0; /* a row of zeros */
-  if (factorEnvelope(s, 0.0, &least) || !(least > CP_SMALL_PIVOT)) return 0;
-  c->sine = sqrt(least);
+  if (factorEnvelope(s, 0.0) || !(s->least > CP_SMALL_PIVOT)) return 0;
+  c->sine = sqrt(s->least);
   solveEnvelope(s, r, nu);
   for (int k = 0; k < s->order; k++) mu[s->constraint[k]] = nu[k];
   for (int j = 0; j < c->n; j++) { /* x = root (root f - X mu) */

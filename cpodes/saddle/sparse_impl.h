@@ -46,6 +46,7 @@ typedef struct {
   /* K = L D L^T where L fills its envelope: row k of L, which ends before the diagonal, has the
    * entries l[envelope[k]] ... l[envelope[k + 1] - 1] */
   size_t *envelope;             /* [order + 1] */
+  double least;                 /* the least ratio of a pivot to its entry of S, in the envelope */
   double *l, *d, *inverse;      /* [envelope[order]]; [order] D and its inverse */
   cholmod_dense *b, *x, *y, *e; /* right-hand side, solution, CHOLMOD's workspace */
   /* [n] a combination of dropped columns, then its residual outside the span of the others */

@@ -262,6 +262,7 @@ int cpSparseOrder(CPComplement *c, CPArena *arena) {
     flag = createMatrix(a, s, &p, arena);
   }
   if (!flag) flag = analyse(s, arena);
+  c->any_length = s->envelope != NULL;
   cpArenaFree(&p.arena);
   return flag;
 }
