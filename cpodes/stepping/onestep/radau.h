@@ -76,7 +76,7 @@ typedef struct {
   sunrealtype h_factors;
   const CPRadauTable *table_factors;
   sunrealtype eta, theta; /* contraction theta; eta = theta / (1 - theta), kept between steps */
-  int iterations;
+  int iterations, accelerated; /* of the newest iteration */
   sunrealtype moved; /* correction of the newest attempt that was rejected for it; INFINITY if none */
   int failures;      /* successive attempts whose iteration failed */
   int since;         /* steps with this number of stages */

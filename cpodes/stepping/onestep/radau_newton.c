@@ -308,12 +308,13 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
   const CPRadauTable *T = R->table;
   const int N = R->N, s = T->s;
   sunrealtype before = 0.0, left = 0.0, first = 0.0;
-  int accelerated = 0, pairs = 0, unsolved = 0;
-  int most = mem->hfixed > 0.0 ? MAX_FIXED
-             : R->have_stages  ? CP_RADAU_STAGE_ITERATIONS
-                               : CP_RADAU_ITERATIONS;
-  R->eta   = pow(fmax(R->eta, CP_UROUND), 0.8);
-  R->theta = 0.0;
+  int pairs = 0, unsolved = 0;
+  int most       = mem->hfixed > 0.0 ? MAX_FIXED
+                   : R->have_stages  ? CP_RADAU_STAGE_ITERATIONS
+                                     : CP_RADAU_ITERATIONS;
+  R->eta         = pow(fmax(R->eta, CP_UROUND), 0.8);
+  R->theta       = 0.0;
+  R->accelerated = 0;
   for (int it = 1; it <= most; it++) {
     int flag = residuals(mem, h);
     if (flag) return flag;
@@ -328,12 +329,12 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
     combine(s, N, T->T_inv, 1.0, R->r, N, R->zero, 0, R->w, N);
     flag = solve(mem);
     if (flag) return flag;
-    const sunrealtype *step = accelerated ? accelerate(mem, &pairs) : R->w;
+    const sunrealtype *step = R->accelerated ? accelerate(mem, &pairs) : R->w;
     sunrealtype norm        = changes(mem, h, step);
     mem->stats.nni++;
     R->iterations = it;
     if (!isfinite(norm)) break;
-    if (it > 1 && !accelerated) {
+    if (it > 1 && !R->accelerated) {
       const sunrealtype now = norm / before;
       R->theta              = it == 2 ? now : sqrt(now * R->theta);
       const int early       = R->have_stages && it == 2 && now < MISLEADING;
@@ -342,11 +343,11 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
         if (!R->fresh || R->theta < SLOW) break;
         flag = allocatePairs(mem);
         if (flag) return flag;
-        accelerated = 1;
-        step        = accelerate(mem, &pairs);
-        norm        = changes(mem, h, step);
-        R->eta      = 1.0;
-        most        = it + MOST_ACCELERATED - 1;
+        R->accelerated = 1;
+        step           = accelerate(mem, &pairs);
+        norm           = changes(mem, h, step);
+        R->eta         = 1.0;
+        most           = it + MOST_ACCELERATED - 1;
       }
     }
     before = fmax(norm, 1.0e-300);
@@ -354,7 +355,7 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
     states(mem, h);
     if (R->eta * norm > KAPPA) continue;
     if (it > 1 && !R->have_stages) left = residue(mem, h);
-    const int less = accelerated || !R->system.diagonal || left <= fmax(1.0, LESS * first);
+    const int less = R->accelerated || !R->system.diagonal || left <= fmax(1.0, LESS * first);
     unsolved       = !less || !isfinite(left);
     if (!unsolved) return CP_SUCCESS;
   }
