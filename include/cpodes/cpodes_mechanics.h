@@ -112,14 +112,14 @@ typedef int (*CPMechAccelerationJacFn)(sunrealtype t, const sunrealtype *q, cons
 
 /**
  * A mechanical system, described by its functions. Members that are not used are 0 or NULL. M and f, or
- * inverse, or udot must be given, with A, or with Au and ATl (M needs A, udot alone needs Au and ATl). A function whose number of rows is 0 is refused, since
- * the number has probably been forgotten.
+ * inverse, or udot must be given, with A, or with Au and ATl (M needs A, udot alone needs Au and ATl). A
+ * function whose number of rows is 0 is refused, since the number has probably been forgotten.
  *
  * If both M and udot are given, udot computes the accelerations and multipliers of M, f, f_lambda, A and
  * b by a recursion that is faster than the KKT system. y' uses them as long as no row is off and no
- * motion is prescribed. The same holds for inverse and udot. Everything else (projections, Newton's matrix, requested multipliers and ranks,
- * impacts) uses the matrices. CPMechCheck compares both. The recursion detects neither dependent rows nor
- * rows that contradict each other.
+ * motion is prescribed. Everything else (projections, Newton's matrix, requested multipliers and ranks,
+ * impacts) uses the matrices. The same holds for inverse and udot. CPMechCheck compares both. The
+ * recursion detects neither dependent rows nor rows that contradict each other.
  *
  * With inverse, a residual of the implicit methods, M u' + A^T lambda - f, takes one call of inverse and
  * products with A and A^T, without M, A or a factorisation. Matrices are formed where factors are needed:
