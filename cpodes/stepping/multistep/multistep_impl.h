@@ -48,7 +48,7 @@ typedef struct {
   CPErrEst mode;      /* for the attempt */
   sunrealtype factor; /* of projected norms */
   sunrealtype ratio;  /* factor for norms at orders q-1 and q+1 */
-  int all_projected;  /* every step is, and the norm at order q+1 has a factor of its own */
+  sunrealtype higher; /* additional factor for the norm at order q+1 */
   N_Vector zn0, ewt;  /* CVODES' state, whose norm chooses no order, and its weights */
   long int taken;     /* projected norms since the previous choice */
   CPOrderChoice choice;

@@ -6,7 +6,7 @@
  * projected, the order would hardly ever change. Therefore the vectors of CVODES have our own
  * N_VWrmsNorm, which in that interval multiplies the vector's own norm by the ratio of the
  * projected to the unprojected norm at order q. So the orders are compared as without projection
- * (except for a factor at order q+1), and the step size is that of the projected estimate.
+ * (except for a factor at order q+1, step.c), and the step size is that of the projected estimate.
  *
  * (Projecting all three would cost two more projections, takes as many steps at equal error, and
  * can lead to an order that is the best only among its neighbours: the errors of a rotation are
@@ -53,24 +53,6 @@ static void destroy(N_Vector v) {
   v->ops->nvdestroy(v);
 }
 
-/* CVODES compares 6, 6 and 10 times the error estimates of the orders q-1, q and q+1. If every step
- * is projected, this factor of the last one makes that 6, 6 and 6: no order is preferred. The bias
- * against higher orders costs steps at equal error, and where the estimates of every second order
- * are mostly normal, as for a rotation, it would keep an order that is the best only among its
- * neighbours. (A bias against lower orders saves more steps, but where stability limits the step,
- * Adams takes up to twice as many. Guide, "Defaults".) */
-#define HIGHER_ORDER 0.6
-
-/* The bias remains where BDF chooses between the orders 2 and 3. Order 2 is A-stable; at order 3
- * undamped oscillations with h omega < 1.9 grow by up to 4.5 % a step, until they limit the step
- * size. Without the bias BDF takes 1.1 times the iterations on a chain in space of 100 rods at
- * tolerances above 5e-4, and as many on 13 other mechanisms (guide, "Defaults"). */
-static sunrealtype higherOrder(CPodeMem mem) {
-  int q = 0;
-  CVodeGetLastOrder(mem->cvode_mem, &q);
-  return !mem->norms.all_projected || (mem->lmm == CV_BDF && q == 2) ? 1.0 : HIGHER_ORDER;
-}
-
 /* Once CVODES has accepted the step of the latest solve, its norms with these weights are those at
  * the orders q-1 and q+1, until the norm of zn[0], by which the next step tests whether too much
  * accuracy is requested. (A new start takes norms, too.) */
@@ -86,7 +68,7 @@ static sunrealtype wrmsNorm(N_Vector x, N_Vector w) {
   if (!norms->active) return norm;
   /* The norm at order q-1 is that of zn[q]; the norm at order q+1 is that of a vector cloned before
    * zn[0]. */
-  return norms->ratio * (a->number < adopted(norms->zn0)->number ? higherOrder(a->mem) : 1.0) * norm;
+  return norms->ratio * (a->number < adopted(norms->zn0)->number ? norms->higher : 1.0) * norm;
 }
 
 static void adopt(N_Vector v, CPodeMem mem) {

@@ -272,38 +272,6 @@ START_TEST(a_norm_at_another_order_is_multiplied_as_that_of_the_step) {
 }
 END_TEST
 
-/* Undamped oscillations grow at order 3 of BDF: CVODES' bias against that order remains. At other
- * orders the norm at order q+1 is multiplied by 0.6. CVODES' f is cloned before zn[0], as are the
- * vectors of that norm. */
-START_TEST(the_bias_against_higher_orders_remains_at_order_2_of_bdf) {
-  open_method(_i, 1.0e-6);
-  int at_order_2 = 0, at_others = 0;
-  while (run.t < 2.0) {
-    N_Vector yn, f, zn1, zn0, plain;
-    sunrealtype tn, gamma, rl1;
-    void *data;
-    int q;
-    ck_assert_success(&run, run_step(&run));
-    if (!run.mem->norms.active) continue;
-    ck_assert_success(&run, CVodeGetLastOrder(run.cvode_mem, &q));
-    CVodeGetNonlinearSystemData(run.cvode_mem, &tn, &zn0, &yn, &f, &gamma, &rl1, &zn1, &data);
-    N_VConst(1.0, f);    /* workspace */
-    plain = N_VClone(f); /* an ordinary vector */
-    N_VConst(1.0, plain);
-    const int biased         = run.mem->lmm == CV_BDF && q == 2;
-    const sunrealtype factor = run.mem->norms.ratio * (biased ? 1.0 : 0.6);
-    ck_assert_double_eq_tol(N_VWrmsNorm(f, run.mem->norms.ewt) /
-                                (factor * N_VWrmsNorm(plain, run.mem->norms.ewt)),
-                            1.0, 1.0e-14);
-    N_VDestroy(plain);
-    at_order_2 += q == 2;
-    at_others += q != 2;
-  }
-  ck_assert_int_gt(at_order_2, 0);
-  ck_assert_int_gt(at_others, 20);
-}
-END_TEST
-
 /* ---- a CVODES with other internals ---- */
 
 /* The state is as if the norms of the newest choice had not been computed. */
@@ -393,7 +361,6 @@ int main(void) {
   tcase_add_loop_test(tc, the_order_rises_where_the_error_is_normal, 0, n_methods);
   tcase_add_test(tc, stability_limit_detection_sees_norms_of_one_kind);
   tcase_add_test(tc, a_norm_at_another_order_is_multiplied_as_that_of_the_step);
-  tcase_add_loop_test(tc, the_bias_against_higher_orders_remains_at_order_2_of_bdf, 0, n_methods);
   tcase_add_loop_test(tc, an_order_that_changes_without_norms_ends_the_run, 0, n_methods);
   tcase_add_loop_test(tc, error_projections_that_fail_are_handled, 0, 2);
   tcase_add_test(tc, a_fatal_error_projection_ends_the_call_that_it_was_made_in);
