@@ -203,9 +203,9 @@ static sunrealtype choose(CPOneStepMem mem, sunrealtype norm) {
     longest = fmax(longest, by[k] * cost(T) / cost(X));
   }
   /* Stages get no derivatives of their own if multipliers are not unique: each stage might then
-   * omit other rows. */
-  if (R->fresh && WORTHWHILE * by_theta < longest && !R->by_stages && !R->jumped &&
-      R->system.leading) {
+   * omit other rows. Nor do they after an acceleration, which suits this motion better. */
+  if (R->fresh && !R->accelerated && WORTHWHILE * by_theta < longest && !R->by_stages &&
+      !R->jumped && R->system.leading) {
     R->by_stages     = 1;
     R->have_partials = 0;
     R->plain         = fabs(mem->hlast) * by_theta;
