@@ -204,7 +204,7 @@ typedef enum {
 
 /** Linear solver of the implicit methods' Newton iteration (CPMechSetNewton). */
 typedef enum {
-  CP_NEWTON_AUTO = 0, /**< KKT with matrices, HALF with udot_jac, else NONE; CV_ADAMS: NONE */
+  CP_NEWTON_AUTO = 0, /**< KKT with M or inverse, HALF with udot_jac, else NONE; CV_ADAMS: NONE */
   CP_NEWTON_KKT  = 1, /**< condensed KKT matrix, dense or sparse as M and A are */
   CP_NEWTON_HALF = 2, /**< I - gamma Uu - gamma^2 Uq, dense, by udot_jac or by differences of u' */
   CP_NEWTON_NONE = 3  /**< the linear solver that the user sets by CVodeSetLinearSolver */
