@@ -4,6 +4,7 @@
  *   q = (x, y, phi) of each bar, phi = pi/2 + 2 t of those that turn, 0 of the others
  *
  * All bars are in line at t = pi/4, 3 pi/4, 5 pi/4. */
+#include "support/alloc.h"
 #include "support/support.h"
 
 #include <cpodes/cpodes_mechanics.h>
@@ -146,12 +147,45 @@ START_TEST(uniform_rotation_stays_uniform_through_singular_positions) {
 }
 END_TEST
 
+/* The accelerated iteration allocates at the first position that needs it, in the middle of a run. */
+START_TEST(allocations_on_the_way_may_fail) {
+  int named = 0, failed = 1;
+  build(1);
+  const int nu            = 3 * bars();
+  const CPMechModel model = {
+      .nu = nu, .np = 2 * npins(), .M = mass, .A = matrix, .p = pins, .b = centripetal};
+  for (long n = 1; failed; n++) {
+    sunrealtype t = 0.0;
+    N_Vector y    = vector_of(2 * nu, NULL);
+    begin(y);
+    CPMech mech      = CPMechCreate(&model, y, test_context);
+    CPOneStepMem mem = CPOneStepCreate("RADAU13", test_context);
+    ck_assert_int_eq(CPMechAttachOneStep(mech, mem, t, y), CP_SUCCESS);
+    ck_assert_int_eq(CPOneStepSStolerances(mem, 1.0e-5, 1.0e-5), CP_SUCCESS);
+    ck_assert_int_eq(CPOneStepEvolve(mem, T_END, y, &t, CV_ONE_STEP), CP_SUCCESS);
+    alloc_watch_failing(n);
+    int flag = CP_SUCCESS;
+    while (!flag && t < T_END) flag = CPOneStepEvolve(mem, T_END, y, &t, CV_ONE_STEP);
+    alloc_unwatch();
+    failed = alloc_has_failed();
+    ck_assert_msg(flag == (failed ? CP_MEM_FAIL : CP_SUCCESS), "allocation %ld: %d, %s", n, flag,
+                  CPOneStepGetLastMessage(mem));
+    if (failed && strstr(CPOneStepGetLastMessage(mem), "iteration of the stages")) named++;
+    CPOneStepFree(&mem);
+    CPMechFree(&mech);
+    N_VDestroy(y);
+  }
+  ck_assert_int_eq(named, 2); /* two arrays */
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("a parallelogram");
   TCase *tc    = tcase_create("all");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, uniform_rotation_stays_uniform_through_singular_positions, 0,
                       LOOPS * METHODS);
+  tcase_add_test(tc, allocations_on_the_way_may_fail);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
