@@ -399,15 +399,19 @@ static int positionsLater(CPMech mech, const CPMechState *s, double e, double *p
   return cpMechModelPositions(mech, s->t + e, s->q, p);
 }
 
-/* v += dp/dt. p: p(t, q), or NULL; if p does not change to the last bit in the first step of the
- * differences, it does not depend on t. */
+/* If p does not change to the last bit in this part of the time, it does not depend on t. The part is in no
+ * simple ratio to anything: p is the same at times before and after an extremum, which may lie symmetrically
+ * on a grid of steps or outputs. */
+#define CHANGE_PART 0.0150975533
+
+/* v += dp/dt. p: p(t, q), or NULL */
 static int addRates(CPMech mech, sunrealtype t, const sunrealtype *q, const double *p, double *v) {
   const CPMechState s  = {.t = t, .q = q};
   CPMechDifferences *d = &mech->room.dp;
   if (mech->np == 0) return CP_SUCCESS;
   int flag = checkTime(mech, t, INFINITY);
   if (!flag && p) {
-    flag = cpMechModelPositions(mech, t + STEP_PART * mech->options.difference_time, q, d->plus);
+    flag = cpMechModelPositions(mech, t + CHANGE_PART * mech->options.difference_time, q, d->plus);
     if (!flag && !memcmp(d->plus, p, (size_t)mech->np * sizeof *p)) return CP_SUCCESS;
   }
   if (!flag)

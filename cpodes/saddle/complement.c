@@ -174,7 +174,8 @@ static int quick(CPSaddle s, const double *W, const double *A, const double *f, 
   SparseSchur *c = s->used.content;
   const int flag = cpSaddleTake(s, W, A);
   if (flag) return flag == CP_SADDLE_SAME && !cpSaddleSolve(s, f, b, x, mu) && cpAllFinite(x, s->n);
-  if (!c->S.ops->quick || s->nrows < s->m || cpWeightFactor(&c->W, s) || !c->W.root) return 0;
+  if (s->m == 0 || !c->S.ops->quick || s->nrows < s->m) return 0; /* without rows there is no S */
+  if (cpWeightFactor(&c->W, s) || !c->W.root) return 0;
   memcpy(s->A.value, A, s->entries[1] * sizeof *A);
   for (int i = 0; i < s->m; i++) c->e[i] = 1.0;
   s->square = c->square;
