@@ -33,8 +33,9 @@ struct CPMechNear_ {
   double gamma, tol;
   double *a, *at_a; /* [nu] expected u', r(a) */
   double *s, *x, *w,
-      *r;        /* [nu + m] what is left, L_0^-1 r - B x; x; weights of the norm; a residual */
-  double *basis; /* [MOST_PRODUCTS][2][nu + m] p and q = B p, q orthonormal */
+      *r;          /* [nu + m] what is left, L_0^-1 r - B x; x; weights of the norm; a residual */
+  double *zdot[2]; /* [nz] */
+  double *basis;   /* [MOST_PRODUCTS][2][nu + m] p and q = B p, q orthonormal */
 };
 
 void cpMechNearFree(CPMech mech) {
@@ -56,6 +57,7 @@ int cpMechNearCreate(CPMech mech) {
   const size_t order = (size_t)(mech->nu + mech->m);
   CP_ARRAYS(&own->arena, mech->nu, &own->a, &own->at_a);
   CP_ARRAYS(&own->arena, order, &own->s, &own->x, &own->w, &own->r);
+  CP_ARRAYS(&own->arena, mech->nz, &own->zdot[0], &own->zdot[1]);
   CP_NEW(&own->arena, own->lambda, mech->m);
   CP_NEW(&own->arena, own->basis, 2 * MOST_PRODUCTS * order);
   int flag = cpArenaStatus(&own->arena);
@@ -144,8 +146,25 @@ static int times(CPMech mech, const CPMechState *s, const double *p, double *q) 
   return flag ? flag : addTimes(mech, s, 0, p, q + mech->nu);
 }
 
+/* *sum += the square of the norm of the change that dlambda makes to gamma z'. Returns 1 if z' cannot be
+ * evaluated at that trial. */
+static int addAuxiliary(CPMech mech, const CPMechState *s, const double *dlambda, double *sum) {
+  struct CPMechNear_ *own = mech->near;
+  double *moved           = own->r + mech->nu;
+  if (mech->nz == 0) return CP_SUCCESS;
+  for (int i = 0; i < mech->m; i++) moved[i] = own->lambda[i] + dlambda[i];
+  int flag = cpMechAuxiliary(mech, s, own->lambda, own->zdot[0]);
+  if (!flag) flag = cpMechAuxiliary(mech, s, moved, own->zdot[1]);
+  for (int k = 0; !flag && k < mech->nz; k++) {
+    const double change = own->zdot[1][k] - own->zdot[0][k],
+                 part   = own->gamma * own->ewt[mech->nq + mech->nu + k] * change;
+    *sum += part * part / mech->n;
+  }
+  return flag > 0 ? 1 : flag;
+}
+
 /* s <- L_0^-1 r at the expected a and the newest lambda, x <- 0, and weights: those of the WRMS norm of
- * gamma da, and for dlambda such that it has the same norm in s. */
+ * gamma da, and for dlambda such that it has the same norm in s, with that of gamma dz'. */
 static int begin(CPMech mech, const CPMechState *s) {
   struct CPMechNear_ *own = mech->near;
   const int nu = mech->nu, m = mech->m;
@@ -167,9 +186,10 @@ static int begin(CPMech mech, const CPMechState *s) {
     own->w[j]           = weight * weight / mech->n;
     rates += own->w[j] * own->s[j] * own->s[j];
   }
+  flag = addAuxiliary(mech, s, own->s + nu, &rates);
   for (int i = nu; i < nu + m; i++) multipliers += own->s[i] * own->s[i];
   for (int i = nu; i < nu + m; i++) own->w[i] = multipliers > 0.0 ? rates / multipliers : 1.0;
-  return CP_SUCCESS;
+  return flag;
 }
 
 /* Returns 1 if the iteration fails. */
