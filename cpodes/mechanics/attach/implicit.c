@@ -23,6 +23,7 @@ struct CPMechImplicit_ {
   double *length;    /* [m] lengths of the rows of A at the newest partial derivatives */
   double *longest;   /* [m] largest of them since the start */
   double *null;      /* [nullity][m] y_k, with memory for `room` of them */
+  double *idle;      /* [nullity][m] n_k, likewise */
   int nullity, room;
   int dependent; /* number of dependent rows, the nullity unless that exceeds MOST_NULL */
   /* what the newest residual leaves out of the scaled rows, and its largest acceleration */
@@ -31,6 +32,8 @@ struct CPMechImplicit_ {
   double *known[2];           /* [n + m] */
   double *leading;            /* [nu + nz + m] */
   double *force, *mu;         /* [nu], [m] */
+  double *shortest;           /* [m] lambda without its parts along n_k */
+  double *change;             /* [max(nu, nz)] */
 };
 
 static CPNewtonMatrix *matrix(CPMech mech, int which) {
@@ -40,51 +43,60 @@ static CPNewtonMatrix *matrix(CPMech mech, int which) {
 /* ---- dependent rows ----
  *
  * Rows that are dependent on the manifold contradict each other off it, where stages are, and their
- * multipliers are not unique. Let S scale the rows of A to unit length, and let y_k be an
- * orthonormal basis of the null space of (S A)^T. The solution is then defined by
+ * multipliers are not unique. Let S scale the rows of A to unit length, let y_k be an orthonormal
+ * basis of the null space of (S A)^T, and n_k one of that of A^T. The solution is then defined by
  *
- *   (1 - sum_k y_k y_k^T) S (b - A u') = 0,    sum_k y_k y_k^T S^-1 lambda = 0,
+ *   (1 - sum_k y_k y_k^T) S (b - A u') = 0,    sum_k n_k n_k^T lambda = 0,
  *
- * that is, by a least-squares solution of the scaled rows and the shortest S^-1 lambda. Unlike a
- * solution with a choice of independent rows, it is a smooth function of the state, and the Newton
- * matrix may leave out other rows each time it is formed. (Goldberg's linkage takes up to 2,846
- * steps with a choice of rows, and up to 168 like this.) */
+ * that is, by a least-squares solution of the scaled rows and the multipliers of minimum norm, which
+ * are those of cpMechSolve as well. Unlike a solution with a choice of independent rows, it is a
+ * smooth function of the state, and the Newton matrix may leave out other rows each time it is
+ * formed. (Goldberg's linkage takes up to 2,846 steps with a choice of rows, and up to 168 like
+ * this.)
+ *
+ * The unknown lambda keeps parts along n_k, which A^T does not see; f_lambda and zdot are evaluated
+ * at (1 - sum_k n_k n_k^T) lambda. */
 
 /* Each y_k costs a solution per residual. If the null space is larger, dependent rows are only left
- * out. */
+ * out, and f_lambda and zdot see the predicted multipliers of such rows. */
 enum { MOST_NULL = 50 };
 
-/* x <- (1 - sum_k y_k y_k^T) x in scaled rows: x is scaled to S x for residuals, and to S^-1 x for
- * multipliers. Returns the largest |y_k^T x|. */
-static double removeNull(CPMech mech, int multipliers, double *x) {
-  const struct CPMechImplicit_ *own = mech->implicit;
-  const int m                       = mech->m;
-  double *scaled = own->mu, largest = 0.0;
-  if (own->nullity == 0) return 0.0;
-  for (int i = 0; i < m; i++) scaled[i] = multipliers ? x[i] * own->size[i] : x[i] / own->size[i];
-  for (int k = 0; k < own->nullity; k++) {
-    const double *y   = own->null + (size_t)k * (size_t)m;
-    const double part = cpDot(y, scaled, m);
-    for (int i = 0; i < m; i++) scaled[i] -= part * y[i];
+/* x <- (1 - sum_k e_k e_k^T) x for an orthonormal basis [nullity][m]. Returns the largest
+ * |e_k^T x|. */
+static double removeParts(CPMech mech, const double *basis, double *x) {
+  const int m    = mech->m;
+  double largest = 0.0;
+  for (int k = 0; k < mech->implicit->nullity; k++) {
+    const double *e   = basis + (size_t)k * (size_t)m;
+    const double part = cpDot(e, x, m);
+    for (int i = 0; i < m; i++) x[i] -= part * e[i];
     largest = fmax(largest, fabs(part));
   }
-  for (int i = 0; i < m; i++)
-    x[i] = multipliers ? scaled[i] / own->size[i] : scaled[i] * own->size[i];
+  return largest;
+}
+
+/* r <- S^-1 (1 - sum_k y_k y_k^T) S r. Returns the largest |y_k^T S r|. */
+static double leaveOut(CPMech mech, double *r) {
+  const struct CPMechImplicit_ *own = mech->implicit;
+  if (own->nullity == 0) return 0.0;
+  for (int i = 0; i < mech->m; i++) r[i] /= own->size[i];
+  const double largest = removeParts(mech, own->null, r);
+  for (int i = 0; i < mech->m; i++) r[i] *= own->size[i];
   return largest;
 }
 
 static void settle(sunrealtype *x, void *data) {
   const CPMech mech = data;
-  removeNull(mech, 1, x + mech->n);
+  removeParts(mech, mech->implicit->idle, x + mech->n);
 }
 
-/* Orthonormalises y_k against y_0, ..., y_{k-1} by the Gram-Schmidt method, twice because of
- * roundoff. Returns the length that y_k had after that. */
-static double orthonormalise(struct CPMechImplicit_ *own, int m, int k) {
-  double *y = own->null + (size_t)k * (size_t)m, all = 1.0;
+/* Orthonormalises vector k of the basis against those before it by the Gram-Schmidt method, twice
+ * because of roundoff. Returns the length that it had after that. */
+static double orthonormalise(double *basis, int m, int k) {
+  double *y = basis + (size_t)k * (size_t)m, all = 1.0;
   for (int twice = 0; twice < 2; twice++) {
     for (int l = 0; l < k; l++) {
-      const double *before = own->null + (size_t)l * (size_t)m, part = cpDot(before, y, m);
+      const double *before = basis + (size_t)l * (size_t)m, part = cpDot(before, y, m);
       for (int i = 0; i < m; i++) y[i] -= part * before[i];
     }
     const double length = sqrt(cpDot(y, y, m));
@@ -92,6 +104,18 @@ static double orthonormalise(struct CPMechImplicit_ *own, int m, int k) {
     all *= length;
   }
   return all;
+}
+
+/* Sets the n_k: S y_k is in the null space of A^T. */
+static void setIdle(CPMech mech) {
+  const struct CPMechImplicit_ *own = mech->implicit;
+  const int m                       = mech->m;
+  for (int k = 0; k < own->nullity; k++) {
+    const size_t first = (size_t)k * (size_t)m;
+    for (int i = 0; i < m; i++)
+      own->idle[first + (size_t)i] = own->null[first + (size_t)i] / own->size[i];
+    orthonormalise(own->idle, m, k);
+  }
 }
 
 /* force <- (S A)^T y, zero in FULL motions. Returns its length. */
@@ -133,11 +157,12 @@ static int turnNull(CPMech mech) {
       const int flag = removeImage(mech, y);
       if (flag) return flag;
     }
-    if (!(orthonormalise(own, mech->m, k) >= SHARE)) {
+    if (!(orthonormalise(own->null, mech->m, k) >= SHARE)) {
       own->rank_is_known = 0;
       return cpReason(mech->text, -CP_KKT_RANK, "the rank of A changes within a step");
     }
   }
+  setIdle(mech);
   return CP_SUCCESS;
 }
 
@@ -160,7 +185,8 @@ static int findNull(CPMech mech) {
   if (own->dependent > MOST_NULL) return CP_SUCCESS;
   if (own->dependent > own->room) {
     own->room = 0;
-    if (!CP_NEW(&own->arena, own->null, (size_t)own->dependent * (size_t)m))
+    CP_ARRAYS(&own->arena, (size_t)own->dependent * (size_t)m, &own->null, &own->idle);
+    if (cpArenaStatus(&own->arena))
       return cpReason(mech->text, CP_MEM_FAIL, "no memory for dependent rows");
     own->room = own->dependent;
   }
@@ -173,12 +199,26 @@ static int findNull(CPMech mech) {
     transposedTimes(mech, A, y);
     const int flag = removeImage(mech, y);
     if (flag) return flag;
-    orthonormalise(own, m, own->nullity++);
+    orthonormalise(own->null, m, own->nullity++);
   }
+  setIdle(mech);
   return CP_SUCCESS;
 }
 
 /* ---- the residual ---- */
+
+/* Can the motion depend on the multipliers? */
+static int takesLambda(const CPMech mech) { return mech->model.f_lambda || mech->nz > 0; }
+
+/* Returns the multipliers that f_lambda and zdot see: lambda without its parts along the newest
+ * n_k. */
+static const double *shortestOf(CPMech mech, const double *lambda) {
+  double *shortest = mech->implicit->shortest;
+  if (mech->implicit->nullity == 0 || !takesLambda(mech)) return lambda;
+  memcpy(shortest, lambda, (size_t)mech->m * sizeof *lambda);
+  removeParts(mech, mech->implicit->idle, shortest);
+  return shortest;
+}
 
 static int anyFixed(const CPMech mech) {
   return memchr(mech->newton->P->fixed, 1, (size_t)(mech->nu + mech->m)) != NULL;
@@ -216,8 +256,9 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
   const CPMech mech           = data;
   struct CPMechImplicit_ *own = mech->implicit;
   const int nq = mech->nq, nu = mech->nu, nz = mech->nz, m = mech->m;
-  const char *fixed = mech->newton->P->fixed;
-  const double *a = x + nq, *lambda = a + nu + nz;
+  const char *fixed     = mech->newton->P->fixed;
+  const int turns_first = own->nullity > 0 && takesLambda(mech);
+  const double *a = x + nq, *lambda = a + nu + nz, *shortest;
   double *ru = r + nq, *rz = ru + nu, *rlambda = rz + nz;
   CPMechState s;
   int flag = cpMechRead(mech, t, y, &s);
@@ -226,6 +267,12 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
     for (int i = 0; i < m; i++) own->lambda[i] = mech->rows.off[i] ? 0.0 : lambda[i];
     a = memcpy(own->a, a, (size_t)nu * sizeof *a), lambda = own->lambda;
   }
+  if (turns_first) {
+    flag = cpMechA(mech, t, s.q);
+    if (!flag) flag = turnNull(mech);
+    if (flag) return flag;
+  }
+  shortest = shortestOf(mech, lambda);
   if (velocities(mech)) {
     memset(r, 0, (size_t)nq * sizeof *r); /* k_q is u, so r_q is zero. */
   } else {
@@ -233,11 +280,13 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
     cpMechPutFullRates(mech, r, own->a);
     for (int i = 0; i < nq; i++) r[i] -= x[i];
   }
-  if (!flag) flag = cpMechForm(mech, &s, a, lambda, ru, rlambda, rz);
-  if (!flag && own->nullity > 0 && cpMechMultiplies(mech)) flag = cpMechA(mech, t, s.q);
-  if (!flag) flag = turnNull(mech);
+  if (!flag) flag = cpMechForm(mech, &s, a, shortest, ru, rlambda, rz);
+  if (!turns_first) {
+    if (!flag && own->nullity > 0 && cpMechMultiplies(mech)) flag = cpMechA(mech, t, s.q);
+    if (!flag) flag = turnNull(mech);
+  }
   if (flag) return flag;
-  own->left_out = removeNull(mech, 0, rlambda);
+  own->left_out = leaveOut(mech, rlambda);
   own->largest  = own->left_out > 0.0 ? cpLargest(a, nu) : 0.0;
   for (int k = 0; k < nz; k++) rz[k] -= x[nq + nu + k];
   for (int j = 0; own->any_fixed && j < nu; j++)
@@ -248,6 +297,23 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
 }
 
 /* ---- Newton's matrix ---- */
+
+/* J <- J (1 - sum_k n_k n_k^T) for the derivatives J of f_lambda and zdot with respect to lambda,
+ * which are dense and lack the columns of motions, where Newton's matrix neglects the sum. */
+static void takeShortest(CPMech mech, CPPartials P) {
+  const struct CPMechImplicit_ *own = mech->implicit;
+  for (int of = 0; of < CP_OUTPUTS; of++) {
+    const CPBlock *block = &P->block[of][CP_BY_LAMBDA];
+    for (int k = 0; block->exists && k < own->nullity; k++) {
+      const double *n = own->idle + (size_t)k * (size_t)mech->m;
+      double *change  = own->change;
+      cpMatTimes(&block->J, 1.0, n, 0.0, change);
+      for (int j = 0; j < block->J.cols; j++)
+        for (int i = 0; i < block->J.rows; i++)
+          block->J.value[(size_t)j * (size_t)block->J.rows + (size_t)i] -= change[i] * n[j];
+    }
+  }
+}
 
 /* Partial derivatives at a stage, with the same fixed rows as in the middle of the step */
 static int stagePartials(CPMech mech, int which, sunrealtype t, const sunrealtype *y,
@@ -265,7 +331,9 @@ static int stagePartials(CPMech mech, int which, sunrealtype t, const sunrealtyp
     }
   }
   (*P)->keep_rank = 1;
-  return cpPartialsAt(*P, t, y, x + mech->nq, x + mech->n, ewt);
+  flag            = cpPartialsAt(*P, t, y, x + mech->nq, shortestOf(mech, x + mech->n), ewt);
+  if (!flag) takeShortest(mech, *P);
+  return flag;
 }
 
 /* A row that is shorter than this part of its largest length so far has vanished: A may be zero
@@ -296,7 +364,7 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
   if (which >= CP_STAGE_FACTORS) return stagePartials(mech, which, t, y, x, ewt);
   const CPPartials P          = mech->newton->P;
   struct CPMechImplicit_ *own = mech->implicit;
-  const double *a = x + mech->nq, *lambda = a + mech->nu + mech->nz;
+  const double *a = x + mech->nq, *lambda = shortestOf(mech, x + mech->n);
   const int before = own->dependent;
   P->keep_rank     = own->rank_is_known && before == 0 && P->layout == mech->rows.layout;
   int flag         = cpPartialsAt(P, t, y, a, lambda, ewt);
@@ -305,6 +373,7 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
     flag         = cpPartialsAt(P, t, y, a, lambda, ewt);
   }
   if (!flag && !P->keep_rank) flag = findNull(mech);
+  if (!flag) takeShortest(mech, P);
   own->rank_is_known = !flag;
   own->any_fixed     = anyFixed(mech);
   *jump              = own->dependent != before || own->dependent > MOST_NULL;
@@ -484,10 +553,12 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
   struct CPMechImplicit_ *own = mech->implicit = calloc(1, sizeof *own);
   if (!own) return cpReason(mech->text, CP_MEM_FAIL, "no memory for the iteration matrix");
   CP_ARRAYS(&own->arena, mech->nu, &own->a, &own->force);
-  CP_ARRAYS(&own->arena, mech->m, &own->lambda, &own->size, &own->length, &own->longest, &own->mu);
+  CP_ARRAYS(&own->arena, mech->m, &own->lambda, &own->size, &own->length, &own->longest, &own->mu,
+            &own->shortest);
   CP_ARRAYS(&own->arena, mech->n + mech->m, &own->known[0], &own->known[1]);
   CP_ARRAYS(&own->arena, mech->nu + mech->nz + mech->m, &own->leading, &own->x);
   CP_NEW(&own->arena, own->e, mech->n);
+  CP_NEW(&own->arena, own->change, mech->nu > mech->nz ? mech->nu : mech->nz);
   flag = cpArenaStatus(&own->arena);
   for (int k = CP_COMPLEX_FACTORS; k < CP_COMPLEX_FACTORS + 2 && !flag; k++)
     flag = cpNewtonMatrixCreate(&own->S[k], mech->newton->P, 1);

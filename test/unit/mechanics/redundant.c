@@ -5,6 +5,7 @@
 #include "models/spatial_four_bar.h"
 #include <cpodes/cpodes_onestep.h>
 #include <math.h>
+#include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
 #define ROUNDOFF SUN_RCONST(1.2e-16) /* of one operation */
@@ -174,6 +175,188 @@ START_TEST(rows_that_contradict_others_on_the_way_are_named) {
     CPOneStepFree(&mem);
     mech_run_free(&run);
   }
+}
+END_TEST
+
+/* ----------------------- a pendulum with two rows, whose multipliers act on the motion -- */
+
+/* Rows q, w q, w q, ... with w = 2 + q_0, from p_0 = (|q|^2 - 1) / 2 and p_i = w p_0. Friction
+ * -mu |lambda_0| tanh(u), and z' = lambda_1. Of all lambda with lambda_0 + w sum_i lambda_i =
+ * tension, the shortest is tension (1, w, w, ...) / s, s = 1 + (rows - 1) w^2, so that
+ *
+ *   tension (1 + mu q^T tanh(u) / s) = |u|^2 - g y. */
+typedef struct {
+  Twice twice; /* first, for weight */
+  sunrealtype mu;
+  int rows;
+} Shared;
+
+static int shared_rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
+  const sunrealtype w = 2 + q[0];
+  (void)t;
+  for (int j = 0; j < 2; j++)
+    for (int i = 0; i < ((const Shared *)user_data)->rows; i++)
+      *entry(A, i, j) = i == 0 ? q[j] : w * q[j] + (j == 0) * (q[0] * q[0] + q[1] * q[1] - 1) / 2;
+  return 0;
+}
+
+static int shared_lengths(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t;
+  for (int i = 0; i < ((const Shared *)user_data)->rows; i++)
+    p[i] = (i == 0 ? 1 : 2 + q[0]) * (q[0] * q[0] + q[1] * q[1] - 1) / 2;
+  return 0;
+}
+
+static int shared_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                    void *user_data) {
+  (void)t;
+  b[0] = -(u[0] * u[0] + u[1] * u[1]);
+  for (int i = 1; i < ((const Shared *)user_data)->rows; i++)
+    b[i] = (2 + q[0]) * b[0] - 2 * u[0] * (q[0] * u[0] + q[1] * u[1]);
+  return 0;
+}
+
+static int shared_friction(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                           const sunrealtype *z, const sunrealtype *lambda, sunrealtype *f,
+                           void *user_data) {
+  const Shared *shared = user_data;
+  (void)t, (void)q, (void)z;
+  for (int j = 0; j < 2; j++) f[j] = -shared->mu * fabs(lambda[0]) * tanh(u[j]);
+  return 0;
+}
+
+static int shared_friction_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                               const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Fl,
+                               void *user_data) {
+  const Shared *shared = user_data;
+  (void)t, (void)q, (void)z;
+  for (int j = 0; j < 2; j++)
+    SM_ELEMENT_D(Fl, j, 0) = -shared->mu * copysign(1, lambda[0]) * tanh(u[j]);
+  return 0;
+}
+
+static int shared_wear(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                       const sunrealtype *z, const sunrealtype *lambda, sunrealtype *zdot,
+                       void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)user_data;
+  zdot[0] = lambda[1];
+  return 0;
+}
+
+static void shared_multipliers(const Shared *shared, const sunrealtype *q, const sunrealtype *u,
+                               sunrealtype *lambda) {
+  const sunrealtype w = 2 + q[0], square = 1 + (shared->rows - 1) * w * w;
+  const sunrealtype slope = q[0] * tanh(u[0]) + q[1] * tanh(u[1]);
+  const sunrealtype tension =
+      (u[0] * u[0] + u[1] * u[1] - shared->twice.g * q[1]) / (1 + shared->mu * slope / square);
+  lambda[0] = tension / square;
+  lambda[1] = w * lambda[0];
+}
+
+/* x = (angle, rate, z), q = (sin angle, -cos angle) */
+static void shared_state(const sunrealtype *x, sunrealtype *y) {
+  y[0] = sin(x[0]), y[1] = -cos(x[0]);
+  y[2] = -y[1] * x[1], y[3] = y[0] * x[1];
+  y[4] = x[2];
+}
+
+static void shared_slope(const Shared *shared, const sunrealtype *x, sunrealtype *xdot) {
+  sunrealtype y[5], lambda[2];
+  shared_state(x, y);
+  shared_multipliers(shared, y, y + 2, lambda);
+  const sunrealtype along = -y[1] * tanh(y[2]) + y[0] * tanh(y[3]);
+  xdot[0]                 = x[1];
+  xdot[1]                 = -shared->twice.g * y[0] - shared->mu * lambda[0] * along;
+  xdot[2]                 = lambda[1];
+}
+
+/* x <- x(t) by the classical Runge-Kutta method, with errors of some 1e-13 */
+static void shared_reference(const Shared *shared, sunrealtype t, sunrealtype *x) {
+  enum { STEPS = 4000 };
+  const sunrealtype h = t / STEPS, part[4] = {0, h / 2, h / 2, h};
+  for (int n = 0; n < STEPS; n++) {
+    sunrealtype k[4][3], at[3];
+    for (int stage = 0; stage < 4; stage++) {
+      for (int i = 0; i < 3; i++) at[i] = x[i] + (stage ? part[stage] * k[stage - 1][i] : 0);
+      shared_slope(shared, at, k[stage]);
+    }
+    for (int i = 0; i < 3; i++) x[i] += h / 6 * (k[0][i] + 2 * k[1][i] + 2 * k[2][i] + k[3][i]);
+  }
+}
+
+/* The motion depends on how the rows share the load, and all methods use the multipliers of minimum
+ * norm. RADAU used those of its predictions, which depend on its steps. */
+static const char *const shared_methods[] = {"RADAU5", "RADAU9", "RADAU13", "RADAU",
+                                             "DOP853", "BDF",    "ADAMS"};
+enum { SHARED_METHODS = sizeof shared_methods / sizeof *shared_methods };
+static const struct {
+  int rows, sparse, jac; /* jac: with lambda_jac */
+  sunrealtype mu, tightest;
+} shared_cases[] = {
+    {2, 0, 0, 0.5, 1e-9}, {2, 1, 0, 0.5, 1e-9}, {2, 0, 1, 0.5, 1e-9}, {5, 0, 0, 2, 1e-9}};
+enum { SHARED_CASES = sizeof shared_cases / sizeof *shared_cases };
+
+static void shared_run(MechRun *run, const char *method, sunrealtype tol, sunrealtype t) {
+  if (!strcmp(method, "BDF") || !strcmp(method, "ADAMS")) {
+    mech_run_start(run, method[0] == 'B' ? CV_BDF : CV_ADAMS, tol);
+    mech_run_to(run, t);
+    return;
+  }
+  CPOneStepMem mem = CPOneStepCreate(method, test_context);
+  CPOneStepSetErrHandlerFn(mem, message_log, &run->log);
+  ck_assert_int_eq(CPMechAttachOneStep(run->mech, mem, 0, run->y), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSStolerances(mem, tol, tol), CP_SUCCESS);
+  const int flag = CPOneStepEvolve(mem, t, run->y, &run->t, CV_NORMAL);
+  ck_assert_msg(flag == CP_SUCCESS, "%d at t = %g: %s", flag, run->t, run->log.text);
+  CPOneStepFree(&mem);
+}
+
+START_TEST(methods_agree_where_the_motion_depends_on_shared_multipliers) {
+  const char *method  = shared_methods[_i % SHARED_METHODS];
+  const int which     = _i / SHARED_METHODS;
+  const sunrealtype t = 2;
+  Shared shared       = {
+            .twice = {.g = 9.81}, .mu = shared_cases[which].mu, .rows = shared_cases[which].rows};
+  CPMechModel model = {.nu         = 2,
+                       .np         = shared.rows,
+                       .nz         = 1,
+                       .M          = unit_mass,
+                       .A          = shared_rows,
+                       .f          = weight,
+                       .p          = shared_lengths,
+                       .b          = shared_b,
+                       .f_lambda   = shared_friction,
+                       .zdot       = shared_wear,
+                       .lambda_jac = shared_cases[which].jac ? shared_friction_jac : NULL};
+  sunrealtype x[3]  = {asin(SUN_RCONST(0.6)), 2, 0}, start[5], end[5];
+  sunrealtype lambda[5], again[5], shortest[2];
+  if (shared_cases[which].sparse) {
+    model.M_tmpl = SUNSparseMatrix(2, 2, 4, CSC_MAT, test_context);
+    model.A_tmpl = SUNSparseMatrix(2, 2, 4, CSC_MAT, test_context);
+    fill_sparse(model.M_tmpl);
+    fill_sparse(model.A_tmpl);
+  }
+  shared_state(x, start);
+  shared_reference(&shared, t, x);
+  shared_state(x, end);
+  for (sunrealtype tol = 1e-4; tol > shared_cases[which].tightest / 2; tol /= 10) {
+    MechRun *run     = mech_run_create(&model, &shared, start);
+    CPMechOutput out = {.lambda = lambda};
+    ck_assert_int_eq(CPMechSetMultiplierTol(run->mech, 1e-12, 1e-14, 100), CP_SUCCESS);
+    shared_run(run, method, tol, t);
+    const sunrealtype error = mech_run_error(run, 5, end);
+    ck_assert_msg(error <= 300 * tol, "%s, tol = %g: error %g", method, tol, error);
+    ck_assert_int_eq(CPMechEvaluate(run->mech, t, run->y, &out), CP_SUCCESS);
+    ck_assert_int_eq(CPMechAccelerations(run->mech, t, run->y, NULL, again), CP_SUCCESS);
+    shared_multipliers(&shared, entries(run->y), entries(run->y) + 2, shortest);
+    for (int i = 0; i < shared.rows; i++) { /* The state is on the manifold up to tol. */
+      ck_assert_double_le(fabs(lambda[i] - shortest[i > 0]), 30 * tol);
+      ck_assert_double_eq(again[i], lambda[i]);
+    }
+    mech_run_free(&run);
+  }
+  if (model.M_tmpl) SUNMatDestroy(model.M_tmpl);
+  if (model.A_tmpl) SUNMatDestroy(model.A_tmpl);
 }
 END_TEST
 
@@ -476,6 +659,8 @@ int main(void) {
   tcase_add_test(tcase, doubled_rows_are_too_many_for_schur);
   tcase_add_loop_test(tcase, doubled_rows_that_disagree_are_named, 0, NUM_SOLVERS);
   tcase_add_loop_test(tcase, rows_that_contradict_others_on_the_way_are_named, 0, 4 * ONESTEPS);
+  tcase_add_loop_test(tcase, methods_agree_where_the_motion_depends_on_shared_multipliers, 0,
+                      SHARED_CASES * SHARED_METHODS);
   tcase_add_loop_test(tcase, torn_loop_is_refused, 0, 2);
   tcase_add_loop_test(tcase, velocities_that_contradict_are_named, 0, 2);
   tcase_add_loop_test(tcase, loop_passes_where_the_rank_falls, 0, 4);
