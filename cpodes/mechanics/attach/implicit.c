@@ -57,8 +57,11 @@ static CPNewtonMatrix *matrix(CPMech mech, int which) {
  * The unknown lambda keeps parts along n_k, which A^T does not see; f_lambda and zdot are evaluated
  * at (1 - sum_k n_k n_k^T) lambda. */
 
+/* Can the motion depend on the multipliers? */
+static int takesLambda(const CPMech mech) { return mech->model.f_lambda || mech->nz > 0; }
+
 /* Each y_k costs a solution per residual. If the null space is larger, dependent rows are only left
- * out, and f_lambda and zdot see the predicted multipliers of such rows. */
+ * out, unless the motion can depend on their multipliers. */
 enum { MOST_NULL = 50 };
 
 /* x <- (1 - sum_k e_k e_k^T) x for an orthonormal basis [nullity][m]. Returns the largest
@@ -182,7 +185,7 @@ static int findNull(CPMech mech) {
   own->nullity = own->dependent = 0;
   if (kkt->dependent < 0) return CP_SUCCESS;
   for (int i = 0; i < m; i++) own->dependent += kkt->is_dependent[i] && !mech->rows.off[i];
-  if (own->dependent > MOST_NULL) return CP_SUCCESS;
+  if (own->dependent > MOST_NULL && !takesLambda(mech)) return CP_SUCCESS;
   if (own->dependent > own->room) {
     own->room = 0;
     CP_ARRAYS(&own->arena, (size_t)own->dependent * (size_t)m, &own->null, &own->idle);
@@ -206,9 +209,6 @@ static int findNull(CPMech mech) {
 }
 
 /* ---- the residual ---- */
-
-/* Can the motion depend on the multipliers? */
-static int takesLambda(const CPMech mech) { return mech->model.f_lambda || mech->nz > 0; }
 
 /* Returns the multipliers that f_lambda and zdot see: lambda without its parts along the newest
  * n_k. */
@@ -376,7 +376,7 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
   if (!flag) takeShortest(mech, P);
   own->rank_is_known = !flag;
   own->any_fixed     = anyFixed(mech);
-  *jump              = own->dependent != before || own->dependent > MOST_NULL;
+  *jump              = own->dependent != before || own->dependent > own->nullity;
   return flag;
 }
 

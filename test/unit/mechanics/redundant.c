@@ -292,8 +292,11 @@ enum { SHARED_METHODS = sizeof shared_methods / sizeof *shared_methods };
 static const struct {
   int rows, sparse, jac; /* jac: with lambda_jac */
   sunrealtype mu, tightest;
-} shared_cases[] = {
-    {2, 0, 0, 0.5, 1e-9}, {2, 1, 0, 0.5, 1e-9}, {2, 0, 1, 0.5, 1e-9}, {5, 0, 0, 2, 1e-9}};
+} shared_cases[] = {{2, 0, 0, 0.5, 1e-9},
+                    {2, 1, 0, 0.5, 1e-9},
+                    {2, 0, 1, 0.5, 1e-9},
+                    {5, 0, 0, 2, 1e-9},
+                    {52, 0, 0, 17, 1e-4}};
 enum { SHARED_CASES = sizeof shared_cases / sizeof *shared_cases };
 
 static void shared_run(MechRun *run, const char *method, sunrealtype tol, sunrealtype t) {
@@ -329,7 +332,7 @@ START_TEST(methods_agree_where_the_motion_depends_on_shared_multipliers) {
                        .zdot       = shared_wear,
                        .lambda_jac = shared_cases[which].jac ? shared_friction_jac : NULL};
   sunrealtype x[3]  = {asin(SUN_RCONST(0.6)), 2, 0}, start[5], end[5];
-  sunrealtype lambda[5], again[5], shortest[2];
+  sunrealtype lambda[52], again[52], shortest[2];
   if (shared_cases[which].sparse) {
     model.M_tmpl = SUNSparseMatrix(2, 2, 4, CSC_MAT, test_context);
     model.A_tmpl = SUNSparseMatrix(2, 2, 4, CSC_MAT, test_context);
