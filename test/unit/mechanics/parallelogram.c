@@ -42,7 +42,7 @@ static void build(int count) {
     const int end = i % 2; /* of the bar that connects */
     pin[k].bar    = i - end + 1;
     pin[k].other  = pin[k].bar + (end ? 1 : -1);
-    pin[k].from = end ? 1.0 : -1.0, pin[k].to = 0.5;
+    pin[k].from = end ? 1.0 : -1.0, pin[k].to = 0.5, pin[k].x = 0.0;
   }
 }
 
