@@ -206,8 +206,8 @@ static sunrealtype changes(CPOneStepMem mem, sunrealtype h, const sunrealtype *w
  * Next to a singular position the derivatives of the stages differ strongly: an angle between
  * constraints changes its sign within the step, and the iteration multiplies the errors in that
  * direction, one in each stage, by factors of up to 4 in size, while all other errors contract as
- * usual. Shorter steps would only lead to the position. An iteration that also fails with the first
- * shorter step is therefore continued with Anderson's acceleration, which does for it what GMRES does for a linear one (D. G.
+ * usual. Shorter steps would only lead to the position. An iteration that fails is therefore
+ * continued with Anderson's acceleration, which does for it what GMRES does for a linear one (D. G.
  * Anderson, J. ACM 12, 1965; H. F. Walker, P. Ni, SIAM J. Numer. Anal. 49, 2011): with the changes
  * dw_l of the corrections w and the changes dx_l of x that have caused them,
  *
@@ -340,7 +340,7 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
       const int early       = R->have_stages && it == 2 && now < MISLEADING;
       R->eta                = early ? 1.0 : R->theta / (1.0 - R->theta);
       if (!early && (R->theta >= DIVERGENT || norm * R->eta * pow(R->theta, most - 1 - it) > KAPPA)) {
-        if (!R->fresh || R->theta < SLOW || (R->failures == 0 && mem->hfixed == 0.0)) break;
+        if (!R->fresh || R->theta < SLOW) break;
         flag = allocatePairs(mem);
         if (flag) return flag;
         R->accelerated = 1;
