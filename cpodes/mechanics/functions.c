@@ -540,16 +540,18 @@ CP_RARE int cpMechTestTerms(CPMech mech, sunrealtype t) {
   return flag ? flag : cpMechTake(mech, &mech->userA, 0, t, "A");
 }
 
-/* F -= A^T lambda, B -= A a by products; F or B may be NULL. */
-static int subtractProducts(CPMech mech, const CPMechState *s, const double *a,
-                            const double *lambda, double *F, double *B) {
-  double *Aa = mech->room.dA.plus, *ATlambda = mech->room.rest;
-  int flag = mech->m > 0 && B ? cpMechATimes(mech, s->t, s->q, a, Aa) : CP_SUCCESS;
-  if (!flag && mech->m > 0 && F) flag = cpMechATransposedTimes(mech, s->t, s->q, lambda, ATlambda);
-  if (flag || mech->m == 0) return flag;
-  for (int i = 0; B && i < mech->m; i++) B[i] -= Aa[i];
-  for (int j = 0; F && j < mech->nu; j++) F[j] -= ATlambda[j];
-  return CP_SUCCESS;
+int cpMechAddTimes(CPMech mech, const CPMechState *s, int transposed, double c, const double *x,
+                   double *y) {
+  double *product = transposed ? mech->room.rest : mech->room.dA.plus;
+  if (mech->m == 0) return CP_SUCCESS;
+  if (!cpMechMultiplies(mech)) {
+    if (transposed) cpMatTransposedTimes(&mech->A, c, x, 1.0, y);
+    else cpMatTimes(&mech->A, c, x, 1.0, y);
+    return CP_SUCCESS;
+  }
+  const int flag = timesA(mech, s->t, s->q, x, product, transposed);
+  for (int i = 0; !flag && i < (transposed ? mech->nu : mech->m); i++) y[i] += c * product[i];
+  return flag;
 }
 
 int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double *lambda, double *F,
@@ -572,9 +574,7 @@ int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double 
   }
   if (!flag && F) flag = cpMechAddLambdaForces(mech, s, lambda, F);
   if (!flag && Z) flag = cpMechAuxiliary(mech, s, lambda, Z);
-  if (flag || multiplies) return flag ? flag : subtractProducts(mech, s, a, lambda, F, B);
-  if (B) cpMatTimes(&mech->A, -1.0, a, 1.0, B);
-  if (F && !inverse) cpMatTimes(&mech->userM.A, -1.0, a, 1.0, F);
-  if (F) cpMatTransposedTimes(&mech->A, -1.0, lambda, 1.0, F);
-  return CP_SUCCESS;
+  if (!flag && B) flag = cpMechAddTimes(mech, s, 0, -1.0, a, B);
+  if (!flag && F && !inverse) cpMatTimes(&mech->userM.A, -1.0, a, 1.0, F);
+  return flag || !F ? flag : cpMechAddTimes(mech, s, 1, -1.0, lambda, F);
 }

@@ -284,6 +284,9 @@ int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, dou
 int cpMechPutFull(CPMech mech, sunrealtype *q, sunrealtype *u);
 /* Sets the entries of FULL motions in q' and u' to g' and g''. */
 void cpMechPutFullRates(const CPMech mech, sunrealtype *qdot, sunrealtype *udot);
+/* y += c A x, or c A^T x if transposed. A has been evaluated, unless the model has products. */
+int cpMechAddTimes(CPMech mech, const CPMechState *s, int transposed, double c, const double *x,
+                   double *y);
 /* Residuals of the implicit form at s with u' = a and lambda. F, B and Z may each be NULL.
  * F = f + f_lambda - M a - A^T lambda,  B = b - A a,  Z = zdot */
 int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double *lambda, double *F,

@@ -107,21 +107,6 @@ static void add(int count, double c, const double *x, double *y) {
   for (int i = 0; i < count; i++) y[i] += c * x[i];
 }
 
-/* y += A x, or A^T x; A has been evaluated unless there are products. */
-static int addTimes(CPMech mech, const CPMechState *s, int transposed, const double *x, double *y) {
-  double *Ax = mech->solve.residual, *ATx = mech->solve.known;
-  if (mech->m == 0) return CP_SUCCESS;
-  if (!cpMechMultiplies(mech)) {
-    if (transposed) cpMatTransposedTimes(&mech->A, 1.0, x, 1.0, y);
-    else cpMatTimes(&mech->A, 1.0, x, 1.0, y);
-    return CP_SUCCESS;
-  }
-  const int flag = transposed ? cpMechATransposedTimes(mech, s->t, s->q, x, ATx)
-                              : cpMechATimes(mech, s->t, s->q, x, Ax);
-  if (!flag) add(transposed ? mech->nu : mech->m, 1.0, transposed ? ATx : Ax, y);
-  return flag;
-}
-
 /* x <- L_0^-1 r; rows that are off take no part. */
 static int precondition(CPMech mech, const double *r, double *x) {
   const int flag = cpSaddleSolve(mech->near->saddle, r, r + mech->nu, x, x + mech->nu);
@@ -142,8 +127,8 @@ static int times(CPMech mech, const CPMechState *s, const double *p, double *q) 
     flag = cpMechInverse(mech, s, moved, q);
     add(mech->nu, -1.0, own->at_a, q);
   }
-  if (!flag) flag = addTimes(mech, s, 1, p + mech->nu, q);
-  return flag ? flag : addTimes(mech, s, 0, p, q + mech->nu);
+  if (!flag) flag = cpMechAddTimes(mech, s, 1, 1.0, p + mech->nu, q);
+  return flag ? flag : cpMechAddTimes(mech, s, 0, 1.0, p, q + mech->nu);
 }
 
 /* *sum += the square of the norm of the change that dlambda makes to gamma z'. Returns 1 if z' cannot be
@@ -176,8 +161,8 @@ static int begin(CPMech mech, const CPMechState *s) {
   if (!flag) flag = cpMechInverse(mech, s, own->a, own->at_a);
   memcpy(r, own->at_a, (size_t)nu * sizeof *r);
   for (int i = 0; i < m; i++) r[nu + i] = -r[nu + i];
-  if (!flag) flag = addTimes(mech, s, 1, own->lambda, r);
-  if (!flag) flag = addTimes(mech, s, 0, own->a, r + nu);
+  if (!flag) flag = cpMechAddTimes(mech, s, 1, 1.0, own->lambda, r);
+  if (!flag) flag = cpMechAddTimes(mech, s, 0, 1.0, own->a, r + nu);
   for (int i = 0; i < nu + m; i++) r[i] = -r[i];
   if (!flag) flag = precondition(mech, r, own->s);
   if (flag) return flag;
