@@ -289,14 +289,15 @@ static int residuals(CPOneStepMem mem, sunrealtype h) {
  * such as an entry that is far too large, or after a single iteration, whose contraction is that of
  * an earlier step. A residual above a tolerance must therefore have become LESS times as large as the
  * first one. (In seven stiff mechanisms 0.2 is the largest ratio, and 99 of 100 are below 0.08.)
- * Systems without a diagonal (CPImplicitSystem) are not tested. Accelerated iterations need not: next to a singular position the accelerations are not determined
- * as well. */
+ * Systems without a diagonal (CPImplicitSystem) are not tested, nor are accelerated iterations, since
+ * next to a singular position the accelerations are not determined as well. */
 #define LESS 0.05
 
 /* Returns the norm of the residual of the last stage in units of the corrections: h |r_j| over the
- * diagonal of -dr/dk. Stiffness makes it larger than the correction. */
+ * diagonal of -dr/dk, 0 without one. Stiffness makes it larger than the correction. */
 static sunrealtype residue(CPOneStepMem mem, sunrealtype h) {
-  const CPRadau R       = mem->own;
+  const CPRadau R = mem->own;
+  if (!R->system.diagonal) return 0.0;
   const sunrealtype sum = cpRadauSquares(R->n, R->r + (R->table->s - 1) * R->N, R->unit);
   return fabs(h) * sqrt(sum / R->n);
 }
@@ -355,7 +356,7 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
     states(mem, h);
     if (R->eta * norm > KAPPA) continue;
     if (it > 1 && !R->have_stages) left = residue(mem, h);
-    const int less = R->accelerated || !R->system.diagonal || left <= fmax(1.0, LESS * first);
+    const int less = R->accelerated || left <= fmax(1.0, LESS * first);
     unsolved       = !less || !isfinite(left);
     if (!unsolved) return CP_SUCCESS;
   }
