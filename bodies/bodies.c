@@ -2,7 +2,6 @@
  * everything and allocates all memory before it changes anything. */
 #include "bodies_impl.h"
 
-#include <nvector/nvector_serial.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

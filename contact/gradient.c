@@ -11,7 +11,6 @@
  * their normal impulses equals the force of the contact that is closed afterwards. */
 #include "contact_impl.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
  * block of an inverse. */
 #include "projector_impl.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Sines that count as zero: for exact entries of G, and for differences. */

@@ -11,7 +11,6 @@
 #include "sparse_impl.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 int cpSparseFailure(const Sparse *s) {

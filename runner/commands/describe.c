@@ -5,7 +5,6 @@
 
 #include <models/model.h>
 #include <string.h>
-#include <sunmatrix/sunmatrix_sparse.h>
 
 enum { KEY_PARAMETERS = 1000, LIMIT = 100, MESSAGE = 600 };
 

@@ -4,7 +4,6 @@
 #include "../figures/gnuplot.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef enum { WORK_SECONDS, WORK_EVALUATIONS } Work;

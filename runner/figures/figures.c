@@ -5,7 +5,6 @@
 #include "panel_plot.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { WIDTH = 900, PANEL_HEIGHT = 200, TITLE_HEIGHT = 40 };
 

@@ -2,8 +2,6 @@
 #ifndef CPODES_RUNNER_PAGE_SVG_H
 #define CPODES_RUNNER_PAGE_SVG_H
 
-#include <stddef.h>
-
 /* Placeholders for the page's colours, as gnuplot takes them ("#010100"): text and axes, grid,
  * events, curve i = 0, 1, ..., and the page's background */
 extern const char page_ink[], page_faint[], page_event[], page_paper[];

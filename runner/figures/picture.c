@@ -6,7 +6,6 @@
 #include "view.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_MARKS = 80, MOST_PALE = 12, MOST_POINTS = 400, WIDTH = 480, MARGIN = 70 };

@@ -4,7 +4,6 @@
 #include "writers.h"
 
 #include <math.h>
-#include <string.h>
 #include <sundials/sundials_config.h>
 
 static json_t *numbers(const double *x, long count) {

@@ -5,7 +5,6 @@
 #include "../options.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

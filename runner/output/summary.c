@@ -3,7 +3,6 @@
 #include "writers.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MOST_COMPONENTS = 12 };
 

@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <stdarg.h>
-#include <string.h>
 
 static void put(FILE *out, char c) {
   switch (c) {

@@ -1,7 +1,6 @@
 #include "observe.h"
 
 #include <math.h>
-#include <nvector/nvector_serial.h>
 #include <stdio.h>
 #include <stdlib.h>
 
