@@ -302,33 +302,27 @@ void cpMatSquareRows(const CPMat *A, double *square) {
 /* A dense matrix is passed over in tiles, because its mirrored entries are a column apart. */
 #define TILE 32
 
-int cpMatIsSymmetric(const CPMat *A) {
-  const int n = A->cols;
-  for (int first = 0; !A->start && first < n; first += TILE)
-    for (int j = first; j < n; j++)
-      for (int i = first; i < first + TILE && i < j; i++)
-        if (A->value[(size_t)j * (size_t)n + (size_t)i] !=
-            A->value[(size_t)i * (size_t)n + (size_t)j])
-          return 0;
-  for (int j = 0; A->start && j < n; j++)
+/* Replaces mirrored entries by their average, or tells whether they are equal. */
+static inline int mirror(double *a, double *b, int average) {
+  if (average) *a = *b = 0.5 * (*a + *b);
+  return average || *a == *b;
+}
+
+CP_WIDE_PART int mirrorAll(const CPMat *A, int average) {
+  const size_t n = (size_t)A->cols;
+  for (size_t first = 0; !A->start && first < n; first += TILE)
+    for (size_t j = first; j < n; j++)
+      for (size_t i = first; i < first + TILE && i < j; i++)
+        if (!mirror(&A->value[j * n + i], &A->value[i * n + j], average)) return 0;
+  for (int j = 0; A->start && j < A->cols; j++)
     for (size_t k = A->start[j]; k < A->start[j + 1] && A->row[k] < j; k++)
-      if (A->value[k] != cpMatEntry(A, j, A->row[k])) return 0;
+      if (!mirror(&A->value[k], cpMatAt(A, j, A->row[k]), average)) return 0;
   return 1;
 }
 
-static void average(double *a, double *b) { *a = *b = 0.5 * (*a + *b); }
+int cpMatIsSymmetric(const CPMat *A) { return mirrorAll(A, 0); }
 
-void cpMatSymmetrise(CPMat *A) {
-  const int n = A->cols;
-  for (int first = 0; !A->start && first < n; first += TILE)
-    for (int j = first; j < n; j++)
-      for (int i = first; i < first + TILE && i < j; i++)
-        average(&A->value[(size_t)j * (size_t)n + (size_t)i],
-                &A->value[(size_t)i * (size_t)n + (size_t)j]);
-  for (int j = 0; A->start && j < n; j++)
-    for (size_t k = A->start[j]; k < A->start[j + 1] && A->row[k] < j; k++)
-      average(&A->value[k], cpMatAt(A, j, A->row[k]));
-}
+void cpMatSymmetrise(CPMat *A) { mirrorAll(A, 1); }
 
 void cpMatHold(CPMat *W, CPMat *A, const char *held) {
   for (int j = 0; j < W->cols; j++) {
