@@ -126,10 +126,6 @@ void cpMatrixPattern(SUNMatrix A, int rows, int cols, size_t *start, int *row, s
 /* Clones a template that has been checked, with its index arrays, which SUNMatClone does not copy.
  * The values are those of SUNMatClone. Returns NULL if there is no memory. */
 SUNMatrix cpTemplateClone(SUNMatrix tmpl);
-/* cpMatrixZero sets the values to zero and restores the index arrays of the template;
- * cpMatrixZeroValues does only the former. */
-void cpMatrixZero(SUNMatrix A, SUNMatrix tmpl);
-void cpMatrixZeroValues(SUNMatrix A);
 /* Does A still have the index arrays of its template? */
 int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl);
 

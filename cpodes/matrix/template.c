@@ -6,8 +6,6 @@
 #include "matrix.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -35,17 +33,8 @@ static Sparse sparseOf(SUNMatrix A) {
 
 /* ---- checks ---- */
 
-/* Reports CP_ILL_INPUT with the name of the matrix and what is wrong with it. */
-#define REFUSE(...) refuse(log, name, function, __VA_ARGS__)
-CP_PRINTF(4, 5)
-static int refuse(CPLog *log, const char *name, const char *function, const char *format, ...) {
-  char text[CP_TEXT_LENGTH];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return cpReport(log, CP_ILL_INPUT, function, "%s%s", name, text);
-}
+/* Reports CP_ILL_INPUT with what is wrong with the matrix. */
+#define REFUSE(...) cpReport(log, CP_ILL_INPUT, function, __VA_ARGS__)
 
 /* The pointers are checked before they are used as indices. */
 int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
@@ -53,12 +42,12 @@ int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name
   const SUNMatrix_ID type = SUNMatGetID(A);
   const int dense         = type == SUNMATRIX_DENSE;
   if (!dense && type != SUNMATRIX_SPARSE)
-    return REFUSE(" must be a dense or a sparse matrix (type %d or %d), is of type %d",
+    return REFUSE("%s must be a dense or a sparse matrix (type %d or %d), is of type %d", name,
                   SUNMATRIX_DENSE, SUNMATRIX_SPARSE, (int)type);
   const long r = dense ? SUNDenseMatrix_Rows(A) : SUNSparseMatrix_Rows(A),
              c = dense ? SUNDenseMatrix_Columns(A) : SUNSparseMatrix_Columns(A);
   if (r != rows || c != cols)
-    return REFUSE(" must be %d x %d, is %ld x %ld%s", rows, cols, r, c,
+    return REFUSE("%s must be %d x %d, is %ld x %ld%s", name, rows, cols, r, c,
                   r == cols && c == rows ? ", transposed: constraints are rows" : "");
   if (dense) return CP_SUCCESS;
 
@@ -66,29 +55,31 @@ int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name
   const sunindextype *ptr = a.pointer, *index = a.index;
   const char *line = a.by_rows ? "row" : "column", *across = a.by_rows ? "column" : "row";
   if (ptr[0] != 0)
-    return REFUSE(": index pointers must start at 0: pointer 0 is %ld", (long)ptr[0]);
+    return REFUSE("%s: index pointers must start at 0: pointer 0 is %ld", name, (long)ptr[0]);
   for (long k = 0; k < a.nlines; k++)
     if (ptr[k + 1] < ptr[k])
-      return REFUSE(": index pointers must not decrease: pointer %ld is %ld, pointer %ld is %ld", k,
-                    (long)ptr[k], k + 1, (long)ptr[k + 1]);
+      return REFUSE("%s: index pointers must not decrease: pointer %ld is %ld, pointer %ld is %ld",
+                    name, k, (long)ptr[k], k + 1, (long)ptr[k + 1]);
   const long entries = ptr[a.nlines];
   if (entries > a.storage)
-    return REFUSE(": index pointers must stay within its %ld entries: pointer %ld is %ld",
+    return REFUSE("%s: index pointers must stay within its %ld entries: pointer %ld is %ld", name,
                   (long)a.storage, (long)a.nlines, entries);
   if (entries == 0)
-    return REFUSE(" has no entries: it must carry the pattern of all entries that are ever "
-                  "non-zero in its index arrays");
+    return REFUSE("%s has no entries: it must carry the pattern of all entries that are ever "
+                  "non-zero in its index arrays",
+                  name);
   for (long k = 0; k < a.nlines; k++)
     for (sunindextype e = ptr[k]; e < ptr[k + 1]; e++) {
       const long i = index[e], before = e > ptr[k] ? index[e - 1] : -1;
       if (i < 0 || i >= a.across)
-        return REFUSE(": %s indices must be from 0 to %ld: %s %ld has index %ld", across,
+        return REFUSE("%s: %s indices must be from 0 to %ld: %s %ld has index %ld", name, across,
                       (long)a.across - 1, line, k, i);
       if (i == before)
-        return REFUSE(": each entry must occur once: %s %ld has index %ld twice", line, k, i);
+        return REFUSE("%s: each entry must occur once: %s %ld has index %ld twice", name, line, k,
+                      i);
       if (i < before)
-        return REFUSE(": indices must ascend within a %s: %s %ld has index %ld before %ld", line,
-                      line, k, before, i);
+        return REFUSE("%s: indices must ascend within a %s: %s %ld has index %ld before %ld", name,
+                      line, line, k, before, i);
     }
   return CP_SUCCESS;
 }
@@ -104,7 +95,7 @@ int cpCheckTemplate(CPLog *log, SUNMatrix A, int rows, int cols, const char *nam
     for (sunindextype e = a.pointer[k]; e < a.pointer[k + 1]; e++)
       has[a.by_rows ? k : a.index[e]] = 1;
   for (int i = 0; !flag && i < rows; i++)
-    if (!has[i]) flag = REFUSE(": each row must have an entry: row %d has none", i);
+    if (!has[i]) flag = REFUSE("%s: each row must have an entry: row %d has none", name, i);
   free(has);
   return flag;
 }
@@ -127,13 +118,13 @@ int cpCheckMetricTemplate(CPLog *log, SUNMatrix M, int n, const char *function) 
   const Sparse a = sparseOf(M);
   for (int k = 0; k < n; k++)
     if (!hasEntry(a, k, k))
-      return REFUSE(" must have its whole diagonal: entry (%d, %d) is missing", k, k);
+      return REFUSE("%s must have its whole diagonal: entry (%d, %d) is missing", name, k, k);
   for (int k = 0; k < n; k++)
     for (sunindextype e = a.pointer[k]; e < a.pointer[k + 1]; e++) {
       const int l = (int)a.index[e], i = a.by_rows ? k : l, j = a.by_rows ? l : k;
       if (!hasEntry(a, l, k))
-        return REFUSE(" must have a symmetric pattern: it has entry (%d, %d), and not (%d, %d)", i,
-                      j, j, i);
+        return REFUSE("%s must have a symmetric pattern: it has entry (%d, %d), and not (%d, %d)",
+                      name, i, j, j, i);
     }
   return CP_SUCCESS;
 }
@@ -178,11 +169,6 @@ void cpMatrixPattern(SUNMatrix A, int rows, int cols, size_t *start, int *row, s
 
 /* ---- a matrix that keeps the pattern of its template ---- */
 
-/* SUNMatZero would clear the index arrays of a sparse matrix as well. */
-void cpMatrixZeroValues(SUNMatrix A) {
-  memset(cpMatrixData(A), 0, cpMatrixEntries(A) * sizeof(sunrealtype));
-}
-
 /* Restores the template's pattern. The user's function may have shrunk the storage of A
  * (SUNSparseMatrix_Realloc); returns 0 if there is no memory to enlarge it, and A's pattern then
  * differs from the template's. */
@@ -196,10 +182,6 @@ static int copyPattern(SUNMatrix A, SUNMatrix tmpl) {
   memcpy(SUNSparseMatrix_IndexPointers(A), t.pointer, (lines + 1) * sizeof *t.pointer);
   memcpy(SUNSparseMatrix_IndexValues(A), t.index, entries * sizeof *t.index);
   return 1;
-}
-
-void cpMatrixZero(SUNMatrix A, SUNMatrix tmpl) {
-  if (cpMatrixSamePattern(A, tmpl) || copyPattern(A, tmpl)) cpMatrixZeroValues(A);
 }
 
 int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl) {
@@ -264,10 +246,14 @@ int cpUserMatOwn(CPArena *arena, CPUserMat *U) {
   return cpArenaOwn(arena, U, freeUserMat) ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
+/* SUNMatZero would clear the index arrays of a sparse matrix as well. */
 void cpUserMatClear(CPUserMat *U) {
-  if (!U->tmpl) cpMatZero(&U->A);
-  else if (U->is_same) memset(SM_DATA_S(U->S), 0, cpMatEntries(&U->A) * sizeof(sunrealtype));
-  else cpMatrixZero(U->S, U->tmpl);
+  sunrealtype *data = U->A.value;
+  if (U->tmpl)
+    data = U->is_same || cpMatrixSamePattern(U->S, U->tmpl) || copyPattern(U->S, U->tmpl)
+               ? SM_DATA_S(U->S)
+               : NULL;
+  if (data) memset(data, 0, cpMatEntries(&U->A) * sizeof *data);
   U->is_same = 0;
 }
 

@@ -379,19 +379,21 @@ enum { N_CHANGES = sizeof changes / sizeof changes[0] };
 START_TEST(a_changed_pattern_is_seen_and_restored) {
   const char *const pattern[] = {"xx.x", "xx..", "..x.", "x..x"};
   SUNMatrix tmpl              = matrix_of(N, N, pattern, types[_i % 2]);
-  SUNMatrix A                 = SUNMatClone(tmpl);
-  ck_assert_ptr_nonnull(A);
-  cpMatrixZero(A, tmpl);
+  CPUserMat U;
+  ck_assert_int_eq(cpUserMatCreate(&U, tmpl, N, N, test_context), CP_SUCCESS);
+  SUNMatrix A = U.S;
+  clear(A);
+  cpUserMatClear(&U);
   ck_assert(cpMatrixSamePattern(A, tmpl));
   changes[_i / 2](A);
   ck_assert(!cpMatrixSamePattern(A, tmpl));
-  cpMatrixZero(A, tmpl);
+  cpUserMatClear(&U);
   ck_assert(cpMatrixSamePattern(A, tmpl));
   for (int i = 0; i < N; i++)
     for (int j = 0; j < N; j++)
       if (pattern[i][j] != '.') ck_assert_double_eq(*entry_of(A, i, j), 0.0);
       else ck_assert_ptr_null(entry_of(A, i, j));
-  SUNMatDestroy(A);
+  cpUserMatFree(&U);
   SUNMatDestroy(tmpl);
 }
 END_TEST
