@@ -197,9 +197,8 @@ int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrea
   return cpMechChecked(mech, flag, t, name, y, length);
 }
 
-/* y = A x, or A^T x */
-static int timesA(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x, double *y,
-                  int transposed) {
+int cpMechTimes(CPMech mech, sunrealtype t, const sunrealtype *q, int transposed, const double *x,
+                double *y) {
   if (!cpMechMultiplies(mech)) {
     const int flag = cpMechA(mech, t, q);
     if (!flag && transposed) cpMatTransposedTimes(&mech->A, 1.0, x, 0.0, y);
@@ -219,15 +218,6 @@ static int timesA(CPMech mech, sunrealtype t, const sunrealtype *q, const double
     else if (g->row >= 0) y[g->row] = x[g->j];
   }
   return flag;
-}
-
-int cpMechATimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x, double *y) {
-  return timesA(mech, t, q, x, y, 0);
-}
-
-int cpMechATransposedTimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x,
-                           double *y) {
-  return timesA(mech, t, q, x, y, 1);
 }
 
 /* ---- A, velocities and b, by differences ---- */
@@ -428,7 +418,7 @@ static int modelVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, con
   mech->stats.nv++;
   if (mech->model.v)
     return cpMechChecked(mech, mech->model.v(t, q, u, v, mech->user_data), t, "v", v, mech->nv);
-  int flag = cpMechATimes(mech, t, q, u, v);
+  int flag = cpMechTimes(mech, t, q, 0, u, v);
   for (int i = mech->nv; !flag && i < mech->m; i++) v[i] = 0.0;
   return flag ? flag : addRates(mech, t, q, NULL, v);
 }
@@ -549,7 +539,7 @@ int cpMechAddTimes(CPMech mech, const CPMechState *s, int transposed, double c, 
     else cpMatTimes(&mech->A, c, x, 1.0, y);
     return CP_SUCCESS;
   }
-  const int flag = timesA(mech, s->t, s->q, x, product, transposed);
+  const int flag = cpMechTimes(mech, s->t, s->q, transposed, x, product);
   for (int i = 0; !flag && i < (transposed ? mech->nu : mech->m); i++) y[i] += c * product[i];
   return flag;
 }

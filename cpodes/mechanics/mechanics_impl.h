@@ -298,10 +298,9 @@ int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrea
 static inline int cpMechMultiplies(const CPMech mech) {
   return mech->operators || (mech->model.inverse && mech->model.Au);
 }
-/* y <- A x, y <- A^T x, by matrices or by the user's operators. */
-int cpMechATimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x, double *y);
-int cpMechATransposedTimes(CPMech mech, sunrealtype t, const sunrealtype *q, const double *x,
-                           double *y);
+/* y <- A x, or A^T x if transposed, by matrices or by the user's operators. */
+int cpMechTimes(CPMech mech, sunrealtype t, const sunrealtype *q, int transposed, const double *x,
+                double *y);
 
 /* ---- kinematics.c ---- */
 int cpMechAnyKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, const double *x,

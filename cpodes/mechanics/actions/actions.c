@@ -87,7 +87,7 @@ int cpActionFactor(CPAction *act) {
 int cpActionTimes(CPAction *act, const double *x, double *y) {
   const CPMech mech = act->mech;
   int flag          = CP_SUCCESS;
-  if (mech->operators) flag = cpMechATimes(mech, act->s.t, act->s.q, x, y);
+  if (mech->operators) flag = cpMechTimes(mech, act->s.t, act->s.q, 0, x, y);
   else cpMatTimes(&mech->A, 1.0, x, 0.0, y);
   for (int i = 0; i < mech->m; i++)
     if (act->out[i]) y[i] = 0.0;
@@ -97,7 +97,7 @@ int cpActionTimes(CPAction *act, const double *x, double *y) {
 int cpActionTransposedTimes(CPAction *act, const double *x, double *y) {
   const CPMech mech = act->mech;
   for (int i = 0; i < mech->m; i++) act->b[i] = act->out[i] ? 0.0 : x[i];
-  if (mech->operators) return cpMechATransposedTimes(mech, act->s.t, act->s.q, act->b, y);
+  if (mech->operators) return cpMechTimes(mech, act->s.t, act->s.q, 1, act->b, y);
   cpMatTransposedTimes(&mech->A, 1.0, act->b, 0.0, y);
   return CP_SUCCESS;
 }

@@ -37,7 +37,7 @@ static int residuals(CPMech mech, const CPMechState *s, Room *room, CPMechOutput
   out->acceleration = NAN; /* b needs a function v or b, which a model with operators may lack */
   if (mech->operators && !mech->model.b && mech->na != mech->nv) return CP_SUCCESS;
   flag = cpMechB(mech, s, room->b);
-  if (!flag) flag = cpMechATimes(mech, s->t, s->q, room->a, r);
+  if (!flag) flag = cpMechTimes(mech, s->t, s->q, 0, room->a, r);
   for (int i = 0; !flag && i < mech->m; i++) r[i] -= room->b[i]; /* A a - b */
   if (!flag) out->acceleration = largest(mech, r, NULL);
   return flag;
@@ -48,7 +48,7 @@ static int residuals(CPMech mech, const CPMechState *s, Room *room, CPMechOutput
 static int forces(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *out) {
   const int nu  = mech->nu;
   double *force = room->force, *Mu = room->Mu;
-  int flag = cpMechATransposedTimes(mech, s->t, s->q, room->lambda, force);
+  int flag = cpMechTimes(mech, s->t, s->q, 1, room->lambda, force);
   for (int j = 0; !flag && j < nu; j++) force[j] = -force[j];
   if (!flag && !mech->operators) flag = cpMechMass(mech, s->t, s->q);
   if (!flag && mech->motions.nfull > 0) {

@@ -92,7 +92,7 @@ static int evaluate(CPCheck *check, CPCheckValue what, int rows) {
   if (!flag) addSizes(value, rows, terms);
   for (int i = 0; what == CP_VALUE_MINUS_V && i < rows; i++) value[i] = -value[i];
   if (!flag && what == CP_VALUE_B) { /* B = b - A a */
-    flag = cpMechATimes(mech, s.t, s.q, check->a, w);
+    flag = cpMechTimes(mech, s.t, s.q, 0, check->a, w);
     if (!flag) subtract(w, rows, value, terms);
   }
   if (!flag && what == CP_VALUE_FORCES && !mech->operators) {
@@ -104,7 +104,7 @@ static int evaluate(CPCheck *check, CPCheckValue what, int rows) {
     flag = cpMechMass(mech, s.t, s.q);
     if (!flag) cpMatTimes(&mech->userM.A, 1.0, check->a, 0.0, w);
     if (!flag) subtract(w, rows, value, terms);
-    if (!flag && mech->m > 0) flag = cpMechATransposedTimes(mech, s.t, s.q, lambda, w);
+    if (!flag && mech->m > 0) flag = cpMechTimes(mech, s.t, s.q, 1, lambda, w);
     if (!flag && mech->m > 0) subtract(w, rows, value, terms);
   }
   return flag;
@@ -171,7 +171,7 @@ static int givenColumn(CPCheck *check, const CPComparison *c, int j, double *exp
   if (!J) {
     memset(check->x, 0, (size_t)mech->nu * sizeof *check->x);
     check->x[j] = 1.0;
-    return cpMechATimes(mech, check->at.t, check->at.q, check->x, column);
+    return cpMechTimes(mech, check->at.t, check->at.q, 0, check->x, column);
   }
   memset(column, 0, (size_t)c->rows * sizeof *column);
   if (c->is_symmetric) memset(expected, 0, (size_t)c->rows * sizeof *expected);

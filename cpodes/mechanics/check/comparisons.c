@@ -29,8 +29,8 @@ static int product(CPCheck *check, Product B, const double *x, double *y) {
   case N_INVERSE_TRANSPOSE: return cpMechKinematics(mech, q, CP_N_INVERSE_TRANSPOSE, x, y);
   case MU: return cpMechOperator(mech, mech->model.Mu, "Mu", t, q, x, y, mech->nu);
   case MINV: return cpMechOperator(mech, mech->model.Minv, "Minv", t, q, x, y, mech->nu);
-  case AU: return cpMechATimes(mech, t, q, x, y);
-  default: return cpMechATransposedTimes(mech, t, q, x, y); /* ATL */
+  case AU: return cpMechTimes(mech, t, q, 0, x, y);
+  default: return cpMechTimes(mech, t, q, 1, x, y); /* ATL */
   }
 }
 

@@ -107,7 +107,7 @@ static int times(void *self, N_Vector v, N_Vector Av) {
 static int transposed(void *self, N_Vector w, N_Vector ATw) {
   CPMechFactors *f = self;
   CP_COUNT(f->own->work, nprods);
-  const int flag = cpMechATransposedTimes(f->own->mech, f->t, f->q, NV_DATA_S(w), NV_DATA_S(ATw));
+  const int flag = cpMechTimes(f->own->mech, f->t, f->q, 1, NV_DATA_S(w), NV_DATA_S(ATw));
   return cpMechFailed(f->own, flag);
 }
 
@@ -135,7 +135,7 @@ int cpMechRowsTimes(CPMechProblem *p, const double *v, double *r) {
   if (f->saddle) cpMatTimes(&f->A, 1.0, v, 0.0, r);
   else {
     CP_COUNT(p->own->work, nprods);
-    flag = cpMechFailed(p->own, cpMechATimes(p->own->mech, f->t, f->q, v, r));
+    flag = cpMechFailed(p->own, cpMechTimes(p->own->mech, f->t, f->q, 0, v, r));
   }
   for (int i = 0; i < p->own->mech->m; i++)
     if (p->off[i]) r[i] = 0.0;
@@ -150,7 +150,7 @@ int cpMechSubtractRows(CPMechProblem *p, const double *mu, double *w) {
     return CP_SUCCESS;
   }
   CP_COUNT(p->own->work, nprods);
-  const int flag = cpMechATransposedTimes(p->own->mech, f->t, f->q, mu, ATmu);
+  const int flag = cpMechTimes(p->own->mech, f->t, f->q, 1, mu, ATmu);
   for (int j = 0; !flag && j < p->own->mech->nu; j++) w[j] -= ATmu[j];
   return cpMechFailed(p->own, flag);
 }

@@ -39,7 +39,7 @@ static int combination(CPNewton *newton, int i, double *mu) {
 /* Av <- A v at own->moved */
 static int timesHere(void *self, sunrealtype t, const double *v, double *Av) {
   const CPMechProjection *own = ((CPMechProblem *)self)->own;
-  return cpMechFailed(((CPMechProblem *)self)->own, cpMechATimes(own->mech, t, own->moved, v, Av));
+  return cpMechFailed(((CPMechProblem *)self)->own, cpMechTimes(own->mech, t, own->moved, 0, v, Av));
 }
 
 /* *err <- how far the operator A^T is from the transpose of A, for v in newton->x, with A v in
@@ -51,7 +51,7 @@ static int transposeError(CPMechProblem *p, sunrealtype t, unsigned *state, doub
   double *w = own->mu, *ATw = own->w, terms = 0.0, both = 0.0;
   const double largest = cpLargest(Av, mech->m), least = largest > 0.0 ? 1.0e-14 * largest : 1.0;
   for (int i = 0; i < mech->m; i++) w[i] = cpUniformAwayFromZero(state) / (fabs(Av[i]) + least);
-  const int flag = cpMechFailed(own, cpMechATransposedTimes(mech, t, own->moved, w, ATw));
+  const int flag = cpMechFailed(own, cpMechTimes(mech, t, own->moved, 1, w, ATw));
   for (int i = 0; i < mech->m; i++) both += Av[i] * w[i], terms += fabs(Av[i] * w[i]);
   for (int j = 0; j < mech->nu; j++) both -= v[j] * ATw[j], terms += fabs(v[j] * ATw[j]);
   *err = terms > 0.0 ? fabs(both) / terms : 0.0;
