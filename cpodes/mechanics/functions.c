@@ -17,13 +17,6 @@
 #include <math.h>
 #include <string.h>
 
-/* "at t = 1: ", or an empty text if t is NaN, for functions that do not depend on t */
-static const char *timeOf(sunrealtype t, char text[40]) {
-  if (isnan(t)) text[0] = '\0';
-  else snprintf(text, 40, "at t = %.15g: ", t);
-  return text;
-}
-
 int cpMechResult(CPMech mech, int flag, sunrealtype t, const char *name) {
   char function[80];
   if (!flag) return CP_SUCCESS;
@@ -32,12 +25,12 @@ int cpMechResult(CPMech mech, int flag, sunrealtype t, const char *name) {
 }
 
 int cpMechWrong(CPMech mech, int flag, sunrealtype t, const char *name, const double *x) {
-  char when[40];
-  int bad = cpMechResult(mech, flag, t, name);
+  char when[40] = ""; /* t is NaN for functions that do not depend on t */
+  int bad       = cpMechResult(mech, flag, t, name);
   if (bad) return bad;
+  if (!isnan(t)) snprintf(when, sizeof when, "at t = %.15g: ", t);
   while (isfinite(x[bad])) bad++;
-  return cpReason(mech->text, -CP_MECH_NONFINITE, "%s%s[%d] is %g", timeOf(t, when), name, bad,
-                  x[bad]);
+  return cpReason(mech->text, -CP_MECH_NONFINITE, "%s%s[%d] is %g", when, name, bad, x[bad]);
 }
 
 /* ---- the state ---- */
@@ -162,7 +155,7 @@ int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambd
   return flag;
 }
 
-int cpMechModelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p) {
+static int modelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p) {
   memset(p, 0, (size_t)mech->m * sizeof *p);
   if (mech->np == 0) return CP_SUCCESS;
   mech->stats.np++;
@@ -172,7 +165,7 @@ int cpMechModelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, doubl
 
 /* Each motion with a row has v = u_j - g', b = g'', and DIRECT also has p = q_i - g. */
 int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p) {
-  int flag = cpMechModelPositions(mech, t, q, p);
+  int flag = modelPositions(mech, t, q, p);
   if (!flag && mech->motions.count > 0) flag = cpMechMotions(mech, t);
   for (int k = 0; !flag && k < mech->motions.count; k++) {
     const CPPrescribed *g = &mech->motions.list[k];
@@ -282,7 +275,7 @@ static int differentiate(CPMech mech, const CPMechState *s, AtTime g, int rows, 
 static int alongColumn(CPMech mech, const CPMechState *s, double e, double *p) {
   double *q = mech->room.q_near;
   for (int i = 0; i < mech->nq; i++) q[i] = s->q[i] + e * mech->room.column[i];
-  return cpMechModelPositions(mech, s->t, q, p);
+  return modelPositions(mech, s->t, q, p);
 }
 
 /* column [na] <- d/de p(t, q + e N e_j) at e = 0; column must be zero before. The first step is a
@@ -386,7 +379,7 @@ static int checkTime(CPMech mech, double t, double own) {
 /* ---- v ---- */
 
 static int positionsLater(CPMech mech, const CPMechState *s, double e, double *p) {
-  return cpMechModelPositions(mech, s->t + e, s->q, p);
+  return modelPositions(mech, s->t + e, s->q, p);
 }
 
 /* If p does not change to the last bit in this part of the time, it does not depend on t. The part is in no
@@ -401,7 +394,7 @@ static int addRates(CPMech mech, sunrealtype t, const sunrealtype *q, const doub
   if (mech->np == 0) return CP_SUCCESS;
   int flag = checkTime(mech, t, INFINITY);
   if (!flag && p) {
-    flag = cpMechModelPositions(mech, t + CHANGE_PART * mech->options.difference_time, q, d->plus);
+    flag = modelPositions(mech, t + CHANGE_PART * mech->options.difference_time, q, d->plus);
     if (!flag && !memcmp(d->plus, p, (size_t)mech->np * sizeof *p)) return CP_SUCCESS;
   }
   if (!flag)

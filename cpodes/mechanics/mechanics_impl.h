@@ -263,7 +263,6 @@ int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambd
 int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
 /* Evaluates p of the model only. Rows of motions are zero, because motions must be evaluated at the
  * time of the state only. */
-int cpMechModelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
 /* Without a function v, v = A u + dp/dt evaluates mech->A at q. */
 int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                      double *v);

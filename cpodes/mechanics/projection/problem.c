@@ -10,15 +10,6 @@ int cpMechFailed(CPMechProjection *own, int flag) {
   return flag ? cpReason(cpWorkText(own->work), flag, "%s", own->mech->text) : CP_SUCCESS;
 }
 
-void cpMechStart(CPMechProblem *p, const sunrealtype *y) {
-  const CPMech mech = p->own->mech;
-  double *x         = NV_DATA_S(p->x);
-  if (p->which == CP_VELOCITIES) memcpy(x, y + mech->nq, (size_t)mech->nu * sizeof *x);
-  else
-    for (int j = 0; j < mech->nu; j++)
-      x[j] = mech->coords.pair[j] >= 0 ? y[mech->coords.pair[j]] : 0.0;
-}
-
 int cpMechPositionsOf(CPMechProblem *p, sunrealtype t, const double *x) {
   const CPMech mech = p->own->mech;
   double *w = p->own->z, *q = p->own->q;

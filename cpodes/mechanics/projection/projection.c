@@ -87,17 +87,22 @@ static void violationOfNorms(const CPMech mech, const sunrealtype *q, const sunr
 
 /* ---- the two problems ---- */
 
-/* Sets problem `which` and its unknown to y. Returns the iteration that solves it. */
+/* Sets problem `which` and its unknown to y: positions (x_j = q_i for pairs, else 0) or velocities.
+ * Returns the iteration that solves it. */
 CPNewton *cpMechPlace(CPMechProjection *own, int which, const sunrealtype *y) {
-  CPMechProblem *p   = &own->problem[which];
-  CPNewton *newton   = &p->factors->newton;
+  CPMechProblem *p = &own->problem[which];
+  CPNewton *newton = &p->factors->newton;
+  const int nu = own->mech->nu, *pair = own->mech->coords.pair;
+  double *x          = NV_DATA_S(p->x);
   p->q               = y;
   p->positions       = NULL;
   p->rates_are_known = 0;
   newton->self       = p;
   newton->rows       = &p->rows;
   p->rows.number     = own->mech->rows.number[which];
-  cpMechStart(p, y);
+  if (which == CP_VELOCITIES) memcpy(x, y + own->mech->nq, (size_t)nu * sizeof *x);
+  else
+    for (int j = 0; j < nu; j++) x[j] = pair[j] >= 0 ? y[pair[j]] : 0.0;
   return newton;
 }
 

@@ -89,8 +89,6 @@ struct CPMechProjection_ {
 };
 
 /* ---- problem.c ---- */
-/* p->x <- the unknown at y: positions (x_j = q_i for pairs, else 0) or velocities. */
-void cpMechStart(CPMechProblem *p, const sunrealtype *y);
 /* own->q <- q(x). The reason for a failure is in mech->text. */
 int cpMechPositionsOf(CPMechProblem *p, sunrealtype t, const double *x);
 /* The residuals at x (CPNewtonParts). */
