@@ -75,13 +75,9 @@ static int explain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
   return flag;
 }
 
-static const CPNewtonParts parts = {.residuals   = residuals,
-                                    .renew       = renew,
-                                    .measure     = cpRowsMeasure,
-                                    .distance    = cpRowsDistance,
-                                    .direction   = cpRowsDirection,
-                                    .merit       = cpRowsMerit,
-                                    .is_noise    = cpRowsAreNoise,
+static const CPNewtonParts parts = {.residuals = residuals,
+                                    .renew     = renew,
+                                    CP_ROWS_PARTS,
                                     .explain     = explain,
                                     .terms       = terms,
                                     .lift        = lift,

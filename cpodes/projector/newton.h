@@ -192,6 +192,10 @@ int cpRowsDirection(CPNewton *newton, N_Vector x);
 int cpRowsLift(CPNewton *newton, const double *r, double *x);
 double cpRowsMerit(CPNewton *newton);
 int cpRowsAreNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int thorough);
+/* These in CPNewtonParts */
+#define CP_ROWS_PARTS                                                                 \
+  .measure = cpRowsMeasure, .distance = cpRowsDistance, .direction = cpRowsDirection, \
+  .merit = cpRowsMerit, .is_noise = cpRowsAreNoise
 int cpRowsExplain(CPNewton *newton, sunrealtype t, N_Vector y, int damped);
 /* length_i <- sqrt(sum_j (G_ij s_j)^2) [m], safe from underflow and overflow. largest [m]:
  * workspace */

@@ -131,13 +131,9 @@ static int explain(CPNewton *newton, sunrealtype t, N_Vector x, int damped) {
   return flag;
 }
 
-const CPNewtonParts cpMechNewtonParts = {.residuals   = cpMechResiduals,
-                                         .renew       = renew,
-                                         .measure     = cpRowsMeasure,
-                                         .distance    = cpRowsDistance,
-                                         .direction   = cpRowsDirection,
-                                         .merit       = cpRowsMerit,
-                                         .is_noise    = cpRowsAreNoise,
+const CPNewtonParts cpMechNewtonParts = {.residuals = cpMechResiduals,
+                                         .renew     = renew,
+                                         CP_ROWS_PARTS,
                                          .explain     = explain,
                                          .terms       = terms,
                                          .lift        = lift,
