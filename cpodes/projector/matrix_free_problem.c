@@ -223,12 +223,18 @@ int cpFreePlace(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
                   N_VMin(ewt));
 }
 
-/* mask_i <- 1 if level_i = l, else 0 */
-static void levelMask(N_Vector level, int l, N_Vector mask) {
-  N_VAddConst(level, -l, mask);
-  N_VCompare(0.5, mask, mask); /* 1: another level */
-  N_VScale(-1.0, mask, mask);
-  N_VAddConst(mask, 1.0, mask);
+/* mask_i <- 1 if level_i = l and id_i is not 0, else 0. level and id may be NULL; work: like id */
+static void setMask(N_Vector level, int l, N_Vector id, N_Vector work, N_Vector mask) {
+  N_VConst(1.0, mask);
+  if (level) {
+    N_VAddConst(level, -l, mask);
+    N_VCompare(0.5, mask, mask); /* 1: another level */
+    N_VScale(-1.0, mask, mask);
+    N_VAddConst(mask, 1.0, mask);
+  }
+  if (!id) return;
+  N_VCompare(DBL_MIN, id, work);
+  N_VProd(work, mask, mask);
 }
 
 /* Sets the rows of a level that are switched on, and D on its free columns: 1/w^2, which
@@ -236,20 +242,10 @@ static void levelMask(N_Vector level, int l, N_Vector mask) {
 static void setLevel(CPWork work, int l) {
   const CPMatrixFree k = work->free;
   CPProjector P        = work->P;
-  N_Vector rows = k->level[l].rows, D = k->level[l].D;
+  N_Vector D           = k->level[l].D;
   cpKrylovReset(k->level[l].cg);
-  N_VConst(1.0, rows);
-  if (P->row_level_v) levelMask(P->row_level_v, l, rows);
-  if (P->active) {
-    N_VCompare(DBL_MIN, P->active, k->m1);
-    N_VProd(k->m1, rows, rows);
-  }
-  N_VConst(1.0, D);
-  if (P->col_level_v) levelMask(P->col_level_v, l, D);
-  if (P->id) {
-    N_VCompare(DBL_MIN, P->id, k->s);
-    N_VProd(k->s, D, D);
-  }
+  setMask(P->row_level_v, l, P->active, k->m1, k->level[l].rows);
+  setMask(P->col_level_v, l, P->id, k->s, D);
   if (work->norm == CP_NORM_L2 || !cpHasDiagonalMetric(P)) return;
   N_VDiv(D, k->w, D);
   N_VDiv(D, k->w, D);
