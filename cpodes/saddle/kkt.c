@@ -3,9 +3,8 @@
  * the factors by its residual, and K by its solution, which is large if K is singular. Dependent
  * rows are determined only if K is singular, or if they are expected (factor). */
 #include "cpodes/lu/lu.h"
-#include "saddle_impl.h"
+#include "sparse_impl.h"
 
-#include <cholmod.h>
 #include <math.h>
 #include <string.h>
 
@@ -58,19 +57,13 @@ typedef struct {
  * rho A^T A also hides more. */
 static const double rhos[] = {1.0e2, 1.0e5};
 
-static int failedCholmod(const CPKkt *c) {
-  const int status = c->chol.status;
-  return status == CHOLMOD_OUT_OF_MEMORY || status == CHOLMOD_TOO_LARGE ? CP_MEM_FAIL
-                                                                        : CP_LINSOL_FAIL;
-}
-
 /* *copy <- X; allocated with this stype at the first call. Returns 0 or a negative code. */
 static int copyTo(cholmod_sparse **copy, const CPMat *X, int stype, CPKkt *c) {
   const size_t cols = (size_t)X->cols, entries = X->start[cols];
   if (!*copy) {
     *copy = cholmod_l_allocate_sparse((size_t)X->rows, cols, entries, 1, 1, stype, CHOLMOD_REAL,
                                       &c->chol);
-    if (!*copy) return failedCholmod(c);
+    if (!*copy) return cpCholmodFailure(&c->chol);
     SuiteSparse_long *start = (*copy)->p, *row = (*copy)->i;
     for (size_t j = 0; j <= cols; j++) start[j] = (SuiteSparse_long)X->start[j];
     for (size_t e = 0; e < entries; e++) row[e] = X->row[e];
@@ -82,9 +75,9 @@ static int copyTo(cholmod_sparse **copy, const CPMat *X, int stype, CPKkt *c) {
 /* Is S positive semidefinite? Returns 0, CP_SADDLE_NOT_DEFINITE or a negative code. */
 static int factorDefinite(CPKkt *c, cholmod_sparse *S, cholmod_factor *L) {
   double shift[2] = {SHIFT, 0.0};
-  if (!S || !L) return failedCholmod(c);
+  if (!S || !L) return cpCholmodFailure(&c->chol);
   cholmod_l_factorize_p(S, shift, NULL, 0, L, &c->chol);
-  if (c->chol.status < CHOLMOD_OK) return failedCholmod(c);
+  if (c->chol.status < CHOLMOD_OK) return cpCholmodFailure(&c->chol);
   return c->chol.status == CHOLMOD_NOT_POSDEF ? CP_SADDLE_NOT_DEFINITE : 0;
 }
 
@@ -109,7 +102,7 @@ static int checkWeight(CPSaddle s) {
   cholmod_sparse *AT = copyTo(&c->rows_A, &c->A, 0, c) ? NULL : cholmod_l_transpose(c->rows_A, 1, l);
   cholmod_sparse *normal = AT ? cholmod_l_aat(AT, NULL, 0, 1, l) : NULL;
   cholmod_l_free_sparse(&AT, l);
-  if (!normal) flag = failedCholmod(c);
+  if (!normal) flag = cpCholmodFailure(&c->chol);
   for (size_t k = 0; flag > 0 && k < sizeof rhos / sizeof rhos[0]; k++) {
     double alpha[2] = {1.0, 0.0}, beta[2] = {rhos[k], 0.0};
     c->W->stype       = 0; /* W and A^T A store both triangles */

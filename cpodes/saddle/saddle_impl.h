@@ -58,9 +58,6 @@ typedef struct {
   long int of;        /* value of s->weights at factorisation; 0: there are no factors */
 } CPWeightFactors;
 
-/* Finds the successive diagonal blocks of M: of a dense M by its values, of a sparse one by its
- * structure. first [n + 1]; returns the number of blocks. */
-int cpWeightBlocksFind(const CPMat *M, int *first);
 /* S [size x size] <- the upper triangle of the diagonal block of M in rows first ... first + size -
  * 1. */
 void cpWeightBlockGather(const CPMat *M, int first, int size, double *S);

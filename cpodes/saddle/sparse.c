@@ -13,10 +13,9 @@
 #include <math.h>
 #include <string.h>
 
-int cpSparseFailure(const Sparse *s) {
-  const int status = s->common.status;
-  return status == CHOLMOD_OUT_OF_MEMORY || status == CHOLMOD_TOO_LARGE ? CP_MEM_FAIL
-                                                                        : CP_LINSOL_FAIL;
+int cpCholmodFailure(const cholmod_common *chol) {
+  return chol->status == CHOLMOD_OUT_OF_MEMORY || chol->status == CHOLMOD_TOO_LARGE ? CP_MEM_FAIL
+                                                                                    : CP_LINSOL_FAIL;
 }
 
 static void destroy(void *content) {
@@ -192,7 +191,7 @@ static int backSolve(Sparse *s) {
     return 0;
   }
   if (!cholmod_l_solve2(CHOLMOD_A, s->L, s->b, NULL, &s->x, NULL, &s->y, &s->e, &s->common))
-    return cpSparseFailure(s);
+    return cpCholmodFailure(&s->common);
   if (s->y) s->y->nrow = s->y->d = s->y->nzmax / s->y->ncol;
   return 0;
 }
@@ -291,7 +290,7 @@ static int factorShifted(CPComplement *c, Sparse *s, double shift) {
   countColumns(c, s);
   if (s->envelope) return factorEnvelope(s, shift);
   cholmod_l_factorize_p(s->K, beta, NULL, 0, s->L, &s->common);
-  if (s->common.status < CHOLMOD_OK) return cpSparseFailure(s);
+  if (s->common.status < CHOLMOD_OK) return cpCholmodFailure(&s->common);
   return s->common.status == CHOLMOD_OK ? 0 : DEPENDENT;
 }
 

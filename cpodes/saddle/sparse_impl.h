@@ -1,4 +1,4 @@
-/* Internals of the sparse solver.
+/* Internals of the sparse solver, and failures of CHOLMOD.
  *
  * Normally K = S = A^T A, of order m. A component shared by very many constraints (a coordinate of
  * a hub body) would fill S with a dense block; such components are kept as unknowns t beside mu:
@@ -65,7 +65,7 @@ typedef struct {
 } Sparse;
 
 /* The code for a failure of CHOLMOD or SPQR; to be called before any other of their functions. */
-int cpSparseFailure(const Sparse *s);
+int cpCholmodFailure(const cholmod_common *chol);
 
 /* sparse_order.c: sets everything above but the values and QR, from the structure of A. */
 int cpSparseOrder(CPComplement *c, CPArena *arena);

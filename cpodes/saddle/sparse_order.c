@@ -91,7 +91,7 @@ static int chooseOrder(const CPMat *a, Sparse *s, Plan *p) {
       }
   }
   if (L) s->is_lower = L->is_super;
-  const int flag = L ? CP_SUCCESS : cpSparseFailure(s);
+  const int flag = L ? CP_SUCCESS : cpCholmodFailure(&s->common);
   cholmod_l_free_factor(&L, chol);
   cholmod_l_free_sparse(&B, chol);
   return flag;
@@ -214,7 +214,7 @@ static int analyse(Sparse *s, CPArena *arena) {
   chol->postorder  = 0;
   chol->supernodal = s->is_lower ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
   s->L             = cholmod_l_analyze(s->K, chol);
-  if (!s->L) return cpSparseFailure(s);
+  if (!s->L) return cpCholmodFailure(&s->common);
   if (!s->is_lower && tryEnvelope(s, arena)) return CP_MEM_FAIL;
   s->b = cholmod_l_zeros(order, 1, CHOLMOD_REAL, chol);
   s->x = cholmod_l_zeros(order, 1, CHOLMOD_REAL, chol);

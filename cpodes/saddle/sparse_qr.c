@@ -30,7 +30,7 @@ static int findDropped(const CPComplement *c, Sparse *s, int *hidden) {
   *hidden        = -1;
   cpRandomVector(s->bn->x, c->n);
   cholmod_dense *solution = SuiteSparseQR_C_solve(SPQR_RETX_EQUALS_B, s->QR, s->bn, &s->common);
-  if (!solution) return cpSparseFailure(s);
+  if (!solution) return cpCholmodFailure(&s->common);
   const double *mu = solution->x;
   for (int i = 0; i < c->m; i++)
     if (fabs(mu[i]) > largest) largest = fabs(mu[i]), *hidden = i;
@@ -44,7 +44,8 @@ static int findDropped(const CPComplement *c, Sparse *s, int *hidden) {
 }
 
 static int factorMatrix(const CPComplement *c, Sparse *s) {
-  return SuiteSparseQR_C_numeric(c->ranktol, s->A, s->QR, &s->common) ? 0 : cpSparseFailure(s);
+  return SuiteSparseQR_C_numeric(c->ranktol, s->A, s->QR, &s->common) ? 0
+                                                                      : cpCholmodFailure(&s->common);
 }
 
 /* Copies the values of A and factors it. The first call also creates A by columns, with the map of
@@ -62,7 +63,7 @@ static int factor(const CPComplement *c, Sparse *s) {
     for (size_t i = 0; i <= m; i++) start[i] = (Index)A.start[i];
     for (size_t k = 0; k < entries; k++) row[k] = A.row[k];
     s->QR = SuiteSparseQR_C_symbolic(SPQR_ORDERING_COLAMD, 1, s->A, &s->common);
-    if (!s->QR) return cpSparseFailure(s);
+    if (!s->QR) return cpCholmodFailure(&s->common);
   }
   double *value = s->A->x;
   for (size_t k = 0; k < entries; k++) value[k] = c->XT.value[s->A_from[k]];
@@ -95,7 +96,7 @@ int cpSparseQRFactor(CPComplement *c) {
 
 /* Copies v, which is NULL after a failure, to out [length], and frees z and v. */
 static int take(Sparse *s, cholmod_dense *z, cholmod_dense *v, double *out, int length) {
-  const int flag = v ? 0 : cpSparseFailure(s);
+  const int flag = v ? 0 : cpCholmodFailure(&s->common);
   if (v) memcpy(out, v->x, (size_t)length * sizeof *out);
   cholmod_l_free_dense(&z, &s->common);
   cholmod_l_free_dense(&v, &s->common);

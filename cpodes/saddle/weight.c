@@ -23,9 +23,10 @@ static void extent(const CPMat *M, int j, int *top, int *bottom) {
   *bottom = i;
 }
 
-/* A block ends where no column so far reaches further down, which for a symmetric W means that no
- * later column reaches back up. */
-int cpWeightBlocksFind(const CPMat *M, int *first) {
+/* Finds the successive diagonal blocks of M: of a dense M by its values, of a sparse one by its
+ * structure. first [n + 1]; returns the number of blocks. A block ends where no column so far
+ * reaches further down, which for a symmetric M means that no later column reaches back up. */
+static int firstRows(const CPMat *M, int *first) {
   int count = 0, reach = -1, top, bottom;
   for (int j = 0; j < M->cols; j++) {
     extent(M, j, &top, &bottom);
@@ -67,7 +68,7 @@ void cpWeightBlockGather(const CPMat *M, int first, int size, double *S) {
 
 /* If all blocks have one row, W is treated as diagonal. */
 static void findBlocks(CPWeightFactors *w, const CPMat *M) {
-  w->nblocks = cpWeightBlocksFind(M, w->first);
+  w->nblocks = firstRows(M, w->first);
   w->root    = w->nblocks == w->n ? w->own : NULL;
   if (w->root) w->nblocks = 0;
 }
