@@ -127,6 +127,10 @@ int bodiesFind(const struct CPBodies_ *b, int kind, const char *name, size_t len
   return e->kind == kind ? e->index : -1;
 }
 
+static int noMemory(CPBodies b, const char *function, const char *name) {
+  return bodiesError(b, CP_MEM_FAIL, function, "no memory for \"%.100s\"", name);
+}
+
 /* Checks that the name is new, and makes room for it and for `params` parameters. Returns 0 or an
  * error code that has been reported. */
 static int checkName(CPBodies b, const char *function, const char *name, int params) {
@@ -142,7 +146,7 @@ static int checkName(CPBodies b, const char *function, const char *name, int par
   if (2 * b->nentries >= b->capacity) { /* The table is at most half full. */
     const int old = b->capacity;
     Entry *before = b->entry, *more = calloc(old ? 2 * (size_t)old : 16, sizeof *more);
-    if (!more) return bodiesError(b, CP_MEM_FAIL, function, "no memory for \"%s\"", name);
+    if (!more) return noMemory(b, function, name);
     b->entry    = more;
     b->capacity = old ? 2 * old : 16;
     for (int i = 0; i < old; i++) {
@@ -153,7 +157,7 @@ static int checkName(CPBodies b, const char *function, const char *name, int par
   }
   if (ROOM(b->text, b->ntext, (int)strlen(name) + 1) || ROOM(b->param, b->nparams, params) ||
       ROOM(b->label, b->nparams, params))
-    return bodiesError(b, CP_MEM_FAIL, function, "no memory for \"%s\"", name);
+    return noMemory(b, function, name);
   if (entryOf(b, name, strlen(name))->kind)
     return bodiesError(b, CP_ILL_INPUT, function, "name must be new: there is a \"%s\" already",
                        name);
@@ -193,6 +197,15 @@ static sunrealtype firstBad(const sunrealtype *x, int n) {
   int i = 0;
   while (i < n - 1 && isfinite(x[i])) i++;
   return x[i];
+}
+
+/* Checks that x is finite and positive, or not negative. Returns 0 or an error code that has been
+ * reported. */
+static int checkSign(CPBodies b, const char *function, const char *name, const char *what,
+                     sunrealtype x, int positive) {
+  if (isfinite(x) && (positive ? x > 0 : x >= 0)) return CP_SUCCESS;
+  return bodiesError(b, CP_ILL_INPUT, function, "%s: %s must %s, and is %g", name, what,
+                     positive ? "be positive" : "not be negative", (double)x);
 }
 
 /* ------------------------------------------------------------------------------ life cycle -- */
@@ -285,12 +298,9 @@ int CPBodiesAddBody(CPBodies b, const CPBody *body) {
   CHECK_FINITE(b, body->name, "angle", &body->angle, 1);
   CHECK_FINITE(b, body->name, "velocity", body->velocity, 3);
   CHECK_FINITE(b, body->name, "omega", body->omega, 3);
-  if (!(body->mass > 0) || !isfinite(body->mass))
-    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: mass must be positive, and is %g",
-                       body->name, (double)body->mass);
-  if (planar && !(J[2] > 0))
-    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: J_zz must be positive, and is %g",
-                       body->name, (double)J[2]);
+  flag = checkSign(b, __func__, body->name, "mass", body->mass, 1);
+  if (!flag && planar) flag = checkSign(b, __func__, body->name, "J_zz", J[2], 1);
+  if (flag) return flag;
   if (planar && (body->centre[2] != 0 || body->position[2] != 0 || body->velocity[2] != 0 ||
                  body->omega[0] != 0 || body->omega[1] != 0))
     return bodiesError(b, CP_ILL_INPUT, __func__, "%s: a body in the plane must not leave it",
@@ -305,8 +315,7 @@ int CPBodiesAddBody(CPBodies b, const CPBody *body) {
           "others, and are %g, %g, %g",
           body->name, (double)p[0], (double)p[1], (double)p[2]);
   }
-  if (ROOM(b->body, b->nbodies, 1))
-    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", body->name);
+  if (ROOM(b->body, b->nbodies, 1)) return noMemory(b, __func__, body->name);
 
   const int i = b->nbodies++;
   Body *new   = &b->body[i];
@@ -398,7 +407,8 @@ static void placed(const struct CPBodies_ *b, const Pair *pair, Pose pose[2]) {
   }
 }
 
-/* Computes the points and axes of both sides. Returns 0 or an error code that has been reported. */
+/* Computes the points and axes of both sides, whose bodies are known. Returns 0 or an error code that
+ * has been reported. */
 static int makePair(CPBodies b, const char *function, const char *name, CPIn in, int in_plane,
                     const CPMarker *on_a, const CPMarker *on_b, Pair *pair) {
   Pose pose[2];
@@ -545,7 +555,7 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, const CPBodyCo
   }
   if (ROOM(b->pair, b->npairs, 1) || ROOM(b->joint, b->njoints, 1) ||
       ROOM(b->row, b->nrows, MAX_ROWS) || ROOM(b->roll, b->nrolls, 2))
-    return bodiesError(b, CP_MEM_FAIL, function, "no memory for \"%s\"", name);
+    return noMemory(b, function, name);
 
   const int i = b->njoints++, text = takeName(b, name, NAME_JOINT, i);
   const int param = has_length ? takeParam(b, text, "length", length) : NONE;
@@ -680,9 +690,8 @@ int CPBodiesAddContact(CPBodies b, const CPBodyContact *contact) {
       if (n > 2) memcpy(rows.on_b.axis, axis[b->space.dimension == 3 ? 2 : 0], sizeof *axis);
     }
     const int radius = b->nparams; /* index of the joint's first parameter */
-    flag             = ROOM(b->contact, b->ncontacts, 1)
-                           ? bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%.100s\"", rows.name)
-                           : addJoint(b, &rows, 5, contact, __func__);
+    flag             = ROOM(b->contact, b->ncontacts, 1) ? noMemory(b, __func__, rows.name)
+                                                         : addJoint(b, &rows, 5, contact, __func__);
     if (flag < 0) break;
     const int text           = b->joint[flag].name;
     b->contact[b->ncontacts] = (Contact){flag, radius, b->nparams, contact->poisson, contact->on};
@@ -759,7 +768,7 @@ int CPBodiesAddCoupler(CPBodies b, const CPCoupler *coupler) {
   if (same)
     return bodiesError(b, CP_ILL_INPUT, __func__, "%s: the two coordinates must differ", name);
   if (ROOM(b->joint, b->njoints, 1) || ROOM(b->row, b->nrows, 1))
-    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
+    return noMemory(b, __func__, name);
   const int text = takeName(b, name, NAME_JOINT, b->njoints), i = b->njoints;
   row.offset = takeParam(b, text, "offset", coupler->offset);
   for (int k = 0; k < 2; k++) row.term[k].ratio = takeParam(b, text, fields[k], coupler->ratio[k]);
@@ -779,7 +788,7 @@ int CPBodiesAddDrive(CPBodies b, const CPDrive *drive) {
   if ((flag = findCoordinate(b, __func__, name, drive->of, &row.term[0])) < 0) return flag;
   row.wraps = row.term[0].m.kind == ANGLE && b->space.dimension == 3;
   if (ROOM(b->joint, b->njoints, 1) || ROOM(b->row, b->nrows, 1) || ROOM(b->drive, b->ndrives, 1))
-    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
+    return noMemory(b, __func__, name);
   const int text = takeName(b, name, NAME_JOINT, b->njoints), i = b->njoints;
   b->drive[b->ndrives++] = (Drive){drive->g, drive->data, b->nparams};
   for (int k = 0; k < 4; k++) takeParam(b, text, fields[k], values[k]);
@@ -797,9 +806,7 @@ int CPBodiesAddSpring(CPBodies b, const CPSpring *spring) {
   CHECK_FINITE(b, name, "stiffness", &spring->stiffness, 1);
   CHECK_FINITE(b, name, "damping", &spring->damping, 1);
   CHECK_FINITE(b, name, "force", &spring->force, 1);
-  if (!(spring->inertance >= 0) || !isfinite(spring->inertance))
-    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: inertance must not be negative, and is %g",
-                       name, (double)spring->inertance);
+  if ((flag = checkSign(b, __func__, name, "inertance", spring->inertance, 0))) return flag;
   Pair pair         = {0};
   Term term         = {1, NONE, b->npairs, {LENGTH, 0, 0, 0}};
   sunrealtype x     = spring->free;
@@ -819,7 +826,7 @@ int CPBodiesAddSpring(CPBodies b, const CPSpring *spring) {
   }
   CHECK_FINITE(b, name, "free", &x, 1);
   if (ROOM(b->pair, b->npairs, 1) || ROOM(b->law, b->nlaws, 1) || ROOM(b->length, b->nlengths, 1))
-    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
+    return noMemory(b, __func__, name);
   if (between) b->pair[b->npairs++] = pair, b->length[b->nlengths++] = b->nlaws;
   const int i = b->nlaws++, text = takeName(b, name, NAME_OTHER, i);
   b->law[i] =
@@ -856,8 +863,7 @@ int CPBodiesAddBushing(CPBodies b, const CPBushing *bushing) {
   const CPMarker *on_b = bushing->in == CP_IN_SPACE ? &bushing->on_a : &bushing->on_b;
   if ((flag = makePair(b, __func__, name, bushing->in, 0, &bushing->on_a, on_b, &pair)))
     return flag;
-  if (ROOM(b->pair, b->npairs, 1) || ROOM(b->law, b->nlaws, 9))
-    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
+  if (ROOM(b->pair, b->npairs, 1) || ROOM(b->law, b->nlaws, 9)) return noMemory(b, __func__, name);
   const int first = b->nlaws, text = takeName(b, name, NAME_OTHER, first);
   b->pair[b->npairs] = pair;
   for (int k = 0; k < 6; k++) {
@@ -899,7 +905,7 @@ int CPBodiesAddForce(CPBodies b, const CPForce *force) {
   if ((flag = findBodies(b, __func__, name, NULL, force->body, &pair))) return flag;
   if ((flag = makePair(b, __func__, name, force->in, 0, &origin, &at, &pair))) return flag;
   if (ROOM(b->pair, b->npairs, 1) || ROOM(b->force, b->nforces, 1))
-    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
+    return noMemory(b, __func__, name);
   const int i = b->nforces++, text = takeName(b, name, NAME_OTHER, i);
   b->force[i] = (PointForce){b->npairs, b->nparams, force->follows, force->fn, force->data};
   for (int k = 0; k < 3; k++) takeParam(b, text, fields[k], force->force[k]);
@@ -915,14 +921,9 @@ int CPBodiesAddFriction(CPBodies b, const CPFriction *friction) {
   Term term;
   if ((flag = findCoordinate(b, __func__, name, friction->of, &term)) < 0) return flag;
   const int joint = flag;
-  if (!(friction->factor >= 0) || !isfinite(friction->factor))
-    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: factor must not be negative, and is %g",
-                       name, (double)friction->factor);
-  if (!(friction->speed > 0) || !isfinite(friction->speed))
-    return bodiesError(b, CP_ILL_INPUT, __func__, "%s: speed must be positive, and is %g", name,
-                       (double)friction->speed);
-  if (ROOM(b->law, b->nlaws, 1))
-    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
+  if ((flag = checkSign(b, __func__, name, "factor", friction->factor, 0))) return flag;
+  if ((flag = checkSign(b, __func__, name, "speed", friction->speed, 1))) return flag;
+  if (ROOM(b->law, b->nlaws, 1)) return noMemory(b, __func__, name);
   const int i = b->nlaws++, text = takeName(b, name, NAME_OTHER, i);
   b->law[i] = (Law){FRICTION, term, b->nparams, NONE, joint, NONE, NULL, NULL};
   takeParam(b, text, "factor", friction->factor);
@@ -956,7 +957,7 @@ int CPBodiesAddShape(CPBodies b, const CPShape *shape) {
   else if ((flag = findBodies(b, __func__, name, NULL, shape->body, &pair))) return flag;
   if ((flag = makePair(b, __func__, name, shape->in, 0, &origin, &shape->on, &pair))) return flag;
   if (ROOM(b->pair, b->npairs, 1) || ROOM(b->shape, b->nshapes, 1))
-    return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for \"%s\"", name);
+    return noMemory(b, __func__, name);
   const int i = b->nshapes++;
   takeName(b, name, NAME_OTHER, i);
   b->shape[i]          = (Shape){kind, b->npairs, {half[0], half[1], half[2]}};

@@ -103,6 +103,12 @@ static int checkState(CPBodies b, N_Vector y, const char *function) {
   return CP_SUCCESS;
 }
 
+static int checkIndex(CPBodies b, const char *function, const char *what, int i, int count) {
+  if (i >= 0 && i < count) return CP_SUCCESS;
+  return bodiesError(b, CP_ILL_INPUT, function, "%s must be one of 0 ... %d, and is %d", what,
+                     count - 1, i);
+}
+
 /* Returns the name of the joint whose positions are violated most at y; size: out, the violation. */
 static const char *mostOpen(CPBodies b, sunrealtype t, N_Vector y, sunrealtype *size) {
   sunrealtype *p     = calloc((size_t)b->nv + 1, sizeof *p);
@@ -437,9 +443,7 @@ sunrealtype *CPBodiesParameters(CPBodies b) { return b ? b->param : NULL; }
 
 int CPBodiesParameterName(CPBodies b, int i, char *text, size_t length) {
   if (!b) return CP_MEM_NULL;
-  if (i < 0 || i >= b->nparams)
-    return bodiesError(b, CP_ILL_INPUT, __func__, "i must be one of 0 ... %d, and is %d",
-                       b->nparams - 1, i);
+  if (checkIndex(b, __func__, "i", i, b->nparams)) return CP_ILL_INPUT;
   snprintf(text, length, "%s.%s", b->text + b->label[i].owner, b->label[i].field);
   return CP_SUCCESS;
 }
@@ -457,18 +461,14 @@ int CPBodiesDimension(CPBodies b) { return b ? b->space.dimension : 0; }
 
 int CPBodiesJointBodies(CPBodies b, int i, int *body) {
   if (!b) return CP_MEM_NULL;
-  if (i < 0 || i >= b->njoints)
-    return bodiesError(b, CP_ILL_INPUT, __func__, "i must be one of 0 ... %d, and is %d",
-                       b->njoints - 1, i);
+  if (checkIndex(b, __func__, "i", i, b->njoints)) return CP_ILL_INPUT;
   for (int side = 0; side < 2; side++) body[side] = b->pair[b->joint[i].pair].side[side].body;
   return CP_SUCCESS;
 }
 
 int CPBodiesJointKind(CPBodies b, int i) {
   if (!b) return CP_MEM_NULL;
-  if (i < 0 || i >= b->njoints)
-    return bodiesError(b, CP_ILL_INPUT, __func__, "i must be one of 0 ... %d, and is %d",
-                       b->njoints - 1, i);
+  if (checkIndex(b, __func__, "i", i, b->njoints)) return CP_ILL_INPUT;
   return b->joint[i].kind == NONE ? CP_NUM_JOINTS : b->joint[i].kind;
 }
 
@@ -487,11 +487,9 @@ static void pointsAt(CPBodies b, const Pair *pair, N_Vector y, sunrealtype *Pa, 
 }
 
 int CPBodiesJointPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealtype *Pb) {
-  const int flag = checkState(b, y, __func__);
+  int flag = checkState(b, y, __func__);
+  if (!flag) flag = checkIndex(b, __func__, "joint", i, b->njoints);
   if (flag) return flag;
-  if (i < 0 || i >= b->njoints)
-    return bodiesError(b, CP_ILL_INPUT, __func__, "joint must be one of 0 ... %d, and is %d",
-                       b->njoints - 1, i);
   pointsAt(b, &b->pair[b->joint[i].pair], y, Pa, Pb);
   return CP_SUCCESS;
 }
@@ -499,9 +497,7 @@ int CPBodiesJointPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealt
 /* Checks that the mechanism is complete and has a contact i. Returns 0 or an error code that has
  * been reported. */
 static int checkContact(CPBodies b, int i, const char *function) {
-  if (i < 0 || i >= b->ncontacts)
-    return bodiesError(b, CP_ILL_INPUT, function, "contact must be one of 0 ... %d, and is %d",
-                       b->ncontacts - 1, i);
+  if (checkIndex(b, function, "contact", i, b->ncontacts)) return CP_ILL_INPUT;
   return b->ready ? CP_SUCCESS
                   : bodiesError(b, CP_NO_INIT, function, "call CPBodiesMech or CPBodiesModel first");
 }
@@ -565,10 +561,8 @@ int CPBodiesSprings(CPBodies b) { return b ? b->nlengths : 0; }
 
 /* Returns the pair of spring i between two points, or NULL after a report. */
 static const Pair *springAt(CPBodies b, int i, const char *what, const char *function) {
-  if (i >= 0 && i < b->nlengths) return &b->pair[b->law[b->length[i]].term.pair];
-  bodiesError(b, CP_ILL_INPUT, function, "%s must be one of 0 ... %d, and is %d", what,
-              b->nlengths - 1, i);
-  return NULL;
+  if (checkIndex(b, function, what, i, b->nlengths)) return NULL;
+  return &b->pair[b->law[b->length[i]].term.pair];
 }
 
 int CPBodiesSpringBodies(CPBodies b, int i, int *body) {
@@ -588,11 +582,9 @@ int CPBodiesSpringPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunreal
 int CPBodiesShapes(CPBodies b) { return b ? b->nshapes : 0; }
 
 int CPBodiesShapePoints(CPBodies b, int i, N_Vector y, CPShapeKind *kind, sunrealtype *points) {
-  const int flag = checkState(b, y, __func__);
+  int flag = checkState(b, y, __func__);
+  if (!flag) flag = checkIndex(b, __func__, "shape", i, b->nshapes);
   if (flag) return flag;
-  if (i < 0 || i >= b->nshapes)
-    return bodiesError(b, CP_ILL_INPUT, __func__, "shape must be one of 0 ... %d, and is %d",
-                       b->nshapes - 1, i);
   const Shape *shape = &b->shape[i];
   const Side *on     = &b->pair[shape->pair].side[1];
   *kind              = shape->kind;
