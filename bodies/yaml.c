@@ -39,6 +39,14 @@ typedef struct {
 #define FIELD(type_, key, member, kind, required) \
   { key, kind, offsetof(type_, member), required }
 
+/* Two bodies, and a marker on each */
+#define MARKERS(type_)                                                                              \
+  FIELD(type_, "a", a, NAME, 0), FIELD(type_, "b", b, NAME, 0), FIELD(type_, "in", in, IN, 0),      \
+      FIELD(type_, "at", on_a.point, VECTOR, 0), FIELD(type_, "axis", on_a.axis, DIRECTION, 0),     \
+      FIELD(type_, "across", on_a.across, DIRECTION, 0),                                            \
+      FIELD(type_, "at_b", on_b.point, VECTOR, 0), FIELD(type_, "axis_b", on_b.axis, DIRECTION, 0), \
+      FIELD(type_, "across_b", on_b.across, DIRECTION, 0)
+
 static const Field body_fields[]     = {FIELD(CPBody, "name", name, NAME, 1),
                                         FIELD(CPBody, "mass", mass, NUMBER, 1),
                                         FIELD(CPBody, "inertia", inertia, INERTIA, 1),
@@ -52,28 +60,12 @@ static const Field body_fields[]     = {FIELD(CPBody, "name", name, NAME, 1),
                                         {0}};
 static const Field joint_fields[]    = {FIELD(CPJoint, "name", name, NAME, 1),
                                         FIELD(CPJoint, "kind", kind, KIND, 1),
-                                        FIELD(CPJoint, "a", a, NAME, 0),
-                                        FIELD(CPJoint, "b", b, NAME, 0),
-                                        FIELD(CPJoint, "in", in, IN, 0),
-                                        FIELD(CPJoint, "at", on_a.point, VECTOR, 0),
-                                        FIELD(CPJoint, "axis", on_a.axis, DIRECTION, 0),
-                                        FIELD(CPJoint, "across", on_a.across, DIRECTION, 0),
-                                        FIELD(CPJoint, "at_b", on_b.point, VECTOR, 0),
-                                        FIELD(CPJoint, "axis_b", on_b.axis, DIRECTION, 0),
-                                        FIELD(CPJoint, "across_b", on_b.across, DIRECTION, 0),
+                                        MARKERS(CPJoint),
                                         FIELD(CPJoint, "length", length, NUMBER, 0),
                                         FIELD(CPJoint, "radius", length, NUMBER, 0),
                                         {0}};
 static const Field contact_fields[]  = {FIELD(CPBodyContact, "name", name, NAME, 1),
-                                        FIELD(CPBodyContact, "a", a, NAME, 0),
-                                        FIELD(CPBodyContact, "b", b, NAME, 0),
-                                        FIELD(CPBodyContact, "in", in, IN, 0),
-                                        FIELD(CPBodyContact, "at", on_a.point, VECTOR, 0),
-                                        FIELD(CPBodyContact, "axis", on_a.axis, DIRECTION, 0),
-                                        FIELD(CPBodyContact, "across", on_a.across, DIRECTION, 0),
-                                        FIELD(CPBodyContact, "at_b", on_b.point, VECTOR, 0),
-                                        FIELD(CPBodyContact, "axis_b", on_b.axis, DIRECTION, 0),
-                                        FIELD(CPBodyContact, "across_b", on_b.across, DIRECTION, 0),
+                                        MARKERS(CPBodyContact),
                                         FIELD(CPBodyContact, "on", on, ON, 0),
                                         FIELD(CPBodyContact, "touch", touch, TOUCH, 0),
                                         FIELD(CPBodyContact, "radius_a", radius_a, NUMBER, 0),
@@ -111,15 +103,7 @@ static const Field spring_fields[]   = {FIELD(CPSpring, "name", name, NAME, 1),
                                         FIELD(CPSpring, "inertance", inertance, NUMBER, 0),
                                         {0}};
 static const Field bushing_fields[]  = {FIELD(CPBushing, "name", name, NAME, 1),
-                                        FIELD(CPBushing, "a", a, NAME, 0),
-                                        FIELD(CPBushing, "b", b, NAME, 0),
-                                        FIELD(CPBushing, "in", in, IN, 0),
-                                        FIELD(CPBushing, "at", on_a.point, VECTOR, 0),
-                                        FIELD(CPBushing, "axis", on_a.axis, DIRECTION, 0),
-                                        FIELD(CPBushing, "across", on_a.across, DIRECTION, 0),
-                                        FIELD(CPBushing, "at_b", on_b.point, VECTOR, 0),
-                                        FIELD(CPBushing, "axis_b", on_b.axis, DIRECTION, 0),
-                                        FIELD(CPBushing, "across_b", on_b.across, DIRECTION, 0),
+                                        MARKERS(CPBushing),
                                         FIELD(CPBushing, "stiffness", stiffness, VECTOR, 0),
                                         FIELD(CPBushing, "damping", damping, VECTOR, 0),
                                         FIELD(CPBushing, "turn_stiffness", turn_stiffness, VECTOR, 0),
@@ -272,18 +256,18 @@ static void listWord(char list[TEXT / 2], const char *word) {
   snprintf(list + length, TEXT / 2 - length, "%s%s", length ? ", " : "", word);
 }
 
-/* Returns the index of a word among word(0), word(1), ..., or -1. */
+/* Sets an enumeration, which has the size of an int, to the index of a word among word(0), word(1),
+ * ... Returns 0, or 1 after a message. */
 static int readWord(Reader *r, const yaml_node_t *n, const char *key, const char *what,
-                    const char *(*word)(int)) {
+                    const char *(*word)(int), char *at) {
   const char *name    = NULL;
   char list[TEXT / 2] = "";
-  if (readName(r, n, key, &name)) return -1;
+  if (readName(r, n, key, &name)) return 1;
   for (int k = 0; word(k); k++) {
-    if (!strcmp(word(k), name)) return k;
+    if (!strcmp(word(k), name)) return memcpy(at, &k, sizeof k), 0;
     listWord(list, word(k));
   }
-  wrong(r, n->start_mark, "there is no %s \"%.40s\", but %s", what, name, list);
-  return -1;
+  return wrong(r, n->start_mark, "there is no %s \"%.40s\", but %s", what, name, list);
 }
 
 static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) {
@@ -291,7 +275,6 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
   const int size   = r->dimension;
   sunrealtype *x   = (sunrealtype *)(void *)at;
   const char *of = size == 2 ? "2 or 3" : "3"; /* number of components of a vector, for messages */
-  int k;
   switch (f->type) {
   case NUMBER: return readNumber(r, n, f->key, x);
   case VECTOR: return readNumbers(r, n, f->key, size, 3, of, x);
@@ -319,22 +302,10 @@ static int readValue(Reader *r, const yaml_node_t *n, const Field *f, char *at) 
                          (CPCoordinate *)(void *)at + i))
         return 1;
     return 0;
-  case KIND:
-    k = readWord(r, n, f->key, "kind of joint", bodiesKindName);
-    if (k >= 0) *(CPJointKind *)(void *)at = (CPJointKind)k;
-    return k < 0;
-  case SHAPE:
-    k = readWord(r, n, f->key, "kind of shape", shapeName);
-    if (k >= 0) *(CPShapeKind *)(void *)at = (CPShapeKind)k;
-    return k < 0;
-  case ON:
-    k = readWord(r, n, f->key, "surface of contacts in files", onName);
-    if (k >= 0) *(CPContactOn *)(void *)at = (CPContactOn)k;
-    return k < 0;
-  case TOUCH:
-    k = readWord(r, n, f->key, "kind of contact", bodiesTouchName);
-    if (k >= 0) *(CPContactTouch *)(void *)at = (CPContactTouch)k;
-    return k < 0;
+  case KIND: return readWord(r, n, f->key, "kind of joint", bodiesKindName, at);
+  case SHAPE: return readWord(r, n, f->key, "kind of shape", shapeName, at);
+  case ON: return readWord(r, n, f->key, "surface of contacts in files", onName, at);
+  case TOUCH: return readWord(r, n, f->key, "kind of contact", bodiesTouchName, at);
   case IN:
     if (readName(r, n, f->key, &name)) return 1;
     if (strcmp(name, "space") && strcmp(name, "bodies"))
