@@ -91,10 +91,7 @@ int robotUnique(Robot *r, const xmlNode *at, const char *base, const char *suffi
 }
 
 int robotLink(Robot *r, const xmlNode *node, const char *name, const Place *place) {
-  if (ROOM(r->link, r->nlinks, 1)) {
-    robotWrong(r, node, "no memory");
-    return -1;
-  }
+  if (ROOM(r->link, r->nlinks, 1)) return robotWrong(r, node, "no memory"), -1;
   Link *link = &r->link[r->nlinks];
   *link      = (Link){.node = node, .place = *place, .first = r->njoints};
   snprintf(link->name, sizeof link->name, "%.100s", name ? name : "body");
@@ -104,10 +101,7 @@ int robotLink(Robot *r, const xmlNode *node, const char *name, const Place *plac
 RobotJoint *robotJoint(Robot *r, const xmlNode *node, JointType type, const char *name,
                        const Place *place, const sunrealtype *point, const sunrealtype *axis) {
   Pose pose;
-  if (ROOM(r->joint, r->njoints, 1)) {
-    robotWrong(r, node, "no memory");
-    return NULL;
-  }
+  if (ROOM(r->joint, r->njoints, 1)) return robotWrong(r, node, "no memory"), NULL;
   RobotJoint *joint = &r->joint[r->njoints];
   *joint            = (RobotJoint){.node = node, .type = type, .name = name, .sign = 1};
   robotPose(place, &pose);
@@ -116,10 +110,8 @@ RobotJoint *robotJoint(Robot *r, const xmlNode *node, JointType type, const char
   toSpace(&pose, axis, joint->axis);
   const sunrealtype size = sqrt(dot3(axis, axis));
   for (int k = 0; k < 3; k++) joint->axis[k] /= size > 0 ? size : 1;
-  if (!(size > 0) && type != BALL && type != FREE) {
-    robotWrong(r, node, "axis must not be zero");
-    return NULL;
-  }
+  if (!(size > 0) && type != BALL && type != FREE)
+    return robotWrong(r, node, "axis must not be zero"), NULL;
   if (name && robotName(r, node, "joint", name, r->njoints)) return NULL;
   r->link[r->nlinks - 1].njoints++;
   r->njoints++;
@@ -220,6 +212,11 @@ static int combine(RobotJoint *j, int n, CPJoint *joint, int *held) {
   return joint->kind < CP_NUM_JOINTS;
 }
 
+/* Returns 1 after a message if flag, the result of adding an element, is an error code. */
+static int refused(Robot *r, const xmlNode *at, int flag) {
+  return flag < 0 ? robotWrong(r, at, "%s", CPBodiesGetLastMessage(r->bodies)) : 0;
+}
+
 static int addJoint(Robot *r, Link *link, RobotJoint *j) {
   const int parent = link->place.link;
   const char *body = link->name, *on = parent == GROUND ? NULL : r->link[parent].name;
@@ -240,12 +237,12 @@ static int addJoint(Robot *r, Link *link, RobotJoint *j) {
   if (bodiesTaken(r->bodies, name) && /* In files, a body and a joint may have the same name. */
       robotUnique(r, j->node, j->name ? j->name : link->name, "_joint", name))
     return 1;
-  if (joint.kind < CP_NUM_JOINTS && CPBodiesAddJoint(r->bodies, &joint) < 0)
-    return robotWrong(r, j->node, "%s", CPBodiesGetLastMessage(r->bodies));
+  if (joint.kind < CP_NUM_JOINTS && refused(r, j->node, CPBodiesAddJoint(r->bodies, &joint)))
+    return 1;
   if (held != NONE) {
     if (robotUnique(r, j->node, name, "_held", drive)) return 1;
-    if (CPBodiesAddDrive(r->bodies, &(CPDrive){.name = drive, .of = {name, held}}) < 0)
-      return robotWrong(r, j->node, "%s", CPBodiesGetLastMessage(r->bodies));
+    const CPDrive hold = {.name = drive, .of = {name, held}};
+    if (refused(r, j->node, CPBodiesAddDrive(r->bodies, &hold))) return 1;
   }
   for (int i = 0; i < link->njoints; i++, j++) {
     char law[128];
@@ -275,7 +272,7 @@ static int addJoint(Robot *r, Link *link, RobotJoint *j) {
                                .inertance = j->armature};
       flag                  = CPBodiesAddSpring(r->bodies, &spring);
     }
-    if (flag < 0) return robotWrong(r, j->node, "%s", CPBodiesGetLastMessage(r->bodies));
+    if (refused(r, j->node, flag)) return 1;
   }
   return 0;
 }
@@ -306,8 +303,7 @@ int robotBuild(Robot *r) {
       if (fabs(own.J[k]) < SUN_RCONST(1e-15) * (own.J[0] + own.J[1] + own.J[2]))
         body.inertia[k] = 0;
     memcpy(link->name, name, sizeof name);
-    if (CPBodiesAddBody(r->bodies, &body) < 0)
-      return robotWrong(r, link->node, "%s", CPBodiesGetLastMessage(r->bodies));
+    if (refused(r, link->node, CPBodiesAddBody(r->bodies, &body))) return 1;
   }
   for (int i = 0; i < r->nlinks; i++)
     if (addJoint(r, &r->link[i], r->joint + r->link[i].first)) return 1;
@@ -360,5 +356,5 @@ int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, sun
                                .offset = q * offset};
     flag                    = CPBodiesAddCoupler(r->bodies, &coupler);
   }
-  return flag < 0 ? robotWrong(r, at, "%s", CPBodiesGetLastMessage(r->bodies)) : 0;
+  return refused(r, at, flag);
 }
