@@ -154,17 +154,23 @@ void panels_begin(FILE *script, const Theme *theme, const History *history) {
   write_events(script, theme, history);
 }
 
+/* The least and the largest value of all curves */
+static void find_range(const Panel *panel, double *least, double *most) {
+  *least = INFINITY, *most = -INFINITY;
+  for (int i = 0; i < panel->ncurves; i++) {
+    *least = fmin(*least, panel->curve[i].least);
+    *most  = fmax(*most, panel->curve[i].most);
+  }
+}
+
 enum { USUAL_DIGITS = 6 };
 
 /* Enough digits to distinguish ticks: a tenth of the range beside the largest value. %g drops
  * trailing zeros. */
 static int tick_digits(const Panel *panel) {
   enum { MOST = 15 };
-  double least = INFINITY, most = -INFINITY;
-  for (int i = 0; i < panel->ncurves; i++) {
-    least = fmin(least, panel->curve[i].least);
-    most  = fmax(most, panel->curve[i].most);
-  }
+  double least, most;
+  find_range(panel, &least, &most);
   const double part = (most - least) / 10, size = fmax(fabs(least), fabs(most));
   if (!(part > 0) || !isfinite(size)) return USUAL_DIGITS;
   const int digits = 2 + (int)floor(log10(size)) - (int)floor(log10(part));
@@ -175,12 +181,9 @@ static int tick_digits(const Panel *panel) {
  * power of ten. */
 static int tick_letters(const Panel *panel, int digits) {
   enum { FEWEST_TICKS = 5, MOST_TICKS = 30 };
-  double least = INFINITY, most = -INFINITY;
+  double least, most;
   int longest = 0;
-  for (int i = 0; i < panel->ncurves; i++) {
-    least = fmin(least, panel->curve[i].least);
-    most  = fmax(most, panel->curve[i].most);
-  }
+  find_range(panel, &least, &most);
   if (!(most > least)) return longest;
   const double power = pow(10, floor(log10((most - least) / FEWEST_TICKS)));
   const double part  = (most - least) / FEWEST_TICKS / power;
@@ -199,11 +202,8 @@ static int tick_letters(const Panel *panel, int digits) {
 static void write_short_decades(FILE *script, const Panel *panel) {
   static const double mantissa[] = {1, 2, 5};
   static const int most_decades  = 2;
-  double least = INFINITY, most = 0;
-  for (int i = 0; i < panel->ncurves; i++) {
-    least = fmin(least, panel->curve[i].least);
-    most  = fmax(most, panel->curve[i].most);
-  }
+  double least, most;
+  find_range(panel, &least, &most);
   if (!(least > 0) || !isfinite(most) || most > least * pow(10, most_decades)) return;
   const int from = (int)floor(log10(least)), to = (int)floor(log10(most)) + 1;
   double below = least, above = most;

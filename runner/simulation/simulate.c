@@ -30,6 +30,13 @@ typedef struct {
 
 static double cpu_seconds(void) { return clock_seconds(CLOCK_PROCESS_CPUTIME_ID); }
 
+/* The counts of the whole run, also since the newest restart */
+static RunResult count_all(const Run *run) {
+  RunResult all = *run->result;
+  integrator_add_counts(&run->integrator, &all);
+  return all;
+}
+
 static int fail(Run *run, int flag, const char *text) {
   RunResult *r = run->result;
   r->ending    = RUN_FAILED;
@@ -53,10 +60,9 @@ static int tell_sample(Run *run, sunrealtype t, N_Vector y) {
 
 static int tell_step(Run *run) {
   Step step     = {.t = run->t};
-  RunResult all = *run->result;
+  RunResult all = count_all(run);
   sunrealtype h = 0;
   integrator_newest(&run->integrator, &h, &step.order);
-  integrator_add_counts(&run->integrator, &all);
   const long attempts = all.steps + rejections(&all);
   step.h              = h;
   step.attempts       = attempts - run->attempts;
@@ -108,8 +114,7 @@ static double count_work(const Run *run) {
   const double step = 4;
   const CPMech mech = run->problem.mech;
   CPMechStats s     = {0};
-  RunResult all     = *run->result;
-  integrator_add_counts(&run->integrator, &all);
+  RunResult all     = count_all(run);
   if (mech && !CPMechGetStats(mech, &s))
     all.rhs = (s.nf > s.nudot ? s.nf : s.nudot) + s.np + s.npartials + s.nnewton + s.nprojfact;
   else all.rhs += all.projections + all.jacobians + all.factorisations;
@@ -129,8 +134,7 @@ static int set_stop(Run *run) {
 }
 
 static int restart(Run *run) {
-  RunResult all = *run->result;
-  integrator_add_counts(&run->integrator, &all);
+  RunResult all  = count_all(run);
   const int flag = integrator_restart(&run->integrator, run->t, run->y);
   if (flag) return fail_integrator(run, flag);
   *run->result = all; /* The restart has cleared the integrator's own counters. */
@@ -198,9 +202,8 @@ static int in_stretch(Run *run, sunrealtype before) {
 
 /* Handles contacts; the state before the event has been sent. */
 static int at_contacts(Run *run) {
-  RunResult all  = *run->result;
+  RunResult all  = count_all(run);
   bool restarted = false;
-  integrator_add_counts(&run->integrator, &all);
   const int flag = integrator_pass_contacts(&run->integrator, run->t_end, run->y, &restarted);
   if (flag) return fail_integrator(run, flag);
   if (!restarted) return 0; /* nothing has changed */
@@ -240,8 +243,7 @@ static int follow_stiffness(Run *run) {
   if (!strcmp(method.name, p->settings.method.name) ||
       (fabs(h) * s.radius > limited) != (s.stiff != 0))
     return 0;
-  RunResult all = *run->result;
-  integrator_add_counts(&run->integrator, &all);
+  RunResult all  = count_all(run);
   const int flag = integrator_change(&run->integrator, &method, run->t, run->y, all.message);
   *run->result   = all;
   if (flag) return fail(run, flag, run->result->message);
