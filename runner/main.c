@@ -54,10 +54,7 @@ int main(int argc, char **argv) {
   static char title[40];
   open_standard_streams();
   atexit(check_stdout);
-  if (argc < 2) {
-    complain("a command is missing; `cpodes --help` names them");
-    return STATUS_USAGE;
-  }
+  if (argc < 2) return complain("a command is missing; `cpodes --help` names them"), STATUS_USAGE;
   if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
     print_help();
     return STATUS_DONE;

@@ -488,10 +488,7 @@ static int read_file(const char *path) {
   mechanism.path = strdup(path);
   mechanism.size = 0;
   FILE *file     = fopen(path, "rb");
-  if (!file) {
-    complain("%s cannot be opened: %s", path, strerror(errno));
-    return -1;
-  }
+  if (!file) return complain("%s cannot be opened: %s", path, strerror(errno));
   while (mechanism.path && got > 0) {
     if (mechanism.size == capacity) {
       char *more = realloc(mechanism.text, 2 * capacity + 4096);
@@ -513,10 +510,7 @@ const CPModelType *mechanism_load(const char *path) {
   Method method;
   if (read_file(path)) return NULL;
   SUNContext ctx = context_create();
-  if (!ctx) {
-    complain("no memory");
-    return NULL;
-  }
+  if (!ctx) return complain("no memory"), NULL;
   CPBodies b = CPBodiesReadText(mechanism.text, mechanism.size, path, ctx, &mechanism.run, message,
                                 sizeof message);
   int failed = !b;

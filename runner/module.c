@@ -48,19 +48,14 @@ static int survives_loading(const char *path) {
 static const CPModelModule *open_module(const char *path) {
   struct stat file;
   void *object;
-  if (access(path, R_OK)) {
-    complain("%s: %s", path, strerror(errno));
-    return NULL;
-  }
+  if (access(path, R_OK)) return complain("%s: %s", path, strerror(errno)), NULL;
   if (stat(path, &file) || !S_ISREG(file.st_mode)) {
     complain("%s is not a file with a shared object", path); /* reading a pipe would block */
     return NULL;
   }
   if (!survives_loading(path)) return NULL;
-  if (!(object = dlopen(path, RTLD_NOW | RTLD_LOCAL))) {
-    complain("this is not a shared object that can be loaded: %s", dlerror());
-    return NULL;
-  }
+  if (!(object = dlopen(path, RTLD_NOW | RTLD_LOCAL)))
+    return complain("this is not a shared object that can be loaded: %s", dlerror()), NULL;
   const CPModelModule *module = dlsym(object, CP_MODEL_SYMBOL);
   if (!module)
     complain(

@@ -16,7 +16,7 @@
 
 enum { MOST_OPTIONS = 64, NAME_LENGTH = 80, LINE_LENGTH = 8192 };
 
-void complain(const char *format, ...) {
+int complain(const char *format, ...) {
   char line[LINE_LENGTH];
   va_list arguments;
   va_start(arguments, format);
@@ -25,6 +25,7 @@ void complain(const char *format, ...) {
   for (char *c = line; *c; c++)
     if (iscntrl((unsigned char)*c)) *c = '?';
   fprintf(stderr, "cpodes: %s\n", line);
+  return -1;
 }
 
 const char *suggest(const char *name, const char *const *names, int count, const char *elsewhere,
@@ -133,16 +134,14 @@ int parse_number(const char *option, const char *text, double least, double most
   char *end;
   *value = strtod(text, &end);
   if (end != text && !*end && *value >= least && *value <= most) return 0;
-  complain("%s must be a number from %g to %g, and is \"%s\"", option, least, most, text);
-  return -1;
+  return complain("%s must be a number from %g to %g, and is \"%s\"", option, least, most, text);
 }
 
 int parse_positive(const char *option, const char *text, double most, double *value) {
   char *end;
   *value = strtod(text, &end);
   if (end != text && !*end && *value > 0 && *value <= most) return 0;
-  complain("%s must be a number above 0, at most %g, and is \"%s\"", option, most, text);
-  return -1;
+  return complain("%s must be a number above 0, at most %g, and is \"%s\"", option, most, text);
 }
 
 int parse_whole(const char *option, const char *text, long least, long most, long *value) {
@@ -150,8 +149,8 @@ int parse_whole(const char *option, const char *text, long least, long most, lon
   errno  = 0;
   *value = strtol(text, &end, 10);
   if (end != text && !*end && !errno && *value >= least && *value <= most) return 0;
-  complain("%s must be a whole number from %ld to %ld, and is \"%s\"", option, least, most, text);
-  return -1;
+  return complain("%s must be a whole number from %ld to %ld, and is \"%s\"", option, least, most,
+                  text);
 }
 
 int parse_choice(const char *option, const char *text, const char *const *names, int count,
@@ -159,9 +158,8 @@ int parse_choice(const char *option, const char *text, const char *const *names,
   char suggestion[SUGGESTION];
   for (*index = 0; *index < count; ++*index)
     if (!strcmp(text, names[*index])) return 0;
-  complain("%s: there is no \"%s\"; %s", option, text,
-           suggest(text, names, count, "`--help` names them all", suggestion));
-  return -1;
+  return complain("%s: there is no \"%s\"; %s", option, text,
+                  suggest(text, names, count, "`--help` names them all", suggestion));
 }
 
 /* -------------------------------------------------------------------------------------- models -- */
@@ -184,10 +182,7 @@ static int set_parameter(ModelChoice *choice, const char *setting) {
   const CPModelType *type = choice->type;
   const char *sign        = strchr(setting, '=');
   char name[NAME_LENGTH], *end;
-  if (!sign || sign == setting) {
-    complain("--param wants NAME=VALUE, and is \"%s\"", setting);
-    return -1;
-  }
+  if (!sign || sign == setting) return complain("--param wants NAME=VALUE, and is \"%s\"", setting);
   snprintf(name, sizeof name, "%.*s", (int)(sign - setting), setting);
   const int index = CPModelFindParameter(type, name);
   if (index < 0) return unknown_parameter(type, name);
@@ -198,9 +193,8 @@ static int set_parameter(ModelChoice *choice, const char *setting) {
   if (end != sign + 1 && !*end && value >= p->least && value <= p->most &&
       !(whole && value != floor(value)))
     return 0;
-  complain("--param: %s (%s) must be a %snumber from %g to %g, and is \"%s\"", name, p->meaning,
-           whole ? "whole " : "", (double)p->least, (double)p->most, sign + 1);
-  return -1;
+  return complain("--param: %s (%s) must be a %snumber from %g to %g, and is \"%s\"", name,
+                  p->meaning, whole ? "whole " : "", (double)p->least, (double)p->most, sign + 1);
 }
 
 static const CPModelType *find_model(const char *name) {
@@ -222,10 +216,7 @@ static int choose_model(const char *name, const char *const *settings, int count
   choice->type = find_model(name);
   if (!choice->type) return -1;
   choice->values = calloc((size_t)choice->type->nparameters + 1, sizeof *choice->values);
-  if (!choice->values) {
-    complain("no memory");
-    return -1;
-  }
+  if (!choice->values) return complain("no memory");
   for (int i = 0; i < choice->type->nparameters; i++)
     choice->values[i] = choice->type->parameters[i].value;
   for (int i = 0; i < count; i++)
@@ -234,19 +225,15 @@ static int choose_model(const char *name, const char *const *settings, int count
 }
 
 static error_t take_setting(ModelArguments *a, const char *text) {
-  if (a->nsettings == MOST_SETTINGS) {
-    complain("--param is given more than %d times", MOST_SETTINGS);
-    return EINVAL;
-  }
+  if (a->nsettings == MOST_SETTINGS)
+    return complain("--param is given more than %d times", MOST_SETTINGS), EINVAL;
   a->setting[a->nsettings++] = text;
   return 0;
 }
 
 static error_t take_model(ModelArguments *a, const char *name) {
-  if (a->model) {
-    complain("there is one model too many: \"%s\" and \"%s\"", a->model, name);
-    return EINVAL;
-  }
+  if (a->model)
+    return complain("there is one model too many: \"%s\" and \"%s\"", a->model, name), EINVAL;
   a->model = name;
   return 0;
 }

@@ -6,11 +6,12 @@
 #include <argp.h>
 #include <cpodes/cpodes_model.h>
 
-/* Prints "cpodes: ..." and a line feed on stderr, always as one line, whatever names it contains. */
+/* Prints "cpodes: ..." and a line feed on stderr, always as one line, whatever names it contains.
+ * Returns -1. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))
 #endif
-void complain(const char *format, ...);
+int complain(const char *format, ...);
 
 /* The end of a complaint about a name that is not in names [count > 0]: a suggestion of the name
  * that may be meant, otherwise the string `elsewhere`. Returns text [SUGGESTION]. */

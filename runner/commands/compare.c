@@ -46,10 +46,8 @@ static int for_each(const char *option, const char *list, int (*take)(Comparison
   char name[METHOD_NAME];
   for (const char *text = list;; text++) {
     const size_t length = strcspn(text, ",");
-    if (length == 0 || length >= sizeof name) {
-      complain("%s wants names or numbers with commas between, and is \"%s\"", option, list);
-      return -1;
-    }
+    if (length == 0 || length >= sizeof name)
+      return complain("%s wants names or numbers with commas between, and is \"%s\"", option, list);
     snprintf(name, sizeof name, "%.*s", (int)length, text);
     if (take(c, name)) return -1;
     text += length;
@@ -58,31 +56,22 @@ static int for_each(const char *option, const char *list, int (*take)(Comparison
 }
 
 static int take_method(Comparison *c, const char *name) {
-  if (c->nmethods == MOST_METHODS) {
-    complain("--methods: there are more than %d", MOST_METHODS);
-    return -1;
-  }
+  if (c->nmethods == MOST_METHODS)
+    return complain("--methods: there are more than %d", MOST_METHODS);
   if (parse_method("--methods", name, &c->method[c->nmethods])) return -1;
   for (int i = 0; i < c->nmethods; i++)
-    if (!strcmp(c->method[i].name, name)) {
-      complain("--methods: \"%s\" is there twice", name);
-      return -1;
-    }
+    if (!strcmp(c->method[i].name, name)) return complain("--methods: \"%s\" is there twice", name);
   c->nmethods++;
   return 0;
 }
 
 static int take_tolerance(Comparison *c, const char *text) {
-  if (c->ntols == MOST_TOLERANCES) {
-    complain("--tolerances: there are more than %d", MOST_TOLERANCES);
-    return -1;
-  }
+  if (c->ntols == MOST_TOLERANCES)
+    return complain("--tolerances: there are more than %d", MOST_TOLERANCES);
   if (parse_number("--tolerances", text, 1e-15, 1, &c->tol[c->ntols])) return -1;
   for (int i = 0; i < c->ntols; i++)
-    if (c->tol[i] == c->tol[c->ntols]) {
-      complain("--tolerances: %g is there twice", c->tol[i]);
-      return -1;
-    }
+    if (c->tol[i] == c->tol[c->ntols])
+      return complain("--tolerances: %g is there twice", c->tol[i]);
   c->ntols++;
   return 0;
 }
@@ -174,10 +163,9 @@ static int compare(const CompareOptions *o) {
   fputc('\n', out);
   if (done && figures_possible()) work_precision_print(c, out);
   if (write_files(o) || fflush(out) || ferror(out)) return STATUS_OUTPUT;
-  if (was_interrupted()) {
-    complain("interrupted after %d of %d runs", c->nruns, c->nmethods * c->ntols);
-    return STATUS_INTERRUPTED;
-  }
+  if (was_interrupted())
+    return complain("interrupted after %d of %d runs", c->nruns, c->nmethods * c->ntols),
+           STATUS_INTERRUPTED;
   return done ? STATUS_DONE : complain_of_all(c);
 }
 
@@ -195,10 +183,7 @@ static int compare_main(int argc, char **argv) {
                                        "wrong input, 3 a file could not be written, 4 "
                                        "the model crashed in each, 130 interrupted."};
   CompareOptions o              = {.comparison = calloc(1, sizeof *o.comparison)};
-  if (!o.comparison) {
-    complain("no memory");
-    return STATUS_OUTPUT;
-  }
+  if (!o.comparison) return complain("no memory"), STATUS_OUTPUT;
   o.comparison->limit = 20;
   int status          = parse_options(&argp, argc, argv, &o);
   if (status == STATUS_DONE) {

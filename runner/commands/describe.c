@@ -196,10 +196,8 @@ static int describe(const Guarded *guarded, const CPModel *model, void *data) {
   FILE *out = guarded->out;
   char message[MESSAGE];
   (void)data;
-  if (model_check_created(model, message, sizeof message)) {
-    complain("%s", message);
-    return STATUS_USAGE;
-  }
+  if (model_check_created(model, message, sizeof message))
+    return complain("%s", message), STATUS_USAGE;
   print_facts(out, model);
   print_parameters(out, model);
   print_coordinates(out, model);

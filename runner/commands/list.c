@@ -48,10 +48,8 @@ static int norm_entry(int i, const char **name, const char **title) {
 }
 
 static error_t take_list(ListOptions *o, Entry entry) {
-  if (o->entry && o->entry != entry) {
-    complain("--methods, --linsols and --norms: one of them at most");
-    return EINVAL;
-  }
+  if (o->entry && o->entry != entry)
+    return complain("--methods, --linsols and --norms: one of them at most"), EINVAL;
   o->entry = entry;
   return 0;
 }

@@ -32,10 +32,8 @@ static int is_identifier(const char *name) {
 }
 
 static error_t take_name(NewOptions *o, const char *name) {
-  if (o->name) {
-    complain("there is one name too many: \"%s\" and \"%s\"", o->name, name);
-    return EINVAL;
-  }
+  if (o->name)
+    return complain("there is one name too many: \"%s\" and \"%s\"", o->name, name), EINVAL;
   o->name = name;
   if (is_identifier(name)) return 0;
   complain("NAME must begin with a letter and be made of a-z, 0-9 and _, at most %d of them, and "
@@ -138,10 +136,7 @@ static int write_file(const NewOptions *o, const char *name, const unsigned char
 static int write_project(const NewOptions *o) {
   char source[LONGEST_NAME + 3];
   snprintf(source, sizeof source, "%s.c", o->name);
-  if (mkdir(o->directory, 0777)) {
-    complain("%s: %s", o->directory, strerror(errno));
-    return -1;
-  }
+  if (mkdir(o->directory, 0777)) return complain("%s: %s", o->directory, strerror(errno));
   return write_file(o, source, template_model) || write_file(o, "CMakeLists.txt", template_cmake) ||
                  write_file(o, "README.md", template_readme)
              ? -1

@@ -151,16 +151,12 @@ static bool is_any_file_twice(const RunOptions *o) {
 /* Completes the options and checks their combinations. Returns 0 or EINVAL. */
 static error_t complete(RunOptions *o) {
   RunSettings *s = &o->settings;
-  if (count_stdout(o) > 1) {
-    complain("only one of --csv, --json and --report can be -");
-    return EINVAL;
-  }
+  if (count_stdout(o) > 1)
+    return complain("only one of --csv, --json and --report can be -"), EINVAL;
   if (is_any_file_twice(o)) return EINVAL;
   s->model = o->model.choice;
-  if (o->picture && !s->model.type->points) {
-    complain("--picture: %s has no drawing", s->model.type->name);
-    return EINVAL;
-  }
+  if (o->picture && !s->model.type->points)
+    return complain("--picture: %s has no drawing", s->model.type->name), EINVAL;
   if (!o->has_atol) s->atol = s->rtol;
   if (!o->has_t_end) s->t_end = (double)s->model.type->t_end;
   if (!o->has_outputs) s->outputs = o->report || o->picture ? REPORT_OUTPUTS : OUTPUTS;
@@ -284,10 +280,7 @@ static int run_main(int argc, char **argv) {
   RunOptions o      = {.settings = {.rtol = 1e-6, .estimated = true}};
   History *history  = calloc(1, sizeof *history);
   o.settings.method = *method_at(0);
-  if (!history) {
-    complain("no memory");
-    return STATUS_OUTPUT;
-  }
+  if (!history) return complain("no memory"), STATUS_OUTPUT;
   history_create(history);
   int status = parse_options(&argp, argc, argv, &o);
   if (status == STATUS_DONE) {

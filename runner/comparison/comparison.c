@@ -27,8 +27,7 @@ static int begin(Listener *self, const RunInfo *info) {
   end->n        = info->n;
   end->y        = calloc((size_t)info->n, sizeof *end->y);
   if (end->y) return 0;
-  complain("there is no memory for a state");
-  return -1;
+  return complain("there is no memory for a state");
 }
 
 static int sample(Listener *self, const Sample *s) {
@@ -96,11 +95,9 @@ static int choose_tolerances(Comparison *c) {
   if (c->from <= 0) c->from = fmax(1e-4, c->to);
   if (c->to <= 0) c->to = fmin(c->stiff ? 1e-8 : 1e-10, c->from);
   const double count = floor(log10(c->from / c->to) * step + 1e-6) + 1;
-  if (count > MOST_TOLERANCES) {
-    complain("from %g to %g, %g per decade, are %.0f tolerances, more than %d", c->from, c->to,
-             step, count, MOST_TOLERANCES);
-    return -1;
-  }
+  if (count > MOST_TOLERANCES)
+    return complain("from %g to %g, %g per decade, are %.0f tolerances, more than %d", c->from,
+                    c->to, step, count, MOST_TOLERANCES);
   for (c->ntols = 0; c->ntols < (int)count; c->ntols++)
     c->tol[c->ntols] = round_tolerance(c->from * pow(10, -c->ntols / step));
   return 0;

@@ -70,10 +70,7 @@ static void take(Comparison *c, const Candidate *candidate, double *y) {
 static int complain_of_none(const Comparison *c, const Attempts *attempts) {
   const char *name  = c->settings.model.type->name;
   const int crashed = attempts->crashed == attempts->tried;
-  if (was_interrupted()) {
-    complain("interrupted");
-    return STATUS_INTERRUPTED;
-  }
+  if (was_interrupted()) return complain("interrupted"), STATUS_INTERRUPTED;
   if (crashed) complain("%s: no method comes to the end; %s", name, attempts->reason);
   else
     complain(

@@ -388,15 +388,9 @@ static void write_caption(FILE *script, const History *history) {
 }
 
 int picture_write(const History *history, const char *path) {
-  if (!picture_possible(history)) {
-    complain("%s: the model has no drawing", path);
-    return -1;
-  }
+  if (!picture_possible(history)) return complain("%s: the model has no drawing", path);
   FILE *script = tmpfile();
-  if (!script) {
-    complain("%s: there is no temporary file", path);
-    return -1;
-  }
+  if (!script) return complain("%s: there is no temporary file", path);
   gnuplot_set_terminal(script, path, WIDTH, picture_height(history, WIDTH) + MARGIN / 2);
   write_caption(script, history);
   picture_plot(script, &paper_theme, history);

@@ -64,10 +64,7 @@ static int reserve(Csv *c, size_t bytes) {
   if (c->used + bytes <= c->size) return 0;
   const size_t size = c->used + bytes + CSV_FLUSH;
   char *larger      = realloc(c->text, size);
-  if (!larger) {
-    complain("%s: no memory for a row", c->path);
-    return -1;
-  }
+  if (!larger) return complain("%s: no memory for a row", c->path);
   c->text = larger;
   c->size = size;
   return 0;
@@ -157,10 +154,7 @@ static int begin(Listener *self, const RunInfo *info) {
   c->info = info;
   c->file = strcmp(c->path, "-") ? open(c->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
                                  : STDOUT_FILENO;
-  if (c->file < 0) {
-    complain("%s cannot be written: %s", c->path, strerror(errno));
-    return -1;
-  }
+  if (c->file < 0) return complain("%s cannot be written: %s", c->path, strerror(errno));
   c->start = place_in(c->file);
   /* The header is written at once, so that a full disk is noticed before the run. */
   return write_header(c) || flush_rows(c) ? -1 : 0;

@@ -41,10 +41,9 @@ static const char *obstacle(const char *path, int whole) {
 int path_take(const char *option, const char *path, int whole, const char **taken) {
   *taken = path;
   if (is_stdout(path)) return 0;
-  if (!path[0] || strlen(path) >= PATH_LENGTH - SUFFIX) {
-    complain("%s: a path must have from 1 to %d characters", option, PATH_LENGTH - SUFFIX - 1);
-    return -1;
-  }
+  if (!path[0] || strlen(path) >= PATH_LENGTH - SUFFIX)
+    return complain("%s: a path must have from 1 to %d characters", option,
+                    PATH_LENGTH - SUFFIX - 1);
   const char *reason = obstacle(path, whole);
   if (!reason) return 0;
   complain("%s: %s cannot be written: %s", option, path, reason);
@@ -107,9 +106,8 @@ int whole_file_close(FILE *file, const char *temporary, const char *path) {
   }
   if (!failed) return 0;
   if (temporary[0]) unlink(temporary);
-  complain("%s was not written: %s", is_stdout(path) ? "stdout" : path,
-           problem ? strerror(problem) : "an output error");
-  return -1;
+  return complain("%s was not written: %s", is_stdout(path) ? "stdout" : path,
+                  problem ? strerror(problem) : "an output error");
 }
 
 /* --------------------------------------------------------------------------------------- JSON -- */
@@ -118,10 +116,7 @@ json_t *json_number(double value) { return isfinite(value) ? json_real(value) : 
 
 int json_save(json_t *json, const char *path) {
   char temporary[TEMPORARY_LENGTH];
-  if (!json) {
-    complain("%s: no memory", path);
-    return -1;
-  }
+  if (!json) return complain("%s: no memory", path);
   FILE *file = whole_file_open(path, temporary, sizeof temporary);
   if (file) {
     json_dumpf(json, file, JSON_INDENT(2) | JSON_REAL_PRECISION(17));

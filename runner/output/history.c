@@ -80,8 +80,7 @@ static int begin(Listener *self, const RunInfo *info) {
       h->most_rise && h->most_spread && !phases_create(&h->phases, info->ncontacts) &&
       !create_rows(h, info))
     return 0;
-  complain("there is no memory to keep the run's samples");
-  return -1;
+  return complain("there is no memory to keep the run's samples");
 }
 
 /* ------------------------------------------------------------------------------------- the run -- */

@@ -93,10 +93,7 @@ static int end(Listener *self, const RunResult *result) {
 
 Listener *progress_create(void) {
   Progress *p = calloc(1, sizeof *p);
-  if (!p) {
-    complain("no memory for the progress bar");
-    return NULL;
-  }
+  if (!p) return complain("no memory for the progress bar"), NULL;
   if (isatty(STDERR_FILENO))
     p->listener = (Listener){.begin = begin, .sample = sample, .step = step, .end = end};
   return &p->listener;

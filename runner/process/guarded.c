@@ -52,10 +52,9 @@ static int work_in_child(Shared *shared, long limit,
 
 static int explain(const char *name, const Shared *shared, long limit, int status) {
   const char *during = shared->doing[0] ? ", during: " : "";
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) {
-    complain("%s: stopped after %ld s of CPU time%s%s", name, limit, during, shared->doing);
-    return STATUS_FAILED;
-  }
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+    return complain("%s: stopped after %ld s of CPU time%s%s", name, limit, during, shared->doing),
+           STATUS_FAILED;
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
     return STATUS_OUTPUT; /* the reader of our output has closed it */
   char reason[GUARDED_TEXT];
@@ -114,10 +113,7 @@ static int work_with_model(const Guarded *guarded, void *data) {
   const ModelChoice *choice = task->choice;
   char message[MESSAGE]     = "";
   SUNContext ctx            = context_create();
-  if (!ctx) {
-    complain("SUNDIALS gives no context");
-    return STATUS_FAILED;
-  }
+  if (!ctx) return complain("SUNDIALS gives no context"), STATUS_FAILED;
   snprintf(guarded->doing, GUARDED_TEXT, "create");
   CPModel *model     = CPModelCreate(choice->type, choice->values, ctx, message, sizeof message);
   guarded->doing[0]  = '\0';

@@ -227,10 +227,7 @@ void report_piece(const Report *report, FILE *out, const unsigned char *piece) {
 
 static Report *create(const History *history, int argc, char **argv) {
   Report *r = calloc(1, sizeof *r);
-  if (!r) {
-    complain("there is no memory for the report");
-    return NULL;
-  }
+  if (!r) return complain("there is no memory for the report"), NULL;
   r->history     = history;
   r->info        = history->info;
   r->type        = history->info->settings->model.type;
@@ -248,10 +245,7 @@ static void destroy(Report *r) {
 
 int report_write(const History *history, int argc, char **argv, const char *path) {
   char temporary[TEMPORARY_LENGTH];
-  if (!history->info) {
-    complain("%s is not written: the run did not begin", path);
-    return -1;
-  }
+  if (!history->info) return complain("%s is not written: the run did not begin", path);
   Report *report = create(history, argc, argv);
   if (!report) return -1;
   FILE *out = whole_file_open(path, temporary, sizeof temporary);
