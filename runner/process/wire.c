@@ -16,24 +16,31 @@ typedef enum {
   WIRE_RESULT
 } WireKind;
 
+#define NO_MEMORY "no memory for the records of the run"
+
 typedef struct {
   WireKind kind;
   size_t bytes; /* number of bytes that follow */
 } WireHead;
 
+/* Returns 0, or -1 without memory. */
+static int keep(WireBuffer *b, const void *data, size_t bytes) {
+  if (b->used + bytes > b->size) {
+    const size_t size = 2 * (b->used + bytes);
+    char *larger      = realloc(b->bytes, size);
+    if (!larger) return -1;
+    b->bytes = larger;
+    b->size  = size;
+  }
+  if (bytes > 0) memcpy(b->bytes + b->used, data, bytes);
+  b->used += bytes;
+  return 0;
+}
+
 /* ---------------------------------------------------------------------------------- sending -- */
 
 static int append(WireOut *w, const void *data, size_t bytes) {
-  if (w->used + bytes > w->size) {
-    const size_t size = 2 * (w->used + bytes);
-    char *larger      = realloc(w->buffer, size);
-    if (!larger) return -1;
-    w->buffer = larger;
-    w->size   = size;
-  }
-  if (bytes > 0) memcpy(w->buffer + w->used, data, bytes);
-  w->used += bytes;
-  return 0;
+  return keep(&w->buffer, data, bytes);
 }
 
 static int append_numbers(WireOut *w, const double *numbers, long count) {
@@ -43,18 +50,19 @@ static int append_numbers(WireOut *w, const double *numbers, long count) {
 static int begin_record(WireOut *w, WireKind kind) {
   WireHead head;
   memset(&head, 0, sizeof head); /* includes the padding */
-  head.kind = kind;
-  w->used   = 0;
+  head.kind      = kind;
+  w->buffer.used = 0;
   return append(w, &head, sizeof head);
 }
 
 static int send_record(WireOut *w) {
   static const char zeros[sizeof(double)] = {0}; /* aligns the numbers of the next record */
-  if (append(w, zeros, (sizeof zeros - w->used % sizeof zeros) % sizeof zeros)) return -1;
-  WireHead *head = (WireHead *)(void *)w->buffer;
-  head->bytes    = w->used - sizeof *head;
-  for (const char *next = w->buffer; next < w->buffer + w->used;) {
-    const ssize_t sent = write(w->file, next, (size_t)(w->buffer + w->used - next));
+  if (append(w, zeros, (sizeof zeros - w->buffer.used % sizeof zeros) % sizeof zeros)) return -1;
+  WireHead *head  = (WireHead *)(void *)w->buffer.bytes;
+  const char *end = w->buffer.bytes + w->buffer.used;
+  head->bytes     = w->buffer.used - sizeof *head;
+  for (const char *next = w->buffer.bytes; next < end;) {
+    const ssize_t sent = write(w->file, next, (size_t)(end - next));
     if (sent < 0 && errno == EINTR) continue;
     if (sent <= 0) return -1;
     next += sent;
@@ -93,40 +101,35 @@ static int send_sample(Listener *self, const Sample *s) {
              : 0;
 }
 
-static int send_step(Listener *self, const Step *step) {
+/* Sends a record that is one structure. */
+static int send_one(Listener *self, WireKind kind, const void *data, size_t bytes) {
   WireOut *w = (WireOut *)self;
-  return begin_record(w, WIRE_STEP) || append(w, step, sizeof *step) || send_record(w) ? -1 : 0;
+  return begin_record(w, kind) || append(w, data, bytes) || send_record(w) ? -1 : 0;
+}
+
+static int send_step(Listener *self, const Step *step) {
+  return send_one(self, WIRE_STEP, step, sizeof *step);
 }
 
 static int send_event(Listener *self, const RunEvent *event) {
-  WireOut *w = (WireOut *)self;
-  return begin_record(w, WIRE_EVENT) || append(w, event, sizeof *event) || send_record(w) ? -1 : 0;
+  return send_one(self, WIRE_EVENT, event, sizeof *event);
 }
 
 static int send_difference(Listener *self, const Difference *difference) {
-  WireOut *w = (WireOut *)self;
-  return begin_record(w, WIRE_DIFFERENCE) || append(w, difference, sizeof *difference) ||
-                 send_record(w)
-             ? -1
-             : 0;
+  return send_one(self, WIRE_DIFFERENCE, difference, sizeof *difference);
 }
 
 static int send_result(Listener *self, const RunResult *result) {
-  WireOut *w = (WireOut *)self;
-  return begin_record(w, WIRE_RESULT) || append(w, result, sizeof *result) || send_record(w) ? -1
-                                                                                             : 0;
+  return send_one(self, WIRE_RESULT, result, sizeof *result);
 }
 
-int wire_out_create(WireOut *w, int file) {
+void wire_out_create(WireOut *w, int file) {
   *w = (WireOut){
       .listener = {send_info, send_sample, send_step, send_event, send_difference, send_result},
-      .file     = file,
-      .size     = 4096};
-  w->buffer = malloc(w->size);
-  return w->buffer ? 0 : -1;
+      .file     = file};
 }
 
-void wire_out_free(WireOut *w) { free(w->buffer); }
+void wire_out_free(WireOut *w) { free(w->buffer.bytes); }
 
 /* -------------------------------------------------------------------------------- receiving -- */
 
@@ -149,10 +152,8 @@ static int take_info(WireIn *w, const char *bytes) {
   info->shape        = take_array(&bytes, (size_t)info->nshapes * sizeof *info->shape);
   info->contact      = take_array(&bytes, (size_t)info->ncontacts * sizeof *info->contact);
   if (!info->settings || !info->kind || !info->segment || !info->segment_kind || !info->shape ||
-      !info->contact) {
-    complain("no memory for the records of the run");
-    return -1;
-  }
+      !info->contact)
+    return complain(NO_MEMORY);
   for (; w->begun < w->count; w->begun++) {
     Listener *l = w->listeners[w->begun];
     if (l->begin && l->begin(l, info)) return -1;
@@ -221,36 +222,22 @@ static int take_record(WireIn *w, WireKind kind, const char *bytes) {
   return 0;
 }
 
-static int keep(WireIn *w, const char *bytes, size_t length) {
-  if (w->used + length > w->size) {
-    const size_t size = 2 * (w->used + length);
-    char *larger      = realloc(w->buffer, size);
-    if (!larger) {
-      complain("no memory for the records of the run");
-      return -1;
-    }
-    w->buffer = larger;
-    w->size   = size;
-  }
-  memcpy(w->buffer + w->used, bytes, length);
-  w->used += length;
-  return 0;
-}
-
 int wire_take(WireIn *w, const char *bytes, size_t length) {
-  size_t at = 0;
+  WireBuffer *b = &w->buffer;
+  size_t at     = 0;
   WireHead head;
-  if (w->refused || keep(w, bytes, length)) return -1;
-  while (w->used - at >= sizeof head) {
-    memcpy(&head, w->buffer + at, sizeof head);
-    if (w->used - at < sizeof head + head.bytes) break;
-    w->refused = take_record(w, head.kind, w->buffer + at + sizeof head) != 0;
+  if (w->refused) return -1;
+  if (keep(b, bytes, length)) return complain(NO_MEMORY);
+  while (b->used - at >= sizeof head) {
+    memcpy(&head, b->bytes + at, sizeof head);
+    if (b->used - at < sizeof head + head.bytes) break;
+    w->refused = take_record(w, head.kind, b->bytes + at + sizeof head) != 0;
     if (w->refused) return -1;
     at += sizeof head + head.bytes;
   }
-  memmove(w->buffer, w->buffer + at, w->used - at);
-  w->used -= at;
+  memmove(b->bytes, b->bytes + at, b->used - at);
+  b->used -= at;
   return 0;
 }
 
-void wire_in_free(WireIn *w) { free(w->buffer); }
+void wire_in_free(WireIn *w) { free(w->buffer.bytes); }

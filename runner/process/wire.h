@@ -5,18 +5,21 @@
 
 #include "../simulation/records.h"
 
+typedef struct {
+  char *bytes;
+  size_t used, size;
+} WireBuffer;
+
 /* ---- the run's end ---- */
 
 typedef struct {
   Listener listener;
   int file;
   const RunInfo *info;
-  char *buffer; /* one record, sent at once, so that a crash loses no complete record */
-  size_t used, size;
+  WireBuffer buffer; /* one record, sent at once, so that a crash loses no complete record */
 } WireOut;
 
-/* Returns 0, or -1 without memory. */
-int wire_out_create(WireOut *wire, int file);
+void wire_out_create(WireOut *wire, int file);
 void wire_out_free(WireOut *wire);
 
 /* ---- the parent's end ---- */
@@ -28,8 +31,7 @@ typedef struct {
   RunResult *result;
   bool finished; /* has the result arrived? */
   bool refused;  /* has a listener ended the run? */
-  char *buffer;
-  size_t used, size;
+  WireBuffer buffer;
 } WireIn;
 
 /* Takes all complete records from the bytes [length] that have been read. Returns 0, or -1 if a
