@@ -26,7 +26,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = ["tutorial_first.rst", "tutorial_drift.rst", "tutorial_events.rst", "tutorial_fit.rst", "tutorial_stiff.rst",
          "tutorial_index3.rst", "tutorial_simbody.rst", "troubleshooting.rst",
-         "promises.rst"]
+         "runner.rst", "promises.rst"]
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 SIMBODY = {"./simbody_example_bouncing", "./simbody_example_loops", "./simbody_four_bar.so"}
 OPTIONAL = {"./car_axis_fit"} | SIMBODY # built only with GSL, and with Simbody
