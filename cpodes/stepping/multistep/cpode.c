@@ -185,8 +185,10 @@ static int explain(CPodeMem mem, int flag) {
             "(CVodeSetLinearSolver); fixed-point iteration needs none (CPodeSetNonlinearSolver, "
             "CVodeSetNonlinearSolverSensStg1)"
           : "";
+  char why[128] = "";
+  if (flag == CV_ERR_FAILURE && s->P) cpStepperTellAngle(s, why, sizeof why);
   if (mem->cvodes.text[0])
-    return cpReport(&s->log, flag, function, "%s%s%s", mem->cvodes.text, lacking, again);
+    return cpReport(&s->log, flag, function, "%s%s%s%s", mem->cvodes.text, why, lacking, again);
   char *name = CVodeGetReturnFlagName(flag); /* CVODES has no name for some codes */
   cpWrite(s->log.text, "CVode returned %s (%d) at t = %.15g%s%s%s", name ? name : "an error", flag,
           s->t, lacking[0] ? ":" : "", lacking, again);

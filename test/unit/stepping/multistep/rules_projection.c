@@ -251,6 +251,32 @@ START_TEST(failures_of_cvodes_keep_their_code_and_are_reported_once) {
 }
 END_TEST
 
+/* Length and rate in rows that are almost parallel */
+static int narrow_constraints(sunrealtype t, N_Vector y, N_Vector c, void *data) {
+  const sunrealtype *v = entries(y), L = ((World *)data)->p.L;
+  (void)t;
+  entries(c)[0] = (v[0] * v[0] + v[1] * v[1] - L * L) / 2;
+  entries(c)[1] = entries(c)[0] + 1.0e-4 * (v[0] * v[2] + v[1] * v[3]);
+  return 0;
+}
+
+START_TEST(an_error_test_that_ends_the_run_names_constraints_that_are_almost_dependent) {
+  if (_i) {
+    N_Vector c = vector_of(2, NULL);
+    CPProjectorFree(&run.P);
+    run.P = CPProjectorCreate(narrow_constraints, run.y, c, test_context);
+    ck_assert_success(&run, CPProjectorSetUserData(run.P, &run.world));
+    ck_assert_success(&run, CPodeSetProjector(run.mem, run.P));
+    N_VDestroy(c);
+  }
+  ck_assert_success(&run, run_to(&run, 0.3));
+  run.world.f = (Fault){run.t, -1, 0, 50.0}; /* a jump */
+  ck_assert_success(&run, CVodeSetMaxErrTestFails(run.cvode_mem, 1));
+  ck_assert_flag(&run, run_to(&run, 1.0), CV_ERR_FAILURE);
+  ck_assert(!strstr(run.log.text, "dependent") == !_i);
+}
+END_TEST
+
 START_TEST(tout_too_close_to_the_start_is_reported_as_such) {
   ck_assert_flag(&run, run_to(&run, 0.0), CV_TOO_CLOSE);
   ck_assert_success(&run, run_to(&run, 1.0));
@@ -271,6 +297,8 @@ int main(void) {
   tcase_add_test(tc, a_start_is_as_good_as_the_tolerance_asks_for);
   tcase_add_test(tc, a_projector_set_later_is_checked_where_it_is_set);
   tcase_add_loop_test(tc, failures_of_cvodes_keep_their_code_and_are_reported_once, 0, N_REASONS);
+  tcase_add_loop_test(
+      tc, an_error_test_that_ends_the_run_names_constraints_that_are_almost_dependent, 0, 2);
   tcase_add_test(tc, tout_too_close_to_the_start_is_reported_as_such);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
