@@ -200,10 +200,11 @@ START_TEST(runs_follow_the_regular_branch_or_stop_and_say_so) {
            "in minimal coordinates\n",
            N, method_name(lmm), sparse ? "SPARSE" : "AUTO", outcomes.reached, outcomes.stopped,
            mean);
-  /* How many runs end a step next to a singular position is a matter of chance and roundoff. BDF:
-   * 83 of 84, and one more may stop. Adams: 72 of 84; fewer than 14 of 21 then have a probability
-   * of 6e-3. */
-  ck_assert_int_ge(outcomes.reached, lmm == CV_BDF ? 20 : 14);
+  /* How many runs end a step next to a singular position is a matter of chance and roundoff, also of
+   * that of sin, which depends on the processor. With 80 tolerances a decade, at least 396 of 401
+   * runs of BDF and 293 of Adams reach the end; fewer than 19 and 9 of 21 then have probabilities of
+   * 2e-3 and 1e-3. */
+  ck_assert_int_ge(outcomes.reached, lmm == CV_BDF ? 19 : 9);
   ck_assert_double_le(mean, 10);
 }
 END_TEST
