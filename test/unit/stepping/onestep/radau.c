@@ -431,6 +431,33 @@ START_TEST(a_jacobian_that_fails_ends_with_its_code_at_the_last_good_state) {
 }
 END_TEST
 
+static int jac_that_moves_an_entry(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix J, void *data,
+                                   N_Vector t1, N_Vector t2, N_Vector t3) {
+  const int flag                    = robertson_jac(t, y, fy, J, data, t1, t2, t3);
+  SUNSparseMatrix_IndexValues(J)[0] = 1;
+  return flag;
+}
+
+START_TEST(a_jacobian_that_changes_its_pattern_ends_the_run) {
+  N_Vector y       = vector_of(3, NULL);
+  SUNMatrix J      = full_pattern();
+  CPOneStepMem mem = CPOneStepCreate("RADAU", test_context);
+  sunrealtype t    = 0.0;
+  jac_result = 0, jac_factor = 1.0;
+  entries(y)[0] = 1.0;
+  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
+  ck_assert_int_eq(CPOneStepSetJacobian(mem, J, jac_that_moves_an_entry), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepInit(mem, robertson, 0.0, y), CP_SUCCESS);
+  CPOneStepSStolerances(mem, 1.0e-6, 1.0e-10);
+  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_ILL_INPUT);
+  ck_assert_mentions(messages.text, "index arrays");
+  ck_assert_double_eq(t, 0.0);
+  CPOneStepFree(&mem);
+  SUNMatDestroy(J);
+  N_VDestroy(y);
+}
+END_TEST
+
 START_TEST(jacobians_are_refused_with_a_reason) {
   N_Vector y       = vector_of(3, NULL);
   SUNMatrix small  = SUNDenseMatrix(2, 2, test_context);
@@ -475,6 +502,7 @@ int main(void) {
   tcase_add_loop_test(tc, a_batch_that_fails_ends_with_its_code_at_the_last_good_state, 0, 6);
   tcase_add_test(tc, batches_are_refused_with_a_reason);
   tcase_add_loop_test(tc, a_jacobian_that_fails_ends_with_its_code_at_the_last_good_state, 0, 8);
+  tcase_add_test(tc, a_jacobian_that_changes_its_pattern_ends_the_run);
   tcase_add_test(tc, jacobians_are_refused_with_a_reason);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
