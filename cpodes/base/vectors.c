@@ -28,8 +28,9 @@ static inline uint64_t isOut(double x, uint64_t least, int positive) {
   return positive ? (bits - least) | (bits + LOWEST) : (bits & EXPONENT) + LOWEST;
 }
 
-/* -O2 vectorises only if there are several independent results. */
-enum { LANES = 8 };
+/* -O2 vectorises only if there are several independent results. For fewer entries than MANY, the
+ * choice of the version costs more than wide registers save. */
+enum { LANES = 8, MANY = 2 * LANES };
 
 CP_WIDE_PART int manyWithin(const sunrealtype *x, sunindextype n, uint64_t least, int positive) {
   uint64_t any = 0, lanes[LANES] = {0};
@@ -130,9 +131,21 @@ void cpCopy(N_Vector to, N_Vector from) {
   else N_VScale(1.0, from, to);
 }
 
-/* Compilers generate the fewest instructions for pairs of entries. For |a| = |b|,
+/* Returns the number of entries that it has computed, all but the last few. */
+CP_WIDE static sunindextype sumMany(sunindextype n, double a, const sunrealtype *x, double b,
+                                    const sunrealtype *y, sunrealtype *z) {
+  sunindextype i = 0;
+  for (; i + LANES <= n; i += LANES) {
+    sunrealtype sum[LANES]; /* z may be x or y */
+    for (int k = 0; k < LANES; k++) sum[k] = a * x[i + k] + b * y[i + k];
+    for (int k = 0; k < LANES; k++) z[i + k] = sum[k];
+  }
+  return i;
+}
+
+/* For a few entries compilers generate the fewest instructions for pairs. For |a| = |b|,
  * N_VLinearSum_Serial adds before it multiplies, so it is called to give the same bits. */
-void cpSerialLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
+static void linearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
   const sunrealtype *xd = NV_DATA_S(x), *yd = NV_DATA_S(y);
   sunrealtype *zd      = NV_DATA_S(z);
   const sunindextype n = NV_LENGTH_S(x);
@@ -140,7 +153,8 @@ void cpSerialLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
     N_VLinearSum_Serial(a, x, b, y, z);
     return;
   }
-  for (sunindextype i = 1; i < n; i += 2) {
+  sunindextype i = n < MANY ? 0 : sumMany(n, a, xd, b, yd, zd);
+  for (i++; i < n; i += 2) {
     const sunrealtype sum[2] = {a * xd[i - 1] + b * yd[i - 1], a * xd[i] + b * yd[i]};
     memcpy(zd + i - 1, sum, sizeof sum);
   }
@@ -148,7 +162,7 @@ void cpSerialLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
 }
 
 void cpLinearSum(double a, N_Vector x, double b, N_Vector y, N_Vector z) {
-  if (cpSerialData(x)) cpSerialLinearSum(a, x, b, y, z);
+  if (cpSerialData(x)) linearSum(a, x, b, y, z);
   else N_VLinearSum(a, x, b, y, z);
 }
 
@@ -186,6 +200,56 @@ sunrealtype cpWrmsNorm(N_Vector x, N_Vector w) {
   for (sunindextype i = 0; i < n; i++) sum += (xd[i] * wd[i]) * (xd[i] * wd[i]);
   return sqrt(sum / (sunrealtype)n);
 }
+
+/* ---- operations for CVODES ---- */
+
+typedef enum { SET, SCALE, ADD, ABSOLUTE, INVERSE } Operation;
+
+static inline double resultOf(Operation what, double c, double x) {
+  switch (what) {
+  case SET: return c;
+  case SCALE: return c * x;
+  case ADD: return x + c;
+  case ABSOLUTE: return fabs(x);
+  default: return 1.0 / x;
+  }
+}
+
+CP_WIDE_PART void eachEntry(Operation what, double c, N_Vector xv, N_Vector zv) {
+  const sunrealtype *x = NV_DATA_S(xv);
+  sunrealtype *z       = NV_DATA_S(zv), result[LANES];
+  sunindextype n       = NV_LENGTH_S(xv);
+  for (; n >= LANES; n -= LANES, x += LANES, z += LANES) {
+    for (int k = 0; k < LANES; k++) result[k] = resultOf(what, c, x[k]);
+    for (int k = 0; k < LANES; k++) z[k] = result[k];
+  }
+  for (sunindextype k = 0; k < n; k++) z[k] = resultOf(what, c, x[k]);
+}
+
+CP_WIDE static void set(double c, N_Vector z) { eachEntry(SET, c, z, z); }
+CP_WIDE static void multiply(double c, N_Vector x, N_Vector z) { eachEntry(SCALE, c, x, z); }
+CP_WIDE static void addConst(N_Vector x, double c, N_Vector z) { eachEntry(ADD, c, x, z); }
+CP_WIDE static void absolute(N_Vector x, N_Vector z) { eachEntry(ABSOLUTE, 0.0, x, z); }
+CP_WIDE static void inverse(N_Vector x, N_Vector z) { eachEntry(INVERSE, 0.0, x, z); }
+
+static void scale(double c, N_Vector x, N_Vector z) {
+  if (c != 1.0) multiply(c, x, z);
+  else if (x != z) cpCopy(z, x);
+}
+
+void cpUseOwnLoops(N_Vector v) {
+  const N_Vector_Ops ops = v->ops;
+  if (!cpSerialData(v)) return; /* another kind may have some operations of serial vectors */
+  if (ops->nvlinearsum == N_VLinearSum_Serial) ops->nvlinearsum = linearSum;
+  if (ops->nvconst == N_VConst_Serial) ops->nvconst = set;
+  if (ops->nvscale == N_VScale_Serial) ops->nvscale = scale;
+  if (ops->nvaddconst == N_VAddConst_Serial) ops->nvaddconst = addConst;
+  if (ops->nvabs == N_VAbs_Serial) ops->nvabs = absolute;
+  if (ops->nvinv == N_VInv_Serial) ops->nvinv = inverse;
+  if (ops->nvwrmsnorm == N_VWrmsNorm_Serial) ops->nvwrmsnorm = cpWrmsNorm;
+}
+
+/* ---- sizes ---- */
 
 double cpTypicalOf(double largest) { return largest > 0.0 ? fmin(0.1 * largest, 1.0) : 1.0; }
 

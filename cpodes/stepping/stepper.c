@@ -13,7 +13,9 @@ void cpStepperCreate(CPStepper s, const CPStepperOps *ops, SUNContext ctx) {
 }
 
 int cpStepperAllocate(CPStepper s, N_Vector like, N_Vector *const own[], size_t count) {
-  CP_VECTORS(&s->memory, like, &s->y0, &s->y, &s->ewt, &s->err, &s->delta, &s->tmp);
+  CP_VECTORS(&s->memory, like, &s->y0);
+  if (s->y0) cpUseOwnLoops(s->y0), like = s->y0;
+  CP_VECTORS(&s->memory, like, &s->y, &s->ewt, &s->err, &s->delta, &s->tmp);
   cpArenaVectors(&s->memory, like, own, count);
   if (!s->memory.failed) return CP_SUCCESS;
   cpArenaFree(&s->memory);

@@ -59,8 +59,7 @@ static void destroy(N_Vector v) {
 static sunrealtype wrmsNorm(N_Vector x, N_Vector w) {
   const CPAdopted *a     = adopted(x);
   CPOrderNorms *norms    = &a->mem->norms;
-  const int serial       = a->own->nvwrmsnorm == N_VWrmsNorm_Serial;
-  const sunrealtype norm = serial ? cpWrmsNorm(x, w) : a->own->nvwrmsnorm(x, w);
+  const sunrealtype norm = a->own->nvwrmsnorm(x, w);
   if (!norms->active || w != norms->ewt || cpStepsTaken(a->mem) != a->mem->attempt.nst + 1)
     return norm;
   norms->active = x != norms->zn0;
@@ -81,10 +80,6 @@ static void adopt(N_Vector v, CPodeMem mem) {
   a->ops.nvclone    = clone;
   a->ops.nvdestroy  = destroy;
   a->ops.nvwrmsnorm = wrmsNorm;
-  /* To predict, restore and correct its history, CVODES takes at least q (q+1)/2 linear sums at
-   * order q. With SUNDIALS' own loops these sums and the norms are a sixth of the instructions for
-   * Andrews' mechanism by Adams' method. */
-  if (v->ops->nvlinearsum == N_VLinearSum_Serial) a->ops.nvlinearsum = cpSerialLinearSum;
   if (v->ops->nvcloneempty) a->ops.nvcloneempty = cloneEmpty;
   v->ops = &a->ops;
 }
@@ -105,6 +100,7 @@ int cpInitCVodes(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   mem->norms.no_memory = !y;
   if (!y) return CP_MEM_FAIL;
   N_VScale(1.0, y0, y);
+  cpUseOwnLoops(y);
   adopt(y, mem);
   mem->norms.adopting = 1;
   const int flag      = CVodeInit(mem->cvode_mem, f, t0, y);
