@@ -298,8 +298,7 @@ static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *t
  * NULL. */
 static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
                    int *ncheck, long int nst) {
-  const N_Vector y =
-      mem->roots.n > 0 ? mem->roots.y : yout; /* the root function finds mem through this vector */
+  const N_Vector y = mem->y ? mem->y : yout;
   sunrealtype near;
   int result = CP_SUCCESS, done = 0;
   mem->holding = 1;

@@ -163,6 +163,7 @@ int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   if (flag && !mem->norms.no_memory) return flag;
   mem->base.f = f;
   if (!flag) flag = allocateVectors(mem, y0);
+  if (!flag && !(mem->y = cpArenaTake(&mem->base.memory, cpAdoptedVector(mem)))) flag = CP_MEM_FAIL;
   if (flag) return cpReport(&mem->base.log, flag, __func__, "no memory for an integrator");
   restart(mem, t0, y0);
   flag = cpInstall(mem, mem->nls.inner, 0);

@@ -181,7 +181,7 @@ typedef struct {
   sunrealtype *beyond; /* [n] replaces 0: -g where g was last nonzero, 0 where it never was */
   int *rests;          /* [n] g_i was exactly zero where the search began */
   int called;          /* g was called during this call, so CVodeRootInit has not replaced it */
-  N_Vector y, spare;   /* vectors to which CVODES writes solutions */
+  N_Vector spare;      /* to which CVODES writes a solution that is not returned */
   CPArena memory;
 } CPRootFunction;
 
@@ -190,6 +190,9 @@ struct CPodeMem_ {
   void *cvode_mem;
   int lmm, attached;
   int cvode_inited; /* CVodeInit has been called */
+  /* to which CVODES writes solutions, and in which it iterates: the root function finds mem through
+   * this vector. NULL for attached memory */
+  N_Vector y;
   CPWrapped nls;
   /* options */
   sunrealtype coef; /* nonlinear convergence coefficient */

@@ -97,7 +97,6 @@ int CPodeRootInit(CPodeMem mem, int nrtfn, CVRootFn g) {
     CP_NEW(&roots.memory, roots.seen, nrtfn);
     CP_ARRAYS(&roots.memory, nrtfn, &roots.at_end, &roots.beyond, &roots.at_between, &roots.at_high,
               &roots.at_root);
-    roots.y     = cpArenaTake(&roots.memory, cpAdoptedVector(mem));
     roots.spare = cpArenaTake(&roots.memory, cpAdoptedVector(mem));
     flag        = cpArenaStatus(&roots.memory);
   }
