@@ -12,27 +12,31 @@
  *   T w = (w + sign w x g) / (1 + g.g)
  *
  * This holds for a complex gamma, too, where products are those of quaternions with complex
- * components. ---- */
+ * components. Real and imaginary parts are computed one by one: most gamma are real, and complex
+ * products of C test for NaN. ---- */
 
-typedef struct {
-  double sign;
-  double complex g[3], scale; /* scale = 1 / (1 + g.g) */
-} Rotation;
-
-static Rotation rotationOf(const CPQuaternion *Q, const double *u, double complex gamma) {
-  Rotation R            = {.sign = Q->frame == CP_FRAME_BODY ? 1.0 : -1.0};
-  double complex square = 0.0;
+static void setRotation(CPRotation *R, const CPQuaternion *Q, const double *u, double complex gamma) {
+  double complex square = 1.0;
+  R->sign               = Q->frame == CP_FRAME_BODY ? 1.0 : -1.0;
   for (int d = 0; d < 3; d++) {
-    R.g[d] = 0.5 * gamma * u[Q->first_u + d];
-    square += R.g[d] * R.g[d];
+    const double complex g = 0.5 * gamma * u[Q->first_u + d];
+    R->g[0][d] = creal(g), R->g[1][d] = cimag(g);
+    square += g * g;
   }
-  R.scale = 1.0 / (1.0 + square);
-  return R;
+  const double complex scale = 1.0 / square;
+  R->scale[0] = creal(scale), R->scale[1] = cimag(scale);
 }
 
-static double complex cross(const double complex *a, const double complex *b, int d) {
+static double cross(const double *a, const double *b, int d) {
   const int e = (d + 1) % 3, f = (d + 2) % 3;
   return a[e] * b[f] - a[f] * b[e];
+}
+
+/* *re + i *im is multiplied by R's scale. */
+static void rescale(const CPRotation *R, double *re, double *im) {
+  const double x = *re, y = *im;
+  *re = R->scale[0] * x - R->scale[1] * y;
+  *im = R->scale[0] * y + R->scale[1] * x;
 }
 
 /* JT <- J T. For a row (x, y, z) in the three columns of a quaternion, this is T^T (x, y, z), and
@@ -43,15 +47,17 @@ static void timesT(const CPNewtonMatrix *S, const CPMat *J, CPMat JT[2]) {
   memcpy(JT[0].value, J->value, size);
   if (S->parts == 2) memset(JT[1].value, 0, size);
   for (int k = 0; k < mech->coords.nquaternions; k++) {
-    const Rotation R   = rotationOf(&mech->coords.quaternions[k], S->P->u, S->gamma);
-    const int j        = mech->coords.quaternions[k].first_u;
+    const CPRotation *R = &S->rotation[k];
+    const int j         = mech->coords.quaternions[k].first_u;
     const size_t first = cpMatFirst(J, j), count = cpMatFirst(J, j + 1) - first;
     for (size_t e = first; e < first + count; e++) {
-      const double complex row[3] = {J->value[e], J->value[e + count], J->value[e + 2 * count]};
+      const double row[3] = {J->value[e], J->value[e + count], J->value[e + 2 * count]};
       for (int d = 0; d < 3; d++) {
-        const double complex entry         = R.scale * (row[d] - R.sign * cross(row, R.g, d));
-        JT[0].value[e + (size_t)d * count] = creal(entry);
-        if (S->parts == 2) JT[1].value[e + (size_t)d * count] = cimag(entry);
+        double re = row[d] - R->sign * cross(row, R->g[0], d),
+               im = S->parts == 2 ? -R->sign * cross(row, R->g[1], d) : 0.0;
+        rescale(R, &re, &im);
+        JT[0].value[e + (size_t)d * count] = re;
+        if (S->parts == 2) JT[1].value[e + (size_t)d * count] = im;
       }
     }
   }
@@ -105,6 +111,8 @@ int cpNewtonAssemble(CPNewtonMatrix *S, double complex gamma) {
   const double complex powers[] = {1.0, gamma, gamma * gamma};
   double complex weight[CP_MAX_TERMS];
   S->gamma = gamma;
+  for (int k = 0; k < P->mech->coords.nquaternions; k++)
+    setRotation(&S->rotation[k], &P->mech->coords.quaternions[k], P->u, gamma);
   for (int of = 0; of < CP_OUTPUTS; of++)
     if (S->JT[of][0].value) timesT(S, &P->block[of][CP_BY_Q].J, S->JT[of]);
   /* Parts are multiplied by hand, because complex products of C test for NaN. */
@@ -152,21 +160,35 @@ static void addGamma(const CPNewtonMatrix *S, int count, double *const w[2], dou
   }
 }
 
+/* y += c p o (0, g), a real quaternion and a real vector */
+static void addProduct(double sign, double c, const double *p, const double *g, double *y) {
+  y[0] -= c * (p[1] * g[0] + p[2] * g[1] + p[3] * g[2]);
+  y[1] += c * (p[0] * g[0] + sign * (p[2] * g[2] - p[3] * g[1]));
+  y[2] += c * (p[0] * g[1] + sign * (p[3] * g[0] - p[1] * g[2]));
+  y[3] += c * (p[0] * g[2] + sign * (p[1] * g[1] - p[2] * g[0]));
+}
+
 /* x <- (1 - gamma E)^-1 x, positions */
 static void turn(const CPNewtonMatrix *S, double *const x[2]) {
   const CPMech mech = S->P->mech;
   for (int k = 0; k < mech->coords.nquaternions; k++) {
-    const Rotation R = rotationOf(&mech->coords.quaternions[k], S->P->u, S->gamma);
-    const int first  = mech->coords.quaternions[k].first_q;
-    double complex p[4], *v = p + 1, turned[4];
-    for (int d = 0; d < 4; d++)
-      p[d] = x[0][first + d] + (S->parts == 2 ? I * x[1][first + d] : 0.0);
-    turned[0] = p[0] - (v[0] * R.g[0] + v[1] * R.g[1] + v[2] * R.g[2]);
-    for (int d = 0; d < 3; d++) turned[d + 1] = v[d] + p[0] * R.g[d] + R.sign * cross(v, R.g, d);
-    for (int d = 0; d < 4; d++) {
-      x[0][first + d] = creal(R.scale * turned[d]);
-      if (S->parts == 2) x[1][first + d] = cimag(R.scale * turned[d]);
+    const CPRotation *R = &S->rotation[k];
+    const int first     = mech->coords.quaternions[k].first_q;
+    double turned[2][4];
+    for (int part = 0; part < S->parts; part++) {
+      const double *p = x[part] + first;
+      memcpy(turned[part], p, sizeof turned[part]);
+      addProduct(R->sign, 1.0, p, R->g[0], turned[part]);
     }
+    if (S->parts == 2) {
+      addProduct(R->sign, -1.0, x[1] + first, R->g[1], turned[0]);
+      addProduct(R->sign, 1.0, x[0] + first, R->g[1], turned[1]);
+    }
+    for (int d = 0; d < 4; d++)
+      if (S->parts == 2) rescale(R, &turned[0][d], &turned[1][d]);
+      else turned[0][d] *= R->scale[0];
+    for (int part = 0; part < S->parts; part++)
+      memcpy(x[part] + first, turned[part], sizeof turned[part]);
   }
 }
 
@@ -303,6 +325,7 @@ int cpNewtonMatrixCreate(CPNewtonMatrix *S, CPPartials P, int is_complex) {
     CP_ARRAYS(&S->arena, P->nu, &S->s[part], &S->v[part]);
     CP_ARRAYS(&S->arena, P->mech->nq, &S->rq[part], &S->Nv[part]);
   }
+  CP_NEW(&S->arena, S->rotation, P->mech->coords.nquaternions);
   int flag = cpArenaStatus(&S->arena);
   /* HALF has the identity in place of M, and both types have it for zeta'. */
   if (!flag)

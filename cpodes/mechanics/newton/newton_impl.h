@@ -113,11 +113,18 @@ int cpPartialsDifferences(CPPartials P, const double *ewt);
 /* three for M, A and A^T, and one for the real and one for the imaginary part of each block */
 #define CP_MAX_TERMS (3 + 2 * CP_OUTPUTS * CP_DIRECTIONS)
 
+/* (1 - gamma E)^-1 of a quaternion (matrix.c); real and imaginary parts */
+typedef struct {
+  double sign;              /* +1: in the body frame, -1: in the world frame */
+  double g[2][3], scale[2]; /* g = gamma omega / 2, scale = 1 / (1 + g.g) */
+} CPRotation;
+
 typedef struct {
   CPArena arena;
   CPPartials P;
   int parts; /* 1, or 2 for a complex gamma: vectors have a real and an imaginary part */
   double complex gamma;
+  CPRotation *rotation;    /* [number of quaternions] for this gamma, at the state of the matrix */
   CPMat JT[CP_OUTPUTS][2]; /* K T, Bq T, Zq T where there are quaternions: real and imaginary parts */
   int nterms;
   double complex factor[CP_MAX_TERMS]; /* The weight of term k is factor * gamma^power. */
