@@ -11,17 +11,24 @@ int cpMechFailed(CPMechProjection *own, int flag) {
 }
 
 int cpMechPositionsOf(CPMechProblem *p, sunrealtype t, const double *x) {
-  const CPMech mech = p->own->mech;
-  double *w = p->own->z, *q = p->own->q;
+  CPMechProjection *own = p->own;
+  const CPMech mech     = own->mech;
+  double *w = own->z, *q = own->q;
   if (mech->coords.in_order && mech->coords.nnorms == 0) { /* q is x */
     for (int j = 0; j < mech->nu; j++) q[j] = x[j];
     return CP_SUCCESS;
   }
+  if (own->q_is_known && !memcmp(own->x_of_q, x, (size_t)mech->nu * sizeof *x)) return CP_SUCCESS;
+  own->q_is_known = 0;
   for (int j = 0; j < mech->nu; j++) w[j] = mech->coords.pair[j] >= 0 ? 0.0 : x[j];
   int flag = cpMechMove(mech, p->q, w, q);
   for (int j = 0; !flag && j < mech->nu; j++)
     if (mech->coords.pair[j] >= 0) q[mech->coords.pair[j]] = x[j];
-  return flag ? flag : cpMechNormalise(mech, t, q);
+  if (!flag) flag = cpMechNormalise(mech, t, q);
+  if (flag) return flag;
+  memcpy(own->x_of_q, x, (size_t)mech->nu * sizeof *x);
+  own->q_is_known = 1;
+  return CP_SUCCESS;
 }
 
 /* v <- A u + rates. The rates, and A in mech->A, remain valid as long as q does not change. */

@@ -97,6 +97,7 @@ CPNewton *cpMechPlace(CPMechProjection *own, int which, const sunrealtype *y) {
   p->q               = y;
   p->positions       = NULL;
   p->rates_are_known = 0;
+  own->q_is_known    = 0;
   newton->self       = p;
   newton->rows       = &p->rows;
   p->rows.number     = own->mech->rows.number[which];

@@ -79,8 +79,10 @@ struct CPMechProjection_ {
   double sine; /* of the accelerations' saddle when the factors were last discarded because of it */
   CPMechProblem problem[2];
   CPMechFactors factors[2];
-  N_Vector y;               /* [n] trial state */
-  double *q;                /* [nq] q(x) of the positions */
+  N_Vector y;     /* [n] trial state */
+  double *q;      /* [nq] q(x) of the positions */
+  double *x_of_q; /* [nu] this x, for the present q0, if q_is_known */
+  int q_is_known;
   double *e, *w;            /* vectors.c: [n], [nu] the vector */
   double *d, *moved;        /* [nq] */
   N_Vector trial;           /* [nu] */
@@ -89,7 +91,8 @@ struct CPMechProjection_ {
 };
 
 /* ---- problem.c ---- */
-/* own->q <- q(x). The reason for a failure is in mech->text. */
+/* own->q <- q(x), unless it is that already: the first x is needed for residuals and factors, the last
+ * one for residuals and the result. The reason for a failure is in mech->text. */
 int cpMechPositionsOf(CPMechProblem *p, sunrealtype t, const double *x);
 /* The residuals at x (CPNewtonParts). */
 int cpMechResiduals(CPNewton *newton, sunrealtype t, N_Vector x);

@@ -112,9 +112,11 @@ int cpMechCompareDerivative(CPMechProblem *p, sunrealtype t, N_Vector x, const c
   memcpy(there, NV_DATA_S(x), (size_t)own->mech->nu * sizeof *there);
   for (int j = 0; j < own->mech->nu && p->which == CP_POSITIONS; j++)
     if (own->mech->coords.pair[j] < 0) there[j] = 0.0;
-  p->q = own->moved;
-  flag = compareThere(p, t, own->trial, before);
-  p->q = begin;
+  p->q            = own->moved;
+  own->q_is_known = 0;
+  flag            = compareThere(p, t, own->trial, before);
+  p->q            = begin;
+  own->q_is_known = 0;
   return flag;
 }
 

@@ -40,12 +40,28 @@ static void quaternion_times(const sunrealtype *q, CPMechKinematics what, const 
     }
 }
 
+/* Products N x but those with a single e_j, by which N itself is measured. */
+static struct {
+  int count, repeated;
+  sunrealtype last[MAX_U];
+} moves;
+
+static void note_move(const sunrealtype *x) {
+  const size_t size = (size_t)s->nu * sizeof *x;
+  int nonzero       = 0;
+  for (int j = 0; j < s->nu; j++) nonzero += x[j] != 0;
+  if (nonzero == 1) return;
+  moves.repeated += moves.count++ > 0 && !memcmp(moves.last, x, size);
+  memcpy(moves.last, x, size);
+}
+
 /* Coordinates and velocities outside quaternions correspond in their order. */
 static int kinematics(const sunrealtype *q, CPMechKinematics what, const sunrealtype *x,
                       sunrealtype *y, void *data) {
   const int to_q = what == CP_N || what == CP_N_INVERSE_TRANSPOSE;
   int i = 0, j = 0;
   (void)data;
+  if (what == CP_N) note_move(x);
   for (int k = 0; k <= s->nquaternions; k++) {
     const int end = k < s->nquaternions ? s->first_q[k] : s->nq;
     for (; i < end; i++, j++) {
@@ -141,6 +157,23 @@ START_TEST(projections_are_those_with_quaternions) {
     for (int i = 0; i < 2; i++) N_VDestroy(y[i]), N_VDestroy(v[i]);
     destroy();
   }
+}
+END_TEST
+
+/* Residuals need the positions of each x, factors those of the first, and the result those of the last
+ * one. */
+START_TEST(a_projection_forms_the_positions_of_each_x_once) {
+  create(_i);
+  N_VConst(1e6, s->ewt);
+  N_Vector y = case_disturbed(s, DISTURBED);
+  system_normalise(s, entries(y));
+  memset(&moves, 0, sizeof moves);
+  ck_assert_msg(CPProjectorProject(CPMechGetProjector(mech), s->t, y, s->ewt) == CP_SUCCESS, "%s",
+                messages.text);
+  ck_assert_int_gt(moves.count, 0);
+  ck_assert_int_eq(moves.repeated, 0);
+  N_VDestroy(y);
+  destroy();
 }
 END_TEST
 
@@ -282,6 +315,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, accelerations_are_those_with_quaternions, 0, NAMES);
   tcase_add_loop_test(tc, projections_are_those_with_quaternions, 0, NAMES);
+  tcase_add_loop_test(tc, a_projection_forms_the_positions_of_each_x_once, 0, NAMES);
   tcase_add_loop_test(tc, norms_are_told_and_restored, 0, NAMES);
   tcase_add_test(tc, coordinates_of_a_norm_are_held_together);
   tcase_add_loop_test(tc, trajectories_are_those_with_quaternions, 0, 2 * NAMES);
