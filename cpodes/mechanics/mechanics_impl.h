@@ -225,8 +225,10 @@ int cpMechReport(CPMech mech, int flag, const char *function);
  * Returns 0, or a code that has been reported. */
 int cpMechSetUp(CPMech mech, const char *function);
 void cpMechTearDown(CPMech mech);
-/* Checks that y is a finite vector of the right length with accessible data, and sets the system up
- * if that has not been done. Returns 0, or a code that has been reported. */
+/* Checks that v, which messages call `name`, is a finite vector of the length of y with accessible
+ * data. Returns 0, or a code that has been reported. */
+int cpMechCheckVector(CPMech mech, N_Vector v, const char *name, const char *function);
+/* The same for a state y, and sets the system up if that has not been done. */
 int cpMechCheckState(CPMech mech, N_Vector y, const char *function);
 
 /* ---- functions.c: calls the user's functions and checks their results. Functions return 0, or a

@@ -206,11 +206,13 @@ static inline int rates(CPMech mech, const CPMechState *s, sunrealtype *yd) {
 }
 
 int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
-  CPMech mech     = data;
+  CPMech mech = data;
+  CPMechState s;
+  int flag = mech && mech->ready ? CP_SUCCESS : cpMechCheckState(mech, y, __func__);
+  if (flag) return flag;
   sunrealtype *yd = cpData(ydot), *udot = yd + mech->nq;
   const int is_near = mech->near && cpMechTakeExpected(mech);
-  CPMechState s;
-  int flag = cpMechRead(mech, t, cpData(y), &s);
+  flag              = cpMechRead(mech, t, cpData(y), &s);
   if (!flag && is_near) flag = cpMechAccelerateNear(mech, &s, udot, mech->stage.lambda);
   else if (!flag) flag = accelerate(mech, &s, udot);
   if (flag >= 0 && needManifold(mech, flag)) flag = accelerateOnManifold(mech, t, y, &s, udot);

@@ -360,26 +360,29 @@ int cpMechReport(CPMech mech, int flag, const char *function) {
   return cpReport(&mech->log, flag > 0 ? -flag : flag, function, "%s", mech->text);
 }
 
-int cpMechCheckState(CPMech mech, N_Vector y, const char *function) {
-  const int flag = cpMechOption(mech, CP_MECH_ANYTIME, function);
-  if (flag) return flag;
+int cpMechCheckVector(CPMech mech, N_Vector v, const char *name, const char *function) {
   CPLog *log = &mech->log;
-  if (!y) return cpReport(log, CP_ILL_INPUT, function, "y must not be NULL");
-  if (N_VGetLength(y) != mech->n)
-    return cpReport(log, CP_ILL_INPUT, function, "y must have length nq + nu + nz = %d, has %ld",
-                    mech->n, (long)N_VGetLength(y));
-  if (!cpHasData(y))
-    return cpReport(log, CP_ILL_INPUT, function, "y must be a vector in one memory");
-  if (!cpVectorFinite(y)) {
-    const int bad = cpFirstNonFinite(y);
-    return cpReport(log, CP_ILL_INPUT, function, "y must be finite: y[%d] = %g", bad,
-                    N_VGetArrayPointer(y)[bad]);
-  }
+  if (!v) return cpReport(log, CP_ILL_INPUT, function, "%s must not be NULL", name);
+  if (N_VGetLength(v) != mech->n)
+    return cpReport(log, CP_ILL_INPUT, function, "%s must have length nq + nu + nz = %d, has %ld",
+                    name, mech->n, (long)N_VGetLength(v));
+  if (!cpHasData(v))
+    return cpReport(log, CP_ILL_INPUT, function, "%s must be a vector in one memory", name);
+  if (cpVectorFinite(v)) return CP_SUCCESS;
+  const int bad = cpFirstNonFinite(v);
+  return cpReport(log, CP_ILL_INPUT, function, "%s must be finite: %s[%d] = %g", name, name, bad,
+                  N_VGetArrayPointer(v)[bad]);
+}
+
+int cpMechCheckState(CPMech mech, N_Vector y, const char *function) {
+  int flag = cpMechOption(mech, CP_MECH_ANYTIME, function);
+  if (!flag) flag = cpMechCheckVector(mech, y, "y", function);
+  if (flag) return flag;
   for (int k = 0; k < mech->coords.nquaternions; k++) {
     const int i          = mech->coords.quaternions[k].first_q;
     const sunrealtype *q = N_VGetArrayPointer(y) + i;
     if (q[0] == 0.0 && q[1] == 0.0 && q[2] == 0.0 && q[3] == 0.0)
-      return cpReport(log, CP_QUATERNION_ZERO, function,
+      return cpReport(&mech->log, CP_QUATERNION_ZERO, function,
                       "the quaternion of coordinates %d to %d must not be zero", i, i + 3);
   }
   return mech->ready ? CP_SUCCESS : cpMechSetUp(mech, function);

@@ -333,8 +333,10 @@ static int forwardRhs(CPMechSens sens, sunrealtype t, const sunrealtype *y, int 
 
 int CPMechSensRhs1(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
                    N_Vector ySdot, void *data, N_Vector tmp1, N_Vector tmp2) {
-  CPMech mech     = data;
-  CPMechSens sens = sensOf(mech);
+  CPMech mech    = data;
+  const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
+  if (flag) return flag;
+  CPMechSens sens = mech->sens;
   (void)Ns, (void)ydot;
   if (!sens || !sens->params)
     return mech->attached.cause = cpReason(mech->text, CP_NO_INIT, "there are no parameters");
@@ -360,7 +362,7 @@ static int solutionAt(sunrealtype t, N_Vector y, N_Vector solution, void *data) 
 int CPMechSensAccelerations(CPMech mech, sunrealtype t, N_Vector y, int iS, N_Vector yS,
                             sunrealtype *udotS, sunrealtype *lambdaS) {
   int flag = cpMechCheckState(mech, y, __func__);
-  if (!flag) flag = cpMechCheckState(mech, yS, __func__);
+  if (!flag) flag = cpMechCheckVector(mech, yS, "yS", __func__);
   if (flag) return flag;
   CPMechSens sens = sensOf(mech);
   if (!sens || !sens->params || iS < 0 || iS >= sens->params->Ns)
@@ -394,17 +396,18 @@ static void addTransposed(const CPPartials P, CPOutput of, CPDirection by, const
 
 /* Solves (S3): sens->a = w, sens->lambda = mu. The system may not have been used before. Returns 0,
  * or mech->attached.cause. */
-static int solveAdjoint(CPMech mech, sunrealtype t, const sunrealtype *y, const sunrealtype *l,
-                        const char *function) {
-  CPMechSens sens = NULL;
-  int flag        = mech->ready ? CP_SUCCESS : cpMechSetUp(mech, function);
-  if (!flag && !(sens = sensOf(mech))) flag = cpReason(mech->text, CP_MEM_FAIL, "no memory");
+static int solveAdjoint(CPMech mech, sunrealtype t, N_Vector y, N_Vector yB, const char *function) {
+  int flag = mech && mech->ready ? CP_SUCCESS : cpMechCheckState(mech, y, function);
+  if (flag) return flag;
+  const sunrealtype *l  = N_VGetArrayPointer(yB);
+  const CPMechSens sens = sensOf(mech);
+  if (!sens) flag = cpReason(mech->text, CP_MEM_FAIL, "no memory");
   if (!flag && !isDirect(mech))
     flag =
         cpReason(mech->text, CP_NOT_SUPPORTED,
                  "adjoints need M and A, without forces that depend on multipliers, FULL motions "
                  "or kinematics of one's own");
-  if (!flag) flag = setState(sens, t, y, NULL, NULL);
+  if (!flag) flag = setState(sens, t, N_VGetArrayPointer(y), NULL, NULL);
   if (!flag) flag = findMatrices(sens);
   if (!flag) flag = factor(sens);
   if (!flag) {
@@ -425,11 +428,11 @@ static void gather(const CPMechSens sens, CPDirection by, const double *lz, doub
 }
 
 int CPMechAdjointRhs(sunrealtype t, N_Vector y, N_Vector yB, N_Vector yBdot, void *data) {
-  const CPMech mech    = data;
+  const CPMech mech = data;
+  int flag          = solveAdjoint(mech, t, y, yB, __func__);
+  if (flag) return flag;
   const sunrealtype *l = N_VGetArrayPointer(yB), *lz = l + mech->nq + mech->nu;
   double *g = N_VGetArrayPointer(yBdot), *gu = g + mech->nq, *gz = gu + mech->nu;
-  int flag = solveAdjoint(mech, t, N_VGetArrayPointer(y), l, __func__);
-  if (flag) return flag;
   const CPMechSens sens = mech->sens;
   const CPPartials P    = sens->partials;
   flag                  = cpMechKinematics(mech, P->q, CP_N_TRANSPOSE, l, gu);
@@ -446,11 +449,11 @@ int CPMechAdjointRhs(sunrealtype t, N_Vector y, N_Vector yB, N_Vector yBdot, voi
 }
 
 int CPMechAdjointQuadrature(sunrealtype t, N_Vector y, N_Vector yB, N_Vector qBdot, void *data) {
-  const CPMech mech    = data;
-  const sunrealtype *l = N_VGetArrayPointer(yB), *lz = l + mech->nq + mech->nu;
-  sunrealtype *q = N_VGetArrayPointer(qBdot);
-  int flag       = solveAdjoint(mech, t, N_VGetArrayPointer(y), l, __func__);
+  const CPMech mech = data;
+  int flag          = solveAdjoint(mech, t, y, yB, __func__);
   if (flag) return flag;
+  const sunrealtype *lz = N_VGetArrayPointer(yB) + mech->nq + mech->nu;
+  sunrealtype *q        = N_VGetArrayPointer(qBdot);
   const CPMechSens sens = mech->sens;
   if (!sens->params) flag = cpReason(mech->text, CP_NO_INIT, "there are no parameters");
   for (int i = 0; !flag && i < sens->params->Ns; i++) {

@@ -511,8 +511,8 @@ CPODES_EXPORT int CPMechAccelerations(CPMech mech, sunrealtype t, N_Vector y, su
 
 /**
  * The right-hand side y' = (N u, u', zdot) at (t, y) that an attached integrator evaluates, a CVRhsFn
- * whose user data is the CPMech. ydot [nq + nu + nz]: out. Returns 0, a positive value if the failure is
- * recoverable, or a negative one if it is fatal.
+ * whose user data is the CPMech. It needs no integrator. ydot [nq + nu + nz]: out. Returns 0, a positive
+ * value if the failure is recoverable, or a negative one if it is fatal.
  */
 CPODES_EXPORT int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *mech);
 

@@ -161,6 +161,12 @@ static void accelerations(World *w) {
   mechanism_derivative(&w->m, w->t, N_VGetArrayPointer(y), right);
 }
 
+static void rates(World *w) {
+  N_Vector y = start_state(w), ydot = vector(w, w->m.n);
+  if (w->mech && ydot && N_VGetLength(ydot) == w->m.n && y && N_VGetLength(y) == w->m.n)
+    CALL(w, NOBODY, CPMechRhs(w->t, y, ydot, w->mech));
+}
+
 static void evaluate(World *w) {
   sunrealtype udot[MOST_U], lambda[MOST_ROWS + 1], reaction[MOST_U];
   CPMechOutput out = {.udot = udot, .lambda = lambda, .reaction = reaction};
@@ -248,6 +254,7 @@ const Action mechanics_actions[] = {{"create a mechanical system", mechanics_cre
                                     {"mechanics: largest order", set_max_order, 1},
                                     {"mechanics: consistent start", calc_ic, 3},
                                     {"mechanics: accelerations", accelerations, 2},
+                                    {"mechanics: rates", rates, 1},
                                     {"mechanics: outputs", evaluate, 2},
                                     {"mechanics: project a vector", project_vector, 2},
                                     {"mechanics: Delassus", delassus, 2},

@@ -9,23 +9,17 @@
  * of its largest entry. */
 #define CONSISTENT 1.0e-10
 
-static int checkWeights(CPMech mech, N_Vector v, const char *name, int positive) {
-  const char *function = "CPMechCalcIC";
-  if (!v) return CP_SUCCESS;
-  if (N_VGetLength(v) != mech->n || !cpHasData(v))
-    return cpReport(&mech->log, CP_ILL_INPUT, function,
-                    "%s must be a vector of length %d in one memory, has %ld", name, mech->n,
-                    (long)N_VGetLength(v));
-  if (cpVectorFinite(v) && (!positive || N_VMin(v) > 0.0)) return CP_SUCCESS;
-  return cpReport(&mech->log, CP_ILL_INPUT, function, "%s must be %sfinite", name,
-                  positive ? "positive and " : "");
+static int checkWeights(CPMech mech, N_Vector weights, const char *function) {
+  const int flag = weights ? cpMechCheckVector(mech, weights, "weights", function) : CP_SUCCESS;
+  if (flag || !weights || N_VMin(weights) > 0.0) return flag;
+  return cpReport(&mech->log, CP_ILL_INPUT, function, "weights must be positive");
 }
 
 int CPMechCalcIC(CPMech mech, sunrealtype t, N_Vector y, N_Vector weights, N_Vector id,
                  sunrealtype *udot, sunrealtype *lambda) {
   int flag = cpMechCheckState(mech, y, __func__);
-  if (!flag) flag = checkWeights(mech, weights, "weights", 1);
-  if (!flag) flag = checkWeights(mech, id, "id", 0);
+  if (!flag) flag = checkWeights(mech, weights, __func__);
+  if (!flag && id) flag = cpMechCheckVector(mech, id, "id", __func__);
   if (flag) return flag;
   N_Vector ewt = N_VClone(y), start = N_VClone(y);
   if (!ewt || !start) flag = CP_MEM_FAIL;

@@ -116,6 +116,10 @@ START_TEST(no_system_is_named) {
                        CPMechGetNumMotions(NULL),
                        CPMechCalcIC(NULL, 0, y, NULL, NULL, NULL, NULL),
                        CPMechAccelerations(NULL, 0, y, x, NULL),
+                       CPMechRhs(0, y, y, NULL),
+                       CPMechSensRhs1(1, 0, y, y, 0, y, y, NULL, y, y),
+                       CPMechAdjointRhs(0, y, y, y, NULL),
+                       CPMechAdjointQuadrature(0, y, y, y, NULL),
                        CPMechEvaluate(NULL, 0, y, &out),
                        CPMechProjectTangent(NULL, 0, y, x),
                        CPMechProjectNormal(NULL, 0, y, x),
@@ -151,6 +155,8 @@ static void wrong_state(N_Vector state, const char *text) {
   sunrealtype x[2] = {0, 0}, r[2];
   EXPECT(CPMechCalcIC(mech, 0, state, NULL, NULL, NULL, NULL), CP_ILL_INPUT, text);
   EXPECT(CPMechAccelerations(mech, 0, state, x, NULL), CP_ILL_INPUT, text);
+  EXPECT(CPMechRhs(0, state, y, mech), CP_ILL_INPUT, text);
+  EXPECT(CPMechAdjointRhs(0, state, y, y, mech), CP_ILL_INPUT, text);
   EXPECT(CPMechEvaluate(mech, 0, state, &out), CP_ILL_INPUT, text);
   EXPECT(CPMechProjectTangent(mech, 0, state, x), CP_ILL_INPUT, text);
   EXPECT(CPMechProjectNormal(mech, 0, state, x), CP_ILL_INPUT, text);
@@ -172,6 +178,23 @@ START_TEST(wrong_states_are_named) {
   case 2: wrong_state(no_data, "one memory"); break;
   default: wrong_state(bad, "must be finite");
   }
+}
+END_TEST
+
+/* y' may be the first that is asked of a system. */
+START_TEST(rates_need_no_integrator) {
+  const CPMechModel model = pendulum_model();
+  CPMech other            = system_of(&model, y, &pendulum);
+  N_Vector ydot           = vector_of(N, NULL);
+  sunrealtype a[2];
+  ck_assert_int_eq(CPMechRhs(0, y, ydot, mech), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAccelerations(other, 0, y, a, NULL), CP_SUCCESS);
+  for (int j = 0; j < 2; j++) {
+    ck_assert(entries(ydot)[j] == entries(y)[2 + j]);
+    ck_assert(entries(ydot)[2 + j] == a[j]);
+  }
+  CPMechFree(&other);
+  N_VDestroy(ydot);
 }
 END_TEST
 
@@ -779,6 +802,7 @@ int main(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, no_system_is_named);
   tcase_add_loop_test(tcase, wrong_states_are_named, 0, 4);
+  tcase_add_test(tcase, rates_need_no_integrator);
   tcase_add_test(tcase, missing_arrays_are_named);
   tcase_add_test(tcase, wrong_options_are_named);
   tcase_add_test(tcase, a_sparse_solver_of_dense_matrices_is_named);

@@ -486,6 +486,42 @@ START_TEST(the_adjoint_needs_no_integrator) {
 }
 END_TEST
 
+/* The derivative of a quaternion may be zero, other than a quaternion. */
+START_TEST(a_start_need_not_depend_on_parameters) {
+  sunrealtype a[MAX_U];
+  State w;
+  setup(&w, BODIES);
+  N_VConst(0.0, w.along);
+  ck_assert_int_eq(CPMechSensAccelerations(w.s->mech, w.s->t, w.s->y, 0, w.along, a, NULL),
+                   CP_SUCCESS);
+  teardown(&w);
+}
+END_TEST
+
+static int constant(sunrealtype t, sunrealtype *g, void *data) {
+  (void)t, (void)data;
+  *g = 0.0;
+  return 0;
+}
+
+/* Workspace has the size of the system in use, which has one more multiplier here. */
+START_TEST(motions_may_be_added_after_sensitivities_were_refused) {
+  System *s   = system_create(PENDULUM);
+  CPMech mech = CPMechCreate(&s->model, s->y, test_context);
+  N_Vector v = vector_copy(s->y), vdot = vector_copy(s->y);
+  sunrealtype L = s->is.pendulum.L, a[2], lambda[2];
+  ck_assert_int_eq(CPMechSetUserData(mech, s->user_data), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSensRhs1(1, s->t, s->y, v, 0, v, vdot, mech, v, v), CP_NO_INIT);
+  ck_assert_int_eq(CPMechPrescribe(mech, 0, CP_MOTION_RATE, constant, constant, constant, 0, NULL),
+                   CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetParams(mech, 1, &L, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSensAccelerations(mech, s->t, s->y, 0, v, a, lambda), CP_SUCCESS);
+  CPMechFree(&mech);
+  N_VDestroy(v), N_VDestroy(vdot);
+  system_free(&s);
+}
+END_TEST
+
 /* The numbers of parameters of the integrator and of the system would differ. */
 START_TEST(forward_sensitivities_keep_their_parameters) {
   System *s        = system_create(PENDULUM);
@@ -558,6 +594,8 @@ int main(void) {
   tcase_add_test(tc, derivatives_of_auxiliary_states_are_checked_alone);
   tcase_add_test(tc, without_parameters_there_are_no_sensitivities);
   tcase_add_test(tc, the_adjoint_needs_no_integrator);
+  tcase_add_test(tc, a_start_need_not_depend_on_parameters);
+  tcase_add_test(tc, motions_may_be_added_after_sensitivities_were_refused);
   tcase_add_test(tc, forward_sensitivities_keep_their_parameters);
   tcase_add_test(tc, a_consistent_start_that_fails_is_named);
   tcase_add_test(tc, constraints_of_a_system_are_its_own);
