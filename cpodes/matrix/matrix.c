@@ -4,6 +4,7 @@
 #include "cpodes/base/compat.h"
 #include "lapack.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,6 +289,57 @@ void cpMatAdd(CPMat *A, double alpha, const CPMat *B) {
       A->value[a] += alpha * B->value[b];
     }
   }
+}
+
+/* Beyond these limits squares in a sum may have underflowed or overflowed. */
+#define LEAST_SQUARES 1.0e-260
+#define MOST_SQUARES  1.0e+260
+
+static void addSquares(const CPMat *A, int j, double s, double *sum) {
+  const double *column = A->value + cpMatFirst(A, j);
+  for (int i = 0; i < A->rows; i++) sum[i] += (column[i] * s) * (column[i] * s);
+}
+
+/* sum_i <- sum_j (A_ij s_j / largest_i)^2, with largest_i = 1 if largest is NULL */
+static void sumSquares(const CPMat *A, const double *s, const double *largest, double *sum) {
+  memset(sum, 0, (size_t)A->rows * sizeof *sum);
+  for (int j = 0; j < A->cols; j++) {
+    const double s_j = s ? s[j] : 1.0;
+    if (s_j == 0.0) continue;
+    if (!A->start && !largest) {
+      addSquares(A, j, s_j, sum);
+      continue;
+    }
+    for (size_t k = cpMatFirst(A, j), end = cpMatFirst(A, j + 1); k < end; k++) {
+      const int i    = cpMatRow(A, j, k);
+      const double a = A->value[k] * s_j, part = largest && a != 0.0 ? a / largest[i] : a;
+      sum[i] += part * part;
+    }
+  }
+}
+
+/* A product that underflows counts as the least number, so that its row is not zero. */
+static void largestEntries(const CPMat *A, const double *s, double *largest) {
+  memset(largest, 0, (size_t)A->rows * sizeof *largest);
+  for (int j = 0; j < A->cols; j++)
+    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++) {
+      const double s_j = s ? s[j] : 1.0, a = fabs(A->value[k]) * s_j;
+      double *most = &largest[cpMatRow(A, j, k)];
+      if (A->value[k] != 0.0 && s_j != 0.0) *most = fmax(*most, fmax(a, DBL_TRUE_MIN));
+    }
+}
+
+static int isDoubtful(double square) { return !(square > LEAST_SQUARES && square < MOST_SQUARES); }
+
+void cpMatRowLengths(const CPMat *A, const double *s, double *largest, double *length) {
+  int doubtful = 0, scaled = 0;
+  sumSquares(A, s, NULL, length);
+  for (int i = 0; i < A->rows; i++) doubtful |= isDoubtful(length[i]);
+  if (doubtful) largestEntries(A, s, largest);
+  for (int i = 0; doubtful && i < A->rows; i++) scaled |= largest[i] > 0.0 && isDoubtful(length[i]);
+  if (scaled) sumSquares(A, s, largest, length);
+  for (int i = 0; i < A->rows; i++)
+    length[i] = scaled ? fmax(largest[i], largest[i] * sqrt(length[i])) : sqrt(length[i]);
 }
 
 void cpMatSquareRows(const CPMat *A, double *square) {

@@ -78,6 +78,10 @@ void cpPlacesAddNormal(CPPlaces *list, const CPMat *A);
 /* Creates a matrix with this pattern, and empties and frees the list. Returns 0 or CP_MEM_FAIL. */
 int cpMatFromPlaces(CPMat *A, int rows, int cols, CPPlaces *list);
 
+/* length_i <- sqrt(sum_j (A_ij s_j)^2) [rows], safe from underflow and overflow of the squares; s_j = 1 if
+ * s is NULL. The length is normal, or 0 if the row is zero, unless that of an A_ij s_j is not. largest
+ * [rows]: workspace */
+void cpMatRowLengths(const CPMat *A, const double *s, double *largest, double *length);
 /* square [rows] <- squared lengths of the rows of A */
 void cpMatSquareRows(const CPMat *A, double *square);
 /* A += alpha B. A is dense, or its pattern contains that of B. */

@@ -26,7 +26,7 @@ static void scaleRows(CPWork work) {
     if (level->nrows == 0) continue;
     for (int q = 0; !is_error && q < level->ncols; q++)
       one[q] = level->root[q] == 0.0 ? 0.0 : 1.0 / rows->w[level->cols[q]];
-    cpRowsLength(&level->A, is_error ? level->root : one, largest, level->length);
+    cpMatRowLengths(&level->A, is_error ? level->root : one, largest, level->length);
     for (int k = 0; k < level->nrows; k++) {
       const int i              = level->rows[k];
       rows->unit[i]            = level->length[k];
@@ -34,7 +34,7 @@ static void scaleRows(CPWork work) {
     }
   }
   for (int j = 0; idle && j < P->n; j++) one[j] = 1.0 / rows->w[j];
-  if (idle) cpRowsLength(&work->g, one, largest, over_all);
+  if (idle) cpMatRowLengths(&work->g, one, largest, over_all);
   for (int i = 0; i < P->m; i++) { /* a row that moves no component is measured over all */
     if (idle && rows->is_idle[i]) rows->unit[i] = over_all[i];
     rows->size[i] = ctol && i < P->mc ? ctol[i] : rows->unit[i];

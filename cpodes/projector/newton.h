@@ -197,9 +197,6 @@ int cpRowsAreNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int 
   .measure = cpRowsMeasure, .distance = cpRowsDistance, .direction = cpRowsDirection, \
   .merit = cpRowsMerit, .is_noise = cpRowsAreNoise
 int cpRowsExplain(CPNewton *newton, sunrealtype t, N_Vector y, int damped);
-/* length_i <- sqrt(sum_j (G_ij s_j)^2) [m], safe from underflow and overflow. largest [m]:
- * workspace */
-void cpRowsLength(const CPMat *G, const double *s, double *largest, double *length);
 /* Sizes of the components x [n], as they enter the terms of constraints. w [n]: their error
  * weights, or NULL; size may be x. A component that is zero but for errors, as in a planar or
  * symmetric motion, has no size of its own, and |c_i| over its terms would be a ratio of errors. It

@@ -24,54 +24,6 @@ void cpRowsCreate(CPRows *rows, CPArena *arena, int m, int n) {
   if ((size_t)m * (size_t)n <= SMALL_INVERSE) CP_NEW(arena, rows->K, m * n);
 }
 
-/* Beyond these limits squares in a sum may have underflowed or overflowed. */
-#define LEAST_SQUARES 1.0e-260
-#define MOST_SQUARES  1.0e+260
-
-static void addSquares(const CPMat *G, int j, double s, double *sum) {
-  const double *column = G->value + cpMatFirst(G, j);
-  for (int i = 0; i < G->rows; i++) sum[i] += (column[i] * s) * (column[i] * s);
-}
-
-/* sum_i <- sum_j (G_ij s_j / largest_i)^2, with largest_i = 1 if largest is NULL */
-static void sumSquares(const CPMat *G, const double *s, const double *largest, double *sum) {
-  memset(sum, 0, (size_t)G->rows * sizeof *sum);
-  for (int j = 0; j < G->cols; j++) {
-    if (s[j] == 0.0) continue;
-    if (!G->start && !largest) {
-      addSquares(G, j, s[j], sum);
-      continue;
-    }
-    for (size_t k = cpMatFirst(G, j), end = cpMatFirst(G, j + 1); k < end; k++) {
-      const int i    = cpMatRow(G, j, k);
-      const double g = G->value[k] * s[j], part = largest && g != 0.0 ? g / largest[i] : g;
-      sum[i] += part * part;
-    }
-  }
-}
-
-static void largestEntries(const CPMat *G, const double *s, double *largest) {
-  memset(largest, 0, (size_t)G->rows * sizeof *largest);
-  for (int j = 0; j < G->cols; j++)
-    for (size_t k = cpMatFirst(G, j); k < cpMatFirst(G, j + 1); k++) {
-      const int i    = cpMatRow(G, j, k);
-      const double g = fabs(G->value[k]) * s[j];
-      if (g > largest[i]) largest[i] = g;
-    }
-}
-
-static int isDoubtful(double square) { return !(square > LEAST_SQUARES && square < MOST_SQUARES); }
-
-void cpRowsLength(const CPMat *G, const double *s, double *largest, double *length) {
-  int doubtful = 0, scaled = 0;
-  sumSquares(G, s, NULL, length);
-  for (int i = 0; i < G->rows; i++) doubtful |= isDoubtful(length[i]);
-  if (doubtful) largestEntries(G, s, largest);
-  for (int i = 0; doubtful && i < G->rows; i++) scaled |= largest[i] > 0.0 && isDoubtful(length[i]);
-  if (scaled) sumSquares(G, s, largest, length);
-  for (int i = 0; i < G->rows; i++) length[i] = (scaled ? largest[i] : 1.0) * sqrt(length[i]);
-}
-
 /* Number of tolerances within which a component is zero but for errors */
 #define SIZELESS 100.0
 

@@ -20,6 +20,7 @@ typedef struct {
   double *e;      /* [m] 0: the row is off, or zero */
   double *w;      /* [m] workspace for a row of X; zero between uses */
   double *r;      /* [m] */
+  double *most;   /* [m] workspace for lengths of rows */
   double *x, *y;  /* [n] */
   double *square; /* [m] see CPSaddle_ */
 } SparseSchur;
@@ -50,7 +51,7 @@ static int create(CPSaddle s) {
   if (flag || cpMatOwn(arena, &c->S.XT)) return CP_MEM_FAIL;
   CP_NEW(arena, c->S.is_dependent, s->m);
   CP_NEW(arena, c->S.from, cpMatEntries(&c->S.XT));
-  CP_ARRAYS(arena, s->m, &c->e, &c->w, &c->r, &c->square);
+  CP_ARRAYS(arena, s->m, &c->e, &c->w, &c->r, &c->most, &c->square);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
   for (size_t l = 0; l < cpMatEntries(&c->S.XT); l++) c->S.from[l] = l;
   return ops->create(&c->S, arena);
@@ -68,20 +69,15 @@ static double scaleOf(double length, int any_length) {
 }
 
 /* Forms X and e; the rows of a block are x_k = (d_k a_k - sum_{i<k} u_ik x_i) / u_kk. Rows of zeros
- * in use are marked as dependent. */
-static void formMatrix(CPSaddle s, int any_length) {
+ * in use are marked as dependent. Returns 0, or CP_SADDLE_DEPENDENT for a row whose length is not
+ * representable. */
+static int formMatrix(CPSaddle s, int any_length) {
   SparseSchur *c       = s->used.content;
   const CPMat *X       = &c->S.XT;
   const CPMat *A       = &s->A;
   const size_t entries = X->start[s->n], *from = c->S.from;
   double *e = c->e, *w = c->w;
   memset(e, 0, (size_t)s->m * sizeof *e);
-  if (!s->length) memset(c->r, 0, (size_t)s->m * sizeof *c->r);
-  for (int j = 0; c->W.root && !s->length && j < s->n; j++)
-    for (size_t l = X->start[j]; l < X->start[j + 1]; l++) {
-      const double x = A->value[from[l]] * c->W.root[j];
-      c->r[X->row[l]] += x * x;
-    }
   for (int b = 0; b < c->W.nblocks; b++)
     for (int k = 0, first = c->W.first[b]; k < c->W.block[b].n; k++) {
       const CPCholesky *block = &c->W.block[b];
@@ -93,16 +89,19 @@ static void formMatrix(CPSaddle s, int any_length) {
         for (size_t l = X->start[first + i]; l < X->start[first + i + 1]; l++)
           w[X->row[l]] -= u[i] * X->value[l];
       for (size_t l = X->start[j]; l < X->start[j + 1]; l++) {
-        const double x = X->value[l] = w[X->row[l]] * block->inverse[k];
-        c->r[X->row[l]] += x * x;
+        X->value[l]  = w[X->row[l]] * block->inverse[k];
         w[X->row[l]] = 0.0;
       }
     }
+  const double *length = s->length ? s->length : c->r;
+  if (!s->length) cpMatRowLengths(c->W.root ? A : X, c->W.root, c->most, c->r);
   for (int k = 0; k < s->nrows; k++) {
-    const int i         = s->row[k];
-    const double length = s->length ? s->length[i] : sqrt(c->r[i]);
-    if (length > 0.0) e[i] = scaleOf(length, any_length);
+    const int i = s->row[k];
+    if (length[i] > 0.0) e[i] = scaleOf(length[i], any_length);
     else if (!s->is_dependent[i]) cpSaddleMarkDependent(s, i);
+    if (length[i] == 0.0 || isnormal(length[i])) continue;
+    cpSaddleMarkDependent(s, i);
+    return CP_SADDLE_DEPENDENT;
   }
   for (int j = 0; c->W.root && j < s->n; j++) {
     const double root = c->W.root[j];
@@ -110,6 +109,7 @@ static void formMatrix(CPSaddle s, int any_length) {
       X->value[l] = A->value[from[l]] * root * e[X->row[l]];
   }
   for (size_t l = 0; !c->W.root && l < entries; l++) X->value[l] *= e[X->row[l]];
+  return 0;
 }
 
 /* Rows that are off become columns of zeros in X, which S omits. Which rows are dependent is decided
@@ -122,8 +122,8 @@ static int factor(CPSaddle s) {
   if (flag || s->m == 0) return flag;
   c->S.ranktol = shortest ? fmax(s->ranktol, CP_CHOLESKY_LEAST) : s->ranktol;
   for (int twice = 0; twice < 2; twice++, any_length = !any_length) {
-    formMatrix(s, any_length);
-    if (s->dependent >= 0 && shortest) return CP_SADDLE_DEPENDENT;
+    flag = formMatrix(s, any_length);
+    if (flag || (s->dependent >= 0 && shortest)) return CP_SADDLE_DEPENDENT;
     flag = c->S.ops->factor(&c->S);
     if (flag || !c->S.any_length || c->S.is_regular == any_length) break;
   }

@@ -191,7 +191,8 @@ CP_WIDE_PART int pass(CPSaddle s, int p, int to_do, const double *A, const doubl
     begin(F);
     for (int k = 0, q = 0; k < p && bad < 0; k++) {
       for (int i = 0; i < k; i++) e->v[i] = S[q++];
-      if (addRow(F, p, 1, k, S[q++], e->v, least)) bad = k;
+      if (!(S[q] > CP_LEAST_SQUARES) || addRow(F, p, 1, k, S[q], e->v, least)) bad = k;
+      q++;
     }
     if (bad < 0) bad = singularRow(F);
     s->sine  = sqrt(F->smallest);

@@ -251,8 +251,8 @@ static int create(CPSaddle s) {
 
 /* ---- values ---- */
 
-/* Forms K without the rows that are dependent or off, and marks rows of zeros as dependent. Returns
- * 0 or CP_MEM_FAIL. */
+/* Forms K without the rows that are dependent or off, and marks rows of zeros as dependent. Returns 0,
+ * CP_MEM_FAIL, or CP_SADDLE_DEPENDENT for a row whose length is not representable. */
 static int formMatrix(CPSaddle s) {
   static const double complex ones[4] = {1.0, 1.0, 1.0, 1.0};
   CPKkt *c                            = s->used.content;
@@ -260,16 +260,13 @@ static int formMatrix(CPSaddle s) {
   const int n   = s->n;
   double *scale = c->scale, *e = c->scale + n, *sum = c->r;
   cpSaddleScaleCoordinates(s, scale);
-  memset(e, 0, (size_t)s->m * sizeof *e);
   memset(sum, 0, (size_t)c->order * sizeof *sum);
-  for (int j = 0; j < n; j++)
-    for (size_t k = A->start[j]; k < A->start[j + 1]; k++) {
-      A->value[k] = s->A.value[k] * scale[j];
-      e[A->row[k]] += A->value[k] * A->value[k];
-    }
+  cpMatRowLengths(&s->A, scale, c->g, e);
   for (int i = 0; i < s->m; i++) {
-    if (!s->off[i] && !(e[i] > 0.0) && !s->is_dependent[i]) cpSaddleMarkDependent(s, i);
-    e[i]       = !s->off[i] && !s->is_dependent[i] ? 1.0 / sqrt(e[i]) : 0.0;
+    const int is_used = !s->off[i] && !s->is_dependent[i];
+    if (is_used && !isnormal(e[i])) cpSaddleMarkDependent(s, i);
+    if (is_used && !isnormal(e[i]) && e[i] != 0.0) return CP_SADDLE_DEPENDENT;
+    e[i]       = is_used && e[i] > 0.0 ? 1.0 / e[i] : 0.0;
     sum[n + i] = c->I0.value[i] = e[i] == 0.0;
   }
   for (int j = 0; j < n; j++) {
@@ -278,7 +275,7 @@ static int formMatrix(CPSaddle s) {
       sum[j] += fabs(M->value[k]);
     }
     for (size_t k = A->start[j]; k < A->start[j + 1]; k++) {
-      A->value[k] *= e[A->row[k]];
+      A->value[k] = s->A.value[k] * scale[j] * e[A->row[k]];
       sum[j] += fabs(A->value[k]);
       sum[n + A->row[k]] += fabs(A->value[k]);
     }
@@ -320,7 +317,7 @@ static int trialSolve(void *factors, double *b) {
 }
 
 /* Factors K; if the pivots kept from an earlier factorisation fail, once more with new ones.
- * Returns 0, SINGULAR or a negative code. */
+ * Returns 0, SINGULAR, CP_SADDLE_DEPENDENT or a negative code. */
 static int factorMatrix(CPSaddle s) {
   CPKkt *c = s->used.content;
   int flag = formMatrix(s);
@@ -401,7 +398,13 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   if (flag) return flag;
   for (int j = 0; x && j < n; j++) x[j] = d[j] * (c->x[j] + c->r[j]);
   for (int i = 0; mu && i < s->m; i++) mu[i] = e[i] * (c->x[n + i] + c->r[n + i]);
-  return mu && c->found && s->options.shortest ? shorten(s, mu) : 0;
+  if (!mu || !c->found || !s->options.shortest) return 0;
+  int exponent; /* Squares of mu must neither overflow nor underflow. */
+  frexp(cpLargest(mu, s->m), &exponent);
+  for (int i = 0; i < s->m; i++) mu[i] = ldexp(mu[i], -exponent);
+  flag = shorten(s, mu);
+  for (int i = 0; i < s->m; i++) mu[i] = ldexp(mu[i], exponent);
+  return flag;
 }
 
 const CPSaddleOps cpSaddleKktOps = {create, factor, solve, NULL};

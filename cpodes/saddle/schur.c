@@ -78,7 +78,9 @@ static int schurFactor(CPSaddle s) {
   if (c->XT.start) cpMatGram(&c->XT, c->S.U);
   else cpGram(m, s->n, c->XT.value, c->S.U);
   cpCholeskyUnitDiagonal(&c->S);
-  const int bad = cpCholeskyFactor(&c->S, fmax(s->ranktol, CP_CHOLESKY_LEAST));
+  int bad = cpCholeskyFactor(&c->S, fmax(s->ranktol, CP_CHOLESKY_LEAST));
+  for (int k = 0; bad == 0 && k < m; k++) /* d_k^2 = 1 / s_kk */
+    if (!(c->S.d[k] * c->S.d[k] < 1.0 / CP_LEAST_SQUARES)) bad = k + 1;
   for (int k = 0; bad == 0 && k < m; k++) s->sine = fmin(s->sine, 1.0 / c->S.inverse[k]);
   if (bad == 0) return 0;
   cpSaddleMarkDependent(s, s->row[bad - 1]);

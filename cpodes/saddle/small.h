@@ -54,6 +54,9 @@ int cpJudge(CPSolveFn solve, void *factors, double *x, int length);
 /* Random numbers in [1, 2), the same in each call. */
 void cpRandomVector(double *v, int length);
 
+/* Sums of squares below this may have lost digits by underflow. */
+#define CP_LEAST_SQUARES 1.0e-290
+
 /* Cholesky squares the angle between rows; it cannot distinguish a sine below this from
  * dependence. */
 #define CP_CHOLESKY_LEAST 1.0e-6

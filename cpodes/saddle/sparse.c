@@ -107,7 +107,7 @@ static void formEnvelope(const CPComplement *c, Sparse *s, int plain) {
   }
 }
 
-/* S + shift I = L D L^T in the envelope. Returns 0, or DEPENDENT if a pivot is zero. */
+/* S + shift I = L D L^T in the envelope. Returns 0, or DEPENDENT if a pivot is zero or infinite. */
 static int factorEnvelope(Sparse *s, double shift) {
   const size_t *envelope = s->envelope;
   const double *inverse  = s->inverse;
@@ -126,7 +126,7 @@ static int factorEnvelope(Sparse *s, double shift) {
       pivot -= l[i] * scaled;
       l[i] = scaled;
     }
-    if (pivot == 0.0) return DEPENDENT;
+    if (!(fabs(pivot) > CP_LEAST_SQUARES && fabs(pivot) < INFINITY)) return DEPENDENT;
     if (pivot < least * s->d[k]) least = pivot / s->d[k];
     s->d[k]       = pivot;
     s->inverse[k] = 1.0 / pivot;

@@ -228,7 +228,7 @@ static int sizesOf(CPMechProblem *p, const double *w, int all, double *size) {
   double *unit = p->own->z;
   if (!p->factors->saddle) return estimateRows(p, w, all, size);
   for (int j = 0; j < p->own->mech->nu; j++) unit[j] = !all && p->held[j] ? 0.0 : 1.0 / w[j];
-  cpRowsLength(&p->factors->A, unit, p->own->r, size);
+  cpMatRowLengths(&p->factors->A, unit, p->own->r, size);
   return CP_SUCCESS;
 }
 
