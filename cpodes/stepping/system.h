@@ -80,9 +80,11 @@ typedef struct {
    * newest residual was evaluated (optional)? */
   int (*verify)(sunrealtype t, const sunrealtype *y, void *data);
   /* Projects y [n], the end of a step, onto the manifold of invariants by the real factors, until
-   * corrections are below tol in the norm of ewt. Returns 1 if that does not converge, or the
-   * negative code of a user's function (optional). */
-  int (*project)(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrealtype tol, void *data);
+   * corrections are below tol in the norm of ewt. violation: out, a bound on what remains, in units of
+   * the tolerance. Returns 1 if that does not converge, or the negative code of a user's function
+   * (optional). */
+  int (*project)(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrealtype tol,
+                 double *violation, void *data);
   /* Returns the number of leading components q of y whose derivatives are the components u that
    * follow, q' = u (optional). */
   int (*velocities)(void *data);

@@ -58,7 +58,8 @@ typedef struct {
   sunrealtype hlast;    /**< newest step */
   sunrealtype hnext;    /**< size of the next attempt */
   sunrealtype t;        /**< time reached */
-  sunrealtype violation; /**< after the newest projection, in its own measure; 0 if it is the user's */
+  sunrealtype violation; /**< after the newest projection, in its own measure, or a bound on that (RADAU on
+                              a CPMech); 0 if it is the user's */
   sunrealtype correction;    /**< WRMS norm of the newest correction */
   sunrealtype maxcorrection; /**< largest WRMS norm of a correction that was taken */
 } CPOneStepStats;

@@ -501,7 +501,7 @@ static int isCorrection(CPMech mech, const double *w, const double *r) {
 }
 
 static int project(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrealtype tol,
-                   void *data) {
+                   double *violation, void *data) {
   const CPMech mech = data;
   const int nq = mech->nq, nu = mech->nu, m = mech->m, order = nu + m + mech->nz;
   double *x = mech->implicit->x, *moved = mech->implicit->e, *r = mech->implicit->mu, *u = y + nq;
@@ -509,6 +509,7 @@ static int project(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrea
   int flag = mech->motions.count > 0 ? cpMechMotions(mech, t) : CP_SUCCESS;
   if (flag) return flag < 0 ? flag : 1;
   cpMechPutFull(mech, y, u);
+  *violation = 0.0;
   for (int level = 0; level < 2; level++)
     for (int k = 1;; k++) {
       double size = 0.0;
@@ -529,6 +530,8 @@ static int project(sunrealtype t, sunrealtype *y, const sunrealtype *ewt, sunrea
       }
       if (!isfinite(size)) return 1;
       if (sqrt(size / mech->n) > tol) continue;
+      /* |c_i| = |G_i x| <= |G_i / ewt| |ewt x| before the last correction x */
+      *violation = fmax(*violation, sqrt(size));
       if (level == 0) flag = cpMechNormalise(mech, t, y);
       if (flag) return flag < 0 ? flag : 1;
       break;

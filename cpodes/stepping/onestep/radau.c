@@ -112,10 +112,12 @@ static int project(CPOneStepMem mem) {
   const CPImplicitSystem *S = &R->system;
   const sunrealtype *Y      = R->Y + (R->table->s - 1) * R->n;
   sunrealtype *moved = R->D_new + (R->table->s + 1) * R->N, *y = N_VGetArrayPointer(mem->ynew);
+  double violation;
   int flag;
   memcpy(y, Y, (size_t)R->n * sizeof *y);
   if (base->P && S->project) {
-    flag = S->project(mem->tnew, y, N_VGetArrayPointer(base->ewt), cpProjectorEps(base->P), S->data);
+    flag = S->project(mem->tnew, y, N_VGetArrayPointer(base->ewt), cpProjectorEps(base->P),
+                      &violation, S->data);
     if (flag < 0) return cpRadauBecause(mem, flag);
     for (int j = 0; j < R->n; j++) moved[j] = y[j] - Y[j];
     const sunrealtype correction =
@@ -123,6 +125,7 @@ static int project(CPOneStepMem mem) {
     if (!(correction <= cpOneStepMaxCorrection(mem))) flag = 1;
     if (!flag) {
       base->stats.nproj++;
+      base->stats.violation     = violation;
       base->stats.correction    = correction;
       base->stats.maxcorrection = fmax(base->stats.maxcorrection, correction);
       return CP_SUCCESS;

@@ -344,6 +344,28 @@ START_TEST(statistics_show_the_mechanism) {
 }
 END_TEST
 
+/* What remains of a violation is reported, whoever projects: factors of the iteration matrix here, which
+ * bound it. */
+START_TEST(the_violation_that_remains_is_bounded) {
+  static const SystemName names[] = {PENDULUM, SLIDER_CRANK, CAR_AXIS, BODIES, BENDING_CHAIN};
+  System *s                       = system_create(names[_i]);
+  const sunrealtype end           = s->t + duration(names[_i]);
+  create(IMPLICIT, 1.0e-6); /* the tolerance of s->ewt */
+  attach(s->mech, s->t, s->y);
+  while (s->t < end) {
+    sunrealtype measured;
+    ck_assert_int_eq(CPOneStepEvolve(mem, end, s->y, &s->t, CV_ONE_STEP), CP_SUCCESS);
+    ck_assert_int_eq(
+        CPProjectorGetViolation(CPMechGetProjector(s->mech), s->t, s->y, s->ewt, &measured, NULL),
+        CP_SUCCESS);
+    ck_assert_double_gt(stats_of().violation, 0.0);
+    ck_assert_double_le(measured, stats_of().violation);
+  }
+  CPOneStepFree(&mem);
+  system_free(&s);
+}
+END_TEST
+
 /* ---- stiffness, weights, motions ---- */
 
 static long int bushing_steps(const char *method, sunrealtype stiffer) {
@@ -609,6 +631,7 @@ int main(void) {
   tcase_add_loop_test(tc, a_function_that_fails_is_named_and_the_state_is_the_last_good_one, 0,
                       2 * METHODS);
   tcase_add_test(tc, statistics_show_the_mechanism);
+  tcase_add_loop_test(tc, the_violation_that_remains_is_bounded, 0, 5);
   tcase_add_loop_test(tc, steps_of_implicit_methods_do_not_depend_on_stiffness, 1, METHODS);
   tcase_add_loop_test(tc, errors_of_velocities_are_weighted_with_the_time_scale, 0, 2);
   tcase_add_loop_test(tc, rows_are_switched_between_steps_without_a_restart, 0, METHODS);
