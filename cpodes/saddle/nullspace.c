@@ -77,10 +77,16 @@ static void scaleForward(const Nullspace *c, double *x, int n) {
     for (int j = 0; j < n; j++) x[j] *= c->s[j];
 }
 
+/* For accelerations, later columns are shorter, by at most this part, so that roundoff does not choose
+ * between rows of equal angles. Off the manifold accelerations depend on the choice: explicit methods
+ * lost their order where it changed from stage to stage. */
+#define LATER 0.1
+
 /* A^T D Pi = Q R for the rows in these coordinates; rows of zeros are not scaled. As the columns
- * have unit length, |R_kk| is the sine of column k's angle to the columns before it. */
+ * have about unit length, |R_kk| over it is the sine of column k's angle to the columns before it. */
 static int factorRows(CPSaddle s, Nullspace *c, int pivoting) {
   const int n = s->n, m = s->nrows, kmax = m < n ? m : n;
+  const double later = pivoting && s->options.shortest ? LATER / m : 0.0;
   int info = 0, k = 0;
   cpSaddleGather(s, c->QR, (size_t)n, 1);
   for (int i = 0; i < m; i++) {
@@ -88,15 +94,18 @@ static int factorRows(CPSaddle s, Nullspace *c, int pivoting) {
     scaleForward(c, row, n);
     const double largest = cpLargest(row, n);
     for (int j = 0; j < n && largest > 0.0; j++) sum += (row[j] / largest) * (row[j] / largest);
-    c->scale[i] = largest > 0.0 ? 1.0 / (largest * sqrt(sum)) : 1.0;
+    c->scale[i] = largest > 0.0 ? (1.0 - later * i) / (largest * sqrt(sum)) : 1.0;
     for (int j = 0; j < n; j++) row[j] *= c->scale[i];
   }
   for (int i = 0; i < m; i++) c->pivot[i] = pivoting ? 0 : i + 1;
   if (pivoting) F77(dgeqp3)(&n, &m, c->QR, &n, c->pivot, c->tau, c->work, &c->lwork, &info);
   else F77(dgeqrf)(&n, &m, c->QR, &n, c->tau, c->work, &c->lwork, &info);
-  for (; k < kmax && fabs(c->QR[(size_t)k * (size_t)(n + 1)]) > s->ranktol; k++)
-    s->sine = fmin(s->sine, fabs(c->QR[(size_t)k * (size_t)(n + 1)]));
   for (int i = 0; i < m; i++) c->pivot[i]--; /* LAPACK counts from 1 */
+  for (; k < kmax; k++) {
+    const double sine = fabs(c->QR[(size_t)k * (size_t)(n + 1)]) / (1.0 - later * c->pivot[k]);
+    if (!(sine > s->ranktol)) break;
+    s->sine = fmin(s->sine, sine);
+  }
   for (int i = k; i < m; i++) cpSaddleMarkDependent(s, s->row[c->pivot[i]]);
   return pivoting || k == m ? 0 : CP_SADDLE_DEPENDENT;
 }

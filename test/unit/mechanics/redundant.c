@@ -348,7 +348,9 @@ START_TEST(methods_agree_where_the_motion_depends_on_shared_multipliers) {
     ck_assert_int_eq(CPMechSetMultiplierTol(run->mech, 1e-12, 1e-14, 100), CP_SUCCESS);
     shared_run(run, method, tol, t);
     const sunrealtype error = mech_run_error(run, 5, end);
-    ck_assert_msg(error <= 300 * tol, "%s, tol = %g: error %g", method, tol, error);
+    /* Explicit methods are as accurate as with independent rows if all stages leave out the same one. */
+    ck_assert_msg(error <= (strcmp(method, "DOP853") ? 300 : 10) * tol, "%s, tol = %g: error %g",
+                  method, tol, error);
     ck_assert_int_eq(CPMechEvaluate(run->mech, t, run->y, &out), CP_SUCCESS);
     ck_assert_int_eq(CPMechAccelerations(run->mech, t, run->y, NULL, again), CP_SUCCESS);
     shared_multipliers(&shared, entries(run->y), entries(run->y) + 2, shortest);

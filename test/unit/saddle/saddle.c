@@ -170,6 +170,24 @@ START_TEST(rank_and_dependent_rows_fit_to_each_other) {
 }
 END_TEST
 
+/* Off the manifold, accelerations depend on which row of several is left out. */
+START_TEST(roundoff_does_not_choose_between_rows) {
+  static char left_out[KKT_M];
+  unsigned long long state = 7;
+  open_pair(_i);
+  for (int k = 0; k < 20 && !factor(); k++) {
+    if (k == 0) memcpy(left_out, saddle->is_dependent, (size_t)p.m);
+    ck_assert(!memcmp(left_out, saddle->is_dependent, (size_t)p.m));
+    for (int i = 0; i < p.m; i++) {
+      const double factor_of_row = 1.0 + 1.0e-14 * random_number(&state);
+      for (int j = 0; j < p.n; j++) p.A[i + j * p.m] *= factor_of_row;
+    }
+    kkt_refresh(&p);
+  }
+  close_pair();
+}
+END_TEST
+
 /* b of a dependent row and of one that is off is ignored. */
 START_TEST(right_hand_sides_of_rows_left_out_do_not_matter) {
   open_pair(_i);
@@ -814,6 +832,7 @@ int main(void) {
   tcase_add_loop_test(tcase, solutions_are_those_of_least_squares, 0, N_PAIRS);
   tcase_add_loop_test(tcase, residuals_are_roundoff, 0, N_PAIRS);
   tcase_add_loop_test(tcase, rank_and_dependent_rows_fit_to_each_other, 0, N_PAIRS);
+  tcase_add_loop_test(tcase, roundoff_does_not_choose_between_rows, 0, N_PAIRS);
   tcase_add_loop_test(tcase, right_hand_sides_of_rows_left_out_do_not_matter, 0, N_PAIRS);
   tcase_add_loop_test(tcase, masses_that_are_not_definite_on_the_tangent_space_are_refused, 0,
                       N_BAD * N_SOLVERS);
