@@ -254,6 +254,14 @@ int cpSaddleSolve(CPSaddle s, const double *f, const double *b, double *x, doubl
   return s->used.ops->solve(s, f, b, x, mu);
 }
 
+int cpSaddleMultipliers(CPSaddle s, const double *f, double *mu) {
+  const int shortest  = s->options.shortest;
+  s->options.shortest = 0;
+  const int flag      = cpSaddleSolve(s, f, NULL, NULL, mu);
+  s->options.shortest = shortest;
+  return flag;
+}
+
 /* ---- the rank that stands ---- */
 
 /* A rank close to ranktol is not noted, since dependent rows may look independent at trial states

@@ -109,6 +109,8 @@ int cpSaddleFactor(CPSaddle saddle, CPWeight W, const CPMat *A, double ranktol);
  * whether dependent rows contradict the others. mu is zero in rows that are off. Returns 0 or a
  * negative code. */
 int cpSaddleSolve(CPSaddle saddle, const double *f, const double *b, double *x, double *mu);
+/* mu <- multipliers for f and b = 0, of minimum norm or not */
+int cpSaddleMultipliers(CPSaddle saddle, const double *f, double *mu);
 
 /* Notes that the newest rank is the true rank of the caller's rows, so that it stands, unless the
  * rows are too close to ranktol to decide. */

@@ -23,8 +23,8 @@ struct CPMechImplicit_ {
   double *length;    /* [m] lengths of the rows of A at the newest partial derivatives */
   double *longest;   /* [m] largest of them since the start */
   double *null;      /* [nullity][m] y_k, with memory for `room` of them */
-  double *idle;      /* [nullity][m] n_k, likewise */
-  int nullity, room;
+  double *idle;      /* [nullity][m] n_k, likewise, unless idle_is_old */
+  int nullity, room, idle_is_old;
   int dependent; /* number of dependent rows, the nullity unless that exceeds MOST_NULL */
   /* what the newest residual leaves out of the scaled rows, and its largest acceleration */
   double left_out, largest;
@@ -88,37 +88,36 @@ static double leaveOut(CPMech mech, double *r) {
   return largest;
 }
 
+/* Orthonormalises vector k of the basis against those before it by the Gram-Schmidt method, once more if
+ * that has cancelled more than half of it. Returns the length that it had after that. */
+static double orthonormalise(double *basis, int m, int k) {
+  double *y = basis + (size_t)k * (size_t)m, length = sqrt(cpDot(y, y, m)), before;
+  do {
+    before = length;
+    for (int l = 0; l < k; l++) {
+      const double *other = basis + (size_t)l * (size_t)m, part = cpDot(other, y, m);
+      for (int i = 0; i < m; i++) y[i] -= part * other[i];
+    }
+    length = sqrt(cpDot(y, y, m));
+  } while (length < 0.5 * before);
+  for (int i = 0; i < m; i++) y[i] /= length;
+  return length;
+}
+
+/* Returns the n_k: S y_k is in the null space of A^T. */
+static const double *idle(CPMech mech) {
+  struct CPMechImplicit_ *own = mech->implicit;
+  const size_t m = (size_t)mech->m, entries = (size_t)own->nullity * m;
+  if (!own->idle_is_old) return own->idle;
+  for (size_t e = 0; e < entries; e++) own->idle[e] = own->null[e] / own->size[e % m];
+  for (int k = 0; k < own->nullity; k++) orthonormalise(own->idle, mech->m, k);
+  own->idle_is_old = 0;
+  return own->idle;
+}
+
 static void settle(sunrealtype *x, void *data) {
   const CPMech mech = data;
-  removeParts(mech, mech->implicit->idle, x + mech->n);
-}
-
-/* Orthonormalises vector k of the basis against those before it by the Gram-Schmidt method, twice
- * because of roundoff. Returns the length that it had after that. */
-static double orthonormalise(double *basis, int m, int k) {
-  double *y = basis + (size_t)k * (size_t)m, all = 1.0;
-  for (int twice = 0; twice < 2; twice++) {
-    for (int l = 0; l < k; l++) {
-      const double *before = basis + (size_t)l * (size_t)m, part = cpDot(before, y, m);
-      for (int i = 0; i < m; i++) y[i] -= part * before[i];
-    }
-    const double length = sqrt(cpDot(y, y, m));
-    for (int i = 0; i < m; i++) y[i] /= length;
-    all *= length;
-  }
-  return all;
-}
-
-/* Sets the n_k: S y_k is in the null space of A^T. */
-static void setIdle(CPMech mech) {
-  const struct CPMechImplicit_ *own = mech->implicit;
-  const int m                       = mech->m;
-  for (int k = 0; k < own->nullity; k++) {
-    const size_t first = (size_t)k * (size_t)m;
-    for (int i = 0; i < m; i++)
-      own->idle[first + (size_t)i] = own->null[first + (size_t)i] / own->size[i];
-    orthonormalise(own->idle, m, k);
-  }
+  removeParts(mech, idle(mech), x + mech->n);
 }
 
 /* force <- (S A)^T y, zero in FULL motions. Returns its length. */
@@ -134,7 +133,7 @@ static double transposedTimes(CPMech mech, const CPMat *A, const double *y) {
 /* y <- y - S^-1 mu, where A^T mu = force, with the stored factors */
 static int removeImage(CPMech mech, double *y) {
   const struct CPMechImplicit_ *own = mech->implicit;
-  const int flag                    = cpSaddleSolve(mech->kkt, own->force, NULL, NULL, own->mu);
+  const int flag                    = cpSaddleMultipliers(mech->kkt, own->force, own->mu);
   if (flag) return cpSaddleFailed(mech->kkt, flag, NAN, NULL, mech->text);
   for (int i = 0; i < mech->m; i++) y[i] -= own->size[i] * own->mu[i];
   return CP_SUCCESS;
@@ -151,6 +150,7 @@ enum { MOST_TURNS = 4 };
 
 static int turnNull(CPMech mech) {
   struct CPMechImplicit_ *own = mech->implicit;
+  own->idle_is_old            = 1;
   for (int k = 0; k < own->nullity; k++) {
     double *y = own->null + (size_t)k * (size_t)mech->m, before = INFINITY;
     for (int turn = 0; turn < MOST_TURNS; turn++) {
@@ -165,7 +165,6 @@ static int turnNull(CPMech mech) {
       return cpReason(mech->text, -CP_KKT_RANK, "the rank of A changes within a step");
     }
   }
-  setIdle(mech);
   return CP_SUCCESS;
 }
 
@@ -204,7 +203,7 @@ static int findNull(CPMech mech) {
     if (flag) return flag;
     orthonormalise(own->null, m, own->nullity++);
   }
-  setIdle(mech);
+  own->idle_is_old = 1;
   return CP_SUCCESS;
 }
 
@@ -216,7 +215,7 @@ static const double *shortestOf(CPMech mech, const double *lambda) {
   double *shortest = mech->implicit->shortest;
   if (mech->implicit->nullity == 0 || !takesLambda(mech)) return lambda;
   memcpy(shortest, lambda, (size_t)mech->m * sizeof *lambda);
-  removeParts(mech, mech->implicit->idle, shortest);
+  removeParts(mech, idle(mech), shortest);
   return shortest;
 }
 
@@ -305,7 +304,7 @@ static void takeShortest(CPMech mech, CPPartials P) {
   for (int of = 0; of < CP_OUTPUTS; of++) {
     const CPBlock *block = &P->block[of][CP_BY_LAMBDA];
     for (int k = 0; block->exists && k < own->nullity; k++) {
-      const double *n = own->idle + (size_t)k * (size_t)mech->m;
+      const double *n = idle(mech) + (size_t)k * (size_t)mech->m;
       double *change  = own->change;
       cpMatTimes(&block->J, 1.0, n, 0.0, change);
       for (int j = 0; j < block->J.cols; j++)
