@@ -327,7 +327,7 @@ int CPBodiesAddBody(CPBodies b, const CPBody *body) {
   sunrealtype *q = new->guess, arm[3], swing[3];
   if (planar) q[2] = body->angle;
   else {
-    const sunrealtype size = sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3]);
+    const sunrealtype size = hypot(length3(e), e[3]);
     for (int k = 0; k < 4; k++) q[3 + k] = size > 0 ? e[k] / size : k == 0;
   }
   Pose pose;
@@ -357,20 +357,20 @@ static const char *makeAxes(int dimension, int in_plane, const CPMarker *m, sunr
   if (dimension == 2 && (m->point[2] != 0 || (in_plane && z[2] != 0)))
     return "point and axis must lie in the plane";
   if (dimension == 2 && !in_plane) z[0] = z[1] = 0, z[2] = 1;
-  sunrealtype size = sqrt(dot3(z, z));
+  sunrealtype size = length3(z);
   if (size == 0 && in_plane && dimension == 2) return "axis must not be zero";
   if (size == 0) z[2] = size = 1;
   for (int k = 0; k < 3; k++) z[k] /= size;
   if (dimension == 2 && in_plane) x[0] = -z[1], x[1] = z[0], x[2] = 0;
-  if (dot3(x, x) == 0) { /* Takes the axis of the frame that is farthest from z. */
+  if (length3(x) == 0) { /* Takes the axis of the frame that is farthest from z. */
     int k = 0;
     for (int i = 1; i < 3; i++)
       if (fabs(z[i]) < fabs(z[k])) k = i;
     x[k] = 1;
   }
-  size = sqrt(dot3(x, x));
+  size = length3(x);
   add3(-dot3(x, z), z, x);
-  const sunrealtype rest = sqrt(dot3(x, x));
+  const sunrealtype rest = length3(x);
   if (!(rest > SUN_RCONST(1e-8) * size)) return "across must not be along the axis";
   for (int k = 0; k < 3; k++) {
     axis[0][k] = x[k] / rest;
@@ -518,7 +518,7 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, const CPBodyCo
       k == CP_JOINT_PRISMATIC || k == CP_JOINT_POINT_ON_LINE || k == CP_JOINT_ROLLING;
   const CPContactOn on = contact ? contact->on : CP_ON_PLANE;
   CPMarker on_a = joint->on_a, on_b = joint->on_b;
-  if (on == CP_ON_SPHERE && dot3(on_a.axis, on_a.axis) == 0) on_a.axis[1] = 1;
+  if (on == CP_ON_SPHERE && length3(on_a.axis) == 0) on_a.axis[1] = 1;
   if (joint->in == CP_IN_SPACE) {
     CPMarker same = on_a;
     if (apart) memcpy(same.point, on_b.point, sizeof same.point);
@@ -532,7 +532,7 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, const CPBodyCo
       memset(same.across, 0, sizeof same.across);
     }
     on_b = same;
-  } else if (b->space.dimension == 2 && in_plane && dot3(on_b.axis, on_b.axis) == 0) {
+  } else if (b->space.dimension == 2 && in_plane && length3(on_b.axis) == 0) {
     on_b.axis[0] = 1; /* Points on lines, rolling and spheres do not use it. */
     if (k == CP_JOINT_PRISMATIC)
       return bodiesError(b, CP_ILL_INPUT, function, "%s: axis must not be zero (body b)", name);

@@ -19,6 +19,8 @@ enum { LOCAL = 12, TEXT = 512, GROUND = -1, SPARSE_FROM = 24, MAX_ROWS = 6, NONE
 static inline sunrealtype dot3(const sunrealtype *a, const sunrealtype *b) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
+/* The length of a, however long it is */
+static inline sunrealtype length3(const sunrealtype *a) { return hypot(hypot(a[0], a[1]), a[2]); }
 /* c = a x b; c must be neither a nor b */
 static inline void cross3(const sunrealtype *a, const sunrealtype *b, sunrealtype *c) {
   c[0] = a[1] * b[2] - a[2] * b[1];

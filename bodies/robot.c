@@ -108,7 +108,7 @@ RobotJoint *robotJoint(Robot *r, const xmlNode *node, JointType type, const char
   toSpace(&pose, point, joint->point);
   add3(1, pose.r, joint->point);
   toSpace(&pose, axis, joint->axis);
-  const sunrealtype size = sqrt(dot3(axis, axis));
+  const sunrealtype size = length3(axis);
   for (int k = 0; k < 3; k++) joint->axis[k] /= size > 0 ? size : 1;
   if (!(size > 0) && type != BALL && type != FREE)
     return robotWrong(r, node, "axis must not be zero"), NULL;

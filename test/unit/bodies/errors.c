@@ -204,6 +204,23 @@ START_TEST(names_of_a_box_that_is_refused_are_free_again) {
 }
 END_TEST
 
+/* A normal may have any length. The ball of the following test is 1.25 m above its plane; where the squares
+ * of its normal overflowed, it fell through. */
+START_TEST(axes_may_have_any_length) {
+  static const sunrealtype lengths[] = {1e-300, 1e-200, 7, 1e200, 1e300};
+  CPBodyContact contact              = good_contact();
+  CPMechModel model;
+  sunrealtype p[6];
+  contact.on_a.axis[2] = lengths[_i];
+  ck_assert_int_eq(CPBodiesAddContact(bodies, &contact), 0);
+  ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+  N_Vector y = CPBodiesState(bodies);
+  ck_assert_int_eq(model.p(0, entries(y), p, bodies), 0);
+  ck_assert_double_eq_tol(p[5], 1.25, 1e-15);
+  N_VDestroy(y);
+}
+END_TEST
+
 /* The rows after the five rows of the hinge are the gap of a ball that is 1.25 m above its plane,
  * and two sliding velocities. All are inactive unless a CPContact activates them. */
 START_TEST(contacts_tell_their_rows_constants_and_places) {
@@ -730,6 +747,7 @@ int main(void) {
   tcase_add_loop_test(tc, wrong_joints_are_named, 0, 13);
   tcase_add_loop_test(tc, wrong_contacts_are_named, 0, 26);
   tcase_add_test(tc, names_of_a_box_that_is_refused_are_free_again);
+  tcase_add_loop_test(tc, axes_may_have_any_length, 0, 5);
   tcase_add_test(tc, contacts_tell_their_rows_constants_and_places);
   tcase_add_loop_test(tc, wrong_forces_and_drives_are_named, 0, 22);
   tcase_add_loop_test(tc, wrong_shapes_are_named, 0, 11);
