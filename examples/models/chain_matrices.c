@@ -18,11 +18,11 @@ void chain_put_masses(sunindextype n, SUNMatrix M) {
 
 void chain_put_rods(sunindextype n, sunrealtype scale, const sunrealtype *x, SUNMatrix A) {
   Columns col = columns_of(A);
-  for (sunindextype j = 0; j < 2 * n; j++, next_column(&col)) {
-    const sunindextype i = j / 2;
-    put_entry(&col, i, scale * diff(x, i, (int)(j % 2)));
-    if (i + 1 < n) put_entry(&col, i + 1, -scale * diff(x, i + 1, (int)(j % 2)));
-  }
+  for (sunindextype i = 0; i < n; i++)
+    for (int k = 0; k < 2; k++, next_column(&col)) {
+      put_entry(&col, i, scale * diff(x, i, k));
+      if (i + 1 < n) put_entry(&col, i + 1, -scale * diff(x, i + 1, k));
+    }
 }
 
 static int masses(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {

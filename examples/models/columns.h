@@ -8,31 +8,32 @@
 #include <sunmatrix/sunmatrix_sparse.h>
 
 typedef struct {
-  SUNMatrix S;
-  int sparse;
-  sunindextype col, count; /* column being written, entries so far */
+  sunrealtype *data;
+  sunindextype *index, *pointer; /* NULL for a dense matrix */
+  sunindextype rows, col, count; /* column being written, entries so far */
 } Columns;
 
 /* A writer at column 0 of S */
 static inline Columns columns_of(SUNMatrix S) {
-  const int sparse = SUNMatGetID(S) == SUNMATRIX_SPARSE;
-  if (sparse) SM_INDEXPTRS_S(S)[0] = 0;
-  return (Columns){.S = S, .sparse = sparse};
+  if (SUNMatGetID(S) != SUNMATRIX_SPARSE)
+    return (Columns){.data = SM_DATA_D(S), .rows = SM_ROWS_D(S)};
+  SM_INDEXPTRS_S(S)[0] = 0;
+  return (Columns){.data = SM_DATA_S(S), .index = SM_INDEXVALS_S(S), .pointer = SM_INDEXPTRS_S(S)};
 }
 
 /* The next entry of the column; in a dense matrix the rows may come in any order, and add up */
 static inline void put_entry(Columns *c, sunindextype row, sunrealtype value) {
-  if (c->sparse) {
-    SM_INDEXVALS_S(c->S)[c->count] = row;
-    SM_DATA_S(c->S)[c->count++]    = value;
+  if (c->index) {
+    c->index[c->count]  = row;
+    c->data[c->count++] = value;
   } else {
-    SM_ELEMENT_D(c->S, row, c->col) += value;
+    c->data[c->col * c->rows + row] += value;
   }
 }
 
 static inline void next_column(Columns *c) {
   c->col++;
-  if (c->sparse) SM_INDEXPTRS_S(c->S)[c->col] = c->count;
+  if (c->pointer) c->pointer[c->col] = c->count;
 }
 
 #endif
