@@ -21,13 +21,13 @@ typedef struct {
 static int isDense(SUNMatrix A) { return SUNMatGetID(A) == SUNMATRIX_DENSE; }
 
 static Sparse sparseOf(SUNMatrix A) {
-  const int by_rows       = SUNSparseMatrix_SparseType(A) == CSR_MAT;
-  const sunindextype rows = SUNSparseMatrix_Rows(A), cols = SUNSparseMatrix_Columns(A);
-  return (Sparse){.pointer = SUNSparseMatrix_IndexPointers(A),
-                  .index   = SUNSparseMatrix_IndexValues(A),
+  const int by_rows       = SM_SPARSETYPE_S(A) == CSR_MAT;
+  const sunindextype rows = SM_ROWS_S(A), cols = SM_COLUMNS_S(A);
+  return (Sparse){.pointer = SM_INDEXPTRS_S(A),
+                  .index   = SM_INDEXVALS_S(A),
                   .nlines  = by_rows ? rows : cols,
                   .across  = by_rows ? cols : rows,
-                  .storage = SUNSparseMatrix_NNZ(A),
+                  .storage = SM_NNZ_S(A),
                   .by_rows = by_rows};
 }
 
@@ -184,15 +184,17 @@ static int copyPattern(SUNMatrix A, SUNMatrix tmpl) {
   return 1;
 }
 
-int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl) {
-  if (isDense(A)) return 1;
+/* As cpMatrixSamePattern, for sparse matrices. */
+static int samePattern(SUNMatrix A, SUNMatrix tmpl) {
   const Sparse a = sparseOf(A), t = sparseOf(tmpl);
   const size_t entries = (size_t)t.pointer[t.nlines], lines = (size_t)t.nlines;
   if (a.by_rows != t.by_rows || a.nlines != t.nlines || a.storage < t.pointer[t.nlines]) return 0;
-  if (!a.index || !SUNSparseMatrix_Data(A)) return 0;
+  if (!a.index || !SM_DATA_S(A)) return 0;
   return !memcmp(a.pointer, t.pointer, (lines + 1) * sizeof *t.pointer) &&
          !memcmp(a.index, t.index, entries * sizeof *t.index);
 }
+
+int cpMatrixSamePattern(SUNMatrix A, SUNMatrix tmpl) { return isDense(A) || samePattern(A, tmpl); }
 
 /* ---- a SUNMatrix beside a CPMat ---- */
 
@@ -250,7 +252,7 @@ int cpUserMatOwn(CPArena *arena, CPUserMat *U) {
 void cpUserMatClear(CPUserMat *U) {
   sunrealtype *data = U->A.value;
   if (U->tmpl)
-    data = U->is_same || cpMatrixSamePattern(U->S, U->tmpl) || copyPattern(U->S, U->tmpl)
+    data = U->is_same || samePattern(U->S, U->tmpl) || copyPattern(U->S, U->tmpl)
                ? SM_DATA_S(U->S)
                : NULL;
   if (data) memset(data, 0, cpMatEntries(&U->A) * sizeof *data);
@@ -258,9 +260,9 @@ void cpUserMatClear(CPUserMat *U) {
 }
 
 int cpUserMatTakeSlowly(CPUserMat *U, int *i, int *j) {
-  if (U->tmpl && !(U->is_same = cpMatrixSamePattern(U->S, U->tmpl))) return -2;
+  if (U->tmpl && !(U->is_same = samePattern(U->S, U->tmpl))) return -2;
   const size_t entries    = cpMatEntries(&U->A);
-  const sunrealtype *data = U->tmpl ? cpMatrixData(U->S) : NULL;
+  const sunrealtype *data = U->tmpl ? SM_DATA_S(U->S) : NULL;
   if (data && !U->source) memcpy(U->A.value, data, entries * sizeof *data);
   for (size_t k = 0; U->source && k < entries; k++) U->A.value[k] = data[U->source[k]];
   if (cpAllFinite(U->A.value, (sunindextype)entries)) return CP_SUCCESS;
