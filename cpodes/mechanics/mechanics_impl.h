@@ -85,9 +85,9 @@ typedef struct {
 typedef struct {
   double *lambda;
   double t, *q; /* the newest state */
-  /* square: squared lengths of the rows of A at factorisation nkkt, unless they are its by-product;
-   * longest: the maxima of squared lengths so far; greatest: the largest entry of longest; part:
-   * the least ratio of the length of a row to its maximum */
+  /* square: squared lengths of the rows of A (CPSaddle_) at factorisation nkkt, unless they are its
+   * by-product; longest: the maxima of squared lengths so far; greatest: the largest entry of longest;
+   * part: the least ratio of the length of a row to its maximum */
   double *square, *longest, greatest, part;
   long int nkkt;
   /* an angle between constraints was narrower than usual at the end of the last step */

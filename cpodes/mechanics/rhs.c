@@ -59,10 +59,18 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
 /* Rows shorter than this part of the longest are rows of zeros up to roundoff. */
 #define NO_ROW 1.0e-8
 
-/* Returns the squared lengths of the rows of A, or of rows that are off the longest so far. */
+/* Returns the squared lengths of the rows of A, or of rows that are off the longest so far: lengths in the
+ * metric of a sparse diagonal M, as those that are a by-product (CPSaddle_). */
 CP_RARE static const double *squareRows(CPMech mech) {
-  double *square = mech->stage.square;
-  cpMatSquareRows(mech->motions.nfull > 0 ? &mech->reduced.A : &mech->A, square);
+  const int full = mech->motions.nfull > 0, n = mech->nu;
+  const CPMat *A = full ? &mech->reduced.A : &mech->A, *M = full ? &mech->reduced.M : &mech->userM.A;
+  double *square     = mech->stage.square;
+  const int diagonal = M->start && M->start[n] == (size_t)n && A->start;
+  if (diagonal) memset(square, 0, (size_t)mech->m * sizeof *square);
+  else cpMatSquareRows(A, square);
+  for (int j = 0; diagonal && j < n; j++)
+    for (size_t k = A->start[j]; M->value[j] > 0.0 && k < A->start[j + 1]; k++)
+      square[A->row[k]] += A->value[k] * A->value[k] / M->value[j];
   for (int i = 0; i < mech->m; i++)
     if (mech->rows.off[i]) square[i] = mech->stage.longest[i];
   return square;
@@ -197,6 +205,10 @@ static inline int rates(CPMech mech, const CPMechState *s, sunrealtype *yd) {
   if (!mech->coords.are_all) {
     const int flag = cpMechOtherRates(mech, s, mech->stage.lambda, yd);
     return flag ? flag : cpMechChecked(mech, 0, s->t, "q'", yd, mech->nq);
+  }
+  if (mech->nu >= CP_MANY) {
+    memcpy(yd, s->u, (size_t)mech->nu * sizeof *yd);
+    return cpMechChecked(mech, 0, s->t, "q'", yd, mech->nu);
   }
   for (int j = 0; j < mech->nu; j++) {
     yd[j] = s->u[j];

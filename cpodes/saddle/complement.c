@@ -127,6 +127,8 @@ static int factor(CPSaddle s) {
     flag = c->S.ops->factor(&c->S);
     if (flag || !c->S.any_length || c->S.is_regular == any_length) break;
   }
+  if (c->W.root && !s->length && !flag) /* formMatrix has left these lengths in r */
+    s->square = memcpy(c->square, c->r, (size_t)s->m * sizeof *c->r);
   s->sine = c->S.sine;
   for (int i = 0; !flag && i < s->m; i++)
     if (c->S.is_dependent[i]) cpSaddleMarkDependent(s, i);

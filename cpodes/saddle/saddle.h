@@ -165,7 +165,9 @@ struct CPSaddle_ {
    * unknown */
   int indefinite;
   double usual_sine; /* the first sine that was noted; 0: none yet */
-  double *square;    /* [m] squared lengths of all rows, if they are a by-product; else NULL */
+  /* [m] squared lengths of all rows, in the metric of W if that is sparse, if they are a by-product;
+   * else NULL */
+  double *square;
 
   CPSaddleOptions options;
   CPSaddleSolver used;                       /* the solver in use: first or general */

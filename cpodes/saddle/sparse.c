@@ -8,6 +8,7 @@
  * Neither of the two factorisations pivots, and columns that were good to drop at one state may be
  * bad at the next: dropped columns with large coefficients in the others are therefore exchanged
  * for them. */
+#include "cpodes/base/compat.h"
 #include "sparse_impl.h"
 
 #include <math.h>
@@ -75,8 +76,9 @@ static void formMatrix(Sparse *s, int plain) {
   for (int k = 0; k < s->order; k++) {
     if (s->constraint[k] < 0) continue;
     for (size_t e = s->column[k]; e < s->column[k + 1]; e++) {
-      const double v = s->value[s->is_lower ? s->first[e] : s->last[e]];
-      for (size_t l = s->first[e]; l <= s->last[e]; l++) w[s->position[l]] += v * s->value[l];
+      const Entry *entry = &s->entry[e];
+      const double v     = s->value[s->is_lower ? entry->first : entry->last];
+      for (int l = entry->first; l <= entry->last; l++) w[s->position[l]] += v * s->value[l];
     }
     for (Index q = start[k]; q < s->product_end[k]; q++) K[q] = w[row[q]], w[row[q]] = 0.0;
     if (plain) s->present[k] = K[start[k]] != 0.0;
@@ -88,69 +90,93 @@ static void formMatrix(Sparse *s, int plain) {
 /* Positive result of a factorisation. */
 #define DEPENDENT 1
 
-/* As formMatrix, S in the envelope: entries of l before those of the diagonal, d. */
-static void formEnvelope(const CPComplement *c, Sparse *s, int plain) {
-  const size_t *start = c->XT.start;
+/* A right-hand side that is formed together with X = root A^T and S: r = X^T z - b */
+typedef struct {
+  const double *root, *A, *z, *b;
+  double *square; /* out, the squared lengths of the columns of X */
+} EnvelopeProblem;
+
+/* S in the envelope: the entries of l before those of the diagonal, d. With a problem X is formed,
+ * too, and r. */
+CP_WIDE_PART void formEnvelope(Sparse *s, double *X, const EnvelopeProblem *p, double *r) {
   const int *position = s->position;
-  const double *v     = s->value;
+  const Entry *e      = s->entry;
   memset(s->l, 0, s->envelope[s->order] * sizeof *s->l);
-  memset(s->d, 0, (size_t)s->order * sizeof *s->d);
-  for (int j = 0; j < c->n; j++)
-    for (size_t e = start[j]; e < start[j + 1]; e++) {
-      double *row = s->l + s->envelope[position[e] + 1] - position[e];
-      for (size_t i = start[j]; i < e; i++) row[position[i]] += v[e] * v[i];
-      s->d[position[e]] += v[e] * v[e];
+  for (int k = 0, order = s->order; k < order; k++) {
+    double *row = s->l + s->envelope[k + 1] - k, square = 0.0,
+           r_k = p ? -p->b[s->constraint[k]] : 0.0;
+    for (const Entry *next = s->entry + s->column[k + 1]; e != next; e++) {
+      if (p) X[e->last] = p->A[e->from] * p->root[e->component];
+      const double v = X[e->last];
+      for (int i = e->first; i < e->last; i++) row[position[i]] += v * X[i];
+      if (p) r_k += v * p->z[e->component];
+      square += v * v;
     }
-  for (int k = 0; k < s->order; k++) {
-    if (plain) s->present[k] = s->d[k] != 0.0;
-    if (!s->present[k] || s->dropped[k]) s->d[k] = 1.0;
+    s->d[k] = square;
+    if (p) r[k] = r_k, p->square[s->constraint[k]] = square;
   }
 }
 
-/* S + shift I = L D L^T in the envelope. Returns 0, or DEPENDENT if a pivot is zero or infinite. */
-static int factorEnvelope(Sparse *s, double shift) {
+/* l_i <- l_i / d, and its terms in the pivot and in the solution */
+static inline void scaleEntry(double *l, double inverse, const double *y, double *pivot,
+                              double *y_k) {
+  const double scaled = *l * inverse;
+  *pivot -= *l * scaled;
+  *l = scaled;
+  if (y) *y_k -= scaled * *y;
+}
+
+/* S + shift I = L D L^T in the envelope, and y <- L^{-1} y unless y is NULL. Returns 0, or DEPENDENT
+ * if a pivot is zero or infinite. In chains rows have one entry before the diagonal, and loops take long to
+ * start, so that the last one stands by itself. */
+CP_WIDE_PART int factorEnvelope(Sparse *s, double shift, double *y) {
   const size_t *envelope = s->envelope;
-  const double *inverse  = s->inverse;
-  double least           = 1.0;
-  s->least               = 0.0;
-  for (int k = 0; k < s->order; k++) {
-    double *l = s->l + envelope[k], pivot = s->d[k] + shift;
-    const int length = (int)(envelope[k + 1] - envelope[k]), first = k - length;
-    for (int i = 1; i < length; i++) { /* l <- d_i l_ki, from L of the rows before */
-      const double *end   = s->l + envelope[first + i + 1];
+  double *L = s->l, *inverse = s->inverse, *D = s->d, least = 1.0;
+  s->least = 0.0;
+  for (int k = 0, order = s->order; k < order; k++) {
+    double *l = L + envelope[k], pivot = D[k] + shift, y_k = y ? y[k] : 0.0;
+    const int last = (int)(envelope[k + 1] - envelope[k]) - 1, first = k - last - 1;
+    for (int i = 1; i <= last; i++) { /* l <- d_i l_ki, from L of the rows before */
+      const double *end   = L + envelope[first + i + 1];
       const int available = (int)(envelope[first + i + 1] - envelope[first + i]);
       for (int j = 1; j <= i && j <= available; j++) l[i] -= end[-j] * l[i - j];
     }
-    for (int i = 0; i < length; i++) {
-      const double scaled = l[i] * inverse[first + i];
-      pivot -= l[i] * scaled;
-      l[i] = scaled;
-    }
+    for (int i = 0; i < last; i++)
+      scaleEntry(l + i, inverse[first + i], y ? y + first + i : NULL, &pivot, &y_k);
+    if (last >= 0) scaleEntry(l + last, inverse[k - 1], y ? y + k - 1 : NULL, &pivot, &y_k);
     if (!(fabs(pivot) > CP_LEAST_SQUARES && fabs(pivot) < INFINITY)) return DEPENDENT;
-    if (pivot < least * s->d[k]) least = pivot / s->d[k];
-    s->d[k]       = pivot;
-    s->inverse[k] = 1.0 / pivot;
+    if (pivot < least * D[k]) least = pivot / D[k];
+    D[k]       = pivot;
+    inverse[k] = 1.0 / pivot;
+    if (y) y[k] = y_k;
   }
   s->least = least;
   return 0;
+}
+
+/* x <- L^{-T} D^{-1} x */
+CP_WIDE_PART void solveUpper(const Sparse *s, double *x) {
+  const size_t *envelope = s->envelope;
+  for (int k = 0; k < s->order; k++) x[k] *= s->inverse[k];
+  for (int k = s->order - 1; k > 0; k--) {
+    const double *l = s->l + envelope[k + 1], x_k = x[k];
+    const int length = (int)(envelope[k + 1] - envelope[k]);
+    if (length > 0) x[k - 1] -= l[-1] * x_k;
+    for (int i = 2; i <= length; i++) x[k - i] -= l[-i] * x_k;
+  }
 }
 
 /* x = K^{-1} b with these factors */
 static void solveEnvelope(const Sparse *s, const double *b, double *x) {
   const size_t *envelope = s->envelope;
   for (int k = 0; k < s->order; k++) {
-    const double *end = s->l + envelope[k + 1];
-    const int length  = (int)(envelope[k + 1] - envelope[k]);
-    double sum        = b[k];
-    for (int j = 1; j <= length; j++) sum -= end[-j] * x[k - j];
+    const double *l  = s->l + envelope[k];
+    const int length = (int)(envelope[k + 1] - envelope[k]);
+    double sum       = b[k];
+    for (int i = 0; i < length; i++) sum -= l[i] * x[k - length + i];
     x[k] = sum;
   }
-  for (int k = 0; k < s->order; k++) x[k] *= s->inverse[k];
-  for (int k = s->order - 1; k > 0; k--) {
-    const double *end = s->l + envelope[k + 1];
-    const int length  = (int)(envelope[k + 1] - envelope[k]);
-    for (int j = 1; j <= length; j++) x[k - j] -= end[-j] * x[k];
-  }
+  solveUpper(s, x);
 }
 
 /* Pivots d_k of K at position k: the diagonal of D, or the squared diagonal of L in supernodes. */
@@ -285,10 +311,16 @@ static int checkDropped(CPComplement *c, Sparse *s) {
 static int factorShifted(CPComplement *c, Sparse *s, double shift) {
   double beta[2]  = {shift, 0.0};
   const int plain = gather(c, s);
-  if (s->envelope) formEnvelope(c, s, plain);
-  else formMatrix(s, plain);
   countColumns(c, s);
-  if (s->envelope) return factorEnvelope(s, shift);
+  if (s->envelope) {
+    formEnvelope(s, (double *)s->value, NULL, NULL);
+    for (int k = 0; k < s->order; k++) {
+      if (plain) s->present[k] = s->d[k] != 0.0;
+      if (!s->present[k] || s->dropped[k]) s->d[k] = 1.0;
+    }
+    return factorEnvelope(s, shift, NULL);
+  }
+  formMatrix(s, plain);
   cholmod_l_factorize_p(s->K, beta, NULL, 0, s->L, &s->common);
   if (s->common.status < CHOLMOD_OK) return cpCholmodFailure(&s->common);
   return s->common.status == CHOLMOD_OK ? 0 : DEPENDENT;
@@ -326,37 +358,27 @@ static int solveTransposed(CPComplement *c, const double *x, const double *r, do
   return flag;
 }
 
-static int quick(CPComplement *c, const double *root, const double *A, const double *f,
-                 const double *b, double *x, double *mu, double *square) {
-  Sparse *s           = c->content;
-  const size_t *start = c->XT.start, *from = c->from;
-  const int *position = s->position, *row = c->XT.row;
-  double *X = c->XT.value, *r = s->b->x, *nu = s->x->x, zero = 0.0;
+CP_WIDE static int quick(CPComplement *c, const double *root, const double *A, const double *f,
+                         const double *b, double *x, double *mu, double *square) {
+  Sparse *s = c->content;
+  double *X = c->XT.value, *nu = s->x->x;
+  const EnvelopeProblem problem = {.root = root, .A = A, .z = x, .b = b, .square = square};
   if (!s->envelope || !c->is_regular || c->sine * c->sine < CP_SMALL_PIVOT) return 0;
-  memset(square, 0, (size_t)c->m * sizeof *square);
-  for (int k = 0; k < s->order; k++) r[k] = -b[s->constraint[k]];
-  for (int j = 0; j < c->n; j++) { /* r = X^T root f - b */
-    const double root_j = root[j], z = root_j * f[j];
-    for (size_t e = start[j], end = start[j + 1]; e < end; e++) {
-      const double a = A[from[e]], v = X[e] = a * root_j;
-      r[position[e]] += v * z;
-      square[row[e]] += a * a;
-    }
-  }
-  formEnvelope(c, s, gather(c, s));
-  if (memchr(s->present, 0, (size_t)s->order)) return 0; /* a row of zeros */
-  if (factorEnvelope(s, 0.0) || !(s->least > CP_SMALL_PIVOT)) return 0;
+  gather(c, s);
+  for (int j = 0; j < c->n; j++) x[j] = root[j] * f[j];
+  formEnvelope(s, X, &problem, nu);
+  if (factorEnvelope(s, 0.0, nu) || !(s->least > CP_SMALL_PIVOT)) return 0;
+  memset(s->present, 1, (size_t)s->order);
   c->sine = sqrt(s->least);
-  solveEnvelope(s, r, nu);
-  for (int k = 0; k < s->order; k++) mu[s->constraint[k]] = nu[k];
-  for (int j = 0; j < c->n; j++) { /* x = root (root f - X mu) */
-    const double root_j = root[j];
-    double z            = root_j * f[j];
-    for (size_t e = start[j], end = start[j + 1]; e < end; e++) z -= X[e] * nu[position[e]];
-    x[j] = root_j * z;
-    zero += 0.0 * x[j]; /* NaN if x_j is NaN or Inf */
+  solveUpper(s, nu);
+  const Entry *e = s->entry;
+  for (int k = 0; k < s->order; k++) { /* x = root (root f - X mu) */
+    const double nu_k = mu[s->constraint[k]] = nu[k];
+    for (const Entry *next = s->entry + s->column[k + 1]; e != next; e++)
+      x[e->component] -= X[e->last] * nu_k;
   }
-  return zero == 0.0;
+  for (int j = 0; j < c->n; j++) x[j] *= root[j];
+  return cpAllFinite(x, c->n);
 }
 
 /* ---- which columns are dropped ---- */

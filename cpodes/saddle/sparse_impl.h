@@ -20,6 +20,15 @@
 
 typedef SuiteSparse_long Index;
 
+/* An entry of A in its column. It multiplies the entries first ... last of A^T, which are those of its
+ * component in one triangle of S0; the entry itself is the last of them (upper triangle) or the first
+ * (lower). */
+typedef struct {
+  int first, last;
+  int component; /* its row in A */
+  int from;      /* c->from of the entry itself */
+} Entry;
+
 typedef struct {
   cholmod_common common;
   int order;       /* of K: m + number of kept components */
@@ -30,12 +39,11 @@ typedef struct {
   int *position;       /* [entries] */
   const double *value; /* [entries] the values of c->XT, or reduced */
   double *reduced;     /* [entries] the values of c->XT, zero in dropped columns */
-  /* columns of A without the kept components: entry e of the column at position k multiplies the
-   * entries first[e] ... last[e], which are those of its component in one triangle of S0; entry e
-   * itself is the last of them (upper triangle) or the first (lower) */
+  /* columns of A without the kept components: the column at position k has the entries
+   * entry[column[k]] ... entry[column[k + 1] - 1] */
   size_t *column; /* [order + 1] */
-  size_t *first, *last;
-  int is_lower; /* 1: the lower triangle is formed, as CHOLMOD needs it for supernodes */
+  Entry *entry;   /* [entries] */
+  int is_lower;   /* 1: the lower triangle is formed, as CHOLMOD needs it for supernodes */
   /* entries of U: value[border_from[l]] is stored in K->x[border_to[l]] */
   size_t nborder, *border_to, *border_from;
   /* [order] entries of S0 in column k of K: K->p[k] (the diagonal) ... product_end[k] - 1 */

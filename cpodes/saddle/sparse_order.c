@@ -1,6 +1,7 @@
 /* Order of elimination and structures of the sparse solver, determined once per structure of A. */
 #include "sparse_impl.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* A component in more constraints than KEPT_ABOVE is kept as an unknown, unless there are more such
@@ -111,8 +112,10 @@ static void sortEntries(const CPMat *a, Sparse *s, Plan *p, size_t *from) {
       a->row[sorted]      = i;
       from[sorted]        = p->entry[q];
       if (p->is_kept[j]) continue;
-      s->first[count]  = s->is_lower ? sorted : a->start[j];
-      s->last[count++] = s->is_lower ? a->start[j + 1] - 1 : sorted;
+      s->entry[count++] = (Entry){.first     = (int)(s->is_lower ? sorted : a->start[j]),
+                                  .last      = (int)(s->is_lower ? a->start[j + 1] - 1 : sorted),
+                                  .component = j,
+                                  .from      = (int)p->entry[q]};
     }
   }
   s->column[s->order] = count;
@@ -126,7 +129,7 @@ static Index productColumn(const Sparse *s, int k, Index *rows, size_t *mark) {
   count++;
   mark[k] = (size_t)k + 1;
   for (size_t e = s->column[k]; e < s->column[k + 1]; e++)
-    for (size_t l = s->first[e]; l <= s->last[e]; l++) {
+    for (int l = s->entry[e].first; l <= s->entry[e].last; l++) {
       const int row = s->position[l];
       if (mark[row] == (size_t)k + 1) continue;
       mark[row] = (size_t)k + 1;
@@ -229,6 +232,7 @@ int cpSparseOrder(CPComplement *c, CPArena *arena) {
   const CPMat *a       = &c->XT;
   const size_t entries = a->start[c->n];
   Plan p               = {0};
+  if (entries > INT_MAX) return CP_LINSOL_FAIL; /* Entry has int */
   CP_NEW(&p.arena, p.is_kept, c->n);
   CP_NEW(&p.arena, p.component, c->n + c->m);
   CP_NEW(&p.arena, p.fill, c->n + c->m);
@@ -250,8 +254,7 @@ int cpSparseOrder(CPComplement *c, CPArena *arena) {
     CP_NEW(arena, s->position, entries);
     CP_NEW(arena, s->reduced, entries);
     CP_NEW(arena, s->column, order + 1);
-    CP_NEW(arena, s->first, entries);
-    CP_NEW(arena, s->last, entries);
+    CP_NEW(arena, s->entry, entries);
     CP_NEW(arena, s->product_end, order);
     CP_NEW(arena, s->w, order);
     flag = cpArenaStatus(arena);

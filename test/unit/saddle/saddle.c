@@ -735,6 +735,86 @@ START_TEST(a_rank_in_doubt_is_not_noted) {
 }
 END_TEST
 
+/* ---- the quick way ---- */
+
+/* Rows i of A have entries in the columns 2 k and 2 k + 1, i - width < k <= i, and M is diagonal. */
+typedef struct {
+  int sparse, m, width;
+} Band;
+
+static const Band bands[] = {{0, 4, 1},  {0, 4, 2},  {0, 4, 4}, {1, 20, 1},
+                             {1, 20, 2}, {1, 20, 3}, {1, 20, 7}};
+enum { N_BANDS = sizeof bands / sizeof bands[0] };
+
+static void fill_band(const Band *band, double phase, CPMat *M, CPMat *rows) {
+  for (int j = 0; j < M->cols; j++) {
+    *cpMatAt(M, j, j) = 2.0 + sin(j + phase);
+    for (int i = j / 2; i < rows->rows && i < j / 2 + band->width; i++)
+      *cpMatAt(rows, i, j) = (i == j / 2 ? 3.0 : 1.0) * cos(1 + 7 * i + j + phase);
+  }
+}
+
+static void make_band(const Band *band, CPMat *M, CPMat *rows) {
+  const int m = band->m, n = 2 * m;
+  CPPlaces diagonal = {0}, places = {0};
+  if (!band->sparse) {
+    ck_assert_int_eq(cpMatCreateDense(M, n, n), CP_SUCCESS);
+    ck_assert_int_eq(cpMatCreateDense(rows, m, n), CP_SUCCESS);
+    return;
+  }
+  for (int j = 0; j < n; j++) {
+    cpPlacesAdd(&diagonal, j, j);
+    for (int i = j / 2; i < m && i < j / 2 + band->width; i++) cpPlacesAdd(&places, i, j);
+  }
+  ck_assert_int_eq(cpMatFromPlaces(M, n, n, &diagonal), CP_SUCCESS);
+  ck_assert_int_eq(cpMatFromPlaces(rows, m, n, &places), CP_SUCCESS);
+}
+
+/* A run must not depend on which of them was taken, and so on questions asked before. */
+START_TEST(the_quick_way_gives_the_bits_of_the_other) {
+  const Band *band = &bands[_i];
+  CPMat M, rows;
+  CPSaddle other;
+  make_band(band, &M, &rows);
+  fill_band(band, 0.0, &M, &rows);
+  ck_assert_int_eq(create(CP_SADDLE_AUTO, &M, &rows), CP_SUCCESS);
+  off = (char[20]){0};
+  for (int k = 0; k < 2; k++) { /* what is independent is known from the second time on */
+    fill_band(band, 0.1 * k, &M, &rows);
+    ck_assert_int_eq(factor(), 0);
+    cpSaddleNoteRank(saddle);
+  }
+  ck_assert(saddle->quick != NULL);
+  fill_band(band, 0.2, &M, &rows);
+  for (int j = 0; j < M.cols; j++) p.f[j] = sin(3 * j);
+  for (int i = 0; i < band->m; i++) p.b[i] = cos(5 * i);
+  ck_assert(saddle->quick(saddle, M.value, rows.value, p.f, p.b, a, lambda));
+  ck_assert_int_eq(cpSaddleCreate(&other, saddle->options, &M, &rows), CP_SUCCESS);
+  ck_assert_int_eq(cpSaddleFactor(other, (CPWeight){.matrix = &M}, &rows, 0.0), 0);
+  ck_assert_int_eq(cpSaddleSolve(other, p.f, p.b, ra, rlambda), 0);
+  ck_assert_mem_eq(a, ra, (size_t)M.cols * sizeof *a);
+  ck_assert_mem_eq(lambda, rlambda, (size_t)band->m * sizeof *lambda);
+  ck_assert_double_eq(saddle->sine, other->sine);
+  ck_assert_mem_eq(saddle->square, other->square, (size_t)band->m * sizeof *saddle->square);
+  for (int i = 0; i < band->m; i++) {
+    double square = 0.0;
+    for (int j = 0; j < M.cols; j++) {
+      const double entry = cpMatEntry(&rows, i, j);
+      square += entry * entry / (band->sparse ? cpMatEntry(&M, j, j) : 1.0);
+    }
+    ck_assert_double_le(fabs(saddle->square[i] - square), M.cols * DBL_EPSILON * square);
+  }
+  /* Both have factors that solve other problems. */
+  ck_assert_int_eq(cpSaddleSolve(saddle, NULL, p.b, a, NULL), 0);
+  ck_assert_int_eq(cpSaddleSolve(other, NULL, p.b, ra, NULL), 0);
+  ck_assert_mem_eq(a, ra, (size_t)M.cols * sizeof *a);
+  cpSaddleFree(&other);
+  cpSaddleFree(&saddle);
+  cpMatFree(&M);
+  cpMatFree(&rows);
+}
+END_TEST
+
 START_TEST(solvers_have_names_and_unknown_types_are_refused) {
   kkt_make(&p, &plain, 1);
   open_solver(&solvers[_i]);
@@ -857,6 +937,7 @@ int main(void) {
   tcase_add_loop_test(tcase, components_that_are_held_do_not_move, 0, N_BY_ROOTS);
   tcase_add_loop_test(tcase, a_rank_that_was_noted_stands, 0, 3);
   tcase_add_test(tcase, a_rank_in_doubt_is_not_noted);
+  tcase_add_loop_test(tcase, the_quick_way_gives_the_bits_of_the_other, 0, N_BANDS);
   tcase_add_loop_test(tcase, solvers_have_names_and_unknown_types_are_refused, 0, N_SOLVERS);
   tcase_add_loop_test(tcase, every_allocation_may_fail, 0, N_SOLVERS);
   tcase_add_loop_test(tcase, every_allocation_of_suitesparse_may_fail, 0, N_SOLVERS);
