@@ -32,39 +32,49 @@ static int integrate(const char *name, const RunOptions *options) {
   return f.flag < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* A function of its own, within which instructions are counted: the first step includes the start. */
+__attribute__((noinline)) static int remaining_steps(CPOneStepMem mem, sunrealtype t_end,
+                                                     N_Vector y) {
+  sunrealtype t;
+  return CPOneStepEvolve(mem, t_end, y, &t, CV_NORMAL);
+}
+
 static int integrate_onestep(const char *name, Projected by) {
   SUNContext ctx       = check_context();
   Mechanism *mechanism = mechanism_create(name, ctx);
   CPModel *model       = mechanism->model;
   N_Vector y           = CHECK_POINTER(N_VClone(model->y0));
   N_Vector c           = CHECK_POINTER(N_VNew_Serial(model->m, ctx));
-  SUNMatrix G          = CHECK_POINTER(SUNDenseMatrix(model->m, model->n, ctx));
-  CPOneStepMem mem     = CHECK_POINTER(CPOneStepCreate("DOP853", ctx));
-  CPMech mech          = NULL;
-  CPProjector P        = NULL;
+  SUNMatrix dense = NULL, G = model->G_tmpl;
+  CPOneStepMem mem = CHECK_POINTER(CPOneStepCreate("DOP853", ctx));
+  CPMech mech      = NULL;
+  CPProjector P    = NULL;
   CPOneStepStats stats;
   sunrealtype t;
+  if (!G) G = dense = CHECK_POINTER(SUNDenseMatrix(model->m, model->n, ctx));
   N_VScale(1.0, model->y0, y);
   if (by == BY_MECHANICS) {
     mech = CHECK_POINTER(CPModelMech(model));
     CHECK(CPMechAttachOneStep(mech, mem, 0, y));
   } else {
     P = CHECK_POINTER(CPProjectorCreate(model->c, y, c, ctx));
-    CHECK(CPProjectorSetJacFn(P, mechanism->G, G));
+    CHECK(CPProjectorSetJacFn(P, model->G, G));
     CHECK(CPProjectorSetUserData(P, model->data));
     CHECK(CPOneStepInit(mem, model->f, 0, y));
     CHECK(CPOneStepSetUserData(mem, model->data));
     CHECK(CPOneStepSetProjector(mem, P));
   }
   CHECK(CPOneStepSStolerances(mem, tolerance, tolerance));
-  const int flag = CPOneStepEvolve(mem, mechanism->t_end, y, &t, CV_NORMAL);
+  CHECK(CPOneStepSetStopTime(mem, mechanism->t_end));
+  int flag = CPOneStepEvolve(mem, mechanism->t_end, y, &t, CV_ONE_STEP);
+  if (flag == CP_SUCCESS) flag = remaining_steps(mem, mechanism->t_end, y);
   CHECK(CPOneStepGetStats(mem, &stats));
   printf("%ld steps, %ld attempts, %ld evaluations of f, error %.1e\n", stats.nst, stats.nattempts,
          stats.nfe, (double)mechanism_error(mechanism, y));
   CPOneStepFree(&mem);
   CPMechFree(&mech);
   CPProjectorFree(&P);
-  SUNMatDestroy(G);
+  if (dense) SUNMatDestroy(dense);
   N_VDestroy(c);
   N_VDestroy(y);
   mechanism_free(&mechanism);
