@@ -195,7 +195,7 @@ int rigid_body_dynamics_jac(sunrealtype t, const sunrealtype *q, const sunrealty
                             const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
                             SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *user_data) {
   (void)t, (void)z, (void)udot, (void)Fz;
-  Scatter to_K = {.S = K}, to_C = {.S = C};
+  Scatter to_K = scatter_to(K), to_C = scatter_to(C);
   fill_dynamics(user_data, q, u, lambda, &to_K, &to_C);
   return 0;
 }
@@ -338,7 +338,7 @@ static void fill_constraints(const RigidBodies *bodies, const sunrealtype *q, co
 int rigid_body_constraint_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                               const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *user_data) {
   (void)t;
-  Scatter to_Bq = {.S = Bq}, to_Bu = {.S = Bu};
+  Scatter to_Bq = scatter_to(Bq), to_Bu = scatter_to(Bu);
   fill_constraints(user_data, q, u, udot, &to_Bq, &to_Bu);
   return 0;
 }

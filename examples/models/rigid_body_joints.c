@@ -185,7 +185,7 @@ static void fill_matrix(const RigidBodies *bodies, const sunrealtype *q, Scatter
 
 int rigid_body_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *user_data) {
   (void)t;
-  Scatter to_A = {.S = A};
+  Scatter to_A = scatter_to(A);
   fill_matrix(user_data, q, &to_A);
   return 0;
 }

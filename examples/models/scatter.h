@@ -13,7 +13,8 @@ typedef struct {
 } Place;
 
 typedef struct {
-  SUNMatrix S;  /* if NULL, places are listed */
+  SUNMatrix S; /* if NULL, places are listed */
+  int sparse;
   Place *place; /* [capacity], the first `count` are in use; some of them more than once */
   sunindextype count, capacity;
   int failed; /* no memory for the list */
@@ -26,11 +27,16 @@ void scatter_list(Scatter *s, sunindextype row, sunindextype col);
    NULL without memory */
 SUNMatrix scatter_template(Scatter *s, sunindextype rows, sunindextype cols, SUNContext ctx);
 
+/* For additions to S */
+static inline Scatter scatter_to(SUNMatrix S) {
+  return (Scatter){.S = S, .sparse = S && SUNMatGetID(S) == SUNMATRIX_SPARSE};
+}
+
 /* S(row, col) += value */
 static inline void add_entry(Scatter *s, sunindextype row, sunindextype col, sunrealtype value) {
   if (!s->S) {
     scatter_list(s, row, col);
-  } else if (SUNMatGetID(s->S) == SUNMATRIX_SPARSE) {
+  } else if (s->sparse) {
     const sunindextype *index = SM_INDEXVALS_S(s->S);
     sunindextype k            = SM_INDEXPTRS_S(s->S)[col];
     while (index[k] != row) k++;
