@@ -103,10 +103,14 @@ static int formMatrix(CPSaddle s, int any_length) {
     cpSaddleMarkDependent(s, i);
     return CP_SADDLE_DEPENDENT;
   }
+  memset(c->square, 0, (size_t)s->m * sizeof *c->square);
   for (int j = 0; c->W.root && j < s->n; j++) {
     const double root = c->W.root[j];
-    for (size_t l = X->start[j], end = X->start[j + 1]; l < end; l++)
-      X->value[l] = A->value[from[l]] * root * e[X->row[l]];
+    for (size_t l = X->start[j], end = X->start[j + 1]; l < end; l++) {
+      const double x = A->value[from[l]] * root;
+      c->square[X->row[l]] += x * x;
+      X->value[l] = x * e[X->row[l]];
+    }
   }
   for (size_t l = 0; !c->W.root && l < entries; l++) X->value[l] *= e[X->row[l]];
   return 0;
@@ -127,8 +131,7 @@ static int factor(CPSaddle s) {
     flag = c->S.ops->factor(&c->S);
     if (flag || !c->S.any_length || c->S.is_regular == any_length) break;
   }
-  if (c->W.root && !s->length && !flag) /* formMatrix has left these lengths in r */
-    s->square = memcpy(c->square, c->r, (size_t)s->m * sizeof *c->r);
+  if (c->W.root && s->nrows == s->m && !flag) s->square = c->square;
   s->sine = c->S.sine;
   for (int i = 0; !flag && i < s->m; i++)
     if (c->S.is_dependent[i]) cpSaddleMarkDependent(s, i);
