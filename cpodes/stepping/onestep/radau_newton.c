@@ -214,7 +214,7 @@ static sunrealtype changes(CPOneStepMem mem, sunrealtype h, const sunrealtype *w
  *   step = w - sum_l c_l (dx_l + dw_l),   |w - sum_l c_l dw_l| minimal.
  *
  * The pairs (dw_l, dx_l + dw_l) are combined such that the dw_l are orthonormal. */
-#define SLOW 0.5 /* an iteration that contracts faster than this is not accelerated */
+#define SLOW 0.35 /* an iteration that contracts faster than this is not accelerated */
 enum { MOST_ACCELERATED = 15 }; /* the most iterations with the acceleration, and pairs */
 
 static sunrealtype dot(CPOneStepMem mem, const sunrealtype *v, const sunrealtype *w) {
@@ -330,7 +330,7 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
     combine(s, N, T->T_inv, 1.0, R->r, N, R->zero, 0, R->w, N);
     flag = solve(mem);
     if (flag) return flag;
-    const sunrealtype *step = R->accelerated ? accelerate(mem, &pairs) : R->w;
+    const sunrealtype *step = R->w;
     sunrealtype norm        = changes(mem, h, step);
     mem->stats.nni++;
     R->iterations = it;
@@ -345,11 +345,17 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
         flag = allocatePairs(mem);
         if (flag) return flag;
         R->accelerated = 1;
-        step           = accelerate(mem, &pairs);
-        norm           = changes(mem, h, step);
         R->eta         = 1.0;
         most           = it + MOST_ACCELERATED - 1;
       }
+    }
+    /* The accelerated step may vanish while the corrections do not, where no combination of the
+     * earlier changes makes these smaller, as in a step over a discontinuity. */
+    if (R->accelerated) {
+      step                  = accelerate(mem, &pairs);
+      const sunrealtype all = changes(mem, h, step);
+      if (!isfinite(all)) break;
+      norm = fmax(norm, all);
     }
     before = fmax(norm, 1.0e-300);
     combine(s, N, T->T, 1.0, step, N, R->x, N, R->x, N); /* x += T step */
