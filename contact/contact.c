@@ -88,12 +88,20 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
   return flag;
 }
 
-/* The direction of sliding: that of v_T in c->v or, if v_T is zero, that at the start of sliding. */
+sunrealtype contactSpeed(const CPContact c, const Point *point) {
+  const sunrealtype *v = c->v + point->tangent, speed = hypot(v[0], v[1]);
+  const int is_beyond = v[0] * point->s[0] + v[1] * point->s[1] < 0.0 && speed < 0.5 * point->speed;
+  return is_beyond ? -speed : speed;
+}
+
+/* The direction of sliding: that of v_T in c->v or, if v_T is zero, point->s; beyond the end of
+ * sliding, the one before it. */
 static void slidingDirection(const CPContact c, const Point *point, sunrealtype *s) {
   s[0] = point->s[0], s[1] = point->s[1];
   if (point->ntangents < 2 || point->implied) return;
-  const sunrealtype *v = c->v + point->tangent, speed = hypot(v[0], v[1]);
-  if (speed > 0.1 * c->small_v * c->scale[point->tangent]) s[0] = v[0] / speed, s[1] = v[1] / speed;
+  const sunrealtype *v = c->v + point->tangent, speed = contactSpeed(c, point);
+  if (fabs(speed) > 0.1 * c->small_v * c->scale[point->tangent])
+    s[0] = v[0] / speed, s[1] = v[1] / speed;
 }
 
 /* Is the friction an applied force, and not a reaction? */

@@ -101,7 +101,9 @@ typedef struct {
   sunrealtype mu, mu_static, e[3];
   int poisson;
   CPContactPhase phase;
-  sunrealtype s[2]; /* direction of sliding when sliding starts */
+  /* Direction of sliding when sliding starts. In space, s and speed are those at the newest end of
+   * a step, at t_speed, unless the velocity is below the tolerance there. */
+  sunrealtype s[2], speed, t_speed;
   /* The contact sticks because others do: its tangential rows depend on theirs and are inactive.
    * Its share of the friction is a force in proportion to N, F_T = -mu_static N s. */
   int implied;
@@ -235,6 +237,13 @@ void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype
  * reports constants that are out of range; difference quotients may take them there. Returns 0 or
  * an error code that has been reported. */
 int contactLaws(CPContact c, sunrealtype t, int check, const char *function);
+
+/* The sliding velocity |v_T| in space, from c->v. A step that passes the end of sliding would meet
+ * a jump of the friction there, to the opposite direction, and |v_T| has no sign to show it. The
+ * velocity is therefore negative, and the friction keeps its direction, where v_T points back and
+ * is below half its value at the step's start. (Where sliding turns, v_T stays large.) Thus f is
+ * smooth across the end of sliding, as in the plane. */
+sunrealtype contactSpeed(const CPContact c, const Point *point);
 
 /* ---- driver.c ---- */
 /* Stores the user's root functions and allocates the arrays for all roots. Returns 0, or 1 without

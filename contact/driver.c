@@ -2,7 +2,8 @@
  *
  *   open       gap, falling       v_N, rising: the gap is least there, so that a gap that is negative
  *                                 only within a step is found
- *   sliding    N, falling         v_T in the direction of sliding, falling
+ *   sliding    N, falling         v_T in the direction of sliding, falling; in space, |v_T|, which is
+ *                                 negative beyond the end of sliding (contactSpeed)
  *   sticking   N, falling         mu_s N - |F_T|, falling
  *
  * and 1 where there is none. The gap or N, and v_T or the distance from the cone, have two places
@@ -41,12 +42,23 @@ sunrealtype contactMargin(CPContact c, const Point *point, int margin, const sun
   return v_T[0] * s[0] + (point->ntangents == 2 ? v_T[1] * s[1] : 0.0);
 }
 
+/* Keeps the velocity at the end of a step, where contacts still slide, for the next step.
+ * Integrators evaluate root functions there before they do so within the step. Below the tolerance,
+ * errors decide the direction. */
+static void follow(CPContact c, Point *point, sunrealtype t) {
+  const sunrealtype *v_T = c->v + point->tangent, speed = contactSpeed(c, point);
+  if (t <= point->t_speed) return;
+  point->t_speed = t;
+  if (speed <= 10.0 * c->small_v * c->scale[point->tangent]) return;
+  point->speed = speed;
+  for (int k = 0; k < 2; k++) point->s[k] = v_T[k] / speed;
+}
+
 static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
   const CPContact c = CPMechGetUserData(mech);
   if (contactMargins(c, t, y, 1, "CPContactSolve")) return -1;
   for (int i = 0; i < c->npoints; i++, g += ROOTS) {
-    const Point *point        = &c->point[i];
-    const sunrealtype *v_T    = c->v + point->tangent;
+    Point *point              = &c->point[i];
     const sunrealtype passed  = (t - point->t_zero) / point->fade;
     const sunrealtype small_v = c->small_v * c->scale[point->normal];
     sunrealtype *at           = g + 2 * c->side;
@@ -62,7 +74,10 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
     if (point->phase == CP_CONTACT_STICKING || point->ntangents == 1)
       at[1] = contactMargin(c, point, 1, point->s) -
               (point->phase == CP_CONTACT_SLIDING ? point->zero[1] : 0.0);
-    else at[1] = hypot(v_T[0], v_T[1]) - 0.5 * c->small_v * c->scale[point->tangent];
+    else {
+      follow(c, point, t);
+      at[1] = contactSpeed(c, point) - 0.5 * c->small_v * c->scale[point->tangent];
+    }
   }
   return c->nroots > 0 ? c->root_fn(t, y, g, c->user_data) : 0;
 }

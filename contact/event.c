@@ -293,6 +293,8 @@ static void setZeros(CPContact c, sunrealtype t) {
     if (point->phase == CP_CONTACT_SLIDING && point->ntangents == 1)
       point->zero[1] =
           point->s[0] * v_T <= 2.0 * small_v ? fmin(0.0, point->s[0] * v_T) - 0.25 * small_v : 0.0;
+    if (point->phase == CP_CONTACT_SLIDING && point->ntangents == 2)
+      point->speed = hypot(v_T, c->v[point->tangent + 1]), point->t_speed = t;
   }
 }
 
