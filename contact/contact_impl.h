@@ -102,7 +102,7 @@ typedef struct {
   int poisson;
   CPContactPhase phase;
   /* Direction of sliding when sliding starts. In space, s and speed are those at the newest end of
-   * a step, at t_speed, unless the velocity is below the tolerance there. */
+   * a step, at t_speed, unless the velocity is zero there. */
   sunrealtype s[2], speed, t_speed;
   /* The contact sticks because others do: its tangential rows depend on theirs and are inactive.
    * Its share of the friction is a force in proportion to N, F_T = -mu_static N s. */

@@ -43,13 +43,12 @@ sunrealtype contactMargin(CPContact c, const Point *point, int margin, const sun
 }
 
 /* Keeps the velocity at the end of a step, where contacts still slide, for the next step.
- * Integrators evaluate root functions there before they do so within the step. Below the tolerance,
- * errors decide the direction. */
+ * Integrators evaluate root functions there before they do so within the step. */
 static void follow(CPContact c, Point *point, sunrealtype t) {
   const sunrealtype *v_T = c->v + point->tangent, speed = contactSpeed(c, point);
   if (t <= point->t_speed) return;
   point->t_speed = t;
-  if (speed <= 10.0 * c->small_v * c->scale[point->tangent]) return;
+  if (speed <= 0.1 * c->small_v * c->scale[point->tangent]) return; /* as good as zero */
   point->speed = speed;
   for (int k = 0; k < 2; k++) point->s[k] = v_T[k] / speed;
 }
