@@ -59,6 +59,8 @@ typedef struct {
   sunrealtype *unit; /* [n] error weights over the diagonal of -dr/dk, at the partial derivatives */
   sunrealtype *e;    /* [n] the term of k_0 in the error estimate */
   sunrealtype tol;   /* relative tolerance in the newest error estimate */
+  /* the norms of the estimate, of order s, of the last step and of the newest attempt, in tolerances */
+  sunrealtype error, estimate;
   /* The polynomial of a step for x, by divided differences: sum_p D_p prod_{l < p} (theta - node_l)
    * with the nodes c_s, ..., c_1, 0. D and size belong to the last step, D_new and size_new to the
    * newest attempt. size_p = |h| |D_p|, for the components k. n components follow in D and D_new:

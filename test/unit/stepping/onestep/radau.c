@@ -223,6 +223,35 @@ START_TEST(an_absolute_tolerance_counts_as_a_relative_one_of_the_same_size) {
 }
 END_TEST
 
+static int jumps_up(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
+  (void)t, (void)data;
+  entries(ydot)[0] = entries(y)[0] < 1.0 ? 1.0 : 3.0;
+  entries(ydot)[1] = entries(y)[0] < 1.0 ? cos(t) : -entries(y)[1];
+  return 0;
+}
+
+/* The conversion of the tolerance for the estimate supposes that the solution is smooth. The largest
+ * errors were 350, 840 and 4,300 tolerances with 3, 5 and 7 stages. */
+START_TEST(a_step_over_a_jump_has_a_small_error) {
+  static const char *const methods_of[] = {"RADAU", "RADAU5", "RADAU9", "RADAU13"};
+  for (int half = 6; half <= 20; half++) {
+    const sunrealtype tol = (half % 2 ? 3.0 : 1.0) * pow(10.0, -((half + 1) / 2));
+    N_Vector y            = VECTOR(0.0, 0.0);
+    CPOneStepMem mem      = CPOneStepCreate(methods_of[_i], test_context);
+    sunrealtype t;
+    ck_assert_int_eq(CPOneStepInit(mem, jumps_up, 0.0, y), CP_SUCCESS);
+    CPOneStepSStolerances(mem, tol, tol);
+    ck_assert_int_eq(CPOneStepEvolve(mem, 2.0, y, &t, CV_NORMAL), CP_SUCCESS);
+    const sunrealtype error =
+        fmax(fabs(entries(y)[0] - 4.0), fabs(entries(y)[1] - sin(1.0) * exp(-1.0)));
+    ck_assert_msg(error <= 100.0 * tol, "%s at %g: an error of %g tolerances", methods_of[_i], tol,
+                  error / tol);
+    CPOneStepFree(&mem);
+    N_VDestroy(y);
+  }
+}
+END_TEST
+
 /* ---- the right-hand side at several points at once: heat in a rod with a varying source ---- */
 
 enum { ROD = CP_ONESTEP_BATCH + 20 }; /* more than one call is needed for differences */
@@ -497,6 +526,7 @@ int main(void) {
   tcase_add_loop_test(tc, robertsons_reaction_takes_few_steps_with_any_jacobian, 0, 4 * KINDS);
   tcase_add_test(tc, the_number_of_stages_grows_with_the_accuracy);
   tcase_add_loop_test(tc, an_absolute_tolerance_counts_as_a_relative_one_of_the_same_size, 0, 3);
+  tcase_add_loop_test(tc, a_step_over_a_jump_has_a_small_error, 0, 4);
   tcase_add_loop_test(tc, several_points_at_once_change_no_number, 0, 12);
   tcase_add_loop_test(tc, a_batch_that_fails_once_has_the_step_retried_smaller, 0, 4);
   tcase_add_loop_test(tc, a_batch_that_fails_ends_with_its_code_at_the_last_good_state, 0, 6);
