@@ -252,9 +252,8 @@ int cpUserMatOwn(CPArena *arena, CPUserMat *U) {
 void cpUserMatClear(CPUserMat *U) {
   sunrealtype *data = U->A.value;
   if (U->tmpl)
-    data = U->is_same || samePattern(U->S, U->tmpl) || copyPattern(U->S, U->tmpl)
-               ? SM_DATA_S(U->S)
-               : NULL;
+    data = U->is_same || samePattern(U->S, U->tmpl) || copyPattern(U->S, U->tmpl) ? SM_DATA_S(U->S)
+                                                                                  : NULL;
   if (data) memset(data, 0, cpMatEntries(&U->A) * sizeof *data);
   U->is_same = 0;
 }
