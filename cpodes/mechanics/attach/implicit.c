@@ -107,10 +107,17 @@ static double orthonormalise(double *basis, int m, int k) {
 /* Returns the n_k: S y_k is in the null space of A^T. */
 static const double *idle(CPMech mech) {
   struct CPMechImplicit_ *own = mech->implicit;
-  const size_t m = (size_t)mech->m, entries = (size_t)own->nullity * m;
+  const int m                 = mech->m;
   if (!own->idle_is_old) return own->idle;
-  for (size_t e = 0; e < entries; e++) own->idle[e] = own->null[e] / own->size[e % m];
-  for (int k = 0; k < own->nullity; k++) orthonormalise(own->idle, mech->m, k);
+  for (int k = 0; k < own->nullity; k++) {
+    const double *y = own->null + (size_t)k * (size_t)m;
+    double *n       = own->idle + (size_t)k * (size_t)m;
+    int exponent; /* Squares of n must neither overflow nor underflow. */
+    for (int i = 0; i < m; i++) n[i] = y[i] / own->size[i];
+    frexp(cpLargest(n, m), &exponent);
+    for (int i = 0; i < m; i++) n[i] = ldexp(n[i], -exponent);
+    orthonormalise(own->idle, m, k);
+  }
   own->idle_is_old = 0;
   return own->idle;
 }
@@ -169,9 +176,10 @@ static int turnNull(CPMech mech) {
 }
 
 /* length [rows] <- lengths of the rows of A, 1 for rows of zeros */
-static void lengths(const CPMat *A, double *length) {
-  cpMatSquareRows(A, length);
-  for (int i = 0; i < A->rows; i++) length[i] = length[i] > 0.0 ? sqrt(length[i]) : 1.0;
+static void lengths(CPMech mech, const CPMat *A, double *length) {
+  cpMatRowLengths(A, NULL, mech->implicit->mu, length);
+  for (int i = 0; i < A->rows; i++)
+    if (length[i] == 0.0) length[i] = 1.0;
 }
 
 /* Computes the y_k. If row i is dependent, the factors give a solution mu other than e_i of
@@ -192,7 +200,7 @@ static int findNull(CPMech mech) {
       return cpReason(mech->text, CP_MEM_FAIL, "no memory for dependent rows");
     own->room = own->dependent;
   }
-  lengths(A, own->size);
+  lengths(mech, A, own->size);
   for (int i = 0; i < m; i++) {
     if (!kkt->is_dependent[i] || mech->rows.off[i]) continue;
     double *y = own->null + (size_t)own->nullity * (size_t)m;
@@ -231,7 +239,7 @@ static int start(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data
   if (!flag) flag = cpMechSolve(mech, &s, x + mech->nq, lambda);
   if (!flag) flag = cpMechOtherRates(mech, &s, lambda, x);
   if (!flag) flag = findNull(mech);
-  if (!flag) lengths(&mech->kkt->A, mech->implicit->longest);
+  if (!flag) lengths(mech, &mech->kkt->A, mech->implicit->longest);
   if (!flag) settle(x, mech);
   for (int i = 0; !flag && i < mech->m; i++)
     mech->newton->P->fixed[mech->nu + i] = mech->rows.off[i] || mech->kkt->is_dependent[i];
@@ -344,9 +352,8 @@ static int hasVanished(CPMech mech) {
   struct CPMechImplicit_ *own = mech->implicit;
   double *length              = own->length;
   int any                     = 0;
-  cpMatSquareRows(&mech->newton->P->A, length);
+  cpMatRowLengths(&mech->newton->P->A, NULL, own->mu, length);
   for (int i = 0; i < mech->m; i++) {
-    length[i]       = sqrt(length[i]);
     own->longest[i] = fmax(own->longest[i], length[i]);
     any |= !mech->rows.off[i] && length[i] < VANISHED * own->longest[i];
     if (length[i] == 0.0) length[i] = 1.0;

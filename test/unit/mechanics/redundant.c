@@ -19,6 +19,7 @@ typedef struct {
   sunrealtype wrong; /* added to b of the second row, */
   sunrealtype from;  /* from this time on */
   int vanish;        /* 1: A is zero from that time on */
+  int exponent;      /* All rows are 2^exponent times as long. */
 } Twice;
 
 /* A pattern of all entries, by columns */
@@ -46,7 +47,7 @@ static int both_rods(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *use
   const Twice *twice = user_data;
   const int gone     = twice->vanish && t >= twice->from;
   for (int i = 0; i < 2; i++)
-    for (int j = 0; j < 2; j++) *entry(A, i, j) = gone ? 0 : (i + 1) * q[j];
+    for (int j = 0; j < 2; j++) *entry(A, i, j) = gone ? 0 : ldexp((i + 1) * q[j], twice->exponent);
   return 0;
 }
 
@@ -58,8 +59,10 @@ static int weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
 }
 
 static int lengths(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
-  (void)t, (void)user_data;
-  for (int i = 0; i < 2; i++) p[i] = (i + 1) * (q[0] * q[0] + q[1] * q[1] - 1) / 2;
+  (void)t;
+  for (int i = 0; i < 2; i++)
+    p[i] =
+        ldexp((i + 1) * (q[0] * q[0] + q[1] * q[1] - 1) / 2, ((const Twice *)user_data)->exponent);
   return 0;
 }
 
@@ -67,7 +70,7 @@ static int centripetal(sunrealtype t, const sunrealtype *q, const sunrealtype *u
                        void *user_data) {
   const Twice *twice = user_data;
   (void)q;
-  for (int i = 0; i < 2; i++) b[i] = -(i + 1) * (u[0] * u[0] + u[1] * u[1]);
+  for (int i = 0; i < 2; i++) b[i] = ldexp(-(i + 1) * (u[0] * u[0] + u[1] * u[1]), twice->exponent);
   if (t >= twice->from) b[1] += twice->wrong;
   return 0;
 }
@@ -172,6 +175,29 @@ START_TEST(rows_that_contradict_others_on_the_way_are_named) {
     ck_assert_double_le(fabs(run->t - twice.from), 0.02);
     ck_assert_int_eq(CPOneStepGetStats(mem, &stats), CP_SUCCESS);
     ck_assert_int_le(stats.nattempts, 400);
+    CPOneStepFree(&mem);
+    mech_run_free(&run);
+  }
+}
+END_TEST
+
+/* Squares of these rows overflow or underflow. */
+START_TEST(doubled_rows_may_have_any_length) {
+  const int sparse = _i / ONESTEPS % 2, exponents[3] = {0, -570, 570};
+  const sunrealtype tol = 1e-6;
+  sunrealtype expected[4];
+  for (int k = 0; k < 3; k++) {
+    Twice twice      = {.g = 9.81, .exponent = exponents[k]};
+    MechRun *run     = twice_run(&twice, sparse, CP_KKT_AUTO);
+    CPOneStepMem mem = CPOneStepCreate(onesteps[_i % ONESTEPS], test_context);
+    CPOneStepSetErrHandlerFn(mem, message_log, &run->log);
+    ck_assert_int_eq(CPMechAttachOneStep(run->mech, mem, 0, run->y), CP_SUCCESS);
+    ck_assert_int_eq(CPOneStepSStolerances(mem, tol, tol), CP_SUCCESS);
+    ck_assert_msg(!CPOneStepEvolve(mem, 2, run->y, &run->t, CV_NORMAL), "%d: %s", twice.exponent,
+                  run->log.text);
+    if (k == 0) memcpy(expected, entries(run->y), sizeof expected);
+    const sunrealtype error = mech_run_error(run, 4, expected);
+    ck_assert_msg(error <= 10 * tol, "%d: %g", twice.exponent, error);
     CPOneStepFree(&mem);
     mech_run_free(&run);
   }
@@ -664,6 +690,7 @@ int main(void) {
   tcase_add_test(tcase, doubled_rows_are_too_many_for_schur);
   tcase_add_loop_test(tcase, doubled_rows_that_disagree_are_named, 0, NUM_SOLVERS);
   tcase_add_loop_test(tcase, rows_that_contradict_others_on_the_way_are_named, 0, 4 * ONESTEPS);
+  tcase_add_loop_test(tcase, doubled_rows_may_have_any_length, 0, 2 * ONESTEPS);
   tcase_add_loop_test(tcase, methods_agree_where_the_motion_depends_on_shared_multipliers, 0,
                       SHARED_CASES * SHARED_METHODS);
   tcase_add_loop_test(tcase, torn_loop_is_refused, 0, 2);
