@@ -155,6 +155,8 @@ int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambd
   return flag;
 }
 
+/* Evaluates p of the model only. Rows of motions are zero, because motions must be evaluated at the
+ * time of the state only. */
 static int modelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p) {
   memset(p, 0, (size_t)mech->m * sizeof *p);
   if (mech->np == 0) return CP_SUCCESS;

@@ -263,8 +263,6 @@ int cpMechInverse(CPMech mech, const CPMechState *s, const double *a, double *r)
 /* f += the forces that depend on lambda */
 int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambda, double *f);
 int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
-/* Evaluates p of the model only. Rows of motions are zero, because motions must be evaluated at the
- * time of the state only. */
 /* Without a function v, v = A u + dp/dt evaluates mech->A at q. */
 int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                      double *v);
