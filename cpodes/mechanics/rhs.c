@@ -83,7 +83,8 @@ static inline double leastPart(CPMech mech) {
   double part = 1.0, *longest = mech->stage.longest, *greatest = &mech->stage.greatest;
   if (!square) square = squareRows(mech);
   for (int i = 0, m = mech->m; i < m; i++) {
-    if (square[i] > longest[i]) longest[i] = square[i], *greatest = fmax(square[i], *greatest);
+    if (square[i] > longest[i] && square[i] < INFINITY)
+      longest[i] = square[i], *greatest = fmax(square[i], *greatest);
     else if (square[i] < part * longest[i] && longest[i] > NO_ROW * NO_ROW * *greatest)
       part = square[i] / longest[i];
   }
