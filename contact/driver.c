@@ -43,10 +43,13 @@ sunrealtype contactMargin(CPContact c, const Point *point, int margin, const sun
 }
 
 /* Keeps the velocity at the end of a step, where contacts still slide, for the next step.
- * Integrators evaluate root functions there before they do so within the step. */
+ * Integrators evaluate root functions there before they do so within the step, except that CVODES
+ * evaluates them at outputs, too, before it has searched the rest of the step. */
 static void follow(CPContact c, Point *point, sunrealtype t) {
   const sunrealtype *v_T = c->v + point->tangent, speed = contactSpeed(c, point);
-  if (t <= point->t_speed) return;
+  sunrealtype end = t;
+  if (c->multistep) CVodeGetCurrentTime(CPodeGetCVodeMem(c->multistep), &end);
+  if (t <= point->t_speed || end - t > contactResolution(t)) return;
   point->t_speed = t;
   if (speed <= 0.1 * c->small_v * c->scale[point->tangent]) return; /* as good as zero */
   point->speed = speed;
