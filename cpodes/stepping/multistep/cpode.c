@@ -190,8 +190,8 @@ static int explain(CPodeMem mem, int flag) {
   if (mem->cvodes.text[0])
     return cpReport(&s->log, flag, function, "%s%s%s%s", mem->cvodes.text, why, lacking, again);
   char *name = CVodeGetReturnFlagName(flag); /* CVODES has no name for some codes */
-  cpWrite(s->log.text, "CVode returned %s (%d) at t = %.15g%s%s%s", name ? name : "an error", flag,
-          s->t, lacking[0] ? ":" : "", lacking, again);
+  cpWrite(s->log.text, "CVode returned %s (%d) at t = %.15g%s%s%s%s", name ? name : "an error",
+          flag, s->t, why, lacking[0] ? ":" : "", lacking, again);
   if (s->log.handler)
     s->log.handler(flag, function, s->log.text,
                    s->log.data); /* without a handler CVODES has printed it */
