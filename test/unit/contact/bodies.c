@@ -91,10 +91,8 @@ START_TEST(billiard_balls_roll_at_last) {
 }
 END_TEST
 
-/* A ball with the radius 1 starts with the velocity 1 and rolls from 2 / (7 mu g) on, with the velocity 5/7. Friction is constant until
- * then, so the end of sliding costs few steps, and errors of it are as small as those of the steps, at any tolerance. */
-START_TEST(the_end_of_sliding_takes_few_steps) {
-  const sunrealtype tol = pow(10, -4 - _i / 2), angle = 0.3 * _i;
+/* A ball with the radius 1 slides on the floor at an angle to x, with the velocity 1. */
+static CPContact slide(CPBodies bodies, sunrealtype angle, N_Vector *y) {
   const CPBody ball          = {.name     = "ball",
                                 .mass     = 1,
                                 .inertia  = {0.4, 0.4, 0.4},
@@ -107,20 +105,29 @@ START_TEST(the_end_of_sliding_takes_few_steps) {
                                 .on_b   = {.point = {0, 0, 1}},
                                 .length = 1};
   const CPContactPoint point = {.name = "floor", .normal = 0, .tangent = 1, .ntangents = 2, .mu = mu};
-  CPBodies bodies            = CPBodiesCreate(3, test_context);
   CPMechModel model;
-  CPContactEvent event;
-  CPOneStepStats stats;
-  sunrealtype t;
   ck_assert_int_eq(CPBodiesSetGravity(bodies, (sunrealtype[]){0, 0, -g}), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesAddBody(bodies, &ball), 0);
   ck_assert_int_eq(CPBodiesAddJoint(bodies, &floor), 0);
   ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
-  N_Vector y        = CPBodiesState(bodies);
-  CPContact contact = CPContactCreate(&model, 1, &point, y, test_context);
+  *y                = CPBodiesState(bodies);
+  CPContact contact = CPContactCreate(&model, 1, &point, *y, test_context);
   ck_assert_int_eq(CPBodiesPrepare(bodies, CPContactGetMech(contact)), CP_SUCCESS);
   ck_assert_int_eq(CPContactSetUserData(contact, bodies), CP_SUCCESS);
-  CPOneStepMem mem = CPOneStepCreate(_i % 2 ? "RADAU" : "DOP853", test_context);
+  return contact;
+}
+
+/* It rolls from 2 / (7 mu g) on, with the velocity 5/7. Friction is constant until then, so the end of sliding costs few
+ * steps, and errors of it are as small as those of the steps, at any tolerance. */
+START_TEST(the_end_of_sliding_takes_few_steps) {
+  const sunrealtype tol = pow(10, -4 - _i / 2), angle = 0.3 * _i;
+  CPBodies bodies = CPBodiesCreate(3, test_context);
+  CPContactEvent event;
+  CPOneStepStats stats;
+  sunrealtype t;
+  N_Vector y;
+  CPContact contact = slide(bodies, angle, &y);
+  CPOneStepMem mem  = CPOneStepCreate(_i % 2 ? "RADAU" : "DOP853", test_context);
   CPOneStepSetMaxNumSteps(mem, 1000);
   ck_assert_int_eq(CPContactAttachOneStep(contact, mem, 0, y, tol, tol), CP_SUCCESS);
   ck_assert_int_eq(CPContactSolve(contact, 1, y, &t), CP_SUCCESS);
@@ -142,31 +149,12 @@ END_TEST
  * step. */
 START_TEST(outputs_do_not_hide_the_end_of_sliding) {
   const sunrealtype tol = pow(10, -4 - _i / 2), end = 2 / (7 * mu * g);
-  const CPBody ball          = {.name     = "ball",
-                                .mass     = 1,
-                                .inertia  = {0.4, 0.4, 0.4},
-                                .position = {0, 0, 1},
-                                .velocity = {1, 0, 0}};
-  const CPJoint floor        = {.name   = "floor",
-                                .kind   = CP_JOINT_ROLLING,
-                                .b      = "ball",
-                                .on_a   = {.axis = {0, 0, 1}},
-                                .on_b   = {.point = {0, 0, 1}},
-                                .length = 1};
-  const CPContactPoint point = {.name = "floor", .normal = 0, .tangent = 1, .ntangents = 2, .mu = mu};
-  CPBodies bodies            = CPBodiesCreate(3, test_context);
-  CPMechModel model;
+  CPBodies bodies = CPBodiesCreate(3, test_context);
   CPContactEvent event;
   sunrealtype t;
-  ck_assert_int_eq(CPBodiesSetGravity(bodies, (sunrealtype[]){0, 0, -g}), CP_SUCCESS);
-  ck_assert_int_eq(CPBodiesAddBody(bodies, &ball), 0);
-  ck_assert_int_eq(CPBodiesAddJoint(bodies, &floor), 0);
-  ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
-  N_Vector y        = CPBodiesState(bodies);
-  CPContact contact = CPContactCreate(&model, 1, &point, y, test_context);
-  ck_assert_int_eq(CPBodiesPrepare(bodies, CPContactGetMech(contact)), CP_SUCCESS);
-  ck_assert_int_eq(CPContactSetUserData(contact, bodies), CP_SUCCESS);
-  CPodeMem mem = CPodeCreate(_i % 2 ? CV_BDF : CV_ADAMS, test_context);
+  N_Vector y;
+  CPContact contact = slide(bodies, 0, &y);
+  CPodeMem mem      = CPodeCreate(_i % 2 ? CV_BDF : CV_ADAMS, test_context);
   ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, tol, tol), CP_SUCCESS);
   for (int k = 1; k <= 100; k++)
     ck_assert_int_eq(CPContactSolve(contact, end * (1 - pow(0.9, k)), y, &t), CP_SUCCESS);
