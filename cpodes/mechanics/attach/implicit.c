@@ -5,227 +5,17 @@
  *                       r_u = f + f_lambda - M k_u - A^T lambda,  r_lambda = b - A k_u
  *
  * in this order. Residuals need no factors. Constraints of all levels have the rows of A. */
-#include "cpodes/mechanics/newton/newton_impl.h"
+#include "implicit.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct CPMechImplicit_ {
-  CPArena arena;
-  /* that of CP_REAL_FACTORS is mech->newton->S instead */
-  CPNewtonMatrix S[CP_FACTORS];
-  CPPartials stage[CP_FACTORS - CP_STAGE_FACTORS]; /* created on first use */
-  CPImplicitSystem system;
-  int any_fixed;     /* 1: a row of the Newton matrix is fixed */
-  int rank_is_known; /* 1: partial derivatives need not find the dependent rows anew */
-  double *size;      /* [m] lengths of the rows of A: the diagonal of S^-1 */
-  double *length;    /* [m] lengths of the rows of A at the newest partial derivatives */
-  double *longest;   /* [m] largest of them since the start */
-  double *null;      /* [nullity][m] y_k, with memory for `room` of them */
-  double *idle;      /* [nullity][m] n_k, likewise, unless idle_is_old */
-  int nullity, room, idle_is_old;
-  int dependent; /* number of dependent rows, the nullity unless that exceeds MOST_NULL */
-  /* what the newest residual leaves out of the scaled rows, and its largest acceleration */
-  double left_out, largest;
-  double *a, *lambda, *x, *e; /* [nu], [m], [nu + m + nz], [n] */
-  double *known[2];           /* [n + m] */
-  double *leading;            /* [nu + nz + m] */
-  double *force, *mu;         /* [nu], [m] */
-  double *shortest;           /* [m] lambda without its parts along n_k */
-  double *change;             /* [max(nu, nz)] */
-};
-
 static CPNewtonMatrix *matrix(CPMech mech, int which) {
   return which == CP_REAL_FACTORS ? &mech->newton->S : &mech->implicit->S[which];
 }
 
-/* ---- dependent rows ----
- *
- * Rows that are dependent on the manifold contradict each other off it, where stages are, and their
- * multipliers are not unique. Let S scale the rows of A to unit length, let y_k be an orthonormal
- * basis of the null space of (S A)^T, and n_k one of that of A^T. The solution is then defined by
- *
- *   (1 - sum_k y_k y_k^T) S (b - A u') = 0,    sum_k n_k n_k^T lambda = 0,
- *
- * that is, by a least-squares solution of the scaled rows and the multipliers of minimum norm, which
- * are those of cpMechSolve as well. Unlike a solution with a choice of independent rows, it is a
- * smooth function of the state, and the Newton matrix may leave out other rows each time it is
- * formed. (Goldberg's linkage takes up to 2,846 steps with a choice of rows, and up to 168 like
- * this.)
- *
- * The unknown lambda keeps parts along n_k, which A^T does not see; f_lambda and zdot are evaluated
- * at (1 - sum_k n_k n_k^T) lambda. */
-
-/* Can the motion depend on the multipliers? */
-static int takesLambda(const CPMech mech) { return mech->model.f_lambda || mech->nz > 0; }
-
-/* Each y_k costs a solution per residual. If the null space is larger, dependent rows are only left
- * out, unless the motion can depend on their multipliers. */
-enum { MOST_NULL = 50 };
-
-/* x <- (1 - sum_k e_k e_k^T) x for an orthonormal basis [nullity][m]. Returns the largest
- * |e_k^T x|. */
-static double removeParts(CPMech mech, const double *basis, double *x) {
-  const int m    = mech->m;
-  double largest = 0.0;
-  for (int k = 0; k < mech->implicit->nullity; k++) {
-    const double *e   = basis + (size_t)k * (size_t)m;
-    const double part = cpDot(e, x, m);
-    for (int i = 0; i < m; i++) x[i] -= part * e[i];
-    largest = fmax(largest, fabs(part));
-  }
-  return largest;
-}
-
-/* r <- S^-1 (1 - sum_k y_k y_k^T) S r. Returns the largest |y_k^T S r|. */
-static double leaveOut(CPMech mech, double *r) {
-  const struct CPMechImplicit_ *own = mech->implicit;
-  if (own->nullity == 0) return 0.0;
-  for (int i = 0; i < mech->m; i++) r[i] /= own->size[i];
-  const double largest = removeParts(mech, own->null, r);
-  for (int i = 0; i < mech->m; i++) r[i] *= own->size[i];
-  return largest;
-}
-
-/* Orthonormalises vector k of the basis against those before it by the Gram-Schmidt method, once more if
- * that has cancelled more than half of it. Returns the length that it had after that. */
-static double orthonormalise(double *basis, int m, int k) {
-  double *y = basis + (size_t)k * (size_t)m, length = sqrt(cpDot(y, y, m)), before;
-  do {
-    before = length;
-    for (int l = 0; l < k; l++) {
-      const double *other = basis + (size_t)l * (size_t)m, part = cpDot(other, y, m);
-      for (int i = 0; i < m; i++) y[i] -= part * other[i];
-    }
-    length = sqrt(cpDot(y, y, m));
-  } while (length < 0.5 * before);
-  for (int i = 0; i < m; i++) y[i] /= length;
-  return length;
-}
-
-/* Returns the n_k: S y_k is in the null space of A^T. */
-static const double *idle(CPMech mech) {
-  struct CPMechImplicit_ *own = mech->implicit;
-  const int m                 = mech->m;
-  if (!own->idle_is_old) return own->idle;
-  for (int k = 0; k < own->nullity; k++) {
-    const double *y = own->null + (size_t)k * (size_t)m;
-    double *n       = own->idle + (size_t)k * (size_t)m;
-    int exponent; /* Squares of n must neither overflow nor underflow. */
-    for (int i = 0; i < m; i++) n[i] = y[i] / own->size[i];
-    frexp(cpLargest(n, m), &exponent);
-    for (int i = 0; i < m; i++) n[i] = ldexp(n[i], -exponent);
-    orthonormalise(own->idle, m, k);
-  }
-  own->idle_is_old = 0;
-  return own->idle;
-}
-
-static void settle(sunrealtype *x, void *data) {
-  const CPMech mech = data;
-  removeParts(mech, idle(mech), x + mech->n);
-}
-
-/* force <- (S A)^T y, zero in FULL motions. Returns its length. */
-static double transposedTimes(CPMech mech, const CPMat *A, const double *y) {
-  struct CPMechImplicit_ *own = mech->implicit;
-  for (int i = 0; i < mech->m; i++) own->mu[i] = mech->rows.off[i] ? 0.0 : y[i] / own->size[i];
-  cpMatTransposedTimes(A, 1.0, own->mu, 0.0, own->force);
-  for (int j = 0; j < mech->nu; j++)
-    if (mech->motions.is_full[j]) own->force[j] = 0.0;
-  return sqrt(cpDot(own->force, own->force, mech->nu));
-}
-
-/* y <- y - S^-1 mu, where A^T mu = force, with the stored factors */
-static int removeImage(CPMech mech, double *y) {
-  const struct CPMechImplicit_ *own = mech->implicit;
-  const int flag                    = cpSaddleMultipliers(mech->kkt, own->force, own->mu);
-  if (flag) return cpSaddleFailed(mech->kkt, flag, NAN, NULL, mech->text);
-  for (int i = 0; i < mech->m; i++) y[i] -= own->size[i] * own->mu[i];
-  return CP_SUCCESS;
-}
-
-/* turnNull moves the y_k to the null space at the newest A. As the stored factors are those of a
- * nearby state, it iterates until |(S A)^T y| is below TURNED, or does not halve any more, because
- * of roundoff or of the distance from the manifold. */
-enum { MOST_TURNS = 4 };
-#define TURNED 1.0e-8
-/* If this loses more than SHARE of a y_k, its row is independent at the newest A: the rank changes
- * within the step. */
-#define SHARE 0.5
-
-static int turnNull(CPMech mech) {
-  struct CPMechImplicit_ *own = mech->implicit;
-  own->idle_is_old            = 1;
-  for (int k = 0; k < own->nullity; k++) {
-    double *y = own->null + (size_t)k * (size_t)mech->m, before = INFINITY;
-    for (int turn = 0; turn < MOST_TURNS; turn++) {
-      const double off = transposedTimes(mech, &mech->A, y);
-      if (off < TURNED || !(off < 0.5 * before)) break;
-      before         = off;
-      const int flag = removeImage(mech, y);
-      if (flag) return flag;
-    }
-    if (!(orthonormalise(own->null, mech->m, k) >= SHARE)) {
-      own->rank_is_known = 0;
-      return cpReason(mech->text, -CP_KKT_RANK, "the rank of A changes within a step");
-    }
-  }
-  return CP_SUCCESS;
-}
-
-/* length [rows] <- lengths of the rows of A, 1 for rows of zeros */
-static void lengths(CPMech mech, const CPMat *A, double *length) {
-  cpMatRowLengths(A, NULL, mech->implicit->mu, length);
-  for (int i = 0; i < A->rows; i++)
-    if (length[i] == 0.0) length[i] = 1.0;
-}
-
-/* Computes the y_k. If row i is dependent, the factors give a solution mu other than e_i of
- * A^T mu = A^T e_i, and S^-1 (e_i - mu) is in the null space of (S A)^T. */
-static int findNull(CPMech mech) {
-  struct CPMechImplicit_ *own = mech->implicit;
-  const CPSaddle kkt          = mech->kkt;
-  const CPMat *A              = &kkt->A;
-  const int m                 = mech->m;
-  own->nullity = own->dependent = 0;
-  if (kkt->dependent < 0) return CP_SUCCESS;
-  for (int i = 0; i < m; i++) own->dependent += kkt->is_dependent[i] && !mech->rows.off[i];
-  if (own->dependent > MOST_NULL && !takesLambda(mech)) return CP_SUCCESS;
-  if (own->dependent > own->room) {
-    own->room = 0;
-    CP_ARRAYS(&own->arena, (size_t)own->dependent * (size_t)m, &own->null, &own->idle);
-    if (cpArenaStatus(&own->arena))
-      return cpReason(mech->text, CP_MEM_FAIL, "no memory for dependent rows");
-    own->room = own->dependent;
-  }
-  lengths(mech, A, own->size);
-  for (int i = 0; i < m; i++) {
-    if (!kkt->is_dependent[i] || mech->rows.off[i]) continue;
-    double *y = own->null + (size_t)own->nullity * (size_t)m;
-    memset(y, 0, (size_t)m * sizeof *y);
-    y[i] = 1.0;
-    transposedTimes(mech, A, y);
-    const int flag = removeImage(mech, y);
-    if (flag) return flag;
-    orthonormalise(own->null, m, own->nullity++);
-  }
-  own->idle_is_old = 1;
-  return CP_SUCCESS;
-}
-
 /* ---- the residual ---- */
-
-/* Returns the multipliers that f_lambda and zdot see: lambda without its parts along the newest
- * n_k. */
-static const double *shortestOf(CPMech mech, const double *lambda) {
-  double *shortest = mech->implicit->shortest;
-  if (mech->implicit->nullity == 0 || !takesLambda(mech)) return lambda;
-  memcpy(shortest, lambda, (size_t)mech->m * sizeof *lambda);
-  removeParts(mech, idle(mech), shortest);
-  return shortest;
-}
 
 static int anyFixed(const CPMech mech) {
   return memchr(mech->newton->P->fixed, 1, (size_t)(mech->nu + mech->m)) != NULL;
@@ -238,9 +28,9 @@ static int start(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data
   int flag = cpMechRead(mech, t, y, &s);
   if (!flag) flag = cpMechSolve(mech, &s, x + mech->nq, lambda);
   if (!flag) flag = cpMechOtherRates(mech, &s, lambda, x);
-  if (!flag) flag = findNull(mech);
-  if (!flag) lengths(mech, &mech->kkt->A, mech->implicit->longest);
-  if (!flag) settle(x, mech);
+  if (!flag) flag = cpMechFindNull(mech);
+  if (!flag) cpMechLengths(mech, &mech->kkt->A, mech->implicit->longest);
+  if (!flag) cpMechSettle(x, mech);
   for (int i = 0; !flag && i < mech->m; i++)
     mech->newton->P->fixed[mech->nu + i] = mech->rows.off[i] || mech->kkt->is_dependent[i];
   mech->newton->P->layout       = mech->rows.layout;
@@ -257,14 +47,14 @@ static int velocities(void *data) {
 
 /* An unknown whose row of the Newton matrix is fixed has the equation x = known: u' of FULL motions
  * is g'', multipliers of rows that are off are zero, and multipliers of dependent rows keep their
- * predicted values until settle(). */
+ * predicted values until cpMechSettle(). */
 static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, sunrealtype *r,
                     void *data) {
   const CPMech mech           = data;
   struct CPMechImplicit_ *own = mech->implicit;
   const int nq = mech->nq, nu = mech->nu, nz = mech->nz, m = mech->m;
   const char *fixed     = mech->newton->P->fixed;
-  const int turns_first = own->nullity > 0 && takesLambda(mech);
+  const int turns_first = own->nullity > 0 && cpMechTakesLambda(mech);
   const double *a = x + nq, *lambda = a + nu + nz, *shortest;
   double *ru = r + nq, *rz = ru + nu, *rlambda = rz + nz;
   CPMechState s;
@@ -276,10 +66,10 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
   }
   if (turns_first) {
     flag = cpMechA(mech, t, s.q);
-    if (!flag) flag = turnNull(mech);
+    if (!flag) flag = cpMechTurnNull(mech);
     if (flag) return flag;
   }
-  shortest = shortestOf(mech, lambda);
+  shortest = cpMechShortest(mech, lambda);
   if (velocities(mech)) {
     memset(r, 0, (size_t)nq * sizeof *r); /* k_q is u, so r_q is zero. */
   } else {
@@ -290,10 +80,10 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
   if (!flag) flag = cpMechForm(mech, &s, a, shortest, ru, rlambda, rz);
   if (!turns_first) {
     if (!flag && own->nullity > 0 && cpMechMultiplies(mech)) flag = cpMechA(mech, t, s.q);
-    if (!flag) flag = turnNull(mech);
+    if (!flag) flag = cpMechTurnNull(mech);
   }
   if (flag) return flag;
-  own->left_out = leaveOut(mech, rlambda);
+  own->left_out = cpMechLeaveOut(mech, rlambda);
   own->largest  = own->left_out > 0.0 ? cpLargest(a, nu) : 0.0;
   for (int k = 0; k < nz; k++) rz[k] -= x[nq + nu + k];
   for (int j = 0; own->any_fixed && j < nu; j++)
@@ -312,7 +102,7 @@ static void takeShortest(CPMech mech, CPPartials P) {
   for (int of = 0; of < CP_OUTPUTS; of++) {
     const CPBlock *block = &P->block[of][CP_BY_LAMBDA];
     for (int k = 0; block->exists && k < own->nullity; k++) {
-      const double *n = idle(mech) + (size_t)k * (size_t)mech->m;
+      const double *n = cpMechIdle(mech) + (size_t)k * (size_t)mech->m;
       double *change  = own->change;
       cpMatTimes(&block->J, 1.0, n, 0.0, change);
       for (int j = 0; j < block->J.cols; j++)
@@ -338,7 +128,7 @@ static int stagePartials(CPMech mech, int which, sunrealtype t, const sunrealtyp
     }
   }
   (*P)->keep_rank = 1;
-  flag            = cpPartialsAt(*P, t, y, x + mech->nq, shortestOf(mech, x + mech->n), ewt);
+  flag            = cpPartialsAt(*P, t, y, x + mech->nq, cpMechShortest(mech, x + mech->n), ewt);
   if (!flag) takeShortest(mech, *P);
   return flag;
 }
@@ -370,7 +160,7 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
   if (which >= CP_STAGE_FACTORS) return stagePartials(mech, which, t, y, x, ewt);
   const CPPartials P          = mech->newton->P;
   struct CPMechImplicit_ *own = mech->implicit;
-  const double *a = x + mech->nq, *lambda = shortestOf(mech, x + mech->n);
+  const double *a = x + mech->nq, *lambda = cpMechShortest(mech, x + mech->n);
   const int before = own->dependent;
   P->keep_rank     = own->rank_is_known && before == 0 && P->layout == mech->rows.layout;
   int flag         = cpPartialsAt(P, t, y, a, lambda, ewt);
@@ -378,7 +168,7 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
     P->keep_rank = 0;
     flag         = cpPartialsAt(P, t, y, a, lambda, ewt);
   }
-  if (!flag && !P->keep_rank) flag = findNull(mech);
+  if (!flag && !P->keep_rank) flag = cpMechFindNull(mech);
   if (!flag) takeShortest(mech, P);
   own->rank_is_known = !flag;
   own->any_fixed     = anyFixed(mech);
@@ -583,7 +373,7 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
                                        .factor     = factor,
                                        .solve      = solve,
                                        .leading    = leading,
-                                       .settle     = settle,
+                                       .settle     = cpMechSettle,
                                        .filter     = filter,
                                        .verify     = verify,
                                        .project    = project,
