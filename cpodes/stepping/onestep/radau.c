@@ -69,6 +69,12 @@ static sunrealtype scale(sunrealtype tol, int s) {
   return 10.0 * pow(tol, 1.0 - (s + 1.0) / (2.0 * s));
 }
 
+/* Returns the decay of the divided differences of the newest attempt in two orders. */
+static double decayOf(const CPRadau R) {
+  const int s = R->table->s;
+  return R->size_new[s] / fmax(R->size_new[s - 2], 1.0e-300);
+}
+
 /* Returns the factor by which the weight of an estimate of `error` tolerances is larger than scale,
  * which supposes that the solution is smooth, and so that its divided differences decay. In a step over
  * a jump of f they do not, and where the test passed the error was up to 4,300 tolerances. The error of
@@ -82,7 +88,7 @@ static double raised(CPOneStepMem mem, sunrealtype h, sunrealtype error) {
   const double expected = fmax(1.0, R->error * pow(fabs(h / R->hlast), s + 1.0));
   if (!(error > SURPRISE * expected)) return 1.0;
   cpRadauDifferences(mem, h);
-  const double decay = sqrt(R->size_new[s] / fmax(R->size_new[s - 2], 1.0e-300));
+  const double decay = sqrt(decayOf(R));
   return fmax(1.0, fmin(1.0, pow(decay, s - 1.0)) / scale(R->tol, s));
 }
 
@@ -215,7 +221,7 @@ static sunrealtype choose(CPOneStepMem mem, sunrealtype norm) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
   const int now         = (int)(T - cpRadauTables);
-  const double decay    = R->size_new[T->s] / fmax(R->size_new[T->s - 2], 1.0e-300);
+  const double decay    = decayOf(R);
   const double power    = R->have_stages ? CONTRACTION_STAGES : CONTRACTION;
   double by_theta = R->theta > 0.0 ? fmax(0.5, pow(CP_RADAU_FAST / R->theta, power)) : INFINITY;
   sunrealtype by[CP_RADAU_TABLES], longest = 0.0, best = 0.0, ratio = 1.0;
