@@ -28,12 +28,13 @@
  * long. They are evaluated at predicted states, so steps may then grow only by GROW_STAGES. */
 #define WORTHWHILE  2.0
 #define GROW_STAGES 2.0
-/* The contraction goes with a power of the step size. The inverse of this power is CONTRACTION, and
- * CONTRACTION_STAGES if stages have their own derivatives: the contraction is then due to errors of
- * the predicted states, which grow with the fourth power or a higher one. (With 0.7 step sizes
- * oscillate, and nearly half of the attempts on the flyball governor fail.) */
-#define CONTRACTION        0.7
-#define CONTRACTION_STAGES 0.25
+/* The contraction goes with a power of the step size, whose inverse is CONTRACTION, and it should stay
+ * below CP_RADAU_FAST. If stages have their own derivatives, the contraction is due to errors of the
+ * predicted states, of order s + 1 in h, and is about h times their square: the power is 2 s + 3, and
+ * the contraction should stay below FAST_STAGES. (With a power of 4 step sizes oscillate, and the
+ * flyball governor takes 1.4 times the iterations for ten times the error.) */
+#define CONTRACTION 0.7
+#define FAST_STAGES 0.1
 /* Step sizes have the safety factor SAFETY, and successive sizes a ratio between CUT and GROW. With
  * SAFETY 0.9 and GROW 8 more steps are rejected, and six mechanisms take 5 % more instructions for
  * the same error; between 0.7 and 0.8 SAFETY makes no difference. */
@@ -213,17 +214,27 @@ static sunrealtype by_error(const CPRadau R, sunrealtype error, int s) {
  * and estimate together take as long as a stage (callgrind, slider-crank in a bushing). */
 static double cost(const CPRadauTable *T) { return T->s + 1.0; }
 
+/* Returns the ratio of step sizes that Newton's contraction admits with s stages. `decay`: of the
+ * divided differences, by which more stages are predicted better. */
+static double byContraction(const CPRadau R, double decay, int s) {
+  const int now = R->table->s;
+  double theta  = R->theta;
+  /* theta is not that of the next step if only that one has derivatives of its own for each stage */
+  if (theta == 0.0 || (R->by_stages && !R->have_stages)) return INFINITY;
+  if (!R->have_stages) return fmax(0.5, pow(CP_RADAU_FAST / theta, CONTRACTION));
+  if (s != now) theta = s > now ? theta * decay : theta / decay;
+  return fmax(0.5, pow(FAST_STAGES / theta, 1.0 / (2.0 * s + 3.0)));
+}
+
 /* After an accepted step, chooses the number of stages that promises the longest step for its cost.
  * The error with more or fewer stages is extrapolated from the decay of the divided differences.
- * Returns the ratio of step sizes, with which Newton's contraction should stay below
- * CP_RADAU_FAST. */
+ * Returns the ratio of step sizes. */
 static sunrealtype choose(CPOneStepMem mem, sunrealtype norm) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
   const int now         = (int)(T - cpRadauTables);
   const double decay    = decayOf(R);
-  const double power    = R->have_stages ? CONTRACTION_STAGES : CONTRACTION;
-  double by_theta = R->theta > 0.0 ? fmax(0.5, pow(CP_RADAU_FAST / R->theta, power)) : INFINITY;
+  const double by_theta = byContraction(R, decay, T->s);
   sunrealtype by[CP_RADAU_TABLES], longest = 0.0, best = 0.0, ratio = 1.0;
   for (int k = R->least; k <= R->most; k++) {
     const CPRadauTable *X = &cpRadauTables[k];
@@ -243,9 +254,8 @@ static sunrealtype choose(CPOneStepMem mem, sunrealtype norm) {
     R->have_partials = 0;
     R->plain         = fabs(mem->hlast) * by_theta;
   }
-  if (R->by_stages && !R->have_stages) by_theta = INFINITY; /* theta was measured without them */
   for (int k = R->least; k <= R->most; k++) {
-    const sunrealtype size = fmin(by_theta, by[k]);
+    const sunrealtype size = fmin(byContraction(R, decay, cpRadauTables[k].s), by[k]);
     const sunrealtype gain = size / cost(&cpRadauTables[k]) * (k == now ? INERTIA : 1.0);
     if (gain > best) best = gain, ratio = size, R->stages = k;
   }
