@@ -254,6 +254,24 @@ static int activate(CPOneStepMem mem) {
   return CP_SUCCESS;
 }
 
+/* After a root g_i may still be within its noise at the start of a step, on its new side. It has left
+ * zero if the step takes it back to the old side, or if it exceeds its noise in the middle. */
+static int leaveWithin(CPOneStepMem mem) {
+  CPRoots *r    = &mem->roots;
+  int evaluated = 0;
+  for (int i = 0; i < r->n; i++) {
+    const sunrealtype side = r->lo[i] > 0.0 ? 1.0 : -1.0;
+    if (!r->at_zero[i] || !isinf(r->zero[i]) || !(r->zero[i] * r->lo[i] < 0.0)) continue;
+    r->at_zero[i] = fabs(r->hi[i]) <= r->noise[i];
+    if (!r->at_zero[i]) continue;
+    const int flag = evaluated ? 0 : evaluateBetween(mem, r->tlo + 0.5 * (r->thi - r->tlo));
+    if (flag) return flag;
+    evaluated     = 1;
+    r->at_zero[i] = !(side * r->mid[i] > r->noise[i]);
+  }
+  return CP_SUCCESS;
+}
+
 /* ---- functions that reach zero and turn back within the step ---- */
 
 /* slope = dg/ds along the solution at (t, y), s = dir t, by a forward difference along y', or a
@@ -371,8 +389,8 @@ static int locate(CPOneStepMem mem) {
 static void goOn(CPRoots *r) {
   r->tlo = r->thi;
   swapValues(&r->lo, &r->hi);
-  for (int i = 0; i < r->n; i++)
-    if (isinf(r->zero[i])) r->zero[i] = 0.0; /* From here on g_i may leave zero to either side. */
+  for (int i = 0; i < r->n; i++) /* From the old side g_i may leave zero to either side. */
+    if (isinf(r->zero[i]) && !(r->lo[i] * r->zero[i] < 0.0)) r->zero[i] = 0.0;
   leaveZero(r);
   for (int i = 0; i < r->n; i++) {
     if (r->at_zero[i] || r->lo[i] != 0.0) continue;
@@ -392,6 +410,7 @@ int cpRootsSearch(CPOneStepMem mem) {
   r->thi   = mem->base.t;
   r->raw   = 0;
   if (!flag) flag = activate(mem);
+  if (!flag) flag = leaveWithin(mem);
   if (!flag) flag = followAll(mem);
   if (flag) return flag;
   if (!anyCrosses(r, r->hi)) {

@@ -409,6 +409,43 @@ START_TEST(functions_that_come_and_go_within_a_step_are_found) {
 }
 END_TEST
 
+/* x + 1 - depth = g^2 (t - 1)^4/8 - depth at the turning point on the left */
+static sunrealtype depth;
+static int turning(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)t, (void)user_data;
+  g[0] = entries(y)[0] + 1.0 - depth;
+  return 0;
+}
+
+static const char *const turning_methods[] = {
+    "DOP853", "ARKODE_DORMAND_PRINCE_7_4_5", "RADAU", "RADAU5", "RADAU9", "RADAU13"};
+
+/* g counts as zero up to 10 tolerances of 2 tol. The steps after the first root may end where it does. */
+START_TEST(a_function_that_turns_back_soon_after_a_root_has_two_roots) {
+  for (sunrealtype tol = 1.0e-5; tol > 0.9e-9; tol *= pow(10.0, -0.25))
+    for (sunrealtype large = 50.0; large < 200.0; large *= 1.2)
+      for (int one = 0; one < 2; one++) {
+        int found, side = -1;
+        teardown();
+        one_open(&run, turning_methods[_i], tol);
+        run.world.p.g = PENDULUM_G_PERIOD2;
+        depth         = large * tol;
+        ck_assert_done(&run, CPOneStepSetMaxNumSteps(run.mem, -1));
+        ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, turning));
+        while (run.t < 2.0) {
+          const int flag = one ? one_step(&run) : one_to(&run, 2.0);
+          ck_assert(flag == CP_SUCCESS || flag == CV_ROOT_RETURN);
+          if (flag == CP_SUCCESS) continue;
+          ck_assert_done(&run, CPOneStepGetRootInfo(run.mem, &found));
+          ck_assert_msg(found == side, "%s: tol = %g, depth / tol = %g, t = %g", run.method, tol,
+                        large, run.t);
+          side = -side;
+        }
+        if (side > 0) ck_abort_msg("%s: tol = %g, depth / tol = %g", run.method, tol, large);
+      }
+}
+END_TEST
+
 /* The largest error of the state at a time, at the root of a function or at the stop of a run,
  * anywhere in a step */
 static sunrealtype largest_error(const char *method, sunrealtype tol, int is_root) {
@@ -597,6 +634,7 @@ int main(void) {
   tcase_add_test(tc, flights_that_are_hardly_resolved_are_not_missed);
   tcase_add_test(tc, roots_can_be_set_and_taken_away_on_the_way);
   tcase_add_loop_test(tc, functions_that_come_and_go_within_a_step_are_found, 0, 3 * n_one_methods);
+  tcase_add_loop_test(tc, a_function_that_turns_back_soon_after_a_root_has_two_roots, 0, 6);
   tcase_add_loop_test(tc, states_at_roots_are_as_accurate_as_ends_of_steps, 0, n_one_methods);
   tcase_add_test(tc, functions_far_from_zero_take_no_evaluation_of_f);
   tcase_add_test(tc, a_jump_is_located);
