@@ -32,6 +32,7 @@ static const Method methods[] = {
     {.name = "radau", .title = "Radau IIA, order 5 or 9 by cost: for stiff models", .table = "RADAU"},
     {.name = "radau5", .title = "Radau IIA, order 5", .table = "RADAU5"},
     {.name = "radau9", .title = "Radau IIA, order 9", .table = "RADAU9"},
+    {.name = "radau13", .title = "Radau IIA, order 13: for tight tolerances", .table = "RADAU13"},
 };
 enum { NUM_METHODS = sizeof methods / sizeof methods[0] };
 

@@ -154,14 +154,15 @@ static int choose(Room *room, double rtol, double re, double im, CPMechSuggestio
              "positions, %.3g",
              s->motion);
   else
-    snprintf(s->reason, sizeof s->reason,
-             "%s: the fastest %s changes at a rate of %.3g%s, positions at %.3g; at this rate "
-             "stability asks for %.2g explicit steps, and implicit ones pay above %g",
-             s->stiff ? "stiff"
-             : fast   ? "not damped"
-                      : "not stiff",
-             im != 0.0 ? "oscillation" : "exponential", s->radius, seen, s->motion, ratio / STABLE,
-             MANY);
+    snprintf(
+        s->reason, sizeof s->reason,
+        "%s: the fastest %s changes at a rate of %.3g%s, positions at %.3g; while these change "
+        "by their own size, stability requires %.2g explicit steps, and implicit methods pay "
+        "off above %g",
+        s->stiff ? "stiff"
+        : fast   ? "not damped"
+                 : "not stiff",
+        im != 0.0 ? "oscillation" : "exponential", s->radius, seen, s->motion, ratio / STABLE, MANY);
   return flag;
 }
 
