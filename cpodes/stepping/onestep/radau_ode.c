@@ -77,12 +77,13 @@ static int columns(const CPOde *ode, int p, const int **col) {
 static int differences(CPOde *ode, sunrealtype t, const sunrealtype *y, const sunrealtype *ewt) {
   const CPMat *J    = &ode->J.A;
   const size_t n    = (size_t)ode->n;
-  const double root = sqrt(CP_UROUND), typical = cpTypicalOf(cpLargest(y, ode->n));
-  sunrealtype *f0 = N_VGetArrayPointer(ode->tmp[0]);
-  const int *col  = NULL;
-  for (int j = 0; j < ode->n; j++) { /* the larger of a relative change and a tolerance */
-    const double size     = root * fmax(fabs(y[j]), typical);
-    volatile double moved = y[j] + fmax(size, fmin(1.0 / ewt[j], root));
+  const double root = sqrt(CP_UROUND);
+  sunrealtype *f0   = N_VGetArrayPointer(ode->tmp[0]);
+  const int *col    = NULL;
+  /* The larger of a relative change and a tolerance: only the latter knows the size of a component
+   * that is small, such as that of an intermediate product of a reaction. */
+  for (int j = 0; j < ode->n; j++) {
+    volatile double moved = y[j] + fmax(root * fabs(y[j]), fmin(1.0 / ewt[j], root));
     ode->step[j]          = moved - y[j]; /* y_j + step_j is exact */
   }
   for (int p = 0; p <= ode->colors.ngroups; p += ode->room) {

@@ -175,6 +175,29 @@ START_TEST(robertsons_reaction_takes_few_steps_with_any_jacobian) {
 }
 END_TEST
 
+/* At the end y_1 is 1e-13 of y_2, and f is nonlinear in it. Exact values: E. Hairer, G. Wanner, Solving Ordinary
+ * Differential Equations II, IV.10, test set. Any J gives 70 (RADAU13) to 300 steps (RADAU5); increments in
+ * proportion to the largest component gave 6,000. */
+START_TEST(differences_are_as_small_as_tolerances_of_small_components) {
+  static const char *const methods_of[] = {"RADAU", "RADAU5", "RADAU9", "RADAU13"};
+  static const sunrealtype end[]        = {0.2083340149701255e-7, 0.8333360770334713e-13,
+                                           0.9999999791665050};
+  N_Vector y = vector_of(3, NULL), abstol = vector_of(3, (const sunrealtype[]){1e-12, 1e-17, 1e-12});
+  CPOneStepMem mem = open_robertson(methods_of[_i / KINDS], _i % KINDS, y, 1.0e-6);
+  sunrealtype t;
+  CPOneStepStats s;
+  CPOneStepSVtolerances(mem, 1.0e-6, abstol);
+  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0e11, y, &t, CV_NORMAL), CP_SUCCESS);
+  CPOneStepGetStats(mem, &s);
+  for (int i = 0; i < 3; i++)
+    ck_assert_msg(fabs(entries(y)[i] - end[i]) <= 1.0e-4 * end[i], "y%d = %.8g", i, entries(y)[i]);
+  ck_assert_int_lt(s.nst, 500);
+  CPOneStepFree(&mem);
+  N_VDestroy(abstol);
+  N_VDestroy(y);
+}
+END_TEST
+
 START_TEST(the_number_of_stages_grows_with_the_accuracy) {
   N_Vector y = vector_of(3, NULL);
   int order = 0, embedded = 0, stages = 0;
@@ -524,6 +547,7 @@ int main(void) {
   tcase_add_loop_test(tc, the_embedded_formula_has_the_order_of_the_stages, 0, CP_RADAU_TABLES);
   tcase_add_loop_test(tc, errors_are_of_the_order_at_steps_and_between, 0, 6);
   tcase_add_loop_test(tc, robertsons_reaction_takes_few_steps_with_any_jacobian, 0, 4 * KINDS);
+  tcase_add_loop_test(tc, differences_are_as_small_as_tolerances_of_small_components, 0, 4 * KINDS);
   tcase_add_test(tc, the_number_of_stages_grows_with_the_accuracy);
   tcase_add_loop_test(tc, an_absolute_tolerance_counts_as_a_relative_one_of_the_same_size, 0, 3);
   tcase_add_loop_test(tc, a_step_over_a_jump_has_a_small_error, 0, 4);
