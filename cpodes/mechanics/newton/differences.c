@@ -90,7 +90,7 @@ static int evaluate(CPPartials P, const CPPass *pass, const CPMechState *s, cons
 /* An increment is a relative change of the variable or of its typical size, or one tolerance if
  * that is larger (but at most `root`), since derivatives must be good over a tolerance anyway.
  * Positions without a coordinate of their own are angles of quaternions (or of the user's N), of
- * size 1. */
+ * size 1. Auxiliary states, whose sizes need not be related, have no typical size but a tolerance. */
 static void setSteps(CPPartials P, CPDirection by, double root, const double *ewt) {
   const CPMech mech                          = P->mech;
   const double *x[CP_DIRECTIONS]             = {P->q, P->u, P->z, P->lambda};
@@ -102,7 +102,8 @@ static void setSteps(CPPartials P, CPDirection by, double root, const double *ew
     const double weight = weights[by] && i >= 0 ? weights[by][i] : 0.0;
     const double tol    = weight > 0.0 ? fmin(1.0 / weight, root) : 0.0;
     double *step        = &P->step[by][j];
-    *step               = i < 0 ? root : fmax(root * fmax(fabs(x[by][i]), typical), tol);
+    const double least  = by == CP_BY_Z && tol > 0.0 ? 0.0 : typical;
+    *step               = i < 0 ? root : fmax(root * fmax(fabs(x[by][i]), least), tol);
     if (by == CP_BY_Q) continue;
     volatile double moved = x[by][i] + *step;
     *step                 = moved - x[by][i]; /* makes x + step exact */

@@ -1,6 +1,7 @@
 /* Defects of mechanical systems that other tests had missed, each with its effect. */
 #include "support/mech_run.h"
 
+#include <cpodes/cpodes_onestep.h>
 #include <cvodes/cvodes.h>
 #include <math.h>
 #include <sunmatrix/sunmatrix_sparse.h>
@@ -405,6 +406,55 @@ START_TEST(a_drive_moves_before_its_extremum) {
 }
 END_TEST
 
+/* ------------------------------------------------ auxiliary states of different sizes -- */
+
+static int reaction(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                    const sunrealtype *lambda, sunrealtype *zdot, void *user_data) {
+  (void)t, (void)q, (void)u, (void)lambda, (void)user_data;
+  zdot[0] = -0.04 * z[0] + 1.0e4 * z[1] * z[2];
+  zdot[2] = 3.0e7 * z[1] * z[1];
+  zdot[1] = -zdot[0] - zdot[2];
+  return 0;
+}
+
+static int mass_of_one(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  SM_ELEMENT_D(M, 0, 0) = 1.0;
+  return 0;
+}
+
+static int no_force(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                    sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)f, (void)user_data;
+  return 0;
+}
+
+/* Robertson's reaction as auxiliary states: z_1 ends at 1e-13 of z_2, and z' is nonlinear in it. RADAU takes 90
+ * steps with exact derivatives, and took 7,500 with increments in proportion to the largest state. Exact values:
+ * E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, IV.10. */
+START_TEST(increments_of_small_auxiliary_states_are_as_small_as_tolerances) {
+  static const sunrealtype end[] = {0.2083340149701255e-7, 0.8333360770334713e-13,
+                                    0.9999999791665050};
+  const CPMechModel model = {.nu = 1, .nz = 3, .M = mass_of_one, .f = no_force, .zdot = reaction};
+  N_Vector y = VECTOR(0, 0, 1, 0, 0), abstol = VECTOR(1e-6, 1e-6, 1e-12, 1e-17, 1e-12);
+  CPMech mech      = CPMechCreate(&model, y, test_context);
+  CPOneStepMem mem = CPOneStepCreate("RADAU", test_context);
+  sunrealtype t;
+  CPOneStepStats stats;
+  ck_assert_int_eq(CPMechAttachOneStep(mech, mem, 0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepSVtolerances(mem, 1.0e-6, abstol), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0e11, y, &t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(CPOneStepGetStats(mem, &stats), CP_SUCCESS);
+  ck_assert_int_lt(stats.nst, 300);
+  for (int i = 0; i < 3; i++)
+    ck_assert_double_eq_tol(N_VGetArrayPointer(y)[2 + i], end[i], 1.0e-4 * end[i]);
+  CPOneStepFree(&mem);
+  CPMechFree(&mech);
+  N_VDestroy(abstol);
+  N_VDestroy(y);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("Mechanical systems: regressions");
   TCase *tc    = tcase_create("regressions");
@@ -418,6 +468,7 @@ int main(void) {
   tcase_add_test(tc, impacts_do_not_change_what_is_known_of_the_rank);
   tcase_add_test(tc, sparse_mechanisms_need_no_constraints);
   tcase_add_test(tc, a_drive_moves_before_its_extremum);
+  tcase_add_test(tc, increments_of_small_auxiliary_states_are_as_small_as_tolerances);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
