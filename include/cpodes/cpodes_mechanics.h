@@ -373,7 +373,8 @@ CPODES_EXPORT int CPMechAddUnitNorm(CPMech mech, sunindextype first, sunindextyp
  * Switches rows of constraints on and off (contacts), at any time between two steps. mask [na] is
  * copied: 0 means off, anything else on. If mask is NULL (default), all are on. A row that is off
  * has lambda_i = 0. A row that is switched on must be satisfied already: CPMechImpact changes
- * velocities, CPMechCalcIC positions.
+ * velocities, CPMechCalcIC positions. An integrator continues after CPodeReInit or CPOneStepReInit, since
+ * derivatives that it has stored belong to the former rows.
  */
 CPODES_EXPORT int CPMechSetActive(CPMech mech, const sunrealtype *mask);
 
