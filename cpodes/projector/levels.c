@@ -29,12 +29,6 @@
 #define LARGE_STATE   512
 #define LARGEST_BLOCK 32
 
-/* Rows sorted by their first or last column: row[0 ... below[j] - 1] have it below j. */
-typedef struct {
-  int *below; /* [n + 2] */
-  int *row;   /* [mc] */
-} Order;
-
 /* Blocks of 2 k components, whose first (or last) k are positions. The rest of the state is z. */
 typedef struct {
   int k, blocks, velocities_first;
@@ -57,7 +51,8 @@ typedef struct {
   double *square;    /* [m] squared norm of the row: the largest over the probes */
   int *first, *last; /* [m] first and last column of row i; of a norm its components */
   int end;           /* 1 + the last column of all rows */
-  Order by_first, by_last;
+  /* the user's rows by their first and last column: row[0 ... start[j] - 1] have it below j */
+  CPMat by_first, by_last;
   Layout at;     /* the candidate */
   RowView *view; /* [m] properties of the rows in the candidate */
   CPArena arena;
@@ -72,8 +67,7 @@ static int takeRows(CPWork work, Search *p, int s, size_t **from) {
   int flag = CP_SUCCESS;
   if (s == 0 || work->compact) flag = cpMatTransposed(&p->arena, &work->g, G, from);
   else *G = p->G[s - 1];
-  if (flag || !CP_NEW(&p->arena, G->value, cpMatEntries(&work->g)))
-    return cpReason(work->text, CP_MEM_FAIL, "no memory");
+  if (flag || !CP_NEW(&p->arena, G->value, cpMatEntries(&work->g))) return CP_MEM_FAIL;
   for (size_t e = 0; e < G->start[p->m]; e++) G->value[e] = work->g.value[(*from)[e]];
   return CP_SUCCESS;
 }
@@ -252,7 +246,7 @@ static int normsArePositions(const Search *p) {
 /* Number of position rows in a split of the whole state: those that end before u, or start after
  * it. */
 static int positionsOf(const Search *p, int nq, int reverse) {
-  return reverse ? p->mc - p->by_first.below[nq] : p->by_last.below[nq];
+  return reverse ? p->mc - (int)p->by_first.start[nq] : (int)p->by_last.start[nq];
 }
 
 /* Searches the splits of the whole state, in which no row may have an entry in z. Splits with more
@@ -294,15 +288,8 @@ static int searchBlocks(Search *p) {
   return 0;
 }
 
-/* Counting sort of the user's rows by their column key[i]. */
-static void sortRows(Order *order, const int *key, int mc, int n) {
-  int *below = order->below;
-  for (int i = 0; i < mc; i++) below[key[i] + 2]++;
-  for (int j = 1; j <= n; j++) below[j + 1] += below[j];
-  for (int i = 0; i < mc; i++) order->row[below[key[i] + 1]++] = i;
-}
-
-/* Finds a layout, p->at. Returns 1, or 0 if there is none, as with a row that has no entry. */
+/* Finds a layout, p->at. Returns 1, or 0 if there is none, as with a row that has no entry, or if the
+ * arena has failed. */
 static int search(Search *p, const CPUnitNorm *norms) {
   for (int i = 0; i < p->mc; i++) {
     p->first[i] = p->n, p->last[i] = -1;
@@ -320,8 +307,9 @@ static int search(Search *p, const CPUnitNorm *norms) {
   }
   for (int i = 0; i < p->m; i++)
     if (p->last[i] >= p->end) p->end = p->last[i] + 1;
-  sortRows(&p->by_first, p->first, p->mc, p->n);
-  sortRows(&p->by_last, p->last, p->mc, p->n);
+  if (cpListByClass(&p->arena, p->first, p->mc, p->n, &p->by_first) ||
+      cpListByClass(&p->arena, p->last, p->mc, p->n, &p->by_last))
+    return 0;
   return searchSplits(p) || searchBlocks(p);
 }
 
@@ -332,12 +320,10 @@ int cpDetectLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   if (P->mc > 0) { /* norms alone have one level */
     CP_NEW(&p.arena, p.first, p.m), CP_NEW(&p.arena, p.last, p.m);
     CP_NEW(&p.arena, p.square, p.m), CP_NEW(&p.arena, p.view, p.m);
-    CP_NEW(&p.arena, p.by_first.below, p.n + 2), CP_NEW(&p.arena, p.by_first.row, p.mc);
-    CP_NEW(&p.arena, p.by_last.below, p.n + 2), CP_NEW(&p.arena, p.by_last.row, p.mc);
-    flag = cpArenaStatus(&p.arena) ? cpReason(work->text, CP_MEM_FAIL, "no memory")
-                                   : cpWeights(work, y, ewt);
-    if (!flag) flag = takeProbes(work, t, y, &p);
-    found = !flag && search(&p, P->norms);
+    flag = cpWeights(work, y, ewt);
+    if (!flag && !cpArenaStatus(&p.arena)) flag = takeProbes(work, t, y, &p);
+    found = !flag && !cpArenaStatus(&p.arena) && search(&p, P->norms);
+    if (cpArenaStatus(&p.arena)) flag = cpReason(work->text, CP_MEM_FAIL, "no memory");
   }
   if (flag >= 0) { /* if c cannot be evaluated near y, there is one level */
     for (int i = 0; i < P->m; i++) P->row_level[i] = found && i < P->mc && touchesU(&p, i);

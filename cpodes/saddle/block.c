@@ -73,22 +73,6 @@ static void destroy(void *content) {
   for (int p = 0; p < b->nparts; p++) cpSaddleFree(&b->parts[p].qr);
 }
 
-/* Lists the members of each part, ascending: list->row[list->start[p] ... list->start[p + 1] - 1]
- * are those of part p. part [count]: the part of each member, or -1. */
-static int listByPart(CPArena *arena, const int *part, int count, int nparts, CPMat *list) {
-  CPMat P       = {.rows = nparts, .cols = count};
-  size_t *start = CP_NEW(arena, start, count + 1);
-  int *row      = CP_NEW(arena, row, count);
-  if (cpArenaStatus(arena)) return CP_MEM_FAIL;
-  for (int i = 0; i < count; i++) {
-    if (part[i] >= 0) row[start[i]] = part[i];
-    start[i + 1] = start[i] + (part[i] >= 0);
-  }
-  P.start = start;
-  P.row   = row;
-  return cpMatTransposed(arena, &P, list, NULL);
-}
-
 /* part [m]: the part of each column, or -1; of_row [n]: workspace */
 static int createParts(CPComplement *c, CPArena *arena, const int *part, int *of_row) {
   const CPMat *XT      = &c->XT;
@@ -98,8 +82,8 @@ static int createParts(CPComplement *c, CPArena *arena, const int *part, int *of
   CPMat columns, rows;
   for (int j = 0; j < c->n; j++) /* all columns with an entry in row j belong to one part */
     of_row[j] = XT->start[j] < XT->start[j + 1] ? part[XT->row[XT->start[j]]] : -1;
-  if (listByPart(arena, part, c->m, b->nparts, &columns) ||
-      listByPart(arena, of_row, c->n, b->nparts, &rows))
+  if (cpListByClass(arena, part, c->m, b->nparts, &columns) ||
+      cpListByClass(arena, of_row, c->n, b->nparts, &rows))
     return CP_MEM_FAIL;
   for (int p = 0; p < b->nparts; p++) {
     b->parts[p].m = (int)(columns.start[p + 1] - columns.start[p]);
