@@ -39,17 +39,14 @@ CP_RARE static int failedFactor(CPMech mech, sunrealtype t, int flag) {
   }
 }
 
-/* Returns the largest |r_i| / sum_j |A_ij| size_j of the rows that are on. */
-static double largestPart(CPMech mech, const double *r, const double *size) {
-  double *terms = mech->solve.rhs_b, largest = 0.0;
-  cpMatAbsTimes(&mech->A, size, terms);
-  for (int i = 0; i < mech->m; i++)
-    if (!mech->rows.off[i] && terms[i] > 0.0) largest = fmax(largest, fabs(r[i]) / terms[i]);
-  return largest;
+/* The largest part of its terms, relative to x, that an entry of solve.residual is in the rows that
+ * are on. */
+static double largestPart(CPMech mech, const double *x) {
+  return cpRelativeDistance(&mech->A, mech->solve.residual, mech->rows.off, x, NULL,
+                            mech->solve.rhs, mech->solve.rhs_b);
 }
 
-/* *distance <- largestPart of r = p with size_j = |q_j|, or 1 (radian) if velocity j has no
- * coordinate. */
+/* *distance <- largestPart of p with x_j = q_j, or 1 (radian) if velocity j has no coordinate. */
 static int relativeDistance(CPMech mech, sunrealtype t, const sunrealtype *q, double *distance) {
   double *size   = mech->solve.rhs;
   const int flag = cpMechPositions(mech, t, q, mech->solve.residual);
@@ -57,8 +54,7 @@ static int relativeDistance(CPMech mech, sunrealtype t, const sunrealtype *q, do
     const int i = mech->coords.pair[j];
     size[j]     = i >= 0 ? q[i] : 1.0;
   }
-  cpComponentSizes(mech->nu, size, NULL, size);
-  *distance = flag ? 0.0 : largestPart(mech, mech->solve.residual, size);
+  *distance = flag ? 0.0 : largestPart(mech, size);
   return flag;
 }
 
@@ -66,12 +62,11 @@ static int relativeDistance(CPMech mech, sunrealtype t, const sunrealtype *q, do
  * contradict each other off it, whatever their b. */
 CP_RARE static int tellDistance(CPMech mech, const CPMechState *s, int flag) {
   char reason[CP_TEXT_LENGTH];
-  double distance = 0.0, *size = mech->solve.rhs, *v = mech->solve.residual;
+  double distance = 0.0;
   strcpy(reason, mech->text);
   if (relativeDistance(mech, s->t, s->q, &distance)) return flag;
-  if (cpMechVelocities(mech, s->t, s->q, s->u, v)) return flag;
-  cpComponentSizes(mech->nu, s->u, NULL, size);
-  const double slip = largestPart(mech, v, size);
+  if (cpMechVelocities(mech, s->t, s->q, s->u, mech->solve.residual)) return flag;
+  const double slip = largestPart(mech, s->u);
   return cpReason(
       mech->text, flag,
       "%.*s; the state is off the manifold by %.1e of the terms of p and %.1e of those of v%s",

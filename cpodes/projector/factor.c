@@ -59,9 +59,8 @@ static double rankTolerance(CPWork work, const double *y) {
     any = level->saddle;
   }
   if (known || work->damped) return 0.0;
-  cpComponentSizes(work->P->n, y, work->rows.w, work->room.z);
-  cpMatAbsTimes(&work->g, work->room.z, work->room.s);
-  return cpSaddleZeroAngle(any, cpRowsRelativeDistance(&work->rows, work->room.s));
+  return cpSaddleZeroAngle(any, cpRelativeDistance(&work->g, work->rows.c, work->rows.is_idle, y,
+                                                   work->rows.w, work->room.z, work->room.s));
 }
 
 static int factorLevel(CPWork work, sunrealtype t, int l, double ranktol) {
@@ -72,7 +71,7 @@ static int factorLevel(CPWork work, sunrealtype t, int l, double ranktol) {
   CP_COUNT(work, nsetups);
   if (flag == CP_SADDLE_NOT_DEFINITE) {
     const int q = saddle->indefinite;
-    return cpMetricIndefinite(work, t, q < 0 ? q : level->cols[q]);
+    return cpMetricIndefinite(work->text, t, q < 0 ? q : level->cols[q]);
   }
   if (flag) {
     const int i = saddle->dependent < 0 ? -1 : level->rows[saddle->dependent];
@@ -151,9 +150,10 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
 }
 
 /* Level by level, x_l = K_l s, where s is r minus the effect of the lower levels' corrections. */
-int cpRightInverse(CPWork work, const double *r, double *x) {
-  const CPMat *g = &work->g;
-  double *s      = work->room.s;
+int cpRightInverse(CPNewton *newton, const double *r, double *x) {
+  const CPWork work = newton->self;
+  const CPMat *g    = &work->g;
+  double *s         = work->room.s;
   memcpy(s, r, (size_t)work->P->m * sizeof *s);
   for (int l = 0; l < work->nlevels; l++) {
     CPLevel *level = &work->levels[l];

@@ -84,8 +84,7 @@ static int times(void *self, sunrealtype t, const double *v, double *Gv) {
 int cpJacobianError(CPWork work, sunrealtype t, N_Vector y, double *err, int *row, int *col) {
   *err = 0.0, *row = *col = -1;
   if (!canBeWrong(work->P)) return CP_SUCCESS;
-  int flag = cpConstraint(work, CP_COUNTER(nce), t, y, work->rows.c);
-  if (!flag) flag = cpJacobian(work, t, y, work->rows.c);
+  const int flag = cpJacobianAt(work, t, y);
   return flag ? flag
               : cpDerivativeEntries(&work->newton, t, y, &work->g, work->P->user.jac != NULL, NULL,
                                     err, row, col);

@@ -106,6 +106,11 @@ int cpJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c) {
   return flag ? flag : gather(work, t, N_VGetArrayPointer(y));
 }
 
+int cpJacobianAt(CPWork work, sunrealtype t, N_Vector y) {
+  const int flag = cpConstraint(work, CP_COUNTER(nce), t, y, work->rows.c);
+  return flag ? flag : cpJacobian(work, t, y, work->rows.c);
+}
+
 void cpJacobianPattern(CPWork work) {
   work->compact = 0;
   gather(work, 0.0, NULL);

@@ -83,8 +83,7 @@ static int takeProbes(CPWork work, sunrealtype t, N_Vector y, Search *p) {
   for (int s = 0; s < PROBES; s++) {
     for (int j = 0; j < p->n; j++)
       z[j] = y0[j] + PERTURBATION * fmax(fabs(y0[j]), typical) * cpUniform(&state);
-    int flag = cpConstraint(work, CP_COUNTER(nce), t, work->newton.y, work->rows.c);
-    if (!flag) flag = cpJacobian(work, t, work->newton.y, work->rows.c);
+    int flag = cpJacobianAt(work, t, work->newton.y);
     if (!flag) flag = takeRows(work, p, s, &from);
     if (flag) return flag;
   }

@@ -23,10 +23,6 @@ static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int 
   return CP_SUCCESS;
 }
 
-static int lift(CPNewton *newton, const double *r, double *x) {
-  return cpRightInverse(newton->self, r, x);
-}
-
 static int terms(CPNewton *newton, N_Vector y, double *result) {
   cpMatAbsTimes(&((CPWork)newton->self)->g, N_VGetArrayPointer(y), result);
   return 1;
@@ -52,15 +48,10 @@ static int combination(CPNewton *newton, int i, double *mu) {
   return flag;
 }
 
-static int jacobianAt(CPWork work, sunrealtype t, N_Vector y) {
-  const int flag = cpConstraint(work, CP_COUNTER(nce), t, y, work->rows.c);
-  return flag ? flag : cpJacobian(work, t, y, work->rows.c);
-}
-
 /* A Jacobian that has once agreed with differences is not compared again. */
 static int compare(CPNewton *newton, sunrealtype t, N_Vector y) {
   CPWork work = newton->self;
-  if (work->jac_is_right || jacobianAt(work, t, y)) return CP_SUCCESS;
+  if (work->jac_is_right || cpJacobianAt(work, t, y)) return CP_SUCCESS;
   const int flag     = cpJacobianWrong(work, t, y, "no convergence, and ");
   work->jac_is_right = !flag;
   return flag;
@@ -80,7 +71,7 @@ static const CPNewtonParts parts = {.residuals = residuals,
                                     CP_ROWS_PARTS,
                                     .explain     = explain,
                                     .terms       = terms,
-                                    .lift        = lift,
+                                    .lift        = cpRightInverse,
                                     .times       = times,
                                     .combination = combination,
                                     .compare     = compare};
@@ -135,7 +126,7 @@ static int cotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vect
 static int probe(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPWork work = self;
   int flag    = work->newton.valid ? CP_SUCCESS : cpWeights(work, y, ewt);
-  if (!flag && !work->newton.valid) flag = jacobianAt(work, t, y);
+  if (!flag && !work->newton.valid) flag = cpJacobianAt(work, t, y);
   cpNewtonForget(&work->newton);
   return flag ? flag : cpJacobianWrong(work, t, y, "");
 }

@@ -25,12 +25,12 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
 
 /* ---- the user's metric ---- */
 
-int cpMetricIndefinite(CPWork work, sunrealtype t, int component) {
+int cpMetricIndefinite(char *text, sunrealtype t, int component) {
   if (component < 0)
-    return cpReason(work->text, -CP_METRIC_INDEFINITE,
+    return cpReason(text, -CP_METRIC_INDEFINITE,
                     "at t = %.15g: the metric is not positive definite on the tangent space", t);
   return cpReason(
-      work->text, -CP_METRIC_INDEFINITE,
+      text, -CP_METRIC_INDEFINITE,
       "at t = %.15g: the metric is not positive definite (its Cholesky factorisation ends "
       "at component %d)",
       t, component);

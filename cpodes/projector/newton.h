@@ -222,11 +222,17 @@ int cpDerivativeEntries(CPNewton *newton, sunrealtype t, N_Vector y, const CPMat
 /* Limit of (A v, w) - (v, A^T w) relative to the size of its terms: roundoff gives 1e-15, products
  * in single precision 1e-7. */
 #define CP_NOT_TRANSPOSED 1.0e-6
-/* The largest |c_i| / terms_i over the rows that are not idle. */
-double cpRowsRelativeDistance(const CPRows *rows, const double *terms);
+/* Returns the largest |r_i| / sum_j |A_ij| size_j over the rows with out[i] = 0, where size_j is that of
+ * component j of x (cpComponentSizes; w as there): with r = c, the distance from the manifold relative to
+ * the terms of the constraints. size [n], which may be x, and terms [m]: workspace */
+double cpRelativeDistance(const CPMat *A, const double *r, const char *out, const double *x,
+                          const double *w, double *size, double *terms);
 /* metric.c: is W symmetric, with a positive diagonal? Returns 0, or -CP_METRIC_INDEFINITE with the
  * reason in text. */
 int cpMetricCheck(const CPMat *W, sunrealtype t, char *text);
+/* Returns -CP_METRIC_INDEFINITE, and writes the reason to text, after a factorisation that failed at a
+ * component, or -1 if it is not known. */
+int cpMetricIndefinite(char *text, sunrealtype t, int component);
 /* Appends more to text [length]. */
 void cpAppend(char *text, size_t length, const char *more);
 

@@ -193,6 +193,7 @@ int cpConstraint(CPWork work, size_t counter /* of nce or nceDQ */, sunrealtype 
  * is like c_tmpl. */
 int cpUserConstraint(CPWork work, sunrealtype t, N_Vector y, N_Vector c);
 int cpJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c);
+int cpJacobianAt(CPWork work, sunrealtype t, N_Vector y); /* evaluates c in work->rows.c first */
 /* Takes the values that the user's function has filled in. In messages, name is the matrix, and
  * option the function that sets its template. code: returned if an entry is not finite. */
 int cpTakeMatrix(CPWork work, sunrealtype t, CPUserMat *U, const char *name, const char *option,
@@ -214,9 +215,6 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt);
 /* Evaluates the user's metric at (t, y) in work->M, as a matrix, and checks that it is finite and
  * symmetric. */
 int cpMetricEvaluate(CPWork work, sunrealtype t, N_Vector y);
-/* Returns -CP_METRIC_INDEFINITE, and writes the reason, after a factorisation that failed at a
- * component, or -1 if it is not known. */
-int cpMetricIndefinite(CPWork work, sunrealtype t, int component);
 
 /* level.c */
 void cpLevelsFree(CPWork work);
@@ -243,7 +241,7 @@ const char *cpSolverName(CPLinSol type);
 /* factor.c */
 /* Computes G and its factors at (t, y), with c(t, y) given in work->rows.c. */
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
-int cpRightInverse(CPWork work, const double *r, double *x);            /* x  = K r,   [m] -> [n] */
+int cpRightInverse(CPNewton *newton, const double *r, double *x);       /* x  = K r,   [m] -> [n] */
 int cpRightInverseTransposed(CPWork work, const double *x, double *mu); /* mu = K^T x, [n] -> [m] */
 
 /* norms.c: decides whether unit norms have closed forms: work->norms_apart, norms_in_row */

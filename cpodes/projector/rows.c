@@ -40,10 +40,13 @@ void cpComponentSizes(int n, const double *x, const double *w, double *size) {
   }
 }
 
-double cpRowsRelativeDistance(const CPRows *rows, const double *terms) {
+double cpRelativeDistance(const CPMat *A, const double *r, const char *out, const double *x,
+                          const double *w, double *size, double *terms) {
   double largest = 0.0;
-  for (int i = 0; i < rows->m; i++)
-    if (!rows->is_idle[i] && terms[i] > 0.0) largest = fmax(largest, fabs(rows->c[i]) / terms[i]);
+  cpComponentSizes(A->cols, x, w, size);
+  cpMatAbsTimes(A, size, terms);
+  for (int i = 0; i < A->rows; i++)
+    if (!out[i] && terms[i] > 0.0) largest = fmax(largest, fabs(r[i]) / terms[i]);
   return largest;
 }
 

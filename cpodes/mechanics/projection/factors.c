@@ -256,9 +256,7 @@ static int failedFactor(CPMechProblem *p, sunrealtype t, int flag) {
   const CPMech mech = p->own->mech;
   char *text        = cpWorkText(p->own->work), name[CP_ROW_NAME];
   const int row     = p->factors->saddle->dependent;
-  if (flag == CP_SADDLE_NOT_DEFINITE)
-    return cpReason(text, -CP_METRIC_INDEFINITE,
-                    "at t = %.15g: the metric is not positive definite on the tangent space", t);
+  if (flag == CP_SADDLE_NOT_DEFINITE) return cpMetricIndefinite(text, t, -1);
   cpMechNameRow(mech, row < 0 ? -1 : mech->rows.number[p->which][row], name);
   return cpSaddleFailed(p->factors->saddle, flag, t, name, text);
 }
@@ -335,9 +333,8 @@ static int factor(CPMechProblem *p, sunrealtype t, const double *x, CPWeight W, 
   if (!cpSaddleUseRows(f->saddle, p->off) && !damped) { /* Far off the manifold all rows count. */
     for (int j = 0; j < mech->nu; j++)
       size[j] = p->which == CP_POSITIONS && mech->coords.pair[j] < 0 ? 1.0 : x[j];
-    cpComponentSizes(mech->nu, size, p->rows.w, size);
-    cpMatAbsTimes(&f->A, size, terms);
-    angle = cpSaddleZeroAngle(f->saddle, cpRowsRelativeDistance(&p->rows, terms));
+    angle = cpSaddleZeroAngle(f->saddle, cpRelativeDistance(&f->A, p->rows.c, p->rows.is_idle, size,
+                                                            p->rows.w, size, terms));
   }
   const int result = cpSaddleFactor(f->saddle, W, A, angle);
   CP_COUNT(p->own->work, nsetups);
@@ -346,8 +343,10 @@ static int factor(CPMechProblem *p, sunrealtype t, const double *x, CPWeight W, 
   return result ? failedFactor(p, t, result) : CP_SUCCESS;
 }
 
-int cpMechRenew(CPMechProblem *p, sunrealtype t, const double *x, N_Vector ewt, int damped,
+int cpMechRenew(CPNewton *newton, sunrealtype t, N_Vector xv, N_Vector ewt, int damped,
                 CPRank *rank) {
+  CPMechProblem *p      = newton->self;
+  const double *x       = NV_DATA_S(xv);
   CPMechFactors *f      = p->factors;
   CPMechProjection *own = p->own;
   const CPMech mech     = own->mech;

@@ -108,8 +108,7 @@ int cpMechFactorsUpdate(CPMechProjection *own);
 /* Frees what cpMechFactorsUpdate has created. */
 void cpMechProjectionClear(CPMechProjection *own);
 /* Makes new factors at (t, x) (CPNewtonParts). */
-int cpMechRenew(CPMechProblem *p, sunrealtype t, const double *x, N_Vector ewt, int damped,
-                CPRank *rank);
+int cpMechRenew(CPNewton *newton, sunrealtype t, N_Vector x, N_Vector ewt, int damped, CPRank *rank);
 /* Computes the sizes of p's rows, unless they belong to its present factors. */
 int cpMechMeasureRows(CPMechProblem *p, N_Vector ewt);
 /* r <- A v, zero in rows that are off; w <- w - A^T mu */

@@ -6,11 +6,6 @@
 #include <nvector/nvector_serial.h>
 #include <string.h>
 
-static int renew(CPNewton *newton, sunrealtype t, N_Vector x, N_Vector ewt, int damped,
-                 CPRank *rank) {
-  return cpMechRenew(newton->self, t, NV_DATA_S(x), ewt, damped, rank);
-}
-
 static int lift(CPNewton *newton, const double *r, double *x) {
   return cpMechLift(newton->self, r, x, CP_GOAL_OF_STATE);
 }
@@ -134,7 +129,7 @@ static int explain(CPNewton *newton, sunrealtype t, N_Vector x, int damped) {
 }
 
 const CPNewtonParts cpMechNewtonParts = {.residuals = cpMechResiduals,
-                                         .renew     = renew,
+                                         .renew     = cpMechRenew,
                                          CP_ROWS_PARTS,
                                          .explain     = explain,
                                          .terms       = terms,
