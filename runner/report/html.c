@@ -22,6 +22,12 @@ void html_text(FILE *out, const char *text) {
   while (*text) put(out, *text++);
 }
 
+void html_within(FILE *out, const char *before, const char *text, const char *after) {
+  fputs(before, out);
+  html_text(out, text);
+  fputs(after, out);
+}
+
 void html_script(FILE *out, const char *json, size_t length) {
   for (size_t i = 0; i < length; i++) {
     if (json[i] == '<') fputs("\\u003c", out);
@@ -50,8 +56,7 @@ static void open_table(FILE *out, const char *id, bool wide, const char *caption
           "<div class=\"%s\"><div class=\"scroll\" role=\"group\" aria-labelledby=\"%s-caption\">"
           "<table id=\"%s\">\n<caption id=\"%s-caption\">",
           wide ? "wide" : "", id, id, id);
-  html_text(out, caption);
-  fputs("</caption>\n", out);
+  html_within(out, "", caption, "</caption>\n");
 }
 
 void table_begin(FILE *out, const char *id, bool wide, const char *caption, const Column *column,
@@ -59,24 +64,17 @@ void table_begin(FILE *out, const char *id, bool wide, const char *caption, cons
   open_table(out, id, wide, caption);
   fputs("<thead><tr>", out);
   for (int i = 0; i < columns; i++) {
-    fprintf(out, "<th scope=\"col\"%s>", column[i].number ? " class=\"number\"" : "");
-    html_text(out, column[i].head);
-    fputs("</th>", out);
+    fprintf(out, "<th scope=\"col\"%s", column[i].number ? " class=\"number\"" : "");
+    html_within(out, ">", column[i].head, "</th>");
   }
   fputs("</tr></thead>\n<tbody>\n", out);
 }
 
 void table_row(FILE *out, const char *name) {
-  fputs("<tr><th scope=\"row\">", out);
-  html_text(out, name);
-  fputs("</th>", out);
+  html_within(out, "<tr><th scope=\"row\">", name, "</th>");
 }
 
-void table_text(FILE *out, const char *text) {
-  fputs("<td>", out);
-  html_text(out, text);
-  fputs("</td>", out);
-}
+void table_text(FILE *out, const char *text) { html_within(out, "<td>", text, "</td>"); }
 
 void table_unit(FILE *out, const char *unit) {
   fputs("<td class=\"whole\">", out);
@@ -99,11 +97,7 @@ void table_row_end(FILE *out) { fputs("</tr>\n", out); }
 
 void table_end(FILE *out, const char *note) {
   fputs("</tbody></table></div>", out);
-  if (note) {
-    fputs("<p class=\"note\">", out);
-    html_text(out, note);
-    fputs("</p>", out);
-  }
+  if (note) html_within(out, "<p class=\"note\">", note, "</p>");
   fputs("</div>\n", out);
 }
 

@@ -8,6 +8,8 @@
 
 /* Writes text, escaped for elements and quoted attributes. */
 void html_text(FILE *out, const char *text);
+/* The same between two pieces of HTML. */
+void html_within(FILE *out, const char *before, const char *text, const char *after);
 /* Writes JSON for a script element, where "<" could begin the end of the element. */
 void html_script(FILE *out, const char *json, size_t length);
 /* Writes one argument of a command line, escaped, and quoted for a POSIX shell if necessary. */

@@ -26,8 +26,7 @@ static void date(const Report *r, FILE *out) {
 static void subtitle(const Report *r, FILE *out) {
   const RunSettings *s = r->info->settings;
   char rtol[NUMBER_TEXT], atol[NUMBER_TEXT], end[NUMBER_TEXT];
-  html_text(out, r->type->name);
-  fputs(", 0 to ", out);
+  html_within(out, "", r->type->name, ", 0 to ");
   fprintf(out, "%s s, by ", number_text(end, s->t_end, 6));
   html_text(out, r->info->method);
   fprintf(out, "; <span class=\"whole\">rtol %s</span>, <span class=\"whole\">atol %s</span>",
@@ -84,18 +83,12 @@ static void drawing(const Figure *f, FILE *out) {
 }
 
 static void figure(const Figure *f, FILE *out) {
-  fprintf(out, "<figure id=\"figure-%s\">\n<figcaption><h3 id=\"figure-%s-title\">", f->id, f->id);
-  html_text(out, f->title);
-  fputs("</h3></figcaption>\n", out);
+  fprintf(out, "<figure id=\"figure-%s\">\n<figcaption><h3 id=\"figure-%s-title\"", f->id, f->id);
+  html_within(out, ">", f->title, "</h3></figcaption>\n");
   drawing(f, out);
-  if (f->caption[0]) {
-    fputs("<p class=\"note\">", out);
-    html_text(out, f->caption);
-    fputs("</p>\n", out);
-  }
-  fprintf(out, "<p class=\"heard\" id=\"figure-%s-description\">", f->id);
-  html_text(out, f->description);
-  fputs("</p>\n", out);
+  if (f->caption[0]) html_within(out, "<p class=\"note\">", f->caption, "</p>\n");
+  fprintf(out, "<p class=\"heard\" id=\"figure-%s-description\"", f->id);
+  html_within(out, ">", f->description, "</p>\n");
   if (f->data) {
     fputs("<script type=\"application/json\">", out);
     html_script(out, f->data, strlen(f->data));
@@ -149,19 +142,13 @@ typedef struct {
 
 static void concern(void *data, const char *reason) {
   Concerns *c = data;
-  fputs(c->count++ ? "<li>" : "<ul>\n<li>", c->out);
-  html_text(c->out, reason);
-  fputs("</li>\n", c->out);
+  html_within(c->out, c->count++ ? "<li>" : "<ul>\n<li>", reason, "</li>\n");
 }
 
 static void concerns(const Report *r, FILE *out) {
   const RunResult *result = &r->history->result;
   Concerns c              = {out, 0};
-  if (result->message[0]) {
-    fputs("<p>", out);
-    html_text(out, result->message);
-    fputs("</p>\n", out);
-  }
+  if (result->message[0]) html_within(out, "<p>", result->message, "</p>\n");
   if (result->ending != RUN_DONE && result->samples > 0)
     fputs("<p>All below is of the time until then.</p>\n", out);
   judge(r->history, concern, &c);
