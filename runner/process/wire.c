@@ -141,6 +141,13 @@ static void *take_array(const char **bytes, size_t length) {
   return copy;
 }
 
+/* Calls a function of all listeners that have it. One that fails ends the calling function. */
+#define TELL(w, function, record)                         \
+  for (int i = 0; i < (w)->count; i++) {                  \
+    Listener *l = (w)->listeners[i];                      \
+    if (l->function && l->function(l, record)) return -1; \
+  }
+
 static int take_info(WireIn *w, const char *bytes) {
   RunInfo *info = w->info;
   memcpy(info, bytes, sizeof *info);
@@ -173,40 +180,28 @@ static int take_sample(const WireIn *w, const char *bytes) {
   s.arrows   = s.points + 3L * info->npoints;
   s.gap      = s.arrows + 6L * info->narrows;
   s.phase    = s.gap + info->ncontacts;
-  for (int i = 0; i < w->count; i++) {
-    Listener *l = w->listeners[i];
-    if (l->sample && l->sample(l, &s)) return -1;
-  }
+  TELL(w, sample, &s)
   return 0;
 }
 
 static int take_step(const WireIn *w, const char *bytes) {
   Step step;
   memcpy(&step, bytes, sizeof step);
-  for (int i = 0; i < w->count; i++) {
-    Listener *l = w->listeners[i];
-    if (l->step && l->step(l, &step)) return -1;
-  }
+  TELL(w, step, &step)
   return 0;
 }
 
 static int take_event(const WireIn *w, const char *bytes) {
   RunEvent event;
   memcpy(&event, bytes, sizeof event);
-  for (int i = 0; i < w->count; i++) {
-    Listener *l = w->listeners[i];
-    if (l->event && l->event(l, &event)) return -1;
-  }
+  TELL(w, event, &event)
   return 0;
 }
 
 static int take_difference(const WireIn *w, const char *bytes) {
   Difference difference;
   memcpy(&difference, bytes, sizeof difference);
-  for (int i = 0; i < w->count; i++) {
-    Listener *l = w->listeners[i];
-    if (l->difference && l->difference(l, &difference)) return -1;
-  }
+  TELL(w, difference, &difference)
   return 0;
 }
 
