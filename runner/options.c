@@ -36,6 +36,11 @@ const char *suggest(const char *name, const char *const *names, int count, const
   return text;
 }
 
+int wider(int width, const char *text) {
+  const int length = (int)strlen(text);
+  return length > width ? length : width;
+}
+
 /* ------------------------------------------------------------------------------------- options -- */
 
 /* argp's own complaints have two lines each and no suggestions, so wrong options are detected

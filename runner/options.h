@@ -19,6 +19,9 @@ enum { SUGGESTION = 120 };
 const char *suggest(const char *name, const char *const *names, int count, const char *elsewhere,
                     char *text);
 
+/* The larger one of width and the length of text. */
+int wider(int width, const char *text);
+
 /* Like argp_parse, but answers an unknown long option with the nearest one. A parser complains by
  * itself and returns EINVAL, or EIO for a file that cannot be written. Returns the exit status,
  * STATUS_DONE if all is well. */

@@ -27,11 +27,6 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 /* -------------------------------------------------------------------------------------- tables -- */
 
-static int wider(int width, const char *text) {
-  const int length = (int)strlen(text);
-  return length > width ? length : width;
-}
-
 static void print_parameters(FILE *out, const CPModel *model) {
   const CPModelType *type = model->type;
   int name = 4, unit = 4;

@@ -71,8 +71,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 static void print_all(const ListOptions *o) {
   const char *name, *title;
   int width = 0;
-  for (int i = 0; o->entry(i, &name, &title); i++)
-    if ((int)strlen(name) > width) width = (int)strlen(name);
+  for (int i = 0; o->entry(i, &name, &title); i++) width = wider(width, name);
   for (int i = 0; o->entry(i, &name, &title); i++)
     if (o->names || !title[0]) puts(name);
     else printf("%-*s  %s\n", width, name, title);

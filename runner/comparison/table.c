@@ -9,10 +9,7 @@ enum { MOST_REASON = 150 };
 
 static int width_of_names(const Comparison *c) {
   int width = 8;
-  for (int i = 0; i < c->nmethods; i++) {
-    const int length = (int)strlen(c->method[i].name);
-    if (length > width) width = length;
-  }
+  for (int i = 0; i < c->nmethods; i++) width = wider(width, c->method[i].name);
   return width;
 }
 
