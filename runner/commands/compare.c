@@ -88,8 +88,7 @@ static int take_option(CompareOptions *o, int key, const char *text) {
   case KEY_LIMIT: return parse_number("--time-limit", text, 1e-3, 1e9, &c->limit);
   case KEY_CSV: return path_take("--csv", text, 1, &o->csv);
   case KEY_JSON: return path_take("--json", text, 1, &o->json);
-  case KEY_PLOT:
-    return figure_check_path("--plot", text) ? -1 : path_take("--plot", text, 1, &o->plot);
+  case KEY_PLOT: return figure_take("--plot", text, &o->plot);
   default: return ARGP_ERR_UNKNOWN;
   }
 }

@@ -92,10 +92,6 @@ static int parse_form(const char *text, RunForm *form) {
   return 0;
 }
 
-static int take_figure(const char *option, const char *path, const char **taken) {
-  return figure_check_path(option, path) ? -1 : path_take(option, path, 1, taken);
-}
-
 static int take_option(RunOptions *o, int key, const char *text) {
   RunSettings *s = &o->settings;
   switch (key) {
@@ -116,8 +112,8 @@ static int take_option(RunOptions *o, int key, const char *text) {
   case KEY_NORM: s->norm = text; return parse_name("--norm", text, norm_name);
   case KEY_CSV: return path_take("--csv", text, 0, &o->csv);
   case KEY_JSON: return path_take("--json", text, 1, &o->json);
-  case KEY_PLOT: return take_figure("--plot", text, &o->plot);
-  case KEY_PICTURE: return take_figure("--picture", text, &o->picture);
+  case KEY_PLOT: return figure_take("--plot", text, &o->plot);
+  case KEY_PICTURE: return figure_take("--picture", text, &o->picture);
   case KEY_REPORT: return path_take("--report", text, 1, &o->report);
   default: return ARGP_ERR_UNKNOWN;
   }

@@ -8,6 +8,11 @@
 
 typedef enum { WORK_SECONDS, WORK_EVALUATIONS } Work;
 
+static bool is_drawn(const Comparison *c, const ComparedRun *run, int m) {
+  return run->method == &c->method[m] && run->result.ending == RUN_DONE && run->error > 0 &&
+         run->result.seconds > 0 && run->result.rhs > 0;
+}
+
 /* Writes work and error, by method. Returns the number of runs that can be drawn. */
 static int write_data(FILE *script, const Comparison *c) {
   int count = 0;
@@ -15,8 +20,7 @@ static int write_data(FILE *script, const Comparison *c) {
     fprintf(script, "$m%d << EOD\n", m);
     for (int i = 0; i < c->nruns; i++) {
       const ComparedRun *run = &c->run[i];
-      const bool drawn       = run->error > 0 && run->result.seconds > 0 && run->result.rhs > 0;
-      if (run->method != &c->method[m] || run->result.ending != RUN_DONE || !drawn) continue;
+      if (!is_drawn(c, run, m)) continue;
       fprintf(script, "%.6e %ld %.6e\n", run->result.seconds, run->result.rhs,
               fmax(run->error, c->accuracy)); /* below it there is only noise */
       count++;
@@ -26,11 +30,9 @@ static int write_data(FILE *script, const Comparison *c) {
   return count;
 }
 
-static bool is_drawn(const Comparison *c, int m) {
+static bool has_drawn(const Comparison *c, int m) {
   for (int i = 0; i < c->nruns; i++)
-    if (c->run[i].method == &c->method[m] && c->run[i].error > 0 && c->run[i].result.seconds > 0 &&
-        c->run[i].result.ending == RUN_DONE)
-      return true;
+    if (is_drawn(c, &c->run[i], m)) return true;
   return false;
 }
 
@@ -49,7 +51,7 @@ static const char *short_name(const char *name) {
 static void write_plot(FILE *script, const Comparison *c, Work work, bool letters) {
   const char *separator = "plot";
   for (int m = 0; m < c->nmethods; m++) {
-    if (!is_drawn(c, m)) continue;
+    if (!has_drawn(c, m)) continue;
     fprintf(script, "%s $m%d using %d:3 ", separator, m, work == WORK_SECONDS ? 1 : 2);
     if (letters) fprintf(script, "with points pt '%c'", 'A' + m);
     else

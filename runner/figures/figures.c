@@ -1,6 +1,7 @@
 #include "figures.h"
 
 #include "../options.h"
+#include "../output/files.h"
 #include "gnuplot.h"
 #include "panel_plot.h"
 
@@ -11,12 +12,12 @@ enum { WIDTH = 900, PANEL_HEIGHT = 200, TITLE_HEIGHT = 40 };
 bool figures_possible(void) { return gnuplot_exists(); }
 
 /* Checked before the run, which may be long. */
-int figure_check_path(const char *option, const char *path) {
+int figure_take(const char *option, const char *path, const char **taken) {
   if (!gnuplot_terminal(path))
     complain("%s: the file must end with .svg, .png or .pdf, and is \"%s\"", option, path);
   else if (!figures_possible())
     complain("%s needs gnuplot, which is not there; on Debian: apt install gnuplot-nox", option);
-  else return 0;
+  else return path_take(option, path, 1, taken);
   return -1;
 }
 

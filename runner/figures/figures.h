@@ -10,9 +10,8 @@ bool figures_possible(void);
 /* Writes one file with the panels of the run: coordinates, quantities, violations, steps. The
  * suffix of path determines the format: .svg, .png or .pdf. Returns 0, or -1 after a complaint. */
 int figure_write(const History *history, const char *path);
-/* Checks that the suffix is one of those, and that gnuplot is available. Returns 0, or -1 after a
- * complaint. */
-int figure_check_path(const char *option, const char *path);
+/* path_take, after a check that the suffix is one of those, and that gnuplot is available. */
+int figure_take(const char *option, const char *path, const char **taken);
 
 /* Writes the mechanism at several moments in one picture, with the paths of its moving points. */
 int picture_write(const History *history, const char *path);

@@ -87,27 +87,24 @@ int gnuplot_run(FILE *script, FILE *out, const char *what) {
   return status ? -1 : 0;
 }
 
-static int write_whole(const char *path, const char *text, size_t length) {
-  char temporary[TEMPORARY_LENGTH];
-  FILE *file = whole_file_open(path, temporary, sizeof temporary);
-  if (!file) return -1;
-  fwrite(text, 1, length, file); /* whole_file_close checks for errors */
-  return whole_file_close(file, temporary, path);
+char *gnuplot_text(FILE *script, const char *what, size_t *length) {
+  char *text = NULL;
+  FILE *out  = open_memstream(&text, length);
+  if (!out) return complain("%s: there is no memory for a figure", what), NULL;
+  const int flag = gnuplot_run(script, out, what);
+  if (!fclose(out) && !flag) return text;
+  free(text);
+  return NULL;
 }
 
 int gnuplot_write(FILE *script, const char *path) {
-  char *text    = NULL;
-  size_t length = 0;
-  FILE *out     = open_memstream(&text, &length);
-  int flag      = -1;
-  if (!out) complain("%s: there is no memory for a figure", path);
-  else {
-    flag = gnuplot_run(script, out, path);
-    if (fclose(out)) flag = -1;
-    if (!flag) flag = write_whole(path, text, length);
-  }
+  char temporary[TEMPORARY_LENGTH];
+  size_t length;
+  char *text = gnuplot_text(script, path, &length);
+  FILE *file = text ? whole_file_open(path, temporary, sizeof temporary) : NULL;
+  if (file) fwrite(text, 1, length, file); /* whole_file_close checks for errors */
   free(text);
-  return flag;
+  return file ? whole_file_close(file, temporary, path) : -1;
 }
 
 /* -------------------------------------------------------------------------------------- scripts -- */

@@ -13,6 +13,9 @@ bool gnuplot_exists(void);
  * with `what`. */
 int gnuplot_run(FILE *script, FILE *out, const char *what);
 
+/* The same, but returns the output, which the caller frees, or NULL after a complaint. */
+char *gnuplot_text(FILE *script, const char *what, size_t *length);
+
 /* Writes text as a quoted gnuplot string; control characters and bytes that are not UTF-8 become
  * '?'. */
 void gnuplot_string(FILE *script, const char *text);

@@ -1,5 +1,4 @@
 /* Figures of a report: one run of gnuplot makes all of them, as consecutive SVG documents. */
-#define _GNU_SOURCE /* open_memstream */
 #include "figures.h"
 
 #include "../options.h"
@@ -160,14 +159,10 @@ static int take_figures(const char *text, const Panel *panels, int count, const 
 /* Returns the number of figures, or -1 after a complaint */
 static int make(FILE *script, const Panel *panels, int count, const History *history, bool picture,
                 Figure *figures) {
-  char *text    = NULL;
-  size_t length = 0;
-  int made      = -1;
-  FILE *out     = open_memstream(&text, &length);
-  if (!out) return -1;
+  size_t length;
   write_script(script, history, panels, count, picture);
-  const int flag = gnuplot_run(script, out, "report");
-  if (!fclose(out) && !flag) made = take_figures(text, panels, count, history, picture, figures);
+  char *text     = gnuplot_text(script, "report", &length);
+  const int made = text ? take_figures(text, panels, count, history, picture, figures) : -1;
   free(text);
   return made;
 }

@@ -188,16 +188,12 @@ static Panel *begin(Panel *panel, const Rows *rows, const char *id, const char *
   return panel;
 }
 
-static Curve *add(Panel *panel, CurveKind kind, long column) {
+static Curve *add(Panel *panel, CurveKind kind, long column, const char *name, const char *unit) {
   Curve *curve = &panel->curve[panel->ncurves++];
   *curve       = (Curve){.kind = kind, .column = column, .factor = 1};
-  return curve;
-}
-
-/* Makes the name one line, since users' models may have any names. */
-static void name_curve(Curve *curve, const char *name, const char *unit) {
   snprintf(curve->name, sizeof curve->name, "%s", name);
   snprintf(curve->unit, sizeof curve->unit, "%s", unit_text(unit));
+  return curve;
 }
 
 /* Makes "velocity [rad/s]" if all curves have the same unit; otherwise the units stand with the
@@ -301,7 +297,7 @@ static int create_components(const History *h, Panel *panels, bool rates) {
     component_unit(h->info, component, unit, sizeof unit);
     Panel *panel = panel_in(panels, &count, h, rates ? "velocities" : "coordinates",
                             rates ? "Velocities" : "Coordinates", unit);
-    name_curve(add(panel, CURVE_LINE, first + i), name, unit);
+    add(panel, CURVE_LINE, first + i, name, unit);
   }
   for (int k = 0; k < count; k++)
     for (long i = from; i < from + (rates ? h->info->nu : h->info->nq); i++) {
@@ -321,10 +317,10 @@ static int create_drifts(const History *h, Panel *panel) {
     if (!is_conserved(h->info, i) || !is_selected(h->info->settings->curves, quantity[i].name))
       continue;
     const double scale = i < RUN_SCALES ? h->info->scale[i] : NAN;
-    Curve *curve       = add(panel, CURVE_LINE, history_column_quantity(h) + i);
+    Curve *curve       = add(panel, CURVE_LINE, history_column_quantity(h) + i, quantity[i].name,
+                       scale > 0 ? "" : quantity[i].unit);
     curve->offset      = h->first_quantity[i];
     curve->factor      = scale > 0 ? 1 / scale : 1;
-    name_curve(curve, quantity[i].name, scale > 0 ? "" : quantity[i].unit);
   }
   return finish(h, panel, "|drift| / scale");
 }
@@ -339,8 +335,7 @@ static int create_quantities(const History *h, Panel *panels, bool outputs) {
       continue;
     Panel *panel = panel_in(panels, &count, h, outputs ? "outputs" : "quantities",
                             outputs ? "Outputs" : "What the motion dissipates", quantity[i].unit);
-    name_curve(add(panel, CURVE_LINE, history_column_quantity(h) + i), quantity[i].name,
-               quantity[i].unit);
+    add(panel, CURVE_LINE, history_column_quantity(h) + i, quantity[i].name, quantity[i].unit);
     last = i;
     shown++;
   }
@@ -352,7 +347,7 @@ static int create_errors(const History *h, Panel *panel) {
   begin(panel, &h->differences, "error", "Estimated error");
   panel->logarithmic = true;
   if (!h->differences.data) return 0;
-  name_curve(add(panel, CURVE_LINE, 1), "error", "");
+  add(panel, CURVE_LINE, 1, "error", "");
   return finish(h, panel, "error");
 }
 
@@ -361,8 +356,7 @@ static int create_violations(const History *h, Panel *panel) {
   panel->logarithmic = true;
   for (int l = 0; l < NUM_LEVELS; l++)
     if (level_exists(h->info, (RunLevel)l))
-      name_curve(add(panel, CURVE_POINTS, history_column_violation(h) + l), level_name((RunLevel)l),
-                 "");
+      add(panel, CURVE_POINTS, history_column_violation(h) + l, level_name((RunLevel)l), "");
   return finish(h, panel, "violation");
 }
 
@@ -374,7 +368,7 @@ static int create_multipliers(const History *h, Panel *panels) {
     multiplier_name(h->info, h->lambda[i], name, sizeof name);
     Panel *panel =
         panel_in(panels, &count, h, "multipliers", "Multipliers of the constraints", unit);
-    name_curve(add(panel, CURVE_LINE, history_column_lambda(h) + i), name, unit);
+    add(panel, CURVE_LINE, history_column_lambda(h) + i, name, unit);
   }
   for (int k = 0; k < count; k++)
     for (long i = 0; i < h->info->nlambda; i++)
@@ -387,7 +381,7 @@ static int create_gaps(const History *h, Panel *panel) {
   for (int i = 0; i < h->ngap; i++) {
     char name[PANEL_NAME];
     gap_name(h->info, h->gap[i], name, sizeof name);
-    name_curve(add(panel, CURVE_LINE, history_column_gap(h) + i), name, gap_unit(h->info));
+    add(panel, CURVE_LINE, history_column_gap(h) + i, name, gap_unit(h->info));
   }
   panel->all = h->info->ncontacts;
   return finish(h, panel, "gap");
@@ -396,7 +390,7 @@ static int create_gaps(const History *h, Panel *panel) {
 static int create_phases(const History *h, Panel *panel) {
   begin(panel, NULL, "phases", "Phases of the contacts");
   for (int i = 0; i < h->nphase; i++)
-    name_curve(add(panel, CURVE_BAR, h->phase[i]), h->info->contact[h->phase[i]].name, "");
+    add(panel, CURVE_BAR, h->phase[i], h->info->contact[h->phase[i]].name, "");
   panel->all       = h->info->ncontacts;
   panel->phases    = &h->phases;
   panel->time_axis = has_units(h->info) ? "t [s]" : "t";
@@ -409,18 +403,18 @@ static int create_steps(const History *h, Panel *panel) {
   begin(panel, &h->steps, "steps", "Step size");
   panel->logarithmic = true;
   const char *unit   = has_units(h->info) ? "s" : "";
-  name_curve(add(panel, CURVE_LINE, STEP_H), "step size", unit);
-  name_curve(add(panel, CURVE_MARKS, STEP_H), "after rejected attempts", unit);
+  add(panel, CURVE_LINE, STEP_H, "step size", unit);
+  add(panel, CURVE_MARKS, STEP_H, "after rejected attempts", unit);
   const double *last = h->steps.data + (h->steps.rows - 1) * h->steps.width;
   if (h->result.ending == RUN_DONE && h->steps.rows > 1 &&
       last[STEP_H] < last[STEP_H - h->steps.width])
-    name_curve(add(panel, CURVE_LAST, STEP_H), "last, shortened", unit);
+    add(panel, CURVE_LAST, STEP_H, "last, shortened", unit);
   return finish(h, panel, "step size");
 }
 
 static int create_orders(const History *h, Panel *panel) {
   begin(panel, &h->steps, "orders", "Order of the method");
-  name_curve(add(panel, CURVE_STAIRS, STEP_ORDER), "order", "");
+  add(panel, CURVE_STAIRS, STEP_ORDER, "order", "");
   /* A method of fixed order has no panel. */
   return finish(h, panel, "order") && panel->curve[0].least < panel->curve[0].most;
 }

@@ -25,6 +25,12 @@ static void widen(double *least, double *most, int n, const double *x, const dou
   }
 }
 
+/* x [3] <- the place xyz, on paper if there is a view */
+static void take_place(const View *view, const double *xyz, double *x) {
+  memcpy(x, xyz, 3 * sizeof *x);
+  if (view) view_project(view, xyz, x);
+}
+
 /* The bounds [n] of all points and shapes at all times, of their coordinates (n = 3) or on paper
  * (n = 2). */
 static void bounds_of(const History *history, const View *view, double *least, double *most) {
@@ -36,18 +42,15 @@ static void bounds_of(const History *history, const View *view, double *least, d
     const double *xyz = frames->data + i * frames->width + 1;
     double x[3], end[3];
     for (int p = 0; p < info->npoints; p++) {
-      memcpy(x, xyz + 3 * p, sizeof x);
-      if (view) view_project(view, xyz + 3 * p, x);
+      take_place(view, xyz + 3 * p, x);
       widen(least, most, n, x, (double[3]){0});
     }
     for (int s = 0; s < info->nshapes; s++) { /* up to the corners of a box */
       const int *point = info->shape[s].point;
       double reach[3]  = {0};
-      memcpy(x, xyz + 3 * point[0], sizeof x);
-      if (view) view_project(view, xyz + 3 * point[0], x);
+      take_place(view, xyz + 3 * point[0], x);
       for (int j = 1; j < 4; j++) {
-        memcpy(end, xyz + 3 * point[j], sizeof end);
-        if (view) view_project(view, xyz + 3 * point[j], end);
+        take_place(view, xyz + 3 * point[j], end);
         for (int k = 0; k < n; k++) reach[k] += fabs(end[k] - x[k]);
       }
       widen(least, most, n, x, reach);
