@@ -281,10 +281,6 @@ static int assemble(CPModel *model) {
               : 0;
 }
 
-static void silent(int code, const char *function, const char *msg, void *data) {
-  (void)code, (void)function, (void)msg, (void)data;
-}
-
 /* Twice the largest distance of a joint from the planes' points at the start. */
 static sunrealtype reach_of(const CPModel *model) {
   CPBodies b       = model->data;
@@ -449,8 +445,7 @@ static int find_sensors(CPBodies b, const char *path) {
     const int i = mechanism.nsensors;
     char *dot   = strrchr(word, '.');
     if (i == MOST_SENSORS) {
-      complain("%s: run: sensors must be at most %d", path, MOST_SENSORS);
-      failed = -1;
+      failed = complain("%s: run: sensors must be at most %d", path, MOST_SENSORS);
       break;
     }
     snprintf(mechanism.sensor[i].name[0], sizeof mechanism.sensor[i].name[0], "%s", word);
@@ -462,9 +457,8 @@ static int find_sensors(CPBodies b, const char *path) {
     mechanism.sensor[i].of = (CPCoordinate){mechanism.sensor[i].joint, (int)k};
     if ((dot && (end == dot + 1 || *end || k < 0 || k > 2)) ||
         CPBodiesCoordinate(b, mechanism.sensor[i].of, y, &x[0], &x[1])) {
-      complain("%s: run: sensors: there is no coordinate \"%s\" of a joint", path,
-               mechanism.sensor[i].name[0]);
-      failed = -1;
+      failed = complain("%s: run: sensors: there is no coordinate \"%s\" of a joint", path,
+                        mechanism.sensor[i].name[0]);
       break;
     }
     int joint = 0;

@@ -119,34 +119,32 @@ static int put_name(Csv *c, const char *name) {
   return failed || put(c, "\"") ? -1 : 0;
 }
 
+static int put_names(Csv *c, NameOf *name_of, long count) {
+  char name[NUMBER + RUN_TEXT];
+  int failed = 0;
+  for (long i = 0; i < count && !failed; i++) {
+    name_of(c->info, i, name, sizeof name);
+    failed = put_name(c, name);
+  }
+  return failed;
+}
+
 static int write_header(Csv *c) {
   const RunInfo *info     = c->info;
   const CPModelType *type = info->settings->model.type;
-  char name[NUMBER + RUN_TEXT];
-  int failed = put(c, "t");
-  for (long i = 0; i < info->n && !failed; i++) {
-    component_name(info, i, name, sizeof name);
-    failed = put_name(c, name);
-  }
+  char name[NUMBER];
+  int failed = put(c, "t") || put_names(c, component_name, info->n);
   for (int i = 0; i < info->nquantities && !failed; i++)
     failed = put_name(c, type->quantities[i].name);
   for (int i = 0; i < NUM_LEVELS && !failed; i++) {
     snprintf(name, sizeof name, "%s violation", level_name(i));
     if (level_exists(info, i)) failed = put_name(c, name);
   }
-  for (long i = 0; i < info->nlambda && !failed; i++) {
-    multiplier_name(info, i, name, sizeof name);
-    failed = put_name(c, name);
-  }
-  for (int i = 0; i < info->ncontacts && !failed; i++) {
-    gap_name(info, i, name, sizeof name);
-    failed = put_name(c, name);
-  }
-  for (int i = 0; i < info->ncontacts && !failed; i++) {
-    contact_phase_name(info, i, name, sizeof name);
-    failed = put_name(c, name);
-  }
-  return failed || end_row(c) ? -1 : 0;
+  return failed || put_names(c, multiplier_name, info->nlambda) ||
+                 put_names(c, gap_name, info->ncontacts) ||
+                 put_names(c, contact_phase_name, info->ncontacts) || end_row(c)
+             ? -1
+             : 0;
 }
 
 static int begin(Listener *self, const RunInfo *info) {

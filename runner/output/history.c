@@ -23,16 +23,9 @@ long history_column_violation(const History *history) {
 
 /* --------------------------------------------------------------------------------------- begin -- */
 
-/* The name of item i = 0, 1, ... of a kind */
-typedef void (*NameOf)(const RunInfo *info, long i, char *text, size_t length);
-
-static void velocity_name(const RunInfo *info, long i, char *text, size_t length) {
-  component_name(info, info->nq + i, text, length);
-}
-
 /* Chooses those of `count` items that are selected, up to the number that is drawn; without a
  * selection, that many evenly spaced ones. Returns their number. */
-static int choose(const RunInfo *info, NameOf name_of, long count, long *chosen) {
+static int choose(const RunInfo *info, NameOf *name_of, long count, long *chosen) {
   const char *selected = info->settings->curves;
   const int most       = count < RUN_CURVES ? (int)count : RUN_CURVES;
   int found            = 0;
@@ -57,8 +50,16 @@ static int create_rows(History *h, const RunInfo *info) {
          (info->npoints > 0 && rows_create(&h->frames, width, frames));
 }
 
-/* One more than count, since calloc may return NULL for length 0. */
-static double *numbers(long count) { return calloc((size_t)count + 1, sizeof(double)); }
+/* Makes the arrays of numbers, which are one. */
+static int create_numbers(History *h, const RunInfo *info) {
+  double **const arrays[] = {&h->first_quantity, &h->last_quantity, &h->least_quantity,
+                             &h->most_drift,     &h->most_rise,     &h->most_spread};
+  enum { ARRAYS = sizeof arrays / sizeof arrays[0] };
+  h->last = calloc((size_t)(info->n + ARRAYS * info->nquantities + 1), sizeof *h->last);
+  if (!h->last) return -1;
+  for (int i = 0; i < ARRAYS; i++) *arrays[i] = h->last + info->n + i * info->nquantities;
+  return 0;
+}
 
 static int begin(Listener *self, const RunInfo *info) {
   History *h = (History *)self;
@@ -69,15 +70,7 @@ static int begin(Listener *self, const RunInfo *info) {
   h->ngap    = choose(info, gap_name, info->ncontacts, h->gap);
   h->nphase  = choose(info, contact_phase_name, info->ncontacts, h->phase);
   for (int l = 0; l < NUM_LEVELS; l++) h->most_violation[l] = h->when[l] = NAN;
-  h->last           = numbers(info->n);
-  h->first_quantity = numbers(info->nquantities);
-  h->last_quantity  = numbers(info->nquantities);
-  h->least_quantity = numbers(info->nquantities);
-  h->most_drift     = numbers(info->nquantities);
-  h->most_rise      = numbers(info->nquantities);
-  h->most_spread    = numbers(info->nquantities);
-  if (h->last && h->first_quantity && h->last_quantity && h->least_quantity && h->most_drift &&
-      h->most_rise && h->most_spread && !phases_create(&h->phases, info->ncontacts) &&
+  if (!create_numbers(h, info) && !phases_create(&h->phases, info->ncontacts) &&
       !create_rows(h, info))
     return 0;
   return complain("there is no memory to keep the run's samples");
@@ -208,11 +201,5 @@ void history_free(History *history) {
   rows_free(&history->differences);
   phases_free(&history->phases);
   free(history->last);
-  free(history->first_quantity);
-  free(history->last_quantity);
-  free(history->least_quantity);
-  free(history->most_drift);
-  free(history->most_rise);
-  free(history->most_spread);
   *history = (History){.info = NULL};
 }

@@ -111,11 +111,6 @@ static const double *arrow_at(const Report *r, long frame, int i) {
 
 static double size_of(const double *force) { return hypot(hypot(force[0], force[1]), force[2]); }
 
-static int compare_sizes(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 double report_usual_force(const Report *r) {
   const long frames = r->history->frames.rows, most = frames * r->info->narrows;
   double *size = calloc((size_t)most + 1, sizeof *size);
@@ -125,7 +120,7 @@ double report_usual_force(const Report *r) {
       const double force = size_of(arrow_at(r, f, i) + 3);
       if (isfinite(force) && force > 0) size[count++] = force;
     }
-  if (count > 0) qsort(size, (size_t)count, sizeof *size, compare_sizes);
+  if (count > 0) qsort(size, (size_t)count, sizeof *size, ascending);
   const double usual = count > 0 ? size[(count - 1) * 9 / 10] : 0;
   free(size);
   return usual;

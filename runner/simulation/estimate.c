@@ -173,11 +173,6 @@ static double largest_until(const Second *s, double t) {
   return most;
 }
 
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* Sorts the distances from row `from` to `to` - 1 and returns the median, since single values
  * scatter, and peak in some positions. */
 static double median(Second *s, long from, long to) {

@@ -59,7 +59,7 @@ static MethodFound find_table(const char *name, Method *method) {
 
 /* -------------------------------------------------------------------------------------- by name -- */
 
-static void silent(int code, const char *function, const char *text, void *data) {
+void silent(int code, const char *function, const char *text, void *data) {
   (void)code, (void)function, (void)text, (void)data;
 }
 

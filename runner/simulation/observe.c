@@ -77,10 +77,8 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
                                18L * o->narrows + 5L * model->ncontacts + 1),
                          sizeof *o->numbers);
   if (take_contacts(o, model, info) || !o->numbers || (p->mech && !o->mech) ||
-      (p->P && !o->residual)) {
-    snprintf(message, RUN_TEXT, "no memory for the outputs");
-    return -1;
-  }
+      (p->P && !o->residual))
+    return refuse(message, "no memory for the outputs");
   o->quantity = o->numbers;
   o->lambda   = o->quantity + type->nquantities;
   o->points   = o->lambda + o->nlambda;

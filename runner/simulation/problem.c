@@ -45,13 +45,8 @@ static int choose(const Choice *choices, int count, const char *option, const ch
   while (name && i < count - 1 && strcmp(choices[i].name, name)) i++;
   *value = mech ? choices[i].mech : choices[i].ode;
   if (*value >= 0) return 0;
-  snprintf(message, RUN_TEXT, "%s %s is not for the form \"%s\" of the model; see --form", option,
-           name, mech ? "mech" : "ode");
-  return -1;
-}
-
-static void silent(int code, const char *function, const char *text, void *data) {
-  (void)code, (void)function, (void)text, (void)data; /* GetLastMessage keeps the message */
+  return refuse(message, "%s %s is not for the form \"%s\" of the model; see --form", option, name,
+                mech ? "mech" : "ode");
 }
 
 SUNContext context_create(void) {
@@ -80,9 +75,8 @@ static int resolve_form(Problem *p, char *message) {
   RunForm *form = &p->settings.form;
   if (*form == FORM_AUTO) *form = mech ? FORM_MECH : FORM_ODE;
   if (*form == FORM_MECH ? mech : ode) return 0;
-  snprintf(message, RUN_TEXT, "%s has no form \"%s\"; see `cpodes describe`", model->type->name,
-           *form == FORM_MECH ? "mech" : "ode");
-  return -1;
+  return refuse(message, "%s has no form \"%s\"; see `cpodes describe`", model->type->name,
+                *form == FORM_MECH ? "mech" : "ode");
 }
 
 /* Resolves the names of linear solver and norm. */
@@ -127,22 +121,17 @@ static int close_loops(const Problem *p) {
 
 static int create_mech(Problem *p, char *message) {
   const Method *method = &p->settings.method;
-  if (p->linsol != CP_KKT_AUTO && !p->model->mech.M) {
-    snprintf(message, RUN_TEXT, "--linsol %s is not for %s, which has no matrices: its udot solves",
-             p->settings.linsol, p->model->type->name);
-    return -1;
-  }
-  if (p->model->ncontacts > 0 ? create_contact(p) : !(p->mech = problem_mech(p))) {
-    snprintf(message, RUN_TEXT, "%s: its CPMech cannot be made; `cpodes check` says more",
-             p->model->type->name);
-    return -1;
-  }
+  if (p->linsol != CP_KKT_AUTO && !p->model->mech.M)
+    return refuse(message, "--linsol %s is not for %s, which has no matrices: its udot solves",
+                  p->settings.linsol, p->model->type->name);
+  if (p->model->ncontacts > 0 ? create_contact(p) : !(p->mech = problem_mech(p)))
+    return refuse(message, "%s: its CPMech cannot be made; `cpodes check` says more",
+                  p->model->type->name);
   if (!CPMechSetMaxOrd(p->mech, method->max_order) &&
       !CPMechSetErrorTimeScale(p->mech, method->tau, NULL) &&
       !CPMechSetNewton(p->mech, method->newton) && !close_loops(p))
     return 0;
-  snprintf(message, RUN_TEXT, "%s", CPMechGetLastMessage(p->mech));
-  return -1;
+  return refuse(message, "%s", CPMechGetLastMessage(p->mech));
 }
 
 static int create_projector(Problem *p, char *message) {
@@ -151,10 +140,8 @@ static int create_projector(Problem *p, char *message) {
   p->residual = N_VNew_Serial(model->m, p->ctx);
   if (p->residual) p->P = CPProjectorCreate(model->c, model->y0, p->residual, p->ctx);
   if (model->G && !model->G_tmpl) p->G = SUNDenseMatrix(model->m, model->n, p->ctx);
-  if (!p->P || (model->G && !model->G_tmpl && !p->G)) {
-    snprintf(message, RUN_TEXT, "%s: no memory for the projector", model->type->name);
-    return -1;
-  }
+  if (!p->P || (model->G && !model->G_tmpl && !p->G))
+    return refuse(message, "%s: no memory for the projector", model->type->name);
   CPProjectorSetErrHandlerFn(p->P, silent, NULL);
   int flag = CPProjectorSetUserData(p->P, model->data);
   if (!flag && model->G) flag = CPProjectorSetJacFn(p->P, model->G, p->G ? p->G : model->G_tmpl);
@@ -178,16 +165,13 @@ static int create_solvers(Problem *p, char *message) {
     p->iteration = SUNNonlinSol_FixedPoint(p->model->y0, 0, p->ctx);
   }
   if (p->linear || p->iteration) return 0;
-  snprintf(message, RUN_TEXT, "no memory for the solvers");
-  return -1;
+  return refuse(message, "no memory for the solvers");
 }
 
 static int create_ode(Problem *p, char *message) {
-  if (p->settings.method.tau != 0) {
-    snprintf(message, RUN_TEXT, "--method %s is for the form \"mech\" of a model only",
-             p->settings.method.name);
-    return -1;
-  }
+  if (p->settings.method.tau != 0)
+    return refuse(message, "--method %s is for the form \"mech\" of a model only",
+                  p->settings.method.name);
   return create_projector(p, message) || create_solvers(p, message) ? -1 : 0;
 }
 
@@ -203,10 +187,7 @@ static int create_model(Problem *p, char *message) {
 
 int problem_create(Problem *p, const RunSettings *settings, char *message) {
   *p = (Problem){.settings = *settings};
-  if (!(p->ctx = context_create())) {
-    snprintf(message, RUN_TEXT, "SUNDIALS gives no context");
-    return -1;
-  }
+  if (!(p->ctx = context_create())) return refuse(message, "SUNDIALS gives no context");
   if (create_model(p, message) || resolve_form(p, message) || resolve_names(p, message)) return -1;
   char reason[METHOD_REASON];
   p->chosen = method_is_chosen(&p->settings.method, p->model);

@@ -1,6 +1,7 @@
 #include "records.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -78,6 +79,10 @@ void component_name(const RunInfo *info, long i, char *text, size_t length) {
   else if (i < info->nq) snprintf(text, length, "q%ld", i);
   else if (i < info->nq + info->nu) snprintf(text, length, "u%ld", i - info->nq);
   else snprintf(text, length, "z%ld", i - info->nq - info->nu);
+}
+
+void velocity_name(const RunInfo *info, long i, char *text, size_t length) {
+  component_name(info, info->nq + i, text, length);
 }
 
 const char *component_unit(const RunInfo *info, long i, char *text, size_t length) {
@@ -184,6 +189,19 @@ int digits_apart(double a, double b) {
     if (strcmp(one, other) != 0) break;
   }
   return digits;
+}
+
+int ascending(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+int refuse(char *message, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, RUN_TEXT, format, arguments);
+  va_end(arguments);
+  return -1;
 }
 
 void describe_ending(const char *whom, bool begun, const RunResult *r, char *text, size_t length) {

@@ -225,8 +225,11 @@ struct Listener {
   int (*end)(Listener *self, const RunResult *result);
 };
 
-/* The names of the columns of y: "phi", "phi'", or "q0", "u0", "z0"; unit: "" if it is unknown. */
-void component_name(const RunInfo *info, long i, char *text, size_t length);
+/* Writes the name of item i = 0, 1, ... of a kind to text [length]. */
+typedef void NameOf(const RunInfo *info, long i, char *text, size_t length);
+/* The names of the columns of y: "phi", "phi'", or "q0", "u0", "z0", and those of the velocities alone;
+ * unit: "" if it is unknown. */
+NameOf component_name, velocity_name;
 const char *component_unit(const RunInfo *info, long i, char *text, size_t length);
 const char *component_meaning(const RunInfo *info, long i);
 /* The unit as displayed: "" for NULL and "1". */
@@ -238,11 +241,10 @@ bool is_conserved(const RunInfo *info, int quantity);
 bool is_output(const RunInfo *info, int quantity);
 /* Name and unit of a multiplier: "pin x", "N"; for a contact's row without a name in the model "N
  * floor", "F floor"; otherwise "lambda0", "". */
-void multiplier_name(const RunInfo *info, long i, char *text, size_t length);
+NameOf multiplier_name;
 const char *multiplier_unit(const RunInfo *info, long i);
 /* For contact i: "gap floor", "phase floor", and the unit of gaps, "" if the model has no units. */
-void gap_name(const RunInfo *info, long i, char *text, size_t length);
-void contact_phase_name(const RunInfo *info, long i, char *text, size_t length);
+NameOf gap_name, contact_phase_name;
 const char *gap_unit(const RunInfo *info);
 /* Are the numbers in SI units? They are not if no coordinate has a unit. */
 bool has_units(const RunInfo *info);
@@ -255,5 +257,13 @@ const char *number_text(char *text, double value, int digits);
 
 /* The number of digits, at least six, that distinguishes a from b, if they differ. */
 int digits_apart(double a, double b);
+
+/* For qsort: doubles in ascending order. */
+int ascending(const void *a, const void *b);
+/* Writes why something is impossible to message [RUN_TEXT]. Returns -1. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+int refuse(char *message, const char *format, ...);
 
 #endif

@@ -286,14 +286,10 @@ static int march(Run *run) {
   return s->outputs ? tell_outputs(run) : 0;
 }
 
-static void velocity_name(const RunInfo *info, long i, char *text, size_t length) {
-  component_name(info, info->nq + i, text, length);
-}
-
 /* Checks that all names of --curves exist, and that there are not too many of one kind. */
 static int select_curves(const RunInfo *info, char *message) {
   const struct {
-    void (*name)(const RunInfo *info, long i, char *text, size_t length);
+    NameOf *name;
     long count;
   } kinds[] = {{component_name, info->nq},
                {velocity_name, info->nu},
@@ -309,32 +305,27 @@ static int select_curves(const RunInfo *info, char *message) {
     char wanted[RUN_TEXT], name[RUN_TEXT];
     int known = 0;
     snprintf(wanted, sizeof wanted, "%.*s", (int)length, at);
-    if (!wanted[0]) {
-      snprintf(message, RUN_TEXT, "--curves: \"%.100s\" has a comma too many, or names nothing",
-               info->settings->curves);
-      return -1;
-    }
+    if (!wanted[0])
+      return refuse(message, "--curves: \"%.100s\" has a comma too many, or names nothing",
+                    info->settings->curves);
     for (int kind = 0; kind < KINDS; kind++)
       for (long i = 0; i < kinds[kind].count; i++) {
         kinds[kind].name(info, i, name, sizeof name);
         if (strcmp(name, wanted)) continue;
         known = 1;
         if (++found[kind] <= RUN_CURVES) continue;
-        snprintf(
-            message, RUN_TEXT,
+        return refuse(
+            message,
             "--curves: at most %d of a kind: coordinates, velocities, multipliers, gaps, phases",
             RUN_CURVES);
-        return -1;
       }
     for (int i = 0; i < type->nquantities; i++)
       known = known || !strcmp(type->quantities[i].name, wanted);
-    if (!known) {
-      snprintf(message, RUN_TEXT,
-               "--curves: %s has no coordinate, velocity, quantity, multiplier, gap or phase "
-               "\"%.100s\"; the first line of --csv names them all",
-               type->name, wanted);
-      return -1;
-    }
+    if (!known)
+      return refuse(message,
+                    "--curves: %s has no coordinate, velocity, quantity, multiplier, gap or phase "
+                    "\"%.100s\"; the first line of --csv names them all",
+                    type->name, wanted);
     at += length;
     at = *at ? at + 1 : NULL;
   }
