@@ -14,6 +14,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <type_traits>
 
 using cpodes::LegacyCounters;
 using cpodes::LegacyIntegrator;
@@ -58,6 +59,12 @@ using Projection  = int (*)(double, Vector *, Vector *, double, Vector *, void *
 using Triggers    = int (*)(double, Vector *, Vector *, double *, void *);
 using Weights     = int (*)(Vector *, Vector *, void *);
 using Handler     = void (*)(int, const char *, const char *, char *, void *);
+
+std::size_t lengthOf(Vector *v) {
+  long n = 0, unused = 0;
+  v->operations->space(v, &n, &unused);
+  return static_cast<std::size_t>(n);
+}
 
 /* cpodes' codes below -200 have no equivalent in 2006. */
 int oldCode(int flag) {
@@ -140,9 +147,7 @@ struct Memory : cpodes::LegacyProblem {
   }
   int constraints(double t, const double *y, double *values) override {
     const int flag = c(t, in(a, y), residuals.get(), cData);
-    long m = 0, unused = 0;
-    residuals.get()->operations->space(residuals.get(), &m, &unused);
-    std::memcpy(values, residuals.data(), static_cast<std::size_t>(m) * sizeof *values);
+    std::memcpy(values, residuals.data(), lengthOf(residuals.get()) * sizeof *values);
     return flag;
   }
   int triggers(double t, const double *y, const double *ydot, double *values) override {
@@ -178,16 +183,21 @@ struct Memory : cpodes::LegacyProblem {
   }
 };
 
+/* Runs f, which returns a code, or nothing if it cannot fail. */
+template <class F> int codeOf(F f, Memory &m) {
+  if constexpr (std::is_void_v<decltype(f(m))>) return f(m), CP_SUCCESS;
+  else return f(m);
+}
 /* Runs f without letting an exception leave a C function. Functions of memory that has no problem
  * yet return CP_NO_MALLOC. */
 template <class F> int with(void *mem, F f) {
   if (!mem) return CP_MEM_NULL;
   try {
-    return oldCode(f(*static_cast<Memory *>(mem)));
+    return oldCode(codeOf(f, *static_cast<Memory *>(mem)));
   } catch (const std::exception &) { return CP_MEM_FAIL; }
 }
 template <class F> int running(void *mem, F f) {
-  return with(mem, [&](Memory &m) { return m.n == 0 ? CP_NO_MALLOC : f(m); });
+  return with(mem, [&](Memory &m) { return m.n == 0 ? CP_NO_MALLOC : codeOf(f, m); });
 }
 template <class T> int option(void *mem, T LegacyOptions::*which, T value) {
   return with(mem, [&](Memory &m) {
@@ -197,10 +207,7 @@ template <class T> int option(void *mem, T LegacyOptions::*which, T value) {
   });
 }
 template <class T, class S> int counter(void *mem, T *value, S LegacyCounters::*which) {
-  return with(mem, [&](Memory &m) {
-    *value = m.integrator.counters().*which;
-    return CP_SUCCESS;
-  });
+  return with(mem, [&](Memory &m) { *value = m.integrator.counters().*which; });
 }
 int refuse(void *mem, const char *function, const char *why) {
   return with(mem, [&](Memory &m) { return m.refuse(function, why); });
@@ -230,15 +237,13 @@ DROPIN int CPodeInit(void *mem, void *f, void *data, double t0, Vector *y0, Vect
     if (m.refused)
       return m.refuse("CPodeInit", "implicit equations F(t, y, y') = 0 are not supported");
     if (!f || !y0) return m.refuse("CPodeInit", "the function and y0 must not be NULL");
-    long n = 0, unused = 0;
-    y0->operations->space(y0, &n, &unused);
-    m.n = static_cast<std::size_t>(n);
+    m.n = lengthOf(y0);
     for (Owned *v : {&m.a, &m.b, &m.e}) v->reset(y0);
     std::memcpy(&m.f, &f, sizeof f);
     m.fData = data;
     LegacyTolerances tolerances;
     const int flag = m.tolerances(type, relative, absolute, tolerances);
-    return flag ? flag : m.integrator.init(static_cast<int>(n), t0, Values(y0).data(), tolerances);
+    return flag ? flag : m.integrator.init(static_cast<int>(m.n), t0, Values(y0).data(), tolerances);
   });
 }
 
@@ -262,10 +267,7 @@ DROPIN int CPodeSetTolerances(void *mem, int type, double relative, void *absolu
   });
 }
 DROPIN int CPodeSetEwtFn(void *mem, Weights w, void *data) {
-  return with(mem, [&](Memory &m) {
-    m.w = w, m.wData = data;
-    return CP_SUCCESS;
-  });
+  return with(mem, [&](Memory &m) { m.w = w, m.wData = data; });
 }
 
 /* ---- projection and events ---- */
@@ -282,8 +284,7 @@ DROPIN int CPodeProjInit(void *mem, int norm, int, Constraints c, void *data, Ve
   return running(mem, [&](Memory &m) -> int {
     if (!c || !tolerances)
       return m.refuse("CPodeProjInit", "the function and ctol must not be NULL");
-    long count = 0, unused = 0;
-    tolerances->operations->space(tolerances, &count, &unused);
+    const std::size_t count = lengthOf(tolerances);
     m.c = c, m.cData = data;
     m.residuals.reset(tolerances);
     if (count == 0) return m.integrator.setProjection(LegacyIntegrator::NONE, {}, false);
@@ -296,14 +297,10 @@ DROPIN int CPodeRootInit(void *mem, int count, Triggers g, void *data) {
   return running(mem, [&](Memory &m) {
     m.g = g, m.gData = data;
     m.integrator.setTriggers(g && count > 0 ? count : 0);
-    return CP_SUCCESS;
   });
 }
 DROPIN int CPodeSetRootDirection(void *mem, int *directions) {
-  return running(mem, [&](Memory &m) {
-    m.integrator.setDirections(directions);
-    return CP_SUCCESS;
-  });
+  return running(mem, [&](Memory &m) { m.integrator.setDirections(directions); });
 }
 
 /* ---- linear solvers: dense, by difference quotients. Projections choose theirs by the rank of the
@@ -316,22 +313,13 @@ DROPIN int CPLapackDenseProj(void *mem, int, int, int) { return mem ? CP_SUCCESS
 /* ---- options ---- */
 
 DROPIN int CPodeSetErrHandlerFn(void *mem, Handler handler, void *data) {
-  return with(mem, [&](Memory &m) {
-    m.handler = handler, m.handlerData = data;
-    return CP_SUCCESS;
-  });
+  return with(mem, [&](Memory &m) { m.handler = handler, m.handlerData = data; });
 }
 DROPIN int CPodeSetErrFile(void *mem, FILE *file) {
-  return with(mem, [&](Memory &m) {
-    m.file = file;
-    return CP_SUCCESS;
-  });
+  return with(mem, [&](Memory &m) { m.file = file; });
 }
 DROPIN int CPodeSetStopTime(void *mem, double t) {
-  return with(mem, [&](Memory &m) {
-    m.stop.t = t;
-    return CP_SUCCESS;
-  });
+  return with(mem, [&](Memory &m) { m.stop.t = t; });
 }
 #define OPTION(name, type, member) \
   DROPIN int name(void *mem, type value) { return option(mem, &LegacyOptions::member, value); }
@@ -378,16 +366,10 @@ DROPIN int CPodeGetDky(void *mem, double t, int k, Vector *dky) {
 /* ---- results ---- */
 
 DROPIN int CPodeGetRootInfo(void *mem, int *found) {
-  return running(mem, [&](Memory &m) {
-    m.integrator.eventsFound(found);
-    return CP_SUCCESS;
-  });
+  return running(mem, [&](Memory &m) { m.integrator.eventsFound(found); });
 }
 DROPIN int CPodeGetRootWindow(void *mem, double *low, double *high) {
-  return running(mem, [&](Memory &m) {
-    m.integrator.eventWindow(low, high);
-    return CP_SUCCESS;
-  });
+  return running(mem, [&](Memory &m) { m.integrator.eventWindow(low, high); });
 }
 DROPIN int CPodeGetErrWeights(void *mem, Vector *w) {
   return running(mem, [&](Memory &m) { return m.integrator.errorWeights(w->operations->array(w)); });
@@ -426,7 +408,6 @@ DROPIN int CPodeGetIntegratorStats(void *mem, long *steps, long *rates, long *se
     *steps = s.steps, *rates = s.rates, *setups = s.setups, *failures = s.errorFailures;
     *order = s.order, *nextOrder = s.nextOrder;
     *first = s.first, *last = s.last, *next = s.next, *t = s.t;
-    return CP_SUCCESS;
   });
 }
 DROPIN int CPodeGetNonlinSolvStats(void *mem, long *iterations, long *failures) {
@@ -439,7 +420,6 @@ DROPIN int CPodeGetProjStats(void *mem, long *projections, long *constraints, lo
     const LegacyCounters s = m.integrator.counters();
     *projections = s.projections, *constraints = s.constraints;
     *setups = s.projectionSetups, *failures = s.projectionFailures;
-    return CP_SUCCESS;
   });
 }
 

@@ -291,16 +291,19 @@ struct CPodesProjectedIntegrator::Impl {
 
   /* ---- stepping ---- */
 
-  void show(double t, State &state) {
-    if (t < tEngine) check(engine->interpolate(t, between), "interpolation");
-    mechanism.show(t, t < tEngine ? between : y, state);
+  /* y at a time t in the newest step */
+  N_Vector at(double t) {
+    if (t >= tEngine) return y;
+    check(engine->interpolate(t, between), "interpolation");
+    return between;
   }
+  void show(double t, State &state) { mechanism.show(t, at(t), state); }
   /* Without triggers, most internal steps are never examined, and assembling one takes realizations
    * of positions and velocities. */
   void placeAdvanced(double t) {
-    if (t < tEngine) check(engine->interpolate(t, between), "interpolation");
+    const N_Vector to = at(t);
     if (assembled) tGood = advanced.getTime(), yGood = advanced.getY();
-    Mechanism::place(t, t < tEngine ? between : y, advanced);
+    Mechanism::place(t, to, advanced);
     assembled = false;
   }
   void settle() {
@@ -439,6 +442,13 @@ struct CPodesProjectedIntegrator::Impl {
     }
   }
   double getTime() const { return (showInterpolated ? interpolated : advanced).getTime(); }
+
+  /* An event can be queried only while it is the newest result. */
+  const Impl &event(const char *function) const {
+    SimTK_ERRCHK_ALWAYS(communication == ReturnedWithEvent, function,
+                        "No event has been triggered.");
+    return *this;
+  }
 };
 
 /* ---- the public class ---- */
@@ -537,25 +547,16 @@ State &Integ::updAdvancedState() {
 double Integ::getAccuracyInUse() const { return impl->accuracyInUse(); }
 double Integ::getConstraintToleranceInUse() const { return impl->toleranceInUse(); }
 
-/* The event can be queried only while it is the newest result. */
-static void checkEvent(bool happened, const char *function) {
-  SimTK_ERRCHK_ALWAYS(happened, function, "No event has been triggered.");
-}
 Vec2 Integ::getEventWindow() const {
-  checkEvent(impl->communication == Impl::ReturnedWithEvent, __func__);
-  return Vec2(impl->window.low, impl->window.high);
+  const EventWindow &window = impl->event(__func__).window;
+  return Vec2(window.low, window.high);
 }
-const Array_<EventId> &Integ::getTriggeredEvents() const {
-  checkEvent(impl->communication == Impl::ReturnedWithEvent, __func__);
-  return impl->triggered;
-}
+const Array_<EventId> &Integ::getTriggeredEvents() const { return impl->event(__func__).triggered; }
 const Array_<double> &Integ::getEstimatedEventTimes() const {
-  checkEvent(impl->communication == Impl::ReturnedWithEvent, __func__);
-  return impl->triggeredTimes;
+  return impl->event(__func__).triggeredTimes;
 }
 const Array_<Event::Trigger> &Integ::getEventTransitionsSeen() const {
-  checkEvent(impl->communication == Impl::ReturnedWithEvent, __func__);
-  return impl->triggeredTransitions;
+  return impl->event(__func__).triggeredTransitions;
 }
 
 bool Integ::isSimulationOver() const { return impl->communication == Impl::Over; }

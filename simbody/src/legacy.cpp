@@ -101,24 +101,20 @@ struct LegacyIntegrator::Impl {
    * projected from the same unprojected state of the newest step, whatever output has been
    * projected since. */
   static int project(double t, N_Vector from, N_Vector to, double eps, void *data) {
-    Impl &m = at(data);
-    std::vector<double> correction(m.n), none(m.n, 0.0);
-    if (m.stepping) m.unprojected.assign(of(from), of(from) + m.n);
-    const int flag = guarded(m.problem, "project", [&] {
-      return m.problem.project(t, of(from), eps, correction.data(), none.data());
-    });
-    for (std::size_t i = 0; i < m.n; i++) of(to)[i] = of(from)[i] + correction[i];
-    return flag;
+    std::vector<double> none(at(data).n, 0.0);
+    return at(data).correct(t, from, to, none.data(), eps);
   }
   static int projectBoth(double t, N_Vector from, N_Vector to, N_Vector error, double eps,
                          void *data) {
-    Impl &m = at(data);
-    std::vector<double> correction(m.n);
-    if (m.stepping) m.unprojected.assign(of(from), of(from) + m.n);
-    const int flag = guarded(m.problem, "project", [&] {
-      return m.problem.project(t, of(from), eps, correction.data(), of(error));
+    return at(data).correct(t, from, to, of(error), eps);
+  }
+  int correct(double t, N_Vector from, N_Vector to, double *error, double eps) {
+    std::vector<double> correction(n);
+    if (stepping) unprojected.assign(of(from), of(from) + n);
+    const int flag = guarded(problem, "project", [&] {
+      return problem.project(t, of(from), eps, correction.data(), error);
     });
-    for (std::size_t i = 0; i < m.n; i++) of(to)[i] = of(from)[i] + correction[i];
+    for (std::size_t i = 0; i < n; i++) of(to)[i] = of(from)[i] + correction[i];
     return flag;
   }
   static int projectError(double t, N_Vector, N_Vector error, void *data) {
@@ -233,15 +229,15 @@ struct LegacyIntegrator::Impl {
 
   /* ---- steps ---- */
 
+  /* out <- v, unless flag is an error; returns flag */
+  int give(int flag, N_Vector v, double *out) const {
+    if (!flag) std::memcpy(out, of(v), n * sizeof(double));
+    return flag;
+  }
   /* out <- the projected state at t, within the newest step */
   int show(double t, double *out) {
-    if (t == tn) {
-      std::memcpy(out, of(y), n * sizeof(double));
-      return CP_SUCCESS;
-    }
-    const int flag = CPodeGetDky(mem, t, 0, between);
-    if (!flag) std::memcpy(out, of(between), n * sizeof(double));
-    return flag;
+    if (t == tn) return give(CP_SUCCESS, y, out);
+    return give(CPodeGetDky(mem, t, 0, between), between, out);
   }
   int evaluate(double t, std::vector<double> &e) {
     if (kinds.empty()) return CP_SUCCESS;
@@ -358,9 +354,7 @@ int LegacyIntegrator::step(double to, bool oneStep, Stop stop, double *t, double
   return impl->step(to, oneStep, stop, t, y);
 }
 int LegacyIntegrator::interpolate(double t, int k, double *dky) {
-  const int flag = CVodeGetDky(impl->cvode(), t, k, impl->between);
-  if (!flag) std::memcpy(dky, of(impl->between), impl->n * sizeof(double));
-  return flag;
+  return impl->give(CVodeGetDky(impl->cvode(), t, k, impl->between), impl->between, dky);
 }
 void LegacyIntegrator::eventWindow(double *low, double *high) const {
   *low = impl->window.low, *high = impl->window.high;
@@ -371,14 +365,10 @@ void LegacyIntegrator::eventsFound(int *found) const {
     found[impl->window.which[k]] = impl->window.direction[k] == RISING ? 1 : -1;
 }
 int LegacyIntegrator::errorWeights(double *w) {
-  const int flag = CVodeGetErrWeights(impl->cvode(), impl->between);
-  if (!flag) std::memcpy(w, of(impl->between), impl->n * sizeof(double));
-  return flag;
+  return impl->give(CVodeGetErrWeights(impl->cvode(), impl->between), impl->between, w);
 }
 int LegacyIntegrator::localErrors(double *e) {
-  const int flag = CPodeGetEstLocalErrors(impl->mem, impl->between);
-  if (!flag) std::memcpy(e, of(impl->between), impl->n * sizeof(double));
-  return flag;
+  return impl->give(CPodeGetEstLocalErrors(impl->mem, impl->between), impl->between, e);
 }
 
 LegacyCounters LegacyIntegrator::counters() const {

@@ -18,6 +18,12 @@ void copyIn(const double *x, Vector &v) {
 void copyOut(const Vector &v, double *x) {
   for (int i = 0; i < v.size(); i++) x[i] = v[i];
 }
+/* *last <- x; has it changed? */
+bool changes(const double *x, int count, double *last) {
+  if (std::equal(x, x + count, last)) return false;
+  std::copy(x, x + count, last);
+  return true;
+}
 
 } // namespace
 
@@ -27,12 +33,8 @@ Mechanism::Mechanism(const MultibodySystem &owner)
 /* ---- evaluation: stages whose variables have not changed are not realized again ---- */
 
 void Mechanism::at(double t, const double *q) {
-  const bool moved = !std::equal(q, q + nq, y.begin());
   if (work.getTime() != t) work.setTime(t);
-  if (moved) {
-    copyIn(q, work.updQ());
-    std::copy(q, q + nq, y.begin());
-  }
+  if (changes(q, nq, y.data())) copyIn(q, work.updQ());
   if (work.getSystemStage() >= Stage::Position) return;
   system.realize(work, Stage::Time);
   system.prescribeQ(work);
@@ -42,10 +44,11 @@ void Mechanism::at(double t, const double *q) {
 
 void Mechanism::at(double t, const double *q, const double *u) {
   at(t, q);
-  if (!std::equal(u, u + nu, y.begin() + nq)) {
-    copyIn(u, work.updU());
-    std::copy(u, u + nu, y.begin() + nq);
-  }
+  if (changes(u, nu, y.data() + nq)) copyIn(u, work.updU());
+  realizeVelocity();
+}
+
+void Mechanism::realizeVelocity() {
   if (work.getSystemStage() >= Stage::Velocity) return;
   system.prescribeU(work);
   system.realize(work, Stage::Velocity);
@@ -53,9 +56,7 @@ void Mechanism::at(double t, const double *q, const double *u) {
 
 void Mechanism::at(double t, const double *q, const double *u, const double *z) {
   at(t, q, u);
-  if (nz == 0 || std::equal(z, z + nz, y.begin() + nq + nu)) return;
-  copyIn(z, work.updZ());
-  std::copy(z, z + nz, y.begin() + nq + nu);
+  if (changes(z, nz, y.data() + nq + nu)) copyIn(z, work.updZ());
 }
 
 void Mechanism::evaluateForces() {
@@ -71,11 +72,7 @@ void Mechanism::accelerate() {
 
 const Matrix &Mechanism::transposed() {
   if (haveG) return Gt;
-  /* calcGTranspose needs Stage::Velocity for velocity constraints. */
-  if (work.getSystemStage() < Stage::Velocity) {
-    system.prescribeU(work);
-    system.realize(work, Stage::Velocity);
-  }
+  realizeVelocity(); /* calcGTranspose needs it for velocity constraints. */
   matter.calcGTranspose(work, Gt);
   haveG = true;
   return Gt;
@@ -93,8 +90,7 @@ const Mechanism::Kinematics &Mechanism::kinematicsAt(const double *q) {
   at(work.getTime(), q);
   Kinematics made;
   made.q.assign(q, q + nq);
-  made.N.resize(std::size_t(matter.getNumBodies()));
-  made.inverse.resize(made.N.size());
+  for (auto &blocks : made.blocks) blocks.resize(std::size_t(matter.getNumBodies()));
   Vector unit, column;
   for (const bool inverse : {false, true}) {
     const int longest = inverse ? 7 : 6;
@@ -104,18 +100,16 @@ const Mechanism::Kinematics &Mechanism::kinematicsAt(const double *q) {
       for (MobilizedBodyIndex b(1); b < matter.getNumBodies(); ++b) {
         const MobilizedBody &body = matter.getMobilizedBody(b);
         const int mq = body.getNumQ(work), mu = body.getNumU(work);
+        const int first = inverse ? int(body.getFirstQIndex(work)) : int(body.getFirstUIndex(work));
         if (k == 0)
-          (inverse ? made.inverse : made.N)[std::size_t(b)].resize(inverse ? mu : mq,
-                                                                   inverse ? mq : mu);
-        if (k < (inverse ? mq : mu))
-          unit[(inverse ? int(body.getFirstQIndex(work)) : int(body.getFirstUIndex(work))) + k] =
-              1.0;
+          made.blocks[inverse][std::size_t(b)].resize(inverse ? mu : mq, inverse ? mq : mu);
+        if (k < (inverse ? mq : mu)) unit[first + k] = 1.0;
       }
       if (inverse) matter.multiplyByNInv(work, false, unit, column);
       else matter.multiplyByN(work, false, unit, column);
       for (MobilizedBodyIndex b(1); b < matter.getNumBodies(); ++b) {
         const MobilizedBody &body = matter.getMobilizedBody(b);
-        Matrix &block             = (inverse ? made.inverse : made.N)[std::size_t(b)];
+        Matrix &block             = made.blocks[inverse][std::size_t(b)];
         const int first = inverse ? int(body.getFirstUIndex(work)) : int(body.getFirstQIndex(work));
         for (int i = 0; k < block.ncol() && i < block.nrow(); i++) block(i, k) = column[first + i];
       }
@@ -325,8 +319,7 @@ struct Mechanism::Functions {
                  plain     = what == CP_N || what == CP_N_TRANSPOSE;
       for (MobilizedBodyIndex b(1); b < m.matter.getNumBodies(); ++b) {
         const MobilizedBody &body = m.matter.getMobilizedBody(b);
-        const Matrix &block =
-            (plain ? at.N : at.inverse)[std::size_t(b)]; /* maps from columns to rows */
+        const Matrix &block = at.blocks[!plain][std::size_t(b)]; /* maps from columns to rows */
         const int iq = body.getFirstQIndex(m.work), iu = body.getFirstUIndex(m.work);
         const bool transposes  = what == CP_N_TRANSPOSE || what == CP_N_INVERSE_TRANSPOSE;
         const double *const in = x + (fromU ? iu : iq);

@@ -70,6 +70,7 @@ private:
   void at(double t, const double *q);
   void at(double t, const double *q, const double *u);
   void at(double t, const double *q, const double *u, const double *z);
+  void realizeVelocity();
   void evaluateForces();
   void accelerate();
   const SimTK::Matrix &transposed(); /* G^T [nu x na] at the working state */
@@ -93,7 +94,7 @@ private:
   /* N and N^+ of the bodies at a q. They are requested repeatedly at the same few states. */
   struct Kinematics {
     std::vector<double> q;
-    std::vector<SimTK::Matrix> N, inverse; /* one block per body */
+    std::vector<SimTK::Matrix> blocks[2]; /* of N and N^+, one per body */
   };
   std::vector<Kinematics> recent; /* newest first */
   const Kinematics &kinematicsAt(const double *q);
