@@ -130,20 +130,6 @@ struct Wall : TriggeredEventHandler {
     point.setU(s, -restitution * point.getU(s));
   }
 };
-/* Zero from 0.3 on */
-struct StaysAtZero : TriggeredEventReporter {
-  std::vector<double> &times;
-  explicit StaysAtZero(std::vector<double> &seen)
-      : TriggeredEventReporter(Stage::Time), times(seen) {}
-  Real getValue(const State &s) const override { return std::fmax(0.0, 0.3 - s.getTime()); }
-  void handleEvent(const State &s) const override { times.push_back(s.getTime()); }
-};
-struct Always : TriggeredEventReporter {
-  std::vector<double> &times;
-  explicit Always(std::vector<double> &seen) : TriggeredEventReporter(Stage::Time), times(seen) {}
-  Real getValue(const State &) const override { return 0.0; }
-  void handleEvent(const State &s) const override { times.push_back(s.getTime()); }
-};
 
 /* Without losses the point goes from wall to wall in one time T, and first from the lowest position
  * in T / 2. */
@@ -152,8 +138,8 @@ START_TEST(events_happen_when_they_should_and_zero_is_no_event) {
   std::vector<double> right, left, zero, always, clock;
   m.system.addEventHandler(new Wall(m, 1, 0.6, 1, right));
   m.system.addEventHandler(new Wall(m, -1, 0.6, 1, left));
-  m.system.addEventReporter(new StaysAtZero(zero));
-  m.system.addEventReporter(new Always(always));
+  m.system.addEventReporter(new OfTime([](double t) { return std::fmax(0.0, 0.3 - t); }, zero));
+  m.system.addEventReporter(new OfTime([](double) { return 0.0; }, always));
   m.system.addEventReporter(new Clock(0.05, clock));
   m.ready([&](State &s) {
     m.point.setQ(s, Vec3(0, -1, 0));

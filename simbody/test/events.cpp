@@ -98,16 +98,6 @@ START_TEST(an_event_lies_in_its_window) {
 }
 END_TEST
 
-/* A trigger that depends only on time, and jumps or stays at zero. */
-struct OfTime : TriggeredEventReporter {
-  double (*const value)(double t);
-  std::vector<double> &times;
-  OfTime(double (*f)(double), std::vector<double> &seen)
-      : TriggeredEventReporter(Stage::Time), value(f), times(seen) {}
-  Real getValue(const State &s) const override { return value(s.getTime()); }
-  void handleEvent(const State &s) const override { times.push_back(s.getTime()); }
-};
-
 START_TEST(discontinuous_triggers_are_located_by_bisection) {
   Falling m;
   std::vector<double> times;

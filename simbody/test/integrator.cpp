@@ -22,11 +22,34 @@ static std::unique_ptr<Model> modelOf(int i) {
 }
 static Method methodOf(int i) { return methods[i % numMethods]; }
 
-template <class I> static State run(I &integrator, const State &start, double end) {
-  integrator.initialize(start);
+struct Ours : CPodesProjectedIntegrator {
+  Ours(const Model &m, Method method, double accuracy)
+      : CPodesProjectedIntegrator(m.system, method) {
+    setAccuracy(accuracy);
+  }
+};
+
+template <class I> static void reach(I &integrator, double end) {
   while (integrator.stepTo(end) != Integrator::ReachedReportTime) {}
+}
+/* The counters of the system begin after the initialization. */
+template <class I> static State run(Model &m, I &integrator, const State &start, double end) {
+  integrator.initialize(start);
+  m.system.resetAllCountersToZero();
+  reach(integrator, end);
   return integrator.getState();
 }
+static State exact(Model &m, double accuracy, double end) {
+  RungeKuttaMersonIntegrator theirs(m.system);
+  theirs.setAccuracy(accuracy);
+  return run(m, theirs, m.start, end);
+}
+
+/* A rod of 1 kg and 1 m that hangs down from its joint, and gravity */
+static Body::Rigid rod() {
+  return Body::Rigid(MassProperties(1, Vec3(0, -0.5, 0), UnitInertia(1.0 / 3, 0.01, 1.0 / 3)));
+}
+static void gravity(Model &m) { Force::UniformGravity(m.forces, m.matter, Vec3(0, -9.81, 0)); }
 
 static double violation(const Model &m, const State &s) {
   m.system.realize(s, Stage::Velocity);
@@ -36,12 +59,9 @@ static double violation(const Model &m, const State &s) {
 START_TEST(motions_are_those_of_runge_kutta_merson) {
   auto m                 = modelOf(_i);
   const double short_run = m->end / 10, accuracy = 1e-6;
-  RungeKuttaMersonIntegrator theirs(m->system);
-  theirs.setAccuracy(1e-9);
-  const State expected = run(theirs, m->start, short_run);
-  CPodesProjectedIntegrator ours(m->system, methodOf(_i));
-  ours.setAccuracy(accuracy);
-  const State s = run(ours, m->start, short_run);
+  const State expected = exact(*m, 1e-9, short_run);
+  Ours ours(*m, methodOf(_i), accuracy);
+  const State s = run(*m, ours, m->start, short_run);
   ck_assert_double_eq(s.getTime(), short_run);
   Vector error = s.getY() - expected.getY();
   for (int i = s.getNQ(); i < s.getNY(); i++) error[i] /= std::fmax(1.0, std::fabs(s.getY()[i]));
@@ -85,12 +105,9 @@ START_TEST(auxiliary_states_that_depend_on_coordinates_take_long_steps) {
     pendulum.setAngle(s, 1.0);
     s.updZ()[0] = 1.0;
   });
-  RungeKuttaMersonIntegrator theirs(m.system);
-  theirs.setAccuracy(1e-8);
-  const State expected = run(theirs, m.start, 1.0);
-  CPodesProjectedIntegrator ours(m.system, CPodesProjectedIntegrator::BDF);
-  ours.setAccuracy(1e-5);
-  const State s = run(ours, m.start, 1.0);
+  const State expected = exact(m, 1e-8, 1.0);
+  Ours ours(m, CPodesProjectedIntegrator::BDF, 1e-5);
+  const State s = run(m, ours, m.start, 1.0);
   ck_assert_double_le((s.getY() - expected.getY()).normInf(), 100 * 1e-5);
   ck_assert_int_le(ours.getNumStepsTaken(), 150);
   ck_assert_int_le(ours.getNumConvergenceTestFailures(), 3);
@@ -102,11 +119,8 @@ END_TEST
  * would take thirteen. */
 START_TEST(derivatives_of_activations_take_few_realizations_to_acceleration) {
   auto m = muscleLeg();
-  CPodesProjectedIntegrator ours(m->system, CPodesProjectedIntegrator::BDF);
-  ours.setAccuracy(1e-5);
-  ours.initialize(m->start);
-  m->system.resetAllCountersToZero();
-  while (ours.stepTo(m->end) != Integrator::ReachedReportTime) {}
+  Ours ours(*m, CPodesProjectedIntegrator::BDF, 1e-5);
+  run(*m, ours, m->start, m->end);
   const int realizations = m->system.getNumRealizationsOfThisStage(Stage::Acceleration);
   ck_assert_int_le(realizations, ours.getNumIterations() + ours.getNumIterations() / 10);
 }
@@ -117,12 +131,9 @@ START_TEST(internal_steps_are_assembled_where_they_are_returned) {
   int positions[2], steps = 0;
   for (bool every : {false, true}) {
     auto m = muscleLeg();
-    CPodesProjectedIntegrator ours(m->system, CPodesProjectedIntegrator::BDF);
-    ours.setAccuracy(1e-4);
+    Ours ours(*m, CPodesProjectedIntegrator::BDF, 1e-4);
     ours.setReturnEveryInternalStep(every);
-    ours.initialize(m->start);
-    m->system.resetAllCountersToZero();
-    while (ours.stepTo(m->end) != Integrator::ReachedReportTime) {}
+    run(*m, ours, m->start, m->end);
     positions[every] = m->system.getNumRealizationsOfThisStage(Stage::Position);
     steps            = ours.getNumStepsTaken();
   }
@@ -133,11 +144,8 @@ END_TEST
 /* A fixed-point iteration needs at least two: a correction, and one that shows its convergence. */
 START_TEST(adams_evaluates_accelerations_little_more_than_once_a_step) {
   auto m = allModels()[std::size_t(_i)].create();
-  CPodesProjectedIntegrator ours(m->system, CPodesProjectedIntegrator::Adams);
-  ours.setAccuracy(1e-6);
-  ours.initialize(m->start);
-  m->system.resetAllCountersToZero();
-  while (ours.stepTo(m->end) != Integrator::ReachedReportTime) {}
+  Ours ours(*m, CPodesProjectedIntegrator::Adams, 1e-6);
+  run(*m, ours, m->start, m->end);
   const double steps = ours.getNumStepsTaken();
   ck_assert_double_gt(steps, 50.0);
   ck_assert_double_le(m->system.getNumRealizationsOfThisStage(Stage::Acceleration), 1.6 * steps);
@@ -154,12 +162,12 @@ START_TEST(a_parallelogram_passes_its_singular_positions) {
   const bool byRod      = _i / numMethods % 2;
   const double accuracy = _i / numMethods / 2 ? 1e-10 : 1e-9;
   Model m;
-  Force::UniformGravity(m.forces, m.matter, Vec3(0, -9.81, 0));
-  const Body::Rigid rod(MassProperties(1, Vec3(0, -0.5, 0), UnitInertia(0.3, 0.1, 0.3)));
+  gravity(m);
+  const Body::Rigid crank(MassProperties(1, Vec3(0, -0.5, 0), UnitInertia(0.3, 0.1, 0.3)));
   const Body::Rigid beam(MassProperties(2, Vec3(0, -1, 0), UnitInertia(1.3, 0.1, 1.3)));
-  MobilizedBody::Pin left(m.matter.Ground(), Transform(), rod, Transform()), coupler;
+  MobilizedBody::Pin left(m.matter.Ground(), Transform(), crank, Transform()), coupler;
   if (!byRod) coupler = MobilizedBody::Pin(left, Vec3(0, -1, 0), beam, Transform());
-  MobilizedBody::Pin right(m.matter.Ground(), Vec3(2, 0, 0), rod, Transform());
+  MobilizedBody::Pin right(m.matter.Ground(), Vec3(2, 0, 0), crank, Transform());
   if (byRod) Constraint::Rod(left, Vec3(0, -1, 0), right, Vec3(0, -1, 0), 2);
   else Constraint::Ball(coupler, Vec3(0, -2, 0), right, Vec3(0, -1, 0));
   m.ready([&](State &s) {
@@ -167,9 +175,8 @@ START_TEST(a_parallelogram_passes_its_singular_positions) {
     left.setRate(s, 9), right.setRate(s, 9);
     if (!byRod) coupler.setAngle(s, Pi / 2 - 0.4), coupler.setRate(s, -9);
   });
-  CPodesProjectedIntegrator ours(m.system, methodOf(_i));
-  ours.setAccuracy(accuracy);
-  const State s = run(ours, m.start, 3.0);
+  Ours ours(m, methodOf(_i), accuracy);
+  const State s = run(m, ours, m.start, 3.0);
   ck_assert_double_ge(left.getAngle(s), 3.5 * Pi); /* past the fourth position */
   ck_assert_double_eq_tol(left.getAngle(s), right.getAngle(s), 10 * accuracy);
   m.system.realize(m.start, Stage::Dynamics);
@@ -183,13 +190,12 @@ END_TEST
 START_TEST(states_handed_out_meet_the_constraint_tolerance) {
   auto m = modelOf(_i);
   for (double tolerance : {-1.0, 1e-10}) {
-    CPodesProjectedIntegrator ours(m->system, methodOf(_i));
-    ours.setAccuracy(1e-4);
+    Ours ours(*m, methodOf(_i), 1e-4);
     ours.setConstraintTolerance(tolerance);
     ck_assert_double_eq(ours.getConstraintToleranceInUse(), tolerance > 0 ? tolerance : 1e-5);
     ours.initialize(m->start);
     for (int k = 1; k <= 20; k++) {
-      while (ours.stepTo(0.02 * k) != Integrator::ReachedReportTime) {}
+      reach(ours, 0.02 * k);
       ck_assert_double_le(violation(*m, ours.getState()), ours.getConstraintToleranceInUse());
       ck_assert_double_le(violation(*m, ours.getAdvancedState()),
                           ours.getConstraintToleranceInUse());
@@ -207,9 +213,9 @@ START_TEST(euler_angles_and_quaternions_describe_one_motion) {
   angles->matter.convertToEulerAngles(quaternions->start, start);
   start.updU() = quaternions->start.getU();
   ck_assert_int_eq(angles->matter.getNumQuaternionsInUse(start), 0);
-  CPodesProjectedIntegrator a(angles->system, methods[_i]), b(quaternions->system, methods[_i]);
-  a.setAccuracy(1e-8), b.setAccuracy(1e-8);
-  const State byAngles = run(a, start, 0.5), byQuaternions = run(b, quaternions->start, 0.5);
+  Ours a(*angles, methods[_i], 1e-8), b(*quaternions, methods[_i], 1e-8);
+  const State byAngles      = run(*angles, a, start, 0.5),
+              byQuaternions = run(*quaternions, b, quaternions->start, 0.5);
   angles->system.realize(byAngles, Stage::Velocity);
   quaternions->system.realize(byQuaternions, Stage::Velocity);
   const SpatialVec
@@ -222,22 +228,18 @@ END_TEST
 
 START_TEST(prescribed_and_locked_coordinates_follow_exactly) {
   Model m;
-  Force::UniformGravity(m.forces, m.matter, Vec3(0, -9.81, 0));
-  const Body::Rigid body(MassProperties(1, Vec3(0, -0.5, 0), UnitInertia(1.0 / 3, 0.01, 1.0 / 3)));
-  MobilizedBody::Pin driven(m.matter.Ground(), Transform(), body, Transform());
-  MobilizedBody::Pin loose(driven, Vec3(0, -1, 0), body, Transform());
-  MobilizedBody::Pin locked(loose, Vec3(0, -1, 0), body, Transform());
-  MobilizedBody::Ball last(locked, Vec3(0, -1, 0), body, Transform());
+  gravity(m);
+  MobilizedBody::Pin driven(m.matter.Ground(), Transform(), rod(), Transform());
+  MobilizedBody::Pin loose(driven, Vec3(0, -1, 0), rod(), Transform());
+  MobilizedBody::Pin locked(loose, Vec3(0, -1, 0), rod(), Transform());
+  MobilizedBody::Ball last(locked, Vec3(0, -1, 0), rod(), Transform());
   Constraint::PointInPlane(m.matter.Ground(), UnitVec3(ZAxis), 0, last, Vec3(0, -1, 0));
   Motion::Sinusoid(driven, Motion::Position, 0.5, 3, 0.2);
   locked.lockByDefault(Motion::Position);
   m.ready([&](State &s) { loose.setRate(s, 1); });
-  RungeKuttaMersonIntegrator theirs(m.system);
-  theirs.setAccuracy(1e-10);
-  const State expected = run(theirs, m.start, 0.9);
-  CPodesProjectedIntegrator ours(m.system, methods[_i]);
-  ours.setAccuracy(1e-7);
-  const State s = run(ours, m.start, 0.9);
+  const State expected = exact(m, 1e-10, 0.9);
+  Ours ours(m, methods[_i], 1e-7);
+  const State s = run(m, ours, m.start, 0.9);
   ck_assert_double_eq_tol(driven.getAngle(s), 0.5 * std::sin(3 * 0.9 + 0.2), 1e-15);
   ck_assert_double_eq_tol(driven.getRate(s), 1.5 * std::cos(3 * 0.9 + 0.2), 1e-15);
   ck_assert_double_eq(locked.getAngle(s), 0);
@@ -249,22 +251,18 @@ END_TEST
  * follow, and projections move them. */
 START_TEST(prescribed_velocities_and_accelerations_go_with_constraints) {
   Model m;
-  Force::UniformGravity(m.forces, m.matter, Vec3(0, -9.81, 0));
-  const Body::Rigid body(MassProperties(1, Vec3(0, -0.5, 0), UnitInertia(1.0 / 3, 0.01, 1.0 / 3)));
-  MobilizedBody::Pin driven(m.matter.Ground(), Transform(), body, Transform());
-  MobilizedBody::Pin loose(driven, Vec3(0, -1, 0), body, Transform());
-  MobilizedBody::Slider pushed(m.matter.Ground(), Transform(), body, Transform());
-  MobilizedBody::Ball last(loose, Vec3(0, -1, 0), body, Transform());
+  gravity(m);
+  MobilizedBody::Pin driven(m.matter.Ground(), Transform(), rod(), Transform());
+  MobilizedBody::Pin loose(driven, Vec3(0, -1, 0), rod(), Transform());
+  MobilizedBody::Slider pushed(m.matter.Ground(), Transform(), rod(), Transform());
+  MobilizedBody::Ball last(loose, Vec3(0, -1, 0), rod(), Transform());
   Motion::Sinusoid(driven, Motion::Velocity, 0.8, 2, 0.1);
   Motion::Sinusoid(pushed, Motion::Acceleration, 1, 2, 0.1);
   Constraint::Rod(pushed, Vec3(1, -1, 0), last, Vec3(0, -0.8, 0.1), 1.5);
   m.ready([&](State &s) { driven.setAngle(s, 0.5); });
-  RungeKuttaMersonIntegrator theirs(m.system);
-  theirs.setAccuracy(1e-10);
-  const State expected = run(theirs, m.start, 0.9);
-  CPodesProjectedIntegrator ours(m.system, methods[_i]);
-  ours.setAccuracy(1e-7);
-  const State s = run(ours, m.start, 0.9);
+  const State expected = exact(m, 1e-10, 0.9);
+  Ours ours(m, methods[_i], 1e-7);
+  const State s = run(m, ours, m.start, 0.9);
   ck_assert_double_eq_tol(driven.getRate(s), 0.8 * std::sin(2 * 0.9 + 0.1), 1e-15);
   ck_assert_double_le((s.getY() - expected.getY()).normInf(), 1e-5);
   ck_assert_double_le(violation(m, s), ours.getConstraintToleranceInUse());
@@ -284,11 +282,8 @@ START_TEST(euler_angles_take_no_more_realizations_of_positions) {
       m->matter.convertToEulerAngles(m->start, start);
       start.updU() = m->start.getU();
     }
-    CPodesProjectedIntegrator ours(m->system, methods[_i]);
-    ours.setAccuracy(1e-5);
-    ours.initialize(start);
-    m->system.resetAllCountersToZero();
-    while (ours.stepTo(0.2) != Integrator::ReachedReportTime) {}
+    Ours ours(*m, methods[_i], 1e-5);
+    run(*m, ours, start, 0.2);
     perStep[angles] =
         double(m->system.getNumRealizationsOfThisStage(Stage::Position)) / ours.getNumStepsTaken();
   }
@@ -301,22 +296,21 @@ END_TEST
  * again where a force is disabled, which is a change of Stage::Instance. */
 START_TEST(auto_chooses_by_stiffness_and_again_where_the_model_changes) {
   Model m;
-  Force::UniformGravity(m.forces, m.matter, Vec3(0, -9.81, 0));
-  const Body::Rigid body(MassProperties(1, Vec3(0, -0.5, 0), UnitInertia(1.0 / 3, 0.01, 1.0 / 3)));
-  MobilizedBody::Pin pin(m.matter.Ground(), Transform(), body, Transform());
+  gravity(m);
+  MobilizedBody::Pin pin(m.matter.Ground(), Transform(), rod(), Transform());
   Force::MobilityLinearDamper damper(m.forces, pin, MobilizerUIndex(0), 1e5 / 3);
   m.ready([&](State &s) { pin.setAngle(s, 1); });
   CPodesProjectedIntegrator ours(m.system, CPodesProjectedIntegrator::Auto);
   ck_assert_str_eq(ours.getMethodName(), "CPodesProjectedAuto");
   ours.initialize(m.start);
   ck_assert_str_eq(ours.getMethodName(), "CPodesProjectedRADAU");
-  while (ours.stepTo(0.1) != Integrator::ReachedReportTime) {}
+  reach(ours, 0.1);
   ours.updAdvancedState() = ours.getState();
   m.forces.setForceIsDisabled(ours.updAdvancedState(), damper.getForceIndex(), true);
   ours.reinitialize(Stage::Instance, false);
   ck_assert_str_eq(ours.getMethodName(), "CPodesProjectedDOP853");
   ck_assert_int_eq(ours.getMethodMinOrder(), 8);
-  while (ours.stepTo(1) != Integrator::ReachedReportTime) {}
+  reach(ours, 1);
   ck_assert_double_eq(ours.getTime(), 1);
 }
 END_TEST
@@ -400,7 +394,7 @@ START_TEST(without_interpolation_steps_end_at_reports) {
   ours.setAllowInterpolation(false);
   ours.initialize(m->start);
   for (int k = 1; k <= 10; k++) {
-    while (ours.stepTo(0.03 * k) != Integrator::ReachedReportTime) {}
+    reach(ours, 0.03 * k);
     ck_assert(!ours.isStateInterpolated());
     ck_assert_double_eq(ours.getAdvancedTime(), 0.03 * k);
   }
@@ -442,7 +436,7 @@ START_TEST(bad_input_is_an_exception_of_simbody_with_a_reason) {
   ASSERT_SAYS(thrown([&] { CPodesProjectedIntegrator(m->system, Method(5)); }), "no method 5");
   ours.initialize(m->start);
   ASSERT_SAYS(thrown([&] { ours.getEventWindow(); }), "No event");
-  while (ours.stepTo(0.5) != Integrator::ReachedReportTime) {}
+  reach(ours, 0.5);
   ASSERT_SAYS(thrown([&] { ours.stepTo(0.25); }), "before the present one");
   ck_assert_double_eq(ours.getTime(), 0.5);
 }
@@ -471,19 +465,14 @@ struct GivesUp : Force::Custom::Implementation {
 
 START_TEST(after_a_failed_step_the_state_is_the_last_good_one) {
   Model m;
-  Force::UniformGravity(m.forces, m.matter, Vec3(0, -9.81, 0));
-  const Body::Rigid body(MassProperties(1, Vec3(0, -0.5, 0), UnitInertia(1.0 / 3, 0.01, 1.0 / 3)));
-  MobilizedBody::Pin pin(m.matter.Ground(), Transform(), body, Transform());
+  gravity(m);
+  MobilizedBody::Pin pin(m.matter.Ground(), Transform(), rod(), Transform());
   auto *force = new GivesUp;
   Force::Custom(m.forces, force);
   m.ready([&](State &s) { pin.setAngle(s, 1); });
-  CPodesProjectedIntegrator ours(m.system, methods[_i]);
-  ours.setAccuracy(1e-6);
+  Ours ours(m, methods[_i], 1e-6);
   ours.initialize(m.start);
-  ASSERT_SAYS(thrown([&] {
-                while (ours.stepTo(1) != Integrator::ReachedReportTime) {}
-              }),
-              "the muscle has torn");
+  ASSERT_SAYS(thrown([&] { reach(ours, 1); }), "the muscle has torn");
   const double reached = ours.getAdvancedTime();
   ck_assert_double_gt(reached, 0);
   ck_assert_double_le(reached, 0.25);
@@ -492,7 +481,7 @@ START_TEST(after_a_failed_step_the_state_is_the_last_good_one) {
   ck_assert_double_eq_tol(m.system.calcEnergy(ours.getAdvancedState()),
                           m.system.calcEnergy(m.start), 1e-4);
   force->until = Infinity; /* Once the force is repaired, the run continues. */
-  while (ours.stepTo(1) != Integrator::ReachedReportTime) {}
+  reach(ours, 1);
   m.system.realize(ours.getState(), Stage::Velocity);
   ck_assert_double_eq_tol(m.system.calcEnergy(ours.getState()), m.system.calcEnergy(m.start), 1e-4);
 }
@@ -505,12 +494,11 @@ START_TEST(simbodys_cpodes_and_ours_take_turns_in_one_process) {
   for (int turn = 0; turn < 2; turn++) {
     CPodesIntegrator theirs(m->system, CPodes::BDF);
     theirs.setAccuracy(1e-8);
-    CPodesProjectedIntegrator ours(m->system, methods[_i]);
-    ours.setAccuracy(1e-8);
+    Ours ours(*m, methods[_i], 1e-8);
     theirs.initialize(m->start), ours.initialize(m->start);
     for (int k = 1; k <= 10; k++) {
-      while (theirs.stepTo(0.1 * k) != Integrator::ReachedReportTime) {}
-      while (ours.stepTo(0.1 * k) != Integrator::ReachedReportTime) {}
+      reach(theirs, 0.1 * k);
+      reach(ours, 0.1 * k);
     }
     ck_assert_double_le((theirs.getState().getY() - ours.getState().getY()).normInf(), 1e-5);
     if (turn == 0) first[0] = theirs.getState().getY(), first[1] = ours.getState().getY();

@@ -1,4 +1,4 @@
-/* What the test programs share: the run of a suite, and a reporter. */
+/* What the test programs share: the run of a suite, and reporters. */
 #ifndef CPODES_SIMBODY_TEST_SUITE_H
 #define CPODES_SIMBODY_TEST_SUITE_H
 
@@ -14,6 +14,16 @@ inline int runSuite(Suite *s) {
   srunner_free(runner);
   return failed != 0;
 }
+
+/* A trigger that depends only on time, and records the times at which it occurs. */
+struct OfTime : SimTK::TriggeredEventReporter {
+  double (*const value)(double t);
+  std::vector<double> &times;
+  OfTime(double (*f)(double), std::vector<double> &seen)
+      : TriggeredEventReporter(SimTK::Stage::Time), value(f), times(seen) {}
+  SimTK::Real getValue(const SimTK::State &s) const override { return value(s.getTime()); }
+  void handleEvent(const SimTK::State &s) const override { times.push_back(s.getTime()); }
+};
 
 /* Records the times at which it is called, at fixed intervals. */
 struct Clock : SimTK::PeriodicEventReporter {
