@@ -494,9 +494,7 @@ static int readLoop(Mjcf *m, const xmlNode *n, int weld) {
                    .in   = CP_IN_BODIES};
   marker(r, &side[0], &joint.on_a);
   marker(r, &side[1], &joint.on_b);
-  return CPBodiesAddJoint(r->bodies, &joint) < 0
-             ? robotWrong(r, n, "%s", CPBodiesGetLastMessage(r->bodies))
-             : 0;
+  return robotRefused(r, n, CPBodiesAddJoint(r->bodies, &joint));
 }
 
 static int readEqualities(Mjcf *m, const xmlNode *section) {
@@ -631,8 +629,7 @@ static int readSections(Mjcf *m, int what) {
       }
     if (failed) return 1;
   }
-  if (what == OPTIONS && CPBodiesSetGravity(m->r->bodies, g))
-    return robotWrong(m->r, m->root, "%s", CPBodiesGetLastMessage(m->r->bodies));
+  if (what == OPTIONS) return robotRefused(m->r, m->root, CPBodiesSetGravity(m->r->bodies, g));
   return what == WORLDS ? robotBuild(m->r) : 0;
 }
 

@@ -212,8 +212,7 @@ static int combine(RobotJoint *j, int n, CPJoint *joint, int *held) {
   return joint->kind < CP_NUM_JOINTS;
 }
 
-/* Returns 1 after a message if flag, the result of adding an element, is an error code. */
-static int refused(Robot *r, const xmlNode *at, int flag) {
+int robotRefused(Robot *r, const xmlNode *at, int flag) {
   return flag < 0 ? robotWrong(r, at, "%s", CPBodiesGetLastMessage(r->bodies)) : 0;
 }
 
@@ -237,12 +236,12 @@ static int addJoint(Robot *r, Link *link, RobotJoint *j) {
   if (bodiesTaken(r->bodies, name) && /* In files, a body and a joint may have the same name. */
       robotUnique(r, j->node, j->name ? j->name : link->name, "_joint", name))
     return 1;
-  if (joint.kind < CP_NUM_JOINTS && refused(r, j->node, CPBodiesAddJoint(r->bodies, &joint)))
+  if (joint.kind < CP_NUM_JOINTS && robotRefused(r, j->node, CPBodiesAddJoint(r->bodies, &joint)))
     return 1;
   if (held != NONE) {
     if (robotUnique(r, j->node, name, "_held", drive)) return 1;
     const CPDrive hold = {.name = drive, .of = {name, held}};
-    if (refused(r, j->node, CPBodiesAddDrive(r->bodies, &hold))) return 1;
+    if (robotRefused(r, j->node, CPBodiesAddDrive(r->bodies, &hold))) return 1;
   }
   for (int i = 0; i < link->njoints; i++, j++) {
     char law[128];
@@ -272,7 +271,7 @@ static int addJoint(Robot *r, Link *link, RobotJoint *j) {
                                .inertance = j->armature};
       flag                  = CPBodiesAddSpring(r->bodies, &spring);
     }
-    if (refused(r, j->node, flag)) return 1;
+    if (robotRefused(r, j->node, flag)) return 1;
   }
   return 0;
 }
@@ -303,7 +302,7 @@ int robotBuild(Robot *r) {
       if (fabs(own.J[k]) < SUN_RCONST(1e-15) * (own.J[0] + own.J[1] + own.J[2]))
         body.inertia[k] = 0;
     memcpy(link->name, name, sizeof name);
-    if (refused(r, link->node, CPBodiesAddBody(r->bodies, &body))) return 1;
+    if (robotRefused(r, link->node, CPBodiesAddBody(r->bodies, &body))) return 1;
   }
   for (int i = 0; i < r->nlinks; i++)
     if (addJoint(r, &r->link[i], r->joint + r->link[i].first)) return 1;
@@ -356,5 +355,5 @@ int robotCouple(Robot *r, const xmlNode *at, const char *name, int i, int j, sun
                                .offset = q * offset};
     flag                    = CPBodiesAddCoupler(r->bodies, &coupler);
   }
-  return refused(r, at, flag);
+  return robotRefused(r, at, flag);
 }

@@ -97,7 +97,9 @@ int robotNumbers(Robot *r, const xmlNode *n, const char *attribute, const char *
 static inline int robotIs(const xmlNode *n, const char *tag) {
   return n->type == XML_ELEMENT_NODE && !xmlStrcmp(n->name, BAD_CAST tag);
 }
-/* Notes each attribute of n that is not in `known`, whose words are surrounded by blanks. */
+/* Is a name among the words of `known`, which are surrounded by blanks? */
+int robotKnows(const char *known, const xmlChar *name);
+/* Notes each attribute of n that is not in `known`. */
 int robotAttributes(Robot *r, const xmlNode *n, const char *known);
 /* Reads a whole file into memory, which the caller frees. The path is relative to the folder of
  * r->file, and to `folder` in it unless that is NULL. Returns NULL after robotWrong. */
@@ -128,6 +130,8 @@ void robotMass(Robot *r, const Place *place, const Mass *mass);
 int robotLink(Robot *r, const xmlNode *node, const char *name, const Place *place);
 RobotJoint *robotJoint(Robot *r, const xmlNode *node, JointType type, const char *name,
                        const Place *place, const sunrealtype *point, const sunrealtype *axis);
+/* Returns 1 after a message if flag, the result of a function for r->bodies, is an error code. */
+int robotRefused(Robot *r, const xmlNode *at, int flag);
 /* Adds all links and joints to r->bodies. */
 int robotBuild(Robot *r);
 /* Adds value_1 - ref_1 = offset + ratio (value_2 - ref_2) for joints i and j; if j < 0,

@@ -99,11 +99,9 @@ static int readLink(Urdf *u, int i, const Place *parent) {
 /* Notes the children of n that are not in `known`, whose words are surrounded by blanks. */
 static int others(Robot *r, const xmlNode *n, const char *known) {
   for (const xmlNode *c = n->children; c; c = c->next) {
-    const char *name = (const char *)c->name, *at = known;
-    const size_t length = c->type == XML_ELEMENT_NODE ? strlen(name) : 0;
-    if (length == 0) continue;
-    while ((at = strstr(at, name)) && (at[-1] != ' ' || at[length] != ' ')) at++;
-    if (!at && robotNote(r, c, "%.40s: %.60s is ignored", (const char *)n->name, name)) return 1;
+    if (c->type != XML_ELEMENT_NODE || robotKnows(known, c->name)) continue;
+    if (robotNote(r, c, "%.40s: %.60s is ignored", (const char *)n->name, (const char *)c->name))
+      return 1;
   }
   return 0;
 }
@@ -187,8 +185,7 @@ int robotReadUrdf(Robot *r, const xmlNode *root) {
   for (int i = 0; i < u.nlinks && !failed && end < u.nlinks; i++)
     if (u.first[i] != REACHED)
       failed = robotWrong(r, u.joint[i], "%d links form cycles", u.nlinks - end);
-  if (!failed && CPBodiesSetGravity(r->bodies, g))
-    failed = robotWrong(r, root, "%s", CPBodiesGetLastMessage(r->bodies));
+  if (!failed) failed = robotRefused(r, root, CPBodiesSetGravity(r->bodies, g));
   if (!failed) failed = robotBuild(r) || readMimics(r, root);
   free(queue);
   free(u.link);

@@ -104,15 +104,18 @@ int robotNumbers(Robot *r, const xmlNode *n, const char *attribute, const char *
                     most, text);
 }
 
+int robotKnows(const char *known, const xmlChar *name) {
+  const size_t length = strlen((const char *)name);
+  const char *at      = known;
+  while ((at = strstr(at, (const char *)name)) && (at[-1] != ' ' || at[length] != ' ')) at++;
+  return at != NULL;
+}
+
 int robotAttributes(Robot *r, const xmlNode *n, const char *known) {
-  for (const xmlAttr *a = n->properties; a; a = a->next) {
-    const size_t length = strlen((const char *)a->name);
-    const char *at      = known;
-    while ((at = strstr(at, (const char *)a->name)) && (at[-1] != ' ' || at[length] != ' ')) at++;
-    if (!at && robotNote(r, n, "%.40s: the attribute %.60s is ignored", (const char *)n->name,
-                         (const char *)a->name))
+  for (const xmlAttr *a = n->properties; a; a = a->next)
+    if (!robotKnows(known, a->name) && robotNote(r, n, "%.40s: the attribute %.60s is ignored",
+                                                 (const char *)n->name, (const char *)a->name))
       return 1;
-  }
   return 0;
 }
 
@@ -300,8 +303,7 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, SUNConte
   else if (!failed && robotIs(root, "robot")) failed = robotReadUrdf(&r, root);
   else if (!failed) failed = robotWrong(&r, root, "the root must be mujoco (MJCF) or robot (URDF)");
   if (!failed && CPBodiesCount(r.bodies) == 0) failed = robotWrong(&r, root, "no body moves");
-  if (!failed && run->balance && CPBodiesSetBalance(r.bodies))
-    failed = robotWrong(&r, root, "%s", CPBodiesGetLastMessage(r.bodies));
+  if (!failed && run->balance) failed = robotRefused(&r, root, CPBodiesSetBalance(r.bodies));
   if (!failed) failed = writeNotes(&r);
   const char *title = root ? robotText(root, robotIs(root, "mujoco") ? "model" : "name") : NULL;
   if (!failed && title) snprintf(run->title, sizeof run->title, "%s", title);

@@ -367,11 +367,12 @@ static int readMapping(Reader *r, const yaml_node_t *n, const char *what, const 
   return 0;
 }
 
-/* Returns the value of a key of the top mapping, or NULL. */
+/* Returns the value of a key of a mapping, or NULL. */
 static const yaml_node_t *section(Reader *r, const yaml_node_t *top, const char *key) {
   for (const yaml_node_pair_t *p = top->data.mapping.pairs.start; p < top->data.mapping.pairs.top;
        p++)
-    if (!strcmp(text(node(r, p->key)), key)) return node(r, p->value);
+    if (node(r, p->key)->type == YAML_SCALAR_NODE && !strcmp(text(node(r, p->key)), key))
+      return node(r, p->value);
   return NULL;
 }
 
@@ -470,11 +471,7 @@ static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *
   Head head                           = {.dimension = 3};
   if (!top) return wrong(r, start, "the file is empty");
   if (top->type == YAML_MAPPING_NODE) { /* the dimension decides the length of vectors */
-    const yaml_node_t *given = NULL;
-    for (const yaml_node_pair_t *p = top->data.mapping.pairs.start; p < top->data.mapping.pairs.top;
-         p++)
-      if (node(r, p->key)->type == YAML_SCALAR_NODE && !strcmp(text(node(r, p->key)), "dimension"))
-        given = node(r, p->value);
+    const yaml_node_t *given = section(r, top, "dimension");
     if (given && readNumber(r, given, "dimension", &head.dimension)) return 1;
     if (head.dimension != 2 && head.dimension != 3)
       return wrong(r, given->start_mark, "dimension must be 2 or 3, and is %g",
