@@ -26,6 +26,9 @@ typedef struct {
  * is NULL, because there is no object yet, the message is printed to stderr. */
 int cpReport(CPLog *log, int code, const char *function, const char *format, ...) CP_PRINTF(4, 5);
 
+/* The same for a wrong argument: cpRefuse(log, function, format, ...) returns CP_ILL_INPUT. */
+#define cpRefuse(log, ...) cpReport((log), CP_ILL_INPUT, __VA_ARGS__)
+
 /* Writes the reason for a failure to text [CP_TEXT_LENGTH] without reporting it, and returns
  * code. */
 int cpReason(char *text, int code, const char *format, ...) CP_PRINTF(3, 4);

@@ -71,8 +71,7 @@ static int copyMatrix(CPUserMat *X, SUNMatrix X_user, int n, const char *name, c
     return cpReport(NULL, CP_MEM_FAIL, function, "no memory for %s", name);
   memcpy(cpMatrixData(X->S), cpMatrixData(X_user), cpMatrixEntries(X_user) * sizeof(sunrealtype));
   if (cpUserMatTake(X, &i, &j))
-    return cpReport(NULL, CP_ILL_INPUT, function, "%s must be finite: entry (%d, %d) is not", name,
-                    i, j);
+    return cpRefuse(NULL, function, "%s must be finite: entry (%d, %d) is not", name, i, j);
   return CP_SUCCESS;
 }
 
@@ -83,9 +82,8 @@ static int checkSymmetric(const CPMat *M, const char *function) {
       const int i       = cpMatRow(M, j, k);
       const double here = M->value[k], there = cpMatEntry(M, j, i);
       if (fabs(here - there) > SYMMETRY * largest)
-        return cpReport(NULL, CP_ILL_INPUT, function,
-                        "M must be symmetric: M(%d, %d) = %g, M(%d, %d) = %g", i, j, here, j, i,
-                        there);
+        return cpRefuse(NULL, function, "M must be symmetric: M(%d, %d) = %g, M(%d, %d) = %g", i, j,
+                        here, j, i, there);
     }
   return CP_SUCCESS;
 }
@@ -93,11 +91,11 @@ static int checkSymmetric(const CPMat *M, const char *function) {
 CPMech CPMechCreateLinear(SUNMatrix M, SUNMatrix C, SUNMatrix K, CPMechForceFn f, N_Vector y_tmpl,
                           SUNContext ctx) {
   const char *missing = !M ? "M" : !K ? "K" : !y_tmpl ? "y_tmpl" : !ctx ? "ctx" : NULL;
-  if (missing) return cpReport(NULL, CP_ILL_INPUT, __func__, "%s must not be NULL", missing), NULL;
+  if (missing) return cpRefuse(NULL, __func__, "%s must not be NULL", missing), NULL;
   const sunindextype length = N_VGetLength(y_tmpl);
   if (length < 2 || length % 2 || length > INT_MAX)
-    return cpReport(NULL, CP_ILL_INPUT, __func__,
-                    "y_tmpl must have length 2 n, of (x, x') with M n x n: has %ld", (long)length),
+    return cpRefuse(NULL, __func__, "y_tmpl must have length 2 n, of (x, x') with M n x n: has %ld",
+                    (long)length),
            NULL;
   const int n         = (int)(length / 2);
   CPMechLinear linear = calloc(1, sizeof *linear);

@@ -113,7 +113,7 @@ static int velocityOf(const CPMech mech, int i) {
 }
 
 static int noVelocity(CPMech mech, int i, const char *function) {
-  return cpReport(&mech->log, CP_ILL_INPUT, function,
+  return cpRefuse(&mech->log, function,
                   "coordinate %d has no velocity u_j of its own, with q_i' = u_j, and cannot be "
                   "prescribed",
                   i);
@@ -145,22 +145,20 @@ int CPMechPrescribe(CPMech mech, sunindextype i, CPMotion how, CPMotionFn g, CPM
                     "motions cannot be prescribed without the matrices M and A: accelerations are "
                     "the function udot's");
   if (i < 0 || i >= mech->nq)
-    return cpReport(log, CP_ILL_INPUT, __func__, "i must be from 0 to %d, is %ld", mech->nq - 1,
-                    (long)i);
+    return cpRefuse(log, __func__, "i must be from 0 to %d, is %ld", mech->nq - 1, (long)i);
   for (int k = 0; k < mech->motions.count; k++)
     if (mech->motions.list[k].i == i)
-      return cpReport(log, CP_ILL_INPUT, __func__, "coordinate %ld is prescribed already", (long)i);
+      return cpRefuse(log, __func__, "coordinate %ld is prescribed already", (long)i);
   /* Pairs are final once all quaternions have been added. */
   cpMechPair(mech);
   if ((mech->model.N || mech->nq - mech->nu == mech->coords.nquaternions) &&
       velocityOf(mech, (int)i) < 0)
     return noVelocity(mech, (int)i, __func__);
   if (how != CP_MOTION_DIRECT && how != CP_MOTION_RATE && how != CP_MOTION_FULL)
-    return cpReport(log, CP_ILL_INPUT, __func__, "how must be a CPMotion, is %d", (int)how);
-  if (!g) return cpReport(log, CP_ILL_INPUT, __func__, "g must not be NULL");
+    return cpRefuse(log, __func__, "how must be a CPMotion, is %d", (int)how);
+  if (!g) return cpRefuse(log, __func__, "g must not be NULL");
   if (!(gd && gdd) && !(step > 0.0 && isfinite(step)))
-    return cpReport(log, CP_ILL_INPUT, __func__,
-                    "step must be positive and finite for differences of %s, is %g",
+    return cpRefuse(log, __func__, "step must be positive and finite for differences of %s, is %g",
                     gd ? "g'" : "g", step);
   CPPrescribed *more =
       cpMechGrow(mech, mech->motions.list, mech->motions.count, sizeof *more, __func__);

@@ -61,22 +61,20 @@ int CPMechAddQuaternion(CPMech mech, sunindextype first_q, sunindextype first_u,
     return cpReport(log, CP_NOT_SUPPORTED, __func__,
                     "the model has a function N of its own: CPMechAddUnitNorm normalises");
   if (frame != CP_FRAME_BODY && frame != CP_FRAME_WORLD)
-    return cpReport(log, CP_ILL_INPUT, __func__,
-                    "frame must be CP_FRAME_BODY or CP_FRAME_WORLD, is %d", (int)frame);
+    return cpRefuse(log, __func__, "frame must be CP_FRAME_BODY or CP_FRAME_WORLD, is %d",
+                    (int)frame);
   if (first_q < 0 || first_q + 4 > mech->nq)
-    return cpReport(log, CP_ILL_INPUT, __func__,
-                    "first_q must be from 0 to nq - 4 = %d: first_q = %ld", mech->nq - 4,
-                    (long)first_q);
+    return cpRefuse(log, __func__, "first_q must be from 0 to nq - 4 = %d: first_q = %ld",
+                    mech->nq - 4, (long)first_q);
   if (first_u < 0 || first_u + 3 > mech->nu)
-    return cpReport(log, CP_ILL_INPUT, __func__,
-                    "first_u must be from 0 to nu - 3 = %d: first_u = %ld", mech->nu - 3,
-                    (long)first_u);
+    return cpRefuse(log, __func__, "first_u must be from 0 to nu - 3 = %d: first_u = %ld",
+                    mech->nu - 3, (long)first_u);
   CPMechCoordinates *coords = &mech->coords;
   const int is_behind       = first_q >= coords->end_q && first_u >= coords->end_u;
   for (int k = 0; !is_behind && k < coords->nquaternions; k++) {
     const CPQuaternion *Q = &coords->quaternions[k];
     if (overlaps((int)first_q, 4, Q->first_q, 4) || overlaps((int)first_u, 3, Q->first_u, 3))
-      return cpReport(log, CP_ILL_INPUT, __func__,
+      return cpRefuse(log, __func__,
                       "quaternions must not overlap: first_q = %ld, first_u = %ld, and there is "
                       "one with %d, %d",
                       (long)first_q, (long)first_u, Q->first_q, Q->first_u);
@@ -100,11 +98,11 @@ int CPMechAddUnitNorm(CPMech mech, sunindextype first, sunindextype length, sunr
     return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
                     "norms belong to a function N of the model: CPMechAddQuaternion has its own");
   if (first < 0 || length < 1 || first + length > mech->nq)
-    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+    return cpRefuse(&mech->log, __func__,
                     "components must be from 0 to nq - 1 = %d: first = %ld, length = %ld",
                     mech->nq - 1, (long)first, (long)length);
   if (!(value > 0.0) || !isnormal(value * value))
-    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+    return cpRefuse(&mech->log, __func__,
                     "value and its square must be positive and finite: value = %g", value);
   CPUnitNorm *norms =
       cpMechGrow(mech, mech->coords.norms, mech->coords.nnorms, sizeof *norms, __func__);
@@ -118,7 +116,7 @@ int CPMechSetActive(CPMech mech, const sunrealtype *mask) {
   const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
   if (flag) return flag;
   if (mask && !cpAllFinite(mask, mech->na))
-    return cpReport(&mech->log, CP_ILL_INPUT, __func__, "mask must be finite");
+    return cpRefuse(&mech->log, __func__, "mask must be finite");
   for (int i = 0; i < mech->na; i++) mech->rows.off[i] = mask && mask[i] == 0.0;
   mech->rows.layout++;
   mech->solve.off = NULL;
@@ -132,8 +130,7 @@ int CPMechSetMetric(CPMech mech, CPMechMetric metric) {
   int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
   if (flag) return flag;
   if (metric < CP_METRIC_DEFAULT || metric > CP_METRIC_L2)
-    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
-                    "metric must be one of CP_METRIC_..., is %d", (int)metric);
+    return cpRefuse(&mech->log, __func__, "metric must be one of CP_METRIC_..., is %d", (int)metric);
   if (mech->operators && metric == CP_METRIC_KINETIC && !mech->model.Minv)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
                     "CP_METRIC_KINETIC needs the function Minv of a model of operators");
@@ -150,8 +147,7 @@ int CPMechSetLinearSolver(CPMech mech, CPKktLinSol type) {
   const int flag = cpMechOption(mech, CP_MECH_BEFORE_USE, __func__);
   if (flag) return flag;
   if (type < CP_KKT_AUTO || type > CP_KKT_SPARSE_SCHUR)
-    return cpReport(&mech->log, CP_ILL_INPUT, __func__, "type must be one of CP_KKT_..., is %d",
-                    (int)type);
+    return cpRefuse(&mech->log, __func__, "type must be one of CP_KKT_..., is %d", (int)type);
   if (mech->operators)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
                     "accelerations are those of the model's function udot");
@@ -163,8 +159,7 @@ int CPMechSetNewton(CPMech mech, CPMechNewton type) {
   const int flag = cpMechOption(mech, CP_MECH_BEFORE_ATTACH, __func__);
   if (flag) return flag;
   if (type < CP_NEWTON_AUTO || type > CP_NEWTON_NONE)
-    return cpReport(&mech->log, CP_ILL_INPUT, __func__, "type must be one of CP_NEWTON_..., is %d",
-                    (int)type);
+    return cpRefuse(&mech->log, __func__, "type must be one of CP_NEWTON_..., is %d", (int)type);
   if (mech->operators && type == CP_NEWTON_KKT)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
                     "CP_NEWTON_KKT needs the matrices M and A, or the model's inverse");
@@ -176,7 +171,7 @@ int CPMechSetMultiplierTol(CPMech mech, sunrealtype rtol, sunrealtype atol, int 
   const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
   if (flag) return flag;
   if (!(rtol >= 0.0) || isinf(rtol) || !(atol >= 0.0) || isinf(atol) || maxiters < 0)
-    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+    return cpRefuse(&mech->log, __func__,
                     "rtol, atol and maxiters must be positive, or 0 for the defaults: %g, %g, %d",
                     rtol, atol, maxiters);
   mech->multipliers.rtol     = rtol > 0.0 ? rtol : CP_LAMBDA_RTOL;
@@ -189,8 +184,8 @@ int CPMechSetDifferenceTime(CPMech mech, sunrealtype time) {
   const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
   if (flag) return flag;
   if (!(time >= 0.0) || isinf(time))
-    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
-                    "time must be positive, or 0 for the default: time = %g", time);
+    return cpRefuse(&mech->log, __func__, "time must be positive, or 0 for the default: time = %g",
+                    time);
   mech->options.difference_time = time > 0.0 ? time : 1.0;
   return CP_SUCCESS;
 }
@@ -199,7 +194,7 @@ int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const int *z_order) {
   const int flag = cpMechOption(mech, CP_MECH_BEFORE_ATTACH, __func__);
   if (flag) return flag;
   if (!(tau >= 0.0 || tau == CP_TAU_STEP) || isinf(tau))
-    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+    return cpRefuse(&mech->log, __func__,
                     "tau must be positive, CP_TAU_STEP, or 0 for no weighting: tau = %g", tau);
   if (z_order && mech->nz > 0) {
     int *copy = mech->options.z_order;
@@ -223,7 +218,7 @@ int CPMechSetMaxOrd(CPMech mech, int maxord) {
   const int flag = cpMechOption(mech, CP_MECH_BEFORE_ATTACH, __func__);
   if (flag) return flag;
   if (maxord < 0)
-    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+    return cpRefuse(&mech->log, __func__,
                     "maxord must be positive, or 0 for CVODES' default: maxord = %d", maxord);
   mech->options.maxord = maxord;
   return CP_SUCCESS;

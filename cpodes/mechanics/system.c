@@ -58,30 +58,28 @@ static sunindextype larger(sunindextype a, sunindextype b) { return a > b ? a : 
 
 static int checkModel(const CPMechModel *m, N_Vector y_tmpl, SUNContext ctx, const char *function) {
   const char *missing = !m ? "model" : !y_tmpl ? "y_tmpl" : !ctx ? "ctx" : NULL;
-  if (missing) return cpReport(NULL, CP_ILL_INPUT, function, "%s must not be NULL", missing);
+  if (missing) return cpRefuse(NULL, function, "%s must not be NULL", missing);
   const struct {
     const char *name;
     sunindextype value;
   } sizes[] = {{"nu", m->nu}, {"nq", m->nq}, {"nz", m->nz},
                {"np", m->np}, {"nv", m->nv}, {"na", m->na}};
-  if (m->nu < 1)
-    return cpReport(NULL, CP_ILL_INPUT, function, "nu must be positive: nu = %ld", (long)m->nu);
+  if (m->nu < 1) return cpRefuse(NULL, function, "nu must be positive: nu = %ld", (long)m->nu);
   for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
     if (sizes[k].value < 0 || sizes[k].value > INT_MAX / 4)
-      return cpReport(NULL, CP_ILL_INPUT, function, "%s must be from 0 to %d: %s = %ld",
-                      sizes[k].name, INT_MAX / 4, sizes[k].name, (long)sizes[k].value);
+      return cpRefuse(NULL, function, "%s must be from 0 to %d: %s = %ld", sizes[k].name,
+                      INT_MAX / 4, sizes[k].name, (long)sizes[k].value);
   if (m->nq > 0 && m->nq < m->nu)
-    return cpReport(NULL, CP_ILL_INPUT, function, "nq must be at least nu: nq = %ld, nu = %ld",
-                    (long)m->nq, (long)m->nu);
+    return cpRefuse(NULL, function, "nq must be at least nu: nq = %ld, nu = %ld", (long)m->nq,
+                    (long)m->nu);
   const sunindextype nv = larger(m->nv, m->np), n = (m->nq > 0 ? m->nq : m->nu) + m->nu + m->nz;
   const char *wrong = wrongFunctions(m, nv, larger(m->na, nv));
-  if (wrong) return cpReport(NULL, CP_ILL_INPUT, function, "%s", wrong);
+  if (wrong) return cpRefuse(NULL, function, "%s", wrong);
   if (N_VGetLength(y_tmpl) != n)
-    return cpReport(NULL, CP_ILL_INPUT, function,
-                    "y_tmpl must have length nq + nu + nz = %ld, has %ld", (long)n,
+    return cpRefuse(NULL, function, "y_tmpl must have length nq + nu + nz = %ld, has %ld", (long)n,
                     (long)N_VGetLength(y_tmpl));
   if (!cpHasData(y_tmpl))
-    return cpReport(NULL, CP_ILL_INPUT, function,
+    return cpRefuse(NULL, function,
                     "y_tmpl must be a vector in one memory (serial, OpenMP, pthreads)");
   return CP_SUCCESS;
 }
@@ -319,8 +317,8 @@ void cpMechTearDown(CPMech mech) {
 
 int cpMechSetUp(CPMech mech, const char *function) {
   if (!mech->model.N && mech->nq != mech->nu + mech->coords.nquaternions)
-    return cpReport(
-        &mech->log, CP_ILL_INPUT, function,
+    return cpRefuse(
+        &mech->log, function,
         "nq must be nu + the number of quaternions (CPMechAddQuaternion), or a function N "
         "be given: nq = %d, nu = %d, %d quaternions",
         mech->nq, mech->nu, mech->coords.nquaternions);
@@ -362,15 +360,14 @@ int cpMechReport(CPMech mech, int flag, const char *function) {
 
 int cpMechCheckVector(CPMech mech, N_Vector v, const char *name, const char *function) {
   CPLog *log = &mech->log;
-  if (!v) return cpReport(log, CP_ILL_INPUT, function, "%s must not be NULL", name);
+  if (!v) return cpRefuse(log, function, "%s must not be NULL", name);
   if (N_VGetLength(v) != mech->n)
-    return cpReport(log, CP_ILL_INPUT, function, "%s must have length nq + nu + nz = %d, has %ld",
-                    name, mech->n, (long)N_VGetLength(v));
-  if (!cpHasData(v))
-    return cpReport(log, CP_ILL_INPUT, function, "%s must be a vector in one memory", name);
+    return cpRefuse(log, function, "%s must have length nq + nu + nz = %d, has %ld", name, mech->n,
+                    (long)N_VGetLength(v));
+  if (!cpHasData(v)) return cpRefuse(log, function, "%s must be a vector in one memory", name);
   if (cpVectorFinite(v)) return CP_SUCCESS;
   const int bad = cpFirstNonFinite(v);
-  return cpReport(log, CP_ILL_INPUT, function, "%s must be finite: %s[%d] = %g", name, name, bad,
+  return cpRefuse(log, function, "%s must be finite: %s[%d] = %g", name, name, bad,
                   N_VGetArrayPointer(v)[bad]);
 }
 

@@ -335,7 +335,7 @@ int CPProjectorCheckJacTimes(CPProjector P, sunrealtype t, N_Vector y, N_Vector 
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "P is the projector of a mechanical system: see CPMechCheck");
   if (P->user_kind || !P->user.Gv)
-    return cpReport(&P->log, CP_ILL_INPUT, __func__,
+    return cpRefuse(&P->log, __func__,
                     "there are no products to check: CPProjectorSetJacTimes gives them");
   flag = cpFreeStorage(P->work);
   if (!flag) flag = cpFreePlace(P->work, t, y, ewt);

@@ -12,7 +12,7 @@ typedef enum { ANY_KIND, OWN_ITERATION, OWN_CONSTRAINTS } For;
 static int check(CPProjector P, For kind, const char *function) {
   if (!P) return cpReport(NULL, CP_MEM_NULL, function, "P must not be NULL");
   if (kind != ANY_KIND && P->user_kind)
-    return cpReport(&P->log, CP_ILL_INPUT, function,
+    return cpRefuse(&P->log, function,
                     "P has a user-supplied projection: this option is for CPProjectorCreate's");
   if (kind == OWN_CONSTRAINTS && P->kind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, function,
@@ -26,9 +26,9 @@ int cpCheckLike(CPProjector P, N_Vector v, N_Vector tmpl, const char *name, cons
     return cpReport(&P->log, CP_NOT_SUPPORTED, function,
                     "%s is for the rows of a constraint function, and there is none", name);
   if (P->in_memory && !cpHasData(v))
-    return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be a vector in one memory", name);
+    return cpRefuse(&P->log, function, "%s must be a vector in one memory", name);
   if (N_VGetLength(v) != N_VGetLength(tmpl))
-    return cpReport(&P->log, CP_ILL_INPUT, function, "%s must have length %ld, has %ld", name,
+    return cpRefuse(&P->log, function, "%s must have length %ld, has %ld", name,
                     (long)N_VGetLength(tmpl), (long)N_VGetLength(v));
   return CP_SUCCESS;
 }
@@ -44,9 +44,9 @@ int cpCheckEntries(CPProjector P, N_Vector v, double least, const char *name, co
   else if (least > 0.0) snprintf(what, sizeof what, "finite and at least %g", least);
   for (sunindextype i = 0; i < length; i++)
     if (!isfinite(value[i]) || !(value[i] >= least))
-      return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be %s: %s[%ld] = %g", name, what,
-                      name, (long)i, value[i]);
-  return cpReport(&P->log, CP_ILL_INPUT, function, "%s must be %s", name, what);
+      return cpRefuse(&P->log, function, "%s must be %s: %s[%ld] = %g", name, what, name, (long)i,
+                      value[i]);
+  return cpRefuse(&P->log, function, "%s must be %s", name, what);
 }
 
 /* To be called after a change of an option. changedValues: values are computed anew; changedSolver:
@@ -97,7 +97,7 @@ int CPProjectorSetLinearSolver(CPProjector P, CPLinSol type) {
   int flag = check(P, OWN_ITERATION, __func__);
   if (flag) return flag;
   if (type < CP_LINSOL_AUTO || type > CP_LINSOL_KRYLOV)
-    return cpReport(&P->log, CP_ILL_INPUT, __func__,
+    return cpRefuse(&P->log, __func__,
                     "type must be one of CP_LINSOL_AUTO ... CP_LINSOL_KRYLOV, is %d", (int)type);
   P->options.linsol = type;
   return changedSolver(P);
@@ -107,8 +107,7 @@ int CPProjectorSetNorm(CPProjector P, CPNorm norm) {
   int flag = check(P, OWN_CONSTRAINTS, __func__);
   if (flag) return flag;
   if (norm != CP_NORM_ERROR && norm != CP_NORM_L2)
-    return cpReport(&P->log, CP_ILL_INPUT, __func__,
-                    "norm must be CP_NORM_ERROR or CP_NORM_L2, is %d", (int)norm);
+    return cpRefuse(&P->log, __func__, "norm must be CP_NORM_ERROR or CP_NORM_L2, is %d", (int)norm);
   P->norm = norm;
   return changedValues(P);
 }
@@ -123,7 +122,7 @@ int CPProjectorSetViolationFn(CPProjector P, CPViolationFn norm) {
 int CPProjectorSetStateErrorFn(CPProjector P, CPStateErrorProjFn both) {
   if (check(P, ANY_KIND, __func__)) return CP_MEM_NULL;
   if (!P->user_kind)
-    return cpReport(&P->log, CP_ILL_INPUT, __func__,
+    return cpRefuse(&P->log, __func__,
                     "only a projector of CPProjectorCreateUser has a projection by the user");
   P->user.both = both;
   return CP_SUCCESS;
@@ -132,8 +131,7 @@ int CPProjectorSetStateErrorFn(CPProjector P, CPStateErrorProjFn both) {
 int CPProjectorSetEps(CPProjector P, sunrealtype eps) {
   if (check(P, ANY_KIND, __func__)) return CP_MEM_NULL;
   if (!(eps >= 0.0 && eps <= 1.0))
-    return cpReport(&P->log, CP_ILL_INPUT, __func__,
-                    "eps must be in (0, 1], or 0 for the default: eps = %g", eps);
+    return cpRefuse(&P->log, __func__, "eps must be in (0, 1], or 0 for the default: eps = %g", eps);
   P->options.eps = eps > 0.0 ? eps : CP_EPS_DEFAULT;
   return CP_SUCCESS;
 }
@@ -141,8 +139,8 @@ int CPProjectorSetEps(CPProjector P, sunrealtype eps) {
 static int checkCount(CPProjector P, long int value, const char *name, const char *function) {
   const int flag = check(P, OWN_ITERATION, function);
   if (flag || value >= 0) return flag;
-  return cpReport(&P->log, CP_ILL_INPUT, function,
-                  "%s must be positive, or 0 for the default: %s = %ld", name, name, value);
+  return cpRefuse(&P->log, function, "%s must be positive, or 0 for the default: %s = %ld", name,
+                  name, value);
 }
 
 int CPProjectorSetMaxIters(CPProjector P, int maxit) {
@@ -183,8 +181,7 @@ int CPProjectorSetJacFn(CPProjector P, CPConstraintJacFn jac, SUNMatrix G_tmpl) 
   if (flag) return flag;
   if (P->mc == 0 && (jac || G_tmpl))
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__, "P has no constraint function");
-  if (jac && !G_tmpl)
-    return cpReport(&P->log, CP_ILL_INPUT, __func__, "G_tmpl must not be NULL with a jac");
+  if (jac && !G_tmpl) return cpRefuse(&P->log, __func__, "G_tmpl must not be NULL with a jac");
   if (G_tmpl) flag = cpCheckTemplate(&P->log, G_tmpl, P->mc, P->n, "G_tmpl", __func__);
   if (!flag) flag = replaceTemplate(P, &P->G_tmpl, G_tmpl, __func__);
   if (flag) return flag;
@@ -196,8 +193,8 @@ int CPProjectorSetJacTimes(CPProjector P, CPJacTimesFn Gv, CPJacTransTimesFn GTw
   int flag = check(P, OWN_CONSTRAINTS, __func__);
   if (flag) return flag;
   if (!Gv != !GTw)
-    return cpReport(&P->log, CP_ILL_INPUT, __func__, "%s is NULL and %s is not: give both",
-                    Gv ? "GTw" : "Gv", Gv ? "Gv" : "GTw");
+    return cpRefuse(&P->log, __func__, "%s is NULL and %s is not: give both", Gv ? "GTw" : "Gv",
+                    Gv ? "Gv" : "GTw");
   if (Gv && !P->c_tmpl)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__, "P has no constraint function");
   P->user.Gv  = Gv;
@@ -216,7 +213,7 @@ int CPProjectorSetPreconditioner(CPProjector P, CPPrecSetupFn psetup, CPPrecSolv
   int flag = check(P, OWN_CONSTRAINTS, __func__);
   if (flag) return flag;
   if (psetup && !psolve)
-    return cpReport(&P->log, CP_ILL_INPUT, __func__, "psolve must not be NULL with a psetup");
+    return cpRefuse(&P->log, __func__, "psolve must not be NULL with a psetup");
   P->user.psetup = psetup;
   P->user.psolve = psolve;
   return changedSolver(P);
@@ -240,7 +237,7 @@ static int checkNormLevel(CPProjector P, int first, int length, N_Vector col_lev
   const sunrealtype *level = N_VGetArrayPointer(col_level);
   for (int j = first + 1; j < first + length; j++)
     if (level[j] != level[first])
-      return cpReport(&P->log, CP_ILL_INPUT, function,
+      return cpRefuse(&P->log, function,
                       "the components of a norm must have one level: col_level[%d] = %g, "
                       "col_level[%d] = %g",
                       first, level[first], j, level[j]);
@@ -252,14 +249,13 @@ int CPProjectorAddUnitNorm(CPProjector P, sunindextype first, sunindextype lengt
   int flag = checkMatrix(P, __func__);
   if (flag) return flag;
   if (first < 0 || length < 1 || length > P->n || first > P->n - length)
-    return cpReport(&P->log, CP_ILL_INPUT, __func__,
-                    "components 0 ... %d are there: first = %ld, length = %ld", P->n - 1,
-                    (long)first, (long)length);
+    return cpRefuse(&P->log, __func__, "components 0 ... %d are there: first = %ld, length = %ld",
+                    P->n - 1, (long)first, (long)length);
   if (!(value > 0.0) || !isnormal(value * value))
-    return cpReport(&P->log, CP_ILL_INPUT, __func__,
+    return cpRefuse(&P->log, __func__,
                     "value and its square must be positive and finite: value = %g", value);
   if (P->m == INT_MAX)
-    return cpReport(&P->log, CP_ILL_INPUT, __func__, "there are %d constraints already", INT_MAX);
+    return cpRefuse(&P->log, __func__, "there are %d constraints already", INT_MAX);
   if (P->col_level_v) flag = checkNormLevel(P, (int)first, (int)length, P->col_level_v, __func__);
   if (flag) return flag;
   if (!growNorms(P)) return cpReport(&P->log, CP_MEM_FAIL, __func__, "no memory");
@@ -280,8 +276,7 @@ int CPProjectorSetMetric(CPProjector P, CPMetricFn D) {
 int CPProjectorSetMetricMatrix(CPProjector P, CPMetricMatrixFn M, SUNMatrix M_tmpl) {
   int flag = checkMatrix(P, __func__);
   if (flag) return flag;
-  if (M && !M_tmpl)
-    return cpReport(&P->log, CP_ILL_INPUT, __func__, "M_tmpl must not be NULL with a function M");
+  if (M && !M_tmpl) return cpRefuse(&P->log, __func__, "M_tmpl must not be NULL with a function M");
   if (M) flag = cpCheckMetricTemplate(&P->log, M_tmpl, P->n, __func__);
   if (!flag) flag = replaceTemplate(P, &P->M_tmpl, M ? M_tmpl : NULL, __func__);
   if (flag) return flag;
@@ -302,14 +297,12 @@ static int checkLevels(CPProjector P, N_Vector v, N_Vector tmpl, const char *nam
   const sunrealtype *level = P->in_memory ? N_VGetArrayPointer(v) : NULL;
   for (int i = 0; i < length; i++)
     if (!(level[i] >= 0.0 && level[i] < CP_MAX_LEVELS && level[i] == floor(level[i])))
-      return cpReport(&P->log, CP_ILL_INPUT, function,
-                      "%s must be whole numbers from 0 to %d: %s[%d] = %g", name, CP_MAX_LEVELS - 1,
-                      name, i, level[i]);
+      return cpRefuse(&P->log, function, "%s must be whole numbers from 0 to %d: %s[%d] = %g", name,
+                      CP_MAX_LEVELS - 1, name, i, level[i]);
   const sunrealtype most = N_VMaxNorm(v);
   if (!P->in_memory && !(N_VMin(v) >= 0.0 && most < CP_MAX_LEVELS))
-    return cpReport(&P->log, CP_ILL_INPUT, function,
-                    "%s must be whole numbers from 0 to %d: the largest is %g", name,
-                    CP_MAX_LEVELS - 1, most);
+    return cpRefuse(&P->log, function, "%s must be whole numbers from 0 to %d: the largest is %g",
+                    name, CP_MAX_LEVELS - 1, most);
   if (most > *largest) *largest = (int)most;
   return CP_SUCCESS;
 }
@@ -320,8 +313,7 @@ int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
   int flag        = check(P, OWN_CONSTRAINTS, __func__);
   if (flag) return flag;
   if (!row_level != !col_level)
-    return cpReport(&P->log, CP_ILL_INPUT, __func__,
-                    "%s is NULL and %s is not: give both, or neither",
+    return cpRefuse(&P->log, __func__, "%s is NULL and %s is not: give both, or neither",
                     row_level ? "col_level" : "row_level", row_level ? "row_level" : "col_level");
   if (given) flag = checkLevels(P, row_level, P->c_tmpl, "row_level", &largest);
   if (given && !flag) flag = checkLevels(P, col_level, P->y_tmpl, "col_level", &largest);
@@ -334,7 +326,7 @@ int CPProjectorSetLevels(CPProjector P, N_Vector row_level, N_Vector col_level) 
     for (int j = 0; j < P->n; j++) has_columns[(int)col[j]] = 1;
     for (int i = 0; i < P->mc; i++)
       if (!has_columns[(int)row[i]])
-        return cpReport(&P->log, CP_ILL_INPUT, __func__,
+        return cpRefuse(&P->log, __func__,
                         "row_level[%d] = %g, and col_level has no columns of that level", i, row[i]);
     for (int k = 0; !flag && k < P->nnorms; k++)
       flag = checkNormLevel(P, P->norms[k].first, P->norms[k].length, col_level, __func__);
@@ -401,8 +393,8 @@ int CPProjectorSetActive(CPProjector P, N_Vector mask) {
   if (!flag && mask) flag = cpCheckLike(P, mask, P->c_tmpl, "mask", __func__);
   if (!flag && mask) flag = cpCheckEntries(P, mask, CP_ANY, "mask", __func__);
   if (!flag && mask && P->nnorms == 0 && !(N_VMaxNorm(mask) > 0.0))
-    return cpReport(
-        &P->log, CP_ILL_INPUT, __func__,
+    return cpRefuse(
+        &P->log, __func__,
         "mask must leave a constraint switched on (CPodeSetProjector(mem, NULL) switches "
         "projection off)");
   return flag ? flag : setVector(P, &P->active, mask, 1, CP_ANY, "mask", __func__);

@@ -49,10 +49,10 @@ CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl
                         : c && !c_tmpl ? "c_tmpl must not be NULL with a function c"
                         : !c && c_tmpl ? "c must not be NULL with a template c_tmpl"
                                        : NULL;
-  if (missing) return cpReport(NULL, CP_ILL_INPUT, __func__, "%s", missing), NULL;
+  if (missing) return cpRefuse(NULL, __func__, "%s", missing), NULL;
   const int is_empty = N_VGetLength(y_tmpl) < 1;
   if (is_empty || (c_tmpl && N_VGetLength(c_tmpl) < 1))
-    return cpReport(NULL, CP_ILL_INPUT, __func__, "%s must have length >= 1, has %ld",
+    return cpRefuse(NULL, __func__, "%s must have length >= 1, has %ld",
                     is_empty ? "y_tmpl" : "c_tmpl", (long)N_VGetLength(is_empty ? y_tmpl : c_tmpl)),
            NULL;
   CPProjector P = newProjector(y_tmpl, c_tmpl, 0, NULL, NULL, ctx);
@@ -63,7 +63,7 @@ CPProjector CPProjectorCreate(CPConstraintFn c, N_Vector y_tmpl, N_Vector c_tmpl
 
 CPProjector CPProjectorCreateUser(CPProjFn g, CPErrProjFn g_eps, N_Vector y_tmpl, SUNContext ctx) {
   const char *missing = !g ? "g" : !y_tmpl ? "y_tmpl" : !ctx ? "ctx" : NULL;
-  if (missing) return cpReport(NULL, CP_ILL_INPUT, __func__, "%s must not be NULL", missing), NULL;
+  if (missing) return cpRefuse(NULL, __func__, "%s must not be NULL", missing), NULL;
   CPProjector P = newProjector(y_tmpl, NULL, 1, NULL, NULL, ctx);
   if (P) P->user.g = g, P->user.g_eps = g_eps;
   else cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for a projector");
@@ -97,7 +97,7 @@ void CPProjectorFree(CPProjector *P_address) {
 /* ---- actions ---- */
 
 static int checkShape(CPProjector P, N_Vector v, const char *name, const char *function) {
-  if (!v) return cpReport(&P->log, CP_ILL_INPUT, function, "%s must not be NULL", name);
+  if (!v) return cpRefuse(&P->log, function, "%s must not be NULL", name);
   return cpCheckLike(P, v, P->y_tmpl, name, function);
 }
 
@@ -112,7 +112,7 @@ int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function) 
   int flag = checkVector(P, y, "y", function);
   if (flag || P->user_kind) return flag;
   if (!ewt && !P->kind && P->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P))
-    return cpReport(&P->log, CP_ILL_INPUT, function, "ewt must not be NULL with CP_NORM_ERROR");
+    return cpRefuse(&P->log, function, "ewt must not be NULL with CP_NORM_ERROR");
   if (!ewt) return CP_SUCCESS;
   flag = checkShape(P, ewt, "ewt", function);
   return flag ? flag : cpCheckEntries(P, ewt, CP_LEAST_WEIGHT, "ewt", function);
@@ -175,7 +175,7 @@ int CPProjectorGetViolation(CPProjector P, sunrealtype t, N_Vector y, N_Vector e
   CPViolation violation;
   int flag = cpCheckState(P, y, ewt, __func__);
   if (flag) return flag;
-  if (!norm) return cpReport(&P->log, CP_ILL_INPUT, __func__, "norm must not be NULL");
+  if (!norm) return cpRefuse(&P->log, __func__, "norm must not be NULL");
   flag = cpStateViolation(P->work, t, y, ewt, &violation);
   if (!flag) *norm = violation.norm;
   if (!flag && worst) *worst = violation.worst;
@@ -186,7 +186,7 @@ int CPProjectorCheckJac(CPProjector P, sunrealtype t, N_Vector y, N_Vector ewt, 
                         sunindextype *row, sunindextype *col) {
   int i, j, flag = cpCheckState(P, y, ewt, __func__);
   if (flag) return flag;
-  if (!err) return cpReport(&P->log, CP_ILL_INPUT, __func__, "err must not be NULL");
+  if (!err) return cpRefuse(&P->log, __func__, "err must not be NULL");
   if (P->user_kind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "a user-supplied projection has no Jacobian");
@@ -218,7 +218,7 @@ static int checkFactored(CPProjector P, const char *function) {
 
 int CPProjectorGetRank(CPProjector P, sunindextype *rank) {
   if (!P) return cpReport(NULL, CP_MEM_NULL, __func__, "P must not be NULL");
-  if (!rank) return cpReport(&P->log, CP_ILL_INPUT, __func__, "rank must not be NULL");
+  if (!rank) return cpRefuse(&P->log, __func__, "rank must not be NULL");
   const int flag = checkFactored(P, __func__);
   if (!flag) *rank = P->stats.rank;
   return flag;
@@ -226,7 +226,7 @@ int CPProjectorGetRank(CPProjector P, sunindextype *rank) {
 
 int CPProjectorGetDependent(CPProjector P, sunindextype *count, N_Vector dependent) {
   if (!P) return cpReport(NULL, CP_MEM_NULL, __func__, "P must not be NULL");
-  if (!count) return cpReport(&P->log, CP_ILL_INPUT, __func__, "count must not be NULL");
+  if (!count) return cpRefuse(&P->log, __func__, "count must not be NULL");
   int flag = checkFactored(P, __func__);
   if (!flag && dependent) flag = cpCheckLike(P, dependent, P->c_tmpl, "dependent", __func__);
   if (flag) return flag;
@@ -238,7 +238,7 @@ int CPProjectorGetDependent(CPProjector P, sunindextype *count, N_Vector depende
 
 int CPProjectorGetLinearSolver(CPProjector P, CPLinSol *type, const char **reason) {
   if (!P) return cpReport(NULL, CP_MEM_NULL, __func__, "P must not be NULL");
-  if (!type) return cpReport(&P->log, CP_ILL_INPUT, __func__, "type must not be NULL");
+  if (!type) return cpRefuse(&P->log, __func__, "type must not be NULL");
   if (P->user_kind)
     return cpReport(&P->log, CP_NOT_SUPPORTED, __func__,
                     "a user-supplied projection has no linear solver of ours");
@@ -251,7 +251,7 @@ int CPProjectorGetLinearSolver(CPProjector P, CPLinSol *type, const char **reaso
 
 int CPProjectorGetStats(CPProjector P, CPProjectorStats *stats) {
   if (!P) return cpReport(NULL, CP_MEM_NULL, __func__, "P must not be NULL");
-  if (!stats) return cpReport(&P->log, CP_ILL_INPUT, __func__, "stats must not be NULL");
+  if (!stats) return cpRefuse(&P->log, __func__, "stats must not be NULL");
   *stats = P->stats;
   return CP_SUCCESS;
 }

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 
 int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck) {
-  if (mem && !ncheck)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "ncheck must not be NULL");
+  if (mem && !ncheck) return cpRefuse(&mem->base.log, __func__, "ncheck must not be NULL");
   if (mem && mem->sens.data && cpSensLacksParameters(cpSensOf(mem))) /* CVodeF does not check */
     return cpReport(&mem->base.log, CV_ILL_INPUT, __func__,
                     "CVODES' differences for sensitivities need the parameters: call "
@@ -119,8 +118,7 @@ int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector lambd
   if (!mem->base.P)
     return cpReport(&mem->base.log, CP_NO_PROJECTOR, __func__, "call CPodeSetProjector first");
   if (weightsAt(mem, y))
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
-                    "there are no positive error weights at y");
+    return cpRefuse(&mem->base.log, __func__, "there are no positive error weights at y");
   N_VScale(1.0, lambda, mem->base.tmp);
   cpWorkForget(mem->base.out); /* the factors must be those of this state */
   flag = cpCotangent(mem->base.out, t, y, mem->base.ewt, mem->base.tmp);

@@ -29,22 +29,20 @@ int cpFunctionalCheck(CPodeMem mem, const CPFunctional *F, const sunrealtype *G,
                       const char *function) {
   const int flag = cpStepperCheck((CPStepper)mem, function);
   if (flag) return flag;
-  if (!F || !G)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, function, "%s must not be NULL", F ? "G" : "F");
-  if (F->ng <= 0)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, function, "F->ng must be positive: %d", F->ng);
+  if (!F || !G) return cpRefuse(&mem->base.log, function, "%s must not be NULL", F ? "G" : "F");
+  if (F->ng <= 0) return cpRefuse(&mem->base.log, function, "F->ng must be positive: %d", F->ng);
   if (!F->end && !F->integrand)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, function, "F must have end terms or integrands");
+    return cpRefuse(&mem->base.log, function, "F must have end terms or integrands");
   return CP_SUCCESS;
 }
 
 int cpFunctionalResult(const CPFunctionalRun *w, int flag, sunrealtype t, const char *name) {
   if (!flag) return CP_SUCCESS;
   if (flag == NOT_FINITE)
-    return cpReport(&w->mem->base.log, CP_ILL_INPUT, w->function,
+    return cpRefuse(&w->mem->base.log, w->function,
                     "at t = %.15g: the functional's %s returned NaN or Inf", t, name);
-  return cpReport(&w->mem->base.log, CP_ILL_INPUT, w->function,
-                  "at t = %.15g: the functional's %s failed (%d)", t, name, flag);
+  return cpRefuse(&w->mem->base.log, w->function, "at t = %.15g: the functional's %s failed (%d)",
+                  t, name, flag);
 }
 
 int cpFunctionalAsRhs(sunrealtype t, N_Vector y, N_Vector value, void *data) {
@@ -139,7 +137,7 @@ int CPodeFunctionalForward(CPodeMem mem, sunrealtype t1, const CPFunctional *F, 
   int flag = cpFunctionalCheck(mem, F, G, __func__);
   if (!flag) flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
-  if (!dG) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "dG must not be NULL");
+  if (!dG) return cpRefuse(&mem->base.log, __func__, "dG must not be NULL");
   const CPParams *params = &cpSensOf(mem)->params;
   CPFunctionalRun w      = {
            .mem = mem, .function = __func__, .F = F, .params = params, .Np = params->Ns, .G = G, .dG = dG};
@@ -168,7 +166,7 @@ static int startAt(sunrealtype t, N_Vector y, N_Vector y0, void *data) {
 }
 
 static int startFailed(const Check *c, int flag) {
-  return cpReport(&c->run.mem->base.log, CP_ILL_INPUT, c->run.function, "start failed (%d)", flag);
+  return cpRefuse(&c->run.mem->base.log, c->run.function, "start failed (%d)", flag);
 }
 
 static int restart(Check *c) {
@@ -224,9 +222,9 @@ int CPodeFunctionalCheck(CPodeMem mem, sunrealtype t0, sunrealtype t1, const CPF
   if (!flag) flag = cpFunctionalCheck(mem, F, &t0, __func__);
   if (flag) return flag;
   CPParams *params = &cpSensOf(mem)->params;
-  if (!start) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "start must not be NULL");
+  if (!start) return cpRefuse(&mem->base.log, __func__, "start must not be NULL");
   if (!(step > 0.0 && step < 1.0))
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
+    return cpRefuse(&mem->base.log, __func__,
                     "step must be a part of the parameters' sizes, between 0 and 1: %g", step);
   if (!params->p)
     return cpReport(&mem->base.log, CP_NO_INIT, __func__, "call CPodeSetSensParams first");

@@ -290,13 +290,12 @@ static int check(const Adjoint *a, int backwards, N_Vector *y0S, const sunrealty
   const char *function      = a->run.function;
   const long int nst        = cpStepsTaken(mem);
   int flag                  = CP_SUCCESS;
-  if (a->run.params && !dG)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, function, "dG must not be NULL");
+  if (a->run.params && !dG) return cpRefuse(&mem->base.log, function, "dG must not be NULL");
   if (!mem->base.f && !o->adjoint)
     return cpReport(&mem->base.log, CP_NOT_SUPPORTED, function,
                     "f is not known (CPodeAttach): options->adjoint must be given");
   if (o->interp != CV_POLYNOMIAL && o->interp != CV_HERMITE)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, function,
+    return cpRefuse(&mem->base.log, function,
                     "options->interp must be CV_POLYNOMIAL (%d) or CV_HERMITE (%d), is %d",
                     CV_POLYNOMIAL, CV_HERMITE, o->interp);
   if (o->interp == CV_POLYNOMIAL && lacksPoints(o, backwards))
@@ -306,7 +305,7 @@ static int check(const Adjoint *a, int backwards, N_Vector *y0S, const sunrealty
         "polynomials would take points that do not exist",
         LEAST_STEPS);
   if (o->lmm != CV_ADAMS && o->lmm != CV_BDF)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, function,
+    return cpRefuse(&mem->base.log, function,
                     "options->lmm must be CV_ADAMS (%d) or CV_BDF (%d), is %d", CV_ADAMS, CV_BDF,
                     o->lmm);
   if (nst > 0)

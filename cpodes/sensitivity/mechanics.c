@@ -366,8 +366,7 @@ int CPMechSensAccelerations(CPMech mech, sunrealtype t, N_Vector y, int iS, N_Ve
   if (flag) return flag;
   CPMechSens sens = sensOf(mech);
   if (!sens || !sens->params || iS < 0 || iS >= sens->params->Ns)
-    return cpReport(&mech->log, CP_ILL_INPUT, __func__, "iS must be that of a sensitivity, is %d",
-                    iS);
+    return cpRefuse(&mech->log, __func__, "iS must be that of a sensitivity, is %d", iS);
   const double *a = sens->a, *lambda = sens->lambda;
   CPArena arena = {0};
   if (isDirect(mech)) {

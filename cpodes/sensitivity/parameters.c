@@ -34,22 +34,19 @@ int cpParamsCreate(CPParams *params, int Ns) {
 
 static int checkParams(int Ns, const sunrealtype *p, const sunrealtype *pbar, const int *plist,
                        CPLog *log, const char *function) {
-  if (Ns <= 0)
-    return cpReport(log, CP_ILL_INPUT, function, "there must be parameters: their number is %d", Ns);
-  if (!p) return cpReport(log, CP_ILL_INPUT, function, "p must not be NULL");
+  if (Ns <= 0) return cpRefuse(log, function, "there must be parameters: their number is %d", Ns);
+  if (!p) return cpRefuse(log, function, "p must not be NULL");
   for (int i = 0; i < Ns; i++) {
     const int k            = plist ? plist[i] : i;
     const sunrealtype size = k < 0 ? 0.0 : pbar ? pbar[i] : fabs(p[k]);
-    if (k < 0)
-      return cpReport(log, CP_ILL_INPUT, function, "plist[%d] must not be negative: %d", i, k);
+    if (k < 0) return cpRefuse(log, function, "plist[%d] must not be negative: %d", i, k);
     if (pbar && (!(size > 0.0) || isinf(size)))
-      return cpReport(log, CP_ILL_INPUT, function, "pbar[%d] must be positive and finite: %g", i,
-                      size);
+      return cpRefuse(log, function, "pbar[%d] must be positive and finite: %g", i, size);
     if (!(size > 0.0) || isinf(size))
-      return cpReport(log, CP_ILL_INPUT, function,
+      return cpRefuse(log, function,
                       "p[%d] must be finite and, without a size in pbar, not zero: %g", k, p[k]);
     if (CP_PARAM_PART * size < LEAST_CHANGE * CP_UROUND * fabs(p[k]))
-      return cpReport(log, CP_ILL_INPUT, function,
+      return cpRefuse(log, function,
                       "differences by parts of pbar[%d], %g, would be roundoff of p[%d], %g", i,
                       size, k, p[k]);
   }
@@ -122,8 +119,7 @@ int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS, N_Vector yS, 
     return cpReport(&mem->base.log, CP_NOT_SUPPORTED, __func__,
                     "f is not known: mem has been attached to memory of CVODES' (CPodeAttach)");
   if (iS < 0 || iS >= params->Ns)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "iS must be 0 ... %d, is %d",
-                    params->Ns - 1, iS);
+    return cpRefuse(&mem->base.log, __func__, "iS must be 0 ... %d, is %d", params->Ns - 1, iS);
   return cpSensDirection(params, mem->base.f, t, y, iS, yS, ySdot, tmp1, tmp2, cpUserData(mem));
 }
 

@@ -15,15 +15,14 @@ int cpSensCheck(CPodeMem mem, const char *function) {
 }
 
 static int checkStart(CPodeMem mem, int Ns, N_Vector *yS0, const char *function) {
-  if (!yS0) return cpReport(&mem->base.log, CP_ILL_INPUT, function, "yS0 must not be NULL");
+  if (!yS0) return cpRefuse(&mem->base.log, function, "yS0 must not be NULL");
   for (int i = 0; i < Ns; i++) {
     if (!yS0[i] || N_VGetLength(yS0[i]) != N_VGetLength(mem->base.y0))
-      return cpReport(&mem->base.log, CP_ILL_INPUT, function,
-                      "yS0[%d] must be a vector of the state's length %ld", i,
-                      (long)N_VGetLength(mem->base.y0));
+      return cpRefuse(&mem->base.log, function, "yS0[%d] must be a vector of the state's length %ld",
+                      i, (long)N_VGetLength(mem->base.y0));
     if (!cpVectorFinite(yS0[i]))
-      return cpReport(&mem->base.log, CP_ILL_INPUT, function,
-                      "yS0[%d] must be finite: component %d is not", i, cpFirstNonFinite(yS0[i]));
+      return cpRefuse(&mem->base.log, function, "yS0[%d] must be finite: component %d is not", i,
+                      cpFirstNonFinite(yS0[i]));
   }
   return CP_SUCCESS;
 }
@@ -87,10 +86,9 @@ int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS
   int flag = cpStepperCheck((CPStepper)mem, __func__);
   if (flag) return flag;
   if (mem->sens.data)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
+    return cpRefuse(&mem->base.log, __func__,
                     "there are sensitivities already: use CPodeSensReInit");
-  if (Ns <= 0)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "Ns must be positive: Ns = %d", Ns);
+  if (Ns <= 0) return cpRefuse(&mem->base.log, __func__, "Ns must be positive: Ns = %d", Ns);
   if (ism != CV_STAGGERED1)
     return cpReport(
         &mem->base.log, CP_NOT_SUPPORTED, __func__,
@@ -209,8 +207,7 @@ int CPodeSetSensConstraintFn(CPodeMem mem, CPConstraintSensFn cS) {
 int CPodeSetSensNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
   int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
-  if (inner && cpLacksOperations(inner))
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, CP_INNER_MUST);
+  if (inner && cpLacksOperations(inner)) return cpRefuse(&mem->base.log, __func__, CP_INNER_MUST);
   flag = cpCheckNoSteps(mem, __func__);
   if (flag) return flag;
   flag = cpSensInstall(cpSensOf(mem), inner);
@@ -250,7 +247,7 @@ int CPodeSensCalcIC(CPodeMem mem) {
 int CPodeGetConsistentSensIC(CPodeMem mem, N_Vector *yS0) {
   int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
-  if (!yS0) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "yS0 must not be NULL");
+  if (!yS0) return cpRefuse(&mem->base.log, __func__, "yS0 must not be NULL");
   for (int i = 0; i < cpSensOf(mem)->params.Ns; i++) N_VScale(1.0, cpSensOf(mem)->start[i], yS0[i]);
   return CP_SUCCESS;
 }
@@ -262,7 +259,7 @@ int CPodeGetConsistentSensIC(CPodeMem mem, N_Vector *yS0) {
 int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS) {
   int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
-  if (!dkyS) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "dkyS must not be NULL");
+  if (!dkyS) return cpRefuse(&mem->base.log, __func__, "dkyS must not be NULL");
   CPSens sens  = cpSensOf(mem);
   const int Ns = sens->params.Ns;
   for (int i = 0; !flag && i < Ns; i++)
@@ -290,8 +287,7 @@ int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS) {
   int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
   if (!tret || !yS)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "%s must not be NULL",
-                    tret ? "yS" : "tret");
+    return cpRefuse(&mem->base.log, __func__, "%s must not be NULL", tret ? "yS" : "tret");
   flag = cpCheckStepTaken(mem, __func__);
   if (flag) return flag;
   flag = cpOfCVODES(mem, CVodeGetSens(mem->cvode_mem, tret, yS),
@@ -302,7 +298,7 @@ int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS) {
 int CPodeGetSensStats(CPodeMem mem, CPodeSensStats *stats) {
   const int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
-  if (!stats) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "stats must not be NULL");
+  if (!stats) return cpRefuse(&mem->base.log, __func__, "stats must not be NULL");
   const CPSens sens = cpSensOf(mem);
   *stats            = sens->stats;
   if (sens->work) stats->nsetups = cpWorkStats(sens->work)->nsetups - sens->base_setups;

@@ -56,9 +56,9 @@ int cpStepperCheck(CPStepper s, const char *function) {
 }
 
 int cpStepperCheckVector(CPStepper s, N_Vector v, const char *name, const char *function) {
-  if (!v) return cpReport(&s->log, CP_ILL_INPUT, function, "%s must not be NULL", name);
+  if (!v) return cpRefuse(&s->log, function, "%s must not be NULL", name);
   if (N_VGetLength(v) == N_VGetLength(s->y0)) return CP_SUCCESS;
-  return cpReport(&s->log, CP_ILL_INPUT, function, "%s must have length %ld, has %ld", name,
+  return cpRefuse(&s->log, function, "%s must have length %ld, has %ld", name,
                   (long)N_VGetLength(s->y0), (long)N_VGetLength(v));
 }
 
@@ -67,37 +67,33 @@ int cpStepperCheckCall(CPStepper s, sunrealtype tout, N_Vector yout, const sunre
   int flag = cpStepperCheck(s, function);
   if (!flag) flag = cpStepperCheckVector(s, yout, "yout", function);
   if (flag) return flag;
-  if (!tret) return cpReport(&s->log, CP_ILL_INPUT, function, "tret must not be NULL");
-  if (!isfinite(tout))
-    return cpReport(&s->log, CP_ILL_INPUT, function, "tout must be finite: tout = %g", tout);
+  if (!tret) return cpRefuse(&s->log, function, "tret must not be NULL");
+  if (!isfinite(tout)) return cpRefuse(&s->log, function, "tout must be finite: tout = %g", tout);
   if (itask == CV_NORMAL || itask == CV_ONE_STEP) return CP_SUCCESS;
-  return cpReport(&s->log, CP_ILL_INPUT, function,
-                  "itask must be CV_NORMAL (%d) or CV_ONE_STEP (%d), is %d", CV_NORMAL, CV_ONE_STEP,
-                  itask);
+  return cpRefuse(&s->log, function, "itask must be CV_NORMAL (%d) or CV_ONE_STEP (%d), is %d",
+                  CV_NORMAL, CV_ONE_STEP, itask);
 }
 
 int cpStepperCheckStart(CPStepper s, sunrealtype t0, N_Vector y0, const char *function) {
   const CPProjector P = s->P;
-  if (!y0) return cpReport(&s->log, CP_ILL_INPUT, function, "y0 must not be NULL");
-  if (!isfinite(t0))
-    return cpReport(&s->log, CP_ILL_INPUT, function, "t0 must be finite: t0 = %g", t0);
+  if (!y0) return cpRefuse(&s->log, function, "y0 must not be NULL");
+  if (!isfinite(t0)) return cpRefuse(&s->log, function, "t0 must be finite: t0 = %g", t0);
   if (cpMissingOperation(y0))
     return cpReport(&s->log, CP_VECTOROP_ERR, function, "y0 must have the operation %s",
                     cpMissingOperation(y0));
   if (!cpVectorFinite(y0))
-    return cpReport(&s->log, CP_ILL_INPUT, function, "y0 must be finite: component %d is not",
+    return cpRefuse(&s->log, function, "y0 must be finite: component %d is not",
                     cpFirstNonFinite(y0));
   if (P && cpProjectorNeedsData(P) && !cpHasData(y0))
-    return cpReport(
-        &s->log, CP_ILL_INPUT, function,
+    return cpRefuse(
+        &s->log, function,
         "y0 must be a vector in one memory (serial, OpenMP, pthreads) for this projector");
   const sunindextype length = s->y0 ? N_VGetLength(s->y0) : P ? cpProjectorLength(P) : -1;
   if (length >= 0 && N_VGetLength(y0) != length)
-    return cpReport(&s->log, CP_ILL_INPUT, function,
-                    "y0 must have the length of the %s, %ld, has %ld",
+    return cpRefuse(&s->log, function, "y0 must have the length of the %s, %ld, has %ld",
                     s->y0 ? "state" : "projector's states", (long)length, (long)N_VGetLength(y0));
   if (!s->y0 && s->tol.vabstol && N_VGetLength(s->tol.vabstol) != N_VGetLength(y0))
-    return cpReport(&s->log, CP_ILL_INPUT, function,
+    return cpRefuse(&s->log, function,
                     "abstol, set before, must have the length of y0, %ld, has %ld",
                     (long)N_VGetLength(y0), (long)N_VGetLength(s->tol.vabstol));
   return CP_SUCCESS;
@@ -108,23 +104,19 @@ int cpStepperCheckStart(CPStepper s, sunrealtype t0, N_Vector y0, const char *fu
 static int checkTolerances(CPStepper s, const CPTolerances *tol, const char *function) {
   const N_Vector v = tol->vabstol;
   if (tol->kind == CP_TOL_WF)
-    return tol->efun ? CP_SUCCESS
-                     : cpReport(&s->log, CP_ILL_INPUT, function, "efun must not be NULL");
+    return tol->efun ? CP_SUCCESS : cpRefuse(&s->log, function, "efun must not be NULL");
   if (!(tol->reltol >= 0.0) || isinf(tol->reltol))
-    return cpReport(&s->log, CP_ILL_INPUT, function, "reltol must be >= 0 and finite: reltol = %g",
-                    tol->reltol);
+    return cpRefuse(&s->log, function, "reltol must be >= 0 and finite: reltol = %g", tol->reltol);
   if (tol->kind == CP_TOL_SS && (!(tol->abstol >= 0.0) || isinf(tol->abstol)))
-    return cpReport(&s->log, CP_ILL_INPUT, function, "abstol must be >= 0 and finite: abstol = %g",
-                    tol->abstol);
+    return cpRefuse(&s->log, function, "abstol must be >= 0 and finite: abstol = %g", tol->abstol);
   if (tol->kind == CP_TOL_SS) return CP_SUCCESS;
-  if (!v) return cpReport(&s->log, CP_ILL_INPUT, function, "abstol must not be NULL");
+  if (!v) return cpRefuse(&s->log, function, "abstol must not be NULL");
   if (s->y0 && N_VGetLength(v) != N_VGetLength(s->y0))
-    return cpReport(&s->log, CP_ILL_INPUT, function,
-                    "abstol must have the length of the state, %ld, has %ld",
+    return cpRefuse(&s->log, function, "abstol must have the length of the state, %ld, has %ld",
                     (long)N_VGetLength(s->y0), (long)N_VGetLength(v));
   if (N_VMin(v) >= 0.0 && cpVectorFinite(v)) return CP_SUCCESS;
-  return cpReport(&s->log, CP_ILL_INPUT, function,
-                  "abstol must be >= 0 and finite: its least entry is %g", N_VMin(v));
+  return cpRefuse(&s->log, function, "abstol must be >= 0 and finite: its least entry is %g",
+                  N_VMin(v));
 }
 
 int cpStepperSetTolerances(CPStepper s, CPTolerances tol, const char *function) {
@@ -175,12 +167,11 @@ int cpStepperSetProjector(CPStepper s, CPProjector P, const char *function) {
   const int flag = cpStepperExists(s, function);
   if (flag) return flag;
   if (P && s->y0 && cpProjectorLength(P) != N_VGetLength(s->y0))
-    return cpReport(&s->log, CP_ILL_INPUT, function,
-                    "P must be for states of length %ld, is for %ld", (long)N_VGetLength(s->y0),
-                    (long)cpProjectorLength(P));
+    return cpRefuse(&s->log, function, "P must be for states of length %ld, is for %ld",
+                    (long)N_VGetLength(s->y0), (long)cpProjectorLength(P));
   if (P && s->y0 && cpProjectorNeedsData(P) && !cpHasData(s->y0))
-    return cpReport(
-        &s->log, CP_ILL_INPUT, function,
+    return cpRefuse(
+        &s->log, function,
         "P needs states in one memory (serial, OpenMP, pthreads): use CPProjectorCreateUser");
   if (P && P == s->P) {
     cpWorkForget(s->step), cpWorkForget(s->out);
@@ -204,8 +195,7 @@ int cpStepperSetErrEst(CPStepper s, CPErrEst mode, const char *function) {
   const int flag = cpStepperExists(s, function);
   if (flag) return flag;
   if (mode < CP_ERREST_DEFAULT || mode > CP_ERREST_UNPROJECTED)
-    return cpReport(&s->log, CP_ILL_INPUT, function, "mode must be one of CP_ERREST_..., is %d",
-                    (int)mode);
+    return cpRefuse(&s->log, function, "mode must be one of CP_ERREST_..., is %d", (int)mode);
   s->errest = mode;
   return CP_SUCCESS;
 }
@@ -214,8 +204,8 @@ int cpStepperSetMaxCorrection(CPStepper s, sunrealtype wrms, const char *functio
   const int flag = cpStepperExists(s, function);
   if (flag) return flag;
   if (!(wrms >= 0.0))
-    return cpReport(&s->log, CP_ILL_INPUT, function,
-                    "wrms must be positive, or 0 for the default: wrms = %g", wrms);
+    return cpRefuse(&s->log, function, "wrms must be positive, or 0 for the default: wrms = %g",
+                    wrms);
   s->max_correction = wrms > 0.0 ? wrms : CP_MAX_CORRECTION_DEFAULT;
   return CP_SUCCESS;
 }
@@ -277,10 +267,9 @@ CPodeProjStats cpStepperStats(CPStepper s) {
 }
 
 int cpStepperCheckFormat(CPStepper s, FILE *out, SUNOutputFormat fmt, const char *function) {
-  if (!out) return cpReport(&s->log, CP_ILL_INPUT, function, "out must not be NULL");
+  if (!out) return cpRefuse(&s->log, function, "out must not be NULL");
   if (fmt == SUN_OUTPUTFORMAT_TABLE || fmt == SUN_OUTPUTFORMAT_CSV) return CP_SUCCESS;
-  return cpReport(&s->log, CP_ILL_INPUT, function,
-                  "fmt must be SUN_OUTPUTFORMAT_TABLE or _CSV, is %d", (int)fmt);
+  return cpRefuse(&s->log, function, "fmt must be SUN_OUTPUTFORMAT_TABLE or _CSV, is %d", (int)fmt);
 }
 
 int cpPrintFigures(FILE *out, SUNOutputFormat fmt, const CPFigure *figures, size_t count) {
@@ -333,5 +322,5 @@ static int printProjection(CPStepper s, FILE *out, SUNOutputFormat fmt) {
 int cpStepperPrint(CPStepper s, FILE *out, SUNOutputFormat fmt, int bad, const char *function) {
   if (!bad && s->P) bad = printProjection(s, out, fmt);
   if (!bad && s->system.print) bad = s->system.print(out, fmt, s->system.data);
-  return bad ? cpReport(&s->log, CP_ILL_INPUT, function, "writing to out failed") : CP_SUCCESS;
+  return bad ? cpRefuse(&s->log, function, "writing to out failed") : CP_SUCCESS;
 }

@@ -99,12 +99,11 @@ int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *name
   Impact hit = {.u = NULL};
   if (!mech) return cpReport(NULL, CP_MEM_NULL, __func__, "mech must not be NULL");
   if (!(e >= 0.0 && e <= 1.0))
-    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+    return cpRefuse(&mech->log, __func__,
                     "the coefficient of restitution must be from 0 to 1: e = %g", e);
   for (int i = 0; named && i < mech->nv; i++)
     if (isnan(named[i]))
-      return cpReport(&mech->log, CP_ILL_INPUT, __func__, "named must be finite: named[%d] = %g", i,
-                      named[i]);
+      return cpRefuse(&mech->log, __func__, "named must be finite: named[%d] = %g", i, named[i]);
   CPAction *act = &hit.act;
   int flag      = cpActionOpen(act, mech, t, y, __func__);
   if (!flag) {

@@ -12,7 +12,7 @@
 static int checkWeights(CPMech mech, N_Vector weights, const char *function) {
   const int flag = weights ? cpMechCheckVector(mech, weights, "weights", function) : CP_SUCCESS;
   if (flag || !weights || N_VMin(weights) > 0.0) return flag;
-  return cpReport(&mech->log, CP_ILL_INPUT, function, "weights must be positive");
+  return cpRefuse(&mech->log, function, "weights must be positive");
 }
 
 int CPMechCalcIC(CPMech mech, sunrealtype t, N_Vector y, N_Vector weights, N_Vector id,

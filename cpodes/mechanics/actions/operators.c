@@ -17,7 +17,7 @@ static int open(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const voi
                 const char *name, const char *function) {
   *act = (CPAction){.mech = NULL};
   if (!mech) return cpReport(NULL, CP_MEM_NULL, function, "mech must not be NULL");
-  if (!x) return cpReport(&mech->log, CP_ILL_INPUT, function, "%s must not be NULL", name);
+  if (!x) return cpRefuse(&mech->log, function, "%s must not be NULL", name);
   return cpActionOpen(act, mech, t, y, function);
 }
 
@@ -157,7 +157,7 @@ static int matrix(CPMech mech, sunrealtype t, N_Vector y, Operator which, SUNMat
   int flag = open(&act, mech, t, y, S, "the matrix", function);
   if (!flag && (SUNMatGetID(S) != SUNMATRIX_DENSE || SUNDenseMatrix_Rows(S) != mech->m ||
                 SUNDenseMatrix_Columns(S) != mech->m))
-    flag = cpReport(&mech->log, CP_ILL_INPUT, function,
+    flag = cpRefuse(&mech->log, function,
                     "the matrix must be dense, %d x %d (CPMechGetNumMultipliers)", mech->m, mech->m);
   else if (!flag) flag = cpMechReport(mech, columns(&act, which, SUNDenseMatrix_Data(S)), function);
   cpActionClose(&act);

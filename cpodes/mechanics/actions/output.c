@@ -98,7 +98,7 @@ int cpMechEvaluateAt(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) 
 int CPMechEvaluate(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) {
   int flag = cpMechCheckState(mech, y, __func__);
   if (flag) return flag;
-  if (!out) return cpReport(&mech->log, CP_ILL_INPUT, __func__, "out must not be NULL");
+  if (!out) return cpRefuse(&mech->log, __func__, "out must not be NULL");
   return cpMechReport(mech, cpMechEvaluateAt(mech, t, y, out), __func__);
 }
 
@@ -106,7 +106,7 @@ int CPMechEvaluate(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out) {
 
 int CPMechGetStats(CPMech mech, CPMechStats *stats) {
   if (!mech) return cpReport(NULL, CP_MEM_NULL, __func__, "mech must not be NULL");
-  if (!stats) return cpReport(&mech->log, CP_ILL_INPUT, __func__, "stats must not be NULL");
+  if (!stats) return cpRefuse(&mech->log, __func__, "stats must not be NULL");
   *stats = mech->stats;
   if (stats->nkkt > 0 && mech->kkt) stats->linsol = cpSaddleAsKkt(cpSaddleTypeOf(mech->kkt));
   return CP_SUCCESS;

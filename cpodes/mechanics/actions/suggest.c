@@ -170,13 +170,12 @@ int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_en
                         CPMechSuggestion *s) {
   int flag = cpMechCheckState(mech, y, __func__);
   if (flag) return flag;
-  if (!s) return cpReport(&mech->log, CP_ILL_INPUT, __func__, "s must not be NULL");
+  if (!s) return cpRefuse(&mech->log, __func__, "s must not be NULL");
   if (!isfinite(t) || !isfinite(t_end) || t == t_end)
-    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
+    return cpRefuse(&mech->log, __func__,
                     "t and t_end must be finite and differ: t = %g, t_end = %g", t, t_end);
   if (!(rtol >= 0.0 && isfinite(rtol)))
-    return cpReport(&mech->log, CP_ILL_INPUT, __func__,
-                    "rtol must be finite and at least 0: rtol = %g", rtol);
+    return cpRefuse(&mech->log, __func__, "rtol must be finite and at least 0: rtol = %g", rtol);
   Room room = {.mech = mech, .t = t, .y = N_VGetArrayPointer(y)};
   double re = 0.0, im = 0.0;
   CP_ARRAYS(&room.arena, mech->n, &room.f, &room.moved, &room.v, &room.Jv, &room.JJv);

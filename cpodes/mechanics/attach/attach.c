@@ -99,7 +99,7 @@ static int install(CPMech mech, CPStepper s) {
 static int attach(CPMech mech, CPStepper s, sunrealtype t0, N_Vector y0, const char *function) {
   int flag = cpMechCheckState(mech, y0, function);
   if (flag) return flag;
-  if (!s) return cpReport(&mech->log, CP_ILL_INPUT, function, "mem must not be NULL");
+  if (!s) return cpRefuse(&mech->log, function, "mem must not be NULL");
   const CPodeMem cpode       = s->ops->multistep ? (CPodeMem)s : NULL;
   const CPOneStepMem onestep = cpode ? NULL : (CPOneStepMem)s;
   const int initialised      = cpode ? cpode->cvode_inited : s->f != NULL;
@@ -107,13 +107,13 @@ static int attach(CPMech mech, CPStepper s, sunrealtype t0, N_Vector y0, const c
     return cpReport(&mech->log, CP_NOT_SUPPORTED, function,
                     "mem has memory of CVODES' that is not its own (CPodeAttach): use CPodeCreate");
   if (mech->host && mech->host != s)
-    return cpReport(&mech->log, CP_ILL_INPUT, function,
+    return cpRefuse(&mech->log, function,
                     "the system is attached to another integrator: free that first");
   if (!mech->host && initialised)
-    return cpReport(&mech->log, CP_ILL_INPUT, function,
+    return cpRefuse(&mech->log, function,
                     "mem has a right-hand side already: use a new one of %sCreate's", s->ops->name);
   if (mech->host && !mech->attached.installed)
-    return cpReport(&mech->log, CP_ILL_INPUT, function,
+    return cpRefuse(&mech->log, function,
                     "mem is what an earlier %s left when it failed: free it and create another one",
                     function);
   s->log.text[0]       = '\0';

@@ -171,8 +171,7 @@ int CPMechCheck(CPMech mech, sunrealtype t, N_Vector y, CPMechReport *report) {
   const int used = mech && mech->ready;
   CPCheck check  = {.mech = mech, .report = report};
   int flag       = cpMechCheckState(mech, y, __func__);
-  if (!flag && !report)
-    flag = cpReport(&mech->log, CP_ILL_INPUT, __func__, "report must not be NULL");
+  if (!flag && !report) flag = cpRefuse(&mech->log, __func__, "report must not be NULL");
   else if (!flag) {
     *report = (CPMechReport){.A_row = -1, .A_col = -1, .b_row = -1, .freedom = -1};
     flag    = create(&check);

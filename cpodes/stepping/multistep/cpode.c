@@ -26,10 +26,10 @@ static int checkTime(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
   const sunrealtype begin = itask == CV_NORMAL ? t - h : mem->base.t0;
   if ((tout - begin) * h >= 0.0 || cpSameTime(tout, begin, h)) return CP_SUCCESS;
   if (itask == CV_NORMAL)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, mem->function,
+    return cpRefuse(&mem->base.log, mem->function,
                     "tout must not lie before the last step, which began at %.15g: tout = %.15g",
                     begin, tout);
-  return cpReport(&mem->base.log, CP_ILL_INPUT, mem->function,
+  return cpRefuse(&mem->base.log, mem->function,
                   "tout must not lie on the other side of the start, %.15g: the run goes to %s t, "
                   "and tout = %.15g",
                   begin, h > 0.0 ? "larger" : "smaller", tout);
@@ -78,7 +78,7 @@ int cpRefuseChanges(CPodeMem mem, long int nst) {
                     "tolerances were set after the first step: CPodeReInit makes them valid");
   mem->tol_is_new = 0;
   if (s->system_gone)
-    return cpReport(&s->log, CP_ILL_INPUT, mem->function,
+    return cpRefuse(&s->log, mem->function,
                     "the attached mechanical system has been freed: free the integrator first");
   cpAttemptRead(mem, &a);
   if (!s->system.data || a.user_data == s->system.data) return CP_SUCCESS;

@@ -39,10 +39,10 @@ static CPodeMem newIntegrator(int lmm, SUNContext ctx) {
 }
 
 static int checkMethod(int lmm, SUNContext ctx, const char *function) {
-  if (!ctx) return cpReport(NULL, CP_ILL_INPUT, function, "ctx must not be NULL");
+  if (!ctx) return cpRefuse(NULL, function, "ctx must not be NULL");
   if (lmm != CV_ADAMS && lmm != CV_BDF)
-    return cpReport(NULL, CP_ILL_INPUT, function, "lmm must be CV_ADAMS (%d) or CV_BDF (%d), is %d",
-                    CV_ADAMS, CV_BDF, lmm);
+    return cpRefuse(NULL, function, "lmm must be CV_ADAMS (%d) or CV_BDF (%d), is %d", CV_ADAMS,
+                    CV_BDF, lmm);
   return CP_SUCCESS;
 }
 
@@ -151,13 +151,13 @@ static void restart(CPodeMem mem, sunrealtype t0, N_Vector y0) {
 int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   int flag = cpStepperExists((CPStepper)mem, __func__);
   if (flag) return flag;
-  if (!f) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "f must not be NULL");
+  if (!f) return cpRefuse(&mem->base.log, __func__, "f must not be NULL");
   if (mem->base.initialised)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "mem is initialised: use CPodeReInit");
+    return cpRefuse(&mem->base.log, __func__, "mem is initialised: use CPodeReInit");
   flag = cpStepperCheckStart(&mem->base, t0, y0, __func__);
   if (flag) return flag;
   if (mem->cvode_inited)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
+    return cpRefuse(&mem->base.log, __func__,
                     "mem is what an earlier CPodeInit left when it failed: create another one");
   flag = cpOfCVODES(mem, cpInitCVodes(mem, f, t0, y0), __func__);
   if (flag && !mem->norms.no_memory) return flag;
@@ -216,7 +216,7 @@ CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner, N_Vecto
   if (checkMethod(lmm, ctx, __func__)) return NULL;
   char text[CP_TEXT_LENGTH];
   const char *rule = attachRule(cvode_mem, inner, y_tmpl, text);
-  if (rule) return cpReport(NULL, CP_ILL_INPUT, __func__, "%s", rule), NULL;
+  if (rule) return cpRefuse(NULL, __func__, "%s", rule), NULL;
   CPodeMem mem = newIntegrator(lmm, ctx);
   if (mem) {
     mem->cvode_mem     = cvode_mem;

@@ -81,8 +81,8 @@ void cpAdoptTolerances(CPodeMem mem, N_Vector ewt) {
 static int checkOption(CPodeMem mem, double value, const char *name, const char *function) {
   const int flag = cpStepperExists((CPStepper)mem, function);
   if (flag || (value >= 0.0 && !isinf(value))) return flag;
-  return cpReport(&mem->base.log, CP_ILL_INPUT, function,
-                  "%s must be positive, or 0 for the default: %s = %g", name, name, value);
+  return cpRefuse(&mem->base.log, function, "%s must be positive, or 0 for the default: %s = %g",
+                  name, name, value);
 }
 
 int CPodeSetProjector(CPodeMem mem, CPProjector P) {
@@ -142,8 +142,7 @@ int cpCheckNoSteps(CPodeMem mem, const char *function) {
 int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
   int flag = cpStepperExists((CPStepper)mem, __func__);
   if (flag) return flag;
-  if (inner && cpLacksOperations(inner))
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, CP_INNER_MUST);
+  if (inner && cpLacksOperations(inner)) return cpRefuse(&mem->base.log, __func__, CP_INNER_MUST);
   if (!mem->base.initialised) { /* CPodeInit will install it */
     mem->nls.inner = inner;
     return CP_SUCCESS;

@@ -98,7 +98,7 @@ int CPodeGetConsistentIC(CPodeMem mem, N_Vector y0) {
 int CPodeGetProjStats(CPodeMem mem, CPodeProjStats *stats) {
   const int flag = cpStepperExists((CPStepper)mem, __func__);
   if (flag) return flag;
-  if (!stats) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "stats must not be NULL");
+  if (!stats) return cpRefuse(&mem->base.log, __func__, "stats must not be NULL");
   *stats = cpStepperStats(&mem->base);
   return CP_SUCCESS;
 }

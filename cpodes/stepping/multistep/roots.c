@@ -84,9 +84,8 @@ int CPodeRootInit(CPodeMem mem, int nrtfn, CVRootFn g) {
   int flag = cpStepperCheck((CPStepper)mem, __func__);
   if (flag) return flag;
   CPLog *log = &mem->base.log;
-  if (nrtfn < 0)
-    return cpReport(log, CP_ILL_INPUT, __func__, "nrtfn must be >= 0: nrtfn = %d", nrtfn);
-  if (nrtfn > 0 && !g) return cpReport(log, CP_ILL_INPUT, __func__, "g must not be NULL");
+  if (nrtfn < 0) return cpRefuse(log, __func__, "nrtfn must be >= 0: nrtfn = %d", nrtfn);
+  if (nrtfn > 0 && !g) return cpRefuse(log, __func__, "g must not be NULL");
   if (mem->attached)
     return cpReport(log, CP_NOT_SUPPORTED, __func__,
                     "attached memory (CPodeAttach) gets its root functions by CVodeRootInit");
@@ -142,8 +141,7 @@ void cpRootReturned(CPodeMem mem, sunrealtype t) {
 int CPodeGetRootWindow(CPodeMem mem, sunrealtype *low, sunrealtype *high) {
   const int flag = cpStepperCheck((CPStepper)mem, __func__);
   if (flag) return flag;
-  if (!low || !high)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "low and high must not be NULL");
+  if (!low || !high) return cpRefuse(&mem->base.log, __func__, "low and high must not be NULL");
   if (!mem->roots.n || mem->root.t != mem->treturned)
     return cpReport(&mem->base.log, CP_NO_INIT, __func__,
                     "the last call has not returned a root of CPodeRootInit's functions");

@@ -314,7 +314,7 @@ static int search(CPOneStepMem mem) {
 static int checkCall(CPOneStepMem mem, sunrealtype tout, int itask, const char *function) {
   const CPStepper s = &mem->base;
   if (s->system_gone)
-    return cpReport(&s->log, CP_ILL_INPUT, function,
+    return cpRefuse(&s->log, function,
                     "the attached mechanical system has been freed: free the integrator first");
   if (s->tol.kind == CP_TOL_NONE)
     return cpReport(&s->log, CP_NO_INIT, function, "set tolerances first (CPOneStepSStolerances)");
@@ -329,7 +329,7 @@ static int checkCall(CPOneStepMem mem, sunrealtype tout, int itask, const char *
                       "tout must not be t0, %.15g, but for roundoff: tout = %.15g", s->t, tout);
     const sunrealtype dir = tout > s->t ? 1.0 : -1.0;
     if (mem->h == 0.0 && mem->hinit * dir < 0.0)
-      return cpReport(&s->log, CP_ILL_INPUT, function,
+      return cpRefuse(&s->log, function,
                       "the first step (CPOneStepSetInitStep), %g, must lead towards tout = %.15g",
                       mem->hinit, tout);
     mem->dir = dir;
@@ -338,20 +338,19 @@ static int checkCall(CPOneStepMem mem, sunrealtype tout, int itask, const char *
   const sunrealtype roundoff = cpOneStepTimeRoundoff(mem);
   const sunrealtype first    = mem->have_step ? mem->tlast : s->t;
   if (itask == CV_ONE_STEP && (tout - s->t0) * mem->dir < -roundoff)
-    return cpReport(
-        &s->log, CP_ILL_INPUT, function,
+    return cpRefuse(
+        &s->log, function,
         "tout must not lie on the other side of the start, %.15g: the run goes to %s t, "
         "and tout = %.15g",
         s->t0, mem->dir > 0.0 ? "larger" : "smaller", tout);
   if (itask == CV_NORMAL && (tout - first) * mem->dir < -roundoff)
-    return cpReport(&s->log, CP_ILL_INPUT, function,
-                    "tout must not lie before %.15g, %s: tout = %.15g", first,
+    return cpRefuse(&s->log, function, "tout must not lie before %.15g, %s: tout = %.15g", first,
                     mem->have_step ? "where the last step began"
                                    : "the last good state: the newest attempt is no step",
                     tout);
   if (mem->have_tstop && (mem->tstop - s->t) * mem->dir < -roundoff)
-    return cpReport(&s->log, CP_ILL_INPUT, function,
-                    "tstop must not lie behind t = %.15g: tstop = %.15g", s->t, mem->tstop);
+    return cpRefuse(&s->log, function, "tstop must not lie behind t = %.15g: tstop = %.15g", s->t,
+                    mem->tstop);
   mem->tlimit = mem->have_tstop ? mem->tstop : mem->dir * INFINITY;
   return CP_SUCCESS;
 }

@@ -95,7 +95,7 @@ static CPOneStepMem newIntegrator(const char *name, const CPOneStepMethod *metho
 }
 
 CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx) {
-  if (!ctx) return cpReport(NULL, CP_ILL_INPUT, __func__, "ctx must not be NULL"), NULL;
+  if (!ctx) return cpRefuse(NULL, __func__, "ctx must not be NULL"), NULL;
   if (!method || !strcmp(method, CP_DOP853))
     return newIntegrator(CP_DOP853, &cpExplicitMethod, NULL, ctx, __func__);
   if (!strcmp(method, CP_RADAU) || !strcmp(method, CP_RADAU5) || !strcmp(method, CP_RADAU9) ||
@@ -116,13 +116,13 @@ CPOneStepMem CPOneStepCreate(const char *method, SUNContext ctx) {
   else rule = brokenRule(B, text);
   if (!rule) return newIntegrator(method, &cpExplicitMethod, B, ctx, __func__);
   ARKodeButcherTable_Free(B);
-  return cpReport(NULL, CP_ILL_INPUT, __func__, "the method \"%s\" %s", method, rule), NULL;
+  return cpRefuse(NULL, __func__, "the method \"%s\" %s", method, rule), NULL;
 }
 
 CPOneStepMem CPOneStepCreateTable(ARKodeButcherTable B, SUNContext ctx) {
   char text[CP_TEXT_LENGTH];
   const char *rule = ctx ? brokenRule(B, text) : "ctx must not be NULL";
-  if (rule) return cpReport(NULL, CP_ILL_INPUT, __func__, "%s", rule), NULL;
+  if (rule) return cpRefuse(NULL, __func__, "%s", rule), NULL;
   ARKodeButcherTable copy = ARKodeButcherTable_Copy(B);
   if (!copy) return cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for an integrator"), NULL;
   return newIntegrator("a table of the user's", &cpExplicitMethod, copy, ctx, __func__);
@@ -162,13 +162,12 @@ int CPOneStepInit(CPOneStepMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   const CPStepper s = (CPStepper)mem;
   int flag          = cpStepperExists(s, __func__);
   if (flag) return flag;
-  if (!f) return cpReport(&s->log, CP_ILL_INPUT, __func__, "f must not be NULL");
-  if (s->initialised)
-    return cpReport(&s->log, CP_ILL_INPUT, __func__, "mem is initialised: use CPOneStepReInit");
+  if (!f) return cpRefuse(&s->log, __func__, "f must not be NULL");
+  if (s->initialised) return cpRefuse(&s->log, __func__, "mem is initialised: use CPOneStepReInit");
   flag = cpStepperCheckStart(s, t0, y0, __func__);
   if (flag) return flag;
   if (mem->method->implicit && !cpHasData(y0))
-    return cpReport(&s->log, CP_ILL_INPUT, __func__,
+    return cpRefuse(&s->log, __func__,
                     "y0 must be a vector in one memory (serial, OpenMP, pthreads) for %s",
                     mem->name);
   if (mem->J_tmpl && cpCheckPattern(&s->log, mem->J_tmpl, (int)N_VGetLength(y0),
@@ -312,11 +311,10 @@ int CPOneStepSetProjOutput(CPOneStepMem mem, sunbooleantype on) {
 int CPOneStepSetInitStep(CPOneStepMem mem, sunrealtype h) {
   const int flag = cpStepperExists((CPStepper)mem, __func__);
   if (flag) return flag;
-  if (!isfinite(h))
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "h must be finite: h = %g", h);
+  if (!isfinite(h)) return cpRefuse(&mem->base.log, __func__, "h must be finite: h = %g", h);
   if (h * mem->dir < 0.0)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
-                    "h must lead in the direction of integration: h = %g", h);
+    return cpRefuse(&mem->base.log, __func__, "h must lead in the direction of integration: h = %g",
+                    h);
   mem->hinit = h;
   mem->h     = mem->dir != 0.0 ? h : 0.0;
   return CP_SUCCESS;
@@ -329,10 +327,10 @@ static int setSize(CPOneStepMem mem, StepSize which, sunrealtype h, const char *
   if (flag) return flag;
   const sunrealtype hmin = which == LEAST ? h : mem->hmin, hmax = which == LARGEST ? h : mem->hmax;
   if (hmax > 0.0 && hmin > hmax)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, function,
+    return cpRefuse(&mem->base.log, function,
                     "h must leave the least step, %g, below the largest, %g", hmin, hmax);
   if (!(h >= 0.0) || isinf(h))
-    return cpReport(&mem->base.log, CP_ILL_INPUT, function, "h must be >= 0 and finite: h = %g", h);
+    return cpRefuse(&mem->base.log, function, "h must be >= 0 and finite: h = %g", h);
   mem->hmin = hmin;
   mem->hmax = hmax;
   if (which == FIXED) mem->hfixed = h;
@@ -355,7 +353,7 @@ int CPOneStepSetMaxNumSteps(CPOneStepMem mem, long int mxsteps) {
   const int flag = cpStepperExists((CPStepper)mem, __func__);
   if (flag) return flag;
   if (mxsteps < -1)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
+    return cpRefuse(&mem->base.log, __func__,
                     "mxsteps must be positive, 0 for the default or -1 for no bound: mxsteps = %ld",
                     mxsteps);
   mem->mxsteps = mxsteps ? mxsteps : MXSTEPS_DEFAULT;
@@ -366,11 +364,10 @@ int CPOneStepSetStopTime(CPOneStepMem mem, sunrealtype tstop) {
   const int flag = cpStepperExists((CPStepper)mem, __func__);
   if (flag) return flag;
   if (!isfinite(tstop))
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "tstop must be finite: tstop = %g",
-                    tstop);
+    return cpRefuse(&mem->base.log, __func__, "tstop must be finite: tstop = %g", tstop);
   if ((tstop - mem->base.t) * mem->dir < 0.0)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
-                    "tstop must not lie behind t = %.15g: tstop = %.15g", mem->base.t, tstop);
+    return cpRefuse(&mem->base.log, __func__, "tstop must not lie behind t = %.15g: tstop = %.15g",
+                    mem->base.t, tstop);
   mem->tstop      = tstop;
   mem->have_tstop = 1;
   return CP_SUCCESS;

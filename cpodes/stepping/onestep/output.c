@@ -70,7 +70,7 @@ int CPOneStepGetMethod(CPOneStepMem mem, const char **name, int *order, int *emb
 int CPOneStepGetStats(CPOneStepMem mem, CPOneStepStats *stats) {
   const int flag = cpStepperExists((CPStepper)mem, __func__);
   if (flag) return flag;
-  if (!stats) return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "stats must not be NULL");
+  if (!stats) return cpRefuse(&mem->base.log, __func__, "stats must not be NULL");
   const CPodeProjStats p = cpStepperStats(&mem->base);
   *stats                 = mem->stats;
   stats->nprojfails      = p.nprojfails;

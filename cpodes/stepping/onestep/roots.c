@@ -40,10 +40,8 @@ int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g) {
   CPRoots roots = {.g = g, .n = nrtfn, .tfound = NAN};
   int flag      = cpStepperExists((CPStepper)mem, __func__);
   if (flag) return flag;
-  if (nrtfn < 0)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "nrtfn must be >= 0: nrtfn = %d", nrtfn);
-  if (nrtfn > 0 && !g)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "g must not be NULL");
+  if (nrtfn < 0) return cpRefuse(&mem->base.log, __func__, "nrtfn must be >= 0: nrtfn = %d", nrtfn);
+  if (nrtfn > 0 && !g) return cpRefuse(&mem->base.log, __func__, "g must not be NULL");
   CP_NEW(&roots.values, roots.direction, nrtfn);
   CP_NEW(&roots.values, roots.found, nrtfn);
   CP_NEW(&roots.values, roots.at_zero, nrtfn);
@@ -64,7 +62,7 @@ static int checkRoots(CPOneStepMem mem, const int *list, const char *name, const
   if (flag) return flag;
   if (!mem->roots.n)
     return cpReport(&mem->base.log, CP_NO_INIT, function, "call CPOneStepRootInit first");
-  if (!list) return cpReport(&mem->base.log, CP_ILL_INPUT, function, "%s must not be NULL", name);
+  if (!list) return cpRefuse(&mem->base.log, function, "%s must not be NULL", name);
   return CP_SUCCESS;
 }
 
@@ -74,8 +72,8 @@ int CPOneStepSetRootDirection(CPOneStepMem mem, const int *rootdir) {
   CPRoots *r = &mem->roots;
   for (int i = 0; i < r->n; i++)
     if (rootdir[i] < -1 || rootdir[i] > 1)
-      return cpReport(&mem->base.log, CP_ILL_INPUT, __func__,
-                      "rootdir must be -1, 0 or 1: rootdir[%d] = %d", i, rootdir[i]);
+      return cpRefuse(&mem->base.log, __func__, "rootdir must be -1, 0 or 1: rootdir[%d] = %d", i,
+                      rootdir[i]);
   for (int i = 0; i < r->n; i++) r->direction[i] = rootdir[i];
   r->pending = 0; /* It was found with the old directions. */
   return CP_SUCCESS;
@@ -92,8 +90,7 @@ int CPOneStepGetRootWindow(CPOneStepMem mem, sunrealtype *low, sunrealtype *high
   const int flag = cpStepperExists((CPStepper)mem, __func__);
   if (flag) return flag;
   const CPRoots *r = &mem->roots;
-  if (!low || !high)
-    return cpReport(&mem->base.log, CP_ILL_INPUT, __func__, "low and high must not be NULL");
+  if (!low || !high) return cpRefuse(&mem->base.log, __func__, "low and high must not be NULL");
   if (!cpRootsAt(r, mem->tret))
     return cpReport(&mem->base.log, CP_NO_INIT, __func__, "the last call has not returned a root");
   *low = r->tbefore, *high = r->tfound;
