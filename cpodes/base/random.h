@@ -8,7 +8,9 @@ static inline double cpUniform(unsigned *state) {
   return *state / 2147483648.0 - 1.0;
 }
 
-/* Uniform in [-1, -0.5) and [0.5, 1): for directions without components near zero. */
+/* Uniform in [-1, -0.5) and [0.5, 1): for directions without components near zero. CP_SECOND_MOMENT
+ * is the mean of the squares. */
+#define CP_SECOND_MOMENT (7.0 / 12.0)
 static inline double cpUniformAwayFromZero(unsigned *state) {
   const double u = cpUniform(state);
   return u < 0.0 ? 0.5 * u - 0.5 : 0.5 * u + 0.5;

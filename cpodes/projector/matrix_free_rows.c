@@ -57,10 +57,6 @@ static int randomise(CPWork work, int number, N_Vector v) {
 /* Number of directions for the estimate of a row's size: accurate to a quarter of it, whatever the
  * number of rows. One is enough to find rows without a gradient. */
 #define DIRECTIONS 8
-/* E u^2 for u of randomise, uniform in +-[0.5, 1) */
-#define SECOND_MOMENT (7.0 / 12.0)
-/* Permitted residual of a row without any gradient */
-#define ZERO_ROW_RESIDUAL 1.0e-12
 /* Coefficients below this fraction of their row's size count as roundoff, because users who mean
  * zero compute cos(pi/2). */
 #define ENTRY_ROUNDOFF 1.0e-10
@@ -98,13 +94,13 @@ static int addSquares(CPWork work, int l, Measure measure, int directions, N_Vec
     if (flag) return flag;
     if (measure != IN_WEIGHTS_OVER_ALL) N_VProd(k->q, k->level[l].rows, k->q);
     if (!exact) N_VProd(k->q, k->q, k->q);
-    N_VLinearSum(1.0, sum, exact ? 1.0 : 1.0 / (SECOND_MOMENT * directions), k->q, sum);
+    N_VLinearSum(1.0, sum, exact ? 1.0 : 1.0 / (CP_SECOND_MOMENT * directions), k->q, sum);
   }
   return CP_SUCCESS;
 }
 
 /* Finds rows that are switched on, but that no free component can change. They are removed from the
- * masks, and their squares become those over all components, or ZERO_ROW_RESIDUAL^2 if these are
+ * masks, and their squares become those over all components, or CP_ZERO_ROW_RESIDUAL^2 if these are
  * zero, too. */
 static int findDead(CPWork work, int directions, N_Vector squares) {
   const CPMatrixFree k = work->free;
@@ -126,7 +122,7 @@ static int findDead(CPWork work, int directions, N_Vector squares) {
   N_VLinearSum(1.0, squares, 1.0, k->z, squares);
   N_VCompare(DBL_MIN, k->z, zero); /* 1: has a gradient over all components */
   N_VLinearSum(1.0, k->dead, -1.0, zero, zero);
-  N_VLinearSum(1.0, squares, ZERO_ROW_RESIDUAL * ZERO_ROW_RESIDUAL, zero, squares);
+  N_VLinearSum(1.0, squares, CP_ZERO_ROW_RESIDUAL * CP_ZERO_ROW_RESIDUAL, zero, squares);
   return CP_SUCCESS;
 }
 

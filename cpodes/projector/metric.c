@@ -10,7 +10,7 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
   const sunrealtype *id = P->id ? N_VGetArrayPointer(P->id) : NULL;
   double *w             = work->rows.w;
   for (int j = 0; j < n; j++) {
-    w[j]           = weight ? weight[j] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(z[j])));
+    w[j]           = cpWeightOf(weight, z, j);
     work->sqrtd[j] = ones ? 1.0 : 1.0 / w[j];
     if (id && id[j] == 0.0) work->sqrtd[j] = 0.0;
   }

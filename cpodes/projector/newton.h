@@ -12,6 +12,7 @@
 #include "cpodes/matrix/matrix.h"
 #include "projection.h"
 
+#include <math.h>
 #include <stddef.h>
 
 /* ---- what Newton's iteration needs ---- */
@@ -219,6 +220,12 @@ int cpDerivativeEntries(CPNewton *newton, sunrealtype t, N_Vector y, const CPMat
 /* Smallest such error that counts as a mistake of the user. Differences are accurate to about
  * 1e-7. */
 #define CP_WRONG_JACOBIAN 1.0e-2
+/* The weight of component j of x, which is blind if no weights are known. */
+static inline double cpWeightOf(const double *w, const double *x, int j) {
+  return w ? w[j] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(x[j])));
+}
+/* Permitted residual of a row without any gradient */
+#define CP_ZERO_ROW_RESIDUAL 1.0e-12
 /* Limit of (A v, w) - (v, A^T w) relative to the size of its terms: roundoff gives 1e-15, products
  * in single precision 1e-7. */
 #define CP_NOT_TRANSPOSED 1.0e-6

@@ -27,15 +27,11 @@ void cpRowsCreate(CPRows *rows, CPArena *arena, int m, int n) {
 /* Number of tolerances within which a component is zero but for errors */
 #define SIZELESS 100.0
 
-static double weightOf(const double *w, const double *x, int j) {
-  return w ? w[j] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(x[j])));
-}
-
 void cpComponentSizes(int n, const double *x, const double *w, double *size) {
   double largest = SIZELESS;
-  for (int j = 0; j < n; j++) largest = fmax(largest, fabs(x[j]) * weightOf(w, x, j));
+  for (int j = 0; j < n; j++) largest = fmax(largest, fabs(x[j]) * cpWeightOf(w, x, j));
   for (int j = 0; j < n; j++) {
-    const double one = weightOf(w, x, j);
+    const double one = cpWeightOf(w, x, j);
     size[j]          = fabs(x[j]) * one > SIZELESS ? fabs(x[j]) : largest / one;
   }
 }
@@ -52,11 +48,8 @@ double cpRelativeDistance(const CPMat *A, const double *r, const char *out, cons
 
 /* ---- the parts of the iteration ---- */
 
-/* Permitted residual of a row without any gradient */
-#define ZERO_ROW_RESIDUAL 1.0e-12
-
 static double sizeOf(const CPRows *rows, int i) {
-  return rows->size[i] > 0.0 ? rows->size[i] : ZERO_ROW_RESIDUAL;
+  return rows->size[i] > 0.0 ? rows->size[i] : CP_ZERO_ROW_RESIDUAL;
 }
 
 static int isLeftAlone(const CPRows *rows, int i) {

@@ -199,8 +199,7 @@ int cpMechLiftTransposed(CPMechProblem *p, const double *w, double *mu) {
 
 /* Sizes from products alone: for random v with variances 1/w_j^2, |g_i|^2 is the mean of (A
  * v)_i^2. */
-#define DIRECTIONS    8
-#define SECOND_MOMENT (7.0 / 12.0) /* of cpUniformAwayFromZero */
+#define DIRECTIONS 8
 
 static int estimateRows(CPMechProblem *p, const double *w, int all, double *size) {
   CPMechProjection *own = p->own;
@@ -217,7 +216,7 @@ static int estimateRows(CPMechProblem *p, const double *w, int all, double *size
     const int flag = cpMechRowsTimes(p, v, own->r);
     if (flag) return flag;
     for (int i = 0; i < mech->m; i++)
-      size[i] += own->r[i] * own->r[i] / (SECOND_MOMENT * DIRECTIONS);
+      size[i] += own->r[i] * own->r[i] / (CP_SECOND_MOMENT * DIRECTIONS);
   }
   for (int i = 0; i < mech->m; i++) size[i] = sqrt(size[i]);
   return CP_SUCCESS;

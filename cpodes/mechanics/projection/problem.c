@@ -66,7 +66,7 @@ int cpMechWeights(CPMechProblem *p, const sunrealtype *ewt, double *w) {
   const CPMech mech = p->own->mech;
   const double *x   = NV_DATA_S(p->x);
   if (!ewt) {
-    for (int j = 0; j < mech->nu; j++) w[j] = 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(x[j])));
+    for (int j = 0; j < mech->nu; j++) w[j] = cpWeightOf(NULL, x, j);
     return CP_SUCCESS;
   }
   if (p->which == CP_VELOCITIES) {
