@@ -14,22 +14,18 @@
 #define LEAST_CHANGE 100.0
 
 void cpParamsFree(CPParams *params) {
-  free(params->pbar);
-  free(params->kept);
-  free(params->plist);
+  cpArenaFree(&params->arena);
   *params = (CPParams){0};
 }
 
 int cpParamsCreate(CPParams *params, int Ns) {
-  params->Ns    = Ns;
-  params->pbar  = calloc((size_t)Ns, sizeof *params->pbar);
-  params->kept  = calloc((size_t)Ns, sizeof *params->kept);
-  params->plist = calloc((size_t)Ns, sizeof *params->plist);
-  for (int i = 0; params->pbar && params->plist && i < Ns; i++)
-    params->pbar[i] = 1.0, params->plist[i] = i;
-  if (params->pbar && params->kept && params->plist) return CP_SUCCESS;
-  cpParamsFree(params);
-  return CP_MEM_FAIL;
+  params->Ns = Ns;
+  CP_ARRAYS(&params->arena, Ns, &params->pbar, &params->kept);
+  CP_NEW(&params->arena, params->plist, Ns);
+  const int flag = cpArenaStatus(&params->arena);
+  if (flag) cpParamsFree(params);
+  for (int i = 0; !flag && i < Ns; i++) params->pbar[i] = 1.0, params->plist[i] = i;
+  return flag;
 }
 
 static int checkParams(int Ns, const sunrealtype *p, const sunrealtype *pbar, const int *plist,

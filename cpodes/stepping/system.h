@@ -3,6 +3,8 @@
 #ifndef CPODES_SYSTEM_H
 #define CPODES_SYSTEM_H
 
+#include "cpodes/base/arena.h"
+
 #include <cpodes/cpodes_types.h>
 #include <cvodes/cvodes.h>
 #include <stdio.h>
@@ -106,6 +108,7 @@ typedef struct {
   sunrealtype *pbar; /* [Ns] */
   sunrealtype *kept; /* [Ns] the values before CVODES' difference quotients change them */
   int *plist, Ns;    /* [Ns] */
+  CPArena arena;     /* owns pbar, kept, plist */
 } CPParams;
 
 /* The sensitivities of the system. data is that of CPSystem.
