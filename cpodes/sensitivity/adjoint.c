@@ -21,11 +21,10 @@ int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int
  * repeated, or CVODES' own message. */
 static int failedBackward(CPodeMem mem, int flag, const char *function) {
   const char *reason = NULL;
-  const int model =
-      mem->base.system.cause ? -abs(mem->base.system.cause(&reason, mem->base.system.data)) : 0;
-  const int code = mem->failure.fatal       ? mem->failure.fatal
-                   : flag == CV_REIFWD_FAIL ? mem->failure.cause
-                                            : 0;
+  const int model    = cpStepperCause(&mem->base, &reason);
+  const int code     = mem->failure.fatal       ? mem->failure.fatal
+                       : flag == CV_REIFWD_FAIL ? mem->failure.cause
+                                                : 0;
   if (code)
     return cpReport(&mem->base.log, code, function, "%s%s",
                     flag == CV_REIFWD_FAIL || flag == CV_FWD_FAIL ? "a forward step: " : "",

@@ -162,8 +162,7 @@ static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *
   if (!flag && !cpVectorFinite(ldot)) flag = 1; /* CVODES' difference Jacobian would not notice */
   if (!flag) problem->good = t;
   if (flag == 0 || mem->failure.fatal || (flag > 0 && !isStuck(problem, t))) return flag;
-  const CPSystem *system = &mem->base.system;
-  const int code         = system->cause ? -abs(system->cause(&reason, system->data)) : 0;
+  const int code = cpStepperCause(&mem->base, &reason);
   if (code) cpWrite(mem->base.text, "%s", reason);
   else
     cpWrite(mem->base.text, "at t = %.15g: the backward problem of functional %d failed%s (%d)", t,

@@ -56,6 +56,8 @@ int cpStepperCheck(CPStepper s, const char *function) {
 }
 
 int cpStepperCheckVector(CPStepper s, N_Vector v, const char *name, const char *function) {
+  const int flag = cpStepperCheck(s, function);
+  if (flag) return flag;
   if (!v) return cpRefuse(&s->log, function, "%s must not be NULL", name);
   if (N_VGetLength(v) == N_VGetLength(s->y0)) return CP_SUCCESS;
   return cpRefuse(&s->log, function, "%s must have length %ld, has %ld", name,
@@ -64,8 +66,7 @@ int cpStepperCheckVector(CPStepper s, N_Vector v, const char *name, const char *
 
 int cpStepperCheckCall(CPStepper s, sunrealtype tout, N_Vector yout, const sunrealtype *tret,
                        int itask, const char *function) {
-  int flag = cpStepperCheck(s, function);
-  if (!flag) flag = cpStepperCheckVector(s, yout, "yout", function);
+  const int flag = cpStepperCheckVector(s, yout, "yout", function);
   if (flag) return flag;
   if (!tret) return cpRefuse(&s->log, function, "tret must not be NULL");
   if (!isfinite(tout)) return cpRefuse(&s->log, function, "tout must be finite: tout = %g", tout);

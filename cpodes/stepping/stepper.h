@@ -14,6 +14,7 @@
 #include "system.h"
 
 #include <cpodes/cpodes.h>
+#include <stdlib.h>
 
 /* What differs between the integrators. */
 typedef struct {
@@ -90,7 +91,8 @@ void cpStepperRestart(CPStepper s, sunrealtype t0, N_Vector y0);
  * CP_MEM_NULL or CP_NO_INIT. */
 int cpStepperExists(CPStepper s, const char *function);
 int cpStepperCheck(CPStepper s, const char *function);
-/* Checks that v, the argument of that name, is a vector of the length of the state. */
+/* cpStepperCheck; also checks that v, the argument of that name, is a vector of the length of the
+ * state. */
 int cpStepperCheckVector(CPStepper s, N_Vector v, const char *name, const char *function);
 /* Checks the arguments that CPode and CPOneStepEvolve share. */
 int cpStepperCheckCall(CPStepper s, sunrealtype tout, N_Vector yout, const sunrealtype *tret,
@@ -114,6 +116,11 @@ int cpStepperSetErrHandler(CPStepper s, CPErrHandlerFn handler, void *data, cons
  * make progress? A single failure with such a step proves nothing, since far from t = 0 all steps
  * may be short. */
 int cpStepperIsCreeping(CPStepper s, sunrealtype t, sunrealtype h);
+
+/* The code, negative, for which the attached system's functions have failed, with the reason, or 0. */
+static inline int cpStepperCause(const CPStepper s, const char **reason) {
+  return s->system.cause ? -abs(s->system.cause(reason, s->system.data)) : 0;
+}
 
 /* Returns the counters of the projection since the start. */
 CPodeProjStats cpStepperStats(CPStepper s);

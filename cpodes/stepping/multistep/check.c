@@ -296,7 +296,7 @@ int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
   if (!f_failed) nameNonFinite(mem, a, ycor, matrix);
   if (!isCreeping(mem, a)) return f_failed ? flag : SUN_NLS_CONV_RECVR;
   if (mem->failure.cause) return cpFatal(mem, mem->failure.cause);
-  const int code = s->system.cause ? -abs(s->system.cause(&reason, s->system.data)) : 0;
+  const int code = cpStepperCause(s, &reason);
   if (code) cpWrite(s->text, "%s; again and again, down to a step of %g", reason, a->h);
   else
     cpWrite(s->text, "at t = %.15g: %s again and again, down to a step of %g", a->t,

@@ -174,8 +174,8 @@ static int explain(CPodeMem mem, int flag) {
     return cpReport(&s->log, mem->failure.cause, function,
                     "every attempt of the step from t = %.15g failed: %s%s", s->t, s->text, again);
   int code = 0;
-  for (size_t i = 0; s->system.cause && i < sizeof by_system / sizeof by_system[0]; i++)
-    if (flag == by_system[i]) code = -abs(s->system.cause(&reason, s->system.data));
+  for (size_t i = 0; i < sizeof by_system / sizeof by_system[0]; i++)
+    if (flag == by_system[i]) code = cpStepperCause(s, &reason);
   if (code)
     return cpReport(&s->log, code, function, "%s; the last good state is that of t = %.15g%s",
                     reason, s->t, again);

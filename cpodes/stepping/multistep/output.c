@@ -8,9 +8,7 @@
 /* ---- outputs ---- */
 
 int cpCheckOutput(CPodeMem mem, N_Vector v, const char *name, const char *function) {
-  const CPStepper s = (CPStepper)mem;
-  int flag          = cpStepperCheck(s, function);
-  if (!flag) flag = cpStepperCheckVector(s, v, name, function);
+  const int flag = cpStepperCheckVector((CPStepper)mem, v, name, function);
   return flag ? flag : cpRefuseOtherVectors(mem, function);
 }
 

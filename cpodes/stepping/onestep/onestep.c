@@ -202,8 +202,7 @@ int CPOneStepCalcIC(CPOneStepMem mem) {
 }
 
 int CPOneStepGetConsistentIC(CPOneStepMem mem, N_Vector y0) {
-  int flag = cpStepperCheck((CPStepper)mem, __func__);
-  if (!flag) flag = cpStepperCheckVector(&mem->base, y0, "y0", __func__);
+  const int flag = cpStepperCheckVector((CPStepper)mem, y0, "y0", __func__);
   if (!flag) N_VScale(1.0, mem->base.y0, y0);
   return flag;
 }

@@ -25,8 +25,7 @@ int cpOneStepSolution(CPOneStepMem mem, sunrealtype t, N_Vector y, const char *e
 
 int CPOneStepGetDky(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
   const CPStepper s = (CPStepper)mem;
-  int flag          = cpStepperCheck(s, __func__);
-  if (!flag) flag = cpStepperCheckVector(s, dky, "dky", __func__);
+  int flag          = cpStepperCheckVector(s, dky, "dky", __func__);
   if (flag) return flag;
   if (!mem->have_step)
     return cpReport(&s->log, CP_NO_INIT, __func__, "the newest attempt is not an accepted step");
@@ -45,8 +44,7 @@ int CPOneStepGetDky(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
 
 int CPOneStepGetEstLocalErrors(CPOneStepMem mem, N_Vector ele) {
   const CPStepper s = (CPStepper)mem;
-  int flag          = cpStepperCheck(s, __func__);
-  if (!flag) flag = cpStepperCheckVector(s, ele, "ele", __func__);
+  const int flag    = cpStepperCheckVector(s, ele, "ele", __func__);
   if (flag) return flag;
   if (!mem->have_step || !mem->have_err)
     return cpReport(&s->log, CP_NO_INIT, __func__,
