@@ -264,8 +264,7 @@ static int isMisplaced(CPOneStepMem mem) {
   const CPRoots *r        = &mem->roots;
   const sunrealtype whole = r->thi - mem->tlast;
   sunrealtype error       = 0.0;
-  if (r->begin.t != mem->tlast || mem->hfixed > 0.0 || BEYOND * fabs(whole) > fabs(mem->hlast))
-    return 0;
+  if (mem->hfixed > 0.0 || BEYOND * fabs(whole) > fabs(mem->hlast)) return 0;
   for (int i = 0; i < 2; i++) {
     const sunrealtype t = mem->tlast + (0.5 + (i - 0.5) / sqrt(3.0)) * whole;
     int flag            = mem->method->interpolate(mem, t, 0, r->trial);
@@ -405,7 +404,7 @@ static int march(CPOneStepMem mem, sunrealtype tout, int itask, N_Vector yout) {
       if (!flag || flag == CP_OUTPUT_PROJ_FAIL) mem->tret = tout;
       return flag;
     }
-    if (!normal && mem->tret != s->t) return atEnd(mem, yout, CP_SUCCESS);
+    if (!normal && (s->t - mem->tret) * mem->dir > 0.0) return atEnd(mem, yout, CP_SUCCESS);
     if (mem->mxsteps >= 0 && n >= mem->mxsteps) return tooMany(mem, n, tout);
     flag = step(mem);
   }

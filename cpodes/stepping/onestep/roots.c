@@ -398,7 +398,9 @@ static void goOn(CPRoots *r) {
 
 int cpRootsSearch(CPOneStepMem mem) {
   CPRoots *r = &mem->roots;
-  if (!r->n || r->pending || !mem->have_step || r->tlo == mem->base.t) return CP_SUCCESS;
+  if (!r->n || r->pending || !mem->have_step) return CP_SUCCESS;
+  /* A step that has been repeated after it returned a root may end before that root. */
+  if ((mem->base.t - r->tlo) * mem->dir <= 0.0) return CP_SUCCESS;
   memcpy(r->begin.values, r->lo, (size_t)r->n * sizeof *r->lo);
   memcpy(r->begin.at_zero, r->at_zero, (size_t)r->n * sizeof *r->at_zero);
   r->begin.t = r->tlo, r->begin.zero_is_new = r->zero_is_new;

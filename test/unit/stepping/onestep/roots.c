@@ -446,17 +446,22 @@ START_TEST(a_function_that_turns_back_soon_after_a_root_has_two_roots) {
 }
 END_TEST
 
-/* The largest error of the state at a time, at the root of a function or at the stop of a run,
- * anywhere in a step */
-static sunrealtype largest_error(const char *method, sunrealtype tol, int is_root) {
+enum { STOP, ROOT, SECOND_ROOT };
+
+/* The largest error of the state at a time, at the stop of a run, at the root of a function, or at a
+ * root that follows another one, anywhere in a step */
+static sunrealtype largest_error(const char *method, sunrealtype tol, int what) {
   sunrealtype largest = 0.0;
   for (int k = 0; k < 20; k++) {
     teardown();
     one_open(&run, method, tol);
     when[0] = when[1] = when[2] = 0.3 + 0.02 * k;
-    if (is_root) ck_assert_done(&run, CPOneStepRootInit(run.mem, 3, clocks));
-    else ck_assert_done(&run, CPOneStepSetStopTime(run.mem, when[0]));
-    ck_assert_returns(&run, one_to(&run, 1.0), is_root ? CV_ROOT_RETURN : CV_TSTOP_RETURN);
+    if (what == SECOND_ROOT) when[1] -= 0.03;
+    if (what == STOP) ck_assert_done(&run, CPOneStepSetStopTime(run.mem, when[0]));
+    else ck_assert_done(&run, CPOneStepRootInit(run.mem, 3, clocks));
+    if (what == SECOND_ROOT) ck_assert_returns(&run, one_to(&run, 1.0), CV_ROOT_RETURN);
+    ck_assert_returns(&run, one_to(&run, 1.0), what == STOP ? CV_TSTOP_RETURN : CV_ROOT_RETURN);
+    ck_assert_double_eq_tol(run.t, when[0], 1.0e-12);
     largest = fmax(largest, one_error(&run, run.t, run.y));
   }
   return largest;
@@ -466,10 +471,30 @@ static sunrealtype largest_error(const char *method, sunrealtype tol, int is_roo
  * component; runs with roots and runs with stops have different steps. */
 START_TEST(states_at_roots_are_as_accurate_as_ends_of_steps) {
   for (sunrealtype tol = 1.0e-4; tol > 1.0e-9; tol *= 0.01) {
-    const sunrealtype at_root = largest_error(one_methods[_i], tol, 1),
-                      at_end  = largest_error(one_methods[_i], tol, 0);
-    ck_assert_msg(at_root <= 1.5 * at_end + 0.5 * tol, "%s: %.3g and %.3g tolerances of %g",
-                  one_methods[_i], at_root / tol, at_end / tol, tol);
+    const sunrealtype at_end = largest_error(one_methods[_i], tol, STOP);
+    for (int what = ROOT; what <= SECOND_ROOT; what++) {
+      const sunrealtype at_root = largest_error(one_methods[_i], tol, what);
+      ck_assert_msg(at_root <= 1.5 * at_end + 0.5 * tol, "%s: %.3g and %.3g tolerances of %g",
+                    one_methods[_i], at_root / tol, at_end / tol, tol);
+    }
+  }
+}
+END_TEST
+
+/* A step that is repeated for its second root may end before its first one. */
+START_TEST(steps_that_are_repeated_after_a_root_do_not_lead_back_to_it) {
+  for (int k = 0; k < 100; k++) {
+    int roots = 0;
+    teardown();
+    one_open(&run, one_methods[_i], k % 2 ? 1.0e-3 : 1.0e-5);
+    when[0] = 0.3 + 0.005 * k, when[1] = when[0] - 0.03, when[2] = when[0] - 0.06;
+    ck_assert_done(&run, CPOneStepRootInit(run.mem, 3, clocks));
+    for (sunrealtype before = 0.0; run.t < 1.0; before = run.t) {
+      roots += one_step(&run) == CV_ROOT_RETURN;
+      if (!(run.t > before))
+        ck_abort_msg("%s: from %.15g to %.15g", one_methods[_i], before, run.t);
+    }
+    ck_assert_int_eq(roots, 3);
   }
 }
 END_TEST
@@ -636,6 +661,8 @@ int main(void) {
   tcase_add_loop_test(tc, functions_that_come_and_go_within_a_step_are_found, 0, 3 * n_one_methods);
   tcase_add_loop_test(tc, a_function_that_turns_back_soon_after_a_root_has_two_roots, 0, 6);
   tcase_add_loop_test(tc, states_at_roots_are_as_accurate_as_ends_of_steps, 0, n_one_methods);
+  tcase_add_loop_test(tc, steps_that_are_repeated_after_a_root_do_not_lead_back_to_it, 0,
+                      n_one_methods);
   tcase_add_test(tc, functions_far_from_zero_take_no_evaluation_of_f);
   tcase_add_test(tc, a_jump_is_located);
   tcase_add_test(tc, a_projection_that_fails_for_good_ends_the_search_and_no_root_is_lost);
