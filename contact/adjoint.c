@@ -125,8 +125,9 @@ static int enter(CPContact c, const Point *phases, const Passage *e, sunrealtype
                  const char *function) {
   memcpy(c->point, phases, (size_t)c->npoints * sizeof *phases);
   memcpy(c->before, e->before, (size_t)c->npoints * sizeof *phases);
-  /* No root functions follow the directions of sliding, which may turn: contactSpeed is |v_T|. */
-  for (int i = 0; i < c->npoints; i++) c->point[i].speed = 0.0;
+  /* No root functions follow how contacts slide: contactSpeed is |v_T|. */
+  for (int i = 0; i < c->npoints; i++)
+    c->point[i].heading[0].t_half = c->point[i].heading[1].t_half = INFINITY;
   int flag = contactRows(c, t, N_VGetArrayPointer(y));
   if (flag) return contactUserFailed(c, function, "A", t, flag);
   contactScales(c);

@@ -88,20 +88,31 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
   return flag;
 }
 
-sunrealtype contactSpeed(const CPContact c, const Point *point) {
-  const sunrealtype *v = c->v + point->tangent, speed = hypot(v[0], v[1]);
-  const int is_beyond = v[0] * point->s[0] + v[1] * point->s[1] < 0.0 && speed < 0.5 * point->speed;
+sunrealtype contactZeroVelocity(const CPContact c, int i) { return 0.5 * c->small_v * c->scale[i]; }
+
+int contactSlidesInSpace(const Point *point) {
+  return point->phase == CP_CONTACT_SLIDING && point->ntangents == 2;
+}
+
+const Heading *contactHeading(const Point *point, sunrealtype t) {
+  return &point->heading[t > point->heading[1].t];
+}
+
+sunrealtype contactSpeed(const CPContact c, const Point *point, sunrealtype t) {
+  const Heading *start = contactHeading(point, t);
+  const sunrealtype *v = c->v + point->tangent, *s = start->s, speed = hypot(v[0], v[1]);
+  const int is_beyond = v[0] * s[0] + v[1] * s[1] < 0.0 && t >= start->t_half;
   return is_beyond ? -speed : speed;
 }
 
-/* The direction of sliding: that of v_T in c->v or, if v_T is zero, point->s; beyond the end of
- * sliding, the one before it. */
-static void slidingDirection(const CPContact c, const Point *point, sunrealtype *s) {
-  s[0] = point->s[0], s[1] = point->s[1];
-  if (point->ntangents < 2 || point->implied) return;
-  const sunrealtype *v = c->v + point->tangent, speed = contactSpeed(c, point);
-  if (fabs(speed) > 0.1 * c->small_v * c->scale[point->tangent])
-    s[0] = v[0] / speed, s[1] = v[1] / speed;
+/* The direction of sliding: that of v_T in c->v or, if v_T is zero or beyond the end of sliding, the
+ * one before it. */
+static void slidingDirection(const CPContact c, const Point *point, sunrealtype t, sunrealtype *s) {
+  const int turns         = contactSlidesInSpace(point);
+  const sunrealtype *kept = contactHeading(point, t)->s, *v = c->v + point->tangent;
+  const sunrealtype speed = turns ? contactSpeed(c, point, t) : 0.0;
+  const int is_zero       = !(fabs(speed) > contactZeroVelocity(c, point->tangent));
+  for (int k = 0; k < 2; k++) s[k] = is_zero ? kept[k] : v[k] / speed;
 }
 
 /* Is the friction an applied force, and not a reaction? */
@@ -118,8 +129,7 @@ static sunrealtype coefficient(const Point *point) {
  * v. */
 static int slidingVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u) {
   int turns = 0;
-  for (int i = 0; i < c->npoints; i++)
-    turns |= c->point[i].ntangents == 2 && !c->point[i].implied && isForce(&c->point[i]);
+  for (int i = 0; i < c->npoints; i++) turns |= contactSlidesInSpace(&c->point[i]);
   if (!turns) return 0;
   memset(c->v, 0, (size_t)c->na * sizeof *c->v);
   if (c->model.v) return c->model.v(t, q, u, c->v, c->user_data);
@@ -140,9 +150,9 @@ static int prepareFriction(CPContact c, sunrealtype t, const sunrealtype *q, con
 }
 
 /* c->impulse <- F_T = mu lambda_N s of one contact, whose entries are 0. */
-static void frictionOf(CPContact c, const Point *point, sunrealtype lambda) {
+static void frictionOf(CPContact c, const Point *point, sunrealtype t, sunrealtype lambda) {
   sunrealtype s[2];
-  slidingDirection(c, point, s);
+  slidingDirection(c, point, t, s);
   for (int k = 0; k < point->ntangents; k++)
     c->impulse[point->tangent + k] = coefficient(point) * lambda * s[k];
 }
@@ -156,7 +166,7 @@ static int friction(sunrealtype t, const sunrealtype *q, const sunrealtype *u, c
   if (flag || !any) return flag;
   memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
   for (int i = 0; i < c->npoints; i++)
-    if (isForce(&c->point[i])) frictionOf(c, &c->point[i], lambda[c->point[i].normal]);
+    if (isForce(&c->point[i])) frictionOf(c, &c->point[i], t, lambda[c->point[i].normal]);
   contactTransposedTimes(c->A, c->impulse, f);
   return 0;
 }
@@ -172,7 +182,7 @@ static int frictionJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
   for (int i = 0; i < c->npoints; i++) {
     const Point *point = &c->point[i];
     if (!isForce(point)) continue;
-    frictionOf(c, point, 1.0);
+    frictionOf(c, point, t, 1.0);
     contactTransposedTimes(c->A, c->impulse, SM_COLUMN_D(Fl, point->normal));
     for (int k = 0; k < point->ntangents; k++) c->impulse[point->tangent + k] = 0.0;
   }
@@ -566,7 +576,7 @@ static int takeForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force
     const int is_force = isForce(point);
     sunrealtype *F = force + 3 * i, s[2] = {0, 0};
     F[0] = -c->lambda[point->normal], F[1] = F[2] = 0;
-    if (is_force) slidingDirection(c, point, s);
+    if (is_force) slidingDirection(c, point, t, s);
     for (int k = 0; k < point->ntangents && point->phase != CP_CONTACT_OPEN; k++)
       F[1 + k] = is_force ? -coefficient(point) * F[0] * s[k] : -c->lambda[point->tangent + k];
   }

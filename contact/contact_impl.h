@@ -91,6 +91,12 @@ enum { CONTACT_DIRECT = 150, CONTACT_STORED = 300 };
  * impulses, M u' = A^T P with A u' = 0. */
 typedef enum { MOTION, FREE, IMPULSES } Mode;
 
+/* Sliding at the time t: its direction and, in space, when the deceleration at t will have halved
+ * its speed */
+typedef struct {
+  sunrealtype t, s[2], t_half;
+} Heading;
+
 typedef struct {
   char name[CONTACT_NAME];
   int normal, tangent, ntangents; /* ntangents = 0 if there is no friction */
@@ -101,9 +107,10 @@ typedef struct {
   sunrealtype mu, mu_static, e[3];
   int poisson;
   CPContactPhase phase;
-  /* Direction of sliding when sliding starts. In space, s and speed are those at the newest end of
-   * a step, at t_speed, unless the velocity is zero there. */
-  sunrealtype s[2], speed, t_speed;
+  /* heading[0] is that at the start of sliding. In space, the two are those at both ends of the
+   * newest step or, before its root functions have been evaluated, of the step before it. Thus at
+   * t > heading[1].t the step begins with heading[1], and at other times with heading[0]. */
+  Heading heading[2];
   /* The contact sticks because others do: its tangential rows depend on theirs and are inactive.
    * Its share of the friction is a force in proportion to N, F_T = -mu_static N s. */
   int implied;
@@ -238,12 +245,18 @@ void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype
  * an error code that has been reported. */
 int contactLaws(CPContact c, sunrealtype t, int check, const char *function);
 
+/* The velocity of row i that counts as zero: a twentieth of the tolerance */
+sunrealtype contactZeroVelocity(const CPContact c, int i);
+int contactSlidesInSpace(const Point *point);
+/* Sliding at the start of the step that contains t */
+const Heading *contactHeading(const Point *point, sunrealtype t);
 /* The sliding velocity |v_T| in space, from c->v. A step that passes the end of sliding would meet
  * a jump of the friction there, to the opposite direction, and |v_T| has no sign to show it. The
- * velocity is therefore negative, and the friction keeps its direction, where v_T points back and
- * is below half its value at the step's start. (Where sliding turns, v_T stays large.) Thus f is
- * smooth across the end of sliding, as in the plane. */
-sunrealtype contactSpeed(const CPContact c, const Point *point);
+ * velocity is therefore negative, and the friction keeps its direction, where v_T points back from
+ * the direction at the step's start, and the deceleration there would have halved the speed since
+ * then. (Sliding that turns may point back, too, but has not been slowed down.) Thus f is smooth
+ * across the end of sliding, as in the plane. */
+sunrealtype contactSpeed(const CPContact c, const Point *point, sunrealtype t);
 
 /* ---- driver.c ---- */
 /* Stores the user's root functions and allocates the arrays for all roots. Returns 0, or 1 without
@@ -259,8 +272,8 @@ int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, in
 
 /* The quantity whose sign ends a contact's phase, from c->p, c->v and c->lambda. Margin 0 is the
  * gap, or N if the contact is closed; margin 1 is the distance mu_s N - |F_T| from the cone if it
- * sticks, or the velocity along s if it slides. */
-sunrealtype contactMargin(CPContact c, const Point *point, int margin, const sunrealtype *s);
+ * sticks, or the velocity in the direction of sliding if it slides. */
+sunrealtype contactMargin(CPContact c, const Point *point, int margin, sunrealtype t);
 /* Evaluates c->p, c->v and, with closed contacts, c->lambda at (t, y); check as for contactLaws.
  * Returns 0 or an error code that has been reported. */
 int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char *function);
@@ -359,6 +372,8 @@ const sunrealtype *contactBlock(const CPContact c, int k, int *ld);
 /* Returns nonzero if there is no solution (then call contactNoSolution). */
 int contactSolveProblem(CPContact c);
 int contactNoSolution(CPContact c, sunrealtype t, const char *function, const char *what);
+/* c->a [na] <- A u' - b of c->udot at (t, y) */
+int contactRowAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* c->a [na] <- A u' - b without contact forces */
 int contactFreeAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *function);
 

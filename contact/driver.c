@@ -9,8 +9,7 @@
  * and 1 where there is none. The gap or N, and v_T or the distance from the cone, have two places
  * each, which alternate at events: integrators expect a function that has just had a root to be
  * zero, but the new function is another one, which is not. The tolerance is subtracted from v_N,
- * since v_N may be zero all the time. In space, a sliding velocity below a twentieth of the
- * tolerance counts as zero. */
+ * since v_N may be zero all the time, and from |v_T| what counts as zero. */
 #include "contact_impl.h"
 
 #include <float.h>
@@ -33,53 +32,71 @@ int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char
   return flag ? contactPassOn(c, flag) : contactMeasure(c, t, y, function);
 }
 
-sunrealtype contactMargin(CPContact c, const Point *point, int margin, const sunrealtype *s) {
+sunrealtype contactMargin(CPContact c, const Point *point, int margin, sunrealtype t) {
   const sunrealtype *v_T = c->v + point->tangent, *F_T = c->lambda + point->tangent;
   const sunrealtype N = -c->lambda[point->normal];
   if (margin == 0) return point->phase == CP_CONTACT_OPEN ? c->p[point->normal] : N;
   if (point->phase == CP_CONTACT_STICKING)
     return point->mu_static * N - (point->ntangents == 1 ? fabs(F_T[0]) : hypot(F_T[0], F_T[1]));
+  const sunrealtype *s = contactHeading(point, t)->s;
   return v_T[0] * s[0] + (point->ntangents == 2 ? v_T[1] * s[1] : 0.0);
 }
 
-/* Keeps the velocity at the end of a step, where contacts still slide, for the next step.
- * Integrators evaluate root functions there before they do so within the step, except that CVODES
- * evaluates them at outputs, too, before it has searched the rest of the step. */
-static void follow(CPContact c, Point *point, sunrealtype t) {
-  const sunrealtype *v_T = c->v + point->tangent, speed = contactSpeed(c, point);
-  sunrealtype end = t;
-  if (c->multistep) CVodeGetCurrentTime(CPodeGetCVodeMem(c->multistep), &end);
-  if (t <= point->t_speed || end - t > contactResolution(t)) return;
-  point->t_speed = t;
-  if (speed <= 0.1 * c->small_v * c->scale[point->tangent]) return; /* as good as zero */
-  point->speed = speed;
-  for (int k = 0; k < 2; k++) point->s[k] = v_T[k] / speed;
+/* The end of the integrator's newest step */
+static sunrealtype newestEnd(CPContact c) {
+  CPOneStepStats stats = {.t = c->t};
+  if (c->multistep) CVodeGetCurrentTime(CPodeGetCVodeMem(c->multistep), &stats.t);
+  else CPOneStepGetStats(c->onestep, &stats);
+  return stats.t;
+}
+
+/* Keeps how contacts slide in space at the end of a step, where integrators evaluate root functions
+ * before they search the step. (CVODES does so at outputs, too.) A step may be taken back and end
+ * earlier, which replaces its former end. Returns 0 or an error code that has been reported. */
+static int follow(CPContact c, sunrealtype t, N_Vector y) {
+  int known = 0;
+  for (int i = 0; i < c->npoints; i++) {
+    Point *point    = &c->point[i];
+    Heading *newest = &point->heading[1];
+    if (!contactSlidesInSpace(point) || t == newest->t) continue;
+    const sunrealtype *v = c->v + point->tangent, *a = c->a + point->tangent;
+    const sunrealtype speed = contactSpeed(c, point, t);
+    if (speed <= contactZeroVelocity(c, point->tangent)) continue; /* sliding has ended */
+    if (!known && newestEnd(c) - t > contactResolution(t)) return CP_SUCCESS;
+    const int flag = known ? CP_SUCCESS : contactRowAccelerations(c, t, y, "CPContactSolve");
+    if (flag) return flag;
+    const sunrealtype brake = -(v[0] * a[0] + v[1] * a[1]) / speed;
+    if (t > newest->t) point->heading[0] = *newest;
+    *newest        = (Heading){.t = t, .s = {v[0] / speed, v[1] / speed}};
+    newest->t_half = brake > 0.0 ? t + 0.5 * speed / brake : INFINITY;
+    known          = 1;
+  }
+  return CP_SUCCESS;
 }
 
 static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
   const CPContact c = CPMechGetUserData(mech);
   if (contactMargins(c, t, y, 1, "CPContactSolve")) return -1;
+  if (!c->stretching && follow(c, t, y)) return -1;
   for (int i = 0; i < c->npoints; i++, g += ROOTS) {
-    Point *point              = &c->point[i];
+    const Point *point        = &c->point[i];
     const sunrealtype passed  = (t - point->t_zero) / point->fade;
     const sunrealtype small_v = c->small_v * c->scale[point->normal];
     sunrealtype *at           = g + 2 * c->side;
     for (int k = 0; k < ROOTS; k++) g[k] = 1;
     if (c->stretching) continue;
     if (point->phase == CP_CONTACT_OPEN) {
-      at[0] = contactMargin(c, point, 0, NULL) - point->zero[0] * fmin(fmax(1.0 - passed, 0.0), 1.0);
+      at[0] = contactMargin(c, point, 0, t) - point->zero[0] * fmin(fmax(1.0 - passed, 0.0), 1.0);
       g[ROOTS - 1] = c->v[point->normal] - 10.0 * small_v;
       continue;
     }
-    at[0] = contactMargin(c, point, 0, NULL);
+    at[0] = contactMargin(c, point, 0, t);
     if (point->ntangents == 0 || point->implied) continue;
-    if (point->phase == CP_CONTACT_STICKING || point->ntangents == 1)
-      at[1] = contactMargin(c, point, 1, point->s) -
+    if (contactSlidesInSpace(point))
+      at[1] = contactSpeed(c, point, t) - contactZeroVelocity(c, point->tangent);
+    else
+      at[1] = contactMargin(c, point, 1, t) -
               (point->phase == CP_CONTACT_SLIDING ? point->zero[1] : 0.0);
-    else {
-      follow(c, point, t);
-      at[1] = contactSpeed(c, point) - 0.5 * c->small_v * c->scale[point->tangent];
-    }
   }
   return c->nroots > 0 ? c->root_fn(t, y, g, c->user_data) : 0;
 }

@@ -131,7 +131,7 @@ static void findImplied(CPContact c) {
         else point->implied = 1, on = before;
       }
       for (int i = 0; i < law->ntangents && point->implied; i++)
-        point->s[i] = -P->x[law->first + 1 + i] / (point->mu_static * P->x[law->first]);
+        point->heading[0].s[i] = -P->x[law->first + 1 + i] / (point->mu_static * P->x[law->first]);
     }
 }
 
@@ -153,7 +153,7 @@ static void setPhases(CPContact c) {
         c->fired[ROOTS * law->contact] && c->before[law->contact].phase != CP_CONTACT_OPEN;
     if (!(P->x[law->first] > (at_root ? AT_ROOT * size : 0.0))) continue;
     point->phase = law->slides || law->ntangents == 0 ? CP_CONTACT_SLIDING : CP_CONTACT_STICKING;
-    for (int i = 0; i < law->ntangents; i++) point->s[i] = law->slides ? law->s[i] : 0.0;
+    for (int i = 0; i < law->ntangents; i++) point->heading[0].s[i] = law->slides ? law->s[i] : 0.0;
   }
   if (contactStored(c)) findImplied(c);
 }
@@ -175,18 +175,19 @@ int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function) {
  * the tolerance. */
 static int settle(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   ContactProblem *P = &c->problem;
-  sunrealtype *W_on = P->room, *v_on = P->w, *x_on = P->c, largest = 0;
-  int n = 0, flag = contactActivate(c);
+  sunrealtype *W_on = P->room, *v_on = P->w, *x_on = P->c;
+  int n = 0, any = 0, flag = contactActivate(c);
   if (flag) return contactPassOn(c, flag);
   for (int i = 0; i < P->n; i++)
     if (c->mask[c->row[i]] != 0.0) c->order[n++] = i;
   for (int i = 0; i < n; i++) {
-    v_on[i] = -c->v[c->row[c->order[i]]];
-    largest = fmax(largest, fabs(v_on[i]) / c->scale[c->row[c->order[i]]]);
+    const int row = c->row[c->order[i]];
+    v_on[i]       = -c->v[row];
+    any |= fabs(v_on[i]) > contactZeroVelocity(c, row);
     for (int j = 0; j < n && !P->times; j++)
       W_on[i + j * n] = c->W[c->order[i] + c->order[j] * P->n];
   }
-  if (!(largest > 0.1 * c->small_v)) return CP_SUCCESS;
+  if (!any) return CP_SUCCESS;
   if (P->times) {
     flag = CPMechImpact(c->mech, t, y, NULL, 0.0, NULL);
     return flag ? contactPassOn(c, flag) : contactMeasure(c, t, y, function);
@@ -290,11 +291,11 @@ static void setZeros(CPContact c, sunrealtype t) {
       const sunrealtype part = 2.0 * v / (2.0 * v + a * (t - c->t_first));
       if (jumps) c->share = fmin(c->share, part * part);
     }
+    const sunrealtype speed = point->heading[0].s[0] * v_T;
     if (point->phase == CP_CONTACT_SLIDING && point->ntangents == 1)
-      point->zero[1] =
-          point->s[0] * v_T <= 2.0 * small_v ? fmin(0.0, point->s[0] * v_T) - 0.25 * small_v : 0.0;
-    if (point->phase == CP_CONTACT_SLIDING && point->ntangents == 2)
-      point->speed = hypot(v_T, c->v[point->tangent + 1]), point->t_speed = t;
+      point->zero[1] = speed <= 2.0 * small_v ? fmin(0.0, speed) - 0.25 * small_v : 0.0;
+    /* The root functions at t begin the first step. */
+    point->heading[0].t = point->heading[0].t_half = t, point->heading[1].t = NAN;
   }
 }
 
@@ -338,8 +339,9 @@ int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const cha
     c->event[i].after = point->phase;
     for (int k = 0; k <= point->ntangents; k++)
       c->event[i].velocity[1][k] = c->v[k == 0 ? point->normal : point->tangent + k - 1];
-    *changed |= c->event[i].struck || point->phase != before->phase || point->s[0] != before->s[0] ||
-                point->s[1] != before->s[1] || c->fired[ROOTS * i] || c->fired[ROOTS * i + 1];
+    const sunrealtype *s = point->heading[0].s, *s_before = before->heading[0].s;
+    *changed |= c->event[i].struck || point->phase != before->phase || s[0] != s_before[0] ||
+                s[1] != s_before[1] || c->fired[ROOTS * i] || c->fired[ROOTS * i + 1];
   }
   c->stats.nevents += *changed;
   if (*changed) setZeros(c, t);

@@ -32,8 +32,8 @@ int contactMarginValues(CPContact c, sunrealtype t, N_Vector y, sunrealtype *val
     const Point *point = &c->point[i];
     const int has_second =
         point->phase != CP_CONTACT_OPEN && point->ntangents > 0 && !point->implied;
-    value[2 * i]     = contactMargin(c, point, 0, NULL);
-    value[2 * i + 1] = has_second ? contactMargin(c, point, 1, point->s) : 0.0;
+    value[2 * i]     = contactMargin(c, point, 0, t);
+    value[2 * i + 1] = has_second ? contactMargin(c, point, 1, t) : 0.0;
   }
   return flag;
 }

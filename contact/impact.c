@@ -109,8 +109,7 @@ int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *fun
   for (int i = 0; i < P->n; i++) size = fmax(size, fabs(c->velocity[i]));
   for (int i = 0; i < P->n && !flag; i++) {
     const sunrealtype after = c->velocity[i] + c->before_v[i];
-    if (!(fabs(c->v[c->row[i]] - after) <=
-          fmax(WRONG * size, 0.1 * c->small_v * c->scale[c->row[i]])))
+    if (!(fabs(c->v[c->row[i]] - after) <= fmax(WRONG * size, contactZeroVelocity(c, c->row[i]))))
       flag = contactError(
           c, CP_MECH_A_WRONG, function,
           "at t = %.15g: row %d, of contact \"%s\", has the velocity %g after an impact, and not "

@@ -213,19 +213,22 @@ int contactNoSolution(CPContact c, sunrealtype t, const char *function, const ch
                       t, what, P->ncontacts, names, used < sizeof names ? "" : " ...", P->residual);
 }
 
-int contactFreeAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+int contactRowAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const sunrealtype *q = N_VGetArrayPointer(y);
-  c->mode              = FREE;
-  int flag             = contactActivateRows(c, 0);
-  if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
-  c->mode = MOTION;
-  if (flag) return contactPassOn(c, flag);
   memset(c->a, 0, (size_t)c->na * sizeof *c->a);
   memset(c->b, 0, (size_t)c->na * sizeof *c->b);
-  flag = contactRows(c, t, q);
+  int flag = contactRows(c, t, q);
   if (!flag) flag = c->model.b(t, q, q + c->nq, c->b, c->user_data);
   if (flag) return contactUserFailed(c, function, "A or b", t, flag);
   contactTimes(c->A, c->udot, c->a);
   for (int i = 0; i < c->na; i++) c->a[i] -= c->b[i];
   return CP_SUCCESS;
+}
+
+int contactFreeAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  c->mode  = FREE;
+  int flag = contactActivateRows(c, 0);
+  if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
+  c->mode = MOTION;
+  return flag ? contactPassOn(c, flag) : contactRowAccelerations(c, t, y, function);
 }
