@@ -22,7 +22,6 @@ typedef struct CPMechLinear_ *CPMechLinear;    /* linear.c */
 
 /* Defaults of CPMechSetMultiplierTol. */
 #define CP_LAMBDA_RTOL     1.0e-12
-#define CP_LAMBDA_ATOL     1.0e-14
 #define CP_LAMBDA_MAXITERS 50
 
 /* A state (q, u, z) at time t. Coordinates of FULL motions have their prescribed values. */

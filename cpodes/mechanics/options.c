@@ -175,7 +175,7 @@ int CPMechSetMultiplierTol(CPMech mech, sunrealtype rtol, sunrealtype atol, int 
                     "rtol, atol and maxiters must be positive, or 0 for the defaults: %g, %g, %d",
                     rtol, atol, maxiters);
   mech->multipliers.rtol     = rtol > 0.0 ? rtol : CP_LAMBDA_RTOL;
-  mech->multipliers.atol     = atol > 0.0 ? atol : CP_LAMBDA_ATOL;
+  mech->multipliers.atol     = atol;
   mech->multipliers.maxiters = maxiters > 0 ? maxiters : CP_LAMBDA_MAXITERS;
   return CP_SUCCESS;
 }

@@ -130,7 +130,6 @@ static int create(CPMech mech, const CPMechModel *m, N_Vector y_tmpl, const char
   mech->n                       = mech->nq + mech->nu + mech->nz;
   mech->operators               = !m->M && !m->inverse;
   mech->multipliers.rtol        = CP_LAMBDA_RTOL;
-  mech->multipliers.atol        = CP_LAMBDA_ATOL;
   mech->multipliers.maxiters    = CP_LAMBDA_MAXITERS;
   mech->options.difference_time = 1.0;
   mech->stats.rank              = -1;

@@ -411,7 +411,7 @@ CPODES_EXPORT int CPMechSetNewton(CPMech mech, CPMechNewton type);
 /**
  * Sets the tolerances of forces that depend on multipliers. They are iterated until lambda changes by
  * at most rtol |lambda| + atol, or the forces by no more than their roundoff. If maxiters iterations do
- * not suffice, a smaller step is tried. 0 restores a default: 1e-12, 1e-14 and 50. At any time.
+ * not suffice, a smaller step is tried. 0 restores a default: 1e-12, 0 and 50. At any time.
  */
 CPODES_EXPORT int CPMechSetMultiplierTol(CPMech mech, sunrealtype rtol, sunrealtype atol,
                                          int maxiters);
