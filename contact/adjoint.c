@@ -267,12 +267,31 @@ static int findWeights(Backwards *b, const Passage *e, int k) {
   return CP_SUCCESS;
 }
 
+/* Does a contact begin or end to slide in space at the event? The derivative of the direction of
+ * sliding is unbounded there, and differences of f do not resolve it. */
+static int checkSliding(CPContact c, const Passage *e, const char *function) {
+  for (int i = 0; i < c->npoints; i++) {
+    const int ends = contactSlidesInSpace(&e->before[i]) && e->decided[2 * i + 1],
+              begins =
+                  contactSlidesInSpace(&e->after[i]) && e->before[i].phase == CP_CONTACT_STICKING;
+    if (ends || begins)
+      return contactError(
+          c, CP_CONTACT_NO_GRADIENT, function,
+          "at t = %.15g: contact \"%s\" %s to slide in space, which adjoints do not "
+          "pass: use forward sensitivities (CPContactSensInit)",
+          e->t, c->point[i].name, ends ? "ceases" : "begins");
+  }
+  return CP_SUCCESS;
+}
+
 /* Takes l from after an event to before it, or at the start, whose time is fixed. Returns 0 or an
  * error code that has been reported. */
 static int jump(Backwards *b, const Passage *e, int is_start) {
   CPContact c  = b->c;
   const int ng = b->F->ng, n = c->n, m = 2 * c->npoints;
-  int k = -1, flag = enter(c, e->before, e, e->t, e->minus, b->function);
+  int k = -1, flag = is_start ? CP_SUCCESS : checkSliding(c, e, b->function);
+  c->t = e->earlier ? e->earlier->t : e->t; /* then the newest event */
+  if (!flag) flag = enter(c, e->before, e, e->t, e->minus, b->function);
   takeImpact(c, e);
   memset(b->s, 0, (size_t)ng * sizeof *b->s);
   if (!flag && !is_start) flag = differentiateMargins(b, e, &k);

@@ -98,21 +98,28 @@ const Heading *contactHeading(const Point *point, sunrealtype t) {
   return &point->heading[t > point->heading[1].t];
 }
 
+/* contactSpeed for the sliding velocity v */
+static sunrealtype speedOf(const Point *point, sunrealtype t, const sunrealtype *v) {
+  const Heading *start    = contactHeading(point, t);
+  const sunrealtype speed = hypot(v[0], v[1]), along = v[0] * start->s[0] + v[1] * start->s[1];
+  return along < 0.0 && t >= start->t_half ? -speed : speed;
+}
+
 sunrealtype contactSpeed(const CPContact c, const Point *point, sunrealtype t) {
-  const Heading *start = contactHeading(point, t);
-  const sunrealtype *v = c->v + point->tangent, *s = start->s, speed = hypot(v[0], v[1]);
-  const int is_beyond = v[0] * s[0] + v[1] * s[1] < 0.0 && t >= start->t_half;
-  return is_beyond ? -speed : speed;
+  return speedOf(point, t, c->v + point->tangent);
 }
 
 /* The direction of sliding: that of v_T in c->v or, if v_T is zero or beyond the end of sliding, the
  * one before it. */
 static void slidingDirection(const CPContact c, const Point *point, sunrealtype t, sunrealtype *s) {
-  const int turns         = contactSlidesInSpace(point);
-  const sunrealtype *kept = contactHeading(point, t)->s, *v = c->v + point->tangent;
-  const sunrealtype speed = turns ? contactSpeed(c, point, t) : 0.0;
-  const int is_zero       = !(fabs(speed) > contactZeroVelocity(c, point->tangent));
-  for (int k = 0; k < 2; k++) s[k] = is_zero ? kept[k] : v[k] / speed;
+  const sunrealtype *v    = (c->sens.is_linear ? c->sens.base : c->v) + point->tangent;
+  const sunrealtype *v1   = c->v + point->tangent;
+  const sunrealtype speed = contactSlidesInSpace(point) ? speedOf(point, t, v) : 0.0;
+  memcpy(s, contactHeading(point, t)->s, 2 * sizeof *s);
+  if (!(fabs(speed) > contactZeroVelocity(c, point->tangent))) return;
+  for (int k = 0; k < 2; k++) s[k] = v[k] / speed;
+  const sunrealtype turn = (s[0] * v1[1] - s[1] * v1[0]) / speed; /* ds = n (n^T dv) / speed */
+  if (c->sens.is_linear) s[0] -= turn * v[1] / speed, s[1] += turn * v[0] / speed;
 }
 
 /* Is the friction an applied force, and not a reaction? */

@@ -205,8 +205,12 @@ struct CPContact_ {
     /* Derivatives of the margins: slope [Ns 2 npoints] with respect to parameters, rate [2 npoints]
      * with respect to t along the motion. */
     sunrealtype *slope, *rate;
-    sunrealtype *value, *change;  /* [length] */
-    char *decided;                /* [2 npoints] 1: a root of this margin is the event */
+    sunrealtype *value, *change; /* [length] */
+    char *decided;               /* [2 npoints] 1: a root of this margin is the event */
+    /* While f is differentiated by differences, the direction of sliding in space is linear in the
+     * velocities, around those of rows in base [na]: steps of differences may exceed them. */
+    int is_linear;
+    sunrealtype *base;
     N_Vector before, after;       /* f on both sides of an event */
     N_Vector direction, moved, y; /* workspace */
   } sens;

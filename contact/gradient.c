@@ -17,10 +17,12 @@
 #include <string.h>
 
 /* Relative steps of differences, which reach up to three steps away: relative to the sizes of
- * coordinates, velocities and parameters; to the integrator's step; and to the normal velocities of
- * an impact, so that its contacts stay the same. */
+ * coordinates, velocities and parameters; to the integrator's step and, since this grows at rest, the
+ * time since the newest event; and to the normal velocities of an impact, so that its contacts stay
+ * the same. */
 #define PART           1.0e-3
 #define PART_OF_STEP   0.05
+#define PART_OF_TIME   0.01
 #define PART_OF_IMPACT 0.03
 /* A gap whose rate is below so many tenths of the tolerance of velocities only touches zero. */
 #define TOUCHED 10.0
@@ -120,7 +122,8 @@ int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype 
   sunrealtype newest  = 0;
   int flag            = CP_SUCCESS;
   CVodeGetLastStep(CPodeGetCVodeMem(c->multistep), &newest);
-  const sunrealtype h_t = dt != 0.0 && newest != 0.0 ? PART_OF_STEP * fabs(newest / dt) : h;
+  const sunrealtype most = fmin(PART_OF_STEP * fabs(newest), PART_OF_TIME * (t - c->t));
+  const sunrealtype h_t  = dt != 0.0 && most > 0.0 ? most / fabs(dt) : h;
   memset(result, 0, (size_t)n * sizeof *result);
   if (dt != 0.0 && h_t > 0.0)
     flag = addDifferences(c, quantity, n, t, dt, y, d, -1, h_t, result, function);
@@ -264,7 +267,7 @@ int contactSensAllocate(CPContact c, int Ns) {
   c->sens.size        = calloc(n, sizeof *c->sens.size);
   c->sens.which       = calloc(n, sizeof *c->sens.which);
   c->sens.slope       = calloc((n + 1) * m, sizeof *c->sens.slope);
-  c->sens.value       = calloc(2 * length, sizeof *c->sens.value);
+  c->sens.value       = calloc(2 * length + (size_t)c->na, sizeof *c->sens.value);
   c->sens.decided     = calloc(m, sizeof *c->sens.decided);
   c->sens.S           = N_VCloneVectorArray(Ns, c->newest);
   c->sens.minus       = N_VCloneVectorArray(Ns, c->newest);
@@ -279,6 +282,7 @@ int contactSensAllocate(CPContact c, int Ns) {
     return 1;
   }
   c->sens.rate = c->sens.slope + n * m, c->sens.change = c->sens.value + length;
+  c->sens.base = c->sens.change + length;
   return 0;
 }
 
@@ -299,13 +303,25 @@ int contactSensParameters(CPContact c, int Ns, sunrealtype *p, const sunrealtype
   return CP_SUCCESS;
 }
 
+/* The sensitivity of y' = f (CVSensRhs1Fn) */
+static int rightHandSide(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
+                         N_Vector ySdot, void *mech, N_Vector tmp1, N_Vector tmp2) {
+  const CPContact c = CPMechGetUserData(mech);
+  if (contactMeasure(c, t, y, "CPContactSolve")) return -1;
+  memcpy(c->sens.base, c->v, (size_t)c->na * sizeof *c->v);
+  c->sens.is_linear = 1;
+  const int flag    = CPMechSensRhs1(Ns, t, y, ydot, iS, yS, ySdot, mech, tmp1, tmp2);
+  c->sens.is_linear = 0;
+  return flag;
+}
+
 /* Gives the integrator the sensitivities S with their tolerances. Returns 0 or its code. */
 static int initialise(CPContact c, int Ns) {
   CPodeMem mem  = c->multistep;
   void *cvode   = CPodeGetCVodeMem(mem);
   const int old = c->sens.integrator == mem;
   int flag      = old ? CPodeSensReInit(mem, c->sens.S)
-                      : CPodeSensInit1(mem, Ns, CV_STAGGERED1, NULL, c->sens.S);
+                      : CPodeSensInit1(mem, Ns, CV_STAGGERED1, rightHandSide, c->sens.S);
   if (!flag) flag = CPodeSetSensParams(mem, c->sens.p, c->sens.size, c->sens.which);
   if (!flag && !old) flag = CVodeSensEEtolerances(cvode);
   if (!flag && !old) flag = CVodeSetSensErrCon(cvode, SUNTRUE);

@@ -265,7 +265,8 @@ CPODES_EXPORT int CPContactSensInit(CPContact contact, int Ns, N_Vector *yS0, su
  * the gradient with respect to this state; it and each of its vectors may be NULL. Events are reported once, in the
  * forward run, which the event function cannot stop. Every flight is integrated twice.
  *
- * Afterwards contact needs CPContactAttach. Returns CP_CONTACT_NO_GRADIENT as in CPContactSensInit; CP_TOO_LATE after a
+ * Afterwards contact needs CPContactAttach. Returns CP_CONTACT_NO_GRADIENT as in CPContactSensInit, and where a contact
+ * with two tangents begins or ceases to slide, which only forward sensitivities pass; CP_TOO_LATE after a
  * step or with forward sensitivities (those of an earlier run must have been as many); CP_NOT_SUPPORTED with one-step
  * methods, time stepping or the user's root functions; CP_ILL_INPUT, CP_MEM_FAIL, or the code of what failed. After a
  * failure G and dG are unspecified.

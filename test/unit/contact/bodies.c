@@ -148,6 +148,48 @@ START_TEST(the_end_of_sliding_takes_few_steps) {
 }
 END_TEST
 
+/* It decelerates at mu g against its velocity v0 until 2 |v0| / (7 mu g), and rolls with 5/7 v0. Here are its path and velocity at t. */
+static void rolled(const sunrealtype *v0, sunrealtype t, sunrealtype *xv) {
+  const sunrealtype speed = hypot(v0[0], v0[1]), rolls = 2 * speed / (7 * mu * g);
+  for (int i = 0; i < 2; i++) {
+    xv[i]     = v0[i] * rolls * SUN_RCONST(6.0) / 7 + SUN_RCONST(5.0) / 7 * v0[i] * (t - rolls);
+    xv[2 + i] = SUN_RCONST(5.0) / 7 * v0[i];
+  }
+}
+
+START_TEST(forward_sensitivities_pass_the_end_of_a_balls_sliding) {
+  const sunrealtype tol = 1e-8, angle = 0.3, h = 1e-3;
+  CPBodies bodies = CPBodiesCreate(3, test_context);
+  sunrealtype t, none[2] = {1, 1};
+  N_Vector y;
+  CPContact contact = slide(bodies, angle, 0, &y);
+  N_Vector *S       = N_VCloneVectorArray(2, y);
+  CPodeMem mem      = CPodeCreate(_i ? CV_BDF : CV_ADAMS, test_context);
+  for (int k = 0; k < 2; k++) N_VConst(0.0, S[k]), entries(S[k])[7 + k] = 1;
+  ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSensInit(contact, 2, S, none, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPContactSolve(contact, 1, y, &t), CP_SUCCESS);
+  ck_assert_int_eq(CPContactGetPhase(contact, 0), CP_CONTACT_STICKING);
+  ck_assert_int_eq(CPContactGetSens(contact, S), CP_SUCCESS);
+  for (int k = 0; k < 2; k++) {
+    sunrealtype xv[2][4];
+    for (int side = 0; side < 2; side++) {
+      sunrealtype v0[2] = {cos(angle), sin(angle)};
+      v0[k] += side ? h : -h;
+      rolled(v0, 1, xv[side]);
+    }
+    for (int i = 0; i < 4; i++)
+      ck_assert_double_eq_tol(entries(S[k])[i < 2 ? i : 5 + i], (xv[1][i] - xv[0][i]) / (2 * h),
+                              h * h + 100 * tol);
+  }
+  N_VDestroyVectorArray(S, 2);
+  CPodeFree(&mem);
+  CPContactFree(&contact);
+  CPBodiesFree(&bodies);
+  N_VDestroy(y);
+}
+END_TEST
+
 static int at_time(sunrealtype t, N_Vector y, sunrealtype *value, void *data) {
   (void)y, (void)data;
   value[0] = t - *root_at;
@@ -380,6 +422,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, billiard_balls_roll_at_last, 0, 4);
   tcase_add_loop_test(tc, the_end_of_sliding_takes_few_steps, 0, 14);
+  tcase_add_loop_test(tc, forward_sensitivities_pass_the_end_of_a_balls_sliding, 0, 2);
   tcase_add_loop_test(tc, roots_of_the_user_do_not_hide_the_end_of_sliding, 0, 10);
   tcase_add_loop_test(tc, outputs_do_not_hide_the_end_of_sliding, 0, 14);
   tcase_add_loop_test(tc, boxes_come_to_rest_on_four_corners, 0, 6);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
-enum { GRAVITY, FRICTION, STIFFNESS, SPEED, DRIVE, PARAMETERS };
+enum { GRAVITY, FRICTION, STATIC, STIFFNESS, SPEED, DRIVE, PARAMETERS };
 
 typedef struct {
   sunrealtype p[PARAMETERS];
@@ -47,7 +47,7 @@ static int no_bias(sunrealtype t, const sunrealtype *q, const sunrealtype *u, su
 }
 static int law(int i, CPContactPoint *point, void *run) {
   (void)i;
-  point->mu = point->mu_static = of(run)[FRICTION];
+  point->mu = of(run)[FRICTION], point->mu_static = of(run)[STATIC];
   return 0;
 }
 
@@ -83,7 +83,7 @@ static void precise(const sunrealtype *p, sunrealtype t, sunrealtype *y) {
 START_TEST(sliding_turns_and_ends) {
   static const sunrealtype speeds[] = {1, 0.3, 0.1, 1e-2, 1e-3, 1e-4, 1e-6};
   for (int k = 0; k < 2 * (int)(sizeof speeds / sizeof *speeds); k++) {
-    const Puck usual = {.p = {9.81, k % 2 ? 0.05 : 0.01, 1, speeds[k / 2], 0}};
+    const Puck usual = {.p = {9.81, k % 2 ? 0.05 : 0.01, 0, 1, speeds[k / 2], 0}};
     sunrealtype y[STATES], most = 0;
     precise(usual.p, 20, y);
     for (int e = 0; e < 6; e++) {
@@ -101,11 +101,113 @@ START_TEST(sliding_turns_and_ends) {
 }
 END_TEST
 
+/* ---- gradients ---- */
+
+/* dy / dp_i at t, by differences of sixth order of precise runs */
+static void derivative(const sunrealtype *p, int i, sunrealtype t, sunrealtype *d) {
+  static const sunrealtype weight[] = {45, -9, 1};
+  const sunrealtype h               = 1e-3 * p[i];
+  memset(d, 0, STATES * sizeof *d);
+  for (int k = -3; k <= 3; k++) {
+    sunrealtype moved[PARAMETERS], y[STATES];
+    if (k == 0) continue;
+    memcpy(moved, p, sizeof moved);
+    moved[i] += k * h;
+    precise(moved, t, y);
+    for (int j = 0; j < STATES; j++)
+      d[j] += (k > 0 ? 1 : -1) * weight[abs(k) - 1] * y[j] / (60 * h);
+  }
+}
+
+/* Sliding that turns; its end, soon and after a turn; drawn away again after sticking */
+typedef struct {
+  Puck puck;
+  sunrealtype t;
+  CPContactPhase phase;
+} Case;
+static const Case cases[] = {
+    {{{9.81, 0.05, 0.1, 1, 1, 1}}, 2, CP_CONTACT_SLIDING},
+    {{{9.81, 0.3, 0.3, 1, 2, 0.5}}, 1, CP_CONTACT_STICKING},
+    {{{9.81, 0.05, 0.1, 1, 1, 0.1}}, 4.5, CP_CONTACT_STICKING},
+    {{{9.81, 0.15, 0.2, 1, 0.3, 0.5}}, 4, CP_CONTACT_SLIDING},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+#define TOL SUN_RCONST(1.0e-9)
+
+START_TEST(forward_sensitivities_pass_the_end_and_the_start_of_sliding) {
+  for (int k = 0; k < CASES; k++) {
+    Puck puck   = cases[k].puck;
+    Run *run    = start(&puck, _i, TOL);
+    N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
+    for (int i = 0; i < PARAMETERS; i++) N_VConst(0.0, S[i]);
+    entries(S[SPEED])[4] = 1;
+    const int flag       = CPContactSensInit(run->contact, PARAMETERS, S, puck.p, NULL, NULL);
+    ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+    run_to(run, cases[k].t);
+    ck_assert_int_eq(CPContactGetPhase(run->contact, 0), cases[k].phase);
+    ck_assert_int_eq(CPContactGetSens(run->contact, S), CP_SUCCESS);
+    for (int i = 0; i < PARAMETERS; i++) {
+      sunrealtype d[STATES], size = 1;
+      derivative(cases[k].puck.p, i, cases[k].t, d);
+      for (int j = 0; j < STATES; j++) size = fmax(size, fabs(d[j]));
+      for (int j = 0; j < STATES; j++) {
+        ck_assert_msg(fabs(entries(S[i])[j] - d[j]) <= 100 * TOL * size,
+                      "case %d, parameter %d, component %d: %.12g for %.12g", k, i, j,
+                      entries(S[i])[j], d[j]);
+      }
+    }
+    N_VDestroyVectorArray(S, PARAMETERS);
+    run_free(&run);
+  }
+}
+END_TEST
+
+static int end(sunrealtype t, N_Vector y, sunrealtype *values, void *data) {
+  (void)t, (void)data;
+  values[0] = entries(y)[0], values[1] = entries(y)[1];
+  return 0;
+}
+
+/* Adjoints give the gradients of sliding that turns. Where sliding begins or ends they are refused. */
+START_TEST(adjoint_gradients_belong_to_sliding_without_end) {
+  const CPFunctional F = {.ng = 2, .end = end};
+  for (int k = 0; k < CASES; k++) {
+    Puck puck   = cases[k].puck;
+    Run *run    = start(&puck, _i, TOL);
+    N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
+    sunrealtype G[2], dG[2 * PARAMETERS], y[STATES];
+    for (int i = 0; i < PARAMETERS; i++) N_VConst(0.0, S[i]);
+    entries(S[SPEED])[4] = 1;
+    const int flag       = CPContactFunctionalAdjoint(run->contact, cases[k].t, &F,
+                                                      &(CPAdjointOptions){.reltol = 1e-10}, PARAMETERS,
+                                                      puck.p, NULL, NULL, S, G, dG, NULL);
+    ck_assert_msg(flag == (k == 0 ? CP_SUCCESS : CP_CONTACT_NO_GRADIENT), "%d: %s", flag,
+                  run->log.text);
+    if (k > 0) ck_assert_ptr_nonnull(strstr(run->log.text, "\"puck\""));
+    precise(cases[k].puck.p, cases[k].t, y);
+    for (int i = 0; k == 0 && i < PARAMETERS; i++) {
+      sunrealtype d[STATES];
+      derivative(cases[k].puck.p, i, cases[k].t, d);
+      for (int l = 0; l < 2; l++)
+        ck_assert_msg(fabs(dG[l * PARAMETERS + i] - d[l]) <= 100 * TOL * fmax(1, fabs(d[l])),
+                      "case %d, parameter %d, functional %d: %.12g for %.12g", k, i, l,
+                      dG[l * PARAMETERS + i], d[l]);
+    }
+    for (int l = 0; k == 0 && l < 2; l++) ck_assert_double_eq_tol(G[l], y[l], 100 * TOL);
+    N_VDestroyVectorArray(S, PARAMETERS);
+    run_free(&run);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("contact/space");
   TCase *tc    = tcase_create("space");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, sliding_turns_and_ends, 0, METHODS);
+  tcase_add_loop_test(tc, forward_sensitivities_pass_the_end_and_the_start_of_sliding, BDF, METHODS);
+  tcase_add_loop_test(tc, adjoint_gradients_belong_to_sliding_without_end, BDF, METHODS);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
