@@ -201,9 +201,6 @@ class BodiesInstance(Instance):
         check(lib.CPMechSetUserData(mech, data))
         return mech
 
-    def message(self) -> str:
-        return text(lib.CPMechGetLastMessage(self.mech)) if getattr(self, "mech", None) else ""
-
     def parameter_block(self) -> Tuple[Any, Any]:
         which = ffi.new("int[]", self.mechanism._selected)
         self.keep.append(which)

@@ -376,8 +376,10 @@ class Owner:
         return pointer
 
     def own_handle(self, kind: str, pointer: Any, free: Callable) -> Any:
-        """As `own`, for an object whose free function takes its address."""
-        return self.own(pointer, lambda p: free(ffi.new(f"{kind} *", p)), f"a {kind}")
+        """As `own`, for an object whose free function takes its address. Exceptions carry its messages, not stderr."""
+        self.own(pointer, lambda p: free(ffi.new(f"{kind} *", p)), f"a {kind}")
+        getattr(lib, kind.replace("Mem", "") + "SetErrHandlerFn")(pointer, to_c.glue_message, self.warnings)
+        return pointer
 
     def release(self, pointer: Any) -> None:
         """Frees one of them before the others."""

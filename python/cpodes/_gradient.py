@@ -81,7 +81,6 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
         mem = own.own_handle("CPodeMem", lib.CPodeCreate(lib.CV_ADAMS, own.ctx), lib.CPodeFree)
         message = lambda: ffi.string(lib.CPodeGetLastMessage(mem)).decode() or system.message()
         check = lambda flag: system.failures.check(flag, message)
-        check(lib.CPodeSetErrHandlerFn(mem, to_c.glue_message, own.warnings))
         check(lib.CPMechAttach(system.mech, mem, t0, own.vector(y0.copy())))
         check(lib.CPodeSStolerances(mem, rtol, atol))
         cvode = lib.CPodeGetCVodeMem(mem)

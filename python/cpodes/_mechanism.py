@@ -55,12 +55,9 @@ class Instance(System):
         self.weights = np.zeros(self.n)
         self.w_vector = self.vector(self.weights)
         self.functions: list = []
+        self.mech = ffi.NULL # until it is created
         self.mech = self.create()
         check = self.check
-        if self.contact:
-            check(lib.CPContactSetErrHandlerFn(self.contact, to_c.glue_message, self.warnings))
-        else:
-            check(lib.CPMechSetErrHandlerFn(self.mech, to_c.glue_message, self.warnings))
         for first_q, first_u, frame in mechanism.quaternions:
             check(lib.CPMechAddQuaternion(self.mech, first_q, first_u, FRAMES[frame]))
         for i, how, g, gd, gdd, step in mechanism.motions:
@@ -141,7 +138,7 @@ class Instance(System):
 
     def message(self) -> str:
         said = text(lib.CPContactGetLastMessage(self.contact)) if self.contact else ""
-        return said or text(lib.CPMechGetLastMessage(self.mech))
+        return said or (text(lib.CPMechGetLastMessage(self.mech)) if self.mech else "")
 
     def set_active(self, mask: Optional[np.ndarray]) -> None:
         if mask is not None and mask.shape != (self.mechanism.na,):

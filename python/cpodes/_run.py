@@ -267,7 +267,7 @@ class Integration:
         name = self.current = method.upper() if isinstance(method, str) else ""
         if name in MULTISTEP:
             mem = run.multistep = own.own_handle("CPodeMem", lib.CPodeCreate(MULTISTEP[name], own.ctx), lib.CPodeFree)
-            set_handler, nodes = lib.CPodeSetErrHandlerFn, 6 if name == "BDF" else 13 # above the largest order
+            nodes = 6 if name == "BDF" else 13 # above the largest order
         else:
             if isinstance(method, Table):
                 B = lib.ARKodeButcherTable_Create(len(method.b), method.order, method.embedded, *map(
@@ -275,13 +275,13 @@ class Integration:
                 made = lib.CPOneStepCreateTable(B, own.ctx)
                 lib.ARKodeButcherTable_Free(B)
             else:
-                made = isinstance(method, str) and lib.CPOneStepCreate(TABLES.get(name, method).encode(), own.ctx)
+                known = name in TABLES or name.startswith(("ARKODE_", "RADAU")) # On others the library prints a line.
+                made = known and lib.CPOneStepCreate(TABLES.get(name, name).encode(), own.ctx)
             if not made:
                 raise ValueError(f"method {method!r} is none of auto, BDF, Adams, DOP853, RK45, RK23, RADAU, "
                                  "an explicit Butcher table of ARKODE such as ARKODE_VERNER_8_5_6, or a cpodes.Table")
             mem = run.onestep = own.own_handle("CPOneStepMem", made, lib.CPOneStepFree)
-            set_handler, nodes = lib.CPOneStepSetErrHandlerFn, 9 # the degree of RADAU13, plus one
-        check(set_handler(mem, to_c.glue_message, self.own.warnings))
+            nodes = 9 # the degree of RADAU13, plus one
         x = 0.5 - 0.5 * np.cos(np.pi * np.arange(nodes) / (nodes - 1)) # Chebyshev nodes, including the ends
         if not len(self.nodes): # DOP853's nodes suffice for BDF, to which a run may change
             self.nodes = x

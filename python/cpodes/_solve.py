@@ -61,7 +61,6 @@ class Ode(System):
                 made = lib.CPProjectorCreate(function, y_tmpl, c_tmpl, self.ctx)
             self.projector = self.own_handle("CPProjector", made, lib.CPProjectorFree)
             check = lambda flag: self.failures.check(flag, self.message)
-            check(lib.CPProjectorSetErrHandlerFn(self.projector, to_c.glue_message, self.warnings))
             check(lib.CPProjectorSetUserData(self.projector, self.ode))
             if len(projection) > 2:
                 check(lib.CPProjectorSetStateErrorFn(self.projector, to_c.glue_project_both))

@@ -386,6 +386,17 @@ def test_a_ball_of_bodies_slips_and_rolls(method):
     assert m.point("ball", (0, 0, 0), sol.y[:, -1])[3] == pytest.approx(5 / 7, abs=1e-9)
 
 
+@pytest.mark.parametrize("height, method, error, message", [
+    (0.9, "DOP853", cpodes.Error, 'CP_CONTACT_PENETRATION.*"floor" penetrates'), (1, "Euler", ValueError, "Euler")])
+def test_exceptions_carry_the_messages_of_contacts_and_stderr_none(capfd, height, method, error, message):
+    m = cpodes.Bodies(3, gravity=(0, 0, -G))
+    m.add_body("ball", mass=1, inertia=(0.4, 0.4, 0.4), at=(0, 0, height))
+    m.contact(None, "ball", name="floor", axis=(0, 0, 1), at_b=(0, 0, height), radius=1)
+    with pytest.raises(error, match=message):
+        m.solve((0, 1), method=method)
+    assert not capfd.readouterr().err
+
+
 def shaped(**shape):
     """A ball, thrown at 0.3 m/s from the height 1 above the floor, with a contact of these shapes."""
     m = cpodes.Bodies(3, gravity=(0, 0, -G))
