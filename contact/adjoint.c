@@ -115,11 +115,6 @@ typedef struct {
   N_Vector unit, v;              /* unit: a direction; v: R_y f- + R_t - f+ */
 } Backwards;
 
-static int passOn(CPContact c, int flag) {
-  if (flag) snprintf(c->message, sizeof c->message, "%s", CPodeGetLastMessage(c->multistep));
-  return flag;
-}
-
 /* Puts the contacts into these phases at (t, y). Returns 0 or an error code that has been reported. */
 static int enter(CPContact c, const Point *phases, const Passage *e, sunrealtype t, N_Vector y,
                  const char *function) {
@@ -176,8 +171,8 @@ static int flight(Backwards *b, const Passage *e, sunrealtype t1, int is_last) {
   N_VScale(1.0, e->plus, c->sens.y);
   flag = contactRestart(c, e->t, c->sens.y);
   if (!flag)
-    flag = passOn(c, CPodeFunctionalAdjoint(c->multistep, t1, &own, &options, NULL, b->part,
-                                            b->part_grad, b->l_plus));
+    flag = contactOfIntegrator(c, CPodeFunctionalAdjoint(c->multistep, t1, &own, &options, NULL,
+                                                         b->part, b->part_grad, b->l_plus));
   if (flag) return flag;
   for (int k = 0; k < F->ng; k++) {
     b->G[k] += b->part[k];
@@ -208,7 +203,7 @@ static int agree(Backwards *b, const Passage *e, int k, int l) {
   int flag = CP_SUCCESS;
   for (int i = 0; i < 2 && !flag; i++)
     flag = CPodeProjectGradient(c->multistep, e->t, e->minus, d[i]);
-  if (flag) return passOn(c, flag);
+  if (flag) return contactOfIntegrator(c, flag);
   size = fmax(size, N_VMaxNorm(d[0])), most = fmax(most, N_VMaxNorm(d[1]));
   return most <= CONTACT_SAME_TIME * size ? CP_SUCCESS : contactDiffer(c, k, l, e->t, b->function);
 }
@@ -318,7 +313,7 @@ static int jump(Backwards *b, const Passage *e, int is_start) {
  * already. Returns 0 or an error code that has been reported. */
 static int setParameters(CPContact c, int Np, sunrealtype *p) {
   if (c->sens.integrator == c->multistep)
-    return passOn(c, CPodeSetSensParams(c->multistep, p, c->sens.size, c->sens.which));
+    return contactOfIntegrator(c, CPodeSetSensParams(c->multistep, p, c->sens.size, c->sens.which));
   const int flag = CPMechSetParams(c->mech, Np, p, c->sens.size, c->sens.which);
   return flag ? contactPassOn(c, flag) : CP_SUCCESS;
 }
@@ -344,7 +339,7 @@ static int forwards(CPContact c, sunrealtype t1, const char *function) {
 /* Sums over all flights and events. Returns 0 or an error code that has been reported. */
 static int backwards(Backwards *b, sunrealtype t1, N_Vector *y0S) {
   CPContact c = b->c;
-  int flag    = passOn(c, CPodeRootInit(c->multistep, 0, NULL));
+  int flag    = contactOfIntegrator(c, CPodeRootInit(c->multistep, 0, NULL));
   for (const Passage *e = c->tape->newest; e && !flag; t1 = e->t, e = e->earlier) {
     flag = flight(b, e, t1, e == c->tape->newest);
     if (!flag && (e->earlier || e->has_impact)) flag = jump(b, e, !e->earlier);

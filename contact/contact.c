@@ -88,6 +88,10 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
   return flag;
 }
 
+sunrealtype contactLength(int n, const sunrealtype *x) {
+  return n == 0 ? 0.0 : n == 1 ? fabs(x[0]) : hypot(x[0], x[1]);
+}
+
 sunrealtype contactZeroVelocity(const CPContact c, int i) { return 0.5 * c->small_v * c->scale[i]; }
 
 int contactSlidesInSpace(const Point *point) {
@@ -98,15 +102,10 @@ const Heading *contactHeading(const Point *point, sunrealtype t) {
   return &point->heading[t > point->heading[1].t];
 }
 
-/* contactSpeed for the sliding velocity v */
-static sunrealtype speedOf(const Point *point, sunrealtype t, const sunrealtype *v) {
+sunrealtype contactSpeed(const Point *point, sunrealtype t, const sunrealtype *v) {
   const Heading *start    = contactHeading(point, t);
   const sunrealtype speed = hypot(v[0], v[1]), along = v[0] * start->s[0] + v[1] * start->s[1];
   return along < 0.0 && t >= start->t_half ? -speed : speed;
-}
-
-sunrealtype contactSpeed(const CPContact c, const Point *point, sunrealtype t) {
-  return speedOf(point, t, c->v + point->tangent);
 }
 
 /* The direction of sliding: that of v_T in c->v or, if v_T is zero or beyond the end of sliding, the
@@ -114,7 +113,7 @@ sunrealtype contactSpeed(const CPContact c, const Point *point, sunrealtype t) {
 static void slidingDirection(const CPContact c, const Point *point, sunrealtype t, sunrealtype *s) {
   const sunrealtype *v    = (c->sens.is_linear ? c->sens.base : c->v) + point->tangent;
   const sunrealtype *v1   = c->v + point->tangent;
-  const sunrealtype speed = contactSlidesInSpace(point) ? speedOf(point, t, v) : 0.0;
+  const sunrealtype speed = contactSlidesInSpace(point) ? contactSpeed(point, t, v) : 0.0;
   memcpy(s, contactHeading(point, t)->s, 2 * sizeof *s);
   if (!(fabs(speed) > contactZeroVelocity(c, point->tangent))) return;
   for (int k = 0; k < 2; k++) s[k] = v[k] / speed;
@@ -362,24 +361,20 @@ static int build(CPContact c, N_Vector y_tmpl) {
   struct {
     void *address;
     size_t count, size;
-  } arrays[] = {{&c->point, n, sizeof *c->point},
-                {&c->before, n, sizeof *c->before},
-                {&c->event, n, sizeof *c->event},
+  } arrays[] = {{&c->point, 2 * n, sizeof *c->point},
+                {&c->before, 2 * n, sizeof *c->before},
+                {&c->event, 2 * n, sizeof *c->event},
                 {&c->event_before, n, sizeof *c->event},
                 {&c->carries, n, sizeof *c->carries},
                 {&c->trial_carries, n, sizeof *c->carries},
                 {&c->approach, na, sizeof *c->approach},
                 {&c->before_v, na, sizeof *c->before_v},
-                {&c->earlier.point, n, sizeof *c->point},
-                {&c->earlier.before, n, sizeof *c->before},
-                {&c->earlier.event, n, sizeof *c->event},
-                {&c->earlier.scale, na, sizeof *c->scale},
                 {&c->keep, n, sizeof *c->keep},
                 {&c->impact.keep, n, sizeof *c->keep},
                 {&c->impact.glued, n, sizeof *c->keep},
                 {&c->impact.plastic, n, sizeof *c->keep},
                 {&c->row, na, sizeof *c->row},
-                {&c->scale, na, sizeof *c->scale},
+                {&c->scale, 2 * na, sizeof *c->scale},
                 {&c->order, na, sizeof *c->order},
                 {&c->problem.law, n, sizeof *c->problem.law},
                 {&c->problem.on, na, sizeof *c->problem.on},
@@ -411,7 +406,7 @@ static int build(CPContact c, N_Vector y_tmpl) {
       c->model.A_tmpl ? SUNMatClone(c->model.A_tmpl) : SUNDenseMatrix(c->na, c->nu, y_tmpl->sunctx);
   if (!c->A || (c->model.A_tmpl && SUNMatCopy(c->model.A_tmpl, c->A))) return 1;
   return contactSizeMultipliers(c, c->na) || !(c->saved = N_VClone(y_tmpl)) ||
-         !(c->earlier.saved = N_VClone(y_tmpl)) || !(c->newest = N_VClone(y_tmpl)) ||
+         !(c->earlier = N_VClone(y_tmpl)) || !(c->newest = N_VClone(y_tmpl)) ||
          !(c->trial = N_VClone(y_tmpl));
 }
 
@@ -465,7 +460,6 @@ void CPContactFree(CPContact *contact) {
   free(c->problem.room);
   free(c->lambda);
   free(c->fired);
-  free(c->earlier.fired);
   free(c->direction);
   free(c->recent);
   contactSensFree(c);
@@ -473,7 +467,7 @@ void CPContactFree(CPContact *contact) {
   if (c->A) SUNMatDestroy(c->A);
   if (c->S) SUNMatDestroy(c->S);
   if (c->saved) N_VDestroy(c->saved);
-  if (c->earlier.saved) N_VDestroy(c->earlier.saved);
+  if (c->earlier) N_VDestroy(c->earlier);
   if (c->newest) N_VDestroy(c->newest);
   if (c->trial) N_VDestroy(c->trial);
   free(c);
@@ -590,39 +584,37 @@ static int takeForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force
   return CP_SUCCESS;
 }
 
-int CPContactForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
-  if (!force) return contactError(c, CP_ILL_INPUT, __func__, "force must not be NULL");
-  int flag = contactReady(c, y, __func__);
-  if (!flag) flag = contactLaws(c, t, 1, __func__);
-  if (!flag) flag = contactMeasure(c, t, y, __func__);
-  if (flag) return flag;
-  flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
-  return flag ? contactPassOn(c, flag) : takeForces(c, t, y, force, __func__);
-}
-
-int CPContactEvaluate(CPContact c, sunrealtype t, N_Vector y, CPMechOutput *out, sunrealtype *force,
-                      sunrealtype *gap) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
-  if (!out && !force && !gap)
-    return contactError(c, CP_ILL_INPUT, __func__, "out, force and gap must not all be NULL");
-  int flag = contactReady(c, y, __func__);
-  if (!flag) flag = contactMeasure(c, t, y, __func__);
+static int evaluate(CPContact c, sunrealtype t, N_Vector y, CPMechOutput *out, sunrealtype *force,
+                    sunrealtype *gap, const char *function) {
+  int flag = contactReady(c, y, function);
+  if (!flag) flag = contactMeasure(c, t, y, function);
   if (flag) return flag;
   for (int i = 0; i < c->npoints && gap; i++) gap[i] = c->p[c->point[i].normal];
   if (!out && !force) return CP_SUCCESS;
-  flag = contactLaws(c, t, 1, __func__);
+  flag = contactLaws(c, t, 1, function);
   if (flag) return flag;
   CPMechOutput all = out ? *out : (CPMechOutput){.udot = NULL};
   all.lambda       = c->lambda;
   flag             = CPMechEvaluate(c->mech, t, y, &all);
   if (flag) return contactPassOn(c, flag);
-  if (force) flag = takeForces(c, t, y, force, __func__);
+  if (force) flag = takeForces(c, t, y, force, function);
   if (flag || !out) return flag;
   all.lambda = out->lambda;
   *out       = all;
   if (out->lambda) memcpy(out->lambda, c->lambda, (size_t)c->m * sizeof *c->lambda);
   return CP_SUCCESS;
+}
+
+int CPContactForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force) {
+  if (c && !force) return contactError(c, CP_ILL_INPUT, __func__, "force must not be NULL");
+  return evaluate(c, t, y, NULL, force, NULL, __func__);
+}
+
+int CPContactEvaluate(CPContact c, sunrealtype t, N_Vector y, CPMechOutput *out, sunrealtype *force,
+                      sunrealtype *gap) {
+  if (c && !out && !force && !gap)
+    return contactError(c, CP_ILL_INPUT, __func__, "out, force and gap must not all be NULL");
+  return evaluate(c, t, y, out, force, gap, __func__);
 }
 
 int CPContactGetStats(CPContact c, CPContactStats *stats) {

@@ -178,15 +178,9 @@ struct CPContact_ {
   char *carries, *trial_carries; /* [npoints] 1: the contact has an impulse in the newest step */
   sunrealtype *approach;         /* [na] velocities of all rows at the start of a step */
   N_Vector trial;
-  /* Backup of the arrays of a run, for a start that is refused: point, before, event, scale, fired,
-   * saved. */
-  struct {
-    Point *point, *before;
-    CPContactEvent *event;
-    sunrealtype *scale;
-    int *fired;
-    N_Vector saved;
-  } earlier;
+  /* Backup of saved, for a start that is refused. That of point, before, event, scale and fired
+   * stands behind them, in the second half of each array. */
+  N_Vector earlier;
   /* The newest impact, [npoints]: keep marks the contacts of its problem, plastic those whose e_N
    * counts as 0, and glued those with w_N = 0. */
   struct {
@@ -249,24 +243,28 @@ void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype
  * an error code that has been reported. */
 int contactLaws(CPContact c, sunrealtype t, int check, const char *function);
 
+/* |x| of a vector with 0, 1 or 2 entries */
+sunrealtype contactLength(int n, const sunrealtype *x);
 /* The velocity of row i that counts as zero: a twentieth of the tolerance */
 sunrealtype contactZeroVelocity(const CPContact c, int i);
 int contactSlidesInSpace(const Point *point);
 /* Sliding at the start of the step that contains t */
 const Heading *contactHeading(const Point *point, sunrealtype t);
-/* The sliding velocity |v_T| in space, from c->v. A step that passes the end of sliding would meet
+/* The sliding velocity |v_T| in space. A step that passes the end of sliding would meet
  * a jump of the friction there, to the opposite direction, and |v_T| has no sign to show it. The
  * velocity is therefore negative, and the friction keeps its direction, where v_T points back from
  * the direction at the step's start, and the deceleration there would have halved the speed since
  * then. (Sliding that turns may point back, too, but has not been slowed down.) Thus f is smooth
  * across the end of sliding, as in the plane. */
-sunrealtype contactSpeed(const CPContact c, const Point *point, sunrealtype t);
+sunrealtype contactSpeed(const Point *point, sunrealtype t, const sunrealtype *v);
 
 /* ---- driver.c ---- */
 /* Stores the user's root functions and allocates the arrays for all roots. Returns 0, or 1 without
  * memory; then nothing has changed. */
 int contactSetRoots(CPContact c, int n, CVRootFn g, const int *direction);
 
+/* Copies the message of the integrator, which has reported its failure, and returns flag. */
+int contactOfIntegrator(CPContact c, int flag);
 /* Restarts the integrator at (t, y). Returns 0 or its code. */
 int contactRestart(CPContact c, sunrealtype t, N_Vector y);
 /* Integrates to tout, to a root, or by one step. Returns the integrator's code, or an error code

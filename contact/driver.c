@@ -37,7 +37,7 @@ sunrealtype contactMargin(CPContact c, const Point *point, int margin, sunrealty
   const sunrealtype N = -c->lambda[point->normal];
   if (margin == 0) return point->phase == CP_CONTACT_OPEN ? c->p[point->normal] : N;
   if (point->phase == CP_CONTACT_STICKING)
-    return point->mu_static * N - (point->ntangents == 1 ? fabs(F_T[0]) : hypot(F_T[0], F_T[1]));
+    return point->mu_static * N - contactLength(point->ntangents, F_T);
   const sunrealtype *s = contactHeading(point, t)->s;
   return v_T[0] * s[0] + (point->ntangents == 2 ? v_T[1] * s[1] : 0.0);
 }
@@ -60,7 +60,7 @@ static int follow(CPContact c, sunrealtype t, N_Vector y) {
     Heading *newest = &point->heading[1];
     if (!contactSlidesInSpace(point) || t == newest->t) continue;
     const sunrealtype *v = c->v + point->tangent, *a = c->a + point->tangent;
-    const sunrealtype speed = contactSpeed(c, point, t);
+    const sunrealtype speed = contactSpeed(point, t, v);
     if (speed <= contactZeroVelocity(c, point->tangent)) continue; /* sliding has ended */
     if (!known && newestEnd(c) - t > contactResolution(t)) return CP_SUCCESS;
     const int flag = known ? CP_SUCCESS : contactRowAccelerations(c, t, y, "CPContactSolve");
@@ -93,7 +93,7 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
     at[0] = contactMargin(c, point, 0, t);
     if (point->ntangents == 0 || point->implied) continue;
     if (contactSlidesInSpace(point))
-      at[1] = contactSpeed(c, point, t) - contactZeroVelocity(c, point->tangent);
+      at[1] = contactSpeed(point, t, c->v + point->tangent) - contactZeroVelocity(c, point->tangent);
     else
       at[1] = contactMargin(c, point, 1, t) -
               (point->phase == CP_CONTACT_SLIDING ? point->zero[1] : 0.0);
@@ -103,18 +103,15 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
 
 int contactSetRoots(CPContact c, int n, CVRootFn g, const int *direction) {
   const size_t all = (size_t)(ROOTS * c->npoints + n);
-  int *fired = calloc(all, sizeof *fired), *earlier = calloc(all, sizeof *earlier),
-      *copy = calloc((size_t)n + 1, sizeof *copy);
-  if (!fired || !earlier || !copy) {
-    free(fired), free(earlier), free(copy);
+  int *fired = calloc(2 * all, sizeof *fired), *copy = calloc((size_t)n + 1, sizeof *copy);
+  if (!fired || !copy) {
+    free(fired), free(copy);
     return 1;
   }
   for (int i = 0; i < n && direction; i++) copy[i] = direction[i];
   free(c->fired);
-  free(c->earlier.fired);
   free(c->direction);
   c->nroots = n, c->root_fn = g, c->fired = fired, c->direction = copy;
-  c->earlier.fired = earlier;
   return 0;
 }
 
@@ -154,32 +151,32 @@ static void forgetRoots(CPContact c) {
   memset(c->fired, 0, (size_t)numberOfRoots(c) * sizeof *c->fired);
 }
 
-/* Saves the arrays that a start overwrites. Returns a copy of the object for the rest. */
-static struct CPContact_ keepEarlier(CPContact c) {
+/* Saves the arrays that a start overwrites, or restores them. */
+static void keepEarlier(CPContact c, int restore) {
   const size_t n = (size_t)c->npoints;
-  memcpy(c->earlier.point, c->point, n * sizeof *c->point);
-  memcpy(c->earlier.before, c->before, n * sizeof *c->before);
-  memcpy(c->earlier.event, c->event, n * sizeof *c->event);
-  memcpy(c->earlier.scale, c->scale, (size_t)c->na * sizeof *c->scale);
-  memcpy(c->earlier.fired, c->fired, (size_t)numberOfRoots(c) * sizeof *c->fired);
-  N_VScale(1.0, c->saved, c->earlier.saved);
-  return *c;
+  const struct {
+    void *array;
+    size_t bytes;
+  } kept[] = {{c->point, n * sizeof *c->point},
+              {c->before, n * sizeof *c->before},
+              {c->event, n * sizeof *c->event},
+              {c->scale, (size_t)c->na * sizeof *c->scale},
+              {c->fired, (size_t)numberOfRoots(c) * sizeof *c->fired}};
+  for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
+    char *array = kept[k].array, *copy = array + kept[k].bytes;
+    memcpy(restore ? array : copy, restore ? copy : array, kept[k].bytes);
+  }
+  N_VScale(1.0, restore ? c->earlier : c->saved, restore ? c->saved : c->earlier);
 }
 
 /* Undoes a start that has been refused: everything except the message becomes what it was. Returns
  * flag. */
-static int refused(CPContact c, const struct CPContact_ *rest, int flag, const char *message) {
-  const size_t n = (size_t)c->npoints;
+static int refused(CPContact c, const struct CPContact_ *rest, int flag) {
   char text[CONTACT_TEXT];
-  snprintf(text, sizeof text, "%s", message);
+  memcpy(text, c->message, sizeof text);
   *c = *rest;
   memcpy(c->message, text, sizeof text);
-  memcpy(c->point, c->earlier.point, n * sizeof *c->point);
-  memcpy(c->before, c->earlier.before, n * sizeof *c->before);
-  memcpy(c->event, c->earlier.event, n * sizeof *c->event);
-  memcpy(c->scale, c->earlier.scale, (size_t)c->na * sizeof *c->scale);
-  memcpy(c->fired, c->earlier.fired, (size_t)numberOfRoots(c) * sizeof *c->fired);
-  N_VScale(1.0, c->earlier.saved, c->saved);
+  keepEarlier(c, 1);
   contactActivate(c);
   return flag;
 }
@@ -221,8 +218,11 @@ static int *directions(CPContact c) {
   return c->fired;
 }
 
-static const char *newestMessage(CPContact c) {
-  return c->multistep ? CPodeGetLastMessage(c->multistep) : CPOneStepGetLastMessage(c->onestep);
+int contactOfIntegrator(CPContact c, int flag) {
+  if (flag)
+    snprintf(c->message, sizeof c->message, "%s",
+             c->multistep ? CPodeGetLastMessage(c->multistep) : CPOneStepGetLastMessage(c->onestep));
+  return flag;
 }
 
 /* The factor on the tolerances for a flight that starts from y. Each step of a multistep method has
@@ -270,21 +270,22 @@ static int start(CPContact c, CPodeMem multistep, CPOneStepMem onestep, sunrealt
   int flag = mayStart(c, t0, y, rtol, atol, function);
   if (flag) return flag;
   if (!isAttached(c)) c->multistep = NULL, c->onestep = NULL;
-  const struct CPContact_ rest = keepEarlier(c);
+  keepEarlier(c, 0);
+  const struct CPContact_ rest = *c;
   flag                         = prepare(c, t0, y, rtol, atol, function);
-  if (flag) return refused(c, &rest, flag, c->message);
-  flag                = multistep ? CPMechAttach(c->mech, multistep, t0, y)
-                                  : CPMechAttachOneStep(c->mech, onestep, t0, y);
-  const char *message = CPMechGetLastMessage(c->mech);
-  if (!flag) {
+  if (flag) return refused(c, &rest, flag);
+  flag = multistep ? CPMechAttach(c->mech, multistep, t0, y)
+                   : CPMechAttachOneStep(c->mech, onestep, t0, y);
+  if (flag) contactPassOn(c, flag);
+  else {
     c->multistep = multistep, c->onestep = onestep;
     if (multistep != rest.multistep) c->sens.integrator = NULL;
     flag = setUp(c, y, multistep == rest.multistep && onestep == rest.onestep && !rest.sens.spent);
-    message = newestMessage(c);
+    contactOfIntegrator(c, flag);
   }
   if (flag) {
     N_VScale(1.0, c->saved, y);
-    return refused(c, &rest, flag, message);
+    return refused(c, &rest, flag);
   }
   N_VScale(1.0, y, c->newest);
   forgetRoots(c);
@@ -317,8 +318,7 @@ int contactRestart(CPContact c, sunrealtype t, N_Vector y) {
     flag = c->multistep ? CPodeGetConsistentIC(c->multistep, y)
                         : CPOneStepGetConsistentIC(c->onestep, y);
   if (!flag && c->sens.Ns > 0) flag = contactSensRestart(c);
-  if (flag) snprintf(c->message, sizeof c->message, "%s", newestMessage(c));
-  return flag;
+  return contactOfIntegrator(c, flag);
 }
 
 /* Checks the number of events. Returns 0 or an error code that has been reported. */
@@ -350,8 +350,7 @@ int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, in
   memset(c->fired + ROOTS * c->npoints, 0, (size_t)c->nroots * sizeof *c->fired);
   int flag = c->multistep ? CPode(c->multistep, tout, y, t, itask)
                           : CPOneStepEvolve(c->onestep, tout, y, t, itask);
-  if (flag < 0) snprintf(c->message, sizeof c->message, "%s", newestMessage(c));
-  if (flag < 0) return flag;
+  if (flag < 0) return contactOfIntegrator(c, flag);
   c->sens.at_start = 0;
   if (flag != CV_ROOT_RETURN && c->stretching) return flag;
   if (flag != CV_ROOT_RETURN) { /* A gap that jumps below zero has no root. */
@@ -362,8 +361,8 @@ int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, in
   flag = c->multistep ? CVodeGetRootInfo(CPodeGetCVodeMem(c->multistep), c->fired)
                       : CPOneStepGetRootInfo(c->onestep, c->fired);
   sunrealtype at;
-  if (!flag && c->sens.Ns > 0 && (flag = CPodeGetSens(c->multistep, &at, c->sens.minus)) != 0)
-    snprintf(c->message, sizeof c->message, "%s", newestMessage(c));
+  if (!flag && c->sens.Ns > 0)
+    flag = contactOfIntegrator(c, CPodeGetSens(c->multistep, &at, c->sens.minus));
   return flag ? flag : CV_ROOT_RETURN;
 }
 
@@ -455,10 +454,9 @@ static int stretch(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, co
  * reported. */
 static int mayGoOn(CPContact c, sunrealtype tout, N_Vector y, const sunrealtype *t,
                    const char *function) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, function, "contact must not be NULL");
-  if (!t) return contactError(c, CP_ILL_INPUT, function, "t must not be NULL");
   const int flag = contactReady(c, y, function);
   if (flag) return flag;
+  if (!t) return contactError(c, CP_ILL_INPUT, function, "t must not be NULL");
   if (!isAttached(c) || c->sens.spent)
     return contactError(c, CP_NO_INIT, function,
                         "call CPContactAttach or CPContactAttachOneStep first");

@@ -61,9 +61,7 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
     ContactLaw *law         = &P->law[k];
     const Point *point      = &c->point[law->contact];
     const sunrealtype *v_T  = c->v + point->tangent;
-    const sunrealtype speed = law->ntangents == 0   ? 0.0
-                              : law->ntangents == 1 ? fabs(v_T[0])
-                                                    : hypot(v_T[0], v_T[1]);
+    const sunrealtype speed = contactLength(law->ntangents, v_T);
     law->mu                 = point->mu_static;
     law->slides             = law->ntangents > 0 && speed > leastSpeed(c, k, t);
     for (int i = 0; i < law->ntangents && law->slides; i++) law->s[i] = v_T[i] / speed;
@@ -83,9 +81,7 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
       ContactLaw *law      = &P->law[k];
       const Point *point   = &c->point[law->contact];
       const sunrealtype *x = P->x + law->first;
-      const sunrealtype T  = law->ntangents == 0   ? 0.0
-                             : law->ntangents == 1 ? fabs(x[1])
-                                                   : hypot(x[1], x[2]);
+      const sunrealtype T  = contactLength(law->ntangents, x + 1);
       if (x[0] > 0.0 && law->slides && criterion(c, k, law->s) <= 0.0)
         return painleve(c, t, k, function);
       const int at_root = c->fired[ROOTS * law->contact + 1] && point->phase == CP_CONTACT_STICKING;

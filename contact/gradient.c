@@ -365,8 +365,7 @@ int CPContactSensInit(CPContact c, int Ns, N_Vector *yS0, sunrealtype *p, const 
   const int restored = contactActivate(c);
   if (!flag && restored) flag = contactPassOn(c, restored);
   if (flag) return flag;
-  flag = initialise(c, Ns);
-  if (flag) snprintf(c->message, sizeof c->message, "%s", CPodeGetLastMessage(c->multistep));
+  flag = contactOfIntegrator(c, initialise(c, Ns));
   if (!flag) c->sens.Ns = Ns;
   return flag;
 }
@@ -376,11 +375,7 @@ int CPContactGetSens(CPContact c, N_Vector *yS) {
   if (!yS) return contactError(c, CP_ILL_INPUT, __func__, "yS must not be NULL");
   if (c->sens.Ns < 1) return contactError(c, CP_NO_INIT, __func__, "call CPContactSensInit first");
   sunrealtype t;
-  if (!c->sens.at_start) {
-    const int flag = CPodeGetSens(c->multistep, &t, yS);
-    if (flag) snprintf(c->message, sizeof c->message, "%s", CPodeGetLastMessage(c->multistep));
-    return flag;
-  }
+  if (!c->sens.at_start) return contactOfIntegrator(c, CPodeGetSens(c->multistep, &t, yS));
   for (int i = 0; i < c->sens.Ns; i++) N_VScale(1.0, c->sens.S[i], yS[i]);
   return CP_SUCCESS;
 }

@@ -18,6 +18,7 @@ int contactUserFailed(CPContact c, const char *function, const char *name, sunre
 }
 
 int contactReady(CPContact c, N_Vector y, const char *function) {
+  if (!c) return contactError(NULL, CP_MEM_NULL, function, "contact must not be NULL");
   if (!y) return contactError(c, CP_ILL_INPUT, function, "y must not be NULL");
   if (N_VGetLength(y) != c->n)
     return contactError(c, CP_ILL_INPUT, function, "y must have length nq + nu + nz = %d, has %ld",
