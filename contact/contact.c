@@ -137,10 +137,7 @@ static int slidingVelocities(CPContact c, sunrealtype t, const sunrealtype *q, c
   int turns = 0;
   for (int i = 0; i < c->npoints; i++) turns |= contactSlidesInSpace(&c->point[i]);
   if (!turns) return 0;
-  memset(c->v, 0, (size_t)c->na * sizeof *c->v);
-  if (c->model.v) return c->model.v(t, q, u, c->v, c->user_data);
-  contactTimes(c->A, u, c->v);
-  return 0;
+  return contactVelocities(c, t, q, u);
 }
 
 /* Finds whether some friction is a force, and then evaluates the laws, rows and velocities that it

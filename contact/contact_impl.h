@@ -66,6 +66,8 @@ void contactProject(const ContactLaw *law, sunrealtype *x);
 
 /* ---- products.c ---- */
 
+sunrealtype contactDot(int n, const sunrealtype *a, const sunrealtype *b);
+
 /* Improves p->x as a first guess by accelerated steps x <- proj(y - rho w(y)). y, v, w [n]:
  * workspace. */
 void contactProjectedGradient(ContactProblem *p, int steps, sunrealtype *y, sunrealtype *v,
@@ -352,6 +354,8 @@ int contactPassOn(CPContact c, int flag);
 int contactUserFailed(CPContact c, const char *function, const char *name, sunrealtype t, int flag);
 /* Is y a state, and do the arrays hold all multipliers? Returns 0 or an error code. */
 int contactReady(CPContact c, N_Vector y, const char *function);
+/* c->v at (t, q, u), with c->A at (t, q) if the model has no v. Returns what v does. */
+int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u);
 /* c->p, c->v at (t, y) */
 int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function);
 /* Activates the rows of the model's other constraints, and those of the contacts according to their

@@ -357,18 +357,14 @@ int CPContactPainleve(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value
   if (!flag) flag = contactDelassus(c, t, y);
   for (int k = 0; k < c->npoints && !flag; k++) {
     const ContactLaw *law = &c->problem.law[k];
-    const sunrealtype *v  = c->v + c->row[law->first + (law->ntangents > 0)];
+    const int row = c->row[law->first + (law->ntangents > 0)], n = law->ntangents;
     int ld;
-    const sunrealtype *W = contactBlock(c, k, &ld);
-    sunrealtype s[2] = {0, 0}, speed = 0, coupling = 0;
-    for (int i = 0; i < law->ntangents; i++) {
-      speed    = hypot(speed, v[i]);
-      coupling = hypot(coupling, W[(1 + i) * ld]);
-    }
-    for (int i = 0; i < law->ntangents; i++)
-      s[i] = speed > c->small_v * c->scale[c->row[law->first + 1]] ? v[i] / speed
-             : coupling > 0.0                                      ? W[(1 + i) * ld] / coupling
-                                                                   : 0.0;
+    const sunrealtype *v = c->v + row, *W = contactBlock(c, k, &ld);
+    /* where it does not slide, the worst direction */
+    const sunrealtype *along = contactLength(n, v) > c->small_v * c->scale[row] ? v : W + 1,
+                      length = contactLength(n, along);
+    sunrealtype s[2]         = {0, 0};
+    for (int i = 0; i < n && length > 0.0; i++) s[i] = along[i] / length;
     value[k] = criterion(c, k, s);
   }
   const int restored = contactActivate(c);

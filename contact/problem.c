@@ -30,16 +30,21 @@ int contactReady(CPContact c, N_Vector y, const char *function) {
   return CP_SUCCESS;
 }
 
-int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function) {
-  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + c->nq;
-  memset(c->p, 0, (size_t)c->na * sizeof *c->p);
+int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u) {
   memset(c->v, 0, (size_t)c->na * sizeof *c->v);
+  if (c->model.v) return c->model.v(t, q, u, c->v, c->user_data);
+  contactTimes(c->A, u, c->v);
+  return 0;
+}
+
+int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function) {
+  const sunrealtype *q = N_VGetArrayPointer(y);
+  memset(c->p, 0, (size_t)c->na * sizeof *c->p);
   int flag = c->model.p(t, q, c->p, c->user_data);
   if (flag) return contactUserFailed(c, function, "p", t, flag);
-  if (c->model.v) flag = c->model.v(t, q, u, c->v, c->user_data);
-  else flag = contactRows(c, t, q);
+  if (!c->model.v) flag = contactRows(c, t, q);
+  if (!flag) flag = contactVelocities(c, t, q, q + c->nq);
   if (flag) return contactUserFailed(c, function, c->model.v ? "v" : "A", t, flag);
-  if (!c->model.v) contactTimes(c->A, u, c->v);
   for (int i = 0; i < c->na; i++)
     if (!isfinite(c->p[i]) || !isfinite(c->v[i]))
       return contactError(c, CP_MECH_NONFINITE, function,

@@ -41,7 +41,7 @@ static void precondition(const ContactProblem *p, const sunrealtype *x, sunrealt
   }
 }
 
-static sunrealtype dot(int n, const sunrealtype *a, const sunrealtype *b) {
+sunrealtype contactDot(int n, const sunrealtype *a, const sunrealtype *b) {
   sunrealtype sum = 0;
   for (int i = 0; i < n; i++) sum += a[i] * b[i];
   return sum;
@@ -57,7 +57,7 @@ void contactProjectedGradient(ContactProblem *p, int steps, sunrealtype *y, sunr
   for (int i = 0; i < n; i++) v[i] = 1 + (i * 7 % 11) / 11.0; /* not an eigenvector */
   for (int k = 0; k < POWERS; k++) { /* lambda: the largest eigenvalue of W */
     contactProblemTimes(p, v, w);
-    lambda = sqrt(dot(n, w, w) / dot(n, v, v));
+    lambda = sqrt(contactDot(n, w, w) / contactDot(n, v, v));
     memcpy(v, w, (size_t)n * sizeof *v);
   }
   if (!(lambda > 0.0) || !isfinite(lambda)) return;
@@ -85,11 +85,11 @@ int contactKrylovStep(const ContactProblem *p, const sunrealtype *F, sunrealtype
   sunrealtype *z = basis + (CONTACT_BASIS + 1) * n, *r = z + n;
   sunrealtype H[CONTACT_BASIS][CONTACT_BASIS + 1], c[CONTACT_BASIS], s[CONTACT_BASIS],
       g[CONTACT_BASIS + 1];
-  const sunrealtype size = sqrt(dot(n, F, F));
+  const sunrealtype size = sqrt(contactDot(n, F, F));
   memset(h, 0, (size_t)n * sizeof *h);
   memcpy(r, F, (size_t)n * sizeof *r);
   for (int restart = 0; restart < RESTARTS; restart++) {
-    const sunrealtype length = sqrt(dot(n, r, r));
+    const sunrealtype length = sqrt(contactDot(n, r, r));
     int m                    = 0;
     if (!isfinite(length)) return 1;
     if (length <= ACCURACY * size) return 0;
@@ -102,11 +102,11 @@ int contactKrylovStep(const ContactProblem *p, const sunrealtype *F, sunrealtype
       contactDerivativeTimes(p, z, Wh, v);
       for (int twice = 0; twice < 2; twice++)
         for (int j = 0; j <= m; j++) {
-          const sunrealtype a = dot(n, v, basis + j * n);
+          const sunrealtype a = contactDot(n, v, basis + j * n);
           H[m][j]             = twice ? H[m][j] + a : a;
           for (int i = 0; i < n; i++) v[i] -= a * basis[j * n + i];
         }
-      const sunrealtype rest = sqrt(dot(n, v, v));
+      const sunrealtype rest = sqrt(contactDot(n, v, v));
       if (!isfinite(rest)) return 1;
       for (int i = 0; i < n && rest > 0.0; i++) v[i] /= rest;
       for (int j = 0; j < m; j++) {

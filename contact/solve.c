@@ -282,11 +282,7 @@ static void gaussSeidel(ContactProblem *p, int sweeps) {
     }
 }
 
-static sunrealtype norm(int n, const sunrealtype *F) {
-  sunrealtype sum = 0;
-  for (int i = 0; i < n; i++) sum += F[i] * F[i];
-  return sqrt(sum);
-}
+static sunrealtype norm(int n, const sunrealtype *F) { return sqrt(contactDot(n, F, F)); }
 
 /* Solves F'(x) h = F: the rows that are rows of I give h at once, the others are eliminated.
  * Returns 1 if F' is singular. */
