@@ -7,6 +7,7 @@
  *   x2 = X S^+ E b,   mu = E S^+ X^T (F^T f - x2),   x = F (F^T f - X E^{-1} mu)
  *
  * S is of order m, while the KKT matrix is of order n + m. */
+#include "cpodes/base/compat.h"
 #include "saddle_impl.h"
 
 #include <math.h>
@@ -23,6 +24,10 @@ typedef struct {
   double *most;   /* [m] workspace for lengths of rows */
   double *x, *y;  /* [n] */
   double *square; /* [m] see CPSaddle_ */
+  /* for a diagonal W: [entries] root of the column of each entry of X, when s->weights was scaled_for */
+  double *scale;
+  long int scaled_for;
+  int in_order; /* S.from is 0, 1, 2 ... */
 } SparseSchur;
 
 /* ---- structure ---- */
@@ -51,10 +56,14 @@ static int create(CPSaddle s) {
   if (flag || cpMatOwn(arena, &c->S.XT)) return CP_MEM_FAIL;
   CP_NEW(arena, c->S.is_dependent, s->m);
   CP_NEW(arena, c->S.from, cpMatEntries(&c->S.XT));
+  CP_NEW(arena, c->scale, cpMatEntries(&c->S.XT));
   CP_ARRAYS(arena, s->m, &c->e, &c->w, &c->r, &c->most, &c->square);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
   for (size_t l = 0; l < cpMatEntries(&c->S.XT); l++) c->S.from[l] = l;
-  return ops->create(&c->S, arena);
+  const int failed = ops->create(&c->S, arena);
+  c->in_order      = 1;
+  for (size_t l = 0; l < cpMatEntries(&c->S.XT); l++) c->in_order &= c->S.from[l] == l;
+  return failed;
 }
 
 /* ---- factors ---- */
@@ -174,6 +183,20 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   return flag;
 }
 
+/* X <- root A^T for a diagonal W. Without indices the loop is vectorised. */
+CP_WIDE static void scaleRows(const CPSaddle s, const double *A) {
+  SparseSchur *c       = s->used.content;
+  const CPMat *X       = &c->S.XT;
+  const size_t entries = X->start[s->n], *from = c->S.from;
+  for (int j = 0; c->scaled_for != s->weights && j < s->n; j++)
+    for (size_t l = X->start[j]; l < X->start[j + 1]; l++) c->scale[l] = c->W.root[j];
+  c->scaled_for = s->weights;
+  if (!c->in_order)
+    for (size_t l = 0; l < entries; l++) X->value[l] = A[from[l]] * c->scale[l];
+  else
+    for (size_t l = 0; l < entries; l++) X->value[l] = A[l] * c->scale[l];
+}
+
 static int quick(CPSaddle s, const double *W, const double *A, const double *f, const double *b,
                  double *x, double *mu) {
   SparseSchur *c = s->used.content;
@@ -184,8 +207,9 @@ static int quick(CPSaddle s, const double *W, const double *A, const double *f, 
   memcpy(s->A.value, A, s->entries[1] * sizeof *A);
   for (int i = 0; i < s->m; i++) c->e[i] = 1.0;
   s->square = c->square;
-  s->valid  = c->S.ops->quick(&c->S, c->W.root, A, f, b, x, mu, c->square);
-  s->sine   = c->S.sine;
+  scaleRows(s, A);
+  s->valid = c->S.ops->quick(&c->S, c->W.root, f, b, x, mu, c->square);
+  s->sine  = c->S.sine;
   return s->valid;
 }
 

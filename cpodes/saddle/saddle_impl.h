@@ -90,10 +90,10 @@ typedef struct {
    * and mu may overlap. */
   int (*solve)(CPComplement *c, const double *r, double *x);
   int (*solveTransposed)(CPComplement *c, const double *x, const double *r, double *mu);
-  /* CPSaddleQuickFn for D = diag(root)^2, or NULL; X = root A^T, with columns of any length. square
-   * [m]: out, the squared lengths of the columns of X */
-  int (*quick)(CPComplement *c, const double *root, const double *A, const double *f,
-               const double *b, double *x, double *mu, double *square);
+  /* CPSaddleQuickFn for D = diag(root)^2, or NULL; X = root A^T, with columns of any length, is in XT.
+   * square [m]: out, the squared lengths of the columns of X */
+  int (*quick)(CPComplement *c, const double *root, const double *f, const double *b, double *x,
+               double *mu, double *square);
 } CPComplementOps;
 
 struct CPComplement_ {

@@ -90,80 +90,122 @@ static void formMatrix(Sparse *s, int plain) {
 /* Positive result of a factorisation. */
 #define DEPENDENT 1
 
-/* A right-hand side that is formed together with X = root A^T and S: r = X^T z - b */
-typedef struct {
-  const double *root, *A, *z, *b;
-  double *square; /* out, the squared lengths of the columns of X */
-} EnvelopeProblem;
+/* ---- L D L^T in the envelope ---- */
 
-/* S in the envelope: the entries of l before those of the diagonal, d. With a problem X is formed,
- * too, and r. */
-CP_WIDE_PART void formEnvelope(Sparse *s, double *X, const EnvelopeProblem *p, double *r) {
-  const int *position = s->position;
-  const Entry *e      = s->entry;
-  memset(s->l, 0, s->envelope[s->order] * sizeof *s->l);
-  for (int k = 0, order = s->order; k < order; k++) {
-    double *row = s->l + s->envelope[k + 1] - k, square = 0.0,
-           r_k = p ? -p->b[s->constraint[k]] : 0.0;
-    for (const Entry *next = s->entry + s->column[k + 1]; e != next; e++) {
-      if (p) X[e->last] = p->A[e->from] * p->root[e->component];
-      const double v = X[e->last];
-      for (int i = e->first; i < e->last; i++) row[position[i]] += v * X[i];
-      if (p) r_k += v * p->z[e->component];
-      square += v * v;
+/* Constant widths, lengths and flags in the following functions let the compiler unroll the loops. */
+
+/* Adds the products of a group to S (the entries of l before those of the diagonal, d), and if has_z those
+ * with z to r. */
+CP_WIDE_PART void addGroup(const Sparse *s, int width, int length, const Group *group, int has_z,
+                           const double *z, double *r) {
+  const int *position = s->position + group->first;
+  const double *x     = s->value + group->first;
+  for (int i = 0; i < length; i++) {
+    const int k = position[i];
+    double *row = s->l + s->envelope[k + 1] - k, v[MOST_ALIKE];
+    for (int g = 0; g < width; g++) v[g] = x[g * length + i];
+    double square = s->d[k], rhs = has_z ? r[k] : 0.0;
+    for (int g = 0; g < width; g++) {
+      square += v[g] * v[g];
+      if (has_z) rhs += v[g] * z[group->component + g];
     }
     s->d[k] = square;
-    if (p) r[k] = r_k, p->square[s->constraint[k]] = square;
+    if (has_z) r[k] = rhs;
+    for (int j = 0; j < i; j++) {
+      double sum = row[position[j]];
+      for (int g = 0; g < width; g++) sum += v[g] * x[g * length + j];
+      row[position[j]] = sum;
+    }
   }
 }
 
-/* l_i <- l_i / d, and its terms in the pivot and in the solution */
-static inline void scaleEntry(double *l, double inverse, const double *y, double *pivot,
-                              double *y_k) {
-  const double scaled = *l * inverse;
-  *pivot -= *l * scaled;
-  *l = scaled;
-  if (y) *y_k -= scaled * *y;
+/* x <- root (x - X nu) in a group */
+CP_WIDE_PART void subtractGroup(const Sparse *s, int width, int length, const Group *group,
+                                const double *root, const double *nu, double *x) {
+  const int *position = s->position + group->first, j = group->component;
+  const double *X = s->value + group->first;
+  double v[MOST_ALIKE];
+  for (int g = 0; g < width; g++) v[g] = x[j + g];
+  for (int i = 0; i < length; i++) {
+    const double nu_i = nu[position[i]];
+    for (int g = 0; g < width; g++) v[g] -= X[g * length + i] * nu_i;
+  }
+  for (int g = 0; g < width; g++) x[j + g] = root[j + g] * v[g];
 }
 
-/* S + shift I = L D L^T in the envelope, and y <- L^{-1} y unless y is NULL. Returns 0, or DEPENDENT
- * if a pivot is zero or infinite. In chains rows have one entry before the diagonal, and loops take long to
- * start, so that the last one stands by itself. */
-CP_WIDE_PART int factorEnvelope(Sparse *s, double shift, double *y) {
+/* Calls function(s, width, length, group, ...) for all groups, with constants for the widths and for two
+ * constraints, as components of chains have them. */
+#define OF_WIDTH(width, function, ...)                            \
+  (group->length == 2 ? function(s, width, 2, group, __VA_ARGS__) \
+                      : function(s, width, group->length, group, __VA_ARGS__))
+#define FOR_GROUPS(function, ...)                                                      \
+  for (const Group *group = s->group, *end = group + s->ngroups; group < end; group++) \
+  group->width == 1   ? OF_WIDTH(1, function, __VA_ARGS__)                             \
+  : group->width == 2 ? OF_WIDTH(2, function, __VA_ARGS__)                             \
+                      : OF_WIDTH(MOST_ALIKE, function, __VA_ARGS__)
+
+/* S in the envelope, and r = X^T z if has_z. */
+CP_WIDE_PART void formEnvelope(const Sparse *s, int has_z, const double *z, double *r) {
+  memset(s->l, 0, s->envelope[s->order] * sizeof *s->l);
+  memset(s->d, 0, (size_t)s->order * sizeof *s->d);
+  if (has_z) memset(r, 0, (size_t)s->order * sizeof *r);
+  FOR_GROUPS(addGroup, has_z, z, r);
+}
+
+/* Row k of L and 1 / d_k, from the row of S: l before the diagonal entry, d_k. If has_y, y_k <- (L^{-1} y)_k.
+ * *least: the least ratio of a pivot to its entry of S so far. Returns 0, or DEPENDENT if the pivot is zero or
+ * infinite. */
+CP_WIDE_PART int factorRow(const Sparse *s, int k, int length, double *l, double shift, int has_y,
+                           double *y, double *least) {
   const size_t *envelope = s->envelope;
-  double *L = s->l, *inverse = s->inverse, *D = s->d, least = 1.0;
-  s->least = 0.0;
-  for (int k = 0, order = s->order; k < order; k++) {
-    double *l = L + envelope[k], pivot = D[k] + shift, y_k = y ? y[k] : 0.0;
-    const int last = (int)(envelope[k + 1] - envelope[k]) - 1, first = k - last - 1;
-    for (int i = 1; i <= last; i++) { /* l <- d_i l_ki, from L of the rows before */
-      const double *end   = L + envelope[first + i + 1];
-      const int available = (int)(envelope[first + i + 1] - envelope[first + i]);
-      for (int j = 1; j <= i && j <= available; j++) l[i] -= end[-j] * l[i - j];
-    }
-    for (int i = 0; i < last; i++)
-      scaleEntry(l + i, inverse[first + i], y ? y + first + i : NULL, &pivot, &y_k);
-    if (last >= 0) scaleEntry(l + last, inverse[k - 1], y ? y + k - 1 : NULL, &pivot, &y_k);
-    if (!(fabs(pivot) > CP_LEAST_SQUARES && fabs(pivot) < INFINITY)) return DEPENDENT;
-    if (pivot < least * D[k]) least = pivot / D[k];
-    D[k]       = pivot;
-    inverse[k] = 1.0 / pivot;
-    if (y) y[k] = y_k;
+  const double *inverse = s->inverse + k - length, S_kk = s->d[k];
+  double pivot = S_kk + shift, y_k = has_y ? y[k] : 0.0;
+  for (int i = 1; i < length; i++) { /* l <- d_i l_ki, from L of the rows before */
+    const size_t *at    = envelope + k - length + i;
+    const double *end   = s->l + at[1];
+    const int available = (int)(at[1] - at[0]);
+    for (int j = 1; j <= i && j <= available; j++) l[i] -= end[-j] * l[i - j];
+  }
+  for (int i = 0; i < length; i++) { /* l <- l / d */
+    const double scaled = l[i] * inverse[i];
+    pivot -= l[i] * scaled;
+    if (has_y) y_k -= scaled * y[k - length + i];
+    l[i] = scaled;
+  }
+  if (!(fabs(pivot) > CP_LEAST_SQUARES && fabs(pivot) < INFINITY)) return DEPENDENT;
+  if (pivot < *least * S_kk) *least = pivot / S_kk;
+  s->d[k]       = pivot;
+  s->inverse[k] = 1.0 / pivot;
+  if (has_y) y[k] = y_k;
+  return 0;
+}
+
+/* S + shift I = L D L^T in the envelope. For the quick way (has_y) square <- the diagonal of S and y <- L^{-1}
+ * (y - b); otherwise columns that are absent or dropped get 1 on the diagonal. Returns 0 or DEPENDENT. */
+CP_WIDE_PART int factorEnvelope(Sparse *s, double shift, int plain, int has_y, const double *b,
+                                double *y, double *square) {
+  double *l = s->l, *end, least = 1.0;
+  for (int k = 0, order = s->order; k < order; k++, l = end) {
+    const int i = s->constraint[k];
+    end         = s->l + s->envelope[k + 1];
+    if (has_y) square[i] = s->d[k], y[k] -= b[i];
+    else if (plain) s->present[k] = s->d[k] != 0.0;
+    if (!has_y && (!s->present[k] || s->dropped[k])) s->d[k] = 1.0;
+    if (end == l + 1 ? factorRow(s, k, 1, l, shift, has_y, y, &least)
+                     : factorRow(s, k, (int)(end - l), l, shift, has_y, y, &least))
+      return DEPENDENT;
   }
   s->least = least;
   return 0;
 }
 
-/* x <- L^{-T} D^{-1} x */
-CP_WIDE_PART void solveUpper(const Sparse *s, double *x) {
-  const size_t *envelope = s->envelope;
-  for (int k = 0; k < s->order; k++) x[k] *= s->inverse[k];
-  for (int k = s->order - 1; k > 0; k--) {
-    const double *l = s->l + envelope[k + 1], x_k = x[k];
-    const int length = (int)(envelope[k + 1] - envelope[k]);
-    if (length > 0) x[k - 1] -= l[-1] * x_k;
-    for (int i = 2; i <= length; i++) x[k - i] -= l[-i] * x_k;
-  }
+/* Subtracts the terms of *x from the entries before it, which a row of L multiplies. Loops take long to start
+ * where rows have one entry. */
+CP_WIDE_PART void subtractRow(const double *l, int length, double *x) {
+  const double x_k = *x;
+  if (length == 1) x[-1] -= *l * x_k;
+  else
+    for (int i = 0; i < length; i++) x[i - length] -= l[i] * x_k;
 }
 
 /* x = K^{-1} b with these factors */
@@ -176,7 +218,9 @@ static void solveEnvelope(const Sparse *s, const double *b, double *x) {
     for (int i = 0; i < length; i++) sum -= l[i] * x[k - length + i];
     x[k] = sum;
   }
-  solveUpper(s, x);
+  for (int k = 0; k < s->order; k++) x[k] *= s->inverse[k];
+  for (int k = s->order - 1; k > 0; k--)
+    subtractRow(s->l + envelope[k], (int)(envelope[k + 1] - envelope[k]), x + k);
 }
 
 /* Pivots d_k of K at position k: the diagonal of D, or the squared diagonal of L in supernodes. */
@@ -252,9 +296,11 @@ static int checkPivots(CPComplement *c, Sparse *s) {
 static int multipliers(const CPComplement *c, Sparse *s, const double *v, const double *r) {
   const size_t *start = c->XT.start;
   double *b           = s->b->x;
-  for (int k = 0; k < s->order; k++) b[k] = r && s->constraint[k] >= 0 ? -r[s->constraint[k]] : 0.0;
+  memset(b, 0, (size_t)s->order * sizeof *b);
   for (int j = 0; j < c->n; j++) /* A'v */
     for (size_t l = start[j]; l < start[j + 1]; l++) b[s->position[l]] += s->value[l] * v[j];
+  for (int k = 0; r && k < s->order; k++)
+    if (s->constraint[k] >= 0) b[k] -= r[s->constraint[k]];
   return backSolve(s);
 }
 
@@ -313,12 +359,8 @@ static int factorShifted(CPComplement *c, Sparse *s, double shift) {
   const int plain = gather(c, s);
   countColumns(c, s);
   if (s->envelope) {
-    formEnvelope(s, (double *)s->value, NULL, NULL);
-    for (int k = 0; k < s->order; k++) {
-      if (plain) s->present[k] = s->d[k] != 0.0;
-      if (!s->present[k] || s->dropped[k]) s->d[k] = 1.0;
-    }
-    return factorEnvelope(s, shift, NULL);
+    formEnvelope(s, 0, NULL, NULL);
+    return factorEnvelope(s, shift, plain, 0, NULL, NULL, NULL);
   }
   formMatrix(s, plain);
   cholmod_l_factorize_p(s->K, beta, NULL, 0, s->L, &s->common);
@@ -358,26 +400,34 @@ static int solveTransposed(CPComplement *c, const double *x, const double *r, do
   return flag;
 }
 
-CP_WIDE static int quick(CPComplement *c, const double *root, const double *A, const double *f,
-                         const double *b, double *x, double *mu, double *square) {
-  Sparse *s = c->content;
-  double *X = c->XT.value, *nu = s->x->x;
-  const EnvelopeProblem problem = {.root = root, .A = A, .z = x, .b = b, .square = square};
-  if (!s->envelope || !c->is_regular || c->sine * c->sine < CP_SMALL_PIVOT) return 0;
-  gather(c, s);
+/* square <- the diagonal of S, mu <- S^{-1} (nu - b), nu <- mu by position */
+/* Functions of their own, for which there are enough registers */
+CP_WIDE static void formWith(const Sparse *s, const double *z, double *r) {
+  formEnvelope(s, 1, z, r);
+}
+
+CP_WIDE static void subtract(const Sparse *s, const double *root, const double *nu, double *x) {
+  FOR_GROUPS(subtractGroup, root, nu, x); /* x <- root (x - X nu) */
+}
+
+CP_WIDE static int quick(CPComplement *c, const double *root, const double *f, const double *b,
+                         double *x, double *mu, double *square) {
+  Sparse *s              = c->content;
+  const size_t *envelope = s->envelope;
+  double *nu             = s->x->x;
+  if (!envelope || !c->is_regular || c->sine * c->sine < CP_SMALL_PIVOT) return 0;
+  s->value = c->XT.value;
   for (int j = 0; j < c->n; j++) x[j] = root[j] * f[j];
-  formEnvelope(s, X, &problem, nu);
-  if (factorEnvelope(s, 0.0, nu) || !(s->least > CP_SMALL_PIVOT)) return 0;
+  formWith(s, x, nu);
+  if (factorEnvelope(s, 0.0, 1, 1, b, nu, square) || !(s->least > CP_SMALL_PIVOT)) return 0;
   memset(s->present, 1, (size_t)s->order);
   c->sine = sqrt(s->least);
-  solveUpper(s, nu);
-  const Entry *e = s->entry;
-  for (int k = 0; k < s->order; k++) { /* x = root (root f - X mu) */
-    const double nu_k = mu[s->constraint[k]] = nu[k];
-    for (const Entry *next = s->entry + s->column[k + 1]; e != next; e++)
-      x[e->component] -= X[e->last] * nu_k;
+  for (int k = 0; k < s->order; k++) nu[k] *= s->inverse[k];
+  for (int k = s->order - 1; k >= 0; k--) {
+    mu[s->constraint[k]] = nu[k];
+    subtractRow(s->l + envelope[k], (int)(envelope[k + 1] - envelope[k]), nu + k);
   }
-  for (int j = 0; j < c->n; j++) x[j] *= root[j];
+  subtract(s, root, nu, x); /* x = root (root f - X nu) */
   return cpAllFinite(x, c->n);
 }
 

@@ -25,9 +25,15 @@ typedef SuiteSparse_long Index;
  * (lower). */
 typedef struct {
   int first, last;
-  int component; /* its row in A */
-  int from;      /* c->from of the entry itself */
 } Entry;
+
+/* Successive components of A with entries in the same constraints. The entries of A^T are `first` ... of
+ * the first component, then those of the next one. */
+typedef struct {
+  int component, width; /* the first component; their number, at most MOST_ALIKE */
+  int first, length;    /* entries of each component: `length` */
+} Group;
+#define MOST_ALIKE 3 /* as of point masses in space */
 
 typedef struct {
   cholmod_common common;
@@ -53,7 +59,9 @@ typedef struct {
   cholmod_factor *L; /* K = L D L^T or L L^T; NULL: in the envelope */
   /* K = L D L^T where L fills its envelope: row k of L, which ends before the diagonal, has the
    * entries l[envelope[k]] ... l[envelope[k + 1] - 1] */
-  size_t *envelope;             /* [order + 1] */
+  size_t *envelope; /* [order + 1] */
+  int ngroups;
+  Group *group;                 /* [ngroups] all components; allocated [n] */
   double least;                 /* the least ratio of a pivot to its entry of S, in the envelope */
   double *l, *d, *inverse;      /* [envelope[order]]; [order] D and its inverse */
   cholmod_dense *b, *x, *y, *e; /* right-hand side, solution, CHOLMOD's workspace */

@@ -112,10 +112,8 @@ static void sortEntries(const CPMat *a, Sparse *s, Plan *p, size_t *from) {
       a->row[sorted]      = i;
       from[sorted]        = p->entry[q];
       if (p->is_kept[j]) continue;
-      s->entry[count++] = (Entry){.first     = (int)(s->is_lower ? sorted : a->start[j]),
-                                  .last      = (int)(s->is_lower ? a->start[j + 1] - 1 : sorted),
-                                  .component = j,
-                                  .from      = (int)p->entry[q]};
+      s->entry[count++] = (Entry){.first = (int)(s->is_lower ? sorted : a->start[j]),
+                                  .last  = (int)(s->is_lower ? a->start[j + 1] - 1 : sorted)};
     }
   }
   s->column[s->order] = count;
@@ -186,8 +184,24 @@ static int createMatrix(const CPMat *a, Sparse *s, Plan *p, CPArena *arena) {
  * page faults in place of 19,000, and 1.4 times as long, for a reason in malloc that is not known. */
 #define MOST_IN_ENVELOPE 5000
 
+/* Sets the groups of components. */
+static int findGroups(const CPMat *a, Sparse *s, CPArena *arena) {
+  if (!CP_NEW(arena, s->group, a->cols)) return CP_MEM_FAIL;
+  for (int j = 0; j < a->cols; j++) {
+    const size_t first = a->start[j], length = a->start[j + 1] - first;
+    Group *last = s->ngroups > 0 ? &s->group[s->ngroups - 1] : NULL;
+    if (last && last->width < MOST_ALIKE && (size_t)last->length == length &&
+        !memcmp(a->row + last->first, a->row + first, length * sizeof *a->row))
+      last->width++;
+    else
+      s->group[s->ngroups++] =
+          (Group){.component = j, .width = 1, .length = (int)length, .first = (int)first};
+  }
+  return CP_SUCCESS;
+}
+
 /* Sets the envelope of K (upper triangle) if L fills it, and then releases the analysis of L. */
-static int tryEnvelope(Sparse *s, CPArena *arena) {
+static int tryEnvelope(const CPMat *a, Sparse *s, CPArena *arena) {
   const Index *start = s->K->p, *row = s->K->i;
   const size_t order = (size_t)s->order;
   size_t *end;
@@ -203,14 +217,14 @@ static int tryEnvelope(Sparse *s, CPArena *arena) {
   CP_NEW(arena, s->l, end[order]);
   CP_ARRAYS(arena, order, &s->d, &s->inverse);
   cholmod_l_free_factor(&s->L, &s->common);
-  return cpArenaStatus(arena);
+  return findGroups(a, s, arena) ? CP_MEM_FAIL : cpArenaStatus(arena);
 }
 
 /* Analyses K, which is in its order of elimination already, so that CHOLMOD need not permute it
  * each time. The workspace of solutions has CHOLMOD's own sizes: four right-hand sides at a time
  * without supernodes. (CHOLMOD would allocate it, but crashes if only a part of it fits into
  * memory.) */
-static int analyse(Sparse *s, CPArena *arena) {
+static int analyse(const CPMat *a, Sparse *s, CPArena *arena) {
   cholmod_common *chol = &s->common;
   const size_t order = (size_t)s->order, block = s->is_lower ? order : 4;
   chol->nmethods   = 1;
@@ -218,7 +232,7 @@ static int analyse(Sparse *s, CPArena *arena) {
   chol->supernodal = s->is_lower ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
   s->L             = cholmod_l_analyze(s->K, chol);
   if (!s->L) return cpCholmodFailure(&s->common);
-  if (!s->is_lower && tryEnvelope(s, arena)) return CP_MEM_FAIL;
+  if (!s->is_lower && tryEnvelope(a, s, arena)) return CP_MEM_FAIL;
   s->b = cholmod_l_zeros(order, 1, CHOLMOD_REAL, chol);
   s->x = cholmod_l_zeros(order, 1, CHOLMOD_REAL, chol);
   if (s->envelope) return s->b && s->x ? CP_SUCCESS : CP_MEM_FAIL;
@@ -264,7 +278,7 @@ int cpSparseOrder(CPComplement *c, CPArena *arena) {
     sortEntries(a, s, &p, c->from);
     flag = createMatrix(a, s, &p, arena);
   }
-  if (!flag) flag = analyse(s, arena);
+  if (!flag) flag = analyse(a, s, arena);
   c->any_length = s->envelope != NULL;
   cpArenaFree(&p.arena);
   return flag;

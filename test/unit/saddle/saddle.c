@@ -737,25 +737,27 @@ END_TEST
 
 /* ---- the quick way ---- */
 
-/* Rows i of A have entries in the columns 2 k and 2 k + 1, i - width < k <= i, and M is diagonal. */
+/* Rows i of A have entries in the columns j with i - width < j / alike <= i, and M is diagonal. */
 typedef struct {
-  int sparse, m, width;
+  int sparse, m, width, alike;
 } Band;
 
-static const Band bands[] = {{0, 4, 1},  {0, 4, 2},  {0, 4, 4}, {1, 20, 1},
-                             {1, 20, 2}, {1, 20, 3}, {1, 20, 7}};
+static const Band bands[] = {{0, 4, 1, 2},  {0, 4, 2, 2},  {0, 4, 4, 2},  {1, 20, 1, 2},
+                             {1, 20, 2, 2}, {1, 20, 3, 2}, {1, 20, 7, 2}, {1, 20, 2, 1},
+                             {1, 20, 3, 1}, {1, 20, 2, 3}, {1, 20, 3, 3}, {1, 10, 2, 4},
+                             {1, 10, 3, 4}, {1, 8, 2, 7}};
 enum { N_BANDS = sizeof bands / sizeof bands[0] };
 
 static void fill_band(const Band *band, double phase, CPMat *M, CPMat *rows) {
   for (int j = 0; j < M->cols; j++) {
     *cpMatAt(M, j, j) = 2.0 + sin(j + phase);
-    for (int i = j / 2; i < rows->rows && i < j / 2 + band->width; i++)
-      *cpMatAt(rows, i, j) = (i == j / 2 ? 3.0 : 1.0) * cos(1 + 7 * i + j + phase);
+    for (int first = j / band->alike, i = first; i < rows->rows && i < first + band->width; i++)
+      *cpMatAt(rows, i, j) = (i == first ? 3.0 : 1.0) * cos(1 + 7 * i + j + phase);
   }
 }
 
 static void make_band(const Band *band, CPMat *M, CPMat *rows) {
-  const int m = band->m, n = 2 * m;
+  const int m = band->m, n = band->alike * m;
   CPPlaces diagonal = {0}, places = {0};
   if (!band->sparse) {
     ck_assert_int_eq(cpMatCreateDense(M, n, n), CP_SUCCESS);
@@ -764,7 +766,8 @@ static void make_band(const Band *band, CPMat *M, CPMat *rows) {
   }
   for (int j = 0; j < n; j++) {
     cpPlacesAdd(&diagonal, j, j);
-    for (int i = j / 2; i < m && i < j / 2 + band->width; i++) cpPlacesAdd(&places, i, j);
+    for (int first = j / band->alike, i = first; i < m && i < first + band->width; i++)
+      cpPlacesAdd(&places, i, j);
   }
   ck_assert_int_eq(cpMatFromPlaces(M, n, n, &diagonal), CP_SUCCESS);
   ck_assert_int_eq(cpMatFromPlaces(rows, m, n, &places), CP_SUCCESS);
