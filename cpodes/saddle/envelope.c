@@ -75,10 +75,10 @@ CP_WIDE_PART int addRow(Factors *F, int n, int dense, int k, double size, double
     l[i] = vi * F->inverse[i];
     pivot -= vi * l[i];
   }
-  if (!(size > 0.0 && pivot > least * least * size)) return 1;
+  if (!(size > 0.0 && (k > 0 ? pivot > least * least * size : size < INFINITY))) return 1;
   F->size[k]    = size;
   F->inverse[k] = 1.0 / pivot;
-  if (pivot < F->smallest * size) F->smallest = pivot / size, F->worst = k;
+  if (k > 0 && pivot < F->smallest * size) F->smallest = pivot / size, F->worst = k;
   return 0;
 }
 
@@ -194,8 +194,8 @@ CP_WIDE_PART int pass(CPSaddle s, int p, int to_do, const double *A, const doubl
       if (!(S[q] > CP_LEAST_SQUARES) || addRow(F, p, 1, k, S[q], e->v, least)) bad = k;
       q++;
     }
-    if (bad < 0) bad = singularRow(F);
-    s->sine  = sqrt(F->smallest);
+    if (bad < 0 && p > 1) bad = singularRow(F);
+    s->sine  = p > 1 ? sqrt(F->smallest) : 1.0;
     s->valid = bad < 0;
     if (bad >= 0) cpSaddleMarkDependent(s, row[bad]);
     if (bad >= 0) return CP_SADDLE_DEPENDENT;
