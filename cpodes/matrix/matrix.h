@@ -157,8 +157,10 @@ int cpUserMatOwn(CPArena *arena, CPUserMat *U); /* as cpMatOwn */
 /* To be called before the user's function: sets the values to zero and restores the template's
  * index arrays. */
 void cpUserMatClear(CPUserMat *U);
-/* To be called after the user's function: copies the values into U->A. Returns 0; -1 if entry (*i,
- * *j) is not finite; -2 if the index arrays have changed. */
+/* To be called after the user's function if S is sparse: copies the values into U->A. Returns 0, or -2 if the
+ * index arrays have changed. */
+int cpUserMatCopy(CPUserMat *U);
+/* The same for any S; returns -1 if entry (*i, *j) is not finite. */
 int cpUserMatTakeSlowly(CPUserMat *U, int *i, int *j);
 static inline int cpUserMatTake(CPUserMat *U, int *i, int *j) {
   const size_t entries = U->tmpl ? 0 : cpMatEntries(&U->A);

@@ -258,13 +258,18 @@ void cpUserMatClear(CPUserMat *U) {
   U->is_same = 0;
 }
 
-int cpUserMatTakeSlowly(CPUserMat *U, int *i, int *j) {
-  if (U->tmpl && !(U->is_same = samePattern(U->S, U->tmpl))) return -2;
+int cpUserMatCopy(CPUserMat *U) {
+  if (!(U->is_same = samePattern(U->S, U->tmpl))) return -2;
   const size_t entries    = cpMatEntries(&U->A);
-  const sunrealtype *data = U->tmpl ? SM_DATA_S(U->S) : NULL;
-  if (data && !U->source) memcpy(U->A.value, data, entries * sizeof *data);
+  const sunrealtype *data = SM_DATA_S(U->S);
+  if (!U->source) memcpy(U->A.value, data, entries * sizeof *data);
   for (size_t k = 0; U->source && k < entries; k++) U->A.value[k] = data[U->source[k]];
-  if (cpAllFinite(U->A.value, (sunindextype)entries)) return CP_SUCCESS;
+  return CP_SUCCESS;
+}
+
+int cpUserMatTakeSlowly(CPUserMat *U, int *i, int *j) {
+  const int flag = U->tmpl ? cpUserMatCopy(U) : CP_SUCCESS;
+  if (flag || cpAllFinite(U->A.value, (sunindextype)cpMatEntries(&U->A))) return flag;
   size_t bad = 0;
   while (isfinite(U->A.value[bad])) bad++;
   *j = 0;

@@ -509,13 +509,21 @@ int cpMechEvaluate(CPMech mech, const CPMechState *s) {
     cpUserMatClear(&mech->userA); /* Differences leave userA at another state. */
   if (!flag) flag = callM(mech, s->t, s->q);
   if (!flag) flag = callA(mech, s->t, s->q);
-  if (!flag && !own->is_block) {
-    if (mech->userM.tmpl) flag = cpMechTake(mech, &mech->userM, 0, s->t, "M");
-    if (!flag) flag = cpMechTake(mech, &mech->userA, 0, s->t, "A");
-  }
+  /* If the index arrays have changed, cpMechTake names the function. */
+  if (!flag && mech->userM.tmpl && cpUserMatCopy(&mech->userM))
+    flag = cpMechTake(mech, &mech->userM, 0, s->t, "M");
+  if (!flag && mech->userA.tmpl && cpUserMatCopy(&mech->userA))
+    flag = cpMechTake(mech, &mech->userA, 0, s->t, "A");
   if (flag || mech->motions.count == 0) return flag;
   placeA(mech);
   return placeB(mech, s->t, own->b);
+}
+
+static int areFinite(CPMech mech) {
+  const CPMat *M = &mech->userM.A, *A = &mech->userA.A;
+  return cpAllFinite(mech->terms.f, (sunindextype)mech->terms.length) &&
+         (mech->terms.is_block || (cpAllFinite(M->value, (sunindextype)cpMatEntries(M)) &&
+                                   cpAllFinite(A->value, (sunindextype)cpMatEntries(A))));
 }
 
 CP_RARE int cpMechTestTerms(CPMech mech, sunrealtype t) {
@@ -545,10 +553,7 @@ int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double 
   int flag = CP_SUCCESS;
   if (F && B && !inverse) { /* The terms themselves are tested, because products may skip entries. */
     flag = cpMechEvaluate(mech, s);
-    if (!flag && !cpAllFinite(mech->terms.f, (sunindextype)mech->terms.length))
-      flag = cpMechTestTerms(mech, s->t);
-    if (!flag && !mech->terms.is_block && !mech->userM.tmpl)
-      flag = cpMechTake(mech, &mech->userM, 0, s->t, "M");
+    if (!flag && !areFinite(mech)) flag = cpMechTestTerms(mech, s->t);
     memcpy(F, mech->terms.f, (size_t)mech->nu * sizeof *F);
     memcpy(B, mech->terms.b, (size_t)mech->m * sizeof *B);
   } else {

@@ -270,10 +270,9 @@ int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sun
 int cpMechRates(CPMech mech, sunrealtype t, const sunrealtype *q, const double *p, double *rates);
 /* Without a function b, differences may overwrite mech->A with values near q. */
 int cpMechB(CPMech mech, const CPMechState *s, double *b);
-/* Evaluates f and b into mech->terms, and M and A as above. Entries of f, b and a dense M are not
- * tested, nor those of A if it lies in one block with them. If an entry is not finite, u' or the
- * multipliers are not finite, or the factorisation fails, and cpMechTestTerms finds the function at
- * fault. */
+/* Evaluates f and b into mech->terms, and M and A as above, whose entries are not tested. If one is not
+ * finite, u' or the multipliers are not finite, or the factorisation fails, and cpMechTestTerms finds
+ * the function at fault. */
 int cpMechEvaluate(CPMech mech, const CPMechState *s);
 int cpMechTestTerms(CPMech mech, sunrealtype t);
 int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, double *zdot);
