@@ -127,7 +127,8 @@ CPODES_EXPORT void *CPOneStepGetUserData(CPOneStepMem mem);
  * jac(t, y, fy, J, user_data, tmp1, tmp2, tmp3) fills J as for CVODES. J is zero on entry, and jac must
  * keep its pattern. fy is the derivative of a stage, which approximates f(t, y). If jac is NULL
  * (default), J is formed by difference quotients, which take one evaluation of f for each group of
- * columns that share no row of the pattern. A CPMech has derivatives of its own. Returns
+ * columns that share no row of the pattern. J is compared with f along a random direction now and then:
+ * CPOneStepEvolve returns CP_ILL_INPUT if a row of it is thirty times too large. A CPMech has derivatives of its own. Returns
  * CP_NOT_SUPPORTED for another method, and CP_TOO_LATE after CPOneStepInit.
  */
 CPODES_EXPORT int CPOneStepSetJacobian(CPOneStepMem mem, SUNMatrix J_tmpl, CVLsJacFn jac);
@@ -226,6 +227,8 @@ CPODES_EXPORT int CPOneStepGetConsistentIC(CPOneStepMem mem, N_Vector y0);
  * - CV_TOO_MUCH_ACC: the tolerance is below roundoff;
  * - CV_ILL_INPUT: an adaptive step needs an embedded method, and the table has none;
  * - CV_CONV_FAILURE (RADAU): Newton's iteration does not converge for any step size;
+ * - CP_MECH_DERIV_WRONG (RADAU): dynamics_jac, constraint_jac or auxiliary_jac of a CPMech is too large by
+ *   a factor of thirty or more;
  * - CV_LSETUP_FAIL, CV_LSOLVE_FAIL (RADAU): a linear system failed fatally.
  */
 CPODES_EXPORT int CPOneStepEvolve(CPOneStepMem mem, sunrealtype tout, N_Vector yout,

@@ -72,7 +72,7 @@ static int evaluate(CPPartials P, const CPPass *pass, const CPMechState *s, cons
     flag = cpMechSolve(mech, s, F, B); /* u', lambda */
     return flag || !of[CP_OF_Z] ? flag : cpMechAuxiliary(mech, s, B, Z);
   }
-  if (by == CP_BY_Q)
+  if (by == CP_BY_Q || pass->whole)
     return cpMechForm(mech, s, P->a, lambda, of[CP_OF_F] ? F : NULL, of[CP_OF_B] ? B : NULL,
                       of[CP_OF_Z] ? Z : NULL);
   if (of[CP_OF_B]) flag = cpMechB(mech, s, B);
@@ -112,7 +112,8 @@ static void setSteps(CPPartials P, CPDirection by, double root, const double *ew
 
 /* ---- one group of columns ---- */
 
-/* Evaluates the outputs with the group's variables displaced by so many increments. */
+/* Evaluates the outputs with the group's variables displaced by so many increments. If cols is NULL,
+ * the group consists of the first columns. */
 static int displaced(CPPartials P, const CPPass *pass, double steps, const int *cols, int ncols,
                      double *const out[CP_OUTPUTS]) {
   const CPDirection by           = pass->by;
@@ -122,7 +123,10 @@ static int displaced(CPPartials P, const CPPass *pass, double steps, const int *
   const size_t size              = (size_t)P->cols[by] * sizeof *x2;
   if (by == CP_BY_Q) memset(x2, 0, size);
   else memcpy(x2, x[by], size);
-  for (int k = 0; k < ncols; k++) x2[cols[k]] += steps * P->step[by][cols[k]];
+  for (int k = 0; k < ncols; k++) {
+    const int j = cols ? cols[k] : k;
+    x2[j] += steps * P->step[by][j];
+  }
   if (by == CP_BY_Q) {
     const int flag = cpMechMove(P->mech, P->q, x2, P->q2);
     if (flag) return flag;
@@ -199,4 +203,80 @@ int cpPartialsDifferences(CPPartials P, const double *ewt) {
   int flag = CP_SUCCESS;
   for (int k = 0; !flag && k < P->npasses; k++) flag = runPass(P, &P->pass[k], ewt);
   return flag;
+}
+
+/* ---- the user's functions ---- */
+
+static const char *const given_by[CP_OUTPUTS] = {"dynamics_jac", "constraint_jac", "auxiliary_jac"};
+static const char *const with_respect_to[CP_DIRECTIONS] = {"positions", "velocities", "z", "lambda"};
+
+/* Is a row of a given block grossly too large along the increments? Returns 0, or a code with the
+ * reason in mech->text. */
+static int compare(CPPartials P, const CPPass *pass) {
+  const CPMech mech    = P->mech;
+  const CPDirection by = pass->by;
+  const double *v      = P->step[by]; /* the increments */
+  int flag             = displaced(P, pass, 1.0, NULL, P->cols[by], P->perturbed);
+  for (int of = 0; (!flag || flag == CP_MECH_DERIV_WRONG) && of < CP_OUTPUTS; of++) {
+    const int rows  = P->rows[of];
+    double *product = P->opposite[of], *change = P->perturbed[of];
+    if (!pass->of[of]) continue;
+    for (int i = 0; i < rows; i++) change[i] -= P->value[of][i];
+    memset(product, 0, (size_t)rows * sizeof *product);
+    cpBlockTimes(&P->block[of][by], 1.0, v, product);
+    /* |product| is tested in rows where it counts beside those of M and A, or of other rows. */
+    double *least = P->lead;
+    memset(least, 0, (size_t)rows * sizeof *least);
+    if (by != CP_BY_Z && of == CP_OF_F) cpMatTimes(&P->M, 1.0 / P->h, v, 0.0, least);
+    if (by != CP_BY_Z && of == CP_OF_B) cpMatTimes(&P->A, 1.0 / P->h, v, 0.0, least);
+    const int first = of == CP_OF_F ? 0 : of == CP_OF_B ? P->nu : P->nu + P->m;
+    const int i     = cpGrosslyLarger(rows, product, change, least, P->right + first);
+    if (i < 0) continue;
+    flag = cpReason(mech->text, CP_MECH_DERIV_WRONG,
+                    "at t = %.15g: %s is grossly wrong: for a change of the %s it says that row %d "
+                    "changes by %.3g, and it changes by %.3g (CPMechCheck finds the entry)",
+                    P->t, given_by[of], with_respect_to[by], i, product[i], change[i]);
+  }
+  return flag;
+}
+
+static int anyGiven(CPPartials P, int by, int of_given[CP_OUTPUTS]) {
+  int any = 0;
+  for (int of = 0; of < CP_OUTPUTS; of++)
+    any |= of_given[of] = P->block[of][by].exists && P->block[of][by].given;
+  return any;
+}
+
+int cpPartialsAnyGiven(CPPartials P) {
+  int of[CP_OUTPUTS], any = 0;
+  for (int by = 0; by < CP_BY_LAMBDA; by++) any |= anyGiven(P, by, of);
+  return any;
+}
+
+int cpPartialsCompare(CPPartials P, const double *ewt) {
+  const CPMechState s = {P->t, P->q, P->u, P->z};
+  const CPPass all    = {.whole = 1, .of = {1, P->m > 0, P->nz > 0}};
+  int flag = CP_SUCCESS, known = P->is_solved && P->nz == 0;
+  if (!known) flag = evaluate(P, &all, &s, P->lambda, P->value);
+  for (int of = 0; known && of < CP_OF_Z; of++)
+    memset(P->value[of], 0, (size_t)P->rows[of] * sizeof(double));
+  for (int by = 0; !flag && by < CP_BY_LAMBDA; by++) {
+    CPPass pass = {.by = (CPDirection)by, .whole = 1};
+    if (!anyGiven(P, by, pass.of)) continue;
+    memcpy(P->right, P->fixed, (size_t)(P->nu + P->m + P->nz)); /* rows of no interest */
+    for (int k = 0; k < CP_TRIES; k++) {
+      setSteps(P, pass.by, sqrt(CP_UROUND), ewt);
+      cpAlong(k, P->cols[by], P->step[by]);
+      for (int j = 0; by != CP_BY_Z && j < P->cols[by]; j++)
+        if (P->mech->motions.is_full[j]) P->step[by][j] = 0.0;
+      flag = compare(P, &pass);
+      if (flag == CP_MECH_DERIV_WRONG && known) {
+        flag  = evaluate(P, &all, &s, P->lambda, P->value); /* F and B are 0 up to roundoff */
+        known = 0;
+        if (!flag) flag = compare(P, &pass);
+      }
+      if (flag != CP_MECH_DERIV_WRONG) break;
+    }
+  }
+  return flag > 0 ? CP_SUCCESS : flag; /* where the functions fail there is nothing to compare */
 }

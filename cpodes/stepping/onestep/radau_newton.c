@@ -109,13 +109,20 @@ static int partials(CPOneStepMem mem, sunrealtype h) {
   const CPStepper base   = &mem->base;
   const sunrealtype *ewt = N_VGetArrayPointer(base->ewt);
   const int m            = T->s / 2;
+  const int doubtful     = R->unreduced >= R->doubts;
+  const int compares     = R->evaluations++ % CP_RADAU_COMPARED == 0 || doubtful;
+  const sunrealtype hc   = compares ? h : 0.0;
   int jump               = 0, flag;
-  R->have_stages         = R->by_stages && R->last;
+  if (doubtful) {
+    R->unreduced = 0;
+    if (R->doubts < CP_RADAU_COMPARED) R->doubts *= 4;
+  }
+  R->have_stages = R->by_stages && R->last;
   if (R->last)
     flag = R->system.partials(CP_REAL_FACTORS, base->t + T->c[m] * h, R->Y + m * R->n,
-                              R->x + m * R->N, ewt, &jump, R->system.data);
+                              R->x + m * R->N, ewt, hc, &jump, R->system.data);
   else
-    flag = R->system.partials(CP_REAL_FACTORS, base->t, N_VGetArrayPointer(base->y), R->x0, ewt,
+    flag = R->system.partials(CP_REAL_FACTORS, base->t, N_VGetArrayPointer(base->y), R->x0, ewt, hc,
                               &jump, R->system.data);
   mem->stats.njev++;
   R->jumped |= jump;
@@ -123,13 +130,14 @@ static int partials(CPOneStepMem mem, sunrealtype h) {
   for (int i = 0; R->have_stages && !flag && i < T->s; i++) {
     if (i == m) continue;
     flag = R->system.partials(factorsOf(T, i), base->t + T->c[i] * h, R->Y + i * R->n,
-                              R->x + i * R->N, ewt, &jump, R->system.data);
+                              R->x + i * R->N, ewt, 0.0, &jump, R->system.data);
     mem->stats.njev++;
   }
   if (!flag) setUnit(mem);
   R->have_partials = R->fresh = !flag;
   R->jumps |= jump;
   R->h_factors = 0.0;
+  if (flag) R->evaluations = 0; /* The next ones are compared, too. */
   return flag ? cpRadauBecause(mem, flag) : flag;
 }
 
@@ -289,16 +297,18 @@ static int residuals(CPOneStepMem mem, sunrealtype h) {
  * such as an entry that is far too large, or after a single iteration, whose contraction is that of
  * an earlier step. A residual above a tolerance must therefore have become LESS times as large as the
  * first one. (In seven stiff mechanisms 0.2 is the largest ratio, and 99 of 100 are below 0.08.)
- * Systems without a diagonal (CPImplicitSystem) are not tested, nor are accelerated iterations, since
+ * Systems without a diagonal (CPImplicitSystem) are not tested, but their partial derivatives are
+ * compared with differences (CP_RADAU_DOUBTS); nor are accelerated iterations, since
  * next to a singular position the accelerations are not determined as well. */
 #define LESS 0.05
 
 /* Returns the norm of the residual of the last stage in units of the corrections: h |r_j| over the
- * diagonal of -dr/dk, 0 without one. Stiffness makes it larger than the correction. */
+ * diagonal of -dr/dk; 0 if nobody asks for it. Stiffness makes it larger than the correction. */
 static sunrealtype residue(CPOneStepMem mem, sunrealtype h) {
-  const CPRadau R = mem->own;
-  if (!R->system.diagonal) return 0.0;
-  const sunrealtype sum = cpRadauSquares(R->n, R->r + (R->table->s - 1) * R->N, R->unit);
+  const CPRadau R         = mem->own;
+  const sunrealtype *unit = R->system.diagonal ? R->unit : N_VGetArrayPointer(mem->base.ewt);
+  if (!R->system.diagonal && !R->system.given) return 0.0;
+  const sunrealtype sum = cpRadauSquares(R->n, R->r + (R->table->s - 1) * R->N, unit);
   return fabs(h) * sqrt(sum / R->n);
 }
 
@@ -363,9 +373,12 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
     if (R->eta * norm > KAPPA) continue;
     if (it > 1 && !R->have_stages) left = residue(mem, h);
     const int less = R->accelerated || left <= fmax(1.0, LESS * first);
-    unsolved       = !less || !isfinite(left);
-    if (!unsolved) return CP_SUCCESS;
+    unsolved       = R->system.diagonal && (!less || !isfinite(left));
+    if (unsolved) continue;
+    R->unreduced += !less;
+    return CP_SUCCESS;
   }
+  R->unreduced++;
   mem->stats.nsolvefails++;
   if (unsolved)
     return cpReason(mem->base.text, -CV_CONV_FAILURE,
@@ -380,7 +393,7 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
 int cpRadauStages(CPOneStepMem mem, sunrealtype h) {
   const CPRadau R = mem->own;
   int renew       = 0;
-  if (R->have_stages) R->have_partials = 0;
+  if (R->have_stages || R->unreduced >= R->doubts) R->have_partials = 0;
   for (int tries = 0;; tries++) {
     int flag = CP_SUCCESS;
     if (!renew) cpRadauPredict(mem, h);

@@ -1,6 +1,8 @@
 /* y' = f(t, y) as an implicit system: r = f(t, y) - k, D(g) = I - g J. */
 #include "radau.h"
 
+#include "cpodes/base/differences.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +14,8 @@ typedef struct {
   /* difference quotients: groups of columns, increments [n], points that are evaluated in one
    * call */
   CPColoring colors;
-  double *step;
+  double *step; /* of differences and of comparisons with them */
+  char *right;  /* [n] rows of J that a comparison has found right */
   int room;
   sunrealtype *t;     /* [room] */
   sunrealtype *Y, *F; /* [room n] */
@@ -73,19 +76,23 @@ static int columns(const CPOde *ode, int p, const int **col) {
   return start[p] - start[p - 1];
 }
 
-/* J e = f(t, y + e) - f(t, y) for the increments e of each group, with `room` points in one call */
-static int differences(CPOde *ode, sunrealtype t, const sunrealtype *y, const sunrealtype *ewt) {
-  const CPMat *J    = &ode->J.A;
-  const size_t n    = (size_t)ode->n;
+/* Sets the increments: the larger of a relative change and a tolerance, as only the latter knows the
+ * size of a component that is small, such as that of an intermediate product of a reaction. */
+static void setSteps(CPOde *ode, const sunrealtype *y, const sunrealtype *ewt) {
   const double root = sqrt(CP_UROUND);
-  sunrealtype *f0   = N_VGetArrayPointer(ode->tmp[0]);
-  const int *col    = NULL;
-  /* The larger of a relative change and a tolerance: only the latter knows the size of a component
-   * that is small, such as that of an intermediate product of a reaction. */
   for (int j = 0; j < ode->n; j++) {
     volatile double moved = y[j] + fmax(root * fabs(y[j]), fmin(1.0 / ewt[j], root));
     ode->step[j]          = moved - y[j]; /* y_j + step_j is exact */
   }
+}
+
+/* J e = f(t, y + e) - f(t, y) for the increments e of each group, with `room` points in one call */
+static int differences(CPOde *ode, sunrealtype t, const sunrealtype *y, const sunrealtype *ewt) {
+  const CPMat *J  = &ode->J.A;
+  const size_t n  = (size_t)ode->n;
+  sunrealtype *f0 = N_VGetArrayPointer(ode->tmp[0]);
+  const int *col  = NULL;
+  setSteps(ode, y, ewt);
   for (int p = 0; p <= ode->colors.ngroups; p += ode->room) {
     const int left = ode->colors.ngroups + 1 - p, k = left < ode->room ? left : ode->room;
     for (int i = 0; i < k; i++) {
@@ -107,8 +114,37 @@ static int differences(CPOde *ode, sunrealtype t, const sunrealtype *y, const su
   return CP_SUCCESS;
 }
 
+/* Is the user's J grossly too large along random increments? Returns 0, or a code with the reason in
+ * base.text. */
+static int compare(CPOde *ode, sunrealtype t, const sunrealtype *y, const sunrealtype *k,
+                   const sunrealtype *ewt, sunrealtype h) {
+  const int n         = ode->n;
+  sunrealtype *before = N_VGetArrayPointer(ode->tmp[0]), *moved = N_VGetArrayPointer(ode->tmp[1]),
+              *product = N_VGetArrayPointer(ode->tmp[2]), *change = N_VGetArrayPointer(ode->f);
+  int row = 0, flag = CP_SUCCESS;
+  memset(ode->right, 0, (size_t)n);
+  if (((CPRadau)ode->mem->own)->last) flag = evaluate(ode, t, y), k = change;
+  if (!flag) memcpy(before, k, (size_t)n * sizeof *before); /* At the start k is f(t, y). */
+  for (int i = 0; !flag && row >= 0 && i < CP_TRIES; i++) {
+    double *v = ode->step;
+    setSteps(ode, y, ewt);
+    cpAlong(i, n, v);
+    for (int j = 0; j < n; j++) moved[j] = y[j] + v[j];
+    cpMatTimes(&ode->J.A, 1.0, v, 0.0, product);
+    flag = evaluate(ode, t, moved);
+    for (int j = 0; !flag && j < n; j++) change[j] -= before[j], v[j] /= h;
+    if (!flag) row = cpGrosslyLarger(n, product, change, v, ode->right);
+  }
+  if (flag) return flag > 0 ? CP_SUCCESS : flag; /* there is nothing to compare */
+  if (row < 0) return CP_SUCCESS;
+  return cpReason(ode->mem->base.text, CP_ILL_INPUT,
+                  "at t = %.15g: the Jacobian function is grossly wrong: for a change of y it says "
+                  "that f changes by %.3g in row %d, and it changes by %.3g",
+                  t, product[row], row, change[row]);
+}
+
 static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrealtype *k,
-                    const sunrealtype *ewt, int *jump, void *data) {
+                    const sunrealtype *ewt, sunrealtype h, int *jump, void *data) {
   CPOde *ode             = data;
   const CPOneStepMem mem = ode->mem;
   char *text             = mem->base.text;
@@ -123,7 +159,7 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
                             ode->tmp[1], ode->tmp[2]);
   if (flag) return cpUserResult(text, flag, t, "the Jacobian function");
   switch (cpUserMatTake(&ode->J, &i, &j)) {
-  case 0: return CP_SUCCESS;
+  case 0: return h != 0.0 ? compare(ode, t, y, k, ewt, h) : CP_SUCCESS;
   case -1:
     return cpReason(text, -CP_RHS_NONFINITE,
                     "at t = %.15g: the Jacobian function returned NaN or Inf (row %d, column %d)",
@@ -177,11 +213,13 @@ int cpRadauOde(CPOneStepMem mem, CPArena *arena, CPImplicitSystem *system) {
   int flag = cpArenaStatus(arena);
   if (!flag) flag = cpUserMatCreate(&ode->J, mem->J_tmpl, n, n, mem->base.ctx);
   const CPMat *J = &ode->J.A;
+  CP_NEW(arena, ode->step, n);
+  CP_NEW(arena, ode->right, n);
+  if (!flag) flag = cpArenaStatus(arena);
   if (!flag && !mem->jac) {
     flag             = cpColoringCreate(arena, &ode->colors, J);
     const int points = mem->batch ? ode->colors.ngroups + 1 : 1;
     ode->room        = points < CP_ONESTEP_BATCH ? points : CP_ONESTEP_BATCH;
-    CP_NEW(arena, ode->step, n);
     CP_NEW(arena, ode->t, ode->room);
     CP_NEW(arena, ode->Y, (size_t)ode->room * (size_t)n);
     CP_NEW(arena, ode->F, (size_t)ode->room * (size_t)n);
@@ -196,6 +234,7 @@ int cpRadauOde(CPOneStepMem mem, CPArena *arena, CPImplicitSystem *system) {
   *system =
       (CPImplicitSystem){.data      = ode,
                          .text      = mem->base.text,
+                         .given     = mem->jac != NULL,
                          .counts_f  = 1,
                          .growth    = !J->start && n > CP_LARGE_DENSE ? CP_GROWTH_DENSE : CP_GROWTH,
                          .start     = start,

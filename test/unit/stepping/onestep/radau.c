@@ -103,6 +103,7 @@ typedef enum { DIFFERENCES, DENSE, SPARSE, SPARSE_DIFFERENCES, KINDS } JacobianK
 
 static int jac_result;
 static sunrealtype jac_factor;
+static int jac_entry; /* the one with this factor, by columns, or -1: all */
 static long int jac_calls;
 
 static int robertson(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
@@ -121,7 +122,8 @@ static int robertson_jac(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix J, vo
   sunrealtype *to =
       SUNMatGetID(J) == SUNMATRIX_DENSE ? SUNDenseMatrix_Data(J) : SUNSparseMatrix_Data(J);
   (void)t, (void)fy, (void)data, (void)t1, (void)t2, (void)t3;
-  for (int k = 0; k < 9; k++) to[k] = jac_factor * values[k];
+  for (int k = 0; k < 9; k++)
+    to[k] = jac_entry < 0 || k == jac_entry ? jac_factor * values[k] : values[k];
   jac_calls++;
   return jac_result;
 }
@@ -141,7 +143,7 @@ static CPOneStepMem open_robertson(const char *method, JacobianKind kind, N_Vect
   CPOneStepMem mem = CPOneStepCreate(method, test_context);
   const int given  = kind == DENSE || kind == SPARSE;
   memset(&messages, 0, sizeof messages);
-  jac_result = 0, jac_factor = 1.0, jac_calls = 0;
+  jac_result = 0, jac_factor = 1.0, jac_entry = -1, jac_calls = 0;
   entries(y)[0] = 1.0, entries(y)[1] = 0.0, entries(y)[2] = 0.0;
   CPOneStepSetErrHandlerFn(mem, message_log, &messages);
   ck_assert_int_eq(CPOneStepSetJacobian(mem, J, given ? robertson_jac : NULL), CP_SUCCESS);
@@ -457,7 +459,7 @@ START_TEST(a_jacobian_that_fails_ends_with_its_code_at_the_last_good_state) {
   } cases[]        = {{1, 1.0, CP_REPTD_USERFUNC_ERR, "Jacobian"},
                       {-1, 1.0, CP_USERFUNC_FAIL, "Jacobian"},
                       {0, NAN, CP_RHS_NONFINITE, "Jacobian"},
-                      {0, -1.0e9, CV_CONV_FAILURE, "Newton"}};
+                      {0, -1.0e9, CP_ILL_INPUT, "grossly wrong"}};
   N_Vector y       = vector_of(3, NULL);
   CPOneStepMem mem = open_robertson("RADAU", _i % 2 ? SPARSE : DENSE, y, 1.0e-6);
   const int k      = _i / 2;
@@ -476,8 +478,78 @@ START_TEST(a_jacobian_that_fails_ends_with_its_code_at_the_last_good_state) {
   jac_result = 0,
   jac_factor =
       1.0; /* from there the run continues, except for the effect of wrong derivatives on the state */
-  if (cases[k].code != CV_CONV_FAILURE)
+  if (cases[k].code != CP_ILL_INPUT)
     ck_assert_int_eq(CPOneStepEvolve(mem, t + 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+  CPOneStepFree(&mem);
+  N_VDestroy(y);
+}
+END_TEST
+
+/* Corrections are small if J is far too large. Without a comparison of J with f runs of df_2/dy_2, which
+ * is 0 at the start, times 1e12 ended with success and components of up to 1e100. */
+START_TEST(a_jacobian_that_is_grossly_wrong_does_not_pass_unnoticed) {
+  static const sunrealtype factors[]    = {-1.0, 1.0e3, 1.0e6, 1.0e9, 1.0e12},
+                           at40[]       = {0.7158270688, 0.2841637457};
+  static const char *const methods_of[] = {"RADAU", "RADAU5", "RADAU9", "RADAU13"};
+  const sunrealtype factor              = factors[_i % 5];
+  for (int k = 0; k < 4 * 4 * 3; k++) {
+    const sunrealtype tol = pow(10.0, -4 - k / 16 * 2);
+    N_Vector y            = vector_of(3, NULL);
+    CPOneStepMem mem      = open_robertson(methods_of[k % 4], k & 4 ? SPARSE : DENSE, y, tol);
+    sunrealtype t;
+    jac_factor = factor, jac_entry = k & 8 ? 4 : -1;
+    CPOneStepSetMaxNumSteps(mem, 2000);
+    const int flag = CPOneStepEvolve(mem, 40.0, y, &t, CV_NORMAL);
+    if (flag == CP_SUCCESS)
+      for (int i = 0; i < 2; i++)
+        ck_assert_msg(fabs(entries(y)[2 * i] - at40[i]) <= 100.0 * tol, "%d: y%d = %g", k, 2 * i,
+                      entries(y)[2 * i]);
+    if (factor > 0.0 && jac_entry < 0) {
+      ck_assert_msg(flag == CP_ILL_INPUT, "%d: %d: %s", k, flag, messages.text);
+      ck_assert_mentions(messages.text, "the Jacobian function is grossly wrong");
+    }
+    CPOneStepFree(&mem);
+    N_VDestroy(y);
+  }
+}
+END_TEST
+
+/* y_0' = 1/2 - tanh(y_0 / width), y_1' = 1/2 - max(y_1, 0) / width */
+static sunrealtype width;
+
+static int bends(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
+  (void)t, (void)data;
+  entries(ydot)[0] = 0.5 - tanh(entries(y)[0] / width);
+  entries(ydot)[1] = 0.5 - fmax(entries(y)[1], 0.0) / width;
+  return 0;
+}
+
+static int bends_jac(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix J, void *data, N_Vector t1,
+                     N_Vector t2, N_Vector t3) {
+  const sunrealtype slope = 1.0 / cosh(entries(y)[0] / width);
+  (void)t, (void)fy, (void)data, (void)t1, (void)t2, (void)t3;
+  SM_ELEMENT_D(J, 0, 0) = -slope * slope / width;
+  SM_ELEMENT_D(J, 1, 1) = entries(y)[1] >= 0.0 ? -1.0 / width : 0.0;
+  return 0;
+}
+
+/* Increments of differences are longer than the width, or lead to the other side. */
+START_TEST(a_right_jacobian_is_not_refused_where_f_bends) {
+  N_Vector y       = vector_of(2, (sunrealtype[]){0.0, 0.0});
+  CPOneStepMem mem = CPOneStepCreate("RADAU", test_context);
+  sunrealtype t;
+  width = pow(10.0, -1 - _i);
+  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
+  CPOneStepSetJacobian(mem, NULL, bends_jac);
+  CPOneStepInit(mem, bends, 0.0, y);
+  CPOneStepSStolerances(mem, 1.0e-6, 1.0e-6);
+  const int flag = CPOneStepEvolve(mem, 10.0, y, &t, CV_NORMAL);
+  ck_assert_msg(flag != CP_ILL_INPUT, "%s", messages.text);
+  if (width > 5.0e-8) { /* steeper bends are not resolved by this tolerance */
+    ck_assert_msg(flag == CP_SUCCESS, "%s", messages.text);
+    ck_assert_double_le(fabs(entries(y)[0] - width * atanh(0.5)), 1.0e-5);
+    ck_assert_double_le(fabs(entries(y)[1] - 0.5 * width), 1.0e-5);
+  }
   CPOneStepFree(&mem);
   N_VDestroy(y);
 }
@@ -556,6 +628,8 @@ int main(void) {
   tcase_add_loop_test(tc, a_batch_that_fails_ends_with_its_code_at_the_last_good_state, 0, 6);
   tcase_add_test(tc, batches_are_refused_with_a_reason);
   tcase_add_loop_test(tc, a_jacobian_that_fails_ends_with_its_code_at_the_last_good_state, 0, 8);
+  tcase_add_loop_test(tc, a_jacobian_that_is_grossly_wrong_does_not_pass_unnoticed, 0, 5);
+  tcase_add_loop_test(tc, a_right_jacobian_is_not_refused_where_f_bends, 0, 13);
   tcase_add_test(tc, a_jacobian_that_changes_its_pattern_ends_the_run);
   tcase_add_test(tc, jacobians_are_refused_with_a_reason);
   suite_add_tcase(suite, tc);
