@@ -224,7 +224,9 @@ static double byContraction(const CPRadau R, double decay, int s) {
   if (theta == 0.0 || (R->by_stages && !R->have_stages)) return INFINITY;
   if (!R->have_stages) return fmax(0.5, pow(CP_RADAU_FAST / theta, CONTRACTION));
   if (s != now) theta = s > now ? theta * decay : theta / decay;
-  return fmax(0.5, pow(FAST_STAGES / theta, 1.0 / (2.0 * s + 3.0)));
+  /* Two iterations are no reason for shorter steps: shorter ones may not contract any faster. */
+  const double least = R->iterations <= 2 ? 1.0 : 0.5;
+  return fmax(least, pow(FAST_STAGES / theta, 1.0 / (2.0 * s + 3.0)));
 }
 
 /* After an accepted step, chooses the number of stages that promises the longest step for its cost.
