@@ -16,10 +16,13 @@ static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int 
   work->damped   = damped > 0;
   const int flag = cpFactor(work, t, y, ewt);
   if (flag) return flag; /* the rank remains that of the last successful factorisation */
-  *rank = (CPRank){cpWorkRank(work), work->P->ndependent, 1.0};
-  for (int l = 0; l < work->nlevels; l++)
-    if (work->levels[l].saddle && work->levels[l].saddle->rank > 0)
-      rank->sine = fmin(rank->sine, work->levels[l].saddle->sine);
+  *rank = (CPRank){.rank = cpWorkRank(work), .ndependent = work->P->ndependent, .sine = 1.0};
+  for (int l = 0; l < work->nlevels; l++) {
+    const CPSaddle saddle = work->levels[l].saddle;
+    if (!saddle || saddle->rank == 0) continue;
+    rank->sine = fmin(rank->sine, saddle->sine);
+    rank->is_doubtful |= !cpSaddleIsClear(saddle);
+  }
   return CP_SUCCESS;
 }
 

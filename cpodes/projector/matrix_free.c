@@ -58,7 +58,7 @@ static int renew(CPNewton *newton, sunrealtype t, N_Vector y, N_Vector ewt, int 
                  CPRank *rank) {
   CPWork work    = newton->self;
   const int flag = cpFreeRenew(work, t, y, ewt);
-  *rank          = (CPRank){-1, 0, 1.0};
+  *rank          = (CPRank){.rank = -1, .sine = 1.0};
   work->damped   = damped > 0;
   if (flag || damped != 1) return flag;
   /* Weights of the damped iteration must be finite, because a row without a gradient at the start

@@ -181,7 +181,7 @@ void cpWorkAccepted(CPWork work) {
     if (newton->floor.reached) work->warn.floor = newton->floor;
     if (!newton->valid || newton->rank.rank < 0) continue;
     if (newton->rank.rank < newton->highest_rank) work->warn.rank_fell = newton->highest_rank;
-    else newton->highest_rank = newton->rank.rank;
+    else if (!newton->rank.is_doubtful) newton->highest_rank = newton->rank.rank;
   }
 }
 

@@ -23,6 +23,7 @@ typedef struct {
   sunindextype ndependent; /* number of rows that depend on others */
   /* smallest sine of an angle between independent rows; 1 if it is not known */
   double sine;
+  int is_doubtful; /* 1: that sine is too small to tell independent rows (cpSaddleIsClear) */
 } CPRank;
 
 typedef struct CPNewton_ CPNewton;

@@ -151,7 +151,7 @@ int cpNormsProject(CPWork work, N_Vector y, N_Vector ewt, int only_if_needed, CP
   if (!apply(&norms, N_VGetArrayPointer(work->newton.y))) return 0;
   CP_COUNT(work, niters);
   cpNewtonForget(&work->newton);
-  work->newton.rank   = (CPRank){work->P->m, 0, 1.0};
+  work->newton.rank   = (CPRank){.rank = work->P->m, .sine = 1.0};
   result->moved       = 1;
   result->worst_start = norms.worst;
   norms.norm += norms.worst;

@@ -266,8 +266,10 @@ int cpSaddleMultipliers(CPSaddle s, const double *f, double *mu) {
 
 /* A rank close to ranktol is not noted, since dependent rows may look independent at trial states
  * far from the manifold. */
+int cpSaddleIsClear(const CPSaddle s) { return s->valid && s->sine > CLEARLY * s->asked; }
+
 void cpSaddleSetRank(CPSaddle s) {
-  if (!s->valid || s->sine <= CLEARLY * s->asked) return;
+  if (!cpSaddleIsClear(s)) return;
   if (s->rank > s->known_rank) s->known_rank = s->rank;
   if (s->usual_sine == 0.0) s->usual_sine = s->sine;
   if (s->rank < s->nrows || s->knows_rows) return;

@@ -112,8 +112,11 @@ int cpSaddleSolve(CPSaddle saddle, const double *f, const double *b, double *x, 
 /* mu <- multipliers for f and b = 0, of minimum norm or not */
 int cpSaddleMultipliers(CPSaddle saddle, const double *f, double *mu);
 
-/* Notes that the newest rank is the true rank of the caller's rows, so that it stands, unless the
- * rows are too close to ranktol to decide. */
+/* Are the independent rows of the newest factorisation far enough from ranktol? Otherwise some of them may
+ * depend on others at a state on the manifold. */
+int cpSaddleIsClear(const CPSaddle saddle);
+/* Notes that the newest rank is the true rank of the caller's rows, so that it stands, if it
+ * is clear. */
 static inline void cpSaddleNoteRank(CPSaddle saddle);
 void cpSaddleSetRank(CPSaddle saddle); /* called by cpSaddleNoteRank if there is something to note */
 /* Forgets the noted rank, because the rows have changed. */

@@ -380,9 +380,10 @@ int cpMechRenew(CPNewton *newton, sunrealtype t, N_Vector xv, N_Vector ewt, int 
     if (again) flag = CP_SUCCESS;
   }
   if (flag) return flag;
-  *rank = (CPRank){.rank       = f->saddle->rank,
-                   .ndependent = f->saddle->nrows - f->saddle->rank,
-                   .sine       = f->saddle->sine};
+  *rank = (CPRank){.rank        = f->saddle->rank,
+                   .ndependent  = f->saddle->nrows - f->saddle->rank,
+                   .sine        = f->saddle->sine,
+                   .is_doubtful = !cpSaddleIsClear(f->saddle)};
   cpWorkSetSolver(own->work, cpSaddleAsLin(cpSaddleTypeOf(f->saddle)), 2);
   return CP_SUCCESS;
 }
