@@ -4,7 +4,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 # Debian's packages, by job
-packages_build='gcc libc6-dev cmake ninja-build pkg-config libsundials-dev libsuitesparse-dev liblapack-dev libjansson-dev libyaml-dev libxml2-dev'
+packages_build='gcc libc6-dev cmake ninja-build pkg-config libsundials-dev libsuitesparse-dev liblapack-dev libopenblas0-serial libjansson-dev libyaml-dev libxml2-dev'
 packages_plot='gnuplot-nox'
 packages_python='python3'
 packages_numpy='python3-dev python3-pip python3-venv python3-setuptools python3-wheel python3-cffi python3-numpy python3-scipy python3-matplotlib python3-numba python3-sympy python3-pytest python3-pytest-xdist'
@@ -20,7 +20,7 @@ packages_abi='abigail-tools binutils git'
 packages_doc='doxygen python3-sphinx python3-breathe libjs-mathjax'
 
 # The same for the user, if there is no apt
-names_build='a C11 compiler, CMake >= 3.25, Ninja, SUNDIALS 6.4 to 7.x (CVODES, ARKODE), SuiteSparse (CHOLMOD, SPQR, KLU), LAPACK, Jansson, libyaml, libxml2, pkg-config'
+names_build='a C11 compiler, CMake >= 3.25, Ninja, SUNDIALS 6.4 to 7.x (CVODES, ARKODE), SuiteSparse (CHOLMOD, SPQR, KLU), LAPACK (of OpenBLAS if possible), Jansson, libyaml, libxml2, pkg-config'
 names_plot='gnuplot (with its SVG, pngcairo and pdfcairo terminals)'
 names_python='Python 3'
 names_numpy='Python 3.9 with headers, pip, venv, setuptools, cffi, numpy, pytest; if they are there, scipy, matplotlib, numba, sympy, pytest-xdist'
