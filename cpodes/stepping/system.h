@@ -67,7 +67,7 @@ typedef struct {
   int (*partials)(int which, sunrealtype t, const sunrealtype *y, const sunrealtype *x,
                   const sunrealtype *ewt, sunrealtype h, int *jump, void *data);
   /* diagonal [n] <- the diagonal of -dr/dk, with the partial derivatives of CP_REAL_FACTORS
-   * (optional; residuals are tested if it exists). */
+   * (NULL: 1). */
   void (*diagonal)(sunrealtype *diagonal, void *data);
   /* Factors D(g + i gi). For real factors gi is 0. */
   int (*factor)(int which, sunrealtype g, sunrealtype gi, void *data);

@@ -340,6 +340,7 @@ static int allocate(CPOneStepMem mem) {
   CP_NEW(&R->arena, R->x0, R->N);
   CP_NEW(&R->arena, R->zero, R->N);
   CP_NEW(&R->arena, R->unit, R->n);
+  CP_NEW(&R->arena, R->first_r, R->n);
   CP_NEW(&R->arena, R->e, R->n);
   CP_NEW(&R->arena, R->D, (s + 1) * R->N + R->n);
   CP_NEW(&R->arena, R->D_new, (s + 1) * R->N + R->n);

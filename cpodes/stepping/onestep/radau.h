@@ -88,6 +88,8 @@ typedef struct {
   /* Evaluations of partial derivatives; iterations that have not reduced the residuals since the last
    * comparison of these derivatives with differences, and the number of them that leads to one */
   int evaluations, unreduced, doubts;
+  sunrealtype known; /* a residual that one iteration with these derivatives is known to solve */
+  sunrealtype *first_r; /* [n] residual of the last stage before the first iteration (plain equations) */
   int iterations, accelerated; /* of the newest iteration */
   sunrealtype moved; /* correction of the newest attempt that was rejected for it; INFINITY if none */
   int failures;      /* successive attempts whose iteration failed */

@@ -96,7 +96,10 @@ static int factorsOf(const CPRadauTable *T, int i) {
 static void setUnit(CPOneStepMem mem) {
   const CPRadau R        = mem->own;
   const sunrealtype *ewt = N_VGetArrayPointer(mem->base.ewt);
-  if (!R->system.diagonal) return;
+  if (!R->system.diagonal) {
+    memcpy(R->unit, ewt, (size_t)R->n * sizeof *ewt);
+    return;
+  }
   R->system.diagonal(R->unit, R->system.data);
   for (int j = 0; j < R->n; j++) R->unit[j] = R->unit[j] > 0.0 ? ewt[j] / R->unit[j] : 0.0;
 }
@@ -137,6 +140,7 @@ static int partials(CPOneStepMem mem, sunrealtype h) {
   R->have_partials = R->fresh = !flag;
   R->jumps |= jump;
   R->h_factors = 0.0;
+  R->known     = 0.0;
   if (flag) R->evaluations = 0; /* The next ones are compared, too. */
   return flag ? cpRadauBecause(mem, flag) : flag;
 }
@@ -294,22 +298,38 @@ static int residuals(CPOneStepMem mem, sunrealtype h) {
 }
 
 /* Corrections may be small although the equations are not satisfied: with wrong partial derivatives,
- * such as an entry that is far too large, or after a single iteration, whose contraction is that of
- * an earlier step. A residual above a tolerance must therefore have become LESS times as large as the
- * first one. (In seven stiff mechanisms 0.2 is the largest ratio, and 99 of 100 are below 0.08.)
- * Systems without a diagonal (CPImplicitSystem) are not tested, but their partial derivatives are
- * compared with differences (CP_RADAU_DOUBTS); nor are accelerated iterations, since
- * next to a singular position the accelerations are not determined as well. */
+ * such as an entry that is far too large, in a step over a jump, or after a single iteration, whose
+ * contraction is that of an earlier step. A residual above a tolerance must therefore have become LESS
+ * times as large as the first one. (In seven stiff mechanisms 0.2 is the largest ratio, and 99 of 100
+ * are below 0.08.) Accelerated iterations are not tested, since next to a singular position the
+ * accelerations are not determined as well. */
 #define LESS 0.05
+/* Linear plain equations would take a third more evaluations for that. A single iteration is therefore
+ * enough for them up to a residual that is known to be solved by one (known), but not if it is more
+ * than 1 / KNOWN times as large as the one from which this is known. (With mechanical systems this saves
+ * nothing, and more steps are rejected.) */
+#define KNOWN 0.1
+
+static const sunrealtype *lastResidual(const CPRadau R) { return R->r + (R->table->s - 1) * R->N; }
 
 /* Returns the norm of the residual of the last stage in units of the corrections: h |r_j| over the
- * diagonal of -dr/dk; 0 if nobody asks for it. Stiffness makes it larger than the correction. */
+ * diagonal of -dr/dk. Stiffness makes it larger than the correction. */
 static sunrealtype residue(CPOneStepMem mem, sunrealtype h) {
-  const CPRadau R         = mem->own;
-  const sunrealtype *unit = R->system.diagonal ? R->unit : N_VGetArrayPointer(mem->base.ewt);
-  if (!R->system.diagonal && !R->system.given) return 0.0;
-  const sunrealtype sum = cpRadauSquares(R->n, R->r + (R->table->s - 1) * R->N, unit);
-  return fabs(h) * sqrt(sum / R->n);
+  const CPRadau R = mem->own;
+  return fabs(h) * sqrt(cpRadauSquares(R->n, lastResidual(R), R->unit) / R->n);
+}
+
+/* Returns the size of a residual that one iteration with the present partial derivatives makes as small
+ * as a tolerance, as its first iteration has reduced each component. first: the first residual */
+static sunrealtype known(CPOneStepMem mem, sunrealtype h, sunrealtype first) {
+  const CPRadau R      = mem->own;
+  const sunrealtype *r = lastResidual(R);
+  sunrealtype largest  = CP_UROUND;
+  for (int j = 0; j < R->n; j++) {
+    const sunrealtype tolerance = 1.0 / (fabs(h) * R->unit[j]);
+    largest                     = fmax(largest, fabs(r[j]) / fmax(fabs(R->first_r[j]), tolerance));
+  }
+  return fmin(first / KNOWN, 1.0 / largest);
 }
 
 /* Solves for the stages from the predicted x. Returns 0, a code of the system's functions, or
@@ -332,6 +352,8 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
     /* Stages with derivatives of their own overwrite their residuals. */
     if (it == 1 || R->have_stages) left = residue(mem, h);
     if (it == 1) first = left;
+    if (it == 1 && !R->system.diagonal)
+      memcpy(R->first_r, lastResidual(R), (size_t)R->n * sizeof *R->r);
     for (int i = 0; R->have_stages && !flag && i < s; i++)
       flag = R->system.solve(factorsOf(T, i), R->r + i * N, NULL, R->system.data);
     if (flag) return cpRadauBecause(mem, flag);
@@ -372,10 +394,10 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
     states(mem, h);
     if (R->eta * norm > KAPPA) continue;
     if (it > 1 && !R->have_stages) left = residue(mem, h);
-    const int less = R->accelerated || left <= fmax(1.0, LESS * first);
-    unsolved       = R->system.diagonal && (!less || !isfinite(left));
+    const sunrealtype enough = it == 1 && !R->system.diagonal ? R->known : LESS * first;
+    unsolved                 = !isfinite(left) || !(R->accelerated || left <= fmax(1.0, enough));
     if (unsolved) continue;
-    R->unreduced += !less;
+    if (it == 2 && !R->system.diagonal) R->known = fmax(R->known, known(mem, h, first));
     return CP_SUCCESS;
   }
   R->unreduced++;

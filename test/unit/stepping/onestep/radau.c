@@ -545,8 +545,9 @@ START_TEST(a_right_jacobian_is_not_refused_where_f_bends) {
   CPOneStepSStolerances(mem, 1.0e-6, 1.0e-6);
   const int flag = CPOneStepEvolve(mem, 10.0, y, &t, CV_NORMAL);
   ck_assert_msg(flag != CP_ILL_INPUT, "%s", messages.text);
-  if (width > 5.0e-8) { /* steeper bends are not resolved by this tolerance */
-    ck_assert_msg(flag == CP_SUCCESS, "%s", messages.text);
+  /* Steeper bends are not resolved by this tolerance: a run may end, but not be wrong. */
+  if (width > 5.0e-8) ck_assert_msg(flag == CP_SUCCESS, "%s", messages.text);
+  if (flag == CP_SUCCESS) {
     ck_assert_double_le(fabs(entries(y)[0] - width * atanh(0.5)), 1.0e-5);
     ck_assert_double_le(fabs(entries(y)[1] - 0.5 * width), 1.0e-5);
   }
