@@ -10,6 +10,8 @@ IMPOSSIBLE = {
     "test_integration_complex": "asks for at most 5 factorisations of BDF, which takes 8 here for a tenth of the error allowed",
     "test_args": "3 of 250 values of Radau's dense output are wrong by 2.5e-10 at rtol = 1e-10, where 1e-12 is allowed near 0",
 }
+# those of them that pass with some roundoff
+BY_CHANCE = {"test_args"}
 # Tests that count the Jacobians or factorisations of Radau. cpodes' RADAU has more, since it renews them within its steps,
 # so BDF replaces it here.
 COUNT_RADAU = {"test_integration", "test_integration_const_jac"}
@@ -40,4 +42,4 @@ def test_of_solve_ivp(monkeypatch, capfd, name, value):
         if impossible:
             pytest.xfail(IMPOSSIBLE[name])
         raise
-    assert not impossible, f"{name} passes: take it out of the list"
+    assert not impossible or name in BY_CHANCE, f"{name} passes: take it out of the list"
