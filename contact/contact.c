@@ -112,13 +112,14 @@ sunrealtype contactSpeed(const Point *point, sunrealtype t, const sunrealtype *v
  * one before it. */
 static void slidingDirection(const CPContact c, const Point *point, sunrealtype t, sunrealtype *s) {
   const sunrealtype *v    = (c->sens.is_linear ? c->sens.base : c->v) + point->tangent;
-  const sunrealtype *v1   = c->v + point->tangent;
   const sunrealtype speed = contactSlidesInSpace(point) ? contactSpeed(point, t, v) : 0.0;
   memcpy(s, contactHeading(point, t)->s, 2 * sizeof *s);
   if (!(fabs(speed) > contactZeroVelocity(c, point->tangent))) return;
   for (int k = 0; k < 2; k++) s[k] = v[k] / speed;
+  if (!c->sens.is_linear) return;
+  const sunrealtype *v1  = c->v + point->tangent;
   const sunrealtype turn = (s[0] * v1[1] - s[1] * v1[0]) / speed; /* ds = n (n^T dv) / speed */
-  if (c->sens.is_linear) s[0] -= turn * v[1] / speed, s[1] += turn * v[0] / speed;
+  s[0] -= turn * v[1] / speed, s[1] += turn * v[0] / speed;
 }
 
 /* Is the friction an applied force, and not a reaction? */

@@ -208,6 +208,16 @@ CP_WIDE_PART void subtractRow(const double *l, int length, double *x) {
     for (int i = 0; i < length; i++) x[i - length] -= l[i] * x_k;
 }
 
+/* x <- L^{-T} D^{-1} x. mu, unless NULL: out, the same in the order of the constraints */
+CP_WIDE_PART void solveUpper(const Sparse *s, double *x, double *mu) {
+  const size_t *envelope = s->envelope;
+  for (int k = 0; k < s->order; k++) x[k] *= s->inverse[k];
+  for (int k = s->order - 1; k >= 0; k--) {
+    if (mu) mu[s->constraint[k]] = x[k];
+    subtractRow(s->l + envelope[k], (int)(envelope[k + 1] - envelope[k]), x + k);
+  }
+}
+
 /* x = K^{-1} b with these factors */
 static void solveEnvelope(const Sparse *s, const double *b, double *x) {
   const size_t *envelope = s->envelope;
@@ -218,9 +228,7 @@ static void solveEnvelope(const Sparse *s, const double *b, double *x) {
     for (int i = 0; i < length; i++) sum -= l[i] * x[k - length + i];
     x[k] = sum;
   }
-  for (int k = 0; k < s->order; k++) x[k] *= s->inverse[k];
-  for (int k = s->order - 1; k > 0; k--)
-    subtractRow(s->l + envelope[k], (int)(envelope[k + 1] - envelope[k]), x + k);
+  solveUpper(s, x, NULL);
 }
 
 /* Pivots d_k of K at position k: the diagonal of D, or the squared diagonal of L in supernodes. */
@@ -400,8 +408,7 @@ static int solveTransposed(CPComplement *c, const double *x, const double *r, do
   return flag;
 }
 
-/* square <- the diagonal of S, mu <- S^{-1} (nu - b), nu <- mu by position */
-/* Functions of their own, for which there are enough registers */
+/* These two are functions of their own because there are enough registers for each. */
 CP_WIDE static void formWith(const Sparse *s, const double *z, double *r) {
   formEnvelope(s, 1, z, r);
 }
@@ -412,21 +419,16 @@ CP_WIDE static void subtract(const Sparse *s, const double *root, const double *
 
 CP_WIDE static int quick(CPComplement *c, const double *root, const double *f, const double *b,
                          double *x, double *mu, double *square) {
-  Sparse *s              = c->content;
-  const size_t *envelope = s->envelope;
-  double *nu             = s->x->x;
-  if (!envelope || !c->is_regular || c->sine * c->sine < CP_SMALL_PIVOT) return 0;
+  Sparse *s  = c->content;
+  double *nu = s->x->x;
+  if (!s->envelope || !c->is_regular || c->sine * c->sine < CP_SMALL_PIVOT) return 0;
   s->value = c->XT.value;
   for (int j = 0; j < c->n; j++) x[j] = root[j] * f[j];
   formWith(s, x, nu);
   if (factorEnvelope(s, 0.0, 1, 1, b, nu, square) || !(s->least > CP_SMALL_PIVOT)) return 0;
   memset(s->present, 1, (size_t)s->order);
   c->sine = sqrt(s->least);
-  for (int k = 0; k < s->order; k++) nu[k] *= s->inverse[k];
-  for (int k = s->order - 1; k >= 0; k--) {
-    mu[s->constraint[k]] = nu[k];
-    subtractRow(s->l + envelope[k], (int)(envelope[k + 1] - envelope[k]), nu + k);
-  }
+  solveUpper(s, nu, mu);
   subtract(s, root, nu, x); /* x = root (root f - X nu) */
   return cpAllFinite(x, c->n);
 }
