@@ -33,53 +33,57 @@ static Sparse sparseOf(SUNMatrix A) {
 
 /* ---- checks ---- */
 
-/* Reports CP_ILL_INPUT with what is wrong with the matrix. */
-#define REFUSE(...) cpReport(log, CP_ILL_INPUT, function, __VA_ARGS__)
-
 /* The pointers are checked before they are used as indices. */
 int cpCheckPattern(CPLog *log, SUNMatrix A, int rows, int cols, const char *name,
                    const char *function) {
   const SUNMatrix_ID type = SUNMatGetID(A);
   const int dense         = type == SUNMATRIX_DENSE;
   if (!dense && type != SUNMATRIX_SPARSE)
-    return REFUSE("%s must be a dense or a sparse matrix (type %d or %d), is of type %d", name,
-                  SUNMATRIX_DENSE, SUNMATRIX_SPARSE, (int)type);
+    return cpRefuse(log, function,
+                    "%s must be a dense or a sparse matrix (type %d or %d), is of type %d", name,
+                    SUNMATRIX_DENSE, SUNMATRIX_SPARSE, (int)type);
   const long r = dense ? SUNDenseMatrix_Rows(A) : SUNSparseMatrix_Rows(A),
              c = dense ? SUNDenseMatrix_Columns(A) : SUNSparseMatrix_Columns(A);
   if (r != rows || c != cols)
-    return REFUSE("%s must be %d x %d, is %ld x %ld%s", name, rows, cols, r, c,
-                  r == cols && c == rows ? ", transposed: constraints are rows" : "");
+    return cpRefuse(log, function, "%s must be %d x %d, is %ld x %ld%s", name, rows, cols, r, c,
+                    r == cols && c == rows ? ", transposed: constraints are rows" : "");
   if (dense) return CP_SUCCESS;
 
   const Sparse a          = sparseOf(A);
   const sunindextype *ptr = a.pointer, *index = a.index;
   const char *line = a.by_rows ? "row" : "column", *across = a.by_rows ? "column" : "row";
   if (ptr[0] != 0)
-    return REFUSE("%s: index pointers must start at 0: pointer 0 is %ld", name, (long)ptr[0]);
+    return cpRefuse(log, function, "%s: index pointers must start at 0: pointer 0 is %ld", name,
+                    (long)ptr[0]);
   for (long k = 0; k < a.nlines; k++)
     if (ptr[k + 1] < ptr[k])
-      return REFUSE("%s: index pointers must not decrease: pointer %ld is %ld, pointer %ld is %ld",
-                    name, k, (long)ptr[k], k + 1, (long)ptr[k + 1]);
+      return cpRefuse(
+          log, function,
+          "%s: index pointers must not decrease: pointer %ld is %ld, pointer %ld is %ld", name, k,
+          (long)ptr[k], k + 1, (long)ptr[k + 1]);
   const long entries = ptr[a.nlines];
   if (entries > a.storage)
-    return REFUSE("%s: index pointers must stay within its %ld entries: pointer %ld is %ld", name,
-                  (long)a.storage, (long)a.nlines, entries);
+    return cpRefuse(log, function,
+                    "%s: index pointers must stay within its %ld entries: pointer %ld is %ld", name,
+                    (long)a.storage, (long)a.nlines, entries);
   if (entries == 0)
-    return REFUSE("%s has no entries: it must carry the pattern of all entries that are ever "
-                  "non-zero in its index arrays",
-                  name);
+    return cpRefuse(log, function,
+                    "%s has no entries: it must carry the pattern of all entries that are ever "
+                    "non-zero in its index arrays",
+                    name);
   for (long k = 0; k < a.nlines; k++)
     for (sunindextype e = ptr[k]; e < ptr[k + 1]; e++) {
       const long i = index[e], before = e > ptr[k] ? index[e - 1] : -1;
       if (i < 0 || i >= a.across)
-        return REFUSE("%s: %s indices must be from 0 to %ld: %s %ld has index %ld", name, across,
-                      (long)a.across - 1, line, k, i);
+        return cpRefuse(log, function, "%s: %s indices must be from 0 to %ld: %s %ld has index %ld",
+                        name, across, (long)a.across - 1, line, k, i);
       if (i == before)
-        return REFUSE("%s: each entry must occur once: %s %ld has index %ld twice", name, line, k,
-                      i);
+        return cpRefuse(log, function, "%s: each entry must occur once: %s %ld has index %ld twice",
+                        name, line, k, i);
       if (i < before)
-        return REFUSE("%s: indices must ascend within a %s: %s %ld has index %ld before %ld", name,
-                      line, line, k, before, i);
+        return cpRefuse(log, function,
+                        "%s: indices must ascend within a %s: %s %ld has index %ld before %ld",
+                        name, line, line, k, before, i);
     }
   return CP_SUCCESS;
 }
@@ -95,7 +99,8 @@ int cpCheckTemplate(CPLog *log, SUNMatrix A, int rows, int cols, const char *nam
     for (sunindextype e = a.pointer[k]; e < a.pointer[k + 1]; e++)
       has[a.by_rows ? k : a.index[e]] = 1;
   for (int i = 0; !flag && i < rows; i++)
-    if (!has[i]) flag = REFUSE("%s: each row must have an entry: row %d has none", name, i);
+    if (!has[i])
+      flag = cpRefuse(log, function, "%s: each row must have an entry: row %d has none", name, i);
   free(has);
   return flag;
 }
@@ -118,13 +123,15 @@ int cpCheckMetricTemplate(CPLog *log, SUNMatrix M, int n, const char *function) 
   const Sparse a = sparseOf(M);
   for (int k = 0; k < n; k++)
     if (!hasEntry(a, k, k))
-      return REFUSE("%s must have its whole diagonal: entry (%d, %d) is missing", name, k, k);
+      return cpRefuse(log, function, "%s must have its whole diagonal: entry (%d, %d) is missing",
+                      name, k, k);
   for (int k = 0; k < n; k++)
     for (sunindextype e = a.pointer[k]; e < a.pointer[k + 1]; e++) {
       const int l = (int)a.index[e], i = a.by_rows ? k : l, j = a.by_rows ? l : k;
       if (!hasEntry(a, l, k))
-        return REFUSE("%s must have a symmetric pattern: it has entry (%d, %d), and not (%d, %d)",
-                      name, i, j, j, i);
+        return cpRefuse(log, function,
+                        "%s must have a symmetric pattern: it has entry (%d, %d), and not (%d, %d)",
+                        name, i, j, j, i);
     }
   return CP_SUCCESS;
 }

@@ -48,6 +48,13 @@ static CPBodies balls(int n) {
   return bodies;
 }
 
+static void release(CPOneStepMem mem, CPContact contact, CPBodies bodies, N_Vector y) {
+  CPOneStepFree(&mem);
+  CPContactFree(&contact);
+  CPBodiesFree(&bodies);
+  N_VDestroy(y);
+}
+
 /* With the sliding velocity w0 = v0 + omega x (-r z) the ball decelerates against w0 until t = 2 |w0| / (7 mu g), and rolls with
  * v0 - 2/7 w0 from there on (G. Coriolis, Theorie mathematique des effets du jeu de billard, 1835). */
 START_TEST(billiard_balls_roll_at_last) {
@@ -85,10 +92,7 @@ START_TEST(billiard_balls_roll_at_last) {
       ck_assert_double_eq_tol(entries(y)[7 * k + i], x, 1e-8);
     }
   }
-  CPOneStepFree(&mem);
-  CPContactFree(&contact);
-  CPBodiesFree(&bodies);
-  N_VDestroy(y);
+  release(mem, contact, bodies, y);
 }
 END_TEST
 
@@ -141,10 +145,7 @@ START_TEST(the_end_of_sliding_takes_few_steps) {
   ck_assert_double_eq_tol(entries(y)[7], SUN_RCONST(5.0) / 7 * cos(angle), tol);
   ck_assert_double_eq_tol(entries(y)[8], SUN_RCONST(5.0) / 7 * sin(angle), tol);
   ck_assert_int_le(stats.nattempts, 15);
-  CPOneStepFree(&mem);
-  CPContactFree(&contact);
-  CPBodiesFree(&bodies);
-  N_VDestroy(y);
+  release(mem, contact, bodies, y);
 }
 END_TEST
 
@@ -220,10 +221,7 @@ START_TEST(roots_of_the_user_do_not_hide_the_end_of_sliding) {
                   (event.t - end) / tol);
     ck_assert_int_eq(CPOneStepGetStats(mem, &stats), CP_SUCCESS);
     ck_assert_int_le(stats.nattempts, 25);
-    CPOneStepFree(&mem);
-    CPContactFree(&contact);
-    CPBodiesFree(&bodies);
-    N_VDestroy(y);
+    release(mem, contact, bodies, y);
   }
 }
 END_TEST
@@ -303,10 +301,7 @@ START_TEST(boxes_come_to_rest_on_four_corners) {
   }
   ck_assert_int_ge(closed, 3);
   ck_assert_double_eq_tol(weight, g, 1e-6);
-  CPOneStepFree(&mem);
-  CPContactFree(&contact);
-  CPBodiesFree(&bodies);
-  N_VDestroy(y);
+  release(mem, contact, bodies, y);
 }
 END_TEST
 
@@ -382,10 +377,7 @@ START_TEST(tippe_top_turns_over) {
     before = energy, upright = up[2];
   }
   ck_assert_double_lt(upright, 0);
-  CPOneStepFree(&mem);
-  CPContactFree(&contact);
-  CPBodiesFree(&bodies);
-  N_VDestroy(y);
+  release(mem, contact, bodies, y);
 }
 END_TEST
 
@@ -409,10 +401,7 @@ START_TEST(tippe_top_ends_its_sliding_in_time) {
                 (event.t - SUN_RCONST(1.105093660)) / tol);
   ck_assert_int_eq(CPOneStepGetStats(mem, &stats), CP_SUCCESS);
   ck_assert_int_le(stats.nattempts, 200);
-  CPOneStepFree(&mem);
-  CPContactFree(&contact);
-  CPBodiesFree(&bodies);
-  N_VDestroy(y);
+  release(mem, contact, bodies, y);
 }
 END_TEST
 
