@@ -208,12 +208,12 @@ CP_WIDE_PART void subtractRow(const double *l, int length, double *x) {
     for (int i = 0; i < length; i++) x[i - length] -= l[i] * x_k;
 }
 
-/* x <- L^{-T} D^{-1} x. mu, unless NULL: out, the same in the order of the constraints */
-CP_WIDE_PART void solveUpper(const Sparse *s, double *x, double *mu) {
+/* x <- L^{-T} D^{-1} x. mu, if has_mu: out, the same in the order of the constraints */
+CP_WIDE_PART void solveUpper(const Sparse *s, double *x, int has_mu, double *mu) {
   const size_t *envelope = s->envelope;
   for (int k = 0; k < s->order; k++) x[k] *= s->inverse[k];
   for (int k = s->order - 1; k >= 0; k--) {
-    if (mu) mu[s->constraint[k]] = x[k];
+    if (has_mu) mu[s->constraint[k]] = x[k];
     subtractRow(s->l + envelope[k], (int)(envelope[k + 1] - envelope[k]), x + k);
   }
 }
@@ -228,7 +228,7 @@ static void solveEnvelope(const Sparse *s, const double *b, double *x) {
     for (int i = 0; i < length; i++) sum -= l[i] * x[k - length + i];
     x[k] = sum;
   }
-  solveUpper(s, x, NULL);
+  solveUpper(s, x, 0, NULL);
 }
 
 /* Pivots d_k of K at position k: the diagonal of D, or the squared diagonal of L in supernodes. */
@@ -428,7 +428,7 @@ CP_WIDE static int quick(CPComplement *c, const double *root, const double *f, c
   if (factorEnvelope(s, 0.0, 1, 1, b, nu, square) || !(s->least > CP_SMALL_PIVOT)) return 0;
   memset(s->present, 1, (size_t)s->order);
   c->sine = sqrt(s->least);
-  solveUpper(s, nu, mu);
+  solveUpper(s, nu, 1, mu);
   subtract(s, root, nu, x); /* x = root (root f - X nu) */
   return cpAllFinite(x, c->n);
 }
