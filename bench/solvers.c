@@ -229,7 +229,6 @@ static const struct {
                {"QR", CP_LINSOL_QR, PATTERN, 0, 1, 1.0},
                {"QRP", CP_LINSOL_QRP, PATTERN, 1, 1, 1.0},
                {"SPARSE", CP_LINSOL_SPARSE, PATTERN, 1, 0, 0.0},
-               {"BLOCK", CP_LINSOL_BLOCK, PATTERN, 1, 0, 1.0},
                {"Jacobi", CP_LINSOL_KRYLOV, PRODUCTS, 1, 0, 0.0},
                {"KRYLOV", CP_LINSOL_KRYLOV, PRECONDITIONED, 1, 0, 0.0},
                {"AUTO", CP_LINSOL_AUTO, PATTERN, 1, 0, 0.0}};

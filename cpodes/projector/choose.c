@@ -7,18 +7,8 @@
 
 /* Up to this many constraints in a level dense factors cost less than sparse ones. */
 #define DENSE_UP_TO 8
-/* Connected components of at most this many constraints are solved one by one: larger ones are left
- * to supernodes. */
-#define BLOCK_UP_TO 16
 /* Fraction of nonzeros in the Schur complement A^T A above which sparse factors do not pay. */
 #define SPARSE_UP_TO 0.5
-
-/* Criteria of the choice: the largest over all levels, and the total number of connected
- * components. */
-typedef struct {
-  int rows, components, largest;
-  double density; /* fraction of nonzeros in A^T A */
-} Shape;
 
 /* Number of rows of A^T A that density() samples, evenly distributed: one bit each. */
 #define SAMPLES 64
@@ -47,42 +37,27 @@ static int density(const CPLevel *level, double *part) {
   return CP_SUCCESS;
 }
 
-static int measureLevel(const CPLevel *level, Shape *shape) {
-  int largest    = 0;
-  double part    = 0.0;
-  int *component = malloc(((size_t)level->nrows + 1) * sizeof *component);
-  if (!component) return CP_MEM_FAIL;
-  const int components = cpComponents(&level->A, level->ncols, level->nrows, component, &largest);
-  free(component);
-  const int flag = density(level, &part);
-  if (flag) return flag;
-  if (level->nrows > shape->rows) shape->rows = level->nrows;
-  if (largest > shape->largest) shape->largest = largest;
-  if (part > shape->density) shape->density = part;
-  shape->components += components;
-  return CP_SUCCESS;
-}
-
-static CPLinSol choose(CPWork work, const Shape *s) {
+/* Chooses by the largest level, and by the densest one. */
+static int choose(CPWork work) {
   const CPProjector P = work->P;
-  if (cpHasDiagonalMetric(P) && s->components > work->nlevels && s->rows > 1 &&
-      s->largest <= BLOCK_UP_TO) {
-    cpWrite(P->reason, "pattern falls into %d components of at most %d constraints", s->components,
-            s->largest);
-    return CP_LINSOL_BLOCK;
+  int rows            = 0;
+  double densest      = 0.0;
+  for (int l = 0; l < work->nlevels; l++) {
+    double part = 0.0;
+    if (work->levels[l].nrows > 0 && density(&work->levels[l], &part)) return CP_MEM_FAIL;
+    if (work->levels[l].nrows > rows) rows = work->levels[l].nrows;
+    densest = fmax(densest, part);
   }
-  if (s->rows <= DENSE_UP_TO) {
-    cpWrite(P->reason, "at most %d constraints in a level", s->rows);
-    return CP_LINSOL_SCHUR;
-  }
-  cpWrite(P->reason, "up to %d constraints in a level, %.2g of them coupled to each", s->rows,
-          s->density);
-  return s->density <= SPARSE_UP_TO ? CP_LINSOL_SPARSE : CP_LINSOL_SCHUR;
+  if (rows <= DENSE_UP_TO) cpWrite(P->reason, "at most %d constraints in a level", rows);
+  else
+    cpWrite(P->reason, "up to %d constraints in a level, %.2g of them coupled to each", rows,
+            densest);
+  work->linsol = rows > DENSE_UP_TO && densest <= SPARSE_UP_TO ? CP_LINSOL_SPARSE : CP_LINSOL_SCHUR;
+  return CP_SUCCESS;
 }
 
 int cpChooseSolver(CPWork work) {
   CPProjector P = work->P;
-  Shape shape   = {0, 0, 0, 0.0};
   int flag = CP_SUCCESS, kkt = 0; /* 1: a level's sparse metric needs KKT */
   work->linsol = P->options.linsol;
   for (int l = 0; l < work->nlevels; l++) {
@@ -97,11 +72,7 @@ int cpChooseSolver(CPWork work) {
   } else if (!P->G_tmpl && P->nnorms == 0) {
     work->linsol = CP_LINSOL_SCHUR;
     cpWrite(P->reason, "G is dense");
-  } else {
-    for (int l = 0; !flag && l < work->nlevels; l++)
-      if (work->levels[l].nrows > 0) flag = measureLevel(&work->levels[l], &shape);
-    if (!flag) work->linsol = choose(work, &shape);
-  }
+  } else flag = choose(work);
   P->stats.linsol = work->linsol;
   work->compact =
       !P->G_tmpl && cpHasDiagonalMetric(P) && !cpSaddleKeepsPattern(cpSaddleOfLin(work->linsol));
@@ -109,8 +80,11 @@ int cpChooseSolver(CPWork work) {
 }
 
 const char *cpSolverName(CPLinSol type) {
-  static const char *const names[] = {"not chosen yet",     "Schur complement", "QR",
-                                      "QR with pivoting",   "sparse Cholesky",  "blocks",
-                                      "conjugate gradients"};
+  static const char *const names[] = {[CP_LINSOL_AUTO]   = "not chosen yet",
+                                      [CP_LINSOL_SCHUR]  = "Schur complement",
+                                      [CP_LINSOL_QR]     = "QR",
+                                      [CP_LINSOL_QRP]    = "QR with pivoting",
+                                      [CP_LINSOL_SPARSE] = "sparse Cholesky",
+                                      [CP_LINSOL_KRYLOV] = "conjugate gradients"};
   return names[type];
 }

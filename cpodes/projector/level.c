@@ -115,11 +115,11 @@ int cpLevelOpen(CPWork work, int l) {
                              .definite   = 1,
                              .finest =
                                  P->user.jac || P->mc == 0 ? RANK_TOLERANCE : RANK_TOLERANCE_DQ};
-  const int structured    = options.type == CP_SADDLE_SPARSE || options.type == CP_SADDLE_BLOCK;
-  if (W && !W->start && structured) { /* W couples all rows: the Schur complement is dense */
+  const int sparse        = options.type == CP_SADDLE_SPARSE;
+  if (W && !W->start && sparse) { /* W couples all rows: the Schur complement is dense */
     options.type       = CP_SADDLE_SCHUR;
     options.may_change = 1;
-  } else if (W && structured && !cpLevelHasSmallBlocks(level)) options.type = CP_SADDLE_KKT;
+  } else if (W && sparse && !cpLevelHasSmallBlocks(level)) options.type = CP_SADDLE_KKT;
   return cpSaddleCreate(&level->saddle, options, W, &level->A);
 }
 

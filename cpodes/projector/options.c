@@ -99,7 +99,7 @@ int CPProjectorSetLinearSolver(CPProjector P, CPLinSol type) {
   if (type < CP_LINSOL_AUTO || type > CP_LINSOL_KRYLOV)
     return cpRefuse(&P->log, __func__,
                     "type must be one of CP_LINSOL_AUTO ... CP_LINSOL_KRYLOV, is %d", (int)type);
-  P->options.linsol = type;
+  P->options.linsol = type == CP_LINSOL_BLOCK ? CP_LINSOL_SPARSE : type;
   return changedSolver(P);
 }
 

@@ -1,6 +1,5 @@
 /* Sparse Schur complement for a W that is diagonal or has small blocks (bodies in absolute
- * coordinates), as a whole (sparse.c) or by its connected components (block.c): D = F F^T
- * (weight.c),
+ * coordinates): D = F F^T (weight.c), and S is factored by sparse.c,
  *
  *   X = F^T A^T E,   S = X^T X = E A D A^T E,   E = diag(e): unit columns of X
  *
@@ -33,8 +32,6 @@ typedef struct {
 /* ---- structure ---- */
 
 static int create(CPSaddle s) {
-  const CPComplementOps *ops =
-      s->used.type == CP_SADDLE_BLOCK ? &cpBlockComplementOps : &cpSparseComplementOps;
   CPArena *arena = &s->used.arena;
   const CPMat *A = &s->A;
   SparseSchur *c;
@@ -42,7 +39,7 @@ static int create(CPSaddle s) {
   if (s->has_matrix && !s->M.start) return CP_ILL_INPUT; /* W may couple all rows */
   s->used.content = CP_NEW(arena, c, 1);
   if (!c || cpWeightCreate(&c->W, s)) return CP_MEM_FAIL;
-  c->S = (CPComplement){.ops = ops, .n = s->n, .m = s->m, .sine = 1.0};
+  c->S = (CPComplement){.n = s->n, .m = s->m, .sine = 1.0};
   CP_ARRAYS(arena, s->n, &c->x, &c->y);
   if (s->m == 0) return cpArenaStatus(arena);
   CPPlaces places = {0};
@@ -60,7 +57,7 @@ static int create(CPSaddle s) {
   CP_ARRAYS(arena, s->m, &c->e, &c->w, &c->r, &c->most, &c->square);
   if (cpArenaStatus(arena)) return CP_MEM_FAIL;
   for (size_t l = 0; l < cpMatEntries(&c->S.XT); l++) c->S.from[l] = l;
-  const int failed = ops->create(&c->S, arena);
+  const int failed = cpSparseCreate(&c->S, arena);
   c->in_order      = 1;
   for (size_t l = 0; l < cpMatEntries(&c->S.XT); l++) c->in_order &= c->S.from[l] == l;
   return failed;
@@ -137,7 +134,7 @@ static int factor(CPSaddle s) {
   for (int twice = 0; twice < 2; twice++, any_length = !any_length) {
     flag = formMatrix(s, any_length);
     if (flag || (s->dependent >= 0 && shortest)) return CP_SADDLE_DEPENDENT;
-    flag = c->S.ops->factor(&c->S);
+    flag = cpSparseFactor(&c->S);
     if (flag || !c->S.any_length || c->S.is_regular == any_length) break;
   }
   if (c->W.root && s->nrows == s->m && !flag) s->square = c->square;
@@ -158,7 +155,7 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   int flag       = 0;
   for (int i = 0; b && i < s->m; i++) c->r[i] = c->e[i] > 0.0 ? c->e[i] * b[i] : 0.0;
   if (x && b && s->m > 0 && !f && !mu) { /* K b = F X S^+ E b */
-    flag = c->S.ops->solve(&c->S, c->r, x);
+    flag = cpSparseSolve(&c->S, c->r, x);
     cpWeightBackward(&c->W, x);
     return flag;
   }
@@ -167,10 +164,10 @@ static int solve(CPSaddle s, const double *f, const double *b, double *x, double
   if (f) cpWeightForward(&c->W, y);
   if (s->m > 0) {
     const double *from = y; /* y - x2, x2 = X S^+ E b; not needed if S is regular */
-    if (!once) flag = c->S.ops->solve(&c->S, c->r, c->x);
+    if (!once) flag = cpSparseSolve(&c->S, c->r, c->x);
     if (!once) from = c->x;
     for (int j = 0; !once && j < n; j++) c->x[j] = y[j] - c->x[j];
-    if (!flag) flag = c->S.ops->solveTransposed(&c->S, from, once && b ? c->r : NULL, c->r);
+    if (!flag) flag = cpSparseSolveT(&c->S, from, once && b ? c->r : NULL, c->r);
     for (int i = 0; mu && i < s->m; i++) mu[i] = c->e[i] > 0.0 ? c->e[i] * c->r[i] : 0.0;
     if (x && (f || once)) /* y - X S^+ X^T (y - x2) */
       for (int j = 0; j < n; j++)
@@ -202,13 +199,13 @@ static int quick(CPSaddle s, const double *W, const double *A, const double *f, 
   SparseSchur *c = s->used.content;
   const int flag = cpSaddleTake(s, W, A);
   if (flag) return flag == CP_SADDLE_SAME && !cpSaddleSolve(s, f, b, x, mu) && cpAllFinite(x, s->n);
-  if (s->m == 0 || !c->S.ops->quick || s->nrows < s->m) return 0; /* without rows there is no S */
+  if (s->m == 0 || s->nrows < s->m) return 0; /* without rows there is no S */
   if (cpWeightFactor(&c->W, s) || !c->W.root) return 0;
   memcpy(s->A.value, A, s->entries[1] * sizeof *A);
   for (int i = 0; i < s->m; i++) c->e[i] = 1.0;
   s->square = c->square;
   scaleRows(s, A);
-  s->valid = c->S.ops->quick(&c->S, c->W.root, f, b, x, mu, c->square);
+  s->valid = cpSparseQuick(&c->S, c->W.root, f, b, x, mu, c->square);
   s->sine  = c->S.sine;
   return s->valid;
 }

@@ -26,7 +26,6 @@ static const struct {
     [CP_SADDLE_NULLSPACE] = {&cpSaddleNullspaceOps, "null space", CP_LINSOL_QRP, CP_KKT_NULLSPACE, 0},
     [CP_SADDLE_SPARSE]    = {&cpSaddleComplementOps, "sparse Schur complement", CP_LINSOL_SPARSE,
                              CP_KKT_SPARSE_SCHUR, 1},
-    [CP_SADDLE_BLOCK]     = {&cpSaddleComplementOps, "blocks", CP_LINSOL_BLOCK, CP_KKT_AUTO, 1},
     [CP_SADDLE_KKT] = {&cpSaddleKktOps, "sparse KKT matrix", CP_LINSOL_SPARSE, CP_KKT_SPARSE, 1}};
 
 int cpSaddleKeepsPattern(CPSaddleType type) { return solvers[type].keeps_pattern; }
@@ -37,7 +36,7 @@ int cpSaddleFailed(const CPSaddle s, int flag, sunrealtype t, const char *row, c
   if (flag == CP_SADDLE_DEPENDENT)
     return cpReason(text, -CP_PROJ_RANK,
                     "at t = %.15g: %s depends on others, and the linear solver '%s' needs "
-                    "independent ones (CP_LINSOL_AUTO, QRP, SPARSE and BLOCK do not)",
+                    "independent ones (CP_LINSOL_AUTO, QRP and SPARSE do not)",
                     t, row, cpSaddleName(s));
   const char *what = flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed";
   if (flag == CP_SADDLE_NONFINITE) what = "a matrix that is not finite", flag = -CP_MECH_NONFINITE;

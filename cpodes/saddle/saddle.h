@@ -29,7 +29,6 @@ typedef enum {
   CP_SADDLE_QR,        /* null-space method by QR of A^T; needs independent rows */
   CP_SADDLE_NULLSPACE, /* null-space method by QR with column pivoting */
   CP_SADDLE_SPARSE,    /* sparse A D A^T where W is diagonal or has small blocks */
-  CP_SADDLE_BLOCK,     /* the connected components of A D A^T, each factored by itself */
   CP_SADDLE_KKT        /* sparse indefinite matrix [W A^T; A 0] */
 } CPSaddleType;
 
@@ -47,8 +46,8 @@ typedef struct {
   /* 1: where the solver of this type refuses the values, a more general one replaces it (implied by
    * AUTO): NULLSPACE replaces SCHUR, and KKT replaces SPARSE if W is a matrix */
   int may_change;
-  /* 1: with dependent rows, mu has minimum norm among all that give the same A^T mu (SPARSE and
-   * BLOCK then need independent rows); 0: mu may be zero in dependent rows instead */
+  /* 1: with dependent rows, mu has minimum norm among all that give the same A^T mu (SPARSE then
+   * needs independent rows); 0: mu may be zero in dependent rows instead */
   int shortest;
   /* 1: a W that the first solver finds indefinite is refused, even if it is definite on the null
    * space of A */
@@ -127,14 +126,6 @@ void cpSaddleForgetRank(CPSaddle saddle);
  * the state along the manifold by as much as it was off, and gives accelerations with errors of
  * their own size. */
 double cpSaddleZeroAngle(const CPSaddle saddle, double distance);
-
-/* Finds the connected components of the columns of A [n x m]: columns with entries in the same row
- * (a component of the state) belong together, and so do columns that are linked through others. AT:
- * the structure of A^T, one column per component of the state. component [m]: out, the number of
- * each column's connected component, counted from 0 in the order of their first columns. largest:
- * out, the number of columns in the largest one; may be NULL. Returns the number of connected
- * components. */
-int cpComponents(const CPMat *AT, int n, int m, int *component, int *largest);
 
 /* Writes to text [CP_TEXT_LENGTH] why the factorisation of a projection's matrix at t, or a
  * solution with it (t is NaN), failed: dependent rows (row is the name of row saddle->dependent),

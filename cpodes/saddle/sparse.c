@@ -32,7 +32,7 @@ static void destroy(void *content) {
   cholmod_l_finish(chol);
 }
 
-static int create(CPComplement *c, CPArena *arena) {
+int cpSparseCreate(CPComplement *c, CPArena *arena) {
   Sparse *s;
   c->content = CP_NEW(arena, s, 1);
   if (!s) return CP_MEM_FAIL;
@@ -388,7 +388,7 @@ static int factorCholesky(CPComplement *c, Sparse *s) {
  * continues, and below the square of the least sine. */
 #define SHIFT 1.0e-13
 
-static int solve(CPComplement *c, const double *r, double *x) {
+int cpSparseSolve(CPComplement *c, const double *r, double *x) {
   Sparse *s = c->content;
   if (s->is_qr) return cpSparseQRSolve(c, r, x);
   double *b = s->b->x;
@@ -398,7 +398,7 @@ static int solve(CPComplement *c, const double *r, double *x) {
   return flag;
 }
 
-static int solveTransposed(CPComplement *c, const double *x, const double *r, double *mu) {
+int cpSparseSolveT(CPComplement *c, const double *x, const double *r, double *mu) {
   Sparse *s = c->content;
   if (s->is_qr) return cpSparseQRSolveT(c, x, mu);
   const int flag         = multipliers(c, s, x, r);
@@ -433,6 +433,11 @@ CP_WIDE static int quick(CPComplement *c, const double *root, const double *f, c
   return cpAllFinite(x, c->n);
 }
 
+int cpSparseQuick(CPComplement *c, const double *root, const double *f, const double *b, double *x,
+                  double *mu, double *square) {
+  return quick(c, root, f, b, x, mu, square);
+}
+
 /* ---- which columns are dropped ---- */
 
 static void exchange(Sparse *s, int i, int d) {
@@ -453,7 +458,7 @@ static int exchangeDropped(CPComplement *c, Sparse *s) {
     int d = -1; /* the dropped column with the largest C_di, C_i = A_d^T A S^{-1} e_i */
     memset(C, 0, (size_t)c->m * sizeof *C);
     C[i] = 1.0;
-    flag = solve(c, C, s->z);
+    flag = cpSparseSolve(c, C, s->z);
     if (flag) return flag;
     C[i] = 0.0;
     cpMatTimes(&c->XT, 1.0, s->z, 1.0, C);
@@ -505,14 +510,8 @@ static int factorAnyhow(CPComplement *c) {
   return flag ? flag : exchangeDropped(c, s);
 }
 
-static int factor(CPComplement *c) {
+int cpSparseFactor(CPComplement *c) {
   const int flag = factorAnyhow(c);
   c->is_regular  = !flag && c->dependent < 0 && !((Sparse *)c->content)->is_qr;
   return flag;
 }
-
-const CPComplementOps cpSparseComplementOps = {.create          = create,
-                                               .factor          = factor,
-                                               .solve           = solve,
-                                               .solveTransposed = solveTransposed,
-                                               .quick           = quick};

@@ -86,7 +86,7 @@ int cpCholmodFailure(const cholmod_common *chol);
 /* sparse_order.c: sets everything above but the values and QR, from the structure of A. */
 int cpSparseOrder(CPComplement *c, CPArena *arena);
 
-/* sparse_qr.c: like the functions of the table; the factorisation sets s->dropped. */
+/* sparse_qr.c: like the functions of sparse.c; the factorisation sets s->dropped. */
 int cpSparseQRFactor(CPComplement *c);
 int cpSparseQRSolve(CPComplement *c, const double *r, double *x);
 int cpSparseQRSolveT(CPComplement *c, const double *x, double *mu);

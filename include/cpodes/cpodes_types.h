@@ -102,7 +102,7 @@ typedef enum {
   CP_LINSOL_QR     = 2, /**< dense QR of D^(1/2) G^T: accurate where G is ill-conditioned */
   CP_LINSOL_QRP    = 3, /**< dense QR with column pivoting: finds the rank, takes dependent rows */
   CP_LINSOL_SPARSE = 4, /**< sparse Cholesky factors of G D G^T, sparse QR where rows are dependent */
-  CP_LINSOL_BLOCK = 5, /**< each connected component of the pattern by itself, dense */
+  CP_LINSOL_BLOCK = 5, /**< the same as SPARSE, which is faster than a solver for each component */
   CP_LINSOL_KRYLOV =
       6 /**< conjugate gradients on G D G^T, products with G and G^T only; any N_Vector */
 } CPLinSol;

@@ -6,10 +6,10 @@ const CPMechMetric metrics[METRICS]     = {CP_METRIC_DEFAULT, CP_METRIC_ERROR, C
                                            CP_METRIC_NEWTON, CP_METRIC_L2};
 static const char *const metric_names[] = {"DEFAULT", "ERROR", "KINETIC", "NEWTON", "L2"};
 
-static const CPLinSol solvers[]         = {CP_LINSOL_AUTO,  CP_LINSOL_QRP,   CP_LINSOL_SPARSE,
-                                           CP_LINSOL_BLOCK, CP_LINSOL_SCHUR, CP_LINSOL_QR};
-static const char *const solver_names[] = {"AUTO", "QRP", "SPARSE", "BLOCK", "SCHUR", "QR"};
-enum { WITH_RANK = 4 }; /* the first four accept dependent rows */
+static const CPLinSol solvers[] = {CP_LINSOL_AUTO, CP_LINSOL_QRP, CP_LINSOL_SPARSE, CP_LINSOL_SCHUR,
+                                   CP_LINSOL_QR};
+static const char *const solver_names[] = {"AUTO", "QRP", "SPARSE", "SCHUR", "QR"};
+enum { WITH_RANK = 3 }; /* the first three accept dependent rows */
 
 static int solver_count(const System *s) {
   return !s->model.M ? 1 : s->redundant ? WITH_RANK : SOLVERS;

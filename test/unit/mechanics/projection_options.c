@@ -465,7 +465,7 @@ static int fixed_distances(sunrealtype t, const sunrealtype *q, sunrealtype *p, 
   return 0;
 }
 
-/* A dense M may couple all components of A, which CP_LINSOL_BLOCK therefore does not solve. */
+/* A dense M may couple all rows, which CP_LINSOL_SPARSE therefore does not solve. */
 START_TEST(a_dense_mass_couples_the_blocks_of_sparse_rows) {
   const sunrealtype state[6] = {1.1, 0.0, 0.9, 1.0, 0.0, -1.0};
   sunrealtype by[2][6];
@@ -481,7 +481,8 @@ START_TEST(a_dense_mass_couples_the_blocks_of_sparse_rows) {
     N_VConst(1e8, ewt);
     ck_assert_int_eq(CPMechSetMetric(mech, CP_METRIC_KINETIC), CP_SUCCESS);
     CPProjector P = CPMechGetProjector(mech);
-    ck_assert_int_eq(CPProjectorSetLinearSolver(P, k ? CP_LINSOL_BLOCK : CP_LINSOL_QRP), CP_SUCCESS);
+    ck_assert_int_eq(CPProjectorSetLinearSolver(P, k ? CP_LINSOL_SPARSE : CP_LINSOL_QRP),
+                     CP_SUCCESS);
     ck_assert_int_eq(CPProjectorProject(P, 0.0, y, ewt), CP_SUCCESS);
     CPMechFree(&mech);
     N_VDestroy(ewt);

@@ -114,8 +114,8 @@ static void give_metric(const Choice *choice) {
 
 static const Pattern patterns[] = {ALL_ENTRIES, BLOCKS, BLOCKS, TRIDIAGONAL};
 static const Form forms[]       = {M_DENSE, M_CSC, M_CSR, M_CSC};
-static const CPLinSol types[]   = {CP_LINSOL_AUTO, CP_LINSOL_SCHUR,  CP_LINSOL_QR,
-                                   CP_LINSOL_QRP,  CP_LINSOL_SPARSE, CP_LINSOL_BLOCK};
+static const CPLinSol types[]   = {CP_LINSOL_AUTO, CP_LINSOL_SCHUR, CP_LINSOL_QR, CP_LINSOL_QRP,
+                                   CP_LINSOL_SPARSE};
 enum { KINDS = sizeof forms / sizeof forms[0], TYPES = sizeof types / sizeof types[0] };
 /* metrics x solvers x templates of G */
 enum { CHOICES = KINDS * TYPES * 2 };

@@ -28,18 +28,15 @@ static const Manifold *const loops[] = {&circle,     &sphere,      &planes,
 enum { N_LOOPS = sizeof loops / sizeof loops[0] };
 
 /* Index: solvers that accept dependent rows x Jacobian x norm; conjugate gradients x norm. */
-enum { N_REVEALING = 18 };
+enum { N_REVEALING = 14 };
 
 static Setting revealing_setting(int i) {
   static const struct {
     CPLinSol type;
     Storage storage;
-  } solver[]        = {{CP_LINSOL_AUTO, DENSE},
-                       {CP_LINSOL_QRP, DENSE},
-                       {CP_LINSOL_SPARSE, CSC},
-                       {CP_LINSOL_BLOCK, CSC}};
+  } solver[]        = {{CP_LINSOL_AUTO, DENSE}, {CP_LINSOL_QRP, DENSE}, {CP_LINSOL_SPARSE, CSC}};
   const CPNorm norm = i % 2 ? CP_NORM_L2 : CP_NORM_ERROR;
-  if (i >= 16) return (Setting){CP_LINSOL_KRYLOV, norm, 1, PRODUCTS, OF_NORM};
+  if (i >= 12) return (Setting){CP_LINSOL_KRYLOV, norm, 1, PRODUCTS, OF_NORM};
   return (Setting){solver[i / 4].type, norm, i / 2 % 2, solver[i / 4].storage, OF_NORM};
 }
 

@@ -121,7 +121,7 @@ static void check_solves(CPSaddle lin) {
   ck_assert_double_le(sqrt(product(expected, expected)), TOLERANCE);
 }
 
-static const CPSaddleType finds_rank[] = {CP_SADDLE_SPARSE, CP_SADDLE_BLOCK, CP_SADDLE_NULLSPACE};
+static const CPSaddleType finds_rank[] = {CP_SADDLE_SPARSE, CP_SADDLE_NULLSPACE};
 
 START_TEST(solvers_that_find_the_rank_find_it) {
   for (int k = 0; k < MATRICES; k++) {

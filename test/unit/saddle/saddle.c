@@ -496,8 +496,6 @@ START_TEST(the_sparse_schur_complement_of_dense_matrices_is_refused) {
     const CPMat *M = k & 1 ? &p.Ms : &p.Md, *rows = k & 2 ? &p.As : &p.Ad;
     ck_assert_int_eq(create(CP_SADDLE_SPARSE, M, rows), CP_ILL_INPUT);
     ck_assert_ptr_null(saddle);
-    ck_assert_int_eq(create(CP_SADDLE_BLOCK, M, rows), CP_ILL_INPUT);
-    ck_assert_ptr_null(saddle);
   }
   kkt_free(&p);
 }
@@ -617,9 +615,9 @@ static const KktCase diagonals[] = {
     {"as many rows as coordinates", 40, 40, 0, 0, 0, MASS_DIAGONAL, 0.3, 0.0},
     {"more rows than coordinates", 10, 8, 9, 5, 0, MASS_DIAGONAL, 0.5, 0.0},
     {"dependent rows of many lengths", 30, 10, 5, 5, 1, MASS_DIAGONAL, 0.2, 1.0}};
-static const CPSaddleType by_roots[] = {CP_SADDLE_SCHUR,  CP_SADDLE_QR,    CP_SADDLE_NULLSPACE,
-                                        CP_SADDLE_SPARSE, CP_SADDLE_BLOCK, CP_SADDLE_AUTO};
-enum { N_DIAGONALS = sizeof diagonals / sizeof diagonals[0], N_BY_ROOTS = 6 };
+static const CPSaddleType by_roots[] = {CP_SADDLE_SCHUR, CP_SADDLE_QR, CP_SADDLE_NULLSPACE,
+                                        CP_SADDLE_SPARSE, CP_SADDLE_AUTO};
+enum { N_DIAGONALS = sizeof diagonals / sizeof diagonals[0], N_BY_ROOTS = 5 };
 
 static int factor_by_roots(const double *root) {
   cpSaddleUseRows(saddle, p.off);

@@ -1,5 +1,4 @@
-/* BLOCK: the components of A's pattern separately, and how they are found. For A (n x m, unit
- * columns)
+/* SPARSE where A's pattern consists of connected components. For A (n x m, unit columns)
  *   x = A (A'A)^+ r,   mu = (A'A)^+ A'x,
  * against the pivoted QR of the whole matrix, which shares nothing with it for independent columns. */
 #include <float.h>
@@ -101,7 +100,7 @@ static void open_solver(CPSaddle *solver, CPSaddleType type, const CPMat *A) {
 static void open_pattern(int i) {
   set_pattern(patterns[i].shape, patterns[i].nblocks);
   fill_random(1);
-  open_solver(&lin, CP_SADDLE_BLOCK, &AT);
+  open_solver(&lin, CP_SADDLE_SPARSE, &AT);
 }
 
 static int is_absent(int i) {
@@ -189,65 +188,6 @@ static void check_transposed(void) {
   for (int i = 0; i < m; i++) right += (long double)r[i] * mu[i];
   ck_assert_double_eq_tol((double)left, (double)right, 1.0e2 * bound);
 }
-
-/* ---- components ---- */
-
-/* Two pairs, and two columns without entries; then a chain that joins them late. */
-START_TEST(components_are_counted_by_their_first_columns) {
-  size_t s[]       = {0, 1, 3, 5, 5}; /* rows: 0; 1, 2; 0, 4; none */
-  int entries_of[] = {0, 1, 2, 0, 4};
-  const CPMat at   = {.start = s, .row = entries_of, .value = NULL};
-  int component[6], count, largest;
-  count             = cpComponents(&at, 4, 6, component, &largest);
-  const int alone[] = {0, 1, 1, 2, 0, 3};
-  ck_assert_int_eq(count, 4);
-  ck_assert_int_eq(largest, 2);
-  ck_assert_int_eq(memcmp(component, alone, sizeof alone), 0);
-
-  size_t joined_start[] = {0, 2, 4, 6};
-  int joined_rows[]     = {2, 4, 0, 1, 0, 2};
-  const CPMat other     = {.start = joined_start, .row = joined_rows, .value = NULL};
-  count                 = cpComponents(&other, 3, 6, component, NULL);
-  const int merged[]    = {0, 0, 0, 1, 0, 2};
-  ck_assert_int_eq(count, 3);
-  ck_assert_int_eq(memcmp(component, merged, sizeof merged), 0);
-}
-END_TEST
-
-/* By comparison with reachability in the matrix, for random sparse patterns. */
-START_TEST(components_of_random_patterns_are_their_reachable_sets) {
-  unsigned long long seed = 100 + (unsigned long long)_i;
-  int reach[30][30]       = {{0}}, component[30], count, largest;
-  size_t k                = 0;
-  for (int j = 0; j < 25; j++) {
-    start[j] = k;
-    for (int i = 0; i < 30; i++)
-      if (random_number(&seed) > 0.96 - 0.004 * _i) row[k++] = i;
-  }
-  start[25] = k;
-  for (int i = 0; i < 30; i++) reach[i][i] = 1;
-  for (int j = 0; j < 25; j++)
-    for (size_t a = start[j]; a < start[j + 1]; a++)
-      for (size_t b = start[j]; b < start[j + 1]; b++) reach[row[a]][row[b]] = 1;
-  for (int via = 0; via < 30; via++)
-    for (int a = 0; a < 30; a++)
-      for (int b = 0; b < 30; b++) reach[a][b] |= reach[a][via] && reach[via][b];
-  count       = cpComponents(&AT, 25, 30, component, &largest);
-  int biggest = 0, highest = -1;
-  for (int a = 0; a < 30; a++) {
-    int size = 0;
-    for (int b = 0; b < 30; b++) {
-      ck_assert_int_eq(component[a] == component[b], reach[a][b]);
-      size += reach[a][b];
-    }
-    if (size > biggest) biggest = size;
-    ck_assert_int_le(component[a], highest + 1); /* numbered by first columns */
-    if (component[a] > highest) highest = component[a];
-  }
-  ck_assert_int_eq(count, highest + 1);
-  ck_assert_int_eq(largest, biggest);
-}
-END_TEST
 
 /* ---- independent columns ---- */
 
@@ -523,7 +463,7 @@ START_TEST(more_columns_than_components_of_the_state) {
   static const Shape wide[] = {{2, 5}, {4, 1}, {3, 3}};
   set_pattern(wide, 3);
   fill_random(13);
-  open_solver(&lin, CP_SADDLE_BLOCK, &AT);
+  open_solver(&lin, CP_SADDLE_SPARSE, &AT);
   ck_assert_int_eq(ri_factor(lin, &AT, ranktol), 0);
   ck_assert_int_eq(lin->rank, 2 + 1 + 3);
   ck_assert_int_eq(count_dependent(), 3);
@@ -549,7 +489,7 @@ START_TEST(small_angles_are_told_from_dependence_down_to_the_rank_tolerance) {
   *at(second, a) = 0.0;
   *at(first, b)  = cos(angle);
   *at(second, b) = sin(angle);
-  open_solver(&lin, CP_SADDLE_BLOCK, &AT);
+  open_solver(&lin, CP_SADDLE_SPARSE, &AT);
   ck_assert_int_eq(ri_factor(lin, &AT, ranktol), 0);
   ck_assert_int_eq(lin->rank, angle > lin->ranktol ? 3 : 2);
   if (angle > lin->ranktol) {
@@ -571,7 +511,7 @@ START_TEST(every_allocation_may_fail) {
   set_pattern(mixed, 8);
   for (int denied = 1; denied; count++) {
     alloc_watch_failing(count + 1);
-    const int flag = ri_create(&lin, CP_SADDLE_BLOCK, n, m, &AT);
+    const int flag = ri_create(&lin, CP_SADDLE_SPARSE, n, m, &AT);
     denied         = alloc_has_failed();
     ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : CP_SUCCESS);
     if (denied) ck_assert_ptr_null(lin);
@@ -584,28 +524,6 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
-/* Dependent blocks allocate more. After a failure the solver works. */
-START_TEST(every_allocation_of_dependent_blocks_may_fail) {
-  long count = 0;
-  for (int denied = 1; denied; count++) {
-    open_pattern(1);
-    make_dependent();
-    alloc_watch_failing(count + 1);
-    const int flag = ri_factor(lin, &AT, ranktol);
-    denied         = alloc_has_failed();
-    alloc_unwatch();
-    ck_assert_int_eq(flag, denied ? CP_MEM_FAIL : 0);
-    ck_assert_int_eq(ri_factor(lin, &AT, ranktol), 0);
-    ck_assert_int_eq(lin->rank, m - 3);
-    check_consistent();
-    close_all();
-    ck_assert_int_lt(count, 100);
-  }
-  ck_assert_int_gt(count, 10);
-}
-END_TEST
-
-/* Absent columns are not treated as dependent columns, which allocate. */
 START_TEST(independent_columns_are_factored_and_solved_without_allocations) {
   open_pattern(_i / 2);
   for (size_t k = 0; _i % 2 && k < start[n]; k++)
@@ -622,7 +540,6 @@ START_TEST(independent_columns_are_factored_and_solved_without_allocations) {
 }
 END_TEST
 
-/* Dependent blocks allocate once. */
 START_TEST(dependent_columns_are_factored_again_without_allocations) {
   open_pattern(1);
   make_dependent();
@@ -645,7 +562,7 @@ START_TEST(the_number_of_allocations_is_nearly_that_of_one_block) {
     if (i) set_pattern(mixed, 8);
     else set_pattern(few, 1);
     alloc_watch();
-    ck_assert_int_eq(ri_create(&lin, CP_SADDLE_BLOCK, n, m, &AT), CP_SUCCESS);
+    ck_assert_int_eq(ri_create(&lin, CP_SADDLE_SPARSE, n, m, &AT), CP_SUCCESS);
     alloc_unwatch();
     counts[i] = alloc_count();
     cpSaddleFree(&lin);
@@ -655,10 +572,8 @@ START_TEST(the_number_of_allocations_is_nearly_that_of_one_block) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("block");
-  TCase *tc    = tcase_create("block");
-  tcase_add_test(tc, components_are_counted_by_their_first_columns);
-  tcase_add_loop_test(tc, components_of_random_patterns_are_their_reachable_sets, 0, 20);
+  Suite *suite = suite_create("separate");
+  TCase *tc    = tcase_create("separate");
   tcase_add_loop_test(tc, solutions_are_those_of_the_whole_matrix, 0, N_PATTERNS);
   tcase_add_loop_test(tc, the_solution_satisfies_its_equations_and_lies_in_the_range, 0, N_PATTERNS);
   tcase_add_loop_test(tc, new_values_make_new_factors, 0, N_PATTERNS);
@@ -673,7 +588,6 @@ int main(void) {
   tcase_add_test(tc, more_columns_than_components_of_the_state);
   tcase_add_loop_test(tc, small_angles_are_told_from_dependence_down_to_the_rank_tolerance, 1, 13);
   tcase_add_test(tc, every_allocation_may_fail);
-  tcase_add_test(tc, every_allocation_of_dependent_blocks_may_fail);
   tcase_add_loop_test(tc, independent_columns_are_factored_and_solved_without_allocations, 0,
                       2 * N_PATTERNS);
   tcase_add_test(tc, dependent_columns_are_factored_again_without_allocations);
