@@ -7,7 +7,7 @@
  *
  * S is of order m, while the KKT matrix is of order n + m. */
 #include "cpodes/base/compat.h"
-#include "saddle_impl.h"
+#include "sparse_impl.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct {
   CPWeightFactors W;
   /* S and X. The pattern of each row of X covers the constraints of this and the preceding rows of
    * its block. */
-  CPComplement S;
+  Sparse S;
   double *e;      /* [m] 0: the row is off, or zero */
   double *w;      /* [m] workspace for a row of X; zero between uses */
   double *r;      /* [m] */
@@ -39,7 +39,7 @@ static int create(CPSaddle s) {
   if (s->has_matrix && !s->M.start) return CP_ILL_INPUT; /* W may couple all rows */
   s->used.content = CP_NEW(arena, c, 1);
   if (!c || cpWeightCreate(&c->W, s)) return CP_MEM_FAIL;
-  c->S = (CPComplement){.n = s->n, .m = s->m, .sine = 1.0};
+  c->S = (Sparse){.n = s->n, .m = s->m, .sine = 1.0};
   CP_ARRAYS(arena, s->n, &c->x, &c->y);
   if (s->m == 0) return cpArenaStatus(arena);
   CPPlaces places = {0};
@@ -127,7 +127,7 @@ static int formMatrix(CPSaddle s, int any_length) {
 static int factor(CPSaddle s) {
   SparseSchur *c     = s->used.content;
   const int shortest = s->options.shortest;
-  int any_length     = c->S.any_length && c->S.dependent < 0;
+  int any_length     = c->S.envelope && c->S.dependent < 0;
   int flag           = cpWeightFactor(&c->W, s);
   if (flag || s->m == 0) return flag;
   c->S.ranktol = shortest ? fmax(s->ranktol, CP_CHOLESKY_LEAST) : s->ranktol;
@@ -135,7 +135,7 @@ static int factor(CPSaddle s) {
     flag = formMatrix(s, any_length);
     if (flag || (s->dependent >= 0 && shortest)) return CP_SADDLE_DEPENDENT;
     flag = cpSparseFactor(&c->S);
-    if (flag || !c->S.any_length || c->S.is_regular == any_length) break;
+    if (flag || !c->S.envelope || c->S.is_regular == any_length) break;
   }
   if (c->W.root && s->nrows == s->m && !flag) s->square = c->square;
   s->sine = c->S.sine;

@@ -73,36 +73,4 @@ void cpWeightBackward(const CPWeightFactors *w, double *x);
 /* XT <- XT F in place, XT dense [m x n] */
 void cpWeightScale(const CPWeightFactors *w, int m, double *XT);
 
-/* The sparse Schur complement S = X^T X (sparse.c), where the columns of X [n x m] have unit length or
- * are zero. Columns of zeros are absent: r and mu are 0 there, and they do not count as dependent.
- * (.)^+ is the inverse on an independent subset of the columns. */
-typedef struct {
-  int n, m;
-  CPMat XT; /* m x n, sparse; values of the newest factorisation */
-  /* [entries] places of the entries of XT in the order of ascending rows, which is that of A if D
-   * is diagonal */
-  size_t *from;
-  double ranktol;     /* a column is dependent below this sine of its angle */
-  double sine;        /* the smallest sine of a column that counts as independent (an estimate) */
-  int dependent;      /* a dependent column, -1 if there is none */
-  char *is_dependent; /* [m] 1: this column depends on the columns with 0 */
-  int is_regular;     /* S is regular, and so one solution serves X^T x and r; else 0 */
-  int any_length;     /* columns need not have unit length */
-  void *content;      /* the solver's own */
-} CPComplement;
-
-/* Analyses the structure of X^T; the entries of its columns may be permuted, and `from` with them.
- * Memory comes from the arena. Returns CP_SUCCESS, CP_MEM_FAIL or CP_LINSOL_FAIL. */
-int cpSparseCreate(CPComplement *c, CPArena *arena);
-/* Factors S; returns 0 or a negative code. */
-int cpSparseFactor(CPComplement *c);
-/* x = X S^+ r; mu = S^+ (X^T x - r), where r may be NULL, and must be unless is_regular. Only r and mu
- * may overlap. */
-int cpSparseSolve(CPComplement *c, const double *r, double *x);
-int cpSparseSolveT(CPComplement *c, const double *x, const double *r, double *mu);
-/* CPSaddleQuickFn for D = diag(root)^2; X = root A^T, with columns of any length, is in XT. square [m]:
- * out, the squared lengths of the columns of X */
-int cpSparseQuick(CPComplement *c, const double *root, const double *f, const double *b, double *x,
-                  double *mu, double *square);
-
 #endif

@@ -32,27 +32,24 @@ static void destroy(void *content) {
   cholmod_l_finish(chol);
 }
 
-int cpSparseCreate(CPComplement *c, CPArena *arena) {
-  Sparse *s;
-  c->content = CP_NEW(arena, s, 1);
-  if (!s) return CP_MEM_FAIL;
+int cpSparseCreate(Sparse *s, CPArena *arena) {
   cholmod_l_start(&s->common);
   s->common.print                      = 0;
   s->common.error_handler              = NULL;
   s->common.quick_return_if_not_posdef = 1;
-  return cpArenaOwn(arena, s, destroy) ? cpSparseOrder(c, arena) : CP_MEM_FAIL;
+  return cpArenaOwn(arena, s, destroy) ? cpSparseOrder(s, arena) : CP_MEM_FAIL;
 }
 
 /* Selects the values in use, in which dropped columns are zero. Returns whether nothing is dropped
  * or kept out of S; the diagonal of S then shows which columns are present. */
-static int gather(const CPComplement *c, Sparse *s) {
-  const double *value = c->XT.value;
+static int gather(Sparse *s) {
+  const double *value = s->XT.value;
   char *present = s->present, *dropped = s->dropped;
   const int plain = s->nborder == 0 && !memchr(dropped, 1, (size_t)s->order);
   s->value        = plain ? value : s->reduced;
   if (plain) return 1;
   memset(present, 0, (size_t)s->order);
-  for (size_t l = 0; l < c->XT.start[c->n]; l++) {
+  for (size_t l = 0; l < s->XT.start[s->n]; l++) {
     const int k = s->position[l];
     present[k] |= value[l] != 0.0;
     s->reduced[l] = dropped[k] ? 0.0 : value[l];
@@ -62,11 +59,11 @@ static int gather(const CPComplement *c, Sparse *s) {
 }
 
 /* Reports the dropped columns as dependent. */
-static void countColumns(CPComplement *c, const Sparse *s) {
-  c->dependent = -1;
-  memset(c->is_dependent, 0, (size_t)c->m);
+static void countColumns(Sparse *s) {
+  s->dependent = -1;
+  memset(s->is_dependent, 0, (size_t)s->m);
   for (int k = 0; k < s->order; k++)
-    if (s->dropped[k]) c->is_dependent[c->dependent = s->constraint[k]] = 1;
+    if (s->dropped[k]) s->is_dependent[s->dependent = s->constraint[k]] = 1;
 }
 
 /* Forms K; a column that is absent or dropped gets 1 on the diagonal. */
@@ -255,8 +252,8 @@ static void pivots(const Sparse *s, double *d) {
  * elimination amplifies roundoff by one over the squared sine. */
 #define LEAST_SINE_WITHOUT_KEPT 1.0e-4
 
-static double leastSine(const CPComplement *c, const Sparse *s) {
-  return fmax(c->ranktol, s->nborder > 0 ? LEAST_SINE_WITHOUT_KEPT : CP_CHOLESKY_LEAST);
+static double leastSine(const Sparse *s) {
+  return fmax(s->ranktol, s->nborder > 0 ? LEAST_SINE_WITHOUT_KEPT : CP_CHOLESKY_LEAST);
 }
 
 /* Solves K s->x = s->b; mu at position k is x[k]. CHOLMOD leaves its workspace with the shape of
@@ -284,7 +281,7 @@ static int trialSolve(void *factors, double *mu) {
 
 /* d_k over its entry of S, which is 1 with unit columns, is the squared sine of column k's angle to the
  * columns before it. Returns 0, DEPENDENT or a negative code. */
-static int checkPivots(CPComplement *c, Sparse *s) {
+static int checkPivots(Sparse *s) {
   double *d = s->b->x, least = s->envelope ? s->least : 1.0;
   pivots(s, d);
   for (int k = 0; k < s->order; k++) {
@@ -292,8 +289,8 @@ static int checkPivots(CPComplement *c, Sparse *s) {
     if (!(d[k] > 0.0)) return DEPENDENT;
     if (!s->envelope && d[k] < least) least = d[k];
   }
-  const double sine = leastSine(c, s);
-  c->sine           = sqrt(least);
+  const double sine = leastSine(s);
+  s->sine           = sqrt(least);
   if (!(least > sine * sine)) return DEPENDENT;
   if (least > CP_SMALL_PIVOT) return 0;
   const int flag = cpJudge(trialSolve, s, s->b->x, s->order);
@@ -301,11 +298,11 @@ static int checkPivots(CPComplement *c, Sparse *s) {
 }
 
 /* s->x = S^-1 (A'v - r), by position; r may be NULL */
-static int multipliers(const CPComplement *c, Sparse *s, const double *v, const double *r) {
-  const size_t *start = c->XT.start;
+static int multipliers(Sparse *s, const double *v, const double *r) {
+  const size_t *start = s->XT.start;
   double *b           = s->b->x;
   memset(b, 0, (size_t)s->order * sizeof *b);
-  for (int j = 0; j < c->n; j++) /* A'v */
+  for (int j = 0; j < s->n; j++) /* A'v */
     for (size_t l = start[j]; l < start[j + 1]; l++) b[s->position[l]] += s->value[l] * v[j];
   for (int k = 0; r && k < s->order; k++)
     if (s->constraint[k] >= 0) b[k] -= r[s->constraint[k]];
@@ -313,24 +310,24 @@ static int multipliers(const CPComplement *c, Sparse *s, const double *v, const 
 }
 
 /* (A s->x)_j */
-static double timesMultipliers(const CPComplement *c, const Sparse *s, int j) {
+static double timesMultipliers(const Sparse *s, int j) {
   const double *mu = s->x->x;
   double sum       = 0.0;
-  for (size_t l = c->XT.start[j]; l < c->XT.start[j + 1]; l++)
+  for (size_t l = s->XT.start[j]; l < s->XT.start[j + 1]; l++)
     sum += s->value[l] * mu[s->position[l]];
   return sum;
 }
 
 /* z = a combination of the dropped columns with random coefficients */
-static void combineDropped(const CPComplement *c, Sparse *s) {
+static void combineDropped(Sparse *s) {
   double *coefficient = s->b->x;
   cpRandomVector(coefficient, s->order);
   for (int k = 0; k < s->order; k++)
     coefficient[k] = !s->dropped[k] ? 0.0 : k % 2 ? coefficient[k] : -coefficient[k];
-  for (int j = 0; j < c->n; j++) {
+  for (int j = 0; j < s->n; j++) {
     s->z[j] = 0.0;
-    for (size_t l = c->XT.start[j]; l < c->XT.start[j + 1]; l++)
-      s->z[j] += coefficient[s->position[l]] * c->XT.value[l];
+    for (size_t l = s->XT.start[j]; l < s->XT.start[j + 1]; l++)
+      s->z[j] += coefficient[s->position[l]] * s->XT.value[l];
   }
 }
 
@@ -344,28 +341,28 @@ static void suspect(Sparse *s, int i, double coefficient, double *largest) {
 /* Are all dropped columns in the span of the others? Then so is their combination; the converse
  * fails only for a negligible set of random coefficients. Returns 0, DEPENDENT or a negative
  * code. */
-static int checkDropped(CPComplement *c, Sparse *s) {
+static int checkDropped(Sparse *s) {
   double largest = LARGEST_COEFFICIENT;
   s->suspect     = -1;
-  if (c->dependent < 0) return 0;
-  combineDropped(c, s);
+  if (s->dependent < 0) return 0;
+  combineDropped(s);
   for (int pass = 0; pass < 2; pass++) { /* the second pass removes the roundoff of the first */
-    const int flag = multipliers(c, s, s->z, NULL);
+    const int flag = multipliers(s, s->z, NULL);
     if (flag) return flag;
     for (int k = 0; pass == 0 && k < s->order; k++)
       if (s->constraint[k] >= 0) suspect(s, s->constraint[k], ((double *)s->x->x)[k], &largest);
-    for (int j = 0; j < c->n; j++) s->z[j] -= timesMultipliers(c, s, j);
+    for (int j = 0; j < s->n; j++) s->z[j] -= timesMultipliers(s, j);
   }
   double norm2 = 0.0;
-  for (int j = 0; j < c->n; j++) norm2 += s->z[j] * s->z[j];
-  return sqrt(norm2) <= c->ranktol ? 0 : DEPENDENT;
+  for (int j = 0; j < s->n; j++) norm2 += s->z[j] * s->z[j];
+  return sqrt(norm2) <= s->ranktol ? 0 : DEPENDENT;
 }
 
 /* K + shift I = L D L^T. Returns 0, DEPENDENT if that is not possible, or a negative code. */
-static int factorShifted(CPComplement *c, Sparse *s, double shift) {
+static int factorShifted(Sparse *s, double shift) {
   double beta[2]  = {shift, 0.0};
-  const int plain = gather(c, s);
-  countColumns(c, s);
+  const int plain = gather(s);
+  countColumns(s);
   if (s->envelope) {
     formEnvelope(s, 0, NULL, NULL);
     return factorEnvelope(s, shift, plain, 0, NULL, NULL, NULL);
@@ -378,30 +375,28 @@ static int factorShifted(CPComplement *c, Sparse *s, double shift) {
 
 /* Factors K without the dropped columns. Returns 0, DEPENDENT if the others are not independent or
  * do not span the dropped ones, or a negative code. */
-static int factorCholesky(CPComplement *c, Sparse *s) {
-  int flag = factorShifted(c, s, 0.0);
-  if (!flag) flag = checkPivots(c, s);
-  return flag ? flag : checkDropped(c, s);
+static int factorCholesky(Sparse *s) {
+  int flag = factorShifted(s, 0.0);
+  if (!flag) flag = checkPivots(s);
+  return flag ? flag : checkDropped(s);
 }
 
 /* Above roundoff, so that the pivot of a dependent column is positive and the factorisation
  * continues, and below the square of the least sine. */
 #define SHIFT 1.0e-13
 
-int cpSparseSolve(CPComplement *c, const double *r, double *x) {
-  Sparse *s = c->content;
-  if (s->is_qr) return cpSparseQRSolve(c, r, x);
+int cpSparseSolve(Sparse *s, const double *r, double *x) {
+  if (s->is_qr) return cpSparseQRSolve(s, r, x);
   double *b = s->b->x;
   for (int k = 0; k < s->order; k++) b[k] = s->constraint[k] < 0 ? 0.0 : r[s->constraint[k]];
   const int flag = backSolve(s); /* mu = S^-1 r */
-  for (int j = 0; !flag && j < c->n; j++) x[j] = timesMultipliers(c, s, j);
+  for (int j = 0; !flag && j < s->n; j++) x[j] = timesMultipliers(s, j);
   return flag;
 }
 
-int cpSparseSolveT(CPComplement *c, const double *x, const double *r, double *mu) {
-  Sparse *s = c->content;
-  if (s->is_qr) return cpSparseQRSolveT(c, x, mu);
-  const int flag         = multipliers(c, s, x, r);
+int cpSparseSolveT(Sparse *s, const double *x, const double *r, double *mu) {
+  if (s->is_qr) return cpSparseQRSolveT(s, x, mu);
+  const int flag         = multipliers(s, x, r);
   const double *solution = s->x->x;
   for (int k = 0; !flag && k < s->order; k++)
     if (s->constraint[k] >= 0) mu[s->constraint[k]] = solution[k];
@@ -417,25 +412,24 @@ CP_WIDE static void subtract(const Sparse *s, const double *root, const double *
   FOR_GROUPS(subtractGroup, root, nu, x); /* x <- root (x - X nu) */
 }
 
-CP_WIDE static int quick(CPComplement *c, const double *root, const double *f, const double *b,
-                         double *x, double *mu, double *square) {
-  Sparse *s  = c->content;
+CP_WIDE static int quick(Sparse *s, const double *root, const double *f, const double *b, double *x,
+                         double *mu, double *square) {
   double *nu = s->x->x;
-  if (!s->envelope || !c->is_regular || c->sine * c->sine < CP_SMALL_PIVOT) return 0;
-  s->value = c->XT.value;
-  for (int j = 0; j < c->n; j++) x[j] = root[j] * f[j];
+  if (!s->envelope || !s->is_regular || s->sine * s->sine < CP_SMALL_PIVOT) return 0;
+  s->value = s->XT.value;
+  for (int j = 0; j < s->n; j++) x[j] = root[j] * f[j];
   formWith(s, x, nu);
   if (factorEnvelope(s, 0.0, 1, 1, b, nu, square) || !(s->least > CP_SMALL_PIVOT)) return 0;
   memset(s->present, 1, (size_t)s->order);
-  c->sine = sqrt(s->least);
+  s->sine = sqrt(s->least);
   solveUpper(s, nu, 1, mu);
   subtract(s, root, nu, x); /* x = root (root f - X nu) */
-  return cpAllFinite(x, c->n);
+  return cpAllFinite(x, s->n);
 }
 
-int cpSparseQuick(CPComplement *c, const double *root, const double *f, const double *b, double *x,
+int cpSparseQuick(Sparse *s, const double *root, const double *f, const double *b, double *x,
                   double *mu, double *square) {
-  return quick(c, root, f, b, x, mu, square);
+  return quick(s, root, f, b, x, mu, square);
 }
 
 /* ---- which columns are dropped ---- */
@@ -450,30 +444,30 @@ static void exchange(Sparse *s, int i, int d) {
  * narrower angles than another choice. Each exchange multiplies the volume spanned by the kept
  * columns by the coefficient, so that few are needed (M. Gu, S. C. Eisenstat, Efficient algorithms
  * for computing a strong rank-revealing QR factorization, SIAM J. Sci. Comput. 17, 1996). */
-static int exchangeDropped(CPComplement *c, Sparse *s) {
+static int exchangeDropped(Sparse *s) {
   int flag = 0;
-  for (int count = 0; !flag && s->suspect >= 0 && count < c->m; count++) {
+  for (int count = 0; !flag && s->suspect >= 0 && count < s->m; count++) {
     const int i = s->suspect, was_qr = s->is_qr;
     double largest = LARGEST_COEFFICIENT, *C = s->coefficient;
     int d = -1; /* the dropped column with the largest C_di, C_i = A_d^T A S^{-1} e_i */
-    memset(C, 0, (size_t)c->m * sizeof *C);
+    memset(C, 0, (size_t)s->m * sizeof *C);
     C[i] = 1.0;
-    flag = cpSparseSolve(c, C, s->z);
+    flag = cpSparseSolve(s, C, s->z);
     if (flag) return flag;
     C[i] = 0.0;
-    cpMatTimes(&c->XT, 1.0, s->z, 1.0, C);
-    for (int k = 0; k < c->m; k++)
-      if (c->is_dependent[k] && fabs(C[k]) > largest) largest = fabs(C[k]), d = k;
+    cpMatTimes(&s->XT, 1.0, s->z, 1.0, C);
+    for (int k = 0; k < s->m; k++)
+      if (s->is_dependent[k] && fabs(C[k]) > largest) largest = fabs(C[k]), d = k;
     if (d < 0) return 0;
     exchange(s, i, d);
     s->is_qr = 0;
-    flag     = factorCholesky(c, s);
+    flag     = factorCholesky(s);
     if (flag != DEPENDENT) continue;
     exchange(s, i, d); /* undone: within ranktol the kept columns do not span the dropped ones */
     s->is_qr = was_qr;
-    flag     = was_qr ? 0 : factorCholesky(c, s);
-    if (was_qr) c->sine = CP_CHOLESKY_LEAST;
-    countColumns(c, s);
+    flag     = was_qr ? 0 : factorCholesky(s);
+    if (was_qr) s->sine = CP_CHOLESKY_LEAST;
+    countColumns(s);
     return flag;
   }
   return flag;
@@ -481,37 +475,36 @@ static int exchangeDropped(CPComplement *c, Sparse *s) {
 
 /* Factors without the columns that were dropped last time; if that fails, without those that have
  * small pivots; if that fails, by QR. */
-static int factorAnyhow(CPComplement *c) {
-  Sparse *s        = c->content;
+static int factorAnyhow(Sparse *s) {
   const int was_qr = s->is_qr;
   s->is_qr         = 0;
-  int flag         = factorCholesky(c, s);
+  int flag         = factorCholesky(s);
   if (flag == DEPENDENT && !was_qr) {
     memset(s->dropped, 0, (size_t)s->order);
-    flag              = factorShifted(c, s, SHIFT);
+    flag              = factorShifted(s, SHIFT);
     double *d         = s->b->x;
-    const double sine = leastSine(c, s);
+    const double sine = leastSine(s);
     if (!flag) pivots(s, d);
     for (int k = 0; !flag && k < s->order; k++)
       s->dropped[k] = s->constraint[k] >= 0 && d[k] < 10.0 * sine * sine;
-    if (!flag) flag = factorCholesky(c, s);
+    if (!flag) flag = factorCholesky(s);
   }
   if (flag == DEPENDENT) {
     double largest = LARGEST_COEFFICIENT;
-    flag           = cpSparseQRFactor(c);
-    c->sine        = CP_CHOLESKY_LEAST; /* upper bound */
+    flag           = cpSparseQRFactor(s);
+    s->sine        = CP_CHOLESKY_LEAST; /* upper bound */
     s->suspect     = -1;
-    countColumns(c, s);
-    if (flag || c->dependent < 0) return flag;
-    combineDropped(c, s);
-    flag = cpSparseQRSolveT(c, s->z, s->coefficient);
-    for (int i = 0; !flag && i < c->m; i++) suspect(s, i, s->coefficient[i], &largest);
+    countColumns(s);
+    if (flag || s->dependent < 0) return flag;
+    combineDropped(s);
+    flag = cpSparseQRSolveT(s, s->z, s->coefficient);
+    for (int i = 0; !flag && i < s->m; i++) suspect(s, i, s->coefficient[i], &largest);
   }
-  return flag ? flag : exchangeDropped(c, s);
+  return flag ? flag : exchangeDropped(s);
 }
 
-int cpSparseFactor(CPComplement *c) {
-  const int flag = factorAnyhow(c);
-  c->is_regular  = !flag && c->dependent < 0 && !((Sparse *)c->content)->is_qr;
+int cpSparseFactor(Sparse *s) {
+  const int flag = factorAnyhow(s);
+  s->is_regular  = !flag && s->dependent < 0 && !s->is_qr;
   return flag;
 }

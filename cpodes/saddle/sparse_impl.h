@@ -1,4 +1,6 @@
-/* Internals of the sparse solver, and failures of CHOLMOD.
+/* The sparse Schur complement S = A^T A, where the columns of A (X of complement.c) have unit length or
+ * are zero, and failures of CHOLMOD. Columns of zeros are absent: r and mu are 0 there, and they do not
+ * count as dependent. (.)^+ is the inverse on an independent subset of the columns.
  *
  * Normally K = S = A^T A, of order m. A component shared by very many constraints (a coordinate of
  * a hub body) would fill S with a dense block; such components are kept as unknowns t beside mu:
@@ -36,15 +38,25 @@ typedef struct {
 #define MOST_ALIKE 3 /* as of point masses in space */
 
 typedef struct {
+  int n, m;
+  CPMat XT; /* A^T, m x n; values of the newest factorisation */
+  /* [entries] places of the entries of XT in the order of ascending rows */
+  size_t *from;
+  double ranktol;     /* a column is dependent below this sine of its angle */
+  double sine;        /* the smallest sine of a column that counts as independent (an estimate) */
+  int dependent;      /* a dependent column, -1 if there is none */
+  char *is_dependent; /* [m] 1: this column depends on the columns with 0 */
+  int is_regular;     /* S is regular, and so one solution serves A^T x and r; else 0 */
+  /* All above but `from` the caller allocates; what follows is the solver's own. */
   cholmod_common common;
   int order;       /* of K: m + number of kept components */
   int *constraint; /* [order] the constraint at position k; -1: a kept component */
   char *present;   /* [order] 1: the column of A is not zero */
   char *dropped;   /* [order] 1: treated as absent, because it depends on the other columns */
-  /* entries of A^T, by ascending position in each component, like those of c->XT */
+  /* entries of A^T, by ascending position in each component, like those of XT */
   int *position;       /* [entries] */
-  const double *value; /* [entries] the values of c->XT, or reduced */
-  double *reduced;     /* [entries] the values of c->XT, zero in dropped columns */
+  const double *value; /* [entries] the values of XT, or reduced */
+  double *reduced;     /* [entries] the values of XT, zero in dropped columns */
   /* columns of A without the kept components: the column at position k has the entries
    * entry[column[k]] ... entry[column[k + 1] - 1] */
   size_t *column; /* [order + 1] */
@@ -58,7 +70,7 @@ typedef struct {
   cholmod_sparse *K;
   cholmod_factor *L; /* K = L D L^T or L L^T; NULL: in the envelope */
   /* K = L D L^T where L fills its envelope: row k of L, which ends before the diagonal, has the
-   * entries l[envelope[k]] ... l[envelope[k + 1] - 1] */
+   * entries l[envelope[k]] ... l[envelope[k + 1] - 1], and columns of A need not have unit length */
   size_t *envelope; /* [order + 1] */
   int ngroups;
   Group *group;                 /* [ngroups] all components; allocated [n] */
@@ -75,7 +87,7 @@ typedef struct {
   int left_out;      /* QR left out columns at the previous factorisation */
   cholmod_sparse *A; /* n x m */
   CPArena arena;     /* memory of A_from */
-  size_t *A_from;    /* [entries] place of each entry of A in c->XT.value */
+  size_t *A_from;    /* [entries] place of each entry of A in XT.value */
   SuiteSparseQR_C_factorization *QR;
   cholmod_dense *bn, *bm; /* right-hand sides, n and m */
 } Sparse;
@@ -83,13 +95,27 @@ typedef struct {
 /* The code for a failure of CHOLMOD or SPQR; to be called before any other of their functions. */
 int cpCholmodFailure(const cholmod_common *chol);
 
-/* sparse_order.c: sets everything above but the values and QR, from the structure of A. */
-int cpSparseOrder(CPComplement *c, CPArena *arena);
+/* Analyses the structure of A^T; the entries of its columns may be permuted, and `from` with them.
+ * Memory comes from the arena. Returns CP_SUCCESS, CP_MEM_FAIL or CP_LINSOL_FAIL. */
+int cpSparseCreate(Sparse *s, CPArena *arena);
+/* Factors S; returns 0 or a negative code. */
+int cpSparseFactor(Sparse *s);
+/* x = A S^+ r; mu = S^+ (A^T x - r), where r may be NULL, and must be unless is_regular. Only r and mu
+ * may overlap. */
+int cpSparseSolve(Sparse *s, const double *r, double *x);
+int cpSparseSolveT(Sparse *s, const double *x, const double *r, double *mu);
+/* CPSaddleQuickFn for D = diag(root)^2; X = root A^T, with columns of any length, is in XT. square [m]:
+ * out, the squared lengths of the columns of X */
+int cpSparseQuick(Sparse *s, const double *root, const double *f, const double *b, double *x,
+                  double *mu, double *square);
+
+/* sparse_order.c: sets what is the solver's own but the values and QR, from the structure of A. */
+int cpSparseOrder(Sparse *s, CPArena *arena);
 
 /* sparse_qr.c: like the functions of sparse.c; the factorisation sets s->dropped. */
-int cpSparseQRFactor(CPComplement *c);
-int cpSparseQRSolve(CPComplement *c, const double *r, double *x);
-int cpSparseQRSolveT(CPComplement *c, const double *x, double *mu);
+int cpSparseQRFactor(Sparse *s);
+int cpSparseQRSolve(Sparse *s, const double *r, double *x);
+int cpSparseQRSolveT(Sparse *s, const double *x, double *mu);
 void cpSparseQRFree(Sparse *s);
 
 #endif

@@ -241,16 +241,15 @@ static int analyse(const CPMat *a, Sparse *s, CPArena *arena) {
   return s->b && s->x && s->y && (s->e || !s->is_lower) ? CP_SUCCESS : CP_MEM_FAIL;
 }
 
-int cpSparseOrder(CPComplement *c, CPArena *arena) {
-  Sparse *s            = c->content;
-  const CPMat *a       = &c->XT;
-  const size_t entries = a->start[c->n];
+int cpSparseOrder(Sparse *s, CPArena *arena) {
+  const CPMat *a       = &s->XT;
+  const size_t entries = a->start[s->n];
   Plan p               = {0};
   if (entries > INT_MAX) return CP_LINSOL_FAIL; /* Entry has int */
-  CP_NEW(&p.arena, p.is_kept, c->n);
-  CP_NEW(&p.arena, p.component, c->n + c->m);
-  CP_NEW(&p.arena, p.fill, c->n + c->m);
-  CP_NEW(&p.arena, p.mark, c->n + c->m);
+  CP_NEW(&p.arena, p.is_kept, s->n);
+  CP_NEW(&p.arena, p.component, s->n + s->m);
+  CP_NEW(&p.arena, p.fill, s->n + s->m);
+  CP_NEW(&p.arena, p.mark, s->n + s->m);
   int flag = cpMatTransposed(&p.arena, a, &p.A, &p.entry);
   if (!flag) {
     for (int j = 0; j < a->cols; j++)
@@ -259,12 +258,12 @@ int cpSparseOrder(CPComplement *c, CPArena *arena) {
       memset(p.is_kept, 0, (size_t)a->cols);
       p.nkept = 0;
     }
-    const size_t order = (size_t)c->m + (size_t)p.nkept;
+    const size_t order = (size_t)s->m + (size_t)p.nkept;
     CP_NEW(arena, s->constraint, order);
     CP_NEW(arena, s->present, order);
     CP_NEW(arena, s->dropped, order);
-    CP_NEW(arena, s->z, c->n);
-    CP_NEW(arena, s->coefficient, c->m);
+    CP_NEW(arena, s->z, s->n);
+    CP_NEW(arena, s->coefficient, s->m);
     CP_NEW(arena, s->position, entries);
     CP_NEW(arena, s->reduced, entries);
     CP_NEW(arena, s->column, order + 1);
@@ -275,11 +274,10 @@ int cpSparseOrder(CPComplement *c, CPArena *arena) {
   }
   if (!flag) flag = chooseOrder(a, s, &p);
   if (!flag) {
-    sortEntries(a, s, &p, c->from);
+    sortEntries(a, s, &p, s->from);
     flag = createMatrix(a, s, &p, arena);
   }
   if (!flag) flag = analyse(a, s, arena);
-  c->any_length = s->envelope != NULL;
   cpArenaFree(&p.arena);
   return flag;
 }

@@ -25,39 +25,39 @@ void cpSparseQRFree(Sparse *s) {
  * among the columns with angles below the tolerance the one with the smallest; -1 if there is none.
  * The pivots of such columns are roundoff, but above the tolerance, since coefficients in columns
  * at narrow angles are large. The entries of z are below 2. */
-static int findDropped(const CPComplement *c, Sparse *s, int *hidden) {
-  double largest = 2.0 / c->ranktol;
+static int findDropped(Sparse *s, int *hidden) {
+  double largest = 2.0 / s->ranktol;
   *hidden        = -1;
-  cpRandomVector(s->bn->x, c->n);
+  cpRandomVector(s->bn->x, s->n);
   cholmod_dense *solution = SuiteSparseQR_C_solve(SPQR_RETX_EQUALS_B, s->QR, s->bn, &s->common);
   if (!solution) return cpCholmodFailure(&s->common);
   const double *mu = solution->x;
-  for (int i = 0; i < c->m; i++)
+  for (int i = 0; i < s->m; i++)
     if (fabs(mu[i]) > largest) largest = fabs(mu[i]), *hidden = i;
   for (int k = 0; k < s->order; k++) {
     const int i   = s->constraint[k];
     s->dropped[k] = i >= 0 && s->present[k] && mu[i] == 0.0;
   }
-  s->left_out = s->common.SPQR_istat[4] < c->m;
+  s->left_out = s->common.SPQR_istat[4] < s->m;
   cholmod_l_free_dense(&solution, &s->common);
   return 0;
 }
 
-static int factorMatrix(const CPComplement *c, Sparse *s) {
-  return SuiteSparseQR_C_numeric(c->ranktol, s->A, s->QR, &s->common) ? 0
+static int factorMatrix(Sparse *s) {
+  return SuiteSparseQR_C_numeric(s->ranktol, s->A, s->QR, &s->common) ? 0
                                                                       : cpCholmodFailure(&s->common);
 }
 
 /* Copies the values of A and factors it. The first call also creates A by columns, with the map of
  * its values. */
-static int factor(const CPComplement *c, Sparse *s) {
-  const size_t n = (size_t)c->n, m = (size_t)c->m, entries = c->XT.start[n];
+static int factor(Sparse *s) {
+  const size_t n = (size_t)s->n, m = (size_t)s->m, entries = s->XT.start[n];
   if (!s->QR) {
     CPMat A;
     s->A  = cholmod_l_allocate_sparse(n, m, entries, 1, 1, 0, CHOLMOD_REAL, &s->common);
     s->bn = cholmod_l_zeros(n, 1, CHOLMOD_REAL, &s->common);
     s->bm = cholmod_l_zeros(m, 1, CHOLMOD_REAL, &s->common);
-    if (cpMatTransposed(&s->arena, &c->XT, &A, &s->A_from) || !s->A || !s->bn || !s->bm)
+    if (cpMatTransposed(&s->arena, &s->XT, &A, &s->A_from) || !s->A || !s->bn || !s->bm)
       return CP_MEM_FAIL;
     Index *start = s->A->p, *row = s->A->i;
     for (size_t i = 0; i <= m; i++) start[i] = (Index)A.start[i];
@@ -66,28 +66,27 @@ static int factor(const CPComplement *c, Sparse *s) {
     if (!s->QR) return cpCholmodFailure(&s->common);
   }
   double *value = s->A->x;
-  for (size_t k = 0; k < entries; k++) value[k] = c->XT.value[s->A_from[k]];
-  return factorMatrix(c, s);
+  for (size_t k = 0; k < entries; k++) value[k] = s->XT.value[s->A_from[k]];
+  return factorMatrix(s);
 }
 
 /* SPQR does not pivot: among columns at narrow angles it may accept some that are nearly dependent,
  * and then cannot distinguish others from their roundoff. The column of the largest multiplier is
  * then left out, and the factorisation repeated (T. F. Chan, Rank revealing QR factorizations, Lin.
  * Alg. Appl. 88/89, 1987). */
-int cpSparseQRFactor(CPComplement *c) {
-  Sparse *s  = c->content;
+int cpSparseQRFactor(Sparse *s) {
   int hidden = -1;
-  int flag   = factor(c, s);
-  if (!flag && s->left_out && s->common.SPQR_istat[4] == c->m) {
+  int flag   = factor(s);
+  if (!flag && s->left_out && s->common.SPQR_istat[4] == s->m) {
     cpSparseQRFree(s); /* SPQR (2.1 to 4) would solve with the old map of columns */
-    flag = factor(c, s);
+    flag = factor(s);
   }
-  if (!flag) flag = findDropped(c, s, &hidden);
+  if (!flag) flag = findDropped(s, &hidden);
   while (!flag && hidden >= 0) {
     const Index *start = s->A->p;
     for (Index q = start[hidden]; q < start[hidden + 1]; q++) ((double *)s->A->x)[q] = 0.0;
-    flag = factorMatrix(c, s);
-    if (!flag) flag = findDropped(c, s, &hidden);
+    flag = factorMatrix(s);
+    if (!flag) flag = findDropped(s, &hidden);
   }
   if (flag) cpSparseQRFree(s);
   else s->is_qr = 1;
@@ -103,18 +102,16 @@ static int take(Sparse *s, cholmod_dense *z, cholmod_dense *v, double *out, int 
   return flag;
 }
 
-int cpSparseQRSolve(CPComplement *c, const double *r, double *x) {
-  Sparse *s = c->content;
-  memcpy(s->bm->x, r, (size_t)c->m * sizeof *r);
+int cpSparseQRSolve(Sparse *s, const double *r, double *x) {
+  memcpy(s->bm->x, r, (size_t)s->m * sizeof *r);
   cholmod_dense *z = SuiteSparseQR_C_solve(SPQR_RTX_EQUALS_ETB, s->QR, s->bm, &s->common);
   cholmod_dense *v = z ? SuiteSparseQR_C_qmult(SPQR_QX, s->QR, z, &s->common) : NULL;
-  return take(s, z, v, x, c->n);
+  return take(s, z, v, x, s->n);
 }
 
-int cpSparseQRSolveT(CPComplement *c, const double *x, double *mu) {
-  Sparse *s = c->content;
-  memcpy(s->bn->x, x, (size_t)c->n * sizeof *x);
+int cpSparseQRSolveT(Sparse *s, const double *x, double *mu) {
+  memcpy(s->bn->x, x, (size_t)s->n * sizeof *x);
   cholmod_dense *z = SuiteSparseQR_C_qmult(SPQR_QTX, s->QR, s->bn, &s->common);
   cholmod_dense *v = z ? SuiteSparseQR_C_solve(SPQR_RETX_EQUALS_B, s->QR, z, &s->common) : NULL;
-  return take(s, z, v, mu, c->m);
+  return take(s, z, v, mu, s->m);
 }
