@@ -81,12 +81,6 @@ static int levelMetric(void *self, N_Vector x, N_Vector Dx) {
   return cpFreeMetric(level->work, level->l, x, Dx);
 }
 
-static int byJacobi(void *self, N_Vector r, N_Vector z) {
-  const CPFreeLevel *level = self;
-  N_VProd(level->work->free->jacobi, r, z);
-  return CP_SUCCESS;
-}
-
 static int byUser(void *self, N_Vector r, N_Vector z) {
   const CPFreeLevel *level = self;
   const CPWork work        = level->work;
@@ -98,8 +92,8 @@ static int byUser(void *self, N_Vector r, N_Vector z) {
   return codeOf(work, "the preconditioner's solve", flag);
 }
 
-static const CPKrylovProducts plain    = {levelTimes, levelTransposed, levelMetric, byJacobi, 0};
-static const CPKrylovProducts withUser = {levelTimes, levelTransposed, levelMetric, byUser, 1};
+static const CPKrylovProducts plain    = {levelTimes, levelTransposed, levelMetric, NULL};
+static const CPKrylovProducts withUser = {levelTimes, levelTransposed, levelMetric, byUser};
 
 int cpFreeSolve(CPWork work, int l, double goal, N_Vector mu) {
   const CPMatrixFree k      = work->free;
@@ -127,11 +121,11 @@ void cpMatrixFreeFree(CPMatrixFree *address) {
 static CPMatrixFree create(CPWork work, int nlevels) {
   const CPProjector P = work->P;
   CPMatrixFree k      = calloc(1, sizeof *k);
-  int flag            = CP_SUCCESS;
   if (!k) return NULL;
   CP_VECTORS(&k->arena, P->y_tmpl, &k->y, &k->w, &k->x);
   CP_VECTORS(&k->arena, P->c_tmpl, &k->dead, &k->weight, &k->distance, &k->jacobi, &k->frozen,
              &k->c, &k->c2, &k->r, &k->mu, &k->m1, &k->m2);
+  int flag    = cpArenaStatus(&k->arena);
   k->nlevels  = nlevels;
   k->revision = -1;
   for (int l = 0; !flag && l < nlevels; l++) {
@@ -140,7 +134,7 @@ static CPMatrixFree create(CPWork work, int nlevels) {
     level->l           = l;
     level->D           = cpArenaVector(&k->arena, P->y_tmpl);
     level->rows        = cpArenaVector(&k->arena, P->c_tmpl);
-    flag               = cpKrylovCreate(&level->cg, &plain, level, P->y_tmpl, P->c_tmpl);
+    flag               = cpKrylovCreate(&level->cg, &plain, level, P->y_tmpl, k->jacobi);
   }
   if (flag || cpArenaStatus(&k->arena)) {
     cpMatrixFreeFree(&k);

@@ -27,12 +27,13 @@
 #define NOT_TRANSPOSED 1.0e-6
 
 int cpKrylovCreate(CPKrylov *krylov, const CPKrylovProducts *products, void *self, N_Vector x_tmpl,
-                   N_Vector c_tmpl) {
+                   N_Vector diagonal) {
   CPKrylov k = *krylov = calloc(1, sizeof *k);
   if (!k) return CP_MEM_FAIL;
   k->products = products;
   k->self     = self;
-  CP_VECTORS(&k->arena, c_tmpl, &k->z, &k->q, &k->Bq, &k->p, &k->scaled);
+  k->diagonal = diagonal;
+  CP_VECTORS(&k->arena, diagonal, &k->z, &k->q, &k->Bq, &k->p, &k->scaled);
   CP_VECTORS(&k->arena, x_tmpl, &k->d, &k->g, &k->s);
   const int flag = cpArenaStatus(&k->arena);
   if (flag) cpKrylovFree(krylov);
@@ -47,6 +48,13 @@ void cpKrylovFree(CPKrylov *krylov) {
 }
 
 void cpKrylovReset(CPKrylov k) { k->largest = 0.0; }
+
+/* z = B r */
+static int precondition(CPKrylov k, N_Vector r, N_Vector z) {
+  if (k->products->precondition) return k->products->precondition(k->self, r, z);
+  N_VProd(k->diagonal, r, z);
+  return CP_SUCCESS;
+}
 
 double cpKrylovNorm(N_Vector weight, N_Vector c, N_Vector tmp) {
   N_VProd(c, weight, tmp);
@@ -75,8 +83,8 @@ static int disagree(N_Vector a, N_Vector b, N_Vector c, N_Vector d) {
  * direction. */
 static int explain(CPKrylov k, N_Vector r, const char *symptom, char *text) {
   const CPKrylovProducts *p = k->products;
-  int flag                  = p->precondition(k->self, r, k->z);
-  if (!flag && p->own_preconditioner && disagree(k->Bq, r, k->q, k->z))
+  int flag                  = precondition(k, r, k->z);
+  if (!flag && p->precondition && disagree(k->Bq, r, k->q, k->z))
     return cpReason(text, -CP_REPTD_USERFUNC_ERR, "%s, and the preconditioner is not symmetric",
                     symptom);
   if (!flag) flag = p->transposed(k->self, k->q, k->g);
@@ -87,9 +95,9 @@ static int explain(CPKrylov k, N_Vector r, const char *symptom, char *text) {
                     "%s, and the products G v and G^T w are not each other's transpose "
                     "(CPProjectorCheckJacTimes)",
                     symptom);
-  return cpReason(
-      text, -CP_PROJ_CONV_FAILURE, "%s%s", symptom,
-      p->own_preconditioner ? "" : "; a preconditioner may help (CPProjectorSetPreconditioner)");
+  return cpReason(text, -CP_PROJ_CONV_FAILURE, "%s%s", symptom,
+                  p->precondition ? ""
+                                  : "; a preconditioner may help (CPProjectorSetPreconditioner)");
 }
 
 /* ---- the iteration ---- */
@@ -111,7 +119,7 @@ static int steepest(CPKrylov k, double *gamma, char *text) {
 /* q = A d, Bq = B q, *delta = (q, B q) > 0 */
 static int curvature(CPKrylov k, double *delta, char *text) {
   int flag = k->products->times(k->self, k->d, k->q);
-  if (!flag) flag = k->products->precondition(k->self, k->q, k->Bq);
+  if (!flag) flag = precondition(k, k->q, k->Bq);
   if (flag) return flag;
   *delta = N_VDotProd(k->q, k->Bq);
   if (isfinite(*delta) && *delta > 0.0) return CP_SUCCESS;
@@ -128,7 +136,7 @@ int cpKrylovSolve(CPKrylov k, N_Vector weight, double goal, N_Vector r, N_Vector
   double gamma, delta, rz_start = 0.0;
   if (mu) N_VConst(0.0, mu);
   if (first == 0.0) return CP_SUCCESS;
-  int flag = k->products->precondition(k->self, r, k->z); /* z = B r */
+  int flag = precondition(k, r, k->z); /* z = B r */
   if (flag) return flag;
 
   /* In exact arithmetic the number of iterations is at most the number of different eigenvalues of
@@ -140,7 +148,7 @@ int cpKrylovSolve(CPKrylov k, N_Vector weight, double goal, N_Vector r, N_Vector
     if (i > 0 && !(rz > 0.0)) {
       /* If r has become small, as where B and weight scale the rows very differently, the
        * recurrence for z has lost its digits. z is computed anew before B is blamed. */
-      flag = k->products->precondition(k->self, r, k->z);
+      flag = precondition(k, r, k->z);
       if (flag) return flag;
       rz = N_VDotProd(r, k->z);
     }

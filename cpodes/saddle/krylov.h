@@ -12,22 +12,25 @@ typedef struct {
   int (*times)(void *self, N_Vector v, N_Vector Av); /* A v, 0 in rows that are switched off */
   int (*transposed)(void *self, N_Vector w, N_Vector ATw);
   int (*metric)(void *self, N_Vector g, N_Vector Dg);
-  int (*precondition)(void *self, N_Vector r, N_Vector z); /* z = B r, B ~ S^{-1} */
-  int own_preconditioner; /* 1: precondition is the user's, and may be the cause of a failure */
+  /* z = B r, B ~ S^{-1}, by the user's function, which may be the cause of a failure; NULL: B is
+   * diagonal */
+  int (*precondition)(void *self, N_Vector r, N_Vector z);
 } CPKrylovProducts;
 
 typedef struct CPKrylov_ {
   const CPKrylovProducts *products;
   void *self;
+  N_Vector diagonal;            /* of B, without precondition */
   double largest;               /* largest Rayleigh quotient of B S so far */
   N_Vector z, q, Bq, p, scaled; /* workspace of a solve, like c */
   N_Vector d, g, s;             /* workspace of a solve, like x */
   CPArena arena;
 } * CPKrylov;
 
-/* Returns CP_SUCCESS, or CP_MEM_FAIL with *krylov = NULL. */
+/* The diagonal of B must outlive *krylov; its values may change. Returns CP_SUCCESS, or CP_MEM_FAIL
+ * with *krylov = NULL. */
 int cpKrylovCreate(CPKrylov *krylov, const CPKrylovProducts *products, void *self, N_Vector x_tmpl,
-                   N_Vector c_tmpl);
+                   N_Vector diagonal);
 void cpKrylovFree(CPKrylov *krylov);
 /* To be called when A, D or B has changed. */
 void cpKrylovReset(CPKrylov krylov);

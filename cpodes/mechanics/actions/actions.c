@@ -16,14 +16,8 @@ static int transposed(void *act, N_Vector w, N_Vector ATw) {
 static int metric(void *act, N_Vector g, N_Vector Dg) {
   return cpActionInverseMass(act, NV_DATA_S(g), NV_DATA_S(Dg));
 }
-static int precondition(void *act, N_Vector r, N_Vector z) {
-  (void)act;
-  N_VScale(1.0, r, z);
-  return CP_SUCCESS;
-}
 
-static const CPKrylovProducts products = {
-    .times = times, .transposed = transposed, .metric = metric, .precondition = precondition};
+static const CPKrylovProducts products = {.times = times, .transposed = transposed, .metric = metric};
 
 int cpActionOpen(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const char *function) {
   *act     = (CPAction){.mech = NULL};
@@ -47,7 +41,7 @@ int cpActionOpen(CPAction *act, CPMech mech, sunrealtype t, N_Vector y, const ch
     act->ones        = cpArenaTake(arena, N_VNew_Serial(mech->m, mech->ctx));
     if (act->ones) N_VConst(1.0, act->ones);
     if (!cpArenaStatus(arena) &&
-        cpKrylovCreate(&act->krylov, &products, act, act->solution, act->right))
+        cpKrylovCreate(&act->krylov, &products, act, act->solution, act->ones))
       arena->failed = 1;
   }
   if (cpArenaStatus(arena)) return cpReport(&mech->log, CP_MEM_FAIL, function, "out of memory");

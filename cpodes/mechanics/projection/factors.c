@@ -121,13 +121,7 @@ static int metric(void *self, N_Vector g, N_Vector Dg) {
   return CP_SUCCESS;
 }
 
-static int precondition(void *self, N_Vector r, N_Vector z) {
-  N_VProd(((CPMechFactors *)self)->jacobi, r, z);
-  return CP_SUCCESS;
-}
-
-static const CPKrylovProducts products = {
-    .times = times, .transposed = transposed, .metric = metric, .precondition = precondition};
+static const CPKrylovProducts products = {.times = times, .transposed = transposed, .metric = metric};
 
 int cpMechRowsTimes(CPMechProblem *p, const double *v, double *r) {
   CPMechFactors *f = p->factors;
@@ -308,7 +302,7 @@ static int createSolver(CPMechFactors *f, CPMechMetric metric) {
   return CP_SUCCESS;
 }
 
-/* Computes the diagonal of precondition(): 1 / size_i^2, or 0 in idle rows. Sizes are Euclidean
+/* Computes the diagonal of the preconditioner: 1 / size_i^2, or 0 in idle rows. Sizes are Euclidean
  * with L2. */
 static int makePreconditioner(CPMechProblem *p) {
   CPMechFactors *f = p->factors;
