@@ -24,7 +24,7 @@ static const struct {
     [CP_SADDLE_SCHUR] = {&cpSaddleSchurOps, "Schur complement", CP_LINSOL_SCHUR, CP_KKT_SCHUR, 0},
     [CP_SADDLE_QR]    = {&cpSaddleNullspaceOps, "QR", CP_LINSOL_QR, CP_KKT_AUTO, 0},
     [CP_SADDLE_NULLSPACE] = {&cpSaddleNullspaceOps, "null space", CP_LINSOL_QRP, CP_KKT_NULLSPACE, 0},
-    [CP_SADDLE_SPARSE]    = {&cpSaddleComplementOps, "sparse Schur complement", CP_LINSOL_SPARSE,
+    [CP_SADDLE_SPARSE]    = {&cpSaddleSparseOps, "sparse Schur complement", CP_LINSOL_SPARSE,
                              CP_KKT_SPARSE_SCHUR, 1},
     [CP_SADDLE_KKT] = {&cpSaddleKktOps, "sparse KKT matrix", CP_LINSOL_SPARSE, CP_KKT_SPARSE, 1}};
 

@@ -1,4 +1,4 @@
-/* The sparse Schur complement S = A^T A, where the columns of A (X of complement.c) have unit length or
+/* The sparse Schur complement S = A^T A, where the columns of A (X of sparse_schur.c) have unit length or
  * are zero, and failures of CHOLMOD. Columns of zeros are absent: r and mu are 0 there, and they do not
  * count as dependent. (.)^+ is the inverse on an independent subset of the columns.
  *

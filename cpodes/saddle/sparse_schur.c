@@ -210,4 +210,4 @@ static int quick(CPSaddle s, const double *W, const double *A, const double *f, 
   return s->valid;
 }
 
-const CPSaddleOps cpSaddleComplementOps = {create, factor, solve, quick};
+const CPSaddleOps cpSaddleSparseOps = {create, factor, solve, quick};
