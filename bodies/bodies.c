@@ -493,6 +493,66 @@ static int checkSurface(CPBodies b, const char *function, const char *name, cons
 
 /* --------------------------------------------------------------------------------- joints -- */
 
+/* Completes the markers of both sides: with CP_IN_SPACE on_b is on_a, as far as the kind of joint
+ * allows. Returns 0 or an error code that has been reported. */
+static int completeMarkers(CPBodies b, const CPJoint *joint, int in_plane, CPMarker *on_a,
+                           CPMarker *on_b, const char *function) {
+  const CPJointKind k = joint->kind;
+  const int apart     = k == CP_JOINT_ROD || k == CP_JOINT_POINT_ON_LINE ||
+                    k == CP_JOINT_POINT_ON_PLANE || k == CP_JOINT_ROLLING ||
+                    k == CP_JOINT_ROLLING_DISC;
+  if (joint->in == CP_IN_SPACE) {
+    CPMarker same = *on_a;
+    if (apart) memcpy(same.point, on_b->point, sizeof same.point);
+    if (k == CP_JOINT_UNIVERSAL) { /* Both angles are 0 at the placement. */
+      memcpy(same.axis, on_b->axis, sizeof same.axis);
+      memcpy(same.across, on_a->axis, sizeof same.across);
+      memcpy(on_a->across, on_b->axis, sizeof on_a->across);
+    }
+    if (k == CP_JOINT_ROLLING_DISC) { /* The direction of x_b does not matter. */
+      memcpy(same.axis, on_b->axis, sizeof same.axis);
+      memset(same.across, 0, sizeof same.across);
+    }
+    *on_b = same;
+  } else if (b->space.dimension == 2 && in_plane && length3(on_b->axis) == 0) {
+    on_b->axis[0] = 1; /* Points on lines, rolling and spheres do not use it. */
+    if (k == CP_JOINT_PRISMATIC)
+      return bodiesError(b, CP_ILL_INPUT, function, "%s: axis must not be zero (body b)",
+                         joint->name);
+  }
+  return CP_SUCCESS;
+}
+
+/* Row r of a joint, or of a contact on a surface of this kind. param: its length, or NONE */
+static Row makeRow(const Kind *kind, CPJointKind k, CPContactOn on, int r, int pair, int param) {
+  Row row     = {.nterms = 1, .offset = r == 0 ? param : NONE, .drive = NONE};
+  row.term[0] = (Term){1, NONE, pair, kind->row[r]};
+  /* No slip along the axis j of the measure: the velocity of the centre, plus the part due to
+   * rotation. */
+  if (r >= kind->nforced) {
+    row.nterms    = 2;
+    row.offset    = NONE;
+    row.term[1]   = (Term){r == 1 ? -1 : 1, param, pair, kind->row[r]};
+    row.term[0].m = (Measure){ALONG, 0, kind->row[r].j, 0};
+  }
+  if (k == CP_JOINT_ROLLING_DISC && r == 0) { /* Height of the centre: z_a . d - radius sin = 0. */
+    row.nterms  = 2;
+    row.offset  = NONE;
+    row.term[1] = (Term){-1, param, pair, {SINE, 0, Z, Z}};
+  } else if (k == CP_JOINT_ROLLING_DISC) {
+    row.term[0].m    = (Measure){ALONG, 0, kind->row[r].i, 0};
+    row.term[1].coef = 1;
+  }
+  if (on != CP_ON_PLANE && r == 0) {
+    row.term[0].m = (Measure){LEVEL, 0, 0, 0};
+    if (on == CP_ON_SPHERE) row.offset = NONE;
+  } else if (on != CP_ON_PLANE) { /* velocity along one tangent, rotation about the other one */
+    row.term[0].m = (Measure){GLIDE, 0, r - 1, 0};
+    row.term[1].m = (Measure){TWIST, 0, 2 - r, 0};
+  }
+  return row;
+}
+
 /* Adds a joint, or the rows of a contact, with room for `params` parameters under its name, its
  * length among them. Returns its index or an error code that has been reported. */
 static int addJoint(CPBodies b, const CPJoint *joint, int params, const CPBodyContact *contact,
@@ -511,32 +571,12 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, const CPBodyCo
   Pair pair = {0};
   if ((flag = findBodies(b, function, name, joint->a, joint->b, &pair))) return flag;
 
-  const int apart = k == CP_JOINT_ROD || k == CP_JOINT_POINT_ON_LINE ||
-                    k == CP_JOINT_POINT_ON_PLANE || k == CP_JOINT_ROLLING ||
-                    k == CP_JOINT_ROLLING_DISC;
   const int in_plane =
       k == CP_JOINT_PRISMATIC || k == CP_JOINT_POINT_ON_LINE || k == CP_JOINT_ROLLING;
   const CPContactOn on = contact ? contact->on : CP_ON_PLANE;
   CPMarker on_a = joint->on_a, on_b = joint->on_b;
   if (on == CP_ON_SPHERE && length3(on_a.axis) == 0) on_a.axis[1] = 1;
-  if (joint->in == CP_IN_SPACE) {
-    CPMarker same = on_a;
-    if (apart) memcpy(same.point, on_b.point, sizeof same.point);
-    if (k == CP_JOINT_UNIVERSAL) { /* Both angles are 0 at the placement. */
-      memcpy(same.axis, on_b.axis, sizeof same.axis);
-      memcpy(same.across, on_a.axis, sizeof same.across);
-      memcpy(on_a.across, on_b.axis, sizeof on_a.across);
-    }
-    if (k == CP_JOINT_ROLLING_DISC) { /* The direction of x_b does not matter. */
-      memcpy(same.axis, on_b.axis, sizeof same.axis);
-      memset(same.across, 0, sizeof same.across);
-    }
-    on_b = same;
-  } else if (b->space.dimension == 2 && in_plane && length3(on_b.axis) == 0) {
-    on_b.axis[0] = 1; /* Points on lines, rolling and spheres do not use it. */
-    if (k == CP_JOINT_PRISMATIC)
-      return bodiesError(b, CP_ILL_INPUT, function, "%s: axis must not be zero (body b)", name);
-  }
+  if ((flag = completeMarkers(b, joint, in_plane, &on_a, &on_b, function))) return flag;
   if ((flag = makePair(b, function, name, joint->in, in_plane, &on_a, &on_b, &pair))) return flag;
   sunrealtype length = joint->length;
   if (k == CP_JOINT_ROD && length == 0) length = distance(b, &pair);
@@ -566,31 +606,7 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, const CPBodyCo
   b->joint[i]        = (Joint){
              text, (int)k, b->npairs, b->nrows, kind->nforced, b->nrolls, kind->nrows - kind->nforced};
   for (int r = 0; r < kind->nrows; r++) {
-    Row row     = {.nterms = 1, .offset = r == 0 ? param : NONE, .drive = NONE};
-    row.term[0] = (Term){1, NONE, b->npairs, kind->row[r]};
-    /* No slip along the axis j of the measure: the velocity of the centre, plus the part due to
-     * rotation. */
-    if (r >= kind->nforced) {
-      row.nterms    = 2;
-      row.offset    = NONE;
-      row.term[1]   = (Term){r == 1 ? -1 : 1, param, b->npairs, kind->row[r]};
-      row.term[0].m = (Measure){ALONG, 0, kind->row[r].j, 0};
-    }
-    if (k == CP_JOINT_ROLLING_DISC && r == 0) { /* Height of the centre: z_a . d - radius sin = 0. */
-      row.nterms  = 2;
-      row.offset  = NONE;
-      row.term[1] = (Term){-1, param, b->npairs, {SINE, 0, Z, Z}};
-    } else if (k == CP_JOINT_ROLLING_DISC) {
-      row.term[0].m    = (Measure){ALONG, 0, kind->row[r].i, 0};
-      row.term[1].coef = 1;
-    }
-    if (on != CP_ON_PLANE && r == 0) {
-      row.term[0].m = (Measure){LEVEL, 0, 0, 0};
-      if (on == CP_ON_SPHERE) row.offset = NONE;
-    } else if (on != CP_ON_PLANE) { /* velocity along one tangent, rotation about the other one */
-      row.term[0].m = (Measure){GLIDE, 0, r - 1, 0};
-      row.term[1].m = (Measure){TWIST, 0, 2 - r, 0};
-    }
+    const Row row = makeRow(kind, k, on, r, b->npairs, param);
     if (r < kind->nforced) b->row[b->nrows++] = row;
     else b->roll[b->nrolls++] = row;
   }
