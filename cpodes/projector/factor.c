@@ -121,6 +121,19 @@ static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   return flag;
 }
 
+/* Opens the solvers of new levels. This waits for the first factors, since unit norms alone may need none
+ * (norms.c). */
+CP_RARE static int openLevels(CPWork work) {
+  int flag = CP_SUCCESS;
+  for (int l = 0; !flag && l < work->nlevels; l++)
+    if (work->levels[l].nrows > 0 && !work->levels[l].saddle) flag = cpLevelOpen(work, l);
+  work->is_open = !flag;
+  return flag ? cpReason(work->text, flag,
+                         flag == CP_MEM_FAIL ? "no memory for the linear solver"
+                                             : "the linear solver cannot be set up")
+              : CP_SUCCESS;
+}
+
 int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   const CPProjector P = work->P;
   int flag            = cpWeights(work, y, ewt);
@@ -128,6 +141,7 @@ int cpFactor(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   if (flag) return flag;
   scaleRows(work);
   flag = honourLevels(work, t, y, ewt);
+  if (!flag && !work->is_open) flag = openLevels(work);
   if (!flag) flag = cpMetricEvaluate(work, t, y);
   const double ranktol = flag ? 0.0 : rankTolerance(work, N_VGetArrayPointer(y));
   for (int l = 0; !flag && l < work->nlevels; l++)

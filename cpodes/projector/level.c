@@ -17,7 +17,7 @@ void cpLevelsFree(CPWork work) {
     cpArenaFree(&level->arena);
     memset(level, 0, sizeof *level);
   }
-  work->nlevels = 0;
+  work->nlevels = work->is_open = 0;
 }
 
 /* ---- structure ---- */

@@ -40,7 +40,7 @@ typedef struct {
   char *off;       /* [nrows] 1: the row has no gradient, or is switched off */
   char *held;      /* [ncols] 1: root is 0 (only with a metric that is a matrix) */
   double *f, *x;   /* [ncols] */
-  CPSaddle saddle; /* NULL without rows */
+  CPSaddle saddle; /* NULL without rows, and before the first factors */
   CPArena arena;
 } CPLevel;
 
@@ -84,6 +84,7 @@ struct CPWork_ {
   int norms_in_row;
   /* levels */
   int nlevels;
+  int is_open; /* 1: they have solvers */
   /* 1: in the pattern of g no row depends on a column of a higher level */
   int levels_fit;
   CPLevel levels[CP_MAX_LEVELS];

@@ -103,14 +103,9 @@ int cpWorkUpdate(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   cpNormsLayOut(work);
   for (int l = 0; !flag && l < work->nlevels; l++) flag = cpLevelCreate(work, l);
   if (!flag) flag = cpChooseSolver(work);
-  for (int l = 0; !flag && l < work->nlevels; l++)
-    if (work->levels[l].nrows > 0) flag = cpLevelOpen(work, l);
   P->stats.nlevels = work->nlevels;
   work->revision   = flag ? -1 : P->revision;
-  if (!flag) return CP_SUCCESS;
-  return cpReason(work->text, flag,
-                  flag == CP_MEM_FAIL ? "no memory for the linear solver"
-                                      : "the linear solver cannot be set up");
+  return flag ? cpReason(work->text, flag, "no memory for the linear solver") : CP_SUCCESS;
 }
 
 sunindextype cpWorkRank(CPWork work) {
