@@ -9,6 +9,7 @@
 #include "mechanics_impl.h"
 
 #include "cpodes/projector/newton.h"
+#include "cpodes/stepping/stepper.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,9 +26,10 @@
  * than this ratio. The Lipschitz constant L of f normal to the manifold is about |alpha'| / alpha,
  * so that h L is then about 1. */
 #define ANGLE_CHANGES 0.5
-/* The largest violation of pi(y), relative to 1 + |y_i|. The error that it leaves in f is
- * negligible compared with that of f(y). */
-#define ON_MANIFOLD 1.0e-10
+/* The largest violation of pi(y), relative to 1 + |y_i|, and in tolerances. It leaves an error in f
+ * that grows with 1 / sin(alpha)^2, since u is projected with a wrong A. */
+#define ON_MANIFOLD           1.0e-10
+#define ON_MANIFOLD_TOLERANCE 0.001
 
 void cpMechStageFree(CPMech mech) {
   cpWorkFree(&mech->stage.work);
@@ -46,11 +48,14 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
       return cpReason(mech->text, CP_MEM_FAIL, "no memory for a projection");
     }
   }
+  const CPStepper host  = mech->host; /* which has weights once it has a step size */
+  const sunrealtype eps = cpWorkOptions(mech->stage.work)->eps, *yd = N_VGetArrayPointer(y);
+  sunrealtype *w = N_VGetArrayPointer(mech->stage.w);
+  if (!host || host->ops->size(host) == 0.0 || host->ops->weights(host, mech->stage.w))
+    N_VConst(0.0, mech->stage.w);
+  for (int i = 0; i < mech->n; i++)
+    w[i] = eps * fmax(1.0 / (ON_MANIFOLD * (1.0 + fabs(yd[i]))), w[i] / ON_MANIFOLD_TOLERANCE);
   N_VScale(1.0, y, mech->stage.y);
-  N_VAbs(y, mech->stage.w);
-  N_VAddConst(mech->stage.w, 1.0, mech->stage.w);
-  N_VInv(mech->stage.w, mech->stage.w);
-  N_VScale(cpWorkOptions(mech->stage.work)->eps / ON_MANIFOLD, mech->stage.w, mech->stage.w);
   const int flag =
       cpProject(mech->stage.work, t, mech->stage.y, mech->stage.w, NULL, 0, &(CPProjected){0});
   return flag ? cpReason(mech->text, flag, "%s", cpWorkText(mech->stage.work)) : CP_SUCCESS;
