@@ -22,14 +22,17 @@
 /* If the sine at the end of a step is below NARROWS times that at the first state, models with udot
  * solve for the stages of the next step with M and A, which give the angle. */
 #define NARROWS 0.5
-/* All stages of a step are evaluated on the manifold if their narrowest angles alpha differ by more
- * than this ratio. The Lipschitz constant L of f normal to the manifold is about |alpha'| / alpha,
- * so that h L is then about 1. */
+/* All stages of a step are evaluated on the manifold if one of them must be, since the order of a
+ * method is that for one f, or if their narrowest angles alpha differ by more than this ratio. The
+ * Lipschitz constant L of f normal to the manifold is about |alpha'| / alpha, so that h L is then
+ * about 1. */
 #define ANGLE_CHANGES 0.5
-/* The largest violation of pi(y), relative to 1 + |y_i|, and in tolerances. It leaves an error in f
- * that grows with 1 / sin(alpha)^2, since u is projected with a wrong A. */
-#define ON_MANIFOLD           1.0e-10
-#define ON_MANIFOLD_TOLERANCE 0.001
+/* The largest violation of pi(y): a part of the tolerance, within limits relative to 1 + |y_i|, of
+ * which the lower one is above the roundoff of constraints. It leaves an error in f that grows with
+ * 1 / sin(alpha)^2, since u is projected with a wrong A. */
+#define ON_MANIFOLD 0.001
+#define COARSEST    1.0e-10
+#define FINEST      1.0e-13
 
 void cpMechStageFree(CPMech mech) {
   cpWorkFree(&mech->stage.work);
@@ -53,8 +56,10 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
   sunrealtype *w = N_VGetArrayPointer(mech->stage.w);
   if (!host || host->ops->size(host) == 0.0 || host->ops->weights(host, mech->stage.w))
     N_VConst(0.0, mech->stage.w);
-  for (int i = 0; i < mech->n; i++)
-    w[i] = eps * fmax(1.0 / (ON_MANIFOLD * (1.0 + fabs(yd[i]))), w[i] / ON_MANIFOLD_TOLERANCE);
+  for (int i = 0; i < mech->n; i++) {
+    const double size = 1.0 + fabs(yd[i]);
+    w[i] = eps * fmin(fmax(w[i] / ON_MANIFOLD, 1.0 / (COARSEST * size)), 1.0 / (FINEST * size));
+  }
   N_VScale(1.0, y, mech->stage.y);
   const int flag =
       cpProject(mech->stage.work, t, mech->stage.y, mech->stage.w, NULL, 0, &(CPProjected){0});
@@ -116,17 +121,21 @@ static inline int needManifold(CPMech mech, int flag) {
   if (sine > mech->stage.largest_sine) mech->stage.largest_sine = sine;
   if (flag) /* Dependent rows may contradict each other only because y is off the manifold. */
     return flag == -CP_KKT_INCONSISTENT || flag == -CP_MOTION_CONFLICT;
-  return mech->stage.all_on_manifold ||
-         (sine < NARROW && !mech->newton && mech->kkt && sine < NARROWED * mech->kkt->usual_sine);
+  const int narrow =
+      sine < NARROW && !mech->newton && mech->kkt && sine < NARROWED * mech->kkt->usual_sine;
+  mech->stage.was_narrow |= narrow;
+  return narrow || mech->stage.all_on_manifold;
 }
 
 int cpMechOnManifold(void *data, int all) {
-  const CPMech mech           = data;
-  const int changes           = mech->stage.least_sine < ANGLE_CHANGES * mech->stage.largest_sine;
+  const CPMech mech = data;
+  const int needed =
+      mech->stage.was_narrow || mech->stage.least_sine < ANGLE_CHANGES * mech->stage.largest_sine;
+  mech->stage.was_narrow      = 0;
   mech->stage.least_sine      = 1.0;
   mech->stage.largest_sine    = 0.0;
   mech->stage.all_on_manifold = all;
-  return changes;
+  return needed;
 }
 
 int cpMechStageSine(void *data, double *sine) {
