@@ -12,7 +12,7 @@
 #include <cpodes/cpodes_bodies.h>
 #include <math.h>
 
-enum { LOCAL = 12, TEXT = 512, GROUND = -1, SPARSE_FROM = 24, MAX_ROWS = 6, NONE = -1 };
+enum { LOCAL = 12, TEXT = 512, GROUND = -1, SPARSE_FROM = 16, MAX_ROWS = 6, NONE = -1 };
 
 /* ---- vectors in space ---- */
 

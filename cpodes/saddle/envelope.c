@@ -16,6 +16,7 @@
 /* L D L^T of a matrix K */
 typedef struct {
   int n, plain;    /* order; number of leading rows of L that are rows of the identity */
+  int dense;       /* the rows of L begin with entry 0 */
   int *first;      /* [n] column of each row's first entry */
   double *L;       /* [n x n] by rows, the part below the diagonal */
   double *inverse; /* [n] 1 / d_k */
@@ -67,7 +68,7 @@ CP_WIDE_PART int addRow(Factors *F, int n, int dense, int k, double size, double
   double *l = F->L + (size_t)k * (size_t)n, pivot = size;
   int i = 0;
   while (!dense && i < k && v[i] == 0.0) i++;
-  if (!dense) F->plain += i == k && i == F->plain, F->first[k] = i; /* otherwise both stay 0 */
+  if (!dense) F->plain += i == k && i == F->plain, F->first[k] = i;
   for (const double *before = F->L + (size_t)i * (size_t)n; i < k; i++, before += n) {
     double vi = v[i];
     for (int j = dense ? 0 : F->first[i]; j < i; j++) vi -= before[j] * v[j];
@@ -114,7 +115,7 @@ CP_WIDE_PART void solveFactors(const Factors *F, int n, int dense, double *x) {
 static int trialSolve(void *factors, double *x) {
   const Factors *F = factors;
   for (int k = 0; k < F->n; k++) x[k] *= sqrt(F->size[k]);
-  solveFactors(F, F->n, 0, x);
+  solveFactors(F, F->n, F->dense, x);
   for (int k = 0; k < F->n; k++) x[k] *= sqrt(F->size[k]);
   return 0;
 }
@@ -154,9 +155,9 @@ CP_RARE static void formY(CPSaddle s) {
 /* Factors S (unless to_do is SOLVE), then solves for x and mu, each unless NULL: S and its
  * right-hand side are sums over the same products. BOTH takes Y from A and keeps a copy, and tests
  * x; nothing is NULL. A diagonal W takes f as it is. A constant p, the number of rows in use, keeps
- * the sums in registers. */
+ * the sums in registers; with more rows (dense = 0) most coordinates have a part in few of them. */
 enum { FACTOR, SOLVE, BOTH };
-CP_WIDE_PART int pass(CPSaddle s, int p, int to_do, const double *A, const double *f,
+CP_WIDE_PART int pass(CPSaddle s, int p, int dense, int to_do, const double *A, const double *f,
                       const double *b, double *x, double *mu) {
   Envelope *e = s->used.content;
   Factors *F  = &e->S;
@@ -164,8 +165,8 @@ CP_WIDE_PART int pass(CPSaddle s, int p, int to_do, const double *A, const doubl
   const int has_f = to_do == BOTH || (to_do == SOLVE && f), has_b = to_do == BOTH || b,
             has_x = to_do == BOTH || x, has_mu = to_do == BOTH || mu;
   const double *d = e->W.inverse, *y = to_do == BOTH ? A : e->Y, *z = f;
-  double *kept = e->Y;
   double S[CP_SMALL * CP_SMALL / 2], r[CP_SMALL], square[CP_SMALL]; /* S: s_ki, i <= k, by rows */
+  int from[CP_SMALL], to[CP_SMALL]; /* the rows of A that coordinate j has a part in */
   double zero = 0.0;
   if (has_f && !plain) {
     double *own = has_x ? x : e->z;
@@ -175,23 +176,31 @@ CP_WIDE_PART int pass(CPSaddle s, int p, int to_do, const double *A, const doubl
   }
   for (int k = 0; k < p; k++) r[k] = has_b ? -b[row[k]] : 0.0, square[k] = 0.0;
   for (int q = 0; to_do != SOLVE && q < p * (p + 1) / 2; q++) S[q] = 0.0;
-  for (int j = 0; j < n && (to_do != SOLVE || has_f); j++, y += p, kept += p)
-    for (int k = 0, q = 0; k < p; k++) {
-      if (to_do == BOTH) kept[k] = y[k];
+  if (to_do == BOTH && !dense) memcpy(e->Y, A, (size_t)(n * p) * sizeof *A);
+  for (int j = 0; j < n; j++, y += p) {
+    int first = 0, end = p;
+    while (!dense && first < p && y[first] == 0.0) first++;
+    while (!dense && end > first && y[end - 1] == 0.0) end--;
+    if (!dense) from[j] = first, to[j] = end;
+    for (int k = first; k < end; k++) {
+      if (to_do == BOTH && dense) e->Y[j * p + k] = y[k];
       const double yd = y[k] * d[j];
-      for (int i = 0; to_do != SOLVE && i <= k; i++) S[q++] += yd * y[i];
+      double *row_k   = S + k * (k + 1) / 2;
+      for (int i = first; to_do != SOLVE && i <= k; i++) row_k[i] += yd * y[i];
       if (to_do != SOLVE) square[k] += y[k] * y[k];
       if (has_f) r[k] += yd * z[j];
     }
+  }
   if (to_do != SOLVE) {
     const double least = s->ranktol > CP_CHOLESKY_LEAST ? s->ranktol : CP_CHOLESKY_LEAST;
     int bad            = -1;
     F->n               = p;
+    F->dense           = dense;
     for (int k = 0; k < p; k++) e->square[k] = square[k];
     begin(F);
     for (int k = 0, q = 0; k < p && bad < 0; k++) {
       for (int i = 0; i < k; i++) e->v[i] = S[q++];
-      if (!(S[q] > CP_LEAST_SQUARES) || addRow(F, p, 1, k, S[q], e->v, least)) bad = k;
+      if (!(S[q] > CP_LEAST_SQUARES) || addRow(F, p, dense, k, S[q], e->v, least)) bad = k;
       q++;
     }
     if (bad < 0 && p > 1) bad = singularRow(F);
@@ -201,12 +210,12 @@ CP_WIDE_PART int pass(CPSaddle s, int p, int to_do, const double *A, const doubl
     if (bad >= 0) return CP_SADDLE_DEPENDENT;
     if (to_do == FACTOR) return 0;
   }
-  solveFactors(F, p, 1, r);
+  solveFactors(F, p, dense, r);
   for (int k = 0; has_mu && k < p; k++) mu[row[k]] = r[k];
   y = e->Y;
   for (int j = 0; has_x && j < n; j++, y += p) {
     double zj = has_f ? z[j] : 0.0;
-    for (int k = 0; k < p; k++) zj -= y[k] * r[k];
+    for (int k = dense ? 0 : from[j], end = dense ? p : to[j]; k < end; k++) zj -= y[k] * r[k];
     x[j] = d[j] * zj;
     if (to_do == BOTH) zero += 0.0 * x[j]; /* NaN if x_j is NaN or Inf */
   }
@@ -224,11 +233,11 @@ static int factor(CPSaddle s) {
   e->Y      = s->A.value;
   s->square = e->square;
   if (s->nrows < s->m || e->W.plain < s->n) formY(s);
-  return pass(s, s->nrows, FACTOR, s->A.value, 0, 0, 0, 0);
+  return pass(s, s->nrows, 0, FACTOR, s->A.value, 0, 0, 0, 0);
 }
 
 static int solve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
-  return pass(s, s->nrows, SOLVE, NULL, f, b, x, mu);
+  return pass(s, s->nrows, ((Envelope *)s->used.content)->S.dense, SOLVE, NULL, f, b, x, mu);
 }
 
 /* If an entry of A is not finite, neither is its row's diagonal entry of S, and S is refused. */
@@ -248,10 +257,10 @@ static int quick(CPSaddle s, const double *W, const double *A, const double *f, 
     s->square = e->square;
   }
   switch (s->nrows) {
-  case 1: return !pass(s, 1, BOTH, A, f, b, x, mu);
-  case 2: return !pass(s, 2, BOTH, A, f, b, x, mu);
-  case 3: return !pass(s, 3, BOTH, A, f, b, x, mu);
-  default: return !pass(s, s->nrows, BOTH, A, f, b, x, mu);
+  case 1: return !pass(s, 1, 1, BOTH, A, f, b, x, mu);
+  case 2: return !pass(s, 2, 1, BOTH, A, f, b, x, mu);
+  case 3: return !pass(s, 3, 1, BOTH, A, f, b, x, mu);
+  default: return !pass(s, s->nrows, 0, BOTH, A, f, b, x, mu);
   }
 }
 

@@ -365,7 +365,7 @@ CPODES_EXPORT int CPBodiesSetBalance(CPBodies bodies);
 
 /** Creates the CPMech of the mechanism, which must not be changed from then on. Its user data is bodies, which must outlive
  * it. Both must be used by one thread only. Each mechanism has one CPMech (CP_TOO_LATE). mech: out, owned by the caller.
- * Matrices are sparse from 24 velocities on. */
+ * Matrices are sparse from 16 velocities on. */
 CPODES_EXPORT int CPBodiesMech(CPBodies bodies, CPMech *mech);
 /** Returns the functions of that CPMech, for programs that create it themselves. model: out; its templates remain those of
  * bodies, and its user data is bodies. */
