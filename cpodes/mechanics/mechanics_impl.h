@@ -79,15 +79,20 @@ typedef struct {
   int *pivot;
 } CPMechMultipliers;
 
+/* Maxima of squared lengths so far, [m] and of all */
+typedef struct {
+  double *longest, greatest;
+} CPMechLengths;
+
 /* rhs.c: the states at which accelerations are evaluated; work, y and w are NULL before the first
  * projection */
 typedef struct {
   double *lambda;
   double t, *q; /* the newest state */
-  /* square: squared lengths of the rows of A (CPSaddle_) at factorisation nkkt, unless they are its
-   * by-product; longest: the maxima of squared lengths so far; greatest: the largest entry of longest;
-   * part: the least ratio of the length of a row to its maximum */
-  double *square, *longest, greatest, part;
+  /* of the rows of A, and those that are a by-product of factorisations (CPSaddle_), in the metric of M */
+  CPMechLengths rows, product;
+  double *square; /* [m] squared lengths at factorisation nkkt */
+  double part;    /* the least ratio of the length of a row to its maximum */
   long int nkkt;
   /* an angle between constraints was narrower than usual at the end of the last step */
   int narrows;

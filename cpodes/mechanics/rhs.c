@@ -69,47 +69,45 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
 /* Rows shorter than this part of the longest are rows of zeros up to roundoff. */
 #define NO_ROW 1.0e-8
 
-/* Returns the squared lengths of the rows of A, or of rows that are off the longest so far: lengths in the
- * metric of a sparse diagonal M, as those that are a by-product (CPSaddle_). */
-CP_RARE static const double *squareRows(CPMech mech) {
-  const int full = mech->motions.nfull > 0, n = mech->nu;
-  const CPMat *A = full ? &mech->reduced.A : &mech->A, *M = full ? &mech->reduced.M : &mech->userM.A;
-  double *square     = mech->stage.square;
-  const int diagonal = M->start && M->start[n] == (size_t)n && A->start;
-  if (diagonal) memset(square, 0, (size_t)mech->m * sizeof *square);
-  else cpMatSquareRows(A, square);
-  for (int j = 0; diagonal && j < n; j++)
-    for (size_t k = A->start[j]; M->value[j] > 0.0 && k < A->start[j + 1]; k++)
-      square[A->row[k]] += A->value[k] * A->value[k] / M->value[j];
-  for (int i = 0; i < mech->m; i++)
-    if (mech->rows.off[i]) square[i] = mech->stage.longest[i];
-  return square;
-}
-
 /* Returns the least ratio of the squared length of a row to its maximum so far, and updates the
  * maxima. Rows that are off do not count; if the lengths are a by-product, no row is off. */
-static inline double leastPart(CPMech mech) {
-  const double *square = mech->kkt->square;
-  double part = 1.0, *longest = mech->stage.longest, *greatest = &mech->stage.greatest;
-  if (!square) square = squareRows(mech);
-  for (int i = 0, m = mech->m; i < m; i++) {
+static inline double leastPart(int m, const double *square, CPMechLengths *so_far) {
+  double part = 1.0, *longest = so_far->longest;
+  for (int i = 0; i < m; i++) {
     if (square[i] > longest[i] && square[i] < INFINITY)
-      longest[i] = square[i], *greatest = fmax(square[i], *greatest);
-    else if (square[i] < part * longest[i] && longest[i] > NO_ROW * NO_ROW * *greatest)
+      longest[i] = square[i], so_far->greatest = fmax(square[i], so_far->greatest);
+    else if (square[i] < part * longest[i] && longest[i] > NO_ROW * NO_ROW * so_far->greatest)
       part = square[i] / longest[i];
   }
   return part;
 }
 
+/* leastPart by the rows of A; those that are off are the longest so far. */
+CP_RARE static double leastPartOfRows(CPMech mech) {
+  double *square = mech->stage.square;
+  cpMatSquareRows(mech->motions.nfull > 0 ? &mech->reduced.A : &mech->A, square);
+  for (int i = 0; i < mech->m; i++)
+    if (mech->rows.off[i]) square[i] = mech->stage.rows.longest[i];
+  return leastPart(mech->m, square, &mech->stage.rows);
+}
+
+/* If no row is shorter than this part of its maximum (squared) in the metric of M, where lengths are
+ * a by-product, none loses its gradient. */
+#define SHORTER 0.5
+
 /* Returns the sine of the narrowest angle between rows, times the least relative length of a row.
  * Constraints become dependent if an angle between them vanishes, or if one of them loses its
- * gradient, which rows scaled to equal length do not show. */
+ * gradient, which rows scaled to equal length do not show. In the metric of M the length of a row
+ * also changes as the masses that it moves do. */
 static inline double narrowest(CPMech mech) {
   CPMechStage *stage = &mech->stage;
   if (mech->stats.nkkt == 0) return 1.0; /* as with operators */
   if (stage->nkkt != mech->stats.nkkt) {
+    const double *square = mech->kkt->square;
+    double part          = square ? leastPart(mech->m, square, &stage->product) : 0.0;
+    if (part < SHORTER || stage->nkkt == 0) part = leastPartOfRows(mech);
     stage->nkkt = mech->stats.nkkt;
-    stage->part = sqrt(leastPart(mech));
+    stage->part = sqrt(part);
   }
   return mech->kkt->sine * stage->part;
 }
