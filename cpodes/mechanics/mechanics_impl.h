@@ -98,8 +98,8 @@ typedef struct {
   int narrows;
   CPWork work;
   N_Vector y, w;
-  int all_on_manifold; /* the argument of the last call of cpMechOnManifold */
-  int was_narrow;      /* since that call, at an angle that requires f on the manifold */
+  int all_on_manifold;             /* the argument of the last call of cpMechOnManifold */
+  int was_needed;                  /* f on the manifold, since that call */
   double least_sine, largest_sine; /* of the narrowest angles since that call */
 } CPMechStage;
 

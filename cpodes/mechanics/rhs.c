@@ -117,19 +117,19 @@ static inline int needManifold(CPMech mech, int flag) {
   const double sine = narrowest(mech);
   if (sine < mech->stage.least_sine) mech->stage.least_sine = sine;
   if (sine > mech->stage.largest_sine) mech->stage.largest_sine = sine;
-  if (flag) /* Dependent rows may contradict each other only because y is off the manifold. */
-    return flag == -CP_KKT_INCONSISTENT || flag == -CP_MOTION_CONFLICT;
-  const int narrow =
-      sine < NARROW && !mech->newton && mech->kkt && sine < NARROWED * mech->kkt->usual_sine;
-  mech->stage.was_narrow |= narrow;
-  return narrow || mech->stage.all_on_manifold;
+  /* Dependent rows may contradict each other only because y is off the manifold. */
+  const int needed =
+      flag ? flag == -CP_KKT_INCONSISTENT || flag == -CP_MOTION_CONFLICT
+           : sine < NARROW && !mech->newton && mech->kkt && sine < NARROWED * mech->kkt->usual_sine;
+  mech->stage.was_needed |= needed;
+  return needed || (!flag && mech->stage.all_on_manifold);
 }
 
 int cpMechOnManifold(void *data, int all) {
   const CPMech mech = data;
   const int needed =
-      mech->stage.was_narrow || mech->stage.least_sine < ANGLE_CHANGES * mech->stage.largest_sine;
-  mech->stage.was_narrow      = 0;
+      mech->stage.was_needed || mech->stage.least_sine < ANGLE_CHANGES * mech->stage.largest_sine;
+  mech->stage.was_needed      = 0;
   mech->stage.least_sine      = 1.0;
   mech->stage.largest_sine    = 0.0;
   mech->stage.all_on_manifold = all;
