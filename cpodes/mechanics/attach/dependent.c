@@ -105,23 +105,25 @@ static int removeImage(CPMech mech, double *y) {
  * of roundoff or of the distance from the manifold. */
 enum { MOST_TURNS = 4 };
 #define TURNED 1.0e-8
-/* If this loses more than SHARE of a y_k, its row is independent at the newest A: the rank changes
- * within the step. */
-#define SHARE 0.5
+/* If this loses more than SHARE of a y_k, and what is left is not nearly in the null space, its row is
+ * independent at the newest A: the rank changes within the step. */
+#define SHARE  0.5
+#define NEARLY 0.1
 
 int cpMechTurnNull(CPMech mech) {
   struct CPMechImplicit_ *own = mech->implicit;
   own->idle_is_old            = 1;
   for (int k = 0; k < own->nullity; k++) {
-    double *y = own->null + (size_t)k * (size_t)mech->m, before = INFINITY;
+    double *y = own->null + (size_t)k * (size_t)mech->m, before = INFINITY, off = INFINITY;
     for (int turn = 0; turn < MOST_TURNS; turn++) {
-      const double off = transposedTimes(mech, &mech->A, y);
+      off = transposedTimes(mech, &mech->A, y);
       if (off < TURNED || !(off < 0.5 * before)) break;
       before         = off;
       const int flag = removeImage(mech, y);
       if (flag) return flag;
     }
-    if (!(orthonormalise(own->null, mech->m, k) >= SHARE)) {
+    const double length = orthonormalise(own->null, mech->m, k);
+    if (!(length >= SHARE || off <= NEARLY * length)) {
       own->rank_is_known = 0;
       return cpReason(mech->text, -CP_KKT_RANK, "the rank of A changes within a step");
     }
