@@ -176,7 +176,7 @@ CP_WIDE_PART int pass(CPSaddle s, int p, int dense, int to_do, const double *A, 
   }
   for (int k = 0; k < p; k++) r[k] = has_b ? -b[row[k]] : 0.0, square[k] = 0.0;
   for (int q = 0; to_do != SOLVE && q < p * (p + 1) / 2; q++) S[q] = 0.0;
-  if (to_do == BOTH && !dense) memcpy(e->Y, A, (size_t)(n * p) * sizeof *A);
+  if (to_do == BOTH && !dense && e->Y != A) memcpy(e->Y, A, (size_t)(n * p) * sizeof *A);
   for (int j = 0; j < n; j++, y += p) {
     int first = 0, end = p;
     while (!dense && first < p && y[first] == 0.0) first++;
