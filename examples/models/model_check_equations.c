@@ -155,6 +155,8 @@ static int short_run(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype
   return 1;
 }
 
+static const sunrealtype run_tolerance = 1e-10;
+
 /* moved <- the state at t + `time` from y at t, by a method of high order, whose errors over so short a time are roundoff */
 static int run(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype time) {
   sunrealtype reached;
@@ -164,7 +166,8 @@ static int run(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype time)
   if (result) {
     CPMechSetErrHandlerFn(mech, model_silent, NULL);
     CPOneStepSetErrHandlerFn(mem, model_silent, NULL);
-    if (CPMechAttachOneStep(mech, mem, t, y) || CPOneStepSStolerances(mem, 1e-10, 1e-10) ||
+    if (CPMechAttachOneStep(mech, mem, t, y) ||
+        CPOneStepSStolerances(mem, run_tolerance, run_tolerance) ||
         CPOneStepSetMaxNumSteps(mem, 100000) ||
         CPOneStepEvolve(mem, t + time, c->moved, &reached, CV_NORMAL) < 0)
       result =
@@ -190,7 +193,10 @@ static int run_keeps(const ModelCheck *c, int i, sunrealtype t, N_Vector y) {
   N_VLinearSum(1, c->moved, -1, y, c->ydot);
   const sunrealtype powers = fabs(q->value(c->model, end, move(c, y, 1, 0, nq)) - before) +
                              fabs(q->value(c->model, end, move(c, y, 1, nq, n)) - before);
-  const sunrealtype noise = 1e-10 * (fabs(before) + CPModelScale(c->model, i));
+  /* what errors of the run's tolerance change: at rest without gravity all energies are smaller */
+  N_VConst(run_tolerance, c->ydot);
+  const sunrealtype noise = run_tolerance * (fabs(before) + CPModelScale(c->model, i)) +
+                            fabs(q->value(c->model, end, move(c, y, 1, nq, n)) - before);
   const sunrealtype error =
       (CPModelConserves(c->model, i) ? fabs(gain) : gain) / (powers + noise / run_agreement);
   char how[120];

@@ -163,9 +163,34 @@ class Mechanisms(RunnerTest):
         file.write_text("bodies:\n  - {name: ball, mass: 1, inertia: [0.1, 0.1, 0.1], at: [0, 0, 1]}\n")
         self.assert_done(cpodes("check", file))
 
+    def test_check_of_a_mechanism_that_stays_at_rest_finds_nothing(self):
+        # scissors on a relaxed spring: without gravity nothing moves, and energies are the squares of roundoff
+        width, height = math.cos(1), math.sin(1)
+        bodies, joints = "", "  - {name: foot, kind: revolute, b: up0}\n"
+        joints += f"  - {{name: slide, kind: point_on_line, b: down0, at: [{width}, 0], axis: [1, 0], at_b: [{width}, 0]}}\n"
+        for i in range(8):
+            y = i * height
+            link = f"mass: 0.5, inertia: {0.5 / 12}, centre: [0.5, 0]"
+            bodies += f"  - {{name: up{i}, {link}, at: [0, {y}], angle: {math.atan2(height, width)}}}\n"
+            bodies += f"  - {{name: down{i}, {link}, at: [{width}, {y}], angle: {math.atan2(height, -width)}}}\n"
+            joints += f"  - {{name: middle{i}, kind: revolute, a: up{i}, b: down{i}, at: [{width / 2}, {y + height / 2}]}}\n"
+            if i > 0:
+                joints += f"  - {{name: left{i}, kind: revolute, a: down{i - 1}, b: up{i}, at: [0, {y}]}}\n"
+                joints += f"  - {{name: right{i}, kind: revolute, a: up{i - 1}, b: down{i}, at: [{width}, {y}]}}\n"
+        spring = f"  - {{name: spring, b: down0, at: [-1, 0], at_b: [{width}, 0], stiffness: 2000, damping: 5}}\n"
+        file = self.folder / "scissors.yaml"
+        file.write_text(
+            f"dimension: 2\ngravity: [0, -9.81]\nbodies:\n{bodies}joints:\n{joints}springs:\n{spring}"
+        )
+        self.assert_done(cpodes("check", file))
+
     def test_check_finds_nothing(self):
         process = cpodes("check", FILES / "double_wishbone.yaml")
         self.assertEqual(process.returncode, DONE, process.stdout + process.stderr)
+
+    def test_a_rod_needs_a_length(self):
+        process = cpodes("run", FILES / "double_wishbone.yaml", "--param", "tie_rod.length=0")
+        self.assert_refused(process, "tie_rod.length", "from 1e-300")
 
     def test_what_is_wrong_is_named(self):
         file = self.folder / "bad.yaml"
