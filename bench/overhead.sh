@@ -54,7 +54,7 @@ total() {
   awk -v n="${steps%% *}" '/^totals:/ { print $2 / (n - 1) }' "$profile"
 }
 printf '\ndop853: instructions per step\n%-12s %9s %9s %7s\n' mechanism 'by hand' CPMech ratio
-for mechanism in pendulum slider_crank car_axis chain100; do
+for mechanism in pendulum slider_crank car_axis chain10 chain100; do
   awk -v name=$mechanism -v h="$(total projector $mechanism)" -v m="$(total mechanics $mechanism)" \
     'BEGIN { printf "%-12s %9.0f %9.0f %7.2f\n", name, h, m, m / h }'
 done
