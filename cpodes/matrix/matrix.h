@@ -113,6 +113,35 @@ typedef struct {
  * CP_MEM_FAIL. */
 int cpColoringCreate(CPArena *arena, CPColoring *colors, const CPMat *A);
 
+/* ---- gross.c: gross errors of given Jacobians ---- */
+
+/* A function that is compared, with the derivative J, or none if J is NULL. All arrays: [J->rows] */
+typedef struct {
+  const CPMat *J;
+  double *value, *change; /* before and after a displacement v; afterwards the change */
+  double *beside; /* terms beside which J v must count: those of v / h, and roundoff of f / UROUND */
+  double *product; /* J v, 0 where it may be roundoff */
+  double *known;   /* the largest J v that was right */
+  char *right;     /* rows that need no comparison */
+} CPGrossOf;
+
+typedef struct CPGross_ {
+  int n, evaluations;
+  double *v; /* [n] in: increments of difference quotients; out: shortened and turned */
+  CPGrossOf of[3];
+  /* Evaluates `change` for y + v. Returns 0, or a code that ends the comparison. NULL: there is no J. */
+  int (*displaced)(const struct CPGross_ *c, void *data);
+  /* Out: a row of of[wrong] in which J v is grossly too large; wrong is -1 if there is none */
+  int wrong, row;
+} CPGross;
+
+void cpGrossAdd(CPArena *arena, CPGrossOf *of, const CPMat *J, double *value, double *change,
+                double *beside);
+/* To be called at each evaluation of J, with v and `beside`: is J to be compared? cpFindGross follows if
+ * it is, with `value` and `right`, and returns 0, or the code of displaced(). */
+int cpGrossIsDue(CPGross *c);
+int cpFindGross(CPGross *c, void *data);
+
 /* ---- template.c: matrices of the user ---- */
 
 /* Checks that A is dense, or sparse with valid index arrays. Returns 0, or CP_ILL_INPUT after

@@ -49,7 +49,6 @@ typedef struct {
   void *data;
   const char *text;
   int m;
-  int given;          /* some partial derivatives are functions of the user */
   int counts_f;       /* the system's evaluations of f are counted as the integrator's */
   sunrealtype growth; /* h is kept up to this ratio of step sizes: new factors would cost more */
   /* Computes x = (k, lambda) at (t, y), the start of a run. */
@@ -60,10 +59,9 @@ typedef struct {
   int (*residuals)(int s, const sunrealtype *t, const sunrealtype *Y, const sunrealtype *x,
                    sunrealtype *r, void *data);
   /* Computes the partial derivatives of r at (t, y, x). which: CP_REAL_FACTORS for the real and the
-   * complex factors, or afterwards CP_STAGE_FACTORS + k. ewt [n]: error weights. h: the step
-   * size if functions of the user are to be compared with differences, otherwise 0; that they are
-   * grossly too large is fatal. Sets *jump to 1 if the multipliers are not unique, and so will not
-   * continue smoothly. */
+   * complex factors, or afterwards CP_STAGE_FACTORS + k. ewt [n]: error weights. h: the step size.
+   * That a function of the user is grossly wrong is fatal. Sets *jump to 1 if the multipliers are not
+   * unique, and so will not continue smoothly. */
   int (*partials)(int which, sunrealtype t, const sunrealtype *y, const sunrealtype *x,
                   const sunrealtype *ewt, sunrealtype h, int *jump, void *data);
   /* diagonal [n] <- the diagonal of -dr/dk, with the partial derivatives of CP_REAL_FACTORS

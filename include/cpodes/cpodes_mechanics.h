@@ -460,6 +460,9 @@ CPODES_EXPORT int CPMechSetMaxOrd(CPMech mech, int maxord);
  * CPMechSetNewton. With CV_ADAMS and CP_NEWTON_AUTO it sets a fixed-point solver instead, unless
  * the user has set a nonlinear solver.
  *
+ * With CP_NEWTON_KKT, partial derivatives by functions of the user are compared with differences now and
+ * then: CPode returns CP_MECH_DERIV_WRONG if one is too large by a factor of thirty or more.
+ *
  * Tolerances and everything else are set as usual. y0 need not be consistent: call CPodeCalcIC, or
  * CPMechCalcIC before. mem uses mech until it is freed. A system is attached to one integrator at a
  * time.

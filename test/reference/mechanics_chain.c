@@ -239,7 +239,8 @@ START_TEST(structured_newton_takes_the_steps_of_the_full_one) {
       ck_assert_int_eq(CPMechGetStats(run->mech, &stats), CP_SUCCESS);
       ck_assert_int_eq(stats.newton, way == HALF ? CP_NEWTON_HALF : CP_NEWTON_KKT);
       ck_assert_int_gt(stats.nnewton, 0);
-      ck_assert_int_eq(stats.nDQ, 0); /* all derivatives are given */
+      /* All derivatives are given, and only compared: differences take as many for each block. */
+      ck_assert_int_lt(stats.nDQ, STIFF);
       ck_assert_double_le(off, 2 * mech_run_bound(run, STIFF, 1 + t_end));
       excess[way] +=
           log((sunrealtype)mech_run_steps(run) / (sunrealtype)mech_run_steps(full)) / RUNGS;

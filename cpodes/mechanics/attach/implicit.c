@@ -36,7 +36,6 @@ static int start(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data
   mech->newton->P->layout       = mech->rows.layout;
   mech->implicit->any_fixed     = anyFixed(mech);
   mech->implicit->rank_is_known = !flag;
-  mech->newton->P->is_solved    = !flag;
   return flag;
 }
 
@@ -163,18 +162,17 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
   struct CPMechImplicit_ *own = mech->implicit;
   const double *a = x + mech->nq, *lambda = cpMechShortest(mech, x + mech->n);
   const int before = own->dependent;
-  P->h             = h;
   P->keep_rank     = own->rank_is_known && before == 0 && P->layout == mech->rows.layout;
   int flag         = cpPartialsAt(P, t, y, a, lambda, ewt);
   if (!flag && hasVanished(mech) && P->keep_rank) {
     P->keep_rank = 0;
     flag         = cpPartialsAt(P, t, y, a, lambda, ewt);
   }
+  if (!flag) flag = cpPartialsCompare(P, h, ewt);
   if (!flag && !P->keep_rank) flag = cpMechFindNull(mech);
   if (!flag) takeShortest(mech, P);
   own->rank_is_known = !flag;
   own->any_fixed     = anyFixed(mech);
-  P->is_solved       = 0;
   *jump              = own->dependent != before || own->dependent > own->nullity;
   return flag;
 }
@@ -367,7 +365,6 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
   const int large = !mech->newton->P->sparse && mech->nu + mech->m > CP_LARGE_DENSE;
   own->system     = (CPImplicitSystem){.data       = mech,
                                        .text       = mech->text,
-                                       .given      = cpPartialsAnyGiven(mech->newton->P),
                                        .m          = mech->m,
                                        .growth     = large ? CP_GROWTH_DENSE : CP_GROWTH,
                                        .start      = start,

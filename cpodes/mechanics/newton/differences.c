@@ -208,75 +208,65 @@ int cpPartialsDifferences(CPPartials P, const double *ewt) {
 /* ---- the user's functions ---- */
 
 static const char *const given_by[CP_OUTPUTS] = {"dynamics_jac", "constraint_jac", "auxiliary_jac"};
-static const char *const with_respect_to[CP_DIRECTIONS] = {"positions", "velocities", "z", "lambda"};
+static const char *const with_respect_to[CP_BY_LAMBDA] = {"positions", "velocities", "z"};
 
-/* Is a row of a given block grossly too large along the increments? Returns 0, or a code with the
- * reason in mech->text. */
-static int compare(CPPartials P, const CPPass *pass) {
-  const CPMech mech    = P->mech;
-  const CPDirection by = pass->by;
-  const double *v      = P->step[by]; /* the increments */
-  int flag             = displaced(P, pass, 1.0, NULL, P->cols[by], P->perturbed);
-  for (int of = 0; (!flag || flag == CP_MECH_DERIV_WRONG) && of < CP_OUTPUTS; of++) {
-    const int rows  = P->rows[of];
-    double *product = P->opposite[of], *change = P->perturbed[of];
-    if (!pass->of[of]) continue;
-    for (int i = 0; i < rows; i++) change[i] -= P->value[of][i];
-    memset(product, 0, (size_t)rows * sizeof *product);
-    cpBlockTimes(&P->block[of][by], 1.0, v, product);
-    /* |product| is tested in rows where it counts beside those of M and A, or of other rows. */
-    double *least = P->lead;
-    memset(least, 0, (size_t)rows * sizeof *least);
-    if (by != CP_BY_Z && of == CP_OF_F) cpMatTimes(&P->M, 1.0 / P->h, v, 0.0, least);
-    if (by != CP_BY_Z && of == CP_OF_B) cpMatTimes(&P->A, 1.0 / P->h, v, 0.0, least);
-    const int first = of == CP_OF_F ? 0 : of == CP_OF_B ? P->nu : P->nu + P->m;
-    const int i     = cpGrosslyLarger(rows, product, change, least, P->right + first);
-    if (i < 0) continue;
-    flag = cpReason(mech->text, CP_MECH_DERIV_WRONG,
-                    "at t = %.15g: %s is grossly wrong: for a change of the %s it says that row %d "
-                    "changes by %.3g, and it changes by %.3g (CPMechCheck finds the entry)",
-                    P->t, given_by[of], with_respect_to[by], i, product[i], change[i]);
+static int shifted(const CPGross *c, void *data) {
+  const CPPartials P = data;
+  const CPPass pass = {.by = (CPDirection)(c - P->gross), .whole = 1, .of = {1, P->m > 0, P->nz > 0}};
+  return displaced(P, &pass, 1.0, NULL, c->n, P->perturbed);
+}
+
+/* Sets the increments of a comparison, and terms beside which products count: |M| w and |A| w with
+ * w = |v| / h, and those of F and B, whose roundoff may hide changes. */
+static void setBeside(CPPartials P, CPDirection by, double h, const double *ewt) {
+  const double root = sqrt(CP_UROUND);
+  double *F = P->opposite[CP_OF_F], *v = P->step[by], *w = P->x2[CP_BY_U];
+  setSteps(P, by, root, ewt);
+  for (int j = 0; j < P->nu; j++) {
+    if (by != CP_BY_Z && P->mech->motions.is_full[j]) v[j] = 0.0;
+    w[j] = root * fabs(P->a[j]) + (by != CP_BY_Z ? fabs(v[j] / h) : 0.0);
   }
-  return flag;
+  cpMatAbsTimes(&P->M, w, F);
+  cpMatAbsTimes(&P->A, w, P->opposite[CP_OF_B]);
+  for (int j = 0; j < P->nu; j++)
+    for (size_t k = cpMatFirst(&P->A, j); k < cpMatFirst(&P->A, j + 1); k++)
+      F[j] += root * fabs(P->A.value[k] * P->lambda[cpMatRow(&P->A, j, k)]);
 }
 
-static int anyGiven(CPPartials P, int by, int of_given[CP_OUTPUTS]) {
-  int any = 0;
-  for (int of = 0; of < CP_OUTPUTS; of++)
-    any |= of_given[of] = P->block[of][by].exists && P->block[of][by].given;
-  return any;
-}
-
-int cpPartialsAnyGiven(CPPartials P) {
-  int of[CP_OUTPUTS], any = 0;
-  for (int by = 0; by < CP_BY_LAMBDA; by++) any |= anyGiven(P, by, of);
-  return any;
-}
-
-int cpPartialsCompare(CPPartials P, const double *ewt) {
-  const CPMechState s = {P->t, P->q, P->u, P->z};
-  const CPPass all    = {.whole = 1, .of = {1, P->m > 0, P->nz > 0}};
-  int flag = CP_SUCCESS, known = P->is_solved && P->nz == 0;
-  if (!known) flag = evaluate(P, &all, &s, P->lambda, P->value);
-  for (int of = 0; known && of < CP_OF_Z; of++)
-    memset(P->value[of], 0, (size_t)P->rows[of] * sizeof(double));
-  for (int by = 0; !flag && by < CP_BY_LAMBDA; by++) {
-    CPPass pass = {.by = (CPDirection)by, .whole = 1};
-    if (!anyGiven(P, by, pass.of)) continue;
-    memcpy(P->right, P->fixed, (size_t)(P->nu + P->m + P->nz)); /* rows of no interest */
-    for (int k = 0; k < CP_TRIES; k++) {
-      setSteps(P, pass.by, sqrt(CP_UROUND), ewt);
-      cpAlong(k, P->cols[by], P->step[by]);
-      for (int j = 0; by != CP_BY_Z && j < P->cols[by]; j++)
-        if (P->mech->motions.is_full[j]) P->step[by][j] = 0.0;
-      flag = compare(P, &pass);
-      if (flag == CP_MECH_DERIV_WRONG && known) {
-        flag  = evaluate(P, &all, &s, P->lambda, P->value); /* F and B are 0 up to roundoff */
-        known = 0;
-        if (!flag) flag = compare(P, &pass);
-      }
-      if (flag != CP_MECH_DERIV_WRONG) break;
+int cpComparisonsCreate(CPPartials P) {
+  for (int by = 0; P->kkt && by < CP_BY_LAMBDA; by++)
+    for (int of = 0; of < CP_OUTPUTS; of++) {
+      CPGross *c = &P->gross[by];
+      if (!P->block[of][by].given) continue;
+      c->n = P->cols[by], c->v = P->step[by], c->displaced = shifted;
+      cpGrossAdd(&P->arena, &c->of[of], &P->block[of][by].J, P->value[of], P->perturbed[of],
+                 P->opposite[of]);
     }
+  return cpArenaStatus(&P->arena);
+}
+
+int cpPartialsCompare(CPPartials P, double h, const double *ewt) {
+  const CPMechState s         = {P->t, P->q, P->u, P->z};
+  const CPPass all            = {.whole = 1, .of = {1, P->m > 0, P->nz > 0}};
+  const int first[CP_OUTPUTS] = {0, P->nu, P->nu + P->m};
+  int known = 0, flag = CP_SUCCESS;
+  for (int by = 0; !flag && by < CP_BY_LAMBDA; by++) {
+    CPGross *c = &P->gross[by];
+    if (!c->displaced) continue; /* nothing is given */
+    setBeside(P, (CPDirection)by, h, ewt);
+    if (!cpGrossIsDue(c)) continue;
+    if (!known++) flag = evaluate(P, &all, &s, P->lambda, P->value);
+    for (int of = 0; of < CP_OUTPUTS; of++) /* Fixed rows are of no interest. */
+      if (c->of[of].J) memcpy(c->of[of].right, P->fixed + first[of], (size_t)P->rows[of]);
+    if (!flag) flag = cpFindGross(c, P);
+    if (!flag && c->wrong >= 0)
+      flag =
+          cpReason(P->mech->text, CP_MECH_DERIV_WRONG,
+                   "at t = %.15g: %s is grossly wrong: for a change of the %s it says that row %d "
+                   "changes by %.3g, and it changes by %.3g (CPMechCheck finds the entry)",
+                   P->t, given_by[c->wrong], with_respect_to[by], c->row,
+                   c->of[c->wrong].product[c->row], c->of[c->wrong].change[c->row]);
   }
+  P->valid = flag >= 0;
   return flag > 0 ? CP_SUCCESS : flag; /* where the functions fail there is nothing to compare */
 }

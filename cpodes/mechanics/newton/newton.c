@@ -37,7 +37,9 @@ int cpMechLinearSystem(sunrealtype t, N_Vector y, sunbooleantype jok, sunboolean
   mech->host->ops->weights(mech->host, newton->ewt);
   mech->attached.cause = cpNewtonSystem(newton, t, N_VGetArrayPointer(y),
                                         N_VGetArrayPointer(newton->ewt), jok, gamma, &renewed);
-  *jcur                = renewed;
+  if (!mech->attached.cause && renewed)
+    mech->attached.cause = cpPartialsCompare(newton->P, gamma, N_VGetArrayPointer(newton->ewt));
+  *jcur = renewed;
   return mech->attached.cause ? (mech->attached.cause > 0 ? 1 : -1) : 0;
 }
 

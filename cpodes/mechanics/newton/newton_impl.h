@@ -72,8 +72,6 @@ struct CPPartials_ {
   int keep_rank; /* 1: with a given a, the dependent rows are not determined anew */
   /* 1: differences are results, not parts of an iteration, and are of sixth order */
   int sixth_order;
-  double h; /* the step size if given blocks are to be compared with differences, with KKT; or 0 */
-  int is_solved; /* 1: a and lambda solve the equations: F = B = 0 */
   int nu, m, nz; /* m: rows of A, 0 with HALF */
   int rows[CP_OUTPUTS], cols[CP_DIRECTIONS];
   /* the state, and the partial derivatives at it */
@@ -89,8 +87,7 @@ struct CPPartials_ {
   double *x2[CP_DIRECTIONS],
       *q2;                     /* displaced variables, where positions are q2 = q + N x2[CP_BY_Q] */
   double *step[CP_DIRECTIONS]; /* increments */
-  double *lead;                /* [nu + m + nz] terms of M and A, for comparisons */
-  char *right; /* [nu + m + nz] rows of F, B and zdot that a comparison has found right */
+  CPGross gross[CP_BY_LAMBDA]; /* comparisons of given blocks */
   double *value[CP_OUTPUTS], *perturbed[CP_OUTPUTS], *opposite[CP_OUTPUTS]; /* F, B, zdot */
 };
 
@@ -112,11 +109,11 @@ int cpPartialsGiven(CPPartials P);
  * CP_MEM_FAIL; evaluates these blocks, and returns as cpPartialsAt. */
 int cpPassesCreate(CPPartials P);
 int cpPartialsDifferences(CPPartials P, const double *ewt);
-/* Are there blocks that the user's functions give? */
-int cpPartialsAnyGiven(CPPartials P);
-/* Returns CP_MECH_DERIV_WRONG, with the reason in mech->text, if a given block is grossly too large
- * (base/differences.h), or as cpPartialsAt. */
-int cpPartialsCompare(CPPartials P, const double *ewt);
+/* With KKT, compares the given blocks with differences, for steps of size h (matrix/gross.c): creates
+ * the comparisons, and returns 0 or CP_MEM_FAIL; to be called after each cpPartialsAt that is not
+ * stagePartials, and returns CP_MECH_DERIV_WRONG if one is grossly too large, or as cpPartialsAt. */
+int cpComparisonsCreate(CPPartials P);
+int cpPartialsCompare(CPPartials P, double h, const double *ewt);
 
 /* ---- the matrix ---- */
 

@@ -112,8 +112,6 @@ int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type) {
   CP_NEW(&P->arena, P->z, mech->nz);
   CP_NEW(&P->arena, P->lambda, mech->m);
   CP_NEW(&P->arena, P->fixed, P->nu + P->m + P->nz);
-  CP_NEW(&P->arena, P->lead, P->nu + P->m + P->nz);
-  CP_NEW(&P->arena, P->right, P->nu + P->m + P->nz);
   for (int of = 0; of < CP_OUTPUTS; of++)
     CP_ARRAYS(&P->arena, output[of], &P->value[of], &P->perturbed[of], &P->opposite[of]);
   for (int by = 0; by < CP_DIRECTIONS; by++)
@@ -125,6 +123,7 @@ int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type) {
   if (!flag && kkt) flag = cpMatClone(&P->M, &mech->userM.A);
   if (!flag && kkt) flag = cpMatClone(&P->A, &mech->A);
   if (!flag) flag = cpPassesCreate(P);
+  if (!flag) flag = cpComparisonsCreate(P);
   if (flag) cpPartialsFree(address);
   return flag;
 }
@@ -230,7 +229,6 @@ int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double
   }
   flag = cpPartialsGiven(P);
   if (!flag) flag = cpPartialsDifferences(P, ewt);
-  if (!flag && P->kkt && P->h != 0.0) flag = cpPartialsCompare(P, ewt);
   P->valid = !flag;
   return flag;
 }

@@ -19,7 +19,6 @@
 
 #include "explicit.h"
 
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -330,7 +329,6 @@ static int allocate(CPOneStepMem mem) {
   else flag = cpRadauOde(mem, &R->arena, &R->system);
   R->n        = (int)N_VGetLength(mem->base.y0);
   R->N        = R->n + R->system.m;
-  R->doubts   = R->system.given ? CP_RADAU_DOUBTS : INT_MAX;
   const int s = cpRadauTables[R->most].s;
   CP_NEW(&R->arena, R->Y, s * R->n);
   CP_NEW(&R->arena, R->x, s * R->N);

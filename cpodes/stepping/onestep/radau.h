@@ -38,13 +38,6 @@ extern const CPRadauTable cpRadauTables[CP_RADAU_TABLES]; /* of 3, 5 and 7 stage
 #define CP_RADAU_STAGE_ITERATIONS 15
 #define CP_RADAU_FAST             0.2
 
-/* Partial derivatives by the user's functions are compared with differences at the first and at every
- * COMPARED-th evaluation. If they are grossly wrong from some time on, corrections are small, and the
- * iteration may keep those from before: they are also evaluated and compared after DOUBTS iterations
- * that have not reduced the residuals, later after 4 times as many, up to COMPARED. */
-#define CP_RADAU_COMPARED 64
-#define CP_RADAU_DOUBTS   4
-
 typedef struct {
   CPArena arena;   /* owns the arrays below; empty before the first start */
   int least, most; /* bounds on the number of stages: indices of cpRadauTables */
@@ -85,9 +78,6 @@ typedef struct {
   sunrealtype h_factors;
   const CPRadauTable *table_factors;
   sunrealtype eta, theta; /* contraction theta; eta = theta / (1 - theta), kept between steps */
-  /* Evaluations of partial derivatives; iterations that have not reduced the residuals since the last
-   * comparison of these derivatives with differences, and the number of them that leads to one */
-  int evaluations, unreduced, doubts;
   sunrealtype known; /* a residual that one iteration with these derivatives is known to solve */
   sunrealtype *first_r; /* [n] residual of the last stage before the first iteration (plain equations) */
   int iterations, accelerated; /* of the newest iteration */

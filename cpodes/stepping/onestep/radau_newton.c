@@ -112,20 +112,13 @@ static int partials(CPOneStepMem mem, sunrealtype h) {
   const CPStepper base   = &mem->base;
   const sunrealtype *ewt = N_VGetArrayPointer(base->ewt);
   const int m            = T->s / 2;
-  const int doubtful     = R->unreduced >= R->doubts;
-  const int compares     = R->evaluations++ % CP_RADAU_COMPARED == 0 || doubtful;
-  const sunrealtype hc   = compares ? h : 0.0;
   int jump               = 0, flag;
-  if (doubtful) {
-    R->unreduced = 0;
-    if (R->doubts < CP_RADAU_COMPARED) R->doubts *= 4;
-  }
-  R->have_stages = R->by_stages && R->last;
+  R->have_stages         = R->by_stages && R->last;
   if (R->last)
     flag = R->system.partials(CP_REAL_FACTORS, base->t + T->c[m] * h, R->Y + m * R->n,
-                              R->x + m * R->N, ewt, hc, &jump, R->system.data);
+                              R->x + m * R->N, ewt, h, &jump, R->system.data);
   else
-    flag = R->system.partials(CP_REAL_FACTORS, base->t, N_VGetArrayPointer(base->y), R->x0, ewt, hc,
+    flag = R->system.partials(CP_REAL_FACTORS, base->t, N_VGetArrayPointer(base->y), R->x0, ewt, h,
                               &jump, R->system.data);
   mem->stats.njev++;
   R->jumped |= jump;
@@ -133,7 +126,7 @@ static int partials(CPOneStepMem mem, sunrealtype h) {
   for (int i = 0; R->have_stages && !flag && i < T->s; i++) {
     if (i == m) continue;
     flag = R->system.partials(factorsOf(T, i), base->t + T->c[i] * h, R->Y + i * R->n,
-                              R->x + i * R->N, ewt, 0.0, &jump, R->system.data);
+                              R->x + i * R->N, ewt, h, &jump, R->system.data);
     mem->stats.njev++;
   }
   if (!flag) setUnit(mem);
@@ -141,7 +134,6 @@ static int partials(CPOneStepMem mem, sunrealtype h) {
   R->jumps |= jump;
   R->h_factors = 0.0;
   R->known     = 0.0;
-  if (flag) R->evaluations = 0; /* The next ones are compared, too. */
   return flag ? cpRadauBecause(mem, flag) : flag;
 }
 
@@ -400,7 +392,6 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
     if (it == 2 && !R->system.diagonal) R->known = fmax(R->known, known(mem, h, first));
     return CP_SUCCESS;
   }
-  R->unreduced++;
   mem->stats.nsolvefails++;
   if (unsolved)
     return cpReason(mem->base.text, -CV_CONV_FAILURE,
@@ -415,7 +406,7 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
 int cpRadauStages(CPOneStepMem mem, sunrealtype h) {
   const CPRadau R = mem->own;
   int renew       = 0;
-  if (R->have_stages || R->unreduced >= R->doubts) R->have_partials = 0;
+  if (R->have_stages) R->have_partials = 0;
   for (int tries = 0;; tries++) {
     int flag = CP_SUCCESS;
     if (!renew) cpRadauPredict(mem, h);

@@ -1,8 +1,6 @@
 /* y' = f(t, y) as an implicit system: r = f(t, y) - k, D(g) = I - g J. */
 #include "radau.h"
 
-#include "cpodes/base/differences.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +13,7 @@ typedef struct {
    * call */
   CPColoring colors;
   double *step; /* of differences and of comparisons with them */
-  char *right;  /* [n] rows of J that a comparison has found right */
+  CPGross gross;
   int room;
   sunrealtype *t;     /* [room] */
   sunrealtype *Y, *F; /* [room n] */
@@ -114,33 +112,41 @@ static int differences(CPOde *ode, sunrealtype t, const sunrealtype *y, const su
   return CP_SUCCESS;
 }
 
+/* Where J is compared with f */
+typedef struct {
+  CPOde *ode;
+  sunrealtype t;
+  const sunrealtype *y;
+} Point;
+
+static int displaced(const CPGross *c, void *data) {
+  const Point *at = data;
+  sunrealtype *y  = N_VGetArrayPointer(at->ode->y);
+  for (int j = 0; j < c->n; j++) y[j] = at->y[j] + c->v[j];
+  return cpOneStepRhs(at->ode->mem, at->t, at->ode->y, at->ode->f, 0);
+}
+
 /* Is the user's J grossly too large along random increments? Returns 0, or a code with the reason in
  * base.text. */
 static int compare(CPOde *ode, sunrealtype t, const sunrealtype *y, const sunrealtype *k,
                    const sunrealtype *ewt, sunrealtype h) {
-  const int n         = ode->n;
-  sunrealtype *before = N_VGetArrayPointer(ode->tmp[0]), *moved = N_VGetArrayPointer(ode->tmp[1]),
-              *product = N_VGetArrayPointer(ode->tmp[2]), *change = N_VGetArrayPointer(ode->f);
-  int row = 0, flag = CP_SUCCESS;
-  memset(ode->right, 0, (size_t)n);
-  if (((CPRadau)ode->mem->own)->last) flag = evaluate(ode, t, y), k = change;
-  if (!flag) memcpy(before, k, (size_t)n * sizeof *before); /* At the start k is f(t, y). */
-  for (int i = 0; !flag && row >= 0 && i < CP_TRIES; i++) {
-    double *v = ode->step;
-    setSteps(ode, y, ewt);
-    cpAlong(i, n, v);
-    for (int j = 0; j < n; j++) moved[j] = y[j] + v[j];
-    cpMatTimes(&ode->J.A, 1.0, v, 0.0, product);
-    flag = evaluate(ode, t, moved);
-    for (int j = 0; !flag && j < n; j++) change[j] -= before[j], v[j] /= h;
-    if (!flag) row = cpGrosslyLarger(n, product, change, v, ode->right);
-  }
+  CPGross *c         = &ode->gross;
+  const CPGrossOf *f = c->of;
+  Point at           = {ode, t, y};
+  int flag           = CP_SUCCESS;
+  setSteps(ode, y, ewt);
+  for (int j = 0; j < ode->n; j++) f->beside[j] = fabs(ode->step[j] / h);
+  if (!cpGrossIsDue(c)) return CP_SUCCESS;
+  memset(f->right, 0, (size_t)ode->n);
+  if (((CPRadau)ode->mem->own)->last) flag = evaluate(ode, t, y), k = f->change;
+  if (!flag) memcpy(f->value, k, (size_t)ode->n * sizeof *k); /* At the start k is f(t, y). */
+  if (!flag) flag = cpFindGross(c, &at);
   if (flag) return flag > 0 ? CP_SUCCESS : flag; /* there is nothing to compare */
-  if (row < 0) return CP_SUCCESS;
+  if (c->wrong < 0) return CP_SUCCESS;
   return cpReason(ode->mem->base.text, CP_ILL_INPUT,
                   "at t = %.15g: the Jacobian function is grossly wrong: for a change of y it says "
                   "that f changes by %.3g in row %d, and it changes by %.3g",
-                  t, product[row], row, change[row]);
+                  t, f->product[c->row], c->row, f->change[c->row]);
 }
 
 static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrealtype *k,
@@ -159,7 +165,7 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
                             ode->tmp[1], ode->tmp[2]);
   if (flag) return cpUserResult(text, flag, t, "the Jacobian function");
   switch (cpUserMatTake(&ode->J, &i, &j)) {
-  case 0: return h != 0.0 ? compare(ode, t, y, k, ewt, h) : CP_SUCCESS;
+  case 0: return compare(ode, t, y, k, ewt, h);
   case -1:
     return cpReason(text, -CP_RHS_NONFINITE,
                     "at t = %.15g: the Jacobian function returned NaN or Inf (row %d, column %d)",
@@ -214,7 +220,10 @@ int cpRadauOde(CPOneStepMem mem, CPArena *arena, CPImplicitSystem *system) {
   if (!flag) flag = cpUserMatCreate(&ode->J, mem->J_tmpl, n, n, mem->base.ctx);
   const CPMat *J = &ode->J.A;
   CP_NEW(arena, ode->step, n);
-  CP_NEW(arena, ode->right, n);
+  ode->gross = (CPGross){.n = n, .v = ode->step, .displaced = displaced};
+  if (!flag)
+    cpGrossAdd(arena, &ode->gross.of[0], J, N_VGetArrayPointer(ode->tmp[0]),
+               N_VGetArrayPointer(ode->f), N_VGetArrayPointer(ode->tmp[1]));
   if (!flag) flag = cpArenaStatus(arena);
   if (!flag && !mem->jac) {
     flag             = cpColoringCreate(arena, &ode->colors, J);
@@ -234,7 +243,6 @@ int cpRadauOde(CPOneStepMem mem, CPArena *arena, CPImplicitSystem *system) {
   *system =
       (CPImplicitSystem){.data      = ode,
                          .text      = mem->base.text,
-                         .given     = mem->jac != NULL,
                          .counts_f  = 1,
                          .growth    = !J->start && n > CP_LARGE_DENSE ? CP_GROWTH_DENSE : CP_GROWTH,
                          .start     = start,

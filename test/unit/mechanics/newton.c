@@ -477,6 +477,72 @@ START_TEST(the_metric_is_the_symmetric_part_of_W) {
 }
 END_TEST
 
+/* ---- partial derivatives that are grossly too large ---- */
+
+typedef struct {
+  sunrealtype K, C;  /* factors of the partial derivatives */
+  sunrealtype from;  /* the time at which they become wrong */
+  sunrealtype until; /* the time at which the damper vanishes from f alone */
+} Wrong;
+
+static int unit_masses(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *wrong) {
+  (void)t, (void)q, (void)wrong;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 1.0;
+  return 0;
+}
+
+/* An oscillator, and one that is overdamped */
+static int springs(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                   sunrealtype *f, void *user_data) {
+  const Wrong *wrong = user_data;
+  (void)z;
+  f[0] = -q[0];
+  f[1] = 0.1 * q[0] - 4.0 * q[1] - (t < wrong->until ? 1.0e3 * u[1] : 0.0);
+  return 0;
+}
+
+static int wrong_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                     const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                     SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *user_data) {
+  const Wrong *wrong = user_data;
+  const int is_wrong = t >= wrong->from;
+  (void)q, (void)u, (void)z, (void)udot, (void)lambda, (void)Fz;
+  SM_ELEMENT_D(K, 0, 0) = -1.0;
+  SM_ELEMENT_D(K, 1, 0) = 0.1;
+  SM_ELEMENT_D(K, 1, 1) = is_wrong ? -4.0 * wrong->K : -4.0;
+  SM_ELEMENT_D(C, 1, 1) = is_wrong ? -1.0e3 * wrong->C : -1.0e3;
+  return 0;
+}
+
+/* Newton's corrections are too small by orders of magnitude, and predictors pass for solutions. */
+START_TEST(partial_derivatives_that_are_grossly_too_large_end_runs_of_BDF) {
+  const sunrealtype factor = pow(10.0, 6 + 3 * (_i % 3)), tol = pow(10.0, -4 - 2 * (_i / 3 % 3));
+  Wrong wrong             = {1.0, 1.0, _i / 9 % 2 ? 10.0 : 0.0, 1.0e3};
+  const CPMechModel model = {.nu = 2, .M = unit_masses, .f = springs, .dynamics_jac = wrong_jac};
+  N_Vector state          = vector_of(4, (sunrealtype[]){1.0, 1.0, 0.0, 0.0});
+  CPMech oscillators      = CPMechCreate(&model, state, test_context);
+  CPodeMem mem            = CPodeCreate(CV_BDF, test_context);
+  MessageLog messages     = {0};
+  sunrealtype t           = 0.0;
+  if (_i / 18 == 0) wrong.C = factor;
+  else if (_i / 18 == 1) wrong.K = factor;
+  else wrong.until = wrong.from + log10(factor);
+  CPMechSetUserData(oscillators, &wrong);
+  CPodeSetErrHandlerFn(mem, message_log, &messages);
+  ck_assert_int_eq(CPMechAttach(oscillators, mem, t, state), CP_SUCCESS);
+  CPodeSStolerances(mem, tol, tol);
+  CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 20000);
+  ck_assert_int_eq(CPode(mem, 40.0, state, &t, CV_NORMAL), CP_MECH_DERIV_WRONG);
+  ck_assert_mentions(messages.text, "dynamics_jac is grossly wrong");
+  ck_assert_double_ge(t, wrong.from);
+  wrong.K = wrong.C = 1.0; /* with right ones the run goes on */
+  if (_i < 36) ck_assert_int_eq(CPode(mem, 40.0, state, &t, CV_NORMAL), CP_SUCCESS);
+  CPodeFree(&mem);
+  CPMechFree(&oscillators);
+  N_VDestroy(state);
+}
+END_TEST
+
 static Suite *newton_suite(void) {
   Suite *suite = suite_create("structured Newton");
   TCase *tc    = tcase_create("matrix");
@@ -493,6 +559,7 @@ static Suite *newton_suite(void) {
   tcase_add_loop_test(tc, derivatives_and_matrix_belong_to_no_integrator, 0, 2);
   tcase_add_loop_test(tc, ranks_can_be_kept, 0, 2);
   tcase_add_loop_test(tc, the_metric_is_the_symmetric_part_of_W, 0, 2);
+  tcase_add_loop_test(tc, partial_derivatives_that_are_grossly_too_large_end_runs_of_BDF, 0, 54);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -556,6 +556,39 @@ START_TEST(a_right_jacobian_is_not_refused_where_f_bends) {
 }
 END_TEST
 
+/* y_0' = 1e10 - y_1, y_1' = -y_1 */
+static int large(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
+  (void)t, (void)data;
+  entries(ydot)[0] = 1.0e10 - entries(y)[1];
+  entries(ydot)[1] = -entries(y)[1];
+  return 0;
+}
+
+static int large_jac(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix J, void *data, N_Vector t1,
+                     N_Vector t2, N_Vector t3) {
+  (void)t, (void)y, (void)fy, (void)data, (void)t1, (void)t2, (void)t3;
+  SM_ELEMENT_D(J, 0, 1) = -1.0;
+  SM_ELEMENT_D(J, 1, 1) = -1.0;
+  return 0;
+}
+
+/* f does not change by increments of y_1, which are below the roundoff of f_0. */
+START_TEST(a_right_jacobian_is_not_refused_where_roundoff_hides_changes) {
+  N_Vector y       = vector_of(2, (sunrealtype[]){0.0, 1.0});
+  CPOneStepMem mem = CPOneStepCreate("RADAU", test_context);
+  sunrealtype t;
+  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
+  CPOneStepSetJacobian(mem, NULL, large_jac);
+  CPOneStepSetInitStep(mem, 0.1);
+  CPOneStepInit(mem, large, 0.0, y);
+  CPOneStepSStolerances(mem, 1.0e-6, 1.0e-6);
+  ck_assert_msg(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL) == CP_SUCCESS, "%s", messages.text);
+  ck_assert_double_le(fabs(entries(y)[1] - exp(-1.0)), 1.0e-5);
+  CPOneStepFree(&mem);
+  N_VDestroy(y);
+}
+END_TEST
+
 static int jac_that_moves_an_entry(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix J, void *data,
                                    N_Vector t1, N_Vector t2, N_Vector t3) {
   const int flag                    = robertson_jac(t, y, fy, J, data, t1, t2, t3);
@@ -631,6 +664,7 @@ int main(void) {
   tcase_add_loop_test(tc, a_jacobian_that_fails_ends_with_its_code_at_the_last_good_state, 0, 8);
   tcase_add_loop_test(tc, a_jacobian_that_is_grossly_wrong_does_not_pass_unnoticed, 0, 5);
   tcase_add_loop_test(tc, a_right_jacobian_is_not_refused_where_f_bends, 0, 13);
+  tcase_add_test(tc, a_right_jacobian_is_not_refused_where_roundoff_hides_changes);
   tcase_add_test(tc, a_jacobian_that_changes_its_pattern_ends_the_run);
   tcase_add_test(tc, jacobians_are_refused_with_a_reason);
   suite_add_tcase(suite, tc);
