@@ -185,6 +185,8 @@ static int attempts(CPOneStepMem mem) {
   int flag          = mem->method->begin(mem);
   if (flag) return flag;
   sunrealtype h = sized(mem, mem->h), norm = 0.0, ratio = 0.0;
+  sunrealtype whole = 0.0; /* the size that passed first, of a step that ends elsewhere */
+  int rejected      = 0;
   for (int tries = 1;; tries++) {
     if (s->t + h == s->t)
       return mem->failed
@@ -201,16 +203,19 @@ static int attempts(CPOneStepMem mem) {
     const int elsewhere = passed ? isToEndElsewhere(mem, tries) : 0;
     if (elsewhere < 0) return elsewhere;
     if (passed && !elsewhere) {
-      accept(mem, h, norm, tries > 1);
+      accept(mem, h, norm, rejected);
+      if (fabs(mem->h) < fabs(whole)) mem->h = whole;
       if (tries == 1) mem->failed = 0;
       return CP_SUCCESS;
     }
+    rejected |= !passed;
     if (!passed && isRoundoff(mem, h, tries)) {
       mem->h = GROW_SINGULAR * h;
     } else {
       if (!passed && flag == 0) mem->stats.netf++;
       if (passed) ratio = SHRINK_ELSEWHERE;
-      else ratio = flag == 0 ? mem->method->ratio(mem, norm, 0) : mem->shrink;
+      if (passed && whole == 0.0) whole = h;
+      if (!passed) ratio = flag == 0 ? mem->method->ratio(mem, norm, 0) : mem->shrink;
       const sunrealtype next = smaller(mem, h, ratio, flag != 0);
       if (next == 0.0 || tries == MAX_ATTEMPTS) return giveUp(mem, h, flag);
       mem->h = next;
