@@ -104,6 +104,19 @@ static void setUnit(CPOneStepMem mem) {
   for (int j = 0; j < R->n; j++) R->unit[j] = R->unit[j] > 0.0 ? ewt[j] / R->unit[j] : 0.0;
 }
 
+/* At a prediction f may be so far from all solutions that no difference agrees with its derivatives. They
+ * are wrong only if they are wrong at the start of the step, too; otherwise the attempt fails. */
+static int wrongAtStart(CPOneStepMem mem, sunrealtype h, int flag) {
+  const CPRadau R      = mem->own;
+  const CPStepper base = &mem->base;
+  int jump             = 0;
+  mem->stats.njev++;
+  return R->system.partials(CP_REAL_FACTORS, base->t, N_VGetArrayPointer(base->y), R->x0,
+                            N_VGetArrayPointer(base->ewt), h, &jump, R->system.data) == flag
+             ? flag
+             : -flag;
+}
+
 /* Computes partial derivatives at the predicted middle of the step, or at its start if there is no
  * prediction, and with by_stages also at the other predicted stages. */
 static int partials(CPOneStepMem mem, sunrealtype h) {
@@ -129,6 +142,8 @@ static int partials(CPOneStepMem mem, sunrealtype h) {
                               R->x + i * R->N, ewt, h, &jump, R->system.data);
     mem->stats.njev++;
   }
+  if (R->last && (flag == CP_MECH_DERIV_WRONG || flag == CP_ILL_INPUT))
+    flag = wrongAtStart(mem, h, flag);
   if (!flag) setUnit(mem);
   R->have_partials = R->fresh = !flag;
   R->jumps |= jump;
