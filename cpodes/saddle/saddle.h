@@ -127,6 +127,11 @@ void cpSaddleForgetRank(CPSaddle saddle);
  * their own size. */
 double cpSaddleZeroAngle(const CPSaddle saddle, double distance);
 
+/* s_j = 1 / sqrt(w_jj) for a matrix W, so that units do not matter; rounded to a power of two, so
+ * that scaling is exact. For a coordinate without mass the largest entry of its column, or else of
+ * W, replaces w_jj. */
+void cpSaddleScaleCoordinates(const CPSaddle s, double *scale);
+
 /* Writes to text [CP_TEXT_LENGTH] why the factorisation of a projection's matrix at t, or a
  * solution with it (t is NaN), failed: dependent rows (row is the name of row saddle->dependent),
  * memory, or a library. Returns the projection's error code. */

@@ -26,10 +26,6 @@ extern const CPSaddleOps cpSaddleSchurOps, cpSaddleEnvelopeOps, cpSaddleNullspac
 /* Gathers the rows in use into a dense matrix: a_kj of the k-th of them is stored in X[k row_stride
  * + j column_stride]. */
 void cpSaddleGather(const CPSaddle s, double *X, size_t row_stride, size_t column_stride);
-/* s_j = 1 / sqrt(w_jj) for a matrix W, so that units do not matter; rounded to a power of two, so
- * that scaling is exact. For a coordinate without mass the largest entry of its column, or else of
- * W, replaces w_jj. */
-void cpSaddleScaleCoordinates(const CPSaddle s, double *scale);
 /* Takes over the values of W. Returns CP_SADDLE_SAME if the factors are those of W and A (with the
  * ranktol of their time), else 0 or CP_SADDLE_NONFINITE. Many mass matrices are constant, and a
  * comparison costs little next to a factorisation. */

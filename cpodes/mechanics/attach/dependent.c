@@ -81,22 +81,28 @@ const double *cpMechIdle(CPMech mech) {
   return own->idle;
 }
 
-/* force <- (S A)^T y, zero in FULL motions. Returns its length. */
+/* force <- (S A)^T y, zero in FULL motions. Returns its length in the scale of the velocities. */
 static double transposedTimes(CPMech mech, const CPMat *A, const double *y) {
   struct CPMechImplicit_ *own = mech->implicit;
   for (int i = 0; i < mech->m; i++) own->mu[i] = mech->rows.off[i] ? 0.0 : y[i] / own->size[i];
   cpMatTransposedTimes(A, 1.0, own->mu, 0.0, own->force);
-  for (int j = 0; j < mech->nu; j++)
+  double square = 0.0;
+  for (int j = 0; j < mech->nu; j++) {
     if (mech->motions.is_full[j]) own->force[j] = 0.0;
-  return sqrt(cpDot(own->force, own->force, mech->nu));
+    square += own->scale[j] * own->force[j] * own->scale[j] * own->force[j];
+  }
+  return sqrt(square);
 }
 
-/* y <- y - S^-1 mu, where A^T mu = force, with the stored factors */
+/* y <- y - (1 - sum_k y_k y_k^T) S^-1 mu, where A^T mu = force, with the stored factors. Multipliers
+ * of dependent rows are a choice of the linear solver, which the projection removes. */
 static int removeImage(CPMech mech, double *y) {
   const struct CPMechImplicit_ *own = mech->implicit;
   const int flag                    = cpSaddleMultipliers(mech->kkt, own->force, own->mu);
   if (flag) return cpSaddleFailed(mech->kkt, flag, NAN, NULL, mech->text);
-  for (int i = 0; i < mech->m; i++) y[i] -= own->size[i] * own->mu[i];
+  for (int i = 0; i < mech->m; i++) own->mu[i] *= own->size[i];
+  removeParts(mech, own->null, own->mu);
+  for (int i = 0; i < mech->m; i++) y[i] -= own->mu[i];
   return CP_SUCCESS;
 }
 
@@ -115,15 +121,16 @@ int cpMechTurnNull(CPMech mech) {
   own->idle_is_old            = 1;
   for (int k = 0; k < own->nullity; k++) {
     double *y = own->null + (size_t)k * (size_t)mech->m, before = INFINITY, off = INFINITY;
+    double length = 1.0;
     for (int turn = 0; turn < MOST_TURNS; turn++) {
       off = transposedTimes(mech, &mech->A, y);
       if (off < TURNED || !(off < 0.5 * before)) break;
       before         = off;
       const int flag = removeImage(mech, y);
       if (flag) return flag;
+      length = fmin(length, orthonormalise(own->null, mech->m, k));
     }
-    const double length = orthonormalise(own->null, mech->m, k);
-    if (!(length >= SHARE || off <= NEARLY * length)) {
+    if (!(length >= SHARE || off <= NEARLY)) {
       own->rank_is_known = 0;
       return cpReason(mech->text, -CP_KKT_RANK, "the rank of A changes within a step");
     }
@@ -131,8 +138,8 @@ int cpMechTurnNull(CPMech mech) {
   return CP_SUCCESS;
 }
 
-void cpMechLengths(CPMech mech, const CPMat *A, double *length) {
-  cpMatRowLengths(A, NULL, mech->implicit->mu, length);
+void cpMechLengths(CPMech mech, const CPMat *A, const double *scale, double *length) {
+  cpMatRowLengths(A, scale, mech->implicit->mu, length);
   for (int i = 0; i < A->rows; i++)
     if (length[i] == 0.0) length[i] = 1.0;
 }
@@ -155,7 +162,8 @@ int cpMechFindNull(CPMech mech) {
       return cpReason(mech->text, CP_MEM_FAIL, "no memory for dependent rows");
     own->room = own->dependent;
   }
-  cpMechLengths(mech, A, own->size);
+  cpSaddleScaleCoordinates(kkt, own->scale);
+  cpMechLengths(mech, A, own->scale, own->size);
   for (int i = 0; i < m; i++) {
     if (!kkt->is_dependent[i] || mech->rows.off[i]) continue;
     double *y = own->null + (size_t)own->nullity * (size_t)m;
@@ -170,9 +178,44 @@ int cpMechFindNull(CPMech mech) {
   return CP_SUCCESS;
 }
 
+/* Gaussian elimination with pivoting: y_k leaves out the row in which it is largest, since then no other
+ * row contributes more than that one to the combination that vanishes. The rows that a linear solver
+ * has found dependent follow from its order. */
+void cpMechFixRows(CPMech mech, char *fixed) {
+  struct CPMechImplicit_ *own = mech->implicit;
+  const int m = mech->m, nullity = own->nullity;
+  double *y = own->idle;
+  for (int i = 0; i < m; i++)
+    fixed[i] = mech->rows.off[i] || (nullity == 0 && mech->kkt->is_dependent[i]);
+  if (nullity > 0) memcpy(y, own->null, (size_t)nullity * (size_t)m * sizeof *y);
+  own->idle_is_old = 1;
+  for (int k = 0; k < nullity; k++, y += m) {
+    int row = 0;
+    for (int i = 1; i < m; i++)
+      if (fabs(y[i]) > fabs(y[row])) row = i;
+    fixed[row] = 1;
+    for (int l = 1; l < nullity - k; l++) {
+      double *other = y + (size_t)l * (size_t)m, part = other[row] / y[row];
+      for (int i = 0; i < m; i++) other[i] -= part * y[i];
+      other[row] = 0.0;
+    }
+  }
+}
+
+/* Forces that depend on multipliers see those without parts along the n_k. Others are of minimum norm
+ * in the scale of the rows, which their factors and units do not change. */
 void cpMechSettle(sunrealtype *x, void *data) {
-  const CPMech mech = data;
-  removeParts(mech, cpMechIdle(mech), x + mech->n);
+  const CPMech mech  = data;
+  const double *size = mech->implicit->size;
+  double *lambda     = x + mech->n;
+  if (mech->implicit->nullity == 0) return;
+  if (cpMechTakesLambda(mech)) {
+    removeParts(mech, cpMechIdle(mech), lambda);
+    return;
+  }
+  for (int i = 0; i < mech->m; i++) lambda[i] *= size[i];
+  removeParts(mech, mech->implicit->null, lambda);
+  for (int i = 0; i < mech->m; i++) lambda[i] /= size[i];
 }
 
 const double *cpMechShortest(CPMech mech, const double *lambda) {

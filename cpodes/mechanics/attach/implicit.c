@@ -29,10 +29,9 @@ static int start(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data
   if (!flag) flag = cpMechSolve(mech, &s, x + mech->nq, lambda);
   if (!flag) flag = cpMechOtherRates(mech, &s, lambda, x);
   if (!flag) flag = cpMechFindNull(mech);
-  if (!flag) cpMechLengths(mech, &mech->kkt->A, mech->implicit->longest);
+  if (!flag) cpMechLengths(mech, &mech->kkt->A, NULL, mech->implicit->longest);
   if (!flag) cpMechSettle(x, mech);
-  for (int i = 0; !flag && i < mech->m; i++)
-    mech->newton->P->fixed[mech->nu + i] = mech->rows.off[i] || mech->kkt->is_dependent[i];
+  if (!flag) cpMechFixRows(mech, mech->newton->P->fixed + mech->nu);
   mech->newton->P->layout       = mech->rows.layout;
   mech->implicit->any_fixed     = anyFixed(mech);
   mech->implicit->rank_is_known = !flag;
@@ -129,8 +128,10 @@ static int stagePartials(CPMech mech, int which, sunrealtype t, const sunrealtyp
   }
   (*P)->keep_rank = 1;
   flag            = cpPartialsAt(*P, t, y, x + mech->nq, cpMechShortest(mech, x + mech->n), ewt);
-  if (!flag) takeShortest(mech, *P);
-  return flag;
+  if (flag) return flag;
+  memcpy((*P)->fixed, mech->newton->P->fixed, (size_t)(mech->nu + mech->m));
+  takeShortest(mech, *P);
+  return CP_SUCCESS;
 }
 
 /* A row that is shorter than this part of its largest length so far has vanished: A may be zero
@@ -170,6 +171,7 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
   }
   if (!flag) flag = cpPartialsCompare(P, h, ewt);
   if (!flag && !P->keep_rank) flag = cpMechFindNull(mech);
+  if (!flag && !P->keep_rank) cpMechFixRows(mech, P->fixed + mech->nu);
   if (!flag) takeShortest(mech, P);
   own->rank_is_known = !flag;
   own->any_fixed     = anyFixed(mech);
@@ -352,7 +354,7 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
   if (flag) return cpReason(mech->text, flag, "no memory for the iteration matrix");
   struct CPMechImplicit_ *own = mech->implicit = calloc(1, sizeof *own);
   if (!own) return cpReason(mech->text, CP_MEM_FAIL, "no memory for the iteration matrix");
-  CP_ARRAYS(&own->arena, mech->nu, &own->a, &own->force);
+  CP_ARRAYS(&own->arena, mech->nu, &own->a, &own->force, &own->scale);
   CP_ARRAYS(&own->arena, mech->m, &own->lambda, &own->size, &own->length, &own->longest, &own->mu,
             &own->shortest);
   CP_ARRAYS(&own->arena, mech->n + mech->m, &own->known[0], &own->known[1]);

@@ -13,7 +13,8 @@ struct CPMechImplicit_ {
   CPImplicitSystem system;
   int any_fixed;     /* 1: a row of the Newton matrix is fixed */
   int rank_is_known; /* 1: partial derivatives need not find the dependent rows anew */
-  double *size;      /* [m] lengths of the rows of A: the diagonal of S^-1 */
+  double *scale;     /* [nu] of the velocities, by M */
+  double *size;      /* [m] lengths of the rows of A in that scale: the diagonal of S^-1 */
   double *length;    /* [m] lengths of the rows of A at the newest partial derivatives */
   double *longest;   /* [m] largest of them since the start */
   double *null;      /* [nullity][m] y_k, with memory for `room` of them */
@@ -33,10 +34,12 @@ struct CPMechImplicit_ {
 /* ---- dependent.c ---- */
 /* Can the motion depend on the multipliers? */
 int cpMechTakesLambda(const CPMech mech);
-/* length [rows] <- lengths of the rows of A, 1 for rows of zeros */
-void cpMechLengths(CPMech mech, const CPMat *A, double *length);
+/* length [rows] <- lengths of the rows of A, 1 for rows of zeros. scale [nu] or NULL: of the velocities */
+void cpMechLengths(CPMech mech, const CPMat *A, const double *scale, double *length);
 /* Computes the y_k from the stored factors. */
 int cpMechFindNull(CPMech mech);
+/* Marks the rows that Newton's matrix leaves out: those that are off, and one for each y_k. fixed [m]: out */
+void cpMechFixRows(CPMech mech, char *fixed);
 /* Moves the y_k to the null space at the newest A. Fails if the rank changes within the step. */
 int cpMechTurnNull(CPMech mech);
 /* r <- S^-1 (1 - sum_k y_k y_k^T) S r. Returns the largest |y_k^T S r|. */
