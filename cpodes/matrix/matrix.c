@@ -357,15 +357,6 @@ void cpMatRowLengths(const CPMat *A, const double *s, double *largest, double *l
     length[i] = scaled ? fmax(largest[i], largest[i] * sqrt(length[i])) : sqrt(length[i]);
 }
 
-void cpMatSquareRows(const CPMat *A, double *square) {
-  const double *value = A->value;
-  memset(square, 0, (size_t)A->rows * sizeof *square);
-  for (size_t k = 0, n = A->start ? A->start[A->cols] : 0; k < n; k++)
-    square[A->row[k]] += value[k] * value[k];
-  for (int j = 0; !A->start && j < A->cols; j++, value += A->rows)
-    for (int i = 0; i < A->rows; i++) square[i] += value[i] * value[i];
-}
-
 /* A dense matrix is passed over in tiles, because its mirrored entries are a column apart. */
 #define TILE 32
 

@@ -86,8 +86,6 @@ int cpMatFromPlaces(CPMat *A, int rows, int cols, CPPlaces *list);
  * s is NULL. The length is normal, or 0 if the row is zero, unless that of an A_ij s_j is not. largest
  * [rows]: workspace */
 void cpMatRowLengths(const CPMat *A, const double *s, double *largest, double *length);
-/* square [rows] <- squared lengths of the rows of A */
-void cpMatSquareRows(const CPMat *A, double *square);
 /* A += alpha B. A is dense, or its pattern contains that of B. */
 void cpMatAdd(CPMat *A, double alpha, const CPMat *B);
 /* Does a square A equal A^T? A sparse A has a symmetric pattern here and below. */

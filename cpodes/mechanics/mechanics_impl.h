@@ -79,20 +79,17 @@ typedef struct {
   int *pivot;
 } CPMechMultipliers;
 
-/* Maxima of squared lengths so far, [m] and of all */
-typedef struct {
-  double *longest, greatest;
-} CPMechLengths;
-
 /* rhs.c: the states at which accelerations are evaluated; work, y and w are NULL before the first
  * projection */
 typedef struct {
   double *lambda;
   double t, *q; /* the newest state */
-  /* of the rows of A, and those that are a by-product of factorisations (CPSaddle_), in the metric of M */
-  CPMechLengths rows, product;
-  double *square; /* [m] squared lengths at factorisation nkkt */
-  double part;    /* the least ratio of the length of a row to its maximum */
+  /* [m] maxima so far of the squared lengths that are a by-product of factorisations (CPSaddle_), and
+   * that of all */
+  double *longest, longest_of_all;
+  double *largest;                 /* maxima so far of the entries of A */
+  double *largest_of_row, *square; /* [m] those of its rows; workspace */
+  double part; /* the least ratio of a row of A to its maximum, at factorisation nkkt */
   long int nkkt;
   /* an angle between constraints was narrower than usual at the end of the last step */
   int narrows;

@@ -66,48 +66,68 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
   return flag ? cpReason(mech->text, flag, "%s", cpWorkText(mech->stage.work)) : CP_SUCCESS;
 }
 
-/* Rows shorter than this part of the longest are rows of zeros up to roundoff. */
+/* Rows shorter than this part of the longest are rows of zeros up to roundoff, and so are entries of
+ * a row compared with its largest one. */
 #define NO_ROW 1.0e-8
 
-/* Returns the least ratio of the squared length of a row to its maximum so far, and updates the
- * maxima. Rows that are off do not count; if the lengths are a by-product, no row is off. */
-static inline double leastPart(int m, const double *square, CPMechLengths *so_far) {
-  double part = 1.0, *longest = so_far->longest;
-  for (int i = 0; i < m; i++) {
-    if (square[i] > longest[i] && square[i] < INFINITY)
-      longest[i] = square[i], so_far->greatest = fmax(square[i], so_far->greatest);
-    else if (square[i] < part * longest[i] && longest[i] > NO_ROW * NO_ROW * so_far->greatest)
-      part = square[i] / longest[i];
-  }
-  return part;
-}
-
-/* leastPart by the rows of A; those that are off are the longest so far. */
-CP_RARE static double leastPartOfRows(CPMech mech) {
-  double *square = mech->stage.square;
-  cpMatSquareRows(mech->motions.nfull > 0 ? &mech->reduced.A : &mech->A, square);
-  for (int i = 0; i < mech->m; i++)
-    if (mech->rows.off[i]) square[i] = mech->stage.rows.longest[i];
-  return leastPart(mech->m, square, &mech->stage.rows);
-}
-
-/* If no row is shorter than this part of its maximum (squared) in the metric of M, where lengths are
- * a by-product, none loses its gradient. */
+/* If no row is shorter than this part of its maximum (squared), where lengths are a by-product, none
+ * loses its gradient. */
 #define SHORTER 0.5
+
+/* Is a row shorter than that, by squared lengths that are a by-product? Updates the maxima. No row is
+ * off then. */
+static inline int isAnyShorter(int m, const double *square, CPMechStage *stage) {
+  int any = 0;
+  for (int i = 0; i < m; i++) {
+    const double longest = stage->longest[i];
+    if (square[i] > longest && square[i] < INFINITY) {
+      stage->longest[i]     = square[i];
+      stage->longest_of_all = fmax(square[i], stage->longest_of_all);
+    } else if (square[i] < SHORTER * longest && longest > NO_ROW * NO_ROW * stage->longest_of_all)
+      any = 1;
+  }
+  return any;
+}
+
+/* Returns the least length, at most 1, of a row of A each entry of which is divided by its maximum so
+ * far, and updates the maxima. Neither units of velocities nor factors of rows change this
+ * ratio. Lengths in units in which some entries are small would consist of the others, which may
+ * vanish with a lever arm while the row keeps its gradient. Rows that are off do not count. */
+CP_RARE static double leastPartOfRows(CPMech mech) {
+  const CPMat *A  = mech->motions.nfull > 0 ? &mech->reduced.A : &mech->A;
+  double *largest = mech->stage.largest, *of_row = mech->stage.largest_of_row;
+  double *part = mech->stage.square, least = 1.0;
+  for (int j = 0; j < A->cols; j++)
+    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++) {
+      const double a = fabs(A->value[k]);
+      double *most   = &of_row[cpMatRow(A, j, k)];
+      if (a > largest[k] && a < INFINITY) largest[k] = a, *most = fmax(a, *most);
+    }
+  const double of_all = cpLargest(of_row, mech->m);
+  memset(part, 0, (size_t)mech->m * sizeof *part);
+  for (int j = 0; j < A->cols; j++)
+    for (size_t k = cpMatFirst(A, j); k < cpMatFirst(A, j + 1); k++) {
+      const int i    = cpMatRow(A, j, k);
+      const double a = largest[k] > NO_ROW * of_row[i] ? A->value[k] / largest[k] : 0.0;
+      part[i] += a * a;
+    }
+  for (int i = 0; i < mech->m; i++)
+    if (!mech->rows.off[i] && of_row[i] > NO_ROW * of_all) least = fmin(least, part[i]);
+  return sqrt(least);
+}
 
 /* Returns the sine of the narrowest angle between rows, times the least relative length of a row.
  * Constraints become dependent if an angle between them vanishes, or if one of them loses its
- * gradient, which rows scaled to equal length do not show. In the metric of M the length of a row
- * also changes as the masses that it moves do. */
+ * gradient, which rows scaled to equal length do not show. */
 static inline double narrowest(CPMech mech) {
   CPMechStage *stage = &mech->stage;
   if (mech->stats.nkkt == 0) return 1.0; /* as with operators */
   if (stage->nkkt != mech->stats.nkkt) {
     const double *square = mech->kkt->square;
-    double part          = square ? leastPart(mech->m, square, &stage->product) : 0.0;
-    if (part < SHORTER || stage->nkkt == 0) part = leastPartOfRows(mech);
+    stage->part          = 1.0;
+    if (!square || isAnyShorter(mech->m, square, stage) || stage->nkkt == 0)
+      stage->part = leastPartOfRows(mech);
     stage->nkkt = mech->stats.nkkt;
-    stage->part = sqrt(part);
   }
   return mech->kkt->sine * stage->part;
 }

@@ -292,8 +292,9 @@ static int createWorkspace(CPMech mech) {
             &solve->rhs, &solve->known, &solve->a, &it->f, &it->before, &it->a);
   CP_ARRAYS(arena, mech->m, &dp->plus, &dp->minus, &dp->fourth, &dp->sixth, &dv->plus, &dv->minus,
             &dv->fourth, &dv->sixth, &solve->rhs_b, &solve->residual, &solve->lambda, &it->next,
-            &it->step, &it->zero, &mech->stage.lambda, &mech->stage.square,
-            &mech->stage.rows.longest, &mech->stage.product.longest);
+            &it->step, &it->zero, &mech->stage.lambda, &mech->stage.square, &mech->stage.longest,
+            &mech->stage.largest_of_row);
+  CP_NEW(arena, mech->stage.largest, cpMatEntries(&mech->A));
   CP_NEW(arena, it->pivot, mech->m);
   CP_NEW(arena, it->J, mech->model.lambda_jac ? (size_t)mech->m * (size_t)mech->m : 0);
   return cpArenaStatus(arena);

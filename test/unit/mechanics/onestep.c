@@ -5,6 +5,7 @@
 #include <cpodes/mechanics/mechanics_impl.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define EXPLICIT "DOP853"
@@ -559,6 +560,131 @@ START_TEST(partial_derivatives_that_are_grossly_wrong_do_not_pass_unnoticed) {
 }
 END_TEST
 
+/* A mass on a spring on a floor, with the load 1e6 and a damper of 1e-3 normal to it */
+static int loaded(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                  sunrealtype *f, void *data) {
+  (void)t, (void)z, (void)data;
+  f[0] = -9.81 * q[0], f[1] = -1.0e6 - 1.0e-3 * u[1];
+  return 0;
+}
+
+static int floor_gap(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
+  (void)t, (void)data;
+  p[0] = q[1];
+  return 0;
+}
+
+static int floor_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {
+  (void)t, (void)q, (void)data;
+  SM_ELEMENT_D(A, 0, 1) = 1.0;
+  return 0;
+}
+
+static int loaded_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
+                      SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)udot, (void)lambda, (void)Fz, (void)data;
+  SM_ELEMENT_D(K, 0, 0) = -9.81;
+  SM_ELEMENT_D(C, 1, 1) = -1.0e-3;
+  return 0;
+}
+
+/* The damper changes the force by less than the roundoff of the load. Bennett's linkage stopped like this. */
+START_TEST(right_partial_derivatives_that_are_hidden_by_roundoff_are_not_refused) {
+  const CPMechModel model = {.nu           = 2,
+                             .np           = 1,
+                             .M            = unit_mass,
+                             .A            = floor_matrix,
+                             .p            = floor_gap,
+                             .f            = loaded,
+                             .dynamics_jac = loaded_jac};
+  N_Vector y              = vector_of(4, (sunrealtype[]){1.0, 0.0, 0.0, 0.0});
+  CPMech mech             = CPMechCreate(&model, y, test_context);
+  create(methods[1 + _i % METHODS], pow(10.0, -4 - 2 * (_i / METHODS)));
+  attach(mech, 0.0, y);
+  go_to("a load and a damper", 1.0, y);
+  CPOneStepFree(&mem);
+  CPMechFree(&mech);
+  N_VDestroy(y);
+}
+END_TEST
+
+/* ---- units ---- */
+
+/* A rod of the length 2 and the mass 1 in the plane, (x, y, phi), hanging at its end; x and y in the unit *data [m] */
+static int rod_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
+  const sunrealtype unit = *(sunrealtype *)data;
+  (void)t, (void)q;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = unit * unit;
+  SM_ELEMENT_D(M, 2, 2)                         = 1.0 / 12.0;
+  return 0;
+}
+
+static int rod_weight(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                      const sunrealtype *z, sunrealtype *f, void *data) {
+  (void)t, (void)q, (void)u, (void)z;
+  f[1] = -9.81 * *(sunrealtype *)data;
+  return 0;
+}
+
+static int rod_end(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
+  const sunrealtype unit = *(sunrealtype *)data;
+  (void)t;
+  p[0] = unit * q[0] - sin(q[2]);
+  p[1] = unit * q[1] + cos(q[2]);
+  return 0;
+}
+
+static int rod_end_matrix(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {
+  (void)t;
+  SM_ELEMENT_D(A, 0, 0) = SM_ELEMENT_D(A, 1, 1) = *(sunrealtype *)data;
+  SM_ELEMENT_D(A, 0, 2)                         = -cos(q[2]);
+  SM_ELEMENT_D(A, 1, 2)                         = -sin(q[2]);
+  return 0;
+}
+
+static int rod_end_rates(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                         void *data) {
+  (void)t, (void)data;
+  b[0] = -sin(q[2]) * u[2] * u[2];
+  b[1] = cos(q[2]) * u[2] * u[2];
+  return 0;
+}
+
+static long int evaluations_in_units(sunrealtype unit, sunrealtype tol) {
+  const CPMechModel model = {.nu = 3,
+                             .np = 2,
+                             .M  = rod_mass,
+                             .A  = rod_end_matrix,
+                             .f  = rod_weight,
+                             .p  = rod_end,
+                             .b  = rod_end_rates};
+  N_Vector y = vector_of(6, (sunrealtype[]){sin(1.0) / unit, -cos(1.0) / unit, 1.0, 0, 0, 0});
+  N_Vector abstol =
+      vector_of(6, (sunrealtype[]){tol / unit, tol / unit, tol, tol / unit, tol / unit, tol});
+  CPMech mech = CPMechCreate(&model, y, test_context);
+  CPMechStats stats;
+  CPMechSetUserData(mech, &unit);
+  create(EXPLICIT, tol);
+  CPOneStepSVtolerances(mem, tol, abstol);
+  attach(mech, 0.0, y);
+  go_to("a rod", 5.0, y);
+  ck_assert_int_eq(CPMechGetStats(mech, &stats), CP_SUCCESS);
+  CPOneStepFree(&mem);
+  CPMechFree(&mech);
+  N_VDestroy(abstol);
+  N_VDestroy(y);
+  return stats.np;
+}
+
+/* When the rod hangs down, the gradient of p_1 is that by y alone, which is small in millimetres. */
+START_TEST(units_of_length_do_not_make_rows_lose_their_gradients) {
+  const sunrealtype tol = pow(10.0, -4 - 2 * _i);
+  const long int metres = evaluations_in_units(1.0, tol);
+  ck_assert_int_le(labs(evaluations_in_units(1.0e-3, tol) - metres), metres / 20);
+}
+END_TEST
+
 /* ---- a jump within a step ---- */
 
 #define DAMPED    1.0e5
@@ -647,6 +773,7 @@ int main(void) {
   tcase_add_loop_test(tc, errors_of_velocities_are_weighted_with_the_time_scale, 0, 2);
   tcase_add_loop_test(tc, rows_are_switched_between_steps_without_a_restart, 0, METHODS);
   tcase_add_loop_test(tc, prescribed_motions_are_followed, 0, 3 * METHODS);
+  tcase_add_loop_test(tc, units_of_length_do_not_make_rows_lose_their_gradients, 0, 4);
   tcase_add_loop_test(tc, partial_derivatives_that_are_grossly_wrong_do_not_pass_unnoticed, 0,
                       30 * METHODS);
   tcase_add_loop_test(tc, a_damper_that_vanishes_within_a_step_is_seen, 0, 5 * METHODS);
