@@ -193,7 +193,7 @@ typedef enum {
 
 /** Metric of projections (CPMechSetMetric; guide, "The metric"). */
 typedef enum {
-  CP_METRIC_DEFAULT = 0, /**< NEWTON with a dense M and the KKT iteration matrix, else KINETIC; ERROR
+  CP_METRIC_DEFAULT = 0, /**< NEWTON with RADAU, or a dense M and the KKT matrix, else KINETIC; ERROR
                               with operators, and where M is not positive definite */
   CP_METRIC_ERROR   = 1, /**< diag(ewt^2), the integrator's error weights */
   CP_METRIC_KINETIC = 2, /**< M: kinetic energy; positions and velocities share their factors */
