@@ -792,6 +792,8 @@ int main(void) {
   tcase_add_loop_test(tc, sparse_matrices_are_projected_in_the_metric_of_dense_ones, 0, 2);
   tcase_add_loop_test(tc, partial_derivatives_that_are_grossly_wrong_do_not_pass_unnoticed, 0,
                       30 * METHODS);
+  tcase_add_loop_test(tc, right_partial_derivatives_that_are_hidden_by_roundoff_are_not_refused, 0,
+                      METHODS * 3);
   tcase_add_loop_test(tc, a_damper_that_vanishes_within_a_step_is_seen, 0, 5 * METHODS);
   tcase_add_loop_test(tc, runs_after_a_restart_are_those_of_a_new_integrator, 0, METHODS);
   suite_add_tcase(suite, tc);
