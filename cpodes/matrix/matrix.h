@@ -119,8 +119,8 @@ typedef struct {
   double *value, *change; /* before and after a displacement v; afterwards the change */
   double *beside; /* terms beside which J v must count: those of v / h, and roundoff of f / UROUND */
   double *product; /* J v, 0 where it may be roundoff */
-  double *known;   /* the largest J v that was right */
   char *right;     /* rows that need no comparison */
+  double known;    /* the largest row of J v that was right */
 } CPGrossOf;
 
 typedef struct CPGross_ {
