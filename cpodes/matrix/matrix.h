@@ -135,8 +135,8 @@ typedef struct CPGross_ {
 
 void cpGrossAdd(CPArena *arena, CPGrossOf *of, const CPMat *J, double *value, double *change,
                 double *beside);
-/* To be called at each evaluation of J, with v and `beside`: is J to be compared? cpFindGross follows if
- * it is, with `value` and `right`, and returns 0, or the code of displaced(). */
+/* To be called at each evaluation of J, with v: is J to be compared? cpFindGross follows if it is, with
+ * `beside`, `value` and `right`, and returns 0, or the code of displaced(). */
 int cpGrossIsDue(CPGross *c);
 int cpFindGross(CPGross *c, void *data);
 

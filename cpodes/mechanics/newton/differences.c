@@ -216,16 +216,22 @@ static int shifted(const CPGross *c, void *data) {
   return displaced(P, &pass, 1.0, NULL, c->n, P->perturbed);
 }
 
-/* Sets the increments of a comparison, and terms beside which products count: |M| w and |A| w with
- * w = |v| / h, and those of F and B, whose roundoff may hide changes. */
-static void setBeside(CPPartials P, CPDirection by, double h, const double *ewt) {
+/* Sets the increments v of a comparison, and w = |v| / h with the roundoff of u'. */
+static void setIncrements(CPPartials P, CPDirection by, double h, const double *ewt) {
   const double root = sqrt(CP_UROUND);
-  double *F = P->opposite[CP_OF_F], *v = P->step[by], *w = P->x2[CP_BY_U];
+  double *v = P->step[by], *w = P->x2[CP_BY_U];
   setSteps(P, by, root, ewt);
   for (int j = 0; j < P->nu; j++) {
     if (by != CP_BY_Z && P->mech->motions.is_full[j]) v[j] = 0.0;
     w[j] = root * fabs(P->a[j]) + (by != CP_BY_Z ? fabs(v[j] / h) : 0.0);
   }
+}
+
+/* Sets terms beside which products count: |M| w and |A| w, and those of F and B, whose roundoff may hide
+ * changes. */
+static void setBeside(CPPartials P) {
+  const double root = sqrt(CP_UROUND), *w = P->x2[CP_BY_U];
+  double *F = P->opposite[CP_OF_F];
   cpMatAbsTimes(&P->M, w, F);
   cpMatAbsTimes(&P->A, w, P->opposite[CP_OF_B]);
   for (int j = 0; j < P->nu; j++)
@@ -253,8 +259,9 @@ int cpPartialsCompare(CPPartials P, double h, const double *ewt) {
   for (int by = 0; !flag && by < CP_BY_LAMBDA; by++) {
     CPGross *c = &P->gross[by];
     if (!c->displaced) continue; /* nothing is given */
-    setBeside(P, (CPDirection)by, h, ewt);
+    setIncrements(P, (CPDirection)by, h, ewt);
     if (!cpGrossIsDue(c)) continue;
+    setBeside(P);
     if (!known++) flag = evaluate(P, &all, &s, P->lambda, P->value);
     for (int of = 0; of < CP_OUTPUTS; of++) /* Fixed rows are of no interest. */
       if (c->of[of].J) memcpy(c->of[of].right, P->fixed + first[of], (size_t)P->rows[of]);
