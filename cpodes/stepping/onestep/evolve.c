@@ -184,7 +184,7 @@ static int attempts(CPOneStepMem mem) {
   const CPStepper s = &mem->base;
   int flag          = mem->method->begin(mem);
   if (flag) return flag;
-  sunrealtype h = sized(mem, mem->h), norm = 0.0, ratio = 0.0;
+  sunrealtype h = sized(mem, mem->h), norm = 0.0;
   sunrealtype whole = 0.0; /* the size that passed first, of a step that ends elsewhere */
   int rejected      = 0;
   for (int tries = 1;; tries++) {
@@ -213,10 +213,11 @@ static int attempts(CPOneStepMem mem) {
       mem->h = GROW_SINGULAR * h;
     } else {
       if (!passed && flag == 0) mem->stats.netf++;
-      if (passed) ratio = SHRINK_ELSEWHERE;
       if (passed && whole == 0.0) whole = h;
-      if (!passed) ratio = flag == 0 ? mem->method->ratio(mem, norm, 0) : mem->shrink;
-      const sunrealtype next = smaller(mem, h, ratio, flag != 0);
+      const sunrealtype ratio = passed      ? SHRINK_ELSEWHERE
+                                : flag == 0 ? mem->method->ratio(mem, norm, 0)
+                                            : mem->shrink;
+      const sunrealtype next  = smaller(mem, h, ratio, flag != 0);
       if (next == 0.0 || tries == MAX_ATTEMPTS) return giveUp(mem, h, flag);
       mem->h = next;
     }
