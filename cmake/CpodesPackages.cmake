@@ -6,6 +6,7 @@ endif()
 set(lib libcpodes${PROJECT_VERSION_MAJOR}) # the name follows the soname
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME cpodes)
+string(REPLACE "-" "~" CPACK_PACKAGE_VERSION "${CPODES_VERSION}") # Debian sorts 1.0.0~dev before 1.0.0
 set(CPACK_PACKAGE_VENDOR "The cpodes authors")
 set(CPACK_PACKAGE_CONTACT "The cpodes authors <authors@cpodes.invalid>")
 set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
@@ -46,7 +47,7 @@ cpodes_package(guide cpodes-doc doc "integrators with coordinate projection - gu
 cpodes_package(python python3-cpodes python "integrators with coordinate projection - Python"
                "${about}\n.\nThis is the package of Python 3.")
 
-set(version "${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}")
+set(version "${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}")
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_LIBRARIES_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/cmake/package/triggers")
