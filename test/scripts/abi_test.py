@@ -22,13 +22,15 @@ class Abi(unittest.TestCase):
                 self.assertIn(arguments[-1], done.stderr)
 
     def test_the_version_is_the_same_everywhere(self):
-        version = first("CMakeLists.txt", r"^ +VERSION ([\d.]+)$")
-        self.assertIsNotNone(version)
-        for file, pattern in {"CITATION.cff": r"^version: ([\d.]+)$", "python/pyproject.toml": r'^version = "([\d.]+)"$',
-                              "cmake/package/changelog": r"^cpodes \(([\d.]+)-\d+\)", "doc/versions.rst": r"The version is ([\d.]+)\. ",
-                              "CHANGELOG.md": r"^## ([\d.]+) \("}.items():
+        number = first("CMakeLists.txt", r"^ +VERSION ([\d.]+)$")
+        self.assertIsNotNone(number)
+        version = number + first("CMakeLists.txt", r'^set\(CPODES_VERSION "\${PROJECT_VERSION}(.*)"\)$')
+        v = r"([\d.]+[-~]?\w*)"
+        for file, pattern in {"CITATION.cff": f"^version: {v}$", "python/pyproject.toml": f'^version = "{v}"$',
+                              "cmake/package/changelog": rf"^cpodes \({v}-\d+\)", "doc/versions.rst": f"The version is {v}[.,] ",
+                              "CHANGELOG.md": f"^## {v}$"}.items():
             with self.subTest(file):
-                self.assertEqual(first(file, pattern), version)
+                self.assertEqual((first(file, pattern) or "").replace("~", "-"), version)
 
 
 if __name__ == "__main__":
