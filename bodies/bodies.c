@@ -100,7 +100,7 @@ int bodiesRoom(void *address, int count, int more, size_t size) {
   return 0;
 }
 
-static unsigned hash(const char *name, size_t length) { /* FNV-1a */
+unsigned bodiesHash(const char *name, size_t length) { /* FNV-1a */
   unsigned h = 2166136261u;
   for (size_t i = 0; i < length; i++) h = (h ^ (unsigned char)name[i]) * 16777619u;
   return h;
@@ -108,7 +108,7 @@ static unsigned hash(const char *name, size_t length) { /* FNV-1a */
 
 /* The entry of the name, or the free entry where it belongs. */
 static Entry *entryOf(const struct CPBodies_ *b, const char *name, size_t length) {
-  unsigned i = hash(name, length);
+  unsigned i = bodiesHash(name, length);
   for (;; i++) {
     Entry *e         = &b->entry[i & (unsigned)(b->capacity - 1)];
     const char *text = b->text + e->name;
@@ -141,6 +141,8 @@ static int checkName(CPBodies b, const char *function, const char *name, int par
     return bodiesError(b, CP_ILL_INPUT, function,
                        "name must have at most 100 characters, no blank and no dot: \"%.100s\"",
                        name);
+  if (bodiesControl(name))
+    return bodiesError(b, CP_ILL_INPUT, function, "name must not contain control characters");
   if (!strcmp(name, "ground"))
     return bodiesError(b, CP_ILL_INPUT, function, "name must not be \"ground\"");
   if (2 * b->nentries >= b->capacity) { /* The table is at most half full. */
@@ -230,7 +232,7 @@ void CPBodiesFree(CPBodies *bodies) {
   CPBodies b    = *bodies;
   void *owned[] = {b->length, b->body,  b->joint, b->row,   b->roll,    b->pair,
                    b->drive,  b->law,   b->force, b->shape, b->contact, b->param,
-                   b->text,   b->entry, b->label, b->notes};
+                   b->text,   b->entry, b->label, b->notes, b->files};
   bodiesFreePlans(b);
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   free(b);
@@ -242,6 +244,12 @@ int CPBodiesSetErrHandlerFn(CPBodies b, CPErrHandlerFn handler, void *data) {
   b->handler = handler;
   b->data    = data;
   return CP_SUCCESS;
+}
+
+const char *CPBodiesFileRead(CPBodies b, int i) {
+  const char *path = b ? b->files : NULL, *end = path ? path + b->nfiles : NULL;
+  while (i-- > 0 && path < end) path += strlen(path) + 1;
+  return path < end ? path : NULL;
 }
 
 const char *CPBodiesNotes(CPBodies b) { return b && b->notes ? b->notes : ""; }

@@ -260,6 +260,8 @@ struct CPBodies_ {
       ncontacts, nparams, nfrictions, ninertances;
 
   char *notes; /* notes of the file's reader, or NULL */
+  char *files; /* paths of the files that the reader has read, each terminated by a zero */
+  int nfiles;  /* number of bytes of `files` */
   char *text;  /* all names, each terminated by a zero */
   int ntext;
   Entry *entry; /* [capacity] hash table of names, with open addressing */
@@ -278,6 +280,7 @@ enum { NAME_BODY = 1, NAME_JOINT, NAME_OTHER };
  * Returns 0, or 1 without memory. */
 int bodiesRoom(void *address, int count, int more, size_t size);
 #define ROOM(array, count, more) bodiesRoom(&(array), (count), (more), sizeof *(array))
+unsigned bodiesHash(const char *name, size_t length);
 /* Returns the offset in b->text of the name (length characters) of an element, or -1. */
 int bodiesNamed(const struct CPBodies_ *b, const char *name, size_t length);
 /* Does an element have this name, or is it "ground"? */
@@ -346,8 +349,17 @@ void bodiesPositions(CPBodies b, const Row *row, sunrealtype t, sunrealtype *p);
 
 /* ---- files ---- */
 
-/* Reads the whole file and appends a zero; the caller frees it. Returns NULL if it cannot be read. */
-char *bodiesFile(const char *path, size_t *size);
+/* Reads a whole regular file of at most 1 GiB and appends a zero; the caller frees it. Returns NULL if
+ * it cannot be read, with the reason *why. */
+char *bodiesFile(const char *path, size_t *size, const char **why);
+/* Does the name end with `end`, which is in lower case? Case does not matter. */
+int bodiesEndsWith(const char *name, const char *end);
+/* Records that the file at path has been read for this mechanism. Returns 0, or 1 without memory. */
+int bodiesHasRead(CPBodies b, const char *path);
+/* Returns the first control character of a text in UTF-8, C1 included, or NULL. */
+const char *bodiesControl(const char *text);
+/* Makes a message, which may contain names from files, one line without control characters. */
+void bodiesOneLine(char *message, size_t length);
 /* Writes to whole [length] the path of a file that stands in the folder of the file `from`, unless
  * path is absolute. Returns 1 if it is too long. */
 int bodiesBeside(const char *from, const char *path, char *whole, size_t length);

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FROM_INERTIAL, FROM_GEOMS, FROM_EITHER, MOST_NESTED = 1000 };
+enum { FROM_INERTIAL, FROM_GEOMS, FROM_EITHER };
 
 typedef struct {
   Robot *r;
   const xmlNode *root;
   const xmlNode **class_, **mesh;
   xmlHashTablePtr given; /* (tag, attribute, class, or NULL for the top class) -> text */
-  int nclasses, nmeshes, depth, inertia, strippath;
+  int nclasses, nmeshes, inertia, strippath;
   /* angle: radians per unit of angle in the file; group: the range of groups of geoms that have
    * mass. */
   sunrealtype angle, group[2];
@@ -318,11 +318,12 @@ static int readJoint(Mjcf *m, const xmlNode *n, const xmlNode *around, const Pla
   return 0;
 }
 
-static int hasJoints(const xmlNode *n) {
+/* The number of elements of a kind that a body has, within its frames as well */
+static int countOf(const xmlNode *n, const char *tag) {
+  int count = 0;
   for (const xmlNode *c = n->children; c; c = c->next)
-    if (robotIs(c, "joint") || robotIs(c, "freejoint") || (robotIs(c, "frame") && hasJoints(c)))
-      return 1;
-  return 0;
+    count += robotIs(c, tag) + (robotIs(c, "frame") ? countOf(c, tag) : 0);
+  return count;
 }
 
 static int keepPlace(Robot *r, const xmlNode *n, const char *kind, const Place *place) {
@@ -408,14 +409,13 @@ static int readChildren(Mjcf *m, const xmlNode *n, const xmlNode *around, const 
 static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *parent) {
   const xmlNode *class_;
   Place place;
-  int inertial = 0;
-  if (++m->depth > MOST_NESTED)
-    return robotWrong(m->r, n, "bodies are nested deeper than %d", MOST_NESTED);
+  const int inertial = countOf(n, "inertial");
   if (robotAttributes(m->r, n, " name childclass pos quat axisangle xyaxes zaxis euler ") ||
       classOf(m, n, "childclass", around, &class_) || readPlace(m, n, "body", NULL, parent, &place))
     return 1;
-  if (hasJoints(n) && (place.link = robotLink(m->r, n, robotText(n, "name"), &place)) < 0) return 1;
-  for (const xmlNode *c = n->children; c; c = c->next) inertial += robotIs(c, "inertial");
+  if (countOf(n, "joint") + countOf(n, "freejoint") > 0 &&
+      (place.link = robotLink(m->r, n, robotText(n, "name"), &place)) < 0)
+    return 1;
   if (inertial > 1)
     return robotWrong(m->r, n, "a body must have one inertial element, and has %d", inertial);
   const int geoms = place.link != GROUND &&
@@ -423,7 +423,6 @@ static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
   if (keepPlace(m->r, n, "body", &place) || readChildren(m, n, class_, &place, 1, 0) ||
       readChildren(m, n, class_, &place, 0, geoms))
     return 1;
-  m->depth--;
   return 0;
 }
 

@@ -3,6 +3,7 @@
  * recognised. */
 #include "robot_impl.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,22 +73,28 @@ void robotMass(Robot *r, const Place *place, const Mass *mass) {
 
 /* -------------------------------------------------------------------------- links and joints -- */
 
-/* Replaces characters that names of the mechanism must not have, such as blanks and dots. */
+/* Replaces characters that names of the mechanism must not have: blanks, control characters, dots. */
 static void fit(char *name) {
+  bodiesOneLine(name, 1);
   for (char *c = name; *c; c++)
-    if (strchr(". \t\n\r", *c)) *c = '_';
+    if (*c == '.' || *c == ' ') *c = '_';
 }
 
+/* The next number of each name is kept, so that n elements of one name take a time proportional to n. */
 int robotUnique(Robot *r, const xmlNode *at, const char *base, const char *suffix, char *name) {
-  enum { MOST = 90 };
-  for (int number = 1; number < 1000; number++) {
-    char end[12] = "";
-    if (number > 1) snprintf(end, sizeof end, "_%d", number);
-    snprintf(name, 128, "%.*s%s%s", MOST - (int)strlen(suffix), base, suffix, end);
-    fit(name);
-    if (!bodiesTaken(r->bodies, name)) return 0;
-  }
-  return robotWrong(r, at, "too many elements have the name \"%.60s\"", base);
+  enum { MOST = 90, SIZE = 128 };
+  char stem[MOST + 1];
+  snprintf(stem, sizeof stem, "%.*s%s", MOST - (int)strlen(suffix), base, suffix);
+  fit(stem);
+  intptr_t number = (intptr_t)xmlHashLookup2(r->names, BAD_CAST "number", BAD_CAST stem);
+  do {
+    if (number == 0) snprintf(name, SIZE, "%s", stem);
+    else snprintf(name, SIZE, "%s_%d", stem, (int)number + 1);
+    number++;
+  } while (bodiesTaken(r->bodies, name));
+  return xmlHashUpdateEntry2(r->names, BAD_CAST "number", BAD_CAST stem, (void *)number, NULL)
+             ? robotWrong(r, at, "no memory")
+             : 0;
 }
 
 int robotLink(Robot *r, const xmlNode *node, const char *name, const Place *place) {

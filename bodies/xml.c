@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_INCLUDED = 1000 };
+enum { MOST_INCLUDED = 1000, MOST_NESTED = 1000 };
 
 /* ------------------------------------------------------------------------ messages and notes -- */
 
@@ -34,8 +34,7 @@ int robotWrong(Robot *r, const xmlNode *at, const char *format, ...) {
     snprintf(r->message, r->length, "%s:%d:%d: %s%s", spot->file, spot->line, spot->column, place,
              text);
   else snprintf(r->message, r->length, "%s: %s", r->file, text);
-  for (char *c = r->message; c < r->message + r->length && *c; c++)
-    if ((unsigned char)*c < ' ') *c = ' '; /* A message is one line. */
+  bodiesOneLine(r->message, r->length);
   return 1;
 }
 
@@ -64,8 +63,10 @@ static int writeNotes(Robot *r) {
   for (int i = 0; i < r->nnotes; i++) {
     const Note *n    = &r->note[i];
     const Spot *spot = spotOf(r, n->node);
-    at += (size_t)snprintf(r->bodies->notes + at, size - at, "%s:%d:%d: %s", spot->file, spot->line,
-                           spot->column, n->text);
+    char *line       = r->bodies->notes + at;
+    at += (size_t)snprintf(line, size - at, "%s:%d:%d: %s", spot->file, spot->line, spot->column,
+                           n->text);
+    bodiesOneLine(line, 1);
     if (n->count > 1)
       at += (size_t)snprintf(r->bodies->notes + at, size - at, " (%d times)", n->count);
     at += (size_t)snprintf(r->bodies->notes + at, size - at, "\n");
@@ -145,8 +146,15 @@ char *robotFile(Robot *r, const xmlNode *at, const char *folder, const char *pat
                               folder[0] && folder[strlen(folder) - 1] != '/' ? "/" : "", path);
   const int too_long =
       length >= (int)sizeof within || bodiesBeside(r->file, within, whole, sizeof whole);
-  char *data = too_long ? NULL : bodiesFile(whole, size);
-  if (!data) robotWrong(r, at, "the file \"%.300s\" cannot be read", too_long ? path : whole);
+  const char *why = "its path is too long";
+  char *data      = too_long ? NULL : bodiesFile(whole, size, &why);
+  if (!data)
+    robotWrong(r, at, "the file \"%.300s\" cannot be read: %s", too_long ? path : whole, why);
+  else if (bodiesHasRead(r->bodies, whole)) {
+    robotWrong(r, at, "no memory");
+    free(data);
+    data = NULL;
+  }
   return data;
 }
 
@@ -214,7 +222,7 @@ static xmlDocPtr parse(Robot *r, const char *name, const char *data, size_t size
   Source source           = {r, name};
   xmlParserCtxtPtr parser = xmlNewParserCtxt();
   if (!parser || size > INT_MAX) {
-    snprintf(r->message, r->length, "%s: %s", name, parser ? "is too long" : "no memory");
+    snprintf(r->message, r->length, "%s: %s", name, parser ? "it is too long" : "no memory");
     xmlFreeParserCtxt(parser);
     return NULL;
   }
@@ -233,9 +241,9 @@ static xmlDocPtr parse(Robot *r, const char *name, const char *data, size_t size
     snprintf(r->message, r->length, "%s:%d:%d: no XML: %s", name, error ? error->line : 1,
              error ? error->int2 : 1,
              error && error->message ? error->message : "the file is empty");
-  for (char *c = r->message; *c; c++)
-    if (*c == '\n' && !c[1]) *c = '\0';
-    else if ((unsigned char)*c < ' ') *c = ' ';
+  for (size_t end = strlen(r->message); end > 0 && r->message[end - 1] == '\n';)
+    r->message[--end] = '\0';
+  bodiesOneLine(r->message, r->length);
   xmlFreeParserCtxt(parser);
   if (r->message[0] && doc) xmlFreeDoc(doc), doc = NULL;
   return doc;
@@ -257,6 +265,10 @@ static xmlNodePtr nextElement(xmlNodePtr n, const xmlNode *top) { /* the next on
 static int include(Robot *r, xmlNodePtr n, xmlNodePtr *next) {
   const char *path = robotText(n, "file");
   size_t size;
+  int depth = 0; /* The readers are recursive, and libxml2 limits the depth of single files only. */
+  for (const xmlNode *p = n->parent; p; p = p->parent) depth++;
+  if (depth > MOST_NESTED)
+    return robotWrong(r, n, "elements are nested deeper than %d", MOST_NESTED);
   if (!path || !*path) return robotWrong(r, n, "file must be given");
   if (r->nincluded >= MOST_INCLUDED)
     return robotWrong(r, n, "there are more than %d files", MOST_INCLUDED);
@@ -307,6 +319,7 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, SUNConte
   if (!failed) failed = writeNotes(&r);
   const char *title = root ? robotText(root, robotIs(root, "mujoco") ? "model" : "name") : NULL;
   if (!failed && title) snprintf(run->title, sizeof run->title, "%s", title);
+  bodiesOneLine(run->title, sizeof run->title);
   if (failed) CPBodiesFree(&r.bodies);
   for (int i = 0; i < r.nincluded; i++) free(r.included[i]);
   void *owned[] = {r.link, r.joint, r.note, r.place, r.included, r.spot};

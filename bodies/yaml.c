@@ -156,10 +156,23 @@ static const Field run_fields[]  = {FIELD(CPBodiesFile, "title", title, COPY, 0)
 
 /* ---------------------------------------------------------------------------------- reader -- */
 
+enum { DEEPEST = 8 }; /* The schema has 5 levels: file, couplers, coupler, of, coordinate. */
+
+typedef struct {
+  int name, node; /* name: offset in Reader.names; node: its index, or 0 in a free entry */
+} Anchor;
+
 typedef struct {
   const char *file, *data;
   size_t size; /* of the data, in bytes */
   yaml_document_t document;
+  struct {
+    int node, key; /* key: of a mapping, whose value comes next; or 0 */
+  } open[DEEPEST]; /* the lists and mappings around the next node */
+  int depth;
+  Anchor *anchor; /* [capacity] hash table with open addressing */
+  char *names;    /* of anchors, each terminated by a zero */
+  int nanchors, capacity, nnames;
   int dimension;
   char *message;
   size_t length;
@@ -177,15 +190,15 @@ static int wrong(Reader *r, yaml_mark_t at, const char *format, ...) {
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  for (char *c = text; *c; c++)
-    if ((unsigned char)*c < ' ') *c = ' '; /* A message is one line. */
   snprintf(r->message, r->length, "%s:%zu:%zu: %s", r->file, at.line + 1, at.column + 1, text);
+  bodiesOneLine(r->message, r->length);
   return 1;
 }
 
 static const yaml_node_t *node(Reader *r, int index) {
   return yaml_document_get_node(&r->document, index);
 }
+static const char *anchorName(const Reader *r, const Anchor *a) { return r->names + a->name; }
 static const char *text(const yaml_node_t *n) { return (const char *)n->data.scalar.value; }
 
 static int readNumber(Reader *r, const yaml_node_t *n, const char *key, sunrealtype *x) {
@@ -221,6 +234,9 @@ static int readName(Reader *r, const yaml_node_t *n, const char *key, const char
   if (n->type != YAML_SCALAR_NODE || n->data.scalar.length == 0 ||
       strlen(text(n)) != n->data.scalar.length)
     return wrong(r, n->start_mark, "%s must be a name", key);
+  if (bodiesControl(text(n)))
+    return wrong(r, n->start_mark, "%s must not contain control characters, and is \"%.40s\"", key,
+                 text(n));
   *name = text(n);
   return 0;
 }
@@ -429,13 +445,16 @@ static int readRobot(Reader *r, const yaml_node_t *at, const char *path, SUNCont
                      CPBodiesFile *run, CPBodies *bodies) {
   char whole[4096];
   size_t size;
+  const char *why = "its path is too long";
   if (r->dimension != 3) return wrong(r, at->start_mark, "a robot needs dimension 3");
-  char *data = bodiesBeside(r->file, path, whole, sizeof whole) ? NULL : bodiesFile(whole, &size);
-  if (!data) return wrong(r, at->start_mark, "the file \"%.300s\" cannot be read", path);
+  char *data =
+      bodiesBeside(r->file, path, whole, sizeof whole) ? NULL : bodiesFile(whole, &size, &why);
+  if (!data) return wrong(r, at->start_mark, "the file \"%.300s\" cannot be read: %s", path, why);
   CPBodiesFile own = *run;
   *bodies          = bodiesReadXml(data, size, whole, ctx, &own, r->message, r->length);
   free(data);
   if (!*bodies) return 1;
+  if (bodiesHasRead(*bodies, whole)) return wrong(r, at->start_mark, "no memory");
   if (!run->title[0]) memcpy(run->title, own.title, sizeof run->title);
   return 0;
 }
@@ -533,10 +552,7 @@ static yaml_mark_t markAt(const Reader *r, size_t offset) {
   return mark;
 }
 
-/* Loads the next document; at the end of the stream it has no nodes. Returns 0, or 1 after a
- * message. */
-static int load(yaml_parser_t *parser, Reader *r) {
-  if (yaml_parser_load(parser, &r->document)) return 0;
+static int cannotParse(const yaml_parser_t *parser, Reader *r) {
   const yaml_mark_t at = parser->problem_mark;
   if (parser->error == YAML_MEMORY_ERROR) return wrong(r, at, "no memory");
   if (parser->error == YAML_READER_ERROR)
@@ -545,31 +561,142 @@ static int load(yaml_parser_t *parser, Reader *r) {
   return wrong(r, at, "no YAML: %s", parser->problem ? parser->problem : "it ends too early");
 }
 
-static CPBodies readFrom(yaml_parser_t *parser, Reader *r, SUNContext ctx, CPBodiesFile *run) {
-  CPBodies bodies = NULL;
-  if (load(parser, r)) return NULL;
-  int failed = readDocument(r, ctx, run, &bodies);
-  yaml_document_delete(&r->document);
-  if (!failed && !(failed = load(parser, r))) {
-    const yaml_node_t *second = yaml_document_get_root_node(&r->document);
-    if (second)
-      failed = wrong(r, second->start_mark, "a file is one document, and this is a second one");
-    yaml_document_delete(&r->document);
+/* The entry of an anchor in the hash table, or the free one where it belongs */
+static Anchor *anchorOf(const Reader *r, const char *name) {
+  unsigned i = bodiesHash(name, strlen(name));
+  for (;; i++) {
+    Anchor *a = &r->anchor[i & (unsigned)(r->capacity - 1)];
+    if (!a->node || !strcmp(anchorName(r, a), name)) return a;
   }
-  if (failed) CPBodiesFree(&bodies);
-  return bodies;
+}
+
+/* Gives a node its name; the table is at most half full. Returns 0, or 1 after a message. */
+static int addAnchor(Reader *r, const yaml_event_t *e, const char *name, int of) {
+  if (2 * r->nanchors >= r->capacity) {
+    const Reader old = *r;
+    r->capacity      = old.capacity ? 2 * old.capacity : 16;
+    r->anchor        = calloc((size_t)r->capacity, sizeof *r->anchor);
+    for (int i = 0; r->anchor && i < old.capacity; i++)
+      if (old.anchor[i].node) *anchorOf(r, anchorName(r, &old.anchor[i])) = old.anchor[i];
+    free(old.anchor);
+    if (!r->anchor) return wrong(r, e->start_mark, "no memory");
+  }
+  Anchor *a        = anchorOf(r, name);
+  const int length = (int)strlen(name) + 1;
+  if (a->node) return wrong(r, e->start_mark, "there is an anchor %.40s already", name);
+  if (ROOM(r->names, r->nnames, length)) return wrong(r, e->start_mark, "no memory");
+  memcpy(r->names + r->nnames, name, (size_t)length);
+  *a = (Anchor){.name = r->nnames, .node = of};
+  r->nnames += length;
+  r->nanchors++;
+  return 0;
+}
+
+/* Adds the node of an event to the document. Returns its index, or 0 after a message. */
+static int addNode(Reader *r, const yaml_event_t *e) {
+  yaml_document_t *d = &r->document;
+  const char *anchor = NULL;
+  int i              = 0;
+  switch (e->type) {
+  case YAML_ALIAS_EVENT: {
+    const char *name = (const char *)e->data.alias.anchor;
+    i                = r->nanchors ? anchorOf(r, name)->node : 0;
+    if (!i) wrong(r, e->start_mark, "there is no anchor %.40s", name);
+    return i;
+  }
+  case YAML_SCALAR_EVENT:
+    anchor = (const char *)e->data.scalar.anchor;
+    i      = yaml_document_add_scalar(d, NULL, e->data.scalar.value, (int)e->data.scalar.length,
+                                      e->data.scalar.style);
+    break;
+  case YAML_SEQUENCE_START_EVENT:
+    anchor = (const char *)e->data.sequence_start.anchor;
+    i      = yaml_document_add_sequence(d, NULL, e->data.sequence_start.style);
+    break;
+  default:
+    anchor = (const char *)e->data.mapping_start.anchor;
+    i      = yaml_document_add_mapping(d, NULL, e->data.mapping_start.style);
+  }
+  if (!i) return wrong(r, e->start_mark, "no memory"), 0;
+  yaml_document_get_node(d, i)->start_mark = e->start_mark;
+  return anchor && addAnchor(r, e, anchor, i) ? 0 : i;
+}
+
+/* Takes an event of the document. Returns 0, or 1 after a message. */
+static int takeEvent(Reader *r, const yaml_event_t *e) {
+  if (e->type == YAML_SEQUENCE_END_EVENT || e->type == YAML_MAPPING_END_EVENT) return r->depth--, 0;
+  const int i = addNode(r, e);
+  if (!i) return 1;
+  if (r->depth > 0) {
+    const int parent = r->open[r->depth - 1].node;
+    int *key = &r->open[r->depth - 1].key, added = 1;
+    if (node(r, parent)->type == YAML_SEQUENCE_NODE)
+      added = yaml_document_append_sequence_item(&r->document, parent, i);
+    else if (!*key) *key = i;
+    else added = yaml_document_append_mapping_pair(&r->document, parent, *key, i), *key = 0;
+    if (!added) return wrong(r, e->start_mark, "no memory");
+  }
+  if (e->type != YAML_SEQUENCE_START_EVENT && e->type != YAML_MAPPING_START_EVENT) return 0;
+  if (r->depth == DEEPEST)
+    return wrong(r, e->start_mark, "a mechanism has at most %d levels of lists and mappings",
+                 DEEPEST);
+  r->open[r->depth].node  = i;
+  r->open[r->depth++].key = 0;
+  return 0;
+}
+
+/* Builds the document from libyaml's events: its own loader searches all earlier anchors for each
+ * anchor and alias, and takes a time that is quadratic in the depth. Without a document in the file,
+ * r->document has no node. Returns 0, or 1 after a message. */
+static int load(yaml_parser_t *parser, Reader *r) {
+  int failed = 0, ended = 0, documents = 0;
+  while (!failed && !ended) {
+    yaml_event_t e;
+    if (!yaml_parser_parse(parser, &e)) return cannotParse(parser, r);
+    if (e.type == YAML_STREAM_END_EVENT) ended = 1;
+    else if (e.type == YAML_DOCUMENT_START_EVENT && documents++ > 0)
+      failed = wrong(r, e.start_mark, "a file is one document, and this is a second one");
+    else if (e.type >= YAML_ALIAS_EVENT) failed = takeEvent(r, &e);
+    yaml_event_delete(&e);
+  }
+  return failed;
+}
+
+/* libyaml compares each %TAG with all before it. */
+static int hasDirectives(const Reader *r, int most) {
+  char last = '\n';
+  int count = 0;
+  for (size_t i = 0; i < r->size; i++) {
+    if (r->data[i] == '%' && (last == '\n' || last == '\r')) count++;
+    if (r->data[i]) last = r->data[i]; /* UTF-16 has zeros. */
+  }
+  return count > most;
 }
 
 CPBodies bodiesReadYaml(const char *data, size_t size, const char *name, SUNContext ctx,
                         CPBodiesFile *run, char *message, size_t length) {
+  enum { MOST_DIRECTIVES = 100 };
+  static const yaml_mark_t start = {0, 0, 0};
   yaml_parser_t parser;
+  CPBodies bodies = NULL;
   Reader r = {.file = name, .data = data, .size = size, .message = message, .length = length};
   if (!yaml_parser_initialize(&parser)) {
     snprintf(message, length, "%s: no memory", name);
     return NULL;
   }
   yaml_parser_set_input_string(&parser, (const unsigned char *)data, size);
-  CPBodies bodies = readFrom(&parser, &r, ctx, run);
+  int failed = hasDirectives(&r, MOST_DIRECTIVES)
+                   ? wrong(&r, start, "there are more than %d directives", MOST_DIRECTIVES)
+                   : 0;
+  if (!failed && !yaml_document_initialize(&r.document, NULL, NULL, NULL, 1, 1))
+    failed = wrong(&r, start, "no memory");
+  else if (!failed) {
+    failed = load(&parser, &r) || readDocument(&r, ctx, run, &bodies);
+    yaml_document_delete(&r.document);
+  }
+  free(r.anchor);
+  free(r.names);
   yaml_parser_delete(&parser);
+  if (failed) CPBodiesFree(&bodies);
   return bodies;
 }

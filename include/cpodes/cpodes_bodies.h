@@ -470,10 +470,11 @@ typedef struct {
   int balance;                  /**< 1 (default) if CPBodiesSetBalance has been called */
 } CPBodiesFile;
 
-/** Reads a mechanism from a file: MJCF or URDF if the name ends in .xml, .mjcf or .urdf, else YAML. It is complete except
- * for the call of CPBodiesMech. run: out. message [length]: out, "" or one line "file:line: rule", for YAML
- * "file:line:column: rule". Returns the mechanism, which the caller frees, or NULL. If the library was built without
- * libyaml (libxml2 for XML), it always returns NULL with a message. */
+/** Reads a mechanism from a regular file: MJCF or URDF if the name ends in .xml, .mjcf or .urdf, in upper or lower case, else
+ * YAML. Numbers have a decimal point, whatever the locale of the program. The mechanism is complete except for the call of
+ * CPBodiesMech. run: out. message [length]: out, "" or one line "file:line: rule", for YAML "file:line:column: rule".
+ * Returns the mechanism, which the caller frees, or NULL. If the library was built without libyaml (libxml2 for XML), it
+ * always returns NULL with a message. */
 CPODES_EXPORT CPBodies CPBodiesRead(const char *path, SUNContext ctx, CPBodiesFile *run,
                                     char *message, size_t length);
 /** Reads a mechanism from the text data [size] in memory. name is used in messages. For XML it is the path of the file,
@@ -484,6 +485,9 @@ CPODES_EXPORT CPBodies CPBodiesReadText(const char *data, size_t size, const cha
 /** Returns which parts of the file the mechanism does not have, such as limits, motors and contacts: one line
  * "file:line: what" for each kind, or "". The mechanism owns the text. */
 CPODES_EXPORT const char *CPBodiesNotes(CPBodies bodies);
+/** Returns the path of file i, from 0 on, that was read for this mechanism in addition to the file or text itself: its robot,
+ * included files and meshes; or NULL if there are not so many. The mechanism owns the text. */
+CPODES_EXPORT const char *CPBodiesFileRead(CPBodies bodies, int i);
 
 #ifdef __cplusplus
 }

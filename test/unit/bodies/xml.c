@@ -894,6 +894,68 @@ START_TEST(time_is_proportional_to_the_length) {
 }
 END_TEST
 
+START_TEST(bodies_without_names_are_numbered) {
+  enum { BODIES = 20000, LINE = 200 };
+  char *text = malloc(BODIES * LINE);
+  ck_assert_ptr_nonnull(text);
+  size_t size = (size_t)sprintf(text, "<mujoco><worldbody>");
+  for (int i = 0; i < BODIES; i++)
+    size += (size_t)sprintf(text + size, "<body%s><joint/>" INERTIAL "</body>\n",
+                            i == 5 ? " name=\"body_3\"" : "");
+  sprintf(text + size, "</worldbody></mujoco>");
+  CPBodies b = read_good(text);
+  ck_assert_str_eq(CPBodiesBodyName(b, 0), "body");
+  ck_assert_str_eq(CPBodiesBodyName(b, 2), "body_3");
+  ck_assert_str_eq(CPBodiesBodyName(b, 5), "body_3_2");
+  ck_assert_str_eq(CPBodiesBodyName(b, BODIES - 1), "body_19999");
+  CPBodiesFree(&b);
+  free(text);
+}
+END_TEST
+
+/* MuJoCo 4.0.0: body_mass 2, body_ipos (0.1, -0.3, -0.8), inertia (0.1, 0.2, 0.15) in axes turned by
+ * 90 degrees about x */
+START_TEST(an_inertial_may_stand_in_a_frame) {
+  CPBodies b =
+      read_good("<mujoco><worldbody><body name=\"a\"><frame pos=\"0 0 -1\" euler=\"90 0 0\">"
+                "<joint/><inertial pos=\".1 .2 .3\" mass=\"2\" diaginertia=\".1 .2 .15\"/>"
+                "<geom type=\"box\" size=\".2 .2 .2\"/></frame></body></worldbody></mujoco>");
+  N_Vector y = CPBodiesState(b);
+  ck_assert_double_eq(parameter(b, "a.mass"), 2);
+  ck_assert_double_eq_tol(parameter(b, "a.J_xx"), 0.1, 1e-15);
+  ck_assert_double_eq_tol(parameter(b, "a.J_yy"), 0.15, 1e-15);
+  ck_assert_double_eq_tol(parameter(b, "a.J_zz"), 0.2, 1e-15);
+  ck_assert_double_eq_tol(entries(y)[0], 0.1, 1e-15);
+  ck_assert_double_eq_tol(entries(y)[1], -0.3, 1e-15);
+  ck_assert_double_eq_tol(entries(y)[2], -0.8, 1e-15);
+  N_VDestroy(y);
+  CPBodiesFree(&b);
+  assert_refused(
+      read_text(BODY("", "<joint/>" INERTIAL "<frame><frame>" INERTIAL "</frame></frame>")),
+      "robot.xml:4:1: body a:", "one inertial element, and has 2");
+}
+END_TEST
+
+/* Each file is within libxml2's limit of depth, and all together would overflow the stack. */
+START_TEST(included_files_may_not_nest_without_end) {
+  enum { FILES = 30, DEPTH = 200, LONGEST = 20 };
+  char text[DEPTH * LONGEST], name[40];
+  for (int i = 0; i < FILES; i++) {
+    size_t size = (size_t)sprintf(text, i ? "<mujoco>" : "<mujoco><worldbody>");
+    for (int k = 0; k < DEPTH; k++) size += (size_t)sprintf(text + size, "<frame>");
+    if (i < FILES - 1)
+      size += (size_t)sprintf(text + size, "<include file=\"deep_%d.xml\"/>", i + 1);
+    for (int k = 0; k < DEPTH; k++) size += (size_t)sprintf(text + size, "</frame>");
+    sprintf(text + size, i ? "</mujoco>" : "</worldbody></mujoco>");
+    sprintf(name, "deep_%d.xml", i);
+    write_file(name, text);
+  }
+  snprintf(text, sizeof text, "%s/deep_0.xml", CPODES_TEST_FOLDER);
+  ck_assert_ptr_null(CPBodiesRead(text, test_context, &file, message, sizeof message));
+  ck_assert_mentions(message, "elements are nested deeper than 1000");
+}
+END_TEST
+
 START_TEST(other_encodings_are_read) {
   const char *plain = BODY("", "<freejoint/>" INERTIAL);
   char wide[1000];
@@ -963,6 +1025,9 @@ int main(void) {
   tcase_add_test(tc, nothing_is_printed);
   tcase_add_test(tc, many_bodies_are_read);
   tcase_add_test(tc, time_is_proportional_to_the_length);
+  tcase_add_test(tc, bodies_without_names_are_numbered);
+  tcase_add_test(tc, an_inertial_may_stand_in_a_frame);
+  tcase_add_test(tc, included_files_may_not_nest_without_end);
   tcase_add_test(tc, other_encodings_are_read);
   tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 2);
   suite_add_tcase(suite, tc);

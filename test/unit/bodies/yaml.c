@@ -1,12 +1,16 @@
 /* Files with mechanisms: errors are named by file, line, column and rule; broken files of all kinds
  * are refused without harm. */
+#define _POSIX_C_SOURCE 200809L /* mkfifo */
 #include "reading.h"
 
 #include "support/support.h"
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static CPBodies read_text(const char *text, size_t size) { return read_as("my.yaml", text, size); }
 
@@ -84,13 +88,19 @@ static const struct {
     {BODY "shapes: [{name: s, kind: box, size: [1, 2, 3]}]\n", "my.yaml:3:10:", "a shape needs body"},
     {"bodies: [\n", "my.yaml:2:1:", "no YAML"},
     {"bodies:\n  - {name: \"a\n", "my.yaml:3:1:", "no YAML"},
-    {"bodies: *nobody\n", "my.yaml:1:9:", "no YAML"},
+    {"bodies: *nobody\n", "my.yaml:1:9:", "there is no anchor nobody"},
+    {"bodies: [&x {name: a}, &x {name: b}]\n", "my.yaml:1:24:", "there is an anchor x already"},
     {"\tbodies: 1\n", "my.yaml:1:1:", "no YAML"},
     {"bodies: &x [*x]\n", "my.yaml:1:9:", "a body must be a mapping"},
     {"bodies:\n  - &x {name: a, mass: *x, inertia: [1, 1, 1]}\n", "my.yaml:2:5:", "finite"},
     {"title\xff: 1\n", "my.yaml:1:6:", "not a text in UTF-8"},
     {BODY "title: \xc3\xa4\xff\n", "my.yaml:3:9:", "not a text in UTF-8"},
     {BODY "title: a\001\n", "my.yaml:3:9:", "control characters"},
+    {"bodies: [{name: \"a\\x1b[31m\", mass: 1, inertia: [1, 1, 1]}]\n",
+     "my.yaml:1:17:", "name must not contain control characters"},
+    {"bodies: [{name: \"a\\x85b\", mass: 1, inertia: [1, 1, 1]}]\n",
+     "my.yaml:1:17:", "name must not contain control characters"},
+    {BODY "run: {title: \"a\\rb\"}\n", "my.yaml:3:14:", "title must not contain control characters"},
     {BODY "run: {held: a b}\n", "my.yaml:3:13:", "there is no body \"b\""},
     {BODY "run: {sensors: j}\n", "my.yaml:3:16:", "there is no coordinate \"j\""},
     {BODY "joints: [{name: j, kind: revolute, b: a}]\nrun: {sensors: j j.0 j.1}\n",
@@ -100,7 +110,7 @@ static const struct {
     {BODY "joints: [{name: j, kind: revolute, b: a}]\n"
           "couplers: [{name: c, of: [j, j], ratio: [1, 2]}]\n",
      "my.yaml:4:12:", "c: the two coordinates must differ"},
-    {BODY "---\nbodies: 3\n", "my.yaml:4:1:", "a file is one document"},
+    {BODY "---\nbodies: 3\n", "my.yaml:3:1:", "a file is one document"},
     {BODY "...\n%&\n", "my.yaml:4:2:", "no YAML"},
 };
 
@@ -168,7 +178,7 @@ START_TEST(deep_files_are_refused) {
   for (int i = 0; i < DEPTH; i++) strcat(text, "[");
   for (int i = 0; i < DEPTH; i++) strcat(text, "]");
   ck_assert_ptr_null(read_text(text, strlen(text)));
-  ck_assert_mentions(message, "a body must be a mapping");
+  ck_assert_mentions(message, "my.yaml:1:16: a mechanism has at most 8 levels");
 }
 END_TEST
 
@@ -187,6 +197,72 @@ START_TEST(many_bodies_are_read) {
 }
 END_TEST
 
+/* Each of these took from seconds to hours while time grew with the square of the length. */
+START_TEST(time_is_proportional_to_the_length) {
+  enum { MANY = 100000, LONGEST = 30 };
+  static const struct {
+    const char *begin, *each, *end, *rule;
+  } texts[]  = {{"", "[", "", "levels"},
+                {"", "{", "", "levels"},
+                {"", "- ", "", "levels"},
+                {"bodies: [", "&a# {}, ", "]", "a body needs name"},
+                {"bodies: [&x {}, ", "*x, ", "]", "a body needs name"},
+                {"", "%TAG !a#! tag:b\n", "--- {}", "directives"}};
+  char *text = malloc(MANY * LONGEST);
+  ck_assert_ptr_nonnull(text);
+  size_t size = (size_t)sprintf(text, "%s", texts[_i].begin);
+  for (int i = 0; i < MANY; i++)
+    for (const char *c = texts[_i].each; *c; c++)
+      if (*c == '#') size += (size_t)sprintf(text + size, "%d", i);
+      else text[size++] = *c;
+  size += (size_t)sprintf(text + size, "%s", texts[_i].end);
+  ck_assert_ptr_null(read_text(text, size));
+  ck_assert_mentions(message, texts[_i].rule);
+  free(text);
+}
+END_TEST
+
+START_TEST(an_alias_repeats_its_anchor) {
+  enum { PLACES = 40 };
+  char text[4000];
+  size_t size = (size_t)sprintf(text, "run: {title: &t0 first}\nbodies:\n");
+  for (int i = 0; i < PLACES; i++)
+    size +=
+        (size_t)sprintf(text + size, "- {name: b%d, mass: &m%d %d, inertia: [*m%d, *m%d, *m%d]}\n",
+                        i, i, i + 1, i, i / 2, i);
+  CPBodies b = read_text(text, size);
+  ck_assert_msg(b != NULL, "%s", message);
+  const int at = CPBodiesFindParameter(b, "b39.mass");
+  for (int k = 0; k < 4; k++) ck_assert_double_eq(CPBodiesParameters(b)[at + k], k == 2 ? 20 : 40);
+  CPBodiesFree(&b);
+}
+END_TEST
+
+START_TEST(pipes_and_devices_are_refused_at_once) {
+  static const char *const paths[] = {"/dev/zero", "a_pipe.yaml", "."};
+  static const char by_robot[]     = "robot: a_pipe.yaml\n";
+  ck_assert(mkfifo("a_pipe.yaml", 0600) == 0 || errno == EEXIST);
+  for (int i = 0; i < 3; i++) {
+    ck_assert_ptr_null(CPBodiesRead(paths[i], test_context, &file, message, sizeof message));
+    ck_assert_mentions(message, "it is not a regular file");
+  }
+  ck_assert_ptr_null(read_text(by_robot, strlen(by_robot)));
+  ck_assert_mentions(message,
+                     "my.yaml:1:8: the file \"a_pipe.yaml\" cannot be read: it is not a regular");
+  unlink("a_pipe.yaml");
+}
+END_TEST
+
+START_TEST(markup_with_another_name_is_no_yaml) {
+  static const char text[] = "\n<sdf version=\"1.7\"/>";
+  ck_assert_ptr_null(read_as("robot.sdf", text, strlen(text)));
+  ck_assert_mentions(message, "robot.sdf: this format is not read");
+  CPBodies b = read_as("MY.YAML", BODY, strlen(BODY));
+  ck_assert_msg(b != NULL, "%s", message);
+  CPBodiesFree(&b);
+}
+END_TEST
+
 START_TEST(other_encodings_are_read) {
   const char *plain = BODY;
   char wide[200];
@@ -199,7 +275,7 @@ END_TEST
 
 START_TEST(a_missing_file_is_named) {
   ck_assert_ptr_null(CPBodiesRead("/nowhere/x.yaml", test_context, &file, message, sizeof message));
-  ck_assert_mentions(message, "/nowhere/x.yaml cannot be opened");
+  ck_assert_mentions(message, "/nowhere/x.yaml: it cannot be opened");
 }
 END_TEST
 
@@ -221,6 +297,10 @@ int main(void) {
   tcase_add_loop_test(tc, broken_files_do_no_harm, 0, NFILES);
   tcase_add_test(tc, deep_files_are_refused);
   tcase_add_test(tc, many_bodies_are_read);
+  tcase_add_loop_test(tc, time_is_proportional_to_the_length, 0, 6);
+  tcase_add_test(tc, an_alias_repeats_its_anchor);
+  tcase_add_test(tc, pipes_and_devices_are_refused_at_once);
+  tcase_add_test(tc, markup_with_another_name_is_no_yaml);
   tcase_add_test(tc, other_encodings_are_read);
   tcase_add_test(tc, a_missing_file_is_named);
   tcase_add_test(tc, the_nth_allocation_may_fail);
