@@ -47,6 +47,11 @@ typedef struct {
       FIELD(type_, "at_b", on_b.point, VECTOR, 0), FIELD(type_, "axis_b", on_b.axis, DIRECTION, 0), \
       FIELD(type_, "across_b", on_b.across, DIRECTION, 0)
 
+typedef struct {
+  CPBody body; /* first, so that its fields have the same offsets */
+  sunrealtype omega_body[3];
+} BodyKeys;
+
 static const Field body_fields[]     = {FIELD(CPBody, "name", name, NAME, 1),
                                         FIELD(CPBody, "mass", mass, NUMBER, 1),
                                         FIELD(CPBody, "inertia", inertia, INERTIA, 1),
@@ -56,6 +61,7 @@ static const Field body_fields[]     = {FIELD(CPBody, "name", name, NAME, 1),
                                         FIELD(CPBody, "angle", angle, NUMBER, 0),
                                         FIELD(CPBody, "velocity", velocity, VECTOR, 0),
                                         FIELD(CPBody, "omega", omega, VECTOR, 0),
+                                        FIELD(BodyKeys, "omega_body", omega_body, VECTOR, 0),
                                         FIELD(CPBody, "spin", omega[2], NUMBER, 0),
                                         {0}};
 static const Field joint_fields[]    = {FIELD(CPJoint, "name", name, NAME, 1),
@@ -393,7 +399,7 @@ static const yaml_node_t *section(Reader *r, const yaml_node_t *top, const char 
 }
 
 typedef union {
-  CPBody body;
+  BodyKeys body;
   CPJoint joint;
   CPBodyContact contact;
   CPCoupler coupler;
@@ -405,7 +411,83 @@ typedef union {
   CPShape shape;
 } Element;
 
-static int addBody(CPBodies b, const Element *e) { return CPBodiesAddBody(b, &e->body); }
+/* ---- what the keys of an element mean together ---- */
+
+/* Refuses these keys, whose list ends with NULL. Returns 0, or 1 after a message. */
+static int refuseKeys(Reader *r, const yaml_node_t *n, const char *what, const char *const *keys,
+                      const char *why) {
+  for (; *keys; keys++) {
+    const yaml_node_t *given = section(r, n, *keys);
+    if (given) return wrong(r, given->start_mark, "%s has no %s %s", what, *keys, why);
+  }
+  return 0;
+}
+
+static int needKey(Reader *r, const yaml_node_t *n, const char *what, const char *key) {
+  return section(r, n, key) ? 0 : wrong(r, n->start_mark, "%s with in: space needs %s", what, key);
+}
+
+/* omega_body is turned into the axes of space, in which CPBody has it. */
+static int checkBody(Reader *r, const yaml_node_t *n, Element *e) {
+  static const Space space        = {3, 6, 7, {0, 0}, {3, 3}};
+  static const char *const keys[] = {"omega", "spin", NULL};
+  CPBody *body                    = &e->body.body;
+  const sunrealtype *quaternion = body->quaternion, size = hypot(length3(quaternion), quaternion[3]);
+  sunrealtype q[7] = {0, 0, 0, 1, 0, 0, 0};
+  Pose pose;
+  if (!section(r, n, "omega_body")) return 0;
+  if (r->dimension == 2)
+    return wrong(r, n->start_mark, "a body in the plane has spin, and no omega_body");
+  if (refuseKeys(r, n, "a body", keys, "beside omega_body")) return 1;
+  for (int k = 0; k < 4 && size > 0; k++) q[3 + k] = quaternion[k] / size;
+  bodiesPoseAt(&space, q, NULL, NULL, &pose);
+  toSpace(&pose, e->body.omega_body, body->omega);
+  return 0;
+}
+
+static const char placed[] = "with in: space: the placement determines it";
+
+/* With in: space, the keys of side b are those that on_b has then (CPJoint); others would have no effect,
+ * and without them the side would be at the origin. A point on a line or plane is there at the
+ * placement. */
+static int checkJoint(Reader *r, const yaml_node_t *n, Element *e) {
+  static const char *const keys[3][2] = {{"at_b"}, {"axis_b"}, {"across_b"}};
+  const CPJointKind k                 = e->joint.kind;
+  char what[60];
+  const int slides = k == CP_JOINT_POINT_ON_LINE || k == CP_JOINT_POINT_ON_PLANE,
+            apart  = k == CP_JOINT_ROD || k == CP_JOINT_ROLLING || k == CP_JOINT_ROLLING_DISC,
+            turned = k == CP_JOINT_UNIVERSAL || k == CP_JOINT_ROLLING_DISC;
+  if (e->joint.in != CP_IN_SPACE) return 0;
+  snprintf(what, sizeof what, "a joint %s", bodiesKindName((int)k));
+  if (slides && !section(r, n, "at_b"))
+    memcpy(e->joint.on_b.point, e->joint.on_a.point, sizeof e->joint.on_b.point);
+  return (!slides && !apart && refuseKeys(r, n, what, keys[0], placed)) ||
+         (!turned && refuseKeys(r, n, what, keys[1], placed)) ||
+         refuseKeys(r, n, what, keys[2], placed) || (apart && needKey(r, n, what, "at_b")) ||
+         (turned && needKey(r, n, what, "axis_b"));
+}
+
+static int checkContact(Reader *r, const yaml_node_t *n, Element *e) {
+  return e->contact.in == CP_IN_SPACE && needKey(r, n, "a contact", "at_b");
+}
+
+static int checkBushing(Reader *r, const yaml_node_t *n, Element *e) {
+  static const char *const keys[] = {"at_b", "axis_b", "across_b", NULL};
+  return e->bushing.in == CP_IN_SPACE && refuseKeys(r, n, "a bushing", keys, placed);
+}
+
+static int checkSpring(Reader *r, const yaml_node_t *n, Element *e) {
+  static const char *const ends[] = {"a", "b", "in", "at", "at_b", NULL};
+  if (isnan(e->spring.free) && e->spring.of.joint) e->spring.free = 0; /* if free is not given */
+  if (e->spring.of.joint) return refuseKeys(r, n, "a spring", ends, "beside of");
+  return e->spring.in == CP_IN_SPACE && needKey(r, n, "a spring", "at_b");
+}
+
+static int checkForce(Reader *r, const yaml_node_t *n, Element *e) {
+  return e->force.in == CP_IN_SPACE && needKey(r, n, "a force", "at");
+}
+
+static int addBody(CPBodies b, const Element *e) { return CPBodiesAddBody(b, &e->body.body); }
 static int addJoint(CPBodies b, const Element *e) { return CPBodiesAddJoint(b, &e->joint); }
 static int addContact(CPBodies b, const Element *e) { return CPBodiesAddContact(b, &e->contact); }
 static int addCoupler(CPBodies b, const Element *e) { return CPBodiesAddCoupler(b, &e->coupler); }
@@ -416,26 +498,23 @@ static int addFriction(CPBodies b, const Element *e) {
   return CPBodiesAddFriction(b, &e->friction);
 }
 static int addShape(CPBodies b, const Element *e) { return CPBodiesAddShape(b, &e->shape); }
-static int addSpring(CPBodies b, const Element *e) {
-  CPSpring spring = e->spring;
-  if (isnan(spring.free) && spring.of.joint) spring.free = 0; /* if free is not given */
-  return CPBodiesAddSpring(b, &spring);
-}
+static int addSpring(CPBodies b, const Element *e) { return CPBodiesAddSpring(b, &e->spring); }
 
 static const struct {
   const char *key, *what;
   const Field *fields;
   int (*add)(CPBodies b, const Element *e);
-} elements[] = {{"bodies", "a body", body_fields, addBody},
-                {"joints", "a joint", joint_fields, addJoint},
-                {"contacts", "a contact", contact_fields, addContact},
-                {"couplers", "a coupler", coupler_fields, addCoupler},
-                {"drives", "a drive", drive_fields, addDrive},
-                {"springs", "a spring", spring_fields, addSpring},
-                {"bushings", "a bushing", bushing_fields, addBushing},
-                {"forces", "a force", force_fields, addForce},
-                {"frictions", "a friction", friction_fields, addFriction},
-                {"shapes", "a shape", shape_fields, addShape}};
+  int (*check)(Reader *r, const yaml_node_t *n, Element *e); /* or NULL */
+} elements[] = {{"bodies", "a body", body_fields, addBody, checkBody},
+                {"joints", "a joint", joint_fields, addJoint, checkJoint},
+                {"contacts", "a contact", contact_fields, addContact, checkContact},
+                {"couplers", "a coupler", coupler_fields, addCoupler, NULL},
+                {"drives", "a drive", drive_fields, addDrive, NULL},
+                {"springs", "a spring", spring_fields, addSpring, checkSpring},
+                {"bushings", "a bushing", bushing_fields, addBushing, checkBushing},
+                {"forces", "a force", force_fields, addForce, checkForce},
+                {"frictions", "a friction", friction_fields, addFriction, NULL},
+                {"shapes", "a shape", shape_fields, addShape, NULL}};
 enum { NUM_ELEMENTS = sizeof elements / sizeof elements[0] };
 
 /* Reads the bodies and joints of a robot's file, to which the sections add elements; settings
@@ -521,6 +600,7 @@ static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *
       memset(&e, 0, sizeof e);
       if (elements[k].add == addSpring) e.spring.free = NAN;
       if (readMapping(r, n, elements[k].what, elements[k].fields, NULL, &e)) return 1;
+      if (elements[k].check && elements[k].check(r, n, &e)) return 1;
       if (elements[k].add(*bodies, &e) < 0)
         return wrong(r, n->start_mark, "%s", CPBodiesGetLastMessage(*bodies));
     }

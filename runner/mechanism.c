@@ -22,6 +22,13 @@ static const char *const meanings[PER_BODY] = {"x of its centre of mass", "y of 
                                                "z of its centre of mass", "quaternion, scalar",
                                                "quaternion, along x",     "quaternion, along y",
                                                "quaternion, along z"};
+static const char *const rates[]            = {
+               "velocity of its centre of mass, along x of space",
+               "velocity of its centre of mass, along y of space",
+               "velocity of its centre of mass, along z of space",
+               "angular velocity along its own axis x (omega_body, not omega)",
+               "angular velocity along its own axis y (omega_body, not omega)",
+               "angular velocity along its own axis z (omega_body, not omega)"};
 static const char *const meanings2[PER_BODY] = {"x of its centre of mass",
                                                 "y of its centre of mass", "angle"};
 
@@ -411,10 +418,7 @@ static int name_all(CPBodies b) {
   for (int i = 0; i < nv; i++, name += NAME_LENGTH) {
     const int k = i % 6;
     snprintf(name, NAME_LENGTH, "%s.%s", CPBodiesBodyName(b, i / 6), velocities[k]);
-    mechanism.coordinates[nc + i] =
-        (CPModelCoordinate){name, k < 3 ? "m/s" : "rad/s",
-                            k < 3 ? "velocity of its centre of mass, in space"
-                                  : "angular velocity, about an axis of its own"};
+    mechanism.coordinates[nc + i] = (CPModelCoordinate){name, k < 3 ? "m/s" : "rad/s", rates[k]};
   }
   type->parameters           = mechanism.parameters;
   type->nparameters          = np;

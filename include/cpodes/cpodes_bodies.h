@@ -50,7 +50,8 @@ typedef struct {
   sunrealtype quaternion[4]; /**< placement: attitude, of any norm; zeros mean no rotation; not used in the plane */
   sunrealtype angle;       /**< placement in the plane: phi [rad] */
   sunrealtype velocity[3]; /**< start: velocity of the origin of the frame, in space [m/s] */
-  sunrealtype omega[3]; /**< start: angular velocity in space [rad/s]; in the plane (0, 0, phi') */
+  sunrealtype omega[3]; /**< start: angular velocity in the axes of space, unlike the state's, which is in those of the
+                             body [rad/s]; in the plane (0, 0, phi') */
 } CPBody;
 
 /**

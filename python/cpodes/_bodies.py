@@ -340,8 +340,9 @@ class Bodies(Mechanism):
         """Adds a joint between bodies a and b, of the kind "ball", "revolute", "universal", "cylindrical", "prismatic",
         "planar", "fixed", "rod", "point_on_line", "point_on_plane", "rolling" or "rolling_disc". `at`, `axis` and
         `across` are its point, its axis z and a direction that determines x on body a; at_b, axis_b and across_b are
-        those on body b. With frames="space", only rods, rolling, and points on lines and planes have at_b, and only
-        universal joints and discs have axis_b. length: of a rod (0: as placed), or the radius of a rolling body [m]."""
+        those on body b. With frames="space", only rods, rolling, and points on lines and planes (default: `at`) have at_b,
+        and only universal joints and discs have axis_b. length: of a rod (0: as placed), or the radius of a rolling body
+        [m]."""
         number_of = getattr(lib, f"CP_JOINT_{str(kind).upper()}", None)
         if number_of is None:
             raise ValueError(f"there is no kind of joint {kind!r}")
@@ -350,6 +351,11 @@ class Bodies(Mechanism):
         for what, value in (("at_b", at_b), ("axis_b", axis_b), ("across_b", across_b)):
             if value is not None and frames == "space" and not own[what]:
                 raise ValueError(f"{what} of a joint \"{kind}\" is known from the placement; it goes with frames=\"bodies\"")
+        if frames == "space" and at_b is None and kind.startswith("point_on"):
+            at_b = at  # the joint is closed at the placement
+        for what, value in (("at_b", at_b), ("axis_b", axis_b)):
+            if value is None and frames == "space" and own[what]:
+                raise ValueError(f"a joint \"{kind}\" needs {what}, unless frames=\"bodies\"")
         none = (0, 0, 0)
         on_b = marker(*(none if one is None else one for one in (at_b, axis_b, across_b)))
         return self._add("Joint", {

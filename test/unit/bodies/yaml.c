@@ -74,18 +74,44 @@ static const struct {
      "my.yaml:3:26:", "list of two coordinates"},
     {BODY "drives: [{name: d, of: j, rate: [1]}]\n", "my.yaml:3:33:", "finite"},
     {BODY "contacts: [{name: c, b: a, friction: much}]\n", "my.yaml:3:38:", "finite number"},
-    {BODY "contacts: [{name: c, b: a, friction: -1}]\n", "my.yaml:3:12:", "not negative"},
+    {BODY "contacts: [{name: c, b: a, at_b: [0, 0, 0], friction: -1}]\n",
+     "my.yaml:3:12:", "not negative"},
     {BODY "contacts: [{name: c, b: a, kind: point}]\n", "my.yaml:3:28:", "a contact has no key"},
     {BODY "contacts: [{name: c, b: a, poisson: 1}]\n", "my.yaml:3:37:", "true or false"},
     {BODY "contacts: [{name: c, b: a, on: surface}]\n", "my.yaml:3:32:", "no surface of contacts"},
     {BODY "contacts: [{name: c, b: a, touch: cone}]\n",
      "my.yaml:3:35:", "no kind of contact \"cone\""},
-    {BODY "contacts: [{name: c, b: a, touch: box}]\n", "my.yaml:3:12:", "all sizes must be positive"},
+    {BODY "contacts: [{name: c, b: a, at_b: [0, 0, 0], touch: box}]\n",
+     "my.yaml:3:12:", "all sizes must be positive"},
     {BODY "shapes: [{name: s, body: a, kind: cone}]\n", "my.yaml:3:35:", "no kind of shape \"cone\""},
     {BODY "shapes: [{name: s, body: a, kind: box, size: [1, 2]}]\n", "my.yaml:3:46:", "list of 3"},
     {BODY "shapes: [{name: s, body: a, kind: wheel, radius: 1}]\n",
      "my.yaml:3:10:", "must be positive"},
     {BODY "shapes: [{name: s, kind: box, size: [1, 2, 3]}]\n", "my.yaml:3:10:", "a shape needs body"},
+    {"bodies: [{name: a, mass: 1, inertia: [1, 1, 1], omega: [0, 0, 1], omega_body: [0, 0, 1]}]\n",
+     "my.yaml:1:56:", "a body has no omega beside omega_body"},
+    {BODY "joints: [{name: j, kind: rod, b: a, at: [1, 0, 0]}]\n",
+     "my.yaml:3:10:", "a joint rod with in: space needs at_b"},
+    {BODY "joints: [{name: j, kind: rolling, b: a, radius: 1}]\n",
+     "my.yaml:3:10:", "a joint rolling with in: space needs at_b"},
+    {BODY "joints: [{name: j, kind: universal, b: a, axis: [1, 0, 0]}]\n",
+     "my.yaml:3:10:", "a joint universal with in: space needs axis_b"},
+    {BODY "joints: [{name: j, kind: ball, b: a, at_b: [1, 0, 0]}]\n",
+     "my.yaml:3:44:", "a joint ball has no at_b with in: space"},
+    {BODY "joints: [{name: j, kind: revolute, b: a, axis_b: [1, 0, 0]}]\n",
+     "my.yaml:3:50:", "a joint revolute has no axis_b with in: space"},
+    {BODY "joints: [{name: j, kind: fixed, b: a, across_b: [1, 0, 0]}]\n",
+     "my.yaml:3:49:", "a joint fixed has no across_b with in: space"},
+    {BODY "contacts: [{name: c, b: a, radius: 1}]\n",
+     "my.yaml:3:12:", "a contact with in: space needs at_b"},
+    {BODY "springs: [{name: s, b: a, at: [1, 0, 0]}]\n",
+     "my.yaml:3:11:", "a spring with in: space needs at_b"},
+    {BODY "joints: [{name: j, kind: revolute, b: a}]\nsprings: [{name: s, of: j, a: a}]\n",
+     "my.yaml:4:31:", "a spring has no a beside of"},
+    {BODY "bushings: [{name: s, b: a, at_b: [1, 0, 0]}]\n",
+     "my.yaml:3:34:", "a bushing has no at_b with in: space"},
+    {BODY "forces: [{name: f, body: a, force: [1, 0, 0]}]\n",
+     "my.yaml:3:10:", "a force with in: space needs at"},
     {"bodies: [\n", "my.yaml:2:1:", "no YAML"},
     {"bodies:\n  - {name: \"a\n", "my.yaml:3:1:", "no YAML"},
     {"bodies: *nobody\n", "my.yaml:1:9:", "there is no anchor nobody"},
@@ -222,6 +248,52 @@ START_TEST(time_is_proportional_to_the_length) {
 }
 END_TEST
 
+/* The point of b is `at` unless at_b is given, so that the joint is closed at the placement. */
+START_TEST(a_point_on_a_line_or_plane_is_at_its_place) {
+  static const char *const kinds[] = {"point_on_line", "point_on_plane"};
+  for (int i = 0; i < 4; i++) {
+    char text[300];
+    sunrealtype Pa[3], Pb[3];
+    CPMechModel model;
+    const int given = i / 2;
+    sprintf(text, BODY "joints: [{name: j, kind: %s, b: a, at: [1, 2, 3], axis: [0, 1, 0]%s}]",
+            kinds[i % 2], given ? ", at_b: [1, 5, 3]" : "");
+    CPBodies b = read_text(text, strlen(text));
+    ck_assert_msg(b != NULL, "%s", message);
+    ck_assert_int_eq(CPBodiesModel(b, &model), CP_SUCCESS);
+    N_Vector y = CPBodiesState(b);
+    ck_assert_int_eq(CPBodiesJointPoints(b, 0, y, Pa, Pb), 0);
+    for (int k = 0; k < 3; k++) ck_assert_double_eq(Pb[k], k == 1 && given ? 5 : k + 1);
+    N_VDestroy(y);
+    CPBodiesFree(&b);
+  }
+}
+END_TEST
+
+/* The axes of the body are those of space turned by 90 degrees about x; the state is in its axes. */
+START_TEST(an_angular_velocity_is_in_space_or_in_the_body) {
+  static const struct {
+    const char *key;
+    double wy, wz;
+  } keys[] = {{"omega", 3, -2}, {"omega_body", 2, 3}};
+  for (int i = 0; i < 2; i++) {
+    char text[200];
+    sprintf(
+        text,
+        "bodies: [{name: a, mass: 1, inertia: [1, 1, 1], quaternion: [2, 2, 0, 0], %s: [1, 2, 3]}]",
+        keys[i].key);
+    CPBodies b = read_text(text, strlen(text));
+    ck_assert_msg(b != NULL, "%s", message);
+    N_Vector y = CPBodiesState(b);
+    ck_assert_double_eq_tol(entries(y)[10], 1, 1e-14);
+    ck_assert_double_eq_tol(entries(y)[11], keys[i].wy, 1e-14);
+    ck_assert_double_eq_tol(entries(y)[12], keys[i].wz, 1e-14);
+    N_VDestroy(y);
+    CPBodiesFree(&b);
+  }
+}
+END_TEST
+
 START_TEST(an_alias_repeats_its_anchor) {
   enum { PLACES = 40 };
   char text[4000];
@@ -298,6 +370,8 @@ int main(void) {
   tcase_add_test(tc, deep_files_are_refused);
   tcase_add_test(tc, many_bodies_are_read);
   tcase_add_loop_test(tc, time_is_proportional_to_the_length, 0, 6);
+  tcase_add_test(tc, a_point_on_a_line_or_plane_is_at_its_place);
+  tcase_add_test(tc, an_angular_velocity_is_in_space_or_in_the_body);
   tcase_add_test(tc, an_alias_repeats_its_anchor);
   tcase_add_test(tc, pipes_and_devices_are_refused_at_once);
   tcase_add_test(tc, markup_with_another_name_is_no_yaml);
