@@ -1,6 +1,7 @@
 /* cpodes: runs mechanisms and shows the result (cpodes.1). */
 #include "command.h"
 #include "options.h"
+#include "plain_locale.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -53,6 +54,7 @@ static void check_stdout(void) {
 int main(int argc, char **argv) {
   static char title[40];
   open_standard_streams();
+  plain_locale();
   atexit(check_stdout);
   if (argc < 2) return complain("a command is missing; `cpodes --help` names them"), STATUS_USAGE;
   if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {

@@ -1,17 +1,22 @@
 /* A mechanism from a file (cpodes_bodies.h) as a model. The file is read into memory once; each
  * model parses it again and has its own bodies. */
+#define _GNU_SOURCE /* open_memstream, strtok_r */
 #include "mechanism.h"
 
 #include "options.h"
+#include "output/files.h"
 #include "simulation/method.h"
 #include "simulation/problem.h"
 
 #include <cpodes/cpodes_bodies.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { MESSAGE = 600, NAME_LENGTH = 256, MOST_NAMES = 4000, PER_BODY = 7, MOST_SENSORS = 12 };
 
@@ -39,7 +44,8 @@ static struct {
   char *text;
   size_t size;
   /* names: of parameters and coordinates, each in NAME_LENGTH characters. */
-  char *path, *names;
+  char *path, *names, *shown; /* shown: path without control characters */
+  char *inputs; /* paths of the files that it was read from, and "" after the last one */
   CPModelParameter *parameters;
   CPModelCoordinate *coordinates; /* coordinates, then velocities */
   int nsensors;
@@ -54,9 +60,14 @@ static struct {
 
 int mechanism_is_file(const char *name) {
   static const char *const ends[] = {".yaml", ".yml", ".xml", ".urdf", ".mjcf"};
-  const char *dot                 = strrchr(name, '.');
-  for (size_t i = 0; dot && i < sizeof ends / sizeof *ends; i++)
-    if (!strcmp(dot, ends[i])) return 1;
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    if (has_end(name, ends[i])) return 1;
+  return 0;
+}
+
+int mechanism_reads(const char *path) {
+  for (const char *input = mechanism.inputs; input && *input; input += strlen(input) + 1)
+    if (is_same_file(input, path)) return 1;
   return 0;
 }
 
@@ -402,7 +413,8 @@ static int name_all(CPBodies b) {
     if (is_restitution || !strcmp(field, "friction") || !strcmp(field, "sticking")) least = 0;
     if (is_restitution) most = 1;
     for (int k = 0; k < 3 && !planar; k++)
-      if (!strcmp(field, products[k])) most = sqrt(p[-of[k][0]] * p[-of[k][1]]), least = -most;
+      if (!strcmp(field, products[k])) /* The product of small moments would underflow. */
+        most = sqrt(p[-of[k][0]]) * sqrt(p[-of[k][1]]), least = -most;
     mechanism.parameters[i] = (CPModelParameter){name, "", "as in the file", *p, least, most};
   }
   for (int i = 0; i < nc; i++, name += NAME_LENGTH) {
@@ -481,26 +493,57 @@ static int find_sensors(CPBodies b, const char *path) {
   return failed;
 }
 
+/* Copies a text without its control characters, for titles. Returns NULL without memory. */
+static char *plain(const char *text) {
+  char *copy  = NULL;
+  size_t size = 0;
+  FILE *out   = open_memstream(&copy, &size);
+  if (out) print_plain(out, text);
+  if (out && !fclose(out)) {
+    for (char *c = copy; *c; c++)
+      if (*c == '\n') *c = '?';
+    return copy;
+  }
+  free(copy);
+  return NULL;
+}
+
+/* Returns 0, or -1 without memory. */
+static int keep_inputs(CPBodies b) {
+  size_t size = 0;
+  FILE *out   = open_memstream(&mechanism.inputs, &size);
+  if (!out) return -1;
+  fwrite(mechanism.path, 1, strlen(mechanism.path) + 1, out);
+  const char *path;
+  for (int i = 0; (path = CPBodiesFileRead(b, i)); i++) fwrite(path, 1, strlen(path) + 1, out);
+  fputc('\0', out);
+  const int failed = ferror(out);
+  return fclose(out) || failed ? -1 : 0;
+}
+
 /* Reads the whole file. Returns 0, or -1 after a complaint. */
 static int read_file(const char *path) {
-  size_t capacity = 0, got = 1;
+  enum { BLOCK = 1 << 16 };
+  struct stat status;
+  size_t got     = 1;
   mechanism.path = strdup(path);
-  mechanism.size = 0;
-  FILE *file     = fopen(path, "rb");
-  if (!file) return complain("%s cannot be opened: %s", path, strerror(errno));
-  while (mechanism.path && got > 0) {
-    if (mechanism.size == capacity) {
-      char *more = realloc(mechanism.text, 2 * capacity + 4096);
-      if (!more) break;
-      mechanism.text = more;
-      capacity       = 2 * capacity + 4096;
-    }
-    got = fread(mechanism.text + mechanism.size, 1, capacity - mechanism.size, file);
-    mechanism.size += got;
+  /* O_NONBLOCK: a pipe would block. */
+  const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return complain("%s cannot be opened: %s", path, strerror(errno));
+  if (fstat(descriptor, &status) || !S_ISREG(status.st_mode)) {
+    close(descriptor);
+    return complain("%s cannot be read: it is not a regular file", path);
   }
-  const int failed = ferror(file) || got > 0;
+  FILE *file = fdopen(descriptor, "rb"), *text = open_memstream(&mechanism.text, &mechanism.size);
+  for (char block[BLOCK]; file && text && got > 0 && !ferror(text);) {
+    got = fread(block, 1, sizeof block, file);
+    fwrite(block, 1, got, text);
+  }
+  int failed = !mechanism.path || !file || !text || ferror(file) || ferror(text);
   if (failed) complain("%s cannot be read: %s", path, strerror(errno));
-  fclose(file);
+  if (text && fclose(text) && !failed) failed = complain("%s: no memory", path);
+  if (file) fclose(file);
+  else close(descriptor);
   return failed ? -1 : 0;
 }
 
@@ -514,7 +557,8 @@ const CPModelType *mechanism_load(const char *path) {
                                 sizeof message);
   int failed = !b;
   if (!b) complain("%s", message);
-  if (b && (failed = name_all(b) != 0)) complain("no memory");
+  if (b && !mechanism.shown) mechanism.shown = plain(path);
+  if (b && (failed = name_all(b) || keep_inputs(b) || !mechanism.shown)) complain("no memory");
   if (b && !failed) failed = find_sensors(b, path) != 0;
   CPBodiesFree(&b);
   SUNContext_Free(&ctx);
@@ -527,8 +571,8 @@ const CPModelType *mechanism_load(const char *path) {
   if (failed) return NULL;
   CPModelType *type       = &mechanism.type;
   type->name              = "mechanism";
-  type->title             = run->title[0] ? run->title : path;
-  type->source            = mechanism.path;
+  type->title             = run->title[0] ? run->title : mechanism.shown;
+  type->source            = mechanism.shown;
   type->t_end             = run->t_end;
   type->method            = run->method[0] ? run->method : NULL;
   mechanism.quantities[0] = (CPModelQuantity){.name      = "energy",

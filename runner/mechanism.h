@@ -4,8 +4,10 @@
 
 #include <cpodes/cpodes_model.h>
 
-/* Does this name belong to a file with a mechanism: .yaml, .yml, .xml, .urdf, .mjcf? */
+/* Does this name belong to a file with a mechanism: .yaml, .yml, .xml, .urdf, .mjcf, in upper or lower case? */
 int mechanism_is_file(const char *name);
+/* Has the mechanism been read from this file, as the file itself, its robot, an included file or a mesh? */
+int mechanism_reads(const char *path);
 
 /* Loads the model of the file. A process has only one, for its whole life. Returns NULL after a
  * complaint. */

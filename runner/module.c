@@ -2,6 +2,7 @@
 #include "module.h"
 
 #include "options.h"
+#include "plain_locale.h"
 #include "process/child.h"
 #include "simulation/method.h"
 
@@ -26,42 +27,75 @@ static char *place_of(const char *path) {
   return place;
 }
 
-/* Tries in a separate process whether loading, which runs constructors, comes to an end. */
+/* Tries in a separate process whether loading, which runs constructors, comes to an end. The process
+ * reports that by a pipe, since a constructor may exit with any status. */
 static int survives_loading(const char *path) {
-  int status        = 0;
+  int status  = 0, ends[2];
+  char loaded = 0;
+  if (pipe(ends)) return complain("%s: %s", path, strerror(errno)), 0;
   const pid_t child = child_start();
   if (child == 0) {
-    dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    _exit(0); /* the caller below checks whether it worked */
+    dlopen(path, RTLD_NOW | RTLD_LOCAL); /* the caller below checks whether it worked */
+    loaded = 1;
+    _exit(write(ends[1], &loaded, 1) != 1);
   }
   const ChildEnd end = child > 0 ? child_wait(child, LOADING, &status) : CHILD_LOST;
+  close(ends[1]);
+  if (read(ends[0], &loaded, 1) != 1) loaded = 0;
+  close(ends[0]);
+  if (loaded) return 1;
   if (end == CHILD_OVER_LIMIT)
     complain("%s is not loaded within %d s: its initialization does not end", path, LOADING);
   else if (end == CHILD_ENDED && WIFSIGNALED(status))
     complain("%s crashes when it is loaded: %s", path, strsignal(WTERMSIG(status)));
-  else if (end == CHILD_ENDED && status)
+  else if (end == CHILD_ENDED)
     complain("%s ends the process when it is loaded, with exit status %d", path,
              WEXITSTATUS(status));
-  return !status;
+  else complain("%s: no process can be started", path);
+  return 0;
 }
 
-static const CPModelModule *open_module(const char *path) {
+/* The formats of objects that dlopen may load begin with these bytes. */
+static int is_object(const char *path) {
+  static const unsigned char begins[][4] = {{0x7F, 'E', 'L', 'F'},
+                                            {0xCF, 0xFA, 0xED, 0xFE},  /* Mach-O */
+                                            {0xCA, 0xFE, 0xBA, 0xBE}}; /* for several machines */
+  unsigned char head[4]                  = {0};
+  FILE *file                             = fopen(path, "rb");
+  const size_t got                       = file ? fread(head, 1, sizeof head, file) : 0;
+  if (file) fclose(file);
+  for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+    if (got == sizeof head && !memcmp(head, begins[i], sizeof head)) return 1;
+  return 0;
+}
+
+/* module: out. Returns 0, EINVAL or ECHILD. */
+static error_t open_module(const char *path, const CPModelModule **module) {
   struct stat file;
   void *object;
-  if (access(path, R_OK)) return complain("%s: %s", path, strerror(errno)), NULL;
+  if (access(path, R_OK)) return complain("%s: %s", path, strerror(errno)), EINVAL;
   if (stat(path, &file) || !S_ISREG(file.st_mode)) {
     complain("%s is not a file with a shared object", path); /* reading a pipe would block */
-    return NULL;
+    return EINVAL;
   }
-  if (!survives_loading(path)) return NULL;
-  if (!(object = dlopen(path, RTLD_NOW | RTLD_LOCAL)))
-    return complain("this is not a shared object that can be loaded: %s", dlerror()), NULL;
-  const CPModelModule *module = dlsym(object, CP_MODEL_SYMBOL);
-  if (!module)
+  if (!is_object(path)) {
     complain(
-        "%s has no symbol %s: a model is made one by CP_MODEL_MODULE(its type) in one of its files",
-        path, CP_MODEL_SYMBOL);
-  return module;
+        "%s is not a shared object, and its name is not that of a file with a mechanism: .yaml "
+        "or .yml, "
+        ".xml or .mjcf (MJCF), .urdf (URDF); other formats, such as SDF or USD, are not read",
+        path);
+    return EINVAL;
+  }
+  if (!survives_loading(path)) return ECHILD;
+  if (!(object = dlopen(path, RTLD_NOW | RTLD_LOCAL)))
+    return complain("this is not a shared object that can be loaded: %s", dlerror()), EINVAL;
+  plain_locale(); /* which a constructor may have changed */
+  *module = dlsym(object, CP_MODEL_SYMBOL);
+  if (*module) return 0;
+  complain(
+      "%s has no symbol %s: a model is made one by CP_MODEL_MODULE(its type) in one of its files",
+      path, CP_MODEL_SYMBOL);
+  return EINVAL;
 }
 
 /* Compares the leading numbers of the object with those of this program. */
@@ -96,10 +130,12 @@ static int is_possible(const char *path, const CPModelType *type) {
   return type && !message[0];
 }
 
-const CPModelType *module_load(const char *path) {
+error_t module_load(const char *path, const CPModelType **type) {
   char *place                 = place_of(path);
-  const CPModelModule *module = place ? open_module(place) : NULL;
-  const int good              = module && fits(place, module) && is_possible(place, module->type);
+  const CPModelModule *module = NULL;
+  const error_t error         = place ? open_module(place, &module) : EINVAL;
+  const int good              = !error && fits(place, module) && is_possible(place, module->type);
   free(place);
-  return good ? module->type : NULL;
+  *type = good ? module->type : NULL;
+  return good ? 0 : error ? error : EINVAL;
 }

@@ -2,11 +2,12 @@
 #ifndef CPODES_RUNNER_MODULE_H
 #define CPODES_RUNNER_MODULE_H
 
+#include <argp.h>
 #include <cpodes/cpodes_model.h>
 
-/* Returns the model of the shared object at path, which stays loaded. Returns NULL after a
- * complaint: the object cannot be loaded, has no model, has a model of another ABI, or one whose
- * table is invalid. */
-const CPModelType *module_load(const char *path);
+/* Loads the model of the shared object at path, which stays loaded. type: out. Returns 0 or, after a
+ * complaint, ECHILD if loading it ends a process, EINVAL if the object cannot be loaded, has no model, has a
+ * model of another ABI, or one whose table is invalid. */
+error_t module_load(const char *path, const CPModelType **type);
 
 #endif

@@ -3,6 +3,7 @@
 #include "command.h"
 #include "mechanism.h"
 #include "module.h"
+#include "output/files.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,8 +14,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST_OPTIONS = 64, NAME_LENGTH = 80, LINE_LENGTH = 8192 };
+
+/* The number of bytes of the control character at c, those from U+0080 to U+009F in UTF-8 included, or 0 */
+static int control(const char *c) {
+  const unsigned char *byte = (const unsigned char *)c;
+  return iscntrl(*byte) ? 1 : *byte == 0xC2 && byte[1] >= 0x80 && byte[1] < 0xA0 ? 2 : 0;
+}
 
 int complain(const char *format, ...) {
   char line[LINE_LENGTH];
@@ -22,10 +30,19 @@ int complain(const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(line, sizeof line, format, arguments);
   va_end(arguments);
-  for (char *c = line; *c; c++)
-    if (iscntrl((unsigned char)*c)) *c = '?';
+  for (char *c = line; *c; c++) {
+    const int bytes = control(c);
+    if (bytes > 0) memset(c, '?', (size_t)bytes);
+  }
   fprintf(stderr, "cpodes: %s\n", line);
   return -1;
+}
+
+void print_plain(FILE *out, const char *text) {
+  for (int bytes; *text; text += bytes > 0 ? bytes : 1) {
+    bytes = *text == '\n' ? 0 : control(text);
+    fputc(bytes > 0 ? '?' : *text, out);
+  }
 }
 
 const char *suggest(const char *name, const char *const *names, int count, const char *elsewhere,
@@ -132,7 +149,10 @@ int parse_options(const struct argp *argp, int argc, char **argv, void *input) {
   }
   argp_err_exit_status = STATUS_USAGE;
   const error_t error  = argp_parse(argp, argc, argv, 0, NULL, input);
-  return error == 0 ? STATUS_DONE : error == EIO ? STATUS_OUTPUT : STATUS_USAGE;
+  return error == 0        ? STATUS_DONE
+         : error == EIO    ? STATUS_OUTPUT
+         : error == ECHILD ? STATUS_CRASHED
+                           : STATUS_USAGE;
 }
 
 int parse_number(const char *option, const char *text, double least, double most, double *value) {
@@ -202,30 +222,35 @@ static int set_parameter(ModelChoice *choice, const char *setting) {
                   p->meaning, whole ? "whole " : "", (double)p->least, (double)p->most, sign + 1);
 }
 
-static const CPModelType *find_model(const char *name) {
-  char suggestion[SUGGESTION];
-  const size_t length = strlen(name);
-  if (mechanism_is_file(name)) return mechanism_load(name);
-  if (strchr(name, '/') || (length > 3 && !strcmp(name + length - 3, ".so")))
-    return module_load(name);
-  const CPModelType *type = model_find(name);
-  const char *nearest     = model_nearest(name);
-  if (!type)
-    complain("there is no model \"%s\"; %s", name,
-             suggest(name, &nearest, 1, "`cpodes list` names them all", suggestion));
-  return type;
+/* Is this the path of a file, and not a name of the catalogue? Names there have no dot. */
+static int is_path(const char *name) {
+  return strchr(name, '/') || has_end(name, ".so") || mechanism_is_file(name) ||
+         (strchr(name, '.') && !access(name, F_OK));
 }
 
-static int choose_model(const char *name, const char *const *settings, int count,
-                        ModelChoice *choice) {
-  choice->type = find_model(name);
-  if (!choice->type) return -1;
+/* Returns 0, or EINVAL or ECHILD after a complaint. */
+static error_t find_model(const char *name, const CPModelType **type) {
+  char suggestion[SUGGESTION];
+  if (mechanism_is_file(name)) return (*type = mechanism_load(name)) ? 0 : EINVAL;
+  if (is_path(name)) return module_load(name, type);
+  *type               = model_find(name);
+  const char *nearest = model_nearest(name);
+  if (*type) return 0;
+  complain("there is no model \"%s\"; %s", name,
+           suggest(name, &nearest, 1, "`cpodes list` names them all", suggestion));
+  return EINVAL;
+}
+
+static error_t choose_model(const char *name, const char *const *settings, int count,
+                            ModelChoice *choice) {
+  const error_t error = find_model(name, &choice->type);
+  if (error) return error;
   choice->values = calloc((size_t)choice->type->nparameters + 1, sizeof *choice->values);
-  if (!choice->values) return complain("no memory");
+  if (!choice->values) return complain("no memory"), EINVAL;
   for (int i = 0; i < choice->type->nparameters; i++)
     choice->values[i] = choice->type->parameters[i].value;
   for (int i = 0; i < count; i++)
-    if (set_parameter(choice, settings[i])) return -1;
+    if (set_parameter(choice, settings[i])) return EINVAL;
   return 0;
 }
 
@@ -244,7 +269,7 @@ static error_t take_model(ModelArguments *a, const char *name) {
 }
 
 static error_t find(ModelArguments *a) {
-  if (a->model) return choose_model(a->model, a->setting, a->nsettings, &a->choice) ? EINVAL : 0;
+  if (a->model) return choose_model(a->model, a->setting, a->nsettings, &a->choice);
   complain("a model is missing; `cpodes list` names those there are");
   return EINVAL;
 }
@@ -261,6 +286,15 @@ error_t take_model_arguments(ModelArguments *a, int key, const char *text) {
   case ARGP_KEY_NO_ARGS: return 0;
   default: return ARGP_ERR_UNKNOWN;
   }
+}
+
+int outputs_check(const ModelArguments *a, const char *const *paths, int count) {
+  if (paths_differ(paths, count)) return -1;
+  for (int i = 0; i < count; i++)
+    if (paths[i] && !is_stdout(paths[i]) &&
+        ((is_path(a->model) && is_same_file(a->model, paths[i])) || mechanism_reads(paths[i])))
+      return complain("%s is a file of the model, and cannot be an output as well", paths[i]);
+  return 0;
 }
 
 void free_model_arguments(ModelArguments *a) {

@@ -5,6 +5,7 @@
 
 #include <argp.h>
 #include <cpodes/cpodes_model.h>
+#include <stdio.h>
 
 /* Prints "cpodes: ..." and a line feed on stderr, always as one line, whatever names it contains.
  * Returns -1. */
@@ -22,9 +23,12 @@ const char *suggest(const char *name, const char *const *names, int count, const
 /* The larger one of width and the length of text. */
 int wider(int width, const char *text);
 
+/* Prints a text whose names may come from anywhere, without control characters except line feeds. */
+void print_plain(FILE *out, const char *text);
+
 /* Like argp_parse, but answers an unknown long option with the nearest one. A parser complains by
- * itself and returns EINVAL, or EIO for a file that cannot be written. Returns the exit status,
- * STATUS_DONE if all is well. */
+ * itself and returns EINVAL, EIO for a file that cannot be written, or ECHILD for a model that crashes
+ * when it is loaded. Returns the exit status, STATUS_DONE if all is well. */
 int parse_options(const struct argp *argp, int argc, char **argv, void *input);
 
 /* Parses a number, or an integer, from least to most; a positive number up to most. */
@@ -61,8 +65,11 @@ typedef struct {
   { "param", 'p', "NAME=VALUE", 0, "a parameter of the model; may be repeated", group }
 
 /* For an argp parser: handles 'p', the arguments, and their end, where the model is looked up.
- * Returns 0, EINVAL after a complaint, or ARGP_ERR_UNKNOWN. */
+ * Returns 0, EINVAL or ECHILD after a complaint, or ARGP_ERR_UNKNOWN. */
 error_t take_model_arguments(ModelArguments *arguments, int key, const char *text);
+/* Checks that the paths of outputs [count], which may be NULL, differ from each other and from the files that
+ * the model was read from. Returns 0, or -1 after a complaint. */
+int outputs_check(const ModelArguments *arguments, const char *const *paths, int count);
 void free_model_arguments(ModelArguments *arguments);
 
 #endif

@@ -35,10 +35,15 @@ static int is_name(const char *name) {
   return name && *name && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
 }
 
-static int is_text(const char *text) { return text && *text; }
+/* One line without control characters, which files and terminals would take for something else */
+static int is_text(const char *text) {
+  for (const unsigned char *c = (const unsigned char *)text; c && *c; c++)
+    if (*c < ' ' || *c == 0x7F || (*c == 0xC2 && c[1] >= 0x80 && c[1] < 0xA0)) return 0;
+  return text && *text;
+}
 
 /* A valid name in NAME=VALUE on a command line, and as the head of a column */
-static int is_word(const char *text) { return is_text(text) && !text[strcspn(text, "=, \t\n\"")]; }
+static int is_word(const char *text) { return is_text(text) && !text[strcspn(text, "=, \"")]; }
 
 /* Each of type->whole is a parameter, whose default is a whole number. */
 static int has_whole_parameters(const Table *t) {
@@ -190,7 +195,7 @@ int model_check_type(const CPModelType *type, char *message, size_t length) {
   if (!is_name(type->name))
     return !contradicts(&t, "the name \"%s\" is not made of a-z, 0-9 and _",
                         type->name ? type->name : "");
-  if (!is_text(type->title)) return !contradicts(&t, "there is no title");
+  if (!is_text(type->title)) return !contradicts(&t, "there is no title in one line");
   if (!(type->t_end > 0 && isfinite(type->t_end)))
     return !contradicts(&t, "t_end must be > 0, and is %g", (double)type->t_end);
   if (!type->create) return !contradicts(&t, "there is no function create");

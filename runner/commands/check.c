@@ -149,11 +149,10 @@ static int check_main(int argc, char **argv) {
              "is " MODEL_KINDS "."
              "\vExit status: 0 no fault was found, 1 there is a fault, 2 wrong input, 4 the model "
              "crashed, 130 interrupted."};
-  CheckOptions o  = {.limit = LIMIT};
-  const int wrong = parse_options(&argp, argc, argv, &o);
-  FILE *said      = wrong ? NULL : tmpfile();
-  const int status =
-      wrong ? STATUS_USAGE : run_with_model(&o.arguments.choice, o.limit, check_model, said);
+  CheckOptions o   = {.limit = LIMIT};
+  const int wrong  = parse_options(&argp, argc, argv, &o);
+  FILE *said       = wrong ? NULL : tmpfile();
+  const int status = wrong ? wrong : run_with_model(&o.arguments.choice, o.limit, check_model, said);
   if (said && status == STATUS_CRASHED) print_last_words(said);
   if (said) fclose(said);
   free_model_arguments(&o.arguments);

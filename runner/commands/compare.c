@@ -86,8 +86,8 @@ static int take_option(CompareOptions *o, int key, const char *text) {
   case KEY_TO: return parse_number("--to", text, 1e-15, 1, &c->to);
   case KEY_PER_DECADE: return parse_number("--per-decade", text, 0.1, 20, &c->per_decade);
   case KEY_LIMIT: return parse_number("--time-limit", text, 1e-3, 1e9, &c->limit);
-  case KEY_CSV: return path_take("--csv", text, 1, &o->csv);
-  case KEY_JSON: return path_take("--json", text, 1, &o->json);
+  case KEY_CSV: return path_take("--csv", text, ".csv .txt .dat", &o->csv);
+  case KEY_JSON: return path_take("--json", text, ".json", &o->json);
   case KEY_PLOT: return figure_take("--plot", text, &o->plot);
   default: return ARGP_ERR_UNKNOWN;
   }
@@ -100,8 +100,7 @@ static error_t complete(CompareOptions *o) {
     complain("--tolerances does not go with --from, --to and --per-decade");
   else if (c->from > 0 && c->to > c->from)
     complain("--to, %g, must not be larger than --from, %g", c->to, c->from);
-  else if (is_stdout(o->csv) && is_stdout(o->json)) complain("--csv and --json cannot both be -");
-  else {
+  else if (!outputs_check(&o->model, (const char *const[]){o->csv, o->json, o->plot}, 3)) {
     c->settings.model = o->model.choice;
     if (!o->has_t_end) c->settings.t_end = (double)o->model.choice.type->t_end;
     return 0;

@@ -212,8 +212,8 @@ static int describe_main(int argc, char **argv) {
                                    .doc = "Describes a model: its sizes, parameters, coordinates, "
                                           "conserved quantities. The model is " MODEL_KINDS "."};
   DescribeOptions o             = {0};
-  int status                    = STATUS_USAGE;
-  if (!parse_options(&argp, argc, argv, &o))
+  int status                    = parse_options(&argp, argc, argv, &o);
+  if (status == STATUS_DONE)
     status = o.parameters ? print_names(o.arguments.choice.type)
                           : run_with_model(&o.arguments.choice, LIMIT, describe, NULL);
   free_model_arguments(&o.arguments);

@@ -1,4 +1,5 @@
 /* cpodes run MODEL: one run and its output. */
+#define _GNU_SOURCE /* open_memstream */
 #include "../process/run.h"
 #include "../command.h"
 #include "../figures/figures.h"
@@ -10,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
   KEY_CSV = 1000,
@@ -110,46 +110,20 @@ static int take_option(RunOptions *o, int key, const char *text) {
   case KEY_FORM: return parse_form(text, &s->form);
   case KEY_LINSOL: s->linsol = text; return parse_name("--linsol", text, linsol_name);
   case KEY_NORM: s->norm = text; return parse_name("--norm", text, norm_name);
-  case KEY_CSV: return path_take("--csv", text, 0, &o->csv);
-  case KEY_JSON: return path_take("--json", text, 1, &o->json);
+  case KEY_CSV: return path_take("--csv", text, ".csv .txt .dat", &o->csv);
+  case KEY_JSON: return path_take("--json", text, ".json", &o->json);
   case KEY_PLOT: return figure_take("--plot", text, &o->plot);
   case KEY_PICTURE: return figure_take("--picture", text, &o->picture);
-  case KEY_REPORT: return path_take("--report", text, 1, &o->report);
+  case KEY_REPORT: return path_take("--report", text, ".html .htm", &o->report);
   default: return ARGP_ERR_UNKNOWN;
   }
 }
 
-/* Returns the number of files that are stdout. */
-static int count_stdout(const RunOptions *o) {
-  return is_stdout(o->csv) + is_stdout(o->json) + is_stdout(o->report);
-}
-
-static bool is_same_file(const char *a, const char *b) {
-  struct stat one, other;
-  if (!strcmp(a, b)) return true;
-  return !stat(a, &one) && !stat(b, &other) && S_ISREG(one.st_mode) && one.st_dev == other.st_dev &&
-         one.st_ino == other.st_ino;
-}
-
-/* Complains if one path is given twice, where the second file would replace the first. */
-static bool is_any_file_twice(const RunOptions *o) {
-  const char *const files[] = {o->csv, o->json, o->plot, o->picture, o->report};
-  enum { FILES = sizeof files / sizeof files[0] };
-  for (int i = 0; i < FILES; i++)
-    for (int k = 0; k < i; k++) {
-      if (!files[i] || !files[k] || !is_same_file(files[i], files[k])) continue;
-      complain("%s is given for two outputs", files[i]);
-      return true;
-    }
-  return false;
-}
-
 /* Completes the options and checks their combinations. Returns 0 or EINVAL. */
 static error_t complete(RunOptions *o) {
-  RunSettings *s = &o->settings;
-  if (count_stdout(o) > 1)
-    return complain("only one of --csv, --json and --report can be -"), EINVAL;
-  if (is_any_file_twice(o)) return EINVAL;
+  RunSettings *s              = &o->settings;
+  const char *const outputs[] = {o->csv, o->json, o->plot, o->picture, o->report};
+  if (outputs_check(&o->model, outputs, 5)) return EINVAL;
   s->model = o->model.choice;
   if (o->picture && !s->model.type->points)
     return complain("--picture: %s has no drawing", s->model.type->name), EINVAL;
@@ -185,10 +159,19 @@ static void note(Results *r, const char *file, bool failed) {
 }
 
 static void tell_people(const RunOptions *o, const History *h, const Results *r) {
-  FILE *out = count_stdout(o) ? stderr : stdout;
-  summary_print(h, out);
+  FILE *out   = is_stdout(o->csv) || is_stdout(o->json) || is_stdout(o->report) ? stderr : stdout;
+  char *text  = NULL; /* of models and files, whose names may contain anything */
+  size_t size = 0;
+  FILE *lines = open_memstream(&text, &size);
+  if (!lines) {
+    complain("no memory for the summary");
+    return;
+  }
+  summary_print(h, lines);
   for (int i = 0; i < r->count; i++)
-    if (!is_stdout(r->written[i])) fprintf(out, "  %-14s%s\n", "written", r->written[i]);
+    if (!is_stdout(r->written[i])) fprintf(lines, "  %-14s%s\n", "written", r->written[i]);
+  if (!fclose(lines)) print_plain(out, text);
+  free(text);
 }
 
 /* Writes the files that are made at the end, and the summary. Returns the number of files that were

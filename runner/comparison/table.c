@@ -42,7 +42,7 @@ void comparison_print_row(const Comparison *c, const ComparedRun *run, FILE *out
 
 int comparison_write_csv(const Comparison *c, const char *path) {
   char temporary[TEMPORARY_LENGTH];
-  FILE *file = whole_file_open(path, temporary, sizeof temporary);
+  FILE *file = whole_file_open(path, temporary);
   if (!file) return -1;
   fprintf(file, "method,tolerance,ending,error,steps,rejected,rhs,jacobians,factorisations,"
                 "projections,seconds\n");

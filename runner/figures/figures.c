@@ -17,7 +17,7 @@ int figure_take(const char *option, const char *path, const char **taken) {
     complain("%s: the file must end with .svg, .png or .pdf, and is \"%s\"", option, path);
   else if (!figures_possible())
     complain("%s needs gnuplot, which is not there; on Debian: apt install gnuplot-nox", option);
-  else return path_take(option, path, 1, taken);
+  else return path_take(option, path, ".svg .png .pdf", taken);
   return -1;
 }
 

@@ -97,12 +97,24 @@ char *gnuplot_text(FILE *script, const char *what, size_t *length) {
   return NULL;
 }
 
+/* gnuplot leaves ">" as it is, and XML has no "]]>" in its texts. */
+static void write_image(FILE *file, const char *text, size_t length, bool is_svg) {
+  static const char end[] = "]]>";
+  for (const char *at; is_svg && (at = strstr(text, end));) {
+    fwrite(text, 1, (size_t)(at - text), file);
+    fputs("]]&gt;", file);
+    length -= (size_t)(at - text) + sizeof end - 1;
+    text = at + sizeof end - 1;
+  }
+  fwrite(text, 1, length, file); /* whole_file_close checks for errors */
+}
+
 int gnuplot_write(FILE *script, const char *path) {
   char temporary[TEMPORARY_LENGTH];
   size_t length;
   char *text = gnuplot_text(script, path, &length);
-  FILE *file = text ? whole_file_open(path, temporary, sizeof temporary) : NULL;
-  if (file) fwrite(text, 1, length, file); /* whole_file_close checks for errors */
+  FILE *file = text ? whole_file_open(path, temporary) : NULL;
+  if (file) write_image(file, text, length, has_end(path, ".svg"));
   free(text);
   return file ? whole_file_close(file, temporary, path) : -1;
 }
@@ -121,17 +133,22 @@ static int character(const unsigned char *s) {
   return bytes;
 }
 
-void gnuplot_string(FILE *script, const char *text) {
+static void write_string(FILE *script, const char *text, bool is_format) {
   fputc('\'', script);
   for (const unsigned char *s = (const unsigned char *)text; *s;) {
     const int bytes = character(s);
-    if (bytes == 0 || *s < ' ' || *s == 0x7f) fputc('?', script);
+    if (bytes == 0 || *s < ' ' || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0)) fputc('?', script);
     else if (*s == '\'') fputs("'.\"'\".'", script); /* "''" fails at the beginning of a string */
+    else if (*s == '%' && is_format) fputs("%%", script);
     else fwrite(s, 1, (size_t)bytes, script);
     s += bytes ? bytes : 1;
   }
   fputc('\'', script);
 }
+
+void gnuplot_string(FILE *script, const char *text) { write_string(script, text, false); }
+
+void gnuplot_tic(FILE *script, const char *text) { write_string(script, text, true); }
 
 void gnuplot_number(FILE *script, double value) {
   if (isfinite(value)) fprintf(script, " %.8g", value);
@@ -156,12 +173,10 @@ int gnuplot_point(int i) { return points[i % STYLES]; }
 /* ---------------------------------------------------------------------------------------- files -- */
 
 const char *gnuplot_terminal(const char *path) {
-  const char *suffix = strrchr(path, '.');
-  if (!suffix) return NULL;
-  return !strcmp(suffix, ".svg")   ? "svg"
-         : !strcmp(suffix, ".png") ? "pngcairo"
-         : !strcmp(suffix, ".pdf") ? "pdfcairo"
-                                   : NULL;
+  return has_end(path, ".svg")   ? "svg"
+         : has_end(path, ".png") ? "pngcairo"
+         : has_end(path, ".pdf") ? "pdfcairo"
+                                 : NULL;
 }
 
 void gnuplot_set_terminal(FILE *script, const char *path, int width, int height) {

@@ -19,6 +19,8 @@ char *gnuplot_text(FILE *script, const char *what, size_t *length);
 /* Writes text as a quoted gnuplot string; control characters and bytes that are not UTF-8 become
  * '?'. */
 void gnuplot_string(FILE *script, const char *text);
+/* The same for a label of a tic, which gnuplot takes as a format. */
+void gnuplot_tic(FILE *script, const char *text);
 /* Writes a number of a data block: NaN if it is not finite. */
 void gnuplot_number(FILE *script, double value);
 

@@ -103,7 +103,7 @@ static void write_bar_axes(FILE *script, const Theme *theme, const Panel *panel)
              panel->curve[c].name, cut ? ".." : "");
     if (strlen(name) > longest) longest = strlen(name);
     if (c) fputs(", ", script);
-    gnuplot_string(script, name);
+    gnuplot_tic(script, name);
     fprintf(script, " %d", panel->ncurves - c);
   }
   fprintf(script, ")\nset yrange [0.4:%g]\nset lmargin %d\nunset ylabel\n", panel->ncurves + 0.6,

@@ -1,4 +1,5 @@
-/* Writes the trajectory as a table, one row per sample, so that memory does not grow with the run. */
+/* Writes the trajectory as a table, one row per sample, so that memory does not grow with the run. A file
+ * appears under its name when it is complete. */
 #include "../clock.h"
 #include "../options.h"
 #include "files.h"
@@ -15,8 +16,10 @@ enum { CSV_FLUSH = 1 << 16, NUMBER = 32 };
 
 typedef struct {
   Listener listener;
-  char path[PATH_LENGTH];
-  int file;
+  char path[PATH_LENGTH], temporary[TEMPORARY_LENGTH];
+  FILE *out; /* its buffer is not used */
+  int file;  /* of `out`, or -1 */
+  int failed;
   const RunInfo *info;
   char *text; /* complete rows that are not written yet */
   size_t used, size;
@@ -30,8 +33,13 @@ typedef struct {
 
 /* ------------------------------------------------------------------------------------- writing -- */
 
-/* Truncates the file after its last complete row. */
+/* Truncates what is written to directly after its last complete row. */
 static void cut(Csv *c, size_t sent, int reason) {
+  c->failed = 1;
+  if (c->temporary[0]) {
+    complain("%s was not written: %s", c->path, strerror(reason));
+    return;
+  }
   size_t complete = sent;
   while (complete > 0 && c->text[complete - 1] != '\n') complete--;
   for (size_t i = 0; i < complete; i++) c->rows += c->text[i] == '\n';
@@ -64,7 +72,7 @@ static int reserve(Csv *c, size_t bytes) {
   if (c->used + bytes <= c->size) return 0;
   const size_t size = c->used + bytes + CSV_FLUSH;
   char *larger      = realloc(c->text, size);
-  if (!larger) return complain("%s: no memory for a row", c->path);
+  if (!larger) return c->failed = 1, complain("%s: no memory for a row", c->path);
   c->text = larger;
   c->size = size;
   return 0;
@@ -110,9 +118,9 @@ static off_t place_in(int file) {
 
 /* ---------------------------------------------------------------------------------- the listener -- */
 
-/* Writes a name as a field, quoted if it contains commas or quotes. */
+/* Writes a name as a field, quoted if it contains commas, quotes or ends of lines. */
 static int put_name(Csv *c, const char *name) {
-  if (!strpbrk(name, ",\"\n")) return put(c, ",") || put(c, name) ? -1 : 0;
+  if (!strpbrk(name, ",\"\r\n")) return put(c, ",") || put(c, name) ? -1 : 0;
   int failed = put(c, ",\"");
   for (; *name && !failed; name++)
     failed = put(c, *name == '"' ? "\"\"" : (const char[]){*name, '\0'});
@@ -150,9 +158,9 @@ static int write_header(Csv *c) {
 static int begin(Listener *self, const RunInfo *info) {
   Csv *c  = (Csv *)self;
   c->info = info;
-  c->file = strcmp(c->path, "-") ? open(c->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
-                                 : STDOUT_FILENO;
-  if (c->file < 0) return complain("%s cannot be written: %s", c->path, strerror(errno));
+  c->out  = whole_file_open(c->path, c->temporary);
+  if (!c->out) return -1;
+  c->file  = fileno(c->out);
   c->start = place_in(c->file);
   /* The header is written at once, so that a full disk is noticed before the run. */
   return write_header(c) || flush_rows(c) ? -1 : 0;
@@ -173,14 +181,14 @@ static int sample(Listener *self, const Sample *s) {
 }
 
 static int end(Listener *self, const RunResult *result) {
-  Csv *c     = (Csv *)self;
-  int failed = result->ending == RUN_UNWRITTEN && c->used == 0 ? 0 : flush_rows(c);
-  if (c->file != STDOUT_FILENO && close(c->file) && !failed) {
-    complain("%s: %s", c->path, strerror(errno));
-    failed = -1;
-  }
-  c->file = -1;
-  return failed;
+  Csv *c    = (Csv *)self;
+  FILE *out = c->out;
+  (void)result;
+  c->out = NULL;
+  if (!out) return -1;
+  if (!c->failed && !flush_rows(c)) return whole_file_close(out, c->temporary, c->path);
+  whole_file_discard(out, c->temporary);
+  return -1;
 }
 
 Listener *csv_create(const char *path) {
@@ -199,7 +207,7 @@ Listener *csv_create(const char *path) {
 void csv_free(Listener *listener) {
   Csv *c = (Csv *)listener;
   if (!c) return;
-  if (c->file > STDOUT_FILENO) close(c->file);
+  if (c->out) whole_file_discard(c->out, c->temporary);
   free(c->text);
   free(c);
 }

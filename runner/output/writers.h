@@ -5,8 +5,9 @@
 
 #include "history.h"
 
-/* Writes one row for each sample as it arrives; path "-": stdout. If a row cannot be written, the
- * file ends with the last complete one. */
+/* Writes one row for each sample as it arrives; path "-": stdout. A file takes the place of an old one at
+ * the end of the run, also of one that fails or is interrupted. If a row cannot be written, the old file
+ * remains; stdout ends with the last complete row. */
 Listener *csv_create(const char *path);
 void csv_free(Listener *csv); /* may be NULL */
 /* A bar on stderr with rate and remaining time if that is a terminal, else nothing. */

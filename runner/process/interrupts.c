@@ -23,9 +23,16 @@ static void note_interrupt(int number) {
   interrupted = 1;
 }
 
+static bool is_ignored(int number) {
+  struct sigaction action;
+  return !sigaction(number, NULL, &action) && action.sa_handler == SIG_IGN;
+}
+
+/* Signals that are ignored at the start, as SIGHUP by nohup, remain so. */
 void catch_interrupts(void) {
   struct sigaction action = {.sa_handler = note_interrupt};
-  for (int i = 0; i < NUM_CAUGHT; i++) sigaction(caught[i], &action, NULL);
+  for (int i = 0; i < NUM_CAUGHT; i++)
+    if (!is_ignored(caught[i])) sigaction(caught[i], &action, NULL);
   signal(SIGPIPE, SIG_IGN);
 #ifdef SIGXFSZ
   signal(SIGXFSZ, SIG_IGN);
@@ -33,7 +40,8 @@ void catch_interrupts(void) {
 }
 
 void forget_interrupts(void) {
-  for (int i = 0; i < NUM_CAUGHT; i++) signal(caught[i], SIG_DFL);
+  for (int i = 0; i < NUM_CAUGHT; i++)
+    if (!is_ignored(caught[i])) signal(caught[i], SIG_DFL);
   signal(SIGPIPE, SIG_DFL);
 }
 

@@ -235,7 +235,7 @@ int report_write(const History *history, int argc, char **argv, const char *path
   if (!history->info) return complain("%s is not written: the run did not begin", path);
   Report *report = create(history, argc, argv);
   if (!report) return -1;
-  FILE *out = whole_file_open(path, temporary, sizeof temporary);
+  FILE *out = whole_file_open(path, temporary);
   if (out) report_piece(report, out, text_page_html);
   destroy(report);
   return out ? whole_file_close(out, temporary, path) : -1;

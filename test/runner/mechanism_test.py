@@ -204,7 +204,7 @@ class Mechanisms(RunnerTest):
         self.assert_refused(cpodes("run", self.folder / "none.yaml"), "none.yaml", "cannot be opened: No such file or directory")
         folder = self.folder / "folder.yaml"
         folder.mkdir()
-        self.assert_refused(cpodes("run", folder), "folder.yaml", "cannot be read: Is a directory")
+        self.assert_refused(cpodes("run", folder), "folder.yaml", "cannot be read: it is not a regular file")
 
     def test_a_loop_that_cannot_close_is_named(self):
         file = self.folder / "open.yaml"

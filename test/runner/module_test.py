@@ -20,6 +20,8 @@ REFUSED = {
     "no name": ({"name": "NULL"}, ['the name ""']),
     "a bad name": ({"name": '"Rod 1"'}, ['"Rod 1"', "a-z, 0-9 and _"]),
     "no title": ({"title": '""'}, ["no title"]),
+    "a title with control characters": ({"title": r'"a\x1b[31mb"'}, ["no title"]),
+    "a coordinate with control characters": ({"coordinates": r'{"x", "m", "x\302\205"}, {"y", "m", "y"}'}, ["coordinate 0"]),
     "no end": ({"t_end": "0"}, ["t_end must be > 0, and is 0"]),
     "an end that is no number": ({"t_end": "NAN"}, ["t_end", "nan"]),
     "no create": ({"members": ".create = NULL"}, ["no function create"]),
@@ -153,12 +155,21 @@ class ModuleTest(RunnerTest):
 
     def test_an_object_that_crashes_when_it_is_loaded_is_one_line(self):
         path = compile_model(self.folder, load="raise(SIGKILL);")
-        self.assert_refused(cpodes("run", path), str(path), "crashes when it is loaded", "Killed")
-        path = compile_model(self.folder, "other", load="exit(3);")
-        self.assert_refused(cpodes("check", path), "loaded, with exit status 3")
+        self.assert_refused(cpodes("run", path), str(path), "crashes when it is loaded", "Killed", status=CRASHED)
+        for status in (0, 3):
+            path = compile_model(self.folder, f"other{status}", load=f"exit({status});")
+            for command in ("run", "check", "describe", "compare"):
+                self.assert_refused(cpodes(command, path), f"loaded, with exit status {status}", status=CRASHED)
+
+    def test_other_files_are_no_shared_objects(self):
+        for name in ("robot.sdf", "notes", "robot.usd"):
+            path = self.folder / name
+            path.write_text("<sdf/>")
+            self.assert_refused(cpodes("run", path), name, "not a shared object", ".urdf", "SDF")
+        self.assert_refused(cpodes("run", "robot.sdf", cwd=self.folder), "robot.sdf", "not a shared object")
 
     def test_what_is_never_loaded_is_one_line(self):
-        self.assert_refused(finish(self.loading), str(self.sleeper), "not loaded within 10 s")
+        self.assert_refused(finish(self.loading), str(self.sleeper), "not loaded within 10 s", status=CRASHED)
 
     def test_a_pipe_is_no_shared_object(self):
         path = self.folder / "pipe.so"
