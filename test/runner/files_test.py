@@ -3,13 +3,14 @@
 import csv
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
 import unittest
 import xml.dom.minidom
 
-from runner import DONE, INTERRUPTED, PROGRAM, USAGE, RunnerTest, cpodes, finish, start
+from runner import DONE, INTERRUPTED, PROGRAM, SANITIZED, USAGE, RunnerTest, cpodes, finish, start
 from user_model import compile_model, source
 
 BODY = "{name: %s, mass: 1, inertia: [0.1, 0.1, 0.1], at: [0.5, 0, 0]}"
@@ -217,6 +218,46 @@ class Inputs(FilesTest):
         process = cpodes("describe", file)
         self.assert_done(process)
         self.assertRegex(process.stdout, r"b\.J_xy +\d\.\d+e-20")
+
+
+def chain(bodies):
+    """n bodies on hinges in a row"""
+    lines = [f"run: {{t_end: 1e-3}}\nbodies:\n"]
+    lines += [f"- {{name: b{i}, mass: 1, inertia: [1, 1, 1], at: [{i}.5, 0, 0]}}\n" for i in range(bodies)]
+    lines += ["joints:\n"]
+    lines += [f"- {{name: j{i}, kind: revolute, a: {f'b{i - 1}' if i else 'ground'}, b: b{i}, at: [{i}, 0, 0], axis: [0, 1, 0]}}\n" for i in range(bodies)]
+    return "".join(lines)
+
+
+@unittest.skipIf(SANITIZED, "sanitizers need memory of their own")
+class Memory(FilesTest):
+    def memory_of(self, *arguments):
+        """The largest size of the process and its children [kB]"""
+        process = subprocess.Popen([PROGRAM, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, DONE)
+        return usage.ru_maxrss
+
+    def test_memory_is_proportional_to_the_number_of_bodies(self):
+        """43 kB for each body with DOP853, and 5 kB to read and describe it; dense matrices would take 290 kB at 1,000 bodies"""
+        few, many = 500, 1000
+        for arguments, most in ((["run", "--method", "dop853", "--no-estimate"], 60), (["describe", "--parameters"], 20)):
+            sizes = [self.memory_of(*arguments, self.write(f"{n}.yaml", chain(n))) for n in (few, many)]
+            self.assertLess((sizes[1] - sizes[0]) / (many - few), most)
+
+    def test_half_a_megabyte_of_stack_is_enough(self):
+        files, depth = 5, 99
+        for i in range(files):
+            begin = "<body><joint/><inertial pos='0 0 1' mass='1' diaginertia='1 1 1'/><frame>"
+            include = f"<include file='{i + 1}.xml'/>" if i < files - 1 else ""
+            world = ["<worldbody>", "</worldbody>"] if i == 0 else ["", ""]
+            self.write(f"{i}.xml", f"<mujoco>{world[0]}{begin * depth}{include}{'</frame></body>' * depth}{world[1]}</mujoco>")
+        stack = 512 * 1024
+        limited = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_STACK, (stack, stack))}
+        self.assert_done(cpodes("describe", "--parameters", self.folder / "0.xml", **limited))
+        for method in ("bdf", "radau", "dop853"):
+            self.assert_done(cpodes("run", "andrews", "--quiet", "--method", method, **limited))
 
 
 @unittest.skipUnless(os.environ.get("CPODES_LOCALES"), "no localedef")
