@@ -115,11 +115,12 @@ int cpNewtonAssemble(CPNewtonMatrix *S, double complex gamma) {
     setRotation(&S->rotation[k], &P->mech->coords.quaternions[k], P->u, gamma);
   for (int of = 0; of < CP_OUTPUTS; of++)
     if (S->JT[of][0].value) timesT(S, &P->block[of][CP_BY_Q].J, S->JT[of]);
-  /* Parts are multiplied by hand, because complex products of C test for NaN. */
+  /* Parts are multiplied by hand, because complex products of C test for NaN. (CMPLX is not defined
+   * by every compiler with glibc.) */
   for (int k = 0; k < S->nterms; k++) {
     const double complex f = S->factor[k], g = powers[S->power[k]];
     weight[k] =
-        CMPLX(creal(f) * creal(g) - cimag(f) * cimag(g), creal(f) * cimag(g) + cimag(f) * creal(g));
+        creal(f) * creal(g) - cimag(f) * cimag(g) + (creal(f) * cimag(g) + cimag(f) * creal(g)) * I;
   }
   const int flag = cpLuAssemble(S->lu, weight);
   if (flag) return cpReason(text, flag, "no memory for the iteration matrix");
