@@ -744,7 +744,8 @@ int bodiesBuild(CPBodies b, const char *function) {
                            .dynamics_jac = dynamicsJac,
                            .K_tmpl       = b->plan[PLAN_K].tmpl,
                            .C_tmpl       = b->plan[PLAN_C].tmpl,
-                           .zdot         = b->balance ? balance : NULL};
+                           .zdot         = b->balance ? balance : NULL,
+                           .data         = b};
   if (b->nv > 0) {
     b->model.A_tmpl         = b->plan[PLAN_A].tmpl;
     b->model.A              = constraintMatrix;

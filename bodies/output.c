@@ -16,8 +16,7 @@ int CPBodiesModel(CPBodies b, CPMechModel *model) {
 
 int CPBodiesPrepare(CPBodies b, CPMech mech) {
   if (!b || !mech) return CP_MEM_NULL;
-  int flag = CPMechSetUserData(mech, b);
-  if (!flag && b->handler) flag = CPMechSetErrHandlerFn(mech, b->handler, b->data);
+  int flag = b->handler ? CPMechSetErrHandlerFn(mech, b->handler, b->data) : CP_SUCCESS;
   for (int i = 0; i < b->nbodies && !flag && b->space.dimension == 3; i++)
     flag = CPMechAddQuaternion(mech, 7 * i + 3, 6 * i + 3, CP_FRAME_BODY);
   return flag;

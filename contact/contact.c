@@ -16,10 +16,24 @@ int contactError(CPContact c, int code, const char *function, const char *format
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
+  if (c && c->handling) return code; /* The message that is being handled stays the newest. */
   if (c) memcpy(c->message, text, sizeof text);
-  if (c && c->handler) c->handler(code, function, text, c->handler_data);
-  else fprintf(stderr, "[cpodes] %s: %s\n", function, text);
+  if (!c || !c->handler) {
+    fprintf(stderr, "[cpodes] %s: %s\n", function, text);
+    return code;
+  }
+  c->handling = 1;
+  c->handler(code, function, text, c->handler_data);
+  c->handling = 0;
   return code;
+}
+
+int contactIdle(CPContact c, const char *function) {
+  if (!c) return contactError(NULL, CP_MEM_NULL, function, "contact must not be NULL");
+  if (!c->running && !c->calling && !c->handling) return CP_SUCCESS;
+  return contactError(
+      c, CP_REENTERED, function,
+      "it must not be called by a function of yours that works for the same contacts");
 }
 
 /* ------------------------------------------------------------------------ matrices of rows -- */
@@ -64,25 +78,26 @@ int contactRows(CPContact c, sunrealtype t, const sunrealtype *q) {
   if (SUNMatGetID(c->A) == SUNMATRIX_DENSE) SUNMatZero(c->A);
   else
     memset(SM_DATA_S(c->A), 0, (size_t)SM_NNZ_S(c->A) * sizeof(sunrealtype)); /* The pattern stays. */
-  return c->model.A(t, q, c->A, c->user_data);
+  return contactCalled(c, c->model.A(t, q, c->A, contactData(c)));
 }
 
 /* ------------------------------------------------------------------ the functions of CPMech -- */
 
 static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
   const CPContact c = data;
-  return c->model.M(t, q, M, c->user_data);
+  return contactCalled(c, c->model.M(t, q, M, contactData(c)));
 }
 
 static int rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {
   const CPContact c = data;
-  return c->model.A(t, q, A, c->user_data);
+  return contactCalled(c, c->model.A(t, q, A, contactData(c)));
 }
 
 static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                   sunrealtype *f, void *data) {
   const CPContact c = data;
-  if (c->mode != IMPULSES) return c->model.f ? c->model.f(t, q, u, z, f, c->user_data) : 0;
+  if (c->mode != IMPULSES)
+    return c->model.f ? contactCalled(c, c->model.f(t, q, u, z, f, contactData(c))) : 0;
   const int flag = contactRows(c, t, q);
   if (!flag) contactTransposedTimes(c->A, c->impulse, f);
   return flag;
@@ -195,55 +210,55 @@ static int frictionJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 
 static int positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
   const CPContact c = data;
-  return c->model.p(t, q, p, c->user_data);
+  return contactCalled(c, c->model.p(t, q, p, contactData(c)));
 }
 
 static int velocities(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
                       void *data) {
   const CPContact c = data;
-  return c->model.v(t, q, u, v, c->user_data);
+  return contactCalled(c, c->model.v(t, q, u, v, contactData(c)));
 }
 
 static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
                          void *data) {
   const CPContact c = data;
-  return c->mode == IMPULSES ? 0 : c->model.b(t, q, u, b, c->user_data);
+  return c->mode == IMPULSES ? 0 : contactCalled(c, c->model.b(t, q, u, b, contactData(c)));
 }
 
 static int kinematics(const sunrealtype *q, CPMechKinematics what, const sunrealtype *x,
                       sunrealtype *y, void *data) {
   const CPContact c = data;
-  return c->model.N(q, what, x, y, c->user_data);
+  return contactCalled(c, c->model.N(q, what, x, y, contactData(c)));
 }
 
 static int auxiliary(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                      const sunrealtype *lambda, sunrealtype *zdot, void *data) {
   const CPContact c = data;
-  return c->model.zdot(t, q, u, z, lambda, zdot, c->user_data);
+  return contactCalled(c, c->model.zdot(t, q, u, z, lambda, zdot, contactData(c)));
 }
 
 static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                        const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
                        SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *data) {
   const CPContact c = data;
-  return c->model.dynamics_jac(t, q, u, z, udot, lambda, K, C, Fz, c->user_data);
+  return contactCalled(c, c->model.dynamics_jac(t, q, u, z, udot, lambda, K, C, Fz, contactData(c)));
 }
 
 static int constraintJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                          const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *data) {
   const CPContact c = data;
-  return c->model.constraint_jac(t, q, u, udot, Bq, Bu, c->user_data);
+  return contactCalled(c, c->model.constraint_jac(t, q, u, udot, Bq, Bu, contactData(c)));
 }
 
 static int auxiliaryJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                         const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Zq, SUNMatrix Zu,
                         SUNMatrix Zz, void *data) {
   const CPContact c = data;
-  return c->model.auxiliary_jac(t, q, u, z, lambda, Zq, Zu, Zz, c->user_data);
+  return contactCalled(c, c->model.auxiliary_jac(t, q, u, z, lambda, Zq, Zu, Zz, contactData(c)));
 }
 
 /* The model of the CPMech: the user's, with the functions above in place of the user's functions. */
-static CPMechModel wrapped(const CPMechModel *model, int with_friction) {
+static CPMechModel wrapped(CPContact c, const CPMechModel *model, int with_friction) {
   CPMechModel w    = *model;
   w.M              = mass;
   w.A              = rows;
@@ -260,6 +275,7 @@ static CPMechModel wrapped(const CPMechModel *model, int with_friction) {
   w.auxiliary_jac  = model->auxiliary_jac ? auxiliaryJac : NULL;
   w.udot           = NULL;
   w.udot_jac       = NULL;
+  w.data           = c;
   return w;
 }
 
@@ -444,14 +460,14 @@ CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint 
     point->tangent   = point->ntangents > 0 ? (int)points[i].tangent : point->normal;
     with_friction |= point->ntangents > 0;
   }
-  const CPMechModel w = wrapped(model, with_friction);
+  const CPMechModel w = wrapped(c, model, with_friction);
   if (!flag) c->mech = CPMechCreate(&w, y_tmpl, ctx); /* CPMechCreate reports its failures. */
-  if (!c->mech || CPMechSetUserData(c->mech, c)) CPContactFree(&c);
+  if (!c->mech) CPContactFree(&c);
   return c;
 }
 
 void CPContactFree(CPContact *contact) {
-  if (!contact || !*contact) return;
+  if (!contact || !*contact || contactIdle(*contact, __func__)) return;
   CPContact c = *contact;
   for (int k = 0; k < c->nowned; k++) free(c->owned[k]);
   free(c->is_contact);
@@ -477,13 +493,15 @@ void CPContactFree(CPContact *contact) {
 CPMech CPContactGetMech(CPContact c) { return c ? c->mech : NULL; }
 
 int CPContactSetUserData(CPContact c, void *user_data) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  const int flag = contactIdle(c, __func__);
+  if (flag) return flag;
   c->user_data = user_data;
   return CPMechSetUserData(c->mech, c); /* This also announces that the data have changed. */
 }
 
 int CPContactSetErrHandlerFn(CPContact c, CPErrHandlerFn handler, void *data) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  const int flag = contactIdle(c, __func__);
+  if (flag) return flag;
   c->handler = handler, c->handler_data = data;
   return CPMechSetErrHandlerFn(c->mech, handler, data);
 }
@@ -495,7 +513,8 @@ int CPContactSetEventFn(CPContact c, CPContactEventFn fn) {
 }
 
 int CPContactSetLawFn(CPContact c, CPContactLawFn fn) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  const int flag = contactIdle(c, __func__);
+  if (flag) return flag;
   c->law_fn = fn; /* Differences may have changed the constants. */
   for (int i = 0; i < c->npoints; i++) takeLaw(&c->point[i], &c->point[i].given);
   return CP_SUCCESS;
@@ -513,7 +532,7 @@ int contactLaws(CPContact c, sunrealtype t, int check, const char *function) {
                             .restitution            = point->e[0],
                             .tangential_restitution = point->e[1],
                             .law = point->poisson ? CP_RESTITUTION_POISSON : CP_RESTITUTION_NEWTON};
-    const int flag       = c->law_fn(i, &given, c->user_data);
+    const int flag       = contactCalled(c, c->law_fn(i, &given, c->user_data));
     if (flag) return contactUserFailed(c, function, "the function of laws", t, flag);
     sunrealtype value = fmax(given.mu, given.mu_static);
     const char *rule  = !check ? NULL
@@ -537,7 +556,8 @@ int CPContactSetMaxEvents(CPContact c, long int maxevents) {
 }
 
 int CPContactSetTimeStepping(CPContact c, int nevents, sunrealtype duration) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
+  const int flag = contactIdle(c, __func__);
+  if (flag) return flag;
   if (nevents < 0 || nevents == 1 || (nevents > 0 && !(duration > 0.0 && isfinite(duration))))
     return contactError(c, CP_ILL_INPUT, __func__,
                         "nevents must be 0 or at least 2, and duration > 0: nevents = %d, "

@@ -124,6 +124,9 @@ typedef struct {
 struct CPContact_ {
   CPMech mech;
   CPMechModel model; /* the user's */
+  /* the numbers of functions of the model and of laws, and of runs and starts, that are under way */
+  int calling, running;
+  int handling; /* the handler runs: what it causes to be reported is not passed to it */
   void *user_data;
   int npoints;
   Point *point, *before;     /* [npoints]; before: phases at the start of an event */
@@ -230,6 +233,20 @@ int contactError(CPContact c, int code, const char *function, const char *format
     __attribute__((format(printf, 4, 5)))
 #endif
     ;
+/* Checks that c is not NULL, and that no function of the user's works for it. Returns 0, or a code that
+ * has been reported. */
+int contactIdle(CPContact c, const char *function);
+/* The pointer that the functions of the model get. */
+static inline void *contactData(const CPContact c) {
+  return c->model.data ? c->model.data : c->user_data;
+}
+/* Call a function of the user's; run the integration. They return the result. */
+#define contactCalled(c, call)  ((c)->calling++, contactDone(&(c)->calling, (call)))
+#define contactRunning(c, call) ((c)->running++, contactDone(&(c)->running, (call)))
+static inline int contactDone(int *count, int result) {
+  --*count;
+  return result;
+}
 /* Evaluates c->A at (t, q). Returns what the user's function returns. */
 int contactRows(CPContact c, sunrealtype t, const sunrealtype *q);
 /* Computes c->scale from c->A. */

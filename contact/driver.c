@@ -121,7 +121,8 @@ static int isAttached(CPContact c) {
 }
 
 int CPContactRootInit(CPContact c, int nrtfn, CVRootFn g, const int *direction) {
-  if (!c) return contactError(c, CP_MEM_NULL, __func__, "contact must not be NULL");
+  const int flag = contactIdle(c, __func__);
+  if (flag) return flag;
   if (isAttached(c))
     return contactError(c, CP_TOO_LATE, __func__, "call it before CPContactAttach...");
   if (nrtfn < 0 || (nrtfn > 0 && !g))
@@ -199,7 +200,7 @@ static int mayStart(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, s
 static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, sunrealtype atol,
                    const char *function) {
   int changed;
-  const int flag = CPMechSetUserData(c->mech, c);
+  const int flag = CPMechSetUserData(c->mech, c); /* The data may have changed. */
   if (flag) return contactPassOn(c, flag);
   c->rtol = rtol, c->atol = atol, c->t = c->t_first = t0, c->repeated = 0;
   c->share_set = 0.0, c->pending = 0, c->stretching = 0, c->nrecent = 0;
@@ -267,7 +268,8 @@ static int start(CPContact c, CPodeMem multistep, CPOneStepMem onestep, sunrealt
                  sunrealtype rtol, sunrealtype atol, const char *function) {
   if (!c || (!multistep && !onestep))
     return contactError(c, CP_MEM_NULL, function, "contact and mem must not be NULL");
-  int flag = mayStart(c, t0, y, rtol, atol, function);
+  int flag = contactIdle(c, function);
+  if (!flag) flag = mayStart(c, t0, y, rtol, atol, function);
   if (flag) return flag;
   if (!isAttached(c)) c->multistep = NULL, c->onestep = NULL;
   keepEarlier(c, 0);
@@ -454,7 +456,8 @@ static int stretch(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, co
  * reported. */
 static int mayGoOn(CPContact c, sunrealtype tout, N_Vector y, const sunrealtype *t,
                    const char *function) {
-  const int flag = contactReady(c, y, function);
+  int flag = contactIdle(c, function);
+  if (!flag) flag = contactReady(c, y, function);
   if (flag) return flag;
   if (!t) return contactError(c, CP_ILL_INPUT, function, "t must not be NULL");
   if (!isAttached(c) || c->sens.spent)
@@ -506,35 +509,43 @@ static int meetEvent(CPContact c, N_Vector y, sunrealtype *t, long int count, co
   return (changed && tell(c)) || userFired(c) ? CV_ROOT_RETURN : CP_SUCCESS;
 }
 
-int CPContactSolve(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
-  int flag = mayGoOn(c, tout, y, t, __func__);
+static int solve(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, const char *function) {
+  int flag = CP_SUCCESS;
   for (long int count = 1; !flag;) {
     if (!c->pending && isThere(c, tout, y, t)) return CP_SUCCESS;
     if (c->stretching) {
-      flag = stretch(c, tout, y, t, __func__);
+      flag = stretch(c, tout, y, t, function);
       continue;
     }
     if (!c->pending) {
-      flag = contactAdvance(c, tout, y, t, CV_NORMAL, __func__);
+      flag = contactAdvance(c, tout, y, t, CV_NORMAL, function);
       if (flag != CV_ROOT_RETURN) return flag;
     }
-    flag = meetEvent(c, y, t, count++, __func__);
+    flag = meetEvent(c, y, t, count++, function);
   }
   return flag;
 }
 
-int CPContactStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
-  int flag = mayGoOn(c, tout, y, t, __func__);
-  if (flag) return flag;
-  if (c->pending) return meetEvent(c, y, t, 1, __func__);
+int CPContactSolve(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
+  const int flag = mayGoOn(c, tout, y, t, __func__);
+  return flag ? flag : contactRunning(c, solve(c, tout, y, t, __func__));
+}
+
+static int oneStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, const char *function) {
+  if (c->pending) return meetEvent(c, y, t, 1, function);
   if (isThere(c, tout, y, t)) return CP_SUCCESS;
-  if (c->stretching) return stretch(c, tout, y, t, __func__);
-  flag = contactAdvance(c, tout, y, t, CV_ONE_STEP, __func__);
+  if (c->stretching) return stretch(c, tout, y, t, function);
+  const int flag = contactAdvance(c, tout, y, t, CV_ONE_STEP, function);
   if (flag == CV_ROOT_RETURN && contactsFired(c)) {
     c->pending = 1, c->t_pending = *t;
     N_VScale(1.0, y, c->saved);
   }
   return flag;
+}
+
+int CPContactStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
+  const int flag = mayGoOn(c, tout, y, t, __func__);
+  return flag ? flag : contactRunning(c, oneStep(c, tout, y, t, __func__));
 }
 
 int CPContactGetEvent(CPContact c, int i, CPContactEvent *event) {

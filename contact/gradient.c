@@ -331,7 +331,8 @@ static int initialise(CPContact c, int Ns) {
 }
 
 int contactSensAllowed(CPContact c, const char *function) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, function, "contact must not be NULL");
+  const int flag = contactIdle(c, function);
+  if (flag) return flag;
   if (!CPMechIsAttached(c->mech) || (!c->multistep && !c->onestep) || c->sens.spent)
     return contactError(c, CP_NO_INIT, function, "call CPContactAttach first");
   if (!c->multistep)

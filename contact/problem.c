@@ -19,6 +19,7 @@ int contactUserFailed(CPContact c, const char *function, const char *name, sunre
 
 int contactReady(CPContact c, N_Vector y, const char *function) {
   if (!c) return contactError(NULL, CP_MEM_NULL, function, "contact must not be NULL");
+  if (c->calling) return contactIdle(c, function);
   if (!y) return contactError(c, CP_ILL_INPUT, function, "y must not be NULL");
   if (N_VGetLength(y) != c->n)
     return contactError(c, CP_ILL_INPUT, function, "y must have length nq + nu + nz = %d, has %ld",
@@ -32,7 +33,7 @@ int contactReady(CPContact c, N_Vector y, const char *function) {
 
 int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u) {
   memset(c->v, 0, (size_t)c->na * sizeof *c->v);
-  if (c->model.v) return c->model.v(t, q, u, c->v, c->user_data);
+  if (c->model.v) return contactCalled(c, c->model.v(t, q, u, c->v, contactData(c)));
   contactTimes(c->A, u, c->v);
   return 0;
 }
@@ -40,7 +41,7 @@ int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const su
 int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const sunrealtype *q = N_VGetArrayPointer(y);
   memset(c->p, 0, (size_t)c->na * sizeof *c->p);
-  int flag = c->model.p(t, q, c->p, c->user_data);
+  int flag = contactCalled(c, c->model.p(t, q, c->p, contactData(c)));
   if (flag) return contactUserFailed(c, function, "p", t, flag);
   if (!c->model.v) flag = contactRows(c, t, q);
   if (!flag) flag = contactVelocities(c, t, q, q + c->nq);
@@ -224,7 +225,7 @@ int contactRowAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *
   memset(c->a, 0, (size_t)c->na * sizeof *c->a);
   memset(c->b, 0, (size_t)c->na * sizeof *c->b);
   int flag = contactRows(c, t, q);
-  if (!flag) flag = c->model.b(t, q, q + c->nq, c->b, c->user_data);
+  if (!flag) flag = contactCalled(c, c->model.b(t, q, q + c->nq, c->b, contactData(c)));
   if (flag) return contactUserFailed(c, function, "A or b", t, flag);
   contactTimes(c->A, c->udot, c->a);
   for (int i = 0; i < c->na; i++) c->a[i] -= c->b[i];

@@ -12,10 +12,23 @@ int cpReport(CPLog *log, int code, const char *function, const char *format, ...
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
+  if (log && log->handling) return code; /* The message that is being handled stays the newest. */
   if (log) snprintf(log->text, sizeof log->text, "%s", text);
-  if (log && log->handler) log->handler(code, function, text, log->data);
-  else fprintf(stderr, "[cpodes] %s: %s\n", function, text);
+  if (!log || !log->handler) {
+    fprintf(stderr, "[cpodes] %s: %s\n", function, text);
+    return code;
+  }
+  log->handling = 1;
+  log->handler(code, function, text, log->data);
+  log->handling = 0;
   return code;
+}
+
+int cpIdle(CPLog *log, const char *function) {
+  if (!log->running && !log->handling) return CP_SUCCESS;
+  return cpReport(log, CP_REENTERED, function,
+                  "it must not be called by a function of yours that works for the same object (if "
+                  "none runs, one was left by longjmp or an exception, and the object is lost)");
 }
 
 int cpReason(char *text, int code, const char *format, ...) {
@@ -61,7 +74,7 @@ static const struct {
     NAME(CP_CONTACT_PAINLEVE),   NAME(CP_CONTACT_NO_SOLUTION),
     NAME(CP_CONTACT_TOO_MANY),   NAME(CP_CONTACT_NO_GRADIENT),
     NAME(CP_BYPASSED),           NAME(CP_SELFCHECK_FAIL),
-    NAME(CP_OUTPUT_PROJ_FAIL),
+    NAME(CP_OUTPUT_PROJ_FAIL),   NAME(CP_REENTERED),
 };
 
 const char *cpCodeName(long int code) {

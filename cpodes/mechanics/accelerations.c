@@ -239,8 +239,9 @@ int cpMechSolveTerms(CPMech mech, const CPMechState *s, double *a, double *lambd
 int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   memset(a, 0, (size_t)mech->nu * sizeof *a);
   if (mech->m > 0) memset(lambda, 0, (size_t)mech->m * sizeof *lambda);
-  int flag = mech->model.udot(s->t, s->q, s->u, s->z, a, lambda, mech->user_data);
-  flag     = cpMechResult(mech, flag, s->t, "udot");
+  int flag =
+      cpCallUser(&mech->log, mech->model.udot(s->t, s->q, s->u, s->z, a, lambda, mech->user_data));
+  flag = cpMechResult(mech, flag, s->t, "udot");
   if (!flag) flag = cpMechChecked(mech, 0, s->t, "udot", a, mech->nu);
   return flag ? flag : cpMechChecked(mech, 0, s->t, "lambda", lambda, mech->m);
 }

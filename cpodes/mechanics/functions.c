@@ -87,7 +87,8 @@ int cpMechTake(CPMech mech, CPUserMat *U, int flag, sunrealtype t, const char *n
 int cpMechInverse(CPMech mech, const CPMechState *s, const double *a, double *r) {
   mech->stats.nf++;
   memset(r, 0, (size_t)mech->nu * sizeof *r);
-  const int flag = mech->model.inverse(s->t, s->q, s->u, s->z, a, r, mech->user_data);
+  const int flag =
+      cpCallUser(&mech->log, mech->model.inverse(s->t, s->q, s->u, s->z, a, r, mech->user_data));
   return cpMechChecked(mech, flag, s->t, "inverse", r, mech->nu);
 }
 
@@ -112,7 +113,7 @@ CP_RARE static int columnsOfM(CPMech mech, sunrealtype t, const sunrealtype *q) 
 static inline int callM(CPMech mech, sunrealtype t, const sunrealtype *q) {
   mech->stats.nM++;
   if (!mech->model.M) return columnsOfM(mech, t, q);
-  const int flag = mech->model.M(t, q, mech->userM.S, mech->user_data);
+  const int flag = cpCallUser(&mech->log, mech->model.M(t, q, mech->userM.S, mech->user_data));
   return flag ? cpMechResult(mech, flag, t, "M") : CP_SUCCESS;
 }
 
@@ -135,7 +136,7 @@ static inline int callF(CPMech mech, const CPMechState *s, double *f) {
   if (mech->model.inverse) return minusInverse(mech, s, mech->room.unit, f);
   if (!mech->model.f) return CP_SUCCESS;
   mech->stats.nf++;
-  const int flag = mech->model.f(s->t, s->q, s->u, s->z, f, mech->user_data);
+  const int flag = cpCallUser(&mech->log, mech->model.f(s->t, s->q, s->u, s->z, f, mech->user_data));
   return flag ? cpMechResult(mech, flag, s->t, "f") : CP_SUCCESS;
 }
 
@@ -149,7 +150,8 @@ int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambd
   if (!mech->model.f_lambda) return CP_SUCCESS;
   double *own = mech->room.f_lambda;
   memset(own, 0, (size_t)mech->nu * sizeof *own);
-  int flag = mech->model.f_lambda(s->t, s->q, s->u, s->z, lambda, own, mech->user_data);
+  int flag = cpCallUser(&mech->log,
+                        mech->model.f_lambda(s->t, s->q, s->u, s->z, lambda, own, mech->user_data));
   flag     = cpMechChecked(mech, flag, s->t, "f_lambda", own, mech->nu);
   for (int j = 0; !flag && j < mech->nu; j++) f[j] += own[j];
   return flag;
@@ -161,7 +163,7 @@ static int modelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, doub
   memset(p, 0, (size_t)mech->m * sizeof *p);
   if (mech->np == 0) return CP_SUCCESS;
   mech->stats.np++;
-  const int flag = mech->model.p(t, q, p, mech->user_data);
+  const int flag = cpCallUser(&mech->log, mech->model.p(t, q, p, mech->user_data));
   return cpMechChecked(mech, flag, t, "p", p, mech->np);
 }
 
@@ -179,7 +181,8 @@ int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p)
 int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, double *zdot) {
   if (mech->nz == 0) return CP_SUCCESS;
   memset(zdot, 0, (size_t)mech->nz * sizeof *zdot);
-  const int flag = mech->model.zdot(s->t, s->q, s->u, s->z, lambda, zdot, mech->user_data);
+  const int flag = cpCallUser(
+      &mech->log, mech->model.zdot(s->t, s->q, s->u, s->z, lambda, zdot, mech->user_data));
   return cpMechChecked(mech, flag, s->t, "zdot", zdot, mech->nz);
 }
 
@@ -188,7 +191,7 @@ int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, dou
 int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrealtype t,
                    const sunrealtype *q, const double *x, double *y, int length) {
   memset(y, 0, (size_t)length * sizeof *y);
-  const int flag = function(t, q, x, y, mech->user_data);
+  const int flag = cpCallUser(&mech->log, function(t, q, x, y, mech->user_data));
   return cpMechChecked(mech, flag, t, name, y, length);
 }
 
@@ -302,8 +305,8 @@ CP_RARE static int differenceA(CPMech mech, sunrealtype t, const sunrealtype *q)
   int flag = CP_SUCCESS;
   if (mech->model.v) {
     memset(rest, 0, (size_t)mech->na * sizeof *rest);
-    flag =
-        cpMechChecked(mech, mech->model.v(t, q, e, rest, mech->user_data), t, "v", rest, mech->na);
+    flag = cpMechChecked(mech, cpCallUser(&mech->log, mech->model.v(t, q, e, rest, mech->user_data)),
+                         t, "v", rest, mech->na);
   }
   for (int j = 0; !flag && j < mech->nu; j++) {
     double *column = cpMatAt(&mech->userA.A, 0, j);
@@ -313,7 +316,7 @@ CP_RARE static int differenceA(CPMech mech, sunrealtype t, const sunrealtype *q)
       continue;
     }
     e[j] = 1.0;
-    flag = mech->model.v(t, q, e, column, mech->user_data);
+    flag = cpCallUser(&mech->log, mech->model.v(t, q, e, column, mech->user_data));
     e[j] = 0.0;
     for (int i = 0; i < mech->na; i++) column[i] -= rest[i];
     flag = cpMechChecked(mech, flag, t, "v", column, mech->na);
@@ -343,7 +346,7 @@ static inline int callA(CPMech mech, sunrealtype t, const sunrealtype *q) {
   mech->stats.nA++;
   if (cpMechMultiplies(mech)) return productsOfA(mech, t, q);
   if (!mech->model.A) return differenceA(mech, t, q);
-  const int flag = mech->model.A(t, q, mech->userA.S, mech->user_data);
+  const int flag = cpCallUser(&mech->log, mech->model.A(t, q, mech->userA.S, mech->user_data));
   return flag ? cpMechResult(mech, flag, t, "A") : CP_SUCCESS;
 }
 
@@ -412,7 +415,8 @@ static int modelVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, con
   if (mech->nv == 0) return CP_SUCCESS;
   mech->stats.nv++;
   if (mech->model.v)
-    return cpMechChecked(mech, mech->model.v(t, q, u, v, mech->user_data), t, "v", v, mech->nv);
+    return cpMechChecked(mech, cpCallUser(&mech->log, mech->model.v(t, q, u, v, mech->user_data)),
+                         t, "v", v, mech->nv);
   int flag = cpMechTimes(mech, t, q, 0, u, v);
   for (int i = mech->nv; !flag && i < mech->m; i++) v[i] = 0.0;
   return flag ? flag : addRates(mech, t, q, NULL, v);
@@ -478,7 +482,7 @@ static inline int callB(CPMech mech, const CPMechState *s, double *b) {
   if (mech->na == 0) return CP_SUCCESS;
   mech->stats.nb++;
   if (!mech->model.b) return byDifferences(mech, s->t, s->q, s->u, b);
-  const int flag = mech->model.b(s->t, s->q, s->u, b, mech->user_data);
+  const int flag = cpCallUser(&mech->log, mech->model.b(s->t, s->q, s->u, b, mech->user_data));
   return flag ? cpMechResult(mech, flag, s->t, "b") : CP_SUCCESS;
 }
 

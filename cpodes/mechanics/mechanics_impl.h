@@ -213,8 +213,10 @@ static inline CPUnitNorm cpMechNorm(const CPMech mech, int k) {
 }
 
 /* ---- system.c ---- */
-/* Checks that mech is not NULL and that a setter is called early enough. Returns 0, or a code that
- * has been reported. */
+/* Checks that mech is not NULL, and that none of its functions is being called. Returns 0, or a code
+ * that has been reported. */
+int cpMechUsable(CPMech mech, const char *function);
+/* Checks in addition that a setter is called early enough, and not while the integrator steps. */
 typedef enum { CP_MECH_ANYTIME, CP_MECH_BEFORE_USE, CP_MECH_BEFORE_ATTACH } CPMechWhen;
 int cpMechOption(CPMech mech, CPMechWhen when, const char *function);
 /* Returns a copy of array [count] in mech's memory with room for one more entry, or array itself if

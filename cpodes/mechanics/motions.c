@@ -37,7 +37,7 @@ static int evaluate(CPMech mech, const CPPrescribed *p, Function f, double t, do
                     double *value) {
   char what[64];
   sunrealtype x  = NAN; /* detects a function that sets nothing */
-  const int flag = f.x(at, &x, p->data);
+  const int flag = cpCallUser(&mech->log, f.x(at, &x, p->data));
   *value         = x;
   if (!flag && isfinite(x)) return CP_SUCCESS;
   if (flag) snprintf(what, sizeof what, "failed, it returned %d", flag);

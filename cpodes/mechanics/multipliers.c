@@ -23,7 +23,8 @@ static int newtonStep(CPMech mech, const CPMechState *s, const double *lambda, d
   const int m = mech->m, one = 1;
   int info = 0;
   cpUserMatClear(&it->Fl);
-  int flag = mech->model.lambda_jac(s->t, s->q, s->u, s->z, lambda, it->Fl.S, mech->user_data);
+  int flag = cpCallUser(&mech->log, mech->model.lambda_jac(s->t, s->q, s->u, s->z, lambda, it->Fl.S,
+                                                           mech->user_data));
   flag     = cpMechTake(mech, &it->Fl, flag, s->t, "lambda_jac");
   if (flag) return flag;
   for (int k = 0; k < m; k++) {

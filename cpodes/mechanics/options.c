@@ -7,6 +7,9 @@
 int CPMechSetUserData(CPMech mech, void *user_data) {
   const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
   if (flag) return flag;
+  if (mech->model.data && user_data != mech->model.data)
+    return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
+                    "the functions of this model get the data that it brings (CPMechModel)");
   if (mech->linear) mech->linear->user_data = user_data;
   else mech->user_data = user_data;
   /* This discards the stored factors, which may depend on the data. */

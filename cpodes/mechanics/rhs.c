@@ -193,15 +193,16 @@ static inline int solvePlain(CPMech mech, const CPMechState *s, double *a, doubl
   stats->nudot++;
   memset(own->f, 0, own->length * sizeof *own->f);
   stats->nf++;
-  if ((flag = model->f(s->t, s->q, s->u, s->z, own->f, data)))
+  if ((flag = cpCallUser(&mech->log, model->f(s->t, s->q, s->u, s->z, own->f, data))))
     return cpMechResult(mech, flag, s->t, "f");
   stats->nb++;
-  if ((flag = model->b(s->t, s->q, s->u, own->b, data))) return cpMechResult(mech, flag, s->t, "b");
+  if ((flag = cpCallUser(&mech->log, model->b(s->t, s->q, s->u, own->b, data))))
+    return cpMechResult(mech, flag, s->t, "b");
   stats->nM++;
-  if ((flag = model->M(s->t, s->q, mech->userM.S, data)))
+  if ((flag = cpCallUser(&mech->log, model->M(s->t, s->q, mech->userM.S, data))))
     return cpMechResult(mech, flag, s->t, "M");
   stats->nA++;
-  if ((flag = model->A(s->t, s->q, mech->userA.S, data)))
+  if ((flag = cpCallUser(&mech->log, model->A(s->t, s->q, mech->userA.S, data))))
     return cpMechResult(mech, flag, s->t, "A");
   return solveTerms(mech, s, a, lambda);
 }
@@ -253,7 +254,8 @@ static inline int rates(CPMech mech, const CPMechState *s, sunrealtype *yd) {
 int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   CPMech mech = data;
   CPMechState s;
-  int flag = mech && mech->ready ? CP_SUCCESS : cpMechCheckState(mech, y, __func__);
+  int flag =
+      mech && mech->ready && !mech->log.running ? CP_SUCCESS : cpMechCheckState(mech, y, __func__);
   if (flag) return flag;
   sunrealtype *yd = cpData(ydot), *udot = yd + mech->nq;
   const int is_near = mech->near && cpMechTakeExpected(mech);

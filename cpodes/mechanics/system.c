@@ -120,12 +120,13 @@ static int cloneTemplates(CPMech mech, const char *function) {
 }
 
 static int create(CPMech mech, const CPMechModel *m, N_Vector y_tmpl, const char *function) {
-  mech->model = *m;
-  mech->nu    = (int)m->nu;
-  mech->nq    = m->nq > 0 ? (int)m->nq : mech->nu;
-  mech->nz    = (int)m->nz;
-  mech->np    = (int)m->np;
-  mech->nv    = (int)larger(m->nv, m->np);
+  mech->model     = *m;
+  mech->user_data = m->data;
+  mech->nu        = (int)m->nu;
+  mech->nq        = m->nq > 0 ? (int)m->nq : mech->nu;
+  mech->nz        = (int)m->nz;
+  mech->np        = (int)m->np;
+  mech->nv        = (int)larger(m->nv, m->np);
   mech->m = mech->na            = (int)larger(m->na, mech->nv);
   mech->n                       = mech->nq + mech->nu + mech->nz;
   mech->operators               = !m->M && !m->inverse;
@@ -156,7 +157,7 @@ CPMech CPMechCreate(const CPMechModel *model, N_Vector y_tmpl, SUNContext ctx) {
 
 void CPMechFree(CPMech *address) {
   CPMech mech = address ? *address : NULL;
-  if (!mech) return;
+  if (!mech || cpMechOption(mech, CP_MECH_ANYTIME, __func__)) return;
   const CPStepper host = mech->host;
   if (host) { /* The integrator should have been freed before its system. */
     cpMechDetach(mech);
@@ -344,8 +345,17 @@ int cpMechSetUp(CPMech mech, const char *function) {
 
 /* ---- what the functions share ---- */
 
-int cpMechOption(CPMech mech, CPMechWhen when, const char *function) {
+int cpMechUsable(CPMech mech, const char *function) {
   if (!mech) return cpReport(NULL, CP_MEM_NULL, function, "mech must not be NULL");
+  return cpIdle(&mech->log, function);
+}
+
+int cpMechOption(CPMech mech, CPMechWhen when, const char *function) {
+  const int flag = cpMechUsable(mech, function);
+  if (flag) return flag;
+  if (mech->host && cpStepperIsRunning(mech->host))
+    return cpReport(&mech->log, CP_REENTERED, function,
+                    "a function of yours must not call it while the system's integrator steps");
   if (when == CP_MECH_BEFORE_USE && mech->ready)
     return cpReport(&mech->log, CP_TOO_LATE, function,
                     "the system is in use: this option comes before its first use");
@@ -373,7 +383,7 @@ int cpMechCheckVector(CPMech mech, N_Vector v, const char *name, const char *fun
 }
 
 int cpMechCheckState(CPMech mech, N_Vector y, const char *function) {
-  int flag = cpMechOption(mech, CP_MECH_ANYTIME, function);
+  int flag = cpMechUsable(mech, function);
   if (!flag) flag = cpMechCheckVector(mech, y, "y", function);
   if (flag) return flag;
   for (int k = 0; k < mech->coords.nquaternions; k++) {

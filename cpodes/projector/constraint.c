@@ -5,7 +5,7 @@
 #include <string.h>
 
 static int evaluate(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
-  const int flag = work->P->user.c(t, y, c, work->P->user.data);
+  const int flag = cpCallProjector(work, work->P->user.c(t, y, c, cpWorkData(work)));
   if (flag) return cpUserResult(work->text, flag, t, "the constraint function");
   if (cpVectorFinite(c)) return CP_SUCCESS;
   const int bad = cpFirstNonFinite(c);

@@ -97,7 +97,7 @@ int cpJacobian(CPWork work, sunrealtype t, N_Vector y, const double *c) {
   if (P->mc > 0 && P->user.jac) {
     memcpy(N_VGetArrayPointer(work->uc), c, (size_t)P->mc * sizeof *c);
     cpUserMatClear(U);
-    flag = P->user.jac(t, y, work->uc, U->S, P->user.data);
+    flag = cpCallProjector(work, P->user.jac(t, y, work->uc, U->S, cpWorkData(work)));
     if (flag) flag = cpUserResult(work->text, flag, t, "the constraint Jacobian");
   } else if (P->mc > 0) flag = differences(work, t, y, c);
   if (!flag)

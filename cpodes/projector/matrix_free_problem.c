@@ -18,7 +18,8 @@ static int product(CPWork work, CPJacTimesFn function, const char *name, N_Vecto
                    N_Vector result) {
   const CPMatrixFree k = work->free;
   CP_COUNT(work, nprods);
-  const int flag = codeOf(work, name, function(k->t, k->y, v, result, work->P->user.data));
+  const int flag =
+      codeOf(work, name, cpCallProjector(work, function(k->t, k->y, v, result, cpWorkData(work))));
   if (flag || cpVectorFinite(result)) return flag;
   return cpReason(work->text, -CP_CNSTRJAC_NONFINITE, "at t = %.15g: %s has a NaN or Inf", k->t,
                   name);
@@ -37,7 +38,9 @@ int cpFreeMetric(CPWork work, int l, N_Vector x, N_Vector Dx) {
   const CPProjector P  = work->P;
   int flag             = CP_SUCCESS;
   if (!P->user.metric) N_VProd(k->level[l].D, x, Dx);
-  else flag = codeOf(work, "the metric", P->user.metric(k->t, k->y, x, Dx, P->user.data));
+  else
+    flag = codeOf(work, "the metric",
+                  cpCallProjector(work, P->user.metric(k->t, k->y, x, Dx, cpWorkData(work))));
   if (flag || cpVectorFinite(Dx)) return flag;
   return cpReason(work->text, -CP_REPTD_USERFUNC_ERR, "at t = %.15g: the metric gave NaN or Inf",
                   k->t);
@@ -47,7 +50,8 @@ int cpFreeSchurDiag(CPWork work, N_Vector D, N_Vector diag) {
   const CPMatrixFree k = work->free;
   CPProjector P        = work->P;
   const int flag =
-      codeOf(work, "the diagonal of G D G^T", P->user.schurdiag(k->t, k->y, D, diag, P->user.data));
+      codeOf(work, "the diagonal of G D G^T",
+             cpCallProjector(work, P->user.schurdiag(k->t, k->y, D, diag, cpWorkData(work))));
   if (flag) return flag;
   if (!cpVectorFinite(diag))
     return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
@@ -87,7 +91,7 @@ static int byUser(void *self, N_Vector r, N_Vector z) {
   const CPMatrixFree k     = work->free;
   CP_COUNT(work, npsolves);
   if (k->masked) N_VConst(0.0, z); /* psolve need not set rows that are masked */
-  const int flag = work->P->user.psolve(k->t, k->y, r, z, work->P->user.data);
+  const int flag = cpCallProjector(work, work->P->user.psolve(k->t, k->y, r, z, cpWorkData(work)));
   cpFreeMask(work, level->l, z);
   return codeOf(work, "the preconditioner's solve", flag);
 }
@@ -259,5 +263,6 @@ int cpFreeRenew(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   for (int l = 0; l < k->nlevels; l++) N_VLinearSum(1.0, k->d, 1.0, k->level[l].D, k->d);
   CP_COUNT(work, nsetups);
   return codeOf(work, "the preconditioner's set-up",
-                P->user.psetup(k->t, k->y, cpHasDiagonalMetric(P) ? k->d : NULL, P->user.data));
+                cpCallProjector(work, P->user.psetup(k->t, k->y, cpHasDiagonalMetric(P) ? k->d : NULL,
+                                                     cpWorkData(work))));
 }

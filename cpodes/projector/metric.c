@@ -70,7 +70,7 @@ int cpMetricEvaluate(CPWork work, sunrealtype t, N_Vector y) {
   CPUserMat *M        = &work->M;
   if (!P->user.metric_matrix) return CP_SUCCESS;
   cpUserMatClear(M);
-  int flag = P->user.metric_matrix(t, y, M->S, P->user.data);
+  int flag = cpCallProjector(work, P->user.metric_matrix(t, y, M->S, cpWorkData(work)));
   if (flag) return cpUserResult(work->text, flag, t, "the metric");
   flag = cpTakeMatrix(work, t, M, "the metric", "CPProjectorSetMetricMatrix", -CP_METRIC_INDEFINITE);
   return flag ? flag : cpMetricCheck(&M->A, t, work->text);

@@ -11,6 +11,8 @@ typedef enum { ANY_KIND, OWN_ITERATION, OWN_CONSTRAINTS } For;
 
 static int check(CPProjector P, For kind, const char *function) {
   if (!P) return cpReport(NULL, CP_MEM_NULL, function, "P must not be NULL");
+  const int flag = cpIdle(&P->log, function);
+  if (flag) return flag;
   if (kind != ANY_KIND && P->user_kind)
     return cpRefuse(&P->log, function,
                     "P has a user-supplied projection: this option is for CPProjectorCreate's");
@@ -81,13 +83,15 @@ static int replaceCopy(CPProjector P, N_Vector *copy, N_Vector v, const char *fu
 /* ---- the solver, sizes and limits ---- */
 
 int CPProjectorSetUserData(CPProjector P, void *user_data) {
-  if (check(P, ANY_KIND, __func__)) return CP_MEM_NULL;
+  const int flag = check(P, ANY_KIND, __func__);
+  if (flag) return flag;
   P->user.data = user_data;
   return changedValues(P); /* results computed with the old data are not to be used again */
 }
 
 int CPProjectorSetErrHandlerFn(CPProjector P, CPErrHandlerFn handler, void *data) {
-  if (check(P, ANY_KIND, __func__)) return CP_MEM_NULL;
+  const int flag = check(P, ANY_KIND, __func__);
+  if (flag) return flag;
   P->log.handler = handler;
   P->log.data    = data;
   return CP_SUCCESS;
@@ -113,14 +117,16 @@ int CPProjectorSetNorm(CPProjector P, CPNorm norm) {
 }
 
 int CPProjectorSetViolationFn(CPProjector P, CPViolationFn norm) {
-  if (check(P, ANY_KIND, __func__)) return CP_MEM_NULL;
+  const int flag = check(P, ANY_KIND, __func__);
+  if (flag) return flag;
   if (P->kind) return check(P, OWN_CONSTRAINTS, __func__);
   P->user.violation = norm;
   return CP_SUCCESS;
 }
 
 int CPProjectorSetStateErrorFn(CPProjector P, CPStateErrorProjFn both) {
-  if (check(P, ANY_KIND, __func__)) return CP_MEM_NULL;
+  const int flag = check(P, ANY_KIND, __func__);
+  if (flag) return flag;
   if (!P->user_kind)
     return cpRefuse(&P->log, __func__,
                     "only a projector of CPProjectorCreateUser has a projection by the user");
@@ -129,7 +135,8 @@ int CPProjectorSetStateErrorFn(CPProjector P, CPStateErrorProjFn both) {
 }
 
 int CPProjectorSetEps(CPProjector P, sunrealtype eps) {
-  if (check(P, ANY_KIND, __func__)) return CP_MEM_NULL;
+  const int flag = check(P, ANY_KIND, __func__);
+  if (flag) return flag;
   if (!(eps >= 0.0 && eps <= 1.0))
     return cpRefuse(&P->log, __func__, "eps must be in (0, 1], or 0 for the default: eps = %g", eps);
   P->options.eps = eps > 0.0 ? eps : CP_EPS_DEFAULT;

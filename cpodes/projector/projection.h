@@ -21,6 +21,9 @@ int cpWorkCreate(CPWork *work, CPProjector P); /* CP_SUCCESS or CP_MEM_FAIL */
 void cpWorkFree(CPWork *work);
 /* Discards the factors, so that the next call computes its own. work may be NULL. */
 void cpWorkForget(CPWork work);
+/* Lends work the data for functions of a projector that has none (CPProjectorSetUserData), those of the
+ * caller's f. work may be NULL. */
+void cpWorkLend(CPWork work, void *user_data);
 /* Starts anew: discards the factors and the pending warnings. *base <- the counters at this point;
  * zero if work is NULL. */
 void cpWorkRestart(CPWork work, CPProjectorStats *base);
@@ -105,9 +108,10 @@ typedef struct {
   double value;
 } CPUnitNorm;
 
-sunindextype cpProjectorLength(const CPProjector P); /* length of the state */
-int cpProjectorNeedsData(const CPProjector P);       /* Must states lie in one memory? */
-int cpProjectorMeasures(const CPProjector P);        /* Are violations known? */
+sunindextype cpProjectorLength(const CPProjector P);      /* length of the state */
+int cpProjectorIdle(CPProjector P, const char *function); /* cpIdle */
+int cpProjectorNeedsData(const CPProjector P);            /* Must states lie in one memory? */
+int cpProjectorMeasures(const CPProjector P);             /* Are violations known? */
 sunrealtype cpProjectorEps(const CPProjector P);
 /* Is G made of differences, so that products with it have an error of about 1e-8? */
 int cpProjectorIsRough(const CPProjector P);

@@ -77,7 +77,7 @@ CPProjector cpProjectorCreateKind(const CPProjectorKind *kind, void *model, N_Ve
 
 void CPProjectorFree(CPProjector *P_address) {
   CPProjector P = P_address ? *P_address : NULL;
-  if (!P) return;
+  if (!P || cpIdle(&P->log, __func__)) return;
   cpWorkFree(&P->work);
   if (P->y_tmpl) N_VDestroy(P->y_tmpl);
   if (P->c_tmpl) N_VDestroy(P->c_tmpl);
@@ -109,7 +109,8 @@ static int checkVector(CPProjector P, N_Vector v, const char *name, const char *
 /* Checks the arguments that all actions share. */
 int cpCheckState(CPProjector P, N_Vector y, N_Vector ewt, const char *function) {
   if (!P) return cpReport(NULL, CP_MEM_NULL, function, "P must not be NULL");
-  int flag = checkVector(P, y, "y", function);
+  int flag = cpIdle(&P->log, function);
+  if (!flag) flag = checkVector(P, y, "y", function);
   if (flag || P->user_kind) return flag;
   if (!ewt && !P->kind && P->norm == CP_NORM_ERROR && cpHasDiagonalMetric(P))
     return cpRefuse(&P->log, function, "ewt must not be NULL with CP_NORM_ERROR");

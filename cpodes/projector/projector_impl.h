@@ -58,6 +58,7 @@ typedef struct {
 
 struct CPWork_ {
   CPProjector P;
+  void *lent;        /* data for the user's functions if P has none (cpWorkLend) */
   long int revision; /* P->revision at the last set-up; -1: never set up */
   /* P->options.contents at the last update; if it differs, the factors are not valid */
   long int contents;
@@ -181,6 +182,12 @@ sunindextype cpWorkRank(CPWork work);
 /* Is row i switched on? */
 static inline int cpIsActive(const CPProjector P, int i) {
   return !P->active || i >= P->mc || N_VGetArrayPointer(P->active)[i] != 0.0;
+}
+
+/* Calls a function of the user's, `call`, whose last argument is cpWorkData(work). */
+#define cpCallProjector(work, call) cpCallUser(&(work)->P->log, call)
+static inline void *cpWorkData(const CPWork work) {
+  return work->P->user.data ? work->P->user.data : work->lent;
 }
 
 /* constraint.c: |q| of unit norm k; its residual |q| - value is c_{mc + k}. */

@@ -4,7 +4,7 @@
 #include <math.h>
 
 int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm) {
-  int flag = work->P->user.violation(t, y, norm, work->P->user.data);
+  int flag = cpCallProjector(work, work->P->user.violation(t, y, norm, cpWorkData(work)));
   if (flag)
     return cpReason(work->text, CP_USERFUNC_FAIL,
                     "at t = %.15g: the violation function failed (%d)", t, flag);
@@ -21,8 +21,9 @@ static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only
   CPWork work   = self;
   CPProjector P = work->P;
   N_Vector e    = work->error;
-  int flag      = e ? P->user.both(t, y, work->v, e, P->options.eps, P->user.data)
-                    : P->user.g(t, y, work->v, P->options.eps, P->user.data);
+  int flag =
+      e ? cpCallProjector(work, P->user.both(t, y, work->v, e, P->options.eps, cpWorkData(work)))
+        : cpCallProjector(work, P->user.g(t, y, work->v, P->options.eps, cpWorkData(work)));
   if (flag) return cpUserResult(work->text, flag, t, "the projection function");
   const N_Vector bad = !cpVectorFinite(work->v) ? work->v : e && !cpVectorFinite(e) ? e : NULL;
   if (bad)
@@ -45,7 +46,8 @@ static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector
                     "a user-supplied projection cannot follow constraints that depend on "
                     "parameters; use an internal projector");
   N_VScale(1.0, v, work->v);
-  int flag = P->user.g_eps ? P->user.g_eps(t, y, work->v, P->user.data) : CP_SUCCESS;
+  int flag = P->user.g_eps ? cpCallProjector(work, P->user.g_eps(t, y, work->v, cpWorkData(work)))
+                           : CP_SUCCESS;
   if (!flag && cpVectorFinite(work->v)) {
     N_VScale(1.0, work->v, v);
     return CP_SUCCESS;

@@ -35,6 +35,10 @@ void cpWorkFree(CPWork *work_address) {
   *work_address = NULL;
 }
 
+void cpWorkLend(CPWork work, void *user_data) {
+  if (work) work->lent = user_data;
+}
+
 /* ---- storage: matrices and vectors of P's sizes ---- */
 
 static int createStorage(CPWork work) {
@@ -116,6 +120,8 @@ sunindextype cpWorkRank(CPWork work) {
 }
 
 sunindextype cpProjectorLength(const CPProjector P) { return N_VGetLength(P->y_tmpl); }
+
+int cpProjectorIdle(CPProjector P, const char *function) { return cpIdle(&P->log, function); }
 
 int cpProjectorNeedsData(const CPProjector P) { return P->in_memory; }
 

@@ -64,7 +64,8 @@ int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function
   mem->attempt.complete                   = 0;
   mem->holding = mem->checkpoints.repeatable = mem->checkpoints.repeating = 1;
   if (mem->sens.data) mem->sens.begin(mem->sens.data);
-  flag = CVodeB(mem->cvode_mem, tBout, itaskB);
+  cpStepperEnter(&mem->base);
+  flag = cpStepperLeave(&mem->base, CVodeB(mem->cvode_mem, tBout, itaskB));
   if (mem->sens.data) mem->sens.end(mem->sens.data);
   mem->holding = mem->checkpoints.repeating = 0;
   /* With these codes CVodeB has only checked its arguments. */
@@ -91,17 +92,26 @@ static int weightsAt(CPodeMem mem, N_Vector y) {
   return CP_SUCCESS;
 }
 
+/* Functions of backward problems may call the actions below, but not so those of the projector. */
+static int mayProject(CPodeMem mem, const char *function) {
+  if (!mem->checkpoints.repeating) return cpStepperIdle(&mem->base, function);
+  return mem->base.P ? cpProjectorIdle(mem->base.P, function) : CP_SUCCESS;
+}
+
 int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj) {
   int flag = cpCheckOutput(mem, y, "y", __func__);
   if (!flag) flag = cpCheckOutput(mem, yproj, "yproj", __func__);
+  if (!flag) flag = mayProject(mem, __func__);
   if (flag) return flag;
   N_VScale(1.0, y, yproj);
   if (!mem->base.P) return CP_SUCCESS;
+  cpStepperEnter(&mem->base);
   flag = weightsAt(mem, yproj);
   if (flag) cpWrite(cpWorkText(mem->base.out), "there are no positive error weights there");
   cpWorkForget(mem->base.out); /* the result must depend on the state only */
   if (!flag) flag = cpProject(mem->base.out, t, yproj, mem->base.ewt, NULL, 0, &(CPProjected){0});
   cpWorkForget(mem->base.out);
+  cpStepperLeave(&mem->base, flag);
   if (!flag) return CP_SUCCESS;
   cpWrite(mem->base.text, "the state at t = %.15g cannot be projected: %s", t,
           cpWorkText(mem->base.out));
@@ -113,6 +123,7 @@ int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj) {
 int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector lambda) {
   int flag = cpCheckOutput(mem, y, "y", __func__);
   if (!flag) flag = cpCheckOutput(mem, lambda, "lambda", __func__);
+  if (!flag) flag = mayProject(mem, __func__);
   if (flag) return flag;
   if (!mem->base.P)
     return cpReport(&mem->base.log, CP_NO_PROJECTOR, __func__, "call CPodeSetProjector first");
@@ -120,7 +131,8 @@ int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector lambd
     return cpRefuse(&mem->base.log, __func__, "there are no positive error weights at y");
   N_VScale(1.0, lambda, mem->base.tmp);
   cpWorkForget(mem->base.out); /* the factors must be those of this state */
-  flag = cpCotangent(mem->base.out, t, y, mem->base.ewt, mem->base.tmp);
+  cpStepperEnter(&mem->base);
+  flag = cpStepperLeave(&mem->base, cpCotangent(mem->base.out, t, y, mem->base.ewt, mem->base.tmp));
   cpWorkForget(mem->base.out);
   if (!flag && !cpVectorFinite(mem->base.tmp))
     flag = cpReason(cpWorkText(mem->base.out), CP_PROJ_NONFINITE,

@@ -39,7 +39,9 @@ static void takeBack(CPSens sens, int isRetry) {
 /* If f fails, CVODES' difference quotients leave the parameter as they have changed it. So
  * cpSensBegin keeps the parameters, and cpSensEnd restores them. */
 void cpSensBegin(void *data) {
-  const CPParams *params = &((CPSens)data)->params;
+  const CPSens sens      = data;
+  const CPParams *params = &sens->params;
+  cpWorkLend(sens->work, cpStepperLent(&sens->mem->base));
   for (int i = 0; params->p && i < params->Ns; i++) params->kept[i] = params->p[params->plist[i]];
 }
 void cpSensEnd(void *data) {

@@ -71,7 +71,8 @@ static int add(CPFunctionalRun *w, CPFunctionalFn fn, CPFunctionalGradFn grad, c
                sunrealtype t, sunrealtype weight) {
   const int ng = w->F->ng, Ns = w->dG ? w->Np : 0;
   CPFunctionalCalled called = {fn, w->F->user_data};
-  int flag                  = cpFunctionalAsRhs(t, w->y, w->value, &called);
+  cpStepperEnter(&w->mem->base);
+  int flag = cpFunctionalAsRhs(t, w->y, w->value, &called);
   for (int k = 0; !flag && k < ng; k++) w->G[k] += weight * N_VGetArrayPointer(w->value)[k];
   for (int k = 0; !flag && Ns && grad && k < ng; k++) {
     N_VConst(0.0, w->gy);
@@ -86,7 +87,7 @@ static int add(CPFunctionalRun *w, CPFunctionalFn fn, CPFunctionalGradFn grad, c
     for (int k = 0; !flag && k < ng; k++)
       w->dG[k * Ns + i] += weight * N_VGetArrayPointer(w->along)[k];
   }
-  return cpFunctionalResult(w, flag, t, name);
+  return cpFunctionalResult(w, cpStepperLeave(&w->mem->base, flag), t, name);
 }
 
 long int cpFunctionalMaxSteps(const CPFunctional *F) {
@@ -162,7 +163,7 @@ typedef struct {
 static int startAt(sunrealtype t, N_Vector y, N_Vector y0, void *data) {
   const Check *c = data;
   (void)t, (void)y;
-  return c->start(c->t0, y0, c->run.F->user_data);
+  return cpCallUser(&c->run.mem->base.log, c->start(c->t0, y0, c->run.F->user_data));
 }
 
 static int startFailed(const Check *c, int flag) {

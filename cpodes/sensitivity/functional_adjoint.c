@@ -217,13 +217,14 @@ static int begin(Problem *problem, sunrealtype t1, sunrealtype *dG) {
   if (!problem->l || !problem->q)
     return cpReport(&w->mem->base.log, CP_MEM_FAIL, w->function, "no memory for a backward problem");
   N_VScale(1.0, w->y1, w->y);
-  int flag = gradient(a, w->F->end, w->F->end_grad, t1, problem->k);
-  flag     = cpFunctionalResult(w, flag, t1, "gradient of the end term");
+  CPLog *log = &w->mem->base.log;
+  int flag   = cpCallUser(log, gradient(a, w->F->end, w->F->end_grad, t1, problem->k));
+  flag       = cpFunctionalResult(w, flag, t1, "gradient of the end term");
   if (flag) return flag;
   for (int i = 0; w->params && i < w->Np; i++) dG[i] = w->gp[i];
   N_VScale(1.0, w->gy, problem->l);
   N_VConst(0.0, problem->q);
-  flag = integrandGradient(a, t1, problem->k);
+  flag = cpCallUser(log, integrandGradient(a, t1, problem->k));
   flag = cpFunctionalResult(w, flag, t1, "gradient of the integrand");
   if (flag) return flag;
   const sunrealtype size   = fmax(N_VMaxNorm(problem->l), N_VMaxNorm(w->gy));

@@ -241,8 +241,10 @@ static int findParameter(CPMechSens sens, int iS) {
   const int moves = sens->params->p != NULL;
   memset(F, 0, sens->stride * sizeof *F);
   if (sens->jac) {
-    flag = sens->jac(s.t, s.q, s.u, s.z, sens->a0, sens->lambda0, iS, F, mech->na ? B : NULL,
-                     mech->np ? p : NULL, mech->nv ? v : NULL, mech->nz ? Z : NULL, mech->user_data);
+    flag = cpCallUser(&mech->log,
+                      sens->jac(s.t, s.q, s.u, s.z, sens->a0, sens->lambda0, iS, F,
+                                mech->na ? B : NULL, mech->np ? p : NULL, mech->nv ? v : NULL,
+                                mech->nz ? Z : NULL, mech->user_data));
     flag = cpMechResult(mech, flag, sens->t, "parameter derivatives");
     if (!flag)
       flag = cpMechChecked(mech, 0, sens->t, "parameter derivatives", F, (int)sens->stride);
@@ -334,7 +336,7 @@ static int forwardRhs(CPMechSens sens, sunrealtype t, const sunrealtype *y, int 
 int CPMechSensRhs1(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
                    N_Vector ySdot, void *data, N_Vector tmp1, N_Vector tmp2) {
   CPMech mech    = data;
-  const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
+  const int flag = cpMechUsable(mech, __func__);
   if (flag) return flag;
   CPMechSens sens = mech->sens;
   (void)Ns, (void)ydot;
@@ -396,7 +398,8 @@ static void addTransposed(const CPPartials P, CPOutput of, CPDirection by, const
 /* Solves (S3): sens->a = w, sens->lambda = mu. The system may not have been used before. Returns 0,
  * or mech->attached.cause. */
 static int solveAdjoint(CPMech mech, sunrealtype t, N_Vector y, N_Vector yB, const char *function) {
-  int flag = mech && mech->ready ? CP_SUCCESS : cpMechCheckState(mech, y, function);
+  int flag =
+      mech && mech->ready && !mech->log.running ? CP_SUCCESS : cpMechCheckState(mech, y, function);
   if (flag) return flag;
   const sunrealtype *l  = N_VGetArrayPointer(yB);
   const CPMechSens sens = sensOf(mech);

@@ -108,7 +108,7 @@ int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y
 
 int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS, N_Vector yS, N_Vector ySdot,
                   N_Vector tmp1, N_Vector tmp2) {
-  const int flag = cpSensCheck(mem, __func__);
+  const int flag = cpSensExist(mem, __func__);
   if (flag) return flag;
   const CPParams *params = &cpSensOf(mem)->params;
   if (!mem->base.f)

@@ -6,12 +6,17 @@
 
 /* ---- checks ---- */
 
-int cpSensCheck(CPodeMem mem, const char *function) {
+int cpSensExist(CPodeMem mem, const char *function) {
   const int flag = cpStepperExists((CPStepper)mem, function);
   if (flag) return flag;
   if (!mem->sens.data)
     return cpReport(&mem->base.log, CP_NO_INIT, function, "call CPodeSensInit1 first");
   return CP_SUCCESS;
+}
+
+int cpSensCheck(CPodeMem mem, const char *function) {
+  const int flag = cpSensExist(mem, function);
+  return flag ? flag : cpStepperIdle(&mem->base, function);
 }
 
 static int checkStart(CPodeMem mem, int Ns, N_Vector *yS0, const char *function) {
@@ -147,7 +152,9 @@ void cpSensNewProjector(void *data) {
 
 int cpSensUpdate(CPSens sens) {
   if (sens->work || !sens->mem->base.P) return CP_SUCCESS;
-  return cpWorkCreate(&sens->work, sens->mem->base.P);
+  const int flag = cpWorkCreate(&sens->work, sens->mem->base.P);
+  cpWorkLend(sens->work, cpStepperLent(&sens->mem->base));
+  return flag;
 }
 
 int cpSensOff(CPodeMem mem) {
@@ -234,10 +241,12 @@ int CPodeSensCalcIC(CPodeMem mem) {
     return cpReport(&mem->base.log, flag, __func__, "no error weights, or no memory");
   flag = CP_SUCCESS;
   cpWorkForget(sens->work);
+  cpSensEnter(sens);
   for (int i = 0; !flag && i < sens->params.Ns; i++) {
     N_VScale(1.0, sens->start[i], sens->delta[i]);
     flag = cpSensProject(sens, mem->base.t0, mem->base.y0, ewt, i, sens->delta[i]);
   }
+  cpStepperLeave(&mem->base, flag);
   cpWorkForget(sens->work);
   if (flag)
     return cpReport(&mem->base.log, flag > 0 ? -flag : flag, __func__, "%s", cpWorkText(sens->work));
@@ -245,7 +254,7 @@ int CPodeSensCalcIC(CPodeMem mem) {
 }
 
 int CPodeGetConsistentSensIC(CPodeMem mem, N_Vector *yS0) {
-  int flag = cpSensCheck(mem, __func__);
+  int flag = cpSensExist(mem, __func__);
   if (flag) return flag;
   if (!yS0) return cpRefuse(&mem->base.log, __func__, "yS0 must not be NULL");
   for (int i = 0; i < cpSensOf(mem)->params.Ns; i++) N_VScale(1.0, cpSensOf(mem)->start[i], yS0[i]);
@@ -269,17 +278,22 @@ int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS) {
   if (flag || k > 0 || !mem->base.P || !mem->base.project_output || cpIsProjectedState(mem, t))
     return flag;
   flag = CVodeGetDky(mem->cvode_mem, t, 0, sens->delta[0]);
+  cpStepperEnter(&mem->base);
   if (!flag) flag = cpProjectOutput(mem, t, sens->delta[0], __func__, "");
+  cpStepperLeave(&mem->base, flag);
   if (!flag && cpSensUpdate(sens))
     flag = cpReport(&mem->base.log, CP_MEM_FAIL, __func__, "no memory");
   if (flag) return flag;
   CVodeGetErrWeights(mem->cvode_mem, sens->ewt);
   cpWorkForget(sens->work);
-  for (int i = 0; i < Ns; i++)
-    if (cpSensProject(sens, t, sens->delta[0], sens->ewt, i, dkyS[i]))
-      return cpReport(&mem->base.log, CP_OUTPUT_PROJ_FAIL, __func__,
-                      "sensitivity %d at t = %.15g is given unprojected: %s", i, t,
-                      cpWorkText(sens->work));
+  cpSensEnter(sens);
+  int i = 0;
+  while (i < Ns && !cpSensProject(sens, t, sens->delta[0], sens->ewt, i, dkyS[i])) i++;
+  cpStepperLeave(&mem->base, flag);
+  if (i < Ns)
+    return cpReport(&mem->base.log, CP_OUTPUT_PROJ_FAIL, __func__,
+                    "sensitivity %d at t = %.15g is given unprojected: %s", i, t,
+                    cpWorkText(sens->work));
   return CP_SUCCESS;
 }
 
@@ -296,7 +310,7 @@ int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS) {
 }
 
 int CPodeGetSensStats(CPodeMem mem, CPodeSensStats *stats) {
-  const int flag = cpSensCheck(mem, __func__);
+  const int flag = cpSensExist(mem, __func__);
   if (flag) return flag;
   if (!stats) return cpRefuse(&mem->base.log, __func__, "stats must not be NULL");
   const CPSens sens = cpSensOf(mem);

@@ -43,6 +43,12 @@ typedef struct CPSens_ {
 
 static inline CPSens cpSensOf(CPodeMem mem) { return mem->sens.data; }
 
+/* cpStepperEnter, for the functions that sensitivities call, too; cpStepperLeave ends it. */
+static inline void cpSensEnter(CPSens sens) {
+  cpStepperEnter(&sens->mem->base);
+  cpWorkLend(sens->work, cpStepperLent(&sens->mem->base));
+}
+
 /* parameters.c */
 /* Creates Ns parameters of size 1, whose array is not known yet. Returns 0 or CP_MEM_FAIL. */
 int cpParamsCreate(CPParams *params, int Ns);
@@ -97,8 +103,9 @@ int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function
 
 /* sens.c: returns an array of count clones of tmpl. */
 N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl);
-/* Checks that mem exists and has sensitivities. Returns 0 or an error code that has been
- * reported. */
+/* The first checks that mem exists and has sensitivities, the second also that it is idle. They return
+ * 0 or an error code that has been reported. */
+int cpSensExist(CPodeMem mem, const char *function);
 int cpSensCheck(CPodeMem mem, const char *function);
 /* Creates sens->work if there is a projector and no work yet. Returns 0 or CP_MEM_FAIL. */
 int cpSensUpdate(CPSens sens);

@@ -65,13 +65,15 @@ int cpStepperMakeConsistent(CPStepper s, long int nst, const char *function) {
   if (nst > 0)
     return cpReport(&s->log, CP_TOO_LATE, function,
                     "%ld steps have been taken: call %sReInit first", nst, s->ops->name);
-  const int weights = cpStepperWeights(s, s->y0, s->ewt);
+  cpStepperEnter(s);
+  const int weights = cpStepperLeave(s, cpStepperWeights(s, s->y0, s->ewt));
   if (weights && weights != CP_NO_INIT)
     return cpReport(&s->log, weights, function,
                     "the tolerances give an error weight that is not positive");
   N_VScale(1.0, s->y0, s->tmp);
   cpWorkForget(s->out);
-  const int flag = cpAssemble(s->out, s->t0, s->tmp, weights ? NULL : s->ewt);
+  cpStepperEnter(s);
+  const int flag = cpStepperLeave(s, cpAssemble(s->out, s->t0, s->tmp, weights ? NULL : s->ewt));
   cpWorkForget(s->out);
   return flag ? cpReport(&s->log, -abs(flag), function, "%s", cpWorkText(s->out)) : CP_SUCCESS;
 }

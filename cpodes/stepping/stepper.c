@@ -49,14 +49,32 @@ int cpStepperExists(CPStepper s, const char *function) {
   return s ? CP_SUCCESS : cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
 }
 
-int cpStepperCheck(CPStepper s, const char *function) {
+int cpStepperInitialised(CPStepper s, const char *function) {
   if (!s) return cpStepperExists(s, function);
   if (s->initialised) return CP_SUCCESS;
   return cpReport(&s->log, CP_NO_INIT, function, "call %sInit first", s->ops->name);
 }
 
+int cpStepperIdle(CPStepper s, const char *function) {
+  return s ? cpIdle(&s->log, function) : cpStepperExists(s, function);
+}
+
+int cpStepperCheck(CPStepper s, const char *function) {
+  const int flag = cpStepperInitialised(s, function);
+  return flag ? flag : cpIdle(&s->log, function);
+}
+
+void *cpStepperLent(CPStepper s) { return s->system.data ? NULL : s->ops->user_data(s); }
+
+void cpStepperEnter(CPStepper s) {
+  void *data = cpStepperLent(s);
+  cpWorkLend(s->step, data);
+  cpWorkLend(s->out, data);
+  s->log.running++;
+}
+
 int cpStepperCheckVector(CPStepper s, N_Vector v, const char *name, const char *function) {
-  const int flag = cpStepperCheck(s, function);
+  const int flag = cpStepperInitialised(s, function);
   if (flag) return flag;
   if (!v) return cpRefuse(&s->log, function, "%s must not be NULL", name);
   if (N_VGetLength(v) == N_VGetLength(s->y0)) return CP_SUCCESS;
@@ -66,7 +84,8 @@ int cpStepperCheckVector(CPStepper s, N_Vector v, const char *name, const char *
 
 int cpStepperCheckCall(CPStepper s, sunrealtype tout, N_Vector yout, const sunrealtype *tret,
                        int itask, const char *function) {
-  const int flag = cpStepperCheckVector(s, yout, "yout", function);
+  int flag = cpStepperCheck(s, function);
+  if (!flag) flag = cpStepperCheckVector(s, yout, "yout", function);
   if (flag) return flag;
   if (!tret) return cpRefuse(&s->log, function, "tret must not be NULL");
   if (!isfinite(tout)) return cpRefuse(&s->log, function, "tout must be finite: tout = %g", tout);
@@ -121,7 +140,7 @@ static int checkTolerances(CPStepper s, const CPTolerances *tol, const char *fun
 }
 
 int cpStepperSetTolerances(CPStepper s, CPTolerances tol, const char *function) {
-  int flag = cpStepperExists(s, function);
+  int flag = cpStepperIdle(s, function);
   if (!flag) flag = checkTolerances(s, &tol, function);
   if (flag) return flag;
   if (tol.vabstol) {
@@ -165,7 +184,7 @@ int cpStepperWeights(CPStepper s, N_Vector y, N_Vector ewt) {
 /* ---- options ---- */
 
 int cpStepperSetProjector(CPStepper s, CPProjector P, const char *function) {
-  const int flag = cpStepperExists(s, function);
+  const int flag = cpStepperIdle(s, function);
   if (flag) return flag;
   if (P && s->y0 && cpProjectorLength(P) != N_VGetLength(s->y0))
     return cpRefuse(&s->log, function, "P must be for states of length %ld, is for %ld",
@@ -193,7 +212,7 @@ int cpStepperSetProjector(CPStepper s, CPProjector P, const char *function) {
 }
 
 int cpStepperSetErrEst(CPStepper s, CPErrEst mode, const char *function) {
-  const int flag = cpStepperExists(s, function);
+  const int flag = cpStepperIdle(s, function);
   if (flag) return flag;
   if (mode < CP_ERREST_DEFAULT || mode > CP_ERREST_UNPROJECTED)
     return cpRefuse(&s->log, function, "mode must be one of CP_ERREST_..., is %d", (int)mode);
@@ -202,7 +221,7 @@ int cpStepperSetErrEst(CPStepper s, CPErrEst mode, const char *function) {
 }
 
 int cpStepperSetMaxCorrection(CPStepper s, sunrealtype wrms, const char *function) {
-  const int flag = cpStepperExists(s, function);
+  const int flag = cpStepperIdle(s, function);
   if (flag) return flag;
   if (!(wrms >= 0.0))
     return cpRefuse(&s->log, function, "wrms must be positive, or 0 for the default: wrms = %g",
@@ -212,13 +231,13 @@ int cpStepperSetMaxCorrection(CPStepper s, sunrealtype wrms, const char *functio
 }
 
 int cpStepperSetOutput(CPStepper s, sunbooleantype on, const char *function) {
-  const int flag = cpStepperExists(s, function);
+  const int flag = cpStepperIdle(s, function);
   if (!flag) s->project_output = on;
   return flag;
 }
 
 int cpStepperSetErrHandler(CPStepper s, CPErrHandlerFn handler, void *data, const char *function) {
-  const int flag = cpStepperExists(s, function);
+  const int flag = cpStepperIdle(s, function);
   if (flag) return flag;
   s->log.handler = handler;
   s->log.data    = data;
@@ -231,6 +250,8 @@ N_Vector cpStepperNewest(CPStepper s, sunrealtype *t) {
   *t = s->t;
   return s->y0 ? s->y : NULL;
 }
+
+int cpStepperIsRunning(CPStepper s) { return s->log.running > 0; }
 
 void cpStepperSystemFreed(CPStepper s) {
   s->ops->set_projector(s, NULL);

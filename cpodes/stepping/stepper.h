@@ -90,8 +90,19 @@ void cpStepperRestart(CPStepper s, sunrealtype t0, N_Vector y0);
 /* The first checks that s exists, the second also that it is initialised. They return 0,
  * CP_MEM_NULL or CP_NO_INIT. */
 int cpStepperExists(CPStepper s, const char *function);
+int cpStepperInitialised(CPStepper s, const char *function);
+/* The same two for functions that work on the solution or change how it is computed: these also check
+ * that no call of the integrator is under way (CP_REENTERED). */
+int cpStepperIdle(CPStepper s, const char *function);
 int cpStepperCheck(CPStepper s, const char *function);
-/* cpStepperCheck; also checks that v, the argument of that name, is a vector of the length of the
+/* Returns the user_data of f, which the functions of a projector without data of its own receive: NULL
+ * with an attached system, whose f it is. */
+void *cpStepperLent(CPStepper s);
+/* To be called before and after an action that calls functions of the user's. cpStepperLeave returns
+ * flag. */
+void cpStepperEnter(CPStepper s);
+static inline int cpStepperLeave(CPStepper s, int flag) { return cpCalledUser(&s->log, flag); }
+/* cpStepperInitialised; also checks that v, the argument of that name, is a vector of the length of the
  * state. */
 int cpStepperCheckVector(CPStepper s, N_Vector v, const char *name, const char *function);
 /* Checks the arguments that CPode and CPOneStepEvolve share. */

@@ -15,6 +15,8 @@ typedef struct CPStepper_ *CPStepper;
 
 /* Returns the latest accepted state, and its time, or NULL before the integrator is initialised. */
 N_Vector cpStepperNewest(CPStepper s, sunrealtype *t);
+/* Is a call of the integrator under way, which calls functions of the user's? */
+int cpStepperIsRunning(CPStepper s);
 /* To be called if the system is freed before its integrator, which refuses to step from then on. */
 void cpStepperSystemFreed(CPStepper s);
 

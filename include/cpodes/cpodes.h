@@ -8,7 +8,9 @@
  * Functions return CP_SUCCESS (0), CV_TSTOP_RETURN, CV_ROOT_RETURN, or a negative CP_... or CV_...
  * error. Every error has been reported to the message handler and its text is kept for
  * CPodeGetLastMessage. An object must not be used by two threads at once. Different objects are
- * independent.
+ * independent. Functions of the user's must not call the object that they are called for, except
+ * for its counters and messages (CP_REENTERED), and must not be left by longjmp or an exception
+ * (guide, "The integrator", What callbacks may call).
  */
 #ifndef CPODES_H
 #define CPODES_H
@@ -66,6 +68,8 @@ CPODES_EXPORT CPodeMem CPodeCreate(int lmm, SUNContext ctx);
  * If inner is NULL, which is possible before the first step only, a new Newton solver is used, as
  * by CVODES itself. y_tmpl [n] is a vector like the state.
  *
+ * Sensitivities must be set up afterwards, by CPodeSensInit1; memory that has some is refused.
+ *
  * Returns the integrator, or NULL, in which case a line on stderr says why. CPodeFree reinstalls
  * inner and leaves the CVODES memory, which must outlive the integrator, to its owner. If inner was
  * NULL, that memory needs CVodeSetNonlinearSolver and CVodeReInit before it is used again, but not
@@ -84,7 +88,7 @@ CPODES_EXPORT void *CPodeGetCVodeMem(CPodeMem mem);
 
 /**
  * Frees *mem and sets it to NULL. An attached integrator returns the CVODES memory to its owner.
- * mem and *mem may be NULL.
+ * mem and *mem may be NULL. In a function that mem has called, nothing is freed.
  */
 CPODES_EXPORT void CPodeFree(CPodeMem *mem);
 

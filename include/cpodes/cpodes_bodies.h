@@ -364,14 +364,15 @@ CPODES_EXPORT int CPBodiesSetBalance(CPBodies bodies);
 
 /* ---- the motion ---- */
 
-/** Creates the CPMech of the mechanism, which must not be changed from then on. Its user data is bodies, which must outlive
+/** Creates the CPMech of the mechanism, which must not be changed from then on. Its data are bodies, which must outlive
  * it. Both must be used by one thread only. Each mechanism has one CPMech (CP_TOO_LATE). mech: out, owned by the caller.
  * Matrices are sparse from 16 velocities on. */
 CPODES_EXPORT int CPBodiesMech(CPBodies bodies, CPMech *mech);
 /** Returns the functions of that CPMech, for programs that create it themselves. model: out; its templates remain those of
- * bodies, and its user data is bodies. */
+ * bodies, and its data are bodies. */
 CPODES_EXPORT int CPBodiesModel(CPBodies bodies, CPMechModel *model);
-/** Gives mech its user data, quaternions and message handler, as CPBodiesMech does. */
+/** Gives mech, which has been created with those functions, its quaternions and message handler, as CPBodiesMech does,
+ * before the first use of mech. */
 CPODES_EXPORT int CPBodiesPrepare(CPBodies bodies, CPMech mech);
 /** Returns a new state with the bodies at their placement and with their velocities. The caller owns it. Returns NULL
  * without memory or bodies. */

@@ -122,11 +122,12 @@ CPODES_EXPORT void CPContactFree(CPContact *contact);
 
 /**
  * Returns the mechanical system, which contact owns, for options and quantities, or NULL if contact is NULL.
- * Its user data, active rows and attachment belong to contact.
+ * Its data, active rows and attachment belong to contact.
  */
 CPODES_EXPORT CPMech CPContactGetMech(CPContact contact);
 
-/** Sets the pointer that the functions of the model and of events get. It is not owned. */
+/** Sets the pointer that the functions of the model, of laws, of roots and of events get. It is not owned. If the model
+ * has data of its own (CPMechModel), its functions get those. */
 CPODES_EXPORT int CPContactSetUserData(CPContact contact, void *user_data);
 /** Sets the function that receives the messages of contact and of its CPMech. If handler is NULL (default), each
  * message is one line on stderr. */

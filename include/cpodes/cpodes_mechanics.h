@@ -177,6 +177,8 @@ typedef struct {
   SUNMatrix Zq_tmpl; /**< nz x nu */
   SUNMatrix Zu_tmpl; /**< nz x nu */
   SUNMatrix Zz_tmpl; /**< nz x nz */
+  /* the rest */
+  void *data; /**< if not NULL, the pointer that the functions get in place of CPMechSetUserData's */
 } CPMechModel;
 
 /** Linear solver of the KKT system [M A^T; A 0] (CPMechSetLinearSolver). */
@@ -329,11 +331,12 @@ CPODES_EXPORT void CPMechFree(CPMech *mech);
 
 /**
  * Sets the pointer that the functions of the model get. It is not owned. CVODES' user_data is the
- * CPMech.
+ * CPMech. To call it with the same pointer again announces that the data have changed. Returns
+ * CP_NOT_SUPPORTED for another pointer than the model's data, if the model has data.
  */
 CPODES_EXPORT int CPMechSetUserData(CPMech mech, void *user_data);
 /**
- * Returns that pointer, for root and quadrature functions, to which CVODES passes the CPMech.
+ * Returns the pointer that the functions of the model get, for root and quadrature functions, to which CVODES passes the CPMech.
  * Returns NULL if mech is NULL.
  */
 CPODES_EXPORT void *CPMechGetUserData(CPMech mech);

@@ -115,7 +115,7 @@ CPODES_EXPORT int CPOneStepWFtolerances(CPOneStepMem mem, CVEwtFn efun);
 
 /* ---- options; at any time between two steps ---- */
 
-/** Sets the pointer that f, efun and g get. It is not owned. Returns CP_NOT_SUPPORTED if a CPMech is
+/** Sets the pointer that f, efun and g get, and the functions of a projector without data of its own. It is not owned. Returns CP_NOT_SUPPORTED if a CPMech is
  * attached (use CPMechSetUserData). */
 CPODES_EXPORT int CPOneStepSetUserData(CPOneStepMem mem, void *user_data);
 /** Returns that pointer, or NULL if mem is NULL. */

@@ -148,8 +148,8 @@ CPODES_EXPORT void CPProjectorFree(CPProjector *P);
 /* ---- options ---- */
 
 /**
- * Sets the pointer that all user functions of this projector get. It is not owned. The default is
- * NULL.
+ * Sets the pointer that all user functions of this projector get. It is not owned. If it is NULL
+ * (default), they get the user_data of f when an integrator projects, and NULL otherwise.
  */
 CPODES_EXPORT int CPProjectorSetUserData(CPProjector P, void *user_data);
 

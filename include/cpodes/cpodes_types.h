@@ -33,6 +33,7 @@ enum CPReturnCode {
   CP_TOO_LATE      = -206, /**< the call is only possible before the first step */
   CP_VECTOROP_ERR  = -207, /**< a vector operation failed or is missing from this N_Vector */
   CP_NOT_SUPPORTED = -208, /**< this combination is refused; the message says why */
+  CP_REENTERED     = -209, /**< called by a function that works for the same object */
 
   /* the start */
   CP_INCONSISTENT_IC    = -210, /**< y0 violates the named constraint; CPodeCalcIC may help */

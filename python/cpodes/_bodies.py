@@ -192,13 +192,10 @@ class BodiesInstance(Instance):
             if model.f_lambda:
                 raise Error(lib.CP_NOT_SUPPORTED, "joints with friction cannot be combined with contacts")
             mech = self.own_contact(model, self.bodies)
-            data = lib.CPMechGetUserData(mech) # those of the contacts, which forward to the user data of the bodies
         else:
             mech = self.own_handle("CPMech", lib.CPMechCreate(model, self.y_vector, self.ctx), lib.CPMechFree)
-            data = self.bodies
         check = lambda flag: self.failures.check(flag, lambda: text(lib.CPMechGetLastMessage(mech)))
         check(lib.CPBodiesPrepare(self.bodies, mech))
-        check(lib.CPMechSetUserData(mech, data))
         return mech
 
     def parameter_block(self) -> Tuple[Any, Any]:

@@ -701,6 +701,7 @@ CPMech glue_parametric_mech(GlueParametric *P) {
   SET(lambda_jac);
   SET(udot_jac);
 #undef SET
+  m.data      = NULL;
   CPMech mech = CPMechCreate(&m, first->y0, P->ctx);
   if (!mech) return NULL;
   if (CPMechSetUserData(mech, P) || (first->prepare && first->prepare(first, mech)))

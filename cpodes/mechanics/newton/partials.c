@@ -167,20 +167,22 @@ int cpPartialsGiven(CPPartials P) {
     }
   const SUNMatrix *F = S[CP_OF_F], *B = S[CP_OF_B], *Z = S[CP_OF_Z];
   if (any[CP_OF_F]) {
-    flag = P->kkt ? model->dynamics_jac(t, q, u, z, a, lambda, F[0], F[1], F[2], data)
-                  : model->udot_jac(t, q, u, z, F[0], F[1], F[2], data);
+    flag = P->kkt ? cpCallUser(&P->mech->log,
+                               model->dynamics_jac(t, q, u, z, a, lambda, F[0], F[1], F[2], data))
+                  : cpCallUser(&P->mech->log, model->udot_jac(t, q, u, z, F[0], F[1], F[2], data));
     flag = take(P, flag, CP_OF_F, CP_BY_Q, CP_BY_Z, P->kkt ? "dynamics_jac" : "udot_jac");
   }
   if (!flag && any[CP_OF_B]) {
-    flag = model->constraint_jac(t, q, u, a, B[0], B[1], data);
+    flag = cpCallUser(&P->mech->log, model->constraint_jac(t, q, u, a, B[0], B[1], data));
     flag = take(P, flag, CP_OF_B, CP_BY_Q, CP_BY_U, "constraint_jac");
   }
   if (!flag && any[CP_OF_Z]) {
-    flag = model->auxiliary_jac(t, q, u, z, lambda, Z[0], Z[1], Z[2], data);
+    flag =
+        cpCallUser(&P->mech->log, model->auxiliary_jac(t, q, u, z, lambda, Z[0], Z[1], Z[2], data));
     flag = take(P, flag, CP_OF_Z, CP_BY_Q, CP_BY_Z, "auxiliary_jac");
   }
   if (!flag && F[CP_BY_LAMBDA]) {
-    flag = model->lambda_jac(t, q, u, z, lambda, F[CP_BY_LAMBDA], data);
+    flag = cpCallUser(&P->mech->log, model->lambda_jac(t, q, u, z, lambda, F[CP_BY_LAMBDA], data));
     flag = take(P, flag, CP_OF_F, CP_BY_LAMBDA, CP_BY_LAMBDA, "lambda_jac");
   }
   return flag;

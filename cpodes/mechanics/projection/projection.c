@@ -166,8 +166,12 @@ static int move(CPMechProjection *own, sunrealtype t, N_Vector ewt, int only_if_
 }
 
 static int update(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
+  CPMechProjection *own = self;
   (void)t, (void)y, (void)ewt;
-  return cpMechFactorsUpdate(self);
+  if (own->mech->log.running)
+    return cpReason(cpWorkText(own->work), CP_REENTERED,
+                    "a function of the system's must not project by it");
+  return cpMechFactorsUpdate(own);
 }
 
 static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only_if_needed,

@@ -342,11 +342,10 @@ static int checkSteps(CPodeMem mem, long int nst, long int taken, long int nsolv
                   "CVodeSetNonlinConvCoef used?)");
 }
 
-int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck,
-          const char *function) {
-  const CPStepper s = (CPStepper)mem;
-  int flag          = cpStepperCheckCall(s, tout, yout, tret, itask, function);
-  if (flag) return flag;
+static int call(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+                int *ncheck, const char *function) {
+  const CPStepper s = &mem->base;
+  int flag;
   mem->function     = function;
   const int unknown = s->tol.kind == CP_TOL_NONE; /* CVODES may have tolerances of its own */
   if (unknown) s->tol.kind = CP_TOL_CVODES;
@@ -387,6 +386,15 @@ int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int 
                          : result == CV_TSTOP_RETURN ? " (CV_TSTOP_RETURN)"
                                                      : "");
   return flag ? flag : result;
+}
+
+int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck,
+          const char *function) {
+  const CPStepper s = (CPStepper)mem;
+  const int flag    = cpStepperCheckCall(s, tout, yout, tret, itask, function);
+  if (flag) return flag;
+  cpStepperEnter(s);
+  return cpStepperLeave(s, call(mem, tout, yout, tret, itask, ncheck, function));
 }
 
 int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask) {

@@ -78,7 +78,7 @@ int cpAdjointRenew(CPodeMem mem, long int steps, int interp) {
 
 void CPodeFree(CPodeMem *mem_address) {
   CPodeMem mem = mem_address ? *mem_address : NULL;
-  if (!mem) return;
+  if (!mem || cpIdle(&mem->base.log, __func__)) return;
   if (mem->sens.data) mem->sens.free(&mem->sens.data);
   SUNNonlinearSolver inner = mem->nls.inner;
   if (mem->attached && mem->nls.wrapper && inner && !mem->nls.inner_owned) {
@@ -149,7 +149,7 @@ static void restart(CPodeMem mem, sunrealtype t0, N_Vector y0) {
 }
 
 int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
-  int flag = cpStepperExists((CPStepper)mem, __func__);
+  int flag = cpStepperIdle((CPStepper)mem, __func__);
   if (flag) return flag;
   if (!f) return cpRefuse(&mem->base.log, __func__, "f must not be NULL");
   if (mem->base.initialised)
@@ -184,6 +184,18 @@ int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0) {
 
 void *CPodeGetCVodeMem(CPodeMem mem) { return mem ? mem->cvode_mem : NULL; }
 
+/* The first getter has no message. It may find vectors of sensitivities that are switched off, or
+ * have been freed. */
+static int hasSensitivities(void *cvode_mem) {
+  sunrealtype gamma, rl1, t;
+  N_Vector *predicted = NULL, *yS, *zn1;
+  void *data;
+  long int count;
+  return !CVodeGetNonlinearSystemDataSens(cvode_mem, &t, &predicted, &yS, &gamma, &rl1, &zn1,
+                                          &data) &&
+         predicted && !CVodeGetSensNumRhsEvals(cvode_mem, &count);
+}
+
 /* Returns the rule that an argument of CPodeAttach breaks, or NULL. A rule with values is written
  * to text. */
 static const char *attachRule(void *cvode_mem, SUNNonlinearSolver inner, N_Vector y_tmpl,
@@ -204,6 +216,9 @@ static const char *attachRule(void *cvode_mem, SUNNonlinearSolver inner, N_Vecto
                    (long)N_VGetLength(ypred), (long)N_VGetLength(y_tmpl)),
            text;
   if (inner && cpLacksOperations(inner)) return CP_INNER_MUST;
+  if (hasSensitivities(cvode_mem))
+    return "cvode_mem must have no sensitivities (CVodeSensInit1), which would not be projected: "
+           "CPodeSensInit1 sets them up after CPodeAttach";
   CVodeGetNumSteps(cvode_mem, &nst);
   if (!inner && nst > 0)
     return "inner must be the nonlinear solver in use once CVODES has stepped, is NULL";

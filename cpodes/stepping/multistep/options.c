@@ -79,7 +79,7 @@ void cpAdoptTolerances(CPodeMem mem, N_Vector ewt) {
 /* ---- the projection ---- */
 
 static int checkOption(CPodeMem mem, double value, const char *name, const char *function) {
-  const int flag = cpStepperExists((CPStepper)mem, function);
+  const int flag = cpStepperIdle((CPStepper)mem, function);
   if (flag || (value >= 0.0 && !isinf(value))) return flag;
   return cpRefuse(&mem->base.log, function, "%s must be positive, or 0 for the default: %s = %g",
                   name, name, value);
@@ -105,7 +105,7 @@ int CPodeSetProjFrequency(CPodeMem mem, long int nsteps) {
 }
 
 int CPodeSetProjTestCnstr(CPodeMem mem, sunbooleantype on) {
-  const int flag = cpStepperExists((CPStepper)mem, __func__);
+  const int flag = cpStepperIdle((CPStepper)mem, __func__);
   if (!flag) mem->base.test_cnstr = on;
   return flag;
 }
@@ -140,7 +140,7 @@ int cpCheckNoSteps(CPodeMem mem, const char *function) {
 }
 
 int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
-  int flag = cpStepperExists((CPStepper)mem, __func__);
+  int flag = cpStepperIdle((CPStepper)mem, __func__);
   if (flag) return flag;
   if (inner && cpLacksOperations(inner)) return cpRefuse(&mem->base.log, __func__, CP_INNER_MUST);
   if (!mem->base.initialised) { /* CPodeInit will install it */

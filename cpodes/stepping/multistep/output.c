@@ -50,10 +50,13 @@ int cpCheckStepTaken(CPodeMem mem, const char *function) {
 
 int CPodeGetDky(CPodeMem mem, sunrealtype t, int k, N_Vector dky) {
   int flag = cpCheckOutput(mem, dky, "dky", __func__);
+  if (!flag) flag = cpStepperIdle(&mem->base, __func__);
   if (!flag) flag = cpCheckStepTaken(mem, __func__);
   if (flag) return flag;
   flag = cpOfCVODES(mem, CVodeGetDky(mem->cvode_mem, t, k, dky), __func__);
-  return flag || k > 0 ? flag : cpProjectOutput(mem, t, dky, __func__, "");
+  if (flag || k > 0) return flag;
+  cpStepperEnter(&mem->base);
+  return cpStepperLeave(&mem->base, cpProjectOutput(mem, t, dky, __func__, ""));
 }
 
 /* CVODES' own estimate is tq2 times the correction that the nonlinear solver has returned. */
@@ -62,6 +65,7 @@ int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
   if (mem && ele && !mem->last.have_estimate)
     return cpReport(&s->log, CP_NO_INIT, __func__, "the newest attempt is not an accepted step");
   int flag = cpCheckOutput(mem, ele, "ele", __func__);
+  if (!flag) flag = cpStepperIdle(&mem->base, __func__);
   if (flag) return flag;
   if (mem->attempt.err_valid) {
     N_VScale(mem->attempt.tq2, s->err, ele);
@@ -72,7 +76,8 @@ int CPodeGetEstLocalErrors(CPodeMem mem, N_Vector ele) {
   if (mem->attempt.entered) N_VLinearSum(1.0, ele, -mem->attempt.tq2, s->delta, ele);
   CVodeGetErrWeights(mem->cvode_mem, s->ewt);
   cpWorkForget(s->out); /* the factors must be those of this state */
-  flag = cpProjectError(s->out, s->t, s->y, s->ewt, ele);
+  cpStepperEnter(s);
+  flag = cpStepperLeave(s, cpProjectError(s->out, s->t, s->y, s->ewt, ele));
   cpWorkForget(s->out);
   return flag ? cpReport(&s->log, -abs(flag), __func__, "%s", cpWorkText(s->out)) : CP_SUCCESS;
 }
@@ -103,7 +108,7 @@ int CPodeGetProjStats(CPodeMem mem, CPodeProjStats *stats) {
 
 int CPodePrintAllStats(CPodeMem mem, FILE *out, SUNOutputFormat fmt) {
   const CPStepper s = (CPStepper)mem;
-  int flag          = cpStepperCheck(s, __func__);
+  int flag          = cpStepperInitialised(s, __func__);
   if (!flag) flag = cpStepperCheckFormat(s, out, fmt, __func__);
   if (!flag) flag = cpOfCVODES(mem, CVodePrintAllStats(mem->cvode_mem, out, fmt), __func__);
   return flag || !s->P ? flag : cpStepperPrint(s, out, fmt, 0, __func__);

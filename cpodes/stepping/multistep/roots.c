@@ -139,7 +139,7 @@ void cpRootReturned(CPodeMem mem, sunrealtype t) {
 }
 
 int CPodeGetRootWindow(CPodeMem mem, sunrealtype *low, sunrealtype *high) {
-  const int flag = cpStepperCheck((CPStepper)mem, __func__);
+  const int flag = cpStepperInitialised((CPStepper)mem, __func__);
   if (flag) return flag;
   if (!low || !high) return cpRefuse(&mem->base.log, __func__, "low and high must not be NULL");
   if (!mem->roots.n || mem->root.t != mem->treturned)

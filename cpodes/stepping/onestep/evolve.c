@@ -426,7 +426,8 @@ int CPOneStepEvolve(CPOneStepMem mem, sunrealtype tout, N_Vector yout, sunrealty
     *tret = s->t;
     return atEnd(mem, yout, flag);
   }
-  flag = march(mem, tout, itask, yout);
+  cpStepperEnter(s);
+  flag = cpStepperLeave(s, march(mem, tout, itask, yout));
   cpStepperWarn(s, __func__);
   if (flag < 0 && flag != CP_OUTPUT_PROJ_FAIL) atEnd(mem, yout, flag);
   *tret = mem->tret;

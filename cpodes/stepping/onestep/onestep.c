@@ -130,7 +130,7 @@ CPOneStepMem CPOneStepCreateTable(ARKodeButcherTable B, SUNContext ctx) {
 
 void CPOneStepFree(CPOneStepMem *mem_address) {
   CPOneStepMem mem = mem_address ? *mem_address : NULL;
-  if (!mem) return;
+  if (!mem || cpIdle(&mem->base.log, __func__)) return;
   cpRootsFree(&mem->roots);
   if (mem->J_tmpl) SUNMatDestroy(mem->J_tmpl);
   cpStepperFree(&mem->base);
@@ -160,7 +160,7 @@ static void restart(CPOneStepMem mem, sunrealtype t0, N_Vector y0) {
 
 int CPOneStepInit(CPOneStepMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   const CPStepper s = (CPStepper)mem;
-  int flag          = cpStepperExists(s, __func__);
+  int flag          = cpStepperIdle(s, __func__);
   if (flag) return flag;
   if (!f) return cpRefuse(&s->log, __func__, "f must not be NULL");
   if (s->initialised) return cpRefuse(&s->log, __func__, "mem is initialised: use CPOneStepReInit");
@@ -235,7 +235,7 @@ int CPOneStepWFtolerances(CPOneStepMem mem, CVEwtFn efun) {
 
 /* Returns 0 if `what`, which only RADAU uses, may be set now, or a reported code. */
 static int takes(CPOneStepMem mem, const char *what, const char *caller) {
-  const int flag = cpStepperExists((CPStepper)mem, caller);
+  const int flag = cpStepperIdle((CPStepper)mem, caller);
   if (flag) return flag;
   if (!mem->method->implicit)
     return cpReport(&mem->base.log, CP_NOT_SUPPORTED, caller,
@@ -267,7 +267,7 @@ int CPOneStepSetJacobian(CPOneStepMem mem, SUNMatrix J_tmpl, CVLsJacFn jac) {
 }
 
 int CPOneStepSetUserData(CPOneStepMem mem, void *user_data) {
-  const int flag = cpStepperExists((CPStepper)mem, __func__);
+  const int flag = cpStepperIdle((CPStepper)mem, __func__);
   if (flag) return flag;
   if (mem->base.system.data)
     return cpReport(&mem->base.log, CP_NOT_SUPPORTED, __func__,
@@ -308,7 +308,7 @@ int CPOneStepSetProjOutput(CPOneStepMem mem, sunbooleantype on) {
 }
 
 int CPOneStepSetInitStep(CPOneStepMem mem, sunrealtype h) {
-  const int flag = cpStepperExists((CPStepper)mem, __func__);
+  const int flag = cpStepperIdle((CPStepper)mem, __func__);
   if (flag) return flag;
   if (!isfinite(h)) return cpRefuse(&mem->base.log, __func__, "h must be finite: h = %g", h);
   if (h * mem->dir < 0.0)
@@ -322,7 +322,7 @@ int CPOneStepSetInitStep(CPOneStepMem mem, sunrealtype h) {
 typedef enum { LEAST, LARGEST, FIXED } StepSize;
 
 static int setSize(CPOneStepMem mem, StepSize which, sunrealtype h, const char *function) {
-  const int flag = cpStepperExists((CPStepper)mem, function);
+  const int flag = cpStepperIdle((CPStepper)mem, function);
   if (flag) return flag;
   const sunrealtype hmin = which == LEAST ? h : mem->hmin, hmax = which == LARGEST ? h : mem->hmax;
   if (hmax > 0.0 && hmin > hmax)
@@ -349,7 +349,7 @@ int CPOneStepSetFixedStep(CPOneStepMem mem, sunrealtype h) {
 }
 
 int CPOneStepSetMaxNumSteps(CPOneStepMem mem, long int mxsteps) {
-  const int flag = cpStepperExists((CPStepper)mem, __func__);
+  const int flag = cpStepperIdle((CPStepper)mem, __func__);
   if (flag) return flag;
   if (mxsteps < -1)
     return cpRefuse(&mem->base.log, __func__,
@@ -360,7 +360,7 @@ int CPOneStepSetMaxNumSteps(CPOneStepMem mem, long int mxsteps) {
 }
 
 int CPOneStepSetStopTime(CPOneStepMem mem, sunrealtype tstop) {
-  const int flag = cpStepperExists((CPStepper)mem, __func__);
+  const int flag = cpStepperIdle((CPStepper)mem, __func__);
   if (flag) return flag;
   if (!isfinite(tstop))
     return cpRefuse(&mem->base.log, __func__, "tstop must be finite: tstop = %g", tstop);
@@ -373,7 +373,7 @@ int CPOneStepSetStopTime(CPOneStepMem mem, sunrealtype tstop) {
 }
 
 int CPOneStepClearStopTime(CPOneStepMem mem) {
-  const int flag = cpStepperExists((CPStepper)mem, __func__);
+  const int flag = cpStepperIdle((CPStepper)mem, __func__);
   if (!flag) mem->have_tstop = 0;
   return flag;
 }

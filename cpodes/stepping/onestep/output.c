@@ -26,6 +26,7 @@ int cpOneStepSolution(CPOneStepMem mem, sunrealtype t, N_Vector y, const char *e
 int CPOneStepGetDky(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
   const CPStepper s = (CPStepper)mem;
   int flag          = cpStepperCheckVector(s, dky, "dky", __func__);
+  if (!flag) flag = cpStepperIdle(s, __func__);
   if (flag) return flag;
   if (!mem->have_step)
     return cpReport(&s->log, CP_NO_INIT, __func__, "the newest attempt is not an accepted step");
@@ -38,7 +39,9 @@ int CPOneStepGetDky(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
   if (!((t - mem->tlast) * mem->dir >= 0.0 && (s->t - t) * mem->dir >= 0.0))
     return cpReport(&s->log, CV_BAD_T, __func__,
                     "t must lie in the last step, %.15g to %.15g: t = %.15g", mem->tlast, s->t, t);
-  flag = k ? mem->method->interpolate(mem, t, k, dky) : cpOneStepSolution(mem, t, dky, "");
+  cpStepperEnter(s);
+  flag = cpStepperLeave(s, k ? mem->method->interpolate(mem, t, k, dky)
+                             : cpOneStepSolution(mem, t, dky, ""));
   return flag ? cpReport(&s->log, flag, __func__, "%s", s->text) : CP_SUCCESS;
 }
 
@@ -93,7 +96,7 @@ int CPOneStepGetStats(CPOneStepMem mem, CPOneStepStats *stats) {
 int CPOneStepPrintAllStats(CPOneStepMem mem, FILE *out, SUNOutputFormat fmt) {
   const CPStepper s = (CPStepper)mem;
   CPOneStepStats n;
-  int flag = cpStepperCheck(s, __func__);
+  int flag = cpStepperInitialised(s, __func__);
   if (!flag) flag = cpStepperCheckFormat(s, out, fmt, __func__);
   if (!flag) flag = CPOneStepGetStats(mem, &n);
   if (flag) return flag;

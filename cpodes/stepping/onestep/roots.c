@@ -38,7 +38,7 @@ void cpRootsFree(CPRoots *roots) {
 
 int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g) {
   CPRoots roots = {.g = g, .n = nrtfn, .tfound = NAN};
-  int flag      = cpStepperExists((CPStepper)mem, __func__);
+  int flag      = cpStepperIdle((CPStepper)mem, __func__);
   if (flag) return flag;
   if (nrtfn < 0) return cpRefuse(&mem->base.log, __func__, "nrtfn must be >= 0: nrtfn = %d", nrtfn);
   if (nrtfn > 0 && !g) return cpRefuse(&mem->base.log, __func__, "g must not be NULL");
@@ -68,6 +68,7 @@ static int checkRoots(CPOneStepMem mem, const int *list, const char *name, const
 
 int CPOneStepSetRootDirection(CPOneStepMem mem, const int *rootdir) {
   int flag = checkRoots(mem, rootdir, "rootdir", __func__);
+  if (!flag) flag = cpStepperIdle(&mem->base, __func__);
   if (flag) return flag;
   CPRoots *r = &mem->roots;
   for (int i = 0; i < r->n; i++)

@@ -130,6 +130,44 @@ START_TEST(a_method_that_the_memory_does_not_have_is_noticed) {
 }
 END_TEST
 
+/* As in a program whose constraint function reads what its right-hand side reads. */
+START_TEST(a_projector_without_data_gets_those_of_CVODES) {
+  open_both(_i);
+  attach(run.method.lmm, prog.inner);
+  ck_assert_int_eq(CPProjectorSetUserData(P, NULL), CP_SUCCESS);
+  while (run.t < 0.5) {
+    ck_assert_success(&run, run_step(&run));
+    ck_assert_int_eq(CPode(mem, 1000.0, prog.y, &prog.t, CV_ONE_STEP), CP_SUCCESS);
+    ck_assert_int_eq(same_bits(run.y, prog.y), 1);
+  }
+  const sunrealtype t = prog.t - 1.0e-3; /* an output, which is projected, too */
+  ck_assert_int_eq(CPodeGetDky(mem, t, 0, prog.y), CP_SUCCESS);
+  ck_assert_success(&run, CPodeGetDky(run.mem, t, 0, run.y));
+  ck_assert_int_eq(same_bits(run.y, prog.y), 1);
+  ck_assert_int_eq(CPodeReInit(mem, 0.0, prog.y), CP_SUCCESS);
+  ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
+}
+END_TEST
+
+static int no_sensitivity(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
+                          N_Vector ySdot, void *data, N_Vector tmp1, N_Vector tmp2) {
+  (void)Ns, (void)t, (void)y, (void)ydot, (void)iS, (void)yS, (void)data, (void)tmp1, (void)tmp2;
+  N_VConst(0.0, ySdot);
+  return 0;
+}
+
+START_TEST(memory_with_sensitivities_is_refused_until_they_are_freed) {
+  open_both(_i);
+  N_Vector s = vector_copy(prog.y);
+  ck_assert_int_eq(CVodeSensInit1(prog.cvode_mem, 1, CV_STAGGERED1, no_sensitivity, &s), CV_SUCCESS);
+  ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, run.method.lmm, prog.inner, prog.y, test_context));
+  CVodeSensFree(prog.cvode_mem);
+  attach(run.method.lmm, prog.inner);
+  ck_assert_int_eq(CPode(mem, 0.5, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
+  N_VDestroy(s);
+}
+END_TEST
+
 /* The owner's settings stay: CVodeSetNonlinearSolver would reset it to 3. */
 static int set_calls;
 static int count_set(SUNNonlinearSolver NLS, int maxiters) {
@@ -267,6 +305,8 @@ int main(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_loop_test(tc, attaching_is_the_same_as_creating, 0, 4);
+  tcase_add_loop_test(tc, a_projector_without_data_gets_those_of_CVODES, 0, 4);
+  tcase_add_loop_test(tc, memory_with_sensitivities_is_refused_until_they_are_freed, 0, 4);
   tcase_add_test(tc, attaching_without_a_solver_takes_newtons);
   tcase_add_loop_test(tc, attaching_in_the_middle_of_a_run_goes_on_from_there, 0, 4);
   tcase_add_loop_test(tc, a_method_that_the_memory_does_not_have_is_noticed, 0, 4);
