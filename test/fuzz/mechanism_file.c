@@ -2,8 +2,7 @@
  * bytes, CPBodiesReadText returns a mechanism, or NULL and a message of one line; a mechanism that is small enough is
  * completed and evaluated once. Without fuzzer-no-link the readers are not instrumented, and libFuzzer is blind.
  *
- *   cmake -B build/clang -D CMAKE_C_COMPILER=clang -D CPODES_SANITIZE=address,undefined,fuzzer-no-link
- *   cmake --build build/clang --target fuzz_mechanism_file
+ *   cmake --preset clang && cmake --build --preset clang    (scripts/test --clang runs them for some seconds)
  *   build/clang/test/fuzz/fuzz_mechanism_file -max_total_time=3600 CORPUS examples/mechanisms
  *   build/clang/test/fuzz/fuzz_robot_file -max_total_time=3600 CORPUS examples/mechanisms
  */
