@@ -89,6 +89,10 @@ int bodiesError(CPBodies b, int code, const char *function, const char *format, 
   return code;
 }
 
+int bodiesGiven(CPBodies b, const char *function, const char *names, int given) {
+  return given ? CP_SUCCESS : bodiesError(b, CP_ILL_INPUT, function, "%s must not be NULL", names);
+}
+
 int bodiesRoom(void *address, int count, int more, size_t size) {
   void **array = address, *larger;
   int old      = count > 0 ? 8 : 0, length;
@@ -259,6 +263,7 @@ const char *CPBodiesGetLastMessage(CPBodies b) { return b ? b->message : ""; }
 int CPBodiesSetGravity(CPBodies b, const sunrealtype *g) {
   if (!b) return CP_MEM_NULL;
   if (b->ready) return bodiesError(b, CP_TOO_LATE, __func__, "the mechanism is complete");
+  if (bodiesGiven(b, __func__, "g", g != NULL)) return CP_ILL_INPUT;
   CHECK_FINITE(b, "gravity", "g", g, 3);
   if (b->space.dimension == 2 && g[2] != 0)
     return bodiesError(b, CP_ILL_INPUT, __func__, "g[2] must be 0 in the plane, and is %g",
@@ -295,6 +300,7 @@ static void principal(const sunrealtype *J, sunrealtype *value) {
 int CPBodiesAddBody(CPBodies b, const CPBody *body) {
   static const char *const fields[] = {"J_xx", "J_yy", "J_zz", "J_xy", "J_xz", "J_yz"};
   if (!b) return CP_MEM_NULL;
+  if (bodiesGiven(b, __func__, "body", body != NULL)) return CP_ILL_INPUT;
   const sunrealtype *J = body->inertia, *e = body->quaternion;
   const int planar = b->space.dimension == 2;
   int flag         = checkName(b, __func__, body->name, 7);
@@ -623,7 +629,9 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, const CPBodyCo
 }
 
 int CPBodiesAddJoint(CPBodies b, const CPJoint *joint) {
-  return b ? addJoint(b, joint, 1, NULL, __func__) : CP_MEM_NULL;
+  if (!b) return CP_MEM_NULL;
+  if (bodiesGiven(b, __func__, "joint", joint != NULL)) return CP_ILL_INPUT;
+  return addJoint(b, joint, 1, NULL, __func__);
 }
 
 /* What the balls or edges of a contact are: their number, and the kind of joint whose rows each of
@@ -686,6 +694,7 @@ static int checkContact(CPBodies b, const CPBodyContact *c, const char *function
 
 int CPBodiesAddContact(CPBodies b, const CPBodyContact *contact) {
   if (!b) return CP_MEM_NULL;
+  if (bodiesGiven(b, __func__, "contact", contact != NULL)) return CP_ILL_INPUT;
   int flag = checkContact(b, contact, __func__);
   if (flag) return flag;
   const int n                   = touches[contact->touch].count[b->space.dimension == 3];
@@ -767,6 +776,7 @@ static void takeRow(CPBodies b, int text, const Row *row) {
 int CPBodiesAddCoupler(CPBodies b, const CPCoupler *coupler) {
   static const char *const fields[] = {"ratio_1", "ratio_2"};
   if (!b) return CP_MEM_NULL;
+  if (bodiesGiven(b, __func__, "coupler", coupler != NULL)) return CP_ILL_INPUT;
   const char *name = coupler->name;
   int flag = checkName(b, __func__, name, 3), angles = 0, whole = 1, same = 0;
   if (flag) return flag;
@@ -803,6 +813,7 @@ int CPBodiesAddCoupler(CPBodies b, const CPCoupler *coupler) {
 int CPBodiesAddDrive(CPBodies b, const CPDrive *drive) {
   static const char *const fields[] = {"start", "rate", "amplitude", "frequency"};
   if (!b) return CP_MEM_NULL;
+  if (bodiesGiven(b, __func__, "drive", drive != NULL)) return CP_ILL_INPUT;
   const char *name           = drive->name;
   const sunrealtype values[] = {drive->start, drive->rate, drive->amplitude, drive->frequency};
   int flag                   = checkName(b, __func__, name, 4);
@@ -824,6 +835,7 @@ int CPBodiesAddDrive(CPBodies b, const CPDrive *drive) {
 
 int CPBodiesAddSpring(CPBodies b, const CPSpring *spring) {
   if (!b) return CP_MEM_NULL;
+  if (bodiesGiven(b, __func__, "spring", spring != NULL)) return CP_ILL_INPUT;
   const char *name = spring->name;
   int flag         = checkName(b, __func__, name, 5);
   if (flag) return flag;
@@ -872,6 +884,7 @@ int CPBodiesAddBushing(CPBodies b, const CPBushing *bushing) {
   static const Measure measures[6]      = {ALONG_(X),  ALONG_(Y),  ALONG_(Z),
                                            DOT_(Z, Y), DOT_(X, Z), DOT_(Y, X)};
   if (!b) return CP_MEM_NULL;
+  if (bodiesGiven(b, __func__, "bushing", bushing != NULL)) return CP_ILL_INPUT;
   const char *name = bushing->name;
   int flag         = checkName(b, __func__, name, 19);
   if (flag) return flag;
@@ -913,6 +926,7 @@ int CPBodiesAddBushing(CPBodies b, const CPBushing *bushing) {
 int CPBodiesAddForce(CPBodies b, const CPForce *force) {
   static const char *const fields[] = {"force_x", "force_y", "force_z"};
   if (!b) return CP_MEM_NULL;
+  if (bodiesGiven(b, __func__, "force", force != NULL)) return CP_ILL_INPUT;
   const char *name = force->name;
   int flag         = checkName(b, __func__, name, 3);
   if (flag) return flag;
@@ -939,6 +953,7 @@ int CPBodiesAddForce(CPBodies b, const CPForce *force) {
 
 int CPBodiesAddFriction(CPBodies b, const CPFriction *friction) {
   if (!b) return CP_MEM_NULL;
+  if (bodiesGiven(b, __func__, "friction", friction != NULL)) return CP_ILL_INPUT;
   const char *name = friction->name;
   int flag         = checkName(b, __func__, name, 2);
   if (flag) return flag;
@@ -958,6 +973,7 @@ int CPBodiesAddFriction(CPBodies b, const CPFriction *friction) {
 
 int CPBodiesAddShape(CPBodies b, const CPShape *shape) {
   if (!b) return CP_MEM_NULL;
+  if (bodiesGiven(b, __func__, "shape", shape != NULL)) return CP_ILL_INPUT;
   const char *name = shape->name;
   int flag         = checkName(b, __func__, name, 0);
   if (flag) return flag;

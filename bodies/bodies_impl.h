@@ -291,6 +291,8 @@ int bodiesError(CPBodies b, int code, const char *function, const char *format, 
     __attribute__((format(printf, 4, 5)))
 #endif
     ;
+/* Checks an argument, or several, of these names. Returns 0, or CP_ILL_INPUT, which has been reported. */
+int bodiesGiven(CPBodies b, const char *function, const char *names, int given);
 /* Returns the index of the element of this kind and name (length characters), or -1. */
 int bodiesFind(const struct CPBodies_ *b, int kind, const char *name, size_t length);
 void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u,

@@ -105,6 +105,12 @@ static int isMarkup(const char *data, size_t size) {
 
 CPBodies CPBodiesReadText(const char *data, size_t size, const char *name, SUNContext ctx,
                           CPBodiesFile *run, char *message, size_t length) {
+  char unread[1]; /* A message that is not wanted has this room. */
+  if (!message) message = unread, length = sizeof unread;
+  if (!data || !name || !ctx || !run) {
+    snprintf(message, length, "data, name, ctx and run must not be NULL");
+    return NULL;
+  }
   const int is_xml = bodiesEndsWith(name, ".xml") || bodiesEndsWith(name, ".mjcf") ||
                      bodiesEndsWith(name, ".urdf");
   *run = (CPBodiesFile){.t_end = 10, .assemble = 1, .balance = 1};
@@ -132,10 +138,12 @@ CPBodies CPBodiesReadText(const char *data, size_t size, const char *name, SUNCo
 CPBodies CPBodiesRead(const char *path, SUNContext ctx, CPBodiesFile *run, char *message,
                       size_t length) {
   size_t size;
-  const char *why;
-  char *data = bodiesFile(path, &size, &why);
+  char unread[1];
+  const char *why = "the path must not be NULL";
+  if (!message) message = unread, length = sizeof unread;
+  char *data = path ? bodiesFile(path, &size, &why) : NULL;
   if (!data) {
-    snprintf(message, length, "%s: %s", path, why);
+    snprintf(message, length, "%s: %s", path ? path : "NULL", why);
     bodiesOneLine(message, length);
     return NULL;
   }

@@ -253,6 +253,7 @@ int CPBodiesCoordinate(CPBodies b, CPCoordinate of, N_Vector y, sunrealtype *x, 
   Term term;
   Jet jet;
   if (flag) return flag;
+  if (bodiesGiven(b, __func__, "x and rate", x && rate)) return CP_ILL_INPUT;
   const int j = of.joint ? bodiesFind(b, NAME_JOINT, of.joint, strlen(of.joint)) : -1;
   if (j < 0 || bodiesCoordinateTerm(b, j, of.k, &term))
     return bodiesError(b, CP_ILL_INPUT, __func__,
@@ -269,6 +270,7 @@ int CPBodiesPoint(CPBodies b, const char *body, const sunrealtype *point, N_Vect
                   sunrealtype *x, sunrealtype *v) {
   const int flag = checkState(b, y, __func__);
   if (flag) return flag;
+  if (bodiesGiven(b, __func__, "point", point != NULL)) return CP_ILL_INPUT;
   const int i = body ? bodiesFind(b, NAME_BODY, body, strlen(body)) : -1;
   if (i < 0)
     return bodiesError(b, CP_ILL_INPUT, __func__, "there is no body \"%.100s\"", body ? body : "");
@@ -290,6 +292,7 @@ int CPBodiesReaction(CPBodies b, const char *joint, sunrealtype t, N_Vector y,
   (void)t;
   const int flag = checkState(b, y, __func__);
   if (flag) return flag;
+  if (bodiesGiven(b, __func__, "F and T", F && T)) return CP_ILL_INPUT;
   const int index = joint ? bodiesFind(b, NAME_JOINT, joint, strlen(joint)) : -1;
   if (index < 0 || !lambda)
     return bodiesError(b, CP_ILL_INPUT, __func__, "there is no joint \"%.100s\", or no lambda",
@@ -414,6 +417,7 @@ int CPBodiesGetPowers(CPBodies b, sunrealtype t, N_Vector y, const sunrealtype *
                       CPBodiesPowers *powers) {
   int flag = checkState(b, y, __func__);
   if (flag) return flag;
+  if (bodiesGiven(b, __func__, "powers", powers != NULL)) return CP_ILL_INPUT;
   const sunrealtype *q = N_VGetArrayPointer(y);
   flag = bodiesPowers(b, t, q, q + (sunindextype)b->nbodies * b->space.nq, lambda, powers);
   if (!flag) return CP_SUCCESS;
@@ -443,6 +447,7 @@ sunrealtype *CPBodiesParameters(CPBodies b) { return b ? b->param : NULL; }
 int CPBodiesParameterName(CPBodies b, int i, char *text, size_t length) {
   if (!b) return CP_MEM_NULL;
   if (checkIndex(b, __func__, "i", i, b->nparams)) return CP_ILL_INPUT;
+  if (bodiesGiven(b, __func__, "text", text || length == 0)) return CP_ILL_INPUT;
   snprintf(text, length, "%s.%s", b->text + b->label[i].owner, b->label[i].field);
   return CP_SUCCESS;
 }
@@ -461,6 +466,7 @@ int CPBodiesDimension(CPBodies b) { return b ? b->space.dimension : 0; }
 int CPBodiesJointBodies(CPBodies b, int i, int *body) {
   if (!b) return CP_MEM_NULL;
   if (checkIndex(b, __func__, "i", i, b->njoints)) return CP_ILL_INPUT;
+  if (bodiesGiven(b, __func__, "body", body != NULL)) return CP_ILL_INPUT;
   for (int side = 0; side < 2; side++) body[side] = b->pair[b->joint[i].pair].side[side].body;
   return CP_SUCCESS;
 }
@@ -489,6 +495,7 @@ int CPBodiesJointPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealt
   int flag = checkState(b, y, __func__);
   if (!flag) flag = checkIndex(b, __func__, "joint", i, b->njoints);
   if (flag) return flag;
+  if (bodiesGiven(b, __func__, "Pa and Pb", Pa && Pb)) return CP_ILL_INPUT;
   pointsAt(b, &b->pair[b->joint[i].pair], y, Pa, Pb);
   return CP_SUCCESS;
 }
@@ -527,6 +534,7 @@ int CPBodiesContactFrame(CPBodies b, int i, N_Vector y, sunrealtype *frame) {
   int flag = checkState(b, y, __func__);
   if (!flag) flag = checkContact(b, i, __func__);
   if (flag) return flag;
+  if (bodiesGiven(b, __func__, "frame", frame != NULL)) return CP_ILL_INPUT;
   const Contact *contact   = &b->contact[i];
   const Joint *joint       = &b->joint[contact->joint];
   const Pair *pair         = &b->pair[joint->pair];
@@ -566,16 +574,19 @@ static const Pair *springAt(CPBodies b, int i, const char *what, const char *fun
 
 int CPBodiesSpringBodies(CPBodies b, int i, int *body) {
   if (!b) return CP_MEM_NULL;
+  if (bodiesGiven(b, __func__, "body", body != NULL)) return CP_ILL_INPUT;
   const Pair *pair = springAt(b, i, "i", __func__);
   for (int side = 0; side < 2 && pair; side++) body[side] = pair->side[side].body;
   return pair ? CP_SUCCESS : CP_ILL_INPUT;
 }
 
 int CPBodiesSpringPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealtype *Pb) {
-  const int flag   = checkState(b, y, __func__);
-  const Pair *pair = flag ? NULL : springAt(b, i, "spring", __func__);
+  const int flag = checkState(b, y, __func__);
+  if (flag) return flag;
+  if (bodiesGiven(b, __func__, "Pa and Pb", Pa && Pb)) return CP_ILL_INPUT;
+  const Pair *pair = springAt(b, i, "spring", __func__);
   if (pair) pointsAt(b, pair, y, Pa, Pb);
-  return flag || pair ? flag : CP_ILL_INPUT;
+  return pair ? CP_SUCCESS : CP_ILL_INPUT;
 }
 
 int CPBodiesShapes(CPBodies b) { return b ? b->nshapes : 0; }
@@ -584,6 +595,7 @@ int CPBodiesShapePoints(CPBodies b, int i, N_Vector y, CPShapeKind *kind, sunrea
   int flag = checkState(b, y, __func__);
   if (!flag) flag = checkIndex(b, __func__, "shape", i, b->nshapes);
   if (flag) return flag;
+  if (bodiesGiven(b, __func__, "kind and points", kind && points)) return CP_ILL_INPUT;
   const Shape *shape = &b->shape[i];
   const Side *on     = &b->pair[shape->pair].side[1];
   *kind              = shape->kind;

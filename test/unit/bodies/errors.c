@@ -428,6 +428,63 @@ START_TEST(calls_out_of_order_are_refused) {
 }
 END_TEST
 
+START_TEST(arguments_that_are_NULL_are_refused) {
+  N_Vector y    = NULL;
+  sunrealtype x = 0, P[12];
+  CPShapeKind kind;
+  char message[100] = "";
+  CPBodiesFile run;
+  const CPShape sphere = {
+      .name = "sphere", .body = "body", .kind = CP_SHAPE_SPHERE, .size = {1, 1, 1}};
+  const CPSpring spring = {.name = "spring", .b = "body", .stiffness = 1, .point_a = {0, 0, 5}};
+  ck_assert_int_eq(CPBodiesAddShape(bodies, &sphere), 0);
+  ck_assert_int_ge(CPBodiesAddSpring(bodies, &spring), 0);
+  const int added[] = {CPBodiesSetGravity(bodies, NULL), CPBodiesAddBody(bodies, NULL),
+                       CPBodiesAddJoint(bodies, NULL),   CPBodiesAddContact(bodies, NULL),
+                       CPBodiesAddCoupler(bodies, NULL), CPBodiesAddDrive(bodies, NULL),
+                       CPBodiesAddSpring(bodies, NULL),  CPBodiesAddBushing(bodies, NULL),
+                       CPBodiesAddForce(bodies, NULL),   CPBodiesAddFriction(bodies, NULL),
+                       CPBodiesAddShape(bodies, NULL)};
+  for (size_t k = 0; k < sizeof added / sizeof *added; k++)
+    ck_assert_int_eq(added[k], CP_ILL_INPUT);
+  CPMechModel model;
+  ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+  y                 = CPBodiesState(bodies);
+  const int asked[] = {CPBodiesCoordinate(bodies, (CPCoordinate){"base", 0}, y, NULL, &x),
+                       CPBodiesCoordinate(bodies, (CPCoordinate){"base", 0}, y, &x, NULL),
+                       CPBodiesPoint(bodies, "body", NULL, y, P, P),
+                       CPBodiesReaction(bodies, "base", 0, y, P, NULL, P),
+                       CPBodiesReaction(bodies, "base", 0, y, P, P, NULL),
+                       CPBodiesGetPowers(bodies, 0, y, NULL, NULL),
+                       CPBodiesParameterName(bodies, 0, NULL, 10),
+                       CPBodiesJointBodies(bodies, 0, NULL),
+                       CPBodiesJointPoints(bodies, 0, y, NULL, P),
+                       CPBodiesJointPoints(bodies, 0, y, P, NULL),
+                       CPBodiesSpringBodies(bodies, 0, NULL),
+                       CPBodiesSpringPoints(bodies, 0, y, NULL, P),
+                       CPBodiesSpringPoints(bodies, 0, y, P, NULL),
+                       CPBodiesShapePoints(bodies, 0, y, NULL, P),
+                       CPBodiesShapePoints(bodies, 0, y, &kind, NULL)};
+  for (size_t k = 0; k < sizeof asked / sizeof *asked; k++) {
+    ck_assert_int_eq(asked[k], CP_ILL_INPUT);
+    ck_assert_mentions(CPBodiesGetLastMessage(bodies), "must not be NULL");
+  }
+  ck_assert_int_eq(CPBodiesPoint(bodies, "body", P, y, NULL, NULL), CP_SUCCESS);
+  ck_assert_ptr_null(CPBodiesRead(NULL, test_context, &run, message, sizeof message));
+  ck_assert_mentions(message, "NULL");
+  ck_assert_ptr_null(CPBodiesRead("nowhere", test_context, &run, NULL, 0));
+  const char *const texts[] = {NULL, "a.yaml", "a.yaml", "a.yaml"};
+  for (int k = 0; k < 4; k++) {
+    ck_assert_ptr_null(CPBodiesReadText(k == 1 ? NULL : "bodies:", 7, texts[k],
+                                        k == 2 ? NULL : test_context, k == 3 ? NULL : &run, message,
+                                        sizeof message));
+    ck_assert_mentions(message, "must not be NULL");
+  }
+  ck_assert_ptr_null(CPBodiesReadText("[", 1, "a.yaml", test_context, &run, NULL, 100));
+  N_VDestroy(y);
+}
+END_TEST
+
 START_TEST(a_mechanism_without_bodies_is_refused) {
   CPBodies empty = CPBodiesCreate(3, test_context);
   CPMech mech;
@@ -756,6 +813,7 @@ int main(void) {
   tcase_add_test(tc, shapes_of_the_ground_stay);
   tcase_add_test(tc, the_plane_refuses_what_leaves_it);
   tcase_add_test(tc, calls_out_of_order_are_refused);
+  tcase_add_test(tc, arguments_that_are_NULL_are_refused);
   tcase_add_test(tc, a_mechanism_without_bodies_is_refused);
   tcase_add_test(tc, a_loop_that_cannot_close_is_named);
   tcase_add_test(tc, a_failing_function_is_reported);
