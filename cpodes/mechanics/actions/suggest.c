@@ -10,6 +10,7 @@
  * manifold. */
 #include "actions.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,10 @@
  * at amplitudes of 0.005 to 0.02 rtol^(2/3) of the size of positions. Below this part of rtol^(2/3) it
  * is stepped over (bench/README.md). */
 #define SKIPPED 0.003
+/* BDF of order k is A(alpha)-stable, with alpha = 90, 90, 86.0, 73.4, 51.8 degrees for k = 1 ... 5
+ * (Hairer and Wanner, Solving Ordinary Differential Equations II, table V.2.1). It is of use up to the
+ * angle of order 4, whose cotangent this is. */
+#define BDF_DECAY 0.299
 /* Products with J that extract the fastest oscillation from y' */
 #define SIFTED 4
 /* Increments of difference quotients, relative to the size of positions */
@@ -133,19 +138,40 @@ static int amplitudeOf(Room *room, double rho, double *amplitude) {
   return flag < 0 ? flag : CP_SUCCESS;
 }
 
-/* The problem is stiff if its fastest mode limits explicit steps and is a rapid decay, or an
- * oscillation that RADAU may skip. RADAU needs M and A. BDF follows undamped oscillations, whatever
- * their amplitude (guide, "Choosing a method"). */
-static int choose(Room *room, double rtol, double re, double im, CPMechSuggestion *s) {
+/* The problem is stiff if its fastest mode limits explicit steps, and implicit ones may skip it. The
+ * mode has to be followed until its amplitude A, which falls as exp(-a t), a = -re, is below the part
+ * that is skipped:
+ *
+ *   t = log(A / skipped) / a   if the mode is damped, a > omega: what excites it is the motion, and its
+ *                              response has died out before the motion has changed;
+ *       0                      if A <= skipped, else the whole time if it is not damped.
+ *
+ * While they follow it, implicit methods need up to MANY times the work for each radian of its
+ * oscillation, and few steps if it is an exponential. A = 1 is a bound, so that most damped modes need
+ * no evaluation for their amplitude; DBL_EPSILON is one for what counts at rtol = 0.
+ * RADAU needs M and A. BDF follows undamped oscillations, whatever their amplitude (guide, "Choosing a
+ * method"), and those outside its regions of stability. */
+static int choose(Room *room, double rtol, double remaining, double re, double im,
+                  CPMechSuggestion *s) {
   const int operators = room->mech->operators;
-  const double ratio  = s->radius / s->motion;
-  const int fast = ratio > MANY * STABLE, damped = re < 0.0 && -re >= fabs(im),
-            swings = fast && fabs(im) > fabs(re) && !operators;
+  const double ratio = s->radius / s->motion, skipped = SKIPPED * pow(rtol, 2.0 / 3.0);
+  const int fast   = ratio > MANY * STABLE,
+            damped = -re > fmax(s->motion, operators ? BDF_DECAY * fabs(im) : 0.0);
   double amplitude = 1.0;
-  char seen[64]    = "";
-  const int flag   = swings ? amplitudeOf(room, s->radius, &amplitude) : CP_SUCCESS;
-  if (swings) snprintf(seen, sizeof seen, " with an amplitude of %.2g", amplitude);
-  s->stiff  = fast && (damped || amplitude < SKIPPED * pow(rtol, 2.0 / 3.0));
+  /* the number of times that the mode decays by e in the time that there is to follow it */
+  const double times = damped ? -re * remaining * s->radius / (MANY * fabs(im)) : 0.0;
+  int flag = CP_SUCCESS, skips = times >= -log(fmax(skipped, DBL_EPSILON));
+  char seen[96] = "";
+  if (fast && !skips && im != 0.0 && !operators) {
+    flag  = amplitudeOf(room, s->radius, &amplitude);
+    skips = amplitude * exp(-times) < skipped;
+    snprintf(seen, sizeof seen, " with an amplitude of %.2g", amplitude);
+  }
+  if (damped && im != 0.0) {
+    const size_t used = strlen(seen);
+    snprintf(seen + used, sizeof seen - used, ", decays at %.3g", -re);
+  }
+  s->stiff  = fast && skips;
   s->lmm    = s->stiff && operators ? CV_BDF : 0;
   s->method = !s->stiff ? "DOP853" : operators ? "BDF" : "RADAU";
   if (s->radius == 0.0)
@@ -160,7 +186,7 @@ static int choose(Room *room, double rtol, double re, double im, CPMechSuggestio
         "by their own size, stability requires %.2g explicit steps, and implicit methods pay "
         "off above %g",
         s->stiff ? "stiff"
-        : fast   ? "not damped"
+        : fast   ? damped ? "damped too slowly" : "not damped"
                  : "not stiff",
         im != 0.0 ? "oscillation" : "exponential", s->radius, seen, s->motion, ratio / STABLE, MANY);
   return flag;
@@ -195,7 +221,7 @@ int CPMechSuggestMethod(CPMech mech, sunrealtype t, N_Vector y, sunrealtype t_en
     s->motion = room.omega;
     s->radius = hypot(re, im);
     if (s->radius < SLOW * s->motion) s->radius = 0.0;
-    flag = choose(&room, rtol, re, im, s);
+    flag = choose(&room, rtol, fabs(t_end - t), re, im, s);
   }
   cpArenaFree(&room.arena);
   return cpMechReport(mech, flag, __func__);

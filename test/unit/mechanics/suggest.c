@@ -122,6 +122,50 @@ START_TEST(operators_are_integrated_by_BDF) {
 }
 END_TEST
 
+/* x_3 swings with 1e-5 of the size of positions, more than RADAU may skip at 1e-6 (3e-7), until it has
+ * died out: as exp(-340 t) t = 0.01 later, as exp(-10 t) at t = 0.35, which it is allowed to take in a
+ * run of 1.75. */
+START_TEST(a_damped_oscillation_counts_until_it_has_died_out) {
+  const double strong[N] = {0.1, 0.2, 680.0}, k[N] = {1.0, 1.0, 340.0 * 340.0 + 750.0 * 750.0};
+  const double weak[N] = {0.1, 0.2, 20.0}, k_weak[N] = {1.0, 1.0, 1e6};
+  third = 1e-5;
+  create(strong, k, 0.1);
+  CPMechSuggestion found = suggestion(10.0, 1e-6);
+  ck_assert_double_le(fabs(found.radius - 823.5), 0.05 * 823.5);
+  ck_assert_str_eq(found.method, "RADAU");
+  ck_assert_mentions(found.reason, "decays at 3");
+  ck_assert_str_eq(suggestion(10.0, 0.0).method, "RADAU"); /* only roundoff counts */
+  destroy();
+  third = 1e-5;
+  create(weak, k_weak, 0.1);
+  ck_assert_str_eq(suggestion(2.5, 1e-6).method, "RADAU");
+  found = suggestion(1.0, 1e-6);
+  ck_assert_str_eq(found.method, "DOP853");
+  ck_assert_mentions(found.reason, "damped too slowly: the");
+  destroy();
+}
+END_TEST
+
+static double decay; /* of the roots -decay +- 750 i */
+static int swing(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                 sunrealtype *udot, sunrealtype *lambda, void *data) {
+  (void)t, (void)z, (void)lambda, (void)data;
+  udot[0] = -2.0 * decay * u[0] - (decay * decay + 750.0 * 750.0) * (q[0] - 1.0);
+  return 0;
+}
+
+/* At angles of 65.6 and 78.7 degrees from the negative axis; BDF is stable up to 73.4 at order 4. */
+START_TEST(operators_are_integrated_by_BDF_where_it_is_stable) {
+  const CPMechModel model = {.nu = 1, .udot = swing};
+  decay                   = _i ? 150.0 : 340.0;
+  y                       = VECTOR(1.0, 1e-6);
+  mech                    = CPMechCreate(&model, y, test_context);
+  ck_assert_ptr_nonnull(mech);
+  ck_assert_str_eq(suggestion(10.0, 1e-6).method, _i ? "DOP853" : "BDF");
+  destroy();
+}
+END_TEST
+
 /* x_3 swings with 1e-5 of the size of positions, which RADAU may skip at 0.003 rtol^(2/3). J^4 y' is rho^5
  * times the amplitude, up to slower motion, (omega / rho)^5, and to the error of differences. */
 START_TEST(oscillations_count_unless_they_are_below_the_tolerance) {
@@ -307,6 +351,8 @@ static Suite *suggest_suite(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, the_spectral_radius_is_that_of_the_roots, 0, SPECTRA);
   tcase_add_test(tc, operators_are_integrated_by_BDF);
+  tcase_add_test(tc, a_damped_oscillation_counts_until_it_has_died_out);
+  tcase_add_loop_test(tc, operators_are_integrated_by_BDF_where_it_is_stable, 0, 2);
   tcase_add_test(tc, oscillations_count_unless_they_are_below_the_tolerance);
   tcase_add_test(tc, the_unit_of_time_changes_nothing);
   tcase_add_test(tc, stiffness_of_decays_depends_on_the_motion_alone);
