@@ -86,7 +86,8 @@ struct CPodesProjectedIntegrator::Impl {
   bool assembled = true; /* advanced is assembled; else only its t and y are set */
   double tGood   = NaN;  /* the last time at which advanced was assembled, with yGood */
   Vector yGood;
-  bool initialized = false, showInterpolated = false, startOfInterval = false, selfUpdating = false;
+  bool initialized = false, running = false, showInterpolated = false, startOfInterval = false,
+       selfUpdating           = false;
   bool discreteChanged        = true; /* the discrete variables of interpolated are out of date */
   Communication communication = Completed;
   TerminationReason reason    = Integrator::InvalidTerminationReason;
@@ -498,8 +499,20 @@ void Integ::setReturnEveryInternalStep(bool every) { impl->everyStep = every; }
 void Integ::setAllowInterpolation(bool allow) { impl->allowInterpolation = allow; }
 void Integ::setProjectInterpolatedStates(bool project) { impl->projectInterpolated = project; }
 
+/* One call at a time: the functions of the system must not call the integrator that steps it. */
+struct Calling {
+  bool &flag;
+  Calling(bool &running, const char *function) : flag(running) {
+    SimTK_ERRCHK_ALWAYS(!running, function,
+                        "It must not be called by a function of the system that it works for.");
+    running = true;
+  }
+  ~Calling() { flag = false; }
+};
+
 void Integ::initialize(const State &state) {
   try {
+    const Calling calling(impl->running, "initialize()");
     impl->initialize(state);
   } catch (const std::exception &e) { throw InitializationFailed(__FILE__, __LINE__, e.what()); }
 }
@@ -507,6 +520,7 @@ void Integ::initialize(const State &state) {
 Integ::SuccessfulStepStatus Integ::stepTo(double report, double scheduled) {
   const double t = impl->initialized ? impl->getTime() : NaN;
   try {
+    const Calling calling(impl->running, "stepTo()");
     SimTK_ERRCHK_ALWAYS(impl->initialized, "stepTo()", "The integrator has not been initialized.");
     SimTK_ERRCHK3_ALWAYS(report >= t && scheduled >= t, "stepTo()",
                          "The times %g and %g must not be before the present one, %g.", report,
@@ -521,8 +535,9 @@ Integ::SuccessfulStepStatus Integ::stepBy(double interval, double scheduled) {
 }
 
 void Integ::reinitialize(Stage stage, bool shouldTerminate) {
-  impl->showInterpolated = impl->showInterpolated && stage >= Stage::Report;
   try {
+    const Calling calling(impl->running, "reinitialize()");
+    impl->showInterpolated = impl->showInterpolated && stage >= Stage::Report;
     if (stage < Stage::Report && !shouldTerminate) impl->start(stage);
   } catch (const std::exception &e) {
     throw StepFailed(__FILE__, __LINE__, getAdvancedTime(), e.what());

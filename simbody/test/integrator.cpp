@@ -487,6 +487,44 @@ START_TEST(after_a_failed_step_the_state_is_the_last_good_one) {
 }
 END_TEST
 
+/* A force that calls the integrator which has called it. */
+struct CallsBack : Force::Custom::Implementation {
+  CPodesProjectedIntegrator *integrator = nullptr;
+  mutable int calls = 0, refusals = 0;
+  void calcForce(const State &, Vector_<SpatialVec> &, Vector_<Vec3> &, Vector &) const override {
+    if (!integrator) return;
+    calls++;
+    try {
+      integrator->stepTo(9);
+    } catch (const StepFailed &e) {
+      refusals += std::string(e.getMessage()).find("must not be called") != std::string::npos;
+    }
+  }
+  Real calcPotentialEnergy(const State &) const override { return 0; }
+};
+
+START_TEST(a_force_that_calls_its_integrator_is_refused_and_changes_nothing) {
+  State ends[2];
+  for (int k = 0; k < 2; k++) {
+    Model m;
+    gravity(m);
+    MobilizedBody::Pin pin(m.matter.Ground(), Transform(), rod(), Transform());
+    auto *force = new CallsBack;
+    Force::Custom(m.forces, force);
+    m.ready([&](State &s) { pin.setAngle(s, 1); });
+    Ours ours(m, methods[_i], 1e-6);
+    ours.initialize(m.start);
+    if (k == 1) force->integrator = &ours;
+    reach(ours, 1);
+    force->integrator = nullptr;
+    ends[k]           = ours.getState();
+    ck_assert_int_eq(force->calls > 0, k);
+    ck_assert_int_eq(force->refusals, force->calls);
+  }
+  ck_assert_double_eq(ends[0].getY()[0], ends[1].getY()[0]);
+}
+END_TEST
+
 /* libSimTKmath and cpodes have functions with the same names. */
 START_TEST(simbodys_cpodes_and_ours_take_turns_in_one_process) {
   auto m = fourBarRod();
@@ -542,6 +580,8 @@ int main() {
   tcase_add_test(tc, bad_input_is_an_exception_of_simbody_with_a_reason);
   tcase_add_test(tc, constraints_that_cannot_be_assembled_are_named_by_simbody);
   tcase_add_loop_test(tc, after_a_failed_step_the_state_is_the_last_good_one, 0, numMethods);
+  tcase_add_loop_test(tc, a_force_that_calls_its_integrator_is_refused_and_changes_nothing, 0,
+                      numMethods);
   suite_add_tcase(s, tc);
   return runSuite(s);
 }
