@@ -294,6 +294,8 @@ int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
   if (flag < 0) return flag;
   const int f_failed = flag == CP_CV_RHSFUNC_RECVR;
   if (!f_failed) nameNonFinite(mem, a, ycor, matrix);
+  mem->ndiverged += !f_failed && !mem->failure.cause &&
+                    SUNNonlinSolGetType(mem->nls.inner) == SUNNONLINEARSOLVER_FIXEDPOINT;
   if (!isCreeping(mem, a)) return f_failed ? flag : SUN_NLS_CONV_RECVR;
   if (mem->failure.cause) return cpFatal(mem, mem->failure.cause);
   const int code = cpStepperCause(s, &reason);

@@ -342,6 +342,26 @@ static int checkSteps(CPodeMem mem, long int nst, long int taken, long int nsolv
                   "CVodeSetNonlinConvCoef used?)");
 }
 
+/* Fixed-point iteration converges for |h df/dy| of about 1 or less. If accuracy allows longer steps,
+ * CVODES tries them again and again, and a third to a half of the attempts fails (stiff mechanisms of the
+ * catalogue; of the others, at most a fortieth). Then the error test is blind: first corrections are below
+ * the tolerance, and pass, although the iteration hardly contracts. */
+#define MOST_DIVERGED 50  /* attempts, after which */
+#define DIVERGED_PART 0.1 /* this part of the steps says that stability limits their size */
+
+static void warnOfStability(CPodeMem mem, long int nst) {
+  if (mem->stability_warned || mem->ndiverged < MOST_DIVERGED ||
+      (double)mem->ndiverged < DIVERGED_PART * (double)nst)
+    return;
+  mem->stability_warned = 1;
+  cpReport(
+      &mem->base.log, CV_WARNING, mem->function,
+      "at t = %.15g: fixed-point iteration has failed in %ld attempts of %ld steps: the problem is "
+      "stiff, stability limits the steps, now to %.3g, and errors may be many tolerances; use BDF "
+      "or RADAU",
+      mem->base.t, mem->ndiverged, nst, cpLastStep(mem));
+}
+
 static int call(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
                 int *ncheck, const char *function) {
   const CPStepper s = &mem->base;
@@ -381,6 +401,7 @@ static int call(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret
                     "theirs is set with CPodeSetSensNonlinearSolver; re-initialise them "
                     "(CPodeReInit, CPodeSensReInit)");
   cpStepperWarn(s, function);
+  warnOfStability(mem, nst);
   flag = cpProjectOutput(mem, *tret, yout, function,
                          result == CV_ROOT_RETURN    ? " (CV_ROOT_RETURN)"
                          : result == CV_TSTOP_RETURN ? " (CV_TSTOP_RETURN)"

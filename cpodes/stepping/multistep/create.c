@@ -140,6 +140,8 @@ static void restart(CPodeMem mem, sunrealtype t0, N_Vector y0) {
   mem->last                    = (CPAccepted){.since = LONG_MAX / 2, .uncut = INT_MAX / 2};
   mem->failure                 = (CPFailure){0};
   mem->treturned               = t0;
+  mem->ndiverged               = 0;
+  mem->stability_warned        = 0;
   mem->checkpoints.overwritten = 0;
   mem->checkpoints.root_beyond = mem->checkpoints.first_root = NAN;
   mem->norms.choice                                          = (CPOrderChoice){.nst = -1};

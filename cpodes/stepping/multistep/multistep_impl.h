@@ -211,6 +211,8 @@ struct CPodeMem_ {
   /* the present call of CPode */
   const char *function;  /* the public function that runs */
   sunrealtype treturned; /* latest time that was returned with success */
+  long int ndiverged;    /* attempts since the start in which fixed-point iteration failed */
+  int stability_warned;  /* the warning that this limits the steps has been given since the start */
   long int nsolves;
   int holding;  /* CVODES' messages are held back until the cause is known */
   CPLog cvodes; /* holds the latest of them */

@@ -96,6 +96,40 @@ START_TEST(billiard_balls_roll_at_last) {
 }
 END_TEST
 
+/* Whatever is evaluated in between: the system's functions get the contacts, and the model's the bodies. */
+START_TEST(data_and_preparation_may_come_in_any_order) {
+  static const char *const orders[] = {"pds", "dps", "psd", "ps", "pdsd", "dpxs"};
+  CPContactPoint point = {.name = "table", .normal = 0, .tangent = 1, .ntangents = 2, .mu = mu};
+  CPMechModel model;
+  CPMechSuggestion suggested;
+  sunrealtype t, v[2];
+  for (int k = 0; k < 2; k++) { /* 0: in the order of the other tests, for comparison */
+    CPBodies bodies = balls(1);
+    ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+    N_Vector y        = CPBodiesState(bodies);
+    CPContact contact = CPContactCreate(&model, 1, &point, y, test_context);
+    CPMech mech       = CPContactGetMech(contact);
+    CPContactSetErrHandlerFn(contact, message_log, &(MessageLog){0});
+    for (const char *c = k ? orders[_i] : "pd"; *c; c++) {
+      if (*c == 'p') ck_assert_int_eq(CPBodiesPrepare(bodies, mech), CP_SUCCESS);
+      if (*c == 'd') ck_assert_int_eq(CPContactSetUserData(contact, &t), CP_SUCCESS);
+      if (*c == 'x') ck_assert_int_eq(CPMechSetUserData(mech, bodies), CP_NOT_SUPPORTED);
+      if (*c == 's')
+        ck_assert_int_eq(CPMechSuggestMethod(mech, 0, y, 1, 1e-6, &suggested), CP_SUCCESS);
+    }
+    CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
+    ck_assert_int_eq(CPContactAttachOneStep(contact, mem, 0, y, 1e-8, 1e-8), CP_SUCCESS);
+    ck_assert_int_eq(CPContactSolve(contact, 0.1, y, &t), CP_SUCCESS);
+    v[k] = entries(y)[7];
+    CPOneStepFree(&mem);
+    CPContactFree(&contact);
+    CPBodiesFree(&bodies);
+    N_VDestroy(y);
+  }
+  ck_assert_double_eq(v[0], v[1]);
+}
+END_TEST
+
 /* A ball with the radius 1 slides on the floor at an angle to x, with the velocity 1, and spins about
  * the vertical. */
 static CPContact slide(CPBodies bodies, sunrealtype angle, sunrealtype spin, N_Vector *y) {
@@ -410,6 +444,7 @@ int main(void) {
   TCase *tc    = tcase_create("bodies");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, billiard_balls_roll_at_last, 0, 4);
+  tcase_add_loop_test(tc, data_and_preparation_may_come_in_any_order, 0, 6);
   tcase_add_loop_test(tc, the_end_of_sliding_takes_few_steps, 0, 14);
   tcase_add_loop_test(tc, forward_sensitivities_pass_the_end_of_a_balls_sliding, 0, 2);
   tcase_add_loop_test(tc, roots_of_the_user_do_not_hide_the_end_of_sliding, 0, 10);

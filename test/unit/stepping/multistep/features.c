@@ -2,6 +2,7 @@
 #include "stepping/multistep/fixture.h"
 
 #include <math.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 static Run run;
 
@@ -28,6 +29,39 @@ START_TEST(every_method_follows_the_exact_solution_on_the_manifold) {
   long int netf;
   ck_assert_success(&run, CVodeGetNumErrTestFails(run.cvode_mem, &netf));
   ck_assert_int_eq(run_stats(&run).nproj, run_steps(&run) + netf);
+}
+END_TEST
+
+static int relaxation(sunrealtype t, N_Vector y, N_Vector ydot, void *stiffness) {
+  entries(ydot)[0] = -*(sunrealtype *)stiffness * (entries(y)[0] - cos(t));
+  return 0;
+}
+
+/* Accuracy takes some tens of steps, and stability h of at most about 1e-4. */
+START_TEST(fixed_point_iteration_warns_once_where_stability_limits_the_steps) {
+  sunrealtype stiffness = _i ? 1.0e4 : 1.0, t = 0.0;
+  MessageLog log = {0};
+  N_Vector y = VECTOR(1.0), start = VECTOR(1.0);
+  SUNNonlinearSolver fixed = SUNNonlinSol_FixedPoint(y, 0, test_context);
+  CPodeMem mem             = CPodeCreate(CV_ADAMS, test_context);
+  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPodeInit(mem, relaxation, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-4, 1.0e-4), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, fixed), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetUserData(CPodeGetCVodeMem(mem), &stiffness), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 1000000), CV_SUCCESS);
+  for (int k = 0; k < 2; k++) {
+    ck_assert_int_eq(CPode(mem, 0.25, y, &t, CV_NORMAL), CP_SUCCESS);
+    ck_assert_int_eq(CPode(mem, 0.5, y, &t, CV_NORMAL), CP_SUCCESS);
+    ck_assert_int_eq(log.count, _i ? k + 1 : 0);
+    ck_assert_int_eq(log.code, _i ? CV_WARNING : 0);
+    if (_i) ck_assert_mentions(log.text, "stability limits the steps");
+    ck_assert_int_eq(CPodeReInit(mem, 0.0, start), CP_SUCCESS);
+  }
+  CPodeFree(&mem);
+  SUNNonlinSolFree(fixed);
+  N_VDestroy(y);
+  N_VDestroy(start);
 }
 END_TEST
 
@@ -349,6 +383,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_loop_test(tc, every_method_follows_the_exact_solution_on_the_manifold, 0, 12);
   tcase_add_test(tc, adams_uses_its_high_orders);
+  tcase_add_loop_test(tc, fixed_point_iteration_warns_once_where_stability_limits_the_steps, 0, 2);
   tcase_add_loop_test(tc, one_step_mode_takes_one_step_at_a_time, 0, 4);
   tcase_add_loop_test(tc, backward_in_time_is_the_mirrored_motion, 0, 4);
   tcase_add_loop_test(tc, a_restart_repeats_the_run_bit_by_bit, 0, 4);
