@@ -10,6 +10,7 @@ enum {
   STATUS_USAGE       = 2,  /* wrong options, names or values, or a model that cannot be loaded */
   STATUS_OUTPUT      = 3,  /* a file could not be written completely */
   STATUS_CRASHED     = 4,  /* the model ended the run, by a signal or exit() */
+  STATUS_WITHOUT     = 5,  /* --strict: the model lacks parts of its file that act on the motion */
   STATUS_INTERRUPTED = 130 /* Ctrl-C */
 };
 

@@ -34,6 +34,9 @@ static const char *const rates[]            = {
                "angular velocity along its own axis x (omega_body, not omega)",
                "angular velocity along its own axis y (omega_body, not omega)",
                "angular velocity along its own axis z (omega_body, not omega)"};
+/* the state of the energy balance */
+static const CPModelCoordinate work = {"work", "J",
+                                       "of drives, forces, dampers and friction since the start"};
 static const char *const meanings2[PER_BODY] = {"x of its centre of mass",
                                                 "y of its centre of mass", "angle"};
 
@@ -55,7 +58,7 @@ static struct {
     char joint[CP_BODIES_TEXT], name[2][CP_BODIES_TEXT + 2];
   } sensor[MOST_SENSORS];
   CPModelQuantity quantities[1 + 2 * MOST_SENSORS]; /* the energy, and two for each sensor */
-  int told; /* 1: the notes about the parts of the file that are left out have been printed */
+  char *left_out; /* the notes about the parts of the file that are left out, or NULL */
 } mechanism;
 
 int mechanism_is_file(const char *name) {
@@ -84,29 +87,68 @@ static sunrealtype energy(const CPModel *model, sunrealtype t, N_Vector y) {
   return p.kinetic + p.potential - (mechanism.run.balance ? state[N_VGetLength(y) - 1] : 0);
 }
 
-/* Kinetic energy and that of springs and heights at the start, plus the weight times the size of
- * the mechanism. */
-static sunrealtype energy_scale(const CPModel *model) {
-  CPBodies b           = model->data;
+static int energies(const CPModel *model, sunrealtype t, N_Vector y, const sunrealtype *lambda,
+                    CPModelEnergies *e) {
+  CPBodiesPowers p;
+  if (CPBodiesGetPowers(model->data, t, y, lambda, &p)) return 1;
+  e->kinetic   = p.kinetic;
+  e->potential = p.potential;
+  e->power     = fabs(p.dissipation) + fabs(p.applied) + fabs(p.drives);
+  return 0;
+}
+
+/* Returns the mass of all bodies and sets radius to the largest radius of gyration. */
+static sunrealtype mass_of(CPBodies b, sunrealtype *radius) {
   const sunrealtype *p = CPBodiesParameters(b);
-  CPBodiesPowers powers;
-  sunrealtype most = 0, mass = 0, scale = 0;
-  const sunrealtype g =
-      sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]); /* gravity is the first parameter */
-  for (int i = 0; i < CPBodiesJoints(b); i++) {
-    sunrealtype a[3], c[3];
-    if (CPBodiesJointPoints(b, i, model->y0, a, c)) return 1;
-    for (int k = 0; k < 3; k++) most = fmax(most, fmax(fabs(a[k]), fabs(c[k])));
-  }
+  sunrealtype mass     = 0;
+  *radius              = 0;
   for (int i = 0; i < CPBodiesCount(b); i++) {
+    static const char *const moments[] = {"J_xx", "J_yy", "J_zz"};
     char name[NAME_LENGTH];
     snprintf(name, sizeof name, "%s.mass", CPBodiesBodyName(b, i));
-    const int at = i < MOST_NAMES ? CPBodiesFindParameter(b, name) : -1;
-    mass += at >= 0 ? p[at] : 0;
+    const int at = CPBodiesFindParameter(b, name);
+    if (at < 0 || !(p[at] > 0)) continue;
+    mass += p[at];
+    for (int k = 0; k < 3; k++) {
+      snprintf(name, sizeof name, "%s.%s", CPBodiesBodyName(b, i), moments[k]);
+      const int J = CPBodiesFindParameter(b, name);
+      if (J >= 0) *radius = fmax(*radius, sqrt(p[J] / p[at]));
+    }
   }
-  if (!CPBodiesGetPowers(b, 0, model->y0, NULL, &powers))
-    scale = powers.kinetic + fabs(powers.potential);
-  scale += mass * g * most;
+  return mass;
+}
+
+/* The largest edge of the box that contains all centres of mass and joints at the start, or the
+ * largest radius of gyration. */
+static sunrealtype extent(const CPModel *model) {
+  static const sunrealtype origin[3];
+  CPBodies b         = model->data;
+  sunrealtype low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY},
+              most;
+  const int joints = CPBodiesJoints(b), bodies = CPBodiesCount(b);
+  mass_of(b, &most);
+  for (int i = 0; i < joints + bodies; i++) {
+    sunrealtype x[2][3];
+    const int failed = i < joints
+                           ? CPBodiesJointPoints(b, i, model->y0, x[0], x[1])
+                           : CPBodiesPoint(b, CPBodiesBodyName(b, i - joints), origin, model->y0,
+                                           x[0], NULL);
+    for (int side = 0; !failed && side < (i < joints ? 2 : 1); side++)
+      for (int k = 0; k < 3; k++)
+        low[k] = fmin(low[k], x[side][k]), high[k] = fmax(high[k], x[side][k]);
+  }
+  for (int k = 0; k < 3; k++) most = fmax(most, high[k] - low[k]);
+  return most;
+}
+
+/* What the mechanism would exchange by moving through its extent: its weight does work there, or it
+ * does so within the time of the file. The run adds what it exchanges (CPModelType.energies). */
+static sunrealtype energy_scale(const CPModel *model) {
+  const sunrealtype *p = CPBodiesParameters(model->data); /* gravity is the first parameter */
+  const sunrealtype g = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]), L = extent(model);
+  sunrealtype radius;
+  const sunrealtype scale = mass_of(model->data, &radius) *
+                            fmax(g * L, pow(L / model->type->t_end, 2));
   return scale > 0 && isfinite(scale) ? scale : 1;
 }
 
@@ -366,8 +408,6 @@ static int create(CPModel *model) {
   model->closure = loop_closure;
   if (take_contacts(model)) return -1;
   if (draw(model) || (run.assemble && assemble(model))) return -1;
-  if (!mechanism.told) fputs(CPBodiesNotes(b), stderr);
-  mechanism.told = 1;
   return 0;
 }
 
@@ -560,6 +600,8 @@ const CPModelType *mechanism_load(const char *path) {
   if (b && !mechanism.shown) mechanism.shown = plain(path);
   if (b && (failed = name_all(b) || keep_inputs(b) || !mechanism.shown)) complain("no memory");
   if (b && !failed) failed = find_sensors(b, path) != 0;
+  if (b && *CPBodiesNotes(b) && !(mechanism.left_out = strdup(CPBodiesNotes(b))))
+    failed = complain("no memory");
   CPBodiesFree(&b);
   SUNContext_Free(&ctx);
   const CPBodiesFile *run = &mechanism.run;
@@ -588,5 +630,10 @@ const CPModelType *mechanism_load(const char *path) {
   type->points            = points;
   type->conserves         = conserves;
   type->contact_frames    = frames;
+  type->auxiliaries       = run->balance ? &work : NULL;
+  type->nauxiliaries      = run->balance != 0;
+  type->energies          = energies;
+  type->extent            = extent;
+  type->left_out          = mechanism.left_out;
   return type;
 }

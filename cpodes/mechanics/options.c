@@ -94,6 +94,19 @@ int CPMechAddQuaternion(CPMech mech, sunindextype first_q, sunindextype first_u,
   return CP_SUCCESS;
 }
 
+int CPMechGetQuaternion(CPMech mech, int i, sunindextype *first_q, sunindextype *first_u) {
+  if (!mech) return cpReport(NULL, CP_MEM_NULL, __func__, "mech must not be NULL");
+  const CPMechCoordinates *coords = &mech->coords;
+  if (!first_q || !first_u)
+    return cpRefuse(&mech->log, __func__, "first_q and first_u must not be NULL");
+  if (i < 0 || i >= coords->nquaternions)
+    return cpRefuse(&mech->log, __func__, "i must be from 0 to %d, is %d", coords->nquaternions - 1,
+                    i);
+  *first_q = coords->quaternions[i].first_q;
+  *first_u = coords->quaternions[i].first_u;
+  return CP_SUCCESS;
+}
+
 int CPMechAddUnitNorm(CPMech mech, sunindextype first, sunindextype length, sunrealtype value) {
   int flag = cpMechOption(mech, CP_MECH_BEFORE_USE, __func__);
   if (flag) return flag;

@@ -364,6 +364,12 @@ CPODES_EXPORT const char *CPMechGetLastMessage(CPMech mech);
  */
 CPODES_EXPORT int CPMechAddQuaternion(CPMech mech, sunindextype first_q, sunindextype first_u,
                                       CPFrame frame);
+/**
+ * Gets the places of quaternion i = 0, 1, ... and of its angular velocity, in the order of the
+ * coordinates. first_q, first_u: out. Returns CP_ILL_INPUT if there are not as many quaternions.
+ */
+CPODES_EXPORT int CPMechGetQuaternion(CPMech mech, int i, sunindextype *first_q,
+                                      sunindextype *first_u);
 
 /**
  * Adds the normalisation |q_first ... q_{first + length - 1}| = value > 0, for the user's own

@@ -68,7 +68,7 @@ typedef struct {
   sunrealtype (*value)(const CPModel *model, sunrealtype t, N_Vector y);
   int conserved; /**< of CPModelQuantityKind, with the default parameters */
   sunrealtype scale; /**< the size by which to judge its drift (largest kinetic energy, say), with the default
-                          parameters; not used for outputs */
+                          parameters; see also CPModelType.energies. Not used for outputs */
   sunrealtype (*scale_of)(
       const CPModel *model); /**< its scale for other parameters; if NULL, scale applies to all */
 } CPModelQuantity;
@@ -106,6 +106,13 @@ typedef struct {
   int nshapes;                      /**< number of shapes */
   CPModelShape *shape;              /**< [nshapes] */
 } CPModelDrawing;
+
+/** What a mechanism exchanges at one state. */
+typedef struct {
+  sunrealtype kinetic;   /**< kinetic energy [J] */
+  sunrealtype potential; /**< potential energy [J] */
+  sunrealtype power;     /**< sum of the absolute values of all other powers: of drives, dampers, forces [W] */
+} CPModelEnergies;
 
 /** A mechanism: one constant table. Members that are not used are 0 or NULL. */
 typedef struct {
@@ -157,6 +164,21 @@ typedef struct {
    * vectors in whose directions g_N and the two components of v_T grow [3 each]. The last one is 0 in the plane. If NULL,
    * the forces of contacts are not drawn. */
   void (*contact_frames)(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame);
+  const CPModelCoordinate
+      *auxiliaries; /**< the first of z_0, z_1, ..., with names and units; NULL if they have none. One with the unit of a
+                       conserved quantity is a part of that, such as the work of drives of an energy balance, and is judged
+                       with it */
+  int nauxiliaries; /**< at most nz */
+  /** Sets the energies at (t, y). lambda [na] are the multipliers, or NULL if they are not known. The runner judges changes
+   * of energies, in J, by what is exchanged during a run if that is more than the quantity's scale. Returns 0, or 1 if they
+   * cannot be evaluated. If NULL, the scale applies. */
+  int (*energies)(const CPModel *model, sunrealtype t, N_Vector y, const sunrealtype *lambda,
+                  CPModelEnergies *energies);
+  /** Returns the extent of the mechanism at its start [m], for models whose drawing does not show it. If NULL, the drawing
+   * does, or coordinates in m are judged by their range. */
+  sunrealtype (*extent)(const CPModel *model);
+  const char *left_out; /**< what acts on the motion in the mechanism's source and is missing in the model, such as limits of
+                             joints, one line for each; if NULL, nothing */
 } CPModelType;
 
 /** A mechanism with values of its parameters. */
@@ -213,7 +235,7 @@ typedef struct {
 } CPModelModule;
 
 /** Version of the structs above and of CPMechModel; it grows when objects built before no longer fit. */
-#define CP_MODEL_ABI 10
+#define CP_MODEL_ABI 11
 /** The name of the symbol. */
 #define CP_MODEL_SYMBOL "cpodes_model"
 /** Makes type, a CPModelType with static storage, the model of the shared object. To be used once, at file level. */

@@ -62,7 +62,7 @@ static const struct argp_option options[] = {
     {"plot", KEY_PLOT, "FILE", 0, "a figure of the run, .svg, .png or .pdf", 2},
     {"picture", KEY_PICTURE, "FILE", 0, "the mechanism at some moments, .svg, .png or .pdf", 2},
     {"report", KEY_REPORT, "FILE", 0, "all results and an animation in one HTML file", 2},
-    {"strict", KEY_STRICT, NULL, 0, "exit status 1 if the results are doubtful or wrong", 2},
+    {"strict", KEY_STRICT, NULL, 0, "exit status 1 if the results are doubtful or wrong, 5 if parts of the file that act are left out", 2},
     {"quiet", 'q', NULL, 0, "no summary and no progress bar", 2},
     {0}};
 
@@ -215,9 +215,15 @@ static void take_reason(void *text, const char *reason) {
 /* The exit status, with --strict, of a run that reached its end. */
 static int status_of_verdict(const History *h) {
   char reason[REASON]   = "";
+  char text[VERDICT_TEXT];
   const Verdict verdict = judge(h, take_reason, reason);
+  verdict_text(h, verdict, text);
   if (verdict == VERDICT_OK) return STATUS_DONE;
-  complain("--strict: the results are %s: %s", verdict_name(verdict), reason);
+  if (verdict == VERDICT_WITHOUT) {
+    complain("--strict: the results are %s", text);
+    return STATUS_WITHOUT;
+  }
+  complain("--strict: the results are %s: %s", text, reason);
   return STATUS_FAILED;
 }
 
@@ -254,7 +260,7 @@ static int run_main(int argc, char **argv) {
                   "\vExit status: 0 success, 1 the integration failed, or --strict found doubtful "
                   "results, 2 wrong "
                   "input, 3 a file could not be written, "
-                  "4 the model crashed, 130 interrupted. Files are complete up to the last output in "
+                  "4 the model crashed, 5 --strict found that parts of the file are left out, 130 interrupted. Files are complete up to the last output in "
                   "each case."};
   RunOptions o      = {.settings = {.rtol = 1e-6, .estimated = true}};
   History *history  = calloc(1, sizeof *history);

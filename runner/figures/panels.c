@@ -113,10 +113,10 @@ static void say_errors(Panel *panel, const History *history) {
   char estimate[2 * RUN_TEXT];
   describe_estimate(e, estimate, sizeof estimate);
   say_scale(panel);
-  say(panel, " The largest distance of a coordinate from a second run by %s at rtol %.1g.",
+  say(panel, " The largest distance from another run by %s at rtol %.1g, in units of the scales.",
       e->method, e->rtol);
   say(panel, " At the end %s.", estimate);
-  caption(panel, "The largest distance of a coordinate from a more accurate run.");
+  caption(panel, "The largest distance from a more accurate run, in units of the scale.");
 }
 
 static void say_violations(Panel *panel) {
@@ -316,7 +316,7 @@ static int create_drifts(const History *h, Panel *panel) {
   for (int i = 0; i < h->info->nquantities && panel->ncurves < RUN_CURVES; i++) {
     if (!is_conserved(h->info, i) || !is_selected(h->info->settings->curves, quantity[i].name))
       continue;
-    const double scale = i < RUN_SCALES ? h->info->scale[i] : NAN;
+    const double scale = h->scales.quantity[i];
     Curve *curve       = add(panel, CURVE_LINE, history_column_quantity(h) + i, quantity[i].name,
                        scale > 0 ? "" : quantity[i].unit);
     curve->offset      = h->first_quantity[i];
@@ -348,7 +348,7 @@ static int create_errors(const History *h, Panel *panel) {
   panel->logarithmic = true;
   if (!h->differences.data) return 0;
   add(panel, CURVE_LINE, 1, "error", "");
-  return finish(h, panel, "error");
+  return finish(h, panel, "error / scale");
 }
 
 static int create_violations(const History *h, Panel *panel) {

@@ -61,6 +61,21 @@ static int create_numbers(History *h, const RunInfo *info) {
   return 0;
 }
 
+static void point_at_sizes(History *h) {
+  h->scales.quantity  = h->sizes;
+  h->scales.allowance = h->sizes + h->info->nquantities;
+  h->scales.tighter   = h->sizes + 2 * h->info->nquantities;
+}
+
+/* The sizes of quantities are not known before the end. */
+static int create_sizes(History *h, const RunInfo *info) {
+  h->sizes = calloc(3 * (size_t)info->nquantities + 1, sizeof *h->sizes);
+  for (int i = 0; h->sizes && i < info->nquantities; i++)
+    h->sizes[i] = h->sizes[i + 2 * info->nquantities] = NAN;
+  if (h->sizes) point_at_sizes(h);
+  return h->sizes ? 0 : -1;
+}
+
 static int begin(Listener *self, const RunInfo *info) {
   History *h = (History *)self;
   h->info    = info;
@@ -70,7 +85,7 @@ static int begin(Listener *self, const RunInfo *info) {
   h->ngap    = choose(info, gap_name, info->ncontacts, h->gap);
   h->nphase  = choose(info, contact_phase_name, info->ncontacts, h->phase);
   for (int l = 0; l < NUM_LEVELS; l++) h->most_violation[l] = h->when[l] = NAN;
-  if (!create_numbers(h, info) && !phases_create(&h->phases, info->ncontacts) &&
+  if (!create_numbers(h, info) && !create_sizes(h, info) && !phases_create(&h->phases, info->ncontacts) &&
       !create_rows(h, info))
     return 0;
   return complain("there is no memory to keep the run's samples");
@@ -159,11 +174,27 @@ static int step(Listener *self, const Step *s) {
 
 static int event(Listener *self, const RunEvent *e) {
   History *h = (History *)self;
+  if (e->kind == EVENT_METHOD) {
+    if (h->changes < HISTORY_CHANGES) h->change[h->changes] = *e;
+    h->changes++;
+    return 0;
+  }
   if (h->events < HISTORY_EVENTS) h->event[h->events] = *e;
   h->events++;
   if (e->kind == EVENT_CONTACT) phases_note(&h->phases, e->root, e->t, (RunPhase)e->after);
   for (int i = 0; i < h->info->ncontacts && e->kind == EVENT_STRETCH; i++)
     phases_note(&h->phases, i, e->t, e->direction > 0 ? PHASE_STEPPED : PHASE_OPEN);
+  return 0;
+}
+
+static int scales(Listener *self, const Scales *s) {
+  History *h          = (History *)self;
+  const size_t length = (size_t)h->info->nquantities * sizeof *h->sizes;
+  const double *const from[] = {s->quantity, s->allowance, s->tighter};
+  for (int k = 0; k < 3; k++)
+    memcpy(h->sizes + k * h->info->nquantities, from[k], length);
+  h->scales = *s;
+  point_at_sizes(h);
   return 0;
 }
 
@@ -191,7 +222,7 @@ static int end(Listener *self, const RunResult *result) {
 
 void history_create(History *history) {
   *history          = (History){.last_t = NAN};
-  history->listener = (Listener){begin, sample, step, event, difference, end};
+  history->listener = (Listener){begin, sample, step, event, scales, difference, end};
 }
 
 void history_free(History *history) {
@@ -201,5 +232,6 @@ void history_free(History *history) {
   rows_free(&history->differences);
   phases_free(&history->phases);
   free(history->last);
+  free(history->sizes);
   *history = (History){.info = NULL};
 }

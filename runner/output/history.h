@@ -11,7 +11,8 @@ enum {
   HISTORY_ROWS   = 2000, /* most samples for curves */
   HISTORY_STEPS  = 4000, /* most steps */
   HISTORY_FRAMES = 600,  /* most frames; fewer for large drawings */
-  HISTORY_EVENTS = 1000
+  HISTORY_EVENTS = 1000,
+  HISTORY_CHANGES = 20
 };
 
 typedef struct {
@@ -32,7 +33,10 @@ typedef struct {
   Rows differences; /* a row: t, estimated error; empty without an estimate */
   Rows steps;       /* a row: t, h, order, rejected attempts (the sum of merged rows) */
   RunEvent event[HISTORY_EVENTS];
-  long events;   /* seen; there may be more than are kept */
+  long events; /* seen; there may be more than are kept */
+  /* The first changes of the method, which are no events of the motion, and their number */
+  RunEvent change[HISTORY_CHANGES];
+  long changes;
   Phases phases; /* of all contacts */
   double *last;  /* [n] the newest state */
   double last_t;
@@ -43,6 +47,8 @@ typedef struct {
   /* The largest violation and its t; NaN if the level does not exist, or could not be evaluated
    * anywhere. */
   double most_violation[NUM_LEVELS], when[NUM_LEVELS];
+  Scales scales;    /* zeros, with NaN for quantities, if the run did not end by itself */
+  double *sizes;    /* [3 nquantities] the arrays of scales */
   long unevaluated; /* samples at which violations or multipliers could not be evaluated */
   RunResult result;
   bool ended;

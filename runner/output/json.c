@@ -4,6 +4,7 @@
 #include "writers.h"
 
 #include <math.h>
+#include <string.h>
 #include <sundials/sundials_config.h>
 
 static json_t *numbers(const double *x, long count) {
@@ -61,13 +62,11 @@ static json_t *describe_quantities(const History *h) {
         array,
         json_pack("{s:o,s:o,s:b,s:b,s:o,s:o,s:o,s:o,s:o,s:o}", "name", text(q->name), "unit",
                   text(q->unit), "conserved", is_conserved(info, i), "output", is_output(info, i),
-                  "scale", json_number(i < RUN_SCALES ? info->scale[i] : NAN), "first",
+                  "scale", json_number(h->scales.quantity[i]), "first",
                   json_number(h->first_quantity[i]), "last", json_number(h->last_quantity[i]),
                   "drift", json_number(h->most_drift[i]), "rise", json_number(h->most_rise[i]),
                   "tighter",
-                  json_number(h->result.estimate.wanted && i < RUN_SCALES
-                                  ? h->result.estimate.drift[i] * info->scale[i]
-                                  : NAN)));
+                  json_number(h->scales.tighter[i] * h->scales.quantity[i])));
   }
   return array;
 }
@@ -106,11 +105,6 @@ static json_t *describe_stretch(const RunEvent *e) {
                    e->direction > 0 ? "begins" : "ends");
 }
 
-static json_t *describe_method(const RunEvent *e) {
-  return json_pack("{s:s,s:o,s:s,s:b}", "kind", "method", "t", json_number(e->t), "method",
-                   e->method, "stiff", e->direction > 0);
-}
-
 static json_t *describe_events(const History *h) {
   json_t *array = json_array();
   for (long i = 0; i < h->events && i < HISTORY_EVENTS; i++) {
@@ -118,12 +112,51 @@ static json_t *describe_events(const History *h) {
     json_array_append_new(
         array, e->kind == EVENT_CONTACT   ? describe_contact(e)
                : e->kind == EVENT_STRETCH ? describe_stretch(e)
-               : e->kind == EVENT_METHOD
-                   ? describe_method(e)
-                   : json_pack("{s:s,s:o,s:i,s:i}", "kind", e->kind == EVENT_ROOT ? "root" : "stop",
-                               "t", json_number(e->t), "root", e->root, "direction", e->direction));
+               : json_pack("{s:s,s:o,s:i,s:i}", "kind", e->kind == EVENT_ROOT ? "root" : "stop",
+                           "t", json_number(e->t), "root", e->root, "direction", e->direction));
   }
   return array;
+}
+
+/* From when on which method was used, after that of the settings */
+static json_t *describe_changes(const History *h) {
+  json_t *array = json_array();
+  for (long i = 0; i < h->changes && i < HISTORY_CHANGES; i++)
+    json_array_append_new(array, json_pack("{s:o,s:s,s:b}", "t", json_number(h->change[i].t),
+                                           "method", h->change[i].method, "stiff",
+                                           h->change[i].direction > 0));
+  return array;
+}
+
+/* What acts on the motion in the model's source and is missing: an array of lines */
+static json_t *describe_left_out(const History *h) {
+  json_t *array = json_array();
+  for (const char *line = h->info->settings->model.type->left_out; line && *line;) {
+    const size_t length = strcspn(line, "\n");
+    json_t *value       = json_stringn(line, length);
+    json_array_append_new(array, value ? value : json_string("(not UTF-8)"));
+    line += length + (line[length] == '\n');
+  }
+  return array;
+}
+
+/* The sizes by which errors are judged, by unit */
+static json_t *describe_scales(const History *h) {
+  json_t *object = json_object();
+  for (int i = 0; i < h->scales.nunits; i++)
+    json_object_set_new(object, *h->scales.unit[i].name ? h->scales.unit[i].name : "unknown",
+                        json_number(h->scales.unit[i].scale));
+  return object;
+}
+
+/* component: of a quaternion the first one */
+static json_t *describe_distance(const History *h, const Distance *d) {
+  char name[RUN_TEXT];
+  if (d->component < 0 || isnan(d->part)) return json_null();
+  component_name(h->info, d->component, name, sizeof name);
+  return json_pack("{s:o,s:o,s:o,s:o,s:o}", "part", json_number(d->part), "error",
+                   json_number(d->error), "unit", text(h->scales.unit[d->unit].name), "component",
+                   text(name), "t", json_number(d->t));
 }
 
 static json_t *describe_contacts(const RunResult *r) {
@@ -140,10 +173,13 @@ static json_t *describe_command(int argc, char **argv) {
   return array;
 }
 
-static json_t *describe_estimate_of(const RunResult *r) {
-  const Estimate *e = &r->estimate;
+static json_t *describe_estimate_of(const History *h) {
+  const RunResult *r = &h->result;
+  const Estimate *e  = &r->estimate;
   if (!e->wanted || r->ending != RUN_DONE) return json_null();
-  return json_pack("{s:o,s:b,s:o,s:b,s:o,s:o,s:o,s:o,s:o,s:o}", "error", json_number(e->error),
+  return json_pack("{s:o,s:o,s:o,s:o,s:b,s:o,s:b,s:o,s:o,s:o,s:o,s:o,s:o}", "error",
+                   json_number(e->error), "part", json_number(e->part), "worst",
+                   describe_distance(h, &e->worst), "apart", json_number(e->apart),
                    "chaotic", e->chaotic, "digits_lost_after", json_number(e->lost), "stopped",
                    e->stopped, "reached", json_number(e->reached), "method", text(e->method),
                    "rtol", json_number(e->rtol), "cost", json_number(e->work / r->work), "seconds",
@@ -157,22 +193,25 @@ static void add_reason(void *array, const char *reason) {
 static json_t *describe_run(const History *h, int argc, char **argv) {
   const RunResult *r    = &h->result;
   json_t *reasons       = json_array();
+  char text_of[VERDICT_TEXT];
   const Verdict verdict = judge(h, add_reason, reasons);
-  return json_pack("{s:s,s:s,s:o,s:o,s:o,s:s,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:{s:I,s:"
+  return json_pack("{s:s,s:s,s:o,s:o,s:o,s:s,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:{s:I,s:"
                    "I,s:b},s:o,s:o,s:o,s:o,s:o,s:o}",
                    "cpodes", CPODES_VERSION, "sundials", SUNDIALS_VERSION, "command",
                    describe_command(argc, argv), "model", describe_model(h->info), "settings",
                    describe_settings(h->info), "ending", ending_name(r->ending), "message",
-                   text(r->message), "verdict", verdict_name(verdict), "reasons", reasons, "t",
+                   text(r->message), "verdict", verdict_text(h, verdict, text_of), "reasons", reasons, "t",
                    json_number(r->t), "end", describe_end_state(h), "quantities",
                    describe_quantities(h), "violations", describe_violations(h), "counts",
                    describe_counts(h), "events", describe_events(h), "events_seen",
-                   (json_int_t)h->events, "seconds", json_number(r->seconds), "rank", "rank",
+                   (json_int_t)h->events, "methods", describe_changes(h), "left_out",
+                   describe_left_out(h), "scales", describe_scales(h), "off",
+                   describe_distance(h, &r->off), "seconds", json_number(r->seconds), "rank", "rank",
                    (json_int_t)r->rank, "constraints", (json_int_t)r->constraints, "unique",
                    r->unique, "error", json_number(r->error), "reference_error",
                    json_number(h->info->known ? h->info->reference_error : NAN), "flag",
                    json_integer(r->flag), "reference_late", json_number(r->late), "estimate",
-                   describe_estimate_of(r), "contacts", describe_contacts(r));
+                   describe_estimate_of(h), "contacts", describe_contacts(r));
 }
 
 int json_write(const History *history, int argc, char **argv, const char *path) {

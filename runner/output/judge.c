@@ -3,13 +3,14 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "../simulation/estimate.h"
 
 /* relative to the scale: a thousandth is visible in a plot */
 static const double most_drift     = 1e-3;
-static const double most_violation = 10; /* in units of the tolerance */
-static const double most_error =
-    1e-2; /* relative to the largest component: a hundredth is visible in a picture */
-static const double by_far = 100; /* beyond a limit by this factor, there is no doubt */
+static const double most_violation = 10;  /* in units of the tolerance */
+static const double by_far         = 100; /* beyond a limit by this factor, there is no doubt */
 
 typedef struct {
   void (*tell)(void *data, const char *reason);
@@ -33,15 +34,32 @@ doubt(Judgement *j, double excess, const char *format, ...) {
   if (j->tell) j->tell(j->data, reason);
 }
 
-const char *verdict_name(Verdict verdict) {
-  static const char *const names[] = {"ok", "doubtful", "wrong"};
-  return names[verdict];
+/* Each line of left_out is "place: what"; the place is for the report. */
+const char *verdict_text(const History *h, Verdict verdict, char *text) {
+  static const char *const names[] = {"ok", "ok, but without ", "doubtful", "wrong"};
+  snprintf(text, VERDICT_TEXT, "%s", names[verdict]);
+  const char *line = h->info->settings->model.type->left_out;
+  for (int i = 0; verdict == VERDICT_WITHOUT && line && *line; i++) {
+    const size_t used = strlen(text), length = strcspn(line, "\n");
+    const char *what = line, *next;
+    while ((next = strstr(what, ": ")) && next < line + length) what = next + 2;
+    snprintf(text + used, VERDICT_TEXT - used, "%s%.*s", i ? ", " : "",
+             (int)(line + length - what), what);
+    line += length + (line[length] == '\n');
+  }
+  return text;
 }
 
 double judge_drift(const History *h, int i) {
-  const double scale = i < RUN_SCALES ? h->info->scale[i] : 0;
+  const double scale = h->scales.quantity[i];
+  const double drift = is_conserved(h->info, i) ? h->most_drift[i] : h->most_rise[i];
   if (!(scale > 0) || is_output(h->info, i)) return NAN;
-  return (is_conserved(h->info, i) ? h->most_drift[i] : h->most_rise[i]) / scale;
+  return drift / scale;
+}
+
+/* Auxiliary states, such as the work in an energy balance, have errors of their own. */
+static double limit_of_drift(const History *h, int i) {
+  return fmax(most_drift, h->scales.allowance[i] / h->scales.quantity[i]);
 }
 
 static void judge_quantities(Judgement *j, const History *h) {
@@ -50,11 +68,12 @@ static void judge_quantities(Judgement *j, const History *h) {
     const char *name   = h->info->settings->model.type->quantities[i].name;
     const double drift = judge_drift(h, i);
     if (isnan(h->most_drift[i])) doubt(j, 1, "%s is not a finite number at some outputs.", name);
-    if (drift > most_drift)
-      doubt(j, drift / most_drift, "%s %s by %s of its scale; the limit is %s.", name,
+    const double limit_of = limit_of_drift(h, i);
+    if (drift > limit_of)
+      doubt(j, drift / limit_of, "%s %s by %s of its scale; the limit is %s.", name,
             is_conserved(h->info, i) ? "should be conserved, but changes"
                                      : "may only fall, but rises",
-            number_text(by, drift, 2), number_text(limit, most_drift, 2));
+            number_text(by, drift, 2), number_text(limit, limit_of, 2));
   }
 }
 
@@ -66,32 +85,23 @@ static const double staying = 0.5, most_tolerances = 1000;
 static void judge_staying(Judgement *j, const History *h) {
   const Estimate *e = &h->result.estimate;
   char first[NUMBER_TEXT], second[NUMBER_TEXT], rtol[NUMBER_TEXT];
-  for (int i = 0; e->wanted && i < h->info->nquantities && i < RUN_SCALES; i++) {
-    const double drift = judge_drift(h, i);
-    if (drift <= most_drift && e->drift[i] > staying * drift &&
-        e->drift[i] > most_tolerances * e->rtol)
+  for (int i = 0; e->wanted && i < h->info->nquantities; i++) {
+    const double drift = judge_drift(h, i), tighter = h->scales.tighter[i];
+    const double own   = fmax(most_tolerances * e->rtol, limit_of_drift(h, i) - most_drift);
+    if (drift <= limit_of_drift(h, i) && tighter > staying * drift && tighter > own)
       doubt(j, 1,
             "%s %s by %s of its scale, and by %s at rtol %s. The tighter tolerance should at least "
             "halve it, so the fault is in the model. `cpodes check` may say more.",
             h->info->settings->model.type->quantities[i].name,
             is_conserved(h->info, i) ? "changes" : "rises", number_text(first, drift, 2),
-            number_text(second, e->drift[i], 2), number_text(rtol, e->rtol, 2));
+            number_text(second, tighter, 2), number_text(rtol, e->rtol, 2));
   }
-}
-
-/* The largest absolute value in columns from ... to - 1 of the curves. */
-static double size_of(const History *h, long from, long to) {
-  double size = 0;
-  for (long k = 0; k < h->curves.rows; k++)
-    for (long c = from; c < to; c++)
-      size = fmax(size, fabs(h->curves.data[k * h->curves.width + c]));
-  return size;
 }
 
 double judge_violation_limit(const History *h, RunLevel level) {
   const RunSettings *s  = h->info->settings;
   const bool velocities = level == LEVEL_VELOCITY || level == LEVEL_INVARIANT;
-  const double size = size_of(h, 1, velocities ? history_column_lambda(h) : history_column_u(h));
+  const double size     = fmax(h->scales.largest_q, velocities ? h->scales.largest_u : 0);
   return most_violation * (s->atol + s->rtol * fmax(1, size));
 }
 
@@ -109,27 +119,41 @@ static void judge_violations(Judgement *j, const History *h) {
   }
 }
 
-/* Judges the error against the reference, or else its estimate. */
+/* Judges a distance from a better solution; part: in units of the scale. */
+static void judge_distance(Judgement *j, const History *h, const Distance *d, double part,
+                           const char *from) {
+  char name[RUN_TEXT], error[NUMBER_TEXT], when[NUMBER_TEXT], of[NUMBER_TEXT],
+      limit[NUMBER_TEXT];
+  if (!(part > estimate_limit) || d->component < 0) return;
+  const char *unit = h->scales.unit[d->unit].name;
+  component_name(h->info, d->component, name, sizeof name);
+  doubt(j, part / estimate_limit,
+        "%s: at t = %s s %s is off by %s%s%s, %s of its scale%s; the limit is %s.", from,
+        number_text(when, d->t, 4), name, number_text(error, d->error, 2), unit_space(unit), unit,
+        number_text(of, d->part, 2),
+        part > 3 * d->part ? ", and the run is much longer" : "",
+        number_text(limit, estimate_limit, 2));
+}
+
+/* Judges the error against the reference, or else its estimate. In a chaotic motion the error is as
+ * large as the motion. */
 static void judge_error(Judgement *j, const History *h) {
-  const Estimate *e    = &h->result.estimate;
-  const bool known     = isfinite(h->result.error);
-  const double largest = known ? h->result.error : e->wanted ? e->error : NAN;
-  const double limit   = most_error * size_of(h, 1, history_column_u(h));
-  char error[NUMBER_TEXT], at_most[NUMBER_TEXT], estimate[2 * RUN_TEXT];
-  /* In a chaotic motion the error is as large as the motion. */
-  if (largest > limit && !(e->wanted && e->chaotic))
-    doubt(j, largest / limit, "%s the error is %s; the limit is %s.",
-          known ? "The end is far from the reference:"
-                : "The end is far from that of a tighter run:",
-          number_text(error, largest, 2), number_text(at_most, limit, 2));
+  const Estimate *e = &h->result.estimate;
+  char lost[NUMBER_TEXT], end[NUMBER_TEXT], estimate[2 * RUN_TEXT], apart[NUMBER_TEXT],
+      one[NUMBER_TEXT], other[NUMBER_TEXT];
+  if (e->wanted && e->chaotic) {
+    doubt(j, 1,
+          "The motion is chaotic: runs at rtol %s and %s differ by %s of a scale, and digits are "
+          "lost after t = %s s of %s s.",
+          number_text(one, e->tight[0], 2), number_text(other, e->tight[1], 2),
+          number_text(apart, e->apart, 2), number_text(lost, e->lost, 3),
+          number_text(end, h->result.t, 6));
+    return;
+  }
+  judge_distance(j, h, &h->result.off, h->result.off.part, "The end is far from the reference");
   if (!e->wanted) return;
+  judge_distance(j, h, &e->worst, e->part, "A more accurate run differs");
   describe_estimate(e, estimate, sizeof estimate);
-  if (e->chaotic)
-    doubt(j, 1, "The motion is chaotic: digits are lost after t = %s s of %s s.",
-          number_text(error, e->lost, 3), number_text(at_most, h->result.t, 6));
-  else if (!isnan(e->lost))
-    doubt(j, 1, "Digits are lost after t = %s s: a tighter run differs by a tenth of the motion.",
-          number_text(error, e->lost, 3));
   if (estimate_failed(e)) doubt(j, 1, "The error is %s.", estimate);
 }
 
@@ -144,5 +168,6 @@ Verdict judge(const History *h, void (*tell)(void *data, const char *reason), vo
   judge_violations(&j, h);
   judge_error(&j, h);
   if (h->result.ending == RUN_DONE) judge_staying(&j, h);
+  if (j.verdict == VERDICT_OK && h->info->settings->model.type->left_out) j.verdict = VERDICT_WITHOUT;
   return h->result.ending == RUN_DONE ? j.verdict : VERDICT_WRONG;
 }

@@ -24,10 +24,16 @@ static void print_end(FILE *out, const RunInfo *info, const RunResult *r) {
   fprintf(out, "%s\n", r->message);
 }
 
-static void print_method(FILE *out, const RunInfo *info) {
+static void print_method(FILE *out, const RunInfo *info, const History *h) {
   const RunSettings *s = info->settings;
   row(out, "method");
   fprintf(out, "%s, rtol %g, atol %g\n", info->method, s->rtol, s->atol);
+  for (long i = 0; i < h->changes && i < HISTORY_CHANGES; i++) {
+    row(out, "");
+    fprintf(out, "from t = %.6g on by %s, since the motion %s\n", h->change[i].t,
+            h->change[i].method,
+            h->change[i].direction > 0 ? "has become stiff" : "is no longer stiff");
+  }
 }
 
 static void print_parameters(FILE *out, const ModelChoice *choice) {
@@ -74,7 +80,7 @@ static void print_quantities(FILE *out, const History *h) {
   const RunInfo *info = h->info;
   for (int i = 0; i < info->nquantities; i++) {
     const CPModelQuantity *q = &info->settings->model.type->quantities[i];
-    const double scale       = i < RUN_SCALES ? info->scale[i] : NAN;
+    const double scale       = h->scales.quantity[i];
     const bool conserved     = is_conserved(info, i);
     const double error       = conserved ? h->most_drift[i] : h->most_rise[i];
     row(out, i ? "" : "quantities");
@@ -176,14 +182,27 @@ static void print_error(FILE *out, const History *h) {
   fprintf(out, "%s\n", estimate);
 }
 
+/* The largest errors in each unit are in the JSON file and the report; here is the worst of them. */
+static void print_worst(FILE *out, const History *h) {
+  const Distance *d = &h->result.estimate.worst;
+  char name[RUN_TEXT];
+  if (h->result.ending != RUN_DONE || d->component < 0) return;
+  component_name(h->info, d->component, name, sizeof name);
+  row(out, "");
+  fprintf(out, "at most %.1g of a scale: %s %.1g of %.3g%s%s, at t = %.6g\n", d->part, name,
+          d->error, d->error / d->part, unit_space(h->scales.unit[d->unit].name),
+          h->scales.unit[d->unit].name, d->t);
+}
+
 static void print_reason(void *out, const char *reason) {
   row(out, "");
   fprintf(out, "%s\n", reason);
 }
 
 static void print_verdict(FILE *out, const History *h) {
+  char text[VERDICT_TEXT];
   row(out, "verdict");
-  fprintf(out, "%s\n", verdict_name(judge(h, NULL, NULL)));
+  fprintf(out, "%s\n", verdict_text(h, judge(h, NULL, NULL), text));
   judge(h, print_reason, out);
 }
 
@@ -192,7 +211,7 @@ void summary_print(const History *h, FILE *out) {
   const ModelChoice *model = &info->settings->model;
   fprintf(out, "%s (%s)\n", model->type->title, model->type->name);
   print_parameters(out, model);
-  print_method(out, info);
+  print_method(out, info, h);
   print_end(out, info, &h->result);
   if (h->curves.rows > 0) {
     print_state(out, h);
@@ -204,5 +223,6 @@ void summary_print(const History *h, FILE *out) {
   print_events(out, h);
   if (h->result.ending == RUN_DONE || h->result.ending == RUN_FAILED) print_work(out, &h->result);
   print_error(out, h);
+  print_worst(out, h);
   if (h->result.ending == RUN_DONE) print_verdict(out, h);
 }

@@ -167,8 +167,7 @@ static int tally_step(Listener *self, const Step *step) {
 }
 
 static int tally_event(Listener *self, const RunEvent *event) {
-  ((Tally *)self)->result->events++;
-  (void)event;
+  if (event->kind != EVENT_METHOD) ((Tally *)self)->result->events++;
   return 0;
 }
 
@@ -228,5 +227,6 @@ void run_info_free(RunInfo *info) {
   free((void *)(uintptr_t)info->segment_kind);
   free((void *)(uintptr_t)info->shape);
   free((void *)(uintptr_t)info->contact);
+  free((void *)(uintptr_t)info->conserved);
   *info = (RunInfo){.settings = NULL};
 }

@@ -12,6 +12,7 @@ typedef enum {
   WIRE_SAMPLE,
   WIRE_STEP,
   WIRE_EVENT,
+  WIRE_SCALES,
   WIRE_DIFFERENCE,
   WIRE_RESULT
 } WireKind;
@@ -81,6 +82,7 @@ static int send_info(Listener *self, const RunInfo *info) {
                         (size_t)info->nsegments * sizeof *info->segment_kind) ||
                  append(w, info->shape, (size_t)info->nshapes * sizeof *info->shape) ||
                  append(w, info->contact, (size_t)info->ncontacts * sizeof *info->contact) ||
+                 append(w, info->conserved, (size_t)info->nquantities * sizeof *info->conserved) ||
                  send_record(w)
              ? -1
              : 0;
@@ -115,6 +117,17 @@ static int send_event(Listener *self, const RunEvent *event) {
   return send_one(self, WIRE_EVENT, event, sizeof *event);
 }
 
+static int send_scales(Listener *self, const Scales *scales) {
+  WireOut *w       = (WireOut *)self;
+  const long count = w->info->nquantities;
+  return begin_record(w, WIRE_SCALES) || append_numbers(w, scales->quantity, count) ||
+                 append_numbers(w, scales->allowance, count) ||
+                 append_numbers(w, scales->tighter, count) || append(w, scales, sizeof *scales) ||
+                 send_record(w)
+             ? -1
+             : 0;
+}
+
 static int send_difference(Listener *self, const Difference *difference) {
   return send_one(self, WIRE_DIFFERENCE, difference, sizeof *difference);
 }
@@ -125,7 +138,7 @@ static int send_result(Listener *self, const RunResult *result) {
 
 void wire_out_create(WireOut *w, int file) {
   *w = (WireOut){
-      .listener = {send_info, send_sample, send_step, send_event, send_difference, send_result},
+      .listener = {send_info, send_sample, send_step, send_event, send_scales, send_difference, send_result},
       .file     = file};
 }
 
@@ -158,8 +171,9 @@ static int take_info(WireIn *w, const char *bytes) {
   info->segment_kind = take_array(&bytes, (size_t)info->nsegments * sizeof *info->segment_kind);
   info->shape        = take_array(&bytes, (size_t)info->nshapes * sizeof *info->shape);
   info->contact      = take_array(&bytes, (size_t)info->ncontacts * sizeof *info->contact);
+  info->conserved    = take_array(&bytes, (size_t)info->nquantities * sizeof *info->conserved);
   if (!info->settings || !info->kind || !info->segment || !info->segment_kind || !info->shape ||
-      !info->contact)
+      !info->contact || !info->conserved)
     return complain(NO_MEMORY);
   for (; w->begun < w->count; w->begun++) {
     Listener *l = w->listeners[w->begun];
@@ -198,6 +212,18 @@ static int take_event(const WireIn *w, const char *bytes) {
   return 0;
 }
 
+static int take_scales(const WireIn *w, const char *bytes) {
+  const double *numbers = (const double *)(const void *)bytes;
+  const long count      = w->info->nquantities;
+  Scales scales;
+  memcpy(&scales, numbers + 3 * count, sizeof scales);
+  scales.quantity  = numbers;
+  scales.allowance = numbers + count;
+  scales.tighter   = numbers + 2 * count;
+  TELL(w, scales, &scales)
+  return 0;
+}
+
 static int take_difference(const WireIn *w, const char *bytes) {
   Difference difference;
   memcpy(&difference, bytes, sizeof difference);
@@ -211,6 +237,7 @@ static int take_record(WireIn *w, WireKind kind, const char *bytes) {
   case WIRE_SAMPLE: return take_sample(w, bytes);
   case WIRE_STEP: return take_step(w, bytes);
   case WIRE_EVENT: return take_event(w, bytes);
+  case WIRE_SCALES: return take_scales(w, bytes);
   case WIRE_DIFFERENCE: return take_difference(w, bytes);
   default: memcpy(w->result, bytes, sizeof *w->result); w->finished = true;
   }

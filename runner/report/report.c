@@ -114,7 +114,7 @@ static void figures(const Report *r, FILE *out) {
 /* ---------------------------------------------------------------------------------- the verdict -- */
 
 static void verdict_class(const Report *r, FILE *out) {
-  static const char *const classes[] = {"good", "doubt", "bad"};
+  static const char *const classes[] = {"good", "doubt", "doubt", "bad"};
   fputs(classes[judge(r->history, NULL, NULL)], out);
 }
 
@@ -125,7 +125,8 @@ static void verdict(const Report *r, FILE *out) {
       [RUN_INTERRUPTED] = "Interrupted",
       [RUN_UNWRITTEN]   = "Stopped, because a file could not be written,",
   };
-  static const char *const remarks[] = {"", ", with doubts", ", with wrong results"};
+  static const char *const remarks[] = {"", ", with parts left out", ", with doubts",
+                                        ", with wrong results"};
   const RunResult *result            = &r->history->result;
   char t[NUMBER_TEXT], end[NUMBER_TEXT];
   number_text(t, result->t, 6);
@@ -151,6 +152,13 @@ static void concerns(const Report *r, FILE *out) {
   if (result->message[0]) html_within(out, "<p>", result->message, "</p>\n");
   if (result->ending != RUN_DONE && result->samples > 0)
     fputs("<p>All below is of the time until then.</p>\n", out);
+  for (const char *line = r->type->left_out; line && *line;) {
+    char text[RUN_TEXT + 20];
+    const size_t length = strcspn(line, "\n");
+    snprintf(text, sizeof text, "Without %.*s", (int)length, line);
+    concern(&c, text);
+    line += length + (line[length] == '\n');
+  }
   judge(r->history, concern, &c);
   if (c.count) fputs("</ul>\n", out);
 }

@@ -75,13 +75,21 @@ static void rank(const RunResult *result, FILE *out) {
 }
 
 static void error(const Report *r, FILE *out) {
-  char text[NUMBER_TEXT], known[NUMBER_TEXT], estimate[2 * RUN_TEXT];
+  char text[NUMBER_TEXT], known[NUMBER_TEXT], when[NUMBER_TEXT], estimate[2 * RUN_TEXT];
   const RunResult *result = &r->history->result;
   const Estimate *e       = &result->estimate;
   const bool estimated    = e->wanted && result->ending == RUN_DONE;
   if (estimated) {
     describe_estimate(e, estimate, sizeof estimate);
     pair(out, "Error at the end", "%s", estimate);
+  }
+  if (estimated && e->worst.component >= 0) {
+    char name[NAME];
+    const char *unit = r->history->scales.unit[e->worst.unit].name;
+    component_name(r->info, e->worst.component, name, sizeof name);
+    pair(out, "Largest error", "%s of a scale: %s%s%s of %s at t = %s s",
+         number_text(text, e->worst.part, 2), number_text(known, e->worst.error, 2),
+         unit_space(unit), unit, name, number_text(when, e->worst.t, 4));
   }
   if (r->info->known && result->late > 0)
     pair(out, "Against the reference", "not known: it takes longer than %g s", result->late);
@@ -112,6 +120,11 @@ void report_work(const Report *r, FILE *out) {
   pairs_begin(out, "work", "The run");
   error(r, out);
   rank(result, out);
+  for (long i = 0; i < r->history->changes && i < HISTORY_CHANGES; i++) {
+    char since[NUMBER_TEXT];
+    pair(out, "Method", "%s from t = %s s on", r->history->change[i].method,
+         number_text(since, r->history->change[i].t, 6));
+  }
   if (result->steps > 0) counts(result, out);
   else pair(out, "Outputs", "%ld", result->samples);
   table_end(out, NULL);

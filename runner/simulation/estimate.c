@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 400, FEWEST_ROWS = 40, MOST_NUMBERS = 4000000, ATTEMPTS = 3 };
+enum { ATTEMPTS = 3 };
+
+const double estimate_limit = 3e-3;
 
 /* The second run's steps cost at most twice the first run's, counted by RunResult.work, so that
  * repeated runs give the same result. Costs up to short_work over the number of components are
@@ -26,56 +28,44 @@ static const double least_budget = 0.5;
 static const double shorter = 0.7;
 /* Tolerances below are limited by roundoff. */
 static const double tightest = 1e-14;
-/* Digits are lost where the runs differ by this fraction of the range of a coordinate. Coordinates
- * with small ranges are left out. */
-static const double lost_part = 0.1, still_part = 1e-3;
-/* A distance that grows like t^4 grows by 16 from t/2 to t. */
-static const double polynomial_growth = 16;
-
-int estimate_begin(Rows *track, long n) {
-  const long most = MOST_NUMBERS / (n + 1);
-  return rows_create(track, n + 1,
-                     most > MOST_ROWS     ? MOST_ROWS
-                     : most < FEWEST_ROWS ? FEWEST_ROWS
-                                          : most);
-}
-
-void estimate_track(Rows *track, sunrealtype t, N_Vector y) {
-  double *row             = rows_next(track);
-  const sunrealtype *from = N_VGetArrayPointer(y);
-  row[0]                  = t;
-  for (long i = 1; i < track->width; i++) row[i] = from[i - 1];
-  rows_put(track, 0, NULL);
-}
+/* Digits are lost where the runs differ by this fraction of a scale. */
+static const double lost_part = 0.1;
+/* The tight pair: a motion is chaotic if its runs differ by more than `parted` of a scale. Each costs
+ * at most as much as so many first runs, or short_tight over the number of components. They are
+ * made for doubtful errors, and for smaller ones that are far above a tolerance which is tight
+ * itself. If a run does not reach the end, since roundoff limits it, the next tolerance is tried. */
+static const double parted = 1e-4, tight_cost = 50, short_tight = 2e7, tight_itself = 1e-9;
+static const double tight[] = {1e-12, 1e-11, 1e-10, 1e-9};
+enum { TIGHT = sizeof tight / sizeof tight[0] };
 
 /* ---------------------------------------------------------------------------- the second run -- */
 
-/* Compares the second run with the first, and ends it when it costs too much */
+/* Compares a run with the states in `against`, and ends it when it costs too much */
 typedef struct {
   Listener listener;
-  const Rows *track;
-  double *range;        /* [track->width - 1] range of each component */
-  double least_range;   /* of the components that count for lost digits */
-  double largest;       /* largest absolute value of all components */
-  const double *spent;  /* the cost of the second run so far */
+  const Rows *against;
+  const Measure *measure;
+  long ncompared;       /* of the norm of CPModelError */
+  const double *spent;  /* the cost of the run so far */
   double before, limit; /* before: the cost before the newest step; limit: its bound */
   double dearest;       /* cost of the most expensive step so far */
-  double *t, *distance; /* [compared] */
-  double *part;         /* [compared] the largest distance in units of the component's range */
+  double *t, *distance; /* [compared] distance: in the norm of CPModelError */
+  double *part;         /* [compared] the largest distance in units of scales */
   long compared;
+  Distance worst;
   double t_end;
   bool over_limit, may_give_up, hopeless; /* hopeless: at its pace it will not reach the end */
   const CPModel *model;
-  int nquantities; /* number of entries in the following arrays */
-  double first[RUN_SCALES], least[RUN_SCALES], drift[RUN_SCALES]; /* of the second run */
+  double *first, *least, *drift; /* [nquantities] of this run */
+  double *keep;                  /* [n for each row] the states of this run; NULL: not kept */
 } Second;
 
 /* Updates the largest change from the start for conserved quantities, and the largest rise for
  * others. */
 static void take_drifts(Second *second, const Sample *s) {
-  for (int i = 0; i < second->nquantities; i++) {
+  for (int i = 0; i < second->model->type->nquantities; i++) {
     const double value = s->quantity[i];
-    if (second->compared == 0) second->first[i] = second->least[i] = value;
+    if (second->compared == 0) second->first[i] = second->least[i] = value, second->drift[i] = 0;
     const bool kept    = CPModelConserves(second->model, i) != 0;
     const double drift = kept ? fabs(value - second->first[i]) : value - second->least[i];
     second->drift[i]   = fmax(second->drift[i], drift);
@@ -84,20 +74,18 @@ static void take_drifts(Second *second, const Sample *s) {
 }
 
 static int compare_sample(Listener *self, const Sample *s) {
-  Second *second    = (Second *)self;
-  const Rows *track = second->track;
-  const double *row = track->data + second->compared * track->width;
-  double largest    = 0;
-  double part       = 0;
+  Second *second   = (Second *)self;
+  const long n     = second->measure->n;
+  const double *to = second->against->data + second->compared * second->against->width + 1;
+  const Distance d = measure_distance(second->measure, s->y, to, n, s->t);
+  double largest   = 0;
   take_drifts(second, s);
-  for (long i = 0; i < track->width - 1; i++) {
-    const double distance = fabs(s->y[i] - row[i + 1]);
-    largest               = fmax(largest, distance);
-    if (second->range[i] > second->least_range) part = fmax(part, distance / second->range[i]);
-  }
+  for (long i = 0; i < second->ncompared; i++) largest = fmax(largest, fabs(s->y[i] - to[i]));
+  if (second->keep) memcpy(second->keep + second->compared * n, s->y, (size_t)n * sizeof *s->y);
+  if (!(d.part <= second->worst.part)) second->worst = d;
   second->t[second->compared]        = s->t;
   second->distance[second->compared] = largest;
-  second->part[second->compared++]   = part;
+  second->part[second->compared++]   = d.part;
   return 0;
 }
 
@@ -116,22 +104,6 @@ static int watch_cost(Listener *self, const Step *step) {
 static int ignore_event(Listener *self, const RunEvent *event) {
   (void)self, (void)event;
   return 0;
-}
-
-static void take_ranges(Second *second) {
-  const Rows *track = second->track;
-  double largest    = 0;
-  for (long i = 0; i < track->width - 1; i++) {
-    double least = INFINITY, most = -INFINITY;
-    for (long k = 0; k < track->rows; k++) {
-      least = fmin(least, track->data[k * track->width + i + 1]);
-      most  = fmax(most, track->data[k * track->width + i + 1]);
-    }
-    second->range[i] = most - least;
-    second->largest  = fmax(second->largest, fmax(most, -least));
-    largest          = fmax(largest, most - least);
-  }
-  second->least_range = still_part * largest;
 }
 
 /* The first attempt uses the method that suits the model best, which is DOP853 unless the model is
@@ -164,42 +136,50 @@ static RunSettings settings_beside(const Problem *first, int attempt, long outpu
   return second;
 }
 
-/* ------------------------------------------------------------------------------- its results -- */
-
-/* The largest `part` up to t. */
-static double largest_until(const Second *s, double t) {
-  double most = 0;
-  for (long k = 0; k < s->compared && s->t[k] <= t; k++) most = fmax(most, s->part[k]);
-  return most;
+/* Of two runs at tight tolerances. An explicit method of high order unless the model is stiff. */
+static RunSettings settings_tight(const Problem *first, double rtol, long outputs) {
+  RunSettings s = settings_beside(first, 0, outputs);
+  s.atol        = first->settings.atol * rtol / first->settings.rtol;
+  s.rtol        = rtol;
+  method_find(first->stiff ? "radau13" : "dop853", &s.method);
+  return s;
 }
 
-/* Sorts the distances from row `from` to `to` - 1 and returns the median, since single values
- * scatter, and peak in some positions. */
-static double median(Second *s, long from, long to) {
-  qsort(s->distance + from, (size_t)(to - from), sizeof *s->distance, ascending);
-  return s->distance[(from + to) / 2];
+static void run_beside(Second *second, const RunSettings *settings, RunResult *other) {
+  second->hopeless = second->over_limit = false;
+  second->compared = 0;
+  second->before = second->dearest = 0;
+  second->worst                    = (Distance){.component = -1};
+  simulate_beside(settings, second->against, &second->listener, other);
+}
+
+/* ------------------------------------------------------------------------------- its results -- */
+
+/* Returns the median of the values from row `from` to `to` - 1, since single values scatter, and
+ * peak in some positions. sorted: workspace. */
+static double median(const double *values, double *sorted, long from, long to) {
+  memcpy(sorted, values + from, (size_t)(to - from) * sizeof *values);
+  qsort(sorted, (size_t)(to - from), sizeof *values, ascending);
+  return sorted[(to - from) / 2];
 }
 
 /* Extrapolates from the medians of both halves of the comparison, with growth like t^p, p from 0 to
  * 2. */
-static double extrapolate(Second *s, double t, double t_end) {
-  const double early = median(s, 0, s->compared / 2), late = median(s, s->compared / 2, s->compared);
-  const double p = early > 0 ? fmin(fmax(log2(late / early), 0), 2) : 1;
+static double extrapolate(const double *values, double *sorted, long count, double t, double t_end) {
+  const double early = median(values, sorted, 0, count / 2),
+               late  = median(values, sorted, count / 2, count);
+  const double p     = early > 0 ? fmin(fmax(log2(late / early), 0), 2) : 1;
   return late * pow(t_end / (0.75 * t), p);
 }
 
-/* Sets lost, interpolated geometrically between two rows, and chaotic: growth that is faster than a
- * power in both preceding quarters. */
-static void judge_growth(const Second *s, Estimate *e) {
+/* Returns from when on digits are lost, interpolated geometrically between two rows, or NaN. */
+static double find_loss(const Second *s) {
   long k = 0;
   while (k < s->compared && s->part[k] < lost_part) k++;
-  if (k == s->compared) return;
+  if (k == s->compared) return NAN;
   const double before = k > 0 ? s->part[k - 1] : 0;
   const double way    = before > 0 ? log(lost_part / before) / log(s->part[k] / before) : 1;
-  e->lost             = k > 0 ? s->t[k - 1] + way * (s->t[k] - s->t[k - 1]) : s->t[k];
-  const double half = largest_until(s, 0.5 * e->lost), late = largest_until(s, 0.75 * e->lost);
-  e->chaotic =
-      half > 0 && lost_part / half > polynomial_growth && late > 2 * half && lost_part > 2 * late;
+  return k > 0 ? s->t[k - 1] + way * (s->t[k] - s->t[k - 1]) : s->t[k];
 }
 
 /* Is the second run of this attempt to be replaced by another one? */
@@ -207,57 +187,111 @@ static bool is_in_vain(const Second *second, const RunResult *other) {
   return second->hopeless || (other->ending == RUN_FAILED && !second->over_limit);
 }
 
-void estimate_error(const Problem *first, Rows *track, Listener *listener, RunResult *result) {
-  Estimate *e   = &result->estimate;
-  Second second = {.listener = {.sample = compare_sample, .step = watch_cost, .event = ignore_event},
-                   .track    = track,
-                   .model    = first->model,
-                   .limit = fmax(cost_limit * result->work, short_work / (double)first->model->n)};
-  RunResult other = {.ending = RUN_DONE};
-  second.spent    = &other.work;
-  rows_end(track);
-  second.nquantities = first->model->type->nquantities;
-  if (second.nquantities > RUN_SCALES) second.nquantities = RUN_SCALES;
-  RunSettings settings = settings_beside(first, 0, track->rows - 1);
-  double *numbers      = calloc((size_t)(track->width + 3 * track->rows), sizeof *numbers);
-  if (numbers) {
-    second.range    = numbers;
-    second.t        = numbers + track->width;
-    second.distance = second.t + track->rows;
-    second.part     = second.distance + track->rows;
-    take_ranges(&second);
-    second.t_end = first->settings.t_end;
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-      settings           = settings_beside(first, attempt, track->rows - 1);
-      second.may_give_up = strcmp(settings.method.name, first->settings.method.name) != 0;
-      second.hopeless    = false;
-      second.compared    = 0;
-      second.before      = 0;
-      memset(second.drift, 0, sizeof second.drift);
-      simulate_beside(&settings, track, &second.listener, &other);
-      e->work += other.work;
-      e->seconds += other.seconds;
-      second.limit -= other.work;
-      if (!is_in_vain(&second, &other) || second.limit < least_budget * result->work) break;
-    }
-    judge_growth(&second, e);
-    for (long k = 0; k < second.compared; k++)
-      listener->difference(listener, &(Difference){second.t[k], second.distance[k]});
-  }
-  snprintf(e->method, METHOD_NAME, "%s", settings.method.name);
-  e->rtol    = settings.rtol;
-  e->reached = second.compared > 0 ? second.t[second.compared - 1] : 0;
-  if (!numbers) snprintf(e->message, RUN_TEXT, "no memory for a second run");
-  else if (second.over_limit)
+/* Takes the error from the newest run, if it got somewhere. sorted [compared]: workspace. */
+static void take_error(Second *s, const RunSettings *settings, const RunResult *other,
+                       double *sorted, Estimate *e) {
+  snprintf(e->method, METHOD_NAME, "%s", settings->method.name);
+  e->rtol       = settings->rtol;
+  e->reached    = s->compared > 0 ? s->t[s->compared - 1] : 0;
+  e->stopped    = s->over_limit && s->compared > 1;
+  e->worst      = s->worst;
+  e->lost       = find_loss(s);
+  e->message[0] = '\0';
+  if (s->over_limit)
     snprintf(e->message, RUN_TEXT, "it was stopped at twice the cost of the first");
-  else if (other.ending != RUN_DONE) snprintf(e->message, RUN_TEXT, "%s", other.message);
-  e->stopped = second.over_limit && second.compared > 1;
-  if (e->stopped) e->error = extrapolate(&second, e->reached, first->settings.t_end);
-  else if (!e->message[0])
-    e->error = fmax(second.distance[second.compared - 1], DBL_EPSILON * second.largest);
-  for (int i = 0; i < second.nquantities; i++)
-    e->drift[i] = second.drift[i] / CPModelScale(first->model, i);
+  else if (other->ending != RUN_DONE) snprintf(e->message, RUN_TEXT, "%s", other->message);
+  if (e->stopped) {
+    e->error = extrapolate(s->distance, sorted, s->compared, e->reached, s->t_end);
+    e->part  = fmax(e->worst.part, extrapolate(s->part, sorted, s->compared, e->reached, s->t_end));
+  } else if (!e->message[0]) {
+    e->error = fmax(s->distance[s->compared - 1],
+                    DBL_EPSILON * fmax(s->measure->scales.largest_q, s->measure->scales.length));
+    e->part  = e->worst.part;
+  }
+}
+
+/* Makes two runs at tight tolerances. If they agree, the first of them is the solution. */
+static void run_tight(const Problem *first, Second *second, RunResult *other, const Rows *track,
+                      double *sorted, const RunResult *result, Estimate *e) {
+  const long n  = second->measure->n;
+  Rows solution = {.rows = track->rows, .width = n + 1};
+  int done      = 0;
+  second->limit = fmax(tight_cost * result->work, short_tight / (double)n);
+  solution.data = calloc((size_t)(track->rows * solution.width), sizeof *solution.data);
+  second->keep  = calloc((size_t)(track->rows * n), sizeof *second->keep);
+  second->may_give_up = true;
+  for (int i = 0; solution.data && second->keep && i < TIGHT && done < 2; i++) {
+    const RunSettings settings = settings_tight(first, tight[i], track->rows - 1);
+    if (settings.rtol >= first->settings.rtol) break;
+    run_beside(second, &settings, other);
+    e->work += other->work;
+    e->seconds += other->seconds;
+    if (second->over_limit || second->hopeless) break;
+    if (other->ending != RUN_DONE) continue;
+    e->tight[done++] = tight[i];
+    if (done == 2) {
+      e->apart   = second->worst.part;
+      e->chaotic = e->apart > parted;
+      break;
+    }
+    take_error(second, &settings, other, sorted, e);
+    for (long k = 0; k < track->rows; k++) {
+      double *row = solution.data + k * solution.width;
+      row[0]      = second->t[k];
+      memcpy(row + 1, second->keep + k * n, (size_t)n * sizeof *row);
+    }
+    second->against = &solution;
+  }
+  free(solution.data);
+  free(second->keep);
+}
+
+void estimate_error(const Problem *first, const Rows *track, Measure *measure, Listener *listener,
+                    RunResult *result) {
+  Estimate *e           = &result->estimate;
+  const int nquantities = first->model->type->nquantities;
+  RunResult other       = {.ending = RUN_DONE};
+  RunSettings settings  = settings_beside(first, 0, track->rows - 1);
+  double *drift         = measure->numbers + 2L * nquantities; /* measure->scales.tighter */
+  double *numbers = calloc((size_t)(4 * track->rows + 3L * nquantities) + 1, sizeof *numbers);
+  Second second   = {
+        .listener = {.sample = compare_sample, .step = watch_cost, .event = ignore_event},
+        .against  = track,
+        .measure  = measure,
+        .model    = first->model,
+        .spent    = &other.work,
+        .t_end    = first->settings.t_end,
+        .limit    = fmax(cost_limit * result->work, short_work / (double)first->model->n)};
   e->pending = false;
+  if (!numbers) {
+    snprintf(e->message, RUN_TEXT, "no memory for a second run");
+    listener->end(listener, result);
+    return;
+  }
+  double *sorted   = numbers + 3 * track->rows;
+  second.ncompared = (long)CPModelNumCompared(first->model);
+  second.t         = numbers;
+  second.distance  = numbers + track->rows;
+  second.part      = numbers + 2 * track->rows;
+  second.first     = sorted + track->rows;
+  second.least     = second.first + nquantities;
+  second.drift     = second.least + nquantities;
+  for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+    settings           = settings_beside(first, attempt, track->rows - 1);
+    second.may_give_up = strcmp(settings.method.name, first->settings.method.name) != 0;
+    run_beside(&second, &settings, &other);
+    e->work += other.work;
+    e->seconds += other.seconds;
+    second.limit -= other.work;
+    if (!is_in_vain(&second, &other) || second.limit < least_budget * result->work) break;
+  }
+  take_error(&second, &settings, &other, sorted, e);
+  for (int i = 0; i < nquantities; i++) drift[i] = second.drift[i] / measure->scales.quantity[i];
+  for (long k = 0; k < second.compared; k++)
+    listener->difference(listener, &(Difference){second.t[k], second.part[k]});
+  if (e->part > estimate_limit || (first->settings.rtol <= tight_itself && e->part > parted))
+    run_tight(first, &second, &other, track, sorted, result, e);
+  listener->scales(listener, &measure->scales);
   listener->end(listener, result);
   free(numbers);
 }

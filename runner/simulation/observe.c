@@ -59,10 +59,10 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
     info->shape        = model->drawing.shape;
     info->segment_kind = (const int *)model->drawing.segment_kind;
   }
-  for (int i = 0; i < type->nquantities && i < RUN_SCALES; i++) {
-    info->scale[i]     = CPModelScale(model, i);
-    info->conserved[i] = CPModelConserves(model, i) != 0;
-  }
+  o->conserved = calloc((size_t)type->nquantities + 1, sizeof *o->conserved);
+  for (int i = 0; o->conserved && i < type->nquantities; i++)
+    o->conserved[i] = CPModelConserves(model, i) != 0;
+  info->conserved = o->conserved;
   if (p->mech) {
     o->mech    = p->contact ? p->mech : problem_mech(p);
     o->nlambda = o->mech ? (long)CPMechGetNumMultipliers(o->mech) : 0;
@@ -76,7 +76,7 @@ int observer_create(Observer *o, const Problem *p, RunInfo *info, char *message)
   o->numbers    = calloc((size_t)(type->nquantities + o->nlambda + 3L * info->npoints +
                                18L * o->narrows + 5L * model->ncontacts + 1),
                          sizeof *o->numbers);
-  if (take_contacts(o, model, info) || !o->numbers || (p->mech && !o->mech) ||
+  if (take_contacts(o, model, info) || !o->numbers || !o->conserved || (p->mech && !o->mech) ||
       (p->P && !o->residual))
     return refuse(message, "no memory for the outputs");
   o->quantity = o->numbers;
@@ -95,6 +95,7 @@ void observer_free(Observer *o) {
   if (o->residual) N_VDestroy(o->residual);
   free(o->numbers);
   free(o->contact);
+  free(o->conserved);
 }
 
 /* Returns max |r_i|, or NaN if one of them is NaN, which N_VMaxNorm may lose. */

@@ -10,6 +10,7 @@ typedef struct {
   /* NULL in ODE form. With contacts it is the run's own, whose phases matter. */
   CPMech mech;
   RunContact *contact; /* [ncontacts] for info */
+  int *conserved;      /* [nquantities] for info */
   double *force;       /* [3 ncontacts] */
   long observed;       /* its evaluations of f that the run has counted */
   N_Vector residual;   /* of the invariants */

@@ -59,6 +59,13 @@ static const CPModelCoordinate *velocity_of(const RunInfo *info, long i) {
                                                                              : NULL;
 }
 
+/* The model's name for component i, an auxiliary state, or NULL. */
+static const CPModelCoordinate *auxiliary_of(const RunInfo *info, long i) {
+  const CPModelType *type = info->settings->model.type;
+  const long z            = i - info->nq - info->nu;
+  return type->auxiliaries && z >= 0 && z < type->nauxiliaries ? &type->auxiliaries[z] : NULL;
+}
+
 /* Do the names say that u_i is the rate of q_i? */
 static bool is_rate(const RunInfo *info, long i) {
   return i >= info->nq && i < info->nq + info->nu && info->nq == info->nu;
@@ -74,6 +81,7 @@ static const CPModelCoordinate *coordinate_of(const RunInfo *info, long i) {
 void component_name(const RunInfo *info, long i, char *text, size_t length) {
   const bool rate            = is_rate(info, i);
   const CPModelCoordinate *c = coordinate_of(info, i), *v = velocity_of(info, i);
+  if (!v) v = auxiliary_of(info, i);
   if (v) snprintf(text, length, "%s", v->name);
   else if (c) snprintf(text, length, "%s%s", c->name, rate ? "'" : "");
   else if (i < info->nq) snprintf(text, length, "q%ld", i);
@@ -88,6 +96,7 @@ void velocity_name(const RunInfo *info, long i, char *text, size_t length) {
 const char *component_unit(const RunInfo *info, long i, char *text, size_t length) {
   const bool rate            = is_rate(info, i);
   const CPModelCoordinate *c = coordinate_of(info, i), *v = velocity_of(info, i);
+  if (!v) v = auxiliary_of(info, i);
   text[0] = '\0';
   if (v) snprintf(text, length, "%s", unit_text(v->unit));
   if (v || !c || !c->unit || !c->unit[0]) return text;
@@ -104,13 +113,14 @@ const char *unit_space(const char *unit) { return *unit_text(unit) ? " " : ""; }
 const char *component_meaning(const RunInfo *info, long i) {
   const CPModelType *type    = info->settings->model.type;
   const bool named           = i < info->nq && i < type->ncoordinates;
-  const CPModelCoordinate *c = named ? &type->coordinates[i] : velocity_of(info, i);
+  const CPModelCoordinate *c = named                   ? &type->coordinates[i]
+                               : velocity_of(info, i) ? velocity_of(info, i)
+                                                      : auxiliary_of(info, i);
   return c && c->meaning ? c->meaning : "";
 }
 
 bool is_conserved(const RunInfo *info, int i) {
-  return i < RUN_SCALES ? info->conserved[i]
-                        : info->settings->model.type->quantities[i].conserved != 0;
+  return info->conserved[i] != 0;
 }
 
 bool is_output(const RunInfo *info, int i) {
@@ -252,7 +262,11 @@ void describe_estimate(const Estimate *e, char *text, size_t length) {
   if (e->stopped)
     snprintf(until, sizeof until, ", from t = 0 to %s", number_text(error, e->reached, 3));
   number_text(error, e->error, 1);
-  if (e->chaotic) snprintf(text, length, "chaotic: digits are lost after t = %s s", lost);
+  if (e->chaotic && isnan(e->lost))
+    snprintf(text, length, "chaotic: runs at rtol %s and %s differ by %s of a scale",
+             number_text(rtol, e->tight[0], 1), number_text(until, e->tight[1], 1),
+             number_text(error, e->apart, 1));
+  else if (e->chaotic) snprintf(text, length, "chaotic: digits are lost after t = %s s", lost);
   else if (isnan(e->error) && !e->method[0])
     snprintf(text, length, "not estimated: the second run failed: %s", e->message);
   else if (isnan(e->error))

@@ -10,8 +10,7 @@
 #include <stdbool.h>
 
 enum {
-  RUN_TEXT   = 600,
-  RUN_SCALES = 8,
+  RUN_TEXT = 600,
   /* The largest number of coordinates, of velocities and of multipliers that are drawn. */
   RUN_CURVES = 8
 };
@@ -57,10 +56,7 @@ typedef struct {
   long nlambda;    /* number of multipliers in samples; 0: not requested, or none */
   long np, nv;     /* position and velocity constraints; in ODE form 0 and m */
   int nquantities; /* of the type, which has their names */
-  /* Of the first quantities: the scale for judging their drift, and whether they are conserved or
-   * may only decrease */
-  double scale[RUN_SCALES];
-  bool conserved[RUN_SCALES];
+  const int *conserved; /* [nquantities] 1: conserved; 0: may only decrease, or is an output */
   bool stiff;     /* according to CPMechSuggestMethod */
   bool has_norms; /* of quaternions */
   bool known;     /* is there a reference for these parameters? */
@@ -110,7 +106,7 @@ typedef struct {
   double violation[NUM_LEVELS];
 } Sample;
 
-/* The distance of two runs, after both, in the norm of CPModelError */
+/* The distance of two runs, after both: the largest of all components, in units of their scales */
 typedef struct {
   double t, distance;
 } Difference;
@@ -120,6 +116,26 @@ typedef struct {
   int order;
   long attempts; /* number of attempts, 1 if the first one succeeded */
 } Step;
+
+/* ---- after the run ---- */
+
+enum { RUN_UNITS = 16, RUN_UNIT = 24 };
+
+/* The sizes by which results are judged, each in its own unit: from the mechanism and the whole
+ * motion, and never from what is drawn, kept, or where the origin lies (scales.h). */
+typedef struct {
+  double length;               /* the extent of the mechanism and of its motion [m] */
+  double largest_q, largest_u; /* the largest |q_i| and |u_i|, to which error weights refer */
+  int nunits;
+  struct {
+    char name[RUN_UNIT]; /* "m", "rad", ...; "" if it is not known */
+    double scale;        /* of components in this unit; the largest, if they have scales of their own */
+  } unit[RUN_UNITS];
+  /* [nquantities] Of conserved quantities and those that may only fall: their scale; what their own
+   * tolerance explains, in their unit; and the drift of the second run in units of the scale, NaN
+   * without one. */
+  const double *quantity, *allowance, *tighter;
+} Scales;
 
 typedef enum { EVENT_ROOT, EVENT_STOP, EVENT_CONTACT, EVENT_STRETCH, EVENT_METHOD } EventKind;
 typedef struct {
@@ -150,6 +166,15 @@ enum { RUN_FLAG_USAGE = -1000 };
 
 typedef enum { RUN_DONE, RUN_FAILED, RUN_CRASHED, RUN_INTERRUPTED, RUN_UNWRITTEN } RunEnding;
 
+/* A distance between two states, in the component where it is largest in units of its scale */
+typedef struct {
+  double part;    /* in units of the scale; NaN: unknown */
+  double error;   /* in the component's unit; of a quaternion the angle of the rotation [rad] */
+  double t;       /* when */
+  long component; /* of a quaternion the first one; -1: none */
+  int unit;       /* index in Scales.unit */
+} Distance;
+
 /* The estimate of the error of a run by a second, more accurate run (estimate.h) */
 typedef struct {
   bool wanted;              /* was an estimate requested? If not, the rest is meaningless. */
@@ -157,14 +182,17 @@ typedef struct {
   char method[METHOD_NAME]; /* of the second run */
   double rtol;              /* of the second run */
   double error;             /* at the end, in the norm of CPModelError; NaN: unknown */
-  /* Both runs were compared up to here. If the run is longer, error is extrapolated. */
+  Distance worst;           /* at any time up to `reached`, of all components */
+  double part;              /* worst.part; if the run is longer, extrapolated; NaN: unknown */
+  /* Both runs were compared up to here. If the run is longer, error and part are extrapolated. */
   double reached;
-  double lost; /* from here on the runs differ by a tenth of the motion; NaN: nowhere */
-  /* Did the distance grow exponentially until then? */
+  double lost; /* from here on the runs differ by a tenth of a scale; NaN: nowhere */
+  /* Do two runs at tight tolerances differ by more than 1e-4 of a scale, and by how much? NaN: they
+   * were not made, since the error is small, or not completed. */
   bool chaotic;
-  /* Of the first quantities in the second run, in units of their scale, as judge_drift. */
-  double drift[RUN_SCALES];
-  /* Of the second run, measured as for the first; seconds: CPU time of the steps. */
+  double apart;
+  double tight[2]; /* their tolerances */
+  /* Of all further runs, measured as for the first; seconds: CPU time of the steps. */
   double work, seconds;
   bool stopped;           /* was it stopped because of its cost? */
   char message[RUN_TEXT]; /* one line: why it did not reach the end; "" if it did */
@@ -188,6 +216,7 @@ typedef struct {
   long constraints; /* number of constraints to which rank refers */
   bool unique;      /* are the multipliers unique? */
   double error;     /* against the reference at the end; NaN: unknown there */
+  Distance off;     /* the same by scales */
   double late;      /* [s] how long the error was waited for in vain, or 0 */
   Estimate estimate;
 } RunResult;
@@ -221,6 +250,8 @@ struct Listener {
   int (*sample)(Listener *self, const Sample *sample);
   int (*step)(Listener *self, const Step *step);
   int (*event)(Listener *self, const RunEvent *event);
+  /* after the run, and again with the estimate; never if the run did not end by itself */
+  int (*scales)(Listener *self, const Scales *scales);
   int (*difference)(Listener *self, const Difference *difference);
   int (*end)(Listener *self, const RunResult *result);
 };

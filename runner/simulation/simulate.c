@@ -13,7 +13,7 @@
 typedef struct {
   Problem problem;
   RunInfo info;
-  Rows *track;       /* for an estimate, the states at the ends of the run's steps; NULL: none */
+  Rows *track;       /* the states at the ends of the run's steps; NULL: they are not kept */
   const Rows *times; /* times of the outputs, in the first column; NULL: equally spaced */
   Observer observer;
   Integrator integrator;
@@ -249,7 +249,8 @@ static int follow_stiffness(Run *run) {
   if (flag) return fail(run, flag, run->result->message);
   RunEvent event = {.kind = EVENT_METHOD, .t = run->t, .root = -1, .direction = s.stiff ? 1 : -1};
   snprintf(event.method, sizeof event.method, "%s", method.name);
-  return tell_event(run, event) || set_stop(run) ? -1 : 0;
+  /* no event of the motion, so it is not counted as one */
+  return run->listener->event(run->listener, &event) || set_stop(run) ? -1 : 0;
 }
 
 /* ------------------------------------------------------------------------------------- the run -- */
@@ -258,7 +259,7 @@ static int march(Run *run) {
   const RunSettings *s = &run->problem.settings;
   N_VScale(1, run->problem.model->y0, run->y);
   if (tell_sample(run, 0, run->y) || set_stop(run)) return -1;
-  if (run->track) estimate_track(run->track, 0, run->y);
+  if (run->track) track_take(run->track, 0, run->y);
   run->next = 1;
   /* An event may be so close to the end that no step fits in between. */
   while (run->t_end - run->t > 100 * SUN_UNIT_ROUNDOFF * fabs(run->t_end)) {
@@ -273,7 +274,7 @@ static int march(Run *run) {
     run->result->work += count_work(run) - work; /* without the outputs */
     run->t = t;
     if (flag < 0) return fail_integrator(run, flag);
-    if (run->track) estimate_track(run->track, run->t, run->y);
+    if (run->track) track_take(run->track, run->t, run->y);
     if (stretching ? in_stretch(run, before) : s->steps && tell_step(run)) return -1;
     if (tell_outputs(run)) return -1;
     if (flag == CV_ROOT_RETURN && !stretching &&
@@ -384,9 +385,15 @@ static void finish(Run *run) {
 
 /* The reference of some models takes longer than the run, so the result is sent before the
  * reference is computed, and again afterwards. */
-static void compare(Run *run) {
-  run->result->error = CPModelError(run->problem.model, run->t, run->y);
-  run->listener->end(run->listener, run->result);
+static void compare(Run *run, const Measure *measure) {
+  const CPModel *model = run->problem.model;
+  RunResult *r         = run->result;
+  r->error             = CPModelError(model, run->t, run->y);
+  if (isfinite(r->error) && measure->n > 0 &&
+      !model->type->reference(model, run->t, run->between))
+    r->off = measure_distance(measure, N_VGetArrayPointer(run->y), N_VGetArrayPointer(run->between),
+                              (long)CPModelNumCompared(model), run->t);
+  run->listener->end(run->listener, r);
 }
 
 static void destroy(Run *run) {
@@ -407,21 +414,33 @@ void simulate_beside(const RunSettings *settings, const Rows *times, Listener *l
 }
 
 void simulate(const RunSettings *settings, Listener *listener, RunResult *result) {
-  Rows track = {.rows = 0};
-  Run run    = {.listener = listener, .result = result};
-  *result    = (RunResult){.ending   = RUN_DONE,
-                           .rank     = -1,
-                           .error    = NAN,
-                           .estimate = {.wanted = settings->estimated, .error = NAN, .lost = NAN}};
-  int flag   = create(&run, settings);
-  if (!flag && settings->estimated && !estimate_begin(&track, run.info.ncompared))
-    run.track = &track;
-  flag = flag || listener->begin(listener, &run.info) || march(&run);
+  Rows track      = {.rows = 0};
+  Measure measure = {.n = 0};
+  Run run         = {.listener = listener, .result = result, .track = &track};
+  *result         = (RunResult){.ending   = RUN_DONE,
+                                .rank     = -1,
+                                .error    = NAN,
+                                .off      = {.part = NAN},
+                                .estimate = {.wanted = settings->estimated,
+                                             .error  = NAN,
+                                             .worst  = {.part = NAN, .component = -1},
+                                             .part   = NAN,
+                                             .lost   = NAN,
+                                             .apart  = NAN}};
+  int flag        = create(&run, settings);
+  if (!flag && track_begin(&track, run.info.n))
+    flag = fail(&run, CP_MEM_FAIL, "no memory for the states of the run");
+  const bool begun = !flag && !listener->begin(listener, &run.info);
+  flag             = !begun || march(&run);
   finish(&run);
-  result->estimate.pending = !flag && run.track;
+  rows_end(&track);
+  const bool measured = begun && !measure_create(&measure, &run.observer, &run.info, &track) &&
+                        !listener->scales(listener, &measure.scales);
+  result->estimate.pending = !flag && measured && settings->estimated;
   listener->end(listener, result);
-  if (result->estimate.pending) estimate_error(&run.problem, &track, listener, result);
-  if (!flag && run.info.known && !settings->unjudged) compare(&run);
+  if (result->estimate.pending) estimate_error(&run.problem, &track, &measure, listener, result);
+  if (!flag && run.info.known && !settings->unjudged) compare(&run, &measure);
+  measure_free(&measure);
   rows_free(&track);
   destroy(&run);
 }

@@ -78,7 +78,9 @@ void mechanics_attach(World *w) {
 }
 
 static void user_data(World *w) {
+  sunindextype q, u;
   CALL(w, MECHANICS, CPMechSetUserData(w->mech, w));
+  CALL(w, MECHANICS, CPMechGetQuaternion(w->mech, below(w, 2), chance(w, w->odd) ? NULL : &q, &u));
   FREE(w, CPMechGetUserData(w->mech));
   FREE(w, CPMechIsAttached(w->mech));
 }

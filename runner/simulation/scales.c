@@ -1,0 +1,285 @@
+#include "scales.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ROWS = 400, FEWEST_ROWS = 40, MOST_NUMBERS = 4000000 };
+
+/* Auxiliary states, such as the work of drives, are integrated with tolerances of their own. A
+ * quantity that contains one changes by its errors: about a tolerance in each of some steps. */
+static const double own_tolerances = 100;
+
+/* -------------------------------------------------------------------------------- the track -- */
+
+int track_begin(Rows *track, long n) {
+  const long most = MOST_NUMBERS / (n + 1);
+  return rows_create(track, n + 1,
+                     most > MOST_ROWS     ? MOST_ROWS
+                     : most < FEWEST_ROWS ? FEWEST_ROWS
+                                          : most);
+}
+
+void track_take(Rows *track, sunrealtype t, N_Vector y) {
+  double *row             = rows_next(track);
+  const sunrealtype *from = N_VGetArrayPointer(y);
+  row[0]                  = t;
+  for (long i = 1; i < track->width; i++) row[i] = from[i - 1];
+  rows_put(track, 0, NULL);
+}
+
+/* The largest |y_i| from component `from` to `to` - 1, and the largest range of one of them. */
+static double size_of(const Rows *track, long from, long to, double *range) {
+  double size = 0;
+  *range      = 0;
+  for (long i = from; i < to; i++) {
+    double least = INFINITY, most = -INFINITY;
+    for (long k = 0; k < track->rows; k++) {
+      const double y = track->data[k * track->width + i + 1];
+      least          = fmin(least, y);
+      most           = fmax(most, y);
+    }
+    size   = fmax(size, fmax(most, -least));
+    *range = fmax(*range, most - least);
+  }
+  return size;
+}
+
+/* ---------------------------------------------------------------------------------- the units -- */
+
+static int find_unit(Scales *s, const char *name) {
+  for (int k = 0; k < s->nunits; k++)
+    if (!strcmp(s->unit[k].name, name)) return k;
+  if (s->nunits == RUN_UNITS) return RUN_UNITS - 1; /* the last one is shared */
+  snprintf(s->unit[s->nunits].name, RUN_UNIT, "%s", name);
+  return s->nunits++;
+}
+
+/* Marks the components of quaternions, and names the units of all. Where velocities jump, they are
+ * not compared, since they differ by a jump between two runs that find its time a little apart.
+ * Auxiliary states that are parts of a quantity are judged with that. */
+static void find_units(Measure *m, const Problem *p, const RunInfo *info) {
+  const CPModel *model = p->model;
+  const bool jumps     = model->ncontacts > 0 || model->nroots > 0;
+  sunindextype q, u;
+  for (int i = 0; p->mech && !CPMechGetQuaternion(p->mech, i, &q, &u); i++) {
+    m->attitude[m->nattitudes++] = (long)q;
+    for (int k = 0; k < 4; k++) m->in_attitude[q + k] = true;
+  }
+  for (long i = 0; i < m->n; i++) {
+    char unit[RUN_TEXT];
+    component_unit(info, i, unit, sizeof unit);
+    const bool velocity = i >= info->nq && i < info->nq + info->nu;
+    m->unit[i] = jumps && velocity ? -1 : find_unit(&m->scales, m->in_attitude[i] ? "rad" : unit);
+  }
+  for (int i = 0; p->mech && !CPMechGetQuaternion(p->mech, i, &q, &u); i++)
+    for (int k = 0; k < 3 && !jumps; k++)
+      m->unit[info->nq + u + k] = find_unit(&m->scales, "rad/s");
+}
+
+/* ------------------------------------------------------------------------- lengths and energies -- */
+
+/* Does the point belong to the mechanism? The ground belongs to it where a bar or a spring ends.
+ * Guides and lines that show planes are as long as somebody drew them. */
+static void mark_points(const CPModelDrawing *d, bool *belongs) {
+  for (int i = 0; i < d->npoints; i++)
+    belongs[i] = d->kind[i] == CP_POINT_JOINT || d->kind[i] == CP_POINT_MASS;
+  for (int i = 0; i < d->nsegments; i++) {
+    const int a = d->segment[i][0], b = d->segment[i][1];
+    const bool ground = d->kind[a] == CP_POINT_GROUND && d->kind[b] == CP_POINT_GROUND;
+    if (d->segment_kind[i] != CP_SEGMENT_GUIDE && !ground) belongs[a] = belongs[b] = true;
+  }
+}
+
+/* Sets y to row k of the track. */
+static double state_at(const Rows *track, long k, N_Vector y) {
+  const double *row = track->data + k * track->width;
+  sunrealtype *to   = N_VGetArrayPointer(y);
+  for (long i = 1; i < track->width; i++) to[i - 1] = row[i];
+  return row[0];
+}
+
+/* The largest edge of the box, along the axes, that contains the mechanism during the whole run; 0
+ * without a drawing; < 0 without memory. */
+static double extent_of(const CPModel *model, const Rows *track, N_Vector y) {
+  const CPModelDrawing *d = &model->drawing;
+  double least[3] = {INFINITY, INFINITY, INFINITY}, most[3] = {-INFINITY, -INFINITY, -INFINITY},
+         extent = 0;
+  if (!model->type->points || d->npoints == 0) return 0;
+  bool *belongs    = calloc((size_t)d->npoints, sizeof *belongs);
+  sunrealtype *xyz = calloc(3 * (size_t)d->npoints, sizeof *xyz);
+  if (belongs && xyz) mark_points(d, belongs);
+  for (long k = 0; belongs && xyz && k < track->rows; k++) {
+    model->type->points(model, state_at(track, k, y), y, xyz);
+    for (int i = 0; i < 3 * d->npoints; i++) {
+      if (!belongs[i / 3]) continue;
+      least[i % 3] = fmin(least[i % 3], xyz[i]);
+      most[i % 3]  = fmax(most[i % 3], xyz[i]);
+    }
+  }
+  for (int i = 0; i < 3; i++) extent = fmax(extent, most[i] - least[i]);
+  if (!belongs || !xyz) extent = -1;
+  free(belongs);
+  free(xyz);
+  return extent;
+}
+
+/* The energies that the mechanism exchanges during the run; 0 if the model does not know them. */
+static double exchange_of(Observer *o, const Rows *track, N_Vector y) {
+  const CPModel *model = o->problem->model;
+  double kinetic = 0, least = INFINITY, most = -INFINITY, work = 0, before = 0, t_before = 0;
+  if (!model->type->energies) return 0;
+  for (long k = 0; k < track->rows; k++) {
+    const double t     = state_at(track, k, y);
+    CPMechOutput out   = {.lambda = o->lambda};
+    CPModelEnergies e  = {0};
+    const bool without = o->problem->contact || CPMechEvaluate(o->mech, t, y, &out);
+    if (model->type->energies(model, t, y, without ? NULL : o->lambda, &e)) continue;
+    kinetic = fmax(kinetic, e.kinetic);
+    least   = fmin(least, e.potential);
+    most    = fmax(most, e.potential);
+    if (k > 0) work += (t - t_before) * (before + e.power) / 2;
+    before   = e.power;
+    t_before = t;
+  }
+  return kinetic + fmax(0, most - least) + work;
+}
+
+/* ------------------------------------------------------------------------------- the quantities -- */
+
+static void take_quantities(Measure *m, const Problem *p, const RunInfo *info, const Rows *track,
+                            double exchanged) {
+  const CPModelType *type = p->model->type;
+  const RunSettings *s    = &p->settings;
+  double *scale = m->numbers, *allowance = scale + type->nquantities,
+         *tighter    = allowance + type->nquantities;
+  m->scales.quantity = scale, m->scales.allowance = allowance, m->scales.tighter = tighter;
+  for (int i = 0; i < type->nquantities; i++) {
+    const CPModelQuantity *q = &type->quantities[i];
+    scale[i]                 = is_output(info, i) ? NAN : (double)CPModelScale(p->model, i);
+    tighter[i]               = NAN;
+    if (is_output(info, i)) continue;
+    if (!strcmp(unit_text(q->unit), "J")) scale[i] = fmax(scale[i], exchanged);
+    for (long z = info->nq + info->nu; z < info->n; z++) {
+      char unit[RUN_TEXT];
+      double range;
+      component_unit(info, z, unit, sizeof unit);
+      if (!*unit || strcmp(unit, unit_text(q->unit)) != 0) continue;
+      m->unit[z] = -1;
+      allowance[i] =
+          own_tolerances * (s->atol + s->rtol * size_of(track, z, z + 1, &range));
+    }
+  }
+}
+
+/* -------------------------------------------------------------------------------- all of them -- */
+
+/* Components in units that are not known share a scale in each of q, u; auxiliary states have their
+ * own, since they may be anything. */
+static void take_unknown(Measure *m, const RunInfo *info, const Rows *track, double duration) {
+  const long end[] = {info->nq, info->nq + info->nu, info->n};
+  for (int part = 0; part < 3; part++)
+    for (int k = 0; k < m->scales.nunits; k++) {
+      double scale = 0;
+      for (long i = part ? end[part - 1] : 0; i < end[part]; i++) {
+        double range;
+        if (m->unit[i] != k || m->scale[i] > 0) continue;
+        const double size = size_of(track, i, i + 1, &range), own = fmax(range, size);
+        scale = fmax(scale, own);
+        if (part == 2) m->scale[i] = own;
+      }
+      /* the coordinates with the same lack of a unit, over the duration */
+      if (part == 1 && m->scales.unit[k].scale > 0)
+        scale = fmax(scale, m->scales.unit[k].scale / duration);
+      for (long i = part ? end[part - 1] : 0; i < end[part]; i++)
+        if (m->unit[i] == k && !(m->scale[i] > 0)) m->scale[i] = scale;
+      m->scales.unit[k].scale = fmax(m->scales.unit[k].scale, scale);
+    }
+}
+
+static void take_scales(Measure *m, const RunInfo *info, const Rows *track, double exchanged) {
+  Scales *s             = &m->scales;
+  const double duration = track->data[(track->rows - 1) * track->width] > 0
+                              ? track->data[(track->rows - 1) * track->width]
+                              : info->settings->t_end;
+  double range, speed = s->length / duration, turning = 1 / duration;
+  s->largest_q = size_of(track, 0, info->nq, &range);
+  s->largest_u = size_of(track, info->nq, info->nq + info->nu, &range);
+  for (long i = 0; i < m->n; i++) {
+    const char *unit = m->unit[i] < 0 ? "" : s->unit[m->unit[i]].name;
+    if (!strcmp(unit, "m/s")) speed = fmax(speed, size_of(track, i, i + 1, &range));
+    if (!strcmp(unit, "rad/s")) turning = fmax(turning, size_of(track, i, i + 1, &range));
+  }
+  const struct {
+    const char *unit;
+    double scale;
+  } known[] = {
+      {"m", s->length}, {"rad", 1}, {"m/s", speed}, {"rad/s", turning}, {"J", exchanged}};
+  for (int k = 0; k < s->nunits; k++)
+    for (size_t j = 0; j < sizeof known / sizeof known[0]; j++)
+      if (!strcmp(s->unit[k].name, known[j].unit)) s->unit[k].scale = known[j].scale;
+  for (long i = 0; i < m->n; i++) m->scale[i] = m->unit[i] < 0 ? 0 : s->unit[m->unit[i]].scale;
+  take_unknown(m, info, track, duration);
+}
+
+int measure_create(Measure *m, Observer *observer, const RunInfo *info, const Rows *track) {
+  const Problem *p = observer->problem;
+  const size_t n = (size_t)info->n, nquantities = (size_t)info->nquantities;
+  *m = (Measure){.n = info->n};
+  if (track->rows == 0) return -1;
+  m->scale       = calloc(n + 1, sizeof *m->scale);
+  m->unit        = calloc(n + 1, sizeof *m->unit);
+  m->in_attitude = calloc(n + 1, sizeof *m->in_attitude);
+  m->attitude    = calloc(n + 1, sizeof *m->attitude);
+  m->numbers     = calloc(3 * nquantities + 1, sizeof *m->numbers);
+  N_Vector y     = N_VClone(p->model->y0);
+  int failed     = !m->scale || !m->unit || !m->in_attitude || !m->attitude || !m->numbers || !y;
+  if (!failed) {
+    find_units(m, p, info);
+    m->scales.length       = extent_of(p->model, track, y);
+    failed                 = m->scales.length < 0;
+    const double exchanged = exchange_of(observer, track, y);
+    if (p->model->type->extent)
+      m->scales.length = fmax(m->scales.length, p->model->type->extent(p->model));
+    take_quantities(m, p, info, track, exchanged);
+    take_scales(m, info, track, exchanged);
+  }
+  if (y) N_VDestroy(y);
+  return failed ? -1 : 0;
+}
+
+void measure_free(Measure *m) {
+  free(m->scale);
+  free(m->unit);
+  free(m->in_attitude);
+  free(m->attitude);
+  free(m->numbers);
+}
+
+/* The angle of the rotation between two attitudes, whose quaternions may have opposite signs. */
+static double angle_between(const double *a, const double *b) {
+  double same = 0, opposite = 0;
+  for (int k = 0; k < 4; k++) {
+    same += (a[k] - b[k]) * (a[k] - b[k]);
+    opposite += (a[k] + b[k]) * (a[k] + b[k]);
+  }
+  return 4 * asin(fmin(1, sqrt(fmin(same, opposite)) / 2));
+}
+
+static void take_distance(const Measure *m, long i, double error, Distance *worst) {
+  const double part = error > 0 ? error / m->scale[i] : error;
+  if (part <= worst->part) return; /* NaN is taken */
+  worst->part = part, worst->error = error, worst->component = i, worst->unit = m->unit[i];
+}
+
+Distance measure_distance(const Measure *m, const double *a, const double *b, long components,
+                          double t) {
+  Distance worst = {.t = t, .component = -1};
+  for (long i = 0; i < components && !isnan(worst.part); i++)
+    if (m->unit[i] >= 0 && !m->in_attitude[i]) take_distance(m, i, fabs(a[i] - b[i]), &worst);
+  for (int k = 0; k < m->nattitudes && !isnan(worst.part); k++) {
+    const long i = m->attitude[k];
+    if (i + 4 <= components) take_distance(m, i, angle_between(a + i, b + i), &worst);
+  }
+  return worst;
+}

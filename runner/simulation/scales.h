@@ -1,0 +1,44 @@
+/* The sizes by which a run is judged, and distances of states in their units.
+ *
+ *   lengths          the extent of the mechanism and of its motion
+ *   angles           1 rad; attitudes given by quaternions as the angle of the rotation between two
+ *   speeds           the largest one; at least a length or 1 rad over the duration
+ *   energies         what is exchanged: the largest kinetic energy, the range of the potential
+ *                    energy, and the work of all else; at least the model's own size
+ *   other units      the range of all components in that unit, or their largest absolute value
+ *
+ * All of them come from the model and the states at the ends of the run's steps. */
+#ifndef CPODES_RUNNER_SCALES_H
+#define CPODES_RUNNER_SCALES_H
+
+#include "../output/rows.h"
+#include "observe.h"
+
+typedef struct {
+  Scales scales;
+  long n;
+  double *scale;      /* [n] of each component */
+  int *unit;          /* [n] its unit in scales.unit; -1: it is not compared */
+  bool *in_attitude;  /* [n] does it belong to a quaternion? */
+  long *attitude;     /* [nattitudes] first components of quaternions */
+  int nattitudes;
+  double *numbers; /* [3 nquantities] for the arrays of scales */
+} Measure;
+
+/* Makes room for the states at the ends of a run's steps. Returns 0, or -1 without memory. Call
+ * rows_free in any case. */
+int track_begin(Rows *track, long n);
+/* Keeps the state y at the start, and at the end of each step. */
+void track_take(Rows *track, sunrealtype t, N_Vector y);
+
+/* Computes all sizes from the track of a run, whose rows are ended. Returns 0, or -1 without memory.
+ * Call measure_free in any case. */
+int measure_create(Measure *measure, Observer *observer, const RunInfo *info, const Rows *track);
+void measure_free(Measure *measure);
+
+/* Finds the component of the states a and b [n], of the first `components` ones, whose distance is
+ * largest in units of its scale. */
+Distance measure_distance(const Measure *measure, const double *a, const double *b,
+                          long components, double t);
+
+#endif
