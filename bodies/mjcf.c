@@ -15,12 +15,21 @@ typedef struct {
   const xmlNode *root;
   const xmlNode **class_, **mesh;
   xmlHashTablePtr given; /* (tag, attribute, class, or NULL for the top class) -> text */
-  int nclasses, nmeshes, inertia, strippath;
+  int nclasses, nmeshes, inertia, strippath, autolimits;
+  int off; /* kinds of Disabled that the file switches off itself */
+  /* which geoms collide: contype and conaffinity of those of the world, of the trees of bodies read
+   * so far, and of the newest tree */
+  struct {
+    unsigned type, affinity;
+  } world, trees, tree;
   /* angle: radians per unit of angle in the file; group: the range of groups of geoms that have
    * mass. */
   sunrealtype angle, group[2];
   const char *eulerseq, *folder;
 } Mjcf;
+
+/* What a flag of an option may switch off; the mechanism does not have it anyway. */
+enum { NO_CONTACT = 1, NO_LIMITS = 2, NO_FRICTION = 4, NO_ACTUATION = 8 };
 
 /* ----------------------------------------------------------------------- default classes -- */
 
@@ -46,9 +55,6 @@ static int classOf(Mjcf *m, const xmlNode *n, const char *attribute, const xmlNo
   return i < 0;
 }
 
-#define JOINT_ATTRIBUTES \
-  " name class type pos axis ref springref stiffness damping armature group user springdamper "
-
 static int readClasses(Mjcf *m, const xmlNode *n) {
   const int is_top = n->parent == m->root;
   const char *name = robotText(n, "class");
@@ -61,7 +67,6 @@ static int readClasses(Mjcf *m, const xmlNode *n) {
   }
   for (const xmlNode *c = n->children; c; c = c->next) {
     if (robotIs(c, "default") && readClasses(m, c)) return 1;
-    if (robotIs(c, "joint") && robotAttributes(m->r, c, JOINT_ATTRIBUTES)) return 1;
     if (c->type != XML_ELEMENT_NODE) continue;
     for (const xmlAttr *a = c->properties; a; a = a->next)
       if (xmlHashUpdateEntry3(m->given, c->name, a->name, is_top ? NULL : BAD_CAST name,
@@ -260,10 +265,7 @@ static int readInertial(Mjcf *m, const xmlNode *n, const Place *body) {
              *text = robotText(n, "mass");
   Mass mass        = {0};
   Place place;
-  if (robotAttributes(m->r, n,
-                      " pos quat axisangle xyaxes zaxis euler mass diaginertia fullinertia ") ||
-      readPlace(m, n, "inertial", NULL, body, &place))
-    return 1;
+  if (readPlace(m, n, "inertial", NULL, body, &place)) return 1;
   if (!text || !robotText(n, "pos")) return robotWrong(m->r, n, "pos and mass must be given");
   if ((full != NULL) == (diagonal != NULL))
     return robotWrong(m->r, n, "one of diaginertia and fullinertia must be given");
@@ -279,21 +281,32 @@ static int readInertial(Mjcf *m, const xmlNode *n, const Place *body) {
 
 /* ---------------------------------------------------------------------- bodies and joints -- */
 
+/* Notes limits and friction. A joint with a range is limited unless it says otherwise. */
+static int noteJoint(Mjcf *m, const xmlNode *n, const xmlNode *class_) {
+  static const char *const states[] = {"false", "true", "auto", NULL};
+  enum { NO, YES, AUTO };
+  sunrealtype friction = 0;
+  int limited          = AUTO;
+  if (keyword(m, n, "joint", class_, "limited", states, &limited) ||
+      numbers(m, n, "joint", class_, "frictionloss", 1, 1, &friction))
+    return 1;
+  if (limited == AUTO) limited = m->autolimits && get(m, n, "joint", class_, "range");
+  return (limited && !(m->off & NO_LIMITS) && robotNote(m->r, n, "limits of joints")) ||
+         (friction > 0 && !(m->off & NO_FRICTION) && robotNote(m->r, n, "friction of joints"));
+}
+
 static int readJoint(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
   static const char *const types[] = {"hinge", "slide", "ball", "free", NULL}; /* as in JointType */
   sunrealtype pos[3] = {0, 0, 0}, axis[3] = {0, 0, 1};
   const int is_free     = robotIs(n, "freejoint"); /* a freejoint has no class */
   int type              = is_free ? FREE : HINGE;
   const xmlNode *class_ = NULL;
-  if (is_free) {
-    if (robotAttributes(m->r, n, " name group align ")) return 1;
-  } else if (classOf(m, n, "class", around, &class_) ||
-             keyword(m, n, "joint", class_, "type", types, &type) ||
-             robotAttributes(m->r, n, JOINT_ATTRIBUTES) ||
+  if (!is_free && (classOf(m, n, "class", around, &class_) ||
+                   keyword(m, n, "joint", class_, "type", types, &type) ||
+                   noteJoint(m, n, class_) ||
              numbers(m, n, "joint", class_, "pos", 3, 3, pos) ||
-             numbers(m, n, "joint", class_, "axis", 3, 3, axis)) {
+             numbers(m, n, "joint", class_, "axis", 3, 3, axis)))
     return 1;
-  }
   if (!is_free && get(m, n, "joint", class_, "springdamper"))
     return robotWrong(m->r, n, "springdamper is not supported; give stiffness and damping");
   if (type == FREE && m->r->link[body->link].place.link != GROUND)
@@ -334,31 +347,38 @@ static int keepPlace(Robot *r, const xmlNode *n, const char *kind, const Place *
   return robotName(r, n, kind, name, r->nplaces++);
 }
 
-/* Notes elements that have no counterpart in the mechanism; those without a reason in the table are
- * unknown. */
-static int ignore(Robot *r, const xmlNode *n) {
-  static const struct {
-    const char *tag, *why;
-  } known[] = {{"actuator", "nothing acts"},
-               {"contact", "there are no contacts"},
-               {"tendon", "there are no tendons"},
-               {"sensor", "not read"},
-               {"keyframe", "the motion starts at the placement"},
-               {"visual", "not drawn"},
-               {"statistic", "not drawn"},
-               {"light", "not drawn"},
-               {"camera", "not drawn"},
-               {"texture", "not drawn"},
-               {"material", "not drawn"},
-               {"skin", "not drawn"},
-               {"hfield", "there are no contacts"},
-               {"size", "memory grows as needed"},
-               {"custom", "not read"}};
-  if (n->type != XML_ELEMENT_NODE) return 0;
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (robotIs(n, known[i].tag))
-      return robotNote(r, n, "%s: ignored, %s", known[i].tag, known[i].why);
-  return robotNote(r, n, "%.60s: ignored, unknown element", (const char *)n->name);
+static int hasElements(const xmlNode *n, const char *tag) {
+  for (const xmlNode *c = n->children; c; c = c->next)
+    if (c->type == XML_ELEMENT_NODE && (!tag || robotIs(c, tag))) return 1;
+  return 0;
+}
+
+/* Notes elements that have no counterpart in the mechanism, if they may act on the motion. */
+static int ignore(Mjcf *m, const xmlNode *n) {
+  static const char *const silent = " sensor keyframe visual statistic light camera texture "
+                                    "material skin hfield size custom ";
+  if (n->type != XML_ELEMENT_NODE || robotKnows(silent, n->name)) return 0;
+  if (robotIs(n, "actuator"))
+    return hasElements(n, NULL) && !(m->off & NO_ACTUATION) && robotNote(m->r, n, "actuators");
+  if (robotIs(n, "tendon")) return hasElements(n, NULL) && robotNote(m->r, n, "tendons");
+  if (robotIs(n, "contact"))
+    return hasElements(n, "pair") && !(m->off & NO_CONTACT) && robotNote(m->r, n, "contacts");
+  return robotNote(m->r, n, "the unknown element %.60s", (const char *)n->name);
+}
+
+/* Takes the bits by which geoms collide. */
+static int takeGeom(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *body) {
+  sunrealtype type = 1, affinity = 1;
+  const xmlNode *class_;
+  if (classOf(m, n, "class", around, &class_) ||
+      numbers(m, n, "geom", class_, "contype", 1, 1, &type) ||
+      numbers(m, n, "geom", class_, "conaffinity", 1, 1, &affinity))
+    return 1;
+  unsigned *to[] = {body->link == GROUND ? &m->world.type : &m->tree.type,
+                    body->link == GROUND ? &m->world.affinity : &m->tree.affinity};
+  *to[0] |= (unsigned)fmin(fmax(type, 0), 4294967295.0);
+  *to[1] |= (unsigned)fmin(fmax(affinity, 0), 4294967295.0);
+  return 0;
 }
 
 static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Place *parent);
@@ -386,7 +406,7 @@ static int readChildren(Mjcf *m, const xmlNode *n, const xmlNode *around, const 
     } else if (robotIs(c, "body")) {
       if (readBody(m, c, around, body)) return 1;
     } else if (robotIs(c, "geom")) {
-      if (robotNote(m->r, c, "geom: there are no contacts")) return 1;
+      if (takeGeom(m, c, around, body)) return 1;
       if (geoms && readGeom(m, c, around, body)) return 1;
     } else if (robotIs(c, "site")) {
       const xmlNode *class_;
@@ -400,7 +420,7 @@ static int readChildren(Mjcf *m, const xmlNode *n, const xmlNode *around, const 
       for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++)
         if (robotIs(c, unsupported[i]))
           return robotWrong(m->r, c, "%s is not supported", unsupported[i]);
-      if (ignore(m->r, c)) return 1;
+      if (ignore(m, c)) return 1;
     }
   }
   return 0;
@@ -410,8 +430,8 @@ static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
   const xmlNode *class_;
   Place place;
   const int inertial = countOf(n, "inertial");
-  if (robotAttributes(m->r, n, " name childclass pos quat axisangle xyaxes zaxis euler ") ||
-      classOf(m, n, "childclass", around, &class_) || readPlace(m, n, "body", NULL, parent, &place))
+  if (robotAttributes(m->r, n, " gravcomp ") || classOf(m, n, "childclass", around, &class_) ||
+      readPlace(m, n, "body", NULL, parent, &place))
     return 1;
   if (countOf(n, "joint") + countOf(n, "freejoint") > 0 &&
       (place.link = robotLink(m->r, n, robotText(n, "name"), &place)) < 0)
@@ -423,7 +443,12 @@ static int readBody(Mjcf *m, const xmlNode *n, const xmlNode *around, const Plac
   if (keepPlace(m->r, n, "body", &place) || readChildren(m, n, class_, &place, 1, 0) ||
       readChildren(m, n, class_, &place, 0, geoms))
     return 1;
-  return 0;
+  if (parent->link != GROUND || place.link == GROUND) return 0;
+  /* A tree of bodies is complete. Its own bodies are meant not to touch. */
+  const int collide = (m->tree.type & m->trees.affinity) || (m->tree.affinity & m->trees.type);
+  m->trees.type |= m->tree.type, m->trees.affinity |= m->tree.affinity;
+  m->tree.type = m->tree.affinity = 0;
+  return collide && !(m->off & NO_CONTACT) && robotNote(m->r, n, "contacts between bodies");
 }
 
 /* -------------------------------------------------------------------------------- equality -- */
@@ -503,21 +528,14 @@ static int readEqualities(Mjcf *m, const xmlNode *section) {
     const xmlNode *class_;
     int active = 1;
     if (n->type != XML_ELEMENT_NODE) continue;
-    if (!weld && !joint && !robotIs(n, "connect")) {
-      if (robotNote(r, n, "equality %.60s: ignored, this constraint is not supported",
-                    (const char *)n->name))
-        return 1;
-      continue;
-    }
-    if (robotAttributes(
-            r, n,
-            " name class active body1 body2 site1 site2 anchor relpose joint1 joint2 polycoef ") ||
-        classOf(m, n, "class", NULL, &class_) ||
+    if (classOf(m, n, "class", NULL, &class_) ||
         keyword(m, n, "equality", class_, "active", no_yes, &active))
       return 1;
-    if (!active && robotNote(r, n, "equality %s: ignored, it is not active", (const char *)n->name))
-      return 1;
     if (!active) continue;
+    if (!weld && !joint && !robotIs(n, "connect")) {
+      if (robotNote(r, n, "the equality constraint %.60s", (const char *)n->name)) return 1;
+      continue;
+    }
     if (!joint) {
       if (readLoop(m, n, weld)) return 1;
       continue;
@@ -543,12 +561,8 @@ static int readCompiler(Mjcf *m, const xmlNode *n) {
                            *const coordinates[] = {"local", "global", NULL};
   int degree = -1, global = 0;
   const char *seq = robotText(n, "eulerseq"), *folder = robotText(n, "meshdir");
-  if (robotAttributes(m->r, n,
-                      " angle eulerseq coordinate autolimits meshdir assetdir texturedir strippath "
-                      "inertiafromgeom "
-                      "inertiagrouprange discardvisual fusestatic convexhull usethread "
-                      "saveinertial fitaabb alignfree "
-                      "exactmeshinertia ") ||
+  if (robotAttributes(m->r, n, " boundmass boundinertia settotalmass balanceinertia ") ||
+      keyword(m, n, "compiler", NULL, "autolimits", no_yes, &m->autolimits) ||
       keyword(m, n, "compiler", NULL, "angle", angles, &degree) ||
       keyword(m, n, "compiler", NULL, "coordinate", coordinates, &global) ||
       keyword(m, n, "compiler", NULL, "inertiafromgeom", from, &m->inertia) ||
@@ -565,19 +579,42 @@ static int readCompiler(Mjcf *m, const xmlNode *n) {
   return 0;
 }
 
-static int readOption(Mjcf *m, const xmlNode *n, sunrealtype *g) {
+/* Flags switch off parts that the mechanism does not have, or does. */
+static int readFlags(Mjcf *m, const xmlNode *n, int *gravity) {
   static const char *const states[] = {"disable", "enable", NULL};
-  if (robotAttributes(m->r, n, " gravity ") || numbers(m, n, "option", NULL, "gravity", 3, 3, g))
+  static const struct {
+    const char *flag;
+    int off; /* 0: the mechanism has it, and keeps it */
+  } flags[] = {{"contact", NO_CONTACT},
+               {"limit", NO_LIMITS},
+               {"frictionloss", NO_FRICTION},
+               {"actuation", NO_ACTUATION},
+               {"constraint", NO_CONTACT | NO_LIMITS | NO_FRICTION},
+               {"equality", 0},
+               {"passive", 0},
+               {"spring", 0},
+               {"damper", 0}};
+  if (keyword(m, n, "flag", NULL, "gravity", states, gravity)) return 1;
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+    int on = 1;
+    if (keyword(m, n, "flag", NULL, flags[i].flag, states, &on)) return 1;
+    if (!on) m->off |= flags[i].off;
+    if (!on && !flags[i].off && robotNote(m->r, n, "the flag %s", flags[i].flag)) return 1;
+  }
+  return 0;
+}
+
+static int readOption(Mjcf *m, const xmlNode *n, sunrealtype *g) {
+  if (robotAttributes(m->r, n, " wind density viscosity ") ||
+      numbers(m, n, "option", NULL, "gravity", 3, 3, g))
     return 1;
   for (const xmlNode *c = n->children; c; c = c->next) {
     int gravity = 1;
     if (!robotIs(c, "flag")) {
-      if (ignore(m->r, c)) return 1;
+      if (ignore(m, c)) return 1;
       continue;
     }
-    if (robotAttributes(m->r, c, " gravity ") ||
-        keyword(m, c, "flag", NULL, "gravity", states, &gravity))
-      return 1;
+    if (readFlags(m, c, &gravity)) return 1;
     if (!gravity) g[0] = g[1] = g[2] = 0;
   }
   return 0;
@@ -587,7 +624,7 @@ static int readAssets(Mjcf *m, const xmlNode *section) {
   for (const xmlNode *n = section->children; n; n = n->next) {
     char base[200];
     if (!robotIs(n, "mesh")) {
-      if (ignore(m->r, n)) return 1;
+      if (ignore(m, n)) return 1;
       continue;
     }
     const char *name = robotText(n, "name"), *file = robotText(n, "file"),
@@ -615,7 +652,7 @@ static int readSections(Mjcf *m, int what) {
   for (const xmlNode *n = m->root->children; n; n = n->next) {
     int failed = 0, known = 0;
     for (int i = 0; i < NUM_SECTIONS; i++) known = known || robotIs(n, tags[i]);
-    if (what == COMPILERS && !known) failed = ignore(m->r, n);
+    if (what == WORLDS && !known) failed = ignore(m, n);
     if (robotIs(n, tags[what])) switch (what) {
       case COMPILERS: failed = readCompiler(m, n); break;
       case OPTIONS: failed = readOption(m, n, g); break;
@@ -629,6 +666,10 @@ static int readSections(Mjcf *m, int what) {
     if (failed) return 1;
   }
   if (what == OPTIONS) return robotRefused(m->r, m->root, CPBodiesSetGravity(m->r->bodies, g));
+  const int collide = what == WORLDS && ((m->world.type & m->trees.affinity) ||
+                                         (m->world.affinity & m->trees.type));
+  if (collide && !(m->off & NO_CONTACT) && robotNote(m->r, m->root, "contacts with the world"))
+    return 1;
   return what == WORLDS ? robotBuild(m->r) : 0;
 }
 
@@ -639,6 +680,7 @@ int robotReadMjcf(Robot *r, const xmlNode *root) {
                 .angle    = atan(SUN_RCONST(1.0)) / 45,
                 .group    = {0, 5},
                 .eulerseq = "xyz",
+                .autolimits = 1,
                 .given    = xmlHashCreate(64)};
   int failed = m.given ? 0 : robotWrong(r, root, "no memory");
   for (int what = 0; what < NUM_SECTIONS && !failed; what++) failed = readSections(&m, what);

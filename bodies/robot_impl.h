@@ -81,8 +81,8 @@ int robotWrong(Robot *r, const xmlNode *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)))
 #endif
     ;
-/* Records what is left out; each text is listed once, with its count. Returns 0, or 1 without
- * memory. */
+/* Records what is left out and acts on the motion, as "actuators"; each text is listed once, with
+ * its count. What does not act, such as lights, is silent. Returns 0, or 1 without memory. */
 int robotNote(Robot *r, const xmlNode *at, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 3, 4)))
@@ -99,8 +99,9 @@ static inline int robotIs(const xmlNode *n, const char *tag) {
 }
 /* Is a name among the words of `known`, which are surrounded by blanks? */
 int robotKnows(const char *known, const xmlChar *name);
-/* Notes each attribute of n that is not in `known`. */
-int robotAttributes(Robot *r, const xmlNode *n, const char *known);
+/* Notes each attribute of n among the words of `acting`, which are surrounded by blanks, that is not
+ * zero or switched off: it acts on the motion, and the mechanism does not have it. */
+int robotAttributes(Robot *r, const xmlNode *n, const char *acting);
 /* Reads a whole file into memory, which the caller frees. The path is relative to the folder of
  * r->file, and to `folder` in it unless that is NULL. Returns NULL after robotWrong. */
 char *robotFile(Robot *r, const xmlNode *at, const char *folder, const char *path, size_t *size);

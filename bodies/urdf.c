@@ -96,14 +96,32 @@ static int readLink(Urdf *u, int i, const Place *parent) {
   return place.link == GROUND ? 0 : readInertial(r, u->link[i], &place);
 }
 
-/* Notes the children of n that are not in `known`, whose words are surrounded by blanks. */
+/* Notes the children of n that may act on the motion. Neither those in `known`, whose words are
+ * surrounded by blanks, do so, nor drawings and the settings of other programs. */
 static int others(Robot *r, const xmlNode *n, const char *known) {
+  static const char *const silent = " visual collision material gazebo sensor calibration "
+                                    "safety_controller ";
   for (const xmlNode *c = n->children; c; c = c->next) {
-    if (c->type != XML_ELEMENT_NODE || robotKnows(known, c->name)) continue;
-    if (robotNote(r, c, "%.40s: %.60s is ignored", (const char *)n->name, (const char *)c->name))
+    if (c->type != XML_ELEMENT_NODE || robotKnows(known, c->name) || robotKnows(silent, c->name))
+      continue;
+    if (robotIs(c, "transmission") ? robotNote(r, c, "motors (transmission)")
+                                   : robotNote(r, c, "the unknown element %.60s",
+                                               (const char *)c->name))
       return 1;
   }
   return 0;
+}
+
+/* Only joints of these types have limits of position; other limits are those of a motor. */
+static int noteJoint(Robot *r, const xmlNode *joint) {
+  const xmlNode *limit = child(joint, "limit"), *dynamics = child(joint, "dynamics");
+  const char *type     = robotText(joint, "type");
+  sunrealtype friction = 0;
+  if (limit && type && (!strcmp(type, "revolute") || !strcmp(type, "prismatic")) &&
+      robotNote(r, limit, "limits of joints"))
+    return 1;
+  if (number(r, dynamics, "friction", 0, &friction)) return 1;
+  return friction != 0 && robotNote(r, dynamics, "friction of joints");
 }
 
 /* Reads the links by name, then the joints that lead to them. */
@@ -128,11 +146,9 @@ static int readTree(Urdf *u, const xmlNode *root) {
   for (int i = 0; i < u->nlinks; i++) u->first[i] = u->next[i] = -1;
   for (const xmlNode *n = root->children; n; n = n->next) {
     if (!robotIs(n, "joint")) continue;
-    const xmlNode *parent = child(n, "parent"), *to = child(n, "child"),
-                  *dynamics = child(n, "dynamics");
+    const xmlNode *parent = child(n, "parent"), *to = child(n, "child");
     if (!parent || !to) return robotWrong(r, n, "parent and child must be given");
-    if (others(r, n, " origin parent child axis dynamics mimic ") ||
-        (dynamics && robotAttributes(r, dynamics, " damping ")))
+    if (others(r, n, " origin parent child axis dynamics mimic limit ") || noteJoint(r, n))
       return 1;
     const int a = robotFind(r, parent, "link", robotText(parent, "link")),
               b = a < 0 ? -1 : robotFind(r, to, "link", robotText(to, "link"));

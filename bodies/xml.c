@@ -112,11 +112,14 @@ int robotKnows(const char *known, const xmlChar *name) {
   return at != NULL;
 }
 
-int robotAttributes(Robot *r, const xmlNode *n, const char *known) {
-  for (const xmlAttr *a = n->properties; a; a = a->next)
-    if (!robotKnows(known, a->name) && robotNote(r, n, "%.40s: the attribute %.60s is ignored",
-                                                 (const char *)n->name, (const char *)a->name))
+int robotAttributes(Robot *r, const xmlNode *n, const char *acting) {
+  for (const xmlAttr *a = n->properties; a; a = a->next) {
+    const char *name = (const char *)a->name, *text = robotText(n, name);
+    const int is_zero = strspn(text, " 0.") == strlen(text);
+    if (robotKnows(acting, a->name) && !is_zero && strcmp(text, "false") != 0 &&
+        robotNote(r, n, "the %.60s of %.40s", name, (const char *)n->name))
       return 1;
+  }
   return 0;
 }
 

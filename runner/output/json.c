@@ -42,14 +42,15 @@ static json_t *describe_settings(const RunInfo *info) {
 }
 
 static json_t *describe_end_state(const History *h) {
-  json_t *names = json_array();
+  json_t *names = json_array(), *units = json_array();
   for (long i = 0; i < h->info->n; i++) {
-    char name[RUN_TEXT];
+    char name[RUN_TEXT], unit[RUN_TEXT];
     component_name(h->info, i, name, sizeof name);
     json_array_append_new(names, text(name));
+    json_array_append_new(units, text(component_unit(h->info, i, unit, sizeof unit)));
   }
-  return json_pack("{s:o,s:o,s:o}", "t", json_number(h->last_t), "names", names, "y",
-                   numbers(h->last, h->info->n));
+  return json_pack("{s:o,s:o,s:o,s:o}", "t", json_number(h->last_t), "names", names, "units", units,
+                   "y", numbers(h->last, h->info->n));
 }
 
 static json_t *describe_quantities(const History *h) {

@@ -156,7 +156,7 @@ static const char arm_urdf[] =
 
 START_TEST(both_formats_say_the_same) {
   CPBodies urdf = read_good(arm_urdf);
-  ck_assert_str_eq(CPBodiesNotes(urdf), "robot.xml:7:45: joint: limit is ignored\n");
+  ck_assert_str_eq(CPBodiesNotes(urdf), "robot.xml:7:45: limits of joints\n");
   ck_assert_int_eq(CPBodiesCount(urdf), 2);
   ck_assert_str_eq(file.title, "arm");
   expect_same_motion(read_good(arm_mjcf), urdf, 2 * 13 + 1);
@@ -509,22 +509,43 @@ END_TEST
 
 /* ------------------------------------------------------------------------------ what is left out -- */
 
+/* Neither what only looks different nor what is switched off in the file acts, nor contacts that cannot be. */
+START_TEST(what_does_not_act_is_silent) {
+  CPBodies b = read_good(
+      "<mujoco><compiler autolimits=\"false\"/><option timestep=\"1\"><flag actuation=\"disable\"/></option>"
+      "<visual/><statistic/><asset><texture name=\"t\"/><material name=\"m\"/></asset><worldbody><light/><camera/>"
+      "<geom size=\"1\" contype=\"2\" conaffinity=\"4\"/><body name=\"a\" gravcomp=\"0\" user=\"1\">"
+      "<joint axis=\"1 0 0\" range=\"0 1\" frictionloss=\"0\" solreflimit=\"1 1\"/>" INERTIAL
+      "<geom size=\"1\"/><geom size=\"1\"/></body></worldbody><actuator><motor/></actuator><tendon/>"
+      "<contact><exclude body1=\"a\" body2=\"a\"/></contact><sensor><clock/></sensor><keyframe/>"
+      "<equality><tendon active=\"false\"/></equality></mujoco>");
+  ck_assert_str_eq(CPBodiesNotes(b), "");
+  CPBodiesFree(&b);
+  b = read_good("<robot name=\"r\"><material name=\"m\"/><gazebo/><link name=\"base\"/><link name=\"one\"><visual/>"
+                "<collision/><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/></inertial></link>"
+                "<joint name=\"j\" type=\"continuous\"><parent link=\"base\"/><child link=\"one\"/>"
+                "<dynamics friction=\"0\"/><limit effort=\"1\" velocity=\"1\"/></joint></robot>");
+  ck_assert_str_eq(CPBodiesNotes(b), "");
+  CPBodiesFree(&b);
+}
+END_TEST
+
 START_TEST(what_is_left_out_is_listed) {
   CPBodies b = read_good(
-      "<mujoco>\n<option timestep=\"1\"><flag contact=\"disable\" gravity=\"disable\"/></option>\n"
-      "<worldbody>\n<light/>\n<body name=\"a\" gravcomp=\"1\">\n<joint range=\"0 1\" axis=\"1 0 "
+      "<mujoco>\n<option timestep=\"1\" wind=\"0 1 0\"><flag spring=\"disable\" gravity=\"disable\"/></option>\n"
+      "<worldbody>\n<light/><geom size=\"1\"/>\n<body name=\"a\" gravcomp=\"1\">\n<joint range=\"0 1\" frictionloss=\"1\" axis=\"1 0 "
       "0\"/>" INERTIAL "\n<geom size=\"1\"/>\n<geom size=\"1\"/>\n<wing/></body>\n</worldbody>\n"
       "<actuator>\n<motor/></actuator>\n<equality><tendon solref=\"1\"/></equality></mujoco>");
   static const char *const lines[] = {
-      "robot.xml:11:1: actuator: ignored, nothing acts\n",
-      "robot.xml:2:1: option: the attribute timestep is ignored\n",
-      "robot.xml:2:22: flag: the attribute contact is ignored\n",
-      "robot.xml:4:1: light: ignored, not drawn\n",
-      "robot.xml:5:1: body: the attribute gravcomp is ignored\n",
-      "robot.xml:6:1: joint: the attribute range is ignored\n",
-      "robot.xml:7:1: geom: there are no contacts (2 times)\n",
-      "robot.xml:9:1: wing: ignored, unknown element\n",
-      "robot.xml:13:11: equality tendon: ignored, this constraint is not supported\n"};
+      "robot.xml:11:1: actuators\n",
+      "robot.xml:2:1: the wind of option\n",
+      "robot.xml:2:35: the flag spring\n",
+      "robot.xml:5:1: the gravcomp of body\n",
+      "robot.xml:6:1: limits of joints\n",
+      "robot.xml:6:1: friction of joints\n",
+      "robot.xml:1:1: contacts with the world\n",
+      "robot.xml:9:1: the unknown element wing\n",
+      "robot.xml:13:11: the equality constraint tendon\n"};
   size_t length = 0;
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
     ck_assert_mentions(CPBodiesNotes(b), lines[i]);
@@ -595,14 +616,13 @@ START_TEST(files_are_included) {
                                "file=\"robot_inertial.xml\"/></body></worldbody></mujoco>");
   write_file("robot_part.xml", "<mujocoinclude><default><default class=\"c\"><joint axis=\"1 0 0\" "
                                "stiffness=\"4\"/></default></default></mujocoinclude>");
-  write_file("robot_inertial.xml", "<mujocoinclude>\n\n<inertial pos=\"0 0 0\" mass=\"1\" "
+  write_file("robot_inertial.xml", "<mujocoinclude>\n<fin/>\n<inertial pos=\"0 0 0\" mass=\"1\" "
                                    "colour=\"red\" diaginertia=\"1 1 1\"/></mujocoinclude>");
   snprintf(path, sizeof path, "%s/robot_main.xml", CPODES_TEST_FOLDER);
   CPBodies b = CPBodiesRead(path, test_context, &file, message, sizeof message);
   ck_assert_msg(b != NULL, "%s", message);
   ck_assert_double_eq(parameter(b, "b_spring.stiffness"), 4);
-  ck_assert_str_eq(CPBodiesNotes(b),
-                   "robot_inertial.xml:3:1: inertial: the attribute colour is ignored\n");
+  ck_assert_str_eq(CPBodiesNotes(b), "robot_inertial.xml:2:1: the unknown element fin\n");
   CPBodiesFree(&b);
   write_file("robot_part.xml", "<mujoco><include file=\"robot_part.xml\"/></mujoco>");
   ck_assert_ptr_null(CPBodiesRead(path, test_context, &file, message, sizeof message));
@@ -1015,6 +1035,7 @@ int main(void) {
   tcase_add_test(tc, couplings_of_angles_are_fractions);
   tcase_add_test(tc, names_are_made_fit);
   tcase_add_test(tc, what_is_left_out_is_listed);
+  tcase_add_test(tc, what_does_not_act_is_silent);
   tcase_add_test(tc, files_are_included);
   if (CPODES_TEST_YAML) tcase_add_test(tc, a_file_may_add_to_a_robot);
   tcase_add_loop_test(tc, what_is_wrong_is_named_with_its_place, 0, NUMBER(bad));
