@@ -34,7 +34,7 @@ static const double lost_part = 0.1;
  * at most as much as so many first runs, or short_tight over the number of components. They are
  * made for doubtful errors, and for smaller ones that are far above a tolerance which is tight
  * itself. If a run does not reach the end, since roundoff limits it, the next tolerance is tried. */
-static const double parted = 1e-4, tight_cost = 50, short_tight = 2e7, tight_itself = 1e-9;
+static const double parted = 1e-4, tight_cost = 5, short_tight = 5e6, tight_itself = 1e-9;
 static const double tight[] = {1e-12, 1e-11, 1e-10, 1e-9};
 enum { TIGHT = sizeof tight / sizeof tight[0] };
 

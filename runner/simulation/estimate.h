@@ -1,8 +1,8 @@
 /* The error of a run, estimated by a second, more accurate run.
  *
  * If the second run's own error is small, the distance of the two runs is the error of the first.
- * The states at the ends of the first run's steps are kept (scales.h), and the second run is
- * compared with them in all components, each in units of its scale.
+ * The states at the ends of the first run's steps and at its outputs, which may be interpolated less
+ * accurately, are kept (scales.h), and the second run is compared with them in all components, each in units of its scale.
  *
  * If the distance is large, the motion may be chaotic. Two runs at tight tolerances then decide: it
  * is chaotic if they differ by more than 1e-4 of a scale; if not, their common solution replaces the

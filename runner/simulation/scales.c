@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 400, FEWEST_ROWS = 40, MOST_NUMBERS = 4000000 };
+/* Energies are evaluated at up to ENERGIES states of them. */
+enum { MOST_ROWS = 4000, FEWEST_ROWS = 40, MOST_NUMBERS = 4000000, ENERGIES = 400 };
 
 /* Auxiliary states, such as the work of drives, are integrated with tolerances of their own. A
  * quantity that contains one changes by its errors: about a tolerance in each of some steps. */
@@ -124,17 +125,34 @@ static double extent_of(const CPModel *model, const Rows *track, N_Vector y) {
   return extent;
 }
 
-/* The energies that the mechanism exchanges during the run; 0 if the model does not know them. */
+/* The energies at a state: the model's, or the kinetic energy by M and the rest of a quantity that is
+ * called energy. Returns 0, or 1 if they are not known. */
+static int energies_at(const CPModel *model, CPMech mech, bool has_lambda, sunrealtype t, N_Vector y,
+                       sunrealtype *lambda, CPModelEnergies *e) {
+  const CPModelType *type = model->type;
+  CPMechOutput out        = {.lambda = has_lambda ? lambda : NULL};
+  const bool evaluated    = mech && !CPMechEvaluate(mech, t, y, &out);
+  *e                      = (CPModelEnergies){.kinetic = NAN};
+  if (type->energies)
+    return type->energies(model, t, y, evaluated && has_lambda ? lambda : NULL, e);
+  for (int i = 0; evaluated && i < type->nquantities; i++) {
+    const CPModelQuantity *q = &type->quantities[i];
+    if (strcmp(q->name, "energy") != 0 || strcmp(unit_text(q->unit), "J") != 0) continue;
+    e->kinetic   = out.kinetic;
+    e->potential = q->value(model, t, y) - out.kinetic;
+  }
+  return isnan(e->kinetic);
+}
+
+/* The energies that the mechanism exchanges during the run; 0 if it does not know them. */
 static double exchange_of(Observer *o, const Rows *track, N_Vector y) {
-  const CPModel *model = o->problem->model;
+  const Problem *p = o->problem;
+  CPMech mech      = p->contact ? problem_mech(p) : o->mech; /* contacts are off */
   double kinetic = 0, least = INFINITY, most = -INFINITY, work = 0, before = 0, t_before = 0;
-  if (!model->type->energies) return 0;
-  for (long k = 0; k < track->rows; k++) {
-    const double t     = state_at(track, k, y);
-    CPMechOutput out   = {.lambda = o->lambda};
-    CPModelEnergies e  = {0};
-    const bool without = o->problem->contact || CPMechEvaluate(o->mech, t, y, &out);
-    if (model->type->energies(model, t, y, without ? NULL : o->lambda, &e)) continue;
+  for (long k = 0; k < track->rows; k += 1 + track->rows / ENERGIES) {
+    const double t = state_at(track, k, y);
+    CPModelEnergies e;
+    if (energies_at(p->model, mech, !p->contact, t, y, o->lambda, &e)) continue;
     kinetic = fmax(kinetic, e.kinetic);
     least   = fmin(least, e.potential);
     most    = fmax(most, e.potential);
@@ -142,6 +160,7 @@ static double exchange_of(Observer *o, const Rows *track, N_Vector y) {
     before   = e.power;
     t_before = t;
   }
+  if (p->contact) CPMechFree(&mech);
   return kinetic + fmax(0, most - least) + work;
 }
 
@@ -181,13 +200,16 @@ static void take_unknown(Measure *m, const RunInfo *info, const Rows *track, dou
   for (int part = 0; part < 3; part++)
     for (int k = 0; k < m->scales.nunits; k++) {
       double scale = 0;
+      bool is_known = true;
       for (long i = part ? end[part - 1] : 0; i < end[part]; i++) {
         double range;
         if (m->unit[i] != k || m->scale[i] > 0) continue;
         const double size = size_of(track, i, i + 1, &range), own = fmax(range, size);
-        scale = fmax(scale, own);
+        is_known = false;
+        scale    = fmax(scale, own);
         if (part == 2) m->scale[i] = own;
       }
+      if (is_known) continue;
       /* the coordinates with the same lack of a unit, over the duration */
       if (part == 1 && m->scales.unit[k].scale > 0)
         scale = fmax(scale, m->scales.unit[k].scale / duration);

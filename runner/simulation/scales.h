@@ -7,7 +7,7 @@
  *                    energy, and the work of all else; at least the model's own size
  *   other units      the range of all components in that unit, or their largest absolute value
  *
- * All of them come from the model and the states at the ends of the run's steps. */
+ * All of them come from the model and the states at the ends of the run's steps and at outputs. */
 #ifndef CPODES_RUNNER_SCALES_H
 #define CPODES_RUNNER_SCALES_H
 
@@ -25,10 +25,10 @@ typedef struct {
   double *numbers; /* [3 nquantities] for the arrays of scales */
 } Measure;
 
-/* Makes room for the states at the ends of a run's steps. Returns 0, or -1 without memory. Call
+/* Makes room for the states of a run. Returns 0, or -1 without memory. Call
  * rows_free in any case. */
 int track_begin(Rows *track, long n);
-/* Keeps the state y at the start, and at the end of each step. */
+/* Keeps the state y at the start, at the end of each step, or at an output within one. */
 void track_take(Rows *track, sunrealtype t, N_Vector y);
 
 /* Computes all sizes from the track of a run, whose rows are ended. Returns 0, or -1 without memory.

@@ -13,7 +13,7 @@
 typedef struct {
   Problem problem;
   RunInfo info;
-  Rows *track;       /* the states at the ends of the run's steps; NULL: they are not kept */
+  Rows *track;       /* the states at the ends of the run's steps and at outputs, or NULL */
   const Rows *times; /* times of the outputs, in the first column; NULL: equally spaced */
   Observer observer;
   Integrator integrator;
@@ -102,6 +102,7 @@ static int tell_outputs(Run *run) {
     if (t > run->t) break;
     const int flag = t < run->t ? integrator_interpolate(&run->integrator, t, run->between) : 0;
     if (flag) return fail_integrator(run, flag);
+    if (run->track && t < run->t) track_take(run->track, t, run->between);
     if (tell_sample(run, t, t < run->t ? run->between : run->y)) return -1;
   }
   return 0;
@@ -274,9 +275,9 @@ static int march(Run *run) {
     run->result->work += count_work(run) - work; /* without the outputs */
     run->t = t;
     if (flag < 0) return fail_integrator(run, flag);
-    if (run->track) track_take(run->track, run->t, run->y);
     if (stretching ? in_stretch(run, before) : s->steps && tell_step(run)) return -1;
     if (tell_outputs(run)) return -1;
+    if (run->track) track_take(run->track, run->t, run->y);
     if (flag == CV_ROOT_RETURN && !stretching &&
         (run->problem.contact ? at_contacts(run) : at_roots(run)))
       return -1;

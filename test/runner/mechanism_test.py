@@ -8,7 +8,7 @@ import pathlib
 import re
 import unittest
 
-from runner import DONE, FAILED, RunnerTest, cpodes
+from runner import DONE, FAILED, WITHOUT, RunnerTest, cpodes
 
 FILES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "mechanisms"
 
@@ -220,12 +220,31 @@ class Mechanisms(RunnerTest):
 @unittest.skipUnless(os.environ.get("CPODES_XML"), "no libxml2")
 class Robots(RunnerTest):
     def test_they_run_and_say_what_they_leave_out(self):
-        for name, left_out in {"gripper.xml": "actuator: ignored", "arm.urdf": "joint: limit is ignored (3 times)"}.items():
+        parts = {"gripper.xml": ["contacts between bodies (3 times)", "actuators"], "arm.urdf": ["limits of joints (3 times)"]}
+        for name, left_out in parts.items():
             with self.subTest(file=name):
-                process = cpodes("run", FILES / name)
-                self.assert_done(process)
-                self.assertIn("verdict       ok", process.stdout)
-                self.assertIn(left_out, process.stderr)
+                out, page = self.folder / "out.json", self.folder / "page.html"
+                process = cpodes("run", FILES / name, "--strict", "--json", out, "--report", page)
+                verdict = "ok, but without " + ", ".join(left_out)
+                self.assertEqual(process.returncode, WITHOUT, process.stdout + process.stderr)
+                self.assertIn(f"verdict       {verdict}\n", process.stdout)
+                self.assertEqual(process.stderr, f"cpodes: --strict: the results are {verdict}\n")
+                run = json.loads(out.read_text())
+                self.assertEqual((run["verdict"], run["reasons"]), (verdict, []))
+                for part, line in zip(left_out, run["left_out"], strict=True):
+                    self.assertRegex(line, rf"{name}:\d+:\d+: {re.escape(part)}$")
+                    self.assertIn(line, page.read_text())
+                self.assertEqual(cpodes("run", FILES / name).returncode, DONE)
+
+    def test_what_does_not_act_is_no_reason_for_doubt(self):
+        file = self.folder / "plain.xml"
+        file.write_text(
+            '<mujoco><visual/><asset><material name="m"/></asset><worldbody><light/><body name="b"><joint axis="0 1 0"/>'
+            '<geom size=".1" pos=".3 0 0" material="m"/></body></worldbody></mujoco>'
+        )
+        process = cpodes("run", file, "--strict")
+        self.assert_done(process)
+        self.assertEqual(process.stderr, "")
 
     def test_check_finds_nothing(self):
         process = cpodes("check", FILES / "gripper.xml")

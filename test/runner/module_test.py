@@ -105,10 +105,11 @@ class ModuleTest(RunnerTest):
                     self.assert_done(cpodes("run", model, *arguments, "--outputs", 1, "--quiet"))
                     runs[method] = json.loads(out.read_text())
                     ends[method] = [float(number) for number in table.read_text().splitlines()[-1].split(",")[:5]]
-                changes = [event for event in runs["auto"]["events"] if event["kind"] == "method"]
-                self.assertEqual([event["stiff"] for event in changes], stiff)
-                self.assertEqual([event["method"] for event in changes], ["radau" if s else "dop853" for s in stiff])
-                self.assertEqual([event for event in runs["radau"]["events"] if event["kind"] == "method"], [])
+                changes = runs["auto"]["methods"]
+                self.assertEqual([change["stiff"] for change in changes], stiff)
+                self.assertEqual([change["method"] for change in changes], ["radau" if s else "dop853" for s in stiff])
+                self.assertEqual(runs["radau"]["methods"], [])
+                self.assertEqual((runs["auto"]["events"], runs["auto"]["events_seen"]), ([], 0))
                 self.assertLess(runs["auto"]["counts"]["steps"], 3000)
                 for ours, other in zip(ends["auto"], ends["radau"]):
                     self.assertAlmostEqual(ours, other, delta=1e-4)

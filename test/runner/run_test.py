@@ -466,7 +466,8 @@ class Estimated(RunTest):
 
     def test_an_estimate_of_a_stiff_model_is_not_by_an_explicit_method(self):
         for model in "flexible_crank", "bushing_crank":
-            self.assertEqual(self.run_json(model, "--method", "radau", "--rtol", 1e-2)["estimate"]["method"], "radau")
+            method = self.run_json(model, "--method", "radau", "--rtol", 1e-2)["estimate"]["method"]
+            self.assertIn(method, ["radau", "radau13"])
 
 
 class Interrupted(RunTest):

@@ -10,7 +10,7 @@ PROGRAM = os.environ["CPODES_RUNNER"]
 BUILD = pathlib.Path(os.environ["CPODES_BUILD"])
 SANITIZED = bool(os.environ.get("CPODES_SANITIZE"))  # crashes then end with a status of the sanitizer
 
-DONE, FAILED, USAGE, OUTPUT, CRASHED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+DONE, FAILED, USAGE, OUTPUT, CRASHED, WITHOUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
 MODELS = (
     "pendulum slider_crank andrews car_axis flexible_crank four_bar bushing_crank spatial_four_bar knife_edge chain "

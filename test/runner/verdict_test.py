@@ -17,7 +17,7 @@ SPOILT = {
     "slider_crank driven 0 0.5": ("energy: with other parameters", "yes"),
     "slider_crank force 0": ("K: derivative of the dynamics", "yes"),
     "slider_crank matrix 0": ("A: derivative of p", "yes"),
-    "slider_crank rate 0": ("b: rate of -v", "no"),
+    "slider_crank rate 0": ("b: rate of -v", "weak"),  # off by 0.003 rad
     "slider_crank jacobian 0": ("K: derivative of the dynamics", "no"),
     "slider_crank start 0 0.05": ("start: on the constraints", "yes"),
     "slider_crank leaking 0 1.1": ("energy: never rises", "yes"),

@@ -2,6 +2,7 @@
 #include "check_impl.h"
 #include "cpodes/mechanics/actions/actions.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -27,10 +28,10 @@ static int create(CPCheck *check) {
 /* ---- the state ---- */
 
 /* Moves x away from special values, by up to 0.3 times the largest entry, because at rest most
- * terms vanish. */
-static void perturb(double *x, int length, unsigned seed) {
+ * terms vanish. Up to `rest`, entries are roundoff of 0. */
+static void perturb(double *x, int length, unsigned seed, double rest) {
   unsigned state       = seed;
-  const double largest = cpLargest(x, length), size = largest > 0.0 ? 0.3 * largest : 0.3;
+  const double largest = cpLargest(x, length), size = largest > rest ? 0.3 * largest : 0.3;
   for (int i = 0; i < length; i++) x[i] += size * cpUniformAwayFromZero(&state);
 }
 
@@ -86,7 +87,7 @@ static int moveOn(CPCheck *check, N_Vector y) {
   CPAction act;
   int flag = cpActionOpen(&act, mech, check->at.t, y, "CPMechCheck");
   memset(check->x, 0, (size_t)mech->nu * sizeof *check->x);
-  perturb(check->x, mech->nu, 5u);
+  perturb(check->x, mech->nu, 5u, 0.0);
   if (!flag) cpActionRows(&act, 1);
   if (!flag) flag = cpActionFactor(&act);
   if (!flag) flag = cpActionMass(&act, check->x, check->w);
@@ -144,8 +145,11 @@ static int checkFreedom(CPCheck *check) {
 static int compareEverything(CPCheck *check, N_Vector y) {
   const CPMech mech   = check->mech;
   const size_t length = (size_t)mech->nu * sizeof *check->at.u;
+  /* Slower velocities change no position during the time over which differences are formed. */
+  const double rest = DBL_EPSILON * cpTypicalOf(cpLargest(check->at.q, mech->nq)) /
+                      mech->options.difference_time;
   memcpy(check->u_state, check->at.u, length);
-  perturb(check->at.u, mech->nu, 1u);
+  perturb(check->at.u, mech->nu, 1u, rest);
   int flag = cpCheckStructure(check);
   /* A comes first, because rates may be formed with it. */
   if (!flag) flag = compareConstraints(check, y, cpCheckJacobians);
@@ -160,9 +164,10 @@ static int compareEverything(CPCheck *check, N_Vector y) {
   const CPMechState s = cpCheckStateOf(&check->at);
   flag                = cpMechSolve(mech, &s, check->a, check->at.lambda);
   if (!flag) flag = cpCheckUdot(check);
-  perturb(check->a, mech->nu, 2u); /* What partial derivatives hold has the size of the solution. */
-  perturb(check->at.lambda, mech->m, 3u);
-  perturb(check->at.u, mech->nu, 1u);
+  perturb(check->a, mech->nu, 2u,
+          0.0); /* What partial derivatives hold has the size of the solution. */
+  perturb(check->at.lambda, mech->m, 3u, 0.0);
+  perturb(check->at.u, mech->nu, 1u, rest);
   return flag ? flag : cpCheckPartials(check);
 }
 
