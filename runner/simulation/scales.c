@@ -219,6 +219,19 @@ static void take_unknown(Measure *m, const RunInfo *info, const Rows *track, dou
     }
 }
 
+/* Is the mechanism at rest: does no position change by more than `still` of its scale? Its velocities
+ * are vibrations within the tolerances of positions then, which alone are compared. */
+static bool is_at_rest(const Measure *m, const RunInfo *info, const Rows *track) {
+  const double still = 1e-3;
+  for (long i = 0; i < info->nq; i++) {
+    double range;
+    size_of(track, i, i + 1, &range);
+    if (m->in_attitude[i]) range *= 2; /* the angle of a rotation that is small */
+    if (range > still * m->scale[i]) return false;
+  }
+  return true;
+}
+
 static void take_scales(Measure *m, const RunInfo *info, const Rows *track, double exchanged) {
   Scales *s             = &m->scales;
   const double duration = track->data[(track->rows - 1) * track->width] > 0
@@ -242,6 +255,8 @@ static void take_scales(Measure *m, const RunInfo *info, const Rows *track, doub
       if (!strcmp(s->unit[k].name, known[j].unit)) s->unit[k].scale = known[j].scale;
   for (long i = 0; i < m->n; i++) m->scale[i] = m->unit[i] < 0 ? 0 : s->unit[m->unit[i]].scale;
   take_unknown(m, info, track, duration);
+  const bool at_rest = is_at_rest(m, info, track);
+  for (long i = 0; i < info->nu && at_rest; i++) m->unit[info->nq + i] = -1;
 }
 
 int measure_create(Measure *m, Observer *observer, const RunInfo *info, const Rows *track) {

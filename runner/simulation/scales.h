@@ -2,7 +2,8 @@
  *
  *   lengths          the extent of the mechanism and of its motion
  *   angles           1 rad; attitudes given by quaternions as the angle of the rotation between two
- *   speeds           the largest one; at least a length or 1 rad over the duration
+ *   speeds           the largest one; at least a length or 1 rad over the duration. They are not
+ *                    compared where nothing moves, or where they jump
  *   energies         what is exchanged: the largest kinetic energy, the range of the potential
  *                    energy, and the work of all else; at least the model's own size
  *   other units      the range of all components in that unit, or their largest absolute value

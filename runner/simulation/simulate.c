@@ -37,6 +37,12 @@ static RunResult count_all(const Run *run) {
   return all;
 }
 
+/* After a failure: if a restart that did not succeed has cleared the integrator's counters, those
+ * before it count. */
+static void keep_counts(Run *run, const RunResult *before) {
+  if (count_all(run).steps < before->steps) *run->result = *before;
+}
+
 static int fail(Run *run, int flag, const char *text) {
   RunResult *r = run->result;
   r->ending    = RUN_FAILED;
@@ -137,6 +143,7 @@ static int set_stop(Run *run) {
 static int restart(Run *run) {
   RunResult all  = count_all(run);
   const int flag = integrator_restart(&run->integrator, run->t, run->y);
+  if (flag) keep_counts(run, &all);
   if (flag) return fail_integrator(run, flag);
   *run->result = all; /* The restart has cleared the integrator's own counters. */
   return set_stop(run);
@@ -206,6 +213,7 @@ static int at_contacts(Run *run) {
   RunResult all  = count_all(run);
   bool restarted = false;
   const int flag = integrator_pass_contacts(&run->integrator, run->t_end, run->y, &restarted);
+  if (flag) keep_counts(run, &all);
   if (flag) return fail_integrator(run, flag);
   if (!restarted) return 0; /* nothing has changed */
   *run->result = all;
@@ -269,11 +277,13 @@ static int march(Run *run) {
     sunrealtype t            = run->t;
     const double start       = cpu_seconds();
     const double work        = count_work(run);
+    const RunResult counted  = count_all(run);
     const int flag =
         integrator_step(&run->integrator, stretching ? next_output(run) : run->t_end, run->y, &t);
     run->result->seconds += cpu_seconds() - start;
     run->result->work += count_work(run) - work; /* without the outputs */
     run->t = t;
+    if (flag < 0) keep_counts(run, &counted);
     if (flag < 0) return fail_integrator(run, flag);
     if (stretching ? in_stretch(run, before) : s->steps && tell_step(run)) return -1;
     if (tell_outputs(run)) return -1;

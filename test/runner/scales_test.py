@@ -1,0 +1,196 @@
+"""Each component is judged in its own unit, by a scale from the mechanism and the whole run."""
+
+import json
+import os
+import pathlib
+import unittest
+
+from runner import DONE, FAILED, RunnerTest, cpodes
+
+FILES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "mechanisms"
+
+# Seven rods on a body that falls: all angles stay 0 but for roundoff
+FALLING = "run: {t_end: 10}\ndimension: 2\ngravity: [0, -9.81]\nbodies:\n" + "".join(
+    f"  - {{name: b{i}, mass: 0.3, inertia: 1.0e-3, at: [0, {-0.2 * i - 0.1:.1f}]}}\n" for i in range(7)
+) + "joints:\n" + "".join(
+    f"  - {{name: j{i}, kind: revolute, a: b{i - 1}, b: b{i}, at: [0, {-0.2 * i:.1f}]}}\n" for i in range(1, 7)
+)
+
+# A satellite that flies 300 m/s and tumbles about its middle axis
+SATELLITE = """
+run: {t_end: 60, balance: false}
+gravity: [0, 0, 0]
+bodies:
+  - {name: b, mass: 100, inertia: [10, 20, 30], velocity: [300, 0, 0], omega: [0.01, 1, 0.01]}
+"""
+
+PENDULUM = """
+run: {{t_end: 2}}
+dimension: 2
+gravity: [0, -9.81]
+bodies:
+  - {{name: b, mass: {mass}, inertia: {inertia}, at: [{x}, 0]}}
+joints:
+  - {{name: j, kind: revolute, b: b, at: [{x0}, 0]}}
+"""
+
+# A crank of a gram that a motor turns against a damper: the motion is exact, its work is not.
+DRIVEN = """
+run: {t_end: 20, sensors: pivot}
+dimension: 2
+bodies:
+  - {name: crank, mass: 1.0e-3, inertia: 1.0e-6}
+joints:
+  - {name: pivot, kind: revolute, b: crank, at: [0, 0]}
+springs:
+  - {name: rub, of: pivot, damping: 1.0e-5}
+drives:
+  - {name: motor, of: pivot, rate: 3}
+"""
+
+# A weight that two springs hold
+REST = """
+run: {t_end: 60}
+dimension: 2
+gravity: [0, -9.81]
+bodies:
+  - {name: b, mass: 0.02, inertia: 1.0e-5}
+joints:
+  - {name: guide, kind: prismatic, b: b, at: [0, 0], axis: [0, 1]}
+springs:
+  - {name: above, b: b, at: [0, 0.1], at_b: [0, 0], stiffness: 1962, free: 0.0999}
+"""
+
+WELDED = """
+bodies:
+  - {name: beam, mass: 20, inertia: [2, 2, 0.1], at: [0.05, 0.1, 1.2], omega: [1.0e-46, 0, 0]}
+joints:
+  - {name: weld, kind: fixed, b: beam, at: [0, 0, 0]}
+"""
+
+
+@unittest.skipUnless(os.environ.get("CPODES_YAML"), "no libyaml")
+class Scales(RunnerTest):
+    def write(self, text):
+        path = self.folder / "m.yaml"
+        path.write_text(text)
+        return path
+
+    def run_json(self, *arguments):
+        out = self.folder / "out.json"
+        process = cpodes("run", *arguments, "--json", out)
+        self.assert_done(process)
+        return json.loads(out.read_text()) | {"summary": process.stdout}
+
+    def assert_ok(self, *arguments):
+        run = self.run_json(*arguments, "--strict")
+        self.assertEqual((run["verdict"], run["reasons"]), ("ok", []))
+        return run
+
+    def test_verdict_does_not_depend_on_the_curves_that_are_drawn(self):
+        every = self.assert_ok("pendulum")
+        for curves in "energy", "x", "x'":
+            self.assertEqual(self.assert_ok("pendulum", "--curves", curves)["scales"], every["scales"])
+
+    def test_scales_do_not_depend_on_the_number_of_outputs(self):
+        one, many = (self.assert_ok("andrews", "--outputs", n)["scales"] for n in (1, 1000))
+        for unit, scale in one.items():
+            self.assertAlmostEqual(many[unit], scale, delta=0.05 * scale)
+
+    def test_coordinates_that_stay_zero_have_the_scale_of_the_mechanism(self):
+        run = self.assert_ok(self.write(FALLING))
+        self.assertEqual(run["scales"]["rad"], 1)
+        self.assertAlmostEqual(run["scales"]["m"], 9.81 * 50 + 1.2, delta=1)
+        self.assertAlmostEqual(run["scales"]["m/s"], 98.1, delta=0.1)
+
+    def test_attitudes_are_judged_in_radians_however_far_a_body_flies(self):
+        run = self.run_json(self.write(SATELLITE), "--method", "bdf", "--rtol", "1e-3")
+        self.assertNotEqual(run["verdict"], "ok")
+        self.assertEqual((run["estimate"]["worst"]["unit"], run["estimate"]["worst"]["component"][:2]), ("rad", "b."))
+        self.assertFalse(run["estimate"]["chaotic"])
+        self.assertLess(run["estimate"]["apart"], 1e-4)
+        tight = self.assert_ok(self.write(SATELLITE), "--method", "dop853", "--rtol", "1e-9")
+        self.assertLess(tight["estimate"]["part"], 1e-5)
+
+    def test_error_of_an_attitude_is_the_angle_of_a_rotation(self):
+        """Half a turn more about the same axis is an error of pi, not of the components of a quaternion"""
+        worst = self.run_json(self.write(SATELLITE), "--method", "bdf", "--rtol", "3e-3")["estimate"]["worst"]
+        self.assertLessEqual(worst["error"], 3.2)
+        self.assertGreater(worst["error"], 1)
+
+    def test_rest_is_judged_by_the_mechanism(self):
+        for method, tol in ("dop853", 1e-6), ("bdf", 1e-6), ("bdf", 1e-9), ("radau", 1e-9):
+            self.assert_ok(self.write(REST), "--method", method, "--rtol", tol)
+
+    def test_verdict_depends_neither_on_the_mass_nor_on_the_origin(self):
+        parts = []
+        for mass, x0 in (1, 0), (1e6, 0), (1e-9, 0), (1, 1000):
+            text = PENDULUM.format(mass=mass, inertia=mass / 12, x0=x0, x=x0 + 0.5)
+            run = self.run_json(self.write(text), "--method", "dopri5", "--rtol", "1e-4", "--param", "gravity.y=-9.81")
+            energy = run["quantities"][0]
+            self.assertEqual(run["verdict"], "ok")
+            # falls through the height of 0.5 m: m g h; weight times extent is as much
+            self.assertAlmostEqual(energy["scale"] / (mass * 9.81), 0.5, delta=0.6)
+            parts.append(energy["scale"] / mass)
+        for part in parts:
+            self.assertAlmostEqual(part, parts[0], delta=1e-3 * parts[0])
+
+    def test_light_mechanism_can_fail(self):
+        text = PENDULUM.format(mass=1e-9, inertia=1e-10, x0=0, x=0.5)
+        run = self.run_json(self.write(text), "--method", "dopri5", "--rtol", "0.3")
+        self.assertNotEqual(run["verdict"], "ok")
+
+    def test_work_of_a_motor_is_not_judged_as_a_conserved_energy(self):
+        for method in "dop853", "radau", "bdf", "adams":
+            for tol in "1e-3", "1e-6":
+                run = self.assert_ok(self.write(DRIVEN), "--method", method, "--rtol", tol)
+                self.assertEqual(run["end"]["units"][-1], "J")
+                self.assertNotIn("J", (run["estimate"]["worst"] or {"unit": ""})["unit"])
+
+    def test_outputs_are_never_drawn_as_conserved_quantities(self):
+        sensors = " ".join(f"j{i}" for i in range(1, 7))
+        text = FALLING.replace("t_end: 10", f"t_end: 1, sensors: {sensors}")
+        page = self.folder / "page.html"
+        run = self.assert_ok(self.write(text), "--report", page)
+        self.assertEqual([q["name"] for q in run["quantities"] if q["conserved"]], ["energy"])
+        self.assertEqual(len(run["quantities"]), 13)
+        html = page.read_text()
+        if "figure-drift-description" in html:
+            description = html.split('id="figure-drift-description"')[1].split("</p>")[0]
+            self.assertNotIn("j5", description)
+
+    def test_errors_at_outputs_within_long_steps_count(self):
+        """DOP853 at 1e-3 interpolates fast oscillations of the rod less accurately than it integrates them"""
+        run = self.run_json("flexible_crank", "--method", "dop853", "--rtol", "1e-3")
+        self.assertNotEqual(run["verdict"], "ok")
+        self.assertGreater(run["estimate"]["part"], 1e-2)
+
+    def test_large_errors_are_not_ok(self):
+        """Attitudes of the governor are off by 0.0094 rad; the four-bars by more than 0.1 rad after their singular positions"""
+        for model in "flyball_governor --method bdf --rtol 1e-5", "four_bar --param N=1 --method dop853 --rtol 1e-4":
+            self.assertNotEqual(self.run_json(*model.split())["verdict"], "ok", model)
+
+    def test_chaotic_motions_and_no_others_are_called_so(self):
+        for model in "chain --param n=3 --t-end 40", "chain --param n=5 --t-end 40":
+            run = self.run_json(*model.split())
+            self.assertTrue(run["estimate"]["chaotic"], run["estimate"])
+            self.assertGreater(run["estimate"]["apart"], 1e-4)
+            self.assertIn("verdict       doubtful", run["summary"])
+        for rtol in "1e-3", "1e-4", "1e-5":
+            run = self.run_json(self.write(SATELLITE), "--method", "bdf", "--rtol", rtol)
+            self.assertFalse(run["estimate"]["chaotic"], run["estimate"])
+
+    def test_steps_before_a_failure_are_counted(self):
+        for method in "bdf", "adams", "dop853":
+            out = self.folder / "out.json"
+            process = cpodes("run", FILES / "dead_centre.yaml", "--method", method, "--json", out, "--quiet")
+            self.assertEqual(process.returncode, FAILED)
+            self.assertGreater(json.loads(out.read_text())["counts"]["steps"], 50)
+
+    def test_check_compares_no_roundoff_with_zero(self):
+        process = cpodes("check", self.write(WELDED))
+        self.assertEqual(process.returncode, DONE, process.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
