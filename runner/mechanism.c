@@ -476,6 +476,8 @@ static int name_all(CPBodies b) {
   type->nparameters          = np;
   type->coordinates          = nc > 0 ? mechanism.coordinates : NULL;
   type->ncoordinates         = nc;
+  type->units                = planar ? "m m rad" : "m m m 1 1 1 1";
+  type->velocity_units       = planar ? NULL : "m/s m/s m/s rad/s rad/s rad/s";
   type->velocities           = nv > 0 ? mechanism.coordinates + nc : NULL;
   type->nvelocities          = nv;
   const sunrealtype *gravity = CPBodiesParameters(b); /* the first parameters */

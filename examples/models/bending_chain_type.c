@@ -81,6 +81,7 @@ const CPModelType bending_chain_type = {
     .t_end       = 1,
     .parameters  = parameters,
     .nparameters = sizeof parameters / sizeof parameters[0],
+    .units       = "m",
     .whole       = "n",
     .quantities  = quantities,
     .nquantities = sizeof quantities / sizeof quantities[0],

@@ -65,6 +65,7 @@ const CPModelType chain_type = {
     .t_end       = 2,
     .parameters  = parameters,
     .nparameters = sizeof parameters / sizeof parameters[0],
+    .units       = "m",
     .whole       = "n",
     .quantities  = quantities,
     .nquantities = sizeof quantities / sizeof quantities[0],

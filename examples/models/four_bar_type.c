@@ -99,6 +99,7 @@ const CPModelType four_bar_type = {
     .t_end       = 20,
     .parameters  = parameters,
     .nparameters = sizeof parameters / sizeof parameters[0],
+    .units       = "m m rad",
     .whole       = "N",
     .quantities  = quantities,
     .nquantities = sizeof quantities / sizeof quantities[0],

@@ -169,6 +169,9 @@ typedef struct {
                        conserved quantity is a part of that, such as the work of drives of an energy balance, and is judged
                        with it */
   int nauxiliaries; /**< at most nz */
+  const char *units; /**< units of coordinates without names, separated by blanks and repeated: "m m rad" for bodies in the
+                          plane; if NULL, they are not known */
+  const char *velocity_units; /**< the same for velocities, where they are not the rates of coordinates */
   /** Sets the energies at (t, y). lambda [na] are the multipliers, or NULL if they are not known. The runner judges changes
    * of energies, in J, by what is exchanged during a run if that is more than the quantity's scale. Returns 0, or 1 if they
    * cannot be evaluated. If NULL, the kinetic energy is that of M, and the rest of the quantity "energy" is potential. */

@@ -16,8 +16,10 @@ static void take_sizes(const Problem *p, RunInfo *info) {
     info->nv        = (long)(sizes->nv > sizes->np ? sizes->nv : sizes->np);
     info->has_norms = info->nq > info->nu;
   } else {
-    info->nq = info->n % 2 ? info->n : info->n / 2;
-    info->nu = info->n - info->nq;
+    info->nq = sizes->nu > 0  ? (long)CPModelNumPositions(model)
+               : info->n % 2 ? info->n
+                             : info->n / 2;
+    info->nu = sizes->nu > 0 ? (long)sizes->nu : info->n - info->nq;
     info->nv = p->P ? (long)model->m : 0;
   }
   info->nz = info->n - info->nq - info->nu;

@@ -93,16 +93,38 @@ void velocity_name(const RunInfo *info, long i, char *text, size_t length) {
   component_name(info, info->nq + i, text, length);
 }
 
+/* Writes word i of a list that repeats. */
+static void repeated_word(const char *words, long i, char *text, size_t length) {
+  long count = 1;
+  for (const char *at = words; (at = strchr(at, ' ')); at++) count++;
+  for (i %= count; i > 0; i--) words = strchr(words, ' ') + 1;
+  snprintf(text, length, "%.*s", (int)strcspn(words, " "), words);
+}
+
+/* The unit of a rate. */
+static void write_rate(const char *unit, char *text, size_t length) {
+  if (!*unit_text(unit)) snprintf(text, length, "1/s");
+  else snprintf(text, length, "%s/s", unit);
+}
+
 const char *component_unit(const RunInfo *info, long i, char *text, size_t length) {
+  const CPModelType *type = info->settings->model.type;
+  char unit[RUN_TEXT];
   const bool rate            = is_rate(info, i);
   const CPModelCoordinate *c = coordinate_of(info, i), *v = velocity_of(info, i);
   if (!v) v = auxiliary_of(info, i);
   text[0] = '\0';
   if (v) snprintf(text, length, "%s", unit_text(v->unit));
+  if (!v && !c && i < info->nq + info->nu && (i < info->nq || rate) && type->units) {
+    repeated_word(type->units, rate ? i - info->nq : i, unit, sizeof unit);
+    if (rate) write_rate(unit, text, length);
+    else snprintf(text, length, "%s", unit_text(unit));
+  } else if (!v && !c && i >= info->nq && i < info->nq + info->nu && type->velocity_units) {
+    repeated_word(type->velocity_units, i - info->nq, text, length);
+  }
   if (v || !c || !c->unit || !c->unit[0]) return text;
-  if (!rate) snprintf(text, length, "%s", unit_text(c->unit));
-  else if (!*unit_text(c->unit)) snprintf(text, length, "1/s");
-  else snprintf(text, length, "%s/s", c->unit);
+  if (rate) write_rate(c->unit, text, length);
+  else snprintf(text, length, "%s", unit_text(c->unit));
   return text;
 }
 

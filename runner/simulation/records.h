@@ -51,7 +51,7 @@ typedef struct {
 typedef struct {
   const RunSettings *settings; /* with form, method and everything else resolved */
   char method[METHOD_NAME];    /* "DOP853, order 8" */
-  /* Sizes of the state. In ODE form, nq = nu = n / 2 if n is even, else nq = n. */
+  /* Sizes of the state. In ODE form without a CPMech, nq = nu = n / 2 if n is even, else nq = n. */
   long n, nq, nu, nz;
   long nlambda;    /* number of multipliers in samples; 0: not requested, or none */
   long np, nv;     /* position and velocity constraints; in ODE form 0 and m */
