@@ -93,7 +93,8 @@ def catalogue(program, models, processes):
                 continue
             ratio = estimate["error"] / error if estimate["error"] else float("nan")
             short = estimate["cost"] * job["counts"]["work"] * job["model"]["n"] <= SHORT
-            cost = None if short else estimate["cost"]
+            settled = estimate["part"] is not None and estimate["part"] > 3e-3  # by two more runs at tight tolerances
+            cost = None if short or settled else estimate["cost"]
             print(model, method, tol, f"{ratio:.3g}", cost and f"{cost:.2f}", file=sys.stderr, flush=True)
             results.setdefault(method, []).append((model, tol, ratio, cost, estimate["stopped"], estimate["chaotic"]))
     return results, left_out

@@ -303,9 +303,8 @@ static int readJoint(Mjcf *m, const xmlNode *n, const xmlNode *around, const Pla
   const xmlNode *class_ = NULL;
   if (!is_free && (classOf(m, n, "class", around, &class_) ||
                    keyword(m, n, "joint", class_, "type", types, &type) ||
-                   noteJoint(m, n, class_) ||
-             numbers(m, n, "joint", class_, "pos", 3, 3, pos) ||
-             numbers(m, n, "joint", class_, "axis", 3, 3, axis)))
+                   noteJoint(m, n, class_) || numbers(m, n, "joint", class_, "pos", 3, 3, pos) ||
+                   numbers(m, n, "joint", class_, "axis", 3, 3, axis)))
     return 1;
   if (!is_free && get(m, n, "joint", class_, "springdamper"))
     return robotWrong(m->r, n, "springdamper is not supported; give stiffness and damping");
@@ -666,22 +665,22 @@ static int readSections(Mjcf *m, int what) {
     if (failed) return 1;
   }
   if (what == OPTIONS) return robotRefused(m->r, m->root, CPBodiesSetGravity(m->r->bodies, g));
-  const int collide = what == WORLDS && ((m->world.type & m->trees.affinity) ||
-                                         (m->world.affinity & m->trees.type));
+  const int collide = what == WORLDS &&
+                      ((m->world.type & m->trees.affinity) || (m->world.affinity & m->trees.type));
   if (collide && !(m->off & NO_CONTACT) && robotNote(m->r, m->root, "contacts with the world"))
     return 1;
   return what == WORLDS ? robotBuild(m->r) : 0;
 }
 
 int robotReadMjcf(Robot *r, const xmlNode *root) {
-  Mjcf m     = {.r        = r,
-                .root     = root,
-                .inertia  = FROM_EITHER,
-                .angle    = atan(SUN_RCONST(1.0)) / 45,
-                .group    = {0, 5},
-                .eulerseq = "xyz",
+  Mjcf m     = {.r          = r,
+                .root       = root,
+                .inertia    = FROM_EITHER,
+                .angle      = atan(SUN_RCONST(1.0)) / 45,
+                .group      = {0, 5},
+                .eulerseq   = "xyz",
                 .autolimits = 1,
-                .given    = xmlHashCreate(64)};
+                .given      = xmlHashCreate(64)};
   int failed = m.given ? 0 : robotWrong(r, root, "no memory");
   for (int what = 0; what < NUM_SECTIONS && !failed; what++) failed = readSections(&m, what);
   free(m.class_);

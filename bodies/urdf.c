@@ -104,9 +104,9 @@ static int others(Robot *r, const xmlNode *n, const char *known) {
   for (const xmlNode *c = n->children; c; c = c->next) {
     if (c->type != XML_ELEMENT_NODE || robotKnows(known, c->name) || robotKnows(silent, c->name))
       continue;
-    if (robotIs(c, "transmission") ? robotNote(r, c, "motors (transmission)")
-                                   : robotNote(r, c, "the unknown element %.60s",
-                                               (const char *)c->name))
+    if (robotIs(c, "transmission")
+            ? robotNote(r, c, "motors (transmission)")
+            : robotNote(r, c, "the unknown element %.60s", (const char *)c->name))
       return 1;
   }
   return 0;

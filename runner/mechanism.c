@@ -35,8 +35,8 @@ static const char *const rates[]            = {
                "angular velocity along its own axis y (omega_body, not omega)",
                "angular velocity along its own axis z (omega_body, not omega)"};
 /* the state of the energy balance */
-static const CPModelCoordinate work = {"work", "J",
-                                       "of drives, forces, dampers and friction since the start"};
+static const CPModelCoordinate work          = {"work", "J",
+                                                "of drives, forces, dampers and friction since the start"};
 static const char *const meanings2[PER_BODY] = {"x of its centre of mass",
                                                 "y of its centre of mass", "angle"};
 
@@ -129,10 +129,9 @@ static sunrealtype extent(const CPModel *model) {
   mass_of(b, &most);
   for (int i = 0; i < joints + bodies; i++) {
     sunrealtype x[2][3];
-    const int failed = i < joints
-                           ? CPBodiesJointPoints(b, i, model->y0, x[0], x[1])
-                           : CPBodiesPoint(b, CPBodiesBodyName(b, i - joints), origin, model->y0,
-                                           x[0], NULL);
+    const int failed = i < joints ? CPBodiesJointPoints(b, i, model->y0, x[0], x[1])
+                                  : CPBodiesPoint(b, CPBodiesBodyName(b, i - joints), origin,
+                                                  model->y0, x[0], NULL);
     for (int side = 0; !failed && side < (i < joints ? 2 : 1); side++)
       for (int k = 0; k < 3; k++)
         low[k] = fmin(low[k], x[side][k]), high[k] = fmax(high[k], x[side][k]);
@@ -147,8 +146,8 @@ static sunrealtype energy_scale(const CPModel *model) {
   const sunrealtype *p = CPBodiesParameters(model->data); /* gravity is the first parameter */
   const sunrealtype g = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]), L = extent(model);
   sunrealtype radius;
-  const sunrealtype scale = mass_of(model->data, &radius) *
-                            fmax(g * L, pow(L / model->type->t_end, 2));
+  const sunrealtype scale =
+      mass_of(model->data, &radius) * fmax(g * L, pow(L / model->type->t_end, 2));
   return scale > 0 && isfinite(scale) ? scale : 1;
 }
 

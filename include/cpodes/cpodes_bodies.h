@@ -484,8 +484,9 @@ CPODES_EXPORT CPBodies CPBodiesRead(const char *path, SUNContext ctx, CPBodiesFi
 CPODES_EXPORT CPBodies CPBodiesReadText(const char *data, size_t size, const char *name,
                                         SUNContext ctx, CPBodiesFile *run, char *message,
                                         size_t length);
-/** Returns which parts of the file the mechanism does not have, such as limits, motors and contacts: one line
- * "file:line: what" for each kind, or "". The mechanism owns the text. */
+/** Returns which parts of the file act on the motion and are missing in the mechanism, such as limits, motors and contacts:
+ * one line "file:line:column: what" for each kind, or "". Parts that do not act, such as lights, are not listed. The mechanism
+ * owns the text. */
 CPODES_EXPORT const char *CPBodiesNotes(CPBodies bodies);
 /** Returns the path of file i, from 0 on, that was read for this mechanism in addition to the file or text itself: its robot,
  * included files and meshes; or NULL if there are not so many. The mechanism owns the text. */

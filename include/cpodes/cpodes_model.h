@@ -111,7 +111,7 @@ typedef struct {
 typedef struct {
   sunrealtype kinetic;   /**< kinetic energy [J] */
   sunrealtype potential; /**< potential energy [J] */
-  sunrealtype power;     /**< sum of the absolute values of all other powers: of drives, dampers, forces [W] */
+  sunrealtype power; /**< sum of the absolute values of all other powers: of drives, dampers, forces [W] */
 } CPModelEnergies;
 
 /** A mechanism: one constant table. Members that are not used are 0 or NULL. */
@@ -164,11 +164,11 @@ typedef struct {
    * vectors in whose directions g_N and the two components of v_T grow [3 each]. The last one is 0 in the plane. If NULL,
    * the forces of contacts are not drawn. */
   void (*contact_frames)(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype *frame);
-  const CPModelCoordinate
-      *auxiliaries; /**< the first of z_0, z_1, ..., with names and units; NULL if they have none. One with the unit of a
+  const CPModelCoordinate *
+      auxiliaries; /**< the first of z_0, z_1, ..., with names and units; NULL if they have none. One with the unit of a
                        conserved quantity is a part of that, such as the work of drives of an energy balance, and is judged
                        with it */
-  int nauxiliaries; /**< at most nz */
+  int nauxiliaries;  /**< at most nz */
   const char *units; /**< units of coordinates without names, separated by blanks and repeated: "m m rad" for bodies in the
                           plane; if NULL, they are not known */
   const char *velocity_units; /**< the same for velocities, where they are not the rates of coordinates */

@@ -62,7 +62,9 @@ static const struct argp_option options[] = {
     {"plot", KEY_PLOT, "FILE", 0, "a figure of the run, .svg, .png or .pdf", 2},
     {"picture", KEY_PICTURE, "FILE", 0, "the mechanism at some moments, .svg, .png or .pdf", 2},
     {"report", KEY_REPORT, "FILE", 0, "all results and an animation in one HTML file", 2},
-    {"strict", KEY_STRICT, NULL, 0, "exit status 1 if the results are doubtful or wrong, 5 if parts of the file that act are left out", 2},
+    {"strict", KEY_STRICT, NULL,
+     0, "exit status 1 if the results are doubtful or wrong, 5 if parts of the file that act are left out",
+     2},
     {"quiet", 'q', NULL, 0, "no summary and no progress bar", 2},
     {0}};
 
@@ -214,7 +216,7 @@ static void take_reason(void *text, const char *reason) {
 
 /* The exit status, with --strict, of a run that reached its end. */
 static int status_of_verdict(const History *h) {
-  char reason[REASON]   = "";
+  char reason[REASON] = "";
   char text[VERDICT_TEXT];
   const Verdict verdict = judge(h, take_reason, reason);
   verdict_text(h, verdict, text);
@@ -260,7 +262,8 @@ static int run_main(int argc, char **argv) {
                   "\vExit status: 0 success, 1 the integration failed, or --strict found doubtful "
                   "results, 2 wrong "
                   "input, 3 a file could not be written, "
-                  "4 the model crashed, 5 --strict found that parts of the file are left out, 130 interrupted. Files are complete up to the last output in "
+                  "4 the model crashed, 5 --strict found that parts of the file are left out, 130 "
+                  "interrupted. Files are complete up to the last output in "
                   "each case."};
   RunOptions o      = {.settings = {.rtol = 1e-6, .estimated = true}};
   History *history  = calloc(1, sizeof *history);

@@ -85,8 +85,8 @@ static int begin(Listener *self, const RunInfo *info) {
   h->ngap    = choose(info, gap_name, info->ncontacts, h->gap);
   h->nphase  = choose(info, contact_phase_name, info->ncontacts, h->phase);
   for (int l = 0; l < NUM_LEVELS; l++) h->most_violation[l] = h->when[l] = NAN;
-  if (!create_numbers(h, info) && !create_sizes(h, info) && !phases_create(&h->phases, info->ncontacts) &&
-      !create_rows(h, info))
+  if (!create_numbers(h, info) && !create_sizes(h, info) &&
+      !phases_create(&h->phases, info->ncontacts) && !create_rows(h, info))
     return 0;
   return complain("there is no memory to keep the run's samples");
 }
@@ -188,11 +188,10 @@ static int event(Listener *self, const RunEvent *e) {
 }
 
 static int scales(Listener *self, const Scales *s) {
-  History *h          = (History *)self;
-  const size_t length = (size_t)h->info->nquantities * sizeof *h->sizes;
+  History *h                 = (History *)self;
+  const size_t length        = (size_t)h->info->nquantities * sizeof *h->sizes;
   const double *const from[] = {s->quantity, s->allowance, s->tighter};
-  for (int k = 0; k < 3; k++)
-    memcpy(h->sizes + k * h->info->nquantities, from[k], length);
+  for (int k = 0; k < 3; k++) memcpy(h->sizes + k * h->info->nquantities, from[k], length);
   h->scales = *s;
   point_at_sizes(h);
   return 0;

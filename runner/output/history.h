@@ -8,10 +8,10 @@
 #include "rows.h"
 
 enum {
-  HISTORY_ROWS   = 2000, /* most samples for curves */
-  HISTORY_STEPS  = 4000, /* most steps */
-  HISTORY_FRAMES = 600,  /* most frames; fewer for large drawings */
-  HISTORY_EVENTS = 1000,
+  HISTORY_ROWS    = 2000, /* most samples for curves */
+  HISTORY_STEPS   = 4000, /* most steps */
+  HISTORY_FRAMES  = 600,  /* most frames; fewer for large drawings */
+  HISTORY_EVENTS  = 1000,
   HISTORY_CHANGES = 20
 };
 

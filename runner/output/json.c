@@ -66,8 +66,7 @@ static json_t *describe_quantities(const History *h) {
                   "scale", json_number(h->scales.quantity[i]), "first",
                   json_number(h->first_quantity[i]), "last", json_number(h->last_quantity[i]),
                   "drift", json_number(h->most_drift[i]), "rise", json_number(h->most_rise[i]),
-                  "tighter",
-                  json_number(h->scales.tighter[i] * h->scales.quantity[i])));
+                  "tighter", json_number(h->scales.tighter[i] * h->scales.quantity[i])));
   }
   return array;
 }
@@ -111,10 +110,11 @@ static json_t *describe_events(const History *h) {
   for (long i = 0; i < h->events && i < HISTORY_EVENTS; i++) {
     const RunEvent *e = &h->event[i];
     json_array_append_new(
-        array, e->kind == EVENT_CONTACT   ? describe_contact(e)
-               : e->kind == EVENT_STRETCH ? describe_stretch(e)
-               : json_pack("{s:s,s:o,s:i,s:i}", "kind", e->kind == EVENT_ROOT ? "root" : "stop",
-                           "t", json_number(e->t), "root", e->root, "direction", e->direction));
+        array, e->kind == EVENT_CONTACT ? describe_contact(e)
+               : e->kind == EVENT_STRETCH
+                   ? describe_stretch(e)
+                   : json_pack("{s:s,s:o,s:i,s:i}", "kind", e->kind == EVENT_ROOT ? "root" : "stop",
+                               "t", json_number(e->t), "root", e->root, "direction", e->direction));
   }
   return array;
 }
@@ -123,9 +123,9 @@ static json_t *describe_events(const History *h) {
 static json_t *describe_changes(const History *h) {
   json_t *array = json_array();
   for (long i = 0; i < h->changes && i < HISTORY_CHANGES; i++)
-    json_array_append_new(array, json_pack("{s:o,s:s,s:b}", "t", json_number(h->change[i].t),
-                                           "method", h->change[i].method, "stiff",
-                                           h->change[i].direction > 0));
+    json_array_append_new(array,
+                          json_pack("{s:o,s:s,s:b}", "t", json_number(h->change[i].t), "method",
+                                    h->change[i].method, "stiff", h->change[i].direction > 0));
   return array;
 }
 
@@ -180,10 +180,10 @@ static json_t *describe_estimate_of(const History *h) {
   if (!e->wanted || r->ending != RUN_DONE) return json_null();
   return json_pack("{s:o,s:o,s:o,s:o,s:b,s:o,s:b,s:o,s:o,s:o,s:o,s:o,s:o}", "error",
                    json_number(e->error), "part", json_number(e->part), "worst",
-                   describe_distance(h, &e->worst), "apart", json_number(e->apart),
-                   "chaotic", e->chaotic, "digits_lost_after", json_number(e->lost), "stopped",
-                   e->stopped, "reached", json_number(e->reached), "method", text(e->method),
-                   "rtol", json_number(e->rtol), "cost", json_number(e->work / r->work), "seconds",
+                   describe_distance(h, &e->worst), "apart", json_number(e->apart), "chaotic",
+                   e->chaotic, "digits_lost_after", json_number(e->lost), "stopped", e->stopped,
+                   "reached", json_number(e->reached), "method", text(e->method), "rtol",
+                   json_number(e->rtol), "cost", json_number(e->work / r->work), "seconds",
                    json_number(e->seconds), "message", text(e->message));
 }
 
@@ -192,27 +192,27 @@ static void add_reason(void *array, const char *reason) {
 }
 
 static json_t *describe_run(const History *h, int argc, char **argv) {
-  const RunResult *r    = &h->result;
-  json_t *reasons       = json_array();
+  const RunResult *r = &h->result;
+  json_t *reasons    = json_array();
   char text_of[VERDICT_TEXT];
   const Verdict verdict = judge(h, add_reason, reasons);
-  return json_pack("{s:s,s:s,s:o,s:o,s:o,s:s,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:{s:I,s:"
-                   "I,s:b},s:o,s:o,s:o,s:o,s:o,s:o}",
-                   "cpodes", CPODES_VERSION, "sundials", SUNDIALS_VERSION, "command",
-                   describe_command(argc, argv), "model", describe_model(h->info), "settings",
-                   describe_settings(h->info), "ending", ending_name(r->ending), "message",
-                   text(r->message), "verdict", verdict_text(h, verdict, text_of), "reasons", reasons, "t",
-                   json_number(r->t), "end", describe_end_state(h), "quantities",
-                   describe_quantities(h), "violations", describe_violations(h), "counts",
-                   describe_counts(h), "events", describe_events(h), "events_seen",
-                   (json_int_t)h->events, "methods", describe_changes(h), "left_out",
-                   describe_left_out(h), "scales", describe_scales(h), "off",
-                   describe_distance(h, &r->off), "seconds", json_number(r->seconds), "rank", "rank",
-                   (json_int_t)r->rank, "constraints", (json_int_t)r->constraints, "unique",
-                   r->unique, "error", json_number(r->error), "reference_error",
-                   json_number(h->info->known ? h->info->reference_error : NAN), "flag",
-                   json_integer(r->flag), "reference_late", json_number(r->late), "estimate",
-                   describe_estimate_of(h), "contacts", describe_contacts(r));
+  return json_pack(
+      "{s:s,s:s,s:o,s:o,s:o,s:s,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:{s:I,"
+      "s:"
+      "I,s:b},s:o,s:o,s:o,s:o,s:o,s:o}",
+      "cpodes", CPODES_VERSION, "sundials", SUNDIALS_VERSION, "command",
+      describe_command(argc, argv), "model", describe_model(h->info), "settings",
+      describe_settings(h->info), "ending", ending_name(r->ending), "message", text(r->message),
+      "verdict", verdict_text(h, verdict, text_of), "reasons", reasons, "t", json_number(r->t),
+      "end", describe_end_state(h), "quantities", describe_quantities(h), "violations",
+      describe_violations(h), "counts", describe_counts(h), "events", describe_events(h),
+      "events_seen", (json_int_t)h->events, "methods", describe_changes(h), "left_out",
+      describe_left_out(h), "scales", describe_scales(h), "off", describe_distance(h, &r->off),
+      "seconds", json_number(r->seconds), "rank", "rank", (json_int_t)r->rank, "constraints",
+      (json_int_t)r->constraints, "unique", r->unique, "error", json_number(r->error),
+      "reference_error", json_number(h->info->known ? h->info->reference_error : NAN), "flag",
+      json_integer(r->flag), "reference_late", json_number(r->late), "estimate",
+      describe_estimate_of(h), "contacts", describe_contacts(r));
 }
 
 int json_write(const History *history, int argc, char **argv, const char *path) {

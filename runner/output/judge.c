@@ -44,8 +44,8 @@ const char *verdict_text(const History *h, Verdict verdict, char *text) {
     const size_t used = strlen(text), length = strcspn(line, "\n");
     const char *what = line, *next;
     while ((next = strstr(what, ": ")) && next < line + length) what = next + 2;
-    snprintf(text + used, VERDICT_TEXT - used, "%s%.*s", i ? ", " : "",
-             (int)(line + length - what), what);
+    snprintf(text + used, VERDICT_TEXT - used, "%s%.*s", i ? ", " : "", (int)(line + length - what),
+             what);
     line += length + (line[length] == '\n');
   }
   return text;
@@ -88,7 +88,7 @@ static void judge_staying(Judgement *j, const History *h) {
   char first[NUMBER_TEXT], second[NUMBER_TEXT], rtol[NUMBER_TEXT];
   for (int i = 0; e->wanted && i < h->info->nquantities; i++) {
     const double drift = judge_drift(h, i), tighter = h->scales.tighter[i];
-    const double own   = fmax(most_tolerances * e->rtol, limit_of_drift(h, i) - most_drift);
+    const double own = fmax(most_tolerances * e->rtol, limit_of_drift(h, i) - most_drift);
     if (drift <= limit_of_drift(h, i) && tighter > staying * drift && tighter > own)
       doubt(j, 1,
             "%s %s by %s of its scale, and by %s at rtol %s. The tighter tolerance should at least "
@@ -123,16 +123,14 @@ static void judge_violations(Judgement *j, const History *h) {
 /* Judges a distance from a better solution; part: in units of the scale. */
 static void judge_distance(Judgement *j, const History *h, const Distance *d, double part,
                            const char *from) {
-  char name[RUN_TEXT], error[NUMBER_TEXT], when[NUMBER_TEXT], of[NUMBER_TEXT],
-      limit[NUMBER_TEXT];
+  char name[RUN_TEXT], error[NUMBER_TEXT], when[NUMBER_TEXT], of[NUMBER_TEXT], limit[NUMBER_TEXT];
   if (!(part > estimate_limit) || d->component < 0) return;
   const char *unit = h->scales.unit[d->unit].name;
   component_name(h->info, d->component, name, sizeof name);
   doubt(j, part / estimate_limit,
         "%s: at t = %s s %s is off by %s%s%s, %s of its scale%s; the limit is %s.", from,
         number_text(when, d->t, 4), name, number_text(error, d->error, 2), unit_space(unit), unit,
-        number_text(of, d->part, 2),
-        part > 3 * d->part ? ", and the run is much longer" : "",
+        number_text(of, d->part, 2), part > 3 * d->part ? ", and the run is much longer" : "",
         number_text(limit, estimate_limit, 2));
 }
 
@@ -169,6 +167,7 @@ Verdict judge(const History *h, void (*tell)(void *data, const char *reason), vo
   judge_violations(&j, h);
   judge_error(&j, h);
   if (h->result.ending == RUN_DONE) judge_staying(&j, h);
-  if (j.verdict == VERDICT_OK && h->info->settings->model.type->left_out) j.verdict = VERDICT_WITHOUT;
+  if (j.verdict == VERDICT_OK && h->info->settings->model.type->left_out)
+    j.verdict = VERDICT_WITHOUT;
   return h->result.ending == RUN_DONE ? j.verdict : VERDICT_WRONG;
 }

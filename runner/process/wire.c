@@ -137,9 +137,9 @@ static int send_result(Listener *self, const RunResult *result) {
 }
 
 void wire_out_create(WireOut *w, int file) {
-  *w = (WireOut){
-      .listener = {send_info, send_sample, send_step, send_event, send_scales, send_difference, send_result},
-      .file     = file};
+  *w = (WireOut){.listener = {send_info, send_sample, send_step, send_event, send_scales,
+                              send_difference, send_result},
+                 .file     = file};
 }
 
 void wire_out_free(WireOut *w) { free(w->buffer.bytes); }

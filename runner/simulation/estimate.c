@@ -147,7 +147,7 @@ static RunSettings settings_tight(const Problem *first, double rtol, long output
 
 static void run_beside(Second *second, const RunSettings *settings, RunResult *other) {
   second->hopeless = second->over_limit = false;
-  second->compared = 0;
+  second->compared                      = 0;
   second->before = second->dearest = 0;
   second->worst                    = (Distance){.component = -1};
   simulate_beside(settings, second->against, &second->listener, other);
@@ -213,12 +213,12 @@ static void take_error(Second *s, const RunSettings *settings, const RunResult *
 /* Makes two runs at tight tolerances. If they agree, the first of them is the solution. */
 static void run_tight(const Problem *first, Second *second, RunResult *other, const Rows *track,
                       double *sorted, const RunResult *result, Estimate *e) {
-  const long n  = second->measure->n;
-  Rows solution = {.rows = track->rows, .width = n + 1};
-  int done      = 0;
-  second->limit = fmax(tight_cost * result->work, short_tight / (double)n);
-  solution.data = calloc((size_t)(track->rows * solution.width), sizeof *solution.data);
-  second->keep  = calloc((size_t)(track->rows * n), sizeof *second->keep);
+  const long n        = second->measure->n;
+  Rows solution       = {.rows = track->rows, .width = n + 1};
+  int done            = 0;
+  second->limit       = fmax(tight_cost * result->work, short_tight / (double)n);
+  solution.data       = calloc((size_t)(track->rows * solution.width), sizeof *solution.data);
+  second->keep        = calloc((size_t)(track->rows * n), sizeof *second->keep);
   second->may_give_up = true;
   for (int i = 0; solution.data && second->keep && i < TIGHT && done < 2; i++) {
     const RunSettings settings = settings_tight(first, tight[i], track->rows - 1);
@@ -253,16 +253,15 @@ void estimate_error(const Problem *first, const Rows *track, Measure *measure, L
   RunResult other       = {.ending = RUN_DONE};
   RunSettings settings  = settings_beside(first, 0, track->rows - 1);
   double *drift         = measure->numbers + 2L * nquantities; /* measure->scales.tighter */
-  double *numbers = calloc((size_t)(4 * track->rows + 3L * nquantities) + 1, sizeof *numbers);
-  Second second   = {
-        .listener = {.sample = compare_sample, .step = watch_cost, .event = ignore_event},
-        .against  = track,
-        .measure  = measure,
-        .model    = first->model,
-        .spent    = &other.work,
-        .t_end    = first->settings.t_end,
-        .limit    = fmax(cost_limit * result->work, short_work / (double)first->model->n)};
-  e->pending = false;
+  double *numbers       = calloc((size_t)(4 * track->rows + 3L * nquantities) + 1, sizeof *numbers);
+  Second second = {.listener = {.sample = compare_sample, .step = watch_cost, .event = ignore_event},
+                   .against  = track,
+                   .measure  = measure,
+                   .model    = first->model,
+                   .spent    = &other.work,
+                   .t_end    = first->settings.t_end,
+                   .limit = fmax(cost_limit * result->work, short_work / (double)first->model->n)};
+  e->pending    = false;
   if (!numbers) {
     snprintf(e->message, RUN_TEXT, "no memory for a second run");
     listener->end(listener, result);

@@ -16,7 +16,7 @@ static void take_sizes(const Problem *p, RunInfo *info) {
     info->nv        = (long)(sizes->nv > sizes->np ? sizes->nv : sizes->np);
     info->has_norms = info->nq > info->nu;
   } else {
-    info->nq = sizes->nu > 0  ? (long)CPModelNumPositions(model)
+    info->nq = sizes->nu > 0 ? (long)CPModelNumPositions(model)
                : info->n % 2 ? info->n
                              : info->n / 2;
     info->nu = sizes->nu > 0 ? (long)sizes->nu : info->n - info->nq;

@@ -135,15 +135,13 @@ const char *unit_space(const char *unit) { return *unit_text(unit) ? " " : ""; }
 const char *component_meaning(const RunInfo *info, long i) {
   const CPModelType *type    = info->settings->model.type;
   const bool named           = i < info->nq && i < type->ncoordinates;
-  const CPModelCoordinate *c = named                   ? &type->coordinates[i]
+  const CPModelCoordinate *c = named                  ? &type->coordinates[i]
                                : velocity_of(info, i) ? velocity_of(info, i)
                                                       : auxiliary_of(info, i);
   return c && c->meaning ? c->meaning : "";
 }
 
-bool is_conserved(const RunInfo *info, int i) {
-  return info->conserved[i] != 0;
-}
+bool is_conserved(const RunInfo *info, int i) { return info->conserved[i] != 0; }
 
 bool is_output(const RunInfo *info, int i) {
   return info->settings->model.type->quantities[i].conserved == CP_QUANTITY_FREE;

@@ -53,13 +53,13 @@ typedef struct {
   char method[METHOD_NAME];    /* "DOP853, order 8" */
   /* Sizes of the state. In ODE form without a CPMech, nq = nu = n / 2 if n is even, else nq = n. */
   long n, nq, nu, nz;
-  long nlambda;    /* number of multipliers in samples; 0: not requested, or none */
-  long np, nv;     /* position and velocity constraints; in ODE form 0 and m */
-  int nquantities; /* of the type, which has their names */
+  long nlambda;         /* number of multipliers in samples; 0: not requested, or none */
+  long np, nv;          /* position and velocity constraints; in ODE form 0 and m */
+  int nquantities;      /* of the type, which has their names */
   const int *conserved; /* [nquantities] 1: conserved; 0: may only decrease, or is an output */
-  bool stiff;     /* according to CPMechSuggestMethod */
-  bool has_norms; /* of quaternions */
-  bool known;     /* is there a reference for these parameters? */
+  bool stiff;           /* according to CPMechSuggestMethod */
+  bool has_norms;       /* of quaternions */
+  bool known;           /* is there a reference for these parameters? */
   double reference_error;
   /* errors are measured in this number of components of the state, from the first on */
   long ncompared;
@@ -129,7 +129,7 @@ typedef struct {
   int nunits;
   struct {
     char name[RUN_UNIT]; /* "m", "rad", ...; "" if it is not known */
-    double scale;        /* of components in this unit; the largest, if they have scales of their own */
+    double scale; /* of components in this unit; the largest, if they have scales of their own */
   } unit[RUN_UNITS];
   /* [nquantities] Of conserved quantities and those that may only fall: their scale; what their own
    * tolerance explains, in their unit; and the drift of the second run in units of the scale, NaN

@@ -127,8 +127,8 @@ static double extent_of(const CPModel *model, const Rows *track, N_Vector y) {
 
 /* The energies at a state: the model's, or the kinetic energy by M and the rest of a quantity that is
  * called energy. Returns 0, or 1 if they are not known. */
-static int energies_at(const CPModel *model, CPMech mech, bool has_lambda, sunrealtype t, N_Vector y,
-                       sunrealtype *lambda, CPModelEnergies *e) {
+static int energies_at(const CPModel *model, CPMech mech, bool has_lambda, sunrealtype t,
+                       N_Vector y, sunrealtype *lambda, CPModelEnergies *e) {
   const CPModelType *type = model->type;
   CPMechOutput out        = {.lambda = has_lambda ? lambda : NULL};
   const bool evaluated    = mech && !CPMechEvaluate(mech, t, y, &out);
@@ -184,9 +184,8 @@ static void take_quantities(Measure *m, const Problem *p, const RunInfo *info, c
       double range;
       component_unit(info, z, unit, sizeof unit);
       if (!*unit || strcmp(unit, unit_text(q->unit)) != 0) continue;
-      m->unit[z] = -1;
-      allowance[i] =
-          own_tolerances * (s->atol + s->rtol * size_of(track, z, z + 1, &range));
+      m->unit[z]   = -1;
+      allowance[i] = own_tolerances * (s->atol + s->rtol * size_of(track, z, z + 1, &range));
     }
   }
 }
@@ -199,7 +198,7 @@ static void take_unknown(Measure *m, const RunInfo *info, const Rows *track, dou
   const long end[] = {info->nq, info->nq + info->nu, info->n};
   for (int part = 0; part < 3; part++)
     for (int k = 0; k < m->scales.nunits; k++) {
-      double scale = 0;
+      double scale  = 0;
       bool is_known = true;
       for (long i = part ? end[part - 1] : 0; i < end[part]; i++) {
         double range;
@@ -248,8 +247,7 @@ static void take_scales(Measure *m, const RunInfo *info, const Rows *track, doub
   const struct {
     const char *unit;
     double scale;
-  } known[] = {
-      {"m", s->length}, {"rad", 1}, {"m/s", speed}, {"rad/s", turning}, {"J", exchanged}};
+  } known[] = {{"m", s->length}, {"rad", 1}, {"m/s", speed}, {"rad/s", turning}, {"J", exchanged}};
   for (int k = 0; k < s->nunits; k++)
     for (size_t j = 0; j < sizeof known / sizeof known[0]; j++)
       if (!strcmp(s->unit[k].name, known[j].unit)) s->unit[k].scale = known[j].scale;

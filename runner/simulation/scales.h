@@ -18,10 +18,10 @@
 typedef struct {
   Scales scales;
   long n;
-  double *scale;      /* [n] of each component */
-  int *unit;          /* [n] its unit in scales.unit; -1: it is not compared */
-  bool *in_attitude;  /* [n] does it belong to a quaternion? */
-  long *attitude;     /* [nattitudes] first components of quaternions */
+  double *scale;     /* [n] of each component */
+  int *unit;         /* [n] its unit in scales.unit; -1: it is not compared */
+  bool *in_attitude; /* [n] does it belong to a quaternion? */
+  long *attitude;    /* [nattitudes] first components of quaternions */
   int nattitudes;
   double *numbers; /* [3 nquantities] for the arrays of scales */
 } Measure;
@@ -39,7 +39,7 @@ void measure_free(Measure *measure);
 
 /* Finds the component of the states a and b [n], of the first `components` ones, whose distance is
  * largest in units of its scale. */
-Distance measure_distance(const Measure *measure, const double *a, const double *b,
-                          long components, double t);
+Distance measure_distance(const Measure *measure, const double *a, const double *b, long components,
+                          double t);
 
 #endif

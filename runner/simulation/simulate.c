@@ -400,8 +400,7 @@ static void compare(Run *run, const Measure *measure) {
   const CPModel *model = run->problem.model;
   RunResult *r         = run->result;
   r->error             = CPModelError(model, run->t, run->y);
-  if (isfinite(r->error) && measure->n > 0 &&
-      !model->type->reference(model, run->t, run->between))
+  if (isfinite(r->error) && measure->n > 0 && !model->type->reference(model, run->t, run->between))
     r->off = measure_distance(measure, N_VGetArrayPointer(run->y), N_VGetArrayPointer(run->between),
                               (long)CPModelNumCompared(model), run->t);
   run->listener->end(run->listener, r);

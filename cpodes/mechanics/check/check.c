@@ -146,8 +146,8 @@ static int compareEverything(CPCheck *check, N_Vector y) {
   const CPMech mech   = check->mech;
   const size_t length = (size_t)mech->nu * sizeof *check->at.u;
   /* Slower velocities change no position during the time over which differences are formed. */
-  const double rest = DBL_EPSILON * cpTypicalOf(cpLargest(check->at.q, mech->nq)) /
-                      mech->options.difference_time;
+  const double rest =
+      DBL_EPSILON * cpTypicalOf(cpLargest(check->at.q, mech->nq)) / mech->options.difference_time;
   memcpy(check->u_state, check->at.u, length);
   perturb(check->at.u, mech->nu, 1u, rest);
   int flag = cpCheckStructure(check);

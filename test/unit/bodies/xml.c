@@ -512,17 +512,23 @@ END_TEST
 /* Neither what only looks different nor what is switched off in the file acts, nor contacts that cannot be. */
 START_TEST(what_does_not_act_is_silent) {
   CPBodies b = read_good(
-      "<mujoco><compiler autolimits=\"false\"/><option timestep=\"1\"><flag actuation=\"disable\"/></option>"
-      "<visual/><statistic/><asset><texture name=\"t\"/><material name=\"m\"/></asset><worldbody><light/><camera/>"
-      "<geom size=\"1\" contype=\"2\" conaffinity=\"4\"/><body name=\"a\" gravcomp=\"0\" user=\"1\">"
+      "<mujoco><compiler autolimits=\"false\"/><option timestep=\"1\"><flag "
+      "actuation=\"disable\"/></option>"
+      "<visual/><statistic/><asset><texture name=\"t\"/><material "
+      "name=\"m\"/></asset><worldbody><light/><camera/>"
+      "<geom size=\"1\" contype=\"2\" conaffinity=\"4\"/><body name=\"a\" gravcomp=\"0\" "
+      "user=\"1\">"
       "<joint axis=\"1 0 0\" range=\"0 1\" frictionloss=\"0\" solreflimit=\"1 1\"/>" INERTIAL
-      "<geom size=\"1\"/><geom size=\"1\"/></body></worldbody><actuator><motor/></actuator><tendon/>"
+      "<geom size=\"1\"/><geom "
+      "size=\"1\"/></body></worldbody><actuator><motor/></actuator><tendon/>"
       "<contact><exclude body1=\"a\" body2=\"a\"/></contact><sensor><clock/></sensor><keyframe/>"
       "<equality><tendon active=\"false\"/></equality></mujoco>");
   ck_assert_str_eq(CPBodiesNotes(b), "");
   CPBodiesFree(&b);
-  b = read_good("<robot name=\"r\"><material name=\"m\"/><gazebo/><link name=\"base\"/><link name=\"one\"><visual/>"
-                "<collision/><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/></inertial></link>"
+  b = read_good("<robot name=\"r\"><material name=\"m\"/><gazebo/><link name=\"base\"/><link "
+                "name=\"one\"><visual/>"
+                "<collision/><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" "
+                "izz=\"1\"/></inertial></link>"
                 "<joint name=\"j\" type=\"continuous\"><parent link=\"base\"/><child link=\"one\"/>"
                 "<dynamics friction=\"0\"/><limit effort=\"1\" velocity=\"1\"/></joint></robot>");
   ck_assert_str_eq(CPBodiesNotes(b), "");
@@ -532,21 +538,22 @@ END_TEST
 
 START_TEST(what_is_left_out_is_listed) {
   CPBodies b = read_good(
-      "<mujoco>\n<option timestep=\"1\" wind=\"0 1 0\"><flag spring=\"disable\" gravity=\"disable\"/></option>\n"
-      "<worldbody>\n<light/><geom size=\"1\"/>\n<body name=\"a\" gravcomp=\"1\">\n<joint range=\"0 1\" frictionloss=\"1\" axis=\"1 0 "
+      "<mujoco>\n<option timestep=\"1\" wind=\"0 1 0\"><flag spring=\"disable\" "
+      "gravity=\"disable\"/></option>\n"
+      "<worldbody>\n<light/><geom size=\"1\"/>\n<body name=\"a\" gravcomp=\"1\">\n<joint range=\"0 "
+      "1\" frictionloss=\"1\" axis=\"1 0 "
       "0\"/>" INERTIAL "\n<geom size=\"1\"/>\n<geom size=\"1\"/>\n<wing/></body>\n</worldbody>\n"
       "<actuator>\n<motor/></actuator>\n<equality><tendon solref=\"1\"/></equality></mujoco>");
-  static const char *const lines[] = {
-      "robot.xml:11:1: actuators\n",
-      "robot.xml:2:1: the wind of option\n",
-      "robot.xml:2:35: the flag spring\n",
-      "robot.xml:5:1: the gravcomp of body\n",
-      "robot.xml:6:1: limits of joints\n",
-      "robot.xml:6:1: friction of joints\n",
-      "robot.xml:1:1: contacts with the world\n",
-      "robot.xml:9:1: the unknown element wing\n",
-      "robot.xml:13:11: the equality constraint tendon\n"};
-  size_t length = 0;
+  static const char *const lines[] = {"robot.xml:11:1: actuators\n",
+                                      "robot.xml:2:1: the wind of option\n",
+                                      "robot.xml:2:35: the flag spring\n",
+                                      "robot.xml:5:1: the gravcomp of body\n",
+                                      "robot.xml:6:1: limits of joints\n",
+                                      "robot.xml:6:1: friction of joints\n",
+                                      "robot.xml:1:1: contacts with the world\n",
+                                      "robot.xml:9:1: the unknown element wing\n",
+                                      "robot.xml:13:11: the equality constraint tendon\n"};
+  size_t length                    = 0;
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
     ck_assert_mentions(CPBodiesNotes(b), lines[i]);
     length += strlen(lines[i]);

@@ -221,6 +221,21 @@ static void tell_some(History *h, double t, double value, double violation, doub
   ck_assert_int_eq(h->listener.sample(&h->listener, &sample), 0);
 }
 
+START_TEST(a_change_of_the_method_is_no_event) {
+  History h;
+  start(&h);
+  const RunEvent change = {.kind = EVENT_METHOD, .t = 1, .direction = 1},
+                 stop   = {.kind = EVENT_STOP};
+  ck_assert_int_eq(h.listener.event(&h.listener, &change), 0);
+  ck_assert_int_eq(h.listener.event(&h.listener, &stop), 0);
+  ck_assert_int_eq(h.events, 1);
+  ck_assert_int_eq(h.event[0].kind, EVENT_STOP);
+  ck_assert_int_eq(h.changes, 1);
+  ck_assert_double_eq(h.change[0].t, 1);
+  history_free(&h);
+}
+END_TEST
+
 START_TEST(a_quantity_that_was_nan_once_stays_lost) {
   enum { SAMPLES = 5 };
   History h;
@@ -348,6 +363,7 @@ int main(void) {
   tcase_add_test(listener, a_row_has_the_parts_in_the_columns_that_are_told);
   tcase_add_test(listener, of_many_components_the_first_and_the_last_are_drawn);
   tcase_add_test(listener, extremes_are_those_of_all_samples);
+  tcase_add_test(listener, a_change_of_the_method_is_no_event);
   tcase_add_loop_test(listener, a_quantity_that_was_nan_once_stays_lost, 0, 5);
   tcase_add_test(listener, samples_that_could_not_be_evaluated_are_counted_once_each);
   tcase_add_test(listener, curves_and_frames_end_with_the_newest_sample);
