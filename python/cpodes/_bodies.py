@@ -77,6 +77,7 @@ class Values(MutableMapping):
         self._mechanism = mechanism
 
     def _array(self) -> np.ndarray:
+        """A view of the library's array, which moves where elements are added: for use within the lock."""
         bodies = self._mechanism._open().bodies
         count, name = 0, ffi.new("char[4]")
         while lib.CPBodiesParameterName(bodies, count, name, 4) == 0:
@@ -90,26 +91,29 @@ class Values(MutableMapping):
         return i
 
     def __getitem__(self, name: str) -> float:
-        return float(self._array()[self._index(name)])
+        with self._mechanism._lock:
+            return float(self._array()[self._index(name)])
 
     def __setitem__(self, name: str, value: Any) -> None:
-        array, i, value = self._array(), self._index(name), number(name, value)
+        value = number(name, value)
         with self._mechanism._lock:
+            i = self._index(name)
             self._mechanism._select({})
-            array[i] = value
+            self._array()[i] = value
             self._mechanism._query = None
 
     def __delitem__(self, name: str) -> None:
         raise TypeError("parameters belong to their elements and cannot be deleted")
 
     def __len__(self) -> int:
-        return len(self._array())
+        with self._mechanism._lock:
+            return len(self._array())
 
     def __iter__(self) -> Iterator[str]:
-        bodies, name = self._mechanism._open().bodies, ffi.new("char[256]")
-        for i in range(len(self)):
-            lib.CPBodiesParameterName(bodies, i, name, 256)
+        name, i = ffi.new("char[256]"), 0
+        while lib.CPBodiesParameterName(self._mechanism._open().bodies, i, name, 256) == 0:
             yield text(name)
+            i += 1
 
 
 class Draft(Owner):
@@ -181,9 +185,10 @@ class BodiesInstance(Instance):
 
     def create(self) -> Any:
         m, model = self.mechanism, ffi.new("CPMechModel *")
-        self.bodies, _ = make_bodies(m, self)
-        source = m.values._array()
-        ffi.memmove(lib.CPBodiesParameters(self.bodies), pointer(source), source.nbytes)
+        with m._lock: # no element may be added between the two copies
+            self.bodies, _ = make_bodies(m, self)
+            source = m.values._array()
+            ffi.memmove(lib.CPBodiesParameters(self.bodies), pointer(source), source.nbytes)
         flag = lib.CPBodiesModel(self.bodies, model)
         self.failures.check(flag, lambda: text(lib.CPBodiesGetLastMessage(self.bodies)))
         m._contacts, m.np, m.nv = points_of(self.bodies), model.np, max(model.np, model.nv)

@@ -43,11 +43,16 @@ class Pointers:
 to_c = Pointers()
 
 
+C_ARRAYS = {np.dtype(float): ffi.typeof("double[]"), np.dtype(np.int64): ffi.typeof("int64_t[]")}
+
+
 def pointer(a: Optional[np.ndarray]) -> Any:
-    """The numbers of an array that is contiguous in either order; NULL for None or an empty array."""
+    """The numbers of an array that is contiguous in either order, as C takes them; NULL for None or an empty array. The
+    result keeps the array alive, so that a function may be called with pointer(temporary); but a member of a structure that
+    is set to it does not."""
     if a is None or not a.size:
         return ffi.NULL
-    return ffi.cast("double *", ffi.from_buffer(a if a.flags.c_contiguous else a.T))
+    return ffi.from_buffer(C_ARRAYS[a.dtype], a if a.flags.c_contiguous else a.T)
 
 
 class Failures:
@@ -396,8 +401,7 @@ class Owner:
     def matrix(self, form: Any) -> Any:
         """A SUNMatrix of this shape, or with the pattern of a Sparse."""
         if isinstance(form, Sparse):
-            starts, rows = (ffi.cast("int64_t *", ffi.from_buffer(a)) for a in (form.starts, form.rows))
-            made = lib.glue_csc(*form.shape, starts, rows, self.ctx)
+            made = lib.glue_csc(*form.shape, pointer(form.starts), pointer(form.rows), self.ctx)
         else:
             made = lib.glue_dense(*form, self.ctx)
         return self.own(made, lib.glue_matrix_free, "a matrix")

@@ -37,7 +37,7 @@ class Ode(System):
             bind(self.ode.J, J, "the Jacobian of fun", (n,), (pattern or (n, n),), self.failures, self.keep)
         self.pattern = pattern
         if pattern:
-            self.ode.pattern.starts, self.ode.pattern.rows = int64s(pattern.starts), int64s(pattern.rows)
+            self.ode.pattern.starts, self.ode.pattern.rows = pointer(pattern.starts), pointer(pattern.rows)
         self.projector = ffi.NULL
         y_tmpl = self.vector(np.zeros(n))
         self.scratch = np.zeros(n), np.zeros(n)
@@ -130,7 +130,7 @@ class Ode(System):
         columns, ends = np.concatenate(groups), np.cumsum([0] + [len(g) for g in groups]).astype(np.int64)
         work, pattern = np.zeros(3 * self.n), self.ode.pattern
         self.keep += [columns, ends, work]
-        pattern.ngroups, pattern.groups, pattern.columns, pattern.work = len(groups), int64s(ends), int64s(columns), pointer(work)
+        pattern.ngroups, pattern.groups, pattern.columns, pattern.work = len(groups), pointer(ends), pointer(columns), pointer(work)
 
     def projection(self, rtol: Any, atol: Any) -> Optional[Callable]:
         """Moves an array y to the manifold at t."""
@@ -461,10 +461,6 @@ def functions_of_trees(tree: Any, fun: Any, constraints: Any, jac: Any, rhs_jac:
     residual = lambda value: flatten(value, "what constraints returned") if is_tree(value) else value
     return (of_flat(fun, rate), of_flat(constraints, residual), of_flat(jac, same), of_flat(rhs_jac, same),
             [event_of_flat(e) for e in as_events(events)] or None)
-
-
-def int64s(array: np.ndarray) -> Any:
-    return ffi.cast("int64_t *", ffi.from_buffer(array))
 
 
 def wrap_event(event: Any, function: Any) -> Any:
