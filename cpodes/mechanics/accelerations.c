@@ -103,6 +103,7 @@ static int factor(CPMech mech, sunrealtype t, const sunrealtype *q) {
   if (mech->solve.off != mech->rows.off) cpSaddleUseRows(kkt, mech->solve.off = mech->rows.off);
   if (!kkt->knows_rows) flag = chooseRankTolerance(mech, t, q, &ranktol);
   if (!flag && full) flag = reduce(mech, t);
+  if (!flag && cpMechIsMassTested(mech)) flag = cpMechTestMass(mech, t);
   if (flag) return flag;
   mech->stats.nkkt++;
   flag = cpSaddleFactor(kkt, (CPWeight){.matrix = full ? &mech->reduced.M : &mech->userM.A},

@@ -123,6 +123,29 @@ int cpMechMass(CPMech mech, sunrealtype t, const sunrealtype *q) {
   return flag ? flag : cpMechTake(mech, &mech->userM, 0, t, "M");
 }
 
+int cpMechAsymmetric(const CPMat *M, double tolerance, int *i, int *j) {
+  const double largest = cpLargest(M->value, (int)cpMatEntries(M));
+  for (*j = 0; *j < M->cols; (*j)++)
+    for (size_t k = cpMatFirst(M, *j); k < cpMatFirst(M, *j + 1); k++) {
+      *i = cpMatRow(M, *j, k);
+      if (fabs(M->value[k] - cpMatEntry(M, *j, *i)) > tolerance * largest) return 1;
+    }
+  return 0;
+}
+
+/* The largest asymmetry of M relative to its largest entry: above the roundoff of single precision, in which
+ * a user may have computed it. */
+#define ASYMMETRY 1.0e-6
+
+CP_RARE int cpMechTestMass(CPMech mech, sunrealtype t) {
+  const CPMat *M = &mech->userM.A;
+  int i, j;
+  if (!mech->model.M || !cpMechAsymmetric(M, ASYMMETRY, &i, &j)) return CP_SUCCESS;
+  return cpReason(mech->text, CP_MECH_DERIV_WRONG,
+                  "at t = %.15g: M is not symmetric: M(%d, %d) is %g, and its mirror image %g", t,
+                  i, j, cpMatEntry(M, i, j), cpMatEntry(M, j, i));
+}
+
 /* ---- vectors ---- */
 
 /* f <- -r(a) */

@@ -76,16 +76,10 @@ static int copyMatrix(CPUserMat *X, SUNMatrix X_user, int n, const char *name, c
 }
 
 static int checkSymmetric(const CPMat *M, const char *function) {
-  const double largest = cpLargest(M->value, (int)cpMatEntries(M));
-  for (int j = 0; j < M->cols; j++)
-    for (size_t k = cpMatFirst(M, j); k < cpMatFirst(M, j + 1); k++) {
-      const int i       = cpMatRow(M, j, k);
-      const double here = M->value[k], there = cpMatEntry(M, j, i);
-      if (fabs(here - there) > SYMMETRY * largest)
-        return cpRefuse(NULL, function, "M must be symmetric: M(%d, %d) = %g, M(%d, %d) = %g", i, j,
-                        here, j, i, there);
-    }
-  return CP_SUCCESS;
+  int i, j;
+  if (!cpMechAsymmetric(M, SYMMETRY, &i, &j)) return CP_SUCCESS;
+  return cpRefuse(NULL, function, "M must be symmetric: M(%d, %d) = %g, M(%d, %d) = %g", i, j,
+                  cpMatEntry(M, i, j), j, i, cpMatEntry(M, j, i));
 }
 
 CPMech CPMechCreateLinear(SUNMatrix M, SUNMatrix C, SUNMatrix K, CPMechForceFn f, N_Vector y_tmpl,

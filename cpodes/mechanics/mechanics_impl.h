@@ -280,6 +280,14 @@ int cpMechB(CPMech mech, const CPMechState *s, double *b);
  * the function at fault. */
 int cpMechEvaluate(CPMech mech, const CPMechState *s);
 int cpMechTestTerms(CPMech mech, sunrealtype t);
+/* 1 and an entry of M that differs from its mirror image by more than tolerance times the largest entry; or 0. */
+int cpMechAsymmetric(const CPMat *M, double tolerance, int *i, int *j);
+/* Is the newest userM, of which factors use one triangle, symmetric? It is tested at the factorisations 1, 2, 4,
+ * 8, ..., since entries may vanish at the start. */
+static inline int cpMechIsMassTested(const CPMech mech) {
+  return !(mech->stats.nkkt & (mech->stats.nkkt + 1));
+}
+int cpMechTestMass(CPMech mech, sunrealtype t);
 int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, double *zdot);
 /* Sets the entries of FULL motions, which are not unknowns, in q and u to their prescribed values.
  * Returns whether an entry has changed. */

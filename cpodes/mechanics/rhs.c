@@ -175,7 +175,9 @@ int cpMechStageSine(void *data, double *sine) {
 /* Solves with the newest terms, if these are one system. If an entry of f, b or lambda is not
  * finite, neither is u', unless its row is off; cpMechSolveTerms then finds the function at fault. */
 static inline int solveTerms(CPMech mech, const CPMechState *s, double *a, double *lambda) {
-  CPSaddle kkt = mech->kkt;
+  CPSaddle kkt   = mech->kkt;
+  const int flag = cpMechIsMassTested(mech) ? cpMechTestMass(mech, s->t) : CP_SUCCESS;
+  if (flag) return flag;
   if (!kkt->quick || mech->solve.off != mech->rows.off ||
       !kkt->quick(kkt, mech->userM.A.value, mech->A.value, mech->terms.f, mech->terms.b, a, lambda))
     return cpMechSolveTerms(mech, s, a, lambda);

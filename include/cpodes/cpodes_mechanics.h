@@ -35,7 +35,7 @@ typedef struct CPMech_ *CPMech;
  * arrays must not be changed. Output matrices and vectors are zero on entry. A sparse matrix has the
  * index arrays of its template on entry and must keep them. */
 
-/** Mass matrix M [nu x nu], both triangles, or constraint matrix A [na x nu]. q [nq]: in. */
+/** Mass matrix M [nu x nu], symmetric, both triangles (an M that is not to 1e-6 ends runs with CP_MECH_DERIV_WRONG), or constraint matrix A [na x nu]. q [nq]: in. */
 typedef int (*CPMechMatrixFn)(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data);
 /** Forces f [nu]. q [nq], u [nu], z [nz]: in. */
 typedef int (*CPMechForceFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,

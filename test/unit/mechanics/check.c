@@ -527,6 +527,17 @@ START_TEST(wrong_function_is_found_by_name) {
 }
 END_TEST
 
+/* The factors use one triangle of M, so that another mechanism would move. */
+START_TEST(unsymmetric_mass_gives_no_accelerations) {
+  m = (Model){.wrong = WRONG_M};
+  if (_i) create_sparse(-1);
+  else create(functions());
+  ck_assert_int_eq(CPMechAccelerations(m.mech, 0, m.y, NULL, NULL), CP_MECH_DERIV_WRONG);
+  ck_assert_mentions(m.log.text, "M is not symmetric: M(");
+  destroy();
+}
+END_TEST
+
 START_TEST(entry_that_a_pattern_lacks_is_found) {
   CPMechReport report;
   m = (Model){.wrong = NOTHING};
@@ -595,6 +606,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, good_model_passes, 0, 2);
   tcase_add_loop_test(tc, wrong_function_is_found_by_name, 0, 2 * FOUNDS);
+  tcase_add_loop_test(tc, unsymmetric_mass_gives_no_accelerations, 0, 2);
   tcase_add_test(tc, entry_that_a_pattern_lacks_is_found);
   tcase_add_test(tc, bad_arguments_are_refused);
   tcase_add_test(tc, failing_function_is_named);
