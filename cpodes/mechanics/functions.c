@@ -5,12 +5,18 @@
  *   A e_j = v(t, q, e_j) - v(t, q, 0), or without v  d/de p(t, q + e N e_j) at e = 0,
  *   v = A u + dp/dt,       b = -d/de v(t + e, q + e N u, u) at e = 0
  *
+ * With neither A nor v, derivatives of p along the motion do not need the n columns of A:
+ *
+ *   v = d/de p(t, q + e N u) + dp/dt,    b = -d^2/de^2 p(t + e, q + e q' + e^2/2 q'') at e = 0,
+ *
+ * where q' = N(q) u and q'' = d/de N(q + e q') u at e = 0.
+ *
  * With inverse dynamics r(a) = M a - f, f is -r(0), and M e_j = r(e_j) - r(0) if the user gives neither M
  * nor products with it.
  *
  * The derivative of v along the motion with u held is dv/dt + (dv/dq) N u, and A u' = b makes the
  * total derivative of v zero. Differences are central and of sixth order,
- *   sum_k w_k (g(ke) - g(-ke)) / e,  k = 1, 2, 3. */
+ *   sum_k w_k (g(ke) - g(-ke)) / e   and   sum_k w_k (g(ke) - 2 g(0) + g(-ke)) / e^2,   k = 1, 2, 3. */
 #include "mechanics_impl.h"
 
 #include <float.h>
@@ -243,58 +249,86 @@ int cpMechTimes(CPMech mech, sunrealtype t, const sunrealtype *q, int transposed
 
 /* ---- A, velocities and b, by differences ---- */
 
-static const double FOURTH[3] = {40.0 / 60.0, -5.0 / 60.0, 0.0};
+/* Weights of the central differences of the first and second derivative. The part of the time in which a
+ * function changes that is the step e: truncation, (0.02)^6 / 140 and (0.03)^6 / 560, and roundoff,
+ * DBL_EPSILON / 0.02 and 6 DBL_EPSILON / (0.03)^2, are then of similar size. */
+typedef struct {
+  double second, fourth[2], sixth[3]; /* by order */
+  double part;
+} Differences;
+static const Differences FIRST = {
+    1.0 / 2.0, {2.0 / 3.0, -1.0 / 12.0}, {0.75, -0.15, 1.0 / 60.0}, 0.02};
+static const Differences CURVATURES = {1.0, {4.0 / 3.0, -1.0 / 12.0}, {1.5, -0.15, 1.0 / 90.0}, 0.03};
 
-/* The step is this part of the time in which a function changes; truncation (0.02)^6 / 140 and
- * roundoff DBL_EPSILON / 0.02 are then of similar size. */
-#define STEP_PART 0.02
 /* The relative difference between the results of fourth and sixth order at which the latter is
- * accurate to about 1e-13. */
+ * accurate to about 1e-13, or 1e-12 for the second derivative. */
 #define GOOD_MATCH 1.0e-8
 #define MAX_TRIES  4
 
 /* Evaluates g [rows] at e. s is the state at e = 0. */
 typedef int (*AtTime)(CPMech mech, const CPMechState *s, double e, double *g);
 
-/* Computes d->sixth and d->fourth, the derivatives of both orders, with step e. constant: out, 1 if
- * g(e) = g(-e) to the last bit, as where g does not depend on e; d->sixth is then 0. */
-static int differences(CPMech mech, const CPMechState *s, AtTime g, int rows, double e,
-                       CPMechDifferences *d, int *constant) {
-  const size_t length = (size_t)rows * sizeof *d->sixth;
-  int flag            = CP_SUCCESS;
-  memset(d->sixth, 0, length);
-  for (int k = 1; !flag && k <= 3; k++) {
-    flag = g(mech, s, k * e, d->plus);
-    if (!flag) flag = g(mech, s, -k * e, d->minus);
-    if (!flag && k == 1 && (*constant = !memcmp(d->plus, d->minus, length))) return CP_SUCCESS;
-    if (k == 1) memset(d->fourth, 0, length);
-    for (int i = 0; !flag && i < rows; i++) {
-      const double difference = (d->plus[i] - d->minus[i]) / e;
-      d->sixth[i] += cpSixthOrder[k - 1] * difference;
-      d->fourth[i] += FOURTH[k - 1] * difference;
-    }
-  }
+/* d->plus <- g(e) - g(-e), or g(e) - 2 g(0) + g(-e) with d->centre = g(0) */
+static int pair(CPMech mech, const CPMechState *s, AtTime g, int rows, double e, int curvature,
+                CPMechDifferences *d) {
+  int flag = g(mech, s, e, d->plus);
+  if (!flag) flag = g(mech, s, -e, d->minus);
+  for (int i = 0; !flag && i < rows; i++)
+    d->plus[i] = curvature ? (d->plus[i] - d->centre[i]) + (d->minus[i] - d->centre[i])
+                           : d->plus[i] - d->minus[i];
   return flag;
 }
 
-/* d->sixth <- dg/de. The step depends on s alone, so that f is a function of (t, y): it is first a
- * part of `time`, and shrinks until both orders agree. size: the size of the terms of g, which
- * determines their roundoff. */
-static int differentiate(CPMech mech, const CPMechState *s, AtTime g, int rows, double size,
-                         double time, CPMechDifferences *d) {
-  int constant = 0;
-  for (int k = 0; k < MAX_TRIES; k++) {
-    const double e = STEP_PART * time;
-    const int flag = differences(mech, s, g, rows, e, d, &constant);
-    if (flag || constant) return flag;
-    double mismatch = 0.0;
-    for (int i = 0; i < rows; i++) mismatch = fmax(mismatch, fabs(d->sixth[i] - d->fourth[i]));
-    const double noise = 100.0 * DBL_EPSILON * size / e;
-    const double good  = fmax(GOOD_MATCH * cpLargest(d->sixth, rows), noise);
-    if (mismatch <= good) break;
-    time *= fmax(0.5 * pow(good / mismatch, 0.25), 0.01); /* mismatch falls as e^4 */
+/* Computes d->sixth with the step e, and *mismatch, the largest difference from the result of fourth order. If
+ * that of second order is as good up to noise, g is a quadratic there, and fourth order is enough. */
+static int differences(CPMech mech, const CPMechState *s, AtTime g, int rows, double e,
+                       double noise, const Differences *w, CPMechDifferences *d, double *mismatch) {
+  const double unit = w == &CURVATURES ? e * e : e;
+  double quadratic = 0.0, largest = 0.0;
+  *mismatch = 0.0;
+  for (int k = 0; k < 3; k++) {
+    const int flag = pair(mech, s, g, rows, (k + 1) * e, w == &CURVATURES, d);
+    if (flag) return flag;
+    for (int i = 0; i < rows; i++) {
+      const double x = d->plus[i] / unit, *const four = w->fourth;
+      if (k == 0) {
+        d->fourth[i] = x;
+        largest      = fmax(largest, fabs(x));
+      } else if (k == 1) {
+        const double second = w->second * d->fourth[i];
+        d->sixth[i]         = w->sixth[0] * d->fourth[i] + w->sixth[1] * x;
+        d->fourth[i]        = four[0] * d->fourth[i] + four[1] * x;
+        quadratic           = fmax(quadratic, fabs(d->fourth[i] - second));
+      } else {
+        d->sixth[i] += w->sixth[2] * x;
+        *mismatch = fmax(*mismatch, fabs(d->sixth[i] - d->fourth[i]));
+      }
+    }
+    if (k == 0 && largest == 0.0) memset(d->sixth, 0, (size_t)rows * sizeof *d->sixth);
+    if (k == 1 && quadratic <= noise) memcpy(d->sixth, d->fourth, (size_t)rows * sizeof *d->sixth);
+    if ((k == 0 && largest == 0.0) || (k == 1 && quadratic <= noise)) return CP_SUCCESS;
   }
   return CP_SUCCESS;
+}
+
+/* d->sixth <- dg/de, or d^2g/de^2. The step depends on s alone, so that f is a function of (t, y): it is first a
+ * part of `time`, and shrinks until both orders agree. It is a power of two, so that t + e is exact. size: the
+ * size of the terms of g, which determines their roundoff. */
+static int differentiate(CPMech mech, const CPMechState *s, AtTime g, int rows, double size,
+                         double time, const Differences *w, CPMechDifferences *d) {
+  int flag = w == &CURVATURES ? g(mech, s, 0.0, d->centre) : CP_SUCCESS;
+  for (int k = 0; !flag && k < MAX_TRIES; k++) {
+    const double e     = ldexp(1.0, ilogb(w->part * time));
+    const double noise = 100.0 * DBL_EPSILON * size / (w == &CURVATURES ? e * e : e);
+    double mismatch    = 0.0;
+    flag               = differences(mech, s, g, rows, e, noise, w, d, &mismatch);
+    if (flag) return flag;
+    const double good = fmax(GOOD_MATCH * cpLargest(d->sixth, rows), noise);
+    d->time           = time;
+    if (mismatch <= good) break;
+    time = e / w->part * fmax(0.5 * pow(good / mismatch, 0.25), 0.01); /* mismatch falls as e^4 */
+  }
+  return flag;
 }
 
 /* ---- A ---- */
@@ -306,18 +340,23 @@ static int alongColumn(CPMech mech, const CPMechState *s, double e, double *p) {
   return modelPositions(mech, s->t, q, p);
 }
 
-/* column [na] <- d/de p(t, q + e N e_j) at e = 0; column must be zero before. The first step is a
- * part of the e for which positions change by their own size, or by 1 if that is larger. */
+/* column [na] <- d/de p(t, q + e N e_j) at e = 0; column must be zero before. At the first evaluation of a run the
+ * first step is a part of the e for which positions change by their own size, or by 1 if that is larger: it may
+ * have to shrink, if positions are angles of many turns. Later it is the one that was then good. */
 static int columnOfPositions(CPMech mech, const CPMechState *s, int j, double *column) {
   const double size = cpLargest(s->q, mech->nq);
   int flag          = cpMechColumn(mech, s->q, j, mech->room.column);
   if (flag) return flag;
   const double speed   = cpLargest(mech->room.column, mech->nq);
+  double *reach        = &mech->room.reach[j];
   CPMechDifferences *d = &mech->room.dA;
   if (speed == 0.0) return CP_SUCCESS;
-  flag = differentiate(mech, s, alongColumn, mech->np, size, fmax(1.0, size) / speed, d);
-  if (!flag) memcpy(column, d->sixth, (size_t)mech->np * sizeof *column);
-  return flag;
+  const double first = (*reach > 0.0 ? *reach : fmax(1.0, size)) / speed;
+  flag               = differentiate(mech, s, alongColumn, mech->np, size, first, &FIRST, d);
+  if (flag) return flag;
+  if (*reach == 0.0) *reach = d->time * speed;
+  memcpy(column, d->sixth, (size_t)mech->np * sizeof *column);
+  return CP_SUCCESS;
 }
 
 /* Forms the dense userA.A of a model without a function A: column j is v(t, q, e_j) - v(t, q, 0),
@@ -427,8 +466,49 @@ static int addRates(CPMech mech, sunrealtype t, const sunrealtype *q, const doub
   }
   if (!flag)
     flag = differentiate(mech, &s, positionsLater, mech->np, cpLargest(q, mech->nq),
-                         mech->options.difference_time, d);
+                         mech->options.difference_time, &FIRST, d);
   for (int i = 0; !flag && i < mech->np; i++) v[i] += d->sixth[i];
+  return flag;
+}
+
+/* Is p all that is known of the constraints? */
+static int isPositionsOnly(const CPMech mech) {
+  return !mech->model.A && !mech->model.v && !cpMechMultiplies(mech);
+}
+
+/* room.qdot <- N u, and *time, in which positions change by their own size, or by 1 if that is larger, but at most
+ * the time set by the options. If only p is known, the columns of A have found how far positions may move. */
+static int findPace(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                    double *time) {
+  const int flag     = cpMechKinematics(mech, q, CP_N, u, mech->room.qdot);
+  const double speed = cpLargest(mech->room.qdot, mech->nq),
+               size  = fmax(1.0, cpLargest(q, mech->nq));
+  double rate        = 0.0;
+  if (flag) return flag;
+  for (int j = 0; j < mech->nu; j++) {
+    if (mech->room.reach[j] == 0.0) rate = fmax(rate, speed / size);
+    else rate = fmax(rate, fabs(u[j]) / mech->room.reach[j]);
+  }
+  *time = fmin(mech->options.difference_time, 1.0 / rate);
+  return checkTime(mech, t, size / speed);
+}
+
+static int alongVelocity(CPMech mech, const CPMechState *s, double e, double *p) {
+  double *q = mech->room.q_moved;
+  for (int i = 0; i < mech->nq; i++) q[i] = s->q[i] + e * mech->room.qdot[i];
+  return modelPositions(mech, s->t, q, p);
+}
+
+/* v <- d/de p(t, q + e N u) */
+static int velocitiesOfPositions(CPMech mech, sunrealtype t, const sunrealtype *q,
+                                 const sunrealtype *u, double *v) {
+  const CPMechState s  = {.t = t, .q = q, .u = u};
+  CPMechDifferences *d = &mech->room.dv;
+  double time;
+  int flag = findPace(mech, t, q, u, &time);
+  if (!flag)
+    flag = differentiate(mech, &s, alongVelocity, mech->np, cpLargest(q, mech->nq), time, &FIRST, d);
+  for (int i = 0; !flag && i < mech->np; i++) v[i] = d->sixth[i];
   return flag;
 }
 
@@ -440,7 +520,8 @@ static int modelVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, con
   if (mech->model.v)
     return cpMechChecked(mech, cpCallUser(&mech->log, mech->model.v(t, q, u, v, mech->user_data)),
                          t, "v", v, mech->nv);
-  int flag = cpMechTimes(mech, t, q, 0, u, v);
+  int flag = isPositionsOnly(mech) ? velocitiesOfPositions(mech, t, q, u, v)
+                                   : cpMechTimes(mech, t, q, 0, u, v);
   for (int i = mech->nv; !flag && i < mech->m; i++) v[i] = 0.0;
   return flag ? flag : addRates(mech, t, q, NULL, v);
 }
@@ -472,31 +553,64 @@ int cpMechRates(CPMech mech, sunrealtype t, const sunrealtype *q, const double *
 
 /* ---- b ---- */
 
-/* v at (t + e, q + e qdot, u) */
+/* v at (t + e, q + e qdot, u), without dp/dt if p does not depend on t */
 static int alongMotion(CPMech mech, const CPMechState *s, double e, double *v) {
   double *q = mech->room.q_moved;
   for (int i = 0; i < mech->nq; i++) q[i] = s->q[i] + e * mech->room.qdot[i];
   memset(v, 0, (size_t)mech->m * sizeof *v);
-  return modelVelocities(mech, s->t + e, q, s->u, v);
+  return mech->room.is_moving ? modelVelocities(mech, s->t + e, q, s->u, v)
+                              : cpMechTimes(mech, s->t + e, q, 0, s->u, v);
 }
 
-/* b by differences. The first step is a part of the time in which positions change by their own
- * size, or by 1 if that is larger, but at most of the time set by the options. */
+/* b by differences of v, where room.is_moving tells once whether p depends on t. */
+static int derivativeOfVelocities(CPMech mech, const CPMechState *s, double time) {
+  CPMechDifferences *d = &mech->room.dv;
+  mech->room.is_moving = 1;
+  if (!mech->model.v && mech->np > 0) {
+    int flag = modelPositions(mech, s->t, s->q, d->plus);
+    if (!flag) flag = modelPositions(mech, s->t + CHANGE_PART * time, s->q, d->minus);
+    if (flag) return flag;
+    mech->room.is_moving = memcmp(d->plus, d->minus, (size_t)mech->np * sizeof *d->plus) != 0;
+  }
+  return differentiate(mech, s, alongMotion, mech->nv, cpLargest(s->u, mech->nu), time, &FIRST, d);
+}
+
+/* N(q + e q') u */
+static int ratesAlong(CPMech mech, const CPMechState *s, double e, double *rates) {
+  double *q = mech->room.q_moved;
+  for (int i = 0; i < mech->nq; i++) q[i] = s->q[i] + e * mech->room.qdot[i];
+  return cpMechKinematics(mech, q, CP_N, s->u, rates);
+}
+
+/* p at (t + e, q + e q' + e^2/2 q''), with q'' in room.dN.sixth */
+static int alongPath(CPMech mech, const CPMechState *s, double e, double *p) {
+  double *q = mech->room.q_moved;
+  for (int i = 0; i < mech->nq; i++)
+    q[i] = s->q[i] + e * (mech->room.qdot[i] + 0.5 * e * mech->room.dN.sixth[i]);
+  return modelPositions(mech, s->t + e, q, p);
+}
+
+static int curvatureOfPositions(CPMech mech, const CPMechState *s, double time) {
+  CPMechDifferences *dN = &mech->room.dN;
+  int flag              = CP_SUCCESS;
+  memset(dN->sixth, 0, (size_t)mech->nq * sizeof *dN->sixth);
+  if (mech->model.N || mech->coords.nquaternions > 0)
+    flag = differentiate(mech, s, ratesAlong, mech->nq, cpLargest(mech->room.qdot, mech->nq), time,
+                         &FIRST, dN);
+  if (flag) return flag;
+  return differentiate(mech, s, alongPath, mech->np, cpLargest(s->q, mech->nq), time, &CURVATURES,
+                       &mech->room.dv);
+}
+
+/* b by differences */
 CP_RARE static int byDifferences(CPMech mech, sunrealtype t, const sunrealtype *q,
                                  const sunrealtype *u, double *b) {
   const CPMechState s  = {.t = t, .q = q, .u = u};
-  const double time    = mech->options.difference_time;
   CPMechDifferences *d = &mech->room.dv;
-  int flag             = cpMechKinematics(mech, q, CP_N, u, mech->room.qdot);
-  if (flag) return flag;
-  const double speed = cpLargest(mech->room.qdot, mech->nq),
-               size  = fmax(1.0, cpLargest(q, mech->nq));
-  /* Roundoff in v = A u is larger if A is formed by differences. */
-  const double terms = cpLargest(u, mech->nu) / (mech->model.A || mech->model.v ? 1.0 : STEP_PART);
-  flag               = checkTime(mech, t, size / speed);
-  if (flag) return flag;
-  flag = differentiate(mech, &s, alongMotion, mech->nv, terms,
-                       speed * time > size ? size / speed : time, d);
+  double time;
+  int flag = findPace(mech, t, q, u, &time);
+  if (!flag && isPositionsOnly(mech)) flag = curvatureOfPositions(mech, &s, time);
+  else if (!flag) flag = derivativeOfVelocities(mech, &s, time);
   for (int i = 0; !flag && i < mech->nv; i++) b[i] = -d->sixth[i];
   return flag;
 }

@@ -46,9 +46,10 @@ typedef struct {
   double value, rate, curvature; /* g, g', g'' at the newest evaluation */
 } CPPrescribed;
 
-/* Arrays of a derivative by central differences of sixth order. */
+/* Arrays of a derivative by central differences of sixth order. centre is for second derivatives only. */
 typedef struct {
-  double *plus, *minus, *fourth, *sixth;
+  double *plus, *minus, *fourth, *sixth, *centre;
+  double time; /* of which the step was a part */
 } CPMechDifferences;
 
 typedef struct {
@@ -106,8 +107,10 @@ typedef struct {
   double *unit; /* [nu] zeros between calls */
   double *rest; /* [nu] */
   double *q_near, *column,
-      *one; /* for differences that form A: [nq], [nq], [nu] zeros between calls */
-  CPMechDifferences dp, dv, dA;
+      *one;      /* for differences that form A: [nq], [nq], [nu] zeros between calls */
+  int is_moving; /* p depends on t, at the newest b */
+  double *reach; /* [nu] how far columns of A move positions, relative to a part; 0: not known yet */
+  CPMechDifferences dp, dv, dA, dN;
 } CPMechFunctionRoom;
 
 /* The kinematic equations q' = N u: pairs and quaternions without the model's N, norms with it */
@@ -267,7 +270,7 @@ int cpMechInverse(CPMech mech, const CPMechState *s, const double *a, double *r)
 /* f += the forces that depend on lambda */
 int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambda, double *f);
 int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
-/* Without a function v, v = A u + dp/dt evaluates mech->A at q. */
+/* Without a function v, but with A, v = A u + dp/dt evaluates mech->A at q. */
 int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                      double *v);
 /* rates [m] <- v - A u, which does not depend on u; evaluates mech->A at q. For models with

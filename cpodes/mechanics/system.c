@@ -285,16 +285,16 @@ static int createWorkspace(CPMech mech) {
   CPMechFunctionRoom *room = &mech->room;
   CPMechSolveRoom *solve   = &mech->solve;
   CPMechMultipliers *it    = &mech->multipliers;
-  CPMechDifferences *dp = &room->dp, *dv = &room->dv, *dA = &room->dA;
+  CPMechDifferences *dp = &room->dp, *dv = &room->dv, *dA = &room->dA, *dN = &room->dN;
   CP_ARRAYS(arena, mech->nq, &room->q_full, &room->q_moved, &room->qdot, &room->q_near,
-            &room->column, &mech->stage.q);
+            &room->column, &dN->plus, &dN->minus, &dN->fourth, &dN->sixth, &mech->stage.q);
   CP_ARRAYS(arena, mech->m, &dA->plus, &dA->minus, &dA->fourth, &dA->sixth);
   CP_ARRAYS(arena, mech->nu, &room->u_full, &room->f_lambda, &room->unit, &room->one, &room->rest,
-            &solve->rhs, &solve->known, &solve->a, &it->f, &it->before, &it->a);
+            &room->reach, &solve->rhs, &solve->known, &solve->a, &it->f, &it->before, &it->a);
   CP_ARRAYS(arena, mech->m, &dp->plus, &dp->minus, &dp->fourth, &dp->sixth, &dv->plus, &dv->minus,
-            &dv->fourth, &dv->sixth, &solve->rhs_b, &solve->residual, &solve->lambda, &it->next,
-            &it->step, &it->zero, &mech->stage.lambda, &mech->stage.square, &mech->stage.longest,
-            &mech->stage.largest_of_row);
+            &dv->fourth, &dv->sixth, &dv->centre, &solve->rhs_b, &solve->residual, &solve->lambda,
+            &it->next, &it->step, &it->zero, &mech->stage.lambda, &mech->stage.square,
+            &mech->stage.longest, &mech->stage.largest_of_row);
   CP_NEW(arena, mech->stage.largest, cpMatEntries(&mech->A));
   CP_NEW(arena, it->pivot, mech->m);
   CP_NEW(arena, it->J, mech->model.lambda_jac ? (size_t)mech->m * (size_t)mech->m : 0);

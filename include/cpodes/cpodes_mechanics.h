@@ -150,9 +150,11 @@ typedef struct {
   CPMechLambdaFn f_lambda; /**< further forces, which depend on the multipliers; may be NULL */
   CPMechPositionFn p;      /**< needed if np > 0 */
   CPMechVelocityFn v;      /**< if NULL, A u + dp/dt, with dp/dt by differences (A u if nv > np) */
-  CPMechVelocityFn b;      /**< if NULL, by differences of v along the motion; needed if na > nv */
-  CPMechKinematicsFn N;    /**< if NULL, q' = u, and quaternions by CPMechAddQuaternion */
-  CPMechLambdaFn zdot;     /**< needed if nz > 0 */
+  CPMechVelocityFn
+      b; /**< if NULL, by differences of v along the motion, or of p if A and v are NULL; needed if
+                                na > nv */
+  CPMechKinematicsFn N; /**< if NULL, q' = u, and quaternions by CPMechAddQuaternion */
+  CPMechLambdaFn zdot;  /**< needed if nz > 0 */
   /* operators, in place of M, f and A; udot may also be given together with them */
   CPMechInverseFn inverse;   /**< inverse dynamics M a - f */
   CPMechAccelerationFn udot; /**< accelerations and multipliers */
@@ -445,7 +447,7 @@ CPODES_EXPORT int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const in
 CPODES_EXPORT int CPMechSetGroupNorms(CPMech mech, sunbooleantype on);
 
 /**
- * Sets the time scale of b by differences of v along the motion. The steps of these central
+ * Sets the time scale of b by differences of v, or of p, along the motion. The steps of these central
  * differences of sixth order are a fiftieth of the time in which positions change by their own
  * size, max |q| / max |q'|, but at most a fiftieth of `time` > 0, which must be as short as the
  * fastest explicit change with t, but not so short that the roundoff of t and q hides it

@@ -5,6 +5,7 @@
 #include "cpodes/stepping/onestep/onestep_impl.h"
 
 #include <math.h>
+#include <string.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 /* ---- error weights ---- */
@@ -106,6 +107,7 @@ static int attach(CPMech mech, CPStepper s, sunrealtype t0, N_Vector y0, const c
   if (cpode && cpode->attached)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, function,
                     "mem has memory of CVODES' that is not its own (CPodeAttach): use CPodeCreate");
+  memset(mech->room.reach, 0, (size_t)mech->nu * sizeof *mech->room.reach); /* runs are alike */
   if (mech->host && mech->host != s)
     return cpRefuse(&mech->log, function,
                     "the system is attached to another integrator: free that first");

@@ -23,9 +23,8 @@ static CPMech reduced(const System *s, int with_v, int with_b) {
   return mech;
 }
 
-/* A by differences is accurate to 1e-12 of the size of its entries and of q, so that its products
- * with u, which b differentiates in steps of about 0.02, are accurate to 1e-10; the KKT systems
- * here amplify by less than 100. */
+/* A by differences is accurate to 1e-12 of the size of its entries and of q, and b, the second difference
+ * of p in steps of about 0.03, to 1e-11; the KKT systems here amplify by less than 100. */
 static void assert_the_same(const System *s, CPMech other, double tolerance) {
   sunrealtype udot[2][MAX_U], lambda[MAX_ROWS], reaction[2][MAX_U];
   CPMechOutput out[2] = {{.udot = udot[0], .lambda = lambda, .reaction = reaction[0]},
@@ -49,7 +48,7 @@ START_TEST(a_system_needs_no_matrix_beside_its_constraints) {
   System *s = system_create(names[_i]);
   if (s->nv == s->np) { /* without nonholonomic rows */
     CPMech of_p = reduced(s, 0, 0);
-    assert_the_same(s, of_p, 1e-8);
+    assert_the_same(s, of_p, 1e-9);
     CPMechFree(&of_p);
   }
   if (s->model.v) {
@@ -84,12 +83,56 @@ START_TEST(dependent_rows_by_differences_move_as_those_of_the_model) {
 }
 END_TEST
 
+static CPMechStats stats_of(CPMech mech) {
+  CPMechStats stats;
+  ck_assert_int_eq(CPMechGetStats(mech, &stats), CP_SUCCESS);
+  return stats;
+}
+
+/* Columns of A take six evaluations of p, or four if p is a quadratic; b takes seven along the motion, at any
+ * n. The first evaluation may take more, until it knows how far positions may move. */
+START_TEST(positions_alone_take_few_evaluations) {
+  System *s = system_create(names[_i]);
+  if (s->nv == s->np) {
+    CPMech mech = reduced(s, 0, 0);
+    ck_assert_int_eq(CPMechAccelerations(mech, s->t, s->y, NULL, NULL), CP_SUCCESS);
+    const long int before = stats_of(mech).np;
+    ck_assert_int_eq(CPMechAccelerations(mech, s->t, s->y, NULL, NULL), CP_SUCCESS);
+    const long int calls = stats_of(mech).np - before;
+    ck_assert_msg(calls <= 6 * s->nu + 7, "%s: %ld calls for n = %d", s->name, calls, (int)s->nu);
+    if (names[_i] == PENDULUM) ck_assert_int_eq(calls, 4 * 2 + 5);
+    CPMechFree(&mech);
+  }
+  system_free(&s);
+}
+END_TEST
+
+/* If p does not depend on t, which two evaluations tell, b is the derivative of A u alone. */
+START_TEST(a_matrix_without_b_takes_few_evaluations) {
+  static const SystemName still[] = {PENDULUM, SLIDER_CRANK, ANDREWS};
+  System *s                       = system_create(still[_i]);
+  CPMechModel model               = s->model;
+  model.v = model.b = NULL;
+  CPMech mech       = CPMechCreate(&model, s->y, test_context);
+  ck_assert_int_eq(CPMechSetUserData(mech, s->user_data), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAccelerations(mech, s->t, s->y, NULL, NULL), CP_SUCCESS);
+  const long int before = stats_of(mech).np;
+  ck_assert_int_eq(CPMechAccelerations(mech, s->t, s->y, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(stats_of(mech).np - before, 2);
+  assert_the_same(s, mech, 1e-9);
+  CPMechFree(&mech);
+  system_free(&s);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("mechanics/differences");
   TCase *tc    = tcase_create("differences");
   tcase_set_timeout(tc, 60);
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, a_system_needs_no_matrix_beside_its_constraints, 0, NAMES);
+  tcase_add_loop_test(tc, positions_alone_take_few_evaluations, 0, NAMES);
+  tcase_add_loop_test(tc, a_matrix_without_b_takes_few_evaluations, 0, 3);
   tcase_add_loop_test(tc, dependent_rows_by_differences_move_as_those_of_the_model, 0, 2);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
