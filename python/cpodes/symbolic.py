@@ -5,16 +5,20 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import platform
+import re
 import shlex
+import stat
 import subprocess
 import tempfile
+import warnings
 from pathlib import Path
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, Iterable, List, Optional, Sequence
 
 import numpy as np
 import sympy as sp
 
-from ._core import Compiled, pointer
+from ._core import Compiled, CpodesWarning, pointer
 from ._mechanism import Mechanism
 from ._native import ffi
 from ._trees import unflatten
@@ -25,12 +29,33 @@ ARGUMENTS = { # inputs and outputs of the compiled functions, as cpodes calls th
     "dynamics_jac": (("q", "u", "z", "udot", "lambda"), ("K", "C", "Fz")), "constraint_jac": (("q", "u", "udot"), ("Bq", "Bu"))}
 
 
+# Identifiers that sympy writes for functions of math.h and for constants. All others are those of c_function.
+KNOWN = set("""acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor fma fmax fmin fmod hypot
+lgamma log log10 log1p log2 pow sin sinh sqrt tan tanh tgamma
+M_1_PI M_2_PI M_2_SQRTPI M_E M_LN10 M_LN2 M_LOG10E M_LOG2E M_PI M_PI_2 M_PI_4 M_SQRT1_2 M_SQRT2 HUGE_VAL""".split())
+
+
+def in_c(e: sp.Expr, names: Iterable[str]) -> str:
+    """The expression in C. Functions that C lacks are refused: sympy writes their names as they are, and names may be code."""
+    constants, unknown, code = sp.ccode(e, human=False)
+    if unknown or constants:
+        first = min(map(str, unknown or constants))
+        raise ValueError(f"the expressions contain what C has no function for: {first!r}")
+    for word in re.findall(r"[A-Za-z_]\w*", re.sub(r"\b\d+(\.\d*)?([eE][-+]?\d+)?", "0", code)):
+        if word not in KNOWN and word not in names:
+            raise ValueError(f"the expressions contain the name {word!r}, which is no function or constant of C")
+    if re.search(r"""[^\w\s.,+*/()\[\]?:<>=!&|-]""", code):
+        raise ValueError(f"the expressions contain a name that is no name of C: {code!r}")
+    return code
+
+
 def c_function(name: str, symbols: Dict[sp.Symbol, str], results: Dict[str, sp.Matrix]) -> str:
     """A C function that computes the arrays of the results, by columns, and common subexpressions only once."""
     inputs, outputs = ARGUMENTS[name]
     targets = [(f"{array}_[{k}]", e) for array in results for k, e in enumerate(results[array].T) if e != 0]
     shared, reduced = sp.cse([e for _, e in targets], symbols=sp.numbered_symbols("cse_"), order="none")
-    code = lambda e: sp.ccode(e.xreplace({s: sp.Symbol(n) for s, n in symbols.items()}))
+    names = {re.match(r"\w+", n)[0] for n in symbols.values()} | {str(s) for s, _ in shared}
+    code = lambda e: in_c(e.xreplace({s: sp.Symbol(n) for s, n in symbols.items()}), names)
     lines = [f"  const double {s} = {code(e)};" for s, e in shared]
     lines += [f"  {target} = {code(e)};" for (target, _), e in zip(targets, reduced)]
     sizes = "".join(f"  memset({array}_, 0, {len(results[array])} * sizeof(double));\n" for array in results if len(results[array]))
@@ -39,24 +64,98 @@ def c_function(name: str, symbols: Dict[sp.Symbol, str], results: Dict[str, sp.M
         lines) + "\n  return 0;\n}\n"
 
 
+def expressions(name: str, value: Any) -> Any:
+    """value, whose iterators become lists, without strings, which sympy would evaluate as code of Python."""
+    if hasattr(value, "__next__"):
+        value = list(value)
+    entries: List[Any] = [value]
+    while entries:
+        one = entries.pop()
+        if isinstance(one, (str, bytes)):
+            raise TypeError(f"{name} has to consist of expressions of sympy and numbers, and has the string {one!r}")
+        if isinstance(one, (list, tuple)) or isinstance(one, np.ndarray) and one.dtype.kind in "OUS" and one.ndim:
+            entries += list(one)
+    return value
+
+
+# ---- the cache of compiled objects ----
+
+
+def is_private(folder: Path) -> bool:
+    """Does the folder belong to the user, who alone can write to it? Everybody who can replace it or its files can make this
+    process run code of theirs."""
+    user = os.geteuid()
+    own = os.lstat(folder)
+    if not stat.S_ISDIR(own.st_mode) or own.st_uid != user or own.st_mode & 0o022:
+        return False
+    for above in folder.resolve().parents: # could somebody rename it?
+        found = os.stat(above)
+        if found.st_uid not in (0, user) or found.st_mode & 0o002 and not found.st_mode & stat.S_ISVTX:
+            return False
+    return True
+
+
+def cache_folder() -> Optional[Path]:
+    """The user's own folder for objects, or None, with a warning, if there is none to trust."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        folder = (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "cpodes"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if is_private(folder):
+            return folder
+        reason = f"{folder} belongs to somebody else, or others can write to it or above it (chmod go-w)"
+    except (OSError, RuntimeError) as error: # RuntimeError: no home
+        reason = str(error)
+    warnings.warn(f"compiled mechanisms are not kept: {reason}", CpodesWarning, stacklevel=5)
+    return None
+
+
+def built(source: str, compiler: List[str], folder: Path) -> Path:
+    """The shared object, made in this folder."""
+    path, made = folder / "mechanism.c", folder / "mechanism.so"
+    path.write_text(source)
+    done = subprocess.run([*compiler, "-O2", "-shared", "-fPIC", str(path), "-o", str(made), "-lm"], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"the C compiler failed on the mechanism's functions:\n{done.stderr}")
+    return made
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def from_cache(folder: Path, key: str) -> Optional[ctypes.CDLL]:
+    """The object of this key, whose name ends with the digest of its content. Broken ones are removed."""
+    for path in folder.glob(f"{key}-*.so"):
+        try:
+            state = os.lstat(path)
+            if (stat.S_ISREG(state.st_mode) and state.st_uid == os.geteuid() and not state.st_mode & 0o022
+                    and path.name == f"{key}-{digest(path.read_bytes())}.so"):
+                return ctypes.CDLL(str(path))
+        except OSError:
+            pass
+        path.unlink(missing_ok=True)
+    return None
+
+
 def compiled_library(source: str) -> ctypes.CDLL:
-    """Compiles the source to a shared object by $CC, or cc. Source that has been compiled before is not compiled again."""
+    """Compiles the source to a shared object by $CC, or cc. Source that has been compiled before, by this compiler for this
+    machine, is not compiled again."""
     compiler = shlex.split(os.environ.get("CC", "cc"))
-    key = hashlib.sha256((" ".join(compiler) + source).encode()).hexdigest()[:24]
-    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "cpodes"
-    target = folder / f"{key}.so"
-    if not target.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as build:
-            path = Path(build) / "mechanism.c"
-            path.write_text(source)
-            made = Path(build) / "mechanism.so"
-            done = subprocess.run([*compiler, "-O2", "-shared", "-fPIC", str(path), "-o", str(made), "-lm"], capture_output=True,
-                                  text=True)
-            if done.returncode:
-                raise RuntimeError(f"the C compiler failed on the mechanism's functions:\n{done.stderr}")
+    machine = [platform.machine(), platform.system(), *platform.architecture(), *platform.libc_ver()]
+    key = digest(repr([compiler, machine, source]).encode())
+    folder = cache_folder()
+    library = from_cache(folder, key) if folder else None
+    if library is None:
+        with tempfile.TemporaryDirectory(dir=folder) as build: # mode 0700
+            made = built(source, compiler, Path(build))
+            if folder is None:
+                return ctypes.CDLL(str(made)) # stays in memory
+            made.chmod(0o700)
+            target = folder / f"{key}-{digest(made.read_bytes())}.so"
             made.rename(target) # atomic, in case two processes compile the same
-    return ctypes.CDLL(str(target))
+        library = ctypes.CDLL(str(target))
+    return library
 
 
 def mechanism(q: Sequence[sp.Symbol], u: Sequence[sp.Symbol], mass: Any, forces: Any, position: Any = (), velocity: Any = (), *,
@@ -67,6 +166,9 @@ def mechanism(q: Sequence[sp.Symbol], u: Sequence[sp.Symbol], mass: Any, forces:
     expressions in q, u, t and params. velocity: further constraints v(t, q, u) = 0 that are linear in u (nonholonomic
     ones). params: symbols and their values; they become the mechanism's params, a dict by name, with respect to which
     gradient differentiates. options: Mechanism's."""
+    q, u, mass, forces, position, velocity, _, _ = (expressions(name, value) for name, value in (
+        ("q", q), ("u", u), ("mass", mass), ("forces", forces), ("position", position), ("velocity", velocity), ("t", t),
+        ("params", list(params or {}))))
     q, u, n = list(q), list(u), len(q)
     t = t or sp.Symbol("t")
     params = params or {}
