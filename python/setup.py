@@ -1,5 +1,5 @@
 """Builds the extension: against the cpodes that pkg-config finds; otherwise against the library of this tree, which CMake
-builds first and which then becomes part of the package."""
+builds first and which then becomes part of the package. A source distribution has a copy of that part of the tree, in tree/."""
 import importlib.util
 import os
 import shutil
@@ -11,9 +11,13 @@ import setuptools
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
 HERE = Path(__file__).resolve().parent
-TREE = HERE.parent
+TREE = HERE / "tree" if (HERE / "tree").is_dir() else HERE.parent
+# what the library and the catalogue consist of, for source distributions
+PARTS = ("CMakeLists.txt", "LICENSE", "cmake", "include", "cpodes", "bodies", "contact", "runner/plugin", "examples/models",
+         "simbody/CMakeLists.txt", "doc/CMakeLists.txt", "doc/Doxyfile.in")
 KLU = "-lsundials_sunlinsolklu"
 
 
@@ -30,7 +34,7 @@ def built_library():
     """The prefix below build/ where the library of the tree has been installed."""
     build = TREE / "build" / "python-library"
     prefix = build / "prefix"
-    options = [f"-DCPODES_{part}=OFF" for part in ("TESTS", "EXAMPLES", "BENCH", "RUNNER")]
+    options = [f"-DCPODES_{part}=OFF" for part in ("TESTS", "EXAMPLES", "BENCH", "RUNNER", "SIMBODY")]
     subprocess.run(["cmake", "-S", TREE, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                     "-DCMAKE_INSTALL_LIBDIR=lib", *options], check=True)
     subprocess.run(["cmake", "--build", build], check=True)
@@ -82,6 +86,21 @@ class BuildExt(build_ext):
         super().build_extension(ext)
 
 
+class Sdist(sdist):
+    """Adds the part of the tree from which built_library builds. The extension's own list of sources has names with "..",
+    which would lie outside of the archive."""
+
+    def make_release_tree(self, base_dir, files):
+        super().make_release_tree(base_dir, [name for name in files if not name.startswith("..")])
+        for part in PARTS:
+            source, target = TREE / part, Path(base_dir) / "tree" / part
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "*.o", "*.so"))
+            else:
+                shutil.copy2(source, target)
+
+
 def missing():
     """What --no-build-isolation needs from this interpreter and does not find; setuptools makes wheels itself since 70.1."""
     needs = ["cffi"] + ["wheel"] * (tuple(map(int, setuptools.__version__.split(".")[:2])) < (70, 1))
@@ -91,4 +110,4 @@ def missing():
 if {"dist_info", "bdist_wheel"} & set(sys.argv) and missing(): # otherwise setuptools would report an unknown command or keyword
     sys.exit(f"To build cpodes, {sys.executable} needs {' and '.join(missing())}: python3 -m pip install {' '.join(missing())}, "
              f"or for Debian's Python apt install {' '.join('python3-' + name for name in missing())}")
-setup(cffi_modules=["cffi_build.py:ffi"], cmdclass={"build_py": BuildPy, "build_ext": BuildExt})
+setup(cffi_modules=["cffi_build.py:ffi"], cmdclass={"build_py": BuildPy, "build_ext": BuildExt, "sdist": Sdist})

@@ -10,12 +10,17 @@ import importlib
 from typing import Any
 
 from ._core import Compiled, CpodesWarning, Error, TrySmallerStep
+from ._native import ffi, lib
 from ._run import Solution, Table
 from ._solve import solve
+
+__version__ = ffi.string(lib.GLUE_VERSION).decode() # that of pyproject.toml
 
 _LATER = {"Mechanism": "._mechanism", "Model": "._mechanism", "model": "._mechanism", "models": "._mechanism", "Contact": "._contact",
           "Bodies": "._bodies", "Powers": "._bodies", "load": "._load", "Objective": "._gradient", "jvp": "._gradient", "vjp": "._gradient",
           "torch_motion": "._gradient", "jax_motion": "._gradient"}
+
+__all__ = ["Compiled", "CpodesWarning", "Error", "Solution", "Table", "TrySmallerStep", "solve", *_LATER]
 
 
 def __getattr__(name: str) -> Any: # parts that few programs need are imported on first use
@@ -26,4 +31,6 @@ def __getattr__(name: str) -> Any: # parts that few programs need are imported o
     raise AttributeError(f"module 'cpodes' has no attribute {name!r}")
 
 
-__all__ = ["Compiled", "CpodesWarning", "Error", "Solution", "Table", "TrySmallerStep", "solve", *_LATER]
+def __dir__() -> list: # help() imports them all; without sympy there is no symbolic
+    from importlib.util import find_spec
+    return sorted({*__all__, *globals(), *(["symbolic"] if find_spec("sympy") else [])} - {"ffi", "lib", "importlib", "Any", "annotations"})

@@ -1,6 +1,10 @@
 """The package: the cost of its import, and its metadata."""
+import importlib.util
+import re
+import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -26,3 +30,43 @@ def test_importing_it_imports_little():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="solv"):
         cpodes.solv
+
+
+def test_the_package_shows_all_that_it_has():
+    import pydoc
+    shown = pydoc.plain(pydoc.render_doc(cpodes))
+    for name in cpodes.__all__:
+        assert name in dir(cpodes) and re.search(rf"^    (class )?{name}\(", shown, re.M), name
+    assert "symbolic" in dir(cpodes) or importlib.util.find_spec("sympy") is None
+
+
+def test_the_version_is_that_of_the_project():
+    project = Path(__file__).resolve().parents[1] / "pyproject.toml"
+    assert cpodes.__version__ == re.search(r'^version = "(.*)"$', project.read_text(), re.M)[1]
+
+
+def test_without_sympy_the_package_can_be_listed():
+    program = "import sys; sys.modules['sympy'] = None; import cpodes, pydoc; print('symbolic' in dir(cpodes), len(pydoc.render_doc(cpodes)))"
+    said = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert said[0] == "False" and int(said[1]) > 10000
+
+
+def test_a_source_distribution_contains_what_it_is_built_from(tmp_path):
+    """scripts/test --python-long builds and installs one."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / "cpodes" / "CMakeLists.txt").exists():
+        pytest.skip("no tree")
+    copy = tmp_path / "tree"
+    for part in ("python", "include", "cpodes", "bodies", "contact", "cmake", "runner/plugin", "examples/models"):
+        shutil.copytree(root / part, copy / part, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__", "_native*"))
+    for part in ("CMakeLists.txt", "LICENSE", "simbody/CMakeLists.txt", "doc/CMakeLists.txt", "doc/Doxyfile.in"):
+        (copy / part).parent.mkdir(exist_ok=True)
+        shutil.copy(root / part, copy / part)
+    before = {path for path in copy.rglob("*")}
+    subprocess.run([sys.executable, "setup.py", "-q", "sdist", "-d", str(tmp_path)], cwd=copy / "python", check=True, capture_output=True)
+    assert not {path for path in copy.rglob("*") if path.suffix == ".c"} - before # it writes nothing beside the archive
+    with tarfile.open(*tmp_path.glob("*.tar.gz")) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    own = {"cffi_build.py", "setup.py", "pyproject.toml", "cpodes/glue.c", "cpodes/glue.h", "cpodes/glue_impl.h", "cpodes/py.typed"}
+    sources = {f"tree/{path.relative_to(copy)}" for path in before if path.suffix in (".c", ".h", ".cmake") and "python" not in path.parts}
+    assert own | sources <= names and not any(name.startswith("..") for name in names)
