@@ -304,7 +304,7 @@ class Mechanism:
         for _, _, frame in self.quaternions:
             if frame not in FRAMES:
                 raise ValueError(f"the frame of a quaternion is \"body\" or \"world\", and not {frame!r}")
-        self.params, self.parameters = params, flatten(params)
+        self.params, self.parameters = params, real_array("params", flatten(params))
         self._views = unflatten(params, self.parameters) if params is not None else None
         given = {"M": mass, "A": constraints, "f": forces, "f_lambda": forces_lambda, "p": position, "v": velocity, "b": bias,
                  "zdot": auxiliary, "dynamics_jac": dynamics_jac, "constraint_jac": constraint_jac,
@@ -315,9 +315,12 @@ class Mechanism:
         if constraints is not None and position is None and velocity is None:
             raise ValueError("constraints (the matrix A) goes with position or velocity, and both are missing")
         self.functions = {k: self._function(k, names.get(k, k), g) for k, g in given.items() if g is not None}
+        for k, g in (templates or {}).items():
+            if k not in ("K", "C", "Bq", "Bu"):
+                raise ValueError(f"templates are of K, C, Bq and Bu, and not of {k!r}")
+            if not hasattr(g, "tocsc"):
+                raise TypeError(f"the template of {k} has to be a scipy.sparse matrix, and is {type(g).__name__}")
         self.templates = {k: Sparse(g) for k, g in (templates or {}).items()}
-        if not set(self.templates) <= {"K", "C", "Bq", "Bu"}:
-            raise ValueError(f"templates are of K, C, Bq and Bu, and not of {sorted(set(self.templates) - set('K C Bq Bu'.split()))}")
         if isinstance(contacts, Contact) or len(contacts):
             self._joined = Rows(contacts, self.functions, lambda name, g: self._function("", name, g), rows)
         self.nz, self._rows, self._given = nz, rows, (nq, nu)
@@ -480,6 +483,9 @@ class Mechanism:
         z = np.zeros(self.nz) if z is None else real_array("z", z, (self.nz,))
         self._sizes(t, q, u)
         guess = self._state(np.concatenate([q, u, z]))
+        for i in fixed:
+            if not isinstance(i, (int, np.integer)) or not 0 <= i < guess.size:
+                raise ValueError(f"fixed has indices of components of y, from 0 to {guess.size - 1}, and has {i!r}")
 
         def work(x: Instance) -> np.ndarray:
             x.y[:] = guess
@@ -608,7 +614,10 @@ class Mechanism:
         """Activates rows of A (None: all), also for runs that are in progress: from an event's `change`."""
         if self._contacts or self._joined:
             raise ValueError("contacts switch rows themselves: set_active is for mechanisms without contacts")
-        self.mask = None if mask is None else real_array("mask", mask, (self.na if self.ready else None,))
+        mask = None if mask is None else real_array("mask", mask, (self.na if self.ready else None,))
+        if mask is not None and not np.isin(mask, (0, 1)).all():
+            raise ValueError(f"mask has to have the entries 0 and 1 (or False and True), and has {mask[~np.isin(mask, (0, 1))][0]:g}")
+        self.mask = mask
         for instance in list(self.instances):
             instance.set_active(self.mask)
 
@@ -677,7 +686,7 @@ class Mechanism:
             raise TypeError("this mechanism has no parameters: give params=... to Mechanism, whose functions get them as their last "
                             "argument")
         if params is not None:
-            flat = flatten(params)
+            flat = real_array("params", flatten(params))
             if flat.shape != self.parameters.shape:
                 raise ValueError(f"params has {flat.size} numbers, and those of the mechanism are {self.parameters.size}")
             self.parameters[:] = flat

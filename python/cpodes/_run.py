@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 import threading
+from types import FunctionType
 from typing import Any, Callable, List, Optional, Sequence
 
 import numpy as np
@@ -102,10 +103,14 @@ class Solution:
         raise TypeError("a Solution holds objects of the C library and can be neither copied nor pickled; keep t and y instead")
 
 
+ROUNDOFF = 1e-12 # of sums of time steps, relative to the times: 5,000 units
+
+
 class Dense:
-    """sol.sol: the solution at any t [...], [n, ...]. Between steps it is interpolated and then projected onto the
-    manifold. At the time of an event that changed the state, it is the state after the event. Beyond the ends it is
-    extrapolated, unprojected."""
+    """sol.sol: the solution at any t [...] of the run, [n, ...]. Between steps it is interpolated and then projected onto the
+    manifold. At the time of an event that changed the state, it is the state after the event. Times outside of the run are
+    refused: the polynomial of a step says nothing there, and is no motion on the manifold. Only if t0 = t1, the state is given
+    for all times, as by scipy."""
 
     def __init__(self, ts: np.ndarray, segments: np.ndarray, nodes: np.ndarray, project: Optional[Callable], dtype: type):
         self.ts, self.segments, self.nodes, self.project, self.dtype = ts, segments, nodes, project, dtype
@@ -122,6 +127,7 @@ class Dense:
         if not len(self.segments) or not self.segments.shape[2]: # no time has passed, or there are no components
             y = np.repeat((self.segments[0, 0] if len(self.segments) else self.start)[None, :], len(flat), axis=0)
             return self._shaped(y, t)
+        flat = self._within(flat)
         sign = -1 if self.ts[-1] < self.ts[0] else 1
         k = np.clip(np.searchsorted(sign * self.ts, sign * flat, side="right") - 1, 0, len(self.segments) - 1)
         begin, length = self.ts[k], self.ts[k + 1] - self.ts[k]
@@ -137,9 +143,18 @@ class Dense:
         y[exact] = self.segments[k[exact], hit[exact].argmax(axis=1)]
         if self.project:
             with self.lock:
-                for i in np.flatnonzero(~exact & (flat >= self.t_min) & (flat <= self.t_max)):
+                for i in np.flatnonzero(~exact):
                     self.project(float(flat[i]), y[i])
         return self._shaped(y, t)
+
+    def _within(self, t: np.ndarray) -> np.ndarray:
+        """The times t, moved to an end of the run if only roundoff separates them from it."""
+        inside = np.clip(t, self.t_min, self.t_max)
+        far = np.abs(t - inside) > ROUNDOFF * max(abs(self.t_min), abs(self.t_max))
+        if far.any():
+            raise ValueError(f"sol(t): t = {t[far][0]:.15g} is outside of the run, which goes from {self.ts[0]:.15g} to "
+                             f"{self.ts[-1]:.15g}; beyond its ends there is no solution to interpolate")
+        return inside
 
     def _shaped(self, y: np.ndarray, t: np.ndarray) -> np.ndarray:
         y = y.view(self.dtype) if y.shape[1] else y
@@ -149,17 +164,35 @@ class Dense:
         raise TypeError("sol.sol holds a projector of the C library and can be neither copied nor pickled")
 
 
+EVENT_ATTRIBUTES = "terminal", "direction", "change"
+
+
 def as_events(events: Any) -> list:
     if events is None:
         return []
     events = [events] if callable(events) or not isinstance(events, (list, tuple)) else list(events)
     for i, event in enumerate(events):
+        for name in vars(event) if isinstance(event, FunctionType) else (): # objects have attributes of their own
+            meant = [known for known in EVENT_ATTRIBUTES if name not in EVENT_ATTRIBUTES and resembles(name, known)]
+            if meant and not hasattr(event, meant[0]):
+                raise TypeError(f"event {i} has the attribute {name!r}, which is unknown: did you mean {meant[0]!r}?")
+        terminal = getattr(event, "terminal", None)
+        if terminal is not None and not (isinstance(terminal, (int, float, np.number, np.bool_)) and terminal >= 0
+                                         and float(terminal).is_integer()):
+            raise ValueError(f"the attribute terminal of event {i} has to be True, False or the number of events after which "
+                             f"the run ends, and is {terminal!r}")
         change, direction = getattr(event, "change", None), getattr(event, "direction", None)
         if change is not None and not callable(change):
             raise TypeError(f"the attribute change of event {i} has to be a function, and is {change!r}")
         if not isinstance(direction, (int, float, np.integer, np.floating, type(None))) or direction != direction:
             raise TypeError(f"the attribute direction of event {i} has to be a number, and is {direction!r}")
     return events
+
+
+def resembles(name: str, known: str) -> bool:
+    """Is name probably a misspelling of known?"""
+    from difflib import SequenceMatcher
+    return SequenceMatcher(None, name.lower(), known).ratio() > 0.8
 
 
 class System(Owner):
@@ -190,6 +223,9 @@ class System(Owner):
         return self.stiff_method if run.stiff == 2 else method
 
     contact: Any = ffi.NULL # a CPContact that takes the steps of the runs
+
+    def test_motion(self, run: "Integration") -> None:
+        """Raises an exception if the problem proves to be none, after a block of steps."""
 
     def returns_failures(self) -> bool:
         """Does a failed integration return a solution with status -1, as in scipy?"""
@@ -446,6 +482,7 @@ class Integration:
                     tend = run.t + self.sign * 1e6 * max(1.0, abs(run.t))
                 flag = lib.glue_march(run, tend)
                 self.check(flag)
+                self.system.test_motion(self)
                 if progress:
                     progress(run.t)
                 if flag == lib.CV_TSTOP_RETURN:

@@ -6,16 +6,21 @@ from typing import Any, Callable, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._core import Sparse, Vectorized, as_compiled, bind, expected, pointer, real_array, to_c
+from ._core import Error, Sparse, TrySmallerStep, Vectorized, as_compiled, bind, expected, pointer, real_array, to_c
 from ._native import ffi, lib
 from ._run import Integration, Solution, System, as_events
 from ._trees import flatten, flatten_like, is_tree, unflatten
+
+
+TANGENT = 1e-3 # relative to the terms of (G f)_i: far above the errors of differences, and of iterations within f
+DIFFERENCES = 1e-6 # relative errors of differences of c, where the terms themselves are zero
 
 
 class Ode(System):
     """y' = f(t, y), 0 = c(t, y) in the form that the integrators take."""
 
     newton = False
+    projects_itself = False # by functions of the user
 
     def __init__(self, fun: Any, t0: float, y0: np.ndarray, dtype: type, constraints: Any, G: Any, J: Any, unit_norms: Sequence,
                  rtol: Any, atol: Any, pattern: Optional[Sparse] = None, projection: Any = ()):
@@ -39,6 +44,8 @@ class Ode(System):
         if pattern:
             self.ode.pattern.starts, self.ode.pattern.rows = pointer(pattern.starts), pointer(pattern.rows)
         self.projector = ffi.NULL
+        self.form: Any = None # of the user's G
+        self.norms, self.next_test = list(unit_norms), 1
         y_tmpl = self.vector(np.zeros(n))
         self.scratch = np.zeros(n), np.zeros(n)
         self.scratch_vectors = [self.vector(a) for a in self.scratch]
@@ -51,6 +58,7 @@ class Ode(System):
                 c_tmpl, function = self.vector(self.c), to_c.glue_constraint
                 self.c_vector = c_tmpl
             if projection:
+                self.projects_itself = True
                 for slot, g, name in zip(("g", "g_eps", "both"), projection, ("projection", "the projection of errors",
                                                                              "the projection of a state and an error")):
                     bind(getattr(self.ode, slot), g, name, (n,) if slot == "g" else (n, n), ((n,), (n,)) if slot == "both" else ((n,),),
@@ -68,8 +76,89 @@ class Ode(System):
                 G, form = matrix_function(G, "jac, the Jacobian of constraints", (self.m, n), t0, y0)
                 bind(self.ode.G, G, "jac, the Jacobian of constraints", (n,), (form,), self.failures, self.keep)
                 check(lib.CPProjectorSetJacFn(self.projector, to_c.glue_constraint_jac, self.matrix(form)))
+                self.form, self.G = form, self.matrix(form)
             for first, length, *value in unit_norms:
                 check(lib.CPProjectorAddUnitNorm(self.projector, first, length, value[0] if value else 1.0))
+    # ---- are f and the constraints those of a motion? ----
+
+    def row_values(self, t: float, y: np.ndarray) -> np.ndarray:
+        """c(t, y), then the unit norms."""
+        own = np.zeros(0)
+        if self.m:
+            self.violation(t, y)
+            own = self.c
+        return np.append(own, [np.linalg.norm(y[first:first + length]) for first, length, *_ in self.norms])
+
+    def row_gradients(self, t: float, y: np.ndarray) -> Any:
+        """The rows of G, then those of the unit norms, [m, n], dense or sparse."""
+        if self.form is None:
+            steps = np.cbrt(np.finfo(float).eps) * np.maximum(np.abs(y), max(np.abs(y).max(), 1e-3))
+            return np.array([(self.row_values(t, y + e) - self.row_values(t, y - e)) / (2 * e.max()) for e in np.diag(steps)]).T
+        self.scratch[0][:] = y
+        flag = lib.glue_constraint_jac(t, self.scratch_vectors[0], self.c_vector, self.G, self.ode)
+        self.failures.check(-abs(flag), lambda: "the Jacobian of constraints failed")
+        sparse, shape = isinstance(self.form, Sparse), (self.m, self.n)
+        count = len(self.form.rows) if sparse else self.m * self.n
+        values = np.frombuffer(ffi.buffer(lib.glue_matrix_data(self.G), 8 * count)).copy()
+        norms = np.zeros((len(self.norms), self.n))
+        for row, (first, length, *_) in zip(norms, self.norms):
+            row[first:first + length] = y[first:first + length] / np.linalg.norm(y[first:first + length])
+        if sparse:
+            from scipy.sparse import csc_matrix, vstack
+            return vstack([csc_matrix((values, self.form.rows, self.form.starts), shape), norms], "csc")
+        return np.vstack([values.reshape(shape, order="F"), norms])
+
+    def check_freedom(self, t: float, y: np.ndarray) -> None:
+        """More constraints than unknowns are possible if many depend on the others, and not if no direction is free."""
+        if self.m <= self.n:
+            return
+        G = self.row_gradients(t, y)
+        G = G.toarray() if hasattr(G, "toarray") else G
+        if np.linalg.matrix_rank(G / np.maximum(np.abs(G).max(axis=1, keepdims=True), 1e-300), 1e-6) == self.n:
+            raise ValueError(f"constraints has {self.m} rows for {self.n} unknowns, and determines all of them at the start: no "
+                             "motion is possible")
+
+    def check_tangent(self, t: float, y: np.ndarray, span: float) -> None:
+        """On the manifold (d/dt) c = G f + c_t has to be zero: otherwise the projection takes back in each step what f does,
+        and steps as small as the tolerance crawl to a result of order one at best. A row is compared with its own terms, and
+        what it asks for within the run with the tolerances. A state off the manifold is the library's to refuse."""
+        if not (self.m or self.norms) or self.projects_itself:
+            return
+        try:
+            f = self.rhs_function()(t, y)
+        except TrySmallerStep:
+            return
+        finally:
+            self.ode.f.calls -= 1 # the counts are those of the integrator
+            if self.vectorized:
+                self.vectorized.calls -= 1
+        if not np.isfinite(f).all():
+            return
+        unit = np.maximum(self.rtol * np.abs(y) + self.atol, 1e-150) # a distance of one tolerance, by components
+        time = min(span, np.abs(y).max() / max(np.abs(f).max(), 1e-300)) or span
+        h = max(np.cbrt(np.finfo(float).eps) * time, 1e3 * np.spacing(abs(t)))
+        rate = (self.row_values(t + h, y + h * f) - self.row_values(t - h, y - h * f)) / (2 * h)
+        G = self.row_gradients(t, y)
+        weighted = G.multiply(unit) if hasattr(G, "multiply") else G * unit
+        size = np.sqrt(np.asarray((weighted.multiply(weighted) if hasattr(G, "multiply") else weighted ** 2).sum(axis=1))).ravel()
+        off = self.row_values(t, y) - np.append(np.zeros(self.m), [value[0] if value else 1.0 for _, _, *value in self.norms])
+        terms = abs(G) @ np.abs(f) + np.abs(rate - G @ f)
+        roundoff = DIFFERENCES * (abs(G) @ np.full(self.n, np.abs(f).max()))
+        wrong = (np.abs(rate) > TANGENT * terms + roundoff) & (np.abs(rate) * span > size) & (size > 0)
+        if not wrong.any() or (np.abs(off) > size).any():
+            return
+        i = int(np.argmax(np.where(wrong, np.abs(rate) / np.maximum(terms, 1e-300), 0)))
+        name = f"constraint {i}" if i < self.m else "the norm of components {} to {}".format(
+            self.norms[i - self.m][0], self.norms[i - self.m][0] + self.norms[i - self.m][1] - 1)
+        raise Error(lib.CP_ILL_INPUT, f"at t = {t:.15g}: fun is not tangent to the constraints: along it {name} changes at the "
+                    f"rate {rate[i]:.3g}, and G f + dc/dt has to be 0 where the constraints are satisfied")
+
+    def test_motion(self, run: Integration) -> None:
+        """At the start, and after numbers of steps that double, since a start at rest proves nothing."""
+        steps = run.recorded()
+        if steps >= self.next_test and self.projector:
+            self.next_test = 2 * steps
+            self.check_tangent(run.run.t, run.y.copy(), abs(run.t1 - run.t0) if np.isfinite(run.t1) else abs(run.run.t - run.t0))
 
     def message(self) -> str:
         return ffi.string(lib.CPProjectorGetLastMessage(self.projector)).decode() if self.projector else ""
@@ -88,7 +177,7 @@ class Ode(System):
 
     def as_state(self, name: str, y: Any) -> np.ndarray:
         if self.dtype is complex:
-            return np.ascontiguousarray(y, dtype=complex).view(float)
+            return real_array(name, np.ascontiguousarray(y, dtype=complex).view(float), (self.n,))
         return real_array(name, y, (self.n,))
 
     def attach(self, run: Integration, t: float) -> None:
@@ -253,10 +342,14 @@ def as_span(t_span: Any, endless: bool = False) -> Tuple[float, float]:
 
 
 def as_tolerance(name: str, value: Any, n: int, least: float) -> Any:
+    given = value
     try:
-        value = np.asarray(value, dtype=float)
+        value = np.asarray(value)
+        if value.dtype.kind not in "iuf":
+            raise TypeError
+        value = value.astype(float)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} has to be a number or an array of shape ({n},), and is {value!r}") from None
+        raise TypeError(f"{name} has to be a number or an array of shape ({n},), and is {given!r}") from None
     if value.ndim and value.shape != (n,):
         raise ValueError(f"{name} has to be a number or an array of shape ({n},), and has the shape {value.shape}")
     if not (np.isfinite(value).all() and (value >= least).all()):
@@ -432,6 +525,9 @@ def solve(fun: Any, t_span: Sequence[float], y0: Any, method: Any = "auto", t_ev
         assemble = lib.CPProjectorProject if projection else lib.CPProjectorAssemble
         system.failures.check(-abs(assemble(system.projector, t0, *system.scratch_vectors)), system.message)
         start = x.copy()
+    if system.projector and not projection:
+        system.check_freedom(t0, start)
+        system.check_tangent(t0, start, abs(t1 - t0) if np.isfinite(t1) else 1.0)
     integration = Integration(system, t0, t1, start, method, rtol, atol, watched, *steps, dense_output, t_eval)
     return integration.march(bar(progress, t0, t1))
 
