@@ -93,14 +93,14 @@ def test_constraints_that_leave_no_freedom_are_refused():
                                   lambda t, q: np.array([[2, 0.1 * np.sin(t)], [0, 1.0]])]) # symmetric at the start
 def test_an_unsymmetric_mass_is_refused(mass):
     m = cpodes.Mechanism(mass=mass, forces=lambda t, q, u: np.ones(2))
-    with pytest.raises(cpodes.Error, match="M must be symmetric: M.1, 0. = 0, M.0, 1. = ") as error:
+    with pytest.raises(cpodes.Error, match="M is not symmetric: M.1, 0. is 0, and its mirror image") as error:
         m.solve((0, 1), [0.5, 0, 1, 1])
     assert error.value.name == "CP_MECH_DERIV_WRONG"
 
 
 def test_an_unsymmetric_sparse_mass_is_refused():
     sparse = pytest.importorskip("scipy.sparse")
-    with pytest.raises(cpodes.Error, match="M must be symmetric"):
+    with pytest.raises(cpodes.Error, match="M is not symmetric"):
         cpodes.Mechanism(mass=sparse.csc_matrix([[1, 0.5], [0.25, 1.0]])).evaluate(0, [0, 0, 1, 1])
 
 
