@@ -6,7 +6,7 @@ from typing import Any, Callable, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._core import Error, Sparse, TrySmallerStep, Vectorized, as_compiled, bind, expected, pointer, real_array, to_c
+from ._core import Error, Sparse, Vectorized, as_compiled, bind, expected, pointer, real_array, to_c
 from ._native import ffi, lib
 from ._run import Integration, Solution, System, as_events
 from ._trees import flatten, flatten_like, is_tree, unflatten
@@ -126,7 +126,7 @@ class Ode(System):
             return
         try:
             f = self.rhs_function()(t, y)
-        except TrySmallerStep:
+        except Error: # the run will meet it, too
             return
         finally:
             self.ode.f.calls -= 1 # the counts are those of the integrator
@@ -137,11 +137,14 @@ class Ode(System):
         unit = np.maximum(self.rtol * np.abs(y) + self.atol, 1e-150) # a distance of one tolerance, by components
         time = min(span, np.abs(y).max() / max(np.abs(f).max(), 1e-300)) or span
         h = max(np.cbrt(np.finfo(float).eps) * time, 1e3 * np.spacing(abs(t)))
-        rate = (self.row_values(t + h, y + h * f) - self.row_values(t - h, y - h * f)) / (2 * h)
-        G = self.row_gradients(t, y)
+        try:
+            rate = (self.row_values(t + h, y + h * f) - self.row_values(t - h, y - h * f)) / (2 * h)
+            G, off = self.row_gradients(t, y), self.row_values(t, y)
+        except Exception: # a state nearby, to which the run need not come, is outside of the constraints' domain
+            return
+        off -= np.append(np.zeros(self.m), [value[0] if value else 1.0 for _, _, *value in self.norms])
         weighted = G.multiply(unit) if hasattr(G, "multiply") else G * unit
         size = np.sqrt(np.asarray((weighted.multiply(weighted) if hasattr(G, "multiply") else weighted ** 2).sum(axis=1))).ravel()
-        off = self.row_values(t, y) - np.append(np.zeros(self.m), [value[0] if value else 1.0 for _, _, *value in self.norms])
         terms = abs(G) @ np.abs(f) + np.abs(rate - G @ f)
         roundoff = DIFFERENCES * (abs(G) @ np.full(self.n, np.abs(f).max()))
         wrong = (np.abs(rate) > TANGENT * terms + roundoff) & (np.abs(rate) * span > size) & (size > 0)

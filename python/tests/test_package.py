@@ -1,5 +1,6 @@
 """The package: the cost of its import, and its metadata."""
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -52,7 +53,6 @@ def test_without_sympy_the_package_can_be_listed():
 
 
 def test_a_source_distribution_contains_what_it_is_built_from(tmp_path):
-    """scripts/test --python-long builds and installs one."""
     root = Path(__file__).resolve().parents[2]
     if not (root / "cpodes" / "CMakeLists.txt").exists():
         pytest.skip("no tree")
@@ -70,3 +70,21 @@ def test_a_source_distribution_contains_what_it_is_built_from(tmp_path):
     own = {"cffi_build.py", "setup.py", "pyproject.toml", "cpodes/glue.c", "cpodes/glue.h", "cpodes/glue_impl.h", "cpodes/py.typed"}
     sources = {f"tree/{path.relative_to(copy)}" for path in before if path.suffix in (".c", ".h", ".cmake") and "python" not in path.parts}
     assert own | sources <= names and not any(name.startswith("..") for name in names)
+
+
+@pytest.mark.long
+def test_a_source_distribution_installs_into_a_fresh_environment(tmp_path):
+    """Without an installed library of C it builds its own."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / "cpodes" / "CMakeLists.txt").exists():
+        pytest.skip("no tree")
+    plain = {key: value for key, value in os.environ.items() if key != "PKG_CONFIG_PATH"}
+    shutil.copytree(root, tmp_path / "tree", ignore=shutil.ignore_patterns("build", ".git", "*.egg-info", "__pycache__"))
+    run = lambda *command, **options: subprocess.run(command, check=True, capture_output=True, text=True, env=plain, **options).stdout
+    run(sys.executable, "setup.py", "-q", "sdist", "-d", str(tmp_path), cwd=tmp_path / "tree" / "python")
+    shutil.rmtree(tmp_path / "tree")
+    run("/usr/bin/python3", "-m", "venv", "--system-site-packages", str(tmp_path / "fresh"))
+    fresh = tmp_path / "fresh" / "bin" / "python3"
+    run(str(fresh), "-m", "pip", "install", "-q", "--no-build-isolation", *map(str, tmp_path.glob("*.tar.gz")))
+    program = "import cpodes; m = cpodes.model('andrews'); print(cpodes.__version__, m.error(m.t_end, m.solve(rtol=1e-8, atol=1e-8).y[:, -1]) < 1e-5)"
+    assert run(str(fresh), "-P", "-c", program).split() == [cpodes.__version__, "True"]

@@ -159,3 +159,19 @@ pendulum = lambda **options: cpodes.Mechanism(mass=np.eye(2), position=lambda t,
 def test_options_without_a_meaning_are_refused(work, words):
     with pytest.raises((TypeError, ValueError), match=words):
         work()
+
+
+def test_the_test_for_tangents_disturbs_no_run():
+    """fun is evaluated at the start first by the test."""
+    line = lambda t, y: [1.0, 1.0]
+    calls = []
+
+    def unwilling(t, y):
+        calls.append(t)
+        if len(calls) == 1:
+            raise cpodes.TrySmallerStep
+        return line(t, y)
+    assert cpodes.solve(unwilling, (0, 1), [1.0, 1.0], constraints=lambda t, y: [y[0] - y[1]]).success
+    for fails in lambda t, y: 1 / 0, lambda t, y: [np.nan, 0.0]:
+        with pytest.raises((ZeroDivisionError, cpodes.Error), match="division|NaN"):
+            cpodes.solve(fails, (0, 1), [1.0, 1.0], constraints=lambda t, y: [y[0] - y[1]])
