@@ -93,7 +93,14 @@ class Ode(System):
         """The rows of G, then those of the unit norms, [m, n], dense or sparse."""
         if self.form is None:
             steps = np.cbrt(np.finfo(float).eps) * np.maximum(np.abs(y), max(np.abs(y).max(), 1e-3))
-            return np.array([(self.row_values(t, y + e) - self.row_values(t, y - e)) / (2 * e.max()) for e in np.diag(steps)]).T
+            G, moved = np.empty((self.m + len(self.norms), self.n)), y.copy()
+            for j, step in enumerate(steps):
+                moved[j] = y[j] + step
+                ahead = self.row_values(t, moved)
+                moved[j] = y[j] - step
+                G[:, j] = (ahead - self.row_values(t, moved)) / (2 * step)
+                moved[j] = y[j]
+            return G
         self.scratch[0][:] = y
         flag = lib.glue_constraint_jac(t, self.scratch_vectors[0], self.c_vector, self.G, self.ode)
         self.failures.check(-abs(flag), lambda: "the Jacobian of constraints failed")
