@@ -344,6 +344,8 @@ static inline sunindextype bodiesColumnOf(const Space *s, const Pair *pair, int 
 /* Completes the mechanism: rows, model, templates. Returns 0 or an error code that has been
  * reported. */
 int bodiesBuild(CPBodies b, const char *function);
+/* What row i of A is called in messages, a CPMechRowNameFn. */
+void bodiesRowName(sunindextype i, char *name, size_t length, void *bodies);
 void bodiesFreePlans(CPBodies b);
 int bodiesPowers(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                  const sunrealtype *lambda, CPBodiesPowers *powers);

@@ -755,6 +755,7 @@ int bodiesBuild(CPBodies b, const char *function) {
     b->model.constraint_jac = constraintJac;
     b->model.Bq_tmpl        = b->plan[PLAN_BQ].tmpl;
     b->model.Bu_tmpl        = b->plan[PLAN_BU].tmpl;
+    b->model.row_name       = bodiesRowName;
   }
   if (b->nfrictions > 0) {
     b->model.f_lambda   = frictions;

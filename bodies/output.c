@@ -56,6 +56,53 @@ int CPBodiesMech(CPBodies b, CPMech *mech) {
   return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for the CPMech of %d bodies", b->nbodies);
 }
 
+/* ------------------------------------------------------------------------- names of rows -- */
+
+/* The noun for what owns the rows of joint i. */
+static const char *nounOf(const struct CPBodies_ *b, int i) {
+  const Joint *joint = &b->joint[i];
+  if (joint->kind == NONE) return b->row[joint->first].drive == NONE ? "coupler" : "drive";
+  for (int k = 0; k < b->ncontacts; k++)
+    if (b->contact[k].joint == i) return "contact";
+  return "joint";
+}
+
+/* The direction of component k of a row. */
+static const char *directionOf(const struct CPBodies_ *b, const Row *row, int k) {
+  static const char *const space[] = {" along x", " along y", " along z"};
+  static const char *const along[] = {" along x_a", " along y_a", " along z_a"};
+  static const char *const about[] = {" about x_a", " about y_a", " about z_a"};
+  const Measure *m                 = &row->term[0].m;
+  switch (m->kind) {
+  case POINT: return space[k];
+  case ALONG: return along[m->i];
+  case DOT:
+    return b->space.dimension == 2 ? " in its angle"
+           : m->i == m->j          ? " in the angle of its axes"
+                                   : about[3 - m->i - m->j];
+  case LENGTH: return " in its length";
+  case LEVEL: return " along the normal";
+  case GLIDE: return m->i == 0 ? " along the first tangent" : " along the second tangent";
+  default: return "";
+  }
+}
+
+void bodiesRowName(sunindextype i, char *name, size_t length, void *bodies) {
+  const struct CPBodies_ *b = bodies;
+  for (int j = 0; j < b->njoints; j++) {
+    const Joint *joint = &b->joint[j];
+    for (int r = 0; r < joint->nrows + joint->nrolls; r++) {
+      const Row *row = r < joint->nrows ? &b->row[joint->first + r]
+                                        : &b->roll[joint->first_roll + r - joint->nrows];
+      const int n    = row->term[0].m.kind == POINT ? b->space.dimension : 1;
+      if (i < row->first || i >= row->first + n) continue;
+      snprintf(name, length, "%s \"%s\"%s", nounOf(b, j), b->text + joint->name,
+               joint->kind == NONE ? "" : directionOf(b, row, (int)(i - row->first)));
+      return;
+    }
+  }
+}
+
 N_Vector CPBodiesState(CPBodies b) {
   if (!b || b->nbodies == 0) return NULL;
   const Space *s       = &b->space;

@@ -257,6 +257,11 @@ static int auxiliaryJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
   return contactCalled(c, c->model.auxiliary_jac(t, q, u, z, lambda, Zq, Zu, Zz, contactData(c)));
 }
 
+static void rowName(sunindextype i, char *name, size_t length, void *data) {
+  const CPContact c = data;
+  c->model.row_name(i, name, length, c->user_data);
+}
+
 /* The model of the CPMech: the user's, with the functions above in place of the user's functions. */
 static CPMechModel wrapped(CPContact c, const CPMechModel *model, int with_friction) {
   CPMechModel w    = *model;
@@ -273,6 +278,7 @@ static CPMechModel wrapped(CPContact c, const CPMechModel *model, int with_frict
   w.dynamics_jac   = model->dynamics_jac && !with_friction ? dynamicsJac : NULL;
   w.constraint_jac = model->constraint_jac ? constraintJac : NULL;
   w.auxiliary_jac  = model->auxiliary_jac ? auxiliaryJac : NULL;
+  w.row_name       = model->row_name ? rowName : NULL;
   w.udot           = NULL;
   w.udot_jac       = NULL;
   w.data           = c;

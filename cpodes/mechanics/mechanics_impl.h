@@ -396,8 +396,9 @@ int cpMechMotionsSetUp(CPMech mech, const char *function);
  * mech->text. The values are not cached, because data of the user's functions may change at the
  * same t (a kink). */
 int cpMechMotions(CPMech mech, sunrealtype t);
-/* The name of row i of A in messages: "constraint 2", "the prescribed motion of coordinate 0". */
-#define CP_MECH_ROW_NAME 64
+/* The name of row i of A in messages: the model's, "constraint 2", or "the prescribed motion of
+ * coordinate 0". */
+#define CP_MECH_ROW_NAME 128
 const char *cpMechRowName(const CPMech mech, int i, char name[CP_MECH_ROW_NAME]);
 /* "; prescribed are the coordinates 0, 3", or an empty text without motions. Messages about
  * contradictions append it, because FULL motions have no row of A that could be named. */

@@ -82,7 +82,11 @@ int cpMechMotions(CPMech mech, sunrealtype t) {
 }
 
 const char *cpMechRowName(const CPMech mech, int i, char name[CP_MECH_ROW_NAME]) {
-  snprintf(name, CP_MECH_ROW_NAME, "constraint %d", i);
+  name[0] = '\0';
+  if (mech->model.row_name && i < mech->na)
+    mech->model.row_name(i, name, CP_MECH_ROW_NAME, mech->user_data);
+  name[CP_MECH_ROW_NAME - 1] = '\0';
+  if (!name[0]) snprintf(name, CP_MECH_ROW_NAME, "constraint %d", i);
   for (int k = 0; k < mech->motions.count; k++)
     if (mech->motions.list[k].row == i)
       snprintf(name, CP_MECH_ROW_NAME, "the prescribed motion of coordinate %d",

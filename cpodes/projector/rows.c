@@ -235,7 +235,7 @@ static int isContradiction(CPNewton *newton, char *text, size_t length) {
 int cpRowsExplain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
   const CPRows *rows = newton->rows;
   char *text         = cpWorkText(newton->work);
-  char name[CP_ROW_NAME], what[CP_TEXT_LENGTH / 4], others[CP_TEXT_LENGTH / 2];
+  char name[CP_ROW_NAME], what[CP_ROW_NAME + 96], others[CP_TEXT_LENGTH / 2];
   int worst; /* exists, since only violated constraints are explained */
   const double largest = violation(rows, &worst);
   if (damped)

@@ -109,11 +109,15 @@ int model_rows_act(ModelCheck *c) {
   int result            = largest ? 1 : model_contradicts(c, "no memory");
   for (int k = 0; k < c->nstates && result; k++)
     result = take_rows(c, c->time[k], c->state[k], largest);
-  for (sunindextype i = 0; i < na && result; i++)
-    if (largest[i] == 0)
-      result = model_contradicts(
-          c, "row %ld of A is zero, so that %s constraint %ld acts on nothing", (long)i,
-          i < m->np ? "position" : "velocity", (long)(i < m->np ? i : i - m->np));
+  for (sunindextype i = 0; i < na && result; i++) {
+    char name[128] = "";
+    if (largest[i] > 0) continue;
+    if (m->row_name && i < m->na) m->row_name(i, name, sizeof name, c->model->data);
+    else
+      snprintf(name, sizeof name, "%s constraint %ld", i < m->np ? "position" : "velocity",
+               (long)(i < m->np ? i : i - m->np));
+    result = model_contradicts(c, "row %ld of A is zero, so that %s acts on nothing", (long)i, name);
+  }
   free(largest);
   return result;
 }

@@ -21,6 +21,7 @@
 #define CPODES_MECHANICS_H
 
 #include <cpodes/cpodes.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -111,6 +112,12 @@ typedef int (*CPMechAccelerationJacFn)(sunrealtype t, const sunrealtype *q, cons
                                        SUNMatrix Uz, void *user_data);
 
 /**
+ * Writes what row i of A is called in messages to name [length], for example: joint "hinge" along x. 0 <= i < na.
+ * length is at least 128.
+ */
+typedef void (*CPMechRowNameFn)(sunindextype i, char *name, size_t length, void *user_data);
+
+/**
  * A mechanical system, described by its functions. Members that are not used are 0 or NULL. M and f, or
  * inverse, or udot must be given, with A, or with Au and ATl (M needs A, udot alone needs Au and ATl). A
  * function whose number of rows is 0 is refused, since the number has probably been forgotten.
@@ -181,6 +188,7 @@ typedef struct {
   SUNMatrix Zz_tmpl; /**< nz x nz */
   /* the rest */
   void *data; /**< if not NULL, the pointer that the functions get in place of CPMechSetUserData's */
+  CPMechRowNameFn row_name; /**< names of rows in messages; if NULL, "constraint i" */
 } CPMechModel;
 
 /** Linear solver of the KKT system [M A^T; A 0] (CPMechSetLinearSolver). */

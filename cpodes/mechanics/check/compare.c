@@ -230,9 +230,14 @@ int cpCompare(CPCheck *check, const CPComparison *c, CPCheckWorst *found) {
   if (found) *found = worst;
   *c->result = fmax(*c->result, worst.error);
   if (worst.error <= CP_CHECK_LIMIT || check->code) return CP_SUCCESS;
-  char place[48];
-  if (c->given_vector) snprintf(place, sizeof place, "[%d]", worst.row);
-  else snprintf(place, sizeof place, "(%d, %d)", worst.row, worst.col);
+  /* Is row `worst.row` one of A? */
+  const int of_row = check->mech->model.row_name && !c->expected_vector && !c->is_symmetric &&
+                     (c->value <= CP_VALUE_MINUS_V || c->value == CP_VALUE_B);
+  char place[48 + CP_MECH_ROW_NAME], name[CP_MECH_ROW_NAME] = "";
+  if (of_row) cpMechRowName(check->mech, worst.row, name);
+  const char *comma = of_row ? ", of " : "";
+  if (c->given_vector) snprintf(place, sizeof place, "[%d]%s%s", worst.row, comma, name);
+  else snprintf(place, sizeof place, "(%d, %d)%s%s", worst.row, worst.col, comma, name);
   const CPCheckRow *row = &rows[worst.row];
   check->code           = c->code;
   cpWrite(check->text, "at t = %.15g%s: %s%s is %.10g, and %s %.10g (relative error %.1e)",

@@ -266,13 +266,17 @@ int cpPartialsCompare(CPPartials P, double h, const double *ewt) {
     for (int of = 0; of < CP_OUTPUTS; of++) /* Fixed rows are of no interest. */
       if (c->of[of].J) memcpy(c->of[of].right, P->fixed + first[of], (size_t)P->rows[of]);
     if (!flag) flag = cpFindGross(c, P);
-    if (!flag && c->wrong >= 0)
+    if (!flag && c->wrong >= 0) {
+      char name[CP_MECH_ROW_NAME] = "";
+      const int of_A              = first[c->wrong] == P->nu && P->mech->model.row_name;
+      if (of_A) cpMechRowName(P->mech, c->row, name);
       flag =
           cpReason(P->mech->text, CP_MECH_DERIV_WRONG,
-                   "at t = %.15g: %s is grossly wrong: for a change of the %s it says that row %d "
-                   "changes by %.3g, and it changes by %.3g (CPMechCheck finds the entry)",
-                   P->t, given_by[c->wrong], with_respect_to[by], c->row,
+                   "at t = %.15g: %s is grossly wrong: for a change of the %s it says that row "
+                   "%d%s%s changes by %.3g, and it changes by %.3g (CPMechCheck finds the entry)",
+                   P->t, given_by[c->wrong], with_respect_to[by], c->row, of_A ? ", of " : "", name,
                    c->of[c->wrong].product[c->row], c->of[c->wrong].change[c->row]);
+    }
   }
   P->valid = flag >= 0;
   return flag > 0 ? CP_SUCCESS : flag; /* where the functions fail there is nothing to compare */

@@ -39,8 +39,10 @@ const char *cpMechNameRow(void *model, int i, char name[CP_ROW_NAME]) {
   } else {
     const int which = i >= mech->rows.count[CP_POSITIONS];
     while (mech->rows.number[which][row] != i) row++;
-    snprintf(name, CP_ROW_NAME, "%s %.50s", which ? "velocity" : "position",
-             cpMechRowName(mech, row, inner));
+    const char *before = !mech->model.row_name || row >= mech->na ? which ? "velocity " : "position "
+                         : which                                  ? "the rate of "
+                                                                  : "";
+    snprintf(name, CP_ROW_NAME, "%s%s", before, cpMechRowName(mech, row, inner));
   }
   return name;
 }
