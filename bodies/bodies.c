@@ -236,7 +236,7 @@ void CPBodiesFree(CPBodies *bodies) {
   CPBodies b    = *bodies;
   void *owned[] = {b->length, b->body,  b->joint, b->row,   b->roll,    b->pair,
                    b->drive,  b->law,   b->force, b->shape, b->contact, b->param,
-                   b->text,   b->entry, b->label, b->notes, b->files};
+                   b->text,   b->entry, b->label, b->notes, b->files,   b->changed};
   bodiesFreePlans(b);
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
   free(b);
@@ -537,10 +537,14 @@ static int completeMarkers(CPBodies b, const CPJoint *joint, int in_plane, CPMar
   return CP_SUCCESS;
 }
 
+static int aligns(const Measure *m) { return m->kind == DOT && m->i != m->j; }
+
 /* Row r of a joint, or of a contact on a surface of this kind. param: its length, or NONE */
 static Row makeRow(const Kind *kind, CPJointKind k, CPContactOn on, int r, int pair, int param) {
   Row row     = {.nterms = 1, .offset = r == 0 ? param : NONE, .drive = NONE};
   row.term[0] = (Term){1, NONE, pair, kind->row[r]};
+  for (int i = 0; i < kind->nforced && aligns(&kind->row[r]); i++)
+    row.aligns += aligns(&kind->row[i]);
   /* No slip along the axis j of the measure: the velocity of the centre, plus the part due to
    * rotation. */
   if (r >= kind->nforced) {

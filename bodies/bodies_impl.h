@@ -134,6 +134,12 @@ void bodiesJet(const Space *space, const sunrealtype *param, const Pair *pair, c
 int bodiesLevel(const sunrealtype *param, const Pair *pair, const Pose *a, const Pose *b,
                 sunrealtype *g, sunrealtype t[2][3]);
 
+/* The rotation from side a to side b of a joint, as a vector r in the axes of a, and its derivative
+ * D_k . (omega_b - omega_a) in space. n = 3: of all axes; n = 2: the shortest one that turns z_a to
+ * z_b. Unlike the products x_a . z_b, y_a . z_b, x_a . y_b, it vanishes for equal axes only. */
+void bodiesTilt(const Pair *pair, const Pose *a, const Pose *b, int n, sunrealtype r[3],
+                sunrealtype D[3][3]);
+
 /* A vector that moves with one or both bodies: the sum over sides of arm and, if move is not 0, of
  * the centre */
 typedef struct {
@@ -170,6 +176,7 @@ typedef struct {
   int nterms, offset, drive; /* index of a parameter, index of a drive, or NONE */
   int wraps;                 /* angles in space: the sum counts modulo whole turns */
   int first;                 /* the row of p, or of v */
+  int aligns; /* number of rows that align the axes of its joint, of which it is one, or 0 */
 } Row;
 
 typedef struct {
@@ -237,6 +244,11 @@ typedef struct {
   const char *field;
 } Label;
 
+/* While positions are assembled, velocities are at rest and drives do not move. ALIGNING: the rows
+ * that align axes are rotation vectors (bodiesTilt). */
+typedef enum { AS_IN_MOTION, AT_REST, ALIGNING } Assembling;
+enum { NOTES = 1200 };
+
 struct CPBodies_ {
   SUNContext ctx;
   Space space;
@@ -269,6 +281,12 @@ struct CPBodies_ {
   Label *label; /* [nparams] */
 
   int np, nv;
+  /* [np] what each row of p is to be, instead of 0: while loops are closed step by step, and where
+   * redundant rows do not fit together by rounding */
+  sunrealtype *shift;
+  Assembling assembling;
+  char *changed; /* notes of the newest assembly [NOTES], or NULL */
+  sunrealtype velocity_change; /* the largest relative change of a start velocity by it */
   Pose *pose;
   Plan plan[NUM_PLANS];
   CPMechModel model;
@@ -344,12 +362,18 @@ static inline sunindextype bodiesColumnOf(const Space *s, const Pair *pair, int 
 /* Completes the mechanism: rows, model, templates. Returns 0 or an error code that has been
  * reported. */
 int bodiesBuild(CPBodies b, const char *function);
+/* Checks that the mechanism is complete, and that y has its length. Returns 0 or an error code that
+ * has been reported. */
+int bodiesCheckState(CPBodies b, N_Vector y, const char *function);
+/* mask [nv]: out, 1 for the rows of joints, couplers and drives, 0 for those of contacts. */
+void bodiesWithoutContacts(const struct CPBodies_ *b, sunrealtype *mask);
+/* What owns the rows of joint i: "joint", "coupler", "drive" or "contact". */
+const char *bodiesNoun(const struct CPBodies_ *b, int i);
 /* What row i of A is called in messages, a CPMechRowNameFn. */
 void bodiesRowName(sunindextype i, char *name, size_t length, void *bodies);
 void bodiesFreePlans(CPBodies b);
 int bodiesPowers(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                  const sunrealtype *lambda, CPBodiesPowers *powers);
-void bodiesPositions(CPBodies b, const Row *row, sunrealtype t, sunrealtype *p);
 
 /* ---- files ---- */
 

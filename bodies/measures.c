@@ -556,3 +556,79 @@ void bodiesJet(const Space *space, const sunrealtype *param, const Pair *pair, c
   case TWIST: surfaceJet(space, param, pair, m, pose, mask, order, jet); break;
   }
 }
+
+/* ---- rotation vectors ---- */
+
+/* The unit quaternion of a rotation matrix by rows, scalar >= 0 (S. W. Shepperd, J. Guid. Control 1,
+ * 1978): the largest component comes from the diagonal, so that no digits are lost. */
+static void quaternionOf(sunrealtype R[3][3], sunrealtype *e) {
+  const sunrealtype trace = R[0][0] + R[1][1] + R[2][2];
+  int k                   = 0; /* the largest: 0 for the scalar */
+  sunrealtype most        = trace;
+  for (int i = 0; i < 3; i++)
+    if (R[i][i] > most) most = R[i][i], k = i + 1;
+  e[k]                   = sqrt(fmax(0, 1 + 2 * most - trace)) / 2;
+  const sunrealtype part = 1 / (4 * e[k]);
+  if (k == 0) {
+    for (int i = 0; i < 3; i++)
+      e[i + 1] = part * (R[(i + 2) % 3][(i + 1) % 3] - R[(i + 1) % 3][(i + 2) % 3]);
+    return;
+  }
+  const int i = k - 1, j = (i + 1) % 3, l = (i + 2) % 3;
+  e[0]                   = part * (R[l][j] - R[j][l]);
+  e[j + 1]               = part * (R[j][i] + R[i][j]);
+  e[l + 1]               = part * (R[l][i] + R[i][l]);
+  const sunrealtype sign = e[0] < 0 ? -1 : 1;
+  for (int c = 0; c < 4; c++) e[c] *= sign;
+}
+
+/* n = 3: r = theta k with the quaternion (cos theta/2, k sin theta/2), and
+ *   r' = w - r x w / 2 + (1 - theta/2 cot theta/2) k x (k x w),   w = omega_b - omega_a in the axes of a.
+ * n = 2: with z_b = (sigma k_y, -sigma k_x, c) in the axes of a, r = theta k, tan theta = sigma / c;
+ *   theta' = k . w,   k' = ((sigma z - c e) . w) / sigma (z x k),   e = k x z,
+ * where at theta = 0 the limit counts, and at half a turn any k will do. */
+void bodiesTilt(const Pair *pair, const Pose *a, const Pose *b, int n, sunrealtype r[3],
+                sunrealtype D[3][3]) {
+  static const sunrealtype least = SUN_RCONST(1e-6); /* below, the limit is exact to roundoff */
+  sunrealtype axis[2][3][3], R[3][3], J[3][3], e[4];
+  const Pose *pose[2] = {a, b};
+  for (int side = 0; side < 2; side++)
+    for (int k = 0; k < 3; k++) toSpace(pose[side], pair->side[side].axis[k], axis[side][k]);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) R[i][j] = dot3(axis[0][i], axis[1][j]);
+  if (n == 3) {
+    quaternionOf(R, e);
+    const sunrealtype size = length3(e + 1), theta = 2 * atan2(size, e[0]),
+                      part = size > 0 ? theta / size : 2;
+    for (int k = 0; k < 3; k++) r[k] = part * e[1 + k];
+    /* (1 - theta/2 cot theta/2) / theta^2, which is 1/12 + O(theta^2) */
+    const sunrealtype c = theta > 100 * least ? (1 - theta / 2 * e[0] / size) / (theta * theta)
+                                              : SUN_RCONST(1.0) / 12;
+    for (int l = 0; l < 3; l++) {
+      const sunrealtype w[3] = {l == 0, l == 1, l == 2};
+      sunrealtype first[3], second[3];
+      cross3(r, w, first);
+      cross3(r, first, second);
+      for (int k = 0; k < 3; k++) J[k][l] = w[k] - first[k] / 2 + c * second[k];
+    }
+  } else {
+    const sunrealtype sigma = hypot(R[0][2], R[1][2]), theta = atan2(sigma, R[2][2]);
+    const int round        = !(sigma > least);
+    const sunrealtype k[3] = {sigma > 0 ? -R[1][2] / sigma : 0, sigma > 0 ? R[0][2] / sigma : 1, 0},
+                      across = round ? (theta < 1 ? 1 : theta / least) : theta / sigma;
+    for (int i = 0; i < 3; i++) r[i] = theta * k[i];
+    /* e = (k_y, -k_x, 0), z x k = -e */
+    for (int l = 0; l < 3; l++) {
+      const sunrealtype e_l  = l == 0   ? k[1]
+                               : l == 1 ? -k[0]
+                                        : 0,
+                        turn = across * ((l == 2 ? sigma : 0) - R[2][2] * e_l);
+      for (int i = 0; i < 3; i++)
+        J[i][l] = k[i] * k[l] - turn * (i == 0 ? k[1] : i == 1 ? -k[0] : 0);
+    }
+  }
+  for (int i = 0; i < 3; i++) {
+    D[i][0] = D[i][1] = D[i][2] = 0;
+    for (int l = 0; l < 3; l++) add3(J[i][l], axis[0][l], D[i]);
+  }
+}

@@ -244,6 +244,19 @@ static sunrealtype period(const struct CPBodies_ *b, const Row *row) {
   return common > least * largest ? turn * common : 0;
 }
 
+/* Of a row that aligns axes: the component of the rotation vector that has its derivative where the
+ * axes are equal. D [3]: out, its derivative with respect to omega_b - omega_a. */
+static sunrealtype tiltOf(const struct CPBodies_ *b, const Row *row, sunrealtype *D) {
+  const Measure *m = &row->term[0].m; /* x_a . z_b = r_y, y_a . z_b = -r_x, x_a . y_b = -r_z */
+  const Pair *pair = &b->pair[row->term[0].pair];
+  const int k = 3 - m->i - m->j, n = b->space.dimension == 2 ? 3 : row->aligns;
+  const sunrealtype sign = k == 1 ? 1 : -1;
+  sunrealtype r[3], Dr[3][3];
+  bodiesTilt(pair, bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body), n, r, Dr);
+  for (int l = 0; l < 3; l++) D[l] = sign * Dr[k][l];
+  return sign * r[k];
+}
+
 /* Evaluates the rows of p, v or b (level 0, 1, 2). Returns what a drive's function returned. */
 static int fillRow(const struct CPBodies_ *b, const Row *row, sunrealtype t, int level,
                    sunrealtype *out) {
@@ -251,11 +264,18 @@ static int fillRow(const struct CPBodies_ *b, const Row *row, sunrealtype t, int
     Moving d;
     spanOf(b, row->term[0].pair, VALUES, &d);
     for (int k = 0; k < b->space.dimension; k++)
-      out[row->first + k] = level == 0 ? -d.x[k] : level == 1 ? -d.rate[k] : d.acc[k];
+      out[row->first + k] = level == 0   ? -d.x[k] - b->shift[row->first + k]
+                            : level == 1 ? -d.rate[k]
+                                         : d.acc[k];
     return 0;
   }
-  sunrealtype g[3] = {0, 0, 0}, sum = 0;
-  int flag = row->drive == NONE ? 0 : bodiesDrive(b, row->drive, t, g);
+  sunrealtype g[3] = {0, 0, 0}, D[3], sum = 0;
+  if (level == 0 && b->assembling == ALIGNING && row->aligns) {
+    out[row->first] = tiltOf(b, row, D) - b->shift[row->first];
+    return 0;
+  }
+  const int moves = row->drive != NONE && (level == 0 || b->assembling == AS_IN_MOTION);
+  int flag        = moves ? bodiesDrive(b, row->drive, t, g) : 0;
   for (int k = 0; k < row->nterms; k++) {
     const Term *term = &row->term[k];
     Jet jet;
@@ -270,7 +290,7 @@ static int fillRow(const struct CPBodies_ *b, const Row *row, sunrealtype t, int
   if (level == 0 && row->offset != NONE) sum -= b->param[row->offset];
   const sunrealtype turns = level == 0 && row->wraps ? period(b, row) : 0;
   if (turns > 0) sum = remainder(sum, turns);
-  out[row->first] = sum;
+  out[row->first] = level == 0 && row->first < b->np ? sum - b->shift[row->first] : sum;
   return flag;
 }
 
@@ -315,6 +335,12 @@ static void fillARow(const struct CPBodies_ *b, const Row *row, Writer *w) {
         sunrealtype *column = next(w, row->first, bodiesColumnOf(s, pair, j), s->dimension);
         for (int i = 0; i < s->dimension; i++) column[i] -= D[i];
       }
+    } else if (b->assembling == ALIGNING && row->aligns) {
+      sunrealtype D[3];
+      tiltOf(b, row, D);
+      EACH_DIRECTION(s, mask.g, j)
+      *next(w, row->first, bodiesColumnOf(s, pair, j), 1) +=
+          (j < 6 ? -1 : 1) * dot3(D, bodiesPose(b, pair->side[j / 6].body)->axis[j % 3]);
     } else {
       const sunrealtype c = weight(b, term);
       Jet jet;
@@ -687,7 +713,9 @@ void bodiesFreePlans(CPBodies b) {
     b->plan[i] = (Plan){NULL, NULL};
   }
   free(b->pose);
-  b->pose = NULL;
+  free(b->shift);
+  b->pose  = NULL;
+  b->shift = NULL;
 }
 
 /* Makes the patterns by listing the blocks at the placement. */
@@ -728,7 +756,8 @@ int bodiesBuild(CPBodies b, const char *function) {
   b->nv                 = row;
   const sunindextype nu = (sunindextype)s->nu * b->nbodies;
   b->pose               = calloc((size_t)b->nbodies, sizeof *b->pose);
-  if (!b->pose || makePlans(b, nu, b->nv)) {
+  b->shift              = calloc((size_t)b->np + 1, sizeof *b->shift);
+  if (!b->pose || !b->shift || makePlans(b, nu, b->nv)) {
     bodiesFreePlans(b);
     return bodiesError(b, CP_MEM_FAIL, function, "no memory for %d bodies", b->nbodies);
   }
@@ -763,9 +792,4 @@ int bodiesBuild(CPBodies b, const char *function) {
   }
   b->ready = 1;
   return CP_SUCCESS;
-}
-
-/* Evaluates p of one row at the current poses, for messages. */
-void bodiesPositions(CPBodies b, const Row *row, sunrealtype t, sunrealtype *p) {
-  fillRow(b, row, t, 0, p);
 }

@@ -27,12 +27,7 @@ static int switchContactsOff(const struct CPBodies_ *b, CPMech mech) {
   if (b->ncontacts == 0) return CP_SUCCESS;
   sunrealtype *mask = malloc((size_t)b->nv * sizeof *mask);
   if (!mask) return CP_MEM_FAIL;
-  for (int i = 0; i < b->nv; i++) mask[i] = 1;
-  for (int i = 0; i < b->ncontacts; i++) {
-    const Joint *joint               = &b->joint[b->contact[i].joint];
-    mask[b->row[joint->first].first] = 0;
-    for (int k = 0; k < joint->nrolls; k++) mask[b->roll[joint->first_roll + k].first] = 0;
-  }
+  bodiesWithoutContacts(b, mask);
   const int flag = CPMechSetActive(mech, mask);
   free(mask);
   return flag;
@@ -56,10 +51,18 @@ int CPBodiesMech(CPBodies b, CPMech *mech) {
   return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for the CPMech of %d bodies", b->nbodies);
 }
 
+void bodiesWithoutContacts(const struct CPBodies_ *b, sunrealtype *mask) {
+  for (int i = 0; i < b->nv; i++) mask[i] = 1;
+  for (int i = 0; i < b->ncontacts; i++) {
+    const Joint *joint               = &b->joint[b->contact[i].joint];
+    mask[b->row[joint->first].first] = 0;
+    for (int k = 0; k < joint->nrolls; k++) mask[b->roll[joint->first_roll + k].first] = 0;
+  }
+}
+
 /* ------------------------------------------------------------------------- names of rows -- */
 
-/* The noun for what owns the rows of joint i. */
-static const char *nounOf(const struct CPBodies_ *b, int i) {
+const char *bodiesNoun(const struct CPBodies_ *b, int i) {
   const Joint *joint = &b->joint[i];
   if (joint->kind == NONE) return b->row[joint->first].drive == NONE ? "coupler" : "drive";
   for (int k = 0; k < b->ncontacts; k++)
@@ -96,7 +99,7 @@ void bodiesRowName(sunindextype i, char *name, size_t length, void *bodies) {
                                         : &b->roll[joint->first_roll + r - joint->nrows];
       const int n    = row->term[0].m.kind == POINT ? b->space.dimension : 1;
       if (i < row->first || i >= row->first + n) continue;
-      snprintf(name, length, "%s \"%s\"%s", nounOf(b, j), b->text + joint->name,
+      snprintf(name, length, "%s \"%s\"%s", bodiesNoun(b, j), b->text + joint->name,
                joint->kind == NONE ? "" : directionOf(b, row, (int)(i - row->first)));
       return;
     }
@@ -118,13 +121,6 @@ N_Vector CPBodiesState(CPBodies b) {
   return y;
 }
 
-/* Computes the poses at y; returns u. */
-static const sunrealtype *placeAt(CPBodies b, N_Vector y) {
-  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + (sunindextype)b->nbodies * b->space.nq;
-  bodiesPoses(b, q, u, NULL);
-  return u;
-}
-
 /* Computes only the poses of a pair's bodies at y, so that a query about one element does not cost
  * the time of all. */
 static void placePair(CPBodies b, const Pair *pair, N_Vector y) {
@@ -136,9 +132,7 @@ static void placePair(CPBodies b, const Pair *pair, N_Vector y) {
   }
 }
 
-/* Checks that the mechanism is complete, and that y has its length. Returns 0 or an error code that
- * has been reported. */
-static int checkState(CPBodies b, N_Vector y, const char *function) {
+int bodiesCheckState(CPBodies b, N_Vector y, const char *function) {
   if (!b) return CP_MEM_NULL;
   if (!b->ready) return bodiesError(b, CP_NO_INIT, function, "CPBodiesMech must be called first");
   if (!y) return bodiesError(b, CP_MEM_NULL, function, "y must not be NULL");
@@ -155,148 +149,8 @@ static int checkIndex(CPBodies b, const char *function, const char *what, int i,
                      count - 1, i);
 }
 
-/* Returns the name of the joint whose positions are violated most at y; size: out, the violation. */
-static const char *mostOpen(CPBodies b, sunrealtype t, N_Vector y, sunrealtype *size) {
-  sunrealtype *p     = calloc((size_t)b->nv + 1, sizeof *p);
-  const Joint *worst = NULL;
-  *size              = -1;
-  if (!p) return "(no memory)";
-  placeAt(b, y);
-  for (int i = 0; i < b->njoints; i++)
-    for (int r = b->joint[i].first; r < b->joint[i].first + b->joint[i].nrows; r++) {
-      const int n = b->row[r].term[0].m.kind == POINT ? b->space.dimension : 1;
-      bodiesPositions(b, &b->row[r], t, p);
-      for (int k = 0; k < n; k++)
-        if (fabs(p[b->row[r].first + k]) > *size) {
-          *size = fabs(p[b->row[r].first + k]);
-          worst = &b->joint[i];
-        }
-    }
-  free(p);
-  return worst ? b->text + worst->name : "";
-}
-
-/* Sets id_j = 0 for the positions of the bodies that are named. Returns 0 or an error code that has
- * been reported. */
-static int holdPositions(CPBodies b, const char *held, N_Vector id, const char *function) {
-  const Space *s = &b->space;
-  N_VConst(1, id);
-  for (const char *name = held; *(name += strspn(name, " "));) {
-    const size_t length = strcspn(name, " ");
-    const int i         = bodiesFind(b, NAME_BODY, name, length);
-    if (i < 0)
-      return bodiesError(b, CP_ILL_INPUT, function, "held: there is no body \"%.*s\"", (int)length,
-                         name);
-    for (int k = 0; k < s->nq; k++) N_VGetArrayPointer(id)[s->nq * i + k] = 0;
-    name += length;
-  }
-  return CP_SUCCESS;
-}
-
-static void silent(int code, const char *function, const char *text, void *data) {
-  (void)code, (void)function, (void)text, (void)data;
-}
-
-typedef enum { ALL, TURNING, MOVING, NOTHING } Part;
-
-/* Holds this part of the velocities of body i, id [nu], and releases the rest. */
-static void holdPart(const Space *s, int i, Part part, sunrealtype *id) {
-  const int turn = s->last[0]; /* the first rotational velocity */
-  for (int k = 0; k < s->nu; k++)
-    id[s->nu * i + k] =
-        part == NOTHING || (part == TURNING && k < turn) || (part == MOVING && k >= turn);
-}
-
-/* Is there a state with the held components of start? work: a vector of its length. Returns 1, 0,
- * or an error code. */
-static int canHold(CPMech trial, sunrealtype t, N_Vector start, N_Vector id, N_Vector work) {
-  N_VScale(1, start, work);
-  const int flag = CPMechCalcIC(trial, t, work, NULL, id, NULL, NULL);
-  return flag == CP_SUCCESS ? 1 : flag == CP_IC_FAIL ? 0 : flag;
-}
-
-/* Adds velocities to the held components id, for moving bodies whose positions are held; start has
- * consistent positions. It holds all of these velocities if possible. Otherwise it tries one body
- * after the other: all its velocities, then the rotational ones, then the translational ones. The
- * trials use a CPMech of their own, so that no failure is reported. Returns 1 if it held any, 0, or
- * an error code. */
-static int holdVelocities(CPBodies b, sunrealtype t, N_Vector start, N_Vector id) {
-  const Space *s          = &b->space;
-  const sunindextype nq   = (sunindextype)b->nbodies * s->nq;
-  const sunrealtype *u    = N_VGetArrayPointer(start) + nq;
-  const sunrealtype *id_q = N_VGetArrayPointer(id);
-  sunrealtype *id_u       = N_VGetArrayPointer(id) + nq;
-  int flag = CP_MEM_FAIL, any = 0, wanted = 0;
-  int *moves    = calloc((size_t)b->nbodies, sizeof *moves);
-  N_Vector work = N_VClone(start);
-  CPMech trial  = work ? CPMechCreate(&b->model, start, b->ctx) : NULL;
-  if (!moves || !trial) goto done;
-  if ((flag = CPBodiesPrepare(b, trial))) goto done;
-  CPMechSetErrHandlerFn(trial, silent, NULL);
-  for (int i = 0; i < b->nbodies; i++) {
-    for (int k = 0; k < s->nu && id_q[s->nq * i] == 0; k++) moves[i] |= u[s->nu * i + k] != 0;
-    wanted += moves[i];
-    if (moves[i]) holdPart(s, i, ALL, id_u);
-  }
-  if (wanted == 0 || (any = flag = canHold(trial, t, start, id, work)) != 0) goto done;
-  for (int i = 0; i < b->nbodies; i++)
-    if (moves[i]) holdPart(s, i, NOTHING, id_u);
-  for (int i = 0; i < b->nbodies; i++)
-    for (Part part = ALL; part < NOTHING && moves[i]; part++) {
-      holdPart(s, i, part, id_u);
-      if ((flag = canHold(trial, t, start, id, work)) < 0) goto done;
-      any |= flag;
-      if (flag) break;
-      holdPart(s, i, NOTHING, id_u);
-    }
-done:
-  CPMechFree(&trial);
-  if (work) N_VDestroy(work);
-  free(moves);
-  return flag < 0 ? flag : any;
-}
-
-int CPBodiesAssemble(CPBodies b, CPMech mech, sunrealtype t, N_Vector y, const char *held) {
-  int flag = checkState(b, y, __func__);
-  if (flag) return flag;
-  if (!mech) return bodiesError(b, CP_MEM_NULL, __func__, "mech must not be NULL");
-  if (!held) held = "";
-  const sunindextype nq = (sunindextype)b->nbodies * b->space.nq, nu = N_VGetLength(y) - nq;
-  N_Vector id = N_VClone(y), x = N_VClone(y);
-  if (!id || !x) {
-    flag = bodiesError(b, CP_MEM_FAIL, __func__, "no memory for %d bodies", b->nbodies);
-    goto done;
-  }
-  if ((flag = holdPositions(b, held, id, __func__))) goto done;
-  N_VScale(1, y, x);
-  flag = CPMechCalcIC(mech, t, x, NULL, id, NULL, NULL);
-  /* x: the consistent positions, with the velocities of the guess */
-  if (flag == CP_SUCCESS && *held) {
-    memcpy(N_VGetArrayPointer(x) + nq, N_VGetArrayPointer(y) + nq, (size_t)nu * sizeof(sunrealtype));
-    flag = holdVelocities(b, t, x, id);
-    if (flag >= 0) flag = CPMechCalcIC(mech, t, x, NULL, id, NULL, NULL);
-    if (flag == CP_IC_FAIL) { /* Motions that only mech has may make them impossible. */
-      holdPositions(b, held, id, __func__);
-      flag = CPMechCalcIC(mech, t, x, NULL, id, NULL, NULL);
-    }
-  }
-  if (flag == CP_SUCCESS) N_VScale(1, x, y);
-  else if (flag == CP_MEM_FAIL) bodiesError(b, flag, __func__, "no memory for the assembly");
-  else if (flag != CP_IC_FAIL) bodiesError(b, flag, __func__, "%.400s", CPMechGetLastMessage(mech));
-  else {
-    sunrealtype size;
-    const char *joint = mostOpen(b, t, y, &size);
-    flag = bodiesError(b, flag, __func__, "joint \"%s\" stays open (by %g at the guess): %.300s",
-                       joint, (double)size, CPMechGetLastMessage(mech));
-  }
-done:
-  if (id) N_VDestroy(id);
-  if (x) N_VDestroy(x);
-  return flag;
-}
-
 int CPBodiesCoordinate(CPBodies b, CPCoordinate of, N_Vector y, sunrealtype *x, sunrealtype *rate) {
-  const int flag = checkState(b, y, __func__);
+  const int flag = bodiesCheckState(b, y, __func__);
   Term term;
   Jet jet;
   if (flag) return flag;
@@ -315,7 +169,7 @@ int CPBodiesCoordinate(CPBodies b, CPCoordinate of, N_Vector y, sunrealtype *x, 
 
 int CPBodiesPoint(CPBodies b, const char *body, const sunrealtype *point, N_Vector y,
                   sunrealtype *x, sunrealtype *v) {
-  const int flag = checkState(b, y, __func__);
+  const int flag = bodiesCheckState(b, y, __func__);
   if (flag) return flag;
   if (bodiesGiven(b, __func__, "point", point != NULL)) return CP_ILL_INPUT;
   const int i = body ? bodiesFind(b, NAME_BODY, body, strlen(body)) : -1;
@@ -337,7 +191,7 @@ int CPBodiesPoint(CPBodies b, const char *body, const sunrealtype *point, N_Vect
 int CPBodiesReaction(CPBodies b, const char *joint, sunrealtype t, N_Vector y,
                      const sunrealtype *lambda, sunrealtype *F, sunrealtype *T) {
   (void)t;
-  const int flag = checkState(b, y, __func__);
+  const int flag = bodiesCheckState(b, y, __func__);
   if (flag) return flag;
   if (bodiesGiven(b, __func__, "F and T", F && T)) return CP_ILL_INPUT;
   const int index = joint ? bodiesFind(b, NAME_JOINT, joint, strlen(joint)) : -1;
@@ -462,7 +316,7 @@ int bodiesPowers(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealt
 
 int CPBodiesGetPowers(CPBodies b, sunrealtype t, N_Vector y, const sunrealtype *lambda,
                       CPBodiesPowers *powers) {
-  int flag = checkState(b, y, __func__);
+  int flag = bodiesCheckState(b, y, __func__);
   if (flag) return flag;
   if (bodiesGiven(b, __func__, "powers", powers != NULL)) return CP_ILL_INPUT;
   const sunrealtype *q = N_VGetArrayPointer(y);
@@ -539,7 +393,7 @@ static void pointsAt(CPBodies b, const Pair *pair, N_Vector y, sunrealtype *Pa, 
 }
 
 int CPBodiesJointPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealtype *Pb) {
-  int flag = checkState(b, y, __func__);
+  int flag = bodiesCheckState(b, y, __func__);
   if (!flag) flag = checkIndex(b, __func__, "joint", i, b->njoints);
   if (flag) return flag;
   if (bodiesGiven(b, __func__, "Pa and Pb", Pa && Pb)) return CP_ILL_INPUT;
@@ -578,7 +432,7 @@ int CPBodiesContact(CPBodies b, int i, CPBodiesContactRows *rows) {
 }
 
 int CPBodiesContactFrame(CPBodies b, int i, N_Vector y, sunrealtype *frame) {
-  int flag = checkState(b, y, __func__);
+  int flag = bodiesCheckState(b, y, __func__);
   if (!flag) flag = checkContact(b, i, __func__);
   if (flag) return flag;
   if (bodiesGiven(b, __func__, "frame", frame != NULL)) return CP_ILL_INPUT;
@@ -628,7 +482,7 @@ int CPBodiesSpringBodies(CPBodies b, int i, int *body) {
 }
 
 int CPBodiesSpringPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealtype *Pb) {
-  const int flag = checkState(b, y, __func__);
+  const int flag = bodiesCheckState(b, y, __func__);
   if (flag) return flag;
   if (bodiesGiven(b, __func__, "Pa and Pb", Pa && Pb)) return CP_ILL_INPUT;
   const Pair *pair = springAt(b, i, "spring", __func__);
@@ -639,7 +493,7 @@ int CPBodiesSpringPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunreal
 int CPBodiesShapes(CPBodies b) { return b ? b->nshapes : 0; }
 
 int CPBodiesShapePoints(CPBodies b, int i, N_Vector y, CPShapeKind *kind, sunrealtype *points) {
-  int flag = checkState(b, y, __func__);
+  int flag = bodiesCheckState(b, y, __func__);
   if (!flag) flag = checkIndex(b, __func__, "shape", i, b->nshapes);
   if (flag) return flag;
   if (bodiesGiven(b, __func__, "kind and points", kind && points)) return CP_ILL_INPUT;

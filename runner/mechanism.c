@@ -59,6 +59,8 @@ static struct {
   } sensor[MOST_SENSORS];
   CPModelQuantity quantities[1 + 2 * MOST_SENSORS]; /* the energy, and two for each sensor */
   char *left_out; /* the notes about the parts of the file that are left out, or NULL */
+  int strict;     /* 1: start velocities must be possible as they are */
+  int told;       /* 1: the notes of the assembly have been printed */
 } mechanism;
 
 int mechanism_is_file(const char *name) {
@@ -336,8 +338,16 @@ static int assemble(CPModel *model) {
   if (!mech) return -1;
   const int flag = CPBodiesAssemble(model->data, mech, 0, model->y0, mechanism.run.held);
   CPMechFree(&mech);
-  return flag ? CPModelRefuse(model, "%s: %s", mechanism.path, CPBodiesGetLastMessage(model->data))
-              : 0;
+  if (flag)
+    return CPModelRefuse(model, "%s: %s", mechanism.path, CPBodiesGetLastMessage(model->data));
+  sunrealtype change;
+  const char *notes = CPBodiesAssemblyNotes(model->data, &change);
+  if (mechanism.strict && change > 0)
+    return CPModelRefuse(model, "%s: --strict: %s", mechanism.path, notes);
+  for (const char *line = notes; !mechanism.told && *line; line += strcspn(line, "\n") + 1)
+    fprintf(stderr, "%s: %.*s\n", mechanism.path, (int)strcspn(line, "\n"), line);
+  mechanism.told = 1;
+  return 0;
 }
 
 /* Twice the largest distance of a joint from the planes' points at the start. */
@@ -587,6 +597,8 @@ static int read_file(const char *path) {
   else close(descriptor);
   return failed ? -1 : 0;
 }
+
+void mechanism_be_strict(void) { mechanism.strict = 1; }
 
 const CPModelType *mechanism_load(const char *path) {
   char message[MESSAGE];

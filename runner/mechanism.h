@@ -13,4 +13,7 @@ int mechanism_reads(const char *path);
  * complaint. */
 const CPModelType *mechanism_load(const char *path);
 
+/* From now on, a mechanism whose start velocities its joints do not allow is refused, and not moved. */
+void mechanism_be_strict(void);
+
 #endif

@@ -385,6 +385,11 @@ CPODES_EXPORT N_Vector CPBodiesState(CPBodies bodies);
 CPODES_EXPORT int CPBodiesAssemble(CPBodies bodies, CPMech mech, sunrealtype t, N_Vector y,
                                    const char *held);
 
+/** Returns what the newest CPBodiesAssemble has changed beyond closing the joints, one line each, or "": offsets of rows
+ * that depend on others, and start velocities that the joints do not allow. The mechanism owns the text. change: out, the
+ * largest change of a start velocity that was given, as a part of it, or 0; may be NULL. */
+CPODES_EXPORT const char *CPBodiesAssemblyNotes(CPBodies bodies, sunrealtype *change);
+
 /* ---- quantities, after CPBodiesMech or CPBodiesModel ---- */
 
 /** Returns a coordinate of a joint and its rate at y. x, rate: out. */

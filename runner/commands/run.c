@@ -3,6 +3,7 @@
 #include "../process/run.h"
 #include "../command.h"
 #include "../figures/figures.h"
+#include "../mechanism.h"
 #include "../output/files.h"
 #include "../output/judge.h"
 #include "../output/writers.h"
@@ -62,8 +63,9 @@ static const struct argp_option options[] = {
     {"plot", KEY_PLOT, "FILE", 0, "a figure of the run, .svg, .png or .pdf", 2},
     {"picture", KEY_PICTURE, "FILE", 0, "the mechanism at some moments, .svg, .png or .pdf", 2},
     {"report", KEY_REPORT, "FILE", 0, "all results and an animation in one HTML file", 2},
-    {"strict", KEY_STRICT, NULL,
-     0, "exit status 1 if the results are doubtful or wrong, 5 if parts of the file that act are left out",
+    {"strict", KEY_STRICT, NULL, 0,
+     "exit status 1 if the results are doubtful or wrong, or start velocities impossible, 5 if parts of the file that act "
+     "are left out",
      2},
     {"quiet", 'q', NULL, 0, "no summary and no progress bar", 2},
     {0}};
@@ -105,7 +107,10 @@ static int take_option(RunOptions *o, int key, const char *text) {
     o->has_outputs = true;
     return parse_whole("--outputs", text, 0, 1000000000, &s->outputs);
   case 'q': o->quiet = true; return 0;
-  case KEY_STRICT: o->strict = true; return 0;
+  case KEY_STRICT:
+    o->strict = true;
+    mechanism_be_strict();
+    return 0;
   case KEY_CURVES: s->curves = text; return 0;
   case KEY_NO_ESTIMATE: s->estimated = false; return 0;
   case KEY_MAX_STEP: return parse_positive("--max-step", text, 1e300, &s->max_step);

@@ -1,0 +1,578 @@
+/* The assembly of a mechanism at a state that is a guess.
+ *
+ * Positions are closed first, at rest, by a CPMech of their own whose messages nobody sees. CPMechCalcIC
+ * solves p(t, q) = 0; but p(t, q) vanishes also where axes are opposite to each other, and from far off
+ * the iteration may end elsewhere. Attempts are made in this order, each with all joints verified by
+ * their definitions:
+ *
+ *   1. from the guess;
+ *   2. rows that align axes are rotation vectors (bodiesTilt), which do not vanish for opposite axes;
+ *   3. these rows, with p(t, q) = (1 - s) p(t, guess), while s grows from 0 to 1.
+ *
+ * Rows that depend on others cannot be closed if the data are rounded. If the attempts fail, they are
+ * repeated with a tolerance of 1e-5 of the mechanism's extent, and then such a row gets an offset
+ * (fitRows). The CPMech of the caller makes the state consistent from there. */
+#include "bodies_impl.h"
+
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Largest offset of a redundant row, as a part of the extent (in radians: of 1), and the tolerance with
+ * which loops are closed before rows get offsets. */
+static const sunrealtype largest_offset = SUN_RCONST(1e-6), loose = SUN_RCONST(1e-5);
+/* The tolerance of CPMechCalcIC is 1e-10 divided by weights up to 1. */
+static const sunrealtype calc_ic = SUN_RCONST(1e-10);
+/* Projections of the trials end at 1e-3 of that tolerance, so that an offset of more is noticed. */
+static const sunrealtype trial_eps = SUN_RCONST(1e-3);
+
+typedef struct {
+  CPBodies b;
+  CPMech trial;
+  sunrealtype t, extent;
+  /* y: the guess; x: the newest state; keep: a copy; id: as for CPMechCalcIC; weights: for `loose` */
+  N_Vector y, x, keep, id, weights;
+  sunrealtype *mask;      /* [nv] rows of trial */
+  sunrealtype *p, *begin; /* [np] */
+  int opposite;           /* a joint that an attempt has closed with opposite axes, or NONE */
+} Assembly;
+
+/* -------------------------------------------------------------------------------- notes -- */
+
+/* Appends a line to the notes of the assembly, or "..." if there is no room. */
+static void note(CPBodies b, const char *line) {
+  static const char more[] = "...\n";
+  const size_t used = strlen(b->changed), room = NOTES - used - sizeof more;
+  if (used >= sizeof more && !strcmp(b->changed + used + 1 - sizeof more, more)) return;
+  snprintf(b->changed + used, NOTES - used, strlen(line) + 1 < room ? "%s\n" : "%.0s...\n", line);
+}
+
+const char *CPBodiesAssemblyNotes(CPBodies b, sunrealtype *change) {
+  if (change) *change = b ? b->velocity_change : 0;
+  return b && b->changed ? b->changed : "";
+}
+
+/* ------------------------------------------------------------------------------ verdicts -- */
+
+static void silent(int code, const char *function, const char *text, void *data) {
+  (void)code, (void)function, (void)text, (void)data;
+}
+
+static sunrealtype *positionsOf(N_Vector y) { return N_VGetArrayPointer(y); }
+static sunrealtype *velocitiesOf(const struct CPBodies_ *b, N_Vector y) {
+  return N_VGetArrayPointer(y) + (sunindextype)b->nbodies * b->space.nq;
+}
+
+/* Returns a joint whose axes are opposite to each other at x, where its rows are satisfied, or NONE. */
+static int oppositeJoint(const Assembly *a) {
+  CPBodies b = a->b;
+  bodiesPoses(b, positionsOf(a->x), NULL, NULL);
+  for (int i = 0; i < b->njoints; i++) {
+    const Joint *joint = &b->joint[i];
+    for (int r = joint->first; r < joint->first + joint->nrows; r++) {
+      const Pair *pair = &b->pair[joint->pair];
+      const int n      = b->row[r].aligns;
+      sunrealtype tilt[3], D[3][3];
+      if (n == 0) continue;
+      bodiesTilt(pair, bodiesPose(b, pair->side[0].body), bodiesPose(b, pair->side[1].body),
+                 b->space.dimension == 2 ? 3 : n, tilt, D);
+      if (length3(tilt) > 1) return i; /* 0 or half a turn */
+      break;
+    }
+  }
+  return NONE;
+}
+
+/* The diagonal of the box around all bodies and joints at y. */
+static sunrealtype extentOf(CPBodies b, N_Vector y) {
+  sunrealtype least[3], most[3], x[3], sum = 0;
+  int any = 0;
+  bodiesPoses(b, positionsOf(y), NULL, NULL);
+  for (int i = -b->nbodies; i < 2 * b->njoints; i++) {
+    if (i < 0) memcpy(x, b->pose[i + b->nbodies].r, sizeof x);
+    else {
+      const Side *side = &b->pair[b->joint[i / 2].pair].side[i % 2];
+      toSpace(bodiesPose(b, side->body), side->point, x);
+      add3(1, bodiesPose(b, side->body)->r, x);
+    }
+    for (int k = 0; k < 3; k++) {
+      least[k] = any ? fmin(least[k], x[k]) : x[k];
+      most[k]  = any ? fmax(most[k], x[k]) : x[k];
+    }
+    any = 1;
+  }
+  for (int k = 0; k < 3 && any; k++) sum += (most[k] - least[k]) * (most[k] - least[k]);
+  return sqrt(sum);
+}
+
+/* p <- the position rows at y, in the present form */
+static int positionRows(const Assembly *a, N_Vector y, sunrealtype *p) {
+  CPBodies b = a->b;
+  memset(p, 0, (size_t)b->np * sizeof *p);
+  return b->np > 0 ? b->model.p(a->t, positionsOf(y), p, b) : 0;
+}
+
+static sunrealtype largestOf(const sunrealtype *x, int n) {
+  sunrealtype largest = 0;
+  for (int i = 0; i < n; i++) largest = fmax(largest, fabs(x[i]));
+  return largest;
+}
+
+/* Returns the joint, coupler or drive whose rows are violated most at the guess. size: out. */
+static const Joint *mostOpen(const Assembly *a, sunrealtype *size) {
+  const struct CPBodies_ *b = a->b;
+  const Joint *worst        = NULL;
+  *size                     = 0;
+  if (positionRows(a, a->y, a->p)) return NULL;
+  for (int i = 0; i < b->njoints; i++)
+    for (int r = b->joint[i].first; r < b->joint[i].first + b->joint[i].nrows; r++) {
+      const int n         = b->row[r].term[0].m.kind == POINT ? b->space.dimension : 1;
+      const int first     = b->row[r].first;
+      const sunrealtype x = a->mask[first] != 0 ? largestOf(a->p + first, n) : 0;
+      if (x > *size) *size = x, worst = &b->joint[i];
+    }
+  return worst;
+}
+
+/* ------------------------------------------------------------------------------- attempts -- */
+
+/* Closes positions from x, in place, with the rows in this form. Returns 1 if they are closed, 0 if
+ * not, or CP_MEM_FAIL. */
+static int closeRows(Assembly *a, Assembling form, int loosely) {
+  CPBodies b = a->b;
+  memset(velocitiesOf(b, a->x), 0,
+         (size_t)(N_VGetLength(a->x) - (sunindextype)b->nbodies * b->space.nq) * sizeof(sunrealtype));
+  CPProjectorSetEps(CPMechGetProjector(a->trial), loosely ? CP_EPS_DEFAULT : trial_eps);
+  b->assembling = form;
+  const int flag =
+      CPMechCalcIC(a->trial, a->t, a->x, loosely ? a->weights : NULL, a->id, NULL, NULL);
+  b->assembling = AS_IN_MOTION;
+  return flag == CP_MEM_FAIL ? flag : flag == CP_SUCCESS;
+}
+
+/* Closes x from the guess in steps: p(t, q) = (1 - s) p(t, guess). Returns as closeRows. */
+static int continueRows(Assembly *a, int loosely) {
+  static const sunrealtype shortest = SUN_RCONST(1.0) / 256;
+  CPBodies b                        = a->b;
+  sunrealtype s = 0, ds = SUN_RCONST(0.25);
+  int closed     = 1;
+  b->assembling  = ALIGNING;
+  const int flag = positionRows(a, a->y, a->begin);
+  b->assembling  = AS_IN_MOTION;
+  if (flag) return 0;
+  N_VScale(1, a->y, a->x);
+  while (closed >= 0 && s < 1 && ds >= shortest) {
+    const sunrealtype next = fmin(1, s + ds);
+    for (int i = 0; i < b->np; i++) b->shift[i] = (1 - next) * a->begin[i];
+    N_VScale(1, a->x, a->keep);
+    closed = closeRows(a, ALIGNING, loosely || next < 1);
+    if (closed > 0) s = next, ds *= 2;
+    else N_VScale(1, a->keep, a->x), ds /= 4;
+  }
+  memset(b->shift, 0, (size_t)b->np * sizeof *b->shift);
+  return closed < 0 ? closed : s >= 1;
+}
+
+/* Makes all attempts. Returns as closeRows; x is the state if it is 1. */
+static int attempt(Assembly *a, int loosely) {
+  enum { GUESS, ALIGNED, CONTINUED, WAYS };
+  int closed = 0;
+  for (int way = GUESS; way < WAYS && closed == 0; way++) {
+    N_VScale(1, a->y, a->x);
+    closed = way == GUESS     ? 1
+             : way == ALIGNED ? closeRows(a, ALIGNING, loosely)
+                              : continueRows(a, loosely);
+    if (closed > 0) closed = closeRows(a, AT_REST, loosely);
+    const int opposite = closed > 0 ? oppositeJoint(a) : NONE;
+    if (opposite != NONE) a->opposite = opposite, closed = 0;
+  }
+  return closed;
+}
+
+/* ----------------------------------------------------------------------- redundant rows -- */
+
+/* Switches the position rows of joints from `first` on: those that take part have value 1. Rates are
+ * switched with them. */
+static void switchJoints(Assembly *a, int first, int end, sunrealtype value) {
+  const struct CPBodies_ *b = a->b;
+  for (int i = first; i < end; i++)
+    for (int r = b->joint[i].first; r < b->joint[i].first + b->joint[i].nrows; r++) {
+      const int n = b->row[r].term[0].m.kind == POINT ? b->space.dimension : 1;
+      for (int k = 0; k < n; k++) a->mask[b->row[r].first + k] = value;
+    }
+}
+
+static int isContact(const struct CPBodies_ *b, int joint) {
+  for (int k = 0; k < b->ncontacts; k++)
+    if (b->contact[k].joint == joint) return 1;
+  return 0;
+}
+
+/* Can the rows that are on be closed from x by a small motion? x: out, the closed state, or as it was.
+ * Rows that are dependent but for rounding could be closed by a large one. Returns as closeRows. */
+static int closesNearby(Assembly *a, sunrealtype open) {
+  static const sunrealtype nearby = SUN_RCONST(1e3);
+  CPMechSetActive(a->trial, a->mask);
+  N_VScale(1, a->x, a->keep);
+  int closed = closeRows(a, AT_REST, 0);
+  if (closed > 0) {
+    N_VLinearSum(1, a->x, -1, a->keep, a->weights);
+    closed = N_VMaxNorm(a->weights) <= nearby * (open + DBL_EPSILON * N_VMaxNorm(a->x));
+    N_VConst(calc_ic / (loose * a->extent), a->weights);
+  }
+  if (closed <= 0) N_VScale(1, a->keep, a->x);
+  return closed;
+}
+
+/* Gives row i, which the rows that are on prevent from closing, an offset. Returns 1, or 0 if the offset
+ * were too large. */
+static int offsetRow(Assembly *a, const Row *row, int i, int joint) {
+  CPBodies b        = a->b;
+  const int kind    = b->row[b->joint[joint].first].term[0].m.kind;
+  const int angular = kind != POINT ? row->term[0].m.kind == DOT || row->term[0].m.kind == ANGLE : 0;
+  char name[128], line[256];
+  if (positionRows(a, a->x, a->p)) return 0;
+  const sunrealtype offset = a->p[i];
+  if (row->drive != NONE || !(fabs(offset) <= largest_offset * (angular ? 1 : a->extent))) return 0;
+  b->shift[i] += offset;
+  bodiesRowName(i, name, sizeof name, b);
+  snprintf(line, sizeof line,
+           "%s: an offset of %.2g %s closes this row, which depends on others and does not fit by "
+           "rounding",
+           name, (double)fabs(offset), angular ? "rad" : "m");
+  note(b, line);
+  return 1;
+}
+
+/* x has been closed loosely. Finds rows that cannot be closed together with those of the joints before
+ * them, and gives these rows offsets. Returns as closeRows. */
+static int fitRows(Assembly *a) {
+  CPBodies b = a->b;
+  if (positionRows(a, a->x, a->p)) return 0;
+  const sunrealtype open = largestOf(a->p, b->np);
+  int closed = 1, first = 0;
+  while (first < b->njoints) {
+    /* The joints before `first` close; so do those before `low`; those before `high` do not. */
+    int low = first, high = b->njoints + 1;
+    for (int i = 0; i < b->njoints; i++)
+      if (!isContact(b, i)) switchJoints(a, i, i + 1, i < first);
+    for (int end = b->njoints; high - low > 1; end = low + (high - low) / 2) {
+      for (int i = first; i < b->njoints; i++)
+        if (!isContact(b, i)) switchJoints(a, i, i + 1, i < end);
+      if ((closed = closesNearby(a, open)) < 0) return closed;
+      if (closed > 0) low = end;
+      else high = end;
+      if (end == b->njoints && closed > 0) return 1;
+    }
+    for (int i = first; i < b->njoints; i++)
+      if (!isContact(b, i)) switchJoints(a, i, i + 1, i < low);
+    /* joint `low`, row by row */
+    const Joint *joint = &b->joint[low];
+    for (int r = joint->first; r < joint->first + joint->nrows; r++) {
+      const Row *row = &b->row[r];
+      const int n    = row->term[0].m.kind == POINT ? b->space.dimension : 1;
+      for (int k = 0; k < n; k++) {
+        a->mask[row->first + k] = 1;
+        if ((closed = closesNearby(a, open)) < 0) return closed;
+        if (closed == 0 && !offsetRow(a, row, row->first + k, low)) return 0;
+      }
+    }
+    first = low + 1;
+  }
+  return 1;
+}
+
+/* ------------------------------------------------------------------------------ conflicts -- */
+
+/* Can a consistent state be found from the guess with the rows that are on, velocities included? */
+static int agrees(Assembly *a) {
+  CPMechSetActive(a->trial, a->mask);
+  N_VScale(1, a->x, a->keep);
+  const int flag = CPMechCalcIC(a->trial, a->t, a->keep, NULL, a->id, NULL, NULL);
+  return flag == CP_MEM_FAIL ? flag : flag == CP_SUCCESS;
+}
+
+/* Finds drives and couplers that contradict each other or the joints, from x. text [TEXT]: out, which ones,
+ * or "". Returns 0 or CP_MEM_FAIL. */
+static int findConflict(Assembly *a, char *text) {
+  const struct CPBodies_ *b = a->b;
+  int bad                   = NONE, flag;
+  text[0]                   = '\0';
+  for (int i = 0; i < b->njoints; i++)
+    if (b->joint[i].kind == NONE) switchJoints(a, i, i + 1, 0);
+  if ((flag = agrees(a)) <= 0) return flag;
+  for (int i = 0; i < b->njoints && bad == NONE; i++) {
+    if (b->joint[i].kind != NONE) continue;
+    switchJoints(a, i, i + 1, 1);
+    if ((flag = agrees(a)) < 0) return flag;
+    if (flag == 0) bad = i;
+  }
+  if (bad == NONE) return 0;
+  const char *noun = bodiesNoun(b, bad), *name = b->text + b->joint[bad].name;
+  /* Which of those before it? */
+  for (int i = 0; i < bad; i++)
+    if (b->joint[i].kind == NONE) switchJoints(a, i, i + 1, 0);
+  if ((flag = agrees(a)) < 0) return flag;
+  if (flag == 0) {
+    snprintf(text, TEXT, "%s \"%s\" contradicts the joints, which fit together without it: %.200s",
+             noun, name, CPMechGetLastMessage(a->trial));
+    return 0;
+  }
+  snprintf(text, TEXT, "%s \"%s\" contradicts", noun, name);
+  int listed = 0;
+  for (int i = 0; i < bad; i++) {
+    if (b->joint[i].kind != NONE) continue;
+    switchJoints(a, i, i + 1, 1);
+    if ((flag = agrees(a)) < 0) return flag;
+    if (flag == 0) {
+      const size_t used = strlen(text);
+      snprintf(text + used, TEXT - used, "%s %s \"%.60s\"", listed++ ? "," : "", bodiesNoun(b, i),
+               b->text + b->joint[i].name);
+      switchJoints(a, i, i + 1, 0);
+    }
+  }
+  if (listed == 0) snprintf(text + strlen(text), TEXT - strlen(text), " the other ones");
+  const size_t used = strlen(text);
+  snprintf(text + used, TEXT - used, " at t = %g", (double)a->t);
+  return 0;
+}
+
+/* ----------------------------------------------------------------------- held components -- */
+
+/* Sets id_j = 0 for the positions of the bodies that are named. Returns 0 or an error code that has
+ * been reported. */
+static int holdPositions(CPBodies b, const char *held, N_Vector id, const char *function) {
+  const Space *s = &b->space;
+  N_VConst(1, id);
+  for (const char *name = held; *(name += strspn(name, " "));) {
+    const size_t length = strcspn(name, " ");
+    const int i         = bodiesFind(b, NAME_BODY, name, length);
+    if (i < 0)
+      return bodiesError(b, CP_ILL_INPUT, function, "held: there is no body \"%.*s\"", (int)length,
+                         name);
+    for (int k = 0; k < s->nq; k++) N_VGetArrayPointer(id)[s->nq * i + k] = 0;
+    name += length;
+  }
+  return CP_SUCCESS;
+}
+
+typedef enum { ALL, TURNING, MOVING, NOTHING } Part;
+
+/* Holds this part of the velocities of body i, id [nu], and releases the rest. */
+static void holdPart(const Space *s, int i, Part part, sunrealtype *id) {
+  const int turn = s->last[0]; /* the first rotational velocity */
+  for (int k = 0; k < s->nu; k++)
+    id[s->nu * i + k] =
+        part == NOTHING || (part == TURNING && k < turn) || (part == MOVING && k >= turn);
+}
+
+/* Is there a state with the held components of start? work: a vector of its length. Returns 1, 0,
+ * or an error code. */
+static int canHold(CPMech trial, sunrealtype t, N_Vector start, N_Vector id, N_Vector work) {
+  N_VScale(1, start, work);
+  const int flag = CPMechCalcIC(trial, t, work, NULL, id, NULL, NULL);
+  return flag == CP_SUCCESS ? 1 : flag == CP_IC_FAIL ? 0 : flag;
+}
+
+/* Adds velocities to the held components id, for moving bodies whose positions are held; start has
+ * consistent positions. It holds all of these velocities if possible. Otherwise it tries one body
+ * after the other: all its velocities, then the rotational ones, then the translational ones.
+ * Returns 1 if it held any, 0, or an error code. */
+static int holdVelocities(CPBodies b, CPMech trial, sunrealtype t, N_Vector start, N_Vector id,
+                          N_Vector work) {
+  const Space *s          = &b->space;
+  const sunindextype nq   = (sunindextype)b->nbodies * s->nq;
+  const sunrealtype *u    = N_VGetArrayPointer(start) + nq;
+  const sunrealtype *id_q = N_VGetArrayPointer(id);
+  sunrealtype *id_u       = N_VGetArrayPointer(id) + nq;
+  int flag = 0, any = 0, wanted = 0;
+  int *moves = calloc((size_t)b->nbodies, sizeof *moves);
+  if (!moves) return CP_MEM_FAIL;
+  for (int i = 0; i < b->nbodies; i++) {
+    for (int k = 0; k < s->nu && id_q[s->nq * i] == 0; k++) moves[i] |= u[s->nu * i + k] != 0;
+    wanted += moves[i];
+    if (moves[i]) holdPart(s, i, ALL, id_u);
+  }
+  if (wanted == 0 || (any = flag = canHold(trial, t, start, id, work)) != 0) goto done;
+  for (int i = 0; i < b->nbodies; i++)
+    if (moves[i]) holdPart(s, i, NOTHING, id_u);
+  for (int i = 0; i < b->nbodies; i++)
+    for (Part part = ALL; part < NOTHING && moves[i]; part++) {
+      holdPart(s, i, part, id_u);
+      if ((flag = canHold(trial, t, start, id, work)) < 0) goto done;
+      any |= flag;
+      if (flag) break;
+      holdPart(s, i, NOTHING, id_u);
+    }
+done:
+  free(moves);
+  return flag < 0 ? flag : any;
+}
+
+/* ------------------------------------------------------------------------------ the assembly -- */
+
+/* Notes the largest change of a start velocity that was given: of the origin of a body's frame, or of its
+ * angular velocity. */
+static void noteVelocities(const Assembly *a, N_Vector x) {
+  static const sunrealtype rounding = SUN_RCONST(1e-6);
+  CPBodies b                        = a->b;
+  const Space *s                    = &b->space;
+  static const char *const what[]   = {"velocity of the origin", "angular velocity"};
+  static const char *const unit[]   = {"m/s", "rad/s"};
+  sunrealtype before[2][3], after[2][3], most = rounding;
+  char line[300] = "";
+  N_Vector at[]  = {a->y, x};
+  for (int i = 0; i < b->nbodies; i++) {
+    for (int k = 0; k < 2; k++) { /* v = v_c - omega x arm */
+      sunrealtype(*v)[3] = k ? after : before;
+      Pose pose;
+      sunrealtype arm[3], swing[3];
+      bodiesPoseAt(s, positionsOf(at[k]) + s->nq * i, velocitiesOf(b, at[k]) + s->nu * i, NULL,
+                   &pose);
+      toSpace(&pose, b->body[i].centre, arm);
+      cross3(pose.w, arm, swing);
+      for (int l = 0; l < 3; l++) v[0][l] = pose.v[l] - swing[l], v[1][l] = pose.w[l];
+      if (s->dimension == 2) continue;
+      toBody(&pose, pose.w, v[1]);
+    }
+    for (int turns = 0; turns < 2; turns++) {
+      const sunrealtype size = length3(before[turns]);
+      const sunrealtype floor =
+          rounding * (turns ? 0 : length3(before[1]) * length3(b->body[i].centre));
+      sunrealtype difference[3];
+      if (!(size > floor)) continue; /* not given */
+      for (int l = 0; l < 3; l++) difference[l] = after[turns][l] - before[turns][l];
+      const sunrealtype change = length3(difference) / size;
+      if (!(change > most)) continue;
+      most = change;
+      snprintf(line, sizeof line,
+               "body \"%.100s\": the %s at the start becomes %.4g, not %.4g %s (changed by %.2g "
+               "%s), since the "
+               "joints do not allow it",
+               b->text + b->body[i].name, what[turns], (double)length3(after[turns]), (double)size,
+               unit[turns], (double)length3(difference), unit[turns]);
+    }
+  }
+  b->velocity_change = *line ? most : 0;
+  if (*line) note(b, line);
+}
+
+static int createAssembly(Assembly *a) {
+  CPBodies b = a->b;
+  a->x       = N_VClone(a->y);
+  a->keep    = N_VClone(a->y);
+  a->id      = N_VClone(a->y);
+  a->weights = N_VClone(a->y);
+  a->mask    = calloc((size_t)b->nv + 1, sizeof *a->mask);
+  a->p       = calloc((size_t)b->np + 1, sizeof *a->p);
+  a->begin   = calloc((size_t)b->np + 1, sizeof *a->begin);
+  if (!b->changed) b->changed = calloc(NOTES, 1);
+  if (!a->x || !a->keep || !a->id || !a->weights || !a->mask || !a->p || !a->begin || !b->changed)
+    return CP_MEM_FAIL;
+  b->changed[0]      = '\0';
+  b->velocity_change = 0;
+  memset(b->shift, 0, (size_t)b->np * sizeof *b->shift);
+  a->extent = extentOf(b, a->y);
+  N_VConst(a->extent > 0 ? fmin(1, calc_ic / (loose * a->extent)) : 1, a->weights);
+  bodiesWithoutContacts(b, a->mask);
+  a->trial = CPMechCreate(&b->model, a->y, b->ctx);
+  if (!a->trial) return CP_MEM_FAIL;
+  CPMechSetErrHandlerFn(a->trial, silent, NULL);
+  const int flag = CPBodiesPrepare(b, a->trial);
+  CPMechSetErrHandlerFn(a->trial, silent, NULL);
+  if (flag || b->np == 0) return flag;
+  return CPMechSetActive(a->trial, a->mask);
+}
+
+static void freeAssembly(Assembly *a) {
+  N_Vector vectors[] = {a->x, a->keep, a->id, a->weights};
+  CPMechFree(&a->trial);
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+    if (vectors[i]) N_VDestroy(vectors[i]);
+  free(a->mask);
+  free(a->p);
+  free(a->begin);
+}
+
+/* Closes the positions. x: out, the state to begin with. Returns as closeRows. */
+static int closePositions(Assembly *a) {
+  N_VScale(1, a->y, a->x);
+  int closed = attempt(a, 0);
+  if (closed == 0 && a->extent > 0) {
+    closed = attempt(a, 1);
+    if (closed > 0) closed = fitRows(a);
+    bodiesWithoutContacts(a->b, a->mask);
+    CPMechSetActive(a->trial, a->mask);
+    if (closed > 0 && oppositeJoint(a) != NONE) closed = 0;
+  }
+  if (closed <= 0) {
+    a->b->changed[0] = '\0';
+    memset(a->b->shift, 0, (size_t)a->b->np * sizeof *a->b->shift);
+  }
+  return closed;
+}
+
+/* Reports why there is no consistent state, after the failure `flag` of mech, or of the positions. */
+static int reportOpen(Assembly *a, int flag, int closed, const char *reason, const char *function) {
+  CPBodies b = a->b;
+  char conflict[TEXT];
+  sunrealtype size;
+  if (flag != CP_IC_FAIL) return bodiesError(b, flag, function, "%.400s", reason);
+  if (findConflict(a, conflict))
+    return bodiesError(b, CP_MEM_FAIL, function, "no memory for the assembly");
+  if (*conflict) return bodiesError(b, flag, function, "%s", conflict);
+  bodiesWithoutContacts(b, a->mask);
+  if (closed) return bodiesError(b, flag, function, "%.400s", reason);
+  if (a->opposite != NONE)
+    return bodiesError(
+        b, flag, function,
+        "joint \"%s\" closes only with axes that are opposite to each other, and must have "
+        "equal ones: %.300s",
+        b->text + b->joint[a->opposite].name, reason);
+  const Joint *joint = mostOpen(a, &size);
+  return bodiesError(b, flag, function, "%s \"%s\" stays open (by %g at the guess): %.300s",
+                     joint ? bodiesNoun(b, (int)(joint - b->joint)) : "joint",
+                     joint ? b->text + joint->name : "", (double)size, reason);
+}
+
+int CPBodiesAssemble(CPBodies b, CPMech mech, sunrealtype t, N_Vector y, const char *held) {
+  int flag = bodiesCheckState(b, y, __func__);
+  if (flag) return flag;
+  if (!mech) return bodiesError(b, CP_MEM_NULL, __func__, "mech must not be NULL");
+  if (!held) held = "";
+  Assembly a            = {.b = b, .t = t, .y = y, .opposite = NONE};
+  const sunindextype nq = (sunindextype)b->nbodies * b->space.nq, nu = N_VGetLength(y) - nq;
+  const size_t length  = (size_t)nu * sizeof(sunrealtype);
+  const sunrealtype *u = N_VGetArrayPointer(y) + nq;
+  int closed           = createAssembly(&a);
+  if (closed == CP_SUCCESS && (flag = holdPositions(b, held, a.id, __func__))) goto done;
+  if (closed == CP_SUCCESS) closed = closePositions(&a);
+  if (closed < 0) {
+    flag = bodiesError(b, CP_MEM_FAIL, __func__, "no memory for the assembly of %d bodies",
+                       b->nbodies);
+    goto done;
+  }
+  /* from the closed positions, with the velocities of the guess */
+  if (!closed) N_VScale(1, y, a.x);
+  memcpy(velocitiesOf(b, a.x), u, length);
+  flag = CPMechCalcIC(mech, t, a.x, NULL, a.id, NULL, NULL);
+  if (flag == CP_SUCCESS && oppositeJoint(&a) != NONE) flag = CP_IC_FAIL, closed = 0;
+  if (flag == CP_SUCCESS && *held) {
+    memcpy(velocitiesOf(b, a.x), u, length);
+    flag = holdVelocities(b, a.trial, t, a.x, a.id, a.keep);
+    if (flag >= 0) flag = CPMechCalcIC(mech, t, a.x, NULL, a.id, NULL, NULL);
+    if (flag == CP_IC_FAIL) { /* Motions that only mech has may make them impossible. */
+      holdPositions(b, held, a.id, __func__);
+      flag = CPMechCalcIC(mech, t, a.x, NULL, a.id, NULL, NULL);
+    }
+  }
+  if (flag == CP_SUCCESS) {
+    noteVelocities(&a, a.x);
+    N_VScale(1, a.x, y);
+  } else if (flag == CP_MEM_FAIL) bodiesError(b, flag, __func__, "no memory for the assembly");
+  else flag = reportOpen(&a, flag, closed, CPMechGetLastMessage(mech), __func__);
+done:
+  freeAssembly(&a);
+  return flag;
+}

@@ -1,0 +1,468 @@
+/* Assembly from a guess: the right branch, redundant loops that do not fit by rounding, drives in
+ * conflict, and what is said about them. */
+#include "support/support.h"
+#include <cpodes/cpodes_bodies.h>
+#include <math.h>
+#include <string.h>
+
+static const double CLOSED = 1e-9;
+
+static CPBodies bodies;
+static CPMech mech;
+static N_Vector y;
+static MessageLog messages;
+static unsigned long long seed;
+
+#define ADD(call) ck_assert_msg((call) >= 0, "%s", CPBodiesGetLastMessage(bodies))
+
+static void create(int dimension) {
+  bodies = CPBodiesCreate(dimension, test_context);
+  ck_assert_ptr_nonnull(bodies);
+  memset(&messages, 0, sizeof messages);
+  ck_assert_int_eq(CPBodiesSetErrHandlerFn(bodies, message_log, &messages), CP_SUCCESS);
+}
+
+static void start(void) {
+  ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(bodies));
+  y = CPBodiesState(bodies);
+  ck_assert_ptr_nonnull(y);
+}
+
+static void clear(void) {
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&bodies);
+}
+
+/* A body with a turn by any angle about any axis */
+static CPBody turned(const char *name) {
+  CPBody b = {.name = name, .mass = 1, .inertia = {1, 1.1, 1.2}};
+  for (int k = 0; k < 4; k++) b.quaternion[k] = random_number(&seed);
+  for (int k = 0; k < 3; k++) b.position[k] = random_number(&seed);
+  b.angle = 3.14 * random_number(&seed);
+  return b;
+}
+
+/* x <- the axes of a marker in space, for the attitude of body i, or of the ground (-1) */
+static void axes_of(int dimension, int i, const CPMarker *m, double x[3][3]) {
+  double axis[3][3], R[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+  double size = 0, along = 0;
+  for (int k = 0; k < 3; k++) size += m->axis[k] * m->axis[k];
+  for (int k = 0; k < 3; k++) axis[2][k] = m->axis[k] / sqrt(size);
+  for (int k = 0; k < 3; k++) along += m->across[k] * axis[2][k];
+  size = 0;
+  for (int k = 0; k < 3; k++) axis[0][k] = m->across[k] - along * axis[2][k];
+  for (int k = 0; k < 3; k++) size += axis[0][k] * axis[0][k];
+  for (int k = 0; k < 3; k++) axis[0][k] /= sqrt(size);
+  for (int k = 0; k < 3; k++)
+    axis[1][k] =
+        axis[2][(k + 1) % 3] * axis[0][(k + 2) % 3] - axis[2][(k + 2) % 3] * axis[0][(k + 1) % 3];
+  if (i >= 0 && dimension == 3) {
+    const double *e = entries(y) + 7 * i + 3;
+    for (int a = 0; a < 3; a++) {
+      const int b = (a + 1) % 3, c = (a + 2) % 3;
+      R[a][a] = 1 - 2 * (e[b + 1] * e[b + 1] + e[c + 1] * e[c + 1]);
+      R[b][a] = 2 * (e[a + 1] * e[b + 1] + e[0] * e[c + 1]);
+      R[c][a] = 2 * (e[a + 1] * e[c + 1] - e[0] * e[b + 1]);
+    }
+  } else if (i >= 0) {
+    const double phi = entries(y)[3 * i + 2];
+    R[0][0] = R[1][1] = cos(phi);
+    R[1][0]           = sin(phi);
+    R[0][1]           = -R[1][0];
+  }
+  for (int k = 0; k < 3; k++)
+    for (int l = 0; l < 3; l++)
+      x[k][l] = R[l][0] * axis[k][0] + R[l][1] * axis[k][1] + R[l][2] * axis[k][2];
+}
+
+/* Asserts that axis k of both sides is equal. */
+static void equal_axes(int dimension, const CPJoint *joint, int a, int b, int k) {
+  double x[3][3], z[3][3];
+  axes_of(dimension, a, &joint->on_a, x);
+  axes_of(dimension, b, &joint->on_b, z);
+  for (int l = 0; l < 3; l++)
+    ck_assert_msg(fabs(x[k][l] - z[k][l]) <= CLOSED, "axis %d, component %d: %g and %g", k, l,
+                  x[k][l], z[k][l]);
+}
+
+static CPMarker marker(int dimension) {
+  CPMarker m;
+  for (int k = 0; k < 3; k++) {
+    m.point[k]  = random_number(&seed);
+    m.axis[k]   = random_number(&seed);
+    m.across[k] = random_number(&seed);
+  }
+  if (dimension == 2) m.point[2] = 0;
+  return m;
+}
+
+static const struct {
+  CPJointKind kind;
+  int dimension, welds; /* welds: all axes must be equal, else z only */
+} kinds[] = {{CP_JOINT_REVOLUTE, 3, 0},  {CP_JOINT_CYLINDRICAL, 3, 0}, {CP_JOINT_PLANAR, 3, 0},
+             {CP_JOINT_PRISMATIC, 3, 1}, {CP_JOINT_FIXED, 3, 1},       {CP_JOINT_PRISMATIC, 2, 1},
+             {CP_JOINT_FIXED, 2, 1}};
+enum { KINDS = sizeof kinds / sizeof *kinds, TURNS = 1000 };
+
+/* Two bodies, of which the first one hangs on a ball joint, so that both have to turn. */
+START_TEST(joints_turned_by_any_angle_close_with_equal_axes) {
+  const int d = kinds[_i].dimension;
+  seed        = (unsigned long long)(31 + _i);
+  for (int trial = 0; trial < TURNS; trial++) {
+    create(d);
+    const CPBody one = turned("one"), two = turned("two");
+    CPBody flat[2] = {one, two};
+    for (int i = 0; i < 2; i++) {
+      if (d == 2) flat[i].position[2] = 0;
+      ADD(CPBodiesAddBody(bodies, &flat[i]));
+    }
+    const CPJoint ball = {
+        .name = "ball", .kind = d == 3 ? CP_JOINT_BALL : CP_JOINT_REVOLUTE, .b = "one"};
+    CPJoint joint = {
+        .name = "joint", .kind = kinds[_i].kind, .a = "one", .b = "two", .in = CP_IN_BODIES};
+    joint.on_a = marker(d);
+    joint.on_b = marker(d);
+    if (d == 2 && joint.kind == CP_JOINT_PRISMATIC) { /* z in the plane, x across it */
+      joint.on_a.axis[2] = joint.on_b.axis[2] = 0;
+    } else if (d == 2) {
+      for (int k = 0; k < 3; k++) joint.on_a.axis[k] = joint.on_b.axis[k] = k == 2;
+      joint.on_a.across[2] = joint.on_b.across[2] = 0;
+    }
+    ADD(CPBodiesAddJoint(bodies, &ball));
+    ADD(CPBodiesAddJoint(bodies, &joint));
+    start();
+    ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS, "trial %d: %s", trial,
+                  CPBodiesGetLastMessage(bodies));
+    equal_axes(d, &joint, 0, 1, 2);
+    if (kinds[_i].welds && !(d == 2 && joint.kind == CP_JOINT_PRISMATIC))
+      equal_axes(d, &joint, 0, 1, 0);
+    clear();
+  }
+}
+END_TEST
+
+/* An arm of three hinges, straight in the guess, whose hand is welded to the ground where it can be with
+ * angles that add up to at most half a turn. */
+START_TEST(the_hand_of_an_arm_closes_with_equal_axes) {
+  static const char *const names[] = {"b1", "b2", "b3"};
+  seed                             = 5;
+  for (int trial = 0; trial < TURNS / 4; trial++) {
+    create(3);
+    double angle = 0, x[2] = {0, 0};
+    const double whole   = M_PI * random_number(&seed),
+                 part[3] = {0.2 + 0.3 * fabs(random_number(&seed)), 0.3, 0};
+    for (int i = 0; i < 3; i++) {
+      const CPBody body = {
+          .name = names[i], .mass = 1, .inertia = {1, 1, 1}, .position = {0.3 * i, 0, 0}};
+      const CPJoint hinge = {.name       = (const char *[]){"j1", "j2", "j3"}[i],
+                             .kind       = CP_JOINT_REVOLUTE,
+                             .a          = i ? names[i - 1] : NULL,
+                             .b          = names[i],
+                             .on_a.point = {0.3 * i, 0, 0},
+                             .on_a.axis  = {0, -1, 0}};
+      ADD(CPBodiesAddBody(bodies, &body));
+      ADD(CPBodiesAddJoint(bodies, &hinge));
+      angle += whole * (i < 2 ? part[i] : 1 - part[0] - part[1]);
+      x[0] += 0.3 * cos(angle);
+      x[1] += 0.3 * sin(angle);
+    }
+    const CPJoint weld = {
+        .name = "weld",
+        .kind = CP_JOINT_FIXED,
+        .b    = "b3",
+        .in   = CP_IN_BODIES,
+        .on_a = {{x[0], 0, x[1]}, {-sin(angle), 0, cos(angle)}, {cos(angle), 0, sin(angle)}},
+        .on_b = {{0.3, 0, 0}, {0, 0, 1}, {1, 0, 0}}};
+    ADD(CPBodiesAddJoint(bodies, &weld));
+    start();
+    ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS, "trial %d, %g: %s",
+                  trial, whole, CPBodiesGetLastMessage(bodies));
+    equal_axes(3, &weld, -1, 2, 0);
+    equal_axes(3, &weld, -1, 2, 2);
+    clear();
+  }
+}
+END_TEST
+
+/* A slide whose body cannot turn over, since a rod of fixed length and a plane hold it: its axes are
+ * opposite to each other in the file. */
+START_TEST(axes_that_must_be_opposite_are_refused) {
+  create(3);
+  const CPBody body = {.name = "body", .mass = 1, .inertia = {1, 1, 1}};
+  CPJoint joint     = {.name = "hinge", .kind = CP_JOINT_REVOLUTE, .b = "body", .in = CP_IN_BODIES};
+  joint.on_a.axis[2] = 1;
+  joint.on_b.axis[2] = -1;
+  CPJoint other = {.name = "other", .kind = CP_JOINT_REVOLUTE, .b = "body", .in = CP_IN_BODIES};
+  other.on_a.axis[2] = other.on_b.axis[2] = 1;
+  ADD(CPBodiesAddBody(bodies, &body));
+  ADD(CPBodiesAddJoint(bodies, &joint));
+  ADD(CPBodiesAddJoint(bodies, &other));
+  start();
+  N_Vector before = vector_copy(y);
+  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
+  ck_assert_mentions(CPBodiesGetLastMessage(bodies), "opposite");
+  ck_assert_mentions(CPBodiesGetLastMessage(bodies), "joint \"");
+  ck_assert(same_bits(y, before));
+  N_VDestroy(before);
+  clear();
+}
+END_TEST
+
+/* A four-bar linkage in the plane y = 0, the pin of whose rocker misses that of its rod by `off` across
+ * the plane. Bodies are at their placement but for the angle `guess` of the crank. */
+static void four_bar(double off, double guess) {
+  static const struct {
+    const char *name, *a, *b;
+    double at[3];
+  } hinges[] = {{"h1", NULL, "crank", {0, 0, 0}},
+                {"h2", "crank", "rod", {0, 0, 0.2}},
+                {"h3", NULL, "rocker", {0.4, 0, 0}}};
+  create(3);
+  const sunrealtype g[] = {0, 0, -9.81};
+  const CPBody crank    = {.name       = "crank",
+                           .mass       = 1,
+                           .inertia    = {1e-2, 1e-2, 1e-2},
+                           .quaternion = {cos(guess / 2), 0, sin(guess / 2), 0},
+                           .omega      = {0, 1, 0}};
+  const CPBody rod      = {
+           .name = "rod", .mass = 1, .inertia = {1e-2, 1e-2, 1e-2}, .position = {0, 0, 0.2}};
+  const CPBody rocker = {
+      .name = "rocker", .mass = 1, .inertia = {1e-2, 1e-2, 1e-2}, .position = {0.4, 0, 0}};
+  ck_assert_int_eq(CPBodiesSetGravity(bodies, g), CP_SUCCESS);
+  ADD(CPBodiesAddBody(bodies, &crank));
+  ADD(CPBodiesAddBody(bodies, &rod));
+  ADD(CPBodiesAddBody(bodies, &rocker));
+  for (int i = 0; i < 3; i++) {
+    CPJoint hinge = {.name      = hinges[i].name,
+                     .kind      = CP_JOINT_REVOLUTE,
+                     .a         = hinges[i].a,
+                     .b         = hinges[i].b,
+                     .in        = CP_IN_BODIES,
+                     .on_a.axis = {0, 1, 0},
+                     .on_b.axis = {0, 1, 0}};
+    memcpy(hinge.on_a.point, hinges[i].at, sizeof hinges[i].at);
+    ADD(CPBodiesAddJoint(bodies, &hinge));
+  }
+  const CPJoint pin = {.name       = "pin",
+                       .kind       = CP_JOINT_BALL,
+                       .a          = "rod",
+                       .b          = "rocker",
+                       .in         = CP_IN_BODIES,
+                       .on_a.point = {0.4, 0, 0.1},
+                       .on_b.point = {0, off, 0.3}};
+  ADD(CPBodiesAddJoint(bodies, &pin));
+  start();
+}
+
+/* Largest |p_i| at y, with the offsets */
+static double open_by(void) {
+  CPMechOutput out = {0};
+  ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
+  return out.position;
+}
+
+START_TEST(rounding_in_a_redundant_loop_becomes_a_reported_offset) {
+  static const double guesses[] = {0, 0.1};
+  four_bar(9e-8, guesses[_i]);
+  sunrealtype change;
+  ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS, "%s",
+                CPBodiesGetLastMessage(bodies));
+  ck_assert_double_le(open_by(), 1e-12);
+  ck_assert_mentions(CPBodiesAssemblyNotes(bodies, &change), "joint \"pin\" along y");
+  ck_assert_mentions(CPBodiesAssemblyNotes(bodies, &change), "9e-08 m");
+  /* all other points meet, in the plane */
+  for (int i = 0; i < 4; i++) {
+    sunrealtype a[3], b[3];
+    ck_assert_int_eq(CPBodiesJointPoints(bodies, i, y, a, b), CP_SUCCESS);
+    for (int k = 0; k < 3; k++)
+      ck_assert_double_le(fabs(b[k] - a[k] - (i == 3 && k == 1 ? 9e-8 : 0)), 1e-11);
+  }
+  clear();
+}
+END_TEST
+
+START_TEST(what_misses_by_more_than_rounding_stays_open) {
+  four_bar(9e-6, 0);
+  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
+  ck_assert_mentions(CPBodiesGetLastMessage(bodies), "joint \"pin\" stays open");
+  ck_assert_str_eq(CPBodiesAssemblyNotes(bodies, NULL), "");
+  clear();
+}
+END_TEST
+
+/* A pendulum of one hinge, with a second hinge or a second drive */
+static void pendulum(int second_hinge) {
+  create(2);
+  const CPBody body  = {.name = "a", .mass = 1, .inertia = {0, 0, 0.01}, .centre = {0.5, 0, 0}};
+  const CPJoint p    = {.name = "p", .kind = CP_JOINT_REVOLUTE, .b = "a"};
+  const CPJoint p2   = {.name = "p2", .kind = CP_JOINT_REVOLUTE, .b = "a", .on_a.point = {1, 0, 0}};
+  const CPDrive d    = {.name = "d", .of = {"p", 0}, .rate = 1};
+  const CPDrive fine = {.name = "fine", .of = {"p", 0}, .rate = 1};
+  const CPDrive e    = {.name = "e", .of = {"p", 0}, .rate = 2};
+  ADD(CPBodiesAddBody(bodies, &body));
+  ADD(CPBodiesAddJoint(bodies, &p));
+  if (second_hinge) ADD(CPBodiesAddJoint(bodies, &p2));
+  ADD(CPBodiesAddDrive(bodies, &d));
+  if (!second_hinge) ADD(CPBodiesAddDrive(bodies, &fine));
+  if (!second_hinge) ADD(CPBodiesAddDrive(bodies, &e));
+  start();
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &(MessageLog){0}), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
+}
+
+START_TEST(a_drive_that_contradicts_a_joint_is_named) {
+  pendulum(1);
+  ck_assert_mentions(messages.text, "drive \"d\" contradicts the joints");
+  ck_assert_mentions(messages.text, "joint \"p2\"");
+  ck_assert_ptr_null(strstr(messages.text, "stays open"));
+  clear();
+}
+END_TEST
+
+START_TEST(drives_that_contradict_each_other_are_named) {
+  pendulum(0);
+  ck_assert_mentions(messages.text, "drive \"e\" contradicts");
+  ck_assert_mentions(messages.text, "\"d\"");
+  clear();
+}
+END_TEST
+
+/* The origin of the bar's frame, not its hinge, is given as at rest: omega = 3 is impossible. The
+ * nearest velocities have omega = 3 J / (J + m r^2) in the metric of ones: 3 / (1 + 1/4). */
+START_TEST(a_start_velocity_that_joints_change_is_reported) {
+  create(2);
+  const CPBody bar    = {.name = "bar", .mass = 1, .inertia = {0, 0, 1}, .omega = {0, 0, 3}};
+  const CPJoint hinge = {
+      .name = "hinge", .kind = CP_JOINT_REVOLUTE, .b = "bar", .on_a.point = {0.5, 0, 0}};
+  ADD(CPBodiesAddBody(bodies, &bar));
+  ADD(CPBodiesAddJoint(bodies, &hinge));
+  start();
+  sunrealtype change = 0;
+  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_SUCCESS);
+  ck_assert_double_le(fabs(entries(y)[5] - 2.4), 1e-9);
+  ck_assert_mentions(CPBodiesAssemblyNotes(bodies, &change), "body \"bar\": the angular velocity");
+  ck_assert_mentions(CPBodiesAssemblyNotes(bodies, &change),
+                     "2.4, not 3 rad/s (changed by 0.6 rad/s)");
+  ck_assert_double_le(fabs(change - 0.2), 1e-9);
+  CPBodiesAssemble(bodies, mech, 0, y, NULL); /* these are possible */
+  ck_assert_str_eq(CPBodiesAssemblyNotes(bodies, &change), "");
+  ck_assert_double_eq(change, 0);
+  clear();
+}
+END_TEST
+
+/* Names of all rows of all elements: different, with the name of the element, and noun */
+START_TEST(every_row_has_the_name_of_its_element) {
+  enum { MOST = 80, LENGTH = 128 };
+  char names[MOST][LENGTH];
+  int rows = 0;
+  for (int d = 2; d <= 3; d++)
+    for (int kind = 0; kind < CP_NUM_JOINTS; kind++) {
+      CPMechModel model;
+      create(d);
+      seed              = 3;
+      const CPBody body = {
+          .name = "body", .mass = 1, .inertia = {1, 1, 1}, .position = {0, 1, d - 2}};
+      const CPJoint base  = {.name = "base", .kind = CP_JOINT_REVOLUTE, .b = "body"};
+      const CPJoint joint = {.name      = "joint",
+                             .kind      = (CPJointKind)kind,
+                             .b         = "body",
+                             .length    = 1,
+                             .on_a.axis = {d == 2, 0, d == 3},
+                             .on_b.axis = {1, 0, 0}};
+      const CPDrive drive = {.name = "drive", .of = {"base", 0}};
+      ADD(CPBodiesAddBody(bodies, &body));
+      ADD(CPBodiesAddJoint(bodies, &base));
+      const int flag = CPBodiesAddJoint(bodies, &joint);
+      ADD(CPBodiesAddDrive(bodies, &drive));
+      ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+      ck_assert(model.row_name != NULL);
+      rows = (int)model.nv;
+      ck_assert_int_le(rows, MOST);
+      int drives = 0, joints = 0;
+      for (int i = 0; i < rows; i++) {
+        model.row_name(i, names[i], LENGTH, bodies);
+        drives += strstr(names[i], "drive \"drive\"") != NULL;
+        joints += strstr(names[i], "joint \"joint\"") != NULL;
+        for (int k = 0; k < i; k++) ck_assert_str_ne(names[i], names[k]);
+      }
+      ck_assert_int_eq(drives, 1);
+      ck_assert(flag < 0 || joints > 0);
+      ck_assert_int_eq(rows - drives - joints, d == 2 ? 2 : 5);
+      CPBodiesFree(&bodies);
+    }
+}
+END_TEST
+
+/* Directions as in the table of cpodes_bodies.h */
+START_TEST(a_row_has_its_direction) {
+  static const char *const expected[] = {
+      "joint \"weld\" along x",     "joint \"weld\" along y",     "joint \"weld\" along z",
+      "joint \"weld\" about y_a",   "joint \"weld\" about x_a",   "joint \"weld\" about z_a",
+      "contact \"foot\" along z_a", "contact \"foot\" along x_a", "contact \"foot\" along y_a"};
+  CPMechModel model;
+  char name[128];
+  create(3);
+  const CPBody body        = {.name = "body", .mass = 1, .inertia = {1, 1, 1}};
+  const CPJoint weld       = {.name = "weld", .kind = CP_JOINT_FIXED, .b = "body"};
+  const CPBodyContact foot = {.name = "foot", .b = "body", .radius = 1};
+  ADD(CPBodiesAddBody(bodies, &body));
+  ADD(CPBodiesAddJoint(bodies, &weld));
+  ADD(CPBodiesAddContact(bodies, &foot));
+  ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
+  ck_assert_int_eq((int)model.nv, 9);
+  for (int i = 0; i < 9; i++) {
+    model.row_name(i, name, sizeof name, bodies);
+    ck_assert_str_eq(name, expected[i]);
+  }
+  CPBodiesFree(&bodies);
+}
+END_TEST
+
+/* The start is off the hinge: in position, or in velocity. */
+START_TEST(a_start_off_its_joint_names_the_row) {
+  create(2);
+  const CPBody bar    = {.name = "bar", .mass = 1, .inertia = {0, 0, 1}};
+  const CPJoint hinge = {.name = "hinge", .kind = CP_JOINT_REVOLUTE, .b = "bar"};
+  ADD(CPBodiesAddBody(bodies, &bar));
+  ADD(CPBodiesAddJoint(bodies, &hinge));
+  start();
+  entries(y)[_i ? 4 : 1] = 0.1;
+  N_Vector ewt           = vector_copy(y);
+  N_VConst(1e6, ewt);
+  CPProjector P = CPMechGetProjector(mech);
+  sunrealtype udot[3], lambda[2];
+  ck_assert_int_eq(CPMechAccelerations(mech, 0, y, udot, lambda), CP_SUCCESS);
+  N_Vector id = vector_copy(y);
+  N_VConst(0, id); /* everything is held */
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPMechCalcIC(mech, 0, y, NULL, id, NULL, NULL), CP_IC_FAIL);
+  ck_assert_mentions(messages.text,
+                     _i ? "the rate of joint \"hinge\" along y" : ": joint \"hinge\" along y");
+  (void)P;
+  N_VDestroy(id);
+  N_VDestroy(ewt);
+  clear();
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("bodies/assembly");
+  TCase *tc    = tcase_create("assembly");
+  tcase_set_timeout(tc, 60);
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tc, joints_turned_by_any_angle_close_with_equal_axes, 0, KINDS);
+  tcase_add_test(tc, the_hand_of_an_arm_closes_with_equal_axes);
+  tcase_add_test(tc, axes_that_must_be_opposite_are_refused);
+  tcase_add_loop_test(tc, rounding_in_a_redundant_loop_becomes_a_reported_offset, 0, 2);
+  tcase_add_test(tc, what_misses_by_more_than_rounding_stays_open);
+  tcase_add_test(tc, a_drive_that_contradicts_a_joint_is_named);
+  tcase_add_test(tc, drives_that_contradict_each_other_are_named);
+  tcase_add_test(tc, a_start_velocity_that_joints_change_is_reported);
+  tcase_add_test(tc, every_row_has_the_name_of_its_element);
+  tcase_add_test(tc, a_row_has_its_direction);
+  tcase_add_loop_test(tc, a_start_off_its_joint_names_the_row, 0, 2);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
