@@ -236,7 +236,7 @@ static int offsetRow(Assembly *a, const Row *row, int i, int joint) {
   const sunrealtype offset = a->p[i];
   if (row->drive != NONE || !(fabs(offset) <= largest_offset * (angular ? 1 : a->extent))) return 0;
   b->shift[i] += offset;
-  bodiesRowName(i, name, sizeof name, b);
+  bodiesRowName(CP_NAME_ROW, i, a->t, name, sizeof name, b);
   snprintf(line, sizeof line,
            "%s: an offset of %.2g %s closes this row, which depends on others and does not fit by "
            "rounding",

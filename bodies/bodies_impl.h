@@ -370,7 +370,8 @@ void bodiesWithoutContacts(const struct CPBodies_ *b, sunrealtype *mask);
 /* What owns the rows of joint i: "joint", "coupler", "drive" or "contact". */
 const char *bodiesNoun(const struct CPBodies_ *b, int i);
 /* What row i of A is called in messages, a CPMechRowNameFn. */
-void bodiesRowName(sunindextype i, char *name, size_t length, void *bodies);
+void bodiesRowName(CPMechName what, sunindextype i, sunrealtype t, char *name, size_t length,
+                   void *bodies);
 void bodiesFreePlans(CPBodies b);
 int bodiesPowers(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                  const sunrealtype *lambda, CPBodiesPowers *powers);

@@ -90,7 +90,27 @@ static const char *directionOf(const struct CPBodies_ *b, const Row *row, int k)
   }
 }
 
-void bodiesRowName(sunindextype i, char *name, size_t length, void *bodies) {
+/* What a drive cannot do beyond t */
+static void limitOf(const struct CPBodies_ *b, const Joint *drive, sunrealtype t, char *name,
+                    size_t length) {
+  const Row *row         = &b->row[drive->first];
+  const Side *side       = b->pair[drive->pair].side;
+  const int moved        = side[1].body != GROUND;
+  const int turns        = row->term[0].m.kind == ANGLE;
+  const sunrealtype turn = 360;
+  sunrealtype g[3]       = {0, 0, 0};
+  if (bodiesDrive(b, row->drive, t, g)) return;
+  const sunrealtype degrees = g[0] * turn / (8 * atan(SUN_RCONST(1.0)));
+  snprintf(name, length, "drive \"%s\" cannot %s \"%.100s\" beyond %.4g %s", b->text + drive->name,
+           turns ? "turn" : "move", b->text + b->body[side[moved].body].name,
+           (double)(!turns                  ? g[0]
+                    : fabs(degrees) <= turn ? degrees
+                                            : remainder(degrees, turn)),
+           turns ? "degrees" : "m");
+}
+
+void bodiesRowName(CPMechName what, sunindextype i, sunrealtype t, char *name, size_t length,
+                   void *bodies) {
   const struct CPBodies_ *b = bodies;
   for (int j = 0; j < b->njoints; j++) {
     const Joint *joint = &b->joint[j];
@@ -99,8 +119,14 @@ void bodiesRowName(sunindextype i, char *name, size_t length, void *bodies) {
                                         : &b->roll[joint->first_roll + r - joint->nrows];
       const int n    = row->term[0].m.kind == POINT ? b->space.dimension : 1;
       if (i < row->first || i >= row->first + n) continue;
+      if (what == CP_NAME_LIMIT) {
+        if (joint->kind == NONE && row->drive != NONE) limitOf(b, joint, t, name, length);
+        return;
+      }
       snprintf(name, length, "%s \"%s\"%s", bodiesNoun(b, j), b->text + joint->name,
-               joint->kind == NONE ? "" : directionOf(b, row, (int)(i - row->first)));
+               joint->kind == NONE || what == CP_NAME_ELEMENT
+                   ? ""
+                   : directionOf(b, row, (int)(i - row->first)));
       return;
     }
   }

@@ -257,9 +257,10 @@ static int auxiliaryJac(sunrealtype t, const sunrealtype *q, const sunrealtype *
   return contactCalled(c, c->model.auxiliary_jac(t, q, u, z, lambda, Zq, Zu, Zz, contactData(c)));
 }
 
-static void rowName(sunindextype i, char *name, size_t length, void *data) {
+static void rowName(CPMechName what, sunindextype i, sunrealtype t, char *name, size_t length,
+                    void *data) {
   const CPContact c = data;
-  c->model.row_name(i, name, length, c->user_data);
+  c->model.row_name(what, i, t, name, length, c->user_data);
 }
 
 /* The model of the CPMech: the user's, with the functions above in place of the user's functions. */

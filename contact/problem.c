@@ -47,9 +47,9 @@ int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function)
   if (!flag) flag = contactVelocities(c, t, q, q + c->nq);
   if (flag) return contactUserFailed(c, function, c->model.v ? "v" : "A", t, flag);
   for (int i = 0; i < c->na; i++) {
-    char name[128] = "";
+    char name[256] = "";
     if (isfinite(c->p[i]) && isfinite(c->v[i])) continue;
-    if (c->model.row_name) c->model.row_name(i, name, sizeof name, c->user_data);
+    if (c->model.row_name) c->model.row_name(CP_NAME_ROW, i, t, name, sizeof name, c->user_data);
     return contactError(c, CP_MECH_NONFINITE, function,
                         "at t = %.15g: row %d of p or v%s%s is not finite", t, i,
                         *name ? ", of " : "", name);

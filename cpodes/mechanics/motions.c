@@ -81,11 +81,16 @@ int cpMechMotions(CPMech mech, sunrealtype t) {
   return flag;
 }
 
-const char *cpMechRowName(const CPMech mech, int i, char name[CP_MECH_ROW_NAME]) {
+void cpMechAskName(const CPMech mech, CPMechName what, int i, sunrealtype t,
+                   char name[CP_MECH_ROW_NAME]) {
   name[0] = '\0';
   if (mech->model.row_name && i < mech->na)
-    mech->model.row_name(i, name, CP_MECH_ROW_NAME, mech->user_data);
+    mech->model.row_name(what, i, t, name, CP_MECH_ROW_NAME, mech->user_data);
   name[CP_MECH_ROW_NAME - 1] = '\0';
+}
+
+const char *cpMechRowName(const CPMech mech, int i, char name[CP_MECH_ROW_NAME]) {
+  cpMechAskName(mech, CP_NAME_ROW, i, 0.0, name);
   if (!name[0]) snprintf(name, CP_MECH_ROW_NAME, "constraint %d", i);
   for (int k = 0; k < mech->motions.count; k++)
     if (mech->motions.list[k].row == i)

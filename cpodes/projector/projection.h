@@ -80,7 +80,7 @@ double cpWorkSine(CPWork work);
 void cpWorkAge(CPWork work);
 /* name <- the constraint that the newest projection found violated most; empty if it is not
  * known */
-#define CP_ROW_NAME 160
+#define CP_ROW_NAME 288
 void cpWorkWorstName(CPWork work, char name[CP_ROW_NAME]);
 N_Vector cpWorkScratch(CPWork work); /* like y, free between calls */
 

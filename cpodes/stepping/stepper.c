@@ -267,11 +267,37 @@ void cpStepperSystemFreed(CPStepper s) {
 #define CREEPING_FAILURES 5
 #define CREEPING_STEPS    10.0
 
+/* A step that fails although its size is below this part of the time of the run may have reached the end
+ * of the motion, which shorter steps would only approach. */
+#define NEAR_THE_END 1.0e-6
+
+static int isShort(CPStepper s, sunrealtype t, sunrealtype h) {
+  /* t counts a little, since a restart at t0 may be near the end as well */
+  return fabs(h) < NEAR_THE_END * fmax(1.0e-3 * fabs(t), fabs(t - s->t0));
+}
+
+int cpStepperTellLimit(CPStepper s) {
+  return s->system.limit && s->system.limit(s->t, s->y, s->text, s->system.data);
+}
+
+/* So many short steps in a row are not those after a restart, which grow. */
+#define SHORT_STEPS 20
+
+int cpStepperIsAtLimit(CPStepper s, sunrealtype h) {
+  if (!isShort(s, s->t, h)) s->creeping.nshort = 0;
+  else if (++s->creeping.nshort % SHORT_STEPS == 0) return cpStepperTellLimit(s);
+  return 0;
+}
+
 int cpStepperIsCreeping(CPStepper s, sunrealtype t, sunrealtype h) {
   CPCreeping *creeping       = &s->creeping;
   const sunrealtype shortest = CREEPING * CP_UROUND * fmax(fabs(t), fabs(t - s->t0));
+  if (isShort(s, t, h) && s->system.limit) {
+    char text[CP_TEXT_LENGTH]; /* that of the stepper is the reason of the failure */
+    if (s->system.limit(s->t, s->y, text, s->system.data)) return 1;
+  }
   if (fabs(h) >= shortest) return 0;
-  if (fabs(s->t - creeping->t) > CREEPING_STEPS * shortest) *creeping = (CPCreeping){0, s->t};
+  if (fabs(s->t - creeping->t) > CREEPING_STEPS * shortest) creeping->count = 0, creeping->t = s->t;
   return ++creeping->count >= CREEPING_FAILURES;
 }
 

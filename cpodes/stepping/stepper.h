@@ -35,9 +35,10 @@ typedef struct {
   CVEwtFn efun;
 } CPTolerances;
 
-/* Failures of steps that are too short to make progress, counted since time t. */
+/* Failures of steps that are too short to make progress, counted since time t; steps in a row that are
+ * short compared with the time of the run. */
 typedef struct {
-  int count;
+  int count, nshort;
   sunrealtype t;
 } CPCreeping;
 
@@ -127,6 +128,11 @@ int cpStepperSetErrHandler(CPStepper s, CPErrHandlerFn handler, void *data, cons
  * make progress? A single failure with such a step proves nothing, since far from t = 0 all steps
  * may be short. */
 int cpStepperIsCreeping(CPStepper s, sunrealtype t, sunrealtype h);
+/* Is the newest state the end of the motion (CPSystem's limit)? Then s->text says why. */
+int cpStepperTellLimit(CPStepper s);
+/* The same after a step of size h, if many steps in a row have been so short that they approach the end
+ * of the motion without reaching it. */
+int cpStepperIsAtLimit(CPStepper s, sunrealtype h);
 
 /* The code, negative, for which the attached system's functions have failed, with the reason, or 0. */
 static inline int cpStepperCause(const CPStepper s, const char **reason) {

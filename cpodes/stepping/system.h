@@ -150,6 +150,10 @@ typedef struct {
    * it: always if `all` is set, otherwise only where necessary. Returns whether this has been
    * necessary since the last call (optional). */
   int (*on_manifold)(void *data, int all);
+  /* Do the equations end at (t, y): is there no motion beyond t, since a prescribed motion contradicts
+   * the other constraints there? Then text [CP_TEXT_LENGTH] (out) says which one. Near such a state the
+   * answer is the same (optional). */
+  int (*limit)(sunrealtype t, N_Vector y, char *text, void *data);
   /* Computes the sine of the narrowest angle between constraints that count as independent, at the
    * latest evaluation of the right-hand side and relative to the value at the first state
    * (optional). Returns the codes of a right-hand side; a failure leaves *sine unchanged. */

@@ -110,9 +110,9 @@ int model_rows_act(ModelCheck *c) {
   for (int k = 0; k < c->nstates && result; k++)
     result = take_rows(c, c->time[k], c->state[k], largest);
   for (sunindextype i = 0; i < na && result; i++) {
-    char name[128] = "";
+    char name[256] = "";
     if (largest[i] > 0) continue;
-    if (m->row_name && i < m->na) m->row_name(i, name, sizeof name, c->model->data);
+    if (m->row_name && i < m->na) m->row_name(CP_NAME_ROW, i, 0, name, sizeof name, c->model->data);
     else
       snprintf(name, sizeof name, "%s constraint %ld", i < m->np ? "position" : "velocity",
                (long)(i < m->np ? i : i - m->np));

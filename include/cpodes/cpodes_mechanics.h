@@ -111,11 +111,18 @@ typedef int (*CPMechAccelerationJacFn)(sunrealtype t, const sunrealtype *q, cons
                                        const sunrealtype *z, SUNMatrix Uq, SUNMatrix Uu,
                                        SUNMatrix Uz, void *user_data);
 
+/** What a name of a row is to say (CPMechRowNameFn). */
+typedef enum {
+  CP_NAME_ROW     = 0, /**< its element and direction: joint "hinge" along x */
+  CP_NAME_ELEMENT = 1, /**< its element: joint "hinge" */
+  CP_NAME_LIMIT   = 2  /**< that its prescribed motion ends at t: drive "motor" cannot turn "crank" beyond 118 degrees */
+} CPMechName;
 /**
- * Writes what row i of A is called in messages to name [length], for example: joint "hinge" along x. 0 <= i < na.
- * length is at least 128.
+ * Writes what row i of A is called in messages to name [length]. 0 <= i < na. length is at least 256. An empty name, as
+ * on entry, means a number.
  */
-typedef void (*CPMechRowNameFn)(sunindextype i, char *name, size_t length, void *user_data);
+typedef void (*CPMechRowNameFn)(CPMechName what, sunindextype i, sunrealtype t, char *name,
+                                size_t length, void *user_data);
 
 /**
  * A mechanical system, described by its functions. Members that are not used are 0 or NULL. M and f, or

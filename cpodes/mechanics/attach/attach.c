@@ -68,6 +68,7 @@ static int install(CPMech mech, CPStepper s) {
                            .on_manifold = cpMechOnManifold,
                            .expect      = mech->model.inverse ? cpMechExpect : NULL,
                            .sine        = cpMechStageSine,
+                           .limit       = cpMechLimit,
                            .cause       = cause,
                            .print       = cpMechPrintStats,
                            .detach      = cpMechDetach,

@@ -170,6 +170,9 @@ static int explain(CPodeMem mem, int flag) {
   if (mem->failure.fatal)
     return cpReport(&s->log, mem->failure.fatal, function,
                     "%s; the last good state is that of t = %.15g%s", s->text, s->t, again);
+  if (!mem->failure.fatal && flag < 0 && cpStepperTellLimit(s))
+    return cpReport(&s->log, mem->failure.cause ? mem->failure.cause : flag, function, "%s%s",
+                    s->text, again);
   if (flag == CV_CONV_FAILURE && mem->failure.cause)
     return cpReport(&s->log, mem->failure.cause, function,
                     "every attempt of the step from t = %.15g failed: %s%s", s->t, s->text, again);

@@ -137,6 +137,7 @@ static int giveUp(CPOneStepMem mem, sunrealtype h, int flag) {
   if (flag == 0)
     return cpReason(s->text, CV_ERR_FAILURE,
                     "from t = %.15g no step size passes the error test, down to %g", s->t, h);
+  if (cpStepperTellLimit(s)) return -flag;
   memcpy(reason, s->text, sizeof reason);
   return cpReason(s->text, -flag,
                   "every attempt of the step from t = %.15g failed, down to a size of %g: %s", s->t,
@@ -248,6 +249,7 @@ static int step(CPOneStepMem mem) {
   if (flag) return flag;
   mem->have_step = 0; /* Attempts overwrite what interpolation in the last step needs. */
   flag           = attempts(mem);
+  if (!flag && cpStepperIsAtLimit(s, mem->hlast)) flag = CP_PROJ_CONV_FAILURE;
   /* The sizes tried in a failed step say nothing about later ones. A proposal that was below the
    * roundoff of t is chosen anew, lest the run could never continue. */
   if (flag) mem->h = s->t + proposed == s->t ? 0.0 : proposed;

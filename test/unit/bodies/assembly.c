@@ -382,7 +382,7 @@ START_TEST(every_row_has_the_name_of_its_element) {
       ck_assert_int_le(rows, MOST);
       int drives = 0, joints = 0;
       for (int i = 0; i < rows; i++) {
-        model.row_name(i, names[i], LENGTH, bodies);
+        model.row_name(CP_NAME_ROW, i, 0, names[i], LENGTH, bodies);
         drives += strstr(names[i], "drive \"drive\"") != NULL;
         joints += strstr(names[i], "joint \"joint\"") != NULL;
         for (int k = 0; k < i; k++) ck_assert_str_ne(names[i], names[k]);
@@ -413,7 +413,7 @@ START_TEST(a_row_has_its_direction) {
   ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
   ck_assert_int_eq((int)model.nv, 9);
   for (int i = 0; i < 9; i++) {
-    model.row_name(i, name, sizeof name, bodies);
+    model.row_name(CP_NAME_ROW, i, 0, name, sizeof name, bodies);
     ck_assert_str_eq(name, expected[i]);
   }
   CPBodiesFree(&bodies);
