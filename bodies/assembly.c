@@ -31,8 +31,8 @@ typedef struct {
   CPBodies b;
   CPMech trial;
   sunrealtype t, extent;
-  /* y: the guess; x: the newest state; keep: a copy; id: as for CPMechCalcIC; weights: for `loose` */
-  N_Vector y, x, keep, id, weights;
+  /* y: the guess; x: the newest state; keep: a copy; probe: workspace; id: as for CPMechCalcIC; weights: for `loose` */
+  N_Vector y, x, keep, id, weights, probe;
   sunrealtype *mask;      /* [nv] rows of trial */
   sunrealtype *p, *begin; /* [np] */
   int opposite;           /* a joint that an attempt has closed with opposite axes, or NONE */
@@ -283,6 +283,137 @@ static int fitRows(Assembly *a) {
   return 1;
 }
 
+/* ---------------------------------------------------------------------- singular positions -- */
+
+/* Probes of the neighbourhood of a position, and their distance, as a part of the extent or in rad */
+enum { PROBES = 6 };
+static const sunrealtype probe_distance = SUN_RCONST(1e-3);
+
+/* Names in text the joints whose coordinates change, given the rates of the poses. */
+static void tellMoving(CPBodies b, char *text, size_t length) {
+  enum { MOST = 8 };
+  static const sunrealtype still = SUN_RCONST(1e-6);
+  sunrealtype most               = 0;
+  int listed                     = 0;
+  for (int list = 0; list < 2; list++) /* the largest rate, then the names */
+    for (int i = 0; i < b->njoints && listed <= MOST; i++) {
+      sunrealtype rate = 0;
+      Term term;
+      for (int k = 0; !bodiesCoordinateTerm(b, i, k, &term); k++) {
+        Jet jet;
+        bodiesTermJet(b, &term, VALUES, &jet);
+        rate = fmax(rate, fabs(jet.rate));
+      }
+      if (list == 0) most = fmax(most, rate);
+      else if (rate > still * most) {
+        const size_t used = strlen(text);
+        const char *name  = listed == MOST ? "..." : b->text + b->joint[i].name;
+        snprintf(text + used, length - used, "%s%.40s", listed++ ? ", " : "", name);
+      }
+    }
+}
+
+/* x <- q moved along the velocities w by the distance, and at rest. The largest component of w is 1. */
+static void moveAlong(const Assembly *a, N_Vector q, const sunrealtype *w, N_Vector x) {
+  const CPBodies b = a->b;
+  const Space *s   = &b->space;
+  N_VScale(1, q, x);
+  for (int i = 0; i < b->nbodies; i++) {
+    sunrealtype *y       = positionsOf(x) + s->nq * i;
+    const sunrealtype *v = w + s->nu * i, h = probe_distance;
+    for (int k = 0; k < s->last[0]; k++) y[k] += h * v[k];
+    if (s->dimension == 2) {
+      y[2] += h * v[2];
+      continue;
+    }
+    const sunrealtype e[4] = {y[3], y[4], y[5], y[6]}, *o = v + 3;
+    y[3] -= h / 2 * (e[1] * o[0] + e[2] * o[1] + e[3] * o[2]);
+    y[4] += h / 2 * (e[0] * o[0] + e[2] * o[2] - e[3] * o[1]);
+    y[5] += h / 2 * (e[0] * o[1] + e[3] * o[0] - e[1] * o[2]);
+    y[6] += h / 2 * (e[0] * o[2] + e[1] * o[1] - e[2] * o[0]);
+  }
+}
+
+/* Where rows are dependent at the closed position x0, their rank beside it tells whether it is singular.
+ * Points beside it are found along velocities that the rows allow. Sets b->singular. Returns 0 or
+ * CP_MEM_FAIL. */
+static int findSingular(Assembly *a, N_Vector x0) {
+  CPBodies b            = a->b;
+  const sunindextype nu = (sunindextype)b->nbodies * b->space.nu;
+  CPMechOutput out      = {0};
+  char first[220] = "", finite[220] = "";
+  b->singular[0] = '\0';
+  b->assembled   = a->t;
+  if (b->np == 0 || !(a->extent > 0) || CPMechEvaluate(a->trial, a->t, x0, &out) || out.unique ||
+      out.rank < 0)
+    return CP_SUCCESS;
+  const sunindextype rank = out.rank;
+  sunindextype beside     = -1;
+  sunrealtype *w          = calloc((size_t)nu, sizeof *w);
+  unsigned state          = 1;
+  int flag                = w ? CP_SUCCESS : CP_MEM_FAIL;
+  for (int probe = 0; probe < PROBES && !flag; probe++) {
+    sunrealtype largest = 0;
+    for (sunindextype j = 0; j < nu; j++) {
+      state = 1664525u * state + 1013904223u; /* (Numerical Recipes) */
+      w[j]  = (sunrealtype)(state >> 8) / (1 << 23) - 1;
+      if (j % b->space.nu < b->space.last[0]) w[j] *= a->extent;
+    }
+    if (CPMechProjectTangent(a->trial, a->t, x0, w)) break;
+    for (sunindextype j = 0; j < nu; j++)
+      largest = fmax(largest, fabs(w[j]) / (j % b->space.nu < b->space.last[0] ? a->extent : 1));
+    if (!(largest > SUN_RCONST(1e-9))) break; /* no freedom */
+    for (sunindextype j = 0; j < nu; j++) w[j] /= largest;
+    if (!*first) {
+      bodiesPoses(b, positionsOf(x0), w, NULL);
+      tellMoving(b, first, sizeof first);
+    }
+    moveAlong(a, x0, w, a->x);
+    const int closed = closeRows(a, AT_REST, 0);
+    if (closed < 0) flag = closed;
+    if (closed <= 0) continue;
+    N_VLinearSum(1, a->x, -1, x0, a->keep);
+    const sunrealtype moved = N_VMaxNorm(a->keep);
+    if (moved < probe_distance / 10 * fmin(1, a->extent)) continue;
+    if (CPMechEvaluate(a->trial, a->t, a->x, &out) || out.rank <= beside) continue;
+    beside = out.rank;
+    /* joints that move on the way there */
+    const Space *s = &b->space;
+    for (int i = 0; i < b->nbodies; i++) {
+      const sunrealtype *d = positionsOf(a->keep) + s->nq * i, *e = positionsOf(x0) + s->nq * i + 3;
+      sunrealtype *v = w + s->nu * i;
+      for (int k = 0; k < s->last[0]; k++) v[k] = d[k];
+      if (s->dimension == 2) v[2] = d[2];
+      else
+        for (int k = 0; k < 3; k++) { /* omega = 2 conj(e) o e' */
+          const int l = (k + 1) % 3, m = (k + 2) % 3;
+          v[3 + k] =
+              2 * (e[0] * d[4 + k] - e[1 + k] * d[3] - e[1 + l] * d[4 + m] + e[1 + m] * d[4 + l]);
+        }
+    }
+    finite[0] = '\0';
+    bodiesPoses(b, positionsOf(x0), w, NULL);
+    tellMoving(b, finite, sizeof finite);
+  }
+  free(w);
+  if (flag || !*first || beside == rank) return flag;
+  if (beside < 0)
+    snprintf(b->singular, sizeof b->singular,
+             "the mechanism is shaky in its start position: to first order it has %ld freedoms "
+             "(joints %s), "
+             "and no finite motion has been found, so that no finite reaction balances its load",
+             (long)(nu - rank), first);
+  else
+    snprintf(
+        b->singular, sizeof b->singular,
+        "the start is a singular position: to first order it has %ld freedoms (joints %s), of "
+        "which "
+        "%ld lead to finite motions (joints %s); no finite reaction balances a load on the others",
+        (long)(nu - rank), first, (long)(nu - beside), finite);
+  note(b, b->singular);
+  return flag;
+}
+
 /* ------------------------------------------------------------------------------ conflicts -- */
 
 /* Can a consistent state be found from the guess with the rows that are on, velocities included? */
@@ -464,11 +595,13 @@ static int createAssembly(Assembly *a) {
   a->keep    = N_VClone(a->y);
   a->id      = N_VClone(a->y);
   a->weights = N_VClone(a->y);
+  a->probe   = N_VClone(a->y);
   a->mask    = calloc((size_t)b->nv + 1, sizeof *a->mask);
   a->p       = calloc((size_t)b->np + 1, sizeof *a->p);
   a->begin   = calloc((size_t)b->np + 1, sizeof *a->begin);
   if (!b->changed) b->changed = calloc(NOTES, 1);
-  if (!a->x || !a->keep || !a->id || !a->weights || !a->mask || !a->p || !a->begin || !b->changed)
+  if (!a->x || !a->keep || !a->id || !a->weights || !a->probe || !a->mask || !a->p || !a->begin ||
+      !b->changed)
     return CP_MEM_FAIL;
   b->changed[0]      = '\0';
   b->velocity_change = 0;
@@ -486,7 +619,7 @@ static int createAssembly(Assembly *a) {
 }
 
 static void freeAssembly(Assembly *a) {
-  N_Vector vectors[] = {a->x, a->keep, a->id, a->weights};
+  N_Vector vectors[] = {a->x, a->keep, a->id, a->weights, a->probe};
   CPMechFree(&a->trial);
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
     if (vectors[i]) N_VDestroy(vectors[i]);
@@ -569,7 +702,12 @@ int CPBodiesAssemble(CPBodies b, CPMech mech, sunrealtype t, N_Vector y, const c
   }
   if (flag == CP_SUCCESS) {
     noteVelocities(&a, a.x);
-    N_VScale(1, a.x, y);
+    N_Vector x0 = a.x;
+    a.x         = a.probe;
+    flag        = findSingular(&a, x0);
+    a.x         = x0;
+    if (!flag) N_VScale(1, a.x, y);
+    else flag = bodiesError(b, flag, __func__, "no memory for the assembly");
   } else if (flag == CP_MEM_FAIL) bodiesError(b, flag, __func__, "no memory for the assembly");
   else flag = reportOpen(&a, flag, closed, CPMechGetLastMessage(mech), __func__);
 done:

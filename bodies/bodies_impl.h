@@ -286,6 +286,8 @@ struct CPBodies_ {
   sunrealtype *shift;
   Assembling assembling;
   char *changed; /* notes of the newest assembly [NOTES], or NULL */
+  char singular[TEXT]; /* what is special about the assembled position, or "" */
+  sunrealtype assembled;       /* its time */
   sunrealtype velocity_change; /* the largest relative change of a start velocity by it */
   Pose *pose;
   Plan plan[NUM_PLANS];

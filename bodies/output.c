@@ -109,9 +109,17 @@ static void limitOf(const struct CPBodies_ *b, const Joint *drive, sunrealtype t
            turns ? "degrees" : "m");
 }
 
+/* A motion from a singular start that ends so soon has not left it [s]. */
+static const sunrealtype near_start = SUN_RCONST(1e-3);
+
 void bodiesRowName(CPMechName what, sunindextype i, sunrealtype t, char *name, size_t length,
                    void *bodies) {
   const struct CPBodies_ *b = bodies;
+  if (what == CP_NAME_STATE) {
+    if (b->singular[0] && fabs(t - b->assembled) <= near_start)
+      snprintf(name, length, "%s", b->singular);
+    return;
+  }
   for (int j = 0; j < b->njoints; j++) {
     const Joint *joint = &b->joint[j];
     for (int r = 0; r < joint->nrows + joint->nrolls; r++) {

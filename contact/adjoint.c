@@ -272,7 +272,7 @@ static int checkSliding(CPContact c, const Passage *e, const char *function) {
     if (ends || begins)
       return contactError(
           c, CP_CONTACT_NO_GRADIENT, function,
-          "at t = %.15g: contact \"%s\" %s to slide in space, which adjoints do not "
+          "at t = %.10g: contact \"%s\" %s to slide in space, which adjoints do not "
           "pass: use forward sensitivities (CPContactSensInit)",
           e->t, c->point[i].name, ends ? "ceases" : "begins");
   }
@@ -332,7 +332,7 @@ static int forwards(CPContact c, sunrealtype t1, const char *function) {
   N_VDestroy(y);
   if (flag > 0)
     flag = contactError(c, CP_ILL_INPUT, function,
-                        "the run ends at t = %.15g, before t1 = %.15g: a stop time?", t, t1);
+                        "the run ends at t = %.10g, before t1 = %.15g: a stop time?", t, t1);
   return flag;
 }
 

@@ -547,7 +547,7 @@ int contactLaws(CPContact c, sunrealtype t, int check, const char *function) {
                             ? "mu and mu_static must stay 0 as in CPContactCreate"
                             : brokenLaw(&given, &value);
     if (rule)
-      return contactError(c, CP_ILL_INPUT, function, "at t = %.15g: contact \"%s\": %s: %g", t,
+      return contactError(c, CP_ILL_INPUT, function, "at t = %.10g: contact \"%s\": %s: %g", t,
                           point->name, rule, value);
     takeLaw(point, &given);
   }

@@ -331,7 +331,7 @@ static int tooMany(CPContact c, sunrealtype t, long int count, const char *funct
   c->repeated = now ? c->repeated + 1 : 0;
   if (c->repeated <= REPEATED && count <= c->maxevents) return CP_SUCCESS;
   return contactError(
-      c, CP_CONTACT_TOO_MANY, function, "at t = %.15g: %ld events %s, the newest at contact \"%s\"",
+      c, CP_CONTACT_TOO_MANY, function, "at t = %.10g: %ld events %s, the newest at contact \"%s\"",
       t, c->repeated > REPEATED ? c->repeated : count,
       c->repeated > REPEATED ? "at this time" : "(CPContactSetMaxEvents)", c->point[i].name);
 }

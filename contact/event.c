@@ -37,7 +37,7 @@ static int painleve(CPContact c, sunrealtype t, int k, const char *function) {
   const Point *point    = &c->point[law->contact];
   return contactError(
       c, CP_CONTACT_PAINLEVE, function,
-      "at t = %.15g: contact \"%s\" slides with the velocity %g and mu = %g where a normal force "
+      "at t = %.10g: contact \"%s\" slides with the velocity %g and mu = %g where a normal force "
       "does not push it apart (Painleve): n^T W (n - mu s) = %.3e",
       t, point->name, c->v[point->tangent], law->mu, criterion(c, k, law->s));
 }
@@ -163,7 +163,7 @@ int contactPenetrates(CPContact c, int i, sunrealtype t, const char *function) {
   const Point *point = &c->point[i];
   if (!(c->p[point->normal] < -MISSED * contactClosedGap(c, i, t))) return CP_SUCCESS;
   return contactError(c, CP_CONTACT_PENETRATION, function,
-                      "at t = %.15g: contact \"%s\" penetrates: its gap is %.3e", t, point->name,
+                      "at t = %.10g: contact \"%s\" penetrates: its gap is %.3e", t, point->name,
                       c->p[point->normal]);
 }
 

@@ -176,7 +176,7 @@ int contactCheckRate(CPContact c, int k, sunrealtype t, const char *function) {
   const sunrealtype least = is_gap ? TOUCHED * c->small_v * c->scale[point->normal] : 0.0;
   if (fabs(c->sens.rate[k]) > least) return CP_SUCCESS;
   return contactError(c, CP_CONTACT_NO_GRADIENT, function,
-                      "at t = %.15g: contact \"%s\" has no time of its event that can be "
+                      "at t = %.10g: contact \"%s\" has no time of its event that can be "
                       "differentiated: its %s touches zero with the rate %g",
                       t, point->name, is_gap ? "gap" : "force or velocity", c->sens.rate[k]);
 }
@@ -184,7 +184,7 @@ int contactCheckRate(CPContact c, int k, sunrealtype t, const char *function) {
 int contactDiffer(CPContact c, int k, int l, sunrealtype t, const char *function) {
   return contactError(
       c, CP_CONTACT_NO_GRADIENT,
-      function, "at t = %.15g: contacts \"%s\" and \"%s\" have events at one time, which do not stay together",
+      function, "at t = %.10g: contacts \"%s\" and \"%s\" have events at one time, which do not stay together",
       t, c->before[k / 2].name, c->before[l / 2].name);
 }
 

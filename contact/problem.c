@@ -14,7 +14,7 @@ int contactPassOn(CPContact c, int flag) {
 
 int contactUserFailed(CPContact c, const char *function, const char *name, sunrealtype t, int flag) {
   return contactError(c, flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, function,
-                      "at t = %.15g: %s failed (%d)", t, name, flag);
+                      "at t = %.10g: %s failed (%d)", t, name, flag);
 }
 
 int contactReady(CPContact c, N_Vector y, const char *function) {
@@ -51,7 +51,7 @@ int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function)
     if (isfinite(c->p[i]) && isfinite(c->v[i])) continue;
     if (c->model.row_name) c->model.row_name(CP_NAME_ROW, i, t, name, sizeof name, c->user_data);
     return contactError(c, CP_MECH_NONFINITE, function,
-                        "at t = %.15g: row %d of p or v%s%s is not finite", t, i,
+                        "at t = %.10g: row %d of p or v%s%s is not finite", t, i,
                         *name ? ", of " : "", name);
   }
   return CP_SUCCESS;
@@ -219,7 +219,7 @@ int contactNoSolution(CPContact c, sunrealtype t, const char *function, const ch
     used += (size_t)snprintf(names + used, sizeof names - used, "%s\"%s\"", k > 0 ? ", " : "",
                              c->point[P->law[k].contact].name);
   return contactError(c, CP_CONTACT_NO_SOLUTION, function,
-                      "at t = %.15g: no %s of the %d closed contacts %s%s satisfy the laws of "
+                      "at t = %.10g: no %s of the %d closed contacts %s%s satisfy the laws of "
                       "contact (residual %.1e)",
                       t, what, P->ncontacts, names, used < sizeof names ? "" : " ...", P->residual);
 }

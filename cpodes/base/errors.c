@@ -42,7 +42,7 @@ int cpReason(char *text, int code, const char *format, ...) {
 int cpUserResult(char *text, int flag, double t, const char *name) {
   char when[40] = "";
   if (flag == 0) return CP_SUCCESS;
-  if (!isnan(t)) snprintf(when, sizeof when, "at t = %.15g: ", t);
+  if (!isnan(t)) snprintf(when, sizeof when, "at t = %.10g: ", t);
   return cpReason(text, flag < 0 ? CP_USERFUNC_FAIL : -CP_REPTD_USERFUNC_ERR, "%s%s failed%s (%d)",
                   when, name, flag < 0 ? "" : " recoverably", flag);
 }

@@ -25,12 +25,12 @@ CP_RARE static int failedFactor(CPMech mech, sunrealtype t, int flag) {
   switch (flag) {
   case CP_SADDLE_NOT_DEFINITE:
     return cpReason(mech->text, -CP_MASS_INDEFINITE,
-                    "at t = %.15g: M must be positive definite where A x = 0, and is not (%s)", t,
+                    "at t = %.10g: M must be positive definite where A x = 0, and is not (%s)", t,
                     cpSaddleName(mech->kkt));
   case CP_SADDLE_DEPENDENT: {
     char name[CP_MECH_ROW_NAME];
     return cpReason(mech->text, -CP_KKT_RANK,
-                    "at t = %.15g: %s depends on others, up to an angle that the KKT solver '%s' "
+                    "at t = %.10g: %s depends on others, up to an angle that the KKT solver '%s' "
                     "cannot resolve (CP_KKT_NULLSPACE can)",
                     t, cpMechRowName(mech, mech->kkt->dependent, name), cpSaddleName(mech->kkt));
   }
@@ -191,7 +191,7 @@ CP_RARE static int checkDependent(CPMech mech, sunrealtype t, const double *f, c
   char name[CP_MECH_ROW_NAME], motions[CP_MECH_MOTIONS];
   const int conflict = mech->motions.count > 0;
   return cpReason(mech->text, conflict ? -CP_MOTION_CONFLICT : -CP_KKT_INCONSISTENT,
-                  "at t = %.15g: the accelerations that %s asks for contradict those of the rows "
+                  "at t = %.10g: the accelerations that %s asks for contradict those of the rows "
                   "that it depends on (A u' - b = %.3e)%s",
                   t, cpMechRowName(mech, worst, name), r, cpMechMotionNames(mech, motions));
 }

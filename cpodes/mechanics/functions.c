@@ -34,7 +34,7 @@ int cpMechWrong(CPMech mech, int flag, sunrealtype t, const char *name, const do
   char when[40] = ""; /* t is NaN for functions that do not depend on t */
   int bad       = cpMechResult(mech, flag, t, name);
   if (bad) return bad;
-  if (!isnan(t)) snprintf(when, sizeof when, "at t = %.15g: ", t);
+  if (!isnan(t)) snprintf(when, sizeof when, "at t = %.10g: ", t);
   while (isfinite(x[bad])) bad++;
   return cpReason(mech->text, -CP_MECH_NONFINITE, "%s%s[%d] is %g", when, name, bad, x[bad]);
 }
@@ -82,10 +82,10 @@ int cpMechTake(CPMech mech, CPUserMat *U, int flag, sunrealtype t, const char *n
   case 0: return CP_SUCCESS;
   case -2:
     return cpReason(mech->text, CP_USERFUNC_FAIL,
-                    "at t = %.15g: the function %s changed the index arrays of its template", t,
+                    "at t = %.10g: the function %s changed the index arrays of its template", t,
                     name);
   default:
-    return cpReason(mech->text, -CP_MECH_NONFINITE, "at t = %.15g: entry (%d, %d) of %s is %g", t,
+    return cpReason(mech->text, -CP_MECH_NONFINITE, "at t = %.10g: entry (%d, %d) of %s is %g", t,
                     i, j, name, *cpMatAt(&U->A, i, j));
   }
 }
@@ -438,7 +438,7 @@ static int checkTime(CPMech mech, double t, double own) {
   /* If only |t| is too large, the failure is recoverable: t may belong to a step that is much too
    * long. */
   return cpReason(mech->text, time >= least_own ? -CP_ILL_INPUT : CP_ILL_INPUT,
-                  "at t = %.15g: the time of differences, %g (CPMechSetDifferenceTime), is shorter "
+                  "at t = %.10g: the time of differences, %g (CPMechSetDifferenceTime), is shorter "
                   "than %g, in which nothing but roundoff changes",
                   t, mech->options.difference_time, least);
 }

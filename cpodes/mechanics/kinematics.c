@@ -104,7 +104,7 @@ int cpMechNormalise(CPMech mech, sunrealtype t, double *q) {
     const double norm  = sqrt(cpDot(q + n.first, q + n.first, n.length));
     if (!(norm > 0.0) || isinf(norm))
       return cpReason(mech->text, -CP_QUATERNION_ZERO,
-                      "at t = %.15g: coordinates %d to %d must have the norm %g, and have %g", t,
+                      "at t = %.10g: coordinates %d to %d must have the norm %g, and have %g", t,
                       n.first, n.first + n.length - 1, n.value, norm);
     for (int i = n.first; i < n.first + n.length; i++) q[i] *= n.value / norm;
   }

@@ -1,4 +1,5 @@
-/* The end of a motion: a mechanism that a prescribed motion drives into a dead centre.
+/* The end of a motion: a mechanism that a prescribed motion drives into a dead centre, or, as far as the
+ * model knows, a singular position from which none of the velocities leads on.
  *
  * At such a state (t, q) there are multipliers with A^T lambda = 0 and lambda^T v(t, q, 0) != 0, so that no
  * velocities satisfy A u + v(t, q, 0) = 0. Near it, the solution of
@@ -80,9 +81,15 @@ int cpMechLimit(sunrealtype t, N_Vector y, char *text, void *data) {
     cpMechAskName(mech, CP_NAME_LIMIT, drive, t, name);
     if (!name[0])
       snprintf(name + strlen(cpMechRowName(mech, drive, name)), 40, " cannot be satisfied beyond t");
-    cpWrite(text, "at t = %.9g: %s", t, name);
+    cpWrite(text, "at t = %.10g: %s", t, name);
     tellElements(mech, size, largest, rates, t, text);
   }
   cpArenaFree(&arena);
-  return found && drive >= 0;
+  if (found && drive >= 0) return 1;
+  char state[CP_TEXT_LENGTH - 32] = "";
+  if (mech->model.row_name)
+    mech->model.row_name(CP_NAME_STATE, 0, t, state, sizeof state, mech->user_data);
+  if (!state[0]) return 0;
+  cpWrite(text, "at t = %.10g: %s", t, state);
+  return 1;
 }

@@ -398,7 +398,7 @@ int cpMechMotionsSetUp(CPMech mech, const char *function);
 int cpMechMotions(CPMech mech, sunrealtype t);
 /* The name of row i of A in messages: the model's, "constraint 2", or "the prescribed motion of
  * coordinate 0". */
-#define CP_MECH_ROW_NAME 256
+#define CP_MECH_ROW_NAME 256 /* and for CP_NAME_STATE CP_TEXT_LENGTH */
 const char *cpMechRowName(const CPMech mech, int i, char name[CP_MECH_ROW_NAME]);
 /* The same for another question; name is empty if the model has no answer. */
 void cpMechAskName(const CPMech mech, CPMechName what, int i, sunrealtype t,

@@ -28,7 +28,7 @@ static int complain(CPMech mech, const CPPrescribed *p, int code, Function f, do
                     const char *what) {
   char place[64] = "";
   if (at != t) snprintf(place, sizeof place, " for differences around t = %.15g", t);
-  return cpReason(mech->text, code, "prescribed motion of coordinate %d: %s at t = %.15g%s %s",
+  return cpReason(mech->text, code, "prescribed motion of coordinate %d: %s at t = %.10g%s %s",
                   p->i, f.name, at, place, what);
 }
 

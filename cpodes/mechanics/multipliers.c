@@ -79,7 +79,7 @@ int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const doub
   }
   if (flag) return flag;
   return cpReason(mech->text, -CP_LAMBDA_CONV_FAIL,
-                  "at t = %.15g: forces that depend on the multipliers do not converge in %d "
+                  "at t = %.10g: forces that depend on the multipliers do not converge in %d "
                   "iterations (last change of lambda %.3e)",
                   s->t, it->maxiters, change);
 }

@@ -10,8 +10,8 @@ static int evaluate(CPWork work, sunrealtype t, N_Vector y, N_Vector c) {
   if (cpVectorFinite(c)) return CP_SUCCESS;
   const int bad = cpFirstNonFinite(c);
   if (bad < 0)
-    return cpReason(work->text, -CP_CNSTR_NONFINITE, "at t = %.15g: a constraint is NaN or Inf", t);
-  return cpReason(work->text, -CP_CNSTR_NONFINITE, "at t = %.15g: constraint %d is %g", t, bad,
+    return cpReason(work->text, -CP_CNSTR_NONFINITE, "at t = %.10g: a constraint is NaN or Inf", t);
+  return cpReason(work->text, -CP_CNSTR_NONFINITE, "at t = %.10g: constraint %d is %g", t, bad,
                   N_VGetArrayPointer(c)[bad]);
 }
 
@@ -39,7 +39,7 @@ int cpConstraint(CPWork work, size_t counter, sunrealtype t, N_Vector y, double 
     const double norm = cpUnitNorm(P, k, z);
     c[P->mc + k]      = norm - P->norms[k].value;
     if (!isfinite(norm))
-      return cpReason(work->text, -CP_CNSTR_NONFINITE, "at t = %.15g: %s is %g", t,
+      return cpReason(work->text, -CP_CNSTR_NONFINITE, "at t = %.10g: %s is %g", t,
                       cpRowName(P, P->mc + k, name), norm);
   }
   return CP_SUCCESS;

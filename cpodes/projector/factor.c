@@ -108,7 +108,7 @@ static int honourLevels(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   if (row < 0) return CP_SUCCESS;
   if (P->row_level_v)
     return cpReason(work->text, CP_ILL_INPUT,
-                    "at t = %.15g: row_level[%d] = %d, but constraint %d depends on component %d, "
+                    "at t = %.10g: row_level[%d] = %d, but constraint %d depends on component %d, "
                     "col_level[%d] = %d (CPProjectorSetLevels)",
                     t, row, P->row_level[row], row, col, col, P->col_level[col]);
   for (int i = 0; i < P->m; i++) P->row_level[i] = 0;

@@ -101,7 +101,7 @@ int cpJacobianWrong(CPWork work, sunrealtype t, N_Vector y, const char *before) 
   if (flag > 0) return CP_SUCCESS; /* c cannot be evaluated there: nothing to compare */
   if (flag || !(err > CP_WRONG_JACOBIAN)) return flag;
   return cpReason(work->text, -CP_CNSTRJAC_WRONG,
-                  "at t = %.15g: %sentry (%d, %d) of the constraint Jacobian is %g and not the "
+                  "at t = %.10g: %sentry (%d, %d) of the constraint Jacobian is %g and not the "
                   "derivative of %s with respect to component %d (relative error %.1e of the row)",
                   t, before, row, col, cpMatEntry(&work->g, row, col),
                   cpRowName(work->P, row, name), col, err);

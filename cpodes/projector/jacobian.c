@@ -57,7 +57,7 @@ static int gather(CPWork work, sunrealtype t, const double *y) {
     size[P->mc + k] = cpUnitNorm(P, k, y);
     if (size[P->mc + k] == 0.0)
       return cpReason(work->text, -CP_CNSTRJAC_NONFINITE,
-                      "at t = %.15g: %s is zero, and has no gradient there", t,
+                      "at t = %.10g: %s is zero, and has no gradient there", t,
                       cpRowName(P, P->mc + k, name));
   }
   for (int j = 0; j < g->cols; j++) {
@@ -82,9 +82,9 @@ int cpTakeMatrix(CPWork work, sunrealtype t, CPUserMat *U, const char *name, con
   const int flag = cpUserMatTake(U, &i, &j);
   if (flag == -2)
     return cpReason(work->text, CP_USERFUNC_FAIL,
-                    "at t = %.15g: %s function changed the index arrays of its template (%s)", t,
+                    "at t = %.10g: %s function changed the index arrays of its template (%s)", t,
                     name, option);
-  return flag ? cpReason(work->text, code, "at t = %.15g: entry (%d, %d) of %s is %g", t, i, j,
+  return flag ? cpReason(work->text, code, "at t = %.10g: entry (%d, %d) of %s is %g", t, i, j,
                          name, *cpMatAt(&U->A, i, j))
               : CP_SUCCESS;
 }

@@ -158,14 +158,14 @@ static int explain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
   if (damped)
     return cpReason(
         work->text, CP_IC_FAIL,
-        "at t = %.15g: no consistent state found near the one given; violated most: %s (%.3e)", t,
+        "at t = %.10g: no consistent state found near the one given; violated most: %s (%.3e)", t,
         cpRowName(work->P, work->newton.worst, name),
         cpFreeWorstResidual(work, k->c, work->newton.worst));
   describe(work, k->c, work->newton.worst, work->newton.violation, what, sizeof what);
   if (k->has_dead) N_VProd(k->c, k->dead, k->p);
   if (k->has_dead && cpKrylovNorm(k->weight, k->p, k->m2) >= newton->violation)
     return cpReason(work->text, -CP_PROJ_INCONSISTENT,
-                    "at t = %.15g: %s, and no free component can change it", t, what);
+                    "at t = %.10g: %s, and no free component can change it", t, what);
   if (!work->jac_is_right) {
     flag               = cpFreeProductsWrong(work, t, y, "no convergence, and ");
     work->jac_is_right = !flag;
@@ -179,11 +179,11 @@ static int explain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
   if (remaining > CONTRADICTION * newton->violation) {
     describe(work, k->p, where, remaining, most, sizeof most);
     return cpReason(work->text, -CP_PROJ_INCONSISTENT,
-                    "at t = %.15g: constraints contradict each other: after the best correction %s",
+                    "at t = %.10g: constraints contradict each other: after the best correction %s",
                     t, most);
   }
   return cpReason(work->text, -CP_PROJ_CONV_FAILURE,
-                  "at t = %.15g: the projection does not converge; %s", t, what);
+                  "at t = %.10g: the projection does not converge; %s", t, what);
 }
 
 static const CPNewtonParts parts = {.residuals = residuals,

@@ -21,7 +21,7 @@ static int product(CPWork work, CPJacTimesFn function, const char *name, N_Vecto
   const int flag =
       codeOf(work, name, cpCallProjector(work, function(k->t, k->y, v, result, cpWorkData(work))));
   if (flag || cpVectorFinite(result)) return flag;
-  return cpReason(work->text, -CP_CNSTRJAC_NONFINITE, "at t = %.15g: %s has a NaN or Inf", k->t,
+  return cpReason(work->text, -CP_CNSTRJAC_NONFINITE, "at t = %.10g: %s has a NaN or Inf", k->t,
                   name);
 }
 
@@ -42,7 +42,7 @@ int cpFreeMetric(CPWork work, int l, N_Vector x, N_Vector Dx) {
     flag = codeOf(work, "the metric",
                   cpCallProjector(work, P->user.metric(k->t, k->y, x, Dx, cpWorkData(work))));
   if (flag || cpVectorFinite(Dx)) return flag;
-  return cpReason(work->text, -CP_REPTD_USERFUNC_ERR, "at t = %.15g: the metric gave NaN or Inf",
+  return cpReason(work->text, -CP_REPTD_USERFUNC_ERR, "at t = %.10g: the metric gave NaN or Inf",
                   k->t);
 }
 
@@ -55,10 +55,10 @@ int cpFreeSchurDiag(CPWork work, N_Vector D, N_Vector diag) {
   if (flag) return flag;
   if (!cpVectorFinite(diag))
     return cpReason(work->text, -CP_REPTD_USERFUNC_ERR,
-                    "at t = %.15g: the diagonal of G D G^T has a NaN or Inf", k->t);
+                    "at t = %.10g: the diagonal of G D G^T has a NaN or Inf", k->t);
   if (N_VMin(diag) < 0.0)
     return cpReason(work->text, CP_USERFUNC_FAIL,
-                    "at t = %.15g: the diagonal of G D G^T, a sum of squares, has the entry %g",
+                    "at t = %.10g: the diagonal of G D G^T, a sum of squares, has the entry %g",
                     k->t, N_VMin(diag));
   return CP_SUCCESS;
 }
@@ -107,7 +107,7 @@ int cpFreeSolve(CPWork work, int l, double goal, N_Vector mu) {
   k->level[l].cg->products = work->P->user.psolve ? &withUser : &plain;
   const int flag = cpKrylovSolve(k->level[l].cg, k->weight, goal, k->r, k->x, mu, &iterations, text);
   cpWorkCount(work, CP_COUNTER(nli), iterations);
-  if (text[0]) cpReason(work->text, flag, "at t = %.15g: %s", k->t, text);
+  if (text[0]) cpReason(work->text, flag, "at t = %.10g: %s", k->t, text);
   return flag;
 }
 

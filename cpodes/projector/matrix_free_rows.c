@@ -189,7 +189,7 @@ int cpFreeCheckLevels(CPWork work) {
       N_VProd(k->q, k->level[lower].rows, k->z);
       if (cpKrylovNorm(k->distance, k->z, k->m2) > ENTRY_ROUNDOFF)
         return cpReason(work->text, CP_ILL_INPUT,
-                        "at t = %.15g: a constraint of level %d depends on components of level %d "
+                        "at t = %.10g: a constraint of level %d depends on components of level %d "
                         "(CPProjectorSetLevels)",
                         k->t, lower, l);
     }
@@ -312,12 +312,12 @@ int cpFreeProductsWrong(CPWork work, sunrealtype t, N_Vector y, const char *befo
   if (product > CP_WRONG_JACOBIAN)
     return cpReason(
         work->text, -CP_CNSTRJAC_WRONG,
-        "at t = %.15g: %sthe product G v is not the derivative of c along v (relative error "
+        "at t = %.10g: %sthe product G v is not the derivative of c along v (relative error "
         "%.1e of a constraint, CPProjectorCheckJacTimes)",
         t, before, product);
   return cpReason(
       work->text, -CP_CNSTRJAC_WRONG,
-      "at t = %.15g: %sthe product G^T w is not the transpose of G v: (G v, w) and (v, G^T "
+      "at t = %.10g: %sthe product G^T w is not the transpose of G v: (G v, w) and (v, G^T "
       "w) differ by %.1e of their terms (CPProjectorCheckJacTimes)",
       t, before, transpose);
 }

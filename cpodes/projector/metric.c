@@ -28,10 +28,10 @@ int cpWeights(CPWork work, N_Vector y, N_Vector ewt) {
 int cpMetricIndefinite(char *text, sunrealtype t, int component) {
   if (component < 0)
     return cpReason(text, -CP_METRIC_INDEFINITE,
-                    "at t = %.15g: the metric is not positive definite on the tangent space", t);
+                    "at t = %.10g: the metric is not positive definite on the tangent space", t);
   return cpReason(
       text, -CP_METRIC_INDEFINITE,
-      "at t = %.15g: the metric is not positive definite (its Cholesky factorisation ends "
+      "at t = %.10g: the metric is not positive definite (its Cholesky factorisation ends "
       "at component %d)",
       t, component);
 }
@@ -46,7 +46,7 @@ int cpMetricCheck(const CPMat *W, sunrealtype t, char *text) {
     if (!(cpMatEntry(W, j, j) > 0.0))
       return cpReason(
           text, -CP_METRIC_INDEFINITE,
-          "at t = %.15g: the metric is not positive definite: its diagonal entry %d is %g", t, j,
+          "at t = %.10g: the metric is not positive definite: its diagonal entry %d is %g", t, j,
           cpMatEntry(W, j, j));
   }
   if (cpMatIsSymmetric(W)) return CP_SUCCESS;
@@ -58,7 +58,7 @@ int cpMetricCheck(const CPMat *W, sunrealtype t, char *text) {
       if (W->value[k] == other) continue;
       if (fabs(W->value[k] - other) > ASYMMETRY * sqrt(*cpMatAt(W, i, i)) * sqrt(*cpMatAt(W, j, j)))
         return cpReason(text, -CP_METRIC_INDEFINITE,
-                        "at t = %.15g: the metric is not symmetric: entry (%d, %d) is %.15g, entry "
+                        "at t = %.10g: the metric is not symmetric: entry (%d, %d) is %.15g, entry "
                         "(%d, %d) is %.15g",
                         t, i, j, W->value[k], j, i, other);
     }

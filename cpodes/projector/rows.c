@@ -240,18 +240,18 @@ int cpRowsExplain(CPNewton *newton, sunrealtype t, N_Vector y, int damped) {
   const double largest = violation(rows, &worst);
   if (damped)
     return cpReason(text, CP_IC_FAIL,
-                    "at t = %.15g: no consistent state found near the one given; violated most: %s "
+                    "at t = %.10g: no consistent state found near the one given; violated most: %s "
                     "(%.3e)",
                     t, nameOf(newton, worst, name), rows->c[worst]);
   snprintf(what, sizeof what, "%s is violated by %.3e (%.3g times its tolerance, eps = %g)",
            nameOf(newton, worst, name), rows->c[worst], largest, cpWorkOptions(newton->work)->eps);
   if (rows->is_idle[worst])
     return cpReason(text, -CP_PROJ_INCONSISTENT,
-                    "at t = %.15g: %s, and no free component can change it", t, what);
+                    "at t = %.10g: %s, and no free component can change it", t, what);
   if (isContradiction(newton, others, sizeof others))
-    return cpReason(text, -CP_PROJ_INCONSISTENT, "at t = %.15g: %s, and %s", t, what, others);
+    return cpReason(text, -CP_PROJ_INCONSISTENT, "at t = %.10g: %s, and %s", t, what, others);
   const int flag = newton->parts->compare(newton, t, y);
   if (flag) return flag;
-  return cpReason(text, -CP_PROJ_CONV_FAILURE, "at t = %.15g: the projection does not converge; %s",
+  return cpReason(text, -CP_PROJ_CONV_FAILURE, "at t = %.10g: the projection does not converge; %s",
                   t, what);
 }

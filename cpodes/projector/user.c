@@ -7,9 +7,9 @@ int cpUserViolation(CPWork work, sunrealtype t, N_Vector y, sunrealtype *norm) {
   int flag = cpCallProjector(work, work->P->user.violation(t, y, norm, cpWorkData(work)));
   if (flag)
     return cpReason(work->text, CP_USERFUNC_FAIL,
-                    "at t = %.15g: the violation function failed (%d)", t, flag);
+                    "at t = %.10g: the violation function failed (%d)", t, flag);
   if (!(*norm >= 0.0) || isinf(*norm))
-    return cpReason(work->text, CP_USERFUNC_FAIL, "at t = %.15g: the violation function gave %g", t,
+    return cpReason(work->text, CP_USERFUNC_FAIL, "at t = %.10g: the violation function gave %g", t,
                     *norm);
   return CP_SUCCESS;
 }
@@ -28,7 +28,7 @@ static int project(void *self, sunrealtype t, N_Vector y, N_Vector ewt, int only
   const N_Vector bad = !cpVectorFinite(work->v) ? work->v : e && !cpVectorFinite(e) ? e : NULL;
   if (bad)
     return cpReason(work->text, -CP_PROJ_NONFINITE,
-                    "at t = %.15g: the projection function returned NaN or Inf (component %d%s)", t,
+                    "at t = %.10g: the projection function returned NaN or Inf (component %d%s)", t,
                     cpFirstNonFinite(bad), bad == e ? " of the error" : "");
   (void)ewt, (void)only_if_needed;
   result->moved     = 1; /* its violation is not measured again */
@@ -53,7 +53,7 @@ static int tangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector
     return CP_SUCCESS;
   }
   if (flag) return cpUserResult(work->text, flag, t, "the error projection");
-  return cpReason(work->text, -CP_PROJ_NONFINITE, "at t = %.15g: the error projection %s NaN or Inf",
+  return cpReason(work->text, -CP_PROJ_NONFINITE, "at t = %.10g: the error projection %s NaN or Inf",
                   t, P->user.g_eps ? "returned" : "was given");
 }
 

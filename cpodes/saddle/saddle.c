@@ -35,13 +35,13 @@ const char *cpSaddleName(const CPSaddle s) { return solvers[s->used.type].name; 
 int cpSaddleFailed(const CPSaddle s, int flag, sunrealtype t, const char *row, char *text) {
   if (flag == CP_SADDLE_DEPENDENT)
     return cpReason(text, -CP_PROJ_RANK,
-                    "at t = %.15g: %s depends on others, and the linear solver '%s' needs "
+                    "at t = %.10g: %s depends on others, and the linear solver '%s' needs "
                     "independent ones (CP_LINSOL_AUTO, QRP and SPARSE do not)",
                     t, row, cpSaddleName(s));
   const char *what = flag == CP_MEM_FAIL ? "no memory" : "LAPACK or SuiteSparse failed";
   if (flag == CP_SADDLE_NONFINITE) what = "a matrix that is not finite", flag = -CP_MECH_NONFINITE;
   if (isnan(t)) return cpReason(text, flag, "%s in the linear solver '%s'", what, cpSaddleName(s));
-  return cpReason(text, flag, "at t = %.15g: %s in the linear solver '%s'", t, what,
+  return cpReason(text, flag, "at t = %.10g: %s in the linear solver '%s'", t, what,
                   cpSaddleName(s));
 }
 

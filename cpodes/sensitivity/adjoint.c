@@ -49,7 +49,7 @@ static int refuseRoots(CPodeMem mem, const char *function) {
   if ((newest - mem->checkpoints.first_root) * (mem->base.t - mem->base.t0) < 0.0)
     return CP_SUCCESS;
   return cpReport(&mem->base.log, CP_NOT_SUPPORTED, function,
-                  "a root function crossed zero at t = %.15g, before the newest checkpoint: CVODES "
+                  "a root function crossed zero at t = %.10g, before the newest checkpoint: CVODES "
                   "cannot repeat these steps; call CVodeRootInit(cvode_mem, 0, NULL) before CPodeF",
                   mem->checkpoints.first_root);
 }
@@ -113,7 +113,7 @@ int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj) {
   cpWorkForget(mem->base.out);
   cpStepperLeave(&mem->base, flag);
   if (!flag) return CP_SUCCESS;
-  cpWrite(mem->base.text, "the state at t = %.15g cannot be projected: %s", t,
+  cpWrite(mem->base.text, "the state at t = %.10g cannot be projected: %s", t,
           cpWorkText(mem->base.out));
   if (flag < 0) cpFatal(mem, flag); /* CPodeB must end with this code */
   cpReport(&mem->base.log, flag < 0 ? flag : CP_OUTPUT_PROJ_FAIL, __func__, "%s", mem->base.text);

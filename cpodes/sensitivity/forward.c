@@ -138,7 +138,7 @@ static int checkRows(CPSens sens, const CPAttempt *a, int iS, N_Vector weight) {
   if (off <= fmax(1.0, WRONG_PART * size)) return CP_SUCCESS;
   cpWrite(
       mem->base.text,
-      "at t = %.15g: dc/dp of sensitivity %d (CPodeSetSensConstraintFn) is not the derivative of "
+      "at t = %.10g: dc/dp of sensitivity %d (CPodeSetSensConstraintFn) is not the derivative of "
       "c: differences of c move the sensitivity by %.3g times its tolerance, and that by %.3g "
       "more or less",
       mem->base.t, iS, size, off);
@@ -163,7 +163,7 @@ static int checkStart(CPSens sens, const CPAttempt *a) {
     if (off <= 1.0) continue;
     cpWrite(
         mem->base.text,
-        "at t = %.15g: the start of sensitivity %d is %.3g times its tolerance off G s + dc/dp = "
+        "at t = %.10g: the start of sensitivity %d is %.3g times its tolerance off G s + dc/dp = "
         "0; CPodeSensCalcIC makes it consistent",
         mem->base.t, i, off);
     return cpFatal(mem, CP_INCONSISTENT_IC);
@@ -213,10 +213,10 @@ static int project(CPSens sens, const CPAttempt *a, int iS, N_Vector s0, N_Vecto
 
 static int notFinite(CPSens sens, const CPAttempt *a, int iS) {
   if (sens->nls.matrix_not_finite)
-    cpWrite(sens->mem->base.text, "at t = %.15g: " CP_MATRIX_NONFINITE, a->t);
+    cpWrite(sens->mem->base.text, "at t = %.10g: " CP_MATRIX_NONFINITE, a->t);
   else
     cpWrite(sens->mem->base.text,
-            "at t = %.15g: the right-hand side of sensitivity %d is NaN or Inf", a->t, iS);
+            "at t = %.10g: the right-hand side of sensitivity %d is NaN or Inf", a->t, iS);
   return cpRejected(sens->mem, a, -CP_RHS_NONFINITE);
 }
 
@@ -229,7 +229,7 @@ static int failedInner(CPSens sens, const CPAttempt *a, int iS, N_Vector scor, i
   const int fS = flag == CP_CV_SRHSFUNC_RECVR; /* it reported its failure itself */
   if (!fS && (sens->nls.matrix_not_finite || !cpVectorFinite(scor) || !cpVectorFinite(sens->s)))
     return notFinite(sens, a, iS);
-  cpWrite(mem->base.text, "at t = %.15g: %s sensitivity %d %s, with a step of %g", a->t,
+  cpWrite(mem->base.text, "at t = %.10g: %s sensitivity %d %s, with a step of %g", a->t,
           fS ? "the right-hand side of" : "the nonlinear solver of", iS,
           fS ? "failed recoverably" : "did not converge", a->h);
   const int again = cpRejected(mem, a, fS ? -CV_REPTD_SRHSFUNC_ERR : -CV_CONV_FAILURE);

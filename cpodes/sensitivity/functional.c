@@ -40,8 +40,8 @@ int cpFunctionalResult(const CPFunctionalRun *w, int flag, sunrealtype t, const 
   if (!flag) return CP_SUCCESS;
   if (flag == NOT_FINITE)
     return cpRefuse(&w->mem->base.log, w->function,
-                    "at t = %.15g: the functional's %s returned NaN or Inf", t, name);
-  return cpRefuse(&w->mem->base.log, w->function, "at t = %.15g: the functional's %s failed (%d)",
+                    "at t = %.10g: the functional's %s returned NaN or Inf", t, name);
+  return cpRefuse(&w->mem->base.log, w->function, "at t = %.10g: the functional's %s failed (%d)",
                   t, name, flag);
 }
 

@@ -165,7 +165,7 @@ static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *
   const int code = cpStepperCause(&mem->base, &reason);
   if (code) cpWrite(mem->base.text, "%s", reason);
   else
-    cpWrite(mem->base.text, "at t = %.15g: the backward problem of functional %d failed%s (%d)", t,
+    cpWrite(mem->base.text, "at t = %.10g: the backward problem of functional %d failed%s (%d)", t,
             problem->k, flag < 0 ? "" : " recoverably, again and again", flag);
   return cpFatal(mem, code ? code : flag < 0 ? CV_RHSFUNC_FAIL : CV_REPTD_RHSFUNC_ERR);
 }

@@ -220,7 +220,7 @@ static int checkParamJac(CPMechSens sens, int iS, const double *values) {
       if (fabs(v[i] - d[i]) > most)
         flag = cpReason(
             mech->text, CP_MECH_DERIV_WRONG,
-            "at t = %.15g: derivatives to parameter %d (CPMechSetParamJac): entry %d of %s "
+            "at t = %.10g: derivatives to parameter %d (CPMechSetParamJac): entry %d of %s "
             "is %.6g, differences say %.6g",
             sens->t, iS, i, part[k].name, v[i], d[i]);
   }
@@ -298,7 +298,7 @@ static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, in
   if (!flag) flag = factor(sens);
   if (flag) return flag;
   flag = cpSaddleSolve(mech->kkt, F, B, sens->a, sens->lambda);
-  return flag ? cpReason(mech->text, flag, "at t = %.15g: no solution for a sensitivity", sens->t)
+  return flag ? cpReason(mech->text, flag, "at t = %.10g: no solution for a sensitivity", sens->t)
               : CP_SUCCESS;
 }
 
@@ -417,7 +417,7 @@ static int solveAdjoint(CPMech mech, sunrealtype t, N_Vector y, N_Vector yB, con
     memset(sens->b, 0, (size_t)mech->m * sizeof *sens->b);
     addTransposed(sens->partials, CP_OF_Z, CP_BY_LAMBDA, l + mech->nq + mech->nu, sens->b);
     flag = cpSaddleSolve(mech->kkt, sens->f, sens->b, sens->a, sens->lambda);
-    if (flag) cpReason(mech->text, flag, "at t = %.15g: no solution for an adjoint", t);
+    if (flag) cpReason(mech->text, flag, "at t = %.10g: no solution for an adjoint", t);
   }
   return mech->attached.cause = flag;
 }

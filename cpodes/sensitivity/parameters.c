@@ -151,7 +151,7 @@ static int rowsByUser(CPSens sens, sunrealtype t, N_Vector y, int iS) {
   }
   if (cpVectorFinite(sens->r)) return CP_SUCCESS;
   return cpReason(text, -CP_CNSTR_NONFINITE,
-                  "at t = %.15g: dc/dp of sensitivity %d is not finite (row %d)", t, iS,
+                  "at t = %.10g: dc/dp of sensitivity %d is not finite (row %d)", t, iS,
                   cpFirstNonFinite(sens->r));
 }
 

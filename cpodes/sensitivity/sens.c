@@ -292,7 +292,7 @@ int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS) {
   cpStepperLeave(&mem->base, flag);
   if (i < Ns)
     return cpReport(&mem->base.log, CP_OUTPUT_PROJ_FAIL, __func__,
-                    "sensitivity %d at t = %.15g is given unprojected: %s", i, t,
+                    "sensitivity %d at t = %.10g is given unprojected: %s", i, t,
                     cpWorkText(sens->work));
   return CP_SUCCESS;
 }

@@ -54,7 +54,7 @@ int cpStepperCheckConsistent(CPStepper s, sunrealtype t, N_Vector y, N_Vector ew
   if (off.worst >= 0)
     snprintf(where, sizeof where, " (%s: %.3e)", cpRowName(s->P, off.worst, name), off.residual);
   return cpReason(s->text, CP_INCONSISTENT_IC,
-                  "at t = %.15g: the start is %.3g times the tolerance off the manifold%s; %s%s%s",
+                  "at t = %.10g: the start is %.3g times the tolerance off the manifold%s; %s%s%s",
                   t, off.norm, where, stepped ? "project it and call " : "", s->ops->name,
                   stepped ? "ReInit to go on from there" : "CalcIC makes it consistent");
 }
@@ -122,7 +122,7 @@ int cpStepperProject(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vec
   cpStepperTellAngle(s, which + used, sizeof which - used);
   return cpReason(
       s->text, -CP_PROJ_CORRECTION,
-      "at t = %.15g: the projection moved the state by %.3g times the tolerance, more than the "
+      "at t = %.10g: the projection moved the state by %.3g times the tolerance, more than the "
       "bound %.3g (%sSetProjMaxCorrection)%s",
       t, correction, s->max_correction, s->ops->name, which);
 }
@@ -143,7 +143,7 @@ int cpStepperProjectOutput(CPStepper s, sunrealtype t, N_Vector y, sunrealtype b
   N_VScale(1.0, y, s->tmp);
   s->output_cause = cpProject(s->out, t, y, s->ewt, NULL, 0, &(CPProjected){0});
   if (s->output_cause)
-    return cpReason(s->text, CP_OUTPUT_PROJ_FAIL, "output at t = %.15g%s is given unprojected: %s",
+    return cpReason(s->text, CP_OUTPUT_PROJ_FAIL, "output at t = %.10g%s is given unprojected: %s",
                     t, event, cpWorkText(s->out));
   if (!isinf(bound)) {
     const N_Vector delta = cpWorkScratch(s->out);
@@ -153,7 +153,7 @@ int cpStepperProjectOutput(CPStepper s, sunrealtype t, N_Vector y, sunrealtype b
       N_VScale(1.0, s->tmp, y);
       return cpReason(
           s->text, CP_OUTPUT_PROJ_FAIL,
-          "output at t = %.15g%s is given unprojected: the projection would move it by %.3g times "
+          "output at t = %.10g%s is given unprojected: the projection would move it by %.3g times "
           "the tolerance, more than the bound %.3g (%sSetProjMaxCorrection); after a change of the "
           "constraints %sReInit is needed",
           t, event, correction, bound, s->ops->name, s->ops->name);
@@ -172,7 +172,7 @@ void cpStepperWarn(CPStepper s, const char *function) {
   if (floor->reached && !s->floor_warned) {
     s->floor_warned = 1;
     cpReport(&s->log, CV_WARNING, function,
-             "at t = %.15g: %s cannot be satisfied better than to %.3g times its tolerance, the "
+             "at t = %.10g: %s cannot be satisfied better than to %.3g times its tolerance, the "
              "roundoff of evaluating it (asked for: %.3g); projections end there",
              s->t, cpRowName(s->P, floor->worst, name), floor->violation, cpProjectorEps(s->P));
   }

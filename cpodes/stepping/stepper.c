@@ -2,6 +2,7 @@
 #include "stepper.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- life cycle ---- */
 
@@ -270,6 +271,22 @@ void cpStepperSystemFreed(CPStepper s) {
 /* A step that fails although its size is below this part of the time of the run may have reached the end
  * of the motion, which shorter steps would only approach. */
 #define NEAR_THE_END 1.0e-6
+
+const char *cpStepperWithoutTime(const char *text) {
+  const char *end = strncmp(text, "at t = ", 7) ? NULL : strstr(text, ": ");
+  return end ? end + 2 : text;
+}
+
+const char *cpStepperLastGood(CPStepper s, const char *text, char last[CP_LAST_GOOD]) {
+  char time[CP_LAST_GOOD / 2];
+  snprintf(time, sizeof time, "t = %.10g", s->t);
+  const char *there = strstr(text, time);
+  /* not the beginning of a longer number */
+  const char after = there ? there[strlen(time)] : '\0';
+  if (there && (after == '\0' || !strchr("0123456789.e", after))) last[0] = '\0';
+  else snprintf(last, CP_LAST_GOOD, "; the last good state is that of %s", time);
+  return last;
+}
 
 static int isShort(CPStepper s, sunrealtype t, sunrealtype h) {
   /* t counts a little, since a restart at t0 may be near the end as well */

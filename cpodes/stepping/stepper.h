@@ -128,6 +128,11 @@ int cpStepperSetErrHandler(CPStepper s, CPErrHandlerFn handler, void *data, cons
  * make progress? A single failure with such a step proves nothing, since far from t = 0 all steps
  * may be short. */
 int cpStepperIsCreeping(CPStepper s, sunrealtype t, sunrealtype h);
+/* Returns the text behind its "at t = ...: ", for messages that name the time already. */
+const char *cpStepperWithoutTime(const char *text);
+/* Returns "; the last good state is that of t = ...", in last, or "" if the text names this time. */
+#define CP_LAST_GOOD 80
+const char *cpStepperLastGood(CPStepper s, const char *text, char last[CP_LAST_GOOD]);
 /* Is the newest state the end of the motion (CPSystem's limit)? Then s->text says why. */
 int cpStepperTellLimit(CPStepper s);
 /* The same after a step of size h, if many steps in a row have been so short that they approach the end

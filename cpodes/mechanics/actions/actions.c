@@ -129,10 +129,10 @@ int cpActionCG(CPAction *act, double *r, double *d, double *mu) {
                                  act->multipliers, &iterations, text);
   if (flag == -CP_METRIC_INDEFINITE)
     return cpReason(text, -CP_MASS_INDEFINITE,
-                    "at t = %.15g: M^{-1} must be positive definite, and is not", act->s.t);
+                    "at t = %.10g: M^{-1} must be positive definite, and is not", act->s.t);
   if (flag == -CP_CNSTRJAC_WRONG || flag == -CP_PROJ_CONV_FAILURE)
     return cpReason(text, -CP_PROJ_CONV_FAILURE,
-                    "at t = %.15g: conjugate gradients on A M^{-1} A^T do not converge: are Au and "
+                    "at t = %.10g: conjugate gradients on A M^{-1} A^T do not converge: are Au and "
                     "ATl each other's transpose (CPMechCheck)?",
                     act->s.t);
   return flag;

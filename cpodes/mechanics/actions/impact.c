@@ -55,11 +55,11 @@ static int checkReached(Impact *hit, const double *before) {
     if (mech->kkt && mech->kkt->dependent < 0)
       return cpReason(
           mech->text, CP_MECH_A_WRONG,
-          "at t = %.15g: A is not the derivative of v: %s has the velocity %g after the "
+          "at t = %.10g: A is not the derivative of v: %s has the velocity %g after the "
           "impact, and not %g (CPMechCheck)",
           hit->act.s.t, cpMechRowName(mech, i, name), hit->v[i], hit->v[i] - miss);
     return cpReason(mech->text, CP_KKT_INCONSISTENT,
-                    "at t = %.15g: the velocity that %s has to have after the impact, %g, "
+                    "at t = %.10g: the velocity that %s has to have after the impact, %g, "
                     "contradicts those of the rows that it depends on",
                     hit->act.s.t, cpMechRowName(mech, i, name), hit->v[i] - miss);
   }

@@ -240,7 +240,7 @@ int cpCompare(CPCheck *check, const CPComparison *c, CPCheckWorst *found) {
   else snprintf(place, sizeof place, "(%d, %d)%s%s", worst.row, worst.col, comma, name);
   const CPCheckRow *row = &rows[worst.row];
   check->code           = c->code;
-  cpWrite(check->text, "at t = %.15g%s: %s%s is %.10g, and %s %.10g (relative error %.1e)",
+  cpWrite(check->text, "at t = %.10g%s: %s%s is %.10g, and %s %.10g (relative error %.1e)",
           check->at.t, check->moved ? ", positions moved by half a percent" : "", c->given, place,
           row->given, c->expected, row->expected, worst.error);
   return CP_SUCCESS;

@@ -12,7 +12,7 @@
 static void negativeMass(CPCheck *check, const char *name, int j, double entry) {
   if (!(entry < 0.0) || check->code) return;
   check->code = CP_MASS_INDEFINITE;
-  cpWrite(check->text, "at t = %.15g: %s(%d, %d) is %.10g: a kinetic energy must not be negative",
+  cpWrite(check->text, "at t = %.10g: %s(%d, %d) is %.10g: a kinetic energy must not be negative",
           check->at.t, name, j, j, entry);
 }
 

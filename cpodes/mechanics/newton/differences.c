@@ -272,7 +272,7 @@ int cpPartialsCompare(CPPartials P, double h, const double *ewt) {
       if (of_A) cpMechRowName(P->mech, c->row, name);
       flag =
           cpReason(P->mech->text, CP_MECH_DERIV_WRONG,
-                   "at t = %.15g: %s is grossly wrong: for a change of the %s it says that row "
+                   "at t = %.10g: %s is grossly wrong: for a change of the %s it says that row "
                    "%d%s%s changes by %.3g, and it changes by %.3g (CPMechCheck finds the entry)",
                    P->t, given_by[c->wrong], with_respect_to[by], c->row, of_A ? ", of " : "", name,
                    c->of[c->wrong].product[c->row], c->of[c->wrong].change[c->row]);

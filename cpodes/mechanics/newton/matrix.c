@@ -126,7 +126,7 @@ int cpNewtonAssemble(CPNewtonMatrix *S, double complex gamma) {
   if (flag) return cpReason(text, flag, "no memory for the iteration matrix");
   if (cpLuFinite(S->lu)) return CP_SUCCESS;
   P->valid = 0; /* a difference has overflowed, which factors might not show */
-  return cpReason(text, -CP_MECH_NONFINITE, "at t = %.15g: the iteration matrix is not finite",
+  return cpReason(text, -CP_MECH_NONFINITE, "at t = %.10g: the iteration matrix is not finite",
                   P->t);
 }
 
@@ -136,7 +136,7 @@ int cpNewtonFactor(CPNewtonMatrix *S) {
   const int flag = cpLuFactor(S->lu);
   if (flag > 0)
     return cpReason(mech->text, -CP_LINSOL_FAIL,
-                    "at t = %.15g: the iteration matrix is singular (gamma = %g)", S->P->t,
+                    "at t = %.10g: the iteration matrix is singular (gamma = %g)", S->P->t,
                     creal(S->gamma));
   return flag ? cpReason(mech->text, flag, "no factors of the iteration matrix") : CP_SUCCESS;
 }

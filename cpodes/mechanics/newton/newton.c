@@ -87,7 +87,7 @@ static int solverSolve(SUNLinearSolver LS, SUNMatrix S, N_Vector x, N_Vector b, 
   int flag = cpNewtonSolve(&newton->S, N_VGetArrayPointer(b), N_VGetArrayPointer(x));
   if (!flag && !cpVectorFinite(x))
     flag = cpReason(mech->text, -CP_LINSOL_FAIL,
-                    "at t = %.15g: the iteration matrix is singular to roundoff (gamma = %g)",
+                    "at t = %.10g: the iteration matrix is singular to roundoff (gamma = %g)",
                     newton->P->t, creal(newton->S.gamma));
   return flag ? failed(mech, flag) : 0;
 }

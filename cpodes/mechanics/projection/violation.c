@@ -74,9 +74,9 @@ static int compareThere(CPMechProblem *p, sunrealtype t, N_Vector x, const char 
   if (mech->operators)
     return cpReason(text, -CP_CNSTRJAC_WRONG,
                     err > CP_WRONG_JACOBIAN
-                        ? "at t = %.15g: %sthe product Au is not the derivative of the constraints "
+                        ? "at t = %.10g: %sthe product Au is not the derivative of the constraints "
                           "along u (relative error %.1e, CPMechCheck)"
-                        : "at t = %.15g: %sthe product ATl is not the transpose of Au: (A u, l) "
+                        : "at t = %.10g: %sthe product ATl is not the transpose of Au: (A u, l) "
                           "and (u, A^T l) differ by %.1e of their terms (CPMechCheck)",
                     t, before, err > CP_WRONG_JACOBIAN ? err : transpose);
   flag = cpDerivativeEntries(newton, t, x, &mech->A, 1, p->off, &err, &row, &col);
@@ -84,7 +84,7 @@ static int compareThere(CPMechProblem *p, sunrealtype t, N_Vector x, const char 
   p->derivative_is_right = !(err > CP_WRONG_JACOBIAN);
   if (p->derivative_is_right) return CP_SUCCESS;
   return cpReason(text, -CP_CNSTRJAC_WRONG,
-                  "at t = %.15g: %sentry (%d, %d) of the constraint Jacobian, %g, is not the "
+                  "at t = %.10g: %sentry (%d, %d) of the constraint Jacobian, %g, is not the "
                   "derivative of %s (relative "
                   "error %.1e of the row)",
                   t, before, row, col, cpMatEntry(&mech->A, row, col),

@@ -69,7 +69,7 @@ int cpIsClipped(CPodeMem mem, const CPAttempt *a) {
   mem->failure.cause = CV_CONV_FAILURE;
   cpWrite(
       mem->base.text,
-      "at t = %.15g: CVODES' step of %g does not lead there from t = %.15g, since it goes beyond "
+      "at t = %.10g: CVODES' step of %g does not lead there from t = %.15g, since it goes beyond "
       "tstop",
       a->t, a->h, mem->base.t);
   return 1;
@@ -86,7 +86,7 @@ static int checkRetry(CPodeMem mem, const CPAttempt *a) {
     return CP_SUCCESS;
   mem->failure.history_lost = 1;
   return cpReason(mem->base.text, CV_UNREC_RHSFUNC_ERR,
-                  "at t = %.15g: f failed recoverably between the state and its sensitivities, "
+                  "at t = %.10g: f failed recoverably between the state and its sensitivities, "
                   "which CVODES cannot repeat",
                   before->t);
 }
@@ -195,7 +195,7 @@ static int checkMethod(CPodeMem mem, const CPAttempt *a) {
     const sunrealtype off = N_VMaxNorm(s->tmp), scale = N_VMaxNorm(y1) + N_VMaxNorm(a->zn1);
     if (!(off <= SELFCHECK * CP_UROUND * scale))
       return cpReason(s->text, CP_SELFCHECK_FAIL,
-                      "at t = %.15g: the first step's state is not the one handed over (off by "
+                      "at t = %.10g: the first step's state is not the one handed over (off by "
                       "%g): this CVODES works differently",
                       a->t, off);
   }
@@ -275,9 +275,9 @@ static void nameNonFinite(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int m
   }
   mem->failure.cause = CP_RHS_NONFINITE;
   if (matrix && cpVectorFinite(s->tmp))
-    cpWrite(s->text, "at t = %.15g: " CP_MATRIX_NONFINITE, a->t);
+    cpWrite(s->text, "at t = %.10g: " CP_MATRIX_NONFINITE, a->t);
   else
-    cpWrite(s->text, "at t = %.15g: the right-hand side f returned NaN or Inf (component %d)", a->t,
+    cpWrite(s->text, "at t = %.10g: the right-hand side f returned NaN or Inf (component %d)", a->t,
             component);
 }
 
@@ -301,7 +301,7 @@ int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
   const int code = cpStepperCause(s, &reason);
   if (code) cpWrite(s->text, "%s; again and again, down to a step of %g", reason, a->h);
   else
-    cpWrite(s->text, "at t = %.15g: %s again and again, down to a step of %g", a->t,
+    cpWrite(s->text, "at t = %.10g: %s again and again, down to a step of %g", a->t,
             f_failed ? "the right-hand side f failed" : "the nonlinear solver did not converge",
             a->h);
   return cpFatal(mem, code ? code : f_failed ? CV_REPTD_RHSFUNC_ERR : CV_CONV_FAILURE);
@@ -313,7 +313,7 @@ int cpFailedTest(CPodeMem mem, const CPAttempt *a) {
   char why[128]              = "";
   if (fabs(a->h) >= roundoff || !isCreeping(mem, a)) return CP_SUCCESS;
   if (s->P) cpStepperTellAngle(s, why, sizeof why);
-  cpWrite(s->text, "at t = %.15g: the error test fails again and again, down to a step of %g%s",
+  cpWrite(s->text, "at t = %.10g: the error test fails again and again, down to a step of %g%s",
           a->t, a->h, why);
   return cpFatal(mem, CV_ERR_FAILURE);
 }

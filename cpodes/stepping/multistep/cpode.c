@@ -167,21 +167,23 @@ static int explain(CPodeMem mem, int flag) {
       CV_LSETUP_FAIL,   CV_LSOLVE_FAIL,        CV_CONV_FAILURE};
   const CPStepper s    = &mem->base;
   const char *function = mem->function, *again = afterRestart(mem), *reason = NULL;
+  char last[CP_LAST_GOOD];
   if (mem->failure.fatal)
-    return cpReport(&s->log, mem->failure.fatal, function,
-                    "%s; the last good state is that of t = %.15g%s", s->text, s->t, again);
+    return cpReport(&s->log, mem->failure.fatal, function, "%s%s%s", s->text,
+                    cpStepperLastGood(s, s->text, last), again);
   if (!mem->failure.fatal && flag < 0 && cpStepperTellLimit(s))
     return cpReport(&s->log, mem->failure.cause ? mem->failure.cause : flag, function, "%s%s",
                     s->text, again);
   if (flag == CV_CONV_FAILURE && mem->failure.cause)
     return cpReport(&s->log, mem->failure.cause, function,
-                    "every attempt of the step from t = %.15g failed: %s%s", s->t, s->text, again);
+                    "every attempt of the step from t = %.10g failed: %s%s", s->t,
+                    cpStepperWithoutTime(s->text), again);
   int code = 0;
   for (size_t i = 0; i < sizeof by_system / sizeof by_system[0]; i++)
     if (flag == by_system[i]) code = cpStepperCause(s, &reason);
   if (code)
-    return cpReport(&s->log, code, function, "%s; the last good state is that of t = %.15g%s",
-                    reason, s->t, again);
+    return cpReport(&s->log, code, function, "%s%s%s", reason, cpStepperLastGood(s, reason, last),
+                    again);
   const char *lacking = /* what CVODES means by "the nonlinear solver's init routine failed" */
       flag == CV_NLS_INIT_FAIL
           ? " Newton's iteration, of the states or of sensitivities, lacks a linear solver "
@@ -193,7 +195,7 @@ static int explain(CPodeMem mem, int flag) {
   if (mem->cvodes.text[0])
     return cpReport(&s->log, flag, function, "%s%s%s%s", mem->cvodes.text, why, lacking, again);
   char *name = CVodeGetReturnFlagName(flag); /* CVODES has no name for some codes */
-  cpWrite(s->log.text, "CVode returned %s (%d) at t = %.15g%s%s%s%s", name ? name : "an error",
+  cpWrite(s->log.text, "CVode returned %s (%d) at t = %.10g%s%s%s%s", name ? name : "an error",
           flag, s->t, why, lacking[0] ? ":" : "", lacking, again);
   if (s->log.handler)
     s->log.handler(flag, function, s->log.text,

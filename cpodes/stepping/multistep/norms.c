@@ -143,7 +143,7 @@ int cpOrderNormsEnd(CPodeMem mem, const CPAttempt *a) {
       !last.begun || last.taken)
     return CP_SUCCESS;
   return cpReason(mem->base.text, CP_SELFCHECK_FAIL,
-                  "at t = %.15g: CVODES has changed its order without a norm that cpodes knows of: "
+                  "at t = %.10g: CVODES has changed its order without a norm that cpodes knows of: "
                   "this CVODES works differently",
                   a->t);
 }

@@ -64,8 +64,8 @@ static int checked(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data
   while (!result && bad < roots->n && isfinite(gout[bad])) bad++;
   if (result || bad < roots->n) {
     mem->failure.cause = mem->failure.fatal = CV_RTFUNC_FAIL;
-    if (result) cpWrite(mem->base.text, "at t = %.15g: the root function g failed (%d)", t, result);
-    else cpWrite(mem->base.text, "at t = %.15g: the root function g[%d] is %g", t, bad, gout[bad]);
+    if (result) cpWrite(mem->base.text, "at t = %.10g: the root function g failed (%d)", t, result);
+    else cpWrite(mem->base.text, "at t = %.10g: the root function g[%d] is %g", t, bad, gout[bad]);
     return -1;
   }
   /* Where the run restarts at a root, the g_i of that root is zero up to roundoff and the

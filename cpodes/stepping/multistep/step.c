@@ -140,7 +140,7 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
       isfinite(*norm) &&
       !mem->nls.ctest(mem->nls.wrapper, s->err, s->err, CP_CANNOT_MISS, ewt, mem->nls.ctest_data);
   if (!mem->attempt.err_valid) {
-    cpWrite(s->text, "at t = %.15g: the projected error estimate has no finite norm", a->t);
+    cpWrite(s->text, "at t = %.10g: the projected error estimate has no finite norm", a->t);
     return cpFailed(mem, a, -CP_PROJ_NONFINITE);
   }
   const sunrealtype unprojected = cpWrmsNorm(ycor, ewt);

@@ -20,10 +20,10 @@ int cpOneStepRhs(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector ydot, int
   if (code) return cpReason(s->text, result > 0 ? abs(code) : -abs(code), "%s", reason);
   if (result)
     return cpReason(s->text, result > 0 ? -CV_REPTD_RHSFUNC_ERR : CV_RHSFUNC_FAIL,
-                    "at t = %.15g: the right-hand side f failed %s (%d)", t,
+                    "at t = %.10g: the right-hand side f failed %s (%d)", t,
                     result > 0 ? "recoverably" : "for good", result);
   return cpReason(s->text, -CP_RHS_NONFINITE,
-                  "at t = %.15g: the right-hand side f returned NaN or Inf (component %d)", t,
+                  "at t = %.10g: the right-hand side f returned NaN or Inf (component %d)", t,
                   cpFirstNonFinite(ydot));
 }
 
@@ -41,7 +41,7 @@ int cpOneStepRhsBatch(CPOneStepMem mem, int k, const sunrealtype *t, const sunre
   for (size_t j = 0; j < (size_t)k * n; j++)
     if (!isfinite(F[j]))
       return cpReason(s->text, -CP_RHS_NONFINITE,
-                      "at t = %.15g: the right-hand side f returned NaN or Inf (component %d)",
+                      "at t = %.10g: the right-hand side f returned NaN or Inf (component %d)",
                       t[j / n], (int)(j % n));
   return CP_SUCCESS;
 }
@@ -136,12 +136,12 @@ static int giveUp(CPOneStepMem mem, sunrealtype h, int flag) {
   char reason[CP_TEXT_LENGTH];
   if (flag == 0)
     return cpReason(s->text, CV_ERR_FAILURE,
-                    "from t = %.15g no step size passes the error test, down to %g", s->t, h);
+                    "from t = %.10g no step size passes the error test, down to %.3g", s->t, h);
   if (cpStepperTellLimit(s)) return -flag;
   memcpy(reason, s->text, sizeof reason);
   return cpReason(s->text, -flag,
-                  "every attempt of the step from t = %.15g failed, down to a size of %g: %s", s->t,
-                  h, reason);
+                  "every attempt of the step from t = %.10g failed, down to a size of %.3g: %s",
+                  s->t, h, cpStepperWithoutTime(reason));
 }
 
 /* Steps that creep towards a fault fail again and again before they pass: the reason is told. */
@@ -193,7 +193,7 @@ static int attempts(CPOneStepMem mem) {
       return mem->failed
                  ? giveUp(mem, h, mem->failed)
                  : cpReason(s->text, CV_TOO_MUCH_ACC,
-                            "at t = %.15g: a step of %g is below the roundoff of t", s->t, h);
+                            "at t = %.10g: a step of %g is below the roundoff of t", s->t, h);
     mem->stats.nattempts++;
     cpWorkAttempt(s->step);
     mem->shrink = SHRINK_FAILED;
@@ -232,13 +232,13 @@ static int weights(CPOneStepMem mem) {
   const int flag    = cpStepperWeights(s, s->y, s->ewt);
   if (flag)
     return cpReason(s->text, flag,
-                    "at t = %.15g: an error weight is not positive and finite, or efun failed",
+                    "at t = %.10g: an error weight is not positive and finite, or efun failed",
                     s->t);
   const sunrealtype norm = cpWrmsNorm(s->y, s->ewt);
   if (norm * CP_UROUND <= 1.0) return CP_SUCCESS;
   return cpReason(
       s->text, CV_TOO_MUCH_ACC,
-      "at t = %.15g: the tolerances are below roundoff: they must be %.2g times as large", s->t,
+      "at t = %.10g: the tolerances are below roundoff: they must be %.2g times as large", s->t,
       norm * CP_UROUND);
 }
 
@@ -435,6 +435,6 @@ int CPOneStepEvolve(CPOneStepMem mem, sunrealtype tout, N_Vector yout, sunrealty
   *tret = mem->tret;
   if (flag >= 0) return flag;
   if (flag == CP_OUTPUT_PROJ_FAIL) return cpReport(&s->log, flag, __func__, "%s", s->text);
-  return cpReport(&s->log, flag, __func__, "%s; the last good state is that of t = %.15g", s->text,
-                  s->t);
+  return cpReport(&s->log, flag, __func__, "%s%s", s->text,
+                  cpStepperLastGood(s, s->text, (char[CP_LAST_GOOD]){0}));
 }

@@ -144,7 +144,7 @@ static int compare(CPOde *ode, sunrealtype t, const sunrealtype *y, const sunrea
   if (flag) return flag > 0 ? CP_SUCCESS : flag; /* there is nothing to compare */
   if (c->wrong < 0) return CP_SUCCESS;
   return cpReason(ode->mem->base.text, CP_ILL_INPUT,
-                  "at t = %.15g: the Jacobian function is grossly wrong: for a change of y it says "
+                  "at t = %.10g: the Jacobian function is grossly wrong: for a change of y it says "
                   "that f changes by %.3g in row %d, and it changes by %.3g",
                   t, f->product[c->row], c->row, f->change[c->row]);
 }
@@ -168,11 +168,11 @@ static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrea
   case 0: return compare(ode, t, y, k, ewt, h);
   case -1:
     return cpReason(text, -CP_RHS_NONFINITE,
-                    "at t = %.15g: the Jacobian function returned NaN or Inf (row %d, column %d)",
+                    "at t = %.10g: the Jacobian function returned NaN or Inf (row %d, column %d)",
                     t, i, j);
   default:
     return cpReason(text, CP_ILL_INPUT,
-                    "at t = %.15g: the Jacobian function changed the index arrays of its matrix", t);
+                    "at t = %.10g: the Jacobian function changed the index arrays of its matrix", t);
   }
 }
 
@@ -185,12 +185,12 @@ static int factor(int which, sunrealtype g, sunrealtype gi, void *data) {
   double t   = ode->mem->base.t;
   int flag   = cpLuAssemble(lu, (double complex[]){-(g + gi * I)});
   if (!flag && !cpLuFinite(lu))
-    return cpReason(text, -CP_RHS_NONFINITE, "at t = %.15g: " CP_MATRIX_NONFINITE, t);
+    return cpReason(text, -CP_RHS_NONFINITE, "at t = %.10g: " CP_MATRIX_NONFINITE, t);
   if (!flag) flag = cpLuFactor(lu);
   if (flag > 0)
     return cpReason(text, -CV_LSETUP_FAIL,
-                    "at t = %.15g: the matrix of Newton's iteration is singular (gamma = %g)", t, g);
-  return flag ? cpReason(text, flag, "at t = %.15g: no factors of Newton's matrix", t) : CP_SUCCESS;
+                    "at t = %.10g: the matrix of Newton's iteration is singular (gamma = %g)", t, g);
+  return flag ? cpReason(text, flag, "at t = %.10g: no factors of Newton's matrix", t) : CP_SUCCESS;
 }
 
 static int solve(int which, sunrealtype *re, sunrealtype *im, void *data) {

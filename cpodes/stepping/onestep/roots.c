@@ -111,11 +111,11 @@ static int evaluateAt(CPOneStepMem mem, sunrealtype t, N_Vector y, sunrealtype *
   mem->stats.nge++;
   const int result = r->g(t, y, values, cpOneStepUserData(&mem->base));
   if (result)
-    return cpReason(mem->base.text, CV_RTFUNC_FAIL, "at t = %.15g: the root function g failed (%d)",
+    return cpReason(mem->base.text, CV_RTFUNC_FAIL, "at t = %.10g: the root function g failed (%d)",
                     t, result);
   if (cpAllFinite(values, r->n)) return CP_SUCCESS;
   return cpReason(mem->base.text, CV_RTFUNC_FAIL,
-                  "at t = %.15g: the root function g returned NaN or Inf", t);
+                  "at t = %.10g: the root function g returned NaN or Inf", t);
 }
 
 /* y <- the state at t. If the projection fails recoverably, the state stays unprojected (raw),
@@ -125,7 +125,7 @@ static int stateAt(CPOneStepMem mem, sunrealtype t, N_Vector y, int *raw) {
   const int flag    = cpOneStepSolution(mem, t, y, " (CV_ROOT_RETURN)");
   *raw              = flag == CP_OUTPUT_PROJ_FAIL;
   if (*raw && s->output_cause < 0)
-    return cpReason(s->text, s->output_cause, "at t = %.15g: no state for root functions: %s", t,
+    return cpReason(s->text, s->output_cause, "at t = %.10g: no state for root functions: %s", t,
                     cpWorkText(s->out));
   return *raw ? CP_SUCCESS : flag;
 }
