@@ -53,6 +53,11 @@ const char *CPBodiesAssemblyNotes(CPBodies b, sunrealtype *change) {
   return b && b->changed ? b->changed : "";
 }
 
+sunrealtype *CPBodiesOffsets(CPBodies b, int *count) {
+  if (count) *count = b && b->shift ? b->np : 0;
+  return b ? b->shift : NULL;
+}
+
 /* ------------------------------------------------------------------------------ verdicts -- */
 
 static void silent(int code, const char *function, const char *text, void *data) {
@@ -344,6 +349,7 @@ static int findSingular(Assembly *a, N_Vector x0) {
   char first[220] = "", finite[220] = "";
   b->singular[0] = '\0';
   b->assembled   = a->t;
+  N_VConst(1, a->id); /* bodies that were held in the assembly may move */
   if (b->np == 0 || !(a->extent > 0) || CPMechEvaluate(a->trial, a->t, x0, &out) || out.unique ||
       out.rank < 0)
     return CP_SUCCESS;

@@ -390,6 +390,10 @@ CPODES_EXPORT int CPBodiesAssemble(CPBodies bodies, CPMech mech, sunrealtype t, 
  * largest change of a start velocity that was given, as a part of it, or 0; may be NULL. */
 CPODES_EXPORT const char *CPBodiesAssemblyNotes(CPBodies bodies, sunrealtype *change);
 
+/** Returns the offsets of the newest CPBodiesAssemble, which rows of p are to have instead of 0, after CPBodiesModel, else
+ * NULL. count: out, their number np. A program that integrates with another, equal mechanism copies them. */
+CPODES_EXPORT sunrealtype *CPBodiesOffsets(CPBodies bodies, int *count);
+
 /* ---- quantities, after CPBodiesMech or CPBodiesModel ---- */
 
 /** Returns a coordinate of a joint and its rate at y. x, rate: out. */

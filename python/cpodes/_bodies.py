@@ -191,6 +191,8 @@ class BodiesInstance(Instance):
             ffi.memmove(lib.CPBodiesParameters(self.bodies), pointer(source), source.nbytes)
         flag = lib.CPBodiesModel(self.bodies, model)
         self.failures.check(flag, lambda: text(lib.CPBodiesGetLastMessage(self.bodies)))
+        if m._offsets is not None:
+            self.offsets()[:] = m._offsets
         m._contacts, m.np, m.nv = points_of(self.bodies), model.np, max(model.np, model.nv)
         m.na, m.ready = max(m.nv, model.na), True
         if self.acts:
@@ -202,6 +204,12 @@ class BodiesInstance(Instance):
         check = lambda flag: self.failures.check(flag, lambda: text(lib.CPMechGetLastMessage(mech)))
         check(lib.CPBodiesPrepare(self.bodies, mech))
         return mech
+
+    def offsets(self) -> np.ndarray:
+        """The array of what rows of redundant loops are to be instead of 0, which an assembly sets."""
+        count = ffi.new("int *")
+        values = lib.CPBodiesOffsets(self.bodies, count)
+        return np.frombuffer(ffi.buffer(values, 8 * count[0])) if count[0] else np.zeros(0)
 
     def parameter_block(self) -> Tuple[Any, Any]:
         which = ffi.new("int[]", self.mechanism._selected)
@@ -240,6 +248,7 @@ class Bodies(Mechanism):
         self._records: List[Callable] = []
         self._select({})
         self.title, self.method, self.notes, self.t_end, self.held, self.assembles = "", "auto", "", None, "", True
+        self.assembly_notes, self._offsets = "", None
         self._draft: Optional[Draft] = None # creating it from a file may fail
         self._draft = Draft(self)
         file = self._draft.file
@@ -304,7 +313,7 @@ class Bodies(Mechanism):
             draft = self._open()
             record(draft.bodies, draft)
             self._records.append(record)
-            self._query, self.ready, self.mask = None, False, None
+            self._query, self.ready, self.mask, self._offsets = None, False, None, None
         return fields["name"]
 
     def _name(self, name: Optional[str], kind: str) -> str:
@@ -622,7 +631,8 @@ class Bodies(Mechanism):
 
     def assemble(self, y: Any = None, *, t: float = 0.0, held: Any = None) -> np.ndarray:
         """The consistent state nearest to y (None: the placement). held: names of bodies whose positions and velocities
-        stay. Raises Error CP_IC_FAIL, which names a joint that stays open."""
+        stay. Raises Error CP_IC_FAIL, which names a joint that stays open. What the assembly has changed is listed in
+        assembly_notes: offsets of redundant rows, which later runs have as well, and start velocities."""
         names = self.held.split() if held is None else [held] if isinstance(held, str) else [word("a name in held", one) for one in held]
         guess = self.placed() if y is None else self._state(y)
 
@@ -630,6 +640,8 @@ class Bodies(Mechanism):
             x.y[:] = guess
             flag = lib.CPBodiesAssemble(x.bodies, x.mech, t, x.y_vector, " ".join(names).encode() if names else ffi.NULL)
             x.failures.check(flag, lambda: text(lib.CPBodiesGetLastMessage(x.bodies)))
+            self.assembly_notes = text(lib.CPBodiesAssemblyNotes(x.bodies, ffi.NULL))
+            self._offsets = x.offsets().copy()
             return x.y.copy()
         return self._ask(work)
 

@@ -654,6 +654,12 @@ static int model_udot_jac(double t, const double *q, const double *u, const doub
   return m ? m->mech.udot_jac(t, q, u, z, Uq, Uu, Uz, m->data) : -1;
 }
 
+static void model_row_name(CPMechName what, sunindextype i, double t, char *name, size_t length,
+                           void *F) {
+  const CPModel *m = model_now(F);
+  if (m) m->mech.row_name(what, i, t, name, length, m->data);
+}
+
 GlueParametric *glue_parametric(const CPModelType *type, const double *values, int64_t capacity,
                                 SUNContext ctx, char *message, int64_t length) {
   GlueParametric *P = calloc(1, sizeof *P);
@@ -700,6 +706,7 @@ CPMech glue_parametric_mech(GlueParametric *P) {
   SET(auxiliary_jac);
   SET(lambda_jac);
   SET(udot_jac);
+  SET(row_name);
 #undef SET
   m.data      = NULL;
   CPMech mech = CPMechCreate(&m, first->y0, P->ctx);

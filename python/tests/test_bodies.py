@@ -208,6 +208,34 @@ def test_gradients_know_how_the_assembly_depends_on_lengths():
         cpodes.model("andrews").gradient(lambda t, y, p: y[0], t_span=(0, 0.01), start=cpodes.model("andrews").y0)
 
 
+def rounded_four_bar():
+    """A four-bar linkage in the plane y = 0, whose pin misses by 9e-8 across that plane."""
+    m = cpodes.Bodies(gravity=(0, 0, -GRAVITY))
+    for name, x, z in (("crank", 0, 0), ("rod", 0, 0.2), ("rocker", 0.4, 0)):
+        m.add_body(name, mass=1, inertia=(1e-2,) * 3, at=(x, 0, z), centre=(0.1, 0, 0.1))
+    for name, a, b, at in (("h1", None, "crank", (0, 0, 0)), ("h2", "crank", "rod", (0, 0, 0.2)), ("h3", None, "rocker", (0.4, 0, 0))):
+        m.revolute(a, b, at=at, axis=(0, 1, 0), name=name)
+    m.ball("rod", "rocker", frames="bodies", at=(0.4, 0, 0.1), at_b=(0, 9e-8, 0.3), name="pin")
+    return m
+
+
+def test_an_offset_that_closes_a_rounded_loop_holds_in_the_runs_that_follow():
+    m = rounded_four_bar()
+    sol = m.solve((0, 0.5), rtol=1e-8, atol=1e-8)
+    assert sol.success and 'joint "pin" along y: an offset of 9e-08 m' in m.assembly_notes
+    assert abs(m.coordinate("h1", sol.y[:, -1])[0]) > 0.1 and sol.violation.max() < 1e-8
+    m.add_body("other", mass=1, inertia=(1,) * 3)
+    assert m.solve((0, 0.1)).success
+
+
+def test_drives_in_conflict_are_named():
+    m = arm()
+    m.drive("hinge", rate=1, name="first")
+    m.drive("hinge", rate=2, name="second")
+    with pytest.raises(cpodes.Error, match='drive "second" contradicts drive "first"'):
+        m.assemble()
+
+
 def test_the_assembly_names_the_joint_that_stays_open():
     m = cpodes.Bodies(2)
     m.add_body("bar", mass=1, inertia=1, at=(0, 0))
