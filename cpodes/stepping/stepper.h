@@ -109,6 +109,11 @@ int cpStepperCheckVector(CPStepper s, N_Vector v, const char *name, const char *
 /* Checks the arguments that CPode and CPOneStepEvolve share. */
 int cpStepperCheckCall(CPStepper s, sunrealtype tout, N_Vector yout, const sunrealtype *tret,
                        int itask, const char *function);
+/* Is tout the start t, up to roundoff, so that no step leads there? An event at the end of a run
+ * leaves nothing to integrate. */
+static inline int cpStepperIsThere(sunrealtype t, sunrealtype tout) {
+  return fabs(tout - t) <= 2.0 * CP_UROUND * fmax(fabs(t), fabs(tout));
+}
 /* Returns an operation that steps need and that this kind of vector lacks, or NULL. */
 static inline const char *cpMissingOperation(N_Vector v) { return cpVectorLacks(v, CP_FOR_STEPS); }
 

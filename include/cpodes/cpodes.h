@@ -219,8 +219,9 @@ CPODES_EXPORT int CPodeGetConsistentIC(CPodeMem mem, N_Vector y0);
  * start is consistent.
  *
  * tout must lie in the last step or beyond it (CV_NORMAL), or on the side of the start to which the
- * run goes (CV_ONE_STEP), else CP_ILL_INPUT is returned. If it is too close to the start,
- * CV_TOO_CLOSE is returned.
+ * run goes (CV_ONE_STEP), else CP_ILL_INPUT is returned. If tout is the start up to roundoff, as
+ * after an event at the end of a run, no step is taken, and the start is returned with CP_SUCCESS.
+ * If it is not, but too close for a step (about 1e-138 from t0 = 0), CV_TOO_CLOSE is returned.
  *
  * Returns CP_SUCCESS, CV_TSTOP_RETURN, CV_ROOT_RETURN, an error flag of CVODES, or
  *

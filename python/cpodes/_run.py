@@ -141,6 +141,7 @@ class Dense:
         y = np.einsum("kj,kjn->kn", w / w.sum(axis=1)[:, None], self.segments[k])
         exact = hit.any(axis=1)
         y[exact] = self.segments[k[exact], hit[exact].argmax(axis=1)]
+        y[flat == self.ts[-1]] = self.segments[-1, -1] # after an event there
         if self.project:
             with self.lock:
                 for i in np.flatnonzero(~exact):
@@ -365,6 +366,10 @@ class Integration:
         else:
             self.check(lib.CPOneStepSetStopTime(self.run.onestep, t))
 
+    def is_there(self, t: float) -> bool:
+        """Is t the present time, up to roundoff, so that no step leads there?"""
+        return abs(t - self.run.t) <= 4 * np.finfo(float).eps * abs(t)
+
     def restart(self, t: float, y: np.ndarray) -> None:
         """Continues from another state y at t."""
         self.y[:] = y
@@ -528,7 +533,12 @@ class Integration:
                         break
                     if changed is not None:
                         self.restart(t, changed)
+                        if self.is_there(self.t1):
+                            run.t = self.t1
                         self.record(changed)
+                        if run.t == self.t1:
+                            break
+                        self.stops = [s for s in self.stops if not self.is_there(s)]
                         self.stop_at(self.stops[0] if self.stops else self.t1)
                 elif flag == lib.GLUE_CALM:
                     self.begin_phase(run.t)

@@ -17,10 +17,10 @@
 static int checkTime(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
   sunrealtype t = mem->base.t;
   if (nst == 0)
-    return fabs(tout - t) >= LEAST_DISTANCE
+    return cpStepperIsThere(t, tout) || fabs(tout - t) >= LEAST_DISTANCE
                ? CP_SUCCESS
                : cpReport(&mem->base.log, CV_TOO_CLOSE, mem->function,
-                          "tout must not be t0, %.15g, but for roundoff: tout = %.15g", t, tout);
+                          "tout is too close to t0 = %.15g for a step: tout = %.15g", t, tout);
   const sunrealtype h = cpLastStep(mem);
   CVodeGetCurrentTime(mem->cvode_mem, &t);
   const sunrealtype begin = itask == CV_NORMAL ? t - h : mem->base.t0;
@@ -376,10 +376,12 @@ static int call(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret
   if (unknown) s->tol.kind = CP_TOL_CVODES;
   const long int before = cpStepsTaken(mem);
   flag                  = prepare(mem, tout, itask, ncheck != NULL, before);
-  if (flag) {
+  const int is_there    = !flag && before == 0 && cpStepperIsThere(s->t, tout);
+  if (flag || is_there) {
     if (unknown) s->tol.kind = CP_TOL_NONE;
     N_VScale(1.0, s->y, yout);
-    *tret = s->t;
+    *tret = is_there ? tout : s->t;
+    if (is_there && ncheck) *ncheck = 0;
     return flag;
   }
   if (isPassed(mem, tout, itask, before)) {

@@ -315,8 +315,8 @@ static int search(CPOneStepMem mem) {
 
 /* ---- before the first step ---- */
 
-/* Can the run go on towards tout? The first call after a start sets its direction and the size of
- * the first step. If steps are returned one at a time, they may pass tout, but the run must not
+/* Can the run go on towards tout? The first call after a start sets its direction, unless tout is
+ * the start, and the size of the first step. If steps are returned one at a time, they may pass tout, but the run must not
  * reverse. */
 static int checkCall(CPOneStepMem mem, sunrealtype tout, int itask, const char *function) {
   const CPStepper s = &mem->base;
@@ -330,10 +330,10 @@ static int checkCall(CPOneStepMem mem, sunrealtype tout, int itask, const char *
                     "the method has no embedded one to estimate errors: it needs "
                     "CPOneStepSetFixedStep");
   if (mem->dir == 0.0) {
-    const sunrealtype least = fmax(CP_UROUND * fmax(fabs(s->t), fabs(tout)), DBL_MIN);
-    if (fabs(tout - s->t) <= 2.0 * least)
+    if (cpStepperIsThere(s->t, tout)) return CP_SUCCESS;
+    if (fabs(tout - s->t) <= 2.0 * DBL_MIN)
       return cpReport(&s->log, CV_TOO_CLOSE, function,
-                      "tout must not be t0, %.15g, but for roundoff: tout = %.15g", s->t, tout);
+                      "tout is too close to t0 = %.15g for a step: tout = %.15g", s->t, tout);
     const sunrealtype dir = tout > s->t ? 1.0 : -1.0;
     if (mem->h == 0.0 && mem->hinit * dir < 0.0)
       return cpRefuse(&s->log, function,
@@ -427,6 +427,12 @@ int CPOneStepEvolve(CPOneStepMem mem, sunrealtype tout, N_Vector yout, sunrealty
   if (flag) {
     *tret = s->t;
     return atEnd(mem, yout, flag);
+  }
+  if (mem->dir == 0.0) { /* tout is the start. */
+    const int stops = mem->have_tstop && cpStepperIsThere(s->t, mem->tstop);
+    if (stops) mem->have_tstop = 0;
+    *tret = tout;
+    return atEnd(mem, yout, stops ? CV_TSTOP_RETURN : CP_SUCCESS);
   }
   cpStepperEnter(s);
   flag = cpStepperLeave(s, march(mem, tout, itask, yout));

@@ -148,6 +148,35 @@ START_TEST(other_restarts_start_as_cvodes_does) {
 }
 END_TEST
 
+static sunrealtype end_of_run;
+
+static int until_end(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)y, (void)user_data;
+  g[0] = t - end_of_run;
+  return 0;
+}
+
+/* Roundoffs between the event and the end of the run; CVODES needs more than 4 of them for a step. */
+START_TEST(a_run_with_an_event_at_its_end_is_complete) {
+  static const int distances[] = {0, 1, 3, 4, 5, 6, 10, 100, 1000};
+  for (size_t k = 0; k < sizeof distances / sizeof *distances; k++) {
+    N_Vector y    = VECTOR(1.0, 0.0);
+    sunrealtype t = 0.0;
+    end_of_run    = 1.0 - distances[k] * SUN_UNIT_ROUNDOFF / 2.0;
+    open_run(_i % 2 ? CV_ADAMS : CV_BDF, fall, y, 1.0e-6, until_end, ANY_DIRECTION);
+    if (_i / 2) ck_assert_int_eq(CVodeSetStopTime(CPodeGetCVodeMem(mem), 1.0), CV_SUCCESS);
+    ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CV_ROOT_RETURN);
+    entries(y)[1] = 7.0;
+    ck_assert_int_eq(CPodeReInit(mem, t, y), CP_SUCCESS);
+    ck_assert_int_ge(CPode(mem, 1.0, y, &t, _i / 2 ? CV_ONE_STEP : CV_NORMAL), CP_SUCCESS);
+    ck_assert_double_eq_tol(t, 1.0, 1.0e-12);
+    ck_assert_double_eq_tol(entries(y)[1], 7.0, 1.0e-11);
+    close_run();
+    N_VDestroy(y);
+  }
+}
+END_TEST
+
 /* ---- values that are not numbers ---- */
 
 static sunrealtype nan_from, fails_from;
@@ -277,6 +306,7 @@ int main(void) {
   tcase_add_loop_test(tcase, a_gap_that_opens_slowly_has_no_root_with_a_band_of_some_tolerances, 0,
                       2 * DECADES);
   tcase_add_test(tcase, other_restarts_start_as_cvodes_does);
+  tcase_add_loop_test(tcase, a_run_with_an_event_at_its_end_is_complete, 0, 4);
   tcase_add_loop_test(tcase, a_root_function_that_is_nan_or_fails_ends_the_call, 0, 4);
   tcase_add_loop_test(tcase, roots_are_those_of_cvodes, 0, 2);
   tcase_add_loop_test(tcase, functions_that_stay_at_zero_have_a_root_where_they_get_there, 0, 4);

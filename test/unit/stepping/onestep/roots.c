@@ -420,6 +420,40 @@ static int turning(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
 static const char *const turning_methods[] = {
     "DOP853", "ARKODE_DORMAND_PRINCE_7_4_5", "RADAU", "RADAU5", "RADAU9", "RADAU13"};
 
+static sunrealtype end_of_run;
+static int until_end(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
+  (void)y, (void)user_data;
+  *g = t - end_of_run;
+  return 0;
+}
+
+/* Roundoffs between the event and the end of the run */
+START_TEST(a_run_with_an_event_at_its_end_is_complete) {
+  static const int distances[] = {0, 1, 3, 4, 5, 10, 100, 1000};
+  for (size_t k = 0; k < sizeof distances / sizeof *distances; k++)
+    for (int kind = 0; kind < 4; kind++) {
+      const int stops = kind / 2, itask = kind % 2 && stops ? CV_ONE_STEP : CV_NORMAL;
+      sunrealtype t    = 0;
+      N_Vector y       = VECTOR(1, 0);
+      CPOneStepMem mem = CPOneStepCreate(turning_methods[_i], test_context);
+      end_of_run       = 1.0 - distances[k] * SUN_UNIT_ROUNDOFF / 2.0;
+      ck_assert_int_eq(CPOneStepInit(mem, falling, t, y), CP_SUCCESS);
+      ck_assert_int_eq(CPOneStepSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
+      ck_assert_int_eq(CPOneStepRootInit(mem, 1, until_end), CP_SUCCESS);
+      ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CV_ROOT_RETURN);
+      entries(y)[1] = 7.0;
+      ck_assert_int_eq(CPOneStepReInit(mem, t, y), CP_SUCCESS);
+      if (stops) ck_assert_int_eq(CPOneStepSetStopTime(mem, 1.0), CP_SUCCESS);
+      ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, itask),
+                       stops ? CV_TSTOP_RETURN : CP_SUCCESS);
+      ck_assert_double_eq_tol(t, 1.0, 1.0e-13);
+      ck_assert_double_eq_tol(entries(y)[1], 7.0, 1.0e-11);
+      CPOneStepFree(&mem);
+      N_VDestroy(y);
+    }
+}
+END_TEST
+
 /* g counts as zero up to 10 tolerances of 2 tol. The steps after the first root may end where it does. */
 START_TEST(a_function_that_turns_back_soon_after_a_root_has_two_roots) {
   for (sunrealtype tol = 1.0e-5; tol > 0.9e-9; tol *= pow(10.0, -0.25))
@@ -657,6 +691,7 @@ int main(void) {
   tcase_add_loop_test(tc, a_gap_that_opens_slowly_has_no_root, 0, 2 * n_one_methods);
   tcase_add_test(tc, another_root_soon_after_a_start_at_zero_is_returned);
   tcase_add_test(tc, flights_that_are_hardly_resolved_are_not_missed);
+  tcase_add_loop_test(tc, a_run_with_an_event_at_its_end_is_complete, 0, 6);
   tcase_add_test(tc, roots_can_be_set_and_taken_away_on_the_way);
   tcase_add_loop_test(tc, functions_that_come_and_go_within_a_step_are_found, 0, 3 * n_one_methods);
   tcase_add_loop_test(tc, a_function_that_turns_back_soon_after_a_root_has_two_roots, 0, 6);
