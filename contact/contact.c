@@ -124,14 +124,17 @@ sunrealtype contactSpeed(const Point *point, sunrealtype t, const sunrealtype *v
 }
 
 /* The direction of sliding: that of v_T in c->v or, if v_T is zero or beyond the end of sliding, the
- * one before it. */
+ * one before it. Where sliding slows down, CVODES' iteration converges better with quotients over the
+ * increments of differences, which smooth its end, than with the linear direction. */
 static void slidingDirection(const CPContact c, const Point *point, sunrealtype t, sunrealtype *s) {
-  const sunrealtype *v    = (c->sens.is_linear ? c->sens.base : c->v) + point->tangent;
+  const Heading *start = contactHeading(point, t);
+  const int is_linear  = c->is_linear && (c->sens.is_linear || c->onestep || isinf(start->t_half));
+  const sunrealtype *v = (is_linear ? c->base : c->v) + point->tangent;
   const sunrealtype speed = contactSlidesInSpace(point) ? contactSpeed(point, t, v) : 0.0;
-  memcpy(s, contactHeading(point, t)->s, 2 * sizeof *s);
+  memcpy(s, start->s, 2 * sizeof *s);
   if (!(fabs(speed) > contactZeroVelocity(c, point->tangent))) return;
   for (int k = 0; k < 2; k++) s[k] = v[k] / speed;
-  if (!c->sens.is_linear) return;
+  if (!is_linear) return;
   const sunrealtype *v1  = c->v + point->tangent;
   const sunrealtype turn = (s[0] * v1[1] - s[1] * v1[0]) / speed; /* ds = n (n^T dv) / speed */
   s[0] -= turn * v[1] / speed, s[1] += turn * v[0] / speed;
@@ -153,7 +156,17 @@ static int slidingVelocities(CPContact c, sunrealtype t, const sunrealtype *q, c
   int turns = 0;
   for (int i = 0; i < c->npoints; i++) turns |= contactSlidesInSpace(&c->point[i]);
   if (!turns) return 0;
-  return contactVelocities(c, t, q, u);
+  const sunrealtype *q_base, *u_base;
+  int flag     = 0;
+  c->is_linear = c->sens.is_linear;
+  if (!c->is_linear && CPMechGetDifferenceBase(c->mech, &q_base, &u_base)) {
+    c->is_linear = 1;
+    if (!c->model.v) flag = contactRows(c, t, q_base);
+    if (!flag) flag = contactVelocities(c, t, q_base, u_base);
+    memcpy(c->base, c->v, (size_t)c->na * sizeof *c->v);
+    if (!flag && !c->model.v) flag = contactRows(c, t, q);
+  }
+  return flag ? flag : contactVelocities(c, t, q, u);
 }
 
 /* Finds whether some friction is a force, and then evaluates the laws, rows and velocities that it
@@ -402,6 +415,7 @@ static int build(CPContact c, N_Vector y_tmpl) {
                 {&c->mask, na, sizeof *c->mask},
                 {&c->p, na, sizeof *c->p},
                 {&c->v, na, sizeof *c->v},
+                {&c->base, na, sizeof *c->base},
                 {&c->b, na, sizeof *c->b},
                 {&c->a, na, sizeof *c->a},
                 {&c->impulse, na, sizeof *c->impulse},

@@ -158,6 +158,10 @@ struct CPContact_ {
   char *is_contact, *keep;
   sunrealtype *lambda, *other;                 /* [m], [2 m] */
   sunrealtype *mask, *p, *v, *b, *a, *impulse; /* [na]; a = A u' - b without contact forces */
+  /* While f is differentiated by differences, the direction of sliding in space is linear in the
+   * velocities, around those of rows in base [na]: steps of differences may exceed them. */
+  int is_linear;
+  sunrealtype *base;
   sunrealtype *scale; /* [na] largest entry of each row of A, which scales the tolerance of the row */
   sunrealtype *udot, *driven; /* [nu]; driven: due to prescribed motions alone */
   /* W [na na], the others [na]: the rows of the contacts in the problem. before_v: the velocities
@@ -204,12 +208,9 @@ struct CPContact_ {
     /* Derivatives of the margins: slope [Ns 2 npoints] with respect to parameters, rate [2 npoints]
      * with respect to t along the motion. */
     sunrealtype *slope, *rate;
-    sunrealtype *value, *change; /* [length] */
-    char *decided;               /* [2 npoints] 1: a root of this margin is the event */
-    /* While f is differentiated by differences, the direction of sliding in space is linear in the
-     * velocities, around those of rows in base [na]: steps of differences may exceed them. */
-    int is_linear;
-    sunrealtype *base;
+    sunrealtype *value, *change;  /* [length] */
+    char *decided;                /* [2 npoints] 1: a root of this margin is the event */
+    int is_linear;                /* f is differentiated along a sensitivity, around base */
     N_Vector before, after;       /* f on both sides of an event */
     N_Vector direction, moved, y; /* workspace */
   } sens;

@@ -52,13 +52,14 @@ static sunrealtype newestEnd(CPContact c) {
 
 /* Keeps how contacts slide in space at the end of a step, where integrators evaluate root functions
  * before they search the step. (CVODES does so at outputs, too.) A step may be taken back and end
- * earlier, which replaces its former end. Returns 0 or an error code that has been reported. */
+ * earlier, which replaces its former end. At the start of sliding integrators also evaluate them in
+ * states with errors, of which nothing is kept. Returns 0 or an error code that has been reported. */
 static int follow(CPContact c, sunrealtype t, N_Vector y) {
   int known = 0;
   for (int i = 0; i < c->npoints; i++) {
     Point *point    = &c->point[i];
     Heading *newest = &point->heading[1];
-    if (!contactSlidesInSpace(point) || t == newest->t) continue;
+    if (!contactSlidesInSpace(point) || t == newest->t || t <= point->heading[0].t) continue;
     const sunrealtype *v = c->v + point->tangent, *a = c->a + point->tangent;
     const sunrealtype speed = contactSpeed(point, t, v);
     if (speed <= contactZeroVelocity(c, point->tangent)) continue; /* sliding has ended */

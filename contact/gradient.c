@@ -267,7 +267,7 @@ int contactSensAllocate(CPContact c, int Ns) {
   c->sens.size        = calloc(n, sizeof *c->sens.size);
   c->sens.which       = calloc(n, sizeof *c->sens.which);
   c->sens.slope       = calloc((n + 1) * m, sizeof *c->sens.slope);
-  c->sens.value       = calloc(2 * length + (size_t)c->na, sizeof *c->sens.value);
+  c->sens.value       = calloc(2 * length, sizeof *c->sens.value);
   c->sens.decided     = calloc(m, sizeof *c->sens.decided);
   c->sens.S           = N_VCloneVectorArray(Ns, c->newest);
   c->sens.minus       = N_VCloneVectorArray(Ns, c->newest);
@@ -282,7 +282,6 @@ int contactSensAllocate(CPContact c, int Ns) {
     return 1;
   }
   c->sens.rate = c->sens.slope + n * m, c->sens.change = c->sens.value + length;
-  c->sens.base = c->sens.change + length;
   return 0;
 }
 
@@ -308,7 +307,7 @@ static int rightHandSide(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int i
                          N_Vector ySdot, void *mech, N_Vector tmp1, N_Vector tmp2) {
   const CPContact c = CPMechGetUserData(mech);
   if (contactMeasure(c, t, y, "CPContactSolve")) return -1;
-  memcpy(c->sens.base, c->v, (size_t)c->na * sizeof *c->v);
+  memcpy(c->base, c->v, (size_t)c->na * sizeof *c->v);
   c->sens.is_linear = 1;
   const int flag    = CPMechSensRhs1(Ns, t, y, ydot, iS, yS, ySdot, mech, tmp1, tmp2);
   c->sens.is_linear = 0;

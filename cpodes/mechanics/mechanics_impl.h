@@ -192,6 +192,7 @@ struct CPMech_ {
   CPMechMultipliers multipliers;
   CPMechStage stage;
   CPMechFunctionRoom room;
+  const CPMechState *base; /* around which partial derivatives are being formed, or NULL */
   /* users of the system */
   CPProjector P;
   /* M is not positive definite: the default metric is that of the error weights. */

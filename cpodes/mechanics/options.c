@@ -206,6 +206,12 @@ int CPMechSetDifferenceTime(CPMech mech, sunrealtype time) {
   return CP_SUCCESS;
 }
 
+int CPMechGetDifferenceBase(CPMech mech, const sunrealtype **q, const sunrealtype **u) {
+  if (!mech || !mech->base || !q || !u) return 0;
+  *q = mech->base->q, *u = mech->base->u;
+  return 1;
+}
+
 int CPMechSetErrorTimeScale(CPMech mech, sunrealtype tau, const int *z_order) {
   const int flag = cpMechOption(mech, CP_MECH_BEFORE_ATTACH, __func__);
   if (flag) return flag;

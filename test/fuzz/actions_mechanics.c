@@ -131,6 +131,8 @@ static void set_group_norms(World *w) {
 static void set_difference_time(World *w) {
   const sunrealtype time = number(w, 1e-3, 1.0);
   if (!(time >= 1e-3 && time <= 1.0)) w->another_solution = 1;
+  const sunrealtype *q, *u;
+  CPMechGetDifferenceBase(w->mech, &q, &u); /* has no answer outside a function of the model */
   CALL(w, MECHANICS, CPMechSetDifferenceTime(w->mech, time));
 }
 

@@ -229,8 +229,10 @@ int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double
     memcpy(P->M.value, mech->userM.A.value, cpMatEntries(&P->M) * sizeof(double));
     memcpy(P->A.value, mech->A.value, cpMatEntries(&P->A) * sizeof(double));
   }
-  flag = cpPartialsGiven(P);
+  flag       = cpPartialsGiven(P);
+  mech->base = &s;
   if (!flag) flag = cpPartialsDifferences(P, ewt);
-  P->valid = !flag;
+  mech->base = NULL;
+  P->valid   = !flag;
   return flag;
 }
