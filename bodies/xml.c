@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_INCLUDED = 1000, MOST_NESTED = 1000 };
+enum { MOST_INCLUDED = 1000, MOST_NESTED = 1000, MOST_ATTRIBUTES = 1000 };
 
 /* ------------------------------------------------------------------------ messages and notes -- */
 
@@ -220,12 +220,31 @@ static void silent(void *data, const char *format, ...)
     ;
 static void silent(void *data, const char *format, ...) { (void)data, (void)format; }
 
+/* Has an element more attributes than `most`? libxml2 compares each with all before it. An attribute is an
+ * equals sign with a quote after it; "<" does not occur in values. UTF-16 has zeros between. */
+static int hasAttributes(const char *data, size_t size, int most) {
+  int count = 0, equals = 0;
+  for (size_t i = 0; i < size && count <= most; i++) {
+    if (data[i] == '<') count = 0;
+    if (equals && (data[i] == '"' || data[i] == '\'')) count++;
+    if (!data[i] || !strchr(" \t\r\n", data[i])) equals = data[i] == '=' || (equals && !data[i]);
+  }
+  return count > most;
+}
+
 /* Parses a text. Returns NULL after a message with the parser's error and its position. */
 static xmlDocPtr parse(Robot *r, const char *name, const char *data, size_t size) {
   Source source           = {r, name};
   xmlParserCtxtPtr parser = xmlNewParserCtxt();
   if (!parser || size > INT_MAX) {
     snprintf(r->message, r->length, "%s: %s", name, parser ? "it is too long" : "no memory");
+    xmlFreeParserCtxt(parser);
+    return NULL;
+  }
+  if (hasAttributes(data, size, MOST_ATTRIBUTES)) {
+    snprintf(r->message, r->length, "%s: an element has more than %d attributes", name,
+             MOST_ATTRIBUTES);
+    bodiesOneLine(r->message, r->length);
     xmlFreeParserCtxt(parser);
     return NULL;
   }

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* strsignal */
+#define _GNU_SOURCE /* pipe2, strsignal */
 #include "module.h"
 
 #include "options.h"
@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <models/model.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,8 @@ static char *place_of(const char *path) {
 static int survives_loading(const char *path) {
   int status  = 0, ends[2];
   char loaded = 0;
-  if (pipe(ends)) return complain("%s: %s", path, strerror(errno)), 0;
+  /* O_NONBLOCK: a process that a constructor has started may keep the other end. */
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK)) return complain("%s: %s", path, strerror(errno)), 0;
   const pid_t child = child_start();
   if (child == 0) {
     dlopen(path, RTLD_NOW | RTLD_LOCAL); /* the caller below checks whether it worked */

@@ -107,11 +107,12 @@ class Outputs(FilesTest):
         self.assertIn("stdout", process.stderr)
 
     def test_a_link_to_no_file_yet_stays_a_link(self):
-        link = self.folder / "link"
-        link.symlink_to("target.csv")
-        self.assert_done(cpodes("run", "pendulum", *SHORT, "--csv", link))
-        self.assertTrue(link.is_symlink())
-        self.assertEqual(rows_of(self.folder / "target.csv")[0][0], "t")
+        for option in ("--csv", "--json"):
+            link, target = self.folder / f"link{option}", self.folder / f"target{option}"
+            link.symlink_to(target.name)
+            self.assert_done(cpodes("run", "pendulum", *SHORT, option, link))
+            self.assertTrue(link.is_symlink())
+            self.assertTrue(target.is_file())
 
     def test_a_pipe_and_a_device_are_written_to(self):
         pipe = self.folder / "pipe"

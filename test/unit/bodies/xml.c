@@ -489,14 +489,16 @@ END_TEST
 
 /* Names are made distinct and valid; balls and free bodies have their damping. */
 START_TEST(names_are_made_fit) {
-  CPBodies b = read_good(WORLD(
-      "<body name=\"a.b c\"><joint name=\"a.b c\" type=\"ball\" damping=\"0.5\"/>" INERTIAL
-      "</body><body name=\"ground\"><joint type=\"free\" damping=\"0.25\"/>" INERTIAL
-      "</body><body><joint/>" INERTIAL "</body><body><joint stiffness=\"1\"/>" INERTIAL "</body>"));
+  CPBodies b = read_good(
+      WORLD("<body name=\"a.b c\"><joint name=\"a.b c\" type=\"ball\" damping=\"0.5\"/>" INERTIAL
+            "</body><body name=\"ground\"><joint type=\"free\" damping=\"0.25\"/>" INERTIAL
+            "</body><body><joint/>" INERTIAL "</body><body><joint stiffness=\"1\"/>" INERTIAL
+            "</body><body name=\"c&#x7f;d&#x85;\"><joint/>" INERTIAL "</body>"));
   ck_assert_str_eq(CPBodiesBodyName(b, 0), "a_b_c");
   ck_assert_str_eq(CPBodiesBodyName(b, 1), "ground_2");
   ck_assert_str_eq(CPBodiesBodyName(b, 2), "body");
   ck_assert_str_eq(CPBodiesBodyName(b, 3), "body_2");
+  ck_assert_str_eq(CPBodiesBodyName(b, 4), "c_d__");
   ck_assert_str_eq(CPBodiesJointName(b, 0), "a_b_c_joint");
   ck_assert_str_eq(CPBodiesJointName(b, 1), "body_joint");
   ck_assert_double_eq(parameter(b, "a_b_c_spring.drag"), 0.5);
@@ -895,6 +897,24 @@ START_TEST(many_bodies_are_read) {
 }
 END_TEST
 
+START_TEST(an_element_has_a_bounded_number_of_attributes) {
+  enum { MANY = 100000, LINE = 20 };
+  char *text = malloc(MANY * LINE);
+  ck_assert_ptr_nonnull(text);
+  for (int equals = 0; equals < 2; equals++) { /* in a comment they are none */
+    size_t size = (size_t)sprintf(text, equals ? "<!-- <" : "<mujoco ");
+    for (int i = 0; i < MANY; i++)
+      size += (size_t)sprintf(text + size, equals ? "= " : "a%d = '>' ", i);
+    sprintf(text + size, equals ? "-->" BODY("", "<freejoint/>" INERTIAL) : "/>");
+    CPBodies b = read_text(text);
+    ck_assert_msg((b != NULL) == equals, "%s", message);
+    if (!b) ck_assert_mentions(message, "robot.xml: an element has more than 1000 attributes");
+    CPBodiesFree(&b);
+  }
+  free(text);
+}
+END_TEST
+
 /* Each of these takes minutes if time grows with the square of a number. */
 START_TEST(time_is_proportional_to_the_length) {
   enum { MANY = 300000, LINE = 60 };
@@ -1053,6 +1073,7 @@ int main(void) {
   tcase_add_test(tc, nothing_is_printed);
   tcase_add_test(tc, many_bodies_are_read);
   tcase_add_test(tc, time_is_proportional_to_the_length);
+  tcase_add_test(tc, an_element_has_a_bounded_number_of_attributes);
   tcase_add_test(tc, bodies_without_names_are_numbered);
   tcase_add_test(tc, an_inertial_may_stand_in_a_frame);
   tcase_add_test(tc, included_files_may_not_nest_without_end);
