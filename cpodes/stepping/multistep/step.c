@@ -221,14 +221,14 @@ static int isCut(CPodeMem mem, const CPAttempt *a) {
   return a->nst > 0 && fabs(a->h) < (1.0 - 1.0e2 * CP_UROUND) * fabs(cpLastStep(mem));
 }
 
-static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
-                 sunbooleantype callLSetup, void *cvode_mem) {
-  CPodeMem mem      = ((CPWrapped *)NLS->content)->owner;
+static int attemptStep(CPodeMem mem, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
+                       sunbooleantype callLSetup, void *cvode_mem) {
   const CPStepper s = &mem->base;
   CPTrial *trial    = &mem->attempt;
   CPAttempt a;
   mem->nsolves++;
   cpAttemptRead(mem, &a);
+  cpWorkLend(s->step, s->system.data ? NULL : a.user_data); /* CVODES may have been called directly */
 
   /* Evaluates how the attempt before has ended. */
   int flag = cpOrderNormsEnd(mem, &a);
@@ -277,6 +277,20 @@ static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ew
   else mem->failure.cause = 0;
   if (!flag && trial->err_valid) cpOrderNormsBegin(mem, &a, ewt);
   return flag;
+}
+
+/* A function of the user's that calls CVode itself, for the memory that has called it, destroys the step
+ * that is under way: both calls end. */
+static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
+                 sunbooleantype callLSetup, void *cvode_mem) {
+  CPodeMem mem    = ((CPWrapped *)NLS->content)->owner;
+  const int outer = mem->solving++ == 0,
+            flag  = outer ? attemptStep(mem, y0, ycor, ewt, tol, callLSetup, cvode_mem) : 0;
+  const int alone = outer && mem->solving == 1;
+  if (outer) mem->solving = 0;
+  if (alone) return flag;
+  cpWrite(mem->base.text, "a function that CVODES has called must not call CVODES");
+  return cpFatal(mem, CP_REENTERED);
 }
 
 const CPSolveFn cpSolveStep = solve;

@@ -32,6 +32,49 @@ START_TEST(every_method_follows_the_exact_solution_on_the_manifold) {
 }
 END_TEST
 
+/* A right-hand side that calls CVode for the memory that has called it, at its call number 30 */
+typedef struct {
+  int calls, inner;
+  void *cvode_mem;
+  N_Vector y;
+} Calling;
+
+static int calling(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
+  Calling *c = data;
+  sunrealtype reached;
+  (void)t;
+  N_VScale(-1.0, y, ydot);
+  if (++c->calls == 30) c->inner = CVode(c->cvode_mem, 9.0, c->y, &reached, CV_NORMAL);
+  return 0;
+}
+
+START_TEST(CVode_called_by_its_own_right_hand_side_ends_the_run) {
+  Calling c                = {.inner = 1, .y = VECTOR(1.0)};
+  MessageLog log           = {0};
+  sunrealtype t            = 0.0;
+  N_Vector y               = VECTOR(1.0);
+  SUNNonlinearSolver fixed = SUNNonlinSol_FixedPoint(y, 0, test_context);
+  CPodeMem mem             = CPodeCreate(CV_ADAMS, test_context);
+  c.cvode_mem              = CPodeGetCVodeMem(mem);
+  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPodeInit(mem, calling, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, fixed), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetUserData(c.cvode_mem, &c), CV_SUCCESS);
+  ck_assert_int_eq(CPode(mem, 5.0, y, &t, CV_NORMAL), CP_REENTERED);
+  ck_assert_mentions(log.text, "must not call CVODES");
+  ck_assert_int_lt(c.inner, 0);
+  ck_assert_double_eq_tol(entries(y)[0], exp(-t), 1.0e-4); /* the last good state */
+  ck_assert_int_eq(CPodeReInit(mem, t, y), CP_SUCCESS);
+  ck_assert_int_eq(CPode(mem, 5.0, y, &t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_double_eq_tol(entries(y)[0], exp(-5.0), 1.0e-4);
+  CPodeFree(&mem);
+  SUNNonlinSolFree(fixed);
+  N_VDestroy(y);
+  N_VDestroy(c.y);
+}
+END_TEST
+
 static int relaxation(sunrealtype t, N_Vector y, N_Vector ydot, void *stiffness) {
   entries(ydot)[0] = -*(sunrealtype *)stiffness * (entries(y)[0] - cos(t));
   return 0;
@@ -383,6 +426,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_loop_test(tc, every_method_follows_the_exact_solution_on_the_manifold, 0, 12);
   tcase_add_test(tc, adams_uses_its_high_orders);
+  tcase_add_test(tc, CVode_called_by_its_own_right_hand_side_ends_the_run);
   tcase_add_loop_test(tc, fixed_point_iteration_warns_once_where_stability_limits_the_steps, 0, 2);
   tcase_add_loop_test(tc, one_step_mode_takes_one_step_at_a_time, 0, 4);
   tcase_add_loop_test(tc, backward_in_time_is_the_mirrored_motion, 0, 4);
