@@ -174,7 +174,7 @@ typedef struct {
   const char *velocity_units; /**< the same for velocities, where they are not the rates of coordinates */
   /** Sets the energies at (t, y). lambda [na] are the multipliers, or NULL if they are not known. The runner judges changes
    * of energies, in J, by what is exchanged during a run if that is more than the quantity's scale. Returns 0, or 1 if they
-   * cannot be evaluated. If NULL, the kinetic energy is that of M, and the rest of the quantity "energy" is potential. */
+   * cannot be evaluated. If NULL, the largest kinetic energy by M counts. */
   int (*energies)(const CPModel *model, sunrealtype t, N_Vector y, const sunrealtype *lambda,
                   CPModelEnergies *energies);
   /** Returns the extent of the mechanism at its start [m], for models whose drawing does not show it. If NULL, the drawing

@@ -125,22 +125,15 @@ static double extent_of(const CPModel *model, const Rows *track, N_Vector y) {
   return extent;
 }
 
-/* The energies at a state: the model's, or the kinetic energy by M and the rest of a quantity that is
- * called energy. Returns 0, or 1 if they are not known. */
+/* The energies at a state: the model's, or the kinetic energy by M alone, since a wrong potential
+ * energy must not hide behind its own range. Returns 0, or 1 if they are not known. */
 static int energies_at(const CPModel *model, CPMech mech, bool has_lambda, sunrealtype t,
                        N_Vector y, sunrealtype *lambda, CPModelEnergies *e) {
-  const CPModelType *type = model->type;
-  CPMechOutput out        = {.lambda = has_lambda ? lambda : NULL};
-  const bool evaluated    = mech && !CPMechEvaluate(mech, t, y, &out);
-  *e                      = (CPModelEnergies){.kinetic = NAN};
-  if (type->energies)
-    return type->energies(model, t, y, evaluated && has_lambda ? lambda : NULL, e);
-  for (int i = 0; evaluated && i < type->nquantities; i++) {
-    const CPModelQuantity *q = &type->quantities[i];
-    if (strcmp(q->name, "energy") != 0 || strcmp(unit_text(q->unit), "J") != 0) continue;
-    e->kinetic   = out.kinetic;
-    e->potential = q->value(model, t, y) - out.kinetic;
-  }
+  CPMechOutput out     = {.lambda = has_lambda ? lambda : NULL};
+  const bool evaluated = mech && !CPMechEvaluate(mech, t, y, &out);
+  *e                   = (CPModelEnergies){.kinetic = evaluated ? out.kinetic : NAN};
+  if (model->type->energies)
+    return model->type->energies(model, t, y, evaluated && has_lambda ? lambda : NULL, e);
   return isnan(e->kinetic);
 }
 

@@ -444,11 +444,14 @@ void simulate(const RunSettings *settings, Listener *listener, RunResult *result
   flag             = !begun || march(&run);
   finish(&run);
   rows_end(&track);
+  /* A model that crashes when it is evaluated once more must not take the result with it. */
+  result->estimate.pending = !flag;
+  listener->end(listener, result);
   const bool measured = begun && !measure_create(&measure, &run.observer, &run.info, &track) &&
                         !listener->scales(listener, &measure.scales);
   result->estimate.pending = !flag && measured && settings->estimated;
-  listener->end(listener, result);
   if (result->estimate.pending) estimate_error(&run.problem, &track, &measure, listener, result);
+  else listener->end(listener, result);
   if (!flag && run.info.known && !settings->unjudged) compare(&run, &measure);
   measure_free(&measure);
   rows_free(&track);
