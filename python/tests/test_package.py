@@ -14,7 +14,8 @@ import cpodes
 
 
 def test_it_is_typed_and_documented():
-    assert (Path(cpodes.__file__).parent / "py.typed").exists()
+    folder = Path(cpodes.__file__).parent
+    assert (folder / "py.typed").exists() and not list(folder.glob("*.[ch]"))
     for name in cpodes.__all__:
         assert getattr(cpodes, name).__doc__, name
 
