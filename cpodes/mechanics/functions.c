@@ -311,9 +311,9 @@ static int differences(CPMech mech, const CPMechState *s, AtTime g, int rows, do
   return CP_SUCCESS;
 }
 
-/* d->sixth <- dg/de, or d^2g/de^2. The step depends on s alone, so that f is a function of (t, y): it is first a
- * part of `time`, and shrinks until both orders agree. It is a power of two, so that t + e is exact. size: the
- * size of the terms of g, which determines their roundoff. */
+/* d->sixth <- dg/de, or d^2g/de^2. During a run the step depends on s alone, so that f is a function of (t, y): it is
+ * first a part of `time`, and shrinks until both orders agree. It is a power of two, so that t + e is exact. size:
+ * the size of the terms of g, which determines their roundoff. */
 static int differentiate(CPMech mech, const CPMechState *s, AtTime g, int rows, double size,
                          double time, const Differences *w, CPMechDifferences *d) {
   int flag = w == &CURVATURES ? g(mech, s, 0.0, d->centre) : CP_SUCCESS;
