@@ -54,23 +54,39 @@ static void tellElements(CPMech mech, const double *size, double largest, const 
   }
 }
 
+/* Solves for a and lambda at s, where rates are the v at rest. Returns whether A^T lambda is almost 0. */
+static int isLimit(CPMech mech, const CPMechState *s, const double *zero, const double *rates,
+                   double *a, double *lambda, double *size) {
+  int flag = cpMechFactor(mech, s->t, s->q);
+  if (!flag) flag = cpMechKkt(mech, s->t, zero, rates, a, lambda);
+  return !flag && relativeProduct(&mech->A, lambda, a, size) < LIMIT;
+}
+
+/* So near to a dead centre that rows count as dependent, the solution is that of a state which is behind by
+ * this part of the largest velocity's coordinate. */
+#define BEHIND 1.0e-4
+
 int cpMechLimit(sunrealtype t, N_Vector y, char *text, void *data) {
   CPMech mech = data;
   CPMechState s;
   CPArena arena = {0};
-  double *zero = NULL, *rates = NULL, *a = NULL, *lambda = NULL, *size = NULL, largest = 0.0;
+  double *zero = NULL, *rates = NULL, *a = NULL, *lambda = NULL, *size = NULL, *q = NULL, *w = NULL;
+  double largest = 0.0;
   int found = 0, drive = -1;
   if (!mech->ready || mech->operators || mech->m == 0 || mech->motions.nfull > 0) return 0;
-  CP_ARRAYS(&arena, mech->nu, &zero, &a);
+  CP_ARRAYS(&arena, mech->nu, &zero, &a, &w);
   CP_ARRAYS(&arena, mech->m, &rates, &lambda, &size);
+  CP_ARRAYS(&arena, mech->nq, &q);
   int flag = cpArenaStatus(&arena) ? CP_MEM_FAIL : cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
   if (!flag) flag = cpMechVelocities(mech, t, s.q, zero, rates);
   for (int i = 0; !flag && i < mech->m; i++)
     if (mech->rows.off[i]) rates[i] = 0.0;
   if (!flag && cpLargest(rates, mech->m) > 0.0) {
-    flag = cpMechFactor(mech, t, s.q);
-    if (!flag) flag = cpMechKkt(mech, t, zero, rates, a, lambda);
-    found = !flag && relativeProduct(&mech->A, lambda, a, size) < LIMIT;
+    found              = isLimit(mech, &s, zero, rates, a, lambda, size);
+    const double speed = cpLargest(s.u, mech->nu);
+    for (int j = 0; j < mech->nu && speed > 0.0; j++) w[j] = -BEHIND / speed * s.u[j];
+    if (!found && !cpMechMove(mech, s.q, w, q))
+      found = isLimit(mech, &(CPMechState){t, q, s.u, s.z}, zero, rates, a, lambda, size);
   }
   for (int i = 0; found && i < mech->m; i++) {
     largest = fmax(largest, size[i]);

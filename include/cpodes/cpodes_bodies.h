@@ -60,11 +60,11 @@ typedef struct {
  *
  *   kind           constraints in space                       rows   in the plane          coordinates
  *   BALL           P_a = P_b                                   3
- *   REVOLUTE       P_a = P_b, z_b perpendicular to x_a, y_a      5     P_a = P_b             angle
+ *   REVOLUTE       P_a = P_b, z_b = z_a                       5     P_a = P_b             angle
  *   UNIVERSAL      P_a = P_b, z_a . z_b = 0                      4                           angles about z_a, z_b
- *   CYLINDRICAL    d and z_b along z_a                          4                           displacement, angle
- *   PRISMATIC      the same, and x_a . y_b = 0                  5     the same, 2 rows      displacement
- *   PLANAR         z_a . d = 0, z_b along z_a                   3                           x, y, angle
+ *   CYLINDRICAL    d along z_a, z_b = z_a                       4                           displacement, angle
+ *   PRISMATIC      d along z_a, equal axes                      5     the same, 2 rows      displacement
+ *   PLANAR         z_a . d = 0, z_b = z_a                       3                           x, y, angle
  *   FIXED          P_a = P_b and equal axes                     6     3 rows
  *   ROD            |d| = length                                1     1 row
  *   POINT_ON_LINE  d along z_a                                 2     1 row                 displacement
@@ -76,6 +76,9 @@ typedef struct {
  *                  the radius `length` about P_b and the axis z_b, which may tilt, rolls on the plane through P_a
  *                  with the normal z_a, above it
  *                                                              1 + 2 nonholonomic
+ *
+ * The rows that align axes, such as x_a . z_b = 0, hold for opposite axes as well: a motion keeps the sign with which it
+ * starts, and CPBodiesAssemble accepts no other one than that of the table.
  *
  * Angles are those from x_a to x_b about z [rad], and displacements are z_a . d [m]. In space angles are determined up
  * to whole turns and returned in (-pi, pi].
@@ -380,8 +383,15 @@ CPODES_EXPORT N_Vector CPBodiesState(CPBodies bodies);
 /** Assembles the mechanism at time t by CPMechCalcIC, from the guess y (in, out). held contains the names of bodies,
  * separated by blanks, whose positions are held, or is NULL. If such a body moves in the guess, its velocities are held as
  * well, as far as a consistent state with them exists: all of them, else only the angular ones, else only the
- * translational ones. All other velocities are the nearest consistent ones. If CP_IC_FAIL is returned, the message names
- * the joint that is violated most. */
+ * translational ones. All other velocities are the nearest consistent ones.
+ *
+ * Joints are closed with their axes equal, however far bodies are turned in the guess. Rows that depend on others cannot be
+ * closed if data are rounded: such a row gets an offset, if at most 1e-6 of the extent of the mechanism (or 1e-6 rad), which
+ * no parameter shows (CPBodiesOffsets). Offsets, start velocities that the joints change, and a singular position are listed
+ * in CPBodiesAssemblyNotes.
+ *
+ * If CP_IC_FAIL is returned, y is as it was, and the message names the drives or couplers that contradict each other or the
+ * joints, a joint that closes only with opposite axes, or the joint that is violated most at the guess. */
 CPODES_EXPORT int CPBodiesAssemble(CPBodies bodies, CPMech mech, sunrealtype t, N_Vector y,
                                    const char *held);
 

@@ -171,9 +171,17 @@ static int explain(CPodeMem mem, int flag) {
   if (mem->failure.fatal)
     return cpReport(&s->log, mem->failure.fatal, function, "%s%s%s", s->text,
                     cpStepperLastGood(s, s->text, last), again);
-  if (!mem->failure.fatal && flag < 0 && cpStepperTellLimit(s))
-    return cpReport(&s->log, mem->failure.cause ? mem->failure.cause : flag, function, "%s%s",
-                    s->text, again);
+  /* Not if a function has failed for good: it must not be called again. */
+  const int fatal = mem->failure.fatal;
+  if (flag < 0 &&
+      (!fatal || fatal == CV_ERR_FAILURE || fatal == CV_CONV_FAILURE ||
+       fatal == CP_PROJ_CONV_FAILURE || fatal == CP_PROJ_CORRECTION) &&
+      cpStepperTellLimit(s))
+    return cpReport(&s->log,
+                    fatal                ? fatal
+                    : mem->failure.cause ? mem->failure.cause
+                                         : flag,
+                    function, "%s%s", s->text, again);
   if (flag == CV_CONV_FAILURE && mem->failure.cause)
     return cpReport(&s->log, mem->failure.cause, function,
                     "every attempt of the step from t = %.10g failed: %s%s", s->t,

@@ -140,8 +140,8 @@ static int giveUp(CPOneStepMem mem, sunrealtype h, int flag) {
   if (cpStepperTellLimit(s)) return -flag;
   memcpy(reason, s->text, sizeof reason);
   return cpReason(s->text, -flag,
-                  "every attempt of the step from t = %.10g failed, down to a size of %.3g: %s",
-                  s->t, h, cpStepperWithoutTime(reason));
+                  "every attempt of the next step failed, down to a size of %.3g: %s", h,
+                  cpStepperWithoutTime(reason));
 }
 
 /* Steps that creep towards a fault fail again and again before they pass: the reason is told. */
