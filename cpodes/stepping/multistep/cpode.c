@@ -168,9 +168,6 @@ static int explain(CPodeMem mem, int flag) {
   const CPStepper s    = &mem->base;
   const char *function = mem->function, *again = afterRestart(mem), *reason = NULL;
   char last[CP_LAST_GOOD];
-  if (mem->failure.fatal)
-    return cpReport(&s->log, mem->failure.fatal, function, "%s%s%s", s->text,
-                    cpStepperLastGood(s, s->text, last), again);
   /* Not if a function has failed for good: it must not be called again. */
   const int fatal = mem->failure.fatal;
   if (flag < 0 &&
@@ -182,6 +179,9 @@ static int explain(CPodeMem mem, int flag) {
                     : mem->failure.cause ? mem->failure.cause
                                          : flag,
                     function, "%s%s", s->text, again);
+  if (fatal)
+    return cpReport(&s->log, fatal, function, "%s%s%s", s->text,
+                    cpStepperLastGood(s, s->text, last), again);
   if (flag == CV_CONV_FAILURE && mem->failure.cause)
     return cpReport(&s->log, mem->failure.cause, function,
                     "every attempt of the step from t = %.10g failed: %s%s", s->t,
