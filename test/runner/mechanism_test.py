@@ -41,6 +41,15 @@ class Mechanisms(RunnerTest):
                 self.assertEqual(process.returncode, FAILED)
                 self.assertAlmostEqual(float(re.search(r"FAILED at t = (\S+) of 3", process.stdout).group(1)), time, delta=1e-5)
 
+    def test_start_velocities_that_joints_change_are_reported_and_strictly_refused(self):
+        file = self.folder / "bar.yaml"
+        file.write_text("dimension: 2\nrun: {t_end: 0.1}\nbodies:\n  - {name: bar, mass: 1, inertia: 1, spin: 3}\n"
+                        "joints:\n  - {name: hinge, kind: revolute, b: bar, at: [0.5, 0]}\n")
+        process = cpodes("run", file)
+        self.assert_done(process)
+        self.assertIn("the angular velocity at the start becomes 2.4, not 3 rad/s", process.stderr)
+        self.assert_refused(cpodes("run", file, "--strict"), "2.4, not 3 rad/s")
+
     def test_a_double_wishbone_fits_on_a_page(self):
         self.assertLessEqual(len((FILES / "double_wishbone.yaml").read_text().splitlines()), 60)
 
