@@ -320,6 +320,9 @@ int contactRestart(CPContact c, sunrealtype t, N_Vector y) {
   if (!flag)
     flag = c->multistep ? CPodeGetConsistentIC(c->multistep, y)
                         : CPOneStepGetConsistentIC(c->onestep, y);
+  /* The tolerances resolve the flights, and sliding has no return to zero to be resolved: steps may
+   * grow as after any start. */
+  if (!flag && c->multistep) CVodeSetEtaMaxEarlyStep(CPodeGetCVodeMem(c->multistep), 0.0);
   if (!flag && c->sens.Ns > 0) flag = contactSensRestart(c);
   return contactOfIntegrator(c, flag);
 }

@@ -158,14 +158,17 @@ void cpRootsForget(CPRootFunction *r) {
 
 /* CVODES may multiply the first step by 1e4. After a root the motion to the next one may be smaller
  * than the tolerance, and if a single step of order 1 spans it, the secant through its ends has a
- * root at its beginning. Ten is the factor that CVODES allows for its next steps
- * (test/reference/bouncing_ball.c). */
+ * root at its beginning. Ten is the factor that CVODES allows for its next steps. With that factor
+ * they would interpolate roots where g still moves away from zero; with two, no step is longer than
+ * the motion since the restart. */
 #define GROWTH_AFTER_ROOT 10.0
+#define GROWTH_LATER      2.0
 
 int cpReInitCVODES(CPodeMem mem, sunrealtype t0, N_Vector y0) {
   const int at_root = t0 == mem->root.t;
   cpRootsForget(&mem->roots);
   if (at_root) CVodeSetEtaMaxFirstStep(mem->cvode_mem, GROWTH_AFTER_ROOT);
+  CVodeSetEtaMaxEarlyStep(mem->cvode_mem, at_root ? GROWTH_LATER : 0.0);
   const int flag = CVodeReInit(mem->cvode_mem, t0, y0); /* uses this bound */
   if (at_root) CVodeSetEtaMaxFirstStep(mem->cvode_mem, 0.0);
   return flag;

@@ -1,7 +1,7 @@
 /* CVODES' roots at restarts: a ball that bounces, and a gap that opens slowly. */
 #include "support/support.h"
 
-#include <cpodes/cpodes.h>
+#include <cpodes/cpodes_mechanics.h>
 #include <math.h>
 #include <string.h>
 #include <sunlinsol/sunlinsol_dense.h>
@@ -93,6 +93,68 @@ START_TEST(no_impact_of_a_ball_is_lost_and_none_invented) {
   }
   close_run();
   N_VDestroy(y);
+}
+END_TEST
+
+/* Beside a pendulum, whose rod is a constraint, steps grow at other rates than those of the ball
+ * alone, which are free of errors. q = (height of the ball, x, y of the bob) */
+static int unit_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  for (int i = 0; i < 3; i++) SM_ELEMENT_D(M, i, i) = 1.0;
+  return 0;
+}
+static int weights(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                   sunrealtype *f, void *user_data) {
+  (void)t, (void)q, (void)u, (void)z, (void)user_data;
+  f[0] = f[2] = -G;
+  return 0;
+}
+static int rod(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *user_data) {
+  (void)t, (void)user_data;
+  p[0] = q[1] * q[1] + q[2] * q[2] - 1.0;
+  return 0;
+}
+static int rod_row(sunrealtype t, const sunrealtype *q, SUNMatrix A1, void *user_data) {
+  (void)t, (void)user_data;
+  SM_ELEMENT_D(A1, 0, 1) = 2.0 * q[1], SM_ELEMENT_D(A1, 0, 2) = 2.0 * q[2];
+  return 0;
+}
+static int rod_b(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
+                 void *user_data) {
+  (void)t, (void)q, (void)user_data;
+  b[0] = -2.0 * (u[1] * u[1] + u[2] * u[2]);
+  return 0;
+}
+
+/* Loop index: method, the pendulum's velocity at the start. */
+START_TEST(a_ball_beside_a_pendulum_loses_no_impact) {
+  static const sunrealtype swing[] = {0.0, 0.5, 2.0, 5.0, 20.0};
+  const CPMechModel model          = {
+               .nu = 3, .np = 1, .M = unit_mass, .f = weights, .A = rod_row, .p = rod, .b = rod_b};
+  for (int k = 3; k <= 8; k++)
+    for (int high = 0; high < 3; high++) {
+      const sunrealtype tol = pow(10, -k), e = 0.9;
+      floor_height  = 0.7 * high;
+      N_Vector y    = VECTOR(floor_height + 1.0, 0.0, -1.0, 0.0, swing[_i / 2], 0.0);
+      sunrealtype t = 0.0;
+      CPMech mech   = CPMechCreate(&model, y, test_context);
+      mem           = CPodeCreate(_i % 2 ? CV_ADAMS : CV_BDF, test_context);
+      ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
+      ck_assert_int_eq(CPodeSStolerances(mem, tol, tol), CP_SUCCESS);
+      ck_assert_int_eq(CPodeRootInit(mem, 1, above_floor), CP_SUCCESS);
+      CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 100000);
+      for (int impact = 0; impact < IMPACTS; impact++) {
+        const int flag = CPode(mem, 20.0, y, &t, CV_NORMAL);
+        if (flag != CV_ROOT_RETURN || entries(y)[3] > 0.0)
+          ck_abort_msg("tol %g, floor %g: impact %d: %d, velocity %g", tol, floor_height, impact,
+                       flag, entries(y)[3]);
+        entries(y)[3] *= -e;
+        ck_assert_int_eq(CPodeReInit(mem, t, y), CP_SUCCESS);
+      }
+      CPodeFree(&mem);
+      CPMechFree(&mech);
+      N_VDestroy(y);
+    }
 }
 END_TEST
 
@@ -303,6 +365,7 @@ int main(void) {
   TCase *tcase = tcase_create("roots");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tcase, no_impact_of_a_ball_is_lost_and_none_invented, 0, KINDS * 4 * DECADES);
+  tcase_add_loop_test(tcase, a_ball_beside_a_pendulum_loses_no_impact, 0, 10);
   tcase_add_loop_test(tcase, a_gap_that_opens_slowly_has_no_root_with_a_band_of_some_tolerances, 0,
                       2 * DECADES);
   tcase_add_test(tcase, other_restarts_start_as_cvodes_does);
