@@ -148,7 +148,9 @@ static void setPhases(CPContact c) {
     const int at_root =
         c->fired[ROOTS * law->contact] && c->before[law->contact].phase != CP_CONTACT_OPEN;
     if (!(P->x[law->first] > (at_root ? AT_ROOT * size : 0.0))) continue;
-    point->phase = law->slides || law->ntangents == 0 ? CP_CONTACT_SLIDING : CP_CONTACT_STICKING;
+    point->phase = law->ntangents == 0 ? CP_CONTACT_CLOSED
+                   : law->slides       ? CP_CONTACT_SLIDING
+                                       : CP_CONTACT_STICKING;
     for (int i = 0; i < law->ntangents; i++) point->heading[0].s[i] = law->slides ? law->s[i] : 0.0;
   }
   if (contactStored(c)) findImplied(c);

@@ -57,7 +57,8 @@ typedef struct {
 typedef enum {
   CP_CONTACT_OPEN     = 0,
   CP_CONTACT_SLIDING  = 1,
-  CP_CONTACT_STICKING = 2
+  CP_CONTACT_STICKING = 2,
+  CP_CONTACT_CLOSED   = 3 /**< closed, without friction */
 } CPContactPhase;
 
 /** A contact at an event (CPContactSetEventFn). */

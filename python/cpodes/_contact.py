@@ -8,9 +8,10 @@ import numpy as np
 from ._core import TrySmallerStep, as_compiled, expected, pointer, real_array
 from ._native import ffi, lib
 
-PHASES = {lib.CP_CONTACT_OPEN: "open", lib.CP_CONTACT_SLIDING: "sliding", lib.CP_CONTACT_STICKING: "sticking"}
+PHASES = {lib.CP_CONTACT_OPEN: "open", lib.CP_CONTACT_SLIDING: "sliding", lib.CP_CONTACT_STICKING: "sticking",
+          lib.CP_CONTACT_CLOSED: "closed"}
 STEPPING = "stepping" # stands in for these phases during a stretch of time stepping
-BEGINS = {"open": "opens", "sliding": "slides", "sticking": "sticks"}
+BEGINS = {"open": "opens", "sliding": "slides", "sticking": "sticks", "closed": "closes"}
 LAWS = {"newton": lib.CP_RESTITUTION_NEWTON, "poisson": lib.CP_RESTITUTION_POISSON}
 STEP = np.finfo(float).eps ** (1 / 3) # of central differences; equates roundoff and truncation
 
@@ -75,8 +76,8 @@ class ContactEvent(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """The phases of the contacts, in their order, from begin to end: "open", "sliding" or "sticking"; all are "stepping"
-    while time stepping passes through their events."""
+    """The phases of the contacts, in their order, from begin to end: "open", "sliding", "sticking" or, without friction,
+    "closed"; all are "stepping" while time stepping passes through their events."""
     begin: float
     end: float
     contacts: Tuple[str, ...]
@@ -106,7 +107,7 @@ class Points:
         mask = np.ones(na)
         mask[self.all] = 0
         for phase, normal, tangents in zip(phases, self.normals, self.tangents):
-            mask[normal] = phase in ("sliding", "sticking")
+            mask[normal] = phase in ("sliding", "sticking", "closed")
             mask[tangents] = phase == "sticking"
         return mask
 

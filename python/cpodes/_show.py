@@ -97,7 +97,7 @@ def html(sol: Any) -> str:
     return f"<table>{cells}</table>"
 
 
-PHASE_COLOURS = {"open": "0.9", "sliding": "C1", "sticking": "C0", "stepping": "0.6"}
+PHASE_COLOURS = {"open": "0.9", "sliding": "C1", "sticking": "C0", "closed": "C1", "stepping": "0.6"}
 
 
 def phases(sol: Any, axes: Any) -> None:

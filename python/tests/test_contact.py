@@ -31,7 +31,16 @@ def test_a_ball_bounces_and_comes_to_rest_where_its_series_ends(method):
     assert impacts[0].velocity[:, 0] == pytest.approx([-G * FIRST, 0.9 * G * FIRST], abs=1e-9)
     assert impacts[0].impulse[0] == pytest.approx(1.9 * G * FIRST, abs=1e-9)
     assert sol.t[-1] == 9 and np.abs(sol.y[:, -1]).max() < 1e-10
-    assert [p.contacts for p in sol.phases] == [("open",), ("sliding",)]
+    assert [p.contacts for p in sol.phases] == [("open",), ("closed",)]
+
+
+def test_a_contact_without_friction_that_is_closed_at_the_start_closes():
+    block = cpodes.Bodies(dimension=2, gravity=(0, -G))
+    block.add_body("block", mass=1, inertia=0.1)
+    block.contact(None, "block", axis=(0, 1), name="floor")
+    sol = block.solve((0, 1))
+    assert [(e.kind, e.before, e.after) for e in sol.contact_events] == [("closes", "open", "closed")]
+    assert [p.contacts for p in sol.phases] == [("closed",)]
 
 
 @pytest.mark.parametrize("method", ["BDF", "DOP853", "RADAU"])
@@ -161,7 +170,7 @@ def test_time_stepping_goes_through_events_that_are_too_many(method):
         sol = ball().solve((0, 9), [1.0, 0.0], method, rtol=1e-8, atol=1e-8, time_stepping=(10, 0.5), dense_output=True,
                            t_eval=[1.0, 8.0, 8.99])
     names = [p.contacts[0] for p in sol.phases]
-    assert names == ["open", "stepping", "sliding"]
+    assert names == ["open", "stepping", "closed"]
     stepped = sol.phases[1]
     step, calm = 0.5 / 40, 0.5 / 10 # flights shorter than a step count as rest; the rest of the series then lasts step / (1 - e)
     assert stepped.begin < REST and stepped.end == pytest.approx(REST, abs=step / 0.1 + calm)

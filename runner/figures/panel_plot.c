@@ -72,6 +72,7 @@ static const struct {
 } looks[NUM_PHASES] = {[PHASE_OPEN]     = {"open", 0.1, -1},
                        [PHASE_SLIDING]  = {"sliding", 0.4, 1},
                        [PHASE_STICKING] = {"sticking", 0.7, 0},
+                       [PHASE_CLOSED]   = {"closed", 0.7, 1},
                        [PHASE_STEPPED]  = {"stepping", 0.55, 3}};
 
 /* Writes a box for each interval of each phase: x, y, and the ends of both. */

@@ -246,6 +246,7 @@ const char *phase_name(int phase) {
   static const char *const phases[NUM_PHASES] = {[PHASE_OPEN]     = "open",
                                                  [PHASE_SLIDING]  = "sliding",
                                                  [PHASE_STICKING] = "sticking",
+                                                 [PHASE_CLOSED]   = "closed",
                                                  [PHASE_STEPPED]  = "time stepping"};
   return phases[phase];
 }

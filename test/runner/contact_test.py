@@ -166,7 +166,7 @@ class ContactTest(RunnerTest):
         inside = [begin["t"] < float(row["t"]) < end["t"] for row in rows]
         self.assertGreaterEqual(sum(inside), 5)
         for row, is_inside in zip(rows, inside):
-            self.assertEqual(row["phase left corner"] == row["phase right corner"] == "3", is_inside, row)
+            self.assertEqual(row["phase left corner"] == row["phase right corner"] == "4", is_inside, row)
         self.assertLess(begin["t"], housners_rest())
         self.assertGreater(end["t"], housners_rest())
 
@@ -210,7 +210,7 @@ class ContactTest(RunnerTest):
 
     def test_gaps_and_phases_are_columns(self):
         _, rows = self.results("woodpecker", "--t-end", 0.3, "--outputs", 300, "--rtol", 1e-9)
-        phases = {"0": "open", "1": "sliding", "2": "sticking"}
+        phases = {"0": "open", "1": "sliding", "2": "sticking", "3": "closed"}
         for row in rows:  # the gaps of the model's header, and nonzero forces only for closed contacts
             self.assertAlmostEqual(float(row["gap beak"]), 0.0024 - 0.02 * float(row["phi_S"]), delta=1e-12)
             self.assertAlmostEqual(float(row["gap upper edge"]), 0.0006 - 0.0058 * float(row["phi_M"]), delta=1e-12)

@@ -246,7 +246,7 @@ START_TEST(press_that_closes_jams) {
   ck_assert_mentions(run->log.text, "\"ceiling\"");
   ck_assert_double_eq_tol(run->t, 1, 1e-7);
   ck_assert_double_eq_tol(entries(run->y)[1], 0, 1e-8);
-  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_SLIDING);
+  ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_CLOSED);
   ck_assert_int_eq(CPContactGetPhase(run->contact, 1), CP_CONTACT_OPEN);
   run_free(&run);
 }
