@@ -825,7 +825,7 @@ int CPBodiesAddDrive(CPBodies b, const CPDrive *drive) {
   CHECK_FINITE(b, name, "start, rate, amplitude, frequency", values, 4);
   Row row = {.nterms = 1, .offset = NONE, .drive = b->ndrives};
   if ((flag = findCoordinate(b, __func__, name, drive->of, &row.term[0])) < 0) return flag;
-  row.wraps = row.term[0].m.kind == ANGLE && b->space.dimension == 3;
+  row.wraps = row.term[0].m.kind == ANGLE;
   if (ROOM(b->joint, b->njoints, 1) || ROOM(b->row, b->nrows, 1) || ROOM(b->drive, b->ndrives, 1))
     return noMemory(b, __func__, name);
   const int text = takeName(b, name, NAME_JOINT, b->njoints), i = b->njoints;

@@ -174,7 +174,7 @@ typedef struct {
 typedef struct {
   Term term[2];
   int nterms, offset, drive; /* index of a parameter, index of a drive, or NONE */
-  int wraps;                 /* angles in space: the sum counts modulo whole turns */
+  int wraps;                 /* angles in space, or driven: the sum counts modulo whole turns */
   int first;                 /* the row of p, or of v */
   int aligns; /* number of rows that align the axes of its joint, of which it is one, or 0 */
 } Row;
@@ -335,9 +335,13 @@ static inline void bodiesTermJet(const struct CPBodies_ *b, const Term *term, Or
   bodiesJet(&b->space, b->param, pair, &term->m, bodiesPose(b, pair->side[0].body),
             bodiesPose(b, pair->side[1].body), order, jet);
 }
-/* g [3]: out, the value of a drive and its two derivatives. Returns what the user's function
- * returned. */
-int bodiesDrive(const struct CPBodies_ *b, int drive, sunrealtype t, sunrealtype *g);
+/* The value of a drive as the sum of g and rest, since turns that it has made would otherwise use up the
+ * digits of its angle, and its two derivatives */
+typedef struct {
+  sunrealtype g, rest, rate, acc;
+} DriveAt;
+/* Returns what the user's function returned. */
+int bodiesDrive(const struct CPBodies_ *b, int drive, sunrealtype t, DriveAt *at);
 /* x - free of a spring. An angle in space goes the shorter way round, since whole turns are
  * unknown. */
 sunrealtype bodiesStretch(const struct CPBodies_ *b, const Law *law, sunrealtype x);

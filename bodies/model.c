@@ -214,15 +214,36 @@ static void gyroscopic(const struct CPBodies_ *b, int i, const sunrealtype *omeg
 
 /* --------------------------------------------------------------------------- constraints -- */
 
-int bodiesDrive(const struct CPBodies_ *b, int drive, sunrealtype t, sunrealtype *g) {
+/* a + b is *sum plus the result, exactly (D. E. Knuth, The Art of Computer Programming 2, 4.2.2). */
+static sunrealtype addExactly(sunrealtype a, sunrealtype b, sunrealtype *sum) {
+  *sum                   = a + b;
+  const sunrealtype part = *sum - a;
+  return (a - (*sum - part)) + (b - part);
+}
+
+int bodiesDrive(const struct CPBodies_ *b, int drive, sunrealtype t, DriveAt *at) {
   const Drive *d       = &b->drive[drive];
   const sunrealtype *p = b->param + d->param; /* start, rate, amplitude, frequency */
-  if (d->g) return d->g(t, g, d->data);
-  g[0] = p[0] + p[1] * t + p[2] * sin(p[3] * t);
-  g[1] = p[1] + p[2] * p[3] * cos(p[3] * t);
-  g[2] = -p[2] * p[3] * p[3] * sin(p[3] * t);
+  *at                  = (DriveAt){0};
+  if (d->g) {
+    sunrealtype g[3] = {0, 0, 0};
+    const int flag   = d->g(t, g, d->data);
+    *at              = (DriveAt){g[0], 0, g[1], g[2]};
+    return flag;
+  }
+  /* fma returns what a product has lost: of the angle, and of the phase, to which sine and cosine are
+   * corrected to first order. */
+  const sunrealtype turned = p[1] * t, lost = fma(p[1], t, -turned), phase = p[3] * t,
+                    late = fma(p[3], t, -phase), s = sin(phase) + late * cos(phase),
+                    c = cos(phase) - late * sin(phase);
+  at->rest            = addExactly(p[0], turned, &at->g) + lost + p[2] * s;
+  at->rate            = p[1] + p[2] * p[3] * c;
+  at->acc             = -p[2] * p[3] * p[3] * s;
   return 0;
 }
+
+/* x up to whole turns, in [-pi, pi]: sine and cosine are right to the last digit however many turns there are. */
+static sunrealtype onCircle(sunrealtype x) { return fabs(x) <= 3 ? x : atan2(sin(x), cos(x)); }
 
 /* The period of the row's sum, which whole turns of its angles generate. It is 0 if there are no
  * such angles, or if the ratios, changed as parameters, have no common measure; then the angles
@@ -269,13 +290,14 @@ static int fillRow(const struct CPBodies_ *b, const Row *row, sunrealtype t, int
                                          : d.acc[k];
     return 0;
   }
-  sunrealtype g[3] = {0, 0, 0}, D[3], sum = 0;
+  DriveAt drive   = {0};
+  sunrealtype sum = 0, D[3];
   if (level == 0 && b->assembling == ALIGNING && row->aligns) {
     out[row->first] = tiltOf(b, row, D) - b->shift[row->first];
     return 0;
   }
   const int moves = row->drive != NONE && (level == 0 || b->assembling == AS_IN_MOTION);
-  int flag        = moves ? bodiesDrive(b, row->drive, t, g) : 0;
+  int flag        = moves ? bodiesDrive(b, row->drive, t, &drive) : 0;
   for (int k = 0; k < row->nterms; k++) {
     const Term *term = &row->term[k];
     Jet jet;
@@ -286,10 +308,14 @@ static int fillRow(const struct CPBodies_ *b, const Row *row, sunrealtype t, int
     if (term->m.kind >= SINE && !flag)
       flag = !(isfinite(jet.s) && isfinite(jet.rate) && isfinite(jet.acc));
   }
-  sum += level == 2 ? g[2] : -g[level];
-  if (level == 0 && row->offset != NONE) sum -= b->param[row->offset];
-  const sunrealtype turns = level == 0 && row->wraps ? period(b, row) : 0;
-  if (turns > 0) sum = remainder(sum, turns);
+  sum += level == 2 ? drive.acc : level == 1 ? -drive.rate : 0;
+  if (level == 0) {
+    const int turned = row->wraps && row->drive != NONE;
+    sum              = (turned ? onCircle(sum) - onCircle(drive.g) : sum - drive.g) - drive.rest;
+    if (row->offset != NONE) sum -= b->param[row->offset];
+    const sunrealtype turns = row->wraps ? period(b, row) : 0;
+    if (turns > 0) sum = remainder(sum, turns);
+  }
   out[row->first] = level == 0 && row->first < b->np ? sum - b->shift[row->first] : sum;
   return flag;
 }

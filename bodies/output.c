@@ -98,12 +98,12 @@ static void limitOf(const struct CPBodies_ *b, const Joint *drive, sunrealtype t
   const int moved        = side[1].body != GROUND;
   const int turns        = row->term[0].m.kind == ANGLE;
   const sunrealtype turn = 360;
-  sunrealtype g[3]       = {0, 0, 0};
-  if (bodiesDrive(b, row->drive, t, g)) return;
-  const sunrealtype degrees = g[0] * turn / (8 * atan(SUN_RCONST(1.0)));
+  DriveAt at;
+  if (bodiesDrive(b, row->drive, t, &at)) return;
+  const sunrealtype g = at.g + at.rest, degrees = g * turn / (8 * atan(SUN_RCONST(1.0)));
   snprintf(name, length, "drive \"%s\" cannot %s \"%.100s\" beyond %.4g %s", b->text + drive->name,
            turns ? "turn" : "move", b->text + b->body[side[moved].body].name,
-           (double)(!turns                  ? g[0]
+           (double)(!turns                  ? g
                     : fabs(degrees) <= turn ? degrees
                                             : remainder(degrees, turn)),
            turns ? "degrees" : "m");
@@ -340,10 +340,10 @@ int bodiesPowers(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealt
     out->applied += dot3(F, d.rate);
   }
   for (int i = 0; i < b->nrows && lambda && !flag; i++) {
-    sunrealtype g[3] = {0, 0, 0};
+    DriveAt at;
     if (b->row[i].drive == NONE) continue;
-    flag = bodiesDrive(b, b->row[i].drive, t, g);
-    out->drives -= lambda[b->row[i].first] * g[1];
+    flag = bodiesDrive(b, b->row[i].drive, t, &at);
+    out->drives -= lambda[b->row[i].first] * at.rate;
   }
   return flag;
 }

@@ -116,13 +116,33 @@ static int secondDifferences(CPWork work, sunrealtype t, N_Vector y) {
   return CP_SUCCESS;
 }
 
+/* Are all residuals above eps at most the change of c while t changes by 8 of its last digits? Returns 1, 0,
+ * or a fatal code. */
+static int isRoundoffOfTime(CPWork work, sunrealtype t, N_Vector y, double eps) {
+  const CPMatrixFree k    = work->free;
+  const sunrealtype delta = 0.5 * CP_FLOOR_FACTOR * CP_UROUND * fabs(t);
+  int flag                = cpUserConstraint(work, t + delta, y, k->p);
+  if (!flag) flag = cpUserConstraint(work, t - delta, y, k->c2);
+  if (flag) return flag < 0 ? flag : 0;
+  N_VLinearSum(1.0, k->p, -1.0, k->c2, k->p);
+  N_VAbs(k->p, k->p);
+  N_VAbs(k->c, k->q);
+  N_VLinearSum(1.0, k->p, -1.0, k->q, k->p); /* < 0: more than that */
+  cpFreeSquares(work, k->c, k->q);
+  N_VCompare(eps * eps, k->q, k->q); /* 1: above eps */
+  N_VProd(k->q, k->p, k->p);
+  return N_VMin(k->p) >= 0.0;
+}
+
 /* Second differences of a smooth c vanish over moves this small, even if G is wrong. Moves may also
  * be too small for the last digit of y. */
 static int isNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int thorough) {
   CPWork work          = newton->self;
   const CPMatrixFree k = work->free;
   if (!thorough) return 0;
-  int flag = rightInverse(work, k->c, GOAL_OF_STATE);
+  int flag = isRoundoffOfTime(work, t, y, eps);
+  if (flag) return flag;
+  flag = rightInverse(work, k->c, GOAL_OF_STATE);
   if (flag) return flag < 0 ? flag : 0;
   N_VProd(k->x, k->w, k->g);
   if (N_VMaxNorm(k->g) > CP_NOISE_REACH) return 0;

@@ -78,7 +78,7 @@ typedef struct {
   double *w;         /* [n] weights used for size and unit; 1/w_j is the unit of y_j */
   char *is_idle;     /* [m] 1: no component moves this row, because it is off or has no gradient */
   const int *number; /* [m] numbers of the rows in messages; NULL: 0 ... m - 1 */
-  double *a, *b, *kept; /* [m] workspace */
+  double *a, *b, *d, *kept; /* [m] workspace */
   /* [n x m] by rows: the right inverse, once nlifts has reached m (cpRowsLift); NULL if large */
   double *K;
   long int made;
@@ -205,6 +205,9 @@ int cpRowsExplain(CPNewton *newton, sunrealtype t, N_Vector y, int damped);
  * counts as large as the largest component in units of their tolerances, but at least as 100
  * tolerances. */
 void cpComponentSizes(int n, const double *x, const double *w, double *size);
+/* rows.c: roundoff_i <- the change of c_i while t changes by 8 of its last digits: a constraint that follows
+ * a motion g(t) is known no better than g. c is overwritten. Returns 0 or a code. */
+int cpRowsTimeRoundoff(CPNewton *newton, sunrealtype t, N_Vector y, double *roundoff);
 /* jaccheck.c: is G the derivative of the residuals at (t, y)? Components are measured by the
  * weights of rows; c is overwritten. Both functions return 0 or a code.
  *
@@ -225,6 +228,9 @@ int cpDerivativeEntries(CPNewton *newton, sunrealtype t, N_Vector y, const CPMat
 static inline double cpWeightOf(const double *w, const double *x, int j) {
   return w ? w[j] : 1.0 / (CP_BLIND_TOLERANCE * (1.0 + fabs(x[j])));
 }
+/* A residual below this multiple of the roundoff in the terms of its constraint is noise: c_i = O(u
+ * sum_j |G_ij y_j|). */
+#define CP_FLOOR_FACTOR 8.0
 /* Permitted residual of a row without any gradient */
 #define CP_ZERO_ROW_RESIDUAL 1.0e-12
 /* Limit of (A v, w) - (v, A^T w) relative to the size of its terms: roundoff gives 1e-15, products

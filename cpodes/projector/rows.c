@@ -18,7 +18,7 @@
 void cpRowsCreate(CPRows *rows, CPArena *arena, int m, int n) {
   *rows = (CPRows){.m = m, .n = n};
   CP_ARRAYS(arena, m, &rows->c, &rows->size, &rows->unit, &rows->a, &rows->frozen, &rows->b,
-            &rows->kept);
+            &rows->d, &rows->kept);
   CP_NEW(arena, rows->w, n);
   CP_NEW(arena, rows->is_idle, m);
   if ((size_t)m * (size_t)n <= SMALL_INVERSE) CP_NEW(arena, rows->K, m * n);
@@ -124,10 +124,6 @@ double cpRowsMerit(CPNewton *newton) {
 
 /* ---- noise ---- */
 
-/* A residual below this multiple of the roundoff in the terms of its constraint is noise: c_i = O(u
- * sum_j |G_ij y_j|). */
-#define FLOOR_FACTOR 8.0
-
 /* Are all residuals above eps at most factor * bound_i? */
 static int areWithin(const CPRows *rows, double eps, double factor, const double *bound) {
   for (int i = 0; i < rows->m; i++)
@@ -137,45 +133,71 @@ static int areWithin(const CPRows *rows, double eps, double factor, const double
   return 1;
 }
 
-/* largest_i <- the largest second difference of c_i along newton->x, for steps of 1, 2 and 4.
+int cpRowsTimeRoundoff(CPNewton *newton, sunrealtype t, N_Vector y, double *roundoff) {
+  const CPRows *rows      = newton->rows;
+  const sunrealtype delta = 0.5 * CP_FLOOR_FACTOR * CP_UROUND * fabs(t);
+  int flag                = newton->parts->residuals(newton, t + delta, y);
+  memcpy(roundoff, rows->c, (size_t)rows->m * sizeof *roundoff);
+  if (!flag) flag = newton->parts->residuals(newton, t - delta, y);
+  for (int i = 0; i < rows->m; i++) roundoff[i] = fabs(roundoff[i] - rows->c[i]);
+  return flag;
+}
+
+/* largest_i <- the larger of largest_i and the second difference of c_i along `multiple` times newton->x.
  * rows->c is overwritten. */
-static int secondDifferences(CPNewton *newton, sunrealtype t, N_Vector y, const double *c,
-                             double *second, double *largest) {
+static int secondDifference(CPNewton *newton, sunrealtype t, N_Vector y, double multiple,
+                            const double *c, double *largest) {
   const CPRows *rows = newton->rows;
-  memset(largest, 0, (size_t)rows->m * sizeof *largest);
-  for (int multiple = 1; multiple <= 4; multiple *= 2) {
-    for (int i = 0; i < rows->m; i++) second[i] = -2.0 * c[i];
-    for (int sign = -1; sign <= 1; sign += 2) {
-      N_VLinearSum(1.0, y, sign * multiple, newton->x, newton->near);
-      const int flag = newton->parts->residuals(newton, t, newton->near);
-      if (flag) return flag;
-      for (int i = 0; i < rows->m; i++) second[i] += rows->c[i];
-    }
-    for (int i = 0; i < rows->m; i++) largest[i] = fmax(largest[i], fabs(second[i]));
+  double *second     = rows->b;
+  for (int i = 0; i < rows->m; i++) second[i] = -2.0 * c[i];
+  for (int sign = -1; sign <= 1; sign += 2) {
+    N_VLinearSum(1.0, y, sign * multiple, newton->x, newton->near);
+    const int flag = newton->parts->residuals(newton, t, newton->near);
+    if (flag) return flag;
+    for (int i = 0; i < rows->m; i++) second[i] += rows->c[i];
   }
+  for (int i = 0; i < rows->m; i++) largest[i] = fmax(largest[i], fabs(second[i]));
   return CP_SUCCESS;
 }
 
-/* The terms of c may be larger than G and y show (states that are displacements). Residuals are
- * noise, too, if second differences of c along the next correction are as large as c: those of a
- * smooth c vanish over such distances, even if G is wrong. */
+/* Multiples of the correction at which c is tried. Residuals that round to multiples of one number q, as where
+ * g(t) is large, show it only where they pass half of it: one of these multiples leads there, for residuals
+ * from a thirtieth of q to 4 q. */
+static const double MULTIPLES[] = {1.0, 2.0, 4.0, 0.5, 0.25, 0.125, 8.0, 16.0};
+
+/* The terms of c may be larger than G and y show: a motion g(t) in it has the roundoff of t, and states may
+ * be displacements. Residuals are noise, too, if second differences of c along the next correction are as
+ * large as c: those of a smooth c vanish over such distances, even if G is wrong. */
 int cpRowsAreNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int thorough) {
-  CPRows *rows = newton->rows;
-  if (newton->parts->terms(newton, y, rows->a) &&
-      areWithin(rows, eps, FLOOR_FACTOR * CP_UROUND, rows->a))
-    return 1;
+  CPRows *rows  = newton->rows;
+  double *bound = rows->a, *c = rows->kept;
+  const size_t length = (size_t)rows->m * sizeof *c;
+  const int known     = newton->parts->terms(newton, y, bound);
+  for (int i = 0; i < rows->m; i++) bound[i] = known ? CP_FLOOR_FACTOR * CP_UROUND * bound[i] : 0.0;
+  if (areWithin(rows, eps, 1.0, bound)) return 1;
   if (!thorough) return 0;
-  int flag                = newton->parts->direction(newton, newton->x);
+  memcpy(c, rows->c, length);
+  int flag = cpRowsTimeRoundoff(newton, t, y, rows->b);
+  memcpy(rows->c, c, length);
+  if (flag < 0) return flag;
+  for (int i = 0; !flag && i < rows->m; i++) bound[i] += rows->b[i];
+  if (areWithin(rows, eps, 1.0, bound)) return 1;
+  flag                    = newton->parts->direction(newton, newton->x);
   const sunrealtype *step = N_VGetArrayPointer(newton->x);
+  double reach            = 0.0; /* of the correction, in tolerances */
   if (flag) return flag < 0 ? flag : 0;
-  for (int j = 0; j < rows->n; j++)
-    if (fabs(step[j]) * rows->w[j] > CP_NOISE_REACH) return 0;
-  const size_t length = (size_t)rows->m * sizeof *rows->c;
-  memcpy(rows->kept, rows->c, length);
-  flag = secondDifferences(newton, t, y, rows->kept, rows->b, rows->a);
-  memcpy(rows->c, rows->kept, length);
-  if (flag) return flag < 0 ? flag : 0;
-  return areWithin(rows, eps, 1.0 / CP_NOISE_PART, rows->a);
+  for (int j = 0; j < rows->n; j++) reach = fmax(reach, fabs(step[j]) * rows->w[j]);
+  memset(rows->d, 0, length);
+  for (size_t k = 0; k < sizeof MULTIPLES / sizeof *MULTIPLES; k++) {
+    if (!(reach * fmin(MULTIPLES[k], 1.0) <= CP_NOISE_REACH)) continue;
+    if (MULTIPLES[k] > 4.0 && reach * MULTIPLES[k] > 4.0 * CP_NOISE_REACH) continue;
+    flag = secondDifference(newton, t, y, MULTIPLES[k], c, rows->d);
+    memcpy(rows->c, c, length);
+    if (flag) return flag < 0 ? flag : 0;
+    for (int i = 0; i < rows->m; i++) bound[i] = fmax(bound[i], rows->d[i] / CP_NOISE_PART);
+    if (areWithin(rows, eps, 1.0, bound)) return 1;
+  }
+  return 0;
 }
 
 /* ---- why there is no convergence ---- */

@@ -31,13 +31,14 @@ int cpMechPositionsOf(CPMechProblem *p, sunrealtype t, const double *x) {
   return CP_SUCCESS;
 }
 
-/* v <- A u + rates. The rates, and A in mech->A, remain valid as long as q does not change. */
+/* v <- A u + rates. The rates, and A in mech->A, remain valid as long as q and t do not change. */
 static int affineVelocities(CPMechProblem *p, sunrealtype t, const double *u, double *v) {
   const CPMech mech = p->own->mech;
-  const int flag =
-      p->rates_are_known ? CP_SUCCESS : cpMechRates(mech, t, p->q, p->positions, p->rates);
+  const int known   = p->rates_are_known && p->rates_t == t;
+  const int flag    = known ? CP_SUCCESS : cpMechRates(mech, t, p->q, p->positions, p->rates);
   if (flag) return flag;
   p->rates_are_known = 1;
+  p->rates_t         = t;
   cpMatTimes(&mech->A, 1.0, u, 0.0, v);
   for (int i = 0; i < mech->m; i++) v[i] += p->rates[i];
   return CP_SUCCESS;
