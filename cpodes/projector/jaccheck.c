@@ -16,6 +16,8 @@ static double stepOf(const CPRows *rows, N_Vector y, double typical, int j) {
  * shorter by SHORTER, up to SHORTENED times. */
 #define SHORTER 0x1p-6
 enum { SHORTENED = 3 };
+/* Relative error of an entry that needs no shorter step */
+#define AGREES 1.0e-5
 /* Roundoff of a difference, in units of roundoff of the residual */
 #define NOISE 1.0e3
 
@@ -86,7 +88,7 @@ int cpDerivativeEntries(CPNewton *newton, sunrealtype t, N_Vector y, const CPMat
         const double *entry = cpMatAt(G, i, j), dq = difference[i] / (2.0 * v[j]);
         const double g = !entry ? 0.0 : is_given ? *entry : dq;
         if (k == 0 || fabs(g - dq) < fabs(g - nearest[i])) nearest[i] = dq;
-        suspicious |= fabs(g - nearest[i]) > CP_WRONG_JACOBIAN * fmax(fabs(g), fabs(dq));
+        suspicious |= fabs(g - nearest[i]) > AGREES * fmax(fabs(g), fabs(dq));
       }
     }
     for (int i = 0; i < rows->m; i++) {

@@ -38,7 +38,6 @@ void cpStepperRestart(CPStepper s, sunrealtype t0, N_Vector y0) {
   s->t0 = s->t     = t0;
   s->start_checked = 0;
   s->nst_out       = -1;
-  s->floor_warned  = 0;
   s->creeping      = (CPCreeping){.t = t0};
   s->stats         = (CPodeProjStats){0};
   cpWorkRestart(s->step, &s->stats_before);

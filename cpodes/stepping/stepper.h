@@ -72,7 +72,7 @@ struct CPStepper_ {
   CPCreeping creeping;
   CPodeProjStats stats;
   CPProjectorStats stats_before; /* those of `step` at the start */
-  int floor_warned;
+  int floor_warned;              /* once, since events restart runs */
 };
 
 /* ---- stepper.c: life cycle and options ---- */

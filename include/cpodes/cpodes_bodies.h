@@ -223,7 +223,9 @@ typedef struct {
  * negative one to give up. */
 typedef int (*CPDriveFn)(sunrealtype t, sunrealtype *g, void *data);
 /** A drive, which prescribes x(t) = g(t) exactly. Without a function g = start + rate t + amplitude sin(frequency t), where
- * start and amplitude have the unit of the coordinate. */
+ * start and amplitude have the unit of the coordinate. An angle is prescribed up to whole turns, in the plane as well: at
+ * the assembly those nearest to the guess count, and then those that it makes. Turns cost no accuracy: start + rate t is
+ * exact up to the roundoff of an angle below one turn, and a function g as exact as its value. */
 typedef struct {
   const char *name;      /**< name of the element */
   CPCoordinate of;       /**< coordinate that it prescribes */

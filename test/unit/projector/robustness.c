@@ -71,6 +71,89 @@ START_TEST(a_large_component_does_not_make_a_right_jacobian_wrong) {
 }
 END_TEST
 
+/* A central difference in proportion to the angle would turn it by 4 rad or more. Loop index: whether an entry
+ * has the wrong sign. */
+static int angle_jac_wrong(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data) {
+  const int flag = angle_jac(t, y, c, G, user_data);
+  SM_ELEMENT_D(G, 1, 2) *= -1.0;
+  return flag;
+}
+
+START_TEST(an_angle_that_counts_its_turns_does_not_make_a_right_jacobian_wrong) {
+  N_Vector y = angle_state(0.0), ewt = angle_weights();
+  sunrealtype err;
+  sunindextype row, col;
+  for (double turns = 1.0e5; turns < 1.0e7; turns *= 10.0) {
+    entries(y)[2] = 6.283185307179586 * turns + 0.3;
+    open_projector(angle_c, _i ? angle_jac_wrong : angle_jac, y, ANGLE_M);
+    ck_assert_int_eq(CPProjectorCheckJac(P, 0.0, y, ewt, &err, &row, &col), CP_SUCCESS);
+    if (_i) ck_assert_double_gt(err, 0.1);
+    else ck_assert_double_lt(err, 1.0e-4);
+    CPProjectorFree(&P);
+  }
+  N_VDestroy(y);
+  N_VDestroy(ewt);
+}
+END_TEST
+
+/* ---- a motion that has made many turns ---- */
+
+#define RATE SUN_RCONST(314.15926535897931)
+
+/* The angle of (x, y) is RATE t up to whole turns; t loses digits. */
+static int turning_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
+  (void)user_data;
+  entries(c)[0] = remainder(atan2(entries(y)[1], entries(y)[0]) - RATE * t, 6.283185307179586);
+  return 0;
+}
+static int turning_jac(sunrealtype t, N_Vector y, N_Vector c, SUNMatrix G, void *user_data) {
+  (void)t, (void)c, (void)user_data;
+  const sunrealtype *x = entries(y), square = x[0] * x[0] + x[1] * x[1];
+  SM_ELEMENT_D(G, 0, 0) = -x[1] / square;
+  SM_ELEMENT_D(G, 0, 1) = x[0] / square;
+  return 0;
+}
+static int turning_Gv(sunrealtype t, N_Vector y, N_Vector v, N_Vector Gv, void *user_data) {
+  (void)t, (void)user_data;
+  const sunrealtype *x = entries(y), square = x[0] * x[0] + x[1] * x[1];
+  entries(Gv)[0] = (x[0] * entries(v)[1] - x[1] * entries(v)[0]) / square;
+  return 0;
+}
+static int turning_GTw(sunrealtype t, N_Vector y, N_Vector w, N_Vector GTw, void *user_data) {
+  (void)t, (void)user_data;
+  const sunrealtype *x = entries(y), square = x[0] * x[0] + x[1] * x[1];
+  entries(GTw)[0] = -x[1] / square * entries(w)[0];
+  entries(GTw)[1] = x[0] / square * entries(w)[0];
+  return 0;
+}
+
+/* The roundoff of RATE t after 1e3 to 1e6 turns is up to 1e-9, and eps tolerances are 1e-13. Each projection ends
+ * there, whichever digits t has. Loop index: whether there are only products with G. */
+START_TEST(the_roundoff_of_a_motion_fails_no_projection) {
+  N_Vector y = VECTOR(1.0, 0.0), ewt = VECTOR(1.0e9, 1.0e9), c = VECTOR(0.0);
+  open_projector(turning_c, turning_jac, y, 1);
+  if (_i) {
+    CPProjectorFree(&P);
+    P = CPProjectorCreate(turning_c, y, c, test_context);
+    ck_assert_int_eq(CPProjectorSetErrHandlerFn(P, message_log, &message), CP_SUCCESS);
+    ck_assert_int_eq(CPProjectorSetJacTimes(P, turning_Gv, turning_GTw), CP_SUCCESS);
+  }
+  ck_assert_int_eq(CPProjectorSetEps(P, 1.0e-4), CP_SUCCESS);
+  for (int k = 0; k < 600; k++) {
+    const sunrealtype t = 20.0 * pow(10.0, k / 200.0) + k / 7.0, a = RATE * t + 1.0e-7;
+    entries(y)[0] = cos(a);
+    entries(y)[1] = sin(a);
+    ck_assert_msg(CPProjectorProject(P, t, y, ewt) == CP_SUCCESS, "%s", message.text);
+    turning_c(t, y, c, NULL);
+    ck_assert_double_le(fabs(entries(c)[0]), fmax(1.0e-13, 8.0 * 2.3e-16 * a));
+  }
+  CPProjectorFree(&P);
+  N_VDestroy(y);
+  N_VDestroy(ewt);
+  N_VDestroy(c);
+}
+END_TEST
+
 /* From h = 1e-5 off the manifold, a correction with G accurate to 1e-7 leaves 1e-12 of it, and the
  * curvature of c about 10 h^2 = 1e-9: less than eps tolerances of 1e-6, times |g_i| >= 1. One
  * correction suffices. No row contains the large component, so it stays. */
@@ -401,6 +484,8 @@ int main(void) {
   TCase *tc    = tcase_create("robustness");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_test(tc, a_large_component_does_not_make_a_right_jacobian_wrong);
+  tcase_add_loop_test(tc, an_angle_that_counts_its_turns_does_not_make_a_right_jacobian_wrong, 0, 2);
+  tcase_add_loop_test(tc, the_roundoff_of_a_motion_fails_no_projection, 0, 2);
   tcase_add_test(tc, differences_are_good_beside_a_large_component);
   tcase_add_loop_test(tc, levels_are_detected_beside_a_large_component, 0, 2);
   tcase_add_loop_test(tc, a_tolerance_below_roundoff_is_met_at_the_floor_by_both_projections, 0,

@@ -1,0 +1,311 @@
+/* Mechanisms whose drives turn and turn: a shaft, a Cardan line, a screw, a pair of gears, and a press on a crank. Their
+ * motions are those of the driven angle, in closed form, and no number of turns is too large: not at the start, in the
+ * angle or in time, and not in one run. The digits of the angle and of the time that turns use up are roundoff, which ends
+ * no run and gives no warning that repeats.
+ *
+ * CPODES_TEST_CAMPAIGN=full runs all offsets and tolerances, and a million turns in one run (minutes); CPODES_TEST_FIGURES=1
+ * prints the runs. */
+#include "campaign.h"
+
+#include <cpodes/cpodes_bodies.h>
+#include <cpodes/cpodes_onestep.h>
+#include <cvodes/cvodes.h>
+#include <math.h>
+
+typedef enum { SHAFT, CARDAN, SCREW, GEARS, PRESS, NUM_KINDS } Kind;
+static const char *const kind_name[] = {"shaft", "Cardan line", "screw", "gears", "press"};
+
+static const sunrealtype rate = SUN_RCONST(314.15926535897931); /* 3,000 rpm */
+static const sunrealtype bend = SUN_RCONST(0.5), lead = SUN_RCONST(3.183098861837907e-4);
+static const sunrealtype crank = SUN_RCONST(0.1), rod = SUN_RCONST(0.4);
+static const long double turn = 6.283185307179586476925286766559005768L;
+
+/* Where the turns before the start are counted */
+typedef enum { NOWHERE, IN_ANGLE, IN_TIME, NUM_PLACES } Place;
+
+typedef struct {
+  Kind kind;
+  int method, closed; /* closed: loops close to 3e-13, as in files */
+  Place place;
+  double before, turns; /* whole turns before the start, and those of the run */
+  sunrealtype tol;
+  int by_function; /* the drive is a function g(t), which rounds */
+} Case;
+
+typedef struct {
+  CPBodies bodies;
+  CPMech mech;
+  N_Vector y;
+  sunrealtype start, t0;
+  MessageLog log;
+} Machine;
+
+static sunrealtype start_of(const Case *c) {
+  return c->place == IN_ANGLE ? (sunrealtype)(c->before * turn) : 0;
+}
+
+/* g of a drive by a function, whose data is the case */
+static int turning(sunrealtype t, sunrealtype *g, void *data) {
+  const Case *c = data;
+  g[0]          = start_of(c) + rate * t;
+  g[1]          = rate;
+  g[2]          = 0;
+  return 0;
+}
+
+#define ADD(call) ck_assert_msg((call) >= 0, "%s", CPBodiesGetLastMessage(b))
+
+static void add_body(CPBodies b, const char *name, sunrealtype x, sunrealtype y, sunrealtype angle) {
+  const CPBody body = {.name       = name,
+                       .mass       = 2,
+                       .inertia    = {0.01, 0.02, 0.02},
+                       .position   = {x, y, 0},
+                       .quaternion = {cos(angle / 2), 0, 0, sin(angle / 2)}};
+  ADD(CPBodiesAddBody(b, &body));
+}
+
+/* In the axes of space: point (x, y) of body b, axis z_a (and z_b), x_a across it */
+static void add_joint(CPBodies b, const char *name, CPJointKind kind, const char *from,
+                      const char *to, sunrealtype x, sunrealtype y, CPMarker on_a, CPMarker on_b) {
+  CPJoint joint = {.name = name, .kind = kind, .a = from, .b = to, .on_a = on_a, .on_b = on_b};
+  joint.on_a.point[0] += x, joint.on_a.point[1] += y;
+  joint.on_b.point[0] = x, joint.on_b.point[1] = y;
+  ADD(CPBodiesAddJoint(b, &joint));
+}
+
+/* The axes of driven bodies are x; the press lies in the plane. */
+static CPBodies build(Kind kind) {
+  CPBodies b           = CPBodiesCreate(kind == PRESS ? 2 : 3, test_context);
+  const CPMarker along = {.axis = {1, 0, 0}, .across = {0, 1, 0}}, plain = {.axis = {0, 0, 1}};
+  const sunrealtype c = cos(bend), s = sin(bend);
+  ck_assert_ptr_nonnull(b);
+  ADD(CPBodiesSetGravity(b, (sunrealtype[]){0, -9.81, 0}));
+  if (kind == PRESS) {
+    add_body(b, "wheel", 0, 0, 0);
+    add_body(b, "rod", crank + rod / 2, 0, 0);
+    add_body(b, "ram", crank + rod, 0, 0);
+    add_joint(b, "bearing", CP_JOINT_REVOLUTE, NULL, "wheel", 0, 0, plain, plain);
+    add_joint(b, "pin", CP_JOINT_REVOLUTE, "wheel", "rod", crank, 0, plain, plain);
+    add_joint(b, "wrist", CP_JOINT_REVOLUTE, "rod", "ram", crank + rod, 0, plain, plain);
+    add_joint(b, "guide", CP_JOINT_PRISMATIC, NULL, "ram", 0, 0, along, along);
+    return b;
+  }
+  add_body(b, "shaft", 0, 0, 0);
+  add_joint(b, "bearing", kind == SCREW ? CP_JOINT_CYLINDRICAL : CP_JOINT_REVOLUTE, NULL, "shaft",
+            0, 0, along, along);
+  if (kind == CARDAN) { /* The second shaft makes the angle `bend`, and a sleeve holds its end. */
+    const CPMarker cross = {.axis = {0, 1, 0}}, other = {.axis = {0, 0, 1}},
+                   bent = {.axis = {c, s, 0}, .across = {0, 0, 1}};
+    add_body(b, "second", 0, 0, bend);
+    add_joint(b, "joint", CP_JOINT_UNIVERSAL, "shaft", "second", 0, 0, cross, other);
+    add_joint(b, "sleeve", CP_JOINT_CYLINDRICAL, NULL, "second", 0, 0, bent, bent);
+  }
+  if (kind == GEARS) {
+    const CPCoupler mesh = {.name = "mesh", .of = {{"bearing", 0}, {"second", 0}}, .ratio = {20, 31}};
+    add_body(b, "wheel", 0, 1, 0);
+    add_joint(b, "second", CP_JOINT_REVOLUTE, NULL, "wheel", 0, 1, along, along);
+    ADD(CPBodiesAddCoupler(b, &mesh));
+  }
+  if (kind == SCREW) {
+    const CPCoupler thread = {
+        .name = "thread", .of = {{"bearing", 0}, {"bearing", 1}}, .ratio = {1, -lead}};
+    ADD(CPBodiesAddCoupler(b, &thread));
+  }
+  return b;
+}
+
+static Machine machine(Case *c) {
+  Machine m     = {.bodies = build(c->kind)};
+  CPBodies b    = m.bodies;
+  m.start       = start_of(c);
+  m.t0          = c->place == IN_TIME ? (sunrealtype)(c->before * turn / rate) : 0;
+  CPDrive motor = {.name  = "motor",
+                   .of    = {"bearing", c->kind == SCREW},
+                   .rate  = rate,
+                   .start = m.start,
+                   .data  = c};
+  if (c->by_function) motor.g = turning;
+  ADD(CPBodiesAddDrive(b, &motor));
+  return m;
+}
+
+/* The driven angle up to whole turns, from exact products */
+static long double angle_at(const Machine *m, sunrealtype t) {
+  const sunrealtype product = rate * t, lost = fma(rate, t, -product);
+  return remainderl(remainderl((long double)product, turn) + (long double)m->start + lost, turn);
+}
+
+typedef struct {
+  int flag, warnings;
+  sunrealtype t, drive, output; /* errors of the driven angle and of the motion that it causes */
+  long int steps;
+  char text[300];
+} Result;
+
+static sunrealtype coordinate(const Machine *m, const char *joint, int k) {
+  sunrealtype x, r;
+  const CPCoordinate of = {joint, k};
+  ck_assert_int_eq(CPBodiesCoordinate(m->bodies, of, m->y, &x, &r), CP_SUCCESS);
+  return x;
+}
+
+/* The error of what the mechanism drives, in the output's unit */
+static sunrealtype output_error(const Case *c, const Machine *m, long double angle) {
+  const sunrealtype a = (sunrealtype)angle;
+  switch (c->kind) {
+  case CARDAN: /* tan(first) cos(bend) = tan(second), whichever of the pins the angles start from */
+  {
+    const sunrealtype x = coordinate(m, "sleeve", 1);
+    return fabs(remainder(x - atan2(sin(a), cos(a) * cos(bend)), acos(-1.0)));
+  }
+  case SCREW: return fabs(remainder(coordinate(m, "bearing", 0) - lead * a, (double)(lead * turn)));
+  case GEARS: return fabs(remainder(31 * coordinate(m, "second", 0) + 20 * a, (double)turn)) / 31;
+  case PRESS: {
+    const sunrealtype h = crank * sin(a);
+    return fabs(coordinate(m, "guide", 0) - (crank * cos(a) + sqrt(rod * rod - h * h) - crank - rod));
+  }
+  default: return 0;
+  }
+}
+
+static Result run(Case *c) {
+  Machine m               = machine(c);
+  CPBodies b              = m.bodies;
+  Result r                = {0};
+  const int one           = c->method == ONE_STEP || c->method == RADAU;
+  CPodeMem cpode          = NULL;
+  CPOneStepMem onestep    = NULL;
+  const sunrealtype t_end = (sunrealtype)(m.t0 + c->turns * turn / rate);
+  ck_assert_msg(CPBodiesMech(b, &m.mech) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(b));
+  ck_assert_int_eq(CPMechSetErrHandlerFn(m.mech, message_log, &m.log), CP_SUCCESS);
+  m.y = CPBodiesState(b);
+  r.t = m.t0;
+  if (c->closed)
+    ck_assert_int_eq(CPProjectorSetEps(CPMechGetProjector(m.mech), fmin(1, 3e-13 / (2 * c->tol))),
+                     CP_SUCCESS);
+  r.flag = CPBodiesAssemble(b, m.mech, m.t0, m.y, NULL);
+  if (r.flag) {
+    snprintf(r.text, sizeof r.text, "assembly: %.250s", CPBodiesGetLastMessage(b));
+  } else if (one) {
+    onestep = CPOneStepCreate(campaign_method_name(c->method), test_context);
+    ck_assert_int_eq(CPOneStepSetErrHandlerFn(onestep, message_log, &m.log), CP_SUCCESS);
+    ck_assert_int_eq(CPMechAttachOneStep(m.mech, onestep, m.t0, m.y), CP_SUCCESS);
+    ck_assert_int_eq(CPOneStepSStolerances(onestep, c->tol, c->tol), CP_SUCCESS);
+    ck_assert_int_eq(CPOneStepSetMaxNumSteps(onestep, -1), CP_SUCCESS);
+  } else {
+    cpode = CPodeCreate(c->method, test_context);
+    ck_assert_int_eq(CPodeSetErrHandlerFn(cpode, message_log, &m.log), CP_SUCCESS);
+    ck_assert_int_eq(CPMechAttach(m.mech, cpode, m.t0, m.y), CP_SUCCESS);
+    ck_assert_int_eq(CPodeSStolerances(cpode, c->tol, c->tol), CP_SUCCESS);
+    ck_assert_int_eq(CVodeSetMaxNumSteps(CPodeGetCVodeMem(cpode), 1000000000), CV_SUCCESS);
+  }
+  enum { OUTPUTS = 41 }; /* no whole part of the run's turns */
+  for (int k = 0; k <= OUTPUTS && r.flag == CP_SUCCESS; k++) {
+    const sunrealtype to = m.t0 + (t_end - m.t0) * k / OUTPUTS;
+    if (k > 0)
+      r.flag = one ? CPOneStepEvolve(onestep, to, m.y, &r.t, CV_NORMAL)
+                   : CPode(cpode, to, m.y, &r.t, CV_NORMAL);
+    const long double angle = angle_at(&m, r.t);
+    r.drive =
+        fmax(r.drive,
+             fabs((double)remainderl(coordinate(&m, "bearing", c->kind == SCREW) - angle, turn)));
+    r.output = fmax(r.output, output_error(c, &m, angle));
+  }
+  if (r.flag && !r.text[0]) snprintf(r.text, sizeof r.text, "%.299s", m.log.text);
+  else if (m.log.count) snprintf(r.text, sizeof r.text, "warned: %.280s", m.log.text);
+  r.warnings = r.flag ? 0 : m.log.count;
+  if (one && onestep) {
+    CPOneStepStats stats;
+    if (!CPOneStepGetStats(onestep, &stats)) r.steps = stats.nst;
+  } else if (cpode) CVodeGetNumSteps(CPodeGetCVodeMem(cpode), &r.steps);
+  CPodeFree(&cpode);
+  CPOneStepFree(&onestep);
+  CPMechFree(&m.mech);
+  CPBodiesFree(&m.bodies);
+  N_VDestroy(m.y);
+  if (wants_figures())
+    printf("%-11s %-6s tol %.0e %s%s %5g turns after %7g in %s: %6ld steps, drive %.1e, output "
+           "%.1e, %d warnings%s%s\n",
+           kind_name[c->kind], campaign_method_name(c->method), (double)c->tol,
+           c->closed ? "closed" : "open", c->by_function ? " g(t)" : "", c->turns, c->before,
+           c->place == IN_TIME ? "time" : "angle", r.steps, (double)r.drive, (double)r.output,
+           r.warnings, r.flag ? " FAILED " : "", r.text);
+  fflush(stdout);
+  return r;
+}
+
+/* The angle of a drive by start and rate is right to 1e-12 where loops are closed as in files; what it drives follows
+ * within a hundred tolerances, and where the state counts a million turns, within their roundoff. */
+static void assert_right(Case *c) {
+  const Result r       = run(c);
+  const double counted = c->kind == PRESS ? c->turns * 2 * 3.15 : 0, reached = c->before * 2 * 3.15;
+  const double roundoff = 4 * 2.3e-16 * (counted + (c->by_function ? reached : 0));
+  ck_assert_msg(r.flag == CP_SUCCESS && r.warnings <= 1,
+                "%s by %s at %g, %g turns after %g: %d after %ld steps at t = %g, %d warnings: %s",
+                kind_name[c->kind], campaign_method_name(c->method), (double)c->tol, c->turns,
+                c->before, r.flag, r.steps, (double)r.t, r.warnings, r.text);
+  if (c->closed) ck_assert_double_le(r.drive, 1e-12 + roundoff);
+  ck_assert_double_le(r.output, 100 * c->tol + 31 * (1e-12 + roundoff));
+}
+
+/* All tolerances of a ladder, or those of a quick test. After a million turns in time, velocities of the press change by
+ * 2e-8 m/s in the last digit of t: multistep methods make no steps at tolerances below. */
+static void climb(Kind kind, int method, Place place, double before, double turns) {
+  const int full = campaign_stride(2) == 1;
+  const int last = place == IN_TIME && before > 1e5 && kind == PRESS ? 7 : 10;
+  for (int k = 3; k <= last; k += full ? 1 : last - 3)
+    for (int closed = full ? 0 : 1; closed < 2; closed++) {
+      Case c = {kind, method, closed, place, before, turns, pow(10, -k), 0};
+      assert_right(&c);
+    }
+}
+
+/* Loop index: method; mechanism */
+START_TEST(turns_before_the_start_change_nothing) {
+  const int method = campaign_method(_i % NUM_METHODS), full = campaign_stride(2) == 1;
+  const Kind kind = (Kind)(_i / NUM_METHODS);
+  climb(kind, method, NOWHERE, 0, full ? 100 : 2);
+  for (double before = full ? 1e3 : 1e6; before <= 1e6; before *= 1e3) {
+    climb(kind, method, IN_ANGLE, before, full ? 100 : 2);
+    climb(kind, method, IN_TIME, before, full ? 100 : 2);
+  }
+}
+END_TEST
+
+/* Its value has the roundoff 5e-10, so that tolerances below make no sense. */
+START_TEST(a_function_of_a_million_turns_is_a_drive) {
+  for (int k = 3; k <= 7; k += 4) {
+    Case c = {(Kind)(_i / NUM_METHODS),
+              campaign_method(_i % NUM_METHODS),
+              1,
+              IN_ANGLE,
+              1e6,
+              2,
+              pow(10, -k),
+              1};
+    assert_right(&c);
+  }
+}
+END_TEST
+
+/* Loop index: method. The shaft at 3,000 rpm used to stop after 27 s. */
+START_TEST(a_shaft_turns_as_long_as_one_likes) {
+  const int method = campaign_method(_i), full = campaign_stride(2) == 1;
+  Case c = {
+      SHAFT, method, 1, NOWHERE, 0, full && method != CV_ADAMS ? 1e6 : 2500, full ? 1e-6 : 1e-3, 0};
+  assert_right(&c);
+}
+END_TEST
+
+int main(void) {
+  setvbuf(stdout, NULL, _IOLBF, 0); /* so that figures of failing tests appear, too */
+  Suite *suite = suite_create("turns");
+  TCase *tcase = tcase_create("turns");
+  tcase_set_timeout(tcase, campaign_stride(60) == 1 ? 3600 : 60);
+  tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(tcase, turns_before_the_start_change_nothing, 0, NUM_KINDS * NUM_METHODS);
+  tcase_add_loop_test(tcase, a_function_of_a_million_turns_is_a_drive, 0, NUM_KINDS * NUM_METHODS);
+  tcase_add_loop_test(tcase, a_shaft_turns_as_long_as_one_likes, 0, NUM_METHODS);
+  suite_add_tcase(suite, tcase);
+  return run_suite(suite);
+}
