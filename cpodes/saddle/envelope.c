@@ -192,7 +192,7 @@ CP_WIDE_PART int pass(CPSaddle s, int p, int dense, int to_do, const double *A, 
     }
   }
   if (to_do != SOLVE) {
-    const double least = s->ranktol > CP_CHOLESKY_LEAST ? s->ranktol : CP_CHOLESKY_LEAST;
+    const double least = cpSaddleLeastSine(s);
     int bad            = -1;
     F->n               = p;
     F->dense           = dense;
@@ -203,7 +203,7 @@ CP_WIDE_PART int pass(CPSaddle s, int p, int dense, int to_do, const double *A, 
       if (!(S[q] > CP_LEAST_SQUARES) || addRow(F, p, dense, k, S[q], e->v, least)) bad = k;
       q++;
     }
-    if (bad < 0 && p > 1) bad = singularRow(F);
+    if (bad < 0 && p > 1 && least >= CP_CHOLESKY_LEAST) bad = singularRow(F);
     s->sine  = p > 1 ? sqrt(F->smallest) : 1.0;
     s->valid = bad < 0;
     if (bad >= 0) cpSaddleMarkDependent(s, row[bad]);
@@ -227,7 +227,8 @@ CP_WIDE_PART int pass(CPSaddle s, int p, int dense, int to_do, const double *A, 
 }
 
 static int factor(CPSaddle s) {
-  Envelope *e    = s->used.content;
+  Envelope *e = s->used.content;
+  if (s->dependent >= 0) return CP_SADDLE_DEPENDENT;
   const int flag = e->of == s->weights ? 0 : factorWeight(s);
   if (flag) return flag;
   e->Y      = s->A.value;
@@ -256,12 +257,15 @@ static int quick(CPSaddle s, const double *W, const double *A, const double *f, 
     e->Y      = s->A.value;
     s->square = e->square;
   }
+  int failed;
   switch (s->nrows) {
-  case 1: return !pass(s, 1, 1, BOTH, A, f, b, x, mu);
-  case 2: return !pass(s, 2, 1, BOTH, A, f, b, x, mu);
-  case 3: return !pass(s, 3, 1, BOTH, A, f, b, x, mu);
-  default: return !pass(s, s->nrows, 0, BOTH, A, f, b, x, mu);
+  case 1: failed = pass(s, 1, 1, BOTH, A, f, b, x, mu); break;
+  case 2: failed = pass(s, 2, 1, BOTH, A, f, b, x, mu); break;
+  case 3: failed = pass(s, 3, 1, BOTH, A, f, b, x, mu); break;
+  default: failed = pass(s, s->nrows, 0, BOTH, A, f, b, x, mu);
   }
+  if (s->sine < CP_REFINED_BELOW) s->valid = 0;
+  return !failed && s->valid;
 }
 
 const CPSaddleOps cpSaddleEnvelopeOps = {create, factor, solve, quick};

@@ -18,7 +18,6 @@ typedef struct {
   double norm;       /* largest column sum of |K| */
   double *b, *x, *r; /* [order] */
   /* dependent rows */
-  CPSaddle rows;     /* A with W = diag(s)^{-2}; NULL until needed */
   int found;         /* 1: the newest factorisation has dependent rows */
   double *f;         /* [n] */
   double *g, *p, *q; /* [m] gradient and directions of conjugate gradients for mu */
@@ -120,9 +119,8 @@ static int checkWeight(CPSaddle s) {
 
 /* ---- dependent rows ---- */
 
-/* Dependent rows of a sparse A, and the multipliers of minimum norm.
+/* Dependent rows, which the judge finds, and the multipliers of minimum norm.
  *
- * The dependent rows are those that the sparse Schur complement of A with W = diag(s)^{-2} drops.
  * With A_d = C A_k, where A_k are the rows kept, the multipliers that change no force are N w =
  * (-C^T w, w). The product N w and its transpose take one solution each of that saddle point,
  *
@@ -134,31 +132,13 @@ static int checkWeight(CPSaddle s) {
 #define SHORTEST 1.0e-15 /* relative to |N| |mu|: four roundings */
 #define MAXITERS 100
 
-/* A without scaling, with the structure of the scaled A in K */
-static CPMat unscaled(const CPSaddle s) {
-  CPMat A = ((const CPKkt *)s->used.content)->A;
-  A.value = s->A.value;
-  return A;
-}
-
 static int findRows(CPSaddle s, double sine) {
-  CPKkt *c                      = s->used.content;
-  const CPSaddleOptions options = {.type = CP_SADDLE_SPARSE, .finest = s->options.finest};
-  const CPMat A                 = unscaled(s);
-  int flag     = c->rows ? CP_SUCCESS : cpSaddleCreate(&c->rows, options, NULL, &A);
-  c->found     = 0;
-  s->rank      = s->nrows;
-  s->dependent = -1;
-  memset(s->is_dependent, 0, (size_t)s->m);
-  if (flag) return flag;
-  cpSaddleScaleCoordinates(s, c->scale);
-  cpSaddleUseRows(c->rows, s->off);
-  flag = cpSaddleFactor(c->rows, (CPWeight){.root = c->scale}, &A, fmax(s->ranktol, sine));
-  for (int i = 0; !flag && i < s->m; i++) {
-    if (!c->rows->is_dependent[i]) continue;
-    c->found = 1;
-    cpSaddleMarkDependent(s, i);
-  }
+  CPKkt *c             = s->used.content;
+  const double ranktol = s->ranktol;
+  s->ranktol           = fmax(ranktol, sine);
+  const int flag       = cpSaddleJudge(s);
+  s->ranktol           = ranktol;
+  c->found             = s->dependent >= 0;
   return flag;
 }
 
@@ -171,19 +151,19 @@ static int findRows(CPSaddle s, double sine) {
 static int shorten(CPSaddle s, double *mu) {
   CPKkt *c         = s->used.content;
   const int m      = s->m;
-  const CPMat A    = unscaled(s);
+  const CPMat *A   = &s->A;
   double largest_N = 1.0, before = INFINITY; /* |N|^2, |g|^2 */
   for (int k = 0; k < MAXITERS; k++) {
-    int flag = cpSaddleSolve(c->rows, NULL, mu, c->f, NULL);
+    int flag = cpSaddleSolve(s->judge, NULL, mu, c->f, NULL);
     if (flag) return flag;
     memcpy(c->g, mu, (size_t)m * sizeof *mu);
-    cpMatTimes(&A, -1.0, c->f, 1.0, c->g);
+    cpMatTimes(A, -1.0, c->f, 1.0, c->g);
     for (int i = 0; i < m; i++) c->g[i] = s->is_dependent[i] ? c->g[i] : 0.0; /* g = N^T mu */
     const double gamma = cpDot(c->g, c->g, m);
     if (gamma <= SHORTEST * SHORTEST * largest_N * cpDot(mu, mu, m)) return 0;
     for (int i = 0; i < m; i++) c->p[i] = (k ? gamma / before * c->p[i] : 0.0) - c->g[i];
-    cpMatTransposedTimes(&A, 1.0, c->p, 0.0, c->f); /* q = N p; p is zero in kept rows */
-    flag = cpSaddleSolve(c->rows, c->f, NULL, NULL, c->q);
+    cpMatTransposedTimes(A, 1.0, c->p, 0.0, c->f); /* q = N p; p is zero in kept rows */
+    flag = cpSaddleMultipliers(s->judge, c->f, c->q);
     if (flag) return flag;
     for (int i = 0; i < m; i++) c->q[i] = s->is_dependent[i] ? c->p[i] : -c->q[i];
     const double square = cpDot(c->q, c->q, m), size = cpDot(c->p, c->p, m);
@@ -200,7 +180,6 @@ static int shorten(CPSaddle s, double *mu) {
 static void destroy(void *content) {
   CPKkt *c = content;
   cpLuFree(&c->K);
-  cpSaddleFree(&c->rows);
   if (!c->is_started) return;
   cholmod_l_free_sparse(&c->W, &c->chol);
   cholmod_l_free_sparse(&c->rows_A, &c->chol);
@@ -367,17 +346,14 @@ static int factorWithout(CPSaddle s, double sine) {
  * miss a dependence hidden by roundoff. */
 static int factor(CPSaddle s) {
   CPKkt *c         = s->used.content;
-  const int search = c->found || s->ranktol > s->options.finest;
+  const int search = !s->is_judged && (c->found || s->ranktol > s->options.finest);
   int row = -1, flag = search && s->nrows > 0 ? findRows(s, CP_CHOLESKY_LEAST) : 0;
+  c->found = s->dependent >= 0;
   if (flag) return flag;
   flag = factorMatrix(s);
   if (flag == SINGULAR && s->nrows > 0 && !c->found) flag = factorWithout(s, CP_CHOLESKY_LEAST);
   if (flag == SINGULAR && isForRows(s, &row)) flag = factorWithout(s, LESS_NARROW);
-  if (flag == SINGULAR && !isForRows(s, &row)) flag = CP_SADDLE_NOT_DEFINITE;
-  else if (flag == SINGULAR) {
-    cpSaddleMarkDependent(s, row);
-    flag = CP_SADDLE_DEPENDENT;
-  }
+  if (flag == SINGULAR) flag = isForRows(s, &row) ? 0 : CP_SADDLE_NOT_DEFINITE;
   double largest_x;
   const double multiplier = largestMultiplier(s, &row, &largest_x);
   if (multiplier > 0.0) s->sine = fmin(1.0, largest_x / multiplier);

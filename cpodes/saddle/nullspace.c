@@ -83,7 +83,8 @@ static void scaleForward(const Nullspace *c, double *x, int n) {
 #define LATER 0.1
 
 /* A^T D Pi = Q R for the rows in these coordinates; rows of zeros are not scaled. As the columns
- * have about unit length, |R_kk| over it is the sine of column k's angle to the columns before it. */
+ * have about unit length, |R_kk| over it is the sine of column k's angle to the columns before it. If it is
+ * known which rows are independent, their columns come first. */
 static int factorRows(CPSaddle s, Nullspace *c, int pivoting) {
   const int n = s->n, m = s->nrows, kmax = m < n ? m : n;
   const double later = pivoting && s->options.shortest ? LATER / m : 0.0;
@@ -97,16 +98,19 @@ static int factorRows(CPSaddle s, Nullspace *c, int pivoting) {
     c->scale[i] = largest > 0.0 ? (1.0 - later * i) / (largest * sqrt(sum)) : 1.0;
     for (int j = 0; j < n; j++) row[j] *= c->scale[i];
   }
-  for (int i = 0; i < m; i++) c->pivot[i] = pivoting ? 0 : i + 1;
+  if (s->is_judged && !pivoting && s->rank < m) return CP_SADDLE_DEPENDENT;
+  for (int i = 0; i < m; i++)
+    c->pivot[i] = !pivoting ? i + 1 : s->is_judged && !s->is_dependent[s->row[i]];
   if (pivoting) F77(dgeqp3)(&n, &m, c->QR, &n, c->pivot, c->tau, c->work, &c->lwork, &info);
   else F77(dgeqrf)(&n, &m, c->QR, &n, c->tau, c->work, &c->lwork, &info);
   for (int i = 0; i < m; i++) c->pivot[i]--; /* LAPACK counts from 1 */
-  for (; k < kmax; k++) {
+  for (const int most = s->is_judged ? s->rank : kmax; k < most; k++) {
     const double sine = fabs(c->QR[(size_t)k * (size_t)(n + 1)]) / (1.0 - later * c->pivot[k]);
     if (!(sine > s->ranktol)) break;
     s->sine = fmin(s->sine, sine);
   }
-  for (int i = k; i < m; i++) cpSaddleMarkDependent(s, s->row[c->pivot[i]]);
+  for (int i = k; i < m; i++)
+    if (!s->is_dependent[s->row[c->pivot[i]]]) cpSaddleMarkDependent(s, s->row[c->pivot[i]]);
   return pivoting || k == m ? 0 : CP_SADDLE_DEPENDENT;
 }
 

@@ -1,6 +1,7 @@
 /* Life cycle, table and choice of the solvers of saddle-point systems; the rank that stands. */
 #include "saddle_impl.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +10,6 @@
 #define MOST_PATIENT 63
 /* Rows count as known to be independent if their sines exceed ranktol by this factor. */
 #define CLEARLY 30.0
-/* If the rank is lower than the one that stands, ranktol is divided by this and the factorisation
- * repeated. */
-#define LESS_ANGLE 3.0
 
 static const struct {
   const CPSaddleOps *ops;
@@ -108,11 +106,13 @@ int cpSaddleCreate(CPSaddle *result, CPSaddleOptions options, const CPMat *W, co
   s->sine       = 1.0;
   s->dependent = s->indefinite = -1;
   s->asked = s->ranktol = options.finest;
+  s->judged_sine        = 1.0;
   CP_NEW(&s->arena, s->row, s->m);
   CP_NEW(&s->arena, s->is_dependent, s->m);
   CP_NEW(&s->arena, s->off, s->m);
   CP_NEW(&s->arena, s->known, s->m);
   CP_NEW(&s->arena, s->root, W ? 0 : s->n);
+  CP_NEW(&s->arena, s->metric, s->n);
   if (W) s->entries[0] = cpMatEntries(W), s->entries[1] = cpMatEntries(A);
   CP_NEW(&s->arena, s->problem, s->entries[0] + s->entries[1]);
   int flag = cpArenaStatus(&s->arena);
@@ -130,8 +130,10 @@ int cpSaddleCreate(CPSaddle *result, CPSaddleOptions options, const CPMat *W, co
 
 void cpSaddleFree(CPSaddle *saddle) {
   if (!saddle || !*saddle) return;
+  cpSaddleFree(&(*saddle)->judge);
   cpArenaFree(&(*saddle)->used.arena);
   cpArenaFree(&(*saddle)->reserve.arena);
+  cpArenaFree(&(*saddle)->late);
   cpArenaFree(&(*saddle)->arena);
   free(*saddle);
   *saddle = NULL;
@@ -171,7 +173,13 @@ int cpSaddleKeepWeight(CPSaddle s, const double *W) {
  * and for several users at one state; else 0 or CP_SADDLE_NONFINITE. */
 static int keepProblem(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
   if (!s->has_matrix) {
-    for (int j = 0; j < s->n; j++) s->root[j] = W.root ? W.root[j] : 1.0;
+    double one     = 0.0;
+    s->is_identity = 1;
+    for (int j = 0; j < s->n; j++) {
+      s->root[j] = W.root ? W.root[j] : 1.0;
+      if (one == 0.0) one = s->root[j];
+      s->is_identity &= s->root[j] == 0.0 || s->root[j] == one;
+    }
     s->length = W.length;
     s->A      = *A;
     return 0;
@@ -196,11 +204,13 @@ CP_RARE static int changeSolver(CPSaddle s, CPSaddleType type) {
 static inline int factorBy(CPSaddle s, CPSaddleType type) {
   const int open = s->used.content && s->used.type == type;
   const int flag = open ? CP_SUCCESS : changeSolver(s, type);
-  s->rank        = s->nrows;
   s->sine        = 1.0;
+  s->indefinite  = -1;
+  s->square      = NULL;
+  s->rank        = s->nrows;
   if (s->dependent >= 0) memset(s->is_dependent, 0, (size_t)s->m);
-  s->dependent = s->indefinite = -1;
-  s->square                    = NULL;
+  s->dependent = -1;
+  if (s->is_judged) cpSaddleTakeJudged(s);
   return flag ? flag : s->used.ops->factor(s);
 }
 
@@ -235,22 +245,78 @@ int cpSaddleFactor(CPSaddle s, CPWeight W, const CPMat *A, double ranktol) {
   s->quick = NULL;
   if (flag) return flag;
   s->asked = s->ranktol = ranktol;
-  for (;; s->ranktol = fmax(s->ranktol / LESS_ANGLE, finest)) {
-    flag     = factorByEither(s);
-    s->valid = !flag;
-    if (flag) return flag;
-    if (s->rank >= s->known_rank || s->ranktol <= finest) break;
+  s->is_judged = s->refines = 0;
+  /* Accelerations are evaluated so often that a rank that is known is not decided again. */
+  const int known = s->knows_rows && ranktol <= finest && s->options.shortest;
+  flag            = s->uneven && !known ? CP_SADDLE_DEPENDENT : factorByEither(s);
+  if (cpSaddleIsDoubtful(s, flag)) flag = cpSaddleDecide(s, flag);
+  if (flag == CP_SADDLE_JUDGED) { /* The rows that are left are independent. */
+    const double angle = s->ranktol;
+    s->ranktol         = finest;
+    flag               = factorByEither(s);
+    s->ranktol         = angle;
   }
+  while (!flag && !s->is_judged && s->rank < s->known_rank && s->ranktol > finest) {
+    s->ranktol = fmax(s->ranktol / CP_LESS_ANGLE, finest);
+    flag       = factorByEither(s);
+  }
+  if (flag) return flag;
+  s->refines = s->has_matrix && s->sine < CP_REFINED_BELOW;
+  s->widest  = s->uneven && s->is_judged ? s->judge->sine : 0.0;
+  if (!s->options.shortest) s->sine = fmax(s->sine, s->widest);
+  if (s->refines && !s->room) CP_NEW(&s->late, s->room, 3 * (size_t)(s->n + s->m));
+  if (cpArenaStatus(&s->late)) {
+    cpArenaFree(&s->late); /* Memory may be found the next time. */
+    return CP_MEM_FAIL;
+  }
+  s->valid           = 1;
   const int is_usual = s->knows_rows && s->rank == s->nrows && s->rank <= s->known_rank &&
-                       s->usual_sine > 0.0 && s->asked <= finest && s->wait == 0 && !s->stays;
+                       s->usual_sine > 0.0 && s->asked <= finest && s->wait == 0 && !s->stays &&
+                       !s->refines;
   if (is_usual) s->quick = s->used.ops->quick;
+  return 0;
+}
+
+/* ---- solutions ---- */
+
+enum { MOST_REFINEMENTS = 5 };
+
+/* x, mu <- x, mu + the correction from the residuals of the saddle point, as long as corrections
+ * decrease. */
+static int refine(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
+  const int n = s->n, m = s->m;
+  double *r = s->room, *rb = r + n, *d = rb + m, *dmu = d + n, before = INFINITY;
+  for (int k = 0; k < MOST_REFINEMENTS; k++) {
+    for (int j = 0; j < n; j++) r[j] = f ? f[j] : 0.0;
+    for (int i = 0; i < m; i++) rb[i] = b ? b[i] : 0.0;
+    cpMatTimes(&s->M, -1.0, x, 1.0, r);
+    cpMatTransposedTimes(&s->A, -1.0, mu, 1.0, r);
+    cpMatTimes(&s->A, -1.0, x, 1.0, rb);
+    memset(dmu, 0, (size_t)m * sizeof *dmu);
+    const int flag = s->used.ops->solve(s, r, rb, d, dmu);
+    if (flag) return flag;
+    const double of_x = cpLargest(x, n), of_mu = cpLargest(mu, m);
+    const double size = fmax(of_x > 0.0 ? cpLargest(d, n) / of_x : 0.0,
+                             of_mu > 0.0 ? cpLargest(dmu, m) / of_mu : 0.0);
+    if (!(size < 0.5 * before)) return 0;
+    for (int j = 0; j < n; j++) x[j] += d[j];
+    for (int i = 0; i < m; i++) mu[i] += dmu[i];
+    if (size < 4.0 * DBL_EPSILON) return 0;
+    before = size;
+  }
   return 0;
 }
 
 int cpSaddleSolve(CPSaddle s, const double *f, const double *b, double *x, double *mu) {
   if (!x && !mu) return 0;
+  if (s->refines) { /* Both are needed. */
+    double *spare = s->room + 2 * (s->n + s->m);
+    if (!x) x = spare;
+    if (!mu) mu = spare + s->n;
+  }
   if (mu && s->nrows < s->m) memset(mu, 0, (size_t)s->m * sizeof *mu);
-  return s->used.ops->solve(s, f, b, x, mu);
+  const int flag = s->used.ops->solve(s, f, b, x, mu);
+  return flag || !s->refines ? flag : refine(s, f, b, x, mu);
 }
 
 int cpSaddleMultipliers(CPSaddle s, const double *f, double *mu) {
@@ -265,7 +331,9 @@ int cpSaddleMultipliers(CPSaddle s, const double *f, double *mu) {
 
 /* A rank close to ranktol is not noted, since dependent rows may look independent at trial states
  * far from the manifold. */
-int cpSaddleIsClear(const CPSaddle s) { return s->valid && s->sine > CLEARLY * s->asked; }
+int cpSaddleIsClear(const CPSaddle s) {
+  return s->valid && fmax(s->sine, s->widest) > CLEARLY * s->asked;
+}
 
 void cpSaddleSetRank(CPSaddle s) {
   if (!cpSaddleIsClear(s)) return;
@@ -277,10 +345,12 @@ void cpSaddleSetRank(CPSaddle s) {
 }
 
 void cpSaddleForgetRank(CPSaddle s) {
-  s->quick      = NULL;
-  s->known_rank = 0;
-  s->usual_sine = 0.0;
-  s->knows_rows = s->nrows == 0;
+  s->quick       = NULL;
+  s->known_rank  = 0;
+  s->usual_sine  = 0.0;
+  s->agreed_rank = s->uneven = 0;
+  s->judged_sine             = 1.0;
+  s->knows_rows              = s->nrows == 0;
   memset(s->known, 0, (size_t)s->m);
 }
 

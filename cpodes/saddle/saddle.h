@@ -174,6 +174,7 @@ struct CPSaddle_ {
   CPSaddleType first, general;               /* general = AUTO: there is none */
   int stays, stays_for_good, wait, patience; /* see factorByEither in saddle.c */
   int has_matrix;                            /* W is a matrix, not diagonal */
+  int is_identity;                           /* W is a multiple of 1 in all that is not held */
   /* W, if it is a matrix, and A: structures of the caller, values of the newest factorisation */
   CPMat M, A;
   double *root; /* [n] for a diagonal W: CPWeight.root of the newest factorisation, copied */
@@ -186,9 +187,21 @@ struct CPSaddle_ {
   int valid;             /* there are factors */
   CPSaddleQuickFn quick; /* NULL, unless the rows are independent and there is no rank to note */
   double asked;          /* ranktol requested at the newest factorisation */
-  int known_rank;        /* the highest rank noted */
-  char *known;           /* [m] 1: the row has been noted as independent of the others noted */
-  int knows_rows;        /* all rows in use have been noted */
+  /* judge.c: A alone, in a diagonal metric [n]; created when it is needed */
+  CPSaddle judge;
+  double *metric;
+  int is_judge;    /* 1: this is the judge of another object */
+  int is_judged;   /* 1: rank, is_dependent and dependent are those of judge */
+  int uneven;      /* 1: angles are wider in the metric of the identity than in that of W */
+  double widest;   /* narrowest angle in the metric of the identity, if that has decided, else 0 */
+  int agreed_rank; /* rank that both metrics have shown */
+  double judged_sine; /* sine in the metric of W at the newest comparison of both */
+  double *room;   /* [3 (n + m)] workspace for iterative refinement, allocated when it is needed */
+  CPArena late;   /* its memory */
+  int refines;    /* 1: solutions are refined */
+  int known_rank; /* the highest rank noted */
+  char *known;    /* [m] 1: the row has been noted as independent of the others noted */
+  int knows_rows; /* all rows in use have been noted */
   CPArena arena;
 };
 

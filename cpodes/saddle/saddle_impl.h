@@ -12,8 +12,8 @@ typedef struct CPSaddleOps_ {
    * CP_LINSOL_FAIL, or CP_ILL_INPUT if the solver does not support these kinds of W and A. */
   int (*create)(CPSaddle s);
   /* Factors W (s->root or s->M) and the rows in use of s->A, with s->ranktol. Returns 0, a positive
-   * result, or a negative code. Updates rank, sine, is_dependent and dependent, which describe full
-   * rank on entry. */
+   * result, or a negative code. Updates rank, sine, is_dependent and dependent. On entry these describe
+   * full rank, or, if s->is_judged, the rows that are dependent, which the factors leave out. */
   int (*factor)(CPSaddle s);
   /* As cpSaddleSolve; on entry mu, unless NULL, is zero in rows that are off. */
   int (*solve)(CPSaddle s, const double *f, const double *b, double *x, double *mu);
@@ -26,6 +26,17 @@ extern const CPSaddleOps cpSaddleSchurOps, cpSaddleEnvelopeOps, cpSaddleNullspac
 /* Gathers the rows in use into a dense matrix: a_kj of the k-th of them is stored in X[k row_stride
  * + j column_stride]. */
 void cpSaddleGather(const CPSaddle s, double *X, size_t row_stride, size_t column_stride);
+/* 1: angles are narrow because of W alone, and no other solver can take over. Cholesky factors then serve
+ * down to the roundoff of their pivots, and solutions are refined. */
+static inline int cpSaddleIsLast(const CPSaddle s) {
+  return s->is_judged && s->judge->sine > CP_CHOLESKY_LEAST && s->general == CP_SADDLE_AUTO;
+}
+/* The least sine of an angle in the metric of W that Cholesky factors distinguish from dependence. */
+#define CP_CHOLESKY_ROUNDOFF 5.0e-8
+static inline double cpSaddleLeastSine(const CPSaddle s) {
+  if (cpSaddleIsLast(s)) return CP_CHOLESKY_ROUNDOFF;
+  return s->ranktol > CP_CHOLESKY_LEAST ? s->ranktol : CP_CHOLESKY_LEAST;
+}
 /* Takes over the values of W. Returns CP_SADDLE_SAME if the factors are those of W and A (with the
  * ranktol of their time), else 0 or CP_SADDLE_NONFINITE. Many mass matrices are constant, and a
  * comparison costs little next to a factorisation. */
@@ -39,8 +50,29 @@ static inline int cpSaddleTake(CPSaddle s, const double *W, const double *A) {
   while (same < entries && kept[same] == A[same]) same++;
   return same == entries && s->valid ? CP_SADDLE_SAME : 0;
 }
+/* Factors of S = A D A^T have errors of u over the squared sine of the narrowest angle in the metric of
+ * W. Below this sine solutions are refined. */
+#define CP_REFINED_BELOW 1.0e-3
 /* Marks row i as dependent. */
 void cpSaddleMarkDependent(CPSaddle s, int i);
+
+/* If the rank is lower than the one that stands, ranktol is divided by this and the factorisation
+ * repeated. */
+#define CP_LESS_ANGLE 3.0
+
+/* ---- judge.c: the rank of A ---- */
+
+/* Determines the dependent rows of s->A from A alone, up to s->ranktol. Returns 0, a negative code, or
+ * CP_SADDLE_DEPENDENT for a row whose length is not representable. */
+int cpSaddleJudge(CPSaddle s);
+/* Marks the rows as dependent that have been determined. */
+void cpSaddleTakeJudged(CPSaddle s);
+/* May the newest factorisation, which returned flag, have found a rank that is too low? */
+int cpSaddleIsDoubtful(const CPSaddle s, int flag);
+/* Decides whether it has. Returns 0 if its result stands, CP_SADDLE_JUDGED if the dependent rows have been
+ * determined instead (is_judged), without factors, or as cpSaddleJudge. */
+#define CP_SADDLE_JUDGED 4
+int cpSaddleDecide(CPSaddle s, int flag);
 
 /* Factors of a W that is diagonal or block-diagonal: W = L L^T, F = L^{-T}, D = W^{-1} = F F^T.
  * Bodies in absolute coordinates have one block each; a dense W without zeros is one block. */

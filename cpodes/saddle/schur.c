@@ -64,7 +64,7 @@ static void gatherSparse(const CPSaddle s, Schur *c) {
 static int schurFactor(CPSaddle s) {
   Schur *c       = s->used.content;
   const int m    = s->nrows;
-  const int flag = cpWeightFactor(&c->W, s);
+  const int flag = s->dependent >= 0 ? CP_SADDLE_DEPENDENT : cpWeightFactor(&c->W, s);
   c->S.n = c->XT.rows = m;
   if (m == 0) c->XT.start = NULL;
   if (flag || m == 0) return flag;
@@ -78,7 +78,7 @@ static int schurFactor(CPSaddle s) {
   if (c->XT.start) cpMatGram(&c->XT, c->S.U);
   else cpGram(m, s->n, c->XT.value, c->S.U);
   cpCholeskyUnitDiagonal(&c->S);
-  int bad = cpCholeskyFactor(&c->S, fmax(s->ranktol, CP_CHOLESKY_LEAST));
+  int bad = cpCholeskyFactor(&c->S, cpSaddleLeastSine(s));
   for (int k = 0; bad == 0 && k < m; k++) /* d_k^2 = 1 / s_kk */
     if (!(c->S.d[k] * c->S.d[k] < 1.0 / CP_LEAST_SQUARES)) bad = k + 1;
   for (int k = 0; bad == 0 && k < m; k++) s->sine = fmin(s->sine, 1.0 / c->S.inverse[k]);

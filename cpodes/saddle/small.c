@@ -134,6 +134,7 @@ int cpCholeskyFactor(CPCholesky *c, double least) {
     c->inverse[k] = 1.0 / pivot;
   }
   const double pivot = pivotColumn(c, smallest)[smallest];
+  if (least < CP_CHOLESKY_LEAST) return 0; /* The caller knows that S is regular. */
   if (pivot * pivot < CP_SMALL_PIVOT && cpJudge(trialSolve, c, c->work, c->n)) return smallest + 1;
   return 0;
 }

@@ -31,7 +31,8 @@ int cpCholeskyCreate(CPCholesky *c, CPArena *arena, int n); /* CP_SUCCESS or CP_
 /* Sets d_k = 1 / sqrt(s_kk), or 1 where s_kk is not positive. */
 void cpCholeskyUnitDiagonal(CPCholesky *c);
 /* Factors S. Returns 0; or k + 1 if row k depends on others or makes S indefinite: its squared
- * pivot is not above least^2, or the least eigenvalue of D S D is roundoff. */
+ * pivot is not above least^2, or the least eigenvalue of D S D is roundoff, unless least is below
+ * CP_CHOLESKY_LEAST. */
 int cpCholeskyFactor(CPCholesky *c, double least);
 
 /* x = S^{-1} x */

@@ -103,8 +103,9 @@ static int formMatrix(CPSaddle s, int any_length) {
   if (!s->length) cpMatRowLengths(c->W.root ? A : X, c->W.root, c->most, c->r);
   for (int k = 0; k < s->nrows; k++) {
     const int i = s->row[k];
+    if (s->is_dependent[i]) continue;
     if (length[i] > 0.0) e[i] = scaleOf(length[i], any_length);
-    else if (!s->is_dependent[i]) cpSaddleMarkDependent(s, i);
+    else cpSaddleMarkDependent(s, i);
     if (length[i] == 0.0 || isnormal(length[i])) continue;
     cpSaddleMarkDependent(s, i);
     return CP_SADDLE_DEPENDENT;
@@ -130,7 +131,8 @@ static int factor(CPSaddle s) {
   int any_length     = c->S.envelope && c->S.dependent < 0;
   int flag           = cpWeightFactor(&c->W, s);
   if (flag || s->m == 0) return flag;
-  c->S.ranktol = shortest ? fmax(s->ranktol, CP_CHOLESKY_LEAST) : s->ranktol;
+  if (s->dependent >= 0 && shortest) return CP_SADDLE_DEPENDENT;
+  c->S.ranktol = shortest && !cpSaddleIsLast(s) ? fmax(s->ranktol, CP_CHOLESKY_LEAST) : s->ranktol;
   for (int twice = 0; twice < 2; twice++, any_length = !any_length) {
     flag = formMatrix(s, any_length);
     if (flag || (s->dependent >= 0 && shortest)) return CP_SADDLE_DEPENDENT;

@@ -689,6 +689,43 @@ START_TEST(components_that_are_held_do_not_move) {
 }
 END_TEST
 
+/* ---- light coordinates ---- */
+
+static const KktCase light_cases[] = {
+    {"light coordinates", 12, 9, 0, 0, 0, MASS_DIAGONAL, 1.0, 0.0},
+    {"light coordinates, sparse rows", 40, 25, 0, 0, 0, MASS_DIAGONAL, 0.1, 0.0},
+    {"light coordinates, dependent rows", 12, 7, 2, 1, 0, MASS_DIAGONAL, 1.0, 0.0}};
+static const double light[] = {1.0e-4, 1.0e-8, 1.0e-12};
+enum { N_LIGHT = 3, N_LIGHT_CASES = 3 };
+
+/* The first half of the coordinates is light. More rows than those have a part in them, and so angles between
+ * rows are as narrow as the root of the mass in the metric of M; in another metric they are wide. Off the
+ * manifold sines below 0.01 count as zero. a = a0 by construction. */
+START_TEST(light_coordinates_do_not_hide_the_rank) {
+  const KktCase *c  = &light_cases[_i / N_SOLVERS % N_LIGHT_CASES];
+  const Solver *s   = &solvers[_i % N_SOLVERS];
+  const double mass = light[_i / N_SOLVERS / N_LIGHT_CASES];
+  kkt_make(&p, c, 3);
+  for (int j = 0; j < p.n / 2; j++) p.M[j * (p.n + 1)] *= mass;
+  kkt_refresh(&p);
+  open_solver(s);
+  cpSaddleUseRows(saddle, off);
+  const int flag = cpSaddleFactor(saddle, (CPWeight){.matrix = W}, A, 1.0e-2);
+  ck_assert_int_eq(flag, is_schur(s->type) && p.rank < p.m ? CP_SADDLE_DEPENDENT : 0);
+  if (!flag) {
+    ck_assert_int_eq(saddle->rank, p.rank);
+    ck_assert_double_gt(fmax(saddle->sine, saddle->widest), 1.0e-2);
+    ck_assert_int_eq(cpSaddleSolve(saddle, p.f, p.b, a, lambda), 0);
+    ck_assert_double_le(kkt_distance(a, p.a0, p.n), 1.0e-9 * kkt_norm(p.a0, p.n));
+    if (p.rank == p.m)
+      ck_assert_double_le(kkt_distance(lambda, p.lambda0, p.m), 1.0e-9 * kkt_norm(p.lambda0, p.m));
+    ck_assert_int_eq(cpSaddleSolve(saddle, p.f, NULL, NULL, rlambda), 0); /* a part alone */
+    ck_assert_int_eq(cpSaddleSolve(saddle, NULL, p.b, ra, NULL), 0);
+  }
+  close_pair();
+}
+END_TEST
+
 /* ---- the rank that is kept ---- */
 
 static int factor_with(double ranktol) {
@@ -936,6 +973,8 @@ int main(void) {
   tcase_add_loop_test(tcase, solutions_are_the_sums_of_their_parts, 0, N_PAIRS);
   tcase_add_loop_test(tcase, a_diagonal_weight_is_given_by_its_roots, 0, N_DIAGONALS * N_BY_ROOTS);
   tcase_add_loop_test(tcase, components_that_are_held_do_not_move, 0, N_BY_ROOTS);
+  tcase_add_loop_test(tcase, light_coordinates_do_not_hide_the_rank, 0,
+                      N_SOLVERS * N_LIGHT_CASES * N_LIGHT);
   tcase_add_loop_test(tcase, a_rank_that_was_noted_stands, 0, 3);
   tcase_add_test(tcase, a_rank_in_doubt_is_not_noted);
   tcase_add_loop_test(tcase, the_quick_way_gives_the_bits_of_the_other, 0, N_BANDS);
