@@ -285,8 +285,8 @@ struct CPBodies_ {
    * redundant rows do not fit together by rounding */
   sunrealtype *shift;
   Assembling assembling;
-  char *changed; /* notes of the newest assembly [NOTES], or NULL */
-  char singular[TEXT]; /* what is special about the assembled position, or "" */
+  char *changed;               /* notes of the newest assembly [NOTES], or NULL */
+  char singular[TEXT];         /* what is special about the assembled position, or "" */
   sunrealtype assembled;       /* its time */
   sunrealtype velocity_change; /* the largest relative change of a start velocity by it */
   Pose *pose;

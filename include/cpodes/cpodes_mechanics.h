@@ -115,8 +115,10 @@ typedef int (*CPMechAccelerationJacFn)(sunrealtype t, const sunrealtype *q, cons
 typedef enum {
   CP_NAME_ROW     = 0, /**< its element and direction: joint "hinge" along x */
   CP_NAME_ELEMENT = 1, /**< its element: joint "hinge" */
-  CP_NAME_STATE   = 3, /**< what is special about the state at t, so that no motion leads on from there; i = 0 */
-  CP_NAME_LIMIT   = 2  /**< that its prescribed motion ends at t: drive "motor" cannot turn "crank" beyond 118 degrees */
+  CP_NAME_STATE =
+      3, /**< what is special about the state at t, so that no motion leads on from there; i = 0 */
+  CP_NAME_LIMIT =
+      2 /**< that its prescribed motion ends at t: drive "motor" cannot turn "crank" beyond 118 degrees */
 } CPMechName;
 /**
  * Writes what row i of A is called in messages to name [length]. 0 <= i < na. length is at least 256. An empty name, as

@@ -64,7 +64,8 @@ static const struct argp_option options[] = {
     {"picture", KEY_PICTURE, "FILE", 0, "the mechanism at some moments, .svg, .png or .pdf", 2},
     {"report", KEY_REPORT, "FILE", 0, "all results and an animation in one HTML file", 2},
     {"strict", KEY_STRICT, NULL, 0,
-     "exit status 1 if the results are doubtful or wrong, or start velocities impossible, 5 if parts of the file that act "
+     "exit status 1 if the results are doubtful or wrong, or start velocities impossible, 5 if "
+     "parts of the file that act "
      "are left out",
      2},
     {"quiet", 'q', NULL, 0, "no summary and no progress bar", 2},
