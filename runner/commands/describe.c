@@ -83,7 +83,7 @@ static void print_quantities(FILE *out, const CPModel *model) {
               (double)q->value(model, 0, model->y0), unit_space(q->unit), unit_text(q->unit));
       continue;
     }
-    fprintf(out, "  %s: %s, %g%s%s at the start; changes are judged by %g%s%s\n", q->name,
+    fprintf(out, "  %s: %s, %g%s%s at the start; changes are judged by %g%s%s or more\n", q->name,
             CPModelConserves(model, i) ? "conserved" : "never rises",
             (double)q->value(model, 0, model->y0), unit_space(q->unit), unit_text(q->unit),
             (double)CPModelScale(model, i), unit_space(q->unit), unit_text(q->unit));
@@ -174,6 +174,15 @@ static void print_known(FILE *out, const CPModel *model) {
   fprintf(out, "%s\n", type->points ? "" : "none");
 }
 
+/* Prints what acts on the motion in the model's source and is missing. */
+static void print_left_out(FILE *out, const char *lines) {
+  for (int i = 0; lines && *lines; i++) {
+    const size_t length = strcspn(lines, "\n");
+    fprintf(out, FACT "%.*s\n", i ? "" : "left out", (int)length, lines);
+    lines += length + (lines[length] == '\n');
+  }
+}
+
 static void print_facts(FILE *out, const CPModel *model) {
   const CPModelType *type = model->type;
   fprintf(out, "%s (%s)\n", type->title, type->name);
@@ -185,6 +194,7 @@ static void print_facts(FILE *out, const CPModel *model) {
   print_contacts(out, model);
   print_events(out, model);
   print_known(out, model);
+  print_left_out(out, type->left_out);
 }
 
 static int describe(const Guarded *guarded, const CPModel *model, void *data) {
