@@ -95,7 +95,8 @@ static inline int cpSaddleUseRows(CPSaddle saddle, const char *off);
 int cpSaddleSetRows(CPSaddle saddle, const char *off);
 
 /* Factors the matrix for the values of W and of the rows in use; values that are needed later are
- * copied. Rows at angles whose sine is below ranktol count as dependent. A rank that has been noted
+ * copied. Rows at angles whose sine is below ranktol count as dependent, unless W alone makes the angles that
+ * narrow (judge.c). A rank that has been noted
  * (cpSaddleNoteRank) stands, however: if fewer rows are found independent, ranktol is lowered, at
  * most to finest, until that rank is found again, because leaving out an independent row would
  * permit a motion that does not exist. Returns 0, a positive result, or a negative code; unless it
@@ -155,8 +156,10 @@ struct CPSaddle_ {
   int n, m;
   int nrows, *row; /* [nrows] the rows in use: those that are not off, ascending */
   int rank;        /* rows in use that are independent */
-  double sine;     /* the smallest sine of a row that counts as independent (an estimate) */
-  int dependent;   /* first row that depends on others; -1: none, mu is unique */
+  /* the smallest sine of a row that counts as independent (an estimate): in the metric of W, or, unless
+   * `shortest`, in that of the identity if W makes angles narrow */
+  double sine;
+  int dependent; /* first row that depends on others; -1: none, mu is unique */
   /* [m] 1: the row depends on rows that are neither dependent nor off; so do rows of zeros */
   char *is_dependent;
   double ranktol; /* smaller sines counted as zero */
