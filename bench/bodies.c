@@ -10,7 +10,7 @@
 #include "check.h"
 
 #include <cpodes/cpodes_bodies.h>
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <models/rigid_body.h>
 #include <nvector/nvector_serial.h>
@@ -94,18 +94,18 @@ static double run(CPMech mech, int bdf, N_Vector y, SUNContext ctx) {
   sunrealtype t;
   const double start = cpu_now();
   if (bdf) {
-    CPodeMem mem = CPodeCreate(CV_BDF, ctx);
+    CPIntegrator mem = CPIntegratorCreate("BDF", ctx);
     CHECK(CPMechAttach(mech, mem, 0, y));
-    CHECK(CPodeSStolerances(mem, tol, tol));
-    CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 100000));
-    CHECK(CPode(mem, t_end, y, &t, CV_NORMAL));
-    CPodeFree(&mem);
+    CHECK(CPIntegratorSStolerances(mem, tol, tol));
+    CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 100000));
+    CHECK(CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL));
+    CPIntegratorFree(&mem);
   } else {
-    CPOneStepMem mem = CPOneStepCreate("DOP853", ctx);
-    CHECK(CPMechAttachOneStep(mech, mem, 0, y));
-    CHECK(CPOneStepSStolerances(mem, tol, tol));
-    CHECK(CPOneStepEvolve(mem, t_end, y, &t, CV_NORMAL));
-    CPOneStepFree(&mem);
+    CPIntegrator mem = CPIntegratorCreate("DOP853", ctx);
+    CHECK(CPMechAttach(mech, mem, 0, y));
+    CHECK(CPIntegratorSStolerances(mem, tol, tol));
+    CHECK(CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL));
+    CPIntegratorFree(&mem);
   }
   return cpu_now() - start;
 }

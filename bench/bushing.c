@@ -38,20 +38,20 @@ static Outcome integrate(BushingCrank *crank, const Variant *v, sunrealtype tol,
   CHECK(CPMechSetUserData(mech, crank));
   CHECK(CPMechSetMetric(mech, v->metric));
 
-  sunrealtype t = 0;
-  CPodeMem mem  = CHECK_POINTER(CPodeCreate(CV_BDF, ctx));
+  sunrealtype t    = 0;
+  CPIntegrator mem = CHECK_POINTER(CPIntegratorCreate("BDF", ctx));
   CHECK(CPMechAttach(mech, mem, 0, y));
-  CHECK(CPodeSStolerances(mem, tol, tol));
-  CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 1000000));
-  if (!v->projected) CHECK(CPodeSetProjector(mem, NULL));
-  CHECK(CPode(mem, t_end, y, &t, CV_NORMAL));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 1000000));
+  if (!v->projected) CHECK(CPIntegratorSetProjector(mem, NULL));
+  CHECK(CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL));
 
   CPMechStats stats;
   CHECK(CPMechGetStats(mech, &stats));
-  CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(mem), &o.steps));
+  CHECK(CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &o.steps));
   o.forces = stats.nf;
   for (int i = 0; i < N; i++) o.y[i] = N_VGetArrayPointer(y)[i];
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(y);
   return o;

@@ -55,7 +55,7 @@ void require(bool condition, const char *what) {
 
 /* ---- cpodes ---- */
 
-/* method: of CPOneStepCreate, or BDF */
+/* method: of CPIntegratorCreate, or BDF */
 Run solve(const Problem &problem, CPMechModel model, void *data,
           const std::vector<CPContactPoint> &points, const std::vector<double> &start,
           const char *method, double tolerance) {
@@ -69,16 +69,16 @@ Run solve(const Problem &problem, CPMechModel model, void *data,
   std::copy(start.begin(), start.end(), N_VGetArrayPointer(y));
   CPContact contact = CPContactCreate(&model, int(points.size()), points.data(), y, ctx);
   require(contact && !CPContactSetUserData(contact, data), "CPContactCreate");
-  CPodeMem multistep   = nullptr;
-  CPOneStepMem onestep = nullptr;
+  CPIntegrator multistep = nullptr;
+  CPIntegrator onestep   = nullptr;
   if (std::string(method) == "BDF") {
-    multistep = CPodeCreate(CV_BDF, ctx);
+    multistep = CPIntegratorCreate("BDF", ctx);
     require(multistep && !CPContactAttach(contact, multistep, 0, y, tolerance, tolerance),
             "CPContactAttach");
   } else {
-    onestep = CPOneStepCreate(method, ctx);
-    require(onestep && !CPContactAttachOneStep(contact, onestep, 0, y, tolerance, tolerance),
-            "CPContactAttachOneStep");
+    onestep = CPIntegratorCreate(method, ctx);
+    require(onestep && !CPContactAttach(contact, onestep, 0, y, tolerance, tolerance),
+            "CPContactAttach");
   }
   Run run{{}, 0};
   const double began = cpu_now();
@@ -88,8 +88,8 @@ Run solve(const Problem &problem, CPMechModel model, void *data,
     for (int i = 0; i < problem.nq; i++) run.q.push_back(N_VGetArrayPointer(y)[i]);
   }
   run.seconds = cpu_now() - began;
-  CPodeFree(&multistep);
-  CPOneStepFree(&onestep);
+  CPIntegratorFree(&multistep);
+  CPIntegratorFree(&onestep);
   CPContactFree(&contact);
   N_VDestroy(y);
   SUNContext_Free(&ctx);

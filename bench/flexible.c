@@ -59,25 +59,25 @@ static Outcome integrate(FlexibleCrank *crank, const Variant *v, sunrealtype tol
   CHECK(CPMechSetMaxOrd(mech, v->maxord));
   CHECK(CPMechSetErrorTimeScale(mech, v->tau, NULL));
 
-  CPodeMem mem          = CHECK_POINTER(CPodeCreate(v->lmm, ctx));
+  CPIntegrator mem = CHECK_POINTER(CPIntegratorCreate(v->lmm == CV_BDF ? "BDF" : "ADAMS", ctx));
   SUNNonlinearSolver fp = CHECK_POINTER(SUNNonlinSol_FixedPoint(y, 0, ctx));
   CHECK(CPMechAttach(mech, mem, 0, y));
-  CHECK(CPodeSStolerances(mem, tol, tol));
-  CHECK(CPodeSetErrHandlerFn(mem, quiet, NULL));
-  if (v->lmm == CV_ADAMS) CHECK(CPodeSetNonlinearSolver(mem, fp));
-  CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 1000000));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  CHECK(CPIntegratorSetErrHandlerFn(mem, quiet, NULL));
+  if (v->lmm == CV_ADAMS) CHECK(CPIntegratorSetNonlinearSolver(mem, fp));
+  CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 1000000));
 
   sunrealtype t = 0;
   for (int row = 0; row < ROWS && o.flag >= 0; row++) {
-    o.flag = CPode(mem, t_end * (row + 1) / ROWS, y, &t, CV_NORMAL);
+    o.flag = CPIntegratorEvolve(mem, t_end * (row + 1) / ROWS, y, &t, CV_NORMAL);
     memcpy(o.y[row], N_VGetArrayPointer(y), sizeof o.y[row]);
   }
   CPMechStats stats;
   CHECK(CPMechGetStats(mech, &stats));
-  CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(mem), &o.steps));
+  CHECK(CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &o.steps));
   o.forces = stats.nf;
   o.newton = stats.nnewton;
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   SUNNonlinSolFree(fp);
   N_VDestroy(y);

@@ -11,7 +11,7 @@
  *           if an error at 1e-7 exceeds 100 tolerances. */
 #include "check.h"
 
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <cvodes/cvodes.h>
 #include <math.h>
 #include <models/joint_loop.h>
@@ -50,8 +50,8 @@ static Work march(const Contestant *c, JointLoop *loop, sunrealtype tol, sunreal
   const CPMechModel model = joint_loop_model(loop, c->form);
   const int bdf           = !strcmp(c->method, "BDF");
   CPMech mech             = CHECK_POINTER(CPMechCreate(&model, y, ctx));
-  CPodeMem mem            = bdf ? CHECK_POINTER(CPodeCreate(CV_BDF, ctx)) : NULL;
-  CPOneStepMem one        = bdf ? NULL : CHECK_POINTER(CPOneStepCreate(c->method, ctx));
+  CPIntegrator mem        = bdf ? CHECK_POINTER(CPIntegratorCreate("BDF", ctx)) : NULL;
+  CPIntegrator one        = bdf ? NULL : CHECK_POINTER(CPIntegratorCreate(c->method, ctx));
   Work work               = {0};
   sunrealtype t;
   CHECK(CPMechSetUserData(mech, loop));
@@ -59,22 +59,22 @@ static Work march(const Contestant *c, JointLoop *loop, sunrealtype tol, sunreal
   loop->recursions = 0;
   if (bdf) {
     CHECK(CPMechAttach(mech, mem, 0.0, y));
-    CHECK(CPodeSStolerances(mem, tol, tol));
-    CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 100000));
-    CHECK(CPode(mem, t_end, y, &t, CV_NORMAL));
-    CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(mem), &work.steps));
+    CHECK(CPIntegratorSStolerances(mem, tol, tol));
+    CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 100000));
+    CHECK(CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL));
+    CHECK(CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &work.steps));
   } else {
-    CHECK(CPMechAttachOneStep(mech, one, 0.0, y));
-    CHECK(CPOneStepSStolerances(one, tol, tol));
-    CHECK(CPOneStepEvolve(one, t_end, y, &t, CV_NORMAL));
-    CPOneStepStats stats;
-    CHECK(CPOneStepGetStats(one, &stats));
+    CHECK(CPMechAttach(mech, one, 0.0, y));
+    CHECK(CPIntegratorSStolerances(one, tol, tol));
+    CHECK(CPIntegratorEvolve(one, t_end, y, &t, CV_NORMAL));
+    CPIntegratorStats stats;
+    CHECK(CPIntegratorGetStats(one, &stats));
     work.steps = stats.nst;
   }
   CHECK(CPMechGetStats(mech, &work.stats));
   work.recursions = loop->recursions;
-  CPodeFree(&mem);
-  CPOneStepFree(&one);
+  CPIntegratorFree(&mem);
+  CPIntegratorFree(&one);
   CPMechFree(&mech);
   return work;
 }

@@ -209,21 +209,21 @@ static March march(Side *s, sunrealtype tol) {
   March result              = {0};
   sunrealtype t             = 0.0;
   CPProjectorStats start    = {0}, before, after;
-  CPodeMem mem              = CHECK_POINTER(CPodeCreate(CV_ADAMS, s->ctx));
+  CPIntegrator mem          = CHECK_POINTER(CPIntegratorCreate("ADAMS", s->ctx));
   SUNNonlinearSolver solver = CHECK_POINTER(SUNNonlinSol_FixedPoint(s->y, 0, s->ctx));
-  CHECK(CPodeInit(mem, s->f, 0.0, s->on));
-  CHECK(CPodeSStolerances(mem, tol, tol));
-  CHECK(CVodeSetUserData(CPodeGetCVodeMem(mem), s->data));
-  CHECK(CPodeSetNonlinearSolver(mem, solver));
-  CHECK(CPodeSetProjector(mem, s->P));
-  CHECK(CVodeSetStopTime(CPodeGetCVodeMem(mem), t_end));
+  CHECK(CPIntegratorInit(mem, s->f, 0.0, s->on));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  CHECK(CVodeSetUserData(CPIntegratorGetCVodeMem(mem), s->data));
+  CHECK(CPIntegratorSetNonlinearSolver(mem, solver));
+  CHECK(CPIntegratorSetProjector(mem, s->P));
+  CHECK(CVodeSetStopTime(CPIntegratorGetCVodeMem(mem), t_end));
   CHECK(CPProjectorGetStats(s->P, &start));
   after = start;
   MPI_Barrier(s->comm);
   const double begin = seconds_now();
   while (t < t_end) {
     before         = after;
-    const int flag = CPode(mem, t_end, s->y, &t, CV_ONE_STEP);
+    const int flag = CPIntegratorEvolve(mem, t_end, s->y, &t, CV_ONE_STEP);
     CHECK(flag < 0 ? flag : 0);
     CHECK(CPProjectorGetStats(s->P, &after));
     result.most = fmax(result.most, iterations(&before, &after));
@@ -231,8 +231,8 @@ static March march(Side *s, sunrealtype tol) {
   MPI_Barrier(s->comm);
   result.seconds    = seconds_now() - begin;
   result.iterations = iterations(&start, &after);
-  CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(mem), &result.steps));
-  CPodeFree(&mem);
+  CHECK(CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &result.steps));
+  CPIntegratorFree(&mem);
   SUNNonlinSolFree(solver);
   return result;
 }

@@ -108,9 +108,9 @@ static Mechanism *loop_create(SUNContext ctx) {
 
 /* --------------------------------------------------------------------------------- one run -- */
 
-static int drop_projector(CPodeMem mem, double unused) {
+static int drop_projector(CPIntegrator mem, double unused) {
   (void)unused;
-  return CPodeSetProjector(mem, NULL);
+  return CPIntegratorSetProjector(mem, NULL);
 }
 
 static RunOptions options_of(const Variant *variant, int lmm, sunrealtype tol) {

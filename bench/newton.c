@@ -83,13 +83,13 @@ static Run run(const Problem *p, CPMechMetric metric, CVLsJacFn jacobian, SUNCon
   Run r                = {.y = CHECK_POINTER(N_VClone(p->y0))};
   sunrealtype t        = 0.0;
   CPMech mech          = CHECK_POINTER(CPMechCreate(&p->model, p->y0, ctx));
-  CPodeMem mem         = CHECK_POINTER(CPodeCreate(CV_BDF, ctx));
-  void *cvode_mem      = CPodeGetCVodeMem(mem);
+  CPIntegrator mem     = CHECK_POINTER(CPIntegratorCreate("BDF", ctx));
+  void *cvode_mem      = CPIntegratorGetCVodeMem(mem);
   CHECK(CPMechSetUserData(mech, p->user_data));
   CHECK(CPMechSetMetric(mech, metric));
   if (jacobian) CHECK(CPMechSetNewton(mech, CP_NEWTON_NONE));
   CHECK(CPMechAttach(mech, mem, 0.0, p->y0));
-  CHECK(CPodeSStolerances(mem, p->span.tolerance, p->span.tolerance));
+  CHECK(CPIntegratorSStolerances(mem, p->span.tolerance, p->span.tolerance));
   CHECK(CVodeSetMaxNumSteps(cvode_mem, 1000000));
   if (jacobian) {
     J  = CHECK_POINTER(SUNDenseMatrix(n, n, ctx));
@@ -98,14 +98,14 @@ static Run run(const Problem *p, CPMechMetric metric, CVLsJacFn jacobian, SUNCon
     CHECK(CVodeSetJacFn(cvode_mem, jacobian));
   }
   const double before = seconds_now();
-  CHECK(CPode(mem, p->span.end, r.y, &t, CV_NORMAL));
+  CHECK(CPIntegratorEvolve(mem, p->span.end, r.y, &t, CV_NORMAL));
   r.seconds = seconds_now() - before;
   CHECK(CVodeGetNumSteps(cvode_mem, &r.steps));
   CHECK(CVodeGetNumRhsEvals(cvode_mem, &r.f));
   CHECK(CVodeGetNumLinSolvSetups(cvode_mem, &r.setups));
   CHECK(CVodeGetNumJacEvals(cvode_mem, &r.jacobians));
   r.less_f = r.seconds - (double)r.f * acceleration_seconds(mech, t, r.y);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   if (J) SUNMatDestroy(J);
   if (LS) SUNLinSolFree(LS);

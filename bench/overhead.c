@@ -8,7 +8,7 @@
  * steps, attempts, evaluations of f and the error at the end. */
 #include "check.h"
 #include "run.h"
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <nvector/nvector_serial.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -33,10 +33,10 @@ static int integrate(const char *name, const RunOptions *options) {
 }
 
 /* A function of its own, within which instructions are counted: the first step includes the start. */
-__attribute__((noinline)) static int remaining_steps(CPOneStepMem mem, sunrealtype t_end,
+__attribute__((noinline)) static int remaining_steps(CPIntegrator mem, sunrealtype t_end,
                                                      N_Vector y) {
   sunrealtype t;
-  return CPOneStepEvolve(mem, t_end, y, &t, CV_NORMAL);
+  return CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL);
 }
 
 static int integrate_onestep(const char *name, Projected by) {
@@ -46,32 +46,32 @@ static int integrate_onestep(const char *name, Projected by) {
   N_Vector y           = CHECK_POINTER(N_VClone(model->y0));
   N_Vector c           = CHECK_POINTER(N_VNew_Serial(model->m, ctx));
   SUNMatrix dense = NULL, G = model->G_tmpl;
-  CPOneStepMem mem = CHECK_POINTER(CPOneStepCreate("DOP853", ctx));
+  CPIntegrator mem = CHECK_POINTER(CPIntegratorCreate("DOP853", ctx));
   CPMech mech      = NULL;
   CPProjector P    = NULL;
-  CPOneStepStats stats;
+  CPIntegratorStats stats;
   sunrealtype t;
   if (!G) G = dense = CHECK_POINTER(SUNDenseMatrix(model->m, model->n, ctx));
   N_VScale(1.0, model->y0, y);
   if (by == BY_MECHANICS) {
     mech = CHECK_POINTER(CPModelMech(model));
-    CHECK(CPMechAttachOneStep(mech, mem, 0, y));
+    CHECK(CPMechAttach(mech, mem, 0, y));
   } else {
     P = CHECK_POINTER(CPProjectorCreate(model->c, y, c, ctx));
     CHECK(CPProjectorSetJacFn(P, model->G, G));
     CHECK(CPProjectorSetUserData(P, model->data));
-    CHECK(CPOneStepInit(mem, model->f, 0, y));
-    CHECK(CPOneStepSetUserData(mem, model->data));
-    CHECK(CPOneStepSetProjector(mem, P));
+    CHECK(CPIntegratorInit(mem, model->f, 0, y));
+    CHECK(CPIntegratorSetUserData(mem, model->data));
+    CHECK(CPIntegratorSetProjector(mem, P));
   }
-  CHECK(CPOneStepSStolerances(mem, tolerance, tolerance));
-  CHECK(CPOneStepSetStopTime(mem, mechanism->t_end));
-  int flag = CPOneStepEvolve(mem, mechanism->t_end, y, &t, CV_ONE_STEP);
+  CHECK(CPIntegratorSStolerances(mem, tolerance, tolerance));
+  CHECK(CPIntegratorSetStopTime(mem, mechanism->t_end));
+  int flag = CPIntegratorEvolve(mem, mechanism->t_end, y, &t, CV_ONE_STEP);
   if (flag == CP_SUCCESS) flag = remaining_steps(mem, mechanism->t_end, y);
-  CHECK(CPOneStepGetStats(mem, &stats));
+  CHECK(CPIntegratorGetStats(mem, &stats));
   printf("%ld steps, %ld attempts, %ld evaluations of f, error %.1e\n", stats.nst, stats.nattempts,
          stats.nfe, (double)mechanism_error(mechanism, y));
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   CPProjectorFree(&P);
   if (dense) SUNMatDestroy(dense);

@@ -15,7 +15,7 @@ static const long int step_limit = 1000000;
 /* The objects of one integration */
 typedef struct {
   void *cvode_mem;
-  CPodeMem mem; /* NULL unless cpodes projects */
+  CPIntegrator mem; /* NULL unless cpodes projects */
   CPProjector P;
   CPMech mech;                  /* NULL unless a CPMech is projected */
   SUNNonlinearSolver nonlinear; /* if NULL, Newton, the default */
@@ -58,35 +58,35 @@ static CPProjector create_projector(Run *run, const Mechanism *s, const RunOptio
 }
 
 static void create_cpodes(Run *run, const Mechanism *s, const RunOptions *o, SUNContext ctx) {
-  run->mem       = CHECK_POINTER(CPodeCreate(o->lmm, ctx));
-  run->cvode_mem = CPodeGetCVodeMem(run->mem);
-  CHECK(CPodeInit(run->mem, s->model->f, 0.0, s->model->y0));
-  CHECK(CPodeSStolerances(run->mem, o->tol, o->tol));
-  CHECK(CPodeSetErrHandlerFn(run->mem, quiet, NULL));
+  run->mem       = CHECK_POINTER(CPIntegratorCreate(o->lmm == CV_BDF ? "BDF" : "ADAMS", ctx));
+  run->cvode_mem = CPIntegratorGetCVodeMem(run->mem);
+  CHECK(CPIntegratorInit(run->mem, s->model->f, 0.0, s->model->y0));
+  CHECK(CPIntegratorSStolerances(run->mem, o->tol, o->tol));
+  CHECK(CPIntegratorSetErrHandlerFn(run->mem, quiet, NULL));
   run->P = create_projector(run, s, o, ctx);
-  CHECK(CPodeSetProjector(run->mem, run->P));
-  CHECK(CPodeSetProjErrEst(run->mem, o->err_est));
-  CHECK(CPodeSetProjMaxCorrection(run->mem, o->max_correction));
-  CHECK(CPodeSetProjFrequency(run->mem, o->proj_frequency));
-  CHECK(CPodeSetProjTestCnstr(run->mem, o->test_constraint));
-  if (run->nonlinear) CHECK(CPodeSetNonlinearSolver(run->mem, run->nonlinear));
+  CHECK(CPIntegratorSetProjector(run->mem, run->P));
+  CHECK(CPIntegratorSetErrEst(run->mem, o->err_est));
+  CHECK(CPIntegratorSetMaxCorrection(run->mem, o->max_correction));
+  CHECK(CPIntegratorSetProjFrequency(run->mem, o->proj_frequency));
+  CHECK(CPIntegratorSetProjTestCnstr(run->mem, o->test_constraint));
+  if (run->nonlinear) CHECK(CPIntegratorSetNonlinearSolver(run->mem, run->nonlinear));
 }
 
 static void create_mechanics(Run *run, const Mechanism *s, const RunOptions *o, SUNContext ctx) {
-  run->mem       = CHECK_POINTER(CPodeCreate(o->lmm, ctx));
-  run->cvode_mem = CPodeGetCVodeMem(run->mem);
+  run->mem       = CHECK_POINTER(CPIntegratorCreate(o->lmm == CV_BDF ? "BDF" : "ADAMS", ctx));
+  run->cvode_mem = CPIntegratorGetCVodeMem(run->mem);
   run->mech      = CHECK_POINTER(CPModelMech(s->model));
   CHECK(CPMechSetErrHandlerFn(run->mech, quiet, NULL));
   CHECK(CPMechSetMetric(run->mech, o->metric));
   if (o->lmm == CV_ADAMS && o->newton) CHECK(CPMechSetNewton(run->mech, CP_NEWTON_KKT));
-  CHECK(CPodeSetErrHandlerFn(run->mem, quiet, NULL));
+  CHECK(CPIntegratorSetErrHandlerFn(run->mem, quiet, NULL));
   CHECK(CPMechAttach(run->mech, run->mem, 0.0, s->model->y0));
-  CHECK(CPodeSStolerances(run->mem, o->tol, o->tol));
-  CHECK(CPodeSetProjErrEst(run->mem, o->err_est));
-  if (run->nonlinear) CHECK(CPodeSetNonlinearSolver(run->mem, run->nonlinear));
+  CHECK(CPIntegratorSStolerances(run->mem, o->tol, o->tol));
+  CHECK(CPIntegratorSetErrEst(run->mem, o->err_est));
+  if (run->nonlinear) CHECK(CPIntegratorSetNonlinearSolver(run->mem, run->nonlinear));
 }
 
-/* The settings of CPodeCreate (guide, "Defaults"): only the projection shall differ. */
+/* The settings of CPIntegratorCreate (guide, "Defaults"): only the projection shall differ. */
 static void set_as_cpodes(void *cvode_mem, int lmm) {
   CHECK(CVodeSetEtaFixedStepBounds(cvode_mem, 0.0, lmm == CV_ADAMS ? 1.25 : 1.3));
   CHECK(CVodeSetLSetupFrequency(cvode_mem, 60));
@@ -140,7 +140,7 @@ static Run run_create(const Mechanism *s, const RunOptions *o, SUNContext ctx) {
 }
 
 static void run_free(Run *run) {
-  if (run->mem) CPodeFree(&run->mem);
+  if (run->mem) CPIntegratorFree(&run->mem);
   else CVodeFree(&run->cvode_mem);
   CPMechFree(&run->mech);
   CPProjectorFree(&run->P);
@@ -155,7 +155,7 @@ static void run_free(Run *run) {
 /* ------------------------------------------------------------------------------- integrating -- */
 
 static int advance(Run *run, sunrealtype t_end, sunrealtype *t, int itask) {
-  if (run->mem) return CPode(run->mem, t_end, run->y, t, itask);
+  if (run->mem) return CPIntegratorEvolve(run->mem, t_end, run->y, t, itask);
   return CVode(run->cvode_mem, t_end, run->y, t, itask);
 }
 
@@ -174,7 +174,7 @@ static void observe_step(Run *run, const Mechanism *s, sunrealtype t, Figures *f
   figures->violation = fmax(figures->violation, N_VMaxNorm(run->c));
   if (!run->mem) return;
   long int before = figures->proj.nproj;
-  CHECK(CPodeGetProjStats(run->mem, &figures->proj));
+  CHECK(CPIntegratorGetStats(run->mem, &figures->proj));
   if (figures->proj.nproj > before) count_correction(figures, figures->proj.correction);
 }
 
@@ -212,9 +212,9 @@ static void collect(Run *run, const Mechanism *s, const RunOptions *o, Figures *
   CHECK(CVodeGetNumLinSolvSetups(run->cvode_mem, &figures->setups));
   if (run->linear) CHECK(CVodeGetNumLinRhsEvals(run->cvode_mem, &difference_rhs));
   if (o->by == BY_HOOK) CHECK(CVodeGetNumProjFails(run->cvode_mem, &projection_fails));
-  if (run->mem) CHECK(CPodeGetProjStats(run->mem, &figures->proj));
+  if (run->mem) CHECK(CPIntegratorGetStats(run->mem, &figures->proj));
   if (run->mem && figures->flag < 0)
-    snprintf(figures->message, sizeof figures->message, "%s", CPodeGetLastMessage(run->mem));
+    snprintf(figures->message, sizeof figures->message, "%s", CPIntegratorGetLastMessage(run->mem));
   figures->rhs            = run->mech ? forces(run->mech) : rhs + difference_rhs;
   figures->rejected       = error_fails + solve_fails + projection_fails;
   figures->error          = mechanism_error(s, run->y);
@@ -305,7 +305,7 @@ void csv_header(FILE *csv) {
 void csv_run(FILE *csv, const char *program, const char *variant, const Mechanism *mechanism,
              const RunOptions *options, const Figures *f) {
   if (!csv) return;
-  const CPodeProjStats *p = &f->proj;
+  const CPIntegratorStats *p = &f->proj;
   fprintf(csv, "%s,%s,%s,%s,%.6e,%d,%ld,%ld,%ld,%ld,%d,%.4f,%.6e,%.6e,", program, variant,
           mechanism->name, method_name(options->lmm), (double)options->tol, f->flag, f->steps,
           f->rhs, f->setups, f->rejected, highest_order(f), share_above_order(f, 6),

@@ -27,10 +27,10 @@ typedef struct {
   bool coupled;           /* one level instead of those detected */
   bool difference_G;      /* G by difference quotients instead of the mechanism's function */
 
-  CPErrEst err_est;           /* CPodeSetProjErrEst */
-  sunrealtype max_correction; /* CPodeSetProjMaxCorrection */
-  long int proj_frequency;    /* CPodeSetProjFrequency */
-  bool test_constraint;       /* CPodeSetProjTestCnstr */
+  CPErrEst err_est;           /* CPIntegratorSetErrEst */
+  sunrealtype max_correction; /* CPIntegratorSetMaxCorrection */
+  long int proj_frequency;    /* CPIntegratorSetProjFrequency */
+  bool test_constraint;       /* CPIntegratorSetProjTestCnstr */
   sunrealtype hook_eps;       /* CVodeSetEpsProj; 0: CVODES' default, 0.1 */
 
   int anderson;        /* depth of Anderson acceleration of the fixed-point solver */
@@ -38,7 +38,7 @@ typedef struct {
   bool cvodes_test;    /* CVODES' own convergence test for Newton */
   CPMechMetric metric; /* CPMechSetMetric */
   /* A setting of the integrator, made before the first step, or NULL */
-  int (*set)(CPodeMem mem, double value);
+  int (*set)(CPIntegrator mem, double value);
   double value;
 } RunOptions;
 
@@ -57,7 +57,7 @@ typedef struct {
   sunrealtype error;          /* largest |y_i - reference_i| at t_end */
   sunrealtype position_error; /* the same for the positions alone */
   double seconds;             /* of the integration alone */
-  CPodeProjStats proj;        /* zero unless cpodes projects */
+  CPIntegratorStats proj;     /* zero unless cpodes projects */
 } Figures;
 
 /* Integrates step by step and examines each step, so that seconds is meaningless. */

@@ -104,7 +104,7 @@ typedef struct {
   Model model;
   SUNContext ctx;
   CPMech mech;
-  CPodeMem mem;
+  CPIntegrator mem;
   N_Vector y0, y, *s;
   int lmm, Ns;
   double seconds; /* of CPU time, of the newest run */
@@ -140,23 +140,23 @@ static void open_run(Run *run, int lmm, int Ns, const int *plist) {
   run->y               = CHECK_POINTER(N_VClone(run->y0));
   bending_chain_initial(model->chain, 0.5, run->y0);
   run->mech = CHECK_POINTER(CPMechCreate(&outer, run->y0, run->ctx));
-  run->mem  = CHECK_POINTER(CPodeCreate(lmm, run->ctx));
+  run->mem  = CHECK_POINTER(CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", run->ctx));
   CHECK(CPMechSetUserData(run->mech, model));
   CHECK(CPMechAttach(run->mech, run->mem, 0.0, run->y0));
-  CHECK(CPodeSStolerances(run->mem, tol, tol));
-  CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(run->mem), 1000000));
+  CHECK(CPIntegratorSStolerances(run->mem, tol, tol));
+  CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(run->mem), 1000000));
   CHECK(CPMechSetParamJac(run->mech, parameters));
   if (Ns == 0) CHECK(CPMechSetParams(run->mech, NP, model->p, model->one, NULL));
   if (Ns == 0) return;
   run->s = CHECK_POINTER(N_VCloneVectorArray(Ns, run->y0));
   for (int i = 0; i < Ns; i++) N_VConst(0.0, run->s[i]);
-  CHECK(CPodeSensInit1(run->mem, Ns, CV_STAGGERED1, NULL, run->s));
-  CHECK(CPodeSetSensParams(run->mem, model->p, model->one, model->plist));
-  CHECK(CVodeSensEEtolerances(CPodeGetCVodeMem(run->mem)));
+  CHECK(CPIntegratorSensInit1(run->mem, Ns, CV_STAGGERED1, NULL, run->s));
+  CHECK(CPIntegratorSetSensParams(run->mem, model->p, model->one, model->plist));
+  CHECK(CVodeSensEEtolerances(CPIntegratorGetCVodeMem(run->mem)));
 }
 
 static void close_run(Run *run) {
-  CPodeFree(&run->mem);
+  CPIntegratorFree(&run->mem);
   CPMechFree(&run->mech);
   bending_chain_model_free(&run->model.inner);
   bending_chain_free(&run->model.chain);
@@ -169,25 +169,25 @@ static void close_run(Run *run) {
 static double cpu(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 static void restart(Run *run) {
-  CHECK(CPodeReInit(run->mem, 0.0, run->y0));
+  CHECK(CPIntegratorReInit(run->mem, 0.0, run->y0));
   for (int i = 0; i < run->Ns; i++) N_VConst(0.0, run->s[i]);
-  if (run->Ns > 0) CHECK(CPodeSensReInit(run->mem, run->s));
+  if (run->Ns > 0) CHECK(CPIntegratorSensReInit(run->mem, run->s));
 }
 
 static void forward(Run *run) {
   sunrealtype t;
   restart(run);
   const double start = cpu();
-  CHECK(CPode(run->mem, t_end, run->y, &t, CV_NORMAL));
+  CHECK(CPIntegratorEvolve(run->mem, t_end, run->y, &t, CV_NORMAL));
   run->seconds = cpu() - start;
-  if (run->Ns > 0) CHECK(CPodeGetSens(run->mem, &t, run->s));
+  if (run->Ns > 0) CHECK(CPIntegratorGetSens(run->mem, &t, run->s));
 }
 
 static void adjoint(Run *run, long int steps, sunrealtype *G, sunrealtype *dG) {
   const CPAdjointOptions options = {.steps = steps, .lmm = CV_ADAMS, .reltol = tol, .abstol = tol};
   restart(run);
   const double start = cpu();
-  CHECK(CPodeFunctionalAdjoint(run->mem, t_end, &functional, &options, NULL, G, dG, NULL));
+  CHECK(CPIntegratorFunctionalAdjoint(run->mem, t_end, &functional, &options, NULL, G, dG, NULL));
   run->seconds = cpu() - start;
 }
 
@@ -195,7 +195,7 @@ static void adjoint(Run *run, long int steps, sunrealtype *G, sunrealtype *dG) {
 
 static long int steps_of(const Run *run) {
   long int steps = 0;
-  CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(run->mem), &steps));
+  CHECK(CVodeGetNumSteps(CPIntegratorGetCVodeMem(run->mem), &steps));
   return steps;
 }
 
@@ -228,7 +228,7 @@ static void cost_of_adjoint(int lmm, int rounds) {
   open_run(&states, lmm, 0, NULL);
   open_run(&run, lmm, 0, NULL);
   open_run(&few, lmm, 3, plist);
-  CHECK(CVodeSetSensErrCon(CPodeGetCVodeMem(few.mem), SUNTRUE));
+  CHECK(CVodeSetSensErrCon(CPIntegratorGetCVodeMem(few.mem), SUNTRUE));
   for (int i = 0; i < rounds; i++) {
     forward(&states);
     adjoint(&run, 150, &G, dG);
@@ -259,8 +259,8 @@ static void memory_of_adjoint(int lmm) {
     int ncheck = 0;
     open_run(&run, lmm, 0, NULL);
     const size_t before = heap_in_use();
-    CHECK(CVodeAdjInit(CPodeGetCVodeMem(run.mem), settings[k], CV_POLYNOMIAL));
-    CHECK(CPodeF(run.mem, t_end, run.y, &t, CV_NORMAL, &ncheck));
+    CHECK(CVodeAdjInit(CPIntegratorGetCVodeMem(run.mem), settings[k], CV_POLYNOMIAL));
+    CHECK(CPIntegratorF(run.mem, t_end, run.y, &t, CV_NORMAL, &ncheck));
     printf("%-5s %8ld %8d %12d %12.0f\n", lmm == CV_BDF ? "BDF" : "Adams", steps_of(&run),
            settings[k], ncheck, (double)(heap_in_use() - before) / 1024.0);
     close_run(&run);

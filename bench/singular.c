@@ -8,7 +8,7 @@
  * Adams also the error of CVODES in the single coordinate of the motion, which has no singular
  * position. A motion on another branch has an error of radians. */
 #include "check.h"
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <models/model.h>
 #include <nvector/nvector_serial.h>
@@ -304,8 +304,8 @@ typedef struct {
 
 typedef struct {
   CPMech mech;
-  CPOneStepMem one; /* or */
-  CPodeMem mem;
+  CPIntegrator one; /* or */
+  CPIntegrator mem;
 } Run;
 
 static Run run_create(const Problem *p, const char *method, double tol, N_Vector y, Outcome *o,
@@ -314,31 +314,31 @@ static Run run_create(const Problem *p, const char *method, double tol, N_Vector
   CHECK(CPMechSetUserData(r.mech, p->data));
   CHECK(CPMechSetErrHandlerFn(r.mech, keep, o->text));
   if (!strcmp(method, "DOP853")) {
-    r.one = CHECK_POINTER(CPOneStepCreate(method, ctx));
-    CHECK(CPOneStepSetErrHandlerFn(r.one, keep, o->text));
-    CHECK(CPMechAttachOneStep(r.mech, r.one, 0, y));
-    CHECK(CPOneStepSStolerances(r.one, tol, tol));
-    CHECK(CPOneStepSetMaxNumSteps(r.one, MOST_STEPS));
+    r.one = CHECK_POINTER(CPIntegratorCreate(method, ctx));
+    CHECK(CPIntegratorSetErrHandlerFn(r.one, keep, o->text));
+    CHECK(CPMechAttach(r.mech, r.one, 0, y));
+    CHECK(CPIntegratorSStolerances(r.one, tol, tol));
+    CHECK(CPIntegratorSetMaxNumSteps(r.one, MOST_STEPS));
   } else {
-    r.mem = CHECK_POINTER(CPodeCreate(!strcmp(method, "BDF") ? CV_BDF : CV_ADAMS, ctx));
-    CHECK(CPodeSetErrHandlerFn(r.mem, keep, o->text));
+    r.mem = CHECK_POINTER(CPIntegratorCreate(method, ctx));
+    CHECK(CPIntegratorSetErrHandlerFn(r.mem, keep, o->text));
     CHECK(CPMechAttach(r.mech, r.mem, 0, y));
-    CHECK(CPodeSStolerances(r.mem, tol, tol));
-    CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(r.mem), MOST_STEPS));
+    CHECK(CPIntegratorSStolerances(r.mem, tol, tol));
+    CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(r.mem), MOST_STEPS));
   }
   return r;
 }
 
 static void run_end(Run *r, Outcome *o) {
   CPMechStats stats;
-  CPOneStepStats one;
+  CPIntegratorStats one;
   CHECK(CPMechGetStats(r->mech, &stats));
   o->forces = stats.nf;
-  if (r->one) CHECK(CPOneStepGetStats(r->one, &one));
+  if (r->one) CHECK(CPIntegratorGetStats(r->one, &one));
   if (r->one) o->steps = one.nst;
-  else CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(r->mem), &o->steps));
-  CPOneStepFree(&r->one);
-  CPodeFree(&r->mem);
+  else CHECK(CVodeGetNumSteps(CPIntegratorGetCVodeMem(r->mem), &o->steps));
+  CPIntegratorFree(&r->one);
+  CPIntegratorFree(&r->mem);
   CPMechFree(&r->mech);
 }
 
@@ -363,8 +363,8 @@ static Outcome run(const Problem *p, const char *method, double tol, SUNContext 
   Run r = run_create(p, method, tol, y, &o, ctx);
   for (int i = 1; o.flag >= 0 && i <= OUTPUTS; i++) {
     const double tout = p->t_end * i / OUTPUTS;
-    o.flag            = r.one ? CPOneStepEvolve(r.one, tout, y, &o.t, CV_NORMAL)
-                              : CPode(r.mem, tout, y, &o.t, CV_NORMAL);
+    o.flag            = r.one ? CPIntegratorEvolve(r.one, tout, y, &o.t, CV_NORMAL)
+                              : CPIntegratorEvolve(r.mem, tout, y, &o.t, CV_NORMAL);
     reference_at(p, i, x, reference);
     for (int k = 0; k < p->nq; k++)
       o.error = fmax(o.error, fabs(NV_Ith_S(y, k) - NV_Ith_S(reference, k)));

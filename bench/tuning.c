@@ -44,53 +44,53 @@ static sunrealtype tolerance(int k) { return pow(10.0, -5.0 - 0.25 * k); }
 typedef struct {
   const char *name;
   const char *what;
-  int (*set)(CPodeMem mem, double value); /* NULL for newton and anderson */
-  int lmm;                                /* 0: both */
+  int (*set)(CPIntegrator mem, double value); /* NULL for newton and anderson */
+  int lmm;                                    /* 0: both */
   int nvalues;
   double value[MAX_VALUES]; /* the first is the default */
 } Setting;
 
-static int set_convergence(CPodeMem mem, double value) {
-  return CPodeSetNonlinConvCoef(mem, value);
+static int set_convergence(CPIntegrator mem, double value) {
+  return CPIntegratorSetNonlinConvCoef(mem, value);
 }
-static int set_error_norm(CPodeMem mem, double value) {
-  return CPodeSetProjErrEst(mem, (CPErrEst)value);
+static int set_error_norm(CPIntegrator mem, double value) {
+  return CPIntegratorSetErrEst(mem, (CPErrEst)value);
 }
-static int set_iterations(CPodeMem mem, double value) {
-  return CVodeSetMaxNonlinIters(CPodeGetCVodeMem(mem), (int)value);
+static int set_iterations(CPIntegrator mem, double value) {
+  return CVodeSetMaxNonlinIters(CPIntegratorGetCVodeMem(mem), (int)value);
 }
-static int set_matrix_age(CPodeMem mem, double value) {
-  return CVodeSetLSetupFrequency(CPodeGetCVodeMem(mem), (long int)value);
+static int set_matrix_age(CPIntegrator mem, double value) {
+  return CVodeSetLSetupFrequency(CPIntegratorGetCVodeMem(mem), (long int)value);
 }
-static int set_gamma_change(CPodeMem mem, double value) {
-  return CVodeSetDeltaGammaMaxLSetup(CPodeGetCVodeMem(mem), value);
+static int set_gamma_change(CPIntegrator mem, double value) {
+  return CVodeSetDeltaGammaMaxLSetup(CPIntegratorGetCVodeMem(mem), value);
 }
-static int set_jacobian_age(CPodeMem mem, double value) {
-  return CVodeSetJacEvalFrequency(CPodeGetCVodeMem(mem), (long int)value);
+static int set_jacobian_age(CPIntegrator mem, double value) {
+  return CVodeSetJacEvalFrequency(CPIntegratorGetCVodeMem(mem), (long int)value);
 }
-static int set_kept_step(CPodeMem mem, double value) {
-  return CVodeSetEtaFixedStepBounds(CPodeGetCVodeMem(mem), 0.0, value);
+static int set_kept_step(CPIntegrator mem, double value) {
+  return CVodeSetEtaFixedStepBounds(CPIntegratorGetCVodeMem(mem), 0.0, value);
 }
-/* CVODES' defaults instead of those of CPodeCreate */
-static int set_cvodes_defaults(CPodeMem mem, double unused) {
+/* CVODES' defaults instead of those of CPIntegratorCreate */
+static int set_cvodes_defaults(CPIntegrator mem, double unused) {
   (void)unused;
-  const int flag = CVodeSetEtaFixedStepBounds(CPodeGetCVodeMem(mem), 0.0, 1.5);
-  return flag ? flag : CVodeSetLSetupFrequency(CPodeGetCVodeMem(mem), 20);
+  const int flag = CVodeSetEtaFixedStepBounds(CPIntegratorGetCVodeMem(mem), 0.0, 1.5);
+  return flag ? flag : CVodeSetLSetupFrequency(CPIntegratorGetCVodeMem(mem), 20);
 }
-static int set_growth(CPodeMem mem, double value) {
-  return CVodeSetEtaMax(CPodeGetCVodeMem(mem), value);
+static int set_growth(CPIntegrator mem, double value) {
+  return CVodeSetEtaMax(CPIntegratorGetCVodeMem(mem), value);
 }
-static int set_early_growth(CPodeMem mem, double value) {
-  return CVodeSetEtaMaxEarlyStep(CPodeGetCVodeMem(mem), value);
+static int set_early_growth(CPIntegrator mem, double value) {
+  return CVodeSetEtaMaxEarlyStep(CPIntegratorGetCVodeMem(mem), value);
 }
-static int set_convergence_cut(CPodeMem mem, double value) {
-  return CVodeSetEtaConvFail(CPodeGetCVodeMem(mem), value);
+static int set_convergence_cut(CPIntegrator mem, double value) {
+  return CVodeSetEtaConvFail(CPIntegratorGetCVodeMem(mem), value);
 }
-static int set_error_cut(CPodeMem mem, double value) {
-  return CVodeSetEtaMinErrFail(CPodeGetCVodeMem(mem), value);
+static int set_error_cut(CPIntegrator mem, double value) {
+  return CVodeSetEtaMinErrFail(CPIntegratorGetCVodeMem(mem), value);
 }
-static int set_order(CPodeMem mem, double value) {
-  return CVodeSetMaxOrd(CPodeGetCVodeMem(mem), (int)value);
+static int set_order(CPIntegrator mem, double value) {
+  return CVodeSetMaxOrd(CPIntegratorGetCVodeMem(mem), (int)value);
 }
 
 static const Setting settings[] = {
@@ -127,7 +127,7 @@ static const Setting settings[] = {
      5,
      {51, 10, 20, 100, 1000}},
     {"convergence",
-     "convergence coefficient, CPodeSetNonlinConvCoef",
+     "convergence coefficient, CPIntegratorSetNonlinConvCoef",
      set_convergence,
      0,
      6,

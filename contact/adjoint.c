@@ -1,5 +1,5 @@
 /* Gradients of functionals by adjoint problems through events. Between events
- * CPodeFunctionalAdjoint solves them, from the last flight to the first. At an event (gradient.c),
+ * CPIntegratorFunctionalAdjoint solves them, from the last flight to the first. At an event (gradient.c),
  * with l+ after it, the integrand h, and the margin g whose root it is,
  *
  *   s = (l+^T (R_y f- + R_t - f+) + h(t, y-) - h(t, y+)) / (g_t + g_y f-)       dG / dtau, over the rate of g
@@ -171,8 +171,9 @@ static int flight(Backwards *b, const Passage *e, sunrealtype t1, int is_last) {
   N_VScale(1.0, e->plus, c->sens.y);
   flag = contactRestart(c, e->t, c->sens.y);
   if (!flag)
-    flag = contactOfIntegrator(c, CPodeFunctionalAdjoint(c->multistep, t1, &own, &options, NULL,
-                                                         b->part, b->part_grad, b->l_plus));
+    flag =
+        contactOfIntegrator(c, CPIntegratorFunctionalAdjoint(c->integrator, t1, &own, &options, NULL,
+                                                             b->part, b->part_grad, b->l_plus));
   if (flag) return flag;
   for (int k = 0; k < F->ng; k++) {
     b->G[k] += b->part[k];
@@ -202,7 +203,7 @@ static int agree(Backwards *b, const Passage *e, int k, int l) {
   }
   int flag = CP_SUCCESS;
   for (int i = 0; i < 2 && !flag; i++)
-    flag = CPodeProjectGradient(c->multistep, e->t, e->minus, d[i]);
+    flag = CPIntegratorProjectGradient(c->integrator, e->t, e->minus, d[i]);
   if (flag) return contactOfIntegrator(c, flag);
   size = fmax(size, N_VMaxNorm(d[0])), most = fmax(most, N_VMaxNorm(d[1]));
   return most <= CONTACT_SAME_TIME * size ? CP_SUCCESS : contactDiffer(c, k, l, e->t, b->function);
@@ -312,8 +313,9 @@ static int jump(Backwards *b, const Passage *e, int is_start) {
 /* Sets the parameters of the mechanical system, or of the sensitivities that the integrator has
  * already. Returns 0 or an error code that has been reported. */
 static int setParameters(CPContact c, int Np, sunrealtype *p) {
-  if (c->sens.integrator == c->multistep)
-    return contactOfIntegrator(c, CPodeSetSensParams(c->multistep, p, c->sens.size, c->sens.which));
+  if (c->sens.integrator == c->integrator)
+    return contactOfIntegrator(
+        c, CPIntegratorSetSensParams(c->integrator, p, c->sens.size, c->sens.which));
   const int flag = CPMechSetParams(c->mech, Np, p, c->sens.size, c->sens.which);
   return flag ? contactPassOn(c, flag) : CP_SUCCESS;
 }
@@ -324,7 +326,8 @@ static int forwards(CPContact c, sunrealtype t1, const char *function) {
   sunrealtype t = c->t;
   if (contactRecord(c, t, c->newest))
     return contactError(c, CP_MEM_FAIL, function, "no memory for the events of an adjoint");
-  if (c->sens.integrator == c->multistep) CVodeSensToggleOff(CPodeGetCVodeMem(c->multistep));
+  if (c->sens.integrator == c->integrator)
+    CVodeSensToggleOff(CPIntegratorGetCVodeMem(c->integrator));
   N_Vector y = N_VClone(c->newest);
   if (!y) return contactError(c, CP_MEM_FAIL, function, "no memory for a state");
   int flag = CV_ROOT_RETURN;
@@ -339,7 +342,7 @@ static int forwards(CPContact c, sunrealtype t1, const char *function) {
 /* Sums over all flights and events. Returns 0 or an error code that has been reported. */
 static int backwards(Backwards *b, sunrealtype t1, N_Vector *y0S) {
   CPContact c = b->c;
-  int flag    = contactOfIntegrator(c, CPodeRootInit(c->multistep, 0, NULL));
+  int flag    = contactOfIntegrator(c, CPIntegratorRootInit(c->integrator, 0, NULL));
   for (const Passage *e = c->tape->newest; e && !flag; t1 = e->t, e = e->earlier) {
     flag = flight(b, e, t1, e == c->tape->newest);
     if (!flag && (e->earlier || e->has_impact)) flag = jump(b, e, !e->earlier);
@@ -359,12 +362,12 @@ static int checkArguments(CPContact c, sunrealtype t1, const CPFunctional *F, in
     return contactError(
         c, CP_NOT_SUPPORTED, function,
         "root functions of the user (CPContactRootInit) cannot be combined with adjoints");
-  if (CVodeGetNumSteps(CPodeGetCVodeMem(c->multistep), &steps) || steps > 0 || c->t != c->t_first ||
-      c->sens.Ns > 0)
+  if (CVodeGetNumSteps(CPIntegratorGetCVodeMem(c->integrator), &steps) || steps > 0 ||
+      c->t != c->t_first || c->sens.Ns > 0)
     return contactError(
         c, CP_TOO_LATE, function,
         "steps have been taken, or there are forward sensitivities: call CPContactAttach again");
-  if (c->sens.integrator == c->multistep && c->sens.given != Np)
+  if (c->sens.integrator == c->integrator && c->sens.given != Np)
     return contactError(c, CP_ILL_INPUT, function,
                         "this integrator has had %d sensitivities: Np = %d", c->sens.given, Np);
   if (!F || F->ng < 1 || !G || Np < 0 || (Np > 0 && (!p || !dG)) || !(t1 > c->t && isfinite(t1)))

@@ -128,8 +128,10 @@ sunrealtype contactSpeed(const Point *point, sunrealtype t, const sunrealtype *v
  * increments of differences, which smooth its end, than with the linear direction. */
 static void slidingDirection(const CPContact c, const Point *point, sunrealtype t, sunrealtype *s) {
   const Heading *start = contactHeading(point, t);
-  const int is_linear  = c->is_linear && (c->sens.is_linear || c->onestep || isinf(start->t_half));
-  const sunrealtype *v = (is_linear ? c->base : c->v) + point->tangent;
+  const int is_linear =
+      c->is_linear &&
+      (c->sens.is_linear || !CPIntegratorGetCVodeMem(c->integrator) || isinf(start->t_half));
+  const sunrealtype *v    = (is_linear ? c->base : c->v) + point->tangent;
   const sunrealtype speed = contactSlidesInSpace(point) ? contactSpeed(point, t, v) : 0.0;
   memcpy(s, start->s, 2 * sizeof *s);
   if (!(fabs(speed) > contactZeroVelocity(c, point->tangent))) return;

@@ -140,8 +140,7 @@ struct CPContact_ {
   N_Vector product_y;
   Mode mode;
   /* the integrator: one of the two is set */
-  CPodeMem multistep;
-  CPOneStepMem onestep;
+  CPIntegrator integrator;
   sunrealtype t, rtol, atol; /* t: time of the newest start or event */
   sunrealtype t_first;       /* time of the start of the run */
   /* Factor on the tolerance for the flights after the newest event, and the factor last given to
@@ -199,7 +198,7 @@ struct CPContact_ {
   /* Sensitivities (gradient.c); Ns = 0: none */
   struct {
     int Ns, allocated, at_start; /* at_start: S is newer than the integrator's sensitivities */
-    CPodeMem integrator;         /* the integrator that has been given sensitivities */
+    CPIntegrator integrator;     /* the integrator that has been given sensitivities */
     int given, spent; /* given: how many; spent = 1: an adjoint computation has ended the run */
     sunrealtype *p, *size;
     int *which; /* [Ns] index of the parameter */

@@ -44,9 +44,8 @@ sunrealtype contactMargin(CPContact c, const Point *point, int margin, sunrealty
 
 /* The end of the integrator's newest step */
 static sunrealtype newestEnd(CPContact c) {
-  CPOneStepStats stats = {.t = c->t};
-  if (c->multistep) CVodeGetCurrentTime(CPodeGetCVodeMem(c->multistep), &stats.t);
-  else CPOneStepGetStats(c->onestep, &stats);
+  CPIntegratorStats stats = {.t = c->t};
+  CPIntegratorGetStats(c->integrator, &stats);
   return stats.t;
 }
 
@@ -117,9 +116,7 @@ int contactSetRoots(CPContact c, int n, CVRootFn g, const int *direction) {
 }
 
 /* The integrator may have been freed since. */
-static int isAttached(CPContact c) {
-  return (c->multistep || c->onestep) && CPMechIsAttached(c->mech);
-}
+static int isAttached(CPContact c) { return c->integrator && CPMechIsAttached(c->mech); }
 
 int CPContactRootInit(CPContact c, int nrtfn, CVRootFn g, const int *direction) {
   const int flag = contactIdle(c, __func__);
@@ -205,7 +202,7 @@ static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, su
   if (flag) return contactPassOn(c, flag);
   c->rtol = rtol, c->atol = atol, c->t = c->t_first = t0, c->repeated = 0;
   c->share_set = 0.0, c->pending = 0, c->stretching = 0, c->nrecent = 0;
-  c->multistep = NULL, c->onestep = NULL, c->sens.Ns = c->sens.spent = 0;
+  c->integrator = NULL, c->sens.Ns = c->sens.spent = 0;
   memset(&c->stats, 0, sizeof c->stats);
   forgetRoots(c);
   contactOpenAll(c);
@@ -222,8 +219,7 @@ static int *directions(CPContact c) {
 
 int contactOfIntegrator(CPContact c, int flag) {
   if (flag)
-    snprintf(c->message, sizeof c->message, "%s",
-             c->multistep ? CPodeGetLastMessage(c->multistep) : CPOneStepGetLastMessage(c->onestep));
+    snprintf(c->message, sizeof c->message, "%s", CPIntegratorGetLastMessage(c->integrator));
   return flag;
 }
 
@@ -235,7 +231,7 @@ int contactOfIntegrator(CPContact c, int flag) {
 #define MULTISTEP 0.3
 #define COARSE    1.0e-4 /* the tolerance above which the factor is constant */
 static sunrealtype partOfTolerance(CPContact c, N_Vector y) {
-  if (c->onestep) return 1.0;
+  if (!CPIntegratorGetCVodeMem(c->integrator)) return 1.0;
   const sunrealtype size = fmax(N_VMaxNorm(y), DBL_MIN), tol = c->rtol + c->atol / size;
   const sunrealtype part = MULTISTEP * fmin(1.0, pow(tol / COARSE, 1.0 / 6.0)) * c->share;
   return fmin(1.0, fmax(part, 100.0 * DBL_EPSILON / tol)); /* as far as roundoff permits */
@@ -244,8 +240,7 @@ static sunrealtype partOfTolerance(CPContact c, N_Vector y) {
 static int setTolerances(CPContact c, N_Vector y) {
   const sunrealtype part = partOfTolerance(c, y);
   if (part == c->share_set) return CP_SUCCESS;
-  const int flag = c->multistep ? CPodeSStolerances(c->multistep, part * c->rtol, part * c->atol)
-                                : CPOneStepSStolerances(c->onestep, part * c->rtol, part * c->atol);
+  const int flag = CPIntegratorSStolerances(c->integrator, part * c->rtol, part * c->atol);
   if (!flag) c->share_set = part;
   return flag;
 }
@@ -254,36 +249,30 @@ static int setTolerances(CPContact c, N_Vector y) {
  * before. Returns 0 or its code. */
 static int setUp(CPContact c, N_Vector y, int has_roots) {
   int flag = setTolerances(c, y);
-  if (!flag && !has_roots)
-    flag = c->multistep ? CPodeRootInit(c->multistep, numberOfRoots(c), roots)
-                        : CPOneStepRootInit(c->onestep, numberOfRoots(c), roots);
-  if (flag) return flag;
-  return c->multistep ? CVodeSetRootDirection(CPodeGetCVodeMem(c->multistep), directions(c))
-                      : CPOneStepSetRootDirection(c->onestep, directions(c));
+  if (!flag && !has_roots) flag = CPIntegratorRootInit(c->integrator, numberOfRoots(c), roots);
+  return flag ? flag : CPIntegratorSetRootDirection(c->integrator, directions(c));
 }
 
-/* Starts with multistep or, if that is NULL, with onestep. Once an integrator of an earlier run has
+/* Once an integrator of an earlier run has
  * been restarted, nothing can be refused any more: its root functions stay, and need no memory. For
  * a new integrator the earlier run ends, since the system would be attached to another integrator. */
-static int start(CPContact c, CPodeMem multistep, CPOneStepMem onestep, sunrealtype t0, N_Vector y,
-                 sunrealtype rtol, sunrealtype atol, const char *function) {
-  if (!c || (!multistep && !onestep))
-    return contactError(c, CP_MEM_NULL, function, "contact and mem must not be NULL");
-  int flag = contactIdle(c, function);
-  if (!flag) flag = mayStart(c, t0, y, rtol, atol, function);
+int CPContactAttach(CPContact c, CPIntegrator mem, sunrealtype t0, N_Vector y, sunrealtype rtol,
+                    sunrealtype atol) {
+  if (!c || !mem) return contactError(c, CP_MEM_NULL, __func__, "contact and mem must not be NULL");
+  int flag = contactIdle(c, __func__);
+  if (!flag) flag = mayStart(c, t0, y, rtol, atol, __func__);
   if (flag) return flag;
-  if (!isAttached(c)) c->multistep = NULL, c->onestep = NULL;
+  if (!isAttached(c)) c->integrator = NULL;
   keepEarlier(c, 0);
   const struct CPContact_ rest = *c;
-  flag                         = prepare(c, t0, y, rtol, atol, function);
+  flag                         = prepare(c, t0, y, rtol, atol, __func__);
   if (flag) return refused(c, &rest, flag);
-  flag = multistep ? CPMechAttach(c->mech, multistep, t0, y)
-                   : CPMechAttachOneStep(c->mech, onestep, t0, y);
+  flag = CPMechAttach(c->mech, mem, t0, y);
   if (flag) contactPassOn(c, flag);
   else {
-    c->multistep = multistep, c->onestep = onestep;
-    if (multistep != rest.multistep) c->sens.integrator = NULL;
-    flag = setUp(c, y, multistep == rest.multistep && onestep == rest.onestep && !rest.sens.spent);
+    c->integrator = mem;
+    if (mem != rest.integrator) c->sens.integrator = NULL;
+    flag = setUp(c, y, mem == rest.integrator && !rest.sens.spent);
     contactOfIntegrator(c, flag);
   }
   if (flag) {
@@ -295,16 +284,6 @@ static int start(CPContact c, CPodeMem multistep, CPOneStepMem onestep, sunrealt
   return CP_SUCCESS;
 }
 
-int CPContactAttach(CPContact c, CPodeMem mem, sunrealtype t0, N_Vector y, sunrealtype rtol,
-                    sunrealtype atol) {
-  return start(c, mem, NULL, t0, y, rtol, atol, __func__);
-}
-
-int CPContactAttachOneStep(CPContact c, CPOneStepMem mem, sunrealtype t0, N_Vector y,
-                           sunrealtype rtol, sunrealtype atol) {
-  return start(c, NULL, mem, t0, y, rtol, atol, __func__);
-}
-
 /* ---- events ---- */
 
 /* A multistep method restarts at order one, and commits errors of the size of the tolerance in each
@@ -313,16 +292,14 @@ int CPContactAttachOneStep(CPContact c, CPOneStepMem mem, sunrealtype t0, N_Vect
  * squares of durations, so the tolerances of a flight are multiplied by the square of its share of
  * the time since the start. */
 int contactRestart(CPContact c, sunrealtype t, N_Vector y) {
-  int flag = c->multistep ? CPodeReInit(c->multistep, t, y) : CPOneStepReInit(c->onestep, t, y);
+  int flag = CPIntegratorReInit(c->integrator, t, y);
   if (!flag) flag = setTolerances(c, y);
   /* A gap that has closed is zero only up to the roundoff of t, which may exceed the tolerance. */
-  if (!flag) flag = c->multistep ? CPodeCalcIC(c->multistep) : CPOneStepCalcIC(c->onestep);
-  if (!flag)
-    flag = c->multistep ? CPodeGetConsistentIC(c->multistep, y)
-                        : CPOneStepGetConsistentIC(c->onestep, y);
+  if (!flag) flag = CPIntegratorCalcIC(c->integrator, y);
   /* The tolerances resolve the flights, and sliding has no return to zero to be resolved: steps may
    * grow as after any start. */
-  if (!flag && c->multistep) CVodeSetEtaMaxEarlyStep(CPodeGetCVodeMem(c->multistep), 0.0);
+  void *cvode = CPIntegratorGetCVodeMem(c->integrator);
+  if (!flag && cvode) CVodeSetEtaMaxEarlyStep(cvode, 0.0);
   if (!flag && c->sens.Ns > 0) flag = contactSensRestart(c);
   return contactOfIntegrator(c, flag);
 }
@@ -354,8 +331,7 @@ static int tell(CPContact c) {
 int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, int itask,
                    const char *function) {
   memset(c->fired + ROOTS * c->npoints, 0, (size_t)c->nroots * sizeof *c->fired);
-  int flag = c->multistep ? CPode(c->multistep, tout, y, t, itask)
-                          : CPOneStepEvolve(c->onestep, tout, y, t, itask);
+  int flag = CPIntegratorEvolve(c->integrator, tout, y, t, itask);
   if (flag < 0) return contactOfIntegrator(c, flag);
   c->sens.at_start = 0;
   if (flag != CV_ROOT_RETURN && c->stretching) return flag;
@@ -364,11 +340,10 @@ int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, in
     for (int i = 0; i < c->npoints && !bad; i++) bad = contactPenetrates(c, i, *t, function);
     return bad ? bad : flag;
   }
-  flag = c->multistep ? CVodeGetRootInfo(CPodeGetCVodeMem(c->multistep), c->fired)
-                      : CPOneStepGetRootInfo(c->onestep, c->fired);
+  flag = CPIntegratorGetRootInfo(c->integrator, c->fired);
   sunrealtype at;
   if (!flag && c->sens.Ns > 0)
-    flag = contactOfIntegrator(c, CPodeGetSens(c->multistep, &at, c->sens.minus));
+    flag = contactOfIntegrator(c, CPIntegratorGetSens(c->integrator, &at, c->sens.minus));
   return flag ? flag : CV_ROOT_RETURN;
 }
 
@@ -465,8 +440,7 @@ static int mayGoOn(CPContact c, sunrealtype tout, N_Vector y, const sunrealtype 
   if (flag) return flag;
   if (!t) return contactError(c, CP_ILL_INPUT, function, "t must not be NULL");
   if (!isAttached(c) || c->sens.spent)
-    return contactError(c, CP_NO_INIT, function,
-                        "call CPContactAttach or CPContactAttachOneStep first");
+    return contactError(c, CP_NO_INIT, function, "call CPContactAttach or CPContactAttach first");
   const sunrealtype from = c->pending ? c->t_pending : c->t;
   if (tout >= from && isfinite(tout)) return contactLaws(c, from, 1, function);
   return contactError(c, CP_ILL_INPUT, function,

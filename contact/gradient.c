@@ -121,7 +121,7 @@ int contactDerivative(CPContact c, ContactQuantity quantity, int n, sunrealtype 
   const sunrealtype h = stepOf(c, y, d, i);
   sunrealtype newest  = 0;
   int flag            = CP_SUCCESS;
-  CVodeGetLastStep(CPodeGetCVodeMem(c->multistep), &newest);
+  CVodeGetLastStep(CPIntegratorGetCVodeMem(c->integrator), &newest);
   const sunrealtype most = fmin(PART_OF_STEP * fabs(newest), PART_OF_TIME * (t - c->t));
   const sunrealtype h_t  = dt != 0.0 && most > 0.0 ? most / fabs(dt) : h;
   memset(result, 0, (size_t)n * sizeof *result);
@@ -237,9 +237,9 @@ int contactSensAfter(CPContact c, sunrealtype t, N_Vector y, const char *functio
 }
 
 int contactSensRestart(CPContact c) {
-  int flag = CPodeSensReInit(c->multistep, c->sens.S);
-  if (!flag) flag = CPodeSensCalcIC(c->multistep);
-  if (!flag) flag = CPodeGetConsistentSensIC(c->multistep, c->sens.S);
+  int flag = CPIntegratorSensReInit(c->integrator, c->sens.S);
+  if (!flag) flag = CPIntegratorSensCalcIC(c->integrator);
+  if (!flag) flag = CPIntegratorGetConsistentSensIC(c->integrator, c->sens.S);
   if (!flag) c->sens.at_start = 1;
   return flag;
 }
@@ -258,8 +258,8 @@ void contactSensFree(CPContact c) {
 }
 
 int contactSensAllocate(CPContact c, int Ns) {
-  const CPodeMem integrator = c->sens.integrator;
-  const int given           = c->sens.given;
+  const CPIntegrator integrator = c->sens.integrator;
+  const int given               = c->sens.given;
   const size_t n = (size_t)Ns, m = 2 * (size_t)c->npoints,
                length = m > (size_t)c->n ? m : (size_t)c->n;
   contactSensFree(c);
@@ -316,12 +316,12 @@ static int rightHandSide(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int i
 
 /* Gives the integrator the sensitivities S with their tolerances. Returns 0 or its code. */
 static int initialise(CPContact c, int Ns) {
-  CPodeMem mem  = c->multistep;
-  void *cvode   = CPodeGetCVodeMem(mem);
-  const int old = c->sens.integrator == mem;
-  int flag      = old ? CPodeSensReInit(mem, c->sens.S)
-                      : CPodeSensInit1(mem, Ns, CV_STAGGERED1, rightHandSide, c->sens.S);
-  if (!flag) flag = CPodeSetSensParams(mem, c->sens.p, c->sens.size, c->sens.which);
+  CPIntegrator mem = c->integrator;
+  void *cvode      = CPIntegratorGetCVodeMem(mem);
+  const int old    = c->sens.integrator == mem;
+  int flag         = old ? CPIntegratorSensReInit(mem, c->sens.S)
+                         : CPIntegratorSensInit1(mem, Ns, CV_STAGGERED1, rightHandSide, c->sens.S);
+  if (!flag) flag = CPIntegratorSetSensParams(mem, c->sens.p, c->sens.size, c->sens.which);
   if (!flag && !old) flag = CVodeSensEEtolerances(cvode);
   if (!flag && !old) flag = CVodeSetSensErrCon(cvode, SUNTRUE);
   if (flag) return flag;
@@ -332,11 +332,11 @@ static int initialise(CPContact c, int Ns) {
 int contactSensAllowed(CPContact c, const char *function) {
   const int flag = contactIdle(c, function);
   if (flag) return flag;
-  if (!CPMechIsAttached(c->mech) || (!c->multistep && !c->onestep) || c->sens.spent)
+  if (!CPMechIsAttached(c->mech) || !c->integrator || c->sens.spent)
     return contactError(c, CP_NO_INIT, function, "call CPContactAttach first");
-  if (!c->multistep)
+  if (!CPIntegratorGetCVodeMem(c->integrator))
     return contactError(c, CP_NOT_SUPPORTED, function,
-                        "one-step methods have no sensitivities: use CPContactAttach");
+                        "one-step methods have no sensitivities: use BDF or ADAMS");
   if (c->dense > 0)
     return contactError(c, CP_NOT_SUPPORTED, function,
                         "time stepping (CPContactSetTimeStepping) has no sensitivities");
@@ -350,7 +350,7 @@ int CPContactSensInit(CPContact c, int Ns, N_Vector *yS0, sunrealtype *p, const 
   if (Ns < 1 || !yS0 || !p)
     return contactError(c, CP_ILL_INPUT, __func__, "Ns must be > 0, yS0 and p not NULL: Ns = %d",
                         Ns);
-  if (c->sens.integrator == c->multistep && c->sens.given != Ns)
+  if (c->sens.integrator == c->integrator && c->sens.given != Ns)
     return contactError(c, CP_ILL_INPUT, __func__, "this integrator has %d sensitivities: Ns = %d",
                         c->sens.given, Ns);
   c->sens.Ns = 0;
@@ -375,7 +375,7 @@ int CPContactGetSens(CPContact c, N_Vector *yS) {
   if (!yS) return contactError(c, CP_ILL_INPUT, __func__, "yS must not be NULL");
   if (c->sens.Ns < 1) return contactError(c, CP_NO_INIT, __func__, "call CPContactSensInit first");
   sunrealtype t;
-  if (!c->sens.at_start) return contactOfIntegrator(c, CPodeGetSens(c->multistep, &t, yS));
+  if (!c->sens.at_start) return contactOfIntegrator(c, CPIntegratorGetSens(c->integrator, &t, yS));
   for (int i = 0; i < c->sens.Ns; i++) N_VScale(1.0, c->sens.S[i], yS[i]);
   return CP_SUCCESS;
 }

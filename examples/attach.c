@@ -86,14 +86,14 @@ int main(void) {
   CHECK(CVodeSetLinearSolver(cvode_mem, LS, A));
   CHECK(CVodeSetMaxNumSteps(cvode_mem, 10000));
 
-  N_Vector c    = N_VNew_Serial(1, ctx);                         /* (+) */
-  CPProjector P = CPProjectorCreate(unit_quaternion, y, c, ctx); /* (+) */
-  CPodeMem mem  = CPodeAttach(cvode_mem, CV_BDF, NULL, y, ctx);  /* (+) */
-  CHECK(CPodeSetProjector(mem, P));                              /* (+) */
+  N_Vector c       = N_VNew_Serial(1, ctx);                              /* (+) */
+  CPProjector P    = CPProjectorCreate(unit_quaternion, y, c, ctx);      /* (+) */
+  CPIntegrator mem = CPIntegratorAttach(cvode_mem, "BDF", NULL, y, ctx); /* (+) */
+  CHECK(CPIntegratorSetProjector(mem, P));                               /* (+) */
 
   sunrealtype t = 0, worst_norm = 0, L[3];
   for (int i = 1; i <= 10; i++) {
-    CHECK(CPode(mem, 10.0 * i, y, &t, CV_NORMAL)); /* (*) was CVode(cvode_mem, ...) */
+    CHECK(CPIntegratorEvolve(mem, 10.0 * i, y, &t, CV_NORMAL)); /* (*) was CVode(cvode_mem, ...) */
     const sunrealtype norm = sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2] + s[3] * s[3]);
     worst_norm             = fmax(worst_norm, fabs(norm - 1));
     momentum(s, L);
@@ -108,9 +108,9 @@ int main(void) {
   const int ok = worst_norm <= tol && dL <= 500 * 2 * tol * hypot(hypot(L0[0], L0[1]), L0[2]);
   printf("%s\n", ok ? "ok" : "WRONG: the quaternion's norm or the angular momentum has changed");
 
-  CPodeFree(&mem);     /* (+) returns cvode_mem to the program */
-  CPProjectorFree(&P); /* (+) */
-  N_VDestroy(c);       /* (+) */
+  CPIntegratorFree(&mem); /* (+) returns cvode_mem to the program */
+  CPProjectorFree(&P);    /* (+) */
+  N_VDestroy(c);          /* (+) */
   CVodeFree(&cvode_mem);
   SUNLinSolFree(LS);
   SUNMatDestroy(A);

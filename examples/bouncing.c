@@ -142,22 +142,22 @@ int main(void) {
   sunrealtype *q = N_VGetArrayPointer(y), *u = q + 2;
   q[0] = s.L * sin(s.start), q[1] = -s.L * cos(s.start), u[0] = u[1] = 0;
 
-  CPMech mech  = CPMechCreate(&model, y, ctx);
-  CPodeMem mem = CPodeCreate(CV_BDF, ctx);
+  CPMech mech      = CPMechCreate(&model, y, ctx);
+  CPIntegrator mem = CPIntegratorCreate("BDF", ctx);
   CHECK_NEW(mech);
   CHECK_NEW(mem);
   CHECK(CPMechSetUserData(mech, &s));
   CHECK(CPMechSetActive(mech, open));
   CHECK(CPMechAttach(mech, mem, 0, y));
-  CHECK(CPodeSStolerances(mem, tol, tol));
-  void *cvode_mem = CPodeGetCVodeMem(mem);
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  void *cvode_mem = CPIntegratorGetCVodeMem(mem);
   CHECK(CVodeRootInit(cvode_mem, 1, gap));
   CHECK(CVodeSetRootDirection(cvode_mem, (int[]){-1})); /* closing only */
 
   int impacts = 0, closed = 0;
   sunrealtype t = 0, speed = first, exact = rise_time(&s, s.start), worst = 0;
   while (!closed) {
-    CHECK(CPode(mem, 10, y, &t, CV_NORMAL)); /* returns at the impact */
+    CHECK(CPIntegratorEvolve(mem, 10, y, &t, CV_NORMAL)); /* returns at the impact */
     const sunrealtype error = fabs(t - exact), arriving = kinetic_energy(&s, y);
     worst  = fmax(worst, error);
     closed = speed < 0.01 * first;
@@ -165,7 +165,7 @@ int main(void) {
     printf("impact %2d at t = %.7f s (error %.1e)   speed %.4f m/s   kinetic energy lost %.3g J\n",
            ++impacts, t, error, sqrt(2 * arriving / s.m), arriving - kinetic_energy(&s, y));
     if (closed) close_contact(mech, cvode_mem);
-    CHECK(CPodeReInit(mem, t, y));
+    CHECK(CPIntegratorReInit(mem, t, y));
     speed *= s.e;
     exact += 2 * rise_time(&s, amplitude(&s, speed));
   }
@@ -173,7 +173,7 @@ int main(void) {
   CPMechOutput out = {0};
   sunrealtype lambda[ROWS];
   out.lambda = lambda;
-  CHECK(CPode(mem, 10, y, &t, CV_NORMAL));
+  CHECK(CPIntegratorEvolve(mem, 10, y, &t, CV_NORMAL));
   CHECK(CPMechEvaluate(mech, t, y, &out));
   printf("at rest at %.3f degrees: rod %.3f N, stop %.3f N, kinetic energy %.1e J\n",
          atan2(q[0], -q[1]) * 180 / PI, lambda[ROD], -lambda[STOP], out.kinetic);
@@ -187,7 +187,7 @@ int main(void) {
                  fabs(lambda[STOP] + s.m * s.g * sin(s.beta)) <= 100 * tol;
   printf("%s\n", ok ? "ok" : "WRONG: impacts come late, or the rest is none");
 
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(y);
   CHECK(SUNContext_Free(&ctx));

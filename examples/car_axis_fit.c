@@ -26,7 +26,7 @@ enum { BY_M, BY_L0, NS, NDATA = 150, LEFT_HEIGHT = 1 };
 
 typedef struct {
   CarAxis axis;
-  CPodeMem mem;
+  CPIntegrator mem;
   N_Vector y, *s;
   sunrealtype data[NDATA];
   int runs;
@@ -51,11 +51,11 @@ static int simulate(Fit *fit, sunrealtype m, sunrealtype L0, sunrealtype *height
   fit->axis.L0 = L0;
   fit->runs++;
   start(fit);
-  int flag = CPodeReInit(fit->mem, 0, fit->y);
-  if (!flag) flag = CPodeSensReInit(fit->mem, fit->s);
+  int flag = CPIntegratorReInit(fit->mem, 0, fit->y);
+  if (!flag) flag = CPIntegratorSensReInit(fit->mem, fit->s);
   for (int k = 0; !flag && k < NDATA; k++) {
-    flag = CPode(fit->mem, time_of(k), fit->y, &t, CV_NORMAL);
-    if (!flag) flag = CPodeGetSens(fit->mem, &t, fit->s);
+    flag = CPIntegratorEvolve(fit->mem, time_of(k), fit->y, &t, CV_NORMAL);
+    if (!flag) flag = CPIntegratorGetSens(fit->mem, &t, fit->s);
     if (height) height[k] = N_VGetArrayPointer(fit->y)[LEFT_HEIGHT];
     for (int i = 0; J && i < NS; i++)
       gsl_matrix_set(J, k, i, N_VGetArrayPointer(fit->s[i])[LEFT_HEIGHT]);
@@ -103,20 +103,20 @@ int main(void) {
   CPMech mech             = CPMechCreate(&model, fit.y, ctx);
   CHECK_NEW(mech);
   CHECK(CPMechSetUserData(mech, &fit.axis));
-  fit.mem = CPodeCreate(CV_ADAMS, ctx);
+  fit.mem = CPIntegratorCreate("ADAMS", ctx);
   CHECK_NEW(fit.mem);
   CHECK(CPMechAttach(mech, fit.mem, 0, fit.y));
-  CHECK(CPodeSStolerances(fit.mem, tol, tol));
-  CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(fit.mem), 100000));
+  CHECK(CPIntegratorSStolerances(fit.mem, tol, tol));
+  CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(fit.mem), 100000));
 
   fit.s = N_VCloneVectorArray(NS, fit.y);
   CHECK_NEW(fit.s);
   start(&fit);
   sunrealtype *p      = &fit.axis.L; /* the struct is an array of parameters */
   const int plist[NS] = {3, 1};      /* the sensitive ones: m, L0 */
-  CHECK(CPodeSensInit1(fit.mem, NS, CV_STAGGERED1, NULL, fit.s));
-  CHECK(CPodeSetSensParams(fit.mem, p, NULL, plist));
-  CHECK(CVodeSensEEtolerances(CPodeGetCVodeMem(fit.mem)));
+  CHECK(CPIntegratorSensInit1(fit.mem, NS, CV_STAGGERED1, NULL, fit.s));
+  CHECK(CPIntegratorSetSensParams(fit.mem, p, NULL, plist));
+  CHECK(CVodeSensEEtolerances(CPIntegratorGetCVodeMem(fit.mem)));
 
   unsigned long long state = 2026;
   CHECK(simulate(&fit, truth[0], truth[1], fit.data, NULL));
@@ -150,7 +150,7 @@ int main(void) {
 
   gsl_multifit_nlinear_free(w);
   gsl_matrix_free(covariance);
-  CPodeFree(&fit.mem);
+  CPIntegratorFree(&fit.mem);
   CPMechFree(&mech);
   N_VDestroyVectorArray(fit.s, NS);
   N_VDestroy(fit.y);

@@ -123,19 +123,19 @@ int main(void) {
   CHECK_NEW(P);
   CHECK(CPProjectorSetJacFn(P, jacobian, G));
 
-  CPodeMem mem          = CPodeCreate(CV_ADAMS, ctx);
+  CPIntegrator mem      = CPIntegratorCreate("ADAMS", ctx);
   SUNNonlinearSolver fp = SUNNonlinSol_FixedPoint(y, 0, ctx);
   CHECK_NEW(mem);
   CHECK_NEW(fp);
-  CHECK(CPodeInit(mem, motion, 0, y));
-  CHECK(CPodeSStolerances(mem, tol, tol));
-  CHECK(CPodeSetNonlinearSolver(mem, fp));
-  CHECK(CPodeSetProjector(mem, P));
-  CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 100000));
+  CHECK(CPIntegratorInit(mem, motion, 0, y));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  CHECK(CPIntegratorSetNonlinearSolver(mem, fp));
+  CHECK(CPIntegratorSetProjector(mem, P));
+  CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 100000));
 
   sunrealtype t = 0, worst_stretch = 0, worst_energy = 0;
   for (int i = 1; i <= 10; i++) {
-    CHECK(CPode(mem, i / 10.0, y, &t, CV_NORMAL));
+    CHECK(CPIntegratorEvolve(mem, i / 10.0, y, &t, CV_NORMAL));
     CHECK(links(t, y, c, NULL));
     sunrealtype stretch = 0;
     for (int j = 0; j < N; j++) stretch = fmax(stretch, fabs(residual[j]) / l);
@@ -144,20 +144,20 @@ int main(void) {
     printf("t = %.1f s   free end at (%7.4f, %7.4f) m   energy %8.1e J   stretch %7.1e m\n", t,
            s[2 * N - 2], s[2 * N - 1], energy(s) - start_energy, stretch);
   }
-  CHECK(CPodePrintAllStats(mem, stdout, SUN_OUTPUTFORMAT_TABLE));
+  CHECK(CPIntegratorPrintAllStats(mem, stdout, SUN_OUTPUTFORMAT_TABLE));
 
   /* With projection the length of a link is accurate to less than a tolerance (about 1e-5 m without). A
      step has an error of at most tol (1 + |v|) in velocities, and of about 2 tol in the energy relative
      to the potential energy g N / 4 that the chain can lose. */
   long int steps;
   CPLinSol solver;
-  CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(mem), &steps));
+  CHECK(CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &steps));
   CHECK(CPProjectorGetLinearSolver(P, &solver, NULL));
   const int ok = worst_stretch <= tol && worst_energy <= 2 * tol * (double)steps * g * N / 4 &&
                  solver == CP_LINSOL_SPARSE;
   printf("%s\n", ok ? "ok" : "WRONG: a link is stretched, energy is lost, or the solver is dense");
 
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
   SUNNonlinSolFree(fp);
   SUNMatDestroy(G);

@@ -19,7 +19,7 @@
 
 static inline void check_flag(int flag, const char *call, const char *file, int line) {
   if (flag >= 0) return;
-  char *name = CPodeGetReturnFlagName(flag);
+  char *name = CPGetReturnFlagName(flag);
   fprintf(stderr, "%s:%d: %s returned %d (%s)\n", file, line, call, flag, name ? name : "?");
   free(name);
   exit(2);

@@ -87,16 +87,16 @@ static int report_reactions(CPMech mech, N_Vector y) {
 /* Integrates for one second. Returns 0 if the energy is conserved and the loop stays closed */
 static int move(CPMech mech, SpatialFourBar *linkage, N_Vector y, SUNContext ctx) {
   const sunrealtype energy = rigid_body_energy(&linkage->bodies, y);
-  CPodeMem mem             = CPodeCreate(CV_BDF, ctx);
+  CPIntegrator mem         = CPIntegratorCreate("BDF", ctx);
   CHECK_NEW(mem);
   CHECK(CPMechAttach(mech, mem, 0, y));
-  CHECK(CPodeSStolerances(mem, tol, tol));
-  CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 100000));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 100000));
 
   sunrealtype t = 0, worst_energy = 0, worst_loop = 0;
   for (int i = 1; i <= 5; i++) {
     CPMechOutput out = {0};
-    CHECK(CPode(mem, i / 5.0, y, &t, CV_NORMAL));
+    CHECK(CPIntegratorEvolve(mem, i / 5.0, y, &t, CV_NORMAL));
     CHECK(CPMechEvaluate(mech, t, y, &out));
     const sunrealtype gained = rigid_body_energy(&linkage->bodies, y) - energy;
     printf("t = %.1f s   crank at %8.4f rad   energy %8.1e J   loop open by %7.1e m\n", t,
@@ -108,8 +108,8 @@ static int move(CPMech mech, SpatialFourBar *linkage, N_Vector y, SUNContext ctx
   /* A step has an error of at most dw = tol (1 + |u|) in velocities, where |u| < 10 here, and of
      |u| dw in the energy for each of the 2 kg. */
   long int steps;
-  CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(mem), &steps));
-  CPodeFree(&mem);
+  CHECK(CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &steps));
+  CPIntegratorFree(&mem);
   return worst_energy > 2 * 10 * tol * (1 + 10) * (sunrealtype)steps || worst_loop > tol;
 }
 

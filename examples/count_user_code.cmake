@@ -46,7 +46,7 @@ endfunction()
 count_user_code(
   slider_crank.c
   "motion|pin"
-  "CPProjector|CHECK_NEW\\((P|A|LS|c)\\)|CPodeInit|CPodeSetProjector|SUNMatrix A|SUNLinearSolver LS|CVodeSetLinearSolver|CVodeSetUserData|SUNLinSolFree|SUNMatDestroy|N_VDestroy\\(c\\)"
+  "CPProjector|CHECK_NEW\\((P|A|LS|c)\\)|CPIntegratorInit|CPIntegratorSetProjector|SUNMatrix A|SUNLinearSolver LS|CVodeSetLinearSolver|CVodeSetUserData|SUNLinSolFree|SUNMatDestroy|N_VDestroy\\(c\\)"
   by_hand)
 count_user_code(slider_crank_mech.c "masses|pin_matrix|pin"
                 "CPMechModel|CPMechCreate|CHECK_NEW\\(mech\\)|CPMechSetUserData|CPMechAttach|CPMechFree" by_mech)

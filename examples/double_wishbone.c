@@ -52,18 +52,18 @@ int main(void) {
   CHECK(CPBodiesSetBalance(car));
   CHECK(CPBodiesMech(car, &mech));
 
-  N_Vector y   = CPBodiesState(car);
-  CPodeMem mem = CPodeCreate(CV_BDF, ctx);
+  N_Vector y       = CPBodiesState(car);
+  CPIntegrator mem = CPIntegratorCreate("BDF", ctx);
   CHECK_NEW(y);
   CHECK_NEW(mem);
   CHECK(CPBodiesAssemble(car, mech, 0, y, NULL));
   CHECK(CPMechAttach(mech, mem, 0, y));
-  CHECK(CPodeSStolerances(mem, 1e-8, 1e-8));
+  CHECK(CPIntegratorSStolerances(mem, 1e-8, 1e-8));
   printf("t [s]  travel [m]  tie rod [N]\n");
   for (int row = 0; row <= 10; row++) {
     CPMechOutput now = {.lambda = lambda};
     CPBodiesPowers E;
-    if (row > 0) CHECK(CPode(mem, row * 0.1, y, &t, CV_NORMAL));
+    if (row > 0) CHECK(CPIntegratorEvolve(mem, row * 0.1, y, &t, CV_NORMAL));
     CHECK(CPMechEvaluate(mech, t, y, &now));
     CHECK(CPBodiesGetPowers(car, t, y, lambda, &E));
     CHECK(CPBodiesReaction(car, "tie_rod", t, y, lambda, F, T));
@@ -78,7 +78,7 @@ int main(void) {
   const int ok = drift <= 1e-4 && violation <= 1e-8;
   printf("energy balance: %.1e J, joints closed to %.1e m\n%s\n", drift, violation,
          ok ? "ok" : "WRONG");
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   CPBodiesFree(&car);
   N_VDestroy(y);

@@ -87,16 +87,16 @@ int main(void) {
   N_VConst(0, y);
   N_VGetArrayPointer(y)[0] = 1;
   CHECK(CVodeReInit(cvode_mem, 0, y));
-  CPProjector P = CPProjectorCreate(length, y, c, ctx);
-  CPodeMem mem  = CPodeAttach(cvode_mem, CV_BDF, NULL, y, ctx);
-  CHECK(CPodeSetProjector(mem, P));
+  CPProjector P    = CPProjectorCreate(length, y, c, ctx);
+  CPIntegrator mem = CPIntegratorAttach(cvode_mem, "BDF", NULL, y, ctx);
+  CHECK(CPIntegratorSetProjector(mem, P));
 
   printf("with projection\n");
   for (int i = 1; i <= 5; i++) {
-    CHECK(CPode(mem, 20 * i + 0.5, y, &t, CV_NORMAL));
+    CHECK(CPIntegratorEvolve(mem, 20 * i + 0.5, y, &t, CV_NORMAL));
     violation = fmax(violation, report(t, y));
   }
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
 
   /* Without projection each of some thousand steps may move the mass off its circle by tol; with it the distance stays below tol. */

@@ -32,7 +32,7 @@
  *            call failed.
  */
 #include "check_flag.h"
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 
@@ -141,21 +141,21 @@ int main(void) {
   const CPMechModel model = {
       .nu = N, .np = 2, .inverse = inverse, .Au = Au, .ATl = ATl, .p = p, .b = b};
   CPMech mech      = CPMechCreate(&model, y, ctx);
-  CPOneStepMem mem = CPOneStepCreate("RADAU", ctx);
+  CPIntegrator mem = CPIntegratorCreate("RADAU", ctx);
   CPMechReport report;
   CHECK_NEW(mech);
   CHECK_NEW(mem);
   CHECK(CPMechCheck(mech, 0, y, &report)); /* is inverse linear in u', and A the derivative of p? */
-  CHECK(CPMechAttachOneStep(mech, mem, 0, y));
-  CHECK(CPOneStepSStolerances(mem, 1e-10, 1e-10));
+  CHECK(CPMechAttach(mech, mem, 0, y));
+  CHECK(CPIntegratorSStolerances(mem, 1e-10, 1e-10));
   sunrealtype t = 0, lambda[2];
-  CHECK(CPOneStepEvolve(mem, period, y, &t, CV_NORMAL));
+  CHECK(CPIntegratorEvolve(mem, period, y, &t, CV_NORMAL));
 
   CPMechStats stats;
   CPMechOutput now = {.lambda = lambda};
   CHECK(CPMechGetStats(mech, &stats));
   CHECK(CPMechEvaluate(mech, t, y, &now));
-  CHECK(CPOneStepPrintAllStats(mem, stdout, SUN_OUTPUTFORMAT_TABLE));
+  CHECK(CPIntegratorPrintAllStats(mem, stdout, SUN_OUTPUTFORMAT_TABLE));
   const sunrealtype turn = -w * w * sin(theta), /* theta'' */
       force[2]           = {(m[0] + m[1]) * l[0] * turn * cos(theta) / 2,
                             ((m[0] + m[1]) * l[0] * turn * sin(theta) + (2 * m[0] + m[1]) * g) / 2};
@@ -169,7 +169,7 @@ int main(void) {
   const int ok = error <= 1e-8 && off <= 1e-6;
   printf("%s\n", ok ? "ok" : "WRONG: the linkage is not back, or the pin carries another force");
 
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(y);
   N_VDestroy(y0);

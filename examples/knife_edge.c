@@ -54,20 +54,20 @@ int main(void) {
   for (int i = 0; i < KNIFE_EDGE_N; i++) N_VGetArrayPointer(free_components)[i] = i >= 3;
   CHECK(CPProjectorSetFixed(P, free_components));
 
-  CPodeMem mem          = CPodeCreate(CV_ADAMS, ctx);
+  CPIntegrator mem      = CPIntegratorCreate("ADAMS", ctx);
   SUNNonlinearSolver fp = SUNNonlinSol_FixedPoint(y, 0, ctx);
   CHECK_NEW(mem);
   CHECK_NEW(fp);
-  CHECK(CPodeInit(mem, knife_edge_rhs, 0, y));
-  CHECK(CPodeSStolerances(mem, tol, tol));
-  CHECK(CPodeSetNonlinearSolver(mem, fp));
-  CHECK(CPodeSetProjector(mem, P));
-  CHECK(CVodeSetUserData(CPodeGetCVodeMem(mem), &k));
+  CHECK(CPIntegratorInit(mem, knife_edge_rhs, 0, y));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  CHECK(CPIntegratorSetNonlinearSolver(mem, fp));
+  CHECK(CPIntegratorSetProjector(mem, P));
+  CHECK(CVodeSetUserData(CPIntegratorGetCVodeMem(mem), &k));
 
   printf("   t [s]     x [m]     y [m]  phi [rad]  energy [J/kg]  slip [m/s]     error\n");
   sunrealtype t = 0, worst_slip = 0, worst_error = 0, worst_energy = 0;
   for (int i = 1; i <= 10; i++) {
-    CHECK(CPode(mem, i, y, &t, CV_NORMAL));
+    CHECK(CPIntegratorEvolve(mem, i, y, &t, CV_NORMAL));
     CHECK(knife_edge_constraints(t, y, c, &k));
     worst_slip   = fmax(worst_slip, fabs(slip[0]));
     worst_error  = fmax(worst_error, error_of(&k, t, s));
@@ -82,7 +82,7 @@ int main(void) {
   const int ok = worst_slip <= tol && worst_error <= 300 * 16 * tol && worst_energy <= 300 * 6 * tol;
   printf("%s\n", ok ? "ok" : "WRONG: the blade slips, leaves its cycloid or changes its energy");
 
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
   SUNNonlinSolFree(fp);
   N_VDestroy(free_components);

@@ -88,20 +88,20 @@ int main(void) {
   CHECK_NEW(P);
   CHECK(CPProjectorSetUserData(P, &p));
 
-  CPodeMem mem          = CPodeCreate(CV_ADAMS, ctx);
+  CPIntegrator mem      = CPIntegratorCreate("ADAMS", ctx);
   SUNNonlinearSolver fp = SUNNonlinSol_FixedPoint(y, 0, ctx);
   CHECK_NEW(mem);
   CHECK_NEW(fp);
-  CHECK(CPodeInit(mem, motion, 0, y));
-  CHECK(CPodeSStolerances(mem, tol, tol));
-  CHECK(CPodeSetNonlinearSolver(mem, fp));
-  CHECK(CPodeSetProjector(mem, P));
-  CHECK(CVodeSetUserData(CPodeGetCVodeMem(mem), &p)); /* all of CVODES' functions apply */
-  CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 100000));
+  CHECK(CPIntegratorInit(mem, motion, 0, y));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  CHECK(CPIntegratorSetNonlinearSolver(mem, fp));
+  CHECK(CPIntegratorSetProjector(mem, P));
+  CHECK(CVodeSetUserData(CPIntegratorGetCVodeMem(mem), &p)); /* all of CVODES' functions apply */
+  CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 100000));
 
   sunrealtype t = 0, worst_violation = 0, worst_energy = 0;
   for (int turn = 1; turn <= 10; turn++) {
-    CHECK(CPode(mem, turn * period(&p), y, &t, CV_NORMAL));
+    CHECK(CPIntegratorEvolve(mem, turn * period(&p), y, &t, CV_NORMAL));
     CHECK(rod_length(t, y, c, &p));
     worst_violation = fmax(worst_violation, fmax(fabs(violation[0]), fabs(violation[1])));
     worst_energy    = fmax(worst_energy, fabs(energy(&p, s)));
@@ -116,7 +116,7 @@ int main(void) {
   printf("%s\n",
          ok ? "ok" : "WRONG: the pendulum is off its rod, has changed its energy or is late");
 
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
   SUNNonlinSolFree(fp);
   N_VDestroy(y);

@@ -23,7 +23,7 @@
 
 typedef struct {
   sunrealtype p[2]; /* L, g, in an array as sensitivities require */
-  CPodeMem mem;     /* for CPodeSensRhs1 */
+  CPIntegrator mem; /* for CPIntegratorSensRhs1 */
 } Pendulum;
 
 enum { BY_L, BY_G };
@@ -79,7 +79,7 @@ static int rod_parameters(sunrealtype t, N_Vector y, int iS, N_Vector cp, void *
 static int sensitivity(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector s,
                        N_Vector sdot, void *user_data, N_Vector tmp1, N_Vector tmp2) {
   (void)Ns, (void)ydot;
-  return CPodeSensRhs1(((Pendulum *)user_data)->mem, t, y, iS, s, sdot, tmp1, tmp2);
+  return CPIntegratorSensRhs1(((Pendulum *)user_data)->mem, t, y, iS, s, sdot, tmp1, tmp2);
 }
 
 /* Largest |G s + dc/dL| */
@@ -119,16 +119,16 @@ int main(void) {
   CHECK(CPProjectorSetUserData(P, &pendulum));
   CHECK(CPProjectorSetJacFn(P, rod_jacobian, G));
 
-  CPodeMem mem          = CPodeCreate(CV_ADAMS, ctx);
+  CPIntegrator mem      = CPIntegratorCreate("ADAMS", ctx);
   SUNNonlinearSolver fp = SUNNonlinSol_FixedPoint(y, 0, ctx);
   CHECK_NEW(mem);
   CHECK_NEW(fp);
   pendulum.mem = mem;
-  CHECK(CPodeInit(mem, motion, 0, y));
-  CHECK(CPodeSStolerances(mem, tol, tol));
-  CHECK(CPodeSetNonlinearSolver(mem, fp));
-  CHECK(CPodeSetProjector(mem, P));
-  void *cvode_mem = CPodeGetCVodeMem(mem);
+  CHECK(CPIntegratorInit(mem, motion, 0, y));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  CHECK(CPIntegratorSetNonlinearSolver(mem, fp));
+  CHECK(CPIntegratorSetProjector(mem, P));
+  void *cvode_mem = CPIntegratorGetCVodeMem(mem);
   CHECK(CVodeSetUserData(cvode_mem, &pendulum));
   CHECK(CVodeSetMaxNumSteps(cvode_mem, 100000));
 
@@ -136,18 +136,18 @@ int main(void) {
   CHECK_NEW(s);
   N_VConst(0, s[BY_L]);
   N_VConst(0, s[BY_G]);
-  CHECK(CPodeSensInit1(mem, 2, CV_STAGGERED1, sensitivity, s));
-  CHECK(CPodeSetSensParams(mem, pendulum.p, NULL, NULL));
-  CHECK(CPodeSetSensConstraintFn(mem, rod_parameters));
+  CHECK(CPIntegratorSensInit1(mem, 2, CV_STAGGERED1, sensitivity, s));
+  CHECK(CPIntegratorSetSensParams(mem, pendulum.p, NULL, NULL));
+  CHECK(CPIntegratorSetSensConstraintFn(mem, rod_parameters));
   /* The shortest s with G s + dc/dp = 0 are (1, 0, 0, 0) and 0, because the start is (L, 0). */
-  CHECK(CPodeSensCalcIC(mem));
+  CHECK(CPIntegratorSensCalcIC(mem));
   CHECK(CVodeSensEEtolerances(cvode_mem));
   CHECK(CVodeSetSensErrCon(cvode_mem, SUNTRUE));
 
   sunrealtype t = 0, worst_error = 0, worst_residual = 0;
   for (int second = 1; second <= 10; second++) {
-    CHECK(CPode(mem, second, y, &t, CV_NORMAL));
-    CHECK(CPodeGetSens(mem, &t, s));
+    CHECK(CPIntegratorEvolve(mem, second, y, &t, CV_NORMAL));
+    CHECK(CPIntegratorGetSens(mem, &t, s));
     const sunrealtype *Y = N_VGetArrayPointer(y), *yL = N_VGetArrayPointer(s[BY_L]);
     const sunrealtype *yg = N_VGetArrayPointer(s[BY_G]);
     worst_error           = fmax(worst_error, error(pendulum.p, t, Y, yL, yg));
@@ -156,13 +156,13 @@ int main(void) {
            yL[0], yg[0], error(pendulum.p, t, Y, yL, yg), residual(pendulum.p, Y, yL));
   }
 
-  CPodeSensStats stats;
-  CHECK(CPodeGetSensStats(mem, &stats));
+  CPIntegratorSensStats stats;
+  CHECK(CPIntegratorGetSensStats(mem, &stats));
   printf("%ld sensitivities projected, with %ld factorisations of G\n", stats.nproj, stats.nsetups);
   const int ok = worst_error <= 1e-6 && worst_residual <= 1e-11;
   printf("%s\n", ok ? "ok" : "WRONG: the sensitivities are not those of a pendulum");
 
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
   SUNNonlinSolFree(fp);
   SUNMatDestroy(G);

@@ -19,7 +19,7 @@
  *                  periods; g', g'' by formula.
  *   triangle       g rises and falls at 0.4 m/s, for 2 s each; g', g'' by differences. At each kink
  *                  the run stops (CVodeSetStopTime), the data of g change to the next branch,
- *                  CPMechImpact makes the velocities jump, and CPodeReInit restarts. Each branch of g
+ *                  CPMechImpact makes the velocities jump, and CPIntegratorReInit restarts. Each branch of g
  *                  is a line that continues beyond its ends, so that no difference contains a kink.
  *                  The impulse is m1 times the jump of g'.
  *   unstopped      The same without stops: the run ends at the first kink.
@@ -175,7 +175,7 @@ typedef struct {
   SUNContext ctx;
   N_Vector y; /* (x1, x2, x1', x2') */
   CPMech mech;
-  CPodeMem mem;
+  CPIntegrator mem;
   sunrealtype t;
   CPMotion how;
   Errors errors;
@@ -199,16 +199,16 @@ static Run begin(CPMotion how, CPMotionFn g, CPMotionFn gd, CPMotionFn gdd, void
   CHECK(CPMechPrescribe(run.mech, 0, how, g, gd, gdd, 0.1, data));
   strike(&run, motion(0, g == quick_return ? -1 : 0).gd);
 
-  run.mem = CPodeCreate(CV_BDF, run.ctx);
+  run.mem = CPIntegratorCreate("BDF", run.ctx);
   CHECK_NEW(run.mem);
   CHECK(CPMechAttach(run.mech, run.mem, 0, run.y));
-  CHECK(CPodeSStolerances(run.mem, tol, tol));
-  CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(run.mem), 100000));
+  CHECK(CPIntegratorSStolerances(run.mem, tol, tol));
+  CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(run.mem), 100000));
   return run;
 }
 
 static void end(Run *run) {
-  CPodeFree(&run->mem);
+  CPIntegratorFree(&run->mem);
   CPMechFree(&run->mech);
   N_VDestroy(run->y);
   CHECK(SUNContext_Free(&run->ctx));
@@ -231,7 +231,7 @@ static Errors run_quick_return(CPMotion how) {
   const Exact rest = {0}, start = exact_kink(&rest, -1);
   sunrealtype *x1 = run.errors.x1;
   for (int row = 1; row <= PERIODS * ROWS; row++) {
-    CHECK(CPode(run.mem, row * period / ROWS, run.y, &run.t, CV_NORMAL));
+    CHECK(CPIntegratorEvolve(run.mem, row * period / ROWS, run.y, &run.t, CV_NORMAL));
     const Exact e = exact_after(&start, run.t, -1);
     compare(&run, &e, row <= ROWS ? &x1[0] : row <= 10 * ROWS ? &x1[1] : &x1[2]);
   }
@@ -247,11 +247,12 @@ static Errors run_triangle(CPMotion how) {
     start = exact_kink(&e, leg);
     if (leg > 0) {
       strike(&run, start.gd - e.gd);
-      CHECK(CPodeReInit(run.mem, run.t, run.y));
+      CHECK(CPIntegratorReInit(run.mem, run.t, run.y));
     }
-    CHECK(CVodeSetStopTime(CPodeGetCVodeMem(run.mem), (leg + 1) * T));
+    CHECK(CVodeSetStopTime(CPIntegratorGetCVodeMem(run.mem), (leg + 1) * T));
     for (int row = 1; row <= ROWS; row++) {
-      CHECK(CPode(run.mem, (leg + (sunrealtype)row / ROWS) * T, run.y, &run.t, CV_NORMAL));
+      CHECK(CPIntegratorEvolve(run.mem, (leg + (sunrealtype)row / ROWS) * T, run.y, &run.t,
+                               CV_NORMAL));
       e = exact_after(&start, run.t, leg);
       compare(&run, &e, &run.errors.x1[leg == 0 ? 0 : 1]);
     }
@@ -268,9 +269,9 @@ static void quiet(int code, const char *function, const char *msg, void *data) {
 /* Returns 1 if the run ends at the kink with CP_PROJ_CORRECTION */
 static int run_unstopped(CPMotion how) {
   Run run = begin(how, zigzag, zigzag_rate, zigzag_curvature, NULL);
-  CHECK(CPodeSetErrHandlerFn(run.mem, quiet, NULL));
-  const int flag = CPode(run.mem, 2 * T, run.y, &run.t, CV_NORMAL);
-  char *name     = CPodeGetReturnFlagName(flag);
+  CHECK(CPIntegratorSetErrHandlerFn(run.mem, quiet, NULL));
+  const int flag = CPIntegratorEvolve(run.mem, 2 * T, run.y, &run.t, CV_NORMAL);
+  char *name     = CPGetReturnFlagName(flag);
   printf("%s at t = %.6f\n", name, run.t);
   free(name);
   end(&run);

@@ -18,7 +18,7 @@
  *            then "ok". The exit code is 1 if the impacts come at wrong times, and 2 if a call failed.
  */
 #include "check_flag.h"
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -79,24 +79,24 @@ static void rebound(N_Vector state) {
 /* Each of these functions returns the time of the last impact, and adds its steps. */
 static sunrealtype with_dop853(Pendulum *p, CPProjector P, N_Vector y, sunrealtype tol,
                                SUNContext ctx, long int *steps) {
-  CPOneStepStats stats;
+  CPIntegratorStats stats;
   sunrealtype t    = 0;
-  CPOneStepMem mem = CPOneStepCreate("DOP853", ctx);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", ctx);
   CHECK_NEW(mem);
-  CHECK(CPOneStepInit(mem, motion, t, y));
-  CHECK(CPOneStepSetUserData(mem, p));
-  CHECK(CPOneStepSStolerances(mem, tol, tol));
-  CHECK(CPOneStepSetProjector(mem, P));
-  CHECK(CPOneStepRootInit(mem, 1, wall));
-  CHECK(CPOneStepSetRootDirection(mem, (int[]){-1})); /* arriving only */
+  CHECK(CPIntegratorInit(mem, motion, t, y));
+  CHECK(CPIntegratorSetUserData(mem, p));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  CHECK(CPIntegratorSetProjector(mem, P));
+  CHECK(CPIntegratorRootInit(mem, 1, wall));
+  CHECK(CPIntegratorSetRootDirection(mem, (int[]){-1})); /* arriving only */
   for (int k = 0; k < IMPACTS; k++) {
-    CHECK(CPOneStepEvolve(mem, 2 * IMPACTS, y, &t, CV_NORMAL)); /* returns at the impact */
-    CHECK(CPOneStepGetStats(mem, &stats));
+    CHECK(CPIntegratorEvolve(mem, 2 * IMPACTS, y, &t, CV_NORMAL)); /* returns at the impact */
+    CHECK(CPIntegratorGetStats(mem, &stats));
     *steps += stats.nst;
     rebound(y);
-    CHECK(CPOneStepReInit(mem, t, y));
+    CHECK(CPIntegratorReInit(mem, t, y));
   }
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   return t;
 }
 
@@ -104,26 +104,26 @@ static sunrealtype with_adams(Pendulum *p, CPProjector P, N_Vector y, sunrealtyp
                               SUNContext ctx, long int *steps) {
   long int nst;
   sunrealtype t          = 0;
-  CPodeMem mem           = CPodeCreate(CV_ADAMS, ctx);
+  CPIntegrator mem       = CPIntegratorCreate("ADAMS", ctx);
   SUNNonlinearSolver NLS = SUNNonlinSol_FixedPoint(y, 0, ctx);
   CHECK_NEW(mem);
   CHECK_NEW(NLS);
-  void *cvode_mem = CPodeGetCVodeMem(mem);
-  CHECK(CPodeInit(mem, motion, t, y));
+  void *cvode_mem = CPIntegratorGetCVodeMem(mem);
+  CHECK(CPIntegratorInit(mem, motion, t, y));
   CHECK(CVodeSetUserData(cvode_mem, p));
-  CHECK(CPodeSStolerances(mem, tol, tol));
-  CHECK(CPodeSetNonlinearSolver(mem, NLS));
-  CHECK(CPodeSetProjector(mem, P));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  CHECK(CPIntegratorSetNonlinearSolver(mem, NLS));
+  CHECK(CPIntegratorSetProjector(mem, P));
   CHECK(CVodeRootInit(cvode_mem, 1, wall));
   CHECK(CVodeSetRootDirection(cvode_mem, (int[]){-1}));
   for (int k = 0; k < IMPACTS; k++) {
-    CHECK(CPode(mem, 2 * IMPACTS, y, &t, CV_NORMAL));
+    CHECK(CPIntegratorEvolve(mem, 2 * IMPACTS, y, &t, CV_NORMAL));
     CHECK(CVodeGetNumSteps(cvode_mem, &nst));
     *steps += nst;
     rebound(y);
-    CHECK(CPodeReInit(mem, t, y));
+    CHECK(CPIntegratorReInit(mem, t, y));
   }
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   SUNNonlinSolFree(NLS);
   return t;
 }

@@ -18,7 +18,7 @@
  *            value 0, and "ok". The exit code is 1 if the pendulum is somewhere else, and 2 if a call failed.
  */
 #include "check_flag.h"
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -117,20 +117,20 @@ int main(void) {
 
   const CPMechModel model = {.nu = NU, .np = NP, .M = M, .A = A, .f = f, .p = p};
   CPMech mech             = CPMechCreate(&model, y, ctx);
-  CPOneStepMem mem        = CPOneStepCreate("DOP853", ctx);
+  CPIntegrator mem        = CPIntegratorCreate("DOP853", ctx);
   CPMechReport report;
   CHECK_NEW(mech);
   CHECK_NEW(mem);
   CHECK(CPMechSetUserData(mech, &d));
   CHECK(CPMechCheck(mech, 0, y, &report)); /* is A the derivative of p, and M symmetric? */
-  CHECK(CPMechAttachOneStep(mech, mem, 0, y));
-  CHECK(CPOneStepSStolerances(mem, 1e-10, 1e-10));
+  CHECK(CPMechAttach(mech, mem, 0, y));
+  CHECK(CPIntegratorSStolerances(mem, 1e-10, 1e-10));
   sunrealtype t = 0, lambda;
-  CHECK(CPOneStepEvolve(mem, 2, y, &t, CV_NORMAL));
+  CHECK(CPIntegratorEvolve(mem, 2, y, &t, CV_NORMAL));
 
   CPMechOutput now = {.lambda = &lambda};
   CHECK(CPMechEvaluate(mech, t, y, &now));
-  CHECK(CPOneStepPrintAllStats(mem, stdout, SUN_OUTPUTFORMAT_TABLE));
+  CHECK(CPIntegratorPrintAllStats(mem, stdout, SUN_OUTPUTFORMAT_TABLE));
   const sunrealtype *s = N_VGetArrayPointer(y), error = hypot(s[0] - 1, s[1]);
   printf("t = %g s: x = %.9f m, z = %.9f m, length - 1 = %.0e m, tension %.0e N (0)\n", t, s[0],
          s[1], hypot(s[0], s[1]) - 1, lambda);
@@ -138,7 +138,7 @@ int main(void) {
   const int ok = error <= 1e-8 && fabs(lambda) <= 1e-6;
   printf("%s\n", ok ? "ok" : "WRONG: the pendulum is not back");
 
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(y);
   N_VDestroy(d.yy);

@@ -133,7 +133,7 @@ static int damper_power(sunrealtype t, N_Vector y, N_Vector Wdot, void *user_dat
   return 0;
 }
 
-/* At rest, with the crank upright. The position of the rod is rough: CPodeCalcIC moves its end to the crank pin and holds
+/* At rest, with the crank upright. The position of the rod is rough: CPIntegratorCalcIC moves its end to the crank pin and holds
    the crank, whose component of id is zero. */
 static void initial_guess(N_Vector yvec, N_Vector id) {
   sunrealtype *y = N_VGetArrayPointer(yvec);
@@ -176,16 +176,16 @@ static void write_row(FILE *csv, sunrealtype t, const sunrealtype *y, const Repo
           h, order);
 }
 
-static void print_figures(CPodeMem mem) {
+static void print_figures(CPIntegrator mem) {
   long int steps, evaluations, setups, error_test_failures, failed_solves;
   int last_order, next_order;
   sunrealtype first_step, last_step, next_step, t;
-  CPodeProjStats proj;
-  CHECK(CVodeGetIntegratorStats(CPodeGetCVodeMem(mem), &steps, &evaluations, &setups,
+  CPIntegratorStats proj;
+  CHECK(CVodeGetIntegratorStats(CPIntegratorGetCVodeMem(mem), &steps, &evaluations, &setups,
                                 &error_test_failures, &last_order, &next_order, &first_step,
                                 &last_step, &next_step, &t));
-  CHECK(CVodeGetNumStepSolveFails(CPodeGetCVodeMem(mem), &failed_solves));
-  CHECK(CPodeGetProjStats(mem, &proj));
+  CHECK(CVodeGetNumStepSolveFails(CPIntegratorGetCVodeMem(mem), &failed_solves));
+  CHECK(CPIntegratorGetStats(mem, &proj));
   printf("\nsteps %ld, evaluations of f %ld, evaluations of c %ld\n", steps, evaluations, proj.nce);
   printf("rejected: %ld by the error test, %ld by the solver, %ld of these by the projection\n",
          error_test_failures, failed_solves, proj.nprojfails);
@@ -235,17 +235,16 @@ int main(int argc, char *argv[]) {
   CHECK_NEW(P);
   CHECK(CPProjectorSetUserData(P, &s));
 
-  CPodeMem mem = CPodeCreate(CV_BDF, ctx);
+  CPIntegrator mem = CPIntegratorCreate("BDF", ctx);
   CHECK_NEW(mem);
-  CHECK(CPodeInit(mem, motion, 0, yvec));
-  CHECK(CPodeSStolerances(mem, tol, tol));
-  CHECK(CPodeSetProjector(mem, P));
+  CHECK(CPIntegratorInit(mem, motion, 0, yvec));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  CHECK(CPIntegratorSetProjector(mem, P));
   CHECK(CPProjectorSetFixed(P, id));
-  CHECK(CPodeCalcIC(mem));
-  CHECK(CPodeGetConsistentIC(mem, yvec));
+  CHECK(CPIntegratorCalcIC(mem, yvec));
   CHECK(CPProjectorSetFixed(P, NULL)); /* During the motion the crank is free. */
 
-  void *cvode_mem    = CPodeGetCVodeMem(mem); /* all of CVODES' functions apply */
+  void *cvode_mem    = CPIntegratorGetCVodeMem(mem); /* all of CVODES' functions apply */
   SUNMatrix A        = SUNDenseMatrix(6, 6, ctx);
   SUNLinearSolver LS = SUNLinSol_Dense(yvec, A, ctx);
   CHECK_NEW(A);
@@ -262,7 +261,7 @@ int main(int argc, char *argv[]) {
   print_row(t, y, &r);
   if (csv) write_row(csv, t, y, &r, cvode_mem);
   for (int row = 1; row <= SECONDS * ROWS_PER_SECOND; row++) {
-    CHECK(CPode(mem, (sunrealtype)row / ROWS_PER_SECOND, yvec, &t, CV_NORMAL));
+    CHECK(CPIntegratorEvolve(mem, (sunrealtype)row / ROWS_PER_SECOND, yvec, &t, CV_NORMAL));
     CHECK(CVodeGetQuadDky(cvode_mem, t, 0, W));
     r               = examine(&s, t, yvec, c);
     worst_violation = fmax(worst_violation, fmax(r.position_violation, r.velocity_violation));
@@ -283,7 +282,7 @@ int main(int argc, char *argv[]) {
          published && consistent ? "ok" : "WRONG: not the published motion, or inconsistent");
 
   const int written = csv ? close_csv(csv, argv[1]) : 1;
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
   SUNLinSolFree(LS);
   SUNMatDestroy(A);

@@ -10,7 +10,7 @@
  *
  * The mechanism is that of models/slider_crank.h (Haug 1992), given by masses, forces and constraints.
  * cpodes differentiates these with respect to the parameters, which they read from one array.
- * CPodeFunctionalCheck computes the gradient by forward and adjoint sensitivities and by finite
+ * CPIntegratorFunctionalCheck computes the gradient by forward and adjoint sensitivities and by finite
  * differences of whole runs.
  *
  * Run:       slider_crank_gradient
@@ -56,36 +56,37 @@ int main(void) {
 
   const CPMechModel model = slider_crank_model();
   CPMech mech             = CPMechCreate(&model, y, ctx);
-  CPodeMem mem            = CPodeCreate(CV_ADAMS, ctx);
+  CPIntegrator mem        = CPIntegratorCreate("ADAMS", ctx);
   CHECK_NEW(mech);
   CHECK_NEW(mem);
   CHECK(CPMechSetUserData(mech, &crank));
   CHECK(CPMechAttach(mech, mem, 0, y));
-  CHECK(CPodeSStolerances(mem, tol, tol));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
 
   N_Vector *s = N_VCloneVectorArray(NS, y);
   CHECK_NEW(s);
-  for (int i = 0; i < NS; i++) N_VConst(0, s[i]); /* CPodeFunctionalCheck differentiates start */
-  CHECK(CPodeSensInit1(mem, NS, CV_STAGGERED1, NULL, s));
-  CHECK(CPodeSetSensParams(mem, p, NULL, plist));
-  CHECK(CVodeSensEEtolerances(CPodeGetCVodeMem(mem)));
-  CHECK(CVodeSetSensErrCon(CPodeGetCVodeMem(mem), SUNTRUE));
+  for (int i = 0; i < NS; i++)
+    N_VConst(0, s[i]); /* CPIntegratorFunctionalCheck differentiates start */
+  CHECK(CPIntegratorSensInit1(mem, NS, CV_STAGGERED1, NULL, s));
+  CHECK(CPIntegratorSetSensParams(mem, p, NULL, plist));
+  CHECK(CVodeSensEEtolerances(CPIntegratorGetCVodeMem(mem)));
+  CHECK(CVodeSetSensErrCon(CPIntegratorGetCVodeMem(mem), SUNTRUE));
 
   const CPFunctional F           = {.ng = 1, .integrand = kinetic_energy, .user_data = &crank};
   const CPAdjointOptions options = {.reltol = tol, .abstol = tol};
   sunrealtype worst, G, dG[NS];
-  CHECK(CPodeFunctionalCheck(mem, 0, 10, &F, &options, start, 1e-3, stdout, &worst));
+  CHECK(CPIntegratorFunctionalCheck(mem, 0, 10, &F, &options, start, 1e-3, stdout, &worst));
 
   CHECK(start(0, y, &crank));
-  CHECK(CPodeReInit(mem, 0, y));
-  CHECK(CPodeFunctionalAdjoint(mem, 10, &F, &options, NULL, &G, dG, NULL));
+  CHECK(CPIntegratorReInit(mem, 0, y));
+  CHECK(CPIntegratorFunctionalAdjoint(mem, 10, &F, &options, NULL, &G, dG, NULL));
   printf("G = %.6f J s, forward and adjoint gradients differ by %.1e of their size\n", G, worst);
 
   /* The published value is accurate to about 1e-5. */
   const int ok = worst <= 1e-6 && fabs(G - published) <= 2e-5;
   printf("%s\n", ok ? "ok" : "WRONG: the gradients differ, or the functional is wrong");
 
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroyVectorArray(s, NS);
   N_VDestroy(y);

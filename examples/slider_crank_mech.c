@@ -128,12 +128,12 @@ static void print_row(sunrealtype t, const sunrealtype *y, const Report *r) {
          r->energy, r->violation[0], r->violation[1], r->pin_force);
 }
 
-static void print_figures(CPodeMem mem, CPMech mech) {
+static void print_figures(CPIntegrator mem, CPMech mech) {
   long int steps;
-  CPodeProjStats proj;
+  CPIntegratorStats proj;
   CPMechStats stats;
-  CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(mem), &steps));
-  CHECK(CPodeGetProjStats(mem, &proj));
+  CHECK(CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &steps));
+  CHECK(CPIntegratorGetStats(mem, &proj));
   CHECK(CPMechGetStats(mech, &stats));
   printf("\nsteps %ld, evaluations of Q %ld, of A %ld\n", steps, stats.nf, stats.nA);
   printf("factorisations: %ld for accelerations, %ld for Newton's method, %ld for projections\n",
@@ -162,11 +162,11 @@ int main(void) {
   CHECK_NEW(mech);
   CHECK(CPMechSetUserData(mech, &s));
 
-  CPodeMem mem = CPodeCreate(CV_BDF, ctx);
+  CPIntegrator mem = CPIntegratorCreate("BDF", ctx);
   CHECK_NEW(mem);
   CHECK(CPMechAttach(mech, mem, 0, yvec));
-  CHECK(CPodeSStolerances(mem, tol, tol));
-  CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 10000));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 10000));
 
   printf("t [s]   q [rad]     x [m]   p [rad]  energy [J]  violation [m]     [m/s]     pin [N]\n");
   sunrealtype t = 0, worst_violation = 0, worst_balance = 0;
@@ -174,7 +174,7 @@ int main(void) {
   const sunrealtype start = r.energy;
   print_row(t, y, &r);
   for (int row = 1; row <= SECONDS * ROWS_PER_SECOND; row++) {
-    CHECK(CPode(mem, (sunrealtype)row / ROWS_PER_SECOND, yvec, &t, CV_NORMAL));
+    CHECK(CPIntegratorEvolve(mem, (sunrealtype)row / ROWS_PER_SECOND, yvec, &t, CV_NORMAL));
     r               = examine(&s, mech, t, yvec);
     worst_violation = fmax(worst_violation, fmax(r.violation[0], r.violation[1]));
     worst_balance   = fmax(worst_balance, fabs(r.energy + lost[0] - start));
@@ -192,7 +192,7 @@ int main(void) {
   printf("%s\n",
          published && consistent ? "ok" : "WRONG: not the published motion, or inconsistent");
 
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(yvec);
   CHECK(SUNContext_Free(&ctx));

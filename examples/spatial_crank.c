@@ -16,7 +16,7 @@
  */
 #include "check_flag.h"
 #include <cpodes/cpodes_bodies.h>
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 
@@ -68,17 +68,17 @@ int main(void) {
   CHECK_NEW(y);
   CHECK(CPBodiesAssemble(loop, mech, 0, y, NULL));
 
-  CPOneStepMem mem = CPOneStepCreate("DOP853", ctx);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", ctx);
   CHECK_NEW(mem);
-  CHECK(CPMechAttachOneStep(mech, mem, 0, y));
-  CHECK(CPOneStepSStolerances(mem, 1e-9, 1e-9));
+  CHECK(CPMechAttach(mech, mem, 0, y));
+  CHECK(CPIntegratorSStolerances(mem, 1e-9, 1e-9));
   sunrealtype t = 0, E0 = 0, position_error = 0, energy_error = 0, lambda[17], F[3], T[3];
   printf("t [s]  theta [rad]  x [m]     force in the pin [N]\n");
   for (int i = 0; i <= 10; i++) {
     CPMechOutput now = {.lambda = lambda};
     CPBodiesPowers E;
     sunrealtype theta, x, rate;
-    if (i > 0) CHECK(CPOneStepEvolve(mem, 0.2 * i, y, &t, CV_NORMAL));
+    if (i > 0) CHECK(CPIntegratorEvolve(mem, 0.2 * i, y, &t, CV_NORMAL));
     CHECK(CPMechEvaluate(mech, t, y, &now));
     CHECK(CPBodiesReaction(loop, "pin", t, y, lambda, F, T));
     CHECK(CPBodiesCoordinate(loop, (CPCoordinate){"bearing", 0}, y, &theta, &rate));
@@ -96,7 +96,7 @@ int main(void) {
   const int ok = position_error <= 1e-8 && energy_error <= 1e-6;
   printf("largest errors: position %.1e m, energy %.1e J\n%s\n", position_error, energy_error,
          ok ? "ok" : "WRONG");
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   CPBodiesFree(&loop);
   N_VDestroy(y);

@@ -71,18 +71,18 @@ int main(void) {
   CHECK_NEW(mech);
   CHECK(CPMechAddQuaternion(mech, 0, 0, CP_FRAME_BODY));
 
-  CPodeMem mem = CPodeCreate(CV_ADAMS, ctx);
+  CPIntegrator mem = CPIntegratorCreate("ADAMS", ctx);
   CHECK_NEW(mem);
   CHECK(CPMechAttach(mech, mem, 0, y));
-  CHECK(CPodeSStolerances(mem, tol, tol));
-  CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 1000000));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 1000000));
 
   CPMechOutput out = {0};
   CHECK(CPMechEvaluate(mech, 0, y, &out));
   const sunrealtype energy = out.kinetic;
   sunrealtype t = 0, worst_norm = 0, worst_energy = 0, worst_momentum = 0;
   for (int i = 1; i <= 10; i++) {
-    CHECK(CPode(mem, i * t_end / 10, y, &t, CV_NORMAL));
+    CHECK(CPIntegratorEvolve(mem, i * t_end / 10, y, &t, CV_NORMAL));
     CHECK(CPMechEvaluate(mech, t, y, &out));
     sunrealtype L[3], norm = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
     momentum(q, u, L);
@@ -99,7 +99,7 @@ int main(void) {
   const int ok = worst_norm <= 1e-12 && worst_energy <= 1e-5 && worst_momentum <= 1e-5;
   printf("%s\n", ok ? "ok" : "WRONG: the quaternion's norm, the energy or the momentum is off");
 
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(y);
   CHECK(SUNContext_Free(&ctx));

@@ -12,7 +12,7 @@
  */
 #include "check_flag.h"
 #include "models/bushing_crank.h"
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 
@@ -21,16 +21,16 @@ static const sunrealtype tol = 1e-6;
 /* Integrates from the start y to t_end; returns the number of steps. */
 static long int steps_of(const char *method, CPMech mech, sunrealtype t_end, N_Vector y,
                          SUNContext ctx) {
-  CPOneStepStats stats;
+  CPIntegratorStats stats;
   sunrealtype t    = 0;
-  CPOneStepMem mem = CPOneStepCreate(method, ctx);
+  CPIntegrator mem = CPIntegratorCreate(method, ctx);
   CHECK_NEW(mem);
-  CHECK(CPMechAttachOneStep(mech, mem, t, y));
-  CHECK(CPOneStepSStolerances(mem, tol, tol));
-  CHECK(CPOneStepSetMaxNumSteps(mem, 100000)); /* 500 by default */
-  CHECK(CPOneStepEvolve(mem, t_end, y, &t, CV_NORMAL));
-  CHECK(CPOneStepGetStats(mem, &stats));
-  CPOneStepFree(&mem);
+  CHECK(CPMechAttach(mech, mem, t, y));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  CHECK(CPIntegratorSetMaxNumSteps(mem, 100000)); /* 500 by default */
+  CHECK(CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL));
+  CHECK(CPIntegratorGetStats(mem, &stats));
+  CPIntegratorFree(&mem);
   return stats.nst;
 }
 

@@ -95,12 +95,12 @@ int main(void) {
   N_VGetArrayPointer(y)[3] = v;
 
   CPContact contact = CPContactCreate(&model, 1, &floor, y, ctx);
-  CPOneStepMem mem  = CPOneStepCreate("DOP853", ctx);
+  CPIntegrator mem  = CPIntegratorCreate("DOP853", ctx);
   CHECK_NEW(contact);
   CHECK_NEW(mem);
   CHECK(CPContactSetUserData(contact, &log));
   CHECK(CPContactSetEventFn(contact, event));
-  CHECK(CPContactAttachOneStep(contact, mem, 0, y, 1e-11, 1e-11));
+  CHECK(CPContactAttach(contact, mem, 0, y, 1e-11, 1e-11));
   CHECK(CPContactSolve(contact, 4, y, &t));
 
   const sunrealtype speed = N_VGetArrayPointer(y)[3], rest = sqrt(2 * h / g) * (1 + e) / (1 - e);
@@ -116,7 +116,7 @@ int main(void) {
   const int ok = fabs(log.rest - rest) <= 1e-9 && fabs(speed - 5 * v / 7) <= 1e-9 && rolls;
   printf("%s\n", ok ? "ok" : "WRONG: the ball rests at another time, or rolls with another speed");
 
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPContactFree(&contact);
   N_VDestroy(y);
   CHECK(SUNContext_Free(&ctx));

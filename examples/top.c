@@ -72,18 +72,18 @@ static int precess(CPFrame frame, SUNContext ctx) {
   CHECK(CPMechSetUserData(mech, &top));
   CHECK(rigid_body_quaternions(&top, mech));
 
-  CPodeMem mem = CPodeCreate(CV_ADAMS, ctx);
+  CPIntegrator mem = CPIntegratorCreate("ADAMS", ctx);
   CHECK_NEW(mem);
   CHECK(CPMechAttach(mech, mem, 0, y));
-  CHECK(CPodeSStolerances(mem, tol, tol));
-  CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 100000));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 100000));
 
   printf("omega in %s axes\n", frame == CP_FRAME_BODY ? "body" : "space");
   sunrealtype t = 0, worst_axis = 0, worst_force = 0, worst_energy = 0;
   for (int i = 1; i <= 10; i++) {
     sunrealtype axis[3] = {0, 0, 1}, exact[3], reaction[6], F[3];
     CPMechOutput out    = {.reaction = reaction};
-    CHECK(CPode(mem, i, y, &t, CV_NORMAL));
+    CHECK(CPIntegratorEvolve(mem, i, y, &t, CV_NORMAL));
     CHECK(CPMechEvaluate(mech, t, y, &out));
     rigid_body_direction(&top, 0, y, axis);
     axis_at(t, exact);
@@ -102,7 +102,7 @@ static int precess(CPFrame frame, SUNContext ctx) {
      the error of the axis is Omega t times that. The error of F is m g times the error of the axis, and
      that of the energy C w dw. */
   long int steps;
-  CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(mem), &steps));
+  CHECK(CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &steps));
   sunrealtype omega[3];
   rigid_body_omega(&top, 0, y, omega);
   const sunrealtype zero[3] = {0, 0, 0}, w = distance(omega, zero);
@@ -111,7 +111,7 @@ static int precess(CPFrame frame, SUNContext ctx) {
                  worst_energy <= body.J[2] * w * dw;
   printf("%s\n", ok ? "ok" : "WRONG: the precession, the force on the tip or the energy is off");
 
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   rigid_body_model_free(&model);
   N_VDestroy(y);

@@ -82,19 +82,19 @@ int main(void) {
   CHECK_NEW(P);
   CHECK(CPProjectorAddUnitNorm(P, 0, 4, 1)); /* components 0 to 3 */
 
-  CPodeMem mem          = CPodeCreate(CV_ADAMS, ctx);
+  CPIntegrator mem      = CPIntegratorCreate("ADAMS", ctx);
   SUNNonlinearSolver fp = SUNNonlinSol_FixedPoint(y, 0, ctx);
   CHECK_NEW(mem);
   CHECK_NEW(fp);
-  CHECK(CPodeInit(mem, tumble, 0, y));
-  CHECK(CPodeSStolerances(mem, tol, tol));
-  CHECK(CPodeSetNonlinearSolver(mem, fp));
-  CHECK(CPodeSetProjector(mem, P));
-  CHECK(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 100000));
+  CHECK(CPIntegratorInit(mem, tumble, 0, y));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  CHECK(CPIntegratorSetNonlinearSolver(mem, fp));
+  CHECK(CPIntegratorSetProjector(mem, P));
+  CHECK(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 100000));
 
   sunrealtype t = 0, worst_norm = 0, worst_energy = 0, angle = 0;
   for (int i = 1; i <= 10; i++) {
-    CHECK(CPode(mem, 10.0 * i, y, &t, CV_NORMAL));
+    CHECK(CPIntegratorEvolve(mem, 10.0 * i, y, &t, CV_NORMAL));
     const sunrealtype norm = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     angle                  = attitude_error(t, w0, q);
     worst_norm             = fmax(worst_norm, fabs(norm - 1));
@@ -107,12 +107,12 @@ int main(void) {
      most dw = tol (1 + omega_3) in omega, of which CVODES aims at a sixth. It changes the energy by
      J_3 omega_3 dw, and the final angle by |L| / J_1 / omega_3 t dw, half of that in the mean over the steps. */
   long int steps;
-  CHECK(CVodeGetNumSteps(CPodeGetCVodeMem(mem), &steps));
+  CHECK(CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &steps));
   const sunrealtype dw = (sunrealtype)steps * tol * (1 + w0[2]);
   const int ok         = worst_norm <= tol && worst_energy <= J[2] * w0[2] * dw && angle <= t * dw;
   printf("%s\n", ok ? "ok" : "WRONG: the quaternion's norm, the energy or the attitude is off");
 
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
   SUNNonlinSolFree(fp);
   N_VDestroy(y);

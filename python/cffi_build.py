@@ -9,7 +9,7 @@ from cffi import FFI
 HERE = Path(__file__).resolve().parent
 TREE = HERE / "tree" if (HERE / "tree").is_dir() else HERE.parent # setup.py
 VERSION = re.search(r'^version = "(.*)"$', (HERE / "pyproject.toml").read_text(), re.M)[1]
-HEADERS = ("cpodes_types", "cpodes_projector", "cpodes", "cpodes_mechanics", "cpodes_onestep", "cpodes_sens", "cpodes_contact", "cpodes_model", "cpodes_bodies")
+HEADERS = ("cpodes_types", "cpodes_projector", "cpodes_integrator", "cpodes_mechanics", "cpodes_sens", "cpodes_contact", "cpodes_model", "cpodes_bodies")
 
 # What the public headers use of SUNDIALS
 SUNDIALS = """
@@ -37,26 +37,8 @@ static const double CP_EPS_DEFAULT;
 #define CV_TSTOP_RETURN ...
 #define CV_ROOT_RETURN ...
 #define CV_WARNING ...
-int CVodeSetUserData(void *mem, void *user_data);
-int CVodeSetStopTime(void *mem, sunrealtype tstop);
-int CVodeSetInitStep(void *mem, sunrealtype h);
-int CVodeSetMinStep(void *mem, sunrealtype h);
-int CVodeSetMaxStep(void *mem, sunrealtype h);
-int CVodeSetMaxNumSteps(void *mem, long int mxsteps);
 int CVodeSetMaxOrd(void *mem, int maxord);
-int CVodeSetRootDirection(void *mem, int *rootdir);
 int CVodeSetNoInactiveRootWarn(void *mem);
-int CVodeGetRootInfo(void *mem, int *rootsfound);
-int CVodeGetNumSteps(void *mem, long int *n);
-int CVodeGetNumRhsEvals(void *mem, long int *n);
-int CVodeGetNumErrTestFails(void *mem, long int *n);
-int CVodeGetNumStepSolveFails(void *mem, long int *n);
-int CVodeGetNumLinRhsEvals(void *mem, long int *n);
-int CVodeGetNumJacEvals(void *mem, long int *n);
-int CVodeGetNumLinSolvSetups(void *mem, long int *n);
-int CVodeGetNumNonlinSolvIters(void *mem, long int *n);
-int CVodeGetLastOrder(void *mem, int *q);
-int CVodeGetLastStep(void *mem, sunrealtype *h);
 ARKodeButcherTable ARKodeButcherTable_Create(int s, int q, int p, sunrealtype *c, sunrealtype *A, sunrealtype *b,
                                              sunrealtype *d);
 void ARKodeButcherTable_Free(ARKodeButcherTable B);

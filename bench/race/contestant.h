@@ -43,7 +43,7 @@ struct Contestant {
   int lmm;           /* CV_BDF, CV_ADAMS */
   int max_order;     /* CPMechSetMaxOrd */
   sunrealtype tau;   /* CPMechSetErrorTimeScale */
-  const char *table; /* the method of CPOneStepCreate, unless the contestant chooses */
+  const char *table; /* the method of CPIntegratorCreate, unless the contestant chooses */
   bool sparse;       /* KLU? */
   bool hooked;       /* CVODES with its projection hook? */
 };

@@ -8,23 +8,23 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
-static void integrate(CPodeMem mem, sunrealtype t_end, N_Vector y, RaceFigures *figures) {
-  void *cvode_mem = CPodeGetCVodeMem(mem);
-  CHECK(CPodeSetErrHandlerFn(mem, race_quiet, NULL));
+static void integrate(CPIntegrator mem, sunrealtype t_end, N_Vector y, RaceFigures *figures) {
+  void *cvode_mem = CPIntegratorGetCVodeMem(mem);
+  CHECK(CPIntegratorSetErrHandlerFn(mem, race_quiet, NULL));
   CHECK(CVodeSetMaxNumSteps(cvode_mem, RACE_MAX_STEPS));
   CHECK(CVodeSetStopTime(cvode_mem, t_end)); /* the end is a step, not an interpolation */
   const double before = cpu_seconds();
-  const int flag      = CPode(mem, t_end, y, &figures->t, CV_NORMAL);
+  const int flag      = CPIntegratorEvolve(mem, t_end, y, &figures->t, CV_NORMAL);
   figures->seconds    = cpu_seconds() - before;
-  if (flag < 0) figures_fail(figures, flag, "%s", CPodeGetLastMessage(mem));
+  if (flag < 0) figures_fail(figures, flag, "%s", CPIntegratorGetLastMessage(mem));
 }
 
 /* ------------------------------------------------------------------------------- by a CPMech -- */
 
 /* Evaluations of f are counted if the model has forces, otherwise those of udot, which computes u'. */
-static void figures_of_mech(CPMech mech, CPodeMem mem, RaceFigures *figures) {
+static void figures_of_mech(CPMech mech, CPIntegrator mem, RaceFigures *figures) {
   CPMechStats stats;
-  figures_of_cvodes(CPodeGetCVodeMem(mem), false, figures);
+  figures_of_cvodes(CPIntegratorGetCVodeMem(mem), false, figures);
   CHECK(CPMechGetStats(mech, &stats));
   figures->rhs            = stats.nf > stats.nudot ? stats.nf : stats.nudot;
   figures->jacobians      = stats.npartials;
@@ -33,16 +33,17 @@ static void figures_of_mech(CPMech mech, CPodeMem mem, RaceFigures *figures) {
 
 static void solve_mech(const Contestant *self, const CPModel *model, sunrealtype t_end,
                        sunrealtype tol, N_Vector y, RaceFigures *figures) {
-  CPMech mech  = CHECK_POINTER(CPModelMech(model));
-  CPodeMem mem = CHECK_POINTER(CPodeCreate(self->lmm, model->ctx));
+  CPMech mech = CHECK_POINTER(CPModelMech(model));
+  CPIntegrator mem =
+      CHECK_POINTER(CPIntegratorCreate(self->lmm == CV_BDF ? "BDF" : "ADAMS", model->ctx));
   CHECK(CPMechSetErrHandlerFn(mech, race_quiet, NULL));
   CHECK(CPMechSetMaxOrd(mech, self->max_order));
   CHECK(CPMechSetErrorTimeScale(mech, self->tau, NULL));
   CHECK(CPMechAttach(mech, mem, 0, model->y0));
-  CHECK(CPodeSStolerances(mem, tol, tol));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
   integrate(mem, t_end, y, figures);
   figures_of_mech(mech, mem, figures);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
 }
 
@@ -100,23 +101,24 @@ static void solve_fc(const Contestant *self, const CPModel *model, sunrealtype t
   SUNNonlinearSolver iteration = NULL;
   N_Vector c                   = CHECK_POINTER(N_VNew_Serial(model->m, model->ctx));
   CPProjector P                = race_projector(model, c, &own);
-  CPodeMem mem                 = CHECK_POINTER(CPodeCreate(self->lmm, model->ctx));
-  void *cvode_mem              = CPodeGetCVodeMem(mem);
-  CHECK(CPodeInit(mem, model->f, 0, model->y0));
-  CHECK(CPodeSStolerances(mem, tol, tol));
+  CPIntegrator mem =
+      CHECK_POINTER(CPIntegratorCreate(self->lmm == CV_BDF ? "BDF" : "ADAMS", model->ctx));
+  void *cvode_mem = CPIntegratorGetCVodeMem(mem);
+  CHECK(CPIntegratorInit(mem, model->f, 0, model->y0));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
   CHECK(CVodeSetUserData(cvode_mem, model->data));
-  CHECK(CPodeSetProjector(mem, P));
+  CHECK(CPIntegratorSetProjector(mem, P));
   if (newton) {
     J      = CHECK_POINTER(SUNDenseMatrix(model->n, model->n, model->ctx));
     linear = CHECK_POINTER(lapack_dense(model->n, model->ctx));
     CHECK(CVodeSetLinearSolver(cvode_mem, linear, J));
   } else {
     iteration = CHECK_POINTER(SUNNonlinSol_FixedPoint(y, 0, model->ctx));
-    CHECK(CPodeSetNonlinearSolver(mem, iteration));
+    CHECK(CPIntegratorSetNonlinearSolver(mem, iteration));
   }
   integrate(mem, t_end, y, figures);
   figures_of_cvodes(cvode_mem, newton, figures);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
   if (iteration) SUNNonlinSolFree(iteration);
   if (linear) SUNLinSolFree(linear);

@@ -2,22 +2,22 @@
 #include "support.h"
 
 #include "../check.h"
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <nvector/nvector_serial.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
-static void integrate(CPOneStepMem mem, sunrealtype t_end, sunrealtype tol, N_Vector y,
+static void integrate(CPIntegrator mem, sunrealtype t_end, sunrealtype tol, N_Vector y,
                       RaceFigures *figures) {
-  CPOneStepStats stats;
-  CHECK(CPOneStepSetErrHandlerFn(mem, race_quiet, NULL));
-  CHECK(CPOneStepSStolerances(mem, tol, tol));
-  CHECK(CPOneStepSetMaxNumSteps(mem, RACE_MAX_STEPS));
-  CHECK(CPOneStepSetStopTime(mem, t_end));
+  CPIntegratorStats stats;
+  CHECK(CPIntegratorSetErrHandlerFn(mem, race_quiet, NULL));
+  CHECK(CPIntegratorSStolerances(mem, tol, tol));
+  CHECK(CPIntegratorSetMaxNumSteps(mem, RACE_MAX_STEPS));
+  CHECK(CPIntegratorSetStopTime(mem, t_end));
   const double before = cpu_seconds();
-  const int flag      = CPOneStepEvolve(mem, t_end, y, &figures->t, CV_NORMAL);
+  const int flag      = CPIntegratorEvolve(mem, t_end, y, &figures->t, CV_NORMAL);
   figures->seconds    = cpu_seconds() - before;
-  if (flag < 0) figures_fail(figures, flag, "%s", CPOneStepGetLastMessage(mem));
-  CHECK(CPOneStepGetStats(mem, &stats));
+  if (flag < 0) figures_fail(figures, flag, "%s", CPIntegratorGetLastMessage(mem));
+  CHECK(CPIntegratorGetStats(mem, &stats));
   figures->steps          = stats.nst;
   figures->rejected       = stats.nattempts - stats.nst;
   figures->rhs            = stats.nfe;
@@ -39,14 +39,14 @@ static void solve_mech(const Contestant *self, const CPModel *model, sunrealtype
   const double before = cpu_seconds();
   if (self->chooses) CHECK(CPMechSuggestMethod(mech, 0, model->y0, t_end, tol, &choice));
   const double choosing = cpu_seconds() - before;
-  CPOneStepMem mem      = CHECK_POINTER(CPOneStepCreate(choice.method, model->ctx));
-  CHECK(CPMechAttachOneStep(mech, mem, 0, model->y0));
+  CPIntegrator mem      = CHECK_POINTER(CPIntegratorCreate(choice.method, model->ctx));
+  CHECK(CPMechAttach(mech, mem, 0, model->y0));
   integrate(mem, t_end, tol, y, figures);
   figures->seconds += choosing;
   CHECK(CPMechGetStats(mech, &stats));
   if (stats.nf) figures->rhs = stats.nf; /* including those for differences */
   if (stats.nnewton) figures->factorisations = stats.nnewton;
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
 }
 
@@ -93,12 +93,12 @@ static void solve_fc(const Contestant *self, const CPModel *model, sunrealtype t
   SUNMatrix own    = NULL;
   N_Vector c       = CHECK_POINTER(N_VNew_Serial(model->m, model->ctx));
   CPProjector P    = race_projector(model, c, &own);
-  CPOneStepMem mem = CHECK_POINTER(CPOneStepCreate(self->table, model->ctx));
-  CHECK(CPOneStepInit(mem, model->f, 0, model->y0));
-  CHECK(CPOneStepSetUserData(mem, model->data));
-  CHECK(CPOneStepSetProjector(mem, P));
+  CPIntegrator mem = CHECK_POINTER(CPIntegratorCreate(self->table, model->ctx));
+  CHECK(CPIntegratorInit(mem, model->f, 0, model->y0));
+  CHECK(CPIntegratorSetUserData(mem, model->data));
+  CHECK(CPIntegratorSetProjector(mem, P));
   integrate(mem, t_end, tol, y, figures);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
   if (own) SUNMatDestroy(own);
   N_VDestroy(c);

@@ -1,5 +1,5 @@
 /* Simbody's CPodes behind plain arrays. Its library exports functions with the names of cpodes and
- * SUNDIALS (CPodeInit, N_VScale), of other versions. Therefore this is a module, loaded at run time
+ * SUNDIALS (CPIntegratorInit, N_VScale), of other versions. Therefore this is a module, loaded at run time
  * with its own symbols, which calls none of ours. */
 #ifndef CPODES_BENCH_SIMBODY_CPODES_H
 #define CPODES_BENCH_SIMBODY_CPODES_H

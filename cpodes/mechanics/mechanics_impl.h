@@ -163,7 +163,7 @@ typedef struct {
 } CPMechAttached;
 
 struct CPMech_ {
-  CPStepper host; /* the integrator that it is attached to, or NULL; the first member (CPSystem) */
+  CPIntegrator host; /* the integrator that it is attached to, or NULL; the first member (CPSystem) */
   SUNContext ctx;
   CPArena memory, set_up; /* what lives as long as the system; what cpMechSetUp allocates */
   CPMechModel model;      /* its templates are copies */
@@ -446,7 +446,7 @@ void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunr
 /* ---- newton/newton.c: the linear solver of Newton's iteration ---- */
 /* Creates matrix and linear solver by mech->options.newton_type, and passes them to the
  * integrator. */
-int cpMechNewtonAttach(CPMech mech, CPodeMem mem);
+int cpMechNewtonAttach(CPMech mech, CPIntegrator mem);
 /* Forms the iteration matrix (linsys of CPSystem). */
 int cpMechLinearSystem(sunrealtype t, N_Vector y, sunbooleantype jok, sunbooleantype *jcur,
                        sunrealtype gamma, void *mech);

@@ -51,10 +51,10 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
       return cpReason(mech->text, CP_MEM_FAIL, "no memory for a projection");
     }
   }
-  const CPStepper host  = mech->host; /* which has weights once it has a step size */
+  const CPIntegrator host = mech->host; /* which has weights once it has a step size */
   const sunrealtype eps = cpWorkOptions(mech->stage.work)->eps, *yd = N_VGetArrayPointer(y);
   sunrealtype *w = N_VGetArrayPointer(mech->stage.w);
-  if (!host || host->ops->size(host) == 0.0 || host->ops->weights(host, mech->stage.w))
+  if (!host || host->ops->step(host) == 0.0 || host->ops->weights(host, mech->stage.w))
     N_VConst(0.0, mech->stage.w);
   for (int i = 0; i < mech->n; i++) {
     const double size = 1.0 + fabs(yd[i]);

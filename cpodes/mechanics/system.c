@@ -158,7 +158,7 @@ CPMech CPMechCreate(const CPMechModel *model, N_Vector y_tmpl, SUNContext ctx) {
 void CPMechFree(CPMech *address) {
   CPMech mech = address ? *address : NULL;
   if (!mech || cpMechOption(mech, CP_MECH_ANYTIME, __func__)) return;
-  const CPStepper host = mech->host;
+  const CPIntegrator host = mech->host;
   if (host) { /* The integrator should have been freed before its system. */
     cpMechDetach(mech);
     cpStepperSystemFreed(host);

@@ -46,7 +46,9 @@ int cpDerivativeAlong(CPNewton *newton, sunrealtype t, N_Vector y, CPTimesAt tim
   memset(of_time, 0, (size_t)rows->m * sizeof *of_time);
   *err = INFINITY;
   for (int k = -1; !flag && k <= SHORTENED && *err > CP_WRONG_JACOBIAN; k++) {
-    if (k == 0) flag = cpRowsTimeRoundoff(newton, t, y, of_time);
+    if (k == 0) flag = newton->parts->residuals(newton, t, y);
+    if (k == 0) memcpy(difference, rows->c, (size_t)rows->m * sizeof *difference);
+    if (k == 0 && !flag) flag = cpRowsTimeRoundoff(newton, t, y, difference, of_time);
     if (k > 0) N_VScale(SHORTER, newton->x, newton->x);
     for (int i = 0; k > 0 && i < rows->m; i++) Gv[i] *= SHORTER;
     if (!flag) flag = differenceAlong(newton, t, y, difference);

@@ -206,8 +206,10 @@ int cpRowsExplain(CPNewton *newton, sunrealtype t, N_Vector y, int damped);
  * tolerances. */
 void cpComponentSizes(int n, const double *x, const double *w, double *size);
 /* rows.c: roundoff_i <- the change of c_i while t changes by 8 of its last digits: a constraint that follows
- * a motion g(t) is known no better than g. c is overwritten. Returns 0 or a code. */
-int cpRowsTimeRoundoff(CPNewton *newton, sunrealtype t, N_Vector y, double *roundoff);
+ * a motion g(t) is known no better than g. A jump at t is no roundoff. c [m]: in, the residuals at (t, y), not
+ * rows->c, which is overwritten. Returns 0 or a code. */
+int cpRowsTimeRoundoff(CPNewton *newton, sunrealtype t, N_Vector y, const double *c,
+                       double *roundoff);
 /* jaccheck.c: is G the derivative of the residuals at (t, y)? Components are measured by the
  * weights of rows; c is overwritten. Both functions return 0 or a code.
  *

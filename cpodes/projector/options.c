@@ -402,7 +402,7 @@ int CPProjectorSetActive(CPProjector P, N_Vector mask) {
   if (!flag && mask && P->nnorms == 0 && !(N_VMaxNorm(mask) > 0.0))
     return cpRefuse(
         &P->log, __func__,
-        "mask must leave a constraint switched on (CPodeSetProjector(mem, NULL) switches "
+        "mask must leave a constraint switched on (CPIntegratorSetProjector(mem, NULL) switches "
         "projection off)");
   return flag ? flag : setVector(P, &P->active, mask, 1, CP_ANY, "mask", __func__);
 }

@@ -8,18 +8,23 @@
 #include <math.h>
 #include <stdlib.h>
 
-int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck) {
-  if (mem && !ncheck) return cpRefuse(&mem->base.log, __func__, "ncheck must not be NULL");
-  if (mem && mem->sens.data && cpSensLacksParameters(cpSensOf(mem))) /* CVodeF does not check */
+int CPIntegratorF(CPIntegrator s, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+                  int *ncheck) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
+  const int bad = cpStepperCheckCall(s, tout, yout, tret, itask, __func__);
+  if (bad) return bad;
+  if (!ncheck) return cpRefuse(&mem->base.log, __func__, "ncheck must not be NULL");
+  if (mem->sens.data && cpSensLacksParameters(cpSensOf(mem))) /* CVodeF does not check */
     return cpReport(&mem->base.log, CV_ILL_INPUT, __func__,
                     "CVODES' differences for sensitivities need the parameters: call "
-                    "CPodeSetSensParams first, or give fS1 to CPodeSensInit1");
+                    "CPIntegratorSetSensParams first, or give fS1 to CPIntegratorSensInit1");
   return cpRun(mem, tout, yout, tret, itask, ncheck, __func__);
 }
 
 /* Reports why CVodeB ended with flag: what cpodes knows about the forward steps that CVodeB
  * repeated, or CVODES' own message. */
-static int failedBackward(CPodeMem mem, int flag, const char *function) {
+static int failedBackward(CPMultistep mem, int flag, const char *function) {
   const char *reason = NULL;
   const int model    = cpStepperCause(&mem->base, &reason);
   const int code     = mem->failure.fatal       ? mem->failure.fatal
@@ -38,7 +43,7 @@ static int failedBackward(CPodeMem mem, int flag, const char *function) {
 /* CVodeB stores each root that it finds in repeated steps as an additional step, beyond its arrays
  * and with the state of another time (SUNDIALS 6.4 to 7.5). Steps after the latest checkpoint are
  * not repeated. */
-static int refuseRoots(CPodeMem mem, const char *function) {
+static int refuseRoots(CPMultistep mem, const char *function) {
   if (isnan(mem->checkpoints.first_root)) return CP_SUCCESS;
   CVadjCheckPointRec *points = calloc((size_t)mem->checkpoints.count + 1, sizeof *points);
   if (!points) return cpReport(&mem->base.log, CP_MEM_FAIL, function, "no memory for checkpoints");
@@ -48,13 +53,14 @@ static int refuseRoots(CPodeMem mem, const char *function) {
   if (flag) return cpOfCVODES(mem, flag, function);
   if ((newest - mem->checkpoints.first_root) * (mem->base.t - mem->base.t0) < 0.0)
     return CP_SUCCESS;
-  return cpReport(&mem->base.log, CP_NOT_SUPPORTED, function,
-                  "a root function crossed zero at t = %.10g, before the newest checkpoint: CVODES "
-                  "cannot repeat these steps; call CVodeRootInit(cvode_mem, 0, NULL) before CPodeF",
-                  mem->checkpoints.first_root);
+  return cpReport(
+      &mem->base.log, CP_NOT_SUPPORTED, function,
+      "a root function crossed zero at t = %.10g, before the newest checkpoint: CVODES "
+      "cannot repeat these steps; call CVodeRootInit(cvode_mem, 0, NULL) before CPIntegratorF",
+      mem->checkpoints.first_root);
 }
 
-int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function) {
+int cpBackward(CPMultistep mem, sunrealtype tBout, int itaskB, const char *function) {
   mem->function = function;
   int flag      = cpRefuseChanges(mem, cpStepsTaken(mem));
   if (!flag) flag = refuseRoots(mem, function);
@@ -78,14 +84,16 @@ int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function
   return flag == CV_TSTOP_RETURN ? CP_SUCCESS : flag; /* SUNDIALS 7: at a stop time of its own */
 }
 
-int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB) {
-  const int flag = cpStepperCheck((CPStepper)mem, __func__);
+int CPIntegratorB(CPIntegrator s, sunrealtype tBout, int itaskB) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
+  const int flag = cpStepperCheck((CPIntegrator)mem, __func__);
   return flag ? flag : cpBackward(mem, tBout, itaskB, __func__);
 }
 
 /* Computes the error weights of states at y, or gets those of CVODES' latest step if CVODES keeps
  * its weights to itself. */
-static int weightsAt(CPodeMem mem, N_Vector y) {
+static int weightsAt(CPMultistep mem, N_Vector y) {
   const int flag = cpStepperWeights(&mem->base, y, mem->base.ewt);
   if (flag != CP_NO_INIT) return flag;
   CVodeGetErrWeights(mem->cvode_mem, mem->base.ewt);
@@ -93,12 +101,14 @@ static int weightsAt(CPodeMem mem, N_Vector y) {
 }
 
 /* Functions of backward problems may call the actions below, but not so those of the projector. */
-static int mayProject(CPodeMem mem, const char *function) {
+static int mayProject(CPMultistep mem, const char *function) {
   if (!mem->checkpoints.repeating) return cpStepperIdle(&mem->base, function);
   return mem->base.P ? cpProjectorIdle(mem->base.P, function) : CP_SUCCESS;
 }
 
-int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj) {
+int CPIntegratorForwardState(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector yproj) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
   int flag = cpCheckOutput(mem, y, "y", __func__);
   if (!flag) flag = cpCheckOutput(mem, yproj, "yproj", __func__);
   if (!flag) flag = mayProject(mem, __func__);
@@ -115,18 +125,21 @@ int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj) {
   if (!flag) return CP_SUCCESS;
   cpWrite(mem->base.text, "the state at t = %.10g cannot be projected: %s", t,
           cpWorkText(mem->base.out));
-  if (flag < 0) cpFatal(mem, flag); /* CPodeB must end with this code */
+  if (flag < 0) cpFatal(mem, flag); /* CPIntegratorB must end with this code */
   cpReport(&mem->base.log, flag < 0 ? flag : CP_OUTPUT_PROJ_FAIL, __func__, "%s", mem->base.text);
   return flag; /* positive: a smaller backward step may help */
 }
 
-int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector lambda) {
+int CPIntegratorProjectGradient(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector lambda) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
   int flag = cpCheckOutput(mem, y, "y", __func__);
   if (!flag) flag = cpCheckOutput(mem, lambda, "lambda", __func__);
   if (!flag) flag = mayProject(mem, __func__);
   if (flag) return flag;
   if (!mem->base.P)
-    return cpReport(&mem->base.log, CP_NO_PROJECTOR, __func__, "call CPodeSetProjector first");
+    return cpReport(&mem->base.log, CP_NO_PROJECTOR, __func__,
+                    "call CPIntegratorSetProjector first");
   if (weightsAt(mem, y))
     return cpRefuse(&mem->base.log, __func__, "there are no positive error weights at y");
   N_VScale(1.0, lambda, mem->base.tmp);

@@ -121,7 +121,7 @@ static int failed(CPSens sens, const CPAttempt *a, int iS, int flag) {
 /* Compares the user's dc/dp with difference quotients of c, if the parameters are known. weight: of
  * the sensitivity. */
 static int checkRows(CPSens sens, const CPAttempt *a, int iS, N_Vector weight) {
-  CPodeMem mem  = sens->mem;
+  CPMultistep mem = sens->mem;
   N_Vector s[2] = {sens->s, mem->base.tmp}, r = NULL; /* s = -K dc/dp for each */
   int flag = CP_SUCCESS;
   if (!sens->cS || !sens->params.p) return CP_SUCCESS;
@@ -136,19 +136,19 @@ static int checkRows(CPSens sens, const CPAttempt *a, int iS, N_Vector weight) {
   N_VLinearSum(1.0, s[0], -1.0, s[1], s[0]);
   const sunrealtype off = N_VWrmsNorm(s[0], weight);
   if (off <= fmax(1.0, WRONG_PART * size)) return CP_SUCCESS;
-  cpWrite(
-      mem->base.text,
-      "at t = %.10g: dc/dp of sensitivity %d (CPodeSetSensConstraintFn) is not the derivative of "
-      "c: differences of c move the sensitivity by %.3g times its tolerance, and that by %.3g "
-      "more or less",
-      mem->base.t, iS, size, off);
+  cpWrite(mem->base.text,
+          "at t = %.10g: dc/dp of sensitivity %d (CPIntegratorSetSensConstraintFn) is not the "
+          "derivative of "
+          "c: differences of c move the sensitivity by %.3g times its tolerance, and that by %.3g "
+          "more or less",
+          mem->base.t, iS, size, off);
   return cpFatal(mem, CP_CNSTRSENS_WRONG);
 }
 
 /* Checks that (S1) would move the start by at most its tolerance, and that the user's dc/dp is
  * right. */
 static int checkStart(CPSens sens, const CPAttempt *a) {
-  CPodeMem mem     = sens->mem;
+  CPMultistep mem  = sens->mem;
   N_Vector *weight = sens->delta; /* not used yet */
   CVodeGetSensErrWeights(mem->cvode_mem, weight);
   cpWorkForget(sens->work);
@@ -164,7 +164,7 @@ static int checkStart(CPSens sens, const CPAttempt *a) {
     cpWrite(
         mem->base.text,
         "at t = %.10g: the start of sensitivity %d is %.3g times its tolerance off G s + dc/dp = "
-        "0; CPodeSensCalcIC makes it consistent",
+        "0; CPIntegratorSensCalcIC makes it consistent",
         mem->base.t, i, off);
     return cpFatal(mem, CP_INCONSISTENT_IC);
   }
@@ -177,23 +177,24 @@ static int checkStart(CPSens sens, const CPAttempt *a) {
 static int begin(CPSens sens, const CPAttempt *a) {
   sens->nsolves++;
   if (!sens->has_start) {
-    cpWrite(sens->mem->base.text, "CPodeReInit is a new start, for the sensitivities, too: call "
-                                  "CPodeSensReInit after it, or CVodeSensToggleOff");
+    cpWrite(sens->mem->base.text,
+            "CPIntegratorReInit is a new start, for the sensitivities, too: call "
+            "CPIntegratorSensReInit after it, or CVodeSensToggleOff");
     return cpFatal(sens->mem, CP_NO_INIT);
   }
   int flag = cpSensUpdate(sens);
   CVodeGetErrWeights(sens->mem->cvode_mem, sens->ewt);
   if (flag) return cpFatal(sens->mem, flag);
   if (!sens->work) return CP_SUCCESS;
-  if (!sens->start_checked && a->nst == 0 && !sens->mem->attached) flag = checkStart(sens, a);
+  if (!sens->start_checked && a->nst == 0 && !sens->mem->base.attached) flag = checkStart(sens, a);
   cpWorkForget(sens->work);
   return flag;
 }
 
 /* Replaces s0 + scor by s0 + scor + delta. */
 static int project(CPSens sens, const CPAttempt *a, int iS, N_Vector s0, N_Vector scor) {
-  CPodeMem mem   = sens->mem;
-  N_Vector delta = sens->delta[iS];
+  CPMultistep mem = sens->mem;
+  N_Vector delta  = sens->delta[iS];
   N_VLinearSum(1.0, s0, 1.0, scor, sens->s);
   N_VScale(1.0, sens->s, delta);
   int flag = cpSensProject(sens, a->t, mem->attempt.y, sens->ewt, iS, sens->s);
@@ -222,7 +223,7 @@ static int notFinite(CPSens sens, const CPAttempt *a, int iS) {
 
 /* As cpFailedInner: steps that make no progress end the run. */
 static int failedInner(CPSens sens, const CPAttempt *a, int iS, N_Vector scor, int flag) {
-  CPodeMem mem       = sens->mem;
+  CPMultistep mem    = sens->mem;
   mem->failure.cause = 0;
   flag               = cpFunctionFailure(&sens->nls, scor, sens->s, flag);
   if (flag < 0) return flag;
@@ -238,8 +239,8 @@ static int failedInner(CPSens sens, const CPAttempt *a, int iS, N_Vector scor, i
 
 static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *cvode_mem) {
-  CPSens sens  = ((CPWrapped *)NLS->content)->owner;
-  CPodeMem mem = sens->mem;
+  CPSens sens     = ((CPWrapped *)NLS->content)->owner;
+  CPMultistep mem = sens->mem;
   CPAttempt a;
   int iS = 0;
   cpAttemptRead(mem, &a);
@@ -260,7 +261,7 @@ static int solve(SUNNonlinearSolver NLS, N_Vector s0, N_Vector scor, N_Vector ew
 /* ---- installation ---- */
 
 int cpSensInstall(CPSens sens, SUNNonlinearSolver inner) {
-  CPodeMem mem           = sens->mem;
+  CPMultistep mem        = sens->mem;
   const CPWrapped before = sens->nls;
   CPWrapped *nls         = &sens->nls;
   const int fixed        = SUNNonlinSolGetType(mem->nls.inner) == SUNNONLINEARSOLVER_FIXEDPOINT;

@@ -25,9 +25,9 @@ static const sunrealtype node_weight[NODES / 2] = {0.467913934572691047, 0.36076
 
 /* ---- arguments ---- */
 
-int cpFunctionalCheck(CPodeMem mem, const CPFunctional *F, const sunrealtype *G,
+int cpFunctionalCheck(CPMultistep mem, const CPFunctional *F, const sunrealtype *G,
                       const char *function) {
-  const int flag = cpStepperCheck((CPStepper)mem, function);
+  const int flag = cpStepperCheck((CPIntegrator)mem, function);
   if (flag) return flag;
   if (!F || !G) return cpRefuse(&mem->base.log, function, "%s must not be NULL", F ? "G" : "F");
   if (F->ng <= 0) return cpRefuse(&mem->base.log, function, "F->ng must be positive: %d", F->ng);
@@ -95,13 +95,13 @@ long int cpFunctionalMaxSteps(const CPFunctional *F) {
 }
 
 int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck) {
-  const CPodeMem mem    = w->mem;
+  const CPMultistep mem = w->mem;
   const CPFunctional *F = w->F;
   sunrealtype before = mem->base.t, t = before;
   memset(w->G, 0, (size_t)F->ng * sizeof *w->G);
   if (w->dG) memset(w->dG, 0, (size_t)F->ng * (size_t)w->Np * sizeof *w->dG);
   N_VScale(1.0, mem->base.y, w->y1);
-  int flag = cpOfCVODES(mem, CVodeSetStopTime(mem->cvode_mem, t1), "CPode");
+  int flag = cpOfCVODES(mem, CVodeSetStopTime(mem->cvode_mem, t1), w->function);
   if (flag) return flag;
   for (long int left = cpFunctionalMaxSteps(F); !flag && (t1 - t) * (t1 - mem->base.t0) > 0.0;
        left--) {
@@ -111,14 +111,14 @@ int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck) {
                       cpFunctionalMaxSteps(F), t, t1);
       break;
     }
-    flag = ncheck ? CPodeF(mem, t1, w->y1, &t, CV_ONE_STEP, ncheck)
-                  : CPode(mem, t1, w->y1, &t, CV_ONE_STEP);
+    flag = ncheck ? CPIntegratorF(&mem->base, t1, w->y1, &t, CV_ONE_STEP, ncheck)
+                  : CPIntegratorEvolve(&mem->base, t1, w->y1, &t, CV_ONE_STEP);
     if (flag > 0) flag = CP_SUCCESS; /* t1, or a root on the way */
     const sunrealtype middle = (before + t) / 2, half = (t - before) / 2;
     for (int k = 0; !flag && F->integrand && k < NODES; k++) {
       const sunrealtype x = k % 2 ? node_at[k / 2] : -node_at[k / 2], tk = middle + half * x;
-      flag = CPodeGetDky(mem, tk, 0, w->y);
-      if (!flag && w->dG) flag = CPodeGetSensDky(mem, tk, 0, w->yS);
+      flag = CPIntegratorGetDky(&mem->base, tk, 0, w->y);
+      if (!flag && w->dG) flag = CPIntegratorGetSensDky(&mem->base, tk, 0, w->yS);
       if (!flag)
         flag = add(w, F->integrand, F->integrand_grad, "integrand", tk, half * node_weight[k / 2]);
     }
@@ -127,14 +127,16 @@ int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck) {
   if (flag) cpClearStopTime(mem, t1); /* it has not been reached */
   if (!flag && F->end) {
     N_VScale(1.0, w->y1, w->y);
-    if (w->dG) flag = CPodeGetSens(mem, &t, w->yS);
+    if (w->dG) flag = CPIntegratorGetSens(&mem->base, &t, w->yS);
     if (!flag) flag = add(w, F->end, F->end_grad, "end term", t1, 1.0);
   }
   return flag;
 }
 
-int CPodeFunctionalForward(CPodeMem mem, sunrealtype t1, const CPFunctional *F, sunrealtype *G,
-                           sunrealtype *dG) {
+int CPIntegratorFunctionalForward(CPIntegrator s, sunrealtype t1, const CPFunctional *F,
+                                  sunrealtype *G, sunrealtype *dG) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
   int flag = cpFunctionalCheck(mem, F, G, __func__);
   if (!flag) flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
@@ -172,7 +174,7 @@ static int startFailed(const Check *c, int flag) {
 
 static int restart(Check *c) {
   const int flag = startAt(c->t0, NULL, c->y0, c);
-  return flag ? startFailed(c, flag) : CPodeReInit(c->run.mem, c->t0, c->y0);
+  return flag ? startFailed(c, flag) : CPIntegratorReInit(&c->run.mem->base, c->t0, c->y0);
 }
 
 /* Computes the values with parameter i changed by e. */
@@ -189,7 +191,7 @@ static int runMoved(Check *c, int i, sunrealtype e, sunrealtype *G) {
 
 /* Computes the gradients in all three ways. */
 static int compute(Check *c, const CPAdjointOptions *options, sunrealtype step) {
-  CPodeMem mem = c->run.mem;
+  CPMultistep mem = c->run.mem;
   const int ng = c->run.F->ng, Ns = c->params->Ns;
   int flag = cpSensOff(mem);
   for (int i = 0; !flag && i < Ns; i++) {
@@ -206,19 +208,21 @@ static int compute(Check *c, const CPAdjointOptions *options, sunrealtype step) 
     if (flag) return startFailed(c, flag);
   }
   if (!flag) flag = restart(c);
-  if (!flag) flag = CPodeSensReInit(mem, c->y0S);
-  if (!flag) flag = CPodeSensCalcIC(mem);
-  if (!flag) flag = CPodeGetConsistentSensIC(mem, c->y0S);
-  if (!flag) flag = CPodeFunctionalForward(mem, c->t1, c->run.F, c->G, c->forward);
+  if (!flag) flag = CPIntegratorSensReInit(&mem->base, c->y0S);
+  if (!flag) flag = CPIntegratorSensCalcIC(&mem->base);
+  if (!flag) flag = CPIntegratorGetConsistentSensIC(&mem->base, c->y0S);
+  if (!flag) flag = CPIntegratorFunctionalForward(&mem->base, c->t1, c->run.F, c->G, c->forward);
   if (!flag) flag = restart(c);
-  return flag
-             ? flag
-             : CPodeFunctionalAdjoint(mem, c->t1, c->run.F, options, c->y0S, c->G, c->adjoint, NULL);
+  return flag ? flag
+              : CPIntegratorFunctionalAdjoint(&mem->base, c->t1, c->run.F, options, c->y0S, c->G,
+                                              c->adjoint, NULL);
 }
 
-int CPodeFunctionalCheck(CPodeMem mem, sunrealtype t0, sunrealtype t1, const CPFunctional *F,
-                         const CPAdjointOptions *options, CPStartFn start, sunrealtype step,
-                         FILE *out, sunrealtype *worst) {
+int CPIntegratorFunctionalCheck(CPIntegrator s, sunrealtype t0, sunrealtype t1,
+                                const CPFunctional *F, const CPAdjointOptions *options,
+                                CPStartFn start, sunrealtype step, FILE *out, sunrealtype *worst) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
   int flag = cpSensCheck(mem, __func__);
   if (!flag) flag = cpFunctionalCheck(mem, F, &t0, __func__);
   if (flag) return flag;
@@ -228,7 +232,7 @@ int CPodeFunctionalCheck(CPodeMem mem, sunrealtype t0, sunrealtype t1, const CPF
     return cpRefuse(&mem->base.log, __func__,
                     "step must be a part of the parameters' sizes, between 0 and 1: %g", step);
   if (!params->p)
-    return cpReport(&mem->base.log, CP_NO_INIT, __func__, "call CPodeSetSensParams first");
+    return cpReport(&mem->base.log, CP_NO_INIT, __func__, "call CPIntegratorSetSensParams first");
   const int Ns   = params->Ns;
   Check c        = {.run    = {.mem = mem, .function = __func__, .F = F, .params = params, .Np = Ns},
                     .t0     = t0,

@@ -101,7 +101,7 @@ static int integrandGradient(Adjoint *a, sunrealtype t, int k) {
  * run.y). */
 static int products(Adjoint *a, sunrealtype t, N_Vector l, int states, int parameters) {
   CPFunctionalRun *w        = &a->run;
-  const CPodeMem mem        = w->mem;
+  const CPMultistep mem     = w->mem;
   const CPSensSystem *model = mem->base.system.sens;
   int flag                  = CP_SUCCESS;
   memset(a->lfp, 0, (size_t)w->Np * sizeof *a->lfp);
@@ -139,11 +139,11 @@ static int isStuck(Problem *problem, sunrealtype t) {
 /* l' = -J^T l - dh/dy. SUNDIALS' fixed-point solver takes a fatal failure for a convergence
  * failure, so all calls after it fail as well. */
 static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *data) {
-  Problem *problem   = data;
-  Adjoint *a         = problem->a;
-  const CPodeMem mem = a->run.mem;
-  const char *reason = NULL;
-  long int nst       = 0;
+  Problem *problem      = data;
+  Adjoint *a            = problem->a;
+  const CPMultistep mem = a->run.mem;
+  const char *reason    = NULL;
+  long int nst          = 0;
   if (mem->failure.fatal) return CP_SELFCHECK_FAIL;
   /* CVODES' limit applies between two checkpoints. This one applies to the whole backward
    * problem. */
@@ -155,7 +155,7 @@ static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *
             cpFunctionalMaxSteps(a->run.F), problem->k, t);
     return cpFatal(mem, CV_TOO_MUCH_WORK);
   }
-  int flag = CPodeForwardState(mem, t, y, a->run.y);
+  int flag = CPIntegratorForwardState(&mem->base, t, y, a->run.y);
   if (!flag) flag = products(a, t, l, 1, 0);
   if (!flag) flag = integrandGradient(a, t, problem->k);
   if (!flag) N_VLinearSum(-1.0, a->Jl, -1.0, a->run.gy, ldot);
@@ -174,7 +174,7 @@ static int backward(sunrealtype t, N_Vector y, N_Vector l, N_Vector ldot, void *
 static int quadrature(sunrealtype t, N_Vector y, N_Vector l, N_Vector qdot, void *data) {
   const Problem *problem = data;
   Adjoint *a             = problem->a;
-  int flag               = CPodeForwardState(a->run.mem, t, y, a->run.y);
+  int flag               = CPIntegratorForwardState(&a->run.mem->base, t, y, a->run.y);
   if (!flag) flag = products(a, t, l, 0, 1);
   if (!flag) flag = integrandGradient(a, t, problem->k);
   for (int i = 0; i < a->run.Np; i++) N_VGetArrayPointer(qdot)[i] = -a->lfp[i] - a->run.gp[i];
@@ -189,8 +189,8 @@ static void destroyLinearSolver(void *LS) { SUNLinSolFree(LS); }
 
 /* Sets fixed-point iteration, or Newton's with a dense matrix. */
 static int setSolvers(const Problem *problem) {
-  CPArena *arena     = &problem->a->run.arena;
-  const CPodeMem mem = problem->a->run.mem;
+  CPArena *arena        = &problem->a->run.arena;
+  const CPMultistep mem = problem->a->run.mem;
   if (problem->a->o.lmm == CV_ADAMS) {
     SUNNonlinearSolver fixed =
         cpArenaOwn(arena, SUNNonlinSol_FixedPoint(problem->l, 0, mem->base.ctx), destroySolver);
@@ -269,7 +269,7 @@ static int solveBackwards(Adjoint *a, sunrealtype t0, sunrealtype t1, N_Vector *
       dG[k * w->Np + i] += N_VGetArrayPointer(now->q)[i] + (y0S ? N_VDotProd(now->l, y0S[i]) : 0.0);
     if (!gradients || !gradients[k]) continue;
     N_VScale(1.0, now->l, gradients[k]);
-    flag = CPodeProjectGradient(w->mem, t, w->mem->base.y0, gradients[k]);
+    flag = CPIntegratorProjectGradient(&w->mem->base, t, w->mem->base.y0, gradients[k]);
   }
   return flag;
 }
@@ -285,7 +285,7 @@ static int lacksPoints(const CPAdjointOptions *o, int backwards) {
 /* Checks the arguments before anything is done. */
 static int check(const Adjoint *a, int backwards, N_Vector *y0S, const sunrealtype *dG,
                  N_Vector *gradients) {
-  const CPodeMem mem        = a->run.mem;
+  const CPMultistep mem     = a->run.mem;
   const CPAdjointOptions *o = &a->o;
   const char *function      = a->run.function;
   const long int nst        = cpStepsTaken(mem);
@@ -293,7 +293,7 @@ static int check(const Adjoint *a, int backwards, N_Vector *y0S, const sunrealty
   if (a->run.params && !dG) return cpRefuse(&mem->base.log, function, "dG must not be NULL");
   if (!mem->base.f && !o->adjoint)
     return cpReport(&mem->base.log, CP_NOT_SUPPORTED, function,
-                    "f is not known (CPodeAttach): options->adjoint must be given");
+                    "f is not known (CPIntegratorAttach): options->adjoint must be given");
   if (o->interp != CV_POLYNOMIAL && o->interp != CV_HERMITE)
     return cpRefuse(&mem->base.log, function,
                     "options->interp must be CV_POLYNOMIAL (%d) or CV_HERMITE (%d), is %d",
@@ -311,7 +311,8 @@ static int check(const Adjoint *a, int backwards, N_Vector *y0S, const sunrealty
   if (nst > 0)
     return cpReport(
         &mem->base.log, CP_TOO_LATE, function,
-        "%ld steps have been taken: checkpoints begin at a start, call CPodeReInit first", nst);
+        "%ld steps have been taken: checkpoints begin at a start, call CPIntegratorReInit first",
+        nst);
   for (int i = 0; !flag && y0S && a->run.params && i < a->run.Np; i++)
     flag = cpStepperCheckVector(&mem->base, y0S[i], "y0S[i]", function);
   for (int k = 0; !flag && gradients && k < a->run.F->ng; k++)
@@ -319,9 +320,11 @@ static int check(const Adjoint *a, int backwards, N_Vector *y0S, const sunrealty
   return flag;
 }
 
-int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
-                           const CPAdjointOptions *options, N_Vector *y0S, sunrealtype *G,
-                           sunrealtype *dG, N_Vector *gradients) {
+int CPIntegratorFunctionalAdjoint(CPIntegrator s, sunrealtype t1, const CPFunctional *F,
+                                  const CPAdjointOptions *options, N_Vector *y0S, sunrealtype *G,
+                                  sunrealtype *dG, N_Vector *gradients) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
   int ncheck = 0, flag = cpFunctionalCheck(mem, F, G, __func__);
   if (flag) return flag;
   const sunrealtype t0      = mem->base.t;

@@ -7,7 +7,7 @@
 /* A run that sums the functional, and its gradient if the run has sensitivities. */
 typedef struct {
   CPArena arena;
-  CPodeMem mem;
+  CPMultistep mem;
   const char *function; /* the public function, for messages */
   const CPFunctional *F;
   const CPParams *params; /* NULL if there are none */
@@ -25,12 +25,12 @@ typedef struct {
 /* Returns the largest number of steps of a run, forward or backward. */
 long int cpFunctionalMaxSteps(const CPFunctional *F);
 /* Checks the arguments that all calls share. Returns 0 or an error code that has been reported. */
-int cpFunctionalCheck(CPodeMem mem, const CPFunctional *F, const sunrealtype *G,
+int cpFunctionalCheck(CPMultistep mem, const CPFunctional *F, const sunrealtype *G,
                       const char *function);
 /* Allocates the memory of a run, whose first seven fields are set; cpArenaFree frees it. Returns 0
  * or an error code that has been reported. */
 int cpFunctionalOpen(CPFunctionalRun *w);
-/* Steps to t1 by CPode, or by CPodeF if ncheck is not NULL, and sums G and dG. Returns 0 or an
+/* Steps to t1 by CPIntegratorEvolve, or by CPIntegratorF if ncheck is not NULL, and sums G and dG. Returns 0 or an
  * error code that has been reported. */
 int cpFunctionalMarch(CPFunctionalRun *w, sunrealtype t1, int *ncheck);
 /* Reports flag, the result of a user's function of that name. Returns 0 or an error code that has

@@ -551,7 +551,7 @@ int CPMechSetParams(CPMech mech, int Np, sunrealtype *p, const sunrealtype *pbar
   if (sens->params && sens->params != &sens->own)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
                     "the forward sensitivities of the integrator bring their parameters: use "
-                    "CPodeSetSensParams");
+                    "CPIntegratorSetSensParams");
   flag = cpParamsSet(&params, Np, p, pbar, plist, &mech->log, __func__);
   if (flag) return flag;
   cpParamsFree(&sens->own);

@@ -106,14 +106,17 @@ int cpSensDirection(const CPParams *params, CVRhsFn f, sunrealtype t, N_Vector y
   return difference(params, iS, e, f, t, y, yS, ySdot, moved, value, user_data);
 }
 
-int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS, N_Vector yS, N_Vector ySdot,
-                  N_Vector tmp1, N_Vector tmp2) {
+int CPIntegratorSensRhs1(CPIntegrator s, sunrealtype t, N_Vector y, int iS, N_Vector yS,
+                         N_Vector ySdot, N_Vector tmp1, N_Vector tmp2) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
   const int flag = cpSensExist(mem, __func__);
   if (flag) return flag;
   const CPParams *params = &cpSensOf(mem)->params;
   if (!mem->base.f)
-    return cpReport(&mem->base.log, CP_NOT_SUPPORTED, __func__,
-                    "f is not known: mem has been attached to memory of CVODES' (CPodeAttach)");
+    return cpReport(
+        &mem->base.log, CP_NOT_SUPPORTED, __func__,
+        "f is not known: mem has been attached to memory of CVODES' (CPIntegratorAttach)");
   if (iS < 0 || iS >= params->Ns)
     return cpRefuse(&mem->base.log, __func__, "iS must be 0 ... %d, is %d", params->Ns - 1, iS);
   return cpSensDirection(params, mem->base.f, t, y, iS, yS, ySdot, tmp1, tmp2, cpUserData(mem));
@@ -164,9 +167,10 @@ int cpSensRows(CPSens sens, sunrealtype t, N_Vector y, int iS, N_Vector *r) {
     return cpReason(text, CP_MEM_FAIL, "no memory for dc/dp");
   *r = sens->r;
   if (!sens->r && sens->cS)
-    return cpReason(text, CP_NOT_SUPPORTED,
-                    "dc/dp is given (CPodeSetSensConstraintFn), but this projector has no rows for "
-                    "it: a projection of the user's keeps G s = 0 only");
+    return cpReason(
+        text, CP_NOT_SUPPORTED,
+        "dc/dp is given (CPIntegratorSetSensConstraintFn), but this projector has no rows for "
+        "it: a projection of the user's keeps G s = 0 only");
   if (!sens->r) return CP_SUCCESS; /* norms and a user's projection have no parameters */
   sens->stats.ncp++;
   if (sens->cS) return rowsByUser(sens, t, y, iS);

@@ -6,20 +6,20 @@
 
 /* ---- checks ---- */
 
-int cpSensExist(CPodeMem mem, const char *function) {
-  const int flag = cpStepperExists((CPStepper)mem, function);
+int cpSensExist(CPMultistep mem, const char *function) {
+  const int flag = cpStepperExists(&mem->base, function);
   if (flag) return flag;
   if (!mem->sens.data)
-    return cpReport(&mem->base.log, CP_NO_INIT, function, "call CPodeSensInit1 first");
+    return cpReport(&mem->base.log, CP_NO_INIT, function, "call CPIntegratorSensInit1 first");
   return CP_SUCCESS;
 }
 
-int cpSensCheck(CPodeMem mem, const char *function) {
+int cpSensCheck(CPMultistep mem, const char *function) {
   const int flag = cpSensExist(mem, function);
   return flag ? flag : cpStepperIdle(&mem->base, function);
 }
 
-static int checkStart(CPodeMem mem, int Ns, N_Vector *yS0, const char *function) {
+static int checkStart(CPMultistep mem, int Ns, N_Vector *yS0, const char *function) {
   if (!yS0) return cpRefuse(&mem->base.log, function, "yS0 must not be NULL");
   for (int i = 0; i < Ns; i++) {
     if (!yS0[i] || N_VGetLength(yS0[i]) != N_VGetLength(mem->base.y0))
@@ -43,19 +43,19 @@ N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl) {
 /* CVodeSensFree keeps a pointer to a solver that is not CVODES' own: CVODES would initialise our
  * solver once more after it has been freed. New sensitivities have a solver of CVODES' own, which
  * replaces it. */
-static void leaveCVODES(CPodeMem mem) {
+static void leaveCVODES(CPMultistep mem) {
   CVodeSensFree(mem->cvode_mem);
   if (!CVodeSensInit1(mem->cvode_mem, 1, CV_STAGGERED1, NULL, &mem->base.y0))
     CVodeSensFree(mem->cvode_mem);
 }
 
 static void release(void **data) {
-  CPSens sens  = *data;
-  CPodeMem mem = sens->mem;
+  CPSens sens     = *data;
+  CPMultistep mem = sens->mem;
   if (mem->base.system.sens && mem->base.system.data)
     mem->base.system.sens->start(mem->base.system.data, NULL);
   cpSensNewProjector(sens);
-  if (mem->attached) leaveCVODES(mem);
+  if (mem->base.attached) leaveCVODES(mem);
   if (sens->nls.wrapper) SUNNonlinSolFree(sens->nls.wrapper);
   if (sens->nls.inner_owned) SUNNonlinSolFree(sens->nls.inner);
   cpParamsFree(&sens->params);
@@ -64,7 +64,7 @@ static void release(void **data) {
   *data = NULL;
 }
 
-static CPSens create(CPodeMem mem, int Ns) {
+static CPSens create(CPMultistep mem, int Ns) {
   CPSens sens = calloc(1, sizeof *sens);
   void *data  = sens;
   if (!sens) return NULL;
@@ -87,12 +87,14 @@ static void keepStart(CPSens sens, N_Vector *yS0) {
   sens->off       = 0;
 }
 
-int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS0) {
-  int flag = cpStepperCheck((CPStepper)mem, __func__);
+int CPIntegratorSensInit1(CPIntegrator s, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS0) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
+  int flag = cpStepperCheck((CPIntegrator)mem, __func__);
   if (flag) return flag;
   if (mem->sens.data)
     return cpRefuse(&mem->base.log, __func__,
-                    "there are sensitivities already: use CPodeSensReInit");
+                    "there are sensitivities already: use CPIntegratorSensReInit");
   if (Ns <= 0) return cpRefuse(&mem->base.log, __func__, "Ns must be positive: Ns = %d", Ns);
   if (ism != CV_STAGGERED1)
     return cpReport(
@@ -113,7 +115,7 @@ int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS
   if (!flag && model) flag = model->start(mem->base.system.data, &sens->params);
   if (flag) {
     void *data = sens;
-    if (!mem->attached) leaveCVODES(mem);
+    if (!mem->base.attached) leaveCVODES(mem);
     release(&data);
     return cpReport(&mem->base.log, flag, __func__, "sensitivities could not be set up");
   }
@@ -130,7 +132,9 @@ int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS
   return CP_SUCCESS;
 }
 
-int CPodeSensReInit(CPodeMem mem, N_Vector *yS0) {
+int CPIntegratorSensReInit(CPIntegrator s, N_Vector *yS0) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
   int flag = cpSensCheck(mem, __func__);
   if (!flag) flag = cpCheckNoSteps(mem, __func__);
   if (!flag) flag = checkStart(mem, cpSensOf(mem)->params.Ns, yS0, __func__);
@@ -157,14 +161,14 @@ int cpSensUpdate(CPSens sens) {
   return flag;
 }
 
-int cpSensOff(CPodeMem mem) {
+int cpSensOff(CPMultistep mem) {
   if (!mem->sens.data || cpSensOf(mem)->off) return CP_SUCCESS;
   cpSensOf(mem)->off = 1;
   return CVodeSensToggleOff(mem->cvode_mem);
 }
 
 /* CVODES tells only by an error code whether it has sensitivities. */
-static int isOff(CPodeMem mem) {
+static int isOff(CPMultistep mem) {
   long int nfS      = 0;
   const int holding = mem->holding;
   mem->holding      = 1; /* its message is not for the user */
@@ -187,7 +191,10 @@ int cpSensBypassed(void *data, long int steps) {
 
 /* ---- options ---- */
 
-int CPodeSetSensParams(CPodeMem mem, sunrealtype *p, const sunrealtype *pbar, const int *plist) {
+int CPIntegratorSetSensParams(CPIntegrator s, sunrealtype *p, const sunrealtype *pbar,
+                              const int *plist) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
   CPParams params = {0};
   int flag        = cpSensCheck(mem, __func__);
   if (flag) return flag;
@@ -201,7 +208,9 @@ int CPodeSetSensParams(CPodeMem mem, sunrealtype *p, const sunrealtype *pbar, co
   return cpOfCVODES(mem, CVodeSetSensParams(mem->cvode_mem, p, now->pbar, now->plist), __func__);
 }
 
-int CPodeSetSensConstraintFn(CPodeMem mem, CPConstraintSensFn cS) {
+int CPIntegratorSetSensConstraintFn(CPIntegrator s, CPConstraintSensFn cS) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
   const int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
   if (mem->base.system.sens)
@@ -211,7 +220,9 @@ int CPodeSetSensConstraintFn(CPodeMem mem, CPConstraintSensFn cS) {
   return CP_SUCCESS;
 }
 
-int CPodeSetSensNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
+int CPIntegratorSetSensNonlinearSolver(CPIntegrator s, SUNNonlinearSolver inner) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
   int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
   if (inner && cpLacksOperations(inner)) return cpRefuse(&mem->base.log, __func__, CP_INNER_MUST);
@@ -225,12 +236,15 @@ int CPodeSetSensNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
 
 /* ---- the start ---- */
 
-int CPodeSensCalcIC(CPodeMem mem) {
+int CPIntegratorSensCalcIC(CPIntegrator s) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
   int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
   CPSens sens = cpSensOf(mem);
   if (!mem->base.P)
-    return cpReport(&mem->base.log, CP_NO_PROJECTOR, __func__, "call CPodeSetProjector first");
+    return cpReport(&mem->base.log, CP_NO_PROJECTOR, __func__,
+                    "call CPIntegratorSetProjector first");
   flag = cpCheckNoSteps(mem, __func__);
   if (flag) return flag;
   flag = cpSensUpdate(sens);
@@ -250,10 +264,12 @@ int CPodeSensCalcIC(CPodeMem mem) {
   cpWorkForget(sens->work);
   if (flag)
     return cpReport(&mem->base.log, flag > 0 ? -flag : flag, __func__, "%s", cpWorkText(sens->work));
-  return CPodeSensReInit(mem, sens->delta);
+  return CPIntegratorSensReInit(&mem->base, sens->delta);
 }
 
-int CPodeGetConsistentSensIC(CPodeMem mem, N_Vector *yS0) {
+int CPIntegratorGetConsistentSensIC(CPIntegrator s, N_Vector *yS0) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
   int flag = cpSensExist(mem, __func__);
   if (flag) return flag;
   if (!yS0) return cpRefuse(&mem->base.log, __func__, "yS0 must not be NULL");
@@ -265,7 +281,9 @@ int CPodeGetConsistentSensIC(CPodeMem mem, N_Vector *yS0) {
 
 /* Returns the sensitivities, projected, if k = 0, or derivatives of their interpolants.
  * sens->delta[0] holds the projected state. */
-int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS) {
+int CPIntegratorGetSensDky(CPIntegrator s, sunrealtype t, int k, N_Vector *dkyS) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
   int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
   if (!dkyS) return cpRefuse(&mem->base.log, __func__, "dkyS must not be NULL");
@@ -297,7 +315,9 @@ int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS) {
   return CP_SUCCESS;
 }
 
-int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS) {
+int CPIntegratorGetSens(CPIntegrator s, sunrealtype *tret, N_Vector *yS) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
   int flag = cpSensCheck(mem, __func__);
   if (flag) return flag;
   if (!tret || !yS)
@@ -306,10 +326,12 @@ int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS) {
   if (flag) return flag;
   flag = cpOfCVODES(mem, CVodeGetSens(mem->cvode_mem, tret, yS),
                     __func__); /* sets tret to the time of the latest output */
-  return flag ? flag : CPodeGetSensDky(mem, *tret, 0, yS);
+  return flag ? flag : CPIntegratorGetSensDky(&mem->base, *tret, 0, yS);
 }
 
-int CPodeGetSensStats(CPodeMem mem, CPodeSensStats *stats) {
+int CPIntegratorGetSensStats(CPIntegrator s, CPIntegratorSensStats *stats) {
+  const CPMultistep mem = cpMultistep(s, "sensitivities", __func__);
+  if (!mem) return s ? CP_NOT_SUPPORTED : CP_MEM_NULL;
   const int flag = cpSensExist(mem, __func__);
   if (flag) return flag;
   if (!stats) return cpRefuse(&mem->base.log, __func__, "stats must not be NULL");

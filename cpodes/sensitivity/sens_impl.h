@@ -17,7 +17,7 @@
 
 typedef struct CPSens_ {
   CPArena arena;
-  CPodeMem mem;
+  CPMultistep mem;
   CPParams params;
   CPWrapped nls;
   CPConstraintSensFn cS; /* the user's dc/dp, or NULL */
@@ -30,18 +30,18 @@ typedef struct CPSens_ {
   /* pending corrections (forward.c) */
   char *pending; /* [Ns] */
   CPMark mark;   /* of the attempt that made them */
-  int has_start; /* CPodeSensReInit has been called since the last start of the states */
+  int has_start; /* CPIntegratorSensReInit has been called since the last start of the states */
   int off;       /* CVodeSensToggleOff has been called */
   int is_rough;  /* the right-hand sides are CVODES' difference quotients */
   int start_checked;
   int attempted;    /* A step has been tried since the start, so CVODES has written its history. */
   long int nsolves; /* attempts seen */
-  long int nsolves_before; /* attempts seen before the latest call of CPode */
-  CPodeSensStats stats;
+  long int nsolves_before; /* attempts seen before the latest call of CPIntegratorEvolve */
+  CPIntegratorSensStats stats;
   long int base_setups; /* factorisations before the start */
 } * CPSens;
 
-static inline CPSens cpSensOf(CPodeMem mem) { return mem->sens.data; }
+static inline CPSens cpSensOf(CPMultistep mem) { return mem->sens.data; }
 
 /* cpStepperEnter, for the functions that sensitivities call, too; cpStepperLeave ends it. */
 static inline void cpSensEnter(CPSens sens) {
@@ -84,8 +84,8 @@ int cpSensInstall(CPSens sens, SUNNonlinearSolver inner);
 /* Applies (S1) at (t, y), with y on the manifold, by the factors of sens->work, which are computed
  * if there are none. Returns the code of cpTangentTo. */
 int cpSensProject(CPSens sens, sunrealtype t, N_Vector y, N_Vector ewt, int iS, N_Vector s);
-/* Switches sensitivities off until CPodeSensReInit. */
-int cpSensOff(CPodeMem mem);
+/* Switches sensitivities off until CPIntegratorSensReInit. */
+int cpSensOff(CPMultistep mem);
 /* CPSensHooks */
 void cpSensBegin(void *data);
 void cpSensEnd(void *data);
@@ -99,14 +99,14 @@ int cpSensBypassed(void *data, long int steps);
 int cpSensLacksParameters(CPSens sens);
 
 /* adjoint.c: calls CVodeB, and reports its failure for function. */
-int cpBackward(CPodeMem mem, sunrealtype tBout, int itaskB, const char *function);
+int cpBackward(CPMultistep mem, sunrealtype tBout, int itaskB, const char *function);
 
 /* sens.c: returns an array of count clones of tmpl. */
 N_Vector *cpSensVectors(CPArena *arena, int count, N_Vector tmpl);
-/* The first checks that mem exists and has sensitivities, the second also that it is idle. They return
+/* The first checks that mem has sensitivities, the second also that it is idle. They return
  * 0 or an error code that has been reported. */
-int cpSensExist(CPodeMem mem, const char *function);
-int cpSensCheck(CPodeMem mem, const char *function);
+int cpSensExist(CPMultistep mem, const char *function);
+int cpSensCheck(CPMultistep mem, const char *function);
 /* Creates sens->work if there is a projector and no work yet. Returns 0 or CP_MEM_FAIL. */
 int cpSensUpdate(CPSens sens);
 

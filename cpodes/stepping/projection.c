@@ -10,7 +10,7 @@
 /* ---- starts ---- */
 
 /* tmp = the displacement by which a projection would move y. */
-static int wayToManifold(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt) {
+static int wayToManifold(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt) {
   N_VScale(1.0, y, s->tmp);
   const int flag = cpProject(s->step, t, s->tmp, ewt, NULL, 0, &(CPProjected){0});
   N_VLinearSum(1.0, s->tmp, -1.0, y, s->tmp);
@@ -22,7 +22,7 @@ static int wayToManifold(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt) {
  * units of roundoff of the largest component. */
 #define NEAREST 8.0
 
-static int isNearest(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt) {
+static int isNearest(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt) {
   const int flag = wayToManifold(s, t, y, ewt);
   cpWorkForget(s->step);
   if (flag) return 0;
@@ -32,7 +32,7 @@ static int isNearest(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt) {
   return N_VMaxNorm(s->tmp) <= 1.0;
 }
 
-int cpStepperCheckConsistent(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, int stepped) {
+int cpStepperCheckConsistent(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt, int stepped) {
   CPViolation off = {.worst = -1}; /* distance of y from the manifold */
   int flag;
   char where[CP_ROW_NAME + 32] = "", name[CP_ROW_NAME];
@@ -54,17 +54,18 @@ int cpStepperCheckConsistent(CPStepper s, sunrealtype t, N_Vector y, N_Vector ew
   if (off.worst >= 0)
     snprintf(where, sizeof where, " (%s: %.3e)", cpRowName(s->P, off.worst, name), off.residual);
   return cpReason(s->text, CP_INCONSISTENT_IC,
-                  "at t = %.10g: the start is %.3g times the tolerance off the manifold%s; %s%s%s",
-                  t, off.norm, where, stepped ? "project it and call " : "", s->ops->name,
-                  stepped ? "ReInit to go on from there" : "CalcIC makes it consistent");
+                  "at t = %.10g: the start is %.3g times the tolerance off the manifold%s; %s", t,
+                  off.norm, where,
+                  stepped ? "project it and call CPIntegratorReInit to go on from there"
+                          : "CPIntegratorCalcIC makes it consistent");
 }
 
-int cpStepperMakeConsistent(CPStepper s, long int nst, const char *function) {
+int cpStepperMakeConsistent(CPIntegrator s, long int nst, const char *function) {
   if (!s->P)
-    return cpReport(&s->log, CP_NO_PROJECTOR, function, "call %sSetProjector first", s->ops->name);
+    return cpReport(&s->log, CP_NO_PROJECTOR, function, "call CPIntegratorSetProjector first");
   if (nst > 0)
     return cpReport(&s->log, CP_TOO_LATE, function,
-                    "%ld steps have been taken: call %sReInit first", nst, s->ops->name);
+                    "%ld steps have been taken: call CPIntegratorReInit first", nst);
   cpStepperEnter(s);
   const int weights = cpStepperLeave(s, cpStepperWeights(s, s->y0, s->ewt));
   if (weights && weights != CP_NO_INIT)
@@ -80,7 +81,7 @@ int cpStepperMakeConsistent(CPStepper s, long int nst, const char *function) {
 
 /* ---- the end of an attempt ---- */
 
-static int failed(CPStepper s, int flag) {
+static int failed(CPIntegrator s, int flag) {
   s->stats.nprojfails++;
   return cpReason(s->text, flag, "%s", cpWorkText(s->step));
 }
@@ -91,14 +92,14 @@ static int failed(CPStepper s, int flag) {
  * position, and a sine of 1.0e-3 has been seen (test/reference/mechanics_four_bar.c). */
 #define NEARLY_DEPENDENT 1.0e-2
 
-void cpStepperTellAngle(CPStepper s, char *text, size_t length) {
+void cpStepperTellAngle(CPIntegrator s, char *text, size_t length) {
   const double sine = cpWorkSine(s->step);
   if (sine < NEARLY_DEPENDENT)
     snprintf(text, length,
              "; the constraints are dependent up to an angle of %.1e: a singular position?", sine);
 }
 
-int cpStepperProject(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e,
+int cpStepperProject(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e,
                      sunrealtype bound, CPProjected *projected) {
   cpCopy(s->delta, y);
   const int flag = cpProject(s->step, t, y, ewt, e, s->test_cnstr, projected);
@@ -123,11 +124,11 @@ int cpStepperProject(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vec
   return cpReason(
       s->text, -CP_PROJ_CORRECTION,
       "at t = %.10g: the projection moved the state by %.3g times the tolerance, more than the "
-      "bound %.3g (%sSetProjMaxCorrection)%s",
-      t, correction, s->max_correction, s->ops->name, which);
+      "bound %.3g (CPIntegratorSetMaxCorrection)%s",
+      t, correction, s->max_correction, which);
 }
 
-int cpStepperProjectError(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e) {
+int cpStepperProjectError(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e) {
   const int flag = cpProjectError(s->step, t, y, ewt, e);
   if (flag) return failed(s, flag);
   s->stats.nerrproj++;
@@ -136,8 +137,8 @@ int cpStepperProjectError(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, 
 
 /* ---- between two steps ---- */
 
-int cpStepperProjectOutput(CPStepper s, sunrealtype t, N_Vector y, sunrealtype bound, long int nst,
-                           const char *event) {
+int cpStepperProjectOutput(CPIntegrator s, sunrealtype t, N_Vector y, sunrealtype bound,
+                           long int nst, const char *event) {
   if (nst != s->nst_out) cpWorkForget(s->out); /* outputs within a step share factors */
   s->nst_out = nst;
   N_VScale(1.0, y, s->tmp);
@@ -154,9 +155,10 @@ int cpStepperProjectOutput(CPStepper s, sunrealtype t, N_Vector y, sunrealtype b
       return cpReason(
           s->text, CP_OUTPUT_PROJ_FAIL,
           "output at t = %.10g%s is given unprojected: the projection would move it by %.3g times "
-          "the tolerance, more than the bound %.3g (%sSetProjMaxCorrection); after a change of the "
-          "constraints %sReInit is needed",
-          t, event, correction, bound, s->ops->name, s->ops->name);
+          "the tolerance, more than the bound %.3g (CPIntegratorSetMaxCorrection); after a change "
+          "of the "
+          "constraints CPIntegratorReInit is needed",
+          t, event, correction, bound);
     }
   }
   s->stats.noutputs++;
@@ -165,7 +167,7 @@ int cpStepperProjectOutput(CPStepper s, sunrealtype t, N_Vector y, sunrealtype b
 
 /* ---- warnings ---- */
 
-void cpStepperWarn(CPStepper s, const char *function) {
+void cpStepperWarn(CPIntegrator s, const char *function) {
   char name[CP_ROW_NAME];
   if (!s->step) return;
   const CPFloor *floor = cpWorkFloor(s->step);

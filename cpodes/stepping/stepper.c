@@ -6,14 +6,14 @@
 
 /* ---- life cycle ---- */
 
-void cpStepperCreate(CPStepper s, const CPStepperOps *ops, SUNContext ctx) {
+void cpStepperCreate(CPIntegrator s, const CPIntegratorOps *ops, SUNContext ctx) {
   s->ops            = ops;
   s->ctx            = ctx;
   s->project_output = SUNTRUE;
   s->max_correction = CP_MAX_CORRECTION_DEFAULT;
 }
 
-int cpStepperAllocate(CPStepper s, N_Vector like, N_Vector *const own[], size_t count) {
+int cpStepperAllocate(CPIntegrator s, N_Vector like, N_Vector *const own[], size_t count) {
   CP_VECTORS(&s->memory, like, &s->y0);
   if (s->y0) cpUseOwnLoops(s->y0), like = s->y0;
   CP_VECTORS(&s->memory, like, &s->y, &s->ewt, &s->err, &s->delta, &s->tmp);
@@ -24,7 +24,7 @@ int cpStepperAllocate(CPStepper s, N_Vector like, N_Vector *const own[], size_t 
   return CP_MEM_FAIL;
 }
 
-void cpStepperFree(CPStepper s) {
+void cpStepperFree(CPIntegrator s) {
   cpArenaFree(&s->memory); /* first, since it may own a solver that uses the system */
   if (s->system.detach) s->system.detach(s->system.data);
   cpWorkFree(&s->step);
@@ -32,48 +32,48 @@ void cpStepperFree(CPStepper s) {
   if (s->tol.vabstol) N_VDestroy(s->tol.vabstol);
 }
 
-void cpStepperRestart(CPStepper s, sunrealtype t0, N_Vector y0) {
+void cpStepperRestart(CPIntegrator s, sunrealtype t0, N_Vector y0) {
   N_VScale(1.0, y0, s->y0);
   N_VScale(1.0, y0, s->y);
   s->t0 = s->t     = t0;
   s->start_checked = 0;
   s->nst_out       = -1;
   s->creeping      = (CPCreeping){.t = t0};
-  s->stats         = (CPodeProjStats){0};
+  s->stats         = (CPIntegratorStats){0};
   cpWorkRestart(s->step, &s->stats_before);
 }
 
 /* ---- checks of arguments ---- */
 
-int cpStepperExists(CPStepper s, const char *function) {
+int cpStepperExists(CPIntegrator s, const char *function) {
   return s ? CP_SUCCESS : cpReport(NULL, CP_MEM_NULL, function, "mem must not be NULL");
 }
 
-int cpStepperInitialised(CPStepper s, const char *function) {
+int cpStepperInitialised(CPIntegrator s, const char *function) {
   if (!s) return cpStepperExists(s, function);
   if (s->initialised) return CP_SUCCESS;
-  return cpReport(&s->log, CP_NO_INIT, function, "call %sInit first", s->ops->name);
+  return cpReport(&s->log, CP_NO_INIT, function, "call CPIntegratorInit first");
 }
 
-int cpStepperIdle(CPStepper s, const char *function) {
+int cpStepperIdle(CPIntegrator s, const char *function) {
   return s ? cpIdle(&s->log, function) : cpStepperExists(s, function);
 }
 
-int cpStepperCheck(CPStepper s, const char *function) {
+int cpStepperCheck(CPIntegrator s, const char *function) {
   const int flag = cpStepperInitialised(s, function);
   return flag ? flag : cpIdle(&s->log, function);
 }
 
-void *cpStepperLent(CPStepper s) { return s->system.data ? NULL : s->ops->user_data(s); }
+void *cpStepperLent(CPIntegrator s) { return s->system.data ? NULL : s->ops->data(s); }
 
-void cpStepperEnter(CPStepper s) {
+void cpStepperEnter(CPIntegrator s) {
   void *data = cpStepperLent(s);
   cpWorkLend(s->step, data);
   cpWorkLend(s->out, data);
   s->log.running++;
 }
 
-int cpStepperCheckVector(CPStepper s, N_Vector v, const char *name, const char *function) {
+int cpStepperCheckVector(CPIntegrator s, N_Vector v, const char *name, const char *function) {
   const int flag = cpStepperInitialised(s, function);
   if (flag) return flag;
   if (!v) return cpRefuse(&s->log, function, "%s must not be NULL", name);
@@ -82,7 +82,7 @@ int cpStepperCheckVector(CPStepper s, N_Vector v, const char *name, const char *
                   (long)N_VGetLength(s->y0), (long)N_VGetLength(v));
 }
 
-int cpStepperCheckCall(CPStepper s, sunrealtype tout, N_Vector yout, const sunrealtype *tret,
+int cpStepperCheckCall(CPIntegrator s, sunrealtype tout, N_Vector yout, const sunrealtype *tret,
                        int itask, const char *function) {
   int flag = cpStepperCheck(s, function);
   if (!flag) flag = cpStepperCheckVector(s, yout, "yout", function);
@@ -94,7 +94,7 @@ int cpStepperCheckCall(CPStepper s, sunrealtype tout, N_Vector yout, const sunre
                   CV_NORMAL, CV_ONE_STEP, itask);
 }
 
-int cpStepperCheckStart(CPStepper s, sunrealtype t0, N_Vector y0, const char *function) {
+int cpStepperCheckStart(CPIntegrator s, sunrealtype t0, N_Vector y0, const char *function) {
   const CPProjector P = s->P;
   if (!y0) return cpRefuse(&s->log, function, "y0 must not be NULL");
   if (!isfinite(t0)) return cpRefuse(&s->log, function, "t0 must be finite: t0 = %g", t0);
@@ -121,7 +121,7 @@ int cpStepperCheckStart(CPStepper s, sunrealtype t0, N_Vector y0, const char *fu
 
 /* ---- tolerances ---- */
 
-static int checkTolerances(CPStepper s, const CPTolerances *tol, const char *function) {
+static int checkTolerances(CPIntegrator s, const CPTolerances *tol, const char *function) {
   const N_Vector v = tol->vabstol;
   if (tol->kind == CP_TOL_WF)
     return tol->efun ? CP_SUCCESS : cpRefuse(&s->log, function, "efun must not be NULL");
@@ -139,7 +139,7 @@ static int checkTolerances(CPStepper s, const CPTolerances *tol, const char *fun
                   N_VMin(v));
 }
 
-int cpStepperSetTolerances(CPStepper s, CPTolerances tol, const char *function) {
+int cpStepperSetTolerances(CPIntegrator s, CPTolerances tol, const char *function) {
   int flag = cpStepperIdle(s, function);
   if (!flag) flag = checkTolerances(s, &tol, function);
   if (flag) return flag;
@@ -154,11 +154,11 @@ int cpStepperSetTolerances(CPStepper s, CPTolerances tol, const char *function) 
   return CP_SUCCESS;
 }
 
-int cpStepperWeights(CPStepper s, N_Vector y, N_Vector ewt) {
+int cpStepperWeights(CPIntegrator s, N_Vector y, N_Vector ewt) {
   const CPTolerances *tol = &s->tol;
   if (tol->kind == CP_TOL_NONE || tol->kind == CP_TOL_CVODES) return CP_NO_INIT;
   if (tol->kind == CP_TOL_WF) {
-    const int failed = tol->efun(y, ewt, s->ops->user_data(s));
+    const int failed = tol->efun(y, ewt, s->ops->data(s));
     if (failed || !(N_VMin(ewt) > 0.0) || !cpVectorFinite(ewt)) return CP_ILL_INPUT;
   } else if (cpHasData(y)) { /* one pass; five would take a fiftieth of a step of a small system */
     const sunrealtype *x = N_VGetArrayPointer(y),
@@ -183,7 +183,7 @@ int cpStepperWeights(CPStepper s, N_Vector y, N_Vector ewt) {
 
 /* ---- options ---- */
 
-int cpStepperSetProjector(CPStepper s, CPProjector P, const char *function) {
+int cpStepperSetProjector(CPIntegrator s, CPProjector P, const char *function) {
   const int flag = cpStepperIdle(s, function);
   if (flag) return flag;
   if (P && s->y0 && cpProjectorLength(P) != N_VGetLength(s->y0))
@@ -211,50 +211,17 @@ int cpStepperSetProjector(CPStepper s, CPProjector P, const char *function) {
   return CP_SUCCESS;
 }
 
-int cpStepperSetErrEst(CPStepper s, CPErrEst mode, const char *function) {
-  const int flag = cpStepperIdle(s, function);
-  if (flag) return flag;
-  if (mode < CP_ERREST_DEFAULT || mode > CP_ERREST_UNPROJECTED)
-    return cpRefuse(&s->log, function, "mode must be one of CP_ERREST_..., is %d", (int)mode);
-  s->errest = mode;
-  return CP_SUCCESS;
-}
-
-int cpStepperSetMaxCorrection(CPStepper s, sunrealtype wrms, const char *function) {
-  const int flag = cpStepperIdle(s, function);
-  if (flag) return flag;
-  if (!(wrms >= 0.0))
-    return cpRefuse(&s->log, function, "wrms must be positive, or 0 for the default: wrms = %g",
-                    wrms);
-  s->max_correction = wrms > 0.0 ? wrms : CP_MAX_CORRECTION_DEFAULT;
-  return CP_SUCCESS;
-}
-
-int cpStepperSetOutput(CPStepper s, sunbooleantype on, const char *function) {
-  const int flag = cpStepperIdle(s, function);
-  if (!flag) s->project_output = on;
-  return flag;
-}
-
-int cpStepperSetErrHandler(CPStepper s, CPErrHandlerFn handler, void *data, const char *function) {
-  const int flag = cpStepperIdle(s, function);
-  if (flag) return flag;
-  s->log.handler = handler;
-  s->log.data    = data;
-  return CP_SUCCESS;
-}
-
 /* ---- functions for an attached system ---- */
 
-N_Vector cpStepperNewest(CPStepper s, sunrealtype *t) {
+N_Vector cpStepperNewest(CPIntegrator s, sunrealtype *t) {
   *t = s->t;
   return s->y0 ? s->y : NULL;
 }
 
-int cpStepperIsRunning(CPStepper s) { return s->log.running > 0; }
+int cpStepperIsRunning(CPIntegrator s) { return s->log.running > 0; }
 
-void cpStepperSystemFreed(CPStepper s) {
-  s->ops->set_projector(s, NULL);
+void cpStepperSystemFreed(CPIntegrator s) {
+  CPIntegratorSetProjector(s, NULL);
   s->system      = (CPSystem){0};
   s->system_gone = 1;
 }
@@ -276,7 +243,7 @@ const char *cpStepperWithoutTime(const char *text) {
   return end ? end + 2 : text;
 }
 
-const char *cpStepperLastGood(CPStepper s, const char *text, char last[CP_LAST_GOOD]) {
+const char *cpStepperLastGood(CPIntegrator s, const char *text, char last[CP_LAST_GOOD]) {
   char time[CP_LAST_GOOD / 2];
   snprintf(time, sizeof time, "t = %.10g", s->t);
   const char *there = strstr(text, time);
@@ -287,25 +254,25 @@ const char *cpStepperLastGood(CPStepper s, const char *text, char last[CP_LAST_G
   return last;
 }
 
-static int isShort(CPStepper s, sunrealtype t, sunrealtype h) {
+static int isShort(CPIntegrator s, sunrealtype t, sunrealtype h) {
   /* t counts a little, since a restart at t0 may be near the end as well */
   return fabs(h) < NEAR_THE_END * fmax(1.0e-3 * fabs(t), fabs(t - s->t0));
 }
 
-int cpStepperTellLimit(CPStepper s) {
+int cpStepperTellLimit(CPIntegrator s) {
   return s->system.limit && s->system.limit(s->t, s->y, s->text, s->system.data);
 }
 
 /* So many short steps in a row are not those after a restart, which grow. */
 #define SHORT_STEPS 20
 
-int cpStepperIsAtLimit(CPStepper s, sunrealtype h) {
+int cpStepperIsAtLimit(CPIntegrator s, sunrealtype h) {
   if (!isShort(s, s->t, h)) s->creeping.nshort = 0;
   else if (++s->creeping.nshort % SHORT_STEPS == 0) return cpStepperTellLimit(s);
   return 0;
 }
 
-int cpStepperIsCreeping(CPStepper s, sunrealtype t, sunrealtype h) {
+int cpStepperIsCreeping(CPIntegrator s, sunrealtype t, sunrealtype h) {
   CPCreeping *creeping       = &s->creeping;
   const sunrealtype shortest = CREEPING * CP_UROUND * fmax(fabs(t), fabs(t - s->t0));
   if (isShort(s, t, h) && s->system.limit) {
@@ -319,8 +286,8 @@ int cpStepperIsCreeping(CPStepper s, sunrealtype t, sunrealtype h) {
 
 /* ---- statistics ---- */
 
-CPodeProjStats cpStepperStats(CPStepper s) {
-  CPodeProjStats stats = s->stats;
+CPIntegratorStats cpStepperStats(CPIntegrator s) {
+  CPIntegratorStats stats = s->stats;
   if (!s->step) return stats;
   const CPProjectorStats *now = cpWorkStats(s->step), *before = &s->stats_before;
   stats.nce     = now->nce - before->nce;
@@ -328,12 +295,6 @@ CPodeProjStats cpStepperStats(CPStepper s) {
   stats.nsetups = now->nsetups - before->nsetups;
   stats.niters  = now->niters - before->niters;
   return stats;
-}
-
-int cpStepperCheckFormat(CPStepper s, FILE *out, SUNOutputFormat fmt, const char *function) {
-  if (!out) return cpRefuse(&s->log, function, "out must not be NULL");
-  if (fmt == SUN_OUTPUTFORMAT_TABLE || fmt == SUN_OUTPUTFORMAT_CSV) return CP_SUCCESS;
-  return cpRefuse(&s->log, function, "fmt must be SUN_OUTPUTFORMAT_TABLE or _CSV, is %d", (int)fmt);
 }
 
 int cpPrintFigures(FILE *out, SUNOutputFormat fmt, const CPFigure *figures, size_t count) {
@@ -354,9 +315,9 @@ int cpPrintFigures(FILE *out, SUNOutputFormat fmt, const CPFigure *figures, size
 }
 
 /* Prints the counters of the projection. Returns non-zero if writing failed. */
-static int printProjection(CPStepper s, FILE *out, SUNOutputFormat fmt) {
-  const CPodeProjStats n = cpStepperStats(s);
-  const int multistep    = s->ops->multistep;
+static int printProjection(CPIntegrator s, FILE *out, SUNOutputFormat fmt) {
+  const CPIntegratorStats n = cpStepperStats(s);
+  const int multistep       = s->ops->multistep;
   CPProjectorStats projector;
   char solver[CP_TEXT_LENGTH];
   CPProjectorGetStats(s->P, &projector);
@@ -383,8 +344,8 @@ static int printProjection(CPStepper s, FILE *out, SUNOutputFormat fmt) {
   return cpPrintFigures(out, fmt, figures, sizeof figures / sizeof figures[0]);
 }
 
-int cpStepperPrint(CPStepper s, FILE *out, SUNOutputFormat fmt, int bad, const char *function) {
-  if (!bad && s->P) bad = printProjection(s, out, fmt);
+int cpStepperPrint(CPIntegrator s, FILE *out, SUNOutputFormat fmt, const char *function) {
+  int bad = s->P && printProjection(s, out, fmt);
   if (!bad && s->system.print) bad = s->system.print(out, fmt, s->system.data);
   return bad ? cpRefuse(&s->log, function, "writing to out failed") : CP_SUCCESS;
 }

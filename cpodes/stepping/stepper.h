@@ -1,6 +1,5 @@
-/* The base of both integrators, CPode (multistep/) and CPOneStep (onestep/): a solution with
- * tolerances, a projector, and perhaps an attached system. CPodeMem_ and CPOneStepMem_ begin with a
- * CPStepper_, so that a pointer to either is a CPStepper.
+/* What all integrators are made of: a solution with tolerances, a projector, and perhaps an attached system. The structs of
+ * both back-ends, CPMultistep_ (multistep/) and CPOneStep_ (onestep/), begin with a CPIntegrator_.
  *
  * Functions that take the name of a public function report errors under that name. They accept s =
  * NULL if they are the first to see the user's argument. */
@@ -13,18 +12,65 @@
 #include "cpodes/projector/projection.h"
 #include "system.h"
 
-#include <cpodes/cpodes.h>
+#include <cpodes/cpodes_integrator.h>
 #include <stdlib.h>
 
-/* What differs between the integrators. */
+/* How a method solves implicit equations: not at all, as CPImplicitSystem, by Newton's iteration for y' = f, or by fixed-point
+ * iteration; with CP_USERS_ITERATION the user has replaced the latter. */
+typedef enum {
+  CP_EXPLICIT,
+  CP_IMPLICIT,
+  CP_NEWTON,
+  CP_FIXED_POINT,
+  CP_USERS_ITERATION
+} CPIteration;
+#define CP_METHOD_NAME 64 /* length of the names of methods */
+typedef enum { CP_LEAST_STEP, CP_LARGEST_STEP, CP_FIXED_STEP } CPStepSize;
+
+/* A back-end. Functions that are NULL are those that it does not have. They report errors under the name of the public
+ * function that was called; its arguments have been checked as far as that does not depend on the back-end. */
 typedef struct {
-  const char *name;                 /* the prefix of its public functions, for messages */
-  int multistep;                    /* steps may be left unprojected, and corrections taken back */
-  sunrealtype (*size)(CPStepper s); /* of the latest step */
-  int (*weights)(CPStepper s, N_Vector ewt); /* of the latest step */
-  void *(*user_data)(CPStepper s);           /* that of f */
-  int (*set_projector)(CPStepper s, CPProjector P);
-} CPStepperOps;
+  const char *methods;          /* those that it has, for messages */
+  int multistep;                /* steps may be left unprojected, and corrections taken back */
+  void (*free)(CPIntegrator s); /* all but the struct, the base by cpStepperFree */
+  int (*init)(CPIntegrator s, CVRhsFn f, sunrealtype t0, N_Vector y0, const char *function);
+  int (*reinit)(CPIntegrator s, sunrealtype t0, N_Vector y0, const char *function);
+  int (*evolve)(CPIntegrator s, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+                const char *function);
+  /* options: what has been set in the base takes effect */
+  int (*tolerances)(CPIntegrator s, const char *function);
+  void (*projector)(CPIntegrator s, int same);
+  int (*user_data)(CPIntegrator s, void *user_data, const char *function);
+  int (*frequency)(CPIntegrator s, long int nsteps);
+  int (*nonlinear_solver)(CPIntegrator s, SUNNonlinearSolver inner, const char *function);
+  int (*convergence)(CPIntegrator s, sunrealtype coef);
+  int (*jacobian)(CPIntegrator s, SUNMatrix J_tmpl, CVLsJacFn jac, const char *function);
+  int (*batch)(CPIntegrator s, CPRhsBatchFn batch, const char *function);
+  int (*first_step)(CPIntegrator s, sunrealtype h, const char *function);
+  int (*size)(CPIntegrator s, CPStepSize which, sunrealtype h, const char *function);
+  int (*max_steps)(CPIntegrator s, long int mxsteps, const char *function);
+  int (*stop)(CPIntegrator s, sunrealtype tstop, const char *function); /* infinite: none */
+  /* roots */
+  int (*roots)(CPIntegrator s, int nrtfn, CVRootFn g, const char *function);
+  int (*direction)(CPIntegrator s, const int *rootdir, const char *function);
+  int (*found)(CPIntegrator s, int *rootsfound, const char *function);
+  int (*window)(CPIntegrator s, sunrealtype *low, sunrealtype *high, const char *function);
+  /* results */
+  int (*dky)(CPIntegrator s, sunrealtype t, int k, N_Vector dky, const char *function);
+  int (*errors)(CPIntegrator s, N_Vector ele, const char *function);
+  const char *(*method)(CPIntegrator s, int *order, int *embedded, int *stages);
+  long int (*steps)(CPIntegrator s);                       /* taken since the start */
+  void (*stats)(CPIntegrator s, CPIntegratorStats *stats); /* all but those of the projection */
+  int (*print)(CPIntegrator s, FILE *out, SUNOutputFormat fmt, const char *function);
+  /* for attached systems: the size of the latest step, its weights, the data that f gets, how implicit equations are solved */
+  sunrealtype (*step)(CPIntegrator s);
+  int (*weights)(CPIntegrator s, N_Vector ewt);
+  void *(*data)(CPIntegrator s);
+  CPIteration (*iteration)(CPIntegrator s);
+  int (*system)(CPIntegrator s, const CPSystem *system);
+  /* The linear solver of Newton's iteration, whose matrix S the system computes. Returns 0 or CP_MEM_FAIL. */
+  int (*linear_system)(CPIntegrator s, SUNLinearSolver LS, SUNMatrix S);
+} CPIntegratorOps;
 
 typedef enum { CP_TOL_NONE, CP_TOL_SS, CP_TOL_SV, CP_TOL_WF, CP_TOL_CVODES } CPTolKind;
 
@@ -42,13 +88,15 @@ typedef struct {
   sunrealtype t;
 } CPCreeping;
 
-struct CPStepper_ {
-  const CPStepperOps *ops;
+struct CPIntegrator_ {
+  const CPIntegratorOps *ops;
   SUNContext ctx;
   CPLog log;
   char text[CP_TEXT_LENGTH]; /* the reason for the latest failure */
   CPArena memory;            /* owns the vectors */
   int initialised;
+  int begun;    /* f has been given to the method, perhaps in vain */
+  int attached; /* CVODES' memory is the user's */
   /* the problem */
   CVRhsFn f; /* NULL for attached memory, or if not given yet */
   CPTolerances tol;
@@ -70,44 +118,44 @@ struct CPStepper_ {
   long int nst_out; /* steps taken when the stored factors of `out` were computed */
   int output_cause; /* result of the latest projection between two steps */
   CPCreeping creeping;
-  CPodeProjStats stats;
+  CPIntegratorStats stats;
   CPProjectorStats stats_before; /* those of `step` at the start */
   int floor_warned;              /* once, since events restart runs */
 };
 
 /* ---- stepper.c: life cycle and options ---- */
 
-void cpStepperCreate(CPStepper s, const CPStepperOps *ops, SUNContext ctx);
+void cpStepperCreate(CPIntegrator s, const CPIntegratorOps *ops, SUNContext ctx);
 /* Allocates the vectors, and `count` more of the integrator's own, as clones of `like`. On
  * CP_MEM_FAIL none are left. */
-int cpStepperAllocate(CPStepper s, N_Vector like, N_Vector *const own[], size_t count);
-void cpStepperFree(CPStepper s);
+int cpStepperAllocate(CPIntegrator s, N_Vector like, N_Vector *const own[], size_t count);
+void cpStepperFree(CPIntegrator s);
 /* Checks that y0 is a valid start: finite, and of the same kind and length as the projector's
  * states and earlier ones. */
-int cpStepperCheckStart(CPStepper s, sunrealtype t0, N_Vector y0, const char *function);
+int cpStepperCheckStart(CPIntegrator s, sunrealtype t0, N_Vector y0, const char *function);
 /* Restarts from (t0, y0), with counters of zero. */
-void cpStepperRestart(CPStepper s, sunrealtype t0, N_Vector y0);
+void cpStepperRestart(CPIntegrator s, sunrealtype t0, N_Vector y0);
 
 /* The first checks that s exists, the second also that it is initialised. They return 0,
  * CP_MEM_NULL or CP_NO_INIT. */
-int cpStepperExists(CPStepper s, const char *function);
-int cpStepperInitialised(CPStepper s, const char *function);
+int cpStepperExists(CPIntegrator s, const char *function);
+int cpStepperInitialised(CPIntegrator s, const char *function);
 /* The same two for functions that work on the solution or change how it is computed: these also check
  * that no call of the integrator is under way (CP_REENTERED). */
-int cpStepperIdle(CPStepper s, const char *function);
-int cpStepperCheck(CPStepper s, const char *function);
+int cpStepperIdle(CPIntegrator s, const char *function);
+int cpStepperCheck(CPIntegrator s, const char *function);
 /* Returns the user_data of f, which the functions of a projector without data of its own receive: NULL
  * with an attached system, whose f it is. */
-void *cpStepperLent(CPStepper s);
+void *cpStepperLent(CPIntegrator s);
 /* To be called before and after an action that calls functions of the user's. cpStepperLeave returns
  * flag. */
-void cpStepperEnter(CPStepper s);
-static inline int cpStepperLeave(CPStepper s, int flag) { return cpCalledUser(&s->log, flag); }
+void cpStepperEnter(CPIntegrator s);
+static inline int cpStepperLeave(CPIntegrator s, int flag) { return cpCalledUser(&s->log, flag); }
 /* cpStepperInitialised; also checks that v, the argument of that name, is a vector of the length of the
  * state. */
-int cpStepperCheckVector(CPStepper s, N_Vector v, const char *name, const char *function);
-/* Checks the arguments that CPode and CPOneStepEvolve share. */
-int cpStepperCheckCall(CPStepper s, sunrealtype tout, N_Vector yout, const sunrealtype *tret,
+int cpStepperCheckVector(CPIntegrator s, N_Vector v, const char *name, const char *function);
+/* Checks the arguments of CPIntegratorEvolve. */
+int cpStepperCheckCall(CPIntegrator s, sunrealtype tout, N_Vector yout, const sunrealtype *tret,
                        int itask, const char *function);
 /* Is tout the start t, up to roundoff, so that no step leads there? An event at the end of a run
  * leaves nothing to integrate. */
@@ -118,73 +166,66 @@ static inline int cpStepperIsThere(sunrealtype t, sunrealtype tout) {
 static inline const char *cpMissingOperation(N_Vector v) { return cpVectorLacks(v, CP_FOR_STEPS); }
 
 /* Copies tol.vabstol. */
-int cpStepperSetTolerances(CPStepper s, CPTolerances tol, const char *function);
+int cpStepperSetTolerances(CPIntegrator s, CPTolerances tol, const char *function);
 /* ewt_i = 1 / (reltol |y_i| + abstol_i), or by efun; then scaled by the system. Returns 0,
  * CP_NO_INIT without tolerances, or CP_ILL_INPUT if a weight is not positive or efun failed. */
-int cpStepperWeights(CPStepper s, N_Vector y, N_Vector ewt);
+int cpStepperWeights(CPIntegrator s, N_Vector y, N_Vector ewt);
 /* Setting the same projector again means that its data have changed. */
-int cpStepperSetProjector(CPStepper s, CPProjector P, const char *function);
-int cpStepperSetErrEst(CPStepper s, CPErrEst mode, const char *function);
-int cpStepperSetMaxCorrection(CPStepper s, sunrealtype wrms, const char *function);
-int cpStepperSetOutput(CPStepper s, sunbooleantype on, const char *function);
-int cpStepperSetErrHandler(CPStepper s, CPErrHandlerFn handler, void *data, const char *function);
+int cpStepperSetProjector(CPIntegrator s, CPProjector P, const char *function);
 
 /* After a failed attempt to t with step h: have attempts failed repeatedly with steps too short to
  * make progress? A single failure with such a step proves nothing, since far from t = 0 all steps
  * may be short. */
-int cpStepperIsCreeping(CPStepper s, sunrealtype t, sunrealtype h);
+int cpStepperIsCreeping(CPIntegrator s, sunrealtype t, sunrealtype h);
 /* Returns the text behind its "at t = ...: ", for messages that name the time already. */
 const char *cpStepperWithoutTime(const char *text);
 /* Returns "; the last good state is that of t = ...", in last, or "" if the text names this time. */
 #define CP_LAST_GOOD 80
-const char *cpStepperLastGood(CPStepper s, const char *text, char last[CP_LAST_GOOD]);
+const char *cpStepperLastGood(CPIntegrator s, const char *text, char last[CP_LAST_GOOD]);
 /* Is the newest state the end of the motion (CPSystem's limit)? Then s->text says why. */
-int cpStepperTellLimit(CPStepper s);
+int cpStepperTellLimit(CPIntegrator s);
 /* The same after a step of size h, if many steps in a row have been so short that they approach the end
  * of the motion without reaching it. */
-int cpStepperIsAtLimit(CPStepper s, sunrealtype h);
+int cpStepperIsAtLimit(CPIntegrator s, sunrealtype h);
 
 /* The code, negative, for which the attached system's functions have failed, with the reason, or 0. */
-static inline int cpStepperCause(const CPStepper s, const char **reason) {
+static inline int cpStepperCause(const CPIntegrator s, const char **reason) {
   return s->system.cause ? -abs(s->system.cause(reason, s->system.data)) : 0;
 }
 
 /* Returns the counters of the projection since the start. */
-CPodeProjStats cpStepperStats(CPStepper s);
+CPIntegratorStats cpStepperStats(CPIntegrator s);
 
-/* Prints the counters of the projection and of the system. bad: writing those of the integrator has
- * failed. Returns 0, or the code that was reported. */
-int cpStepperPrint(CPStepper s, FILE *out, SUNOutputFormat fmt, int bad, const char *function);
-/* Checks that fmt is a format and out a file. */
-int cpStepperCheckFormat(CPStepper s, FILE *out, SUNOutputFormat fmt, const char *function);
+/* Prints the counters of the projection and of the system. Returns 0, or the code that was reported. */
+int cpStepperPrint(CPIntegrator s, FILE *out, SUNOutputFormat fmt, const char *function);
 
 /* ---- projection.c: the reason for a failure is in s->text; a positive code is recoverable ---- */
 
 /* Is the start (t, y) on the manifold, and is G the Jacobian of c? Allocates all workspace.
  * `stepped`: steps have been taken before. Returns 0 or an error code. */
-int cpStepperCheckConsistent(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, int stepped);
+int cpStepperCheckConsistent(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt, int stepped);
 /* Writes the consistent start nearest to s->y0 to s->tmp, in the projector's norm (the Euclidean
  * norm without tolerances). */
-int cpStepperMakeConsistent(CPStepper s, long int nst, const char *function);
+int cpStepperMakeConsistent(CPIntegrator s, long int nst, const char *function);
 /* Projects y (in, out), the end of an attempt, onto the manifold, and counts the projection. The
  * correction s->delta must not be longer than bound. e: an error estimate, or NULL, as in
  * cpProject. */
-int cpStepperProject(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e,
+int cpStepperProject(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e,
                      sunrealtype bound, CPProjected *projected);
 /* Replaces e (in, out), the error estimate of an attempt, by P e, where P is the tangent projector
  * at (t, y). */
-int cpStepperProjectError(CPStepper s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e);
+int cpStepperProjectError(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector e);
 /* Projects y (in, out), a state between two steps, onto the manifold; nst steps have been taken.
  * The weights are s->ewt. Messages name the output by its event. CP_OUTPUT_PROJ_FAIL leaves y
  * unchanged, and the result of the projection in s->output_cause. */
-int cpStepperProjectOutput(CPStepper s, sunrealtype t, N_Vector y, sunrealtype bound, long int nst,
-                           const char *event);
+int cpStepperProjectOutput(CPIntegrator s, sunrealtype t, N_Vector y, sunrealtype bound,
+                           long int nst, const char *event);
 /* If the constraints are nearly dependent, says so in text [length], which is otherwise
  * unchanged. */
-void cpStepperTellAngle(CPStepper s, char *text, size_t length);
+void cpStepperTellAngle(CPIntegrator s, char *text, size_t length);
 /* Warns after accepted steps: once if the projection is asked for more accuracy than roundoff in c
  * allows, and each time the rank falls. */
-void cpStepperWarn(CPStepper s, const char *function);
+void cpStepperWarn(CPIntegrator s, const char *function);
 
 /* The message for a Newton iteration whose matrix has NaN or Inf. */
 #define CP_MATRIX_NONFINITE                                                                       \

@@ -1,24 +1,22 @@
 /* The interface between a system of equations of the library's own, such as a mechanical system,
- * and the integrator that it is attached to, a CPode or a CPOneStep. */
+ * and the integrator that it is attached to. */
 #ifndef CPODES_SYSTEM_H
 #define CPODES_SYSTEM_H
 
 #include "cpodes/base/arena.h"
 
-#include <cpodes/cpodes_types.h>
+#include <cpodes/cpodes_integrator.h>
 #include <cvodes/cvodes.h>
 #include <stdio.h>
 
 /* ---- the integrator, as its system sees it (stepper.c) ---- */
 
-typedef struct CPStepper_ *CPStepper;
-
 /* Returns the latest accepted state, and its time, or NULL before the integrator is initialised. */
-N_Vector cpStepperNewest(CPStepper s, sunrealtype *t);
+N_Vector cpStepperNewest(CPIntegrator s, sunrealtype *t);
 /* Is a call of the integrator under way, which calls functions of the user's? */
-int cpStepperIsRunning(CPStepper s);
+int cpStepperIsRunning(CPIntegrator s);
 /* To be called if the system is freed before its integrator, which refuses to step from then on. */
-void cpStepperSystemFreed(CPStepper s);
+void cpStepperSystemFreed(CPIntegrator s);
 
 /* A figure that an integrator prints, or its system after it: a text, a value with `digits` digits,
  * or a count. If name is NULL, it is not printed. */
@@ -131,7 +129,7 @@ typedef struct {
 } CPSensSystem;
 
 /* All functions receive data, which becomes the integrator's user_data: a struct whose first member
- * is its CPStepper. Functions marked (optional) may be NULL. The right-hand side fails if y' is not
+ * is its CPIntegrator. Functions marked (optional) may be NULL. The right-hand side fails if y' is not
  * finite. */
 typedef struct {
   void *data; /* NULL if no system is attached */

@@ -1,7 +1,7 @@
 /* Checks of both forms of the equations, and of conserved quantities. */
 #include "model_check_impl.h"
 
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,19 +161,19 @@ static const sunrealtype run_tolerance = 1e-10;
 static int run(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype time) {
   sunrealtype reached;
   CPMech mech      = CPModelMech(c->model); /* c->mech stays unattached */
-  CPOneStepMem mem = CPOneStepCreate(c->model->stiff ? "RADAU" : "DOP853", c->model->ctx);
+  CPIntegrator mem = CPIntegratorCreate(c->model->stiff ? "RADAU" : "DOP853", c->model->ctx);
   int result       = mech && mem ? 1 : model_contradicts(c, "no memory");
   if (result) {
     CPMechSetErrHandlerFn(mech, model_silent, NULL);
-    CPOneStepSetErrHandlerFn(mem, model_silent, NULL);
-    if (CPMechAttachOneStep(mech, mem, t, y) ||
-        CPOneStepSStolerances(mem, run_tolerance, run_tolerance) ||
-        CPOneStepSetMaxNumSteps(mem, 100000) ||
-        CPOneStepEvolve(mem, t + time, c->moved, &reached, CV_NORMAL) < 0)
-      result =
-          model_contradicts(c, "near y0 it cannot be integrated: %s", CPOneStepGetLastMessage(mem));
+    CPIntegratorSetErrHandlerFn(mem, model_silent, NULL);
+    if (CPMechAttach(mech, mem, t, y) ||
+        CPIntegratorSStolerances(mem, run_tolerance, run_tolerance) ||
+        CPIntegratorSetMaxNumSteps(mem, 100000) ||
+        CPIntegratorEvolve(mem, t + time, c->moved, &reached, CV_NORMAL) < 0)
+      result = model_contradicts(c, "near y0 it cannot be integrated: %s",
+                                 CPIntegratorGetLastMessage(mem));
   }
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   return result;
 }

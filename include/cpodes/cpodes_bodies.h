@@ -431,7 +431,7 @@ CPODES_EXPORT int CPBodiesGetPowers(CPBodies bodies, sunrealtype t, N_Vector y,
  * (of a sphere), friction, sticking, restitution; of a bushing kx ... kzz, dx ... dzz, x0 ... zz0 (without force); inertance
  * and drag, if the element was added with some. Gravity is "gravity.x" and so on. */
 CPODES_EXPORT int CPBodiesFindParameter(CPBodies bodies, const char *name);
-/** Returns the array of all parameters, which the functions of the model read, for CPodeSetSensParams and CPMechSetParams.
+/** Returns the array of all parameters, which the functions of the model read, for CPIntegratorSetSensParams and CPMechSetParams.
  * Its address is final once CPBodiesMech or CPBodiesModel has been called. Returns NULL if bodies is NULL. */
 CPODES_EXPORT sunrealtype *CPBodiesParameters(CPBodies bodies);
 /** Returns the number of bodies. */

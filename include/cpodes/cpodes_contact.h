@@ -22,8 +22,8 @@
 #ifndef CPODES_CONTACT_H
 #define CPODES_CONTACT_H
 
+#include <cpodes/cpodes_integrator.h>
 #include <cpodes/cpodes_mechanics.h>
-#include <cpodes/cpodes_onestep.h>
 #include <cpodes/cpodes_sens.h>
 
 #ifdef __cplusplus
@@ -84,7 +84,7 @@ typedef int (*CPContactEventFn)(const CPContactEvent *event, void *user_data);
  * value if it fails. */
 typedef int (*CPContactLawFn)(int i, CPContactPoint *point, void *user_data);
 
-/** Counters since the newest successful CPContactAttach or CPContactAttachOneStep. */
+/** Counters since the newest successful CPContactAttach or CPContactAttach. */
 typedef struct {
   long int nevents;        /**< events at which velocities or phases have changed */
   long int nimpacts;       /**< events with an impact */
@@ -167,7 +167,7 @@ CPODES_EXPORT const char *CPContactGetLastMessage(CPContact contact);
 /* ---- integration ---- */
 
 /**
- * Attaches the system to an integrator and starts it at (t0, y), as CPMechAttach and CPMechAttachOneStep do, and sets
+ * Attaches the system to an integrator and starts it at (t0, y), as CPMechAttach does, and sets
  * its tolerances (relative and absolute) and root functions. The tolerance of a gap is (atol + rtol max |q|) times the
  * largest entry of its row of A; that of its velocities is the same with u for q. A gap below a tenth of its tolerance
  * counts as closed. If closed contacts approach each other at the start, the impact happens first. y: in, the start; out,
@@ -178,10 +178,8 @@ CPODES_EXPORT const char *CPContactGetLastMessage(CPContact contact);
  * CP_CONTACT_NO_SOLUTION (see CPContactSolve), CP_ILL_INPUT, or the code of what failed. After a failure y is as it was,
  * and an earlier run continues with the next call of CPContactSolve, unless its integrator has been freed.
  */
-CPODES_EXPORT int CPContactAttach(CPContact contact, CPodeMem mem, sunrealtype t0, N_Vector y,
+CPODES_EXPORT int CPContactAttach(CPContact contact, CPIntegrator mem, sunrealtype t0, N_Vector y,
                                   sunrealtype rtol, sunrealtype atol);
-CPODES_EXPORT int CPContactAttachOneStep(CPContact contact, CPOneStepMem mem, sunrealtype t0,
-                                         N_Vector y, sunrealtype rtol, sunrealtype atol);
 
 /**
  * Sets the user's root functions g(t, y, gout, user_data), gout [nrtfn], in addition to those of the contacts, for the
@@ -243,7 +241,7 @@ CPODES_EXPORT int CPContactGetEvent(CPContact contact, int i, CPContactEvent *ev
 
 /**
  * Starts the sensitivities dy/dp_i to Ns > 0 parameters, which are continued through all events. To be called after
- * CPContactAttach and before the first step. p, pbar and plist are those of CPodeSetSensParams: p is the array that the
+ * CPContactAttach and before the first step. p, pbar and plist are those of CPIntegratorSetSensParams: p is the array that the
  * model's functions read, and is not owned. yS0 [Ns] contains the derivatives of the state that CPContactAttach got, that
  * is before an impact at the start. The integrator gets the tolerances of CVodeSensEEtolerances and tests the errors of
  * sensitivities. Other options of cpodes_sens.h may be set afterwards. At an event at tau, where R is the impact,
@@ -254,13 +252,13 @@ CPODES_EXPORT int CPContactGetEvent(CPContact contact, int i, CPContactEvent *ev
  * touches zero without an impact, or if several events at one time separate when the parameters change.
  *
  * Returns CP_NO_INIT before CPContactAttach, CP_NOT_SUPPORTED with a one-step method or with time stepping, CP_ILL_INPUT,
- * CP_MEM_FAIL, or what CPodeSensInit1 does. A new CPContactAttach ends the sensitivities of an earlier run.
+ * CP_MEM_FAIL, or what CPIntegratorSensInit1 does. A new CPContactAttach ends the sensitivities of an earlier run.
  */
 CPODES_EXPORT int CPContactSensInit(CPContact contact, int Ns, N_Vector *yS0, sunrealtype *p,
                                     const sunrealtype *pbar, const int *plist);
 
 /**
- * Functionals and their gradients by adjoint problems through all events, as CPodeFunctionalAdjoint without contacts: from
+ * Functionals and their gradients by adjoint problems through all events, as CPIntegratorFunctionalAdjoint without contacts: from
  * the start of CPContactAttach, before the first step, to t1 > t0. F, options, G [ng], dG [ng x Np] and gradient [ng] have
  * the same meaning as there. p, pbar and plist describe the Np >= 0 parameters, as in CPContactSensInit. y0S [Np] contains
  * the derivatives of the state that CPContactAttach got, or is NULL if it does not depend on the parameters. gradient is

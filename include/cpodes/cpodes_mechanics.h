@@ -20,7 +20,7 @@
 #ifndef CPODES_MECHANICS_H
 #define CPODES_MECHANICS_H
 
-#include <cpodes/cpodes.h>
+#include <cpodes/cpodes_integrator.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -282,14 +282,14 @@ typedef struct {
   sunbooleantype unique; /**< whether the multipliers are unique at the newest solution */
   CPKktLinSol linsol;    /**< solver in use for accelerations */
   CPMechNewton newton;   /**< solver in use for implicit methods */
-  CPMechOutput last; /**< values at the newest state of CPMechEvaluate or CPodePrintAllStats; its
+  CPMechOutput last; /**< values at the newest state of CPMechEvaluate or CPIntegratorPrintAllStats; its
                           pointers are NULL */
 } CPMechStats;
 
 /** A method for a motion, and the reasons for its choice (CPMechSuggestMethod). */
 typedef struct {
-  const char *method; /**< name for CPOneStepCreate; "BDF" or "ADAMS" if lmm is not 0 */
-  int lmm;            /**< CV_BDF or CV_ADAMS, for CPodeCreate; 0 for a one-step method */
+  const char *method; /**< name for CPIntegratorCreate; "BDF" or "ADAMS" if lmm is not 0 */
+  int lmm;            /**< CV_BDF or CV_ADAMS, for CPIntegratorCreate; 0 for a one-step method */
   int stiff;          /**< 1 if implicit methods take far fewer steps */
   sunrealtype radius; /**< estimated spectral radius of the Jacobian of y' = f(t, y) [1/time]; 0 below motion / 10 */
   sunrealtype motion; /**< rate at which positions change by their own size [1/time] */
@@ -402,7 +402,7 @@ CPODES_EXPORT int CPMechAddUnitNorm(CPMech mech, sunindextype first, sunindextyp
  * Switches rows of constraints on and off (contacts), at any time between two steps. mask [na] is
  * copied: 0 means off, anything else on. If mask is NULL (default), all are on. A row that is off
  * has lambda_i = 0. A row that is switched on must be satisfied already: CPMechImpact changes
- * velocities, CPMechCalcIC positions. An integrator continues after CPodeReInit or CPOneStepReInit, since
+ * velocities, CPMechCalcIC positions. An integrator continues after CPIntegratorReInit or CPIntegratorReInit, since
  * derivatives that it has stored belong to the former rows.
  */
 CPODES_EXPORT int CPMechSetActive(CPMech mech, const sunrealtype *mask);
@@ -415,7 +415,7 @@ CPODES_EXPORT int CPMechSetActive(CPMech mech, const sunrealtype *mask);
  * CP_NOT_SUPPORTED for operators in place of M and A.
  *
  * At a kink of g, stop the integration (CVodeSetStopTime), let data select the next branch, make
- * velocities consistent (CPMechImpact) and continue with CPodeReInit. Each branch must continue
+ * velocities consistent (CPMechImpact) and continue with CPIntegratorReInit. Each branch must continue
  * smoothly beyond its ends, so that differences do not see the kink.
  */
 CPODES_EXPORT int CPMechPrescribe(CPMech mech, sunindextype i, CPMotion how, CPMotionFn g,
@@ -491,20 +491,20 @@ CPODES_EXPORT int CPMechSetMaxOrd(CPMech mech, int maxord);
 /* ---- use with an integrator ---- */
 
 /**
- * Attaches the system to an integrator of CPodeCreate and starts it at (t0, y0), y0 [nq + nu + nz],
- * by CPodeInit, or by CPodeReInit if it has been initialised. It sets the right-hand side, the
+ * Attaches the system to an integrator of CPIntegratorCreate and starts it at (t0, y0), y0 [nq + nu + nz],
+ * by CPIntegratorInit, or by CPIntegratorReInit if it has been initialised. It sets the right-hand side, the
  * projector, CVODES' user_data, maximum order and error weights, and the linear solver of
  * CPMechSetNewton. With CV_ADAMS and CP_NEWTON_AUTO it sets a fixed-point solver instead, unless
  * the user has set a nonlinear solver.
  *
  * With CP_NEWTON_KKT, partial derivatives by functions of the user are compared with differences now and
- * then: CPode returns CP_MECH_DERIV_WRONG if one is too large by a factor of thirty or more.
+ * then: CPIntegratorEvolve returns CP_MECH_DERIV_WRONG if one is too large by a factor of thirty or more.
  *
- * Tolerances and everything else are set as usual. y0 need not be consistent: call CPodeCalcIC, or
+ * Tolerances and everything else are set as usual. y0 need not be consistent: call CPIntegratorCalcIC, or
  * CPMechCalcIC before. mem uses mech until it is freed. A system is attached to one integrator at a
  * time.
  */
-CPODES_EXPORT int CPMechAttach(CPMech mech, CPodeMem mem, sunrealtype t0, N_Vector y0);
+CPODES_EXPORT int CPMechAttach(CPMech mech, CPIntegrator mem, sunrealtype t0, N_Vector y0);
 
 /** Returns 1 if the system is attached to an integrator that has not been freed, else 0; 0 if mech is NULL. */
 CPODES_EXPORT int CPMechIsAttached(CPMech mech);
@@ -607,7 +607,7 @@ CPODES_EXPORT int CPMechEffectiveMass(CPMech mech, sunrealtype t, N_Vector y, SU
  * Named rows are not unilateral: one that is opening (v_i > 0 for a gap p_i >= 0) is reversed like
  * the others, so name only those that close. Returns 0, CP_KKT_INCONSISTENT if dependent rows
  * cannot have these velocities together, or CP_MECH_A_WRONG if A is not dv/du. After a failure y
- * and impulse are as they were. The integrator continues after CPodeReInit.
+ * and impulse are as they were. The integrator continues after CPIntegratorReInit.
  */
 CPODES_EXPORT int CPMechImpact(CPMech mech, sunrealtype t, N_Vector y, const sunrealtype *named,
                                sunrealtype e, sunrealtype *impulse);

@@ -9,17 +9,16 @@
  *   s_i <- s_i - D G^T (G D G^T)^+ (G s_i + dc/dp_i)                                          (S1)
  *
  * CVODES tests the errors of sensitivities unprojected (CVodeSetSensErrCon). All its functions for
- * sensitivities apply to CPodeGetCVodeMem, except where this header has one of the same name.
+ * sensitivities apply to CPIntegratorGetCVodeMem, except where this header has one of the same name.
  *
  * Adjoint: CVODES' checkpoints and backward problems (CVodeAdjInit, CVodeCreateB, ...) are used with a
- * projected forward run, CPodeF, and CPodeB. The functions of a backward problem call CPodeForwardState.
+ * projected forward run, CPIntegratorF, and CPIntegratorB. The functions of a backward problem call CPIntegratorForwardState.
  *
  * Return values and messages are those of cpodes.h.
  */
 #ifndef CPODES_SENS_H
 #define CPODES_SENS_H
 
-#include <cpodes/cpodes.h>
 #include <cpodes/cpodes_mechanics.h>
 
 #ifdef __cplusplus
@@ -44,51 +43,52 @@ typedef int (*CPMechParamJacFn)(sunrealtype t, const sunrealtype *q, const sunre
                                 const sunrealtype *lambda, int iS, sunrealtype *Fp, sunrealtype *Bp,
                                 sunrealtype *pp, sunrealtype *vp, sunrealtype *Zp, void *user_data);
 
-/** Counters since CPodeSensInit1 or CPodeSensReInit. */
+/** Counters since CPIntegratorSensInit1 or CPIntegratorSensReInit. */
 typedef struct {
   long int nproj;      /**< sensitivities projected, one by one */
   long int nprojfails; /**< failed projections, for which the step was rejected */
   long int ntakenback; /**< pending Adams corrections taken back */
   long int nsetups;    /**< factorisations for these projections */
   long int ncp;        /**< evaluations of dc/dp, by the user's function or by differences */
-} CPodeSensStats;
+} CPIntegratorSensStats;
 
 /* ---- forward ---- */
 
 /**
  * As CVodeSensInit1: Ns > 0 sensitivities with the start yS0 [Ns], which is copied. To be called
- * after CPodeInit (or CPMechAttach) and CPodeSetProjector, before the first step (CP_TOO_LATE).
+ * after CPIntegratorInit (or CPMechAttach) and CPIntegratorSetProjector, before the first step (CP_TOO_LATE).
  * Tolerances are set by CVodeSens...tolerances.
  *
  * ism must be CV_STAGGERED1. The others return CP_NOT_SUPPORTED, because their solver sees all
  * sensitivities, or state and sensitivities, at once. If fS1 is NULL, an attached CPMech uses its
  * own (CPMechSensRhs1). Otherwise CVODES takes difference quotients, which are too inaccurate for
- * tolerances below 1e-8: see CPodeSensRhs1.
+ * tolerances below 1e-8: see CPIntegratorSensRhs1.
  */
-CPODES_EXPORT int CPodeSensInit1(CPodeMem mem, int Ns, int ism, CVSensRhs1Fn fS1, N_Vector *yS0);
+CPODES_EXPORT int CPIntegratorSensInit1(CPIntegrator mem, int Ns, int ism, CVSensRhs1Fn fS1,
+                                        N_Vector *yS0);
 
 /**
- * As CVodeSensReInit: a new start, to be called after each CPodeReInit. Otherwise the next call of
- * CPode returns CP_NO_INIT, unless CVodeSensToggleOff has been called.
+ * As CVodeSensReInit: a new start, to be called after each CPIntegratorReInit. Otherwise the next call of
+ * CPIntegratorEvolve returns CP_NO_INIT, unless CVodeSensToggleOff has been called.
  */
-CPODES_EXPORT int CPodeSensReInit(CPodeMem mem, N_Vector *yS0);
+CPODES_EXPORT int CPIntegratorSensReInit(CPIntegrator mem, N_Vector *yS0);
 
 /**
- * As CVodeSetSensParams, after CPodeSensInit1. The values are also used by the differences of
+ * As CVodeSetSensParams, after CPIntegratorSensInit1. The values are also used by the differences of
  * cpodes. p is the array of parameters that f and c read, and is not owned. pbar [Ns], the sizes of
  * the parameters, must be positive and is copied. If it is NULL, the sizes are |p_i|, which must
  * not be 0. plist [Ns], the parameter of each sensitivity, counted from 0, is copied. If it is
  * NULL, the parameters are 0 ... Ns - 1.
  */
-CPODES_EXPORT int CPodeSetSensParams(CPodeMem mem, sunrealtype *p, const sunrealtype *pbar,
-                                     const int *plist);
+CPODES_EXPORT int CPIntegratorSetSensParams(CPIntegrator mem, sunrealtype *p,
+                                            const sunrealtype *pbar, const int *plist);
 
 /**
  * Sets the function for dc/dp. If cS is NULL (default), differences of c over p of sixth order are
- * taken, or 0 without CPodeSetSensParams. If both are given, they are compared at the start, and
- * CPode returns CP_CNSTRSENS_WRONG if they disagree. For an attached CPMech see CPMechSetParamJac.
+ * taken, or 0 without CPIntegratorSetSensParams. If both are given, they are compared at the start, and
+ * CPIntegratorEvolve returns CP_CNSTRSENS_WRONG if they disagree. For an attached CPMech see CPMechSetParamJac.
  */
-CPODES_EXPORT int CPodeSetSensConstraintFn(CPodeMem mem, CPConstraintSensFn cS);
+CPODES_EXPORT int CPIntegratorSetSensConstraintFn(CPIntegrator mem, CPConstraintSensFn cS);
 
 /**
  * Sets the solver of each sensitivity's equation, before the first step. It is not owned. If inner
@@ -96,64 +96,64 @@ CPODES_EXPORT int CPodeSetSensConstraintFn(CPodeMem mem, CPConstraintSensFn cS);
  * even after the states have been given another one. Newton's iteration needs a linear solver
  * (CVodeSetLinearSolver), whatever the states have.
  */
-CPODES_EXPORT int CPodeSetSensNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner);
+CPODES_EXPORT int CPIntegratorSetSensNonlinearSolver(CPIntegrator mem, SUNNonlinearSolver inner);
 
 /**
  * Makes the start of the sensitivities consistent, by (S1) at the start of the state, in the
  * projector's norm with the tolerances of the states, and re-initialises. To be called before the
- * first step, after CPodeCalcIC.
+ * first step, after CPIntegratorCalcIC.
  */
-CPODES_EXPORT int CPodeSensCalcIC(CPodeMem mem);
+CPODES_EXPORT int CPIntegratorSensCalcIC(CPIntegrator mem);
 /** Copies the start of the sensitivities to yS0 [Ns]. */
-CPODES_EXPORT int CPodeGetConsistentSensIC(CPodeMem mem, N_Vector *yS0);
+CPODES_EXPORT int CPIntegratorGetConsistentSensIC(CPIntegrator mem, N_Vector *yS0);
 
 /**
- * As CVodeGetSens: returns the sensitivities at the time of the newest output of CPode, projected
+ * As CVodeGetSens: returns the sensitivities at the time of the newest output of CPIntegratorEvolve, projected
  * as output is. This function and the next one return CP_NO_INIT before the first step.
  */
-CPODES_EXPORT int CPodeGetSens(CPodeMem mem, sunrealtype *tret, N_Vector *yS);
+CPODES_EXPORT int CPIntegratorGetSens(CPIntegrator mem, sunrealtype *tret, N_Vector *yS);
 /**
  * As CVodeGetSensDky, within the last step. For k = 0 the results are projected. For k >= 1 they
  * are derivatives of the interpolation polynomials, which are not.
  */
-CPODES_EXPORT int CPodeGetSensDky(CPodeMem mem, sunrealtype t, int k, N_Vector *dkyS);
-CPODES_EXPORT int CPodeGetSensStats(CPodeMem mem, CPodeSensStats *stats);
+CPODES_EXPORT int CPIntegratorGetSensDky(CPIntegrator mem, sunrealtype t, int k, N_Vector *dkyS);
+CPODES_EXPORT int CPIntegratorGetSensStats(CPIntegrator mem, CPIntegratorSensStats *stats);
 
 /**
  * (df/dy) yS + df/dp by one directional difference of sixth order, which takes six evaluations of f
  * and is accurate to about 1e-12 of ySdot. It is meant for the user's own fS1, which gets mem
  * through its user_data and passes its other arguments on. Returns what fS1 is to return.
  */
-CPODES_EXPORT int CPodeSensRhs1(CPodeMem mem, sunrealtype t, N_Vector y, int iS, N_Vector yS,
-                                N_Vector ySdot, N_Vector tmp1, N_Vector tmp2);
+CPODES_EXPORT int CPIntegratorSensRhs1(CPIntegrator mem, sunrealtype t, N_Vector y, int iS,
+                                       N_Vector yS, N_Vector ySdot, N_Vector tmp1, N_Vector tmp2);
 
 /* ---- adjoint ---- */
 
 /**
- * As CVodeF, after CVodeAdjInit: CPode with checkpoints. ncheck: out, their number. Its steps do
+ * As CVodeF, after CVodeAdjInit: CPIntegratorEvolve with checkpoints. ncheck: out, their number. Its steps do
  * not reuse the factors of earlier ones, so that CVodeB can repeat them to the last bit. The codes
- * are those of CPode and CVodeF. Checkpoints begin anew with the first step after each start, also
+ * are those of CPIntegratorEvolve and CVodeF. Checkpoints begin anew with the first step after each start, also
  * where CVODES had to be re-initialised.
  */
-CPODES_EXPORT int CPodeF(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret,
-                         int itask, int *ncheck);
+CPODES_EXPORT int CPIntegratorF(CPIntegrator mem, sunrealtype tout, N_Vector yout,
+                                sunrealtype *tret, int itask, int *ncheck);
 
 /**
- * As CVodeB, after CPodeF: integrates the backward problems to tBout and repeats the forward steps
- * from the checkpoints. If such a step fails, the code is that of CPode. Other codes:
+ * As CVodeB, after CPIntegratorF: integrates the backward problems to tBout and repeats the forward steps
+ * from the checkpoints. If such a step fails, the code is that of CPIntegratorEvolve. Other codes:
  *
- * - CV_NO_FWD before CPodeF;
+ * - CV_NO_FWD before CPIntegratorF;
  * - CV_FWD_FAIL if the repeated steps differ because functions did not return the same values
  *   again;
  * - CP_NOT_SUPPORTED if one of the repeated steps has a root, which CVODES cannot repeat (call
- *   CVodeRootInit(cvode_mem, 0, NULL) before CPodeF);
- * - CP_TOO_LATE if tolerances were set after CPodeF.
+ *   CVodeRootInit(cvode_mem, 0, NULL) before CPIntegratorF);
+ * - CP_TOO_LATE if tolerances were set after CPIntegratorF.
  *
  * CVODES uses the history arrays of the forward run for this, and is afterwards at the end of the last
- * repeated step. So CPode, CPodeF and the functions that interpolate need CPodeReInit first
+ * repeated step. So CPIntegratorEvolve, CPIntegratorF and the functions that interpolate need CPIntegratorReInit first
  * (CP_TOO_LATE).
  */
-CPODES_EXPORT int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB);
+CPODES_EXPORT int CPIntegratorB(CPIntegrator mem, sunrealtype tBout, int itaskB);
 
 /**
  * Projects the interpolated state y that CVODES passes to the functions of a backward problem.
@@ -161,27 +161,29 @@ CPODES_EXPORT int CPodeB(CPodeMem mem, sunrealtype tBout, int itaskB);
  * value if a smaller step may help, which the function should return, or a negative one if the
  * failure is fatal.
  */
-CPODES_EXPORT int CPodeForwardState(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector yproj);
+CPODES_EXPORT int CPIntegratorForwardState(CPIntegrator mem, sunrealtype t, N_Vector y,
+                                           N_Vector yproj);
 
 /**
  * Gradient with respect to consistent initial states: lambda <- P^T lambda at (t, y), where P is
  * the tangent projector in the norm of the projector. lambda . dy keeps its value for all dy with G
  * dy = 0. lambda [n]: in, out.
  */
-CPODES_EXPORT int CPodeProjectGradient(CPodeMem mem, sunrealtype t, N_Vector y, N_Vector lambda);
+CPODES_EXPORT int CPIntegratorProjectGradient(CPIntegrator mem, sunrealtype t, N_Vector y,
+                                              N_Vector lambda);
 
 /* ---- mechanical systems ---- */
 
 /**
  * Sets the function for partial derivatives with respect to parameters. If jac is NULL (default),
- * differences of sixth order over the array of CPodeSetSensParams are taken. If both are given,
+ * differences of sixth order over the array of CPIntegratorSetSensParams are taken. If both are given,
  * they are compared at the first use, which returns CP_MECH_DERIV_WRONG if they disagree.
  */
 CPODES_EXPORT int CPMechSetParamJac(CPMech mech, CPMechParamJacFn jac);
 
 /**
  * Sets the parameters of a system without forward sensitivities: Np > 0 of them, with p, pbar and
- * plist as in CPodeSetSensParams. Returns CP_NOT_SUPPORTED if there are forward sensitivities,
+ * plist as in CPIntegratorSetSensParams. Returns CP_NOT_SUPPORTED if there are forward sensitivities,
  * which have parameters of their own.
  */
 CPODES_EXPORT int CPMechSetParams(CPMech mech, int Np, sunrealtype *p, const sunrealtype *pbar,
@@ -214,7 +216,7 @@ CPODES_EXPORT int CPMechSensRhs1(int Ns, sunrealtype t, N_Vector y, N_Vector ydo
  *
  * and its quadrature qBdot [Np] = -yB^T df/dp for all parameters at once. The functions of
  * CVodeInitB and CVodeQuadInitB call these two and add what belongs to the functional. data is the
- * CPMech. y must be on the manifold (CPodeForwardState). With operators, forces that depend on
+ * CPMech. y must be on the manifold (CPIntegratorForwardState). With operators, forces that depend on
  * multipliers, FULL motions or the user's own kinematics they return CP_NOT_SUPPORTED, a negative
  * value.
  */
@@ -252,7 +254,7 @@ typedef struct {
 typedef int (*CPAdjointFn)(sunrealtype t, N_Vector y, N_Vector l, N_Vector Jl, sunrealtype *lfp,
                            void *user_data);
 
-/** Options of the backward integration in CPodeFunctionalAdjoint. A member that is 0 has its default. */
+/** Options of the backward integration in CPIntegratorFunctionalAdjoint. A member that is 0 has its default. */
 typedef struct {
   long int steps; /**< steps between checkpoints, which need memory; default 150 */
   int interp; /**< CV_POLYNOMIAL (default) or CV_HERMITE. If t1 < t0 or steps < 13, the default is CV_HERMITE, and
@@ -269,28 +271,30 @@ typedef struct {
 /**
  * Functionals and their gradients by forward sensitivities, in one call from the present state to
  * t1. G [ng] and dG [ng x Ns], by rows: out. Integrals are computed by Gauss' formula with six
- * nodes on each step, at projected states. Returns CP_SUCCESS, CP_ILL_INPUT, or the code of CPode.
+ * nodes on each step, at projected states. Returns CP_SUCCESS, CP_ILL_INPUT, or the code of CPIntegratorEvolve.
  */
-CPODES_EXPORT int CPodeFunctionalForward(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
-                                         sunrealtype *G, sunrealtype *dG);
+CPODES_EXPORT int CPIntegratorFunctionalForward(CPIntegrator mem, sunrealtype t1,
+                                                const CPFunctional *F, sunrealtype *G,
+                                                sunrealtype *dG);
 
 /**
- * The same as CPodeFunctionalForward by one backward problem for each functional:
+ * The same as CPIntegratorFunctionalForward by one backward problem for each functional:
  *
  *   l' = -J^T l - dh/dy,  l(t1) = dg/dy,   dG/dp = dg/dp + int (l^T df/dp + dh/dp) dt + l(t0)^T dy0/dp.
  *
- * It starts at t0 (after CPodeInit or CPodeReInit). y0S [Ns] contains the derivatives of the start,
+ * It starts at t0 (after CPIntegratorInit or CPIntegratorReInit). y0S [Ns] contains the derivatives of the start,
  * or is NULL if it does not depend on the parameters. The parameters are those of
- * CPodeSetSensParams or, with a CPMech, of CPMechSetParams, without forward sensitivities. gradient
+ * CPIntegratorSetSensParams or, with a CPMech, of CPMechSetParams, without forward sensitivities. gradient
  * [ng] (out; it may be NULL) becomes P^T l(t0), the gradients with respect to consistent initial states.
  *
- * CV_FWD_FAIL has the same meaning as in CPodeB. Afterwards mem is in CVODES' adjoint mode and
- * needs CPodeReInit before anything else (CP_TOO_LATE, as after CPodeB). A stop time
+ * CV_FWD_FAIL has the same meaning as in CPIntegratorB. Afterwards mem is in CVODES' adjoint mode and
+ * needs CPIntegratorReInit before anything else (CP_TOO_LATE, as after CPIntegratorB). A stop time
  * (CVodeSetStopTime) is removed.
  */
-CPODES_EXPORT int CPodeFunctionalAdjoint(CPodeMem mem, sunrealtype t1, const CPFunctional *F,
-                                         const CPAdjointOptions *options, N_Vector *y0S,
-                                         sunrealtype *G, sunrealtype *dG, N_Vector *gradient);
+CPODES_EXPORT int CPIntegratorFunctionalAdjoint(CPIntegrator mem, sunrealtype t1,
+                                                const CPFunctional *F,
+                                                const CPAdjointOptions *options, N_Vector *y0S,
+                                                sunrealtype *G, sunrealtype *dG, N_Vector *gradient);
 
 /** A consistent start y0 at t0 for the present parameters. */
 typedef int (*CPStartFn)(sunrealtype t0, N_Vector y0, void *user_data);
@@ -300,13 +304,13 @@ typedef int (*CPStartFn)(sunrealtype t0, N_Vector y0, void *user_data);
  * table to out, unless it is NULL. The finite differences are central ones of the whole run, in which
  * parameters are moved by `step` (0 < step < 1) times their size. The derivatives of the start are differences of
  * `start`. worst: out, the largest difference between forward and adjoint, relative to the largest
- * entry of the row; may be NULL. To be called after CPodeSensInit1 and CPodeSetSensParams. mem has
+ * entry of the row; may be NULL. To be called after CPIntegratorSensInit1 and CPIntegratorSetSensParams. mem has
  * to be re-initialised afterwards.
  */
-CPODES_EXPORT int CPodeFunctionalCheck(CPodeMem mem, sunrealtype t0, sunrealtype t1,
-                                       const CPFunctional *F, const CPAdjointOptions *options,
-                                       CPStartFn start, sunrealtype step, FILE *out,
-                                       sunrealtype *worst);
+CPODES_EXPORT int CPIntegratorFunctionalCheck(CPIntegrator mem, sunrealtype t0, sunrealtype t1,
+                                              const CPFunctional *F,
+                                              const CPAdjointOptions *options, CPStartFn start,
+                                              sunrealtype step, FILE *out, sunrealtype *worst);
 
 #ifdef __cplusplus
 }

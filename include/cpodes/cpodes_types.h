@@ -16,9 +16,9 @@ extern "C" {
 
 /**
  * Return codes. Zero is success. Negative values are errors and differ from all flags of CVODES, which
- * pass through CPode() unchanged unless the projection was the cause. Codes marked [r] also occur with
- * a positive sign, as the *recoverable* failure of one projection (a smaller step may help). CPode()
- * returns the negative one when CVODES cannot reduce the step any further. CPodeGetReturnFlagName()
+ * pass through CPIntegratorEvolve() unchanged unless the projection was the cause. Codes marked [r] also occur with
+ * a positive sign, as the *recoverable* failure of one projection (a smaller step may help). CPIntegratorEvolve()
+ * returns the negative one when CVODES cannot reduce the step any further. CPGetReturnFlagName()
  * returns the name of each code.
  */
 enum CPReturnCode {
@@ -28,16 +28,16 @@ enum CPReturnCode {
   CP_MEM_NULL  = -201, /**< an object argument is NULL */
   CP_MEM_FAIL  = -202, /**< an allocation failed */
   CP_ILL_INPUT = -203, /**< an argument is illegal; the message names it, the rule and the value */
-  CP_NO_INIT   = -204, /**< called before CPodeInit (or before the tolerances were set) */
-  CP_NO_PROJECTOR  = -205, /**< the call needs a projector, see CPodeSetProjector */
+  CP_NO_INIT   = -204, /**< called before CPIntegratorInit (or before the tolerances were set) */
+  CP_NO_PROJECTOR  = -205, /**< the call needs a projector, see CPIntegratorSetProjector */
   CP_TOO_LATE      = -206, /**< the call is only possible before the first step */
   CP_VECTOROP_ERR  = -207, /**< a vector operation failed or is missing from this N_Vector */
   CP_NOT_SUPPORTED = -208, /**< this combination is refused; the message says why */
   CP_REENTERED     = -209, /**< called by a function that works for the same object */
 
   /* the start */
-  CP_INCONSISTENT_IC    = -210, /**< y0 violates the named constraint; CPodeCalcIC may help */
-  CP_IC_FAIL            = -211, /**< CPodeCalcIC found no consistent state; y0 is as it came */
+  CP_INCONSISTENT_IC = -210, /**< y0 violates the named constraint; CPIntegratorCalcIC may help */
+  CP_IC_FAIL         = -211, /**< CPIntegratorCalcIC found no consistent state; y0 is as it came */
   CP_FIRST_USERFUNC_ERR = -212, /**< one of the user's functions failed recoverably at its first
                                      call, where no smaller step can help */
 
@@ -50,9 +50,9 @@ enum CPReturnCode {
   CP_PROJ_CONV_FAILURE = -230, /**< [r] the projection did not converge */
   CP_PROJ_RANK = -231, /**< [r] constraints are dependent, and the chosen solver needs full rank */
   CP_PROJ_INCONSISTENT = -232, /**< [r] the constraints contradict each other near this state */
-  CP_PROJ_CORRECTION   = -233, /**< [r] the correction is above CPodeSetProjMaxCorrection's bound */
-  CP_CNSTRJAC_WRONG    = -234, /**< [r] no convergence, and the user's Jacobian is not that of c */
-  CP_LINSOL_FAIL       = -235, /**< LAPACK or SuiteSparse reported an error */
+  CP_PROJ_CORRECTION = -233, /**< [r] the correction is above CPIntegratorSetMaxCorrection's bound */
+  CP_CNSTRJAC_WRONG  = -234, /**< [r] no convergence, and the user's Jacobian is not that of c */
+  CP_LINSOL_FAIL     = -235, /**< LAPACK or SuiteSparse reported an error */
 
   /* NaN or Inf */
   CP_RHS_NONFINITE      = -240, /**< f returned NaN or Inf, or Newton's matrix contains them */
@@ -115,14 +115,14 @@ typedef enum {
   CP_NORM_L2 = 1 /**< D = I */
 } CPNorm;
 
-/** Norm of the error estimate with which CVODES accepts steps and chooses sizes and orders (CPodeSetProjErrEst). */
+/** Norm of the error estimate with which CVODES accepts steps and chooses sizes and orders (CPIntegratorSetErrEst). */
 typedef enum {
   CP_ERREST_DEFAULT =
       0, /**< PROJECTED if every step is projected; UNPROJECTED if some are not, for attached memory,
                               and for one-step methods */
   CP_ERREST_PROJECTED =
       1, /**< ||P ycor + (I - P) ycor / 8||, times 3 with BDF if every step is projected. For memory of
-                                CPodeCreate the norms at both neighbouring orders are multiplied by the ratio of this
+                                CPIntegratorCreate the norms at both neighbouring orders are multiplied by the ratio of this
                                 norm to ||ycor||, with BDF by 0.6 times that ratio */
   CP_ERREST_UNPROJECTED = 2 /**< ||ycor||, as without projection */
 } CPErrEst;

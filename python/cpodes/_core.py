@@ -16,7 +16,7 @@ class Error(RuntimeError):
 
     def __init__(self, code: int, message: str, sol: Any = None):
         self.code, self.message, self.sol = code, message, sol
-        raw = lib.CPodeGetReturnFlagName(code)
+        raw = lib.CPGetReturnFlagName(code)
         self.name = ffi.string(raw).decode() if raw else str(code)
         lib.glue_free(raw)
         super().__init__(f"{self.name} ({code}): {message}")

@@ -78,26 +78,26 @@ def values_and_derivatives(m: Any, objective: Objective, t_span: Tuple[float, fl
                 bind(getattr(terms, name), shown, f"the {name} of the objective", (n,), ((objective.count,),), system.failures,
                      own.keep)
                 setattr(F, name, getattr(to_c, f"glue_{name}"))
-        mem = own.own_handle("CPodeMem", lib.CPodeCreate(lib.CV_ADAMS, own.ctx), lib.CPodeFree)
-        message = lambda: ffi.string(lib.CPodeGetLastMessage(mem)).decode() or system.message()
+        mem = own.own_handle("CPIntegrator", lib.CPIntegratorCreate(b"ADAMS", own.ctx), lib.CPIntegratorFree)
+        message = lambda: ffi.string(lib.CPIntegratorGetLastMessage(mem)).decode() or system.message()
         check = lambda flag: system.failures.check(flag, message)
         check(lib.CPMechAttach(system.mech, mem, t0, own.vector(y0.copy())))
-        check(lib.CPodeSStolerances(mem, rtol, atol))
-        cvode = lib.CPodeGetCVodeMem(mem)
-        check(lib.CVodeSetMaxNumSteps(cvode, -1))
+        check(lib.CPIntegratorSStolerances(mem, rtol, atol))
+        cvode = lib.CPIntegratorGetCVodeMem(mem)
+        check(lib.CPIntegratorSetMaxNumSteps(mem, -1))
         G, dG = np.zeros(objective.count), np.zeros((objective.count, P.size))
         yS = ffi.new("N_Vector[]", [own.vector(row) for row in np.ascontiguousarray(derivatives)])
         if method == "forward":
-            check(lib.CPodeSensInit1(mem, P.size, lib.CV_STAGGERED1, ffi.NULL, yS))
-            check(lib.CPodeSetSensParams(mem, values, pointer(scale), which))
+            check(lib.CPIntegratorSensInit1(mem, P.size, lib.CV_STAGGERED1, ffi.NULL, yS))
+            check(lib.CPIntegratorSetSensParams(mem, values, pointer(scale), which))
             check(lib.CVodeSensEEtolerances(cvode))
             check(lib.CVodeSetSensErrCon(cvode, 1))
-            check(lib.CPodeFunctionalForward(mem, t1, F, pointer(G), pointer(dG)))
+            check(lib.CPIntegratorFunctionalForward(mem, t1, F, pointer(G), pointer(dG)))
         else:
             check(lib.CPMechSetParams(system.mech, P.size, values, pointer(scale), which))
             options = ffi.new("CPAdjointOptions *")
             options.reltol = rtol
-            check(lib.CPodeFunctionalAdjoint(mem, t1, F, options, yS, pointer(G), pointer(dG), ffi.NULL))
+            check(lib.CPIntegratorFunctionalAdjoint(mem, t1, F, options, yS, pointer(G), pointer(dG), ffi.NULL))
         own.tell_warnings()
         return G, dG
     finally:

@@ -160,11 +160,9 @@ class Instance(System):
     def attach(self, run: Integration, t: float) -> None:
         self.current = run.current
         if self.contact:
-            attach = lib.CPContactAttach if run.run.multistep else lib.CPContactAttachOneStep
-            run.check(attach(self.contact, run.run.multistep or run.run.onestep, t, run.run.y, run.rtol, run.atol))
+            run.check(lib.CPContactAttach(self.contact, run.run.integrator, t, run.run.y, run.rtol, run.atol))
             return
-        attach = lib.CPMechAttach if run.run.multistep else lib.CPMechAttachOneStep
-        run.check(attach(self.mech, run.run.multistep or run.run.onestep, t, run.run.y))
+        run.check(lib.CPMechAttach(self.mech, run.run.integrator, t, run.run.y))
 
     def follow(self, phases: list) -> Callable:
         """at(t, after): an instance without contacts, with the rows that are active in these phases before an event at t,

@@ -20,7 +20,7 @@ INTERRUPTED = "The run was interrupted; these are its results so far."
 # scipy's names for methods, and cpodes' or ARKODE's
 TABLES = {"RK45": "ARKODE_DORMAND_PRINCE_7_4_5", "RK23": "ARKODE_BOGACKI_SHAMPINE_4_2_3", "RADAU": "RADAU",
           "DOP853": "DOP853"}
-MULTISTEP = {"BDF": lib.CV_BDF, "ADAMS": lib.CV_ADAMS}
+MULTISTEP = ("BDF", "ADAMS")
 
 
 class Table:
@@ -294,31 +294,30 @@ class Integration:
     def message(self) -> str:
         if self.run.contact:
             return self.system.message()
-        get = lib.CPodeGetLastMessage if self.run.multistep else lib.CPOneStepGetLastMessage
-        return ffi.string(get(self.run.multistep or self.run.onestep)).decode() or self.system.message()
+        return ffi.string(lib.CPIntegratorGetLastMessage(self.run.integrator)).decode() or self.system.message()
+
+    @property
+    def multistep(self) -> bool:
+        return self.current in MULTISTEP
 
     def start(self, method: Any, t: float) -> None:
         """Creates an integrator with this method at (t, y)."""
         run, own, check = self.run, self.own, self.check
-        run.multistep, run.onestep = ffi.NULL, ffi.NULL
+        run.integrator = ffi.NULL
         name = self.current = method.upper() if isinstance(method, str) else ""
-        if name in MULTISTEP:
-            mem = run.multistep = own.own_handle("CPodeMem", lib.CPodeCreate(MULTISTEP[name], own.ctx), lib.CPodeFree)
-            nodes = 6 if name == "BDF" else 13 # above the largest order
+        if isinstance(method, Table):
+            B = lib.ARKodeButcherTable_Create(len(method.b), method.order, method.embedded, *map(
+                pointer, (method.c, method.A, method.b, method.d)))
+            made = lib.CPIntegratorCreateTable(B, own.ctx)
+            lib.ARKodeButcherTable_Free(B)
         else:
-            if isinstance(method, Table):
-                B = lib.ARKodeButcherTable_Create(len(method.b), method.order, method.embedded, *map(
-                    pointer, (method.c, method.A, method.b, method.d)))
-                made = lib.CPOneStepCreateTable(B, own.ctx)
-                lib.ARKodeButcherTable_Free(B)
-            else:
-                known = name in TABLES or name.startswith(("ARKODE_", "RADAU")) # On others the library prints a line.
-                made = known and lib.CPOneStepCreate(TABLES.get(name, name).encode(), own.ctx)
-            if not made:
-                raise ValueError(f"method {method!r} is none of auto, BDF, Adams, DOP853, RK45, RK23, RADAU, "
-                                 "an explicit Butcher table of ARKODE such as ARKODE_VERNER_8_5_6, or a cpodes.Table")
-            mem = run.onestep = own.own_handle("CPOneStepMem", made, lib.CPOneStepFree)
-            nodes = 9 # the degree of RADAU13, plus one
+            known = name in MULTISTEP or name in TABLES or name.startswith(("ARKODE_", "RADAU")) # On others the library prints a line.
+            made = known and lib.CPIntegratorCreate(TABLES.get(name, name).encode(), own.ctx)
+        if not made:
+            raise ValueError(f"method {method!r} is none of auto, BDF, Adams, DOP853, RK45, RK23, RADAU, "
+                             "an explicit Butcher table of ARKODE such as ARKODE_VERNER_8_5_6, or a cpodes.Table")
+        mem = run.integrator = own.own_handle("CPIntegrator", made, lib.CPIntegratorFree)
+        nodes = 6 if name == "BDF" else 13 if name == "ADAMS" else 9 # above the largest order; the degree of RADAU13, plus one
         x = 0.5 - 0.5 * np.cos(np.pi * np.arange(nodes) / (nodes - 1)) # Chebyshev nodes, including the ends
         if not len(self.nodes): # DOP853's nodes suffice for BDF, to which a run may change
             self.nodes = x
@@ -326,45 +325,34 @@ class Integration:
         if run.contact and self.count:
             check(lib.CPContactRootInit(run.contact, self.count, to_c.glue_roots, self.direction))
         self.system.attach(self, t)
-        cvode = lib.CPodeGetCVodeMem(run.multistep) if run.multistep else ffi.NULL
         first, least, most = self.sign * self.first_step, self.min_step, self.max_step
         # Where every step is projected, the library multiplies BDF's norms by three. This does the same in all other cases.
         divisor = 3.0 if name == "BDF" and not self.system.projects() else 1.0
         rtol, atol = self.rtol / divisor, self.atol / divisor
         if np.ndim(rtol) and divisor != 1:
             self.system.divide_tolerances(divisor)
-        prefix, options, settings = ("CPode", "CVode", cvode) if run.multistep else ("CPOneStep", "CPOneStep", mem)
-
-        def own_call(name: str, *arguments: Any) -> None:
-            check(getattr(lib, prefix + name)(mem, *arguments))
-
-        def set_option(name: str, value: Any) -> None:
-            check(getattr(lib, options + "Set" + name)(settings, value))
         if run.contact:
             pass # the contact has set tolerances and roots
         elif np.ndim(rtol):
-            own_call("WFtolerances", to_c.glue_weights)
+            check(lib.CPIntegratorWFtolerances(mem, to_c.glue_weights))
         elif np.ndim(atol):
-            own_call("SVtolerances", rtol, own.vector(atol.copy()))
+            check(lib.CPIntegratorSVtolerances(mem, rtol, own.vector(atol.copy())))
         else:
-            own_call("SStolerances", rtol, atol)
-        set_option("MaxNumSteps", -1)
-        for name, value in (("InitStep", first), ("MinStep", least), ("MaxStep", most)):
+            check(lib.CPIntegratorSStolerances(mem, rtol, atol))
+        check(lib.CPIntegratorSetMaxNumSteps(mem, -1))
+        for option, value in ((lib.CPIntegratorSetInitStep, first), (lib.CPIntegratorSetMinStep, least),
+                              (lib.CPIntegratorSetMaxStep, most)):
             if value:
-                set_option(name, value)
-        if run.multistep:
-            check(lib.CVodeSetNoInactiveRootWarn(cvode))
+                check(option(mem, value))
+        if self.multistep:
+            check(lib.CVodeSetNoInactiveRootWarn(lib.CPIntegratorGetCVodeMem(mem)))
         if self.count and not run.contact:
-            own_call("RootInit", self.count, to_c.glue_roots)
-            set_option("RootDirection", self.direction)
+            check(lib.CPIntegratorRootInit(mem, self.count, to_c.glue_roots))
+            check(lib.CPIntegratorSetRootDirection(mem, self.direction))
 
     def stop_at(self, t: float) -> None:
-        if math.isinf(t):
-            return
-        if self.run.multistep:
-            self.check(lib.CVodeSetStopTime(lib.CPodeGetCVodeMem(self.run.multistep), t))
-        else:
-            self.check(lib.CPOneStepSetStopTime(self.run.onestep, t))
+        if not math.isinf(t):
+            self.check(lib.CPIntegratorSetStopTime(self.run.integrator, t))
 
     def is_there(self, t: float) -> bool:
         """Is t the present time, up to roundoff, so that no step leads there?"""
@@ -379,8 +367,7 @@ class Integration:
             y[:] = self.y # an impact may have changed it
             self.run.t = self.run.told = t
             return
-        self.check(lib.CPodeReInit(self.run.multistep, t, self.run.y) if self.run.multistep
-                   else lib.CPOneStepReInit(self.run.onestep, t, self.run.y))
+        self.check(lib.CPIntegratorReInit(self.run.integrator, t, self.run.y))
         self.run.t = self.run.told = t
 
     # ---- records ----
@@ -505,8 +492,7 @@ class Integration:
                                 continue
                             self.check(lib.CPContactGetRootInfo(run.contact, found))
                     else:
-                        info = lib.CVodeGetRootInfo if run.multistep else lib.CPOneStepGetRootInfo
-                        self.check(info(lib.CPodeGetCVodeMem(run.multistep) if run.multistep else run.onestep, found))
+                        self.check(lib.CPIntegratorGetRootInfo(run.integrator, found))
                     changed, ends = None, False
                     models = self.count - len(self.events)
                     if any(found[i] for i in range(models)):
@@ -550,7 +536,7 @@ class Integration:
                     method = self.system.next_method(self, now)
                     if method != now:
                         self.count_stats()
-                        self.own.release(run.multistep or run.onestep)
+                        self.own.release(run.integrator)
                         self.start(method, run.t)
                         self.stop_at(self.stops[0] if self.stops else self.t1)
         except KeyboardInterrupt:
@@ -567,18 +553,14 @@ class Integration:
             self.own.close() # before the system's projector is freed
 
     def newest_step(self) -> float:
-        if self.run.multistep:
-            newest = ffi.new("double *")
-            lib.CVodeGetLastStep(lib.CPodeGetCVodeMem(self.run.multistep), newest)
-            return abs(newest[0])
-        stats = ffi.new("CPOneStepStats *")
-        lib.CPOneStepGetStats(self.run.onestep, stats)
+        stats = ffi.new("CPIntegratorStats *")
+        lib.CPIntegratorGetStats(self.run.integrator, stats)
         return abs(stats.hlast)
 
     def looks_stiff(self) -> bool:
         """Does stability limit the step size? Compares h |df/dy| with the bound of DOP853's stability (about 6), or of the
         convergence of Adams' fixed-point iteration; |df/dy| comes from a power iteration."""
-        rhs, bound = self.system.rhs_function(), 0.5 if self.run.multistep else 5.0
+        rhs, bound = self.system.rhs_function(), 0.5 if self.multistep else 5.0
         y, t = self.y.copy(), self.run.t
         scale = np.broadcast_to(self.rtol * np.abs(y) + self.atol, y.shape)
         scale = np.where(scale > 0, scale, 1e-14)
@@ -596,29 +578,14 @@ class Integration:
 
     def count_stats(self) -> None:
         """Adds the integrator's counters to stats."""
-        run, s = self.run, self.stats
+        s, p = self.stats, ffi.new("CPIntegratorStats *")
         add = lambda name, value: s.__setitem__(name, s.get(name, 0) + int(value))
-        if run.multistep:
-            cvode, number = lib.CPodeGetCVodeMem(run.multistep), ffi.new("long *")
-            def get(function: Any) -> int:
-                return number[0] if function(cvode, number) == 0 else 0
-            add("steps", get(lib.CVodeGetNumSteps))
-            add("rejected_error", get(lib.CVodeGetNumErrTestFails))
-            add("rhs", get(lib.CVodeGetNumRhsEvals) + (get(lib.CVodeGetNumLinRhsEvals) if self.system.newton else 0))
-            add("iterations", get(lib.CVodeGetNumNonlinSolvIters))
-            add("jacobians", get(lib.CVodeGetNumJacEvals) if self.system.newton else 0)
-            add("factorisations", get(lib.CVodeGetNumLinSolvSetups) if self.system.newton else 0)
-            p = ffi.new("CPodeProjStats *")
-            lib.CPodeGetProjStats(run.multistep, p)
-            add("rejected_projection", p.nprojfails)
-        elif run.onestep:
-            p = ffi.new("CPOneStepStats *")
-            lib.CPOneStepGetStats(run.onestep, p)
-            for name, value in (("steps", p.nst), ("rejected_error", p.netf), ("rhs", p.nfe), ("iterations", p.nni),
-                                ("jacobians", p.njev), ("factorisations", p.nlinsetups), ("rejected_projection", p.nprojfails)):
-                add(name, value)
-        else:
+        if not self.run.integrator:
             return
+        lib.CPIntegratorGetStats(self.run.integrator, p)
+        for name, value in (("steps", p.nst), ("rejected_error", p.netf), ("rhs", p.nfe), ("iterations", p.nni),
+                            ("jacobians", p.njev), ("factorisations", p.nlinsetups), ("rejected_projection", p.nprojfails)):
+            add(name, value)
         add("projections", p.nproj)
         add("constraint_evaluations", p.nce)
         add("constraint_jacobians", p.nje)

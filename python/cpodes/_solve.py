@@ -193,25 +193,18 @@ class Ode(System):
 
     def attach(self, run: Integration, t: float) -> None:
         mem, check = run.run, run.check
-        if mem.multistep:
-            cvode = lib.CPodeGetCVodeMem(mem.multistep)
-            check(lib.CPodeInit(mem.multistep, to_c.glue_rhs, t, mem.y))
-            check(lib.CVodeSetUserData(cvode, self.ode))
-            check(lib.CPodeSetProjector(mem.multistep, self.projector))
-        else:
-            if run.current.startswith("RADAU"):
-                template = self.matrix(self.pattern) if self.pattern else ffi.NULL
-                check(lib.CPOneStepSetJacobian(mem.onestep, template, to_c.glue_jac if self.J else ffi.NULL))
-                check(lib.CPOneStepSetRhsBatchFn(mem.onestep, to_c.glue_rhs_batch if self.vectorized else ffi.NULL))
-            check(lib.CPOneStepInit(mem.onestep, to_c.glue_rhs, t, mem.y))
-            check(lib.CPOneStepSetUserData(mem.onestep, self.ode))
-            check(lib.CPOneStepSetProjector(mem.onestep, self.projector))
-        adams = mem.multistep and run.current == "ADAMS"
-        if adams:
+        if run.current.startswith("RADAU"):
+            template = self.matrix(self.pattern) if self.pattern else ffi.NULL
+            check(lib.CPIntegratorSetJacFn(mem.integrator, template, to_c.glue_jac if self.J else ffi.NULL))
+            check(lib.CPIntegratorSetRhsBatchFn(mem.integrator, to_c.glue_rhs_batch if self.vectorized else ffi.NULL))
+        check(lib.CPIntegratorInit(mem.integrator, to_c.glue_rhs, t, mem.y))
+        check(lib.CPIntegratorSetUserData(mem.integrator, self.ode))
+        check(lib.CPIntegratorSetProjector(mem.integrator, self.projector))
+        if run.current == "ADAMS":
             solver = run.own.own(lib.glue_fixed_point(mem.y, 0, run.own.ctx), lib.glue_nonlinear_free, "a solver")
             run.own.frees.insert(-2, run.own.frees.pop()) # must outlive the integrator
-            check(lib.CPodeSetNonlinearSolver(mem.multistep, solver))
-        elif mem.multistep:
+            check(lib.CPIntegratorSetNonlinearSolver(mem.integrator, solver))
+        elif run.multistep:
             ls, A = ffi.new("SUNLinearSolver *"), ffi.new("SUNMatrix *")
             if self.pattern and not lib.glue_has_klu():
                 raise NotImplementedError("the SUNDIALS of this package has no sparse factors (KLU): methods of CVODES take "

@@ -328,12 +328,9 @@ static int interpolate(GlueRun *r, double t, int projected, N_Vector y) {
       DATA(y)[i] = (1 - x) * r->before[i] + x * DATA(r->y)[i];
     return 0;
   }
-  if (r->multistep)
-    return projected ? CPodeGetDky(r->multistep, t, 0, y)
-                     : CVodeGetDky(CPodeGetCVodeMem(r->multistep), t, 0, y);
-  CPOneStepSetProjOutput(r->onestep, projected);
-  const int flag = CPOneStepGetDky(r->onestep, t, 0, y);
-  CPOneStepSetProjOutput(r->onestep, SUNTRUE);
+  CPIntegratorSetProjOutput(r->integrator, projected);
+  const int flag = CPIntegratorGetDky(r->integrator, t, 0, y);
+  CPIntegratorSetProjOutput(r->integrator, SUNTRUE);
   return flag;
 }
 
@@ -361,8 +358,7 @@ int glue_record(GlueRun *r) {
     }
     memcpy(r->y_eval + (size_t)r->ieval * n, x, n * sizeof *x);
   }
-  if (!r->stretched && !(r->multistep ? CPodeGetEstLocalErrors(r->multistep, r->work)
-                                      : CPOneStepGetEstLocalErrors(r->onestep, r->work)))
+  if (!r->stretched && !CPIntegratorGetEstLocalErrors(r->integrator, r->work))
     for (size_t i = 0; i < n; i++) r->error[i] += work[i] < 0 ? -work[i] : work[i];
   r->told = r->t;
   r->steps++;
@@ -377,8 +373,7 @@ static double now(void) {
 
 static int step(GlueRun *r, double tend) {
   if (r->contact) return CPContactStep(r->contact, tend, r->y, &r->t);
-  return r->multistep ? CPode(r->multistep, tend, r->y, &r->t, CV_ONE_STEP)
-                      : CPOneStepEvolve(r->onestep, tend, r->y, &r->t, CV_ONE_STEP);
+  return CPIntegratorEvolve(r->integrator, tend, r->y, &r->t, CV_ONE_STEP);
 }
 
 int glue_pass(GlueRun *r, double tend) {
@@ -461,7 +456,7 @@ int glue_newton(GlueRun *r, GlueOde *ode, int with_jac, SUNLinearSolver *ls, SUN
   if (*A) *ls = P->starts ? SPARSE_SOLVER(r->y, *A, ctx) : SUNLinSol_Dense(r->y, *A, ctx);
   if (!*A || !*ls) return CP_MEM_FAIL;
   const int own_jac = with_jac || P->starts; /* otherwise the integrator's differences */
-  void *cvode       = CPodeGetCVodeMem(r->multistep);
+  void *cvode       = CPIntegratorGetCVodeMem(r->integrator);
   const int flag    = CVodeSetLinearSolver(cvode, *ls, *A);
   return flag || !own_jac ? flag : CVodeSetJacFn(cvode, with_jac ? glue_jac : glue_jac_differences);
 }

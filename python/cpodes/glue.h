@@ -72,10 +72,9 @@ typedef struct {
   char text[4][500]; /* the first four */
 } GlueWarnings;
 
-/* An integration and its results. One of multistep and onestep is NULL. */
+/* An integration and its results. */
 typedef struct {
-  CPodeMem multistep;
-  CPOneStepMem onestep;
+  CPIntegrator integrator;
   CPContact contact; /* the contacts that take the steps with it, or NULL */
   N_Vector y, work;
   /* [n] state at told, if time stepping can take the steps of contacts; otherwise NULL */
@@ -135,7 +134,7 @@ int glue_integrand(double t, N_Vector y, double *values, void *functional);
 void glue_model(GlueMech *F, CPMechModel *model);
 
 /* Integrates towards tend until tend, an event, an error, a full record or the end of its time.
- * Returns the last value of CPode, CPOneStepEvolve or CPContactStep. */
+ * Returns the last value of CPIntegratorEvolve or CPContactStep. */
 #define GLUE_CALM 1000 /* a stretch of time stepping has ended */
 int glue_march(GlueRun *run, double tend);
 /* Handles the contacts' event at run->t, after the state before it has been recorded: y becomes the

@@ -5,9 +5,9 @@
 #include <cpodes/cpodes.h>
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_contact.h>
+#include <cpodes/cpodes_integrator.h>
 #include <cpodes/cpodes_mechanics.h>
 #include <cpodes/cpodes_model.h>
-#include <cpodes/cpodes_onestep.h>
 #include <cpodes/cpodes_sens.h>
 #include <stdint.h>
 

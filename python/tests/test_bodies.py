@@ -270,7 +270,7 @@ def test_a_wrong_body_is_refused_and_changes_nothing(wrong, message):
     (lambda m: m.drive(("hinge", 4)), "coordinate"), (lambda m: m.couple("hinge", "hinge", ratio=(1, 0)), "ratio|differ|same"),
     (lambda m: m.force("arm", (1, 2, 3, 4)), "3 numbers"), (lambda m: m.force(None, (1, 2, 3)), "ground|body|differ"),
     (lambda m: m.friction("hinge", -1, 1), "negative"), (lambda m: m.shape("cone", "arm", (1, 1, 1)), "shape is one of"),
-    (lambda m: m.rolling("ground", "arm", radius=-1.0), "radius"), (lambda m: m.bushing("arm", "arm"), "differ")])
+    (lambda m: m.rolling("ground", "arm", at_b=(0, 0, 1), radius=-1.0), "radius"), (lambda m: m.bushing("arm", "arm"), "differ")])
 def test_a_wrong_element_is_refused_and_changes_nothing(add, message):
     m = arm()
     with pytest.raises((cpodes.Error, ValueError, TypeError), match=message):

@@ -1,4 +1,4 @@
-/* A run's integrator, one step at a time: CPode for BDF and Adams, CPOneStep for one-step methods. */
+/* A run's integrator, one step at a time. */
 #ifndef CPODES_RUNNER_INTEGRATOR_H
 #define CPODES_RUNNER_INTEGRATOR_H
 
@@ -6,9 +6,7 @@
 
 typedef struct {
   Problem *problem;
-  CPodeMem multistep; /* exactly one of these two is not NULL */
-  CPOneStepMem onestep;
-  int order; /* of the one-step method */
+  CPIntegrator mem;
 } Integrator;
 
 /* Creates the integrator at the start of the model. Returns 0, or a flag with the reason in message
@@ -21,7 +19,7 @@ void integrator_free(Integrator *integrator);
 
 /* Steps do not pass t. */
 int integrator_stop_at(Integrator *integrator, sunrealtype t);
-/* As CPode with CV_ONE_STEP */
+/* As CPIntegratorEvolve with CV_ONE_STEP */
 int integrator_step(Integrator *integrator, sunrealtype t_end, N_Vector y, sunrealtype *t);
 /* Computes the state at t within the newest step. */
 int integrator_interpolate(Integrator *integrator, sunrealtype t, N_Vector y);

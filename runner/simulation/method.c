@@ -14,18 +14,18 @@ static const Method methods[] = {
     {.name  = "auto",
      .title = "chosen for the model: by its stiffness, at the start and on the way, unless it "
               "names one"},
-    {.name = "bdf", .title = "BDF, orders 1 to 5, Newton iteration", .lmm = CV_BDF},
+    {.name = "bdf", .title = "BDF, orders 1 to 5, Newton iteration", .table = "BDF"},
     {.name = "bdf2",
      .title =
          "BDF up to order 2, errors of velocities times the step: for fast oscillations that need "
          "not be followed",
-     .lmm       = CV_BDF,
+     .table     = "BDF",
      .max_order = 2,
      .tau       = CP_TAU_STEP},
-    {.name = "adams", .title = "Adams, orders 1 to 12, fixed-point iteration", .lmm = CV_ADAMS},
+    {.name = "adams", .title = "Adams, orders 1 to 12, fixed-point iteration", .table = "ADAMS"},
     {.name   = "adams-newton",
      .title  = "Adams, orders 1 to 12, Newton iteration",
-     .lmm    = CV_ADAMS,
+     .table  = "ADAMS",
      .newton = CP_NEWTON_KKT},
     {.name = "dop853", .title = "Dormand and Prince, order 8", .table = "DOP853"},
     {.name = "dopri5", .title = "Dormand and Prince, order 5", .table = "ARKODE_DORMAND_PRINCE_7_4_5"},
@@ -77,12 +77,14 @@ void method_suggested(const char *name, Method *method) {
     if (!strcasecmp(name, methods[i].name)) *method = methods[i];
 }
 
-bool method_is_radau(const Method *method) {
-  return method->lmm == 0 && strncmp(method->table, "RADAU", 5) == 0;
+bool method_is_radau(const Method *method) { return strncmp(method->table, "RADAU", 5) == 0; }
+
+bool method_is_multistep(const Method *method) {
+  return !strcmp(method->table, "BDF") || !strcmp(method->table, "ADAMS");
 }
 
 bool method_is_explicit(const Method *method) {
-  return method->lmm == 0 && !method_is_radau(method);
+  return !method_is_multistep(method) && !method_is_radau(method);
 }
 
 static void complain_of_unknown(const char *option, const char *name) {

@@ -2,8 +2,8 @@
 #ifndef CPODES_RUNNER_METHOD_H
 #define CPODES_RUNNER_METHOD_H
 
+#include <cpodes/cpodes_integrator.h>
 #include <cpodes/cpodes_model.h>
-#include <cpodes/cpodes_onestep.h>
 #include <stdbool.h>
 
 enum { METHOD_NAME = 80 };
@@ -11,8 +11,7 @@ enum { METHOD_NAME = 80 };
 typedef struct {
   char name[METHOD_NAME];  /* such as "bdf", "dop853", "ARKODE_..." */
   const char *title;       /* "BDF, order 2, velocity errors times h" */
-  int lmm;                 /* CV_BDF, CV_ADAMS; 0: a one-step method */
-  char table[METHOD_NAME]; /* of a one-step method, as for CPOneStepCreate */
+  char table[METHOD_NAME]; /* for CPIntegratorCreate: "BDF", "DOP853", "ARKODE_..." */
   int max_order;           /* 0: unlimited */
   sunrealtype tau;         /* CPMechSetErrorTimeScale */
   CPMechNewton newton;
@@ -28,6 +27,8 @@ MethodFound method_find(const char *name, Method *method);
 int parse_method(const char *option, const char *name, Method *method);
 /* Is it one of the Radau IIA methods? */
 bool method_is_radau(const Method *method);
+/* Is it one of the methods of CVODES? */
+bool method_is_multistep(const Method *method);
 /* Is its step limited by stability, so that it follows all oscillations of a stiff model? */
 bool method_is_explicit(const Method *method);
 /* The method that CPMechSuggestMethod names ("DOP853"). method: out. */

@@ -156,8 +156,8 @@ static int create_projector(Problem *p, char *message) {
 static int create_solvers(Problem *p, char *message) {
   const Method *method = &p->settings.method;
   const sunindextype n = p->model->n;
-  const bool newton    = method->lmm == CV_BDF || method->newton == CP_NEWTON_KKT;
-  if (method->lmm == 0) return 0;
+  const bool newton    = !strcmp(method->table, "BDF") || method->newton == CP_NEWTON_KKT;
+  if (!method_is_multistep(method)) return 0;
   if (newton && n <= MOST_DENSE) {
     p->J      = SUNDenseMatrix(n, n, p->ctx);
     p->linear = p->J ? SUNLinSol_Dense(p->model->y0, p->J, p->ctx) : NULL;

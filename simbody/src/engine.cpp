@@ -1,6 +1,7 @@
 #include "engine.h"
 
 #include <cmath>
+#include <new>
 
 namespace cpodes {
 
@@ -25,104 +26,41 @@ double towards(double t, double stop) {
 /* Messages are read from the object; nothing is printed. */
 void quiet(int, const char *, const char *, void *) {}
 
-class Multistep : public Engine {
-public:
-  explicit Multistep(CPodeMem own) : mem(own) { CPodeSetErrHandlerFn(mem, quiet, nullptr); }
-  ~Multistep() override { CPodeFree(&mem); }
-
-  int start(CPMech mech, double t, N_Vector y) override {
-    reached = t;
-    return CPMechAttach(mech, mem, t, y);
-  }
-  int setWeights(CVEwtFn weights) override { return CPodeWFtolerances(mem, weights); }
-  int setStepSizes(double first, double least, double most) override {
-    int flag = CVodeSetMaxNumSteps(cvode(), -1);
-    if (!flag && most > 0.0) flag = CVodeSetMaxStep(cvode(), most);
-    if (!flag && least > 0.0) flag = CVodeSetMinStep(cvode(), least);
-    return flag ? flag : CVodeSetInitStep(cvode(), first);
-  }
-  int setProjectOutput(bool project) override { return CPodeSetProjOutput(mem, project); }
-  int step(double stop, N_Vector y, double *t) override {
-    int flag = std::isfinite(stop) ? CVodeSetStopTime(cvode(), stop) : CP_SUCCESS;
-    if (!flag) flag = CPode(mem, towards(reached, stop), y, t, CV_ONE_STEP);
-    if (flag >= 0) reached = *t;
-    return flag;
-  }
-  int interpolate(double t, N_Vector y) override { return CPodeGetDky(mem, t, 0, y); }
-  Counters counters() const override {
-    Counters c = Counters();
-    CPodeProjStats p;
-    CVodeGetNumSteps(cvode(), &c.steps);
-    CVodeGetNumErrTestFails(cvode(), &c.errorTestFailures);
-    CVodeGetNumStepSolveFails(cvode(), &c.solverFailures);
-    CVodeGetNumNonlinSolvIters(cvode(), &c.iterations);
-    if (!CPodeGetProjStats(mem, &p)) c.projections = p.nproj, c.projectionFailures = p.nprojfails;
-    c.attempts = c.steps + c.errorTestFailures + c.solverFailures;
-    return c;
-  }
-  double nextStep() const override {
-    double h = 0.0;
-    CVodeGetCurrentStep(cvode(), &h);
-    return h;
-  }
-  const char *message() const override { return CPodeGetLastMessage(mem); }
-
-private:
-  void *cvode() const { return CPodeGetCVodeMem(mem); }
-  CPodeMem mem;
-  double reached = 0.0;
-};
-
-class OneStep : public Engine {
-public:
-  explicit OneStep(CPOneStepMem own) : mem(own) { CPOneStepSetErrHandlerFn(mem, quiet, nullptr); }
-  ~OneStep() override { CPOneStepFree(&mem); }
-
-  int start(CPMech mech, double t, N_Vector y) override {
-    reached = t;
-    return CPMechAttachOneStep(mech, mem, t, y);
-  }
-  int setWeights(CVEwtFn weights) override { return CPOneStepWFtolerances(mem, weights); }
-  int setStepSizes(double first, double least, double most) override {
-    int flag = CPOneStepSetMaxNumSteps(mem, -1);
-    if (!flag) flag = CPOneStepSetMaxStep(mem, most);
-    if (!flag) flag = CPOneStepSetMinStep(mem, least);
-    return flag || !(first > 0.0) ? flag : CPOneStepSetInitStep(mem, first);
-  }
-  int setProjectOutput(bool project) override { return CPOneStepSetProjOutput(mem, project); }
-  int step(double stop, N_Vector y, double *t) override {
-    int flag = std::isfinite(stop) ? CPOneStepSetStopTime(mem, stop) : CPOneStepClearStopTime(mem);
-    if (!flag) flag = CPOneStepEvolve(mem, towards(reached, stop), y, t, CV_ONE_STEP);
-    if (flag >= 0) reached = *t;
-    return flag;
-  }
-  int interpolate(double t, N_Vector y) override { return CPOneStepGetDky(mem, t, 0, y); }
-  Counters counters() const override {
-    const CPOneStepStats s = stats();
-    return {s.nst, s.nattempts, s.netf, s.nsolvefails, s.nprojfails, s.nproj, s.nni};
-  }
-  double nextStep() const override { return stats().hnext; }
-  const char *message() const override { return CPOneStepGetLastMessage(mem); }
-
-private:
-  CPOneStepStats stats() const {
-    CPOneStepStats s = CPOneStepStats();
-    CPOneStepGetStats(mem, &s);
-    return s;
-  }
-  CPOneStepMem mem;
-  double reached = 0.0;
-};
-
 } // namespace
 
-std::unique_ptr<Engine> createMultistep(int lmm, SUNContext ctx) {
-  CPodeMem mem = CPodeCreate(lmm, ctx);
-  return mem ? std::make_unique<Multistep>(mem) : nullptr;
+Engine::Engine(const char *method, SUNContext ctx) : mem(CPIntegratorCreate(method, ctx)) {
+  if (!mem) throw std::bad_alloc();
+  CPIntegratorSetErrHandlerFn(mem, quiet, nullptr);
 }
-std::unique_ptr<Engine> createOneStep(const char *method, SUNContext ctx) {
-  CPOneStepMem mem = CPOneStepCreate(method, ctx);
-  return mem ? std::make_unique<OneStep>(mem) : nullptr;
+
+int Engine::start(CPMech mech, double t, N_Vector y) {
+  reached = t;
+  return CPMechAttach(mech, mem, t, y);
+}
+
+int Engine::setStepSizes(double first, double least, double most) {
+  int flag = CPIntegratorSetMaxNumSteps(mem, -1);
+  if (!flag) flag = CPIntegratorSetMaxStep(mem, most);
+  if (!flag) flag = CPIntegratorSetMinStep(mem, least);
+  return flag || !(first > 0.0) ? flag : CPIntegratorSetInitStep(mem, first);
+}
+
+int Engine::step(double stop, N_Vector y, double *t) {
+  int flag = CPIntegratorSetStopTime(mem, stop);
+  if (!flag) flag = CPIntegratorEvolve(mem, towards(reached, stop), y, t, CV_ONE_STEP);
+  if (flag >= 0) reached = *t;
+  return flag;
+}
+
+CPIntegratorStats Engine::stats() const {
+  CPIntegratorStats s = CPIntegratorStats();
+  CPIntegratorGetStats(mem, &s);
+  return s;
+}
+
+Counters Engine::counters() const {
+  const CPIntegratorStats s = stats();
+  return {s.nst, s.nattempts, s.netf, s.nsolvefails, s.nprojfails, s.nproj, s.nni};
 }
 
 } // namespace cpodes

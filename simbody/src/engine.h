@@ -1,10 +1,8 @@
-/* CVODES or a one-step method, with projection, for one mechanical system. */
+/* An integrator of one mechanical system. */
 #ifndef CPODES_SIMBODY_ENGINE_H
 #define CPODES_SIMBODY_ENGINE_H
 
-#include <cpodes/cpodes_onestep.h>
-
-#include <memory>
+#include <cpodes/cpodes_mechanics.h>
 
 namespace cpodes {
 
@@ -15,29 +13,34 @@ struct Counters {
 };
 Counters operator+(const Counters &a, const Counters &b);
 
-/** The functions return cpodes' codes. */
+/** An integrator. The functions return cpodes' codes. */
 class Engine {
 public:
-  virtual ~Engine() = default;
+  /** method: as for CPIntegratorCreate. Throws std::bad_alloc without memory, or if the method is unknown. */
+  Engine(const char *method, SUNContext ctx);
+  ~Engine() { CPIntegratorFree(&mem); }
+  Engine(const Engine &)            = delete;
+  Engine &operator=(const Engine &) = delete;
 
   /** Starts or restarts at (t, y). Counters are cleared, options are kept. */
-  virtual int start(CPMech mech, double t, N_Vector y) = 0;
-  virtual int setWeights(CVEwtFn weights)              = 0;
+  int start(CPMech mech, double t, N_Vector y);
+  int setWeights(CVEwtFn weights) { return CPIntegratorWFtolerances(mem, weights); }
   /** The size of the first step and the bounds of all steps; 0: none. */
-  virtual int setStepSizes(double first, double least, double most) = 0;
-  virtual int setProjectOutput(bool project)                        = 0;
+  int setStepSizes(double first, double least, double most);
+  int setProjectOutput(bool project) { return CPIntegratorSetProjOutput(mem, project); }
   /** Takes one step, not beyond stop (infinite: no bound). y, t: out. */
-  virtual int step(double stop, N_Vector y, double *t) = 0;
+  int step(double stop, N_Vector y, double *t);
   /** y: out, the state at a time t within the newest step. */
-  virtual int interpolate(double t, N_Vector y) = 0;
-  virtual Counters counters() const             = 0;
-  virtual double nextStep() const               = 0;
-  virtual const char *message() const           = 0;
-};
+  int interpolate(double t, N_Vector y) { return CPIntegratorGetDky(mem, t, 0, y); }
+  Counters counters() const;
+  double nextStep() const { return stats().hnext; }
+  const char *message() const { return CPIntegratorGetLastMessage(mem); }
 
-/** Returns nullptr without memory, or if the method is unknown. */
-std::unique_ptr<Engine> createMultistep(int lmm, SUNContext ctx);
-std::unique_ptr<Engine> createOneStep(const char *method, SUNContext ctx);
+private:
+  CPIntegratorStats stats() const;
+  CPIntegrator mem;
+  double reached = 0.0;
+};
 
 } // namespace cpodes
 #endif

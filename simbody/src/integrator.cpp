@@ -33,21 +33,19 @@ const int LONG_STEP_PIECES = 4;
 struct MethodData {
   const char *name;
   int minOrder, maxOrder;
-  int lmm;             /* linear multistep method of CVODES, or 0 */
-  const char *oneStep; /* cpodes' name of the method, or nullptr */
+  bool multistep;
+  const char *method; /* cpodes' name of the method; of Auto nullptr */
 };
-const MethodData methods[] = {{"CPodesProjectedBDF", 1, 5, CV_BDF, nullptr},
-                              {"CPodesProjectedAdams", 1, 12, CV_ADAMS, nullptr},
-                              {"CPodesProjectedDOP853", 8, 8, 0, "DOP853"},
-                              {"CPodesProjectedRADAU", 5, 9, 0, "RADAU"},
-                              {"CPodesProjectedAuto", 1, 12, 0, nullptr}};
+const MethodData methods[] = {{"CPodesProjectedBDF", 1, 5, true, "BDF"},
+                              {"CPodesProjectedAdams", 1, 12, true, "ADAMS"},
+                              {"CPodesProjectedDOP853", 8, 8, false, "DOP853"},
+                              {"CPodesProjectedRADAU", 5, 9, false, "RADAU"},
+                              {"CPodesProjectedAuto", 1, 12, false, nullptr}};
 
 /* Returns the method of this table that a suggestion names. */
 CPodesProjectedIntegrator::Method suggested(const CPMechSuggestion &s) {
   int method = 0;
-  while (s.lmm ? methods[method].lmm != s.lmm
-               : !methods[method].oneStep || std::strcmp(methods[method].oneStep, s.method))
-    method++;
+  while (std::strcmp(methods[method].method, s.method)) method++;
   return CPodesProjectedIntegrator::Method(method);
 }
 
@@ -156,7 +154,7 @@ struct CPodesProjectedIntegrator::Impl {
   }
 
   [[noreturn]] void fail(const char *what, int flag) const {
-    char *const name = CPodeGetReturnFlagName(flag);
+    char *const name = CPGetReturnFlagName(flag);
     std::string text = std::string(what) + " (" + (name ? name : "?") + ")";
     free(name);
     const char *const messages[] = {engine ? engine->message() : "",
@@ -196,12 +194,11 @@ struct CPodesProjectedIntegrator::Impl {
      * then cpodes' default, contains the stiffness of the multipliers, which is indefinite: with
      * it, BDF takes 1.5 times as many realizations on a taut chain of ball joints as with the
      * metric M (guide, "Simbody"). */
-    if (chosen.lmm) {
+    if (chosen.multistep) {
       check(CPMechSetNewton(mechanism.object(), CP_NEWTON_KKT), "Newton's method was refused");
       check(CPMechSetMetric(mechanism.object(), CP_METRIC_KINETIC), "the metric was refused");
     }
-    engine = chosen.oneStep ? createOneStep(chosen.oneStep, ctx) : createMultistep(chosen.lmm, ctx);
-    if (!engine) throw std::bad_alloc();
+    engine = std::make_unique<Engine>(chosen.method, ctx);
   }
 
   void findTriggers() {
@@ -363,7 +360,7 @@ struct CPodesProjectedIntegrator::Impl {
       evaluateTriggers(interpolated, e);
     };
     const double narrowest   = SignificantReal * std::fmax(1.0, tEngine);
-    const int pieces         = methods[method].oneStep ? LONG_STEP_PIECES : 1;
+    const int pieces         = methods[method].multistep ? 1 : LONG_STEP_PIECES;
     std::vector<double> eLow = values, eHigh(values.size());
     bool event               = false;
     window                   = EventWindow();

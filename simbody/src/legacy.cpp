@@ -41,9 +41,9 @@ struct LegacyIntegrator::Impl {
   const bool adams, newton;
   LegacyOptions options;
 
-  SUNContext ctx = nullptr;
-  CPodeMem mem   = nullptr;
-  CPProjector P  = nullptr;
+  SUNContext ctx   = nullptr;
+  CPIntegrator mem = nullptr;
+  CPProjector P    = nullptr;
   N_Vector y = nullptr, between = nullptr, slope = nullptr, c = nullptr;
   SUNMatrix J            = nullptr;
   SUNLinearSolver ls     = nullptr;
@@ -67,7 +67,7 @@ struct LegacyIntegrator::Impl {
   ~Impl() { release(); }
 
   void release() {
-    CPodeFree(&mem);
+    CPIntegratorFree(&mem);
     CPProjectorFree(&P);
     if (ls) SUNLinSolFree(ls);
     if (nls) SUNNonlinSolFree(nls);
@@ -79,7 +79,7 @@ struct LegacyIntegrator::Impl {
     ls = nullptr, nls = nullptr, J = nullptr;
     if (ctx) SUNContext_Free(&ctx);
   }
-  void *cvode() const { return CPodeGetCVodeMem(mem); }
+  void *cvode() const { return CPIntegratorGetCVodeMem(mem); }
 
   /* ---- cpodes' functions ---- */
 
@@ -156,19 +156,20 @@ struct LegacyIntegrator::Impl {
     if (!flag) flag = CVodeSetMaxStep(cv, o.most);
     if (!flag) flag = CVodeSetMinStep(cv, o.least);
     if (!flag) flag = CVodeSetInitStep(cv, o.first);
-    if (!flag) flag = CPodeSetNonlinConvCoef(mem, o.convergence);
-    if (!flag) flag = CPodeSetProjFrequency(mem, o.projectEvery);
-    if (!flag) flag = CPodeSetProjTestCnstr(mem, how == USERS || o.projectWhereNeeded);
+    if (!flag) flag = CPIntegratorSetNonlinConvCoef(mem, o.convergence);
+    if (!flag) flag = CPIntegratorSetProjFrequency(mem, o.projectEvery);
+    if (!flag) flag = CPIntegratorSetProjTestCnstr(mem, how == USERS || o.projectWhereNeeded);
     const CPErrEst projected = how == USERS ? CP_ERREST_PROJECTED : CP_ERREST_DEFAULT;
-    if (!flag) flag = CPodeSetProjErrEst(mem, o.projectError ? projected : CP_ERREST_UNPROJECTED);
+    if (!flag)
+      flag = CPIntegratorSetErrEst(mem, o.projectError ? projected : CP_ERREST_UNPROJECTED);
     return flag;
   }
 
   int setTolerances(const LegacyTolerances &t) {
-    if (t.absolute.empty()) return CPodeWFtolerances(mem, weights);
-    if (t.absolute.size() == 1) return CPodeSStolerances(mem, t.relative, t.absolute[0]);
+    if (t.absolute.empty()) return CPIntegratorWFtolerances(mem, weights);
+    if (t.absolute.size() == 1) return CPIntegratorSStolerances(mem, t.relative, t.absolute[0]);
     std::memcpy(of(between), t.absolute.data(), n * sizeof(double));
-    return CPodeSVtolerances(mem, t.relative, between);
+    return CPIntegratorSVtolerances(mem, t.relative, between);
   }
 
   int create(int size, double t, const double *y0, const LegacyTolerances &tolerances) {
@@ -176,13 +177,13 @@ struct LegacyIntegrator::Impl {
     n = static_cast<std::size_t>(size);
     unprojected.assign(n, 0.0);
     if (SUNContext_Create(nullptr, &ctx)) return CP_MEM_FAIL;
-    mem = CPodeCreate(adams ? CV_ADAMS : CV_BDF, ctx);
+    mem = CPIntegratorCreate(adams ? "ADAMS" : "BDF", ctx);
     y = N_VNew_Serial(size, ctx), between = N_VNew_Serial(size, ctx),
     slope = N_VNew_Serial(size, ctx);
     if (!mem || !y || !between || !slope) return CP_MEM_FAIL;
     std::memcpy(of(y), y0, n * sizeof(double));
-    int flag = CPodeSetErrHandlerFn(mem, report, this);
-    if (!flag) flag = CPodeInit(mem, rates, t, y);
+    int flag = CPIntegratorSetErrHandlerFn(mem, report, this);
+    if (!flag) flag = CPIntegratorInit(mem, rates, t, y);
     if (!flag) flag = setTolerances(tolerances);
     if (!flag) flag = CVodeSetUserData(cvode(), this);
     if (flag) return flag;
@@ -194,13 +195,13 @@ struct LegacyIntegrator::Impl {
     } else {
       nls = SUNNonlinSol_FixedPoint(y, 0, ctx);
       if (!nls) return CP_MEM_FAIL;
-      flag = CPodeSetNonlinearSolver(mem, nls);
+      flag = CPIntegratorSetNonlinearSolver(mem, nls);
     }
     return flag ? flag : applyOptions();
   }
 
   int setProjection(Projection by, const std::vector<double> &tolerances, bool errorNorm) {
-    int flag = CPodeSetProjector(mem, nullptr);
+    int flag = CPIntegratorSetProjector(mem, nullptr);
     CPProjectorFree(&P);
     how = by;
     if (flag || how == NONE) return flag;
@@ -223,7 +224,7 @@ struct LegacyIntegrator::Impl {
       flag = CPProjectorSetNorm(P, errorNorm ? CP_NORM_ERROR : CP_NORM_L2);
       if (!flag) flag = CPProjectorSetConstraintTol(P, c);
     }
-    if (!flag) flag = CPodeSetProjector(mem, P);
+    if (!flag) flag = CPIntegratorSetProjector(mem, P);
     return flag ? flag : applyOptions();
   }
 
@@ -237,7 +238,7 @@ struct LegacyIntegrator::Impl {
   /* out <- the projected state at t, within the newest step */
   int show(double t, double *out) {
     if (t == tn) return give(CP_SUCCESS, y, out);
-    return give(CPodeGetDky(mem, t, 0, between), between, out);
+    return give(CPIntegratorGetDky(mem, t, 0, between), between, out);
   }
   int evaluate(double t, std::vector<double> &e) {
     if (kinds.empty()) return CP_SUCCESS;
@@ -295,7 +296,7 @@ struct LegacyIntegrator::Impl {
       flag                 = CVodeSetStopTime(cvode(), stop.active ? stop.t : NEVER);
       const double towards = to > tn ? to : tn + std::fmax(1.0, std::fabs(tn));
       stepping             = true;
-      if (!flag) flag = CPode(mem, towards, y, &tn, CV_ONE_STEP);
+      if (!flag) flag = CPIntegratorEvolve(mem, towards, y, &tn, CV_ONE_STEP);
       stepping = false;
       if (flag > 0) flag = CP_SUCCESS;
       if (flag < 0) reached = tn;
@@ -322,7 +323,7 @@ int LegacyIntegrator::restart(double t, const double *y, const LegacyTolerances 
   impl->fresh = true;
   impl->tn = impl->reached = t;
   int flag                 = impl->setTolerances(tolerances);
-  if (!flag) flag = CPodeReInit(impl->mem, t, impl->y);
+  if (!flag) flag = CPIntegratorReInit(impl->mem, t, impl->y);
   return flag;
 }
 int LegacyIntegrator::setTolerances(const LegacyTolerances &tolerances) {
@@ -368,14 +369,14 @@ int LegacyIntegrator::errorWeights(double *w) {
   return impl->give(CVodeGetErrWeights(impl->cvode(), impl->between), impl->between, w);
 }
 int LegacyIntegrator::localErrors(double *e) {
-  return impl->give(CPodeGetEstLocalErrors(impl->mem, impl->between), impl->between, e);
+  return impl->give(CPIntegratorGetEstLocalErrors(impl->mem, impl->between), impl->between, e);
 }
 
 LegacyCounters LegacyIntegrator::counters() const {
   LegacyCounters s = LegacyCounters();
   if (!impl->mem) return s;
   void *const cv = impl->cvode();
-  CPodeProjStats p;
+  CPIntegratorStats p;
   CVodeGetIntegratorStats(cv, &s.steps, &s.rates, &s.setups, &s.errorFailures, &s.order,
                           &s.nextOrder, &s.first, &s.last, &s.next, &s.t);
   CVodeGetNumNonlinSolvIters(cv, &s.iterations);
@@ -386,7 +387,7 @@ LegacyCounters LegacyIntegrator::counters() const {
     CVodeGetNumJacEvals(cv, &s.jacobians);
     CVodeGetNumLinRhsEvals(cv, &s.ratesForJacobians);
   }
-  if (!CPodeGetProjStats(impl->mem, &p)) {
+  if (!CPIntegratorGetStats(impl->mem, &p)) {
     s.projections = p.nproj, s.projectionSetups = p.nsetups;
     s.constraints = p.nce, s.projectionFailures = p.nprojfails;
   }

@@ -44,7 +44,7 @@ class Phone(unittest.TestCase):
                     self.assertEqual(self.phone.run(script), [])
 
     def test_the_search_needs_no_server(self):
-        for words, page in ("redundant constraints", "mechanics.html"), ("CPodeSetProjector", "api.html"):
+        for words, page in ("redundant constraints", "mechanics.html"), ("CPIntegratorSetProjector", "api.html"):
             with self.subTest(words=words):
                 self.phone.driver.get((HTML / "search.html").as_uri() + "?q=" + words.replace(" ", "+"))
                 self.assertTrue(self.phone.until(lambda: self.phone.run(FOUND, page)), self.phone.find("#search-results").text)

@@ -72,8 +72,8 @@ void contact_create(World *w) {
 }
 
 static void free_integrators(World *w) {
-  FREE(w, CPodeFree(&w->contacts.mem));
-  FREE(w, CPOneStepFree(&w->contacts.one));
+  FREE(w, CPIntegratorFree(&w->contacts.mem));
+  FREE(w, CPIntegratorFree(&w->contacts.one));
 }
 
 void contact_free(World *w) {
@@ -87,15 +87,15 @@ void contact_integrator(World *w) {
   ContactWorld *k                 = of_contact(w);
   static const char *const name[] = {"DOP853", "RADAU", "RADAU5", "ARKODE_DORMAND_PRINCE_7_4_5"};
   if (chance(w, 0.5) && !k->one) {
-    k->one = CREATE(w, CPOneStepCreate(name[chance(w, 0.5) ? 0 : below(w, 4)], w->ctx));
+    k->one = CREATE(w, CPIntegratorCreate(name[chance(w, 0.5) ? 0 : below(w, 4)], w->ctx));
     if (!k->one) return;
-    CPOneStepSetErrHandlerFn(k->one, world_message, w);
-    CPOneStepSetMaxNumSteps(k->one, 300);
+    CPIntegratorSetErrHandlerFn(k->one, world_message, w);
+    CPIntegratorSetMaxNumSteps(k->one, 300);
   } else if (!k->mem) {
-    k->mem = CREATE(w, CPodeCreate(chance(w, 0.5) ? CV_BDF : CV_ADAMS, w->ctx));
+    k->mem = CREATE(w, CPIntegratorCreate(chance(w, 0.5) ? "BDF" : "ADAMS", w->ctx));
     if (!k->mem) return;
-    CPodeSetErrHandlerFn(k->mem, world_message, w);
-    CVodeSetMaxNumSteps(CPodeGetCVodeMem(k->mem), 300);
+    CPIntegratorSetErrHandlerFn(k->mem, world_message, w);
+    CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(k->mem), 300);
   }
 }
 
@@ -169,10 +169,11 @@ static void prescribe(World *w) {
 static void options_of_integrator(World *w) {
   ContactWorld *k       = of_contact(w);
   const sunrealtype max = number(w, 1e-3, 0.1), stop = number(w, 1e-3, 0.5);
-  if (k->one && chance(w, 0.5)) CALL(w, NOBODY, CPOneStepSetMaxStep(k->one, max));
-  else if (k->one) CALL(w, NOBODY, CPOneStepSetStopTime(k->one, k->t + stop));
-  if (k->mem && chance(w, 0.5)) CALL(w, NOBODY, CVodeSetMaxStep(CPodeGetCVodeMem(k->mem), max));
-  else if (k->mem) CALL(w, NOBODY, CVodeSetStopTime(CPodeGetCVodeMem(k->mem), k->t + stop));
+  if (k->one && chance(w, 0.5)) CALL(w, NOBODY, CPIntegratorSetMaxStep(k->one, max));
+  else if (k->one) CALL(w, NOBODY, CPIntegratorSetStopTime(k->one, k->t + stop));
+  if (k->mem && chance(w, 0.5))
+    CALL(w, NOBODY, CVodeSetMaxStep(CPIntegratorGetCVodeMem(k->mem), max));
+  else if (k->mem) CALL(w, NOBODY, CVodeSetStopTime(CPIntegratorGetCVodeMem(k->mem), k->t + stop));
 }
 
 /* ---- integration ---- */
@@ -212,9 +213,8 @@ void contact_attach(World *w) {
   sunrealtype before[SCENE_N];
   const int whole_state = y && N_VGetLength(y) == SCENE_N;
   if (whole_state) memcpy(before, N_VGetArrayPointer(y), sizeof before);
-  const int flag =
-      one ? CALL(w, CONTACT, CPContactAttachOneStep(k->contact, k->one, t0, y, rtol, atol))
-          : CALL(w, CONTACT, CPContactAttach(k->contact, k->mem, t0, y, rtol, atol));
+  const int flag = one ? CALL(w, CONTACT, CPContactAttach(k->contact, k->one, t0, y, rtol, atol))
+                       : CALL(w, CONTACT, CPContactAttach(k->contact, k->mem, t0, y, rtol, atol));
   if (flag < 0 && whole_state && memcmp(before, N_VGetArrayPointer(y), sizeof before) != 0)
     complain(w, "a failed start that changes the state", "%s returned %d", w->call, flag);
   if (flag != CP_SUCCESS) return; /* An earlier run continues. */
@@ -325,7 +325,7 @@ static void results(World *w) {
   CALL(w, CONTACT, CPContactGetStats(w->contacts.contact, chance(w, w->odd) ? NULL : &stats));
   const int i            = whole(w, 0, SCENE_CONTACTS - 1);
   const CPContactPhase p = CPContactGetPhase(w->contacts.contact, i);
-  if (p < CP_CONTACT_OPEN || p > CP_CONTACT_STICKING)
+  if (p < CP_CONTACT_OPEN || p > CP_CONTACT_CLOSED)
     complain(w, "no phase", "contact %d: %d", i, (int)p);
 }
 

@@ -10,7 +10,7 @@
 #include <sunnonlinsol/sunnonlinsol_newton.h>
 
 static Promise *promise(World *w) { return &w->promise[0]; }
-static void *cvodes(World *w) { return CPodeGetCVodeMem(w->mem); }
+static void *cvodes(World *w) { return CPIntegratorGetCVodeMem(w->mem); }
 
 static void destroy_nls(void *nls) { SUNNonlinSolFree(nls); }
 static void destroy_ls(void *ls) { SUNLinSolFree(ls); }
@@ -29,7 +29,7 @@ static void ready(World *w, sunrealtype tol) {
   if (!w->mem) return;
   *promise(w) = (Promise){.tol = tol, .eps = 0.1, .tstop = NAN};
   w->adjoint = w->sensitivities = w->functionals = 0;
-  CALL(w, CPODE, CPodeSetErrHandlerFn(w->mem, world_message, w));
+  CALL(w, CPODE, CPIntegratorSetErrHandlerFn(w->mem, world_message, w));
   CALL(w, NOBODY, CVodeSetMaxNumSteps(cvodes(w), 200));
 }
 
@@ -37,7 +37,7 @@ void cpode_create(World *w) {
   if (w->mem) return;
   const int lmm = chance(w, 0.5) ? CV_BDF : CV_ADAMS;
   say(w, "{%s} ", lmm == CV_BDF ? "BDF" : "ADAMS");
-  w->mem = CREATE(w, CPodeCreate(lmm, w->ctx));
+  w->mem = CREATE(w, CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", w->ctx));
   ready(w, 0.0);
 }
 
@@ -74,15 +74,15 @@ void cpode_attach(World *w) {
   }
   const int wrong = chance(w, w->odd * 0.3), own = newton && chance(w, 0.3);
   if (wrong) say(w, "{wrong method} ");
-  w->mem =
-      CREATE(w, CPodeAttach(cv, wrong ? CV_BDF + CV_ADAMS - lmm : lmm, own ? NULL : nls, y, w->ctx));
+  w->mem = CREATE(w, CPIntegratorAttach(cv, wrong == (lmm == CV_BDF) ? "ADAMS" : "BDF",
+                                        own ? NULL : nls, y, w->ctx));
   ready(w, tol);
   if (w->mem) promise_start(w, promise(w), w->t, w->start);
 }
 
 void cpode_free(World *w) {
-  FREE(w, CPodeFree(&w->mem));
-  if (w->mem) complain(w, "a free function that leaves its pointer", "CPodeFree");
+  FREE(w, CPIntegratorFree(&w->mem));
+  if (w->mem) complain(w, "a free function that leaves its pointer", "CPIntegratorFree");
   w->P_of_mem = w->mech_of_mem = 0;
   if (w->foreign) CVodeFree(&w->foreign);
 }
@@ -102,13 +102,13 @@ void cpode_init(World *w) {
   N_Vector y0 = start_state(w);
   if (y0 && N_VGetLength(y0) != w->m.n) y0 = w->start; /* the functions are for n components */
   const sunrealtype t0 = start_time(w);
-  start_from(w, t0, y0, CALL(w, CPODE, CPodeInit(w->mem, mechanism_rhs, t0, y0)));
+  start_from(w, t0, y0, CALL(w, CPODE, CPIntegratorInit(w->mem, mechanism_rhs, t0, y0)));
 }
 
 static void reinit(World *w) {
   N_Vector y0          = start_state(w);
   const sunrealtype t0 = start_time(w);
-  start_from(w, t0, y0, CALL(w, CPODE, CPodeReInit(w->mem, t0, y0)));
+  start_from(w, t0, y0, CALL(w, CPODE, CPIntegratorReInit(w->mem, t0, y0)));
 }
 
 static void looser(World *w, int flag, sunrealtype tol) {
@@ -118,18 +118,18 @@ static void looser(World *w, int flag, sunrealtype tol) {
 void cpode_tolerances(World *w) {
   const int how = below(w, 6);
   if (how == 0) {
-    looser(w, CALL(w, CPODE, CPodeWFtolerances(w->mem, mechanism_weights)), WEIGHTS_TOL);
+    looser(w, CALL(w, CPODE, CPIntegratorWFtolerances(w->mem, mechanism_weights)), WEIGHTS_TOL);
     return;
   }
   const sunrealtype reltol = number(w, 1e-9, 1e-3);
   if (how == 1) {
     N_Vector abstol = numbers(w, w->m.n, 1e-9, 1e-4);
-    const int flag  = CALL(w, CPODE, CPodeSVtolerances(w->mem, reltol, abstol));
+    const int flag  = CALL(w, CPODE, CPIntegratorSVtolerances(w->mem, reltol, abstol));
     if (flag == CP_SUCCESS) looser(w, flag, fmax(reltol, N_VMaxNorm(abstol)));
     return;
   }
   const sunrealtype abstol = number(w, 1e-9, 1e-4);
-  looser(w, CALL(w, CPODE, CPodeSStolerances(w->mem, reltol, abstol)), fmax(reltol, abstol));
+  looser(w, CALL(w, CPODE, CPIntegratorSStolerances(w->mem, reltol, abstol)), fmax(reltol, abstol));
 }
 
 /* ---- options ---- */
@@ -138,9 +138,9 @@ void cpode_projector(World *w) {
   if (w->mech_of_mem && !chance(w, w->odd)) return;
   const int none = chance(w, w->odd) || !w->P;
   if (none) {
-    if (CALL(w, CPODE, CPodeSetProjector(w->mem, NULL)) == CP_SUCCESS) w->P_of_mem = 0;
+    if (CALL(w, CPODE, CPIntegratorSetProjector(w->mem, NULL)) == CP_SUCCESS) w->P_of_mem = 0;
     promise(w)->projected = 0;
-  } else if (CALL(w, CPODE, CPodeSetProjector(w->mem, w->P)) == CP_SUCCESS) {
+  } else if (CALL(w, CPODE, CPIntegratorSetProjector(w->mem, w->P)) == CP_SUCCESS) {
     w->P_of_mem           = 1;
     promise(w)->projected = promise(w)->t == promise(w)->t0;
   }
@@ -148,7 +148,7 @@ void cpode_projector(World *w) {
 
 static void set_nonlinear_solver(World *w) {
   SUNNonlinearSolver nls = chance(w, 0.2) ? NULL : nonlinear_solver(w, chance(w, 0.4));
-  CALL(w, CPODE, CPodeSetNonlinearSolver(w->mem, nls));
+  CALL(w, CPODE, CPIntegratorSetNonlinearSolver(w->mem, nls));
 }
 
 /* Solvers that CVODES' own memory does not survive: before CVodeInit, and one that it gets after
@@ -173,44 +173,44 @@ void cpode_solver(World *w) {
   }
   /* An allocation in this call may be made to fail. */
   SUNNonlinearSolver nls = nonlinear_solver(w, 0);
-  CALL(w, CPODE, CPodeSetNonlinearSolver(w->mem, nls));
+  CALL(w, CPODE, CPIntegratorSetNonlinearSolver(w->mem, nls));
 }
 
 static void set_conv_coef(World *w) {
   const sunrealtype coef = number(w, 1e-3, 0.3);
   if (coef > 0.3) w->another_solution = 1;
-  CALL(w, CPODE, CPodeSetNonlinConvCoef(w->mem, coef));
+  CALL(w, CPODE, CPIntegratorSetNonlinConvCoef(w->mem, coef));
 }
 
 static void set_frequency(World *w) {
   const int n = whole(w, 1, 10);
   if (n != 1) w->off_manifold = 1;
-  CALL(w, CPODE, CPodeSetProjFrequency(w->mem, n));
+  CALL(w, CPODE, CPIntegratorSetProjFrequency(w->mem, n));
 }
 
 static void set_test(World *w) {
   w->off_manifold = 1;
-  CALL(w, CPODE, CPodeSetProjTestCnstr(w->mem, below(w, 2)));
+  CALL(w, CPODE, CPIntegratorSetProjTestCnstr(w->mem, below(w, 2)));
 }
 
 static void set_estimate(World *w) {
-  CALL(w, CPODE, CPodeSetProjErrEst(w->mem, (CPErrEst)below(w, 4)));
+  CALL(w, CPODE, CPIntegratorSetErrEst(w->mem, (CPErrEst)below(w, 4)));
 }
 
 static void set_max_correction(World *w) {
   const sunrealtype wrms = number(w, 1e-3, 1e4);
-  CALL(w, CPODE, CPodeSetProjMaxCorrection(w->mem, wrms));
+  CALL(w, CPODE, CPIntegratorSetMaxCorrection(w->mem, wrms));
 }
 
 static void set_output(World *w) {
   w->off_manifold = 1;
-  CALL(w, CPODE, CPodeSetProjOutput(w->mem, below(w, 2)));
+  CALL(w, CPODE, CPIntegratorSetProjOutput(w->mem, below(w, 2)));
 }
 
 static void set_handler(World *w) {
   w->loud = 1;
-  CALL(w, CPODE, CPodeSetErrHandlerFn(w->mem, NULL, NULL));
-  if (chance(w, 0.8)) CALL(w, CPODE, CPodeSetErrHandlerFn(w->mem, world_message, w));
+  CALL(w, CPODE, CPIntegratorSetErrHandlerFn(w->mem, NULL, NULL));
+  if (chance(w, 0.8)) CALL(w, CPODE, CPIntegratorSetErrHandlerFn(w->mem, world_message, w));
 }
 
 /* ---- CVODES' options ---- */
@@ -223,7 +223,7 @@ static void roots(World *w) {
   const int n       = chance(w, 0.8) ? 2 : 0;
   const int flag    = w->foreign || chance(w, 0.3)
                           ? CALL(w, NOBODY, CVodeRootInit(cvodes(w), n, mechanism_roots_unchecked))
-                          : CALL(w, CPODE, CPodeRootInit(w->mem, n, mechanism_roots));
+                          : CALL(w, CPODE, CPIntegratorRootInit(w->mem, n, mechanism_roots));
   if (flag != CP_SUCCESS) return;
   /* the directions stay if the functions stay */
   if (n) CALL(w, NOBODY, CVodeSetRootDirection(cvodes(w), directions));
@@ -240,7 +240,7 @@ static void root_info(World *w) {
   int found[2];
   sunrealtype low, high;
   if (w->mem) CALL(w, NOBODY, CVodeGetRootInfo(cvodes(w), found));
-  CALL(w, CPODE, CPodeGetRootWindow(w->mem, &low, &high));
+  CALL(w, CPODE, CPIntegratorGetRootWindow(w->mem, &low, &high));
 }
 
 static void stop_time(World *w) {
@@ -307,10 +307,9 @@ static void quadrature(World *w) {
 /* ---- actions ---- */
 
 static void calc_ic(World *w) {
-  const int flag = CALL(w, CPODE, CPodeCalcIC(w->mem));
-  N_Vector y0    = vector(w, w->m.n);
+  N_Vector y0 = vector(w, w->m.n);
   sunrealtype t0; /* differs from the promise's if CVODES had to be re-initialised */
-  if (CALL(w, CPODE, CPodeGetConsistentIC(w->mem, y0)) == CP_SUCCESS && flag == CP_SUCCESS &&
+  if (CALL(w, CPODE, CPIntegratorCalcIC(w->mem, y0)) == CP_SUCCESS &&
       CVodeGetCurrentTime(cvodes(w), &t0) == CV_SUCCESS)
     promise_start(w, promise(w), t0, y0);
 }
@@ -327,8 +326,8 @@ void cpode_evolve(World *w) {
   int flag, ncheck;
   if (w->adjoint)
     flag = CALL(w, CPODE,
-                CPodeF(w->mem, tout, yout, &tret, itask, chance(w, w->odd) ? NULL : &ncheck));
-  else flag = CALL(w, CPODE, CPode(w->mem, tout, yout, &tret, itask));
+                CPIntegratorF(w->mem, tout, yout, &tret, itask, chance(w, w->odd) ? NULL : &ncheck));
+  else flag = CALL(w, CPODE, CPIntegratorEvolve(w->mem, tout, yout, &tret, itask));
   if (!w->mem) return;
   CVodeGetCurrentTime(cvodes(w), &reached);
   promise_judge(w, k, flag, tout, itask, yout, tret, reached);
@@ -343,21 +342,21 @@ static void get_dky(World *w) {
   const sunrealtype t = reached - h * random_between(&w->random, 0.0, chance(w, w->odd) ? 3.0 : 1.0);
   N_Vector dky        = vector(w, w->m.n);
   say(w, "{t = %.17g} ", t);
-  const int flag = CALL(w, CPODE, CPodeGetDky(w->mem, t, k, dky));
+  const int flag = CALL(w, CPODE, CPIntegratorGetDky(w->mem, t, k, dky));
   if (flag == CP_SUCCESS && k == 0)
     promise_compare(w, promise(w), t, dky, "wrong output within the step");
 }
 
 static void results(World *w) {
   N_Vector ele = vector(w, w->m.n);
-  CPodeProjStats stats;
-  CALL(w, CPODE, CPodeGetEstLocalErrors(w->mem, ele));
-  CALL(w, CPODE, CPodeGetProjStats(w->mem, &stats));
+  CPIntegratorStats stats;
+  CALL(w, CPODE, CPIntegratorGetEstLocalErrors(w->mem, ele));
+  CALL(w, CPODE, CPIntegratorGetStats(w->mem, &stats));
   FILE *file = tmpfile();
   if (!file) return;
   CALL(w, CPODE,
-       CPodePrintAllStats(w->mem, file,
-                          chance(w, 0.5) ? SUN_OUTPUTFORMAT_TABLE : SUN_OUTPUTFORMAT_CSV));
+       CPIntegratorPrintAllStats(w->mem, file,
+                                 chance(w, 0.5) ? SUN_OUTPUTFORMAT_TABLE : SUN_OUTPUTFORMAT_CSV));
   fclose(file);
 }
 

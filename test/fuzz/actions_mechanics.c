@@ -66,7 +66,7 @@ void mechanics_attach(World *w) {
   N_Vector y0          = start_state(w);
   const sunrealtype t0 = w->t;
   const int one        = w->one && (!w->mem || chance(w, 0.5));
-  const int flag       = one ? CALL(w, MECHANICS, CPMechAttachOneStep(w->mech, w->one, t0, y0))
+  const int flag       = one ? CALL(w, MECHANICS, CPMechAttach(w->mech, w->one, t0, y0))
                              : CALL(w, MECHANICS, CPMechAttach(w->mech, w->mem, t0, y0));
   if (flag != CP_SUCCESS) return;
   Promise *k = &w->promise[one];

@@ -1,4 +1,4 @@
-/* Calls of cpodes_onestep.h. */
+/* Calls of cpodes_integrator.h. */
 #include "world.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static void create_table(World *w) {
   ARKodeButcherTable B = ARKodeButcherTable_Alloc(2, SUNFALSE);
   if (!B) no_memory();
   B->q = 2, B->A[1][0] = 0.5, B->c[1] = 0.5, B->b[1] = chance(w, w->odd) ? 0.7 : 1.0;
-  w->one = CREATE(w, CPOneStepCreateTable(B, w->ctx));
+  w->one = CREATE(w, CPIntegratorCreateTable(B, w->ctx));
   ARKodeButcherTable_Free(B);
 }
 
@@ -36,17 +36,17 @@ void onestep_create(World *w) {
     const char *method = chance(w, 0.4) ? "DOP853" : methods[below(w, METHODS)];
     if (chance(w, w->odd * 0.3)) method = "NO_SUCH_METHOD";
     say(w, "{%s} ", method ? method : "NULL");
-    w->one = CREATE(w, CPOneStepCreate(method, w->ctx));
+    w->one = CREATE(w, CPIntegratorCreate(method, w->ctx));
   }
   if (!w->one) return;
   *promise(w) = (Promise){.eps = 0.1, .tstop = NAN};
-  CALL(w, ONESTEP, CPOneStepSetErrHandlerFn(w->one, world_message, w));
-  CALL(w, ONESTEP, CPOneStepSetMaxNumSteps(w->one, 200));
+  CALL(w, ONESTEP, CPIntegratorSetErrHandlerFn(w->one, world_message, w));
+  CALL(w, ONESTEP, CPIntegratorSetMaxNumSteps(w->one, 200));
 }
 
 void onestep_free(World *w) {
-  FREE(w, CPOneStepFree(&w->one));
-  if (w->one) complain(w, "a free function that leaves its pointer", "CPOneStepFree");
+  FREE(w, CPIntegratorFree(&w->one));
+  if (w->one) complain(w, "a free function that leaves its pointer", "CPIntegratorFree");
   w->P_of_one = w->mech_of_one = 0;
 }
 
@@ -60,14 +60,14 @@ void onestep_init(World *w) {
   N_Vector y0 = start_state(w);
   if (y0 && N_VGetLength(y0) != w->m.n) y0 = w->start; /* the functions are for n components */
   const sunrealtype t0 = start_time(w);
-  if (CALL(w, ONESTEP, CPOneStepInit(w->one, mechanism_rhs, t0, y0)) == CP_SUCCESS)
+  if (CALL(w, ONESTEP, CPIntegratorInit(w->one, mechanism_rhs, t0, y0)) == CP_SUCCESS)
     promise_start(w, promise(w), t0, y0);
 }
 
 static void reinit(World *w) {
   N_Vector y0          = start_state(w);
   const sunrealtype t0 = start_time(w);
-  if (CALL(w, ONESTEP, CPOneStepReInit(w->one, t0, y0)) == CP_SUCCESS)
+  if (CALL(w, ONESTEP, CPIntegratorReInit(w->one, t0, y0)) == CP_SUCCESS)
     promise_start(w, promise(w), t0, y0);
 }
 
@@ -78,26 +78,27 @@ static void looser(World *w, int flag, sunrealtype tol) {
 void onestep_tolerances(World *w) {
   const int how = below(w, 6);
   if (how == 0) {
-    looser(w, CALL(w, ONESTEP, CPOneStepWFtolerances(w->one, mechanism_weights)), WEIGHTS_TOL);
+    looser(w, CALL(w, ONESTEP, CPIntegratorWFtolerances(w->one, mechanism_weights)), WEIGHTS_TOL);
     return;
   }
   const sunrealtype reltol = number(w, 1e-9, 1e-3);
   if (how == 1) {
     N_Vector abstol = numbers(w, w->m.n, 1e-9, 1e-4);
-    const int flag  = CALL(w, ONESTEP, CPOneStepSVtolerances(w->one, reltol, abstol));
+    const int flag  = CALL(w, ONESTEP, CPIntegratorSVtolerances(w->one, reltol, abstol));
     if (flag == CP_SUCCESS) looser(w, flag, fmax(reltol, N_VMaxNorm(abstol)));
     return;
   }
   const sunrealtype abstol = number(w, 1e-9, 1e-4);
-  looser(w, CALL(w, ONESTEP, CPOneStepSStolerances(w->one, reltol, abstol)), fmax(reltol, abstol));
+  looser(w, CALL(w, ONESTEP, CPIntegratorSStolerances(w->one, reltol, abstol)),
+         fmax(reltol, abstol));
 }
 
 void onestep_projector(World *w) {
   if (w->mech_of_one && !chance(w, w->odd)) return;
   if (chance(w, w->odd) || !w->P) {
-    if (CALL(w, ONESTEP, CPOneStepSetProjector(w->one, NULL)) == CP_SUCCESS) w->P_of_one = 0;
+    if (CALL(w, ONESTEP, CPIntegratorSetProjector(w->one, NULL)) == CP_SUCCESS) w->P_of_one = 0;
     promise(w)->projected = 0;
-  } else if (CALL(w, ONESTEP, CPOneStepSetProjector(w->one, w->P)) == CP_SUCCESS) {
+  } else if (CALL(w, ONESTEP, CPIntegratorSetProjector(w->one, w->P)) == CP_SUCCESS) {
     w->P_of_one           = 1;
     promise(w)->projected = promise(w)->t == promise(w)->t0;
   }
@@ -109,87 +110,83 @@ static void set_jacobian(World *w) {
   SUNMatrix J          = NULL;
   if (chance(w, 0.7))
     J = keep(w, SUNDenseMatrix(chance(w, w->odd) ? n + 1 : n, n, w->ctx), destroy_matrix);
-  CALL(w, ONESTEP, CPOneStepSetJacobian(w->one, J, NULL));
+  CALL(w, ONESTEP, CPIntegratorSetJacFn(w->one, J, NULL));
 }
 
 static void set_batch(World *w) {
-  CALL(w, ONESTEP, CPOneStepSetRhsBatchFn(w->one, chance(w, 0.8) ? mechanism_rhs_batch : NULL));
+  CALL(w, ONESTEP, CPIntegratorSetRhsBatchFn(w->one, chance(w, 0.8) ? mechanism_rhs_batch : NULL));
 }
 
-static void set_user_data(World *w) {
-  CALL(w, ONESTEP, CPOneStepSetUserData(w->one, w));
-  FREE(w, CPOneStepGetUserData(w->one));
-}
+static void set_user_data(World *w) { CALL(w, ONESTEP, CPIntegratorSetUserData(w->one, w)); }
 
 static void set_estimate(World *w) {
-  CALL(w, ONESTEP, CPOneStepSetProjErrEst(w->one, (CPErrEst)below(w, 4)));
+  CALL(w, ONESTEP, CPIntegratorSetErrEst(w->one, (CPErrEst)below(w, 4)));
 }
 
 static void set_max_correction(World *w) {
   const sunrealtype wrms = number(w, 1e-3, 1e4);
-  CALL(w, ONESTEP, CPOneStepSetProjMaxCorrection(w->one, wrms));
+  CALL(w, ONESTEP, CPIntegratorSetMaxCorrection(w->one, wrms));
 }
 
 static void set_output(World *w) {
   w->off_manifold = 1;
-  CALL(w, ONESTEP, CPOneStepSetProjOutput(w->one, below(w, 2)));
+  CALL(w, ONESTEP, CPIntegratorSetProjOutput(w->one, below(w, 2)));
 }
 
 static void set_handler(World *w) {
   w->loud = 1;
-  CALL(w, ONESTEP, CPOneStepSetErrHandlerFn(w->one, NULL, NULL));
-  if (chance(w, 0.8)) CALL(w, ONESTEP, CPOneStepSetErrHandlerFn(w->one, world_message, w));
+  CALL(w, ONESTEP, CPIntegratorSetErrHandlerFn(w->one, NULL, NULL));
+  if (chance(w, 0.8)) CALL(w, ONESTEP, CPIntegratorSetErrHandlerFn(w->one, world_message, w));
 }
 
 static void step_sizes(World *w) {
   const sunrealtype h = number(w, 1e-8, 0.1);
   const int which     = below(w, 4);
-  if (which == 0) CALL(w, ONESTEP, CPOneStepSetInitStep(w->one, h));
-  if (which == 1) CALL(w, ONESTEP, CPOneStepSetMaxStep(w->one, h));
-  if (which == 2) CALL(w, ONESTEP, CPOneStepSetMinStep(w->one, h * 1e-3));
+  if (which == 0) CALL(w, ONESTEP, CPIntegratorSetInitStep(w->one, h));
+  if (which == 1) CALL(w, ONESTEP, CPIntegratorSetMaxStep(w->one, h));
+  if (which == 2) CALL(w, ONESTEP, CPIntegratorSetMinStep(w->one, h * 1e-3));
   if (which == 3) {
     w->another_solution = 1;
-    CALL(w, ONESTEP, CPOneStepSetFixedStep(w->one, chance(w, 0.5) ? 0.0 : h));
+    CALL(w, ONESTEP, CPIntegratorSetFixedStep(w->one, chance(w, 0.5) ? 0.0 : h));
   }
 }
 
 static void max_steps(World *w) {
   const int n = whole(w, 1, 300);
-  CALL(w, ONESTEP, CPOneStepSetMaxNumSteps(w->one, n == -1 || n > 300 ? 400 : n));
+  CALL(w, ONESTEP, CPIntegratorSetMaxNumSteps(w->one, n == -1 || n > 300 ? 400 : n));
 }
 
 static void stop_time(World *w) {
   const sunrealtype ahead = number(w, 1e-3, 0.5),
                     tstop = promise(w)->t + (w->backward ? -ahead : ahead);
-  if (chance(w, 0.8)) CALL(w, ONESTEP, CPOneStepSetStopTime(w->one, tstop));
-  else CALL(w, ONESTEP, CPOneStepClearStopTime(w->one));
+  if (chance(w, 0.8)) CALL(w, ONESTEP, CPIntegratorSetStopTime(w->one, tstop));
+  else CALL(w, ONESTEP, CPIntegratorSetStopTime(w->one, INFINITY));
 }
 
 static void roots(World *w) {
   const int n = chance(w, 0.8) ? 2 : 0;
-  if (CALL(w, ONESTEP, CPOneStepRootInit(w->one, n, mechanism_roots)) == CP_SUCCESS)
+  if (CALL(w, ONESTEP, CPIntegratorRootInit(w->one, n, mechanism_roots)) == CP_SUCCESS)
     promise(w)->roots = n && promise(w)->t == promise(w)->t0 && promise(w)->started;
 }
 
 static void root_direction(World *w) {
   const int direction[2] = {below(w, 3) - 1, below(w, 3) - 1};
   promise(w)->roots      = 0;
-  CALL(w, ONESTEP, CPOneStepSetRootDirection(w->one, direction));
+  CALL(w, ONESTEP, CPIntegratorSetRootDirection(w->one, direction));
 }
 
 static void root_info(World *w) {
   int found[2];
   sunrealtype low, high;
-  CALL(w, ONESTEP, CPOneStepGetRootInfo(w->one, found));
-  CALL(w, ONESTEP, CPOneStepGetRootWindow(w->one, &low, &high));
+  CALL(w, ONESTEP, CPIntegratorGetRootInfo(w->one, found));
+  CALL(w, ONESTEP, CPIntegratorGetRootWindow(w->one, &low, &high));
 }
 
 /* ---- actions ---- */
 
 static void calc_ic(World *w) {
-  const int flag = CALL(w, ONESTEP, CPOneStepCalcIC(w->one));
-  N_Vector y0    = vector(w, w->m.n);
-  if (CALL(w, ONESTEP, CPOneStepGetConsistentIC(w->one, y0)) == CP_SUCCESS && flag == CP_SUCCESS)
+  N_Vector y0 = vector(w, w->m.n);
+  if (CALL(w, ONESTEP, CPIntegratorCalcIC(w->one, y0)) == CP_SUCCESS)
     promise_start(w, promise(w), promise(w)->t0, y0);
 }
 
@@ -200,23 +197,23 @@ void onestep_evolve(World *w) {
   const sunrealtype back = w->backward ? -1.0 : 1.0, step = number(w, 1e-6, 0.3),
                     tout = k->t + (chance(w, w->odd) ? -back : back) * step;
   sunrealtype tret       = k->t;
-  CPOneStepStats stats;
+  CPIntegratorStats stats;
   if (yout) N_VConst(SENTINEL, yout);
   say(w, "{tout = %.17g, %s} ", tout, itask == CV_NORMAL ? "normal" : "one step");
-  const int flag = CALL(w, ONESTEP, CPOneStepEvolve(w->one, tout, yout, &tret, itask));
-  if (!w->one || CPOneStepGetStats(w->one, &stats) != CP_SUCCESS) return;
+  const int flag = CALL(w, ONESTEP, CPIntegratorEvolve(w->one, tout, yout, &tret, itask));
+  if (!w->one || CPIntegratorGetStats(w->one, &stats) != CP_SUCCESS) return;
   promise_judge(w, k, flag, tout, itask, yout, tret, stats.t);
 }
 
 static void get_dky(World *w) {
-  CPOneStepStats s = {0};
-  if (CALL(w, ONESTEP, CPOneStepGetStats(w->one, &s)) != CP_SUCCESS) return;
+  CPIntegratorStats s = {0};
+  if (CALL(w, ONESTEP, CPIntegratorGetStats(w->one, &s)) != CP_SUCCESS) return;
   const int k = chance(w, 0.7) ? 0 : whole(w, 0, 5);
   const sunrealtype t =
       s.t - s.hlast * random_between(&w->random, 0.0, chance(w, w->odd) ? 3.0 : 1.0);
   N_Vector dky = vector(w, w->m.n);
   say(w, "{t = %.17g} ", t);
-  const int flag = CALL(w, ONESTEP, CPOneStepGetDky(w->one, t, k, dky));
+  const int flag = CALL(w, ONESTEP, CPIntegratorGetDky(w->one, t, k, dky));
   if (flag == CP_SUCCESS && k == 0)
     promise_compare(w, promise(w), t, dky, "wrong output within the step");
 }
@@ -225,13 +222,13 @@ static void results(World *w) {
   N_Vector ele = vector(w, w->m.n);
   const char *name;
   int order, embedded, stages;
-  CALL(w, ONESTEP, CPOneStepGetEstLocalErrors(w->one, ele));
-  CALL(w, ONESTEP, CPOneStepGetMethod(w->one, &name, &order, &embedded, &stages));
+  CALL(w, ONESTEP, CPIntegratorGetEstLocalErrors(w->one, ele));
+  CALL(w, ONESTEP, CPIntegratorGetMethod(w->one, &name, &order, &embedded, &stages));
   FILE *file = tmpfile();
   if (!file) return;
   CALL(w, ONESTEP,
-       CPOneStepPrintAllStats(w->one, file,
-                              chance(w, 0.5) ? SUN_OUTPUTFORMAT_TABLE : SUN_OUTPUTFORMAT_CSV));
+       CPIntegratorPrintAllStats(w->one, file,
+                                 chance(w, 0.5) ? SUN_OUTPUTFORMAT_TABLE : SUN_OUTPUTFORMAT_CSV));
   fclose(file);
 }
 

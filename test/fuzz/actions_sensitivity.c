@@ -6,15 +6,15 @@
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 #include <sunnonlinsol/sunnonlinsol_newton.h>
 
-static void *cvodes(World *w) { return CPodeGetCVodeMem(w->mem); }
+static void *cvodes(World *w) { return CPIntegratorGetCVodeMem(w->mem); }
 static void destroy_nls(void *nls) { SUNNonlinSolFree(nls); }
 
-static World *of_callbacks; /* CPodeSensRhs1 and CPodeForwardState need its mem */
+static World *of_callbacks; /* CPIntegratorSensRhs1 and CPIntegratorForwardState need its mem */
 
 static int sens_rhs(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
                     N_Vector ySdot, void *user_data, N_Vector tmp1, N_Vector tmp2) {
   (void)Ns, (void)ydot, (void)user_data;
-  const int flag = CPodeSensRhs1(of_callbacks->mem, t, y, iS, yS, ySdot, tmp1, tmp2);
+  const int flag = CPIntegratorSensRhs1(of_callbacks->mem, t, y, iS, yS, ySdot, tmp1, tmp2);
   return flag ? flag : disturb(ON_SENS_RHS, N_VGetArrayPointer(ySdot), of_callbacks->m.n);
 }
 
@@ -36,7 +36,7 @@ void sensitivity_init(World *w) {
   const CVSensRhs1Fn fS1 = chance(w, 0.5) ? sens_rhs : NULL;
   if (Ns > PARAMETERS || w->adjoint) return;
   of_callbacks = w;
-  if (CALL(w, CPODE, CPodeSensInit1(w->mem, Ns, ism, fS1, yS0)) == CP_SUCCESS)
+  if (CALL(w, CPODE, CPIntegratorSensInit1(w->mem, Ns, ism, fS1, yS0)) == CP_SUCCESS)
     w->sensitivities = Ns;
 }
 
@@ -48,19 +48,19 @@ void sensitivity_parameters(World *w) {
   int plist[PARAMETERS] = {0, 1, 2};
   if (chance(w, w->odd)) plist[0] = -1;
   CALL(w, CPODE,
-       CPodeSetSensParams(w->mem, w->m.p, chance(w, 0.7) ? pbar : NULL,
-                          chance(w, 0.5) ? plist : NULL));
+       CPIntegratorSetSensParams(w->mem, w->m.p, chance(w, 0.7) ? pbar : NULL,
+                                 chance(w, 0.5) ? plist : NULL));
   if (w->mem && w->sensitivities) CALL(w, NOBODY, CVodeSensEEtolerances(cvodes(w)));
 }
 
 static void reinit(World *w) {
   N_Vector yS[PARAMETERS], *yS0 = starts(w, yS);
-  CALL(w, CPODE, CPodeSensReInit(w->mem, yS0));
+  CALL(w, CPODE, CPIntegratorSensReInit(w->mem, yS0));
 }
 
 static void constraint_fn(World *w) {
   const CPConstraintSensFn cS = chance(w, 0.7) ? mechanism_constraint_sens : NULL;
-  CALL(w, CPODE, CPodeSetSensConstraintFn(w->mem, cS));
+  CALL(w, CPODE, CPIntegratorSetSensConstraintFn(w->mem, cS));
 }
 
 static void nonlinear_solver(World *w) {
@@ -68,28 +68,28 @@ static void nonlinear_solver(World *w) {
   SUNNonlinearSolver nls = NULL;
   if (chance(w, 0.5)) nls = keep(w, SUNNonlinSol_FixedPoint(w->start, 0, w->ctx), destroy_nls);
   else if (chance(w, 0.5)) nls = keep(w, SUNNonlinSol_Newton(w->start, w->ctx), destroy_nls);
-  CALL(w, CPODE, CPodeSetSensNonlinearSolver(w->mem, nls));
+  CALL(w, CPODE, CPIntegratorSetSensNonlinearSolver(w->mem, nls));
 }
 
 static void calc_ic(World *w) {
   N_Vector yS[PARAMETERS], *yS0 = starts(w, yS);
-  CALL(w, CPODE, CPodeSensCalcIC(w->mem));
-  CALL(w, CPODE, CPodeGetConsistentSensIC(w->mem, yS0));
+  CALL(w, CPODE, CPIntegratorSensCalcIC(w->mem));
+  CALL(w, CPODE, CPIntegratorGetConsistentSensIC(w->mem, yS0));
 }
 
 static void results(World *w) {
   N_Vector yS[PARAMETERS], *out = starts(w, yS);
   sunrealtype t = 0.0, h = 0.0;
-  CPodeSensStats stats;
-  if (!CALL(w, CPODE, CPodeGetSens(w->mem, &t, out)) && out && !w->another_solution)
+  CPIntegratorSensStats stats;
+  if (!CALL(w, CPODE, CPIntegratorGetSens(w->mem, &t, out)) && out && !w->another_solution)
     for (int i = 0; i < w->sensitivities; i++)
       for (int k = 0; k < w->m.n; k++)
         if (!isfinite(N_VGetArrayPointer(out[i])[k]))
           complain(w, "sensitivities that are not finite", "%s: t = %g, component %d of %d",
                    w->call, t, k, i);
   if (w->mem) CVodeGetLastStep(cvodes(w), &h);
-  CALL(w, CPODE, CPodeGetSensDky(w->mem, t - 0.1 * h, below(w, 2), out));
-  CALL(w, CPODE, CPodeGetSensStats(w->mem, &stats));
+  CALL(w, CPODE, CPIntegratorGetSensDky(w->mem, t - 0.1 * h, below(w, 2), out));
+  CALL(w, CPODE, CPIntegratorGetSensStats(w->mem, &stats));
 }
 
 static void of_cvodes(World *w) {
@@ -105,8 +105,8 @@ static void of_cvodes(World *w) {
 static CPFunctional functional(World *w) {
   if (w->mem) {
     CVodeSetMaxStep(cvodes(w), 0.0);
-    CPodeSetNonlinConvCoef(w->mem, 0.0);
-    CPodeSetProjMaxCorrection(w->mem, 0.0);
+    CPIntegratorSetNonlinConvCoef(w->mem, 0.0);
+    CPIntegratorSetMaxCorrection(w->mem, 0.0);
   }
   CPFunctional F = {.ng = 1, .mxsteps = chance(w, 0.9) ? 200 : whole(w, 1, 100)};
   if (chance(w, 0.8)) F.end = mechanism_functional;
@@ -143,7 +143,7 @@ static void functional_forward(World *w) {
   const CPFunctional F = functional(w);
   const sunrealtype t1 = ahead(w);
   sunrealtype G, dG[PARAMETERS];
-  CALL(w, CPODE, CPodeFunctionalForward(w->mem, t1, &F, &G, dG));
+  CALL(w, CPODE, CPIntegratorFunctionalForward(w->mem, t1, &F, &G, dG));
   moved(w);
 }
 
@@ -160,11 +160,11 @@ static void functional_adjoint(World *w) {
   sunrealtype G, dG[PARAMETERS];
   if (o.steps > 1000) return; /* CVODES would allocate memory for as many steps */
   const int flag = CALL(w, CPODE,
-                        CPodeFunctionalAdjoint(w->mem, t1, &F, chance(w, 0.7) ? &o : NULL,
-                                               chance(w, 0.5) ? y0S : NULL, &G, dG,
-                                               chance(w, 0.5) ? gradient : NULL));
+                        CPIntegratorFunctionalAdjoint(w->mem, t1, &F, chance(w, 0.7) ? &o : NULL,
+                                                      chance(w, 0.5) ? y0S : NULL, &G, dG,
+                                                      chance(w, 0.5) ? gradient : NULL));
   if (!flag && !isfinite(G)) complain(w, "a functional that is not finite", "G = %g", G);
-  w->promise[0].started = 0; /* at t1, in adjoint mode: CPodeReInit is next */
+  w->promise[0].started = 0; /* at t1, in adjoint mode: CPIntegratorReInit is next */
   moved(w);
 }
 
@@ -177,8 +177,8 @@ static void functional_check(World *w) {
   FILE *file            = chance(w, 0.5) ? tmpfile() : NULL;
   w->promise[0].started = 0;
   CALL(w, CPODE,
-       CPodeFunctionalCheck(w->mem, w->t, t1, &F, NULL, mechanism_consistent_start, step, file,
-                            &worst));
+       CPIntegratorFunctionalCheck(w->mem, w->t, t1, &F, NULL, mechanism_consistent_start, step,
+                                   file, &worst));
   if (file) fclose(file);
 }
 
@@ -189,7 +189,7 @@ static int backward_rhs(sunrealtype t, N_Vector y, N_Vector yB, N_Vector yBdot, 
   N_Vector yproj = N_VClone(y);
   (void)user_data;
   if (!yproj) return -1;
-  const int flag = CPodeForwardState(w->mem, t, y, yproj);
+  const int flag = CPIntegratorForwardState(w->mem, t, y, yproj);
   N_VDestroy(yproj);
   N_VScale(-1.0, yB, yBdot);
   return flag ? flag : disturb(ON_ADJOINT, N_VGetArrayPointer(yBdot), w->m.n);
@@ -216,16 +216,16 @@ static void backward(World *w) {
   SUNNonlinearSolver nls = keep(w, SUNNonlinSol_FixedPoint(w->start, 0, w->ctx), destroy_nls);
   CALL(w, NOBODY, CVodeSStolerancesB(cvodes(w), which, 1e-4, 1e-4));
   CALL(w, NOBODY, CVodeSetNonlinearSolverB(cvodes(w), which, nls));
-  CALL(w, CPODE, CPodeB(w->mem, w->t, CV_NORMAL));
+  CALL(w, CPODE, CPIntegratorB(w->mem, w->t, CV_NORMAL));
   moved(w);
-  w->promise[0].started = 0; /* steps have been repeated: CPodeReInit is next */
+  w->promise[0].started = 0; /* steps have been repeated: CPIntegratorReInit is next */
 }
 
 static void gradient(World *w) {
   N_Vector y = start_state(w), lambda = numbers(w, w->m.n, 0.1, 1.0), yproj = vector(w, w->m.n);
-  CALL(w, CPODE, CPodeProjectGradient(w->mem, w->t, y, lambda));
+  CALL(w, CPODE, CPIntegratorProjectGradient(w->mem, w->t, y, lambda));
   if (w->promise[0].started && y && yproj)
-    CALL(w, NOBODY, CPodeForwardState(w->mem, w->t, y, yproj));
+    CALL(w, NOBODY, CPIntegratorForwardState(w->mem, w->t, y, yproj));
 }
 
 /* ---- mechanics ---- */

@@ -8,12 +8,13 @@
 #include "cpodes/base/compat.h"
 #include "cpodes/lu/lu.h"
 #include "cpodes/saddle/saddle.h"
+#include "cpodes/stepping/stepper.h"
 #include "disturb.h"
 #include "mechanism.h"
 #include "unit/support/alloc.h"
 #include "unit/support/support.h"
 
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +48,7 @@ enum {
 
 typedef struct {
   const char *name;
-  const char *method; /* BDF, ADAMS, or that of CPOneStepCreate */
+  const char *method; /* BDF, ADAMS, or that of CPIntegratorCreate */
   Projection projection;
   Form form;
   CPLinSol linsol;
@@ -112,8 +113,8 @@ typedef struct {
   /* cpodes' */
   CPProjector P;
   CPMech mech;
-  CPodeMem mem;
-  CPOneStepMem one;
+  CPIntegrator mem;
+  CPIntegrator one;
   /* the integration */
   sunrealtype t;
   sunrealtype results[MOST_N + 2 + 2 * PARAMETERS];
@@ -217,50 +218,51 @@ static int create_mechanics(Stage *s) {
 }
 
 static int set_up_one_step(Stage *s) {
-  s->one = CPOneStepCreate(s->is->method, test_context);
+  s->one = CPIntegratorCreate(s->is->method, test_context);
   if (!s->one) return CP_MEM_FAIL;
-  int flag = CPOneStepSetErrHandlerFn(s->one, message_log, &s->log);
+  int flag = CPIntegratorSetErrHandlerFn(s->one, message_log, &s->log);
   if (s->mech) {
-    if (!flag) flag = CPMechAttachOneStep(s->mech, s->one, 0.0, s->y);
+    if (!flag) flag = CPMechAttach(s->mech, s->one, 0.0, s->y);
   } else {
-    if (!flag) flag = CPOneStepInit(s->one, mechanism_rhs, 0.0, s->y);
+    if (!flag) flag = CPIntegratorInit(s->one, mechanism_rhs, 0.0, s->y);
   }
   if (!flag)
-    flag = has(s, WEIGHTS) ? CPOneStepWFtolerances(s->one, mechanism_weights)
-                           : CPOneStepSStolerances(s->one, TOL, TOL);
-  if (!flag && s->P) flag = CPOneStepSetProjector(s->one, s->P);
-  if (!flag && has(s, ROOTS)) flag = CPOneStepRootInit(s->one, 2, mechanism_roots);
-  return !flag && has(s, INITIAL) ? CPOneStepCalcIC(s->one) : flag;
+    flag = has(s, WEIGHTS) ? CPIntegratorWFtolerances(s->one, mechanism_weights)
+                           : CPIntegratorSStolerances(s->one, TOL, TOL);
+  if (!flag && s->P) flag = CPIntegratorSetProjector(s->one, s->P);
+  if (!flag && has(s, ROOTS)) flag = CPIntegratorRootInit(s->one, 2, mechanism_roots);
+  return !flag && has(s, INITIAL) ? CPIntegratorCalcIC(s->one, NULL) : flag;
 }
 
 static int set_up_sensitivities(Stage *s) {
-  int flag = CPodeSensInit1(s->mem, 2, CV_STAGGERED1, NULL, s->yS);
-  if (!flag) flag = CPodeSetSensParams(s->mem, s->m.p, NULL, NULL);
-  if (!flag) flag = CVodeSensEEtolerances(CPodeGetCVodeMem(s->mem));
-  return flag ? flag : CPodeSensCalcIC(s->mem);
+  int flag = CPIntegratorSensInit1(s->mem, 2, CV_STAGGERED1, NULL, s->yS);
+  if (!flag) flag = CPIntegratorSetSensParams(s->mem, s->m.p, NULL, NULL);
+  if (!flag) flag = CVodeSensEEtolerances(CPIntegratorGetCVodeMem(s->mem));
+  return flag ? flag : CPIntegratorSensCalcIC(s->mem);
 }
 
 static int set_up_cpode(Stage *s) {
   const int lmm = strcmp(s->is->method, "BDF") ? CV_ADAMS : CV_BDF;
-  s->mem        = s->cvode_mem ? CPodeAttach(s->cvode_mem, lmm, s->NLS, s->y, test_context)
-                               : CPodeCreate(lmm, test_context);
+  s->mem = s->cvode_mem ? CPIntegratorAttach(s->cvode_mem, lmm == CV_BDF ? "BDF" : "ADAMS", s->NLS,
+                                             s->y, test_context)
+                        : CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   if (!s->mem) return CP_MEM_FAIL;
-  void *cv = CPodeGetCVodeMem(s->mem);
-  int flag = CPodeSetErrHandlerFn(s->mem, message_log, &s->log);
-  if (!flag && has(s, FIXED_POINT)) flag = CPodeSetNonlinearSolver(s->mem, s->NLS);
+  void *cv = CPIntegratorGetCVodeMem(s->mem);
+  int flag = CPIntegratorSetErrHandlerFn(s->mem, message_log, &s->log);
+  if (!flag && has(s, FIXED_POINT)) flag = CPIntegratorSetNonlinearSolver(s->mem, s->NLS);
   if (!flag && s->mech) flag = CPMechAttach(s->mech, s->mem, 0.0, s->y);
-  else if (!flag && !s->cvode_mem) flag = CPodeInit(s->mem, mechanism_rhs, 0.0, s->y);
+  else if (!flag && !s->cvode_mem) flag = CPIntegratorInit(s->mem, mechanism_rhs, 0.0, s->y);
   if (!flag && !s->cvode_mem)
-    flag = has(s, WEIGHTS) ? CPodeWFtolerances(s->mem, mechanism_weights)
-                           : CPodeSStolerances(s->mem, TOL, TOL);
+    flag = has(s, WEIGHTS) ? CPIntegratorWFtolerances(s->mem, mechanism_weights)
+                           : CPIntegratorSStolerances(s->mem, TOL, TOL);
   if (!flag && !s->mech && !s->cvode_mem && !has(s, FIXED_POINT))
     flag = CVodeSetLinearSolver(cv, s->LS, s->A);
-  if (!flag && s->P) flag = CPodeSetProjector(s->mem, s->P);
+  if (!flag && s->P) flag = CPIntegratorSetProjector(s->mem, s->P);
   if (!flag && has(s, ROOTS))
     flag = s->cvode_mem ? CVodeRootInit(cv, 2, mechanism_roots)
-                        : CPodeRootInit(s->mem, 2, mechanism_roots);
+                        : CPIntegratorRootInit(s->mem, 2, mechanism_roots);
   if (!flag && has(s, QUADRATURE)) flag = CVodeQuadInit(cv, mechanism_quadrature, s->q);
-  if (!flag && has(s, INITIAL)) flag = CPodeCalcIC(s->mem);
+  if (!flag && has(s, INITIAL)) flag = CPIntegratorCalcIC(s->mem, NULL);
   return !flag && has(s, SENSITIVE) ? set_up_sensitivities(s) : flag;
 }
 
@@ -275,8 +277,8 @@ static int set_up(Stage *s) {
 }
 
 static void tear_down(Stage *s) {
-  CPodeFree(&s->mem);
-  CPOneStepFree(&s->one);
+  CPIntegratorFree(&s->mem);
+  CPIntegratorFree(&s->one);
   CPMechFree(&s->mech);
   CPProjectorFree(&s->P);
 }
@@ -286,8 +288,8 @@ static void tear_down(Stage *s) {
 static int evolve(Stage *s, sunrealtype tout) {
   int flag = CV_ROOT_RETURN;
   while (flag == CV_ROOT_RETURN)
-    flag = s->one ? CPOneStepEvolve(s->one, tout, s->out, &s->t, CV_NORMAL)
-                  : CPode(s->mem, tout, s->out, &s->t, CV_NORMAL);
+    flag = s->one ? CPIntegratorEvolve(s->one, tout, s->out, &s->t, CV_NORMAL)
+                  : CPIntegratorEvolve(s->mem, tout, s->out, &s->t, CV_NORMAL);
   for (int i = 0; i < s->m.n; i++)
     if (!isfinite(entries(s->out)[i])) s->log.code = NOT_FINITE;
   return flag;
@@ -295,8 +297,8 @@ static int evolve(Stage *s, sunrealtype tout) {
 
 static int output(Stage *s) {
   if (!has(s, OUTPUT)) return CP_SUCCESS;
-  if (s->mem) return CPodeGetDky(s->mem, s->t, 0, s->v);
-  return CPOneStepGetDky(s->one, s->t, 0, s->v);
+  if (s->mem) return CPIntegratorGetDky(s->mem, s->t, 0, s->v);
+  return CPIntegratorGetDky(s->one, s->t, 0, s->v);
 }
 
 static int march(Stage *s) {
@@ -313,9 +315,10 @@ static int march(Stage *s) {
 }
 
 static int restart(Stage *s) {
-  int flag = s->one ? CPOneStepReInit(s->one, 0.0, s->start) : CPodeReInit(s->mem, 0.0, s->start);
-  if (!flag && has(s, SENSITIVE)) flag = CPodeSensReInit(s->mem, s->yS);
-  if (!flag && has(s, SENSITIVE)) flag = CPodeSensCalcIC(s->mem);
+  int flag = s->one ? CPIntegratorReInit(s->one, 0.0, s->start)
+                    : CPIntegratorReInit(s->mem, 0.0, s->start);
+  if (!flag && has(s, SENSITIVE)) flag = CPIntegratorSensReInit(s->mem, s->yS);
+  if (!flag && has(s, SENSITIVE)) flag = CPIntegratorSensCalcIC(s->mem);
   s->t = 0.0;
   return flag;
 }
@@ -327,11 +330,11 @@ static int functional(Stage *s) {
   sunrealtype *r                = s->results + MOST_N;
   if (!has(s, FUNCTIONAL)) return CP_SUCCESS;
   int flag = restart(s);
-  if (!flag) flag = CPodeFunctionalForward(s->mem, T_END / 3.0, &F, r, r + 1);
+  if (!flag) flag = CPIntegratorFunctionalForward(s->mem, T_END / 3.0, &F, r, r + 1);
   if (!flag) flag = restart(s);
   if (!flag)
-    flag = CPodeFunctionalAdjoint(s->mem, T_END / 3.0, &F, has(s, PARTIALS) ? &newton : NULL, s->yS,
-                                  r + 3, r + 4, &s->v);
+    flag = CPIntegratorFunctionalAdjoint(s->mem, T_END / 3.0, &F, has(s, PARTIALS) ? &newton : NULL,
+                                         s->yS, r + 3, r + 4, &s->v);
   return flag;
 }
 
@@ -394,11 +397,7 @@ enum { SET_UP, PROJECT, QUANTITY, CHECKS, MARCH, ACTIONS = sizeof actions / size
 static int run(Stage *s, int first, int *code) {
   int k = first;
   for (*code = CP_SUCCESS; k < ACTIONS; k++) {
-    if (k == MARCH && first < MARCH) {
-      *code = s->one ? CPOneStepGetConsistentIC(s->one, s->start)
-                     : CPodeGetConsistentIC(s->mem, s->start);
-      if (*code) return k;
-    }
+    if (k == MARCH && first < MARCH) { N_VScale(1.0, (s->one ? s->one : s->mem)->y0, s->start); }
     if ((*code = actions[k].run(s))) return k;
   }
   return k;

@@ -98,8 +98,8 @@ static void settle(World *w) {
 
 static const char *last_message(const World *w, Who who) {
   return who == PROJECTOR   ? CPProjectorGetLastMessage(w->P)
-         : who == CPODE     ? CPodeGetLastMessage(w->mem)
-         : who == ONESTEP   ? CPOneStepGetLastMessage(w->one)
+         : who == CPODE     ? CPIntegratorGetLastMessage(w->mem)
+         : who == ONESTEP   ? CPIntegratorGetLastMessage(w->one)
          : who == MECHANICS ? CPMechGetLastMessage(w->mech)
          : who == CONTACT   ? CPContactGetLastMessage(w->contacts.contact)
                             : "-";
@@ -116,7 +116,7 @@ static int is_there(const World *w, Who who) {
 
 /* Positive codes: those of CVODES, and [r] ones of projections */
 static void check_code(World *w, int flag) {
-  char *name = CPodeGetReturnFlagName(flag);
+  char *name = CPGetReturnFlagName(flag);
   if (!name) complain(w, "no name", "%s: %d has no name", w->call, flag);
   say(w, " -> %s\n", name);
   /* CVODES has no names for some of its own codes */

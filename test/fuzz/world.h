@@ -8,7 +8,7 @@
 #include "mechanism.h"
 #include "random.h"
 
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <nvector/nvector_serial.h>
 #include <stdio.h>
 #include <sundials/sundials_linearsolver.h>
@@ -39,8 +39,8 @@ typedef struct {
 /* A system with contacts, and the promises of its run */
 typedef struct {
   CPContact contact;
-  CPodeMem mem;
-  CPOneStepMem one;
+  CPIntegrator mem;
+  CPIntegrator one;
   Scene scene;
   int stops; /* the return value of the event function */
   int started;
@@ -68,13 +68,13 @@ typedef struct {
   /* the objects; NULL: not there */
   CPProjector P;
   CPMech mech;
-  CPodeMem mem;
-  CPOneStepMem one;
+  CPIntegrator mem;
+  CPIntegrator one;
   ContactWorld contacts;
   void *foreign; /* CVODES memory to which mem is attached */
   int P_of_mem, P_of_one, mech_of_mem, mech_of_one, mech_freed; /* owners of P and mech */
   int adjoint, sensitivities,
-      functionals; /* has CVodeAdjInit or CPodeSensInit1 been called for mem? */
+      functionals; /* has CVodeAdjInit or CPIntegratorSensInit1 been called for mem? */
   /* An option was set that changes the solution, or takes outputs off the manifold. */
   int another_solution, off_manifold;
   Promise promise[2]; /* of mem and one */
@@ -120,7 +120,7 @@ void world_message(int code, const char *function, const char *msg, void *data);
 /* ---- promises ---- */
 
 void promise_start(World *w, Promise *k, sunrealtype t0, N_Vector y0);
-/* The result of CPode, CPOneStepEvolve. reached: the integrator's own time. Before the call yout was SENTINEL */
+/* The result of CPode, CPIntegratorEvolve. reached: the integrator's own time. Before the call yout was SENTINEL */
 #define SENTINEL SUN_RCONST(-777.0)
 void promise_judge(World *w, Promise *k, int flag, sunrealtype tout, int itask, N_Vector yout,
                    sunrealtype tret, sunrealtype reached);

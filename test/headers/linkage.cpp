@@ -1,18 +1,18 @@
 // The public functions have C linkage in C++.
 #include <cpodes/cpodes.h>
+#include <cpodes/cpodes_integrator.h>
 #include <cpodes/cpodes_mechanics.h>
-#include <cpodes/cpodes_onestep.h>
 #include <cstdlib>
 #include <cstring>
 
 int main() {
-  char *name     = CPodeGetReturnFlagName(CP_SUCCESS);
+  char *name     = CPGetReturnFlagName(CP_SUCCESS);
   bool good      = name && !std::strcmp(name, "CP_SUCCESS");
   CPMechModel of = {}; // an empty model, which is refused
   CPMech mech    = CPMechCreate(&of, nullptr, nullptr);
   good           = good && !mech && CPMechSetUserData(mech, nullptr) == CP_MEM_NULL;
   CPMechFree(&mech);
-  good = good && CPOneStepSetFixedStep(nullptr, 1.0) == CP_MEM_NULL;
+  good = good && CPIntegratorSetFixedStep(nullptr, 1.0) == CP_MEM_NULL;
   std::free(name);
   return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -31,8 +31,8 @@ typedef struct {
   const CPModel *model;
   const CampaignOptions *options;
   CPMech mech;
-  CPodeMem cpode;
-  CPOneStepMem onestep;
+  CPIntegrator cpode;
+  CPIntegrator onestep;
   N_Vector y;
   int next_stop;
   MessageLog log;
@@ -40,12 +40,12 @@ typedef struct {
 
 static void start_multistep(March *m, int lmm, sunrealtype tol) {
   int direction[CP_MODEL_MAX_ROOTS] = {0};
-  m->cpode                          = CPodeCreate(lmm, test_context);
+  m->cpode = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   ck_assert_ptr_nonnull(m->cpode);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(m->cpode, message_log, &m->log), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(m->cpode, message_log, &m->log), CP_SUCCESS);
   ck_assert_msg(CPMechAttach(m->mech, m->cpode, 0, m->y) == CP_SUCCESS, "%s", m->log.text);
-  ck_assert_int_eq(CPodeSStolerances(m->cpode, tol, tol), CP_SUCCESS);
-  void *cvode_mem = CPodeGetCVodeMem(m->cpode);
+  ck_assert_int_eq(CPIntegratorSStolerances(m->cpode, tol, tol), CP_SUCCESS);
+  void *cvode_mem = CPIntegratorGetCVodeMem(m->cpode);
   ck_assert_int_eq(CVodeSetMaxNumSteps(cvode_mem, MOST_STEPS), CV_SUCCESS);
   if (m->model->nroots == 0) return;
   for (int i = 0; i < m->model->nroots; i++) direction[i] = m->model->direction[i];
@@ -56,34 +56,34 @@ static void start_multistep(March *m, int lmm, sunrealtype tol) {
 
 static void start_onestep(March *m, const char *name, sunrealtype tol) {
   int direction[CP_MODEL_MAX_ROOTS] = {0};
-  m->onestep                        = CPOneStepCreate(name, test_context);
+  m->onestep                        = CPIntegratorCreate(name, test_context);
   ck_assert_ptr_nonnull(m->onestep);
-  ck_assert_int_eq(CPOneStepSetErrHandlerFn(m->onestep, message_log, &m->log), CP_SUCCESS);
-  ck_assert_msg(CPMechAttachOneStep(m->mech, m->onestep, 0, m->y) == CP_SUCCESS, "%s", m->log.text);
-  ck_assert_int_eq(CPOneStepSStolerances(m->onestep, tol, tol), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetMaxNumSteps(m->onestep, MOST_STEPS), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(m->onestep, message_log, &m->log), CP_SUCCESS);
+  ck_assert_msg(CPMechAttach(m->mech, m->onestep, 0, m->y) == CP_SUCCESS, "%s", m->log.text);
+  ck_assert_int_eq(CPIntegratorSStolerances(m->onestep, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetMaxNumSteps(m->onestep, MOST_STEPS), CP_SUCCESS);
   if (m->options->max_step > 0)
-    ck_assert_int_eq(CPOneStepSetMaxStep(m->onestep, m->options->max_step), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetMaxStep(m->onestep, m->options->max_step), CP_SUCCESS);
   if (m->model->nroots == 0) return;
   for (int i = 0; i < m->model->nroots; i++) direction[i] = m->model->direction[i];
-  ck_assert_int_eq(CPOneStepRootInit(m->onestep, m->model->nroots, m->model->type->roots),
+  ck_assert_int_eq(CPIntegratorRootInit(m->onestep, m->model->nroots, m->model->type->roots),
                    CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetRootDirection(m->onestep, direction), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetRootDirection(m->onestep, direction), CP_SUCCESS);
 }
 
 static void set_stop(March *m) {
   if (m->next_stop >= m->model->nstops) return;
   const sunrealtype stop = m->model->stop[m->next_stop];
-  ck_assert_int_eq(m->onestep ? CPOneStepSetStopTime(m->onestep, stop)
-                              : CVodeSetStopTime(CPodeGetCVodeMem(m->cpode), stop),
+  ck_assert_int_eq(m->onestep ? CPIntegratorSetStopTime(m->onestep, stop)
+                              : CVodeSetStopTime(CPIntegratorGetCVodeMem(m->cpode), stop),
                    0);
 }
 
 static long int steps_of(const March *m) {
-  CPOneStepStats stats;
+  CPIntegratorStats stats;
   long int steps = 0;
-  if (m->onestep) return CPOneStepGetStats(m->onestep, &stats) ? 0 : stats.nst;
-  CVodeGetNumSteps(CPodeGetCVodeMem(m->cpode), &steps);
+  if (m->onestep) return CPIntegratorGetStats(m->onestep, &stats) ? 0 : stats.nst;
+  CVodeGetNumSteps(CPIntegratorGetCVodeMem(m->cpode), &steps);
   return steps;
 }
 
@@ -91,8 +91,8 @@ static long int steps_of(const March *m) {
 static void strike(March *m, sunrealtype t, Outcome *run) {
   int found[CP_MODEL_MAX_ROOTS];
   run->events++;
-  ck_assert_int_eq(m->onestep ? CPOneStepGetRootInfo(m->onestep, found)
-                              : CVodeGetRootInfo(CPodeGetCVodeMem(m->cpode), found),
+  ck_assert_int_eq(m->onestep ? CPIntegratorGetRootInfo(m->onestep, found)
+                              : CVodeGetRootInfo(CPIntegratorGetCVodeMem(m->cpode), found),
                    0);
   ck_assert_int_eq(m->model->type->event(m->model, m->mech, t, m->y, found), 0);
   if (m->options->event) m->options->event(m->options->data, t, m->y);
@@ -100,15 +100,15 @@ static void strike(March *m, sunrealtype t, Outcome *run) {
 
 static void march(March *m, sunrealtype t_end, Outcome *run) {
   for (;;) {
-    run->flag = m->onestep ? CPOneStepEvolve(m->onestep, t_end, m->y, &run->t, CV_NORMAL)
-                           : CPode(m->cpode, t_end, m->y, &run->t, CV_NORMAL);
+    run->flag = m->onestep ? CPIntegratorEvolve(m->onestep, t_end, m->y, &run->t, CV_NORMAL)
+                           : CPIntegratorEvolve(m->cpode, t_end, m->y, &run->t, CV_NORMAL);
     if (run->flag < 0 || run->flag == CP_SUCCESS) break;
     if (run->flag == CV_ROOT_RETURN) strike(m, run->t, run);
     if (run->flag == CV_TSTOP_RETURN) m->next_stop++;
     if (run->t >= t_end || (run->events > 0 && run->events == m->options->most_events)) break;
     run->steps += steps_of(m);
-    ck_assert_int_eq(m->onestep ? CPOneStepReInit(m->onestep, run->t, m->y)
-                                : CPodeReInit(m->cpode, run->t, m->y),
+    ck_assert_int_eq(m->onestep ? CPIntegratorReInit(m->onestep, run->t, m->y)
+                                : CPIntegratorReInit(m->cpode, run->t, m->y),
                      CP_SUCCESS);
     set_stop(m);
   }
@@ -144,8 +144,8 @@ Outcome campaign_run(const CPModel *model, int method, sunrealtype tol,
   run.warnings = run.flag < 0 ? 0 : m.log.count;
   snprintf(run.text, sizeof run.text, "%.*s", (int)sizeof run.text - 1, m.log.text);
   if (y) N_VScale(1, m.y, y);
-  CPodeFree(&m.cpode);
-  CPOneStepFree(&m.onestep);
+  CPIntegratorFree(&m.cpode);
+  CPIntegratorFree(&m.onestep);
   CPMechFree(&m.mech);
   N_VDestroy(m.y);
   return run;

@@ -25,7 +25,7 @@ static long int march(Run *run, const Mechanism *mech) {
   const sunrealtype t_end = mech->samples[mech->nsamples - 1].t;
   /* without projection: below 5000 */
   ck_assert_int_eq(CVodeSetMaxNumSteps(run->cvode_mem, 20000), CV_SUCCESS);
-  ck_assert_int_eq(run->cpode ? CPode(run->cpode, t_end, run->y, &run->t, CV_NORMAL)
+  ck_assert_int_eq(run->cpode ? CPIntegratorEvolve(run->cpode, t_end, run->y, &run->t, CV_NORMAL)
                               : CVode(run->cvode_mem, t_end, run->y, &run->t, CV_NORMAL),
                    CV_SUCCESS);
   return run_steps(run);
@@ -41,8 +41,9 @@ static long int steps_without_projection(Mechanism *mech, const Options *options
 static long int steps_with_some_projected(Mechanism *mech, const Options *options,
                                           long int frequency) {
   Run run = run_create(mech, options);
-  if (frequency > 0) ck_assert_int_eq(CPodeSetProjFrequency(run.cpode, frequency), CP_SUCCESS);
-  else ck_assert_int_eq(CPodeSetProjTestCnstr(run.cpode, SUNTRUE), CP_SUCCESS);
+  if (frequency > 0)
+    ck_assert_int_eq(CPIntegratorSetProjFrequency(run.cpode, frequency), CP_SUCCESS);
+  else ck_assert_int_eq(CPIntegratorSetProjTestCnstr(run.cpode, SUNTRUE), CP_SUCCESS);
   const long int steps = march(&run, mech);
   run_free(&run);
   return steps;

@@ -48,13 +48,13 @@ static void problem_free(Problem *p) {
   chain_free(&p->chain);
 }
 
-static long int set_up_and_count(Problem *p, void *cvode_mem, CPodeMem cpode, sunrealtype t_out) {
+static long int set_up_and_count(Problem *p, void *cvode_mem, CPIntegrator cpode, sunrealtype t_out) {
   sunrealtype t = 0;
   long int steps;
   ck_assert_int_eq(CVodeSetUserData(cvode_mem, p->chain), CV_SUCCESS);
   ck_assert_int_eq(CVodeSetLinearSolver(cvode_mem, p->LS, p->A), CV_SUCCESS);
   ck_assert_int_eq(CVodeSetMaxNumSteps(cvode_mem, 100000), CV_SUCCESS);
-  ck_assert_int_eq(cpode ? CPode(cpode, t_out, p->y, &t, CV_NORMAL)
+  ck_assert_int_eq(cpode ? CPIntegratorEvolve(cpode, t_out, p->y, &t, CV_NORMAL)
                          : CVode(cvode_mem, t_out, p->y, &t, CV_NORMAL),
                    CV_SUCCESS);
   ck_assert_int_eq(CVodeGetNumSteps(cvode_mem, &steps), CV_SUCCESS);
@@ -82,13 +82,13 @@ static long int steps_of_cpode(int n, sunrealtype tol, sunrealtype t_out) {
   ck_assert_int_eq(CPProjectorSetUserData(P, p.chain), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetJacFn(P, chain_jacobian, p.G), CP_SUCCESS);
 
-  CPodeMem cpode = CPodeCreate(CV_BDF, test_context);
-  ck_assert_int_eq(CPodeInit(cpode, chain_rhs, 0, p.y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(cpode, tol, tol), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjector(cpode, P), CP_SUCCESS);
+  CPIntegrator cpode = CPIntegratorCreate("BDF", test_context);
+  ck_assert_int_eq(CPIntegratorInit(cpode, chain_rhs, 0, p.y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(cpode, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(cpode, P), CP_SUCCESS);
 
-  const long int steps = set_up_and_count(&p, CPodeGetCVodeMem(cpode), cpode, t_out);
-  CPodeFree(&cpode);
+  const long int steps = set_up_and_count(&p, CPIntegratorGetCVodeMem(cpode), cpode, t_out);
+  CPIntegratorFree(&cpode);
   CPProjectorFree(&P);
   problem_free(&p);
   return steps;

@@ -31,7 +31,7 @@ static Figures march(Mechanism *mech, sunrealtype tol, sunrealtype t_end, const 
   ck_assert_int_eq(CVodeSetStopTime(run.cvode_mem, t_end), CV_SUCCESS);
   while (run.t < t_end) {
     int order;
-    const int flag = CPode(run.cpode, t_end, run.y, &run.t, CV_ONE_STEP);
+    const int flag = CPIntegratorEvolve(run.cpode, t_end, run.y, &run.t, CV_ONE_STEP);
     ck_assert(flag == CP_SUCCESS || flag == CV_TSTOP_RETURN);
     ck_assert_int_eq(CVodeGetLastOrder(run.cvode_mem, &order), CV_SUCCESS);
     if (order > 6) figures.steps_above_order_6++;

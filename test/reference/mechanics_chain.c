@@ -202,7 +202,7 @@ static MechRun *bend_until(sunrealtype t_end, BendingChain *chain, Way way, sunr
   ck_assert_int_eq(CPMechSetNewton(run->mech, newton[way]), CP_SUCCESS);
   mech_run_start(run, CV_BDF, tol);
   if (way == FULL) {
-    void *cvode_mem = CPodeGetCVodeMem(run->cpode);
+    void *cvode_mem = CPIntegratorGetCVodeMem(run->cpode);
     J               = SUNDenseMatrix(4 * STIFF, 4 * STIFF, test_context);
     LS              = SUNLinSol_Dense(run->y, J, test_context);
     ck_assert_int_eq(CVodeSetLinearSolver(cvode_mem, LS, J), CV_SUCCESS);

@@ -4,7 +4,7 @@
  * require them. */
 #include "mechanics_support.h"
 
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 
 typedef struct {
@@ -24,7 +24,7 @@ static Cost cost_of(MechCase *c, const PlanarOptions *options) {
   ck_assert(isfinite(cost.elastic));
   if (options->maxord > 0) {
     int order;
-    ck_assert_int_eq(CVodeGetLastOrder(CPodeGetCVodeMem(run->cpode), &order), CV_SUCCESS);
+    ck_assert_int_eq(CVodeGetLastOrder(CPIntegratorGetCVodeMem(run->cpode), &order), CV_SUCCESS);
     ck_assert_int_le(order, options->maxord);
   }
   ck_assert_int_eq(CPMechGetStats(run->mech, &stats), CP_SUCCESS);
@@ -82,16 +82,16 @@ START_TEST(old_derivatives_do_not_make_stages_get_their_own) {
   const sunrealtype t_end        = c.samples[c.nsamples - 1].t;
   N_Vector y                     = vector_of(c.n, c.samples[0].y);
   CPMech mech                    = CPMechCreate(&c.model, y, test_context);
-  CPOneStepMem mem               = CPOneStepCreate("RADAU", test_context);
-  CPOneStepStats stats;
+  CPIntegrator mem               = CPIntegratorCreate("RADAU", test_context);
+  CPIntegratorStats stats;
   sunrealtype t;
   ck_assert_int_eq(CPMechSetUserData(mech, &c.par), CP_SUCCESS);
-  ck_assert_int_eq(CPMechAttachOneStep(mech, mem, c.samples[0].t, y), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSStolerances(mem, tol[_i], tol[_i]), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepEvolve(mem, t_end, y, &t, CV_NORMAL), CV_SUCCESS);
-  ck_assert_int_eq(CPOneStepGetStats(mem, &stats), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAttach(mech, mem, c.samples[0].t, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, tol[_i], tol[_i]), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
   ck_assert_int_le(stats.njev, stats.nattempts);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(y);
 }

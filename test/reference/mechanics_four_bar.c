@@ -161,7 +161,7 @@ static void march(Bars *b, sunrealtype tol, const Sample *samples, int nsamples,
   MechRun *run = b->run;
   int flag     = CP_SUCCESS;
   for (int i = 1; !flag && i < nsamples; i++)
-    flag = CPode(run->cpode, samples[i].t, run->y, &run->t, CV_NORMAL);
+    flag = CPIntegratorEvolve(run->cpode, samples[i].t, run->y, &run->t, CV_NORMAL);
   CPMechOutput out = {0};
   if (flag) {
     if (wants_figures()) printf("  stopped at %.4f: %s\n", run->t, run->log.text);

@@ -145,7 +145,7 @@ static CPMech two_masses(N_Vector y) {
 
 typedef struct {
   CPMech mech;
-  CPodeMem cpode;
+  CPIntegrator cpode;
   SUNNonlinearSolver fixed_point;
   N_Vector y;
   sunrealtype t;
@@ -154,26 +154,28 @@ typedef struct {
 
 /* mech, prescribed, from y at t = 0; owns both. */
 static Motion start_motion(CPMech mech, N_Vector y, int lmm, sunrealtype tol) {
-  Motion run = {.mech = mech, .y = y, .cpode = CPodeCreate(lmm, test_context)};
+  Motion run = {.mech  = mech,
+                .y     = y,
+                .cpode = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context)};
   ck_assert_int_eq(CPMechAttach(mech, run.cpode, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(run.cpode, tol, tol), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetMaxNumSteps(CPodeGetCVodeMem(run.cpode), 200000), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(run.cpode, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(run.cpode), 200000), CV_SUCCESS);
   if (lmm == CV_ADAMS) {
     run.fixed_point = SUNNonlinSol_FixedPoint(y, 0, test_context);
-    ck_assert_int_eq(CPodeSetNonlinearSolver(run.cpode, run.fixed_point), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetNonlinearSolver(run.cpode, run.fixed_point), CP_SUCCESS);
   }
   return run;
 }
 
 static void advance(Motion *run, sunrealtype t) {
-  const int flag = CPode(run->cpode, t, run->y, &run->t, CV_NORMAL);
+  const int flag = CPIntegratorEvolve(run->cpode, t, run->y, &run->t, CV_NORMAL);
   ck_assert_msg(flag >= 0, "CPode returned %d at t = %g: %s", flag, run->t,
-                CPodeGetLastMessage(run->cpode));
-  CVodeGetNumSteps(CPodeGetCVodeMem(run->cpode), &run->steps);
+                CPIntegratorGetLastMessage(run->cpode));
+  CVodeGetNumSteps(CPIntegratorGetCVodeMem(run->cpode), &run->steps);
 }
 
 static void end_motion(Motion *run) {
-  CPodeFree(&run->cpode);
+  CPIntegratorFree(&run->cpode);
   CPMechFree(&run->mech);
   if (run->fixed_point) SUNNonlinSolFree(run->fixed_point);
   N_VDestroy(run->y);
@@ -370,7 +372,7 @@ START_TEST(the_position_of_rate_drifts_and_of_no_other) {
 END_TEST
 
 /* RATE does not know the position: an offset at the start remains, within the bound of the run.
- * With DIRECT and FULL such a start is refused, until CPodeCalcIC has removed the offset. */
+ * With DIRECT and FULL such a start is refused, until CPIntegratorCalcIC has removed the offset. */
 START_TEST(an_offset_of_the_driven_position) {
   const sunrealtype offset = 0.25, tol = 1e-8;
   for (int way = 0; way < 3; way++) {
@@ -381,14 +383,15 @@ START_TEST(an_offset_of_the_driven_position) {
     ck_assert_int_eq(CPMechPrescribe(mech, 0, ways[way], sine, sine_rate, sine_curvature, 0.0, NULL),
                      CP_SUCCESS);
     Motion run = start_motion(mech, y, CV_BDF, tol);
-    CPodeSetErrHandlerFn(run.cpode, message_log, &messages);
+    CPIntegratorSetErrHandlerFn(run.cpode, message_log, &messages);
     if (ways[way] != CP_MOTION_RATE) {
-      ck_assert_int_eq(CPode(run.cpode, 10.0, run.y, &run.t, CV_NORMAL), CP_INCONSISTENT_IC);
+      ck_assert_int_eq(CPIntegratorEvolve(run.cpode, 10.0, run.y, &run.t, CV_NORMAL),
+                       CP_INCONSISTENT_IC);
       ck_assert_mentions(messages.text, "prescribed motion of coordinate 0: 2.500e-01");
-      ck_assert_int_eq(CPodeCalcIC(run.cpode), CP_SUCCESS);
+      ck_assert_int_eq(CPIntegratorCalcIC(run.cpode, NULL), CP_SUCCESS);
     }
     advance(&run, 10.0);
-    CVodeGetNumSteps(CPodeGetCVodeMem(run.cpode), &steps);
+    CVodeGetNumSteps(CPIntegratorGetCVodeMem(run.cpode), &steps);
     sine(10.0, &g, NULL);
     const sunrealtype error = entries(run.y)[0] - g;
     if (ways[way] == CP_MOTION_RATE)
@@ -432,9 +435,10 @@ START_TEST(kinks_with_stops_keep_the_closed_form) {
     if (leg > 0) {
       start = exact_kink(&e, leg);
       kink(&run, how, &e, &start, &errors);
-      ck_assert_int_eq(CPodeReInit(run.cpode, run.t, run.y), CP_SUCCESS);
+      ck_assert_int_eq(CPIntegratorReInit(run.cpode, run.t, run.y), CP_SUCCESS);
     }
-    ck_assert_int_eq(CVodeSetStopTime(CPodeGetCVodeMem(run.cpode), (leg + 1) * T), CV_SUCCESS);
+    ck_assert_int_eq(CVodeSetStopTime(CPIntegratorGetCVodeMem(run.cpode), (leg + 1) * T),
+                     CV_SUCCESS);
     for (int k = 1; k <= 10; k++) {
       advance(&run, (leg + k / 10.0) * T);
       e = exact_after(&start, run.t, leg);
@@ -493,10 +497,10 @@ static long int fast_steps(CPMotion how, CPErrEst errest, sunrealtype tol, long 
   ck_assert_int_eq(CPMechPrescribe(mech, 0, how, fast, fast_rate, fast_curvature, 0.0, NULL),
                    CP_SUCCESS);
   Motion run = start_motion(mech, y, CV_BDF, tol);
-  CPodeProjStats stats;
-  ck_assert_int_eq(CPodeSetProjErrEst(run.cpode, errest), CP_SUCCESS);
+  CPIntegratorStats stats;
+  ck_assert_int_eq(CPIntegratorSetErrEst(run.cpode, errest), CP_SUCCESS);
   advance(&run, 20.0);
-  ck_assert_int_eq(CPodeGetProjStats(run.cpode, &stats), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorGetStats(run.cpode, &stats), CP_SUCCESS);
   *failures = stats.nprojfails;
   end_motion(&run);
   return run.steps;

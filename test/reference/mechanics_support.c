@@ -99,7 +99,8 @@ MechRun *planar_run_of(const CPMechModel *model, void *user_data, const sunrealt
   MechRun *run = mech_run_create(&chosen, user_data, y0);
   set_options(run->mech, o);
   mech_run_start(run, o->lmm, o->tol);
-  if (o->without_projection) ck_assert_int_eq(CPodeSetProjector(run->cpode, NULL), CP_SUCCESS);
+  if (o->without_projection)
+    ck_assert_int_eq(CPIntegratorSetProjector(run->cpode, NULL), CP_SUCCESS);
   return run;
 }
 

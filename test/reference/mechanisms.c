@@ -128,17 +128,17 @@ static long int steps_of_radau(const CPModel *model) {
   for (int k = 0; k < 9; k++) {
     const sunrealtype tol = pow(10.0, -4 - k / 2.0);
     sunrealtype t;
-    CPOneStepStats stats;
+    CPIntegratorStats stats;
     N_Vector y       = vector_copy(model->y0);
     CPMech mech      = CPModelMech(model);
-    CPOneStepMem mem = CPOneStepCreate("RADAU", test_context);
-    CPOneStepSStolerances(mem, tol, tol);
-    ck_assert_int_eq(CPMechAttachOneStep(mech, mem, 0.0, y), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepEvolve(mem, model->type->t_end, y, &t, CV_NORMAL), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepGetStats(mem, &stats), CP_SUCCESS);
+    CPIntegrator mem = CPIntegratorCreate("RADAU", test_context);
+    CPIntegratorSStolerances(mem, tol, tol);
+    ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, model->type->t_end, y, &t, CV_NORMAL), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
     ck_assert_int_eq(stats.nrhsfails, 0); /* The rank does not change. */
     steps += stats.nst;
-    CPOneStepFree(&mem);
+    CPIntegratorFree(&mem);
     CPMechFree(&mech);
     N_VDestroy(y);
   }

@@ -28,19 +28,19 @@ CPModel *model_of(const CPModelType *type, const Setting *settings, int nsetting
 static void set_stop(ModelRun *run) { /* the next kink of the forces, if any */
   if (run->next_stop >= run->model->nstops) return;
   const sunrealtype stop = run->model->stop[run->next_stop];
-  const int flag         = run->onestep ? CPOneStepSetStopTime(run->onestep, stop)
-                                        : CVodeSetStopTime(CPodeGetCVodeMem(run->cpode), stop);
+  const int flag         = run->onestep ? CPIntegratorSetStopTime(run->onestep, stop)
+                                        : CVodeSetStopTime(CPIntegratorGetCVodeMem(run->cpode), stop);
   ck_assert_int_eq(flag, 0);
 }
 
 static void create_multistep(ModelRun *run, int lmm, int *direction) {
   const CPModel *model = run->model;
-  run->cpode           = CPodeCreate(lmm, test_context);
+  run->cpode           = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   ck_assert(run->mech && run->cpode);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(run->cpode, message_log, &run->log), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(run->cpode, message_log, &run->log), CP_SUCCESS);
   ck_assert_msg(CPMechAttach(run->mech, run->cpode, 0, run->y) == CP_SUCCESS, "%s", run->log.text);
-  ck_assert_int_eq(CPodeSStolerances(run->cpode, run->tol, run->tol), CP_SUCCESS);
-  void *cvode_mem = CPodeGetCVodeMem(run->cpode);
+  ck_assert_int_eq(CPIntegratorSStolerances(run->cpode, run->tol, run->tol), CP_SUCCESS);
+  void *cvode_mem = CPIntegratorGetCVodeMem(run->cpode);
   ck_assert_int_eq(CVodeSetMaxNumSteps(cvode_mem, 1000000), CV_SUCCESS);
   if (model->nroots == 0) return;
   ck_assert_int_eq(CVodeRootInit(cvode_mem, model->nroots, model->type->roots), CV_SUCCESS);
@@ -50,19 +50,19 @@ static void create_multistep(ModelRun *run, int lmm, int *direction) {
 
 static void create_onestep(ModelRun *run, const int *direction) {
   const CPModel *model = run->model;
-  run->onestep         = CPOneStepCreate(model->stiff ? "RADAU" : "DOP853", test_context);
+  run->onestep         = CPIntegratorCreate(model->stiff ? "RADAU" : "DOP853", test_context);
   ck_assert(run->mech && run->onestep);
-  ck_assert_int_eq(CPOneStepSetErrHandlerFn(run->onestep, message_log, &run->log), CP_SUCCESS);
-  ck_assert_msg(CPMechAttachOneStep(run->mech, run->onestep, 0, run->y) == CP_SUCCESS, "%s",
-                run->log.text);
-  ck_assert_int_eq(CPOneStepSStolerances(run->onestep, run->tol, run->tol), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetMaxNumSteps(run->onestep, -1), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(run->onestep, message_log, &run->log), CP_SUCCESS);
+  ck_assert_msg(CPMechAttach(run->mech, run->onestep, 0, run->y) == CP_SUCCESS, "%s", run->log.text);
+  ck_assert_int_eq(CPIntegratorSStolerances(run->onestep, run->tol, run->tol), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetMaxNumSteps(run->onestep, -1), CP_SUCCESS);
   if (model->nroots == 0) return;
   /* the time during which the balls of the cradle overlap: a root function that changes its sign
    * twice in a step goes unnoticed */
-  ck_assert_int_eq(CPOneStepSetMaxStep(run->onestep, model->type->t_end / 100), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepRootInit(run->onestep, model->nroots, model->type->roots), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetRootDirection(run->onestep, direction), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetMaxStep(run->onestep, model->type->t_end / 100), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorRootInit(run->onestep, model->nroots, model->type->roots),
+                   CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetRootDirection(run->onestep, direction), CP_SUCCESS);
 }
 
 ModelRun *model_run_create(const CPModel *model, int method, sunrealtype tol) {
@@ -82,8 +82,8 @@ ModelRun *model_run_create(const CPModel *model, int method, sunrealtype tol) {
 }
 
 void model_run_free(ModelRun **run) {
-  CPodeFree(&(*run)->cpode);
-  CPOneStepFree(&(*run)->onestep);
+  CPIntegratorFree(&(*run)->cpode);
+  CPIntegratorFree(&(*run)->onestep);
   CPMechFree(&(*run)->mech);
   N_VDestroy((*run)->y);
   free(*run);
@@ -92,12 +92,12 @@ void model_run_free(ModelRun **run) {
 
 static long int steps_since_start(const ModelRun *run) {
   long int steps = 0;
-  CPOneStepStats stats;
+  CPIntegratorStats stats;
   if (run->onestep) {
-    ck_assert_int_eq(CPOneStepGetStats(run->onestep, &stats), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorGetStats(run->onestep, &stats), CP_SUCCESS);
     return stats.nst;
   }
-  ck_assert_int_eq(CVodeGetNumSteps(CPodeGetCVodeMem(run->cpode), &steps), CV_SUCCESS);
+  ck_assert_int_eq(CVodeGetNumSteps(CPIntegratorGetCVodeMem(run->cpode), &steps), CV_SUCCESS);
   return steps;
 }
 
@@ -107,24 +107,24 @@ static void strike(ModelRun *run) {
   int found[4];
   ck_assert_int_lt(run->nevents, MODEL_RUN_EVENTS);
   run->event[run->nevents++] = run->t;
-  ck_assert_int_eq(run->onestep ? CPOneStepGetRootInfo(run->onestep, found)
-                                : CVodeGetRootInfo(CPodeGetCVodeMem(run->cpode), found),
+  ck_assert_int_eq(run->onestep ? CPIntegratorGetRootInfo(run->onestep, found)
+                                : CVodeGetRootInfo(CPIntegratorGetCVodeMem(run->cpode), found),
                    0);
   ck_assert_int_eq(run->model->type->event(run->model, run->mech, run->t, run->y, found), 0);
 }
 
 static void start_anew(ModelRun *run) {
   run->steps_before = model_run_steps(run);
-  ck_assert_int_eq(run->onestep ? CPOneStepReInit(run->onestep, run->t, run->y)
-                                : CPodeReInit(run->cpode, run->t, run->y),
+  ck_assert_int_eq(run->onestep ? CPIntegratorReInit(run->onestep, run->t, run->y)
+                                : CPIntegratorReInit(run->cpode, run->t, run->y),
                    CP_SUCCESS);
   set_stop(run);
 }
 
 void model_run_to(ModelRun *run, sunrealtype t) {
   for (;;) {
-    const int flag = run->onestep ? CPOneStepEvolve(run->onestep, t, run->y, &run->t, CV_NORMAL)
-                                  : CPode(run->cpode, t, run->y, &run->t, CV_NORMAL);
+    const int flag = run->onestep ? CPIntegratorEvolve(run->onestep, t, run->y, &run->t, CV_NORMAL)
+                                  : CPIntegratorEvolve(run->cpode, t, run->y, &run->t, CV_NORMAL);
     ck_assert_msg(flag == CP_SUCCESS || flag == CV_ROOT_RETURN || flag == CV_TSTOP_RETURN,
                   "%s: %d at t = %g: %s", run->model->type->name, flag, run->t, run->log.text);
     if (flag == CP_SUCCESS) return;

@@ -5,7 +5,7 @@
 
 #include "models/model.h"
 #include "reference.h"
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 
 enum { MODEL_RUN_EVENTS = 16 };
 
@@ -15,8 +15,8 @@ enum { ONE_STEP = CV_BDF + 1 };
 typedef struct {
   const CPModel *model;
   CPMech mech;
-  CPodeMem cpode;       /* NULL: by onestep */
-  CPOneStepMem onestep; /* NULL: by cpode */
+  CPIntegrator cpode;   /* NULL: by onestep */
+  CPIntegrator onestep; /* NULL: by cpode */
   N_Vector y;           /* newest state */
   sunrealtype t;        /* of y */
   sunrealtype tol;

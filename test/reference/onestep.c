@@ -4,7 +4,7 @@
  * through the logarithms of two of these. */
 #include "mechanics_support.h"
 
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 
 typedef struct {
@@ -31,21 +31,22 @@ static double error_of_positions(const MechCase *c, N_Vector y) {
 
 static Point solve(MechCase *c, sunrealtype tol) {
   const sunrealtype t_end = c->samples[c->nsamples - 1].t;
-  CPOneStepStats stats;
+  CPIntegratorStats stats;
   sunrealtype t;
   N_Vector y       = vector_of(c->n, c->samples[0].y);
   CPMech mech      = CPMechCreate(&c->model, y, test_context);
-  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
   ck_assert_int_eq(CPMechSetUserData(mech, &c->par), CP_SUCCESS);
-  ck_assert_int_eq(CPMechAttachOneStep(mech, mem, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSStolerances(mem, tol, tol), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetStopTime(mem, t_end), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetMaxNumSteps(mem, -1), CP_SUCCESS);
-  const int flag = CPOneStepEvolve(mem, t_end, y, &t, CV_NORMAL);
-  ck_assert_msg(flag == CV_TSTOP_RETURN, "%s: %d, %s", c->name, flag, CPOneStepGetLastMessage(mem));
-  ck_assert_int_eq(CPOneStepGetStats(mem, &stats), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetStopTime(mem, t_end), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
+  const int flag = CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL);
+  ck_assert_msg(flag == CV_TSTOP_RETURN, "%s: %d, %s", c->name, flag,
+                CPIntegratorGetLastMessage(mem));
+  ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
   const Point p = {log(error_of_positions(c, y)), log((double)stats.nfe)};
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(y);
   return p;

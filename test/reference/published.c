@@ -106,9 +106,9 @@ START_TEST(dependent_rows_are_refused_by_the_other_solvers) {
       .lmm = CV_BDF, .tol = cpsPend_dnsL.tol, .linsol = _i ? CP_LINSOL_QR : CP_LINSOL_SCHUR};
   Run run        = run_create(&mech, &options);
   MessageLog log = {0};
-  ck_assert_int_eq(CPodeSetErrHandlerFn(run.cpode, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(run.cpode, message_log, &log), CP_SUCCESS);
 
-  ck_assert_int_eq(CPode(run.cpode, T_END, run.y, &run.t, CV_NORMAL), CP_PROJ_RANK);
+  ck_assert_int_eq(CPIntegratorEvolve(run.cpode, T_END, run.y, &run.t, CV_NORMAL), CP_PROJ_RANK);
   ck_assert_int_ge(log.count, 1);
   run_free(&run);
 }

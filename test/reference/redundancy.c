@@ -202,7 +202,7 @@ enum { N_WAYS = sizeof ways / sizeof ways[0] };
 typedef struct {
   Description *d;
   CPProjector P;
-  CPodeMem mem;
+  CPIntegrator mem;
   N_Vector z;
   SUNMatrix A;
   SUNLinearSolver LS;
@@ -243,15 +243,15 @@ static void set_projector(Going *g, const Way *way) {
 static void set_tolerances(Going *g, sunrealtype tol) {
   N_Vector atol = vector_of(g->d->model->n, NULL);
   for (int j = 0; j < g->d->model->n; j++) entries(atol)[j] = tol / g->d->unit[j];
-  ck_assert_int_eq(CPodeSVtolerances(g->mem, tol, atol), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSVtolerances(g->mem, tol, atol), CP_SUCCESS);
   N_VDestroy(atol);
 }
 
 static void set_solver(Going *g, int lmm) {
-  void *cvode_mem = CPodeGetCVodeMem(g->mem);
+  void *cvode_mem = CPIntegratorGetCVodeMem(g->mem);
   if (lmm == CV_ADAMS) {
     g->fixed_point = SUNNonlinSol_FixedPoint(g->z, 0, test_context);
-    ck_assert_int_eq(CPodeSetNonlinearSolver(g->mem, g->fixed_point), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetNonlinearSolver(g->mem, g->fixed_point), CP_SUCCESS);
   } else {
     g->A  = SUNDenseMatrix(g->d->model->n, g->d->model->n, test_context);
     g->LS = SUNLinSol_Dense(g->z, g->A, test_context);
@@ -267,16 +267,16 @@ static void begin(Going *g, Description *d, const Way *way, int lmm, sunrealtype
   g->z = vector_of(d->model->n, d->model->y0);
   for (int j = 0; j < d->model->n; j++) entries(g->z)[j] /= d->unit[j];
   set_projector(g, way);
-  g->mem = CPodeCreate(lmm, test_context);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(g->mem, message_log, &g->log), CP_SUCCESS);
-  ck_assert_int_eq(CPodeInit(g->mem, described_rhs, 0, g->z), CP_SUCCESS);
+  g->mem = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(g->mem, message_log, &g->log), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(g->mem, described_rhs, 0, g->z), CP_SUCCESS);
   set_tolerances(g, tol);
-  ck_assert_int_eq(CPodeSetProjector(g->mem, g->P), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(g->mem, g->P), CP_SUCCESS);
   set_solver(g, lmm);
 }
 
 static void end(Going *g) {
-  CPodeFree(&g->mem);
+  CPIntegratorFree(&g->mem);
   CPProjectorFree(&g->P);
   if (g->LS) SUNLinSolFree(g->LS);
   if (g->A) SUNMatDestroy(g->A);
@@ -294,16 +294,17 @@ static void march(Going *g, Trajectory *trajectory) {
   sunrealtype t;
   for (int s = 0; s < SAMPLES; s++) {
     const sunrealtype tout = g->d->model->t_end * (s + 1) / SAMPLES;
-    const int flag         = CPode(g->mem, tout, g->z, &t, CV_NORMAL);
+    const int flag         = CPIntegratorEvolve(g->mem, tout, g->z, &t, CV_NORMAL);
     ck_assert_msg(flag == CP_SUCCESS, "%s: %d at t = %g: %s", g->d->model->name, flag, t,
-                  CPodeGetLastMessage(g->mem));
+                  CPIntegratorGetLastMessage(g->mem));
     own_units(g->d, g->z);
     memcpy(trajectory->y[s], entries(g->d->y), (size_t)g->d->model->n * sizeof(sunrealtype));
   }
   CPProjectorStats stats;
   ck_assert_int_eq(CPProjectorGetStats(g->P, &stats), CP_SUCCESS);
   trajectory->nlevels = stats.nlevels;
-  ck_assert_int_eq(CVodeGetNumSteps(CPodeGetCVodeMem(g->mem), &trajectory->steps), CV_SUCCESS);
+  ck_assert_int_eq(CVodeGetNumSteps(CPIntegratorGetCVodeMem(g->mem), &trajectory->steps),
+                   CV_SUCCESS);
 }
 
 static Trajectory run(Description *d, const Way *way, int lmm, sunrealtype tol) {
@@ -480,7 +481,7 @@ START_TEST(a_contradiction_at_the_start_is_refused_and_named) {
   sunrealtype t = -1;
   begin(&g, &d, way, CV_BDF, 1e-6);
   N_Vector start = vector_copy(g.z);
-  ck_assert_int_eq(CPode(g.mem, 1, g.z, &t, CV_NORMAL), CP_INCONSISTENT_IC);
+  ck_assert_int_eq(CPIntegratorEvolve(g.mem, 1, g.z, &t, CV_NORMAL), CP_INCONSISTENT_IC);
   ck_assert_int_eq(g.log.code, CP_INCONSISTENT_IC);
   ck_assert_msg(names(g.log.text, rows_of(&d) - 1), "%s", g.log.text);
   ck_assert_mentions(g.log.text, "1.000e-03"); /* the residual */
@@ -504,7 +505,7 @@ START_TEST(a_contradiction_on_the_way_ends_the_run_and_is_named) {
   Going g;
   sunrealtype t = -1, violation;
   begin(&g, &d, way, CV_BDF, tol);
-  const int flag = CPode(g.mem, model.t_end, g.z, &t, CV_NORMAL);
+  const int flag = CPIntegratorEvolve(g.mem, model.t_end, g.z, &t, CV_NORMAL);
   ck_assert_msg(flag == CP_PROJ_INCONSISTENT, "%s, %s: %d at t = %g: %s", model.name, way->name,
                 flag, t, g.log.text);
   ck_assert_int_eq(g.log.code, CP_PROJ_INCONSISTENT);
@@ -519,11 +520,12 @@ START_TEST(a_contradiction_on_the_way_ends_the_run_and_is_named) {
   entries(mask)[last] = 0;
   ck_assert_int_eq(CPProjectorSetActive(g.P, mask), CP_SUCCESS);
   N_Vector ewt = vector_copy(g.z);
-  ck_assert_int_eq(CVodeGetErrWeights(CPodeGetCVodeMem(g.mem), ewt), CV_SUCCESS);
+  ck_assert_int_eq(CVodeGetErrWeights(CPIntegratorGetCVodeMem(g.mem), ewt), CV_SUCCESS);
   ck_assert_int_eq(CPProjectorGetViolation(g.P, t, g.z, ewt, &violation, NULL), CP_SUCCESS);
   ck_assert_double_le(violation, 1);
-  ck_assert_int_eq(CPodeReInit(g.mem, t, g.z), CP_SUCCESS);
-  ck_assert_msg(CPode(g.mem, model.t_end, g.z, &t, CV_NORMAL) == CP_SUCCESS, "%s", g.log.text);
+  ck_assert_int_eq(CPIntegratorReInit(g.mem, t, g.z), CP_SUCCESS);
+  ck_assert_msg(CPIntegratorEvolve(g.mem, model.t_end, g.z, &t, CV_NORMAL) == CP_SUCCESS, "%s",
+                g.log.text);
   N_VDestroy(ewt);
   N_VDestroy(mask);
   end(&g);

@@ -173,14 +173,14 @@ Run run_create(Mechanism *mech, const Options *options) {
   Run run = {.y = vector_of(mech->n, mech->y0), .c = vector_of(mech->m, NULL)};
   create_projector(&run, mech, options);
 
-  run.cpode     = CPodeCreate(options->lmm, test_context);
-  run.cvode_mem = CPodeGetCVodeMem(run.cpode);
-  ck_assert_int_eq(CPodeInit(run.cpode, mech->f, 0, run.y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(run.cpode, options->tol, options->tol), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjector(run.cpode, run.projector), CP_SUCCESS);
+  run.cpode     = CPIntegratorCreate(options->lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
+  run.cvode_mem = CPIntegratorGetCVodeMem(run.cpode);
+  ck_assert_int_eq(CPIntegratorInit(run.cpode, mech->f, 0, run.y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(run.cpode, options->tol, options->tol), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(run.cpode, run.projector), CP_SUCCESS);
   create_solver(&run, mech, options->lmm);
   if (run.fixed_point)
-    ck_assert_int_eq(CPodeSetNonlinearSolver(run.cpode, run.fixed_point), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetNonlinearSolver(run.cpode, run.fixed_point), CP_SUCCESS);
   set_user_data(&run, mech);
   return run;
 }
@@ -200,7 +200,7 @@ Run run_create_plain(Mechanism *mech, const Options *options) {
 
 void run_free(Run *run) {
   if (!run->cpode) CVodeFree(&run->cvode_mem); /* a plain one */
-  CPodeFree(&run->cpode);
+  CPIntegratorFree(&run->cpode);
   CPProjectorFree(&run->projector);
   if (run->LS) SUNLinSolFree(run->LS);
   if (run->fixed_point) SUNNonlinSolFree(run->fixed_point);
@@ -211,9 +211,9 @@ void run_free(Run *run) {
 }
 
 static void advance(Run *run, sunrealtype t, int itask) {
-  const int flag = CPode(run->cpode, t, run->y, &run->t, itask);
+  const int flag = CPIntegratorEvolve(run->cpode, t, run->y, &run->t, itask);
   ck_assert_msg(flag == CP_SUCCESS, "CPode returned %d at t = %.17g: %s", flag, run->t,
-                CPodeGetLastMessage(run->cpode));
+                CPIntegratorGetLastMessage(run->cpode));
 }
 
 void run_to(Run *run, sunrealtype t) {

@@ -62,7 +62,7 @@ typedef struct {
 } Options;
 
 typedef struct {
-  CPodeMem cpode;
+  CPIntegrator cpode;
   void *cvode_mem; /* the memory that cpode uses */
   CPProjector projector;
   N_Vector y, c; /* newest output; workspace */

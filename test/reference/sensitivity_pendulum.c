@@ -62,7 +62,7 @@ static sunrealtype residual(const Pendulum *p, N_Vector yv, N_Vector *sv) {
 
 typedef struct {
   Pendulum p;
-  CPodeMem mem;
+  CPIntegrator mem;
 } Data;
 
 static int rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
@@ -71,7 +71,7 @@ static int rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
 static int sensitivity_rhs(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector s,
                            N_Vector sdot, void *user_data, N_Vector tmp1, N_Vector tmp2) {
   (void)Ns, (void)ydot;
-  return CPodeSensRhs1(((Data *)user_data)->mem, t, y, iS, s, sdot, tmp1, tmp2);
+  return CPIntegratorSensRhs1(((Data *)user_data)->mem, t, y, iS, s, sdot, tmp1, tmp2);
 }
 
 /* Steps to t = 10, nearly five periods; the largest residual and the error at the end */
@@ -79,17 +79,18 @@ typedef struct {
   sunrealtype error, residual;
 } Found;
 
-static Found march(CPodeMem mem, const Pendulum *p, N_Vector y, N_Vector *s) {
+static Found march(CPIntegrator mem, const Pendulum *p, N_Vector y, N_Vector *s) {
   Found found     = {0.0, 0.0};
   sunrealtype t   = 0.0, ts;
-  void *cvode_mem = CPodeGetCVodeMem(mem);
+  void *cvode_mem = CPIntegratorGetCVodeMem(mem);
   ck_assert_int_eq(CVodeSetStopTime(cvode_mem, 10.0), CV_SUCCESS);
   ck_assert_int_eq(CVodeSetMaxNumSteps(cvode_mem, 100000), CV_SUCCESS);
   ck_assert_int_eq(CVodeSensEEtolerances(cvode_mem), CV_SUCCESS);
   ck_assert_int_eq(CVodeSetSensErrCon(cvode_mem, SUNTRUE), CV_SUCCESS);
   while (t < 10.0) {
-    ck_assert_msg(CPode(mem, 10.0, y, &t, CV_ONE_STEP) >= 0, "%s", CPodeGetLastMessage(mem));
-    ck_assert_int_eq(CPodeGetSens(mem, &ts, s), CP_SUCCESS);
+    ck_assert_msg(CPIntegratorEvolve(mem, 10.0, y, &t, CV_ONE_STEP) >= 0, "%s",
+                  CPIntegratorGetLastMessage(mem));
+    ck_assert_int_eq(CPIntegratorGetSens(mem, &ts, s), CP_SUCCESS);
     found.residual = fmax(found.residual, residual(p, y, s));
   }
   found.error = relative_error(p, t, s);
@@ -104,22 +105,22 @@ static Found with_projector(int lmm, int projected) {
   SUNLinearSolver LS       = SUNLinSol_Dense(y, A, test_context);
   SUNNonlinearSolver fixed = SUNNonlinSol_FixedPoint(y, 0, test_context);
   CPProjector P            = CPProjectorCreate(pendulum_constraints, y, c, test_context);
-  CPodeMem mem = data.mem = CPodeCreate(lmm, test_context);
+  CPIntegrator mem = data.mem = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   pendulum_initial(&data.p, y);
   ck_assert_int_eq(CPProjectorSetUserData(P, &data), CP_SUCCESS); /* begins with p */
-  ck_assert_int_eq(CPodeInit(mem, rhs, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-10, 1.0e-10), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjector(mem, projected ? P : NULL), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetUserData(CPodeGetCVodeMem(mem), &data), CV_SUCCESS);
-  if (lmm == CV_ADAMS) ck_assert_int_eq(CPodeSetNonlinearSolver(mem, fixed), CP_SUCCESS);
-  else ck_assert_int_eq(CVodeSetLinearSolver(CPodeGetCVodeMem(mem), LS, A), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(mem, rhs, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-10, 1.0e-10), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(mem, projected ? P : NULL), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetUserData(CPIntegratorGetCVodeMem(mem), &data), CV_SUCCESS);
+  if (lmm == CV_ADAMS) ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, fixed), CP_SUCCESS);
+  else ck_assert_int_eq(CVodeSetLinearSolver(CPIntegratorGetCVodeMem(mem), LS, A), CV_SUCCESS);
   N_Vector *s = N_VCloneVectorArray(NS, y);
   for (int i = 0; i < NS; i++) N_VConst(0.0, s[i]);
   entries(s[BY_L])[0] = 1.0;
-  ck_assert_int_eq(CPodeSensInit1(mem, NS, CV_STAGGERED1, sensitivity_rhs, s), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetSensParams(mem, &data.p.L, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSensInit1(mem, NS, CV_STAGGERED1, sensitivity_rhs, s), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetSensParams(mem, &data.p.L, NULL, NULL), CP_SUCCESS);
   const Found found = march(mem, &data.p, y, s);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
   SUNLinSolFree(LS);
   SUNMatDestroy(A);
@@ -140,8 +141,8 @@ static Found with_mechanics(int lmm, CPMechMetric metric) {
   N_Vector *s = N_VCloneVectorArray(NS, run->y);
   for (int i = 0; i < NS; i++) N_VConst(0.0, s[i]);
   entries(s[BY_L])[0] = 1.0;
-  ck_assert_int_eq(CPodeSensInit1(run->cpode, NS, CV_STAGGERED1, NULL, s), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetSensParams(run->cpode, &p.L, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSensInit1(run->cpode, NS, CV_STAGGERED1, NULL, s), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetSensParams(run->cpode, &p.L, NULL, NULL), CP_SUCCESS);
   const Found found = march(run->cpode, &p, run->y, s);
   N_VDestroyVectorArray(s, NS);
   mech_run_free(&run);

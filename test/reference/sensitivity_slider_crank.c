@@ -46,9 +46,9 @@ static void open(Work *w, int lmm, sunrealtype tol) {
   mech_run_start(w->run, lmm, tol);
   w->s = N_VCloneVectorArray(NS, y0);
   for (int i = 0; i < NS; i++) N_VConst(0.0, w->s[i]);
-  ck_assert_int_eq(CPodeSensInit1(w->run->cpode, NS, CV_STAGGERED1, NULL, w->s), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetSensParams(w->run->cpode, &w->crank.a, NULL, plist), CP_SUCCESS);
-  void *cvode_mem = CPodeGetCVodeMem(w->run->cpode);
+  ck_assert_int_eq(CPIntegratorSensInit1(w->run->cpode, NS, CV_STAGGERED1, NULL, w->s), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetSensParams(w->run->cpode, &w->crank.a, NULL, plist), CP_SUCCESS);
+  void *cvode_mem = CPIntegratorGetCVodeMem(w->run->cpode);
   ck_assert_int_eq(CVodeSensEEtolerances(cvode_mem), CV_SUCCESS);
   ck_assert_int_eq(CVodeSetSensErrCon(cvode_mem, SUNTRUE), CV_SUCCESS);
   N_VDestroy(y0);
@@ -60,13 +60,13 @@ static void close(Work *w) {
 }
 
 /* With the crank upright at (0, a) and the rod down to its slider, a change of a turns the rod.
- * CPodeSensCalcIC computes the consistent start of the sensitivity, which is checked below. */
+ * CPIntegratorSensCalcIC computes the consistent start of the sensitivity, which is checked below. */
 static sunrealtype value_at(int lmm, sunrealtype tol) {
   Work w;
   sunrealtype G, dG[NS];
   open(&w, lmm, tol);
-  ck_assert_int_eq(CPodeSensCalcIC(w.run->cpode), CP_SUCCESS);
-  ck_assert_msg(CPodeFunctionalForward(w.run->cpode, 10.0, &w.F, &G, dG) == CP_SUCCESS, "%s",
+  ck_assert_int_eq(CPIntegratorSensCalcIC(w.run->cpode), CP_SUCCESS);
+  ck_assert_msg(CPIntegratorFunctionalForward(w.run->cpode, 10.0, &w.F, &G, dG) == CP_SUCCESS, "%s",
                 w.run->log.text);
   if (wants_figures()) printf("%s %.0e: %.12f\n", method_name(lmm), tol, G);
   close(&w);
@@ -95,8 +95,8 @@ START_TEST(gradients_agree_both_ways_and_with_differences) {
   sunrealtype worst = 1.0;
   open(&w, _i, 1.0e-10);
   const CPAdjointOptions options = {.reltol = 1.0e-10, .abstol = 1.0e-10};
-  ck_assert_msg(CPodeFunctionalCheck(w.run->cpode, 0.0, 10.0, &w.F, &options, start, 1.0e-3, out,
-                                     &worst) == CP_SUCCESS,
+  ck_assert_msg(CPIntegratorFunctionalCheck(w.run->cpode, 0.0, 10.0, &w.F, &options, start, 1.0e-3,
+                                            out, &worst) == CP_SUCCESS,
                 "%s", w.run->log.text);
   fclose(out);
   if (wants_figures()) puts(text);

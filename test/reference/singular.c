@@ -20,7 +20,7 @@ static const sunrealtype gravity = 9.81;
 typedef struct {
   FourBar *mech;
   CPProjector P;
-  CPodeMem mem;
+  CPIntegrator mem;
   N_Vector y;
   sunrealtype t, tol;
   SUNMatrix A;
@@ -46,11 +46,11 @@ static CPProjector projector_of(FourBar *mech, N_Vector y, int sparse) {
 }
 
 static void set_solver(Going *g, int lmm) {
-  void *cvode_mem      = CPodeGetCVodeMem(g->mem);
+  void *cvode_mem      = CPIntegratorGetCVodeMem(g->mem);
   const sunindextype n = four_bar_n(g->mech->N);
   if (lmm == CV_ADAMS) {
     g->fixed_point = SUNNonlinSol_FixedPoint(g->y, 0, test_context);
-    ck_assert_int_eq(CPodeSetNonlinearSolver(g->mem, g->fixed_point), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetNonlinearSolver(g->mem, g->fixed_point), CP_SUCCESS);
   } else {
     g->A  = SUNDenseMatrix(n, n, test_context);
     g->LS = SUNLinSol_Dense(g->y, g->A, test_context);
@@ -68,16 +68,16 @@ static void begin(Going *g, int N, int lmm, sunrealtype tol, int sparse) {
   g->y = vector_of(four_bar_n(N), NULL);
   four_bar_initial(g->mech, g->y);
   g->P   = projector_of(g->mech, g->y, sparse);
-  g->mem = CPodeCreate(lmm, test_context);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(g->mem, message_log, &g->log), CP_SUCCESS);
-  ck_assert_int_eq(CPodeInit(g->mem, four_bar_rhs, 0, g->y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(g->mem, tol, tol), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjector(g->mem, g->P), CP_SUCCESS);
+  g->mem = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(g->mem, message_log, &g->log), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(g->mem, four_bar_rhs, 0, g->y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(g->mem, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(g->mem, g->P), CP_SUCCESS);
   set_solver(g, lmm);
 }
 
 static void end(Going *g) {
-  CPodeFree(&g->mem);
+  CPIntegratorFree(&g->mem);
   CPProjectorFree(&g->P);
   four_bar_free(&g->mech);
   if (g->LS) SUNLinSolFree(g->LS);
@@ -148,7 +148,7 @@ static sunrealtype branch_bound(const Going *g) { return 4 * g->mech->N * 20 * g
 
 /* A run that ends early reports why, next to the singular position, and its state is good: its
  * joints are closed. Below that angle the remaining residuals move the state by more than 1e3
- * tolerances (CPodeSetProjMaxCorrection), or so far that no step is short enough for the error
+ * tolerances (CPIntegratorSetMaxCorrection), or so far that no step is short enough for the error
  * test. */
 static void check_stop(Going *g, int flag) {
   N_Vector c = vector_of(four_bar_m(g->mech->N), NULL);
@@ -167,7 +167,7 @@ static void march(Going *g, int lmm, const Sample *samples, int nsamples, Outcom
   sunrealtype error = 0;
   int flag          = CP_SUCCESS;
   for (int i = 1; !flag && i < nsamples; i++) {
-    flag = CPode(g->mem, samples[i].t, g->y, &g->t, CV_NORMAL);
+    flag = CPIntegratorEvolve(g->mem, samples[i].t, g->y, &g->t, CV_NORMAL);
     if (!flag) error = fmax(error, position_error(g, &samples[i]));
   }
   if (flag) {
@@ -270,8 +270,8 @@ START_TEST(a_rank_that_falls_on_the_way_is_told) {
   begin(&g, N, CV_BDF, 1e-9, 0);
   ck_assert_int_eq(CPProjectorSetJacFn(g.P, NULL, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetJacFrequency(g.P, 1), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetStopTime(CPodeGetCVodeMem(g.mem), t_singular[_i]), CV_SUCCESS);
-  ck_assert_int_eq(CPode(g.mem, 1, g.y, &g.t, CV_NORMAL), CV_TSTOP_RETURN);
+  ck_assert_int_eq(CVodeSetStopTime(CPIntegratorGetCVodeMem(g.mem), t_singular[_i]), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(g.mem, 1, g.y, &g.t, CV_NORMAL), CV_TSTOP_RETURN);
   ck_assert_int_eq(g.log.code, 99); /* CV_WARNING */
   ck_assert_mentions(g.log.text, "rank");
   ck_assert_mentions(g.log.text, "fell");

@@ -443,7 +443,7 @@ START_TEST(dampers_take_the_energy_that_is_lost) {
       {"n", 5}, {"angle", -0.3}, {"spin", 2}, {"k", planar_cases[_i].k}, {"d", planar_cases[_i].d}};
   CPModel *model  = model_with("spatial_bending_chain", settings, 5);
   ModelRun *run   = model_run_create(model, CV_BDF, 1e-8);
-  void *cvode_mem = CPodeGetCVodeMem(run->cpode);
+  void *cvode_mem = CPIntegratorGetCVodeMem(run->cpode);
   N_Vector taken  = vector_of(1, NULL);
   sunrealtype t;
   ck_assert_int_eq(CVodeQuadInit(cvode_mem, damper_power, taken), CV_SUCCESS);

@@ -120,7 +120,7 @@ static const sunrealtype tol = 1e-8;
 
 static Bead bead;
 static CPProjector P;
-static CPodeMem mem;
+static CPIntegrator mem;
 static N_Vector y;
 static sunrealtype t;
 static MessageLog messages;
@@ -148,22 +148,22 @@ static void open_run(CPLinSol type) {
     ck_assert_int_eq(CPProjectorSetJacFn(P, bead_jac, G), CP_SUCCESS);
     SUNMatDestroy(G);
   }
-  mem = CPodeCreate(CV_ADAMS, test_context);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
-  ck_assert_int_eq(CPodeInit(mem, bead_rhs, 0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, tol, tol), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjector(mem, P), CP_SUCCESS);
+  mem = CPIntegratorCreate("ADAMS", test_context);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(mem, bead_rhs, 0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(mem, P), CP_SUCCESS);
   fixed_point = SUNNonlinSol_FixedPoint(y, 0, test_context);
-  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, fixed_point), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetUserData(CPodeGetCVodeMem(mem), &bead), CV_SUCCESS);
-  ck_assert_int_eq(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 100000), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, fixed_point), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetUserData(CPIntegratorGetCVodeMem(mem), &bead), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 100000), CV_SUCCESS);
   /* a parabola is integrated exactly in one step of any length */
-  ck_assert_int_eq(CVodeSetMaxStep(CPodeGetCVodeMem(mem), 0.02), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxStep(CPIntegratorGetCVodeMem(mem), 0.02), CV_SUCCESS);
   N_VDestroy(c);
 }
 
 static void close_run(void) {
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
   SUNNonlinSolFree(fixed_point);
   N_VDestroy(y);
@@ -178,10 +178,10 @@ static void switch_to(int rod, int plane) {
   N_VDestroy(mask);
 }
 
-static void restart(void) { ck_assert_int_eq(CPodeReInit(mem, t, y), CP_SUCCESS); }
+static void restart(void) { ck_assert_int_eq(CPIntegratorReInit(mem, t, y), CP_SUCCESS); }
 
 static void go_to(sunrealtype tout) {
-  const int flag = CPode(mem, tout, y, &t, CV_NORMAL);
+  const int flag = CPIntegratorEvolve(mem, tout, y, &t, CV_NORMAL);
   ck_assert_msg(flag == CP_SUCCESS, "%d at t = %g: %s", flag, t, messages.text);
 }
 
@@ -305,7 +305,7 @@ END_TEST
  * new start and during the run, and the state is that from before. Without the rod the run
  * continues. */
 static void expect_violation(int code, N_Vector good, sunrealtype t_good) {
-  const int flag = CPode(mem, t_good + 1, y, &t, CV_NORMAL);
+  const int flag = CPIntegratorEvolve(mem, t_good + 1, y, &t, CV_NORMAL);
   ck_assert_msg(flag == code, "%d: %s", flag, messages.text);
   ck_assert_int_eq(messages.code, code);
   ck_assert_msg(strstr(messages.text, "constraint 0") || strstr(messages.text, "constraint 1"),
@@ -320,9 +320,9 @@ START_TEST(switching_on_what_is_violated_is_refused) {
   swing();
   switch_to(0, 1);
   restart();
-  ck_assert_int_eq(CPode(mem, t_cut + t_fall / 2, y, &t, CV_ONE_STEP), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, t_cut + t_fall / 2, y, &t, CV_ONE_STEP), CP_SUCCESS);
   while (t < t_cut + t_fall / 2)
-    ck_assert_int_eq(CPode(mem, t_cut + t_fall, y, &t, CV_ONE_STEP), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, t_cut + t_fall, y, &t, CV_ONE_STEP), CP_SUCCESS);
   N_Vector good            = vector_copy(y);
   const sunrealtype t_good = t;
 
@@ -348,15 +348,15 @@ START_TEST(output_of_the_step_before_the_switch_stays_raw) {
   sunrealtype h;
   open_run(solvers[_i]);
   swing();
-  ck_assert_int_eq(CPode(mem, t + 1, y, &t, CV_ONE_STEP), CP_SUCCESS);
-  ck_assert_int_eq(CVodeGetLastStep(CPodeGetCVodeMem(mem), &h), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, t + 1, y, &t, CV_ONE_STEP), CP_SUCCESS);
+  ck_assert_int_eq(CVodeGetLastStep(CPIntegratorGetCVodeMem(mem), &h), CV_SUCCESS);
   const sunrealtype between = t - h / 2;
   bead.L *= 1.001;
   switch_to(1, 1);
   N_Vector raw = vector_copy(y);
-  ck_assert_int_eq(CVodeGetDky(CPodeGetCVodeMem(mem), between, 0, raw), CV_SUCCESS);
-  ck_assert_int_eq(CPodeGetDky(mem, between, 0, y), CP_OUTPUT_PROJ_FAIL);
-  ck_assert_msg(strstr(messages.text, "CPodeReInit") != NULL, "%s", messages.text);
+  ck_assert_int_eq(CVodeGetDky(CPIntegratorGetCVodeMem(mem), between, 0, raw), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorGetDky(mem, between, 0, y), CP_OUTPUT_PROJ_FAIL);
+  ck_assert_msg(strstr(messages.text, "CPIntegratorReInit") != NULL, "%s", messages.text);
   ck_assert(same_bits(y, raw));
   N_VDestroy(raw);
   close_run();

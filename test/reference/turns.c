@@ -8,7 +8,7 @@
 #include "campaign.h"
 
 #include <cpodes/cpodes_bodies.h>
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <cvodes/cvodes.h>
 #include <math.h>
 
@@ -173,8 +173,8 @@ static Result run(Case *c) {
   CPBodies b              = m.bodies;
   Result r                = {0};
   const int one           = c->method == ONE_STEP || c->method == RADAU;
-  CPodeMem cpode          = NULL;
-  CPOneStepMem onestep    = NULL;
+  CPIntegrator cpode      = NULL;
+  CPIntegrator onestep    = NULL;
   const sunrealtype t_end = (sunrealtype)(m.t0 + c->turns * turn / rate);
   ck_assert_msg(CPBodiesMech(b, &m.mech) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(b));
   ck_assert_int_eq(CPMechSetErrHandlerFn(m.mech, message_log, &m.log), CP_SUCCESS);
@@ -187,24 +187,24 @@ static Result run(Case *c) {
   if (r.flag) {
     snprintf(r.text, sizeof r.text, "assembly: %.250s", CPBodiesGetLastMessage(b));
   } else if (one) {
-    onestep = CPOneStepCreate(campaign_method_name(c->method), test_context);
-    ck_assert_int_eq(CPOneStepSetErrHandlerFn(onestep, message_log, &m.log), CP_SUCCESS);
-    ck_assert_int_eq(CPMechAttachOneStep(m.mech, onestep, m.t0, m.y), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepSStolerances(onestep, c->tol, c->tol), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepSetMaxNumSteps(onestep, -1), CP_SUCCESS);
+    onestep = CPIntegratorCreate(campaign_method_name(c->method), test_context);
+    ck_assert_int_eq(CPIntegratorSetErrHandlerFn(onestep, message_log, &m.log), CP_SUCCESS);
+    ck_assert_int_eq(CPMechAttach(m.mech, onestep, m.t0, m.y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(onestep, c->tol, c->tol), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetMaxNumSteps(onestep, -1), CP_SUCCESS);
   } else {
-    cpode = CPodeCreate(c->method, test_context);
-    ck_assert_int_eq(CPodeSetErrHandlerFn(cpode, message_log, &m.log), CP_SUCCESS);
+    cpode = CPIntegratorCreate(campaign_method_name(c->method), test_context);
+    ck_assert_int_eq(CPIntegratorSetErrHandlerFn(cpode, message_log, &m.log), CP_SUCCESS);
     ck_assert_int_eq(CPMechAttach(m.mech, cpode, m.t0, m.y), CP_SUCCESS);
-    ck_assert_int_eq(CPodeSStolerances(cpode, c->tol, c->tol), CP_SUCCESS);
-    ck_assert_int_eq(CVodeSetMaxNumSteps(CPodeGetCVodeMem(cpode), 1000000000), CV_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(cpode, c->tol, c->tol), CP_SUCCESS);
+    ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(cpode), 1000000000), CV_SUCCESS);
   }
   enum { OUTPUTS = 41 }; /* no whole part of the run's turns */
   for (int k = 0; k <= OUTPUTS && r.flag == CP_SUCCESS; k++) {
     const sunrealtype to = m.t0 + (t_end - m.t0) * k / OUTPUTS;
     if (k > 0)
-      r.flag = one ? CPOneStepEvolve(onestep, to, m.y, &r.t, CV_NORMAL)
-                   : CPode(cpode, to, m.y, &r.t, CV_NORMAL);
+      r.flag = one ? CPIntegratorEvolve(onestep, to, m.y, &r.t, CV_NORMAL)
+                   : CPIntegratorEvolve(cpode, to, m.y, &r.t, CV_NORMAL);
     const long double angle = angle_at(&m, r.t);
     r.drive =
         fmax(r.drive,
@@ -215,11 +215,11 @@ static Result run(Case *c) {
   else if (m.log.count) snprintf(r.text, sizeof r.text, "warned: %.280s", m.log.text);
   r.warnings = r.flag ? 0 : m.log.count;
   if (one && onestep) {
-    CPOneStepStats stats;
-    if (!CPOneStepGetStats(onestep, &stats)) r.steps = stats.nst;
-  } else if (cpode) CVodeGetNumSteps(CPodeGetCVodeMem(cpode), &r.steps);
-  CPodeFree(&cpode);
-  CPOneStepFree(&onestep);
+    CPIntegratorStats stats;
+    if (!CPIntegratorGetStats(onestep, &stats)) r.steps = stats.nst;
+  } else if (cpode) CVodeGetNumSteps(CPIntegratorGetCVodeMem(cpode), &r.steps);
+  CPIntegratorFree(&cpode);
+  CPIntegratorFree(&onestep);
   CPMechFree(&m.mech);
   CPBodiesFree(&m.bodies);
   N_VDestroy(m.y);

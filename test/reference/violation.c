@@ -22,7 +22,7 @@ START_TEST(every_step_is_within_the_constraint_tolerance) {
 }
 END_TEST
 
-/* Many more outputs than steps, so that most are interpolated; CPodeGetDky goes back within the
+/* Many more outputs than steps, so that most are interpolated; CPIntegratorGetDky goes back within the
  * same step. */
 START_TEST(every_output_is_within_the_constraint_tolerance) {
   enum { OUTPUTS = 2000 };
@@ -39,7 +39,7 @@ START_TEST(every_output_is_within_the_constraint_tolerance) {
     sunrealtype t_now, h;
     ck_assert_int_eq(CVodeGetCurrentTime(run.cvode_mem, &t_now), CV_SUCCESS);
     ck_assert_int_eq(CVodeGetLastStep(run.cvode_mem, &h), CV_SUCCESS);
-    ck_assert_int_eq(CPodeGetDky(run.cpode, t_now - h / 3, 0, dky), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorGetDky(run.cpode, t_now - h / 3, 0, dky), CP_SUCCESS);
     ck_assert_double_le(violation_at(&run, &mech, t_now - h / 3, dky), options.ctol);
   }
   ck_assert_int_lt(run_steps(&run), OUTPUTS);

@@ -627,7 +627,7 @@ class Interrupted(RunTest):
                               " if (t > 1) p[0] += 2; return 0;")
         table = self.folder / "run.csv"
         process = cpodes("run", model, "-n", "1000", "--csv", table, "--quiet")
-        self.assert_refused(process, "rod", "constraint", "at t = ", status=FAILED)
+        self.assert_refused(process, "rod", "constraint", "t = ", status=FAILED)
         last = float(re.search(r"last good state is that of t = (\d+\.?\d*)", process.stderr).group(1))
         self.assertAlmostEqual(last, 1, delta=1e-6)
         self.assertAlmostEqual(self.assert_complete(table), last, delta=0.01)

@@ -1,8 +1,7 @@
 /* Attaches a mechanical system to an integrator: right-hand side, projector, error weights,
  * iteration matrix. */
 #include "cpodes/mechanics/actions/actions.h"
-#include "cpodes/stepping/multistep/multistep_impl.h"
-#include "cpodes/stepping/onestep/onestep_impl.h"
+#include "cpodes/stepping/stepper.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,7 +23,7 @@ static int scaleWeights(N_Vector ewt, void *data) {
   const int groups[3] = {mech->nq, mech->nu, mech->nz}, *z_order = mech->options.z_order;
   double tau = mech->options.tau;
   if (tau == CP_TAU_STEP) {
-    const double h = mech->host->ops->size(mech->host);
+    const double h = mech->host->ops->step(mech->host);
     /* There is no step size before the first step. */
     tau = h != 0.0 ? fmin(1.0, fabs(h)) : 1.0;
   }
@@ -60,7 +59,7 @@ void cpMechDetach(void *data) {
 /* Called once, after the first start. Explicit methods have no iteration matrix. Adams methods,
  * which are for nonstiff problems, have one only on request: fixed-point iteration takes 0.9 times
  * as many evaluations of f as Newton's iteration (pendulum), and no partial derivatives. */
-static int install(CPMech mech, CPStepper s) {
+static int install(CPMech mech, CPIntegrator s) {
   const int scaled      = mech->options.tau != 0.0 || mech->options.group_norms;
   const CPSystem system = {.data        = mech,
                            .scale       = scaled ? scaleWeights : NULL,
@@ -73,48 +72,43 @@ static int install(CPMech mech, CPStepper s) {
                            .print       = cpMechPrintStats,
                            .detach      = cpMechDetach,
                            .sens        = &cpMechSensModel};
-  int flag              = CP_SUCCESS;
-  mech->stage.narrows   = 0;
-  if (s->ops->multistep) {
-    const CPodeMem mem    = (CPodeMem)s;
-    const int fixed_point = mem->lmm == CV_ADAMS && mech->options.newton_type == CP_NEWTON_AUTO;
-    const int users_own   = mem->nls.inner && !mem->nls.inner_owned;
-    flag                  = cpSetSystem(mem, &system);
-    if (!flag && mech->options.maxord > 0)
-      flag = CVodeSetMaxOrd(mem->cvode_mem, mech->options.maxord);
-    if (!flag && fixed_point && !users_own) {
-      mech->attached.fixed_point = SUNNonlinSol_FixedPoint(mech->y_tmpl, 0, mech->ctx);
-      flag = mech->attached.fixed_point ? CPodeSetNonlinearSolver(mem, mech->attached.fixed_point)
-                                        : CP_MEM_FAIL;
-    }
-    if (!flag && !fixed_point && mech->options.newton_type != CP_NEWTON_NONE)
-      flag = cpMechNewtonAttach(mech, mem);
-    if (!flag && mech->newton) flag = cpMechNearCreate(mech);
-  } else {
-    s->system          = system;
-    mech->stats.newton = CP_NEWTON_NONE;
-    if (((CPOneStepMem)s)->method->implicit) flag = cpMechImplicitAttach(mech, &s->system.implicit);
+  CPIteration iteration = s->ops->iteration(s);
+  const int is_adams    = iteration == CP_FIXED_POINT || iteration == CP_USERS_ITERATION;
+  if (is_adams && mech->options.newton_type != CP_NEWTON_AUTO) iteration = CP_NEWTON;
+  mech->stage.narrows = 0;
+  mech->stats.newton  = CP_NEWTON_NONE;
+  int flag            = s->ops->system(s, &system);
+  void *cvode_mem     = CPIntegratorGetCVodeMem(s);
+  if (!flag && cvode_mem && mech->options.maxord > 0)
+    flag = CVodeSetMaxOrd(cvode_mem, mech->options.maxord);
+  if (!flag && iteration == CP_FIXED_POINT) {
+    mech->attached.fixed_point = SUNNonlinSol_FixedPoint(mech->y_tmpl, 0, mech->ctx);
+    flag = mech->attached.fixed_point ? CPIntegratorSetNonlinearSolver(s, mech->attached.fixed_point)
+                                      : CP_MEM_FAIL;
   }
-  return flag ? flag : s->ops->set_projector(s, mech->P);
+  if (!flag && iteration == CP_NEWTON && mech->options.newton_type != CP_NEWTON_NONE)
+    flag = cpMechNewtonAttach(mech, s);
+  if (!flag && iteration == CP_NEWTON && mech->newton) flag = cpMechNearCreate(mech);
+  if (!flag && iteration == CP_IMPLICIT) flag = cpMechImplicitAttach(mech, &s->system.implicit);
+  return flag ? flag : CPIntegratorSetProjector(s, mech->P);
 }
 
-static int attach(CPMech mech, CPStepper s, sunrealtype t0, N_Vector y0, const char *function) {
+static int attach(CPMech mech, CPIntegrator s, sunrealtype t0, N_Vector y0, const char *function) {
   int flag = cpMechCheckState(mech, y0, function);
   if (flag) return flag;
   if (!s) return cpRefuse(&mech->log, function, "mem must not be NULL");
-  const CPodeMem cpode       = s->ops->multistep ? (CPodeMem)s : NULL;
-  const CPOneStepMem onestep = cpode ? NULL : (CPOneStepMem)s;
-  const int initialised      = cpode ? cpode->cvode_inited : s->f != NULL;
-  if (cpode && cpode->attached)
+  const int again = s->begun;
+  if (s->attached)
     return cpReport(&mech->log, CP_NOT_SUPPORTED, function,
-                    "mem has memory of CVODES' that is not its own (CPodeAttach): use CPodeCreate");
+                    "mem has memory of CVODES' that is not its own (CPIntegratorAttach): use "
+                    "CPIntegratorCreate");
   memset(mech->room.reach, 0, (size_t)mech->nu * sizeof *mech->room.reach); /* runs are alike */
   if (mech->host && mech->host != s)
     return cpRefuse(&mech->log, function,
                     "the system is attached to another integrator: free that first");
-  if (!mech->host && initialised)
+  if (!mech->host && again)
     return cpRefuse(&mech->log, function,
-                    "mem has a right-hand side already: use a new one of %sCreate's", s->ops->name);
+                    "mem has a right-hand side already: use a new one of CPIntegratorCreate's");
   if (mech->host && !mech->attached.installed)
     return cpRefuse(&mech->log, function,
                     "mem is what an earlier %s left when it failed: free it and create another one",
@@ -122,10 +116,7 @@ static int attach(CPMech mech, CPStepper s, sunrealtype t0, N_Vector y0, const c
   s->log.text[0]       = '\0';
   mech->text[0]        = '\0';
   mech->attached.cause = 0;
-  if (cpode) flag = initialised ? CPodeReInit(cpode, t0, y0) : CPodeInit(cpode, CPMechRhs, t0, y0);
-  else
-    flag =
-        initialised ? CPOneStepReInit(onestep, t0, y0) : CPOneStepInit(onestep, CPMechRhs, t0, y0);
+  flag = again ? CPIntegratorReInit(s, t0, y0) : CPIntegratorInit(s, CPMechRhs, t0, y0);
   if (!flag && !mech->host) {
     mech->host               = s;
     flag                     = install(mech, s);
@@ -138,19 +129,10 @@ static int attach(CPMech mech, CPStepper s, sunrealtype t0, N_Vector y0, const c
 }
 
 /* Both objects keep the message, because the user may query either of them. */
-static int report(CPMech mech, CPStepper s, int flag) {
-  if (flag && s) cpWrite(s->log.text, "%s", mech ? mech->log.text : "mech must not be NULL");
+int CPMechAttach(CPMech mech, CPIntegrator mem, sunrealtype t0, N_Vector y0) {
+  const int flag = attach(mech, mem, t0, y0, __func__);
+  if (flag && mem) cpWrite(mem->log.text, "%s", mech ? mech->log.text : "mech must not be NULL");
   return flag;
-}
-
-int CPMechAttach(CPMech mech, CPodeMem mem, sunrealtype t0, N_Vector y0) {
-  const CPStepper s = (CPStepper)mem;
-  return report(mech, s, attach(mech, s, t0, y0, __func__));
-}
-
-int CPMechAttachOneStep(CPMech mech, CPOneStepMem mem, sunrealtype t0, N_Vector y0) {
-  const CPStepper s = (CPStepper)mem;
-  return report(mech, s, attach(mech, s, t0, y0, __func__));
 }
 
 int CPMechIsAttached(CPMech mech) { return mech && mech->host; }

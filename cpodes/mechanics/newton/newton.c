@@ -3,7 +3,7 @@
  * the SUNMatrix needs no operation but getid. */
 #include "newton_impl.h"
 
-#include "cpodes/stepping/multistep/multistep_impl.h"
+#include "cpodes/stepping/stepper.h"
 
 #include <stdlib.h>
 
@@ -144,11 +144,11 @@ void cpMechNewtonFree(CPMechNewtonMem *address) {
 }
 
 /* Sizes and type are final at the first use: a second integrator gets the same objects. */
-int cpMechNewtonAttach(CPMech mech, CPodeMem mem) {
+int cpMechNewtonAttach(CPMech mech, CPIntegrator mem) {
   const int flag = mech->newton ? CP_SUCCESS : cpNewtonCreate(&mech->newton, mech);
   if (flag) return cpReason(mech->text, flag, "no memory for the iteration matrix");
   mech->stats.newton = mech->newton ? mech->newton->type : CP_NEWTON_NONE;
   if (!mech->newton) return CP_SUCCESS;
   mech->newton->P->valid = 0;
-  return cpSetLinearSolver(mem, mech->newton->LS, mech->newton->matrix);
+  return mem->ops->linear_system(mem, mech->newton->LS, mech->newton->matrix);
 }

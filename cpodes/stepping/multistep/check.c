@@ -12,7 +12,7 @@
 /* Units of roundoff within which times are equal, as in CVODES. */
 #define FUZZ_FACTOR 100.0
 
-void cpAttemptRead(CPodeMem mem, CPAttempt *a) {
+void cpAttemptRead(CPMultistep mem, CPAttempt *a) {
   sunrealtype gamma = 0.0;
   N_Vector yn;
   long int ncfn = 0, netf = 0;
@@ -26,13 +26,13 @@ void cpAttemptRead(CPodeMem mem, CPAttempt *a) {
   a->h     = a->rl1 != 0.0 ? gamma / a->rl1 : 0.0;
 }
 
-long int cpStepsTaken(CPodeMem mem) {
+long int cpStepsTaken(CPMultistep mem) {
   long int nst = 0;
   CVodeGetNumSteps(mem->cvode_mem, &nst);
   return nst;
 }
 
-sunrealtype cpLastStep(CPodeMem mem) {
+sunrealtype cpLastStep(CPMultistep mem) {
   sunrealtype h = 0.0;
   CVodeGetLastStep(mem->cvode_mem, &h);
   return h;
@@ -48,7 +48,7 @@ int cpSameTime(sunrealtype t1, sunrealtype t2, sunrealtype h) {
  * solver reports it. */
 #define LEAST_STEP (DBL_MIN / CP_UROUND)
 
-static int checkSize(CPodeMem mem, const CPAttempt *a) {
+static int checkSize(CPMultistep mem, const CPAttempt *a) {
   if (fabs(a->h) >= LEAST_STEP && isfinite(a->t)) return CP_SUCCESS;
   if (isfinite(a->h) && !cpVectorFinite(a->zn1)) return CP_SUCCESS;
   return cpReason(mem->base.text, isfinite(a->h) ? CV_TOO_CLOSE : CV_ILL_INPUT,
@@ -63,7 +63,7 @@ static int checkSize(CPodeMem mem, const CPAttempt *a) {
  * tstop, and its state would be returned as that of tstop. Reported as a failure of the solver, the
  * attempt is repeated with a shorter step, which fits its history. (While CVodeB repeats steps,
  * base.t is the end of the forward run.) */
-int cpIsClipped(CPodeMem mem, const CPAttempt *a) {
+int cpIsClipped(CPMultistep mem, const CPAttempt *a) {
   if (!mem->holding || mem->checkpoints.repeating || cpSameTime(a->t - a->h, mem->base.t, a->h))
     return 0;
   mem->failure.cause = CV_CONV_FAILURE;
@@ -79,7 +79,7 @@ int cpIsClipped(CPodeMem mem, const CPAttempt *a) {
  * (CVodeSetConstraints), or it follows a failed error test. If f fails recoverably between a state
  * and its staggered sensitivities, CVODES predicts once more with the same step size without having
  * undone the first prediction (6.4.1 to 7.5), and its history is lost. */
-static int checkRetry(CPodeMem mem, const CPAttempt *a) {
+static int checkRetry(CPMultistep mem, const CPAttempt *a) {
   const CPTrial *before = &mem->attempt;
   if (!mem->holding || !before->complete || a->nst != before->nst || a->netf != before->netf ||
       fabs(a->h - before->h) > 1.0e2 * CP_UROUND * fabs(a->h))
@@ -92,11 +92,11 @@ static int checkRetry(CPodeMem mem, const CPAttempt *a) {
 }
 
 /* Sets a stop time that no run in the direction of `towards` reaches. */
-static int stopFarAway(CPodeMem mem, sunrealtype towards) {
+static int stopFarAway(CPMultistep mem, sunrealtype towards) {
   return CVodeSetStopTime(mem->cvode_mem, towards < mem->base.t0 ? -DBL_MAX / 4 : DBL_MAX / 4);
 }
 
-void cpClearStopTime(CPodeMem mem, sunrealtype towards) {
+void cpClearStopTime(CPMultistep mem, sunrealtype towards) {
 #ifdef CP_CVODES_CLEARS_STOP_TIME
   (void)towards;
   CVodeClearStopTime(mem->cvode_mem);
@@ -108,7 +108,7 @@ void cpClearStopTime(CPodeMem mem, sunrealtype towards) {
 /* CVodeB knows at most the last stop time of CVodeF, and if a checkpoint lies on it, CVodeB stores
  * one point more than there is room for (6.4.1 to 7.5). So CVodeB must not see any: stop times are
  * recorded, and each repeated step sets the next one (setNextStop). */
-int cpStopReached(CPodeMem mem, sunrealtype tstop, N_Vector y) {
+int cpStopReached(CPMultistep mem, sunrealtype tstop, N_Vector y) {
   CPCheckpoints *points = &mem->checkpoints;
   sunrealtype tn, t, *stops = realloc(points->stops, ((size_t)points->nstops + 1) * sizeof *stops);
   int none;
@@ -128,7 +128,7 @@ int cpStopReached(CPodeMem mem, sunrealtype tstop, N_Vector y) {
 
 /* A step that ends at a stop time needs it until its end, where CVODES sets t to it to the last
  * bit. */
-static int setNextStop(CPodeMem mem, const CPAttempt *a) {
+static int setNextStop(CPMultistep mem, const CPAttempt *a) {
   const CPCheckpoints *points = &mem->checkpoints;
   for (long int k = 0; k < points->nstops; k++)
     if ((points->stops[k] - a->t) * a->h >= 0.0)
@@ -140,7 +140,7 @@ static int setNextStop(CPodeMem mem, const CPAttempt *a) {
 /* CVodeB stores the steps that it repeats between two checkpoints in arrays with room for as many
  * as CVodeF took there, and would write beyond their end if there were more. So the forward run
  * records where steps begin, and repeated steps must begin there again. */
-static int checkRepetition(CPodeMem mem, const CPAttempt *a) {
+static int checkRepetition(CPMultistep mem, const CPAttempt *a) {
   CPCheckpoints *points = &mem->checkpoints;
   if (!points->repeating && a->nst == 0) points->nbegins = points->nstops = 0;
   if (!mem->holding || !points->repeatable) return CP_SUCCESS;
@@ -181,13 +181,13 @@ static int checkRepetition(CPodeMem mem, const CPAttempt *a) {
  * has order 1, ypred - zn[1] must be the state that was handed over. Attached memory does not
  * reveal its method, but at order 2, which every run passes through, l_1 is 3/2 for CVODES' BDF and
  * 2 for Adams, and neither method ever has the other's value. */
-static int checkMethod(CPodeMem mem, const CPAttempt *a) {
-  const CPStepper s     = &mem->base;
+static int checkMethod(CPMultistep mem, const CPAttempt *a) {
+  const CPIntegrator s  = &mem->base;
   const CPTrial *before = &mem->attempt;
   if (before->expect_rejected >= 0 && a->nst != before->expect_rejected)
     return cpReason(s->text, CP_SELFCHECK_FAIL,
                     "CVODES accepted a step that its error test was to reject: has "
-                    "CVodeSetNonlinConvCoef been called? (use CPodeSetNonlinConvCoef)");
+                    "CVodeSetNonlinConvCoef been called? (use CPIntegratorSetNonlinConvCoef)");
   if (a->nst == 1 && before->nst == 0 && before->projected >= 0) {
     N_Vector y1 = before->complete ? before->y : s->y; /* cpSettle has moved it to s->y */
     N_VLinearSum(1.0, a->ypred, -1.0, a->zn1, s->tmp);
@@ -202,12 +202,12 @@ static int checkMethod(CPodeMem mem, const CPAttempt *a) {
   const int adams = fabs(a->rl1 - 1.0 / 2.0) < 1.0e-12, bdf = fabs(a->rl1 - 2.0 / 3.0) < 1.0e-12;
   if ((adams && mem->lmm == CV_BDF) || (bdf && mem->lmm == CV_ADAMS))
     return cpReason(s->text, CP_SELFCHECK_FAIL,
-                    "lmm given to CPodeAttach was %s, but the memory integrates with %s",
+                    "lmm given to CPIntegratorAttach was %s, but the memory integrates with %s",
                     adams ? "CV_BDF" : "CV_ADAMS", adams ? "CV_ADAMS" : "CV_BDF");
   return CP_SUCCESS;
 }
 
-int cpSelfCheck(CPodeMem mem, const CPAttempt *a) {
+int cpSelfCheck(CPMultistep mem, const CPAttempt *a) {
   int flag = checkSize(mem, a);
   if (!flag) flag = checkRetry(mem, a);
   if (!flag) flag = checkMethod(mem, a);
@@ -216,7 +216,7 @@ int cpSelfCheck(CPodeMem mem, const CPAttempt *a) {
 
 /* Attached memory does not show its error weights before its first step, so that the start, ypred -
  * zn[1], is checked here, in the first solve. */
-int cpCheckStartLate(CPodeMem mem, const CPAttempt *a, N_Vector ewt) {
+int cpCheckStartLate(CPMultistep mem, const CPAttempt *a, N_Vector ewt) {
   if (!mem->base.P || mem->base.start_checked) return CP_SUCCESS;
   N_VLinearSum(1.0, a->ypred, -1.0, a->zn1, mem->attempt.y);
   return cpStepperCheckConsistent(&mem->base, a->t - a->h, mem->attempt.y, ewt, a->nst > 0);
@@ -224,22 +224,22 @@ int cpCheckStartLate(CPodeMem mem, const CPAttempt *a, N_Vector ewt) {
 
 /* ---- failures ---- */
 
-int cpFatal(CPodeMem mem, int code) {
+int cpFatal(CPMultistep mem, int code) {
   mem->failure.cause = mem->failure.fatal = code;
   return CP_SELFCHECK_FAIL; /* any negative number makes CVODES stop */
 }
 
-static int isCreeping(CPodeMem mem, const CPAttempt *a) {
+static int isCreeping(CPMultistep mem, const CPAttempt *a) {
   return a->nst > 0 && cpStepperIsCreeping(&mem->base, a->t, a->h);
 }
 
-int cpRejected(CPodeMem mem, const CPAttempt *a, int flag) {
+int cpRejected(CPMultistep mem, const CPAttempt *a, int flag) {
   if (flag < 0) return cpFatal(mem, flag);
   mem->failure.cause = -flag;
   return isCreeping(mem, a) ? cpFatal(mem, -flag) : SUN_NLS_CONV_RECVR;
 }
 
-int cpFailed(CPodeMem mem, const CPAttempt *a, int flag) {
+int cpFailed(CPMultistep mem, const CPAttempt *a, int flag) {
   mem->base.stats.nprojfails++;
   return cpRejected(mem, a, flag);
 }
@@ -258,10 +258,10 @@ int cpFunctionFailure(CPWrapped *nls, N_Vector ycor, N_Vector tmp, int flag) {
  * The latest f is in a->f for a Newton solver, and in tmp for a fixed-point solver
  * (cpFunctionFailure). The message gives the component of f at ypred, where NaN has not yet spread
  * to other components. If f is finite there, the matrix is the cause. */
-static void nameNonFinite(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int matrix) {
-  const CPStepper s   = &mem->base;
-  const int newton    = SUNNonlinSolGetType(mem->nls.inner) == SUNNONLINEARSOLVER_ROOTFIND;
-  const N_Vector v[3] = {newton ? a->f : s->tmp, ycor, a->ypred};
+static void nameNonFinite(CPMultistep mem, const CPAttempt *a, N_Vector ycor, int matrix) {
+  const CPIntegrator s = &mem->base;
+  const int newton     = SUNNonlinSolGetType(mem->nls.inner) == SUNNONLINEARSOLVER_ROOTFIND;
+  const N_Vector v[3]  = {newton ? a->f : s->tmp, ycor, a->ypred};
   int bad = 0, component = -1;
   while (bad < 3 && cpVectorFinite(v[bad])) bad++;
   if (bad == 3 && !matrix) return;
@@ -281,10 +281,10 @@ static void nameNonFinite(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int m
             component);
 }
 
-int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
-  const CPStepper s  = &mem->base;
-  const char *reason = NULL;
-  mem->failure.cause = 0;
+int cpFailedInner(CPMultistep mem, const CPAttempt *a, N_Vector ycor, int flag) {
+  const CPIntegrator s = &mem->base;
+  const char *reason   = NULL;
+  mem->failure.cause   = 0;
   /* Has Newton's iteration not converged because its matrix is not finite? If ycor = 0, there may
    * have been no solve. */
   const int matrix =
@@ -307,8 +307,8 @@ int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag) {
   return cpFatal(mem, code ? code : f_failed ? CV_REPTD_RHSFUNC_ERR : CV_CONV_FAILURE);
 }
 
-int cpFailedTest(CPodeMem mem, const CPAttempt *a) {
-  const CPStepper s          = &mem->base;
+int cpFailedTest(CPMultistep mem, const CPAttempt *a) {
+  const CPIntegrator s       = &mem->base;
   const sunrealtype roundoff = CP_UROUND * fmax(fabs(a->t), fabs(a->t - s->t0));
   char why[128]              = "";
   if (fabs(a->h) >= roundoff || !isCreeping(mem, a)) return CP_SUCCESS;

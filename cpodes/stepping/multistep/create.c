@@ -1,16 +1,17 @@
-/* CPodeMem: life cycle, and installation of the projecting solver. */
+/* Life cycle, and installation of the projecting solver. */
 #include "multistep_impl.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sunnonlinsol/sunnonlinsol_newton.h>
 
-/* Passes CVODES' messages on at once, except during a call of CPode, which knows the cause
- * better. */
+/* Passes CVODES' messages on at once, except during a call of CPIntegratorEvolve, which knows the
+ * cause better. */
 #ifdef CP_CVODES_HAS_EHFUN
 static void fromCVODES(int code, const char *module, const char *function, char *msg, void *data) {
-  CPodeMem mem = data;
+  CPMultistep mem = data;
   (void)module;
   for (char *s = msg; *s; s++)
     if (*s == '\n') *s = ' ';
@@ -27,8 +28,8 @@ static void fromCVODES(int code, const char *module, const char *function, char 
 /* A Newton matrix serves at most this many steps; CVODES' default is 20. */
 #define NEWTON_AGE 60
 
-static CPodeMem newIntegrator(int lmm, SUNContext ctx) {
-  CPodeMem mem = calloc(1, sizeof *mem);
+static CPMultistep newIntegrator(int lmm, SUNContext ctx) {
+  CPMultistep mem = calloc(1, sizeof *mem);
   if (!mem) return NULL;
   cpStepperCreate(&mem->base, &cpMultistepOps, ctx);
   mem->lmm       = lmm;
@@ -38,37 +39,33 @@ static CPodeMem newIntegrator(int lmm, SUNContext ctx) {
   return mem;
 }
 
-static int checkMethod(int lmm, SUNContext ctx, const char *function) {
-  if (!ctx) return cpRefuse(NULL, function, "ctx must not be NULL");
-  if (lmm != CV_ADAMS && lmm != CV_BDF)
-    return cpRefuse(NULL, function, "lmm must be CV_ADAMS (%d) or CV_BDF (%d), is %d", CV_ADAMS,
-                    CV_BDF, lmm);
-  return CP_SUCCESS;
+int cpMultistepMethod(const char *method) {
+  return !strcmp(method, "BDF") ? CV_BDF : !strcmp(method, "ADAMS") ? CV_ADAMS : 0;
 }
 
-CPodeMem CPodeCreate(int lmm, SUNContext ctx) {
-  if (checkMethod(lmm, ctx, __func__)) return NULL;
-  CPodeMem mem = newIntegrator(lmm, ctx);
-  if (mem && !(mem->cvode_mem = CVodeCreate(lmm, ctx))) CPodeFree(&mem);
+CPIntegrator cpMultistepCreate(int lmm, SUNContext ctx, const char *function) {
+  CPMultistep mem = newIntegrator(lmm, ctx);
+  CPIntegrator s  = (CPIntegrator)mem;
+  if (mem && !(mem->cvode_mem = CVodeCreate(lmm, ctx))) CPIntegratorFree(&s);
   const sunrealtype kept = lmm == CV_ADAMS ? KEPT_ADAMS : KEPT_BDF;
-  if (mem && (CVodeSetEtaFixedStepBounds(mem->cvode_mem, 0.0, kept) ||
-              CVodeSetLSetupFrequency(mem->cvode_mem, NEWTON_AGE)))
-    CPodeFree(&mem);
+  if (s && (CVodeSetEtaFixedStepBounds(mem->cvode_mem, 0.0, kept) ||
+            CVodeSetLSetupFrequency(mem->cvode_mem, NEWTON_AGE)))
+    CPIntegratorFree(&s);
 #ifdef CP_CVODES_HAS_EHFUN
-  if (mem && CVodeSetErrHandlerFn(mem->cvode_mem, fromCVODES, mem)) CPodeFree(&mem);
+  if (s && CVodeSetErrHandlerFn(mem->cvode_mem, fromCVODES, mem)) CPIntegratorFree(&s);
 #endif
-  if (!mem) cpReport(NULL, CP_MEM_FAIL, __func__, "no memory for an integrator");
-  return mem;
+  if (!s) cpReport(NULL, CP_MEM_FAIL, function, "no memory for an integrator");
+  return s;
 }
 
-static int allocateVectors(CPodeMem mem, N_Vector like) {
+static int allocateVectors(CPMultistep mem, N_Vector like) {
   N_Vector *const own[] = {&mem->attempt.y, &mem->pending.delta};
   return cpStepperAllocate(&mem->base, like, own, 2);
 }
 
 /* CVodeAdjFree leaves CVODES a pointer to freed memory, which CVodeFree frees again (6.4 to 7.2).
  * So once there have been checkpoints, there must always be some. */
-int cpAdjointRenew(CPodeMem mem, long int steps, int interp) {
+int cpAdjointRenew(CPMultistep mem, long int steps, int interp) {
   if (mem->checkpoints.exist && !mem->checkpoints.lost) CVodeAdjFree(mem->cvode_mem);
   const int flag        = CVodeAdjInit(mem->cvode_mem, steps, interp);
   mem->checkpoints.lost = flag && mem->checkpoints.exist;
@@ -76,12 +73,11 @@ int cpAdjointRenew(CPodeMem mem, long int steps, int interp) {
   return flag;
 }
 
-void CPodeFree(CPodeMem *mem_address) {
-  CPodeMem mem = mem_address ? *mem_address : NULL;
-  if (!mem || cpIdle(&mem->base.log, __func__)) return;
+void cpMultistepFree(CPIntegrator s) {
+  const CPMultistep mem = (CPMultistep)s;
   if (mem->sens.data) mem->sens.free(&mem->sens.data);
   SUNNonlinearSolver inner = mem->nls.inner;
-  if (mem->attached && mem->nls.wrapper && inner && !mem->nls.inner_owned) {
+  if (s->attached && mem->nls.wrapper && inner && !mem->nls.inner_owned) {
     /* Returns the user's solver to CVODES without changing its iteration limit. */
     int (*setmaxiters)(SUNNonlinearSolver, int) = inner->ops->setmaxiters;
     inner->ops->setmaxiters                     = NULL;
@@ -91,19 +87,17 @@ void CPodeFree(CPodeMem *mem_address) {
   /* If there is no memory even for the smallest checkpoints, CVODES' memory leaks, since it cannot
    * be freed. */
   if (mem->checkpoints.lost) cpAdjointRenew(mem, 1, CV_HERMITE);
-  if (!mem->attached && !mem->checkpoints.lost) CVodeFree(&mem->cvode_mem);
+  if (!s->attached && !mem->checkpoints.lost) CVodeFree(&mem->cvode_mem);
   if (mem->nls.wrapper) SUNNonlinSolFree(mem->nls.wrapper);
   if (mem->nls.inner_owned) SUNNonlinSolFree(inner);
   cpArenaFree(&mem->roots.memory);
   cpStepperFree(&mem->base);
   free(mem->checkpoints.begins);
   free(mem->checkpoints.stops);
-  free(mem);
-  *mem_address = NULL;
 }
 
 /* Wraps inner, or a Newton solver of our own if inner is NULL, and gives the wrapper to CVODES. */
-int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters) {
+int cpInstall(CPMultistep mem, SUNNonlinearSolver inner, int keep_maxiters) {
   SUNNonlinearSolver own       = inner ? NULL : SUNNonlinSol_Newton(mem->base.y0, mem->base.ctx);
   SUNNonlinearSolver old_inner = mem->nls.inner, old_wrapper = mem->nls.wrapper;
   const int old_owned = mem->nls.inner_owned;
@@ -130,7 +124,7 @@ int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters) {
 }
 
 /* Resets the state of the run before a new start. */
-static void restart(CPodeMem mem, sunrealtype t0, N_Vector y0) {
+static void restart(CPMultistep mem, sunrealtype t0, N_Vector y0) {
   cpPendingClear(mem);
   if (mem->sens.data) mem->sens.restart(mem->sens.data);
   if (t0 != mem->base.t0) mem->root.motion = t0 == mem->root.t ? fabs(t0 - mem->base.t0) : 0.0;
@@ -150,41 +144,27 @@ static void restart(CPodeMem mem, sunrealtype t0, N_Vector y0) {
   cpOrderNormsForget(mem);
 }
 
-int CPodeInit(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
-  int flag = cpStepperIdle((CPStepper)mem, __func__);
-  if (flag) return flag;
-  if (!f) return cpRefuse(&mem->base.log, __func__, "f must not be NULL");
-  if (mem->base.initialised)
-    return cpRefuse(&mem->base.log, __func__, "mem is initialised: use CPodeReInit");
-  flag = cpStepperCheckStart(&mem->base, t0, y0, __func__);
-  if (flag) return flag;
-  if (mem->cvode_inited)
-    return cpRefuse(&mem->base.log, __func__,
-                    "mem is what an earlier CPodeInit left when it failed: create another one");
-  flag = cpOfCVODES(mem, cpInitCVodes(mem, f, t0, y0), __func__);
+int cpMultistepInit(CPIntegrator s, CVRhsFn f, sunrealtype t0, N_Vector y0, const char *function) {
+  const CPMultistep mem = (CPMultistep)s;
+  int flag              = cpOfCVODES(mem, cpInitCVodes(mem, f, t0, y0), function);
   if (flag && !mem->norms.no_memory) return flag;
-  mem->base.f = f;
+  s->f = f;
   if (!flag) flag = allocateVectors(mem, y0);
-  if (!flag && !(mem->y = cpArenaTake(&mem->base.memory, cpAdoptedVector(mem)))) flag = CP_MEM_FAIL;
-  if (flag) return cpReport(&mem->base.log, flag, __func__, "no memory for an integrator");
+  if (!flag && !(mem->y = cpArenaTake(&s->memory, cpAdoptedVector(mem)))) flag = CP_MEM_FAIL;
+  if (flag) return cpReport(&s->log, flag, function, "no memory for an integrator");
   restart(mem, t0, y0);
   flag = cpInstall(mem, mem->nls.inner, 0);
-  if (flag)
-    return cpReport(&mem->base.log, flag, __func__, "the nonlinear solver could not be installed");
-  return cpOfCVODES(mem, cpApplyTolerances(mem), __func__);
+  if (flag) return cpReport(&s->log, flag, function, "the nonlinear solver could not be installed");
+  return cpOfCVODES(mem, cpApplyTolerances(mem), function);
 }
 
-int CPodeReInit(CPodeMem mem, sunrealtype t0, N_Vector y0) {
-  int flag = cpStepperCheck((CPStepper)mem, __func__);
-  if (!flag) flag = cpStepperCheckStart(&mem->base, t0, y0, __func__);
-  if (!flag) flag = cpRefuseOtherVectors(mem, __func__);
-  if (!flag) flag = cpOfCVODES(mem, cpReInitCVODES(mem, t0, y0), __func__);
-  if (flag) return flag;
-  restart(mem, t0, y0);
-  return CP_SUCCESS;
+int cpMultistepReInit(CPIntegrator s, sunrealtype t0, N_Vector y0, const char *function) {
+  const CPMultistep mem = (CPMultistep)s;
+  int flag              = cpRefuseOtherVectors(mem, function);
+  if (!flag) flag = cpOfCVODES(mem, cpReInitCVODES(mem, t0, y0), function);
+  if (!flag) restart(mem, t0, y0);
+  return flag;
 }
-
-void *CPodeGetCVodeMem(CPodeMem mem) { return mem ? mem->cvode_mem : NULL; }
 
 /* The first getter has no message. It may find vectors of sensitivities that are switched off, or
  * have been freed. */
@@ -198,7 +178,7 @@ static int hasSensitivities(void *cvode_mem) {
          predicted && !CVodeGetSensNumRhsEvals(cvode_mem, &count);
 }
 
-/* Returns the rule that an argument of CPodeAttach breaks, or NULL. A rule with values is written
+/* Returns the rule that an argument of CPIntegratorAttach breaks, or NULL. A rule with values is written
  * to text. */
 static const char *attachRule(void *cvode_mem, SUNNonlinearSolver inner, N_Vector y_tmpl,
                               char *text) {
@@ -220,35 +200,35 @@ static const char *attachRule(void *cvode_mem, SUNNonlinearSolver inner, N_Vecto
   if (inner && cpLacksOperations(inner)) return CP_INNER_MUST;
   if (hasSensitivities(cvode_mem))
     return "cvode_mem must have no sensitivities (CVodeSensInit1), which would not be projected: "
-           "CPodeSensInit1 sets them up after CPodeAttach";
+           "CPIntegratorSensInit1 sets them up after CPIntegratorAttach";
   CVodeGetNumSteps(cvode_mem, &nst);
   if (!inner && nst > 0)
     return "inner must be the nonlinear solver in use once CVODES has stepped, is NULL";
   return NULL;
 }
 
-CPodeMem CPodeAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner, N_Vector y_tmpl,
-                     SUNContext ctx) {
+CPIntegrator cpMultistepAttach(void *cvode_mem, int lmm, SUNNonlinearSolver inner, N_Vector y_tmpl,
+                               SUNContext ctx, const char *function) {
   sunrealtype t = 0.0;
-  if (checkMethod(lmm, ctx, __func__)) return NULL;
   char text[CP_TEXT_LENGTH];
   const char *rule = attachRule(cvode_mem, inner, y_tmpl, text);
-  if (rule) return cpRefuse(NULL, __func__, "%s", rule), NULL;
-  CPodeMem mem = newIntegrator(lmm, ctx);
+  if (rule) return cpRefuse(NULL, function, "%s", rule), NULL;
+  CPMultistep mem = newIntegrator(lmm, ctx);
+  CPIntegrator s  = (CPIntegrator)mem;
   if (mem) {
-    mem->cvode_mem     = cvode_mem;
-    mem->attached      = 1;
-    mem->base.tol.kind = CP_TOL_CVODES;
-    int flag           = allocateVectors(mem, y_tmpl);
+    mem->cvode_mem = cvode_mem;
+    s->attached = s->begun = 1;
+    s->tol.kind            = CP_TOL_CVODES;
+    int flag               = allocateVectors(mem, y_tmpl);
     CPAttempt a;
     cpAttemptRead(mem, &a);
-    if (!flag && a.nst > 0) flag = CVodeGetDky(cvode_mem, a.t, 0, mem->base.y0);
-    else if (!flag) N_VScale(1.0, a.ypred, mem->base.y0); /* no step has been predicted yet */
+    if (!flag && a.nst > 0) flag = CVodeGetDky(cvode_mem, a.t, 0, s->y0);
+    else if (!flag) N_VScale(1.0, a.ypred, s->y0); /* no step has been predicted yet */
     t = a.t;
     if (!flag) flag = cpInstall(mem, inner, 1);
-    if (flag) CPodeFree(&mem);
+    if (flag) CPIntegratorFree(&s);
   }
-  if (mem) restart(mem, t, mem->base.y0);
-  else cpReport(NULL, CP_MEM_FAIL, __func__, "no memory, or CVODES refused the nonlinear solver");
-  return mem;
+  if (s) restart(mem, t, s->y0);
+  else cpReport(NULL, CP_MEM_FAIL, function, "no memory, or CVODES refused the nonlinear solver");
+  return s;
 }

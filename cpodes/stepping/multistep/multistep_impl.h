@@ -1,4 +1,4 @@
-/* Internals of CPode: the projecting nonlinear solver around the user's (guide, "The integrator").
+/* CVODES as a back-end: the projecting nonlinear solver around the user's (guide, "The integrator").
  *
  * CVODES calls step.c's solve function once per attempt of a step. That function projects, with the
  * correction delta, and
@@ -14,7 +14,9 @@
 #ifndef CPODES_MULTISTEP_IMPL_H
 #define CPODES_MULTISTEP_IMPL_H
 
-#include "cpodes/stepping/stepper.h"
+#include "multistep.h"
+
+typedef struct CPMultistep_ *CPMultistep;
 
 /* Identifies an attempt, to recognise a retry of it (step.c). */
 typedef struct {
@@ -156,7 +158,7 @@ typedef struct {
   sunrealtype root_beyond; /* root beyond tout that CVodeF has found and not yet returned, or NAN */
   sunrealtype first_root;  /* first root that CVodeF has found since the start, or NAN */
   int count;               /* checkpoints that CVodeF has made since the start */
-  int exist;               /* CPodeFunctionalAdjoint has created checkpoints */
+  int exist;               /* CPIntegratorFunctionalAdjoint has created checkpoints */
   int lost;                /* they have been freed, but CVODES takes them to exist */
 } CPCheckpoints;
 
@@ -185,11 +187,10 @@ typedef struct {
   CPArena memory;
 } CPRootFunction;
 
-struct CPodeMem_ {
-  struct CPStepper_ base;
+struct CPMultistep_ {
+  struct CPIntegrator_ base;
   void *cvode_mem;
-  int lmm, attached;
-  int cvode_inited; /* CVodeInit has been called */
+  int lmm;
   /* to which CVODES writes solutions, and in which it iterates: the root function finds mem through
    * this vector. NULL for attached memory */
   N_Vector y;
@@ -208,7 +209,7 @@ struct CPodeMem_ {
   CPAtRoot root;
   CPCheckpoints checkpoints;
   CPSensHooks sens;
-  /* the present call of CPode */
+  /* the present call of CPIntegratorEvolve */
   const char *function;  /* the public function that runs */
   sunrealtype treturned; /* latest time that was returned with success */
   long int ndiverged;    /* attempts since the start in which fixed-point iteration failed */
@@ -221,38 +222,38 @@ struct CPodeMem_ {
 
 /* Reports an error of a CVODES function for `function`, unless CVODES has reported it, and returns
  * flag (options.c). */
-int cpOfCVODES(CPodeMem mem, int flag, const char *function);
+int cpOfCVODES(CPMultistep mem, int flag, const char *function);
 
 /* check.c: what CVODES knows. CVODES' getters fail only if cvode_mem is NULL (CV_MEM_NULL). */
-void cpAttemptRead(CPodeMem mem, CPAttempt *a);
-long int cpStepsTaken(CPodeMem mem);
-sunrealtype cpLastStep(CPodeMem mem);
+void cpAttemptRead(CPMultistep mem, CPAttempt *a);
+long int cpStepsTaken(CPMultistep mem);
+sunrealtype cpLastStep(CPMultistep mem);
 /* Are these times equal up to roundoff, for steps of size h? */
 int cpSameTime(sunrealtype t1, sunrealtype t2, sunrealtype h);
 /* Checks a new attempt. Returns 0, or a code that must end the run, with the reason in
  * base.text. */
-int cpSelfCheck(CPodeMem mem, const CPAttempt *a);
-int cpCheckStartLate(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
+int cpSelfCheck(CPMultistep mem, const CPAttempt *a);
+int cpCheckStartLate(CPMultistep mem, const CPAttempt *a, N_Vector ewt);
 /* Would the state of a longer step be returned as that of tstop? */
-int cpIsClipped(CPodeMem mem, const CPAttempt *a);
+int cpIsClipped(CPMultistep mem, const CPAttempt *a);
 /* Records that CVodeF has returned y at the stop time tstop. Returns 0, or CVODES' code. */
-int cpStopReached(CPodeMem mem, sunrealtype tstop, N_Vector y);
+int cpStopReached(CPMultistep mem, sunrealtype tstop, N_Vector y);
 /* Clears CVODES' stop time, or moves it so far that no run in the direction of `towards` reaches
  * it. */
-void cpClearStopTime(CPodeMem mem, sunrealtype towards);
+void cpClearStopTime(CPMultistep mem, sunrealtype towards);
 
 /* check.c: each returns the value that the nonlinear solver is to return. */
-int cpFatal(CPodeMem mem, int code);                        /* ends the run with code */
-int cpFailed(CPodeMem mem, const CPAttempt *a, int flag);   /* counts a failed projection */
-int cpRejected(CPodeMem mem, const CPAttempt *a, int flag); /* as cpFailed, without counting it */
+int cpFatal(CPMultistep mem, int code);                        /* ends the run with code */
+int cpFailed(CPMultistep mem, const CPAttempt *a, int flag);   /* counts a failed projection */
+int cpRejected(CPMultistep mem, const CPAttempt *a, int flag); /* as cpFailed, without counting it */
 /* After a solve that failed with flag, returns the code of the function of SUNDIALS' fixed-point
  * solver if that was the cause. If the function did not fail, tmp becomes its value at ycor, which
  * may not be finite. */
 int cpFunctionFailure(CPWrapped *nls, N_Vector ycor, N_Vector tmp, int flag);
-int cpFailedInner(CPodeMem mem, const CPAttempt *a, N_Vector ycor, int flag);
+int cpFailedInner(CPMultistep mem, const CPAttempt *a, N_Vector ycor, int flag);
 /* Called after an error test has rejected the attempt before a. Returns 0, or a code that ends the
  * run because steps no longer change t. */
-int cpFailedTest(CPodeMem mem, const CPAttempt *a);
+int cpFailedTest(CPMultistep mem, const CPAttempt *a);
 
 /* nls.c: creates nls->wrapper, which has the operations of nls->inner except solve. Returns 0 or
  * CP_MEM_FAIL. CVODES calls the solve function with nls as the solver's content. It solves by
@@ -280,44 +281,49 @@ CPMark cpMark(const CPAttempt *a);
 /* Is `a` a retry of the marked step? */
 int cpIsRetry(const CPMark *mark, const CPAttempt *a);
 /* After a failed call, takes back a correction that was never accepted. */
-void cpPendingTakeBack(CPodeMem mem);
-void cpPendingClear(CPodeMem mem);
+void cpPendingTakeBack(CPMultistep mem);
+void cpPendingClear(CPMultistep mem);
 /* Called when CVODES has taken nst steps: if the latest attempt is among them, its y becomes the
  * accepted state base.y. */
-void cpSettle(CPodeMem mem, long int nst);
+void cpSettle(CPMultistep mem, long int nst);
 /* May anything be carried over from step to step? CVodeB repeats CVodeF's steps from checkpoints,
  * and they must be the same to the last bit, since CVODES has room for the same number of steps
  * only. */
-int cpCarriesOver(CPodeMem mem);
+int cpCarriesOver(CPMultistep mem);
 
 /* norms.c
  *
- * Calls CVodeInit with vectors that take our norms, and sets cvode_inited. */
-int cpInitCVodes(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
+ * Calls CVodeInit with vectors that take our norms, and sets base.begun. */
+int cpInitCVodes(CPMultistep mem, CVRhsFn f, sunrealtype t0, N_Vector y0);
 /* Refuses to continue if CVODES has been given other vectors, perhaps of another length. Returns 0,
  * or the code that was reported. */
-int cpRefuseOtherVectors(CPodeMem mem, const char *function);
+int cpRefuseOtherVectors(CPMultistep mem, const char *function);
 /* Returns the integrator that has adopted v, or NULL. */
-CPodeMem cpAdoptedBy(N_Vector v);
+CPMultistep cpAdoptedBy(N_Vector v);
 /* Returns a new vector that mem has adopted, or NULL if there is no memory. */
-N_Vector cpAdoptedVector(CPodeMem mem);
+N_Vector cpAdoptedVector(CPMultistep mem);
 /* To be called at the end of the projected solve of attempt a. Until the next step the norms of
  * CVODES are multiplied by norms.ratio. */
-void cpOrderNormsBegin(CPodeMem mem, const CPAttempt *a, N_Vector ewt);
+void cpOrderNormsBegin(CPMultistep mem, const CPAttempt *a, N_Vector ewt);
 /* Forgets the latest solve: at a new start, with another projector, and after a failed call. */
-void cpOrderNormsForget(CPodeMem mem);
+void cpOrderNormsForget(CPMultistep mem);
 /* To be called at the beginning of a new attempt. Returns 0, or a code that must end the run, with
  * the reason in base.text. */
-int cpOrderNormsEnd(CPodeMem mem, const CPAttempt *a);
+int cpOrderNormsEnd(CPMultistep mem, const CPAttempt *a);
 
 /* create.c */
-int cpInstall(CPodeMem mem, SUNNonlinearSolver inner, int keep_maxiters);
-/* Replaces the checkpoints of CPodeFunctionalAdjoint. Returns 0, or CVODES' code. */
-int cpAdjointRenew(CPodeMem mem, long int steps, int interp);
+void cpMultistepFree(CPIntegrator s);
+int cpMultistepInit(CPIntegrator s, CVRhsFn f, sunrealtype t0, N_Vector y0, const char *function);
+int cpMultistepReInit(CPIntegrator s, sunrealtype t0, N_Vector y0, const char *function);
+int cpInstall(CPMultistep mem, SUNNonlinearSolver inner, int keep_maxiters);
+/* Replaces the checkpoints of CPIntegratorFunctionalAdjoint. Returns 0, or CVODES' code. */
+int cpAdjointRenew(CPMultistep mem, long int steps, int interp);
 
 /* options.c */
-extern const CPStepperOps cpMultistepOps;
-int cpApplyTolerances(CPodeMem mem);
+extern const CPIntegratorOps cpMultistepOps;
+/* Returns s as an integrator of this back-end, or NULL, with a report for function. `what` is what only this one has. */
+CPMultistep cpMultistep(CPIntegrator s, const char *what, const char *function);
+int cpApplyTolerances(CPMultistep mem);
 int cpLacksOperations(SUNNonlinearSolver inner); /* Does inner lack operations of the wrapper? */
 #define CP_INNER_MUST                                                                           \
   "inner must have the operations gettype, solve, setsysfn and setctestfn, and be of the type " \
@@ -325,54 +331,56 @@ int cpLacksOperations(SUNNonlinearSolver inner); /* Does inner lack operations o
 /* At the first step: if the weights ewt that CVODES has computed do not follow from the tolerances
  * kept here, the user has given CVODES others (CVodeSStolerances). These apply from now on, as for
  * attached memory. */
-void cpAdoptTolerances(CPodeMem mem, N_Vector ewt);
+void cpAdoptTolerances(CPMultistep mem, N_Vector ewt);
 /* Checks that no steps have been taken. Returns 0, or the code that was reported. */
-int cpCheckNoSteps(CPodeMem mem, const char *function);
+int cpCheckNoSteps(CPMultistep mem, const char *function);
 
 /* CVODES' user_data, which f receives. */
-static inline void *cpUserData(CPodeMem mem) { return mem->base.ops->user_data(&mem->base); }
-/* Attaches a system, whose weights apply from now on. Returns 0, or CVODES' code. */
-int cpSetSystem(CPodeMem mem, const CPSystem *system);
-/* Sets the linear solver of Newton's iteration; the system computes its matrix S. Returns 0 or
- * CP_MEM_FAIL. */
-int cpSetLinearSolver(CPodeMem mem, SUNLinearSolver LS, SUNMatrix S);
+static inline void *cpUserData(CPMultistep mem) { return mem->base.ops->data(&mem->base); }
+int cpSetTolerances(CPIntegrator s, const char *function);
+int cpSetNonlinearSolver(CPIntegrator s, SUNNonlinearSolver inner, const char *function);
 
 /* roots.c */
+int cpMultistepRoots(CPIntegrator s, int nrtfn, CVRootFn g, const char *function);
+int cpMultistepWindow(CPIntegrator s, sunrealtype *low, sunrealtype *high, const char *function);
 /* Records that CVODES has returned a root. */
-void cpRootReturned(CPodeMem mem, sunrealtype t);
+void cpRootReturned(CPMultistep mem, sunrealtype t);
 /* Calls CVodeReInit, with a bound on the growth of the first step if (t0, y0) is the latest
  * root. */
-int cpReInitCVODES(CPodeMem mem, sunrealtype t0, N_Vector y0);
+int cpReInitCVODES(CPMultistep mem, sunrealtype t0, N_Vector y0);
 /* To be called at a new start. */
 void cpRootsForget(CPRootFunction *r);
 /* CVODES has returned a root at t: does it consist only of functions that leave zero, which are no
  * roots? */
-int cpOnlyLeavesZero(CPodeMem mem, sunrealtype t);
+int cpOnlyLeavesZero(CPMultistep mem, sunrealtype t);
 /* Is the first step to be taken towards *near, before tout? */
-int cpStartsAtRoot(const CPodeMem mem, sunrealtype tout, sunrealtype *near);
+int cpStartsAtRoot(const CPMultistep mem, sunrealtype tout, sunrealtype *near);
 
 /* cpode.c: has the user changed CVODES or the system so that steps after the nst taken are
  * impossible? Returns 0, or a code that has been reported for mem->function. */
-int cpRefuseChanges(CPodeMem mem, long int nst);
-/* The call of CPode, or of CPodeF if ncheck is not NULL. */
-int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck,
-          const char *function);
+int cpRefuseChanges(CPMultistep mem, long int nst);
+/* The call of CPIntegratorEvolve, or of CPIntegratorF if ncheck is not NULL; its arguments have been checked. */
+int cpRun(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+          int *ncheck, const char *function);
 
 /* output.c */
+int cpMultistepDky(CPIntegrator s, sunrealtype t, int k, N_Vector dky, const char *function);
+int cpMultistepErrors(CPIntegrator s, N_Vector ele, const char *function);
+void cpMultistepStats(CPIntegrator s, CPIntegratorStats *stats);
 /* Checks that v can take a result of an initialised mem. Returns 0, or the code that was
  * reported. */
-int cpCheckOutput(CPodeMem mem, N_Vector v, const char *name, const char *function);
+int cpCheckOutput(CPMultistep mem, N_Vector v, const char *name, const char *function);
 /* Checks that the Nordsieck array is that of the forward run. Returns 0, or the code that was
  * reported. */
-int cpCheckHistory(CPodeMem mem, const char *function);
+int cpCheckHistory(CPMultistep mem, const char *function);
 /* Checks that a step has been taken since the start. Returns 0, or the code that was reported. */
-int cpCheckStepTaken(CPodeMem mem, const char *function);
+int cpCheckStepTaken(CPMultistep mem, const char *function);
 /* Is t the end of a step whose state is already projected? */
-int cpIsProjectedState(CPodeMem mem, sunrealtype t);
+int cpIsProjectedState(CPMultistep mem, sunrealtype t);
 /* Project an output, unless it is a state that is already projected. Messages name the output by
  * its event; cpMoveOutput leaves the reason for a failure in base.text. */
-int cpMoveOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *event);
-int cpProjectOutput(CPodeMem mem, sunrealtype t, N_Vector y, const char *function,
+int cpMoveOutput(CPMultistep mem, sunrealtype t, N_Vector y, const char *event);
+int cpProjectOutput(CPMultistep mem, sunrealtype t, N_Vector y, const char *function,
                     const char *event);
 
 #endif

@@ -212,7 +212,7 @@ int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunre
 /* Tells the system y' = (rl1 zn_1 + ycor) / gamma, which f equals if ycor is right. Steps that must be repeated
  * to the last bit, and sensitivities, need an f that does not depend on this. */
 static int expect(CPWrapped *nls, N_Vector ycor) {
-  const CPodeMem mem     = nls->owner;
+  const CPMultistep mem  = nls->owner;
   const CPSystem *system = &mem->base.system;
   N_Vector ypred, y, f, zn1;
   sunrealtype t, gamma, rl1;

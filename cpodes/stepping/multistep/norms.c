@@ -27,13 +27,13 @@
 typedef struct {
   struct _generic_N_Vector_Ops ops; /* first, since the vector's ops points here */
   N_Vector_Ops own;
-  CPodeMem mem;
+  CPMultistep mem;
   int number; /* order in which CVODES has cloned them: zn[0], zn[1], ... come last */
 } CPAdopted;
 
 static CPAdopted *adopted(N_Vector v) { return (CPAdopted *)v->ops; }
 
-static void adopt(N_Vector v, CPodeMem mem);
+static void adopt(N_Vector v, CPMultistep mem);
 
 static N_Vector cloneBy(N_Vector (*operation)(N_Vector), N_Vector w) {
   CPAdopted *a = adopted(w);
@@ -70,7 +70,7 @@ static sunrealtype wrmsNorm(N_Vector x, N_Vector w) {
   return norms->ratio * (a->number < adopted(norms->zn0)->number ? norms->higher : 1.0) * norm;
 }
 
-static void adopt(N_Vector v, CPodeMem mem) {
+static void adopt(N_Vector v, CPMultistep mem) {
   CPAdopted *a = malloc(sizeof *a);
   if (!a) {
     mem->norms.no_memory = 1; /* SUNDIALS 6 does not expect a clone to fail */
@@ -84,9 +84,11 @@ static void adopt(N_Vector v, CPodeMem mem) {
   v->ops = &a->ops;
 }
 
-CPodeMem cpAdoptedBy(N_Vector v) { return v->ops->nvwrmsnorm == wrmsNorm ? adopted(v)->mem : NULL; }
+CPMultistep cpAdoptedBy(N_Vector v) {
+  return v->ops->nvwrmsnorm == wrmsNorm ? adopted(v)->mem : NULL;
+}
 
-N_Vector cpAdoptedVector(CPodeMem mem) {
+N_Vector cpAdoptedVector(CPMultistep mem) {
   N_Vector v           = N_VClone(mem->base.y0);
   mem->norms.no_memory = 0;
   if (v) adopt(v, mem);
@@ -95,7 +97,7 @@ N_Vector cpAdoptedVector(CPodeMem mem) {
   return NULL;
 }
 
-int cpInitCVodes(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
+int cpInitCVodes(CPMultistep mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   N_Vector y           = N_VClone(y0);
   mem->norms.no_memory = !y;
   if (!y) return CP_MEM_FAIL;
@@ -106,12 +108,12 @@ int cpInitCVodes(CPodeMem mem, CVRhsFn f, sunrealtype t0, N_Vector y0) {
   const int flag      = CVodeInit(mem->cvode_mem, f, t0, y);
   mem->norms.adopting = 0;
   mem->norms.possible = !flag && !mem->norms.no_memory;
-  mem->cvode_inited   = !flag;
+  mem->base.begun     = !flag;
   N_VDestroy(y);
   return !flag && mem->norms.no_memory ? CP_MEM_FAIL : flag;
 }
 
-int cpRefuseOtherVectors(CPodeMem mem, const char *function) {
+int cpRefuseOtherVectors(CPMultistep mem, const char *function) {
   CPAttempt a;
   cpAttemptRead(mem, &a);
   const int ours = !mem->norms.possible || a.ypred->ops->nvwrmsnorm == wrmsNorm;
@@ -121,15 +123,15 @@ int cpRefuseOtherVectors(CPodeMem mem, const char *function) {
                   "no states: create another integrator");
 }
 
-void cpOrderNormsBegin(CPodeMem mem, const CPAttempt *a, N_Vector ewt) {
+void cpOrderNormsBegin(CPMultistep mem, const CPAttempt *a, N_Vector ewt) {
   mem->norms.active = mem->norms.begun = mem->norms.possible;
   mem->norms.zn0                       = a->ypred;
   mem->norms.ewt                       = ewt;
 }
 
-void cpOrderNormsForget(CPodeMem mem) { mem->norms.active = mem->norms.begun = 0; }
+void cpOrderNormsForget(CPMultistep mem) { mem->norms.active = mem->norms.begun = 0; }
 
-int cpOrderNormsEnd(CPodeMem mem, const CPAttempt *a) {
+int cpOrderNormsEnd(CPMultistep mem, const CPAttempt *a) {
   CPOrderNorms *norms = &mem->norms;
   CPOrderChoice now   = {
         .nst = a->nst, .nfail = a->nfail, .begun = norms->begun, .taken = norms->taken};

@@ -1,4 +1,4 @@
-/* Options of CPode, and the system attached to it. */
+/* Options of multistep methods, the table of their functions, and the system attached to them. */
 #include "multistep_impl.h"
 
 #include <cvodes/cvodes_ls.h>
@@ -7,9 +7,9 @@
 
 /* CVODES 6 reports errors to the handler that our own memory was given. CVODES 7 and attached
  * memory report elsewhere, so the error is reported here as well. */
-int cpOfCVODES(CPodeMem mem, int flag, const char *function) {
+int cpOfCVODES(CPMultistep mem, int flag, const char *function) {
 #ifdef CP_CVODES_HAS_EHFUN
-  if (!mem->attached) return flag;
+  if (!mem->base.attached) return flag;
 #endif
   if (flag >= 0) return flag;
   char *name = CVodeGetReturnFlagName(flag);
@@ -23,10 +23,10 @@ int cpOfCVODES(CPodeMem mem, int flag, const char *function) {
 
 /* CVODES' user_data is the system, which begins with its integrator. */
 static int scaledWeights(N_Vector y, N_Vector ewt, void *data) {
-  return cpStepperWeights(*(CPStepper *)data, y, ewt);
+  return cpStepperWeights(*(CPIntegrator *)data, y, ewt);
 }
 
-int cpApplyTolerances(CPodeMem mem) {
+int cpApplyTolerances(CPMultistep mem) {
   const CPTolerances *tol = &mem->base.tol;
   if (tol->kind == CP_TOL_NONE || tol->kind == CP_TOL_CVODES) return CP_SUCCESS;
   if (mem->base.system.scale) return CVodeWFtolerances(mem->cvode_mem, scaledWeights);
@@ -35,26 +35,11 @@ int cpApplyTolerances(CPodeMem mem) {
                                 : CVodeSVtolerances(mem->cvode_mem, tol->reltol, tol->vabstol);
 }
 
-static int setTolerances(CPodeMem mem, CPTolerances tol, const char *function) {
-  const int flag = cpStepperSetTolerances((CPStepper)mem, tol, function);
-  if (flag) return flag;
-  mem->tol_is_new = 1;
-  if (!mem->base.initialised) return CP_SUCCESS; /* CPodeInit applies them */
+int cpSetTolerances(CPIntegrator s, const char *function) {
+  const CPMultistep mem = (CPMultistep)s;
+  mem->tol_is_new       = 1;
+  if (!s->initialised) return CP_SUCCESS; /* CPIntegratorInit applies them */
   return cpOfCVODES(mem, cpApplyTolerances(mem), function);
-}
-
-int CPodeSStolerances(CPodeMem mem, sunrealtype reltol, sunrealtype abstol) {
-  return setTolerances(mem, (CPTolerances){.kind = CP_TOL_SS, .reltol = reltol, .abstol = abstol},
-                       __func__);
-}
-
-int CPodeSVtolerances(CPodeMem mem, sunrealtype reltol, N_Vector abstol) {
-  return setTolerances(mem, (CPTolerances){.kind = CP_TOL_SV, .reltol = reltol, .vabstol = abstol},
-                       __func__);
-}
-
-int CPodeWFtolerances(CPodeMem mem, CVEwtFn efun) {
-  return setTolerances(mem, (CPTolerances){.kind = CP_TOL_WF, .efun = efun}, __func__);
 }
 
 /* Far above the roundoff of weights. */
@@ -63,8 +48,8 @@ int CPodeWFtolerances(CPodeMem mem, CVEwtFn efun) {
 /* All ratios of the entries of two weight vectors are 1 if the mean squares of the ratios and of
  * their inverses are 1. Weights that a system scales may depend on the step, and are not
  * compared. */
-void cpAdoptTolerances(CPodeMem mem, N_Vector ewt) {
-  const CPStepper s = &mem->base;
+void cpAdoptTolerances(CPMultistep mem, N_Vector ewt) {
+  const CPIntegrator s = &mem->base;
   if (s->tol.kind == CP_TOL_CVODES || s->system.scale) return;
   if (!cpStepperWeights(s, s->y, s->ewt)) {
     N_VInv(ewt, s->tmp);
@@ -78,48 +63,19 @@ void cpAdoptTolerances(CPodeMem mem, N_Vector ewt) {
 
 /* ---- the projection ---- */
 
-static int checkOption(CPodeMem mem, double value, const char *name, const char *function) {
-  const int flag = cpStepperIdle((CPStepper)mem, function);
-  if (flag || (value >= 0.0 && !isinf(value))) return flag;
-  return cpRefuse(&mem->base.log, function, "%s must be positive, or 0 for the default: %s = %g",
-                  name, name, value);
-}
-
-int CPodeSetProjector(CPodeMem mem, CPProjector P) {
-  const int same = mem && P && P == mem->base.P;
-  const int flag = cpStepperSetProjector((CPStepper)mem, P, __func__);
-  if (flag) return flag;
+static void newProjector(CPIntegrator s, int same) {
+  const CPMultistep mem = (CPMultistep)s;
   /* The same projector may have new data, so the state is checked again, unless it was left
    * unprojected. */
-  if (!same || mem->last.since == 0) mem->base.start_checked = 0;
-  if (same) return CP_SUCCESS;
+  if (!same || mem->last.since == 0) s->start_checked = 0;
+  if (same) return;
   cpOrderNormsForget(mem);
   if (mem->sens.data) mem->sens.projector(mem->sens.data);
+}
+
+static int setFrequency(CPIntegrator s, long int nsteps) {
+  ((CPMultistep)s)->frequency = nsteps;
   return CP_SUCCESS;
-}
-
-int CPodeSetProjFrequency(CPodeMem mem, long int nsteps) {
-  const int flag = checkOption(mem, (double)nsteps, "nsteps", __func__);
-  if (!flag) mem->frequency = nsteps ? nsteps : 1;
-  return flag;
-}
-
-int CPodeSetProjTestCnstr(CPodeMem mem, sunbooleantype on) {
-  const int flag = cpStepperIdle((CPStepper)mem, __func__);
-  if (!flag) mem->base.test_cnstr = on;
-  return flag;
-}
-
-int CPodeSetProjErrEst(CPodeMem mem, CPErrEst mode) {
-  return cpStepperSetErrEst((CPStepper)mem, mode, __func__);
-}
-
-int CPodeSetProjMaxCorrection(CPodeMem mem, sunrealtype wrms) {
-  return cpStepperSetMaxCorrection((CPStepper)mem, wrms, __func__);
-}
-
-int CPodeSetProjOutput(CPodeMem mem, sunbooleantype on) {
-  return cpStepperSetOutput((CPStepper)mem, on, __func__);
 }
 
 /* ---- the nonlinear solver ---- */
@@ -133,86 +89,167 @@ int cpLacksOperations(SUNNonlinearSolver inner) {
   return type != SUNNONLINEARSOLVER_ROOTFIND && type != SUNNONLINEARSOLVER_FIXEDPOINT;
 }
 
-int cpCheckNoSteps(CPodeMem mem, const char *function) {
+int cpCheckNoSteps(CPMultistep mem, const char *function) {
   if (cpStepsTaken(mem) == 0) return CP_SUCCESS;
   return cpReport(&mem->base.log, CP_TOO_LATE, function,
-                  "%ld steps have been taken: call CPodeReInit first", cpStepsTaken(mem));
+                  "%ld steps have been taken: call CPIntegratorReInit first", cpStepsTaken(mem));
 }
 
-int CPodeSetNonlinearSolver(CPodeMem mem, SUNNonlinearSolver inner) {
-  int flag = cpStepperIdle((CPStepper)mem, __func__);
-  if (flag) return flag;
-  if (inner && cpLacksOperations(inner)) return cpRefuse(&mem->base.log, __func__, CP_INNER_MUST);
-  if (!mem->base.initialised) { /* CPodeInit will install it */
+int cpSetNonlinearSolver(CPIntegrator s, SUNNonlinearSolver inner, const char *function) {
+  const CPMultistep mem = (CPMultistep)s;
+  if (inner && cpLacksOperations(inner)) return cpRefuse(&s->log, function, CP_INNER_MUST);
+  if (!s->initialised) { /* CPIntegratorInit will install it */
     mem->nls.inner = inner;
     return CP_SUCCESS;
   }
-  flag = cpCheckNoSteps(mem, __func__);
+  int flag = cpCheckNoSteps(mem, function);
   if (flag) return flag;
   flag = cpInstall(mem, inner, 0);
   if (!flag && mem->sens.data) flag = mem->sens.solver(mem->sens.data);
-  return flag ? cpReport(&mem->base.log, flag, __func__,
-                         "the nonlinear solver could not be installed")
+  return flag ? cpReport(&s->log, flag, function, "the nonlinear solver could not be installed")
               : CP_SUCCESS;
 }
 
-int CPodeSetNonlinConvCoef(CPodeMem mem, sunrealtype coef) {
-  const int flag = checkOption(mem, coef, "coef", __func__);
-  if (!flag) mem->coef = coef > 0.0 ? coef : CP_CV_NLSCOEF;
-  return flag;
+static int setConvergence(CPIntegrator s, sunrealtype coef) {
+  ((CPMultistep)s)->coef = coef > 0.0 ? coef : CP_CV_NLSCOEF;
+  return CP_SUCCESS;
 }
 
-/* ---- messages ---- */
+/* ---- what CVODES sets ---- */
 
-int CPodeSetErrHandlerFn(CPodeMem mem, CPErrHandlerFn handler, void *data) {
-  return cpStepperSetErrHandler((CPStepper)mem, handler, data, __func__);
+static void *cvodes(CPIntegrator s) { return ((CPMultistep)s)->cvode_mem; }
+
+static int setUserData(CPIntegrator s, void *user_data, const char *function) {
+  return cpOfCVODES((CPMultistep)s, CVodeSetUserData(cvodes(s), user_data), function);
 }
 
-const char *CPodeGetLastMessage(CPodeMem mem) { return mem ? mem->base.log.text : ""; }
+static int setFirstStep(CPIntegrator s, sunrealtype h, const char *function) {
+  return cpOfCVODES((CPMultistep)s, CVodeSetInitStep(cvodes(s), h), function);
+}
+
+static int setSize(CPIntegrator s, CPStepSize which, sunrealtype h, const char *function) {
+  return cpOfCVODES((CPMultistep)s,
+                    which == CP_LEAST_STEP ? CVodeSetMinStep(cvodes(s), h)
+                                           : CVodeSetMaxStep(cvodes(s), h),
+                    function);
+}
+
+static int setMaxSteps(CPIntegrator s, long int mxsteps, const char *function) {
+  return cpOfCVODES((CPMultistep)s, CVodeSetMaxNumSteps(cvodes(s), mxsteps), function);
+}
+
+static int setStop(CPIntegrator s, sunrealtype tstop, const char *function) {
+  if (isinf(tstop)) return cpClearStopTime((CPMultistep)s, tstop), CP_SUCCESS;
+  return cpOfCVODES((CPMultistep)s, CVodeSetStopTime(cvodes(s), tstop), function);
+}
+
+static int setDirection(CPIntegrator s, const int *rootdir, const char *function) {
+  return cpOfCVODES((CPMultistep)s, CVodeSetRootDirection(cvodes(s), (int *)rootdir), function);
+}
+
+static int getFound(CPIntegrator s, int *rootsfound, const char *function) {
+  return cpOfCVODES((CPMultistep)s, CVodeGetRootInfo(cvodes(s), rootsfound), function);
+}
+
+static int evolve(CPIntegrator s, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+                  const char *function) {
+  return cpRun((CPMultistep)s, tout, yout, tret, itask, NULL, function);
+}
+
+static const char *method(CPIntegrator s, int *order, int *embedded, int *stages) {
+  (void)embedded, (void)stages;
+  if (order && s->begun) CVodeGetLastOrder(cvodes(s), order);
+  return ((CPMultistep)s)->lmm == CV_BDF ? "BDF" : "ADAMS";
+}
+
+static int print(CPIntegrator s, FILE *out, SUNOutputFormat fmt, const char *function) {
+  return cpOfCVODES((CPMultistep)s, CVodePrintAllStats(cvodes(s), out, fmt), function);
+}
 
 /* ---- an attached system ---- */
 
-int cpSetSystem(CPodeMem mem, const CPSystem *system) {
-  CVodeSetUserData(mem->cvode_mem, system->data); /* fails only if cvode_mem is NULL */
-  mem->base.system = *system;
-  return system->scale ? cpApplyTolerances(mem) : CP_SUCCESS;
+static int setSystem(CPIntegrator s, const CPSystem *system) {
+  CVodeSetUserData(cvodes(s), system->data); /* fails only if cvode_mem is NULL */
+  s->system = *system;
+  return system->scale ? cpApplyTolerances((CPMultistep)s) : CP_SUCCESS;
 }
 
-static sunrealtype size(CPStepper s) {
+static sunrealtype step(CPIntegrator s) {
   sunrealtype h = 0.0;
-  CVodeGetCurrentStep(((CPodeMem)s)->cvode_mem, &h);
+  CVodeGetCurrentStep(((CPMultistep)s)->cvode_mem, &h);
   return h;
 }
 
-static int weights(CPStepper s, N_Vector ewt) {
-  return CVodeGetErrWeights(((CPodeMem)s)->cvode_mem, ewt);
+static int weights(CPIntegrator s, N_Vector ewt) {
+  return CVodeGetErrWeights(((CPMultistep)s)->cvode_mem, ewt);
 }
 
-static void *userData(CPStepper s) {
+static void *userData(CPIntegrator s) {
   CPAttempt a = {0};
-  cpAttemptRead((CPodeMem)s, &a);
+  cpAttemptRead((CPMultistep)s, &a);
   return a.user_data;
 }
 
-static int setProjector(CPStepper s, CPProjector P) { return CPodeSetProjector((CPodeMem)s, P); }
+static CPIteration iteration(CPIntegrator s) {
+  const CPMultistep mem = (CPMultistep)s;
+  if (mem->lmm == CV_BDF) return CP_NEWTON;
+  return mem->nls.inner && !mem->nls.inner_owned ? CP_USERS_ITERATION : CP_FIXED_POINT;
+}
+
+static long int stepsTaken(CPIntegrator s) { return cpStepsTaken((CPMultistep)s); }
 
 static int linearSystem(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix S, sunbooleantype jok,
                         sunbooleantype *jcur, sunrealtype gamma, void *data, N_Vector tmp1,
                         N_Vector tmp2, N_Vector tmp3) {
-  const CPStepper s = *(CPStepper *)data;
+  const CPIntegrator s = *(CPIntegrator *)data;
   (void)fy, (void)S, (void)tmp1, (void)tmp2, (void)tmp3;
   return s->system.linsys(t, y, jok, jcur, gamma, data);
 }
 
-int cpSetLinearSolver(CPodeMem mem, SUNLinearSolver LS, SUNMatrix S) {
+static int setLinearSystem(CPIntegrator s, SUNLinearSolver LS, SUNMatrix S) {
   /* Its codes differ from CVode's; the only possible failure is a lack of memory. */
-  if (CVodeSetLinearSolver(mem->cvode_mem, LS, S)) return CP_MEM_FAIL;
-  return CVodeSetLinSysFn(mem->cvode_mem, linearSystem);
+  if (CVodeSetLinearSolver(cvodes(s), LS, S)) return CP_MEM_FAIL;
+  return CVodeSetLinSysFn(cvodes(s), linearSystem);
 }
 
-const CPStepperOps cpMultistepOps = {.name          = "CPode",
-                                     .multistep     = 1,
-                                     .size          = size,
-                                     .weights       = weights,
-                                     .user_data     = userData,
-                                     .set_projector = setProjector};
+const CPIntegratorOps cpMultistepOps = {.methods          = "BDF and ADAMS",
+                                        .multistep        = 1,
+                                        .free             = cpMultistepFree,
+                                        .init             = cpMultistepInit,
+                                        .reinit           = cpMultistepReInit,
+                                        .evolve           = evolve,
+                                        .tolerances       = cpSetTolerances,
+                                        .projector        = newProjector,
+                                        .user_data        = setUserData,
+                                        .frequency        = setFrequency,
+                                        .nonlinear_solver = cpSetNonlinearSolver,
+                                        .convergence      = setConvergence,
+                                        .first_step       = setFirstStep,
+                                        .size             = setSize,
+                                        .max_steps        = setMaxSteps,
+                                        .stop             = setStop,
+                                        .roots            = cpMultistepRoots,
+                                        .direction        = setDirection,
+                                        .found            = getFound,
+                                        .window           = cpMultistepWindow,
+                                        .dky              = cpMultistepDky,
+                                        .errors           = cpMultistepErrors,
+                                        .method           = method,
+                                        .steps            = stepsTaken,
+                                        .stats            = cpMultistepStats,
+                                        .print            = print,
+                                        .step             = step,
+                                        .weights          = weights,
+                                        .data             = userData,
+                                        .iteration        = iteration,
+                                        .system           = setSystem,
+                                        .linear_system    = setLinearSystem};
+
+void *cpMultistepCVodeMem(CPIntegrator s) { return s->ops == &cpMultistepOps ? cvodes(s) : NULL; }
+
+CPMultistep cpMultistep(CPIntegrator s, const char *what, const char *function) {
+  if (cpStepperExists(s, function)) return NULL;
+  if (s->ops == &cpMultistepOps) return (CPMultistep)s;
+  cpReport(&s->log, CP_NOT_SUPPORTED, function, "only BDF and ADAMS have %s", what);
+  return NULL;
+}

@@ -11,8 +11,8 @@
  * function reached zero, and fails if the function is still zero after that. So it is given a
  * function that checks values, evaluates them at projected states, and replaces an exact zero of
  * g_i by a value of the sign opposite to that from which g_i came. This function finds its
- * integrator through the state, an adopted vector of CVODES (norms.c), like the one to which CPode
- * lets CVODES write the solution. */
+ * integrator through the state, an adopted vector of CVODES (norms.c), like the one to which CVODES
+ * writes the solution. */
 
 /* Records that g was evaluated at t: where a search begins, at the end of the interval that is
  * searched, or within it, where CVODES brackets a root. */
@@ -40,7 +40,7 @@ static void note(CPRootFunction *r, sunrealtype t0, sunrealtype t, const sunreal
 }
 
 static int checked(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data) {
-  const CPodeMem mem = cpAdoptedBy(y);
+  const CPMultistep mem = cpAdoptedBy(y);
   if (!mem) return -1; /* CVode has been called directly */
   CPRootFunction *roots = &mem->roots;
   roots->called         = 1;
@@ -80,15 +80,14 @@ static int checked(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data
   return 0;
 }
 
-int CPodeRootInit(CPodeMem mem, int nrtfn, CVRootFn g) {
-  int flag = cpStepperCheck((CPStepper)mem, __func__);
-  if (flag) return flag;
-  CPLog *log = &mem->base.log;
-  if (nrtfn < 0) return cpRefuse(log, __func__, "nrtfn must be >= 0: nrtfn = %d", nrtfn);
-  if (nrtfn > 0 && !g) return cpRefuse(log, __func__, "g must not be NULL");
-  if (mem->attached)
-    return cpReport(log, CP_NOT_SUPPORTED, __func__,
-                    "attached memory (CPodeAttach) gets its root functions by CVodeRootInit");
+int cpMultistepRoots(CPIntegrator s, int nrtfn, CVRootFn g, const char *function) {
+  const CPMultistep mem = (CPMultistep)s;
+  CPLog *log            = &s->log;
+  int flag              = CP_SUCCESS;
+  if (s->attached)
+    return cpReport(
+        log, CP_NOT_SUPPORTED, function,
+        "attached memory (CPIntegratorAttach) gets its root functions by CVodeRootInit");
   CPRootFunction roots = {.g = g, .n = nrtfn, .end = NAN, .root = NAN};
   if (nrtfn > 0) {
     CP_NEW(&roots.memory, roots.found, nrtfn);
@@ -102,8 +101,8 @@ int CPodeRootInit(CPodeMem mem, int nrtfn, CVRootFn g) {
   if (!flag) flag = CVodeRootInit(mem->cvode_mem, nrtfn, nrtfn > 0 ? checked : NULL);
   if (flag) {
     cpArenaFree(&roots.memory);
-    return flag == CP_MEM_FAIL ? cpReport(log, flag, __func__, "no memory")
-                               : cpOfCVODES(mem, flag, __func__);
+    return flag == CP_MEM_FAIL ? cpReport(log, flag, function, "no memory")
+                               : cpOfCVODES(mem, flag, function);
   }
   cpArenaFree(&mem->roots.memory);
   mem->roots = roots;
@@ -120,7 +119,7 @@ static void endSearch(CPRootFunction *r, sunrealtype t) {
   r->end  = NAN;
 }
 
-int cpOnlyLeavesZero(CPodeMem mem, sunrealtype t) {
+int cpOnlyLeavesZero(CPMultistep mem, sunrealtype t) {
   CPRootFunction *r = &mem->roots;
   int only          = 1;
   if (!r->called) return 0;
@@ -130,7 +129,7 @@ int cpOnlyLeavesZero(CPodeMem mem, sunrealtype t) {
   return only;
 }
 
-void cpRootReturned(CPodeMem mem, sunrealtype t) {
+void cpRootReturned(CPMultistep mem, sunrealtype t) {
   CPRootFunction *r = &mem->roots;
   mem->root.t       = t;
   if (!r->called) return;
@@ -138,13 +137,11 @@ void cpRootReturned(CPodeMem mem, sunrealtype t) {
   CVodeGetRootInfo(mem->cvode_mem, r->found);
 }
 
-int CPodeGetRootWindow(CPodeMem mem, sunrealtype *low, sunrealtype *high) {
-  const int flag = cpStepperInitialised((CPStepper)mem, __func__);
-  if (flag) return flag;
-  if (!low || !high) return cpRefuse(&mem->base.log, __func__, "low and high must not be NULL");
+int cpMultistepWindow(CPIntegrator s, sunrealtype *low, sunrealtype *high, const char *function) {
+  const CPMultistep mem = (CPMultistep)s;
   if (!mem->roots.n || mem->root.t != mem->treturned)
-    return cpReport(&mem->base.log, CP_NO_INIT, __func__,
-                    "the last call has not returned a root of CPodeRootInit's functions");
+    return cpReport(&mem->base.log, CP_NO_INIT, function,
+                    "the last call has not returned a root of CPIntegratorRootInit's functions");
   *low = mem->roots.low, *high = mem->root.t;
   return CP_SUCCESS;
 }
@@ -164,7 +161,7 @@ void cpRootsForget(CPRootFunction *r) {
 #define GROWTH_AFTER_ROOT 10.0
 #define GROWTH_LATER      2.0
 
-int cpReInitCVODES(CPodeMem mem, sunrealtype t0, N_Vector y0) {
+int cpReInitCVODES(CPMultistep mem, sunrealtype t0, N_Vector y0) {
   const int at_root = t0 == mem->root.t;
   cpRootsForget(&mem->roots);
   if (at_root) CVodeSetEtaMaxFirstStep(mem->cvode_mem, GROWTH_AFTER_ROOT);
@@ -183,7 +180,7 @@ int cpReInitCVODES(CPodeMem mem, sunrealtype t0, N_Vector y0) {
 /* Times nearer than this, relative to t, are left to CVODES, which reports them as too close. */
 #define CLOSE (1.0e3 * CP_UROUND)
 
-int cpStartsAtRoot(const CPodeMem mem, sunrealtype tout, sunrealtype *near) {
+int cpStartsAtRoot(const CPMultistep mem, sunrealtype tout, sunrealtype *near) {
   const sunrealtype t0 = mem->base.t0, part = FIRST_PART * mem->root.motion, way = tout - t0;
   *near = t0 + copysign(part, way);
   return fabs(way) > part && fabs(*near - t0) > CLOSE * fabs(t0);

@@ -30,14 +30,14 @@ int cpIsRetry(const CPMark *mark, const CPAttempt *a) {
          (a->nfail > mark->nfail || fabs(a->h) < fabs(mark->h));
 }
 
-void cpPendingClear(CPodeMem mem) { mem->pending.active = 0; }
+void cpPendingClear(CPMultistep mem) { mem->pending.active = 0; }
 
-static void takeBack(CPodeMem mem, N_Vector zn0) {
+static void takeBack(CPMultistep mem, N_Vector zn0) {
   cpLinearSum(1.0, zn0, -1.0, mem->pending.delta, zn0);
   mem->base.stats.ntakenback++;
 }
 
-void cpPendingTakeBack(CPodeMem mem) {
+void cpPendingTakeBack(CPMultistep mem) {
   CPAttempt a;
   cpAttemptRead(mem, &a);
   if (mem->pending.active && a.nst == mem->pending.mark.nst) takeBack(mem, a.ypred);
@@ -46,7 +46,7 @@ void cpPendingTakeBack(CPodeMem mem) {
 
 /* ---- the projection ---- */
 
-static int everyStepIsProjected(CPodeMem mem) {
+static int everyStepIsProjected(CPMultistep mem) {
   return mem->frequency == 1 && !mem->base.test_cnstr;
 }
 
@@ -65,7 +65,7 @@ static int everyStepIsProjected(CPodeMem mem) {
  * In these cases, and always with Adams, only the predicted state is corrected; the factors are
  * then 0.53 and 0.61. CVodeF and CVodeB must repeat steps to the last bit from checkpoints, which
  * do not contain the steps before. */
-static int entersHistory(CPodeMem mem) {
+static int entersHistory(CPMultistep mem) {
   int q = 0;
   if (mem->lmm != CV_BDF || !everyStepIsProjected(mem) || !cpCarriesOver(mem)) return 0;
   CVodeGetLastOrder(mem->cvode_mem, &q);
@@ -83,11 +83,11 @@ static int entersHistory(CPodeMem mem) {
 
 /* All three norms by which CVODES chooses step size and order must be of one kind (norms.c); for
  * attached memory they are all CVODES' own. */
-static void chooseNorms(CPodeMem mem) {
-  const CPStepper s   = &mem->base;
-  CPOrderNorms *norms = &mem->norms;
-  const int all       = everyStepIsProjected(mem) && norms->possible;
-  norms->mode         = s->P ? s->errest : CP_ERREST_UNPROJECTED;
+static void chooseNorms(CPMultistep mem) {
+  const CPIntegrator s = &mem->base;
+  CPOrderNorms *norms  = &mem->norms;
+  const int all        = everyStepIsProjected(mem) && norms->possible;
+  norms->mode          = s->P ? s->errest : CP_ERREST_UNPROJECTED;
   if (norms->mode == CP_ERREST_DEFAULT)
     norms->mode = all ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
   const int counts = norms->mode == CP_ERREST_PROJECTED && all && mem->lmm == CV_BDF;
@@ -98,7 +98,7 @@ static void chooseNorms(CPodeMem mem) {
  * of the projection may stay in CVODES' state. */
 #define SURELY_REJECTED 1.0000001
 
-static int surelyRejected(CPodeMem mem, sunrealtype norm) {
+static int surelyRejected(CPMultistep mem, sunrealtype norm) {
   if (!(mem->attempt.tq2 * norm > SURELY_REJECTED)) return 0;
   mem->attempt.expect_rejected = mem->attempt.nst;
   return 1;
@@ -123,9 +123,9 @@ static int surelyRejected(CPodeMem mem, sunrealtype norm) {
  * through its convergence test, which stores the norm of the vector that it is given at iteration
  * 0; the tolerance is one that is always met. On entry err is e, or P e if it is already projected.
  * Sets *norm. */
-static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt,
+static int projectError(CPMultistep mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt,
                         int is_projected, sunrealtype *norm) {
-  const CPStepper s        = &mem->base;
+  const CPIntegrator s     = &mem->base;
   const sunrealtype factor = mem->norms.factor;
   int flag                 = CP_SUCCESS;
   if (!is_projected) flag = cpProjectError(s->step, mem->attempt.t, mem->attempt.y, ewt, s->err);
@@ -149,10 +149,10 @@ static int projectError(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vecto
   return CP_SUCCESS;
 }
 
-static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt) {
-  const CPStepper s  = &mem->base;
-  CPTrial *trial     = &mem->attempt;
-  const int projects = mem->norms.mode == CP_ERREST_PROJECTED;
+static int projectStep(CPMultistep mem, const CPAttempt *a, N_Vector ycor, N_Vector ewt) {
+  const CPIntegrator s = &mem->base;
+  CPTrial *trial       = &mem->attempt;
+  const int projects   = mem->norms.mode == CP_ERREST_PROJECTED;
   CPProjected projected;
   sunrealtype norm = projects ? 0.0 : cpWrmsNorm(ycor, ewt);
   if (!isfinite(norm)) return cpFailedInner(mem, a, ycor, SUN_NLS_CONV_RECVR);
@@ -191,7 +191,7 @@ static int projectStep(CPodeMem mem, const CPAttempt *a, N_Vector ycor, N_Vector
 
 /* ---- the solver ---- */
 
-void cpSettle(CPodeMem mem, long int nst) {
+void cpSettle(CPMultistep mem, long int nst) {
   CPTrial *trial = &mem->attempt;
   if (!trial->complete || nst <= trial->nst) return;
   const N_Vector y = mem->base.y;
@@ -205,11 +205,11 @@ void cpSettle(CPodeMem mem, long int nst) {
   cpWorkAccepted(mem->base.step);
 }
 
-int cpCarriesOver(CPodeMem mem) { return mem->holding && !mem->checkpoints.repeatable; }
+int cpCarriesOver(CPMultistep mem) { return mem->holding && !mem->checkpoints.repeatable; }
 
 /* Is the state of this attempt to be projected? If nothing may be carried over from step to step,
  * the stored factors and the count of unprojected steps are not used. */
-static int isDue(CPodeMem mem, const CPAttempt *a) {
+static int isDue(CPMultistep mem, const CPAttempt *a) {
   if (cpCarriesOver(mem)) return mem->last.since + 1 >= mem->frequency;
   cpWorkForget(mem->base.step);
   return a->nst % mem->frequency == 0;
@@ -217,14 +217,14 @@ static int isDue(CPodeMem mem, const CPAttempt *a) {
 
 /* Is the step shorter than the latest accepted one, by more than the roundoff of a->h = gamma /
  * rl1? */
-static int isCut(CPodeMem mem, const CPAttempt *a) {
+static int isCut(CPMultistep mem, const CPAttempt *a) {
   return a->nst > 0 && fabs(a->h) < (1.0 - 1.0e2 * CP_UROUND) * fabs(cpLastStep(mem));
 }
 
-static int attemptStep(CPodeMem mem, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
+static int attemptStep(CPMultistep mem, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                        sunbooleantype callLSetup, void *cvode_mem) {
-  const CPStepper s = &mem->base;
-  CPTrial *trial    = &mem->attempt;
+  const CPIntegrator s = &mem->base;
+  CPTrial *trial       = &mem->attempt;
   CPAttempt a;
   mem->nsolves++;
   cpAttemptRead(mem, &a);
@@ -283,7 +283,7 @@ static int attemptStep(CPodeMem mem, N_Vector y0, N_Vector ycor, N_Vector ewt, s
  * that is under way: both calls end. */
 static int solve(SUNNonlinearSolver NLS, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *cvode_mem) {
-  CPodeMem mem    = ((CPWrapped *)NLS->content)->owner;
+  CPMultistep mem = ((CPWrapped *)NLS->content)->owner;
   const int outer = mem->solving++ == 0,
             flag  = outer ? attemptStep(mem, y0, ycor, ewt, tol, callLSetup, cvode_mem) : 0;
   const int alone = outer && mem->solving == 1;

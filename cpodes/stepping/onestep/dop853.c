@@ -119,7 +119,7 @@ static const sunrealtype high[HIGH][8] = {
 // clang-format on
 #define ESTIMATE_ORDER 5
 
-static int create(CPOneStepMem mem) {
+static int create(CPOneStep mem) {
   CPExplicit e = mem->own;
   mem->table =
       cpArenaOwn(&mem->memory, ARKodeButcherTable_Alloc(STAGES, SUNFALSE), cpOneStepFreeTable);
@@ -150,7 +150,7 @@ static int create(CPOneStepMem mem) {
 
 /* norm = |e5|^2 / sqrt(|e5|^2 + 0.01 |e3|^2). With e5 = O(h^6) and e3 = O(h^4), it is O(h^8) where
  * e3 dominates the root. */
-static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
+static int estimate(CPOneStep mem, sunrealtype h, sunrealtype *norm) {
   sunrealtype error3[STAGES], norm3 = 0.0, norm5 = 0.0;
   for (int j = 0; j < STAGES; j++) error3[j] = b[j];
   error3[0] -= B3_1, error3[8] -= B3_9, error3[11] -= B3_12;
@@ -163,7 +163,7 @@ static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
   return CP_SUCCESS;
 }
 
-static int stateAt(CPOneStepMem mem, int at, sunrealtype *theta) {
+static int stateAt(CPOneStep mem, int at, sunrealtype *theta) {
   *theta = c_extra[at - FIRST_EXTRA];
   return cpExplicitSum(mem, mem->ylast, mem->hlast, A_extra[at - FIRST_EXTRA], at, mem->ynew);
 }

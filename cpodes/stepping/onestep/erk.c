@@ -69,7 +69,7 @@ static void levelInterpolant(CPInterpolant *ip, int level, int last) {
 
 /* ---- the kind ---- */
 
-static int create(CPOneStepMem mem) {
+static int create(CPOneStep mem) {
   CPExplicit e               = mem->own;
   const ARKodeButcherTable B = mem->table;
   const int s                = B->stages;
@@ -91,11 +91,11 @@ static int create(CPOneStepMem mem) {
   return CP_SUCCESS;
 }
 
-static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
+static int estimate(CPOneStep mem, sunrealtype h, sunrealtype *norm) {
   return cpExplicitError(mem, h, ((CPExplicit)mem->own)->error, norm);
 }
 
-static int stateAt(CPOneStepMem mem, int place, sunrealtype *theta) {
+static int stateAt(CPOneStep mem, int place, sunrealtype *theta) {
   const CPExplicit e = mem->own;
   int level          = 1;
   while (placeOf(level + 1, e->last) <= place) level++;

@@ -1,4 +1,4 @@
-/* CPOneStepEvolve takes steps until there is something to return. A step consists of attempts of
+/* CPIntegratorEvolve takes steps until there is something to return. A step consists of attempts of
  * the method, whose sizes shrink until one is accepted. */
 #include "onestep_impl.h"
 
@@ -9,9 +9,9 @@
 
 /* ---- parts of an attempt ---- */
 
-int cpOneStepRhs(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector ydot, int output) {
-  const CPStepper s  = &mem->base;
-  const char *reason = NULL;
+int cpOneStepRhs(CPOneStep mem, sunrealtype t, N_Vector y, N_Vector ydot, int output) {
+  const CPIntegrator s = &mem->base;
+  const char *reason   = NULL;
   mem->stats.nfe++;
   if (output) mem->stats.nfe_output++;
   const int result = s->f(t, y, ydot, cpOneStepUserData(s));
@@ -27,10 +27,10 @@ int cpOneStepRhs(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector ydot, int
                   cpFirstNonFinite(ydot));
 }
 
-int cpOneStepRhsBatch(CPOneStepMem mem, int k, const sunrealtype *t, const sunrealtype *Y,
+int cpOneStepRhsBatch(CPOneStep mem, int k, const sunrealtype *t, const sunrealtype *Y,
                       sunrealtype *F) {
-  const CPStepper s = &mem->base;
-  const size_t n    = (size_t)N_VGetLength(s->y);
+  const CPIntegrator s = &mem->base;
+  const size_t n       = (size_t)N_VGetLength(s->y);
   mem->stats.nfe += k;
   const int result = mem->batch(k, t, Y, F, cpOneStepUserData(s));
   if (result)
@@ -46,12 +46,12 @@ int cpOneStepRhsBatch(CPOneStepMem mem, int k, const sunrealtype *t, const sunre
   return CP_SUCCESS;
 }
 
-sunrealtype cpOneStepMaxCorrection(CPOneStepMem mem) {
+sunrealtype cpOneStepMaxCorrection(CPOneStep mem) {
   const int tol_is_new = mem->nst_tol > 0 && mem->stats.nst <= mem->nst_tol + 1;
   return mem->hfixed > 0.0 || tol_is_new ? INFINITY : mem->base.max_correction;
 }
 
-int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y) {
+int cpOneStepProject(CPOneStep mem, sunrealtype t, N_Vector y) {
   CPProjected projected;
   if (!mem->base.P) return CP_SUCCESS;
   return cpStepperProject(&mem->base, t, y, mem->base.ewt, NULL, cpOneStepMaxCorrection(mem),
@@ -69,7 +69,7 @@ int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y) {
 
 /* Returns the signed size to be tried in place of h, within all bounds on sizes and tlimit. Sets
  * tnew. */
-static sunrealtype sized(CPOneStepMem mem, sunrealtype h) {
+static sunrealtype sized(CPOneStep mem, sunrealtype h) {
   const sunrealtype t = mem->base.t;
   sunrealtype size    = fabs(h);
   if (mem->hmax > 0.0) size = fmin(size, mem->hmax);
@@ -83,7 +83,7 @@ static sunrealtype sized(CPOneStepMem mem, sunrealtype h) {
 
 /* Returns a smaller size after an attempt of size h was rejected, or 0 if there is none. failed: it
  * was not the error test that rejected the attempt. */
-static sunrealtype smaller(CPOneStepMem mem, sunrealtype h, sunrealtype ratio, int failed) {
+static sunrealtype smaller(CPOneStep mem, sunrealtype h, sunrealtype ratio, int failed) {
   const sunrealtype t = mem->base.t, size = fmax(fabs(h) * ratio, mem->hmin);
   if (mem->hfixed > 0.0 || !(size < fabs(h)) || t + mem->dir * size == t) return 0.0;
   if (failed && mem->stats.nst > 0 && cpStepperIsCreeping(&mem->base, mem->tnew, h)) return 0.0;
@@ -101,7 +101,7 @@ static sunrealtype smaller(CPOneStepMem mem, sunrealtype h, sunrealtype ratio, i
 #define MOST_ELSEWHERE   4
 
 /* Returns 1 if the step is to be shortened, 0 if not, or the negative code of a fatal failure. */
-static int isToEndElsewhere(CPOneStepMem mem, int tries) {
+static int isToEndElsewhere(CPOneStep mem, int tries) {
   const CPSystem *system = &mem->base.system;
   const char *reason     = NULL;
   double sine            = 1.0;
@@ -124,15 +124,15 @@ static int isToEndElsewhere(CPOneStepMem mem, int tries) {
 #define NOTHING       0.01
 #define MOST_LONGER   4
 
-static int isRoundoff(CPOneStepMem mem, sunrealtype h, int tries) {
+static int isRoundoff(CPOneStep mem, sunrealtype h, int tries) {
   if (!mem->on_manifold || mem->hfixed > 0.0 || mem->stats.nst == 0 || tries > MOST_LONGER)
     return 0;
   const sunrealtype ratio = h / mem->hlast;
   return ratio > 0.0 && mem->norm_last * pow(ratio, mem->order) < NOTHING;
 }
 
-static int giveUp(CPOneStepMem mem, sunrealtype h, int flag) {
-  const CPStepper s = &mem->base;
+static int giveUp(CPOneStep mem, sunrealtype h, int flag) {
+  const CPIntegrator s = &mem->base;
   char reason[CP_TEXT_LENGTH];
   if (flag == 0)
     return cpReason(s->text, CV_ERR_FAILURE,
@@ -145,25 +145,26 @@ static int giveUp(CPOneStepMem mem, sunrealtype h, int flag) {
 }
 
 /* Steps that creep towards a fault fail again and again before they pass: the reason is told. */
-static int tooMany(CPOneStepMem mem, long int n, sunrealtype tout) {
-  const CPStepper s = &mem->base;
-  const int failed  = mem->failed;
+static int tooMany(CPOneStep mem, long int n, sunrealtype tout) {
+  const CPIntegrator s = &mem->base;
+  const int failed     = mem->failed;
   char reason[CP_TEXT_LENGTH];
   memcpy(reason, s->text, sizeof reason);
   mem->failed = 0; /* The text is now that of this failure. */
-  return cpReason(s->text, CV_TOO_MUCH_WORK,
-                  "%ld steps have not reached tout = %.15g (CPOneStepSetMaxNumSteps), the last one "
-                  "had a size of %.3g%s%s",
-                  n, tout, mem->hlast, failed ? "; attempts fail: " : "", failed ? reason : "");
+  return cpReason(
+      s->text, CV_TOO_MUCH_WORK,
+      "%ld steps have not reached tout = %.15g (CPIntegratorSetMaxNumSteps), the last one "
+      "had a size of %.3g%s%s",
+      n, tout, mem->hlast, failed ? "; attempts fail: " : "", failed ? reason : "");
 }
 
 /* Makes (tnew, ynew), reached by a step of size h with this error norm, the state, and proposes the
  * next size. If tstop has cut the step, the size proposed before is kept if it is larger. */
-static void accept(CPOneStepMem mem, sunrealtype h, sunrealtype norm, int rejected_before) {
-  const CPStepper s = &mem->base;
-  const int cut     = !rejected_before && mem->tnew == mem->tlimit;
-  mem->hlast        = h;
-  mem->norm_last    = norm;
+static void accept(CPOneStep mem, sunrealtype h, sunrealtype norm, int rejected_before) {
+  const CPIntegrator s = &mem->base;
+  const int cut        = !rejected_before && mem->tnew == mem->tlimit;
+  mem->hlast           = h;
+  mem->norm_last       = norm;
   if (mem->hfixed == 0.0) {
     sunrealtype ratio = mem->method->ratio(mem, norm, 1);
     if (rejected_before) ratio = fmin(ratio, 1.0);
@@ -181,9 +182,9 @@ static void accept(CPOneStepMem mem, sunrealtype h, sunrealtype norm, int reject
 
 /* Takes one step from (t, y) in the direction dir, not beyond tlimit. mem->h (in, out) is the
  * proposed size. */
-static int attempts(CPOneStepMem mem) {
-  const CPStepper s = &mem->base;
-  int flag          = mem->method->begin(mem);
+static int attempts(CPOneStep mem) {
+  const CPIntegrator s = &mem->base;
+  int flag             = mem->method->begin(mem);
   if (flag) return flag;
   sunrealtype h = sized(mem, mem->h), norm = 0.0;
   sunrealtype whole = 0.0; /* the size that passed first, of a step that ends elsewhere */
@@ -227,9 +228,9 @@ static int attempts(CPOneStepMem mem) {
 }
 
 /* Sets ewt to the weights of the state. */
-static int weights(CPOneStepMem mem) {
-  const CPStepper s = &mem->base;
-  const int flag    = cpStepperWeights(s, s->y, s->ewt);
+static int weights(CPOneStep mem) {
+  const CPIntegrator s = &mem->base;
+  const int flag       = cpStepperWeights(s, s->y, s->ewt);
   if (flag)
     return cpReason(s->text, flag,
                     "at t = %.10g: an error weight is not positive and finite, or efun failed",
@@ -242,8 +243,8 @@ static int weights(CPOneStepMem mem) {
       norm * CP_UROUND);
 }
 
-static int step(CPOneStepMem mem) {
-  const CPStepper s          = &mem->base;
+static int step(CPOneStep mem) {
+  const CPIntegrator s       = &mem->base;
   const sunrealtype proposed = mem->h;
   int flag                   = weights(mem);
   if (flag) return flag;
@@ -267,8 +268,8 @@ static int step(CPOneStepMem mem) {
 /* May the interpolation error at the new root exceed MISPLACED times the tolerance? Returns 1, 0,
  * or the negative code of a fatal failure. The error is estimated by the integral of the norm of
  * the defect u' - f(t, u) of the interpolant u, with Gauss' formula of two points. */
-static int isMisplaced(CPOneStepMem mem) {
-  const CPStepper s       = &mem->base;
+static int isMisplaced(CPOneStep mem) {
+  const CPIntegrator s    = &mem->base;
   const CPRoots *r        = &mem->roots;
   const sunrealtype whole = r->thi - mem->tlast;
   sunrealtype error       = 0.0;
@@ -286,8 +287,8 @@ static int isMisplaced(CPOneStepMem mem) {
 }
 
 /* Takes the last step back and repeats it, to end just beyond the root. */
-static int repeat(CPOneStepMem mem) {
-  const CPStepper s       = &mem->base;
+static int repeat(CPOneStep mem) {
+  const CPIntegrator s    = &mem->base;
   const sunrealtype limit = mem->tlimit;
   const N_Vector end      = s->y;
   mem->tlimit             = mem->tlast + BEYOND * (mem->roots.thi - mem->tlast);
@@ -303,7 +304,7 @@ static int repeat(CPOneStepMem mem) {
 }
 
 /* Finds the first root in the last step, and repeats the step if the root is misplaced. */
-static int search(CPOneStepMem mem) {
+static int search(CPOneStep mem) {
   const int is_known = mem->roots.pending;
   int flag           = cpRootsSearch(mem);
   if (flag || is_known || !mem->roots.pending) return flag;
@@ -318,17 +319,18 @@ static int search(CPOneStepMem mem) {
 /* Can the run go on towards tout? The first call after a start sets its direction, unless tout is
  * the start, and the size of the first step. If steps are returned one at a time, they may pass tout, but the run must not
  * reverse. */
-static int checkCall(CPOneStepMem mem, sunrealtype tout, int itask, const char *function) {
-  const CPStepper s = &mem->base;
+static int checkCall(CPOneStep mem, sunrealtype tout, int itask, const char *function) {
+  const CPIntegrator s = &mem->base;
   if (s->system_gone)
     return cpRefuse(&s->log, function,
                     "the attached mechanical system has been freed: free the integrator first");
   if (s->tol.kind == CP_TOL_NONE)
-    return cpReport(&s->log, CP_NO_INIT, function, "set tolerances first (CPOneStepSStolerances)");
+    return cpReport(&s->log, CP_NO_INIT, function,
+                    "set tolerances first (CPIntegratorSStolerances)");
   if (mem->embedded <= 0 && mem->hfixed == 0.0)
     return cpReport(&s->log, CV_ILL_INPUT, function,
                     "the method has no embedded one to estimate errors: it needs "
-                    "CPOneStepSetFixedStep");
+                    "CPIntegratorSetFixedStep");
   if (mem->dir == 0.0) {
     if (cpStepperIsThere(s->t, tout)) return CP_SUCCESS;
     if (fabs(tout - s->t) <= 2.0 * DBL_MIN)
@@ -336,9 +338,10 @@ static int checkCall(CPOneStepMem mem, sunrealtype tout, int itask, const char *
                       "tout is too close to t0 = %.15g for a step: tout = %.15g", s->t, tout);
     const sunrealtype dir = tout > s->t ? 1.0 : -1.0;
     if (mem->h == 0.0 && mem->hinit * dir < 0.0)
-      return cpRefuse(&s->log, function,
-                      "the first step (CPOneStepSetInitStep), %g, must lead towards tout = %.15g",
-                      mem->hinit, tout);
+      return cpRefuse(
+          &s->log, function,
+          "the first step (CPIntegratorSetInitStep), %g, must lead towards tout = %.15g",
+          mem->hinit, tout);
     mem->dir = dir;
     mem->h   = mem->h == 0.0 ? mem->hinit : dir * fabs(mem->h);
   }
@@ -363,9 +366,9 @@ static int checkCall(CPOneStepMem mem, sunrealtype tout, int itask, const char *
 }
 
 /* Checks the state, and starts the method and the search for roots, unless that has been done. */
-static int start(CPOneStepMem mem) {
-  const CPStepper s = &mem->base;
-  int flag          = CP_SUCCESS;
+static int start(CPOneStep mem) {
+  const CPIntegrator s = &mem->base;
+  int flag             = CP_SUCCESS;
   if (!mem->started || !s->start_checked) flag = weights(mem);
   if (!flag) flag = cpStepperCheckConsistent(s, s->t, s->y, s->ewt, mem->stats.nst > 0);
   if (flag) return flag;
@@ -378,7 +381,7 @@ static int start(CPOneStepMem mem) {
 
 /* ---- the loop ---- */
 
-static int atEnd(CPOneStepMem mem, N_Vector yout, int result) {
+static int atEnd(CPOneStep mem, N_Vector yout, int result) {
   mem->tret = mem->base.t;
   N_VScale(1.0, mem->base.y, yout);
   return result;
@@ -386,10 +389,10 @@ static int atEnd(CPOneStepMem mem, N_Vector yout, int result) {
 
 /* Takes steps until the last one contains something to return, and returns what comes first in
  * it. */
-static int march(CPOneStepMem mem, sunrealtype tout, int itask, N_Vector yout) {
-  const CPStepper s = &mem->base;
-  const int normal  = itask == CV_NORMAL;
-  int flag          = start(mem);
+static int march(CPOneStep mem, sunrealtype tout, int itask, N_Vector yout) {
+  const CPIntegrator s = &mem->base;
+  const int normal     = itask == CV_NORMAL;
+  int flag             = start(mem);
   for (long int n = 0; !flag; n++) {
     flag = search(mem);
     if (flag) return flag;
@@ -419,11 +422,10 @@ static int march(CPOneStepMem mem, sunrealtype tout, int itask, N_Vector yout) {
   return flag;
 }
 
-int CPOneStepEvolve(CPOneStepMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask) {
-  const CPStepper s = (CPStepper)mem;
-  int flag          = cpStepperCheckCall(s, tout, yout, tret, itask, __func__);
-  if (flag) return flag;
-  flag = checkCall(mem, tout, itask, __func__);
+int cpOneStepEvolve(CPIntegrator s, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+                    const char *function) {
+  const CPOneStep mem = (CPOneStep)s;
+  int flag            = checkCall(mem, tout, itask, function);
   if (flag) {
     *tret = s->t;
     return atEnd(mem, yout, flag);
@@ -436,11 +438,11 @@ int CPOneStepEvolve(CPOneStepMem mem, sunrealtype tout, N_Vector yout, sunrealty
   }
   cpStepperEnter(s);
   flag = cpStepperLeave(s, march(mem, tout, itask, yout));
-  cpStepperWarn(s, __func__);
+  cpStepperWarn(s, function);
   if (flag < 0 && flag != CP_OUTPUT_PROJ_FAIL) atEnd(mem, yout, flag);
   *tret = mem->tret;
   if (flag >= 0) return flag;
-  if (flag == CP_OUTPUT_PROJ_FAIL) return cpReport(&s->log, flag, __func__, "%s", s->text);
-  return cpReport(&s->log, flag, __func__, "%s%s", s->text,
+  if (flag == CP_OUTPUT_PROJ_FAIL) return cpReport(&s->log, flag, function, "%s", s->text);
+  return cpReport(&s->log, flag, function, "%s%s", s->text,
                   cpStepperLastGood(s, s->text, (char[CP_LAST_GOOD]){0}));
 }

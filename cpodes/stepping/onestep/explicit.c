@@ -5,7 +5,7 @@
 
 /* ---- life cycle ---- */
 
-static int create(CPOneStepMem mem) {
+static int create(CPOneStep mem) {
   CPExplicit e;
   if (!CP_NEW(&mem->memory, e, 1)) return CP_MEM_FAIL;
   mem->own       = e;
@@ -17,7 +17,7 @@ static int create(CPOneStepMem mem) {
   return CP_SUCCESS;
 }
 
-static int init(CPOneStepMem mem) {
+static int init(CPOneStep mem) {
   CPExplicit e    = mem->own;
   CPArena *memory = &mem->base.memory;
   CP_NEW(memory, e->k, e->nk);
@@ -27,7 +27,7 @@ static int init(CPOneStepMem mem) {
   return cpArenaStatus(memory);
 }
 
-static int start(CPOneStepMem mem) {
+static int start(CPOneStep mem) {
   CPExplicit e     = mem->own;
   e->k_is_last     = 0;
   e->is_prepared   = 0;
@@ -51,7 +51,7 @@ static int start(CPOneStepMem mem) {
  * the evaluations with 0 (its authors' value), and 1.05 and 0.98 times with 0.05 (guide). */
 #define BETA 0.03
 
-static sunrealtype ratio(CPOneStepMem mem, sunrealtype norm, int accepted) {
+static sunrealtype ratio(CPOneStep mem, sunrealtype norm, int accepted) {
   const CPExplicit e     = mem->own;
   const sunrealtype expo = 1.0 / e->error_order - 0.75 * BETA;
   sunrealtype factor     = SAFETY * pow(norm, -expo);
@@ -73,8 +73,8 @@ sunrealtype cpLeastStep(sunrealtype t) { return ROUNDOFF * CP_UROUND * fabs(t); 
 #define VANISHES    1.0e-5
 #define SMALL_STEP  1.0e-6
 
-int cpInitialStep(CPOneStepMem mem, N_Vector f0, N_Vector f1, sunrealtype *h) {
-  const CPStepper s    = &mem->base;
+int cpInitialStep(CPOneStep mem, N_Vector f0, N_Vector f1, sunrealtype *h) {
+  const CPIntegrator s = &mem->base;
   const sunrealtype d0 = N_VWrmsNorm(s->y, s->ewt), d1 = N_VWrmsNorm(f0, s->ewt);
   sunrealtype h0 = d0 < VANISHES || d1 < VANISHES ? SMALL_STEP : FIRST_ERROR * d0 / d1;
   if (mem->hmax > 0.0) h0 = fmin(h0, mem->hmax);
@@ -97,14 +97,13 @@ int cpInitialStep(CPOneStepMem mem, N_Vector f0, N_Vector f1, sunrealtype *h) {
 /* ---- an attempt ---- */
 
 /* z = sum_i w_i x_i, i < terms */
-static int combine(CPOneStepMem mem, int terms, N_Vector z) {
+static int combine(CPOneStep mem, int terms, N_Vector z) {
   const CPExplicit e = mem->own;
   if (cpLinearCombination(terms, e->w, e->x, z) == 0) return CP_SUCCESS;
   return cpReason(mem->base.text, CP_VECTOROP_ERR, "N_VLinearCombination failed");
 }
 
-int cpExplicitSum(CPOneStepMem mem, N_Vector y, sunrealtype h, const sunrealtype *a, int n,
-                  N_Vector z) {
+int cpExplicitSum(CPOneStep mem, N_Vector y, sunrealtype h, const sunrealtype *a, int n, N_Vector z) {
   CPExplicit e = mem->own;
   int terms    = 0;
   if (y) e->x[terms] = y, e->w[terms++] = 1.0;
@@ -116,13 +115,13 @@ int cpExplicitSum(CPOneStepMem mem, N_Vector y, sunrealtype h, const sunrealtype
 /* Is the error estimate projected? Next to a singular position, one of the directions that count as
  * normal is one in which a state off the manifold keeps moving; a projected estimate would hide the
  * error in that direction. */
-static int errorIsProjected(CPOneStepMem mem) {
+static int errorIsProjected(CPOneStep mem) {
   return mem->base.P && mem->base.errest == CP_ERREST_PROJECTED && !mem->on_manifold;
 }
 
-int cpExplicitError(CPOneStepMem mem, sunrealtype h, const sunrealtype *w, sunrealtype *norm) {
-  const CPStepper s = &mem->base;
-  int flag          = cpExplicitSum(mem, NULL, h, w, mem->table->stages, s->err);
+int cpExplicitError(CPOneStep mem, sunrealtype h, const sunrealtype *w, sunrealtype *norm) {
+  const CPIntegrator s = &mem->base;
+  int flag             = cpExplicitSum(mem, NULL, h, w, mem->table->stages, s->err);
   if (!flag && errorIsProjected(mem))
     flag = cpStepperProjectError(s, mem->tnew, mem->ynew, s->ewt, s->err);
   if (!flag) *norm = cpWrmsNorm(s->err, s->ewt);
@@ -130,7 +129,7 @@ int cpExplicitError(CPOneStepMem mem, sunrealtype h, const sunrealtype *w, sunre
 }
 
 /* k_i = f(t, y). A recoverable failure fails the attempt, and is counted. */
-static int evaluate(CPOneStepMem mem, sunrealtype t, N_Vector y, int i) {
+static int evaluate(CPOneStep mem, sunrealtype t, N_Vector y, int i) {
   const CPExplicit e = mem->own;
   const int flag     = cpOneStepRhs(mem, t, y, e->k[i], 0);
   if (flag > 0) mem->stats.nrhsfails++;
@@ -138,8 +137,8 @@ static int evaluate(CPOneStepMem mem, sunrealtype t, N_Vector y, int i) {
 }
 
 /* Computes k_1, k_2, ... and ynew before its projection; k_0 = f(t, y) is known. */
-static int evaluateStages(CPOneStepMem mem, sunrealtype h) {
-  const CPStepper s          = &mem->base;
+static int evaluateStages(CPOneStep mem, sunrealtype h) {
+  const CPIntegrator s       = &mem->base;
   const CPExplicit e         = mem->own;
   const ARKodeButcherTable B = mem->table;
   const int n                = B->stages - e->fsal;
@@ -157,7 +156,7 @@ static int evaluateStages(CPOneStepMem mem, sunrealtype h) {
  * this way, and the next attempt starts with it. The first step is an exception: its size is a
  * guess, and stages that are far apart mean that it is too long, not that a singular position is
  * near. */
-static int stages(CPOneStepMem mem, sunrealtype h) {
+static int stages(CPOneStep mem, sunrealtype h) {
   const CPSystem *system = &mem->base.system;
   if (!system->on_manifold) return evaluateStages(mem, h);
   system->on_manifold(system->data, mem->on_manifold);
@@ -172,7 +171,7 @@ static int stages(CPOneStepMem mem, sunrealtype h) {
 }
 
 /* Sets base.err and its norm. With fixed steps there is no estimate, and norm is 0. */
-static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
+static int estimate(CPOneStep mem, sunrealtype h, sunrealtype *norm) {
   const CPExplicit e = mem->own;
   *norm              = 0.0;
   mem->have_err      = mem->hfixed == 0.0;
@@ -184,7 +183,7 @@ static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
 
 /* An estimate that neither is projected nor uses f at the projected state (FSAL) is tested first,
  * so that a rejected attempt costs no projection. */
-static int attempt(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
+static int attempt(CPOneStep mem, sunrealtype h, sunrealtype *norm) {
   const CPExplicit e = mem->own;
   int flag           = stages(mem, h); /* sets on_manifold, which errorIsProjected reads */
   const int early    = !e->fsal && !errorIsProjected(mem);
@@ -198,7 +197,7 @@ static int attempt(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
 }
 
 /* k_last = f(t, y) of the accepted step becomes k_0. */
-static int begin(CPOneStepMem mem) {
+static int begin(CPOneStep mem) {
   const CPExplicit e = mem->own;
   e->is_prepared     = 0;
   if (e->k_is_last) {
@@ -211,9 +210,9 @@ static int begin(CPOneStepMem mem) {
   return cpInitialStep(mem, e->k[0], mem->base.tmp, &mem->h);
 }
 
-static void accepted(CPOneStepMem mem) { ((CPExplicit)mem->own)->k_is_last = 1; }
+static void accepted(CPOneStep mem) { ((CPExplicit)mem->own)->k_is_last = 1; }
 
-static void takenBack(CPOneStepMem mem) { ((CPExplicit)mem->own)->k_is_last = 0; }
+static void takenBack(CPOneStep mem) { ((CPExplicit)mem->own)->k_is_last = 0; }
 
 /* ---- interpolation ---- */
 
@@ -227,7 +226,7 @@ sunrealtype cpPolynomialValue(const CPPolynomial *p, int degree, sunrealtype the
   return value;
 }
 
-int cpInterpolate(CPOneStepMem mem, const CPInterpolant *ip, sunrealtype theta, int k, N_Vector dky) {
+int cpInterpolate(CPOneStep mem, const CPInterpolant *ip, sunrealtype theta, int k, N_Vector dky) {
   CPExplicit e        = mem->own;
   const sunrealtype h = mem->hlast, scale = pow(h, -k);
   const sunrealtype change = scale * cpPolynomialValue(&ip->difference, ip->degree, theta, k);
@@ -240,7 +239,7 @@ int cpInterpolate(CPOneStepMem mem, const CPInterpolant *ip, sunrealtype theta, 
   return combine(mem, terms, dky);
 }
 
-static int interpolate(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
+static int interpolate(CPOneStep mem, sunrealtype t, int k, N_Vector dky) {
   CPExplicit e     = mem->own;
   const int at_end = t == mem->base.t;
   if (k == 1 && (at_end || t == mem->tlast)) { /* the slope f of every interpolant there */
@@ -260,7 +259,7 @@ static int interpolate(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
   return cpInterpolate(mem, e->highest, (t - mem->tlast) / mem->hlast, k, dky);
 }
 
-static int degree(CPOneStepMem mem) { return ((CPExplicit)mem->own)->highest->degree; }
+static int degree(CPOneStep mem) { return ((CPExplicit)mem->own)->highest->degree; }
 
 void cpInterpolantHermite(CPInterpolant *ip, int last) {
   *ip = (CPInterpolant){.degree     = 3,

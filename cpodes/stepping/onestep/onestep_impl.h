@@ -1,4 +1,4 @@
-/* CPOneStep: what all one-step methods share, and the table of functions of a method.
+/* What all one-step methods share, and the table of functions of a method.
  *
  * A method attempts steps from the current state and interpolates in the last one. Step sizes, the
  * acceptance of attempts (evolve.c), error weights, projections and reasons of failures are shared.
@@ -6,40 +6,40 @@
 #ifndef CPODES_ONESTEP_IMPL_H
 #define CPODES_ONESTEP_IMPL_H
 
-#include "cpodes/stepping/stepper.h"
+#include "onestep.h"
 
-#include <cpodes/cpodes_onestep.h>
+typedef struct CPOneStep_ *CPOneStep;
 
 /* Functions of a method. Those that return int return 0, or a negative code with the reason in
  * base.text. Those marked as optional may be NULL. */
 typedef struct {
   int implicit; /* it needs the equations in implicit form (CPImplicitSystem) */
   /* Sets mem->own, and order, embedded and stages from mem->table or from a table of its own. */
-  int (*create)(CPOneStepMem mem);
+  int (*create)(CPOneStep mem);
   /* Allocates vectors like base.y0 in base.memory (optional). */
-  int (*init)(CPOneStepMem mem);
+  int (*init)(CPOneStep mem);
   /* Starts from a new (t, y) with its weights. Earlier values of f are invalid. */
-  int (*start)(CPOneStepMem mem);
+  int (*start)(CPOneStep mem);
   /* Prepares the attempts of a step. If mem->h is 0 and steps are not fixed, chooses mem->h. */
-  int (*begin)(CPOneStepMem mem);
+  int (*begin)(CPOneStep mem);
   /* Attempts a step of size h from (t, y) to tnew. Sets ynew, which is projected, base.err, and its
    * norm, which is 0 with fixed steps. Returns a positive code if a smaller step may help. */
-  int (*attempt)(CPOneStepMem mem, sunrealtype h, sunrealtype *norm);
+  int (*attempt)(CPOneStep mem, sunrealtype h, sunrealtype *norm);
   /* Returns the ratio of the next step size to the size of an attempt with this error norm. */
-  sunrealtype (*ratio)(CPOneStepMem mem, sunrealtype norm, int accepted);
+  sunrealtype (*ratio)(CPOneStep mem, sunrealtype norm, int accepted);
   /* The attempt is accepted: (tnew, ynew) is about to become the state, and the present state
    * (tlast, ylast). */
-  void (*accepted)(CPOneStepMem mem);
+  void (*accepted)(CPOneStep mem);
   /* The last step has been taken back: the next one starts from the same state. */
-  void (*taken_back)(CPOneStepMem mem);
+  void (*taken_back)(CPOneStep mem);
   /* dky = the k-th derivative of the last step's interpolant at t, which lies in [tlast, base.t],
    * not projected. base.tmp changes only if it is dky. At both ends the first derivative takes no
    * evaluation of f. */
-  int (*interpolate)(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky);
+  int (*interpolate)(CPOneStep mem, sunrealtype t, int k, N_Vector dky);
   /* Returns the degree of the interpolant. */
-  int (*degree)(CPOneStepMem mem);
+  int (*degree)(CPOneStep mem);
   /* Sets the counters that the method keeps (optional). */
-  void (*stats)(CPOneStepMem mem, CPOneStepStats *stats);
+  void (*stats)(CPOneStep mem, CPIntegratorStats *stats);
 } CPOneStepMethod;
 
 extern const CPOneStepMethod cpExplicitMethod, cpRadauMethod;
@@ -80,18 +80,17 @@ typedef struct {
 #define CP_RADAU5      "RADAU5"
 #define CP_RADAU9      "RADAU9"
 #define CP_RADAU13     "RADAU13"
-#define CP_METHOD_NAME 64
 
-struct CPOneStepMem_ {
-  struct CPStepper_ base; /* the state (t, y); ewt: error weights at the start of its step */
-  CPArena memory;         /* of the method */
+struct CPOneStep_ {
+  struct CPIntegrator_ base; /* the state (t, y); ewt: error weights at the start of its step */
+  CPArena memory;            /* of the method */
   /* the method */
   const CPOneStepMethod *method;
   void *own; /* its data */
   char name[CP_METHOD_NAME];
   ARKodeButcherTable table;
   int order, embedded, stages;
-  CPOneStepRhsBatchFn batch; /* for implicit methods: f at several points in one call, or NULL */
+  CPRhsBatchFn batch; /* for implicit methods: f at several points in one call, or NULL */
   /* For implicit methods: df/dy, NULL for difference quotients; an owned copy of its template, NULL
    * if it is dense. */
   CVLsJacFn jac;
@@ -122,11 +121,23 @@ struct CPOneStepMem_ {
   int have_step; /* there is a last step, and the method can interpolate in it */
   int have_err;  /* base.err estimates the errors of the newest attempt */
   CPRoots roots;
-  CPOneStepStats stats; /* those of the projection are in base */
+  CPIntegratorStats stats; /* without those of the projection, which are in base */
 };
 
+/* Entries of the back-end's table, in evolve.c, output.c and roots.c. */
+int cpOneStepEvolve(CPIntegrator s, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+                    const char *function);
+int cpOneStepDky(CPIntegrator s, sunrealtype t, int k, N_Vector dky, const char *function);
+int cpOneStepErrors(CPIntegrator s, N_Vector ele, const char *function);
+void cpOneStepStats(CPIntegrator s, CPIntegratorStats *stats);
+int cpOneStepPrint(CPIntegrator s, FILE *out, SUNOutputFormat fmt, const char *function);
+int cpOneStepRoots(CPIntegrator s, int nrtfn, CVRootFn g, const char *function);
+int cpOneStepDirection(CPIntegrator s, const int *rootdir, const char *function);
+int cpOneStepFound(CPIntegrator s, int *rootsfound, const char *function);
+int cpOneStepWindow(CPIntegrator s, sunrealtype *low, sunrealtype *high, const char *function);
+
 /* onestep.c. Returns the data pointer of f, g and efun: the user's, or the attached system. */
-void *cpOneStepUserData(CPStepper s);
+void *cpOneStepUserData(CPIntegrator s);
 /* Destroys an ARKodeButcherTable, for cpArenaOwn. */
 void cpOneStepFreeTable(void *B);
 
@@ -135,20 +146,20 @@ void cpOneStepFreeTable(void *B);
  * those of the library with the opposite sign. */
 
 /* ydot = f(t, y), checked and counted; also as an evaluation for output if `output` is set. */
-int cpOneStepRhs(CPOneStepMem mem, sunrealtype t, N_Vector y, N_Vector ydot, int output);
+int cpOneStepRhs(CPOneStep mem, sunrealtype t, N_Vector y, N_Vector ydot, int output);
 /* F_i = f(t_i, Y_i), i < k, by mem->batch, checked and counted. t [k], Y, F [k n]. */
-int cpOneStepRhsBatch(CPOneStepMem mem, int k, const sunrealtype *t, const sunrealtype *Y,
+int cpOneStepRhsBatch(CPOneStep mem, int k, const sunrealtype *t, const sunrealtype *Y,
                       sunrealtype *F);
 /* Projects y (in, out) with the stored factors of steps. The correction is bounded and counted.
  * Without a projector y remains as it is. */
-int cpOneStepProject(CPOneStepMem mem, sunrealtype t, N_Vector y);
+int cpOneStepProject(CPOneStep mem, sunrealtype t, N_Vector y);
 /* Returns the bound on corrections by the projection. It is infinite with fixed steps, and in steps
  * from a state that was projected for other tolerances. */
-sunrealtype cpOneStepMaxCorrection(CPOneStepMem mem);
+sunrealtype cpOneStepMaxCorrection(CPOneStep mem);
 
 /* explicit.c. Sets h to the size of the first step; f0 = f(t, y). f1: workspace for one evaluation
  * of f. */
-int cpInitialStep(CPOneStepMem mem, N_Vector f0, N_Vector f1, sunrealtype *h);
+int cpInitialStep(CPOneStep mem, N_Vector f0, N_Vector f1, sunrealtype *h);
 /* Returns the least size of a step from t that the roundoff of t resolves. */
 sunrealtype cpLeastStep(sunrealtype t);
 
@@ -156,21 +167,21 @@ sunrealtype cpLeastStep(sunrealtype t);
  * the nearer end, and without a step that can be interpolated the newest state. event names the
  * output for the message. Returns 0, or a code with its reason in base.text. If the code is
  * CP_OUTPUT_PROJ_FAIL, y is not projected. */
-int cpOneStepSolution(CPOneStepMem mem, sunrealtype t, N_Vector y, const char *event);
+int cpOneStepSolution(CPOneStep mem, sunrealtype t, N_Vector y, const char *event);
 /* Returns the roundoff of times near t. */
-sunrealtype cpOneStepTimeRoundoff(CPOneStepMem mem);
+sunrealtype cpOneStepTimeRoundoff(CPOneStep mem);
 
 /* roots.c. Searches the part of the last step that has not been searched yet. Its earliest root, if
  * any, is then pending. Returns 0, or a code with its reason in base.text. */
-int cpRootsSearch(CPOneStepMem mem);
+int cpRootsSearch(CPOneStep mem);
 /* Restores the state before the newest search, so that the next one repeats it. */
 void cpRootsSearchAgain(CPRoots *roots);
 /* Evaluates g where the search starts: at the last return. Returns 0, or a code with its reason in
  * base.text. */
-int cpRootsStart(CPOneStepMem mem);
+int cpRootsStart(CPOneStep mem);
 /* Records that the pending root is being returned. Returns 0, or a code with its reason in
  * base.text. */
-int cpRootsReturned(CPOneStepMem mem);
+int cpRootsReturned(CPOneStep mem);
 /* Is t the time of the root that was returned last? */
 int cpRootsAt(const CPRoots *roots, sunrealtype t);
 void cpRootsFree(CPRoots *roots);

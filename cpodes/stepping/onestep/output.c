@@ -1,4 +1,4 @@
-/* Results of CPOneStep: the solution within the last step, error estimates, statistics. */
+/* Results of one-step methods: the solution within the last step, error estimates, statistics. */
 #include "onestep_impl.h"
 
 #include <math.h>
@@ -6,14 +6,14 @@
 /* CVODES' factor of roundoff in times */
 #define FUZZ_FACTOR 100.0
 
-sunrealtype cpOneStepTimeRoundoff(CPOneStepMem mem) {
+sunrealtype cpOneStepTimeRoundoff(CPOneStep mem) {
   const sunrealtype h = mem->have_step ? mem->hlast : 0.0; /* hlast may belong to an earlier run */
   return FUZZ_FACTOR * CP_UROUND * (fabs(mem->base.t) + fabs(h));
 }
 
-int cpOneStepSolution(CPOneStepMem mem, sunrealtype t, N_Vector y, const char *event) {
-  const CPStepper s = &mem->base;
-  const int at_end  = !mem->have_step || (t - s->t) * mem->dir >= 0.0;
+int cpOneStepSolution(CPOneStep mem, sunrealtype t, N_Vector y, const char *event) {
+  const CPIntegrator s = &mem->base;
+  const int at_end     = !mem->have_step || (t - s->t) * mem->dir >= 0.0;
   if (at_end || (t - mem->tlast) * mem->dir <= 0.0) { /* Both states are already projected. */
     N_VScale(1.0, at_end ? s->y : mem->ylast, y);
     return CP_SUCCESS;
@@ -23,83 +23,62 @@ int cpOneStepSolution(CPOneStepMem mem, sunrealtype t, N_Vector y, const char *e
   return cpStepperProjectOutput(s, t, y, cpOneStepMaxCorrection(mem), mem->stats.nst, event);
 }
 
-int CPOneStepGetDky(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
-  const CPStepper s = (CPStepper)mem;
-  int flag          = cpStepperCheckVector(s, dky, "dky", __func__);
-  if (!flag) flag = cpStepperIdle(s, __func__);
-  if (flag) return flag;
+int cpOneStepDky(CPIntegrator s, sunrealtype t, int k, N_Vector dky, const char *function) {
+  const CPOneStep mem = (CPOneStep)s;
   if (!mem->have_step)
-    return cpReport(&s->log, CP_NO_INIT, __func__, "the newest attempt is not an accepted step");
+    return cpReport(&s->log, CP_NO_INIT, function, "the newest attempt is not an accepted step");
   if (k < 0 || k > mem->method->degree(mem))
-    return cpReport(&s->log, CV_BAD_K, __func__, "k must be 0 ... %d: k = %d",
+    return cpReport(&s->log, CV_BAD_K, function, "k must be 0 ... %d: k = %d",
                     mem->method->degree(mem), k);
   const sunrealtype fuzz = cpOneStepTimeRoundoff(mem); /* Times just outside move to the ends. */
   if (fabs(t - s->t) <= fuzz) t = s->t;
   if (fabs(t - mem->tlast) <= fuzz) t = mem->tlast;
   if (!((t - mem->tlast) * mem->dir >= 0.0 && (s->t - t) * mem->dir >= 0.0))
-    return cpReport(&s->log, CV_BAD_T, __func__,
+    return cpReport(&s->log, CV_BAD_T, function,
                     "t must lie in the last step, %.15g to %.15g: t = %.15g", mem->tlast, s->t, t);
   cpStepperEnter(s);
-  flag = cpStepperLeave(s, k ? mem->method->interpolate(mem, t, k, dky)
-                             : cpOneStepSolution(mem, t, dky, ""));
-  return flag ? cpReport(&s->log, flag, __func__, "%s", s->text) : CP_SUCCESS;
+  const int flag = cpStepperLeave(s, k ? mem->method->interpolate(mem, t, k, dky)
+                                       : cpOneStepSolution(mem, t, dky, ""));
+  return flag ? cpReport(&s->log, flag, function, "%s", s->text) : CP_SUCCESS;
 }
 
-int CPOneStepGetEstLocalErrors(CPOneStepMem mem, N_Vector ele) {
-  const CPStepper s = (CPStepper)mem;
-  const int flag    = cpStepperCheckVector(s, ele, "ele", __func__);
-  if (flag) return flag;
+int cpOneStepErrors(CPIntegrator s, N_Vector ele, const char *function) {
+  const CPOneStep mem = (CPOneStep)s;
   if (!mem->have_step || !mem->have_err)
-    return cpReport(&s->log, CP_NO_INIT, __func__,
+    return cpReport(&s->log, CP_NO_INIT, function,
                     "the newest attempt is not an accepted step with an error test");
   N_VScale(1.0, s->err, ele);
   return CP_SUCCESS;
 }
 
-int CPOneStepGetMethod(CPOneStepMem mem, const char **name, int *order, int *embedded, int *stages) {
-  const int flag = cpStepperExists((CPStepper)mem, __func__);
-  if (flag) return flag;
-  if (name) *name = mem->name;
-  if (order) *order = mem->order;
-  if (embedded) *embedded = mem->embedded;
-  if (stages) *stages = mem->stages;
-  return CP_SUCCESS;
-}
-
 /* ---- statistics ---- */
 
-int CPOneStepGetStats(CPOneStepMem mem, CPOneStepStats *stats) {
-  const int flag = cpStepperExists((CPStepper)mem, __func__);
-  if (flag) return flag;
-  if (!stats) return cpRefuse(&mem->base.log, __func__, "stats must not be NULL");
-  const CPodeProjStats p = cpStepperStats(&mem->base);
-  *stats                 = mem->stats;
-  stats->nprojfails      = p.nprojfails;
-  stats->nlargecorr      = p.nlargecorr;
-  stats->nproj           = p.nproj;
-  stats->nerrproj        = p.nerrproj;
-  stats->noutputs        = p.noutputs;
-  stats->nce             = p.nce;
-  stats->nje             = p.nje;
-  stats->nsetups         = p.nsetups;
-  stats->niters          = p.niters;
-  stats->violation       = p.violation;
-  stats->correction      = p.correction;
-  stats->maxcorrection   = p.maxcorrection;
-  stats->hlast           = mem->hlast;
-  stats->hnext           = mem->hfixed > 0.0 ? mem->dir * mem->hfixed : mem->h;
-  stats->t               = mem->base.t;
+void cpOneStepStats(CPIntegrator s, CPIntegratorStats *stats) {
+  const CPOneStep mem             = (CPOneStep)s;
+  const CPIntegratorStats project = *stats; /* the projection's counters */
+  *stats                          = mem->stats;
+  stats->nproj                    = project.nproj;
+  stats->nerrproj                 = project.nerrproj;
+  stats->nprojfails               = project.nprojfails;
+  stats->nlargecorr               = project.nlargecorr;
+  stats->noutputs                 = project.noutputs;
+  stats->nce                      = project.nce;
+  stats->nje                      = project.nje;
+  stats->nsetups                  = project.nsetups;
+  stats->niters                   = project.niters;
+  stats->violation                = project.violation;
+  stats->correction               = project.correction;
+  stats->maxcorrection            = project.maxcorrection;
+  stats->hlast                    = mem->hlast;
+  stats->hnext                    = mem->hfixed > 0.0 ? mem->dir * mem->hfixed : mem->h;
+  stats->t                        = s->t;
   if (mem->method->stats) mem->method->stats(mem, stats);
-  return CP_SUCCESS;
 }
 
-int CPOneStepPrintAllStats(CPOneStepMem mem, FILE *out, SUNOutputFormat fmt) {
-  const CPStepper s = (CPStepper)mem;
-  CPOneStepStats n;
-  int flag = cpStepperInitialised(s, __func__);
-  if (!flag) flag = cpStepperCheckFormat(s, out, fmt, __func__);
-  if (!flag) flag = CPOneStepGetStats(mem, &n);
-  if (flag) return flag;
+int cpOneStepPrint(CPIntegrator s, FILE *out, SUNOutputFormat fmt, const char *function) {
+  const CPOneStep mem = (CPOneStep)s;
+  CPIntegratorStats n = {0};
+  cpOneStepStats(s, &n);
   const int table          = fmt == SUN_OUTPUTFORMAT_TABLE;
   const CPFigure figures[] = {{table ? "Method" : NULL, .text = mem->name},
                               {table ? "Current time" : NULL, .value = n.t, .digits = 3},
@@ -120,5 +99,5 @@ int CPOneStepPrintAllStats(CPOneStepMem mem, FILE *out, SUNOutputFormat fmt) {
                               {"Complex factorizations", .count = n.nlucomplex},
                               {"Root fn evals", .count = n.nge}};
   const int bad            = cpPrintFigures(out, fmt, figures, sizeof figures / sizeof figures[0]);
-  return cpStepperPrint(s, out, fmt, bad, __func__);
+  return bad ? cpRefuse(&s->log, function, "writing to out failed") : CP_SUCCESS;
 }

@@ -82,7 +82,7 @@ static double decayOf(const CPRadau R) {
  * order 2 s over the estimate is about decay^(s - 1): the least weight of an estimate that comes as a
  * surprise. (Vibrations that steps do not resolve, as those of elastic parts, do not decay either, but
  * are no surprise.) */
-static double raised(CPOneStepMem mem, sunrealtype h, sunrealtype error) {
+static double raised(CPOneStep mem, sunrealtype h, sunrealtype error) {
   const CPRadau R = mem->own;
   const int s     = R->table->s;
   if (!R->last) return 1.0;
@@ -97,7 +97,7 @@ static double raised(CPOneStepMem mem, sunrealtype h, sunrealtype error) {
  * diverged, its matrix says nothing of this step, and err is not filtered by it: next to a singular
  * position that makes little difference, but in a step over a jump of friction the filter reduced the
  * estimate below the tolerance, and errors were 17,000 tolerances. */
-static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
+static int estimate(CPOneStep mem, sunrealtype h, sunrealtype *norm) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
   double w[CP_RADAU_STAGES + 1];
@@ -124,7 +124,7 @@ static int estimate(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
 
 /* Is the attempt to be rejected for its correction? This is an error of order 2 s in h, and norm
  * becomes that of an estimate of order s + 1 with the same step size. */
-static int movedTooFar(CPOneStepMem mem, sunrealtype *norm) {
+static int movedTooFar(CPOneStep mem, sunrealtype *norm) {
   const CPRadau R              = mem->own;
   const sunrealtype correction = mem->base.stats.correction, before = R->moved;
   if (!mem->base.P || isinf(cpOneStepMaxCorrection(mem))) return 0;
@@ -137,9 +137,9 @@ static int movedTooFar(CPOneStepMem mem, sunrealtype *norm) {
 
 /* ynew = Y_s, projected with the real factors or, where that is not available or fails, by the
  * projector */
-static int project(CPOneStepMem mem) {
+static int project(CPOneStep mem) {
   const CPRadau R           = mem->own;
-  const CPStepper base      = &mem->base;
+  const CPIntegrator base   = &mem->base;
   const CPImplicitSystem *S = &R->system;
   const sunrealtype *Y      = R->Y + (R->table->s - 1) * R->n;
   sunrealtype *moved = R->D_new + (R->table->s + 1) * R->N, *y = N_VGetArrayPointer(mem->ynew);
@@ -168,7 +168,7 @@ static int project(CPOneStepMem mem) {
   return flag;
 }
 
-static int attempt(CPOneStepMem mem, sunrealtype h, sunrealtype *norm) {
+static int attempt(CPOneStep mem, sunrealtype h, sunrealtype *norm) {
   const CPRadau R           = mem->own;
   const sunrealtype largest = mem->base.stats.maxcorrection;
   int flag                  = cpRadauStages(mem, h);
@@ -231,7 +231,7 @@ static double byContraction(const CPRadau R, double decay, int s) {
 /* After an accepted step, chooses the number of stages that promises the longest step for its cost.
  * The error with more or fewer stages is extrapolated from the decay of the divided differences.
  * Returns the ratio of step sizes. */
-static sunrealtype choose(CPOneStepMem mem, sunrealtype norm) {
+static sunrealtype choose(CPOneStep mem, sunrealtype norm) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
   const int now         = (int)(T - cpRadauTables);
@@ -264,7 +264,7 @@ static sunrealtype choose(CPOneStepMem mem, sunrealtype norm) {
   return R->by_stages ? fmin(ratio, GROW_STAGES) : ratio;
 }
 
-static sunrealtype ratio(CPOneStepMem mem, sunrealtype norm, int accepted) {
+static sunrealtype ratio(CPOneStep mem, sunrealtype norm, int accepted) {
   const CPRadau R = mem->own;
   if (!accepted) {
     if (!R->fresh && R->theta > KEEP) R->have_partials = 0;
@@ -277,7 +277,7 @@ static sunrealtype ratio(CPOneStepMem mem, sunrealtype norm, int accepted) {
   return same && R->theta <= KEEP && next >= 1.0 && next <= R->system.growth ? 1.0 : next;
 }
 
-static void accepted(CPOneStepMem mem) {
+static void accepted(CPOneStep mem) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
   sunrealtype *D        = R->D;
@@ -297,7 +297,7 @@ static void accepted(CPOneStepMem mem) {
   R->table = &cpRadauTables[R->stages];
 }
 
-static void takenBack(CPOneStepMem mem) {
+static void takenBack(CPOneStep mem) {
   const CPRadau R = mem->own;
   R->origin       = 0.0;
   cpRadauStart(R, R->x0);
@@ -307,7 +307,7 @@ static void takenBack(CPOneStepMem mem) {
 
 static void destroy(void *own) { cpArenaFree(&((CPRadau)own)->arena); }
 
-static int create(CPOneStepMem mem) {
+static int create(CPOneStep mem) {
   CPRadau R;
   if (!CP_NEW(&mem->memory, R, 1) || !cpArenaOwn(&mem->memory, R, destroy)) return CP_MEM_FAIL;
   mem->own      = R;
@@ -321,7 +321,7 @@ static int create(CPOneStepMem mem) {
 
 /* Called at the first start, since a system that is attached after the creation determines the
  * unknowns. */
-static int allocate(CPOneStepMem mem) {
+static int allocate(CPOneStep mem) {
   const CPRadau R          = mem->own;
   const CPSystem *attached = &mem->base.system;
   int flag                 = CP_SUCCESS;
@@ -347,10 +347,10 @@ static int allocate(CPOneStepMem mem) {
   return flag ? cpReason(mem->base.text, flag, "no memory for the stages") : flag;
 }
 
-static int start(CPOneStepMem mem) {
-  const CPRadau R      = mem->own;
-  const CPStepper base = &mem->base;
-  int flag             = R->Y ? CP_SUCCESS : allocate(mem);
+static int start(CPOneStep mem) {
+  const CPRadau R         = mem->own;
+  const CPIntegrator base = &mem->base;
+  int flag                = R->Y ? CP_SUCCESS : allocate(mem);
   if (flag) return flag;
   if (!R->table) R->table = &cpRadauTables[R->least]; /* otherwise kept, as the step size is */
   R->by_stages = R->have_stages = 0;
@@ -368,7 +368,7 @@ static int start(CPOneStepMem mem) {
   return flag ? cpRadauBecause(mem, -abs(flag)) : flag;
 }
 
-static int begin(CPOneStepMem mem) {
+static int begin(CPOneStep mem) {
   const CPRadau R = mem->own;
   const int flag = R->system.changed && R->system.changed(R->system.data) ? start(mem) : CP_SUCCESS;
   if (flag) return flag;
@@ -380,7 +380,7 @@ static int begin(CPOneStepMem mem) {
   return cpInitialStep(mem, f0, mem->base.tmp, &mem->h);
 }
 
-static void stats(CPOneStepMem mem, CPOneStepStats *stats) {
+static void stats(CPOneStep mem, CPIntegratorStats *stats) {
   stats->nlinsetups = mem->stats.nlureal + mem->stats.nlucomplex;
 }
 

@@ -91,19 +91,19 @@ typedef struct {
 /* radau_newton.c: solves for the stages of a step of size h with the present partial derivatives,
  * and again with new ones if that fails. Returns 0, a code of the system's functions, or
  * -CV_CONV_FAILURE, each with its reason in base.text. */
-int cpRadauStages(CPOneStepMem mem, sunrealtype h);
+int cpRadauStages(CPOneStep mem, sunrealtype h);
 /* Returns flag, and copies the system's reason to base.text. */
-int cpRadauBecause(CPOneStepMem mem, int flag);
+int cpRadauBecause(CPOneStep mem, int flag);
 
 /* radau_polynomial.c: computes D_new and size_new from the stages of the attempt. */
-void cpRadauDifferences(CPOneStepMem mem, sunrealtype h);
+void cpRadauDifferences(CPOneStep mem, sunrealtype h);
 /* Predicts x_i in the new step by the polynomial of the last one or, without a last step, by x0. */
-void cpRadauPredict(CPOneStepMem mem, sunrealtype h);
+void cpRadauPredict(CPOneStep mem, sunrealtype h);
 /* x [N] <- x at the start of the last step, by the polynomial of that step */
 void cpRadauStart(CPRadau R, sunrealtype *x);
 /* For CPOneStepMethod. */
-int cpRadauDegree(CPOneStepMem mem);
-int cpRadauInterpolate(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky);
+int cpRadauDegree(CPOneStep mem);
+int cpRadauInterpolate(CPOneStep mem, sunrealtype t, int k, N_Vector dky);
 /* y = y0 + sum_k w_k Z_k. Rows have length n and the distance `stride`. If y0 is NULL, it counts as
  * 0. */
 void cpRadauSum(int n, const double *y0, int terms, const double *w, const double *Z, int stride,
@@ -113,6 +113,6 @@ sunrealtype cpRadauSquares(int n, const sunrealtype *x, const sunrealtype *ewt);
 
 /* radau_ode.c: y' = f(t, y) as an implicit system, r = f(t, y) - k, with J = df/dy by the user's
  * function or by difference quotients. Allocates in *arena, and returns 0 or CP_MEM_FAIL. */
-int cpRadauOde(CPOneStepMem mem, CPArena *arena, CPImplicitSystem *system);
+int cpRadauOde(CPOneStep mem, CPArena *arena, CPImplicitSystem *system);
 
 #endif

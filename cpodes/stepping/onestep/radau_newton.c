@@ -68,7 +68,7 @@ CP_WIDE static void combine(int s, int n, const double w[][CP_RADAU_STAGES], dou
 
 /* Y_i = y + h sum_j a_ij k_j. Where the equations contain q' = u, k_q is set to the u of the stage,
  * so that its residual is 0. */
-static void states(CPOneStepMem mem, sunrealtype h) {
+static void states(CPOneStep mem, sunrealtype h) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
   const sunrealtype *y  = N_VGetArrayPointer(mem->base.y);
@@ -79,7 +79,7 @@ static void states(CPOneStepMem mem, sunrealtype h) {
   combine(T->s, nq, T->A, h, R->x, N, y, 0, R->Y, n);
 }
 
-int cpRadauBecause(CPOneStepMem mem, int flag) {
+int cpRadauBecause(CPOneStep mem, int flag) {
   const CPImplicitSystem *system = &((CPRadau)mem->own)->system;
   if (system->text == mem->base.text) return flag;
   return cpReason(mem->base.text, flag, "%s", system->text);
@@ -93,7 +93,7 @@ static int factorsOf(const CPRadauTable *T, int i) {
 }
 
 /* Sets the units in which residuals are measured (residue). */
-static void setUnit(CPOneStepMem mem) {
+static void setUnit(CPOneStep mem) {
   const CPRadau R        = mem->own;
   const sunrealtype *ewt = N_VGetArrayPointer(mem->base.ewt);
   if (!R->system.diagonal) {
@@ -106,10 +106,10 @@ static void setUnit(CPOneStepMem mem) {
 
 /* At a prediction f may be so far from all solutions that no difference agrees with its derivatives. They
  * are wrong only if they are wrong at the start of the step, too; otherwise the attempt fails. */
-static int wrongAtStart(CPOneStepMem mem, sunrealtype h, int flag) {
-  const CPRadau R      = mem->own;
-  const CPStepper base = &mem->base;
-  int jump             = 0;
+static int wrongAtStart(CPOneStep mem, sunrealtype h, int flag) {
+  const CPRadau R         = mem->own;
+  const CPIntegrator base = &mem->base;
+  int jump                = 0;
   mem->stats.njev++;
   return R->system.partials(CP_REAL_FACTORS, base->t, N_VGetArrayPointer(base->y), R->x0,
                             N_VGetArrayPointer(base->ewt), h, &jump, R->system.data) == flag
@@ -119,14 +119,14 @@ static int wrongAtStart(CPOneStepMem mem, sunrealtype h, int flag) {
 
 /* Computes partial derivatives at the predicted middle of the step, or at its start if there is no
  * prediction, and with by_stages also at the other predicted stages. */
-static int partials(CPOneStepMem mem, sunrealtype h) {
-  const CPRadau R        = mem->own;
-  const CPRadauTable *T  = R->table;
-  const CPStepper base   = &mem->base;
-  const sunrealtype *ewt = N_VGetArrayPointer(base->ewt);
-  const int m            = T->s / 2;
-  int jump               = 0, flag;
-  R->have_stages         = R->by_stages && R->last;
+static int partials(CPOneStep mem, sunrealtype h) {
+  const CPRadau R         = mem->own;
+  const CPRadauTable *T   = R->table;
+  const CPIntegrator base = &mem->base;
+  const sunrealtype *ewt  = N_VGetArrayPointer(base->ewt);
+  const int m             = T->s / 2;
+  int jump                = 0, flag;
+  R->have_stages          = R->by_stages && R->last;
   if (R->last)
     flag = R->system.partials(CP_REAL_FACTORS, base->t + T->c[m] * h, R->Y + m * R->n,
                               R->x + m * R->N, ewt, h, &jump, R->system.data);
@@ -152,7 +152,7 @@ static int partials(CPOneStepMem mem, sunrealtype h) {
   return flag ? cpRadauBecause(mem, flag) : flag;
 }
 
-static int factor(CPOneStepMem mem, sunrealtype h) {
+static int factor(CPOneStep mem, sunrealtype h) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
   if (R->h_factors == h && R->table_factors == T) return CP_SUCCESS;
@@ -187,7 +187,7 @@ static void blend(int N, double real, double re, double im, const double *r, dou
 
 /* Solves the real system, unless stages have factors of their own, and the complex ones. w:
  * right-hand sides T^-1 r, then solutions. */
-static int solve(CPOneStepMem mem) {
+static int solve(CPOneStep mem) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
   const int N           = R->N;
@@ -207,7 +207,7 @@ static int solve(CPOneStepMem mem) {
 }
 
 /* Returns the norm of h D w, the changes that w makes to the states in the eigenvectors of A. */
-static sunrealtype changes(CPOneStepMem mem, sunrealtype h, const sunrealtype *w) {
+static sunrealtype changes(CPOneStep mem, sunrealtype h, const sunrealtype *w) {
   const CPRadau R        = mem->own;
   const CPRadauTable *T  = R->table;
   const sunrealtype *ewt = N_VGetArrayPointer(mem->base.ewt), g = h * T->real;
@@ -236,7 +236,7 @@ static sunrealtype changes(CPOneStepMem mem, sunrealtype h, const sunrealtype *w
 #define SLOW 0.35 /* an iteration that contracts faster than this is not accelerated */
 enum { MOST_ACCELERATED = 15 }; /* the most iterations with the acceleration, and pairs */
 
-static sunrealtype dot(CPOneStepMem mem, const sunrealtype *v, const sunrealtype *w) {
+static sunrealtype dot(CPOneStep mem, const sunrealtype *v, const sunrealtype *w) {
   const CPRadau R        = mem->own;
   const sunrealtype *ewt = N_VGetArrayPointer(mem->base.ewt);
   sunrealtype sum        = 0.0;
@@ -247,7 +247,7 @@ static sunrealtype dot(CPOneStepMem mem, const sunrealtype *v, const sunrealtype
 
 /* Returns the accelerated step for the corrections w, after those before, v. *pairs: in, out, the
  * number of pairs. */
-static const sunrealtype *accelerate(CPOneStepMem mem, int *pairs) {
+static const sunrealtype *accelerate(CPOneStep mem, int *pairs) {
   const CPRadau R      = mem->own;
   const int all        = R->table->s * R->N;
   const sunrealtype *w = R->w, *v = R->v;
@@ -276,7 +276,7 @@ static const sunrealtype *accelerate(CPOneStepMem mem, int *pairs) {
 }
 
 /* Allocates the pairs, which few motions need. */
-static int allocatePairs(CPOneStepMem mem) {
+static int allocatePairs(CPOneStep mem) {
   const CPRadau R  = mem->own;
   const size_t all = (size_t)cpRadauTables[R->most].s * (size_t)R->N;
   if (R->pair) return CP_SUCCESS;
@@ -288,7 +288,7 @@ static int allocatePairs(CPOneStepMem mem) {
 /* ---- the iteration ---- */
 
 /* r_i = r(t + c_i h, Y_i, x_i) */
-static int residuals(CPOneStepMem mem, sunrealtype h) {
+static int residuals(CPOneStep mem, sunrealtype h) {
   const CPRadau R           = mem->own;
   const CPRadauTable *T     = R->table;
   const CPImplicitSystem *S = &R->system;
@@ -321,14 +321,14 @@ static const sunrealtype *lastResidual(const CPRadau R) { return R->r + (R->tabl
 
 /* Returns the norm of the residual of the last stage in units of the corrections: h |r_j| over the
  * diagonal of -dr/dk. Stiffness makes it larger than the correction. */
-static sunrealtype residue(CPOneStepMem mem, sunrealtype h) {
+static sunrealtype residue(CPOneStep mem, sunrealtype h) {
   const CPRadau R = mem->own;
   return fabs(h) * sqrt(cpRadauSquares(R->n, lastResidual(R), R->unit) / R->n);
 }
 
 /* Returns the size of a residual that one iteration with the present partial derivatives makes as small
  * as a tolerance, as its first iteration has reduced each component. first: the first residual */
-static sunrealtype known(CPOneStepMem mem, sunrealtype h, sunrealtype first) {
+static sunrealtype known(CPOneStep mem, sunrealtype h, sunrealtype first) {
   const CPRadau R      = mem->own;
   const sunrealtype *r = lastResidual(R);
   sunrealtype largest  = CP_UROUND;
@@ -341,7 +341,7 @@ static sunrealtype known(CPOneStepMem mem, sunrealtype h, sunrealtype first) {
 
 /* Solves for the stages from the predicted x. Returns 0, a code of the system's functions, or
  * -CV_CONV_FAILURE. */
-static int newton(CPOneStepMem mem, sunrealtype h) {
+static int newton(CPOneStep mem, sunrealtype h) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
   const int N = R->N, s = T->s;
@@ -418,7 +418,7 @@ static int newton(CPOneStepMem mem, sunrealtype h) {
                   "Newton's iteration for the stages does not converge");
 }
 
-int cpRadauStages(CPOneStepMem mem, sunrealtype h) {
+int cpRadauStages(CPOneStep mem, sunrealtype h) {
   const CPRadau R = mem->own;
   int renew       = 0;
   if (R->have_stages) R->have_partials = 0;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 typedef struct {
-  CPOneStepMem mem;
+  CPOneStep mem;
   int n;
   N_Vector y, f, tmp[3]; /* a state, f at it, and workspace of the user's Jacobian */
   CPUserMat J;
@@ -151,9 +151,9 @@ static int compare(CPOde *ode, sunrealtype t, const sunrealtype *y, const sunrea
 
 static int partials(int which, sunrealtype t, const sunrealtype *y, const sunrealtype *k,
                     const sunrealtype *ewt, sunrealtype h, int *jump, void *data) {
-  CPOde *ode             = data;
-  const CPOneStepMem mem = ode->mem;
-  char *text             = mem->base.text;
+  CPOde *ode          = data;
+  const CPOneStep mem = ode->mem;
+  char *text          = mem->base.text;
   int i, j;
   (void)which; /* without `leading` there are no CP_STAGE_FACTORS */
   *jump = 0;
@@ -205,7 +205,7 @@ static int filter(sunrealtype *e, void *data) { return solve(CP_REAL_FACTORS, e,
 
 static void freeLu(void *lu) { cpLuFree(lu); }
 
-int cpRadauOde(CPOneStepMem mem, CPArena *arena, CPImplicitSystem *system) {
+int cpRadauOde(CPOneStep mem, CPArena *arena, CPImplicitSystem *system) {
   CPOde *ode;
   if (!CP_NEW(arena, ode, 1)) return CP_MEM_FAIL;
   const N_Vector y0 = mem->base.y0;
@@ -228,7 +228,7 @@ int cpRadauOde(CPOneStepMem mem, CPArena *arena, CPImplicitSystem *system) {
   if (!flag && !mem->jac) {
     flag             = cpColoringCreate(arena, &ode->colors, J);
     const int points = mem->batch ? ode->colors.ngroups + 1 : 1;
-    ode->room        = points < CP_ONESTEP_BATCH ? points : CP_ONESTEP_BATCH;
+    ode->room        = points < CP_MAX_BATCH ? points : CP_MAX_BATCH;
     CP_NEW(arena, ode->t, ode->room);
     CP_NEW(arena, ode->Y, (size_t)ode->room * (size_t)n);
     CP_NEW(arena, ode->F, (size_t)ode->room * (size_t)n);

@@ -35,7 +35,7 @@ sunrealtype cpRadauSquares(int n, const sunrealtype *x, const sunrealtype *ewt) 
 
 static double node(const CPRadauTable *T, int k) { return k < T->s ? T->c[T->s - 1 - k] : 0.0; }
 
-void cpRadauDifferences(CPOneStepMem mem, sunrealtype h) {
+void cpRadauDifferences(CPOneStep mem, sunrealtype h) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
   const int s = T->s, N = R->N;
@@ -75,7 +75,7 @@ static int degreeOf(const CPRadauTable *L, const sunrealtype *size, double theta
 
 /* When the number of independent rows changes, multipliers jump between two steps. Their prediction
  * then omits the difference that contains their values at the start of the last step. */
-void cpRadauPredict(CPOneStepMem mem, sunrealtype h) {
+void cpRadauPredict(CPOneStep mem, sunrealtype h) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table, *L = R->last;
   const int n = R->n, N = R->N;
@@ -101,12 +101,12 @@ void cpRadauStart(CPRadau R, sunrealtype *x) {
 
 /* ---- interpolation: y(theta) = y_0 + h int_0^theta k, with k of the last step ---- */
 
-int cpRadauDegree(CPOneStepMem mem) { return ((CPRadau)mem->own)->last->s + 1; }
+int cpRadauDegree(CPOneStep mem) { return ((CPRadau)mem->own)->last->s + 1; }
 
 /* The difference of order s also contains k at the start of the step. Its term vanishes at both
  * ends, and raises the order of the polynomial by one. Where the step skips a fast transient this
  * term is not small, and is left out. */
-int cpRadauInterpolate(CPOneStepMem mem, sunrealtype t, int k, N_Vector dky) {
+int cpRadauInterpolate(CPOneStep mem, sunrealtype t, int k, N_Vector dky) {
   const CPRadau R       = mem->own;
   const CPRadauTable *L = R->last;
   const sunrealtype h = mem->hlast, theta = (t - mem->tlast) / h, unit = pow(h, -k);

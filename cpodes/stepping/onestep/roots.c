@@ -36,12 +36,9 @@ void cpRootsFree(CPRoots *roots) {
   cpArenaFree(&roots->vectors);
 }
 
-int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g) {
-  CPRoots roots = {.g = g, .n = nrtfn, .tfound = NAN};
-  int flag      = cpStepperIdle((CPStepper)mem, __func__);
-  if (flag) return flag;
-  if (nrtfn < 0) return cpRefuse(&mem->base.log, __func__, "nrtfn must be >= 0: nrtfn = %d", nrtfn);
-  if (nrtfn > 0 && !g) return cpRefuse(&mem->base.log, __func__, "g must not be NULL");
+int cpOneStepRoots(CPIntegrator s, int nrtfn, CVRootFn g, const char *function) {
+  const CPOneStep mem = (CPOneStep)s;
+  CPRoots roots       = {.g = g, .n = nrtfn, .tfound = NAN};
   CP_NEW(&roots.values, roots.direction, nrtfn);
   CP_NEW(&roots.values, roots.found, nrtfn);
   CP_NEW(&roots.values, roots.at_zero, nrtfn);
@@ -50,50 +47,45 @@ int CPOneStepRootInit(CPOneStepMem mem, int nrtfn, CVRootFn g) {
             &roots.hi, &roots.mid, &roots.slope_lo, &roots.slope_hi, &roots.slope_mid);
   if (cpArenaStatus(&roots.values)) {
     cpRootsFree(&roots);
-    return cpReport(&mem->base.log, CP_MEM_FAIL, __func__, "no memory");
+    return cpReport(&mem->base.log, CP_MEM_FAIL, function, "no memory");
   }
   cpRootsFree(&mem->roots);
   mem->roots = roots;
   return CP_SUCCESS;
 }
 
-static int checkRoots(CPOneStepMem mem, const int *list, const char *name, const char *function) {
-  int flag = cpStepperExists((CPStepper)mem, function);
-  if (flag) return flag;
-  if (!mem->roots.n)
-    return cpReport(&mem->base.log, CP_NO_INIT, function, "call CPOneStepRootInit first");
-  if (!list) return cpRefuse(&mem->base.log, function, "%s must not be NULL", name);
-  return CP_SUCCESS;
+static int checkRoots(CPOneStep mem, const char *function) {
+  if (mem->roots.n) return CP_SUCCESS;
+  return cpReport(&mem->base.log, CP_NO_INIT, function, "call CPIntegratorRootInit first");
 }
 
-int CPOneStepSetRootDirection(CPOneStepMem mem, const int *rootdir) {
-  int flag = checkRoots(mem, rootdir, "rootdir", __func__);
-  if (!flag) flag = cpStepperIdle(&mem->base, __func__);
+int cpOneStepDirection(CPIntegrator s, const int *rootdir, const char *function) {
+  const CPOneStep mem = (CPOneStep)s;
+  const int flag      = checkRoots(mem, function);
   if (flag) return flag;
   CPRoots *r = &mem->roots;
   for (int i = 0; i < r->n; i++)
     if (rootdir[i] < -1 || rootdir[i] > 1)
-      return cpRefuse(&mem->base.log, __func__, "rootdir must be -1, 0 or 1: rootdir[%d] = %d", i,
+      return cpRefuse(&mem->base.log, function, "rootdir must be -1, 0 or 1: rootdir[%d] = %d", i,
                       rootdir[i]);
   for (int i = 0; i < r->n; i++) r->direction[i] = rootdir[i];
   r->pending = 0; /* It was found with the old directions. */
   return CP_SUCCESS;
 }
 
-int CPOneStepGetRootInfo(CPOneStepMem mem, int *rootsfound) {
-  int flag = checkRoots(mem, rootsfound, "rootsfound", __func__);
+int cpOneStepFound(CPIntegrator s, int *rootsfound, const char *function) {
+  const CPOneStep mem = (CPOneStep)s;
+  const int flag      = checkRoots(mem, function);
   if (flag) return flag;
   for (int i = 0; i < mem->roots.n; i++) rootsfound[i] = mem->roots.found[i];
   return CP_SUCCESS;
 }
 
-int CPOneStepGetRootWindow(CPOneStepMem mem, sunrealtype *low, sunrealtype *high) {
-  const int flag = cpStepperExists((CPStepper)mem, __func__);
-  if (flag) return flag;
-  const CPRoots *r = &mem->roots;
-  if (!low || !high) return cpRefuse(&mem->base.log, __func__, "low and high must not be NULL");
+int cpOneStepWindow(CPIntegrator s, sunrealtype *low, sunrealtype *high, const char *function) {
+  const CPOneStep mem = (CPOneStep)s;
+  const CPRoots *r    = &mem->roots;
   if (!cpRootsAt(r, mem->tret))
-    return cpReport(&mem->base.log, CP_NO_INIT, __func__, "the last call has not returned a root");
+    return cpReport(&mem->base.log, CP_NO_INIT, function, "the last call has not returned a root");
   *low = r->tbefore, *high = r->tfound;
   return CP_SUCCESS;
 }
@@ -106,7 +98,7 @@ static void swapValues(sunrealtype **a, sunrealtype **b) {
   *b                = kept;
 }
 
-static int evaluateAt(CPOneStepMem mem, sunrealtype t, N_Vector y, sunrealtype *values) {
+static int evaluateAt(CPOneStep mem, sunrealtype t, N_Vector y, sunrealtype *values) {
   const CPRoots *r = &mem->roots;
   mem->stats.nge++;
   const int result = r->g(t, y, values, cpOneStepUserData(&mem->base));
@@ -120,10 +112,10 @@ static int evaluateAt(CPOneStepMem mem, sunrealtype t, N_Vector y, sunrealtype *
 
 /* y <- the state at t. If the projection fails recoverably, the state stays unprojected (raw),
  * since the projection may succeed nearer to the root. A fatal failure ends the search. */
-static int stateAt(CPOneStepMem mem, sunrealtype t, N_Vector y, int *raw) {
-  const CPStepper s = &mem->base;
-  const int flag    = cpOneStepSolution(mem, t, y, " (CV_ROOT_RETURN)");
-  *raw              = flag == CP_OUTPUT_PROJ_FAIL;
+static int stateAt(CPOneStep mem, sunrealtype t, N_Vector y, int *raw) {
+  const CPIntegrator s = &mem->base;
+  const int flag       = cpOneStepSolution(mem, t, y, " (CV_ROOT_RETURN)");
+  *raw                 = flag == CP_OUTPUT_PROJ_FAIL;
   if (*raw && s->output_cause < 0)
     return cpReason(s->text, s->output_cause, "at t = %.10g: no state for root functions: %s", t,
                     cpWorkText(s->out));
@@ -131,7 +123,7 @@ static int stateAt(CPOneStepMem mem, sunrealtype t, N_Vector y, int *raw) {
 }
 
 /* Evaluates mid at t, in the state trial. */
-static int evaluateBetween(CPOneStepMem mem, sunrealtype t) {
+static int evaluateBetween(CPOneStep mem, sunrealtype t) {
   CPRoots *r     = &mem->roots;
   const int flag = stateAt(mem, t, r->trial, &r->trial_raw);
   return flag ? flag : evaluateAt(mem, t, r->trial, r->mid);
@@ -140,7 +132,7 @@ static int evaluateBetween(CPOneStepMem mem, sunrealtype t) {
 /* size_i = |g_i(t, trial + MARGIN off) - values_i|, where values is g(t, trial), and off contains
  * errors of the state. These get random signs and sizes first, since equal errors would not show in
  * the difference of two components. */
-static int sensitivity(CPOneStepMem mem, sunrealtype t, const sunrealtype *values, N_Vector off,
+static int sensitivity(CPOneStep mem, sunrealtype t, const sunrealtype *values, N_Vector off,
                        sunrealtype *size) {
   CPRoots *r = &mem->roots;
   if (cpHasData(off)) {
@@ -158,7 +150,7 @@ int cpRootsAt(const CPRoots *r, sunrealtype t) { return r->n && t == r->tfound; 
 
 /* Determines which g_i are zero at the start up to errors: roundoff and, for functions whose root
  * has just been returned, also errors of the size of the tolerances. */
-int cpRootsStart(CPOneStepMem mem) {
+int cpRootsStart(CPOneStep mem) {
   CPRoots *r = &mem->roots;
   if (!r->n || r->have_lo) return CP_SUCCESS;
   if (!r->y) {
@@ -233,7 +225,7 @@ static void moveLower(CPRoots *r, sunrealtype t) {
 /* After a start, tlo advances until each g_i that is zero there has left zero, or until another
  * function crosses zero, whose root is then bracketed. Functions that are still at zero may leave
  * it at the ends of later steps. */
-static int activate(CPOneStepMem mem) {
+static int activate(CPOneStep mem) {
   CPRoots *r              = &mem->roots;
   const sunrealtype start = r->tlo, length = fabs(r->thi - start);
   sunrealtype s =
@@ -254,7 +246,7 @@ static int activate(CPOneStepMem mem) {
 
 /* After a root g_i may still be within its noise at the start of a step, on its new side. It has left
  * zero if the step takes it back to the old side, or if it exceeds its noise in the middle. */
-static int leaveWithin(CPOneStepMem mem) {
+static int leaveWithin(CPOneStep mem) {
   CPRoots *r    = &mem->roots;
   int evaluated = 0;
   for (int i = 0; i < r->n; i++) {
@@ -274,9 +266,9 @@ static int leaveWithin(CPOneStepMem mem) {
 
 /* slope = dg/ds along the solution at (t, y), s = dir t, by a forward difference along y', or a
  * backward one at the end of the step. values: g(t, y). */
-static int slopesAt(CPOneStepMem mem, sunrealtype t, N_Vector y, const sunrealtype *values,
+static int slopesAt(CPOneStep mem, sunrealtype t, N_Vector y, const sunrealtype *values,
                     sunrealtype *slope) {
-  const CPStepper s       = &mem->base;
+  const CPIntegrator s    = &mem->base;
   const sunrealtype least = SOON * cpOneStepTimeRoundoff(mem);
   sunrealtype ds          = fmax(SLOPE_STEP * fabs(mem->hlast), least);
   if (t == s->t) ds = -ds;
@@ -291,7 +283,7 @@ static int slopesAt(CPOneStepMem mem, sunrealtype t, N_Vector y, const sunrealty
 /* Follows g_i, which has the same sign at both ends of [tlo, thi], to its extremum. The first state
  * found where any function crosses zero becomes thi. A state where g_i has the other sign, but
  * whose crossing is not to be found, becomes tlo. */
-static int follow(CPOneStepMem mem, int i) {
+static int follow(CPOneStep mem, int i) {
   CPRoots *r             = &mem->roots;
   const sunrealtype sign = r->lo[i] > 0.0 ? 1.0 : -1.0;
   sunrealtype a = r->tlo, ga = sign * r->lo[i], sa = sign * r->slope_lo[i]; /* |g_i|, its slope */
@@ -322,7 +314,7 @@ static int follow(CPOneStepMem mem, int i) {
 
 /* Looks for functions that reach zero and turn back within [tlo, thi]. Slopes at tlo are computed
  * only if a slope at thi requires them. */
-static int followAll(CPOneStepMem mem) {
+static int followAll(CPOneStep mem) {
   CPRoots *r  = &mem->roots;
   int have_lo = 0, flag = slopesAt(mem, r->thi, r->y, r->hi, r->slope_hi);
   for (int i = 0; !flag && i < r->n; i++) {
@@ -346,7 +338,7 @@ static int followAll(CPOneStepMem mem) {
 /* Narrows [tlo, thi] down to roundoff around the earliest root. Of the functions that cross zero,
  * the one whose secant has the earliest zero is used. Illinois variant: the values at the ends have
  * weights, and the weight of an end that stays twice in a row is halved. */
-static int locate(CPOneStepMem mem) {
+static int locate(CPOneStep mem) {
   CPRoots *r            = &mem->roots;
   const sunrealtype tol = cpOneStepTimeRoundoff(mem);
   sunrealtype wlo = 1.0, whi = 1.0;
@@ -397,7 +389,7 @@ static void goOn(CPRoots *r) {
   }
 }
 
-int cpRootsSearch(CPOneStepMem mem) {
+int cpRootsSearch(CPOneStep mem) {
   CPRoots *r = &mem->roots;
   if (!r->n || r->pending || !mem->have_step) return CP_SUCCESS;
   /* A step that has been repeated after it returned a root may end before that root. */
@@ -429,7 +421,7 @@ void cpRootsSearchAgain(CPRoots *r) {
   r->pending = 0;
 }
 
-int cpRootsReturned(CPOneStepMem mem) {
+int cpRootsReturned(CPOneStep mem) {
   CPRoots *r = &mem->roots;
   /* At a root the sign of g is due to errors of the projection, which are as large as the
    * tolerances. If g fails here, the root remains pending. */

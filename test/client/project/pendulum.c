@@ -2,7 +2,7 @@
  *
  *   x'' = -T x,  z'' = -T z - g,  T = x'^2 + z'^2 - g z      0 = x^2 + z^2 - 1,  0 = x x' + z z'
  */
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <stdio.h>
@@ -37,12 +37,12 @@ static int rod(sunrealtype t, N_Vector yvec, N_Vector cvec, void *user_data) {
 /* Computes the same motion by DOP853: x and z in xz. */
 static int by_dop853(CPProjector P, N_Vector y, SUNContext ctx, double xz[2]) {
   sunrealtype t    = 0;
-  CPOneStepMem mem = CPOneStepCreate("DOP853", ctx);
-  int flag         = CPOneStepInit(mem, rhs, t, y);
-  if (!flag) flag = CPOneStepSStolerances(mem, 1e-8, 1e-8);
-  if (!flag) flag = CPOneStepSetProjector(mem, P);
-  if (!flag) flag = CPOneStepEvolve(mem, 1, y, &t, CV_NORMAL);
-  CPOneStepFree(&mem);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", ctx);
+  int flag         = CPIntegratorInit(mem, rhs, t, y);
+  if (!flag) flag = CPIntegratorSStolerances(mem, 1e-8, 1e-8);
+  if (!flag) flag = CPIntegratorSetProjector(mem, P);
+  if (!flag) flag = CPIntegratorEvolve(mem, 1, y, &t, CV_NORMAL);
+  CPIntegratorFree(&mem);
   xz[0] = N_VGetArrayPointer(y)[0], xz[1] = N_VGetArrayPointer(y)[1];
   return flag;
 }
@@ -59,12 +59,12 @@ int main(void) {
   SUNMatrix A        = SUNDenseMatrix(4, 4, ctx);
   SUNLinearSolver LS = SUNLinSol_Dense(y, A, ctx);
   CPProjector P      = CPProjectorCreate(rod, y, c, ctx);
-  CPodeMem mem       = CPodeCreate(CV_BDF, ctx);
-  int flag           = CPodeInit(mem, rhs, t, y);
-  if (!flag) flag = CVodeSetLinearSolver(CPodeGetCVodeMem(mem), LS, A);
-  if (!flag) flag = CPodeSStolerances(mem, 1e-8, 1e-8);
-  if (!flag) flag = CPodeSetProjector(mem, P);
-  if (!flag) flag = CPode(mem, 1, y, &t, CV_NORMAL);
+  CPIntegrator mem   = CPIntegratorCreate("BDF", ctx);
+  int flag           = CPIntegratorInit(mem, rhs, t, y);
+  if (!flag) flag = CVodeSetLinearSolver(CPIntegratorGetCVodeMem(mem), LS, A);
+  if (!flag) flag = CPIntegratorSStolerances(mem, 1e-8, 1e-8);
+  if (!flag) flag = CPIntegratorSetProjector(mem, P);
+  if (!flag) flag = CPIntegratorEvolve(mem, 1, y, &t, CV_NORMAL);
 
   const double length = hypot(x[0], x[1]), energy = (x[2] * x[2] + x[3] * x[3]) / 2 + g * x[1];
   printf("t = %g s: x = %.9f m, z = %.9f m, length - 1 = %.1e m, energy = %.1e J/kg\n", t, x[0],
@@ -77,7 +77,7 @@ int main(void) {
   printf("and by DOP853: x = %.9f m, z = %.9f m\n", xz[0], xz[1]);
   const double difference = hypot(xz[0] - end[0], xz[1] - end[1]);
 
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
   SUNLinSolFree(LS);
   SUNMatDestroy(A);

@@ -2,7 +2,7 @@
  * conflict, and what is said about them. */
 #include "support/support.h"
 #include <cpodes/cpodes_bodies.h>
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <string.h>
 
@@ -454,23 +454,23 @@ static int run_with(int k, sunrealtype *t) {
   int flag         = CP_SUCCESS;
   memset(&messages, 0, sizeof messages);
   if (strcmp(methods[k].name, "BDF")) {
-    CPOneStepMem mem = CPOneStepCreate(methods[k].name, test_context);
+    CPIntegrator mem = CPIntegratorCreate(methods[k].name, test_context);
     ck_assert_ptr_nonnull(mem);
-    ck_assert_int_eq(CPOneStepSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
-    ck_assert_int_eq(CPMechAttachOneStep(mech, mem, 0, y), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepSStolerances(mem, tol, tol), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepSetMaxNumSteps(mem, -1), CP_SUCCESS);
-    flag = CPOneStepEvolve(mem, 10, y, &done, CV_NORMAL);
-    CPOneStepFree(&mem);
-  } else {
-    CPodeMem mem = CPodeCreate(CV_BDF, test_context);
-    ck_assert_ptr_nonnull(mem);
-    ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
     ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
-    ck_assert_int_eq(CPodeSStolerances(mem, tol, tol), CP_SUCCESS);
-    ck_assert_int_eq(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), -1), CP_SUCCESS);
-    flag = CPode(mem, 10, y, &done, CV_NORMAL);
-    CPodeFree(&mem);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
+    flag = CPIntegratorEvolve(mem, 10, y, &done, CV_NORMAL);
+    CPIntegratorFree(&mem);
+  } else {
+    CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
+    ck_assert_ptr_nonnull(mem);
+    ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+    ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
+    ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), -1), CP_SUCCESS);
+    flag = CPIntegratorEvolve(mem, 10, y, &done, CV_NORMAL);
+    CPIntegratorFree(&mem);
   }
   *t = done;
   return flag;

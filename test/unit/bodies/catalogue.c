@@ -9,7 +9,7 @@
 #include "models/spatial_four_bar.h"
 #include "support/support.h"
 #include <cpodes/cpodes_bodies.h>
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,14 +40,14 @@ static void run_by(const char *method, sunrealtype t_end, sunrealtype tol) {
   static MessageLog log;
   ck_assert_msg(CPBodiesMech(bodies, &mech) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(bodies));
   y                = CPBodiesState(bodies);
-  CPOneStepMem mem = CPOneStepCreate(method, test_context);
+  CPIntegrator mem = CPIntegratorCreate(method, test_context);
   ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
-  ck_assert_msg(CPMechAttachOneStep(mech, mem, 0, y) == CP_SUCCESS, "%s", log.text);
-  ck_assert_int_eq(CPOneStepSStolerances(mem, tol, tol), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetMaxNumSteps(mem, -1), CP_SUCCESS);
-  const int flag = CPOneStepEvolve(mem, t_end, y, &t, CV_NORMAL);
+  ck_assert_msg(CPMechAttach(mech, mem, 0, y) == CP_SUCCESS, "%s", log.text);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
+  const int flag = CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL);
   ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, log.text);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
 }
 
 static void run(sunrealtype t_end, sunrealtype tol) { run_by("DOP853", t_end, tol); }
@@ -264,14 +264,14 @@ START_TEST(spatial_four_bar_moves_as_the_hand_written_one) {
   run(5, 1e-12);
   CPMech hand      = CPModelMech(model);
   N_Vector yh      = vector_copy(model->y0);
-  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
-  ck_assert_int_eq(CPMechAttachOneStep(hand, mem, 0, yh), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSStolerances(mem, 1e-12, 1e-12), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetMaxNumSteps(mem, -1), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepEvolve(mem, 5, yh, &t, CV_NORMAL), CP_SUCCESS);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
+  ck_assert_int_eq(CPMechAttach(hand, mem, 0, yh), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-12, 1e-12), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 5, yh, &t, CV_NORMAL), CP_SUCCESS);
   for (int i = 0; i < SPATIAL_FOUR_BAR_N; i++)
     ck_assert_double_eq_tol(entries(y)[i], entries(yh)[i], 1e-9);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&hand);
   N_VDestroy(yh);
   CPModelFree(&model);

@@ -2,7 +2,7 @@
  * and accelerations of closed loops. */
 #include "support/support.h"
 #include <cpodes/cpodes_bodies.h>
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 
 static CPBodies bodies;
@@ -59,10 +59,10 @@ START_TEST(all_joints_move_as_in_mujoco) {
   const double bound = 1e-9; /* for the errors of MuJoCo's steps, and of those here */
   sunrealtype t;
   read_file(CPODES_BODIES_TEST "/joints.xml");
-  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
-  ck_assert_int_eq(CPMechAttachOneStep(mech, mem, 0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSStolerances(mem, 1e-12, 1e-12), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepEvolve(mem, 0.5, y, &t, CV_NORMAL), CP_SUCCESS);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-12, 1e-12), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 0.5, y, &t, CV_NORMAL), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesCount(bodies), 8);
   for (int i = 0; i < 8; i++) {
     sunrealtype x[3], dot = 0;
@@ -78,7 +78,7 @@ START_TEST(all_joints_move_as_in_mujoco) {
       ck_assert_msg(fabs(copysign(1, dot) * e[k] - at_half_a_second[i].e[k]) <= bound,
                     "%s e[%d] = %.12f", name, k, (double)e[k]);
   }
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   clear();
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* Reactions, energies and sensors against closed forms; assembly from rough guesses. */
 #include "support/support.h"
 #include <cpodes/cpodes_bodies.h>
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -52,13 +52,13 @@ static void solve(sunrealtype t) {
 
 static void run(sunrealtype t_end, sunrealtype tol) {
   sunrealtype t;
-  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
-  ck_assert_msg(CPMechAttachOneStep(mech, mem, 0, y) == CP_SUCCESS, "%s", log_.text);
-  ck_assert_int_eq(CPOneStepSStolerances(mem, tol, tol), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetMaxNumSteps(mem, -1), CP_SUCCESS);
-  const int flag = CPOneStepEvolve(mem, t_end, y, &t, CV_NORMAL);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
+  ck_assert_msg(CPMechAttach(mech, mem, 0, y) == CP_SUCCESS, "%s", log_.text);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
+  const int flag = CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL);
   ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, log_.text);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
 }
 
 static void expect(const char *joint, sunrealtype t, const sunrealtype *F, const sunrealtype *T) {

@@ -3,7 +3,7 @@
 #include "reading.h"
 
 #include "support/support.h"
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,15 +25,15 @@ static N_Vector motion(CPBodies b, sunrealtype t_end) {
   ck_assert_msg(CPBodiesMech(b, &mech) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(b));
   ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
   N_Vector y       = CPBodiesState(b);
-  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
   ck_assert_msg(CPBodiesAssemble(b, mech, 0, y, NULL) == CP_SUCCESS, "%s",
                 CPBodiesGetLastMessage(b));
-  ck_assert_msg(CPMechAttachOneStep(mech, mem, 0, y) == CP_SUCCESS, "%s", log.text);
-  ck_assert_int_eq(CPOneStepSStolerances(mem, 1e-10, 1e-10), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetMaxNumSteps(mem, -1), CP_SUCCESS);
-  const int flag = CPOneStepEvolve(mem, t_end, y, &t, CV_NORMAL);
+  ck_assert_msg(CPMechAttach(mech, mem, 0, y) == CP_SUCCESS, "%s", log.text);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-10, 1e-10), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
+  const int flag = CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL);
   ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, log.text);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   CPBodiesFree(&b);
   return y;

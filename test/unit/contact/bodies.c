@@ -48,8 +48,8 @@ static CPBodies balls(int n) {
   return bodies;
 }
 
-static void release(CPOneStepMem mem, CPContact contact, CPBodies bodies, N_Vector y) {
-  CPOneStepFree(&mem);
+static void release(CPIntegrator mem, CPContact contact, CPBodies bodies, N_Vector y) {
+  CPIntegratorFree(&mem);
   CPContactFree(&contact);
   CPBodiesFree(&bodies);
   N_VDestroy(y);
@@ -72,9 +72,9 @@ START_TEST(billiard_balls_roll_at_last) {
   ck_assert_ptr_nonnull(contact);
   ck_assert_int_eq(CPBodiesPrepare(bodies, CPContactGetMech(contact)), CP_SUCCESS);
   ck_assert_int_eq(CPContactSetUserData(contact, bodies), CP_SUCCESS);
-  CPOneStepMem mem = CPOneStepCreate(_i / 2 ? "RADAU" : "DOP853", test_context);
-  CPOneStepSetMaxNumSteps(mem, 10000);
-  int flag = CPContactAttachOneStep(contact, mem, 0, y, 1e-10, 1e-10);
+  CPIntegrator mem = CPIntegratorCreate(_i / 2 ? "RADAU" : "DOP853", test_context);
+  CPIntegratorSetMaxNumSteps(mem, 10000);
+  int flag = CPContactAttach(contact, mem, 0, y, 1e-10, 1e-10);
   ck_assert_msg(flag == CP_SUCCESS, "%d", flag);
   flag = CPContactSolve(contact, 2, y, &t);
   ck_assert_msg(flag == CP_SUCCESS, "%d %s", flag, CPContactGetLastMessage(contact));
@@ -117,11 +117,11 @@ START_TEST(data_and_preparation_may_come_in_any_order) {
       if (*c == 's')
         ck_assert_int_eq(CPMechSuggestMethod(mech, 0, y, 1, 1e-6, &suggested), CP_SUCCESS);
     }
-    CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
-    ck_assert_int_eq(CPContactAttachOneStep(contact, mem, 0, y, 1e-8, 1e-8), CP_SUCCESS);
+    CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
+    ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, 1e-8, 1e-8), CP_SUCCESS);
     ck_assert_int_eq(CPContactSolve(contact, 0.1, y, &t), CP_SUCCESS);
     v[k] = entries(y)[7];
-    CPOneStepFree(&mem);
+    CPIntegratorFree(&mem);
     CPContactFree(&contact);
     CPBodiesFree(&bodies);
     N_VDestroy(y);
@@ -164,17 +164,17 @@ START_TEST(the_end_of_sliding_takes_few_steps) {
   const sunrealtype tol = pow(10, -4 - _i / 2), angle = 0.3 * _i;
   CPBodies bodies = CPBodiesCreate(3, test_context);
   CPContactEvent event;
-  CPOneStepStats stats;
+  CPIntegratorStats stats;
   sunrealtype t;
   N_Vector y;
   CPContact contact = slide(bodies, angle, 0, &y);
-  CPOneStepMem mem  = CPOneStepCreate(_i % 2 ? "RADAU" : "DOP853", test_context);
-  CPOneStepSetMaxNumSteps(mem, 1000);
-  ck_assert_int_eq(CPContactAttachOneStep(contact, mem, 0, y, tol, tol), CP_SUCCESS);
+  CPIntegrator mem  = CPIntegratorCreate(_i % 2 ? "RADAU" : "DOP853", test_context);
+  CPIntegratorSetMaxNumSteps(mem, 1000);
+  ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, tol, tol), CP_SUCCESS);
   ck_assert_int_eq(CPContactSolve(contact, 1, y, &t), CP_SUCCESS);
   ck_assert_int_eq(CPContactGetEvent(contact, 0, &event), CP_SUCCESS);
   ck_assert_int_eq(event.after, CP_CONTACT_STICKING);
-  ck_assert_int_eq(CPOneStepGetStats(mem, &stats), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
   ck_assert_double_eq_tol(event.t, 2 / (7 * mu * g), tol);
   ck_assert_double_eq_tol(entries(y)[7], SUN_RCONST(5.0) / 7 * cos(angle), tol);
   ck_assert_double_eq_tol(entries(y)[8], SUN_RCONST(5.0) / 7 * sin(angle), tol);
@@ -199,7 +199,7 @@ START_TEST(forward_sensitivities_pass_the_end_of_a_balls_sliding) {
   N_Vector y;
   CPContact contact = slide(bodies, angle, 0, &y);
   N_Vector *S       = N_VCloneVectorArray(2, y);
-  CPodeMem mem      = CPodeCreate(_i ? CV_BDF : CV_ADAMS, test_context);
+  CPIntegrator mem  = CPIntegratorCreate(_i ? "BDF" : "ADAMS", test_context);
   for (int k = 0; k < 2; k++) N_VConst(0.0, S[k]), entries(S[k])[7 + k] = 1;
   ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, tol, tol), CP_SUCCESS);
   ck_assert_int_eq(CPContactSensInit(contact, 2, S, none, NULL, NULL), CP_SUCCESS);
@@ -218,7 +218,7 @@ START_TEST(forward_sensitivities_pass_the_end_of_a_balls_sliding) {
                               h * h + 100 * tol);
   }
   N_VDestroyVectorArray(S, 2);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPContactFree(&contact);
   CPBodiesFree(&bodies);
   N_VDestroy(y);
@@ -239,21 +239,21 @@ START_TEST(roots_of_the_user_do_not_hide_the_end_of_sliding) {
     const sunrealtype half = end * (0.51 + 0.02 * k);
     CPBodies bodies        = CPBodiesCreate(3, test_context);
     CPContactEvent event;
-    CPOneStepStats stats;
+    CPIntegratorStats stats;
     sunrealtype t;
     N_Vector y;
     CPContact contact = slide(bodies, 0, 12, &y);
-    CPOneStepMem mem  = CPOneStepCreate(_i % 2 ? "RADAU" : "DOP853", test_context);
+    CPIntegrator mem  = CPIntegratorCreate(_i % 2 ? "RADAU" : "DOP853", test_context);
     root_at           = &half;
     ck_assert_int_eq(CPContactRootInit(contact, 1, at_time, NULL), CP_SUCCESS);
-    CPOneStepSetMaxNumSteps(mem, 1000);
-    ck_assert_int_eq(CPContactAttachOneStep(contact, mem, 0, y, tol, tol), CP_SUCCESS);
+    CPIntegratorSetMaxNumSteps(mem, 1000);
+    ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, tol, tol), CP_SUCCESS);
     ck_assert_int_eq(CPContactSolve(contact, 1, y, &t), CV_ROOT_RETURN);
     ck_assert_int_eq(CPContactSolve(contact, 1, y, &t), CP_SUCCESS);
     ck_assert_int_eq(CPContactGetEvent(contact, 0, &event), CP_SUCCESS);
     ck_assert_msg(fabs(event.t - end) <= tol, "root at %g: %g tolerances late", half,
                   (event.t - end) / tol);
-    ck_assert_int_eq(CPOneStepGetStats(mem, &stats), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
     ck_assert_int_le(stats.nattempts, 25);
     release(mem, contact, bodies, y);
   }
@@ -269,7 +269,7 @@ START_TEST(outputs_do_not_hide_the_end_of_sliding) {
   sunrealtype t;
   N_Vector y;
   CPContact contact = slide(bodies, 0, 0, &y);
-  CPodeMem mem      = CPodeCreate(_i % 2 ? CV_BDF : CV_ADAMS, test_context);
+  CPIntegrator mem  = CPIntegratorCreate(_i % 2 ? "BDF" : "ADAMS", test_context);
   ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, tol, tol), CP_SUCCESS);
   for (int k = 1; k <= 100; k++)
     ck_assert_int_eq(CPContactSolve(contact, end * (1 - pow(0.9, k)), y, &t), CP_SUCCESS);
@@ -277,7 +277,7 @@ START_TEST(outputs_do_not_hide_the_end_of_sliding) {
   ck_assert_int_eq(CPContactGetEvent(contact, 0, &event), CP_SUCCESS);
   ck_assert_int_eq(event.after, CP_CONTACT_STICKING);
   ck_assert_double_eq_tol(event.t, end, tol);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPContactFree(&contact);
   CPBodiesFree(&bodies);
   N_VDestroy(y);
@@ -320,9 +320,9 @@ START_TEST(boxes_come_to_rest_on_four_corners) {
   ck_assert_int_eq(CPBodiesPrepare(bodies, CPContactGetMech(contact)), CP_SUCCESS);
   ck_assert_int_eq(CPContactSetUserData(contact, bodies), CP_SUCCESS);
   ck_assert_int_eq(CPContactSetErrHandlerFn(contact, message_log, &log), CP_SUCCESS);
-  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
-  CPOneStepSetMaxNumSteps(mem, 10000);
-  ck_assert_int_eq(CPContactAttachOneStep(contact, mem, 0, y, tol, tol), CP_SUCCESS);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
+  CPIntegratorSetMaxNumSteps(mem, 10000);
+  ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, tol, tol), CP_SUCCESS);
   const int flag = CPContactSolve(contact, 6, y, &t);
   ck_assert_msg(flag == CP_SUCCESS, "%d at t = %g: %s", flag, t, CPContactGetLastMessage(contact));
   sunrealtype force[24], weight = 0;
@@ -388,9 +388,9 @@ START_TEST(tippe_top_turns_over) {
   sunrealtype t = 0, before = INFINITY, start = 0, upright = 1;
   N_Vector y;
   CPContact contact = tippe_top(bodies, &y);
-  CPOneStepMem mem  = CPOneStepCreate("DOP853", test_context);
-  CPOneStepSetMaxNumSteps(mem, 100000);
-  ck_assert_int_eq(CPContactAttachOneStep(contact, mem, 0, y, tol, tol), CP_SUCCESS);
+  CPIntegrator mem  = CPIntegratorCreate("DOP853", test_context);
+  CPIntegratorSetMaxNumSteps(mem, 100000);
+  ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, tol, tol), CP_SUCCESS);
   for (int k = 0; k <= 12; k++) {
     const int flag = k == 0 ? CP_SUCCESS : CPContactSolve(contact, 0.1 * k, y, &t);
     ck_assert_msg(flag == CP_SUCCESS, "%d at t = %g: %s", flag, t, CPContactGetLastMessage(contact));
@@ -421,19 +421,19 @@ START_TEST(tippe_top_ends_its_sliding_in_time) {
   const sunrealtype tol = pow(10, -3 - _i / 2), error = 0.2 * spin * tol / 0.85;
   CPBodies bodies = CPBodiesCreate(3, test_context);
   CPContactEvent event;
-  CPOneStepStats stats;
+  CPIntegratorStats stats;
   sunrealtype t = 0;
   N_Vector y;
   CPContact contact = tippe_top(bodies, &y);
-  CPOneStepMem mem  = CPOneStepCreate(_i % 2 ? "RADAU" : "DOP853", test_context);
-  CPOneStepSetMaxNumSteps(mem, 1000);
-  ck_assert_int_eq(CPContactAttachOneStep(contact, mem, 0, y, tol, tol), CP_SUCCESS);
+  CPIntegrator mem  = CPIntegratorCreate(_i % 2 ? "RADAU" : "DOP853", test_context);
+  CPIntegratorSetMaxNumSteps(mem, 1000);
+  ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, tol, tol), CP_SUCCESS);
   while (CPContactGetPhase(contact, CAP) != CP_CONTACT_STICKING && t < 1.2)
     ck_assert_int_ge(CPContactStep(contact, 1.2, y, &t), 0);
   ck_assert_int_eq(CPContactGetEvent(contact, CAP, &event), CP_SUCCESS);
   ck_assert_msg(fabs(event.t - SUN_RCONST(1.105093660)) <= error, "%g tolerances late",
                 (event.t - SUN_RCONST(1.105093660)) / tol);
-  ck_assert_int_eq(CPOneStepGetStats(mem, &stats), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
   ck_assert_int_le(stats.nattempts, 200);
   release(mem, contact, bodies, y);
 }

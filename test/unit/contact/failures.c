@@ -90,7 +90,7 @@ START_TEST(null_and_early_calls_have_codes) {
   ck_assert_int_eq(CPContactSetMaxEvents(NULL, 1), CP_MEM_NULL);
   ck_assert_int_eq(CPContactSolve(NULL, 1, NULL, &t), CP_MEM_NULL);
   ck_assert_int_eq(CPContactAttach(NULL, NULL, 0, NULL, 1, 1), CP_MEM_NULL);
-  ck_assert_int_eq(CPContactAttachOneStep(NULL, NULL, 0, NULL, 1, 1), CP_MEM_NULL);
+  ck_assert_int_eq(CPContactAttach(NULL, NULL, 0, NULL, 1, 1), CP_MEM_NULL);
   ck_assert_int_eq(CPContactForces(NULL, 0, NULL, value), CP_MEM_NULL);
   ck_assert_int_eq(CPContactEvaluate(NULL, 0, NULL, NULL, value, NULL), CP_MEM_NULL);
   ck_assert_int_eq(CPContactPainleve(NULL, 0, NULL, value), CP_MEM_NULL);
@@ -408,8 +408,8 @@ START_TEST(failing_functions_end_with_a_code_and_runs_go_on) {
     ck_assert(reached || !flag);
     ck_assert(flag < 0 || !reached);
     if (failed) {
-      CPodeFree(&run->multistep);
-      CPOneStepFree(&run->onestep);
+      CPIntegratorFree(&run->multistep);
+      CPIntegratorFree(&run->onestep);
       ck_assert_int_eq(run_attach(run, method, 1e-6), CP_SUCCESS);
     }
     if (flag) run_to(run, 1.5);
@@ -434,7 +434,7 @@ START_TEST(states_that_are_none_are_refused) {
   for (int i = 0; i < 2; i++) {
     run->y = wrong[i];
     ck_assert_int_eq(run_attach(run, DOP853, 1e-8), CP_ILL_INPUT);
-    CPOneStepFree(&run->onestep);
+    CPIntegratorFree(&run->onestep);
   }
   run->y = kept;
   ck_assert_int_eq(run_attach(run, DOP853, 1e-8), CP_SUCCESS);
@@ -462,7 +462,7 @@ START_TEST(a_refused_integrator_leaves_the_state) {
   ck_assert_mentions(CPContactGetLastMessage(run->contact), "another integrator");
   run_to(run, 0.4); /* still dropped from the height 1 */
   ck_assert_double_eq_tol(entries(run->y)[1], 1 - 9.81 * 0.4 * 0.4 / 2, 1e-7);
-  CPOneStepFree(&run->onestep);
+  CPIntegratorFree(&run->onestep);
   ck_assert_int_eq(run_solve(run, 1), CP_NO_INIT);
   run_free(&run);
 }
@@ -482,7 +482,7 @@ static Run *sliding_run(const CPMechModel *model, Body *body, int method) {
 }
 
 static int start_again(Run *run, N_Vector y) {
-  return run->onestep ? CPContactAttachOneStep(run->contact, run->onestep, 7, y, 1e-4, 1e-4)
+  return run->onestep ? CPContactAttach(run->contact, run->onestep, 7, y, 1e-4, 1e-4)
                       : CPContactAttach(run->contact, run->multistep, 7, y, 1e-4, 1e-4);
 }
 
@@ -543,7 +543,7 @@ START_TEST(a_start_that_is_refused_leaves_the_earlier_run) {
   Body body               = point_mass();
   const CPMechModel model = body_model(&body);
   CPContactStats before;
-  CPOneStepMem other = CPOneStepCreate("DOP853", test_context);
+  CPIntegrator other = CPIntegratorCreate("DOP853", test_context);
   for (long n = 1;; n++) {
     Run *run   = sliding_run(&model, &body, _i);
     N_Vector y = vector_of(6, striking);
@@ -560,11 +560,11 @@ START_TEST(a_start_that_is_refused_leaves_the_earlier_run) {
   Run *run   = sliding_run(&model, &body, _i);
   N_Vector y = vector_of(6, striking);
   ck_assert_int_eq(CPContactGetStats(run->contact, &before), CP_SUCCESS);
-  ck_assert_int_eq(CPContactAttachOneStep(run->contact, other, 7, y, 1e-4, 1e-4), CP_ILL_INPUT);
+  ck_assert_int_eq(CPContactAttach(run->contact, other, 7, y, 1e-4, 1e-4), CP_ILL_INPUT);
   goes_on(run, y, &before);
   N_VDestroy(y);
   run_free(&run);
-  CPOneStepFree(&other);
+  CPIntegratorFree(&other);
 }
 END_TEST
 

@@ -73,18 +73,18 @@ Run *run_create(const CPMechModel *model, void *user_data, int n, const CPContac
 
 int run_attach(Run *run, int method, sunrealtype tol) {
   if (method == DOP853 || method == RADAU) {
-    run->onestep = CPOneStepCreate(method == RADAU ? "RADAU" : "DOP853", test_context);
+    run->onestep = CPIntegratorCreate(method == RADAU ? "RADAU" : "DOP853", test_context);
     ck_assert_ptr_nonnull(run->onestep);
-    CPOneStepSetErrHandlerFn(run->onestep, message_log, &run->log);
-    const int flag = CPContactAttachOneStep(run->contact, run->onestep, 0, run->y, tol, tol);
-    if (!flag) CPOneStepSetMaxNumSteps(run->onestep, 100000);
+    CPIntegratorSetErrHandlerFn(run->onestep, message_log, &run->log);
+    const int flag = CPContactAttach(run->contact, run->onestep, 0, run->y, tol, tol);
+    if (!flag) CPIntegratorSetMaxNumSteps(run->onestep, 100000);
     return flag;
   }
-  run->multistep = CPodeCreate(method == BDF ? CV_BDF : CV_ADAMS, test_context);
+  run->multistep = CPIntegratorCreate(method == BDF ? "BDF" : "ADAMS", test_context);
   ck_assert_ptr_nonnull(run->multistep);
-  CPodeSetErrHandlerFn(run->multistep, message_log, &run->log);
+  CPIntegratorSetErrHandlerFn(run->multistep, message_log, &run->log);
   const int flag = CPContactAttach(run->contact, run->multistep, 0, run->y, tol, tol);
-  if (!flag) CVodeSetMaxNumSteps(CPodeGetCVodeMem(run->multistep), 100000);
+  if (!flag) CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(run->multistep), 100000);
   return flag;
 }
 
@@ -107,8 +107,8 @@ void run_to(Run *run, sunrealtype tout) {
 
 void run_free(Run **run) {
   if (!*run) return;
-  CPodeFree(&(*run)->multistep);
-  CPOneStepFree(&(*run)->onestep);
+  CPIntegratorFree(&(*run)->multistep);
+  CPIntegratorFree(&(*run)->onestep);
   if ((*run)->solver) SUNNonlinSolFree((*run)->solver);
   CPContactFree(&(*run)->contact);
   N_VDestroy((*run)->y);

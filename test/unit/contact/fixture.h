@@ -29,8 +29,8 @@ enum { MAX_EVENTS = 4096 };
 
 typedef struct {
   CPContact contact;
-  CPOneStepMem onestep; /* one of these two is NULL */
-  CPodeMem multistep;
+  CPIntegrator onestep; /* one of these two is NULL */
+  CPIntegrator multistep;
   SUNNonlinearSolver solver;
   N_Vector y;
   sunrealtype t;

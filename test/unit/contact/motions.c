@@ -59,8 +59,8 @@ START_TEST(steps_end_at_events_and_then_pass_them) {
     const sunrealtype before = y[4], at = t;
     CPContactEvent event;
     ck_assert_int_eq(run->nevents, events);
-    ck_assert_int_eq(run->multistep ? CPodeGetDky(run->multistep, t, 0, between)
-                                    : CPOneStepGetDky(run->onestep, t, 0, between),
+    ck_assert_int_eq(run->multistep ? CPIntegratorGetDky(run->multistep, t, 0, between)
+                                    : CPIntegratorGetDky(run->onestep, t, 0, between),
                      0);
     ck_assert_double_le(fabs(entries(between)[1]), 10 * TIGHT);
     ck_assert_double_le(fabs(before + v1 * pow(0.9, events)), 100 * TIGHT);
@@ -109,7 +109,7 @@ START_TEST(roots_of_the_user_are_returned_beside_events) {
   ck_assert_int_eq(run_attach(run, _i, TIGHT), CP_SUCCESS);
   /* A step over a parabola may be as long as a flight; the shortest time above 1/2 is 0.16 s. */
   if (run->multistep)
-    ck_assert_int_eq(CVodeSetMaxStep(CPodeGetCVodeMem(run->multistep), 0.1), CV_SUCCESS);
+    ck_assert_int_eq(CVodeSetMaxStep(CPIntegratorGetCVodeMem(run->multistep), 0.1), CV_SUCCESS);
   while ((flag = run_solve(run, 3.5)) == CV_ROOT_RETURN) {
     ck_assert_int_eq(CPContactGetRootInfo(run->contact, found), CP_SUCCESS);
     if (found[1]) {
@@ -182,9 +182,9 @@ START_TEST(block_that_hardly_slides_rests) {
   const sunrealtype v0 = pow(10, _i / METHODS - 15), y0[] = {0, 0, 0, v0, 0, 0}, t0 = 0.25;
   Run *run           = run_start(&model, &body, 1, &point, y0, _i % METHODS, TIGHT);
   entries(run->y)[3] = v0;
-  const int flag =
-      run->multistep ? CPContactAttach(run->contact, run->multistep, t0, run->y, 1e-8, 1e-16)
-                     : CPContactAttachOneStep(run->contact, run->onestep, t0, run->y, 1e-8, 1e-16);
+  const int flag     = run->multistep
+                           ? CPContactAttach(run->contact, run->multistep, t0, run->y, 1e-8, 1e-16)
+                           : CPContactAttach(run->contact, run->onestep, t0, run->y, 1e-8, 1e-16);
   ck_assert_int_eq(flag, CP_SUCCESS);
   run_to(run, 1);
   ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_STICKING);

@@ -4,7 +4,7 @@
 
 #include <cpodes/cpodes.h>
 #include <cpodes/cpodes_contact.h>
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <cvodes/cvodes_ls.h>
 #include <math.h>
 #include <sunlinsol/sunlinsol_dense.h>
@@ -16,8 +16,8 @@ enum { F, CONSTRAINT, G_MATRIX, ROOTS, QUADRATURE, J_MATRIX, WEIGHTS, HANDLER, N
 
 typedef struct {
   int where, calls, others; /* the function that calls; calls made, and results but CP_REENTERED */
-  CPodeMem multistep;
-  CPOneStepMem onestep;
+  CPIntegrator multistep;
+  CPIntegrator onestep;
   CPProjector P;
   N_Vector own; /* results of the calls */
   void *jac_data;
@@ -35,28 +35,28 @@ static void call_back(Circle *c, int where) {
   sunrealtype t = 0.0;
   if (c->where != where || c->calls > 200) return;
   if (c->multistep) {
-    expect_refusal(c, CPode(c->multistep, 9.0, c->own, &t, CV_ONE_STEP));
-    expect_refusal(c, CPodeReInit(c->multistep, 0.5, c->own));
-    expect_refusal(c, CPodeCalcIC(c->multistep));
-    expect_refusal(c, CPodeGetDky(c->multistep, 0.0, 0, c->own));
-    expect_refusal(c, CPodeSStolerances(c->multistep, 1.0, 1.0));
-    expect_refusal(c, CPodeSetProjector(c->multistep, NULL));
-    expect_refusal(c, CPodeRootInit(c->multistep, 0, NULL));
-    expect_refusal(c, CPodeSetNonlinearSolver(c->multistep, NULL));
-    CPodeMem freed = c->multistep;
-    CPodeFree(&freed);
+    expect_refusal(c, CPIntegratorEvolve(c->multistep, 9.0, c->own, &t, CV_ONE_STEP));
+    expect_refusal(c, CPIntegratorReInit(c->multistep, 0.5, c->own));
+    expect_refusal(c, CPIntegratorCalcIC(c->multistep, NULL));
+    expect_refusal(c, CPIntegratorGetDky(c->multistep, 0.0, 0, c->own));
+    expect_refusal(c, CPIntegratorSStolerances(c->multistep, 1.0, 1.0));
+    expect_refusal(c, CPIntegratorSetProjector(c->multistep, NULL));
+    expect_refusal(c, CPIntegratorRootInit(c->multistep, 0, NULL));
+    expect_refusal(c, CPIntegratorSetNonlinearSolver(c->multistep, NULL));
+    CPIntegrator freed = c->multistep;
+    CPIntegratorFree(&freed);
     c->others += freed != c->multistep;
   } else {
-    expect_refusal(c, CPOneStepEvolve(c->onestep, 9.0, c->own, &t, CV_ONE_STEP));
-    expect_refusal(c, CPOneStepReInit(c->onestep, 0.5, c->own));
-    expect_refusal(c, CPOneStepCalcIC(c->onestep));
-    expect_refusal(c, CPOneStepGetDky(c->onestep, 0.0, 0, c->own));
-    expect_refusal(c, CPOneStepWFtolerances(c->onestep, weights));
-    expect_refusal(c, CPOneStepSetProjector(c->onestep, NULL));
-    expect_refusal(c, CPOneStepRootInit(c->onestep, 1, roots));
-    expect_refusal(c, CPOneStepSetFixedStep(c->onestep, 1.0));
-    CPOneStepMem freed = c->onestep;
-    CPOneStepFree(&freed);
+    expect_refusal(c, CPIntegratorEvolve(c->onestep, 9.0, c->own, &t, CV_ONE_STEP));
+    expect_refusal(c, CPIntegratorReInit(c->onestep, 0.5, c->own));
+    expect_refusal(c, CPIntegratorCalcIC(c->onestep, NULL));
+    expect_refusal(c, CPIntegratorGetDky(c->onestep, 0.0, 0, c->own));
+    expect_refusal(c, CPIntegratorWFtolerances(c->onestep, weights));
+    expect_refusal(c, CPIntegratorSetProjector(c->onestep, NULL));
+    expect_refusal(c, CPIntegratorRootInit(c->onestep, 1, roots));
+    expect_refusal(c, CPIntegratorSetFixedStep(c->onestep, 1.0));
+    CPIntegrator freed = c->onestep;
+    CPIntegratorFree(&freed);
     c->others += freed != c->onestep;
   }
   if (where != CONSTRAINT && where != G_MATRIX) return;
@@ -134,35 +134,38 @@ static void run_circle(int method, Circle *c, sunrealtype *y) {
   CPProjectorSetErrHandlerFn(c->P, handler, c);
   ck_assert_int_eq(CPProjectorSetJacFn(c->P, gradient, G), CP_SUCCESS); /* without data of its own */
   if (method == BDF || method == ADAMS) {
-    c->multistep = CPodeCreate(method == BDF ? CV_BDF : CV_ADAMS, test_context);
-    void *cvode  = CPodeGetCVodeMem(c->multistep);
-    CPodeSetErrHandlerFn(c->multistep, handler, c);
-    flag |= CPodeInit(c->multistep, rotate, 0.0, v) | CPodeWFtolerances(c->multistep, weights);
+    c->multistep = CPIntegratorCreate(method == BDF ? "BDF" : "ADAMS", test_context);
+    void *cvode  = CPIntegratorGetCVodeMem(c->multistep);
+    CPIntegratorSetErrHandlerFn(c->multistep, handler, c);
+    flag |= CPIntegratorInit(c->multistep, rotate, 0.0, v) |
+            CPIntegratorWFtolerances(c->multistep, weights);
     flag |= CVodeSetUserData(cvode, c) | CVodeSetLinearSolver(cvode, LS, A);
     flag |= CVodeSetJacFn(cvode, jacobian) | CVodeQuadInit(cvode, angle, quad);
-    flag |= CPodeRootInit(c->multistep, 1, roots) | CPodeSetProjector(c->multistep, c->P);
+    flag |=
+        CPIntegratorRootInit(c->multistep, 1, roots) | CPIntegratorSetProjector(c->multistep, c->P);
   } else {
-    c->onestep = CPOneStepCreate(method == RADAU ? "RADAU" : "DOP853", test_context);
-    CPOneStepSetErrHandlerFn(c->onestep, handler, c);
-    if (method == RADAU) flag |= CPOneStepSetJacobian(c->onestep, NULL, jacobian);
-    flag |= CPOneStepInit(c->onestep, rotate, 0.0, v) | CPOneStepWFtolerances(c->onestep, weights);
-    flag |= CPOneStepSetUserData(c->onestep, c) | CPOneStepRootInit(c->onestep, 1, roots);
-    flag |= CPOneStepSetProjector(c->onestep, c->P);
+    c->onestep = CPIntegratorCreate(method == RADAU ? "RADAU" : "DOP853", test_context);
+    CPIntegratorSetErrHandlerFn(c->onestep, handler, c);
+    if (method == RADAU) flag |= CPIntegratorSetJacFn(c->onestep, NULL, jacobian);
+    flag |= CPIntegratorInit(c->onestep, rotate, 0.0, v) |
+            CPIntegratorWFtolerances(c->onestep, weights);
+    flag |= CPIntegratorSetUserData(c->onestep, c) | CPIntegratorRootInit(c->onestep, 1, roots);
+    flag |= CPIntegratorSetProjector(c->onestep, c->P);
   }
   ck_assert_int_eq(flag, 0);
   for (int k = 0; k < 3; k++) {
     const sunrealtype tout = k == 0 ? 1.0 : 4.0;
-    flag                   = c->multistep ? CPode(c->multistep, tout, v, &t, CV_NORMAL)
-                                          : CPOneStepEvolve(c->onestep, tout, v, &t, CV_NORMAL);
+    flag                   = c->multistep ? CPIntegratorEvolve(c->multistep, tout, v, &t, CV_NORMAL)
+                                          : CPIntegratorEvolve(c->onestep, tout, v, &t, CV_NORMAL);
     ck_assert_int_eq(flag, k == 1 ? CV_ROOT_RETURN : CP_SUCCESS);
     for (int j = 0; j < 2; j++) y[2 * k + j] = entries(v)[j];
   }
   ck_assert_double_le(fabs(entries(v)[0] - cos(4.0)), 1.0e-4);
-  flag = c->multistep ? CPode(c->multistep, NAN, v, &t, CV_NORMAL)
-                      : CPOneStepEvolve(c->onestep, NAN, v, &t, CV_NORMAL);
+  flag = c->multistep ? CPIntegratorEvolve(c->multistep, NAN, v, &t, CV_NORMAL)
+                      : CPIntegratorEvolve(c->onestep, NAN, v, &t, CV_NORMAL);
   ck_assert_int_eq(flag, CP_ILL_INPUT); /* a message */
-  CPodeFree(&c->multistep);
-  CPOneStepFree(&c->onestep);
+  CPIntegratorFree(&c->multistep);
+  CPIntegratorFree(&c->onestep);
   CPProjectorFree(&c->P);
   SUNLinSolFree(LS);
   SUNMatDestroy(A);
@@ -195,7 +198,7 @@ enum { FORCES, MASS, ROWS, GAPS, SYSTEM_ROOTS, SYSTEM_NONE };
 typedef struct {
   int where, calls, others, answers;
   CPMech mech;
-  CPodeMem mem;
+  CPIntegrator mem;
   N_Vector y;
 } Bead;
 
@@ -203,7 +206,7 @@ static void call_system(Bead *b, int where) {
   sunrealtype t = 0.0, a[2];
   if (b->where != where || b->calls > 100) return;
   CPMechOutput out  = {.udot = a};
-  const int flags[] = {CPode(b->mem, 9.0, b->y, &t, CV_ONE_STEP),
+  const int flags[] = {CPIntegratorEvolve(b->mem, 9.0, b->y, &t, CV_ONE_STEP),
                        CPMechSetActive(b->mech, NULL),
                        CPMechSetUserData(b->mech, NULL),
                        CPMechAttach(b->mech, b->mem, 0.0, b->y),
@@ -268,16 +271,16 @@ static void run_bead(Bead *b, sunrealtype *end) {
   sunrealtype t  = 0.0;
   b->y           = vector_copy(y);
   b->mech        = CPMechCreate(&model, y, test_context);
-  b->mem         = CPodeCreate(CV_BDF, test_context);
+  b->mem         = CPIntegratorCreate("BDF", test_context);
   CPMechSetErrHandlerFn(b->mech, message_log, &log);
-  CPodeSetErrHandlerFn(b->mem, message_log, &log);
+  CPIntegratorSetErrHandlerFn(b->mem, message_log, &log);
   ck_assert_int_eq(CPMechSetUserData(b->mech, b), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(b->mech, b->mem, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(b->mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
-  ck_assert_int_eq(CPodeRootInit(b->mem, 1, bead_roots), CP_SUCCESS);
-  ck_assert_int_eq(CPode(b->mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(b->mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorRootInit(b->mem, 1, bead_roots), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(b->mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
   for (int k = 0; k < 4; k++) end[k] = entries(y)[k];
-  CPodeFree(&b->mem);
+  CPIntegratorFree(&b->mem);
   CPMechFree(&b->mech);
   N_VDestroy(y);
   N_VDestroy(b->y);

@@ -1,8 +1,8 @@
 /* Wrong use of the functions of cpodes_mechanics.h: NULL, wrong lengths, wrong choices, calls that
  * are too late; models that break a rule; integrators that come and go. Each error is named, and
  * nothing is changed. */
+#include <cpodes/cpodes_integrator.h>
 #include <cpodes/cpodes_mechanics.h>
-#include <cpodes/cpodes_onestep.h>
 #include <cpodes/cpodes_sens.h>
 #include <math.h>
 #include <stdio.h>
@@ -150,7 +150,7 @@ END_TEST
 static void wrong_state(N_Vector state, const char *text) {
   CPMechReport report;
   CPMechOutput out = {0};
-  CPodeMem mem     = CPodeCreate(CV_BDF, test_context);
+  CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
   SUNMatrix S      = SUNDenseMatrix(1, 1, test_context);
   sunrealtype x[2] = {0, 0}, r[2];
   EXPECT(CPMechCalcIC(mech, 0, state, NULL, NULL, NULL, NULL), CP_ILL_INPUT, text);
@@ -168,7 +168,7 @@ static void wrong_state(N_Vector state, const char *text) {
   EXPECT(CPMechCheck(mech, 0, state, &report), CP_ILL_INPUT, text);
   EXPECT(CPMechAttach(mech, mem, 0, state), CP_ILL_INPUT, text);
   SUNMatDestroy(S);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
 }
 
 START_TEST(wrong_states_are_named) {
@@ -289,7 +289,7 @@ END_TEST
 
 /* After the first use the set-up cannot be changed, and after attaching, not the options of CVODES. */
 START_TEST(late_options_are_named) {
-  CPodeMem mem = CPodeCreate(CV_BDF, test_context);
+  CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
   sunrealtype udot[2];
   ck_assert_int_eq(CPMechAccelerations(mech, 0, y, udot, NULL), CP_SUCCESS);
   EXPECT(CPMechAddQuaternion(mech, 0, 0, CP_FRAME_BODY), CP_TOO_LATE, "first use");
@@ -309,7 +309,7 @@ START_TEST(late_options_are_named) {
   ck_assert_int_eq(CPMechSetActive(mech, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetMultiplierTol(mech, 0, 0, 0), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetDifferenceTime(mech, 0), CP_SUCCESS);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
 }
 END_TEST
 
@@ -337,14 +337,14 @@ START_TEST(wrong_products_of_operators_are_told_apart) {
   if (_i) model.ATl = atl_by_two;
   else model.Au = au_by_two;
   chain_initial(chain, state);
-  CPMech m     = system_of(&model, state, chain);
-  CPodeMem mem = CPodeCreate(CV_ADAMS, test_context);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1e-8, 1e-8), CP_SUCCESS);
+  CPMech m         = system_of(&model, state, chain);
+  CPIntegrator mem = CPIntegratorCreate("ADAMS", test_context);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-8, 1e-8), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(m, mem, 0, state), CP_SUCCESS);
-  EXPECT(CPode(mem, 1, state, &t, CV_NORMAL), CP_CNSTRJAC_WRONG,
+  EXPECT(CPIntegratorEvolve(mem, 1, state, &t, CV_NORMAL), CP_CNSTRJAC_WRONG,
          _i ? "ATl is not the transpose of Au" : "Au is not the derivative");
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&m);
   chain_free(&chain);
   N_VDestroy(state);
@@ -565,97 +565,97 @@ static int any_rhs(sunrealtype t, N_Vector state, N_Vector rate, void *data) {
   return 0;
 }
 
-static CPodeMem new_integrator(int lmm) {
-  CPodeMem mem = CPodeCreate(lmm, test_context);
+static CPIntegrator new_integrator(int lmm) {
+  CPIntegrator mem = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   ck_assert_ptr_nonnull(mem);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1e-8, 1e-8), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-8, 1e-8), CP_SUCCESS);
   return mem;
 }
 
 /* Integrates from y to t = 1; result: out. */
-static void integrate(CPodeMem mem, N_Vector result) {
+static void integrate(CPIntegrator mem, N_Vector result) {
   sunrealtype t;
-  const int flag = CPode(mem, 1, result, &t, CV_NORMAL);
+  const int flag = CPIntegratorEvolve(mem, 1, result, &t, CV_NORMAL);
   ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, messages.text);
 }
 
 START_TEST(integrators_that_cannot_be_attached_to_are_named) {
-  CPodeMem started = new_integrator(CV_BDF), mem = new_integrator(CV_BDF),
-           other          = new_integrator(CV_BDF);
+  CPIntegrator started = new_integrator(CV_BDF), mem = new_integrator(CV_BDF),
+               other      = new_integrator(CV_BDF);
   void *cvode_mem         = CVodeCreate(CV_BDF, test_context);
   const CPMechModel model = pendulum_model();
-  ck_assert_int_eq(CPodeInit(started, any_rhs, 0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(started, any_rhs, 0, y), CP_SUCCESS);
   EXPECT(CPMechAttach(mech, started, 0, y), CP_ILL_INPUT, "right-hand side already");
   ck_assert_int_eq(CPMechIsAttached(mech), 0);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   EXPECT(CPMechAttach(mech, other, 0, y), CP_ILL_INPUT, "attached to another integrator");
   CPMech second = system_of(&model, y, &pendulum);
   ck_assert_int_eq(CVodeInit(cvode_mem, any_rhs, 0, y), CV_SUCCESS);
-  CPodeMem users = CPodeAttach(cvode_mem, CV_BDF, NULL, y, test_context);
+  CPIntegrator users = CPIntegratorAttach(cvode_mem, "BDF", NULL, y, test_context);
   ck_assert_ptr_nonnull(users);
-  EXPECT(CPMechAttach(second, users, 0, y), CP_NOT_SUPPORTED, "CPodeAttach");
-  CPodeFree(&users);
-  CPOneStepMem radau = CPOneStepCreate("RADAU", test_context);
+  EXPECT(CPMechAttach(second, users, 0, y), CP_NOT_SUPPORTED, "CPIntegratorAttach");
+  CPIntegratorFree(&users);
+  CPIntegrator radau = CPIntegratorCreate("RADAU", test_context);
   ck_assert_int_eq(CPMechSetNewton(second, CP_NEWTON_HALF), CP_SUCCESS);
-  ck_assert_int_lt(CPMechAttachOneStep(second, radau, 0, y), 0);
+  ck_assert_int_lt(CPMechAttach(second, radau, 0, y), 0);
   ck_assert_mentions(CPMechGetLastMessage(second), "CP_NEWTON_");
-  CPOneStepFree(&radau);
+  CPIntegratorFree(&radau);
   CPMechFree(&second);
   ck_assert_int_eq(CPMechIsAttached(mech), 1);
-  CPodeFree(&started);
-  CPodeFree(&mem);
+  CPIntegratorFree(&started);
+  CPIntegratorFree(&mem);
   ck_assert_int_eq(CPMechIsAttached(mech), 0);
   ck_assert_int_eq(CPMechIsAttached(NULL), 0);
-  CPodeFree(&other);
+  CPIntegratorFree(&other);
   CVodeFree(&cvode_mem);
 }
 END_TEST
 
-static int attach_wrongly(int how, CPMech system, CPodeMem mem, CPOneStepMem one) {
+static int attach_wrongly(int how, CPMech system, CPIntegrator mem, CPIntegrator one) {
   N_Vector start = how == 0 ? NULL : how == 1 ? shorter : how == 2 ? bad : y;
-  return mem ? CPMechAttach(system, mem, 0, start) : CPMechAttachOneStep(system, one, 0, start);
+  return mem ? CPMechAttach(system, mem, 0, start) : CPMechAttach(system, one, 0, start);
 }
 
 /* The same from whichever of the two objects is asked. */
 START_TEST(a_refused_attachment_leaves_its_message_with_both_objects) {
-  const int how = _i / 2;
-  CPodeMem mem = _i % 2 ? NULL : new_integrator(CV_BDF), user = new_integrator(CV_BDF);
-  CPOneStepMem one = _i % 2 ? CPOneStepCreate("DOP853", test_context) : NULL;
+  const int how    = _i / 2;
+  CPIntegrator mem = _i % 2 ? NULL : new_integrator(CV_BDF), user = new_integrator(CV_BDF);
+  CPIntegrator one = _i % 2 ? CPIntegratorCreate("DOP853", test_context) : NULL;
   CPMech system    = how == 4 ? NULL : mech;
   if (how == 3) ck_assert_int_eq(CPMechAttach(mech, user, 0, y), CP_SUCCESS);
-  if (how == 5 && mem) ck_assert_int_eq(CPodeInit(mem, any_rhs, 0, y), CP_SUCCESS);
-  if (how == 5 && one) ck_assert_int_eq(CPOneStepInit(one, any_rhs, 0, y), CP_SUCCESS);
+  if (how == 5 && mem) ck_assert_int_eq(CPIntegratorInit(mem, any_rhs, 0, y), CP_SUCCESS);
+  if (how == 5 && one) ck_assert_int_eq(CPIntegratorInit(one, any_rhs, 0, y), CP_SUCCESS);
   ck_assert_int_lt(attach_wrongly(how, system, mem, one), 0);
-  const char *text = mem ? CPodeGetLastMessage(mem) : CPOneStepGetLastMessage(one);
+  const char *text = mem ? CPIntegratorGetLastMessage(mem) : CPIntegratorGetLastMessage(one);
   ck_assert_int_gt(strlen(text), 10);
   if (system) ck_assert_str_eq(text, CPMechGetLastMessage(mech));
-  CPodeFree(&mem);
-  CPodeFree(&user);
-  CPOneStepFree(&one);
+  CPIntegratorFree(&mem);
+  CPIntegratorFree(&user);
+  CPIntegratorFree(&one);
 }
 END_TEST
 
-/* Attaching again restarts; so do CPodeReInit and another integrator: the same trajectory, to the
+/* Attaching again restarts; so do CPIntegratorReInit and another integrator: the same trajectory, to the
  * last bit. */
 START_TEST(integrators_come_and_go) {
   const int lmm  = _i ? CV_ADAMS : CV_BDF;
   N_Vector first = vector_copy(y), again = vector_copy(y);
-  CPodeMem mem = new_integrator(lmm);
+  CPIntegrator mem = new_integrator(lmm);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   integrate(mem, first);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   integrate(mem, again);
   ck_assert(same_bits(first, again));
-  ck_assert_int_eq(CPodeReInit(mem, 0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorReInit(mem, 0, y), CP_SUCCESS);
   integrate(mem, again);
   ck_assert(same_bits(first, again));
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   mem = new_integrator(lmm);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   integrate(mem, again);
   ck_assert(same_bits(first, again));
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   ck_assert_int_eq(CPMechAccelerations(mech, 0, y, entries(again), NULL), CP_SUCCESS);
   N_VDestroy(first);
   N_VDestroy(again);
@@ -666,20 +666,20 @@ END_TEST
 START_TEST(orders_are_free) {
   const CPMechModel model = pendulum_model();
   N_Vector first = vector_copy(y), again = vector_copy(y);
-  CPodeMem mem = new_integrator(CV_BDF);
+  CPIntegrator mem = new_integrator(CV_BDF);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   integrate(mem, first);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
 
-  mem         = CPodeCreate(CV_BDF, test_context);
+  mem         = CPIntegratorCreate("BDF", test_context);
   CPMech late = CPMechCreate(&model, y, test_context);
   ck_assert_int_eq(CPMechSetUserData(late, &pendulum), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(late, mem, 0, y), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetErrHandlerFn(late, message_log, &messages), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1e-8, 1e-8), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-8, 1e-8), CP_SUCCESS);
   integrate(mem, again);
   ck_assert(same_bits(first, again));
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&late);
   ck_assert_ptr_null(late);
   N_VDestroy(first);
@@ -691,10 +691,10 @@ END_TEST
  * motion. */
 START_TEST(the_linear_solver_may_be_the_users) {
   N_Vector ours = vector_copy(y), theirs = vector_copy(y);
-  CPodeMem mem = new_integrator(CV_BDF);
+  CPIntegrator mem = new_integrator(CV_BDF);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   integrate(mem, ours);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   const CPMechModel model = pendulum_model();
   CPMech own              = system_of(&model, y, &pendulum);
   SUNMatrix J             = SUNDenseMatrix(N, N, test_context);
@@ -702,12 +702,12 @@ START_TEST(the_linear_solver_may_be_the_users) {
   ck_assert_int_eq(CPMechSetNewton(own, CP_NEWTON_NONE), CP_SUCCESS);
   mem = new_integrator(CV_BDF);
   ck_assert_int_eq(CPMechAttach(own, mem, 0, y), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetLinearSolver(CPodeGetCVodeMem(mem), LS, J), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetLinearSolver(CPIntegratorGetCVodeMem(mem), LS, J), CV_SUCCESS);
   integrate(mem, theirs);
   for (int i = 0; i < N; i++) /* 1e-8 a step, about 100 steps */
     ck_assert_double_le(fabs(entries(ours)[i] - entries(theirs)[i]), 1e-6);
   ck_assert(!same_bits(ours, theirs));
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&own);
   SUNLinSolFree(LS);
   SUNMatDestroy(J);
@@ -719,21 +719,21 @@ END_TEST
 /* Norms of groups alone: with nq = nu = 2 components of 4, each weighs sqrt(4 / 2) more. A refusal
  * of the integrator is reported. */
 START_TEST(norms_of_groups_scale_the_weights) {
-  CPodeMem mem = new_integrator(CV_BDF), refused = new_integrator(CV_BDF);
+  CPIntegrator mem = new_integrator(CV_BDF), refused = new_integrator(CV_BDF);
   N_Vector ewt = vector_of(N, NULL), out = vector_copy(y), three = vector_of(3, NULL);
   N_VConst(1e-8, three);
-  ck_assert_int_eq(CPodeSVtolerances(refused, 1e-8, three), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSVtolerances(refused, 1e-8, three), CP_SUCCESS);
   EXPECT(CPMechAttach(mech, refused, 0, y), CP_ILL_INPUT, "abstol, set before");
-  CPodeFree(&refused);
+  CPIntegratorFree(&refused);
   ck_assert_int_eq(CPMechSetGroupNorms(mech, SUNTRUE), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   sunrealtype t;
-  ck_assert_int_ge(CPode(mem, 1e-3, out, &t, CV_ONE_STEP), 0);
-  ck_assert_int_eq(CVodeGetErrWeights(CPodeGetCVodeMem(mem), ewt), CV_SUCCESS);
+  ck_assert_int_ge(CPIntegratorEvolve(mem, 1e-3, out, &t, CV_ONE_STEP), 0);
+  ck_assert_int_eq(CVodeGetErrWeights(CPIntegratorGetCVodeMem(mem), ewt), CV_SUCCESS);
   for (int i = 0; i < N; i++) /* of the start */
     ck_assert_double_eq_tol(entries(ewt)[i], sqrt(2.0) / (1e-8 * (1.0 + fabs(entries(y)[i]))),
                             1e-2 * entries(ewt)[i]);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   N_VDestroy(ewt);
   N_VDestroy(out);
   N_VDestroy(three);
@@ -743,7 +743,7 @@ END_TEST
 /* The wrong order: the integrator reports it, and can be freed. */
 START_TEST(an_integrator_outlives_its_system) {
   const CPMechModel model = pendulum_model();
-  CPodeMem mem            = new_integrator(_i ? CV_ADAMS : CV_BDF);
+  CPIntegrator mem        = new_integrator(_i ? CV_ADAMS : CV_BDF);
   CPMech brief            = CPMechCreate(&model, y, test_context);
   N_Vector out            = vector_copy(y);
   sunrealtype t;
@@ -751,9 +751,9 @@ START_TEST(an_integrator_outlives_its_system) {
   ck_assert_int_eq(CPMechAttach(brief, mem, 0, y), CP_SUCCESS);
   integrate(mem, out);
   CPMechFree(&brief);
-  EXPECT(CPode(mem, 2, out, &t, CV_NORMAL), CP_ILL_INPUT, "has been freed");
-  EXPECT(CPodeB(mem, 0, CV_NORMAL), CP_ILL_INPUT, "has been freed");
-  CPodeFree(&mem);
+  EXPECT(CPIntegratorEvolve(mem, 2, out, &t, CV_NORMAL), CP_ILL_INPUT, "has been freed");
+  EXPECT(CPIntegratorB(mem, 0, CV_NORMAL), CP_ILL_INPUT, "has been freed");
+  CPIntegratorFree(&mem);
   N_VDestroy(out);
 }
 END_TEST
@@ -762,15 +762,15 @@ END_TEST
 
 START_TEST(statistics_are_printed_with_the_system) {
   const SUNOutputFormat format = _i % 2 ? SUN_OUTPUTFORMAT_CSV : SUN_OUTPUTFORMAT_TABLE;
-  CPodeMem mem                 = new_integrator(_i / 2 ? CV_ADAMS : CV_BDF);
+  CPIntegrator mem             = new_integrator(_i / 2 ? CV_ADAMS : CV_BDF);
   CPMechStats stats, after;
   char text[8192], value[80];
   FILE *out = tmpfile();
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   for (sunrealtype t = 0; t < 1;) /* to the newest state, not to an interpolated one */
-    ck_assert_int_eq(CPode(mem, 1, y, &t, CV_ONE_STEP), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 1, y, &t, CV_ONE_STEP), CP_SUCCESS);
   ck_assert_int_eq(CPMechGetStats(mech, &stats), CP_SUCCESS);
-  ck_assert_int_eq(CPodePrintAllStats(mem, out, format), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorPrintAllStats(mem, out, format), CP_SUCCESS);
   rewind(out);
   text[fread(text, 1, sizeof text - 1, out)] = '\0';
   fclose(out);
@@ -791,7 +791,7 @@ START_TEST(statistics_are_printed_with_the_system) {
   ck_assert_int_eq(after.last.rank, 1);
   ck_assert(after.last.unique);
   ck_assert_double_le(after.last.position, 1e-8);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
 }
 END_TEST
 

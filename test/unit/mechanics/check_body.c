@@ -234,20 +234,20 @@ START_TEST(a_quaternion_off_its_norm_is_named) {
   CPMechReport report;
   sunrealtype t;
   N_Vector result;
-  CPodeMem mem = CPodeCreate(CV_BDF, test_context);
-  body         = (Body){SOUND, .frame = CP_FRAME_BODY};
+  CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
+  body             = (Body){SOUND, .frame = CP_FRAME_BODY};
   create(upright, CP_FRAME_BODY);
   result        = vector_copy(y);
   entries(y)[3] = 1.2;
   ck_assert_int_eq(check(&report), CP_SUCCESS);
   ck_assert_int_eq(messages.code, CV_WARNING);
   ck_assert_mentions(messages.text, "quaternion 3 to 6 has norm 1.2, not 1");
-  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
-  ck_assert_int_eq(CPode(mem, 1.0, result, &t, CV_NORMAL), CP_INCONSISTENT_IC);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, result, &t, CV_NORMAL), CP_INCONSISTENT_IC);
   ck_assert_mentions(messages.text, "the norm of the quaternion 3 to 6: 2.000e-01");
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   N_VDestroy(result);
   destroy();
 }
@@ -264,8 +264,8 @@ static int motion(sunrealtype t, sunrealtype *g, void *data) {
 START_TEST(options_may_follow_a_check) {
   CPMechReport report;
   sunrealtype t;
-  body         = (Body){SOUND, .frame = CP_FRAME_BODY};
-  CPodeMem mem = CPodeCreate(CV_BDF, test_context);
+  body             = (Body){SOUND, .frame = CP_FRAME_BODY};
+  CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
   create(state(1), CP_FRAME_BODY);
   for (int k = 0; k < 2; k++) {
     ck_assert_msg(check(&report) == CP_SUCCESS, "%s", messages.text);
@@ -276,15 +276,15 @@ START_TEST(options_may_follow_a_check) {
   ck_assert_int_eq(CPMechGetNumMultipliers(mech), NA + 1);
   ck_assert_int_eq(check(&report), CP_SUCCESS);
   ck_assert_int_eq(report.freedom, 2);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
-  ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
-  ck_assert_msg(CPode(mem, 0.1, y, &t, CV_NORMAL) == CP_SUCCESS, "%s", messages.text);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_SUCCESS);
+  ck_assert_msg(CPIntegratorEvolve(mem, 0.1, y, &t, CV_NORMAL) == CP_SUCCESS, "%s", messages.text);
   ck_assert_int_eq(check(&report), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetLinearSolver(mech, CP_KKT_SCHUR), CP_TOO_LATE); /* in use now */
-  ck_assert_msg(CPode(mem, 0.2, y, &t, CV_NORMAL) == CP_SUCCESS, "%s", messages.text);
-  CPodeFree(&mem);
+  ck_assert_msg(CPIntegratorEvolve(mem, 0.2, y, &t, CV_NORMAL) == CP_SUCCESS, "%s", messages.text);
+  CPIntegratorFree(&mem);
   destroy();
 }
 END_TEST

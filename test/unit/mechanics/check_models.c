@@ -135,10 +135,10 @@ START_TEST(sparse_pattern_that_lacks_entries_is_named) {
   ck_assert_msg(strstr(CPMechGetLastMessage(mech), "K_tmpl lacks an entry: K("), "%s",
                 CPMechGetLastMessage(mech));
   ck_assert(report.K > SUN_RCONST(1e-4) && report.C > SUN_RCONST(1e-4));
-  CPodeMem adams = CPodeCreate(CV_ADAMS, test_context);
+  CPIntegrator adams = CPIntegratorCreate("ADAMS", test_context);
   ck_assert_int_eq(CPMechAttach(mech, adams, 0, y), CP_SUCCESS);
   assert_good(mech, 0, y);
-  CPodeFree(&adams);
+  CPIntegratorFree(&adams);
   CPMechFree(&mech);
   N_VDestroy(y);
   bending_chain_free(&chain);

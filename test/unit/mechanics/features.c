@@ -174,7 +174,7 @@ END_TEST
 static void assert_weights(const MechRun *run, const sunrealtype *y, sunrealtype tol,
                            sunrealtype tau, const int *order) {
   N_Vector weights = vector_of(6, NULL);
-  ck_assert_int_eq(CVodeGetErrWeights(CPodeGetCVodeMem(run->cpode), weights), CV_SUCCESS);
+  ck_assert_int_eq(CVodeGetErrWeights(CPIntegratorGetCVodeMem(run->cpode), weights), CV_SUCCESS);
   for (int i = 0; i < 6; i++) {
     const int power            = i < 2 ? 0 : i < 4 ? 1 : order[i - 4];
     const sunrealtype expected = pow(tau, power) / (tol * fabs(y[i]) + tol);
@@ -202,11 +202,11 @@ START_TEST(time_scale_weights_velocities_and_auxiliary_states) {
   ck_assert_int_eq(CPMechSetErrorTimeScale(run->mech, tau, order),
                    CP_SUCCESS); /* the last one counts */
   mech_run_start(run, CV_BDF, tol);
-  ck_assert_int_ge(CPode(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), 0);
+  ck_assert_int_ge(CPIntegratorEvolve(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), 0);
   for (int i = 0; i < 6; i++) y[i] = entries(run->y)[i];
-  ck_assert_int_eq(CVodeGetLastStep(CPodeGetCVodeMem(run->cpode), &step), CV_SUCCESS);
+  ck_assert_int_eq(CVodeGetLastStep(CPIntegratorGetCVodeMem(run->cpode), &step), CV_SUCCESS);
   ck_assert_double_lt(step, 1);
-  ck_assert_int_ge(CPode(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), 0);
+  ck_assert_int_ge(CPIntegratorEvolve(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), 0);
   assert_weights(run, y, tol, _i ? step : tau, order);
   mech_run_free(&run);
 }
@@ -233,8 +233,8 @@ START_TEST(groups_have_norms_of_their_own) {
   ck_assert_int_eq(CPMechSetErrorTimeScale(run->mech, tau, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetGroupNorms(run->mech, SUNTRUE), CP_SUCCESS);
   mech_run_start(run, CV_BDF, tol);
-  ck_assert_int_ge(CPode(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), 0);
-  ck_assert_int_eq(CVodeGetErrWeights(CPodeGetCVodeMem(run->cpode), weights), CV_SUCCESS);
+  ck_assert_int_ge(CPIntegratorEvolve(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), 0);
+  ck_assert_int_eq(CVodeGetErrWeights(CPIntegratorGetCVodeMem(run->cpode), weights), CV_SUCCESS);
   for (int i = 0; i < 5; i++) { /* The step began at the start. */
     const int size        = i < 4 ? 2 : 1;
     const sunrealtype one = e[i] / (tol * fabs(start[i]) + tol) * (i / 2 == 1 ? tau : 1);

@@ -2,7 +2,7 @@
  * once, by NaN, by numbers that overflow, or by zeros. */
 #include "mechanics/systems.h"
 
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <cpodes/cpodes_sens.h>
 #include <math.h>
 #include <string.h>
@@ -345,8 +345,8 @@ END_TEST
 /* ---- runs ---- */
 
 typedef struct {
-  CPodeMem mem;
-  CPOneStepMem one;
+  CPIntegrator mem;
+  CPIntegrator one;
   N_Vector s;
 } Run;
 
@@ -354,22 +354,22 @@ typedef struct {
 enum { BDF, BDF_WITH_SENSITIVITY, DOP853, RADAU, METHODS };
 
 static int start_cpode(Script *c, Run *r, int method) {
-  r->mem = CPodeCreate(CV_BDF, test_context);
-  CPodeSetErrHandlerFn(r->mem, message_log, &c->s->log);
+  r->mem = CPIntegratorCreate("BDF", test_context);
+  CPIntegratorSetErrHandlerFn(r->mem, message_log, &c->s->log);
   int flag = CPMechAttach(c->mech, r->mem, c->s->t, c->y);
-  if (!flag) flag = CPodeSStolerances(r->mem, 1.0e-5, 1.0e-5);
+  if (!flag) flag = CPIntegratorSStolerances(r->mem, 1.0e-5, 1.0e-5);
   if (flag || method == BDF) return flag;
-  flag = CPodeSensInit1(r->mem, 1, CV_STAGGERED1, NULL, &r->s);
-  if (!flag) flag = CPodeSetSensParams(r->mem, &nothing, NULL, NULL);
-  if (!flag) flag = CVodeSensEEtolerances(CPodeGetCVodeMem(r->mem));
-  return flag ? flag : CPodeSensCalcIC(r->mem);
+  flag = CPIntegratorSensInit1(r->mem, 1, CV_STAGGERED1, NULL, &r->s);
+  if (!flag) flag = CPIntegratorSetSensParams(r->mem, &nothing, NULL, NULL);
+  if (!flag) flag = CVodeSensEEtolerances(CPIntegratorGetCVodeMem(r->mem));
+  return flag ? flag : CPIntegratorSensCalcIC(r->mem);
 }
 
 static int start_onestep(Script *c, Run *r, int method) {
-  r->one = CPOneStepCreate(method == RADAU ? "RADAU" : "DOP853", test_context);
-  CPOneStepSetErrHandlerFn(r->one, message_log, &c->s->log);
-  const int flag = CPMechAttachOneStep(c->mech, r->one, c->s->t, c->y);
-  return flag ? flag : CPOneStepSStolerances(r->one, 1.0e-5, 1.0e-5);
+  r->one = CPIntegratorCreate(method == RADAU ? "RADAU" : "DOP853", test_context);
+  CPIntegratorSetErrHandlerFn(r->one, message_log, &c->s->log);
+  const int flag = CPMechAttach(c->mech, r->one, c->s->t, c->y);
+  return flag ? flag : CPIntegratorSStolerances(r->one, 1.0e-5, 1.0e-5);
 }
 
 static int steps(Script *c, Run *r, int method) {
@@ -377,8 +377,8 @@ static int steps(Script *c, Run *r, int method) {
   int flag =
       method <= BDF_WITH_SENSITIVITY ? start_cpode(c, r, method) : start_onestep(c, r, method);
   for (int k = 0; flag >= 0 && k < 4; k++)
-    flag = r->mem ? CPode(r->mem, c->s->t + 1.0, c->y, &t, CV_ONE_STEP)
-                  : CPOneStepEvolve(r->one, c->s->t + 1.0, c->y, &t, CV_ONE_STEP);
+    flag = r->mem ? CPIntegratorEvolve(r->mem, c->s->t + 1.0, c->y, &t, CV_ONE_STEP)
+                  : CPIntegratorEvolve(r->one, c->s->t + 1.0, c->y, &t, CV_ONE_STEP);
   return flag;
 }
 
@@ -401,8 +401,8 @@ START_TEST(a_run_goes_on_or_says_why_not) {
     ck_assert_msg(flag >= 0 || strlen(c.s->log.text) > 0, "%s, call %ld: %d without a reason",
                   c.s->name, n, flag);
     ck_assert_msg(isfinite(N_VMaxNorm(c.y)), "%s, call %ld: the state is not finite", c.s->name, n);
-    CPodeFree(&r.mem);
-    CPOneStepFree(&r.one);
+    CPIntegratorFree(&r.mem);
+    CPIntegratorFree(&r.one);
     CPMechFree(&c.mech);
     N_VDestroy(r.s);
   }

@@ -6,7 +6,7 @@
  *   z' = u_0 - z + lambda / 10
  *
  * Source: made up. */
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <cpodes/mechanics/mechanics_impl.h>
 #include <cvodes/cvodes.h>
 #include <math.h>
@@ -246,22 +246,22 @@ typedef struct {
 static Outcome integrate(CPMech mech, const char *method, sunrealtype tol, sunrealtype t_end) {
   Outcome out       = {0};
   const int one     = strcmp(method, "BDF") != 0;
-  CPodeMem mem      = one ? NULL : CPodeCreate(CV_BDF, test_context);
-  CPOneStepMem step = one ? CPOneStepCreate(method, test_context) : NULL;
+  CPIntegrator mem  = one ? NULL : CPIntegratorCreate("BDF", test_context);
+  CPIntegrator step = one ? CPIntegratorCreate(method, test_context) : NULL;
   if (one) {
-    CPOneStepSetErrHandlerFn(step, message_log, &messages);
-    out.flag = CPMechAttachOneStep(mech, step, 0.0, y);
-    if (!out.flag) out.flag = CPOneStepSStolerances(step, tol, tol);
-    if (!out.flag) out.flag = CPOneStepEvolve(step, t_end, y, &out.t, CV_NORMAL);
+    CPIntegratorSetErrHandlerFn(step, message_log, &messages);
+    out.flag = CPMechAttach(mech, step, 0.0, y);
+    if (!out.flag) out.flag = CPIntegratorSStolerances(step, tol, tol);
+    if (!out.flag) out.flag = CPIntegratorEvolve(step, t_end, y, &out.t, CV_NORMAL);
   } else {
-    CPodeSetErrHandlerFn(mem, message_log, &messages);
+    CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
     out.flag = CPMechAttach(mech, mem, 0.0, y);
-    if (!out.flag) out.flag = CPodeSStolerances(mem, tol, tol);
-    if (!out.flag) out.flag = CPode(mem, t_end, y, &out.t, CV_NORMAL);
+    if (!out.flag) out.flag = CPIntegratorSStolerances(mem, tol, tol);
+    if (!out.flag) out.flag = CPIntegratorEvolve(mem, t_end, y, &out.t, CV_NORMAL);
   }
   CPMechGetStats(mech, &out.stats);
-  CPodeFree(&mem);
-  CPOneStepFree(&step);
+  CPIntegratorFree(&mem);
+  CPIntegratorFree(&step);
   return out;
 }
 
@@ -335,17 +335,17 @@ START_TEST(bdf_keeps_factors_of_accelerations) {
     if (_i) model.M = joint_loop_model(loop, JOINT_LOOP_MATRICES).M;
     y = vector_of(2 * loop->n, NULL);
     joint_loop_guess(loop, y);
-    CPMech mech  = CPMechCreate(&model, y, test_context);
-    CPodeMem mem = CPodeCreate(CV_BDF, test_context);
+    CPMech mech      = CPMechCreate(&model, y, test_context);
+    CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
     sunrealtype t;
     ck_assert_int_eq(CPMechSetUserData(mech, loop), CP_SUCCESS);
     ck_assert_int_eq(CPMechCalcIC(mech, 0.0, y, NULL, NULL, NULL, NULL), CP_SUCCESS);
     ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
-    ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-5, 1.0e-5), CP_SUCCESS);
-    ck_assert_int_eq(CPode(mem, _i ? 0.01 : 0.3, y, &t, CV_NORMAL), CP_SUCCESS);
-    CVodeGetNumSteps(CPodeGetCVodeMem(mem), &steps[k]);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-5, 1.0e-5), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, _i ? 0.01 : 0.3, y, &t, CV_NORMAL), CP_SUCCESS);
+    CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &steps[k]);
     CPMechGetStats(mech, &stats[k]);
-    CPodeFree(&mem);
+    CPIntegratorFree(&mem);
     destroy(&mech);
   }
   ck_assert_int_le(labs(steps[1] - steps[0]), steps[0] / 10);
@@ -358,19 +358,19 @@ END_TEST
 START_TEST(a_restart_repeats_the_run_to_the_last_bit) {
   CPMech mech    = create(_i, 1);
   N_Vector first = vector_copy(y), end = NULL;
-  CPodeMem mem = CPodeCreate(CV_BDF, test_context);
+  CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
   sunrealtype t;
   for (int k = 0; k < 2; k++) {
     N_VScale(1.0, first, y);
     ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
-    ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
-    ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
     if (k) ck_assert(same_bits(y, end));
     else end = vector_copy(y);
   }
   N_VDestroy(first);
   N_VDestroy(end);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   destroy(&mech);
 }
 END_TEST

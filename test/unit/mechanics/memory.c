@@ -3,7 +3,7 @@
 #include "mechanics/systems.h"
 #include "support/alloc.h"
 
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +15,8 @@ typedef struct {
   int lmm;
   const char *method; /* one-step; NULL: by lmm */
   CPMech mech;
-  CPodeMem mem;
-  CPOneStepMem one;
+  CPIntegrator mem;
+  CPIntegrator one;
   N_Vector y, v;
   sunrealtype t;
   MessageLog log;
@@ -87,31 +87,32 @@ static int evaluate(Script *c) {
 }
 
 static int create_integrator(Script *c) {
-  if (c->method) c->one = CPOneStepCreate(c->method, test_context);
-  else c->mem = CPodeCreate(c->lmm, test_context);
+  if (c->method) c->one = CPIntegratorCreate(c->method, test_context);
+  else c->mem = CPIntegratorCreate(c->lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   if (!c->mem && !c->one) return CP_MEM_FAIL;
-  return c->method ? CPOneStepSetErrHandlerFn(c->one, message_log, &c->log)
-                   : CPodeSetErrHandlerFn(c->mem, message_log, &c->log);
+  return c->method ? CPIntegratorSetErrHandlerFn(c->one, message_log, &c->log)
+                   : CPIntegratorSetErrHandlerFn(c->mem, message_log, &c->log);
 }
 
 static int attach(Script *c) {
-  return c->method ? CPMechAttachOneStep(c->mech, c->one, c->t, c->y)
+  return c->method ? CPMechAttach(c->mech, c->one, c->t, c->y)
                    : CPMechAttach(c->mech, c->mem, c->t, c->y);
 }
 
 /* Short steps, since the prescribed motion soon ends where the pendulum is level. */
 static int integrate_onestep(Script *c) {
-  int flag = c->t > c->s->t ? CP_SUCCESS : CPOneStepSStolerances(c->one, 1e-6, 1e-6);
-  if (!flag) flag = CPOneStepSetMaxStep(c->one, 1e-5);
+  int flag = c->t > c->s->t ? CP_SUCCESS : CPIntegratorSStolerances(c->one, 1e-6, 1e-6);
+  if (!flag) flag = CPIntegratorSetMaxStep(c->one, 1e-5);
   for (int k = 0; !flag && k < 3; k++)
-    flag = CPOneStepEvolve(c->one, c->t + 1, c->y, &c->t, CV_ONE_STEP);
+    flag = CPIntegratorEvolve(c->one, c->t + 1, c->y, &c->t, CV_ONE_STEP);
   return flag;
 }
 
 static int integrate(Script *c) {
   if (c->method) return integrate_onestep(c);
-  int flag = c->t > c->s->t ? CP_SUCCESS : CPodeSStolerances(c->mem, 1e-6, 1e-6);
-  for (int k = 0; !flag && k < 3; k++) flag = CPode(c->mem, c->t + 1, c->y, &c->t, CV_ONE_STEP);
+  int flag = c->t > c->s->t ? CP_SUCCESS : CPIntegratorSStolerances(c->mem, 1e-6, 1e-6);
+  for (int k = 0; !flag && k < 3; k++)
+    flag = CPIntegratorEvolve(c->mem, c->t + 1, c->y, &c->t, CV_ONE_STEP);
   return flag;
 }
 
@@ -163,8 +164,8 @@ static void reset(Script *c) {
 }
 
 static void free_integrator(Script *c) {
-  CPodeFree(&c->mem);
-  CPOneStepFree(&c->one);
+  CPIntegratorFree(&c->mem);
+  CPIntegratorFree(&c->one);
 }
 
 static void release(Script *c) {

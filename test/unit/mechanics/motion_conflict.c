@@ -19,7 +19,7 @@ static SliderCrank crank;
 static Drive drive;
 static N_Vector y;
 static CPMech mech;
-static CPodeMem mem;
+static CPIntegrator mem;
 static MessageLog messages;
 
 /* q = 1 + t, sin p = -a sin q, x = cos p + a cos q; derivatives by the chain rule */
@@ -90,16 +90,16 @@ static void open_crank(CPMotion of_q, CPMotion of_x, Drive d) {
 }
 
 static int run_to(sunrealtype t_end, sunrealtype *t) {
-  mem = CPodeCreate(CV_BDF, test_context);
-  CPodeSetErrHandlerFn(mem, message_log, &messages);
+  mem = CPIntegratorCreate("BDF", test_context);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, tol, tol), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 10000), CV_SUCCESS);
-  return CPode(mem, t_end, y, t, CV_NORMAL);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 10000), CV_SUCCESS);
+  return CPIntegratorEvolve(mem, t_end, y, t, CV_NORMAL);
 }
 
 static void close_crank(void) {
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(y);
 }
@@ -133,7 +133,7 @@ START_TEST(motions_that_go_together_are_followed) {
     return;
   }
   ck_assert_msg(flag == CV_SUCCESS, "%d: %s", flag, messages.text);
-  CVodeGetNumSteps(CPodeGetCVodeMem(mem), &steps);
+  CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &steps);
   angle(t, &q, NULL);
   slider(t, &x, &drive);
   /* local errors of sqrt(6) (1 + 4) tol / 6 each, which x follows with a factor below one */

@@ -202,17 +202,17 @@ typedef struct {
 static Outcome integrate(CPMechNewton type) {
   Outcome out = {0};
   CPMechStats stats;
-  CPodeMem mem = CPodeCreate(CV_BDF, test_context);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+  CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetNewton(mech, type), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1e-6, 1e-8), CP_SUCCESS);
-  cvodes_defaults(CPodeGetCVodeMem(mem)); /* several set-ups, so that a later one can fail */
-  out.flag = CPode(mem, 3.0, y, &out.t, CV_NORMAL);
-  CVodeGetNumNonlinSolvConvFails(CPodeGetCVodeMem(mem), &out.nfails);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-6, 1e-8), CP_SUCCESS);
+  cvodes_defaults(CPIntegratorGetCVodeMem(mem)); /* several set-ups, so that a later one can fail */
+  out.flag = CPIntegratorEvolve(mem, 3.0, y, &out.t, CV_NORMAL);
+  CVodeGetNumNonlinSolvConvFails(CPIntegratorGetCVodeMem(mem), &out.nfails);
   CPMechGetStats(mech, &stats);
   out.newton = stats.newton;
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   return out;
 }
 
@@ -227,13 +227,13 @@ END_TEST
 
 START_TEST(kkt_of_operators_is_refused) {
   create(0);
-  CPodeMem mem = CPodeCreate(CV_BDF, test_context);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
+  CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &messages), CP_SUCCESS);
   int flag = CPMechSetNewton(mech, CP_NEWTON_KKT);
   if (!flag) flag = CPMechAttach(mech, mem, 0.0, y);
   ck_assert_int_eq(flag, CP_NOT_SUPPORTED);
   ck_assert_mentions(CPMechGetLastMessage(mech), "CP_NEWTON_KKT");
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   destroy();
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* Mechanical systems with one-step methods, explicit and implicit. */
 #include "mechanics/systems.h"
 
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <cpodes/mechanics/mechanics_impl.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,32 +13,31 @@
 static const char *const methods[] = {EXPLICIT, "RADAU5", "RADAU9", "RADAU13", IMPLICIT};
 enum { FIRST_RADAU = 1, METHODS = 4 };
 
-static CPOneStepMem mem;
+static CPIntegrator mem;
 static MessageLog messages;
 
 static void create(const char *method, sunrealtype tol) {
   memset(&messages, 0, sizeof messages);
-  mem = CPOneStepCreate(method, test_context);
+  mem = CPIntegratorCreate(method, test_context);
   ck_assert_ptr_nonnull(mem);
-  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
-  CPOneStepSStolerances(mem, tol, tol);
-  CPOneStepSetMaxNumSteps(mem, -1);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  CPIntegratorSStolerances(mem, tol, tol);
+  CPIntegratorSetMaxNumSteps(mem, -1);
 }
 
 static void attach(CPMech mech, sunrealtype t, N_Vector y) {
-  ck_assert_msg(CPMechAttachOneStep(mech, mem, t, y) == CP_SUCCESS, "%s",
-                CPMechGetLastMessage(mech));
+  ck_assert_msg(CPMechAttach(mech, mem, t, y) == CP_SUCCESS, "%s", CPMechGetLastMessage(mech));
 }
 
 static void go_to(const char *name, sunrealtype tout, N_Vector y) {
   sunrealtype t;
-  const int flag = CPOneStepEvolve(mem, tout, y, &t, CV_NORMAL);
-  ck_assert_msg(flag == CP_SUCCESS, "%s: %d, %s", name, flag, CPOneStepGetLastMessage(mem));
+  const int flag = CPIntegratorEvolve(mem, tout, y, &t, CV_NORMAL);
+  ck_assert_msg(flag == CP_SUCCESS, "%s: %d, %s", name, flag, CPIntegratorGetLastMessage(mem));
 }
 
-static CPOneStepStats stats_of(void) {
-  CPOneStepStats s;
-  ck_assert_int_eq(CPOneStepGetStats(mem, &s), CP_SUCCESS);
+static CPIntegratorStats stats_of(void) {
+  CPIntegratorStats s;
+  ck_assert_int_eq(CPIntegratorGetStats(mem, &s), CP_SUCCESS);
   return s;
 }
 
@@ -58,12 +57,12 @@ static System *opened(SystemName name) {
 
 static void by_bdf(System *s, sunrealtype tol, sunrealtype tout) {
   sunrealtype t;
-  CPodeMem cpode = CPodeCreate(CV_BDF, test_context);
+  CPIntegrator cpode = CPIntegratorCreate("BDF", test_context);
   ck_assert_int_eq(CPMechAttach(s->mech, cpode, s->t, s->y), CP_SUCCESS);
-  CPodeSStolerances(cpode, tol, tol);
-  CVodeSetMaxNumSteps(CPodeGetCVodeMem(cpode), 1000000);
-  ck_assert_int_eq(CPode(cpode, tout, s->y, &t, CV_NORMAL), CP_SUCCESS);
-  CPodeFree(&cpode);
+  CPIntegratorSStolerances(cpode, tol, tol);
+  CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(cpode), 1000000);
+  ck_assert_int_eq(CPIntegratorEvolve(cpode, tout, s->y, &t, CV_NORMAL), CP_SUCCESS);
+  CPIntegratorFree(&cpode);
 }
 
 /* Each step has an error of at most tol (1 + |y|), and in motions as short as these, less than a
@@ -74,17 +73,17 @@ START_TEST(every_mechanism_moves_as_with_bdf) {
   const sunrealtype tout = one->t + duration(_i / METHODS);
   create(methods[_i % METHODS], tol);
   if (!one->model.M && _i % METHODS >= FIRST_RADAU) { /* needs M and A */
-    ck_assert_int_eq(CPMechAttachOneStep(one->mech, mem, one->t, one->y), CP_NOT_SUPPORTED);
+    ck_assert_int_eq(CPMechAttach(one->mech, mem, one->t, one->y), CP_NOT_SUPPORTED);
     ck_assert_mentions(CPMechGetLastMessage(one->mech), "operators");
-    CPOneStepFree(&mem);
+    CPIntegratorFree(&mem);
     system_free(&one);
     system_free(&bdf);
     return;
   }
   attach(one->mech, one->t, one->y);
   go_to(one->name, tout, one->y);
-  const CPOneStepStats s = stats_of();
-  CPMechOutput out       = {0};
+  const CPIntegratorStats s = stats_of();
+  CPMechOutput out          = {0};
   CPMechEvaluate(one->mech, tout, one->y, &out);
   by_bdf(bdf, 1.0e-10, tout);
   for (int i = 0; i < one->n; i++) {
@@ -96,7 +95,7 @@ START_TEST(every_mechanism_moves_as_with_bdf) {
   }
   ck_assert_double_le(system_norms(one, entries(one->y)), 1.0e-15);
   ck_assert_double_le(out.position, tol);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   system_free(&one);
   system_free(&bdf);
 }
@@ -116,11 +115,11 @@ static Errors radau_errors(const char *method, int n, int projected) {
   N_Vector y = vector_of(PENDULUM_N, NULL);
   pendulum_initial(&s->is.pendulum, y);
   create(method, 1.0e-12);
-  CPOneStepSetFixedStep(mem, 1.0 / n);
+  CPIntegratorSetFixedStep(mem, 1.0 / n);
   attach(s->mech, 0.0, y);
-  if (!projected) ck_assert_int_eq(CPOneStepSetProjector(mem, NULL), CP_SUCCESS);
+  if (!projected) ck_assert_int_eq(CPIntegratorSetProjector(mem, NULL), CP_SUCCESS);
   for (int k = 0; k < n; k++) {
-    ck_assert_int_eq(CPOneStepEvolve(mem, 2.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 2.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
     pendulum_exact(&s->is.pendulum, t, exact);
     CPMechAccelerations(s->mech, t, y, udot[0], &lambda[0]);
     for (int i = 0; i < PENDULUM_N; i++) {
@@ -131,7 +130,7 @@ static Errors radau_errors(const char *method, int n, int projected) {
     for (int i = 0; i < 2; i++) e.udot = fmax(e.udot, fabs(udot[0][i] - udot[1][i]));
     e.lambda = fmax(e.lambda, fabs(lambda[0] - lambda[1]));
   }
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   N_VDestroy(y);
   system_free(&s);
   return e;
@@ -157,12 +156,12 @@ START_TEST(metric_and_iteration_matrix_are_those_of_the_method) {
   attach(s->mech, s->t, s->y);
   ck_assert_int_eq(cpMechMetricInUse(s->mech), CP_METRIC_NEWTON);
   ck_assert_int_eq(s->mech->stats.newton, CP_NEWTON_KKT);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   create(EXPLICIT, 1.0e-6);
   attach(s->mech, s->t, s->y);
   ck_assert_int_eq(cpMechMetricInUse(s->mech), CP_METRIC_KINETIC);
   ck_assert_int_eq(s->mech->stats.newton, CP_NEWTON_NONE);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   system_free(&s);
 }
 END_TEST
@@ -174,11 +173,11 @@ START_TEST(the_iteration_matrix_is_the_structured_one) {
   go_to(s->name, s->t + 0.1, s->y);
   CPMechStats m;
   CPMechGetStats(s->mech, &m);
-  const CPOneStepStats one = stats_of();
+  const CPIntegratorStats one = stats_of();
   ck_assert_int_eq(m.nnewton, one.nlinsetups);
   ck_assert_int_eq(m.npartials, one.njev);
   ck_assert_int_le(one.njev, one.nst); /* they serve more than one stage */
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   system_free(&s);
 }
 END_TEST
@@ -195,7 +194,7 @@ START_TEST(attaching_again_is_a_new_start) {
   go_to(s->name, s->t + 0.2, s->y);
   for (int i = 0; i < s->n; i++)
     ck_assert_double_le(fabs(entries(end)[i] - entries(s->y)[i]), 100.0 * 1.0e-6 * 10.0);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   N_VDestroy(start);
   N_VDestroy(end);
   system_free(&s);
@@ -216,12 +215,12 @@ START_TEST(steps_however_long_stay_on_the_manifold) {
   attach(s->mech, s->t, s->y);
   while (s->t < 1.0e10) {
     double p[1];
-    const int flag = CPOneStepEvolve(mem, 1.0e13, s->y, &s->t, CV_ONE_STEP);
-    ck_assert_msg(!flag, "%s: %s", methods[_i], CPOneStepGetLastMessage(mem));
+    const int flag = CPIntegratorEvolve(mem, 1.0e13, s->y, &s->t, CV_ONE_STEP);
+    ck_assert_msg(!flag, "%s: %s", methods[_i], CPIntegratorGetLastMessage(mem));
     system_p(s, entries(s->y), p);
     ck_assert_msg(fabs(p[0]) <= tol, "%s, t = %g: p = %g", methods[_i], (double)s->t, p[0]);
   }
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   system_free(&s);
 }
 END_TEST
@@ -230,18 +229,18 @@ START_TEST(one_integrator_at_a_time) {
   System *s = system_create(PENDULUM);
   create(EXPLICIT, 1.0e-6);
   attach(s->mech, s->t, s->y);
-  CPodeMem cpode     = CPodeCreate(CV_BDF, test_context);
-  CPOneStepMem other = CPOneStepCreate(NULL, test_context);
+  CPIntegrator cpode = CPIntegratorCreate("BDF", test_context);
+  CPIntegrator other = CPIntegratorCreate(NULL, test_context);
   ck_assert_int_eq(CPMechAttach(s->mech, cpode, s->t, s->y), CP_ILL_INPUT);
   ck_assert_mentions(CPMechGetLastMessage(s->mech), "another integrator");
-  ck_assert_int_eq(CPMechAttachOneStep(s->mech, other, s->t, s->y), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechAttach(s->mech, other, s->t, s->y), CP_ILL_INPUT);
   ck_assert_mentions(CPMechGetLastMessage(s->mech), "another integrator");
-  ck_assert_int_eq(CPMechAttachOneStep(s->mech, NULL, s->t, s->y), CP_ILL_INPUT);
-  ck_assert_int_eq(CPMechAttachOneStep(NULL, mem, s->t, s->y), CP_MEM_NULL);
-  CPOneStepFree(&mem);
+  ck_assert_int_eq(CPMechAttach(s->mech, NULL, s->t, s->y), CP_ILL_INPUT);
+  ck_assert_int_eq(CPMechAttach(NULL, mem, s->t, s->y), CP_MEM_NULL);
+  CPIntegratorFree(&mem);
   ck_assert_int_eq(CPMechAttach(s->mech, cpode, s->t, s->y), CP_SUCCESS); /* it is free */
-  CPodeFree(&cpode);
-  CPOneStepFree(&other);
+  CPIntegratorFree(&cpode);
+  CPIntegratorFree(&other);
   system_free(&s);
 }
 END_TEST
@@ -255,10 +254,10 @@ static int other_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
 START_TEST(an_integrator_with_a_right_hand_side_is_refused) {
   System *s = system_create(PENDULUM);
   create(EXPLICIT, 1.0e-6);
-  ck_assert_int_eq(CPOneStepInit(mem, other_rhs, s->t, s->y), CP_SUCCESS);
-  ck_assert_int_eq(CPMechAttachOneStep(s->mech, mem, s->t, s->y), CP_ILL_INPUT);
-  ck_assert_mentions(CPMechGetLastMessage(s->mech), "CPOneStepCreate");
-  CPOneStepFree(&mem);
+  ck_assert_int_eq(CPIntegratorInit(mem, other_rhs, s->t, s->y), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_ILL_INPUT);
+  ck_assert_mentions(CPMechGetLastMessage(s->mech), "CPIntegratorCreate");
+  CPIntegratorFree(&mem);
   system_free(&s);
 }
 END_TEST
@@ -267,9 +266,9 @@ START_TEST(user_data_belongs_to_the_mechanism) {
   System *s = system_create(PENDULUM);
   create(methods[_i], 1.0e-6);
   attach(s->mech, s->t, s->y);
-  ck_assert_int_eq(CPOneStepSetUserData(mem, s), CP_NOT_SUPPORTED);
-  ck_assert_mentions(CPOneStepGetLastMessage(mem), "CPMechSetUserData");
-  CPOneStepFree(&mem);
+  ck_assert_int_eq(CPIntegratorSetUserData(mem, s), CP_NOT_SUPPORTED);
+  ck_assert_mentions(CPIntegratorGetLastMessage(mem), "CPMechSetUserData");
+  CPIntegratorFree(&mem);
   system_free(&s);
 }
 END_TEST
@@ -281,9 +280,9 @@ START_TEST(a_mechanism_that_is_freed_first_is_missed) {
   create(methods[_i], 1.0e-6);
   attach(s->mech, s->t, s->y);
   system_free(&s);
-  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_ILL_INPUT);
-  ck_assert_mentions(CPOneStepGetLastMessage(mem), "freed");
-  CPOneStepFree(&mem);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_ILL_INPUT);
+  ck_assert_mentions(CPIntegratorGetLastMessage(mem), "freed");
+  CPIntegratorFree(&mem);
   N_VDestroy(y);
 }
 END_TEST
@@ -314,14 +313,14 @@ START_TEST(a_function_that_fails_is_named_and_the_state_is_the_last_good_one) {
   attach(s->mech, s->t, s->y);
   while (flag == CP_SUCCESS) {
     N_VScale(1.0, s->y, last);
-    flag = CPOneStepEvolve(mem, s->t + 1.0, s->y, &t, CV_ONE_STEP);
+    flag = CPIntegratorEvolve(mem, s->t + 1.0, s->y, &t, CV_ONE_STEP);
     if (flag == CP_SUCCESS) t_last = t;
   }
   ck_assert_int_eq(flag, expected);
-  ck_assert_mentions(CPOneStepGetLastMessage(mem), "f ");
+  ck_assert_mentions(CPIntegratorGetLastMessage(mem), "f ");
   ck_assert_double_eq(t, t_last);
   ck_assert_int_eq(same_bits(s->y, last), 1);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   N_VDestroy(last);
   system_free(&s);
 }
@@ -334,13 +333,13 @@ START_TEST(statistics_show_the_mechanism) {
   create(IMPLICIT, 1.0e-6);
   attach(s->mech, s->t, s->y);
   go_to(s->name, s->t + 0.1, s->y);
-  ck_assert_int_eq(CPOneStepPrintAllStats(mem, file, SUN_OUTPUTFORMAT_TABLE), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorPrintAllStats(mem, file, SUN_OUTPUTFORMAT_TABLE), CP_SUCCESS);
   rewind(file);
   text[fread(text, 1, sizeof text - 1, file)] = '\0';
   ck_assert_mentions(text, "Kinetic energy");
   ck_assert_mentions(text, "Newton matrix                = KKT");
   fclose(file);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   system_free(&s);
 }
 END_TEST
@@ -355,14 +354,14 @@ START_TEST(the_violation_that_remains_is_bounded) {
   attach(s->mech, s->t, s->y);
   while (s->t < end) {
     sunrealtype measured;
-    ck_assert_int_eq(CPOneStepEvolve(mem, end, s->y, &s->t, CV_ONE_STEP), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, end, s->y, &s->t, CV_ONE_STEP), CP_SUCCESS);
     ck_assert_int_eq(
         CPProjectorGetViolation(CPMechGetProjector(s->mech), s->t, s->y, s->ewt, &measured, NULL),
         CP_SUCCESS);
     ck_assert_double_gt(stats_of().violation, 0.0);
     ck_assert_double_le(measured, stats_of().violation);
   }
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   system_free(&s);
 }
 END_TEST
@@ -382,7 +381,7 @@ static long int bushing_steps(const char *method, sunrealtype stiffer) {
   attach(mech, 0.0, y);
   go_to("bushing", 5.0, y);
   const long int steps = stats_of().nst;
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(y);
   return steps;
@@ -406,7 +405,7 @@ START_TEST(errors_of_velocities_are_weighted_with_the_time_scale) {
     attach(s->mech, s->t, s->y);
     go_to(s->name, s->t + duration(FLEXIBLE_CRANK), s->y);
     steps[weighted] = stats_of().nst;
-    CPOneStepFree(&mem);
+    CPIntegratorFree(&mem);
     system_free(&s);
   }
   ck_assert_int_lt(steps[1], steps[0]);
@@ -449,7 +448,7 @@ START_TEST(prescribed_motions_are_followed) {
                   "y[%d] is off by %g after %ld steps", i, entries(y)[i] - exact[i], stats_of().nst);
   if (how == CP_MOTION_FULL) ck_assert_double_le(fabs(entries(y)[0] - x), 1.0e-15);
   ck_assert_int_lt(stats_of().nst, 1000);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(y);
   SUNMatDestroy(M);
@@ -469,20 +468,20 @@ START_TEST(rows_are_switched_between_steps_without_a_restart) {
   pendulum_initial(&s->is.pendulum, s->y);
   create(methods[_i], tol);
   attach(s->mech, 0.0, s->y);
-  CPOneStepSetStopTime(mem, cut);
-  ck_assert_int_eq(CPOneStepEvolve(mem, cut, s->y, &t, CV_NORMAL), CV_TSTOP_RETURN);
+  CPIntegratorSetStopTime(mem, cut);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, cut, s->y, &t, CV_NORMAL), CV_TSTOP_RETURN);
   for (int i = 0; i < 4; i++) at[i] = entries(s->y)[i];
   ck_assert_int_eq(CPMechSetActive(s->mech, (sunrealtype[]){0.0}), CP_SUCCESS);
   go_to("free flight", cut + flight, s->y);
   const sunrealtype g = s->is.pendulum.g, v = at[3] - g * flight;
-  const sunrealtype y        = at[1] + at[3] * flight - g * flight * flight / 2.0;
-  const sunrealtype exact[]  = {at[0] + at[2] * flight, y, at[2], v};
-  const CPOneStepStats stats = stats_of();
+  const sunrealtype y           = at[1] + at[3] * flight - g * flight * flight / 2.0;
+  const sunrealtype exact[]     = {at[0] + at[2] * flight, y, at[2], v};
+  const CPIntegratorStats stats = stats_of();
   for (int i = 0; i < 4; i++)
     ck_assert_msg(fabs(entries(s->y)[i] - exact[i]) <= 10.0 * (double)stats.nst * tol * 6.0,
                   "%s: y[%d] is off by %g", methods[_i], i, entries(s->y)[i] - exact[i]);
   ck_assert_int_lt(stats.nst, 500);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   system_free(&s);
 }
 END_TEST
@@ -552,9 +551,9 @@ START_TEST(partial_derivatives_that_are_grossly_wrong_do_not_pass_unnoticed) {
   CPMechSetUserData(mech, &entry);
   create(methods[1 + _i % METHODS], tol);
   attach(mech, 0.0, y);
-  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_MECH_DERIV_WRONG);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_MECH_DERIV_WRONG);
   ck_assert_mentions(messages.text, "dynamics_jac is grossly wrong");
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(y);
 }
@@ -603,7 +602,7 @@ START_TEST(right_partial_derivatives_that_are_hidden_by_roundoff_are_not_refused
   create(methods[1 + _i % METHODS], pow(10.0, -4 - 2 * (_i / METHODS)));
   attach(mech, 0.0, y);
   go_to("a load and a damper", 1.0, y);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(y);
 }
@@ -666,11 +665,11 @@ static long int evaluations_in_units(sunrealtype unit, sunrealtype tol) {
   CPMechStats stats;
   CPMechSetUserData(mech, &unit);
   create(EXPLICIT, tol);
-  CPOneStepSVtolerances(mem, tol, abstol);
+  CPIntegratorSVtolerances(mem, tol, abstol);
   attach(mech, 0.0, y);
   go_to("a rod", 5.0, y);
   ck_assert_int_eq(CPMechGetStats(mech, &stats), CP_SUCCESS);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(abstol);
   N_VDestroy(y);
@@ -695,7 +694,7 @@ START_TEST(sparse_matrices_are_projected_in_the_metric_of_dense_ones) {
   attach(s->mech, s->t, s->y);
   go_to(s->name, s->t + 0.1, s->y);
   ck_assert_int_eq(cpMechMetricInUse(s->mech), CP_METRIC_NEWTON);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   system_free(&s);
 }
 END_TEST
@@ -725,11 +724,11 @@ START_TEST(a_damper_that_vanishes_within_a_step_is_seen) {
   CPMech mech             = CPMechCreate(&model, y, test_context);
   create(methods[1 + _i % METHODS], tol);
   attach(mech, 0.0, y);
-  CPOneStepSetMaxNumSteps(mem, 5000);
-  ck_assert_int_eq(CPOneStepEvolve(mem, t_end, y, &t, CV_NORMAL), CP_SUCCESS);
+  CPIntegratorSetMaxNumSteps(mem, 5000);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL), CP_SUCCESS);
   ck_assert_double_eq_tol(entries(y)[1], left * (cos(since) + 0.5 * lambda * sin(since)),
                           1000.0 * tol);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(y);
 }
@@ -739,7 +738,7 @@ END_TEST
 
 START_TEST(runs_after_a_restart_are_those_of_a_new_integrator) {
   sunrealtype end[2][4], t;
-  CPOneStepStats stats[2];
+  CPIntegratorStats stats[2];
   for (int again = 0; again < 2; again++) {
     System *s   = system_create(PENDULUM);
     N_Vector y0 = N_VClone(s->y);
@@ -749,13 +748,13 @@ START_TEST(runs_after_a_restart_are_those_of_a_new_integrator) {
     if (again) {
       go_to(methods[_i], 1.3, s->y);
       N_VScale(1.0, y0, s->y);
-      ck_assert_int_eq(CPOneStepReInit(mem, 0.0, s->y), CP_SUCCESS);
+      ck_assert_int_eq(CPIntegratorReInit(mem, 0.0, s->y), CP_SUCCESS);
     }
-    ck_assert_int_eq(CPOneStepSetInitStep(mem, 0.01), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepEvolve(mem, 2.0, s->y, &t, CV_NORMAL), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetInitStep(mem, 0.01), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 2.0, s->y, &t, CV_NORMAL), CP_SUCCESS);
     stats[again] = stats_of();
     for (int i = 0; i < 4; i++) end[again][i] = entries(s->y)[i];
-    CPOneStepFree(&mem);
+    CPIntegratorFree(&mem);
     N_VDestroy(y0);
     system_free(&s);
   }

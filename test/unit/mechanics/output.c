@@ -270,7 +270,7 @@ static void printed(const char *text, const char *name, int table, char value[64
   value[length] = '\0';
 }
 
-/* CPodePrintAllStats at the end of a run: quantities of the state there. */
+/* CPIntegratorPrintAllStats at the end of a run: quantities of the state there. */
 START_TEST(printed_statistics_are_those_of_the_newest_state) {
   const int table = _i == 0;
   char *text      = NULL, value[64];
@@ -279,14 +279,14 @@ START_TEST(printed_statistics_are_those_of_the_newest_state) {
   Rod rod      = {.m = 2, .g = SUN_RCONST(9.81)};
   MechRun *run = pendulum(&rod);
   mech_run_start(run, CV_BDF, SUN_RCONST(1e-8));
-  ck_assert_int_ge(CPode(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), 0);
-  ck_assert_int_ge(CPode(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), 0);
+  ck_assert_int_ge(CPIntegratorEvolve(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), 0);
+  ck_assert_int_ge(CPIntegratorEvolve(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), 0);
   ck_assert_int_eq(CPMechGetStats(run->mech, &before), CP_SUCCESS);
   FILE *out = open_memstream(&text, &length);
   ck_assert_ptr_nonnull(out);
-  ck_assert_int_eq(
-      CPodePrintAllStats(run->cpode, out, table ? SUN_OUTPUTFORMAT_TABLE : SUN_OUTPUTFORMAT_CSV),
-      CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorPrintAllStats(run->cpode, out,
+                                             table ? SUN_OUTPUTFORMAT_TABLE : SUN_OUTPUTFORMAT_CSV),
+                   CP_SUCCESS);
   fclose(out);
   ck_assert_int_eq(CPMechGetStats(run->mech, &after), CP_SUCCESS);
 

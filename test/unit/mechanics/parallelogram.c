@@ -7,8 +7,8 @@
 #include "support/alloc.h"
 #include "support/support.h"
 
+#include <cpodes/cpodes_integrator.h>
 #include <cpodes/cpodes_mechanics.h>
-#include <cpodes/cpodes_onestep.h>
 #include <math.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -132,15 +132,15 @@ START_TEST(uniform_rotation_stays_uniform_through_singular_positions) {
     N_Vector y            = vector_of(2 * nu, NULL);
     begin(y);
     CPMech mech      = CPMechCreate(&model, y, test_context);
-    CPOneStepMem mem = CPOneStepCreate(method, test_context);
-    ck_assert_int_eq(CPMechAttachOneStep(mech, mem, t, y), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepSStolerances(mem, tol, tol), CP_SUCCESS);
-    ck_assert_msg(CPOneStepEvolve(mem, T_END, y, &t, CV_NORMAL) == CP_SUCCESS, "%s at %g: %s",
-                  method, tol, CPOneStepGetLastMessage(mem));
+    CPIntegrator mem = CPIntegratorCreate(method, test_context);
+    ck_assert_int_eq(CPMechAttach(mech, mem, t, y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
+    ck_assert_msg(CPIntegratorEvolve(mem, T_END, y, &t, CV_NORMAL) == CP_SUCCESS, "%s at %g: %s",
+                  method, tol, CPIntegratorGetLastMessage(mem));
     const sunrealtype error = fabs(entries(y)[nu + 2] - RATE);
     ck_assert_msg(error <= MOST * tol, "%s at %g: the rate is wrong by %g tolerances", method, tol,
                   error / tol);
-    CPOneStepFree(&mem);
+    CPIntegratorFree(&mem);
     CPMechFree(&mech);
     N_VDestroy(y);
   }
@@ -159,19 +159,19 @@ START_TEST(allocations_on_the_way_may_fail) {
     N_Vector y    = vector_of(2 * nu, NULL);
     begin(y);
     CPMech mech      = CPMechCreate(&model, y, test_context);
-    CPOneStepMem mem = CPOneStepCreate("RADAU13", test_context);
-    ck_assert_int_eq(CPMechAttachOneStep(mech, mem, t, y), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepSStolerances(mem, 1.0e-5, 1.0e-5), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepEvolve(mem, T_END, y, &t, CV_ONE_STEP), CP_SUCCESS);
+    CPIntegrator mem = CPIntegratorCreate("RADAU13", test_context);
+    ck_assert_int_eq(CPMechAttach(mech, mem, t, y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-5, 1.0e-5), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, T_END, y, &t, CV_ONE_STEP), CP_SUCCESS);
     alloc_watch_failing(n);
     int flag = CP_SUCCESS;
-    while (!flag && t < T_END) flag = CPOneStepEvolve(mem, T_END, y, &t, CV_ONE_STEP);
+    while (!flag && t < T_END) flag = CPIntegratorEvolve(mem, T_END, y, &t, CV_ONE_STEP);
     alloc_unwatch();
     failed = alloc_has_failed();
     ck_assert_msg(flag == (failed ? CP_MEM_FAIL : CP_SUCCESS), "allocation %ld: %d, %s", n, flag,
-                  CPOneStepGetLastMessage(mem));
-    if (failed && strstr(CPOneStepGetLastMessage(mem), "iteration of the stages")) named++;
-    CPOneStepFree(&mem);
+                  CPIntegratorGetLastMessage(mem));
+    if (failed && strstr(CPIntegratorGetLastMessage(mem), "iteration of the stages")) named++;
+    CPIntegratorFree(&mem);
     CPMechFree(&mech);
     N_VDestroy(y);
   }

@@ -143,7 +143,7 @@ END_TEST
 
 typedef struct {
   System *s;
-  CPodeMem mem;
+  CPIntegrator mem;
   N_Vector y;
   sunrealtype t;
 } Run;
@@ -152,23 +152,23 @@ static Run start(SystemName name, CPMechMetric metric, int lmm) {
   Run r = {.s = system_create(name)};
   r.t   = r.s->t;
   r.y   = vector_copy(r.s->y);
-  r.mem = CPodeCreate(lmm, test_context);
+  r.mem = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   ck_assert_ptr_nonnull(r.mem);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(r.mem, message_log, &r.s->log), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(r.mem, message_log, &r.s->log), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetMetric(r.s->mech, metric), CP_SUCCESS);
   if (!r.s->model.M) ck_assert_int_eq(CPMechSetNewton(r.s->mech, CP_NEWTON_HALF), CP_SUCCESS);
   ck_assert_msg(CPMechAttach(r.s->mech, r.mem, r.t, r.y) == CP_SUCCESS, "%s", r.s->log.text);
-  ck_assert_int_eq(CPodeSStolerances(r.mem, 1e-6, 1e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(r.mem, 1e-6, 1e-6), CP_SUCCESS);
   return r;
 }
 
 static void step(Run *r) {
-  const int flag = CPode(r->mem, r->t + 1, r->y, &r->t, CV_ONE_STEP);
+  const int flag = CPIntegratorEvolve(r->mem, r->t + 1, r->y, &r->t, CV_ONE_STEP);
   ck_assert_msg(flag == CP_SUCCESS, "%s: %d, %s", r->s->name, flag, r->s->log.text);
 }
 
 static void finish(Run *r) {
-  CPodeFree(&r->mem);
+  CPIntegratorFree(&r->mem);
   N_VDestroy(r->y);
   system_free(&r->s);
 }
@@ -223,14 +223,14 @@ START_TEST(levels_share_their_factors) {
   const CPMechMetric metric = metrics[_i % METRICS];
   Run r                     = start(_i < METRICS ? PENDULUM : FOUR_BAR_SPARSE, metric, CV_ADAMS);
   CPMechStats before, after;
-  CPodeProjStats proj_before, proj_after;
+  CPIntegratorStats proj_before, proj_after;
   ck_assert_int_eq(CPProjectorSetJacFrequency(CPMechGetProjector(r.s->mech), 1), CP_SUCCESS);
   for (int k = 0; k < 20; k++) step(&r);
   CPMechGetStats(r.s->mech, &before);
-  CPodeGetProjStats(r.mem, &proj_before);
+  CPIntegratorGetStats(r.mem, &proj_before);
   for (int k = 0; k < STEPS; k++) step(&r);
   CPMechGetStats(r.s->mech, &after);
-  CPodeGetProjStats(r.mem, &proj_after);
+  CPIntegratorGetStats(r.mem, &proj_after);
   const long int made = after.nprojfact - before.nprojfact;
   const long int each = metric == CP_METRIC_ERROR ? 2 : 1;
   const long int projections =
@@ -249,7 +249,7 @@ START_TEST(metrics_can_be_changed_between_steps) {
   Pendulum *p = r.s->user_data;
   sunrealtype exact[4];
   pendulum_initial(p, r.y);
-  ck_assert_int_eq(CPodeReInit(r.mem, 0, r.y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorReInit(r.mem, 0, r.y), CP_SUCCESS);
   r.t = 0;
   int k;
   for (k = 0; r.t < 2; k++) {
@@ -299,25 +299,25 @@ START_TEST(metric_of_newton_follows_gamma) {
   const CPMechModel model = {
       .nu = 2, .np = 1, .M = unit_mass, .A = diagonal, .p = on_diagonal, .f = spring};
   N_Vector y = VECTOR(1e-3, -1e-3, 0, 0), ewt = VECTOR(1e6, 1e6, 1e6, 1e6);
-  CPMech mech   = CPMechCreate(&model, y, test_context);
-  CPodeMem mem  = CPodeCreate(CV_BDF, test_context);
-  sunrealtype t = 0, gamma;
+  CPMech mech      = CPMechCreate(&model, y, test_context);
+  CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
+  sunrealtype t    = 0, gamma;
   ck_assert_int_eq(CPMechSetMetric(mech, CP_METRIC_NEWTON), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
   for (int k = 0; k < STEPS; k++) {
-    ck_assert_int_eq(CPode(mem, 1, y, &t, CV_ONE_STEP), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 1, y, &t, CV_ONE_STEP), CP_SUCCESS);
     N_Vector off   = vector_copy(y);
     sunrealtype *q = entries(off);
     q[1] += 1e-3;
     const sunrealtype x0 = q[0], y0 = q[1];
     ck_assert_int_eq(CPProjectorProject(CPMechGetProjector(mech), t, off, ewt), CP_SUCCESS);
     const sunrealtype implied = sqrt(((q[1] - y0) / (q[0] - x0) - 1) / STIFFNESS);
-    ck_assert_int_eq(CVodeGetCurrentGamma(CPodeGetCVodeMem(mem), &gamma), CV_SUCCESS);
+    ck_assert_int_eq(CVodeGetCurrentGamma(CPIntegratorGetCVodeMem(mem), &gamma), CV_SUCCESS);
     ck_assert_double_le(fabs(gamma / implied - 1), 0.3 + 1e-6);
     N_VDestroy(off);
   }
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(y);
   N_VDestroy(ewt);

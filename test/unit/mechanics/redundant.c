@@ -3,7 +3,7 @@
 #include "support/mech_run.h"
 
 #include "models/spatial_four_bar.h"
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 #include <string.h>
 #include <sunmatrix/sunmatrix_sparse.h>
@@ -162,20 +162,20 @@ START_TEST(rows_that_contradict_others_on_the_way_are_named) {
   for (sunrealtype tol = 1e-3; tol > 1e-10; tol /= 10) {
     Twice twice      = {.g = 9.81, .wrong = vanish ? 0 : 1, .from = 0.3, .vanish = vanish};
     MechRun *run     = twice_run(&twice, sparse, CP_KKT_AUTO);
-    CPOneStepMem mem = CPOneStepCreate(onesteps[_i % ONESTEPS], test_context);
-    CPOneStepStats stats;
-    CPOneStepSetErrHandlerFn(mem, message_log, &run->log);
-    ck_assert_int_eq(CPMechAttachOneStep(run->mech, mem, 0, run->y), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepSStolerances(mem, tol, tol), CP_SUCCESS);
-    const int flag = CPOneStepEvolve(mem, 2, run->y, &run->t, CV_NORMAL);
+    CPIntegrator mem = CPIntegratorCreate(onesteps[_i % ONESTEPS], test_context);
+    CPIntegratorStats stats;
+    CPIntegratorSetErrHandlerFn(mem, message_log, &run->log);
+    ck_assert_int_eq(CPMechAttach(run->mech, mem, 0, run->y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
+    const int flag = CPIntegratorEvolve(mem, 2, run->y, &run->t, CV_NORMAL);
     /* A step may pass the time before its end violates p, which nothing can change any more. */
     const int known = flag == CP_KKT_INCONSISTENT || (vanish && flag == CP_PROJ_INCONSISTENT);
     ck_assert_msg(known, "%d at t = %g with tol = %g: %s", flag, run->t, tol, run->log.text);
     ck_assert_mentions(run->log.text, "constraint ");
     ck_assert_double_le(fabs(run->t - twice.from), 0.02);
-    ck_assert_int_eq(CPOneStepGetStats(mem, &stats), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
     ck_assert_int_le(stats.nattempts, 400);
-    CPOneStepFree(&mem);
+    CPIntegratorFree(&mem);
     mech_run_free(&run);
   }
 }
@@ -189,16 +189,16 @@ START_TEST(doubled_rows_may_have_any_length) {
   for (int k = 0; k < 3; k++) {
     Twice twice      = {.g = 9.81, .exponent = exponents[k]};
     MechRun *run     = twice_run(&twice, sparse, CP_KKT_AUTO);
-    CPOneStepMem mem = CPOneStepCreate(onesteps[_i % ONESTEPS], test_context);
-    CPOneStepSetErrHandlerFn(mem, message_log, &run->log);
-    ck_assert_int_eq(CPMechAttachOneStep(run->mech, mem, 0, run->y), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepSStolerances(mem, tol, tol), CP_SUCCESS);
-    ck_assert_msg(!CPOneStepEvolve(mem, 2, run->y, &run->t, CV_NORMAL), "%d: %s", twice.exponent,
+    CPIntegrator mem = CPIntegratorCreate(onesteps[_i % ONESTEPS], test_context);
+    CPIntegratorSetErrHandlerFn(mem, message_log, &run->log);
+    ck_assert_int_eq(CPMechAttach(run->mech, mem, 0, run->y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
+    ck_assert_msg(!CPIntegratorEvolve(mem, 2, run->y, &run->t, CV_NORMAL), "%d: %s", twice.exponent,
                   run->log.text);
     if (k == 0) memcpy(expected, entries(run->y), sizeof expected);
     const sunrealtype error = mech_run_error(run, 4, expected);
     ck_assert_msg(error <= 10 * tol, "%d: %g", twice.exponent, error);
-    CPOneStepFree(&mem);
+    CPIntegratorFree(&mem);
     mech_run_free(&run);
   }
 }
@@ -331,13 +331,13 @@ static void shared_run(MechRun *run, const char *method, sunrealtype tol, sunrea
     mech_run_to(run, t);
     return;
   }
-  CPOneStepMem mem = CPOneStepCreate(method, test_context);
-  CPOneStepSetErrHandlerFn(mem, message_log, &run->log);
-  ck_assert_int_eq(CPMechAttachOneStep(run->mech, mem, 0, run->y), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSStolerances(mem, tol, tol), CP_SUCCESS);
-  const int flag = CPOneStepEvolve(mem, t, run->y, &run->t, CV_NORMAL);
+  CPIntegrator mem = CPIntegratorCreate(method, test_context);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &run->log);
+  ck_assert_int_eq(CPMechAttach(run->mech, mem, 0, run->y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
+  const int flag = CPIntegratorEvolve(mem, t, run->y, &run->t, CV_NORMAL);
   ck_assert_msg(flag == CP_SUCCESS, "%d at t = %g: %s", flag, run->t, run->log.text);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
 }
 
 START_TEST(methods_agree_where_the_motion_depends_on_shared_multipliers) {
@@ -419,10 +419,11 @@ START_TEST(torn_loop_is_refused) {
   linkage.joint[3].point_a[2] = 0.01;
   MechRun *run                = linkage_run(&linkage, _i, 0.5, 1);
   mech_run_start(run, CV_BDF, 1e-6);
-  ck_assert_int_eq(CPode(run->cpode, 1, run->y, &run->t, CV_NORMAL), CP_INCONSISTENT_IC);
+  ck_assert_int_eq(CPIntegratorEvolve(run->cpode, 1, run->y, &run->t, CV_NORMAL),
+                   CP_INCONSISTENT_IC);
   ck_assert_mentions(run->log.text, "position constraint 17");
   ck_assert_int_eq(CPMechCalcIC(run->mech, 0, run->y, NULL, NULL, NULL, NULL), CP_IC_FAIL);
-  ck_assert_int_eq(CPodeCalcIC(run->cpode), CP_IC_FAIL);
+  ck_assert_int_eq(CPIntegratorCalcIC(run->cpode, NULL), CP_IC_FAIL);
   mech_run_free(&run);
 }
 END_TEST
@@ -455,7 +456,7 @@ START_TEST(loop_passes_where_the_rank_falls) {
   MechRun *run             = linkage_run(&linkage, _i / 2, 0, 1);
   const sunrealtype energy = rigid_body_energy(&linkage.bodies, run->y);
   mech_run_start(run, _i % 2 ? CV_ADAMS : CV_BDF, 1e-8);
-  if (_i % 2) cvodes_defaults(CPodeGetCVodeMem(run->cpode));
+  if (_i % 2) cvodes_defaults(CPIntegratorGetCVodeMem(run->cpode));
   mech_run_to(run, 10);
   ck_assert_double_le(fabs(rigid_body_energy(&linkage.bodies, run->y) - energy),
                       mech_run_bound(run, 8, 3 * (G + 8)));
@@ -518,11 +519,11 @@ START_TEST(adams_projects_estimates_at_any_angle) {
                              .f  = weight_in_space,
                              .p  = two_lengths,
                              .b  = two_centripetal};
-  CPodeProjStats stats;
+  CPIntegratorStats stats;
   MechRun *run = mech_run_create(&model, &distance, (sunrealtype[]){0.6, -0.8, 0, 0, 0, 0});
   mech_run_start(run, CV_ADAMS, 1e-6);
   mech_run_to(run, 5);
-  ck_assert_int_eq(CPodeGetProjStats(run->cpode, &stats), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorGetStats(run->cpode, &stats), CP_SUCCESS);
   ck_assert_int_gt(stats.nproj, 50);
   ck_assert_int_ge(stats.nerrproj, stats.nproj);
   mech_run_free(&run);

@@ -1,7 +1,7 @@
 /* Defects of mechanical systems that other tests had missed, each with its effect. */
 #include "support/mech_run.h"
 
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <cvodes/cvodes.h>
 #include <math.h>
 #include <sunmatrix/sunmatrix_sparse.h>
@@ -159,15 +159,15 @@ START_TEST(many_quaternions_are_added_in_no_time) {
   ck_assert_ptr_nonnull(mech);
   for (int k = BODIES - 1; k >= 0; k--)
     ck_assert_int_eq(CPMechAddQuaternion(mech, QS * k + 3, US * k + 3, CP_FRAME_BODY), CP_SUCCESS);
-  CPodeMem mem = CPodeCreate(CV_ADAMS, test_context);
+  CPIntegrator mem = CPIntegratorCreate("ADAMS", test_context);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
-  ck_assert_int_eq(CPode(mem, 1, y, &t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1, y, &t, CV_NORMAL), CP_SUCCESS);
   for (int k = 0; k < BODIES; k++)
     for (int d = 0; d < 3; d++)
       ck_assert_double_le(fabs(q[QS * k + d] - (1 + d + k % 10)), 100 * ROUNDOFF * 12);
   ck_assert_double_le(fabs(q[QS * (BODIES - 1) + 6] - sin(0.5)), 1e-4); /* 100 tol */
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   SUNMatDestroy(tmpl);
   N_VDestroy(y);
@@ -438,17 +438,17 @@ START_TEST(increments_of_small_auxiliary_states_are_as_small_as_tolerances) {
   const CPMechModel model = {.nu = 1, .nz = 3, .M = mass_of_one, .f = no_force, .zdot = reaction};
   N_Vector y = VECTOR(0, 0, 1, 0, 0), abstol = VECTOR(1e-6, 1e-6, 1e-12, 1e-17, 1e-12);
   CPMech mech      = CPMechCreate(&model, y, test_context);
-  CPOneStepMem mem = CPOneStepCreate("RADAU", test_context);
+  CPIntegrator mem = CPIntegratorCreate("RADAU", test_context);
   sunrealtype t;
-  CPOneStepStats stats;
-  ck_assert_int_eq(CPMechAttachOneStep(mech, mem, 0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSVtolerances(mem, 1.0e-6, abstol), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0e11, y, &t, CV_NORMAL), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepGetStats(mem, &stats), CP_SUCCESS);
+  CPIntegratorStats stats;
+  ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSVtolerances(mem, 1.0e-6, abstol), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0e11, y, &t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
   ck_assert_int_lt(stats.nst, 300);
   for (int i = 0; i < 3; i++)
     ck_assert_double_eq_tol(N_VGetArrayPointer(y)[2 + i], end[i], 1.0e-4 * end[i]);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroy(abstol);
   N_VDestroy(y);

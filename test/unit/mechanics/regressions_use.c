@@ -16,9 +16,9 @@ START_TEST(user_data_that_replace_the_system_are_refused) {
   Pendulum pendulum;
   MechRun *run = open_pendulum(&pendulum);
   mech_run_start(run, _i ? CV_BDF : CV_ADAMS, 1e-6);
-  void *cvode_mem = CPodeGetCVodeMem(run->cpode);
+  void *cvode_mem = CPIntegratorGetCVodeMem(run->cpode);
   ck_assert_int_eq(CVodeSetUserData(cvode_mem, &pendulum), CV_SUCCESS);
-  ck_assert_int_eq(CPode(run->cpode, 1, run->y, &run->t, CV_NORMAL), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPIntegratorEvolve(run->cpode, 1, run->y, &run->t, CV_NORMAL), CP_NOT_SUPPORTED);
   ck_assert_mentions(run->log.text, "CPMechSetUserData");
   ck_assert_int_eq(CVodeSetUserData(cvode_mem, run->mech), CV_SUCCESS);
   mech_run_to(run, 1);
@@ -32,7 +32,7 @@ START_TEST(a_missing_linear_solver_is_named) {
   MechRun *run = open_pendulum(&pendulum);
   ck_assert_int_eq(CPMechSetNewton(run->mech, CP_NEWTON_NONE), CP_SUCCESS);
   mech_run_start(run, CV_BDF, 1e-6);
-  ck_assert_int_eq(CPode(run->cpode, 1, run->y, &run->t, CV_NORMAL), CV_NLS_INIT_FAIL);
+  ck_assert_int_eq(CPIntegratorEvolve(run->cpode, 1, run->y, &run->t, CV_NORMAL), CV_NLS_INIT_FAIL);
   ck_assert_mentions(run->log.text, "CVodeSetLinearSolver");
   mech_run_free(&run);
 }
@@ -72,12 +72,12 @@ START_TEST(new_user_data_want_new_factors) {
   ck_assert_int_eq(CPMechSetMetric(run->mech, CP_METRIC_KINETIC), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetJacFrequency(CPMechGetProjector(run->mech), 1000), CP_SUCCESS);
   mech_run_start(run, CV_BDF, 1e-6);
-  ck_assert_int_eq(CVodeSetMaxStep(CPodeGetCVodeMem(run->cpode), 1e-4), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxStep(CPIntegratorGetCVodeMem(run->cpode), 1e-4), CV_SUCCESS);
   long int before[3];
   for (int k = 0; k < 3; k++) {
     if (k == 2) ck_assert_int_eq(CPMechSetUserData(run->mech, &pendulum), CP_SUCCESS);
     for (int i = 0; i < 5; i++)
-      ck_assert_int_eq(CPode(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), CP_SUCCESS);
+      ck_assert_int_eq(CPIntegratorEvolve(run->cpode, 1, run->y, &run->t, CV_ONE_STEP), CP_SUCCESS);
     before[k] = projection_factors(run);
   }
   /* steps are short, so the factors would otherwise be kept */

@@ -4,7 +4,7 @@
  *   q_1'' = -q_1 + c q_0,   c = 1e-3 */
 #include "support/mech_run.h"
 
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <math.h>
 
 typedef struct {
@@ -63,7 +63,7 @@ END_TEST
 static long int steps_with(Drive *d, CPErrEst mode) {
   MechRun *run = driven_run(d);
   mech_run_start(run, CV_BDF, 1e-8);
-  ck_assert_int_eq(CPodeSetProjErrEst(run->cpode, mode), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrEst(run->cpode, mode), CP_SUCCESS);
   mech_run_to(run, 10);
   const long int steps = mech_run_steps(run);
   mech_run_free(&run);
@@ -121,24 +121,24 @@ START_TEST(a_mechanism_without_freedom_is_followed) {
   sunrealtype exact[4], t;
   driven_motion(d.w, 0, exact);
   MechRun *run     = mech_run_create(&model, &d, exact);
-  CPOneStepMem mem = method < 2 ? NULL : CPOneStepCreate(all_methods[method], test_context);
+  CPIntegrator mem = method < 2 ? NULL : CPIntegratorCreate(all_methods[method], test_context);
   if (!mem) mech_run_start(run, method ? CV_ADAMS : CV_BDF, tol);
-  else ck_assert_int_eq(CPMechAttachOneStep(run->mech, mem, 0, run->y), CP_SUCCESS);
+  else ck_assert_int_eq(CPMechAttach(run->mech, mem, 0, run->y), CP_SUCCESS);
   if (mem) {
-    CPOneStepSetErrHandlerFn(mem, message_log, &run->log);
-    CPOneStepSStolerances(mem, tol, tol);
-    CPOneStepSetMaxNumSteps(mem, -1);
+    CPIntegratorSetErrHandlerFn(mem, message_log, &run->log);
+    CPIntegratorSStolerances(mem, tol, tol);
+    CPIntegratorSetMaxNumSteps(mem, -1);
   }
   for (int i = 1; i <= 50; i++) {
-    const int flag = mem ? CPOneStepEvolve(mem, 0.2 * i, run->y, &t, CV_NORMAL)
-                         : CPode(run->cpode, 0.2 * i, run->y, &t, CV_NORMAL);
+    const int flag = mem ? CPIntegratorEvolve(mem, 0.2 * i, run->y, &t, CV_NORMAL)
+                         : CPIntegratorEvolve(run->cpode, 0.2 * i, run->y, &t, CV_NORMAL);
     ck_assert_msg(flag == CP_SUCCESS, "%s, tol %g: %d, %s", all_methods[method], tol, flag,
                   run->log.text);
     driven_motion(d.w, 0.2 * i, exact);
     ck_assert_double_le(mech_run_error(run, 4, exact), 10 * tol);
   }
   ck_assert_msg(run->log.count == 0, "%s", run->log.text);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   mech_run_free(&run);
 }
 END_TEST

@@ -5,8 +5,8 @@
 #include <SuiteSparse_config.h>
 #include <complex.h>
 #include <cpodes/cpodes.h>
+#include <cpodes/cpodes_integrator.h>
 #include <cpodes/cpodes_mechanics.h>
-#include <cpodes/cpodes_onestep.h>
 #include <cpodes/lu/lu.h>
 #include <models/bending_chain.h>
 #include <stdio.h>
@@ -67,8 +67,8 @@ static void count_suitesparse(void) {
 
 typedef struct {
   CPMech mech;
-  CPodeMem mem;
-  CPOneStepMem one;
+  CPIntegrator mem;
+  CPIntegrator one;
   N_Vector y;
   sunrealtype t;
 } Run;
@@ -77,20 +77,20 @@ static int set_up(Run *r, const char *method, const CPMechModel *model, void *us
   r->mech  = CPMechCreate(model, r->y, test_context);
   int flag = CPMechSetUserData(r->mech, user_data);
   if (strcmp(method, "BDF") && strcmp(method, "ADAMS")) {
-    r->one = CPOneStepCreate(method, test_context);
-    if (!flag) flag = CPMechAttachOneStep(r->mech, r->one, 0.0, r->y);
-    return flag ? flag : CPOneStepSStolerances(r->one, TOL, TOL);
+    r->one = CPIntegratorCreate(method, test_context);
+    if (!flag) flag = CPMechAttach(r->mech, r->one, 0.0, r->y);
+    return flag ? flag : CPIntegratorSStolerances(r->one, TOL, TOL);
   }
-  r->mem = CPodeCreate(strcmp(method, "BDF") ? CV_ADAMS : CV_BDF, test_context);
+  r->mem = CPIntegratorCreate(method, test_context);
   if (!flag) flag = CPMechAttach(r->mech, r->mem, 0.0, r->y);
-  return flag ? flag : CPodeSStolerances(r->mem, TOL, TOL);
+  return flag ? flag : CPIntegratorSStolerances(r->mem, TOL, TOL);
 }
 
 static int steps(Run *r, int number) {
   int flag = CP_SUCCESS;
   for (int k = 0; k < number && flag >= 0; k++)
-    flag = r->mem ? CPode(r->mem, 100.0, r->y, &r->t, CV_ONE_STEP)
-                  : CPOneStepEvolve(r->one, 100.0, r->y, &r->t, CV_ONE_STEP);
+    flag = r->mem ? CPIntegratorEvolve(r->mem, 100.0, r->y, &r->t, CV_ONE_STEP)
+                  : CPIntegratorEvolve(r->one, 100.0, r->y, &r->t, CV_ONE_STEP);
   return flag;
 }
 
@@ -134,8 +134,8 @@ START_TEST(steps_allocate_nothing_once_all_is_factored) {
   ck_assert_int_ge(flag, 0);
   ck_assert_int_eq(alloc_count(), 0); /* cpodes */
   ck_assert_int_eq(seen.blocks, 0);
-  CPodeFree(&r.mem);
-  CPOneStepFree(&r.one);
+  CPIntegratorFree(&r.mem);
+  CPIntegratorFree(&r.one);
   CPMechFree(&r.mech);
   bending_chain_model_free(&model);
   bending_chain_free(&bending);

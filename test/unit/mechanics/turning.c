@@ -6,8 +6,8 @@
 #include "support/alloc.h"
 #include "support/support.h"
 
+#include <cpodes/cpodes_integrator.h>
 #include <cpodes/cpodes_mechanics.h>
-#include <cpodes/cpodes_onestep.h>
 #include <math.h>
 #include <stdio.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -50,7 +50,7 @@ static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, con
 
 typedef struct {
   CPMech mech;
-  CPOneStepMem mem;
+  CPIntegrator mem;
   N_Vector y;
   sunrealtype radius;
 } Particle;
@@ -64,19 +64,19 @@ static int run(Particle *s, const char *method, sunrealtype tol) {
   const double y[] = {s->radius, 0.0, 0.0, 0.0, s->radius * RATE, 0.0};
   for (int i = 0; i < 2 * NU; i++) entries(s->y)[i] = y[i];
   s->mech  = CPMechCreate(&model, s->y, test_context);
-  s->mem   = CPOneStepCreate(method, test_context);
+  s->mem   = CPIntegratorCreate(method, test_context);
   int flag = s->mech && s->mem ? CP_SUCCESS : CP_MEM_FAIL;
   if (!flag && walls) flag = CPMechSetActive(s->mech, active);
-  if (!flag) flag = CPMechAttachOneStep(s->mech, s->mem, 0.0, s->y);
-  if (!flag) flag = CPOneStepSStolerances(s->mem, tol, tol);
-  if (!flag) flag = CPOneStepSetStopTime(s->mem, T_END);
+  if (!flag) flag = CPMechAttach(s->mech, s->mem, 0.0, s->y);
+  if (!flag) flag = CPIntegratorSStolerances(s->mem, tol, tol);
+  if (!flag) flag = CPIntegratorSetStopTime(s->mem, T_END);
   if (flag) return flag;
-  flag = CPOneStepEvolve(s->mem, T_END, s->y, &t, CV_NORMAL);
+  flag = CPIntegratorEvolve(s->mem, T_END, s->y, &t, CV_NORMAL);
   return flag == CV_TSTOP_RETURN ? CP_SUCCESS : flag;
 }
 
 static void finish(Particle *s) {
-  CPOneStepFree(&s->mem);
+  CPIntegratorFree(&s->mem);
   CPMechFree(&s->mech);
 }
 
@@ -89,11 +89,11 @@ START_TEST(steps_do_not_depend_on_a_damper_that_turns) {
   Particle s                      = {.y = vector_of(2 * NU, NULL)};
   long int steps[2];
   for (int k = 0; k < 2; k++) {
-    CPOneStepStats stats;
+    CPIntegratorStats stats;
     damper         = k ? 1.0e6 : 1.0e3;
     const int flag = run(&s, name[_i], tol);
-    ck_assert_msg(flag == CP_SUCCESS, "%s", CPOneStepGetLastMessage(s.mem));
-    ck_assert_int_eq(CPOneStepGetStats(s.mem, &stats), CP_SUCCESS);
+    ck_assert_msg(flag == CP_SUCCESS, "%s", CPIntegratorGetLastMessage(s.mem));
+    ck_assert_int_eq(CPIntegratorGetStats(s.mem, &stats), CP_SUCCESS);
     steps[k]            = stats.nst;
     const double x[]    = {s.radius * cos(RATE * T_END), s.radius * sin(RATE * T_END)};
     const double within = (double)stats.nst * tol * (1.0 + RATE) * T_END;
@@ -111,14 +111,14 @@ END_TEST
 /* Its multiplier is zero in every iteration, and in the partial derivatives. */
 START_TEST(a_row_that_is_off_changes_nothing) {
   Particle s[2];
-  CPOneStepStats stats[2];
+  CPIntegratorStats stats[2];
   damper = 1.0e6;
   for (int k = 0; k < 2; k++) {
     walls          = k;
     s[k]           = (Particle){.y = vector_of(2 * NU, NULL)};
     const int flag = run(&s[k], "RADAU", 1.0e-7);
-    ck_assert_msg(flag == CP_SUCCESS, "%s", CPOneStepGetLastMessage(s[k].mem));
-    ck_assert_int_eq(CPOneStepGetStats(s[k].mem, &stats[k]), CP_SUCCESS);
+    ck_assert_msg(flag == CP_SUCCESS, "%s", CPIntegratorGetLastMessage(s[k].mem));
+    ck_assert_int_eq(CPIntegratorGetStats(s[k].mem, &stats[k]), CP_SUCCESS);
     finish(&s[k]);
   }
   walls = 0;

@@ -3,7 +3,7 @@
  *
  *   u' = (0, -g) - lambda q,   lambda = (|u|^2 - g q_1) / |q|^2,   p = (|q|^2 - 1) / 2. */
 #include "support/mech_run.h"
-#include <cpodes/cpodes_onestep.h>
+#include <cpodes/cpodes_integrator.h>
 #include <cpodes/cpodes_sens.h>
 
 #include <math.h>
@@ -96,12 +96,13 @@ static void derivative_of_the_motion(const CPMechModel *m, int lmm, sunrealtype 
   N_Vector yS  = vector_of(4, (sunrealtype[]){0, 1, 0, 0});
   sunrealtype t;
   mech_run_start(run, lmm, SUN_RCONST(1e-8));
-  ck_assert_int_eq(CPodeSensInit1(run->cpode, 1, CV_STAGGERED1, NULL, &yS), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSensSStolerances(CPodeGetCVodeMem(run->cpode), 1e-8, (sunrealtype[]){1e-8}),
-                   CV_SUCCESS);
-  ck_assert_int_eq(CVodeSetSensErrCon(CPodeGetCVodeMem(run->cpode), SUNTRUE), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSensInit1(run->cpode, 1, CV_STAGGERED1, NULL, &yS), CP_SUCCESS);
+  ck_assert_int_eq(
+      CVodeSensSStolerances(CPIntegratorGetCVodeMem(run->cpode), 1e-8, (sunrealtype[]){1e-8}),
+      CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetSensErrCon(CPIntegratorGetCVodeMem(run->cpode), SUNTRUE), CV_SUCCESS);
   mech_run_to(run, t_end);
-  ck_assert_int_eq(CPodeGetSens(run->cpode, &t, &yS), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorGetSens(run->cpode, &t, &yS), CP_SUCCESS);
   for (int i = 0; i < 4; i++) s[i] = entries(yS)[i];
   N_VDestroy(yS);
   mech_run_free(&run);
@@ -212,19 +213,19 @@ END_TEST
 START_TEST(matrices_that_fail_at_the_end_of_a_step_end_the_run) {
   Rod rod          = {0};
   MechRun *run     = create(&rod, &model);
-  CPOneStepMem one = CPOneStepCreate("DOP853", test_context);
+  CPIntegrator one = CPIntegratorCreate("DOP853", test_context);
   MessageLog log   = {0};
   sunrealtype t;
   ck_assert_ptr_nonnull(one);
-  CPOneStepSetErrHandlerFn(one, message_log, &log);
-  ck_assert_int_eq(CPMechAttachOneStep(run->mech, one, 0, run->y), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSStolerances(one, 1e-8, 1e-8), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepEvolve(one, 0.1, run->y, &t, CV_NORMAL), CP_SUCCESS);
+  CPIntegratorSetErrHandlerFn(one, message_log, &log);
+  ck_assert_int_eq(CPMechAttach(run->mech, one, 0, run->y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(one, 1e-8, 1e-8), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(one, 0.1, run->y, &t, CV_NORMAL), CP_SUCCESS);
   rod.mass_fails = 1;
-  ck_assert_int_eq(CPOneStepEvolve(one, 0.5, run->y, &t, CV_NORMAL), CP_USERFUNC_FAIL);
+  ck_assert_int_eq(CPIntegratorEvolve(one, 0.5, run->y, &t, CV_NORMAL), CP_USERFUNC_FAIL);
   ck_assert_mentions(log.text, "M failed");
-  ck_assert_int_eq(CPOneStepEvolve(one, 0.5, run->y, &t, CV_NORMAL), CP_SUCCESS);
-  CPOneStepFree(&one);
+  ck_assert_int_eq(CPIntegratorEvolve(one, 0.5, run->y, &t, CV_NORMAL), CP_SUCCESS);
+  CPIntegratorFree(&one);
   mech_run_free(&run);
 }
 END_TEST

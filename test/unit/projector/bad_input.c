@@ -376,7 +376,7 @@ START_TEST(SetActive_refuses_a_mask_that_does_not_fit_or_removes_all) {
   entries(bad)[1] = -INFINITY;
   ck_assert_refused(CPProjectorSetActive(k.P, bad), CP_ILL_INPUT, "mask[1]", "-inf");
   ck_assert_refused(CPProjectorSetActive(k.P, none), CP_ILL_INPUT, "mask",
-                    "CPodeSetProjector(mem, NULL)");
+                    "CPIntegratorSetProjector(mem, NULL)");
   entries(none)[1] = -1.0e-300; /* anything but 0 is on */
   ck_assert_success(&k, CPProjectorSetActive(k.P, none));
   ck_assert_success(&k, CPProjectorSetActive(k.P, NULL));

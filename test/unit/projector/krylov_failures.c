@@ -385,15 +385,15 @@ START_TEST(wrong_products_are_found_at_the_start_of_an_integration) {
   repair();
   if (_i) problem.factor = 0.5;
   else problem.product = 0.5;
-  CPodeMem mem   = CPodeCreate(CV_BDF, test_context);
-  MessageLog log = {0};
-  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
-  ck_assert_int_eq(CPodeInit(mem, at_rest, k.t, k.y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-5, 1.0e-6), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjector(mem, k.P), CP_SUCCESS);
-  ck_assert_int_eq(CPode(mem, k.t + 1.0, k.y, &t, CV_NORMAL), CP_CNSTRJAC_WRONG);
+  CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
+  MessageLog log   = {0};
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(mem, at_rest, k.t, k.y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-5, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(mem, k.P), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, k.t + 1.0, k.y, &t, CV_NORMAL), CP_CNSTRJAC_WRONG);
   ck_assert_mentions(log.text, _i ? "not the transpose" : "not the derivative");
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   case_close(&k);
 }
 END_TEST

@@ -269,17 +269,17 @@ END_TEST
 static void swing(N_Vector y, CVRhsFn f, void *chain, CPProjector P, sunrealtype tout,
                   long int *steps) {
   sunrealtype t;
-  CPodeMem mem             = CPodeCreate(CV_ADAMS, test_context);
+  CPIntegrator mem         = CPIntegratorCreate("ADAMS", test_context);
   SUNNonlinearSolver inner = SUNNonlinSol_FixedPoint(y, 0, test_context);
-  int flag                 = CPodeInit(mem, f, 0.0, y);
-  if (!flag) flag = CPodeSStolerances(mem, 1.0e-8, 1.0e-8);
-  if (!flag) flag = CVodeSetUserData(CPodeGetCVodeMem(mem), chain);
-  if (!flag) flag = CPodeSetNonlinearSolver(mem, inner);
-  if (!flag) flag = CPodeSetProjector(mem, P);
-  if (!flag) flag = CPode(mem, tout, y, &t, CV_NORMAL);
-  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, CPodeGetLastMessage(mem));
-  ck_assert_int_eq(CVodeGetNumSteps(CPodeGetCVodeMem(mem), steps), CV_SUCCESS);
-  CPodeFree(&mem);
+  int flag                 = CPIntegratorInit(mem, f, 0.0, y);
+  if (!flag) flag = CPIntegratorSStolerances(mem, 1.0e-8, 1.0e-8);
+  if (!flag) flag = CVodeSetUserData(CPIntegratorGetCVodeMem(mem), chain);
+  if (!flag) flag = CPIntegratorSetNonlinearSolver(mem, inner);
+  if (!flag) flag = CPIntegratorSetProjector(mem, P);
+  if (!flag) flag = CPIntegratorEvolve(mem, tout, y, &t, CV_NORMAL);
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, CPIntegratorGetLastMessage(mem));
+  ck_assert_int_eq(CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), steps), CV_SUCCESS);
+  CPIntegratorFree(&mem);
   SUNNonlinSolFree(inner);
 }
 

@@ -17,7 +17,7 @@ static long int allocations_of_steps(int n) {
     sunrealtype h;
     flag = sens_step(&r);
     if (!flag) flag = CVodeGetLastStep(r.run.cvode_mem, &h);
-    if (!flag) flag = CPodeGetSensDky(r.run.mem, r.run.t - h / 2.0, 0, r.s);
+    if (!flag) flag = CPIntegratorGetSensDky(r.run.mem, r.run.t - h / 2.0, 0, r.s);
   }
   alloc_unwatch();
   ck_assert_success(&r.run, flag);
@@ -45,49 +45,49 @@ static int height(sunrealtype t, N_Vector y, sunrealtype *value, void *user_data
 }
 
 /* The calls after the set-up of the states, until the first code that is not success */
-static int use(CPodeMem mem, sunrealtype *p, N_Vector *s, N_Vector y0) {
+static int use(CPIntegrator mem, sunrealtype *p, N_Vector *s, N_Vector y0) {
   sunrealtype t, G, dG[NS];
   const CPFunctional F = {.ng = 1, .end = height, .integrand = height};
-  int flag             = CPodeSensInit1(mem, NS, CV_STAGGERED1, NULL, s);
-  if (!flag) flag = CPodeSetSensParams(mem, p, NULL, NULL);
-  if (!flag) flag = CVodeSensEEtolerances(CPodeGetCVodeMem(mem));
-  if (!flag) flag = CPodeSensCalcIC(mem);
-  if (!flag) flag = CPode(mem, 1.0, s[0], &t, CV_ONE_STEP);
-  if (!flag) flag = CPodeFunctionalForward(mem, t * 1.5, &F, &G, dG);
+  int flag             = CPIntegratorSensInit1(mem, NS, CV_STAGGERED1, NULL, s);
+  if (!flag) flag = CPIntegratorSetSensParams(mem, p, NULL, NULL);
+  if (!flag) flag = CVodeSensEEtolerances(CPIntegratorGetCVodeMem(mem));
+  if (!flag) flag = CPIntegratorSensCalcIC(mem);
+  if (!flag) flag = CPIntegratorEvolve(mem, 1.0, s[0], &t, CV_ONE_STEP);
+  if (!flag) flag = CPIntegratorFunctionalForward(mem, t * 1.5, &F, &G, dG);
   for (int k = 0; !flag && k < 2; k++) { /* the second time, existing checkpoints are replaced */
-    flag = CPodeReInit(mem, 0.0, y0);
-    if (!flag) flag = CPodeFunctionalAdjoint(mem, t * 1.5, &F, NULL, NULL, &G, dG, NULL);
+    flag = CPIntegratorReInit(mem, 0.0, y0);
+    if (!flag) flag = CPIntegratorFunctionalAdjoint(mem, t * 1.5, &F, NULL, NULL, &G, dG, NULL);
   }
   return flag;
 }
 
 static int of_projector(CPProjector P, N_Vector y0, N_Vector *s, SUNNonlinearSolver fixed) {
-  CPodeMem mem = CPodeCreate(CV_ADAMS, test_context);
-  int flag     = CP_MEM_FAIL;
+  CPIntegrator mem = CPIntegratorCreate("ADAMS", test_context);
+  int flag         = CP_MEM_FAIL;
   if (!mem) return flag;
-  CPodeSetErrHandlerFn(mem, message_log, &message);
-  flag = CPodeSetNonlinearSolver(mem, fixed);
-  if (!flag) flag = CPodeInit(mem, pendulum_rhs, 0.0, y0);
-  if (!flag) flag = CPodeSStolerances(mem, 1.0e-5, 1.0e-5);
-  if (!flag) flag = CPodeSetProjector(mem, P);
-  if (!flag) flag = CVodeSetUserData(CPodeGetCVodeMem(mem), &pendulum);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &message);
+  flag = CPIntegratorSetNonlinearSolver(mem, fixed);
+  if (!flag) flag = CPIntegratorInit(mem, pendulum_rhs, 0.0, y0);
+  if (!flag) flag = CPIntegratorSStolerances(mem, 1.0e-5, 1.0e-5);
+  if (!flag) flag = CPIntegratorSetProjector(mem, P);
+  if (!flag) flag = CVodeSetUserData(CPIntegratorGetCVodeMem(mem), &pendulum);
   if (!flag) flag = use(mem, &pendulum.L, s, y0);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   return flag;
 }
 
 static int of_mechanism(N_Vector y0, N_Vector *s) {
   const CPMechModel model = slider_crank_model();
-  CPodeMem mem            = CPodeCreate(CV_ADAMS, test_context);
+  CPIntegrator mem        = CPIntegratorCreate("ADAMS", test_context);
   CPMech mech             = mem ? CPMechCreate(&model, y0, test_context) : NULL;
   int flag                = mech ? CP_SUCCESS : CP_MEM_FAIL;
   if (!flag) flag = CPMechSetErrHandlerFn(mech, message_log, &message);
-  if (!flag) flag = CPodeSetErrHandlerFn(mem, message_log, &message);
+  if (!flag) flag = CPIntegratorSetErrHandlerFn(mem, message_log, &message);
   if (!flag) flag = CPMechSetUserData(mech, &crank);
   if (!flag) flag = CPMechAttach(mech, mem, 0.0, y0);
-  if (!flag) flag = CPodeSStolerances(mem, 1.0e-5, 1.0e-5);
+  if (!flag) flag = CPIntegratorSStolerances(mem, 1.0e-5, 1.0e-5);
   if (!flag) flag = use(mem, &crank.J1, s, y0);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   return flag;
 }
@@ -138,25 +138,25 @@ START_TEST(after_sensitivities_that_lacked_memory_the_states_go_on) {
     sunrealtype t;
     slider_crank_initial(&crank, y0);
     for (int i = 0; i < NS; i++) N_VConst(0.0, s[i]);
-    CPodeMem mem = CPodeCreate(CV_ADAMS, test_context);
-    CPMech mech  = CPMechCreate(&model, y0, test_context);
+    CPIntegrator mem = CPIntegratorCreate("ADAMS", test_context);
+    CPMech mech      = CPMechCreate(&model, y0, test_context);
     CPMechSetUserData(mech, &crank);
-    CPodeSetErrHandlerFn(mem, message_log, &message);
+    CPIntegratorSetErrHandlerFn(mem, message_log, &message);
     ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y0), CP_SUCCESS);
-    ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-5, 1.0e-5), CP_SUCCESS);
-    if (_i) ck_assert_int_eq(CPodeSensInit1(mem, NS, CV_STAGGERED1, NULL, s), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-5, 1.0e-5), CP_SUCCESS);
+    if (_i) ck_assert_int_eq(CPIntegratorSensInit1(mem, NS, CV_STAGGERED1, NULL, s), CP_SUCCESS);
     alloc_watch_failing(n);
-    const int flag = _i ? CPodeSetSensParams(mem, &crank.J1, NULL, NULL)
-                        : CPodeSensInit1(mem, NS, CV_STAGGERED1, NULL, s);
+    const int flag = _i ? CPIntegratorSetSensParams(mem, &crank.J1, NULL, NULL)
+                        : CPIntegratorSensInit1(mem, NS, CV_STAGGERED1, NULL, s);
     alloc_unwatch();
     failed = alloc_has_failed();
     if (!failed) ck_assert_int_eq(flag, CP_SUCCESS);
     else ck_assert(flag == CP_MEM_FAIL || flag == CV_MEM_FAIL); /* of cpodes, or of CVODES */
-    if (_i) CVodeSensEEtolerances(CPodeGetCVodeMem(mem));
-    const int going =
-        CPode(mem, 1.0, y0, &t, CV_ONE_STEP); /* without parameters there are no sensitivities */
+    if (_i) CVodeSensEEtolerances(CPIntegratorGetCVodeMem(mem));
+    const int going = CPIntegratorEvolve(
+        mem, 1.0, y0, &t, CV_ONE_STEP); /* without parameters there are no sensitivities */
     ck_assert(_i || !failed || going == CP_SUCCESS);
-    CPodeFree(&mem);
+    CPIntegratorFree(&mem);
     CPMechFree(&mech);
     ck_assert_int_lt(n, ENOUGH);
   }

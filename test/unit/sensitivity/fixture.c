@@ -20,7 +20,7 @@ int sens_rhs(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector 
   SensRun *r = of(user_data);
   (void)Ns, (void)ydot;
   r->fS_calls++;
-  const int flag = CPodeSensRhs1(r->run.mem, t, y, iS, s, sdot, tmp1, tmp2);
+  const int flag = CPIntegratorSensRhs1(r->run.mem, t, y, iS, s, sdot, tmp1, tmp2);
   return flag ? flag : struck(r, &r->fS, t, iS, sdot);
 }
 
@@ -42,8 +42,8 @@ void sens_open_states(SensRun *r, Method method, sunrealtype tol) {
 
 void sens_start(SensRun *r, int error_control) {
   Run *run = &r->run;
-  ck_assert_success(run, CPodeSensInit1(run->mem, NS, CV_STAGGERED1, sens_rhs, r->s));
-  ck_assert_success(run, CPodeSetSensParams(run->mem, &run->world.p.L, NULL, NULL));
+  ck_assert_success(run, CPIntegratorSensInit1(run->mem, NS, CV_STAGGERED1, sens_rhs, r->s));
+  ck_assert_success(run, CPIntegratorSetSensParams(run->mem, &run->world.p.L, NULL, NULL));
   ck_assert_success(run, CVodeSensEEtolerances(run->cvode_mem));
   ck_assert_success(run, CVodeSetSensErrCon(run->cvode_mem, error_control));
 }
@@ -61,7 +61,7 @@ void sens_close(SensRun *r) {
 int sens_step(SensRun *r) {
   sunrealtype t;
   const int flag = run_step(&r->run);
-  return flag < 0 ? flag : CPodeGetSens(r->run.mem, &t, r->s);
+  return flag < 0 ? flag : CPIntegratorGetSens(r->run.mem, &t, r->s);
 }
 
 void sens_until(SensRun *r, sunrealtype tend) {
@@ -111,8 +111,8 @@ sunrealtype sens_error(const SensRun *r) {
   return worst;
 }
 
-CPodeSensStats sens_stats(const SensRun *r) {
-  CPodeSensStats stats;
-  ck_assert_int_eq(CPodeGetSensStats(r->run.mem, &stats), CP_SUCCESS);
+CPIntegratorSensStats sens_stats(const SensRun *r) {
+  CPIntegratorSensStats stats;
+  ck_assert_int_eq(CPIntegratorGetSensStats(r->run.mem, &stats), CP_SUCCESS);
   return stats;
 }

@@ -25,7 +25,7 @@ void sens_open_states(SensRun *r, Method method, sunrealtype tol);
 void sens_start(SensRun *r, int error_control);
 void sens_close(SensRun *r);
 
-/* fS1 by CPodeSensRhs1, dc/dp in closed form; with the faults. They find the run from its World. */
+/* fS1 by CPIntegratorSensRhs1, dc/dp in closed form; with the faults. They find the run from its World. */
 int sens_rhs(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector s, N_Vector sdot,
              void *user_data, N_Vector tmp1, N_Vector tmp2);
 int sens_rows(sunrealtype t, N_Vector y, int iS, N_Vector cp, void *user_data);
@@ -46,6 +46,6 @@ void sens_exact(const Pendulum *p, sunrealtype t, N_Vector *s);
 /* Largest |s_i - exact| / |exact|, in the largest norm, at run.t */
 sunrealtype sens_error(const SensRun *r);
 
-CPodeSensStats sens_stats(const SensRun *r);
+CPIntegratorSensStats sens_stats(const SensRun *r);
 
 #endif

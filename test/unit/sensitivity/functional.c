@@ -95,7 +95,7 @@ START_TEST(forward_gradients_are_those_of_the_closed_form) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F = functional(_i / 4);
   sens_open(&r, methods[_i % 4], TOL);
-  ck_assert_success(run, CPodeFunctionalForward(run->mem, 2.0, &F, G, dG));
+  ck_assert_success(run, CPIntegratorFunctionalForward(run->mem, 2.0, &F, G, dG));
   expect(G, dG, 2.0, BOUND);
   sens_close(&r);
 }
@@ -112,7 +112,8 @@ START_TEST(adjoint_gradients_are_those_of_the_closed_form) {
                                     .adjoint   = _i / 2 % 2 ? user_adjoint : NULL,
                                     .user_data = &run->world.p};
   sens_open(&r, methods[_i % 4], TOL);
-  ck_assert_success(run, CPodeFunctionalAdjoint(run->mem, 2.0, &F, &options, r.s, G, dG, NULL));
+  ck_assert_success(run,
+                    CPIntegratorFunctionalAdjoint(run->mem, 2.0, &F, &options, r.s, G, dG, NULL));
   expect(G, dG, 2.0, BOUND);
   sens_close(&r);
 }
@@ -125,12 +126,12 @@ START_TEST(a_run_backwards_has_gradients_too) {
   const CPAdjointOptions refused = {.interp = CV_POLYNOMIAL},
                          few     = {.steps = 5, .interp = CV_POLYNOMIAL};
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
-  ck_assert_flag(run, CPodeFunctionalAdjoint(run->mem, -1.5, &F, &refused, r.s, G, dG, NULL),
+  ck_assert_flag(run, CPIntegratorFunctionalAdjoint(run->mem, -1.5, &F, &refused, r.s, G, dG, NULL),
                  CP_NOT_SUPPORTED);
   ck_assert_message(run, "CV_HERMITE");
-  ck_assert_flag(run, CPodeFunctionalAdjoint(run->mem, 1.5, &F, &few, r.s, G, dG, NULL),
+  ck_assert_flag(run, CPIntegratorFunctionalAdjoint(run->mem, 1.5, &F, &few, r.s, G, dG, NULL),
                  CP_NOT_SUPPORTED);
-  ck_assert_success(run, CPodeFunctionalAdjoint(run->mem, -1.5, &F, NULL, r.s, G, dG, NULL));
+  ck_assert_success(run, CPIntegratorFunctionalAdjoint(run->mem, -1.5, &F, NULL, r.s, G, dG, NULL));
   expect(G, dG, -1.5, BOUND);
   sens_close(&r);
 }
@@ -142,9 +143,9 @@ START_TEST(a_failure_at_the_end_of_a_run_backwards_is_reported_as_it_is) {
   sunrealtype G[NG], dG[NG * NS];
   const CPFunctional F = functional(1);
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
-  ck_assert_success(run, CPode(run->mem, -0.5, run->y, &run->t, CV_ONE_STEP));
+  ck_assert_success(run, CPIntegratorEvolve(run->mem, -0.5, run->y, &run->t, CV_ONE_STEP));
   ck_assert_success(run, CVodeSensToggleOff(run->cvode_mem));
-  ck_assert_flag(run, CPodeFunctionalForward(run->mem, run->t, &F, G, dG), CV_NO_SENS);
+  ck_assert_flag(run, CPIntegratorFunctionalForward(run->mem, run->t, &F, G, dG), CV_NO_SENS);
   ck_assert_int_eq(run->log.code, CV_NO_SENS);
   sens_close(&r);
 }
@@ -158,7 +159,8 @@ START_TEST(a_relative_tolerance_alone_decides_on_the_digits_of_a_gradient) {
   const CPFunctional F           = functional(1);
   const CPAdjointOptions options = {.reltol = 1.0e-12, .lmm = _i ? CV_ADAMS : CV_BDF};
   sens_open(&r, ADAMS_FIXED_POINT, 1.0e-12);
-  ck_assert_success(run, CPodeFunctionalAdjoint(run->mem, 1.0, &F, &options, r.s, G, dG, NULL));
+  ck_assert_success(run,
+                    CPIntegratorFunctionalAdjoint(run->mem, 1.0, &F, &options, r.s, G, dG, NULL));
   expect(G, dG, 1.0, 2.0e-9);
   sens_close(&r);
 }
@@ -182,7 +184,8 @@ START_TEST(one_inf_in_the_adjoint_equations_spoils_no_gradient) {
   for (bad_call = 1; bad_call <= 40; bad_call++) {
     adjoint_calls = 0;
     sens_open(&r, BDF_NEWTON, TOL);
-    ck_assert_success(run, CPodeFunctionalAdjoint(run->mem, 0.3, &F, &options, r.s, G, dG, NULL));
+    ck_assert_success(run,
+                      CPIntegratorFunctionalAdjoint(run->mem, 0.3, &F, &options, r.s, G, dG, NULL));
     expect(G, dG, 0.3, BOUND);
     sens_close(&r);
   }
@@ -197,12 +200,14 @@ START_TEST(the_gradient_with_respect_to_the_start_is_that_of_runs_side_by_side) 
   const CPAdjointOptions options = {.steps = 20}; /* and no stop time remains */
   sens_open(&r, methods[_i], 1.0e-10);
   N_Vector *gradient = N_VCloneVectorArray(NG, run->y), y0 = vector_copy(run->y);
-  ck_assert_success(run, CPodeFunctionalAdjoint(run->mem, 1.0, &F, &options, r.s, G, dG, gradient));
+  ck_assert_success(
+      run, CPIntegratorFunctionalAdjoint(run->mem, 1.0, &F, &options, r.s, G, dG, gradient));
   for (int k = 0; k < 2; k++) {
     entries(y0)[0] = cos(e);
     entries(y0)[1] = k == 0 ? sin(e) : -sin(e);
-    ck_assert_success(run, CPodeReInit(run->mem, 0.0, y0));
-    ck_assert_success(run, CPode(run->mem, 1.0, run->y, &run->t, CV_NORMAL)); /* no sensitivities */
+    ck_assert_success(run, CPIntegratorReInit(run->mem, 0.0, y0));
+    ck_assert_success(
+        run, CPIntegratorEvolve(run->mem, 1.0, run->y, &run->t, CV_NORMAL)); /* no sensitivities */
     value[k] = entries(run->y)[0];
   }
   const sunrealtype *g = entries(gradient[0]);
@@ -231,10 +236,10 @@ static void open_other(void) {
   memset(&r, 0, sizeof r);
   run_create(run, ADAMS_FIXED_POINT, TOL);
   run->inner = inner_solver(ADAMS_FIXED_POINT, run->y);
-  ck_assert_success(run, CPodeSetNonlinearSolver(run->mem, run->inner));
-  ck_assert_success(run, CPodeInit(run->mem, other_rhs, 0.0, run->y));
-  ck_assert_success(run, CPodeSStolerances(run->mem, TOL, TOL));
-  ck_assert_success(run, CPodeSetProjector(run->mem, run->P));
+  ck_assert_success(run, CPIntegratorSetNonlinearSolver(run->mem, run->inner));
+  ck_assert_success(run, CPIntegratorInit(run->mem, other_rhs, 0.0, run->y));
+  ck_assert_success(run, CPIntegratorSStolerances(run->mem, TOL, TOL));
+  ck_assert_success(run, CPIntegratorSetProjector(run->mem, run->P));
   ck_assert_success(run, CVodeSetUserData(run->cvode_mem, &run->world));
   r.s = N_VCloneVectorArray(NS, run->y);
   for (int i = 0; i < NS; i++) N_VConst(0.0, r.s[i]);
@@ -250,7 +255,8 @@ START_TEST(what_f_is_off_the_manifold_does_not_matter) {
     if (k == 0) sens_open(&r, ADAMS_FIXED_POINT, TOL);
     else open_other();
     for (int i = 0; i < NG; i++) gradient[k][i] = vector_of(PENDULUM_N, NULL);
-    ck_assert_success(run, CPodeFunctionalAdjoint(run->mem, 2.0, &F, NULL, r.s, G, dG, gradient[k]));
+    ck_assert_success(
+        run, CPIntegratorFunctionalAdjoint(run->mem, 2.0, &F, NULL, r.s, G, dG, gradient[k]));
     expect(G, dG, 2.0, BOUND);
     sens_close(&r);
   }
@@ -276,8 +282,8 @@ START_TEST(the_check_finds_all_three_alike_and_prints_them) {
   sunrealtype worst    = 1.0;
   const CPFunctional F = functional(0);
   sens_open(&r, methods[_i], TOL);
-  ck_assert_success(run,
-                    CPodeFunctionalCheck(run->mem, 0.0, 1.0, &F, NULL, start, 1.0e-4, out, &worst));
+  ck_assert_success(
+      run, CPIntegratorFunctionalCheck(run->mem, 0.0, 1.0, &F, NULL, start, 1.0e-4, out, &worst));
   fclose(out);
   ck_assert_bound(run, worst, 1.0e-5); /* tolerances of 1e-9 and 1e-8 each step */
   ck_assert_mentions(text, "forward");
@@ -309,8 +315,8 @@ START_TEST(the_check_finds_a_wrong_derivative) {
   const CPFunctional F           = functional(1);
   const CPAdjointOptions options = {.adjoint = wrong_gradient, .user_data = &run->world.p};
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
-  ck_assert_success(
-      run, CPodeFunctionalCheck(run->mem, 0.0, 1.0, &F, &options, start, 1.0e-4, NULL, &worst));
+  ck_assert_success(run, CPIntegratorFunctionalCheck(run->mem, 0.0, 1.0, &F, &options, start,
+                                                     1.0e-4, NULL, &worst));
   ck_assert_double_gt(worst, 1.0e-3);
   sens_close(&r);
 }
@@ -324,7 +330,7 @@ static size_t heap_of(sunrealtype t1, int *ncheck) {
   run_open(run, ADAMS_FIXED_POINT, 1.0e-8);
   const size_t before = mallinfo2().uordblks;
   ck_assert_success(run, CVodeAdjInit(run->cvode_mem, 20, CV_POLYNOMIAL));
-  ck_assert_success(run, CPodeF(run->mem, t1, run->y, &run->t, CV_NORMAL, ncheck));
+  ck_assert_success(run, CPIntegratorF(run->mem, t1, run->y, &run->t, CV_NORMAL, ncheck));
   const size_t after = mallinfo2().uordblks;
   run_close(run);
   return after - before;
@@ -354,52 +360,55 @@ START_TEST(arguments_are_checked) {
   CPFunctional F = functional(1), none = {.ng = 1}, empty = functional(1);
   CPAdjointOptions bad = {.interp = 7};
   sens_open_states(&r, ADAMS_FIXED_POINT, TOL);
-  CPodeMem mem = run->mem;
-  empty.ng     = 0;
-  ck_assert_int_eq(CPodeFunctionalForward(NULL, 1, &F, G, dG), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeFunctionalAdjoint(NULL, 1, &F, NULL, NULL, G, dG, NULL), CP_MEM_NULL);
-  ck_assert_error(CPodeFunctionalForward(mem, 1, &F, G, dG), CP_NO_INIT, "CPodeSensInit1");
-  ck_assert_int_eq(CPodeFunctionalCheck(NULL, 0, 1, &F, NULL, start, 1e-4, NULL, &worst),
+  CPIntegrator mem = run->mem;
+  empty.ng         = 0;
+  ck_assert_int_eq(CPIntegratorFunctionalForward(NULL, 1, &F, G, dG), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorFunctionalAdjoint(NULL, 1, &F, NULL, NULL, G, dG, NULL), CP_MEM_NULL);
+  ck_assert_error(CPIntegratorFunctionalForward(mem, 1, &F, G, dG), CP_NO_INIT,
+                  "CPIntegratorSensInit1");
+  ck_assert_int_eq(CPIntegratorFunctionalCheck(NULL, 0, 1, &F, NULL, start, 1e-4, NULL, &worst),
                    CP_MEM_NULL);
-  ck_assert_error(CPodeFunctionalCheck(mem, 0, 1, &F, NULL, start, 1e-4, NULL, &worst), CP_NO_INIT,
-                  "CPodeSensInit1");
+  ck_assert_error(CPIntegratorFunctionalCheck(mem, 0, 1, &F, NULL, start, 1e-4, NULL, &worst),
+                  CP_NO_INIT, "CPIntegratorSensInit1");
   sens_start(&r, 1);
-  ck_assert_error(CPodeFunctionalCheck(mem, 0, 1, NULL, NULL, start, 1e-4, NULL, &worst),
+  ck_assert_error(CPIntegratorFunctionalCheck(mem, 0, 1, NULL, NULL, start, 1e-4, NULL, &worst),
                   CP_ILL_INPUT, "F must not");
   Run bare; /* with the user's derivatives, and without parameters */
   run_open(&bare, ADAMS_FIXED_POINT, TOL);
-  ck_assert_success(&bare, CPodeSensInit1(bare.mem, NS, CV_STAGGERED1, sens_rhs, r.s));
-  ck_assert_flag(&bare, CPodeFunctionalCheck(bare.mem, 0, 1, &F, NULL, start, 1e-4, NULL, &worst),
+  ck_assert_success(&bare, CPIntegratorSensInit1(bare.mem, NS, CV_STAGGERED1, sens_rhs, r.s));
+  ck_assert_flag(&bare,
+                 CPIntegratorFunctionalCheck(bare.mem, 0, 1, &F, NULL, start, 1e-4, NULL, &worst),
                  CP_NO_INIT);
-  ck_assert_message(&bare, "CPodeSetSensParams");
+  ck_assert_message(&bare, "CPIntegratorSetSensParams");
   run_close(&bare);
-  ck_assert_error(CPodeFunctionalForward(mem, 1, NULL, G, dG), CP_ILL_INPUT, "F must not");
-  ck_assert_error(CPodeFunctionalForward(mem, 1, &F, NULL, dG), CP_ILL_INPUT, "G must not");
-  ck_assert_error(CPodeFunctionalForward(mem, 1, &F, G, NULL), CP_ILL_INPUT, "dG");
-  ck_assert_error(CPodeFunctionalForward(mem, 1, &none, G, dG), CP_ILL_INPUT, "integrands");
-  ck_assert_error(CPodeFunctionalForward(mem, 1, &empty, G, dG), CP_ILL_INPUT, "ng", "0");
-  ck_assert_error(CPodeFunctionalAdjoint(mem, 1, &F, NULL, NULL, G, NULL, NULL), CP_ILL_INPUT, "dG");
-  ck_assert_error(CPodeFunctionalAdjoint(mem, 1, &F, &bad, NULL, G, dG, NULL), CP_ILL_INPUT,
+  ck_assert_error(CPIntegratorFunctionalForward(mem, 1, NULL, G, dG), CP_ILL_INPUT, "F must not");
+  ck_assert_error(CPIntegratorFunctionalForward(mem, 1, &F, NULL, dG), CP_ILL_INPUT, "G must not");
+  ck_assert_error(CPIntegratorFunctionalForward(mem, 1, &F, G, NULL), CP_ILL_INPUT, "dG");
+  ck_assert_error(CPIntegratorFunctionalForward(mem, 1, &none, G, dG), CP_ILL_INPUT, "integrands");
+  ck_assert_error(CPIntegratorFunctionalForward(mem, 1, &empty, G, dG), CP_ILL_INPUT, "ng", "0");
+  ck_assert_error(CPIntegratorFunctionalAdjoint(mem, 1, &F, NULL, NULL, G, NULL, NULL),
+                  CP_ILL_INPUT, "dG");
+  ck_assert_error(CPIntegratorFunctionalAdjoint(mem, 1, &F, &bad, NULL, G, dG, NULL), CP_ILL_INPUT,
                   "interp", "7");
   bad = (CPAdjointOptions){.lmm = 5};
-  ck_assert_error(CPodeFunctionalAdjoint(mem, 1, &F, &bad, NULL, G, dG, NULL), CP_ILL_INPUT, "lmm",
-                  "5");
-  ck_assert_error(CPodeFunctionalCheck(mem, 0, 1, &F, NULL, NULL, 1e-4, NULL, &worst), CP_ILL_INPUT,
-                  "start");
-  ck_assert_error(CPodeFunctionalCheck(mem, 0, 1, &F, NULL, start, 0.0, NULL, &worst), CP_ILL_INPUT,
-                  "step", "0");
-  ck_assert_error(CPodeFunctionalCheck(mem, 0, 1, &F, NULL, start, 1.0, NULL, &worst), CP_ILL_INPUT,
-                  "step", "between 0 and 1");
+  ck_assert_error(CPIntegratorFunctionalAdjoint(mem, 1, &F, &bad, NULL, G, dG, NULL), CP_ILL_INPUT,
+                  "lmm", "5");
+  ck_assert_error(CPIntegratorFunctionalCheck(mem, 0, 1, &F, NULL, NULL, 1e-4, NULL, &worst),
+                  CP_ILL_INPUT, "start");
+  ck_assert_error(CPIntegratorFunctionalCheck(mem, 0, 1, &F, NULL, start, 0.0, NULL, &worst),
+                  CP_ILL_INPUT, "step", "0");
+  ck_assert_error(CPIntegratorFunctionalCheck(mem, 0, 1, &F, NULL, start, 1.0, NULL, &worst),
+                  CP_ILL_INPUT, "step", "between 0 and 1");
   N_Vector shorter[NG];
   for (int k = 0; k < NG; k++) shorter[k] = vector_of(3, NULL);
-  ck_assert_error(CPodeFunctionalAdjoint(mem, 1, &F, NULL, NULL, G, dG, shorter), CP_ILL_INPUT,
-                  "gradient", "3");
-  ck_assert_error(CPodeFunctionalAdjoint(mem, 1, &F, NULL, shorter, G, dG, NULL), CP_ILL_INPUT,
-                  "y0S", "3");
+  ck_assert_error(CPIntegratorFunctionalAdjoint(mem, 1, &F, NULL, NULL, G, dG, shorter),
+                  CP_ILL_INPUT, "gradient", "3");
+  ck_assert_error(CPIntegratorFunctionalAdjoint(mem, 1, &F, NULL, shorter, G, dG, NULL),
+                  CP_ILL_INPUT, "y0S", "3");
   for (int k = 0; k < NG; k++) N_VDestroy(shorter[k]);
   ck_assert_success(run, run_step(run));
-  ck_assert_error(CPodeFunctionalAdjoint(mem, 1, &F, NULL, NULL, G, dG, NULL), CP_TOO_LATE,
-                  "CPodeReInit");
+  ck_assert_error(CPIntegratorFunctionalAdjoint(mem, 1, &F, NULL, NULL, G, dG, NULL), CP_TOO_LATE,
+                  "CPIntegratorReInit");
   sens_close(&r);
 }
 END_TEST
@@ -415,12 +424,12 @@ START_TEST(a_run_that_takes_too_many_steps_ends) {
     sens_open_states(&r, ADAMS_FIXED_POINT, TOL);
     sens_start(&r, 1);
     if (_i == 0)
-      ck_assert_error(CPodeFunctionalForward(run->mem, 1, &F, G, dG), CV_TOO_MUCH_WORK, "10 steps",
-                      "mxsteps", "t1");
+      ck_assert_error(CPIntegratorFunctionalForward(run->mem, 1, &F, G, dG), CV_TOO_MUCH_WORK,
+                      "10 steps", "mxsteps", "t1");
     else
-      ck_assert_error(CPodeFunctionalAdjoint(run->mem, 1, &F, &o, NULL, G, dG, NULL),
+      ck_assert_error(CPIntegratorFunctionalAdjoint(run->mem, 1, &F, &o, NULL, G, dG, NULL),
                       CV_TOO_MUCH_WORK, "mxsteps");
-    told = _i == 0 || strstr(CPodeGetLastMessage(run->mem), "backward");
+    told = _i == 0 || strstr(CPIntegratorGetLastMessage(run->mem), "backward");
     sens_close(&r);
   }
   ck_assert(told);
@@ -455,8 +464,8 @@ START_TEST(gradients_of_a_constant_are_zero) {
   const CPFunctional F = {
       .ng = 1, .end = seven, .end_grad = no_gradient, .user_data = functional(0).user_data};
   sens_open(&r, ADAMS_FIXED_POINT, 1.0e-5);
-  ck_assert_success(run, CPodeFunctionalCheck(run->mem, 0.0, 0.1, &F, NULL, start, 1.0e-4,
-                                              _i ? out : NULL, _i ? NULL : &worst));
+  ck_assert_success(run, CPIntegratorFunctionalCheck(run->mem, 0.0, 0.1, &F, NULL, start, 1.0e-4,
+                                                     _i ? out : NULL, _i ? NULL : &worst));
   fclose(out);
   if (_i) ck_assert_mentions(text, "0.000000000000000e+00");
   else ck_assert_double_eq(worst, 0.0);
@@ -470,8 +479,8 @@ START_TEST(a_functional_that_is_not_finite_is_refused) {
   const CPFunctional F = {
       .ng = 1, .end = _i % 2 ? no_number : NULL, .integrand = _i % 2 ? NULL : no_number};
   sens_open(&r, ADAMS_FIXED_POINT, 1.0e-5);
-  const int flag = _i / 2 ? CPodeFunctionalAdjoint(run->mem, 0.2, &F, NULL, r.s, &G, dG, NULL)
-                          : CPodeFunctionalForward(run->mem, 0.2, &F, &G, dG);
+  const int flag = _i / 2 ? CPIntegratorFunctionalAdjoint(run->mem, 0.2, &F, NULL, r.s, &G, dG, NULL)
+                          : CPIntegratorFunctionalForward(run->mem, 0.2, &F, &G, dG);
   ck_assert_flag(run, flag, CP_ILL_INPUT);
   ck_assert_message(run, "NaN");
   sens_close(&r);
@@ -480,9 +489,9 @@ END_TEST
 
 static int evaluate(int way, const CPFunctional *F) {
   sunrealtype G[NG], dG[NG * NS];
-  if (way == 0) return CPodeFunctionalAdjoint(run->mem, 0.5, F, NULL, r.s, G, dG, NULL);
-  if (way == 1) return CPodeFunctionalForward(run->mem, 0.5, F, G, dG);
-  return CPodeFunctionalCheck(run->mem, 0.0, 0.5, F, NULL, start, 1.0e-4, NULL, NULL);
+  if (way == 0) return CPIntegratorFunctionalAdjoint(run->mem, 0.5, F, NULL, r.s, G, dG, NULL);
+  if (way == 1) return CPIntegratorFunctionalForward(run->mem, 0.5, F, G, dG);
+  return CPIntegratorFunctionalCheck(run->mem, 0.0, 0.5, F, NULL, start, 1.0e-4, NULL, NULL);
 }
 
 START_TEST(failing_functions_are_named_every_way) {
@@ -503,8 +512,9 @@ START_TEST(a_start_that_fails_is_named_whenever_it_does) {
   const CPFunctional F = functional(1);
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
   good_starts = _i;
-  ck_assert_error(CPodeFunctionalCheck(run->mem, 0.0, 0.1, &F, NULL, start, 1.0e-4, NULL, NULL),
-                  CP_ILL_INPUT, "start failed", "-1");
+  ck_assert_error(
+      CPIntegratorFunctionalCheck(run->mem, 0.0, 0.1, &F, NULL, start, 1.0e-4, NULL, NULL),
+      CP_ILL_INPUT, "start failed", "-1");
   good_starts = -1;
   sens_close(&r);
 }
@@ -523,19 +533,19 @@ START_TEST(a_failed_first_step_spoils_no_gradient) {
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
   ck_assert_success(run, CVodeSetStopTime(run->cvode_mem, 0.5));
   sens_until(&r, 0.5);
-  ck_assert_success(run, CPodeReInit(run->mem, 0.5, run->y));
-  ck_assert_success(run, CPodeSensReInit(run->mem, r.s));
+  ck_assert_success(run, CPIntegratorReInit(run->mem, 0.5, run->y));
+  ck_assert_success(run, CPIntegratorSensReInit(run->mem, r.s));
   run->world.f = (Fault){.after = 0.6, .times = -1, .flag = -1};
   ck_assert_success(run, CVodeSetInitStep(run->cvode_mem, 1.0e140));
-  ck_assert_int_lt(CPode(run->mem, 1.0e300, run->y, &run->t, CV_NORMAL), 0);
+  ck_assert_int_lt(CPIntegratorEvolve(run->mem, 1.0e300, run->y, &run->t, CV_NORMAL), 0);
   ck_assert_success(run, CVodeSetInitStep(run->cvode_mem, 0.0));
   run->world.f = (Fault){0};
   ck_assert_success(run, CVodeGetNonlinearSystemDataSens(run->cvode_mem, &t, &zn0, &spare, &gamma,
                                                          &rl1, &zn1, &data));
   for (int i = 0; i < NS; i++) ck_assert_double_eq(max_distance(zn0[i], r.s[i]), 0.0);
-  ck_assert_success(run,
-                    _i % 2 ? CPodeFunctionalForward(run->mem, 1.0, &F, G, dG)
-                           : CPodeFunctionalAdjoint(run->mem, 1.0, &F, &options, r.s, G, dG, NULL));
+  ck_assert_success(
+      run, _i % 2 ? CPIntegratorFunctionalForward(run->mem, 1.0, &F, G, dG)
+                  : CPIntegratorFunctionalAdjoint(run->mem, 1.0, &F, &options, r.s, G, dG, NULL));
   G[2] += entries(run->y)[1]; /* of the earlier motion */
   for (int i = 0; i < NS; i++) dG[2 * NS + i] += entries(r.s[i])[1];
   expect(G, dG, 1.0, BOUND);
@@ -560,7 +570,7 @@ START_TEST(a_backward_problem_that_comes_to_a_stop_says_where) {
   adjoint_calls    = 0;
   fault_of_adjoint = _i / 2 ? -7 : 7;
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
-  ck_assert_flag(run, CPodeFunctionalAdjoint(run->mem, 1.0, &F, &options, r.s, G, dG, NULL),
+  ck_assert_flag(run, CPIntegratorFunctionalAdjoint(run->mem, 1.0, &F, &options, r.s, G, dG, NULL),
                  _i / 2 ? CV_RHSFUNC_FAIL : CV_REPTD_RHSFUNC_ERR);
   ck_assert_message(run, "the backward problem of functional", _i / 2 ? "(-7)" : "t = 0.5", "7)");
   ck_assert_int_lt(adjoint_calls, 20000);
@@ -573,8 +583,8 @@ START_TEST(a_run_that_fails_tells_why_both_ways) {
   const CPFunctional F = functional(1);
   sens_open(&r, ADAMS_FIXED_POINT, TOL);
   run->world.c   = (Fault){.after = 0.2, .times = -1, .flag = -1};
-  const int flag = _i ? CPodeFunctionalForward(run->mem, 0.5, &F, G, dG)
-                      : CPodeFunctionalAdjoint(run->mem, 0.5, &F, NULL, r.s, G, dG, NULL);
+  const int flag = _i ? CPIntegratorFunctionalForward(run->mem, 0.5, &F, G, dG)
+                      : CPIntegratorFunctionalAdjoint(run->mem, 0.5, &F, NULL, r.s, G, dG, NULL);
   ck_assert_flag(run, flag, CP_USERFUNC_FAIL);
   sens_close(&r);
 }

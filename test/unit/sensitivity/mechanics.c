@@ -198,26 +198,26 @@ static long int run(System *s, int lmm, sunrealtype tol, sunrealtype *p, sunreal
                     int control, N_Vector y, N_Vector sens) {
   const sunrealtype t1 = s->t + 0.05;
   sunrealtype t;
-  CPodeMem mem = CPodeCreate(lmm, test_context);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &s->log), CP_SUCCESS);
+  CPIntegrator mem = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &s->log), CP_SUCCESS);
   ck_assert_msg(CPMechAttach(s->mech, mem, s->t, s->y) == CP_SUCCESS, "%s: %s", s->name,
                 s->log.text);
-  ck_assert_int_eq(CPodeSStolerances(mem, tol, tol), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 100000), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 100000), CV_SUCCESS);
   if (sens) {
     N_VConst(0.0, sens);
-    ck_assert_msg(CPodeSensInit1(mem, 1, CV_STAGGERED1, NULL, &sens) == CP_SUCCESS, "%s: %s",
+    ck_assert_msg(CPIntegratorSensInit1(mem, 1, CV_STAGGERED1, NULL, &sens) == CP_SUCCESS, "%s: %s",
                   s->name, s->log.text);
-    ck_assert_int_eq(CPodeSetSensParams(mem, p, &size, NULL), CP_SUCCESS);
-    ck_assert_int_eq(CVodeSensEEtolerances(CPodeGetCVodeMem(mem)), CV_SUCCESS);
-    ck_assert_int_eq(CVodeSetSensErrCon(CPodeGetCVodeMem(mem), control), CV_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetSensParams(mem, p, &size, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CVodeSensEEtolerances(CPIntegratorGetCVodeMem(mem)), CV_SUCCESS);
+    ck_assert_int_eq(CVodeSetSensErrCon(CPIntegratorGetCVodeMem(mem), control), CV_SUCCESS);
   }
-  int flag = CPode(mem, t1, y, &t, CV_NORMAL);
+  int flag = CPIntegratorEvolve(mem, t1, y, &t, CV_NORMAL);
   ck_assert_msg(flag == CP_SUCCESS, "%s: %d, %s", s->name, flag, s->log.text);
   long int nfails = 0;
-  if (sens) CVodeGetSensNumNonlinSolvConvFails(CPodeGetCVodeMem(mem), &nfails);
-  if (sens) ck_assert_int_eq(CPodeGetSens(mem, &t, &sens), CP_SUCCESS);
-  CPodeFree(&mem);
+  if (sens) CVodeGetSensNumNonlinSolvConvFails(CPIntegratorGetCVodeMem(mem), &nfails);
+  if (sens) ck_assert_int_eq(CPIntegratorGetSens(mem, &t, &sens), CP_SUCCESS);
+  CPIntegratorFree(&mem);
   return nfails;
 }
 
@@ -527,13 +527,13 @@ START_TEST(forward_sensitivities_keep_their_parameters) {
   System *s        = system_create(PENDULUM);
   N_Vector v       = vector_copy(s->y);
   sunrealtype p[2] = {1, 2};
-  CPodeMem mem     = CPodeCreate(CV_BDF, test_context);
-  CPodeSetErrHandlerFn(mem, message_log, &s->log);
+  CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &s->log);
   ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSensInit1(mem, 1, CV_STAGGERED1, NULL, &v), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSensInit1(mem, 1, CV_STAGGERED1, NULL, &v), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetParams(s->mech, 2, p, NULL, NULL), CP_NOT_SUPPORTED);
-  ck_assert_mentions(s->log.text, "CPodeSetSensParams");
-  CPodeFree(&mem);
+  ck_assert_mentions(s->log.text, "CPIntegratorSetSensParams");
+  CPIntegratorFree(&mem);
   ck_assert_int_eq(CPMechSetParams(s->mech, 2, p, NULL, NULL), CP_SUCCESS);
   N_VDestroy(v);
   system_free(&s);
@@ -546,31 +546,31 @@ START_TEST(a_consistent_start_that_fails_is_named) {
   N_Vector v       = vector_copy(s->y);
   sunrealtype p[2] = {1, 9.81};
   broken           = "failure";
-  CPodeMem mem     = CPodeCreate(CV_BDF, test_context);
-  CPodeSetErrHandlerFn(mem, message_log, &s->log);
+  CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &s->log);
   ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSensInit1(mem, 1, CV_STAGGERED1, NULL, &v), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetSensParams(mem, p, NULL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSensInit1(mem, 1, CV_STAGGERED1, NULL, &v), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetSensParams(mem, p, NULL, NULL), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetParamJac(s->mech, pendulum_parameters), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSensCalcIC(mem), CP_USERFUNC_FAIL);
+  ck_assert_int_eq(CPIntegratorSensCalcIC(mem), CP_USERFUNC_FAIL);
   ck_assert_mentions(s->log.text, "parameter derivatives");
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   N_VDestroy(v);
   system_free(&s);
 }
 END_TEST
 
 START_TEST(constraints_of_a_system_are_its_own) {
-  System *s    = system_create(PENDULUM);
-  N_Vector v   = vector_copy(s->y);
-  CPodeMem mem = CPodeCreate(CV_BDF, test_context);
-  CPodeSetErrHandlerFn(mem, message_log, &s->log);
+  System *s        = system_create(PENDULUM);
+  N_Vector v       = vector_copy(s->y);
+  CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &s->log);
   ck_assert_int_eq(CPMechAttach(s->mech, mem, s->t, s->y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSensInit1(mem, 1, CV_STAGGERED1, NULL, &v), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetSensConstraintFn(mem, NULL), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPIntegratorSensInit1(mem, 1, CV_STAGGERED1, NULL, &v), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetSensConstraintFn(mem, NULL), CP_NOT_SUPPORTED);
   ck_assert_mentions(s->log.text, "CPMechSetParamJac");
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   N_VDestroy(v);
   system_free(&s);
 }

@@ -109,22 +109,22 @@ static void run(Cart *cart, int how, int lmm, N_Vector y, N_Vector *s) {
   MessageLog log = {0};
   sunrealtype t;
   start(cart, y, s);
-  CPMech mech  = create(cart, how, y);
-  CPodeMem mem = CPodeCreate(lmm, test_context);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  CPMech mech      = create(cart, how, y);
+  CPIntegrator mem = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-10, 1.0e-10), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 100000), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-10, 1.0e-10), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 100000), CV_SUCCESS);
   if (s) {
-    ck_assert_int_eq(CPodeSensInit1(mem, NS, CV_STAGGERED1, NULL, s), CP_SUCCESS);
-    ck_assert_int_eq(CPodeSetSensParams(mem, cart->p, NULL, NULL), CP_SUCCESS);
-    ck_assert_int_eq(CVodeSensEEtolerances(CPodeGetCVodeMem(mem)), CV_SUCCESS);
-    ck_assert_int_eq(CVodeSetSensErrCon(CPodeGetCVodeMem(mem), SUNTRUE), CV_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSensInit1(mem, NS, CV_STAGGERED1, NULL, s), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetSensParams(mem, cart->p, NULL, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CVodeSensEEtolerances(CPIntegratorGetCVodeMem(mem)), CV_SUCCESS);
+    ck_assert_int_eq(CVodeSetSensErrCon(CPIntegratorGetCVodeMem(mem), SUNTRUE), CV_SUCCESS);
   }
-  const int flag = CPode(mem, 0.4, y, &t, CV_NORMAL);
+  const int flag = CPIntegratorEvolve(mem, 0.4, y, &t, CV_NORMAL);
   ck_assert_msg(flag == CP_SUCCESS, "motion %d, lmm %d: %d, %s", how, lmm, flag, log.text);
-  if (s) ck_assert_int_eq(CPodeGetSens(mem, &t, s), CP_SUCCESS);
-  CPodeFree(&mem);
+  if (s) ck_assert_int_eq(CPIntegratorGetSens(mem, &t, s), CP_SUCCESS);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
 }
 
@@ -188,20 +188,21 @@ START_TEST(rows_that_are_off_constrain_nothing) {
   N_Vector y = vector_of(N, NULL), *s = N_VCloneVectorArray(NS, y);
   const sunrealtype size[NS] = {1.0, 1.0, 1.0, 1.0};
   start(&cart, y, s);
-  CPMech mech  = create(&cart, FREE, y);
-  CPodeMem mem = CPodeCreate(_i, test_context);
+  CPMech mech      = create(&cart, FREE, y);
+  CPIntegrator mem = CPIntegratorCreate(_i == CV_BDF ? "BDF" : "ADAMS", test_context);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CPMechSetActive(mech, &off), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-8, 1.0e-8), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-8, 1.0e-8), CP_SUCCESS);
   N_VConst(0.0, s[BY_L]);
-  ck_assert_int_eq(CPodeSensInit1(mem, NS, CV_STAGGERED1, NULL, s), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetSensParams(mem, cart.p, size, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSensEEtolerances(CPodeGetCVodeMem(mem)), CV_SUCCESS);
-  ck_assert_msg(CPode(mem, 0.5, y, &t, CV_NORMAL) == CP_SUCCESS, "%s", CPodeGetLastMessage(mem));
-  ck_assert_int_eq(CPodeGetSens(mem, &t, s), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSensInit1(mem, NS, CV_STAGGERED1, NULL, s), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetSensParams(mem, cart.p, size, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSensEEtolerances(CPIntegratorGetCVodeMem(mem)), CV_SUCCESS);
+  ck_assert_msg(CPIntegratorEvolve(mem, 0.5, y, &t, CV_NORMAL) == CP_SUCCESS, "%s",
+                CPIntegratorGetLastMessage(mem));
+  ck_assert_int_eq(CPIntegratorGetSens(mem, &t, s), CP_SUCCESS);
   ck_assert_double_eq_tol(entries(s[BY_G])[2], -t * t / 2.0, 1.0e-6);
   ck_assert_double_eq_tol(N_VMaxNorm(s[BY_L]), 0.0, 1.0e-12);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPMechFree(&mech);
   N_VDestroyVectorArray(s, NS);
   N_VDestroy(y);

@@ -16,7 +16,7 @@ MechRun *mech_run_create(const CPMechModel *model, void *user_data, const sunrea
 }
 
 void mech_run_free(MechRun **run) {
-  CPodeFree(&(*run)->cpode);
+  CPIntegratorFree(&(*run)->cpode);
   CPMechFree(&(*run)->mech);
   N_VDestroy((*run)->y);
   free(*run);
@@ -25,22 +25,22 @@ void mech_run_free(MechRun **run) {
 
 void mech_run_start(MechRun *run, int lmm, sunrealtype tol) {
   run->tol   = tol;
-  run->cpode = CPodeCreate(lmm, test_context);
+  run->cpode = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   ck_assert_ptr_nonnull(run->cpode);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(run->cpode, message_log, &run->log), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(run->cpode, message_log, &run->log), CP_SUCCESS);
   ck_assert_msg(CPMechAttach(run->mech, run->cpode, 0, run->y) == CP_SUCCESS, "%s", run->log.text);
-  ck_assert_int_eq(CPodeSStolerances(run->cpode, tol, tol), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetMaxNumSteps(CPodeGetCVodeMem(run->cpode), 1000000), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(run->cpode, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(run->cpode), 1000000), CV_SUCCESS);
 }
 
 void mech_run_to(MechRun *run, sunrealtype t) {
-  const int flag = CPode(run->cpode, t, run->y, &run->t, CV_NORMAL);
+  const int flag = CPIntegratorEvolve(run->cpode, t, run->y, &run->t, CV_NORMAL);
   ck_assert_msg(flag == CP_SUCCESS, "%d at t = %g: %s", flag, run->t, run->log.text);
 }
 
 long int mech_run_steps(const MechRun *run) {
   long int steps = 0;
-  ck_assert_int_eq(CVodeGetNumSteps(CPodeGetCVodeMem(run->cpode), &steps), CV_SUCCESS);
+  ck_assert_int_eq(CVodeGetNumSteps(CPIntegratorGetCVodeMem(run->cpode), &steps), CV_SUCCESS);
   return steps;
 }
 

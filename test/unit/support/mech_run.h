@@ -10,8 +10,8 @@ typedef struct {
   N_Vector y;    /* newest state */
   sunrealtype t; /* of y */
   sunrealtype tol;
-  CPodeMem cpode; /* NULL before mech_run_start */
-  MessageLog log; /* messages of mech and cpode */
+  CPIntegrator cpode; /* NULL before mech_run_start */
+  MessageLog log;     /* messages of mech and cpode */
 } MechRun;
 
 /* The system is in the state y0 [nq + nu + nz] at t = 0 and not yet integrated: options can be set. */

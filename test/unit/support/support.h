@@ -18,7 +18,7 @@ extern SUNContext test_context;
 void test_context_setup(void);
 void test_context_teardown(void);
 
-/* Sets CVODES' own defaults where CPodeCreate sets others (guide, "Defaults"); the test must not
+/* Sets CVODES' own defaults where CPIntegratorCreate sets others (guide, "Defaults"); the test must not
  * have changed cvode_mem yet. */
 void cvodes_defaults(void *cvode_mem);
 

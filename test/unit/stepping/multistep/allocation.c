@@ -15,8 +15,8 @@ static int steps_with_output(int n, N_Vector dky) {
     sunrealtype h;
     flag = run_step(&run);
     if (!flag) flag = CVodeGetLastStep(run.cvode_mem, &h);
-    if (!flag) flag = CPodeGetDky(run.mem, run.t - h / 2.0, 0, dky);
-    if (!flag) flag = CPodeGetEstLocalErrors(run.mem, dky);
+    if (!flag) flag = CPIntegratorGetDky(run.mem, run.t - h / 2.0, 0, dky);
+    if (!flag) flag = CPIntegratorGetEstLocalErrors(run.mem, dky);
   }
   return flag;
 }
@@ -46,7 +46,7 @@ END_TEST
 /* Failing projections and error-test failures do not allocate either. */
 START_TEST(repeated_steps_allocate_nothing) {
   run_open(&run, methods[_i], 1.0e-6);
-  ck_assert_success(&run, CPodeSetProjMaxCorrection(run.mem, 1.0e-2));
+  ck_assert_success(&run, CPIntegratorSetMaxCorrection(run.mem, 1.0e-2));
   ck_assert_success(&run, CVodeSetMaxConvFails(run.cvode_mem, 50));
   allocations_of_steps(1);
   ck_assert_int_eq(allocations_of_steps(200), 0);
@@ -60,7 +60,7 @@ START_TEST(a_restart_allocates_nothing) {
   N_Vector y0 = vector_copy(run.y);
   ck_assert_success(&run, run_to(&run, 1.0));
   alloc_watch();
-  int flag = CPodeReInit(run.mem, 0.0, y0);
+  int flag = CPIntegratorReInit(run.mem, 0.0, y0);
   if (!flag) flag = run_to(&run, 1.0);
   alloc_unwatch();
   ck_assert_success(&run, flag);
@@ -83,34 +83,34 @@ static int no_root(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
 
 /* The calls that allocate, in order. Returns 0, or the first code that is not success; NULL counts
  * as CP_MEM_FAIL. */
-static int create_and_step(CPodeMem *mem, CPProjector P, N_Vector y, N_Vector abstol,
+static int create_and_step(CPIntegrator *mem, CPProjector P, N_Vector y, N_Vector abstol,
                            SUNNonlinearSolver inner) {
   sunrealtype t;
-  *mem = CPodeCreate(CV_ADAMS, test_context);
+  *mem = CPIntegratorCreate("ADAMS", test_context);
   if (!*mem) return CP_MEM_FAIL;
-  CPodeSetErrHandlerFn(*mem, message_log, &message);
-  int flag = CPodeInit(*mem, world_rhs, 0.0, y);
-  if (!flag) flag = CPodeRootInit(*mem, 1, no_root);
-  if (!flag) flag = CPodeSVtolerances(*mem, 1.0e-6, abstol);
-  if (!flag) flag = CPodeSetProjector(*mem, P);
-  if (!flag) flag = CPodeSetNonlinearSolver(*mem, inner);
-  if (!flag) flag = CVodeSetUserData(CPodeGetCVodeMem(*mem), &world);
-  if (!flag) flag = CPodeCalcIC(*mem);
-  if (!flag) flag = CPode(*mem, 1.0, y, &t, CV_ONE_STEP);
+  CPIntegratorSetErrHandlerFn(*mem, message_log, &message);
+  int flag = CPIntegratorInit(*mem, world_rhs, 0.0, y);
+  if (!flag) flag = CPIntegratorRootInit(*mem, 1, no_root);
+  if (!flag) flag = CPIntegratorSVtolerances(*mem, 1.0e-6, abstol);
+  if (!flag) flag = CPIntegratorSetProjector(*mem, P);
+  if (!flag) flag = CPIntegratorSetNonlinearSolver(*mem, inner);
+  if (!flag) flag = CVodeSetUserData(CPIntegratorGetCVodeMem(*mem), &world);
+  if (!flag) flag = CPIntegratorCalcIC(*mem, NULL);
+  if (!flag) flag = CPIntegratorEvolve(*mem, 1.0, y, &t, CV_ONE_STEP);
   return flag;
 }
 
-/* Everything that CPodeCreate ... CPode allocated is freed. */
+/* Everything that CPIntegratorCreate ... CPode allocated is freed. */
 START_TEST(a_whole_life_gives_all_memory_back) {
   N_Vector abstol = VECTOR(1.0e-6, 1.0e-6, 1.0e-6, 1.0e-6), y = vector_of(PENDULUM_N, NULL);
   world = (World){.p = {1.0, 9.81}};
   pendulum_initial(&world.p, y);
   SUNNonlinearSolver inner = inner_solver(ADAMS_FIXED_POINT, y);
   CPProjector P            = world_projector(&world, y);
-  CPodeMem mem;
+  CPIntegrator mem;
   alloc_watch();
   const int flag = create_and_step(&mem, P, y, abstol, inner);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   alloc_unwatch();
   ck_assert_int_eq(flag, CP_SUCCESS);
   ck_assert_int_gt(alloc_count(), 0);

@@ -14,9 +14,9 @@ typedef struct {
   sunrealtype t;
 } Program;
 
-static Run run; /* the same problem by CPodeCreate */
+static Run run; /* the same problem by CPIntegratorCreate */
 static Program prog;
-static CPodeMem mem;
+static CPIntegrator mem;
 static CPProjector P;
 static MessageLog message;
 
@@ -47,11 +47,12 @@ static void program_close(void) {
 }
 
 static void attach(int lmm, SUNNonlinearSolver inner) {
-  mem = CPodeAttach(prog.cvode_mem, lmm, inner, prog.y, test_context);
+  mem = CPIntegratorAttach(prog.cvode_mem, lmm == CV_BDF ? "BDF" : "ADAMS", inner, prog.y,
+                           test_context);
   ck_assert_ptr_nonnull(mem);
   P = world_projector(&prog.world, prog.y);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &message), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjector(mem, P), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &message), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(mem, P), CP_SUCCESS);
 }
 
 static void setup(void) {
@@ -63,7 +64,7 @@ static void setup(void) {
 }
 
 static void teardown(void) {
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
   program_close();
   run_close(&run);
@@ -74,7 +75,7 @@ static void open_both(int i) {
   run_open(&run, methods[i], 1.0e-6);
   cvodes_defaults(
       run.cvode_mem); /* attached memory has its owner's settings, and vectors with their own norms */
-  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_UNPROJECTED));
+  ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_UNPROJECTED));
   program_open(methods[i], 1.0e-6);
 }
 
@@ -83,7 +84,7 @@ START_TEST(attaching_is_the_same_as_creating) {
   attach(run.method.lmm, prog.inner);
   while (run.t < 2.0) {
     ck_assert_success(&run, run_step(&run));
-    ck_assert_int_eq(CPode(mem, 1000.0, prog.y, &prog.t, CV_ONE_STEP), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 1000.0, prog.y, &prog.t, CV_ONE_STEP), CP_SUCCESS);
     ck_assert_double_eq(run.t, prog.t);
     ck_assert_int_eq(same_bits(run.y, prog.y), 1);
   }
@@ -95,7 +96,7 @@ START_TEST(attaching_without_a_solver_takes_newtons) {
   open_both(0);
   attach(run.method.lmm, NULL);
   ck_assert_success(&run, run_to(&run, 1.0));
-  ck_assert_int_eq(CPode(mem, 1.0, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
   ck_assert_int_eq(same_bits(run.y, prog.y), 1);
 }
 END_TEST
@@ -106,14 +107,14 @@ START_TEST(attaching_in_the_middle_of_a_run_goes_on_from_there) {
   open_both(_i);
   ck_assert_int_eq(CVode(prog.cvode_mem, 0.05, prog.y, &prog.t, CV_NORMAL), CV_SUCCESS);
   attach(run.method.lmm, prog.inner);
-  const int flag = CPode(mem, 2.0, prog.y, &prog.t, CV_NORMAL);
+  const int flag = CPIntegratorEvolve(mem, 2.0, prog.y, &prog.t, CV_NORMAL);
   /* the drift was above the tolerance: this is reported, and repaired by a restart */
   if (flag == CP_INCONSISTENT_IC) {
-    ck_assert_mentions(CPodeGetLastMessage(mem), "CPodeReInit");
-    ck_assert_int_eq(CPodeCalcIC(mem), CP_TOO_LATE);
-    ck_assert_int_eq(CPodeReInit(mem, prog.t, prog.y), CP_SUCCESS);
-    ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
-    ck_assert_int_eq(CPode(mem, 2.0, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
+    ck_assert_mentions(CPIntegratorGetLastMessage(mem), "CPIntegratorReInit");
+    ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_TOO_LATE);
+    ck_assert_int_eq(CPIntegratorReInit(mem, prog.t, prog.y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 2.0, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
   } else ck_assert_int_eq(flag, CP_SUCCESS);
   ck_assert_double_eq(prog.t, 2.0);
   ck_assert_success(&run, run_to(&run, 2.0)); /* for its count of steps */
@@ -125,8 +126,8 @@ END_TEST
 START_TEST(a_method_that_the_memory_does_not_have_is_noticed) {
   open_both(_i);
   attach(run.method.lmm == CV_BDF ? CV_ADAMS : CV_BDF, prog.inner);
-  ck_assert_int_eq(CPode(mem, 2.0, prog.y, &prog.t, CV_NORMAL), CP_SELFCHECK_FAIL);
-  ck_assert_mentions(CPodeGetLastMessage(mem), "lmm");
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 2.0, prog.y, &prog.t, CV_NORMAL), CP_SELFCHECK_FAIL);
+  ck_assert_mentions(CPIntegratorGetLastMessage(mem), "lmm");
 }
 END_TEST
 
@@ -137,15 +138,15 @@ START_TEST(a_projector_without_data_gets_those_of_CVODES) {
   ck_assert_int_eq(CPProjectorSetUserData(P, NULL), CP_SUCCESS);
   while (run.t < 0.5) {
     ck_assert_success(&run, run_step(&run));
-    ck_assert_int_eq(CPode(mem, 1000.0, prog.y, &prog.t, CV_ONE_STEP), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 1000.0, prog.y, &prog.t, CV_ONE_STEP), CP_SUCCESS);
     ck_assert_int_eq(same_bits(run.y, prog.y), 1);
   }
   const sunrealtype t = prog.t - 1.0e-3; /* an output, which is projected, too */
-  ck_assert_int_eq(CPodeGetDky(mem, t, 0, prog.y), CP_SUCCESS);
-  ck_assert_success(&run, CPodeGetDky(run.mem, t, 0, run.y));
+  ck_assert_int_eq(CPIntegratorGetDky(mem, t, 0, prog.y), CP_SUCCESS);
+  ck_assert_success(&run, CPIntegratorGetDky(run.mem, t, 0, run.y));
   ck_assert_int_eq(same_bits(run.y, prog.y), 1);
-  ck_assert_int_eq(CPodeReInit(mem, 0.0, prog.y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorReInit(mem, 0.0, prog.y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_SUCCESS);
 }
 END_TEST
 
@@ -160,10 +161,11 @@ START_TEST(memory_with_sensitivities_is_refused_until_they_are_freed) {
   open_both(_i);
   N_Vector s = vector_copy(prog.y);
   ck_assert_int_eq(CVodeSensInit1(prog.cvode_mem, 1, CV_STAGGERED1, no_sensitivity, &s), CV_SUCCESS);
-  ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, run.method.lmm, prog.inner, prog.y, test_context));
+  ck_assert_ptr_null(CPIntegratorAttach(prog.cvode_mem, run.method.lmm == CV_BDF ? "BDF" : "ADAMS",
+                                        prog.inner, prog.y, test_context));
   CVodeSensFree(prog.cvode_mem);
   attach(run.method.lmm, prog.inner);
-  ck_assert_int_eq(CPode(mem, 0.5, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 0.5, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
   N_VDestroy(s);
 }
 END_TEST
@@ -181,13 +183,13 @@ START_TEST(attaching_and_freeing_leave_the_iteration_limit_alone) {
   prog.inner->ops->setmaxiters = count_set;
   set_calls                    = 0;
   attach(run.method.lmm, prog.inner);
-  ck_assert_int_eq(CPode(mem, 0.2, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
-  CPodeFree(&mem);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 0.2, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
+  CPIntegratorFree(&mem);
   ck_assert_int_eq(set_calls, 0);
 }
 END_TEST
 
-/* CPodeFree restores the original state: the program continues with CVode and with the inner solver
+/* CPIntegratorFree restores the original state: the program continues with CVode and with the inner solver
  * in its place, and a new integration with CVODES alone equals, to the last bit, one that never
  * used cpodes. */
 START_TEST(freeing_gives_the_memory_back) {
@@ -199,8 +201,8 @@ START_TEST(freeing_gives_the_memory_back) {
   ck_assert_int_eq(CVodeReInit(prog.cvode_mem, 0.0, y0), CV_SUCCESS);
 
   attach(run.method.lmm, prog.inner);
-  ck_assert_int_eq(CPode(mem, 0.5, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
-  CPodeFree(&mem);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 0.5, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
   ck_assert_ptr_null(mem);
   ck_assert_int_eq(CVode(prog.cvode_mem, 1.0, prog.y, &prog.t, CV_NORMAL), CV_SUCCESS);
@@ -221,8 +223,8 @@ END_TEST
 START_TEST(after_attaching_without_a_solver_cvodes_gets_another_one) {
   open_both(0);
   attach(run.method.lmm, NULL);
-  ck_assert_int_eq(CPode(mem, 0.5, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
-  CPodeFree(&mem);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 0.5, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
+  CPIntegratorFree(&mem);
   ck_assert_int_eq(CVodeSetNonlinearSolver(prog.cvode_mem, prog.inner), CV_SUCCESS);
   ck_assert_int_eq(CVodeReInit(prog.cvode_mem, prog.t, prog.y), CV_SUCCESS);
   ck_assert_int_eq(CVode(prog.cvode_mem, 1.0, prog.y, &prog.t, CV_NORMAL), CV_SUCCESS);
@@ -236,13 +238,13 @@ START_TEST(attached_memory_can_be_restarted) {
   open_both(_i);
   N_Vector y0 = vector_copy(prog.y);
   attach(run.method.lmm, prog.inner);
-  ck_assert_int_eq(CPode(mem, 0.5, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
-  ck_assert_int_eq(CPodeReInit(mem, 0.0, y0), CP_SUCCESS);
-  ck_assert_int_eq(CPode(mem, 1.0, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 0.5, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorReInit(mem, 0.0, y0), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, prog.y, &prog.t, CV_NORMAL), CP_SUCCESS);
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_int_eq(same_bits(run.y, prog.y), 1);
-  ck_assert_int_eq(CPodeInit(mem, world_rhs, 0.0, y0), CP_ILL_INPUT);
-  ck_assert_mentions(CPodeGetLastMessage(mem), "CPodeReInit");
+  ck_assert_int_eq(CPIntegratorInit(mem, world_rhs, 0.0, y0), CP_ILL_INPUT);
+  ck_assert_mentions(CPIntegratorGetLastMessage(mem), "CPIntegratorReInit");
   N_VDestroy(y0);
 }
 END_TEST
@@ -251,18 +253,19 @@ START_TEST(what_cannot_be_attached_is_refused) {
   N_Vector longer = vector_of(PENDULUM_N + 1, NULL);
   program_open(ADAMS_FIXED_POINT, 1.0e-6);
   void *raw = CVodeCreate(CV_ADAMS, test_context);
-  ck_assert_ptr_null(CPodeAttach(NULL, CV_ADAMS, prog.inner, prog.y, test_context));
-  ck_assert_ptr_null(CPodeAttach(raw, CV_ADAMS, prog.inner, prog.y, test_context)); /* no CVodeInit */
-  ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, 3, prog.inner, prog.y, test_context));
-  ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, CV_ADAMS, prog.inner, NULL, test_context));
-  ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, CV_ADAMS, prog.inner, longer, test_context));
-  ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, CV_ADAMS, prog.inner, prog.y, NULL));
+  ck_assert_ptr_null(CPIntegratorAttach(NULL, "ADAMS", prog.inner, prog.y, test_context));
+  ck_assert_ptr_null(
+      CPIntegratorAttach(raw, "ADAMS", prog.inner, prog.y, test_context)); /* no CVodeInit */
+  ck_assert_ptr_null(CPIntegratorAttach(prog.cvode_mem, "DOP853", prog.inner, prog.y, test_context));
+  ck_assert_ptr_null(CPIntegratorAttach(prog.cvode_mem, "ADAMS", prog.inner, NULL, test_context));
+  ck_assert_ptr_null(CPIntegratorAttach(prog.cvode_mem, "ADAMS", prog.inner, longer, test_context));
+  ck_assert_ptr_null(CPIntegratorAttach(prog.cvode_mem, "ADAMS", prog.inner, prog.y, NULL));
   N_Vector poor          = vector_of(PENDULUM_N, NULL);
   poor->ops->nvlinearsum = NULL;
-  ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, CV_ADAMS, prog.inner, poor, test_context));
+  ck_assert_ptr_null(CPIntegratorAttach(prog.cvode_mem, "ADAMS", prog.inner, poor, test_context));
   N_VDestroy(poor);
   ck_assert_int_eq(CVode(prog.cvode_mem, 0.1, prog.y, &prog.t, CV_NORMAL), CV_SUCCESS);
-  ck_assert_ptr_null(CPodeAttach(prog.cvode_mem, CV_ADAMS, NULL, prog.y, test_context));
+  ck_assert_ptr_null(CPIntegratorAttach(prog.cvode_mem, "ADAMS", NULL, prog.y, test_context));
   ck_assert_int_eq(CVode(prog.cvode_mem, 0.2, prog.y, &prog.t, CV_NORMAL), CV_SUCCESS); /* unharmed */
   CVodeFree(&raw);
   N_VDestroy(longer);
@@ -279,7 +282,7 @@ static void assert_told(int flag) {
   ck_assert_int_lt(flag, 0);
   ck_assert_int_eq(message.count, 1);
   ck_assert_int_eq(message.code, flag);
-  ck_assert_str_eq(message.text, CPodeGetLastMessage(mem));
+  ck_assert_str_eq(message.text, CPIntegratorGetLastMessage(mem));
   message = (MessageLog){0};
 }
 
@@ -289,12 +292,12 @@ START_TEST(errors_of_cvodes_have_a_message_of_the_integrator) {
   N_Vector y = vector_of(PENDULUM_N, NULL);
   program_open(BDF_NEWTON, 1.0e-6);
   attach(CV_BDF, prog.inner);
-  ck_assert_int_eq(CPode(mem, 1.0, y, &prog.t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &prog.t, CV_NORMAL), CP_SUCCESS);
   message = (MessageLog){0};
-  assert_told(CPodeGetDky(mem, 100.0, 0, y));
-  assert_told(CPodeGetDky(mem, 1.0, 20, y));
-  assert_told(CPodeRootInit(mem, 1, no_root));
-  ck_assert_mentions(CPodeGetLastMessage(mem), "CVodeRootInit");
+  assert_told(CPIntegratorGetDky(mem, 100.0, 0, y));
+  assert_told(CPIntegratorGetDky(mem, 1.0, 20, y));
+  assert_told(CPIntegratorRootInit(mem, 1, no_root));
+  ck_assert_mentions(CPIntegratorGetLastMessage(mem), "CVodeRootInit");
   N_VDestroy(y);
 }
 END_TEST

@@ -18,35 +18,34 @@ static void teardown(void) { run_close(&run); }
 START_TEST(null_objects_are_refused) {
   N_Vector y = run.y;
   sunrealtype t;
-  CPodeProjStats stats;
-  CPodeMem none = NULL;
-  ck_assert_int_eq(CPodeInit(NULL, world_rhs, 0.0, y), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeReInit(NULL, 0.0, y), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeSStolerances(NULL, 1.0e-6, 1.0e-6), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeSVtolerances(NULL, 1.0e-6, y), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeWFtolerances(NULL, NULL), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeSetProjector(NULL, run.P), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeSetNonlinearSolver(NULL, run.inner), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeSetNonlinConvCoef(NULL, 0.1), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeSetProjFrequency(NULL, 1), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeSetProjTestCnstr(NULL, SUNTRUE), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeSetProjErrEst(NULL, CP_ERREST_PROJECTED), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeSetProjMaxCorrection(NULL, 1.0), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeSetProjOutput(NULL, SUNTRUE), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(NULL, NULL, NULL), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeCalcIC(NULL), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeGetConsistentIC(NULL, y), CP_MEM_NULL);
-  ck_assert_int_eq(CPode(NULL, 1.0, y, &t, CV_NORMAL), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeGetDky(NULL, 0.0, 0, y), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeGetEstLocalErrors(NULL, y), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeGetProjStats(NULL, &stats), CP_MEM_NULL);
-  ck_assert_int_eq(CPodePrintAllStats(NULL, stdout, SUN_OUTPUTFORMAT_TABLE), CP_MEM_NULL);
-  ck_assert_ptr_null(CPodeGetCVodeMem(NULL));
-  CPodeFree(NULL);
-  CPodeFree(&none);
-  ck_assert_ptr_null(CPodeCreate(CV_BDF, NULL));
-  ck_assert_ptr_null(CPodeCreate(0, test_context));
-  ck_assert_ptr_null(CPodeCreate(3, test_context));
+  CPIntegratorStats stats;
+  CPIntegrator none = NULL;
+  ck_assert_int_eq(CPIntegratorInit(NULL, world_rhs, 0.0, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorReInit(NULL, 0.0, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSStolerances(NULL, 1.0e-6, 1.0e-6), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSVtolerances(NULL, 1.0e-6, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorWFtolerances(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetProjector(NULL, run.P), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetNonlinearSolver(NULL, run.inner), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetNonlinConvCoef(NULL, 0.1), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetProjFrequency(NULL, 1), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetProjTestCnstr(NULL, SUNTRUE), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetErrEst(NULL, CP_ERREST_PROJECTED), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetMaxCorrection(NULL, 1.0), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetProjOutput(NULL, SUNTRUE), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(NULL, NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorCalcIC(NULL, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorEvolve(NULL, 1.0, y, &t, CV_NORMAL), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorGetDky(NULL, 0.0, 0, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorGetEstLocalErrors(NULL, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorGetStats(NULL, &stats), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorPrintAllStats(NULL, stdout, SUN_OUTPUTFORMAT_TABLE), CP_MEM_NULL);
+  ck_assert_ptr_null(CPIntegratorGetCVodeMem(NULL));
+  CPIntegratorFree(NULL);
+  CPIntegratorFree(&none);
+  ck_assert_ptr_null(CPIntegratorCreate("BDF", NULL));
+  ck_assert_ptr_null(CPIntegratorCreate("", test_context));
+  ck_assert_ptr_null(CPIntegratorCreate("bdf3", test_context));
 }
 END_TEST
 
@@ -67,7 +66,7 @@ START_TEST(solvers_without_an_operation_are_refused) {
   if (_i == 1) inner->ops->solve = NULL;
   if (_i == 2) inner->ops->setsysfn = NULL;
   if (_i == 3) inner->ops->setctestfn = NULL;
-  refuse(CPodeSetNonlinearSolver(run.mem, inner), CP_ILL_INPUT, "inner", "setsysfn");
+  refuse(CPIntegratorSetNonlinearSolver(run.mem, inner), CP_ILL_INPUT, "inner", "setsysfn");
   SUNNonlinSolFree(inner);
 }
 END_TEST
@@ -84,54 +83,61 @@ START_TEST(bad_arguments_are_named_with_rule_and_value) {
   entries(bad)[2]      = NAN;
   CPProjector longer_P = CPProjectorCreateUser(rod_projection, NULL, longer, test_context);
 
-  refuse(CPodeInit(run.mem, world_rhs, 0.0, y), CP_ILL_INPUT, "CPodeReInit");
-  refuse(CPodeReInit(run.mem, 0.0, NULL), CP_ILL_INPUT, "y0", "NULL");
-  refuse(CPodeReInit(run.mem, 0.0, longer), CP_ILL_INPUT, "y0", "length", "4", "5");
-  refuse(CPodeReInit(run.mem, 0.0, bad), CP_ILL_INPUT, "y0", "finite", "2");
-  refuse(CPodeReInit(run.mem, NAN, y), CP_ILL_INPUT, "t0", "finite", "nan");
-  refuse(CPodeSStolerances(run.mem, -1.0e-6, 1.0e-6), CP_ILL_INPUT, "reltol", ">= 0", "-1e-06");
-  refuse(CPodeSStolerances(run.mem, NAN, 1.0e-6), CP_ILL_INPUT, "reltol", "finite", "nan");
-  refuse(CPodeSStolerances(run.mem, INFINITY, 1.0e-6), CP_ILL_INPUT, "reltol", "finite", "inf");
-  refuse(CPodeSStolerances(run.mem, 1.0e-6, -3.0), CP_ILL_INPUT, "abstol", ">= 0", "-3");
-  refuse(CPodeSStolerances(run.mem, 1.0e-6, NAN), CP_ILL_INPUT, "abstol", "finite", "nan");
-  refuse(CPodeSStolerances(run.mem, 1.0e-6, INFINITY), CP_ILL_INPUT, "abstol", "finite", "inf");
-  refuse(CPodeSVtolerances(run.mem, 1.0e-6, NULL), CP_ILL_INPUT, "abstol", "NULL");
-  refuse(CPodeSVtolerances(run.mem, 1.0e-6, longer), CP_ILL_INPUT, "abstol", "length", "4", "5");
-  refuse(CPodeSVtolerances(run.mem, 1.0e-6, negative), CP_ILL_INPUT, "abstol", ">= 0", "-1e-06");
-  refuse(CPodeSVtolerances(run.mem, 1.0e-6, nan), CP_ILL_INPUT, "abstol", "finite");
-  refuse(CPodeSVtolerances(run.mem, -1.0, negative), CP_ILL_INPUT, "reltol", "-1");
-  refuse(CPodeWFtolerances(run.mem, NULL), CP_ILL_INPUT, "efun", "NULL");
-  refuse(CPodeSetProjector(run.mem, longer_P), CP_ILL_INPUT, "P", "length", "4", "5");
-  refuse(CPodeSetNonlinearSolver(run.mem, empty), CP_ILL_INPUT, "inner", "setsysfn");
-  refuse(CPodeSetNonlinConvCoef(run.mem, -0.1), CP_ILL_INPUT, "coef", "positive", "-0.1");
-  refuse(CPodeSetNonlinConvCoef(run.mem, NAN), CP_ILL_INPUT, "coef", "positive", "nan");
-  refuse(CPodeSetNonlinConvCoef(run.mem, INFINITY), CP_ILL_INPUT, "coef", "positive", "inf");
-  refuse(CPodeSetProjFrequency(run.mem, -1), CP_ILL_INPUT, "nsteps", "positive", "-1");
-  refuse(CPodeSetProjErrEst(run.mem, (CPErrEst)17), CP_ILL_INPUT, "mode", "CP_ERREST", "17");
-  refuse(CPodeSetProjMaxCorrection(run.mem, -1.0), CP_ILL_INPUT, "wrms", "positive", "-1");
-  refuse(CPodeSetProjMaxCorrection(run.mem, NAN), CP_ILL_INPUT, "wrms", "positive", "nan");
-  refuse(CPodeGetEstLocalErrors(run.mem, y), CP_NO_INIT, "step");
-  refuse(CPodeGetEstLocalErrors(run.mem, NULL), CP_ILL_INPUT, "ele", "NULL");
-  refuse(CPodeGetDky(run.mem, 0.0, 0, NULL), CP_ILL_INPUT, "dky", "NULL");
-  refuse(CPodeGetDky(run.mem, 0.0, 0, longer), CP_ILL_INPUT, "dky", "4", "5");
-  refuse(CPodeGetProjStats(run.mem, NULL), CP_ILL_INPUT, "stats", "NULL");
-  refuse(CPodePrintAllStats(run.mem, NULL, SUN_OUTPUTFORMAT_TABLE), CP_ILL_INPUT, "out", "NULL");
-  refuse(CPodePrintAllStats(run.mem, stdout, (SUNOutputFormat)99), CP_ILL_INPUT, "fmt", "99");
-  refuse(CPodeGetConsistentIC(run.mem, longer), CP_ILL_INPUT, "y0", "4", "5");
-  refuse(CPode(run.mem, NAN, y, &t, CV_NORMAL), CP_ILL_INPUT, "tout", "finite", "nan");
-  refuse(CPode(run.mem, 1.0, NULL, &t, CV_NORMAL), CP_ILL_INPUT, "yout", "NULL");
-  refuse(CPode(run.mem, 1.0, y, NULL, CV_NORMAL), CP_ILL_INPUT, "tret", "NULL");
-  refuse(CPode(run.mem, 1.0, longer, &t, CV_NORMAL), CP_ILL_INPUT, "yout", "length", "4", "5");
-  refuse(CPode(run.mem, 1.0, y, &t, 9), CP_ILL_INPUT, "itask", "CV_ONE_STEP", "9");
+  refuse(CPIntegratorInit(run.mem, world_rhs, 0.0, y), CP_ILL_INPUT, "CPIntegratorReInit");
+  refuse(CPIntegratorReInit(run.mem, 0.0, NULL), CP_ILL_INPUT, "y0", "NULL");
+  refuse(CPIntegratorReInit(run.mem, 0.0, longer), CP_ILL_INPUT, "y0", "length", "4", "5");
+  refuse(CPIntegratorReInit(run.mem, 0.0, bad), CP_ILL_INPUT, "y0", "finite", "2");
+  refuse(CPIntegratorReInit(run.mem, NAN, y), CP_ILL_INPUT, "t0", "finite", "nan");
+  refuse(CPIntegratorSStolerances(run.mem, -1.0e-6, 1.0e-6), CP_ILL_INPUT, "reltol", ">= 0",
+         "-1e-06");
+  refuse(CPIntegratorSStolerances(run.mem, NAN, 1.0e-6), CP_ILL_INPUT, "reltol", "finite", "nan");
+  refuse(CPIntegratorSStolerances(run.mem, INFINITY, 1.0e-6), CP_ILL_INPUT, "reltol", "finite",
+         "inf");
+  refuse(CPIntegratorSStolerances(run.mem, 1.0e-6, -3.0), CP_ILL_INPUT, "abstol", ">= 0", "-3");
+  refuse(CPIntegratorSStolerances(run.mem, 1.0e-6, NAN), CP_ILL_INPUT, "abstol", "finite", "nan");
+  refuse(CPIntegratorSStolerances(run.mem, 1.0e-6, INFINITY), CP_ILL_INPUT, "abstol", "finite",
+         "inf");
+  refuse(CPIntegratorSVtolerances(run.mem, 1.0e-6, NULL), CP_ILL_INPUT, "abstol", "NULL");
+  refuse(CPIntegratorSVtolerances(run.mem, 1.0e-6, longer), CP_ILL_INPUT, "abstol", "length", "4",
+         "5");
+  refuse(CPIntegratorSVtolerances(run.mem, 1.0e-6, negative), CP_ILL_INPUT, "abstol", ">= 0",
+         "-1e-06");
+  refuse(CPIntegratorSVtolerances(run.mem, 1.0e-6, nan), CP_ILL_INPUT, "abstol", "finite");
+  refuse(CPIntegratorSVtolerances(run.mem, -1.0, negative), CP_ILL_INPUT, "reltol", "-1");
+  refuse(CPIntegratorWFtolerances(run.mem, NULL), CP_ILL_INPUT, "efun", "NULL");
+  refuse(CPIntegratorSetProjector(run.mem, longer_P), CP_ILL_INPUT, "P", "length", "4", "5");
+  refuse(CPIntegratorSetNonlinearSolver(run.mem, empty), CP_ILL_INPUT, "inner", "setsysfn");
+  refuse(CPIntegratorSetNonlinConvCoef(run.mem, -0.1), CP_ILL_INPUT, "coef", "positive", "-0.1");
+  refuse(CPIntegratorSetNonlinConvCoef(run.mem, NAN), CP_ILL_INPUT, "coef", "positive", "nan");
+  refuse(CPIntegratorSetNonlinConvCoef(run.mem, INFINITY), CP_ILL_INPUT, "coef", "positive", "inf");
+  refuse(CPIntegratorSetProjFrequency(run.mem, -1), CP_ILL_INPUT, "nsteps", "positive", "-1");
+  refuse(CPIntegratorSetErrEst(run.mem, (CPErrEst)17), CP_ILL_INPUT, "mode", "CP_ERREST", "17");
+  refuse(CPIntegratorSetMaxCorrection(run.mem, -1.0), CP_ILL_INPUT, "wrms", "positive", "-1");
+  refuse(CPIntegratorSetMaxCorrection(run.mem, NAN), CP_ILL_INPUT, "wrms", "positive", "nan");
+  refuse(CPIntegratorGetEstLocalErrors(run.mem, y), CP_NO_INIT, "step");
+  refuse(CPIntegratorGetEstLocalErrors(run.mem, NULL), CP_ILL_INPUT, "ele", "NULL");
+  refuse(CPIntegratorGetDky(run.mem, 0.0, 0, NULL), CP_ILL_INPUT, "dky", "NULL");
+  refuse(CPIntegratorGetDky(run.mem, 0.0, 0, longer), CP_ILL_INPUT, "dky", "4", "5");
+  refuse(CPIntegratorGetStats(run.mem, NULL), CP_ILL_INPUT, "stats", "NULL");
+  refuse(CPIntegratorPrintAllStats(run.mem, NULL, SUN_OUTPUTFORMAT_TABLE), CP_ILL_INPUT, "out",
+         "NULL");
+  refuse(CPIntegratorPrintAllStats(run.mem, stdout, (SUNOutputFormat)99), CP_ILL_INPUT, "fmt", "99");
+  refuse(CPIntegratorCalcIC(run.mem, longer), CP_ILL_INPUT, "y0", "4", "5");
+  refuse(CPIntegratorEvolve(run.mem, NAN, y, &t, CV_NORMAL), CP_ILL_INPUT, "tout", "finite", "nan");
+  refuse(CPIntegratorEvolve(run.mem, 1.0, NULL, &t, CV_NORMAL), CP_ILL_INPUT, "yout", "NULL");
+  refuse(CPIntegratorEvolve(run.mem, 1.0, y, NULL, CV_NORMAL), CP_ILL_INPUT, "tret", "NULL");
+  refuse(CPIntegratorEvolve(run.mem, 1.0, longer, &t, CV_NORMAL), CP_ILL_INPUT, "yout", "length",
+         "4", "5");
+  refuse(CPIntegratorEvolve(run.mem, 1.0, y, &t, 9), CP_ILL_INPUT, "itask", "CV_ONE_STEP", "9");
 
-  ck_assert_success(&run, CPodeSetNonlinConvCoef(run.mem, 0.0)); /* the defaults */
-  ck_assert_success(&run, CPodeSetProjMaxCorrection(run.mem, 0.0));
+  ck_assert_success(&run, CPIntegratorSetNonlinConvCoef(run.mem, 0.0)); /* the defaults */
+  ck_assert_success(&run, CPIntegratorSetMaxCorrection(run.mem, 0.0));
 
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_success(&other, run_to(&other, 1.0));
   ck_assert_int_eq(same_bits(run.y, other.y), 1);
   run_step(&run);
-  refuse(CPodeGetEstLocalErrors(run.mem, longer), CP_ILL_INPUT, "ele", "length", "4", "5");
+  refuse(CPIntegratorGetEstLocalErrors(run.mem, longer), CP_ILL_INPUT, "ele", "length", "4", "5");
   run_close(&other);
   CPProjectorFree(&longer_P);
   SUNNonlinSolFreeEmpty(empty);
@@ -149,46 +155,47 @@ START_TEST(before_init_calls_are_refused) {
   run_close(&run);
   run_create(&run, ADAMS_FIXED_POINT, 1.0e-6);
   entries(nothing)[1] = INFINITY;
-  refuse(CPode(run.mem, 1.0, run.y, &t, CV_NORMAL), CP_NO_INIT, "CPodeInit");
-  refuse(CPodeReInit(run.mem, 0.0, run.y), CP_NO_INIT, "CPodeInit");
-  refuse(CPodeCalcIC(run.mem), CP_NO_INIT, "CPodeInit");
-  refuse(CPodeGetDky(run.mem, 0.0, 0, run.y), CP_NO_INIT, "CPodeInit");
-  refuse(CPodeGetEstLocalErrors(run.mem, run.y), CP_NO_INIT, "step");
-  refuse(CPodeGetConsistentIC(run.mem, run.y), CP_NO_INIT, "CPodeInit");
-  refuse(CPodePrintAllStats(run.mem, stdout, SUN_OUTPUTFORMAT_TABLE), CP_NO_INIT, "CPodeInit");
-  refuse(CPodeInit(run.mem, NULL, 0.0, run.y), CP_ILL_INPUT, "f", "NULL");
-  refuse(CPodeInit(run.mem, world_rhs, 0.0, NULL), CP_ILL_INPUT, "y0", "NULL");
-  refuse(CPodeInit(run.mem, world_rhs, 0.0, nothing), CP_ILL_INPUT, "y0", "finite", "1");
-  refuse(CPodeInit(run.mem, world_rhs, INFINITY, run.y), CP_ILL_INPUT, "t0", "finite", "inf");
+  refuse(CPIntegratorEvolve(run.mem, 1.0, run.y, &t, CV_NORMAL), CP_NO_INIT, "CPIntegratorInit");
+  refuse(CPIntegratorReInit(run.mem, 0.0, run.y), CP_NO_INIT, "CPIntegratorInit");
+  refuse(CPIntegratorCalcIC(run.mem, NULL), CP_NO_INIT, "CPIntegratorInit");
+  refuse(CPIntegratorGetDky(run.mem, 0.0, 0, run.y), CP_NO_INIT, "CPIntegratorInit");
+  refuse(CPIntegratorGetEstLocalErrors(run.mem, run.y), CP_NO_INIT, "CPIntegratorInit");
+  refuse(CPIntegratorCalcIC(run.mem, run.y), CP_NO_INIT, "CPIntegratorInit");
+  refuse(CPIntegratorPrintAllStats(run.mem, stdout, SUN_OUTPUTFORMAT_TABLE), CP_NO_INIT,
+         "CPIntegratorInit");
+  refuse(CPIntegratorInit(run.mem, NULL, 0.0, run.y), CP_ILL_INPUT, "f", "NULL");
+  refuse(CPIntegratorInit(run.mem, world_rhs, 0.0, NULL), CP_ILL_INPUT, "y0", "NULL");
+  refuse(CPIntegratorInit(run.mem, world_rhs, 0.0, nothing), CP_ILL_INPUT, "y0", "finite", "1");
+  refuse(CPIntegratorInit(run.mem, world_rhs, INFINITY, run.y), CP_ILL_INPUT, "t0", "finite", "inf");
   /* a projector that was given before determines the length of y0 */
-  ck_assert_success(&run, CPodeSetProjector(run.mem, run.P));
-  refuse(CPodeInit(run.mem, world_rhs, 0.0, longer), CP_ILL_INPUT, "y0", "length", "4", "5");
-  ck_assert_success(&run, CPodeInit(run.mem, world_rhs, 0.0, run.y));
-  refuse(CPode(run.mem, 1.0, run.y, &t, CV_NORMAL), CP_NO_INIT, "tolerances");
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, run.P));
+  refuse(CPIntegratorInit(run.mem, world_rhs, 0.0, longer), CP_ILL_INPUT, "y0", "length", "4", "5");
+  ck_assert_success(&run, CPIntegratorInit(run.mem, world_rhs, 0.0, run.y));
+  refuse(CPIntegratorEvolve(run.mem, 1.0, run.y, &t, CV_NORMAL), CP_NO_INIT, "tolerances");
   N_VDestroy(longer);
   N_VDestroy(nothing);
 }
 END_TEST
 
-/* Tolerances of a length other than the state's, given before CPodeInit. */
+/* Tolerances of a length other than the state's, given before CPIntegratorInit. */
 START_TEST(tolerances_of_another_length_are_found_at_init) {
   N_Vector longer = vector_of(PENDULUM_N + 1, NULL);
   N_VConst(1.0e-6, longer);
   run_close(&run);
   run_create(&run, ADAMS_FIXED_POINT, 1.0e-6);
-  ck_assert_success(&run, CPodeSVtolerances(run.mem, 1.0e-6, longer));
-  refuse(CPodeInit(run.mem, world_rhs, 0.0, run.y), CP_ILL_INPUT, "abstol", "4", "5");
+  ck_assert_success(&run, CPIntegratorSVtolerances(run.mem, 1.0e-6, longer));
+  refuse(CPIntegratorInit(run.mem, world_rhs, 0.0, run.y), CP_ILL_INPUT, "abstol", "4", "5");
   N_VDestroy(longer);
 }
 END_TEST
 
 /* A weight that is not positive: a component at zero with abstol zero. */
 START_TEST(a_weight_that_is_not_positive_is_an_error) {
-  ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-6, 0.0));
+  ck_assert_success(&run, CPIntegratorSStolerances(run.mem, 1.0e-6, 0.0));
   const int flag = run_to(&run, 1.0);
   ck_assert(flag == CP_ILL_INPUT || flag == CV_ILL_INPUT);
   ck_assert_message(&run, "weight");
-  ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-6, 1.0e-6));
+  ck_assert_success(&run, CPIntegratorSStolerances(run.mem, 1.0e-6, 1.0e-6));
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_good(&run);
 }
@@ -202,11 +209,12 @@ START_TEST(tolerances_beyond_all_numbers_are_errors) {
     run_open(&run, ADAMS_FIXED_POINT, 1.0e-6);
     N_VConst(0.0, run.y);
     entries(run.y)[1] = -1.0; /* at rest */
-    ck_assert_success(&run, CPodeReInit(run.mem, 0.0, run.y));
-    ck_assert_success(&run, CPodeSStolerances(run.mem, k ? 0.0 : 1.0e-6, k ? 1.0e-310 : 1.0e200));
+    ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, run.y));
+    ck_assert_success(&run,
+                      CPIntegratorSStolerances(run.mem, k ? 0.0 : 1.0e-6, k ? 1.0e-310 : 1.0e200));
     ck_assert_flag(&run, run_to(&run, 1.0), CP_ILL_INPUT);
     ck_assert_message(&run, "ewt", k ? "finite" : "at least 1e-153");
-    ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-6, 1.0e-6));
+    ck_assert_success(&run, CPIntegratorSStolerances(run.mem, 1.0e-6, 1.0e-6));
     ck_assert_success(&run, run_to(&run, 1.0));
   }
 }
@@ -221,11 +229,11 @@ START_TEST(an_output_far_from_changed_constraints_is_told) {
   CVodeGetLastStep(run.cvode_mem, &h);
   ck_assert_success(&run, CVodeGetDky(run.cvode_mem, run.t - 0.5 * h, 0, before));
   run.world.p.L = 1.5;
-  ck_assert_flag(&run, CPodeGetDky(run.mem, run.t - 0.5 * h, 0, v), CP_OUTPUT_PROJ_FAIL);
-  ck_assert_message(&run, "unprojected", "CPodeSetProjMaxCorrection", "CPodeReInit");
+  ck_assert_flag(&run, CPIntegratorGetDky(run.mem, run.t - 0.5 * h, 0, v), CP_OUTPUT_PROJ_FAIL);
+  ck_assert_message(&run, "unprojected", "CPIntegratorSetMaxCorrection", "CPIntegratorReInit");
   ck_assert(same_bits(v, before));
   run.world.p.L = 1.0;
-  ck_assert_success(&run, CPodeGetDky(run.mem, run.t - 0.5 * h, 0, v));
+  ck_assert_success(&run, CPIntegratorGetDky(run.mem, run.t - 0.5 * h, 0, v));
   N_VDestroy(before);
   N_VDestroy(v);
 }
@@ -234,9 +242,9 @@ END_TEST
 START_TEST(a_run_does_not_turn_round) {
   sunrealtype t;
   for (int sign = -1; sign <= 1; sign += 2) {
-    ck_assert_success(&run, CPodeReInit(run.mem, 0.0, run.y));
-    ck_assert_success(&run, CPode(run.mem, sign, run.y, &t, CV_ONE_STEP));
-    ck_assert_flag(&run, CPode(run.mem, -sign, run.y, &t, CV_ONE_STEP), CP_ILL_INPUT);
+    ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, run.y));
+    ck_assert_success(&run, CPIntegratorEvolve(run.mem, sign, run.y, &t, CV_ONE_STEP));
+    ck_assert_flag(&run, CPIntegratorEvolve(run.mem, -sign, run.y, &t, CV_ONE_STEP), CP_ILL_INPUT);
     ck_assert_message(&run, "other side of the start", sign > 0 ? "larger t" : "smaller t");
   }
 }
@@ -245,7 +253,7 @@ END_TEST
 static const char *printed(SUNOutputFormat format) {
   static char text[8192];
   FILE *out = tmpfile();
-  ck_assert_success(&run, CPodePrintAllStats(run.mem, out, format));
+  ck_assert_success(&run, CPIntegratorPrintAllStats(run.mem, out, format));
   rewind(out);
   text[fread(text, 1, sizeof text - 1, out)] = '\0';
   fclose(out);
@@ -258,18 +266,19 @@ START_TEST(statistics_name_the_projectors_solver) {
   ck_assert_mentions(printed(SUN_OUTPUTFORMAT_TABLE), "G is dense");
   ck_assert_ptr_null(strstr(printed(SUN_OUTPUTFORMAT_CSV), "G is dense"));
   CPProjector users = CPProjectorCreateUser(rod_projection, NULL, run.y, test_context);
-  ck_assert_success(&run, CPodeSetProjector(run.mem, users));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, users));
   ck_assert_mentions(printed(SUN_OUTPUTFORMAT_TABLE), "the user's");
   FILE *full = fopen("/dev/full", "w");
   if (full) {
     setvbuf(full, NULL, _IONBF, 0);
     for (int format = 0; format < 2; format++) {
-      ck_assert_flag(&run, CPodePrintAllStats(run.mem, full, (SUNOutputFormat)format), CP_ILL_INPUT);
+      ck_assert_flag(&run, CPIntegratorPrintAllStats(run.mem, full, (SUNOutputFormat)format),
+                     CP_ILL_INPUT);
       ck_assert_message(&run, "writing to out failed");
     }
     fclose(full);
   }
-  ck_assert_success(&run, CPodeSetProjector(run.mem, NULL));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, NULL));
   ck_assert_ptr_null(strstr(printed(SUN_OUTPUTFORMAT_TABLE), "Projector"));
   CPProjectorFree(&users);
 }
@@ -341,7 +350,7 @@ START_TEST(a_callback_that_fails_at_the_start_is_told_apart) {
   run_open(&run, methods[_i % N_METHODS], 1.0e-6);
   N_Vector begin = vector_copy(run.y);
   callbacks[starts[k].which].arrange(starts[k].fault);
-  ck_assert_success(&run, CPodeSetErrHandlerFn(run.mem, errors_only, &run.log));
+  ck_assert_success(&run, CPIntegratorSetErrHandlerFn(run.mem, errors_only, &run.log));
   const int flag = run_to(&run, 1.0);
   ck_assert_msg(flag == starts[k].code, "%s, %s: %d, not %d: %s", run.method.name, starts[k].name,
                 flag, starts[k].code, run.log.text);
@@ -430,12 +439,12 @@ START_TEST(failures_of_user_functions_have_their_codes) {
                             which == 1 ? bad_error_projection : NULL, run.y, test_context);
   user_flag  = user_failures[k].flag;
   user_value = user_failures[k].value;
-  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
+  ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_PROJECTED));
   if (which == 2) {
     ck_assert_success(&run, CPProjectorSetViolationFn(user, bad_violation));
-    ck_assert_success(&run, CPodeSetProjTestCnstr(run.mem, SUNTRUE));
+    ck_assert_success(&run, CPIntegratorSetProjTestCnstr(run.mem, SUNTRUE));
   }
-  ck_assert_success(&run, CPodeSetProjector(run.mem, user));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, user));
   const int flag = run_to(&run, 1.0);
   ck_assert_msg(flag == user_failures[k].code, "%s, case %d: %d, not %d: %s", run.method.name, k,
                 flag, user_failures[k].code, run.log.text);
@@ -445,7 +454,7 @@ START_TEST(failures_of_user_functions_have_their_codes) {
   user_value = 0.0;
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_bound(&run, error_of(&run), error_bound(&run));
-  CPodeFree(&run.mem);
+  CPIntegratorFree(&run.mem);
   CPProjectorFree(&user);
 }
 END_TEST

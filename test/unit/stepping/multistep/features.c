@@ -54,21 +54,21 @@ START_TEST(CVode_called_by_its_own_right_hand_side_ends_the_run) {
   sunrealtype t            = 0.0;
   N_Vector y               = VECTOR(1.0);
   SUNNonlinearSolver fixed = SUNNonlinSol_FixedPoint(y, 0, test_context);
-  CPodeMem mem             = CPodeCreate(CV_ADAMS, test_context);
-  c.cvode_mem              = CPodeGetCVodeMem(mem);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
-  ck_assert_int_eq(CPodeInit(mem, calling, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, fixed), CP_SUCCESS);
+  CPIntegrator mem         = CPIntegratorCreate("ADAMS", test_context);
+  c.cvode_mem              = CPIntegratorGetCVodeMem(mem);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(mem, calling, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, fixed), CP_SUCCESS);
   ck_assert_int_eq(CVodeSetUserData(c.cvode_mem, &c), CV_SUCCESS);
-  ck_assert_int_eq(CPode(mem, 5.0, y, &t, CV_NORMAL), CP_REENTERED);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 5.0, y, &t, CV_NORMAL), CP_REENTERED);
   ck_assert_mentions(log.text, "must not call CVODES");
   ck_assert_int_lt(c.inner, 0);
   ck_assert_double_eq_tol(entries(y)[0], exp(-t), 1.0e-4); /* the last good state */
-  ck_assert_int_eq(CPodeReInit(mem, t, y), CP_SUCCESS);
-  ck_assert_int_eq(CPode(mem, 5.0, y, &t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorReInit(mem, t, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 5.0, y, &t, CV_NORMAL), CP_SUCCESS);
   ck_assert_double_eq_tol(entries(y)[0], exp(-5.0), 1.0e-4);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   SUNNonlinSolFree(fixed);
   N_VDestroy(y);
   N_VDestroy(c.y);
@@ -86,22 +86,22 @@ START_TEST(fixed_point_iteration_warns_once_where_stability_limits_the_steps) {
   MessageLog log = {0};
   N_Vector y = VECTOR(1.0), start = VECTOR(1.0);
   SUNNonlinearSolver fixed = SUNNonlinSol_FixedPoint(y, 0, test_context);
-  CPodeMem mem             = CPodeCreate(CV_ADAMS, test_context);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
-  ck_assert_int_eq(CPodeInit(mem, relaxation, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-4, 1.0e-4), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, fixed), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetUserData(CPodeGetCVodeMem(mem), &stiffness), CV_SUCCESS);
-  ck_assert_int_eq(CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 1000000), CV_SUCCESS);
+  CPIntegrator mem         = CPIntegratorCreate("ADAMS", test_context);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(mem, relaxation, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-4, 1.0e-4), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, fixed), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetUserData(CPIntegratorGetCVodeMem(mem), &stiffness), CV_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 1000000), CV_SUCCESS);
   for (int k = 0; k < 2; k++) {
-    ck_assert_int_eq(CPode(mem, 0.25, y, &t, CV_NORMAL), CP_SUCCESS);
-    ck_assert_int_eq(CPode(mem, 0.5, y, &t, CV_NORMAL), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 0.25, y, &t, CV_NORMAL), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 0.5, y, &t, CV_NORMAL), CP_SUCCESS);
     ck_assert_int_eq(log.count, _i ? k + 1 : 0);
     ck_assert_int_eq(log.code, _i ? CV_WARNING : 0);
     if (_i) ck_assert_mentions(log.text, "stability limits the steps");
-    ck_assert_int_eq(CPodeReInit(mem, 0.0, start), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorReInit(mem, 0.0, start), CP_SUCCESS);
   }
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   SUNNonlinSolFree(fixed);
   N_VDestroy(y);
   N_VDestroy(start);
@@ -153,8 +153,8 @@ START_TEST(a_restart_repeats_the_run_bit_by_bit) {
   N_Vector y0 = vector_copy(run.y), first = vector_copy(run.y);
   ck_assert_success(&run, run_to(&run, 1.0));
   N_VScale(1.0, run.y, first);
-  const CPodeProjStats stats = run_stats(&run);
-  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y0));
+  const CPIntegratorStats stats = run_stats(&run);
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, y0));
   ck_assert_int_eq(run_stats(&run).nproj, 0);
   ck_assert_int_eq(run_stats(&run).nce, 0);
   ck_assert_success(&run, run_to(&run, 1.0));
@@ -166,7 +166,7 @@ START_TEST(a_restart_repeats_the_run_bit_by_bit) {
 }
 END_TEST
 
-/* Options of CVODES reach it through CPodeGetCVodeMem. */
+/* Options of CVODES reach it through CPIntegratorGetCVodeMem. */
 START_TEST(the_maximum_order_and_stability_detection_are_cvodes_own) {
   int order, highest = 0;
   open_method(0, 1.0e-8);
@@ -228,20 +228,20 @@ static int low_enough(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data
 START_TEST(functions_of_cpodes_are_zero_at_the_state_handed_out) {
   sunrealtype h, low, high;
   open_method(_i, 1.0e-6);
-  ck_assert_success(&run, CPodeRootInit(run.mem, 1, low_enough));
-  ck_assert_flag(&run, CPodeGetRootWindow(run.mem, &low, &high), CP_NO_INIT);
+  ck_assert_success(&run, CPIntegratorRootInit(run.mem, 1, low_enough));
+  ck_assert_flag(&run, CPIntegratorGetRootWindow(run.mem, &low, &high), CP_NO_INIT);
   ck_assert_flag(&run, run_to(&run, 3.0), CV_ROOT_RETURN);
   ck_assert_success(&run, CVodeGetLastStep(run.cvode_mem, &h));
   const sunrealtype width = 1.0e2 * SUN_UNIT_ROUNDOFF * (run.t + 2.0 * h);
-  ck_assert_success(&run, CPodeGetRootWindow(run.mem, &low, &high));
+  ck_assert_success(&run, CPIntegratorGetRootWindow(run.mem, &low, &high));
   ck_assert_double_eq(high, run.t);
   ck_assert_double_lt(low, high);
   ck_assert_bound(&run, high - low, width);
   const sunrealtype speed = sqrt(2.0 * run.world.p.g * run.world.p.L), again = 1.0e-10;
   ck_assert_bound(&run, fabs(N_VGetArrayPointer(run.y)[1] + 0.6), 2.0 * speed * width + again);
-  ck_assert_flag(&run, CPodeGetRootWindow(run.mem, NULL, &high), CP_ILL_INPUT);
+  ck_assert_flag(&run, CPIntegratorGetRootWindow(run.mem, NULL, &high), CP_ILL_INPUT);
   ck_assert_success(&run, run_to(&run, 0.7));
-  ck_assert_flag(&run, CPodeGetRootWindow(run.mem, &low, &high), CP_NO_INIT);
+  ck_assert_flag(&run, CPIntegratorGetRootWindow(run.mem, &low, &high), CP_NO_INIT);
 }
 END_TEST
 
@@ -413,7 +413,7 @@ START_TEST(staggered_sensitivities_see_projected_states) {
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_int_ge(seen, run_steps(&run));
   ck_assert_bound(&run, worst_seen, violation_bound(&run));
-  CPodeFree(&run.mem);
+  CPIntegratorFree(&run.mem);
   SUNNonlinSolFree(solver);
   N_VDestroy(s[0]);
 }

@@ -104,11 +104,11 @@ void run_create(Run *run, Method method, sunrealtype tol) {
   run->world.p = (Pendulum){1.0, 9.81};
   run->y       = vector_of(PENDULUM_N, NULL);
   pendulum_initial(&run->world.p, run->y);
-  run->mem = CPodeCreate(method.lmm, test_context);
+  run->mem = CPIntegratorCreate(method.lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   ck_assert_ptr_nonnull(run->mem);
-  run->cvode_mem = CPodeGetCVodeMem(run->mem);
+  run->cvode_mem = CPIntegratorGetCVodeMem(run->mem);
   run->P         = world_projector(&run->world, run->y);
-  ck_assert_success(run, CPodeSetErrHandlerFn(run->mem, message_log, &run->log));
+  ck_assert_success(run, CPIntegratorSetErrHandlerFn(run->mem, message_log, &run->log));
 }
 
 void run_add_linear_solver(Run *run) {
@@ -119,10 +119,10 @@ void run_add_linear_solver(Run *run) {
 
 void run_start(Run *run) {
   run->inner = inner_solver(run->method, run->y);
-  ck_assert_success(run, CPodeSetNonlinearSolver(run->mem, run->inner));
-  ck_assert_success(run, CPodeInit(run->mem, world_rhs, 0.0, run->y));
-  ck_assert_success(run, CPodeSStolerances(run->mem, run->tol, run->tol));
-  ck_assert_success(run, CPodeSetProjector(run->mem, run->P));
+  ck_assert_success(run, CPIntegratorSetNonlinearSolver(run->mem, run->inner));
+  ck_assert_success(run, CPIntegratorInit(run->mem, world_rhs, 0.0, run->y));
+  ck_assert_success(run, CPIntegratorSStolerances(run->mem, run->tol, run->tol));
+  ck_assert_success(run, CPIntegratorSetProjector(run->mem, run->P));
   ck_assert_success(run, CVodeSetUserData(run->cvode_mem, &run->world));
   ck_assert_success(run, CVodeSetMaxNumSteps(run->cvode_mem, 100000));
   if (run->method.inner == SUNNONLINEARSOLVER_ROOTFIND) run_add_linear_solver(run);
@@ -134,7 +134,7 @@ void run_open(Run *run, Method method, sunrealtype tol) {
 }
 
 void run_close(Run *run) {
-  CPodeFree(&run->mem);
+  CPIntegratorFree(&run->mem);
   CPProjectorFree(&run->P);
   if (run->inner) SUNNonlinSolFree(run->inner);
   if (run->LS) SUNLinSolFree(run->LS);
@@ -173,17 +173,21 @@ void run_intercept(Run *run, BeforeSolve before, AfterSolve after) {
   run->inner->ops->solve = intercepted_solve;
 }
 
-int run_step(Run *run) { return CPode(run->mem, 1000.0, run->y, &run->t, CV_ONE_STEP); }
+int run_step(Run *run) {
+  return CPIntegratorEvolve(run->mem, 1000.0, run->y, &run->t, CV_ONE_STEP);
+}
 
-int run_to(Run *run, sunrealtype tout) { return CPode(run->mem, tout, run->y, &run->t, CV_NORMAL); }
+int run_to(Run *run, sunrealtype tout) {
+  return CPIntegratorEvolve(run->mem, tout, run->y, &run->t, CV_NORMAL);
+}
 
 void run_until(Run *run, sunrealtype tend) {
   while (run->t < tend) ck_assert_success(run, run_step(run));
 }
 
-CPodeProjStats run_stats(Run *run) {
-  CPodeProjStats stats;
-  ck_assert_success(run, CPodeGetProjStats(run->mem, &stats));
+CPIntegratorStats run_stats(Run *run) {
+  CPIntegratorStats stats;
+  ck_assert_success(run, CPIntegratorGetStats(run->mem, &stats));
   return stats;
 }
 
@@ -230,7 +234,7 @@ sunrealtype error_of(Run *run) {
 }
 
 void assert_message(const Run *run, const char *const *words) {
-  const char *text = CPodeGetLastMessage(run->mem);
+  const char *text = CPIntegratorGetLastMessage(run->mem);
   for (; *words; words++) ck_assert_mentions(text, *words);
   ck_assert_ptr_null(strchr(text, '\n'));
   ck_assert_str_eq(text, run->log.text); /* the handler received the same */

@@ -63,7 +63,7 @@ struct Run_ {
   Method method;
   sunrealtype tol; /* relative and absolute */
   World world;
-  CPodeMem mem;
+  CPIntegrator mem;
   void *cvode_mem; /* of mem */
   CPProjector P;
   SUNNonlinearSolver inner; /* NULL: cpodes' own Newton solver */
@@ -90,7 +90,7 @@ CPProjector world_projector(World *world, N_Vector y);
 
 /* L = 1, g = 9.81, from rest at (L, 0), with projector, rtol = atol = tol, ready for the first step. */
 void run_open(Run *run, Method method, sunrealtype tol);
-/* The same in two parts: the run is created, with everything except CPodeInit; then the rest. */
+/* The same in two parts: the run is created, with everything except CPIntegratorInit; then the rest. */
 void run_create(Run *run, Method method, sunrealtype tol);
 void run_start(Run *run);
 void run_close(Run *run);
@@ -103,13 +103,13 @@ void run_add_linear_solver(Run *run);
 /* From now on before and after (either may be NULL) are called around the inner solver's solves. */
 void run_intercept(Run *run, BeforeSolve before, AfterSolve after);
 
-/* One call of CPode, with the result in run->y and run->t */
+/* One call of CPIntegratorEvolve, with the result in run->y and run->t */
 int run_step(Run *run);                 /* CV_ONE_STEP towards t = 1000 */
 int run_to(Run *run, sunrealtype tout); /* CV_NORMAL */
 /* Steps until t >= tend; every step must succeed. */
 void run_until(Run *run, sunrealtype tend);
 
-CPodeProjStats run_stats(Run *run);
+CPIntegratorStats run_stats(Run *run);
 long int run_steps(Run *run); /* of CVODES */
 /* The largest |c_i| */
 sunrealtype violation_of(const World *world, N_Vector y);
@@ -124,7 +124,7 @@ sunrealtype error_of(Run *run);
   do {                                                                                         \
     int flag_ = (call);                                                                        \
     ck_assert_msg(flag_ == (expected), "%s, t = %g: %s is %d, not %s: %s", (run)->method.name, \
-                  (run)->t, #call, flag_, #expected, CPodeGetLastMessage((run)->mem));         \
+                  (run)->t, #call, flag_, #expected, CPIntegratorGetLastMessage((run)->mem));  \
   } while (0)
 #define ck_assert_success(run, call) ck_assert_flag(run, call, CP_SUCCESS)
 

@@ -1,4 +1,5 @@
-/* CPodeCalcIC on the slider-crank. */
+/* CPIntegratorCalcIC on the slider-crank. */
+#include "cpodes/stepping/stepper.h"
 #include "stepping/multistep/fixture.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 #include <string.h>
 
 static SliderCrank crank;
-static CPodeMem mem;
+static CPIntegrator mem;
 static CPProjector P;
 static N_Vector guess;
 static MessageLog message;
@@ -15,14 +16,14 @@ static void create(N_Vector start) {
   N_Vector c  = vector_of(SLIDER_CRANK_M, NULL);
   SUNMatrix G = SUNDenseMatrix(SLIDER_CRANK_M, SLIDER_CRANK_N, test_context);
   crank       = slider_crank_haug();
-  mem         = CPodeCreate(CV_BDF, test_context);
+  mem         = CPIntegratorCreate("BDF", test_context);
   P           = CPProjectorCreate(slider_crank_constraints, start, c, test_context);
   ck_assert_int_eq(CPProjectorSetUserData(P, &crank), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetJacFn(P, slider_crank_jacobian, G), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &message), CP_SUCCESS);
-  ck_assert_int_eq(CPodeInit(mem, slider_crank_rhs, 0.0, start), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjector(mem, P), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetUserData(CPodeGetCVodeMem(mem), &crank), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &message), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(mem, slider_crank_rhs, 0.0, start), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(mem, P), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetUserData(CPIntegratorGetCVodeMem(mem), &crank), CP_SUCCESS);
   N_VDestroy(c);
   SUNMatDestroy(G);
 }
@@ -35,13 +36,13 @@ static void setup(void) {
 }
 
 static void teardown(void) {
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
   N_VDestroy(guess);
 }
 
 static void tolerances(sunrealtype tol) {
-  ck_assert_int_eq(CPodeSStolerances(mem, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
 }
 
 /* The largest |c_i| of the integrator's start */
@@ -53,11 +54,7 @@ static sunrealtype violation(N_Vector y) {
   return sup;
 }
 
-static N_Vector consistent(void) {
-  N_Vector y = vector_copy(guess);
-  ck_assert_int_eq(CPodeGetConsistentIC(mem, y), CP_SUCCESS);
-  return y;
-}
+static N_Vector consistent(void) { return vector_copy(mem->y0); }
 
 /* Rows have at most the length 1 + a + |velocities|, and the tolerance of a component is at most
  * tol (1 + 3): |c| <= eps tol * 4 * sqrt(6) * 4. */
@@ -65,17 +62,17 @@ static N_Vector consistent(void) {
 
 START_TEST(a_poor_guess_is_assembled) {
   tolerances(1.0e-8);
-  ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_SUCCESS);
   N_Vector y = consistent();
   ck_assert_double_le(violation(y), BOUND(1.0e-8));
   /* the integration can start there: with a linear solver for BDF */
-  Run lender = {.y = y, .cvode_mem = CPodeGetCVodeMem(mem), .mem = mem};
+  Run lender = {.y = y, .cvode_mem = CPIntegratorGetCVodeMem(mem), .mem = mem};
   lender.A   = NULL;
-  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, NULL), CP_SUCCESS);
   SUNNonlinearSolver fixed_point = inner_solver(ADAMS_FIXED_POINT, y);
-  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, fixed_point), CP_SUCCESS);
-  ck_assert_int_eq(CPode(mem, 0.1, y, &lender.t, CV_NORMAL), CP_SUCCESS);
-  CPodeFree(&mem);
+  ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, fixed_point), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 0.1, y, &lender.t, CV_NORMAL), CP_SUCCESS);
+  CPIntegratorFree(&mem);
   SUNNonlinSolFree(fixed_point);
   N_VDestroy(y);
 }
@@ -84,9 +81,9 @@ END_TEST
 /* A consistent start stays where it is, within the tolerance. */
 START_TEST(a_consistent_start_stays) {
   slider_crank_initial(&crank, guess);
-  ck_assert_int_eq(CPodeReInit(mem, 0.0, guess), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorReInit(mem, 0.0, guess), CP_SUCCESS);
   tolerances(1.0e-8);
-  ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_SUCCESS);
   N_Vector y = consistent();
   ck_assert_double_le(max_distance(y, guess), 1.0e-14);
   N_VDestroy(y);
@@ -103,10 +100,10 @@ START_TEST(a_start_that_is_off_by_roundoff_is_consistent) {
   N_Vector straight = VECTOR(cos(2.0 * atan(1.0)), -1.0, 1.0, 0.0),
            skew     = VECTOR(1.0e-14, -1.0, 1.0, 0.0);
   run_open(&run, methods[_i], 1.0e-6);
-  ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-6, 1.0e-18));
-  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, straight));
+  ck_assert_success(&run, CPIntegratorSStolerances(run.mem, 1.0e-6, 1.0e-18));
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, straight));
   ck_assert_success(&run, run_step(&run));
-  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, skew));
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, skew));
   ck_assert_flag(&run, run_step(&run), CP_INCONSISTENT_IC);
   run_close(&run);
   N_VDestroy(straight);
@@ -118,7 +115,7 @@ START_TEST(held_components_do_not_move_and_the_rest_follows) {
   N_Vector id = VECTOR(0.0, 1.0, 1.0, 0.0, 1.0, 1.0);
   tolerances(1.0e-10);
   ck_assert_int_eq(CPProjectorSetFixed(P, id), CP_SUCCESS);
-  ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_SUCCESS);
   N_Vector y          = consistent();
   const sunrealtype q = 1.0, u = 1.0, a = crank.a;
   const sunrealtype p = -asin(a * sin(q)), pd = -a * u * cos(q) / cos(p);
@@ -137,11 +134,11 @@ END_TEST
 /* Without tolerances there are no error weights: the norm is Euclidean, and at least half of the
  * digits are accurate. */
 START_TEST(no_tolerances_are_needed) {
-  ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_SUCCESS);
   N_Vector y = consistent();
   ck_assert_double_le(violation(y), BOUND(1.0e-8));
-  ck_assert_int_eq(CPode(mem, 0.1, y, &(sunrealtype){0.0}, CV_NORMAL), CP_NO_INIT);
-  ck_assert_mentions(CPodeGetLastMessage(mem), "tolerances");
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 0.1, y, &(sunrealtype){0.0}, CV_NORMAL), CP_NO_INIT);
+  ck_assert_mentions(CPIntegratorGetLastMessage(mem), "tolerances");
   N_VDestroy(y);
 }
 END_TEST
@@ -149,9 +146,9 @@ END_TEST
 /* A second call changes nothing. */
 START_TEST(calcic_is_idempotent) {
   tolerances(1.0e-8);
-  ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_SUCCESS);
   N_Vector once = consistent();
-  ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_SUCCESS);
   N_Vector twice = consistent();
   ck_assert_double_le(max_distance(once, twice), CP_EPS_DEFAULT * 1.0e-8 * 4.0);
   N_VDestroy(once);
@@ -164,11 +161,11 @@ START_TEST(a_failure_leaves_y0_and_names_the_constraints) {
   N_Vector id = VECTOR(0.0, 0.0, 0.0, 1.0, 1.0, 1.0);
   tolerances(1.0e-8);
   ck_assert_int_eq(CPProjectorSetFixed(P, id), CP_SUCCESS);
-  const int flag = CPodeCalcIC(mem);
+  const int flag = CPIntegratorCalcIC(mem, NULL);
   ck_assert_int_eq(flag, CP_IC_FAIL);
   ck_assert_int_eq(message.code, CP_IC_FAIL);
-  ck_assert_mentions(CPodeGetLastMessage(mem), "t = 0");
-  ck_assert_mentions(CPodeGetLastMessage(mem),
+  ck_assert_mentions(CPIntegratorGetLastMessage(mem), "t = 0");
+  ck_assert_mentions(CPIntegratorGetLastMessage(mem),
                      "violated most: constraint 1"); /* a sin 1 = 0.42, x: 0.27 */
   N_Vector y = consistent();
   ck_assert_int_eq(same_bits(y, guess), 1);
@@ -183,7 +180,7 @@ START_TEST(an_impossible_mechanism_has_no_consistent_state) {
   crank.a     = 3.0;
   tolerances(1.0e-8);
   ck_assert_int_eq(CPProjectorSetFixed(P, id), CP_SUCCESS);
-  ck_assert_int_eq(CPodeCalcIC(mem), CP_IC_FAIL);
+  ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_IC_FAIL);
   N_Vector y = consistent();
   ck_assert_int_eq(same_bits(y, guess), 1);
   N_VDestroy(y);
@@ -193,18 +190,16 @@ END_TEST
 
 START_TEST(out_of_order_is_refused) {
   N_Vector y = vector_copy(guess), shorter = vector_of(2, NULL);
-  ck_assert_int_eq(CPodeCalcIC(NULL), CP_MEM_NULL);
-  CPodeMem fresh = CPodeCreate(CV_BDF, test_context);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(fresh, message_log, &message), CP_SUCCESS);
-  ck_assert_int_eq(CPodeCalcIC(fresh), CP_NO_INIT);
-  ck_assert_int_eq(CPodeGetConsistentIC(fresh, y), CP_NO_INIT);
-  ck_assert_int_eq(CPodeInit(fresh, slider_crank_rhs, 0.0, guess), CP_SUCCESS);
-  ck_assert_int_eq(CPodeCalcIC(fresh), CP_NO_PROJECTOR);
-  ck_assert_mentions(CPodeGetLastMessage(fresh), "CPodeSetProjector");
-  ck_assert_int_eq(CPodeGetConsistentIC(fresh, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(CPodeGetConsistentIC(fresh, shorter), CP_ILL_INPUT);
-  ck_assert_mentions(CPodeGetLastMessage(fresh), "6");
-  CPodeFree(&fresh);
+  ck_assert_int_eq(CPIntegratorCalcIC(NULL, NULL), CP_MEM_NULL);
+  CPIntegrator fresh = CPIntegratorCreate("BDF", test_context);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(fresh, message_log, &message), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorCalcIC(fresh, y), CP_NO_INIT);
+  ck_assert_int_eq(CPIntegratorInit(fresh, slider_crank_rhs, 0.0, guess), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorCalcIC(fresh, NULL), CP_NO_PROJECTOR);
+  ck_assert_mentions(CPIntegratorGetLastMessage(fresh), "CPIntegratorSetProjector");
+  ck_assert_int_eq(CPIntegratorCalcIC(fresh, shorter), CP_ILL_INPUT);
+  ck_assert_mentions(CPIntegratorGetLastMessage(fresh), "6");
+  CPIntegratorFree(&fresh);
   N_VDestroy(y);
   N_VDestroy(shorter);
 }
@@ -214,12 +209,12 @@ START_TEST(after_the_first_step_it_is_too_late) {
   sunrealtype t;
   SUNNonlinearSolver fixed_point = inner_solver(ADAMS_FIXED_POINT, guess);
   tolerances(1.0e-6);
-  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, fixed_point), CP_SUCCESS);
-  ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
-  ck_assert_int_eq(CPode(mem, 1.0, guess, &t, CV_ONE_STEP), CP_SUCCESS);
-  ck_assert_int_eq(CPodeCalcIC(mem), CP_TOO_LATE);
-  ck_assert_mentions(CPodeGetLastMessage(mem), "CPodeReInit");
-  CPodeFree(&mem);
+  ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, fixed_point), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, guess, &t, CV_ONE_STEP), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_TOO_LATE);
+  ck_assert_mentions(CPIntegratorGetLastMessage(mem), "CPIntegratorReInit");
+  CPIntegratorFree(&mem);
   SUNNonlinSolFree(fixed_point);
 }
 END_TEST
@@ -235,17 +230,17 @@ START_TEST(a_failing_constraint_function_is_named) {
   N_Vector c        = vector_of(SLIDER_CRANK_M, NULL);
   CPProjector fails = CPProjectorCreate(failing, guess, c, test_context);
   ck_assert_int_eq(CPProjectorSetUserData(fails, &crank), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjector(mem, fails), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(mem, fails), CP_SUCCESS);
   tolerances(1.0e-8);
   failing_flag = -1;
-  ck_assert_int_eq(CPodeCalcIC(mem), CP_USERFUNC_FAIL);
+  ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_USERFUNC_FAIL);
   failing_flag = 1;
-  ck_assert_int_eq(CPodeCalcIC(mem), CP_REPTD_USERFUNC_ERR);
+  ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_REPTD_USERFUNC_ERR);
   N_Vector y = consistent();
   ck_assert_int_eq(same_bits(y, guess), 1);
   failing_flag = 0;
-  ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
-  CPodeFree(&mem);
+  ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_SUCCESS);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&fails);
   N_VDestroy(c);
   N_VDestroy(y);
@@ -265,11 +260,11 @@ static int closing(sunrealtype t, N_Vector yhat, N_Vector y, sunrealtype eps, vo
 START_TEST(a_user_projection_makes_the_start_consistent) {
   CPProjector user = CPProjectorCreateUser(closing, NULL, guess, test_context);
   ck_assert_int_eq(CPProjectorSetUserData(user, &crank), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjector(mem, user), CP_SUCCESS);
-  ck_assert_int_eq(CPodeCalcIC(mem), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(mem, user), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorCalcIC(mem, NULL), CP_SUCCESS);
   N_Vector y = consistent();
   ck_assert_double_le(violation(y), 1.0e-15);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&user);
   N_VDestroy(y);
 }

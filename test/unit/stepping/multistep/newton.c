@@ -64,7 +64,7 @@ static int jacobian(sunrealtype t, N_Vector yvec, N_Vector fy, SUNMatrix J, void
 
 typedef struct {
   World world;
-  CPodeMem mem;
+  CPIntegrator mem;
   void *cvode_mem;
   N_Vector y;
   SUNMatrix J;
@@ -75,12 +75,12 @@ static Rotation run;
 static void open_run(sunrealtype tol, sunrealtype part) {
   run.world     = (World){.part = part};
   run.y         = vector_of(4, (sunrealtype[]){radius, 0.0, 0.0, radius * W});
-  run.mem       = CPodeCreate(CV_BDF, test_context);
-  run.cvode_mem = CPodeGetCVodeMem(run.mem);
+  run.mem       = CPIntegratorCreate("BDF", test_context);
+  run.cvode_mem = CPIntegratorGetCVodeMem(run.mem);
   run.J         = SUNDenseMatrix(4, 4, test_context);
   run.LS        = SUNLinSol_Dense(run.y, run.J, test_context);
-  ck_assert_int_eq(CPodeInit(run.mem, rhs, 0.0, run.y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(run.mem, tol, tol), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(run.mem, rhs, 0.0, run.y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(run.mem, tol, tol), CP_SUCCESS);
   ck_assert_int_eq(CVodeSetUserData(run.cvode_mem, &run.world), CV_SUCCESS);
   ck_assert_int_eq(CVodeSetLinearSolver(run.cvode_mem, run.LS, run.J), CV_SUCCESS);
   ck_assert_int_eq(CVodeSetJacFn(run.cvode_mem, jacobian), CV_SUCCESS);
@@ -88,7 +88,7 @@ static void open_run(sunrealtype tol, sunrealtype part) {
 }
 
 static void close_run(void) {
-  CPodeFree(&run.mem);
+  CPIntegratorFree(&run.mem);
   SUNLinSolFree(run.LS);
   SUNMatDestroy(run.J);
   N_VDestroy(run.y);
@@ -96,7 +96,7 @@ static void close_run(void) {
 
 static void integrate(void) {
   sunrealtype t;
-  ck_assert_int_eq(CPode(run.mem, T_END, run.y, &t, CV_NORMAL), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(run.mem, T_END, run.y, &t, CV_NORMAL), CV_SUCCESS);
 }
 
 static long int steps(void) {
@@ -142,10 +142,10 @@ START_TEST(a_convergence_test_that_the_user_gives_the_newton_solver_is_used) {
   sunrealtype t;
   long int iterations;
   tests = 0;
-  ck_assert_int_eq(CPodeSetNonlinearSolver(run.mem, inner), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetNonlinearSolver(run.mem, inner), CP_SUCCESS);
   ck_assert_int_eq(SUNNonlinSolSetConvTestFn(inner, test_of_the_user, NULL), 0);
   ck_assert_int_eq(SUNNonlinSolSetMaxIters(inner, 20), 0);
-  ck_assert_int_eq(CPode(run.mem, 0.1, run.y, &t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(run.mem, 0.1, run.y, &t, CV_NORMAL), CP_SUCCESS);
   ck_assert_int_eq(CVodeGetNumNonlinSolvIters(run.cvode_mem, &iterations), CV_SUCCESS);
   ck_assert_int_eq(tests, iterations);
   close_run();
@@ -160,11 +160,12 @@ START_TEST(a_diverged_attempt_is_not_remembered_as_more_than_that) {
   sunrealtype t     = 0.0;
   long int failures = 0;
   open_run(1.0e-6, 1.0);
-  newton = &run.mem->nls.newton;
-  while (t < 1.0) ck_assert_int_eq(CPode(run.mem, T_END, run.y, &t, CV_ONE_STEP), CP_SUCCESS);
+  newton = &((CPMultistep)run.mem)->nls.newton;
+  while (t < 1.0)
+    ck_assert_int_eq(CPIntegratorEvolve(run.mem, T_END, run.y, &t, CV_ONE_STEP), CP_SUCCESS);
   run.world.lacking = 1;
   for (int k = 0; k < 100; k++) {
-    ck_assert_int_eq(CPode(run.mem, T_END, run.y, &t, CV_ONE_STEP), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(run.mem, T_END, run.y, &t, CV_ONE_STEP), CP_SUCCESS);
     ck_assert_double_le(fmax(newton->with_old, newton->with_new), 2.0);
   }
   ck_assert_int_eq(CVodeGetNumNonlinSolvConvFails(run.cvode_mem, &failures), CV_SUCCESS);

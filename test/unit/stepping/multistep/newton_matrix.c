@@ -42,10 +42,10 @@ static void add_solver(Solver solver) {
 
 static void open_run(int lmm, Solver solver, int projected) {
   run_create(&run, (Method){lmm, SUNNONLINEARSOLVER_ROOTFIND, "Newton"}, 1.0e-6);
-  ck_assert_success(&run, CPodeInit(run.mem, rhs, 0.0, run.y));
-  ck_assert_success(&run, CPodeSStolerances(run.mem, run.tol, run.tol));
+  ck_assert_success(&run, CPIntegratorInit(run.mem, rhs, 0.0, run.y));
+  ck_assert_success(&run, CPIntegratorSStolerances(run.mem, run.tol, run.tol));
   ck_assert_success(&run, CVodeSetUserData(run.cvode_mem, &run.world));
-  if (projected) ck_assert_success(&run, CPodeSetProjector(run.mem, run.P));
+  if (projected) ck_assert_success(&run, CPIntegratorSetProjector(run.mem, run.P));
   add_solver(solver);
 }
 
@@ -129,19 +129,19 @@ START_TEST(corrections_that_are_zero_are_no_sign_of_it) {
   const sunrealtype y0[] = {1.0, 0.0, 1.0, 0.0, 0.0, 3.0};
   MessageLog log         = {0};
   N_Vector y             = vector_of(6, y0);
-  CPodeMem mem           = CPodeCreate(_i ? CV_ADAMS : CV_BDF, test_context);
+  CPIntegrator mem       = CPIntegratorCreate(_i ? "ADAMS" : "BDF", test_context);
   SUNMatrix A            = SUNDenseMatrix(6, 6, test_context);
   SUNLinearSolver LS     = SUNLinSol_Dense(y, A, test_context);
   sunrealtype t          = 0.0;
   long int failures      = -1;
-  CPodeSetErrHandlerFn(mem, message_log, &log);
-  ck_assert_int_eq(CPodeInit(mem, symmetric, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetLinearSolver(CPodeGetCVodeMem(mem), LS, A), CV_SUCCESS);
-  ck_assert_int_eq(CPode(mem, 5.0, y, &t, CV_NORMAL), CV_SUCCESS);
-  ck_assert_int_eq(CVodeGetNumStepSolveFails(CPodeGetCVodeMem(mem), &failures), CV_SUCCESS);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &log);
+  ck_assert_int_eq(CPIntegratorInit(mem, symmetric, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetLinearSolver(CPIntegratorGetCVodeMem(mem), LS, A), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 5.0, y, &t, CV_NORMAL), CV_SUCCESS);
+  ck_assert_int_eq(CVodeGetNumStepSolveFails(CPIntegratorGetCVodeMem(mem), &failures), CV_SUCCESS);
   ck_assert_int_eq(failures, 0);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   SUNLinSolFree(LS);
   SUNMatDestroy(A);
   N_VDestroy(y);

@@ -34,26 +34,27 @@ static sunrealtype spy(N_Vector x, N_Vector w) {
  * never notice that the tolerances are too small. The vector's own norm of zn[0] is computed once a
  * step. */
 START_TEST(the_norm_of_the_state_is_never_projected) {
-  CPodeMem mem = CPodeCreate(run.method.lmm, test_context);
-  N_Vector y   = N_VClone(run.y);
+  CPIntegrator mem = CPIntegratorCreate(run.method.lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
+  N_Vector y       = N_VClone(run.y);
   N_VScale(1.0, run.y, y);
   plain_norm           = y->ops->nvwrmsnorm;
   y->ops->nvwrmsnorm   = spy;
   SUNNonlinearSolver F = SUNNonlinSol_FixedPoint(y, 0, test_context);
-  ck_assert_int_eq(CPodeInit(mem, world_rhs, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, F), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjector(mem, run.P), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetUserData(CPodeGetCVodeMem(mem), &run.world), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(mem, world_rhs, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, F), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(mem, run.P), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetUserData(CPIntegratorGetCVodeMem(mem), &run.world), CV_SUCCESS);
   N_Vector yn, f, zn1;
   sunrealtype t = 0.0, gamma, rl1, tn;
   void *data;
-  CVodeGetNonlinearSystemData(CPodeGetCVodeMem(mem), &tn, &watched, &yn, &f, &gamma, &rl1, &zn1,
-                              &data);
+  CVodeGetNonlinearSystemData(CPIntegratorGetCVodeMem(mem), &tn, &watched, &yn, &f, &gamma, &rl1,
+                              &zn1, &data);
   of_zn0 = 0;
-  for (int k = 0; k < 100; k++) ck_assert_int_eq(CPode(mem, 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
+  for (int k = 0; k < 100; k++)
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
   ck_assert_int_eq(of_zn0, 100);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   SUNNonlinSolFree(F);
   N_VDestroy(y);
 }
@@ -68,15 +69,15 @@ static int keep_a_clone(sunrealtype t, N_Vector y, N_Vector ydot, void *user_dat
 }
 
 START_TEST(clones_of_the_vectors_of_callbacks_are_ordinary) {
-  CPodeMem mem         = CPodeCreate(CV_ADAMS, test_context);
+  CPIntegrator mem     = CPIntegratorCreate("ADAMS", test_context);
   SUNNonlinearSolver F = SUNNonlinSol_FixedPoint(run.y, 0, test_context);
   sunrealtype t;
-  ck_assert_int_eq(CPodeInit(mem, keep_a_clone, 0.0, run.y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, F), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetUserData(CPodeGetCVodeMem(mem), &run.world), CV_SUCCESS);
-  ck_assert_int_eq(CPode(mem, 0.1, run.y, &t, CV_NORMAL), CP_SUCCESS);
-  CPodeFree(&mem);
+  ck_assert_int_eq(CPIntegratorInit(mem, keep_a_clone, 0.0, run.y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, F), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetUserData(CPIntegratorGetCVodeMem(mem), &run.world), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 0.1, run.y, &t, CV_NORMAL), CP_SUCCESS);
+  CPIntegratorFree(&mem);
   ck_assert_ptr_nonnull(kept);
   ck_assert(kept->ops->nvgetvectorid == run.y->ops->nvgetvectorid);
   ck_assert(kept->ops->nvclone == run.y->ops->nvclone);
@@ -102,20 +103,20 @@ static int compare_norms(sunrealtype t, N_Vector y, N_Vector ydot, void *user_da
 }
 
 START_TEST(norms_that_a_user_takes_are_those_of_the_vector) {
-  CPodeMem mem         = CPodeCreate(CV_ADAMS, test_context);
+  CPIntegrator mem     = CPIntegratorCreate("ADAMS", test_context);
   SUNNonlinearSolver F = SUNNonlinSol_FixedPoint(run.y, 0, test_context);
   N_Vector y           = N_VClone(run.y);
   sunrealtype t;
   N_VScale(1.0, run.y, y);
   norms_differ = 0;
-  ck_assert_int_eq(CPodeInit(mem, compare_norms, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, F), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjector(mem, run.P), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetUserData(CPodeGetCVodeMem(mem), &run.world), CV_SUCCESS);
-  ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(mem, compare_norms, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, F), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(mem, run.P), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetUserData(CPIntegratorGetCVodeMem(mem), &run.world), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
   ck_assert_int_eq(norms_differ, 0);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   SUNNonlinSolFree(F);
   N_VDestroy(y);
 }
@@ -136,17 +137,17 @@ static int sum_halves(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data)
 START_TEST(sums_of_vectors_of_cvodes_and_others_are_right) {
   N_Vector ends[2];
   for (int summed = 0; summed < 2; summed++) {
-    CPodeMem mem         = CPodeCreate(CV_ADAMS, test_context);
+    CPIntegrator mem     = CPIntegratorCreate("ADAMS", test_context);
     SUNNonlinearSolver F = SUNNonlinSol_FixedPoint(run.y, 2, test_context); /* Anderson's sums */
     N_Vector y = ends[summed] = N_VClone(run.y);
     sunrealtype t;
     N_VScale(1.0, run.y, y);
-    ck_assert_int_eq(CPodeInit(mem, summed ? sum_halves : world_rhs, 0.0, y), CP_SUCCESS);
-    ck_assert_int_eq(CPodeSetNonlinearSolver(mem, F), CP_SUCCESS);
-    ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
-    ck_assert_int_eq(CVodeSetUserData(CPodeGetCVodeMem(mem), &run.world), CV_SUCCESS);
-    ck_assert_int_eq(CPode(mem, 0.5, y, &t, CV_NORMAL), CP_SUCCESS);
-    CPodeFree(&mem);
+    ck_assert_int_eq(CPIntegratorInit(mem, summed ? sum_halves : world_rhs, 0.0, y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, F), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+    ck_assert_int_eq(CVodeSetUserData(CPIntegratorGetCVodeMem(mem), &run.world), CV_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 0.5, y, &t, CV_NORMAL), CP_SUCCESS);
+    CPIntegratorFree(&mem);
     SUNNonlinSolFree(F);
   }
   ck_assert_int_eq(same_bits(ends[0], ends[1]), 1);
@@ -167,18 +168,19 @@ START_TEST(an_integrator_inside_the_right_hand_side_changes_no_bit) {
   N_Vector y[2];
   run_open(&inner, ADAMS_FIXED_POINT, 1.0e-8);
   for (int nested = 0; nested < 2; nested++) {
-    CPodeMem mem         = CPodeCreate(CV_ADAMS, test_context);
+    CPIntegrator mem     = CPIntegratorCreate("ADAMS", test_context);
     SUNNonlinearSolver F = SUNNonlinSol_FixedPoint(run.y, 0, test_context);
     sunrealtype t;
     y[nested] = N_VClone(run.y);
     N_VScale(1.0, run.y, y[nested]);
-    ck_assert_int_eq(CPodeInit(mem, nested ? with_a_run_inside : world_rhs, 0.0, y[nested]), 0);
-    ck_assert_int_eq(CPodeSetNonlinearSolver(mem, F), CP_SUCCESS);
-    ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
-    ck_assert_int_eq(CPodeSetProjector(mem, run.P), CP_SUCCESS);
-    ck_assert_int_eq(CVodeSetUserData(CPodeGetCVodeMem(mem), &run.world), CV_SUCCESS);
-    ck_assert_int_eq(CPode(mem, 1.0, y[nested], &t, CV_NORMAL), CP_SUCCESS);
-    CPodeFree(&mem);
+    ck_assert_int_eq(CPIntegratorInit(mem, nested ? with_a_run_inside : world_rhs, 0.0, y[nested]),
+                     0);
+    ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, F), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetProjector(mem, run.P), CP_SUCCESS);
+    ck_assert_int_eq(CVodeSetUserData(CPIntegratorGetCVodeMem(mem), &run.world), CV_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y[nested], &t, CV_NORMAL), CP_SUCCESS);
+    CPIntegratorFree(&mem);
     SUNNonlinSolFree(F);
   }
   ck_assert_int_eq(same_bits(y[0], y[1]), 1);
@@ -198,7 +200,7 @@ START_TEST(the_order_rises_where_the_error_is_normal) {
   run.world.p.g             = 0.0;
   const sunrealtype fast[4] = {1.0, 0.0, 0.0, 10.0};
   memcpy(entries(run.y), fast, sizeof fast);
-  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, run.y));
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, run.y));
   long int steps = 0, high = 0;
   while (run.t < 2.0) {
     int q;
@@ -212,7 +214,7 @@ START_TEST(the_order_rises_where_the_error_is_normal) {
 END_TEST
 
 /* Norms at other orders since the newest solve that have been multiplied. */
-static long int norms_multiplied(void) { return run.mem->norms.taken; }
+static long int norms_multiplied(void) { return ((CPMultistep)run.mem)->norms.taken; }
 
 /* Stability-limit detection computes two more norms in each step of order 3 and above. */
 START_TEST(stability_limit_detection_sees_norms_of_one_kind) {
@@ -238,7 +240,7 @@ static sunrealtype keep_norm(N_Vector x, N_Vector w) { return own_norm = plain_n
 /* Between two steps a norm with CVODES' weights is that of the vector times the ratio of the
  * projected estimate's norm to the unprojected one's. */
 START_TEST(a_norm_at_another_order_is_multiplied_as_that_of_the_step) {
-  CPodeMem mem = CPodeCreate(CV_ADAMS, test_context);
+  CPIntegrator mem = CPIntegratorCreate("ADAMS", test_context);
   N_Vector y = N_VClone(run.y), x = NULL, yn, f, zn1, zn0;
   N_VScale(1.0, run.y, y);
   plain_norm           = y->ops->nvwrmsnorm;
@@ -246,27 +248,28 @@ START_TEST(a_norm_at_another_order_is_multiplied_as_that_of_the_step) {
   SUNNonlinearSolver F = SUNNonlinSol_FixedPoint(y, 0, test_context);
   sunrealtype t        = 0.0, gamma, rl1, tn;
   void *data;
-  ck_assert_int_eq(CPodeInit(mem, world_rhs, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, F), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjector(mem, run.P), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetUserData(CPodeGetCVodeMem(mem), &run.world), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(mem, world_rhs, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, F), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(mem, run.P), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetUserData(CPIntegratorGetCVodeMem(mem), &run.world), CV_SUCCESS);
+  const CPOrderNorms *taken = &((CPMultistep)mem)->norms;
   for (int k = 0; k < 20; k++) {
-    ck_assert_int_eq(CPode(mem, 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
-    CVodeGetNonlinearSystemData(CPodeGetCVodeMem(mem), &tn, &zn0, &yn, &f, &gamma, &rl1, &zn1,
-                                &data);
-    const sunrealtype given = N_VWrmsNorm(zn1, mem->norms.ewt);
-    ck_assert_double_eq(given, mem->norms.ratio * own_norm);
-    ck_assert_double_gt(mem->norms.ratio, 0.0);
-    ck_assert_double_lt(mem->norms.ratio, 1.0 + 1e-6); /* a projection in the norm of the error */
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
+    CVodeGetNonlinearSystemData(CPIntegratorGetCVodeMem(mem), &tn, &zn0, &yn, &f, &gamma, &rl1,
+                                &zn1, &data);
+    const sunrealtype given = N_VWrmsNorm(zn1, taken->ewt);
+    ck_assert_double_eq(given, taken->ratio * own_norm);
+    ck_assert_double_gt(taken->ratio, 0.0);
+    ck_assert_double_lt(taken->ratio, 1.0 + 1e-6); /* a projection in the norm of the error */
     N_VConst(2.0, y);
     x = N_VClone(zn1);
     N_VScale(1.0, zn1, x);
-    ck_assert_double_eq(N_VWrmsNorm(x, mem->norms.ewt), own_norm); /* a vector of the user */
+    ck_assert_double_eq(N_VWrmsNorm(x, taken->ewt), own_norm); /* a vector of the user */
     N_VDestroy(x);
     ck_assert_double_eq(N_VWrmsNorm(zn1, y), own_norm); /* other weights */
   }
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   SUNNonlinSolFree(F);
   N_VDestroy(y);
 }
@@ -277,7 +280,7 @@ END_TEST
 /* The state is as if the norms of the newest choice had not been computed. */
 static int hide_the_norms(Run *r, const Attempt *a) {
   (void)a;
-  r->mem->norms.choice.taken = 0;
+  ((CPMultistep)r->mem)->norms.choice.taken = 0;
   return 0;
 }
 
@@ -313,7 +316,7 @@ START_TEST(error_projections_that_fail_are_handled) {
     open_method(1, 1.0e-6);
     error_projections = 0;
     CPProjector user = CPProjectorCreateUser(no_projection, failing_projection, run.y, test_context);
-    ck_assert_success(&run, CPodeSetProjector(run.mem, user));
+    ck_assert_success(&run, CPIntegratorSetProjector(run.mem, user));
     int flag = CP_SUCCESS;
     while (!flag && error_projections < 60) flag = run_step(&run);
     if (failing_flag > 0) ck_assert_int_eq(flag, CP_SUCCESS);
@@ -322,7 +325,7 @@ START_TEST(error_projections_that_fail_are_handled) {
       ck_assert_int_eq(isfinite(entries(run.y)[0]), 1);
       ck_assert_int_eq(run_step(&run), CP_SUCCESS); /* the fault is repaired */
     }
-    CPodeFree(&run.mem);
+    CPIntegratorFree(&run.mem);
     CPProjectorFree(&user);
   }
 }
@@ -336,13 +339,13 @@ START_TEST(a_fatal_error_projection_ends_the_call_that_it_was_made_in) {
     open_method(1, 1.0e-6);
     error_projections = 0;
     CPProjector user = CPProjectorCreateUser(no_projection, failing_projection, run.y, test_context);
-    ck_assert_success(&run, CPodeSetProjector(run.mem, user));
+    ck_assert_success(&run, CPIntegratorSetProjector(run.mem, user));
     while (error_projections < fails_at) {
       const int flag = run_step(&run);
       ck_assert_int_eq(flag, error_projections < fails_at ? CP_SUCCESS : CP_USERFUNC_FAIL);
     }
     ck_assert_success(&run, run_step(&run));
-    CPodeFree(&run.mem);
+    CPIntegratorFree(&run.mem);
     CPProjectorFree(&user);
   }
 }

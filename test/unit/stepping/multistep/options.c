@@ -26,11 +26,11 @@ static long int error_test_failures(void) {
 START_TEST(tolerances_after_the_first_step_need_a_new_start) {
   ck_assert_success(&run, run_to(&run, 1.0));
   N_Vector there = vector_copy(run.y), abstol = VECTOR(1e-8, 1e-8, 1e-8, 1e-8);
-  if (_i == 0) ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-8, 1.0e-8));
-  else ck_assert_success(&run, CPodeSVtolerances(run.mem, 1.0e-8, abstol));
+  if (_i == 0) ck_assert_success(&run, CPIntegratorSStolerances(run.mem, 1.0e-8, 1.0e-8));
+  else ck_assert_success(&run, CPIntegratorSVtolerances(run.mem, 1.0e-8, abstol));
   ck_assert_int_eq(run_to(&run, 2.0), CP_TOO_LATE);
-  ck_assert_mentions(run.log.text, "CPodeReInit");
-  ck_assert_success(&run, CPodeReInit(run.mem, 1.0, there));
+  ck_assert_mentions(run.log.text, "CPIntegratorReInit");
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 1.0, there));
   ck_assert_success(&run, run_to(&run, 2.0));
   ck_assert_success(&run, run_to(&run, 3.0));
   N_VDestroy(there);
@@ -43,14 +43,14 @@ END_TEST
 START_TEST(every_third_step_is_projected) {
   const int n = 99;
   open_method(_i, 1.0e-6);
-  ck_assert_success(&run, CPodeSetProjFrequency(run.mem, 3));
+  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 3));
   for (int k = 1; k <= n; k++) {
     ck_assert_success(&run, run_step(&run));
     if (k % 3 == 1) ck_assert_double_le(violation_of(&run.world, run.y), violation_bound(&run));
   }
   /* attempts that were rejected count as projections or as skipped, so the counts equal the number
    * of steps only without them */
-  const CPodeProjStats stats = run_stats(&run);
+  const CPIntegratorStats stats = run_stats(&run);
   ck_assert_int_ge(stats.nproj, n / 3);
   ck_assert_int_le(stats.nproj, n / 3 + error_test_failures());
   ck_assert_int_ge(stats.nskipped, 2 * n / 3);
@@ -62,8 +62,8 @@ START_TEST(frequency_zero_is_the_default) {
   ck_assert_success(&run, run_to(&run, 1.0));
   N_VScale(1.0, run.y, expected);
   open_method(1, 1.0e-6);
-  ck_assert_success(&run, CPodeSetProjFrequency(run.mem, 5));
-  ck_assert_success(&run, CPodeSetProjFrequency(run.mem, 0));
+  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 5));
+  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 0));
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_int_eq(same_bits(run.y, expected), 1);
   N_VDestroy(expected);
@@ -76,7 +76,7 @@ END_TEST
 START_TEST(only_violated_states_are_projected_when_asked_for) {
   open_method(_i, 1.0e-6);
   ck_assert_success(&run, CPProjectorSetEps(run.P, 1.0));
-  ck_assert_success(&run, CPodeSetProjTestCnstr(run.mem, SUNTRUE));
+  ck_assert_success(&run, CPIntegratorSetProjTestCnstr(run.mem, SUNTRUE));
   while (run.t < 1.0) {
     ck_assert_success(&run, run_step(&run));
     ck_assert_bound(&run, violation_of(&run.world, run.y), violation_bound(&run) / CP_EPS_DEFAULT);
@@ -91,9 +91,9 @@ END_TEST
 /* One step from the same state by the same h, with an error that only one norm accepts; the counts
  * show which norm was used. */
 START_TEST(the_norms_are_those_asked_for) {
-  CPodeProjStats stats;
+  CPIntegratorStats stats;
   open_method(_i / 3, 1.0e-6);
-  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, (CPErrEst)(_i % 3)));
+  ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, (CPErrEst)(_i % 3)));
   run_until(&run, 2.0);
   ck_assert_good(&run);
   stats               = run_stats(&run);
@@ -108,8 +108,8 @@ START_TEST(the_default_norm_is_projected_where_every_step_is) {
   for (int k = 0; k < 2; k++) {
     open_method(_i / 2, 1.0e-6);
     const CPErrEst named = every ? CP_ERREST_PROJECTED : CP_ERREST_UNPROJECTED;
-    ck_assert_success(&run, CPodeSetProjFrequency(run.mem, every ? 1 : 2));
-    ck_assert_success(&run, CPodeSetProjErrEst(run.mem, k ? named : CP_ERREST_DEFAULT));
+    ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, every ? 1 : 2));
+    ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, k ? named : CP_ERREST_DEFAULT));
     ck_assert_success(&run, run_to(&run, 1.0));
     y[k] = vector_copy(run.y);
   }
@@ -126,11 +126,11 @@ END_TEST
 START_TEST(a_large_correction_rejects_the_step) {
   const sunrealtype bound = 1.0e-2;
   open_method(_i, 1.0e-6);
-  ck_assert_success(&run, CPodeSetProjMaxCorrection(run.mem, bound));
+  ck_assert_success(&run, CPIntegratorSetMaxCorrection(run.mem, bound));
   ck_assert_success(&run, CVodeSetMaxConvFails(run.cvode_mem, 50));
   run_until(&run, 0.5);
   ck_assert_good(&run);
-  const CPodeProjStats stats = run_stats(&run);
+  const CPIntegratorStats stats = run_stats(&run);
   ck_assert_int_gt(stats.nlargecorr, 0);
   ck_assert_int_eq(stats.nprojfails, stats.nlargecorr);
   ck_assert_double_le(stats.maxcorrection, bound);
@@ -140,7 +140,7 @@ END_TEST
 
 START_TEST(an_infinite_bound_lets_every_correction_pass) {
   open_method(_i, 1.0e-6);
-  ck_assert_success(&run, CPodeSetProjMaxCorrection(run.mem, INFINITY));
+  ck_assert_success(&run, CPIntegratorSetMaxCorrection(run.mem, INFINITY));
   ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 0.1));
   ck_assert_success(&run, run_to(&run, 0.5));
   ck_assert_int_eq(run_stats(&run).nlargecorr, 0);
@@ -190,13 +190,13 @@ END_TEST
 /* All options of the sequence, in an order given by the digits of a permutation */
 static void set_option(Run *r, int which) {
   switch (which) {
-  case 0: ck_assert_success(r, CPodeSStolerances(r->mem, 1.0e-7, 1.0e-7)); break;
-  case 1: ck_assert_success(r, CPodeSetProjector(r->mem, r->P)); break;
-  case 2: ck_assert_success(r, CPodeSetNonlinearSolver(r->mem, r->inner)); break;
-  case 3: ck_assert_success(r, CPodeSetProjFrequency(r->mem, 2)); break;
-  case 4: ck_assert_success(r, CPodeSetProjErrEst(r->mem, CP_ERREST_UNPROJECTED)); break;
-  case 5: ck_assert_success(r, CPodeSetNonlinConvCoef(r->mem, 0.05)); break;
-  default: ck_assert_success(r, CPodeInit(r->mem, world_rhs, 0.0, r->y));
+  case 0: ck_assert_success(r, CPIntegratorSStolerances(r->mem, 1.0e-7, 1.0e-7)); break;
+  case 1: ck_assert_success(r, CPIntegratorSetProjector(r->mem, r->P)); break;
+  case 2: ck_assert_success(r, CPIntegratorSetNonlinearSolver(r->mem, r->inner)); break;
+  case 3: ck_assert_success(r, CPIntegratorSetProjFrequency(r->mem, 2)); break;
+  case 4: ck_assert_success(r, CPIntegratorSetErrEst(r->mem, CP_ERREST_UNPROJECTED)); break;
+  case 5: ck_assert_success(r, CPIntegratorSetNonlinConvCoef(r->mem, 0.05)); break;
+  default: ck_assert_success(r, CPIntegratorInit(r->mem, world_rhs, 0.0, r->y));
   }
 }
 
@@ -245,8 +245,8 @@ START_TEST(the_three_kinds_of_tolerances_agree) {
   ck_assert_success(&run, run_to(&run, 1.0));
   N_VScale(1.0, run.y, expected);
   open_method(1, 1.0e-3);
-  if (_i == 0) ck_assert_success(&run, CPodeSVtolerances(run.mem, 1.0e-6, abstol));
-  else ck_assert_success(&run, CPodeWFtolerances(run.mem, weights));
+  if (_i == 0) ck_assert_success(&run, CPIntegratorSVtolerances(run.mem, 1.0e-6, abstol));
+  else ck_assert_success(&run, CPIntegratorWFtolerances(run.mem, weights));
   N_VConst(-1.0, abstol); /* it was copied */
   ck_assert_success(&run, run_to(&run, 1.0));
   /* 1/(rtol |y| + atol) is rounded differently by the vector operations: equal steps, and states
@@ -261,10 +261,10 @@ END_TEST
 START_TEST(the_nonlinear_solver_can_be_changed_before_the_first_step) {
   N_Vector y0 = vector_copy(run.y);
   ck_assert_success(&run, run_to(&run, 0.5));
-  ck_assert_flag(&run, CPodeSetNonlinearSolver(run.mem, NULL), CP_TOO_LATE);
-  ck_assert_message(&run, "CPodeReInit");
-  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y0));
-  ck_assert_success(&run, CPodeSetNonlinearSolver(run.mem, NULL)); /* Newton */
+  ck_assert_flag(&run, CPIntegratorSetNonlinearSolver(run.mem, NULL), CP_TOO_LATE);
+  ck_assert_message(&run, "CPIntegratorReInit");
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, y0));
+  ck_assert_success(&run, CPIntegratorSetNonlinearSolver(run.mem, NULL)); /* Newton */
   run_add_linear_solver(&run);
   ck_assert_success(&run, run_to(&run, 0.5));
   ck_assert_good(&run);
@@ -284,17 +284,17 @@ START_TEST(tolerances_of_cvodes_functions_are_those_of_the_run) {
   run_close(&run);
   run_create(&run, method, 1.0e-8);
   run.inner = inner_solver(method, run.y);
-  ck_assert_success(&run, CPodeSetNonlinearSolver(run.mem, run.inner));
-  if (_i / 4) ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-3, 1.0e-3));
-  ck_assert_success(&run, CPodeInit(run.mem, world_rhs, 0.0, run.y));
-  ck_assert_success(&run, CPodeSetProjector(run.mem, run.P));
+  ck_assert_success(&run, CPIntegratorSetNonlinearSolver(run.mem, run.inner));
+  if (_i / 4) ck_assert_success(&run, CPIntegratorSStolerances(run.mem, 1.0e-3, 1.0e-3));
+  ck_assert_success(&run, CPIntegratorInit(run.mem, world_rhs, 0.0, run.y));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, run.P));
   ck_assert_success(&run, CVodeSetUserData(run.cvode_mem, &run.world));
   ck_assert_success(&run, CVodeSStolerances(run.cvode_mem, 1.0e-8, 1.0e-8));
   if (method.inner == SUNNONLINEARSOLVER_ROOTFIND) run_add_linear_solver(&run);
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_int_eq(same_bits(run.y, expected), 1);
   entries(start)[0] += 1.0e-6; /* negligible at a tolerance of 1e-3 */
-  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, start));
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, start));
   ck_assert_flag(&run, run_to(&run, 1.0), CP_INCONSISTENT_IC);
   N_VDestroy(expected);
   N_VDestroy(start);

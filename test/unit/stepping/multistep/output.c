@@ -32,12 +32,12 @@ END_TEST
 START_TEST(without_output_projection_the_interpolant_is_returned) {
   open_method(_i);
   N_Vector raw = vector_copy(run.y);
-  ck_assert_success(&run, CPodeSetProjOutput(run.mem, SUNFALSE));
+  ck_assert_success(&run, CPIntegratorSetProjOutput(run.mem, SUNFALSE));
   for (int k = 1; k <= 20; k++) {
     ck_assert_success(&run, run_to(&run, 0.05 * k));
     ck_assert_success(&run, CVodeGetDky(run.cvode_mem, run.t, 0, raw));
     ck_assert_int_eq(same_bits(run.y, raw), 1);
-    ck_assert_success(&run, CPodeGetDky(run.mem, run.t, 0, raw));
+    ck_assert_success(&run, CPIntegratorGetDky(run.mem, run.t, 0, raw));
     ck_assert_int_eq(same_bits(run.y, raw), 1);
   }
   ck_assert_int_eq(run_stats(&run).noutputs, 0);
@@ -56,9 +56,9 @@ START_TEST(asking_for_output_never_changes_the_trajectory) {
     ck_assert_success(&run, run_step(&run));
     ck_assert_success(&asked, run_step(&asked));
     ck_assert_success(&asked, CVodeGetLastStep(asked.cvode_mem, &h));
-    ck_assert_success(&asked, CPodeGetDky(asked.mem, asked.t - 0.3 * h, 0, dky));
-    ck_assert_success(&asked, CPodeGetDky(asked.mem, asked.t, 1, dky));
-    ck_assert_success(&asked, CPodeGetEstLocalErrors(asked.mem, dky));
+    ck_assert_success(&asked, CPIntegratorGetDky(asked.mem, asked.t - 0.3 * h, 0, dky));
+    ck_assert_success(&asked, CPIntegratorGetDky(asked.mem, asked.t, 1, dky));
+    ck_assert_success(&asked, CPIntegratorGetEstLocalErrors(asked.mem, dky));
     ck_assert_double_eq(run.t, asked.t);
     ck_assert_int_eq(same_bits(run.y, asked.y), 1);
   }
@@ -76,14 +76,14 @@ START_TEST(dky_is_projected_and_its_derivatives_are_raw) {
   const sunrealtype tn = run.t;
   for (int k = 0; k <= 4; k++) {
     run.t = tn - k * h / 4.0;
-    ck_assert_success(&run, CPodeGetDky(run.mem, run.t, 0, run.y));
+    ck_assert_success(&run, CPIntegratorGetDky(run.mem, run.t, 0, run.y));
     ck_assert_good(&run);
-    ck_assert_success(&run, CPodeGetDky(run.mem, run.t, 1, y));
+    ck_assert_success(&run, CPIntegratorGetDky(run.mem, run.t, 1, y));
     ck_assert_success(&run, CVodeGetDky(run.cvode_mem, run.t, 1, raw));
     ck_assert_int_eq(same_bits(y, raw), 1);
   }
-  ck_assert_int_eq(CPodeGetDky(run.mem, tn - 10.0 * h, 0, y), CV_BAD_T);
-  ck_assert_int_eq(CPodeGetDky(run.mem, tn, 100, y), CV_BAD_K);
+  ck_assert_int_eq(CPIntegratorGetDky(run.mem, tn - 10.0 * h, 0, y), CV_BAD_T);
+  ck_assert_int_eq(CPIntegratorGetDky(run.mem, tn, 100, y), CV_BAD_K);
   N_VDestroy(raw);
   N_VDestroy(y);
 }
@@ -94,12 +94,12 @@ START_TEST(before_the_first_step_there_is_no_output) {
   open_method(_i);
   N_Vector y = vector_of(PENDULUM_N, NULL);
   for (int k = 0; k < 2; k++) {
-    ck_assert_flag(&run, CPodeGetDky(run.mem, 0.0, 0, y), CP_NO_INIT);
+    ck_assert_flag(&run, CPIntegratorGetDky(run.mem, 0.0, 0, y), CP_NO_INIT);
     ck_assert_message(&run, "no step");
     ck_assert_success(&run, run_step(&run));
-    ck_assert_success(&run, CPodeGetDky(run.mem, run.t, 0, y));
+    ck_assert_success(&run, CPIntegratorGetDky(run.mem, run.t, 0, y));
     pendulum_initial(&run.world.p, y);
-    ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y));
+    ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, y));
   }
   N_VDestroy(y);
 }
@@ -117,17 +117,17 @@ START_TEST(output_that_cannot_be_projected_is_given_raw_and_the_step_stays) {
   N_Vector c = vector_of(PENDULUM_M, NULL), raw = vector_copy(run.y);
   CPProjector P = CPProjectorCreate(failing_between, run.y, c, test_context);
   ck_assert_success(&run, CPProjectorSetUserData(P, &run.world));
-  ck_assert_success(&run, CPodeSetProjector(run.mem, P));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, P));
   run_until(&run, 0.5);
   last_step = run.t;
   ck_assert_flag(&run, run_to(&run, run.t - 1.0e-4), CP_OUTPUT_PROJ_FAIL);
   ck_assert_message(&run, "unprojected", "constraint function");
   ck_assert_success(&run, CVodeGetDky(run.cvode_mem, run.t, 0, raw));
   ck_assert_int_eq(same_bits(run.y, raw), 1);
-  ck_assert_flag(&run, CPodeGetDky(run.mem, last_step - 1.0e-4, 0, raw), CP_OUTPUT_PROJ_FAIL);
+  ck_assert_flag(&run, CPIntegratorGetDky(run.mem, last_step - 1.0e-4, 0, raw), CP_OUTPUT_PROJ_FAIL);
   run_until(&run, 1.0);
   ck_assert_good(&run);
-  CPodeFree(&run.mem);
+  CPIntegratorFree(&run.mem);
   CPProjectorFree(&P);
   N_VDestroy(c);
   N_VDestroy(raw);
@@ -150,10 +150,10 @@ static sunrealtype off_tangent(N_Vector e, N_Vector raw) {
 START_TEST(local_errors_of_an_unprojected_test_are_tangent) {
   N_Vector e = vector_of(PENDULUM_N, NULL), raw = vector_of(PENDULUM_N, NULL);
   open_method(_i);
-  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_UNPROJECTED));
+  ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_UNPROJECTED));
   while (run.t < 1.0) {
     ck_assert_success(&run, run_step(&run));
-    ck_assert_success(&run, CPodeGetEstLocalErrors(run.mem, e));
+    ck_assert_success(&run, CPIntegratorGetEstLocalErrors(run.mem, e));
     ck_assert_success(&run, CVodeGetEstLocalErrors(run.cvode_mem, raw));
     ck_assert_bound(&run, off_tangent(e, raw), 1.0e-14);
   }
@@ -170,11 +170,11 @@ START_TEST(local_errors_of_a_projected_test_keep_an_eighth_of_what_is_normal) {
            w = vector_of(PENDULUM_N, NULL), x = vector_of(PENDULUM_N, NULL);
   open_method(1);
   ck_assert_int_eq(run.method.lmm, CV_ADAMS);
-  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
+  ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_PROJECTED));
   ck_assert_success(&run, CPProjectorSetJacFrequency(run.P, 1));
   while (run.t < 1.0) {
     ck_assert_success(&run, run_step(&run));
-    ck_assert_success(&run, CPodeGetEstLocalErrors(run.mem, e));
+    ck_assert_success(&run, CPIntegratorGetEstLocalErrors(run.mem, e));
     ck_assert_success(&run, CVodeGetEstLocalErrors(run.cvode_mem, raw));
     ck_assert_success(&run, CVodeGetErrWeights(run.cvode_mem, w));
     N_VLinearSum(1.0, e, -0.125, raw, x); /* P raw + (raw - P raw) / 8 - raw / 8 = 7/8 P raw */
@@ -193,13 +193,13 @@ START_TEST(local_errors_are_those_of_the_error_test) {
   N_Vector e = vector_of(PENDULUM_N, NULL), w = vector_of(PENDULUM_N, NULL),
            zero = vector_of(PENDULUM_N, NULL);
   open_method(_i);
-  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
+  ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_PROJECTED));
   sunrealtype largest = 0.0;
   while (run.t < 1.0) {
     ck_assert_success(&run, CVodeGetErrWeights(run.cvode_mem, w));
     ck_assert_success(&run, run_step(&run));
     ck_assert_success(&run, CVodeGetErrWeights(run.cvode_mem, w));
-    ck_assert_success(&run, CPodeGetEstLocalErrors(run.mem, e));
+    ck_assert_success(&run, CPIntegratorGetEstLocalErrors(run.mem, e));
     const sunrealtype norm = wrms_distance(e, zero, w);
     ck_assert_double_le(norm, 1.0 + 1.0e-12);
     largest = fmax(largest, norm);
@@ -226,19 +226,19 @@ START_TEST(local_errors_do_not_contain_the_projections_correction) {
   open_method(_i);
   newest_correction = vector_of(PENDULUM_N, NULL);
   CPProjector user  = CPProjectorCreateUser(rod_projection, NULL, run.y, test_context);
-  ck_assert_success(&run, CPodeSetProjector(run.mem, user));
-  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_UNPROJECTED));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, user));
+  ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_UNPROJECTED));
   run_intercept(&run, NULL, keep_correction);
   while (run.t < 0.5) {
     ck_assert_success(&run, run_step(&run));
-    ck_assert_success(&run, CPodeGetEstLocalErrors(run.mem, e));
+    ck_assert_success(&run, CPIntegratorGetEstLocalErrors(run.mem, e));
     ck_assert_success(&run, CVodeGetEstLocalErrors(run.cvode_mem, raw));
     const sunrealtype *x = entries(e), *z = entries(newest_correction);
     const sunrealtype size = (N_VMaxNorm(e) + N_VMaxNorm(raw)) * N_VMaxNorm(newest_correction);
     for (int i = 1; i < PENDULUM_N; i++)
       ck_assert_bound(&run, fabs(x[i] * z[0] - x[0] * z[i]), 1.0e-14 * size);
   }
-  CPodeFree(&run.mem);
+  CPIntegratorFree(&run.mem);
   CPProjectorFree(&user);
   N_VDestroy(newest_correction);
   N_VDestroy(raw);
@@ -253,7 +253,7 @@ END_TEST
 static void print_stats(char text[PRINTED], SUNOutputFormat fmt) {
   FILE *out = tmpfile();
   ck_assert_ptr_nonnull(out);
-  ck_assert_success(&run, CPodePrintAllStats(run.mem, out, fmt));
+  ck_assert_success(&run, CPIntegratorPrintAllStats(run.mem, out, fmt));
   rewind(out);
   const size_t length = fread(text, 1, PRINTED - 1, out);
   text[length]        = '\0';
@@ -271,7 +271,7 @@ START_TEST(counters_are_printed_with_those_of_cvodes) {
   char text[PRINTED];
   ck_assert_success(&run, run_to(&run, 0.77));
   print_stats(text, SUN_OUTPUTFORMAT_TABLE);
-  const CPodeProjStats stats = run_stats(&run);
+  const CPIntegratorStats stats = run_stats(&run);
   ck_assert_int_eq(printed(text, "\nSteps "), run_steps(&run)); /* CVODES' */
   ck_assert_int_eq(printed(text, "States projected"), stats.nproj);
   ck_assert_int_eq(printed(text, "Outputs projected"), stats.noutputs);
@@ -299,7 +299,7 @@ START_TEST(the_counters_of_the_steps_are_part_of_the_projectors) {
   CPProjectorStats all;
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_success(&run, CPProjectorGetStats(run.P, &all));
-  const CPodeProjStats stats = run_stats(&run);
+  const CPIntegratorStats stats = run_stats(&run);
   ck_assert_int_eq(all.nce, run.world.c_calls);
   ck_assert_int_eq(all.nje, run.world.jac_calls);
   ck_assert_int_gt(stats.nproj, 0);
@@ -360,7 +360,7 @@ static const struct {
 enum { N_CODES = sizeof codes / sizeof codes[0] };
 
 START_TEST(every_return_value_has_its_name) {
-  char *name = CPodeGetReturnFlagName(codes[_i].code);
+  char *name = CPGetReturnFlagName(codes[_i].code);
   ck_assert_str_eq(name, codes[_i].name);
   free(name);
 }
@@ -369,10 +369,10 @@ END_TEST
 /* Every message goes to the handler, and the newest is kept. */
 START_TEST(messages_go_to_the_handler) {
   run.log.count = 0;
-  ck_assert_int_eq(CPodeSetProjFrequency(run.mem, -2), CP_ILL_INPUT);
+  ck_assert_int_eq(CPIntegratorSetProjFrequency(run.mem, -2), CP_ILL_INPUT);
   ck_assert_int_eq(run.log.count, 1);
   ck_assert_int_eq(run.log.code, CP_ILL_INPUT);
-  ck_assert_str_eq(run.log.function, "CPodeSetProjFrequency");
+  ck_assert_str_eq(run.log.function, "CPIntegratorSetProjFrequency");
   ck_assert_message(&run, "nsteps", "positive", "-2");
   /* also those of CVODES outside of CPode */
   ck_assert_int_eq(CVodeSetMaxOrd(run.cvode_mem, -1), CV_ILL_INPUT);
@@ -384,10 +384,10 @@ START_TEST(messages_go_to_the_handler) {
 END_TEST
 
 START_TEST(there_is_no_message_before_the_first) {
-  CPodeMem mem = CPodeCreate(CV_BDF, test_context);
-  ck_assert_str_eq(CPodeGetLastMessage(mem), "");
-  ck_assert_str_eq(CPodeGetLastMessage(NULL), "");
-  CPodeFree(&mem);
+  CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
+  ck_assert_str_eq(CPIntegratorGetLastMessage(mem), "");
+  ck_assert_str_eq(CPIntegratorGetLastMessage(NULL), "");
+  CPIntegratorFree(&mem);
 }
 END_TEST
 

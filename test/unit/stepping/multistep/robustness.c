@@ -166,8 +166,7 @@ START_TEST(a_fatal_failure_before_sensitivities_moves_the_start) {
   /* the last good state is consistent: a correction of at most some tolerances, while t = 0 is 1e5
    * of them away */
   N_Vector y0 = vector_copy(run.y);
-  ck_assert_success(&run, CPodeCalcIC(run.mem));
-  ck_assert_success(&run, CPodeGetConsistentIC(run.mem, y0));
+  ck_assert_success(&run, CPIntegratorCalcIC(run.mem, y0));
   ck_assert_double_le(max_distance(y0, along.y), violation_bound(&run));
   N_VDestroy(y0);
   go_on_and_compare(&along);
@@ -197,7 +196,7 @@ static int spiral_c(sunrealtype t, N_Vector y, N_Vector c, void *user_data) {
 
 typedef struct {
   SUNNonlinearSolver inner;
-  CPodeMem mem;
+  CPIntegrator mem;
   CPProjector P;
   N_Vector y;
   sunrealtype t;
@@ -209,25 +208,25 @@ static void spiral_open(Spiral *s) {
   s->t       = 0.0;
   s->inner   = SUNNonlinSol_FixedPoint(s->y, 0, test_context);
   s->P       = CPProjectorCreate(spiral_c, s->y, c, test_context);
-  s->mem     = CPodeCreate(CV_ADAMS, test_context);
-  ck_assert_int_eq(CPodeInit(s->mem, spiral_rhs, 0.0, s->y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(s->mem, SPIRAL_RTOL, SPIRAL_ATOL), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetNonlinearSolver(s->mem, s->inner), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjector(s->mem, s->P), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjOutput(s->mem, SUNFALSE), CP_SUCCESS);
+  s->mem     = CPIntegratorCreate("ADAMS", test_context);
+  ck_assert_int_eq(CPIntegratorInit(s->mem, spiral_rhs, 0.0, s->y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(s->mem, SPIRAL_RTOL, SPIRAL_ATOL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetNonlinearSolver(s->mem, s->inner), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(s->mem, s->P), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjOutput(s->mem, SUNFALSE), CP_SUCCESS);
   N_VDestroy(c);
 }
 
 static void spiral_close(Spiral *s) {
-  CPodeFree(&s->mem);
+  CPIntegratorFree(&s->mem);
   CPProjectorFree(&s->P);
   SUNNonlinSolFree(s->inner);
   N_VDestroy(s->y);
 }
 
 static void spiral_step(Spiral *s) {
-  const int flag = CPode(s->mem, 1000.0, s->y, &s->t, CV_ONE_STEP);
-  ck_assert_msg(flag == CP_SUCCESS, "t = %g: %s", s->t, CPodeGetLastMessage(s->mem));
+  const int flag = CPIntegratorEvolve(s->mem, 1000.0, s->y, &s->t, CV_ONE_STEP);
+  ck_assert_msg(flag == CP_SUCCESS, "t = %g: %s", s->t, CPIntegratorGetLastMessage(s->mem));
 }
 
 /* |c| / |grad c / ewt| with weights of the state itself. */
@@ -253,7 +252,7 @@ START_TEST(sizes_that_tell_whether_to_project_do_not_grow_older_than_factors) {
   sunrealtype times[HISTORY] = {0.0}; /* of the newest steps, as a ring */
   Spiral s;
   spiral_open(&s);
-  ck_assert_int_eq(CPodeSetProjTestCnstr(s.mem, SUNTRUE), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjTestCnstr(s.mem, SUNTRUE), CP_SUCCESS);
   for (int k = 1; s.t < 20.0; k++) {
     spiral_step(&s);
     times[k % HISTORY]      = s.t;
@@ -262,8 +261,8 @@ START_TEST(sizes_that_tell_whether_to_project_do_not_grow_older_than_factors) {
     const sunrealtype violation = spiral_violation(&s), bound = aged_eps(age_G, age_w);
     ck_assert_msg(violation <= bound, "t = %g: violation %g, bound %g", s.t, violation, bound);
   }
-  CPodeProjStats stats;
-  ck_assert_int_eq(CPodeGetProjStats(s.mem, &stats), CP_SUCCESS);
+  CPIntegratorStats stats;
+  ck_assert_int_eq(CPIntegratorGetStats(s.mem, &stats), CP_SUCCESS);
   ck_assert_int_gt(stats.nskipped, stats.nproj); /* the test was made, and often negative */
   spiral_close(&s);
 }
@@ -273,14 +272,14 @@ END_TEST
  * old. */
 START_TEST(factors_grow_older_with_steps_that_are_left_alone) {
   Spiral s;
-  CPodeProjStats stats;
+  CPIntegratorStats stats;
   long int nproj = 0;
   spiral_open(&s);
-  ck_assert_int_eq(CPodeSetProjFrequency(s.mem, CP_JACFREQ_DEFAULT), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjFrequency(s.mem, CP_JACFREQ_DEFAULT), CP_SUCCESS);
   while (s.t < 20.0) {
     const sunrealtype before = s.t;
     spiral_step(&s);
-    ck_assert_int_eq(CPodeGetProjStats(s.mem, &stats), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorGetStats(s.mem, &stats), CP_SUCCESS);
     if (stats.nproj == nproj) continue;
     nproj                       = stats.nproj;
     const sunrealtype violation = spiral_violation(&s), bound = aged_eps(0.0, s.t - before);
@@ -323,7 +322,7 @@ START_TEST(a_solver_without_a_convergence_test_is_not_attached) {
   SUNNonlinearSolver inner = inner_solver(ADAMS_FIXED_POINT, run.y);
   void *cvode_mem          = program_memory(inner);
   inner->ops->setctestfn   = NULL;
-  ck_assert_ptr_null(CPodeAttach(cvode_mem, CV_ADAMS, inner, run.y, test_context));
+  ck_assert_ptr_null(CPIntegratorAttach(cvode_mem, "ADAMS", inner, run.y, test_context));
   CVodeFree(&cvode_mem);
   SUNNonlinSolFree(inner);
 }
@@ -332,7 +331,7 @@ END_TEST
 START_TEST(a_refused_solver_leaves_the_old_one) {
   SUNNonlinearSolver other = inner_solver(ADAMS_FIXED_POINT, run.y);
   make_refused(other, _i);
-  const int flag = CPodeSetNonlinearSolver(run.mem, other);
+  const int flag = CPIntegratorSetNonlinearSolver(run.mem, other);
   ck_assert_int_lt(flag, 0);
   ck_assert_message(&run, "nonlinear solver");
   SUNNonlinSolFree(other);
@@ -347,7 +346,7 @@ START_TEST(attaching_a_refused_solver_leaves_the_memory_as_it_was) {
   sunrealtype t;
   ck_assert_success(&run, CVode(cvode_mem, 0.1, run.y, &t, CV_NORMAL));
   make_refused(inner, _i);
-  ck_assert_ptr_null(CPodeAttach(cvode_mem, CV_ADAMS, inner, run.y, test_context));
+  ck_assert_ptr_null(CPIntegratorAttach(cvode_mem, "ADAMS", inner, run.y, test_context));
   ck_assert_success(&run, CVode(cvode_mem, 1.0, run.y, &run.t, CV_NORMAL));
   /* without projection, but as accurate as the tolerance requires */
   void *own     = run.cvode_mem;
@@ -378,31 +377,31 @@ START_TEST(the_internal_projector_refuses_states_in_pieces_wherever_they_come) {
   N_Vector pieces = pieces_of(run.y);
   MessageLog log;
   /* the state first */
-  CPodeMem mem = CPodeCreate(CV_ADAMS, test_context);
-  ck_assert_success(&run, CPodeSetErrHandlerFn(mem, message_log, &log));
-  ck_assert_success(&run, CPodeInit(mem, world_rhs, 0.0, pieces));
-  ck_assert_int_eq(CPodeSetProjector(mem, run.P), CP_ILL_INPUT);
+  CPIntegrator mem = CPIntegratorCreate("ADAMS", test_context);
+  ck_assert_success(&run, CPIntegratorSetErrHandlerFn(mem, message_log, &log));
+  ck_assert_success(&run, CPIntegratorInit(mem, world_rhs, 0.0, pieces));
+  ck_assert_int_eq(CPIntegratorSetProjector(mem, run.P), CP_ILL_INPUT);
   ck_assert_mentions(log.text, "one memory");
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   /* the projector first */
-  mem = CPodeCreate(CV_ADAMS, test_context);
-  ck_assert_success(&run, CPodeSetErrHandlerFn(mem, message_log, &log));
-  ck_assert_success(&run, CPodeSetProjector(mem, run.P));
-  ck_assert_int_eq(CPodeInit(mem, world_rhs, 0.0, pieces), CP_ILL_INPUT);
+  mem = CPIntegratorCreate("ADAMS", test_context);
+  ck_assert_success(&run, CPIntegratorSetErrHandlerFn(mem, message_log, &log));
+  ck_assert_success(&run, CPIntegratorSetProjector(mem, run.P));
+  ck_assert_int_eq(CPIntegratorInit(mem, world_rhs, 0.0, pieces), CP_ILL_INPUT);
   ck_assert_mentions(log.text, "one memory");
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   /* attached */
   SUNNonlinearSolver inner = inner_solver(ADAMS_FIXED_POINT, run.y);
   void *cvode_mem          = CVodeCreate(CV_ADAMS, test_context);
   ck_assert_success(&run, CVodeInit(cvode_mem, world_rhs, 0.0, pieces));
   ck_assert_success(&run, CVodeSStolerances(cvode_mem, run.tol, run.tol));
   ck_assert_success(&run, CVodeSetNonlinearSolver(cvode_mem, inner));
-  mem = CPodeAttach(cvode_mem, CV_ADAMS, inner, pieces, test_context);
+  mem = CPIntegratorAttach(cvode_mem, "ADAMS", inner, pieces, test_context);
   ck_assert_ptr_nonnull(mem);
-  ck_assert_success(&run, CPodeSetErrHandlerFn(mem, message_log, &log));
-  ck_assert_int_eq(CPodeSetProjector(mem, run.P), CP_ILL_INPUT);
+  ck_assert_success(&run, CPIntegratorSetErrHandlerFn(mem, message_log, &log));
+  ck_assert_int_eq(CPIntegratorSetProjector(mem, run.P), CP_ILL_INPUT);
   ck_assert_mentions(log.text, "one memory");
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CVodeFree(&cvode_mem);
   SUNNonlinSolFree(inner);
   N_VDestroy(pieces);
@@ -429,36 +428,36 @@ START_TEST(a_failure_of_the_solver_is_not_judged_by_memory_that_was_never_set) {
   run_start(&run);
   run_intercept(&run, no_convergence, NULL);
   ck_assert_flag(&run, run_to(&run, 1.0), CV_CONV_FAILURE);
-  ck_assert_ptr_null(strstr(CPodeGetLastMessage(run.mem), "NaN"));
+  ck_assert_ptr_null(strstr(CPIntegratorGetLastMessage(run.mem), "NaN"));
 }
 END_TEST
 
-/* ---- CPodeInit fails half-way ---- */
+/* ---- CPIntegratorInit fails half-way ---- */
 
 START_TEST(after_an_init_that_failed_half_way_the_next_one_says_what_to_do) {
   MessageLog log;
   int half_way = 0, n = 1;
   for (;; n++) {
-    CPodeMem mem = CPodeCreate(CV_ADAMS, test_context);
+    CPIntegrator mem = CPIntegratorCreate("ADAMS", test_context);
     ck_assert_ptr_nonnull(mem);
     alloc_watch_failing(n);
-    const int flag   = CPodeInit(mem, world_rhs, 0.0, run.y);
+    const int flag   = CPIntegratorInit(mem, world_rhs, 0.0, run.y);
     const int failed = alloc_has_failed();
     alloc_unwatch();
-    CPodeSetErrHandlerFn(mem, message_log, &log);
+    CPIntegratorSetErrHandlerFn(mem, message_log, &log);
     if (!failed) {
       ck_assert_int_eq(flag, CP_SUCCESS);
-      CPodeFree(&mem);
+      CPIntegratorFree(&mem);
       break;
     }
     ck_assert(flag == CP_MEM_FAIL || flag == CV_MEM_FAIL); /* from cpodes, or from CVodeInit */
-    const int again = CPodeInit(mem, world_rhs, 0.0, run.y);
+    const int again = CPIntegratorInit(mem, world_rhs, 0.0, run.y);
     if (again != CP_SUCCESS) { /* CVODES had been initialised */
       ck_assert_int_eq(again, CP_ILL_INPUT);
       ck_assert_mentions(log.text, "create another one");
       half_way++;
     }
-    CPodeFree(&mem);
+    CPIntegratorFree(&mem);
   }
   ck_assert_int_gt(half_way, 9); /* nine vectors and the solvers */
 }
@@ -473,7 +472,7 @@ END_TEST
 static void open_epoch(void) {
   open_method(1, 1.0e-8);
   run.world.p.g = 9.81e4;
-  ck_assert_success(&run, CPodeReInit(run.mem, EPOCH, run.y));
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, EPOCH, run.y));
   run.t = EPOCH;
 }
 
@@ -495,7 +494,7 @@ START_TEST(messages_give_large_times_in_full) {
   open_epoch();
   run.world.f = (Fault){EPOCH + 3.0, -1, 1, 0.0};
   ck_assert_int_lt(run_to(&run, EPOCH + 4.0), 0);
-  const char *time = strstr(CPodeGetLastMessage(run.mem), "t = ");
+  const char *time = strstr(CPIntegratorGetLastMessage(run.mem), "t = ");
   ck_assert_ptr_nonnull(time);
   ck_assert_int_eq(sscanf(time, "t = %lf", &told), 1);
   ck_assert_double_le(fabs(told - run.t), 1.0);
@@ -508,7 +507,7 @@ END_TEST
 static void start_at(sunrealtype angle) {
   const sunrealtype rate = 0.3;
   N_Vector y0            = VECTOR(cos(angle), sin(angle), -rate * sin(angle), rate * cos(angle));
-  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y0));
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, y0));
   N_VScale(1.0, y0, run.y);
   N_VDestroy(y0);
 }
@@ -525,7 +524,7 @@ START_TEST(start_check_initial_conditions_and_projection_know_one_floor) {
   ck_assert_success(&run, CPProjectorProject(run.P, 0.0, y, ewt));
   ck_assert_success(&run, run_step(&run)); /* which checks the start */
   start_at(0.1 + 0.37 * (_i / n_methods));
-  ck_assert_success(&run, CPodeCalcIC(run.mem));
+  ck_assert_success(&run, CPIntegratorCalcIC(run.mem, NULL));
   ck_assert_success(&run, run_to(&run, 1.0));
   N_VDestroy(ctol);
   N_VDestroy(ewt);
@@ -591,25 +590,26 @@ START_TEST(a_rejected_attempt_warns_of_nothing) {
   MessageLog log = {0};
   N_Vector y = VECTOR(0.0, 0.0, 0.0), c = VECTOR(0.0, 0.0);
   CPProjector P          = CPProjectorCreate(lost_constraint, y, c, test_context);
-  CPodeMem mem           = CPodeCreate(CV_ADAMS, test_context);
+  CPIntegrator mem       = CPIntegratorCreate("ADAMS", test_context);
   SUNNonlinearSolver NLS = SUNNonlinSol_FixedPoint(y, 0, test_context);
-  void *cvode_mem        = CPodeGetCVodeMem(mem);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  void *cvode_mem        = CPIntegratorGetCVodeMem(mem);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetJacFrequency(P, 1), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, NLS), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjector(mem, P), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjErrEst(mem, CP_ERREST_PROJECTED), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
-  ck_assert_int_eq(CPodeInit(mem, explosion, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, NLS), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(mem, P), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrEst(mem, CP_ERREST_PROJECTED), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(mem, explosion, 0.0, y), CP_SUCCESS);
   ck_assert_int_eq(CVodeSetInitStep(cvode_mem, 0.3), CV_SUCCESS);
   ck_assert_int_eq(CVodeSetMaxStep(cvode_mem, 0.5), CV_SUCCESS);
-  for (int k = 0; k < 2; k++) ck_assert_int_eq(CPode(mem, 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
+  for (int k = 0; k < 2; k++)
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
   ck_assert_int_eq(CVodeGetNumErrTestFails(cvode_mem, &failures), CV_SUCCESS);
   ck_assert_int_eq(CVodeGetNumStepSolveFails(cvode_mem, &solves), CV_SUCCESS);
   ck_assert_int_gt(failures + solves, 0);
   ck_assert_double_le(t, 0.5);
   ck_assert_msg(log.count == 0, "%s", log.text);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   SUNNonlinSolFree(NLS);
   CPProjectorFree(&P);
   N_VDestroy(y);
@@ -623,25 +623,25 @@ START_TEST(a_rank_that_fell_is_not_told_after_a_new_start) {
   MessageLog log = {0};
   N_Vector y = VECTOR(0.0, 0.0), y0 = vector_copy(y);
   CPProjector P          = CPProjectorCreate(fewer_constraints, y, y, test_context);
-  CPodeMem mem           = CPodeCreate(CV_ADAMS, test_context);
+  CPIntegrator mem       = CPIntegratorCreate("ADAMS", test_context);
   SUNNonlinearSolver NLS = SUNNonlinSol_FixedPoint(y, 0, test_context);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetJacFrequency(P, 1), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, NLS), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjector(mem, P), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 0.0, 1.0e-6), CP_SUCCESS);
-  ck_assert_int_eq(CPodeInit(mem, stand_still, 0.0, y0), CP_SUCCESS);
-  ck_assert_int_eq(CVodeSetMaxStep(CPodeGetCVodeMem(mem), 0.05), CV_SUCCESS);
-  ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CP_USERFUNC_FAIL);
+  ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, NLS), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(mem, P), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 0.0, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(mem, stand_still, 0.0, y0), CP_SUCCESS);
+  ck_assert_int_eq(CVodeSetMaxStep(CPIntegratorGetCVodeMem(mem), 0.05), CV_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_USERFUNC_FAIL);
   ck_assert_double_gt(t, 0.5);
   const int count = log.count;
-  ck_assert_int_eq(CPodeReInit(mem, 0.0, y0), CP_SUCCESS);
-  ck_assert_int_eq(CPode(mem, 0.2, y, &t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorReInit(mem, 0.0, y0), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 0.2, y, &t, CV_NORMAL), CP_SUCCESS);
   ck_assert_msg(log.count == count, "%s", log.text);
-  ck_assert_int_eq(CPode(mem, 0.6, y, &t, CV_NORMAL), CP_SUCCESS); /* here it falls */
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 0.6, y, &t, CV_NORMAL), CP_SUCCESS); /* here it falls */
   ck_assert_int_eq(log.count, count + 1);
   ck_assert_mentions(log.text, "rank of the constraint Jacobian fell below 2");
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   SUNNonlinSolFree(NLS);
   CPProjectorFree(&P);
   N_VDestroy(y);
@@ -652,16 +652,16 @@ END_TEST
 /* Every second step is projected, beginning with the first. The rank must also be right between
  * projections, where the state is not checked. */
 START_TEST(the_same_projector_once_more_is_one_with_other_data) {
-  CPodeProjStats before, after;
+  CPIntegratorStats before, after;
   open_method(_i, 1.0e-6);
-  ck_assert_success(&run, CPodeSetProjFrequency(run.mem, 2));
+  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 2));
   ck_assert_success(&run, CPProjectorSetJacFrequency(run.P, 1000));
   for (int step = 0; step < 10; step++)
     ck_assert_success(&run, run_step(&run)); /* number 9 was projected */
-  ck_assert_success(&run, CPodeGetProjStats(run.mem, &before));
-  ck_assert_success(&run, CPodeSetProjector(run.mem, run.P));
+  ck_assert_success(&run, CPIntegratorGetStats(run.mem, &before));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, run.P));
   ck_assert_success(&run, run_step(&run));
-  ck_assert_success(&run, CPodeGetProjStats(run.mem, &after));
+  ck_assert_success(&run, CPIntegratorGetStats(run.mem, &after));
   ck_assert_int_eq(after.nproj, before.nproj + 1);
   ck_assert_int_ge(after.nje, before.nje + 1);
 }
@@ -673,7 +673,7 @@ START_TEST(an_f_that_fails_recoverably_may_leave_nan_behind) {
   open_method(_i, 1.0e-6);
   run.world.f = (Fault){0.3, -1, 1, NAN};
   ck_assert_flag(&run, run_to(&run, 1.0), CV_REPTD_RHSFUNC_ERR);
-  ck_assert_ptr_null(strstr(CPodeGetLastMessage(run.mem), "NaN"));
+  ck_assert_ptr_null(strstr(CPIntegratorGetLastMessage(run.mem), "NaN"));
 }
 END_TEST
 
@@ -694,7 +694,7 @@ START_TEST(output_that_cannot_be_projected_at_a_root_is_reported_with_the_root) 
   int info = 0;
   open_method(_i, 1.0e-6);
   CPProjector own = CPProjectorCreateUser(projection_failing_at_root, NULL, run.y, test_context);
-  ck_assert_success(&run, CPodeSetProjector(run.mem, own));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, own));
   ck_assert_success(&run, CVodeRootInit(run.cvode_mem, 1, half_root));
   ck_assert_flag(&run, run_to(&run, 1.0), CP_OUTPUT_PROJ_FAIL);
   ck_assert_double_eq_tol(entries(run.y)[0], 0.5, 1.0e-9);
@@ -702,7 +702,7 @@ START_TEST(output_that_cannot_be_projected_at_a_root_is_reported_with_the_root) 
   ck_assert_success(&run, CVodeGetRootInfo(run.cvode_mem, &info));
   ck_assert_int_eq(info, -1);
   ck_assert_success(&run, run_to(&run, 1.0)); /* beyond the root */
-  CPodeFree(&run.mem);                        /* before its projector */
+  CPIntegratorFree(&run.mem);                 /* before its projector */
   CPProjectorFree(&own);
 }
 END_TEST
@@ -713,8 +713,8 @@ END_TEST
 START_TEST(the_bound_on_corrections_does_not_count_after_skipped_steps) {
   const sunrealtype bound = 1.0e-1;
   open_method(_i, 1.0e-6);
-  ck_assert_success(&run, CPodeSetProjFrequency(run.mem, 20));
-  ck_assert_success(&run, CPodeSetProjMaxCorrection(run.mem, bound));
+  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 20));
+  ck_assert_success(&run, CPIntegratorSetMaxCorrection(run.mem, bound));
   ck_assert_success(&run, run_to(&run, 3.0));
   ck_assert_int_eq(run_stats(&run).nlargecorr, 0);
   ck_assert_double_gt(run_stats(&run).maxcorrection, bound);
@@ -724,16 +724,16 @@ END_TEST
 START_TEST(a_new_projector_after_a_restart_counts_from_zero) {
   N_Vector y0 = vector_copy(run.y);
   ck_assert_success(&run, run_to(&run, 3.0));
-  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y0));
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, y0));
   CPProjector other = world_projector(&run.world, y0);
-  ck_assert_success(&run, CPodeSetProjector(run.mem, other));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, other));
   run.world.c_calls = run.world.jac_calls = 0;
   for (int k = 0; k < 5; k++) ck_assert_success(&run, run_step(&run));
-  const CPodeProjStats stats = run_stats(&run);
+  const CPIntegratorStats stats = run_stats(&run);
   ck_assert_int_eq(stats.nje + stats.nce, run.world.jac_calls + run.world.c_calls);
   ck_assert_int_gt(stats.nsetups, 0);
   ck_assert_int_gt(stats.niters, 0);
-  CPodeFree(&run.mem); /* before its projector */
+  CPIntegratorFree(&run.mem); /* before its projector */
   CPProjectorFree(&other);
   N_VDestroy(y0);
 }
@@ -743,10 +743,10 @@ START_TEST(there_is_no_error_estimate_after_a_failed_call) {
   N_Vector ele = vector_of(PENDULUM_N, NULL);
   open_method(_i, 1.0e-6);
   run_until(&run, 0.3);
-  ck_assert_success(&run, CPodeGetEstLocalErrors(run.mem, ele));
+  ck_assert_success(&run, CPIntegratorGetEstLocalErrors(run.mem, ele));
   run.world.f = (Fault){run.t, -1, -1, 0.0};
   ck_assert_flag(&run, run_step(&run), CV_RHSFUNC_FAIL);
-  ck_assert_int_eq(CPodeGetEstLocalErrors(run.mem, ele), CP_NO_INIT);
+  ck_assert_int_eq(CPIntegratorGetEstLocalErrors(run.mem, ele), CP_NO_INIT);
   N_VDestroy(ele);
 }
 END_TEST
@@ -754,11 +754,12 @@ END_TEST
 START_TEST(an_option_for_the_next_step_does_not_change_the_estimate_of_the_last) {
   N_Vector before = vector_of(PENDULUM_N, NULL), after = vector_of(PENDULUM_N, NULL);
   open_method(_i % n_methods, 1.0e-6);
-  if (_i >= n_methods) ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_UNPROJECTED));
+  if (_i >= n_methods)
+    ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_UNPROJECTED));
   run_until(&run, 0.3);
-  ck_assert_success(&run, CPodeGetEstLocalErrors(run.mem, before));
-  ck_assert_success(&run, CPodeSetProjFrequency(run.mem, 3));
-  ck_assert_success(&run, CPodeGetEstLocalErrors(run.mem, after));
+  ck_assert_success(&run, CPIntegratorGetEstLocalErrors(run.mem, before));
+  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 3));
+  ck_assert_success(&run, CPIntegratorGetEstLocalErrors(run.mem, after));
   ck_assert(same_bits(before, after));
   N_VDestroy(before);
   N_VDestroy(after);
@@ -777,9 +778,9 @@ START_TEST(a_linear_solver_next_to_fixed_point_iteration_changes_no_convergence_
   run_open(&run, method, 1.0e-6);
   run_open(&with, method, 1.0e-6);
   run_add_linear_solver(&with);
-  ck_assert_success(
-      &run, CPodeSetProjector(run.mem, NULL)); /* its factors are renewed with Newton matrices */
-  ck_assert_success(&with, CPodeSetProjector(with.mem, NULL));
+  ck_assert_success(&run, CPIntegratorSetProjector(
+                              run.mem, NULL)); /* its factors are renewed with Newton matrices */
+  ck_assert_success(&with, CPIntegratorSetProjector(with.mem, NULL));
   for (int k = 0; k < 40; k++) {
     ck_assert_success(&run, run_step(&run));
     ck_assert_success(&with, run_step(&with));
@@ -797,13 +798,13 @@ START_TEST(a_retry_with_a_larger_step_is_no_lost_history) {
   N_Vector signs                             = vector_of(PENDULUM_N, not_negative);
   run_close(&run);
   run_open(&run, methods[_i], 1.0e-6);
-  ck_assert_success(&run, CPodeSetProjector(run.mem, NULL));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, NULL));
   run_until(&run, 1.4);
   ck_assert_success(&run, CVodeSetConstraints(run.cvode_mem, signs));
   ck_assert_int_lt(run_to(&run, 2.0), 0);
   ck_assert_msg(!strstr(run.log.text, "between the state"), "%s", run.log.text);
   ck_assert_success(&run, CVodeSetConstraints(run.cvode_mem, NULL));
-  ck_assert_success(&run, CPodeReInit(run.mem, run.t, run.y));
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, run.t, run.y));
   run_until(&run, 2.0);
   ck_assert_bound(&run, error_of(&run), 2.0 * error_bound(&run)); /* that of two runs */
   N_VDestroy(signs);
@@ -882,9 +883,9 @@ START_TEST(iterations_end_where_corrections_do_not_shrink) {
   run_create(&run, methods[_i], 1.0e-6);
   N_VConst(1.0e-3, run.y);
   run.inner = inner_solver(run.method, run.y);
-  ck_assert_success(&run, CPodeSetNonlinearSolver(run.mem, run.inner));
-  ck_assert_success(&run, CPodeInit(run.mem, minus_sign, 0.0, run.y));
-  ck_assert_success(&run, CPodeSStolerances(run.mem, run.tol, run.tol));
+  ck_assert_success(&run, CPIntegratorSetNonlinearSolver(run.mem, run.inner));
+  ck_assert_success(&run, CPIntegratorInit(run.mem, minus_sign, 0.0, run.y));
+  ck_assert_success(&run, CPIntegratorSStolerances(run.mem, run.tol, run.tol));
   if (run.method.inner == SUNNONLINEARSOLVER_ROOTFIND) run_add_linear_solver(&run);
   ck_assert_success(&run, CVodeSetMaxNonlinIters(run.cvode_mem, 1000000000));
   ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 1.0e-2));
@@ -902,12 +903,12 @@ START_TEST(a_first_step_much_too_long_leaves_the_start_as_it_is) {
   run_until(&run, 0.3);
   N_Vector y0 = vector_copy(run.y);
   ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 1.0e18));
-  ck_assert_success(&run, CPodeReInit(run.mem, run.t, y0));
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, run.t, y0));
   ck_assert_success(&run, CVodeSetMaxConvFails(run.cvode_mem, 100000));
   ck_assert_success(&run, CVodeSetMaxErrTestFails(run.cvode_mem, 100000));
-  ck_assert_success(&run, CPodeSetProjector(run.mem, NULL));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, NULL));
   for (int k = 0; flag >= 0 && k < 5; k++) {
-    flag = CPode(run.mem, 1.0e19, run.y, &run.t, CV_ONE_STEP);
+    flag = CPIntegratorEvolve(run.mem, 1.0e19, run.y, &run.t, CV_ONE_STEP);
     ck_assert_bound(&run, error_of(&run), 1.0e3 * run.tol);
   }
   ck_assert_int_ge(flag, 0);
@@ -918,9 +919,9 @@ END_TEST
 /* The first step for these weights is about 1e-158. */
 START_TEST(a_step_moves_t) {
   N_Vector y0 = vector_copy(run.y);
-  ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-3, 1.0e-300));
-  ck_assert_success(&run, CPodeSetProjector(run.mem, NULL));
-  ck_assert_success(&run, CPodeReInit(run.mem, 0.1, y0));
+  ck_assert_success(&run, CPIntegratorSStolerances(run.mem, 1.0e-3, 1.0e-300));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, NULL));
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.1, y0));
   run.t = 0.1;
   for (int k = 0; k < 5; k++) {
     const sunrealtype before = run.t;

@@ -12,7 +12,7 @@ enum { IMPACTS = 60, DECADES = 7 };
 
 #define G 9.81
 
-static CPodeMem mem;
+static CPIntegrator mem;
 static SUNNonlinearSolver NLS;
 static SUNMatrix A;
 static SUNLinearSolver LS;
@@ -23,25 +23,25 @@ enum { FALLING, ANY_DIRECTION, KINDS };
 
 static void open_run(int lmm, CVRhsFn f, N_Vector y, sunrealtype tol, CVRootFn g, int kind) {
   int falling     = -1;
-  mem             = CPodeCreate(lmm, test_context);
-  void *cvode_mem = CPodeGetCVodeMem(mem);
-  CPodeSetErrHandlerFn(mem, message_log, &messages);
-  ck_assert_int_eq(CPodeInit(mem, f, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, tol, tol), CP_SUCCESS);
+  mem             = CPIntegratorCreate(lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
+  void *cvode_mem = CPIntegratorGetCVodeMem(mem);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  ck_assert_int_eq(CPIntegratorInit(mem, f, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
   NLS = SUNNonlinSol_FixedPoint(y, 0, test_context);
   A   = SUNDenseMatrix(N_VGetLength(y), N_VGetLength(y), test_context);
   LS  = SUNLinSol_Dense(y, A, test_context);
-  if (lmm == CV_ADAMS) ck_assert_int_eq(CPodeSetNonlinearSolver(mem, NLS), CP_SUCCESS);
+  if (lmm == CV_ADAMS) ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, NLS), CP_SUCCESS);
   else ck_assert_int_eq(CVodeSetLinearSolver(cvode_mem, LS, A), CV_SUCCESS);
   if (kind == FALLING) {
     ck_assert_int_eq(CVodeRootInit(cvode_mem, 1, g), CV_SUCCESS);
     ck_assert_int_eq(CVodeSetRootDirection(cvode_mem, &falling), CV_SUCCESS);
-  } else ck_assert_int_eq(CPodeRootInit(mem, 1, g), CP_SUCCESS);
+  } else ck_assert_int_eq(CPIntegratorRootInit(mem, 1, g), CP_SUCCESS);
   ck_assert_int_eq(CVodeSetMaxNumSteps(cvode_mem, 100000), CV_SUCCESS);
 }
 
 static void close_run(void) {
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   SUNNonlinSolFree(NLS);
   SUNLinSolFree(LS);
   SUNMatDestroy(A);
@@ -78,7 +78,7 @@ START_TEST(no_impact_of_a_ball_is_lost_and_none_invented) {
   for (int k = 0; k < IMPACTS; k++) {
     int flag = CP_SUCCESS;
     while (flag == CP_SUCCESS && entries(y)[0] > floor_height - 1.0)
-      flag = CPode(mem, 1000.0, y, &t, k % 2 ? CV_NORMAL : CV_ONE_STEP);
+      flag = CPIntegratorEvolve(mem, 1000.0, y, &t, k % 2 ? CV_NORMAL : CV_ONE_STEP);
     ck_assert_msg(flag == CV_ROOT_RETURN, "impact %d, tol %g: %d at t = %g, y = %g; %s", k, tol,
                   flag, t, entries(y)[0], messages.text);
     const sunrealtype speed = -entries(y)[1];
@@ -89,7 +89,7 @@ START_TEST(no_impact_of_a_ball_is_lost_and_none_invented) {
     before        = t;
     flight        = 2.0 * e * speed / G;
     entries(y)[1] = e * speed;
-    ck_assert_int_eq(CPodeReInit(mem, t, y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorReInit(mem, t, y), CP_SUCCESS);
   }
   close_run();
   N_VDestroy(y);
@@ -138,20 +138,20 @@ START_TEST(a_ball_beside_a_pendulum_loses_no_impact) {
       N_Vector y    = VECTOR(floor_height + 1.0, 0.0, -1.0, 0.0, swing[_i / 2], 0.0);
       sunrealtype t = 0.0;
       CPMech mech   = CPMechCreate(&model, y, test_context);
-      mem           = CPodeCreate(_i % 2 ? CV_ADAMS : CV_BDF, test_context);
+      mem           = CPIntegratorCreate(_i % 2 ? "ADAMS" : "BDF", test_context);
       ck_assert_int_eq(CPMechAttach(mech, mem, 0.0, y), CP_SUCCESS);
-      ck_assert_int_eq(CPodeSStolerances(mem, tol, tol), CP_SUCCESS);
-      ck_assert_int_eq(CPodeRootInit(mem, 1, above_floor), CP_SUCCESS);
-      CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 100000);
+      ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
+      ck_assert_int_eq(CPIntegratorRootInit(mem, 1, above_floor), CP_SUCCESS);
+      CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 100000);
       for (int impact = 0; impact < IMPACTS; impact++) {
-        const int flag = CPode(mem, 20.0, y, &t, CV_NORMAL);
+        const int flag = CPIntegratorEvolve(mem, 20.0, y, &t, CV_NORMAL);
         if (flag != CV_ROOT_RETURN || entries(y)[3] > 0.0)
           ck_abort_msg("tol %g, floor %g: impact %d: %d, velocity %g", tol, floor_height, impact,
                        flag, entries(y)[3]);
         entries(y)[3] *= -e;
-        ck_assert_int_eq(CPodeReInit(mem, t, y), CP_SUCCESS);
+        ck_assert_int_eq(CPIntegratorReInit(mem, t, y), CP_SUCCESS);
       }
-      CPodeFree(&mem);
+      CPIntegratorFree(&mem);
       CPMechFree(&mech);
       N_VDestroy(y);
     }
@@ -182,7 +182,7 @@ START_TEST(a_gap_that_opens_slowly_has_no_root_with_a_band_of_some_tolerances) {
   sunrealtype t         = 0.0;
   band                  = 10.0 * tol;
   open_run(_i / DECADES ? CV_ADAMS : CV_BDF, opening, y, tol, gap, FALLING);
-  ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
   close_run();
   N_VDestroy(y);
 }
@@ -197,12 +197,12 @@ START_TEST(other_restarts_start_as_cvodes_does) {
     floor_height  = 0.0;
     open_run(CV_ADAMS, fall, y, 1.0e-6, above_floor, FALLING);
     if (restarted) {
-      ck_assert_int_eq(CPode(mem, 10.0, y, &t, CV_NORMAL), CV_ROOT_RETURN);
+      ck_assert_int_eq(CPIntegratorEvolve(mem, 10.0, y, &t, CV_NORMAL), CV_ROOT_RETURN);
       entries(y)[0] = 1.0, entries(y)[1] = 0.0;
-      ck_assert_int_eq(CPodeReInit(mem, 0.0, y), CP_SUCCESS);
+      ck_assert_int_eq(CPIntegratorReInit(mem, 0.0, y), CP_SUCCESS);
     }
-    ck_assert_int_eq(CPode(mem, 0.4, y, &t, CV_NORMAL), CP_SUCCESS);
-    ck_assert_int_eq(CVodeGetNumSteps(CPodeGetCVodeMem(mem), &steps[restarted]), CV_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 0.4, y, &t, CV_NORMAL), CP_SUCCESS);
+    ck_assert_int_eq(CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &steps[restarted]), CV_SUCCESS);
     close_run();
     N_VDestroy(y);
   }
@@ -226,11 +226,12 @@ START_TEST(a_run_with_an_event_at_its_end_is_complete) {
     sunrealtype t = 0.0;
     end_of_run    = 1.0 - distances[k] * SUN_UNIT_ROUNDOFF / 2.0;
     open_run(_i % 2 ? CV_ADAMS : CV_BDF, fall, y, 1.0e-6, until_end, ANY_DIRECTION);
-    if (_i / 2) ck_assert_int_eq(CVodeSetStopTime(CPodeGetCVodeMem(mem), 1.0), CV_SUCCESS);
-    ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CV_ROOT_RETURN);
+    if (_i / 2) ck_assert_int_eq(CVodeSetStopTime(CPIntegratorGetCVodeMem(mem), 1.0), CV_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CV_ROOT_RETURN);
     entries(y)[1] = 7.0;
-    ck_assert_int_eq(CPodeReInit(mem, t, y), CP_SUCCESS);
-    ck_assert_int_ge(CPode(mem, 1.0, y, &t, _i / 2 ? CV_ONE_STEP : CV_NORMAL), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorReInit(mem, t, y), CP_SUCCESS);
+    ck_assert_int_ge(CPIntegratorEvolve(mem, 1.0, y, &t, _i / 2 ? CV_ONE_STEP : CV_NORMAL),
+                     CP_SUCCESS);
     ck_assert_double_eq_tol(t, 1.0, 1.0e-12);
     ck_assert_double_eq_tol(entries(y)[1], 7.0, 1.0e-11);
     close_run();
@@ -253,7 +254,7 @@ static int heights(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
 
 static void open_heights(int lmm, N_Vector y) {
   open_run(lmm, fall, y, 1.0e-8, above_floor, ANY_DIRECTION);
-  ck_assert_int_eq(CPodeRootInit(mem, 2, heights), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorRootInit(mem, 2, heights), CP_SUCCESS);
 }
 
 /* CVODES' search does not end after a NaN. */
@@ -263,14 +264,14 @@ START_TEST(a_root_function_that_is_nan_or_fails_ends_the_call) {
   nan_from      = _i / 2 ? INFINITY : 0.2;
   fails_from    = _i / 2 ? 0.2 : INFINITY;
   open_heights(_i % 2 ? CV_ADAMS : CV_BDF, y);
-  ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CV_RTFUNC_FAIL);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CV_RTFUNC_FAIL);
   ck_assert_ptr_nonnull(strstr(messages.text, _i / 2 ? "g failed (3)" : "g[1] is"));
   ck_assert_ptr_nonnull(strstr(messages.text, "at t = 0."));
   ck_assert_double_eq_tol(entries(y)[0], 1.0 - 0.5 * G * t * t, 1.0e-6); /* the last good state */
-  ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CV_RTFUNC_FAIL);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CV_RTFUNC_FAIL);
   nan_from = fails_from = INFINITY; /* the run can continue */
-  ck_assert_int_eq(CPodeReInit(mem, t, y), CP_SUCCESS);
-  ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL),
+  ck_assert_int_eq(CPIntegratorReInit(mem, t, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL),
                    t > sqrt(1.0 / G) ? CP_SUCCESS : CV_ROOT_RETURN);
   close_run();
   N_VDestroy(y);
@@ -284,9 +285,10 @@ START_TEST(roots_are_those_of_cvodes) {
     int found[2] = {7, 7};
     N_Vector y   = VECTOR(1.0, 0.0);
     open_heights(_i ? CV_ADAMS : CV_BDF, y);
-    if (!ours) ck_assert_int_eq(CVodeRootInit(CPodeGetCVodeMem(mem), 2, heights), CV_SUCCESS);
-    ck_assert_int_eq(CPode(mem, 1.0, y, &root[ours], CV_NORMAL), CV_ROOT_RETURN);
-    ck_assert_int_eq(CVodeGetRootInfo(CPodeGetCVodeMem(mem), found), CV_SUCCESS);
+    if (!ours)
+      ck_assert_int_eq(CVodeRootInit(CPIntegratorGetCVodeMem(mem), 2, heights), CV_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &root[ours], CV_NORMAL), CV_ROOT_RETURN);
+    ck_assert_int_eq(CVodeGetRootInfo(CPIntegratorGetCVodeMem(mem), found), CV_SUCCESS);
     ck_assert_int_eq(found[0], 0);
     ck_assert_int_eq(found[1], -1);
     ck_assert_double_eq_tol(root[ours], sqrt(1.0 / G), 1.0e-7);
@@ -319,16 +321,16 @@ START_TEST(functions_that_stay_at_zero_have_a_root_where_they_get_there) {
   sunrealtype t                    = 0.0, low, high;
   int found[5], flag, seen = 0;
   open_run(_i % 2 ? CV_ADAMS : CV_BDF, fall, y, 1.0e-6, above_floor, ANY_DIRECTION);
-  ck_assert_int_eq(CPodeRootInit(mem, 5, resting), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorRootInit(mem, 5, resting), CP_SUCCESS);
   while (t < 1.0) {
-    flag = CPode(mem, 1.0, y, &t, _i / 2 ? CV_ONE_STEP : CV_NORMAL);
+    flag = CPIntegratorEvolve(mem, 1.0, y, &t, _i / 2 ? CV_ONE_STEP : CV_NORMAL);
     ck_assert_msg(flag >= 0, "%s", messages.text);
     if (flag != CV_ROOT_RETURN) continue;
     ck_assert_int_lt(seen, 4);
     ck_assert_double_eq_tol(t, where[seen], 1.0e-12);
-    ck_assert_int_eq(CVodeGetRootInfo(CPodeGetCVodeMem(mem), found), CV_SUCCESS);
+    ck_assert_int_eq(CVodeGetRootInfo(CPIntegratorGetCVodeMem(mem), found), CV_SUCCESS);
     for (int i = 0; i < 5; i++) ck_assert_int_eq(found[i], i == which[seen] ? -1 : 0);
-    ck_assert_int_eq(CPodeGetRootWindow(mem, &low, &high), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorGetRootWindow(mem, &low, &high), CP_SUCCESS);
     ck_assert(low < high && high == t && where[seen] - low <= 1.0e-12);
     seen++;
   }
@@ -339,23 +341,23 @@ START_TEST(functions_that_stay_at_zero_have_a_root_where_they_get_there) {
 END_TEST
 
 START_TEST(wrong_arguments_are_refused) {
-  N_Vector y   = VECTOR(1.0, 0.0);
-  CPodeMem raw = CPodeCreate(CV_BDF, test_context);
-  CPodeSetErrHandlerFn(raw, message_log, &messages);
-  ck_assert_int_eq(CPodeRootInit(NULL, 1, heights), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeRootInit(raw, 1, heights), CP_NO_INIT);
-  ck_assert_int_eq(CPodeInit(raw, fall, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeRootInit(raw, -1, heights), CP_ILL_INPUT);
-  ck_assert_int_eq(CPodeRootInit(raw, 1, NULL), CP_ILL_INPUT);
+  N_Vector y       = VECTOR(1.0, 0.0);
+  CPIntegrator raw = CPIntegratorCreate("BDF", test_context);
+  CPIntegratorSetErrHandlerFn(raw, message_log, &messages);
+  ck_assert_int_eq(CPIntegratorRootInit(NULL, 1, heights), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorRootInit(raw, 1, heights), CP_NO_INIT);
+  ck_assert_int_eq(CPIntegratorInit(raw, fall, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorRootInit(raw, -1, heights), CP_ILL_INPUT);
+  ck_assert_int_eq(CPIntegratorRootInit(raw, 1, NULL), CP_ILL_INPUT);
   sunrealtype low, high;
-  ck_assert_int_eq(CPodeGetRootWindow(NULL, &low, &high), CP_MEM_NULL);
-  ck_assert_int_eq(CPodeGetRootWindow(raw, NULL, &high), CP_ILL_INPUT);
-  ck_assert_int_eq(CPodeGetRootWindow(raw, &low, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(CPodeGetRootWindow(raw, &low, &high), CP_NO_INIT); /* no root functions */
-  ck_assert_int_eq(CPodeRootInit(raw, 1, heights), CP_SUCCESS);
-  ck_assert_int_eq(CPodeGetRootWindow(raw, &low, &high), CP_NO_INIT); /* no root yet */
-  ck_assert_int_eq(CPodeRootInit(raw, 0, NULL), CP_SUCCESS);
-  CPodeFree(&raw);
+  ck_assert_int_eq(CPIntegratorGetRootWindow(NULL, &low, &high), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorGetRootWindow(raw, NULL, &high), CP_ILL_INPUT);
+  ck_assert_int_eq(CPIntegratorGetRootWindow(raw, &low, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPIntegratorGetRootWindow(raw, &low, &high), CP_NO_INIT); /* no root functions */
+  ck_assert_int_eq(CPIntegratorRootInit(raw, 1, heights), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorGetRootWindow(raw, &low, &high), CP_NO_INIT); /* no root yet */
+  ck_assert_int_eq(CPIntegratorRootInit(raw, 0, NULL), CP_SUCCESS);
+  CPIntegratorFree(&raw);
   N_VDestroy(y);
 }
 END_TEST

@@ -155,7 +155,7 @@ END_TEST
 START_TEST(a_rejection_by_the_states_error_finds_nothing_to_take_back) {
   long int netf;
   const CPErrEst modes[] = {CP_ERREST_PROJECTED, CP_ERREST_UNPROJECTED};
-  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, modes[_i]));
+  ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, modes[_i]));
   ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 0.05)); /* far too long */
   watch_starts();
   const long int taken_back = take_steps(200);
@@ -401,7 +401,7 @@ START_TEST(such_a_failure_at_a_stop_time_is_told_and_undone) {
   ck_assert_success(&run, CVodeSetStopTime(run.cvode_mem, 0.5));
   expect_lost_history();
   run_intercept(&run, NULL, NULL);
-  ck_assert_int_eq(CPode(run.mem, 1.0, run.y, &run.t, CV_NORMAL), CV_TSTOP_RETURN);
+  ck_assert_int_eq(CPIntegratorEvolve(run.mem, 1.0, run.y, &run.t, CV_NORMAL), CV_TSTOP_RETURN);
   run_until(&run, 1.0);
   ck_assert_good(&run);
 }
@@ -435,14 +435,14 @@ START_TEST(a_restart_knows_nothing_of_a_pending_correction) {
   N_Vector y0 = vector_copy(run.y), expected = vector_copy(run.y);
   ck_assert_success(&run, run_to(&run, 0.7));
   N_VScale(1.0, run.y, expected);
-  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y0));
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, y0));
   add_quadrature(SUNFALSE);
   quad_fault = (Fault){-1.0, 0, -1, 0.0};
   ck_assert_success(&run, run_step(&run));
   quad_fault.times = -1;
   ck_assert_flag(&run, run_step(&run), CV_QRHSFUNC_FAIL);
   quad_fault.times = 0;
-  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y0));
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, y0));
   ck_assert_int_eq(run_stats(&run).ntakenback, 0);
   ck_assert_success(&run, run_to(&run, 0.7));
   ck_assert_int_eq(same_bits(run.y, expected), 1);
@@ -461,11 +461,11 @@ START_TEST(a_restart_after_a_forward_run_knows_nothing_of_its_last_correction) {
   ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 0.1 * h));
   ck_assert_success(&run, run_to(&run, 0.7));
   N_VScale(1.0, run.y, expected);
-  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y0));
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, y0));
   ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, h));
   ck_assert_success(&run, CVodeAdjInit(run.cvode_mem, 20, CV_HERMITE));
   ck_assert_success(&run, CVodeF(run.cvode_mem, 0.7, run.y, &run.t, CV_ONE_STEP, &ncheck));
-  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y0));
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, y0));
   ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 0.1 * h));
   ck_assert_success(&run, run_to(&run, 0.7));
   ck_assert_int_eq(run_stats(&run).ntakenback, 0);
@@ -498,7 +498,7 @@ static sunrealtype final_x(sunrealtype angle, sunrealtype T, sunrealtype tol) {
   Run other;
   run_open(&other, ADAMS_FIXED_POINT, tol);
   N_Vector y0 = VECTOR(cos(angle), sin(angle), 0.0, 0.0);
-  ck_assert_success(&other, CPodeReInit(other.mem, 0.0, y0));
+  ck_assert_success(&other, CPIntegratorReInit(other.mem, 0.0, y0));
   ck_assert_success(&other, run_to(&other, T));
   const sunrealtype x = entries(other.y)[0];
   run_close(&other);
@@ -518,7 +518,7 @@ START_TEST(the_adjoint_runs_over_restored_checkpoints) {
   int ncheck, which;
   run_close(&run);
   run_open(&run, methods[_i / 2], tol);
-  ck_assert_success(&run, CPodeSetProjFrequency(run.mem, _i % 2 ? 3 : 1));
+  ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, _i % 2 ? 3 : 1));
   ck_assert_success(&run, CVodeAdjInit(run.cvode_mem, 20, CV_POLYNOMIAL));
   ck_assert_success(&run, CVodeF(run.cvode_mem, T, run.y, &run.t, CV_NORMAL, &ncheck));
   ck_assert_int_gt(ncheck, 5);
@@ -542,7 +542,7 @@ START_TEST(the_adjoint_runs_over_restored_checkpoints) {
   const sunrealtype w        = sqrt(run.world.p.g / run.world.p.L);
   ck_assert_bound(&run, fabs(gradient - expected),
                   (double)(steps + steps_back) * 2.0 * tol * w * (1.0 + w * T) + 1.0e-5 * h);
-  CPodeFree(&run.mem);
+  CPIntegratorFree(&run.mem);
   SUNNonlinSolFree(solver);
   N_VDestroy(lambda);
 }

@@ -91,8 +91,8 @@ START_TEST(a_projection_that_fails_from_some_time_on_ends_the_run) {
                                     : CPProjectorCreateUser(dead_ends[k].g, dead_ends[k].g_eps, run.y,
                                                             test_context);
   ck_assert_success(&run, CPProjectorSetUserData(P, &run.world));
-  ck_assert_success(&run, CPodeSetProjector(run.mem, P));
-  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, P));
+  ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_PROJECTED));
   ck_assert_success(&run, run_to(&run, 0.25));
   calls          = 0;
   const int flag = run_to(&run, 1.0);
@@ -105,10 +105,10 @@ START_TEST(a_projection_that_fails_from_some_time_on_ends_the_run) {
   ck_assert_double_ge(run.t, T_STAR - 1.0e-9); /* the run did come close */
   ck_assert_bound(&run, error_of(&run), error_bound(&run));
   /* with another projector it continues */
-  ck_assert_success(&run, CPodeSetProjector(run.mem, run.P));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, run.P));
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_good(&run);
-  ck_assert_success(&run, CPodeSetProjector(run.mem, NULL));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, NULL));
   CPProjectorFree(&P);
   N_VDestroy(c_tmpl);
 }
@@ -120,21 +120,21 @@ static const struct {
   sunrealtype y0[PENDULUM_N];
   const char *words[3];
 } starts[] = {
-    {{1.001, 0.0, 0.0, 0.0}, {"constraint 0", "2.001e-03", "CPodeCalcIC"}},
-    {{1.0, 0.0, 0.01, 0.0}, {"constraint 1", "1.000e-02", "CPodeCalcIC"}},
+    {{1.001, 0.0, 0.0, 0.0}, {"constraint 0", "2.001e-03", "CPIntegratorCalcIC"}},
+    {{1.0, 0.0, 0.01, 0.0}, {"constraint 1", "1.000e-02", "CPIntegratorCalcIC"}},
 };
 
 START_TEST(an_inconsistent_start_is_refused_before_f_is_called) {
   N_Vector y0 = vector_of(PENDULUM_N, starts[_i].y0), y = vector_of(PENDULUM_N, NULL);
   sunrealtype t = -1.0;
-  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y0));
-  ck_assert_flag(&run, CPode(run.mem, 1.0, y, &t, CV_NORMAL), CP_INCONSISTENT_IC);
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, y0));
+  ck_assert_flag(&run, CPIntegratorEvolve(run.mem, 1.0, y, &t, CV_NORMAL), CP_INCONSISTENT_IC);
   ck_assert_message(&run, starts[_i].words[0], starts[_i].words[1], starts[_i].words[2], "t = 0");
   ck_assert_int_eq(run.world.f_calls, 0);
   ck_assert_int_eq(same_bits(y, y0), 1); /* the last good state is the start */
   ck_assert_double_eq(t, 0.0);
-  /* CPodeCalcIC repairs it */
-  ck_assert_success(&run, CPodeCalcIC(run.mem));
+  /* CPIntegratorCalcIC repairs it */
+  ck_assert_success(&run, CPIntegratorCalcIC(run.mem, NULL));
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_double_le(violation_of(&run.world, run.y), violation_bound(&run));
   N_VDestroy(y0);
@@ -153,18 +153,19 @@ START_TEST(an_inconsistent_start_of_attached_memory_is_refused_in_the_first_solv
   ck_assert_success(&run, CVodeSStolerances(cvode_mem, 1.0e-6, 1.0e-6));
   ck_assert_success(&run, CVodeSetUserData(cvode_mem, &run.world));
   ck_assert_success(&run, CVodeSetNonlinearSolver(cvode_mem, inner));
-  CPodeMem mem = CPodeAttach(cvode_mem, CV_ADAMS, inner, y0, test_context);
-  ck_assert_success(&run, CPodeSetErrHandlerFn(mem, message_log, &log));
-  ck_assert_success(&run, CPodeSetProjector(mem, run.P));
-  ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CP_INCONSISTENT_IC);
-  for (int k = 0; k < 3; k++) ck_assert_mentions(CPodeGetLastMessage(mem), starts[_i].words[k]);
+  CPIntegrator mem = CPIntegratorAttach(cvode_mem, "ADAMS", inner, y0, test_context);
+  ck_assert_success(&run, CPIntegratorSetErrHandlerFn(mem, message_log, &log));
+  ck_assert_success(&run, CPIntegratorSetProjector(mem, run.P));
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_INCONSISTENT_IC);
+  for (int k = 0; k < 3; k++)
+    ck_assert_mentions(CPIntegratorGetLastMessage(mem), starts[_i].words[k]);
   ck_assert_int_eq(log.code, CP_INCONSISTENT_IC);
   ck_assert_int_eq(log.count, 1);
   ck_assert_double_eq(t, 0.0);
   ck_assert_double_le(max_distance(y, y0), 1.0e-15);
-  ck_assert_success(&run, CPodeCalcIC(mem));
-  ck_assert_int_eq(CPode(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
-  CPodeFree(&mem);
+  ck_assert_success(&run, CPIntegratorCalcIC(mem, NULL));
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+  CPIntegratorFree(&mem);
   CVodeFree(&cvode_mem);
   SUNNonlinSolFree(inner);
   N_VDestroy(y0);
@@ -175,11 +176,11 @@ END_TEST
 /* A tenth of the tolerance off the manifold is not inconsistent; ten times the tolerance is. */
 START_TEST(a_start_is_as_good_as_the_tolerance_asks_for) {
   N_Vector y0 = VECTOR(1.0 + 1.0e-7, 0.0, 0.0, 0.0);
-  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y0));
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, y0));
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_good(&run);
   entries(y0)[0] = 1.0 + 2.0e-5;
-  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y0));
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, y0));
   ck_assert_flag(&run, run_to(&run, 1.0), CP_INCONSISTENT_IC);
   N_VDestroy(y0);
 }
@@ -188,7 +189,7 @@ END_TEST
 /* A projector set in the middle of a run is compared with the state of that time. */
 START_TEST(a_projector_set_later_is_checked_where_it_is_set) {
   ck_assert_success(&run, run_to(&run, 0.3));
-  ck_assert_success(&run, CPodeSetProjector(run.mem, run.P));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, run.P));
   run.world.p.L = 1.5; /* another manifold */
   ck_assert_flag(&run, run_to(&run, 1.0), CP_INCONSISTENT_IC);
   ck_assert_message(&run, "constraint 0");
@@ -202,24 +203,24 @@ END_TEST
 
 static void too_much_work(void) { ck_assert_success(&run, CVodeSetMaxNumSteps(run.cvode_mem, 5)); }
 static void too_accurate(void) {
-  ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-18, 1.0e-18));
+  ck_assert_success(&run, CPIntegratorSStolerances(run.mem, 1.0e-18, 1.0e-18));
 }
 static void first_f(void) { run.world.f = (Fault){-1.0, -1, 1, 0.0}; }
 static void fatal_f(void) { run.world.f = (Fault){0.2, -1, -1, 0.0}; }
 static void repeated_f(void) { run.world.f = (Fault){0.2, -1, 1, 0.0}; }
 static void minimal_step(void) {
-  ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-4, 1.0e-4));
+  ck_assert_success(&run, CPIntegratorSStolerances(run.mem, 1.0e-4, 1.0e-4));
   ck_assert_success(&run, CVodeSetInitStep(run.cvode_mem, 0.05));
   ck_assert_success(&run, CVodeSetMinStep(run.cvode_mem, 0.05));
 }
 static void tstop_behind(void) { ck_assert_success(&run, CVodeSetStopTime(run.cvode_mem, -1.0)); }
 static void no_linear_solver(void) {
-  CPodeFree(&run.mem);
-  run.mem = CPodeCreate(CV_BDF, test_context);
-  ck_assert_success(&run, CPodeSetErrHandlerFn(run.mem, message_log, &run.log));
-  ck_assert_success(&run, CPodeInit(run.mem, world_rhs, 0.0, run.y));
-  ck_assert_success(&run, CPodeSStolerances(run.mem, 1.0e-6, 1.0e-6));
-  ck_assert_success(&run, CPodeSetProjector(run.mem, run.P));
+  CPIntegratorFree(&run.mem);
+  run.mem = CPIntegratorCreate("BDF", test_context);
+  ck_assert_success(&run, CPIntegratorSetErrHandlerFn(run.mem, message_log, &run.log));
+  ck_assert_success(&run, CPIntegratorInit(run.mem, world_rhs, 0.0, run.y));
+  ck_assert_success(&run, CPIntegratorSStolerances(run.mem, 1.0e-6, 1.0e-6));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, run.P));
 }
 
 static const struct {
@@ -246,7 +247,7 @@ START_TEST(failures_of_cvodes_keep_their_code_and_are_reported_once) {
                 reasons[_i].code, run.log.text);
   ck_assert_int_eq(run.log.code, flag);
   ck_assert_int_eq(run.log.count, 1);
-  ck_assert_str_eq(run.log.text, CPodeGetLastMessage(run.mem));
+  ck_assert_str_eq(run.log.text, CPIntegratorGetLastMessage(run.mem));
   ck_assert_int_gt(strlen(run.log.text), 10);
 }
 END_TEST
@@ -266,7 +267,7 @@ START_TEST(an_error_test_that_ends_the_run_names_constraints_that_are_almost_dep
     CPProjectorFree(&run.P);
     run.P = CPProjectorCreate(narrow_constraints, run.y, c, test_context);
     ck_assert_success(&run, CPProjectorSetUserData(run.P, &run.world));
-    ck_assert_success(&run, CPodeSetProjector(run.mem, run.P));
+    ck_assert_success(&run, CPIntegratorSetProjector(run.mem, run.P));
     N_VDestroy(c);
   }
   ck_assert_success(&run, run_to(&run, 0.3));

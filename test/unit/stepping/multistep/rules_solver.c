@@ -80,14 +80,15 @@ static int always_good(sunrealtype t, N_Vector y, sunrealtype *norm, void *user_
 enum { NO_PROJECTOR = 2, NOT_DUE, NOT_CALLED_FOR, N_VARIANTS };
 
 static void choose_variant(int variant, CPProjector user) {
-  ck_assert_success(&run, CPodeSetProjector(run.mem, variant == NO_PROJECTOR ? NULL : user));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, variant == NO_PROJECTOR ? NULL : user));
   if (variant < NO_PROJECTOR)
-    ck_assert_success(&run, CPodeSetProjErrEst(run.mem, (CPErrEst)(CP_ERREST_PROJECTED + variant)));
-  if (variant == NOT_DUE) ck_assert_success(&run, CPodeSetProjFrequency(run.mem, 1000));
+    ck_assert_success(&run,
+                      CPIntegratorSetErrEst(run.mem, (CPErrEst)(CP_ERREST_PROJECTED + variant)));
+  if (variant == NOT_DUE) ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 1000));
   if (variant != NOT_CALLED_FOR) return;
   ck_assert_success(&run, CPProjectorSetViolationFn(user, always_good));
-  ck_assert_success(&run, CPodeSetProjTestCnstr(run.mem, SUNTRUE));
-  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
+  ck_assert_success(&run, CPIntegratorSetProjTestCnstr(run.mem, SUNTRUE));
+  ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_PROJECTED));
 }
 
 START_TEST(a_correction_with_nan_is_rejected_before_cvodes_sees_its_norm) {
@@ -106,7 +107,7 @@ START_TEST(a_correction_with_nan_is_rejected_before_cvodes_sees_its_norm) {
   ck_assert_int_eq(netf, netf_before);
   run_until(&run, 1.0);
   ck_assert_bound(&run, error_of(&run), error_bound(&run));
-  CPodeFree(&run.mem);
+  CPIntegratorFree(&run.mem);
   CPProjectorFree(&user);
 }
 END_TEST
@@ -120,14 +121,14 @@ static int huge_error(sunrealtype t, N_Vector y, N_Vector err, void *user_data) 
 
 START_TEST(a_projected_error_with_infinite_norm_is_never_handed_over) {
   CPProjector user = CPProjectorCreateUser(rod_projection, huge_error, run.y, test_context);
-  ck_assert_success(&run, CPodeSetProjector(run.mem, user));
-  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, user));
+  ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_PROJECTED));
   int flag = CP_SUCCESS;
   while (flag == CP_SUCCESS && run.t < 1.0) flag = run_step(&run);
   ck_assert_int_eq(flag, CP_PROJ_NONFINITE);
   ck_assert_message(&run, "error estimate", "finite norm");
   ck_assert_good(&run);
-  CPodeFree(&run.mem);
+  CPIntegratorFree(&run.mem);
   CPProjectorFree(&user);
 }
 END_TEST
@@ -164,7 +165,7 @@ static int change_coefficient(Run *r, const Attempt *a) {
 START_TEST(a_changed_convergence_coefficient_is_noticed) {
   run_intercept(&run, change_coefficient, NULL);
   ck_assert_flag(&run, run_to(&run, 1.0), CP_SELFCHECK_FAIL);
-  ck_assert_message(&run, "CVodeSetNonlinConvCoef", "CPodeSetNonlinConvCoef");
+  ck_assert_message(&run, "CVodeSetNonlinConvCoef", "CPIntegratorSetNonlinConvCoef");
 }
 END_TEST
 
@@ -218,19 +219,19 @@ START_TEST(a_projection_that_moves_nothing_changes_no_bit) {
     cvodes_alone(lender.LS, lender.A, expected, 3.0);
   } else {
     cvodes_defaults(lender.cvode_mem);
-    ck_assert_success(&lender, CPodeSetProjector(lender.mem, NULL));
-    ck_assert_success(&lender, CPodeSetProjOutput(lender.mem, SUNFALSE));
+    ck_assert_success(&lender, CPIntegratorSetProjector(lender.mem, NULL));
+    ck_assert_success(&lender, CPIntegratorSetProjOutput(lender.mem, SUNFALSE));
     ck_assert_success(&lender, run_to(&lender, 3.0));
     N_VScale(1.0, lender.y, expected);
   }
   CPProjector user = CPProjectorCreateUser(identity, NULL, run.y, test_context);
-  ck_assert_success(&run, CPodeSetProjector(run.mem, user));
-  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, (CPErrEst)(CP_ERREST_PROJECTED + _i % 2)));
-  if (every_second) ck_assert_success(&run, CPodeSetProjFrequency(run.mem, 2));
-  ck_assert_success(&run, CPodeSetProjOutput(run.mem, SUNFALSE));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, user));
+  ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, (CPErrEst)(CP_ERREST_PROJECTED + _i % 2)));
+  if (every_second) ck_assert_success(&run, CPIntegratorSetProjFrequency(run.mem, 2));
+  ck_assert_success(&run, CPIntegratorSetProjOutput(run.mem, SUNFALSE));
   ck_assert_success(&run, run_to(&run, 3.0));
   ck_assert_int_eq(same_bits(run.y, expected), 1);
-  CPodeFree(&run.mem);
+  CPIntegratorFree(&run.mem);
   CPProjectorFree(&user);
   N_VDestroy(expected);
   run_close(&lender);
@@ -249,10 +250,10 @@ START_TEST(with_a_krylov_solver_and_no_projector_the_wrapper_changes_no_bit) {
 
   SUNLinearSolver wrapped = SUNLinSol_SPGMR(run.y, SUN_PREC_NONE, 0, test_context);
   ck_assert_success(&run, CVodeSetLinearSolver(run.cvode_mem, wrapped, NULL));
-  ck_assert_success(&run, CPodeSetProjector(run.mem, NULL));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, NULL));
   ck_assert_success(&run, run_to(&run, 3.0));
   ck_assert_int_eq(same_bits(run.y, expected), 1);
-  CPodeFree(&run.mem);
+  CPIntegratorFree(&run.mem);
   SUNLinSolFree(wrapped);
   SUNLinSolFree(plain);
   N_VDestroy(expected);
@@ -283,7 +284,7 @@ START_TEST(simultaneous_sensitivities_are_refused_as_a_bypass) {
   ck_assert_success(&run, CVodeSensInit(run.cvode_mem, 1, CV_SIMULTANEOUS, no_sensitivities, s));
   ck_assert_success(&run, CVodeSensSStolerances(run.cvode_mem, 1.0e-6, (sunrealtype[]){1.0e-6}));
   ck_assert_flag(&run, run_step(&run), CP_BYPASSED);
-  ck_assert_message(&run, "CV_STAGGERED", "CPodeSetNonlinearSolver");
+  ck_assert_message(&run, "CV_STAGGERED", "CPIntegratorSetNonlinearSolver");
   N_VDestroy(s[0]);
 }
 END_TEST
@@ -310,13 +311,13 @@ START_TEST(a_nonlinear_solver_set_behind_our_back_is_noticed) {
   const sunrealtype t_last = run.t;
   ck_assert_success(&run, CVodeSetNonlinearSolver(run.cvode_mem, other));
   ck_assert_flag(&run, run_to(&run, 1.0), CP_BYPASSED);
-  ck_assert_message(&run, "CPodeSetNonlinearSolver");
+  ck_assert_message(&run, "CPIntegratorSetNonlinearSolver");
   ck_assert_int_eq(same_bits(run.y, last), 1);
   ck_assert_double_eq(run.t, t_last);
-  ck_assert_success(&run, CPodeSetNonlinearSolver(run.mem, run.inner));
+  ck_assert_success(&run, CPIntegratorSetNonlinearSolver(run.mem, run.inner));
   ck_assert_success(&run, run_to(&run, 1.0));
   ck_assert_good(&run);
-  CPodeFree(&run.mem);
+  CPIntegratorFree(&run.mem);
   SUNNonlinSolFree(other);
   N_VDestroy(last);
 }
@@ -356,15 +357,15 @@ static SUNNonlinearSolver_Type hybrid(SUNNonlinearSolver NLS) {
 
 /* Its two functions would never reach the inner solver: a crash at the first solve. */
 START_TEST(a_solver_that_is_neither_newtons_nor_fixed_point_is_refused_at_once) {
-  CPodeMem mem             = CPodeCreate(CV_BDF, test_context);
+  CPIntegrator mem         = CPIntegratorCreate("BDF", test_context);
   N_Vector y               = vector_of(2, NULL);
   SUNNonlinearSolver inner = SUNNonlinSol_Newton(y, test_context);
   inner->ops->gettype      = hybrid;
   MessageLog messages      = {0};
-  CPodeSetErrHandlerFn(mem, message_log, &messages);
-  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, inner), CP_ILL_INPUT);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, inner), CP_ILL_INPUT);
   ck_assert_mentions(messages.text, "type");
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   SUNNonlinSolFree(inner);
   N_VDestroy(y);
 }
@@ -378,7 +379,7 @@ START_TEST(a_history_that_cvodes_was_given_is_refused) {
   sunrealtype t[LENGTH];
   N_Vector y[LENGTH], f[LENGTH];
   MessageLog messages = {0};
-  CPodeSetErrHandlerFn(run.mem, message_log, &messages);
+  CPIntegratorSetErrHandlerFn(run.mem, message_log, &messages);
   for (int k = LENGTH - 1; k >= 0; k--) {
     ck_assert_success(&run, run_step(&run));
     t[k] = run.t;
@@ -388,8 +389,8 @@ START_TEST(a_history_that_cvodes_was_given_is_refused) {
   ck_assert_int_eq(CVodeResizeHistory(run.cvode_mem, t, y, f, LENGTH, LENGTH), CV_SUCCESS);
   ck_assert_int_eq(run_step(&run), CP_NOT_SUPPORTED);
   ck_assert_mentions(messages.text, "CVodeResizeHistory");
-  ck_assert_int_eq(CPodeReInit(run.mem, 0.0, run.y), CP_NOT_SUPPORTED);
-  ck_assert_int_eq(CPodeGetDky(run.mem, run.t, 0, run.y), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPIntegratorReInit(run.mem, 0.0, run.y), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPIntegratorGetDky(run.mem, run.t, 0, run.y), CP_NOT_SUPPORTED);
   for (int k = 0; k < LENGTH; k++) {
     N_VDestroy(y[k]);
     N_VDestroy(f[k]);

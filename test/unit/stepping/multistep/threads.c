@@ -41,11 +41,11 @@ static SUNContext new_context(void) {
 }
 
 /* Work of every kind: steps, outputs, messages, a restart. */
-static int integrate(Job *job, CPodeMem mem, N_Vector y) {
+static int integrate(Job *job, CPIntegrator mem, N_Vector y) {
   sunrealtype t = 0.0;
-  int flag      = CPodeSetProjFrequency(mem, -1) == CP_ILL_INPUT ? 0 : -1; /* a message */
-  for (int k = 1; !flag && k <= 50; k++) flag = CPode(mem, 0.1 * k, y, &t, CV_NORMAL);
-  if (!flag) flag = CVodeGetNumSteps(CPodeGetCVodeMem(mem), &job->steps);
+  int flag      = CPIntegratorSetProjFrequency(mem, -1) == CP_ILL_INPUT ? 0 : -1; /* a message */
+  for (int k = 1; !flag && k <= 50; k++) flag = CPIntegratorEvolve(mem, 0.1 * k, y, &t, CV_NORMAL);
+  if (!flag) flag = CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &job->steps);
   for (int i = 0; i < PENDULUM_N; i++) job->y[i] = N_VGetArrayPointer(y)[i];
   return flag;
 }
@@ -64,22 +64,22 @@ static void *work(void *argument) {
   N_VGetArrayPointer(y)[2] = 0.0;
   N_VGetArrayPointer(y)[3] = job->speed; /* thrown upwards */
 
-  CPProjector P = CPProjectorCreate(job_constraints, y, c, ctx);
-  CPodeMem mem  = CPodeCreate(job->lmm, ctx);
-  int flag      = CPProjectorSetUserData(P, job);
+  CPProjector P    = CPProjectorCreate(job_constraints, y, c, ctx);
+  CPIntegrator mem = CPIntegratorCreate(job->lmm == CV_BDF ? "BDF" : "ADAMS", ctx);
+  int flag         = CPProjectorSetUserData(P, job);
   if (!flag) flag = CPProjectorSetJacFn(P, job_jacobian, G);
-  if (!flag) flag = CPodeSetErrHandlerFn(mem, message_log, &job->log);
-  if (!flag) flag = CPodeSetNonlinearSolver(mem, inner);
-  if (!flag) flag = CPodeInit(mem, job_rhs, 0.0, y);
-  if (!flag) flag = CPodeSStolerances(mem, 1.0e-8, 1.0e-8);
-  if (!flag) flag = CPodeSetProjector(mem, P);
-  if (!flag) flag = CVodeSetUserData(CPodeGetCVodeMem(mem), job);
-  if (!flag) flag = CVodeSetMaxNumSteps(CPodeGetCVodeMem(mem), 100000);
-  if (!flag && job->lmm == CV_BDF) flag = CVodeSetLinearSolver(CPodeGetCVodeMem(mem), LS, A);
-  if (!flag) flag = CPodeCalcIC(mem);
+  if (!flag) flag = CPIntegratorSetErrHandlerFn(mem, message_log, &job->log);
+  if (!flag) flag = CPIntegratorSetNonlinearSolver(mem, inner);
+  if (!flag) flag = CPIntegratorInit(mem, job_rhs, 0.0, y);
+  if (!flag) flag = CPIntegratorSStolerances(mem, 1.0e-8, 1.0e-8);
+  if (!flag) flag = CPIntegratorSetProjector(mem, P);
+  if (!flag) flag = CVodeSetUserData(CPIntegratorGetCVodeMem(mem), job);
+  if (!flag) flag = CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), 100000);
+  if (!flag && job->lmm == CV_BDF) flag = CVodeSetLinearSolver(CPIntegratorGetCVodeMem(mem), LS, A);
+  if (!flag) flag = CPIntegratorCalcIC(mem, NULL);
   job->flag = flag ? flag : integrate(job, mem, y);
 
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
   SUNNonlinSolFree(inner);
   SUNLinSolFree(LS);

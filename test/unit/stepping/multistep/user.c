@@ -31,7 +31,7 @@ static void use_user_projector(Run *r, CPErrProjFn g_eps) {
   user = CPProjectorCreateUser(rod_projection, g_eps, r->y, test_context);
   ck_assert_ptr_nonnull(user);
   ck_assert_success(r, CPProjectorSetUserData(user, &r->world));
-  ck_assert_success(r, CPodeSetProjector(r->mem, user));
+  ck_assert_success(r, CPIntegratorSetProjector(r->mem, user));
 }
 
 /* In the Euclidean norm both are the nearest point to roundoff, positions first: steps are equal,
@@ -48,8 +48,8 @@ START_TEST(a_user_projection_gives_the_steps_of_the_internal_one) {
   ck_assert_success(&internal, CPProjectorSetNorm(internal.P, CP_NORM_L2));
   ck_assert_success(&internal, CPProjectorSetEps(internal.P, 1.0e-7));
   ck_assert_success(&internal, CPProjectorSetJacFrequency(internal.P, 1));
-  ck_assert_success(&internal, CPodeSetProjErrEst(internal.mem, mode));
-  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, mode));
+  ck_assert_success(&internal, CPIntegratorSetErrEst(internal.mem, mode));
+  ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, mode));
   use_user_projector(&run, rod_error_projection);
   for (int k = 0; k < 50; k++) {
     ck_assert_success(&run, run_step(&run));
@@ -98,10 +98,10 @@ START_TEST(state_and_error_in_one_call_give_the_same_steps) {
   CPProjector one = CPProjectorCreateUser(count_state, count_error, run.y, test_context);
   ck_assert_success(&run, CPProjectorSetUserData(one, &run.world));
   ck_assert_success(&run, CPProjectorSetStateErrorFn(one, state_and_error));
-  ck_assert_success(&run, CPodeSetProjector(run.mem, one));
-  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
+  ck_assert_success(&run, CPIntegratorSetProjector(run.mem, one));
+  ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_PROJECTED));
   use_user_projector(&apart, rod_error_projection);
-  ck_assert_success(&apart, CPodeSetProjErrEst(apart.mem, CP_ERREST_PROJECTED));
+  ck_assert_success(&apart, CPIntegratorSetErrEst(apart.mem, CP_ERREST_PROJECTED));
   for (int k = 0; k < 50; k++) {
     ck_assert_success(&run, run_step(&run));
     ck_assert_success(&apart, run_step(&apart));
@@ -113,7 +113,7 @@ START_TEST(state_and_error_in_one_call_give_the_same_steps) {
   ck_assert_int_eq(run_stats(&run).nerrproj, run_stats(&apart).nerrproj);
   ck_assert_int_eq(error_calls, run_stats(&run).nerrproj - both_calls); /* those at other orders */
   run_close(&apart);
-  CPodeFree(&run.mem);
+  CPIntegratorFree(&run.mem);
   CPProjectorFree(&one);
 }
 END_TEST
@@ -123,7 +123,7 @@ START_TEST(an_error_of_the_function_for_both_is_told) {
   open_method(_i / 2);
   use_user_projector(&run, rod_error_projection);
   ck_assert_success(&run, CPProjectorSetStateErrorFn(user, state_and_error));
-  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
+  ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_PROJECTED));
   ck_assert_int_lt(run_step(&run), 0);
   ck_assert_message(&run, "projection function", _i % 2 ? "failed" : "NaN");
   both_flag = 0, both_bad = 0;
@@ -133,7 +133,7 @@ END_TEST
 START_TEST(the_error_projection_is_optional) {
   open_method(_i);
   use_user_projector(&run, NULL);
-  ck_assert_success(&run, CPodeSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
+  ck_assert_success(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_PROJECTED));
   run_until(&run, 1.0);
   ck_assert_good(&run);
 }
@@ -144,7 +144,7 @@ START_TEST(the_violation_function_decides_whether_to_project) {
   use_user_projector(&run, rod_error_projection);
   ck_assert_success(&run, CPProjectorSetEps(user, 1.0));
   ck_assert_success(&run, CPProjectorSetViolationFn(user, rod_violation));
-  ck_assert_success(&run, CPodeSetProjTestCnstr(run.mem, SUNTRUE));
+  ck_assert_success(&run, CPIntegratorSetProjTestCnstr(run.mem, SUNTRUE));
   while (run.t < 1.0) {
     ck_assert_success(&run, run_step(&run));
     ck_assert_double_le(violation_of(&run.world, run.y), 1.0e-6 * (1.0 + 1.0e-12));
@@ -159,10 +159,10 @@ START_TEST(a_start_off_the_users_manifold_is_refused) {
   N_Vector y0 = VECTOR(1.001, 0.0, 0.0, 0.0);
   use_user_projector(&run, NULL);
   if (_i) ck_assert_success(&run, CPProjectorSetViolationFn(user, rod_violation));
-  ck_assert_success(&run, CPodeReInit(run.mem, 0.0, y0));
+  ck_assert_success(&run, CPIntegratorReInit(run.mem, 0.0, y0));
   ck_assert_flag(&run, run_step(&run), CP_INCONSISTENT_IC);
-  ck_assert_message(&run, "off the manifold", "CPodeCalcIC");
-  ck_assert_success(&run, CPodeCalcIC(run.mem));
+  ck_assert_message(&run, "off the manifold", "CPIntegratorCalcIC");
+  ck_assert_success(&run, CPIntegratorCalcIC(run.mem, NULL));
   ck_assert_success(&run, run_step(&run));
   N_VDestroy(y0);
 }

@@ -79,18 +79,18 @@ static N_Vector (*const kinds[])(void) = {serial, many, openmp, pthreads};
 /* Integrates the pendulum to t = 0.3 on vectors of a kind; final state in z. */
 static void integrate(Method method, CPProjector P, N_Vector y, sunrealtype z[4]) {
   sunrealtype t;
-  MessageLog message       = {0};
-  CPodeMem mem             = CPodeCreate(method.lmm, test_context);
+  MessageLog message = {0};
+  CPIntegrator mem   = CPIntegratorCreate(method.lmm == CV_BDF ? "BDF" : "ADAMS", test_context);
   SUNNonlinearSolver inner = inner_solver(method, y);
-  ck_assert_int_eq(CPodeSetErrHandlerFn(mem, message_log, &message), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetNonlinearSolver(mem, inner), CP_SUCCESS);
-  ck_assert_int_eq(CPodeInit(mem, any_rhs, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
-  ck_assert_int_eq(CPodeSetProjector(mem, P), CP_SUCCESS);
-  const int flag = CPode(mem, 0.3, y, &t, CV_NORMAL);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &message), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetNonlinearSolver(mem, inner), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(mem, any_rhs, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(mem, P), CP_SUCCESS);
+  const int flag = CPIntegratorEvolve(mem, 0.3, y, &t, CV_NORMAL);
   ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, message.text);
   get(y, z);
-  CPodeFree(&mem);
+  CPIntegratorFree(&mem);
   SUNNonlinSolFree(inner);
 }
 

@@ -12,13 +12,13 @@ static OneRun run;
 
 /* Check allocates for its own assertions: there are none between alloc_watch and alloc_unwatch. */
 static int steps_with_output(int n, N_Vector dky) {
-  CPOneStepStats s;
+  CPIntegratorStats s;
   int flag = CP_SUCCESS;
   for (int k = 0; !flag && k < n; k++) {
     flag = one_step(&run);
-    if (!flag) flag = CPOneStepGetStats(run.mem, &s);
-    if (!flag) flag = CPOneStepGetDky(run.mem, s.t - s.hlast / 2.0, 0, dky);
-    if (!flag) flag = CPOneStepGetEstLocalErrors(run.mem, dky);
+    if (!flag) flag = CPIntegratorGetStats(run.mem, &s);
+    if (!flag) flag = CPIntegratorGetDky(run.mem, s.t - s.hlast / 2.0, 0, dky);
+    if (!flag) flag = CPIntegratorGetEstLocalErrors(run.mem, dky);
   }
   return flag;
 }
@@ -39,7 +39,7 @@ START_TEST(stepping_and_restarting_allocate_nothing) {
   allocations_of_steps(1);
   ck_assert_int_eq(allocations_of_steps(50), 0);
   alloc_watch();
-  int flag = CPOneStepReInit(run.mem, run.t, run.y);
+  int flag = CPIntegratorReInit(run.mem, run.t, run.y);
   if (!flag) flag = one_step(&run);
   alloc_unwatch();
   ck_assert_done(&run, flag);
@@ -64,20 +64,20 @@ enum { KINDS = 3, EXPLICIT_KINDS = 2 };
 
 /* The calls that allocate, in order. Returns 0, or the first code that is not success; NULL counts
  * as CP_MEM_FAIL. */
-static int create_and_step(const char *method, CPOneStepMem *mem, CPProjector P, N_Vector y,
+static int create_and_step(const char *method, CPIntegrator *mem, CPProjector P, N_Vector y,
                            N_Vector abstol) {
   sunrealtype t;
-  *mem = CPOneStepCreate(method, test_context);
+  *mem = CPIntegratorCreate(method, test_context);
   if (!*mem) return CP_MEM_FAIL;
-  CPOneStepSetErrHandlerFn(*mem, message_log, &message);
-  int flag = CPOneStepInit(*mem, world_rhs, 0.0, y);
-  if (!flag) flag = CPOneStepSVtolerances(*mem, 1.0e-6, abstol);
-  if (!flag) flag = CPOneStepSetProjector(*mem, P);
-  if (!flag) flag = CPOneStepSetUserData(*mem, &world);
-  if (!flag) flag = CPOneStepRootInit(*mem, 1, never);
-  if (!flag) flag = CPOneStepCalcIC(*mem);
-  if (!flag) flag = CPOneStepEvolve(*mem, 1.0, y, &t, CV_ONE_STEP);
-  if (!flag) flag = CPOneStepGetDky(*mem, t / 2.0, 0, y);
+  CPIntegratorSetErrHandlerFn(*mem, message_log, &message);
+  int flag = CPIntegratorInit(*mem, world_rhs, 0.0, y);
+  if (!flag) flag = CPIntegratorSVtolerances(*mem, 1.0e-6, abstol);
+  if (!flag) flag = CPIntegratorSetProjector(*mem, P);
+  if (!flag) flag = CPIntegratorSetUserData(*mem, &world);
+  if (!flag) flag = CPIntegratorRootInit(*mem, 1, never);
+  if (!flag) flag = CPIntegratorCalcIC(*mem, NULL);
+  if (!flag) flag = CPIntegratorEvolve(*mem, 1.0, y, &t, CV_ONE_STEP);
+  if (!flag) flag = CPIntegratorGetDky(*mem, t / 2.0, 0, y);
   return flag;
 }
 
@@ -86,10 +86,10 @@ START_TEST(a_whole_life_gives_all_memory_back) {
   world = (World){.p = {1.0, 9.81}};
   pendulum_initial(&world.p, y);
   CPProjector P = world_projector(&world, y);
-  CPOneStepMem mem;
+  CPIntegrator mem;
   alloc_watch();
   const int flag = create_and_step(kinds[_i], &mem, P, y, abstol);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   alloc_unwatch();
   ck_assert_int_eq(flag, CP_SUCCESS);
   ck_assert_int_gt(alloc_count(), 0);
@@ -118,24 +118,24 @@ START_TEST(copies_without_memory_are_refused) {
   ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr));
   for (int denied = 1; denied; n++) {
     alloc_watch_failing(n);
-    CPOneStepMem mem = CPOneStepCreateTable(B, test_context);
+    CPIntegrator mem = CPIntegratorCreateTable(B, test_context);
     denied           = alloc_has_failed();
-    CPOneStepFree(&mem);
+    CPIntegratorFree(&mem);
     alloc_unwatch();
     ck_assert_int_eq(alloc_live(), 0);
   }
   ck_assert_int_gt(n, 3);
-  CPOneStepMem mem = CPOneStepCreate("RADAU", test_context);
+  CPIntegrator mem = CPIntegratorCreate("RADAU", test_context);
   alloc_watch_failing(1);
-  const int template = CPOneStepSetJacobian(mem, J, NULL);
+  const int template = CPIntegratorSetJacFn(mem, J, NULL);
   alloc_watch_failing(1);
-  const int tolerances = CPOneStepSVtolerances(mem, 1.0e-6, abstol);
+  const int tolerances = CPIntegratorSVtolerances(mem, 1.0e-6, abstol);
   alloc_unwatch();
   ck_assert_int_eq(template, CP_MEM_FAIL);
   ck_assert_int_eq(tolerances, CP_MEM_FAIL);
-  ck_assert_int_eq(CPOneStepSetJacobian(mem, J, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSVtolerances(mem, 1.0e-6, abstol), CP_SUCCESS);
-  CPOneStepFree(&mem);
+  ck_assert_int_eq(CPIntegratorSetJacFn(mem, J, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSVtolerances(mem, 1.0e-6, abstol), CP_SUCCESS);
+  CPIntegratorFree(&mem);
   ARKodeButcherTable_Free(B);
   SUNMatDestroy(J);
   N_VDestroy(y);

@@ -14,39 +14,36 @@ static void teardown(void) { one_close(&run); }
 START_TEST(null_objects_are_refused) {
   N_Vector y = run.y;
   sunrealtype t;
-  CPOneStepStats stats;
-  CPOneStepMem none = NULL;
-  ck_assert_int_eq(CPOneStepInit(NULL, world_rhs, 0.0, y), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepReInit(NULL, 0.0, y), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepSStolerances(NULL, 1.0e-6, 1.0e-6), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepSVtolerances(NULL, 1.0e-6, y), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepWFtolerances(NULL, NULL), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepSetUserData(NULL, NULL), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepSetProjector(NULL, run.P), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepSetProjErrEst(NULL, CP_ERREST_PROJECTED), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepSetProjMaxCorrection(NULL, 1.0), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepSetProjOutput(NULL, SUNTRUE), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepSetErrHandlerFn(NULL, NULL, NULL), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepSetInitStep(NULL, 0.1), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepSetMinStep(NULL, 0.1), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepSetMaxStep(NULL, 0.1), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepSetFixedStep(NULL, 0.1), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepSetMaxNumSteps(NULL, 1), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepSetStopTime(NULL, 1.0), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepClearStopTime(NULL), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepCalcIC(NULL), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepGetConsistentIC(NULL, y), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepEvolve(NULL, 1.0, y, &t, CV_NORMAL), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepGetDky(NULL, 0.0, 0, y), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepGetEstLocalErrors(NULL, y), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepGetStats(NULL, &stats), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepPrintAllStats(NULL, stdout, SUN_OUTPUTFORMAT_TABLE), CP_MEM_NULL);
-  ck_assert_str_eq(CPOneStepGetLastMessage(NULL), "");
-  ck_assert_ptr_null(CPOneStepGetUserData(NULL));
-  ck_assert_int_eq(CPOneStepSetUserData(run.mem, &stats), CP_SUCCESS);
-  ck_assert_ptr_eq(CPOneStepGetUserData(run.mem), &stats);
-  CPOneStepFree(NULL);
-  CPOneStepFree(&none);
+  CPIntegratorStats stats;
+  CPIntegrator none = NULL;
+  ck_assert_int_eq(CPIntegratorInit(NULL, world_rhs, 0.0, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorReInit(NULL, 0.0, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSStolerances(NULL, 1.0e-6, 1.0e-6), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSVtolerances(NULL, 1.0e-6, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorWFtolerances(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetUserData(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetProjector(NULL, run.P), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetErrEst(NULL, CP_ERREST_PROJECTED), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetMaxCorrection(NULL, 1.0), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetProjOutput(NULL, SUNTRUE), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(NULL, NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetInitStep(NULL, 0.1), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetMinStep(NULL, 0.1), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetMaxStep(NULL, 0.1), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetFixedStep(NULL, 0.1), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetMaxNumSteps(NULL, 1), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetStopTime(NULL, 1.0), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetStopTime(NULL, INFINITY), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorCalcIC(NULL, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorEvolve(NULL, 1.0, y, &t, CV_NORMAL), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorGetDky(NULL, 0.0, 0, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorGetEstLocalErrors(NULL, y), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorGetStats(NULL, &stats), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorPrintAllStats(NULL, stdout, SUN_OUTPUTFORMAT_TABLE), CP_MEM_NULL);
+  ck_assert_str_eq(CPIntegratorGetLastMessage(NULL), "");
+  ck_assert_int_eq(CPIntegratorSetUserData(NULL, &stats), CP_MEM_NULL);
+  CPIntegratorFree(NULL);
+  CPIntegratorFree(&none);
 }
 END_TEST
 
@@ -61,48 +58,50 @@ START_TEST(bad_arguments_are_named_with_rule_and_value) {
   entries(bad)[2]      = NAN;
   CPProjector longer_P = CPProjectorCreateUser(rod_projection, NULL, longer, test_context);
 
-  refused(&run, CPOneStepInit(run.mem, world_rhs, 0.0, y), CP_ILL_INPUT, "CPOneStepReInit");
-  refused(&run, CPOneStepReInit(run.mem, 0.0, NULL), CP_ILL_INPUT, "y0", "NULL");
-  refused(&run, CPOneStepReInit(run.mem, 0.0, longer), CP_ILL_INPUT, "y0", "length", "4", "5");
-  refused(&run, CPOneStepReInit(run.mem, 0.0, bad), CP_ILL_INPUT, "y0", "finite", "2");
-  refused(&run, CPOneStepReInit(run.mem, NAN, y), CP_ILL_INPUT, "t0", "finite", "nan");
-  refused(&run, CPOneStepSStolerances(run.mem, -1.0e-6, 1.0e-6), CP_ILL_INPUT, "reltol", "-1e-06");
-  refused(&run, CPOneStepSStolerances(run.mem, 1.0e-6, NAN), CP_ILL_INPUT, "abstol", "nan");
-  refused(&run, CPOneStepSVtolerances(run.mem, 1.0e-6, NULL), CP_ILL_INPUT, "abstol", "NULL");
-  refused(&run, CPOneStepSVtolerances(run.mem, 1.0e-6, longer), CP_ILL_INPUT, "abstol", "4", "5");
-  refused(&run, CPOneStepSVtolerances(run.mem, 1.0e-6, negative), CP_ILL_INPUT, "abstol", ">= 0",
+  refused(&run, CPIntegratorInit(run.mem, world_rhs, 0.0, y), CP_ILL_INPUT, "CPIntegratorReInit");
+  refused(&run, CPIntegratorReInit(run.mem, 0.0, NULL), CP_ILL_INPUT, "y0", "NULL");
+  refused(&run, CPIntegratorReInit(run.mem, 0.0, longer), CP_ILL_INPUT, "y0", "length", "4", "5");
+  refused(&run, CPIntegratorReInit(run.mem, 0.0, bad), CP_ILL_INPUT, "y0", "finite", "2");
+  refused(&run, CPIntegratorReInit(run.mem, NAN, y), CP_ILL_INPUT, "t0", "finite", "nan");
+  refused(&run, CPIntegratorSStolerances(run.mem, -1.0e-6, 1.0e-6), CP_ILL_INPUT, "reltol",
           "-1e-06");
-  refused(&run, CPOneStepSVtolerances(run.mem, 1.0e-6, nan), CP_ILL_INPUT, "abstol", "finite");
-  refused(&run, CPOneStepWFtolerances(run.mem, NULL), CP_ILL_INPUT, "efun", "NULL");
-  refused(&run, CPOneStepSetProjector(run.mem, longer_P), CP_ILL_INPUT, "P", "length", "4", "5");
-  refused(&run, CPOneStepSetProjErrEst(run.mem, (CPErrEst)17), CP_ILL_INPUT, "mode", "17");
-  refused(&run, CPOneStepSetProjMaxCorrection(run.mem, -1.0), CP_ILL_INPUT, "wrms", "-1");
-  refused(&run, CPOneStepSetProjMaxCorrection(run.mem, NAN), CP_ILL_INPUT, "wrms", "nan");
-  refused(&run, CPOneStepSetInitStep(run.mem, INFINITY), CP_ILL_INPUT, "h", "finite", "inf");
-  refused(&run, CPOneStepSetMinStep(run.mem, INFINITY), CP_ILL_INPUT, "h", "finite", "inf");
-  refused(&run, CPOneStepSetMinStep(run.mem, -0.1), CP_ILL_INPUT, "h", ">= 0", "-0.1");
-  refused(&run, CPOneStepSetMaxStep(run.mem, NAN), CP_ILL_INPUT, "h", ">= 0", "nan");
-  refused(&run, CPOneStepSetMaxStep(run.mem, -1.0), CP_ILL_INPUT, "h", ">= 0", "-1");
-  refused(&run, CPOneStepSetFixedStep(run.mem, -0.1), CP_ILL_INPUT, "h", ">= 0", "-0.1");
-  refused(&run, CPOneStepSetStopTime(run.mem, NAN), CP_ILL_INPUT, "tstop", "finite", "nan");
-  refused(&run, CPOneStepGetEstLocalErrors(run.mem, y), CP_NO_INIT, "step");
-  refused(&run, CPOneStepGetEstLocalErrors(run.mem, NULL), CP_ILL_INPUT, "ele", "NULL");
-  refused(&run, CPOneStepGetDky(run.mem, 0.0, 0, y), CP_NO_INIT, "step");
-  refused(&run, CPOneStepGetDky(run.mem, 0.0, 0, NULL), CP_ILL_INPUT, "dky", "NULL");
-  refused(&run, CPOneStepGetDky(run.mem, 0.0, 0, longer), CP_ILL_INPUT, "dky", "4", "5");
-  refused(&run, CPOneStepGetStats(run.mem, NULL), CP_ILL_INPUT, "stats", "NULL");
-  refused(&run, CPOneStepPrintAllStats(run.mem, NULL, SUN_OUTPUTFORMAT_TABLE), CP_ILL_INPUT, "out",
-          "NULL");
-  refused(&run, CPOneStepPrintAllStats(run.mem, stdout, (SUNOutputFormat)99), CP_ILL_INPUT, "fmt",
-          "99");
-  refused(&run, CPOneStepGetConsistentIC(run.mem, longer), CP_ILL_INPUT, "y0", "4", "5");
-  refused(&run, CPOneStepEvolve(run.mem, NAN, y, &t, CV_NORMAL), CP_ILL_INPUT, "tout", "nan");
-  refused(&run, CPOneStepEvolve(run.mem, 1.0, NULL, &t, CV_NORMAL), CP_ILL_INPUT, "yout", "NULL");
-  refused(&run, CPOneStepEvolve(run.mem, 1.0, y, NULL, CV_NORMAL), CP_ILL_INPUT, "tret", "NULL");
-  refused(&run, CPOneStepEvolve(run.mem, 1.0, longer, &t, CV_NORMAL), CP_ILL_INPUT, "yout", "4",
+  refused(&run, CPIntegratorSStolerances(run.mem, 1.0e-6, NAN), CP_ILL_INPUT, "abstol", "nan");
+  refused(&run, CPIntegratorSVtolerances(run.mem, 1.0e-6, NULL), CP_ILL_INPUT, "abstol", "NULL");
+  refused(&run, CPIntegratorSVtolerances(run.mem, 1.0e-6, longer), CP_ILL_INPUT, "abstol", "4", "5");
+  refused(&run, CPIntegratorSVtolerances(run.mem, 1.0e-6, negative), CP_ILL_INPUT, "abstol", ">= 0",
+          "-1e-06");
+  refused(&run, CPIntegratorSVtolerances(run.mem, 1.0e-6, nan), CP_ILL_INPUT, "abstol", "finite");
+  refused(&run, CPIntegratorWFtolerances(run.mem, NULL), CP_ILL_INPUT, "efun", "NULL");
+  refused(&run, CPIntegratorSetProjector(run.mem, longer_P), CP_ILL_INPUT, "P", "length", "4", "5");
+  refused(&run, CPIntegratorSetErrEst(run.mem, (CPErrEst)17), CP_ILL_INPUT, "mode", "17");
+  refused(&run, CPIntegratorSetMaxCorrection(run.mem, -1.0), CP_ILL_INPUT, "wrms", "-1");
+  refused(&run, CPIntegratorSetMaxCorrection(run.mem, NAN), CP_ILL_INPUT, "wrms", "nan");
+  refused(&run, CPIntegratorSetInitStep(run.mem, INFINITY), CP_ILL_INPUT, "h", "finite", "inf");
+  refused(&run, CPIntegratorSetMinStep(run.mem, INFINITY), CP_ILL_INPUT, "h", "finite", "inf");
+  refused(&run, CPIntegratorSetMinStep(run.mem, -0.1), CP_ILL_INPUT, "h", ">= 0", "-0.1");
+  refused(&run, CPIntegratorSetMaxStep(run.mem, NAN), CP_ILL_INPUT, "h", ">= 0", "nan");
+  refused(&run, CPIntegratorSetMaxStep(run.mem, -1.0), CP_ILL_INPUT, "h", ">= 0", "-1");
+  refused(&run, CPIntegratorSetFixedStep(run.mem, -0.1), CP_ILL_INPUT, "h", ">= 0", "-0.1");
+  refused(&run, CPIntegratorSetStopTime(run.mem, NAN), CP_ILL_INPUT, "tstop", "finite", "nan");
+  refused(&run, CPIntegratorGetEstLocalErrors(run.mem, y), CP_NO_INIT, "step");
+  refused(&run, CPIntegratorGetEstLocalErrors(run.mem, NULL), CP_ILL_INPUT, "ele", "NULL");
+  refused(&run, CPIntegratorGetDky(run.mem, 0.0, 0, y), CP_NO_INIT, "step");
+  refused(&run, CPIntegratorGetDky(run.mem, 0.0, 0, NULL), CP_ILL_INPUT, "dky", "NULL");
+  refused(&run, CPIntegratorGetDky(run.mem, 0.0, 0, longer), CP_ILL_INPUT, "dky", "4", "5");
+  refused(&run, CPIntegratorGetStats(run.mem, NULL), CP_ILL_INPUT, "stats", "NULL");
+  refused(&run, CPIntegratorPrintAllStats(run.mem, NULL, SUN_OUTPUTFORMAT_TABLE), CP_ILL_INPUT,
+          "out", "NULL");
+  refused(&run, CPIntegratorPrintAllStats(run.mem, stdout, (SUNOutputFormat)99), CP_ILL_INPUT,
+          "fmt", "99");
+  refused(&run, CPIntegratorCalcIC(run.mem, longer), CP_ILL_INPUT, "y0", "4", "5");
+  refused(&run, CPIntegratorEvolve(run.mem, NAN, y, &t, CV_NORMAL), CP_ILL_INPUT, "tout", "nan");
+  refused(&run, CPIntegratorEvolve(run.mem, 1.0, NULL, &t, CV_NORMAL), CP_ILL_INPUT, "yout", "NULL");
+  refused(&run, CPIntegratorEvolve(run.mem, 1.0, y, NULL, CV_NORMAL), CP_ILL_INPUT, "tret", "NULL");
+  refused(&run, CPIntegratorEvolve(run.mem, 1.0, longer, &t, CV_NORMAL), CP_ILL_INPUT, "yout", "4",
           "5");
-  refused(&run, CPOneStepEvolve(run.mem, 1.0, y, &t, 9), CP_ILL_INPUT, "itask", "CV_ONE_STEP", "9");
-  ck_assert_done(&run, CPOneStepEvolve(run.mem, 0.0, y, &t, CV_NORMAL)); /* takes no step */
+  refused(&run, CPIntegratorEvolve(run.mem, 1.0, y, &t, 9), CP_ILL_INPUT, "itask", "CV_ONE_STEP",
+          "9");
+  ck_assert_done(&run, CPIntegratorEvolve(run.mem, 0.0, y, &t, CV_NORMAL)); /* takes no step */
   ck_assert_int_eq(run.world.f_calls + run.world.c_calls, 0);
 
   ck_assert_done(&run, one_to(&run, 1.0));
@@ -126,19 +125,22 @@ static int height(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
 
 START_TEST(arguments_of_roots_and_stop_times_are_named) {
   sunrealtype low, high;
-  refused(&run, CPOneStepSetRootDirection(run.mem, (int[]){0, 0}), CP_NO_INIT, "CPOneStepRootInit");
-  refused(&run, CPOneStepRootInit(run.mem, -1, height), CP_ILL_INPUT, "nrtfn = -1");
-  refused(&run, CPOneStepRootInit(run.mem, 2, NULL), CP_ILL_INPUT, "g must not");
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 2, height));
-  refused(&run, CPOneStepSetRootDirection(run.mem, NULL), CP_ILL_INPUT, "rootdir");
-  refused(&run, CPOneStepSetRootDirection(run.mem, (int[]){0, 2}), CP_ILL_INPUT, "rootdir[1] = 2");
-  refused(&run, CPOneStepSetRootDirection(run.mem, (int[]){-2, 0}), CP_ILL_INPUT, "rootdir[0] = -2");
-  refused(&run, CPOneStepGetRootInfo(run.mem, NULL), CP_ILL_INPUT, "rootsfound");
-  refused(&run, CPOneStepGetRootWindow(run.mem, NULL, &high), CP_ILL_INPUT, "low and high");
-  refused(&run, CPOneStepGetRootWindow(run.mem, &low, NULL), CP_ILL_INPUT, "low and high");
-  refused(&run, CPOneStepGetRootWindow(run.mem, &low, &high), CP_NO_INIT, "root");
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 0, NULL));
-  ck_assert_done(&run, CPOneStepSetStopTime(run.mem, -1.0)); /* the run may go there */
+  refused(&run, CPIntegratorSetRootDirection(run.mem, (int[]){0, 0}), CP_NO_INIT,
+          "CPIntegratorRootInit");
+  refused(&run, CPIntegratorRootInit(run.mem, -1, height), CP_ILL_INPUT, "nrtfn = -1");
+  refused(&run, CPIntegratorRootInit(run.mem, 2, NULL), CP_ILL_INPUT, "g must not");
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 2, height));
+  refused(&run, CPIntegratorSetRootDirection(run.mem, NULL), CP_ILL_INPUT, "rootdir");
+  refused(&run, CPIntegratorSetRootDirection(run.mem, (int[]){0, 2}), CP_ILL_INPUT,
+          "rootdir[1] = 2");
+  refused(&run, CPIntegratorSetRootDirection(run.mem, (int[]){-2, 0}), CP_ILL_INPUT,
+          "rootdir[0] = -2");
+  refused(&run, CPIntegratorGetRootInfo(run.mem, NULL), CP_ILL_INPUT, "rootsfound");
+  refused(&run, CPIntegratorGetRootWindow(run.mem, NULL, &high), CP_ILL_INPUT, "low and high");
+  refused(&run, CPIntegratorGetRootWindow(run.mem, &low, NULL), CP_ILL_INPUT, "low and high");
+  refused(&run, CPIntegratorGetRootWindow(run.mem, &low, &high), CP_NO_INIT, "root");
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 0, NULL));
+  ck_assert_done(&run, CPIntegratorSetStopTime(run.mem, -1.0)); /* the run may go there */
   refused(&run, one_to(&run, 1.0), CP_ILL_INPUT, "tstop", "-1");
 }
 END_TEST
@@ -148,10 +150,10 @@ START_TEST(statistics_that_cannot_be_written_are_told) {
   if (!full) return;
   setvbuf(full, NULL, _IONBF, 0);
   for (int projects = 0; projects < 2; projects++) {
-    ck_assert_done(&run, CPOneStepSetProjector(run.mem, projects ? run.P : NULL));
-    refused(&run, CPOneStepPrintAllStats(run.mem, full, SUN_OUTPUTFORMAT_TABLE), CP_ILL_INPUT,
+    ck_assert_done(&run, CPIntegratorSetProjector(run.mem, projects ? run.P : NULL));
+    refused(&run, CPIntegratorPrintAllStats(run.mem, full, SUN_OUTPUTFORMAT_TABLE), CP_ILL_INPUT,
             "writing to out failed");
-    refused(&run, CPOneStepPrintAllStats(run.mem, full, SUN_OUTPUTFORMAT_CSV), CP_ILL_INPUT,
+    refused(&run, CPIntegratorPrintAllStats(run.mem, full, SUN_OUTPUTFORMAT_CSV), CP_ILL_INPUT,
             "writing to out failed");
   }
   fclose(full);
@@ -161,19 +163,19 @@ END_TEST
 /* A run backwards in time also has a direction. */
 START_TEST(a_run_does_not_turn_round) {
   sunrealtype t;
-  ck_assert_done(&run, CPOneStepEvolve(run.mem, -1.0, run.y, &t, CV_ONE_STEP));
-  refused(&run, CPOneStepEvolve(run.mem, 1.0, run.y, &t, CV_ONE_STEP), CP_ILL_INPUT, "smaller t");
-  ck_assert_done(&run, CPOneStepReInit(run.mem, 0.0, run.y));
-  ck_assert_done(&run, CPOneStepEvolve(run.mem, 1.0, run.y, &t, CV_ONE_STEP));
-  refused(&run, CPOneStepEvolve(run.mem, -1.0, run.y, &t, CV_ONE_STEP), CP_ILL_INPUT, "larger t");
+  ck_assert_done(&run, CPIntegratorEvolve(run.mem, -1.0, run.y, &t, CV_ONE_STEP));
+  refused(&run, CPIntegratorEvolve(run.mem, 1.0, run.y, &t, CV_ONE_STEP), CP_ILL_INPUT, "smaller t");
+  ck_assert_done(&run, CPIntegratorReInit(run.mem, 0.0, run.y));
+  ck_assert_done(&run, CPIntegratorEvolve(run.mem, 1.0, run.y, &t, CV_ONE_STEP));
+  refused(&run, CPIntegratorEvolve(run.mem, -1.0, run.y, &t, CV_ONE_STEP), CP_ILL_INPUT, "larger t");
 }
 END_TEST
 
 /* A first step has a sign. */
 START_TEST(a_first_step_away_from_tout_is_refused) {
-  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, -0.01));
+  ck_assert_done(&run, CPIntegratorSetInitStep(run.mem, -0.01));
   refused(&run, one_to(&run, 1.0), CP_ILL_INPUT, "-0.01");
-  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 0.01));
+  ck_assert_done(&run, CPIntegratorSetInitStep(run.mem, 0.01));
   ck_assert_done(&run, one_to(&run, 1.0));
 }
 END_TEST
@@ -190,15 +192,15 @@ START_TEST(what_does_not_move_takes_few_steps) {
   for (int zero = 0; zero < 2; zero++) {
     N_Vector y = zero ? VECTOR(0.0, 0.0) : VECTOR(1.0, -2.0), start = vector_copy(y);
     sunrealtype t;
-    CPOneStepStats stats;
-    CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
-    ck_assert_int_eq(CPOneStepInit(mem, at_rest, 0.0, y), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepSStolerances(mem, 1.0e-8, 1.0e-8), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+    CPIntegratorStats stats;
+    CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
+    ck_assert_int_eq(CPIntegratorInit(mem, at_rest, 0.0, y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-8, 1.0e-8), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
     ck_assert(same_bits(y, start));
-    CPOneStepGetStats(mem, &stats);
+    CPIntegratorGetStats(mem, &stats);
     ck_assert_int_le(stats.nst, 12); /* from 1e-6, growing at most tenfold */
-    CPOneStepFree(&mem);
+    CPIntegratorFree(&mem);
     N_VDestroy(y);
     N_VDestroy(start);
   }
@@ -221,9 +223,9 @@ START_TEST(tables_that_are_none_are_refused) {
     if (wrong == 6) B->p = 0;
     if (wrong == 7) B->d[0] = 0.9;
     if (wrong == 8) b[0] = 0.4;
-    CPOneStepMem mem = CPOneStepCreateTable(B, test_context);
+    CPIntegrator mem = CPIntegratorCreateTable(B, test_context);
     ck_assert_msg((mem == NULL) == (wrong > 0), "table %d", wrong);
-    CPOneStepFree(&mem);
+    CPIntegratorFree(&mem);
     B->stages = 2, B->A = A, B->b = b, B->c = c;
     ARKodeButcherTable_Free(B);
   }
@@ -248,10 +250,10 @@ static SUNErrCode no_copy(SUNMatrix J, SUNMatrix copy) {
 START_TEST(a_template_that_cannot_be_copied_is_refused) {
   SUNMatrix J  = SUNDenseMatrix(PENDULUM_N, PENDULUM_N, test_context);
   J->ops->copy = no_copy;
-  CPOneStepFree(&run.mem);
-  run.mem = CPOneStepCreate("RADAU", test_context);
-  ck_assert_done(&run, CPOneStepSetErrHandlerFn(run.mem, message_log, &run.log));
-  refused(&run, CPOneStepSetJacobian(run.mem, J, NULL), CP_MEM_FAIL, "template");
+  CPIntegratorFree(&run.mem);
+  run.mem = CPIntegratorCreate("RADAU", test_context);
+  ck_assert_done(&run, CPIntegratorSetErrHandlerFn(run.mem, message_log, &run.log));
+  refused(&run, CPIntegratorSetJacFn(run.mem, J, NULL), CP_MEM_FAIL, "template");
   SUNMatDestroy(J);
 }
 END_TEST
@@ -261,15 +263,15 @@ START_TEST(what_RADAU_cannot_do_is_refused) {
   SUNMatrix J                 = SUNDenseMatrix(PENDULUM_N, PENDULUM_N, test_context);
   far->ops->nvgetvectorid     = of_a_device;
   far->ops->nvgetarraypointer = NULL;
-  refused(&run, CPOneStepSetJacobian(run.mem, J, NULL), CP_NOT_SUPPORTED, "RADAU does");
-  CPOneStepFree(&run.mem);
-  run.mem = CPOneStepCreate("RADAU", test_context);
-  ck_assert_done(&run, CPOneStepSetErrHandlerFn(run.mem, message_log, &run.log));
-  ck_assert_done(&run, CPOneStepSetJacobian(run.mem, J, NULL));
-  ck_assert_done(&run, CPOneStepSetJacobian(run.mem, J, NULL)); /* replaces the first */
-  refused(&run, CPOneStepInit(run.mem, world_rhs, 0.0, far), CP_ILL_INPUT, "y0", "RADAU");
-  ck_assert_done(&run, CPOneStepInit(run.mem, world_rhs, 0.0, run.y));
-  refused(&run, CPOneStepSetJacobian(run.mem, J, NULL), CP_TOO_LATE, "CPOneStepInit");
+  refused(&run, CPIntegratorSetJacFn(run.mem, J, NULL), CP_NOT_SUPPORTED, "RADAU does");
+  CPIntegratorFree(&run.mem);
+  run.mem = CPIntegratorCreate("RADAU", test_context);
+  ck_assert_done(&run, CPIntegratorSetErrHandlerFn(run.mem, message_log, &run.log));
+  ck_assert_done(&run, CPIntegratorSetJacFn(run.mem, J, NULL));
+  ck_assert_done(&run, CPIntegratorSetJacFn(run.mem, J, NULL)); /* replaces the first */
+  refused(&run, CPIntegratorInit(run.mem, world_rhs, 0.0, far), CP_ILL_INPUT, "y0", "RADAU");
+  ck_assert_done(&run, CPIntegratorInit(run.mem, world_rhs, 0.0, run.y));
+  refused(&run, CPIntegratorSetJacFn(run.mem, J, NULL), CP_TOO_LATE, "CPIntegratorInit");
   SUNMatDestroy(J);
   N_VDestroy(far);
 }
@@ -278,42 +280,43 @@ END_TEST
 START_TEST(before_init_calls_are_refused) {
   sunrealtype t;
   N_Vector longer = vector_of(PENDULUM_N + 1, NULL);
-  CPOneStepFree(&run.mem);
-  run.mem = CPOneStepCreate(NULL, test_context);
-  CPOneStepSetErrHandlerFn(run.mem, message_log, &run.log);
-  refused(&run, CPOneStepEvolve(run.mem, 1.0, run.y, &t, CV_NORMAL), CP_NO_INIT, "CPOneStepInit");
-  refused(&run, CPOneStepReInit(run.mem, 0.0, run.y), CP_NO_INIT, "CPOneStepInit");
-  refused(&run, CPOneStepCalcIC(run.mem), CP_NO_INIT, "CPOneStepInit");
-  refused(&run, CPOneStepGetDky(run.mem, 0.0, 0, run.y), CP_NO_INIT, "CPOneStepInit");
-  refused(&run, CPOneStepGetEstLocalErrors(run.mem, run.y), CP_NO_INIT, "CPOneStepInit");
-  refused(&run, CPOneStepGetConsistentIC(run.mem, run.y), CP_NO_INIT, "CPOneStepInit");
-  refused(&run, CPOneStepPrintAllStats(run.mem, stdout, SUN_OUTPUTFORMAT_TABLE), CP_NO_INIT,
-          "CPOneStepInit");
-  refused(&run, CPOneStepInit(run.mem, NULL, 0.0, run.y), CP_ILL_INPUT, "f", "NULL");
-  refused(&run, CPOneStepInit(run.mem, world_rhs, 0.0, NULL), CP_ILL_INPUT, "y0", "NULL");
-  ck_assert_done(&run, CPOneStepSetProjector(run.mem, run.P));
-  refused(&run, CPOneStepInit(run.mem, world_rhs, 0.0, longer), CP_ILL_INPUT, "y0", "4", "5");
-  ck_assert_done(&run, CPOneStepSVtolerances(run.mem, 1.0e-6, longer));
-  refused(&run, CPOneStepInit(run.mem, world_rhs, 0.0, run.y), CP_ILL_INPUT, "abstol", "4", "5");
-  ck_assert_done(&run, CPOneStepSVtolerances(run.mem, 1.0e-6, run.y)); /* which contains zeros */
-  ck_assert_done(&run, CPOneStepInit(run.mem, world_rhs, 0.0, run.y));
+  CPIntegratorFree(&run.mem);
+  run.mem = CPIntegratorCreate(NULL, test_context);
+  CPIntegratorSetErrHandlerFn(run.mem, message_log, &run.log);
+  refused(&run, CPIntegratorEvolve(run.mem, 1.0, run.y, &t, CV_NORMAL), CP_NO_INIT,
+          "CPIntegratorInit");
+  refused(&run, CPIntegratorReInit(run.mem, 0.0, run.y), CP_NO_INIT, "CPIntegratorInit");
+  refused(&run, CPIntegratorCalcIC(run.mem, NULL), CP_NO_INIT, "CPIntegratorInit");
+  refused(&run, CPIntegratorGetDky(run.mem, 0.0, 0, run.y), CP_NO_INIT, "CPIntegratorInit");
+  refused(&run, CPIntegratorGetEstLocalErrors(run.mem, run.y), CP_NO_INIT, "CPIntegratorInit");
+  refused(&run, CPIntegratorCalcIC(run.mem, run.y), CP_NO_INIT, "CPIntegratorInit");
+  refused(&run, CPIntegratorPrintAllStats(run.mem, stdout, SUN_OUTPUTFORMAT_TABLE), CP_NO_INIT,
+          "CPIntegratorInit");
+  refused(&run, CPIntegratorInit(run.mem, NULL, 0.0, run.y), CP_ILL_INPUT, "f", "NULL");
+  refused(&run, CPIntegratorInit(run.mem, world_rhs, 0.0, NULL), CP_ILL_INPUT, "y0", "NULL");
+  ck_assert_done(&run, CPIntegratorSetProjector(run.mem, run.P));
+  refused(&run, CPIntegratorInit(run.mem, world_rhs, 0.0, longer), CP_ILL_INPUT, "y0", "4", "5");
+  ck_assert_done(&run, CPIntegratorSVtolerances(run.mem, 1.0e-6, longer));
+  refused(&run, CPIntegratorInit(run.mem, world_rhs, 0.0, run.y), CP_ILL_INPUT, "abstol", "4", "5");
+  ck_assert_done(&run, CPIntegratorSVtolerances(run.mem, 1.0e-6, run.y)); /* which contains zeros */
+  ck_assert_done(&run, CPIntegratorInit(run.mem, world_rhs, 0.0, run.y));
   N_VDestroy(longer);
 }
 END_TEST
 
 START_TEST(tolerances_have_to_be_set) {
-  CPOneStepFree(&run.mem);
-  run.mem = CPOneStepCreate(NULL, test_context);
-  CPOneStepSetErrHandlerFn(run.mem, message_log, &run.log);
-  ck_assert_done(&run, CPOneStepInit(run.mem, world_rhs, 0.0, run.y));
-  refused(&run, one_to(&run, 1.0), CP_NO_INIT, "CPOneStepSStolerances");
+  CPIntegratorFree(&run.mem);
+  run.mem = CPIntegratorCreate(NULL, test_context);
+  CPIntegratorSetErrHandlerFn(run.mem, message_log, &run.log);
+  ck_assert_done(&run, CPIntegratorInit(run.mem, world_rhs, 0.0, run.y));
+  refused(&run, one_to(&run, 1.0), CP_NO_INIT, "CPIntegratorSStolerances");
   ck_assert_int_eq(run.world.f_calls, 0);
 }
 END_TEST
 
 START_TEST(times_behind_the_last_step_are_refused) {
   for (int i = 0; i < 3; i++) ck_assert_done(&run, one_step(&run));
-  const CPOneStepStats s = one_stats(&run);
+  const CPIntegratorStats s = one_stats(&run);
   ck_assert_done(&run, one_to(&run, s.t - 0.5 * s.hlast)); /* within it */
   refused(&run, one_to(&run, s.t - 1.5 * s.hlast), CP_ILL_INPUT, "tout", "last step");
   ck_assert_double_eq(run.t, s.t);
@@ -325,7 +328,7 @@ END_TEST
 START_TEST(a_vector_without_an_operation_is_refused) {
   N_Vector y          = vector_copy(run.y);
   y->ops->nvlinearsum = NULL;
-  refused(&run, CPOneStepReInit(run.mem, 0.0, y), CP_VECTOROP_ERR, "y0", "N_VLinearSum");
+  refused(&run, CPIntegratorReInit(run.mem, 0.0, y), CP_VECTOROP_ERR, "y0", "N_VLinearSum");
   N_VDestroy(y);
 }
 END_TEST

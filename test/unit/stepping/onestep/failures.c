@@ -27,7 +27,7 @@ START_TEST(a_recoverable_failure_of_f_has_the_step_retried_smaller) {
   one_open(&run, one_methods[_i / 2], 1.0e-4);
   run.world.f = _i % 2 ? once_nan : once_failing;
   ck_assert_done(&run, one_to(&run, 1.0));
-  const CPOneStepStats s = one_stats(&run);
+  const CPIntegratorStats s = one_stats(&run);
   ck_assert_int_eq(s.nrhsfails, 1);
   ck_assert_int_eq(s.nattempts, s.nst + s.netf + s.nrhsfails + s.nprojfails);
   ck_assert_int_eq(s.nfe, run.world.f_calls);
@@ -42,7 +42,7 @@ START_TEST(a_recoverable_failure_of_c_has_the_step_retried_smaller) {
   run.world.c = _i % 2 ? once_nan : once_failing;
   ck_assert_done(&run, one_to(&run, 0.29));
   /* output would meet the fault, too */
-  ck_assert_done(&run, CPOneStepSetProjOutput(run.mem, SUNFALSE));
+  ck_assert_done(&run, CPIntegratorSetProjOutput(run.mem, SUNFALSE));
   ck_assert_done(&run, one_to(&run, 1.0));
   ck_assert_int_eq(one_stats(&run).nprojfails, 1);
   ck_assert_int_eq(run.log.count, 0);
@@ -51,10 +51,10 @@ END_TEST
 
 /* Projections that move the state too far cut the step. */
 START_TEST(corrections_above_their_bound_have_the_step_retried_smaller) {
-  ck_assert_done(&run, CPOneStepSetProjMaxCorrection(run.mem, 0.01));
-  ck_assert_done(&run, CPOneStepSetProjOutput(run.mem, SUNFALSE));
+  ck_assert_done(&run, CPIntegratorSetMaxCorrection(run.mem, 0.01));
+  ck_assert_done(&run, CPIntegratorSetProjOutput(run.mem, SUNFALSE));
   ck_assert_done(&run, one_to(&run, 1.0));
-  const CPOneStepStats s = one_stats(&run);
+  const CPIntegratorStats s = one_stats(&run);
   ck_assert_int_gt(s.nlargecorr, 0);
   ck_assert_int_eq(s.nlargecorr, s.nprojfails);
   ck_assert_double_le(s.maxcorrection, 0.01);
@@ -85,25 +85,25 @@ START_TEST(a_rejected_attempt_warns_of_nothing) {
   const sunrealtype tols = 1.0e-6;
   N_Vector y = VECTOR(0.0, 0.0, 0.0), c = VECTOR(0.0, 0.0);
   CPProjector P    = CPProjectorCreate(lost_constraint, y, c, test_context);
-  CPOneStepMem mem = CPOneStepCreate(one_methods[_i], test_context);
+  CPIntegrator mem = CPIntegratorCreate(one_methods[_i], test_context);
   MessageLog log   = {0};
   sunrealtype t;
-  CPOneStepStats s;
-  CPOneStepSetErrHandlerFn(mem, message_log, &log);
-  ck_assert_int_eq(CPOneStepInit(mem, explosion, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSStolerances(mem, tols, tols), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetProjector(mem, P), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetProjErrEst(mem, CP_ERREST_PROJECTED), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetInitStep(mem, 0.3), CP_SUCCESS); /* its factors have two rows */
-  ck_assert_int_eq(CPOneStepEvolve(mem, 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetInitStep(mem, 0.5), CP_SUCCESS);
+  CPIntegratorStats s;
+  CPIntegratorSetErrHandlerFn(mem, message_log, &log);
+  ck_assert_int_eq(CPIntegratorInit(mem, explosion, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, tols, tols), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(mem, P), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrEst(mem, CP_ERREST_PROJECTED), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetInitStep(mem, 0.3), CP_SUCCESS); /* its factors have two rows */
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetInitStep(mem, 0.5), CP_SUCCESS);
   ck_assert_int_eq(CPProjectorSetJacFrequency(P, 1), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepEvolve(mem, 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
-  CPOneStepGetStats(mem, &s);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
+  CPIntegratorGetStats(mem, &s);
   ck_assert_int_gt(s.nattempts, s.nst);
   ck_assert_double_le(t, 0.5);
   ck_assert_msg(log.count == 0, "%s: %s", one_methods[_i], log.text);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
   N_VDestroy(y);
   N_VDestroy(c);
@@ -155,7 +155,7 @@ START_TEST(each_failure_ends_with_its_code_at_the_last_good_state) {
   for (int k = 0; k < 3 && of->words[k]; k++) ck_assert_mentions(run.log.text, of->words[k]);
   ck_assert_double_le(run.t, 0.3 + 1.0e-12);
   assert_last_good_state();
-  refused(&run, CPOneStepGetDky(run.mem, run.t, 0, run.y), CP_NO_INIT, "accepted step");
+  refused(&run, CPIntegratorGetDky(run.mem, run.t, 0, run.y), CP_NO_INIT, "accepted step");
   run.world.f = run.world.c = run.world.jac = (Fault){0.0, 0, 0, 0.0};
   ck_assert_done(&run, one_to(&run, 1.0));
   ck_assert_double_le(one_error(&run, run.t, run.y), 1.0e-3);
@@ -194,9 +194,9 @@ START_TEST(after_a_failed_step_there_is_no_output_within_the_one_before) {
   one_close(&run);
   one_open(&run, one_methods[_i], 1.0e-6);
   for (int k = 0; k < 5; k++) ck_assert_done(&run, one_step(&run));
-  const CPOneStepStats s = one_stats(&run);
-  run.world.f            = (Fault){run.t + 0.5 * s.hnext, -1, -1, 0.0};
-  const sunrealtype last = run.t;
+  const CPIntegratorStats s = one_stats(&run);
+  run.world.f               = (Fault){run.t + 0.5 * s.hnext, -1, -1, 0.0};
+  const sunrealtype last    = run.t;
   ck_assert_returns(&run, one_to(&run, last + 1.0), CV_RHSFUNC_FAIL);
   refused(&run, one_to(&run, last - 0.5 * s.hlast), CP_ILL_INPUT, "last good state", "tout = ");
   ck_assert_done(&run, one_to(&run, nextafter(last, 0.0))); /* except for roundoff */
@@ -231,10 +231,10 @@ START_TEST(failed_attempts_leave_no_size_to_a_new_start) {
   ck_assert_double_le(one_error(&run, 2.0, run.y), 0.1);
 
   one_restart(&run, 0.0);
-  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 1.0e-12));
+  ck_assert_done(&run, CPIntegratorSetInitStep(run.mem, 1.0e-12));
   ck_assert_done(&run, one_step(&run));
-  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 0.0));
-  ck_assert_done(&run, CPOneStepReInit(run.mem, 1.0e9, run.y));
+  ck_assert_done(&run, CPIntegratorSetInitStep(run.mem, 0.0));
+  ck_assert_done(&run, CPIntegratorReInit(run.mem, 1.0e9, run.y));
   ck_assert_done(&run, one_to(&run, 1.0e9 + 1.0));
 }
 END_TEST
@@ -244,11 +244,11 @@ START_TEST(a_long_step_leaves_no_roundoff_to_a_new_start) {
   N_Vector y0 = vector_copy(run.y);
   N_VConst(0.0, run.y);
   N_VGetArrayPointer(run.y)[1] = -1.0;
-  ck_assert_done(&run, CPOneStepReInit(run.mem, 0.0, run.y));
-  ck_assert_done(&run, CPOneStepSetFixedStep(run.mem, 1.0e12));
-  ck_assert_done(&run, CPOneStepEvolve(run.mem, 1.0e12, run.y, &run.t, CV_ONE_STEP));
-  ck_assert_done(&run, CPOneStepSetFixedStep(run.mem, 0.0));
-  ck_assert_done(&run, CPOneStepReInit(run.mem, 0.0, y0));
+  ck_assert_done(&run, CPIntegratorReInit(run.mem, 0.0, run.y));
+  ck_assert_done(&run, CPIntegratorSetFixedStep(run.mem, 1.0e12));
+  ck_assert_done(&run, CPIntegratorEvolve(run.mem, 1.0e12, run.y, &run.t, CV_ONE_STEP));
+  ck_assert_done(&run, CPIntegratorSetFixedStep(run.mem, 0.0));
+  ck_assert_done(&run, CPIntegratorReInit(run.mem, 0.0, y0));
   run.world.f = (Fault){-1.0, -1, -1, 0.0};
   ck_assert_returns(&run, one_to(&run, 1.0), CV_RHSFUNC_FAIL);
   refused(&run, one_to(&run, -1.0e-3), CP_ILL_INPUT, "tout", "-0.001");
@@ -271,7 +271,7 @@ START_TEST(a_first_evaluation_that_fails_has_codes_of_its_own) {
   refused(&run, one_to(&run, 1.0), CP_RHS_NONFINITE, "NaN", "t = 0");
   run.world.f = (Fault){0.0, 0, 0, 0.0};
   run.world.c = (Fault){-1.0, -1, 1, 0.0};
-  ck_assert_done(&run, CPOneStepReInit(run.mem, 0.0, run.y));
+  ck_assert_done(&run, CPIntegratorReInit(run.mem, 0.0, run.y));
   refused(&run, one_to(&run, 1.0), CP_FIRST_USERFUNC_ERR, "c");
   run.world.c = (Fault){0.0, 0, 0, 0.0};
   ck_assert_done(&run, one_to(&run, 1.0));
@@ -279,20 +279,20 @@ START_TEST(a_first_evaluation_that_fails_has_codes_of_its_own) {
 END_TEST
 
 START_TEST(too_many_steps_can_be_continued) {
-  refused(&run, CPOneStepSetMaxNumSteps(run.mem, -2), CP_ILL_INPUT, "mxsteps", "-2");
-  ck_assert_done(&run, CPOneStepSetMaxNumSteps(run.mem, 3));
+  refused(&run, CPIntegratorSetMaxNumSteps(run.mem, -2), CP_ILL_INPUT, "mxsteps", "-2");
+  ck_assert_done(&run, CPIntegratorSetMaxNumSteps(run.mem, 3));
   refused(&run, one_to(&run, 5.0), CV_TOO_MUCH_WORK, "3 steps", "tout = 5",
-          "CPOneStepSetMaxNumSteps");
+          "CPIntegratorSetMaxNumSteps");
   ck_assert_int_eq(one_stats(&run).nst, 3);
   assert_last_good_state();
-  ck_assert_done(&run, CPOneStepSetMaxNumSteps(run.mem, -1));
+  ck_assert_done(&run, CPIntegratorSetMaxNumSteps(run.mem, -1));
   ck_assert_done(&run, one_to(&run, 5.0));
 }
 END_TEST
 
 START_TEST(too_many_steps_towards_a_fault_tell_its_reason) {
   run.world.f = (Fault){0.3, -1, 1, 0.0};
-  ck_assert_done(&run, CPOneStepSetMaxNumSteps(run.mem, 25));
+  ck_assert_done(&run, CPIntegratorSetMaxNumSteps(run.mem, 25));
   refused(&run, one_to(&run, 5.0), CV_TOO_MUCH_WORK, "25 steps", "right-hand side f",
           "failed recoverably");
   assert_last_good_state();
@@ -301,7 +301,7 @@ END_TEST
 
 /* Not again with the limit after it, when only the error test has rejected attempts since. */
 START_TEST(a_reason_of_failed_attempts_is_told_once) {
-  ck_assert_done(&run, CPOneStepSetMaxNumSteps(run.mem, 1));
+  ck_assert_done(&run, CPIntegratorSetMaxNumSteps(run.mem, 1));
   run.world.f = (Fault){0.3, 1, 1, 0.0};
   do refused(&run, one_to(&run, 5.0), CV_TOO_MUCH_WORK, "1 steps");
   while (!strstr(run.log.text, "attempts fail"));
@@ -314,8 +314,8 @@ START_TEST(a_reason_of_failed_attempts_is_told_once) {
 END_TEST
 
 START_TEST(the_default_is_500_steps) {
-  ck_assert_done(&run, CPOneStepSetMaxNumSteps(run.mem, 0));
-  ck_assert_done(&run, CPOneStepSetMaxStep(run.mem, 1.0e-3));
+  ck_assert_done(&run, CPIntegratorSetMaxNumSteps(run.mem, 0));
+  ck_assert_done(&run, CPIntegratorSetMaxStep(run.mem, 1.0e-3));
   ck_assert_returns(&run, one_to(&run, 5.0), CV_TOO_MUCH_WORK);
   ck_assert_int_eq(one_stats(&run).nst, 500);
 }
@@ -323,8 +323,8 @@ END_TEST
 
 /* A tolerance that the least step does not meet */
 START_TEST(a_least_step_that_is_too_large_ends_the_run) {
-  ck_assert_done(&run, CPOneStepSetMinStep(run.mem, 1.0));
-  ck_assert_done(&run, CPOneStepSetProjMaxCorrection(run.mem, INFINITY));
+  ck_assert_done(&run, CPIntegratorSetMinStep(run.mem, 1.0));
+  ck_assert_done(&run, CPIntegratorSetMaxCorrection(run.mem, INFINITY));
   CPProjectorSetMaxIters(run.P, 100);
   const int flag = one_to(&run, 5.0);
   ck_assert_msg(flag == CV_ERR_FAILURE || flag == CP_PROJ_CONV_FAILURE, "%d: %s", flag,
@@ -343,12 +343,12 @@ static int noisy(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
 }
 
 START_TEST(an_error_test_that_no_size_passes_ends_the_run) {
-  CPOneStepFree(&run.mem);
-  run.mem = CPOneStepCreate("ARKODE_CASH_KARP_6_4_5", test_context);
-  CPOneStepSetErrHandlerFn(run.mem, message_log, &run.log);
-  CPOneStepInit(run.mem, noisy, 0.0, run.y);
-  CPOneStepSStolerances(run.mem, 1.0e-10, 1.0e-10);
-  CPOneStepSetUserData(run.mem, &run.world);
+  CPIntegratorFree(&run.mem);
+  run.mem = CPIntegratorCreate("ARKODE_CASH_KARP_6_4_5", test_context);
+  CPIntegratorSetErrHandlerFn(run.mem, message_log, &run.log);
+  CPIntegratorInit(run.mem, noisy, 0.0, run.y);
+  CPIntegratorSStolerances(run.mem, 1.0e-10, 1.0e-10);
+  CPIntegratorSetUserData(run.mem, &run.world);
   ck_assert_returns(&run, one_to(&run, 1.0), CV_ERR_FAILURE);
   ck_assert_mentions(run.log.text, "error test");
   ck_assert_double_le(fabs(run.t - 0.1), 1.0e-3);
@@ -356,14 +356,14 @@ START_TEST(an_error_test_that_no_size_passes_ends_the_run) {
 END_TEST
 
 START_TEST(tolerances_below_roundoff_are_told) {
-  ck_assert_done(&run, CPOneStepSStolerances(run.mem, 0.0, 1.0e-18));
-  CPOneStepSetProjector(run.mem, NULL);
+  ck_assert_done(&run, CPIntegratorSStolerances(run.mem, 0.0, 1.0e-18));
+  CPIntegratorSetProjector(run.mem, NULL);
   refused(&run, one_to(&run, 1.0), CV_TOO_MUCH_ACC, "roundoff", "t = 0");
 }
 END_TEST
 
 START_TEST(weights_that_are_not_positive_are_told) {
-  ck_assert_done(&run, CPOneStepSStolerances(run.mem, 1.0e-6, 0.0)); /* y has zeros */
+  ck_assert_done(&run, CPIntegratorSStolerances(run.mem, 1.0e-6, 0.0)); /* y has zeros */
   refused(&run, one_to(&run, 1.0), CP_ILL_INPUT, "error weight", "t = 0");
 }
 END_TEST
@@ -379,7 +379,7 @@ static int bad_weights(N_Vector x, N_Vector ewt, void *user_data) {
 
 START_TEST(weights_of_the_user_that_are_bad_are_told) {
   bad_weight = ((const sunrealtype[]){0.0, -1.0, NAN, INFINITY})[_i];
-  ck_assert_done(&run, CPOneStepWFtolerances(run.mem, bad_weights));
+  ck_assert_done(&run, CPIntegratorWFtolerances(run.mem, bad_weights));
   refused(&run, one_to(&run, 1.0), CP_ILL_INPUT, "error weight", "t = 0");
 }
 END_TEST
@@ -388,11 +388,11 @@ END_TEST
 START_TEST(a_failure_of_f_between_steps_leaves_the_step_good) {
   N_Vector y = vector_of(PENDULUM_N, NULL);
   for (int i = 0; i < 3; i++) ck_assert_done(&run, one_step(&run));
-  const CPOneStepStats s = one_stats(&run);
-  run.world.f            = (Fault){0.0, -1, 1, 0.0};
-  refused(&run, CPOneStepGetDky(run.mem, s.t - 0.5 * s.hlast, 0, y), CV_REPTD_RHSFUNC_ERR, "f");
+  const CPIntegratorStats s = one_stats(&run);
+  run.world.f               = (Fault){0.0, -1, 1, 0.0};
+  refused(&run, CPIntegratorGetDky(run.mem, s.t - 0.5 * s.hlast, 0, y), CV_REPTD_RHSFUNC_ERR, "f");
   run.world.f = (Fault){0.0, 0, 0, 0.0};
-  ck_assert_done(&run, CPOneStepGetDky(run.mem, s.t - 0.5 * s.hlast, 0, y));
+  ck_assert_done(&run, CPIntegratorGetDky(run.mem, s.t - 0.5 * s.hlast, 0, y));
   ck_assert_double_le(one_error(&run, s.t - 0.5 * s.hlast, y), 1.0e-3);
   ck_assert_int_eq(one_stats(&run).nrhsfails, 0);
   N_VDestroy(y);
@@ -402,9 +402,9 @@ END_TEST
 START_TEST(output_that_cannot_be_projected_is_given_raw) {
   ck_assert_done(&run, one_step(&run));
   ck_assert_done(&run, one_step(&run));
-  const CPOneStepStats s = one_stats(&run);
-  run.t                  = s.t - 0.5 * s.hlast;
-  run.world.c            = (Fault){0.0, -1, 1, 0.0};
+  const CPIntegratorStats s = one_stats(&run);
+  run.t                     = s.t - 0.5 * s.hlast;
+  run.world.c               = (Fault){0.0, -1, 1, 0.0};
   refused(&run, one_to(&run, run.t), CP_OUTPUT_PROJ_FAIL, "unprojected");
   ck_assert_double_eq(run.t, s.t - 0.5 * s.hlast);
   ck_assert_double_le(one_error(&run, run.t, run.y), 1.0e-3);
@@ -416,7 +416,7 @@ END_TEST
 /* ---- an unprojected estimate, fixed steps ---- */
 
 START_TEST(a_failure_in_a_fixed_step_ends_the_run) {
-  ck_assert_done(&run, CPOneStepSetFixedStep(run.mem, 0.05));
+  ck_assert_done(&run, CPIntegratorSetFixedStep(run.mem, 0.05));
   run.world.f = once_failing;
   ck_assert_returns(&run, one_to(&run, 1.0), CV_REPTD_RHSFUNC_ERR);
   ck_assert_int_eq(one_stats(&run).nattempts, one_stats(&run).nst + 1);

@@ -31,19 +31,19 @@ void one_open(OneRun *run, const char *method, sunrealtype tol) {
   run->world.p = (Pendulum){1.0, 9.81};
   run->y       = vector_of(PENDULUM_N, NULL);
   pendulum_initial(&run->world.p, run->y);
-  run->mem = CPOneStepCreate(method, test_context);
+  run->mem = CPIntegratorCreate(method, test_context);
   ck_assert_ptr_nonnull(run->mem);
   run->P = world_projector(&run->world, run->y);
-  ck_assert_done(run, CPOneStepSetErrHandlerFn(run->mem, message_log, &run->log));
-  ck_assert_done(run, CPOneStepInit(run->mem, world_rhs, 0.0, run->y));
-  ck_assert_done(run, CPOneStepSStolerances(run->mem, tol, tol));
-  ck_assert_done(run, CPOneStepSetProjector(run->mem, run->P));
-  ck_assert_done(run, CPOneStepSetUserData(run->mem, &run->world));
-  ck_assert_done(run, CPOneStepSetMaxNumSteps(run->mem, 100000));
+  ck_assert_done(run, CPIntegratorSetErrHandlerFn(run->mem, message_log, &run->log));
+  ck_assert_done(run, CPIntegratorInit(run->mem, world_rhs, 0.0, run->y));
+  ck_assert_done(run, CPIntegratorSStolerances(run->mem, tol, tol));
+  ck_assert_done(run, CPIntegratorSetProjector(run->mem, run->P));
+  ck_assert_done(run, CPIntegratorSetUserData(run->mem, &run->world));
+  ck_assert_done(run, CPIntegratorSetMaxNumSteps(run->mem, 100000));
 }
 
 void one_close(OneRun *run) {
-  CPOneStepFree(&run->mem);
+  CPIntegratorFree(&run->mem);
   CPProjectorFree(&run->P);
   N_VDestroy(run->y);
 }
@@ -51,20 +51,20 @@ void one_close(OneRun *run) {
 void one_restart(OneRun *run, sunrealtype t0) {
   pendulum_exact(&run->world.p, t0, entries(run->y));
   run->t = t0;
-  ck_assert_done(run, CPOneStepReInit(run->mem, t0, run->y));
+  ck_assert_done(run, CPIntegratorReInit(run->mem, t0, run->y));
 }
 
 int one_step(OneRun *run) {
-  return CPOneStepEvolve(run->mem, 1000.0, run->y, &run->t, CV_ONE_STEP);
+  return CPIntegratorEvolve(run->mem, 1000.0, run->y, &run->t, CV_ONE_STEP);
 }
 
 int one_to(OneRun *run, sunrealtype tout) {
-  return CPOneStepEvolve(run->mem, tout, run->y, &run->t, CV_NORMAL);
+  return CPIntegratorEvolve(run->mem, tout, run->y, &run->t, CV_NORMAL);
 }
 
-CPOneStepStats one_stats(OneRun *run) {
-  CPOneStepStats stats;
-  ck_assert_done(run, CPOneStepGetStats(run->mem, &stats));
+CPIntegratorStats one_stats(OneRun *run) {
+  CPIntegratorStats stats;
+  ck_assert_done(run, CPIntegratorGetStats(run->mem, &stats));
   return stats;
 }
 
@@ -78,7 +78,7 @@ sunrealtype one_error(const OneRun *run, sunrealtype t, N_Vector y) {
 OneErrors one_errors(OneRun *run, int n) {
   OneErrors e = {0.0, 0.0, 0.0};
   N_Vector y  = vector_of(PENDULUM_N, NULL);
-  CPOneStepSetFixedStep(run->mem, 1.0 / n);
+  CPIntegratorSetFixedStep(run->mem, 1.0 / n);
   one_restart(run, 0.0);
   for (int i = 0; i < n; i++) {
     ck_assert_done(run, one_step(run));
@@ -86,9 +86,9 @@ OneErrors one_errors(OneRun *run, int n) {
     for (int j = 1; j < 8; j++) {
       const sunrealtype t = run->t - j / (8.0 * n);
       sunrealtype exact[PENDULUM_N];
-      ck_assert_done(run, CPOneStepGetDky(run->mem, t, 0, y));
+      ck_assert_done(run, CPIntegratorGetDky(run->mem, t, 0, y));
       e.inside = fmax(e.inside, one_error(run, t, y));
-      ck_assert_done(run, CPOneStepGetDky(run->mem, t, 1, y));
+      ck_assert_done(run, CPIntegratorGetDky(run->mem, t, 1, y));
       pendulum_exact(&run->world.p, t, exact);
       for (int k = 0; k < 2; k++) e.rate = fmax(e.rate, fabs(entries(y)[k] - exact[k + 2]));
     }
@@ -102,6 +102,6 @@ void one_assert_refused(OneRun *run, int flag, int expected, const char *call,
   ck_assert_msg(flag == expected, "%s is %d, not %d: %s", call, flag, expected, run->log.text);
   ck_assert_msg(run->log.count == 1, "%s: %d messages", call, run->log.count);
   ck_assert_int_eq(run->log.code, expected);
-  ck_assert_str_eq(CPOneStepGetLastMessage(run->mem), run->log.text);
+  ck_assert_str_eq(CPIntegratorGetLastMessage(run->mem), run->log.text);
   for (; *words; words++) ck_assert_mentions(run->log.text, *words);
 }

@@ -13,7 +13,7 @@ static OneRun run;
 
 static int order_of(const OneRun *of) {
   int order;
-  ck_assert_done(of, CPOneStepGetMethod(of->mem, NULL, &order, NULL, NULL));
+  ck_assert_done(of, CPIntegratorGetMethod(of->mem, NULL, &order, NULL, NULL));
   return order;
 }
 
@@ -59,7 +59,7 @@ static void add_branches(const ARKodeButcherTable B, Tree so_far, int left, int 
 
 START_TEST(dop853_satisfies_all_200_order_conditions) {
   one_open(&run, "DOP853", 1.0e-6);
-  const ARKodeButcherTable B = run.mem->table;
+  const ARKodeButcherTable B = ((CPOneStep)run.mem)->table;
   ck_assert_int_eq(B->stages, STAGES);
   n_trees = 0;
   for (int order = 1; order <= MAX_ORDER; order++) {
@@ -104,10 +104,10 @@ END_TEST
 static sunrealtype estimate_of(sunrealtype h) {
   N_Vector e = vector_of(PENDULUM_N, NULL);
   one_restart(&run, 0.1);
-  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, h));
+  ck_assert_done(&run, CPIntegratorSetInitStep(run.mem, h));
   ck_assert_done(&run, one_step(&run));
   ck_assert_double_eq(one_stats(&run).hlast, h);
-  ck_assert_done(&run, CPOneStepGetEstLocalErrors(run.mem, e));
+  ck_assert_done(&run, CPIntegratorGetEstLocalErrors(run.mem, e));
   const sunrealtype norm = N_VMaxNorm(e);
   N_VDestroy(e);
   return norm;
@@ -117,7 +117,7 @@ static sunrealtype estimate_of(sunrealtype h) {
 START_TEST(error_estimates_are_of_their_order) {
   int order, embedded;
   one_open(&run, one_methods[_i], 1.0); /* all steps are accepted */
-  CPOneStepGetMethod(run.mem, NULL, &order, &embedded, NULL);
+  CPIntegratorGetMethod(run.mem, NULL, &order, &embedded, NULL);
   CPProjectorSetEps(run.P, 1.0e-12);
   const sunrealtype h   = order < 8 ? 0.01 : 0.03;
   const int expected    = _i == 0 ? 8 : (order < embedded ? order : embedded) + 1;
@@ -139,8 +139,8 @@ static int is_fsal(const char *name) {
 START_TEST(a_step_takes_as_many_evaluations_as_it_has_stages) {
   int stages;
   one_open(&run, one_methods[_i], 1.0e-6);
-  CPOneStepGetMethod(run.mem, NULL, NULL, NULL, &stages);
-  CPOneStepSetFixedStep(run.mem, 0.001);
+  CPIntegratorGetMethod(run.mem, NULL, NULL, NULL, &stages);
+  CPIntegratorSetFixedStep(run.mem, 0.001);
   for (int i = 0; i < 10; i++) ck_assert_done(&run, one_step(&run));
   ck_assert_int_eq(run.world.f_calls, 1 + 10 * (stages - is_fsal(run.method)));
   ck_assert_int_eq(one_stats(&run).nfe, run.world.f_calls);
@@ -154,10 +154,10 @@ START_TEST(interpolation_is_evaluated_once_in_a_step_where_it_is_asked_for) {
   N_Vector y               = vector_of(PENDULUM_N, NULL);
   one_open(&run, one_methods[_i], 1.0e-6);
   const int expected = _i == 0 ? 3 : extra[order_of(&run)];
-  CPOneStepSetFixedStep(run.mem, 0.001);
+  CPIntegratorSetFixedStep(run.mem, 0.001);
   for (int i = 0; i < 3; i++) ck_assert_done(&run, one_step(&run));
   const long int before = run.world.f_calls;
-  for (int k = 0; k < 3; k++) ck_assert_done(&run, CPOneStepGetDky(run.mem, 0.0025, k, y));
+  for (int k = 0; k < 3; k++) ck_assert_done(&run, CPIntegratorGetDky(run.mem, 0.0025, k, y));
   ck_assert_int_eq(run.world.f_calls, before + expected);
   ck_assert_int_eq(one_stats(&run).nfe_output, expected);
   ck_assert_int_eq(one_stats(&run).nfe, run.world.f_calls);
@@ -171,23 +171,23 @@ END_TEST
 START_TEST(the_default_method_is_dop853) {
   const char *name;
   int order, embedded, stages;
-  CPOneStepMem mem = CPOneStepCreate(NULL, test_context);
-  ck_assert_int_eq(CPOneStepGetMethod(mem, &name, &order, &embedded, &stages), CP_SUCCESS);
+  CPIntegrator mem = CPIntegratorCreate(NULL, test_context);
+  ck_assert_int_eq(CPIntegratorGetMethod(mem, &name, &order, &embedded, &stages), CP_SUCCESS);
   ck_assert_str_eq(name, "DOP853");
   ck_assert_int_eq(order, 8);
   ck_assert_int_eq(embedded, 5);
   ck_assert_int_eq(stages, 12);
-  ck_assert_int_eq(CPOneStepGetMethod(NULL, &name, NULL, NULL, NULL), CP_MEM_NULL);
-  CPOneStepFree(&mem);
+  ck_assert_int_eq(CPIntegratorGetMethod(NULL, &name, NULL, NULL, NULL), CP_MEM_NULL);
+  CPIntegratorFree(&mem);
   ck_assert_ptr_null(mem);
 }
 END_TEST
 
 START_TEST(unknown_methods_and_those_without_error_estimate_are_refused) {
-  ck_assert_ptr_null(CPOneStepCreate("DOP854", test_context));
-  ck_assert_ptr_null(CPOneStepCreate("", test_context));
-  ck_assert_ptr_null(CPOneStepCreate("ARKODE_KNOTH_WOLKE_3_3", test_context)); /* no embedded one */
-  ck_assert_ptr_null(CPOneStepCreate("DOP853", NULL));
+  ck_assert_ptr_null(CPIntegratorCreate("DOP854", test_context));
+  ck_assert_ptr_null(CPIntegratorCreate("", test_context));
+  ck_assert_ptr_null(CPIntegratorCreate("ARKODE_KNOTH_WOLKE_3_3", test_context)); /* no embedded one */
+  ck_assert_ptr_null(CPIntegratorCreate("DOP853", NULL));
 }
 END_TEST
 
@@ -199,7 +199,7 @@ START_TEST(a_name_that_cannot_be_a_tables_leaves_one_line_on_stderr) {
   fflush(stderr);
   const int terminal = dup(STDERR_FILENO);
   ck_assert_int_ge(dup2(fileno(lines), STDERR_FILENO), 0);
-  CPOneStepMem mem = CPOneStepCreate("DOP999", test_context);
+  CPIntegrator mem = CPIntegratorCreate("DOP999", test_context);
   fflush(stderr);
   dup2(terminal, STDERR_FILENO);
   close(terminal);
@@ -230,20 +230,20 @@ START_TEST(contradictory_tables_are_refused) {
   for (size_t k = 0; k < sizeof spoil / sizeof spoil[0]; k++) {
     const sunrealtype right = *spoil[k];
     *spoil[k]               = right + 0.25;
-    ck_assert_ptr_null(CPOneStepCreateTable(B, test_context));
+    ck_assert_ptr_null(CPIntegratorCreateTable(B, test_context));
     *spoil[k] = NAN;
-    ck_assert_ptr_null(CPOneStepCreateTable(B, test_context));
+    ck_assert_ptr_null(CPIntegratorCreateTable(B, test_context));
     *spoil[k] = right;
   }
   B->q = 0;
-  ck_assert_ptr_null(CPOneStepCreateTable(B, test_context));
+  ck_assert_ptr_null(CPIntegratorCreateTable(B, test_context));
   B->q = 2;
-  ck_assert_ptr_null(CPOneStepCreateTable(NULL, test_context));
-  ck_assert_ptr_null(CPOneStepCreateTable(B, NULL));
-  CPOneStepMem mem = CPOneStepCreateTable(B, test_context);
+  ck_assert_ptr_null(CPIntegratorCreateTable(NULL, test_context));
+  ck_assert_ptr_null(CPIntegratorCreateTable(B, NULL));
+  CPIntegrator mem = CPIntegratorCreateTable(B, test_context);
   ck_assert_ptr_nonnull(mem);
   ARKodeButcherTable_Free(B); /* it was copied */
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
 }
 END_TEST
 
@@ -253,13 +253,13 @@ START_TEST(a_users_table_is_the_same_method) {
   ARKodeButcherTable B = ARKodeButcherTable_LoadERK(ARKODE_DORMAND_PRINCE_7_4_5);
   one_open(&run, "ARKODE_DORMAND_PRINCE_7_4_5", 1.0e-6);
   one_open(&other, "ARKODE_DORMAND_PRINCE_7_4_5", 1.0e-6);
-  CPOneStepFree(&other.mem);
-  other.mem = CPOneStepCreateTable(B, test_context);
+  CPIntegratorFree(&other.mem);
+  other.mem = CPIntegratorCreateTable(B, test_context);
   pendulum_initial(&other.world.p, other.y);
-  CPOneStepInit(other.mem, world_rhs, 0.0, other.y);
-  CPOneStepSStolerances(other.mem, 1.0e-6, 1.0e-6);
-  CPOneStepSetProjector(other.mem, other.P);
-  CPOneStepSetUserData(other.mem, &other.world);
+  CPIntegratorInit(other.mem, world_rhs, 0.0, other.y);
+  CPIntegratorSStolerances(other.mem, 1.0e-6, 1.0e-6);
+  CPIntegratorSetProjector(other.mem, other.P);
+  CPIntegratorSetUserData(other.mem, &other.world);
   ck_assert_done(&run, one_to(&run, 1.0));
   ck_assert_done(&other, one_to(&other, 1.0));
   ck_assert_int_eq(same_bits(run.y, other.y), 1);
@@ -272,17 +272,17 @@ END_TEST
 START_TEST(a_table_without_embedded_method_takes_fixed_steps_only) {
   ARKodeButcherTable B = ARKodeButcherTable_LoadERK(ARKODE_KNOTH_WOLKE_3_3);
   one_open(&run, "DOP853", 1.0e-6);
-  CPOneStepFree(&run.mem);
-  run.mem = CPOneStepCreateTable(B, test_context);
-  CPOneStepSetErrHandlerFn(run.mem, message_log, &run.log);
-  CPOneStepInit(run.mem, world_rhs, 0.0, run.y);
-  CPOneStepSStolerances(run.mem, 1.0e-6, 1.0e-6);
-  CPOneStepSetProjector(run.mem, run.P);
-  CPOneStepSetUserData(run.mem, &run.world);
-  refused(&run, one_to(&run, 1.0), CV_ILL_INPUT, "embedded", "CPOneStepSetFixedStep");
-  ck_assert_done(&run, CPOneStepSetFixedStep(run.mem, 0.01));
+  CPIntegratorFree(&run.mem);
+  run.mem = CPIntegratorCreateTable(B, test_context);
+  CPIntegratorSetErrHandlerFn(run.mem, message_log, &run.log);
+  CPIntegratorInit(run.mem, world_rhs, 0.0, run.y);
+  CPIntegratorSStolerances(run.mem, 1.0e-6, 1.0e-6);
+  CPIntegratorSetProjector(run.mem, run.P);
+  CPIntegratorSetUserData(run.mem, &run.world);
+  refused(&run, one_to(&run, 1.0), CV_ILL_INPUT, "embedded", "CPIntegratorSetFixedStep");
+  ck_assert_done(&run, CPIntegratorSetFixedStep(run.mem, 0.01));
   ck_assert_done(&run, one_to(&run, 1.0));
-  refused(&run, CPOneStepGetEstLocalErrors(run.mem, run.y), CP_NO_INIT, "error test");
+  refused(&run, CPIntegratorGetEstLocalErrors(run.mem, run.y), CP_NO_INIT, "error test");
   ARKodeButcherTable_Free(B);
   one_close(&run);
 }

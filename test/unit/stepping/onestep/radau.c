@@ -83,7 +83,7 @@ START_TEST(errors_are_of_the_order_at_steps_and_between) {
   static const int steps[] = {20, 8, 4}, steps_between[] = {20, 8, 8};
   const int k = _i % 3, stages = 3 + 2 * k, order = 2 * stages - 1;
   one_open(&run, names[k], 1.0e-12);
-  if (_i >= 3) ck_assert_done(&run, CPOneStepSetProjector(run.mem, NULL));
+  if (_i >= 3) ck_assert_done(&run, CPIntegratorSetProjector(run.mem, NULL));
   const OneErrors one = one_errors(&run, steps[k]), half = one_errors(&run, 2 * steps[k]);
   const OneErrors whole = one_errors(&run, steps_between[k]),
                   finer = one_errors(&run, 2 * steps_between[k]);
@@ -137,18 +137,18 @@ static SUNMatrix full_pattern(void) {
 
 static MessageLog messages;
 
-static CPOneStepMem open_robertson(const char *method, JacobianKind kind, N_Vector y,
+static CPIntegrator open_robertson(const char *method, JacobianKind kind, N_Vector y,
                                    sunrealtype tol) {
   SUNMatrix J      = kind == SPARSE || kind == SPARSE_DIFFERENCES ? full_pattern() : NULL;
-  CPOneStepMem mem = CPOneStepCreate(method, test_context);
+  CPIntegrator mem = CPIntegratorCreate(method, test_context);
   const int given  = kind == DENSE || kind == SPARSE;
   memset(&messages, 0, sizeof messages);
   jac_result = 0, jac_factor = 1.0, jac_entry = -1, jac_calls = 0;
   entries(y)[0] = 1.0, entries(y)[1] = 0.0, entries(y)[2] = 0.0;
-  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
-  ck_assert_int_eq(CPOneStepSetJacobian(mem, J, given ? robertson_jac : NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepInit(mem, robertson, 0.0, y), CP_SUCCESS);
-  CPOneStepSStolerances(mem, tol, 1.0e-4 * tol);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  ck_assert_int_eq(CPIntegratorSetJacFn(mem, J, given ? robertson_jac : NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(mem, robertson, 0.0, y), CP_SUCCESS);
+  CPIntegratorSStolerances(mem, tol, 1.0e-4 * tol);
   if (J) SUNMatDestroy(J);
   return mem;
 }
@@ -158,12 +158,12 @@ START_TEST(robertsons_reaction_takes_few_steps_with_any_jacobian) {
   /* by CVODES 6.4, BDF, rtol 1e-13, which agrees to 1e-10 with rtol 1e-12 */
   static const sunrealtype at4e4[] = {0.03898337709, 1.621768316e-7, 0.9610164607};
   N_Vector y                       = vector_of(3, NULL);
-  CPOneStepMem mem                 = open_robertson(methods_of[_i / KINDS], _i % KINDS, y, 1.0e-6);
+  CPIntegrator mem                 = open_robertson(methods_of[_i / KINDS], _i % KINDS, y, 1.0e-6);
   sunrealtype t;
-  CPOneStepStats s;
-  const int flag = CPOneStepEvolve(mem, 4.0e4, y, &t, CV_NORMAL);
+  CPIntegratorStats s;
+  const int flag = CPIntegratorEvolve(mem, 4.0e4, y, &t, CV_NORMAL);
   ck_assert_msg(flag == CP_SUCCESS, "%s", messages.text);
-  CPOneStepGetStats(mem, &s);
+  CPIntegratorGetStats(mem, &s);
   for (int i = 0; i < 3; i++)
     ck_assert_msg(fabs(entries(y)[i] - at4e4[i]) <= 1.0e-5 * at4e4[i], "y%d = %.8g", i,
                   entries(y)[i]);
@@ -172,7 +172,7 @@ START_TEST(robertsons_reaction_takes_few_steps_with_any_jacobian) {
   ck_assert_int_ge(s.nlucomplex, s.nlureal);
   ck_assert_int_le(s.njev, s.nattempts + s.nsolvefails);
   ck_assert_int_eq(jac_calls, _i % KINDS == DENSE || _i % KINDS == SPARSE ? s.njev : 0);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   N_VDestroy(y);
 }
 END_TEST
@@ -185,16 +185,16 @@ START_TEST(differences_are_as_small_as_tolerances_of_small_components) {
   static const sunrealtype end[]        = {0.2083340149701255e-7, 0.8333360770334713e-13,
                                            0.9999999791665050};
   N_Vector y = vector_of(3, NULL), abstol = vector_of(3, (const sunrealtype[]){1e-12, 1e-17, 1e-12});
-  CPOneStepMem mem = open_robertson(methods_of[_i / KINDS], _i % KINDS, y, 1.0e-6);
+  CPIntegrator mem = open_robertson(methods_of[_i / KINDS], _i % KINDS, y, 1.0e-6);
   sunrealtype t;
-  CPOneStepStats s;
-  CPOneStepSVtolerances(mem, 1.0e-6, abstol);
-  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0e11, y, &t, CV_NORMAL), CP_SUCCESS);
-  CPOneStepGetStats(mem, &s);
+  CPIntegratorStats s;
+  CPIntegratorSVtolerances(mem, 1.0e-6, abstol);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0e11, y, &t, CV_NORMAL), CP_SUCCESS);
+  CPIntegratorGetStats(mem, &s);
   for (int i = 0; i < 3; i++)
     ck_assert_msg(fabs(entries(y)[i] - end[i]) <= 1.0e-4 * end[i], "y%d = %.8g", i, entries(y)[i]);
   ck_assert_int_lt(s.nst, 500);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   N_VDestroy(abstol);
   N_VDestroy(y);
 }
@@ -203,16 +203,16 @@ END_TEST
 START_TEST(the_number_of_stages_grows_with_the_accuracy) {
   N_Vector y = vector_of(3, NULL);
   int order = 0, embedded = 0, stages = 0;
-  CPOneStepMem mem = open_robertson("RADAU", DENSE, y, 1.0e-10);
+  CPIntegrator mem = open_robertson("RADAU", DENSE, y, 1.0e-10);
   sunrealtype t;
-  CPOneStepGetMethod(mem, NULL, &order, &embedded, &stages);
+  CPIntegratorGetMethod(mem, NULL, &order, &embedded, &stages);
   ck_assert_int_eq(order, 5); /* at the start */
-  ck_assert_int_eq(CPOneStepEvolve(mem, 40.0, y, &t, CV_NORMAL), CP_SUCCESS);
-  CPOneStepGetMethod(mem, NULL, &order, &embedded, &stages);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 40.0, y, &t, CV_NORMAL), CP_SUCCESS);
+  CPIntegratorGetMethod(mem, NULL, &order, &embedded, &stages);
   ck_assert_int_eq(order, 9);
   ck_assert_int_eq(stages, 5);
   ck_assert_int_eq(embedded, 5);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   N_VDestroy(y);
 }
 END_TEST
@@ -231,17 +231,17 @@ START_TEST(an_absolute_tolerance_counts_as_a_relative_one_of_the_same_size) {
   long int steps[2];
   for (int absolute = 0; absolute < 2; absolute++) {
     N_Vector y       = VECTOR(1.0, 0.0);
-    CPOneStepMem mem = CPOneStepCreate(methods_of[_i], test_context);
-    CPOneStepStats s;
+    CPIntegrator mem = CPIntegratorCreate(methods_of[_i], test_context);
+    CPIntegratorStats s;
     sunrealtype t;
-    ck_assert_int_eq(CPOneStepInit(mem, rotation, 0.0, y), CP_SUCCESS);
-    CPOneStepSStolerances(mem, absolute ? 1.0e-300 : 1.0e-8, absolute ? 1.0e-8 : 1.0e-12);
-    ck_assert_int_eq(CPOneStepEvolve(mem, 10.0, y, &t, CV_NORMAL), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorInit(mem, rotation, 0.0, y), CP_SUCCESS);
+    CPIntegratorSStolerances(mem, absolute ? 1.0e-300 : 1.0e-8, absolute ? 1.0e-8 : 1.0e-12);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 10.0, y, &t, CV_NORMAL), CP_SUCCESS);
     /* The local errors of about fifty steps, each below the tolerance */
     ck_assert_double_le(hypot(entries(y)[0] - cos(10.0), entries(y)[1] - sin(10.0)), 50.0 * 1.0e-8);
-    CPOneStepGetStats(mem, &s);
+    CPIntegratorGetStats(mem, &s);
     steps[absolute] = s.nst;
-    CPOneStepFree(&mem);
+    CPIntegratorFree(&mem);
     N_VDestroy(y);
   }
   ck_assert_int_ge(steps[1], steps[0] / 2); /* small components count as well */
@@ -262,16 +262,16 @@ START_TEST(a_step_over_a_jump_has_a_small_error) {
   for (int half = 6; half <= 20; half++) {
     const sunrealtype tol = (half % 2 ? 3.0 : 1.0) * pow(10.0, -((half + 1) / 2));
     N_Vector y            = VECTOR(0.0, 0.0);
-    CPOneStepMem mem      = CPOneStepCreate(methods_of[_i], test_context);
+    CPIntegrator mem      = CPIntegratorCreate(methods_of[_i], test_context);
     sunrealtype t;
-    ck_assert_int_eq(CPOneStepInit(mem, jumps_up, 0.0, y), CP_SUCCESS);
-    CPOneStepSStolerances(mem, tol, tol);
-    ck_assert_int_eq(CPOneStepEvolve(mem, 2.0, y, &t, CV_NORMAL), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorInit(mem, jumps_up, 0.0, y), CP_SUCCESS);
+    CPIntegratorSStolerances(mem, tol, tol);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 2.0, y, &t, CV_NORMAL), CP_SUCCESS);
     const sunrealtype error =
         fmax(fabs(entries(y)[0] - 4.0), fabs(entries(y)[1] - sin(1.0) * exp(-1.0)));
     ck_assert_msg(error <= 100.0 * tol, "%s at %g: an error of %g tolerances", methods_of[_i], tol,
                   error / tol);
-    CPOneStepFree(&mem);
+    CPIntegratorFree(&mem);
     N_VDestroy(y);
   }
 }
@@ -279,7 +279,7 @@ END_TEST
 
 /* ---- the right-hand side at several points at once: heat in a rod with a varying source ---- */
 
-enum { ROD = CP_ONESTEP_BATCH + 20 }; /* more than one call is needed for differences */
+enum { ROD = CP_MAX_BATCH + 20 }; /* more than one call is needed for differences */
 
 typedef struct {
   long int single, batches, points, most; /* calls and points */
@@ -333,19 +333,19 @@ static SUNMatrix tridiagonal(int n) {
   return J;
 }
 
-static CPOneStepMem open_rod(const char *method, Rod *rod, N_Vector y, int sparse,
-                             CPOneStepRhsBatchFn function) {
-  CPOneStepMem mem = CPOneStepCreate(method, test_context);
+static CPIntegrator open_rod(const char *method, Rod *rod, N_Vector y, int sparse,
+                             CPRhsBatchFn function) {
+  CPIntegrator mem = CPIntegratorCreate(method, test_context);
   SUNMatrix J      = sparse ? tridiagonal((int)N_VGetLength(y)) : NULL;
   *rod             = (Rod){.from = INFINITY};
   memset(&messages, 0, sizeof messages);
   N_VConst(1.0, y);
-  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
-  ck_assert_int_eq(CPOneStepSetJacobian(mem, J, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetRhsBatchFn(mem, function), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepInit(mem, rod_rhs, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetUserData(mem, rod), CP_SUCCESS);
-  CPOneStepSStolerances(mem, 1.0e-6, 1.0e-6);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  ck_assert_int_eq(CPIntegratorSetJacFn(mem, J, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetRhsBatchFn(mem, function), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(mem, rod_rhs, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetUserData(mem, rod), CP_SUCCESS);
+  CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6);
   if (J) SUNMatDestroy(J);
   return mem;
 }
@@ -353,19 +353,19 @@ static CPOneStepMem open_rod(const char *method, Rod *rod, N_Vector y, int spars
 START_TEST(several_points_at_once_change_no_number) {
   static const char *const methods_of[] = {"RADAU", "RADAU5", "RADAU9"};
   const int sparse = _i / 3 % 2, n = _i / 6 ? ROD : 4;
-  CPOneStepStats s[2];
+  CPIntegratorStats s[2];
   N_Vector y[2];
   Rod rod[2];
   for (int k = 0; k < 2; k++) {
     sunrealtype t;
     y[k]             = vector_of(n, NULL);
-    CPOneStepMem mem = open_rod(methods_of[_i % 3], &rod[k], y[k], sparse,
+    CPIntegrator mem = open_rod(methods_of[_i % 3], &rod[k], y[k], sparse,
                                 k == 0   ? NULL
                                 : n == 4 ? short_batch
                                          : long_batch);
-    ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y[k], &t, CV_NORMAL), CP_SUCCESS);
-    CPOneStepGetStats(mem, &s[k]);
-    CPOneStepFree(&mem);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y[k], &t, CV_NORMAL), CP_SUCCESS);
+    CPIntegratorGetStats(mem, &s[k]);
+    CPIntegratorFree(&mem);
     ck_assert_int_eq(s[k].nfe, rod[k].single + rod[k].points);
   }
   ck_assert_mem_eq(entries(y[0]), entries(y[1]), (size_t)n * sizeof(sunrealtype));
@@ -373,12 +373,10 @@ START_TEST(several_points_at_once_change_no_number) {
   ck_assert_int_eq(rod[0].batches, 0);
   /* One call for each iteration and for each Jacobian, or two if it has more points than fit; the
    * start and the size of the first step need one f each. */
-  const int points = sparse ? 4 : n + 1, calls = points > CP_ONESTEP_BATCH ? 2 : 1;
+  const int points = sparse ? 4 : n + 1, calls = points > CP_MAX_BATCH ? 2 : 1;
   ck_assert_int_eq(rod[1].single, 2);
   ck_assert_int_eq(rod[1].batches, s[1].nni + calls * s[1].njev);
-  ck_assert_int_eq(rod[1].most, calls == 2                  ? CP_ONESTEP_BATCH
-                                : points > 5 || _i % 3 == 1 ? points
-                                                            : 5);
+  ck_assert_int_eq(rod[1].most, calls == 2 ? CP_MAX_BATCH : points > 5 || _i % 3 == 1 ? points : 5);
   N_VDestroy(y[0]);
   N_VDestroy(y[1]);
 }
@@ -387,16 +385,16 @@ END_TEST
 START_TEST(a_batch_that_fails_once_has_the_step_retried_smaller) {
   N_Vector y = vector_of(4, NULL);
   Rod rod;
-  CPOneStepStats s;
+  CPIntegratorStats s;
   sunrealtype t;
-  CPOneStepMem mem = open_rod("RADAU", &rod, y, _i % 2, short_batch);
+  CPIntegrator mem = open_rod("RADAU", &rod, y, _i % 2, short_batch);
   rod.from = 0.3, rod.failing = 1, rod.result = _i / 2, rod.factor = _i / 2 ? 1.0 : NAN;
-  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
-  CPOneStepGetStats(mem, &s);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+  CPIntegratorGetStats(mem, &s);
   ck_assert_int_eq(s.nrhsfails, 1);
   ck_assert_int_eq(s.nfe, rod.single + rod.points);
   ck_assert_int_eq(rod.failing, 0);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   N_VDestroy(y);
 }
 END_TEST
@@ -415,20 +413,20 @@ START_TEST(a_batch_that_fails_ends_with_its_code_at_the_last_good_state) {
   N_Vector y = vector_of(4, NULL);
   Rod rod;
   sunrealtype t = 0.0, before = 0.0;
-  CPOneStepMem mem = open_rod("RADAU", &rod, y, _i % 2, short_batch);
+  CPIntegrator mem = open_rod("RADAU", &rod, y, _i % 2, short_batch);
   const int k      = _i / 2;
   int flag         = CP_SUCCESS;
   rod.from = 0.3, rod.failing = INT_MAX, rod.result = cases[k].result, rod.factor = cases[k].factor;
   while (flag == CP_SUCCESS && t < 1.0) {
     before = t;
-    flag   = CPOneStepEvolve(mem, 1.0, y, &t, CV_ONE_STEP);
+    flag   = CPIntegratorEvolve(mem, 1.0, y, &t, CV_ONE_STEP);
   }
   ck_assert_msg(flag == cases[k].code, "%d: %s", flag, messages.text);
   ck_assert_mentions(messages.text, cases[k].word);
   ck_assert_double_eq(t, before);
   rod.failing = 0;
-  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
-  CPOneStepFree(&mem);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+  CPIntegratorFree(&mem);
   N_VDestroy(y);
 }
 END_TEST
@@ -436,16 +434,16 @@ END_TEST
 START_TEST(batches_are_refused_with_a_reason) {
   N_Vector y = vector_of(4, NULL);
   Rod rod;
-  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
-  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
-  ck_assert_int_eq(CPOneStepSetRhsBatchFn(NULL, short_batch), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepSetRhsBatchFn(mem, short_batch), CP_NOT_SUPPORTED);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  ck_assert_int_eq(CPIntegratorSetRhsBatchFn(NULL, short_batch), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetRhsBatchFn(mem, short_batch), CP_NOT_SUPPORTED);
   ck_assert_mentions(messages.text, "DOP853");
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   mem = open_rod("RADAU", &rod, y, 0, short_batch);
-  ck_assert_int_eq(CPOneStepSetRhsBatchFn(mem, NULL), CP_TOO_LATE);
-  ck_assert_mentions(messages.text, "CPOneStepInit");
-  CPOneStepFree(&mem);
+  ck_assert_int_eq(CPIntegratorSetRhsBatchFn(mem, NULL), CP_TOO_LATE);
+  ck_assert_mentions(messages.text, "CPIntegratorInit");
+  CPIntegratorFree(&mem);
   N_VDestroy(y);
 }
 END_TEST
@@ -461,16 +459,16 @@ START_TEST(a_jacobian_that_fails_ends_with_its_code_at_the_last_good_state) {
                       {0, NAN, CP_RHS_NONFINITE, "Jacobian"},
                       {0, -1.0e9, CP_ILL_INPUT, "grossly wrong"}};
   N_Vector y       = vector_of(3, NULL);
-  CPOneStepMem mem = open_robertson("RADAU", _i % 2 ? SPARSE : DENSE, y, 1.0e-6);
+  CPIntegrator mem = open_robertson("RADAU", _i % 2 ? SPARSE : DENSE, y, 1.0e-6);
   const int k      = _i / 2;
   sunrealtype t = 0.0, before = 0.0;
   for (int i = 0; i < 5; i++)
-    ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
   jac_result = cases[k].result, jac_factor = cases[k].factor;
   int flag = CP_SUCCESS;
   while (flag == CP_SUCCESS && t < 1.0e5) {
     before = t;
-    flag   = CPOneStepEvolve(mem, 1.0e5, y, &t, CV_ONE_STEP);
+    flag   = CPIntegratorEvolve(mem, 1.0e5, y, &t, CV_ONE_STEP);
   }
   ck_assert_msg(flag == cases[k].code, "%d: %s", flag, messages.text);
   ck_assert_mentions(messages.text, cases[k].word);
@@ -479,8 +477,8 @@ START_TEST(a_jacobian_that_fails_ends_with_its_code_at_the_last_good_state) {
   jac_factor =
       1.0; /* from there the run continues, except for the effect of wrong derivatives on the state */
   if (cases[k].code != CP_ILL_INPUT)
-    ck_assert_int_eq(CPOneStepEvolve(mem, t + 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
-  CPOneStepFree(&mem);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, t + 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+  CPIntegratorFree(&mem);
   N_VDestroy(y);
 }
 END_TEST
@@ -495,11 +493,11 @@ START_TEST(a_jacobian_that_is_grossly_wrong_does_not_pass_unnoticed) {
   for (int k = 0; k < 4 * 4 * 3; k++) {
     const sunrealtype tol = pow(10.0, -4 - k / 16 * 2);
     N_Vector y            = vector_of(3, NULL);
-    CPOneStepMem mem      = open_robertson(methods_of[k % 4], k & 4 ? SPARSE : DENSE, y, tol);
+    CPIntegrator mem      = open_robertson(methods_of[k % 4], k & 4 ? SPARSE : DENSE, y, tol);
     sunrealtype t;
     jac_factor = factor, jac_entry = k & 8 ? 4 : -1;
-    CPOneStepSetMaxNumSteps(mem, 2000);
-    const int flag = CPOneStepEvolve(mem, 40.0, y, &t, CV_NORMAL);
+    CPIntegratorSetMaxNumSteps(mem, 2000);
+    const int flag = CPIntegratorEvolve(mem, 40.0, y, &t, CV_NORMAL);
     if (flag == CP_SUCCESS)
       for (int i = 0; i < 2; i++)
         ck_assert_msg(fabs(entries(y)[2 * i] - at40[i]) <= 100.0 * tol, "%d: y%d = %g", k, 2 * i,
@@ -508,7 +506,7 @@ START_TEST(a_jacobian_that_is_grossly_wrong_does_not_pass_unnoticed) {
       ck_assert_msg(flag == CP_ILL_INPUT, "%d: %d: %s", k, flag, messages.text);
       ck_assert_mentions(messages.text, "the Jacobian function is grossly wrong");
     }
-    CPOneStepFree(&mem);
+    CPIntegratorFree(&mem);
     N_VDestroy(y);
   }
 }
@@ -536,14 +534,14 @@ static int bends_jac(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix J, void *
 /* Increments of differences are longer than the width, or lead to the other side. */
 START_TEST(a_right_jacobian_is_not_refused_where_f_bends) {
   N_Vector y       = vector_of(2, (sunrealtype[]){0.0, 0.0});
-  CPOneStepMem mem = CPOneStepCreate("RADAU", test_context);
+  CPIntegrator mem = CPIntegratorCreate("RADAU", test_context);
   sunrealtype t;
   width = pow(10.0, -1 - _i);
-  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
-  CPOneStepSetJacobian(mem, NULL, bends_jac);
-  CPOneStepInit(mem, bends, 0.0, y);
-  CPOneStepSStolerances(mem, 1.0e-6, 1.0e-6);
-  const int flag = CPOneStepEvolve(mem, 10.0, y, &t, CV_NORMAL);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  CPIntegratorSetJacFn(mem, NULL, bends_jac);
+  CPIntegratorInit(mem, bends, 0.0, y);
+  CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6);
+  const int flag = CPIntegratorEvolve(mem, 10.0, y, &t, CV_NORMAL);
   ck_assert_msg(flag != CP_ILL_INPUT, "%s", messages.text);
   /* Steeper bends are not resolved by this tolerance: a run may end, but not be wrong. */
   if (width > 5.0e-8) ck_assert_msg(flag == CP_SUCCESS, "%s", messages.text);
@@ -551,7 +549,7 @@ START_TEST(a_right_jacobian_is_not_refused_where_f_bends) {
     ck_assert_double_le(fabs(entries(y)[0] - width * atanh(0.5)), 1.0e-5);
     ck_assert_double_le(fabs(entries(y)[1] - 0.5 * width), 1.0e-5);
   }
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   N_VDestroy(y);
 }
 END_TEST
@@ -575,16 +573,16 @@ static int large_jac(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix J, void *
 /* f does not change by increments of y_1, which are below the roundoff of f_0. */
 START_TEST(a_right_jacobian_is_not_refused_where_roundoff_hides_changes) {
   N_Vector y       = vector_of(2, (sunrealtype[]){0.0, 1.0});
-  CPOneStepMem mem = CPOneStepCreate("RADAU", test_context);
+  CPIntegrator mem = CPIntegratorCreate("RADAU", test_context);
   sunrealtype t;
-  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
-  CPOneStepSetJacobian(mem, NULL, large_jac);
-  CPOneStepSetInitStep(mem, 0.1);
-  CPOneStepInit(mem, large, 0.0, y);
-  CPOneStepSStolerances(mem, 1.0e-6, 1.0e-6);
-  ck_assert_msg(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL) == CP_SUCCESS, "%s", messages.text);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  CPIntegratorSetJacFn(mem, NULL, large_jac);
+  CPIntegratorSetInitStep(mem, 0.1);
+  CPIntegratorInit(mem, large, 0.0, y);
+  CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6);
+  ck_assert_msg(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL) == CP_SUCCESS, "%s", messages.text);
   ck_assert_double_le(fabs(entries(y)[1] - exp(-1.0)), 1.0e-5);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   N_VDestroy(y);
 }
 END_TEST
@@ -599,18 +597,18 @@ static int jac_that_moves_an_entry(sunrealtype t, N_Vector y, N_Vector fy, SUNMa
 START_TEST(a_jacobian_that_changes_its_pattern_ends_the_run) {
   N_Vector y       = vector_of(3, NULL);
   SUNMatrix J      = full_pattern();
-  CPOneStepMem mem = CPOneStepCreate("RADAU", test_context);
+  CPIntegrator mem = CPIntegratorCreate("RADAU", test_context);
   sunrealtype t    = 0.0;
   jac_result = 0, jac_factor = 1.0;
   entries(y)[0] = 1.0;
-  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
-  ck_assert_int_eq(CPOneStepSetJacobian(mem, J, jac_that_moves_an_entry), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepInit(mem, robertson, 0.0, y), CP_SUCCESS);
-  CPOneStepSStolerances(mem, 1.0e-6, 1.0e-10);
-  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_ILL_INPUT);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  ck_assert_int_eq(CPIntegratorSetJacFn(mem, J, jac_that_moves_an_entry), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(mem, robertson, 0.0, y), CP_SUCCESS);
+  CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-10);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_ILL_INPUT);
   ck_assert_mentions(messages.text, "index arrays");
   ck_assert_double_eq(t, 0.0);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   SUNMatDestroy(J);
   N_VDestroy(y);
 }
@@ -619,24 +617,24 @@ END_TEST
 START_TEST(jacobians_are_refused_with_a_reason) {
   N_Vector y       = vector_of(3, NULL);
   SUNMatrix small  = SUNDenseMatrix(2, 2, test_context);
-  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
-  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
-  ck_assert_int_eq(CPOneStepSetJacobian(NULL, NULL, robertson_jac), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepSetJacobian(mem, NULL, robertson_jac), CP_NOT_SUPPORTED);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  ck_assert_int_eq(CPIntegratorSetJacFn(NULL, NULL, robertson_jac), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetJacFn(mem, NULL, robertson_jac), CP_NOT_SUPPORTED);
   ck_assert_mentions(messages.text, "DOP853");
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   mem = open_robertson("RADAU", DENSE, y, 1.0e-6);
-  ck_assert_int_eq(CPOneStepSetJacobian(mem, NULL, robertson_jac), CP_TOO_LATE);
-  CPOneStepFree(&mem);
-  mem = CPOneStepCreate("RADAU", test_context);
-  CPOneStepSetErrHandlerFn(mem, message_log, &messages);
-  ck_assert_int_eq(CPOneStepSetJacobian(mem, small, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetProjErrEst(mem, CP_ERREST_PROJECTED), CP_NOT_SUPPORTED);
+  ck_assert_int_eq(CPIntegratorSetJacFn(mem, NULL, robertson_jac), CP_TOO_LATE);
+  CPIntegratorFree(&mem);
+  mem = CPIntegratorCreate("RADAU", test_context);
+  CPIntegratorSetErrHandlerFn(mem, message_log, &messages);
+  ck_assert_int_eq(CPIntegratorSetJacFn(mem, small, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrEst(mem, CP_ERREST_PROJECTED), CP_NOT_SUPPORTED);
   ck_assert_mentions(messages.text, "before the projection");
-  ck_assert_int_eq(CPOneStepSetProjErrEst(mem, CP_ERREST_UNPROJECTED), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepInit(mem, robertson, 0.0, y), CP_ILL_INPUT);
+  ck_assert_int_eq(CPIntegratorSetErrEst(mem, CP_ERREST_UNPROJECTED), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(mem, robertson, 0.0, y), CP_ILL_INPUT);
   ck_assert_mentions(messages.text, "J_tmpl");
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   SUNMatDestroy(small);
   N_VDestroy(y);
 }

@@ -45,12 +45,12 @@ static void assert_root(sunrealtype t, int direction) {
   int found;
   ck_assert_returns(&run, one_to(&run, 10.0), CV_ROOT_RETURN);
   ck_assert_msg(fabs(run.t - t) <= NEAR, "t = %.15g, not %g", run.t, t);
-  ck_assert_done(&run, CPOneStepGetRootInfo(run.mem, &found));
+  ck_assert_done(&run, CPIntegratorGetRootInfo(run.mem, &found));
   ck_assert_int_eq(found, direction);
 }
 
 START_TEST(each_change_of_sign_is_returned_once) {
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, position));
   for (int k = 0; k < 6; k++) assert_root(0.5 + k, k % 2 ? 1 : -1);
   ck_assert_int_eq(one_stats(&run).nge, g_calls);
 }
@@ -59,7 +59,7 @@ END_TEST
 /* g is zero at the returned state, not only near it: up to the roundoff of t, 100 eps (t + h), and
  * x' <= 5.3. */
 START_TEST(g_is_zero_at_the_state_handed_out) {
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, position));
   for (int k = 0; k < 6; k++) {
     ck_assert_returns(&run, one_to(&run, 10.0), CV_ROOT_RETURN);
     ck_assert_double_le(fabs(entries(run.y)[0]), 5.3 * 100.0 * 2.3e-16 * (run.t + 1.0));
@@ -70,20 +70,20 @@ END_TEST
 
 START_TEST(only_roots_in_the_direction_asked_for_are_returned) {
   const int rising = 1, falling = -1, any = 0;
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
-  ck_assert_done(&run, CPOneStepSetRootDirection(run.mem, &rising));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, position));
+  ck_assert_done(&run, CPIntegratorSetRootDirection(run.mem, &rising));
   assert_root(1.5, 1);
-  ck_assert_done(&run, CPOneStepSetRootDirection(run.mem, &falling));
+  ck_assert_done(&run, CPIntegratorSetRootDirection(run.mem, &falling));
   assert_root(2.5, -1);
   assert_root(4.5, -1);
-  ck_assert_done(&run, CPOneStepSetRootDirection(run.mem, &any));
+  ck_assert_done(&run, CPIntegratorSetRootDirection(run.mem, &any));
   assert_root(5.5, 1);
 }
 END_TEST
 
 /* The pendulum is at rest at the start, which is no root, as in CVODES. */
 START_TEST(a_root_at_the_start_is_ignored) {
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, climbing));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, climbing));
   for (int k = 1; k < 6; k++) assert_root(0.5 * k, k % 2 ? 1 : -1);
 }
 END_TEST
@@ -91,18 +91,18 @@ END_TEST
 /* The roundoff of t = 0 underflows in steps of the smallest positive number, and no search may wait
  * for it. */
 START_TEST(a_root_at_the_start_is_left_in_steps_of_any_size) {
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, climbing));
-  ck_assert_done(&run, CPOneStepSetMaxStep(run.mem, SUN_RCONST(4.9406564584124654e-324)));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, climbing));
+  ck_assert_done(&run, CPIntegratorSetMaxStep(run.mem, SUN_RCONST(4.9406564584124654e-324)));
   for (int k = 0; k < 3; k++)
-    ck_assert_done(&run, CPOneStepEvolve(run.mem, 1.0, run.y, &run.t, CV_ONE_STEP));
+    ck_assert_done(&run, CPIntegratorEvolve(run.mem, 1.0, run.y, &run.t, CV_ONE_STEP));
   ck_assert_int_le(g_calls, 30);
 }
 END_TEST
 
 START_TEST(a_root_exactly_at_the_end_of_a_step_is_returned_once) {
-  ck_assert_done(&run, CPOneStepSetFixedStep(run.mem, 0.0625));
+  ck_assert_done(&run, CPIntegratorSetFixedStep(run.mem, 0.0625));
   when[0] = when[1] = when[2] = 0.25; /* four steps, exactly */
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 3, clocks));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 3, clocks));
   ck_assert_returns(&run, one_to(&run, 1.0), CV_ROOT_RETURN);
   ck_assert_double_eq(run.t, 0.25);
   ck_assert_done(&run, one_to(&run, 1.0));
@@ -111,18 +111,18 @@ END_TEST
 
 START_TEST(roots_of_several_functions_come_in_order_and_together) {
   int found[3];
-  ck_assert_done(&run, CPOneStepSetFixedStep(run.mem, 0.125)); /* all in the third step */
+  ck_assert_done(&run, CPIntegratorSetFixedStep(run.mem, 0.125)); /* all in the third step */
   when[0] = 0.3, when[1] = 0.27, when[2] = 0.3;
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 3, clocks));
-  ck_assert_done(&run, CPOneStepGetRootInfo(run.mem, found));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 3, clocks));
+  ck_assert_done(&run, CPIntegratorGetRootInfo(run.mem, found));
   for (int i = 0; i < 3; i++) ck_assert_int_eq(found[i], 0); /* none yet */
   ck_assert_returns(&run, one_to(&run, 1.0), CV_ROOT_RETURN);
   ck_assert_double_eq_tol(run.t, 0.27, 1.0e-13);
-  CPOneStepGetRootInfo(run.mem, found);
+  CPIntegratorGetRootInfo(run.mem, found);
   ck_assert(found[0] == 0 && found[1] == 1 && found[2] == 0);
   ck_assert_returns(&run, one_to(&run, 1.0), CV_ROOT_RETURN);
   ck_assert_double_eq_tol(run.t, 0.3, 1.0e-13);
-  CPOneStepGetRootInfo(run.mem, found);
+  CPIntegratorGetRootInfo(run.mem, found);
   ck_assert(found[0] == 1 && found[1] == 0 && found[2] == 1);
   ck_assert_done(&run, one_to(&run, 1.0));
 }
@@ -130,13 +130,13 @@ END_TEST
 
 /* An output before the root comes first, one beyond it after it, whatever the steps. */
 START_TEST(roots_and_outputs_come_in_the_order_of_time) {
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, position));
   ck_assert_done(&run, one_to(&run, 0.49));
   ck_assert_double_eq(run.t, 0.49);
   ck_assert_returns(&run, one_to(&run, 0.51), CV_ROOT_RETURN);
   ck_assert_done(&run, one_to(&run, 0.51));
   ck_assert_double_eq(run.t, 0.51);
-  ck_assert_done(&run, CPOneStepSetStopTime(run.mem, 1.5 + 1.0e-3));
+  ck_assert_done(&run, CPIntegratorSetStopTime(run.mem, 1.5 + 1.0e-3));
   ck_assert_returns(&run, one_to(&run, 2.0), CV_ROOT_RETURN);
   ck_assert_returns(&run, one_to(&run, 2.0), CV_TSTOP_RETURN);
   ck_assert_double_eq(run.t, 1.5 + 1.0e-3);
@@ -149,8 +149,8 @@ START_TEST(output_changes_no_bit_of_a_root) {
   for (int output = 0; output < 2; output++) {
     int flag = CP_SUCCESS;
     one_restart(&run, 0.0);
-    ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 0.0));
-    ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+    ck_assert_done(&run, CPIntegratorSetInitStep(run.mem, 0.0));
+    ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, position));
     for (int i = 1; output && flag == CP_SUCCESS && i < 100; i++) flag = one_to(&run, 0.013 * i);
     if (!output) flag = one_to(&run, 10.0);
     ck_assert_int_eq(flag, CV_ROOT_RETURN);
@@ -162,7 +162,7 @@ END_TEST
 
 START_TEST(one_step_mode_returns_roots_and_then_the_step) {
   int roots = 0, flag = CP_SUCCESS;
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, position));
   for (sunrealtype before = 0.0; run.t < 2.0; before = run.t) {
     flag = one_step(&run);
     ck_assert(flag == CP_SUCCESS || flag == CV_ROOT_RETURN);
@@ -191,18 +191,18 @@ START_TEST(functions_that_stay_at_zero_have_a_root_where_they_get_there) {
   static const sunrealtype where[] = {0.3, 0.5, 0.6, 0.8};
   sunrealtype low, high;
   int found[5], seen = 0;
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 5, resting));
-  ck_assert_int_eq(CPOneStepGetRootWindow(run.mem, &low, &high), CP_NO_INIT);
-  ck_assert_int_eq(CPOneStepGetRootWindow(NULL, &low, &high), CP_MEM_NULL);
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 5, resting));
+  ck_assert_int_eq(CPIntegratorGetRootWindow(run.mem, &low, &high), CP_NO_INIT);
+  ck_assert_int_eq(CPIntegratorGetRootWindow(NULL, &low, &high), CP_MEM_NULL);
   while (run.t < 1.0) {
     const int flag = _i ? one_step(&run) : one_to(&run, 1.0);
     ck_assert(flag == CP_SUCCESS || flag == CV_ROOT_RETURN);
     if (flag == CP_SUCCESS) continue;
     ck_assert_int_lt(seen, 4);
     ck_assert_double_eq_tol(run.t, where[seen], 1.0e-12);
-    ck_assert_done(&run, CPOneStepGetRootInfo(run.mem, found));
+    ck_assert_done(&run, CPIntegratorGetRootInfo(run.mem, found));
     for (int i = 0; i < 5; i++) ck_assert_int_eq(found[i], i == which[seen] ? -1 : 0);
-    ck_assert_done(&run, CPOneStepGetRootWindow(run.mem, &low, &high));
+    ck_assert_done(&run, CPIntegratorGetRootWindow(run.mem, &low, &high));
     ck_assert(low < high && high == run.t && where[seen] - low <= 1.0e-12);
     seen++;
   }
@@ -214,10 +214,10 @@ END_TEST
 START_TEST(roots_are_found_backward) {
   int found;
   one_restart(&run, 2.0);
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, position));
   ck_assert_returns(&run, one_to(&run, 0.0), CV_ROOT_RETURN);
   ck_assert_double_eq_tol(run.t, 1.5, NEAR);
-  CPOneStepGetRootInfo(run.mem, &found);
+  CPIntegratorGetRootInfo(run.mem, &found);
   ck_assert_int_eq(found, -1);
   ck_assert_returns(&run, one_to(&run, 0.0), CV_ROOT_RETURN);
   ck_assert_double_eq_tol(run.t, 0.5, NEAR);
@@ -229,17 +229,17 @@ END_TEST
  * it.) */
 START_TEST(bounces_are_restarts_that_keep_the_step_size) {
   const int falling = -1;
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
-  ck_assert_done(&run, CPOneStepSetRootDirection(run.mem, &falling));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, position));
+  ck_assert_done(&run, CPIntegratorSetRootDirection(run.mem, &falling));
   for (int k = 0; k < 5; k++) {
     ck_assert_returns(&run, one_to(&run, 100.0), CV_ROOT_RETURN);
     ck_assert_double_eq_tol(run.t, 0.5 + k, (k + 1) * NEAR);
     const sunrealtype h = one_stats(&run).hnext;
     for (int i = 2; i < 4; i++) entries(run.y)[i] = -entries(run.y)[i];
-    ck_assert_done(&run, CPOneStepReInit(run.mem, run.t, run.y));
+    ck_assert_done(&run, CPIntegratorReInit(run.mem, run.t, run.y));
     const long int before = run.world.f_calls;
     ck_assert_done(&run, one_step(&run));
-    const CPOneStepStats s = one_stats(&run);
+    const CPIntegratorStats s = one_stats(&run);
     ck_assert_double_le(s.hfirst, h);
     ck_assert_int_eq(run.world.f_calls - before,
                      1 + 12 * s.nst + 11 * s.netf + s.nfe_output); /* none to choose h */
@@ -251,7 +251,7 @@ END_TEST
 /* Roots are not searched for where the run does not go. */
 START_TEST(a_tout_on_the_wrong_side_is_refused) {
   one_restart(&run, 2.0);
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, position));
   ck_assert_done(&run, one_to(&run, 1.9)); /* backwards */
   const long int before = g_calls;
   refused(&run, one_to(&run, 3.0), CP_ILL_INPUT, "tout", "3");
@@ -283,15 +283,15 @@ START_TEST(a_gap_that_opens_slowly_has_no_root) {
   sunrealtype c = _i % 2 ? 1.0 : -1.0, t = 0.0;
   for (int i = 0; i < 3; i++) {
     N_Vector y       = VECTOR(starts[i], 0.0);
-    CPOneStepMem mem = CPOneStepCreate(one_methods[_i / 2], test_context);
-    ck_assert_int_eq(CPOneStepInit(mem, opening, 0.0, y), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepSetUserData(mem, &c), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepRootInit(mem, 1, gap), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepSetInitStep(mem, 1.0e-9), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepSetMaxNumSteps(mem, -1), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
-    CPOneStepFree(&mem);
+    CPIntegrator mem = CPIntegratorCreate(one_methods[_i / 2], test_context);
+    ck_assert_int_eq(CPIntegratorInit(mem, opening, 0.0, y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetUserData(mem, &c), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorRootInit(mem, 1, gap), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetInitStep(mem, 1.0e-9), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+    CPIntegratorFree(&mem);
     N_VDestroy(y);
   }
 }
@@ -308,17 +308,17 @@ START_TEST(another_root_soon_after_a_start_at_zero_is_returned) {
   int found[2];
   when[0]          = 1.0e-8; /* y0 - 1 = 1e-24 */
   N_Vector y       = VECTOR(1.0, 0.0);
-  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
-  ck_assert_int_eq(CPOneStepInit(mem, opening, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetUserData(mem, &c), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepRootInit(mem, 2, two), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CV_ROOT_RETURN);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
+  ck_assert_int_eq(CPIntegratorInit(mem, opening, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetUserData(mem, &c), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorRootInit(mem, 2, two), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CV_ROOT_RETURN);
   ck_assert_double_eq_tol(t, when[0], 1.0e-15);
-  ck_assert_int_eq(CPOneStepGetRootInfo(mem, found), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorGetRootInfo(mem, found), CP_SUCCESS);
   ck_assert(found[0] == 0 && found[1] == 1);
-  ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
-  CPOneStepFree(&mem);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CP_SUCCESS);
+  CPIntegratorFree(&mem);
   N_VDestroy(y);
 }
 END_TEST
@@ -341,29 +341,29 @@ static int height(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) {
 START_TEST(flights_that_are_hardly_resolved_are_not_missed) {
   sunrealtype t = 0, speed = 1e-7;
   N_Vector y       = VECTOR(0, 0);
-  CPOneStepMem mem = CPOneStepCreate("DOP853", test_context);
+  CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
   entries(y)[0]    = 9.81 * 8.5 * 8.5 / 2;
-  ck_assert_int_eq(CPOneStepInit(mem, falling, t, y), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSStolerances(mem, 1e-11, 1e-11), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepRootInit(mem, 1, height), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepEvolve(mem, 9, y, &t, CV_NORMAL), CV_ROOT_RETURN);
+  ck_assert_int_eq(CPIntegratorInit(mem, falling, t, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-11, 1e-11), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorRootInit(mem, 1, height), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 9, y, &t, CV_NORMAL), CV_ROOT_RETURN);
   for (; speed > 2e-9; speed *= 0.9) {
     const sunrealtype before = t;
     entries(y)[0] = 0, entries(y)[1] = speed;
-    ck_assert_int_eq(CPOneStepReInit(mem, t, y), CP_SUCCESS);
-    ck_assert_int_eq(CPOneStepEvolve(mem, 9, y, &t, CV_NORMAL), CV_ROOT_RETURN);
+    ck_assert_int_eq(CPIntegratorReInit(mem, t, y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorEvolve(mem, 9, y, &t, CV_NORMAL), CV_ROOT_RETURN);
     ck_assert_double_le(fabs(t - before - 2 * speed / 9.81), 1e-12);
   }
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   N_VDestroy(y);
 }
 END_TEST
 
 START_TEST(roots_can_be_set_and_taken_away_on_the_way) {
   ck_assert_done(&run, one_to(&run, 0.7));
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, position));
   assert_root(1.5, 1);
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 0, NULL));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 0, NULL));
   ck_assert_done(&run, one_to(&run, 3.0));
 }
 END_TEST
@@ -394,14 +394,14 @@ START_TEST(functions_that_come_and_go_within_a_step_are_found) {
   teardown();
   one_open(&run, one_methods[_i / 3], 1.0e-6);
   run.world.p.g = PENDULUM_G_PERIOD2;
-  ck_assert_done(&run, CPOneStepSetMaxNumSteps(run.mem, -1));
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, bottom));
-  ck_assert_done(&run, CPOneStepSetRootDirection(run.mem, &direction));
+  ck_assert_done(&run, CPIntegratorSetMaxNumSteps(run.mem, -1));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, bottom));
+  ck_assert_done(&run, CPIntegratorSetRootDirection(run.mem, &direction));
   for (int pass = 0; pass < 3; pass++)
     for (int side = -1; side <= 1; side += 2) {
       if (direction == -side) continue;
       ck_assert_returns(&run, one_to(&run, 10.0), CV_ROOT_RETURN);
-      ck_assert_done(&run, CPOneStepGetRootInfo(run.mem, &found));
+      ck_assert_done(&run, CPIntegratorGetRootInfo(run.mem, &found));
       ck_assert_int_eq(found, side);
       ck_assert_msg(fabs(run.t - (0.5 + pass + side * one)) < 1.0e-4, "%s: pass %d at %.15g",
                     run.method, pass, run.t);
@@ -435,20 +435,20 @@ START_TEST(a_run_with_an_event_at_its_end_is_complete) {
       const int stops = kind / 2, itask = kind % 2 && stops ? CV_ONE_STEP : CV_NORMAL;
       sunrealtype t    = 0;
       N_Vector y       = VECTOR(1, 0);
-      CPOneStepMem mem = CPOneStepCreate(turning_methods[_i], test_context);
+      CPIntegrator mem = CPIntegratorCreate(turning_methods[_i], test_context);
       end_of_run       = 1.0 - distances[k] * SUN_UNIT_ROUNDOFF / 2.0;
-      ck_assert_int_eq(CPOneStepInit(mem, falling, t, y), CP_SUCCESS);
-      ck_assert_int_eq(CPOneStepSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
-      ck_assert_int_eq(CPOneStepRootInit(mem, 1, until_end), CP_SUCCESS);
-      ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, CV_NORMAL), CV_ROOT_RETURN);
+      ck_assert_int_eq(CPIntegratorInit(mem, falling, t, y), CP_SUCCESS);
+      ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-6, 1e-6), CP_SUCCESS);
+      ck_assert_int_eq(CPIntegratorRootInit(mem, 1, until_end), CP_SUCCESS);
+      ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CV_ROOT_RETURN);
       entries(y)[1] = 7.0;
-      ck_assert_int_eq(CPOneStepReInit(mem, t, y), CP_SUCCESS);
-      if (stops) ck_assert_int_eq(CPOneStepSetStopTime(mem, 1.0), CP_SUCCESS);
-      ck_assert_int_eq(CPOneStepEvolve(mem, 1.0, y, &t, itask),
+      ck_assert_int_eq(CPIntegratorReInit(mem, t, y), CP_SUCCESS);
+      if (stops) ck_assert_int_eq(CPIntegratorSetStopTime(mem, 1.0), CP_SUCCESS);
+      ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, itask),
                        stops ? CV_TSTOP_RETURN : CP_SUCCESS);
       ck_assert_double_eq_tol(t, 1.0, 1.0e-13);
       ck_assert_double_eq_tol(entries(y)[1], 7.0, 1.0e-11);
-      CPOneStepFree(&mem);
+      CPIntegratorFree(&mem);
       N_VDestroy(y);
     }
 }
@@ -464,13 +464,13 @@ START_TEST(a_function_that_turns_back_soon_after_a_root_has_two_roots) {
         one_open(&run, turning_methods[_i], tol);
         run.world.p.g = PENDULUM_G_PERIOD2;
         depth         = large * tol;
-        ck_assert_done(&run, CPOneStepSetMaxNumSteps(run.mem, -1));
-        ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, turning));
+        ck_assert_done(&run, CPIntegratorSetMaxNumSteps(run.mem, -1));
+        ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, turning));
         while (run.t < 2.0) {
           const int flag = one ? one_step(&run) : one_to(&run, 2.0);
           ck_assert(flag == CP_SUCCESS || flag == CV_ROOT_RETURN);
           if (flag == CP_SUCCESS) continue;
-          ck_assert_done(&run, CPOneStepGetRootInfo(run.mem, &found));
+          ck_assert_done(&run, CPIntegratorGetRootInfo(run.mem, &found));
           ck_assert_msg(found == side, "%s: tol = %g, depth / tol = %g, t = %g", run.method, tol,
                         large, run.t);
           side = -side;
@@ -491,8 +491,8 @@ static sunrealtype largest_error(const char *method, sunrealtype tol, int what) 
     one_open(&run, method, tol);
     when[0] = when[1] = when[2] = 0.3 + 0.02 * k;
     if (what == SECOND_ROOT) when[1] -= 0.03;
-    if (what == STOP) ck_assert_done(&run, CPOneStepSetStopTime(run.mem, when[0]));
-    else ck_assert_done(&run, CPOneStepRootInit(run.mem, 3, clocks));
+    if (what == STOP) ck_assert_done(&run, CPIntegratorSetStopTime(run.mem, when[0]));
+    else ck_assert_done(&run, CPIntegratorRootInit(run.mem, 3, clocks));
     if (what == SECOND_ROOT) ck_assert_returns(&run, one_to(&run, 1.0), CV_ROOT_RETURN);
     ck_assert_returns(&run, one_to(&run, 1.0), what == STOP ? CV_TSTOP_RETURN : CV_ROOT_RETURN);
     ck_assert_double_eq_tol(run.t, when[0], 1.0e-12);
@@ -522,7 +522,7 @@ START_TEST(steps_that_are_repeated_after_a_root_do_not_lead_back_to_it) {
     teardown();
     one_open(&run, one_methods[_i], k % 2 ? 1.0e-3 : 1.0e-5);
     when[0] = 0.3 + 0.005 * k, when[1] = when[0] - 0.03, when[2] = when[0] - 0.06;
-    ck_assert_done(&run, CPOneStepRootInit(run.mem, 3, clocks));
+    ck_assert_done(&run, CPIntegratorRootInit(run.mem, 3, clocks));
     for (sunrealtype before = 0.0; run.t < 1.0; before = run.t) {
       roots += one_step(&run) == CV_ROOT_RETURN;
       if (!(run.t > before))
@@ -540,15 +540,15 @@ static int far_away(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) 
 }
 
 START_TEST(functions_far_from_zero_take_no_evaluation_of_f) {
-  ck_assert_done(&run, CPOneStepSetStopTime(run.mem, 2.0));
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, far_away));
+  ck_assert_done(&run, CPIntegratorSetStopTime(run.mem, 2.0));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, far_away));
   ck_assert_returns(&run, one_to(&run, 2.0), CV_TSTOP_RETURN);
   ck_assert_int_eq(one_stats(&run).nfe_output, 0);
 }
 END_TEST
 
 START_TEST(a_jump_is_located) {
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, jump));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, jump));
   ck_assert_returns(&run, one_to(&run, 1.0), CV_ROOT_RETURN);
   ck_assert_double_eq_tol(run.t, 0.37, 1.0e-12);
   ck_assert_int_lt(g_calls, 250);
@@ -576,7 +576,7 @@ static int spoiling(sunrealtype t, N_Vector y, sunrealtype *g, void *user_data) 
 
 START_TEST(a_projection_that_fails_for_good_ends_the_search_and_no_root_is_lost) {
   armed = 0;
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, spoiling));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, spoiling));
   ck_assert_returns(&run, one_to(&run, 10.0), CP_USERFUNC_FAIL);
   ck_assert_mentions(run.log.text, "root functions");
   assert_root(0.5, -1);
@@ -599,25 +599,25 @@ START_TEST(a_projection_that_fails_for_good_ends_the_search_wherever_it_is) {
   for (spoils_at = 1; spoils_at <= g_calls + 1; spoils_at++) {
     one_restart(&run, 0.0);
     for (int k = 0; k < 3; k++) ck_assert_done(&run, one_step(&run));
-    const CPOneStepStats s = one_stats(&run);
-    width                  = s.hlast;
-    centre                 = s.t - 0.5 * width;
+    const CPIntegratorStats s = one_stats(&run);
+    width                     = s.hlast;
+    centre                    = s.t - 0.5 * width;
     ck_assert_done(&run, one_to(&run, s.t - 0.9 * width)); /* the search begins within the step */
     g_calls = 0;
-    ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, near_zero_between));
+    ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, near_zero_between));
     const int flag    = one_step(&run); /* the end of that step is available */
     const int spoiled = g_calls >= spoils_at && run.world.c.times == 0;
     ck_assert_returns(&run, flag, spoiled ? CP_USERFUNC_FAIL : CP_SUCCESS);
     nfailures += spoiled;
     run.world.c.times = 0;
-    ck_assert_done(&run, CPOneStepRootInit(run.mem, 0, NULL));
+    ck_assert_done(&run, CPIntegratorRootInit(run.mem, 0, NULL));
   }
   ck_assert_int_ge(nfailures, 3);
 }
 END_TEST
 
 START_TEST(failing_root_functions_end_the_call) {
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, misbehaving));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, misbehaving));
   g_result = _i ? 0 : 7;
   g_value  = _i ? NAN : 0.0;
   refused(&run, one_to(&run, 1.0), CV_RTFUNC_FAIL, "root function g", _i ? "NaN" : "7", "t = ");
@@ -639,7 +639,7 @@ START_TEST(no_root_is_lost_where_g_fails_once) {
   for (g_fails_at = 1; failed && g_fails_at < 1000; g_fails_at++) {
     one_restart(&run, 0.0);
     g_calls = 0;
-    ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position_that_fails));
+    ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, position_that_fails));
     for (int k = 0; k < 2; k++) {
       int flag = one_to(&run, 10.0);
       failed   = g_calls >= g_fails_at;
@@ -655,17 +655,17 @@ END_TEST
 START_TEST(bad_arguments_of_roots_are_named) {
   const int bad = 3;
   int found;
-  refused(&run, CPOneStepSetRootDirection(run.mem, &bad), CP_NO_INIT, "CPOneStepRootInit");
-  refused(&run, CPOneStepGetRootInfo(run.mem, &found), CP_NO_INIT, "CPOneStepRootInit");
-  refused(&run, CPOneStepRootInit(run.mem, -1, position), CP_ILL_INPUT, "nrtfn", "-1");
-  refused(&run, CPOneStepRootInit(run.mem, 1, NULL), CP_ILL_INPUT, "g", "NULL");
-  ck_assert_done(&run, CPOneStepRootInit(run.mem, 1, position));
-  refused(&run, CPOneStepSetRootDirection(run.mem, &bad), CP_ILL_INPUT, "rootdir[0]", "3");
-  refused(&run, CPOneStepSetRootDirection(run.mem, NULL), CP_ILL_INPUT, "rootdir", "NULL");
-  refused(&run, CPOneStepGetRootInfo(run.mem, NULL), CP_ILL_INPUT, "rootsfound", "NULL");
-  ck_assert_int_eq(CPOneStepRootInit(NULL, 1, position), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepSetRootDirection(NULL, &bad), CP_MEM_NULL);
-  ck_assert_int_eq(CPOneStepGetRootInfo(NULL, &found), CP_MEM_NULL);
+  refused(&run, CPIntegratorSetRootDirection(run.mem, &bad), CP_NO_INIT, "CPIntegratorRootInit");
+  refused(&run, CPIntegratorGetRootInfo(run.mem, &found), CP_NO_INIT, "CPIntegratorRootInit");
+  refused(&run, CPIntegratorRootInit(run.mem, -1, position), CP_ILL_INPUT, "nrtfn", "-1");
+  refused(&run, CPIntegratorRootInit(run.mem, 1, NULL), CP_ILL_INPUT, "g", "NULL");
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, position));
+  refused(&run, CPIntegratorSetRootDirection(run.mem, &bad), CP_ILL_INPUT, "rootdir[0]", "3");
+  refused(&run, CPIntegratorSetRootDirection(run.mem, NULL), CP_ILL_INPUT, "rootdir", "NULL");
+  refused(&run, CPIntegratorGetRootInfo(run.mem, NULL), CP_ILL_INPUT, "rootsfound", "NULL");
+  ck_assert_int_eq(CPIntegratorRootInit(NULL, 1, position), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorSetRootDirection(NULL, &bad), CP_MEM_NULL);
+  ck_assert_int_eq(CPIntegratorGetRootInfo(NULL, &found), CP_MEM_NULL);
 }
 END_TEST
 

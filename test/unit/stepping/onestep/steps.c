@@ -43,7 +43,7 @@ START_TEST(backward_integration_leads_back) {
   one_open(&run, one_methods[_i], 1.0e-8);
   start = vector_copy(run.y);
   ck_assert_done(&run, one_to(&run, 1.0));
-  ck_assert_done(&run, CPOneStepReInit(run.mem, 1.0, run.y));
+  ck_assert_done(&run, CPIntegratorReInit(run.mem, 1.0, run.y));
   for (int i = 1; i <= 10; i++) {
     ck_assert_done(&run, one_to(&run, 1.0 - 0.1 * i));
     ck_assert_double_eq(run.t, 1.0 - 0.1 * i);
@@ -70,7 +70,7 @@ static int march(sunrealtype (*ends)[PENDULUM_N], int output) {
     const sunrealtype h = one_stats(&run).hlast;
     for (int i = 1; output && i < 4; i++)
       for (int k = 0; k < 2; k++)
-        ck_assert_done(&run, CPOneStepGetDky(run.mem, run.t - 0.25 * i * h, k, dky));
+        ck_assert_done(&run, CPIntegratorGetDky(run.mem, run.t - 0.25 * i * h, k, dky));
   }
   N_VDestroy(dky);
   return n;
@@ -94,7 +94,7 @@ START_TEST(the_number_of_output_times_changes_no_bit_of_the_end) {
   N_Vector few = NULL;
   for (int many = 0; many < 2; many++) {
     one_open(&run, one_methods[_i], 1.0e-6);
-    ck_assert_done(&run, CPOneStepSetStopTime(run.mem, 2.0));
+    ck_assert_done(&run, CPIntegratorSetStopTime(run.mem, 2.0));
     for (int i = 1; many && i < 200; i++) ck_assert_done(&run, one_to(&run, 0.01 * i));
     ck_assert_returns(&run, one_to(&run, 2.0), CV_TSTOP_RETURN);
     if (many) ck_assert_int_eq(same_bits(few, run.y), 1);
@@ -109,12 +109,12 @@ START_TEST(unprojected_output_is_farther_off_the_manifold) {
   N_Vector y = vector_of(PENDULUM_N, NULL);
   one_open(&run, "DOP853", 1.0e-8);
   ck_assert_done(&run, one_to(&run, 0.5));
-  const CPOneStepStats s    = one_stats(&run);
+  const CPIntegratorStats s = one_stats(&run);
   const sunrealtype between = s.t - 0.4 * s.hlast;
-  ck_assert_done(&run, CPOneStepGetDky(run.mem, between, 0, y));
+  ck_assert_done(&run, CPIntegratorGetDky(run.mem, between, 0, y));
   const sunrealtype projected = violation_of(&run.world, y);
-  ck_assert_done(&run, CPOneStepSetProjOutput(run.mem, SUNFALSE));
-  ck_assert_done(&run, CPOneStepGetDky(run.mem, between, 0, y));
+  ck_assert_done(&run, CPIntegratorSetProjOutput(run.mem, SUNFALSE));
+  ck_assert_done(&run, CPIntegratorGetDky(run.mem, between, 0, y));
   ck_assert_double_gt(violation_of(&run.world, y), 10.0 * projected);
   ck_assert_int_eq(one_stats(&run).noutputs, s.noutputs + 1);
   N_VDestroy(y);
@@ -129,9 +129,9 @@ START_TEST(ends_of_steps_are_given_as_they_are) {
   N_Vector first        = vector_copy(run.y);
   const sunrealtype one = run.t;
   ck_assert_done(&run, one_step(&run));
-  ck_assert_done(&run, CPOneStepGetDky(run.mem, one, 0, y));
+  ck_assert_done(&run, CPIntegratorGetDky(run.mem, one, 0, y));
   ck_assert_int_eq(same_bits(y, first), 1);
-  ck_assert_done(&run, CPOneStepGetDky(run.mem, run.t, 0, y));
+  ck_assert_done(&run, CPIntegratorGetDky(run.mem, run.t, 0, y));
   ck_assert_int_eq(same_bits(y, run.y), 1);
   ck_assert_int_eq(one_stats(&run).nfe_output, 0);
   N_VDestroy(first);
@@ -145,21 +145,21 @@ START_TEST(all_derivatives_belong_to_one_polynomial) {
   static const int degree[] = {7, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 5, 7, 3, 4, 4, 6, 8, 4};
   N_Vector d = vector_of(PENDULUM_N, NULL), sum = vector_of(PENDULUM_N, NULL);
   one_open(&run, one_methods[_i], 1.0e-3);
-  ck_assert_done(&run, CPOneStepSetProjOutput(run.mem, SUNFALSE));
+  ck_assert_done(&run, CPIntegratorSetProjOutput(run.mem, SUNFALSE));
   for (int i = 0; i < 3; i++) ck_assert_done(&run, one_step(&run));
   const sunrealtype h = one_stats(&run).hlast, t = run.t - 0.3 * h;
   sunrealtype power = 1.0;
   for (int k = 0; k <= degree[_i]; k++) {
-    ck_assert_done(&run, CPOneStepGetDky(run.mem, t, k, d));
+    ck_assert_done(&run, CPIntegratorGetDky(run.mem, t, k, d));
     N_VLinearSum(1.0, sum, power, d, sum);
     power *= 0.3 * h / (k + 1);
   }
   /* coefficients are below 100 and of alternating sign */
   ck_assert_double_le(max_distance(sum, run.y), 1.0e-12);
-  refused(&run, CPOneStepGetDky(run.mem, t, degree[_i] + 1, d), CV_BAD_K, "k");
-  refused(&run, CPOneStepGetDky(run.mem, t, -1, d), CV_BAD_K, "k", "-1");
-  refused(&run, CPOneStepGetDky(run.mem, run.t + h, 0, d), CV_BAD_T, "last step");
-  refused(&run, CPOneStepGetDky(run.mem, run.t - 2.0 * h, 0, d), CV_BAD_T, "last step");
+  refused(&run, CPIntegratorGetDky(run.mem, t, degree[_i] + 1, d), CV_BAD_K, "k");
+  refused(&run, CPIntegratorGetDky(run.mem, t, -1, d), CV_BAD_K, "k", "-1");
+  refused(&run, CPIntegratorGetDky(run.mem, run.t + h, 0, d), CV_BAD_T, "last step");
+  refused(&run, CPIntegratorGetDky(run.mem, run.t - 2.0 * h, 0, d), CV_BAD_T, "last step");
   N_VDestroy(d);
   N_VDestroy(sum);
   one_close(&run);
@@ -175,7 +175,7 @@ static int first_same_as_last(int method) {
 START_TEST(counters_are_those_of_the_callbacks) {
   one_open(&run, one_methods[_i], 1.0e-5);
   for (int i = 1; i <= 20; i++) ck_assert_done(&run, one_to(&run, 0.1 * i));
-  const CPOneStepStats s = one_stats(&run);
+  const CPIntegratorStats s = one_stats(&run);
   ck_assert_int_eq(s.nfe, run.world.f_calls);
   ck_assert_int_eq(s.nattempts, s.nst + s.netf + s.nrhsfails + s.nprojfails);
   /* rejected steps are not projected, unless the last stage is f there */
@@ -198,7 +198,7 @@ START_TEST(evaluations_of_the_constraints_are_counted_exactly) {
   one_restart(&run, 0.0);
   run.world.c_calls = run.world.jac_calls = run.world.f_calls = 0;
   while (run.t < 1.0) ck_assert_done(&run, one_step(&run));
-  const CPOneStepStats s = one_stats(&run);
+  const CPIntegratorStats s = one_stats(&run);
   ck_assert_int_eq(s.nfe, run.world.f_calls);
   ck_assert_int_eq(s.nce, run.world.c_calls);
   ck_assert_int_eq(s.nje, run.world.jac_calls);
@@ -210,10 +210,10 @@ START_TEST(estimates_are_projected_only_where_that_is_asked_for) {
   one_open(&run, one_methods[_i], 1.0e-5);
   ck_assert_done(&run, one_to(&run, 1.0));
   ck_assert_int_eq(one_stats(&run).nerrproj, 0);
-  ck_assert_done(&run, CPOneStepSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
+  ck_assert_done(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_PROJECTED));
   const long int before = one_stats(&run).nattempts;
   ck_assert_done(&run, one_to(&run, 2.0));
-  const CPOneStepStats s = one_stats(&run);
+  const CPIntegratorStats s = one_stats(&run);
   ck_assert_int_eq(s.nerrproj, (s.nattempts - before) * (_i == 0 ? 2 : 1)); /* two estimates */
   one_close(&run);
 }
@@ -224,10 +224,10 @@ START_TEST(the_projected_estimate_is_tangential) {
   N_Vector e = vector_of(PENDULUM_N, NULL);
   one_open(&run, one_methods[_i], 1.0e-4);
   ck_assert_int_eq(CPProjectorSetJacFrequency(run.P, 1), CP_SUCCESS);
-  ck_assert_done(&run, CPOneStepSetProjErrEst(run.mem, CP_ERREST_PROJECTED));
+  ck_assert_done(&run, CPIntegratorSetErrEst(run.mem, CP_ERREST_PROJECTED));
   ck_assert_done(&run, one_step(&run));
   ck_assert_done(&run, one_step(&run));
-  ck_assert_done(&run, CPOneStepGetEstLocalErrors(run.mem, e));
+  ck_assert_done(&run, CPIntegratorGetEstLocalErrors(run.mem, e));
   const sunrealtype radial = entries(e)[0] * entries(run.y)[0] + entries(e)[1] * entries(run.y)[1];
   /* with factors of the state before its last correction, which is below 1e3 tolerances */
   ck_assert_double_le(fabs(radial), 0.1 * N_VMaxNorm(e));
@@ -243,7 +243,7 @@ START_TEST(statistics_are_printed_in_both_formats) {
   for (int csv = 0; csv < 2; csv++) {
     FILE *out = tmpfile();
     ck_assert_ptr_nonnull(out);
-    ck_assert_done(&run, CPOneStepPrintAllStats(
+    ck_assert_done(&run, CPIntegratorPrintAllStats(
                              run.mem, out, csv ? SUN_OUTPUTFORMAT_CSV : SUN_OUTPUTFORMAT_TABLE));
     rewind(out);
     text[fread(text, 1, sizeof text - 1, out)] = '\0';
@@ -263,19 +263,19 @@ END_TEST
 
 START_TEST(the_first_step_is_the_one_that_was_set) {
   one_open(&run, "DOP853", 1.0e-6);
-  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 1.0e-3));
+  ck_assert_done(&run, CPIntegratorSetInitStep(run.mem, 1.0e-3));
   ck_assert_done(&run, one_step(&run));
   ck_assert_double_eq(run.t, 1.0e-3);
   ck_assert_double_eq(one_stats(&run).hfirst, 1.0e-3);
   ck_assert_int_eq(run.world.f_calls, 13); /* none to choose the size */
-  refused(&run, CPOneStepSetInitStep(run.mem, -1.0e-3), CP_ILL_INPUT, "direction", "-0.001");
+  refused(&run, CPIntegratorSetInitStep(run.mem, -1.0e-3), CP_ILL_INPUT, "direction", "-0.001");
   /* during the run it sets the next step */
-  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 2.0e-3));
+  ck_assert_done(&run, CPIntegratorSetInitStep(run.mem, 2.0e-3));
   ck_assert_done(&run, one_step(&run));
   ck_assert_double_eq(one_stats(&run).hlast, 2.0e-3);
   one_restart(&run, 1.0);
-  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, -1.0e-3));
-  refused(&run, one_to(&run, 2.0), CP_ILL_INPUT, "CPOneStepSetInitStep", "-0.001", "2");
+  ck_assert_done(&run, CPIntegratorSetInitStep(run.mem, -1.0e-3));
+  refused(&run, one_to(&run, 2.0), CP_ILL_INPUT, "CPIntegratorSetInitStep", "-0.001", "2");
   ck_assert_done(&run, one_to(&run, 0.5));
   ck_assert_double_eq(one_stats(&run).hfirst, -1.0e-3);
   one_close(&run);
@@ -286,10 +286,10 @@ END_TEST
 START_TEST(a_start_far_from_zero_is_one_like_others) {
   const sunrealtype far = 1.0e9;
   one_open(&run, one_methods[_i], 1.0e-6);
-  ck_assert_done(&run, CPOneStepReInit(run.mem, far, run.y));
+  ck_assert_done(&run, CPIntegratorReInit(run.mem, far, run.y));
   ck_assert_done(&run, one_to(&run, far + 1.0));
   ck_assert_double_le(one_error(&run, 1.0, run.y), bound(1.0e-6, 1.0) + 1.0e-5);
-  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 1.0e-9));
+  ck_assert_done(&run, CPIntegratorSetInitStep(run.mem, 1.0e-9));
   refused(&run, one_to(&run, far + 9.0), CV_TOO_MUCH_ACC, "1e-09", "roundoff of t");
   one_close(&run);
 }
@@ -297,16 +297,16 @@ END_TEST
 
 START_TEST(steps_keep_within_their_bounds) {
   one_open(&run, one_methods[_i], 1.0e-3);
-  ck_assert_done(&run, CPOneStepSetMaxStep(run.mem, 0.02));
+  ck_assert_done(&run, CPIntegratorSetMaxStep(run.mem, 0.02));
   while (run.t < 0.5) {
     const sunrealtype before = run.t;
     ck_assert_done(&run, one_step(&run));
     ck_assert_double_le(run.t - before, 0.02 * (1.0 + 1.0e-12));
   }
-  refused(&run, CPOneStepSetMinStep(run.mem, 0.03), CP_ILL_INPUT, "0.03", "0.02");
-  ck_assert_done(&run, CPOneStepSetMinStep(run.mem, 0.01));
-  ck_assert_done(&run, CPOneStepSetInitStep(run.mem, 1.0e-5));
-  ck_assert_done(&run, CPOneStepSStolerances(run.mem, 1.0, 1.0));
+  refused(&run, CPIntegratorSetMinStep(run.mem, 0.03), CP_ILL_INPUT, "0.03", "0.02");
+  ck_assert_done(&run, CPIntegratorSetMinStep(run.mem, 0.01));
+  ck_assert_done(&run, CPIntegratorSetInitStep(run.mem, 1.0e-5));
+  ck_assert_done(&run, CPIntegratorSStolerances(run.mem, 1.0, 1.0));
   while (run.t < 1.0) {
     const sunrealtype before = run.t;
     ck_assert_done(&run, one_step(&run));
@@ -318,8 +318,8 @@ END_TEST
 
 START_TEST(fixed_steps_end_at_the_stop_time) {
   one_open(&run, "ARKODE_DORMAND_PRINCE_7_4_5", 1.0e-10); /* a tolerance that the steps do not meet */
-  ck_assert_done(&run, CPOneStepSetFixedStep(run.mem, 0.1));
-  ck_assert_done(&run, CPOneStepSetStopTime(run.mem, 0.25));
+  ck_assert_done(&run, CPIntegratorSetFixedStep(run.mem, 0.1));
+  ck_assert_done(&run, CPIntegratorSetStopTime(run.mem, 0.25));
   ck_assert_returns(&run, one_to(&run, 5.0), CV_TSTOP_RETURN);
   ck_assert_double_eq(run.t, 0.25);
   ck_assert_int_eq(one_stats(&run).nst, 3);
@@ -332,15 +332,15 @@ END_TEST
 
 START_TEST(a_stop_time_is_hit_and_cleared) {
   one_open(&run, one_methods[_i], 1.0e-6);
-  ck_assert_done(&run, CPOneStepSetStopTime(run.mem, 0.3));
+  ck_assert_done(&run, CPIntegratorSetStopTime(run.mem, 0.3));
   ck_assert_done(&run, one_to(&run, 0.2));
   ck_assert_returns(&run, one_to(&run, 0.3), CV_TSTOP_RETURN);
   ck_assert_double_eq(run.t, 0.3);
   ck_assert_double_eq(one_stats(&run).t, 0.3);
   ck_assert_done(&run, one_to(&run, 0.4));
-  refused(&run, CPOneStepSetStopTime(run.mem, 0.1), CP_ILL_INPUT, "tstop", "0.1");
-  ck_assert_done(&run, CPOneStepSetStopTime(run.mem, 0.6));
-  ck_assert_done(&run, CPOneStepClearStopTime(run.mem));
+  refused(&run, CPIntegratorSetStopTime(run.mem, 0.1), CP_ILL_INPUT, "tstop", "0.1");
+  ck_assert_done(&run, CPIntegratorSetStopTime(run.mem, 0.6));
+  ck_assert_done(&run, CPIntegratorSetStopTime(run.mem, INFINITY));
   ck_assert_done(&run, one_to(&run, 1.0));
   ck_assert_double_le(one_error(&run, run.t, run.y), bound(1.0e-6, 1.0));
   one_close(&run);
@@ -351,8 +351,8 @@ END_TEST
 START_TEST(the_step_size_survives_a_stop_time) {
   one_open(&run, "DOP853", 1.0e-6);
   ck_assert_done(&run, one_to(&run, 1.0));
-  const CPOneStepStats s = one_stats(&run);
-  ck_assert_done(&run, CPOneStepSetStopTime(run.mem, s.t + 1.0e-3 * s.hnext));
+  const CPIntegratorStats s = one_stats(&run);
+  ck_assert_done(&run, CPIntegratorSetStopTime(run.mem, s.t + 1.0e-3 * s.hnext));
   ck_assert_returns(&run, one_to(&run, 5.0), CV_TSTOP_RETURN);
   ck_assert_double_ge(one_stats(&run).hnext, s.hnext);
   one_close(&run);
@@ -367,7 +367,7 @@ START_TEST(a_restart_keeps_the_step_size_and_clears_counters) {
   ck_assert_done(&run, one_to(&run, 1.0));
   const sunrealtype next = one_stats(&run).hnext;
   one_restart(&run, 1.0);
-  const CPOneStepStats s = one_stats(&run);
+  const CPIntegratorStats s = one_stats(&run);
   ck_assert_int_eq(s.nst + s.nattempts + s.nfe + s.nproj + s.nce + s.nje, 0);
   ck_assert_double_eq(s.hnext, next);
   run.world.f_calls = 0;
@@ -382,16 +382,16 @@ START_TEST(an_inconsistent_start_is_refused_and_made_consistent) {
   N_Vector y = vector_of(PENDULUM_N, NULL);
   one_open(&run, "DOP853", 1.0e-6);
   entries(run.y)[0] = 1.01;
-  ck_assert_done(&run, CPOneStepReInit(run.mem, 0.0, run.y));
-  refused(&run, one_to(&run, 1.0), CP_INCONSISTENT_IC, "constraint 0", "CPOneStepCalcIC", "t = 0");
+  ck_assert_done(&run, CPIntegratorReInit(run.mem, 0.0, run.y));
+  refused(&run, one_to(&run, 1.0), CP_INCONSISTENT_IC, "constraint 0", "CPIntegratorCalcIC",
+          "t = 0");
   ck_assert_int_eq(run.world.f_calls, 0);
-  ck_assert_done(&run, CPOneStepCalcIC(run.mem));
-  ck_assert_done(&run, CPOneStepGetConsistentIC(run.mem, y));
+  ck_assert_done(&run, CPIntegratorCalcIC(run.mem, y));
   ck_assert_double_le(violation_of(&run.world, y), 1.0e-9);
   ck_assert_done(&run, one_to(&run, 1.0));
-  refused(&run, CPOneStepCalcIC(run.mem), CP_TOO_LATE, "CPOneStepReInit");
-  ck_assert_done(&run, CPOneStepSetProjector(run.mem, NULL));
-  refused(&run, CPOneStepCalcIC(run.mem), CP_NO_PROJECTOR, "CPOneStepSetProjector");
+  refused(&run, CPIntegratorCalcIC(run.mem, NULL), CP_TOO_LATE, "CPIntegratorReInit");
+  ck_assert_done(&run, CPIntegratorSetProjector(run.mem, NULL));
+  refused(&run, CPIntegratorCalcIC(run.mem, NULL), CP_NO_PROJECTOR, "CPIntegratorSetProjector");
   ck_assert_done(&run, one_to(&run, 1.5)); /* without a search */
   N_VDestroy(y);
   one_close(&run);
@@ -401,7 +401,7 @@ END_TEST
 /* Without a projector the methods are the plain ones: the state drifts off the constraints. */
 START_TEST(without_projector_constraints_drift) {
   one_open(&run, "ARKODE_BOGACKI_SHAMPINE_4_2_3", 1.0e-4);
-  ck_assert_done(&run, CPOneStepSetProjector(run.mem, NULL));
+  ck_assert_done(&run, CPIntegratorSetProjector(run.mem, NULL));
   ck_assert_done(&run, one_to(&run, 3.0));
   const Run as = {.world = run.world, .tol = 1.0e-4};
   ck_assert_double_gt(violation_of(&run.world, run.y), 10.0 * violation_bound(&as));
@@ -427,8 +427,8 @@ START_TEST(three_ways_of_the_same_tolerances_give_the_same_bits) {
   N_Vector first = NULL, abstol = VECTOR(1.0e-6, 1.0e-6, 1.0e-6, 1.0e-6);
   for (int k = 0; k < 3; k++) {
     one_open(&run, "DOP853", 1.0e-6);
-    if (k == 1) ck_assert_done(&run, CPOneStepSVtolerances(run.mem, 1.0e-6, abstol));
-    if (k == 2) ck_assert_done(&run, CPOneStepWFtolerances(run.mem, weights));
+    if (k == 1) ck_assert_done(&run, CPIntegratorSVtolerances(run.mem, 1.0e-6, abstol));
+    if (k == 2) ck_assert_done(&run, CPIntegratorWFtolerances(run.mem, weights));
     ck_assert_done(&run, one_to(&run, 1.0));
     if (k) ck_assert_int_eq(same_bits(first, run.y), 1);
     else first = vector_copy(run.y);
@@ -444,7 +444,7 @@ START_TEST(tolerances_may_be_changed_between_steps) {
   one_open(&run, "DOP853", 1.0e-3);
   ck_assert_done(&run, one_to(&run, 1.0));
   const sunrealtype loose = fabs(one_stats(&run).hlast);
-  ck_assert_done(&run, CPOneStepSStolerances(run.mem, 1.0e-11, 1.0e-11));
+  ck_assert_done(&run, CPIntegratorSStolerances(run.mem, 1.0e-11, 1.0e-11));
   run.t = one_stats(&run).t;
   while (run.t < 1.5) { ck_assert_done(&run, one_step(&run)); }
   ck_assert_double_lt(fabs(one_stats(&run).hlast), 0.5 * loose);

@@ -42,19 +42,19 @@ static void integrate(const char *method, N_Vector (*kind)(void),
   N_VConst(0.0, y);
   N_VGetArrayPointer(y)[0] = rod.L;
   CPProjector P            = projector(y);
-  CPOneStepMem mem         = CPOneStepCreate(method, test_context);
+  CPIntegrator mem         = CPIntegratorCreate(method, test_context);
   ck_assert_ptr_nonnull(P);
-  ck_assert_int_eq(CPOneStepSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepInit(mem, pendulum_rhs, 0.0, y), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetUserData(mem, &rod), CP_SUCCESS);
-  ck_assert_int_eq(CPOneStepSetProjector(mem, P), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorInit(mem, pendulum_rhs, 0.0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetUserData(mem, &rod), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetProjector(mem, P), CP_SUCCESS);
   for (int i = 1; i <= 3; i++) {
-    const int flag = CPOneStepEvolve(mem, END / 3.0 * i, y, &t, CV_NORMAL);
+    const int flag = CPIntegratorEvolve(mem, END / 3.0 * i, y, &t, CV_NORMAL);
     ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, log.text);
   }
   memcpy(z, N_VGetArrayPointer(y), PENDULUM_N * sizeof *z);
-  CPOneStepFree(&mem);
+  CPIntegratorFree(&mem);
   CPProjectorFree(&P);
   N_VDestroy(y);
 }

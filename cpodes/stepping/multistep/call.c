@@ -1,4 +1,4 @@
-/* CPode: one call of CVode, with the checks before and after it. */
+/* One call of CVode, with the checks before and after it. */
 #include "multistep_impl.h"
 
 #include <float.h>
@@ -14,7 +14,7 @@
 /* Checks that tout lies in the direction of integration. For a time on the other side CVODES would
  * look for roots in extrapolated states. With CV_ONE_STEP the run may pass tout, but tout must not
  * reverse its direction. */
-static int checkTime(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
+static int checkTime(CPMultistep mem, sunrealtype tout, int itask, long int nst) {
   sunrealtype t = mem->base.t;
   if (nst == 0)
     return cpStepperIsThere(t, tout) || fabs(tout - t) >= LEAST_DISTANCE
@@ -38,7 +38,7 @@ static int checkTime(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
 /* Has the run passed tout? CVODES would look for roots between the latest time that it has returned
  * and this earlier one, and find again those already passed. So tout is only interpolated within
  * the last step. */
-static int isPassed(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
+static int isPassed(CPMultistep mem, sunrealtype tout, int itask, long int nst) {
   long int nge = 0;
   CVodeGetNumGEvals(mem->cvode_mem, &nge);
   return itask == CV_NORMAL && nst > 0 && nge > 0 && (tout - mem->treturned) * cpLastStep(mem) < 0.0;
@@ -47,7 +47,7 @@ static int isPassed(CPodeMem mem, sunrealtype tout, int itask, long int nst) {
 /* CVODES clips a state to its inequality constraints after the solver has returned, which moves it
  * off the manifold. No getter says whether there are such constraints, but CVODES' workspace
  * shrinks when they are removed. */
-static long int workSpace(CPodeMem mem) {
+static long int workSpace(CPMultistep mem) {
   long int words = 0, integers = 0;
   CP_DEPRECATED_OK_BEGIN
   CVodeGetWorkSpace(mem->cvode_mem, &words, &integers);
@@ -55,7 +55,7 @@ static long int workSpace(CPodeMem mem) {
   return words;
 }
 
-static int refuseInequalities(CPodeMem mem) {
+static int refuseInequalities(CPMultistep mem) {
   if (!mem->base.y0->ops->nvspace)
     return CP_SUCCESS; /* CVODES cannot count its workspace, so nothing is known */
   const long int words = workSpace(mem);
@@ -66,16 +66,17 @@ static int refuseInequalities(CPodeMem mem) {
                   "projection: CVODES would clip projected states; they have been switched off");
 }
 
-int cpRefuseChanges(CPodeMem mem, long int nst) {
-  const CPStepper s = &mem->base;
+int cpRefuseChanges(CPMultistep mem, long int nst) {
+  const CPIntegrator s = &mem->base;
   CPAttempt a;
   int flag = cpRefuseOtherVectors(mem, mem->function);
   if (flag) return flag;
   /* CVODES reads the data of its weight function only at the first step. A function that is set
    * later receives NULL. */
   if (mem->tol_is_new && nst > 0)
-    return cpReport(&s->log, CP_TOO_LATE, mem->function,
-                    "tolerances were set after the first step: CPodeReInit makes them valid");
+    return cpReport(
+        &s->log, CP_TOO_LATE, mem->function,
+        "tolerances were set after the first step: CPIntegratorReInit makes them valid");
   mem->tol_is_new = 0;
   if (s->system_gone)
     return cpRefuse(&s->log, mem->function,
@@ -87,9 +88,9 @@ int cpRefuseChanges(CPodeMem mem, long int nst) {
                   "user_data: CPMechSetUserData is for the data of its functions");
 }
 
-static int prepare(CPodeMem mem, sunrealtype tout, int itask, int checkpoints, long int nst) {
-  const CPStepper s = &mem->base;
-  int flag          = cpRefuseChanges(mem, nst);
+static int prepare(CPMultistep mem, sunrealtype tout, int itask, int checkpoints, long int nst) {
+  const CPIntegrator s = &mem->base;
+  int flag             = cpRefuseChanges(mem, nst);
   if (!flag) flag = cpCheckHistory(mem, mem->function);
   if (!flag) flag = checkTime(mem, tout, itask, nst);
   if (!flag && s->P) flag = refuseInequalities(mem);
@@ -116,10 +117,10 @@ static int prepare(CPodeMem mem, sunrealtype tout, int itask, int checkpoints, l
 /* After a failed step CVODES has the state before it, unless NaN has entered its history or it gave
  * up between the parts of a step. Nor does it recover from a step below the roundoff of t. In these
  * cases it is re-initialised with the last good state, which then is also the start for
- * CPodeCalcIC. */
-static void restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
-  const CPStepper s  = &mem->base;
-  CPFailure *failure = &mem->failure;
+ * CPIntegratorCalcIC. */
+static void restoreState(CPMultistep mem, N_Vector yout, sunrealtype *tret) {
+  const CPIntegrator s = &mem->base;
+  CPFailure *failure   = &mem->failure;
   CPAttempt a;
   cpPendingTakeBack(mem);
   cpOrderNormsForget(mem);
@@ -151,21 +152,21 @@ static void restoreState(CPodeMem mem, N_Vector yout, sunrealtype *tret) {
 }
 
 /* Says in messages what the user has to do if CVODES has been re-initialised. */
-static const char *afterRestart(CPodeMem mem) {
+static const char *afterRestart(CPMultistep mem) {
   return mem->failure.restarted
              ? "; CVODES has been re-initialised there: quadratures and sensitivities must be, too "
-               "(CVodeQuadReInit, CPodeSensReInit, CVodeSensReInit)"
+               "(CVodeQuadReInit, CPIntegratorSensReInit, CVodeSensReInit)"
              : "";
 }
 
 /* Reports a failure of CVODES with its cause: the projection, a function of the attached system, or
  * CVODES itself. */
-static int explain(CPodeMem mem, int flag) {
+static int explain(CPMultistep mem, int flag) {
   static const int by_system[] = {
       CV_RHSFUNC_FAIL,  CV_FIRST_RHSFUNC_ERR,  CV_REPTD_RHSFUNC_ERR,  CV_UNREC_RHSFUNC_ERR,
       CV_SRHSFUNC_FAIL, CV_FIRST_SRHSFUNC_ERR, CV_REPTD_SRHSFUNC_ERR, CV_UNREC_SRHSFUNC_ERR,
       CV_LSETUP_FAIL,   CV_LSOLVE_FAIL,        CV_CONV_FAILURE};
-  const CPStepper s    = &mem->base;
+  const CPIntegrator s = &mem->base;
   const char *function = mem->function, *again = afterRestart(mem), *reason = NULL;
   char last[CP_LAST_GOOD];
   /* Not if a function has failed for good: it must not be called again. */
@@ -195,7 +196,8 @@ static int explain(CPodeMem mem, int flag) {
   const char *lacking = /* what CVODES means by "the nonlinear solver's init routine failed" */
       flag == CV_NLS_INIT_FAIL
           ? " Newton's iteration, of the states or of sensitivities, lacks a linear solver "
-            "(CVodeSetLinearSolver); fixed-point iteration needs none (CPodeSetNonlinearSolver, "
+            "(CVodeSetLinearSolver); fixed-point iteration needs none "
+            "(CPIntegratorSetNonlinearSolver, "
             "CVodeSetNonlinearSolverSensStg1)"
           : "";
   char why[128] = "";
@@ -214,14 +216,14 @@ static int explain(CPodeMem mem, int flag) {
 
 /* unknown: CVODES may have no tolerances. No getter says whether it has any, but it checks for them
  * before it initialises the nonlinear solver. */
-static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrealtype *tret) {
+static int failedCall(CPMultistep mem, int flag, int unknown, N_Vector yout, sunrealtype *tret) {
   cpSettle(mem, cpStepsTaken(mem));
   restoreState(mem, yout, tret);
   if (!unknown || flag != CV_ILL_INPUT || mem->nls.initialized) return explain(mem, flag);
   mem->base.tol.kind = CP_TOL_NONE;
   return cpReport(&mem->base.log, CP_NO_INIT, mem->function,
-                  "set tolerances first (CPodeSStolerances)%s%s", mem->cvodes.text[0] ? ": " : "",
-                  mem->cvodes.text);
+                  "set tolerances first (CPIntegratorSStolerances)%s%s",
+                  mem->cvodes.text[0] ? ": " : "", mem->cvodes.text);
 }
 
 /* ---- the call ---- */
@@ -231,7 +233,7 @@ static int failedCall(CPodeMem mem, int flag, int unknown, N_Vector yout, sunrea
  * changes, each is returned, since a failure comes next. */
 enum { MOST_IDLE_STEPS = 1000 };
 
-static int run(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
+static int run(CPMultistep mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
                int *ncheck, long int nst) {
   for (int k = 0; k < MOST_IDLE_STEPS; k++) {
     const int result = ncheck ? CVodeF(mem->cvode_mem, tout, y, tret, itask, ncheck)
@@ -248,7 +250,7 @@ static int run(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, in
 /* If the latest step ends beyond the root that was returned, CVode searches the rest of it for
  * roots and takes no step. CVodeF would not search if tout lies in that rest, since it
  * interpolates. */
-static int searchBehindRoot(CPodeMem mem) {
+static int searchBehindRoot(CPMultistep mem) {
   sunrealtype reached = 0.0, t = 0.0;
   CVodeGetCurrentTime(mem->cvode_mem, &reached);
   if (mem->treturned != mem->root.t || cpSameTime(reached, mem->root.t, cpLastStep(mem)))
@@ -264,10 +266,10 @@ static int searchBehindRoot(CPodeMem mem) {
 /* CVodeF keeps a root beyond tout for a later call with CV_NORMAL, of this run or another one, and
  * loses it in a call with CV_ONE_STEP. When it is called with the time that it has reached, it
  * returns the root without a step, and the root is kept here. */
-static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
+static int forwardRun(CPMultistep mem, sunrealtype tout, N_Vector y, sunrealtype *tret, int itask,
                       int *ncheck, long int nst) {
   CPCheckpoints *points = &mem->checkpoints;
-  const CPStepper s     = &mem->base;
+  const CPIntegrator s  = &mem->base;
   int result            = CP_SUCCESS;
   /* CVodeF evaluates f once more for the first point of its Hermite interpolation and ignores a
    * failure: the previous contents of that vector would enter the gradient. So f is evaluated here
@@ -309,7 +311,7 @@ static int forwardRun(CPodeMem mem, sunrealtype tout, N_Vector y, sunrealtype *t
 
 /* Continues after nst steps, by CVodeF, whose steps must be repeatable, or by CVode if ncheck is
  * NULL. */
-static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+static int advance(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
                    int *ncheck, long int nst) {
   const N_Vector y = mem->y ? mem->y : yout;
   sunrealtype near;
@@ -338,8 +340,8 @@ static int advance(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *t
 
 /* All steps must have gone through the projecting solver, and a step that the solver made CVODES
  * reject must not have been accepted. Otherwise restores the last good state. */
-static int checkSteps(CPodeMem mem, long int nst, long int taken, long int nsolves, N_Vector yout,
-                      sunrealtype *tret) {
+static int checkSteps(CPMultistep mem, long int nst, long int taken, long int nsolves,
+                      N_Vector yout, sunrealtype *tret) {
   const int bypassed = taken > nsolves;
   const int accepted = mem->attempt.expect_rejected >= 0 && nst > mem->attempt.expect_rejected;
   if (!bypassed && !accepted) return CP_SUCCESS;
@@ -348,7 +350,7 @@ static int checkSteps(CPodeMem mem, long int nst, long int taken, long int nsolv
     return cpReport(&mem->base.log, CP_BYPASSED, mem->function,
                     "CVODES stepped without calling the projecting solver: sensitivities need "
                     "CV_STAGGERED or CV_STAGGERED1, and a nonlinear solver is set with "
-                    "CPodeSetNonlinearSolver%s",
+                    "CPIntegratorSetNonlinearSolver%s",
                     afterRestart(mem));
   return cpReport(&mem->base.log, CP_SELFCHECK_FAIL, mem->function,
                   "CVODES accepted a step that its error test was to reject (is "
@@ -362,7 +364,7 @@ static int checkSteps(CPodeMem mem, long int nst, long int taken, long int nsolv
 #define MOST_DIVERGED 50  /* attempts, after which */
 #define DIVERGED_PART 0.1 /* this part of the steps says that stability limits their size */
 
-static void warnOfStability(CPodeMem mem, long int nst) {
+static void warnOfStability(CPMultistep mem, long int nst) {
   if (mem->stability_warned || mem->ndiverged < MOST_DIVERGED ||
       (double)mem->ndiverged < DIVERGED_PART * (double)nst)
     return;
@@ -375,9 +377,9 @@ static void warnOfStability(CPodeMem mem, long int nst) {
       mem->base.t, mem->ndiverged, nst, cpLastStep(mem));
 }
 
-static int call(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+static int call(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
                 int *ncheck, const char *function) {
-  const CPStepper s = &mem->base;
+  const CPIntegrator s = &mem->base;
   int flag;
   mem->function     = function;
   const int unknown = s->tol.kind == CP_TOL_NONE; /* CVODES may have tolerances of its own */
@@ -413,8 +415,8 @@ static int call(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret
   if (mem->sens.data && mem->sens.bypassed(mem->sens.data, nst - before)) /* the state is projected */
     return cpReport(&s->log, CP_BYPASSED, function,
                     "CVODES stepped without calling the projecting solver of the sensitivities: "
-                    "theirs is set with CPodeSetSensNonlinearSolver; re-initialise them "
-                    "(CPodeReInit, CPodeSensReInit)");
+                    "theirs is set with CPIntegratorSetSensNonlinearSolver; re-initialise them "
+                    "(CPIntegratorReInit, CPIntegratorSensReInit)");
   cpStepperWarn(s, function);
   warnOfStability(mem, nst);
   flag = cpProjectOutput(mem, *tret, yout, function,
@@ -424,15 +426,8 @@ static int call(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret
   return flag ? flag : result;
 }
 
-int cpRun(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask, int *ncheck,
-          const char *function) {
-  const CPStepper s = (CPStepper)mem;
-  const int flag    = cpStepperCheckCall(s, tout, yout, tret, itask, function);
-  if (flag) return flag;
-  cpStepperEnter(s);
-  return cpStepperLeave(s, call(mem, tout, yout, tret, itask, ncheck, function));
-}
-
-int CPode(CPodeMem mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask) {
-  return cpRun(mem, tout, yout, tret, itask, NULL, __func__);
+int cpRun(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *tret, int itask,
+          int *ncheck, const char *function) {
+  cpStepperEnter(&mem->base);
+  return cpStepperLeave(&mem->base, call(mem, tout, yout, tret, itask, ncheck, function));
 }
