@@ -790,6 +790,7 @@ int bodiesBuild(CPBodies b, const char *function) {
   b->model = (CPMechModel){.nu           = nu,
                            .nq           = (sunindextype)s->nq * b->nbodies,
                            .nz           = b->balance,
+                           .nquad        = b->balance,
                            .np           = b->np,
                            .nv           = b->nv,
                            .na           = b->nv,

@@ -73,6 +73,9 @@ static int checkModel(const CPMechModel *m, N_Vector y_tmpl, SUNContext ctx, con
     return cpRefuse(NULL, function, "nq must be at least nu: nq = %ld, nu = %ld", (long)m->nq,
                     (long)m->nu);
   const sunindextype nv = larger(m->nv, m->np), n = (m->nq > 0 ? m->nq : m->nu) + m->nu + m->nz;
+  if (m->nquad < 0 || m->nquad > m->nz)
+    return cpRefuse(NULL, function, "nquad must be from 0 to nz: nquad = %ld, nz = %ld",
+                    (long)m->nquad, (long)m->nz);
   const char *wrong = wrongFunctions(m, nv, larger(m->na, nv));
   if (wrong) return cpRefuse(NULL, function, "%s", wrong);
   if (N_VGetLength(y_tmpl) != n)

@@ -161,7 +161,7 @@ static int findMatrices(CPMechSens sens) {
   int flag = CP_SUCCESS;
   if (sens->has_matrices) return CP_SUCCESS;
   if (!sens->partials) {
-    flag = cpPartialsCreate(&sens->partials, sens->mech, CP_NEWTON_KKT);
+    flag = cpPartialsCreate(&sens->partials, sens->mech, CP_NEWTON_KKT, 0);
     if (flag) return cpReason(sens->mech->text, flag, "no memory for partial derivatives");
     sens->partials->sixth_order = 1;
   }

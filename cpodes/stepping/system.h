@@ -74,7 +74,7 @@ typedef struct {
   int (*solve)(int which, sunrealtype *re, sunrealtype *im, void *data);
   /* x [n + m] becomes D(0) x, with the partial derivatives of CP_REAL_FACTORS. If NULL, there are
    * no CP_STAGE_FACTORS. */
-  void (*leading)(sunrealtype *x, void *data);
+  int (*leading)(sunrealtype *x, void *data);
   /* Replaces the multipliers in x by the shortest ones with the same effect (optional). */
   void (*settle)(sunrealtype *x, void *data);
   /* e [n] becomes (I - g J)^-1 e by the real factors, where J is the Jacobian of y' = k(t, y). */

@@ -118,7 +118,7 @@ static int stagePartials(CPMech mech, int which, sunrealtype t, const sunrealtyp
   CPNewtonMatrix *S = matrix(mech, which);
   int flag          = CP_SUCCESS;
   if (!*P) { /* created on first use, because only some motions need it */
-    flag = cpPartialsCreate(P, mech, CP_NEWTON_KKT);
+    flag = cpPartialsCreate(P, mech, CP_NEWTON_KKT, 1);
     if (!flag) flag = cpNewtonMatrixCreate(S, *P, 0);
     if (flag) {
       cpNewtonMatrixFree(S);
@@ -127,6 +127,7 @@ static int stagePartials(CPMech mech, int which, sunrealtype t, const sunrealtyp
     }
   }
   (*P)->keep_rank = 1;
+  (*P)->seen      = cpMechShortest;
   flag            = cpPartialsAt(*P, t, y, x + mech->nq, cpMechShortest(mech, x + mech->n), ewt);
   if (flag) return flag;
   memcpy((*P)->fixed, mech->newton->P->fixed, (size_t)(mech->nu + mech->m));
@@ -226,12 +227,12 @@ static int solve(int which, sunrealtype *re, sunrealtype *im, void *data) {
 
 /* x <- D(0) x, D(0) = [1; M A^T - Fl; 1 - Zl; A], in the order (q', u', z', lambda), with the
  * identity for the fixed unknowns */
-static void leading(sunrealtype *x, void *data) {
+static int leading(sunrealtype *x, void *data) {
   const CPMech mech  = data;
   const CPPartials P = mech->newton->P;
   const int nu = mech->nu, nz = mech->nz, m = mech->m;
   double *in = mech->implicit->leading, *u = x + mech->nq, *z = u + nu, *lambda = z + nz;
-  double *known           = mech->implicit->known[0];
+  double *known = mech->implicit->known[0], *change = mech->implicit->change;
   const double *lambda_in = in + nu + nz;
   memcpy(in, u, (size_t)(nu + nz + m) * sizeof *in);
   memcpy(known, x, (size_t)(mech->n + m) * sizeof *x);
@@ -244,7 +245,10 @@ static void leading(sunrealtype *x, void *data) {
   cpMatTimes(&P->A, 1.0, in, 0.0, lambda);
   cpBlockTimes(&P->block[CP_OF_F][CP_BY_LAMBDA], -1.0, lambda_in, u);
   cpBlockTimes(&P->block[CP_OF_Z][CP_BY_LAMBDA], -1.0, lambda_in, z);
+  const int flag = P->nquad > 0 ? cpPartialsAlong(P, NULL, NULL, lambda_in, change) : CP_SUCCESS;
+  for (int k = 0; !flag && k < P->nquad; k++) z[P->nz + k] -= change[k];
   keepFixed(mech, known, x);
+  return flag;
 }
 
 /* Have rows been switched on or off since the newest partial derivatives? */
@@ -352,6 +356,7 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
         "the method's matrix is that of CP_NEWTON_KKT, and CPMechSetNewton asks for another one");
   int flag = mech->newton ? CP_SUCCESS : cpNewtonCreate(&mech->newton, mech);
   if (flag) return cpReason(mech->text, flag, "no memory for the iteration matrix");
+  mech->newton->P->seen       = cpMechShortest;
   struct CPMechImplicit_ *own = mech->implicit = calloc(1, sizeof *own);
   if (!own) return cpReason(mech->text, CP_MEM_FAIL, "no memory for the iteration matrix");
   CP_ARRAYS(&own->arena, mech->nu, &own->a, &own->force, &own->scale);

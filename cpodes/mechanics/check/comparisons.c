@@ -334,7 +334,7 @@ static int comparePartials(CPCheck *check, CPMechNewton type) {
   const int kkt       = type == CP_NEWTON_KKT;
   const CPMechState s = cpCheckStateOf(&check->at);
   CPPartials P        = NULL;
-  int flag            = cpPartialsCreate(&P, mech, type);
+  int flag            = cpPartialsCreate(&P, mech, type, 0);
   if (flag) return cpReason(mech->text, flag, "no memory for partial derivatives");
   cpPartialsKeep(P, &s, check->a, check->at.lambda);
   flag = cpPartialsGiven(P);

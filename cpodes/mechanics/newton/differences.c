@@ -205,6 +205,40 @@ int cpPartialsDifferences(CPPartials P, const double *ewt) {
   return flag;
 }
 
+/* ---- quadratures ---- */
+
+/* The largest change of x in terms of its typical size */
+static double relative(const double *change, int length, const double *x, int size) {
+  return change ? cpLargest(change, length) / cpTypicalOf(cpLargest(x, size)) : 0.0;
+}
+
+/* x2 <- x + step change */
+static void moveAlong(const double *x, double step, const double *change, int length, double *x2) {
+  for (int i = 0; i < length; i++) x2[i] = x[i] + (change ? step * change[i] : 0.0);
+}
+
+int cpPartialsAlong(CPPartials P, const double *w, const double *v, const double *l, double *change) {
+  const CPMech mech = P->mech;
+  const int nu = P->nu, first = P->nz;
+  const CPMechState s = {P->t, P->q, P->u, P->z}, s2 = {P->t, P->q2, P->x2[CP_BY_U], P->z};
+  if (l && P->seen) l = P->seen(mech, l);
+  const double size = fmax(relative(w, nu, P->q, mech->nq),
+                           fmax(relative(v, nu, P->u, nu), relative(l, P->m, P->lambda, P->m)));
+  memset(change, 0, (size_t)P->nquad * sizeof *change);
+  if (size == 0.0) return CP_SUCCESS;
+  const double step = sqrt(CP_UROUND) / size;
+  for (int j = 0; j < nu; j++) P->x2[CP_BY_Q][j] = w ? step * w[j] : 0.0;
+  moveAlong(P->u, step, v, nu, P->x2[CP_BY_U]);
+  moveAlong(P->lambda, step, l, P->m, P->x2[CP_BY_LAMBDA]);
+  int flag   = cpMechMove(mech, P->q, P->x2[CP_BY_Q], P->q2);
+  mech->base = &s;
+  if (!flag) flag = cpMechAuxiliary(mech, &s2, P->x2[CP_BY_LAMBDA], P->perturbed[CP_OF_Z]);
+  mech->base = NULL;
+  for (int k = 0; !flag && k < P->nquad; k++)
+    change[k] = (P->perturbed[CP_OF_Z][first + k] - P->zdot[first + k]) / step;
+  return flag;
+}
+
 /* ---- the user's functions ---- */
 
 static const char *const given_by[CP_OUTPUTS] = {"dynamics_jac", "constraint_jac", "auxiliary_jac"};

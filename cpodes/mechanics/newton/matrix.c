@@ -261,7 +261,12 @@ int cpNewtonSolve(CPNewtonMatrix *S, const double *r, double *x) {
   addGamma(S, nu, da, du);
   addGamma(S, nz, dzeta, dz);
   freeVelocities(S, du, S->v);
-  return positions(S, S->v, dq); /* dq = (1 - gamma E)^-1 (r_q + gamma N du) */
+  flag = positions(S, S->v, dq); /* dq = (1 - gamma E)^-1 (r_q + gamma N du) */
+  if (flag || P->nquad == 0) return flag;
+  flag = directions(S, dq);
+  if (!flag) flag = cpPartialsAlong(P, S->s[0], S->v[0], S->x[0] + nu, S->change);
+  for (int k = 0; !flag && k < P->nquad; k++) dz[0][nz + k] += creal(S->gamma) * S->change[k];
+  return flag;
 }
 
 /* v <- gamma N^+ (1 - gamma E)^-1 r, positions, but zero in FULL motions */
@@ -282,9 +287,30 @@ static int gammaDirections(CPNewtonMatrix *S, double *const r[2], double *const 
   return flag;
 }
 
+/* Adds to the corrections of z' those that follow from r, the others: y changes by gamma times its
+ * part of r. */
+static int correctQuadratures(CPNewtonMatrix *S, double *const r[2]) {
+  const CPPartials P = S->P;
+  const int nq = P->mech->nq, nu = P->nu, first = nq + nu + P->nz;
+  double *const du[2] = {r[0] + nq, S->parts == 2 ? r[1] + nq : NULL};
+  int flag            = directions(S, r);
+  for (int part = 0; part < S->parts; part++)
+    memset(S->v[part], 0, (size_t)nu * sizeof *S->v[part]);
+  addGamma(S, nu, S->s, S->v);
+  for (int part = 0; part < S->parts; part++)
+    memset(S->s[part], 0, (size_t)nu * sizeof *S->s[part]);
+  addGamma(S, nu, du, S->s);
+  for (int part = 0; !flag && part < S->parts; part++) {
+    double *own = r[part] + first;
+    flag        = cpPartialsAlong(P, S->v[part], S->s[part], own + P->nquad, S->change);
+    for (int k = 0; !flag && k < P->nquad; k++) own[k] += S->change[k];
+  }
+  return flag;
+}
+
 int cpNewtonCorrect(CPNewtonMatrix *S, double *re, double *im) {
   const CPPartials P = S->P;
-  const int nq = P->mech->nq, nu = P->nu, m = P->m, nz = P->nz;
+  const int nq = P->mech->nq, nu = P->nu, m = P->m, nz = P->nz, all = P->mech->nz;
   double *const r[2] = {re, im}, *const dq[2] = {re, im};
   double *x[2] = {S->x[0], S->x[1]};
 
@@ -296,11 +322,11 @@ int cpNewtonCorrect(CPNewtonMatrix *S, double *re, double *im) {
   int flag = any ? gammaDirections(S, r, S->v) : CP_SUCCESS;
   if (flag) return flag;
   for (int part = 0; part < S->parts; part++) {
-    if (nz == 0) { /* The order of the unknowns is that of the residuals. */
+    if (all == 0) { /* The order of the unknowns is that of the residuals. */
       x[part] = r[part] + nq;
     } else {
       memcpy(x[part], r[part] + nq, (size_t)nu * sizeof *re);
-      memcpy(x[part] + nu, r[part] + nq + nu + nz, (size_t)m * sizeof *re);
+      memcpy(x[part] + nu, r[part] + nq + nu + all, (size_t)m * sizeof *re);
       memcpy(x[part] + nu + m, r[part] + nq + nu, (size_t)nz * sizeof *re);
     }
     if (any) addBlocks(S, CP_BY_Q, S->v[part], x[part]);
@@ -308,12 +334,13 @@ int cpNewtonCorrect(CPNewtonMatrix *S, double *re, double *im) {
   flag = solve(S, x);
   if (flag) return flag;
 
-  for (int part = 0; nz > 0 && part < S->parts; part++) {
+  for (int part = 0; all > 0 && part < S->parts; part++) {
     memcpy(r[part] + nq, x[part], (size_t)nu * sizeof *re);
     memcpy(r[part] + nq + nu, x[part] + nu + m, (size_t)nz * sizeof *re);
-    memcpy(r[part] + nq + nu + nz, x[part] + nu, (size_t)m * sizeof *re);
+    memcpy(r[part] + nq + nu + all, x[part] + nu, (size_t)m * sizeof *re);
   }
-  return positions(S, x, dq); /* (1 - gamma E)^-1 (r_q + gamma N u'') */
+  flag = positions(S, x, dq); /* (1 - gamma E)^-1 (r_q + gamma N u'') */
+  return flag || P->nquad == 0 ? flag : correctQuadratures(S, r);
 }
 
 /* ---- life cycle ---- */
@@ -326,6 +353,7 @@ int cpNewtonMatrixCreate(CPNewtonMatrix *S, CPPartials P, int is_complex) {
     CP_ARRAYS(&S->arena, P->nu, &S->s[part], &S->v[part]);
     CP_ARRAYS(&S->arena, P->mech->nq, &S->rq[part], &S->Nv[part]);
   }
+  CP_NEW(&S->arena, S->change, P->nquad);
   CP_NEW(&S->arena, S->rotation, P->mech->coords.nquaternions);
   int flag = cpArenaStatus(&S->arena);
   /* HALF has the identity in place of M, and both types have it for zeta'. */

@@ -23,6 +23,10 @@
  * Rows that are off or dependent have lambda' = 0, and velocities of FULL motions have a' = 0:
  * their rows and columns are those of the identity ("fixed").
  *
+ * Quadratures, auxiliary states that no function depends on, would be a dense row below a triangular
+ * matrix. They have no rows and columns: once the rest is known, their zeta' is the derivative of
+ * their rates along (dq, du, lambda'), by one difference whatever the size of the system.
+ *
  * The partial derivatives (CPPartials) do not depend on gamma, and the matrix (CPNewtonMatrix) does
  * not depend on the integrator: any method that needs (I - gamma J)^-1, or a block of it, uses both
  * at states of its own. */
@@ -72,12 +76,16 @@ struct CPPartials_ {
   int keep_rank; /* 1: with a given a, the dependent rows are not determined anew */
   /* 1: differences are results, not parts of an iteration, and are of sixth order */
   int sixth_order;
-  int nu, m, nz; /* m: rows of A, 0 with HALF */
+  int nu, m, nz; /* m: rows of A, 0 with HALF; nz: auxiliary states that are not left out */
+  int nquad;     /* quadratures that are left out, the last auxiliary states */
   int rows[CP_OUTPUTS], cols[CP_DIRECTIONS];
   /* the state, and the partial derivatives at it */
   int valid;
   long int layout; /* mech->rows.layout at that state */
   double t, *q, *u, *z, *a, *lambda;
+  double *zdot; /* [mech->nz] at that state, if quadratures are left out */
+  /* the part of a change of lambda that zdot sees; all of it if NULL */
+  const double *(*seen)(CPMech mech, const double *lambda);
   char *fixed; /* [nu + m + nz] */
   CPMat M, A;  /* nu x nu, m x nu */
   CPBlock block[CP_OUTPUTS][CP_DIRECTIONS];
@@ -92,8 +100,9 @@ struct CPPartials_ {
 };
 
 /* Creates the partial derivatives for a matrix of this type, CP_NEWTON_KKT or CP_NEWTON_HALF. mech
- * must be set up. Returns 0 or CP_MEM_FAIL. */
-int cpPartialsCreate(CPPartials *P, CPMech mech, CPMechNewton type);
+ * must be set up. iterates: 1 for the KKT matrix of an iteration leaves out the model's quadratures,
+ * unless auxiliary_jac gives their derivatives. Returns 0 or CP_MEM_FAIL. */
+int cpPartialsCreate(CPPartials *P, CPMech mech, CPMechNewton type, int iterates);
 void cpPartialsFree(CPPartials *P);
 /* Evaluates all blocks, M and A at (t, y) with u' = a and lambda, for which it solves if a is NULL.
  * With weights ewt [n], which may be NULL, increments of differences take account of the
@@ -109,6 +118,10 @@ int cpPartialsGiven(CPPartials P);
  * CP_MEM_FAIL; evaluates these blocks, and returns as cpPartialsAt. */
 int cpPassesCreate(CPPartials P);
 int cpPartialsDifferences(CPPartials P, const double *ewt);
+/* change [nquad] <- the derivative of the rates of quadratures along (N w, v, l), changes of the
+ * positions, velocities [nu] and multipliers [m], each of which may be NULL; by one difference, at the
+ * state of the partial derivatives. Returns as cpPartialsAt. */
+int cpPartialsAlong(CPPartials P, const double *w, const double *v, const double *l, double *change);
 /* With KKT, compares the given blocks with differences, for steps of size h (matrix/gross.c): creates
  * the comparisons, and returns 0 or CP_MEM_FAIL; to be called after each cpPartialsAt that is not
  * stagePartials, and returns CP_MECH_DERIV_WRONG if one is grossly too large, or as cpPartialsAt. */
@@ -138,6 +151,7 @@ typedef struct {
   int power[CP_MAX_TERMS];
   CPLu lu;
   double *x[2], *s[2], *v[2], *rq[2], *Nv[2]; /* [order], [nu], [nu], [nq], [nq] */
+  double *change;                             /* [nquad] */
 } CPNewtonMatrix;
 
 int cpNewtonMatrixCreate(CPNewtonMatrix *S, CPPartials P, int is_complex);

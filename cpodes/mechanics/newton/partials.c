@@ -92,24 +92,26 @@ static int createBlocks(CPPartials P) {
   return flag;
 }
 
-int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type) {
+int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type, int iterates) {
   CPPartials P = *address = calloc(1, sizeof *P);
   if (!P) return CP_MEM_FAIL;
   const int kkt = type == CP_NEWTON_KKT, na = kkt ? mech->na : 0;
-  P->mech   = mech;
-  P->kkt    = kkt;
-  P->sparse = kkt && mech->userM.A.start && mech->A.start;
-  P->nu     = mech->nu;
-  P->m      = kkt ? mech->m : 0;
-  P->nz     = mech->nz;
-  memcpy(P->rows, (int[]){mech->nu, na, mech->nz}, sizeof P->rows);
-  memcpy(P->cols, (int[]){mech->nu, mech->nu, mech->nz, na}, sizeof P->cols);
+  const int leaves_out = kkt && iterates && !mech->model.auxiliary_jac;
+  P->mech              = mech;
+  P->kkt               = kkt;
+  P->sparse            = kkt && mech->userM.A.start && mech->A.start;
+  P->nu                = mech->nu;
+  P->m                 = kkt ? mech->m : 0;
+  P->nquad             = leaves_out ? (int)mech->model.nquad : 0;
+  P->nz                = mech->nz - P->nquad;
+  memcpy(P->rows, (int[]){mech->nu, na, P->nz}, sizeof P->rows);
+  memcpy(P->cols, (int[]){mech->nu, mech->nu, P->nz, na}, sizeof P->cols);
   /* Arrays have the lengths of the whole mechanism, because HALF also needs multipliers and b. */
   const int output[CP_OUTPUTS]   = {mech->nu, mech->m, mech->nz},
             input[CP_DIRECTIONS] = {mech->nu, mech->nu, mech->nz, mech->m};
   CP_ARRAYS(&P->arena, mech->nq, &P->q, &P->q2);
   CP_ARRAYS(&P->arena, mech->nu, &P->u, &P->a);
-  CP_NEW(&P->arena, P->z, mech->nz);
+  CP_ARRAYS(&P->arena, mech->nz, &P->z, &P->zdot);
   CP_NEW(&P->arena, P->lambda, mech->m);
   CP_NEW(&P->arena, P->fixed, P->nu + P->m + P->nz);
   for (int of = 0; of < CP_OUTPUTS; of++)
@@ -232,6 +234,7 @@ int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double
   flag       = cpPartialsGiven(P);
   mech->base = &s;
   if (!flag) flag = cpPartialsDifferences(P, ewt);
+  if (!flag && P->nquad > 0) flag = cpMechAuxiliary(mech, &s, P->lambda, P->zdot);
   mech->base = NULL;
   P->valid   = !flag;
   return flag;

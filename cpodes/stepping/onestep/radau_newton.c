@@ -197,10 +197,10 @@ static int solve(CPOneStep mem) {
     sunrealtype *w = R->w + (2 * p + 1) * N;
     if (R->have_stages) {
       memcpy(R->r, w, (size_t)(2 * N) * sizeof *w);
-      R->system.leading(w, R->system.data);
-      R->system.leading(w + N, R->system.data);
+      flag = R->system.leading(w, R->system.data);
+      if (!flag) flag = R->system.leading(w + N, R->system.data);
     }
-    flag = R->system.solve(CP_COMPLEX_FACTORS + p, w, w + N, R->system.data);
+    if (!flag) flag = R->system.solve(CP_COMPLEX_FACTORS + p, w, w + N, R->system.data);
     if (R->have_stages) blend(N, T->real, T->re[p], T->im[p], R->r, w);
   }
   return flag ? cpRadauBecause(mem, flag) : flag;
