@@ -379,6 +379,8 @@ const char *bodiesNoun(const struct CPBodies_ *b, int i);
 void bodiesRowName(CPMechName what, sunindextype i, sunrealtype t, char *name, size_t length,
                    void *bodies);
 void bodiesFreePlans(CPBodies b);
+/* powers += the powers, and the energies of springs and inertances. Returns what a user's function
+ * returned. */
 int bodiesPowers(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                  const sunrealtype *lambda, CPBodiesPowers *powers);
 

@@ -105,35 +105,30 @@ sunrealtype bodiesMovingHessian(const Moving *d, int i, int j, const sunrealtype
 enum { TURNS = 0xA, ALL = 0xF }; /* groups: bits 1 and 3; all four */
 
 Mask bodiesMask(const Space *space, const Pair *pair, const Measure *m) {
-  Mask mask               = {0, 0};
-  const unsigned own_turn = m->from ? 8 : 2;
-  unsigned there          = 0;
+  const unsigned own = m->from ? 3 : 1, each_turn = 1u << 5 | 1u << 15,
+                 own_turn = 15u << 4 * own | 0x1111u << own;
+  unsigned there = 0, pairs = 0;
   for (int side = 0; side < 2; side++)
     if (pair->side[side].body != GROUND) there |= 3u << (2 * side);
   const int of_points = m->kind == POINT || m->kind == ALONG || m->kind == LENGTH ||
                         m->kind == LEVEL || m->kind == GLIDE || m->kind == TWIST;
-  mask.g = (of_points ? ALL : TURNS) & there;
+  const unsigned g = (of_points ? ALL : TURNS) & there;
   for (int gi = 0; gi < 4; gi++)
-    for (int gj = 0; gj < 4; gj++) {
-      const unsigned bi = 1u << gi, bj = 1u << gj;
-      int occurs = 0;
-      if (!(mask.g & bi) || !(mask.g & bj)) continue;
-      switch (m->kind) {
-      case POINT: occurs = gi == gj && (bi & TURNS); break;
-      case ALONG: occurs = bi == own_turn || bj == own_turn || (gi == gj && (bi & TURNS)); break;
-      case LENGTH:
-      case DOT:
-      case SINE:
-      case ROLL:
-      case LEVEL:
-      case GLIDE:
-      case TWIST: occurs = 1; break;
-      case ANGLE:
-      case SPIN: occurs = space->dimension == 3; break;
-      }
-      if (occurs) mask.H |= 1u << (4 * gi + gj);
-    }
-  return mask;
+    if (g & 1u << gi) pairs |= g << 4 * gi;
+  switch (m->kind) {
+  case POINT: return (Mask){g, pairs & each_turn};
+  case ALONG: return (Mask){g, pairs & (each_turn | own_turn)};
+  case LENGTH:
+  case DOT:
+  case SINE:
+  case ROLL:
+  case LEVEL:
+  case GLIDE:
+  case TWIST: break;
+  case ANGLE:
+  case SPIN: return (Mask){g, space->dimension == 3 ? pairs : 0};
+  }
+  return (Mask){g, pairs};
 }
 
 /* ---- jets ---- */

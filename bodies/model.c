@@ -115,10 +115,12 @@ static void rotate(const sunrealtype *e, sunrealtype axis[3][3]) {
   }
 }
 
-void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u,
-                  const sunrealtype *udot, Pose *pose) {
+/* turned: 1 if the pose has the axes that belong to q */
+static inline void place(const Space *space, const sunrealtype *q, const sunrealtype *u,
+                         const sunrealtype *udot, int turned, Pose *pose) {
   if (space->dimension == 2) {
-    const sunrealtype c = cos(q[2]), s = sin(q[2]);
+    const sunrealtype c = turned ? pose->axis[0][0] : cos(q[2]),
+                      s = turned ? pose->axis[0][1] : sin(q[2]);
     *pose = (Pose){.r = {q[0], q[1], 0}, .axis = {{c, s, 0}, {-s, c, 0}, {0, 0, 1}}, .phi = q[2]};
     if (u) pose->v[0] = u[0], pose->v[1] = u[1], pose->w[2] = u[2];
     if (udot) pose->acc[0] = udot[0], pose->acc[1] = udot[1], pose->alpha[2] = udot[2];
@@ -135,11 +137,20 @@ void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u
   if (udot) toSpace(pose, udot + 3, pose->alpha);
 }
 
+void bodiesPoseAt(const Space *space, const sunrealtype *q, const sunrealtype *u,
+                  const sunrealtype *udot, Pose *pose) {
+  place(space, q, u, udot, 0, pose);
+}
+
+/* All functions of the CPMech are called at one state, where sines and cosines are computed once. A pose
+ * without axes has not been computed yet. */
 void bodiesPoses(CPBodies b, const sunrealtype *q, const sunrealtype *u, const sunrealtype *udot) {
   const Space *s = &b->space;
-  for (int i = 0; i < b->nbodies; i++)
-    bodiesPoseAt(s, q + s->nq * i, u ? u + s->nu * i : NULL, udot ? udot + s->nu * i : NULL,
-                 &b->pose[i]);
+  for (int i = 0; i < b->nbodies; i++) {
+    Pose *pose       = &b->pose[i];
+    const int turned = s->dimension == 2 && pose->axis[2][2] != 0 && pose->phi == q[s->nq * i + 2];
+    place(s, q + s->nq * i, u ? u + s->nu * i : NULL, udot ? udot + s->nu * i : NULL, turned, pose);
+  }
 }
 
 static void spanOf(const struct CPBodies_ *b, int pair, Order order, Moving *d) {
@@ -726,9 +737,9 @@ static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
 static int balance(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                    const sunrealtype *lambda, sunrealtype *zdot, void *bodies) {
   (void)z;
-  CPBodiesPowers p;
-  const int flag = bodiesPowers(bodies, t, q, u, lambda, &p);
-  zdot[0]        = p.applied + p.drives - p.dissipation;
+  CPBodiesPowers p = {0};
+  const int flag   = bodiesPowers(bodies, t, q, u, lambda, &p);
+  zdot[0]          = p.applied + p.drives - p.dissipation;
   return flag;
 }
 

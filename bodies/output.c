@@ -287,12 +287,9 @@ int CPBodiesReaction(CPBodies b, const char *joint, sunrealtype t, N_Vector y,
   return CP_SUCCESS;
 }
 
-int bodiesPowers(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                 const sunrealtype *lambda, CPBodiesPowers *out) {
+/* out += the energies of the bodies; requires the poses. */
+static void addEnergies(const struct CPBodies_ *b, const sunrealtype *u, CPBodiesPowers *out) {
   const Space *s = &b->space;
-  int flag       = 0, first, count;
-  *out           = (CPBodiesPowers){0};
-  bodiesPoses(b, q, u, NULL);
   for (int i = 0; i < b->nbodies; i++) {
     const sunrealtype *J = b->param + b->body[i].param + 1, *v = u + s->nu * i, m = J[-1];
     out->kinetic += m * dot3(b->pose[i].v, b->pose[i].v) / 2;
@@ -304,6 +301,12 @@ int bodiesPowers(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealt
                       (b->body[i].full ? J[3] * x * w + J[4] * x * z + J[5] * w * z : 0);
     }
   }
+}
+
+int bodiesPowers(CPBodies b, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                 const sunrealtype *lambda, CPBodiesPowers *out) {
+  int flag = 0, first, count;
+  if (b->nlaws + b->nforces > 0) bodiesPoses(b, q, u, NULL);
   for (int i = 0; i < b->nlaws && !flag; i++) {
     const Law *law       = &b->law[i];
     const sunrealtype *p = b->param + law->param;
@@ -353,8 +356,11 @@ int CPBodiesGetPowers(CPBodies b, sunrealtype t, N_Vector y, const sunrealtype *
   int flag = bodiesCheckState(b, y, __func__);
   if (flag) return flag;
   if (bodiesGiven(b, __func__, "powers", powers != NULL)) return CP_ILL_INPUT;
-  const sunrealtype *q = N_VGetArrayPointer(y);
-  flag = bodiesPowers(b, t, q, q + (sunindextype)b->nbodies * b->space.nq, lambda, powers);
+  const sunrealtype *q = N_VGetArrayPointer(y), *u = q + (sunindextype)b->nbodies * b->space.nq;
+  *powers = (CPBodiesPowers){0};
+  bodiesPoses(b, q, u, NULL);
+  addEnergies(b, u, powers);
+  flag = bodiesPowers(b, t, q, u, lambda, powers);
   if (!flag) return CP_SUCCESS;
   return bodiesError(b, flag < 0 ? CP_USERFUNC_FAIL : CP_REPTD_USERFUNC_ERR, __func__,
                      "at t = %g a function of a drive or a force failed (%d)", (double)t, flag);
