@@ -1,0 +1,200 @@
+/* The work W of an energy balance: right with every method, at the cost of one that has none. */
+#include "support/support.h"
+#include <cpodes/cpodes_bodies.h>
+#include <cpodes/cpodes_integrator.h>
+#include <cvodes/cvodes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static CPBodies bodies;
+static CPMech mech;
+static N_Vector y;
+static long int steps;
+
+#define ADD(call) ck_assert_msg((call) >= 0, "%s", CPBodiesGetLastMessage(bodies))
+
+/* The model's zdot, and how often it has been called */
+static CPMechLambdaFn power;
+static long int powers;
+static int counted(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                   const sunrealtype *lambda, sunrealtype *zdot, void *data) {
+  powers++;
+  return power(t, q, u, z, lambda, zdot, data);
+}
+
+static void create(int dimension) {
+  bodies = CPBodiesCreate(dimension, test_context);
+  ADD(CPBodiesSetGravity(bodies, (sunrealtype[]){0, -9.81, 0}));
+}
+
+/* A rod from one point to the other */
+static void rod(const char *name, sunrealtype x0, sunrealtype y0, sunrealtype x1, sunrealtype y1) {
+  const sunrealtype angle = atan2(y1 - y0, x1 - x0), length = hypot(x1 - x0, y1 - y0),
+                    J = length * length * length / 12;
+  const CPBody body   = {.name       = name,
+                         .mass       = length,
+                         .inertia    = {J / 50, J, J},
+                         .position   = {(x0 + x1) / 2, (y0 + y1) / 2},
+                         .angle      = bodies && CPBodiesDimension(bodies) == 2 ? angle : 0,
+                         .quaternion = {cos(angle / 2), 0, 0, sin(angle / 2)}};
+  ADD(CPBodiesAddBody(bodies, &body));
+}
+
+static void hinge(const char *name, const char *a, const char *b, sunrealtype x, sunrealtype yy) {
+  const CPJoint joint = {.name = name,
+                         .kind = CP_JOINT_REVOLUTE,
+                         .a    = a,
+                         .b    = b,
+                         .on_a = {.point = {x, yy, 0}, .axis = {0, 0, 1}}};
+  ADD(CPBodiesAddJoint(bodies, &joint));
+}
+
+/* A driven four-bar linkage with damper, spring, friction and force. In space three of its rows are dependent. */
+static void four_bar(int dimension) {
+  create(dimension);
+  rod("crank", 0, 0, 0, 0.3);
+  rod("coupler", 0, 0.3, 0.8, 0.6);
+  rod("rocker", 0.8, 0.6, 0.9, 0);
+  hinge("O", NULL, "crank", 0, 0);
+  hinge("A", "crank", "coupler", 0, 0.3);
+  hinge("B", "coupler", "rocker", 0.8, 0.6);
+  hinge("C", NULL, "rocker", 0.9, 0);
+  const CPDrive drive       = {.name = "motor", .of = {"O", 0}, .rate = 6};
+  const CPSpring spring     = {.name = "spring", .of = {"C", 0}, .stiffness = 3, .damping = 0.5};
+  const CPFriction friction = {.name = "bearing", .of = {"B", 0}, .factor = 0.02, .speed = 0.1};
+  const CPForce force = {.name = "load", .body = "coupler", .point = {0.5, 0.5}, .force = {2, 1}};
+  ADD(CPBodiesAddDrive(bodies, &drive));
+  ADD(CPBodiesAddSpring(bodies, &spring));
+  ADD(CPBodiesAddFriction(bodies, &friction));
+  ADD(CPBodiesAddForce(bodies, &force));
+}
+
+/* A horizontal chain of n rods that falls, with a damper in each joint */
+static void chain(int n) {
+  char name[2][24] = {"", ""}, joint[24], damper[24];
+  create(2);
+  for (int i = 0; i < n; i++) {
+    snprintf(name[i % 2], sizeof name[0], "rod%d", i);
+    snprintf(joint, sizeof joint, "hinge%d", i);
+    snprintf(damper, sizeof damper, "damper%d", i);
+    rod(name[i % 2], i, 0, i + 1, 0);
+    hinge(joint, i ? name[(i + 1) % 2] : NULL, name[i % 2], i, 0);
+    const CPSpring spring = {.name = damper, .of = {joint, 0}, .damping = 0.3};
+    ADD(CPBodiesAddSpring(bodies, &spring));
+  }
+}
+
+/* Integrates from the placement, with or without W. */
+static void run(const char *method, sunrealtype tol, sunrealtype t_end, int with_balance) {
+  static MessageLog log;
+  CPMechModel model;
+  CPIntegratorStats stats;
+  sunrealtype t;
+  int flag;
+  if (with_balance) ADD(CPBodiesSetBalance(bodies));
+  ADD(CPBodiesModel(bodies, &model));
+  power  = model.zdot;
+  powers = 0;
+  if (power) model.zdot = counted;
+  y    = CPBodiesState(bodies);
+  mech = CPMechCreate(&model, y, test_context);
+  ck_assert_ptr_nonnull(mech);
+  ADD(CPBodiesPrepare(bodies, mech));
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
+  ADD(CPBodiesAssemble(bodies, mech, 0, y, NULL));
+  if (!strcmp(method, "BDF")) {
+    CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
+    ck_assert_msg(CPMechAttach(mech, mem, 0, y) == CP_SUCCESS, "%s", log.text);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
+    ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), -1), CV_SUCCESS);
+    flag = CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL);
+    ck_assert_int_eq(CVodeGetNumSteps(CPIntegratorGetCVodeMem(mem), &steps), CV_SUCCESS);
+    CPIntegratorFree(&mem);
+  } else {
+    CPIntegrator mem = CPIntegratorCreate(method, test_context);
+    ck_assert_msg(CPMechAttach(mech, mem, 0, y) == CP_SUCCESS, "%s", log.text);
+    ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
+    flag = CPIntegratorEvolve(mem, t_end, y, &t, CV_NORMAL);
+    ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
+    steps = stats.nst;
+    CPIntegratorFree(&mem);
+  }
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, log.text);
+}
+
+static sunrealtype work(void) { return N_VGetArrayPointer(y)[N_VGetLength(y) - 1]; }
+
+static sunrealtype energy(sunrealtype t) {
+  CPBodiesPowers p;
+  ADD(CPBodiesGetPowers(bodies, t, y, NULL, &p));
+  return p.kinetic + p.potential;
+}
+
+static void clear(void) {
+  N_VDestroy(y);
+  CPMechFree(&mech);
+  CPBodiesFree(&bodies);
+}
+
+static const char *const implicit[] = {"BDF", "RADAU"};
+
+/* The crank turns steadily, so that the start has the energy of assembly. W = energy - energy(0). */
+START_TEST(the_work_of_drive_damper_friction_and_force_is_that_of_dop853_and_of_the_energy) {
+  const sunrealtype t_end = 3, tol = 1e-8;
+  const int dimension = 2 + _i / 2;
+  four_bar(dimension);
+  run("DOP853", 1e-11, t_end, 1);
+  const sunrealtype reference = work(), start = energy(t_end) - reference;
+  clear();
+  four_bar(dimension);
+  run(implicit[_i % 2], tol, t_end, 1);
+         dimension, work(), work() - reference, energy(t_end) - work() - start, steps, powers);
+         ck_assert_double_eq_tol(work(), reference, 300 * tol * fabs(reference));
+         ck_assert_double_eq_tol(energy(t_end) - work(), start, 300 * tol * fabs(reference));
+         clear();
+}
+END_TEST
+
+START_TEST(the_work_of_dampers_takes_no_more_steps) {
+  long int without = 0;
+  for (int with = 0; with <= 1; with++) {
+    chain(6);
+    run(implicit[_i], 1e-7, 1, with);
+    if (!with) without = steps;
+    clear();
+  }
+  ck_assert_int_le(steps, without + without / 20);
+}
+END_TEST
+
+/* A difference for each column of Newton's matrix would take 3 n evaluations and more. */
+START_TEST(evaluations_of_the_power_per_step_do_not_grow_with_the_mechanism) {
+  const int n[] = {20, 80};
+  double each[2];
+  CPMechStats stats[2];
+  for (int k = 0; k < 2; k++) {
+    chain(n[k]);
+    run(implicit[_i], 1e-5, 0.1, 1);
+    each[k] = (double)powers / (double)steps;
+    ck_assert_int_eq(CPMechGetStats(mech, &stats[k]), CP_SUCCESS);
+    clear();
+  }
+  ck_assert_double_le(each[1], 1.5 * each[0]);
+  ck_assert_int_le(stats[1].nDQ, 2 * stats[0].nDQ);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("bodies/balance");
+  TCase *tc    = tcase_create("balance");
+  tcase_set_timeout(tc, 60);
+  tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
+  tcase_add_loop_test(
+      tc, the_work_of_drive_damper_friction_and_force_is_that_of_dop853_and_of_the_energy, 0, 4);
+  tcase_add_loop_test(tc, the_work_of_dampers_takes_no_more_steps, 0, 2);
+  tcase_add_loop_test(tc, evaluations_of_the_power_per_step_do_not_grow_with_the_mechanism, 0, 2);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
