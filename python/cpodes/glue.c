@@ -502,11 +502,11 @@ struct GlueParametric_ {
 static int is_like(const CPModel *a, const CPModel *b) {
   const CPMechModel *x = &a->mech, *y = &b->mech;
 #define SAME(member) (x->member == y->member)
-  return SAME(nu) && SAME(nq) && SAME(nz) && SAME(np) && SAME(nv) && SAME(na) && SAME(M) &&
-         SAME(A) && SAME(f) && SAME(f_lambda) && SAME(p) && SAME(v) && SAME(b) && SAME(N) &&
-         SAME(zdot) && SAME(inverse) && SAME(udot) && SAME(Au) && SAME(ATl) && SAME(Minv) &&
-         SAME(Mu) && SAME(dynamics_jac) && SAME(constraint_jac) && SAME(auxiliary_jac) &&
-         SAME(lambda_jac) && SAME(udot_jac);
+  return SAME(nu) && SAME(nq) && SAME(nz) && SAME(nquad) && SAME(np) && SAME(nv) && SAME(na) &&
+         SAME(M) && SAME(A) && SAME(f) && SAME(f_lambda) && SAME(p) && SAME(v) && SAME(b) &&
+         SAME(N) && SAME(zdot) && SAME(inverse) && SAME(udot) && SAME(Au) && SAME(ATl) &&
+         SAME(Minv) && SAME(Mu) && SAME(dynamics_jac) && SAME(constraint_jac) &&
+         SAME(auxiliary_jac) && SAME(lambda_jac) && SAME(udot_jac);
 #undef SAME
 }
 

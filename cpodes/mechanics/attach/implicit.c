@@ -245,7 +245,9 @@ static int leading(sunrealtype *x, void *data) {
   cpMatTimes(&P->A, 1.0, in, 0.0, lambda);
   cpBlockTimes(&P->block[CP_OF_F][CP_BY_LAMBDA], -1.0, lambda_in, u);
   cpBlockTimes(&P->block[CP_OF_Z][CP_BY_LAMBDA], -1.0, lambda_in, z);
-  const int flag = P->nquad > 0 ? cpPartialsAlong(P, NULL, NULL, lambda_in, change) : CP_SUCCESS;
+  const double *const along[] = {NULL, NULL, z, lambda_in};
+  int flag                    = CP_SUCCESS;
+  if (P->nquad > 0) flag = cpPartialsAlong(P, along, change);
   for (int k = 0; !flag && k < P->nquad; k++) z[P->nz + k] -= change[k];
   keepFixed(mech, known, x);
   return flag;

@@ -207,29 +207,26 @@ int cpPartialsDifferences(CPPartials P, const double *ewt) {
 
 /* ---- quadratures ---- */
 
-/* The largest change of x in terms of its typical size */
-static double relative(const double *change, int length, const double *x, int size) {
-  return change ? cpLargest(change, length) / cpTypicalOf(cpLargest(x, size)) : 0.0;
-}
-
-/* x2 <- x + step change */
-static void moveAlong(const double *x, double step, const double *change, int length, double *x2) {
-  for (int i = 0; i < length; i++) x2[i] = x[i] + (change ? step * change[i] : 0.0);
-}
-
-int cpPartialsAlong(CPPartials P, const double *w, const double *v, const double *l, double *change) {
+int cpPartialsAlong(CPPartials P, const double *const along[CP_DIRECTIONS], double *change) {
   const CPMech mech = P->mech;
-  const int nu = P->nu, first = P->nz;
-  const CPMechState s = {P->t, P->q, P->u, P->z}, s2 = {P->t, P->q2, P->x2[CP_BY_U], P->z};
-  if (l && P->seen) l = P->seen(mech, l);
-  const double size = fmax(relative(w, nu, P->q, mech->nq),
-                           fmax(relative(v, nu, P->u, nu), relative(l, P->m, P->lambda, P->m)));
+  const int first = P->nz, columns[CP_DIRECTIONS] = {P->nu, P->nu, P->nz, P->m};
+  const double *x[CP_DIRECTIONS] = {P->q, P->u, P->z, P->lambda};
+  const double *d[CP_DIRECTIONS];
+  const CPMechState s = {P->t, P->q, P->u, P->z}, s2 = {P->t, P->q2, P->x2[CP_BY_U], P->x2[CP_BY_Z]};
+  double size = 0.0;
+  memcpy(d, along, sizeof d);
+  if (d[CP_BY_LAMBDA] && P->seen) d[CP_BY_LAMBDA] = P->seen(mech, d[CP_BY_LAMBDA]);
+  for (int by = 0; by < CP_DIRECTIONS; by++) {
+    const double typical = cpTypicalOf(cpLargest(x[by], by == CP_BY_Q ? mech->nq : columns[by]));
+    if (d[by]) size = fmax(size, cpLargest(d[by], columns[by]) / typical);
+  }
   memset(change, 0, (size_t)P->nquad * sizeof *change);
   if (size == 0.0) return CP_SUCCESS;
   const double step = sqrt(CP_UROUND) / size;
-  for (int j = 0; j < nu; j++) P->x2[CP_BY_Q][j] = w ? step * w[j] : 0.0;
-  moveAlong(P->u, step, v, nu, P->x2[CP_BY_U]);
-  moveAlong(P->lambda, step, l, P->m, P->x2[CP_BY_LAMBDA]);
+  if (mech->nz > 0) memcpy(P->x2[CP_BY_Z], P->z, (size_t)mech->nz * sizeof *P->z);
+  for (int by = 0; by < CP_DIRECTIONS; by++)
+    for (int j = 0; j < columns[by]; j++)
+      P->x2[by][j] = (by == CP_BY_Q ? 0.0 : x[by][j]) + (d[by] ? step * d[by][j] : 0.0);
   int flag   = cpMechMove(mech, P->q, P->x2[CP_BY_Q], P->q2);
   mech->base = &s;
   if (!flag) flag = cpMechAuxiliary(mech, &s2, P->x2[CP_BY_LAMBDA], P->perturbed[CP_OF_Z]);

@@ -264,7 +264,8 @@ int cpNewtonSolve(CPNewtonMatrix *S, const double *r, double *x) {
   flag = positions(S, S->v, dq); /* dq = (1 - gamma E)^-1 (r_q + gamma N du) */
   if (flag || P->nquad == 0) return flag;
   flag = directions(S, dq);
-  if (!flag) flag = cpPartialsAlong(P, S->s[0], S->v[0], S->x[0] + nu, S->change);
+  if (!flag)
+    flag = cpPartialsAlong(P, (const double *[]){S->s[0], S->v[0], dz[0], S->x[0] + nu}, S->change);
   for (int k = 0; !flag && k < P->nquad; k++) dz[0][nz + k] += creal(S->gamma) * S->change[k];
   return flag;
 }
@@ -292,17 +293,23 @@ static int gammaDirections(CPNewtonMatrix *S, double *const r[2], double *const 
 static int correctQuadratures(CPNewtonMatrix *S, double *const r[2]) {
   const CPPartials P = S->P;
   const int nq = P->mech->nq, nu = P->nu, first = nq + nu + P->nz;
-  double *const du[2] = {r[0] + nq, S->parts == 2 ? r[1] + nq : NULL};
-  int flag            = directions(S, r);
+  double *du[2], *dz[2];
+  int flag = directions(S, r);
+  for (int part = 0; part < S->parts; part++) {
+    du[part] = r[part] + nq, dz[part] = du[part] + nu;
+    memset(S->dz[part], 0, (size_t)P->nz * sizeof *S->dz[part]);
+  }
   for (int part = 0; part < S->parts; part++)
     memset(S->v[part], 0, (size_t)nu * sizeof *S->v[part]);
   addGamma(S, nu, S->s, S->v);
   for (int part = 0; part < S->parts; part++)
     memset(S->s[part], 0, (size_t)nu * sizeof *S->s[part]);
   addGamma(S, nu, du, S->s);
+  addGamma(S, P->nz, dz, S->dz);
   for (int part = 0; !flag && part < S->parts; part++) {
     double *own = r[part] + first;
-    flag        = cpPartialsAlong(P, S->v[part], S->s[part], own + P->nquad, S->change);
+    flag        = cpPartialsAlong(
+               P, (const double *[]){S->v[part], S->s[part], S->dz[part], own + P->nquad}, S->change);
     for (int k = 0; !flag && k < P->nquad; k++) own[k] += S->change[k];
   }
   return flag;
@@ -352,6 +359,7 @@ int cpNewtonMatrixCreate(CPNewtonMatrix *S, CPPartials P, int is_complex) {
     CP_NEW(&S->arena, S->x[part], order);
     CP_ARRAYS(&S->arena, P->nu, &S->s[part], &S->v[part]);
     CP_ARRAYS(&S->arena, P->mech->nq, &S->rq[part], &S->Nv[part]);
+    CP_NEW(&S->arena, S->dz[part], P->nz);
   }
   CP_NEW(&S->arena, S->change, P->nquad);
   CP_NEW(&S->arena, S->rotation, P->mech->coords.nquaternions);

@@ -25,7 +25,7 @@
  *
  * Quadratures, auxiliary states that no function depends on, would be a dense row below a triangular
  * matrix. They have no rows and columns: once the rest is known, their zeta' is the derivative of
- * their rates along (dq, du, lambda'), by one difference whatever the size of the system.
+ * their rates along (dq, du, dz, lambda'), by one difference whatever the size of the system.
  *
  * The partial derivatives (CPPartials) do not depend on gamma, and the matrix (CPNewtonMatrix) does
  * not depend on the integrator: any method that needs (I - gamma J)^-1, or a block of it, uses both
@@ -118,10 +118,10 @@ int cpPartialsGiven(CPPartials P);
  * CP_MEM_FAIL; evaluates these blocks, and returns as cpPartialsAt. */
 int cpPassesCreate(CPPartials P);
 int cpPartialsDifferences(CPPartials P, const double *ewt);
-/* change [nquad] <- the derivative of the rates of quadratures along (N w, v, l), changes of the
- * positions, velocities [nu] and multipliers [m], each of which may be NULL; by one difference, at the
- * state of the partial derivatives. Returns as cpPartialsAt. */
-int cpPartialsAlong(CPPartials P, const double *w, const double *v, const double *l, double *change);
+/* change [nquad] <- the derivative of the rates of quadratures along changes of the positions (N w, w
+ * [nu]), velocities [nu], other auxiliary states [nz] and multipliers [m], each of which may be NULL; by
+ * one difference, at the state of the partial derivatives. Returns as cpPartialsAt. */
+int cpPartialsAlong(CPPartials P, const double *const along[CP_DIRECTIONS], double *change);
 /* With KKT, compares the given blocks with differences, for steps of size h (matrix/gross.c): creates
  * the comparisons, and returns 0 or CP_MEM_FAIL; to be called after each cpPartialsAt that is not
  * stagePartials, and returns CP_MECH_DERIV_WRONG if one is grossly too large, or as cpPartialsAt. */
@@ -151,7 +151,7 @@ typedef struct {
   int power[CP_MAX_TERMS];
   CPLu lu;
   double *x[2], *s[2], *v[2], *rq[2], *Nv[2]; /* [order], [nu], [nu], [nq], [nq] */
-  double *change;                             /* [nquad] */
+  double *dz[2], *change;                     /* [nz], [nquad] */
 } CPNewtonMatrix;
 
 int cpNewtonMatrixCreate(CPNewtonMatrix *S, CPPartials P, int is_complex);

@@ -432,6 +432,7 @@ static const Broken broken[] = {
     {{.nu = 0, WHOLE}, 4, "nu must be positive: nu = 0"},
     {{.nu = -1, WHOLE}, 4, "nu = -1"},
     {{.nu = 2, .nz = -1, WHOLE}, 4, "nz = -1"},
+    {{.nu = 2, .nz = 1, .nquad = 2, WHOLE}, 5, "nquad must be from 0 to nz: nquad = 2, nz = 1"},
     {{.nu = 2, .np = -1, WHOLE}, 4, "np = -1"},
     {{.nu = 2, .nv = -2, WHOLE}, 4, "nv = -2"},
     {{.nu = 2, .na = -3, WHOLE}, 4, "na = -3"},

@@ -127,11 +127,13 @@ static int right_hand_side(sunrealtype t, const sunrealtype *q, const sunrealtyp
 
 static int auxiliary(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
                      const sunrealtype *lambda, sunrealtype *zdot, void *data) {
+  const Lattice *l = data;
   double x[NU];
   (void)t;
-  features(data, q, x);
+  features(l, q, x);
   zdot[0] = -z[0] + x[1] * u[2] + 0.5 * tanh(lambda[0]);
-  zdot[1] = sin(z[0]) * z[1] + x[3];
+  zdot[1] =
+      l->nquad ? sin(z[0]) * u[1] + x[3] * x[3] + 0.5 * tanh(lambda[1]) : sin(z[0]) * z[1] + x[3];
   return 0;
 }
 
@@ -275,6 +277,7 @@ CPMech lattice_create(Lattice *l, SUNContext ctx) {
   CPMechModel model = {.nu             = NU,
                        .nq             = coordinates(l),
                        .nz             = l->nz,
+                       .nquad          = l->nquad,
                        .nv             = lattice_rows(l),
                        .M              = mass,
                        .A              = constraint_matrix,

@@ -20,6 +20,7 @@ typedef struct {
   int sparse;
   int quaternions; /* 0, 1 (body frame, u_2 ...), 2 (and world frame, u_5 ...) */
   int nz;          /* 0 or 2 */
+  int nquad;       /* 1: the second z is a quadrature */
   int friction;    /* f_lambda */
   int redundant;
   int b_by_differences;                             /* otherwise given, with q' = u only */

@@ -44,6 +44,11 @@ static const Case cases[] = {
     {"z", COARSE, {.nz = 2}},
     {"z, sparse", COARSE, {.nz = 2, .sparse = 1}},
     {"z, given but to lambda", COARSE, {.nz = 2, .dynamics = 1, .constraints = 1, .auxiliary = 1}},
+    {"quadrature", COARSE, {.nz = 2, .nquad = 1}},
+    {"quadrature, sparse", COARSE, {.nz = 2, .nquad = 1, .sparse = 1}},
+    {"quadrature, friction, quaternions", NOISY, {.nz = 2, .nquad = 1, .friction = 1, .quaternions = 2, .b_by_differences = 1}},
+    {"quadrature, FULL motion", COARSE, {.nz = 2, .nquad = 1, .full = 1}},
+    {"half, quadrature", COARSE, {.newton = CP_NEWTON_HALF, .nz = 2, .nquad = 1}},
     {"friction", COARSE, {.friction = 1}},
     {"friction, sparse", COARSE, {.friction = 1, .sparse = 1}},
     {"friction, given", GIVEN, {.friction = 1, .dynamics = 1, .constraints = 1, .lambda_jac = 1}},
@@ -163,11 +168,11 @@ static void add(const CPMat *J, double sign, int transposed, const double comple
 static double error_at_zero(const Vector k) {
   const CPPartials P = newton->P;
   const int nq = mech->nq, nu = P->nu, m = P->m, nz = P->nz;
-  const double complex *k_u = k + nq, *k_z = k_u + nu, *k_lambda = k_z + nz;
+  const double complex *k_u = k + nq, *k_z = k_u + nu, *k_lambda = k_z + mech->nz;
   double largest = 0.0;
   Vector r;
   memcpy(r, residuals, sizeof r);
-  double complex *r_F = r + nq, *r_z = r_F + nu, *r_B = r_z + nz;
+  double complex *r_F = r + nq, *r_z = r_F + nu, *r_B = r_z + mech->nz;
   for (int i = 0; i < nq; i++) largest = fmax(largest, cabs(k[i] - r[i]));
   if (P->kkt) {
     add(&P->M, -1.0, 0, k_u, r_F);
@@ -389,7 +394,7 @@ START_TEST(derivatives_and_matrix_belong_to_no_integrator) {
   CPPartials P = NULL;
   CPNewtonMatrix S;
   CPMat K[RUNS] = {{0}};
-  ck_assert_int_eq(cpPartialsCreate(&P, mech, CP_NEWTON_KKT), CP_SUCCESS);
+  ck_assert_int_eq(cpPartialsCreate(&P, mech, CP_NEWTON_KKT, 1), CP_SUCCESS);
   ck_assert_int_eq(cpNewtonMatrixCreate(&S, P, 0), CP_SUCCESS);
   P->sixth_order = 1;
   for (int k = 0; k < RUNS; k++) {
