@@ -11,16 +11,6 @@ static double stepOf(const CPRows *rows, N_Vector y, double typical, int j) {
   return cbrt(CP_UROUND) * fmax(fmax(fabs(N_VGetArrayPointer(y)[j]), typical), 1.0 / rows->w[j]);
 }
 
-/* Such a step may be lost in a motion g(t) with many turns, and may turn an angle that counts its turns by
- * more than a radian. An error therefore has to exceed the roundoff of t, and to remain with steps that are
- * shorter by SHORTER, up to SHORTENED times. */
-#define SHORTER 0x1p-6
-enum { SHORTENED = 3 };
-/* Relative error of an entry that needs no shorter step */
-#define AGREES 1.0e-5
-/* Roundoff of a difference, in units of roundoff of the residual */
-#define NOISE 1.0e3
-
 /* difference <- c(t, y + v) - c(t, y - v), v in newton->x */
 static int differenceAlong(CPNewton *newton, sunrealtype t, N_Vector y, double *difference) {
   const CPRows *rows = newton->rows;
@@ -38,23 +28,23 @@ int cpDerivativeAlong(CPNewton *newton, sunrealtype t, N_Vector y, CPTimesAt tim
                       unsigned *state, double *err) {
   const CPRows *rows = newton->rows;
   double *v = N_VGetArrayPointer(newton->x), *difference = rows->a, *Gv = rows->b;
-  double *least = rows->kept, *of_time = rows->d; /* the smallest error of a row; its roundoff */
+  double *least        = rows->kept,
+         *of_time      = rows->frozen; /* the smallest error of a row; its roundoff */
   const double typical = cpTypicalSize(y);
   for (int j = 0; j < rows->n; j++)
     v[j] = stepOf(rows, y, typical, j) * cpUniformAwayFromZero(state);
   int flag = times(newton->self, t, v, Gv);
   memset(of_time, 0, (size_t)rows->m * sizeof *of_time);
   *err = INFINITY;
-  for (int k = -1; !flag && k <= SHORTENED && *err > CP_WRONG_JACOBIAN; k++) {
-    if (k == 0) flag = newton->parts->residuals(newton, t, y);
-    if (k == 0) memcpy(difference, rows->c, (size_t)rows->m * sizeof *difference);
-    if (k == 0 && !flag) flag = cpRowsTimeRoundoff(newton, t, y, difference, of_time);
-    if (k > 0) N_VScale(SHORTER, newton->x, newton->x);
-    for (int i = 0; k > 0 && i < rows->m; i++) Gv[i] *= SHORTER;
+  for (int k = -1; !flag && k <= CP_SHORTENED && *err > CP_WRONG_JACOBIAN; k++) {
+    if (k == 0) flag = cpRowsTimeRoundoff(newton, t, y, of_time);
+    if (k > 0) N_VScale(CP_SHORTER, newton->x, newton->x);
+    for (int i = 0; k > 0 && i < rows->m; i++) Gv[i] *= CP_SHORTER;
     if (!flag) flag = differenceAlong(newton, t, y, difference);
     *err = 0.0;
     for (int i = 0; !flag && i < rows->m; i++) {
-      const double noise  = NOISE * CP_UROUND * fmax(1.0, fabs(rows->c[i])) + of_time[i],
+      const double noise =
+                       CP_DIFFERENCE_NOISE * CP_UROUND * fmax(1.0, fabs(rows->c[i])) + of_time[i],
                    hidden = noise / CP_WRONG_JACOBIAN,
                    size   = fabs(difference[i]) + fabs(2.0 * Gv[i]),
                    error  = fabs(difference[i] - 2.0 * Gv[i]) / (size + hidden);
@@ -82,7 +72,7 @@ int cpDerivativeEntries(CPNewton *newton, sunrealtype t, N_Vector y, const CPMat
     const double unit = 1.0 / rows->w[j];
     int suspicious    = 1;
     v[j]              = stepOf(rows, y, typical, j);
-    for (int k = 0; suspicious && k <= SHORTENED; k++, v[j] *= SHORTER) {
+    for (int k = 0; suspicious && k <= CP_SHORTENED; k++, v[j] *= CP_SHORTER) {
       const int flag = differenceAlong(newton, t, y, difference);
       if (flag) return flag;
       suspicious = 0;
@@ -90,7 +80,7 @@ int cpDerivativeEntries(CPNewton *newton, sunrealtype t, N_Vector y, const CPMat
         const double *entry = cpMatAt(G, i, j), dq = difference[i] / (2.0 * v[j]);
         const double g = !entry ? 0.0 : is_given ? *entry : dq;
         if (k == 0 || fabs(g - dq) < fabs(g - nearest[i])) nearest[i] = dq;
-        suspicious |= fabs(g - nearest[i]) > AGREES * fmax(fabs(g), fabs(dq));
+        suspicious |= fabs(g - nearest[i]) > CP_AGREES * fmax(fabs(g), fabs(dq));
       }
     }
     for (int i = 0; i < rows->m; i++) {

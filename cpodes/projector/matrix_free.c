@@ -119,13 +119,9 @@ static int secondDifferences(CPWork work, sunrealtype t, N_Vector y) {
 /* Are all residuals above eps at most the change of c while t changes by 8 of its last digits? Returns 1, 0,
  * or a fatal code. */
 static int isRoundoffOfTime(CPWork work, sunrealtype t, N_Vector y, double eps) {
-  const CPMatrixFree k    = work->free;
-  const sunrealtype delta = 0.5 * CP_FLOOR_FACTOR * CP_UROUND * fabs(t);
-  int flag                = cpUserConstraint(work, t + delta, y, k->p);
-  if (!flag) flag = cpUserConstraint(work, t - delta, y, k->c2);
+  const CPMatrixFree k = work->free;
+  const int flag       = cpFreeTimeRoundoff(work, t, y, k->p);
   if (flag) return flag < 0 ? flag : 0;
-  N_VLinearSum(1.0, k->p, -1.0, k->c2, k->p);
-  N_VAbs(k->p, k->p);
   N_VAbs(k->c, k->q);
   N_VLinearSum(1.0, k->p, -1.0, k->q, k->p); /* < 0: more than that */
   cpFreeSquares(work, k->c, k->q);

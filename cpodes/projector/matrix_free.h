@@ -78,6 +78,8 @@ double cpFreeViolation(CPWork work, N_Vector c, int *worst);
 /* c_i; with i = -1 the absolute value of the residual with the largest violation, on whichever
  * process it is. */
 double cpFreeWorstResidual(CPWork work, N_Vector c, int i);
+/* As cpRowsTimeRoundoff; k->c2, m1 and m2 are overwritten. */
+int cpFreeTimeRoundoff(CPWork work, sunrealtype t, N_Vector y, N_Vector roundoff);
 /* Are the products wrong at (t, y)? Returns 0, -CP_CNSTRJAC_WRONG (`before` precedes the reason),
  * or a fatal code. */
 int cpFreeProductsWrong(CPWork work, sunrealtype t, N_Vector y, const char *before);

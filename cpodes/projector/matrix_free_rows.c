@@ -257,28 +257,61 @@ static int transposeError(CPWork work, int number, double *err) {
   return CP_SUCCESS;
 }
 
-/* Returns the largest difference between G v and the derivative of c, relative to its row and apart
- * from noise. */
-static double rowError(CPWork work) {
+int cpFreeTimeRoundoff(CPWork work, sunrealtype t, N_Vector y, N_Vector roundoff) {
+  const CPMatrixFree k    = work->free;
+  const sunrealtype delta = 0.5 * CP_FLOOR_FACTOR * CP_UROUND * fabs(t);
+  int flag                = cpUserConstraint(work, t + delta, y, roundoff);
+  if (!flag) flag = cpUserConstraint(work, t - delta, y, k->m1);
+  if (!flag) flag = cpUserConstraint(work, t, y, k->c2);
+  N_VLinearSum(1.0, roundoff, -1.0, k->c2, roundoff);
+  N_VLinearSum(1.0, k->c2, -1.0, k->m1, k->m1);
+  N_VAbs(roundoff, roundoff);
+  N_VAbs(k->m1, k->m1);
+  N_VLinearSum(1.0, roundoff, -1.0, k->m1, k->m2); /* 2 min(a, b) = a + b - |a - b| */
+  N_VAbs(k->m2, k->m2);
+  N_VLinearSum(1.0, roundoff, 1.0, k->m1, roundoff);
+  N_VLinearSum(1.0, roundoff, -1.0, k->m2, roundoff);
+  return flag;
+}
+
+/* k->z <- the error of G v, in k->q, relative to its row and apart from noise, to which k->r is added. k->p <- 1 in
+ * rows of which v shows more than noise, and 0 in others. */
+static void rowErrors(CPWork work) {
   const CPMatrixFree k = work->free;
-  N_VLinearSum(1.0, k->q, -1.0, k->Bq, k->z); /* the error of G v */
+  N_VLinearSum(1.0, k->q, -1.0, k->Bq, k->z);
+  N_VAbs(k->z, k->z);
   N_VAbs(k->q, k->m1);
   N_VAbs(k->Bq, k->m2);
-  N_VLinearSum(1.0, k->m1, 1.0, k->m2, k->m1);
+  N_VLinearSum(1.0, k->m1, 1.0, k->m2, k->m1); /* the size of the row's terms */
   N_VAbs(k->c2, k->m2);
   N_VAddConst(k->m2, 1.0, k->m2);
-  N_VLinearSum(1.0, k->m1, 1.0e3 * CP_UROUND / CP_WRONG_JACOBIAN, k->m2, k->m1);
+  N_VLinearSum(CP_DIFFERENCE_NOISE * CP_UROUND / CP_WRONG_JACOBIAN, k->m2, 1.0 / CP_WRONG_JACOBIAN,
+               k->r, k->m2); /* the size that noise hides */
+  N_VDiv(k->m1, k->m2, k->p);
+  N_VCompare(1.0, k->p, k->p);
+  N_VLinearSum(1.0, k->m1, 1.0, k->m2, k->m1);
   N_VDiv(k->z, k->m1, k->z);
-  return N_VMaxNorm(k->z);
+}
+
+/* k->Bq <- (c(t, y + v) - c(t, y - v)) / 2, and k->c2 <- c(t, y - v), with v in k->d */
+static int differenceAlong(CPWork work, sunrealtype t, N_Vector y) {
+  const CPMatrixFree k = work->free;
+  N_VLinearSum(1.0, y, 1.0, k->d, work->v);
+  int flag = cpUserConstraint(work, t, work->v, k->Bq);
+  N_VLinearSum(1.0, y, -1.0, k->d, work->v);
+  if (!flag) flag = cpUserConstraint(work, t, work->v, k->c2);
+  N_VLinearSum(0.5, k->Bq, -0.5, k->c2, k->Bq);
+  return flag;
 }
 
 /* Both errors along one pair of directions. k->d: v = u h max(|y|, typical, 1/w), roughly, with a
- * pseudo-random u and the step h of a central difference; k->q <- G v, k->Bq <- (c(t, y + v) - c(t,
- * y - v)) / 2, and k->c2 <- c(t, y - v). */
+ * pseudo-random u and the step h of a central difference; k->q <- G v. As in cpDerivativeAlong, an error of
+ * a row has to remain with shorter steps. */
 static int probeOnce(CPWork work, sunrealtype t, N_Vector y, int number, double *transpose,
                      double *product) {
   const CPMatrixFree k = work->free;
   const double h       = cbrt(CP_UROUND);
+  const N_Vector least = k->mu; /* errors of the rows */
   randomise(work, number, k->d);
   N_VAbs(y, k->s);
   N_VAddConst(k->s, cpTypicalSize(y), k->s);
@@ -286,15 +319,27 @@ static int probeOnce(CPWork work, sunrealtype t, N_Vector y, int number, double 
   N_VLinearSum(h, k->s, h, k->g, k->s);
   N_VProd(k->d, k->s, k->d);
   int flag = cpFreeTimes(work, k->d, k->q);
-  if (flag) return flag;
-  N_VLinearSum(1.0, y, 1.0, k->d, work->v);
-  flag = cpUserConstraint(work, t, work->v, k->Bq);
-  N_VLinearSum(1.0, y, -1.0, k->d, work->v);
-  if (!flag) flag = cpUserConstraint(work, t, work->v, k->c2);
-  if (flag) return flag;
-  N_VLinearSum(0.5, k->Bq, -0.5, k->c2, k->Bq);
-  *product = rowError(work);
-  return transposeError(work, number + 1, transpose);
+  if (!flag) flag = transposeError(work, number + 1, transpose);
+  *product = INFINITY;
+  N_VConst(0.0, k->r);
+  for (int i = -1; !flag && i <= CP_SHORTENED && *product > CP_AGREES; i++) {
+    if (i == 0) flag = cpFreeTimeRoundoff(work, t, y, k->r);
+    if (i > 0) N_VScale(CP_SHORTER, k->d, k->d);
+    if (i > 0) N_VScale(CP_SHORTER, k->q, k->q);
+    if (!flag) flag = differenceAlong(work, t, y);
+    if (flag) return flag;
+    rowErrors(work);
+    if (i <= 0) N_VScale(1.0, k->z, least);
+    else { /* least <- min(least, z) where p is 1: a short step that shows nothing makes no row right */
+      N_VLinearSum(1.0, least, -1.0, k->z, k->z);
+      N_VAbs(k->z, k->m1);
+      N_VLinearSum(0.5, k->z, 0.5, k->m1, k->z);
+      N_VProd(k->z, k->p, k->z);
+      N_VLinearSum(1.0, least, -1.0, k->z, least);
+    }
+    *product = N_VMaxNorm(least);
+  }
+  return flag;
 }
 
 int cpFreeProductsWrong(CPWork work, sunrealtype t, N_Vector y, const char *before) {

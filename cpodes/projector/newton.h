@@ -206,10 +206,9 @@ int cpRowsExplain(CPNewton *newton, sunrealtype t, N_Vector y, int damped);
  * tolerances. */
 void cpComponentSizes(int n, const double *x, const double *w, double *size);
 /* rows.c: roundoff_i <- the change of c_i while t changes by 8 of its last digits: a constraint that follows
- * a motion g(t) is known no better than g. A jump at t is no roundoff. c [m]: in, the residuals at (t, y), not
- * rows->c, which is overwritten. Returns 0 or a code. */
-int cpRowsTimeRoundoff(CPNewton *newton, sunrealtype t, N_Vector y, const double *c,
-                       double *roundoff);
+ * a motion g(t) is known no better than g. It is twice the smaller change on both sides of t, since a jump is no
+ * roundoff. c and rows->d are overwritten. Returns 0 or a code. */
+int cpRowsTimeRoundoff(CPNewton *newton, sunrealtype t, N_Vector y, double *roundoff);
 /* jaccheck.c: is G the derivative of the residuals at (t, y)? Components are measured by the
  * weights of rows; c is overwritten. Both functions return 0 or a code.
  *
@@ -223,6 +222,15 @@ int cpDerivativeAlong(CPNewton *newton, sunrealtype t, N_Vector y, CPTimesAt tim
                       unsigned *state, double *err);
 int cpDerivativeEntries(CPNewton *newton, sunrealtype t, N_Vector y, const CPMat *G, int is_given,
                         const char *off, double *err, int *row, int *col);
+/* The step of such a difference may be lost in a motion g(t) with many turns, and may turn an angle that counts
+ * its turns by more than a radian. An error therefore has to exceed the roundoff of t, and to remain with
+ * steps that are shorter by CP_SHORTER, up to CP_SHORTENED times. */
+#define CP_SHORTER 0x1p-6
+enum { CP_SHORTENED = 3 };
+/* Relative error that needs no shorter step */
+#define CP_AGREES 1.0e-5
+/* Roundoff of a difference, in units of roundoff of the residual */
+#define CP_DIFFERENCE_NOISE 1.0e3
 /* Smallest such error that counts as a mistake of the user. Differences are accurate to about
  * 1e-7. */
 #define CP_WRONG_JACOBIAN 1.0e-2

@@ -133,18 +133,18 @@ static int areWithin(const CPRows *rows, double eps, double factor, const double
   return 1;
 }
 
-int cpRowsTimeRoundoff(CPNewton *newton, sunrealtype t, N_Vector y, const double *c,
-                       double *roundoff) {
+int cpRowsTimeRoundoff(CPNewton *newton, sunrealtype t, N_Vector y, double *roundoff) {
   const CPRows *rows      = newton->rows;
+  const CPNewtonParts *at = newton->parts;
   const sunrealtype delta = 0.5 * CP_FLOOR_FACTOR * CP_UROUND * fabs(t);
-  int flag                = CP_SUCCESS;
-  for (int i = 0; i < rows->m; i++) roundoff[i] = INFINITY;
-  /* The smaller change: a jump of c at t is on one side, and no roundoff. */
-  for (int sign = -1; sign <= 1 && !flag; sign += 2) {
-    flag = newton->parts->residuals(newton, t + sign * delta, y);
-    for (int i = 0; i < rows->m; i++)
-      roundoff[i] = fmin(roundoff[i], 2.0 * fabs(rows->c[i] - c[i]));
-  }
+  double *before          = rows->d;
+  int flag                = at->residuals(newton, t - delta, y);
+  memcpy(before, rows->c, (size_t)rows->m * sizeof *before);
+  if (!flag) flag = at->residuals(newton, t + delta, y);
+  memcpy(roundoff, rows->c, (size_t)rows->m * sizeof *roundoff);
+  if (!flag) flag = at->residuals(newton, t, y);
+  for (int i = 0; i < rows->m; i++)
+    roundoff[i] = 2.0 * fmin(fabs(rows->c[i] - before[i]), fabs(roundoff[i] - rows->c[i]));
   return flag;
 }
 
@@ -182,7 +182,7 @@ int cpRowsAreNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int 
   if (areWithin(rows, eps, 1.0, bound)) return 1;
   if (!thorough) return 0;
   memcpy(c, rows->c, length);
-  int flag = cpRowsTimeRoundoff(newton, t, y, c, rows->b);
+  int flag = cpRowsTimeRoundoff(newton, t, y, rows->b);
   memcpy(rows->c, c, length);
   if (flag < 0) return flag;
   for (int i = 0; !flag && i < rows->m; i++) bound[i] += rows->b[i];

@@ -96,6 +96,53 @@ START_TEST(an_angle_that_counts_its_turns_does_not_make_a_right_jacobian_wrong) 
 }
 END_TEST
 
+/* The same with products */
+static int angle_Gv_of(N_Vector y, N_Vector v, N_Vector Gv, sunrealtype sign) {
+  const sunrealtype a = entries(y)[2], w = entries(y)[5], *x = entries(v);
+  entries(Gv)[0] = x[0] + sin(a) * x[2];
+  entries(Gv)[1] = x[1] - sign * cos(a) * x[2];
+  entries(Gv)[2] = x[3] + sin(a) * x[5] + w * cos(a) * x[2];
+  entries(Gv)[3] = x[4] - cos(a) * x[5] + w * sin(a) * x[2];
+  return 0;
+}
+static int angle_Gv(sunrealtype t, N_Vector y, N_Vector v, N_Vector Gv, void *user_data) {
+  (void)t, (void)user_data;
+  return angle_Gv_of(y, v, Gv, 1.0);
+}
+static int angle_Gv_wrong(sunrealtype t, N_Vector y, N_Vector v, N_Vector Gv, void *user_data) {
+  (void)t, (void)user_data;
+  return angle_Gv_of(y, v, Gv, -1.0);
+}
+static int angle_GTw(sunrealtype t, N_Vector y, N_Vector w, N_Vector GTw, void *user_data) {
+  (void)t, (void)user_data;
+  const sunrealtype a = entries(y)[2], *x = entries(w), rate = entries(y)[5];
+  N_VConst(0.0, GTw);
+  entries(GTw)[0] = x[0], entries(GTw)[1] = x[1];
+  entries(GTw)[2] = sin(a) * x[0] - cos(a) * x[1] + rate * (cos(a) * x[2] + sin(a) * x[3]);
+  entries(GTw)[3] = x[2], entries(GTw)[4] = x[3];
+  entries(GTw)[5] = sin(a) * x[2] - cos(a) * x[3];
+  return 0;
+}
+
+START_TEST(an_angle_that_counts_its_turns_does_not_make_right_products_wrong) {
+  N_Vector y = angle_state(0.0), ewt = angle_weights(), c_tmpl = vector_of(ANGLE_M, NULL);
+  sunrealtype transpose, product;
+  for (double turns = 1.0e5; turns < 1.0e7; turns *= 10.0) {
+    entries(y)[2] = 6.283185307179586 * turns + 0.3;
+    P             = CPProjectorCreate(angle_c, y, c_tmpl, test_context);
+    ck_assert_int_eq(CPProjectorSetJacTimes(P, _i ? angle_Gv_wrong : angle_Gv, angle_GTw),
+                     CP_SUCCESS);
+    ck_assert_int_eq(CPProjectorCheckJacTimes(P, 0.0, y, ewt, &transpose, &product), CP_SUCCESS);
+    if (_i) ck_assert_double_gt(product, 0.1);
+    else ck_assert_double_lt(product, 1.0e-4);
+    CPProjectorFree(&P);
+  }
+  N_VDestroy(y);
+  N_VDestroy(ewt);
+  N_VDestroy(c_tmpl);
+}
+END_TEST
+
 /* ---- a motion that has made many turns ---- */
 
 #define RATE SUN_RCONST(314.15926535897931)
@@ -485,6 +532,7 @@ int main(void) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_test(tc, a_large_component_does_not_make_a_right_jacobian_wrong);
   tcase_add_loop_test(tc, an_angle_that_counts_its_turns_does_not_make_a_right_jacobian_wrong, 0, 2);
+  tcase_add_loop_test(tc, an_angle_that_counts_its_turns_does_not_make_right_products_wrong, 0, 2);
   tcase_add_loop_test(tc, the_roundoff_of_a_motion_fails_no_projection, 0, 2);
   tcase_add_test(tc, differences_are_good_beside_a_large_component);
   tcase_add_loop_test(tc, levels_are_detected_beside_a_large_component, 0, 2);
