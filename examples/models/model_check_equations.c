@@ -157,7 +157,8 @@ static int short_run(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype
 
 static const sunrealtype run_tolerance = 1e-10;
 
-/* moved <- the state at t + `time` from y at t, by a method of high order, whose errors over so short a time are roundoff */
+/* moved <- the state at t + `time` from y at t, by a method of high order, whose errors over so short a time are
+   roundoff. y, found to looser tolerances, is moved onto the manifold of this run. */
 static int run(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype time) {
   sunrealtype reached;
   CPMech mech      = CPModelMech(c->model); /* c->mech stays unattached */
@@ -168,6 +169,7 @@ static int run(const ModelCheck *c, sunrealtype t, N_Vector y, sunrealtype time)
     CPIntegratorSetErrHandlerFn(mem, model_silent, NULL);
     if (CPMechAttach(mech, mem, t, y) ||
         CPIntegratorSStolerances(mem, run_tolerance, run_tolerance) ||
+        (CPMechGetProjector(mech) && CPIntegratorCalcIC(mem, y)) ||
         CPIntegratorSetMaxNumSteps(mem, 100000) ||
         CPIntegratorEvolve(mem, t + time, c->moved, &reached, CV_NORMAL) < 0)
       result = model_contradicts(c, "near y0 it cannot be integrated: %s",

@@ -270,6 +270,17 @@ class CheckTest(RunnerTest):
     def test_states_near_the_start_of_many_bodies_are_found(self):
         self.assertRegex(cpodes("check", "chain", "-p", "n=1000").stdout, r"consistent states near it +ok")
 
+    def test_a_fast_drive_is_right_at_later_times(self):
+        """Its states there are found to looser tolerances than those of the run that keeps the energy."""
+        file = self.folder / "shaft.yaml"
+        file.write_text("run: {title: shaft, t_end: 60}\ngravity: [0, 0, -9.81]\n"
+                        "bodies:\n  - {name: shaft, mass: 2, inertia: [0.01, 0.02, 0.02]}\n"
+                        "joints:\n  - {name: bearing, kind: revolute, b: shaft, axis: [1, 0, 0]}\n"
+                        "drives:\n  - {name: motor, of: bearing, rate: 314.15926535897931}\n")
+        result = cpodes("check", file)
+        self.assert_done(result)
+        self.assertRegex(result.stdout, r"energy: conserved +ok")
+
     def test_wrong_arguments_are_one_line(self):
         self.assert_refused(cpodes("check"), "model")
         self.assert_refused(cpodes("check", "pendulum", "andrews"), "andrews")

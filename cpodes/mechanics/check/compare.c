@@ -1,6 +1,7 @@
 /* The comparison of a matrix with another one, or with central differences of sixth order. */
 #include "check_impl.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -116,6 +117,13 @@ static void move(const double *x, double tau, const double *dx, int length, doub
   for (int i = 0; i < length; i++) result[i] = x[i] + tau * dx[i];
 }
 
+/* A step of time of which all multiples up to three are exact beside t: a time that is rounded would change
+ * functions of it by their rate times the roundoff of t. */
+static double exactStep(double t, double h) {
+  const double far = 4.0 * (fabs(t) + 4.0 * h), step = (far + h) - far;
+  return step > 0.0 ? step : far * DBL_EPSILON;
+}
+
 /* derivative = sum over k of w_k (f(k h) - f(-k h)) / h along the direction */
 static int differentiate(CPCheck *check, const CPComparison *c, double h, double *derivative) {
   const CPMech mech     = check->mech;
@@ -154,7 +162,9 @@ static int differentiateColumn(CPCheck *check, const CPComparison *c, int j) {
   if (isinf(distance)) distance = 1.0;
   memset(check->largest_terms, 0, (size_t)c->rows * sizeof *check->largest_terms);
   for (int k = 0; !flag && k < 2; k++)
-    flag = differentiate(check, c, STEP[k] * distance, check->expected[k]);
+    flag = differentiate(check, c,
+                         d->t != 0.0 ? exactStep(x->t, STEP[k] * distance) : STEP[k] * distance,
+                         check->expected[k]);
   for (int i = 0; !flag && i < c->rows; i++)
     check->row[i].floor = fmax(check->row[i].floor, RELEVANT * check->largest_terms[i] / distance);
   return flag;
