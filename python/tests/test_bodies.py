@@ -2,6 +2,7 @@
 import copy
 import math
 import threading
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -490,3 +491,25 @@ def test_wrong_contacts_of_bodies_are_refused():
         m.solve((0, 1))
     with pytest.raises(ValueError, match="contacts"):
         arm().solve((0, 1), time_stepping=(10, 0.01))
+
+
+def on_circle(angle):
+    """A Decimal in [-pi, pi] up to whole turns"""
+    turn = 2 * Decimal("3.14159265358979323846264338327950288419716939937510")
+    return float(angle - turn * (angle / turn).to_integral_value())
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RADAU", "BDF", "Adams"])
+@pytest.mark.parametrize("place", ["angle", "time"])
+def test_a_million_turns_before_the_start_change_nothing(place, method):
+    rate, before = 314.15926535897931, 1e6 * 2 * math.pi
+    start, t0 = (before, 0.0) if place == "angle" else (0.0, before / rate)
+    for tol in 1e-4, 1e-10:
+        m = cpodes.Bodies(gravity=(0, 0, -9.81))
+        m.add_body("shaft", mass=2, inertia=(0.01, 0.02, 0.02))
+        m.revolute(None, "shaft", axis=(1, 0, 0), name="bearing")
+        m.drive("bearing", rate=rate, start=start)
+        sol = m.solve((t0, t0 + 0.13), method=method, rtol=tol, atol=tol)
+        x, _ = m.coordinate("bearing", sol.y[:, -1])
+        right = on_circle(Decimal(start) + Decimal(rate) * Decimal(float(sol.t[-1])))
+        assert sol.success and abs(on_circle(Decimal(float(x)) - Decimal(right))) < 2e-12
