@@ -16,9 +16,13 @@ void cpStepperCreate(CPIntegrator s, const CPIntegratorOps *ops, SUNContext ctx)
 int cpStepperAllocate(CPIntegrator s, N_Vector like, N_Vector *const own[], size_t count) {
   CP_VECTORS(&s->memory, like, &s->y0);
   if (s->y0) cpUseOwnLoops(s->y0), like = s->y0;
-  CP_VECTORS(&s->memory, like, &s->y, &s->ewt, &s->err, &s->delta, &s->tmp);
+  CP_VECTORS(&s->memory, like, &s->y, &s->ewt, &s->err, &s->delta, &s->tmp, &s->rates);
   cpArenaVectors(&s->memory, like, own, count);
-  if (!s->memory.failed) return CP_SUCCESS;
+  if (!s->memory.failed) {
+    N_VConst(0.0, s->rates);
+    s->rates_t = NAN;
+    return CP_SUCCESS;
+  }
   cpArenaFree(&s->memory);
   s->y0 = NULL;
   return CP_MEM_FAIL;
@@ -154,6 +158,27 @@ int cpStepperSetTolerances(CPIntegrator s, CPTolerances tol, const char *functio
   return CP_SUCCESS;
 }
 
+/* The end of a step is known up to the roundoff of t, in which y_i moves by |y_i'| u |t|: no size of the step
+ * reduces this part of an error estimate, to which differences of high order give a multiple. Tolerances
+ * below T_FLOOR times the motion would fail the error test at every size. */
+#define T_FLOOR 16.0
+/* Rates of earlier steps count as well, half as much with each step, since y_i' may vanish at the start of a
+ * step and not at its end. */
+#define FADES 0.5
+
+static void boundByTime(CPIntegrator s, N_Vector ewt) {
+  sunrealtype t = s->rates_t, *rate = N_VGetArrayPointer(s->rates), *w = N_VGetArrayPointer(ewt);
+  const sunindextype n = N_VGetLength(ewt);
+  if (s->ops->rates(s, &t, s->tmp) && t != s->rates_t) {
+    const sunrealtype *ydot = N_VGetArrayPointer(s->tmp);
+    for (sunindextype i = 0; i < n; i++) rate[i] = fmax(fabs(ydot[i]), FADES * rate[i]);
+    s->rates_t = t;
+  }
+  const sunrealtype floor = T_FLOOR * CP_UROUND * fabs(s->t);
+  for (sunindextype i = 0; i < n; i++)
+    if (floor * rate[i] * w[i] > 1.0) w[i] = 1.0 / (floor * rate[i]);
+}
+
 int cpStepperWeights(CPIntegrator s, N_Vector y, N_Vector ewt) {
   const CPTolerances *tol = &s->tol;
   if (tol->kind == CP_TOL_NONE || tol->kind == CP_TOL_CVODES) return CP_NO_INIT;
@@ -178,6 +203,7 @@ int cpStepperWeights(CPIntegrator s, N_Vector y, N_Vector ewt) {
     if (!(N_VMin(ewt) > 0.0)) return CP_ILL_INPUT;
     N_VInv(ewt, ewt);
   }
+  if (s->system.data) boundByTime(s, ewt);
   return s->system.scale ? s->system.scale(ewt, s->system.data) : CP_SUCCESS;
 }
 

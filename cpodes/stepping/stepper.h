@@ -65,6 +65,9 @@ typedef struct {
   /* for attached systems: the size of the latest step, its weights, the data that f gets, how implicit equations are solved */
   sunrealtype (*step)(CPIntegrator s);
   int (*weights)(CPIntegrator s, N_Vector ewt);
+  /* If y' is known at the start of the coming step, or its mean over the latest one, writes it to ydot, writes
+   * that time to t and returns 1. */
+  int (*rates)(CPIntegrator s, sunrealtype *t, N_Vector ydot);
   void *(*data)(CPIntegrator s);
   CPIteration (*iteration)(CPIntegrator s);
   int (*system)(CPIntegrator s, const CPSystem *system);
@@ -113,7 +116,9 @@ struct CPIntegrator_ {
   sunrealtype t0, t;
   N_Vector y0, y;
   N_Vector ewt, err, delta, tmp; /* weights, error estimate, latest correction, workspace */
-  int start_checked;             /* the start has been found on the manifold */
+  N_Vector rates; /* with a system: bounds of |y'| in the coming step, 0 where they are not known */
+  sunrealtype rates_t; /* the time of their latest update, or NaN */
+  int start_checked;   /* the start has been found on the manifold */
   /* results */
   long int nst_out; /* steps taken when the stored factors of `out` were computed */
   int output_cause; /* result of the latest projection between two steps */
@@ -167,7 +172,8 @@ static inline const char *cpMissingOperation(N_Vector v) { return cpVectorLacks(
 
 /* Copies tol.vabstol. */
 int cpStepperSetTolerances(CPIntegrator s, CPTolerances tol, const char *function);
-/* ewt_i = 1 / (reltol |y_i| + abstol_i), or by efun; then scaled by the system. Returns 0,
+/* ewt_i = 1 / (reltol |y_i| + abstol_i), or by efun; with a system at most what the roundoff of t allows,
+ * then scaled by the system. Returns 0,
  * CP_NO_INIT without tolerances, or CP_ILL_INPUT if a weight is not positive or efun failed. */
 int cpStepperWeights(CPIntegrator s, N_Vector y, N_Vector ewt);
 /* Setting the same projector again means that its data have changed. */

@@ -503,7 +503,10 @@ CPODES_EXPORT int CPMechSetMaxOrd(CPMech mech, int maxord);
  * With CP_NEWTON_KKT, partial derivatives by functions of the user are compared with differences now and
  * then: CPIntegratorEvolve returns CP_MECH_DERIV_WRONG if one is too large by a factor of thirty or more.
  *
- * Tolerances and everything else are set as usual. y0 need not be consistent: call CPIntegratorCalcIC, or
+ * Tolerances and everything else are set as usual, and no tolerance of y_i below 16 u |t y_i'| counts, where u
+ * is the unit roundoff and y_i' the rate of the latest steps: t is not known better, and steps of no size pass a
+ * test of smaller errors (with CPIntegratorWFtolerances, too; not with tolerances that CVODES is given directly).
+ * y0 need not be consistent: call CPIntegratorCalcIC, or
  * CPMechCalcIC before. mem uses mech until it is freed. A system is attached to one integrator at a
  * time.
  */

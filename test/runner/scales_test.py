@@ -160,8 +160,8 @@ class Scales(RunnerTest):
             self.assertNotIn("j5", description)
 
     def test_errors_at_outputs_within_long_steps_count(self):
-        """DOP853 at 1e-3 interpolates fast oscillations of the rod less accurately than it integrates them"""
-        run = self.run_json("flexible_crank", "--method", "dop853", "--rtol", "1e-3")
+        """DOP853 at 1e-2 interpolates fast oscillations of the rod less accurately than it integrates them"""
+        run = self.run_json("flexible_crank", "--method", "dop853", "--rtol", "1e-2")
         self.assertNotEqual(run["verdict"], "ok")
         self.assertGreater(run["estimate"]["part"], 1e-2)
 

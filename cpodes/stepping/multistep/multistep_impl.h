@@ -215,6 +215,7 @@ struct CPMultistep_ {
   long int ndiverged;    /* attempts since the start in which fixed-point iteration failed */
   int stability_warned;  /* the warning that this limits the steps has been given since the start */
   long int nsolves;
+  int own_weights; /* CVODES has asked for the weights of a system since the start */
   int solving; /* the number of attempts of steps under way: 1, unless CVODES is called by a function of its own */
   int holding;  /* CVODES' messages are held back until the cause is known */
   CPLog cvodes; /* holds the latest of them */

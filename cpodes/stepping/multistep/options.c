@@ -22,14 +22,16 @@ int cpOfCVODES(CPMultistep mem, int flag, const char *function) {
 /* ---- tolerances ---- */
 
 /* CVODES' user_data is the system, which begins with its integrator. */
-static int scaledWeights(N_Vector y, N_Vector ewt, void *data) {
-  return cpStepperWeights(*(CPIntegrator *)data, y, ewt);
+static int systemWeights(N_Vector y, N_Vector ewt, void *data) {
+  const CPMultistep mem = *(CPMultistep *)data;
+  mem->own_weights      = 1;
+  return cpStepperWeights(&mem->base, y, ewt);
 }
 
 int cpApplyTolerances(CPMultistep mem) {
   const CPTolerances *tol = &mem->base.tol;
   if (tol->kind == CP_TOL_NONE || tol->kind == CP_TOL_CVODES) return CP_SUCCESS;
-  if (mem->base.system.scale) return CVodeWFtolerances(mem->cvode_mem, scaledWeights);
+  if (mem->base.system.data) return CVodeWFtolerances(mem->cvode_mem, systemWeights);
   if (tol->kind == CP_TOL_WF) return CVodeWFtolerances(mem->cvode_mem, tol->efun);
   return tol->kind == CP_TOL_SS ? CVodeSStolerances(mem->cvode_mem, tol->reltol, tol->abstol)
                                 : CVodeSVtolerances(mem->cvode_mem, tol->reltol, tol->vabstol);
@@ -46,12 +48,11 @@ int cpSetTolerances(CPIntegrator s, const char *function) {
 #define SAME_WEIGHTS 1.0e-6
 
 /* All ratios of the entries of two weight vectors are 1 if the mean squares of the ratios and of
- * their inverses are 1. Weights that a system scales may depend on the step, and are not
- * compared. */
+ * their inverses are 1. The weights of a system depend on the step, and CVODES asks for them. */
 void cpAdoptTolerances(CPMultistep mem, N_Vector ewt) {
   const CPIntegrator s = &mem->base;
-  if (s->tol.kind == CP_TOL_CVODES || s->system.scale) return;
-  if (!cpStepperWeights(s, s->y, s->ewt)) {
+  if (s->tol.kind == CP_TOL_CVODES || (s->system.data && mem->own_weights)) return;
+  if (!s->system.data && !cpStepperWeights(s, s->y, s->ewt)) {
     N_VInv(ewt, s->tmp);
     const sunrealtype ratio = cpWrmsNorm(s->tmp, s->ewt);
     N_VInv(s->ewt, s->tmp);
@@ -171,7 +172,7 @@ static int print(CPIntegrator s, FILE *out, SUNOutputFormat fmt, const char *fun
 static int setSystem(CPIntegrator s, const CPSystem *system) {
   CVodeSetUserData(cvodes(s), system->data); /* fails only if cvode_mem is NULL */
   s->system = *system;
-  return system->scale ? cpApplyTolerances((CPMultistep)s) : CP_SUCCESS;
+  return s->initialised ? cpApplyTolerances((CPMultistep)s) : CP_SUCCESS;
 }
 
 static sunrealtype step(CPIntegrator s) {
@@ -182,6 +183,22 @@ static sunrealtype step(CPIntegrator s) {
 
 static int weights(CPIntegrator s, N_Vector ewt) {
   return CVodeGetErrWeights(((CPMultistep)s)->cvode_mem, ewt);
+}
+
+/* Before the first attempt CVODES has not evaluated f. Repeated steps must have the same weights, which are then
+ * those of y' at their start alone. */
+static int rates(CPIntegrator s, sunrealtype *t, N_Vector ydot) {
+  const CPMultistep mem = (CPMultistep)s;
+  CPAttempt a           = {0};
+  cpAttemptRead(mem, &a);
+  if (!cpCarriesOver(mem)) {
+    N_VConst(0.0, s->rates);
+    s->rates_t = NAN;
+  }
+  if ((a.nst == 0 && !mem->solving) || a.h == 0.0) return 0;
+  *t = a.nst == 0 ? s->t0 : a.t;
+  N_VScale(1.0 / a.h, a.zn1, ydot);
+  return 1;
 }
 
 static void *userData(CPIntegrator s) {
@@ -240,6 +257,7 @@ const CPIntegratorOps cpMultistepOps = {.methods          = "BDF and ADAMS",
                                         .print            = print,
                                         .step             = step,
                                         .weights          = weights,
+                                        .rates            = rates,
                                         .data             = userData,
                                         .iteration        = iteration,
                                         .system           = setSystem,

@@ -246,7 +246,11 @@ static int attemptStep(CPMultistep mem, N_Vector y0, N_Vector ycor, N_Vector ewt
     N_VLinearSum(1.0, s->y0, 1.0, a.zn1, a.ypred);
   if (mem->sens.data) mem->sens.attempt(mem->sens.data, &a);
   cpSettle(mem, a.nst);
-  if (a.nst == 0) cpAdoptTolerances(mem, ewt);
+  if (a.nst == 0) {
+    cpAdoptTolerances(mem, ewt);
+    /* CVODES evaluates f after the weights of the start. */
+    if (s->system.data && !cpStepperWeights(s, s->y0, s->ewt)) cpCopy(ewt, s->ewt);
+  }
 
   /* A new attempt begins. */
   *trial = (CPTrial){.y               = trial->y,

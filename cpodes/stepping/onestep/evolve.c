@@ -163,7 +163,8 @@ static int tooMany(CPOneStep mem, long int n, sunrealtype tout) {
 static void accept(CPOneStep mem, sunrealtype h, sunrealtype norm, int rejected_before) {
   const CPIntegrator s = &mem->base;
   const int cut        = !rejected_before && mem->tnew == mem->tlimit;
-  mem->hlast           = h;
+  mem->hlast           = mem->tnew - s->t;
+  mem->stats.hlast     = h;
   mem->norm_last       = norm;
   if (mem->hfixed == 0.0) {
     sunrealtype ratio = mem->method->ratio(mem, norm, 1);
@@ -198,7 +199,8 @@ static int attempts(CPOneStep mem) {
     mem->stats.nattempts++;
     cpWorkAttempt(s->step);
     mem->shrink = SHRINK_FAILED;
-    flag        = mem->method->attempt(mem, h, &norm); /* to (tnew, ynew) */
+    /* to (tnew, ynew), exactly: a large t rounds digits of h away, always the same ones if h is */
+    flag = mem->method->attempt(mem, mem->tnew - s->t, &norm);
     if (flag < 0) return flag;
     if (flag > 0) mem->failed = flag;
     const int passed    = flag == 0 && norm <= 1.0;

@@ -275,6 +275,15 @@ static int weights(CPIntegrator s, N_Vector ewt) {
   return CP_SUCCESS;
 }
 
+static int rates(CPIntegrator s, sunrealtype *t, N_Vector ydot) {
+  const CPOneStep mem = (CPOneStep)s;
+  const sunrealtype h = s->t - mem->tlast;
+  *t                  = s->t;
+  if (!mem->have_step || h == 0.0) return 0;
+  N_VLinearSum(1.0 / h, s->y, -1.0 / h, mem->ylast, ydot);
+  return 1;
+}
+
 void *cpOneStepUserData(CPIntegrator s) {
   return s->system.data ? s->system.data : ((CPOneStep)s)->user_data;
 }
@@ -314,6 +323,7 @@ static const CPIntegratorOps ops = {.methods    = "one-step methods",
                                     .print      = cpOneStepPrint,
                                     .step       = step,
                                     .weights    = weights,
+                                    .rates      = rates,
                                     .data       = cpOneStepUserData,
                                     .iteration  = iteration,
                                     .system     = setSystem};

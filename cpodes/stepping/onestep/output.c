@@ -69,7 +69,6 @@ void cpOneStepStats(CPIntegrator s, CPIntegratorStats *stats) {
   stats->violation                = project.violation;
   stats->correction               = project.correction;
   stats->maxcorrection            = project.maxcorrection;
-  stats->hlast                    = mem->hlast;
   stats->hnext                    = mem->hfixed > 0.0 ? mem->dir * mem->hfixed : mem->h;
   stats->t                        = s->t;
   if (mem->method->stats) mem->method->stats(mem, stats);

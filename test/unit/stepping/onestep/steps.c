@@ -423,6 +423,29 @@ static int weights(N_Vector y, N_Vector ewt, void *user_data) {
   return world->p.L == 1.0 ? 0 : -1; /* this is the user's pointer */
 }
 
+/* y' = 1: steps of one size would all be rounded in the same direction at a large t. */
+static int unit_rate(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data) {
+  (void)t, (void)y, (void)user_data;
+  N_VConst(1.0, ydot);
+  return 0;
+}
+
+START_TEST(steps_are_as_long_as_the_time_that_they_take) {
+  const sunrealtype t0 = 1.0e6;
+  sunrealtype t        = t0;
+  N_Vector y           = VECTOR(0.0);
+  CPIntegrator mem     = CPIntegratorCreate(one_methods[_i], test_context);
+  ck_assert_int_eq(CPIntegratorInit(mem, unit_rate, t0, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(mem, 1.0e-6, 1.0e-6), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetFixedStep(mem, 0.01), CP_SUCCESS);
+  for (int k = 0; k < 400; k++)
+    ck_assert_int_eq(CPIntegratorEvolve(mem, t0 + 10.0, y, &t, CV_ONE_STEP), CP_SUCCESS);
+  ck_assert_double_le(fabs(entries(y)[0] - (t - t0)), 1.0e-12);
+  CPIntegratorFree(&mem);
+  N_VDestroy(y);
+}
+END_TEST
+
 START_TEST(three_ways_of_the_same_tolerances_give_the_same_bits) {
   N_Vector first = NULL, abstol = VECTOR(1.0e-6, 1.0e-6, 1.0e-6, 1.0e-6);
   for (int k = 0; k < 3; k++) {
@@ -480,6 +503,7 @@ int main(void) {
   tcase_add_loop_test(tc, a_restart_keeps_the_step_size_and_clears_counters, 0, n);
   tcase_add_test(tc, an_inconsistent_start_is_refused_and_made_consistent);
   tcase_add_test(tc, without_projector_constraints_drift);
+  tcase_add_loop_test(tc, steps_are_as_long_as_the_time_that_they_take, 0, n);
   tcase_add_test(tc, three_ways_of_the_same_tolerances_give_the_same_bits);
   tcase_add_test(tc, tolerances_may_be_changed_between_steps);
   suite_add_tcase(suite, tc);
