@@ -9,6 +9,8 @@
  *   2. rows that align axes are rotation vectors (bodiesTilt), which do not vanish for opposite axes;
  *   3. these rows, with p(t, q) = (1 - s) p(t, guess), while s grows from 0 to 1.
  *
+ * Loops that are redundant but for rounding are mended (mendLoops, redundant.c).
+ *
  * Rows that depend on others cannot be closed if the data are rounded. If the attempts fail, they are
  * repeated with a tolerance of 1e-5 of the mechanism's extent, and then such a row gets an offset
  * (fitRows). The CPMech of the caller makes the state consistent from there. */
@@ -53,9 +55,23 @@ const char *CPBodiesAssemblyNotes(CPBodies b, sunrealtype *change) {
   return b && b->changed ? b->changed : "";
 }
 
-sunrealtype *CPBodiesOffsets(CPBodies b, int *count) {
-  if (count) *count = b && b->shift ? b->np : 0;
+const sunrealtype *CPBodiesOffsets(CPBodies b, int *count) {
+  if (count) *count = b && b->shift ? b->np + 6 * b->njoints : 0;
   return b ? b->shift : NULL;
+}
+
+int CPBodiesSetOffsets(CPBodies b, const sunrealtype *offsets) {
+  if (!b || !offsets) return CP_MEM_NULL;
+  if (!b->shift)
+    return bodiesError(b, CP_ILL_INPUT, __func__, "CPBodiesModel or CPBodiesMech must come before");
+  const int n       = 6 * b->njoints;
+  sunrealtype *move = malloc((size_t)(n + 1) * sizeof *move);
+  if (!move) return bodiesError(b, CP_MEM_FAIL, __func__, "no memory for %d offsets", n);
+  for (int i = 0; i < n; i++) move[i] = offsets[b->np + i] - b->shift[b->np + i];
+  bodiesMoveFrames(b, move);
+  memcpy(b->shift, offsets, (size_t)(b->np + n) * sizeof *b->shift);
+  free(move);
+  return CP_SUCCESS;
 }
 
 /* ------------------------------------------------------------------------------ verdicts -- */
@@ -214,6 +230,215 @@ static int isContact(const struct CPBodies_ *b, int joint) {
   return 0;
 }
 
+/* x <- q moved along the velocities w by the distance h, and at rest. The largest component of w is 1. */
+static void moveAlong(const Assembly *a, N_Vector q, const sunrealtype *w, sunrealtype h,
+                      N_Vector x) {
+  const CPBodies b = a->b;
+  const Space *s   = &b->space;
+  N_VScale(1, q, x);
+  for (int i = 0; i < b->nbodies; i++) {
+    sunrealtype *y       = positionsOf(x) + s->nq * i;
+    const sunrealtype *v = w + s->nu * i;
+    for (int k = 0; k < s->last[0]; k++) y[k] += h * v[k];
+    if (s->dimension == 2) {
+      y[2] += h * v[2];
+      continue;
+    }
+    const sunrealtype e[4] = {y[3], y[4], y[5], y[6]}, *o = v + 3;
+    y[3] -= h / 2 * (e[1] * o[0] + e[2] * o[1] + e[3] * o[2]);
+    y[4] += h / 2 * (e[0] * o[0] + e[2] * o[2] - e[3] * o[1]);
+    y[5] += h / 2 * (e[0] * o[1] + e[3] * o[0] - e[1] * o[2]);
+    y[6] += h / 2 * (e[0] * o[2] + e[1] * o[1] - e[2] * o[0]);
+  }
+}
+
+/* Makes velocities w at q possible and the largest one 1, in units of the extent or rad. Returns 1, or 0 if
+ * there are none, or the projection fails. */
+static int possible(const Assembly *a, N_Vector q, sunrealtype *w) {
+  const struct CPBodies_ *b = a->b;
+  const sunindextype nu     = (sunindextype)b->nbodies * b->space.nu;
+  sunrealtype largest       = 0;
+  if (CPMechProjectTangent(a->trial, a->t, q, w)) return 0;
+  for (sunindextype j = 0; j < nu; j++)
+    largest = fmax(largest, fabs(w[j]) / (j % b->space.nu < b->space.last[0] ? a->extent : 1));
+  for (sunindextype j = 0; j < nu && largest > 0; j++) w[j] /= largest;
+  return largest > SUN_RCONST(1e-9);
+}
+
+/* Chooses velocities at q at random. Returns as possible(). */
+static int anyVelocity(const Assembly *a, N_Vector q, unsigned *state, sunrealtype *w) {
+  const struct CPBodies_ *b = a->b;
+  for (sunindextype j = 0; j < (sunindextype)b->nbodies * b->space.nu; j++) {
+    *state = 1664525u * *state + 1013904223u; /* (Numerical Recipes) */
+    w[j]   = (sunrealtype)(*state >> 8) / (1 << 23) - 1;
+    if (j % b->space.nu < b->space.last[0]) w[j] *= a->extent;
+  }
+  return possible(a, q, w);
+}
+
+/* Rows at smaller angles with the others are dependent but for rounding. */
+static const sunrealtype narrow = SUN_RCONST(1e-4);
+
+/* Examines loops at a->x, and switches rows off that are narrow there, and drives. Returns as
+ * bodiesLoopsAt. */
+static int examine(Assembly *a, Loops l, sunrealtype below, sunrealtype *sine) {
+  CPBodies b = a->b;
+  bodiesWithoutContacts(b, a->mask);
+  for (int i = 0; i < b->njoints; i++)
+    if (b->joint[i].kind == NONE && b->row[b->joint[i].first].drive != NONE)
+      switchJoints(a, i, i + 1, 0);
+  if (positionRows(a, a->x, a->p)) return 0;
+  const int count = bodiesLoopsAt(l, a->t, positionsOf(a->x), a->p, below, a->mask, sine);
+  CPMechSetActive(a->trial, a->mask);
+  return count;
+}
+
+/* Closes a->x but for narrow rows. Off the manifold by a distance, dependent rows are at angles of that size.
+ * Returns as closeRows. */
+static int closeOthers(Assembly *a, Loops l) {
+  enum { PASSES = 3 };
+  static const sunrealtype factor = 100, most = SUN_RCONST(0.05);
+  sunrealtype sine;
+  int closed = 1;
+  for (int pass = 0; pass < PASSES && closed > 0; pass++) {
+    if (positionRows(a, a->x, a->p)) return 0;
+    const sunrealtype open = largestOf(a->p, a->b->np) / a->extent;
+    const int count        = examine(a, l, fmin(most, fmax(narrow, factor * open)), &sine);
+    bodiesForgetEquations(l, 0);
+    closed = count < 0 ? count : closeRows(a, AT_REST, 0);
+  }
+  return closed;
+}
+
+/* Collects equations in positions along a motion of the loops from x0 on, in both directions. Rows at narrow
+ * angles only in a singular position have none. Returns 1, 0 if there is nothing to mend, or CP_MEM_FAIL. */
+static int collect(Assembly *a, Loops l, N_Vector x0, sunrealtype exact, sunrealtype *w) {
+  enum { STOPS = 40 };
+  static const sunrealtype step = SUN_RCONST(0.15);
+  const size_t nu               = (size_t)a->b->nbodies * (size_t)a->b->space.nu;
+  unsigned state                = 1;
+  sunrealtype sine;
+  bodiesForgetEquations(l, 0);
+  N_VScale(1, x0, a->x);
+  const int count = examine(a, l, narrow, &sine);
+  bodiesForgetEquations(l, 0);
+  if (count <= 0 || !(sine > exact)) return count < 0 ? count : 0;
+  int closed = closeRows(a, AT_REST, 0);
+  if (closed <= 0) return closed;
+  if ((closed = examine(a, l, narrow, &sine)) != count) return closed < 0 ? closed : 0;
+  N_VScale(1, a->x, a->probe);
+  for (int sign = 1; sign >= -1; sign -= 2) {
+    N_VScale(1, a->probe, a->x);
+    if (sign < 0) {
+      const int first = bodiesEquations(l);
+      if ((closed = examine(a, l, narrow, &sine)) < 0) return closed;
+      bodiesForgetEquations(l, first);
+    }
+    int free = sign > 0 ? anyVelocity(a, a->x, &state, w) : 1;
+    if (sign > 0) memcpy(w + nu, w, nu * sizeof *w);
+    for (size_t j = 0; j < nu && sign < 0; j++) w[j] = -w[j + nu];
+    for (int stop = 0; stop < STOPS && free; stop++) {
+      const int first = bodiesEquations(l);
+      N_VScale(1, a->x, a->keep);
+      moveAlong(a, a->keep, w, step, a->x);
+      if ((closed = closeRows(a, AT_REST, 0)) < 0) return closed;
+      if (closed == 0) break;
+      const int here = examine(a, l, narrow, &sine);
+      if (here < count) return here < 0 ? here : 0;
+      if (here > count) bodiesForgetEquations(l, first);
+      if (here > count) break;
+      free = possible(a, a->x, w);
+    }
+  }
+  return 1;
+}
+
+/* The largest motion of a frame, as a part of the extent or in rad. worst: out, its joint. */
+static sunrealtype largestMotion(const Assembly *a, const sunrealtype *move, int *worst) {
+  sunrealtype most = 0;
+  for (int i = 0; i < a->b->njoints; i++) {
+    const sunrealtype size = fmax(length3(move + 6 * i) / a->extent, length3(move + 6 * i + 3));
+    if (size > most || !isfinite(size)) most = size, *worst = i;
+  }
+  return most;
+}
+
+/* Moves the frames of all joints back. */
+static int resetOffsets(CPBodies b) {
+  const size_t n    = 6 * (size_t)b->njoints;
+  sunrealtype *back = malloc((n + 1) * sizeof *back);
+  if (!back) return CP_MEM_FAIL;
+  for (size_t i = 0; i < n; i++) back[i] = -b->shift[(size_t)b->np + i];
+  bodiesMoveFrames(b, back);
+  memset(b->shift, 0, ((size_t)b->np + n) * sizeof *b->shift);
+  free(back);
+  return CP_SUCCESS;
+}
+
+typedef enum { STRICTLY, LOOSELY, OPEN } Closed;
+
+/* Moves the joints' frames of loops that are redundant but for rounding, from x on, which is closed like that. Returns 1 if it has, 0
+ * if not, or CP_MEM_FAIL. */
+static int mendLoops(Assembly *a, Closed how) {
+  enum { ROUNDS = 6 };
+  /* of least squares: above the error of the equations, which is that of rounding at first */
+  static const sunrealtype damping[2] = {SUN_RCONST(1e-5), SUN_RCONST(1e-7)},
+                           settled    = SUN_RCONST(1e-10);
+  static const sunrealtype roundoff = SUN_RCONST(1e-11), most_digits = SUN_RCONST(1e-9);
+  CPBodies b     = a->b;
+  const size_t n = 6 * (size_t)b->njoints, nu = (size_t)b->nbodies * (size_t)b->space.nu;
+  Loops l;
+  if (bodiesFindLoops(b, a->mask, a->extent, &l)) return CP_MEM_FAIL;
+  if (!l) return 0;
+  sunrealtype *move = calloc(n + 2 * nu, sizeof *move);
+  N_Vector from = N_VClone(a->y), id = N_VClone(a->y);
+  int flag = !move || !from || !id ? CP_MEM_FAIL : positionRows(a, a->x, a->p), mended = 0,
+      worst = 0;
+  if (flag) goto done;
+  /* Off the manifold by a distance, dependent rows are at angles of that size. */
+  const sunrealtype open  = largestOf(a->p, b->np) / a->extent,
+                    exact = how == OPEN      ? -1
+                            : how == LOOSELY ? most_digits
+                                             : fmin(most_digits, fmax(roundoff, 100 * open));
+  N_VScale(1, a->id, id);
+  if (how != STRICTLY && (flag = closeOthers(a, l)) <= 0) goto restore;
+  N_VScale(1, a->x, from);
+  N_VConst(1, a->id);
+  for (int round = 0; round < ROUNDS && flag >= 0; round++) {
+    flag = collect(a, l, from, round ? -1 : exact, move + n);
+    if (flag > 0) flag = bodiesFitLoops(l, damping[round > 0], move) ? CP_MEM_FAIL : 1;
+    if (flag <= 0) break;
+    bodiesMoveFrames(b, move);
+    mended = largestMotion(a, b->shift + b->np, &worst) <= largest_offset;
+    if (!mended || largestOf(move, (int)n) < settled * fmin(1, a->extent)) break;
+  }
+  const sunrealtype most = largestMotion(a, b->shift + b->np, &worst);
+  const sunrealtype *x   = b->shift + b->np + 6 * worst;
+  if (flag >= 0 && most > 0) {
+    char line[400];
+    snprintf(line, sizeof line,
+             "loops are redundant but for %s: frames of their joints %s so that they fit, at most "
+             "that of %s \"%.80s\", "
+             "by %.2g m and %.2g rad",
+             mended ? "rounding" : "more than rounding, and may be rigid",
+             mended ? "have been moved" : "had to be moved", bodiesNoun(b, worst),
+             b->text + b->joint[worst].name, (double)length3(x), (double)length3(x + 3));
+    note(b, line);
+  }
+  if (!mended && resetOffsets(b)) flag = CP_MEM_FAIL;
+  N_VScale(1, from, a->x);
+restore:
+  N_VScale(1, id, a->id);
+  bodiesWithoutContacts(b, a->mask);
+  CPMechSetActive(a->trial, a->mask);
+done:
+  free(move);
+  if (from) N_VDestroy(from);
+  if (id) N_VDestroy(id);
+  bodiesFreeLoops(l);
+  return flag < 0 ? flag : mended;
+}
+
 /* Can the rows that are on be closed from x by a small motion? x: out, the closed state, or as it was.
  * Rows that are dependent but for rounding could be closed by a large one. Returns as closeRows. */
 static int closesNearby(Assembly *a, sunrealtype open) {
@@ -318,27 +543,6 @@ static void tellMoving(CPBodies b, char *text, size_t length) {
     }
 }
 
-/* x <- q moved along the velocities w by the distance, and at rest. The largest component of w is 1. */
-static void moveAlong(const Assembly *a, N_Vector q, const sunrealtype *w, N_Vector x) {
-  const CPBodies b = a->b;
-  const Space *s   = &b->space;
-  N_VScale(1, q, x);
-  for (int i = 0; i < b->nbodies; i++) {
-    sunrealtype *y       = positionsOf(x) + s->nq * i;
-    const sunrealtype *v = w + s->nu * i, h = probe_distance;
-    for (int k = 0; k < s->last[0]; k++) y[k] += h * v[k];
-    if (s->dimension == 2) {
-      y[2] += h * v[2];
-      continue;
-    }
-    const sunrealtype e[4] = {y[3], y[4], y[5], y[6]}, *o = v + 3;
-    y[3] -= h / 2 * (e[1] * o[0] + e[2] * o[1] + e[3] * o[2]);
-    y[4] += h / 2 * (e[0] * o[0] + e[2] * o[2] - e[3] * o[1]);
-    y[5] += h / 2 * (e[0] * o[1] + e[3] * o[0] - e[1] * o[2]);
-    y[6] += h / 2 * (e[0] * o[2] + e[1] * o[1] - e[2] * o[0]);
-  }
-}
-
 /* Where rows are dependent at the closed position x0, their rank beside it tells whether it is singular.
  * Points beside it are found along velocities that the rows allow. Sets b->singular. Returns 0 or
  * CP_MEM_FAIL. */
@@ -359,22 +563,12 @@ static int findSingular(Assembly *a, N_Vector x0) {
   unsigned state          = 1;
   int flag                = w ? CP_SUCCESS : CP_MEM_FAIL;
   for (int probe = 0; probe < PROBES && !flag; probe++) {
-    sunrealtype largest = 0;
-    for (sunindextype j = 0; j < nu; j++) {
-      state = 1664525u * state + 1013904223u; /* (Numerical Recipes) */
-      w[j]  = (sunrealtype)(state >> 8) / (1 << 23) - 1;
-      if (j % b->space.nu < b->space.last[0]) w[j] *= a->extent;
-    }
-    if (CPMechProjectTangent(a->trial, a->t, x0, w)) break;
-    for (sunindextype j = 0; j < nu; j++)
-      largest = fmax(largest, fabs(w[j]) / (j % b->space.nu < b->space.last[0] ? a->extent : 1));
-    if (!(largest > SUN_RCONST(1e-9))) break; /* no freedom */
-    for (sunindextype j = 0; j < nu; j++) w[j] /= largest;
+    if (!anyVelocity(a, x0, &state, w)) break;
     if (!*first) {
       bodiesPoses(b, positionsOf(x0), w, NULL);
       tellMoving(b, first, sizeof first);
     }
-    moveAlong(a, x0, w, a->x);
+    moveAlong(a, x0, w, probe_distance, a->x);
     const int closed = closeRows(a, AT_REST, 0);
     if (closed < 0) flag = closed;
     if (closed <= 0) continue;
@@ -611,7 +805,7 @@ static int createAssembly(Assembly *a) {
     return CP_MEM_FAIL;
   b->changed[0]      = '\0';
   b->velocity_change = 0;
-  memset(b->shift, 0, (size_t)b->np * sizeof *b->shift);
+  if (resetOffsets(b)) return CP_MEM_FAIL;
   a->extent = extentOf(b, a->y);
   N_VConst(a->extent > 0 ? fmin(1, calc_ic / (loose * a->extent)) : 1, a->weights);
   bodiesWithoutContacts(b, a->mask);
@@ -637,17 +831,29 @@ static void freeAssembly(Assembly *a) {
 /* Closes the positions. x: out, the state to begin with. Returns as closeRows. */
 static int closePositions(Assembly *a) {
   N_VScale(1, a->y, a->x);
-  int closed = attempt(a, 0);
-  if (closed == 0 && a->extent > 0) {
-    closed = attempt(a, 1);
-    if (closed > 0) closed = fitRows(a);
-    bodiesWithoutContacts(a->b, a->mask);
-    CPMechSetActive(a->trial, a->mask);
+  CPBodies b = a->b;
+  int closed = attempt(a, 0), mended = 0;
+  if (closed >= 0 && a->extent > 0 && b->np > 0) {
+    if (closed > 0) {
+      mended = mendLoops(a, STRICTLY);
+    } else if ((closed = attempt(a, 1)) > 0 && (mended = mendLoops(a, LOOSELY)) == 0) {
+      closed = fitRows(a);
+      bodiesWithoutContacts(b, a->mask);
+      CPMechSetActive(a->trial, a->mask);
+    }
+    if (closed == 0 && mended == 0) { /* from the guess, which may be closer */
+      b->changed[0] = '\0';
+      if (resetOffsets(b)) return CP_MEM_FAIL;
+      N_VScale(1, a->y, a->x);
+      mended = mendLoops(a, OPEN);
+    }
+    if (closed < 0 || mended < 0) return CP_MEM_FAIL;
+    if (mended > 0) closed = attempt(a, 0);
     if (closed > 0 && oppositeJoint(a) != NONE) closed = 0;
   }
   if (closed <= 0) {
     a->b->changed[0] = '\0';
-    memset(a->b->shift, 0, (size_t)a->b->np * sizeof *a->b->shift);
+    if (resetOffsets(a->b)) return CP_MEM_FAIL;
   }
   return closed;
 }

@@ -282,7 +282,8 @@ struct CPBodies_ {
 
   int np, nv;
   /* [np] what each row of p is to be, instead of 0: while loops are closed step by step, and where
-   * redundant rows do not fit together by rounding */
+   * redundant rows do not fit together by rounding; then, for each joint, by how much the frame of a
+   * side is moved, and turned, in its body [6], where a loop is redundant but for rounding */
   sunrealtype *shift;
   Assembling assembling;
   char *changed;               /* notes of the newest assembly [NOTES], or NULL */
@@ -373,6 +374,25 @@ int bodiesBuild(CPBodies b, const char *function);
 int bodiesCheckState(CPBodies b, N_Vector y, const char *function);
 /* mask [nv]: out, 1 for the rows of joints, couplers and drives, 0 for those of contacts. */
 void bodiesWithoutContacts(const struct CPBodies_ *b, sunrealtype *mask);
+
+/* ---- loops that are redundant but for rounding (redundant.c) ---- */
+
+typedef struct Loops_ *Loops;
+/* loops: out, NULL if there are none. mask [nv]: rows that are off are 0. Returns 0 or CP_MEM_FAIL. */
+int bodiesFindLoops(CPBodies b, const sunrealtype *mask, sunrealtype extent, Loops *loops);
+void bodiesFreeLoops(Loops l);
+/* At q, where p [np] are the position rows, finds rows at angles below `narrow` with others, sets their mask to 0, and
+ * adds their equations to l. sine: out, the largest one of their angles. Returns their number or CP_MEM_FAIL. */
+int bodiesLoopsAt(Loops l, sunrealtype t, const sunrealtype *q, const sunrealtype *p,
+                  sunrealtype narrow, sunrealtype *mask, sunrealtype *sine);
+int bodiesEquations(const struct Loops_ *l);
+/* Forgets all equations from the first-th one on. */
+void bodiesForgetEquations(Loops l, int first);
+/* move [6 njoints]: out, motions of the joints' frames: the sum of squares of the equations and of damping * motions is
+ * least. Returns 0 or CP_MEM_FAIL. */
+int bodiesFitLoops(Loops l, sunrealtype damping, sunrealtype *move);
+/* Moves the frames, and adds the motions to b->shift. */
+void bodiesMoveFrames(CPBodies b, const sunrealtype *move);
 /* What owns the rows of joint i: "joint", "coupler", "drive" or "contact". */
 const char *bodiesNoun(const struct CPBodies_ *b, int i);
 /* What row i of A is called in messages, a CPMechRowNameFn. */

@@ -793,7 +793,7 @@ int bodiesBuild(CPBodies b, const char *function) {
   b->nv                 = row;
   const sunindextype nu = (sunindextype)s->nu * b->nbodies;
   b->pose               = calloc((size_t)b->nbodies, sizeof *b->pose);
-  b->shift              = calloc((size_t)b->np + 1, sizeof *b->shift);
+  b->shift              = calloc((size_t)b->np + 6 * (size_t)b->njoints + 1, sizeof *b->shift);
   if (!b->pose || !b->shift || makePlans(b, nu, b->nv)) {
     bodiesFreePlans(b);
     return bodiesError(b, CP_MEM_FAIL, function, "no memory for %d bodies", b->nbodies);

@@ -389,7 +389,9 @@ CPODES_EXPORT N_Vector CPBodiesState(CPBodies bodies);
  *
  * Joints are closed with their axes equal, however far bodies are turned in the guess. Rows that depend on others cannot be
  * closed if data are rounded: such a row gets an offset, if at most 1e-6 of the extent of the mechanism (or 1e-6 rad), which
- * no parameter shows (CPBodiesOffsets). Offsets, start velocities that the joints change, and a singular position are listed
+ * no parameter shows (CPBodiesOffsets). If loops are redundant but for rounding, as linkages of Bennett and Bricard or with
+ * parallel axes in space, the frames of their joints are moved in their bodies by at most as much, so that they are redundant
+ * again, and move; this takes loops of at most 300 rows. Offsets, start velocities that the joints change, and a singular position are listed
  * in CPBodiesAssemblyNotes.
  *
  * If CP_IC_FAIL is returned, y is as it was, and the message names the drives or couplers that contradict each other or the
@@ -402,9 +404,13 @@ CPODES_EXPORT int CPBodiesAssemble(CPBodies bodies, CPMech mech, sunrealtype t, 
  * largest change of a start velocity that was given, as a part of it, or 0; may be NULL. */
 CPODES_EXPORT const char *CPBodiesAssemblyNotes(CPBodies bodies, sunrealtype *change);
 
-/** Returns the offsets of the newest CPBodiesAssemble, which rows of p are to have instead of 0, after CPBodiesModel, else
- * NULL. count: out, their number np. A program that integrates with another, equal mechanism copies them. */
-CPODES_EXPORT sunrealtype *CPBodiesOffsets(CPBodies bodies, int *count);
+/** Returns the offsets of the newest CPBodiesAssemble, after CPBodiesModel, else NULL: what the np rows of p are to have
+ * instead of 0, then for each joint by how much the frame of one side is moved and turned in its body [6]. count: out, their
+ * number. */
+CPODES_EXPORT const sunrealtype *CPBodiesOffsets(CPBodies bodies, int *count);
+/** Sets the offsets, after CPBodiesModel, to those of an equal mechanism, so that a program can integrate with another one than
+ * it assembles. offsets: as from CPBodiesOffsets. */
+CPODES_EXPORT int CPBodiesSetOffsets(CPBodies bodies, const sunrealtype *offsets);
 
 /* ---- quantities, after CPBodiesMech or CPBodiesModel ---- */
 

@@ -192,7 +192,7 @@ class BodiesInstance(Instance):
         flag = lib.CPBodiesModel(self.bodies, model)
         self.failures.check(flag, lambda: text(lib.CPBodiesGetLastMessage(self.bodies)))
         if m._offsets is not None:
-            self.offsets()[:] = m._offsets
+            lib.CPBodiesSetOffsets(self.bodies, pointer(m._offsets))
         m._contacts, m.np, m.nv = points_of(self.bodies), model.np, max(model.np, model.nv)
         m.na, m.ready = max(m.nv, model.na), True
         if self.acts:
@@ -206,7 +206,7 @@ class BodiesInstance(Instance):
         return mech
 
     def offsets(self) -> np.ndarray:
-        """The array of what rows of redundant loops are to be instead of 0, which an assembly sets."""
+        """The offsets of redundant loops, which an assembly sets."""
         count = ffi.new("int *")
         values = lib.CPBodiesOffsets(self.bodies, count)
         return np.frombuffer(ffi.buffer(values, 8 * count[0])) if count[0] else np.zeros(0)

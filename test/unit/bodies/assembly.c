@@ -4,6 +4,8 @@
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_integrator.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double CLOSED = 1e-9;
@@ -447,8 +449,8 @@ static const struct {
 } methods[] = {{"DOP853", 1e-6}, {"DOP853", 1e-9}, {"RADAU", 1e-6}, {"RADAU5", 1e-4}, {"BDF", 1e-6}};
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/* Integrates from t = 0 to 10 and returns the code. t: out. */
-static int run_with(int k, sunrealtype *t) {
+/* Integrates from t = 0 to the end and returns the code. t: out. */
+static int run_until(int k, double end, sunrealtype *t) {
   sunrealtype done = 0;
   const double tol = methods[k].tol;
   int flag         = CP_SUCCESS;
@@ -460,7 +462,7 @@ static int run_with(int k, sunrealtype *t) {
     ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, -1), CP_SUCCESS);
-    flag = CPIntegratorEvolve(mem, 10, y, &done, CV_NORMAL);
+    flag = CPIntegratorEvolve(mem, end, y, &done, CV_NORMAL);
     CPIntegratorFree(&mem);
   } else {
     CPIntegrator mem = CPIntegratorCreate("BDF", test_context);
@@ -469,12 +471,14 @@ static int run_with(int k, sunrealtype *t) {
     ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
     ck_assert_int_eq(CPIntegratorSStolerances(mem, tol, tol), CP_SUCCESS);
     ck_assert_int_eq(CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(mem), -1), CP_SUCCESS);
-    flag = CPIntegratorEvolve(mem, 10, y, &done, CV_NORMAL);
+    flag = CPIntegratorEvolve(mem, end, y, &done, CV_NORMAL);
     CPIntegratorFree(&mem);
   }
   *t = done;
   return flag;
 }
+
+static int run_with(int k, sunrealtype *t) { return run_until(k, 10, t); }
 
 /* A motor turns the crank of a four-bar linkage whose rocker is too short to let it pass: at the angle phi,
  * where link and rocker are in line, |crank pin - rocker's pivot| = link - rocker. */
@@ -587,6 +591,168 @@ START_TEST(redundant_rows_alone_are_not_singular) {
 }
 END_TEST
 
+/* Loops that move only by exact geometry: parallel axes of a four-bar, a skew isogram (Bennett's linkage: opposite
+ * sides are equal, each axis is normal to both its links), Bricard's, and a parallelogram with a third crank */
+static const struct {
+  int pivots, third;
+  double at[6][3], axis[6][3], gravity[3];
+} loops[] = {
+    {4,
+     0,
+     {{0, 0, 0}, {0.3, 0.5, 0}, {1.2, 0.9, 0}, {1.1, 0, 0}},
+     {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}, {0, 0, 1}},
+     {3, 1, 8}},
+    {4, 0, {{1, 0.2, 0.3}, {0.4, -0.9, -0.2}, {-1, -0.2, 0.3}, {-0.4, 0.9, -0.2}}, {{0}}, {3, 1, 8}},
+    {6,
+     0,
+     {{0, 0, 0}, {1, 0, 0}, {1, -1, 0}, {1, -1, 1}, {0, -1, 1}, {0, 0, 1}},
+     {{0, 1, 0}, {0, 0, 1}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 0}},
+     {6, -8, 5}},
+    {4,
+     1,
+     {{0, 0, 0}, {0.3, 0.5, 0}, {1.5, 0.5, 0}, {1.2, 0, 0}},
+     {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}, {0, 0, 1}},
+     {0, 9.81, 2}}};
+enum { LOOPS = sizeof loops / sizeof *loops, EXACT = 17 };
+
+static void turn(const double *e, const double *x, double *Rx) {
+  double first[3], second[3];
+  for (int pass = 0; pass < 2; pass++) {
+    const double *from = pass ? first : x;
+    double *to         = pass ? second : first;
+    for (int k = 0; k < 3; k++)
+      to[k] = e[1 + (k + 1) % 3] * from[(k + 2) % 3] - e[1 + (k + 2) % 3] * from[(k + 1) % 3];
+  }
+  for (int k = 0; k < 3; k++) Rx[k] = x[k] + 2 * (e[0] * first[k] + second[k]);
+}
+
+static void rounded(int digits, int n, double *x) {
+  for (int k = 0; k < n; k++) {
+    char text[40];
+    snprintf(text, sizeof text, "%.*e", digits - 1, x[k]);
+    x[k] = strtod(text, NULL);
+  }
+}
+
+static void any_turn(double *e) {
+  double size = 0;
+  for (int k = 0; k < 4; k++) e[k] = random_number(&seed), size += e[k] * e[k];
+  for (int k = 0; k < 4; k++) e[k] /= sqrt(size);
+}
+
+/* A point and a direction in the frame of body b at r with the attitude e, or of the ground */
+static CPMarker in_frame(int b, double (*r)[3], double (*e)[4], const double *at,
+                         const double *axis, int digits) {
+  CPMarker m = {{0}, {0}, {0}};
+  double x[3];
+  for (int k = 0; k < 3; k++) x[k] = at[k] - (b < 0 ? 0 : r[b][k]);
+  memcpy(m.point, x, sizeof x);
+  memcpy(m.axis, axis, sizeof m.axis);
+  if (b >= 0) {
+    const double back[4] = {e[b][0], -e[b][1], -e[b][2], -e[b][3]};
+    turn(back, x, m.point);
+    turn(back, axis, m.axis);
+  }
+  rounded(digits, 3, m.point);
+  rounded(digits, 3, m.axis);
+  return m;
+}
+
+/* Loop k, tilted at random, with bodies of random attitudes, and all its data with so many digits */
+static void tilted(int k, int digits) {
+  static const char *const names[] = {"b1", "b2", "b3", "b4", "b5", "b6"};
+  static const char *const hinge[] = {"J1", "J2", "J3", "J4", "J5", "J6", "K1", "K2"};
+  const int n = loops[k].pivots, third = loops[k].third, nbodies = n - 1 + third;
+  double tilt[4], at[8][3], axis[8][3], r[6][3], e[6][4], g[3];
+  seed = (unsigned long long)(7 + k);
+  create(3);
+  any_turn(tilt);
+  for (int i = 0; i < n; i++) {
+    double z[3];
+    memcpy(z, loops[k].axis[i], sizeof z);
+    const double *p = loops[k].at[i], *a = loops[k].at[(i + 1) % n],
+                 *b = loops[k].at[(i + n - 1) % n];
+    for (int l = 0; l < 3 && k == 1; l++) {
+      const int j = (l + 1) % 3, m = (l + 2) % 3;
+      z[l] = (a[j] - p[j]) * (b[m] - p[m]) - (a[m] - p[m]) * (b[j] - p[j]);
+    }
+    turn(tilt, p, at[i]);
+    turn(tilt, z, axis[i]);
+  }
+  for (int l = 0; l < 3 && third; l++) { /* the third crank, in the middle of ground and coupler */
+    at[n][l]     = (at[0][l] + at[3][l]) / 2;
+    at[n + 1][l] = (at[1][l] + at[2][l]) / 2;
+    axis[n][l] = axis[n + 1][l] = axis[0][l];
+  }
+  turn(tilt, loops[k].gravity, g);
+  ck_assert_int_eq(CPBodiesSetGravity(bodies, g), CP_SUCCESS);
+  for (int i = 0; i < nbodies; i++) {
+    const int from = i == n - 1 ? n : i;
+    for (int l = 0; l < 3; l++) r[i][l] = (at[from][l] + at[from + 1][l]) / 2;
+    any_turn(e[i]);
+    CPBody body = {.name = names[i], .mass = 1, .inertia = {0.01, 0.02, 0.03}};
+    memcpy(body.position, r[i], sizeof body.position);
+    memcpy(body.quaternion, e[i], sizeof body.quaternion);
+    rounded(digits, 3, body.position);
+    rounded(digits, 4, body.quaternion);
+    ADD(CPBodiesAddBody(bodies, &body));
+  }
+  for (int i = 0; i < n + 2 * third; i++) {
+    const int a   = i < n ? i - 1 : i == n ? -1 : n - 1;
+    const int b   = i < n - 1 ? i : i == n - 1 ? -1 : i == n ? n - 1 : 1;
+    CPJoint joint = {.name = hinge[i < n ? i : 6 + i - n],
+                     .kind = CP_JOINT_REVOLUTE,
+                     .a    = a < 0 ? NULL : names[a],
+                     .b    = b < 0 ? NULL : names[b],
+                     .in   = CP_IN_BODIES};
+    joint.on_a    = in_frame(a, r, e, at[i], axis[i], digits);
+    joint.on_b    = in_frame(b, r, e, at[i], axis[i], digits);
+    ADD(CPBodiesAddJoint(bodies, &joint));
+  }
+  start();
+}
+
+START_TEST(loops_that_are_redundant_but_for_rounding_move_as_exact_ones) {
+  for (int k = 0; k < METHODS; k++) {
+    if (methods[k].tol > 1e-5) continue;
+    sunrealtype t;
+    N_Vector exact = NULL, guess;
+    for (int digits = EXACT; digits >= 7; digits -= EXACT - 7) {
+      tilted(_i, digits);
+      guess = vector_copy(y);
+      ck_assert_msg(CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS, "%s, %d digits: %s",
+                    methods[k].name, digits, CPBodiesGetLastMessage(bodies));
+      if (digits == 7)
+        ck_assert_mentions(CPBodiesAssemblyNotes(bodies, NULL), "redundant but for rounding");
+      else ck_assert_str_eq(CPBodiesAssemblyNotes(bodies, NULL), "");
+      ck_assert_double_le(open_by(), 1e-11);
+      ck_assert_msg(run_until(k, 1, &t) == CP_SUCCESS, "%s, loop %d, %d digits: %s",
+                    methods[k].name, _i, digits, messages.text);
+      double apart = 0, moved = 0;
+      for (int i = 0; i < N_VGetLength(y) / 13 * 7; i++) {
+        moved = fmax(moved, fabs(entries(y)[i] - entries(guess)[i]));
+        if (exact) apart = fmax(apart, fabs(entries(y)[i] - entries(exact)[i]));
+      }
+      ck_assert_double_ge(moved, 0.1);
+      ck_assert_double_le(apart, 1e-5 + 100 * methods[k].tol);
+      if (exact) N_VDestroy(exact);
+      exact = digits == EXACT ? vector_copy(y) : NULL;
+      N_VDestroy(guess);
+      clear();
+    }
+  }
+}
+END_TEST
+
+/* With five digits frames would have to be moved by more than rounding may be: the loop stays rigid, and says so. */
+START_TEST(loops_that_are_redundant_but_for_more_than_rounding_stay_rigid) {
+  tilted(_i, 5);
+  if (CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS)
+    ck_assert_mentions(CPBodiesAssemblyNotes(bodies, NULL), "more than rounding");
+  clear();
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("bodies/assembly");
   TCase *tc    = tcase_create("assembly");
@@ -607,6 +773,8 @@ int main(void) {
   tcase_add_loop_test(tc, a_mechanism_that_is_shaky_at_the_start_says_so, 0, METHODS);
   tcase_add_test(tc, a_start_where_motions_branch_says_so);
   tcase_add_test(tc, redundant_rows_alone_are_not_singular);
+  tcase_add_loop_test(tc, loops_that_are_redundant_but_for_rounding_move_as_exact_ones, 0, LOOPS);
+  tcase_add_loop_test(tc, loops_that_are_redundant_but_for_more_than_rounding_stay_rigid, 0, LOOPS);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

@@ -1,0 +1,375 @@
+/* Loops that are redundant but for rounding.
+ *
+ * Joints of a closed loop may depend on each other: the axes of a four-bar are parallel, those of
+ * Bennett's linkage are at exact angles. If such data are rounded to d digits, the rows are independent,
+ * at angles of 10^-d, and the loop has lost its freedom. Moving the joints' frames in their bodies by as
+ * little gives it back, which is done here.
+ *
+ * Let u be a combination of rows p with u^T A = 0, but for rounding. In each position of the exact loop
+ * it vanishes, so that moving the frames by x has to satisfy u^T (p + D x) = 0, D = dp/dx, in all
+ * positions. Equations from some positions along the motion are solved for the least x by damped least squares. Lengths
+ * are parts of the extent, angles in rad. */
+#include "bodies_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+
+/* Loops with more rows than this are left as they are: the cost grows with the third power. */
+enum { MOST_ROWS = 300, FRAME = 6 };
+/* Next to a singular position, where other rows are at smaller angles, equations are inaccurate. */
+static const sunrealtype sharp = SUN_RCONST(0.1);
+
+typedef struct {
+  int part, length;
+  sunrealtype *x; /* the equation, and its right-hand side */
+} Equation;
+
+struct Loops_ {
+  CPBodies b;
+  sunrealtype extent;
+  int *part; /* [nbodies] a body of the same part: of bodies that loops connect without the ground */
+  int *joints;      /* [nbodies] number of the body's joints that are in loops */
+  char *used;       /* [njoints] 1: the joint is in a loop */
+  int *place;       /* [nv] of a row among those of the part, or NONE */
+  int *row, *joint; /* [nv], [njoints] the rows and joints of the part */
+  SUNMatrix A;
+  Equation *equation;
+  int nequations, capacity;
+};
+
+static int bodyOf(const struct CPBodies_ *b, const Row *row, int k) {
+  return b->pair[row->term[k / 2].pair].side[k % 2].body;
+}
+
+static int partOf(const Loops l, int body) {
+  while (l->part[body] != body) body = l->part[body] = l->part[l->part[body]];
+  return body;
+}
+
+/* A body of joint i, or GROUND */
+static int memberOf(const struct CPBodies_ *b, int i) {
+  const Row *row = &b->row[b->joint[i].first];
+  for (int k = 0; k < 2 * row->nterms; k++)
+    if (bodyOf(b, row, k) != GROUND) return bodyOf(b, row, k);
+  return GROUND;
+}
+
+/* Leaves out bodies that hang on one joint, again and again: what is left are loops. Returns the number of
+ * joints in them. */
+static int findLoops(Loops l, const sunrealtype *mask) {
+  const struct CPBodies_ *b = l->b;
+  int left = 0, removed = 1;
+  for (int i = 0; i < b->nbodies; i++) l->part[i] = i;
+  for (int i = 0; i < b->njoints; i++) {
+    const Row *row = &b->row[b->joint[i].first];
+    l->used[i]     = b->joint[i].nrows > 0 && row->drive == NONE && mask[row->first] != 0;
+    for (int k = 0; l->used[i] && k < 2 * row->nterms; k++)
+      if (bodyOf(b, row, k) != GROUND) l->joints[bodyOf(b, row, k)]++;
+  }
+  while (removed > 0) {
+    removed = 0;
+    for (int i = b->njoints - 1; i >= 0; i--) {
+      if (!l->used[i] || b->joint[i].kind == NONE) continue;
+      const Side *side = b->pair[b->joint[i].pair].side;
+      int hangs        = 0;
+      for (int k = 0; k < 2; k++)
+        hangs |=
+            side[k].body != GROUND && l->joints[side[k].body] <= b->row[b->joint[i].first].nterms;
+      if (!hangs) continue;
+      for (int k = 0; k < 2; k++)
+        if (side[k].body != GROUND) l->joints[side[k].body] -= b->row[b->joint[i].first].nterms;
+      l->used[i] = 0;
+      removed++;
+    }
+  }
+  for (int i = 0; i < b->njoints; i++) {
+    const Row *row = &b->row[b->joint[i].first];
+    for (int k = 0; l->used[i] && k < 2 * row->nterms; k++)
+      if (bodyOf(b, row, k) != GROUND)
+        l->part[partOf(l, bodyOf(b, row, k))] = partOf(l, memberOf(b, i));
+    left += l->used[i];
+  }
+  return left;
+}
+
+void bodiesFreeLoops(Loops l) {
+  if (!l) return;
+  if (l->A) SUNMatDestroy(l->A);
+  for (int i = 0; i < l->nequations; i++) free(l->equation[i].x);
+  free(l->equation);
+  free(l->part);
+  free(l->joints);
+  free(l->used);
+  free(l->place);
+  free(l->row);
+  free(l->joint);
+  free(l);
+}
+
+int bodiesFindLoops(CPBodies b, const sunrealtype *mask, sunrealtype extent, Loops *loops) {
+  Loops l = *loops = calloc(1, sizeof *l);
+  if (!l) return CP_MEM_FAIL;
+  l->b      = b;
+  l->extent = extent;
+  l->part   = calloc((size_t)b->nbodies, sizeof *l->part);
+  l->joints = calloc((size_t)b->nbodies, sizeof *l->joints);
+  l->used   = calloc((size_t)b->njoints + 1, sizeof *l->used);
+  l->joint  = calloc((size_t)b->njoints + 1, sizeof *l->joint);
+  l->place  = calloc((size_t)b->nv + 1, sizeof *l->place);
+  l->row    = calloc((size_t)b->nv + 1, sizeof *l->row);
+  int flag  = !l->part || !l->joints || !l->used || !l->joint || !l->place || !l->row;
+  if (!flag && findLoops(l, mask) > 0) {
+    l->A = b->model.A_tmpl ? SUNMatClone(b->model.A_tmpl)
+                           : SUNDenseMatrix(b->nv, (sunindextype)b->space.nu * b->nbodies, b->ctx);
+    flag = !l->A || (b->model.A_tmpl && SUNMatCopy(b->model.A_tmpl, l->A));
+    if (!flag) return CP_SUCCESS;
+  }
+  bodiesFreeLoops(l);
+  *loops = NULL;
+  return flag ? CP_MEM_FAIL : CP_SUCCESS;
+}
+
+/* Gram and Schmidt with pivoting, for rows of `length` entries of which the first n are vectors: rows that are
+ * marked become orthonormal, and the others orthogonal to them and shorter than `least`. Returns the
+ * least length of a marked one in its turn. */
+static sunrealtype orthogonalise(sunrealtype *X, int m, int n, int length, sunrealtype least,
+                                 char *marked) {
+  sunrealtype shortest = INFINITY;
+  memset(marked, 0, (size_t)m);
+  for (int k = 0; k < m; k++) {
+    int pivot           = NONE;
+    sunrealtype largest = least;
+    for (int i = 0; i < m; i++) {
+      sunrealtype square = 0;
+      for (int j = 0; j < n && !marked[i]; j++) square += X[i * length + j] * X[i * length + j];
+      if (sqrt(square) > largest) largest = sqrt(square), pivot = i;
+    }
+    if (pivot == NONE) break;
+    shortest       = fmin(shortest, largest);
+    sunrealtype *q = X + pivot * length;
+    for (int j = 0; j < length; j++) q[j] /= largest;
+    marked[pivot] = 1;
+    for (int i = 0; i < m; i++) {
+      sunrealtype *r = X + i * length, along = 0;
+      for (int j = 0; j < n && !marked[i]; j++) along += q[j] * r[j];
+      for (int j = 0; j < length && along != 0; j++) r[j] -= along * q[j];
+    }
+  }
+  return shortest;
+}
+
+static int countRows(const struct CPBodies_ *b, const Joint *joint) {
+  int count = 0;
+  for (int r = joint->first; r < joint->first + joint->nrows; r++)
+    count += b->row[r].term[0].m.kind == POINT ? b->space.dimension : 1;
+  return count;
+}
+
+/* Lists the joints of a part and its rows. Returns the number of joints. m: out, the number of rows. */
+static int listPart(Loops l, int part, int *m) {
+  const struct CPBodies_ *b = l->b;
+  int count                 = 0;
+  *m                        = 0;
+  for (int i = 0; i < b->nv; i++) l->place[i] = NONE;
+  for (int i = 0; i < b->njoints; i++) {
+    if (!l->used[i] || memberOf(b, i) == GROUND || partOf(l, memberOf(b, i)) != part) continue;
+    l->joint[count++] = i;
+    const int first = b->row[b->joint[i].first].first, end = first + countRows(b, &b->joint[i]);
+    for (int r = first; r < end; r++) l->place[r] = *m, l->row[(*m)++] = r;
+  }
+  return count;
+}
+
+/* The side of a joint whose frame is moved */
+static int movedSide(const struct CPBodies_ *b, int joint) {
+  return b->pair[b->joint[joint].pair].side[0].body == GROUND;
+}
+
+/* x [FRAME] <- dp_i/dx for the frame of a joint. row: row i of A, for the joint's moved body, by velocity and
+ * angular velocity in its axes. */
+static void byFrame(const struct CPBodies_ *b, int joint, const sunrealtype *row, sunrealtype *x) {
+  const Side *side = &b->pair[b->joint[joint].pair].side[movedSide(b, joint)];
+  sunrealtype turn[3];
+  toBody(&b->pose[side->body], row, x); /* a point that moves by x and a frame that turns by phi: */
+  cross3(side->point, x, turn);         /* the body would move by x - phi x point */
+  for (int k = 0; k < 3; k++) x[3 + k] = row[3 + k] - turn[k];
+}
+
+/* X [m x length] <- rows of the part in units of their lengths: A, D, p. */
+static void gather(Loops l, int part, int m, int njoints, int n, const sunrealtype *p,
+                   sunrealtype *X) {
+  const struct CPBodies_ *b = l->b;
+  const Space *s            = &b->space;
+  const int length = n + FRAME * njoints + 1, sparse = SUNMatGetID(l->A) == SUNMATRIX_SPARSE;
+  int column = 0;
+  memset(X, 0, (size_t)m * (size_t)length * sizeof *X);
+  for (int i = 0; i < b->nbodies; i++) {
+    if (partOf(l, i) != part || l->joints[i] == 0) continue;
+    for (int k = 0; k < s->nu; k++, column++) {
+      const sunindextype j    = (sunindextype)s->nu * i + k,
+                         from = sparse ? SM_INDEXPTRS_S(l->A)[j] : 0,
+                         to   = sparse ? SM_INDEXPTRS_S(l->A)[j + 1] : b->nv;
+      for (sunindextype e = from; e < to; e++) {
+        const int place = l->place[sparse ? SM_INDEXVALS_S(l->A)[e] : e];
+        if (place != NONE)
+          X[place * length + column] = sparse ? SM_DATA_S(l->A)[e] : SM_COLUMN_D(l->A, j)[e];
+      }
+    }
+    /* the frames that are moved in this body */
+    for (int c = 0; c < njoints; c++) {
+      const Joint *joint = &b->joint[l->joint[c]];
+      if (joint->kind == NONE || b->pair[joint->pair].side[movedSide(b, l->joint[c])].body != i)
+        continue;
+      const int first = l->place[b->row[joint->first].first], end = first + countRows(b, joint);
+      for (int r = first; r < end; r++) {
+        const sunrealtype *of = X + r * length + column - s->nu;
+        sunrealtype row[6]    = {of[0], of[1]}, x[FRAME];
+        if (s->dimension == 2) row[5] = of[2];
+        else memcpy(row, of, sizeof row);
+        byFrame(b, l->joint[c], row, x);
+        for (int k = 0; k < FRAME; k++)
+          X[r * length + n + FRAME * c + k] =
+              s->dimension == 2 && k > 1 && k < 5 ? 0 : x[k] * (k < 3 ? l->extent : 1);
+      }
+    }
+    for (int k = 0; k < s->last[0]; k++)
+      for (int r = 0; r < m; r++) X[r * length + column - s->nu + k] *= l->extent;
+  }
+  for (int r = 0; r < m; r++) {
+    sunrealtype size = 0;
+    for (int j = 0; j < n; j++) size = hypot(size, X[r * length + j]);
+    X[r * length + length - 1] = p[l->row[r]];
+    for (int j = 0; j < length && size > 0; j++) X[r * length + j] /= size;
+  }
+}
+
+static int addEquation(Loops l, int part, const sunrealtype *x, int length) {
+  if (l->nequations == l->capacity) {
+    const int capacity = 2 * l->capacity + 16;
+    Equation *more     = realloc(l->equation, (size_t)capacity * sizeof *more);
+    if (!more) return CP_MEM_FAIL;
+    l->equation = more;
+    l->capacity = capacity;
+  }
+  sunrealtype *copy = malloc((size_t)length * sizeof *copy);
+  if (!copy) return CP_MEM_FAIL;
+  memcpy(copy, x, (size_t)length * sizeof *copy);
+  l->equation[l->nequations++] = (Equation){part, length, copy};
+  return CP_SUCCESS;
+}
+
+int bodiesLoopsAt(Loops l, sunrealtype t, const sunrealtype *q, const sunrealtype *p,
+                  sunrealtype narrow, sunrealtype *mask, sunrealtype *sine) {
+  CPBodies b = l->b;
+  int flag = 0, count = 0;
+  *sine = 0;
+  if (SUNMatGetID(l->A) == SUNMATRIX_SPARSE)
+    memset(SM_DATA_S(l->A), 0, (size_t)SM_NNZ_S(l->A) * sizeof(sunrealtype));
+  else SUNMatZero(l->A);
+  if (b->model.A(t, q, l->A, b)) return 0;
+  for (int part = 0; part < b->nbodies && !flag; part++) {
+    if (partOf(l, part) != part || l->joints[part] == 0) continue;
+    int m, n = 0;
+    const int njoints = listPart(l, part, &m);
+    for (int i = 0; i < b->nbodies; i++)
+      n += partOf(l, i) == part && l->joints[i] > 0 ? b->space.nu : 0;
+    if (m == 0 || m > MOST_ROWS) continue;
+    const int length = n + FRAME * njoints + 1;
+    sunrealtype *X   = malloc((size_t)m * (size_t)length * sizeof *X);
+    char *marked     = malloc((size_t)m);
+    if (!X || !marked) flag = CP_MEM_FAIL;
+    else gather(l, part, m, njoints, n, p, X);
+    const sunrealtype clear = flag ? 0 : orthogonalise(X, m, n, length, narrow, marked);
+    for (int r = 0; r < m && !flag; r++) {
+      sunrealtype square = 0;
+      if (marked[r]) continue;
+      for (int j = 0; j < n; j++) square += X[r * length + j] * X[r * length + j];
+      *sine           = fmax(*sine, sqrt(square));
+      mask[l->row[r]] = 0;
+      count++;
+      if (clear > sharp) flag = addEquation(l, part, X + r * length + n, length - n);
+    }
+    free(X);
+    free(marked);
+  }
+  return flag ? flag : count;
+}
+
+void bodiesForgetEquations(Loops l, int first) {
+  while (l->nequations > first) free(l->equation[--l->nequations].x);
+}
+
+int bodiesEquations(const struct Loops_ *l) { return l->nequations; }
+
+/* x [n] <- the least squares solution of X (x, 1) = 0, X [m x (n + 1)], by Gram and Schmidt for columns. R
+ * [n x (n + 1)]: room. */
+static void solve(sunrealtype *X, int m, int n, sunrealtype *R, sunrealtype *x) {
+  const int length = n + 1;
+  for (int j = 0; j < n; j++) {
+    sunrealtype square = 0, *row = R + j * length;
+    for (int i = 0; i < m; i++) square += X[i * length + j] * X[i * length + j];
+    memset(row, 0, (size_t)length * sizeof *row);
+    row[j] = sqrt(square);
+    for (int i = 0; i < m; i++) {
+      X[i * length + j] /= row[j];
+      for (int k = j + 1; k < length; k++) row[k] += X[i * length + j] * X[i * length + k];
+    }
+    for (int i = 0; i < m; i++)
+      for (int k = j + 1; k < length; k++) X[i * length + k] -= X[i * length + j] * row[k];
+  }
+  for (int j = n - 1; j >= 0; j--) {
+    x[j] = -R[j * length + n];
+    for (int k = j + 1; k < n; k++) x[j] -= R[j * length + k] * x[k];
+    x[j] /= R[j * length + j];
+  }
+}
+
+int bodiesFitLoops(Loops l, sunrealtype damping, sunrealtype *move) {
+  const struct CPBodies_ *b = l->b;
+  int flag                  = 0;
+  memset(move, 0, FRAME * (size_t)b->njoints * sizeof *move);
+  for (int part = 0; part < b->nbodies && !flag; part++) {
+    int count = 0, m, length = 0;
+    for (int i = 0; i < l->nequations; i++)
+      if (l->equation[i].part == part) count++, length = l->equation[i].length;
+    if (count == 0) continue;
+    const int n    = length - 1;
+    sunrealtype *X = calloc((size_t)(count + n) * (size_t)length, sizeof *X),
+                *R = malloc((size_t)length * (size_t)length * sizeof *R);
+    if (!X || !R) flag = CP_MEM_FAIL;
+    count = 0;
+    for (int i = 0; i < l->nequations && !flag; i++)
+      if (l->equation[i].part == part)
+        memcpy(X + length * count++, l->equation[i].x, (size_t)length * sizeof *X);
+    for (int j = 0; j < n && !flag; j++) X[(count + j) * length + j] = damping;
+    if (!flag) {
+      sunrealtype *x = R + n * length;
+      solve(X, count + n, n, R, x);
+      const int njoints = listPart(l, part, &m);
+      for (int c = 0; c < FRAME * njoints; c++)
+        move[FRAME * l->joint[c / FRAME] + c % FRAME] = x[c] * (c % FRAME < 3 ? l->extent : 1);
+    }
+    free(X);
+    free(R);
+  }
+  return flag;
+}
+
+void bodiesMoveFrames(CPBodies b, const sunrealtype *move) {
+  for (int i = 0; i < b->njoints; i++) {
+    const sunrealtype *x = move + FRAME * i;
+    if (b->joint[i].kind == NONE) continue;
+    Side *side = &b->pair[b->joint[i].pair].side[movedSide(b, i)];
+    add3(1, x, side->point);
+    for (int k = 0; k < 3; k++) {
+      sunrealtype first[3], second[3];
+      cross3(x + 3, side->axis[k], first);
+      cross3(x + 3, first, second);
+      for (int j = 0; j < 3; j++) side->axis[k][j] += first[j] + second[j] / 2;
+    }
+    for (int k = 0; k < FRAME; k++) b->shift[b->np + FRAME * i + k] += x[k];
+  }
+}
