@@ -125,7 +125,7 @@ static int enter(CPContact c, const Point *phases, const Passage *e, sunrealtype
     c->point[i].heading[0].t_half = c->point[i].heading[1].t_half = INFINITY;
   int flag = contactRows(c, t, N_VGetArrayPointer(y));
   if (flag) return contactUserFailed(c, function, "A", t, flag);
-  contactScales(c);
+  contactScales(c, y);
   contactTolerances(c, y);
   flag = contactActivate(c);
   return flag ? contactPassOn(c, flag) : CP_SUCCESS;

@@ -38,12 +38,13 @@ int contactIdle(CPContact c, const char *function) {
 
 /* ------------------------------------------------------------------------ matrices of rows -- */
 
-/* For each entry a_ij: y_i += a_ij x_j, y_j += a_ij x_i, or y_i = max(y_i, |a_ij|). */
-typedef enum { PRODUCT, TRANSPOSED, LARGEST } Walk;
+/* For each entry a_ij: y_i += a_ij x_j, y_j += a_ij x_i, y_i += |a_ij| x_j, or y_i = max(y_i, |a_ij|). */
+typedef enum { PRODUCT, TRANSPOSED, ABSOLUTE, LARGEST } Walk;
 static void visit(Walk what, sunindextype i, sunindextype j, sunrealtype a, const sunrealtype *x,
                   sunrealtype *y) {
   if (what == PRODUCT) y[i] += a * x[j];
   else if (what == TRANSPOSED) y[j] += a * x[i];
+  else if (what == ABSOLUTE) y[i] += fabs(a) * x[j];
   else y[i] = fmax(y[i], fabs(a));
 }
 
@@ -69,9 +70,13 @@ void contactTransposedTimes(const SUNMatrix A, const sunrealtype *x, sunrealtype
   walk(A, TRANSPOSED, x, y);
 }
 
-void contactScales(CPContact c) {
+void contactScales(CPContact c, N_Vector y) {
+  const sunrealtype *u = N_VGetArrayPointer(y) + c->nq;
+  for (int j = 0; j < c->nu; j++) c->udot[j] = c->atol + c->rtol * fabs(u[j]);
   memset(c->scale, 0, (size_t)c->na * sizeof *c->scale);
+  memset(c->error, 0, (size_t)c->na * sizeof *c->error);
   walk(c->A, LARGEST, NULL, c->scale);
+  walk(c->A, ABSOLUTE, c->udot, c->error);
 }
 
 int contactRows(CPContact c, sunrealtype t, const sunrealtype *q) {
@@ -109,6 +114,19 @@ sunrealtype contactLength(int n, const sunrealtype *x) {
 
 sunrealtype contactZeroVelocity(const CPContact c, int i) { return 0.5 * c->small_v * c->scale[i]; }
 
+#define NEAR_END 5.0
+
+int contactIsSlow(const CPContact c, const Point *point, sunrealtype speed) {
+  return speed <= 2.0 * NEAR_END * c->error[point->tangent];
+}
+
+sunrealtype contactNearEnd(const CPContact c, const Point *point, sunrealtype speed,
+                           const Heading *before) {
+  const sunrealtype zero = contactZeroVelocity(c, point->tangent);
+  if (before && before->near > zero && speed > before->near) return before->near;
+  return contactIsSlow(c, point, speed) ? zero : fmax(zero, NEAR_END * c->error[point->tangent]);
+}
+
 int contactSlidesInSpace(const Point *point) {
   return point->phase == CP_CONTACT_SLIDING && point->ntangents == 2;
 }
@@ -120,7 +138,7 @@ const Heading *contactHeading(const Point *point, sunrealtype t) {
 sunrealtype contactSpeed(const Point *point, sunrealtype t, const sunrealtype *v) {
   const Heading *start    = contactHeading(point, t);
   const sunrealtype speed = hypot(v[0], v[1]), along = v[0] * start->s[0] + v[1] * start->s[1];
-  return along < 0.0 && t >= start->t_half ? -speed : speed;
+  return start->ends ? along : along < 0.0 && t >= start->t_half ? -speed : speed;
 }
 
 /* The direction of sliding: that of v_T in c->v or, if v_T is zero or beyond the end of sliding, the
@@ -134,7 +152,7 @@ static void slidingDirection(const CPContact c, const Point *point, sunrealtype 
   const sunrealtype *v    = (is_linear ? c->base : c->v) + point->tangent;
   const sunrealtype speed = contactSlidesInSpace(point) ? contactSpeed(point, t, v) : 0.0;
   memcpy(s, start->s, 2 * sizeof *s);
-  if (!(fabs(speed) > contactZeroVelocity(c, point->tangent))) return;
+  if (start->ends || !(fabs(speed) > contactZeroVelocity(c, point->tangent))) return;
   for (int k = 0; k < 2; k++) s[k] = v[k] / speed;
   if (!is_linear) return;
   const sunrealtype *v1  = c->v + point->tangent;
@@ -411,6 +429,7 @@ static int build(CPContact c, N_Vector y_tmpl) {
                 {&c->impact.plastic, n, sizeof *c->keep},
                 {&c->row, na, sizeof *c->row},
                 {&c->scale, 2 * na, sizeof *c->scale},
+                {&c->error, 2 * na, sizeof *c->error},
                 {&c->order, na, sizeof *c->order},
                 {&c->problem.law, n, sizeof *c->problem.law},
                 {&c->problem.on, na, sizeof *c->problem.on},

@@ -94,9 +94,11 @@ enum { CONTACT_DIRECT = 150, CONTACT_STORED = 300 };
 typedef enum { MOTION, FREE, IMPULSES } Mode;
 
 /* Sliding at the time t: its direction and, in space, when the deceleration at t will have halved
- * its speed */
+ * its speed. At the speed `near` the integrator stops, to see whether sliding ends. If so (ends = 1),
+ * the direction stays to the end. */
 typedef struct {
-  sunrealtype t, s[2], t_half;
+  sunrealtype t, s[2], t_half, near;
+  int ends;
 } Heading;
 
 typedef struct {
@@ -161,7 +163,9 @@ struct CPContact_ {
    * velocities, around those of rows in base [na]: steps of differences may exceed them. */
   int is_linear;
   sunrealtype *base;
-  sunrealtype *scale; /* [na] largest entry of each row of A, which scales the tolerance of the row */
+  /* [na] scale: largest entry of each row of A, which scales the tolerance of the row; error: what the
+   * tolerances of all velocities add up to in the row */
+  sunrealtype *scale, *error;
   sunrealtype *udot, *driven; /* [nu]; driven: due to prescribed motions alone */
   /* W [na na], the others [na]: the rows of the contacts in the problem. before_v: the velocities
    * to which restitution refers. */
@@ -249,8 +253,8 @@ static inline int contactDone(int *count, int result) {
 }
 /* Evaluates c->A at (t, q). Returns what the user's function returns. */
 int contactRows(CPContact c, sunrealtype t, const sunrealtype *q);
-/* Computes c->scale from c->A. */
-void contactScales(CPContact c);
+/* Computes c->scale and c->error from c->A and y. */
+void contactScales(CPContact c, N_Vector y);
 /* Allocates the arrays for m multipliers. Returns 0, or 1 without memory; then nothing has changed. */
 int contactSizeMultipliers(CPContact c, int m);
 /* y += A x, or y += A^T x */
@@ -274,8 +278,17 @@ const Heading *contactHeading(const Point *point, sunrealtype t);
  * velocity is therefore negative, and the friction keeps its direction, where v_T points back from
  * the direction at the step's start, and the deceleration there would have halved the speed since
  * then. (Sliding that turns may point back, too, but has not been slowed down.) Thus f is smooth
- * across the end of sliding, as in the plane. */
+ * across the end of sliding, as in the plane. Where sliding is about to end, the velocity is that
+ * in its direction. */
 sunrealtype contactSpeed(const Point *point, sunrealtype t, const sunrealtype *v);
+/* Is the speed of sliding in space at most 2 NEAR_END error? The errors of a few steps may turn such
+ * a velocity into any direction. */
+int contactIsSlow(const CPContact c, const Point *point, sunrealtype speed);
+/* Heading.near of steps that begin with this speed, after a step with the heading before, or with
+ * none if that is NULL: that of before while the speed is larger, else NEAR_END error or, if it is
+ * slow, what counts as zero */
+sunrealtype contactNearEnd(const CPContact c, const Point *point, sunrealtype speed,
+                           const Heading *before);
 
 /* ---- driver.c ---- */
 /* Stores the user's root functions and allocates the arrays for all roots. Returns 0, or 1 without

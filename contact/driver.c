@@ -2,14 +2,18 @@
  *
  *   open       gap, falling       v_N, rising: the gap is least there, so that a gap that is negative
  *                                 only within a step is found
- *   sliding    N, falling         v_T in the direction of sliding, falling; in space, |v_T|, which is
- *                                 negative beyond the end of sliding (contactSpeed)
+ *   sliding    N, falling         v_T in the direction of sliding, falling; in space, |v_T| down to a
+ *                                 few tolerances (Heading.near), and from there on as in the plane
  *   sticking   N, falling         mu_s N - |F_T|, falling
  *
  * and 1 where there is none. The gap or N, and v_T or the distance from the cone, have two places
  * each, which alternate at events: integrators expect a function that has just had a root to be
  * zero, but the new function is another one, which is not. The tolerance is subtracted from v_N,
- * since v_N may be zero all the time, and from |v_T| what counts as zero. */
+ * since v_N may be zero all the time.
+ *
+ * In space the direction of sliding is not known where |v_T| is as small as the errors of a step. Steps of
+ * explicit methods across the end of sliding would then make it slide anew again and again, by some
+ * tolerances. So the integrator stops shortly before (event.c). */
 #include "contact_impl.h"
 
 #include <float.h>
@@ -60,8 +64,9 @@ static int follow(CPContact c, sunrealtype t, N_Vector y) {
     Heading *newest = &point->heading[1];
     if (!contactSlidesInSpace(point) || t == newest->t || t <= point->heading[0].t) continue;
     const sunrealtype *v = c->v + point->tangent, *a = c->a + point->tangent;
-    const sunrealtype speed = contactSpeed(point, t, v);
-    if (speed <= contactZeroVelocity(c, point->tangent)) continue; /* sliding has ended */
+    const sunrealtype speed = contactLength(2, v);
+    const int ends          = contactHeading(point, t)->ends && contactIsSlow(c, point, speed);
+    if (ends || contactSpeed(point, t, v) <= contactZeroVelocity(c, point->tangent)) continue;
     if (!known && newestEnd(c) - t > contactResolution(t)) return CP_SUCCESS;
     const int flag = known ? CP_SUCCESS : contactRowAccelerations(c, t, y, "CPContactSolve");
     if (flag) return flag;
@@ -69,6 +74,7 @@ static int follow(CPContact c, sunrealtype t, N_Vector y) {
     if (t > newest->t) point->heading[0] = *newest;
     *newest        = (Heading){.t = t, .s = {v[0] / speed, v[1] / speed}};
     newest->t_half = brake > 0.0 ? t + 0.5 * speed / brake : INFINITY;
+    newest->near   = contactNearEnd(c, point, speed, contactHeading(point, t));
     known          = 1;
   }
   return CP_SUCCESS;
@@ -93,7 +99,7 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
     at[0] = contactMargin(c, point, 0, t);
     if (point->ntangents == 0 || point->implied) continue;
     if (contactSlidesInSpace(point))
-      at[1] = contactSpeed(point, t, c->v + point->tangent) - contactZeroVelocity(c, point->tangent);
+      at[1] = contactSpeed(point, t, c->v + point->tangent) - contactHeading(point, t)->near;
     else
       at[1] = contactMargin(c, point, 1, t) -
               (point->phase == CP_CONTACT_SLIDING ? point->zero[1] : 0.0);
@@ -160,6 +166,7 @@ static void keepEarlier(CPContact c, int restore) {
               {c->before, n * sizeof *c->before},
               {c->event, n * sizeof *c->event},
               {c->scale, (size_t)c->na * sizeof *c->scale},
+              {c->error, (size_t)c->na * sizeof *c->error},
               {c->fired, (size_t)numberOfRoots(c) * sizeof *c->fired}};
   for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
     char *array = kept[k].array, *copy = array + kept[k].bytes;

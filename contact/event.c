@@ -52,6 +52,39 @@ static sunrealtype leastSpeed(const CPContact c, int k, sunrealtype t) {
   return fmax(2.0 * c->small_v * c->scale[point->tangent], contactResolution(t) * rate);
 }
 
+/* Solves for the forces x with the laws of all contacts, and accelerations w. Returns nonzero if
+ * there is no solution. */
+static int solveForces(CPContact c) {
+  ContactProblem *P = &c->problem;
+  if (!P->times) memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
+  for (int i = 0; i < P->n; i++) P->c[i] = c->a[c->row[i]];
+  return contactSolveProblem(c);
+}
+
+/* Decides which contacts that slide slowly in space will stop: those that would stay at rest with
+ * the friction of sliding. */
+static void findEnds(CPContact c, sunrealtype t) {
+  ContactProblem *P = &c->problem;
+  int any           = 0;
+  for (int k = 0; k < P->ncontacts; k++) {
+    ContactLaw *law        = &P->law[k];
+    Point *point           = &c->point[law->contact];
+    const int is_near      = c->fired[ROOTS * law->contact + 1] || contactHeading(point, t)->ends;
+    point->heading[0].ends = is_near && law->slides && contactSlidesInSpace(point) &&
+                             contactIsSlow(c, point, contactLength(2, c->v + point->tangent));
+    if (point->heading[0].ends) any = 1, law->slides = 0;
+  }
+  const int failed = any && solveForces(c);
+  for (int k = 0; k < P->ncontacts && any; k++) {
+    ContactLaw *law      = &P->law[k];
+    Heading *heading     = &c->point[law->contact].heading[0];
+    const sunrealtype *x = P->x + law->first;
+    if (!heading->ends) continue;
+    law->slides   = 1;
+    heading->ends = !failed && contactLength(2, x + 1) < (1.0 - AT_ROOT) * law->mu * x[0];
+  }
+}
+
 /* Solves for the forces of the problem's contacts, whose velocities are c->v. A contact that begins
  * to slide gets a direction, and the coefficient mu instead of mu_static. Returns 0 or an error
  * code that has been reported. */
@@ -63,15 +96,16 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
     const sunrealtype *v_T  = c->v + point->tangent;
     const sunrealtype speed = contactLength(law->ntangents, v_T);
     law->mu                 = point->mu_static;
-    law->slides             = law->ntangents > 0 && speed > leastSpeed(c, k, t);
+    const int ended         = c->fired[ROOTS * law->contact + 1] && contactSlidesInSpace(point) &&
+                      contactHeading(point, t)->ends && contactIsSlow(c, point, speed);
+    law->slides = law->ntangents > 0 && !ended && speed > leastSpeed(c, k, t);
     for (int i = 0; i < law->ntangents && law->slides; i++) law->s[i] = v_T[i] / speed;
     if (law->slides) law->mu = point->mu;
   }
+  findEnds(c, t);
   for (int again = 1; again;) {
     again = 0;
-    if (!P->times) memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
-    for (int i = 0; i < P->n; i++) P->c[i] = c->a[c->row[i]];
-    if (contactSolveProblem(c)) {
+    if (solveForces(c)) {
       for (int k = 0; k < P->ncontacts; k++)
         if (P->law[k].slides && criterion(c, k, P->law[k].s) <= 0.0)
           return painleve(c, t, k, function);
@@ -131,8 +165,19 @@ static void findImplied(CPContact c) {
     }
 }
 
+/* Sets at which speed the integrator looks for the end of contact k, which slides in space. */
+static void setNear(CPContact c, int k, sunrealtype t) {
+  const int i         = c->problem.law[k].contact;
+  const Point *before = &c->before[i];
+  Heading *now        = &c->point[i].heading[0];
+  const int was_far   = contactSlidesInSpace(before) && !c->fired[ROOTS * i + 1];
+  const sunrealtype v = contactLength(2, c->v + before->tangent);
+  now->near =
+      now->ends ? 0.0 : contactNearEnd(c, before, v, was_far ? contactHeading(before, t) : NULL);
+}
+
 /* Sets the phases by the forces and laws of the problem; contacts outside it are open. */
-static void setPhases(CPContact c) {
+static void setPhases(CPContact c, sunrealtype t) {
   const ContactProblem *P = &c->problem;
   sunrealtype size        = 0; /* of the forces */
   for (int k = 0; k < P->ncontacts; k++) {
@@ -152,6 +197,7 @@ static void setPhases(CPContact c) {
                    : law->slides       ? CP_CONTACT_SLIDING
                                        : CP_CONTACT_STICKING;
     for (int i = 0; i < law->ntangents; i++) point->heading[0].s[i] = law->slides ? law->s[i] : 0.0;
+    if (contactSlidesInSpace(point)) setNear(c, k, t);
   }
   if (contactStored(c)) findImplied(c);
 }
@@ -234,7 +280,7 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   if (!flag) flag = contactMeasure(c, t, y, function);
   if (!flag && (flag = contactRows(c, t, N_VGetArrayPointer(y))) != 0)
     return contactUserFailed(c, function, "A", t, flag);
-  if (!flag) contactScales(c);
+  if (!flag) contactScales(c, y);
   for (int i = 0; i < c->npoints && !flag; i++) {
     const Point *point    = &c->point[i];
     const sunrealtype gap = c->p[point->normal];
@@ -257,7 +303,7 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   if (!flag && c->problem.n > 0) flag = contactDelassus(c, t, y);
   if (!flag && c->problem.n > 0) flag = contactFreeAccelerations(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = forces(c, t, function);
-  if (!flag) setPhases(c), countSkipped(c);
+  if (!flag) setPhases(c, t), countSkipped(c);
   if (!flag) flag = settle(c, t, y, function);
   return flag;
 }

@@ -53,7 +53,7 @@ static int strike(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   if (flag) return flag;
   flag = contactRows(c, t, N_VGetArrayPointer(y));
   if (flag) return contactUserFailed(c, function, "A", t, flag);
-  contactScales(c);
+  contactScales(c, y);
   contactTolerances(c, y);
   for (int i = 0; i < c->npoints; i++)
     c->keep[i] = c->p[c->point[i].normal] <= contactClosedGap(c, i, t);

@@ -254,7 +254,7 @@ START_TEST(roots_of_the_user_do_not_hide_the_end_of_sliding) {
     ck_assert_msg(fabs(event.t - end) <= tol, "root at %g: %g tolerances late", half,
                   (event.t - end) / tol);
     ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
-    ck_assert_int_le(stats.nattempts, 25);
+    ck_assert_int_le(stats.nattempts, 28); /* with a restart just before the end of sliding */
     release(mem, contact, bodies, y);
   }
 }

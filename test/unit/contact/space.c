@@ -259,6 +259,41 @@ START_TEST(sliding_that_begins_slowly_takes_few_steps) {
 }
 END_TEST
 
+/* ---- a puck on a rough slope ---- */
+
+static int downhill(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                    sunrealtype *f, void *run) {
+  (void)t, (void)q, (void)u, (void)z, (void)run;
+  f[0] = 1, f[2] = -9.81;
+  return 0;
+}
+
+/* The slope pulls with 1 along x, friction with k > 1 against the velocity, which has the angle psi to
+ * x. Thus (v (k + cos psi))' = 1 - k^2, and the puck stops where v = 0. At the end v' = 1 - k. The
+ * direction of sliding, v^(1 / (k - 1)), is not smooth there. */
+START_TEST(sliding_that_turns_downhill_ends_in_time) {
+  static const sunrealtype ks[] = {1.1, 1.5, 2, 4}, psis[] = {0.02, 0.5, 1.5, 2.5, 3, 3.1};
+  const sunrealtype k = ks[_i / METHODS], bound = _i % METHODS == DOP853 ? 100 : 12;
+  const CPMechModel slope = {
+      .nu = 3, .np = 1, .nv = 3, .M = mass, .A = rows, .f = downhill, .p = gap, .b = no_bias};
+  const CPContactPoint point = {
+      .name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = k / SUN_RCONST(9.81)};
+  for (int j = 0; j < 6; j++)
+    for (int e = 3; e <= 10; e++) {
+      const sunrealtype tol = pow(10, -e), y0[STATES] = {0, 0, 0, cos(psis[j]), sin(psis[j]), 0},
+                        end = (k + cos(psis[j])) / (k * k - 1);
+      Run *run              = run_start(&slope, NULL, 1, &point, y0, _i % METHODS, tol);
+      run_to(run, end + 1);
+      ck_assert_int_eq(run->nevents, 1);
+      ck_assert_int_eq(run->event[0].after, CP_CONTACT_STICKING);
+      ck_assert_msg(fabs(run->event[0].t - end) * (k - 1) <= bound * tol,
+                    "k = %g, psi = %g, tol = %g: %g tolerances late", k, psis[j], tol,
+                    (run->event[0].t - end) / tol);
+      run_free(&run);
+    }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("contact/space");
   TCase *tc    = tcase_create("space");
@@ -267,6 +302,7 @@ int main(void) {
   tcase_add_loop_test(tc, forward_sensitivities_pass_the_end_and_the_start_of_sliding, BDF, METHODS);
   tcase_add_loop_test(tc, adjoint_gradients_belong_to_sliding_without_end, BDF, METHODS);
   tcase_add_loop_test(tc, sliding_that_begins_slowly_takes_few_steps, 0, 8);
+  tcase_add_loop_test(tc, sliding_that_turns_downhill_ends_in_time, 0, 4 * METHODS);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
