@@ -17,6 +17,8 @@ typedef struct {
   int contact, first, ntangents;
   int slides; /* 1: x_T = -mu x_N s; 0: Coulomb's law, in which x and w decide */
   int glued;  /* 1: w_N = 0, whatever the sign of x_N */
+  /* workspace. begins: its force is on the cone. placed: it has been compared with the others. */
+  int begins, placed;
   sunrealtype mu, s[2];
   /* The part of the normal impulse that is known. x_N is the rest, and the cone's radius is mu
    * (x_N + given). */

@@ -61,15 +61,35 @@ static int solveForces(CPContact c) {
   return contactSolveProblem(c);
 }
 
+/* Has a contact reached its friction cone? */
+static int coneFired(const CPContact c) {
+  int any = 0;
+  for (int i = 0; i < c->npoints; i++)
+    any |= c->fired[ROOTS * i + 1] && c->point[i].phase == CP_CONTACT_STICKING;
+  return any;
+}
+
+/* Has the speed of a contact that slides in space come down to Heading.near (ends = 0), or the end of
+ * sliding been reached (ends = 1)? The feet of a body slide together, and their speeds differ by errors. So
+ * what one has reached is decided for all that are slow. */
+static int speedFired(const CPContact c, int ends, sunrealtype t) {
+  int any = 0;
+  for (int i = 0; i < c->npoints; i++)
+    any |= c->fired[ROOTS * i + 1] && contactSlidesInSpace(&c->point[i]) &&
+           contactHeading(&c->point[i], t)->ends == ends;
+  return any;
+}
+
 /* Decides which contacts that slide slowly in space will stop: those that would stay at rest with
  * the friction of sliding. */
 static void findEnds(CPContact c, sunrealtype t) {
-  ContactProblem *P = &c->problem;
-  int any           = 0;
+  ContactProblem *P  = &c->problem;
+  const int all_slow = speedFired(c, 0, t);
+  int any            = 0;
   for (int k = 0; k < P->ncontacts; k++) {
     ContactLaw *law        = &P->law[k];
     Point *point           = &c->point[law->contact];
-    const int is_near      = c->fired[ROOTS * law->contact + 1] || contactHeading(point, t)->ends;
+    const int is_near      = all_slow || contactHeading(point, t)->ends;
     point->heading[0].ends = is_near && law->slides && contactSlidesInSpace(point) &&
                              contactIsSlow(c, point, contactLength(2, c->v + point->tangent));
     if (point->heading[0].ends) any = 1, law->slides = 0;
@@ -85,24 +105,51 @@ static void findEnds(CPContact c, sunrealtype t) {
   }
 }
 
+/* Contacts whose forces lie on the cones (begins = 1) begin to slide, unless others hold them: where
+ * contacts are redundant, forces may be distributed in many ways. Those move that would move with
+ * slightly smaller cones. any: out, 1 if some begin. Returns nonzero if there is no solution. */
+#define AT_REST \
+  1.0e-9 /* accelerations below this, relative to those without contact forces, are zero */
+static int beginSliding(CPContact c, int *any) {
+  ContactProblem *P = &c->problem;
+  sunrealtype size  = 0;
+  for (int k = 0; k < P->ncontacts; k++)
+    if (!P->law[k].slides) P->law[k].mu *= 1.0 - AT_ROOT;
+  const int failed = solveForces(c);
+  for (int i = 0; i < P->n; i++) size = fmax(size, fabs(P->c[i]));
+  for (int k = 0; k < P->ncontacts; k++) {
+    ContactLaw *law      = &P->law[k];
+    const sunrealtype *x = P->x + law->first + 1, *w = P->w + law->first + 1,
+                      T = contactLength(law->ntangents, x);
+    if (law->slides) continue;
+    law->mu = c->point[law->contact].mu_static;
+    if (!law->begins || T == 0.0 || contactLength(law->ntangents, w) <= AT_REST * size) continue;
+    law->slides = *any = 1, law->mu = c->point[law->contact].mu;
+    for (int i = 0; i < law->ntangents; i++) law->s[i] = -x[i] / T;
+  }
+  return failed;
+}
+
 /* Solves for the forces of the problem's contacts, whose velocities are c->v. A contact that begins
  * to slide gets a direction, and the coefficient mu instead of mu_static. Returns 0 or an error
  * code that has been reported. */
 static int forces(CPContact c, sunrealtype t, const char *function) {
   ContactProblem *P = &c->problem;
+  const int all_end = speedFired(c, 1, t);
   for (int k = 0; k < P->ncontacts; k++) {
     ContactLaw *law         = &P->law[k];
     const Point *point      = &c->point[law->contact];
     const sunrealtype *v_T  = c->v + point->tangent;
     const sunrealtype speed = contactLength(law->ntangents, v_T);
     law->mu                 = point->mu_static;
-    const int ended         = c->fired[ROOTS * law->contact + 1] && contactSlidesInSpace(point) &&
-                      contactHeading(point, t)->ends && contactIsSlow(c, point, speed);
+    const int ended = all_end && contactSlidesInSpace(point) && contactHeading(point, t)->ends &&
+                      contactIsSlow(c, point, speed);
     law->slides = law->ntangents > 0 && !ended && speed > leastSpeed(c, k, t);
     for (int i = 0; i < law->ntangents && law->slides; i++) law->s[i] = v_T[i] / speed;
     if (law->slides) law->mu = point->mu;
   }
   findEnds(c, t);
+  const int cone = coneFired(c);
   for (int again = 1; again;) {
     again = 0;
     if (solveForces(c)) {
@@ -111,6 +158,7 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
           return painleve(c, t, k, function);
       return contactNoSolution(c, t, function, "accelerations");
     }
+    int any = 0;
     for (int k = 0; k < P->ncontacts; k++) {
       ContactLaw *law      = &P->law[k];
       const Point *point   = &c->point[law->contact];
@@ -118,51 +166,81 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
       const sunrealtype T  = contactLength(law->ntangents, x + 1);
       if (x[0] > 0.0 && law->slides && criterion(c, k, law->s) <= 0.0)
         return painleve(c, t, k, function);
-      const int at_root = c->fired[ROOTS * law->contact + 1] && point->phase == CP_CONTACT_STICKING;
-      if (law->slides || T == 0.0 || T < (1.0 - AT_ROOT) * law->mu * x[0]) continue;
+      const int at_root       = cone && point->phase == CP_CONTACT_STICKING;
       const sunrealtype bound = 64 * P->n * DBL_EPSILON * law->mu * x[0];
-      if (!at_root && T < law->mu * x[0] - bound) continue;
-      law->slides = 1, law->mu = point->mu;
-      for (int i = 0; i < law->ntangents; i++) law->s[i] = -x[1 + i] / T;
-      again = 1;
+      law->begins             = !law->slides && T > 0.0 &&
+                    T >= law->mu * x[0] - (at_root ? AT_ROOT * law->mu * x[0] : bound);
+      any |= law->begins;
     }
+    if (any && beginSliding(c, &again)) return contactNoSolution(c, t, function, "accelerations");
   }
   return CP_SUCCESS;
 }
 
-/* Marks contacts that stick although their tangential rows depend on other active rows: the pivots
- * of W = L L^T, normal rows first, vanish there. If W is not stored, dependent rows are left to the
- * solver of CPMech. */
+/* Factors W = L L^T row by row. */
+typedef struct {
+  const CPContact c;
+  sunrealtype *L;
+  int on, *row; /* rows of the problem, in the order of L */
+} Basis;
+
+/* Appends row r of the problem. Returns 1, and appends nothing, if its pivot vanishes: it depends on
+ * those before. */
+static int append(Basis *b, int r) {
+  const int n       = b->c->problem.n;
+  sunrealtype pivot = b->c->W[r * (1 + n)], *l = b->L + (size_t)b->on * (size_t)n;
+  for (int j = 0; j < b->on; j++) {
+    const sunrealtype *l_j = b->L + (size_t)j * (size_t)n;
+    sunrealtype sum        = b->c->W[r + b->row[j] * n];
+    for (int m = 0; m < j; m++) sum -= l[m] * l_j[m];
+    l[j] = sum / l_j[j];
+    pivot -= l[j] * l[j];
+  }
+  if (!(pivot > DEPENDENT * b->c->W[r * (1 + n)])) return 1;
+  l[b->on]        = sqrt(pivot);
+  b->row[b->on++] = r;
+  return 0;
+}
+
+/* The normal rows of closed contacts */
+static Basis normals(CPContact c) {
+  Basis b = {.c = c, .L = c->problem.room, .row = c->order};
+  for (int k = 0; k < c->problem.ncontacts; k++)
+    if (c->problem.x[c->problem.law[k].first] > 0.0) append(&b, c->problem.law[k].first);
+  return b;
+}
+
+/* mu N - |F_T| of law k */
+static sunrealtype distance(const CPContact c, int k) {
+  const ContactLaw *law = &c->problem.law[k];
+  const sunrealtype *x  = c->problem.x + law->first;
+  return c->point[law->contact].mu_static * x[0] - contactLength(law->ntangents, x + 1);
+}
+
+/* Marks contacts that stick although their tangential rows depend on other active rows: the normal
+ * rows and those of contacts that are farther from their cones. These take all changes of the load, and
+ * so they reach their cones last. If W is not stored, dependent rows are left to the solver of
+ * CPMech. */
 static void findImplied(CPContact c) {
   const ContactProblem *P = &c->problem;
-  sunrealtype *L          = P->room;
-  int on                  = 0;
-  int *row                = c->order; /* rows of the problem, in the order of L */
-  for (int tangential = 0; tangential < 2; tangential++)
-    for (int k = 0; k < P->ncontacts; k++) {
-      const ContactLaw *law = &P->law[k];
-      Point *point          = &c->point[law->contact];
-      if (point->phase == CP_CONTACT_OPEN || (tangential && point->phase == CP_CONTACT_SLIDING))
-        continue;
-      const int before = on;
-      for (int i = tangential; i <= tangential * law->ntangents && !point->implied; i++) {
-        const int r       = law->first + i;
-        sunrealtype pivot = c->W[r * (1 + P->n)], *l = L + (size_t)on * (size_t)P->n;
-        for (int j = 0; j < on; j++) {
-          const sunrealtype *l_j = L + (size_t)j * (size_t)P->n;
-          sunrealtype sum        = c->W[r + row[j] * P->n];
-          for (int m = 0; m < j; m++) sum -= l[m] * l_j[m];
-          l[j] = l_j[j] > 0.0 ? sum / l_j[j] : 0.0;
-          pivot -= l[j] * l[j];
-        }
-        const int dependent = !(pivot > DEPENDENT * c->W[r * (1 + P->n)]);
-        l[on]               = dependent ? 0.0 : sqrt(pivot);
-        if (!tangential || !dependent) row[on++] = r;
-        else point->implied = 1, on = before;
-      }
-      for (int i = 0; i < law->ntangents && point->implied; i++)
-        point->heading[0].s[i] = -P->x[law->first + 1 + i] / (point->mu_static * P->x[law->first]);
-    }
+  Basis b                 = normals(c);
+  for (int k = 0; k < P->ncontacts; k++) P->law[k].placed = 0;
+  for (;;) {
+    int next = -1;
+    for (int k = 0; k < P->ncontacts; k++)
+      if (!P->law[k].placed && c->point[P->law[k].contact].phase == CP_CONTACT_STICKING &&
+          (next < 0 || distance(c, k) > distance(c, next)))
+        next = k;
+    if (next < 0) return;
+    ContactLaw *law = &P->law[next];
+    Point *point    = &c->point[law->contact];
+    law->placed     = 1;
+    point->implied  = law->ntangents > 0;
+    for (int i = 1; i <= law->ntangents; i++)
+      if (!append(&b, law->first + i)) point->implied = 0;
+    for (int i = 0; i < law->ntangents && point->implied; i++)
+      point->heading[0].s[i] = -P->x[law->first + 1 + i] / (point->mu_static * P->x[law->first]);
+  }
 }
 
 /* Sets at which speed the integrator looks for the end of contact k, which slides in space. */
