@@ -127,6 +127,8 @@ sunrealtype contactNearEnd(const CPContact c, const Point *point, sunrealtype sp
   return contactIsSlow(c, point, speed) ? zero : fmax(zero, NEAR_END * c->error[point->tangent]);
 }
 
+int contactIsImplied(const Point *point) { return point->implied == (1 << point->ntangents) - 1; }
+
 int contactSlidesInSpace(const Point *point) {
   return point->phase == CP_CONTACT_SLIDING && point->ntangents == 2;
 }
@@ -639,7 +641,9 @@ static int takeForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force
     F[0] = -c->lambda[point->normal], F[1] = F[2] = 0;
     if (is_force) slidingDirection(c, point, t, s);
     for (int k = 0; k < point->ntangents && point->phase != CP_CONTACT_OPEN; k++)
-      F[1 + k] = is_force ? -coefficient(point) * F[0] * s[k] : -c->lambda[point->tangent + k];
+      F[1 + k] = is_force && (!point->implied || point->implied >> k & 1)
+                     ? -coefficient(point) * F[0] * s[k]
+                     : -c->lambda[point->tangent + k];
   }
   return CP_SUCCESS;
 }

@@ -117,8 +117,8 @@ typedef struct {
    * newest step or, before its root functions have been evaluated, of the step before it. Thus at
    * t > heading[1].t the step begins with heading[1], and at other times with heading[0]. */
   Heading heading[2];
-  /* The contact sticks because others do: its tangential rows depend on theirs and are inactive.
-   * Its share of the friction is a force in proportion to N, F_T = -mu_static N s. */
+  /* Bit k: the contact sticks in tangential direction k because others do: the row depends on theirs
+   * and is inactive. Its share of the friction is a force in proportion to N, -mu_static N s_k. */
   int implied;
   /* Offsets that the root functions subtract: zero[0] from the gap of an open contact, zero[1] from
    * the velocity of a sliding one. That of the gap fades from t_zero on, over the time fade. */
@@ -272,6 +272,8 @@ int contactLaws(CPContact c, sunrealtype t, int check, const char *function);
 sunrealtype contactLength(int n, const sunrealtype *x);
 /* The velocity of row i that counts as zero: a twentieth of the tolerance */
 sunrealtype contactZeroVelocity(const CPContact c, int i);
+/* Does the contact stick because others do, in all directions? */
+int contactIsImplied(const Point *point);
 int contactSlidesInSpace(const Point *point);
 /* Sliding at the start of the step that contains t */
 const Heading *contactHeading(const Point *point, sunrealtype t);

@@ -37,12 +37,15 @@ int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char
 }
 
 sunrealtype contactMargin(CPContact c, const Point *point, int margin, sunrealtype t) {
-  const sunrealtype *v_T = c->v + point->tangent, *F_T = c->lambda + point->tangent;
+  const sunrealtype *v_T = c->v + point->tangent, *s = contactHeading(point, t)->s;
   const sunrealtype N = -c->lambda[point->normal];
   if (margin == 0) return point->phase == CP_CONTACT_OPEN ? c->p[point->normal] : N;
-  if (point->phase == CP_CONTACT_STICKING)
+  if (point->phase == CP_CONTACT_STICKING) {
+    sunrealtype F_T[2] = {0, 0};
+    for (int k = 0; k < point->ntangents; k++)
+      F_T[k] = point->implied >> k & 1 ? point->mu_static * N * s[k] : c->lambda[point->tangent + k];
     return point->mu_static * N - contactLength(point->ntangents, F_T);
-  const sunrealtype *s = contactHeading(point, t)->s;
+  }
   return v_T[0] * s[0] + (point->ntangents == 2 ? v_T[1] * s[1] : 0.0);
 }
 
@@ -97,7 +100,7 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
       continue;
     }
     at[0] = contactMargin(c, point, 0, t);
-    if (point->ntangents == 0 || point->implied) continue;
+    if (point->ntangents == 0 || contactIsImplied(point)) continue;
     if (contactSlidesInSpace(point))
       at[1] = contactSpeed(point, t, c->v + point->tangent) - contactHeading(point, t)->near;
     else

@@ -105,29 +105,51 @@ static void findEnds(CPContact c, sunrealtype t) {
   }
 }
 
-/* Contacts whose forces lie on the cones (begins = 1) begin to slide, unless others hold them: where
- * contacts are redundant, forces may be distributed in many ways. Those move that would move with
- * slightly smaller cones. any: out, 1 if some begin. Returns nonzero if there is no solution. */
-#define AT_REST \
-  1.0e-9 /* accelerations below this, relative to those without contact forces, are zero */
-static int beginSliding(CPContact c, int *any) {
+/* Accelerations below AT_REST, relative to those without contact forces, are zero. Cones are narrowed in steps
+ * of this factor. */
+#define AT_REST 1.0e-9
+#define SLACK   4.0
+
+/* Solves with cones that are smaller by this fraction. at_rest: out, 1 if no contact would begin to slide.
+ * Returns nonzero if there is no solution. */
+static int solveNarrowed(CPContact c, sunrealtype fraction, int *at_rest) {
   ContactProblem *P = &c->problem;
   sunrealtype size  = 0;
   for (int k = 0; k < P->ncontacts; k++)
-    if (!P->law[k].slides) P->law[k].mu *= 1.0 - AT_ROOT;
+    if (!P->law[k].slides) P->law[k].mu = (1.0 - fraction) * c->point[P->law[k].contact].mu_static;
   const int failed = solveForces(c);
   for (int i = 0; i < P->n; i++) size = fmax(size, fabs(P->c[i]));
+  *at_rest = 1;
   for (int k = 0; k < P->ncontacts; k++) {
-    ContactLaw *law      = &P->law[k];
-    const sunrealtype *x = P->x + law->first + 1, *w = P->w + law->first + 1,
-                      T = contactLength(law->ntangents, x);
+    ContactLaw *law = &P->law[k];
     if (law->slides) continue;
-    law->mu = c->point[law->contact].mu_static;
-    if (!law->begins || T == 0.0 || contactLength(law->ntangents, w) <= AT_REST * size) continue;
-    law->slides = *any = 1, law->mu = c->point[law->contact].mu;
-    for (int i = 0; i < law->ntangents; i++) law->s[i] = -x[i] / T;
+    law->mu     = c->point[law->contact].mu_static;
+    law->begins = contactLength(law->ntangents, P->x + law->first + 1) > 0.0 &&
+                  contactLength(law->ntangents, P->w + law->first + 1) > AT_REST * size;
+    *at_rest &= !law->begins;
   }
   return failed;
+}
+
+/* Where contacts are redundant, forces may be distributed in many ways, and those of a contact may lie
+ * on its cone though others hold it. Contacts begin to slide if they would with slightly smaller
+ * cones. If none does, the distribution becomes one in which all are far from their cones. any: out,
+ * 1 if some begin. Returns nonzero if there is no solution. */
+static int beginSliding(CPContact c, int *any) {
+  ContactProblem *P    = &c->problem;
+  sunrealtype fraction = AT_ROOT;
+  int at_rest, failed = solveNarrowed(c, fraction, &at_rest);
+  for (int k = 0; k < P->ncontacts && !failed && !at_rest; k++) {
+    ContactLaw *law      = &P->law[k];
+    const sunrealtype *x = P->x + law->first + 1;
+    if (law->slides || !law->begins) continue;
+    law->slides = *any = 1, law->mu = c->point[law->contact].mu;
+    for (int i = 0; i < law->ntangents; i++) law->s[i] = -x[i] / contactLength(law->ntangents, x);
+  }
+  if (failed || !at_rest) return failed;
+  do fraction *= SLACK;
+  while (fraction < 1.0 && !solveNarrowed(c, fraction, &at_rest) && at_rest);
+  return solveNarrowed(c, fraction / SLACK, &at_rest);
 }
 
 /* Solves for the forces of the problem's contacts, whose velocities are c->v. A contact that begins
@@ -235,11 +257,13 @@ static void findImplied(CPContact c) {
     ContactLaw *law = &P->law[next];
     Point *point    = &c->point[law->contact];
     law->placed     = 1;
-    point->implied  = law->ntangents > 0;
-    for (int i = 1; i <= law->ntangents; i++)
-      if (!append(&b, law->first + i)) point->implied = 0;
-    for (int i = 0; i < law->ntangents && point->implied; i++)
-      point->heading[0].s[i] = -P->x[law->first + 1 + i] / (point->mu_static * P->x[law->first]);
+    point->implied  = 0;
+    for (int i = 0; i < law->ntangents; i++) {
+      const int dependent = append(&b, law->first + 1 + i);
+      point->implied |= dependent << i;
+      point->heading[0].s[i] =
+          dependent ? -P->x[law->first + 1 + i] / (point->mu_static * P->x[law->first]) : 0.0;
+    }
   }
 }
 

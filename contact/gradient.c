@@ -33,7 +33,7 @@ int contactMarginValues(CPContact c, sunrealtype t, N_Vector y, sunrealtype *val
   for (int i = 0; i < c->npoints && !flag; i++) {
     const Point *point = &c->point[i];
     const int has_second =
-        point->phase != CP_CONTACT_OPEN && point->ntangents > 0 && !point->implied;
+        point->phase != CP_CONTACT_OPEN && point->ntangents > 0 && !contactIsImplied(point);
     value[2 * i]     = contactMargin(c, point, 0, t);
     value[2 * i + 1] = has_second ? contactMargin(c, point, 1, t) : 0.0;
   }

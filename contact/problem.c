@@ -64,7 +64,8 @@ int contactActivate(CPContact c) {
     if (point->phase == CP_CONTACT_OPEN) continue;
     c->mask[point->normal] = 1;
     for (int k = 0; k < point->ntangents; k++)
-      c->mask[point->tangent + k] = point->phase == CP_CONTACT_STICKING && !point->implied;
+      c->mask[point->tangent + k] =
+          point->phase == CP_CONTACT_STICKING && !(point->implied >> k & 1);
   }
   return CPMechSetActive(c->mech, c->mask);
 }
