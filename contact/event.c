@@ -282,6 +282,8 @@ static void setNear(CPContact c, int k, sunrealtype t) {
 static void setPhases(CPContact c, sunrealtype t) {
   const ContactProblem *P = &c->problem;
   sunrealtype size        = 0; /* of the forces */
+  sunrealtype zero        = 0; /* of the accelerations, up to roundoff */
+  for (int i = 0; i < P->n; i++) zero = fmax(zero, 64.0 * P->n * DBL_EPSILON * fabs(P->c[i]));
   for (int k = 0; k < P->ncontacts; k++) {
     int ld;
     const sunrealtype *W = contactBlock(c, k, &ld);
@@ -292,9 +294,12 @@ static void setPhases(CPContact c, sunrealtype t) {
   for (int k = 0; k < P->ncontacts; k++) {
     const ContactLaw *law = &P->law[k];
     Point *point          = &c->point[law->contact];
-    const int at_root =
-        c->fired[ROOTS * law->contact] && c->before[law->contact].phase != CP_CONTACT_OPEN;
-    if (!(P->x[law->first] > (at_root ? AT_ROOT * size : 0.0))) continue;
+    const int was_closed  = c->before[law->contact].phase != CP_CONTACT_OPEN;
+    const int at_root     = c->fired[ROOTS * law->contact] && was_closed;
+    /* Among more contacts than freedoms the load of one may be zero by the choice of the solution
+     * alone. It then does not accelerate away, and stays closed. */
+    const int touches = was_closed && !at_root && fabs(P->w[law->first]) <= zero;
+    if (!touches && !(P->x[law->first] > (at_root ? AT_ROOT * size : 0.0))) continue;
     point->phase = law->ntangents == 0 ? CP_CONTACT_CLOSED
                    : law->slides       ? CP_CONTACT_SLIDING
                                        : CP_CONTACT_STICKING;
