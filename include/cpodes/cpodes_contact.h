@@ -84,7 +84,7 @@ typedef int (*CPContactEventFn)(const CPContactEvent *event, void *user_data);
  * value if it fails. */
 typedef int (*CPContactLawFn)(int i, CPContactPoint *point, void *user_data);
 
-/** Counters since the newest successful CPContactAttach or CPContactAttach. */
+/** Counters since the newest successful CPContactAttach. */
 typedef struct {
   long int nevents;        /**< events at which velocities or phases have changed */
   long int nimpacts;       /**< events with an impact */

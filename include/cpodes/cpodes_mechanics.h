@@ -229,7 +229,7 @@ typedef enum {
 
 /** Linear solver of the implicit methods' Newton iteration (CPMechSetNewton). */
 typedef enum {
-  CP_NEWTON_AUTO = 0, /**< KKT with M or inverse, HALF with udot_jac, else NONE; CV_ADAMS: NONE */
+  CP_NEWTON_AUTO = 0, /**< KKT with M or inverse, HALF with udot_jac, else NONE; ADAMS: NONE */
   CP_NEWTON_KKT  = 1, /**< condensed KKT matrix, dense or sparse as M and A are */
   CP_NEWTON_HALF = 2, /**< I - gamma Uu - gamma^2 Uq, dense, by udot_jac or by differences of u' */
   CP_NEWTON_NONE = 3  /**< the linear solver that the user sets by CVodeSetLinearSolver */
@@ -292,7 +292,7 @@ typedef struct {
 /** A method for a motion, and the reasons for its choice (CPMechSuggestMethod). */
 typedef struct {
   const char *method; /**< name for CPIntegratorCreate; "BDF" or "ADAMS" if lmm is not 0 */
-  int lmm;            /**< CV_BDF or CV_ADAMS, for CPIntegratorCreate; 0 for a one-step method */
+  int lmm;            /**< CV_BDF or CV_ADAMS, as for CVodeCreate; 0 for a one-step method */
   int stiff;          /**< 1 if implicit methods take far fewer steps */
   sunrealtype radius; /**< estimated spectral radius of the Jacobian of y' = f(t, y) [1/time]; 0 below motion / 10 */
   sunrealtype motion; /**< rate at which positions change by their own size [1/time] */
@@ -405,7 +405,7 @@ CPODES_EXPORT int CPMechAddUnitNorm(CPMech mech, sunindextype first, sunindextyp
  * Switches rows of constraints on and off (contacts), at any time between two steps. mask [na] is
  * copied: 0 means off, anything else on. If mask is NULL (default), all are on. A row that is off
  * has lambda_i = 0. A row that is switched on must be satisfied already: CPMechImpact changes
- * velocities, CPMechCalcIC positions. An integrator continues after CPIntegratorReInit or CPIntegratorReInit, since
+ * velocities, CPMechCalcIC positions. An integrator continues after CPIntegratorReInit, since
  * derivatives that it has stored belong to the former rows.
  */
 CPODES_EXPORT int CPMechSetActive(CPMech mech, const sunrealtype *mask);
@@ -494,10 +494,10 @@ CPODES_EXPORT int CPMechSetMaxOrd(CPMech mech, int maxord);
 /* ---- use with an integrator ---- */
 
 /**
- * Attaches the system to an integrator of CPIntegratorCreate and starts it at (t0, y0), y0 [nq + nu + nz],
+ * Attaches the system to an integrator of any method and starts it at (t0, y0), y0 [nq + nu + nz],
  * by CPIntegratorInit, or by CPIntegratorReInit if it has been initialised. It sets the right-hand side, the
- * projector, CVODES' user_data, maximum order and error weights, and the linear solver of
- * CPMechSetNewton. With CV_ADAMS and CP_NEWTON_AUTO it sets a fixed-point solver instead, unless
+ * projector, user data and error weights, with BDF and ADAMS the maximum order, and with BDF the linear solver of
+ * CPMechSetNewton. With "ADAMS" and CP_NEWTON_AUTO it sets a fixed-point solver instead, unless
  * the user has set a nonlinear solver.
  *
  * With CP_NEWTON_KKT, partial derivatives by functions of the user are compared with differences now and

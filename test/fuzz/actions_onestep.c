@@ -1,4 +1,4 @@
-/* Calls of cpodes_integrator.h. */
+/* Calls of cpodes_integrator.h with one-step methods. */
 #include "world.h"
 
 #include <math.h>

@@ -96,7 +96,7 @@ enum { NOT_FINITE = 12345 };
 
 #define TOL   SUN_RCONST(1e-6)
 #define T_END SUN_RCONST(0.3)
-/* Errors of CVODES and of CPOneStep at the tolerance TOL, for the pendulum until T_END */
+/* Errors of all methods at the tolerance TOL, for the pendulum until T_END */
 #define SAME (1e3 * TOL)
 
 /* ---- a stage: a program's objects before it calls cpodes, and cpodes' objects ---- */

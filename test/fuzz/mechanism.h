@@ -76,7 +76,7 @@ int mechanism_has(const Mechanism *m, int i, int j);
 SUNMatrix mechanism_jacobian_template(const Mechanism *m, Form form, SUNContext ctx);
 SUNMatrix mechanism_metric_template(const Mechanism *m, Form form, SUNContext ctx);
 
-/* ---- for CPode, CPOneStep and projectors ---- */
+/* ---- for integrators and projectors ---- */
 int mechanism_rhs(sunrealtype t, N_Vector y, N_Vector ydot, void *user_data);
 int mechanism_rhs_batch(int k, const sunrealtype *t, const sunrealtype *Y, sunrealtype *F,
                         void *user_data);

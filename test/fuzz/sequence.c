@@ -156,10 +156,10 @@ static void with_contacts(World *w) {
 
 static void nothing(World *w) { act_on_any(w); }
 
-static const Action set_ups[] = {{"CPode with a projector", cpode_with_projector, 6},
-                                 {"CPode alone", cpode_alone, 2},
-                                 {"attached CPode", cpode_attached, 2},
-                                 {"CPode with mechanics", cpode_with_mechanics, 7},
+static const Action set_ups[] = {{"multistep method with a projector", cpode_with_projector, 6},
+                                 {"multistep method alone", cpode_alone, 2},
+                                 {"attached to CVODES", cpode_attached, 2},
+                                 {"multistep method with mechanics", cpode_with_mechanics, 7},
                                  {"one-step method with a projector", onestep_with_projector, 4},
                                  {"one-step method alone", onestep_alone, 1},
                                  {"one-step method with mechanics", onestep_with_mechanics, 4},

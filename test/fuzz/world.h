@@ -120,7 +120,7 @@ void world_message(int code, const char *function, const char *msg, void *data);
 /* ---- promises ---- */
 
 void promise_start(World *w, Promise *k, sunrealtype t0, N_Vector y0);
-/* The result of CPode, CPIntegratorEvolve. reached: the integrator's own time. Before the call yout was SENTINEL */
+/* The result of CPIntegratorEvolve. reached: the integrator's own time. Before the call yout was SENTINEL */
 #define SENTINEL SUN_RCONST(-777.0)
 void promise_judge(World *w, Promise *k, int flag, sunrealtype tout, int itask, N_Vector yout,
                    sunrealtype tret, sunrealtype reached);

@@ -87,7 +87,7 @@ static long int steps_of(const March *m) {
   return steps;
 }
 
-/* Handles the model's event; afterwards both integrators count their steps from zero. */
+/* Handles the model's event; afterwards the integrator counts its steps from zero. */
 static void strike(March *m, sunrealtype t, Outcome *run) {
   int found[CP_MODEL_MAX_ROOTS];
   run->events++;

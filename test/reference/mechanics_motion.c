@@ -169,7 +169,7 @@ static Motion start_motion(CPMech mech, N_Vector y, int lmm, sunrealtype tol) {
 
 static void advance(Motion *run, sunrealtype t) {
   const int flag = CPIntegratorEvolve(run->cpode, t, run->y, &run->t, CV_NORMAL);
-  ck_assert_msg(flag >= 0, "CPode returned %d at t = %g: %s", flag, run->t,
+  ck_assert_msg(flag >= 0, "CPIntegratorEvolve returned %d at t = %g: %s", flag, run->t,
                 CPIntegratorGetLastMessage(run->cpode));
   CVodeGetNumSteps(CPIntegratorGetCVodeMem(run->cpode), &run->steps);
 }

@@ -23,7 +23,7 @@ CPModel *model_of(const CPModelType *type, const Setting *settings, int nsetting
   return model;
 }
 
-/* ---- one of the two integrators ---- */
+/* ---- the integrator ---- */
 
 static void set_stop(ModelRun *run) { /* the next kink of the forces, if any */
   if (run->next_stop >= run->model->nstops) return;

@@ -100,7 +100,7 @@ static int create_and_step(CPIntegrator *mem, CPProjector P, N_Vector y, N_Vecto
   return flag;
 }
 
-/* Everything that CPIntegratorCreate ... CPode allocated is freed. */
+/* Everything that CPIntegratorCreate ... CPIntegratorEvolve allocated is freed. */
 START_TEST(a_whole_life_gives_all_memory_back) {
   N_Vector abstol = VECTOR(1.0e-6, 1.0e-6, 1.0e-6, 1.0e-6), y = vector_of(PENDULUM_N, NULL);
   world = (World){.p = {1.0, 9.81}};

@@ -1,4 +1,4 @@
-/* A pendulum in CPode, with counted callbacks that can be made to fail. */
+/* A pendulum by BDF or Adams, with counted callbacks that can be made to fail. */
 #ifndef CPODES_TEST_INTEGRATOR_FIXTURE_H
 #define CPODES_TEST_INTEGRATOR_FIXTURE_H
 

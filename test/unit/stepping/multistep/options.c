@@ -1,4 +1,4 @@
-/* Options of CPode: how often, when and how strictly the steps are projected, which norm CVODES
+/* Options of BDF and Adams: how often, when and how strictly the steps are projected, which norm CVODES
  * gets, and in which order all of this may be set. */
 #include "stepping/multistep/fixture.h"
 
@@ -272,7 +272,7 @@ START_TEST(the_nonlinear_solver_can_be_changed_before_the_first_step) {
 }
 END_TEST
 
-/* CVODES' own functions on CVODES' memory: alone, or after those of CPode, whose tolerances are
+/* CVODES' own functions on CVODES' memory: alone, or after those of cpodes, whose tolerances are
  * then ignored. */
 START_TEST(tolerances_of_cvodes_functions_are_those_of_the_run) {
   const Method method = methods[_i % 4];

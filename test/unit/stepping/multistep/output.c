@@ -374,7 +374,7 @@ START_TEST(messages_go_to_the_handler) {
   ck_assert_int_eq(run.log.code, CP_ILL_INPUT);
   ck_assert_str_eq(run.log.function, "CPIntegratorSetProjFrequency");
   ck_assert_message(&run, "nsteps", "positive", "-2");
-  /* also those of CVODES outside of CPode */
+  /* also those of CVODES outside of CPIntegratorEvolve */
   ck_assert_int_eq(CVodeSetMaxOrd(run.cvode_mem, -1), CV_ILL_INPUT);
 #if SUNDIALS_VERSION_MAJOR < 7
   ck_assert_int_eq(run.log.count, 2);

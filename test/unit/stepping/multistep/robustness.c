@@ -88,7 +88,7 @@ static void keep(Along *along) {
   ck_assert_success(&run, CVodeGetSens(run.cvode_mem, &t, &along->s));
 }
 
-/* Steps until one fails; returns the flag of CPode for that step. */
+/* Steps until one fails; returns the flag of CPIntegratorEvolve for that step. */
 static int step_to_the_failure(Along *along, int f_flag) {
   flag_to_come = f_flag;
   run_intercept(&run, NULL, arm);

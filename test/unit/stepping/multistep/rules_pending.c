@@ -452,7 +452,7 @@ START_TEST(a_restart_knows_nothing_of_a_pending_correction) {
 }
 END_TEST
 
-/* CVodeF steps without CPode and leaves its last correction pending; a new start with a shorter
+/* CVodeF steps without CPIntegratorEvolve and leaves its last correction pending; a new start with a shorter
  * step then looks like a retry of the same first step. */
 START_TEST(a_restart_after_a_forward_run_knows_nothing_of_its_last_correction) {
   N_Vector y0 = vector_copy(run.y), expected = vector_copy(run.y);

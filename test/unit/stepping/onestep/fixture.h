@@ -1,4 +1,4 @@
-/* The pendulum of test/unit/stepping/multistep/fixture.h in CPOneStep. */
+/* The pendulum of test/unit/stepping/multistep/fixture.h by one-step methods. */
 #ifndef CPODES_TEST_ONESTEP_FIXTURE_H
 #define CPODES_TEST_ONESTEP_FIXTURE_H
 
