@@ -81,8 +81,9 @@ typedef struct {
 /* ---- life cycle ---- */
 
 /**
- * Creates an integrator by the name of its method, in any case of letters (NULL: "DOP853"). ctx must outlive it. Returns the integrator, which the
- * caller frees with CPIntegratorFree, or NULL, in which case a line on stderr says why (unknown name, no embedded method).
+ * Creates an integrator by the name of its method (NULL: "DOP853"), which, except for tables, may be in small letters. ctx must
+ * outlive it. Returns the integrator, which the caller frees with CPIntegratorFree, or NULL, in which case a line on stderr says
+ * why (unknown name, no embedded method).
  * "BDF" and "ADAMS" get CVODES memory of their own. Two of its settings differ from CVODES' defaults (guide, "Defaults") and
  * can be changed with CVodeSet... as usual.
  */
@@ -158,8 +159,8 @@ CPODES_EXPORT int CPIntegratorWFtolerances(CPIntegrator mem, CVEwtFn efun);
 
 /* ---- options; with one-step methods at any time between two steps ---- */
 
-/** Sets the pointer that f, efun and g get, and the functions of a projector without data of its own. It is not owned. Returns CP_NOT_SUPPORTED if a CPMech is
- * attached (use CPMechSetUserData). */
+/** Sets the pointer that f, efun and g get, and the functions of a projector without data of its own. It is not owned. Returns
+ * CP_NOT_SUPPORTED if a CPMech is attached (use CPMechSetUserData). */
 CPODES_EXPORT int CPIntegratorSetUserData(CPIntegrator mem, void *user_data);
 
 /**
