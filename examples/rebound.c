@@ -1,4 +1,4 @@
-/* Example: a pendulum that rebounds from a wall repeatedly, with two integrators at the same tolerance.
+/* Example: a pendulum that rebounds from a wall repeatedly, by two methods at the same tolerance.
  *
  *   x'' = -x T,  y'' = -y T - g,   T = (x'^2 + y'^2 - g y) / L^2
  *   0 = x^2 + y^2 - L^2,   0 = x x' + y y'                      rod of length L, and its rate
