@@ -9,18 +9,22 @@
 
 /* ---- life cycle ---- */
 
+static void inCapitals(const char *method, char name[CP_METHOD_NAME]) {
+  size_t i = 0;
+  for (; method[i] && i < CP_METHOD_NAME - 1; i++) {
+    name[i] = method[i];
+    if (method[i] >= 'a' && method[i] <= 'z') name[i] = (char)(method[i] - 'a' + 'A');
+  }
+  name[i] = '\0';
+}
+
 CPIntegrator CPIntegratorCreate(const char *method, SUNContext ctx) {
-  char name[CP_METHOD_NAME] = "DOP853"; /* in capitals */
+  char name[CP_METHOD_NAME];
   const int is_table =
       method && !strncmp(method, "ARKODE_", 7); /* whose names have small letters as well */
   if (!ctx) return cpRefuse(NULL, __func__, "ctx must not be NULL"), NULL;
-  for (size_t i = 0; method && i < sizeof name; i++) {
-    name[i] = method[i];
-    if (method[i] >= 'a' && method[i] <= 'z') name[i] = (char)(method[i] - 'a' + 'A');
-    if (!method[i]) break;
-  }
-  name[sizeof name - 1] = '\0';
-  const int lmm         = cpMultistepMethod(name);
+  inCapitals(method ? method : "DOP853", name);
+  const int lmm = cpMultistepMethod(name);
   return lmm ? cpMultistepCreate(lmm, ctx, __func__)
              : cpOneStepCreate(is_table ? method : name, ctx, __func__);
 }
@@ -32,7 +36,9 @@ CPIntegrator CPIntegratorCreateTable(ARKodeButcherTable B, SUNContext ctx) {
 
 CPIntegrator CPIntegratorAttach(void *cvode_mem, const char *method, SUNNonlinearSolver inner,
                                 N_Vector y_tmpl, SUNContext ctx) {
-  const int lmm = method ? cpMultistepMethod(method) : 0;
+  char name[CP_METHOD_NAME];
+  inCapitals(method ? method : "", name);
+  const int lmm = cpMultistepMethod(name);
   if (!ctx) return cpRefuse(NULL, __func__, "ctx must not be NULL"), NULL;
   if (!lmm)
     return cpRefuse(NULL, __func__, "method must be BDF or ADAMS, is %s", method ? method : "NULL"),

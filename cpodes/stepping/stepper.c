@@ -1,4 +1,4 @@
-/* The base of both integrators: life cycle, options, tolerances, statistics. */
+/* The base of all methods: life cycle, options, tolerances, statistics. */
 #include "stepper.h"
 
 #include <math.h>

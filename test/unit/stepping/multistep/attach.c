@@ -47,7 +47,7 @@ static void program_close(void) {
 }
 
 static void attach(int lmm, SUNNonlinearSolver inner) {
-  mem = CPIntegratorAttach(prog.cvode_mem, lmm == CV_BDF ? "BDF" : "ADAMS", inner, prog.y,
+  mem = CPIntegratorAttach(prog.cvode_mem, lmm == CV_BDF ? "bdf" : "ADAMS", inner, prog.y,
                            test_context);
   ck_assert_ptr_nonnull(mem);
   P = world_projector(&prog.world, prog.y);
