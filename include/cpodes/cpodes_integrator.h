@@ -101,7 +101,7 @@ CPODES_EXPORT CPIntegrator CPIntegratorCreateTable(ARKodeButcherTable B, SUNCont
  * given again. The nonlinear convergence coefficient is set to CVODES' default, see
  * CPIntegratorSetNonlinConvCoef.
  *
- * method is "BDF" or "ADAMS", in any case, like the argument that CVodeCreate was given. A wrong one ends the run with CP_SELFCHECK_FAIL.
+ * method is "BDF" or "ADAMS", in any case: what CVodeCreate was given. A wrong one ends the run with CP_SELFCHECK_FAIL.
  * inner is the nonlinear solver in use, of type ROOTFIND or FIXEDPOINT, with the operations
  * gettype, solve, setsysfn and setctestfn. It remains the caller's and must outlive the integrator.
  * If inner is NULL, which is possible before the first step only, a new Newton solver is used, as
