@@ -256,12 +256,11 @@ int bodiesDrive(const struct CPBodies_ *b, int drive, sunrealtype t, DriveAt *at
 /* x up to whole turns, in [-pi, pi]: sine and cosine are right to the last digit however many turns there are. */
 static sunrealtype onCircle(sunrealtype x) { return fabs(x) <= 3 ? x : atan2(sin(x), cos(x)); }
 
-/* The period of the row's sum, which whole turns of its angles generate. It is 0 if there are no
+/* The change of the row's sum, per rad, by which whole turns of its angles generate all others. It is 0 if there are no
  * such angles, or if the ratios, changed as parameters, have no common measure; then the angles
  * count from the start, up to half a turn. */
-static sunrealtype period(const struct CPBodies_ *b, const Row *row) {
+static sunrealtype perTurn(const struct CPBodies_ *b, const Row *row) {
   static const sunrealtype rounding = SUN_RCONST(1e-9), least = SUN_RCONST(1e-6);
-  const sunrealtype turn = 8 * atan(SUN_RCONST(1.0));
   sunrealtype common = 0, largest = 0;
   for (int k = 0; k < row->nterms && row->wraps; k++) {
     sunrealtype x = row->term[k].m.kind == ANGLE ? fabs(weight(b, &row->term[k])) : 0;
@@ -273,7 +272,7 @@ static sunrealtype period(const struct CPBodies_ *b, const Row *row) {
     }
     common = fmax(common, x);
   }
-  return common > least * largest ? turn * common : 0;
+  return common > least * largest ? common : 0;
 }
 
 /* Of a row that aligns axes: the component of the rotation vector that has its derivative where the
@@ -321,11 +320,13 @@ static int fillRow(const struct CPBodies_ *b, const Row *row, sunrealtype t, int
   }
   sum += level == 2 ? drive.acc : level == 1 ? -drive.rate : 0;
   if (level == 0) {
-    const int turned = row->wraps && row->drive != NONE;
-    sum              = (turned ? onCircle(sum) - onCircle(drive.g) : sum - drive.g) - drive.rest;
-    if (row->offset != NONE) sum -= b->param[row->offset];
-    const sunrealtype turns = row->wraps ? period(b, row) : 0;
-    if (turns > 0) sum = remainder(sum, turns);
+    const sunrealtype turn = 8 * atan(SUN_RCONST(1.0)), unit = row->wraps ? perTurn(b, row) : 0,
+                      to = drive.g + (row->offset != NONE ? b->param[row->offset] : 0);
+    /* Both sides are taken to the circle before they meet: of many turns, the difference would keep
+     * the last digit of the turns. */
+    sum = unit > 0 ? unit * (onCircle(sum / unit) - onCircle(to / unit)) : sum - to;
+    sum -= drive.rest;
+    if (unit > 0) sum = remainder(sum, turn * unit);
   }
   out[row->first] = level == 0 && row->first < b->np ? sum - b->shift[row->first] : sum;
   return flag;

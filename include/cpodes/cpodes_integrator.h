@@ -354,7 +354,7 @@ CPODES_EXPORT int CPIntegratorGetDky(CPIntegrator mem, sunrealtype t, int k, N_V
  * with BDF and ADAMS P ycor if the tested one is unprojected. ele [n]: out. Returns CP_NO_INIT if the newest attempt was not
  * an accepted step with an error test. */
 CPODES_EXPORT int CPIntegratorGetEstLocalErrors(CPIntegrator mem, N_Vector ele);
-/** Returns the name of the method (valid as long as mem), its order (BDF, ADAMS: the present one), the order of the embedded
+/** Returns the name of the method (valid as long as mem), its order (BDF, ADAMS, RADAU: the present one), the order of the embedded
  * method and the number of stages (BDF, ADAMS: 0). Any of them may be NULL. */
 CPODES_EXPORT int CPIntegratorGetMethod(CPIntegrator mem, const char **name, int *order,
                                         int *embedded, int *stages);

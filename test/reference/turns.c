@@ -36,7 +36,7 @@ typedef struct {
   CPBodies bodies;
   CPMech mech;
   N_Vector y;
-  sunrealtype start, t0;
+  sunrealtype start, offset, t0; /* offset: of the gears, which counts all turns of the shaft */
   MessageLog log;
 } Machine;
 
@@ -74,7 +74,7 @@ static void add_joint(CPBodies b, const char *name, CPJointKind kind, const char
 }
 
 /* The axes of driven bodies are x; the press lies in the plane. */
-static CPBodies build(Kind kind) {
+static CPBodies build(Kind kind, sunrealtype offset) {
   CPBodies b           = CPBodiesCreate(kind == PRESS ? 2 : 3, test_context);
   const CPMarker along = {.axis = {1, 0, 0}, .across = {0, 1, 0}}, plain = {.axis = {0, 0, 1}};
   const sunrealtype c = cos(bend), s = sin(bend);
@@ -101,7 +101,8 @@ static CPBodies build(Kind kind) {
     add_joint(b, "sleeve", CP_JOINT_CYLINDRICAL, NULL, "second", 0, 0, bent, bent);
   }
   if (kind == GEARS) {
-    const CPCoupler mesh = {.name = "mesh", .of = {{"bearing", 0}, {"second", 0}}, .ratio = {20, 31}};
+    const CPCoupler mesh = {
+        .name = "mesh", .of = {{"bearing", 0}, {"second", 0}}, .ratio = {20, 31}, .offset = offset};
     add_body(b, "wheel", 0, 1, 0);
     add_joint(b, "second", CP_JOINT_REVOLUTE, NULL, "wheel", 0, 1, along, along);
     ADD(CPBodiesAddCoupler(b, &mesh));
@@ -115,9 +116,10 @@ static CPBodies build(Kind kind) {
 }
 
 static Machine machine(Case *c) {
-  Machine m     = {.bodies = build(c->kind)};
+  Machine m     = {.start = start_of(c)};
+  m.offset      = 20 * m.start;
+  m.bodies      = build(c->kind, m.offset);
   CPBodies b    = m.bodies;
-  m.start       = start_of(c);
   m.t0          = c->place == IN_TIME ? (sunrealtype)(c->before * turn / rate) : 0;
   CPDrive motor = {.name  = "motor",
                    .of    = {"bearing", c->kind == SCREW},
@@ -159,7 +161,12 @@ static sunrealtype output_error(const Case *c, const Machine *m, long double ang
     return fabs(remainder(x - atan2(sin(a), cos(a) * cos(bend)), acos(-1.0)));
   }
   case SCREW: return fabs(remainder(coordinate(m, "bearing", 0) - lead * a, (double)(lead * turn)));
-  case GEARS: return fabs(remainder(31 * coordinate(m, "second", 0) + 20 * a, (double)turn)) / 31;
+  case GEARS: {
+    const long double offset = remainderl((long double)m->offset, turn);
+    return fabs(remainder(31 * coordinate(m, "second", 0) + 20 * a - (sunrealtype)offset,
+                          (double)turn)) /
+           31;
+  }
   case PRESS: {
     const sunrealtype h = crank * sin(a);
     return fabs(coordinate(m, "guide", 0) - (crank * cos(a) + sqrt(rod * rod - h * h) - crank - rod));
