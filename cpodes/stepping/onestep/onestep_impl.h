@@ -75,11 +75,11 @@ typedef struct {
   int raw, trial_raw; /* y or trial could not be projected */
 } CPRoots;
 
-#define CP_DOP853      "DOP853"
-#define CP_RADAU       "RADAU"
-#define CP_RADAU5      "RADAU5"
-#define CP_RADAU9      "RADAU9"
-#define CP_RADAU13     "RADAU13"
+#define CP_DOP853  "DOP853"
+#define CP_RADAU   "RADAU"
+#define CP_RADAU5  "RADAU5"
+#define CP_RADAU9  "RADAU9"
+#define CP_RADAU13 "RADAU13"
 
 struct CPOneStep_ {
   struct CPIntegrator_ base; /* the state (t, y); ewt: error weights at the start of its step */
