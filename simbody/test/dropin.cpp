@@ -20,8 +20,7 @@ static std::string expected() {
 static bool onCpodes() { return expected() == "libsimbody_cpodes"; }
 
 START_TEST(functions_of_cpodes_come_from_the_expected_library) {
-  for (const char *name :
-       {"CPIntegratorCreate", "CPode", "CPIntegratorGetRootWindow", "CPLapackDense"}) {
+  for (const char *name : {"CPodeCreate", "CPode", "CPodeGetRootWindow", "CPLapackDense"}) {
     Dl_info info;
     void *const function = dlsym(RTLD_DEFAULT, name);
     ck_assert_msg(function && dladdr(function, &info), "there is no %s", name);

@@ -9,14 +9,14 @@ if(found)
 endif()
 
 # The drop-in exports the interface of 2006 and nothing else. If a function of CPODES were missing in it, libSimTKmath's would
-# be called, and would mistake cpodes' memory for its own. CPGetReturnFlagName takes no memory.
+# be called, and would mistake cpodes' memory for its own. CPodeGetReturnFlagName takes no memory.
 execute_process(COMMAND nm -D --defined-only "${DROPIN}" OUTPUT_VARIABLE names RESULT_VARIABLE failed)
 execute_process(COMMAND nm -D --defined-only "${SIMTKMATH}" OUTPUT_VARIABLE theirs RESULT_VARIABLE failed_too)
 string(REGEX MATCHALL " T [^\n]*" names "${names}")
 list(TRANSFORM names REPLACE " T " "")
 string(REGEX MATCHALL " T CPode[A-Za-z]*\n" theirs "${theirs}")
 list(TRANSFORM theirs REPLACE " T ([A-Za-z]*).*" "\\1")
-list(REMOVE_ITEM theirs CPGetReturnFlagName)
+list(REMOVE_ITEM theirs CPodeGetReturnFlagName)
 set(missing ${theirs})
 list(REMOVE_ITEM missing ${names})
 list(FILTER names EXCLUDE REGEX "^CP(ode|Dls|Lapack)")
