@@ -131,7 +131,11 @@ void promise_judge(World *w, Promise *k, int flag, sunrealtype tout, int itask, 
     complain(w, "a code of no meaning", "%s returned %d", w->call, flag);
   if (flag == CP_SUCCESS && itask == CV_NORMAL && tret != tout)
     complain(w, "success short of tout", "%s: t = %.17g, tout = %.17g", w->call, tret, tout);
-  k->idle = flag == CP_SUCCESS && itask == CV_ONE_STEP && tret == k->returned ? k->idle + 1 : 0;
+  const int is_start =
+      tret == k->t0 && fabs(tout - tret) <= slack; /* for which no step is promised */
+  k->idle = flag == CP_SUCCESS && itask == CV_ONE_STEP && tret == k->returned && !is_start
+                ? k->idle + 1
+                : 0;
   if (k->idle > (tret == k->t0 ? 0 : MOST_IDLE_STEPS))
     complain(w, "a step that goes nowhere", "%s: t = %.17g", w->call, tret);
   promise_compare(w, k, tret, yout, "success with a wrong state");

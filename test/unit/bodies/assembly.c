@@ -296,6 +296,7 @@ END_TEST
 
 /* A pendulum of one hinge, with a second hinge or a second drive */
 static void pendulum(int second_hinge) {
+  static MessageLog ignored; /* by CPMech: the messages of the bodies are compared */
   create(2);
   const CPBody body  = {.name = "a", .mass = 1, .inertia = {0, 0, 0.01}, .centre = {0.5, 0, 0}};
   const CPJoint p    = {.name = "p", .kind = CP_JOINT_REVOLUTE, .b = "a"};
@@ -310,7 +311,7 @@ static void pendulum(int second_hinge) {
   if (!second_hinge) ADD(CPBodiesAddDrive(bodies, &fine));
   if (!second_hinge) ADD(CPBodiesAddDrive(bodies, &e));
   start();
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &(MessageLog){0}), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &ignored), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_IC_FAIL);
 }
 
