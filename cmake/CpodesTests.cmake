@@ -16,8 +16,11 @@ add_custom_target(thread_tests)
 set(cpodes_test_environment OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1)
 set(cpodes_memcheck_environment ${cpodes_test_environment} CK_FORK=no)
 # OpenBLAS sums the squares of a norm with the 80 bits of x87, whose range valgrind does not have. Debian's reference
-# libraries take its place there.
-set(cpodes_reference_lapack /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/lapack:/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/blas)
+# libraries take its place there, loaded first because a program may be linked with libopenblas itself.
+set(cpodes_reference_blas /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/blas/libblas.so.3)
+if(EXISTS ${cpodes_reference_blas})
+  list(APPEND cpodes_memcheck_environment LD_PRELOAD=${cpodes_reference_blas})
+endif()
 set(cpodes_test_launcher "")
 if(CPODES_SANITIZE)
   list(APPEND cpodes_test_environment CK_FORK=no)
@@ -141,9 +144,9 @@ function(cpodes_add_memcheck test target)
     COMMAND
       ${CPODES_VALGRIND} --quiet --error-exitcode=99 --leak-check=full
       --show-leak-kinds=definite,indirect,possible --errors-for-leak-kinds=definite,indirect,possible
-      --suppressions=${PROJECT_SOURCE_DIR}/test/openmp.supp $<TARGET_FILE:${target}>)
+      --suppressions=${PROJECT_SOURCE_DIR}/test/valgrind.supp $<TARGET_FILE:${target}>)
   set_tests_properties(memcheck.${test} PROPERTIES LABELS "memcheck;${ARGN}" TIMEOUT 900 ENVIRONMENT
-                                                   "${cpodes_memcheck_environment};LD_LIBRARY_PATH=${cpodes_reference_lapack}:$ENV{LD_LIBRARY_PATH}")
+                                                   "${cpodes_memcheck_environment}")
   cpodes_set_cost(memcheck.${test})
 endfunction()
 
@@ -218,7 +221,7 @@ function(cpodes_add_mpi_test name label target ranks seconds)
     ${name}
     PROPERTIES LABELS ${label} TIMEOUT ${seconds} PROCESSORS ${ranks}
                ENVIRONMENT
-               "${cpodes_memcheck_environment};ASAN_OPTIONS=detect_leaks=0;OMPI_ALLOW_RUN_AS_ROOT=1;\
+               "${cpodes_test_environment};CK_FORK=no;ASAN_OPTIONS=detect_leaks=0;OMPI_ALLOW_RUN_AS_ROOT=1;\
 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe")
   cpodes_set_cost(${name})
 endfunction()
