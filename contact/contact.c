@@ -28,9 +28,16 @@ int contactError(CPContact c, int code, const char *function, const char *format
   return code;
 }
 
+int contactData(void *contact, void **data) {
+  const CPContact c      = contact;
+  const CPMechModel *own = &c->model;
+  *data                  = own->data ? own->data : c->user_data;
+  return own->current_data ? own->current_data(*data, data) : 0;
+}
+
 int contactIdle(CPContact c, const char *function) {
   if (!c) return contactError(NULL, CP_MEM_NULL, function, "contact must not be NULL");
-  if (!c->running && !c->calling && !c->handling) return CP_SUCCESS;
+  if (!c->running && !c->calling && !c->handling && !CPMechIsBusy(c->mech)) return CP_SUCCESS;
   return contactError(
       c, CP_REENTERED, function,
       "it must not be called by a function of yours that works for the same contacts");
@@ -83,30 +90,10 @@ int contactRows(CPContact c, sunrealtype t, const sunrealtype *q) {
   if (SUNMatGetID(c->A) == SUNMATRIX_DENSE) SUNMatZero(c->A);
   else
     memset(SM_DATA_S(c->A), 0, (size_t)SM_NNZ_S(c->A) * sizeof(sunrealtype)); /* The pattern stays. */
-  return contactCalled(c, c->model.A(t, q, c->A, contactData(c)));
+  return contactCall(c, A, t, q, c->A);
 }
 
-/* ------------------------------------------------------------------ the functions of CPMech -- */
-
-static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
-  const CPContact c = data;
-  return contactCalled(c, c->model.M(t, q, M, contactData(c)));
-}
-
-static int rows(sunrealtype t, const sunrealtype *q, SUNMatrix A, void *data) {
-  const CPContact c = data;
-  return contactCalled(c, c->model.A(t, q, A, contactData(c)));
-}
-
-static int forces(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
-                  sunrealtype *f, void *data) {
-  const CPContact c = data;
-  if (c->mode != IMPULSES)
-    return c->model.f ? contactCalled(c, c->model.f(t, q, u, z, f, contactData(c))) : 0;
-  const int flag = contactRows(c, t, q);
-  if (!flag) contactTransposedTimes(c->A, c->impulse, f);
-  return flag;
-}
+/* ---------------------------------------------------------------------------------- friction -- */
 
 sunrealtype contactLength(int n, const sunrealtype *x) {
   return n == 0 ? 0.0 : n == 1 ? fabs(x[0]) : hypot(x[0], x[1]);
@@ -196,7 +183,7 @@ static int slidingVelocities(CPContact c, sunrealtype t, const sunrealtype *q, c
 static int prepareFriction(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
                            int *any) {
   *any = 0;
-  for (int i = 0; i < c->npoints && c->mode == MOTION; i++) *any |= isForce(&c->point[i]);
+  for (int i = 0; i < c->npoints && !c->frictionless; i++) *any |= isForce(&c->point[i]);
   if (!*any) return 0;
   int flag = contactLaws(c, t, 0, "CPContactSolve");
   if (!flag) flag = contactRows(c, t, q);
@@ -241,84 +228,6 @@ static int frictionJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u
     for (int k = 0; k < point->ntangents; k++) c->impulse[point->tangent + k] = 0.0;
   }
   return 0;
-}
-
-static int positions(sunrealtype t, const sunrealtype *q, sunrealtype *p, void *data) {
-  const CPContact c = data;
-  return contactCalled(c, c->model.p(t, q, p, contactData(c)));
-}
-
-static int velocities(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *v,
-                      void *data) {
-  const CPContact c = data;
-  return contactCalled(c, c->model.v(t, q, u, v, contactData(c)));
-}
-
-static int accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u, sunrealtype *b,
-                         void *data) {
-  const CPContact c = data;
-  return c->mode == IMPULSES ? 0 : contactCalled(c, c->model.b(t, q, u, b, contactData(c)));
-}
-
-static int kinematics(const sunrealtype *q, CPMechKinematics what, const sunrealtype *x,
-                      sunrealtype *y, void *data) {
-  const CPContact c = data;
-  return contactCalled(c, c->model.N(q, what, x, y, contactData(c)));
-}
-
-static int auxiliary(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
-                     const sunrealtype *lambda, sunrealtype *zdot, void *data) {
-  const CPContact c = data;
-  return contactCalled(c, c->model.zdot(t, q, u, z, lambda, zdot, contactData(c)));
-}
-
-static int dynamicsJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                       const sunrealtype *z, const sunrealtype *udot, const sunrealtype *lambda,
-                       SUNMatrix K, SUNMatrix C, SUNMatrix Fz, void *data) {
-  const CPContact c = data;
-  return contactCalled(c, c->model.dynamics_jac(t, q, u, z, udot, lambda, K, C, Fz, contactData(c)));
-}
-
-static int constraintJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                         const sunrealtype *udot, SUNMatrix Bq, SUNMatrix Bu, void *data) {
-  const CPContact c = data;
-  return contactCalled(c, c->model.constraint_jac(t, q, u, udot, Bq, Bu, contactData(c)));
-}
-
-static int auxiliaryJac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
-                        const sunrealtype *z, const sunrealtype *lambda, SUNMatrix Zq, SUNMatrix Zu,
-                        SUNMatrix Zz, void *data) {
-  const CPContact c = data;
-  return contactCalled(c, c->model.auxiliary_jac(t, q, u, z, lambda, Zq, Zu, Zz, contactData(c)));
-}
-
-static void rowName(CPMechName what, sunindextype i, sunrealtype t, char *name, size_t length,
-                    void *data) {
-  const CPContact c = data;
-  c->model.row_name(what, i, t, name, length, c->user_data);
-}
-
-/* The model of the CPMech: the user's, with the functions above in place of the user's functions. */
-static CPMechModel wrapped(CPContact c, const CPMechModel *model, int with_friction) {
-  CPMechModel w    = *model;
-  w.M              = mass;
-  w.A              = rows;
-  w.f              = forces;
-  w.p              = positions;
-  w.v              = model->v ? velocities : NULL;
-  w.b              = accelerations;
-  w.N              = model->N ? kinematics : NULL;
-  w.zdot           = model->zdot ? auxiliary : NULL;
-  w.f_lambda       = with_friction ? friction : NULL;
-  w.lambda_jac     = with_friction ? frictionJac : NULL;
-  w.dynamics_jac   = model->dynamics_jac && !with_friction ? dynamicsJac : NULL;
-  w.constraint_jac = model->constraint_jac ? constraintJac : NULL;
-  w.auxiliary_jac  = model->auxiliary_jac ? auxiliaryJac : NULL;
-  w.row_name       = model->row_name ? rowName : NULL;
-  w.udot           = NULL;
-  w.udot_jac       = NULL;
-  w.data           = c;
-  return w;
 }
 
 /* ------------------------------------------------------------------------------ life cycle -- */
@@ -387,24 +296,19 @@ static int checkPoint(CPContact c, int i, const CPContactPoint *point) {
 #undef RULE
 
 int contactSizeMultipliers(CPContact c, int m) {
-  const int direct = c->direct < m ? c->direct : m,
-            with_S = direct == m || (direct < c->na && m <= CONTACT_STORED);
+  const int direct = c->direct < m ? c->direct : m;
   const size_t n = (size_t)m, r = (size_t)direct, dense = 3 * r * r + 12 * r,
-               products = direct == m ? 0 : (CONTACT_BASIS + 14 + (with_S ? n : 0)) * n;
+               products = direct == m ? 0 : (CONTACT_BASIS + 14) * n;
   char *is_contact      = calloc(n, sizeof *is_contact);
   sunrealtype *room     = calloc(dense > products ? dense : products, sizeof *room),
-              *lambda   = calloc(3 * n, sizeof *lambda);
-  SUNMatrix S           = with_S ? SUNDenseMatrix(m, m, c->A->sunctx) : NULL;
-  if (!is_contact || !room || !lambda || (with_S && !S)) {
+              *lambda   = calloc(n, sizeof *lambda);
+  if (!is_contact || !room || !lambda) {
     free(is_contact), free(room), free(lambda);
-    if (S) SUNMatDestroy(S);
     return 1;
   }
   if (c->is_contact) memcpy(is_contact, c->is_contact, (size_t)c->na);
   free(c->is_contact), free(c->problem.room), free(c->lambda);
-  if (c->S) SUNMatDestroy(c->S);
-  c->is_contact = is_contact, c->problem.room = room, c->S = S, c->m = m;
-  c->lambda = lambda, c->other = lambda + n;
+  c->is_contact = is_contact, c->problem.room = room, c->lambda = lambda, c->m = m;
   return 0;
 }
 
@@ -412,8 +316,9 @@ int contactSizeMultipliers(CPContact c, int m) {
 static int build(CPContact c, N_Vector y_tmpl) {
   const int is_sparse = c->model.A_tmpl && SUNMatGetID(c->model.A_tmpl) == SUNMATRIX_SPARSE;
   c->direct           = is_sparse && c->na > CONTACT_DIRECT ? CONTACT_DIRECT : c->na;
-  const int stored    = is_sparse && c->na > CONTACT_STORED ? c->direct : c->na; /* rows of W */
-  const size_t na = (size_t)c->na, n = (size_t)c->npoints, r = (size_t)c->direct;
+  c->stored           = is_sparse && c->na > CONTACT_STORED ? CONTACT_STORED : c->na;
+  const size_t na = (size_t)c->na, n = (size_t)c->npoints, r = (size_t)c->direct,
+               stored = (size_t)c->stored;
   struct {
     void *address;
     size_t count, size;
@@ -446,8 +351,8 @@ static int build(CPContact c, N_Vector y_tmpl) {
                 {&c->e, na, sizeof *c->e},
                 {&c->compression, na, sizeof *c->compression},
                 {&c->udot, (size_t)c->nu, sizeof *c->udot},
-                {&c->driven, (size_t)c->nu, sizeof *c->driven},
-                {&c->W, (size_t)stored * (size_t)stored, sizeof *c->W},
+                {&c->force, (size_t)c->nu, sizeof *c->force},
+                {&c->W, stored * stored, sizeof *c->W},
                 {&c->problem.W, r * r, sizeof *c->W},
                 {&c->problem.block, 9 * n, sizeof *c->W},
                 {&c->problem.c, na, sizeof *c->W},
@@ -466,6 +371,16 @@ static int build(CPContact c, N_Vector y_tmpl) {
   return contactSizeMultipliers(c, c->na) || !(c->saved = N_VClone(y_tmpl)) ||
          !(c->earlier = N_VClone(y_tmpl)) || !(c->newest = N_VClone(y_tmpl)) ||
          !(c->trial = N_VClone(y_tmpl));
+}
+
+/* Creates the CPMech, with the friction as a force. Returns 0, or 1 after a report. */
+static int createMech(CPContact c, N_Vector y_tmpl, SUNContext ctx, int with_friction) {
+  const CPMechForce force = {.f = friction, .on_lambda = 1, .lambda_jac = frictionJac, .data = c};
+  CPMechModel own         = c->model;
+  own.data = c, own.current_data = contactData;
+  own.udot = NULL, own.udot_jac = NULL; /* They know neither friction nor phases. */
+  c->mech = CPMechCreate(&own, y_tmpl, ctx);
+  return !c->mech || (with_friction && CPMechAddForce(c->mech, &force, NULL));
 }
 
 CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint *points,
@@ -504,9 +419,7 @@ CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint 
     point->tangent   = point->ntangents > 0 ? (int)points[i].tangent : point->normal;
     with_friction |= point->ntangents > 0;
   }
-  const CPMechModel w = wrapped(c, model, with_friction);
-  if (!flag) c->mech = CPMechCreate(&w, y_tmpl, ctx); /* CPMechCreate reports its failures. */
-  if (!c->mech) CPContactFree(&c);
+  if (flag || createMech(c, y_tmpl, ctx, with_friction)) CPContactFree(&c);
   return c;
 }
 
@@ -523,7 +436,6 @@ void CPContactFree(CPContact *contact) {
   contactSensFree(c);
   CPMechFree(&c->mech);
   if (c->A) SUNMatDestroy(c->A);
-  if (c->S) SUNMatDestroy(c->S);
   if (c->saved) N_VDestroy(c->saved);
   if (c->earlier) N_VDestroy(c->earlier);
   if (c->newest) N_VDestroy(c->newest);

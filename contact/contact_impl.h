@@ -91,10 +91,6 @@ void contactLinearSolve(int n, sunrealtype *A, sunrealtype *b, sunrealtype *x, s
  * not stored for more than CONTACT_STORED rows. */
 enum { CONTACT_DIRECT = 150, CONTACT_STORED = 300 };
 
-/* What the model's functions compute: the motion, the motion without friction, or the response to
- * impulses, M u' = A^T P with A u' = 0. */
-typedef enum { MOTION, FREE, IMPULSES } Mode;
-
 /* Sliding at the time t: its direction and, in space, when the deceleration at t will have halved
  * its speed. At the speed `near` the integrator stops, to see whether sliding ends. If so (ends = 1),
  * the direction stays to the end. */
@@ -130,19 +126,19 @@ struct CPContact_ {
   CPMechModel model; /* the user's */
   /* the numbers of functions of the model and of laws, and of runs and starts, that are under way */
   int calling, running;
-  int handling; /* the handler runs: what it causes to be reported is not passed to it */
-  void *user_data;
+  int handling;           /* the handler runs: what it causes to be reported is not passed to it */
+  void *user_data, *data; /* data: what the functions of the model get */
   int npoints;
   Point *point, *before;     /* [npoints]; before: phases at the start of an event */
   int np, nv, na, nq, nu, n; /* n: length of y */
-  int m;          /* number of multipliers: na rows of A, then those of prescribed motions */
-  SUNMatrix A, S; /* A as evaluated last; S is the Delassus operator of all rows, or NULL */
-  /* Largest number of rows of an event that is solved with factors. Beyond it, and if S is NULL, W
-   * is known only by products at (product_t, product_y). */
-  int direct;
+  int m;       /* number of multipliers: na rows of A, then those of prescribed motions */
+  SUNMatrix A; /* as evaluated last */
+  /* Largest numbers of rows of an event that is solved with factors, and whose W is stored. Beyond the
+   * latter W is known only by products at (product_t, product_y). */
+  int direct, stored;
   sunrealtype product_t;
   N_Vector product_y;
-  Mode mode;
+  int frictionless; /* 1: friction is left out for the moment */
   /* the integrator: one of the two is set */
   CPIntegrator integrator;
   sunrealtype t, rtol, atol; /* t: time of the newest start or event */
@@ -159,7 +155,7 @@ struct CPContact_ {
   /* workspace */
   /* is_contact [m] 1: a row of a contact; keep [npoints] 1: the contact is in the problem */
   char *is_contact, *keep;
-  sunrealtype *lambda, *other;                 /* [m], [2 m] */
+  sunrealtype *lambda;                         /* [m] */
   sunrealtype *mask, *p, *v, *b, *a, *impulse; /* [na]; a = A u' - b without contact forces */
   /* While f is differentiated by differences, the direction of sliding in space is linear in the
    * velocities, around those of rows in base [na]: steps of differences may exceed them. */
@@ -168,7 +164,7 @@ struct CPContact_ {
   /* [na] scale: largest entry of each row of A, which scales the tolerance of the row; error: what the
    * tolerances of all velocities add up to in the row */
   sunrealtype *scale, *error;
-  sunrealtype *udot, *driven; /* [nu]; driven: due to prescribed motions alone */
+  sunrealtype *udot, *force; /* [nu] */
   /* W [na na], the others [na]: the rows of the contacts in the problem. before_v: the velocities
    * to which restitution refers. */
   sunrealtype *W, *velocity, *before_v, *e, *compression;
@@ -242,12 +238,12 @@ int contactError(CPContact c, int code, const char *function, const char *format
 /* Checks that c is not NULL, and that no function of the user's works for it. Returns 0, or a code that
  * has been reported. */
 int contactIdle(CPContact c, const char *function);
-/* The pointer that the functions of the model get. */
-static inline void *contactData(const CPContact c) {
-  return c->model.data ? c->model.data : c->user_data;
-}
+/* CPMechDataFn: finds the pointer that the functions of the model get. */
+int contactData(void *contact, void **data);
 /* Call a function of the user's; run the integration. They return the result. */
-#define contactCalled(c, call)  ((c)->calling++, contactDone(&(c)->calling, (call)))
+#define contactCalled(c, call) ((c)->calling++, contactDone(&(c)->calling, (call)))
+#define contactCall(c, member, ...) \
+  contactCalled(c, contactData(c, &(c)->data) ? -1 : (c)->model.member(__VA_ARGS__, (c)->data))
 #define contactRunning(c, call) ((c)->running++, contactDone(&(c)->running, (call)))
 static inline int contactDone(int *count, int result) {
   --*count;
@@ -404,7 +400,10 @@ void contactGather(CPContact c, const char *keep);
 int contactStored(const CPContact c);
 /* Computes c->W [n n], the problem's Delassus operator, or sets c->problem.times and block; y must
  * then stay valid while they are in use. */
-int contactDelassus(CPContact c, sunrealtype t, N_Vector y);
+int contactDelassus(CPContact c, sunrealtype t, N_Vector y, const char *function);
+/* w = W x, and c->udot: the change of the velocities by impulses x in the problem's rows, under the other
+ * constraints, at the state of contactDelassus. Returns 0 or CPMechSolve's code. */
+int contactRespond(void *contact, const sunrealtype *x, sunrealtype *w);
 /* y [n] <- W x. Returns 0 or an error code. */
 int contactProduct(CPContact c, const sunrealtype *x, sunrealtype *y);
 /* The block of W of law k: entry (i, j) is at i + j ld. ld: out. */

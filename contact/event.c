@@ -403,11 +403,11 @@ static int decide(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   }
   if (flag) return flag;
   contactGather(c, c->keep);
-  if (c->problem.n > 0) flag = contactDelassus(c, t, y);
+  if (c->problem.n > 0) flag = contactDelassus(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = contactImpact(c, t, y, function);
   if (!flag) flag = keepClosed(c, t, y, function);
   contactGather(c, c->keep);
-  if (!flag && c->problem.n > 0) flag = contactDelassus(c, t, y);
+  if (!flag && c->problem.n > 0) flag = contactDelassus(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = contactFreeAccelerations(c, t, y, function);
   if (!flag && c->problem.n > 0) flag = forces(c, t, function);
   if (!flag) setPhases(c, t), countSkipped(c);
@@ -509,7 +509,7 @@ int CPContactPainleve(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value
   if (!flag) flag = contactMeasure(c, t, y, __func__);
   memset(c->keep, 1, (size_t)c->npoints);
   contactGather(c, c->keep);
-  if (!flag) flag = contactDelassus(c, t, y);
+  if (!flag) flag = contactDelassus(c, t, y, __func__);
   for (int k = 0; k < c->npoints && !flag; k++) {
     const ContactLaw *law = &c->problem.law[k];
     const int row = c->row[law->first + (law->ntangents > 0)], n = law->ntangents;

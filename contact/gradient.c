@@ -45,7 +45,7 @@ int contactImpactValue(CPContact c, sunrealtype t, N_Vector y, sunrealtype *valu
   N_VScale(1.0, y, c->sens.y);
   const int flag = contactRepeatImpact(c, t, c->sens.y, function);
   memset(value, 0, (size_t)c->n * sizeof *value);
-  for (int j = 0; j < c->nu; j++) value[c->nq + j] = c->udot[j] - c->driven[j];
+  for (int j = 0; j < c->nu; j++) value[c->nq + j] = c->udot[j];
   return flag;
 }
 

@@ -95,16 +95,9 @@ int contactApplyImpulses(CPContact c, sunrealtype t, N_Vector y, const char *fun
   const ContactProblem *P = &c->problem;
   sunrealtype *u = N_VGetArrayPointer(y) + c->nq, size = 0;
   int flag = contactActivateRows(c, 0);
-  if (!flag) flag = contactProduct(c, P->x, c->before_v); /* W x */
-  memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
-  c->mode = IMPULSES;
-  if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->driven, c->lambda);
-  for (int i = 0; i < P->n; i++) c->impulse[c->row[i]] = P->x[i];
-  if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
-  c->mode = MOTION;
+  if (!flag) flag = contactRespond(c, P->x, c->before_v);
   if (flag) return contactPassOn(c, flag);
-  for (int j = 0; j < c->nu; j++)
-    u[j] += c->udot[j] - c->driven[j]; /* Prescribed velocities do not jump. */
+  for (int j = 0; j < c->nu; j++) u[j] += c->udot[j];
   flag = contactMeasure(c, t, y, function);
   for (int i = 0; i < P->n; i++) size = fmax(size, fabs(c->velocity[i]));
   for (int i = 0; i < P->n && !flag; i++) {
@@ -208,7 +201,7 @@ int contactRepeatImpact(CPContact c, sunrealtype t, N_Vector y, const char *func
   if (!flag) flag = contactMeasure(c, t, y, function);
   if (flag) return flag;
   contactGather(c, c->impact.keep);
-  flag = contactDelassus(c, t, y);
+  flag = contactDelassus(c, t, y, function);
   if (flag) return flag;
   for (int k = 0; k < P->ncontacts; k++) P->law[k].glued = c->impact.glued[k];
   takeVelocities(c);

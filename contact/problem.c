@@ -4,8 +4,8 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sunmatrix/sunmatrix_dense.h>
 
 int contactPassOn(CPContact c, int flag) {
   snprintf(c->message, sizeof c->message, "%s", CPMechGetLastMessage(c->mech));
@@ -19,7 +19,7 @@ int contactUserFailed(CPContact c, const char *function, const char *name, sunre
 
 int contactReady(CPContact c, N_Vector y, const char *function) {
   if (!c) return contactError(NULL, CP_MEM_NULL, function, "contact must not be NULL");
-  if (c->calling) return contactIdle(c, function);
+  if (c->calling || CPMechIsBusy(c->mech)) return contactIdle(c, function);
   if (!y) return contactError(c, CP_ILL_INPUT, function, "y must not be NULL");
   if (N_VGetLength(y) != c->n)
     return contactError(c, CP_ILL_INPUT, function, "y must have length nq + nu + nz = %d, has %ld",
@@ -33,7 +33,7 @@ int contactReady(CPContact c, N_Vector y, const char *function) {
 
 int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const sunrealtype *u) {
   memset(c->v, 0, (size_t)c->na * sizeof *c->v);
-  if (c->model.v) return contactCalled(c, c->model.v(t, q, u, c->v, contactData(c)));
+  if (c->model.v) return contactCall(c, v, t, q, u, c->v);
   contactTimes(c->A, u, c->v);
   return 0;
 }
@@ -41,7 +41,7 @@ int contactVelocities(CPContact c, sunrealtype t, const sunrealtype *q, const su
 int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const sunrealtype *q = N_VGetArrayPointer(y);
   memset(c->p, 0, (size_t)c->na * sizeof *c->p);
-  int flag = contactCalled(c, c->model.p(t, q, c->p, contactData(c)));
+  int flag = contactCall(c, p, t, q, c->p);
   if (flag) return contactUserFailed(c, function, "p", t, flag);
   if (!c->model.v) flag = contactRows(c, t, q);
   if (!flag) flag = contactVelocities(c, t, q, q + c->nq);
@@ -49,7 +49,8 @@ int contactMeasure(CPContact c, sunrealtype t, N_Vector y, const char *function)
   for (int i = 0; i < c->na; i++) {
     char name[256] = "";
     if (isfinite(c->p[i]) && isfinite(c->v[i])) continue;
-    if (c->model.row_name) c->model.row_name(CP_NAME_ROW, i, t, name, sizeof name, c->user_data);
+    if (c->model.row_name && !contactData(c, &c->data))
+      c->model.row_name(CP_NAME_ROW, i, t, name, sizeof name, c->data);
     return contactError(c, CP_MECH_NONFINITE, function,
                         "at t = %.10g: row %d of p or v%s%s is not finite", t, i,
                         *name ? ", of " : "", name);
@@ -76,20 +77,27 @@ int contactActivateRows(CPContact c, int with_contacts) {
   return CPMechSetActive(c->mech, c->mask);
 }
 
-/* y = W x: the change of the velocities of the problem's rows by impulses x, under the other
- * constraints. */
-static int respond(void *contact, const sunrealtype *x, sunrealtype *y) {
-  const CPContact c       = contact;
-  const ContactProblem *P = &c->problem;
+/* c->impulse <- P in the problem's rows, f [nu] <- A^T P */
+static void pushed(CPContact c, const sunrealtype *P, sunrealtype *f) {
   memset(c->impulse, 0, (size_t)c->na * sizeof *c->impulse);
-  for (int i = 0; i < P->n; i++) c->impulse[c->row[i]] = x[i];
-  c->mode        = IMPULSES;
-  const int flag = CPMechAccelerations(c->mech, c->product_t, c->product_y, c->udot, c->lambda);
-  c->mode        = MOTION;
-  for (int j = 0; j < c->nu; j++) c->udot[j] -= c->driven[j];
+  for (int i = 0; i < c->problem.n; i++) c->impulse[c->row[i]] = P[i];
+  memset(f, 0, (size_t)c->nu * sizeof *f);
+  contactTransposedTimes(c->A, c->impulse, f);
+}
+
+/* w [n] <- the velocities of the problem's rows for a change d [nu] */
+static void rowVelocities(CPContact c, const sunrealtype *d, sunrealtype *w) {
   memset(c->b, 0, (size_t)c->na * sizeof *c->b);
-  contactTimes(c->A, c->udot, c->b);
-  for (int i = 0; i < P->n; i++) y[i] = c->b[c->row[i]];
+  contactTimes(c->A, d, c->b);
+  for (int i = 0; i < c->problem.n; i++) w[i] = c->b[c->row[i]];
+}
+
+int contactRespond(void *contact, const sunrealtype *x, sunrealtype *w) {
+  const CPContact c = contact;
+  pushed(c, x, c->force);
+  const int flag =
+      CPMechSolve(c->mech, c->product_t, c->product_y, 1, c->force, NULL, c->udot, NULL);
+  rowVelocities(c, c->udot, w);
   return flag;
 }
 
@@ -99,33 +107,44 @@ static void keepBlock(ContactProblem *P, int k, int j, const sunrealtype *column
     P->block[9 * k + 3 * j + i] = column[P->law[k].first + i];
 }
 
-/* Prepares products with W, and computes its columns if they can be stored, otherwise its blocks. */
-static int prepareProducts(CPContact c, sunrealtype t, N_Vector y) {
+/* The blocks of a W that is not stored */
+static int findBlocks(CPContact c) {
   ContactProblem *P = &c->problem;
-  const int n       = P->n;
-  c->product_t = t, c->product_y = y;
-  memset(c->driven, 0, (size_t)c->nu * sizeof *c->driven);
-  int flag = contactActivateRows(c, 0);
-  if (!flag && (flag = contactRows(c, t, N_VGetArrayPointer(y))) != 0)
-    return contactUserFailed(c, "CPContactSolve", "A", t, flag);
-  memset(P->x, 0, (size_t)n * sizeof *P->x);
-  if (!flag) flag = respond(c, P->x, P->w);
-  memcpy(c->driven, c->udot, (size_t)c->nu * sizeof *c->driven);
+  int flag          = CP_SUCCESS;
+  memset(P->x, 0, (size_t)P->n * sizeof *P->x);
   for (int k = 0; k < P->ncontacts && !flag; k++)
     for (int j = 0; j <= P->law[k].ntangents && !flag; j++) {
-      const int first     = P->law[k].first;
-      sunrealtype *column = n <= c->direct ? c->W + (first + j) * n : P->w;
-      P->x[first + j]     = 1.0;
-      flag                = respond(c, P->x, column);
-      P->x[first + j]     = 0.0;
-      keepBlock(P, k, j, column);
+      P->x[P->law[k].first + j] = 1.0;
+      flag                      = contactRespond(c, P->x, P->w);
+      P->x[P->law[k].first + j] = 0.0;
+      keepBlock(P, k, j, P->w);
     }
-  if (flag) return contactPassOn(c, flag);
-  if (n > c->direct) P->times = respond, P->data = c;
-  return CP_SUCCESS;
+  return flag ? contactPassOn(c, flag) : CP_SUCCESS;
 }
 
-int contactStored(const CPContact c) { return c->problem.times != respond; }
+/* c->W [n n], by one solution for each column. W is symmetric up to roundoff, which the mean removes. */
+static int findColumns(CPContact c, const char *function) {
+  ContactProblem *P = &c->problem;
+  const size_t n = (size_t)P->n, nu = (size_t)c->nu;
+  sunrealtype *f = malloc(2 * n * nu * sizeof *f), *d = f + n * nu, *W = c->W;
+  if (!f)
+    return contactError(c, CP_MEM_FAIL, function, "no memory for the impulses of %d rows", P->n);
+  memset(P->x, 0, n * sizeof *P->x);
+  for (size_t j = 0; j < n; j++) {
+    P->x[j] = 1.0;
+    pushed(c, P->x, f + j * nu);
+    P->x[j] = 0.0;
+  }
+  const int flag = CPMechSolve(c->mech, c->product_t, c->product_y, P->n, f, NULL, d, NULL);
+  for (size_t j = 0; j < n && !flag; j++) rowVelocities(c, d + j * nu, W + j * n);
+  free(f);
+  for (size_t j = 0; j < n && !flag; j++)
+    for (size_t i = 0; i < j; i++)
+      W[i + j * n] = W[j + i * n] = 0.5 * (W[i + j * n] + W[j + i * n]);
+  return flag ? contactPassOn(c, flag) : CP_SUCCESS;
+}
+
+int contactStored(const CPContact c) { return c->problem.times != contactRespond; }
 
 int contactProduct(CPContact c, const sunrealtype *x, sunrealtype *y) {
   const int n = c->problem.n;
@@ -157,38 +176,23 @@ static void prepareStored(CPContact c) {
   P->times = storedTimes, P->data = c;
 }
 
-/* W [n n] <- the Delassus operator of the problem's rows, with the other rows eliminated:
- * S_cc - S_co S_oo^+ S_oc. */
-int contactDelassus(CPContact c, sunrealtype t, N_Vector y) {
+/* W [n n] <- the Delassus operator of the problem's rows under the other constraints: the columns are the
+ * changes of their velocities by unit impulses. */
+int contactDelassus(CPContact c, sunrealtype t, N_Vector y, const char *function) {
   const int n = c->problem.n;
-  int other   = 0;
-  for (int i = 0; i < c->m; i++) other += !c->is_contact[i];
-  c->problem.times = NULL;
-  if (!c->S || (other > 0 && c->m > c->direct)) return prepareProducts(c, t, y);
-  sunrealtype *S_oo = c->problem.room, *column = c->other, *x = column + c->m;
-  int flag = contactActivateRows(c, 1);
-  if (!flag) flag = CPMechDelassus(c->mech, t, y, c->S);
+  int flag    = contactActivateRows(c, 0);
   if (flag) return contactPassOn(c, flag);
-  for (int j = 0; j < n; j++) {
-    for (int i = 0; i < n; i++) c->W[i + j * n] = SUNDenseMatrix_Column(c->S, c->row[j])[c->row[i]];
-    if (other == 0) continue;
-    for (int l = 0, m = 0; l < c->m; l++) {
-      if (c->is_contact[l]) continue;
-      column[m] = SUNDenseMatrix_Column(c->S, c->row[j])[l];
-      for (int i = 0, k = 0; i < c->m; i++)
-        if (!c->is_contact[i]) S_oo[k++ + m * other] = SUNDenseMatrix_Column(c->S, l)[i];
-      m++;
-    }
-    contactLinearSolve(other, S_oo, column, x, S_oo + other * other);
-    for (int l = 0, m = 0; l < c->m; l++) {
-      if (c->is_contact[l]) continue;
-      for (int i = 0; i < n; i++)
-        c->W[i + j * n] -= SUNDenseMatrix_Column(c->S, l)[c->row[i]] * x[m];
-      m++;
-    }
+  flag = contactRows(c, t, N_VGetArrayPointer(y));
+  if (flag) return contactUserFailed(c, function, "A", t, flag);
+  c->product_t = t, c->product_y = y, c->problem.times = NULL;
+  if (n <= c->stored) {
+    flag = findColumns(c, function);
+    if (!flag && n > c->direct) prepareStored(c);
+    return flag;
   }
-  if (n > c->direct) prepareStored(c);
-  return CP_SUCCESS;
+  flag             = findBlocks(c);
+  c->problem.times = contactRespond, c->problem.data = c;
+  return flag;
 }
 
 void contactGather(CPContact c, const char *keep) {
@@ -230,7 +234,7 @@ int contactRowAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *
   memset(c->a, 0, (size_t)c->na * sizeof *c->a);
   memset(c->b, 0, (size_t)c->na * sizeof *c->b);
   int flag = contactRows(c, t, q);
-  if (!flag) flag = contactCalled(c, c->model.b(t, q, q + c->nq, c->b, contactData(c)));
+  if (!flag) flag = contactCall(c, b, t, q, q + c->nq, c->b);
   if (flag) return contactUserFailed(c, function, "A or b", t, flag);
   contactTimes(c->A, c->udot, c->a);
   for (int i = 0; i < c->na; i++) c->a[i] -= c->b[i];
@@ -238,9 +242,9 @@ int contactRowAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *
 }
 
 int contactFreeAccelerations(CPContact c, sunrealtype t, N_Vector y, const char *function) {
-  c->mode  = FREE;
-  int flag = contactActivateRows(c, 0);
+  c->frictionless = 1;
+  int flag        = contactActivateRows(c, 0);
   if (!flag) flag = CPMechAccelerations(c->mech, t, y, c->udot, c->lambda);
-  c->mode = MOTION;
+  c->frictionless = 0;
   return flag ? contactPassOn(c, flag) : contactRowAccelerations(c, t, y, function);
 }

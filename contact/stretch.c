@@ -61,7 +61,7 @@ static int strike(CPContact c, sunrealtype t, N_Vector y, const char *function) 
   for (int k = 0; k < P->ncontacts; k++) pressed |= c->v[c->row[P->law[k].first]] < 0.0;
   memset(c->keep, 0, (size_t)c->npoints);
   if (!pressed) return CP_SUCCESS;
-  flag = contactDelassus(c, t, y);
+  flag = contactDelassus(c, t, y, function);
   if (flag) return flag;
   for (int k = 0; k < P->ncontacts; k++) {
     const Point *point = &c->point[P->law[k].contact];
@@ -89,10 +89,10 @@ static int closeGaps(CPContact c, sunrealtype t, N_Vector y, const char *functio
   }
   if (!negative) return CP_SUCCESS;
   N_VScale(1.0, y, c->saved);
-  flag    = contactActivate(c);
-  c->mode = FREE; /* without friction */
+  flag            = contactActivate(c);
+  c->frictionless = 1;
   if (!flag) flag = CPMechCalcIC(c->mech, t, c->saved, NULL, NULL, NULL, NULL);
-  c->mode = MOTION;
+  c->frictionless = 0;
   for (int i = 0; i < c->npoints; i++) c->point[i].phase = CP_CONTACT_OPEN;
   const int restored = contactActivate(c);
   if (flag || restored) return contactPassOn(c, flag ? flag : restored);

@@ -232,17 +232,16 @@ int cpMechSolveTerms(CPMech mech, const CPMechState *s, double *a, double *lambd
   cpSaddleNoteRank(mech->kkt);
   if (mech->kkt->rank < mech->m) flag = cpMechTestTerms(mech, s->t);
   if (flag) return flag;
-  flag = mech->model.f_lambda ? cpMechIterate(mech, s, f, b, a, lambda)
-                              : cpMechKkt(mech, s->t, f, b, a, lambda);
+  flag = cpMechHasLambdaForces(mech) ? cpMechIterate(mech, s, f, b, a, lambda)
+                                     : cpMechKkt(mech, s->t, f, b, a, lambda);
   return flag ? failedSolve(mech, s, flag) : CP_SUCCESS;
 }
 
 int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   memset(a, 0, (size_t)mech->nu * sizeof *a);
   if (mech->m > 0) memset(lambda, 0, (size_t)mech->m * sizeof *lambda);
-  int flag =
-      cpCallUser(&mech->log, mech->model.udot(s->t, s->q, s->u, s->z, a, lambda, mech->user_data));
-  flag = cpMechResult(mech, flag, s->t, "udot");
+  int flag = cpMechCall(mech, udot, s->t, s->q, s->u, s->z, a, lambda);
+  flag     = cpMechResult(mech, flag, s->t, "udot");
   if (!flag) flag = cpMechChecked(mech, 0, s->t, "udot", a, mech->nu);
   return flag ? flag : cpMechChecked(mech, 0, s->t, "lambda", lambda, mech->m);
 }
@@ -250,7 +249,7 @@ int cpMechUdot(CPMech mech, const CPMechState *s, double *a, double *lambda) {
 /* The model's udot does not know about rows that are off or about motions. */
 int cpMechKnowsUdot(const CPMech mech) {
   return mech->model.udot && !mech->operators && mech->motions.count == 0 &&
-         !memchr(mech->rows.off, 1, (size_t)mech->m);
+         mech->forces.count == 0 && !memchr(mech->rows.off, 1, (size_t)mech->m);
 }
 
 int cpMechAccelerate(CPMech mech, const CPMechState *s, double *a, double *lambda) {

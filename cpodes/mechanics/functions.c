@@ -93,8 +93,7 @@ int cpMechTake(CPMech mech, CPUserMat *U, int flag, sunrealtype t, const char *n
 int cpMechInverse(CPMech mech, const CPMechState *s, const double *a, double *r) {
   mech->stats.nf++;
   memset(r, 0, (size_t)mech->nu * sizeof *r);
-  const int flag =
-      cpCallUser(&mech->log, mech->model.inverse(s->t, s->q, s->u, s->z, a, r, mech->user_data));
+  const int flag = cpMechCall(mech, inverse, s->t, s->q, s->u, s->z, a, r);
   return cpMechChecked(mech, flag, s->t, "inverse", r, mech->nu);
 }
 
@@ -119,7 +118,7 @@ CP_RARE static int columnsOfM(CPMech mech, sunrealtype t, const sunrealtype *q) 
 static inline int callM(CPMech mech, sunrealtype t, const sunrealtype *q) {
   mech->stats.nM++;
   if (!mech->model.M) return columnsOfM(mech, t, q);
-  const int flag = cpCallUser(&mech->log, mech->model.M(t, q, mech->userM.S, mech->user_data));
+  const int flag = cpMechCall(mech, M, t, q, mech->userM.S);
   return flag ? cpMechResult(mech, flag, t, "M") : CP_SUCCESS;
 }
 
@@ -161,12 +160,18 @@ static int minusInverse(CPMech mech, const CPMechState *s, const double *a, doub
   return flag;
 }
 
-static inline int callF(CPMech mech, const CPMechState *s, double *f) {
-  if (mech->model.inverse) return minusInverse(mech, s, mech->room.unit, f);
-  if (!mech->model.f) return CP_SUCCESS;
+static inline int callForces(CPMech mech, const CPMechState *s, double *f) {
   mech->stats.nf++;
-  const int flag = cpCallUser(&mech->log, mech->model.f(s->t, s->q, s->u, s->z, f, mech->user_data));
+  const int flag = cpMechCall(mech, f, s->t, s->q, s->u, s->z, f);
   return flag ? cpMechResult(mech, flag, s->t, "f") : CP_SUCCESS;
+}
+
+static inline int callF(CPMech mech, const CPMechState *s, double *f) {
+  int flag = CP_SUCCESS;
+  if (mech->model.inverse) flag = minusInverse(mech, s, mech->room.unit, f);
+  else if (mech->model.f) flag = callForces(mech, s, f);
+  return flag || mech->forces.count == mech->forces.on_lambda ? flag
+                                                              : cpMechAddForces(mech, s, 0, NULL, f);
 }
 
 int cpMechForces(CPMech mech, const CPMechState *s, double *f) {
@@ -175,24 +180,13 @@ int cpMechForces(CPMech mech, const CPMechState *s, double *f) {
   return flag ? flag : cpMechChecked(mech, 0, s->t, "f", f, mech->nu);
 }
 
-int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambda, double *f) {
-  if (!mech->model.f_lambda) return CP_SUCCESS;
-  double *own = mech->room.f_lambda;
-  memset(own, 0, (size_t)mech->nu * sizeof *own);
-  int flag = cpCallUser(&mech->log,
-                        mech->model.f_lambda(s->t, s->q, s->u, s->z, lambda, own, mech->user_data));
-  flag     = cpMechChecked(mech, flag, s->t, "f_lambda", own, mech->nu);
-  for (int j = 0; !flag && j < mech->nu; j++) f[j] += own[j];
-  return flag;
-}
-
 /* Evaluates p of the model only. Rows of motions are zero, because motions must be evaluated at the
  * time of the state only. */
 static int modelPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p) {
   memset(p, 0, (size_t)mech->m * sizeof *p);
   if (mech->np == 0) return CP_SUCCESS;
   mech->stats.np++;
-  const int flag = cpCallUser(&mech->log, mech->model.p(t, q, p, mech->user_data));
+  const int flag = cpMechCall(mech, p, t, q, p);
   return cpMechChecked(mech, flag, t, "p", p, mech->np);
 }
 
@@ -210,8 +204,7 @@ int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p)
 int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, double *zdot) {
   if (mech->nz == 0) return CP_SUCCESS;
   memset(zdot, 0, (size_t)mech->nz * sizeof *zdot);
-  const int flag = cpCallUser(
-      &mech->log, mech->model.zdot(s->t, s->q, s->u, s->z, lambda, zdot, mech->user_data));
+  const int flag = cpMechCall(mech, zdot, s->t, s->q, s->u, s->z, lambda, zdot);
   return cpMechChecked(mech, flag, s->t, "zdot", zdot, mech->nz);
 }
 
@@ -220,7 +213,7 @@ int cpMechAuxiliary(CPMech mech, const CPMechState *s, const double *lambda, dou
 int cpMechOperator(CPMech mech, CPMechTimesFn function, const char *name, sunrealtype t,
                    const sunrealtype *q, const double *x, double *y, int length) {
   memset(y, 0, (size_t)length * sizeof *y);
-  const int flag = cpCallUser(&mech->log, function(t, q, x, y, mech->user_data));
+  const int flag = cpMechCallFunction(mech, function, t, q, x, y);
   return cpMechChecked(mech, flag, t, name, y, length);
 }
 
@@ -367,8 +360,7 @@ CP_RARE static int differenceA(CPMech mech, sunrealtype t, const sunrealtype *q)
   int flag = CP_SUCCESS;
   if (mech->model.v) {
     memset(rest, 0, (size_t)mech->na * sizeof *rest);
-    flag = cpMechChecked(mech, cpCallUser(&mech->log, mech->model.v(t, q, e, rest, mech->user_data)),
-                         t, "v", rest, mech->na);
+    flag = cpMechChecked(mech, cpMechCall(mech, v, t, q, e, rest), t, "v", rest, mech->na);
   }
   for (int j = 0; !flag && j < mech->nu; j++) {
     double *column = cpMatAt(&mech->userA.A, 0, j);
@@ -378,7 +370,7 @@ CP_RARE static int differenceA(CPMech mech, sunrealtype t, const sunrealtype *q)
       continue;
     }
     e[j] = 1.0;
-    flag = cpCallUser(&mech->log, mech->model.v(t, q, e, column, mech->user_data));
+    flag = cpMechCall(mech, v, t, q, e, column);
     e[j] = 0.0;
     for (int i = 0; i < mech->na; i++) column[i] -= rest[i];
     flag = cpMechChecked(mech, flag, t, "v", column, mech->na);
@@ -408,7 +400,7 @@ static inline int callA(CPMech mech, sunrealtype t, const sunrealtype *q) {
   mech->stats.nA++;
   if (cpMechMultiplies(mech)) return productsOfA(mech, t, q);
   if (!mech->model.A) return differenceA(mech, t, q);
-  const int flag = cpCallUser(&mech->log, mech->model.A(t, q, mech->userA.S, mech->user_data));
+  const int flag = cpMechCall(mech, A, t, q, mech->userA.S);
   return flag ? cpMechResult(mech, flag, t, "A") : CP_SUCCESS;
 }
 
@@ -518,8 +510,7 @@ static int modelVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, con
   if (mech->nv == 0) return CP_SUCCESS;
   mech->stats.nv++;
   if (mech->model.v)
-    return cpMechChecked(mech, cpCallUser(&mech->log, mech->model.v(t, q, u, v, mech->user_data)),
-                         t, "v", v, mech->nv);
+    return cpMechChecked(mech, cpMechCall(mech, v, t, q, u, v), t, "v", v, mech->nv);
   int flag = isPositionsOnly(mech) ? velocitiesOfPositions(mech, t, q, u, v)
                                    : cpMechTimes(mech, t, q, 0, u, v);
   for (int i = mech->nv; !flag && i < mech->m; i++) v[i] = 0.0;
@@ -619,7 +610,7 @@ static inline int callB(CPMech mech, const CPMechState *s, double *b) {
   if (mech->na == 0) return CP_SUCCESS;
   mech->stats.nb++;
   if (!mech->model.b) return byDifferences(mech, s->t, s->q, s->u, b);
-  const int flag = cpCallUser(&mech->log, mech->model.b(s->t, s->q, s->u, b, mech->user_data));
+  const int flag = cpMechCall(mech, b, s->t, s->q, s->u, b);
   return flag ? cpMechResult(mech, flag, s->t, "b") : CP_SUCCESS;
 }
 
@@ -701,9 +692,13 @@ int cpMechForm(CPMech mech, const CPMechState *s, const double *a, const double 
     if (B) flag = cpMechB(mech, s, B); /* may leave A at another state */
     if (!flag && (F || B) && !multiplies) flag = cpMechA(mech, s->t, s->q);
     if (!flag && F && !inverse) flag = cpMechMass(mech, s->t, s->q);
-    if (!flag && F) flag = inverse ? minusInverse(mech, s, a, F) : cpMechForces(mech, s, F);
+    if (!flag && F && !inverse) flag = cpMechForces(mech, s, F);
+    else if (!flag && F) {
+      flag = minusInverse(mech, s, a, F);
+      if (!flag) flag = cpMechAddForces(mech, s, 0, NULL, F);
+    }
   }
-  if (!flag && F) flag = cpMechAddLambdaForces(mech, s, lambda, F);
+  if (!flag && F) flag = cpMechAddForces(mech, s, 1, lambda, F);
   if (!flag && Z) flag = cpMechAuxiliary(mech, s, lambda, Z);
   if (!flag && B) flag = cpMechAddTimes(mech, s, 0, -1.0, a, B);
   if (!flag && F && !inverse) cpMatTimes(&mech->userM.A, -1.0, a, 1.0, F);

@@ -65,7 +65,7 @@ int cpMechAnyKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what
   const int to_q = what == CP_N || what == CP_N_INVERSE_TRANSPOSE;
   if (mech->model.N) {
     memset(y, 0, (size_t)(to_q ? mech->nq : mech->nu) * sizeof *y);
-    const int flag = cpCallUser(&mech->log, mech->model.N(q, what, x, y, mech->user_data));
+    const int flag = cpMechCall(mech, N, q, what, x, y);
     return cpMechChecked(mech, flag, NAN, "N", y, to_q ? mech->nq : mech->nu);
   }
   for (int j = 0; j < mech->nu; j++) {

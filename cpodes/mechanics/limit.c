@@ -103,8 +103,8 @@ int cpMechLimit(sunrealtype t, N_Vector y, char *text, void *data) {
   cpArenaFree(&arena);
   if (found && drive >= 0) return 1;
   char state[CP_TEXT_LENGTH - 32] = "";
-  if (mech->model.row_name)
-    mech->model.row_name(CP_NAME_STATE, 0, t, state, sizeof state, mech->user_data);
+  if (mech->model.row_name && !cpMechData(mech))
+    mech->model.row_name(CP_NAME_STATE, 0, t, state, sizeof state, mech->data);
   if (!state[0]) return 0;
   cpWrite(text, "at t = %.10g: %s", t, state);
   return 1;

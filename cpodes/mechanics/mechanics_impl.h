@@ -75,7 +75,8 @@ typedef struct {
 typedef struct {
   double rtol, atol;
   int maxiters;
-  CPUserMat Fl; /* nu x na */
+  CPUserMat Fl; /* nu x na, of one force; */
+  CPMat sum;    /* of all; both are empty unless all derivatives are given */
   double *f, *before, *a, *next, *step, *zero, *J;
   int *pivot;
 } CPMechMultipliers;
@@ -103,7 +104,7 @@ typedef struct {
 
 /* functions.c, kinematics.c */
 typedef struct {
-  double *q_full, *u_full, *f_lambda, *q_moved, *qdot;
+  double *q_full, *u_full, *force, *q_moved, *qdot;
   double *unit; /* [nu] zeros between calls */
   double *rest; /* [nu] */
   double *q_near, *column,
@@ -132,6 +133,12 @@ typedef struct {
   char *is_full; /* [nu] 1: u_j is prescribed by FULL */
   int nfull;
 } CPMechMotionList;
+
+/* forces.c: the forces of CPMechAddForce */
+typedef struct {
+  CPMechForce *list; /* f is NULL after CPMechRemoveForce */
+  int count, on_lambda;
+} CPMechForceList;
 
 /* Rows of A */
 typedef struct {
@@ -173,11 +180,13 @@ struct CPMech_ {
   int ready;              /* set up: sizes, rows and matrices are final */
   int operators;          /* The model has udot instead of M and A. */
   N_Vector y_tmpl;
-  void *user_data;     /* passed to the functions of the model */
+  void *user_data;     /* CPMechSetUserData's, or the model's */
+  void *data;          /* passed to the functions of the model (cpMechData) */
   CPMechLinear linear; /* If not NULL, user_data is this object, which holds the user's pointer. */
   CPLog log;
   CPMechCoordinates coords;
   CPMechMotionList motions;
+  CPMechForceList forces;
   CPMechRows rows;
   /* f, b and matrices of the newest evaluation */
   CPMechTerms terms;
@@ -216,7 +225,19 @@ static inline CPUnitNorm cpMechNorm(const CPMech mech, int k) {
   return mech->coords.norms[k - mech->coords.nquaternions];
 }
 
+/* Finds the pointer that the functions of the model get now. Returns 0, or another value if there is none. */
+static inline int cpMechData(CPMech mech) {
+  if (mech->model.current_data) return mech->model.current_data(mech->user_data, &mech->data);
+  mech->data = mech->user_data;
+  return 0;
+}
+/* Calls a function of the model's with these arguments and the pointer: cpMechCall(mech, f, s->t, ...). */
+#define cpMechCallFunction(mech, function, ...) \
+  cpCallUser(&(mech)->log, cpMechData(mech) ? -1 : (function)(__VA_ARGS__, (mech)->data))
+#define cpMechCall(mech, member, ...) cpMechCallFunction(mech, (mech)->model.member, __VA_ARGS__)
+
 /* ---- system.c ---- */
+void cpMechDestroyMatrix(void *S); /* for arenas */
 /* Checks that mech is not NULL, and that none of its functions is being called. Returns 0, or a code
  * that has been reported. */
 int cpMechUsable(CPMech mech, const char *function);
@@ -268,8 +289,6 @@ int cpMechA(CPMech mech, sunrealtype t, const sunrealtype *q);
 int cpMechForces(CPMech mech, const CPMechState *s, double *f);
 /* r <- M a - f by the model's inverse dynamics */
 int cpMechInverse(CPMech mech, const CPMechState *s, const double *a, double *r);
-/* f += the forces that depend on lambda */
-int cpMechAddLambdaForces(CPMech mech, const CPMechState *s, const double *lambda, double *f);
 int cpMechPositions(CPMech mech, sunrealtype t, const sunrealtype *q, double *p);
 /* Without a function v, but with A, v = A u + dp/dt evaluates mech->A at q. */
 int cpMechVelocities(CPMech mech, sunrealtype t, const sunrealtype *q, const sunrealtype *u,
@@ -315,6 +334,22 @@ static inline int cpMechMultiplies(const CPMech mech) {
 /* y <- A x, or A^T x if transposed, by matrices or by the user's operators. */
 int cpMechTimes(CPMech mech, sunrealtype t, const sunrealtype *q, int transposed, const double *x,
                 double *y);
+
+/* ---- forces.c ---- */
+static inline int cpMechHasLambdaForces(const CPMech mech) {
+  return mech->model.f_lambda || mech->forces.on_lambda > 0;
+}
+/* f += the forces that depend on lambda, or those of CPMechAddForce that do not */
+int cpMechAddForces(CPMech mech, const CPMechState *s, int on_lambda, const double *lambda,
+                    double *f);
+/* Is there a force of CPMechAddForce without partial derivatives? */
+int cpMechForcesByDifference(const CPMech mech);
+/* f += one of CPMechAddForce's */
+int cpMechAddForce(CPMech mech, const CPMechForce *force, const CPMechState *s,
+                   const double *lambda, double *f);
+/* Are the derivatives of all forces that depend on lambda given? Then Fl [nu x na, dense] <- their sum. */
+int cpMechKnowsLambdaJac(const CPMech mech);
+int cpMechLambdaJac(CPMech mech, const CPMechState *s, const double *lambda, CPMat *Fl);
 
 /* ---- kinematics.c ---- */
 int cpMechAnyKinematics(CPMech mech, const sunrealtype *q, CPMechKinematics what, const double *x,

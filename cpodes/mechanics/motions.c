@@ -84,8 +84,8 @@ int cpMechMotions(CPMech mech, sunrealtype t) {
 void cpMechAskName(const CPMech mech, CPMechName what, int i, sunrealtype t,
                    char name[CP_MECH_ROW_NAME]) {
   name[0] = '\0';
-  if (mech->model.row_name && i < mech->na)
-    mech->model.row_name(what, i, t, name, CP_MECH_ROW_NAME, mech->user_data);
+  if (mech->model.row_name && i < mech->na && !cpMechData(mech))
+    mech->model.row_name(what, i, t, name, CP_MECH_ROW_NAME, mech->data);
   name[CP_MECH_ROW_NAME - 1] = '\0';
 }
 

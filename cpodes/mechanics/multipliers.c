@@ -22,16 +22,13 @@ static int newtonStep(CPMech mech, const CPMechState *s, const double *lambda, d
   CPMechMultipliers *it = &mech->multipliers;
   const int m = mech->m, one = 1;
   int info = 0;
-  cpUserMatClear(&it->Fl);
-  int flag = cpCallUser(&mech->log, mech->model.lambda_jac(s->t, s->q, s->u, s->z, lambda, it->Fl.S,
-                                                           mech->user_data));
-  flag     = cpMechTake(mech, &it->Fl, flag, s->t, "lambda_jac");
+  int flag = cpMechLambdaJac(mech, s, lambda, &it->sum);
   if (flag) return flag;
   for (int k = 0; k < m; k++) {
     double *column = it->J + (size_t)k * (size_t)m; /* J e_k = e_k - L' (Fl e_k) */
     int depends    = 0;
     for (int j = 0; k < mech->na && j < mech->nu; j++) { /* Fl has no columns of motions. */
-      it->f[j] = mech->motions.is_full[j] ? 0.0 : *cpMatAt(&it->Fl.A, j, k) /* dense */;
+      it->f[j] = mech->motions.is_full[j] ? 0.0 : *cpMatAt(&it->sum, j, k) /* dense */;
       depends |= it->f[j] != 0.0;
     }
     memset(column, 0, (size_t)m * sizeof *column);
@@ -55,7 +52,7 @@ int cpMechIterate(CPMech mech, const CPMechState *s, const double *f, const doub
     double size = 0.0, total = 0.0, moved = 0.0;
     mech->stats.nlambda++;
     memcpy(it->f, f, (size_t)nu * sizeof *f);
-    flag = cpMechAddLambdaForces(mech, s, lambda, it->f);
+    flag = cpMechAddForces(mech, s, 1, lambda, it->f);
     if (!flag) flag = cpMechKkt(mech, s->t, it->f, b, a, next); /* next = L(f + f_lambda(lambda)) */
     if (flag) return flag;
     change = 0.0;

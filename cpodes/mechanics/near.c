@@ -49,8 +49,8 @@ void cpMechNearFree(CPMech mech) {
 /* Forces that depend on lambda make L nonlinear, and FULL motions change its unknowns; udot is a recursion. */
 int cpMechNearCreate(CPMech mech) {
   const int cheap = mech->model.M && (mech->userM.A.start || mech->nu < LARGE); /* new factors */
-  if (!mech->model.inverse || mech->model.udot || mech->model.f_lambda || mech->motions.nfull > 0 ||
-      cheap)
+  if (!mech->model.inverse || mech->model.udot || mech->model.f_lambda || mech->forces.count > 0 ||
+      mech->motions.nfull > 0 || cheap)
     return CP_SUCCESS;
   struct CPMechNear_ *own = mech->near = calloc(1, sizeof *own);
   if (!own) return CP_MEM_FAIL;

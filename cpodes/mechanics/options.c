@@ -22,6 +22,8 @@ void *CPMechGetUserData(CPMech mech) {
   return mech->linear ? mech->linear->user_data : mech->user_data;
 }
 
+int CPMechIsBusy(CPMech mech) { return mech && mech->log.running > 0; }
+
 int CPMechSetErrHandlerFn(CPMech mech, CPErrHandlerFn handler, void *data) {
   const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
   if (flag) return flag;

@@ -190,8 +190,9 @@ static inline int solvePlain(CPMech mech, const CPMechState *s, double *a, doubl
   const CPMechModel *model = &mech->model;
   const CPMechTerms *own   = &mech->terms;
   CPMechStats *stats       = &mech->stats;
-  void *data               = mech->user_data;
-  int flag;
+  int flag                 = cpMechData(mech);
+  void *data               = mech->data;
+  if (flag) return cpMechResult(mech, -1, s->t, "current_data");
   stats->nudot++;
   memset(own->f, 0, own->length * sizeof *own->f);
   stats->nf++;
@@ -213,7 +214,8 @@ int cpMechSolve(CPMech mech, const CPMechState *s, double *a, double *lambda) {
   if (mech->terms.are_plain) return solvePlain(mech, s, a, lambda);
   mech->stats.nudot++;
   if (mech->operators) return cpMechUdot(mech, s, a, lambda);
-  const int flag = cpMechEvaluate(mech, s), once = !mech->model.f_lambda && !mech->motions.nfull;
+  const int flag = cpMechEvaluate(mech, s),
+            once = !cpMechHasLambdaForces(mech) && !mech->motions.nfull;
   if (flag) return flag;
   return once ? solveTerms(mech, s, a, lambda) : cpMechSolveTerms(mech, s, a, lambda);
 }

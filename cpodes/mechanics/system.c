@@ -52,7 +52,7 @@ static const char *wrongFunctions(const CPMechModel *m, sunindextype nv, suninde
   return NULL;
 }
 
-static void destroyMatrix(void *S) { SUNMatDestroy(S); }
+void cpMechDestroyMatrix(void *S) { SUNMatDestroy(S); }
 
 static sunindextype larger(sunindextype a, sunindextype b) { return a > b ? a : b; }
 
@@ -115,7 +115,7 @@ static int cloneTemplates(CPMech mech, const char *function) {
       flag = cpCheckTemplate(NULL, given, na, nu, all[k].name, function);
     else flag = cpCheckPattern(NULL, given, all[k].rows, all[k].cols, all[k].name, function);
     if (flag) return flag;
-    *all[k].tmpl = cpArenaOwn(&mech->memory, cpTemplateClone(given), destroyMatrix);
+    *all[k].tmpl = cpArenaOwn(&mech->memory, cpTemplateClone(given), cpMechDestroyMatrix);
     if (!*all[k].tmpl)
       flag = cpReport(NULL, CP_MEM_FAIL, function, "no memory for %s", all[k].name);
   }
@@ -227,7 +227,7 @@ static int createTerms(CPMech mech) {
   own->length          = own->is_block ? all : vectors;
   own->are_plain       = own->is_block && mech->na > 0 && mech->model.f && mech->model.b &&
                    mech->model.A && !mech->model.f_lambda && !mech->model.udot &&
-                   mech->motions.count == 0;
+                   mech->forces.count == 0 && mech->motions.count == 0;
   CP_NEW(&mech->set_up, own->f, own->length);
   if (!own->f) return CP_MEM_FAIL;
   own->b = own->f + mech->nu;
@@ -247,8 +247,10 @@ static int createMatrices(CPMech mech) {
     flag = cpMatCreateSparse(&mech->userA.A, 0, mech->nu, 0);
   }
   if (!flag) flag = createTerms(mech);
-  if (!flag && model->lambda_jac)
+  if (!flag && cpMechKnowsLambdaJac(mech)) {
     flag = cpUserMatCreate(&mech->multipliers.Fl, NULL, mech->nu, mech->na, mech->ctx);
+    if (!flag) flag = cpMatCreateDense(&mech->multipliers.sum, mech->nu, mech->na);
+  }
   if (!flag) flag = createA(mech);
   if (!flag && mech->motions.nfull > 0) flag = cpMatClone(&mech->reduced.M, &mech->userM.A);
   if (!flag && mech->motions.nfull > 0) flag = cpMatClone(&mech->reduced.A, &mech->A);
@@ -292,7 +294,7 @@ static int createWorkspace(CPMech mech) {
   CP_ARRAYS(arena, mech->nq, &room->q_full, &room->q_moved, &room->qdot, &room->q_near,
             &room->column, &dN->plus, &dN->minus, &dN->fourth, &dN->sixth, &mech->stage.q);
   CP_ARRAYS(arena, mech->m, &dA->plus, &dA->minus, &dA->fourth, &dA->sixth);
-  CP_ARRAYS(arena, mech->nu, &room->u_full, &room->f_lambda, &room->unit, &room->one, &room->rest,
+  CP_ARRAYS(arena, mech->nu, &room->u_full, &room->force, &room->unit, &room->one, &room->rest,
             &room->reach, &solve->rhs, &solve->known, &solve->a, &it->f, &it->before, &it->a);
   CP_ARRAYS(arena, mech->m, &dp->plus, &dp->minus, &dp->fourth, &dp->sixth, &dv->plus, &dv->minus,
             &dv->fourth, &dv->sixth, &dv->centre, &solve->rhs_b, &solve->residual, &solve->lambda,
@@ -300,7 +302,7 @@ static int createWorkspace(CPMech mech) {
             &mech->stage.longest, &mech->stage.largest_of_row);
   CP_NEW(arena, mech->stage.largest, cpMatEntries(&mech->A));
   CP_NEW(arena, it->pivot, mech->m);
-  CP_NEW(arena, it->J, mech->model.lambda_jac ? (size_t)mech->m * (size_t)mech->m : 0);
+  CP_NEW(arena, it->J, cpMechKnowsLambdaJac(mech) ? (size_t)mech->m * (size_t)mech->m : 0);
   return cpArenaStatus(arena);
 }
 
@@ -314,6 +316,7 @@ void cpMechTearDown(CPMech mech) {
   cpUserMatFree(&mech->userM);
   cpUserMatFree(&mech->userA);
   cpUserMatFree(&mech->multipliers.Fl);
+  cpMatFree(&mech->multipliers.sum);
   if (mech->m > mech->na) cpMatFree(&mech->A);
   mech->A = (CPMat){0};
   cpArenaFree(&mech->set_up);

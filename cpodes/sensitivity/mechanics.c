@@ -86,7 +86,8 @@ static CPMechSens sensOf(CPMech mech) {
 
 /* Does (S2) hold for this system? */
 static int isDirect(const CPMech mech) {
-  return !mech->operators && !mech->model.f_lambda && mech->motions.nfull == 0 && !mech->model.N;
+  return !mech->operators && !cpMechHasLambdaForces(mech) && mech->motions.nfull == 0 &&
+         !mech->model.N;
 }
 
 static double *byParam(const CPMechSens sens, int iS) {
@@ -241,10 +242,9 @@ static int findParameter(CPMechSens sens, int iS) {
   const int moves = sens->params->p != NULL;
   memset(F, 0, sens->stride * sizeof *F);
   if (sens->jac) {
-    flag = cpCallUser(&mech->log,
-                      sens->jac(s.t, s.q, s.u, s.z, sens->a0, sens->lambda0, iS, F,
-                                mech->na ? B : NULL, mech->np ? p : NULL, mech->nv ? v : NULL,
-                                mech->nz ? Z : NULL, mech->user_data));
+    flag = cpMechCallFunction(mech, sens->jac, s.t, s.q, s.u, s.z, sens->a0, sens->lambda0, iS, F,
+                              mech->na ? B : NULL, mech->np ? p : NULL, mech->nv ? v : NULL,
+                              mech->nz ? Z : NULL);
     flag = cpMechResult(mech, flag, sens->t, "parameter derivatives");
     if (!flag)
       flag = cpMechChecked(mech, 0, sens->t, "parameter derivatives", F, (int)sens->stride);
@@ -278,8 +278,8 @@ static int solveForward(CPMechSens sens, sunrealtype t, const sunrealtype *y, in
   double *F = N_VGetArrayPointer(sens->result), *B = F + mech->nu, *Z = B + mech->m;
   int flag = setState(sens, t, y, NULL, NULL);
   if (flag) return flag;
-  if (!model->dynamics_jac || (mech->na > 0 && !model->constraint_jac) ||
-      (mech->nz > 0 && !model->auxiliary_jac)) {
+  if (!model->dynamics_jac || cpMechForcesByDifference(mech) ||
+      (mech->na > 0 && !model->constraint_jac) || (mech->nz > 0 && !model->auxiliary_jac)) {
     N_VSetArrayPointer((sunrealtype *)s, sens->along); /* read only */
     flag = cpSensDirection(sens->params, evaluateMoved, sens->t, sens->at_y, iS, sens->along,
                            sens->result, sens->at_moved, sens->value, mech);

@@ -106,9 +106,9 @@ typedef struct {
  * Creates the system of this model with n contacts at these points. model and points are copied, and y_tmpl, a state of
  * length nq + nu + nz, is cloned. ctx must outlive the system.
  *
- * The model needs M, A and b. If v is NULL, v = A u, and gaps must not depend on t. Friction uses f_lambda, which must
- * be NULL in the model. With friction the partial derivatives K, C and Fz come from differences, and dynamics_jac is not
- * called. Motions may be prescribed (CPMechPrescribe with CPContactGetMech) before the system is attached. Impacts do
+ * The model needs M, A and b. If v is NULL, v = A u, and gaps must not depend on t. f_lambda must be NULL. Friction is a
+ * force of CPMechAddForce, whose partial derivatives come from differences; those of the model are used beside them.
+ * Motions may be prescribed (CPMechPrescribe with CPContactGetMech) before the system is attached. Impacts do
  * not change the velocities that they prescribe.
  *
  * Returns the system, which the caller frees after the integrators, or NULL, in which case a line on stderr says which

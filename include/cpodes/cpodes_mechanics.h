@@ -128,6 +128,13 @@ typedef void (*CPMechRowNameFn)(CPMechName what, sunindextype i, sunrealtype t, 
                                 size_t length, void *user_data);
 
 /**
+ * Finds the pointer that the functions of a model get at this moment, *data, from the user_data of CPMechSetUserData,
+ * for instance a copy of the data with the present values of parameters. It is called before each of them. Returns 0, or
+ * another value if there is none: the function then counts as failed for good.
+ */
+typedef int (*CPMechDataFn)(void *user_data, void **data);
+
+/**
  * A mechanical system, described by its functions. Members that are not used are 0 or NULL. M and f, or
  * inverse, or udot must be given, with A, or with Au and ATl (M needs A, udot alone needs Au and ATl). A
  * function whose number of rows is 0 is refused, since the number has probably been forgotten.
@@ -201,8 +208,33 @@ typedef struct {
   SUNMatrix Zz_tmpl; /**< nz x nz */
   /* the rest */
   void *data; /**< if not NULL, the pointer that the functions get in place of CPMechSetUserData's */
-  CPMechRowNameFn row_name; /**< names of rows in messages; if NULL, "constraint i" */
+  CPMechDataFn current_data; /**< if not NULL, it finds the pointer that the functions get */
+  CPMechRowNameFn row_name;  /**< names of rows in messages; if NULL, "constraint i" */
 } CPMechModel;
+
+/**
+ * Partial derivatives of a force (CPMechForce): K = df/dq N [nu x nu], C = df/du [nu x nu], Fz = df/dz [nu x nz], zero on
+ * entry, with the patterns of its templates. A matrix that is not wanted is NULL. lambda [na] is NULL if the force does
+ * not depend on it.
+ */
+typedef int (*CPMechForceJacFn)(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                                const sunrealtype *z, const sunrealtype *lambda, SUNMatrix K,
+                                SUNMatrix C, SUNMatrix Fz, void *data);
+
+/** A force in addition to those of a model (CPMechAddForce). Members that are not used are 0 or NULL. */
+typedef struct {
+  CPMechLambdaFn f;     /**< the force [nu], zero on entry */
+  int on_lambda;        /**< 1: it depends on the multipliers; 0: f gets NULL for them */
+  CPMechForceJacFn jac; /**< K, C, Fz; if NULL, coloured differences of this force alone */
+  CPMechLambdaJacFn
+      lambda_jac; /**< Fl of a force that depends on multipliers; also used to iterate accelerations */
+  /* Patterns of K, C and Fz: templates, dense, CSC or CSR, which are cloned. Without one, Fz is dense, and so are K and
+   * C if M is; with a sparse M they have the patterns of M and A^T A, and come from differences. */
+  SUNMatrix K_tmpl;  /**< nu x nu */
+  SUNMatrix C_tmpl;  /**< nu x nu; if NULL, as K_tmpl */
+  SUNMatrix Fz_tmpl; /**< nu x nz */
+  void *data;        /**< for the functions */
+} CPMechForce;
 
 /** Linear solver of the KKT system [M A^T; A 0] (CPMechSetLinearSolver). */
 typedef enum {
@@ -402,6 +434,18 @@ CPODES_EXPORT int CPMechAddUnitNorm(CPMech mech, sunindextype first, sunindextyp
                                     sunrealtype value);
 
 /**
+ * Adds a force to those of the model: friction, a controller, a field. It enters u', the residuals and matrices of implicit
+ * methods, sensitivities and adjoints; partial derivatives that the model gives stay in use beside it. *force is copied.
+ * id: out, its number for CPMechRemoveForce; may be NULL. To be called before the first use. Returns CP_TOO_LATE after it,
+ * CP_NOT_SUPPORTED for accelerations by udot without M, CP_ILL_INPUT, CP_MEM_FAIL.
+ */
+CPODES_EXPORT int CPMechAddForce(CPMech mech, const CPMechForce *force, int *id);
+
+/** Removes a force, between two steps; the integrator continues after CPIntegratorReInit. Returns CP_ILL_INPUT if there is
+ * none with this number. */
+CPODES_EXPORT int CPMechRemoveForce(CPMech mech, int id);
+
+/**
  * Switches rows of constraints on and off (contacts), at any time between two steps. mask [na] is
  * copied: 0 means off, anything else on. If mask is NULL (default), all are on. A row that is off
  * has lambda_i = 0. A row that is switched on must be satisfied already: CPMechImpact changes
@@ -512,6 +556,9 @@ CPODES_EXPORT int CPMechSetMaxOrd(CPMech mech, int maxord);
  */
 CPODES_EXPORT int CPMechAttach(CPMech mech, CPIntegrator mem, sunrealtype t0, N_Vector y0);
 
+/** Returns 1 while a function of the model works for mech, so that other functions would return CP_REENTERED, else 0. */
+CPODES_EXPORT int CPMechIsBusy(CPMech mech);
+
 /** Returns 1 if the system is attached to an integrator that has not been freed, else 0; 0 if mech is NULL. */
 CPODES_EXPORT int CPMechIsAttached(CPMech mech);
 
@@ -562,6 +609,20 @@ CPODES_EXPORT int CPMechAccelerations(CPMech mech, sunrealtype t, N_Vector y, su
  * value if the failure is recoverable, or a negative one if it is fatal.
  */
 CPODES_EXPORT int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *mech);
+
+/**
+ * Solves for n right-hand sides at (t, y), columns of the arrays,
+ *
+ *   M d + A^T mu = f,   A d = r
+ *
+ * over the rows of A that are active, motions included: changes of velocities by impulses, or accelerations by further
+ * forces. f [nu x n], r [CPMechGetNumMultipliers x n]: in; NULL means 0. d [nu x n]: out; 0 for velocities of FULL motions.
+ * mu [CPMechGetNumMultipliers x n]: out; 0 in rows that are off; may be NULL. The matrix is factored once. With dependent
+ * rows mu has minimum norm, and r must not contradict them. Operators need Minv. Returns CP_ILL_INPUT, CP_MEM_FAIL,
+ * CP_KKT_INCONSISTENT, or the code of what failed; d and mu are then unspecified.
+ */
+CPODES_EXPORT int CPMechSolve(CPMech mech, sunrealtype t, N_Vector y, int n, const sunrealtype *f,
+                              const sunrealtype *r, sunrealtype *d, sunrealtype *mu);
 
 /** Evaluates all outputs at (t, y). out: in, the arrays that are wanted; out, the values. */
 CPODES_EXPORT int CPMechEvaluate(CPMech mech, sunrealtype t, N_Vector y, CPMechOutput *out);

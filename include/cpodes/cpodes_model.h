@@ -238,7 +238,7 @@ typedef struct {
 } CPModelModule;
 
 /** Version of the structs above and of CPMechModel; it grows when objects built before no longer fit. */
-#define CP_MODEL_ABI 11
+#define CP_MODEL_ABI 12
 /** The name of the symbol. */
 #define CP_MODEL_SYMBOL "cpodes_model"
 /** Makes type, a CPModelType with static storage, the model of the shared object. To be used once, at file level. */

@@ -189,10 +189,10 @@ class BodiesInstance(Instance):
             self.bodies, _ = make_bodies(m, self)
             source = m.values._array()
             ffi.memmove(lib.CPBodiesParameters(self.bodies), pointer(source), source.nbytes)
-        flag = lib.CPBodiesModel(self.bodies, model)
-        self.failures.check(flag, lambda: text(lib.CPBodiesGetLastMessage(self.bodies)))
-        if m._offsets is not None:
-            lib.CPBodiesSetOffsets(self.bodies, pointer(m._offsets))
+        built = lambda flag: self.failures.check(flag, lambda: text(lib.CPBodiesGetLastMessage(self.bodies)))
+        built(lib.CPBodiesModel(self.bodies, model))
+        if m._offsets is not None and len(m._offsets):
+            built(lib.CPBodiesSetOffsets(self.bodies, pointer(m._offsets)))
         m._contacts, m.np, m.nv = points_of(self.bodies), model.np, max(model.np, model.nv)
         m.na, m.ready = max(m.nv, model.na), True
         if self.acts:

@@ -539,120 +539,10 @@ static const CPModel *model_now(GlueParametric *P) {
   return P->newest = P->models[oldest] = made;
 }
 
-static int model_M(double t, const double *q, SUNMatrix A, void *F) {
+static int model_data(void *F, void **data) {
   const CPModel *m = model_now(F);
-  return m ? m->mech.M(t, q, A, m->data) : -1;
-}
-
-static int model_A(double t, const double *q, SUNMatrix A, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.A(t, q, A, m->data) : -1;
-}
-
-static int model_f(double t, const double *q, const double *u, const double *z, double *f, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.f(t, q, u, z, f, m->data) : -1;
-}
-
-static int model_f_lambda(double t, const double *q, const double *u, const double *z,
-                          const double *l, double *f, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.f_lambda(t, q, u, z, l, f, m->data) : -1;
-}
-
-static int model_p(double t, const double *q, double *p, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.p(t, q, p, m->data) : -1;
-}
-
-static int model_v(double t, const double *q, const double *u, double *v, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.v(t, q, u, v, m->data) : -1;
-}
-
-static int model_b(double t, const double *q, const double *u, double *v, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.b(t, q, u, v, m->data) : -1;
-}
-
-static int model_N(const double *q, CPMechKinematics what, const double *x, double *y, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.N(q, what, x, y, m->data) : -1;
-}
-
-static int model_zdot(double t, const double *q, const double *u, const double *z, const double *l,
-                      double *f, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.zdot(t, q, u, z, l, f, m->data) : -1;
-}
-
-static int model_inverse(double t, const double *q, const double *u, const double *z,
-                         const double *a, double *r, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.inverse(t, q, u, z, a, r, m->data) : -1;
-}
-
-static int model_udot(double t, const double *q, const double *u, const double *z, double *udot,
-                      double *l, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.udot(t, q, u, z, udot, l, m->data) : -1;
-}
-
-static int model_Au(double t, const double *q, const double *x, double *y, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.Au(t, q, x, y, m->data) : -1;
-}
-
-static int model_ATl(double t, const double *q, const double *x, double *y, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.ATl(t, q, x, y, m->data) : -1;
-}
-
-static int model_Minv(double t, const double *q, const double *x, double *y, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.Minv(t, q, x, y, m->data) : -1;
-}
-
-static int model_Mu(double t, const double *q, const double *x, double *y, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.Mu(t, q, x, y, m->data) : -1;
-}
-
-static int model_dynamics_jac(double t, const double *q, const double *u, const double *z,
-                              const double *udot, const double *l, SUNMatrix K, SUNMatrix C,
-                              SUNMatrix Fz, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.dynamics_jac(t, q, u, z, udot, l, K, C, Fz, m->data) : -1;
-}
-
-static int model_constraint_jac(double t, const double *q, const double *u, const double *udot,
-                                SUNMatrix Bq, SUNMatrix Bu, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.constraint_jac(t, q, u, udot, Bq, Bu, m->data) : -1;
-}
-
-static int model_auxiliary_jac(double t, const double *q, const double *u, const double *z,
-                               const double *l, SUNMatrix Zq, SUNMatrix Zu, SUNMatrix Zz, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.auxiliary_jac(t, q, u, z, l, Zq, Zu, Zz, m->data) : -1;
-}
-
-static int model_lambda_jac(double t, const double *q, const double *u, const double *z,
-                            const double *l, SUNMatrix Fl, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.lambda_jac(t, q, u, z, l, Fl, m->data) : -1;
-}
-
-static int model_udot_jac(double t, const double *q, const double *u, const double *z, SUNMatrix Uq,
-                          SUNMatrix Uu, SUNMatrix Uz, void *F) {
-  const CPModel *m = model_now(F);
-  return m ? m->mech.udot_jac(t, q, u, z, Uq, Uu, Uz, m->data) : -1;
-}
-
-static void model_row_name(CPMechName what, sunindextype i, double t, char *name, size_t length,
-                           void *F) {
-  const CPModel *m = model_now(F);
-  if (m) m->mech.row_name(what, i, t, name, length, m->data);
+  if (m) *data = m->data;
+  return m ? 0 : -1;
 }
 
 GlueParametric *glue_parametric(const CPModelType *type, const double *values, int64_t capacity,
@@ -680,30 +570,7 @@ const char *glue_parametric_message(const GlueParametric *P) { return P->message
 CPMech glue_parametric_mech(GlueParametric *P) {
   const CPModel *first = P->models[0];
   CPMechModel m        = first->mech;
-#define SET(name) m.name = first->mech.name ? model_##name : NULL
-  SET(M);
-  SET(A);
-  SET(f);
-  SET(f_lambda);
-  SET(p);
-  SET(v);
-  SET(b);
-  SET(N);
-  SET(zdot);
-  SET(inverse);
-  SET(udot);
-  SET(Au);
-  SET(ATl);
-  SET(Minv);
-  SET(Mu);
-  SET(dynamics_jac);
-  SET(constraint_jac);
-  SET(auxiliary_jac);
-  SET(lambda_jac);
-  SET(udot_jac);
-  SET(row_name);
-#undef SET
-  m.data      = NULL;
+  m.data = NULL, m.current_data = model_data;
   CPMech mech = CPMechCreate(&m, first->y0, P->ctx);
   if (!mech) return NULL;
   if (CPMechSetUserData(mech, P) || (first->prepare && first->prepare(first, mech)))

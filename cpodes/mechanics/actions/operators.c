@@ -186,3 +186,28 @@ int CPMechDelassusTimes(CPMech mech, sunrealtype t, N_Vector y, const sunrealtyp
 int CPMechEffectiveMass(CPMech mech, sunrealtype t, N_Vector y, SUNMatrix W) {
   return matrix(mech, t, y, EFFECTIVE_MASS, W, __func__);
 }
+
+int CPMechSolve(CPMech mech, sunrealtype t, N_Vector y, int n, const sunrealtype *f,
+                const sunrealtype *r, sunrealtype *d, sunrealtype *mu) {
+  CPAction act;
+  int flag = open(&act, mech, t, y, d, "d", __func__);
+  if (!flag && n < 0) flag = cpRefuse(&mech->log, __func__, "n must be >= 0: n = %d", n);
+  else if (!flag) {
+    const size_t nu = (size_t)mech->nu, m = (size_t)mech->m;
+    cpActionRows(&act, 0);
+    flag = cpActionFactor(&act);
+    for (size_t k = 0; !flag && k < (size_t)n; k++) {
+      if (f) flag = checkArgument(mech, f + k * nu, mech->nu);
+      if (!flag && r) flag = checkArgument(mech, r + k * m, mech->m);
+      memset(act.d, 0, nu * sizeof *act.d);
+      if (!flag)
+        flag = cpActionSolve(&act, f ? f + k * nu : NULL, r ? r + k * m : NULL, act.d, act.mu);
+      if (flag) break;
+      memcpy(d + k * nu, act.d, nu * sizeof *d);
+      if (mu) memcpy(mu + k * m, act.mu, m * sizeof *mu);
+    }
+    flag = cpMechReport(mech, flag, __func__);
+  }
+  cpActionClose(&act);
+  return flag;
+}

@@ -53,7 +53,7 @@ static int forces(CPMech mech, const CPMechState *s, Room *room, CPMechOutput *o
   if (!flag && !mech->operators) flag = cpMechMass(mech, s->t, s->q);
   if (!flag && mech->motions.nfull > 0) {
     flag = cpMechForces(mech, s, room->f);
-    if (!flag) flag = cpMechAddLambdaForces(mech, s, room->lambda, room->f);
+    if (!flag) flag = cpMechAddForces(mech, s, 1, room->lambda, room->f);
     cpMatTimes(&mech->userM.A, 1.0, room->a, 0.0, Mu);
     for (int j = 0; j < nu; j++)
       if (mech->motions.is_full[j]) force[j] = Mu[j] - room->f[j];

@@ -19,7 +19,7 @@
 #include <math.h>
 #include <string.h>
 
-int cpMechTakesLambda(const CPMech mech) { return mech->model.f_lambda || mech->nz > 0; }
+int cpMechTakesLambda(const CPMech mech) { return cpMechHasLambdaForces(mech) || mech->nz > 0; }
 
 /* Each y_k costs a solution per residual. If the null space is larger, dependent rows are only left
  * out, unless the motion can depend on their multipliers. */

@@ -83,7 +83,7 @@ static int evaluate(CPCheck *check, CPCheckValue what, int rows) {
   case CP_VALUE_FORCES:
   case CP_VALUE_F:
     flag = cpMechForces(mech, &s, value);
-    if (!flag) flag = cpMechAddLambdaForces(mech, &s, lambda, value);
+    if (!flag) flag = cpMechAddForces(mech, &s, 1, lambda, value);
     break;
   case CP_VALUE_B: flag = cpMechB(mech, &s, value); break;
   case CP_VALUE_Z: flag = cpMechAuxiliary(mech, &s, lambda, value); break;

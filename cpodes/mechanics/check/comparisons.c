@@ -322,7 +322,7 @@ static int compareBlock(CPCheck *check, const CPPartials P, const Partial *parti
                           .cols     = P->cols[partial->by],
                           .value    = partial->value,
                           .along    = (CPCheckAlong)partial->by,
-                          .matrix   = block->given ? &block->user.A : NULL,
+                          .matrix   = block->given ? &block->J : NULL,
                           .pattern  = block->given ? NULL : &block->J,
                           .result   = (sunrealtype *)((char *)check->report + partial->result)};
   if (!block->given && !(block->J.start && cpHasPatterns(check->mech))) return CP_SUCCESS;
@@ -337,7 +337,9 @@ static int comparePartials(CPCheck *check, CPMechNewton type) {
   int flag            = cpPartialsCreate(&P, mech, type, 0);
   if (flag) return cpReason(mech->text, flag, "no memory for partial derivatives");
   cpPartialsKeep(P, &s, check->a, check->at.lambda);
-  flag = cpPartialsGiven(P);
+  flag           = cpPartialsGiven(P);
+  P->sixth_order = 1;
+  if (!flag) flag = cpPartialsDifferences(P, 1, NULL);
   for (size_t k = 0; !flag && !kkt && k < sizeof ACCELERATIONS / sizeof ACCELERATIONS[0]; k++)
     flag = compareBlock(check, P, &ACCELERATIONS[k]);
   for (size_t k = 0; !flag && k < sizeof PARTIALS / sizeof PARTIALS[0]; k++)

@@ -38,21 +38,23 @@ int cpPassesCreate(CPPartials P) {
   const int all_are_noisy = b_is_noisy && !P->kkt; /* HALF: u' and lambda follow from b */
   int flag                = CP_SUCCESS;
   for (int by = 0; by < CP_DIRECTIONS; by++)
-    for (int kind = 0; !flag && kind < 4; kind++) {
-      const int sparse = kind & 1, noisy = kind >> 1;
+    for (int kind = 0; !flag && kind < 5; kind++) {
+      const int forces = kind == 4, sparse = kind & 1, noisy = kind == 2 || kind == 3;
       CPPass *pass = &P->pass[P->npasses];
       int any      = 0;
-      *pass        = (CPPass){.by = (CPDirection)by, .root = sqrt(noisy ? NOISE_OF_B : CP_UROUND)};
+      *pass        = (CPPass){
+                 .by = (CPDirection)by, .forces = forces, .root = sqrt(noisy ? NOISE_OF_B : CP_UROUND)};
       for (int of = 0; of < CP_OUTPUTS; of++) {
         const CPBlock *block = &P->block[of][by];
         const int is_noisy   = all_are_noisy || (b_is_noisy && of == CP_OF_B);
-        pass->of[of] = block->exists && !block->given && (block->J.start != NULL) == sparse &&
-                       is_noisy == noisy;
+        pass->of[of]         = forces ? of == CP_OF_F && cpForcesAreDisplaced(P, pass->by)
+                                      : block->exists && !block->given &&
+                                    (block->J.start != NULL) == sparse && is_noisy == noisy;
         any |= pass->of[of];
       }
       if (!any) continue;
       P->npasses++;
-      if (sparse) flag = colorPass(P, pass);
+      if (sparse || (forces && P->block[CP_OF_F][by].J.start)) flag = colorPass(P, pass);
     }
   return flag;
 }
@@ -68,6 +70,7 @@ static int evaluate(CPPartials P, const CPPass *pass, const CPMechState *s, cons
   double *F = out[CP_OF_F], *B = out[CP_OF_B], *Z = out[CP_OF_Z];
   int flag = CP_SUCCESS;
   mech->stats.nDQ++;
+  if (pass->forces) return cpForcesDisplaced(P, by, s, F);
   if (!P->kkt) {
     flag = cpMechSolve(mech, s, F, B); /* u', lambda */
     return flag || !of[CP_OF_Z] ? flag : cpMechAuxiliary(mech, s, B, Z);
@@ -78,7 +81,7 @@ static int evaluate(CPPartials P, const CPPass *pass, const CPMechState *s, cons
   if (of[CP_OF_B]) flag = cpMechB(mech, s, B);
   if (of[CP_OF_F]) memset(F, 0, (size_t)P->nu * sizeof *F);
   if (!flag && of[CP_OF_F] && by != CP_BY_LAMBDA) flag = cpMechForces(mech, s, F);
-  if (!flag && of[CP_OF_F]) flag = cpMechAddLambdaForces(mech, s, lambda, F);
+  if (!flag && of[CP_OF_F]) flag = cpMechAddForces(mech, s, 1, lambda, F);
   return flag || !of[CP_OF_Z] ? flag : cpMechAuxiliary(mech, s, lambda, Z);
 }
 
@@ -177,7 +180,7 @@ static int runPass(CPPartials P, const CPPass *pass, const double *ewt) {
   const int cols = P->cols[pass->by], motion = pass->by == CP_BY_Q || pass->by == CP_BY_U;
   setSteps(P, pass->by, P->sixth_order ? SIXTH_ORDER_STEP : pass->root, ewt);
   for (int of = 0; of < CP_OUTPUTS; of++)
-    if (pass->of[of]) cpMatZero(&P->block[of][pass->by].J);
+    if (pass->of[of] && !pass->forces) cpMatZero(&P->block[of][pass->by].J);
   int flag = evaluate(P, pass, &s, P->lambda, P->value);
   if (!flag && pass->by == CP_BY_LAMBDA) {
     /* Few outputs, if any, depend on lambda. If none changes with all of lambda, the columns are
@@ -199,9 +202,10 @@ static int runPass(CPPartials P, const CPPass *pass, const double *ewt) {
   return flag;
 }
 
-int cpPartialsDifferences(CPPartials P, const double *ewt) {
+int cpPartialsDifferences(CPPartials P, int forces, const double *ewt) {
   int flag = CP_SUCCESS;
-  for (int k = 0; !flag && k < P->npasses; k++) flag = runPass(P, &P->pass[k], ewt);
+  for (int k = 0; !flag && k < P->npasses; k++)
+    if (!forces || P->pass[k].forces) flag = runPass(P, &P->pass[k], ewt);
   return flag;
 }
 

@@ -60,12 +60,13 @@ static inline void cpBlockTimes(const CPBlock *block, double alpha, const double
 typedef struct {
   CPDirection by;
   int whole;          /* 1: outputs have all their terms, also those that do not depend on it */
+  int forces;         /* 1: only the forces that cpForcesDisplaced evaluates; they are added to F */
   int of[CP_OUTPUTS]; /* 1: takes part */
   double root;        /* relative increment: square root of the noise of the outputs */
   /* if start is NULL, there are no groups, and columns are perturbed one by one */
   CPColoring colors;
 } CPPass;
-#define CP_MAX_PASSES (4 * CP_DIRECTIONS)
+#define CP_MAX_PASSES (5 * CP_DIRECTIONS)
 
 typedef struct CPPartials_ *CPPartials;
 struct CPPartials_ {
@@ -89,6 +90,7 @@ struct CPPartials_ {
   char *fixed; /* [nu + m + nz] */
   CPMat M, A;  /* nu x nu, m x nu */
   CPBlock block[CP_OUTPUTS][CP_DIRECTIONS];
+  CPUserMat (*force)[CP_BY_LAMBDA]; /* what the functions jac of CPMechAddForce fill */
   /* differences */
   int npasses;
   CPPass pass[CP_MAX_PASSES];
@@ -113,11 +115,15 @@ int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double
  * cpPartialsKeep has copied. */
 void cpPartialsKeep(CPPartials P, const CPMechState *s, const double *a, const double *lambda);
 int cpPartialsGiven(CPPartials P);
+/* Are there forces of CPMechAddForce whose derivatives in this direction are found by differences, while those
+ * of the model are given? F <- these forces. */
+int cpForcesAreDisplaced(const CPPartials P, CPDirection by);
+int cpForcesDisplaced(CPPartials P, CPDirection by, const CPMechState *s, double *F);
 
 /* differences.c: creates the passes for the blocks that are not given, and returns 0 or
- * CP_MEM_FAIL; evaluates these blocks, and returns as cpPartialsAt. */
+ * CP_MEM_FAIL; evaluates these blocks, or only adds those forces, and returns as cpPartialsAt. */
 int cpPassesCreate(CPPartials P);
-int cpPartialsDifferences(CPPartials P, const double *ewt);
+int cpPartialsDifferences(CPPartials P, int forces, const double *ewt);
 /* change [nquad] <- the derivative of the rates of quadratures along changes of the positions (N w, w
  * [nu]), velocities [nu], other auxiliary states [nz] and multipliers [m], each of which may be NULL; by
  * one difference, at the state of the partial derivatives. Returns as cpPartialsAt. */

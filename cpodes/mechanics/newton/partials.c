@@ -20,7 +20,7 @@ static SUNMatrix templateOf(const CPPartials P, CPOutput of, CPDirection by) {
 static int exists(const CPPartials P, CPOutput of, CPDirection by) {
   if (P->rows[of] == 0 || P->cols[by] == 0) return 0;
   if (of == CP_OF_B) return by == CP_BY_Q || by == CP_BY_U;
-  if (of == CP_OF_F && by == CP_BY_LAMBDA) return P->mech->model.f_lambda != NULL;
+  if (of == CP_OF_F && by == CP_BY_LAMBDA) return cpMechHasLambdaForces(P->mech);
   return 1;
 }
 
@@ -28,11 +28,93 @@ static int exists(const CPPartials P, CPOutput of, CPDirection by) {
  * and auxiliary_jac, the dependence of zdot on the state through lambda is neglected. */
 static int isGiven(const CPPartials P, CPOutput of, CPDirection by) {
   const CPMechModel *model = &P->mech->model;
-  if (by == CP_BY_LAMBDA) return of == CP_OF_F && model->lambda_jac != NULL;
+  if (by == CP_BY_LAMBDA) return of == CP_OF_F && cpMechKnowsLambdaJac(P->mech);
   if (of == CP_OF_Z) return model->auxiliary_jac != NULL;
   if (!P->kkt) return model->udot_jac != NULL;
   if (P->sparse && by != CP_BY_Z && !templateOf(P, of, by)) return 0;
   return of == CP_OF_F ? model->dynamics_jac != NULL : model->constraint_jac != NULL;
+}
+
+/* ---- forces of CPMechAddForce ---- */
+
+static SUNMatrix forceTemplate(const CPMechForce *force, CPDirection by) {
+  return by == CP_BY_Z                    ? force->Fz_tmpl
+         : by == CP_BY_U && force->C_tmpl ? force->C_tmpl
+                                          : force->K_tmpl;
+}
+
+/* The user's function fills what isGiven says of the model's. */
+static int forceIsGiven(const CPPartials P, const CPMechForce *force, CPDirection by) {
+  return force->jac && (!P->sparse || by == CP_BY_Z || forceTemplate(force, by));
+}
+
+/* Are there forces whose derivatives are added to those of the model, by differences? */
+int cpForcesAreDisplaced(const CPPartials P, CPDirection by) {
+  const CPMechForceList *forces = &P->mech->forces;
+  int any                       = 0;
+  if (by == CP_BY_LAMBDA || !P->block[CP_OF_F][by].given) return 0;
+  for (int k = 0; k < forces->count; k++) any |= !forceIsGiven(P, &forces->list[k], by);
+  return any;
+}
+
+int cpForcesDisplaced(CPPartials P, CPDirection by, const CPMechState *s, double *F) {
+  const CPMechForceList *forces = &P->mech->forces;
+  int flag                      = CP_SUCCESS;
+  memset(F, 0, (size_t)P->nu * sizeof *F);
+  for (int k = 0; !flag && k < forces->count; k++)
+    if (!forceIsGiven(P, &forces->list[k], by))
+      flag = cpMechAddForce(P->mech, &forces->list[k], s, P->lambda, F);
+  return flag;
+}
+
+static int createForces(CPPartials P) {
+  const CPMech mech = P->mech;
+  int flag          = CP_SUCCESS;
+  CP_NEW(&P->arena, P->force, mech->forces.count);
+  if (cpArenaStatus(&P->arena)) return CP_MEM_FAIL;
+  for (int k = 0; k < mech->forces.count; k++)
+    for (int by = 0; !flag && by < CP_BY_LAMBDA; by++) {
+      const CPMechForce *force = &mech->forces.list[k];
+      SUNMatrix tmpl           = forceTemplate(force, (CPDirection)by);
+      if (!P->cols[by] || (!tmpl && !forceIsGiven(P, force, (CPDirection)by))) continue;
+      flag = cpUserMatOwn(&P->arena, &P->force[k][by]);
+      if (!flag) flag = cpUserMatCreate(&P->force[k][by], tmpl, P->nu, P->cols[by], mech->ctx);
+    }
+  return flag;
+}
+
+/* Does a force without a pattern, or with a dense one, make the block full? Without a pattern, derivatives
+ * with respect to positions and velocities have that of M and A. */
+static int forceIsFull(const CPPartials P, int k, CPDirection by) {
+  if (by == CP_BY_LAMBDA) return 0;
+  return P->force[k][by].S ? !P->force[k][by].A.start : by == CP_BY_Z;
+}
+
+/* Adds the derivatives of all forces that are given to the blocks of F that are given. */
+static int addForces(CPPartials P) {
+  const CPMech mech = P->mech;
+  int flag          = CP_SUCCESS;
+  for (int k = 0; !flag && k < mech->forces.count; k++) {
+    const CPMechForce *force  = &mech->forces.list[k];
+    SUNMatrix S[CP_BY_LAMBDA] = {NULL};
+    if (!force->f || !force->jac) continue;
+    for (int by = 0; by < CP_BY_LAMBDA; by++) {
+      if (!P->cols[by] || !forceIsGiven(P, force, (CPDirection)by)) continue;
+      S[by] = P->force[k][by].S;
+      cpUserMatClear(&P->force[k][by]);
+    }
+    flag = cpCallUser(&mech->log,
+                      force->jac(P->t, P->q, P->u, P->z, force->on_lambda ? P->lambda : NULL, S[0],
+                                 S[1], S[2], force->data));
+    for (int by = 0; by < CP_BY_LAMBDA; by++) {
+      CPBlock *block = &P->block[CP_OF_F][by];
+      if (!S[by] || flag) continue;
+      flag = cpMechTake(mech, &P->force[k][by], flag, P->t, "jac (CPMechAddForce)");
+      if (!flag && block->given) cpMatAdd(&block->J, 1.0, &P->force[k][by].A);
+    }
+    if (flag) return cpMechResult(mech, flag, P->t, "jac (CPMechAddForce)");
+  }
+  return flag;
 }
 
 /* ---- creation ---- */
@@ -49,8 +131,14 @@ static int createPattern(const CPPartials P, CPOutput of, CPDirection by, CPBloc
   CPMat *J = &block->J;
   if (tmpl ? !tmpl->start : !P->sparse || of == CP_OF_Z || !to_motion)
     return cpMatCreateDense(J, rows, cols);
-  const int ours = P->sparse && !block->given && of != CP_OF_Z && to_motion;
-  CPPlaces all   = {0};
+  int ours     = P->sparse && !block->given && of != CP_OF_Z && to_motion;
+  CPPlaces all = {0};
+  for (int k = 0; of == CP_OF_F && k < mech->forces.count; k++)
+    if (forceIsFull(P, k, by)) return cpMatCreateDense(J, rows, cols);
+  for (int k = 0; of == CP_OF_F && by != CP_BY_LAMBDA && k < mech->forces.count; k++) {
+    if (P->force[k][by].S) cpPlacesAddMat(&all, &P->force[k][by].A, 0, 0, 0);
+    else ours = 1;
+  }
   if (tmpl) cpPlacesAddMat(&all, tmpl, 0, 0, 0);
   if (ours && of == CP_OF_F && (by == CP_BY_Q || !mech->model.C_tmpl)) {
     cpPlacesAddMat(&all, &mech->userM.A, 0, 0, 0);
@@ -119,6 +207,7 @@ int cpPartialsCreate(CPPartials *address, CPMech mech, CPMechNewton type, int it
   for (int by = 0; by < CP_DIRECTIONS; by++)
     CP_ARRAYS(&P->arena, input[by], &P->x2[by], &P->step[by]);
   int flag = cpArenaStatus(&P->arena);
+  if (!flag) flag = createForces(P);
   if (!flag) flag = createBlocks(P);
   if (!flag) flag = cpMatOwn(&P->arena, &P->M);
   if (!flag) flag = cpMatOwn(&P->arena, &P->A);
@@ -155,9 +244,8 @@ static int take(CPPartials P, int flag, CPOutput of, CPDirection first, CPDirect
 }
 
 int cpPartialsGiven(CPPartials P) {
-  const CPMechModel *model = &P->mech->model;
-  void *data               = P->mech->user_data;
   const double t = P->t, *q = P->q, *u = P->u, *z = P->z, *a = P->a, *lambda = P->lambda;
+  const CPMech mech                      = P->mech;
   SUNMatrix S[CP_OUTPUTS][CP_DIRECTIONS] = {{NULL}};
   int any[CP_OUTPUTS] = {0}, flag = CP_SUCCESS;
   for (int of = 0; of < CP_OUTPUTS; of++)
@@ -169,23 +257,22 @@ int cpPartialsGiven(CPPartials P) {
     }
   const SUNMatrix *F = S[CP_OF_F], *B = S[CP_OF_B], *Z = S[CP_OF_Z];
   if (any[CP_OF_F]) {
-    flag = P->kkt ? cpCallUser(&P->mech->log,
-                               model->dynamics_jac(t, q, u, z, a, lambda, F[0], F[1], F[2], data))
-                  : cpCallUser(&P->mech->log, model->udot_jac(t, q, u, z, F[0], F[1], F[2], data));
+    flag = P->kkt ? cpMechCall(mech, dynamics_jac, t, q, u, z, a, lambda, F[0], F[1], F[2])
+                  : cpMechCall(mech, udot_jac, t, q, u, z, F[0], F[1], F[2]);
     flag = take(P, flag, CP_OF_F, CP_BY_Q, CP_BY_Z, P->kkt ? "dynamics_jac" : "udot_jac");
+    if (!flag) flag = addForces(P);
   }
   if (!flag && any[CP_OF_B]) {
-    flag = cpCallUser(&P->mech->log, model->constraint_jac(t, q, u, a, B[0], B[1], data));
+    flag = cpMechCall(mech, constraint_jac, t, q, u, a, B[0], B[1]);
     flag = take(P, flag, CP_OF_B, CP_BY_Q, CP_BY_U, "constraint_jac");
   }
   if (!flag && any[CP_OF_Z]) {
-    flag =
-        cpCallUser(&P->mech->log, model->auxiliary_jac(t, q, u, z, lambda, Z[0], Z[1], Z[2], data));
+    flag = cpMechCall(mech, auxiliary_jac, t, q, u, z, lambda, Z[0], Z[1], Z[2]);
     flag = take(P, flag, CP_OF_Z, CP_BY_Q, CP_BY_Z, "auxiliary_jac");
   }
   if (!flag && F[CP_BY_LAMBDA]) {
-    flag = cpCallUser(&P->mech->log, model->lambda_jac(t, q, u, z, lambda, F[CP_BY_LAMBDA], data));
-    flag = take(P, flag, CP_OF_F, CP_BY_LAMBDA, CP_BY_LAMBDA, "lambda_jac");
+    const CPMechState s = {t, q, u, z};
+    flag                = cpMechLambdaJac(mech, &s, lambda, &P->block[CP_OF_F][CP_BY_LAMBDA].J);
   }
   return flag;
 }
@@ -233,7 +320,7 @@ int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double
   }
   flag       = cpPartialsGiven(P);
   mech->base = &s;
-  if (!flag) flag = cpPartialsDifferences(P, ewt);
+  if (!flag) flag = cpPartialsDifferences(P, 0, ewt);
   if (!flag && P->nquad > 0) flag = cpMechAuxiliary(mech, &s, P->lambda, P->zdot);
   mech->base = NULL;
   P->valid   = !flag;

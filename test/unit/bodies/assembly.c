@@ -746,6 +746,31 @@ START_TEST(loops_that_are_redundant_but_for_rounding_move_as_exact_ones) {
 END_TEST
 
 /* With five digits frames would have to be moved by more than rounding may be: the loop stays rigid, and says so. */
+/* Without the offsets the assembled state is open by the rounding. */
+START_TEST(an_equal_mechanism_takes_the_offsets) {
+  int count = 0, other = 0;
+  tilted(_i, 7);
+  ck_assert_int_eq(CPBodiesAssemble(bodies, mech, 0, y, NULL), CP_SUCCESS);
+  const sunrealtype *given = CPBodiesOffsets(bodies, &count);
+  ck_assert_int_gt(count, 0);
+  sunrealtype *offsets = malloc((size_t)count * sizeof *offsets);
+  ck_assert_ptr_nonnull(offsets);
+  memcpy(offsets, given, (size_t)count * sizeof *offsets);
+  N_Vector assembled = vector_copy(y);
+  clear();
+  tilted(_i, 7);
+  CPBodiesOffsets(bodies, &other);
+  ck_assert_int_eq(other, count);
+  N_VScale(1, assembled, y);
+  ck_assert_double_ge(open_by(), 1e-9);
+  ck_assert_int_eq(CPBodiesSetOffsets(bodies, offsets), CP_SUCCESS);
+  ck_assert_double_le(open_by(), 1e-11);
+  N_VDestroy(assembled);
+  free(offsets);
+  clear();
+}
+END_TEST
+
 START_TEST(loops_that_are_redundant_but_for_more_than_rounding_stay_rigid) {
   tilted(_i, 5);
   if (CPBodiesAssemble(bodies, mech, 0, y, NULL) == CP_SUCCESS)
@@ -776,6 +801,7 @@ int main(void) {
   tcase_add_test(tc, redundant_rows_alone_are_not_singular);
   tcase_add_loop_test(tc, loops_that_are_redundant_but_for_rounding_move_as_exact_ones, 0, LOOPS);
   tcase_add_loop_test(tc, loops_that_are_redundant_but_for_more_than_rounding_stay_rigid, 0, LOOPS);
+  tcase_add_loop_test(tc, an_equal_mechanism_takes_the_offsets, 0, LOOPS);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

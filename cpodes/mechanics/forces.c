@@ -1,0 +1,115 @@
+/* Forces beside those of the model's f: its f_lambda, and those of CPMechAddForce. Those that do not depend
+ * on the multipliers join f; with the others accelerations are iterated (multipliers.c). */
+#include "mechanics_impl.h"
+
+#include <string.h>
+
+/* Copies a template into mech's memory. Returns 0, or a code that has been reported. */
+static int copyTemplate(CPMech mech, SUNMatrix *tmpl, int cols, const char *name,
+                        const char *function) {
+  if (!*tmpl) return CP_SUCCESS;
+  const int flag = cpCheckPattern(&mech->log, *tmpl, mech->nu, cols, name, function);
+  if (flag) return flag;
+  *tmpl = cpArenaOwn(&mech->memory, cpTemplateClone(*tmpl), cpMechDestroyMatrix);
+  return *tmpl ? CP_SUCCESS : cpReport(&mech->log, CP_MEM_FAIL, function, "no memory for %s", name);
+}
+
+int CPMechAddForce(CPMech mech, const CPMechForce *force, int *id) {
+  int flag = cpMechOption(mech, CP_MECH_BEFORE_USE, __func__);
+  if (flag) return flag;
+  if (!force || !force->f)
+    return cpRefuse(&mech->log, __func__, "force and its function f must not be NULL");
+  if (force->lambda_jac && !force->on_lambda)
+    return cpRefuse(&mech->log, __func__, "lambda_jac must not be given without on_lambda");
+  if (mech->operators)
+    return cpReport(&mech->log, CP_NOT_SUPPORTED, __func__,
+                    "the accelerations of udot, without M or inverse, know no further forces");
+  CPMechForce own = *force;
+  own.on_lambda   = force->on_lambda != 0;
+  flag            = copyTemplate(mech, &own.K_tmpl, mech->nu, "K_tmpl", __func__);
+  if (!flag) flag = copyTemplate(mech, &own.C_tmpl, mech->nu, "C_tmpl", __func__);
+  if (!flag) flag = copyTemplate(mech, &own.Fz_tmpl, mech->nz, "Fz_tmpl", __func__);
+  if (flag) return flag;
+  CPMechForceList *all = &mech->forces;
+  CPMechForce *list    = cpMechGrow(mech, all->list, all->count, sizeof *list, __func__);
+  if (!list) return CP_MEM_FAIL;
+  list[all->count] = own;
+  all->list        = list;
+  if (own.on_lambda) all->on_lambda++;
+  if (id) *id = all->count;
+  all->count++;
+  return CP_SUCCESS;
+}
+
+int CPMechRemoveForce(CPMech mech, int id) {
+  const int flag = cpMechOption(mech, CP_MECH_ANYTIME, __func__);
+  if (flag) return flag;
+  if (id < 0 || id >= mech->forces.count || !mech->forces.list[id].f)
+    return cpRefuse(&mech->log, __func__, "there is no force %d", id);
+  mech->forces.list[id].f = NULL; /* Its place, and that of its derivatives, stays. */
+  return CP_SUCCESS;
+}
+
+/* f += what a function that returned flag has written to room.force */
+static int add(CPMech mech, int flag, sunrealtype t, const char *name, double *f) {
+  const double *own = mech->room.force;
+  flag              = cpMechChecked(mech, flag, t, name, own, mech->nu);
+  for (int j = 0; !flag && j < mech->nu; j++) f[j] += own[j];
+  return flag;
+}
+
+int cpMechAddForce(CPMech mech, const CPMechForce *force, const CPMechState *s,
+                   const double *lambda, double *f) {
+  double *own = mech->room.force;
+  if (!force->f) return CP_SUCCESS;
+  memset(own, 0, (size_t)mech->nu * sizeof *own);
+  return add(mech,
+             cpCallUser(&mech->log, force->f(s->t, s->q, s->u, s->z,
+                                             force->on_lambda ? lambda : NULL, own, force->data)),
+             s->t, "a force (CPMechAddForce)", f);
+}
+
+int cpMechAddForces(CPMech mech, const CPMechState *s, int on_lambda, const double *lambda,
+                    double *f) {
+  int flag = CP_SUCCESS;
+  if (on_lambda && mech->model.f_lambda) {
+    memset(mech->room.force, 0, (size_t)mech->nu * sizeof *mech->room.force);
+    flag = cpMechCall(mech, f_lambda, s->t, s->q, s->u, s->z, lambda, mech->room.force);
+    flag = add(mech, flag, s->t, "f_lambda", f);
+  }
+  for (int k = 0; !flag && k < mech->forces.count; k++) {
+    const CPMechForce *force = &mech->forces.list[k];
+    if (force->on_lambda == on_lambda) flag = cpMechAddForce(mech, force, s, lambda, f);
+  }
+  return flag;
+}
+
+int cpMechForcesByDifference(const CPMech mech) {
+  int any = 0;
+  for (int k = 0; k < mech->forces.count; k++) any |= !mech->forces.list[k].jac;
+  return any;
+}
+
+int cpMechKnowsLambdaJac(const CPMech mech) {
+  int known = cpMechHasLambdaForces(mech) && (!mech->model.f_lambda || mech->model.lambda_jac);
+  for (int k = 0; k < mech->forces.count; k++)
+    known = known && (!mech->forces.list[k].on_lambda || mech->forces.list[k].lambda_jac);
+  return known;
+}
+
+int cpMechLambdaJac(CPMech mech, const CPMechState *s, const double *lambda, CPMat *Fl) {
+  CPUserMat *one = &mech->multipliers.Fl;
+  int flag       = CP_SUCCESS;
+  cpMatZero(Fl);
+  for (int k = -1; !flag && k < mech->forces.count; k++) { /* -1: the model's */
+    const CPMechForce *force = k >= 0 ? &mech->forces.list[k] : NULL;
+    if (force ? !force->f || !force->on_lambda : !mech->model.f_lambda) continue;
+    cpUserMatClear(one);
+    flag = force ? cpCallUser(&mech->log,
+                              force->lambda_jac(s->t, s->q, s->u, s->z, lambda, one->S, force->data))
+                 : cpMechCall(mech, lambda_jac, s->t, s->q, s->u, s->z, lambda, one->S);
+    flag = cpMechTake(mech, one, flag, s->t, "lambda_jac");
+    if (!flag) cpMatAdd(Fl, 1.0, &one->A);
+  }
+  return flag;
+}
