@@ -8,7 +8,6 @@ from cffi import FFI
 
 HERE = Path(__file__).resolve().parent
 TREE = HERE / "tree" if (HERE / "tree").is_dir() else HERE.parent # setup.py
-VERSION = re.search(r'^version = "(.*)"$', (HERE / "pyproject.toml").read_text(), re.M)[1]
 HEADERS = ("cpodes_types", "cpodes_projector", "cpodes_integrator", "cpodes_mechanics", "cpodes_sens", "cpodes_contact", "cpodes_model", "cpodes_bodies")
 
 # What the public headers use of SUNDIALS
@@ -78,10 +77,10 @@ sources = []
 if models.is_dir():
     listed = re.search(r"set\(cpodes_models_sources\s([^)]*)\)", (models / "CMakeLists.txt").read_text())[1].split()
     sources = [os.path.relpath(models / name, HERE) for name in listed]
-macros = [("GLUE_VERSION", f'"{VERSION}"')] + ([("GLUE_CATALOGUE", "1")] if sources else [])
+macros = [("GLUE_CATALOGUE", "1")] if sources else []
 
 ffi = FFI()
-ffi.cdef(SUNDIALS + public + glue + 'static char *const GLUE_VERSION;\nextern "Python" int glue_python(void *handle, double t);\n')
+ffi.cdef(SUNDIALS + public + glue + 'extern "Python" int glue_python(void *handle, double t);\n')
 ffi.set_source(
     "cpodes._native",
     '#include "glue_impl.h"\nstatic int glue_python(void *, double);\n#include "glue.c"\n',

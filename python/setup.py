@@ -2,6 +2,7 @@
 builds first and which then becomes part of the package. A source distribution has a copy of that part of the tree, in tree/."""
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -110,4 +111,11 @@ def missing():
 if {"dist_info", "bdist_wheel"} & set(sys.argv) and missing(): # otherwise setuptools would report an unknown command or keyword
     sys.exit(f"To build cpodes, {sys.executable} needs {' and '.join(missing())}: python3 -m pip install {' '.join(missing())}, "
              f"or for Debian's Python apt install {' '.join('python3-' + name for name in missing())}")
-setup(cffi_modules=["cffi_build.py:ffi"], cmdclass={"build_py": BuildPy, "build_ext": BuildExt, "sdist": Sdist})
+def version():
+    """That of the headers: of the tree, or those that pkg-config finds."""
+    folders = [TREE / "include", *map(Path, pkg_config("--variable=includedir") or [])]
+    header = next(h for h in (folder / "cpodes" / "cpodes_types.h" for folder in folders) if h.exists())
+    return re.search(r'^#define CP_VERSION +"(.*)"$', header.read_text(), re.M)[1]
+
+
+setup(version=version(), cffi_modules=["cffi_build.py:ffi"], cmdclass={"build_py": BuildPy, "build_ext": BuildExt, "sdist": Sdist})

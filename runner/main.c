@@ -9,10 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef CPODES_VERSION
-#error "the build says which version this is"
-#endif
-
 static const Command *const commands[] = {&list_command,    &describe_command, &run_command,
                                           &compare_command, &check_command,    &new_command};
 enum { NUM_COMMANDS = sizeof commands / sizeof commands[0] };
@@ -62,7 +58,7 @@ int main(int argc, char **argv) {
     return STATUS_DONE;
   }
   if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-    printf("cpodes %s\n", CPODES_VERSION);
+    printf("cpodes %s\n", CPGetVersion(NULL, NULL, NULL));
     return STATUS_DONE;
   }
   const Command *command = find_command(argv[1]);

@@ -82,3 +82,10 @@ const char *cpCodeName(long int code) {
     if (names[i].code == -labs(code)) return names[i].name;
   return NULL;
 }
+
+const char *CPGetVersion(int *major, int *minor, int *patch) {
+  if (major) *major = CP_VERSION_MAJOR;
+  if (minor) *minor = CP_VERSION_MINOR;
+  if (patch) *patch = CP_VERSION_PATCH;
+  return CP_VERSION;
+}

@@ -323,8 +323,7 @@ typedef struct {
 
 /** A method for a motion, and the reasons for its choice (CPMechSuggestMethod). */
 typedef struct {
-  const char *method; /**< name for CPIntegratorCreate; "BDF" or "ADAMS" if lmm is not 0 */
-  int lmm;            /**< CV_BDF or CV_ADAMS, as for CVodeCreate; 0 for a one-step method */
+  const char *method; /**< name for CPIntegratorCreate */
   int stiff;          /**< 1 if implicit methods take far fewer steps */
   sunrealtype radius; /**< estimated spectral radius of the Jacobian of y' = f(t, y) [1/time]; 0 below motion / 10 */
   sunrealtype motion; /**< rate at which positions change by their own size [1/time] */

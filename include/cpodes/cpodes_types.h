@@ -10,9 +10,20 @@
 #define CPODES_EXPORT
 #endif
 
+/** The version of these headers; everything else that states the version takes it from here. */
+#define CP_VERSION_MAJOR 1
+#define CP_VERSION_MINOR 0
+#define CP_VERSION_PATCH 0
+#define CP_VERSION       "1.0.0-dev"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/**
+ * Returns the version of the library in use as a text, CP_VERSION of its own headers. Its numbers: out, each may be NULL.
+ */
+CPODES_EXPORT const char *CPGetVersion(int *major, int *minor, int *patch);
 
 /**
  * Return codes. Zero is success. Negative values are errors and differ from all flags of CVODES, which

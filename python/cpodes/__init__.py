@@ -14,7 +14,7 @@ from ._native import ffi, lib
 from ._run import Solution, Table
 from ._solve import solve
 
-__version__ = ffi.string(lib.GLUE_VERSION).decode() # that of pyproject.toml
+__version__ = ffi.string(lib.CPGetVersion(ffi.NULL, ffi.NULL, ffi.NULL)).decode() # that of the library
 
 _LATER = {"Mechanism": "._mechanism", "Model": "._mechanism", "model": "._mechanism", "models": "._mechanism", "Contact": "._contact",
           "Bodies": "._bodies", "Powers": "._bodies", "load": "._load", "Objective": "._gradient", "jvp": "._gradient", "vjp": "._gradient",

@@ -200,7 +200,7 @@ static json_t *describe_run(const History *h, int argc, char **argv) {
       "{s:s,s:s,s:o,s:o,s:o,s:s,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:{s:I,"
       "s:"
       "I,s:b},s:o,s:o,s:o,s:o,s:o,s:o}",
-      "cpodes", CPODES_VERSION, "sundials", SUNDIALS_VERSION, "command",
+      "cpodes", CPGetVersion(NULL, NULL, NULL), "sundials", SUNDIALS_VERSION, "command",
       describe_command(argc, argv), "model", describe_model(h->info), "settings",
       describe_settings(h->info), "ending", ending_name(r->ending), "message", text(r->message),
       "verdict", verdict_text(h, verdict, text_of), "reasons", reasons, "t", json_number(r->t),

@@ -12,7 +12,7 @@ static void title(const Report *r, FILE *out) { html_text(out, r->type->title); 
 
 static void version(const Report *r, FILE *out) {
   (void)r;
-  fputs(CPODES_VERSION, out);
+  fputs(CPGetVersion(NULL, NULL, NULL), out);
 }
 
 static void date(const Report *r, FILE *out) {

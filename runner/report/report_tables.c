@@ -253,7 +253,7 @@ void report_versions(const Report *r, FILE *out) {
   struct utsname system;
   SUNDIALSGetVersion(sundials, sizeof sundials);
   pairs_begin(out, "versions", "Versions");
-  pair(out, "cpodes", "%s", CPODES_VERSION);
+  pair(out, "cpodes", "%s", CPGetVersion(NULL, NULL, NULL));
   pair(out, "SUNDIALS", "%s", sundials);
   pair(out, "Compiler", "%s", COMPILER);
   if (uname(&system) >= 0)

@@ -22,11 +22,13 @@ class Abi(unittest.TestCase):
                 self.assertIn(arguments[-1], done.stderr)
 
     def test_the_version_is_the_same_everywhere(self):
-        number = first("CMakeLists.txt", r"^ +VERSION ([\d.]+)$")
-        self.assertIsNotNone(number)
-        version = number + first("CMakeLists.txt", r'^set\(CPODES_VERSION "\${PROJECT_VERSION}(.*)"\)$')
+        header = "include/cpodes/cpodes_types.h"
+        version = first(header, r'^#define CP_VERSION +"(.*)"$')
+        self.assertIsNotNone(version)
+        numbers = ".".join(first(header, rf"^#define CP_VERSION_{part} (\d+)$") for part in ("MAJOR", "MINOR", "PATCH"))
+        self.assertEqual(version.split("-")[0], numbers)
         v = r"([\d.]+[-~]?\w*)"
-        for file, pattern in {"CITATION.cff": f"^version: {v}$", "python/pyproject.toml": f'^version = "{v}"$',
+        for file, pattern in {"CITATION.cff": f"^version: {v}$",
                               "cmake/package/changelog": rf"^cpodes \({v}-\d+\)", "doc/versions.rst": f"The version is {v}[.,] ",
                               "CHANGELOG.md": f"^## {v}$"}.items():
             with self.subTest(file):

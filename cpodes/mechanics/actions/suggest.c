@@ -172,7 +172,6 @@ static int choose(Room *room, double rtol, double remaining, double re, double i
     snprintf(seen + used, sizeof seen - used, ", decays at %.3g", -re);
   }
   s->stiff  = fast && skips;
-  s->lmm    = s->stiff && operators ? CV_BDF : 0;
   s->method = !s->stiff ? "DOP853" : operators ? "BDF" : "RADAU";
   if (s->radius == 0.0)
     snprintf(s->reason, sizeof s->reason,

@@ -366,6 +366,16 @@ START_TEST(every_return_value_has_its_name) {
 }
 END_TEST
 
+START_TEST(the_version_has_the_numbers_of_its_text) {
+  int major = -1, minor = -1, patch = -1;
+  char numbers[40];
+  const char *version = CPGetVersion(&major, &minor, &patch);
+  snprintf(numbers, sizeof numbers, "%d.%d.%d", major, minor, patch);
+  ck_assert_int_eq(strncmp(version, numbers, strlen(numbers)), 0);
+  ck_assert_str_eq(CPGetVersion(NULL, NULL, NULL), CP_VERSION);
+}
+END_TEST
+
 /* Every message goes to the handler, and the newest is kept. */
 START_TEST(messages_go_to_the_handler) {
   run.log.count = 0;
@@ -410,6 +420,7 @@ int main(void) {
   tcase_add_test(tc, csv_counters_come_in_pairs);
   tcase_add_test(tc, the_counters_of_the_steps_are_part_of_the_projectors);
   tcase_add_loop_test(tc, every_return_value_has_its_name, 0, N_CODES);
+  tcase_add_test(tc, the_version_has_the_numbers_of_its_text);
   tcase_add_test(tc, messages_go_to_the_handler);
   tcase_add_test(tc, there_is_no_message_before_the_first);
   suite_add_tcase(suite, tc);
