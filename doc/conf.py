@@ -20,7 +20,7 @@ breathe_show_enumvalue_initializer = True
 
 html_theme = 'alabaster'
 html_theme_options = {
-    'description': 'Integration with coordinate projection',
+    'description': 'Mechanisms with closed loops, contacts and friction',
     'page_width': '1100px',
     'sidebar_width': '230px',
     'fixed_sidebar': True,

@@ -245,6 +245,79 @@ def curves(file):
     return found
 
 
+def ground(point):
+    """A fixed bearing: a triangle below the point, on hatched ground."""
+    x, y = point
+    return [line([point, (x - 12, y + 18), (x + 12, y + 18), point], "line"), line([(x - 18, y + 18), (x + 18, y + 18)], "line"),
+            *(line([(x - 16 + 7 * i, y + 18), (x - 22 + 7 * i, y + 25)], "line") for i in range(6))]
+
+
+def loop():
+    """examples/mechanisms/crank_rocker.yaml as a sketch: a closed loop of three bodies and four pins."""
+    def place(x, y):
+        return 96 + 510 * x, 164 - 510 * y
+
+    pins = {"A": (0, 0), "B": (0, 0.1), "C": (0.3, 0.25), "D": (0.4, 0)}
+    a, b, c, d = (place(*point) for point in pins.values())
+    turn = [(a[0] + 30 * math.cos(t / 10), a[1] - 30 * math.sin(t / 10)) for t in range(-8, 13)]
+    parts = [*ground(a), *ground(d), line(turn, "curve bad"), arrow(turn[-2], turn[-1], "bad")]
+    parts += [line(link, "curve good") for link in ([a, b], [b, c], [c, d])]
+    parts += [f'<circle class="page" cx="{x:.1f}" cy="{y:.1f}" r="5"/><circle class="line" cx="{x:.1f}" cy="{y:.1f}" r="5"/>' for x, y in (a, b, c, d)]
+    parts += [text(a[0] + 40, a[1] - 4, "motor, 1 turn/s", "bad"), text(a[0] - 8, a[1] - 24, "crank", "good", "end"),
+              text((b[0] + c[0]) / 2 - 14, (b[1] + c[1]) / 2 - 10, "coupler", "good", "end"), text((c[0] + d[0]) / 2 + 10, (c[1] + d[1]) / 2, "rocker", "good")]
+    places = {"A": (a[0], a[1] + 42, "middle"), "B": (b[0] - 10, b[1] - 6, "end"), "C": (c[0], c[1] - 12, "middle"), "D": (d[0], d[1] + 42, "middle")}
+    parts += [text(x, y, f"{name} ({pins[name][0]}, {pins[name][1]})", "", anchor) for name, (x, y, anchor) in places.items()]
+    return svg("A closed loop of crank, coupler and rocker with pins at A, B, C and D; points in metres", 360, 214, parts)
+
+
+def arc(centre, radius, begin, end, flat=1.0):
+    """Points of a circle, or of an ellipse that is flat times as high; angles in degrees."""
+    steps = max(2, round(abs(end - begin) / 12))
+    angles = [math.radians(begin + (end - begin) * i / steps) for i in range(steps + 1)]
+    return [(centre[0] + radius * math.cos(a), centre[1] - flat * radius * math.sin(a)) for a in angles]
+
+
+def joints():
+    """The kinds of joints: body a is dark, body b is blue, and arrows show how b can move."""
+    def bent(centre, radius, begin, end, flat=1.0):
+        points = arc(centre, radius, begin, end, flat)
+        return [line(points, "curve bad"), arrow(points[-2], points[-1], "bad")]
+
+    def both(a, b):
+        middle = (a[0] + b[0]) / 2, (a[1] + b[1]) / 2
+        return [arrow(middle, a, "bad"), arrow(middle, b, "bad")]
+
+    def ring(x, y, radius, kind="line"):
+        return [line(arc((x, y), radius, 0, 360), kind)]
+
+    plane = [line([(8, 60), (30, 36), (108, 36), (86, 60), (8, 60)], "line")]
+    floor = [line([(8, 60), (104, 60)], "line"), *(line([(14 + 12 * i, 60), (8 + 12 * i, 66)], "line") for i in range(8))]
+    sleeve = [line([(36, 26), (76, 26)], "line"), line([(36, 46), (76, 46)], "line"), line([(56, 46), (56, 62)], "line"), line([(44, 62), (68, 62)], "line")]
+    kinds = {
+        "revolute": [*ground((40, 42)), line([(40, 42), (96, 18)], "curve good"), *ring(40, 42, 5), *bent((40, 42), 40, -8, 16)],
+        "ball": [line(arc((48, 38), 15, 110, 250), "line"), line([(10, 38), (33, 38)], "line"), line([(48, 38), (100, 24)], "curve good"),
+                 dot((48, 38), "good", 9), *bent((48, 38), 44, -20, 8), *bent((48, 38), 34, 90, 50, 0.7)],
+        "universal": [line([(6, 36), (36, 36), (48, 16)], "line"), line([(36, 36), (48, 56)], "line"), line([(48, 16), (48, 56)], "line"),
+                      line([(104, 22), (72, 28), (62, 30), (34, 42)], "curve good"), line([(72, 28), (62, 52), (34, 42)], "curve good"),
+                      *bent((48, 36), 50, -26, 2)],
+        "cylindrical": [*sleeve, line([(10, 36), (100, 36)], "curve good"), *both((76, 14), (108, 14)), *bent((94, 36), 17, -70, 70, 1.0)],
+        "prismatic": [*sleeve, line([(10, 32), (100, 32), (100, 40), (10, 40), (10, 32)], "curve good"), *both((76, 14), (108, 14))],
+        "planar": [*plane, line([(44, 52), (54, 42), (82, 42), (72, 52), (44, 52)], "curve good"), *both((22, 53), (42, 53)), *both((82, 52), (98, 41)), *bent((64, 22), 16, 200, 340, 0.5)],
+        "fixed": [*ground((36, 36)), line([(36, 36), (100, 36)], "curve good"), rect(29, 29, 14, 14, "good")],
+        "rod": [*ground((24, 40)), line([(24, 40), (70, 22)], "line"), *ring(24, 40, 4), line([(70, 22), (104, 34)], "curve good"),
+                *ring(70, 22, 4), *bent((24, 40), 50, -8, 14)],
+        "point_on_line": [line([(6, 52), (106, 32)], "line"), line([(56, 42), (70, 8)], "curve good"), dot((56, 42), "good", 5), *both((66, 49), (96, 43))],
+        "point_on_plane": [*plane, line([(58, 48), (72, 12)], "curve good"), dot((58, 48), "good", 5), *both((70, 54), (98, 40)), *both((22, 52), (48, 52))],
+        "rolling": [*floor, *ring(52, 38, 22, "curve good"), dot((52, 38), "good", 3), *bent((52, 38), 31, 60, 15)],
+        "rolling_disc": [*plane, line([(x + 0.25 * (48 - y), y) for x, y in arc((56, 28), 13, 0, 360, 1.75)], "curve good"), *bent((62, 24), 32, 50, 5)],
+    }
+    parts = []
+    for i, (name, drawing) in enumerate(kinds.items()):
+        x, y = 4 + 118 * (i % 3), 4 + 92 * (i // 3)
+        parts.append(f'<g transform="translate({x} {y})">' + "".join(drawing) + text(56, 84, name, "", "middle") + "</g>")
+    return svg("Twelve kinds of joints, each with the motions that it allows", 360, 374, parts)
+
+
 def course():
     """What happens in a run, from the mechanism to the files."""
     rows = [("mechanism", ["catalogue, file, C or Python"]), ("start", ["loops are closed, velocities", "made consistent"]),
@@ -285,6 +358,14 @@ def catalogue(runner, folder):
         file.write_text(for_dark_pages(file.read_text()))
 
 
+def first_motion(runner, folder):
+    """The result on the first page; fewer outputs than the default of 600 make the file smaller."""
+    file = folder / "crank_rocker.svg"
+    mechanism = pathlib.Path(__file__).resolve().parents[1] / "examples" / "mechanisms" / "crank_rocker.yaml"
+    subprocess.run([runner, "run", mechanism, "--outputs", "84", "--no-estimate", "--quiet", "--picture", file], check=True)
+    file.write_text(for_dark_pages(file.read_text()))
+
+
 def report(runner, folder):
     """The upper part of a report as a phone shows it; needs Chromium with Selenium, and pdftocairo, which makes SVG of what it prints."""
     root = pathlib.Path(__file__).resolve().parents[1]
@@ -318,7 +399,7 @@ def report(runner, folder):
 
 def drawings():
     data = curves(pathlib.Path(__file__).with_name("race_curves.csv"))
-    return {"projection": projection(), "history": history(), "growth": growth(), "course": course(),
+    return {"joints": joints(), "loop": loop(), "projection": projection(), "history": history(), "growth": growth(), "course": course(),
             **{"race_" + problem.partition(":")[0]: race(problem, data[problem]) for problem in RACE}}
 
 
@@ -329,6 +410,7 @@ if __name__ == "__main__":
     for name, drawing in drawings().items():
         (folder / f"{name}.svg").write_text(drawing)
     catalogue(sys.argv[2], folder)
+    first_motion(sys.argv[2], folder)
     try:
         report(sys.argv[2], folder)
     except (OSError, unittest.SkipTest) as missing:

@@ -1,6 +1,6 @@
 # Run by CTest. BUILD: build tree of cpodes; WORK: folder to work in; CLIENT: the user's project; LIBDIR:
 # library folder in a prefix; SUNDIALS_DIR, SUNDIALS_LIBDIR: where SUNDIALS is; CC, GENERATOR: as for BUILD;
-# ALL_STATIC: also link everything statically; RUNNER: is there the program cpodes?
+# README: the README; ALL_STATIC: also link everything statically; RUNNER: is there the program cpodes?
 
 function(run)
   string(JOIN " " line ${ARGN})
@@ -23,13 +23,28 @@ foreach(library IN ITEMS cpodes cpodes_static)
   run("${WORK}/${library}/mechanism")
 endforeach()
 
-# Through pkg-config: the single line from the README.
+# Through pkg-config, by the line of the README.
 set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
 run(sh -c "${CC} '${CLIENT}/pendulum.c' $(pkg-config --cflags --libs cpodes) -o pendulum")
 set(ENV{LD_LIBRARY_PATH} "${prefix}/${LIBDIR}:${SUNDIALS_LIBDIR}")
 run("${WORK}/pendulum")
 run(sh -c "${CC} '${CLIENT}/mechanism.c' $(pkg-config --cflags --libs cpodes_bodies) -lm -o mechanism")
 run("${WORK}/mechanism")
+
+# The README's lines in C: block n of its code is readme_n.h, which a program in readme/ includes.
+run(awk "/^```c$/ { n++
+                    file = \"readme_\" n \".h\"
+                    next }
+         /^```/   { file = \"\" }
+         file     { print > file }" "${README}")
+file(GLOB blocks RELATIVE "${WORK}" "${WORK}/readme_*.h")
+if(NOT blocks STREQUAL "readme_1.h;readme_2.h")
+  message(FATAL_ERROR "The README has the blocks of C ${blocks}; each needs a program in test/client/readme")
+endif()
+foreach(program IN ITEMS equations matrices)
+  run(sh -c "${CC} -I. '${CLIENT}/../readme/${program}.c' $(pkg-config --cflags --libs cpodes) -lm -o ${program}")
+  run("${WORK}/${program}")
+endforeach()
 
 if(ALL_STATIC)
   run(sh -c "${CC} -static '${CLIENT}/pendulum.c' $(pkg-config --static --cflags --libs cpodes) -o static")

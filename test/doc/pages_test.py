@@ -26,7 +26,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = ["tutorial_first.rst", "tutorial_drift.rst", "tutorial_events.rst", "tutorial_fit.rst", "tutorial_stiff.rst",
          "tutorial_index3.rst", "tutorial_simbody.rst", "troubleshooting.rst",
-         "runner.rst", "promises.rst"]
+         "runner.rst", "recipes.rst", "promises.rst"]
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 SIMBODY = {"./simbody_example_bouncing", "./simbody_example_loops", "./simbody_four_bar.so"}
 OPTIONAL = {"./car_axis_fit"} | SIMBODY # built only with GSL, and with Simbody
@@ -81,22 +81,8 @@ def alike(shown, printed):
     return all(same(x, y) for same, x, y in zip(rules, a, b))
 
 
-class Pages(unittest.TestCase):
-    def test_numbers_that_differ_are_seen(self):
-        shown = {"  rank          29 of 30 constraints": "  rank          30 of 30 constraints",
-                 "  method        dop853, rtol 1e-08, atol 1e-08": "  method        dop853, rtol 1e-07, atol 1e-08",
-                 "  end           t = 2 reached": "  end           t = 1.1 reached",
-                 "  violation     position  at most 6.3e-10, at t = 1.89": "  violation     position  at most 9e-09, at t = 1.89",
-                 "  error         about 7e-7 (estimated)": "  error         about 7e-6 (estimated)",
-                 "  work          135 steps, 2396 evaluations of f": "  work          135 steps, 4396 evaluations of f",
-                 "all 21 are right": "all 17 are right",
-                 "dop853       1e-08    6.2e-09       29         4       394  0.000815":
-                 "dop853       1e-08    6.2e-07       29         4       394  0.000815",
-                 "rolls with 2.857143 m/s": "rolls with 2.9 m/s",
-                 "  verdict       ok": "  verdict       doubtful"}
-        for page, other in shown.items():
-            self.assertTrue(alike(page, page), page)
-            self.assertFalse(alike(page, other), other)
+class Page(unittest.TestCase):
+    """What pages and the README have in common."""
 
     def program(self, command):
         """The command's program and arguments, or the reason why it is left out."""
@@ -115,6 +101,48 @@ class Pages(unittest.TestCase):
             return [sys.executable, program, *rest[1:]], f"{missing[0]} is not installed" if missing else None
         self.assertTrue(first.startswith("./"), command)
         return [EXAMPLES / first, *rest], None
+
+    def follow(self, command, shown, printed):
+        position, anywhere = 0, False
+        for line in shown:
+            if line == "...":
+                anywhere = True
+                continue
+            end = len(printed) if anywhere else min(position + 1, len(printed))
+            found = next((i for i in range(position, end) if alike(line, printed[i])), None)
+            self.assertIsNotNone(found, f"$ {command}\nshows   {line!r}\nprints\n" + "\n".join(printed))
+            position, anywhere = found + 1, False
+
+    def run_and_follow(self, command, shown, folder):
+        alone = command.removesuffix("; echo $?")
+        arguments, left_out = self.program(alone)
+        if left_out:
+            self.skipTest(left_out)
+        run = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=60, env=dict(os.environ, LC_ALL="C"))
+        printed = [line for line in run.stdout.splitlines() if line.strip()]
+        if alone == command:
+            self.assertEqual(run.returncode, 0, run.stderr)
+        else:
+            printed.append(str(run.returncode))
+        self.follow(command, shown, printed)
+
+
+class Pages(Page):
+    def test_numbers_that_differ_are_seen(self):
+        shown = {"  rank          29 of 30 constraints": "  rank          30 of 30 constraints",
+                 "  method        dop853, rtol 1e-08, atol 1e-08": "  method        dop853, rtol 1e-07, atol 1e-08",
+                 "  end           t = 2 reached": "  end           t = 1.1 reached",
+                 "  violation     position  at most 6.3e-10, at t = 1.89": "  violation     position  at most 9e-09, at t = 1.89",
+                 "  error         about 7e-7 (estimated)": "  error         about 7e-6 (estimated)",
+                 "  work          135 steps, 2396 evaluations of f": "  work          135 steps, 4396 evaluations of f",
+                 "all 21 are right": "all 17 are right",
+                 "dop853       1e-08    6.2e-09       29         4       394  0.000815":
+                 "dop853       1e-08    6.2e-07       29         4       394  0.000815",
+                 "rolls with 2.857143 m/s": "rolls with 2.9 m/s",
+                 "  verdict       ok": "  verdict       doubtful"}
+        for page, other in shown.items():
+            self.assertTrue(alike(page, page), page)
+            self.assertFalse(alike(page, other), other)
 
     def test_tests_and_stages_on_the_page_of_promises_exist(self):
         if "promises.rst" not in PAGES:
@@ -144,39 +172,48 @@ class Pages(unittest.TestCase):
                 for a, b in zip(*([float(x) for x in NUMBER.findall(text)] for text in (shown, drawing))):
                     self.assertLessEqual(abs(a - b), near, "the target guide_pictures makes it anew")
 
-    def test_the_gallery_has_every_mechanism_of_the_catalogue(self):
+    def test_the_page_of_mechanisms_has_a_picture_of_each_one_of_the_catalogue(self):
         if "promises.rst" not in PAGES:
             self.skipTest("another page")
-        gallery = (ROOT / "doc" / "gallery.rst").read_text()
+        page = (ROOT / "doc" / "models.rst").read_text()
         listed = subprocess.run([RUNNER, "list"], capture_output=True, text=True, check=True).stdout
         for name in (row.split()[0] for row in listed.splitlines()):
             with self.subTest(mechanism=name):
-                self.assertIn(f".. figure:: pictures/{name}.svg", gallery)
+                self.assertIn(f".. figure:: pictures/{name}.svg", page)
                 self.assertTrue((ROOT / "doc" / "pictures" / f"{name}.svg").exists())
 
-    def follow(self, command, shown, printed):
-        position, anywhere = 0, False
-        for line in shown:
-            if line == "...":
-                anywhere = True
-                continue
-            end = len(printed) if anywhere else min(position + 1, len(printed))
-            found = next((i for i in range(position, end) if alike(line, printed[i])), None)
-            self.assertIsNotNone(found, f"$ {command}\nshows   {line!r}\nprints\n" + "\n".join(printed))
-            position, anywhere = found + 1, False
+    def test_lines_of_recipes_can_be_added_to_the_file(self):
+        if "recipes.rst" not in PAGES:
+            self.skipTest("another page")
+        def sections(text):
+            return dict(re.findall(r"^(\w+)(:.*\n(?:[ #].*\n)*)", text, re.M))
+        file = sections((ROOT / "examples" / "mechanisms" / "crank_rocker.yaml").read_text())
+        recipes = re.findall(r"\.\. code-block:: yaml\n\n((?:   .*\n|\n)+)", (ROOT / "doc" / "recipes.rst").read_text())
+        self.assertGreater(len(recipes), 4)
+        with tempfile.TemporaryDirectory() as folder:
+            for lines in recipes:
+                lines = sections(re.sub(r"^   ", "", lines, flags=re.M))
+                with self.subTest(sections=list(lines)):
+                    self.assertTrue(lines)
+                    mechanism = pathlib.Path(folder) / "mechanism.yaml"
+                    mechanism.write_text("".join(name + text for name, text in {**file, **lines}.items()))
+                    run = subprocess.run([RUNNER, "run", mechanism], capture_output=True, text=True, timeout=60)
+                    self.assertEqual(run.returncode, 0, run.stderr)
+                    self.assertIn("verdict       ok", run.stdout)
 
-    def run_and_follow(self, command, shown, folder):
-        alone = command.removesuffix("; echo $?")
-        arguments, left_out = self.program(alone)
-        if left_out:
-            self.skipTest(left_out)
-        run = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=60, env=dict(os.environ, LC_ALL="C"))
-        printed = [line for line in run.stdout.splitlines() if line.strip()]
-        if alone == command:
+    def test_a_file_adds_elements_to_a_robot(self):
+        if "recipes.rst" not in PAGES:
+            self.skipTest("another page")
+        (lines,) = re.findall(r"\.\. code-block:: yaml\n\n((?:   .*\n|\n)+)", (ROOT / "doc" / "from_mujoco.rst").read_text())
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(ROOT / "examples" / "mechanisms" / "gripper.xml", folder)
+            mechanism = pathlib.Path(folder) / "mechanism.yaml"
+            mechanism.write_text(re.sub(r"^   ", "", lines, flags=re.M))
+            run = subprocess.run([RUNNER, "run", mechanism], capture_output=True, text=True, timeout=60)
+            if "libxml2" in run.stderr:
+                self.skipTest("needs libxml2")
             self.assertEqual(run.returncode, 0, run.stderr)
-        else:
-            printed.append(str(run.returncode))
-        self.follow(command, shown, printed)
+            self.assertRegex(run.stdout, r"verdict       ok, but without")
 
     def test_commands_print_what_the_page_shows(self):
         for page in PAGES:

@@ -44,7 +44,9 @@ class Phone(unittest.TestCase):
                     self.assertEqual(self.phone.run(script), [])
 
     def test_the_search_needs_no_server(self):
-        for words, page in ("redundant constraints", "mechanics.html"), ("CPIntegratorSetProjector", "api.html"):
+        for words, page in (("redundant constraints", "mechanics.html"), ("CPIntegratorSetProjector", "api.html"),
+                            ("drive a joint", "recipes.html"), ("bearing force", "recipes.html"), ("redundant constraints", "recipes.html"),
+                            ("which method", "which_method.html"), ("projection hook", "from_cvodes.html"), ("mujoco", "from_mujoco.html")):
             with self.subTest(words=words):
                 self.phone.driver.get((HTML / "search.html").as_uri() + "?q=" + words.replace(" ", "+"))
                 self.assertTrue(self.phone.until(lambda: self.phone.run(FOUND, page)), self.phone.find("#search-results").text)
