@@ -19,16 +19,16 @@ def test_the_lines_of_the_readme_run_as_they_stand(tmp_path, monkeypatch):
     readme = (EXAMPLES.parents[1] / "README.md").read_text()
     (file,) = re.findall(r"```yaml\n(.*?)```", readme, re.S)
     (tmp_path / "crank_rocker.yaml").write_text(file)
-    linkage, pendulum = re.findall(r"```python\n(.*?)```", readme, re.S)
+    mechanism, equations = re.findall(r"```python\n(.*?)```", readme, re.S)
     names = {}
-    exec(linkage, names)
-    sol, force = names["sol"], names["force"]
+    exec(mechanism, names)
+    linkage, sol, force = names["linkage"], names["sol"], names["force"]
     assert sol.success and sol.t[-1] == 1 and force.shape == (2, len(sol.t))
     turn = linkage.solve((0, 1), rtol=1e-8, atol=1e-8, t_eval=np.linspace(0, 1, 201)) # in a turn both bearings carry the weight
     load = sum(linkage.reaction(pin, turn.t[1:], turn.y[:, 1:])[:2].mean(axis=1) for pin in "AD")
     assert abs(load - [0, 3.2 * 9.81]).max() < 1e-5
     names = {}
-    exec(pendulum, names)
+    exec(equations, names)
     sol = names["sol"]
     assert sol.success and sol.t[-1] == 20 and sol.violation.max() < 1e-7
     assert (tmp_path / "pendulum.png").read_bytes().startswith(b"\x89PNG")
