@@ -68,6 +68,13 @@ class Readme(pages_test.Page):
                 if part.startswith("scripts/"):
                     self.assertTrue((ROOT / part.split()[0]).exists(), part)
 
+    def test_its_table_of_what_to_take_opens_the_guide(self):
+        table = README[README.index("| you have |"):README.index("The method is DOP853")]
+        rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("|")][2:]
+        guide = (ROOT / "doc" / "index.rst").read_text()
+        guide = re.findall(r"   \* - (.*)", guide[:guide.index("The method is DOP853")])[1:]
+        self.assertEqual([row.partition(":")[0].strip() for row in rows], [row.partition(":")[0].strip() for row in guide])
+
     def test_files_that_it_names_exist(self):
         named = re.findall(r"\]\(([^)]+\.svg)\)", README)
         named += re.findall(r"`((?:doc|examples|simbody|test|include|python|bench|scripts)/[\w./]*)`", README)
