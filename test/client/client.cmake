@@ -1,6 +1,7 @@
 # Run by CTest. BUILD: build tree of cpodes; WORK: folder to work in; CLIENT: the user's project; LIBDIR:
 # library folder in a prefix; SUNDIALS_DIR, SUNDIALS_LIBDIR: where SUNDIALS is; CC, GENERATOR: as for BUILD;
 # README: the README; ALL_STATIC: also link everything statically; RUNNER: is there the program cpodes?
+# YAML: are files of mechanisms read?
 
 function(run)
   string(JOIN " " line ${ARGN})
@@ -38,11 +39,16 @@ run(awk "/^```c$/ { n++
          /^```/   { file = \"\" }
          file     { print > file }" "${README}")
 file(GLOB blocks RELATIVE "${WORK}" "${WORK}/readme_*.h")
-if(NOT blocks STREQUAL "readme_1.h;readme_2.h")
+if(NOT blocks STREQUAL "readme_1.h;readme_2.h;readme_3.h")
   message(FATAL_ERROR "The README has the blocks of C ${blocks}; each needs a program in test/client/readme")
 endif()
-foreach(program IN ITEMS equations matrices)
-  run(sh -c "${CC} -I. '${CLIENT}/../readme/${program}.c' $(pkg-config --cflags --libs cpodes) -lm -o ${program}")
+file(COPY "${CLIENT}/../../../examples/mechanisms/crank_rocker.yaml" DESTINATION "${WORK}") # the README's, by doc.readme
+set(programs equations matrices)
+if(YAML)
+  list(APPEND programs linkage)
+endif()
+foreach(program IN LISTS programs)
+  run(sh -c "${CC} -I. '${CLIENT}/../readme/${program}.c' $(pkg-config --cflags --libs cpodes_bodies) -lm -o ${program}")
   run("${WORK}/${program}")
 endforeach()
 

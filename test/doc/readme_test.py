@@ -75,6 +75,13 @@ class Readme(pages_test.Page):
         guide = re.findall(r"   \* - (.*)", guide[:guide.index("The method is DOP853")])[1:]
         self.assertEqual([row.partition(":")[0].strip() for row in rows], [row.partition(":")[0].strip() for row in guide])
 
+    def test_the_methods_that_it_recommends_win_the_race(self):
+        race = (ROOT / "doc" / "race_cpu.csv").read_text()
+        winners = [only or best for only, best in re.findall(r"only (\w+)|\((\w+)", race)]
+        won = f"{len([name for name in winners if name in ('dop853', 'radau')])} of the {len(winners)} cells"
+        for text in README, (ROOT / "doc" / "which_method.rst").read_text():
+            self.assertIn(won, " ".join(text.split()))
+
     def test_files_that_it_names_exist(self):
         named = re.findall(r"\]\(([^)]+\.svg)\)", README)
         named += re.findall(r"`((?:doc|examples|simbody|test|include|python|bench|scripts)/[\w./]*)`", README)

@@ -1,4 +1,4 @@
-/* The README's lines in C for y' = f(t, y), 0 = c(t, y), which readme_1.h contains: a pendulum of length 1 m, 1 s after its
+/* The README's lines in C for y' = f(t, y), 0 = c(t, y), which readme_2.h contains: a pendulum of length 1 m, 1 s after its
  * release from the horizontal. client.cmake copies the lines and compiles this by the README's command. */
 #include <cpodes/cpodes.h>
 #include <math.h>
@@ -34,7 +34,7 @@ int main(void) {
   sunrealtype *x = N_VGetArrayPointer(y);
   x[0] = 1, x[1] = x[2] = x[3] = 0;
   {
-#include "readme_1.h"
+#include "readme_2.h"
   }
   const double length = hypot(x[0], x[1]), energy = (x[2] * x[2] + x[3] * x[3]) / 2 + 9.81 * x[1];
   N_VDestroy(y);

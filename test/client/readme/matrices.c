@@ -1,4 +1,4 @@
-/* The README's lines in C for a mechanical system, which readme_2.h contains: a rod of 1 m and 1 kg on a pin at its end,
+/* The README's lines in C for a mechanical system, which readme_3.h contains: a rod of 1 m and 1 kg on a pin at its end,
  * q = (x, y, phi) of its centre, 1 s after its release from the horizontal. */
 #include <cpodes/cpodes.h>
 #include <math.h>
@@ -48,7 +48,7 @@ int main(void) {
   CPIntegrator mem = CPIntegratorCreate("DOP853", ctx);
   int flag;
   {
-#include "readme_2.h"
+#include "readme_3.h"
     flag = CPIntegratorSStolerances(mem, 1e-8, 1e-8);
     if (!flag) flag = CPIntegratorEvolve(mem, 1, y, &t, CV_NORMAL);
     CPIntegratorFree(&mem);
