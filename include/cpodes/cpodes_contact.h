@@ -201,6 +201,9 @@ CPODES_EXPORT int CPContactGetRootInfo(CPContact contact, int *found);
  * bounce would be lower than a tenth of the tolerance, or too short for the roundoff of t, the contact closes in place of
  * the infinitely many bounces that would follow (guide).
  *
+ * Loads that depend on time are resolved also where nothing moves: a closed contact slips or opens when its load says so, unless
+ * that is due to a pulse shorter than a hundredth of the time from the start to tout, which may be missed (guide).
+ *
  * Returns CP_SUCCESS at tout; CV_ROOT_RETURN at *t < tout if the event function asks for that, or at a root of a
  * function of CPContactRootInit, where y is the state after the contacts' own events at this time; CV_TSTOP_RETURN and
  * errors as the integrator does; or

@@ -267,6 +267,11 @@ CPODES_EXPORT int CPIntegratorSetStopTime(CPIntegrator mem, sunrealtype tstop);
  * one-step methods it also gets states that are off the manifold by a few tolerances at most. These show
  * which g_i are zero up to errors at a start or a root, and how fast they change at the ends of steps.
  *
+ * A function that depends on t itself is also evaluated within steps, which do not resolve it where the state is at rest: at least
+ * every hundredth of the time from the start to tout, and as often as its distance from zero demands (guide, "The integrator",
+ * Roots). A shorter pulse may be missed; CPIntegratorSetMaxStep helps. For this, g also gets the state at the end of a step with
+ * earlier times of the step.
+ *
  * A function that becomes exactly zero and stays zero has its root where it becomes zero. Leaving zero is not a root (with
  * CPIntegratorF it is one if the function returns to the side from which it came). With one-step methods a function that
  * reaches zero and returns within one step is found if it has only one extremum there, and if the interpolated state at a

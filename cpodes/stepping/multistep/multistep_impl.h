@@ -14,6 +14,7 @@
 #ifndef CPODES_MULTISTEP_IMPL_H
 #define CPODES_MULTISTEP_IMPL_H
 
+#include "cpodes/stepping/watch.h"
 #include "multistep.h"
 
 typedef struct CPMultistep_ *CPMultistep;
@@ -183,7 +184,15 @@ typedef struct {
   sunrealtype *beyond; /* [n] replaces 0: -g where g was last nonzero, 0 where it never was */
   int *rests;          /* [n] g_i was exactly zero where the search began */
   int called;          /* g was called during this call, so CVodeRootInit has not replaced it */
-  N_Vector spare;      /* to which CVODES writes a solution that is not returned */
+  /* Between the ends of searches (watch.h). From crossed on, or never if that is NAN, g counts as at_crossed. */
+  CPWatch watch;
+  int *direction;   /* [n] as set by the user */
+  sunrealtype goal; /* where the run is to go */
+  sunrealtype crossed, *at_crossed, *at_begin, *at_new;
+  long int nwatched; /* evaluations of g for this since the start */
+  N_Vector inner,
+      newest;     /* the state of an evaluation; that at the end of the interval, not owned */
+  N_Vector spare; /* to which CVODES writes a solution that is not returned */
   CPArena memory;
 } CPRootFunction;
 
@@ -342,6 +351,7 @@ int cpSetTolerances(CPIntegrator s, const char *function);
 int cpSetNonlinearSolver(CPIntegrator s, SUNNonlinearSolver inner, const char *function);
 
 /* roots.c */
+int cpMultistepDirection(CPIntegrator s, const int *rootdir, const char *function);
 int cpMultistepRoots(CPIntegrator s, int nrtfn, CVRootFn g, const char *function);
 int cpMultistepWindow(CPIntegrator s, sunrealtype *low, sunrealtype *high, const char *function);
 /* Records that CVODES has returned a root. */

@@ -144,10 +144,6 @@ static int setStop(CPIntegrator s, sunrealtype tstop, const char *function) {
   return cpOfCVODES((CPMultistep)s, CVodeSetStopTime(cvodes(s), tstop), function);
 }
 
-static int setDirection(CPIntegrator s, const int *rootdir, const char *function) {
-  return cpOfCVODES((CPMultistep)s, CVodeSetRootDirection(cvodes(s), (int *)rootdir), function);
-}
-
 static int getFound(CPIntegrator s, int *rootsfound, const char *function) {
   return cpOfCVODES((CPMultistep)s, CVodeGetRootInfo(cvodes(s), rootsfound), function);
 }
@@ -246,7 +242,7 @@ const CPIntegratorOps cpMultistepOps = {.methods          = "BDF and ADAMS",
                                         .max_steps        = setMaxSteps,
                                         .stop             = setStop,
                                         .roots            = cpMultistepRoots,
-                                        .direction        = setDirection,
+                                        .direction        = cpMultistepDirection,
                                         .found            = getFound,
                                         .window           = cpMultistepWindow,
                                         .dky              = cpMultistepDky,

@@ -91,6 +91,7 @@ void cpMultistepStats(CPIntegrator s, CPIntegratorStats *stats) {
   CVodeGetNumStepSolveFails(mem->cvode_mem, &fails); /* failed projections are counted as such */
   CVodeGetNumNonlinSolvIters(mem->cvode_mem, &stats->nni);
   CVodeGetNumGEvals(mem->cvode_mem, &stats->nge);
+  stats->nge += mem->roots.nwatched;
   stats->nattempts   = stats->nst + stats->netf + fails;
   stats->nsolvefails = fails - stats->nprojfails;
   if (!mem->nls.lsolve) return; /* Without a linear solver CVODES would report an error. */

@@ -14,11 +14,15 @@
  * integrator through the state, an adopted vector of CVODES (norms.c), like the one to which CVODES
  * writes the solution. */
 
+/* Is t the end of an interval to be searched, and not within it? */
+static int beginsSearch(const CPRootFunction *r, sunrealtype t0, sunrealtype t) {
+  return isnan(r->end) || (t - r->end) * (t - t0) > 0.0;
+}
+
 /* Records that g was evaluated at t: where a search begins, at the end of the interval that is
  * searched, or within it, where CVODES brackets a root. */
 static void note(CPRootFunction *r, sunrealtype t0, sunrealtype t, const sunrealtype *g) {
-  if (isnan(r->end) ||
-      (t - r->end) * (t - t0) > 0.0) { /* Here the last search has ended, or one begins. */
+  if (beginsSearch(r, t0, t)) { /* Here the last search has ended, or one begins. */
     for (int i = 0; i < r->n; i++) {
       const int known = !isnan(r->end);
       r->rests[i]     = known && r->at_end[i] == 0.0;
@@ -39,17 +43,15 @@ static void note(CPRootFunction *r, sunrealtype t0, sunrealtype t, const sunreal
   if (t == r->between) memcpy(r->at_between, g, (size_t)r->n * sizeof *g);
 }
 
-static int checked(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data) {
-  const CPMultistep mem = cpAdoptedBy(y);
-  if (!mem) return -1; /* CVode has been called directly */
+/* gout <- g at (t, y), with y projected if `moves` is set. Returns 0, or -1 with the failure recorded. */
+static int evaluated(CPMultistep mem, sunrealtype t, N_Vector y, int moves, sunrealtype *gout) {
   CPRootFunction *roots = &mem->roots;
-  roots->called         = 1;
-  const int again       = t == roots->root;
+  const int again       = t == roots->root && y != roots->inner && moves;
   int lost              = CP_SUCCESS;
   /* y, CVODES' interpolated state at t, is projected, as it will be when it is returned. If that
    * fails, y is left unchanged, and the failure is reported when y is returned as the state at a
    * root. */
-  if (!again && mem->base.P && t != mem->base.t0) {
+  if (moves && !again && mem->base.P && t != mem->base.t0) {
     cpSettle(mem, cpStepsTaken(mem));
     lost = cpMoveOutput(mem, t, y, " (CV_ROOT_RETURN)");
   }
@@ -59,7 +61,7 @@ static int checked(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data
     return -1;
   }
   if (again) memcpy(gout, roots->at_root, (size_t)roots->n * sizeof *gout);
-  const int result = again ? 0 : roots->g(t, y, gout, user_data);
+  const int result = again ? 0 : roots->g(t, y, gout, cpUserData(mem));
   int bad          = 0;
   while (!result && bad < roots->n && isfinite(gout[bad])) bad++;
   if (result || bad < roots->n) {
@@ -68,6 +70,57 @@ static int checked(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data
     else cpWrite(mem->base.text, "at t = %.10g: the root function g[%d] is %g", t, bad, gout[bad]);
     return -1;
   }
+  return 0;
+}
+
+static int along(void *data, sunrealtype t, sunrealtype *g) {
+  const CPMultistep mem = data;
+  mem->roots.nwatched++;
+  return CVodeGetDky(mem->cvode_mem, t, 0, mem->roots.inner)
+             ? -1
+             : evaluated(mem, t, mem->roots.inner, 1, g);
+}
+
+static int frozen(void *data, sunrealtype t, sunrealtype *g) {
+  const CPMultistep mem = data;
+  mem->roots.nwatched++;
+  return evaluated(mem, t, mem->roots.newest, 0, g);
+}
+
+/* Watches the functions in (a, b], the interval that CVODES is about to search, at whose ends they are at_begin and gout.
+ * If one has crossed zero before b, they count as what they are there from there on, so that CVODES brackets that root. */
+static int watch(CPMultistep mem, sunrealtype a, sunrealtype b, N_Vector y, sunrealtype *gout) {
+  CPRootFunction *r       = &mem->roots;
+  const CPWatched watched = {
+      .data = mem, .direction = r->direction, .from_start = 1, .along = along, .frozen = frozen};
+  const int n = r->n;
+  r->newest   = y;
+  memcpy(r->at_new, gout, (size_t)n * sizeof *gout);
+  const int flag = cpWatch(&r->watch, &watched, r->goal, a, r->at_begin, b, r->at_new, r->at_new, b,
+                           &r->crossed);
+  if (flag || isnan(r->crossed)) return flag;
+  memcpy(r->at_crossed, r->watch.at, (size_t)n * sizeof *gout);
+  memcpy(gout, r->at_crossed, (size_t)n * sizeof *gout);
+  return 0;
+}
+
+static int checked(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data) {
+  (void)user_data;
+  const CPMultistep mem = cpAdoptedBy(y);
+  if (!mem) return -1; /* CVode has been called directly */
+  CPRootFunction *roots   = &mem->roots;
+  const int is_new        = beginsSearch(roots, mem->base.t0, t);
+  const sunrealtype begin = is_new ? roots->end : NAN;
+  roots->called           = 1;
+  if (is_new) roots->crossed = NAN;
+  int flag = 0;
+  if (!isnan(roots->crossed) && (t - roots->crossed) * (t - mem->base.t0) >= 0.0)
+    memcpy(gout, roots->at_crossed, (size_t)roots->n * sizeof *gout);
+  else flag = evaluated(mem, t, y, 1, gout);
+  /* At a start CVODES also evaluates g shortly after it. */
+  if (!isnan(begin)) memcpy(roots->at_begin, roots->at_end, (size_t)roots->n * sizeof *gout);
+  if (!flag && !isnan(begin) && cpStepsTaken(mem) > 0) flag = watch(mem, begin, t, y, gout);
+  if (flag) return -1;
   /* Where the run restarts at a root, the g_i of that root is zero up to roundoff and the
    * tolerance. If g_i is exactly zero, CVODES takes the sign that it has after a fraction of the
    * first step. */
@@ -88,14 +141,17 @@ int cpMultistepRoots(CPIntegrator s, int nrtfn, CVRootFn g, const char *function
     return cpReport(
         log, CP_NOT_SUPPORTED, function,
         "attached memory (CPIntegratorAttach) gets its root functions by CVodeRootInit");
-  CPRootFunction roots = {.g = g, .n = nrtfn, .end = NAN, .root = NAN};
+  CPRootFunction roots = {.g = g, .n = nrtfn, .end = NAN, .root = NAN, .crossed = NAN};
   if (nrtfn > 0) {
     CP_NEW(&roots.memory, roots.found, nrtfn);
     CP_NEW(&roots.memory, roots.rests, nrtfn);
     CP_NEW(&roots.memory, roots.seen, nrtfn);
+    CP_NEW(&roots.memory, roots.direction, nrtfn);
     CP_ARRAYS(&roots.memory, nrtfn, &roots.at_end, &roots.beyond, &roots.at_between, &roots.at_high,
-              &roots.at_root);
+              &roots.at_root, &roots.at_crossed, &roots.at_begin, &roots.at_new);
+    cpWatchCreate(&roots.watch, &roots.memory, nrtfn);
     roots.spare = cpArenaTake(&roots.memory, cpAdoptedVector(mem));
+    roots.inner = cpArenaTake(&roots.memory, cpAdoptedVector(mem));
     flag        = cpArenaStatus(&roots.memory);
   }
   if (!flag) flag = CVodeRootInit(mem->cvode_mem, nrtfn, nrtfn > 0 ? checked : NULL);
@@ -109,6 +165,13 @@ int cpMultistepRoots(CPIntegrator s, int nrtfn, CVRootFn g, const char *function
   return CP_SUCCESS;
 }
 
+int cpMultistepDirection(CPIntegrator s, const int *rootdir, const char *function) {
+  const CPMultistep mem = (CPMultistep)s;
+  const int flag        = CVodeSetRootDirection(mem->cvode_mem, (int *)rootdir);
+  for (int i = 0; i < mem->roots.n && !flag; i++) mem->roots.direction[i] = rootdir[i];
+  return cpOfCVODES(mem, flag, function);
+}
+
 /* CVODES has found a root at t. The next call starts there and asks for the values again. They are
  * kept, since those of a second projection may have other signs. */
 static void endSearch(CPRootFunction *r, sunrealtype t) {
@@ -117,6 +180,7 @@ static void endSearch(CPRootFunction *r, sunrealtype t) {
   memcpy(r->at_root, newest ? r->at_between : r->at_high, (size_t)r->n * sizeof *r->at_root);
   r->root = t;
   r->end  = NAN;
+  cpWatchContinue(&r->watch, 0);
 }
 
 int cpOnlyLeavesZero(CPMultistep mem, sunrealtype t) {
@@ -164,6 +228,8 @@ void cpRootsForget(CPRootFunction *r) {
 int cpReInitCVODES(CPMultistep mem, sunrealtype t0, N_Vector y0) {
   const int at_root = t0 == mem->root.t;
   cpRootsForget(&mem->roots);
+  mem->roots.nwatched = 0;
+  cpWatchRestart(&mem->roots.watch, t0, mem->base.t, at_root);
   if (at_root) CVodeSetEtaMaxFirstStep(mem->cvode_mem, GROWTH_AFTER_ROOT);
   CVodeSetEtaMaxEarlyStep(mem->cvode_mem, at_root ? GROWTH_LATER : 0.0);
   const int flag = CVodeReInit(mem->cvode_mem, t0, y0); /* uses this bound */

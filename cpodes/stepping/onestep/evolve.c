@@ -306,14 +306,14 @@ static int repeat(CPOneStep mem) {
 }
 
 /* Finds the first root in the last step, and repeats the step if the root is misplaced. */
-static int search(CPOneStep mem) {
-  const int is_known = mem->roots.pending;
-  int flag           = cpRootsSearch(mem);
-  if (flag || is_known || !mem->roots.pending) return flag;
+static int search(CPOneStep mem, sunrealtype goal, sunrealtype limit) {
+  const sunrealtype known = mem->roots.pending ? mem->roots.thi : NAN;
+  int flag                = cpRootsSearch(mem, goal, limit);
+  if (flag || !mem->roots.pending || mem->roots.thi == known) return flag;
   const int misplaced = isMisplaced(mem);
   if (misplaced <= 0) return misplaced;
   flag = repeat(mem);
-  return flag ? flag : cpRootsSearch(mem);
+  return flag ? flag : cpRootsSearch(mem, goal, limit);
 }
 
 /* ---- before the first step ---- */
@@ -396,7 +396,7 @@ static int march(CPOneStep mem, sunrealtype tout, int itask, N_Vector yout) {
   const int normal     = itask == CV_NORMAL;
   int flag             = start(mem);
   for (long int n = 0; !flag; n++) {
-    flag = search(mem);
+    flag = search(mem, tout, normal && (tout - s->t) * mem->dir < 0.0 ? tout : s->t);
     if (flag) return flag;
     CPRoots *r = &mem->roots;
     if (r->pending && !(normal && (tout - r->thi) * mem->dir < 0.0)) {

@@ -123,15 +123,17 @@ static void freeOwn(CPIntegrator s) {
 static void restart(CPOneStep mem, sunrealtype t0, N_Vector y0) {
   const CPIntegrator s = &mem->base;
   sunrealtype h        = fabs(mem->h);
-  if (cpRootsAt(&mem->roots, t0) && t0 != s->t0) h = fmin(h, fabs(t0 - s->t0));
+  const int at_root    = cpRootsAt(&mem->roots, t0);
+  if (at_root && t0 != s->t0) h = fmin(h, fabs(t0 - s->t0));
+  cpWatchRestart(&mem->roots.watch, t0, s->t, at_root);
   mem->h = h > cpLeastStep(t0) ? copysign(h, mem->h) : 0.0;
   cpStepperRestart(s, t0, y0);
   mem->tlast = mem->tret = t0;
   mem->dir               = 0.0;
   mem->started = mem->have_step = mem->have_err = mem->failed = 0;
   mem->nst_tol                                                = 0;
-  mem->roots.have_lo = mem->roots.pending = 0;
-  mem->stats                              = (CPIntegratorStats){0};
+  mem->roots.have_lo = mem->roots.pending = mem->roots.watching = 0;
+  mem->stats                                                    = (CPIntegratorStats){0};
 }
 
 static int init(CPIntegrator s, CVRhsFn f, sunrealtype t0, N_Vector y0, const char *function) {

@@ -6,6 +6,7 @@
 #ifndef CPODES_ONESTEP_IMPL_H
 #define CPODES_ONESTEP_IMPL_H
 
+#include "cpodes/stepping/watch.h"
 #include "onestep.h"
 
 typedef struct CPOneStep_ *CPOneStep;
@@ -69,6 +70,9 @@ typedef struct {
   sunrealtype tbefore, tfound; /* the last returned root: the lower end of its bracket, its time */
   N_Vector y, trial;           /* the states of hi and mid */
   N_Vector rate;               /* workspace */
+  CPWatch watch;               /* of the functions between the ends of steps */
+  int watching;                /* it has not reached the end of the newest step */
+  sunrealtype *end;            /* [n] g at the end of the newest step */
   int have_lo;
   int zero_is_new;    /* some g_i has reached zero at tlo */
   int pending;        /* y at thi is a root that has not been returned */
@@ -172,8 +176,9 @@ int cpOneStepSolution(CPOneStep mem, sunrealtype t, N_Vector y, const char *even
 sunrealtype cpOneStepTimeRoundoff(CPOneStep mem);
 
 /* roots.c. Searches the part of the last step that has not been searched yet. Its earliest root, if
- * any, is then pending. Returns 0, or a code with its reason in base.text. */
-int cpRootsSearch(CPOneStep mem);
+ * any, is then pending. goal: where the run is to go; limit: times beyond it may be watched (watch.h)
+ * by later calls. Returns 0, or a code with its reason in base.text. */
+int cpRootsSearch(CPOneStep mem, sunrealtype goal, sunrealtype limit);
 /* Restores the state before the newest search, so that the next one repeats it. */
 void cpRootsSearchAgain(CPRoots *roots);
 /* Evaluates g where the search starts: at the last return. Returns 0, or a code with its reason in

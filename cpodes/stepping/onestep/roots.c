@@ -44,7 +44,8 @@ int cpOneStepRoots(CPIntegrator s, int nrtfn, CVRootFn g, const char *function) 
   CP_NEW(&roots.values, roots.at_zero, nrtfn);
   CP_NEW(&roots.values, roots.begin.at_zero, nrtfn);
   CP_ARRAYS(&roots.values, nrtfn, &roots.zero, &roots.noise, &roots.begin.values, &roots.lo,
-            &roots.hi, &roots.mid, &roots.slope_lo, &roots.slope_hi, &roots.slope_mid);
+            &roots.hi, &roots.mid, &roots.slope_lo, &roots.slope_hi, &roots.slope_mid, &roots.end);
+  cpWatchCreate(&roots.watch, &roots.values, nrtfn);
   if (cpArenaStatus(&roots.values)) {
     cpRootsFree(&roots);
     return cpReport(&mem->base.log, CP_MEM_FAIL, function, "no memory");
@@ -333,6 +334,45 @@ static int followAll(CPOneStep mem) {
   return flag;
 }
 
+/* ---- functions of time, within the step ---- */
+
+static int along(void *data, sunrealtype t, sunrealtype *g) {
+  const CPOneStep mem = data;
+  const int flag      = evaluateBetween(mem, t);
+  if (!flag) memcpy(g, mem->roots.mid, (size_t)mem->roots.n * sizeof *g);
+  return flag;
+}
+
+static int frozen(void *data, sunrealtype t, sunrealtype *g) {
+  const CPOneStep mem = data;
+  return evaluateAt(mem, t, mem->base.y, g);
+}
+
+/* Watches the functions from a, where they are ga, up to limit, in an interval that ends at thi. A state where one has
+ * crossed zero becomes thi. */
+static int watch(CPOneStep mem, sunrealtype goal, sunrealtype limit, sunrealtype a,
+                 const sunrealtype *ga) {
+  CPRoots *r              = &mem->roots;
+  const CPWatched watched = {.data      = mem,
+                             .direction = r->direction,
+                             .at_zero   = r->at_zero,
+                             .along     = along,
+                             .frozen    = frozen};
+  const sunrealtype last  = (limit - r->thi) * mem->dir < 0.0 ? limit : r->thi;
+  sunrealtype found;
+  const int flag = cpWatch(&r->watch, &watched, goal, a, ga, r->thi, r->hi, r->end, last, &found);
+  if (flag) return flag;
+  r->watching = last != r->thi;
+  if (isnan(found)) return CP_SUCCESS;
+  const int within = (r->watch.t - a) * mem->dir >= 0.0;
+  memcpy(r->mid, within ? r->watch.at_t : ga, (size_t)r->n * sizeof *r->mid);
+  moveLower(r, within ? r->watch.t : a);
+  memcpy(r->mid, r->watch.at, (size_t)r->n * sizeof *r->mid);
+  const int failed = stateAt(mem, found, r->trial, &r->trial_raw);
+  if (!failed) moveUpper(r, found);
+  return failed;
+}
+
 /* ---- location ---- */
 
 /* Narrows [tlo, thi] down to roundoff around the earliest root. Of the functions that cross zero,
@@ -389,11 +429,30 @@ static void goOn(CPRoots *r) {
   }
 }
 
-int cpRootsSearch(CPOneStep mem) {
+/* Continues to watch a step that has been searched. */
+static int watchOn(CPOneStep mem, sunrealtype goal, sunrealtype limit) {
   CPRoots *r = &mem->roots;
-  if (!r->n || r->pending || !mem->have_step) return CP_SUCCESS;
+  if (!r->watching) return CP_SUCCESS;
+  if (!r->pending) { /* The interval that was searched is that of the step again. */
+    swapValues(&r->lo, &r->hi);
+    r->thi = mem->base.t;
+  }
+  const sunrealtype end = r->thi;
+  int flag              = watch(mem, goal, limit, r->begin.t, r->begin.values);
+  if (!flag && r->thi != end) {
+    flag       = locate(mem);
+    r->pending = !flag;
+  } else if (!r->pending) {
+    swapValues(&r->lo, &r->hi);
+  }
+  return flag;
+}
+
+int cpRootsSearch(CPOneStep mem, sunrealtype goal, sunrealtype limit) {
+  CPRoots *r = &mem->roots;
+  if (!r->n || !mem->have_step) return CP_SUCCESS;
   /* A step that has been repeated after it returned a root may end before that root. */
-  if ((mem->base.t - r->tlo) * mem->dir <= 0.0) return CP_SUCCESS;
+  if (r->pending || (mem->base.t - r->tlo) * mem->dir <= 0.0) return watchOn(mem, goal, limit);
   memcpy(r->begin.values, r->lo, (size_t)r->n * sizeof *r->lo);
   memcpy(r->begin.at_zero, r->at_zero, (size_t)r->n * sizeof *r->at_zero);
   r->begin.t = r->tlo, r->begin.zero_is_new = r->zero_is_new;
@@ -401,8 +460,10 @@ int cpRootsSearch(CPOneStep mem) {
   int flag = evaluateAt(mem, mem->base.t, r->y, r->hi);
   r->thi   = mem->base.t;
   r->raw   = 0;
+  if (!flag) memcpy(r->end, r->hi, (size_t)r->n * sizeof *r->end);
   if (!flag) flag = activate(mem);
   if (!flag) flag = leaveWithin(mem);
+  if (!flag) flag = watch(mem, goal, limit, r->tlo, r->lo);
   if (!flag) flag = followAll(mem);
   if (flag) return flag;
   if (!anyCrosses(r, r->hi)) {
@@ -415,10 +476,11 @@ int cpRootsSearch(CPOneStep mem) {
 }
 
 void cpRootsSearchAgain(CPRoots *r) {
+  cpWatchBack(&r->watch, r->tlo, r->lo);
   memcpy(r->lo, r->begin.values, (size_t)r->n * sizeof *r->lo);
   memcpy(r->at_zero, r->begin.at_zero, (size_t)r->n * sizeof *r->at_zero);
   r->tlo = r->begin.t, r->zero_is_new = r->begin.zero_is_new;
-  r->pending = 0;
+  r->pending = r->watching = 0;
 }
 
 int cpRootsReturned(CPOneStep mem) {
@@ -433,8 +495,9 @@ int cpRootsReturned(CPOneStep mem) {
     r->found[i] = !crosses(r, i, r->hi[i]) ? 0 : r->lo[i] > 0.0 ? -1 : 1;
   r->tbefore = r->tlo;
   r->tfound  = r->thi;
-  r->pending = 0;
+  r->pending = r->watching = 0;
   goOn(r);
+  cpWatchContinue(&r->watch, 0);
   for (int i = 0; i < r->n; i++) {
     if (!r->found[i]) continue;
     r->at_zero[i] = r->zero_is_new = 1;

@@ -551,7 +551,7 @@ START_TEST(a_jump_is_located) {
   ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, jump));
   ck_assert_returns(&run, one_to(&run, 1.0), CV_ROOT_RETURN);
   ck_assert_double_eq_tol(run.t, 0.37, 1.0e-12);
-  ck_assert_int_lt(g_calls, 250);
+  ck_assert_int_lt(g_calls, 250 + 100); /* up to 100 looks for functions of time (watch.h) */
 }
 END_TEST
 
