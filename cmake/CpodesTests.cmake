@@ -3,7 +3,7 @@
 # threads, slow for those that take more than some seconds, long for those that scripts/test leaves to its
 # later stages. `ctest -C memcheck` runs, on top, a copy of each unit test (unless slow), reference test and
 # example under valgrind; the label long marks those that take long there and reach no line of the library
-# that the others do not reach.
+# that the others do not reach. The others run with CPODES_TEST_SHORT, where loops take few of their cases.
 
 find_program(CPODES_VALGRIND valgrind)
 find_program(CPODES_SETARCH setarch)
@@ -145,8 +145,11 @@ function(cpodes_add_memcheck test target)
       ${CPODES_VALGRIND} --quiet --error-exitcode=99 --leak-check=full
       --show-leak-kinds=definite,indirect,possible --errors-for-leak-kinds=definite,indirect,possible
       --suppressions=${PROJECT_SOURCE_DIR}/test/valgrind.supp $<TARGET_FILE:${target}>)
-  set_tests_properties(memcheck.${test} PROPERTIES LABELS "memcheck;${ARGN}" TIMEOUT 900 ENVIRONMENT
-                                                   "${cpodes_memcheck_environment}")
+  set(environment ${cpodes_memcheck_environment})
+  if(NOT long IN_LIST ARGN)
+    list(APPEND environment CPODES_TEST_SHORT=1)
+  endif()
+  set_tests_properties(memcheck.${test} PROPERTIES LABELS "memcheck;${ARGN}" TIMEOUT 900 ENVIRONMENT "${environment}")
   cpodes_set_cost(memcheck.${test})
 endfunction()
 

@@ -92,6 +92,8 @@ void message_log(int code, const char *function, const char *msg, void *data) {
   snprintf(log->text, sizeof log->text, "%s", msg ? msg : "(null)");
 }
 
+int test_is_short(void) { return getenv("CPODES_TEST_SHORT") != NULL; }
+
 int run_suite(Suite *suite) {
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);

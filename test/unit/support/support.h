@@ -69,6 +69,10 @@ void message_log(int code, const char *function, const char *msg, void *data);
 
 /* ---- main program ---- */
 
+/* Does CPODES_TEST_SHORT ask for a run with few cases of each loop? All tests under valgrind do that are not labelled
+ * long, since a run takes forty times as long there; each kind of path still runs. */
+int test_is_short(void);
+
 /* Runs a suite with Check's environment variables (CK_FORK, CK_VERBOSITY, ...). Returns the exit
  * code for main. */
 int run_suite(Suite *suite);
