@@ -211,7 +211,7 @@ START_TEST(multipliers_have_the_sensitivities_of_the_rods_tension) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(sensitivity_pendulum) {
   Suite *suite = suite_create("Sensitivities of the pendulum");
   TCase *tc    = tcase_create("pendulum");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -221,5 +221,5 @@ int main(void) {
   tcase_add_loop_test(tc, as_a_mechanical_system_they_are_those_of_the_closed_form, 0, 2 * METRICS);
   tcase_add_test(tc, multipliers_have_the_sensitivities_of_the_rods_tension);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

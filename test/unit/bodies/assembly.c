@@ -779,7 +779,7 @@ START_TEST(loops_that_are_redundant_but_for_more_than_rounding_stay_rigid) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(assembly) {
   Suite *suite = suite_create("bodies/assembly");
   TCase *tc    = tcase_create("assembly");
   tcase_set_timeout(tc, 60);
@@ -803,5 +803,5 @@ int main(void) {
   tcase_add_loop_test(tc, loops_that_are_redundant_but_for_more_than_rounding_stay_rigid, 0, LOOPS);
   tcase_add_loop_test(tc, an_equal_mechanism_takes_the_offsets, 0, LOOPS);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -442,7 +442,7 @@ START_TEST(tippe_top_ends_its_sliding_in_time) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(bodies) {
   Suite *suite = suite_create("contact/bodies");
   TCase *tc    = tcase_create("bodies");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -456,5 +456,5 @@ int main(void) {
   tcase_add_test(tc, tippe_top_turns_over);
   tcase_add_loop_test(tc, tippe_top_ends_its_sliding_in_time, 0, 8);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -114,11 +114,11 @@ START_TEST(all_feet_of_a_box_stop_and_slip_together) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(feet) {
   Suite *suite = suite_create("contact/feet");
   TCase *tc    = tcase_create("feet");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, all_feet_of_a_box_stop_and_slip_together, 0, 2 * METHODS);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

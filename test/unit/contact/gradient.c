@@ -557,7 +557,7 @@ START_TEST(new_starts_have_new_sensitivities) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(gradient) {
   Suite *suite = suite_create("contact/gradient");
   TCase *tc    = tcase_create("gradient");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -577,5 +577,5 @@ int main(void) {
                       METHODS);
   tcase_add_test(tc, new_starts_have_new_sensitivities);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -179,7 +179,7 @@ START_TEST(allocations_on_the_way_may_fail) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(parallelogram) {
   Suite *suite = suite_create("a parallelogram");
   TCase *tc    = tcase_create("all");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -187,5 +187,5 @@ int main(void) {
                       LOOPS * METHODS);
   tcase_add_test(tc, allocations_on_the_way_may_fail);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -684,7 +684,7 @@ START_TEST(narrow_rows_count_where_coordinates_are_zero_but_for_errors) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(redundant) {
   Suite *suite = suite_create("redundant");
   TCase *tcase = tcase_create("redundant");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -704,5 +704,5 @@ int main(void) {
   tcase_add_loop_test(tcase, narrow_rows_count_where_coordinates_are_zero_but_for_errors, 0, 2);
   tcase_add_test(tcase, quaternion_of_norm_zero_is_named);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -805,7 +805,7 @@ START_TEST(every_allocation_of_the_first_use_with_dependent_columns_may_fail) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(sparse) {
   Suite *suite = suite_create("sparse");
   TCase *tc    = tcase_create("solutions");
   tcase_add_loop_test(tc, independent_columns_give_the_solutions_of_dense_QR, 0, N_MODELS);
@@ -849,5 +849,5 @@ int main(void) {
   tcase_add_loop_test(tc, every_allocation_of_the_first_use_with_dependent_columns_may_fail,
                       N_MODELS, N_MODELS + SINGLE);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -512,7 +512,7 @@ START_TEST(a_projected_gradient_is_that_of_tangential_motion) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(adjoint) {
   Suite *suite = suite_create("Adjoint sensitivities");
   TCase *tc    = tcase_create("adjoint");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -537,5 +537,5 @@ int main(void) {
                       0, 4);
   tcase_add_test(tc, a_projected_gradient_is_that_of_tangential_motion);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

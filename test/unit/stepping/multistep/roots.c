@@ -362,7 +362,7 @@ START_TEST(wrong_arguments_are_refused) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(roots) {
   Suite *suite = suite_create("roots at restarts");
   TCase *tcase = tcase_create("roots");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -377,5 +377,5 @@ int main(void) {
   tcase_add_loop_test(tcase, functions_that_stay_at_zero_have_a_root_where_they_get_there, 0, 4);
   tcase_add_test(tcase, wrong_arguments_are_refused);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -640,7 +640,7 @@ START_TEST(jacobians_are_refused_with_a_reason) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(radau) {
   Suite *suite = suite_create("Radau IIA");
   TCase *tc    = tcase_create("radau");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -666,5 +666,5 @@ int main(void) {
   tcase_add_test(tc, a_jacobian_that_changes_its_pattern_ends_the_run);
   tcase_add_test(tc, jacobians_are_refused_with_a_reason);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -671,7 +671,7 @@ START_TEST(bad_arguments_of_roots_are_named) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(roots) {
   Suite *suite = suite_create("roots of one-step methods");
   TCase *tc    = tcase_create("roots");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -708,5 +708,5 @@ int main(void) {
   tcase_add_test(tc, no_root_is_lost_where_g_fails_once);
   tcase_add_test(tc, bad_arguments_of_roots_are_named);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }
