@@ -12,9 +12,10 @@ mark_as_advanced(CPODES_VALGRIND CPODES_SETARCH)
 # What the preset tsan builds.
 add_custom_target(thread_tests)
 
-# Threads that wait for others do not take the time of other tests (OMP_WAIT_POLICY). No forks below a sanitizer or valgrind: leaks are then counted once, for the whole program.
-set(cpodes_test_environment OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive)
-set(cpodes_memcheck_environment ${cpodes_test_environment} CK_FORK=no)
+# Threads that wait for others do not take the time of other tests (OMP_WAIT_POLICY). Check forks for no test: a fork takes
+# longer than most tests, and below a sanitizer or valgrind leaks are then counted once, for the whole program.
+set(cpodes_test_environment OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive CK_FORK=no)
+set(cpodes_memcheck_environment ${cpodes_test_environment})
 # OpenBLAS sums the squares of a norm with the 80 bits of x87, whose range valgrind does not have. Debian's reference
 # libraries take its place there, loaded first because a program may be linked with libopenblas itself.
 set(cpodes_reference_blas /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/blas/libblas.so.3)
@@ -23,13 +24,10 @@ if(EXISTS ${cpodes_reference_blas})
 endif()
 set(cpodes_test_launcher "")
 if(CPODES_SANITIZE)
-  list(APPEND cpodes_test_environment CK_FORK=no)
   if(CPODES_SANITIZE MATCHES thread AND CPODES_SETARCH)
     # gcc's thread sanitizer does not start where the kernel spreads addresses over more than 28 bits
     set(cpodes_test_launcher ${CPODES_SETARCH} ${CMAKE_HOST_SYSTEM_PROCESSOR} -R)
   endif()
-else()
-  list(APPEND cpodes_test_environment CK_TIMEOUT_MULTIPLIER=30)
 endif()
 if(CPODES_COVERAGE) # a program whose files may not grow cannot write its counts either; tests compare stderr
   list(APPEND cpodes_test_environment GCOV_ERROR_FILE=/dev/null)
@@ -106,6 +104,13 @@ function(cpodes_set_cost name)
     set_tests_properties(${name} PROPERTIES COST 1000)
   endif()
 endfunction()
+
+# Long tests of memory and of all models belong to the ASan stage of scripts/test; without sanitizers they have this label,
+# which leaves them to the stage slow.
+set(cpodes_lengthy lengthy)
+if(CPODES_SANITIZE)
+  set(cpodes_lengthy "")
+endif()
 
 # cpodes_add_test(name label target seconds [SUITE suite] [more labels]): runs the program of target, or one suite of it.
 function(cpodes_add_test name label target seconds)
@@ -186,14 +191,14 @@ function(cpodes_add_room room)
   endforeach()
 endfunction()
 
-# cpodes_add_unit_test(room/name [SLOW] [LONG] [VALGRIND_LONG] [SEPARATE [THREADS]])
+# cpodes_add_unit_test(room/name [SLOW] [LENGTHY] [LONG] [VALGRIND_LONG] [SEPARATE [THREADS]])
 #
 # The suite of test/unit/room/name.c in the program test_<room>, test "unit.room.name". SLOW: it does not run under
-# valgrind. LONG: the test itself is labelled long. VALGRIND_LONG: its run under valgrind is labelled long. SEPARATE: it
+# valgrind. LENGTHY: it is labelled lengthy unless there are sanitizers. LONG: it is labelled long. VALGRIND_LONG: its run under valgrind is labelled long. SEPARATE: it
 # has a program test_<room>_<name> of its own, which links the system's allocation functions. THREADS: it links threads,
 # and runs under the thread sanitizer.
 function(cpodes_add_unit_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SLOW;LONG;VALGRIND_LONG;SEPARATE;THREADS" "" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SLOW;LENGTHY;LONG;VALGRIND_LONG;SEPARATE;THREADS" "" "")
   cmake_path(GET name PARENT_PATH room)
   cmake_path(GET name FILENAME suite)
   string(REPLACE "/" "." test "${name}")
@@ -208,6 +213,9 @@ function(cpodes_add_unit_test name)
   set(memcheck_labels "")
   if(arg_SLOW)
     list(APPEND labels slow)
+  endif()
+  if(arg_LENGTHY)
+    list(APPEND labels ${cpodes_lengthy})
   endif()
   if(arg_LONG)
     list(APPEND labels long)
@@ -258,7 +266,7 @@ function(cpodes_add_mpi_test name label target ranks seconds)
     ${name}
     PROPERTIES LABELS ${label} TIMEOUT ${seconds} PROCESSORS ${ranks}
                ENVIRONMENT
-               "${cpodes_test_environment};CK_FORK=no;ASAN_OPTIONS=detect_leaks=0;OMPI_ALLOW_RUN_AS_ROOT=1;\
+               "${cpodes_test_environment};ASAN_OPTIONS=detect_leaks=0;OMPI_ALLOW_RUN_AS_ROOT=1;\
 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe")
   cpodes_set_cost(${name})
 endfunction()
