@@ -90,6 +90,7 @@ set(cpodes_longest_tests
     memcheck.stepping.onestep.steps
     reference.campaign
     runner.check
+    runner.check_all
     runner.mechanism
     runner.report
     runner.run

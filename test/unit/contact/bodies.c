@@ -235,7 +235,7 @@ static int at_time(sunrealtype t, N_Vector y, sunrealtype *value, void *data) {
  * before the end of sliding, may be taken back for either root, or may contain both.) */
 START_TEST(roots_of_the_user_do_not_hide_the_end_of_sliding) {
   const sunrealtype tol = pow(10, -4 - _i / 2), end = 2 / (7 * mu * g);
-  long int attempts     = 0;
+  long int attempts = 0;
   for (int k = 0; k < 25; k++) {
     const sunrealtype half = end * (0.51 + 0.02 * k);
     CPBodies bodies        = CPBodiesCreate(3, test_context);
