@@ -327,7 +327,9 @@ static int keep(const Shaky *x) {
 static int examine(CPMech mech, const CPMechState *s, const double *a, int starts) {
   Shaky x  = {.mech = mech, .s = s};
   int flag = CP_SUCCESS;
-  if (mech->kkt->dependent < 0 || mech->motions.nfull > 0) return CP_SUCCESS;
+  /* Rows that are switched may be contacts, which open. */
+  if (mech->kkt->dependent < 0 || mech->motions.nfull > 0 || mech->rows.layout > 0)
+    return CP_SUCCESS;
   CP_NEW(&x.arena, x.rests, mech->m);
   CP_ARRAYS(&x.arena, mech->m, &x.b0, &x.b, &x.r, &x.lambda);
   CP_ARRAYS(&x.arena, mech->nu, &x.w, &x.v);
