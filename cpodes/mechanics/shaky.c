@@ -60,6 +60,12 @@ typedef struct {
   int *place;            /* [nu] the index in column, or -1 */
 } Shaky;
 
+/* Notes that memory is missing; other failures are left to the method. Returns flag. */
+static int noted(Shaky *x, int flag) {
+  if (flag == CP_MEM_FAIL) x->arena.failed = 1;
+  return flag;
+}
+
 /* x->b <- b(v) - b(0) at the position of the start. Returns 0 or a code. */
 static int quadratic(Shaky *x, const double *v) {
   const CPMechState s = {.t = x->s->t, .q = x->s->q, .u = v, .z = x->s->z};
@@ -69,9 +75,10 @@ static int quadratic(Shaky *x, const double *v) {
 }
 
 /* v <- the part of v in W, orthogonal in the metric of M. room: [nu] */
-static int inNullSpace(const CPMech mech, double *v, double *room) {
+static int inNullSpace(Shaky *x, double *v, double *room) {
+  const CPMech mech = x->mech;
   cpMatTimes(&mech->kkt->M, 1.0, v, 0.0, room);
-  return cpSaddleSolve(mech->kkt, room, NULL, v, NULL);
+  return noted(x, cpSaddleSolve(mech->kkt, room, NULL, v, NULL));
 }
 
 /* Finds the entries of A that are not zero at the start or at another position: b depends also on velocities for
@@ -122,7 +129,7 @@ static int accelerations(Shaky *x, const double *a) {
   const CPMech mech = x->mech;
   double size       = 0.0;
   memcpy(x->w, a, (size_t)mech->nu * sizeof *a);
-  if (inNullSpace(mech, x->w, x->v)) return 0;
+  if (inNullSpace(x, x->w, x->v)) return 0;
   for (int j = 0; j < mech->nu; j++) {
     const double *M_jj = cpMatAt(&mech->kkt->M, j, j);
     size = fmax(size, fabs(a[j]) + (M_jj && *M_jj > 0.0 ? fabs(mech->terms.f[j]) / *M_jj : 0.0));
@@ -140,7 +147,7 @@ static int anyVelocities(Shaky *x) {
     const double *M_jj = cpMatAt(&mech->kkt->M, j, j);
     x->w[j]            = cpUniform(&state) / (M_jj && *M_jj > 0.0 ? sqrt(*M_jj) : 1.0);
   }
-  return !inNullSpace(mech, x->w, x->v) && scaled(x);
+  return !inNullSpace(x, x->w, x->v) && scaled(x);
 }
 
 /* lambda <- the part of the residual of A a = b(w) - b(0) in the null space of A^T, with Q(w) > 0. Returns
@@ -148,7 +155,7 @@ static int anyVelocities(Shaky *x) {
 static int selfStress(Shaky *x) {
   const CPMech mech = x->mech;
   double terms = 0.0, largest = 0.0;
-  if (quadratic(x, x->w) || cpSaddleSolve(mech->kkt, NULL, x->b, x->v, NULL)) return 0;
+  if (quadratic(x, x->w) || noted(x, cpSaddleSolve(mech->kkt, NULL, x->b, x->v, NULL))) return 0;
   memcpy(x->r, x->b, (size_t)mech->m * sizeof *x->r);
   cpMatTimes(&mech->kkt->A, -1.0, x->v, 1.0, x->r);
   for (int i = 0; i < mech->m; i++) {
@@ -158,7 +165,7 @@ static int selfStress(Shaky *x) {
   }
   if (!(largest > NOT_ZERO * terms)) return 0;
   cpMatTransposedTimes(&mech->kkt->A, 1.0, x->r, 0.0, x->v);
-  if (cpSaddleMultipliers(mech->kkt, x->v, x->lambda)) return 0;
+  if (noted(x, cpSaddleMultipliers(mech->kkt, x->v, x->lambda))) return 0;
   for (int i = 0; i < mech->m; i++) x->lambda[i] = x->r[i] - x->lambda[i];
   const double least = NEGLIGIBLE * cpLargest(x->lambda, mech->m);
   for (int i = 0; i < mech->m; i++) {
@@ -239,7 +246,7 @@ static int isStable(Shaky *x) {
   CPColoring colors;
   findColumns(x);
   const int n = x->ncolumns;
-  if (n > MOST_COLUMNS || cpColoringCreate(&x->arena, &colors, &mech->kkt->A)) return 0;
+  if (n > MOST_COLUMNS || noted(x, cpColoringCreate(&x->arena, &colors, &mech->kkt->A))) return 0;
   double *one = NULL, *V = NULL, *H = NULL, *G = NULL;
   CP_NEW(&x->arena, one, mech->nu);
   CP_ARRAYS(&x->arena, (size_t)n * (size_t)n, &V, &H, &G);
@@ -248,7 +255,7 @@ static int isStable(Shaky *x) {
     const double *M_kk = cpMatAt(&mech->kkt->M, x->column[k], x->column[k]);
     memset(one, 0, (size_t)mech->nu * sizeof *one);
     one[x->column[k]] = M_kk && *M_kk > 0.0 ? 1.0 / sqrt(*M_kk) : 1.0;
-    if (inNullSpace(mech, one, x->v)) return 0;
+    if (inNullSpace(x, one, x->v)) return 0;
     for (int j = 0; j < n; j++) V[k * n + j] = one[x->column[j]];
   }
   double *row = x->v; /* G = V H V^T */
@@ -347,6 +354,7 @@ static int examine(CPMech mech, const CPMechState *s, const double *a, int start
       flag = keep(&x);
     }
   }
+  if (!flag && cpArenaStatus(&x.arena)) flag = cpReason(mech->text, CP_MEM_FAIL, "no memory");
   cpArenaFree(&x.arena);
   return flag;
 }
@@ -369,7 +377,8 @@ int cpMechShakyStep(sunrealtype t, N_Vector y, void *data) {
   for (int i = 0; i < mech->nq; i++) kept->q[i] = kept->in_q[i] ? kept->q0[i] : s.q[i];
   for (int j = 0; j < mech->nu; j++) kept->u[j] = kept->in_u[j] ? 0.0 : s.u[j];
   s.q = kept->q, s.u = kept->u;
-  if (cpMechSolve(mech, &s, mech->solve.a, mech->solve.lambda)) return CP_SUCCESS;
+  const int flag = cpMechSolve(mech, &s, mech->solve.a, mech->solve.lambda);
+  if (flag) return mech->attached.cause = flag == CP_MEM_FAIL ? flag : CP_SUCCESS;
   return mech->attached.cause = examine(mech, &s, mech->solve.a, 0);
 }
 
