@@ -313,7 +313,7 @@ static int keep(const Shaky *x) {
     CP_ARRAYS(&kept->arena, mech->nq, &kept->q0, &kept->q);
     CP_NEW(&kept->arena, kept->u, mech->nu);
   }
-  if (!kept || cpArenaStatus(&kept->arena)) return CP_MEM_FAIL;
+  if (!kept || cpArenaStatus(&kept->arena)) return cpReason(mech->text, CP_MEM_FAIL, "no memory");
   memset(kept->in_q, 0, (size_t)mech->nq);
   memcpy(kept->q0, x->s->q, (size_t)mech->nq * sizeof *kept->q0);
   for (int j = 0; j < mech->nu; j++) {
