@@ -8,7 +8,7 @@
  * components than this fraction of the constraints, when nothing is gained. */
 #define KEPT_ABOVE    50
 #define KEPT_FRACTION 0.1
-/* Operations per entry of L above which supernodes are faster */
+/* Operations per entry of L above which supernodes are faster. CHOLMOD's are under the GPL. */
 #define SUPERNODES_ABOVE 150.0
 
 /* Workspace of the analysis. */
@@ -49,7 +49,7 @@ static cholmod_factor *analyseProduct(const CPMat *a, Sparse *s, Plan *p, cholmo
   chol->method[0].ordering = CHOLMOD_NATURAL;
   chol->method[1].ordering = CHOLMOD_AMD;
   chol->postorder          = 1;
-  chol->supernodal         = p->nkept ? CHOLMOD_SIMPLICIAL : CHOLMOD_AUTO;
+  chol->supernodal         = CPODES_GPL && !p->nkept ? CHOLMOD_AUTO : CHOLMOD_SIMPLICIAL;
   chol->supernodal_switch  = SUPERNODES_ABOVE;
   cholmod_factor *L        = cholmod_l_analyze(B, chol);
   if (!L || chol->lnz <= productEntries(a, p)) return L;
