@@ -247,13 +247,8 @@ static void pivots(const Sparse *s, double *d) {
       }
 }
 
-/* Replaces CP_CHOLESKY_LEAST if components are kept: the pivots then measure the angle between
- * columns without these components, which may be narrow although the full columns are not, and the
- * elimination amplifies roundoff by one over the squared sine. */
-#define LEAST_SINE_WITHOUT_KEPT 1.0e-4
-
 static double leastSine(const Sparse *s) {
-  return fmax(s->ranktol, s->nborder > 0 ? LEAST_SINE_WITHOUT_KEPT : CP_CHOLESKY_LEAST);
+  return fmax(s->ranktol, s->nborder > 0 ? CP_LEAST_SINE_WITHOUT_KEPT : CP_CHOLESKY_LEAST);
 }
 
 /* Solves K s->x = s->b; mu at position k is x[k]. CHOLMOD leaves its workspace with the shape of

@@ -50,6 +50,7 @@ typedef struct {
   cholmod_common common;
   int order;       /* of K: m + number of kept components */
   int *constraint; /* [order] the constraint at position k; -1: a kept component */
+  int *component;  /* [order] the kept component at position k; -1: a constraint */
   char *present;   /* [order] 1: the column of A is not zero */
   char *dropped;   /* [order] 1: treated as absent, because it depends on the other columns */
   /* entries of A^T, by ascending position in each component, like those of XT */
@@ -104,6 +105,11 @@ int cpSparseQuick(Sparse *s, const double *root, const double *f, const double *
 
 /* sparse_order.c: sets what is the solver's own but the values and dd, from the structure of A. */
 int cpSparseOrder(Sparse *s, CPArena *arena);
+
+/* Replaces CP_CHOLESKY_LEAST if components are kept: the pivots then measure the angle between
+ * columns without these components, which may be narrow although the full columns are not, and the
+ * elimination amplifies roundoff by one over the squared sine. */
+#define CP_LEAST_SINE_WITHOUT_KEPT 1.0e-4
 
 /* sparse_dd.c: like the functions of sparse.c. The factorisation sets s->dropped, and returns CP_SUCCESS or
  * CP_MEM_FAIL; r and x of the two solutions must not be NULL. */
