@@ -849,6 +849,13 @@ static int closePositions(Assembly *a) {
     }
     if (closed < 0 || mended < 0) return CP_MEM_FAIL;
     if (mended > 0) closed = attempt(a, 0);
+    if (mended > 0 &&
+        closed == 0) { /* Frames in bodies that are held have moved, by as much as rounding. */
+      N_VScale(1, a->id, a->probe);
+      N_VConst(1, a->id);
+      closed = attempt(a, 0);
+      N_VScale(1, a->probe, a->id);
+    }
     if (closed > 0 && oppositeJoint(a) != NONE) closed = 0;
   }
   if (closed <= 0) {

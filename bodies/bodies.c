@@ -622,7 +622,7 @@ static int addJoint(CPBodies b, const CPJoint *joint, int params, const CPBodyCo
     pair.surface.radius[1] = param;
   b->pair[b->npairs] = pair;
   b->joint[i]        = (Joint){
-             text, (int)k, b->npairs, b->nrows, kind->nforced, b->nrolls, kind->nrows - kind->nforced};
+             text, (int)k, b->npairs, b->nrows, kind->nforced, b->nrolls, kind->nrows - kind->nforced, 0};
   for (int r = 0; r < kind->nrows; r++) {
     const Row row = makeRow(kind, k, on, r, b->npairs, param);
     if (r < kind->nforced) b->row[b->nrows++] = row;
@@ -773,7 +773,7 @@ static int findCoordinate(CPBodies b, const char *function, const char *name, CP
 
 /* Adds a row of one or two coordinates as a joint of its own, for couplers and drives. */
 static void takeRow(CPBodies b, int text, const Row *row) {
-  b->joint[b->njoints++] = (Joint){text, NONE, row->term[0].pair, b->nrows, 1, b->nrolls, 0};
+  b->joint[b->njoints++] = (Joint){text, NONE, row->term[0].pair, b->nrows, 1, b->nrolls, 0, 0};
   b->row[b->nrows++]     = *row;
 }
 

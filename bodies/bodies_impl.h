@@ -189,6 +189,7 @@ typedef struct {
 typedef struct {
   /* first, nrows: rows of bodies->row. Couplers and drives have kind NONE. */
   int name, kind, pair, first, nrows, first_roll, nrolls;
+  int moved; /* the side whose frame the assembly may move (redundant.c) */
 } Joint;
 
 typedef struct {
@@ -391,6 +392,8 @@ void bodiesForgetEquations(Loops l, int first);
 /* move [6 njoints]: out, motions of the joints' frames: the sum of squares of the equations and of damping * motions is
  * least. Returns 0 or CP_MEM_FAIL. */
 int bodiesFitLoops(Loops l, sunrealtype damping, sunrealtype *move);
+/* Chooses the side of each joint whose frame may be moved. count: [nbodies] room, zeros */
+void bodiesChooseFrames(CPBodies b, int *count);
 /* Moves the frames, and adds the motions to b->shift. */
 void bodiesMoveFrames(CPBodies b, const sunrealtype *move);
 /* What owns the rows of joint i: "joint", "coupler", "drive" or "contact". */

@@ -795,7 +795,11 @@ int bodiesBuild(CPBodies b, const char *function) {
   const sunindextype nu = (sunindextype)s->nu * b->nbodies;
   b->pose               = calloc((size_t)b->nbodies, sizeof *b->pose);
   b->shift              = calloc((size_t)b->np + 6 * (size_t)b->njoints + 1, sizeof *b->shift);
-  if (!b->pose || !b->shift || makePlans(b, nu, b->nv)) {
+  int *count            = calloc((size_t)b->nbodies, sizeof *count);
+  if (count) bodiesChooseFrames(b, count);
+  const int failed = !count || !b->pose || !b->shift || makePlans(b, nu, b->nv);
+  free(count);
+  if (failed) {
     bodiesFreePlans(b);
     return bodiesError(b, CP_MEM_FAIL, function, "no memory for %d bodies", b->nbodies);
   }

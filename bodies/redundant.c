@@ -183,9 +183,24 @@ static int listPart(Loops l, int part, int *m) {
   return count;
 }
 
-/* The side of a joint whose frame is moved */
-static int movedSide(const struct CPBodies_ *b, int joint) {
-  return b->pair[b->joint[joint].pair].side[0].body == GROUND;
+/* The side of a joint whose frame is moved: in the body with more joints. A loop fits together by the distances of
+ * points within its bodies, and where one of several cranks holds a joint of each of its points, only the
+ * coupler's frames change the distances between cranks. (Frames of the ground do not move; what they could do, the
+ * coupler's do.) */
+static int movedSide(const struct CPBodies_ *b, int joint) { return b->joint[joint].moved; }
+
+void bodiesChooseFrames(CPBodies b, int *count) {
+  memset(count, 0, (size_t)b->nbodies * sizeof *count);
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i < b->njoints; i++) {
+      Joint *joint = &b->joint[i];
+      if (joint->kind == NONE) continue;
+      const Side *side = b->pair[joint->pair].side;
+      const int a = side[0].body, c = side[1].body;
+      if (pass) joint->moved = a == GROUND || (c != GROUND && count[c] > count[a]);
+      else if (a != GROUND) count[a]++;
+      if (!pass && c != GROUND) count[c]++;
+    }
 }
 
 /* x [FRAME] <- dp_i/dx for the frame of a joint. row: row i of A, for the joint's moved body, by velocity and

@@ -15,7 +15,7 @@ set(cpodes_sundials_has_mpi OFF)
 if(SUNDIALS_VERSION VERSION_GREATER_EQUAL 7 AND TARGET MPI::MPI_C) # which SUNDIALS has looked for
   set(cpodes_sundials_has_mpi ON)
 endif()
-find_package(SPQR REQUIRED) # brings CHOLMOD
+find_package(CHOLMOD REQUIRED)
 find_package(KLU REQUIRED)
 find_package(LAPACK REQUIRED) # brings BLAS
 
@@ -38,7 +38,7 @@ set(cpodes_sundials_components
     ${cpodes_sundials_core})
 list(TRANSFORM cpodes_sundials_components PREPEND SUNDIALS:: OUTPUT_VARIABLE cpodes_public_libraries)
 list(APPEND cpodes_public_libraries m) # what a user's f and c call is there without asking
-set(cpodes_private_libraries SPQR::SPQR KLU::KLU LAPACK::LAPACK BLAS::BLAS)
+set(cpodes_private_libraries CHOLMOD::CHOLMOD KLU::KLU LAPACK::LAPACK BLAS::BLAS)
 
 get_target_property(cpodes_cvodes_target SUNDIALS::cvodes INTERFACE_LINK_LIBRARIES)
 get_target_property(cpodes_cvodes_file ${cpodes_cvodes_target} LOCATION)

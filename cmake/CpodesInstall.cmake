@@ -28,13 +28,13 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/cpodesConfigVersion.cmak
                                  COMPATIBILITY SameMajorVersion)
 install(
   FILES "${PROJECT_BINARY_DIR}/cpodesConfig.cmake" "${PROJECT_BINARY_DIR}/cpodesConfigVersion.cmake"
-        "${PROJECT_SOURCE_DIR}/cmake/FindSPQR.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindKLU.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/FindCHOLMOD.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindKLU.cmake"
   DESTINATION "${cpodes_package_dir}"
   COMPONENT development)
 
 # The build tree is a package, too: -D CMAKE_PREFIX_PATH=<it>
 export(EXPORT cpodesTargets NAMESPACE cpodes:: FILE "${PROJECT_BINARY_DIR}/cpodesTargets.cmake")
-foreach(module IN ITEMS FindSPQR.cmake FindKLU.cmake)
+foreach(module IN ITEMS FindCHOLMOD.cmake FindKLU.cmake)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/${module}" "${PROJECT_BINARY_DIR}/${module}" COPYONLY)
 endforeach()
 
@@ -85,10 +85,10 @@ endif()
 string(APPEND cpodes_pc_libs " -lm")
 
 set(cpodes_pc_libs_private
-    " -lspqr -lcholmod -lklu -lbtf -lamd -lcamd -lcolamd -lccolamd -lsuitesparseconfig")
+    " -lcholmod -lklu -lbtf -lamd -lcamd -lcolamd -lccolamd -lsuitesparseconfig")
 cpodes_pc_append_libraries(cpodes_pc_libs_private ${LAPACK_LIBRARIES})
-# of a static CHOLMOD and SPQR; of a static LAPACK that gfortran compiled
-foreach(runtime IN ITEMS metis stdc++ gomp gfortran quadmath)
+# of a static CHOLMOD; of a static LAPACK that gfortran compiled
+foreach(runtime IN ITEMS metis gomp gfortran quadmath)
   find_library(CPODES_${runtime}_LIBRARY ${runtime} PATHS ${CMAKE_C_IMPLICIT_LINK_DIRECTORIES})
   mark_as_advanced(CPODES_${runtime}_LIBRARY)
   if(CPODES_${runtime}_LIBRARY)
@@ -96,6 +96,11 @@ foreach(runtime IN ITEMS metis stdc++ gomp gfortran quadmath)
   endif()
 endforeach()
 string(APPEND cpodes_pc_libs_private " -lm")
+
+set(cpodes_pc_licence "BSD-3-Clause AND LGPL-2.1-or-later") # of CHOLMOD, KLU and BTF: doc/licences.rst
+if(CPODES_GPL)
+  string(APPEND cpodes_pc_licence " AND GPL-2.0-or-later")
+endif()
 
 set(cpodes_pc_formats "")
 if(CPODES_YAML_LIBRARY)

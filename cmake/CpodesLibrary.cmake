@@ -1,9 +1,17 @@
 # cpodes_add_library(name source...): a library on the public interface of libcpodes, with the header
-# cpodes/cpodes_<name>.h: the targets cpodes_<name> (shared) and cpodes_<name>_static, for users cpodes::<name> and
+# cpodes/cpodes_<name>.h: from the same objects, the targets cpodes_<name> (shared) and cpodes_<name>_static, for users cpodes::<name> and
 # cpodes::<name>_static.
 function(cpodes_add_library name)
-  add_library(cpodes_${name} SHARED ${ARGN})
-  add_library(cpodes_${name}_static STATIC ${ARGN})
+  add_library(cpodes_${name}_objects OBJECT ${ARGN})
+  cpodes_target_defaults(cpodes_${name}_objects)
+  set_target_properties(
+    cpodes_${name}_objects
+    PROPERTIES C_EXTENSIONS OFF
+               C_VISIBILITY_PRESET hidden
+               POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(cpodes_${name}_objects PRIVATE cpodes::cpodes)
+  add_library(cpodes_${name} SHARED $<TARGET_OBJECTS:cpodes_${name}_objects>)
+  add_library(cpodes_${name}_static STATIC $<TARGET_OBJECTS:cpodes_${name}_objects>)
   foreach(suffix IN ITEMS "" _static)
     set(target cpodes_${name}${suffix})
     add_library(cpodes::${name}${suffix} ALIAS ${target})
@@ -12,9 +20,7 @@ function(cpodes_add_library name)
       ${target}
       PROPERTIES EXPORT_NAME ${name}${suffix}
                  OUTPUT_NAME cpodes_${name}
-                 C_EXTENSIONS OFF
-                 C_VISIBILITY_PRESET hidden
-                 POSITION_INDEPENDENT_CODE ON)
+                 LINKER_LANGUAGE C)
     target_sources(
       ${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES
                        "${PROJECT_SOURCE_DIR}/include/cpodes/cpodes_${name}.h")

@@ -31,6 +31,7 @@ function(cpodes_target_defaults target)
                CXX_EXTENSIONS OFF)
   target_compile_options(${target} PRIVATE ${cpodes_warnings}
                                            "$<$<COMPILE_LANGUAGE:C>:${cpodes_warnings_c}>")
+  target_compile_definitions(${target} PRIVATE CPODES_GPL=$<BOOL:${CPODES_GPL}>)
   if(CPODES_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

@@ -1,9 +1,9 @@
 # Functions that register tests and examples. All programs are built by the target "all"; CTest labels
 # group them: unit, reference, example, client, headers; thread for those that run integrators in several
-# threads, slow for those that take more than some seconds, long for those that scripts/test leaves to its
+# threads, slow for those that take more than some seconds, lengthy and long for those that scripts/test leaves to its
 # later stages. `ctest -C memcheck` runs, on top, a copy of each unit test (unless slow), reference test and
 # example under valgrind; the label long marks those that take long there and reach no line of the library
-# that the others do not reach.
+# that the others do not reach. The others run with CPODES_TEST_SHORT, where loops take few of their cases.
 
 find_program(CPODES_VALGRIND valgrind)
 find_program(CPODES_SETARCH setarch)
@@ -12,9 +12,10 @@ mark_as_advanced(CPODES_VALGRIND CPODES_SETARCH)
 # What the preset tsan builds.
 add_custom_target(thread_tests)
 
-# No forks below a sanitizer or valgrind: leaks are then counted once, for the whole program.
-set(cpodes_test_environment OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1)
-set(cpodes_memcheck_environment ${cpodes_test_environment} CK_FORK=no)
+# Threads that wait for others do not take the time of other tests (OMP_WAIT_POLICY). Check forks for no test: a fork takes
+# longer than most tests, and below a sanitizer or valgrind leaks are then counted once, for the whole program.
+set(cpodes_test_environment OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive CK_FORK=no)
+set(cpodes_memcheck_environment ${cpodes_test_environment})
 # OpenBLAS sums the squares of a norm with the 80 bits of x87, whose range valgrind does not have. Debian's reference
 # libraries take its place there, loaded first because a program may be linked with libopenblas itself.
 set(cpodes_reference_blas /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/blas/libblas.so.3)
@@ -23,19 +24,16 @@ if(EXISTS ${cpodes_reference_blas})
 endif()
 set(cpodes_test_launcher "")
 if(CPODES_SANITIZE)
-  list(APPEND cpodes_test_environment CK_FORK=no)
   if(CPODES_SANITIZE MATCHES thread AND CPODES_SETARCH)
     # gcc's thread sanitizer does not start where the kernel spreads addresses over more than 28 bits
     set(cpodes_test_launcher ${CPODES_SETARCH} ${CMAKE_HOST_SYSTEM_PROCESSOR} -R)
   endif()
-else()
-  list(APPEND cpodes_test_environment CK_TIMEOUT_MULTIPLIER=30)
 endif()
 if(CPODES_COVERAGE) # a program whose files may not grow cannot write its counts either; tests compare stderr
   list(APPEND cpodes_test_environment GCOV_ERROR_FILE=/dev/null)
 endif()
 
-# WRAP ${allocation_functions} together with support/alloc.c counts allocations and makes the n-th fail.
+# What support/alloc.c counts, and makes fail: calls of these go to its __wrap_..., which find the real ones.
 set(allocation_functions
     malloc
     calloc
@@ -92,6 +90,7 @@ set(cpodes_longest_tests
     memcheck.stepping.onestep.steps
     reference.campaign
     runner.check
+    runner.check_all
     runner.mechanism
     runner.report
     runner.run
@@ -107,21 +106,33 @@ function(cpodes_set_cost name)
   endif()
 endfunction()
 
-# cpodes_add_test(name label target seconds [more labels])
+# Long tests of memory and of all models belong to the ASan stage of scripts/test; without sanitizers they have this label,
+# which leaves them to the stage slow.
+set(cpodes_lengthy lengthy)
+if(CPODES_SANITIZE)
+  set(cpodes_lengthy "")
+endif()
+
+# cpodes_add_test(name label target seconds [SUITE suite] [more labels]): runs the program of target, or one suite of it.
 function(cpodes_add_test name label target seconds)
-  add_test(NAME ${name} COMMAND ${cpodes_test_launcher} $<TARGET_FILE:${target}>)
+  cmake_parse_arguments(PARSE_ARGV 4 arg "" "SUITE" "")
+  add_test(NAME ${name} COMMAND ${cpodes_test_launcher} $<TARGET_FILE:${target}> ${arg_SUITE})
   set_tests_properties(
-    ${name} PROPERTIES LABELS "${label};${ARGN}" TIMEOUT ${seconds}
+    ${name} PROPERTIES LABELS "${label};${arg_UNPARSED_ARGUMENTS}" TIMEOUT ${seconds}
                        ENVIRONMENT "${cpodes_test_environment}")
   cpodes_set_cost(${name})
+endfunction()
+
+# A third of the whole compilation is tests, which run once; the library has the optimisation of its users.
+function(cpodes_test_optimisation target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
 endfunction()
 
 # cpodes_add_check_program(target SOURCES ...): linked statically, so that it reaches what is private.
 function(cpodes_add_check_program target)
   add_executable(${target} ${ARGN})
   cpodes_target_defaults(${target})
-  # A third of the whole compilation is tests, which run once; the library has the optimisation of its users.
-  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+  cpodes_test_optimisation(${target})
   if(CPODES_SANITIZE) # GCC warns wrongly of instrumented code; the preset dev has these warnings as errors
     target_compile_options(${target} PRIVATE -Wno-error)
   endif()
@@ -132,11 +143,32 @@ function(cpodes_add_check_program target)
                       ${cpodes_private_libraries})
 endfunction()
 
-# cpodes_add_memcheck(test target [more labels]): memcheck.<test> is the program of target under valgrind, with
-# `ctest -C memcheck`.
+# cpodes_add_suites(target): a Check program of suites, which cpodes_add_suite adds. One program for many of them, since
+# each of its links takes as long as the compilation of a test.
+function(cpodes_add_suites target)
+  cpodes_add_check_program(${target} "${PROJECT_SOURCE_DIR}/test/unit/support/main.c" ${ARGN})
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/suites/${target}")
+  file(GENERATE OUTPUT "${folder}/suites.h" CONTENT "SUITE($<JOIN:$<TARGET_PROPERTY:${target},CPODES_SUITES>,)\nSUITE(>)\n")
+  target_include_directories(${target} PRIVATE "${folder}")
+endfunction()
+
+# cpodes_add_suite(target file): file.c ends with its TEST_SUITE.
+function(cpodes_add_suite target file)
+  cmake_path(GET file FILENAME suite)
+  target_sources(${target} PRIVATE ${file}.c)
+  set_property(TARGET ${target} APPEND PROPERTY CPODES_SUITES ${suite})
+endfunction()
+
+# cpodes_add_memcheck(test target [SUITE suite] [more labels]): memcheck.<test> is the program of target, or one suite of
+# it, under valgrind, with `ctest -C memcheck`.
 function(cpodes_add_memcheck test target)
   if(NOT CPODES_VALGRIND OR CPODES_SANITIZE)
     return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "SUITE" "")
+  set(environment ${cpodes_memcheck_environment})
+  if(NOT long IN_LIST arg_UNPARSED_ARGUMENTS)
+    list(APPEND environment CPODES_TEST_SHORT=1)
   endif()
   add_test(
     NAME memcheck.${test}
@@ -144,30 +176,47 @@ function(cpodes_add_memcheck test target)
     COMMAND
       ${CPODES_VALGRIND} --quiet --error-exitcode=99 --leak-check=full
       --show-leak-kinds=definite,indirect,possible --errors-for-leak-kinds=definite,indirect,possible
-      --suppressions=${PROJECT_SOURCE_DIR}/test/valgrind.supp $<TARGET_FILE:${target}>)
-  set_tests_properties(memcheck.${test} PROPERTIES LABELS "memcheck;${ARGN}" TIMEOUT 900 ENVIRONMENT
-                                                   "${cpodes_memcheck_environment}")
+      --suppressions=${PROJECT_SOURCE_DIR}/test/valgrind.supp $<TARGET_FILE:${target}> ${arg_SUITE})
+  set_tests_properties(memcheck.${test} PROPERTIES LABELS "memcheck;${arg_UNPARSED_ARGUMENTS}" TIMEOUT 900 ENVIRONMENT
+                                                   "${environment}")
   cpodes_set_cost(memcheck.${test})
 endfunction()
 
-# cpodes_add_unit_test(part/name [more sources] [SLOW] [LONG] [VALGRIND_LONG] [THREADS] [WRAP functions])
-#
-# A Check program test/unit/part/name.c, test "unit.part.name". SLOW: it does not run under valgrind. LONG: the test
-# itself is labelled long. VALGRIND_LONG: its run under valgrind is labelled long. THREADS: it links threads, and runs under the thread
-# sanitizer. WRAP malloc: calls of malloc in the library and the test go to the test's __wrap_malloc, which
-# finds the real one as __real_malloc.
-function(cpodes_add_unit_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SLOW;LONG;VALGRIND_LONG;THREADS" "" "WRAP")
-  string(REPLACE "/" "_" target "test_${name}")
-  string(REPLACE "/" "." test "${name}")
-  cpodes_add_check_program(${target} ${name}.c ${arg_UNPARSED_ARGUMENTS})
-  foreach(function IN LISTS arg_WRAP)
+# cpodes_add_room(room [sources]): the program test_<room> of the unit tests of test/unit/<room>, with the fixtures that
+# they share. Its calls of allocation functions go to support/alloc.c, which makes the n-th of them fail on request.
+function(cpodes_add_room room)
+  string(REPLACE "/" "_" target "test_${room}")
+  cpodes_add_suites(${target} ${ARGN} $<TARGET_OBJECTS:test_alloc>)
+  foreach(function IN LISTS allocation_functions)
     target_link_options(${target} PRIVATE LINKER:--wrap=${function})
   endforeach()
+endfunction()
+
+# cpodes_add_unit_test(room/name [SLOW] [LENGTHY] [LONG] [VALGRIND_LONG] [SEPARATE [THREADS]])
+#
+# The suite of test/unit/room/name.c in the program test_<room>, test "unit.room.name". SLOW: it does not run under
+# valgrind. LENGTHY: it is labelled lengthy unless there are sanitizers. LONG: it is labelled long. VALGRIND_LONG: its run under valgrind is labelled long. SEPARATE: it
+# has a program test_<room>_<name> of its own, which links the system's allocation functions. THREADS: it links threads,
+# and runs under the thread sanitizer.
+function(cpodes_add_unit_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SLOW;LENGTHY;LONG;VALGRIND_LONG;SEPARATE;THREADS" "" "")
+  cmake_path(GET name PARENT_PATH room)
+  cmake_path(GET name FILENAME suite)
+  string(REPLACE "/" "." test "${name}")
+  if(arg_SEPARATE)
+    string(REPLACE "/" "_" target "test_${name}")
+    cpodes_add_suites(${target})
+  else()
+    string(REPLACE "/" "_" target "test_${room}")
+  endif()
+  cpodes_add_suite(${target} ${name})
   set(labels "")
   set(memcheck_labels "")
   if(arg_SLOW)
     list(APPEND labels slow)
+  endif()
+  if(arg_LENGTHY)
+    list(APPEND labels ${cpodes_lengthy})
   endif()
   if(arg_LONG)
     list(APPEND labels long)
@@ -180,13 +229,13 @@ function(cpodes_add_unit_test name)
     target_link_libraries(${target} PRIVATE Threads::Threads)
     add_dependencies(thread_tests ${target})
   endif()
-  cpodes_add_test(unit.${test} unit ${target} 300 ${labels})
+  cpodes_add_test(unit.${test} unit ${target} 300 SUITE ${suite} ${labels})
   if(NOT arg_SLOW)
-    cpodes_add_memcheck(${test} ${target} ${memcheck_labels})
+    cpodes_add_memcheck(${test} ${target} SUITE ${suite} ${memcheck_labels})
   endif()
 endfunction()
 
-# cpodes_add_reference_test(name [SLOW] [LENGTHY] [LONG] [VALGRIND_LONG]): a Check program test/reference/name.c that
+# cpodes_add_reference_test(name [SLOW] [LENGTHY] [LONG] [VALGRIND_LONG]): the suite of test/reference/name.c, which
 # compares with stored trajectories; CPODES_REFERENCE_DIR is their directory. SLOW: it does not run under valgrind.
 # LENGTHY or LONG: the test itself has this label. VALGRIND_LONG: its run under valgrind is labelled long.
 function(cpodes_add_reference_test name)
@@ -202,13 +251,10 @@ function(cpodes_add_reference_test name)
   if(arg_VALGRIND_LONG)
     list(APPEND memcheck_labels long)
   endif()
-  cpodes_add_check_program(reference_${name} ${name}.c)
-  target_link_libraries(reference_${name} PRIVATE reference_support)
-  target_compile_definitions(reference_${name}
-                             PRIVATE CPODES_REFERENCE_DIR="${PROJECT_SOURCE_DIR}/test/reference")
-  cpodes_add_test(reference.${name} reference reference_${name} 600 ${labels})
+  cpodes_add_suite(test_reference ${name})
+  cpodes_add_test(reference.${name} reference test_reference 600 SUITE ${name} ${labels})
   if(NOT arg_SLOW)
-    cpodes_add_memcheck(reference.${name} reference_${name} ${memcheck_labels})
+    cpodes_add_memcheck(reference.${name} test_reference SUITE ${name} ${memcheck_labels})
   endif()
 endfunction()
 
@@ -221,7 +267,7 @@ function(cpodes_add_mpi_test name label target ranks seconds)
     ${name}
     PROPERTIES LABELS ${label} TIMEOUT ${seconds} PROCESSORS ${ranks}
                ENVIRONMENT
-               "${cpodes_test_environment};CK_FORK=no;ASAN_OPTIONS=detect_leaks=0;OMPI_ALLOW_RUN_AS_ROOT=1;\
+               "${cpodes_test_environment};ASAN_OPTIONS=detect_leaks=0;OMPI_ALLOW_RUN_AS_ROOT=1;\
 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe")
   cpodes_set_cost(${name})
 endfunction()

@@ -58,7 +58,8 @@ int main(int argc, char **argv) {
     return STATUS_DONE;
   }
   if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-    printf("cpodes %s\n", CPGetVersion(NULL, NULL, NULL));
+    printf("cpodes %s\nParts under the GPL in use: %s\n", CPGetVersion(NULL, NULL, NULL),
+           CPODES_GPL ? "CHOLMOD's supernodes" : "none");
     return STATUS_DONE;
   }
   const Command *command = find_command(argv[1]);

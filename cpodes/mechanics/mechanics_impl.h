@@ -86,6 +86,7 @@ typedef struct {
 typedef struct {
   double *lambda;
   double t, *q; /* the newest state */
+  double start; /* a run starts there, and the accelerations have not been evaluated; or NaN */
   /* [m] maxima so far of the squared lengths that are a by-product of factorisations (CPSaddle_), and
    * that of all */
   double *longest, longest_of_all;
@@ -207,7 +208,8 @@ struct CPMech_ {
   /* M is not positive definite: the default metric is that of the error weights. */
   int not_definite;
   CPMechNewtonMem newton;
-  struct CPMechNear_ *near;         /* near.c; NULL if u' is not expected */
+  struct CPMechShaky_ *shaky; /* shaky.c; NULL if no loop is known to rest in such a position */
+  struct CPMechNear_ *near;   /* near.c; NULL if u' is not expected */
   struct CPMechImplicit_ *implicit; /* attach/implicit.c; NULL if no method needs it */
   struct CPMechSens_ *sens;         /* sensitivity/; NULL if there are none */
   CPMechAttached attached;
@@ -441,6 +443,13 @@ void cpMechAskName(const CPMech mech, CPMechName what, int i, sunrealtype t,
                    char name[CP_MECH_ROW_NAME]);
 /* limit.c: CPSystem's limit */
 int cpMechLimit(sunrealtype t, N_Vector y, char *text, void *mech);
+/* shaky.c: Are loops at rest at s, the start of a run, in a shaky position, where the accelerations a (of the newest
+ * solution, which returned flag) lead to no motion? Returns 0, or CP_KKT_INCONSISTENT or CP_MEM_FAIL with the reason
+ * in mech->text, or flag, with what the model knows about the state. */
+int cpMechShakyStart(CPMech mech, const CPMechState *s, const double *a, int flag);
+/* The same at the end of a step, for loops that have rested there since the start (CPSystem's accepted). */
+int cpMechShakyStep(sunrealtype t, N_Vector y, void *mech);
+void cpMechShakyFree(CPMech mech);
 /* "; prescribed are the coordinates 0, 3", or an empty text without motions. Messages about
  * contradictions append it, because FULL motions have no row of A that could be named. */
 #define CP_MECH_MOTIONS 80

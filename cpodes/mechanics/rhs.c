@@ -255,6 +255,13 @@ static inline int rates(CPMech mech, const CPMechState *s, sunrealtype *yd) {
   return zero == 0.0 ? CP_SUCCESS : cpMechWrong(mech, 0, s->t, "q'", yd);
 }
 
+/* Tests a state from which a run starts, where the evaluation of the accelerations udot has returned flag. The model's
+ * udot says nothing about dependent rows. */
+CP_RARE static int testStart(CPMech mech, const CPMechState *s, const sunrealtype *udot, int flag) {
+  mech->stage.start = NAN;
+  return mech->model.udot || mech->m == 0 ? flag : cpMechShakyStart(mech, s, udot, flag);
+}
+
 int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   CPMech mech = data;
   CPMechState s;
@@ -267,6 +274,7 @@ int CPMechRhs(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
   if (!flag && is_near) flag = cpMechAccelerateNear(mech, &s, udot, mech->stage.lambda);
   else if (!flag) flag = accelerate(mech, &s, udot);
   if (flag >= 0 && needManifold(mech, flag)) flag = accelerateOnManifold(mech, t, y, &s, udot);
+  if (t == mech->stage.start) flag = testStart(mech, &s, udot, flag);
   if (!flag) flag = rates(mech, &s, yd);
   if (!flag && mech->sens) cpMechSensKeep(mech, t, N_VGetArrayPointer(y), udot, mech->stage.lambda);
   mech->attached.cause = flag;

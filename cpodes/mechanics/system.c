@@ -301,6 +301,7 @@ static int createWorkspace(CPMech mech) {
             &it->next, &it->step, &it->zero, &mech->stage.lambda, &mech->stage.square,
             &mech->stage.longest, &mech->stage.largest_of_row);
   CP_NEW(arena, mech->stage.largest, cpMatEntries(&mech->A));
+  mech->stage.start = NAN;
   CP_NEW(arena, it->pivot, mech->m);
   CP_NEW(arena, it->J, cpMechKnowsLambdaJac(mech) ? (size_t)mech->m * (size_t)mech->m : 0);
   return cpArenaStatus(arena);
@@ -311,6 +312,7 @@ void cpMechTearDown(CPMech mech) {
   mech->solve.off = NULL;
   cpMechStageFree(mech);
   cpMechNearFree(mech);
+  cpMechShakyFree(mech);
   cpMatFree(&mech->reduced.M);
   cpMatFree(&mech->reduced.A);
   cpUserMatFree(&mech->userM);

@@ -90,6 +90,7 @@ static int checkWeight(CPSaddle s) {
     l->print                      = 0;
     l->quick_return_if_not_posdef = 1;
     l->final_ll                   = 1; /* an L D L^T factor may have pivots of any sign */
+    l->supernodal                 = CPODES_GPL ? CHOLMOD_AUTO : CHOLMOD_SIMPLICIAL;
     l->nmethods                   = 1; /* METIS may end the program if memory runs out */
     l->method[0].ordering         = CHOLMOD_AMD;
   }

@@ -4,7 +4,7 @@
  * S is formed here, in its order of elimination, and factored in place, in two thirds of the time
  * that CHOLMOD takes with A^T itself (the guide has the figures). Dependent columns are dropped:
  * those with small pivots, if the remaining columns have no small pivots and span the dropped ones;
- * otherwise those that a rank-revealing QR leaves out (sparse_qr.c), which then also solves.
+ * otherwise those that are dependent in double-double arithmetic (sparse_dd.c), which then also solves.
  * Neither of the two factorisations pivots, and columns that were good to drop at one state may be
  * bad at the next: dropped columns with large coefficients in the others are therefore exchanged
  * for them. */
@@ -22,7 +22,7 @@ int cpCholmodFailure(const cholmod_common *chol) {
 static void destroy(void *content) {
   Sparse *s            = content;
   cholmod_common *chol = &s->common;
-  cpSparseQRFree(s);
+  cpSparseDDFree(s);
   cholmod_l_free_factor(&s->L, chol);
   cholmod_l_free_sparse(&s->K, chol);
   cholmod_l_free_dense(&s->b, chol);
@@ -247,13 +247,8 @@ static void pivots(const Sparse *s, double *d) {
       }
 }
 
-/* Replaces CP_CHOLESKY_LEAST if components are kept: the pivots then measure the angle between
- * columns without these components, which may be narrow although the full columns are not, and the
- * elimination amplifies roundoff by one over the squared sine. */
-#define LEAST_SINE_WITHOUT_KEPT 1.0e-4
-
 static double leastSine(const Sparse *s) {
-  return fmax(s->ranktol, s->nborder > 0 ? LEAST_SINE_WITHOUT_KEPT : CP_CHOLESKY_LEAST);
+  return fmax(s->ranktol, s->nborder > 0 ? CP_LEAST_SINE_WITHOUT_KEPT : CP_CHOLESKY_LEAST);
 }
 
 /* Solves K s->x = s->b; mu at position k is x[k]. CHOLMOD leaves its workspace with the shape of
@@ -386,7 +381,10 @@ static int factorCholesky(Sparse *s) {
 #define SHIFT 1.0e-13
 
 int cpSparseSolve(Sparse *s, const double *r, double *x) {
-  if (s->is_qr) return cpSparseQRSolve(s, r, x);
+  if (s->is_dd) {
+    cpSparseDDSolve(s, r, x);
+    return 0;
+  }
   double *b = s->b->x;
   for (int k = 0; k < s->order; k++) b[k] = s->constraint[k] < 0 ? 0.0 : r[s->constraint[k]];
   const int flag = backSolve(s); /* mu = S^-1 r */
@@ -395,7 +393,10 @@ int cpSparseSolve(Sparse *s, const double *r, double *x) {
 }
 
 int cpSparseSolveT(Sparse *s, const double *x, const double *r, double *mu) {
-  if (s->is_qr) return cpSparseQRSolveT(s, x, mu);
+  if (s->is_dd) {
+    cpSparseDDSolveT(s, x, mu);
+    return 0;
+  }
   const int flag         = multipliers(s, x, r);
   const double *solution = s->x->x;
   for (int k = 0; !flag && k < s->order; k++)
@@ -447,7 +448,7 @@ static void exchange(Sparse *s, int i, int d) {
 static int exchangeDropped(Sparse *s) {
   int flag = 0;
   for (int count = 0; !flag && s->suspect >= 0 && count < s->m; count++) {
-    const int i = s->suspect, was_qr = s->is_qr;
+    const int i = s->suspect, was_dd = s->is_dd;
     double largest = LARGEST_COEFFICIENT, *C = s->coefficient;
     int d = -1; /* the dropped column with the largest C_di, C_i = A_d^T A S^{-1} e_i */
     memset(C, 0, (size_t)s->m * sizeof *C);
@@ -460,13 +461,13 @@ static int exchangeDropped(Sparse *s) {
       if (s->is_dependent[k] && fabs(C[k]) > largest) largest = fabs(C[k]), d = k;
     if (d < 0) return 0;
     exchange(s, i, d);
-    s->is_qr = 0;
+    s->is_dd = 0;
     flag     = factorCholesky(s);
     if (flag != DEPENDENT) continue;
     exchange(s, i, d); /* undone: within ranktol the kept columns do not span the dropped ones */
-    s->is_qr = was_qr;
-    flag     = was_qr ? 0 : factorCholesky(s);
-    if (was_qr) s->sine = CP_CHOLESKY_LEAST;
+    s->is_dd = was_dd;
+    flag     = was_dd ? 0 : factorCholesky(s);
+    if (was_dd) s->sine = CP_CHOLESKY_LEAST;
     countColumns(s);
     return flag;
   }
@@ -474,12 +475,12 @@ static int exchangeDropped(Sparse *s) {
 }
 
 /* Factors without the columns that were dropped last time; if that fails, without those that have
- * small pivots; if that fails, by QR. */
+ * small pivots; if that fails, in double-double arithmetic. */
 static int factorAnyhow(Sparse *s) {
-  const int was_qr = s->is_qr;
-  s->is_qr         = 0;
+  const int was_dd = s->is_dd;
+  s->is_dd         = 0;
   int flag         = factorCholesky(s);
-  if (flag == DEPENDENT && !was_qr) {
+  if (flag == DEPENDENT && !was_dd) {
     memset(s->dropped, 0, (size_t)s->order);
     flag              = factorShifted(s, SHIFT);
     double *d         = s->b->x;
@@ -491,20 +492,20 @@ static int factorAnyhow(Sparse *s) {
   }
   if (flag == DEPENDENT) {
     double largest = LARGEST_COEFFICIENT;
-    flag           = cpSparseQRFactor(s);
+    flag           = cpSparseDDFactor(s);
     s->sine        = CP_CHOLESKY_LEAST; /* upper bound */
     s->suspect     = -1;
     countColumns(s);
     if (flag || s->dependent < 0) return flag;
     combineDropped(s);
-    flag = cpSparseQRSolveT(s, s->z, s->coefficient);
-    for (int i = 0; !flag && i < s->m; i++) suspect(s, i, s->coefficient[i], &largest);
+    cpSparseDDSolveT(s, s->z, s->coefficient);
+    for (int i = 0; i < s->m; i++) suspect(s, i, s->coefficient[i], &largest);
   }
   return flag ? flag : exchangeDropped(s);
 }
 
 int cpSparseFactor(Sparse *s) {
   const int flag = factorAnyhow(s);
-  s->is_regular  = !flag && s->dependent < 0 && !s->is_qr;
+  s->is_regular  = !flag && s->dependent < 0 && !s->is_dd;
   return flag;
 }

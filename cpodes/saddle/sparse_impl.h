@@ -17,7 +17,6 @@
 
 #include "saddle_impl.h"
 
-#include <SuiteSparseQR_C.h>
 #include <cholmod.h>
 
 typedef SuiteSparse_long Index;
@@ -51,6 +50,7 @@ typedef struct {
   cholmod_common common;
   int order;       /* of K: m + number of kept components */
   int *constraint; /* [order] the constraint at position k; -1: a kept component */
+  int *component;  /* [order] the kept component at position k; -1: a constraint */
   char *present;   /* [order] 1: the column of A is not zero */
   char *dropped;   /* [order] 1: treated as absent, because it depends on the other columns */
   /* entries of A^T, by ascending position in each component, like those of XT */
@@ -82,17 +82,11 @@ typedef struct {
   double *coefficient; /* [m] coefficients of dropped columns in the kept ones */
   /* the kept column with the largest coefficient in that combination; -1: none is large */
   int suspect;
-  /* A = Q R E^T, created at the first use */
-  int is_qr;         /* the newest factors are those of QR */
-  int left_out;      /* QR left out columns at the previous factorisation */
-  cholmod_sparse *A; /* n x m */
-  CPArena arena;     /* memory of A_from */
-  size_t *A_from;    /* [entries] place of each entry of A in XT.value */
-  SuiteSparseQR_C_factorization *QR;
-  cholmod_dense *bn, *bm; /* right-hand sides, n and m */
+  int is_dd;              /* the newest factors are those of dd */
+  struct CPSparseDD_ *dd; /* created at the first use */
 } Sparse;
 
-/* The code for a failure of CHOLMOD or SPQR; to be called before any other of their functions. */
+/* The code for a failure of CHOLMOD; to be called before any other of their functions. */
 int cpCholmodFailure(const cholmod_common *chol);
 
 /* Analyses the structure of A^T; the entries of its columns may be permuted, and `from` with them.
@@ -109,13 +103,19 @@ int cpSparseSolveT(Sparse *s, const double *x, const double *r, double *mu);
 int cpSparseQuick(Sparse *s, const double *root, const double *f, const double *b, double *x,
                   double *mu, double *square);
 
-/* sparse_order.c: sets what is the solver's own but the values and QR, from the structure of A. */
+/* sparse_order.c: sets what is the solver's own but the values and dd, from the structure of A. */
 int cpSparseOrder(Sparse *s, CPArena *arena);
 
-/* sparse_qr.c: like the functions of sparse.c; the factorisation sets s->dropped. */
-int cpSparseQRFactor(Sparse *s);
-int cpSparseQRSolve(Sparse *s, const double *r, double *x);
-int cpSparseQRSolveT(Sparse *s, const double *x, double *mu);
-void cpSparseQRFree(Sparse *s);
+/* Replaces CP_CHOLESKY_LEAST if components are kept: the pivots then measure the angle between
+ * columns without these components, which may be narrow although the full columns are not, and the
+ * elimination amplifies roundoff by one over the squared sine. */
+#define CP_LEAST_SINE_WITHOUT_KEPT 1.0e-4
+
+/* sparse_dd.c: like the functions of sparse.c. The factorisation sets s->dropped, and returns CP_SUCCESS or
+ * CP_MEM_FAIL; r and x of the two solutions must not be NULL. */
+int cpSparseDDFactor(Sparse *s);
+void cpSparseDDSolve(const Sparse *s, const double *r, double *x);
+void cpSparseDDSolveT(const Sparse *s, const double *x, double *mu);
+void cpSparseDDFree(Sparse *s);
 
 #endif

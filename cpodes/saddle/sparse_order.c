@@ -8,19 +8,18 @@
  * components than this fraction of the constraints, when nothing is gained. */
 #define KEPT_ABOVE    50
 #define KEPT_FRACTION 0.1
-/* Operations per entry of L above which supernodes are faster */
+/* Operations per entry of L above which supernodes are faster. CHOLMOD's are under the GPL. */
 #define SUPERNODES_ABOVE 150.0
 
 /* Workspace of the analysis. */
 typedef struct {
   CPArena arena;
   int nkept;
-  char *is_kept;  /* [n] */
-  int *component; /* [n + m] the kept component at position k, or -1 */
-  CPMat A;        /* structure of A by columns */
-  size_t *entry;  /* [entries] place of A's entries in A^T */
-  size_t *fill;   /* [n + m] cursors */
-  size_t *mark;   /* [n + m] k + 1: the entry has been counted in column k */
+  char *is_kept; /* [n] */
+  CPMat A;       /* structure of A by columns */
+  size_t *entry; /* [entries] place of A's entries in A^T */
+  size_t *fill;  /* [n + m] cursors */
+  size_t *mark;  /* [n + m] k + 1: the entry has been counted in column k */
 } Plan;
 
 /* Number of entries in the lower triangle of S without the kept components. mark: workspace, zero
@@ -49,7 +48,7 @@ static cholmod_factor *analyseProduct(const CPMat *a, Sparse *s, Plan *p, cholmo
   chol->method[0].ordering = CHOLMOD_NATURAL;
   chol->method[1].ordering = CHOLMOD_AMD;
   chol->postorder          = 1;
-  chol->supernodal         = p->nkept ? CHOLMOD_SIMPLICIAL : CHOLMOD_AUTO;
+  chol->supernodal         = CPODES_GPL && !p->nkept ? CHOLMOD_AUTO : CHOLMOD_SIMPLICIAL;
   chol->supernodal_switch  = SUPERNODES_ABOVE;
   cholmod_factor *L        = cholmod_l_analyze(B, chol);
   if (!L || chol->lnz <= productEntries(a, p)) return L;
@@ -82,12 +81,12 @@ static int chooseOrder(const CPMat *a, Sparse *s, Plan *p) {
   for (int pass = 0; L && pass < 2; pass++) {
     for (size_t k = 0; k < m; k++)
       if (is_reached[permuted[k]] == !pass) {
-        p->component[s->order]    = -1;
+        s->component[s->order]    = -1;
         s->constraint[s->order++] = (int)permuted[k];
       }
     for (int j = 0; !pass && j < a->cols; j++)
       if (p->is_kept[j]) {
-        p->component[s->order]    = j;
+        s->component[s->order]    = j;
         s->constraint[s->order++] = -1;
       }
   }
@@ -146,7 +145,7 @@ static int createMatrix(const CPMat *a, Sparse *s, Plan *p, CPArena *arena) {
   if (!start) return CP_MEM_FAIL;
   for (int k = 0; k < s->order; k++) { /* lengths of the columns, which become their starts */
     start[k + 1] += productColumn(s, k, NULL, p->mark);
-    const int j = p->component[k];
+    const int j = s->component[k];
     for (size_t l = j < 0 ? 0 : a->start[j]; j >= 0 && l < a->start[j + 1]; l++, s->nborder++)
       start[(k > s->position[l] ? k : s->position[l]) + 1]++;
   }
@@ -163,7 +162,7 @@ static int createMatrix(const CPMat *a, Sparse *s, Plan *p, CPArena *arena) {
     p->fill[k]        = (size_t)s->product_end[k];
   }
   for (int k = 0; k < s->order; k++) {
-    const int j = p->component[k];
+    const int j = s->component[k];
     if (j < 0) continue;
     ((double *)s->K->x)[start[k]] = -1.0;
     for (size_t l = a->start[j]; l < a->start[j + 1]; l++) {
@@ -247,7 +246,6 @@ int cpSparseOrder(Sparse *s, CPArena *arena) {
   Plan p               = {0};
   if (entries > INT_MAX) return CP_LINSOL_FAIL; /* Entry has int */
   CP_NEW(&p.arena, p.is_kept, s->n);
-  CP_NEW(&p.arena, p.component, s->n + s->m);
   CP_NEW(&p.arena, p.fill, s->n + s->m);
   CP_NEW(&p.arena, p.mark, s->n + s->m);
   int flag = cpMatTransposed(&p.arena, a, &p.A, &p.entry);
@@ -260,6 +258,7 @@ int cpSparseOrder(Sparse *s, CPArena *arena) {
     }
     const size_t order = (size_t)s->m + (size_t)p.nkept;
     CP_NEW(arena, s->constraint, order);
+    CP_NEW(arena, s->component, order);
     CP_NEW(arena, s->present, order);
     CP_NEW(arena, s->dropped, order);
     CP_NEW(arena, s->z, s->n);

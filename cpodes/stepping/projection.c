@@ -50,6 +50,7 @@ int cpStepperCheckConsistent(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector
     return cpReason(s->text, first ? CP_FIRST_USERFUNC_ERR : -abs(flag), "%s", cpWorkText(s->step));
   }
   s->start_checked = !(off.norm > 1.0) || isNearest(s, t, y, ewt);
+  if (s->start_checked && s->system.begin) s->system.begin(t, s->system.data);
   if (s->start_checked) return CP_SUCCESS;
   if (off.worst >= 0)
     snprintf(where, sizeof where, " (%s: %.3e)", cpRowName(s->P, off.worst, name), off.residual);

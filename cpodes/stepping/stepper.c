@@ -289,6 +289,13 @@ int cpStepperTellLimit(CPIntegrator s) {
   return s->system.limit && s->system.limit(s->t, s->y, s->text, s->system.data);
 }
 
+int cpStepperAccepted(CPIntegrator s) {
+  const char *reason = "";
+  if (!s->system.accepted || !s->system.accepted(s->t, s->y, s->system.data)) return CP_SUCCESS;
+  const int code = s->system.cause(&reason, s->system.data);
+  return cpReason(s->text, -abs(code), "%s", reason);
+}
+
 /* So many short steps in a row are not those after a restart, which grow. */
 #define SHORT_STEPS 20
 

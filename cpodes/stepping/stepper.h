@@ -194,6 +194,9 @@ int cpStepperTellLimit(CPIntegrator s);
  * of the motion without reaching it. */
 int cpStepperIsAtLimit(CPIntegrator s, sunrealtype h);
 
+/* Tells the system that the newest state has been accepted. Returns its answer, with the reason in s->text. */
+int cpStepperAccepted(CPIntegrator s);
+
 /* The code, negative, for which the attached system's functions have failed, with the reason, or 0. */
 static inline int cpStepperCause(const CPIntegrator s, const char **reason) {
   return s->system.cause ? -abs(s->system.cause(reason, s->system.data)) : 0;

@@ -144,10 +144,15 @@ typedef struct {
    * be accurate to a small part of tol in the norm of ewt. If ydot is NULL, the run starts again: nothing is
    * carried over from it (optional). */
   void (*expect)(N_Vector ydot, N_Vector ewt, sunrealtype gamma, sunrealtype tol, void *data);
+  /* A run starts, or starts again, at t, where the state is consistent (optional). */
+  void (*begin)(sunrealtype t, void *data);
   /* At states off the manifold of invariants, evaluates the right-hand side at the nearest state on
    * it: always if `all` is set, otherwise only where necessary. Returns whether this has been
    * necessary since the last call (optional). */
   int (*on_manifold)(void *data, int all);
+  /* A step to (t, y) has been accepted. Returns 0, or a negative code, with the reason by `cause`, if the run must
+   * not go on from there (optional). */
+  int (*accepted)(sunrealtype t, N_Vector y, void *data);
   /* Do the equations end at (t, y): is there no motion beyond t, since a prescribed motion contradicts
    * the other constraints there? Then text [CP_TEXT_LENGTH] (out) says which one. Near such a state the
    * answer is the same (optional). */

@@ -243,8 +243,8 @@ typedef enum {
   CP_KKT_NULLSPACE =
       2, /**< dense QR of A^T with column pivoting, Cholesky of M on the null space of A: M need be
               definite there only; dependent rows, minimum-norm multipliers */
-  CP_KKT_SPARSE = 3, /**< sparse LU (KLU) of the KKT matrix; dependent rows found by sparse QR */
-  CP_KKT_SPARSE_SCHUR = 4 /**< sparse Cholesky of A M^{-1} A^T: M and A sparse, M definite and
+  CP_KKT_SPARSE       = 3, /**< sparse LU (KLU) of the KKT matrix; dependent rows are left out */
+  CP_KKT_SPARSE_SCHUR = 4  /**< sparse Cholesky of A M^{-1} A^T: M and A sparse, M definite and
                              block-diagonal, independent rows */
 } CPKktLinSol;
 

@@ -113,8 +113,8 @@ typedef enum {
       1, /**< dense Cholesky factors of the Schur complement G D G^T: cheapest when small */
   CP_LINSOL_QR     = 2, /**< dense QR of D^(1/2) G^T: accurate where G is ill-conditioned */
   CP_LINSOL_QRP    = 3, /**< dense QR with column pivoting: finds the rank, takes dependent rows */
-  CP_LINSOL_SPARSE = 4, /**< sparse Cholesky factors of G D G^T, sparse QR where rows are dependent */
-  CP_LINSOL_BLOCK = 5, /**< the same as SPARSE, which is faster than a solver for each component */
+  CP_LINSOL_SPARSE = 4, /**< sparse Cholesky factors of G D G^T, takes dependent rows */
+  CP_LINSOL_BLOCK  = 5, /**< the same as SPARSE, which is faster than a solver for each component */
   CP_LINSOL_KRYLOV =
       6 /**< conjugate gradients on G D G^T, products with G and G^T only; any N_Vector */
 } CPLinSol;

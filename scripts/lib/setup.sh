@@ -21,7 +21,7 @@ packages_abi='abigail-tools binutils git'
 packages_doc='doxygen python3-sphinx python3-breathe libjs-mathjax'
 
 # The same for the user, if there is no apt
-names_build='a C11 compiler, CMake >= 3.25, Ninja, SUNDIALS 6.4 to 7.x (CVODES, ARKODE), SuiteSparse (CHOLMOD, SPQR, KLU), LAPACK (of OpenBLAS if possible), Jansson, libyaml, libxml2, pkg-config'
+names_build='a C11 compiler, CMake >= 3.25, Ninja, SUNDIALS 6.4 to 7.x (CVODES, ARKODE), SuiteSparse (CHOLMOD, KLU), LAPACK (of OpenBLAS if possible), Jansson, libyaml, libxml2, pkg-config'
 names_plot='gnuplot (with its SVG, pngcairo and pdfcairo terminals)'
 names_python='Python 3'
 names_numpy='Python 3.9 with headers, pip, venv, setuptools, cffi, numpy, pytest; if they are there, scipy, matplotlib, numba, sympy, pytest-xdist'

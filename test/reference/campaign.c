@@ -355,7 +355,7 @@ static int ntypes(void) {
   return n;
 }
 
-int main(void) {
+TEST_SUITE(campaign) {
   setvbuf(stdout, NULL, _IOLBF, 0); /* so that figures of failing tests appear, too */
   Suite *suite = suite_create("campaign");
   TCase *tcase = tcase_create("campaign");
@@ -376,5 +376,5 @@ int main(void) {
   tcase_add_test(tcase, a_rejected_attempt_does_not_change_the_linear_solver);
   tcase_add_loop_test(tcase, a_tolerance_means_something, 0, NUM_METHODS * ntypes());
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

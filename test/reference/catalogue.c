@@ -236,7 +236,7 @@ START_TEST(forty_linkages_pass_all_singular_positions) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(catalogue) {
   Suite *suite = suite_create("catalogue");
   TCase *tcase = tcase_create("catalogue");
   tcase_set_timeout(tcase, 120);
@@ -245,5 +245,5 @@ int main(void) {
   tcase_add_loop_test(tcase, errors_fall_with_the_tolerance_below_the_bound, 0, 3 * NUM_KNOWN);
   tcase_add_test(tcase, forty_linkages_pass_all_singular_positions);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -69,7 +69,7 @@ START_TEST(bdf_takes_the_steps_of_plain_bdf_when_it_projects_some) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(frequency) {
   Suite *suite = suite_create("frequency");
   TCase *tcase = tcase_create("reference");
   tcase_set_timeout(tcase, 60);
@@ -77,5 +77,5 @@ int main(void) {
   tcase_add_loop_test(tcase, bdf_takes_the_steps_of_plain_bdf_when_it_projects_some, 0,
                       NUM_FREQUENCIES);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -113,12 +113,12 @@ START_TEST(bdf_takes_fewer_steps_than_the_hand_written_hook) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(hook) {
   Suite *suite = suite_create("hook");
   TCase *tcase = tcase_create("reference");
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_add_test(tcase, bdf_takes_fewer_steps_than_the_hand_written_hook);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

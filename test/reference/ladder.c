@@ -83,7 +83,7 @@ START_TEST(car_axis_takes_no_more_steps_than_without_projection) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(ladder) {
   Suite *suite = suite_create("ladder");
   TCase *tcase = tcase_create("reference");
   tcase_set_timeout(tcase, 60);
@@ -92,5 +92,5 @@ int main(void) {
   tcase_add_test(tcase, most_steps_of_the_pendulum_are_above_order_6);
   tcase_add_test(tcase, car_axis_takes_no_more_steps_than_without_projection);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

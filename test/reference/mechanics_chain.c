@@ -259,7 +259,7 @@ START_TEST(structured_newton_takes_the_steps_of_the_full_one) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(mechanics_chain) {
   Suite *suite = suite_create("mechanics_chain");
   TCase *tcase = tcase_create("chain");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -269,5 +269,5 @@ int main(void) {
   tcase_add_test(tcase, ode_form_has_its_jacobian);
   tcase_add_loop_test(tcase, structured_newton_takes_the_steps_of_the_full_one, 0, 2);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

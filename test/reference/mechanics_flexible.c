@@ -97,7 +97,7 @@ START_TEST(old_derivatives_do_not_make_stages_get_their_own) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(mechanics_flexible) {
   Suite *suite = suite_create("mechanics_flexible");
   TCase *tcase = tcase_create("reference");
   tcase_set_timeout(tcase, 60);
@@ -107,5 +107,5 @@ int main(void) {
   tcase_add_test(tcase, order_two_saves_nothing_at_tight_tolerances);
   tcase_add_loop_test(tcase, old_derivatives_do_not_make_stages_get_their_own, 0, 4);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

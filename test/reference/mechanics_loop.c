@@ -274,7 +274,7 @@ START_TEST(impossible_assembly_is_named) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(mechanics_loop) {
   Suite *suite = suite_create("mechanics_loop");
   TCase *tcase = tcase_create("loop");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -283,5 +283,5 @@ int main(void) {
   tcase_add_loop_test(tcase, rough_guess_is_assembled, 0, 4);
   tcase_add_loop_test(tcase, impossible_assembly_is_named, 0, 8);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -637,7 +637,7 @@ START_TEST(a_driven_crank_moves_as_its_kinematics_say) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(mechanics_motion) {
   Suite *suite = suite_create("reference/mechanics_motion");
   TCase *tc    = tcase_create("motion");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -650,5 +650,5 @@ int main(void) {
   tcase_add_loop_test(tc, step_control_follows_what_is_prescribed, 0, 3);
   tcase_add_loop_test(tc, a_driven_crank_moves_as_its_kinematics_say, 0, 12);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

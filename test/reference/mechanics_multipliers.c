@@ -135,7 +135,7 @@ START_TEST(multiplier_is_the_tension_of_the_rod) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(mechanics_multipliers) {
   Suite *suite = suite_create("mechanics_multipliers");
   TCase *tcase = tcase_create("reference");
   tcase_set_timeout(tcase, 60);
@@ -144,5 +144,5 @@ int main(void) {
   tcase_add_loop_test(tcase, multipliers_are_as_good_as_the_state, 0, 2 * NUM_MECH_CASES);
   tcase_add_loop_test(tcase, multiplier_is_the_tension_of_the_rod, 0, 2 * 6);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

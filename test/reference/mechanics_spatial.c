@@ -246,7 +246,7 @@ START_TEST(axle_pendulum_has_its_period) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(mechanics_spatial) {
   Suite *suite = suite_create("mechanics_spatial");
   TCase *tcase = tcase_create("spatial");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -255,5 +255,5 @@ int main(void) {
   tcase_add_loop_test(tcase, lagrange_top_nods_by_its_cubic, 0, 8);
   tcase_add_loop_test(tcase, axle_pendulum_has_its_period, 0, 8);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

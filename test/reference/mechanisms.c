@@ -173,7 +173,7 @@ START_TEST(dependent_rows_may_be_sparse) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(mechanisms) {
   Suite *suite = suite_create("mechanisms");
   TCase *tcase = tcase_create("mechanisms");
   tcase_set_timeout(tcase, 30);
@@ -184,5 +184,5 @@ int main(void) {
   tcase_add_test(tcase, dependent_rows_may_have_factors);
   tcase_add_test(tcase, dependent_rows_may_be_sparse);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -333,7 +333,7 @@ START_TEST(projection_for_the_hook_of_cvodes_is_that_of_the_projector) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(models) {
   Suite *suite = suite_create("models");
   TCase *tcase = tcase_create("reference");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -349,5 +349,5 @@ int main(void) {
   tcase_add_test(tcase, slider_crank_loses_energy_in_the_damper_only);
   tcase_add_test(tcase, projection_for_the_hook_of_cvodes_is_that_of_the_projector);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

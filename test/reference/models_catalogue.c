@@ -291,7 +291,7 @@ START_TEST(reference_that_is_not_good_enough_is_not_known) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(models_catalogue) {
   Suite *suite = suite_create("models_catalogue");
   TCase *tcase = tcase_create("reference");
   tcase_set_timeout(tcase, 30);
@@ -307,5 +307,5 @@ int main(void) {
   tcase_add_test(tcase, chain_of_one_is_the_pendulum);
   tcase_add_test(tcase, reference_that_is_not_good_enough_is_not_known);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -177,7 +177,7 @@ START_TEST(preconditioner_reports_a_singular_block) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(models_chain) {
   Suite *suite = suite_create("models_chain");
   TCase *tcase = tcase_create("chain");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -187,5 +187,5 @@ int main(void) {
   tcase_add_loop_test(tcase, preconditioner_solves_each_level, 0, LENGTHS);
   tcase_add_test(tcase, preconditioner_reports_a_singular_block);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -288,7 +288,7 @@ START_TEST(branch_is_the_largest_difference_of_orientation) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(models_four_bar) {
   Suite *suite = suite_create("models_four_bar");
   TCase *tcase = tcase_create("four_bar");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -304,5 +304,5 @@ int main(void) {
   tcase_add_test(tcase, bad_states_and_sizes_are_refused);
   tcase_add_test(tcase, branch_is_the_largest_difference_of_orientation);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -111,7 +111,7 @@ START_TEST(energy_and_momentum_are_conserved) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(models_quaternions) {
   Suite *suite = suite_create("models_quaternions");
   TCase *tcase = tcase_create("quaternions");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -121,5 +121,5 @@ int main(void) {
   tcase_add_test(tcase, quaternions_turn_the_right_way);
   tcase_add_test(tcase, energy_and_momentum_are_conserved);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

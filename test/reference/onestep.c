@@ -81,12 +81,12 @@ START_TEST(dop853_takes_as_few_evaluations_as_a_hand_written_projection) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(onestep) {
   Suite *suite = suite_create("one-step methods");
   TCase *tc    = tcase_create("evaluations");
   tcase_set_timeout(tc, 120);
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, dop853_takes_as_few_evaluations_as_a_hand_written_projection, 0, TARGETS);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

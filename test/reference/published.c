@@ -114,7 +114,7 @@ START_TEST(dependent_rows_are_refused_by_the_other_solvers) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(published) {
   Suite *suite = suite_create("published");
   TCase *tcase = tcase_create("reference");
   tcase_set_timeout(tcase, 60);
@@ -123,5 +123,5 @@ int main(void) {
   tcase_add_loop_test(tcase, dependent_rows_give_the_published_trajectory, 0, 2);
   tcase_add_loop_test(tcase, dependent_rows_are_refused_by_the_other_solvers, 0, 2);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -281,7 +281,7 @@ START_TEST(a_rank_that_falls_on_the_way_is_told) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(singular) {
   Suite *suite = suite_create("singular");
   TCase *tcase = tcase_create("reference");
   tcase_set_timeout(tcase, 60);
@@ -292,5 +292,5 @@ int main(void) {
                       2 * WINDOWS);
   tcase_add_loop_test(tcase, a_rank_that_falls_on_the_way_is_told, 0, 2);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -493,7 +493,7 @@ START_TEST(each_further_rod_adds_as_many_entries) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(spatial_chain) {
   Suite *suite = suite_create("spatial_chain");
   TCase *tcase = tcase_create("chain");
   tcase_set_timeout(tcase, 600);
@@ -509,5 +509,5 @@ int main(void) {
   tcase_add_loop_test(tcase, dampers_take_the_energy_that_is_lost, 0, PLANAR_CASES);
   tcase_add_loop_test(tcase, each_further_rod_adds_as_many_entries, 0, 2);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

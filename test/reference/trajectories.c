@@ -179,7 +179,7 @@ START_TEST(projection_costs_no_accuracy) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(trajectories) {
   Suite *suite = suite_create("trajectories");
   TCase *tcase = tcase_create("reference");
   tcase_set_timeout(tcase, 60);
@@ -189,5 +189,5 @@ int main(void) {
   tcase_add_loop_test(tcase, error_falls_with_the_tolerance, 0, 2 * NUM_MECHANISMS);
   tcase_add_loop_test(tcase, projection_costs_no_accuracy, 0, 2 * NUM_MECHANISMS);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

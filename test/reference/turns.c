@@ -323,7 +323,7 @@ START_TEST(a_shaft_turns_as_long_as_one_likes) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(turns) {
   setvbuf(stdout, NULL, _IOLBF, 0); /* so that figures of failing tests appear, too */
   Suite *suite = suite_create("turns");
   TCase *tcase = tcase_create("turns");
@@ -334,5 +334,5 @@ int main(void) {
   tcase_add_loop_test(tcase, a_check_takes_no_roundoff_of_time_for_an_error, 0, NUM_KINDS);
   tcase_add_loop_test(tcase, a_shaft_turns_as_long_as_one_likes, 0, NUM_METHODS);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

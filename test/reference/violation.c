@@ -90,7 +90,7 @@ START_TEST(every_step_is_within_a_fraction_of_the_state_tolerance) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(violation) {
   Suite *suite = suite_create("violation");
   TCase *tcase = tcase_create("reference");
   tcase_set_timeout(tcase, 60);
@@ -100,5 +100,5 @@ int main(void) {
   tcase_add_loop_test(tcase, every_step_is_within_a_fraction_of_the_state_tolerance, 0,
                       4 * NUM_MECHANISMS);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -255,10 +255,6 @@ class Robots(RunnerTest):
         self.assert_done(process)
         self.assertEqual(process.stderr, "")
 
-    def test_check_finds_nothing(self):
-        process = cpodes("check", FILES / "gripper.xml")
-        self.assertEqual(process.returncode, DONE, process.stdout + process.stderr)
-
     def test_parameters_are_those_of_the_elements(self):
         process = cpodes("describe", FILES / "gripper.xml")
         self.assert_done(process)

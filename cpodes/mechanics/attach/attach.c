@@ -54,6 +54,8 @@ void cpMechDetach(void *data) {
   mech->attached.installed   = 0;
 }
 
+static void begin(sunrealtype t, void *data) { ((CPMech)data)->stage.start = t; }
+
 /* ---- attaching ---- */
 
 /* Called once, after the first start. Explicit methods have no iteration matrix. Adams methods,
@@ -63,10 +65,12 @@ static int install(CPMech mech, CPIntegrator s) {
   const int scaled      = mech->options.tau != 0.0 || mech->options.group_norms;
   const CPSystem system = {.data        = mech,
                            .scale       = scaled ? scaleWeights : NULL,
+                           .begin       = begin,
                            .linsys      = cpMechLinearSystem,
                            .on_manifold = cpMechOnManifold,
                            .expect      = mech->model.inverse ? cpMechExpect : NULL,
                            .sine        = cpMechStageSine,
+                           .accepted    = cpMechShakyStep,
                            .limit       = cpMechLimit,
                            .cause       = cause,
                            .print       = cpMechPrintStats,

@@ -27,6 +27,8 @@ static int start(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data
   CPMechState s;
   int flag = cpMechRead(mech, t, y, &s);
   if (!flag) flag = cpMechSolve(mech, &s, x + mech->nq, lambda);
+  mech->stage.start = NAN;
+  flag              = cpMechShakyStart(mech, &s, x + mech->nq, flag);
   if (!flag) flag = cpMechOtherRates(mech, &s, lambda, x);
   if (!flag) flag = cpMechFindNull(mech);
   if (!flag) cpMechLengths(mech, &mech->kkt->A, NULL, mech->implicit->longest);

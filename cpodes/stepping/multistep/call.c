@@ -170,6 +170,9 @@ static int explain(CPMultistep mem, int flag) {
   const CPIntegrator s = &mem->base;
   const char *function = mem->function, *again = afterRestart(mem), *reason = NULL;
   char last[CP_LAST_GOOD];
+  int code = 0;
+  for (size_t i = 0; i < sizeof by_system / sizeof by_system[0]; i++)
+    if (flag == by_system[i]) code = cpStepperCause(s, &reason);
   /* Not if a function has failed for good: it must not be called again. */
   const int fatal = mem->failure.fatal;
   if (flag < 0 &&
@@ -179,6 +182,7 @@ static int explain(CPMultistep mem, int flag) {
     return cpReport(&s->log,
                     fatal                ? fatal
                     : mem->failure.cause ? mem->failure.cause
+                    : code               ? code
                                          : flag,
                     function, "%s%s", s->text, again);
   if (fatal)
@@ -188,9 +192,6 @@ static int explain(CPMultistep mem, int flag) {
     return cpReport(&s->log, mem->failure.cause, function,
                     "every attempt of the step from t = %.10g failed: %s%s", s->t,
                     cpStepperWithoutTime(s->text), again);
-  int code = 0;
-  for (size_t i = 0; i < sizeof by_system / sizeof by_system[0]; i++)
-    if (flag == by_system[i]) code = cpStepperCause(s, &reason);
   if (code)
     return cpReport(&s->log, code, function, "%s%s%s", reason, cpStepperLastGood(s, reason, last),
                     again);
@@ -414,6 +415,11 @@ static int call(CPMultistep mem, sunrealtype tout, N_Vector yout, sunrealtype *t
   mem->treturned = *tret;
   cpSettle(mem, nst);
   cpPendingClear(mem);
+  if (nst > before && (flag = cpStepperAccepted(s))) {
+    N_VScale(1.0, s->y, yout);
+    *tret = s->t;
+    return cpReport(&s->log, flag, function, "%s", s->text);
+  }
   if (mem->sens.data && mem->sens.bypassed(mem->sens.data, nst - before)) /* the state is projected */
     return cpReport(&s->log, CP_BYPASSED, function,
                     "CVODES stepped without calling the projecting solver of the sensitivities: "

@@ -245,7 +245,9 @@ static int attemptStep(CPMultistep mem, N_Vector y0, N_Vector ycor, N_Vector ewt
   if (a.nst == 0 && cpSameTime(a.t - a.h, s->t0, a.h))
     N_VLinearSum(1.0, s->y0, 1.0, a.zn1, a.ypred);
   if (mem->sens.data) mem->sens.attempt(mem->sens.data, &a);
+  const int settled = trial->complete && a.nst > trial->nst;
   cpSettle(mem, a.nst);
+  if (settled && (flag = cpStepperAccepted(s))) return cpFatal(mem, flag);
   if (a.nst == 0) {
     cpAdoptTolerances(mem, ewt);
     /* CVODES evaluates f after the weights of the start. */

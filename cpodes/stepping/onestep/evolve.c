@@ -253,6 +253,7 @@ static int step(CPOneStep mem) {
   mem->have_step = 0; /* Attempts overwrite what interpolation in the last step needs. */
   flag           = attempts(mem);
   if (!flag && cpStepperIsAtLimit(s, mem->hlast)) flag = CP_PROJ_CONV_FAILURE;
+  if (!flag) flag = cpStepperAccepted(s);
   /* The sizes tried in a failed step say nothing about later ones. A proposal that was below the
    * roundoff of t is chosen anew, lest the run could never continue. */
   if (flag) mem->h = s->t + proposed == s->t ? 0.0 : proposed;

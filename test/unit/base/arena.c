@@ -83,7 +83,7 @@ START_TEST(whichever_allocation_fails_nothing_is_lost) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(arena) {
   Suite *s = suite_create("arena");
   TCase *t = tcase_create("arena");
   tcase_add_checked_fixture(t, setup, NULL);
@@ -93,5 +93,5 @@ int main(void) {
   tcase_add_loop_test(t, sizes_beyond_the_address_space_fail, 0, 3);
   tcase_add_test(t, whichever_allocation_fails_nothing_is_lost);
   suite_add_tcase(s, t);
-  return run_suite(s);
+  return s;
 }

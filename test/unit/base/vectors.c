@@ -69,12 +69,12 @@ START_TEST(vectors_of_another_kind_keep_their_operations) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(vectors) {
   Suite *s = suite_create("vectors");
   TCase *t = tcase_create("vectors");
   tcase_add_checked_fixture(t, test_context_setup, test_context_teardown);
   tcase_add_test(t, own_loops_give_the_same_bits_as_those_of_sundials);
   tcase_add_test(t, vectors_of_another_kind_keep_their_operations);
   suite_add_tcase(s, t);
-  return run_suite(s);
+  return s;
 }

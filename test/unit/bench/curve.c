@@ -60,7 +60,7 @@ START_TEST(larger_errors_cost_at_most_the_cheapest_run) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(curve) {
   Suite *suite = suite_create("curve");
   TCase *tcase = tcase_create("curve");
   tcase_add_test(tcase, an_envelope_does_not_depend_on_the_order_of_runs);
@@ -68,5 +68,5 @@ int main(void) {
   tcase_add_test(tcase, nothing_is_extrapolated_to_smaller_errors);
   tcase_add_test(tcase, larger_errors_cost_at_most_the_cheapest_run);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

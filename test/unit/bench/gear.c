@@ -128,7 +128,7 @@ START_TEST(the_sparse_jacobian_is_the_dense_one) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(gear) {
   Suite *suite = suite_create("gear");
   TCase *tcase = tcase_create("gear");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -136,5 +136,5 @@ int main(void) {
   tcase_add_loop_test(tcase, the_jacobian_is_the_derivative_of_the_residual, 0, MECHANISMS);
   tcase_add_loop_test(tcase, the_sparse_jacobian_is_the_dense_one, 0, MECHANISMS);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -185,7 +185,7 @@ START_TEST(evaluations_of_the_power_per_step_do_not_grow_with_the_mechanism) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(balance) {
   Suite *suite = suite_create("bodies/balance");
   TCase *tc    = tcase_create("balance");
   tcase_set_timeout(tc, 60);
@@ -195,5 +195,5 @@ int main(void) {
   tcase_add_loop_test(tc, the_work_of_dampers_takes_no_more_steps, 0, 2);
   tcase_add_loop_test(tc, evaluations_of_the_power_per_step_do_not_grow_with_the_mechanism, 0, 2);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -127,11 +127,11 @@ START_TEST(a_bicycle_moves_as_in_the_paper) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(bicycle) {
   Suite *suite = suite_create("bodies/bicycle");
   TCase *tc    = tcase_create("bicycle");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, a_bicycle_moves_as_in_the_paper, 0, 6);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -355,7 +355,7 @@ START_TEST(predictions_far_off_do_not_make_derivatives_wrong) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(catalogue) {
   Suite *suite = suite_create("bodies/catalogue");
 #ifdef CPODES_MECHANISMS_READ
   const int with_files = 2;
@@ -372,5 +372,5 @@ int main(void) {
   tcase_add_test(tc, steps_of_a_chain_do_not_depend_on_the_rows_of_its_hinges);
   tcase_add_loop_test(tc, predictions_far_off_do_not_make_derivatives_wrong, 0, 201);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -796,7 +796,7 @@ START_TEST(the_nth_allocation_may_fail) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(errors) {
   Suite *suite = suite_create("bodies/errors");
   TCase *tc    = tcase_create("errors");
   tcase_add_checked_fixture(tc, setup, teardown);
@@ -823,5 +823,5 @@ int main(void) {
   tcase_add_test(tc, a_system_of_the_programs_own_is_the_same);
   tcase_add_test(tc, the_nth_allocation_may_fail);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

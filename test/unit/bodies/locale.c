@@ -122,7 +122,7 @@ START_TEST(messages_have_decimal_points) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(locale) {
   Suite *suite = suite_create("bodies/locale");
   TCase *tc    = tcase_create("locale");
   tcase_add_checked_fixture(tc, set_locale, test_context_teardown);
@@ -132,5 +132,5 @@ int main(void) {
   tcase_add_test(tc, the_locale_is_as_before);
   tcase_add_test(tc, messages_have_decimal_points);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -106,7 +106,7 @@ START_TEST(closed_loops_accelerate_as_with_the_matrices_of_mujoco) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(mujoco) {
   Suite *suite = suite_create("bodies/mujoco");
   TCase *tc    = tcase_create("mujoco");
   tcase_set_timeout(tc, 60);
@@ -114,5 +114,5 @@ int main(void) {
   tcase_add_test(tc, all_joints_move_as_in_mujoco);
   tcase_add_test(tc, closed_loops_accelerate_as_with_the_matrices_of_mujoco);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

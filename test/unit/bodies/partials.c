@@ -376,7 +376,7 @@ START_TEST(sparse_matrices_are_exact_too) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(partials) {
   Suite *suite = suite_create("bodies/partials");
   TCase *tc    = tcase_create("partials");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -388,5 +388,5 @@ int main(void) {
   tcase_add_loop_test(tc, rows_of_contacts_are_velocities_of_the_points_that_touch, 0, 6 * NSHAPES);
   tcase_add_test(tc, sparse_matrices_are_exact_too);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -526,7 +526,7 @@ START_TEST(all_of_many_elements_are_asked) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(reactions) {
   Suite *suite = suite_create("bodies/reactions");
   TCase *tc    = tcase_create("reactions");
   tcase_set_timeout(tc, 60);
@@ -548,5 +548,5 @@ int main(void) {
   tcase_add_test(tc, a_held_body_that_cannot_move_is_at_rest);
   tcase_add_test(tc, all_of_many_elements_are_asked);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

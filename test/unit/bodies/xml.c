@@ -1045,7 +1045,7 @@ END_TEST
 
 #define NUMBER(array) (int)(sizeof(array) / sizeof *(array))
 
-int main(void) {
+TEST_SUITE(xml) {
   Suite *suite = suite_create("bodies/xml");
   TCase *tc    = tcase_create("xml");
   tcase_set_timeout(tc, 60);
@@ -1080,5 +1080,5 @@ int main(void) {
   tcase_add_test(tc, other_encodings_are_read);
   tcase_add_loop_test(tc, the_nth_allocation_may_fail, 0, 2);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

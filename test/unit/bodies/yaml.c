@@ -359,7 +359,7 @@ START_TEST(the_nth_allocation_may_fail) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(yaml) {
   Suite *suite = suite_create("bodies/yaml");
   TCase *tc    = tcase_create("yaml");
   tcase_set_timeout(tc, 60);
@@ -379,5 +379,5 @@ int main(void) {
   tcase_add_test(tc, a_missing_file_is_named);
   tcase_add_test(tc, the_nth_allocation_may_fail);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

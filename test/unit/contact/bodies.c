@@ -235,7 +235,7 @@ static int at_time(sunrealtype t, N_Vector y, sunrealtype *value, void *data) {
  * before the end of sliding, may be taken back for either root, or may contain both.) */
 START_TEST(roots_of_the_user_do_not_hide_the_end_of_sliding) {
   const sunrealtype tol = pow(10, -4 - _i / 2), end = 2 / (7 * mu * g);
-  long int attempts     = 0;
+  long int attempts = 0;
   for (int k = 0; k < 25; k++) {
     const sunrealtype half = end * (0.51 + 0.02 * k);
     CPBodies bodies        = CPBodiesCreate(3, test_context);
@@ -442,7 +442,7 @@ START_TEST(tippe_top_ends_its_sliding_in_time) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(bodies) {
   Suite *suite = suite_create("contact/bodies");
   TCase *tc    = tcase_create("bodies");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -456,5 +456,5 @@ int main(void) {
   tcase_add_test(tc, tippe_top_turns_over);
   tcase_add_loop_test(tc, tippe_top_ends_its_sliding_in_time, 0, 8);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

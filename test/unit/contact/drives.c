@@ -163,12 +163,12 @@ START_TEST(a_block_on_a_belt_slides_and_is_taken_along) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(drives) {
   Suite *suite = suite_create("contacts beside prescribed motions");
   TCase *tcase = tcase_create("drives");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tcase, a_block_leaves_a_shaken_table_and_comes_back, 0, METHODS * WAYS);
   tcase_add_loop_test(tcase, a_block_on_a_belt_slides_and_is_taken_along, 0, METHODS * WAYS);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -688,7 +688,7 @@ START_TEST(memory_is_flat) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(failures) {
   Suite *suite = suite_create("contact/failures");
   TCase *tc    = tcase_create("failures");
   tcase_add_loop_test(tc, a_root_function_that_fails_ends_the_run, 0, METHODS);
@@ -716,5 +716,5 @@ int main(void) {
   tcase_add_test(tc, every_allocation_may_fail);
   tcase_add_loop_test(tc, memory_is_flat, 0, METHODS);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

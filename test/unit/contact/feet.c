@@ -77,8 +77,8 @@ START_TEST(all_feet_of_a_box_stop_and_slip_together) {
                            laws[][2] = {{0.2, 0}, {0.2, 0.3}};
   static const char *const names[]   = {"a", "b", "c", "d"};
   for (int k = 0; k < 2; k++)
-    for (int w = 0; w < 3; w++)
-      for (int l = 0; l < 2; l++) {
+    for (int w = test_is_short(); w < 3; w += 1 + test_is_short())
+      for (int l = test_is_short(); l < 2; l++) {
         Box box        = boxes[k];
         const int feet = box.feet, moves = w < 2;
         const sunrealtype tol = _i % 2 ? 1e-8 : 1e-5, mu = laws[l][0], most = fmax(mu, laws[l][1]),
@@ -114,11 +114,11 @@ START_TEST(all_feet_of_a_box_stop_and_slip_together) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(feet) {
   Suite *suite = suite_create("contact/feet");
   TCase *tc    = tcase_create("feet");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, all_feet_of_a_box_stop_and_slip_together, 0, 2 * METHODS);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -310,7 +310,7 @@ START_TEST(quantities_of_contacts_are_those_of_the_floor) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(laws) {
   Suite *suite = suite_create("contact/laws");
   TCase *tc    = tcase_create("laws");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -323,5 +323,5 @@ int main(void) {
   tcase_add_loop_test(tc, poissons_law_passes_impulses_on, 0, METHODS);
   tcase_add_loop_test(tc, quantities_of_contacts_are_those_of_the_floor, -1, 2);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -569,7 +569,7 @@ START_TEST(random_boxes_fall) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(motions) {
   Suite *suite = suite_create("contact/motions");
   TCase *tc    = tcase_create("motions");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -594,5 +594,5 @@ int main(void) {
   tcase_add_loop_test(tc, woodpecker_has_the_accuracy_of_the_tolerance, 0, METHODS);
   tcase_add_loop_test(tc, random_boxes_fall, 0, METHODS);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -95,7 +95,7 @@ START_TEST(slider_with_clearance_stays_in_its_guide) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(published) {
   Suite *suite = suite_create("contact/published");
   TCase *tc    = tcase_create("published");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -103,5 +103,5 @@ int main(void) {
   tcase_add_loop_test(tc, slider_with_clearance_strikes_its_guide, 0, METHODS);
   tcase_add_loop_test(tc, slider_with_clearance_stays_in_its_guide, 0, METHODS);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -347,7 +347,7 @@ START_TEST(contacts_called_by_their_own_functions_refuse) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(reentrance) {
   Suite *suite = suite_create("contact/reentrance");
   TCase *tcase = tcase_create("reentrance");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -357,5 +357,5 @@ int main(void) {
                       SYSTEM_NONE);
   tcase_add_loop_test(tcase, contacts_called_by_their_own_functions_refuse, 0, METHODS);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

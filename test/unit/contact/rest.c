@@ -179,7 +179,7 @@ START_TEST(a_puck_stays_at_rest_as_long_as_its_load_says_so) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(rest) {
   Suite *suite = suite_create("contact/rest");
   TCase *tc    = tcase_create("rest");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -187,5 +187,5 @@ int main(void) {
                       2 * LOADS * METHODS);
   tcase_add_loop_test(tc, a_puck_stays_at_rest_as_long_as_its_load_says_so, 0, METHODS);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -389,7 +389,7 @@ START_TEST(what_has_no_solution_is_not_solved) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(solve) {
   Suite *suite = suite_create("contact/solve");
   TCase *tc    = tcase_create("solve");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -400,5 +400,5 @@ int main(void) {
   tcase_add_test(tc, four_legs_share_the_weight);
   tcase_add_test(tc, what_has_no_solution_is_not_solved);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

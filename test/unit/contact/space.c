@@ -294,7 +294,7 @@ START_TEST(sliding_that_turns_downhill_ends_in_time) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(space) {
   Suite *suite = suite_create("contact/space");
   TCase *tc    = tcase_create("space");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -304,5 +304,5 @@ int main(void) {
   tcase_add_loop_test(tc, sliding_that_begins_slowly_takes_few_steps, 0, 8);
   tcase_add_loop_test(tc, sliding_that_turns_downhill_ends_in_time, 0, 4 * METHODS);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -220,7 +220,7 @@ START_TEST(limits_that_are_none_are_refused) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(stretch) {
   Suite *suite = suite_create("contact/stretch");
   TCase *tc    = tcase_create("stretch");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -231,5 +231,5 @@ int main(void) {
   tcase_add_loop_test(tc, steps_are_those_of_the_events_that_were_too_many, 0, METHODS);
   tcase_add_test(tc, limits_that_are_none_are_refused);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

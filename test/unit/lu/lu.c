@@ -307,7 +307,7 @@ START_TEST(dense_matrices_that_are_singular_are_told) {
 }
 END_TEST
 
-static Suite *lu_suite(void) {
+TEST_SUITE(lu) {
   Suite *suite   = suite_create("LU factors");
   TCase *factors = tcase_create("factors"), *sums = tcase_create("sums");
   tcase_add_loop_test(factors, solutions_are_right, 0, KINDS);
@@ -324,5 +324,3 @@ static Suite *lu_suite(void) {
   suite_add_tcase(suite, sums);
   return suite;
 }
-
-int main(void) { return run_suite(lu_suite()); }

@@ -796,7 +796,7 @@ START_TEST(statistics_are_printed_with_the_system) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(api) {
   Suite *suite = suite_create("api");
   TCase *tcase = tcase_create("api");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -824,5 +824,5 @@ int main(void) {
   tcase_add_loop_test(tcase, an_integrator_outlives_its_system, 0, 2);
   tcase_add_loop_test(tcase, statistics_are_printed_with_the_system, 0, 4);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

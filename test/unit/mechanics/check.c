@@ -600,7 +600,7 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(check) {
   Suite *suite = suite_create("mechanics/check");
   TCase *tc    = tcase_create("check");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -612,5 +612,5 @@ int main(void) {
   tcase_add_test(tc, failing_function_is_named);
   tcase_add_loop_test(tc, every_allocation_may_fail, 0, 2);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

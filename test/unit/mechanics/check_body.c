@@ -289,7 +289,7 @@ START_TEST(options_may_follow_a_check) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(check_body) {
   Suite *suite = suite_create("mechanics/check_body");
   TCase *tc    = tcase_create("check_body");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -304,5 +304,5 @@ int main(void) {
   tcase_add_test(tc, a_quaternion_off_its_norm_is_named);
   tcase_add_test(tc, options_may_follow_a_check);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

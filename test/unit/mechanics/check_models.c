@@ -493,7 +493,7 @@ START_TEST(quaternions_are_compared_at_norm_one) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(check_models) {
   Suite *suite = suite_create("mechanics/check_models");
   TCase *tc    = tcase_create("models");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -510,5 +510,5 @@ int main(void) {
   tcase_add_test(tc, rows_that_agree_at_their_own_velocities_only_pass);
   tcase_add_test(tc, quaternions_are_compared_at_norm_one);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -125,7 +125,7 @@ START_TEST(a_matrix_without_b_takes_few_evaluations) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(differences) {
   Suite *suite = suite_create("mechanics/differences");
   TCase *tc    = tcase_create("differences");
   tcase_set_timeout(tc, 60);
@@ -135,5 +135,5 @@ int main(void) {
   tcase_add_loop_test(tc, a_matrix_without_b_takes_few_evaluations, 0, 3);
   tcase_add_loop_test(tc, dependent_rows_by_differences_move_as_those_of_the_model, 0, 2);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

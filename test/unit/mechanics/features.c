@@ -249,7 +249,7 @@ START_TEST(groups_have_norms_of_their_own) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(features) {
   Suite *suite = suite_create("features");
   TCase *tcase = tcase_create("features");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -259,5 +259,5 @@ int main(void) {
   tcase_add_loop_test(tcase, time_scale_weights_velocities_and_auxiliary_states, 0, 2);
   tcase_add_test(tcase, groups_have_norms_of_their_own);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -399,7 +399,7 @@ START_TEST(wrong_right_hand_sides_are_refused) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(forces) {
   Suite *suite = suite_create("mechanics/forces");
   TCase *tcase = tcase_create("forces");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -413,5 +413,5 @@ int main(void) {
   tcase_add_test(tcase, both_masses_of_a_rod_share_an_impulse);
   tcase_add_test(tcase, wrong_right_hand_sides_are_refused);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

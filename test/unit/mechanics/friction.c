@@ -373,7 +373,7 @@ START_TEST(forces_converge_where_multipliers_vanish) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(friction) {
   Suite *suite = suite_create("friction");
   TCase *tcase = tcase_create("friction");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -384,5 +384,5 @@ int main(void) {
   tcase_add_loop_test(tcase, run_stops_where_the_pressure_ends, 0, 2);
   tcase_add_loop_test(tcase, forces_converge_where_multipliers_vanish, 0, 2);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -401,7 +401,7 @@ START_TEST(velocities_follow_a_kink_of_a_motion) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(impact) {
   Suite *suite = suite_create("mechanics/impact");
   TCase *tc    = tcase_create("impact");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -420,5 +420,5 @@ int main(void) {
   tcase_add_test(tc, rod_that_holds_changes_nothing);
   tcase_add_loop_test(tc, velocities_follow_a_kink_of_a_motion, 0, 3);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

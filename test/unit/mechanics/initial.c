@@ -141,7 +141,7 @@ START_TEST(singular_positions_lose_rank) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(initial) {
   Suite *suite = suite_create("initial");
   TCase *tcase = tcase_create("initial");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -151,5 +151,5 @@ int main(void) {
   tcase_add_test(tcase, weights_tell_what_moves);
   tcase_add_loop_test(tcase, singular_positions_lose_rank, 0, 6);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -612,7 +612,7 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
-static Suite *inverse_suite(void) {
+TEST_SUITE(inverse) {
   Suite *suite = suite_create("mechanisms by inverse dynamics");
   TCase *tc    = tcase_create("all");
   tcase_add_checked_fixture(tc, setup, test_context_teardown);
@@ -635,5 +635,3 @@ static Suite *inverse_suite(void) {
   suite_add_tcase(suite, tc);
   return suite;
 }
-
-int main(void) { return run_suite(inverse_suite()); }

@@ -309,7 +309,7 @@ START_TEST(norm_of_zero_is_named) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(kinematics) {
   Suite *suite = suite_create("mechanics/kinematics");
   TCase *tc    = tcase_create("kinematics");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -324,5 +324,5 @@ int main(void) {
   tcase_add_loop_test(tc, half_turns_are_quaternions, 0, 4);
   tcase_add_test(tc, norm_of_zero_is_named);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -240,7 +240,7 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(linear) {
   Suite *suite = suite_create("mechanics/linear");
   TCase *tc    = tcase_create("linear");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -254,5 +254,5 @@ int main(void) {
   tcase_add_test(tc, roundoff_of_an_assembled_mass_matrix_is_accepted);
   tcase_add_loop_test(tc, every_allocation_may_fail, 0, N_KINDS);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

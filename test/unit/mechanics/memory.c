@@ -308,7 +308,7 @@ START_TEST(projections_keep_nothing) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(memory) {
   Suite *suite = suite_create("memory");
   TCase *tcase = tcase_create("memory");
   tcase_set_timeout(tcase, 60);
@@ -318,5 +318,5 @@ int main(void) {
   tcase_add_loop_test(tcase, without_memory_for_a_metric_the_run_goes_on, 0, METHODS * NAMES);
   tcase_add_loop_test(tcase, projections_keep_nothing, 0, METHODS * NAMES);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -571,7 +571,7 @@ START_TEST(of_many_motions_that_contradict_a_constraint_some_are_named) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(motion) {
   Suite *suite = suite_create("mechanics/motion");
   TCase *tc    = tcase_create("motion");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -603,5 +603,5 @@ int main(void) {
   tcase_add_test(tc, rows_are_named_in_messages);
   tcase_add_loop_test(tc, each_way_gives_the_prescribed_acceleration, 0, 3);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

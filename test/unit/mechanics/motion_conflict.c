@@ -182,7 +182,7 @@ START_TEST(accelerations_that_contradict_are_a_motion_conflict) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(motion_conflict) {
   Suite *suite = suite_create("mechanics/motion_conflict");
   TCase *tc    = tcase_create("motion_conflict");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -191,5 +191,5 @@ int main(void) {
   tcase_add_loop_test(tc, velocities_that_contradict_have_no_consistent_state, 0, PAIRS);
   tcase_add_loop_test(tc, accelerations_that_contradict_are_a_motion_conflict, 0, PAIRS);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -548,7 +548,7 @@ START_TEST(partial_derivatives_that_are_grossly_too_large_end_runs_of_BDF) {
 }
 END_TEST
 
-static Suite *newton_suite(void) {
+TEST_SUITE(newton) {
   Suite *suite = suite_create("structured Newton");
   TCase *tc    = tcase_create("matrix");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -568,5 +568,3 @@ static Suite *newton_suite(void) {
   suite_add_tcase(suite, tc);
   return suite;
 }
-
-int main(void) { return run_suite(newton_suite()); }

@@ -301,7 +301,7 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
-static Suite *operators_suite(void) {
+TEST_SUITE(newton_operators) {
   Suite *suite = suite_create("structured Newton: accelerations, failures");
   TCase *tc    = tcase_create("matrix");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -317,5 +317,3 @@ static Suite *operators_suite(void) {
   suite_add_tcase(suite, tc);
   return suite;
 }
-
-int main(void) { return run_suite(operators_suite()); }

@@ -176,12 +176,12 @@ START_TEST(rates_that_are_not_finite_are_named) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(nonfinite) {
   Suite *suite = suite_create("Mechanical systems: what is not finite");
   TCase *tc    = tcase_create("evaluations");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, what_is_not_finite_gives_no_accelerations, 0, STORAGES * KINDS * SOLVERS);
   tcase_add_test(tc, rates_that_are_not_finite_are_named);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -161,12 +161,12 @@ START_TEST(ball_rolls_with_five_sevenths) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(nonholonomic) {
   Suite *suite = suite_create("nonholonomic");
   TCase *tcase = tcase_create("nonholonomic");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tcase, knife_edge_follows_its_cycloid, 0, 4);
   tcase_add_loop_test(tcase, ball_rolls_with_five_sevenths, 0, 2);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -764,7 +764,7 @@ START_TEST(runs_after_a_restart_are_those_of_a_new_integrator) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(onestep) {
   Suite *suite = suite_create("mechanical systems in one-step methods");
   TCase *tc    = tcase_create("all");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -796,5 +796,5 @@ int main(void) {
   tcase_add_loop_test(tc, a_damper_that_vanishes_within_a_step_is_seen, 0, 5 * METHODS);
   tcase_add_loop_test(tc, runs_after_a_restart_are_those_of_a_new_integrator, 0, METHODS);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

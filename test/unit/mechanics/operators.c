@@ -389,7 +389,7 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(operators) {
   Suite *suite = suite_create("mechanics/operators");
   TCase *tc    = tcase_create("operators");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -409,5 +409,5 @@ int main(void) {
   tcase_add_test(tc, closed_loop_has_one_tangent_by_dense_and_sparse_matrices);
   tcase_add_loop_test(tc, every_allocation_may_fail, 0, 3);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -317,7 +317,7 @@ START_TEST(printed_statistics_are_those_of_the_newest_state) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(output) {
   Suite *suite = suite_create("mechanics/output");
   TCase *tc    = tcase_create("output");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -331,5 +331,5 @@ int main(void) {
   tcase_add_test(tc, statistics_keep_the_newest_output);
   tcase_add_loop_test(tc, printed_statistics_are_those_of_the_newest_state, 0, 2);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

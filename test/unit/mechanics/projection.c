@@ -219,7 +219,7 @@ START_TEST(projections_are_nearest_points) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(projection) {
   Suite *suite = suite_create("projection");
   TCase *tcase = tcase_create("states");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -228,5 +228,5 @@ int main(void) {
   tcase_add_loop_test(tcase, corrections_are_along_the_normals_of_the_metric, 0, SYSTEMS);
   tcase_add_loop_test(tcase, projections_are_nearest_points, 0, SYSTEMS);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

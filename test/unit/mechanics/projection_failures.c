@@ -336,7 +336,7 @@ START_TEST(quaternions_of_norm_zero_are_named) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(projection_failures) {
   Suite *suite = suite_create("projection_failures");
   TCase *tcase = tcase_create("failures");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -357,5 +357,5 @@ int main(void) {
   tcase_add_test(tcase, projections_go_without_weights);
   tcase_add_test(tcase, quaternions_of_norm_zero_are_named);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

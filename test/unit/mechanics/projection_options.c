@@ -494,7 +494,7 @@ START_TEST(a_dense_mass_couples_the_blocks_of_sparse_rows) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(projection_options) {
   Suite *suite = suite_create("projection_options");
   TCase *tcase = tcase_create("options");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -510,5 +510,5 @@ int main(void) {
   tcase_add_test(tcase, krylov_wants_operators);
   tcase_add_test(tcase, options_of_the_iteration_are_heard);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -455,7 +455,7 @@ START_TEST(increments_of_small_auxiliary_states_are_as_small_as_tolerances) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(regressions) {
   Suite *suite = suite_create("Mechanical systems: regressions");
   TCase *tc    = tcase_create("regressions");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -470,5 +470,5 @@ int main(void) {
   tcase_add_test(tc, a_drive_moves_before_its_extremum);
   tcase_add_test(tc, increments_of_small_auxiliary_states_are_as_small_as_tolerances);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -87,7 +87,7 @@ START_TEST(new_user_data_want_new_factors) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(regressions_use) {
   Suite *suite = suite_create("Mechanical systems: regressions of their use");
   TCase *tc    = tcase_create("regressions");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -96,5 +96,5 @@ int main(void) {
   tcase_add_test(tc, factors_may_be_kept_for_ever);
   tcase_add_test(tc, new_user_data_want_new_factors);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

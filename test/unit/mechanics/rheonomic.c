@@ -143,7 +143,7 @@ START_TEST(a_mechanism_without_freedom_is_followed) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(rheonomic) {
   Suite *suite = suite_create("rheonomic");
   TCase *tcase = tcase_create("rheonomic");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -151,5 +151,5 @@ int main(void) {
   tcase_add_test(tcase, what_is_driven_costs_no_more_steps_than_unprojected_tests_take);
   tcase_add_loop_test(tcase, a_mechanism_without_freedom_is_followed, 0, METHODS * DECADES);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -343,7 +343,7 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
-static Suite *suggest_suite(void) {
+TEST_SUITE(suggest) {
   Suite *suite = suite_create("the choice of a method");
   TCase *tc    = tcase_create("suggestions");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -364,5 +364,3 @@ static Suite *suggest_suite(void) {
   suite_add_tcase(suite, tc);
   return suite;
 }
-
-int main(void) { return run_suite(suggest_suite()); }

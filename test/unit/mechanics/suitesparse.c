@@ -180,7 +180,7 @@ START_TEST(factors_with_kept_pivots_allocate_nothing) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(suitesparse) {
   Suite *suite = suite_create("what SuiteSparse allocates");
   TCase *tcase = tcase_create("allocations");
   count_suitesparse();
@@ -188,5 +188,5 @@ int main(void) {
   tcase_add_loop_test(tcase, steps_allocate_nothing_once_all_is_factored, 0, RUNS);
   tcase_add_test(tcase, factors_with_kept_pivots_allocate_nothing);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

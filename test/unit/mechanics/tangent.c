@@ -209,7 +209,7 @@ START_TEST(cotangents_are_transposed) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(tangent) {
   Suite *suite = suite_create("tangent");
   TCase *tcase = tcase_create("vectors");
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
@@ -218,5 +218,5 @@ int main(void) {
   tcase_add_loop_test(tcase, tangents_keep_all_constraints, 0, SYSTEMS);
   tcase_add_loop_test(tcase, cotangents_are_transposed, 0, SYSTEMS);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

@@ -151,7 +151,7 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(turning) {
   Suite *suite = suite_create("directions that turn");
   TCase *tc    = tcase_create("all");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -160,5 +160,5 @@ int main(void) {
   tcase_add_test(tc, a_row_that_is_off_changes_nothing);
   tcase_add_test(tc, every_allocation_may_fail);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -230,7 +230,7 @@ START_TEST(matrices_that_fail_at_the_end_of_a_step_end_the_run) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(udot) {
   Suite *suite = suite_create("mechanics/udot");
   TCase *tc    = tcase_create("udot");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -243,5 +243,5 @@ int main(void) {
   tcase_add_loop_test(tc, the_check_compares_both, 0, 3);
   tcase_add_loop_test(tc, the_check_does_not_compare_rows_that_are_off_and_motions, 0, 2);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

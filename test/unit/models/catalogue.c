@@ -243,7 +243,7 @@ START_TEST(a_mechanism_takes_its_model_and_user_data) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(catalogue) {
   Suite *suite = suite_create("models/catalogue");
   TCase *tc    = tcase_create("catalogue");
   tcase_set_timeout(tc, 60);
@@ -264,5 +264,5 @@ int main(void) {
   tcase_add_test(tc, a_model_that_cannot_be_created_says_why);
   tcase_add_test(tc, a_mechanism_takes_its_model_and_user_data);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

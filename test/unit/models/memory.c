@@ -46,7 +46,7 @@ START_TEST(a_check_without_memory_leaves_nothing) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(memory) {
   Suite *suite = suite_create("models/memory");
   TCase *tc    = tcase_create("memory");
   tcase_set_timeout(tc, 60);
@@ -54,5 +54,5 @@ int main(void) {
   tcase_add_loop_test(tc, a_model_that_cannot_be_created_leaves_nothing, 0, ntypes());
   tcase_add_test(tc, a_check_without_memory_leaves_nothing);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -223,7 +223,7 @@ START_TEST(nan_from_the_jacobian_ends_it_with_the_guess_as_it_came) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(assemble) {
   Suite *suite = suite_create("assemble");
   TCase *tc    = tcase_create("assemble");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -240,5 +240,5 @@ int main(void) {
   tcase_add_loop_test(tc, a_fatal_failure_at_any_call_of_c_ends_it, 0, n_settings);
   tcase_add_loop_test(tc, nan_from_the_jacobian_ends_it_with_the_guess_as_it_came, 0, n_solvers);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -713,7 +713,7 @@ START_TEST(a_vector_that_overflows_stays_as_it_was) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(bad_input) {
   Suite *suite = suite_create("bad_input");
   TCase *tc    = tcase_create("bad_input");
   tcase_add_checked_fixture(tc, setup, teardown);
@@ -748,5 +748,5 @@ int main(void) {
   tcase_add_test(tc, refused_calls_change_nothing);
   tcase_add_test(tc, without_a_handler_the_message_is_a_line_on_stderr);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

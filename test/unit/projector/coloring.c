@@ -185,7 +185,7 @@ START_TEST(without_memory_nothing_is_left_behind) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(coloring) {
   Suite *suite = suite_create("coloring");
   TCase *tc    = tcase_create("coloring");
   tcase_add_checked_fixture(tc, NULL, teardown);
@@ -197,5 +197,5 @@ int main(void) {
   tcase_add_test(tc, columns_of_a_long_row_leave_a_group_to_the_others);
   tcase_add_test(tc, without_memory_nothing_is_left_behind);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -427,7 +427,7 @@ START_TEST(the_users_violation_norm_is_used_and_its_failure_reported) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(failures) {
   Suite *suite = suite_create("failures");
   TCase *tc    = tcase_create("failures");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -454,5 +454,5 @@ int main(void) {
   tcase_add_loop_test(tc, GetViolation_reports_failing_callbacks_with_negative_codes, 0, n_settings);
   tcase_add_loop_test(tc, the_users_violation_norm_is_used_and_its_failure_reported, 0, n_solvers);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -664,7 +664,7 @@ START_TEST(states_that_need_no_projection_are_left_alone_as_with_factors) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(krylov) {
   Suite *suite = suite_create("projector/krylov");
   TCase *tc    = tcase_create("krylov");
   tcase_set_timeout(tc, 60.0);
@@ -698,5 +698,5 @@ int main(void) {
   tcase_add_loop_test(tc, a_chain_swings_as_with_factors, 0, 2);
   tcase_add_test(tc, states_that_need_no_projection_are_left_alone_as_with_factors);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

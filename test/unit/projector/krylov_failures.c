@@ -655,7 +655,7 @@ START_TEST(a_projection_allocates_nothing) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(krylov_failures) {
   Suite *suite = suite_create("projector/krylov_failures");
   TCase *tc    = tcase_create("failures");
   tcase_set_timeout(tc, 60.0);
@@ -683,5 +683,5 @@ int main(void) {
   tcase_add_test(tc, every_allocation_may_fail);
   tcase_add_test(tc, a_projection_allocates_nothing);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -619,7 +619,7 @@ START_TEST(levels_that_contradict_the_jacobian_are_refused_by_the_projection) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(levels) {
   Suite *suite = suite_create("levels");
   TCase *tc    = tcase_create("levels");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -651,5 +651,5 @@ int main(void) {
   tcase_add_loop_test(tc, levels_that_contradict_the_jacobian_are_refused_by_the_projection, 0,
                       n_settings);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

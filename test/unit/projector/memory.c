@@ -219,7 +219,7 @@ START_TEST(after_the_first_projection_nothing_is_allocated) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(memory) {
   Suite *suite = suite_create("memory");
   TCase *tc    = tcase_create("memory");
   tcase_add_checked_fixture(tc, setup, teardown);
@@ -230,5 +230,5 @@ int main(void) {
   tcase_add_test(tc, every_allocation_of_a_user_projector_may_fail);
   tcase_add_loop_test(tc, after_the_first_projection_nothing_is_allocated, 0, n_settings);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

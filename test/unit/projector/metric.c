@@ -507,7 +507,7 @@ START_TEST(solvers_that_factor_refuse_an_operator) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(metric) {
   Suite *suite = suite_create("metric");
   TCase *tc    = tcase_create("metric");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -531,5 +531,5 @@ int main(void) {
   tcase_add_loop_test(tc, a_changed_pattern_is_refused, 0, CHOICES);
   tcase_add_loop_test(tc, solvers_that_factor_refuse_an_operator, 0, CHOICES);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

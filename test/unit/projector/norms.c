@@ -753,7 +753,7 @@ START_TEST(projecting_allocates_nothing) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(norms) {
   Suite *suite = suite_create("norms");
   TCase *tc    = tcase_create("norms");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -784,5 +784,5 @@ int main(void) {
   tcase_add_test(tc, entries_that_are_not_finite_or_not_positive_are_found_anywhere);
   tcase_add_loop_test(tc, projecting_allocates_nothing, 0, N_LAYOUTS);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

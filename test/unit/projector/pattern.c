@@ -115,12 +115,12 @@ START_TEST(entries_that_are_not_finite_are_named) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(pattern) {
   Suite *suite = suite_create("pattern");
   TCase *tc    = tcase_create("pattern");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, an_entry_outside_of_the_pattern_is_found_in_a_group_of_columns, 0, 4);
   tcase_add_loop_test(tc, entries_that_are_not_finite_are_named, 0, 2);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -447,7 +447,7 @@ START_TEST(fixing_all_that_a_violated_constraint_depends_on_fails_and_names_it) 
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(projection) {
   Suite *suite    = suite_create("projection");
   TCase *tc       = tcase_create("projection");
   const int pairs = n_manifolds * n_settings;
@@ -477,5 +477,5 @@ int main(void) {
   tcase_add_loop_test(tc, fixing_all_that_a_violated_constraint_depends_on_fails_and_names_it, 0,
                       n_solvers);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

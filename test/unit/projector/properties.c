@@ -676,7 +676,7 @@ PROPERTY(P_and_its_transpose_are_those_of_the_dense_reference, check_dense_refer
 PROPERTY(the_projection_is_the_nearest_point_to_first_order, check_nearest)
 PROPERTY(solver_rank_and_dependent_rows_are_told, check_bookkeeping)
 
-int main(void) {
+TEST_SUITE(properties) {
   Setting setting;
   int settings_in_table = 0;
   while (find_setting(settings_in_table, &setting)) settings_in_table++;
@@ -697,5 +697,5 @@ int main(void) {
   tcase_add_loop_test(tc, the_projection_is_the_nearest_point_to_first_order, 0, settings_in_table);
   tcase_add_loop_test(tc, solver_rank_and_dependent_rows_are_told, 0, settings_in_table);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

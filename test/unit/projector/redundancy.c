@@ -351,7 +351,7 @@ START_TEST(narrow_angles_do_not_make_projections_inaccurate) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(redundancy) {
   Suite *suite = suite_create("redundancy");
   TCase *tc    = tcase_create("redundancy");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -370,5 +370,5 @@ int main(void) {
   tcase_add_test(tc, narrow_rows_count_where_components_are_zero_but_for_errors);
   tcase_add_test(tc, narrow_angles_do_not_make_projections_inaccurate);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

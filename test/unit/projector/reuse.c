@@ -271,7 +271,7 @@ START_TEST(counters_start_at_zero) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(reuse) {
   Suite *suite = suite_create("reuse");
   TCase *tc    = tcase_create("reuse");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -290,5 +290,5 @@ int main(void) {
   tcase_add_loop_test(tc, the_counters_are_those_of_the_callbacks, 0, n_manifolds * n_settings);
   tcase_add_loop_test(tc, counters_start_at_zero, 0, n_solvers);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -526,7 +526,7 @@ START_TEST(a_row_may_get_its_gradient_on_the_way) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(robustness) {
   Suite *suite = suite_create("robustness");
   TCase *tc    = tcase_create("robustness");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -547,5 +547,5 @@ int main(void) {
   tcase_add_test(tc, levels_in_pieces_are_refused);
   tcase_add_loop_test(tc, a_row_may_get_its_gradient_on_the_way, 0, 4);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

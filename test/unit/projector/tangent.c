@@ -110,7 +110,7 @@ START_TEST(a_tangent_projection_leaves_the_state_alone) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(tangent) {
   Suite *suite      = suite_create("tangent");
   TCase *tc         = tcase_create("tangent");
   const int pairs   = n_manifolds * n_settings;
@@ -121,5 +121,5 @@ int main(void) {
   tcase_add_loop_test(tc, the_tangent_space_is_that_of_the_state_given, 0, n_settings);
   tcase_add_loop_test(tc, a_tangent_projection_leaves_the_state_alone, 0, triples);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -416,7 +416,7 @@ START_TEST(a_jacobian_function_that_changes_the_pattern_fails) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(template) {
   const int n_bad = sizeof bad_arrays / sizeof bad_arrays[0];
   Suite *suite    = suite_create("template");
   TCase *tc       = tcase_create("template");
@@ -433,5 +433,5 @@ int main(void) {
   tcase_add_loop_test(tc, a_changed_pattern_is_seen_and_restored, 0, 2 * N_CHANGES);
   tcase_add_loop_test(tc, a_jacobian_function_that_changes_the_pattern_fails, 0, 2);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -285,7 +285,7 @@ START_TEST(the_counters_count) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(user_kind) {
   Suite *suite = suite_create("user_kind");
   TCase *tc    = tcase_create("user_kind");
   tcase_add_checked_fixture(tc, setup, teardown);
@@ -305,5 +305,5 @@ int main(void) {
   tcase_add_loop_test(tc, errors_that_are_not_finite_are_refused_with_g_eps_and_without, 0, 2);
   tcase_add_test(tc, the_counters_count);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

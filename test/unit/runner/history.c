@@ -349,7 +349,7 @@ START_TEST(without_memory_begin_complains_and_fails) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(history) {
   Suite *suite = suite_create("history");
   TCase *rows  = tcase_create("rows");
   tcase_add_loop_test(rows, rows_never_exceed_their_capacity_and_never_waste_more_than_half, 0,
@@ -373,5 +373,5 @@ int main(void) {
   tcase_add_test(listener, without_a_sample_there_are_no_rows);
   tcase_add_test(listener, without_memory_begin_complains_and_fails);
   suite_add_tcase(suite, listener);
-  return run_suite(suite);
+  return suite;
 }

@@ -98,7 +98,7 @@ START_TEST(without_memory_there_are_no_phases) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(phases) {
   Suite *suite = suite_create("phases");
   TCase *tc    = tcase_create("phases");
   tcase_add_test(tc, an_interval_lasts_until_the_phase_changes);
@@ -107,5 +107,5 @@ int main(void) {
   tcase_add_test(tc, a_short_phase_between_long_ones_is_kept);
   tcase_add_test(tc, without_memory_there_are_no_phases);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

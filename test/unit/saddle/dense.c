@@ -394,7 +394,7 @@ START_TEST(factoring_and_solving_allocate_nothing) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(dense) {
   Suite *suite = suite_create("dense");
   TCase *tc    = tcase_create("dense");
   tcase_add_loop_test(tc, each_solver_comes_with_its_type_and_name, 0, N_SOLVERS);
@@ -417,5 +417,5 @@ int main(void) {
   tcase_add_loop_test(tc, every_allocation_may_fail, 0, N_SOLVERS);
   tcase_add_loop_test(tc, factoring_and_solving_allocate_nothing, 0, N_SOLVERS);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -151,11 +151,11 @@ START_TEST(cholesky_says_dependent) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(narrow) {
   Suite *suite = suite_create("narrow");
   TCase *tc    = tcase_create("span");
   tcase_add_loop_test(tc, solvers_that_find_the_rank_find_it, 0, 2);
   tcase_add_test(tc, cholesky_says_dependent);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

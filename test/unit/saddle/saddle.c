@@ -944,7 +944,7 @@ START_TEST(repeated_factorisations_allocate_nothing) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(saddle) {
   Suite *suite = suite_create("saddle/saddle");
   TCase *tcase = tcase_create("saddle");
   tcase_add_loop_test(tcase, solutions_are_those_of_least_squares, 0, N_PAIRS);
@@ -983,5 +983,5 @@ int main(void) {
   tcase_add_loop_test(tcase, every_allocation_of_suitesparse_may_fail, 0, N_SOLVERS);
   tcase_add_loop_test(tcase, repeated_factorisations_allocate_nothing, 0, N_SOLVERS);
   suite_add_tcase(suite, tcase);
-  return run_suite(suite);
+  return suite;
 }

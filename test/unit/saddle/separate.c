@@ -571,7 +571,7 @@ START_TEST(the_number_of_allocations_is_nearly_that_of_one_block) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(separate) {
   Suite *suite = suite_create("separate");
   TCase *tc    = tcase_create("separate");
   tcase_add_loop_test(tc, solutions_are_those_of_the_whole_matrix, 0, N_PATTERNS);
@@ -593,5 +593,5 @@ int main(void) {
   tcase_add_test(tc, dependent_columns_are_factored_again_without_allocations);
   tcase_add_test(tc, the_number_of_allocations_is_nearly_that_of_one_block);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -214,7 +214,7 @@ START_TEST(derivatives_of_mechanisms_that_lack_memory_say_so) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(allocation) {
   Suite *suite = suite_create("Memory of sensitivities");
   TCase *tc    = tcase_create("allocation");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -223,5 +223,5 @@ int main(void) {
   tcase_add_loop_test(tc, after_sensitivities_that_lacked_memory_the_states_go_on, 0, 2);
   tcase_add_loop_test(tc, derivatives_of_mechanisms_that_lack_memory_say_so, 0, MECHANICAL);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -459,7 +459,7 @@ START_TEST(every_code_has_its_name) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(errors) {
   Suite *suite = suite_create("Wrong use of sensitivities");
   TCase *tc    = tcase_create("errors");
   tcase_add_checked_fixture(tc, open_states, close_states);
@@ -490,5 +490,5 @@ int main(void) {
   tcase_add_test(tc, arguments_of_the_adjoint_helpers_are_checked);
   tcase_add_test(tc, every_code_has_its_name);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -462,7 +462,7 @@ START_TEST(a_first_step_much_too_long_leaves_the_start_of_the_sensitivities) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(forward) {
   Suite *suite = suite_create("Forward sensitivities");
   TCase *tc    = tcase_create("forward");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -494,5 +494,5 @@ int main(void) {
   tcase_add_loop_test(tc, a_first_step_much_too_long_leaves_the_start_of_the_sensitivities, 0,
                       n_methods);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -576,7 +576,7 @@ START_TEST(constraints_of_a_system_are_its_own) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(mechanics) {
   Suite *suite = suite_create("Sensitivities of mechanical systems");
   TCase *tc    = tcase_create("mechanics");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -600,5 +600,5 @@ int main(void) {
   tcase_add_test(tc, a_consistent_start_that_fails_is_named);
   tcase_add_test(tc, constraints_of_a_system_are_its_own);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

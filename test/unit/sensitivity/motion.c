@@ -209,7 +209,7 @@ START_TEST(rows_that_are_off_constrain_nothing) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(motion) {
   Suite *suite = suite_create("Sensitivities with motions and auxiliary states");
   TCase *tc    = tcase_create("motion");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -217,5 +217,5 @@ int main(void) {
   tcase_add_loop_test(tc, the_adjoint_is_the_transpose, 0, 4);
   tcase_add_loop_test(tc, rows_that_are_off_constrain_nothing, CV_ADAMS, CV_BDF + 1);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

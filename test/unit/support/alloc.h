@@ -2,12 +2,11 @@
  * fail.
  *
  * The linker's --wrap option redirects the calls of malloc, calloc, realloc, free and strdup, and of
- * those SUNDIALS functions that create or destroy (the list is in test/unit/CMakeLists.txt), in the
+ * those SUNDIALS functions that create or destroy (the list is in cmake/CpodesTests.cmake), in the
  * test program and in the static cpodes library to the functions in alloc.c. Shared libraries
  * (SUNDIALS, LAPACK, libc) are not changed, so a count is that of cpodes and of the test itself. A
  * function of SUNDIALS that allocates counts as one allocation. Sanitizers and valgrind work as
- * usual. A test that uses this is registered with  support/alloc.c WRAP ${allocation_functions}  in
- * test/unit/CMakeLists.txt.
+ * usual. The program of each room links it (cpodes_add_room in cmake/CpodesTests.cmake).
  *
  * One thread only; outside alloc_watch ... alloc_unwatch every call is passed through. */
 #ifndef CPODES_TEST_ALLOC_H

@@ -1,4 +1,4 @@
-/* Shared by the unit tests: vectors, norms, a message log, and the main program of a test file. */
+/* Shared by the tests: vectors, norms, a message log, and suites. */
 #ifndef CPODES_TEST_SUPPORT_H
 #define CPODES_TEST_SUPPORT_H
 
@@ -69,8 +69,23 @@ void message_log(int code, const char *function, const char *msg, void *data);
 
 /* ---- main program ---- */
 
+/* The last function of a test file returns its suite, TEST_SUITE(name) { ...; return suite; }, where name is that of
+ * the file. main.c runs it by this name. */
+#define TEST_SUITE(name)     \
+  Suite *name##_suite(void); \
+  Suite *name##_suite(void)
+
+/* Does CPODES_TEST_SHORT ask for a run with few cases of each loop? All tests under valgrind do that are not labelled
+ * long, since a run takes forty times as long there; each kind of path still runs. */
+int test_is_short(void);
+
+/* Check writes the place of each assertion that holds to a file, to name it after a crash, which takes most of the time of
+ * loops with thousands of assertions. Test programs link this in its place: each place of a test is written once, and the
+ * place that is named after a crash is the last new one. */
+void __wrap__mark_point(const char *file, int line);
+
 /* Runs a suite with Check's environment variables (CK_FORK, CK_VERBOSITY, ...). Returns the exit
- * code for main. */
+ * code for a main program. */
 int run_suite(Suite *suite);
 
 #endif

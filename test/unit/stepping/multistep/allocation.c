@@ -122,7 +122,7 @@ START_TEST(a_whole_life_gives_all_memory_back) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(allocation) {
   Suite *suite = suite_create("memory of the integrator");
   TCase *tc    = tcase_create("memory");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -131,5 +131,5 @@ int main(void) {
   tcase_add_test(tc, a_restart_allocates_nothing);
   tcase_add_test(tc, a_whole_life_gives_all_memory_back);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -302,7 +302,7 @@ START_TEST(errors_of_cvodes_have_a_message_of_the_integrator) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(attach) {
   Suite *suite = suite_create("attaching");
   TCase *tc    = tcase_create("attaching");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -320,5 +320,5 @@ int main(void) {
   tcase_add_test(tc, what_cannot_be_attached_is_refused);
   tcase_add_test(tc, errors_of_cvodes_have_a_message_of_the_integrator);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

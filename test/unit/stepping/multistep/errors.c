@@ -459,7 +459,7 @@ START_TEST(failures_of_user_functions_have_their_codes) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(errors) {
   Suite *suite = suite_create("bad input");
   TCase *tc    = tcase_create("errors");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -480,5 +480,5 @@ int main(void) {
   tcase_add_loop_test(tc, failures_of_user_functions_have_their_codes, 0,
                       N_USER_FAILURES * N_METHODS);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -419,7 +419,7 @@ START_TEST(staggered_sensitivities_see_projected_states) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(features) {
   Suite *suite = suite_create("CVODES' features with projection");
   TCase *tc    = tcase_create("features");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -444,5 +444,5 @@ int main(void) {
   tcase_add_loop_test(tc, quadratures_are_taken_of_projected_states, 0, 4);
   tcase_add_loop_test(tc, staggered_sensitivities_see_projected_states, 0, 4);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

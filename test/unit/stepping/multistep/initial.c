@@ -270,7 +270,7 @@ START_TEST(a_user_projection_makes_the_start_consistent) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(initial) {
   Suite *suite = suite_create("consistent initial conditions");
   TCase *tc    = tcase_create("initial");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -288,5 +288,5 @@ int main(void) {
   tcase_add_test(tc, a_failing_constraint_function_is_named);
   tcase_add_test(tc, a_user_projection_makes_the_start_consistent);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

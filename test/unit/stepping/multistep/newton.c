@@ -175,7 +175,7 @@ START_TEST(a_diverged_attempt_is_not_remembered_as_more_than_that) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(newton) {
   Suite *suite = suite_create("Newton's iteration");
   TCase *tc    = tcase_create("newton");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -183,5 +183,5 @@ int main(void) {
   tcase_add_test(tc, a_convergence_test_that_the_user_gives_the_newton_solver_is_used);
   tcase_add_test(tc, a_diverged_attempt_is_not_remembered_as_more_than_that);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -351,7 +351,7 @@ START_TEST(a_fatal_error_projection_ends_the_call_that_it_was_made_in) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(norms) {
   Suite *suite = suite_create("norms of three orders");
   TCase *tc    = tcase_create("norms");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -368,5 +368,5 @@ int main(void) {
   tcase_add_loop_test(tc, error_projections_that_fail_are_handled, 0, 2);
   tcase_add_test(tc, a_fatal_error_projection_ends_the_call_that_it_was_made_in);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

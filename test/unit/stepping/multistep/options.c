@@ -301,7 +301,7 @@ START_TEST(tolerances_of_cvodes_functions_are_those_of_the_run) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(options) {
   Suite *suite = suite_create("options");
   TCase *tc    = tcase_create("options");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -321,5 +321,5 @@ int main(void) {
   tcase_add_loop_test(tc, the_three_kinds_of_tolerances_agree, 0, 2);
   tcase_add_test(tc, the_nonlinear_solver_can_be_changed_before_the_first_step);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -401,7 +401,7 @@ START_TEST(there_is_no_message_before_the_first) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(output) {
   Suite *suite = suite_create("output");
   TCase *tc    = tcase_create("output");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -424,5 +424,5 @@ int main(void) {
   tcase_add_test(tc, messages_go_to_the_handler);
   tcase_add_test(tc, there_is_no_message_before_the_first);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

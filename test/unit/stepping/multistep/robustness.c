@@ -932,7 +932,7 @@ START_TEST(a_step_moves_t) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(robustness) {
   Suite *suite = suite_create("robustness");
   TCase *tc    = tcase_create("robustness");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -978,5 +978,5 @@ int main(void) {
   tcase_add_loop_test(tc, a_first_step_much_too_long_leaves_the_start_as_it_is, 0, n_methods);
   tcase_add_test(tc, a_step_moves_t);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

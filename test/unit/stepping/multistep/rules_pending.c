@@ -548,7 +548,7 @@ START_TEST(the_adjoint_runs_over_restored_checkpoints) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(rules_pending) {
   Suite *suite = suite_create("pending corrections and the last good state");
   TCase *tc    = tcase_create("retries");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -581,5 +581,5 @@ int main(void) {
   tcase_add_test(tc, a_restart_after_a_forward_run_knows_nothing_of_its_last_correction);
   tcase_add_loop_test(tc, the_adjoint_runs_over_restored_checkpoints, 0, 2 * N_METHODS);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -287,7 +287,7 @@ START_TEST(a_tout_at_the_start_takes_no_step) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(rules_projection) {
   Suite *suite = suite_create("what ends a run");
   TCase *tc    = tcase_create("ends");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -304,5 +304,5 @@ int main(void) {
       tc, an_error_test_that_ends_the_run_names_constraints_that_are_almost_dependent, 0, 2);
   tcase_add_test(tc, a_tout_at_the_start_takes_no_step);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

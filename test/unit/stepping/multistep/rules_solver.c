@@ -399,7 +399,7 @@ START_TEST(a_history_that_cvodes_was_given_is_refused) {
 END_TEST
 #endif
 
-int main(void) {
+TEST_SUITE(rules_solver) {
   Suite *suite = suite_create("the projecting solver's rules");
   TCase *tc    = tcase_create("rules");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -425,5 +425,5 @@ int main(void) {
   tcase_add_loop_test(tc, a_history_that_cvodes_was_given_is_refused, 0, 2);
 #endif
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

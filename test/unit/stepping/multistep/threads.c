@@ -117,11 +117,11 @@ START_TEST(integrators_in_threads_give_the_bits_of_integrators_alone) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(threads) {
   Suite *suite = suite_create("threads");
   TCase *tc    = tcase_create("threads");
   tcase_set_timeout(tc, 60);
   tcase_add_test(tc, integrators_in_threads_give_the_bits_of_integrators_alone);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

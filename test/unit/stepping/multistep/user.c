@@ -168,7 +168,7 @@ START_TEST(a_start_off_the_users_manifold_is_refused) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(user) {
   Suite *suite = suite_create("user projection");
   TCase *tc    = tcase_create("user");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -180,5 +180,5 @@ int main(void) {
   tcase_add_loop_test(tc, the_violation_function_decides_whether_to_project, 0, 4);
   tcase_add_loop_test(tc, a_start_off_the_users_manifold_is_refused, 0, 2);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -162,7 +162,7 @@ START_TEST(a_matrix_needs_vectors_in_one_memory) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(vectors) {
   Suite *suite = suite_create("other vectors");
   TCase *tc    = tcase_create("vectors");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -170,5 +170,5 @@ int main(void) {
   tcase_add_loop_test(tc, the_internal_projector_works_on_threaded_vectors, 0, 4);
   tcase_add_test(tc, a_matrix_needs_vectors_in_one_memory);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -143,7 +143,7 @@ START_TEST(copies_without_memory_are_refused) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(allocation) {
   Suite *suite = suite_create("memory of one-step methods");
   TCase *tc    = tcase_create("memory");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -152,5 +152,5 @@ int main(void) {
   tcase_add_loop_test(tc, implicit_steps_allocate_nothing, EXPLICIT_KINDS, KINDS);
   tcase_add_test(tc, copies_without_memory_are_refused);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

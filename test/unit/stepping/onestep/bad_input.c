@@ -333,7 +333,7 @@ START_TEST(a_vector_without_an_operation_is_refused) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(bad_input) {
   Suite *suite = suite_create("bad input of one-step methods");
   TCase *tc    = tcase_create("bad input");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -353,5 +353,5 @@ int main(void) {
   tcase_add_test(tc, times_behind_the_last_step_are_refused);
   tcase_add_test(tc, a_vector_without_an_operation_is_refused);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

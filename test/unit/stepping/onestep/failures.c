@@ -424,7 +424,7 @@ START_TEST(a_failure_in_a_fixed_step_ends_the_run) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(failures) {
   Suite *suite = suite_create("failures of one-step methods");
   TCase *tc    = tcase_create("failures");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -458,5 +458,5 @@ int main(void) {
   tcase_add_test(tc, output_that_cannot_be_projected_is_given_raw);
   tcase_add_test(tc, a_failure_in_a_fixed_step_ends_the_run);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -288,7 +288,7 @@ START_TEST(a_table_without_embedded_method_takes_fixed_steps_only) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(methods) {
   Suite *suite = suite_create("one-step methods");
   TCase *tc    = tcase_create("methods");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -306,5 +306,5 @@ int main(void) {
   tcase_add_test(tc, a_users_table_is_the_same_method);
   tcase_add_test(tc, a_table_without_embedded_method_takes_fixed_steps_only);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -475,7 +475,7 @@ START_TEST(tolerances_may_be_changed_between_steps) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(steps) {
   Suite *suite = suite_create("steps of one-step methods");
   TCase *tc    = tcase_create("steps");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
@@ -507,5 +507,5 @@ int main(void) {
   tcase_add_test(tc, three_ways_of_the_same_tolerances_give_the_same_bits);
   tcase_add_test(tc, tolerances_may_be_changed_between_steps);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

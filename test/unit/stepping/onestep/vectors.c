@@ -78,11 +78,11 @@ START_TEST(other_vectors_give_the_serial_result) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(vectors) {
   Suite *suite = suite_create("vectors of one-step methods");
   TCase *tc    = tcase_create("vectors");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, other_vectors_give_the_serial_result, 0, 6);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }

@@ -110,12 +110,12 @@ START_TEST(a_function_of_the_state_takes_few_looks) {
 }
 END_TEST
 
-int main(void) {
+TEST_SUITE(watch) {
   Suite *suite = suite_create("root functions of time");
   TCase *tc    = tcase_create("watch");
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, a_pulse_in_time_is_found_at_rest, 0, METHODS);
   tcase_add_loop_test(tc, a_function_of_the_state_takes_few_looks, 0, METHODS);
   suite_add_tcase(suite, tc);
-  return run_suite(suite);
+  return suite;
 }
