@@ -29,12 +29,13 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/cpodesConfigVersion.cmak
 install(
   FILES "${PROJECT_BINARY_DIR}/cpodesConfig.cmake" "${PROJECT_BINARY_DIR}/cpodesConfigVersion.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/FindCHOLMOD.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindKLU.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/CpodesSuiteSparse.cmake"
   DESTINATION "${cpodes_package_dir}"
   COMPONENT development)
 
 # The build tree is a package, too: -D CMAKE_PREFIX_PATH=<it>
 export(EXPORT cpodesTargets NAMESPACE cpodes:: FILE "${PROJECT_BINARY_DIR}/cpodesTargets.cmake")
-foreach(module IN ITEMS FindCHOLMOD.cmake FindKLU.cmake)
+foreach(module IN ITEMS FindCHOLMOD.cmake FindKLU.cmake CpodesSuiteSparse.cmake)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/${module}" "${PROJECT_BINARY_DIR}/${module}" COPYONLY)
 endforeach()
 
