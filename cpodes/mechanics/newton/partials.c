@@ -30,7 +30,7 @@ static int isGiven(const CPPartials P, CPOutput of, CPDirection by) {
   const CPMechModel *model = &P->mech->model;
   if (by == CP_BY_LAMBDA) return of == CP_OF_F && cpMechKnowsLambdaJac(P->mech);
   if (of == CP_OF_Z) return model->auxiliary_jac != NULL;
-  if (!P->kkt) return model->udot_jac != NULL;
+  if (!P->kkt) return model->udot_jac && P->mech->forces.count == 0; /* It knows no added forces. */
   if (P->sparse && by != CP_BY_Z && !templateOf(P, of, by)) return 0;
   return of == CP_OF_F ? model->dynamics_jac != NULL : model->constraint_jac != NULL;
 }

@@ -254,6 +254,46 @@ START_TEST(frictions_of_the_model_and_beside_it_add_up) {
 }
 END_TEST
 
+/* ------------------------------------------------------------------ beside accelerations that are given -- */
+
+static int twice_mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
+  (void)t, (void)q, (void)data;
+  SM_ELEMENT_D(M, 0, 0) = SM_ELEMENT_D(M, 1, 1) = 2;
+  return 0;
+}
+
+static int falling(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                   sunrealtype *udot, sunrealtype *lambda, void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)lambda, (void)data;
+  udot[0] = WEIGHT / 2, udot[1] = -5;
+  return 0;
+}
+
+static int falling_jac(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                       const sunrealtype *z, SUNMatrix Uq, SUNMatrix Uu, SUNMatrix Uz, void *data) {
+  (void)t, (void)q, (void)u, (void)z, (void)Uq, (void)Uu, (void)Uz;
+  ((Block *)data)->jac++;
+  return 0;
+}
+
+/* udot and udot_jac know nothing of an added force: neither is used then. x'' is half of the forces on the mass 2. */
+START_TEST(given_accelerations_are_left_for_those_with_the_added_force) {
+  Block block             = {.f = 0};
+  const CPMechModel model = {
+      .nu = 2, .M = twice_mass, .f = weight, .udot = falling, .udot_jac = falling_jac};
+  const CPMechForce force = {.f = spring, .jac = spring_jac, .data = &block};
+  MechRun *run            = mech_run_create(&model, &block, (sunrealtype[]){0, 0, 0, 0});
+  ck_assert_int_eq(CPMechAddForce(run->mech, &force, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetNewton(run->mech, CP_NEWTON_HALF), CP_SUCCESS);
+  integrate(run, "BDF", 1e-9, 2);
+  const sunrealtype d = DAMPING / 4, w = sqrt(STIFFNESS / 2 - d * d),
+                    x = WEIGHT / STIFFNESS * (1 - exp(-2 * d) * (cos(2 * w) + d / w * sin(2 * w)));
+  ck_assert_double_eq_tol(entries(run->y)[0], x, 300 * run->tol);
+  ck_assert_int_eq(block.jac, 0);
+  mech_run_free(&run);
+}
+END_TEST
+
 /* -------------------------------------------------------------------------------------- refusals -- */
 
 static int no_accelerations(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
@@ -407,6 +447,7 @@ TEST_SUITE(forces) {
   tcase_add_loop_test(tcase, partial_derivatives_of_an_added_force_are_checked, 0, 2);
   tcase_add_loop_test(tcase, a_removed_force_acts_no_more, 0, 2);
   tcase_add_loop_test(tcase, frictions_of_the_model_and_beside_it_add_up, 0, 2 * METHODS);
+  tcase_add_test(tcase, given_accelerations_are_left_for_those_with_the_added_force);
   tcase_add_test(tcase, wrong_forces_are_refused);
   tcase_add_test(tcase, failures_of_an_added_force_are_passed_on);
   tcase_add_test(tcase, functions_get_the_data_of_the_moment);
