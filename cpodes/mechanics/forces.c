@@ -4,14 +4,11 @@
 
 #include <string.h>
 
-/* Copies a template into mech's memory. Returns 0, or a code that has been reported. */
-static int copyTemplate(CPMech mech, SUNMatrix *tmpl, int cols, const char *name,
+static int keepTemplate(CPMech mech, SUNMatrix *tmpl, int cols, const char *name,
                         const char *function) {
   if (!*tmpl) return CP_SUCCESS;
   const int flag = cpCheckPattern(&mech->log, *tmpl, mech->nu, cols, name, function);
-  if (flag) return flag;
-  *tmpl = cpArenaOwn(&mech->memory, cpTemplateClone(*tmpl), cpMechDestroyMatrix);
-  return *tmpl ? CP_SUCCESS : cpReport(&mech->log, CP_MEM_FAIL, function, "no memory for %s", name);
+  return flag ? flag : cpMechKeepTemplate(mech, tmpl, name, function);
 }
 
 int CPMechAddForce(CPMech mech, const CPMechForce *force, int *id) {
@@ -26,9 +23,9 @@ int CPMechAddForce(CPMech mech, const CPMechForce *force, int *id) {
                     "the accelerations of udot, without M or inverse, know no further forces");
   CPMechForce own = *force;
   own.on_lambda   = force->on_lambda != 0;
-  flag            = copyTemplate(mech, &own.K_tmpl, mech->nu, "K_tmpl", __func__);
-  if (!flag) flag = copyTemplate(mech, &own.C_tmpl, mech->nu, "C_tmpl", __func__);
-  if (!flag) flag = copyTemplate(mech, &own.Fz_tmpl, mech->nz, "Fz_tmpl", __func__);
+  flag            = keepTemplate(mech, &own.K_tmpl, mech->nu, "K_tmpl", __func__);
+  if (!flag) flag = keepTemplate(mech, &own.C_tmpl, mech->nu, "C_tmpl", __func__);
+  if (!flag) flag = keepTemplate(mech, &own.Fz_tmpl, mech->nz, "Fz_tmpl", __func__);
   if (flag) return flag;
   CPMechForceList *all = &mech->forces;
   CPMechForce *list    = cpMechGrow(mech, all->list, all->count, sizeof *list, __func__);

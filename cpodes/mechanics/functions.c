@@ -15,8 +15,7 @@
  * nor products with it.
  *
  * The derivative of v along the motion with u held is dv/dt + (dv/dq) N u, and A u' = b makes the
- * total derivative of v zero. Differences are central and of sixth order,
- *   sum_k w_k (g(ke) - g(-ke)) / e   and   sum_k w_k (g(ke) - 2 g(0) + g(-ke)) / e^2,   k = 1, 2, 3. */
+ * total derivative of v zero. Differences are those of differences.c. */
 #include "mechanics_impl.h"
 
 #include <float.h>
@@ -242,88 +241,6 @@ int cpMechTimes(CPMech mech, sunrealtype t, const sunrealtype *q, int transposed
 
 /* ---- A, velocities and b, by differences ---- */
 
-/* Weights of the central differences of the first and second derivative. The part of the time in which a
- * function changes that is the step e: truncation, (0.02)^6 / 140 and (0.03)^6 / 560, and roundoff,
- * DBL_EPSILON / 0.02 and 6 DBL_EPSILON / (0.03)^2, are then of similar size. */
-typedef struct {
-  double second, fourth[2], sixth[3]; /* by order */
-  double part;
-} Differences;
-static const Differences FIRST = {
-    1.0 / 2.0, {2.0 / 3.0, -1.0 / 12.0}, {0.75, -0.15, 1.0 / 60.0}, 0.02};
-static const Differences CURVATURES = {1.0, {4.0 / 3.0, -1.0 / 12.0}, {1.5, -0.15, 1.0 / 90.0}, 0.03};
-
-/* The relative difference between the results of fourth and sixth order at which the latter is
- * accurate to about 1e-13, or 1e-12 for the second derivative. */
-#define GOOD_MATCH 1.0e-8
-#define MAX_TRIES  4
-
-/* Evaluates g [rows] at e. s is the state at e = 0. */
-typedef int (*AtTime)(CPMech mech, const CPMechState *s, double e, double *g);
-
-/* d->plus <- g(e) - g(-e), or g(e) - 2 g(0) + g(-e) with d->centre = g(0) */
-static int pair(CPMech mech, const CPMechState *s, AtTime g, int rows, double e, int curvature,
-                CPMechDifferences *d) {
-  int flag = g(mech, s, e, d->plus);
-  if (!flag) flag = g(mech, s, -e, d->minus);
-  for (int i = 0; !flag && i < rows; i++)
-    d->plus[i] = curvature ? (d->plus[i] - d->centre[i]) + (d->minus[i] - d->centre[i])
-                           : d->plus[i] - d->minus[i];
-  return flag;
-}
-
-/* Computes d->sixth with the step e, and *mismatch, the largest difference from the result of fourth order. If
- * that of second order is as good up to noise, g is a quadratic there, and fourth order is enough. */
-static int differences(CPMech mech, const CPMechState *s, AtTime g, int rows, double e,
-                       double noise, const Differences *w, CPMechDifferences *d, double *mismatch) {
-  const double unit = w == &CURVATURES ? e * e : e;
-  double quadratic = 0.0, largest = 0.0;
-  *mismatch = 0.0;
-  for (int k = 0; k < 3; k++) {
-    const int flag = pair(mech, s, g, rows, (k + 1) * e, w == &CURVATURES, d);
-    if (flag) return flag;
-    for (int i = 0; i < rows; i++) {
-      const double x = d->plus[i] / unit, *const four = w->fourth;
-      if (k == 0) {
-        d->fourth[i] = x;
-        largest      = fmax(largest, fabs(x));
-      } else if (k == 1) {
-        const double second = w->second * d->fourth[i];
-        d->sixth[i]         = w->sixth[0] * d->fourth[i] + w->sixth[1] * x;
-        d->fourth[i]        = four[0] * d->fourth[i] + four[1] * x;
-        quadratic           = fmax(quadratic, fabs(d->fourth[i] - second));
-      } else {
-        d->sixth[i] += w->sixth[2] * x;
-        *mismatch = fmax(*mismatch, fabs(d->sixth[i] - d->fourth[i]));
-      }
-    }
-    if (k == 0 && largest == 0.0) memset(d->sixth, 0, (size_t)rows * sizeof *d->sixth);
-    if (k == 1 && quadratic <= noise) memcpy(d->sixth, d->fourth, (size_t)rows * sizeof *d->sixth);
-    if ((k == 0 && largest == 0.0) || (k == 1 && quadratic <= noise)) return CP_SUCCESS;
-  }
-  return CP_SUCCESS;
-}
-
-/* d->sixth <- dg/de, or d^2g/de^2. During a run the step depends on s alone, so that f is a function of (t, y): it is
- * first a part of `time`, and shrinks until both orders agree. It is a power of two, so that t + e is exact. size:
- * the size of the terms of g, which determines their roundoff. */
-static int differentiate(CPMech mech, const CPMechState *s, AtTime g, int rows, double size,
-                         double time, const Differences *w, CPMechDifferences *d) {
-  int flag = w == &CURVATURES ? g(mech, s, 0.0, d->centre) : CP_SUCCESS;
-  for (int k = 0; !flag && k < MAX_TRIES; k++) {
-    const double e     = ldexp(1.0, ilogb(w->part * time));
-    const double noise = 100.0 * DBL_EPSILON * size / (w == &CURVATURES ? e * e : e);
-    double mismatch    = 0.0;
-    flag               = differences(mech, s, g, rows, e, noise, w, d, &mismatch);
-    if (flag) return flag;
-    const double good = fmax(GOOD_MATCH * cpLargest(d->sixth, rows), noise);
-    d->time           = time;
-    if (mismatch <= good) break;
-    time = e / w->part * fmax(0.5 * pow(good / mismatch, 0.25), 0.01); /* mismatch falls as e^4 */
-  }
-  return flag;
-}
-
 /* ---- A ---- */
 
 /* p at q + e N e_j, where room.column is N e_j */
@@ -345,7 +262,7 @@ static int columnOfPositions(CPMech mech, const CPMechState *s, int j, double *c
   CPMechDifferences *d = &mech->room.dA;
   if (speed == 0.0) return CP_SUCCESS;
   const double first = (*reach > 0.0 ? *reach : fmax(1.0, size)) / speed;
-  flag               = differentiate(mech, s, alongColumn, mech->np, size, first, &FIRST, d);
+  flag = cpMechDifferentiate(mech, s, alongColumn, mech->np, size, first, CP_FIRST, d);
   if (flag) return flag;
   if (*reach == 0.0) *reach = d->time * speed;
   memcpy(column, d->sixth, (size_t)mech->np * sizeof *column);
@@ -457,8 +374,8 @@ static int addRates(CPMech mech, sunrealtype t, const sunrealtype *q, const doub
     if (!flag && !memcmp(d->plus, p, (size_t)mech->np * sizeof *p)) return CP_SUCCESS;
   }
   if (!flag)
-    flag = differentiate(mech, &s, positionsLater, mech->np, cpLargest(q, mech->nq),
-                         mech->options.difference_time, &FIRST, d);
+    flag = cpMechDifferentiate(mech, &s, positionsLater, mech->np, cpLargest(q, mech->nq),
+                               mech->options.difference_time, CP_FIRST, d);
   for (int i = 0; !flag && i < mech->np; i++) v[i] += d->sixth[i];
   return flag;
 }
@@ -499,7 +416,8 @@ static int velocitiesOfPositions(CPMech mech, sunrealtype t, const sunrealtype *
   double time;
   int flag = findPace(mech, t, q, u, &time);
   if (!flag)
-    flag = differentiate(mech, &s, alongVelocity, mech->np, cpLargest(q, mech->nq), time, &FIRST, d);
+    flag = cpMechDifferentiate(mech, &s, alongVelocity, mech->np, cpLargest(q, mech->nq), time,
+                               CP_FIRST, d);
   for (int i = 0; !flag && i < mech->np; i++) v[i] = d->sixth[i];
   return flag;
 }
@@ -563,7 +481,8 @@ static int derivativeOfVelocities(CPMech mech, const CPMechState *s, double time
     if (flag) return flag;
     mech->room.is_moving = memcmp(d->plus, d->minus, (size_t)mech->np * sizeof *d->plus) != 0;
   }
-  return differentiate(mech, s, alongMotion, mech->nv, cpLargest(s->u, mech->nu), time, &FIRST, d);
+  return cpMechDifferentiate(mech, s, alongMotion, mech->nv, cpLargest(s->u, mech->nu), time,
+                             CP_FIRST, d);
 }
 
 /* N(q + e q') u */
@@ -586,11 +505,11 @@ static int curvatureOfPositions(CPMech mech, const CPMechState *s, double time) 
   int flag              = CP_SUCCESS;
   memset(dN->sixth, 0, (size_t)mech->nq * sizeof *dN->sixth);
   if (mech->model.N || mech->coords.nquaternions > 0)
-    flag = differentiate(mech, s, ratesAlong, mech->nq, cpLargest(mech->room.qdot, mech->nq), time,
-                         &FIRST, dN);
+    flag = cpMechDifferentiate(mech, s, ratesAlong, mech->nq, cpLargest(mech->room.qdot, mech->nq),
+                               time, CP_FIRST, dN);
   if (flag) return flag;
-  return differentiate(mech, s, alongPath, mech->np, cpLargest(s->q, mech->nq), time, &CURVATURES,
-                       &mech->room.dv);
+  return cpMechDifferentiate(mech, s, alongPath, mech->np, cpLargest(s->q, mech->nq), time,
+                             CP_SECOND, &mech->room.dv);
 }
 
 /* b by differences */

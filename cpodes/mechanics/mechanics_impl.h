@@ -239,7 +239,9 @@ static inline int cpMechData(CPMech mech) {
 #define cpMechCall(mech, member, ...) cpMechCallFunction(mech, (mech)->model.member, __VA_ARGS__)
 
 /* ---- system.c ---- */
-void cpMechDestroyMatrix(void *S); /* for arenas */
+/* Replaces a template, which has been checked and stays the caller's, by a copy in mech's memory. Returns 0, or a code
+ * that has been reported. */
+int cpMechKeepTemplate(CPMech mech, SUNMatrix *tmpl, const char *name, const char *function);
 /* Checks that mech is not NULL, and that none of its functions is being called. Returns 0, or a code
  * that has been reported. */
 int cpMechUsable(CPMech mech, const char *function);
@@ -336,6 +338,16 @@ static inline int cpMechMultiplies(const CPMech mech) {
 /* y <- A x, or A^T x if transposed, by matrices or by the user's operators. */
 int cpMechTimes(CPMech mech, sunrealtype t, const sunrealtype *q, int transposed, const double *x,
                 double *y);
+
+/* ---- differences.c ---- */
+/* Evaluates g [rows] at e. s is the state at e = 0. */
+typedef int (*CPMechAlong)(CPMech mech, const CPMechState *s, double e, double *g);
+typedef enum { CP_FIRST, CP_SECOND } CPMechDerivative;
+/* d->sixth <- dg/de, or d^2g/de^2. During a run the step depends on s alone, so that f is a function of (t, y): it is
+ * first a part of `time`, and shrinks until both orders agree. It is a power of two, so that t + e is exact. size:
+ * the size of the terms of g, which determines their roundoff. */
+int cpMechDifferentiate(CPMech mech, const CPMechState *s, CPMechAlong g, int rows, double size,
+                        double time, CPMechDerivative which, CPMechDifferences *d);
 
 /* ---- forces.c ---- */
 static inline int cpMechHasLambdaForces(const CPMech mech) {

@@ -52,7 +52,12 @@ static const char *wrongFunctions(const CPMechModel *m, sunindextype nv, suninde
   return NULL;
 }
 
-void cpMechDestroyMatrix(void *S) { SUNMatDestroy(S); }
+static void destroyMatrix(void *S) { SUNMatDestroy(S); }
+
+int cpMechKeepTemplate(CPMech mech, SUNMatrix *tmpl, const char *name, const char *function) {
+  *tmpl = cpArenaOwn(&mech->memory, cpTemplateClone(*tmpl), destroyMatrix);
+  return *tmpl ? CP_SUCCESS : cpReport(&mech->log, CP_MEM_FAIL, function, "no memory for %s", name);
+}
 
 static sunindextype larger(sunindextype a, sunindextype b) { return a > b ? a : b; }
 
@@ -114,10 +119,7 @@ static int cloneTemplates(CPMech mech, const char *function) {
     else if (all[k].tmpl == &m->A_tmpl)
       flag = cpCheckTemplate(NULL, given, na, nu, all[k].name, function);
     else flag = cpCheckPattern(NULL, given, all[k].rows, all[k].cols, all[k].name, function);
-    if (flag) return flag;
-    *all[k].tmpl = cpArenaOwn(&mech->memory, cpTemplateClone(given), cpMechDestroyMatrix);
-    if (!*all[k].tmpl)
-      flag = cpReport(NULL, CP_MEM_FAIL, function, "no memory for %s", all[k].name);
+    if (!flag) flag = cpMechKeepTemplate(mech, all[k].tmpl, all[k].name, function);
   }
   return flag;
 }
