@@ -261,6 +261,12 @@ int CPIntegratorRootInit(CPIntegrator mem, int nrtfn, CVRootFn g) {
   return mem->ops->roots(mem, nrtfn, g, __func__);
 }
 
+int CPIntegratorSetRootData(CPIntegrator mem, void *data) {
+  const int flag = cpStepperIdle(mem, __func__);
+  if (!flag) mem->root_data = data;
+  return flag;
+}
+
 int CPIntegratorSetRootDirection(CPIntegrator mem, const int *rootdir) {
   const int flag = cpStepperCheck(mem, __func__);
   if (flag) return flag;

@@ -104,6 +104,7 @@ struct CPIntegrator_ {
   CVRhsFn f; /* NULL for attached memory, or if not given yet */
   CPTolerances tol;
   CPSystem system;
+  void *root_data; /* what root functions get, or NULL: the user data */
   int system_gone; /* the system has been freed, so the integrator must not step */
   /* the projection */
   CPProjector P;

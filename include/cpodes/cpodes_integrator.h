@@ -202,7 +202,7 @@ CPODES_EXPORT int CPIntegratorSetNonlinearSolver(CPIntegrator mem, SUNNonlinearS
 CPODES_EXPORT int CPIntegratorSetNonlinConvCoef(CPIntegrator mem, sunrealtype coef);
 
 /**
- * Sets the Jacobian J = df/dy [n x n] for RADAU, before CPIntegratorInit. J_tmpl, which is copied, is a dense
+ * Sets the Jacobian J = df/dy [n x n] for RADAU, before the first step. J_tmpl, which is copied, is a dense
  * matrix, or a sparse one (CSC or CSR) with the pattern of J. If J_tmpl is NULL (default), J is dense.
  * jac(t, y, fy, J, user_data, tmp1, tmp2, tmp3) fills J as for CVODES. J is zero on entry, and jac must
  * keep its pattern. fy is the derivative of a stage, which approximates f(t, y). If jac is NULL
@@ -210,7 +210,7 @@ CPODES_EXPORT int CPIntegratorSetNonlinConvCoef(CPIntegrator mem, sunrealtype co
  * columns that share no row of the pattern. J is compared with f along a random direction now and then:
  * CPIntegratorEvolve returns CP_ILL_INPUT if a row of it is thirty times too large. A CPMech has derivatives of its own.
  * Returns CP_NOT_SUPPORTED for another method (BDF: CVodeSetLinearSolver, CVodeSetJacFn), and CP_TOO_LATE after
- * CPIntegratorInit.
+ * the first step.
  */
 CPODES_EXPORT int CPIntegratorSetJacFn(CPIntegrator mem, SUNMatrix J_tmpl, CVLsJacFn jac);
 
@@ -224,13 +224,13 @@ typedef int (*CPRhsBatchFn)(int k, const sunrealtype *t, const sunrealtype *Y, s
                             void *user_data);
 
 /**
- * Sets such a function for RADAU, before CPIntegratorInit. It is called for all stages of a Newton iteration
+ * Sets such a function for RADAU, before the first step. It is called for all stages of a Newton iteration
  * (k = 3, 5 or 7) and for the difference quotients of the Jacobian (k <= CP_MAX_BATCH). Use it where
  * one call with k points costs less than k calls: in an interpreted language, with threads, or on a
  * device. The f of CPIntegratorInit is still called at single points, at starts and for roots. If both
  * functions return the same numbers, the integrator's results do not change. CPIntegratorStats counts
  * points. If batch is NULL (default), f is called at all points. A CPMech has functions of its own.
- * Returns CP_NOT_SUPPORTED for another method, and CP_TOO_LATE after CPIntegratorInit.
+ * Returns CP_NOT_SUPPORTED for another method, and CP_TOO_LATE after the first step.
  */
 CPODES_EXPORT int CPIntegratorSetRhsBatchFn(CPIntegrator mem, CPRhsBatchFn batch);
 /** Largest number of points in one call, which bounds the memory for their states and values. */
@@ -285,6 +285,8 @@ CPODES_EXPORT int CPIntegratorSetStopTime(CPIntegrator mem, sunrealtype tstop);
  * CP_NOT_SUPPORTED.
  */
 CPODES_EXPORT int CPIntegratorRootInit(CPIntegrator mem, int nrtfn, CVRootFn g);
+/** Sets the pointer that g gets in place of the user data, which is not owned. NULL (default): g gets the user data. */
+CPODES_EXPORT int CPIntegratorSetRootData(CPIntegrator mem, void *data);
 /** As CVodeSetRootDirection. rootdir [nrtfn]: -1, 0, 1. */
 CPODES_EXPORT int CPIntegratorSetRootDirection(CPIntegrator mem, const int *rootdir);
 /** As CVodeGetRootInfo. rootsfound [nrtfn]: out, -1 where g_i falls, 1 where it rises, 0 without a root. */

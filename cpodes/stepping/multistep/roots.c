@@ -61,8 +61,9 @@ static int evaluated(CPMultistep mem, sunrealtype t, N_Vector y, int moves, sunr
     return -1;
   }
   if (again) memcpy(gout, roots->at_root, (size_t)roots->n * sizeof *gout);
-  const int result = again ? 0 : roots->g(t, y, gout, cpUserData(mem));
-  int bad          = 0;
+  const int result =
+      again ? 0 : roots->g(t, y, gout, mem->base.root_data ? mem->base.root_data : cpUserData(mem));
+  int bad = 0;
   while (!result && bad < roots->n && isfinite(gout[bad])) bad++;
   if (result || bad < roots->n) {
     mem->failure.cause = mem->failure.fatal = CV_RTFUNC_FAIL;

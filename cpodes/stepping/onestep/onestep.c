@@ -188,8 +188,11 @@ static int takes(CPOneStep mem, const char *what, const char *caller) {
   if (!mem->method->implicit)
     return cpReport(&mem->base.log, CP_NOT_SUPPORTED, caller,
                     "the method %s does not use %s of this kind: RADAU does", mem->name, what);
-  if (mem->base.initialised)
-    return cpReport(&mem->base.log, CP_TOO_LATE, caller, "call it before CPIntegratorInit");
+  if (mem->base.system.implicit)
+    return cpReport(&mem->base.log, CP_NOT_SUPPORTED, caller,
+                    "the attached mechanical system has functions of its own");
+  if (mem->allocated)
+    return cpReport(&mem->base.log, CP_TOO_LATE, caller, "call it before the first step");
   return CP_SUCCESS;
 }
 
@@ -203,6 +206,9 @@ static int setJacobian(CPIntegrator s, SUNMatrix J_tmpl, CVLsJacFn jac, const ch
   const CPOneStep mem = (CPOneStep)s;
   const int flag      = takes(mem, "a Jacobian", function);
   if (flag) return flag;
+  const int n = s->y0 ? (int)N_VGetLength(s->y0) : 0;
+  if (J_tmpl && s->y0 && cpCheckPattern(&s->log, J_tmpl, n, n, "J_tmpl", function))
+    return CP_ILL_INPUT;
   SUNMatrix copy = J_tmpl ? SUNMatClone(J_tmpl) : NULL;
   if (J_tmpl && (!copy || SUNMatCopy(J_tmpl, copy))) {
     if (copy) SUNMatDestroy(copy);

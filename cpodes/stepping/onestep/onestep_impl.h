@@ -99,6 +99,7 @@ struct CPOneStep_ {
    * if it is dense. */
   CVLsJacFn jac;
   SUNMatrix J_tmpl;
+  int allocated; /* an implicit method has been set up, so that J_tmpl, jac and batch are fixed */
   /* options; 0 means that a size is not set, and only hinit has a sign */
   void *user_data;
   sunrealtype hinit, hmin, hmax, hfixed;

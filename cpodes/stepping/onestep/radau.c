@@ -344,6 +344,7 @@ static int allocate(CPOneStep mem) {
   CP_NEW(&R->arena, R->D_new, (s + 1) * R->N + R->n);
   if (!flag) flag = cpArenaStatus(&R->arena);
   if (flag) cpArenaFree(&R->arena), R->Y = NULL;
+  mem->allocated = !flag;
   return flag ? cpReason(mem->base.text, flag, "no memory for the stages") : flag;
 }
 

@@ -102,7 +102,8 @@ static void swapValues(sunrealtype **a, sunrealtype **b) {
 static int evaluateAt(CPOneStep mem, sunrealtype t, N_Vector y, sunrealtype *values) {
   const CPRoots *r = &mem->roots;
   mem->stats.nge++;
-  const int result = r->g(t, y, values, cpOneStepUserData(&mem->base));
+  const int result =
+      r->g(t, y, values, mem->base.root_data ? mem->base.root_data : cpOneStepUserData(&mem->base));
   if (result)
     return cpReason(mem->base.text, CV_RTFUNC_FAIL, "at t = %.10g: the root function g failed (%d)",
                     t, result);
