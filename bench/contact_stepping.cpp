@@ -69,27 +69,20 @@ Run solve(const Problem &problem, CPMechModel model, void *data,
   std::copy(start.begin(), start.end(), N_VGetArrayPointer(y));
   CPContact contact = CPContactCreate(&model, int(points.size()), points.data(), y, ctx);
   require(contact && !CPContactSetUserData(contact, data), "CPContactCreate");
-  CPIntegrator multistep = nullptr;
-  CPIntegrator onestep   = nullptr;
-  if (std::string(method) == "BDF") {
-    multistep = CPIntegratorCreate("BDF", ctx);
-    require(multistep && !CPContactAttach(contact, multistep, 0, y, tolerance, tolerance),
-            "CPContactAttach");
-  } else {
-    onestep = CPIntegratorCreate(method, ctx);
-    require(onestep && !CPContactAttach(contact, onestep, 0, y, tolerance, tolerance),
-            "CPContactAttach");
-  }
+  CPSession session = nullptr;
+  require(!CPSessionCreate(method, ctx, &session) && !CPContactAttach(contact, session) &&
+              !CPSessionSetTolerances(session, tolerance, tolerance, nullptr) &&
+              !CPSessionStart(session, 0, y, problem.t_end),
+          "CPSessionStart");
   Run run{{}, 0};
   const double began = cpu_now();
   for (int k = 1; k <= samples; k++) {
     sunrealtype t;
-    require(!CPContactSolve(contact, problem.t_end * k / samples, y, &t), "CPContactSolve");
+    require(!CPSessionRun(session, problem.t_end * k / samples, y, &t), "CPSessionRun");
     for (int i = 0; i < problem.nq; i++) run.q.push_back(N_VGetArrayPointer(y)[i]);
   }
   run.seconds = cpu_now() - began;
-  CPIntegratorFree(&multistep);
-  CPIntegratorFree(&onestep);
+  CPSessionFree(&session);
   CPContactFree(&contact);
   N_VDestroy(y);
   SUNContext_Free(&ctx);

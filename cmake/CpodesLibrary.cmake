@@ -1,15 +1,20 @@
-# cpodes_add_library(name source...): a library on the public interface of libcpodes, with the header
+# cpodes_add_library(name [ON library] source...): a library on the public interface of libcpodes, or of another library on that, with the header
 # cpodes/cpodes_<name>.h: from the same objects, the targets cpodes_<name> (shared) and cpodes_<name>_static, for users cpodes::<name> and
 # cpodes::<name>_static.
 function(cpodes_add_library name)
-  add_library(cpodes_${name}_objects OBJECT ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ON" "")
+  set(below cpodes)
+  if(arg_ON)
+    set(below ${arg_ON})
+  endif()
+  add_library(cpodes_${name}_objects OBJECT ${arg_UNPARSED_ARGUMENTS})
   cpodes_target_defaults(cpodes_${name}_objects)
   set_target_properties(
     cpodes_${name}_objects
     PROPERTIES C_EXTENSIONS OFF
                C_VISIBILITY_PRESET hidden
                POSITION_INDEPENDENT_CODE ON)
-  target_link_libraries(cpodes_${name}_objects PRIVATE cpodes::cpodes)
+  target_link_libraries(cpodes_${name}_objects PRIVATE cpodes::${below})
   add_library(cpodes_${name} SHARED $<TARGET_OBJECTS:cpodes_${name}_objects>)
   add_library(cpodes_${name}_static STATIC $<TARGET_OBJECTS:cpodes_${name}_objects>)
   foreach(suffix IN ITEMS "" _static)
@@ -24,7 +29,7 @@ function(cpodes_add_library name)
     target_sources(
       ${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES
                        "${PROJECT_SOURCE_DIR}/include/cpodes/cpodes_${name}.h")
-    target_link_libraries(${target} PUBLIC cpodes::cpodes${suffix})
+    target_link_libraries(${target} PUBLIC cpodes::${below}${suffix})
   endforeach()
   set_target_properties(
     cpodes_${name}

@@ -330,13 +330,10 @@ static int forwards(CPContact c, sunrealtype t1, const char *function) {
     CVodeSensToggleOff(CPIntegratorGetCVodeMem(c->integrator));
   N_Vector y = N_VClone(c->newest);
   if (!y) return contactError(c, CP_MEM_FAIL, function, "no memory for a state");
-  int flag = CV_ROOT_RETURN;
-  while (flag == CV_ROOT_RETURN) flag = CPContactSolve(c, t1, y, &t);
+  int flag = CP_STOPPED;
+  while (flag == CP_STOPPED) flag = CPSessionRun(c->session, t1, y, &t);
   N_VDestroy(y);
-  if (flag > 0)
-    flag = contactError(c, CP_ILL_INPUT, function,
-                        "the run ends at t = %.10g, before t1 = %.15g: a stop time?", t, t1);
-  return flag;
+  return flag ? contactError(c, flag, function, "%s", CPSessionGetLastMessage(c->session)) : flag;
 }
 
 /* Sums over all flights and events. Returns 0 or an error code that has been reported. */
@@ -358,15 +355,11 @@ static int checkArguments(CPContact c, sunrealtype t1, const CPFunctional *F, in
   long int steps = 0;
   const int flag = contactSensAllowed(c, function);
   if (flag) return flag;
-  if (c->nroots > 0)
-    return contactError(
-        c, CP_NOT_SUPPORTED, function,
-        "root functions of the user (CPContactRootInit) cannot be combined with adjoints");
   if (CVodeGetNumSteps(CPIntegratorGetCVodeMem(c->integrator), &steps) || steps > 0 ||
       c->t != c->t_first || c->sens.Ns > 0)
     return contactError(
         c, CP_TOO_LATE, function,
-        "steps have been taken, or there are forward sensitivities: call CPContactAttach again");
+        "steps have been taken, or there are forward sensitivities: call CPSessionStart again");
   if (c->sens.integrator == c->integrator && c->sens.given != Np)
     return contactError(c, CP_ILL_INPUT, function,
                         "this integrator has had %d sensitivities: Np = %d", c->sens.given, Np);

@@ -185,7 +185,7 @@ static int prepareFriction(CPContact c, sunrealtype t, const sunrealtype *q, con
   *any = 0;
   for (int i = 0; i < c->npoints && !c->frictionless; i++) *any |= isForce(&c->point[i]);
   if (!*any) return 0;
-  int flag = contactLaws(c, t, 0, "CPContactSolve");
+  int flag = contactLaws(c, t, 0, "CPSessionRun");
   if (!flag) flag = contactRows(c, t, q);
   return flag ? flag : slidingVelocities(c, t, q, u);
 }
@@ -322,9 +322,11 @@ static int build(CPContact c, N_Vector y_tmpl) {
   struct {
     void *address;
     size_t count, size;
-  } arrays[] = {{&c->point, 2 * n, sizeof *c->point},
-                {&c->before, 2 * n, sizeof *c->before},
-                {&c->event, 2 * n, sizeof *c->event},
+  } arrays[] = {{&c->point, n, sizeof *c->point},
+                {&c->before, n, sizeof *c->before},
+                {&c->earlier, n, sizeof *c->earlier},
+                {&c->fired, ROOTS * n, sizeof *c->fired},
+                {&c->event, n, sizeof *c->event},
                 {&c->event_before, n, sizeof *c->event},
                 {&c->carries, n, sizeof *c->carries},
                 {&c->trial_carries, n, sizeof *c->carries},
@@ -335,8 +337,8 @@ static int build(CPContact c, N_Vector y_tmpl) {
                 {&c->impact.glued, n, sizeof *c->keep},
                 {&c->impact.plastic, n, sizeof *c->keep},
                 {&c->row, na, sizeof *c->row},
-                {&c->scale, 2 * na, sizeof *c->scale},
-                {&c->error, 2 * na, sizeof *c->error},
+                {&c->scale, na, sizeof *c->scale},
+                {&c->error, na, sizeof *c->error},
                 {&c->order, na, sizeof *c->order},
                 {&c->problem.law, n, sizeof *c->problem.law},
                 {&c->problem.on, na, sizeof *c->problem.on},
@@ -369,8 +371,7 @@ static int build(CPContact c, N_Vector y_tmpl) {
       c->model.A_tmpl ? SUNMatClone(c->model.A_tmpl) : SUNDenseMatrix(c->na, c->nu, y_tmpl->sunctx);
   if (!c->A || (c->model.A_tmpl && SUNMatCopy(c->model.A_tmpl, c->A))) return 1;
   return contactSizeMultipliers(c, c->na) || !(c->saved = N_VClone(y_tmpl)) ||
-         !(c->earlier = N_VClone(y_tmpl)) || !(c->newest = N_VClone(y_tmpl)) ||
-         !(c->trial = N_VClone(y_tmpl));
+         !(c->newest = N_VClone(y_tmpl)) || !(c->trial = N_VClone(y_tmpl));
 }
 
 /* Creates the CPMech, with the friction as a force. Returns 0, or 1 after a report. */
@@ -394,14 +395,14 @@ CPContact CPContactCreate(const CPMechModel *model, int n, const CPContactPoint 
   }
   CPContact c = calloc(1, sizeof *c);
   if (c) {
-    c->model = *model, c->npoints = n, c->maxevents = 100000;
+    c->model = *model, c->npoints = n;
     c->nu = (int)model->nu, c->nq = (int)(model->nq ? model->nq : model->nu);
     c->n  = c->nq + c->nu + (int)model->nz;
     c->np = (int)model->np;
     c->nv = (int)(model->nv > model->np ? model->nv : model->np);
     c->na = model->na > c->nv ? (int)model->na : c->nv;
   }
-  if (!c || build(c, y_tmpl) || contactSetRoots(c, 0, NULL, NULL)) {
+  if (!c || build(c, y_tmpl)) {
     contactError(NULL, CP_MEM_FAIL, __func__, "no memory for %d contacts", n);
     CPContactFree(&c);
     return NULL;
@@ -430,14 +431,11 @@ void CPContactFree(CPContact *contact) {
   free(c->is_contact);
   free(c->problem.room);
   free(c->lambda);
-  free(c->fired);
-  free(c->direction);
   free(c->recent);
   contactSensFree(c);
   CPMechFree(&c->mech);
   if (c->A) SUNMatDestroy(c->A);
   if (c->saved) N_VDestroy(c->saved);
-  if (c->earlier) N_VDestroy(c->earlier);
   if (c->newest) N_VDestroy(c->newest);
   if (c->trial) N_VDestroy(c->trial);
   free(c);
@@ -500,14 +498,6 @@ int contactLaws(CPContact c, sunrealtype t, int check, const char *function) {
                           point->name, rule, value);
     takeLaw(point, &given);
   }
-  return CP_SUCCESS;
-}
-
-int CPContactSetMaxEvents(CPContact c, long int maxevents) {
-  if (!c) return contactError(NULL, CP_MEM_NULL, __func__, "contact must not be NULL");
-  if (maxevents < 0)
-    return contactError(c, CP_ILL_INPUT, __func__, "maxevents must be >= 0: %ld", maxevents);
-  c->maxevents = maxevents > 0 ? maxevents : 100000;
   return CP_SUCCESS;
 }
 

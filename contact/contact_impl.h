@@ -7,6 +7,7 @@
 #define CPODES_CONTACT_IMPL_H
 
 #include <cpodes/cpodes_contact.h>
+#include <cpodes/cpodes_session.h>
 
 enum { CONTACT_TEXT = 512, CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 40 };
 
@@ -138,8 +139,8 @@ struct CPContact_ {
   int direct, stored;
   sunrealtype product_t;
   N_Vector product_y;
-  int frictionless; /* 1: friction is left out for the moment */
-  /* the integrator: one of the two is set */
+  int frictionless;  /* 1: friction is left out for the moment */
+  CPSession session; /* that of the newest start, and its integrator */
   CPIntegrator integrator;
   sunrealtype t, rtol, atol; /* t: time of the newest start or event */
   sunrealtype t_first;       /* time of the start of the run */
@@ -148,9 +149,8 @@ struct CPContact_ {
   sunrealtype share, share_set;
   /* a tenth of the tolerances of gaps and of velocities, at the newest event */
   sunrealtype small_q, small_v;
-  int side;                     /* which of the two places the root functions use */
-  long int repeated, maxevents; /* repeated: events at the same time */
-  void *owned[CONTACT_ARRAYS];  /* the arrays that CPContactFree frees */
+  int side;                    /* which of the two places the root functions use */
+  void *owned[CONTACT_ARRAYS]; /* the arrays that CPContactFree frees */
   int nowned;
   /* workspace */
   /* is_contact [m] 1: a row of a contact; keep [npoints] 1: the contact is in the problem */
@@ -171,10 +171,7 @@ struct CPContact_ {
   int *row, *order; /* [na] row: the row of A of each row of the problem */
   /* [npoints]; event_before: the events before the newest ones */
   CPContactEvent *event, *event_before;
-  /* [ROOTS npoints + nroots] roots found at the newest return, or workspace for directions */
-  int *fired;
-  int nroots, *direction; /* the user's root functions */
-  CVRootFn root_fn;
+  int *fired;      /* [ROOTS npoints] roots of the newest event */
   N_Vector saved;  /* y before an event */
   N_Vector newest; /* y at t */
   /* Time stepping starts when more than `dense` events lie within dense_time (stretch.c); 0: never. */
@@ -188,9 +185,7 @@ struct CPContact_ {
   char *carries, *trial_carries; /* [npoints] 1: the contact has an impulse in the newest step */
   sunrealtype *approach;         /* [na] velocities of all rows at the start of a step */
   N_Vector trial;
-  /* Backup of saved, for a start that is refused. That of point, before, event, scale and fired
-   * stands behind them, in the second half of each array. */
-  N_Vector earlier;
+  Point *earlier; /* [npoints] while the phases are found anew */
   /* The newest impact, [npoints]: keep marks the contacts of its problem, plastic those whose e_N
    * counts as 0, and glued those with w_N = 0. */
   struct {
@@ -204,8 +199,9 @@ struct CPContact_ {
     int given, spent; /* given: how many; spent = 1: an adjoint computation has ended the run */
     sunrealtype *p, *size;
     int *which; /* [Ns] index of the parameter */
-    /* [Ns] S: at the newest start or event; minus: just before the newest event */
+    /* [Ns] S: at the newest start or event; minus: just before the newest event, at t_minus */
     N_Vector *S, *minus;
+    sunrealtype t_minus;
     /* Derivatives of the margins: slope [Ns 2 npoints] with respect to parameters, rate [2 npoints]
      * with respect to t along the motion. */
     sunrealtype *slope, *rate;
@@ -218,15 +214,13 @@ struct CPContact_ {
   CPContactLawFn law_fn;
   /* records the events of a forward run for its adjoint (adjoint.c), or NULL */
   struct ContactTape_ *tape;
-  /* The event at t_pending has failed and will be tried again: saved and fired belong to it. */
-  int pending;
-  sunrealtype t_pending;
+  int changed; /* the event that is under way has changed velocities or phases */
   ContactProblem problem;
   CPContactEventFn event_fn;
   CPErrHandlerFn handler;
   void *handler_data;
   char message[CONTACT_TEXT];
-  CPContactStats stats;
+  CPContactStats stats, stats_before; /* before the newest event */
 };
 
 /* ---- contact.c ---- */
@@ -291,18 +285,12 @@ sunrealtype contactNearEnd(const CPContact c, const Point *point, sunrealtype sp
                            const Heading *before);
 
 /* ---- driver.c ---- */
-/* Stores the user's root functions and allocates the arrays for all roots. Returns 0, or 1 without
- * memory; then nothing has changed. */
-int contactSetRoots(CPContact c, int n, CVRootFn g, const int *direction);
-
 /* Copies the message of the integrator, which has reported its failure, and returns flag. */
 int contactOfIntegrator(CPContact c, int flag);
 /* Restarts the integrator at (t, y). Returns 0 or its code. */
 int contactRestart(CPContact c, sunrealtype t, N_Vector y);
-/* Integrates to tout, to a root, or by one step. Returns the integrator's code, or an error code
- * that has been reported. */
-int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, int itask,
-                   const char *function);
+/* Integrates to tout or to a root. Returns the integrator's code. */
+int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t);
 
 /* The quantity whose sign ends a contact's phase, from c->p, c->v and c->lambda. Margin 0 is the
  * gap, or N if the contact is closed; margin 1 is the distance mu_s N - |F_T| from the cone if it

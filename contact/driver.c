@@ -1,4 +1,4 @@
-/* Integration through events. The root functions of a contact are
+/* The contacts as an event source of a session. The root functions of a contact are
  *
  *   open       gap, falling       v_N, rising: the gap is least there, so that a gap that is negative
  *                                 only within a step is found
@@ -21,10 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* More than so many events at one time, to within NOW roundoffs of it, are an error. */
-#define REPEATED 100
-#define NOW      1.0e3
 
 int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char *function) {
   int closed = 0, flag = contactLaws(c, t, check, function);
@@ -71,7 +67,7 @@ static int follow(CPContact c, sunrealtype t, N_Vector y) {
     const int ends          = contactHeading(point, t)->ends && contactIsSlow(c, point, speed);
     if (ends || contactSpeed(point, t, v) <= contactZeroVelocity(c, point->tangent)) continue;
     if (!known && newestEnd(c) - t > contactResolution(t)) return CP_SUCCESS;
-    const int flag = known ? CP_SUCCESS : contactRowAccelerations(c, t, y, "CPContactSolve");
+    const int flag = known ? CP_SUCCESS : contactRowAccelerations(c, t, y, "CPSessionRun");
     if (flag) return flag;
     const sunrealtype brake = -(v[0] * a[0] + v[1] * a[1]) / speed;
     if (t > newest->t) point->heading[0] = *newest;
@@ -83,9 +79,9 @@ static int follow(CPContact c, sunrealtype t, N_Vector y) {
   return CP_SUCCESS;
 }
 
-static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
-  const CPContact c = CPMechGetUserData(mech);
-  if (contactMargins(c, t, y, 1, "CPContactSolve")) return -1;
+static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *contact) {
+  const CPContact c = contact;
+  if (contactMargins(c, t, y, 1, "CPSessionRun")) return -1;
   if (!c->stretching && follow(c, t, y)) return -1;
   for (int i = 0; i < c->npoints; i++, g += ROOTS) {
     const Point *point        = &c->point[i];
@@ -107,124 +103,53 @@ static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *mech) {
       at[1] = contactMargin(c, point, 1, t) -
               (point->phase == CP_CONTACT_SLIDING ? point->zero[1] : 0.0);
   }
-  return c->nroots > 0 ? c->root_fn(t, y, g, c->user_data) : 0;
-}
-
-int contactSetRoots(CPContact c, int n, CVRootFn g, const int *direction) {
-  const size_t all = (size_t)(ROOTS * c->npoints + n);
-  int *fired = calloc(2 * all, sizeof *fired), *copy = calloc((size_t)n + 1, sizeof *copy);
-  if (!fired || !copy) {
-    free(fired), free(copy);
-    return 1;
-  }
-  for (int i = 0; i < n && direction; i++) copy[i] = direction[i];
-  free(c->fired);
-  free(c->direction);
-  c->nroots = n, c->root_fn = g, c->fired = fired, c->direction = copy;
   return 0;
 }
 
-/* The integrator may have been freed since. */
-static int isAttached(CPContact c) { return c->integrator && CPMechIsAttached(c->mech); }
-
-int CPContactRootInit(CPContact c, int nrtfn, CVRootFn g, const int *direction) {
-  const int flag = contactIdle(c, __func__);
-  if (flag) return flag;
-  if (isAttached(c))
-    return contactError(c, CP_TOO_LATE, __func__, "call it before CPContactAttach...");
-  if (nrtfn < 0 || (nrtfn > 0 && !g))
-    return contactError(c, CP_ILL_INPUT, __func__,
-                        "nrtfn must be >= 0, and g not NULL with nrtfn > 0: nrtfn = %d", nrtfn);
-  for (int i = 0; i < nrtfn && direction; i++)
-    if (direction[i] < -1 || direction[i] > 1)
-      return contactError(c, CP_ILL_INPUT, __func__, "direction[%d] must be -1, 0 or 1, is %d", i,
-                          direction[i]);
-  return contactSetRoots(c, nrtfn, g, direction)
-             ? contactError(c, CP_MEM_FAIL, __func__, "no memory for %d root functions", nrtfn)
-             : CP_SUCCESS;
+static const char *nameOfRoot(int i, void *contact) {
+  return ((CPContact)contact)->point[i / ROOTS].name;
 }
 
-int CPContactGetRootInfo(CPContact c, int *found) {
-  if (!c) return contactError(c, CP_MEM_NULL, __func__, "contact must not be NULL");
-  if (!found) return contactError(c, CP_ILL_INPUT, __func__, "found must not be NULL");
-  for (int i = 0; i < c->nroots; i++) found[i] = c->pending ? 0 : c->fired[ROOTS * c->npoints + i];
-  return CP_SUCCESS;
-}
-
-/* ---- start ---- */
-
-static int numberOfRoots(CPContact c) { return ROOTS * c->npoints + c->nroots; }
+/* ---- starts ---- */
 
 static void forgetRoots(CPContact c) {
-  memset(c->fired, 0, (size_t)numberOfRoots(c) * sizeof *c->fired);
+  memset(c->fired, 0, (size_t)(ROOTS * c->npoints) * sizeof *c->fired);
 }
 
-/* Saves the arrays that a start overwrites, or restores them. */
-static void keepEarlier(CPContact c, int restore) {
-  const size_t n = (size_t)c->npoints;
-  const struct {
-    void *array;
-    size_t bytes;
-  } kept[] = {{c->point, n * sizeof *c->point},
-              {c->before, n * sizeof *c->before},
-              {c->event, n * sizeof *c->event},
-              {c->scale, (size_t)c->na * sizeof *c->scale},
-              {c->error, (size_t)c->na * sizeof *c->error},
-              {c->fired, (size_t)numberOfRoots(c) * sizeof *c->fired}};
-  for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
-    char *array = kept[k].array, *copy = array + kept[k].bytes;
-    memcpy(restore ? array : copy, restore ? copy : array, kept[k].bytes);
-  }
-  N_VScale(1.0, restore ? c->earlier : c->saved, restore ? c->saved : c->earlier);
-}
-
-/* Undoes a start that has been refused: everything except the message becomes what it was. Returns
- * flag. */
-static int refused(CPContact c, const struct CPContact_ *rest, int flag) {
-  char text[CONTACT_TEXT];
-  memcpy(text, c->message, sizeof text);
-  *c = *rest;
-  memcpy(c->message, text, sizeof text);
-  keepEarlier(c, 1);
+/* Finds the phases at (t, y), with the impacts that happen there. If that fails, y and the phases are unchanged. */
+static int findPhases(CPContact c, sunrealtype t, N_Vector y) {
+  const size_t points = (size_t)c->npoints * sizeof *c->point;
+  int changed;
+  memcpy(c->earlier, c->point, points);
+  forgetRoots(c);
+  contactOpenAll(c);
+  const int flag = contactEvent(c, t, y, &changed, "CPSessionStart");
+  if (!flag) return CP_SUCCESS;
+  memcpy(c->point, c->earlier, points);
   contactActivate(c);
   return flag;
 }
 
-/* Checks the arguments of a start. Returns 0 or an error code that has been reported. */
-static int mayStart(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, sunrealtype atol,
-                    const char *function) {
-  const int flag = contactReady(c, y, function);
+static int start(CPSession session, sunrealtype t, N_Vector y, int again, void *contact) {
+  const CPContact c    = contact;
+  const char *function = "CPSessionStart";
+  int flag             = contactReady(c, y, function);
+  if (!flag && again && (c->sens.Ns > 0 || c->tape))
+    flag = contactError(
+        c, CP_NOT_SUPPORTED, function,
+        "at t = %.10g: derivatives do not pass events at which another source changes the state", t);
   if (flag) return flag;
-  if (!isfinite(t0))
-    return contactError(c, CP_ILL_INPUT, function, "t0 must be finite: t0 = %g", t0);
-  if (!(rtol >= 0.0 && atol >= 0.0 && rtol + atol > 0.0 && isfinite(rtol + atol)))
-    return contactError(c, CP_ILL_INPUT, function,
-                        "rtol and atol must be >= 0, and not both 0: rtol = %g, atol = %g", rtol,
-                        atol);
-  return CP_SUCCESS;
-}
-
-/* Finds the phases at the start, with the impacts that happen there. If that fails, y is unchanged. */
-static int prepare(CPContact c, sunrealtype t0, N_Vector y, sunrealtype rtol, sunrealtype atol,
-                   const char *function) {
-  int changed;
-  const int flag = CPMechSetUserData(c->mech, c); /* The data may have changed. */
-  if (flag) return contactPassOn(c, flag);
-  c->rtol = rtol, c->atol = atol, c->t = c->t_first = t0, c->repeated = 0;
-  c->share_set = 0.0, c->pending = 0, c->stretching = 0, c->nrecent = 0;
-  c->integrator = NULL, c->sens.Ns = c->sens.spent = 0;
-  memset(&c->stats, 0, sizeof c->stats);
-  forgetRoots(c);
-  contactOpenAll(c);
-  return contactEvent(c, t0, y, &changed, function);
-}
-
-/* The directions of all roots, with c->fired as workspace. */
-static int *directions(CPContact c) {
-  const int n = ROOTS * c->npoints;
-  for (int i = 0; i < n; i++) c->fired[i] = i % ROOTS == ROOTS - 1 ? 1 : -1;
-  memcpy(c->fired + n, c->direction, (size_t)c->nroots * sizeof *c->fired);
-  return c->fired;
+  if (!again) {
+    flag = CPMechSetUserData(c->mech, c); /* The data may have changed. */
+    if (flag) return contactPassOn(c, flag);
+    CPSessionGetTolerances(session, &c->rtol, &c->atol);
+    c->session = session, c->integrator = NULL;
+    c->t = c->t_first = t;
+    c->share_set = 0.0, c->nrecent = 0, c->sens.Ns = c->sens.spent = 0;
+    memset(&c->stats, 0, sizeof c->stats);
+  }
+  c->stretching = 0;
+  return contactRunning(c, findPhases(c, t, y));
 }
 
 int contactOfIntegrator(CPContact c, int flag) {
@@ -255,45 +180,6 @@ static int setTolerances(CPContact c, N_Vector y) {
   return flag;
 }
 
-/* Sets the integrator's tolerances and roots. has_roots: it has been given the root functions
- * before. Returns 0 or its code. */
-static int setUp(CPContact c, N_Vector y, int has_roots) {
-  int flag = setTolerances(c, y);
-  if (!flag && !has_roots) flag = CPIntegratorRootInit(c->integrator, numberOfRoots(c), roots);
-  return flag ? flag : CPIntegratorSetRootDirection(c->integrator, directions(c));
-}
-
-/* Once an integrator of an earlier run has
- * been restarted, nothing can be refused any more: its root functions stay, and need no memory. For
- * a new integrator the earlier run ends, since the system would be attached to another integrator. */
-int CPContactAttach(CPContact c, CPIntegrator mem, sunrealtype t0, N_Vector y, sunrealtype rtol,
-                    sunrealtype atol) {
-  if (!c || !mem) return contactError(c, CP_MEM_NULL, __func__, "contact and mem must not be NULL");
-  int flag = contactIdle(c, __func__);
-  if (!flag) flag = mayStart(c, t0, y, rtol, atol, __func__);
-  if (flag) return flag;
-  if (!isAttached(c)) c->integrator = NULL;
-  keepEarlier(c, 0);
-  const struct CPContact_ rest = *c;
-  flag                         = prepare(c, t0, y, rtol, atol, __func__);
-  if (flag) return refused(c, &rest, flag);
-  flag = CPMechAttach(c->mech, mem, t0, y);
-  if (flag) contactPassOn(c, flag);
-  else {
-    c->integrator = mem;
-    if (mem != rest.integrator) c->sens.integrator = NULL;
-    flag = setUp(c, y, mem == rest.integrator && !rest.sens.spent);
-    contactOfIntegrator(c, flag);
-  }
-  if (flag) {
-    N_VScale(1.0, c->saved, y);
-    return refused(c, &rest, flag);
-  }
-  N_VScale(1.0, y, c->newest);
-  forgetRoots(c);
-  return CP_SUCCESS;
-}
-
 /* ---- events ---- */
 
 /* A multistep method restarts at order one, and commits errors of the size of the tolerance in each
@@ -301,9 +187,8 @@ int CPContactAttach(CPContact c, CPIntegrator mem, sunrealtype t0, N_Vector y, s
  * height would halve a flight that is lower than the tolerance. Heights are proportional to the
  * squares of durations, so the tolerances of a flight are multiplied by the square of its share of
  * the time since the start. */
-int contactRestart(CPContact c, sunrealtype t, N_Vector y) {
-  int flag = CPIntegratorReInit(c->integrator, t, y);
-  if (!flag) flag = setTolerances(c, y);
+static int afterRestart(CPContact c, N_Vector y) {
+  int flag = setTolerances(c, y);
   /* A gap that has closed is zero only up to the roundoff of t, which may exceed the tolerance. */
   if (!flag) flag = CPIntegratorCalcIC(c->integrator, y);
   /* The tolerances resolve the flights, and sliding has no return to zero to be resolved: steps may
@@ -314,17 +199,24 @@ int contactRestart(CPContact c, sunrealtype t, N_Vector y) {
   return contactOfIntegrator(c, flag);
 }
 
-/* Checks the number of events. Returns 0 or an error code that has been reported. */
-static int tooMany(CPContact c, sunrealtype t, long int count, const char *function) {
-  const int now = fabs(t - c->t) <= NOW * DBL_EPSILON * fmax(fabs(t), DBL_MIN);
-  int i         = 0;
-  while (i < c->npoints - 1 && !c->fired[ROOTS * i] && !c->fired[ROOTS * i + 1]) i++;
-  c->repeated = now ? c->repeated + 1 : 0;
-  if (c->repeated <= REPEATED && count <= c->maxevents) return CP_SUCCESS;
-  return contactError(
-      c, CP_CONTACT_TOO_MANY, function, "at t = %.10g: %ld events %s, the newest at contact \"%s\"",
-      t, c->repeated > REPEATED ? c->repeated : count,
-      c->repeated > REPEATED ? "at this time" : "(CPContactSetMaxEvents)", c->point[i].name);
+int contactRestart(CPContact c, sunrealtype t, N_Vector y) {
+  const int flag = CPIntegratorReInit(c->integrator, t, y);
+  return flag ? contactOfIntegrator(c, flag) : afterRestart(c, y);
+}
+
+static void announceBegin(CPContact c) {
+  c->nrecent = 0;
+  c->stats.nstretches++;
+  c->stats.stretch_begin = c->stats.stretch_end = c->t;
+  contactError(c, CV_WARNING, "CPSessionRun",
+               "from t = %.15g on: time stepping, since more than %d events lie within %g", c->t,
+               c->dense, c->dense_time);
+}
+
+static void announceEnd(CPContact c) {
+  contactError(c, CV_WARNING, "CPSessionRun",
+               "from t = %.15g to %.15g: time stepping; contacts are calm again",
+               c->stats.stretch_begin, c->stats.stretch_end);
 }
 
 /* Calls the user's function for each contact that has changed. Returns 1 if it asks for a stop. */
@@ -338,23 +230,42 @@ static int tell(CPContact c) {
   return stop;
 }
 
-int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, int itask,
-                   const char *function) {
-  memset(c->fired + ROOTS * c->npoints, 0, (size_t)c->nroots * sizeof *c->fired);
-  int flag = CPIntegratorEvolve(c->integrator, tout, y, t, itask);
-  if (flag < 0) return contactOfIntegrator(c, flag);
+/* The integrator has been created or restarted. Returns CP_STOP if the user's function asks for that. */
+static int started(CPSession session, sunrealtype t, N_Vector y, int again, void *contact) {
+  const CPContact c = contact;
+  c->integrator     = CPSessionGetIntegrator(session);
+  if (!again) c->sens.integrator = NULL;
+  int flag = again ? afterRestart(c, y) : contactOfIntegrator(c, setTolerances(c, y));
+  if (!flag && again && c->tape && contactRecord(c, t, y))
+    flag = contactError(c, CP_MEM_FAIL, "CPSessionRun", "no memory for the events of an adjoint");
+  if (flag) return flag;
+  c->t = t, c->sens.t_minus = NAN;
+  N_VScale(1.0, y, c->newest);
+  if (!again || !c->changed) return CP_SUCCESS;
+  c->changed = 0;
+  if (c->dense > 0) c->recent[c->nrecent++ % c->dense] = t;
+  if (c->stretching) announceBegin(c);
+  return contactRunning(c, tell(c)) ? CP_STOP : CP_SUCCESS;
+}
+
+/* The constants of laws must be good before anything is integrated with them. After an adjoint computation the
+ * integrator is no longer at the state of the session. */
+static int ready(CPSession session, sunrealtype t, void *contact) {
+  const CPContact c = contact;
+  (void)session;
+  if (!c->sens.spent) return contactLaws(c, t, 1, "CPSessionRun");
+  return contactError(c, CP_NO_INIT, "CPSessionRun",
+                      "an adjoint computation has ended the run: call CPSessionStart again");
+}
+
+/* A gap that jumps below zero has no root. */
+static int accepted(CPSession session, sunrealtype t, N_Vector y, void *contact) {
+  const CPContact c = contact;
+  (void)session;
   c->sens.at_start = 0;
-  if (flag != CV_ROOT_RETURN && c->stretching) return flag;
-  if (flag != CV_ROOT_RETURN) { /* A gap that jumps below zero has no root. */
-    int bad = contactMeasure(c, *t, y, function);
-    for (int i = 0; i < c->npoints && !bad; i++) bad = contactPenetrates(c, i, *t, function);
-    return bad ? bad : flag;
-  }
-  flag = CPIntegratorGetRootInfo(c->integrator, c->fired);
-  sunrealtype at;
-  if (!flag && c->sens.Ns > 0)
-    flag = contactOfIntegrator(c, CPIntegratorGetSens(c->integrator, &at, c->sens.minus));
-  return flag ? flag : CV_ROOT_RETURN;
+  int bad          = contactMeasure(c, t, y, "CPSessionRun");
+  for (int i = 0; i < c->npoints && !bad; i++) bad = contactPenetrates(c, i, t, "CPSessionRun");
+  return bad;
 }
 
 /* Does an event at t exceed the number of events that the user allows within the duration? */
@@ -363,73 +274,76 @@ static int areDense(CPContact c, sunrealtype t) {
          t - c->recent[c->nrecent % c->dense] <= c->dense_time;
 }
 
-static void announceBegin(CPContact c) {
-  c->nrecent = 0;
-  c->stats.nstretches++;
-  c->stats.stretch_begin = c->stats.stretch_end = c->t;
-  contactError(c, CV_WARNING, "CPContactSolve",
-               "from t = %.15g on: time stepping, since more than %d events lie within %g", c->t,
-               c->dense, c->dense_time);
+/* The roots of an event; those of both places are merged into the first. */
+static void take(CPContact c, const int *found) {
+  memcpy(c->fired, found, (size_t)(ROOTS * c->npoints) * sizeof *c->fired);
+  for (int *f = c->fired; f < c->fired + ROOTS * c->npoints; f += ROOTS) f[0] |= f[2], f[1] |= f[3];
 }
 
-static void announceEnd(CPContact c) {
-  contactError(c, CV_WARNING, "CPContactSolve",
-               "from t = %.15g to %.15g: time stepping; contacts are calm again",
-               c->stats.stretch_begin, c->stats.stretch_end);
-}
-
-/* Handles the event at the roots of c->fired. changed: out. If that fails, the integrator is
- * already past the event, which stays pending: the next call begins with it. Returns 0 or an error
- * code that has been reported. */
-static int pass(CPContact c, sunrealtype t, N_Vector y, long int count, int *changed,
-                const char *function) {
-  const CPContactStats stats = c->stats;
-  int flag                   = tooMany(c, t, count, function);
+/* Handles the event at c->fired. changed: out. If that fails, the integrator is already past the event. */
+static int pass(CPContact c, sunrealtype t, N_Vector y, int *changed) {
+  const char *function = "CPSessionRun";
+  sunrealtype at;
+  int flag         = CP_SUCCESS;
+  c->stats_before  = c->stats;
+  c->sens.at_start = 0;
+  if (c->sens.Ns > 0 && t != c->sens.t_minus) { /* not again after a failure */
+    flag = contactOfIntegrator(c, CPIntegratorGetSens(c->integrator, &at, c->sens.minus));
+    if (!flag) c->sens.t_minus = t;
+  }
   if (!flag && c->sens.Ns > 0) flag = contactSensBefore(c, t, y, function);
-  if (flag) N_VScale(1.0, y, c->saved);
-  else flag = contactEvent(c, t, y, changed, function);
+  if (!flag) flag = contactEvent(c, t, y, changed, function);
   if (!flag && *changed) {
     if (c->sens.Ns > 0) flag = contactSensAfter(c, t, y, function);
     if (!flag && areDense(c, t)) flag = contactStretchBegin(c, t);
-    c->side = !c->side;
-    if (!flag) flag = contactRestart(c, t, y);
-    if (!flag && c->tape && contactRecord(c, t, y))
-      flag = contactError(c, CP_MEM_FAIL, function, "no memory for the events of an adjoint");
-    if (flag) {
-      c->side = !c->side, c->stretching = 0;
-      contactUndo(c, y);
-    }
+    if (flag) c->stretching = 0, contactUndo(c, y);
+    else c->side = !c->side;
   }
-  c->pending = flag != 0, c->t_pending = t;
-  if (flag) {
-    c->stats = stats;
-    return flag;
-  }
-  if (*changed) {
-    c->t = t;
-    N_VScale(1.0, y, c->newest);
-    if (c->dense > 0) c->recent[c->nrecent++ % c->dense] = t;
-  }
-  if (c->stretching) announceBegin(c);
-  return CP_SUCCESS;
+  if (flag) c->stats = c->stats_before;
+  c->changed = !flag && *changed;
+  return flag;
 }
 
-/* Takes a step of time stepping. If the set of loaded contacts has settled at its end, handles the
- * event after which the integrator takes over again. */
-static int stretch(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, const char *function) {
-  const int advanced = contactStretchStep(c, tout, y, t, function);
-  if (advanced < 0) return advanced;
-  if (advanced == CV_ROOT_RETURN || !contactStretchIsCalm(c)) return advanced;
+static int handle(CPSession session, const CPEvent *event, N_Vector y, void *contact) {
+  const CPContact c = contact;
+  int changed       = 0;
+  (void)session;
+  take(c, event->roots);
+  const int flag = contactRunning(c, pass(c, event->t, y, &changed));
+  return flag ? flag : changed ? CP_RESTART : CP_CONTINUE;
+}
+
+static void undo(CPSession session, N_Vector y, void *contact) {
+  const CPContact c = contact;
+  (void)session;
+  if (!c->changed) return;
+  c->side = !c->side, c->stretching = c->changed = 0;
+  c->stats = c->stats_before;
+  contactUndo(c, y);
+}
+
+/* ---- time stepping ---- */
+
+int contactAdvance(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
+  const int flag = CPIntegratorEvolve(c->integrator, tout, y, t, CV_NORMAL);
+  return flag < 0 ? contactOfIntegrator(c, flag) : flag;
+}
+
+static int advances(void *contact) { return ((CPContact)contact)->stretching; }
+
+/* Ends the stretch at (t, y) by an event, after which the integrator takes over again. */
+static int endStretch(CPContact c, sunrealtype t, N_Vector y) {
   const CPContactStats stats = c->stats;
+  const char *function       = "CPSessionRun";
   int changed, flag;
   forgetRoots(c);
-  flag = contactMeasure(c, *t, y, function);
+  flag = contactMeasure(c, t, y, function);
   for (int i = 0; i < c->npoints && !flag; i++) /* as if each closed gap had just had a root */
-    c->fired[ROOTS * i] = c->p[c->point[i].normal] <= contactClosedGap(c, i, *t) ? -1 : 0;
-  if (!flag) flag = contactEvent(c, *t, y, &changed, function);
+    c->fired[ROOTS * i] = c->p[c->point[i].normal] <= contactClosedGap(c, i, t) ? -1 : 0;
+  if (!flag) flag = contactEvent(c, t, y, &changed, function);
   if (flag) return flag;
   c->stretching = 0;
-  flag          = contactRestart(c, *t, y);
+  flag          = contactRestart(c, t, y);
   forgetRoots(c);
   if (flag) {
     c->stats = stats, c->stretching = 1;
@@ -438,102 +352,52 @@ static int stretch(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, co
   }
   N_VScale(1.0, y, c->newest);
   announceEnd(c);
-  return tell(c) ? CV_ROOT_RETURN : advanced;
+  return tell(c) ? CP_STOP : CP_CONTINUE;
 }
 
-/* Checks the arguments of an integration to tout. Returns 0 or an error code that has been
- * reported. */
-static int mayGoOn(CPContact c, sunrealtype tout, N_Vector y, const sunrealtype *t,
-                   const char *function) {
-  int flag = contactIdle(c, function);
-  if (!flag) flag = contactReady(c, y, function);
+/* Takes a step of time stepping, and ends the stretch if the set of loaded contacts has settled. */
+static int advance(CPSession session, sunrealtype tout, N_Vector y, sunrealtype *t, void *contact) {
+  const CPContact c = contact;
+  (void)session;
+  const int advanced = contactRunning(c, contactStretchStep(c, tout, y, t, "CPSessionRun"));
+  if (advanced < 0) return advanced;
+  if (advanced == CV_ROOT_RETURN) return CP_ROOT;
+  return contactStretchIsCalm(c) ? contactRunning(c, endStretch(c, *t, y)) : CP_CONTINUE;
+}
+
+/* ---- the source ---- */
+
+static const char *message(void *contact) { return ((CPContact)contact)->message; }
+
+int CPContactAttach(CPContact c, CPSession session) {
+  int flag = contactIdle(c, __func__);
   if (flag) return flag;
-  if (!t) return contactError(c, CP_ILL_INPUT, function, "t must not be NULL");
-  if (!isAttached(c) || c->sens.spent)
-    return contactError(c, CP_NO_INIT, function, "call CPContactAttach or CPContactAttach first");
-  const sunrealtype from = c->pending ? c->t_pending : c->t;
-  if (tout >= from && isfinite(tout)) return contactLaws(c, from, 1, function);
-  return contactError(c, CP_ILL_INPUT, function,
-                      "tout must be finite and not before %.15g, the newest event or start: "
-                      "tout = %.15g",
-                      from, tout);
-}
-
-/* Is tout too close to the newest start for the integrators? Then sets *t = tout, and y to the
- * state of the start. */
-static int isThere(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
-  if (tout - c->t > 4 * DBL_EPSILON * fabs(tout)) return 0;
-  *t = tout;
-  N_VScale(1.0, c->newest, y);
-  return 1;
-}
-
-/* Have roots of contacts fired? Merges the roots of both places into the first. */
-static int contactsFired(CPContact c) {
-  int contacts = 0;
-  for (int *f = c->fired; f < c->fired + ROOTS * c->npoints; f += ROOTS) {
-    f[0] |= f[2], f[1] |= f[3];
-    contacts |= f[0] | f[1] | f[ROOTS - 1];
-  }
-  return contacts;
-}
-
-static int userFired(CPContact c) {
-  int fired = 0;
-  for (int i = 0; i < c->nroots; i++) fired |= c->fired[ROOTS * c->npoints + i] != 0;
-  return fired;
-}
-
-/* Handles the event at *t, or the pending one, and reports it to the user's function. Returns
- * CV_ROOT_RETURN if the caller has to return, 0, or an error code that has been reported. */
-static int meetEvent(CPContact c, N_Vector y, sunrealtype *t, long int count, const char *function) {
-  int changed = 0, flag = CP_SUCCESS;
-  if (c->pending) {
-    *t = c->t_pending;
-    N_VScale(1.0, c->saved, y);
-  }
-  if (c->pending || contactsFired(c)) flag = pass(c, *t, y, count, &changed, function);
-  if (flag) return flag;
-  return (changed && tell(c)) || userFired(c) ? CV_ROOT_RETURN : CP_SUCCESS;
-}
-
-static int solve(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, const char *function) {
-  int flag = CP_SUCCESS;
-  for (long int count = 1; !flag;) {
-    if (!c->pending && isThere(c, tout, y, t)) return CP_SUCCESS;
-    if (c->stretching) {
-      flag = stretch(c, tout, y, t, function);
-      continue;
-    }
-    if (!c->pending) {
-      flag = contactAdvance(c, tout, y, t, CV_NORMAL, function);
-      if (flag != CV_ROOT_RETURN) return flag;
-    }
-    flag = meetEvent(c, y, t, count++, function);
-  }
+  if (!session) return contactError(c, CP_ILL_INPUT, __func__, "session must not be NULL");
+  const int n    = ROOTS * c->npoints;
+  int *direction = calloc((size_t)n, sizeof *direction);
+  if (!direction) return contactError(c, CP_MEM_FAIL, __func__, "no memory");
+  for (int i = 0; i < n; i++) direction[i] = i % ROOTS == ROOTS - 1 ? 1 : -1;
+  const CPEventSource source = {.size      = sizeof source,
+                                .name      = "contacts",
+                                .data      = c,
+                                .nroots    = n,
+                                .roots     = roots,
+                                .direction = direction,
+                                .root_name = nameOfRoot,
+                                .start     = start,
+                                .started   = started,
+                                .ready     = ready,
+                                .accepted  = accepted,
+                                .handle    = handle,
+                                .undo      = undo,
+                                .advances  = advances,
+                                .advance   = advance,
+                                .message   = message};
+  flag                       = CPSessionSetMech(session, c->mech);
+  if (!flag) flag = CPSessionAddSource(session, &source, NULL);
+  free(direction);
+  if (flag) snprintf(c->message, sizeof c->message, "%s", CPSessionGetLastMessage(session));
   return flag;
-}
-
-int CPContactSolve(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
-  const int flag = mayGoOn(c, tout, y, t, __func__);
-  return flag ? flag : contactRunning(c, solve(c, tout, y, t, __func__));
-}
-
-static int oneStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t, const char *function) {
-  if (c->pending) return meetEvent(c, y, t, 1, function);
-  if (isThere(c, tout, y, t)) return CP_SUCCESS;
-  if (c->stretching) return stretch(c, tout, y, t, function);
-  const int flag = contactAdvance(c, tout, y, t, CV_ONE_STEP, function);
-  if (flag == CV_ROOT_RETURN && contactsFired(c)) {
-    c->pending = 1, c->t_pending = *t;
-    N_VScale(1.0, y, c->saved);
-  }
-  return flag;
-}
-
-int CPContactStep(CPContact c, sunrealtype tout, N_Vector y, sunrealtype *t) {
-  const int flag = mayGoOn(c, tout, y, t, __func__);
-  return flag ? flag : contactRunning(c, oneStep(c, tout, y, t, __func__));
 }
 
 int CPContactGetEvent(CPContact c, int i, CPContactEvent *event) {

@@ -306,7 +306,7 @@ int contactSensParameters(CPContact c, int Ns, sunrealtype *p, const sunrealtype
 static int rightHandSide(int Ns, sunrealtype t, N_Vector y, N_Vector ydot, int iS, N_Vector yS,
                          N_Vector ySdot, void *mech, N_Vector tmp1, N_Vector tmp2) {
   const CPContact c = CPMechGetUserData(mech);
-  if (contactMeasure(c, t, y, "CPContactSolve")) return -1;
+  if (contactMeasure(c, t, y, "CPSessionRun")) return -1;
   memcpy(c->base, c->v, (size_t)c->na * sizeof *c->v);
   c->sens.is_linear = 1;
   const int flag    = CPMechSensRhs1(Ns, t, y, ydot, iS, yS, ySdot, mech, tmp1, tmp2);
@@ -333,7 +333,7 @@ int contactSensAllowed(CPContact c, const char *function) {
   const int flag = contactIdle(c, function);
   if (flag) return flag;
   if (!CPMechIsAttached(c->mech) || !c->integrator || c->sens.spent)
-    return contactError(c, CP_NO_INIT, function, "call CPContactAttach first");
+    return contactError(c, CP_NO_INIT, function, "call CPSessionStart first");
   if (!CPIntegratorGetCVodeMem(c->integrator))
     return contactError(c, CP_NOT_SUPPORTED, function,
                         "one-step methods have no sensitivities: use BDF or ADAMS");

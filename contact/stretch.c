@@ -107,7 +107,7 @@ static int step(CPContact c, sunrealtype t_end, N_Vector y, sunrealtype *t, cons
   if (!flag) flag = contactMeasure(c, *t, y, function);
   if (flag) return flag;
   memcpy(c->approach, c->v, (size_t)c->na * sizeof *c->v);
-  const int advanced = contactAdvance(c, t_end, y, t, CV_NORMAL, function);
+  const int advanced = contactAdvance(c, t_end, y, t);
   if (advanced < 0) return advanced;
   flag = strike(c, *t, y, function);
   if (!flag) flag = closeGaps(c, *t, y, function);

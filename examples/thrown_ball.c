@@ -95,13 +95,15 @@ int main(void) {
   N_VGetArrayPointer(y)[3] = v;
 
   CPContact contact = CPContactCreate(&model, 1, &floor, y, ctx);
-  CPIntegrator mem  = CPIntegratorCreate("DOP853", ctx);
   CHECK_NEW(contact);
-  CHECK_NEW(mem);
+  CPSession session;
+  CHECK(CPSessionCreate("DOP853", ctx, &session));
   CHECK(CPContactSetUserData(contact, &log));
   CHECK(CPContactSetEventFn(contact, event));
-  CHECK(CPContactAttach(contact, mem, 0, y, 1e-11, 1e-11));
-  CHECK(CPContactSolve(contact, 4, y, &t));
+  CHECK(CPContactAttach(contact, session));
+  CHECK(CPSessionSetTolerances(session, 1e-11, 1e-11, NULL));
+  CHECK(CPSessionStart(session, 0, y, 4));
+  CHECK(CPSessionRun(session, 4, y, &t));
 
   const sunrealtype speed = N_VGetArrayPointer(y)[3], rest = sqrt(2 * h / g) * (1 + e) / (1 - e);
   printf("rolls with %.6f m/s\n", speed);
@@ -116,7 +118,7 @@ int main(void) {
   const int ok = fabs(log.rest - rest) <= 1e-9 && fabs(speed - 5 * v / 7) <= 1e-9 && rolls;
   printf("%s\n", ok ? "ok" : "WRONG: the ball rests at another time, or rolls with another speed");
 
-  CPIntegratorFree(&mem);
+  CPSessionFree(&session);
   CPContactFree(&contact);
   N_VDestroy(y);
   CHECK(SUNContext_Free(&ctx));

@@ -8,7 +8,7 @@ from cffi import FFI
 
 HERE = Path(__file__).resolve().parent
 TREE = HERE / "tree" if (HERE / "tree").is_dir() else HERE.parent # setup.py
-HEADERS = ("cpodes_types", "cpodes_projector", "cpodes_integrator", "cpodes_mechanics", "cpodes_sens", "cpodes_contact", "cpodes_model", "cpodes_bodies")
+HEADERS = ("cpodes_types", "cpodes_projector", "cpodes_integrator", "cpodes_mechanics", "cpodes_sens", "cpodes_session", "cpodes_contact", "cpodes_model", "cpodes_bodies")
 
 # What the public headers use of SUNDIALS
 SUNDIALS = """
@@ -79,11 +79,16 @@ if models.is_dir():
     sources = [os.path.relpath(models / name, HERE) for name in listed]
 macros = [("GLUE_CATALOGUE", "1")] if sources else []
 
+# what the glue calls
+CALLED = ("int glue_python(void *handle, double t);\n",
+          "int glue_python_event(void *handle, double t, int timed, const int *found, double *y);\n",
+          "int glue_python_config(void *handle, CPIntegrator mem, const char *method);\n")
+
 ffi = FFI()
-ffi.cdef(SUNDIALS + public + glue + 'extern "Python" int glue_python(void *handle, double t);\n')
+ffi.cdef(SUNDIALS + public + glue + "".join(f'extern "Python" {f}' for f in CALLED))
 ffi.set_source(
     "cpodes._native",
-    '#include "glue_impl.h"\nstatic int glue_python(void *, double);\n#include "glue.c"\n',
+    '#include "glue_impl.h"\n' + "".join(f"static {f}" for f in CALLED) + '#include "glue.c"\n',
     sources=sources,
     include_dirs=[str(HERE / "cpodes"), str(TREE / "examples")],
     libraries=["lapack", "blas"] if sources else [],

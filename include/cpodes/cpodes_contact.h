@@ -10,7 +10,7 @@
  * velocities v_T are one row (plane) or two consecutive rows (space) of v after those of p. A CPContact switches
  * them. Between two events the system is an ordinary CPMech, which every method can integrate: the rows of an open
  * contact are off and those of a sticking contact are on; of a sliding contact the normal row is on, and friction
- * is an applied force. Events are roots along the projected solution. At an event the impulses, and then the
+ * is an applied force. Contacts are an event source of a session (cpodes_session.h, CPContactAttach). At an event the impulses, and then the
  * accelerations, decide which contacts open, slide or stick from there on.
  *
  * N = -lambda of the normal row and F_T = -lambda of the tangential rows are the forces on the system, in the
@@ -22,9 +22,9 @@
 #ifndef CPODES_CONTACT_H
 #define CPODES_CONTACT_H
 
-#include <cpodes/cpodes_integrator.h>
 #include <cpodes/cpodes_mechanics.h>
 #include <cpodes/cpodes_sens.h>
+#include <cpodes/cpodes_session.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -76,7 +76,7 @@ typedef struct {
 } CPContactEvent;
 
 /** Receives each contact that takes part in an impact or changes its phase. Events at the same time come in the order
- * of the contacts. If it returns a value other than 0, CPContactSolve returns after this event with CV_ROOT_RETURN. */
+ * of the contacts. If it returns a value other than 0, CPSessionRun returns after this event with CP_STOPPED. */
 typedef int (*CPContactEventFn)(const CPContactEvent *event, void *user_data);
 
 /** Sets the constants of contact i in *point: mu, mu_static, restitution, tangential_restitution. On entry they have
@@ -84,7 +84,7 @@ typedef int (*CPContactEventFn)(const CPContactEvent *event, void *user_data);
  * value if it fails. */
 typedef int (*CPContactLawFn)(int i, CPContactPoint *point, void *user_data);
 
-/** Counters since the newest successful CPContactAttach. */
+/** Counters since the newest successful CPSessionStart. */
 typedef struct {
   long int nevents;        /**< events at which velocities or phases have changed */
   long int nimpacts;       /**< events with an impact */
@@ -111,14 +111,14 @@ typedef struct {
  * Motions may be prescribed (CPMechPrescribe with CPContactGetMech) before the system is attached. Impacts do
  * not change the velocities that they prescribe.
  *
- * Returns the system, which the caller frees after the integrators, or NULL, in which case a line on stderr says which
+ * Returns the system, which the caller frees after the sessions, or NULL, in which case a line on stderr says which
  * member of which contact breaks which rule.
  */
 CPODES_EXPORT CPContact CPContactCreate(const CPMechModel *model, int n,
                                         const CPContactPoint *points, N_Vector y_tmpl,
                                         SUNContext ctx);
 
-/** Frees *contact and sets it to NULL. The integrator that it is attached to must be freed first. */
+/** Frees *contact and sets it to NULL. The sessions that it is attached to must be freed first. */
 CPODES_EXPORT void CPContactFree(CPContact *contact);
 
 /**
@@ -127,7 +127,7 @@ CPODES_EXPORT void CPContactFree(CPContact *contact);
  */
 CPODES_EXPORT CPMech CPContactGetMech(CPContact contact);
 
-/** Sets the pointer that the functions of the model, of laws, of roots and of events get. It is not owned. If the model
+/** Sets the pointer that the functions of the model, of laws and of events get. It is not owned. If the model
  * has data of its own (CPMechModel), its functions get those. */
 CPODES_EXPORT int CPContactSetUserData(CPContact contact, void *user_data);
 /** Sets the function that receives the messages of contact and of its CPMech. If handler is NULL (default), each
@@ -142,11 +142,6 @@ CPODES_EXPORT int CPContactSetEventFn(CPContact contact, CPContactEventFn fn);
  * mu_static are 0 in CPContactCreate remains without friction.
  */
 CPODES_EXPORT int CPContactSetLawFn(CPContact contact, CPContactLawFn fn);
-/**
- * Sets the largest number of events in one call of CPContactSolve, > 0. 0 restores the default, 100,000. In any case 100
- * events at the same time, up to roundoff, are too many.
- */
-CPODES_EXPORT int CPContactSetMaxEvents(CPContact contact, long int maxevents);
 /**
  * If more than nevents >= 2 events occur within duration > 0, continues with time stepping until the set of contacts that
  * carry forces has been the same for duration / nevents. Then events are located again. With nevents = 0 (default) this
@@ -167,71 +162,30 @@ CPODES_EXPORT const char *CPContactGetLastMessage(CPContact contact);
 /* ---- integration ---- */
 
 /**
- * Attaches the system to an integrator and starts it at (t0, y), as CPMechAttach does, and sets
- * its tolerances (relative and absolute) and root functions. The tolerance of a gap is (atol + rtol max |q|) times the
- * largest entry of its row of A; that of its velocities is the same with u for q. A gap below a tenth of its tolerance
- * counts as closed. If closed contacts approach each other at the start, the impact happens first. y: in, the start; out,
- * the state after such an impact. A multistep method gets at most 0.3 of these tolerances, and less after a bounce
- * (guide). Nothing else about the integrator is changed, and options other than tolerances may be set afterwards.
+ * Makes the contacts an event source of the session, before CPSessionStart, and their mechanical system what it integrates
+ * (CPSessionSetMech). CPSessionStart finds the phases, and if closed contacts approach each other, the impact happens first;
+ * CPSessionRun goes through all events. A run goes forward in time. Only one session may run with the same contacts at a time.
  *
- * Returns CP_CONTACT_PENETRATION if a gap is negative by more than that tenth, CP_CONTACT_PAINLEVE or
- * CP_CONTACT_NO_SOLUTION (see CPContactSolve), CP_ILL_INPUT, or the code of what failed. After a failure y is as it was,
- * and an earlier run continues with the next call of CPContactSolve, unless its integrator has been freed.
- */
-CPODES_EXPORT int CPContactAttach(CPContact contact, CPIntegrator mem, sunrealtype t0, N_Vector y,
-                                  sunrealtype rtol, sunrealtype atol);
-
-/**
- * Sets the user's root functions g(t, y, gout, user_data), gout [nrtfn], in addition to those of the contacts, for the
- * attachments that follow. direction [nrtfn] is copied: 1 for roots where g rises, -1 where it falls, 0 for both. If it is
- * NULL, all are 0. With nrtfn = 0 there are no such functions. With multistep methods two roots of a function within one
- * step cancel each other (CVodeSetMaxStep helps). Returns CP_TOO_LATE if the contact is attached, CP_ILL_INPUT,
- * CP_MEM_FAIL.
- */
-CPODES_EXPORT int CPContactRootInit(CPContact contact, int nrtfn, CVRootFn g, const int *direction);
-
-/**
- * Returns which of these functions had a root where CPContactSolve returned last. found [nrtfn]: out, 1 where g_i rose, -1
- * where it fell, else 0. All are 0 if CPContactSolve did not return at such a root.
- */
-CPODES_EXPORT int CPContactGetRootInfo(CPContact contact, int *found);
-
-/**
- * Integrates to tout > t0, through all events on the way. y [nq + nu + nz]: out, the state at *t. If the flights after a
- * bounce would be lower than a tenth of the tolerance, or too short for the roundoff of t, the contact closes in place of
- * the infinitely many bounces that would follow (guide).
+ * With the session's tolerances rtol and atol the tolerance of a gap is (atol + rtol max |q|) times the largest entry of its row
+ * of A; that of its velocities is the same with u for q. A gap below a tenth of its tolerance counts as closed. A multistep method
+ * gets at most 0.3 of these tolerances, and less after a bounce (guide). If the flights after a bounce would be lower than a tenth
+ * of the tolerance, or too short for the roundoff of t, the contact closes in place of the infinitely many bounces that would
+ * follow (guide). Where another source changes the state, the phases are found anew.
  *
  * Loads that depend on time are resolved also where nothing moves: a closed contact slips or opens when its load says so, unless
- * that is due to a pulse shorter than a hundredth of the time from the start to tout, which may be missed (guide).
+ * that is due to a pulse shorter than a hundredth of the time from the start to the t1 of CPSessionRun, which may be missed (guide).
  *
- * Returns CP_SUCCESS at tout; CV_ROOT_RETURN at *t < tout if the event function asks for that, or at a root of a
- * function of CPContactRootInit, where y is the state after the contacts' own events at this time; CV_TSTOP_RETURN and
- * errors as the integrator does; or
+ * CPSessionStart and CPSessionRun then also return
  *
- * - CP_CONTACT_PENETRATION: a gap has jumped to a negative value;
+ * - CP_CONTACT_PENETRATION: a gap is negative at the start by more than a tenth of its tolerance, or has jumped there;
  * - CP_CONTACT_PAINLEVE: no accelerations satisfy the laws, and a sliding contact fulfils the criterion of
  *   CPContactPainleve; the message names the contact and its sliding velocity;
  * - CP_CONTACT_NO_SOLUTION: no solution at an event has passed the check of signs, cones and complementarity;
- * - CP_CONTACT_TOO_MANY: too many events (CPContactSetMaxEvents).
+ * - CP_STOPPED: the event function asks for a stop; the state is that after the event.
  *
- * After an error y is the state before the event, at *t. The next call begins with the same event, so tout must not lie
- * before it. tout must be finite.
+ * Returns CP_TOO_LATE after CPSessionStart, CP_ILL_INPUT, CP_MEM_FAIL.
  */
-CPODES_EXPORT int CPContactSolve(CPContact contact, sunrealtype tout, N_Vector y, sunrealtype *t);
-
-/**
- * Takes one step of the integration to tout, or processes one event. Arguments and errors are those of CPContactSolve. A
- * step may go beyond tout, as with CV_ONE_STEP, unless the integrator has a stop time. Returns
- *
- * - CP_SUCCESS or CV_TSTOP_RETURN after a step, up to whose end the integrator interpolates;
- * - CV_ROOT_RETURN after a step that ends at an event. y is the state before the event, and the integrator still
- *   interpolates up to it. The next call, at the same *t, makes y the state after the event, and returns CP_SUCCESS, or
- *   CV_ROOT_RETURN if the event function asks for that or a function of CPContactRootInit has had a root there.
- *   If only functions of CPContactRootInit have a root, y is the state there, and the next call continues.
- *
- * The integrator's counters are reset at an event that changes velocities or phases.
- */
-CPODES_EXPORT int CPContactStep(CPContact contact, sunrealtype tout, N_Vector y, sunrealtype *t);
+CPODES_EXPORT int CPContactAttach(CPContact contact, CPSession session);
 
 /**
  * Copies what contact i did at the newest event to *event. It took part if event->struck is 1 or event->before differs
@@ -243,35 +197,35 @@ CPODES_EXPORT int CPContactGetEvent(CPContact contact, int i, CPContactEvent *ev
 /* ---- sensitivities ---- */
 
 /**
- * Starts the sensitivities dy/dp_i to Ns > 0 parameters, which are continued through all events. To be called after
- * CPContactAttach and before the first step. p, pbar and plist are those of CPIntegratorSetSensParams: p is the array that the
- * model's functions read, and is not owned. yS0 [Ns] contains the derivatives of the state that CPContactAttach got, that
+ * Starts the sensitivities dy/dp_i to Ns > 0 parameters, which are continued through all events of contacts. To be called after
+ * CPSessionStart and before the first step, for an integrator that the session has created. p, pbar and plist are those of CPIntegratorSetSensParams: p is the array that the
+ * model's functions read, and is not owned. yS0 [Ns] contains the derivatives of the state that CPSessionStart got, that
  * is before an impact at the start. The integrator gets the tolerances of CVodeSensEEtolerances and tests the errors of
  * sensitivities. Other options of cpodes_sens.h may be set afterwards. At an event at tau, where R is the impact,
  *
  *   S+ = R_y (S- + f- dtau) + R_t dtau + R_p - f+ dtau,   dtau = -(g_y S- + g_p) / (g_t + g_y f-),
  *
- * by differences of sixth order. From then on CPContactSolve and CPContactStep return CP_CONTACT_NO_GRADIENT if a gap
+ * by differences of sixth order. From then on CPSessionRun returns CP_CONTACT_NO_GRADIENT if a gap
  * touches zero without an impact, or if several events at one time separate when the parameters change.
  *
- * Returns CP_NO_INIT before CPContactAttach, CP_NOT_SUPPORTED with a one-step method or with time stepping, CP_ILL_INPUT,
- * CP_MEM_FAIL, or what CPIntegratorSensInit1 does. A new CPContactAttach ends the sensitivities of an earlier run.
+ * Returns CP_NO_INIT before CPSessionStart, CP_NOT_SUPPORTED with a one-step method or with time stepping, CP_ILL_INPUT,
+ * CP_MEM_FAIL, or what CPIntegratorSensInit1 does. A new CPSessionStart ends the sensitivities of an earlier run.
  */
 CPODES_EXPORT int CPContactSensInit(CPContact contact, int Ns, N_Vector *yS0, sunrealtype *p,
                                     const sunrealtype *pbar, const int *plist);
 
 /**
  * Functionals and their gradients by adjoint problems through all events, as CPIntegratorFunctionalAdjoint without contacts: from
- * the start of CPContactAttach, before the first step, to t1 > t0. F, options, G [ng], dG [ng x Np] and gradient [ng] have
+ * the start of CPSessionStart, before the first step, to t1 > t0. F, options, G [ng], dG [ng x Np] and gradient [ng] have
  * the same meaning as there. p, pbar and plist describe the Np >= 0 parameters, as in CPContactSensInit. y0S [Np] contains
- * the derivatives of the state that CPContactAttach got, or is NULL if it does not depend on the parameters. gradient is
+ * the derivatives of the state that CPSessionStart got, or is NULL if it does not depend on the parameters. gradient is
  * the gradient with respect to this state; it and each of its vectors may be NULL. Events are reported once, in the
  * forward run, which the event function cannot stop. Every flight is integrated twice.
  *
- * Afterwards contact needs CPContactAttach. Returns CP_CONTACT_NO_GRADIENT as in CPContactSensInit, and where a contact
+ * Afterwards the session needs CPSessionStart. Returns CP_CONTACT_NO_GRADIENT as in CPContactSensInit, and where a contact
  * with two tangents begins or ceases to slide, which only forward sensitivities pass; CP_TOO_LATE after a
  * step or with forward sensitivities (those of an earlier run must have been as many); CP_NOT_SUPPORTED with one-step
- * methods, time stepping or the user's root functions; CP_ILL_INPUT, CP_MEM_FAIL, or the code of what failed. After a
+ * methods or time stepping, or where another source changes the state; CP_ILL_INPUT, CP_MEM_FAIL, or the code of what failed. After a
  * failure G and dG are unspecified.
  */
 CPODES_EXPORT int CPContactFunctionalAdjoint(CPContact contact, sunrealtype t1,
@@ -280,7 +234,7 @@ CPODES_EXPORT int CPContactFunctionalAdjoint(CPContact contact, sunrealtype t1,
                                              const int *plist, N_Vector *y0S, sunrealtype *G,
                                              sunrealtype *dG, N_Vector *gradient);
 
-/** Copies the sensitivities of the state that CPContactSolve or CPContactStep returned last to yS [Ns]. */
+/** Copies the sensitivities of the state that the session returned last to yS [Ns]. */
 CPODES_EXPORT int CPContactGetSens(CPContact contact, N_Vector *yS);
 
 /* ---- quantities ---- */

@@ -34,6 +34,7 @@ CPODES_EXPORT const char *CPGetVersion(int *major, int *minor, int *patch);
  */
 enum CPReturnCode {
   CP_SUCCESS = 0, /**< done */
+  CP_STOPPED = 50, /**< a function of the user's has ended a run (cpodes_session.h) */
 
   /* wrong use: nothing was changed */
   CP_MEM_NULL  = -201, /**< an object argument is NULL */
@@ -90,9 +91,11 @@ enum CPReturnCode {
   CP_CONTACT_PENETRATION = -280, /**< a gap is negative at the start, or has jumped */
   CP_CONTACT_PAINLEVE    = -281, /**< a sliding contact whose normal force does not push it apart */
   CP_CONTACT_NO_SOLUTION = -282, /**< no impulses or accelerations satisfy the laws of contact */
-  CP_CONTACT_TOO_MANY    = -283, /**< more events than allowed, or unlimited events at one time */
   CP_CONTACT_NO_GRADIENT =
       -284, /**< an event whose time is not differentiable: grazing, or several at one time */
+
+  /* sessions (cpodes_session.h) */
+  CP_TOO_MANY_EVENTS = -290, /**< more events than allowed, or unlimited events at one time */
 
   /* the coupling with CVODES */
   CP_BYPASSED       = -250, /**< CVODES stepped without calling the projecting solver */

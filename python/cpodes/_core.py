@@ -127,8 +127,18 @@ def glue_python(handle, t):
     return ffi.from_handle(handle)(t)
 
 
+@ffi.def_extern(error=-1, onerror=lambda kind, value, trace: _lost(value, trace))
+def glue_python_event(handle, t, timed, found, y):
+    return ffi.from_handle(handle).at_event(t, timed, found, y)
+
+
+@ffi.def_extern(error=-1, onerror=lambda kind, value, trace: _lost(value, trace))
+def glue_python_config(handle, mem, method):
+    return ffi.from_handle(handle).configure(mem, ffi.string(method).decode())
+
+
 def _lost(exception: BaseException, trace: Any) -> bool:
-    """Keeps an exception raised outside the function itself: Ctrl-C between two instructions."""
+    """Keeps an exception raised by what the glue calls, or outside a function itself: Ctrl-C between two instructions."""
     call = ffi.from_handle(trace.tb_frame.f_locals["handle"])
     call.failures.exception = exception
     return True

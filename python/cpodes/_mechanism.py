@@ -42,7 +42,7 @@ class Instance(System):
     """A CPMech of a mechanism, as the system of an Integration: one for the mechanism's queries, and one for each run. Its
     contacts are open, unless they act; then it belongs to a CPContact."""
 
-    dtype = float
+    dtype, lsoda = float, "ADAMS"
 
     def __init__(self, mechanism: "Mechanism", acts: bool = False):
         super().__init__()
@@ -157,12 +157,8 @@ class Instance(System):
     def as_state(self, name: str, y: Any) -> np.ndarray:
         return real_array(name, y, (self.n,))
 
-    def attach(self, run: Integration, t: float) -> None:
+    def configure(self, run: Integration, mem: Any, check: Callable) -> None:
         self.current = run.current
-        if self.contact:
-            run.check(lib.CPContactAttach(self.contact, run.run.integrator, t, run.run.y, run.rtol, run.atol))
-            return
-        run.check(lib.CPMechAttach(self.mech, run.run.integrator, t, run.run.y))
 
     def follow(self, phases: list) -> Callable:
         """at(t, after): an instance without contacts, with the rows that are active in these phases before an event at t,
@@ -232,24 +228,6 @@ class Instance(System):
         at = self.follow(self.history)
         second = np.append(False, ts[1:] == ts[:-1]) # the state after an event
         return np.array([at(t, after).violation(t, y) for t, y, after in zip(ts, ys, second)])
-
-    def suggestion(self, run: Integration, t: float, y: np.ndarray) -> Any:
-        self.y[:] = y
-        found = ffi.new("CPMechSuggestion *")
-        self.check(lib.CPMechSuggestMethod(self.mech, t, self.y_vector, run.t1, run.rtol, found))
-        return found
-
-    def first_method(self, run: Integration) -> str:
-        return text(self.suggestion(run, run.t0, run.y).method)
-
-    def next_method(self, run: Integration, method: str) -> str:
-        """Another method if the newest step h agrees: up to h rho = 6 DOP853 is stable, so that near it stability limits the
-        steps, and far below it RADAU's are no longer than DOP853's could be."""
-        if self.contact or run.method.upper() != "AUTO":
-            return method
-        found = self.suggestion(run, run.run.t, run.y)
-        agrees = (run.newest_step() * found.radius > 3) == bool(found.stiff)
-        return text(found.method) if agrees else method
 
     def parameter_block(self) -> Tuple[Any, Any]:
         """The array of parameters that the functions read, and the indices into it for gradients (NULL: 0, 1, ...)."""
@@ -650,7 +628,7 @@ class Mechanism:
               time_stepping: Optional[Tuple[int, float]] = None) -> Solution:
         """The motion from the state y0 (see start), as solve. y0 may be a tree of arrays, such as (q, u) or {"q": q, "u":
         u}; events are functions of (t, y). method: "auto" is DOP853 or RADAU, as CPMechSuggestMethod says at the start
-        and after every 64 steps. closure: projections satisfy the constraints to about this size, in the units
+        and after every 50 steps. closure: projections satisfy the constraints to about this size, in the units
         of p and v if their gradients are of size 1; None: to a tenth of the tolerance. time_stepping: (n, duration):
         where more than n events of contacts lie within this duration, time stepping passes through them, with order one
         and a warning; None: as the model says, else never."""
@@ -737,11 +715,9 @@ class ModelInstance(Instance):
     def stops(self) -> list:
         return [self.model.stop[i] for i in range(self.model.nstops)]
 
-    def first_method(self, run: Integration) -> str:
-        return text(self.model.type.method) or super().first_method(run)
-
-    def next_method(self, run: Integration, method: str) -> str:
-        return method if text(self.model.type.method) else super().next_method(run, method)
+    @property
+    def auto(self) -> str:
+        return text(self.model.type.method) or "auto"
 
 
 class ParametricInstance(ModelInstance):

@@ -198,7 +198,7 @@ def resembles(name: str, known: str) -> bool:
 
 class System(Owner):
     """What Integration requires of a system, with the answers of a system without its own events, kinks or choice of
-    method."""
+    method. A system also has f and data, a CVRhsFn and its argument, or mech, a CPMech."""
 
     class Roots: # root functions of a model
         function, count, direction = ffi.NULL, 0, ()
@@ -212,16 +212,7 @@ class System(Owner):
     def stops(self) -> list:
         return []
 
-    def first_method(self, run: "Integration") -> str:
-        return "DOP853"
-
-    stiff_method = "BDF" # the method to which "auto" switches
-
-    def next_method(self, run: "Integration", method: str) -> str:
-        """The method with which "auto" goes on after a block of steps by `method`."""
-        if method != self.stiff_method:
-            run.stiff = run.stiff + 1 if run.looks_stiff() else 0
-        return self.stiff_method if run.stiff == 2 else method
+    auto = "auto" # what CPSessionCreate gets for "auto"
 
     contact: Any = ffi.NULL # a CPContact that takes the steps of the runs
 
@@ -244,7 +235,6 @@ class Integration:
                  first_step: float, min_step: float, max_step: float, dense: bool, t_eval: Optional[np.ndarray]):
         self.system, self.t0, self.t1, self.method = system, t0, t1, method
         self.rtol, self.atol = rtol, atol
-        self.stiff = 0 # number of successive blocks of steps that looked stiff
         self.first_step, self.min_step, self.max_step = first_step, min_step, max_step
         self.n, self.sign = y0.size, -1.0 if t1 < t0 else 1.0
         self.own = Owner()
@@ -267,9 +257,9 @@ class Integration:
         self.set_events(events)
         self.stats: dict = {}
         run.contact = system.contact
-        if run.contact:
-            self.newest = np.zeros(self.n)
-            run.before = pointer(self.newest)
+        run.owner = self.handle = ffi.new_handle(self)
+        self.failures, self.current = system.failures, "" # the method
+        self.changed = False # at the newest event: by an event of the user or of the model
         self.contact_events: list = []
         self.phases = system.history if run.contact else []
 
@@ -277,6 +267,8 @@ class Integration:
         model = self.system.model_roots()
         self.events, self.run.nevents = events, len(events)
         self.run.model_roots, self.run.nmodel_roots = model.function, model.count
+        if model.count:
+            self.run.model_data = self.system.mech # as the integrator's user data
         self.functions = ffi.new("GlueFn[]", max(1, len(events)))
         for i, event in enumerate(events):
             bind(self.functions[i], event, f"the event function {i}", (self.n,), ((1,),), self.own.failures, self.own.keep)
@@ -286,89 +278,106 @@ class Integration:
         self.direction = ffi.new("int[]", direction or [0])
         self.nodes = np.zeros(0)
 
-    # ---- the integrator ----
+    # ---- the session ----
 
     def check(self, flag: int) -> int:
         return self.system.failures.check(flag, self.message)
 
     def message(self) -> str:
-        if self.run.contact:
-            return self.system.message()
-        return ffi.string(lib.CPIntegratorGetLastMessage(self.run.integrator)).decode() or self.system.message()
+        return ffi.string(lib.CPSessionGetLastMessage(self.run.session)).decode() or self.system.message()
 
     @property
     def multistep(self) -> bool:
         return self.current in MULTISTEP
 
-    def start(self, method: Any, t: float) -> None:
-        """Creates an integrator with this method at (t, y)."""
-        run, own, check = self.run, self.own, self.check
-        run.integrator = ffi.NULL
-        name = self.current = method.upper() if isinstance(method, str) else ""
+    def start(self) -> None:
+        """Creates the session and starts it at (t0, y)."""
+        run, own, check, method = self.run, self.own, self.check, self.method
+        if not isinstance(method, (str, Table)):
+            self.refuse()
+        name = method.upper() if isinstance(method, str) else "DOP853"
+        if self.chooses():
+            name = self.system.auto if name == "AUTO" else self.system.lsoda
+        elif not (name in MULTISTEP or name in TABLES or name.startswith(("ARKODE_", "RADAU"))): # On others the library prints a line.
+            self.refuse()
+        made = ffi.new("CPSession *")
+        check(lib.CPSessionCreate(TABLES.get(name, name).encode(), own.ctx, made))
+        self.place = len(own.frees) # what the session needs is freed after it
+        run.session = own.own_handle("CPSession", made[0], lib.CPSessionFree)
         if isinstance(method, Table):
             B = lib.ARKodeButcherTable_Create(len(method.b), method.order, method.embedded, *map(
                 pointer, (method.c, method.A, method.b, method.d)))
-            made = lib.CPIntegratorCreateTable(B, own.ctx)
+            mem = lib.CPIntegratorCreateTable(B, own.ctx)
             lib.ARKodeButcherTable_Free(B)
-        else:
-            known = name in MULTISTEP or name in TABLES or name.startswith(("ARKODE_", "RADAU")) # On others the library prints a line.
-            made = known and lib.CPIntegratorCreate(TABLES.get(name, name).encode(), own.ctx)
-        if not made:
-            raise ValueError(f"method {method!r} is none of auto, BDF, Adams, DOP853, RK45, RK23, RADAU, "
-                             "an explicit Butcher table of ARKODE such as ARKODE_VERNER_8_5_6, or a cpodes.Table")
-        mem = run.integrator = own.own_handle("CPIntegrator", made, lib.CPIntegratorFree)
-        nodes = 6 if name == "BDF" else 13 if name == "ADAMS" else 9 # above the largest order; the degree of RADAU13, plus one
-        x = 0.5 - 0.5 * np.cos(np.pi * np.arange(nodes) / (nodes - 1)) # Chebyshev nodes, including the ends
-        if not len(self.nodes): # DOP853's nodes suffice for BDF, to which a run may change
-            self.nodes = x
-        run.nodes, run.nnodes = pointer(self.nodes), len(self.nodes)
-        if run.contact and self.count:
-            check(lib.CPContactRootInit(run.contact, self.count, to_c.glue_roots, self.direction))
-        self.system.attach(self, t)
-        first, least, most = self.sign * self.first_step, self.min_step, self.max_step
-        # Where every step is projected, the library multiplies BDF's norms by three. This does the same in all other cases.
-        divisor = 3.0 if name == "BDF" and not self.system.projects() else 1.0
-        rtol, atol = self.rtol / divisor, self.atol / divisor
-        if np.ndim(rtol) and divisor != 1:
-            self.system.divide_tolerances(divisor)
+            if not mem:
+                self.refuse()
+            self.before_session(lambda p: lib.CPIntegratorFree(ffi.new("CPIntegrator *", p)), mem)
+            check(lib.CPIntegratorSetErrHandlerFn(mem, to_c.glue_message, own.warnings))
+            check(lib.CPSessionSetIntegrator(run.session, mem))
         if run.contact:
-            pass # the contact has set tolerances and roots
-        elif np.ndim(rtol):
-            check(lib.CPIntegratorWFtolerances(mem, to_c.glue_weights))
-        elif np.ndim(atol):
-            check(lib.CPIntegratorSVtolerances(mem, rtol, own.vector(atol.copy())))
+            check(lib.CPContactAttach(run.contact, run.session))
+        elif self.system.mech:
+            check(lib.CPSessionSetMech(run.session, self.system.mech))
         else:
-            check(lib.CPIntegratorSStolerances(mem, rtol, atol))
-        check(lib.CPIntegratorSetMaxNumSteps(mem, -1))
-        for option, value in ((lib.CPIntegratorSetInitStep, first), (lib.CPIntegratorSetMinStep, least),
-                              (lib.CPIntegratorSetMaxStep, most)):
-            if value:
-                check(option(mem, value))
-        if self.multistep:
-            check(lib.CVodeSetNoInactiveRootWarn(lib.CPIntegratorGetCVodeMem(mem)))
-        if self.count and not run.contact:
-            check(lib.CPIntegratorRootInit(mem, self.count, to_c.glue_roots))
-            check(lib.CPIntegratorSetRootDirection(mem, self.direction))
+            check(lib.CPSessionSetRhsFn(run.session, to_c.glue_rhs, self.system.ode))
+        check(lib.glue_begin(run, self.direction))
+        atol = self.vector_below(self.atol.copy()) if np.ndim(self.atol) else ffi.NULL
+        check(lib.CPSessionSetTolerances(run.session, float(np.min(self.rtol)), float(np.min(self.atol)), atol))
+        flag = lib.CPSessionStart(run.session, self.t0, run.y, self.t1)
+        if flag == lib.CP_ILL_INPUT and not self.current and self.failures.exception is None and self.unknown():
+            self.refuse()
+        check(flag)
 
-    def stop_at(self, t: float) -> None:
-        if not math.isinf(t):
-            self.check(lib.CPIntegratorSetStopTime(self.run.integrator, t))
+    def chooses(self) -> bool:
+        return isinstance(self.method, str) and self.method.upper() in ("AUTO", "LSODA")
 
-    def is_there(self, t: float) -> bool:
-        """Is t the present time, up to roundoff, so that no step leads there?"""
-        return abs(t - self.run.t) <= 4 * np.finfo(float).eps * abs(t)
+    def unknown(self) -> bool:
+        """Has no integrator been created?"""
+        return "cannot be used" in self.message()
 
-    def restart(self, t: float, y: np.ndarray) -> None:
-        """Continues from another state y at t."""
-        self.y[:] = y
-        if self.run.contact: # the contact finds the phases anew
-            self.system.attach(self, t)
-            self.begin_phase(t)
-            y[:] = self.y # an impact may have changed it
-            self.run.t = self.run.told = t
-            return
-        self.check(lib.CPIntegratorReInit(self.run.integrator, t, self.run.y))
-        self.run.t = self.run.told = t
+    def refuse(self) -> None:
+        raise ValueError(f"method {self.method!r} is none of auto, BDF, Adams, DOP853, RK45, RK23, RADAU, "
+                         "an explicit Butcher table of ARKODE such as ARKODE_VERNER_8_5_6, or a cpodes.Table")
+
+    def before_session(self, free: Callable, pointer: Any) -> None:
+        """Keeps an object that must outlive the session."""
+        self.own.frees.insert(self.place, (free, pointer))
+
+    def vector_below(self, data: np.ndarray) -> Any:
+        vector = self.own.vector(data)
+        self.own.frees.insert(self.place, self.own.frees.pop())
+        return vector
+
+    def configure(self, mem: Any, name: str) -> int:
+        """Sets the options of an integrator that the session has created."""
+        try:
+            check = lambda flag: self.system.failures.check(
+                flag, lambda: ffi.string(lib.CPIntegratorGetLastMessage(mem)).decode() or self.system.message())
+            self.current = name
+            if not len(self.nodes): # DOP853's nodes suffice for BDF, to which a run may change
+                # above the largest order; the degree of RADAU13, plus one
+                nodes = 6 if name == "BDF" else 13 if name == "ADAMS" else 9
+                self.nodes = 0.5 - 0.5 * np.cos(np.pi * np.arange(nodes) / (nodes - 1)) # Chebyshev nodes, including the ends
+                self.run.nodes, self.run.nnodes = pointer(self.nodes), nodes
+            self.system.configure(self, mem, check)
+            # Where every step is projected, the library multiplies BDF's norms by three. This does the same in all other cases.
+            divisor = 3.0 if name == "BDF" and not self.system.projects() else 1.0
+            if np.ndim(self.rtol):
+                if divisor != 1:
+                    self.system.divide_tolerances(divisor)
+                check(lib.CPIntegratorWFtolerances(mem, to_c.glue_weights))
+            elif divisor != 1 and np.ndim(self.atol):
+                check(lib.CPIntegratorSVtolerances(mem, self.rtol / divisor, self.vector_below(self.atol / divisor)))
+            elif divisor != 1:
+                check(lib.CPIntegratorSStolerances(mem, self.rtol / divisor, self.atol / divisor))
+            for option, value in ((lib.CPIntegratorSetInitStep, self.sign * self.first_step),
+                                  (lib.CPIntegratorSetMinStep, self.min_step), (lib.CPIntegratorSetMaxStep, self.max_step)):
+                if value:
+                    check(option(mem, value))
+        except BaseException as exception:
+            self.failures.exception = exception
+            return -1
+        return 0
 
     # ---- records ----
 
@@ -425,42 +434,59 @@ class Integration:
         self.check(lib.CPContactGetStats(self.run.contact, stats))
         return stats
 
-    def pass_contacts(self) -> int:
-        """Handles an event of contacts at the end of the newest step. Returns the flag of CPContactStep."""
-        run = self.run
-        self.check(lib.glue_record(run))
-        before, count = dict(self.stats), self.contact_stats().nevents
-        self.count_stats() # the counters restart where the contacts change
-        flag = self.check(lib.glue_pass(run, self.t1))
-        if self.contact_stats().nevents == count:
-            self.stats = before
-            return flag
-        self.begin_phase(run.t)
-        self.record(self.y)
-        return flag
+    # ---- events ----
+
+    def at_event(self, t: float, timed: int, found: Any, y: Any) -> int:
+        """Handles the model's and the user's events at t, where y is the state in C. Returns a CPAction."""
+        try:
+            state = np.frombuffer(ffi.buffer(y, 8 * self.n))
+            changed, ends = None, False
+            models = self.count - len(self.events)
+            if found and any(found[i] for i in range(models)):
+                changed = self.system.model_event(t, state.copy(), found)
+                ends = changed is None
+            for i, event in enumerate(self.events if found else ()):
+                if not found[models + i]:
+                    continue
+                self.t_events[i].append(t)
+                self.y_events[i].append(state.view(self.system.dtype).copy())
+                self.left[i] -= 1
+                ends = ends or self.left[i] == 0
+                change = getattr(event, "change", None)
+                if change is not None and not ends:
+                    after = change(t, (state if changed is None else changed).view(self.system.dtype).copy())
+                    if after is None:
+                        raise TypeError(f"the function `change` of event {i} has to return the new state, and returned None")
+                    changed = self.system.as_state(f"the state that `change` of event {i} returned", after)
+            if (ends or changed is not None) and self.run.told != t:
+                self.check(lib.glue_record(self.run))
+            if ends:
+                return lib.CP_STOP
+            self.changed = changed is not None
+            if self.changed:
+                state[:] = changed
+            return lib.CP_RESTART if self.changed or timed else lib.CP_CONTINUE
+        except BaseException as exception:
+            self.failures.exception = exception
+            return -1
 
     # ---- the loop ----
 
     def march(self, progress: Any = None) -> Solution:
         run, start_y = self.run, self.y.copy()
-        t_events: List[list] = [[] for _ in self.events]
-        y_events: List[list] = [[] for _ in self.events]
-        left = [int(getattr(e, "terminal", 0) or 0) or -1 for e in self.events] # events left until the run ends
+        self.t_events: List[list] = [[] for _ in self.events]
+        self.y_events: List[list] = [[] for _ in self.events]
+        self.left = [int(getattr(e, "terminal", 0) or 0) or -1 for e in self.events] # events left until the run ends
         status, message = 0, REACHED
-        auto = isinstance(self.method, str) and self.method.upper() in ("AUTO", "LSODA")
-        method = self.method
-        found = ffi.new("int[]", max(1, self.count))
         if self.t_eval is not None:
             while run.ieval < run.neval and self.t_eval[run.ieval] == self.t0:
                 self.y_eval[run.ieval] = start_y
                 run.ieval += 1
         try:
-            if auto:
-                method = "Adams" if self.method.upper() == "LSODA" else self.system.first_method(self)
-            self.start(method, self.t0)
-            self.stops = [s for s in self.system.stops() if self.sign * (s - self.t0) > 0 and self.sign * (self.t1 - s) > 0]
-            self.stop_at(self.stops[0] if self.stops else self.t1)
-            tend = self.t1
+            stops = [s for s in self.system.stops() if self.sign * (s - self.t0) > 0 and self.sign * (self.t1 - s) > 0]
+            self.stops = np.array(stops)
+            run.stops, run.nstops = pointer(self.stops), len(stops)
+            self.start()
             self.room(64)
             if run.contact:
                 self.begin_phase(self.t0)
@@ -469,129 +495,52 @@ class Integration:
             while True:
                 if run.steps == run.room:
                     self.close_chunk()
-                    self.room(64 if auto else min(4096, 2 * run.room))
-                if math.isinf(self.t1): # tend only gives the direction and bounds the first step
-                    tend = run.t + self.sign * 1e6 * max(1.0, abs(run.t))
-                flag = lib.glue_march(run, tend)
-                self.check(flag)
+                    self.room(min(4096, 2 * run.room))
+                self.changed, events = False, self.contact_stats().nevents if run.contact else 0
+                flag = self.check(lib.glue_march(run, self.t1))
                 self.system.test_motion(self)
                 if progress:
                     progress(run.t)
                 if flag == lib.CV_TSTOP_RETURN:
-                    if not self.stops:
-                        break
-                    self.stops.pop(0) # a kink: another branch begins
-                    self.restart(run.t, self.y)
-                    self.stop_at(self.stops[0] if self.stops else self.t1)
-                elif flag == lib.CV_ROOT_RETURN:
-                    t = run.t
-                    if run.contact:
-                        self.check(lib.CPContactGetRootInfo(run.contact, found))
-                        if not any(found): # the event is one of contacts
-                            if self.pass_contacts() != lib.CV_ROOT_RETURN:
-                                continue
-                            self.check(lib.CPContactGetRootInfo(run.contact, found))
-                    else:
-                        self.check(lib.CPIntegratorGetRootInfo(run.integrator, found))
-                    changed, ends = None, False
-                    models = self.count - len(self.events)
-                    if any(found[i] for i in range(models)):
-                        changed = self.system.model_event(t, self.y.copy(), found)
-                        ends = changed is None
-                    for i, event in enumerate(self.events):
-                        if not found[models + i]:
-                            continue
-                        t_events[i].append(t)
-                        y_events[i].append(self.y.view(self.system.dtype).copy())
-                        left[i] -= 1
-                        ends = ends or left[i] == 0
-                        change = getattr(event, "change", None)
-                        if change is not None and not ends:
-                            y = change(t, (self.y if changed is None else changed).view(self.system.dtype).copy())
-                            if y is None:
-                                raise TypeError(f"the function `change` of event {i} has to return the new state, and "
-                                                "returned None")
-                            changed = self.system.as_state(f"the state that `change` of event {i} returned", y)
-                    if (ends or changed is not None) and run.told != t:
-                        self.check(lib.glue_record(run))
-                    if ends:
-                        status, message = 1, TERMINATED
-                        break
-                    if changed is not None:
-                        self.restart(t, changed)
-                        if self.is_there(self.t1):
-                            run.t = self.t1
-                        self.record(changed)
-                        if run.t == self.t1:
-                            break
-                        self.stops = [s for s in self.stops if not self.is_there(s)]
-                        self.stop_at(self.stops[0] if self.stops else self.t1)
-                elif flag == lib.GLUE_CALM:
+                    break
+                if flag == lib.CP_STOPPED:
+                    status, message = 1, TERMINATED
+                    break
+                if flag == lib.GLUE_CALM:
                     self.begin_phase(run.t)
-                    self.stop_at(self.t1)
-                    if run.t >= self.t1:
-                        break
-                elif auto and run.steps == run.room:
-                    now = method
-                    method = self.system.next_method(self, now)
-                    if method != now:
-                        self.count_stats()
-                        self.own.release(run.integrator)
-                        self.start(method, run.t)
-                        self.stop_at(self.stops[0] if self.stops else self.t1)
+                elif flag == lib.GLUE_EVENT:
+                    new = run.contact and self.contact_stats().nevents != events
+                    if new:
+                        self.begin_phase(run.t)
+                    if self.changed or (new and run.at_contacts):
+                        self.record(self.y)
         except KeyboardInterrupt:
             self.system.failures.exception = None
-            return self.solution(start_y, t_events, y_events, 2, INTERRUPTED, method)
+            return self.solution(start_y, 2, INTERRUPTED)
         except Error as error:
             if self.chunks and self.system.returns_failures(): # not during the set-up
-                return self.solution(start_y, t_events, y_events, -1, f"{error.name}: {error.message}", method)
-            error.sol = self.solution(start_y, t_events, y_events, -1, error.message, method)
+                return self.solution(start_y, -1, f"{error.name}: {error.message}")
+            error.sol = self.solution(start_y, -1, error.message)
             raise
         else:
-            return self.solution(start_y, t_events, y_events, status, message, method)
+            return self.solution(start_y, status, message)
         finally:
             self.own.close() # before the system's projector is freed
-
-    def newest_step(self) -> float:
-        stats = ffi.new("CPIntegratorStats *")
-        lib.CPIntegratorGetStats(self.run.integrator, stats)
-        return abs(stats.hlast)
-
-    def looks_stiff(self) -> bool:
-        """Does stability limit the step size? Compares h |df/dy| with the bound of DOP853's stability (about 6), or of the
-        convergence of Adams' fixed-point iteration; |df/dy| comes from a power iteration."""
-        rhs, bound = self.system.rhs_function(), 0.5 if self.multistep else 5.0
-        y, t = self.y.copy(), self.run.t
-        scale = np.broadcast_to(self.rtol * np.abs(y) + self.atol, y.shape)
-        scale = np.where(scale > 0, scale, 1e-14)
-        f0 = rhs(t, y)
-        v, size = f0 / scale, 0.0
-        for _ in range(6):
-            norm = math.sqrt(float(v @ v))
-            if not norm > 0 or not math.isfinite(norm):
-                return False
-            v = (rhs(t, y + 0.01 * scale * v / norm) - f0) / (0.01 * scale)
-            size = math.sqrt(float(v @ v))
-        return self.newest_step() * size > bound
+            self.handle = self.run.owner = ffi.NULL # which refers to this object
 
     # ---- results ----
 
     def count_stats(self) -> None:
-        """Adds the integrator's counters to stats."""
-        s, p = self.stats, ffi.new("CPIntegratorStats *")
-        add = lambda name, value: s.__setitem__(name, s.get(name, 0) + int(value))
-        if not self.run.integrator:
+        """Sets stats to the session's counters."""
+        if not self.run.session:
             return
-        lib.CPIntegratorGetStats(self.run.integrator, p)
-        for name, value in (("steps", p.nst), ("rejected_error", p.netf), ("rhs", p.nfe), ("iterations", p.nni),
-                            ("jacobians", p.njev), ("factorisations", p.nlinsetups), ("rejected_projection", p.nprojfails)):
-            add(name, value)
-        add("projections", p.nproj)
-        add("constraint_evaluations", p.nce)
-        add("constraint_jacobians", p.nje)
-        add("constraint_factorisations", p.nsetups)
+        p = ffi.new("CPIntegratorStats *")
+        lib.CPSessionGetStats(self.run.session, p)
+        self.stats = {"steps": p.nst, "rejected_error": p.netf, "rhs": p.nfe, "iterations": p.nni, "jacobians": p.njev,
+                      "factorisations": p.nlinsetups, "rejected_projection": p.nprojfails, "projections": p.nproj,
+                      "constraint_evaluations": p.nce, "constraint_jacobians": p.nje, "constraint_factorisations": p.nsetups}
 
-    def solution(self, y0: np.ndarray, t_events: list, y_events: list, status: int, message: str, method: Any) -> Solution:
+    def solution(self, y0: np.ndarray, status: int, message: str) -> Solution:
         self.count_stats()
         self.close_chunk()
         chunks = [c for c in self.chunks if c.used]
@@ -620,12 +569,12 @@ class Integration:
         with_events = bool(self.events)
         solution = Solution(
             t=np.array(t), y=y.view(dtype).T.copy() if y.size else y, sol=sol,
-            t_events=[np.asarray(e) for e in t_events] if with_events else None,
-            y_events=[np.asarray(e) for e in y_events] if with_events else None,
+            t_events=[np.asarray(e) for e in self.t_events] if with_events else None,
+            y_events=[np.asarray(e) for e in self.y_events] if with_events else None,
             nfev=calls.get("f", self.stats.get("rhs", 0)), njev=calls.get("J", self.stats.get("jacobians", 0)),
             nlu=self.stats.get("factorisations", 0), status=status, message=message, success=status in (0, 1),
             error=np.abs(self.error.view(dtype)) if dtype is complex else self.error.copy(), stats=self.stats,
-            method=method if isinstance(method, str) else "Table")
+            method="Table" if isinstance(self.method, Table) else self.current if self.chooses() else self.method)
         if self.run.contact:
             if self.phases and self.run.t < self.phases[-1].end:
                 self.phases[-1] = self.phases[-1]._replace(end=self.run.t)

@@ -19,7 +19,7 @@ DIFFERENCES = 1e-6 # relative errors of differences of c, where the terms themse
 class Ode(System):
     """y' = f(t, y), 0 = c(t, y) in the form that the integrators take."""
 
-    newton = False
+    newton, mech, auto, lsoda = False, None, "DOP853/BDF", "ADAMS/BDF"
     projects_itself = False # by functions of the user
 
     def __init__(self, fun: Any, t0: float, y0: np.ndarray, dtype: type, constraints: Any, G: Any, J: Any, unit_norms: Sequence,
@@ -35,7 +35,7 @@ class Ode(System):
         self.vectorized = fun if isinstance(fun, Vectorized) else None
         if self.vectorized:
             self.ode.batch.n = n
-            self.stiff_method = "RADAU" if fun.times else "BDF"
+            self.auto = "DOP853/RADAU" if fun.times else "DOP853/BDF"
             fun.bind(self.ode.batch, self.failures, self.keep)
         self.J, self.constant_J = J is not None, getattr(J, "is_constant", False)
         if self.J:
@@ -191,19 +191,18 @@ class Ode(System):
             return real_array(name, np.ascontiguousarray(y, dtype=complex).view(float), (self.n,))
         return real_array(name, y, (self.n,))
 
-    def attach(self, run: Integration, t: float) -> None:
-        mem, check = run.run, run.check
+    def configure(self, run: Integration, mem: Any, check: Callable) -> None:
         if run.current.startswith("RADAU"):
             template = self.matrix(self.pattern) if self.pattern else ffi.NULL
-            check(lib.CPIntegratorSetJacFn(mem.integrator, template, to_c.glue_jac if self.J else ffi.NULL))
-            check(lib.CPIntegratorSetRhsBatchFn(mem.integrator, to_c.glue_rhs_batch if self.vectorized else ffi.NULL))
-        check(lib.CPIntegratorInit(mem.integrator, to_c.glue_rhs, t, mem.y))
-        check(lib.CPIntegratorSetUserData(mem.integrator, self.ode))
-        check(lib.CPIntegratorSetProjector(mem.integrator, self.projector))
+            check(lib.CPIntegratorSetJacFn(mem, template, to_c.glue_jac if self.J else ffi.NULL))
+            check(lib.CPIntegratorSetRhsBatchFn(mem, to_c.glue_rhs_batch if self.vectorized else ffi.NULL))
+        check(lib.CPIntegratorSetProjector(mem, self.projector))
         if run.current == "ADAMS":
-            solver = run.own.own(lib.glue_fixed_point(mem.y, 0, run.own.ctx), lib.glue_nonlinear_free, "a solver")
-            run.own.frees.insert(-2, run.own.frees.pop()) # must outlive the integrator
-            check(lib.CPIntegratorSetNonlinearSolver(mem.integrator, solver))
+            solver = lib.glue_fixed_point(run.run.y, 0, run.own.ctx)
+            if not solver:
+                raise MemoryError("no memory for a solver")
+            run.before_session(lib.glue_nonlinear_free, solver)
+            check(lib.CPIntegratorSetNonlinearSolver(mem, solver))
         elif run.multistep:
             ls, A = ffi.new("SUNLinearSolver *"), ffi.new("SUNMatrix *")
             if self.pattern and not lib.glue_has_klu():
@@ -211,9 +210,9 @@ class Ode(System):
                                           "dense Jacobians only, and RADAU sparse ones, too")
             if self.pattern and not self.J:
                 self.colour()
-            flag = lib.glue_newton(mem, self.ode, self.J, ls, A, run.own.ctx)
-            place = len(run.own.frees) - 1 # both must outlive the integrator, which was created last
-            run.own.frees[place:place] = [(lib.glue_matrix_free, A[0]), (lib.glue_linear_free, ls[0])]
+            flag = lib.glue_newton(mem, run.run.y, self.ode, self.J, ls, A, run.own.ctx)
+            run.before_session(lib.glue_linear_free, ls[0])
+            run.before_session(lib.glue_matrix_free, A[0])
             check(flag)
             self.newton = True
 

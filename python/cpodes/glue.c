@@ -179,18 +179,6 @@ int glue_weights(N_Vector y, N_Vector ewt, void *user_data) {
   return 0;
 }
 
-/* Roots are searched only within steps, and the thread that called glue_march takes the steps of a
- * run. */
-static _Thread_local GlueRun *running;
-
-int glue_roots(double t, N_Vector y, double *g, void *user_data) {
-  GlueRun *r = running;
-  int flag   = r->model_roots ? r->model_roots(t, y, g, user_data) : 0;
-  for (int i = 0; i < r->nevents && !flag; i++)
-    flag = call(&r->events[i], t, LIST(In, DATA(y)), LIST(Out, g + r->nmodel_roots + i));
-  return flag;
-}
-
 /* --- mechanical systems --- */
 
 static int mass(double t, const double *q, SUNMatrix M, void *F) {
@@ -316,25 +304,60 @@ void glue_message(int code, const char *function, const char *text, void *warnin
 
 /* ----------------------------------------------------------------------------------- a run -- */
 
+static int roots(double t, N_Vector y, double *g, void *run) {
+  GlueRun *r = run;
+  int flag   = r->model_roots ? r->model_roots(t, y, g, r->model_data) : 0;
+  for (int i = 0; i < r->nevents && !flag; i++)
+    flag = call(&r->events[i], t, LIST(In, DATA(y)), LIST(Out, g + r->nmodel_roots + i));
+  return flag;
+}
+
+static double next_stop(double t, void *run) {
+  const GlueRun *r  = run;
+  const double sign = r->nstops > 1 && r->stops[r->nstops - 1] < r->stops[0] ? -1 : 1;
+  int i             = 0;
+  while (i < r->nstops && sign * (r->stops[i] - t) <= 0) i++;
+  return i < r->nstops ? r->stops[i] : INFINITY;
+}
+
+static int at_event(CPSession session, const CPEvent *event, N_Vector y, void *run) {
+  const GlueRun *r = run;
+  (void)session;
+  return glue_python_event(r->owner, event->t, event->timed, event->roots, DATA(y));
+}
+
+static int configure(CPIntegrator mem, const char *method, void *run) {
+  return glue_python_config(((GlueRun *)run)->owner, mem, method);
+}
+
+int glue_begin(GlueRun *r, const int *direction) {
+  const CPEventSource source = {.size      = sizeof source,
+                                .name      = "events",
+                                .data      = r,
+                                .nroots    = r->nmodel_roots + r->nevents,
+                                .roots     = roots,
+                                .direction = direction,
+                                .next_time = next_stop,
+                                .handle    = at_event};
+  const int flag             = CPSessionAddSource(r->session, &source, &r->source);
+  return flag ? flag : CPSessionSetConfigFn(r->session, configure, r);
+}
+
 static int is_stretching(const GlueRun *r) {
   CPContactStats stats;
   return r->contact && !CPContactGetStats(r->contact, &stats) && stats.stretching;
 }
 
 static int interpolate(GlueRun *r, double t, int projected, N_Vector y) {
-  if (r->stretched) { /* linear, since the steps are of order one */
-    const double x = (t - r->told) / (r->t - r->told);
-    for (int64_t i = 0; i < N_VGetLength(y); i++)
-      DATA(y)[i] = (1 - x) * r->before[i] + x * DATA(r->y)[i];
-    return 0;
-  }
-  CPIntegratorSetProjOutput(r->integrator, projected);
-  const int flag = CPIntegratorGetDky(r->integrator, t, 0, y);
-  CPIntegratorSetProjOutput(r->integrator, SUNTRUE);
+  const CPIntegrator mem = CPSessionGetIntegrator(r->session);
+  CPIntegratorSetProjOutput(mem, projected);
+  const int flag = CPSessionGetDky(r->session, t, 0, y);
+  CPIntegratorSetProjOutput(mem, SUNTRUE);
   return flag;
 }
 
-int glue_record(GlueRun *r) {
+/* stretched: the newest step is one of time stepping, which has no estimate */
+static int record(GlueRun *r, int stretched) {
   const size_t n     = (size_t)N_VGetLength(r->y);
   const double *y    = DATA(r->y);
   const double *work = DATA(r->work);
@@ -358,7 +381,7 @@ int glue_record(GlueRun *r) {
     }
     memcpy(r->y_eval + (size_t)r->ieval * n, x, n * sizeof *x);
   }
-  if (!r->stretched && !CPIntegratorGetEstLocalErrors(r->integrator, r->work))
+  if (!stretched && !CPIntegratorGetEstLocalErrors(CPSessionGetIntegrator(r->session), r->work))
     for (size_t i = 0; i < n; i++) r->error[i] += work[i] < 0 ? -work[i] : work[i];
   r->told = r->t;
   r->steps++;
@@ -371,38 +394,40 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int step(GlueRun *r, double tend) {
-  if (r->contact) return CPContactStep(r->contact, tend, r->y, &r->t);
-  return CPIntegratorEvolve(r->integrator, tend, r->y, &r->t, CV_ONE_STEP);
+int glue_record(GlueRun *r) { return record(r, 0); }
+
+/* Has source i an event at the end of the newest step? *timed: is it a stop? */
+static int has_event(const GlueRun *r, int i, int *timed) {
+  CPEvent event;
+  if (CPSessionGetEvent(r->session, i, &event)) return 0;
+  *timed = event.timed;
+  return event.roots || event.timed;
 }
 
-int glue_pass(GlueRun *r, double tend) {
-  GlueRun *const outer = running;
-  running              = r;
-  const int flag       = step(r, tend);
-  running              = outer;
-  return flag;
+/* Records the step up to an event, if the state changes there, and handles the event. */
+static int meet(GlueRun *r, double t1) {
+  int timed = 0, flag = 0;
+  r->at_contacts = r->contact && has_event(r, 0, &timed);
+  has_event(r, r->source, &timed);
+  if ((r->at_contacts || timed) && r->t != r->told) flag = record(r, 0);
+  if (flag < 0) return flag;
+  flag = CPSessionStep(r->session, t1, r->y, &r->t);
+  return flag == CP_SUCCESS ? GLUE_EVENT : flag;
 }
 
-int glue_march(GlueRun *r, double tend) {
-  GlueRun *const outer = running; /* A callback may start another run. */
-  const double begin   = now();
-  int flag             = 0;
-  running              = r;
+int glue_march(GlueRun *r, double t1) {
+  const double begin = now();
+  int flag           = 0;
   do {
-    r->stretched = is_stretching(r);
-    if (r->stretched) memcpy(r->before, DATA(r->y), (size_t)N_VGetLength(r->y) * sizeof *r->before);
-    flag = step(r, tend);
-    if (flag < 0 || (flag == CV_ROOT_RETURN && !r->stretched)) break;
-    /* After an event at tend there is nothing to record. */
-    const int output = r->contact && r->t == r->told ? 0 : glue_record(r);
+    const int stretched = is_stretching(r);
+    flag                = CPSessionStep(r->session, t1, r->y, &r->t);
+    if (flag == CV_ROOT_RETURN) return meet(r, t1);
+    if (flag < 0) break;
+    /* After an event at t1 there is nothing to record. */
+    const int output = r->t == r->told ? 0 : record(r, stretched);
     if (output < 0) flag = output;
-    /* After an event at tend there is no further step at whose end the integrator would report its
-     * stop time. */
-    else if (flag >= 0 && r->stretched && !is_stretching(r)) flag = GLUE_CALM;
-    else if (flag == 0 && r->contact && r->t >= tend) flag = CV_TSTOP_RETURN;
+    else if (stretched && !is_stretching(r)) flag = GLUE_CALM;
   } while (flag == 0 && r->steps < r->room && now() - begin < r->seconds);
-  running = outer;
   return flag;
 }
 
@@ -447,16 +472,16 @@ int glue_has_klu(void) { return 0; }
 #define SPARSE_SOLVER(y, A, ctx) NULL
 #endif
 
-int glue_newton(GlueRun *r, GlueOde *ode, int with_jac, SUNLinearSolver *ls, SUNMatrix *A,
-                SUNContext ctx) {
-  const int64_t n      = N_VGetLength(r->y);
+int glue_newton(CPIntegrator mem, N_Vector y, GlueOde *ode, int with_jac, SUNLinearSolver *ls,
+                SUNMatrix *A, SUNContext ctx) {
+  const int64_t n      = N_VGetLength(y);
   const GluePattern *P = &ode->pattern;
   if (P->starts && !glue_has_klu()) return CP_NOT_SUPPORTED;
   *A = P->starts ? glue_csc(n, n, P->starts, P->rows, ctx) : SUNDenseMatrix(n, n, ctx);
-  if (*A) *ls = P->starts ? SPARSE_SOLVER(r->y, *A, ctx) : SUNLinSol_Dense(r->y, *A, ctx);
+  if (*A) *ls = P->starts ? SPARSE_SOLVER(y, *A, ctx) : SUNLinSol_Dense(y, *A, ctx);
   if (!*A || !*ls) return CP_MEM_FAIL;
   const int own_jac = with_jac || P->starts; /* otherwise the integrator's differences */
-  void *cvode       = CPIntegratorGetCVodeMem(r->integrator);
+  void *cvode       = CPIntegratorGetCVodeMem(mem);
   const int flag    = CVodeSetLinearSolver(cvode, *ls, *A);
   return flag || !own_jac ? flag : CVodeSetJacFn(cvode, with_jac ? glue_jac : glue_jac_differences);
 }

@@ -74,16 +74,19 @@ typedef struct {
 
 /* An integration and its results. */
 typedef struct {
-  CPIntegrator integrator;
-  CPContact contact; /* the contacts that take the steps with it, or NULL */
+  CPSession session;
+  CPContact contact; /* the contacts, the session's first source, or NULL */
+  void *owner; /* the handle of the Integration, for glue_python_event and glue_python_config */
   N_Vector y, work;
-  /* [n] state at told, if time stepping can take the steps of contacts; otherwise NULL */
-  double *before;
-  int stretched;  /* Is the newest step one of time stepping? */
+  int source;     /* the session's source of the events and stops below */
   GlueFn *events; /* [nevents], with one value each */
   int nevents;
   CVRootFn model_roots; /* those of a model, which come first, or NULL */
   int nmodel_roots;
+  void *model_data;    /* what they get */
+  const double *stops; /* [nstops] in order: kinks of the forces */
+  int nstops;
+  int at_contacts;     /* Has the newest event been one of contacts? */
   double t;            /* the time reached */
   double told;         /* start of the part of the step that has not been recorded */
   int64_t steps, room; /* number of recorded steps, and of those for which there is room */
@@ -99,8 +102,7 @@ typedef struct {
   double seconds; /* glue_march returns after this time [s] */
 } GlueRun;
 
-/* Functions for cpodes and CVODES. user_data is a GlueOde; glue_roots uses the run that is in
- * progress on its thread. */
+/* Functions for cpodes and CVODES. user_data is a GlueOde. */
 int glue_rhs(double t, N_Vector y, N_Vector ydot, void *user_data);
 int glue_rhs_batch(int k, const double *t, const double *Y, double *F, void *user_data);
 int glue_constraint(double t, N_Vector y, N_Vector c, void *user_data);
@@ -114,7 +116,6 @@ int glue_jac(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *user_data, N_
 /* The same by differences, for a sparse J. */
 int glue_jac_differences(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *user_data,
                          N_Vector a, N_Vector b, N_Vector c);
-int glue_roots(double t, N_Vector y, double *g, void *user_data);
 int glue_weights(N_Vector y, N_Vector ewt, void *user_data);
 void glue_message(int code, const char *function, const char *text, void *warnings);
 int glue_motion(double t, double *g, void *motion);
@@ -133,13 +134,13 @@ int glue_integrand(double t, N_Vector y, double *values, void *functional);
 /* Enters the functions of F that are set into the model. The caller sets the sizes. */
 void glue_model(GlueMech *F, CPMechModel *model);
 
-/* Integrates towards tend until tend, an event, an error, a full record or the end of its time.
- * Returns the last value of CPIntegratorEvolve or CPContactStep. */
-#define GLUE_CALM 1000 /* a stretch of time stepping has ended */
-int glue_march(GlueRun *run, double tend);
-/* Handles the contacts' event at run->t, after the state before it has been recorded: y becomes the
- * state after it. Returns the value of CPContactStep. */
-int glue_pass(GlueRun *run, double tend);
+/* Adds the run's events and stops to its session, and sets its configuration. direction [nmodel_roots + nevents]. */
+int glue_begin(GlueRun *run, const int *direction);
+/* Takes steps towards t1 until t1, an event has been handled, an error, a full record or the end of its time. Returns the last
+ * value of CPSessionStep, or one of these. */
+#define GLUE_CALM  1000 /* a stretch of time stepping has ended */
+#define GLUE_EVENT 1001 /* an event has been handled */
+int glue_march(GlueRun *run, double t1);
 /* Records the state at run->t as the end of a step. Returns 0 or an error code of the
  * interpolation. */
 int glue_record(GlueRun *run);
@@ -158,8 +159,8 @@ void glue_matrix_free(SUNMatrix A);
 /* Sets up CVODES' Newton iteration for df/dy, by J or by differences; sparse if ode has a pattern.
  * ls, A: out; free them after the integrator by glue_linear_free and glue_matrix_free. Returns
  * CP_NOT_SUPPORTED if a pattern needs KLU and SUNDIALS lacks it. */
-int glue_newton(GlueRun *run, GlueOde *ode, int with_jac, SUNLinearSolver *ls, SUNMatrix *A,
-                SUNContext ctx);
+int glue_newton(CPIntegrator mem, N_Vector y, GlueOde *ode, int with_jac, SUNLinearSolver *ls,
+                SUNMatrix *A, SUNContext ctx);
 /* Does this package have sparse factors for methods of CVODES? */
 int glue_has_klu(void);
 /* Fixed-point iteration with m vectors of Anderson acceleration. */

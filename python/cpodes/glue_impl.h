@@ -9,6 +9,7 @@
 #include <cpodes/cpodes_mechanics.h>
 #include <cpodes/cpodes_model.h>
 #include <cpodes/cpodes_sens.h>
+#include <cpodes/cpodes_session.h>
 #include <stdint.h>
 
 #include "glue.h"

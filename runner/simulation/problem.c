@@ -152,27 +152,40 @@ static int create_projector(Problem *p, char *message) {
 }
 
 /* Creates Newton's iteration with a dense df/dy if requested and if that fits into memory,
- * otherwise a fixed-point iteration. */
-static int create_solvers(Problem *p, char *message) {
+ * otherwise a fixed-point iteration. Returns 0 or CP_MEM_FAIL. */
+static int create_solvers(Problem *p) {
   const Method *method = &p->settings.method;
   const sunindextype n = p->model->n;
   const bool newton    = !strcmp(method->table, "BDF") || method->newton == CP_NEWTON_KKT;
-  if (!method_is_multistep(method)) return 0;
+  if (p->linear || p->iteration) return CP_SUCCESS;
   if (newton && n <= MOST_DENSE) {
     p->J      = SUNDenseMatrix(n, n, p->ctx);
     p->linear = p->J ? SUNLinSol_Dense(p->model->y0, p->J, p->ctx) : NULL;
   } else {
     p->iteration = SUNNonlinSol_FixedPoint(p->model->y0, 0, p->ctx);
   }
-  if (p->linear || p->iteration) return 0;
-  return refuse(message, "no memory for the solvers");
+  return p->linear || p->iteration ? CP_SUCCESS : CP_MEM_FAIL;
+}
+
+int problem_configure(Problem *p, CPIntegrator mem) {
+  void *cvode = CPIntegratorGetCVodeMem(mem);
+  int flag    = p->P ? CPIntegratorSetProjector(mem, p->P) : CP_SUCCESS;
+  if (!flag && cvode && !p->mech) {
+    flag = create_solvers(p);
+    if (!flag && p->linear) flag = CVodeSetLinearSolver(cvode, p->linear, p->J);
+    if (!flag && p->iteration) flag = CPIntegratorSetNonlinearSolver(mem, p->iteration);
+    if (!flag && p->settings.method.max_order > 0)
+      flag = CVodeSetMaxOrd(cvode, p->settings.method.max_order);
+  }
+  if (!flag && p->settings.max_step > 0) flag = CPIntegratorSetMaxStep(mem, p->settings.max_step);
+  return flag;
 }
 
 static int create_ode(Problem *p, char *message) {
   if (p->settings.method.tau != 0)
     return refuse(message, "--method %s is for the form \"mech\" of a model only",
                   p->settings.method.name);
-  return create_projector(p, message) || create_solvers(p, message) ? -1 : 0;
+  return create_projector(p, message);
 }
 
 /* ------------------------------------------------------------------------------------ life cycle -- */

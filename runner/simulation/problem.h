@@ -38,6 +38,8 @@ const char *norm_name(int i);
  * problem_free in any case. */
 int problem_create(Problem *problem, const RunSettings *settings, char *message);
 void problem_free(Problem *problem);
+/* Sets the options of an integrator for it that has been started. Returns 0 or a code. */
+int problem_configure(Problem *problem, CPIntegrator mem);
 
 /* Returns a CPMech of the model with the settings, for outputs, whose evaluations count nowhere.
  * Returns NULL on failure. */

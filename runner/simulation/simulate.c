@@ -1,13 +1,14 @@
 #include "simulate.h"
 
+#include "../clock.h"
+#include "../options.h"
 #include "estimate.h"
-#include "integrator.h"
 #include "observe.h"
 
-#include "../clock.h"
-
+#include <cpodes/cpodes_session.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -16,32 +17,20 @@ typedef struct {
   Rows *track;       /* the states at the ends of the run's steps and at outputs, or NULL */
   const Rows *times; /* times of the outputs, in the first column; NULL: equally spaced */
   Observer observer;
-  Integrator integrator;
+  CPSession session;
+  int model_source; /* the source of the model's own events and kinks */
   Listener *listener;
-  RunResult *result;    /* until the run is over, its counters are those up to the newest restart */
-  N_Vector y, between;  /* the newest state, and an output within a step */
+  RunResult *result;
+  N_Vector y, between;  /* the newest state; an output within a step, and the reference */
   sunrealtype t, t_end; /* t belongs to y */
-  long next;            /* index of the next output */
-  int next_stop;
-  long attempts;   /* number of attempts before the newest step */
-  int unjudged;    /* number of steps since the method was chosen, or judged again */
-  bool stretching; /* is time stepping under way? */
+  sunrealtype *outputs; /* their times, the first at the start */
+  long next;            /* index of the next one */
+  long attempts;        /* number of attempts before the newest step */
+  bool stretching;      /* is time stepping under way? */
+  bool aborted;         /* a listener has ended the run */
+  /* CPU time and work when the session was called, or when a function of it returned */
+  double since, work_since;
 } Run;
-
-static double cpu_seconds(void) { return clock_seconds(CLOCK_PROCESS_CPUTIME_ID); }
-
-/* The counts of the whole run, also since the newest restart */
-static RunResult count_all(const Run *run) {
-  RunResult all = *run->result;
-  integrator_add_counts(&run->integrator, &all);
-  return all;
-}
-
-/* After a failure: if a restart that did not succeed has cleared the integrator's counters, those
- * before it count. */
-static void keep_counts(Run *run, const RunResult *before) {
-  if (count_all(run).steps < before->steps) *run->result = *before;
-}
 
 static int fail(Run *run, int flag, const char *text) {
   RunResult *r = run->result;
@@ -51,67 +40,25 @@ static int fail(Run *run, int flag, const char *text) {
   return -1;
 }
 
-static int fail_integrator(Run *run, int flag) {
-  return fail(run, flag, integrator_message(&run->integrator));
+static int abort_run(Run *run) {
+  run->aborted = true;
+  return -1;
 }
 
-/* ------------------------------------------------------------------------------- the records -- */
+/* -------------------------------------------------------------------------------- statistics -- */
 
-static int tell_sample(Run *run, sunrealtype t, N_Vector y) {
-  Sample sample;
-  observe(&run->observer, t, y, &sample);
-  run->result->samples++;
-  return run->listener->sample(run->listener, &sample);
-}
-
-static int tell_step(Run *run) {
-  Step step     = {.t = run->t};
-  RunResult all = count_all(run);
-  sunrealtype h = 0;
-  integrator_newest(&run->integrator, &h, &step.order);
-  const long attempts = all.steps + rejections(&all);
-  step.h              = h;
-  step.attempts       = attempts - run->attempts;
-  run->attempts       = attempts;
-  return run->listener->step(run->listener, &step);
-}
-
-/* Sends a step of time stepping that began at the time before. It is of order one, and its flights
- * restart the integrator and its counters. */
-static int tell_stretch_step(Run *run, sunrealtype before) {
-  RunResult *r = run->result;
-  r->steps++;
-  run->attempts   = r->steps + rejections(r);
-  const Step step = {.t = run->t, .h = run->t - before, .order = 1, .attempts = 1};
-  return run->problem.settings.steps ? run->listener->step(run->listener, &step) : 0;
-}
-
-static int tell_event(Run *run, RunEvent event) {
-  run->result->events++;
-  return run->listener->event(run->listener, &event);
-}
-
-/* The time of the next output, or the end if each step has an output. */
-static sunrealtype next_output(const Run *run) {
-  const long outputs = run->problem.settings.outputs;
-  return run->next >= outputs ? run->t_end
-         : run->times         ? run->times->data[run->next * run->times->width]
-                              : run->t_end * (sunrealtype)run->next / (sunrealtype)outputs;
-}
-
-/* Sends all outputs that are due up to t, the end of the newest step. */
-static int tell_outputs(Run *run) {
-  const long outputs = run->problem.settings.outputs;
-  if (outputs == 0) return tell_sample(run, run->t, run->y);
-  for (; run->next <= outputs; run->next++) {
-    const sunrealtype t = next_output(run);
-    if (t > run->t) break;
-    const int flag = t < run->t ? integrator_interpolate(&run->integrator, t, run->between) : 0;
-    if (flag) return fail_integrator(run, flag);
-    if (run->track && t < run->t) track_take(run->track, t, run->between);
-    if (tell_sample(run, t, t < run->t ? run->between : run->y)) return -1;
-  }
-  return 0;
+static void add_counts(const Run *run, RunResult *total) {
+  CPIntegratorStats stats = {0};
+  if (!run->session || CPSessionGetStats(run->session, &stats)) return;
+  total->steps += stats.nst;
+  total->rejected_error += stats.netf;
+  total->rejected_projection += stats.nprojfails;
+  total->rejected_rhs += stats.nrhsfails;
+  total->rejected_solve += stats.nsolvefails;
+  total->rhs += stats.nfe;
+  total->jacobians += stats.njev;
+  total->factorisations += stats.nlinsetups;
+  total->projections += stats.nproj;
 }
 
 /* The cost so far, in units of evaluations of accelerations: evaluations of p, partial derivatives
@@ -121,49 +68,56 @@ static double count_work(const Run *run) {
   const double step = 4;
   const CPMech mech = run->problem.mech;
   CPMechStats s     = {0};
-  RunResult all     = count_all(run);
+  RunResult all     = {0};
+  add_counts(run, &all);
   if (mech && !CPMechGetStats(mech, &s))
     all.rhs = (s.nf > s.nudot ? s.nf : s.nudot) + s.np + s.npartials + s.nnewton + s.nprojfact;
   else all.rhs += all.projections + all.jacobians + all.factorisations;
   return (double)all.rhs + step * (double)(all.steps + rejections(&all));
 }
 
-/* ---------------------------------------------------------------------------- stops and events -- */
-
-/* Steps must not pass the next kink of the forces, nor the end. */
-static int set_stop(Run *run) {
-  const CPModel *model = run->problem.model;
-  while (run->next_stop < model->nstops && model->stop[run->next_stop] <= run->t) run->next_stop++;
-  const bool kink = run->next_stop < model->nstops && model->stop[run->next_stop] < run->t_end;
-  const int flag =
-      integrator_stop_at(&run->integrator, kink ? model->stop[run->next_stop] : run->t_end);
-  return flag ? fail_integrator(run, flag) : 0;
+/* The session works from here on. */
+static void leave(Run *run) {
+  run->since      = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+  run->work_since = count_work(run);
 }
 
-static int restart(Run *run) {
-  RunResult all  = count_all(run);
-  const int flag = integrator_restart(&run->integrator, run->t, run->y);
-  if (flag) keep_counts(run, &all);
-  if (flag) return fail_integrator(run, flag);
-  *run->result = all; /* The restart has cleared the integrator's own counters. */
-  return set_stop(run);
+/* It has worked up to here; what follows is output. */
+static void enter(Run *run) {
+  run->result->seconds += clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - run->since;
+  run->result->work += count_work(run) - run->work_since;
 }
 
-static int at_roots(Run *run) {
-  const CPModel *model          = run->problem.model;
-  int found[CP_MODEL_MAX_ROOTS] = {0};
-  const int flag                = integrator_roots(&run->integrator, found);
-  if (flag) return fail_integrator(run, flag);
-  for (int i = 0; i < model->nroots; i++)
-    if (found[i] && tell_event(run, (RunEvent){.kind      = EVENT_ROOT,
-                                               .t         = run->t,
-                                               .root      = i,
-                                               .direction = found[i] > 0 ? 1 : -1}))
-      return -1;
-  if (!model->type->event) return 0;
-  if (model->type->event(model, run->problem.mech, run->t, run->y, found))
-    return fail(run, 0, "the model's event function ended the run");
-  return restart(run);
+/* ------------------------------------------------------------------------------- the records -- */
+
+static int tell_sample(Run *run, sunrealtype t, N_Vector y) {
+  Sample sample;
+  observe(&run->observer, t, y, &sample);
+  run->result->samples++;
+  return run->listener->sample(run->listener, &sample) ? abort_run(run) : 0;
+}
+
+/* A step of time stepping is of order one. */
+static int tell_step(Run *run, sunrealtype before) {
+  Step step               = {.t = run->t};
+  RunResult all           = {0};
+  CPIntegratorStats stats = {0};
+  const CPIntegrator mem  = CPSessionGetIntegrator(run->session);
+  if (!run->problem.settings.steps) return 0;
+  add_counts(run, &all);
+  CPIntegratorGetStats(mem, &stats);
+  CPIntegratorGetMethod(mem, NULL, &step.order, NULL, NULL);
+  step.h              = stats.hlast;
+  const long attempts = all.steps + rejections(&all);
+  step.attempts       = attempts - run->attempts;
+  run->attempts       = attempts;
+  if (run->stretching) step.h = run->t - before, step.order = 1, step.attempts = 1;
+  return run->listener->step(run->listener, &step) ? abort_run(run) : 0;
+}
+
+static int tell_event(Run *run, RunEvent event) {
+  run->result->events++;
+  return run->listener->event(run->listener, &event) ? abort_run(run) : 0;
 }
 
 /* Sends what each contact did at the newest event. */
@@ -192,7 +146,8 @@ static int tell_contacts(Run *run) {
 /* Sends the begin or the end of a stretch of time stepping. */
 static int tell_stretch(Run *run) {
   CPContactStats stats;
-  if (CPContactGetStats(run->problem.contact, &stats) || run->stretching == (stats.stretching != 0))
+  if (!run->problem.contact || CPContactGetStats(run->problem.contact, &stats) ||
+      run->stretching == (stats.stretching != 0))
     return 0;
   run->stretching = stats.stretching != 0;
   return tell_event(run, (RunEvent){.kind      = EVENT_STRETCH,
@@ -201,101 +156,173 @@ static int tell_stretch(Run *run) {
                                     .direction = run->stretching ? 1 : -1});
 }
 
-/* Handles a step of time stepping, and the event at the end of a stretch. */
-static int in_stretch(Run *run, sunrealtype before) {
-  if (tell_stretch_step(run, before) || tell_stretch(run)) return -1;
-  if (run->stretching) return 0;
-  return tell_contacts(run) || set_stop(run) ? -1 : 0;
+/* ------------------------------------------------------------------- what the session calls -- */
+
+/* Sends all outputs that are due up to t, the end of the newest step. They are the runner's, so that its work and time are those of the
+ * integration alone. */
+static int tell_outputs(Run *run, N_Vector y) {
+  const long outputs = run->problem.settings.outputs;
+  if (outputs == 0) return tell_sample(run, run->t, y);
+  for (; run->next <= outputs && run->outputs[run->next] <= run->t; run->next++) {
+    const sunrealtype t = run->outputs[run->next];
+    const int flag = t < run->t ? CPSessionGetDky(run->session, t, 0, run->between) : CP_SUCCESS;
+    if (flag) return fail(run, flag, CPSessionGetLastMessage(run->session)), abort_run(run);
+    if (run->track && t < run->t) track_take(run->track, t, run->between);
+    if (tell_sample(run, t, t < run->t ? run->between : y)) return -1;
+  }
+  return 0;
 }
 
-/* Handles contacts; the state before the event has been sent. */
-static int at_contacts(Run *run) {
-  RunResult all  = count_all(run);
-  bool restarted = false;
-  const int flag = integrator_pass_contacts(&run->integrator, run->t_end, run->y, &restarted);
-  if (flag) keep_counts(run, &all);
-  if (flag) return fail_integrator(run, flag);
-  if (!restarted) return 0; /* nothing has changed */
-  *run->result = all;
-  if (tell_contacts(run) || tell_stretch(run)) return -1;
-  if (run->problem.settings.outputs == 0 && tell_sample(run, run->t, run->y)) return -1;
-  return set_stop(run);
+static int at_step(CPSession session, sunrealtype t, N_Vector y, void *data) {
+  Run *run                 = data;
+  const sunrealtype before = run->t;
+  const bool stretching    = run->stretching;
+  (void)session;
+  enter(run);
+  run->t   = t;
+  int flag = tell_step(run, before);
+  if (!flag) flag = tell_stretch(run);
+  if (!flag && stretching && !run->stretching) flag = tell_contacts(run); /* at its end */
+  if (!flag) flag = tell_outputs(run, y);
+  if (!flag && run->track) track_take(run->track, t, y);
+  leave(run);
+  return flag;
 }
 
-static int at_kink(Run *run) {
-  return tell_event(run, (RunEvent){.kind = EVENT_STOP, .t = run->t, .root = -1}) || restart(run)
-             ? -1
-             : 0;
+/* After an event of contacts */
+static int at_event(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  Run *run = data;
+  (void)session;
+  if (event->source == run->model_source || !event->restarted) return 0; /* nothing has changed */
+  enter(run);
+  int flag = tell_contacts(run) || tell_stretch(run) ? -1 : 0;
+  if (!flag && run->problem.settings.outputs == 0) flag = tell_sample(run, event->t, y);
+  leave(run);
+  return flag;
 }
 
-/* ------------------------------------------------------------------------------ stiffness -- */
+static int roots_of_model(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
+  const Problem *p = &((Run *)data)->problem;
+  return p->model->type->roots(t, y, g, p->mech ? (void *)p->mech : p->model->data);
+}
 
-/* A chosen method is judged again after this many steps, which costs about one of DOP853. It is
- * replaced if CPMechSuggestMethod names another one at the newest state, and if the newest step h
- * agrees: up to h rho = 6 DOP853 is stable, so that its steps are limited by stability if h rho is
- * near 6, and RADAU's steps are no longer than DOP853's could be if h rho is small. */
-enum { STEPS_BETWEEN = 50 };
-static const double limited = 3;
+/* The next kink of the forces */
+static sunrealtype next_kink(sunrealtype t, void *data) {
+  const Run *run       = data;
+  const CPModel *model = run->problem.model;
+  int i                = 0;
+  while (i < model->nstops && model->stop[i] <= t) i++;
+  return i < model->nstops && model->stop[i] < run->t_end ? model->stop[i] : INFINITY;
+}
 
-static int follow_stiffness(Run *run) {
-  Problem *p = &run->problem;
-  CPMechSuggestion s;
-  Method method;
-  sunrealtype h = 0;
-  int order;
-  if (!p->chosen || !p->mech || p->contact || ++run->unjudged < STEPS_BETWEEN) return 0;
-  run->unjudged = 0;
-  if (CPMechSuggestMethod(p->mech, run->t, run->y, run->t_end, p->settings.rtol, &s)) return 0;
-  method = p->settings.method;
-  method_suggested(s.method, &method);
-  integrator_newest(&run->integrator, &h, &order);
-  if (!strcmp(method.name, p->settings.method.name) ||
-      (fabs(h) * s.radius > limited) != (s.stiff != 0))
-    return 0;
-  RunResult all  = count_all(run);
-  const int flag = integrator_change(&run->integrator, &method, run->t, run->y, all.message);
-  *run->result   = all;
-  if (flag) return fail(run, flag, run->result->message);
-  RunEvent event = {.kind = EVENT_METHOD, .t = run->t, .root = -1, .direction = s.stiff ? 1 : -1};
-  snprintf(event.method, sizeof event.method, "%s", method.name);
+/* The model's own events and kinks, where the forces have another branch */
+static int at_model(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  Run *run             = data;
+  const CPModel *model = run->problem.model;
+  int flag = 0, action = event->timed ? CP_RESTART : CP_CONTINUE;
+  (void)session;
+  enter(run);
+  for (int i = 0; i < model->nroots && event->roots && !flag; i++)
+    if (event->roots[i])
+      flag = tell_event(run, (RunEvent){.kind      = EVENT_ROOT,
+                                        .t         = event->t,
+                                        .root      = i,
+                                        .direction = event->roots[i] > 0 ? 1 : -1});
+  if (event->timed && !flag)
+    flag = tell_event(run, (RunEvent){.kind = EVENT_STOP, .t = event->t, .root = -1});
+  leave(run);
+  if (flag || !event->roots || !model->type->event) return flag ? flag : action;
+  if (!model->type->event(model, run->problem.mech, event->t, y, event->roots)) return CP_RESTART;
+  fail(run, 0, "the model's event function ended the run");
+  return abort_run(run);
+}
+
+/* Sets the options of a new integrator, and tells that it replaces another one. */
+static int configure(CPIntegrator mem, const char *name, void *data) {
+  Run *run         = data;
+  Problem *p       = &run->problem;
+  const bool first = !strcmp(name, p->settings.method.table);
+  if (!first) method_suggested(name, &p->settings.method);
+  const int flag = problem_configure(p, mem);
+  if (flag || first) return flag;
+  const bool stiff = !method_is_explicit(&p->settings.method);
+  RunEvent event   = {.kind = EVENT_METHOD, .t = run->t, .root = -1, .direction = stiff ? 1 : -1};
+  snprintf(event.method, sizeof event.method, "%s", p->settings.method.name);
   /* no event of the motion, so it is not counted as one */
-  return run->listener->event(run->listener, &event) || set_stop(run) ? -1 : 0;
+  return run->listener->event(run->listener, &event) ? abort_run(run) : 0;
+}
+
+/* Receives the integrator's messages: the first warnings go to stderr, errors are kept by GetLastMessage. */
+static void take_message(int code, const char *function, const char *text, void *data) {
+  enum { MOST_WARNINGS = 5 };
+  Problem *p = data;
+  (void)function;
+  if (code != CV_WARNING || p->settings.silent) return;
+  if (++p->warnings <= MOST_WARNINGS) complain("warning: %s", text);
+  else if (p->warnings == MOST_WARNINGS + 1)
+    complain("warning: there are more, which are not shown");
 }
 
 /* ------------------------------------------------------------------------------------- the run -- */
 
+/* The times of the outputs, the first at the start */
+static int make_outputs(Run *run) {
+  const long n = run->problem.settings.outputs;
+  run->outputs = malloc(((size_t)n + 1) * sizeof *run->outputs);
+  if (!run->outputs) return fail(run, CP_MEM_FAIL, "no memory for the outputs");
+  run->outputs[0] = 0;
+  for (long i = 1; i <= n; i++)
+    run->outputs[i] = i == n       ? run->t_end
+                      : run->times ? run->times->data[i * run->times->width]
+                                   : run->t_end * (sunrealtype)i / (sunrealtype)n;
+  return 0;
+}
+
+static int create_session(Run *run) {
+  Problem *p              = &run->problem;
+  const RunSettings *s    = &p->settings;
+  const CPModel *model    = p->model;
+  const CPEventSource own = {.size      = sizeof own,
+                             .name      = model->type->name,
+                             .data      = run,
+                             .nroots    = model->nroots,
+                             .roots     = roots_of_model,
+                             .direction = model->direction,
+                             .next_time = next_kink,
+                             .handle    = at_model};
+  char name[2 * METHOD_NAME];
+  snprintf(name, sizeof name, "%s%s", s->method.table, p->chosen ? "/auto" : "");
+  int flag = CPSessionCreate(name, p->ctx, &run->session);
+  if (flag) return fail(run, flag, "the session cannot be created");
+  flag = CPSessionSetErrHandlerFn(run->session, take_message, p);
+  if (!flag && p->mech) flag = CPSessionSetMech(run->session, p->mech);
+  if (!flag && !p->mech) flag = CPSessionSetRhsFn(run->session, model->f, model->data);
+  if (!flag && p->contact) flag = CPContactAttach(p->contact, run->session);
+  if (!flag && (model->nroots > 0 || model->nstops > 0))
+    flag = CPSessionAddSource(run->session, &own, &run->model_source);
+  if (!flag) flag = CPSessionSetTolerances(run->session, s->rtol, s->atol, NULL);
+  if (!flag) flag = CPSessionSetConfigFn(run->session, configure, run);
+  if (!flag) flag = CPSessionSetStepFn(run->session, at_step, run);
+  if (!flag) flag = CPSessionSetEventFn(run->session, at_event, run);
+  if (!flag) flag = CPSessionStart(run->session, 0, run->y, run->t_end);
+  return flag ? fail(run, flag, CPSessionGetLastMessage(run->session)) : 0;
+}
+
 static int march(Run *run) {
-  const RunSettings *s = &run->problem.settings;
-  N_VScale(1, run->problem.model->y0, run->y);
-  if (tell_sample(run, 0, run->y) || set_stop(run)) return -1;
+  const long outputs = run->problem.settings.outputs;
+  if (make_outputs(run) || tell_sample(run, 0, run->y)) return -1;
   if (run->track) track_take(run->track, 0, run->y);
   run->next = 1;
-  /* An event may be so close to the end that no step fits in between. */
-  while (run->t_end - run->t > 100 * SUN_UNIT_ROUNDOFF * fabs(run->t_end)) {
-    const sunrealtype before = run->t;
-    const bool stretching    = run->stretching; /* there are no outputs within its steps */
-    sunrealtype t            = run->t;
-    const double start       = cpu_seconds();
-    const double work        = count_work(run);
-    const RunResult counted  = count_all(run);
-    const int flag =
-        integrator_step(&run->integrator, stretching ? next_output(run) : run->t_end, run->y, &t);
-    run->result->seconds += cpu_seconds() - start;
-    run->result->work += count_work(run) - work; /* without the outputs */
-    run->t = t;
-    if (flag < 0) keep_counts(run, &counted);
-    if (flag < 0) return fail_integrator(run, flag);
-    if (stretching ? in_stretch(run, before) : s->steps && tell_step(run)) return -1;
-    if (tell_outputs(run)) return -1;
-    if (run->track) track_take(run->track, run->t, run->y);
-    if (flag == CV_ROOT_RETURN && !stretching &&
-        (run->problem.contact ? at_contacts(run) : at_roots(run)))
-      return -1;
-    if (flag == CV_TSTOP_RETURN && run->t < run->t_end && at_kink(run)) return -1;
-    if (flag == CV_SUCCESS && run->t < run->t_end && follow_stiffness(run)) return -1;
+  int flag  = CPSessionSetOutputFn(run->session, (int)outputs, run->outputs + 1, NULL, NULL);
+  if (!flag) {
+    leave(run);
+    flag = CPSessionRun(run->session, run->t_end, run->y, &run->t);
+    enter(run);
   }
-  run->t = run->t_end;
-  return s->outputs ? tell_outputs(run) : 0;
+  if (run->aborted) return -1;
+  if (flag) return fail(run, flag, CPSessionGetLastMessage(run->session));
+  run->t = run->t_end; /* An event may be so close to the end that no step fits in between. */
+  return outputs ? tell_outputs(run, run->y) : 0;
 }
 
 /* Checks that all names of --curves exist, and that there are not too many of one kind. */
@@ -355,9 +382,10 @@ static int create(Run *run, const RunSettings *settings) {
   run->y       = N_VClone(p->model->y0);
   run->between = N_VClone(p->model->y0);
   if (!run->y || !run->between) return fail(run, CP_MEM_FAIL, "no memory for the state");
+  N_VScale(1, p->model->y0, run->y);
   snprintf(run->info.method, METHOD_NAME, "%s", p->settings.method.name);
-  const int flag = integrator_create(&run->integrator, p, message);
-  return flag ? fail(run, flag, message) : 0;
+  run->model_source = -1;
+  return create_session(run);
 }
 
 /* Takes the counts of a CPMech, which include evaluations for differences, and subtracts those of
@@ -389,7 +417,7 @@ static void finish(Run *run) {
   r->unique         = run->observer.unique;
   r->constraints    = p->mech ? run->observer.nlambda : run->info.nv;
   if (p->P && !CPProjectorGetRank(p->P, &rank)) r->rank = (long)rank;
-  integrator_add_counts(&run->integrator, r);
+  add_counts(run, r);
   take_mech_counts(p->mech, run->observer.observed, r);
   take_contact_counts(p, r);
 }
@@ -407,9 +435,10 @@ static void compare(Run *run, const Measure *measure) {
 }
 
 static void destroy(Run *run) {
-  integrator_free(&run->integrator);
+  CPSessionFree(&run->session);
   if (run->y) N_VDestroy(run->y);
   if (run->between) N_VDestroy(run->between);
+  free(run->outputs);
   observer_free(&run->observer);
   problem_free(&run->problem);
 }

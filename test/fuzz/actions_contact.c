@@ -1,4 +1,4 @@
-/* Calls of cpodes_contact.h: a body above a floor (contact_scene.h), with integrators of its own. */
+/* Calls of cpodes_contact.h and cpodes_session.h: a body above a floor (contact_scene.h), with sessions of its own. */
 #include "contact_scene.h"
 #include "world.h"
 
@@ -71,32 +71,64 @@ void contact_create(World *w) {
   CALL(w, CONTACT, CPContactSetUserData(k->contact, w));
 }
 
-static void free_integrators(World *w) {
-  FREE(w, CPIntegratorFree(&w->contacts.mem));
-  FREE(w, CPIntegratorFree(&w->contacts.one));
-}
-
 void contact_free(World *w) {
-  free_integrators(w);
+  FREE(w, CPSessionFree(&w->contacts.session));
   FREE(w, CPContactFree(&w->contacts.contact));
   if (w->contacts.contact) complain(w, "a free function that leaves its pointer", "CPContactFree");
   w->contacts.started = 0;
 }
 
-void contact_integrator(World *w) {
-  ContactWorld *k                 = of_contact(w);
-  static const char *const name[] = {"DOP853", "RADAU", "RADAU5", "ARKODE_DORMAND_PRINCE_7_4_5"};
-  if (chance(w, 0.5) && !k->one) {
-    k->one = CREATE(w, CPIntegratorCreate(name[chance(w, 0.5) ? 0 : below(w, 4)], w->ctx));
-    if (!k->one) return;
-    CPIntegratorSetErrHandlerFn(k->one, world_message, w);
-    CPIntegratorSetMaxNumSteps(k->one, 300);
-  } else if (!k->mem) {
-    k->mem = CREATE(w, CPIntegratorCreate(chance(w, 0.5) ? "BDF" : "ADAMS", w->ctx));
-    if (!k->mem) return;
-    CPIntegratorSetErrHandlerFn(k->mem, world_message, w);
-    CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(k->mem), 300);
-  }
+/* A step may stop a run that would not end. */
+static int on_step(CPSession session, sunrealtype t, N_Vector y, void *data) {
+  World *w = data;
+  (void)session, (void)t, (void)y;
+  return w->contacts.steps-- <= 0;
+}
+
+static int on_own_event(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  World *w = data;
+  (void)y;
+  if (!event->roots && !event->timed)
+    complain(w, "an event without a reason", "source %d", event->source);
+  if (CPSessionStart(session, 0.0, y, 1.0) != CP_REENTERED)
+    complain(w, "a session that is started by its own function", "source %d", event->source);
+  return below(w, 4);
+}
+
+static sunrealtype next_time(sunrealtype t, void *data) {
+  const World *w = data;
+  return w->contacts.root_length > 0.0
+             ? w->contacts.root_length * (floor(t / w->contacts.root_length * (1.0 + 1e-12)) + 1.0)
+             : INFINITY;
+}
+
+static int own_roots(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
+  return scene_roots(t, y, g, data);
+}
+
+void contact_session(World *w) {
+  static const char *const names[] = {
+      "DOP853", "RADAU",      "BDF",    "ADAMS",
+      "auto",   "DOP853/BDF", "RADAU5", "ARKODE_DORMAND_PRINCE_7_4_5"};
+  ContactWorld *k            = of_contact(w);
+  const int direction[1]     = {chance(w, w->odd) ? whole(w, -2, 2) : below(w, 3) - 1};
+  const CPEventSource source = {.size      = sizeof source,
+                                .name      = chance(w, w->odd * 0.3) ? NULL : "own",
+                                .data      = w,
+                                .nroots    = chance(w, w->odd * 0.3) ? -1 : below(w, 2),
+                                .roots     = own_roots,
+                                .direction = chance(w, 0.3) ? NULL : direction,
+                                .next_time = chance(w, 0.5) ? next_time : NULL,
+                                .handle    = on_own_event};
+  if (k->session && chance(w, 0.7)) return;
+  FREE(w, CPSessionFree(&k->session));
+  k->started     = 0;
+  k->root_length = chance(w, 0.5) ? number(w, 0.01, 0.3) : 0.0;
+  if (CALL(w, SESSION, CPSessionCreate(names[below(w, 8)], w->ctx, &k->session)) < 0) return;
+  CALL(w, SESSION, CPSessionSetErrHandlerFn(k->session, world_message, w));
+  CALL(w, SESSION, CPSessionSetStepFn(k->session, on_step, w));
+  if (!chance(w, w->odd)) CALL(w, CONTACT, CPContactAttach(k->contact, k->session));
+  if (chance(w, 0.4)) CALL(w, SESSION, CPSessionAddSource(k->session, &source, NULL));
 }
 
 /* ---- options ---- */
@@ -117,7 +149,7 @@ static void event_function(World *w) {
 
 static void most_events(World *w) {
   const int n = whole(w, 1, 50);
-  CALL(w, CONTACT, CPContactSetMaxEvents(w->contacts.contact, n));
+  CALL(w, SESSION, CPSessionSetMaxEvents(w->contacts.session, n));
 }
 
 static void time_stepping(World *w) {
@@ -125,14 +157,6 @@ static void time_stepping(World *w) {
   const sunrealtype duration = number(w, 1e-3, 0.3);
   if (CALL(w, CONTACT, CPContactSetTimeStepping(w->contacts.contact, n, duration)) == CP_SUCCESS)
     w->contacts.longest = n > 0 ? duration / 4 / n : 0.0;
-}
-
-static void roots(World *w) {
-  const int direction[1] = {chance(w, w->odd) ? whole(w, -1, 1) : below(w, 3) - 1};
-  const int n            = chance(w, w->odd) ? -1 : below(w, 2);
-  CALL(w, CONTACT,
-       CPContactRootInit(w->contacts.contact, n, chance(w, w->odd) ? NULL : scene_roots,
-                         chance(w, 0.3) ? NULL : direction));
 }
 
 /* Options of the mechanical system that do not affect the contacts */
@@ -167,13 +191,9 @@ static void prescribe(World *w) {
 }
 
 static void options_of_integrator(World *w) {
-  ContactWorld *k       = of_contact(w);
-  const sunrealtype max = number(w, 1e-3, 0.1), stop = number(w, 1e-3, 0.5);
-  if (k->one && chance(w, 0.5)) CALL(w, NOBODY, CPIntegratorSetMaxStep(k->one, max));
-  else if (k->one) CALL(w, NOBODY, CPIntegratorSetStopTime(k->one, k->t + stop));
-  if (k->mem && chance(w, 0.5))
-    CALL(w, NOBODY, CVodeSetMaxStep(CPIntegratorGetCVodeMem(k->mem), max));
-  else if (k->mem) CALL(w, NOBODY, CVodeSetStopTime(CPIntegratorGetCVodeMem(k->mem), k->t + stop));
+  const sunrealtype max  = number(w, 1e-3, 0.1);
+  const CPIntegrator mem = CPSessionGetIntegrator(w->contacts.session);
+  if (mem) CALL(w, NOBODY, CPIntegratorSetMaxStep(mem, max));
 }
 
 /* ---- integration ---- */
@@ -204,20 +224,23 @@ static int is_disturbed(void) {
   return any;
 }
 
-void contact_attach(World *w) {
+void contact_start(World *w) {
   ContactWorld *k        = of_contact(w);
   N_Vector y             = state(w);
   const sunrealtype t0   = chance(w, w->odd) ? number(w, 1e-3, 10.0) : 0.0;
   const sunrealtype rtol = number(w, 1e-9, 1e-4), atol = number(w, 1e-9, 1e-4);
-  const int one = k->one && (!k->mem || chance(w, 0.5));
   sunrealtype before[SCENE_N];
   const int whole_state = y && N_VGetLength(y) == SCENE_N;
   if (whole_state) memcpy(before, N_VGetArrayPointer(y), sizeof before);
-  const int flag = one ? CALL(w, CONTACT, CPContactAttach(k->contact, k->one, t0, y, rtol, atol))
-                       : CALL(w, CONTACT, CPContactAttach(k->contact, k->mem, t0, y, rtol, atol));
+  CALL(w, SESSION, CPSessionSetTolerances(k->session, rtol, atol, NULL));
+  const int flag =
+      CALL(w, SESSION, CPSessionStart(k->session, t0, y, t0 + (chance(w, 0.5) ? 1.0 : INFINITY)));
   if (flag < 0 && whole_state && memcmp(before, N_VGetArrayPointer(y), sizeof before) != 0)
     complain(w, "a failed start that changes the state", "%s returned %d", w->call, flag);
-  if (flag != CP_SUCCESS) return; /* An earlier run continues. */
+  if (flag != CP_SUCCESS) {
+    if (flag != CP_MEM_NULL && flag != CP_REENTERED) k->started = 0;
+    return;
+  }
   if (!whole_state) complain(w, "a start from no state", "%s", w->call);
   k->started = 1, k->t = t0, k->tol = fmax(rtol, atol);
   k->trusted = !is_disturbed();
@@ -249,7 +272,7 @@ static void judge(World *w, int flag, sunrealtype t, N_Vector v) {
 
 /* Judges the code; returns whether y is a state to check. */
 static int is_handed_out(World *w, int flag, N_Vector y) {
-  if (flag > 0 && flag != CV_ROOT_RETURN && flag != CV_TSTOP_RETURN)
+  if (flag > 0 && flag != CV_ROOT_RETURN && flag != CV_TSTOP_RETURN && flag != CP_STOPPED)
     complain(w, "a code of no meaning", "%s returned %d", w->call, flag);
   if (!y || N_VGetLength(y) != SCENE_N) return 0;
   if (flag >= 0 && !of_contact(w)->started) complain(w, "success without a start", "%s", w->call);
@@ -269,7 +292,8 @@ void contact_solve(World *w) {
   sunrealtype t          = k->t;
   if (y) N_VConst(SENTINEL, y);
   say(w, "{tout = %.17g} ", tout);
-  const int flag = CALL(w, CONTACT, CPContactSolve(k->contact, tout, y, &t));
+  k->steps       = 300;
+  const int flag = CALL(w, SESSION, CPSessionRun(k->session, tout, y, &t));
   if (flag == CP_SUCCESS && t != tout)
     complain(w, "success short of tout", "%s: t = %.17g, tout = %.17g", w->call, t, tout);
   if (!is_handed_out(w, flag, y)) return;
@@ -277,7 +301,6 @@ void contact_solve(World *w) {
   if (flag >= 0 || t > k->t) k->t = t;
 }
 
-/* Takes one step, which may end beyond tout. */
 static void contact_step(World *w) {
   ContactWorld *k        = of_contact(w);
   N_Vector y             = vector(w, SCENE_N);
@@ -285,16 +308,21 @@ static void contact_step(World *w) {
   sunrealtype t          = k->t;
   CPContactEvent event;
   if (y) N_VConst(SENTINEL, y);
-  const int flag = CALL(w, CONTACT, CPContactStep(k->contact, tout, y, &t));
+  k->steps       = 300;
+  const int flag = CALL(w, SESSION, CPSessionStep(k->session, tout, y, &t));
   if (is_handed_out(w, flag, y) && (flag >= 0 || t > k->t)) k->t = t;
   CALL(w, CONTACT, CPContactGetEvent(k->contact, chance(w, w->odd) ? -1 : 0, &event));
 }
 
 /* ---- quantities ---- */
 
-static void root_info(World *w) {
-  int found[1];
-  CALL(w, CONTACT, CPContactGetRootInfo(w->contacts.contact, chance(w, w->odd) ? NULL : found));
+static void between(World *w) {
+  CPIntegratorStats stats;
+  const sunrealtype back = number(w, 1e-6, 0.1);
+  N_Vector dky           = vector(w, SCENE_N);
+  if (!w->contacts.started) return;
+  CALL(w, SESSION, CPSessionGetDky(w->contacts.session, w->contacts.t - back, below(w, 3), dky));
+  CALL(w, SESSION, CPSessionGetStats(w->contacts.session, chance(w, w->odd) ? NULL : &stats));
 }
 
 static void forces(World *w) {
@@ -392,20 +420,19 @@ static void adjoint(World *w) {
 
 const Action contact_actions[] = {{"create contacts", contact_create, 2},
                                   {"free contacts", contact_free, 1},
-                                  {"contacts: integrator", contact_integrator, 2},
-                                  {"contacts: attach", contact_attach, 4},
+                                  {"contacts: session", contact_session, 2},
+                                  {"contacts: start", contact_start, 4},
                                   {"contacts: user data", user_data, 1},
                                   {"contacts: handler", set_handler, 1},
                                   {"contacts: function of events", event_function, 2},
                                   {"contacts: most events", most_events, 1},
                                   {"contacts: time stepping", time_stepping, 1},
-                                  {"contacts: roots", roots, 2},
                                   {"contacts: mechanics", options_of_mechanics, 2},
                                   {"contacts: motion", prescribe, 1},
                                   {"contacts: options of the integrator", options_of_integrator, 2},
                                   {"contacts: solve", contact_solve, 20},
                                   {"contacts: step", contact_step, 10},
-                                  {"contacts: roots found", root_info, 1},
+                                  {"contacts: within a step", between, 1},
                                   {"contacts: forces", forces, 3},
                                   {"contacts: evaluate", evaluate, 3},
                                   {"contacts: Painleve's criterion", painleve, 2},

@@ -149,8 +149,8 @@ static void onestep_with_mechanics(World *w) {
 
 static void with_contacts(World *w) {
   step(w, contact_create);
-  step(w, contact_integrator);
-  step(w, contact_attach);
+  step(w, contact_session);
+  step(w, contact_start);
   step(w, contact_solve);
 }
 

@@ -102,6 +102,7 @@ static const char *last_message(const World *w, Who who) {
          : who == ONESTEP   ? CPIntegratorGetLastMessage(w->one)
          : who == MECHANICS ? CPMechGetLastMessage(w->mech)
          : who == CONTACT   ? CPContactGetLastMessage(w->contacts.contact)
+         : who == SESSION   ? CPSessionGetLastMessage(w->contacts.session)
                             : "-";
 }
 
@@ -111,6 +112,7 @@ static int is_there(const World *w, Who who) {
          : who == ONESTEP   ? w->one != NULL
          : who == MECHANICS ? w->mech != NULL
          : who == CONTACT   ? w->contacts.contact != NULL
+         : who == SESSION   ? w->contacts.session != NULL
                             : 0;
 }
 

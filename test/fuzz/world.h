@@ -4,17 +4,18 @@
 #define CPODES_FUZZ_WORLD_H
 
 #include "contact_scene.h"
+
 #include "disturb.h"
 #include "mechanism.h"
 #include "random.h"
 
-#include <cpodes/cpodes_integrator.h>
+#include <cpodes/cpodes_session.h>
 #include <nvector/nvector_serial.h>
 #include <stdio.h>
 #include <sundials/sundials_linearsolver.h>
 
 /* The source of a failed call's message; NOBODY for functions of CVODES and SUNDIALS */
-typedef enum { NOBODY, PROJECTOR, CPODE, ONESTEP, MECHANICS, CONTACT, WHOS } Who;
+typedef enum { NOBODY, PROJECTOR, CPODE, ONESTEP, MECHANICS, CONTACT, SESSION, WHOS } Who;
 
 /* What an integrator has promised since its newest start */
 typedef struct {
@@ -39,10 +40,11 @@ typedef struct {
 /* A system with contacts, and the promises of its run */
 typedef struct {
   CPContact contact;
-  CPIntegrator mem;
-  CPIntegrator one;
+  CPSession session;
   Scene scene;
-  int stops; /* the return value of the event function */
+  int steps;               /* left until its step function stops it */
+  sunrealtype root_length; /* its own root is at multiples of this time; 0: it has none */
+  int stops;               /* the return value of the event function */
   int started;
   int is_driven;
   int trusted;         /* are start and functions good? */
@@ -187,8 +189,8 @@ void sensitivity_parameters(World *w);
  * function. */
 int mechanics_spoil(World *w, CPMechModel *model);
 void contact_create(World *w);
-void contact_integrator(World *w);
-void contact_attach(World *w);
+void contact_session(World *w);
+void contact_start(World *w);
 void contact_solve(World *w);
 void contact_free(World *w);
 

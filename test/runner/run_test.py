@@ -79,6 +79,8 @@ class Result(RunTest):
             self.assertEqual(rows[0], rows[1], model)
             counts = [run["counts"] for run in runs]
             asked = counts[0].pop("rhs") - counts[1].pop("rhs")  # at most 15 evaluations each time
+            work = counts[0].pop("work") - counts[1].pop("work")  # in which they count
+            self.assertTrue(asked <= work <= 2 * asked, (model, asked, work))
             self.assertEqual(*counts, model)
             self.assertTrue(0 < asked <= 15 * (counts[0]["steps"] // 50), (model, asked))
 

@@ -1,6 +1,6 @@
 /* Contacts of bodies in space: billiard balls that slip, with spin about any axis, and finally
  * roll. */
-#include "support/support.h"
+#include "fixture.h"
 #include <cpodes/cpodes_bodies.h>
 #include <cpodes/cpodes_contact.h>
 
@@ -10,7 +10,6 @@
 enum { MAX_BALLS = 6 };
 
 static const sunrealtype radius = 0.03, mu = 0.2, g = 9.81;
-static const sunrealtype *root_at; /* when the root function of the user is zero */
 
 typedef struct {
   sunrealtype v[2], omega[3];
@@ -48,8 +47,16 @@ static CPBodies balls(int n) {
   return bodies;
 }
 
-static void release(CPIntegrator mem, CPContact contact, CPBodies bodies, N_Vector y) {
-  CPIntegratorFree(&mem);
+/* A session that has been started at (0, y) */
+static CPSession started(CPContact contact, int method, N_Vector y, sunrealtype tol) {
+  CPSession session = session_of(contact, method, tol, tol);
+  const int flag    = CPSessionStart(session, 0, y, INFINITY);
+  ck_assert_msg(flag == CP_SUCCESS, "%d %s", flag, CPSessionGetLastMessage(session));
+  return session;
+}
+
+static void release(CPSession session, CPContact contact, CPBodies bodies, N_Vector y) {
+  CPSessionFree(&session);
   CPContactFree(&contact);
   CPBodiesFree(&bodies);
   N_VDestroy(y);
@@ -72,11 +79,8 @@ START_TEST(billiard_balls_roll_at_last) {
   ck_assert_ptr_nonnull(contact);
   ck_assert_int_eq(CPBodiesPrepare(bodies, CPContactGetMech(contact)), CP_SUCCESS);
   ck_assert_int_eq(CPContactSetUserData(contact, bodies), CP_SUCCESS);
-  CPIntegrator mem = CPIntegratorCreate(_i / 2 ? "RADAU" : "DOP853", test_context);
-  CPIntegratorSetMaxNumSteps(mem, 10000);
-  int flag = CPContactAttach(contact, mem, 0, y, 1e-10, 1e-10);
-  ck_assert_msg(flag == CP_SUCCESS, "%d", flag);
-  flag = CPContactSolve(contact, 2, y, &t);
+  CPSession session = started(contact, _i / 2 ? RADAU : DOP853, y, 1e-10);
+  const int flag    = CPSessionRun(session, 2, y, &t);
   ck_assert_msg(flag == CP_SUCCESS, "%d %s", flag, CPContactGetLastMessage(contact));
   for (int k = 0; k < n; k++) {
     const sunrealtype *v0 = starts[k].v, *w = starts[k].omega;
@@ -92,7 +96,7 @@ START_TEST(billiard_balls_roll_at_last) {
       ck_assert_double_eq_tol(entries(y)[7 * k + i], x, 1e-8);
     }
   }
-  release(mem, contact, bodies, y);
+  release(session, contact, bodies, y);
 }
 END_TEST
 
@@ -117,11 +121,10 @@ START_TEST(data_and_preparation_may_come_in_any_order) {
       if (*c == 's')
         ck_assert_int_eq(CPMechSuggestMethod(mech, 0, y, 1, 1e-6, &suggested), CP_SUCCESS);
     }
-    CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
-    ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, 1e-8, 1e-8), CP_SUCCESS);
-    ck_assert_int_eq(CPContactSolve(contact, 0.1, y, &t), CP_SUCCESS);
+    CPSession session = started(contact, DOP853, y, 1e-8);
+    ck_assert_int_eq(CPSessionRun(session, 0.1, y, &t), CP_SUCCESS);
     v[k] = entries(y)[7];
-    CPIntegratorFree(&mem);
+    CPSessionFree(&session);
     CPContactFree(&contact);
     CPBodiesFree(&bodies);
     N_VDestroy(y);
@@ -168,18 +171,16 @@ START_TEST(the_end_of_sliding_takes_few_steps) {
   sunrealtype t;
   N_Vector y;
   CPContact contact = slide(bodies, angle, 0, &y);
-  CPIntegrator mem  = CPIntegratorCreate(_i % 2 ? "RADAU" : "DOP853", test_context);
-  CPIntegratorSetMaxNumSteps(mem, 1000);
-  ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, tol, tol), CP_SUCCESS);
-  ck_assert_int_eq(CPContactSolve(contact, 1, y, &t), CP_SUCCESS);
+  CPSession session = started(contact, _i % 2 ? RADAU : DOP853, y, tol);
+  ck_assert_int_eq(CPSessionRun(session, 1, y, &t), CP_SUCCESS);
   ck_assert_int_eq(CPContactGetEvent(contact, 0, &event), CP_SUCCESS);
   ck_assert_int_eq(event.after, CP_CONTACT_STICKING);
-  ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorGetStats(CPSessionGetIntegrator(session), &stats), CP_SUCCESS);
   ck_assert_double_eq_tol(event.t, 2 / (7 * mu * g), tol);
   ck_assert_double_eq_tol(entries(y)[7], SUN_RCONST(5.0) / 7 * cos(angle), tol);
   ck_assert_double_eq_tol(entries(y)[8], SUN_RCONST(5.0) / 7 * sin(angle), tol);
   ck_assert_int_le(stats.nattempts, 15);
-  release(mem, contact, bodies, y);
+  release(session, contact, bodies, y);
 }
 END_TEST
 
@@ -199,11 +200,10 @@ START_TEST(forward_sensitivities_pass_the_end_of_a_balls_sliding) {
   N_Vector y;
   CPContact contact = slide(bodies, angle, 0, &y);
   N_Vector *S       = N_VCloneVectorArray(2, y);
-  CPIntegrator mem  = CPIntegratorCreate(_i ? "BDF" : "ADAMS", test_context);
   for (int k = 0; k < 2; k++) N_VConst(0.0, S[k]), entries(S[k])[7 + k] = 1;
-  ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, tol, tol), CP_SUCCESS);
+  CPSession session = started(contact, _i ? BDF : ADAMS, y, tol);
   ck_assert_int_eq(CPContactSensInit(contact, 2, S, none, NULL, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPContactSolve(contact, 1, y, &t), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionRun(session, 1, y, &t), CP_SUCCESS);
   ck_assert_int_eq(CPContactGetPhase(contact, 0), CP_CONTACT_STICKING);
   ck_assert_int_eq(CPContactGetSens(contact, S), CP_SUCCESS);
   for (int k = 0; k < 2; k++) {
@@ -218,7 +218,7 @@ START_TEST(forward_sensitivities_pass_the_end_of_a_balls_sliding) {
                               h * h + 100 * tol);
   }
   N_VDestroyVectorArray(S, 2);
-  CPIntegratorFree(&mem);
+  CPSessionFree(&session);
   CPContactFree(&contact);
   CPBodiesFree(&bodies);
   N_VDestroy(y);
@@ -226,9 +226,14 @@ START_TEST(forward_sensitivities_pass_the_end_of_a_balls_sliding) {
 END_TEST
 
 static int at_time(sunrealtype t, N_Vector y, sunrealtype *value, void *data) {
-  (void)y, (void)data;
-  value[0] = t - *root_at;
+  (void)y;
+  value[0] = t - *(const sunrealtype *)data;
   return 0;
+}
+
+static int stop(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  (void)session, (void)event, (void)y, (void)data;
+  return CP_STOP;
 }
 
 /* The end of sliding is found after a root of the user, wherever that is. (A step may end just
@@ -237,27 +242,31 @@ START_TEST(roots_of_the_user_do_not_hide_the_end_of_sliding) {
   const sunrealtype tol = pow(10, -4 - _i / 2), end = 2 / (7 * mu * g);
   long int attempts = 0;
   for (int k = 0; k < 25; k++) {
-    const sunrealtype half = end * (0.51 + 0.02 * k);
-    CPBodies bodies        = CPBodiesCreate(3, test_context);
+    sunrealtype half = end * (0.51 + 0.02 * k);
+    CPBodies bodies  = CPBodiesCreate(3, test_context);
     CPContactEvent event;
     CPIntegratorStats stats;
     sunrealtype t;
     N_Vector y;
-    CPContact contact = slide(bodies, 0, 12, &y);
-    CPIntegrator mem  = CPIntegratorCreate(_i % 2 ? "RADAU" : "DOP853", test_context);
-    root_at           = &half;
-    ck_assert_int_eq(CPContactRootInit(contact, 1, at_time, NULL), CP_SUCCESS);
-    CPIntegratorSetMaxNumSteps(mem, 1000);
-    ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, tol, tol), CP_SUCCESS);
-    ck_assert_int_eq(CPContactSolve(contact, 1, y, &t), CV_ROOT_RETURN);
-    ck_assert_int_eq(CPContactSolve(contact, 1, y, &t), CP_SUCCESS);
+    CPContact contact          = slide(bodies, 0, 12, &y);
+    const CPEventSource source = {.size   = sizeof source,
+                                  .name   = "a time",
+                                  .data   = &half,
+                                  .nroots = 1,
+                                  .roots  = at_time,
+                                  .handle = stop};
+    CPSession session          = session_of(contact, _i % 2 ? RADAU : DOP853, tol, tol);
+    ck_assert_int_eq(CPSessionAddSource(session, &source, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionStart(session, 0, y, 1), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionRun(session, 1, y, &t), CP_STOPPED);
+    ck_assert_int_eq(CPSessionRun(session, 1, y, &t), CP_SUCCESS);
     ck_assert_int_eq(CPContactGetEvent(contact, 0, &event), CP_SUCCESS);
     ck_assert_msg(fabs(event.t - end) <= tol, "root at %g: %g tolerances late", half,
                   (event.t - end) / tol);
-    ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorGetStats(CPSessionGetIntegrator(session), &stats), CP_SUCCESS);
     ck_assert_int_le(stats.nattempts, 48); /* with a restart just before the end of sliding */
     attempts += stats.nattempts;
-    release(mem, contact, bodies, y);
+    release(session, contact, bodies, y);
   }
   ck_assert_int_le(attempts, 25 * 24); /* Single runs scatter. */
 }
@@ -272,15 +281,14 @@ START_TEST(outputs_do_not_hide_the_end_of_sliding) {
   sunrealtype t;
   N_Vector y;
   CPContact contact = slide(bodies, 0, 0, &y);
-  CPIntegrator mem  = CPIntegratorCreate(_i % 2 ? "BDF" : "ADAMS", test_context);
-  ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, tol, tol), CP_SUCCESS);
+  CPSession session = started(contact, _i % 2 ? BDF : ADAMS, y, tol);
   for (int k = 1; k <= 100; k++)
-    ck_assert_int_eq(CPContactSolve(contact, end * (1 - pow(0.9, k)), y, &t), CP_SUCCESS);
-  ck_assert_int_eq(CPContactSolve(contact, 1, y, &t), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionRun(session, end * (1 - pow(0.9, k)), y, &t), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionRun(session, 1, y, &t), CP_SUCCESS);
   ck_assert_int_eq(CPContactGetEvent(contact, 0, &event), CP_SUCCESS);
   ck_assert_int_eq(event.after, CP_CONTACT_STICKING);
   ck_assert_double_eq_tol(event.t, end, tol);
-  CPIntegratorFree(&mem);
+  CPSessionFree(&session);
   CPContactFree(&contact);
   CPBodiesFree(&bodies);
   N_VDestroy(y);
@@ -323,10 +331,8 @@ START_TEST(boxes_come_to_rest_on_four_corners) {
   ck_assert_int_eq(CPBodiesPrepare(bodies, CPContactGetMech(contact)), CP_SUCCESS);
   ck_assert_int_eq(CPContactSetUserData(contact, bodies), CP_SUCCESS);
   ck_assert_int_eq(CPContactSetErrHandlerFn(contact, message_log, &log), CP_SUCCESS);
-  CPIntegrator mem = CPIntegratorCreate("DOP853", test_context);
-  CPIntegratorSetMaxNumSteps(mem, 10000);
-  ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, tol, tol), CP_SUCCESS);
-  const int flag = CPContactSolve(contact, 6, y, &t);
+  CPSession session = started(contact, DOP853, y, tol);
+  const int flag    = CPSessionRun(session, 6, y, &t);
   ck_assert_msg(flag == CP_SUCCESS, "%d at t = %g: %s", flag, t, CPContactGetLastMessage(contact));
   sunrealtype force[24], weight = 0;
   int closed = 0;
@@ -338,7 +344,7 @@ START_TEST(boxes_come_to_rest_on_four_corners) {
   }
   ck_assert_int_ge(closed, 3);
   ck_assert_double_eq_tol(weight, g, 1e-6);
-  release(mem, contact, bodies, y);
+  release(session, contact, bodies, y);
 }
 END_TEST
 
@@ -391,11 +397,9 @@ START_TEST(tippe_top_turns_over) {
   sunrealtype t = 0, before = INFINITY, start = 0, upright = 1;
   N_Vector y;
   CPContact contact = tippe_top(bodies, &y);
-  CPIntegrator mem  = CPIntegratorCreate("DOP853", test_context);
-  CPIntegratorSetMaxNumSteps(mem, 100000);
-  ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, tol, tol), CP_SUCCESS);
+  CPSession session = started(contact, DOP853, y, tol);
   for (int k = 0; k <= 12; k++) {
-    const int flag = k == 0 ? CP_SUCCESS : CPContactSolve(contact, 0.1 * k, y, &t);
+    const int flag = k == 0 ? CP_SUCCESS : CPSessionRun(session, 0.1 * k, y, &t);
     ck_assert_msg(flag == CP_SUCCESS, "%d at t = %g: %s", flag, t, CPContactGetLastMessage(contact));
     const sunrealtype *q = entries(y), *e = q + 3, *u = q + 7, *w = u + 3;
     /* the vertical in the body's axes, which the angular velocities use */
@@ -414,7 +418,7 @@ START_TEST(tippe_top_turns_over) {
     before = energy, upright = up[2];
   }
   ck_assert_double_lt(upright, 0);
-  release(mem, contact, bodies, y);
+  release(session, contact, bodies, y);
 }
 END_TEST
 
@@ -428,17 +432,15 @@ START_TEST(tippe_top_ends_its_sliding_in_time) {
   sunrealtype t = 0;
   N_Vector y;
   CPContact contact = tippe_top(bodies, &y);
-  CPIntegrator mem  = CPIntegratorCreate(_i % 2 ? "RADAU" : "DOP853", test_context);
-  CPIntegratorSetMaxNumSteps(mem, 1000);
-  ck_assert_int_eq(CPContactAttach(contact, mem, 0, y, tol, tol), CP_SUCCESS);
+  CPSession session = started(contact, _i % 2 ? RADAU : DOP853, y, tol);
   while (CPContactGetPhase(contact, CAP) != CP_CONTACT_STICKING && t < 1.2)
-    ck_assert_int_ge(CPContactStep(contact, 1.2, y, &t), 0);
+    ck_assert_int_ge(CPSessionStep(session, 1.2, y, &t), 0);
   ck_assert_int_eq(CPContactGetEvent(contact, CAP, &event), CP_SUCCESS);
   ck_assert_msg(fabs(event.t - SUN_RCONST(1.105093660)) <= error, "%g tolerances late",
                 (event.t - SUN_RCONST(1.105093660)) / tol);
-  ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorGetStats(CPSessionGetIntegrator(session), &stats), CP_SUCCESS);
   ck_assert_int_le(stats.nattempts, 200);
-  release(mem, contact, bodies, y);
+  release(session, contact, bodies, y);
 }
 END_TEST
 

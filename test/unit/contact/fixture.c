@@ -71,21 +71,46 @@ Run *run_create(const CPMechModel *model, void *user_data, int n, const CPContac
   return run;
 }
 
+static const char *const names[] = {"DOP853", "RADAU", "BDF", "ADAMS"};
+
+CPSession session_of(CPContact contact, int method, sunrealtype rtol, sunrealtype atol) {
+  CPSession session = NULL;
+  ck_assert_int_eq(CPSessionCreate(names[method], test_context, &session), CP_SUCCESS);
+  ck_assert_int_eq(CPContactAttach(contact, session), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetTolerances(session, rtol, atol, NULL), CP_SUCCESS);
+  return session;
+}
+
+static int watched_roots(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
+  const Run *run = data;
+  return run->roots(t, y, g, run->user_data);
+}
+
+static int at_watched(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  Run *run = data;
+  (void)session, (void)y;
+  for (int i = 0; i < run->nroots; i++) run->found[i] = event->roots[i];
+  return CP_STOP;
+}
+
+void run_watch(Run *run, int n, CVRootFn g, int *direction) {
+  run->nroots = n, run->roots = g, run->direction = direction;
+}
+
 int run_attach(Run *run, int method, sunrealtype tol) {
-  if (method == DOP853 || method == RADAU) {
-    run->onestep = CPIntegratorCreate(method == RADAU ? "RADAU" : "DOP853", test_context);
-    ck_assert_ptr_nonnull(run->onestep);
-    CPIntegratorSetErrHandlerFn(run->onestep, message_log, &run->log);
-    const int flag = CPContactAttach(run->contact, run->onestep, 0, run->y, tol, tol);
-    if (!flag) CPIntegratorSetMaxNumSteps(run->onestep, 100000);
-    return flag;
-  }
-  run->multistep = CPIntegratorCreate(method == BDF ? "BDF" : "ADAMS", test_context);
-  ck_assert_ptr_nonnull(run->multistep);
-  CPIntegratorSetErrHandlerFn(run->multistep, message_log, &run->log);
-  const int flag = CPContactAttach(run->contact, run->multistep, 0, run->y, tol, tol);
-  if (!flag) CVodeSetMaxNumSteps(CPIntegratorGetCVodeMem(run->multistep), 100000);
-  return flag;
+  const CPEventSource watched = {.size      = sizeof watched,
+                                 .name      = "watched",
+                                 .data      = run,
+                                 .nroots    = run->nroots,
+                                 .roots     = watched_roots,
+                                 .direction = run->direction,
+                                 .handle    = at_watched};
+  CPSessionFree(&run->session);
+  run->session = session_of(run->contact, method, tol, tol);
+  ck_assert_int_eq(CPSessionSetErrHandlerFn(run->session, message_log, &run->log), CP_SUCCESS);
+  if (run->nroots > 0)
+    ck_assert_int_eq(CPSessionAddSource(run->session, &watched, NULL), CP_SUCCESS);
+  return CPSessionStart(run->session, 0, run->y, INFINITY);
 }
 
 Run *run_start(const CPMechModel *model, void *user_data, int n, const CPContactPoint *points,
@@ -97,8 +122,14 @@ Run *run_start(const CPMechModel *model, void *user_data, int n, const CPContact
 }
 
 int run_solve(Run *run, sunrealtype tout) {
-  return CPContactSolve(run->contact, tout, run->y, &run->t);
+  return CPSessionRun(run->session, tout, run->y, &run->t);
 }
+
+int run_step(Run *run, sunrealtype tout) {
+  return CPSessionStep(run->session, tout, run->y, &run->t);
+}
+
+CPIntegrator run_integrator(const Run *run) { return CPSessionGetIntegrator(run->session); }
 
 void run_to(Run *run, sunrealtype tout) {
   const int flag = run_solve(run, tout);
@@ -107,9 +138,7 @@ void run_to(Run *run, sunrealtype tout) {
 
 void run_free(Run **run) {
   if (!*run) return;
-  CPIntegratorFree(&(*run)->multistep);
-  CPIntegratorFree(&(*run)->onestep);
-  if ((*run)->solver) SUNNonlinSolFree((*run)->solver);
+  CPSessionFree(&(*run)->session);
   CPContactFree(&(*run)->contact);
   N_VDestroy((*run)->y);
   free(*run);

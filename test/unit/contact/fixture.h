@@ -29,9 +29,9 @@ enum { MAX_EVENTS = 4096 };
 
 typedef struct {
   CPContact contact;
-  CPIntegrator onestep; /* one of these two is NULL */
-  CPIntegrator multistep;
-  SUNNonlinearSolver solver;
+  CPSession session; /* of the newest run_attach; its roots are those of run_watch, if there are any */
+  int nroots, *direction, found[2];
+  CVRootFn roots;
   N_Vector y;
   sunrealtype t;
   MessageLog log;
@@ -44,12 +44,21 @@ typedef struct {
 /* A system at t = 0 in the state y0, not attached. */
 Run *run_create(const CPMechModel *model, void *user_data, int n, const CPContactPoint *points,
                 const sunrealtype *y0);
-/* Attaches an integrator of the method; returns what CPContactAttach does. */
+/* A session with this contact and method, not started; the run's messages */
+CPSession session_of(CPContact contact, int method, sunrealtype rtol, sunrealtype atol);
+/* Starts a session of the method; returns what CPSessionStart does. */
 int run_attach(Run *run, int method, sunrealtype tol);
+/* The sessions to come stop at roots of g; run->found: which. direction may be NULL. */
+void run_watch(Run *run, int n, CVRootFn g, int *direction);
 /* Does both, and fails the test on an error. */
 Run *run_start(const CPMechModel *model, void *user_data, int n, const CPContactPoint *points,
                const sunrealtype *y0, int method, sunrealtype tol);
+/* To tout; returns what CPSessionRun does. */
 int run_solve(Run *run, sunrealtype tout);
+/* A step towards tout; returns what CPSessionStep does. */
+int run_step(Run *run, sunrealtype tout);
+/* The integrator */
+CPIntegrator run_integrator(const Run *run);
 /* The same, and fails the test on an error. */
 void run_to(Run *run, sunrealtype tout);
 void run_free(Run **run);

@@ -210,7 +210,7 @@ START_TEST(adjoint_gradients_pass_them_too) {
       ck_assert_double_eq_tol(entries(start[k])[1], dG[k * PARAMETERS + HEIGHT], 10 * TOL);
     }
     sunrealtype t;
-    ck_assert_int_eq(CPContactSolve(run->contact, 4, run->y, &t), CP_NO_INIT);
+    ck_assert_int_eq(CPSessionRun(run->session, 4, run->y, &t), CP_NO_INIT);
     N_VDestroyVectorArray(S, PARAMETERS);
     N_VDestroyVectorArray(start, 2);
     run_free(&run);
@@ -315,7 +315,7 @@ START_TEST(events_that_coincide_by_chance_have_no_derivative) {
   N_VConst(0.0, S[0]);
   entries(S[0])[1] = 1;
   ck_assert_int_eq(CPContactSensInit(run->contact, 1, S, &none, NULL, NULL), CP_SUCCESS);
-  ck_assert_int_eq(CPContactSolve(run->contact, 1, run->y, &t), CP_CONTACT_NO_GRADIENT);
+  ck_assert_int_eq(CPSessionRun(run->session, 1, run->y, &t), CP_CONTACT_NO_GRADIENT);
   ck_assert_double_eq_tol(t, y_end, 10 * TOL);
   ck_assert_double_lt(entries(run->y)[2], 0); /* the state before the event */
   ck_assert_ptr_nonnull(strstr(run->log.text, "red"));
@@ -340,7 +340,7 @@ START_TEST(gaps_that_are_touched_have_no_derivative) {
   N_Vector *S            = N_VCloneVectorArray(PARAMETERS, run->y);
   sunrealtype t;
   with_sensitivities(run, &puck, S);
-  ck_assert_int_eq(CPContactSolve(run->contact, 2000, run->y, &t), CP_CONTACT_NO_GRADIENT);
+  ck_assert_int_eq(CPSessionRun(run->session, 2000, run->y, &t), CP_CONTACT_NO_GRADIENT);
   ck_assert_ptr_nonnull(strstr(run->log.text, "touches"));
   N_VDestroyVectorArray(S, PARAMETERS);
   run_free(&run);
@@ -412,7 +412,7 @@ START_TEST(laws_that_break_their_rules_while_a_contact_slides_end_calls) {
     ck_assert_int_eq(run_solve(run, 2.4), CP_ILL_INPUT);
     ck_assert_mentions(run->log.text, "mu must be");
     ck_assert_mentions(CPContactGetLastMessage(run->contact), "\"puck\"");
-    ck_assert_int_eq(CPContactStep(run->contact, 2.4, run->y, &run->t), CP_ILL_INPUT);
+    ck_assert_int_eq(CPSessionStep(run->session, 2.4, run->y, &run->t), CP_ILL_INPUT);
     ck_assert_int_eq(CPContactForces(run->contact, 2, run->y, force), CP_ILL_INPUT);
     ck_assert_int_eq(CPContactEvaluate(run->contact, 2, run->y, &out, force, NULL), CP_ILL_INPUT);
     ck_assert_int_eq(CPContactPainleve(run->contact, 2, run->y, &criterion), CP_ILL_INPUT);
@@ -496,12 +496,12 @@ START_TEST(functions_that_fail_at_an_event_with_sensitivities_are_reported) {
   N_Vector *S = N_VCloneVectorArray(PARAMETERS, run->y);
   int flag    = CP_SUCCESS;
   with_sensitivities(run, &puck, S);
-  while (flag == CP_SUCCESS) flag = CPContactStep(run->contact, 1, run->y, &run->t);
+  while (flag == CP_SUCCESS) flag = CPSessionStep(run->session, 1, run->y, &run->t);
   ck_assert_int_eq(flag, CV_ROOT_RETURN);
   for (int k = 0; k < 2; k++) {
     puck.lacks_mass = k == 0, puck.lacks_rows = k == 1;
     const int count = run->log.count;
-    flag            = CPContactStep(run->contact, 1, run->y, &run->t);
+    flag            = CPSessionStep(run->session, 1, run->y, &run->t);
     ck_assert_int_eq(flag, k == 0 ? CP_MECH_NONFINITE : CP_USERFUNC_FAIL);
     ck_assert_int_gt(run->log.count, count);
     ck_assert_int_eq(run->log.code, flag);
@@ -515,8 +515,7 @@ START_TEST(functions_that_fail_at_an_event_with_sensitivities_are_reported) {
 }
 END_TEST
 
-/* A new start ends the sensitivities of the earlier one, and may have its own, with the same
- * integrator, also after an adjoint run. */
+/* A new start ends the sensitivities of the earlier one, and may have its own, also after an adjoint run. */
 START_TEST(new_starts_have_new_sensitivities) {
   Puck puck              = usual;
   Run *run               = puck_run(&puck, BDF, TOL);
@@ -527,7 +526,7 @@ START_TEST(new_starts_have_new_sensitivities) {
   run_to(run, 1.2);
   ck_assert_int_eq(CPContactGetSens(run->contact, S), CP_SUCCESS);
   memcpy(entries(run->y), y0, sizeof y0);
-  ck_assert_int_eq(CPContactAttach(run->contact, run->multistep, 0, run->y, TOL, TOL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(run->session, 0, run->y, 2), CP_SUCCESS);
   ck_assert_int_eq(CPContactGetSens(run->contact, again), CP_NO_INIT);
   with_sensitivities(run, &puck, again);
   run_to(run, 1.2);
@@ -539,13 +538,13 @@ START_TEST(new_starts_have_new_sensitivities) {
   sunrealtype G[2], dG[2 * PARAMETERS];
   for (int round = 0; round < 2; round++) {
     memcpy(entries(run->y), y0, sizeof y0);
-    ck_assert_int_eq(CPContactAttach(run->contact, run->multistep, 0, run->y, TOL, TOL), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionStart(run->session, 0, run->y, 2), CP_SUCCESS);
     const int flag = CPContactFunctionalAdjoint(run->contact, 1.2, &F, NULL, PARAMETERS, puck.p,
                                                 NULL, NULL, NULL, G, dG, NULL);
     ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
     ck_assert_double_eq_tol(dG[FRICTION], entries(S[FRICTION])[0], 1e-6);
     memcpy(entries(run->y), y0, sizeof y0);
-    ck_assert_int_eq(CPContactAttach(run->contact, run->multistep, 0, run->y, TOL, TOL), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionStart(run->session, 0, run->y, 2), CP_SUCCESS);
     with_sensitivities(run, &puck, again);
     run_to(run, 1.2);
     ck_assert_int_eq(CPContactGetSens(run->contact, again), CP_SUCCESS);

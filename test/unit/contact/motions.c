@@ -54,17 +54,15 @@ START_TEST(steps_end_at_events_and_then_pass_them) {
   N_Vector between = vector_copy(run->y);
   run_to(whole, 3);
   while (t < 3) {
-    ck_assert_int_ge(flag = CPContactStep(run->contact, 3, run->y, &t), 0);
-    if (flag != CV_ROOT_RETURN || t > 3) continue;
+    ck_assert_int_ge(flag = CPSessionStep(run->session, 3, run->y, &t), 0);
+    if (flag != CV_ROOT_RETURN) continue;
     const sunrealtype before = y[4], at = t;
     CPContactEvent event;
     ck_assert_int_eq(run->nevents, events);
-    ck_assert_int_eq(run->multistep ? CPIntegratorGetDky(run->multistep, t, 0, between)
-                                    : CPIntegratorGetDky(run->onestep, t, 0, between),
-                     0);
+    ck_assert_int_eq(CPSessionGetDky(run->session, t, 0, between), CP_SUCCESS);
     ck_assert_double_le(fabs(entries(between)[1]), 10 * TIGHT);
     ck_assert_double_le(fabs(before + v1 * pow(0.9, events)), 100 * TIGHT);
-    ck_assert_int_eq(CPContactStep(run->contact, 3, run->y, &t), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionStep(run->session, 3, run->y, &t), CP_SUCCESS);
     ck_assert_double_eq(t, at);
     ck_assert_double_eq_tol(y[4], -0.9 * before, 1e-14);
     ck_assert_int_eq(CPContactGetEvent(run->contact, 0, &event), CP_SUCCESS);
@@ -77,8 +75,8 @@ START_TEST(steps_end_at_events_and_then_pass_them) {
   ck_assert_int_eq(CPContactGetEvent(run->contact, 1, &(CPContactEvent){0}), CP_ILL_INPUT);
   ck_assert_int_eq(CPContactGetEvent(run->contact, -1, &(CPContactEvent){0}), CP_ILL_INPUT);
   ck_assert_int_eq(CPContactGetEvent(run->contact, 0, NULL), CP_ILL_INPUT);
-  ck_assert_int_eq(CPContactStep(run->contact, 0, run->y, &t), CP_ILL_INPUT);
-  ck_assert_int_eq(CPContactStep(run->contact, 4, run->y, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPSessionStep(run->session, 0, run->y, &t), CP_ILL_INPUT);
+  ck_assert_int_eq(CPSessionStep(run->session, 4, run->y, NULL), CP_ILL_INPUT);
   N_VDestroy(between);
   run_free(&run);
   run_free(&whole);
@@ -100,18 +98,18 @@ START_TEST(roots_of_the_user_are_returned_beside_events) {
   Body body                  = point_mass();
   const CPMechModel model    = body_model(&body);
   const CPContactPoint point = {.name = "ball", .restitution = 0.9};
-  const int direction[2]     = {0, -1};
+  int direction[2]           = {0, -1};
   const sunrealtype y0[] = {0, 1, 0, 0, 0, 0}, g = 9.81, t1 = sqrt(2 / g);
-  int crossings = 0, impacts = 0, found[2], flag;
+  int crossings = 0, impacts = 0, flag;
+  const int *found;
   sunrealtype impact = 0, speed = 0; /* the newest impact, and the speed after it */
   Run *run = run_create(&model, &body, 1, &point, y0);
-  ck_assert_int_eq(CPContactRootInit(run->contact, 2, heights, direction), CP_SUCCESS);
+  run_watch(run, 2, heights, direction);
   ck_assert_int_eq(run_attach(run, _i, TIGHT), CP_SUCCESS);
   /* A step over a parabola may be as long as a flight; the shortest time above 1/2 is 0.16 s. */
-  if (run->multistep)
-    ck_assert_int_eq(CVodeSetMaxStep(CPIntegratorGetCVodeMem(run->multistep), 0.1), CV_SUCCESS);
-  while ((flag = run_solve(run, 3.5)) == CV_ROOT_RETURN) {
-    ck_assert_int_eq(CPContactGetRootInfo(run->contact, found), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetMaxStep(run_integrator(run), 0.1), CP_SUCCESS);
+  found = run->found;
+  while ((flag = run_solve(run, 3.5)) == CP_STOPPED) {
     if (found[1]) {
       impact = impacts == 0 ? t1 : impact + 2 * t1 * pow(0.9, impacts);
       speed  = g * t1 * pow(0.9, ++impacts);
@@ -130,9 +128,6 @@ START_TEST(roots_of_the_user_are_returned_beside_events) {
   ck_assert_int_eq(flag, CP_SUCCESS);
   ck_assert_int_eq(crossings, 7);
   ck_assert_int_eq(impacts, 5);
-  ck_assert_int_eq(CPContactGetRootInfo(run->contact, found), CP_SUCCESS);
-  ck_assert(!found[0] && !found[1]);
-  ck_assert_int_eq(CPContactRootInit(run->contact, 0, NULL, NULL), CP_TOO_LATE);
   run_free(&run);
 }
 END_TEST
@@ -182,10 +177,8 @@ START_TEST(block_that_hardly_slides_rests) {
   const sunrealtype v0 = pow(10, _i / METHODS - 15), y0[] = {0, 0, 0, v0, 0, 0}, t0 = 0.25;
   Run *run           = run_start(&model, &body, 1, &point, y0, _i % METHODS, TIGHT);
   entries(run->y)[3] = v0;
-  const int flag     = run->multistep
-                           ? CPContactAttach(run->contact, run->multistep, t0, run->y, 1e-8, 1e-16)
-                           : CPContactAttach(run->contact, run->onestep, t0, run->y, 1e-8, 1e-16);
-  ck_assert_int_eq(flag, CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetTolerances(run->session, 1e-8, 1e-16, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(run->session, t0, run->y, 1), CP_SUCCESS);
   run_to(run, 1);
   ck_assert_int_eq(CPContactGetPhase(run->contact, 0), CP_CONTACT_STICKING);
   ck_assert_double_le(fabs(entries(run->y)[0]), v0 * v0 + 1e-16);
@@ -267,7 +260,7 @@ START_TEST(ten_thousand_impacts_do_not_drift) {
   long int peak              = 0;
   ck_assert_int_eq(CPContactSetEventFn(run->contact, stop_here), CP_SUCCESS);
   for (int impact = 1; impact <= 10000; impact++) {
-    ck_assert_int_eq(run_solve(run, 2000), CV_ROOT_RETURN);
+    ck_assert_int_eq(run_solve(run, 2000), CP_STOPPED);
     ck_assert_double_le(fabs(y[1]), tol);
     ck_assert_double_gt(y[4], 0);
     if (impact == 1000) peak = peak_memory();

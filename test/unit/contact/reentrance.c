@@ -307,7 +307,7 @@ static int calling_laws(int i, CPContactPoint *point, void *user_data) {
   Run *run = user_data;
   sunrealtype t, force[3];
   (void)i, (void)point;
-  law_others += CPContactSolve(run->contact, 9.0, run->y, &t) != CP_REENTERED;
+  if (run->session) law_others += CPSessionRun(run->session, 9.0, run->y, &t) != CP_REENTERED;
   law_others += CPContactForces(run->contact, 0.0, run->y, force) != CP_REENTERED;
   law_others += CPContactSetLawFn(run->contact, NULL) != CP_REENTERED;
   law_calls++;
@@ -318,10 +318,10 @@ static int calling_event(const CPContactEvent *event, void *user_data) {
   Run *run = user_data;
   sunrealtype t, force[3];
   (void)event;
-  event_others += CPContactSolve(run->contact, 9.0, run->y, &t) != CP_REENTERED;
-  event_others += CPContactStep(run->contact, 9.0, run->y, &t) != CP_REENTERED;
+  event_others += CPSessionRun(run->session, 9.0, run->y, &t) != CP_REENTERED;
+  event_others += CPSessionStep(run->session, 9.0, run->y, &t) != CP_REENTERED;
   event_others += CPContactSetTimeStepping(run->contact, 0, 0) != CP_REENTERED;
-  event_others += CPContactRootInit(run->contact, 0, NULL, NULL) != CP_REENTERED;
+  event_others += CPSessionStart(run->session, 0.0, run->y, 9.0) != CP_REENTERED;
   event_answers += CPContactForces(run->contact, 1.0, run->y, force) == CP_SUCCESS;
   event_calls++;
   return 0;

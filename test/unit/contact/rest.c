@@ -139,8 +139,7 @@ static int runs_through(Run *run, int way) {
   ck_assert_int_eq(CPContactSetEventFn(run->contact, stop_there), CP_SUCCESS);
   for (int k = 1; way != STEPS && k <= frames && !flag; k++)
     flag = run_solve(run, t_end * k / frames);
-  while (way == STEPS && run->t < t_end && flag >= 0 && isnan(first.t))
-    flag = CPContactStep(run->contact, t_end, run->y, &run->t);
+  while (way == STEPS && run->t < t_end && flag >= 0 && isnan(first.t)) flag = run_step(run, t_end);
   ck_assert_msg(flag >= 0, "%d: %s", flag, run->log.text);
   return isnan(first.t);
 }

@@ -2,7 +2,7 @@
  * and known answers. */
 #include "bench/contact_sets.h"
 #include "contact/contact_impl.h"
-#include "support/support.h"
+#include "fixture.h"
 
 #include <malloc.h>
 #include <math.h>
@@ -299,12 +299,12 @@ static void check_run(Heap *heap, const sunrealtype *u, sunrealtype tol) {
   if (nc >= 200)
     ck_assert_uint_le(heap_in_use() - before, 9 * (size_t)(nc * nc) * sizeof(sunrealtype));
   ck_assert_int_eq(CPContactSetUserData(contact, heap), CP_SUCCESS);
-  CPIntegrator onestep = CPIntegratorCreate("DOP853", test_context);
-  masses               = 0;
-  ck_assert_int_eq(CPContactAttach(contact, onestep, 0, y, 1e-10, 1e-10), CP_SUCCESS);
+  CPSession session = session_of(contact, DOP853, 1e-10, 1e-10);
+  masses            = 0;
+  ck_assert_int_eq(CPSessionStart(session, 0, y, 1), CP_SUCCESS);
   if (nc < 200) ck_assert_int_le(masses, 30);
   for (int j = 0; j < nu; j++) ck_assert_double_eq_tol(N_VGetArrayPointer(y)[nu + j], u[j], tol);
-  CPIntegratorFree(&onestep);
+  CPSessionFree(&session);
   CPContactFree(&contact);
   N_VDestroy(y);
   SUNMatDestroy(M), SUNMatDestroy(A), free(points);

@@ -119,13 +119,13 @@ END_TEST
 START_TEST(a_stretch_may_be_cut_by_outputs_and_steps) {
   const sunrealtype t = time_of_rest();
   Run *run            = rocking(_i, 1e-2);
-  while (run->t < t - 1e-3) ck_assert_int_ge(CPContactStep(run->contact, 1, run->y, &run->t), 0);
+  while (run->t < t - 1e-3) ck_assert_int_ge(run_step(run, 1), 0);
   for (int i = 0; i < 40; i++) {
     const sunrealtype tout = t - 5e-4 + 7e-5 * i;
     if (tout <= run->t) continue;
     run_to(run, tout);
     ck_assert_double_eq(run->t, tout);
-    if (tout < t) ck_assert_int_ge(CPContactStep(run->contact, 1, run->y, &run->t), 0);
+    if (tout < t) ck_assert_int_ge(run_step(run, 1), 0);
   }
   run_to(run, 1);
   ck_assert_int_eq(stats_of(run).nstretches, 1);
@@ -138,8 +138,7 @@ END_TEST
  * step, and the run continues. */
 START_TEST(a_failure_in_a_stretch_is_repaired) {
   Run *run = rocking(_i % 2 == 0 ? DOP853 : BDF, 1e-2);
-  while (stats_of(run).nstretches == 0)
-    ck_assert_int_ge(CPContactStep(run->contact, 1, run->y, &run->t), 0);
+  while (stats_of(run).nstretches == 0) ck_assert_int_ge(run_step(run, 1), 0);
   calls_until_failure = (1 << 2 * (_i / 2)) - 1;
   ck_assert_int_lt(run_solve(run, 1), 0);
   calls_until_failure = -1;
@@ -206,7 +205,7 @@ START_TEST(limits_that_are_none_are_refused) {
   ck_assert_int_eq(CPContactSetTimeStepping(c, 1, 1), CP_ILL_INPUT);
   ck_assert_int_eq(CPContactSetTimeStepping(c, 5, 0), CP_ILL_INPUT);
   ck_assert_int_eq(CPContactSetTimeStepping(c, 5, NAN), CP_ILL_INPUT);
-  while (stats_of(run).nstretches == 0) ck_assert_int_ge(CPContactStep(c, 1, run->y, &run->t), 0);
+  while (stats_of(run).nstretches == 0) ck_assert_int_ge(run_step(run, 1), 0);
   ck_assert_int_eq(CPContactSetTimeStepping(c, 0, 0), CP_TOO_LATE);
   run_to(run, 1);
   ck_assert_int_eq(CPContactSetTimeStepping(c, 0, 0), CP_SUCCESS);

@@ -1,0 +1,193 @@
+/* cpodes: a session marches through a motion (guide, chapter "Sessions"): from t0 to t1 through roots, events at given times,
+ * outputs and changes of method, for y' = f, 0 = c or a CPMech, by an integrator that it creates.
+ *
+ * What happens on the way comes from event sources: tables of functions with roots, times, and a function that handles an event
+ * and may change the state. Contacts (cpodes_contact.h), kinks of forces, samples of a controller and the user's events are event
+ * sources. A step ends at the earliest root, or at the earliest time of a source. Then
+ *
+ *   1. the outputs up to there are sent, and the step function is called, with the state before the event;
+ *   2. sources with a root or a time there handle the event, in the order in which they were added, each with the state that
+ *      the one before has left;
+ *   3. if one of them asks for that, the integrator restarts, once.
+ *
+ * Functions return CP_SUCCESS (0), CP_STOPPED, a negative code of CPReturnCode, or one of the integrator, of the mechanical system or
+ * of an event source, which has been reported to the message handler; CPSessionGetLastMessage keeps its text. After an error, *t and y
+ * are the last good state, before the event if that failed, and the call may be repeated. A session is used by one thread at a time.
+ * Functions that a session calls must neither start, run nor free it (CP_REENTERED).
+ */
+#ifndef CPODES_SESSION_H
+#define CPODES_SESSION_H
+
+#include <cpodes/cpodes_mechanics.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A session; created by CPSessionCreate. */
+typedef struct CPSession_ *CPSession;
+
+/** An event of one source, as the functions below get it. */
+typedef struct {
+  size_t size;      /**< of this struct */
+  sunrealtype t;    /**< its time */
+  int source;       /**< the source, as numbered by CPSessionAddSource */
+  const char *name; /**< its name */
+  const int *roots; /**< [nroots] -1: falling, 1: rising, 0: none; NULL if the source has no root there */
+  int timed;        /**< 1: the source's time has come */
+  int restarted; /**< for CPEventFn: whether the integrator has been restarted */
+} CPEvent;
+
+/** What a source asks for after an event; the values may be combined. */
+enum CPAction {
+  CP_CONTINUE = 0, /**< nothing that f, c or y depend on has changed */
+  CP_RESTART  = 1, /**< they have: the integrator restarts at the new state */
+  CP_STOP     = 2, /**< CPSessionRun returns CP_STOPPED */
+  CP_ROOT     = 4  /**< advance: the integrator has ended at a root of another source */
+};
+
+/**
+ * An event source. Set size to sizeof(CPEventSource), and functions that are not wanted to NULL. All functions get
+ * data. Those that return int return 0, or, where that is said, a CPAction, or a negative code, which ends the run. y
+ * [n] is the session's state.
+ */
+typedef struct {
+  size_t size;      /**< sizeof(CPEventSource) */
+  const char *name; /**< for messages; copied */
+  void *data;       /**< what the functions get; not owned */
+  int nroots;       /**< number of root functions, >= 0 */
+  /** Root functions g [nroots], as for CPIntegratorRootInit. */
+  int (*roots)(sunrealtype t, N_Vector y, sunrealtype *g, void *data);
+  const int *direction; /**< [nroots] 1: where g rises, -1: where it falls, 0: both; copied; NULL: both */
+  /** The name of root i, for messages; NULL: that of the source. */
+  const char *(*root_name)(int i, void *data);
+  /** The first time of an event beyond t, on the side to which the run goes; infinite if there is none. It is asked at
+   * starts and after each of these events. */
+  sunrealtype (*next_time)(sunrealtype t, void *data);
+  /** Prepares a run from (t, y), and may change y. again = 1: another source has changed the state or the system at t.
+   * */
+  int (*start)(CPSession session, sunrealtype t, N_Vector y, int again, void *data);
+  /** Called when an integrator has been created or, with again = 1, restarted at (t, y). It may set options, and make y
+   * consistent by CPIntegratorCalcIC. Returns 0 or CP_STOP. */
+  int (*started)(CPSession session, sunrealtype t, N_Vector y, int again, void *data);
+  /** A call of CPSessionRun or CPSessionStep begins at t; the source may refuse it. */
+  int (*ready)(CPSession session, sunrealtype t, void *data);
+  /** Judges the end of a step that has no root. */
+  int (*accepted)(CPSession session, sunrealtype t, N_Vector y, void *data);
+  /** Handles an event, and may change y. Returns a CPAction. */
+  int (*handle)(CPSession session, const CPEvent *event, N_Vector y, void *data);
+  /** A later part of the event has failed: makes undone what handle did. y: the state before the event. */
+  void (*undo)(CPSession session, N_Vector y, void *data);
+  /** 1: the source takes the steps itself, by advance, in place of the integrator (time stepping). */
+  int (*advances)(void *data);
+  /** Takes a step from (*t, y) to tout, or as far as it goes, with the session's integrator, which it restarts. *t, y:
+   * out. Returns a CPAction, or a negative code, with *t and y unchanged. */
+  int (*advance)(CPSession session, sunrealtype tout, N_Vector y, sunrealtype *t, void *data);
+  /** The text of the source's newest failure; NULL: the session names the source and the code. */
+  const char *(*message)(void *data);
+} CPEventSource;
+
+/**
+ * Called for every integrator that the session creates, after its start, tolerances and roots have been set and before
+ * its first step: sets any other option, the projector and the linear solver included. method: that of the integrator.
+ * Returns 0 or a negative code, which ends the call.
+ */
+typedef int (*CPConfigFn)(CPIntegrator integrator, const char *method, void *data);
+/** Called at the end of each step, and at outputs. Non-zero ends the run there: CP_STOPPED if it is positive, otherwise
+ * the code. */
+typedef int (*CPStateFn)(CPSession session, sunrealtype t, N_Vector y, void *data);
+/** Called after an event of a source has been handled; y: the state after it. Returns as CPStateFn. */
+typedef int (*CPEventFn)(CPSession session, const CPEvent *event, N_Vector y, void *data);
+
+/* ---- life cycle and options; all take effect at the next start, unless something else is said ---- */
+
+/**
+ * Creates a session. method: a name of CPIntegratorCreate; "A/B": A, and B from where the steps of A are limited by
+ * stability; or "auto" (NULL): with a CPMech, as CPMechSuggestMethod says at the start and on the way, otherwise
+ * "DOP853/RADAU"; "A/auto" begins with A and goes on as "auto". The method is judged again after every 50 steps (guide,
+ * "Sessions"). ctx must outlive the session. *session: out. Returns CP_ILL_INPUT, CP_MEM_FAIL.
+ */
+CPODES_EXPORT int CPSessionCreate(const char *method, SUNContext ctx, CPSession *session);
+/** Frees *session and sets it to NULL. The CPMech, and the integrator of CPSessionSetIntegrator, are the caller's. */
+CPODES_EXPORT void CPSessionFree(CPSession *session);
+/** Takes the steps by this integrator, which is not owned, has not been initialised and must outlive the session. To be
+ * called before CPSessionStart (CP_TOO_LATE), as the next two functions and CPSessionAddSource. */
+CPODES_EXPORT int CPSessionSetIntegrator(CPSession session, CPIntegrator integrator);
+/** Integrates the mechanical system, which is not owned: its integrators are attached by CPMechAttach. */
+CPODES_EXPORT int CPSessionSetMech(CPSession session, CPMech mech);
+/** Integrates y' = f(t, y, ydot, user_data); a projector is set by CPSessionSetConfigFn's function. */
+CPODES_EXPORT int CPSessionSetRhsFn(CPSession session, CVRhsFn f, void *user_data);
+/** Sets the tolerances (CPIntegratorSStolerances). If vabstol [n], which is copied, is not NULL, it replaces abstol. */
+CPODES_EXPORT int CPSessionSetTolerances(CPSession session, sunrealtype reltol, sunrealtype abstol,
+                                         N_Vector vabstol);
+/** Returns the tolerances; each pointer may be NULL. *abstol: the least one if there are several. */
+CPODES_EXPORT int CPSessionGetTolerances(CPSession session, sunrealtype *reltol,
+                                         sunrealtype *abstol);
+/** Sets the function that configures integrators; NULL (default): none. It is the place for all options of integrators
+ * but tolerances, roots and stop times, which are the session's. */
+CPODES_EXPORT int CPSessionSetConfigFn(CPSession session, CPConfigFn fn, void *data);
+/** Sets the function that is called at the end of each step, before an event there is handled; NULL: none. It takes
+ * effect at once, as the next two functions and CPSessionSetMaxEvents. */
+CPODES_EXPORT int CPSessionSetStepFn(CPSession session, CPStateFn fn, void *data);
+/** Sends outputs at times [n], which are copied and ordered along the run, to fn. At the time of an event an output is
+ * the state before it. If fn is NULL, nothing is sent; the steps of a source's own end at these times in any case. */
+CPODES_EXPORT int CPSessionSetOutputFn(CPSession session, int n, const sunrealtype *times,
+                                       CPStateFn fn, void *data);
+/** Sets the function that is called after events; NULL: none. */
+CPODES_EXPORT int CPSessionSetEventFn(CPSession session, CPEventFn fn, void *data);
+/** Adds an event source, whose table is copied. *id: out, its number from 0 on; may be NULL. */
+CPODES_EXPORT int CPSessionAddSource(CPSession session, const CPEventSource *source, int *id);
+/** Sets the largest number of events in one call of CPSessionRun, > 0. 0 restores the default, 100,000. More than 100
+ * events at the same time, up to roundoff, are too many in any case. */
+CPODES_EXPORT int CPSessionSetMaxEvents(CPSession session, long int maxevents);
+/** Sets the function that receives the messages of the session and of its integrators. NULL (default): each is a line
+ * on stderr. */
+CPODES_EXPORT int CPSessionSetErrHandlerFn(CPSession session, CPErrHandlerFn handler, void *data);
+
+/* ---- the run ---- */
+
+/**
+ * Starts at (t0, y), or starts anew. t_end, which may be infinite, is the time to which the run is meant to go: it
+ * gives the direction, and "auto" reckons with it. y [n]: in, a consistent start; out, the state after what the sources
+ * have done at the start (closed contacts that strike). After a failure y is as it was, and the session has to be
+ * started again.
+ */
+CPODES_EXPORT int CPSessionStart(CPSession session, sunrealtype t0, N_Vector y, sunrealtype t_end);
+
+/**
+ * Runs to t1, never beyond it. y [n], *t: out. The number of steps is not bounded; the step function may stop.
+ * Returns CP_SUCCESS at t1; CP_STOPPED at *t, where a function asked for that; CP_TOO_MANY_EVENTS; or an error.
+ */
+CPODES_EXPORT int CPSessionRun(CPSession session, sunrealtype t1, N_Vector y, sunrealtype *t);
+
+/**
+ * Takes one step towards t1, never beyond it, or handles the events at its end. y [n], *t: out. Returns
+ *
+ * - CP_SUCCESS after a step, up to whose end CPSessionGetDky interpolates, or, where *t does not change, after an event;
+ * - CV_ROOT_RETURN after a step that ends at an event, with the state before it; the next call handles it;
+ * - CV_TSTOP_RETURN at t1;
+ * - CP_STOPPED, or an error, as CPSessionRun.
+ */
+CPODES_EXPORT int CPSessionStep(CPSession session, sunrealtype t1, N_Vector y, sunrealtype *t);
+
+/* ---- results ---- */
+
+/** Returns in *event the event of a source at which the newest step has ended and which the next call handles; its
+ * roots are NULL and timed is 0 if the source has none. Returns CP_ILL_INPUT if there is no such source. */
+CPODES_EXPORT int CPSessionGetEvent(CPSession session, int source, CPEvent *event);
+/** The k-th derivative at t within the last step (CPIntegratorGetDky). In a step of a source's own, which has k = 0
+ * only, the state is linear. dky [n]: out. */
+CPODES_EXPORT int CPSessionGetDky(CPSession session, sunrealtype t, int k, N_Vector dky);
+/** Returns the integrator in use, or NULL before CPSessionStart. It is the session's, until another method replaces it.
+ * */
+CPODES_EXPORT CPIntegrator CPSessionGetIntegrator(CPSession session);
+/** Copies the counters since CPSessionStart, of all integrators and restarts, to *stats; sizes of steps and what
+ * follows them are those of the present integrator. */
+CPODES_EXPORT int CPSessionGetStats(CPSession session, CPIntegratorStats *stats);
+/** Returns the newest message, or "". It is valid until the next one or CPSessionFree. */
+CPODES_EXPORT const char *CPSessionGetLastMessage(CPSession session);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,179 @@
+/* The session's integrators: their starts and restarts, and the choice of the method. */
+#include "session_impl.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The method is judged again after so many steps, which costs about one step of DOP853. */
+#define STEPS_BETWEEN 50
+/* Up to h rho = 6, rho the spectral radius, DOP853 is stable: its steps are limited by stability if h rho is near 6, and
+ * RADAU's are no longer than DOP853's could be if it is small. */
+#define LIMITED 3.0
+/* The same without a CPMech, where a power iteration with so many evaluations of f gives rho, and for Adams, whose fixed-point
+ * iteration converges up to about 1. One rate could be an accident of this state: the method changes at the second. */
+#define EVALUATIONS       6
+#define EXPLICIT_LIMIT    5.0
+#define FIXED_POINT_LIMIT 0.5
+#define IN_A_ROW          2
+/* The difference quotients of the power iteration, in units of the tolerance, and what counts as a tolerance of 0 */
+#define DISPLACEMENT 0.01
+#define NO_TOLERANCE 1.0e-14
+
+/* ---- starts ---- */
+
+static int roots(sunrealtype t, N_Vector y, sunrealtype *g, void *session) {
+  const CPSession s = session;
+  int flag          = 0;
+  for (int i = 0; i < s->nsources && !flag; i++) {
+    const Source *source = &s->source[i];
+    if (source->is.nroots > 0) flag = source->is.roots(t, y, g + source->first, source->is.data);
+  }
+  return flag;
+}
+
+/* Receives the messages of the session's own integrators. */
+static void take(int code, const char *function, const char *text, void *session) {
+  const CPSession s = session;
+  if (s->handler) s->handler(code, function, text, s->handler_data);
+  else fprintf(stderr, "[cpodes] %s: %s\n", function, text);
+}
+
+static int ofIntegrator(CPSession s, int flag) {
+  const char *text = CPIntegratorGetLastMessage(s->mem);
+  return sessionPassOn(s, flag, text[0] || !s->mech ? text : CPMechGetLastMessage(s->mech));
+}
+
+static int tolerances(CPSession s) {
+  return s->vatol ? CPIntegratorSVtolerances(s->mem, s->rtol, s->vatol)
+                  : CPIntegratorSStolerances(s->mem, s->rtol, s->atol);
+}
+
+static int initialise(CPSession s) {
+  if (s->mech) return CPMechAttach(s->mech, s->mem, s->t, s->y);
+  if (s->given && s->initialised) return CPIntegratorReInit(s->mem, s->t, s->y);
+  const int flag = CPIntegratorInit(s->mem, s->f, s->t, s->y);
+  return flag ? flag : CPIntegratorSetUserData(s->mem, s->f_data);
+}
+
+/* The sources' part of a start. */
+static int tellSources(CPSession s, int again, const char *function) {
+  int action = CP_CONTINUE;
+  for (int i = 0; i < s->nsources; i++) {
+    const CPEventSource *is = &s->source[i].is;
+    const int asked         = is->started ? is->started(s, s->t, s->y, again, is->data) : 0;
+    if (asked < 0) return sessionOfSource(s, &s->source[i], asked, function);
+    action |= asked;
+  }
+  return action;
+}
+
+int sessionCreateIntegrator(CPSession s, const char *function) {
+  if (!s->given) s->mem = CPIntegratorCreate(s->now, s->ctx);
+  if (!s->mem)
+    return sessionError(s, CP_ILL_INPUT, function,
+                        "the method \"%s\" cannot be used, or there is no memory for it", s->now);
+  int flag = s->given ? CP_SUCCESS : CPIntegratorSetErrHandlerFn(s->mem, take, s);
+  if (!flag) flag = initialise(s);
+  if (!flag) s->initialised = 1;
+  if (!flag) flag = tolerances(s);
+  if (!flag && s->nroots > 0) flag = CPIntegratorRootInit(s->mem, s->nroots, roots);
+  if (!flag && s->nroots > 0) flag = CPIntegratorSetRootData(s->mem, s);
+  if (!flag && s->nroots > 0) flag = CPIntegratorSetRootDirection(s->mem, s->direction);
+  if (flag) return ofIntegrator(s, flag);
+  flag = s->config ? s->config(s->mem, s->now, s->config_data) : CP_SUCCESS;
+  if (flag) {
+    const char *text = CPIntegratorGetLastMessage(s->mem);
+    return text[0] ? sessionPassOn(s, flag, text)
+                   : sessionError(s, flag, function,
+                                  "the function of CPSessionSetConfigFn failed (%d)", flag);
+  }
+  s->stop = NAN;
+  return tellSources(s, 0, function);
+}
+
+void sessionFreeIntegrator(CPSession s) {
+  if (!s->given) CPIntegratorFree(&s->mem);
+}
+
+int sessionRestart(CPSession s, const char *function) {
+  const CPIntegratorStats before = s->before;
+  sessionCount(s);
+  const int flag = CPIntegratorReInit(s->mem, s->t, s->y);
+  s->stop        = NAN;
+  if (!flag) return tellSources(s, 1, function);
+  s->before = before;
+  return ofIntegrator(s, flag);
+}
+
+/* ---- the method ---- */
+
+void sessionFirstMethod(CPSession s) {
+  CPMechSuggestion found;
+  s->unjudged = s->looks_stiff = 0;
+  snprintf(s->now, sizeof s->now, "%s", s->given ? "" : s->method);
+  /* If this fails, so will the run, which then reports the reason. */
+  if (s->chooses && s->mech && !CPMechSuggestMethod(s->mech, s->t, s->y, s->t_end, s->rtol, &found))
+    snprintf(s->now, sizeof s->now, "%s", found.method);
+}
+
+static int rightHandSide(CPSession s, N_Vector y, N_Vector ydot) {
+  return s->mech ? CPMechRhs(s->t, y, ydot, s->mech) : s->f(s->t, y, ydot, s->f_data);
+}
+
+/* Does stability limit steps of this size? Estimates the spectral radius of df/dy by power iteration in the norm of the tolerances. */
+static int isLimited(CPSession s, sunrealtype h) {
+  N_Vector *w = s->work;
+  for (int k = 0; k < 4; k++)
+    if (!w[k] && !(w[k] = N_VClone(s->y))) return 0;
+  const N_Vector scale = w[0], f0 = w[1], v = w[2], x = w[3];
+  sunrealtype size = 0.0;
+  N_VAbs(s->y, scale);
+  N_VScale(s->rtol, scale, scale);
+  if (s->vatol) N_VLinearSum(1.0, scale, 1.0, s->vatol, scale);
+  else N_VAddConst(scale, s->atol, scale);
+  if (!(N_VMin(scale) > 0.0)) N_VAddConst(scale, NO_TOLERANCE, scale);
+  if (rightHandSide(s, s->y, f0)) return 0;
+  N_VDiv(f0, scale, v);
+  for (int k = 0; k < EVALUATIONS; k++) {
+    const sunrealtype norm = sqrt(N_VDotProd(v, v));
+    if (!(norm > 0.0) || !isfinite(norm)) return 0;
+    N_VProd(scale, v, x);
+    N_VLinearSum(1.0, s->y, DISPLACEMENT / norm, x, x);
+    if (rightHandSide(s, x, v)) return 0;
+    N_VLinearSum(1.0 / DISPLACEMENT, v, -1.0 / DISPLACEMENT, f0, v);
+    N_VDiv(v, scale, v);
+    size = sqrt(N_VDotProd(v, v));
+  }
+  const int multistep = CPIntegratorGetCVodeMem(s->mem) != NULL;
+  return h * size > (multistep ? FIXED_POINT_LIMIT : EXPLICIT_LIMIT);
+}
+
+/* The method for the steps to come, or NULL if it does not change */
+static const char *better(CPSession s, CPMechSuggestion *found) {
+  CPIntegratorStats stats = {0};
+  if (CPIntegratorGetStats(s->mem, &stats)) return NULL;
+  const sunrealtype h = fabs(stats.hlast);
+  if (s->suggests && s->mech) {
+    if (CPMechSuggestMethod(s->mech, s->t, s->y, s->t_end, s->rtol, found)) return NULL;
+    const int agrees = (h * found->radius > LIMITED) == (found->stiff != 0);
+    return agrees && strcmp(found->method, s->now) ? found->method : NULL;
+  }
+  if (strcmp(s->now, s->method) || !strcmp(s->method, s->stiff)) return NULL;
+  s->looks_stiff = isLimited(s, h) ? s->looks_stiff + 1 : 0;
+  return s->looks_stiff >= IN_A_ROW ? s->stiff : NULL;
+}
+
+int sessionJudge(CPSession s, const char *function) {
+  CPMechSuggestion found;
+  if (!s->changes || s->unjudged++ < STEPS_BETWEEN) return CP_SUCCESS;
+  s->unjudged        = 1; /* the coming one */
+  const char *method = better(s, &found);
+  if (!method) return CP_SUCCESS;
+  sessionCount(s);
+  sessionFreeIntegrator(s);
+  snprintf(s->now, sizeof s->now, "%s", method);
+  const int flag = sessionCreateIntegrator(s, function);
+  return flag < 0 ? flag : CP_SUCCESS;
+}

@@ -1,0 +1,412 @@
+/* The march: steps, events, outputs. */
+#include "session_impl.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Times count as the same up to so many units in the last place. */
+#define SAME 4.0
+/* More events than REPEATED at one time, to within NOW roundoffs of it, are an error. */
+#define REPEATED    100
+#define NOW         1.0e3
+#define MOST_EVENTS 100000
+/* If the run has no end, integrators get an end that is so far away. */
+#define FAR 1.0e6
+
+static int isAt(sunrealtype t, sunrealtype other) {
+  return isfinite(other) && fabs(t - other) <= SAME * DBL_EPSILON * fabs(other);
+}
+
+/* ---- times of sources ---- */
+
+static void setDue(CPSession s, Source *source) {
+  source->due = source->is.next_time ? source->is.next_time(s->t, source->is.data) : INFINITY;
+  if (isnan(source->due)) source->due = INFINITY;
+}
+
+static int isDue(CPSession s, const Source *source) {
+  return isfinite(source->due) && (s->sign * (s->t - source->due) >= 0.0 || isAt(s->t, source->due));
+}
+
+static int anyDue(CPSession s) {
+  for (int i = 0; i < s->nsources; i++)
+    if (isDue(s, &s->source[i])) return 1;
+  return 0;
+}
+
+/* The nearer of t1 and the earliest time of a source */
+static sunrealtype limit(CPSession s, sunrealtype t1) {
+  for (int i = 0; i < s->nsources; i++)
+    if (isfinite(s->source[i].due) && s->sign * (t1 - s->source[i].due) > 0.0)
+      t1 = s->source[i].due;
+  return t1;
+}
+
+/* ---- the start ---- */
+
+static int refused(CPSession s, int flag) {
+  sessionFreeIntegrator(s);
+  s->started = s->busy = 0;
+  return flag;
+}
+
+static int prepare(CPSession s, sunrealtype t0, N_Vector y, sunrealtype t_end, const char *function) {
+  if (!y || !isfinite(t0) || isnan(t_end) || t0 == t_end)
+    return sessionError(
+        s, CP_ILL_INPUT, function,
+        "y must not be NULL, t0 finite, and t_end another time: t0 = %g, t_end = %g", t0, t_end);
+  if (!s->mech && !s->f)
+    return sessionError(s, CP_NO_INIT, function, "call CPSessionSetMech or CPSessionSetRhsFn first");
+  if (isnan(s->rtol))
+    return sessionError(s, CP_NO_INIT, function, "call CPSessionSetTolerances first");
+  N_Vector *own[] = {&s->y, &s->saved, &s->between};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    if (!*own[i] && !(*own[i] = N_VClone(y)))
+      return sessionError(s, CP_MEM_FAIL, function, "no memory for the state");
+  if (N_VGetLength(y) != N_VGetLength(s->y))
+    return sessionError(s, CP_ILL_INPUT, function, "y has another length than in the start before");
+  return CP_SUCCESS;
+}
+
+static int startSources(CPSession s, const char *function) {
+  int flag = CP_SUCCESS;
+  for (int i = 0; i < s->nsources && !flag; i++) {
+    const CPEventSource *is = &s->source[i].is;
+    if (is->start) flag = is->start(s, s->t, s->y, 0, is->data);
+    if (flag) flag = sessionOfSource(s, &s->source[i], flag, function);
+    else setDue(s, &s->source[i]);
+  }
+  return flag;
+}
+
+int CPSessionStart(CPSession s, sunrealtype t0, N_Vector y, sunrealtype t_end) {
+  if (!s) return sessionError(NULL, CP_MEM_NULL, __func__, "session must not be NULL");
+  if (s->busy)
+    return sessionError(s, CP_REENTERED, __func__,
+                        "it must not be called by a function that works for the same session");
+  s->started = 0;
+  sessionFreeIntegrator(s);
+  int flag = prepare(s, t0, y, t_end, __func__);
+  if (flag) return flag;
+  s->busy = 1;
+  s->t0 = s->t = t0, s->t_end = t_end, s->sign = t_end < t0 ? -1.0 : 1.0;
+  s->pending = s->advanced = s->stopping = s->next_output = 0;
+  s->nevents = s->repeated = 0, s->t_event = NAN;
+  s->before = (CPIntegratorStats){0};
+  N_VScale(1.0, y, s->y);
+  flag = startSources(s, __func__);
+  if (!flag) sessionFirstMethod(s);
+  if (!flag) flag = sessionCreateIntegrator(s, __func__);
+  if (flag < 0) return refused(s, flag);
+  N_VScale(1.0, s->y, y);
+  s->started = 1, s->busy = 0;
+  return CP_SUCCESS;
+}
+
+/* ---- events ---- */
+
+/* The name of what has had the event, for messages */
+static const char *nameOf(CPSession s) {
+  for (int i = 0; i < s->nsources; i++) {
+    const Source *source = &s->source[i];
+    for (int k = 0; k < source->is.nroots; k++)
+      if (s->found[source->first + k])
+        return source->is.root_name ? source->is.root_name(k, source->is.data) : source->is.name;
+    if (isDue(s, source)) return source->is.name;
+  }
+  return "";
+}
+
+static int tooMany(CPSession s, const char *function) {
+  const long int most = s->maxevents > 0 ? s->maxevents : MOST_EVENTS;
+  const int now       = fabs(s->t - s->t_event) <= NOW * DBL_EPSILON * fmax(fabs(s->t), DBL_MIN);
+  s->repeated         = now ? s->repeated + 1 : 0;
+  if (s->repeated <= REPEATED && s->nevents < most) return CP_SUCCESS;
+  return sessionError(
+      s, CP_TOO_MANY_EVENTS, function, "at t = %.10g: %ld events %s, the newest at \"%s\"", s->t,
+      s->repeated > REPEATED ? s->repeated : s->nevents,
+      s->repeated > REPEATED ? "at this time" : "(CPSessionSetMaxEvents)", nameOf(s));
+}
+
+/* Does the source have an event at s->t? Fills in the event. */
+static int hasEvent(CPSession s, int i, CPEvent *event) {
+  const Source *source = &s->source[i];
+  const int *found     = s->found + source->first;
+  int any              = 0;
+  for (int k = 0; k < source->is.nroots; k++) any |= found[k];
+  *event = (CPEvent){.size   = sizeof *event,
+                     .t      = s->t,
+                     .source = i,
+                     .name   = source->is.name,
+                     .roots  = any ? found : NULL,
+                     .timed  = isDue(s, source)};
+  return any || event->timed;
+}
+
+int CPSessionGetEvent(CPSession s, int source, CPEvent *event) {
+  if (!s) return sessionError(NULL, CP_MEM_NULL, __func__, "session must not be NULL");
+  if (source < 0 || source >= s->nsources || !event)
+    return sessionError(s, CP_ILL_INPUT, __func__,
+                        "event must not be NULL, and source from 0 to %d: source = %d",
+                        s->nsources - 1, source);
+  hasEvent(s, source, event);
+  return CP_SUCCESS;
+}
+
+/* Lets the sources handle the event. *action: out. */
+static int handle(CPSession s, int *action, const char *function) {
+  for (int i = 0; i < s->nsources; i++) {
+    Source *source = &s->source[i];
+    CPEvent event;
+    source->handled = source->restarts = 0;
+    if (!hasEvent(s, i, &event)) continue;
+    const int asked = source->is.handle(s, &event, s->y, source->is.data);
+    if (asked < 0) return sessionOfSource(s, source, asked, function);
+    source->handled  = 1;
+    source->restarts = (asked & CP_RESTART) != 0;
+    *action |= asked;
+  }
+  return CP_SUCCESS;
+}
+
+/* After a change by one source the others begin again. */
+static int beginAgain(CPSession s, const char *function) {
+  int flag = CP_SUCCESS, changes = 0;
+  for (int i = 0; i < s->nsources; i++) changes += s->source[i].restarts;
+  for (int i = 0; i < s->nsources && !flag; i++) {
+    Source *source = &s->source[i];
+    if (!source->is.start || changes == source->restarts) continue;
+    flag = source->is.start(s, s->t, s->y, 1, source->is.data);
+    if (flag) return sessionOfSource(s, source, flag, function);
+    source->handled = 1;
+  }
+  return CP_SUCCESS;
+}
+
+static void undo(CPSession s) {
+  for (int i = s->nsources - 1; i >= 0; i--) {
+    const Source *source = &s->source[i];
+    if (source->handled && source->is.undo) source->is.undo(s, s->saved, source->is.data);
+  }
+  N_VScale(1.0, s->saved, s->y);
+}
+
+/* What a user's function has said. */
+static int said(CPSession s, int result, const char *what, const char *function) {
+  if (result < 0)
+    return sessionError(s, result, function, "at t = %.10g: the %s failed (%d)", s->t, what, result);
+  return result > 0 ? CP_STOPPED : CP_SUCCESS;
+}
+
+static int tellEvents(CPSession s, int restarted, const char *function) {
+  int flag = CP_SUCCESS;
+  for (int i = 0; i < s->nsources && s->event; i++) {
+    CPEvent event;
+    if (!s->source[i].handled || !hasEvent(s, i, &event)) continue;
+    event.restarted = restarted;
+    const int now   = said(s, s->event(s, &event, s->y, s->event_data), "event function", function);
+    if (!flag || now < 0) flag = now;
+  }
+  return flag;
+}
+
+/* Handles the event at s->t. */
+static int meet(CPSession s, const char *function) {
+  int action = 0, flag = tooMany(s, function);
+  if (flag) return flag;
+  N_VScale(1.0, s->y, s->saved);
+  flag = handle(s, &action, function);
+  if (!flag && action & CP_RESTART) flag = beginAgain(s, function);
+  if (!flag && action & CP_RESTART) flag = sessionRestart(s, function);
+  if (flag < 0) {
+    undo(s);
+    return flag;
+  }
+  action |= flag;
+  s->pending = s->advanced = 0;
+  s->nevents++, s->t_event = s->t;
+  flag = tellEvents(s, action & CP_RESTART, function);
+  for (int i = 0; i < s->nsources; i++)
+    if (isDue(s, &s->source[i])) setDue(s, &s->source[i]);
+  if (s->nroots > 0) memset(s->found, 0, (size_t)s->nroots * sizeof *s->found);
+  return flag ? flag : action & CP_STOP ? CP_STOPPED : CP_SUCCESS;
+}
+
+/* ---- steps ---- */
+
+static int ofIntegrator(CPSession s, int flag) {
+  return flag < 0 ? sessionPassOn(s, flag, CPIntegratorGetLastMessage(s->mem)) : flag;
+}
+
+static const Source *advancing(CPSession s) {
+  for (int i = 0; i < s->nsources; i++)
+    if (s->source[i].is.advances && s->source[i].is.advances(s->source[i].is.data))
+      return &s->source[i];
+  return NULL;
+}
+
+/* A step of a source's own. It ends at the next output, since there are no outputs within it. */
+static int advance(CPSession s, const Source *source, sunrealtype t1, const char *function) {
+  if (s->next_output < s->ntimes && s->sign * (t1 - s->times[s->next_output]) > 0.0)
+    t1 = s->times[s->next_output];
+  int flag = CPIntegratorSetStopTime(s->mem, INFINITY);
+  if (flag) return ofIntegrator(s, flag);
+  s->stop = INFINITY;
+  N_VScale(1.0, s->y, s->saved);
+  s->t_saved = s->t;
+  flag       = source->is.advance(s, t1, s->y, &s->t, source->is.data);
+  if (flag < 0) return sessionOfSource(s, source, flag, function);
+  s->before.nst++;
+  s->advanced = 1;
+  s->stopping = (flag & CP_STOP) != 0;
+  return flag & CP_ROOT ? CV_ROOT_RETURN : CP_SUCCESS;
+}
+
+static int integrate(CPSession s, sunrealtype t1, sunrealtype end, const char *function) {
+  int flag = CP_SUCCESS;
+  if (s->stop != end) flag = CPIntegratorSetStopTime(s->mem, end);
+  if (flag) return ofIntegrator(s, flag);
+  s->stop                  = end;
+  const sunrealtype tout   = isfinite(t1) ? t1 : s->t + s->sign * FAR * fmax(1.0, fabs(s->t));
+  const sunrealtype before = s->t;
+  N_VScale(1.0, s->y, s->saved);
+  flag = CPIntegratorEvolve(s->mem, tout, s->y, &s->t, CV_ONE_STEP);
+  if (flag < 0 && flag != CP_OUTPUT_PROJ_FAIL) {
+    /* The step may have succeeded, but the search for roots in it has not, and goes on with the next call. */
+    s->t = before;
+    N_VScale(1.0, s->saved, s->y);
+  }
+  if (flag < 0) return ofIntegrator(s, flag);
+  s->advanced = 0;
+  if (flag == CV_TSTOP_RETURN) s->stop = NAN;
+  for (int i = 0; i < s->nsources && flag != CV_ROOT_RETURN; i++) {
+    const CPEventSource *is = &s->source[i].is;
+    const int judged        = is->accepted ? is->accepted(s, s->t, s->y, is->data) : 0;
+    if (judged) return sessionOfSource(s, &s->source[i], judged, function);
+  }
+  return flag;
+}
+
+/* ---- outputs ---- */
+
+static int outputs(CPSession s, const char *function) {
+  int flag = CP_SUCCESS;
+  for (; s->next_output < s->ntimes && !flag; s->next_output++) {
+    const sunrealtype t = s->times[s->next_output];
+    if (s->sign * (t - s->t) > 0.0) break;
+    if (!s->output.fn) continue;
+    const int within = s->sign * (s->t - t) > 0.0 && s->sign * (t - s->t0) > 0.0;
+    if (within) flag = CPSessionGetDky(s, t, 0, s->between);
+    if (flag) return flag;
+    flag = said(s, s->output.fn(s, t, within ? s->between : s->y, s->output.data),
+                "output function", function);
+  }
+  return flag;
+}
+
+/* After a step: the outputs up to its end, and the user's function. */
+static int tellStep(CPSession s, const char *function) {
+  const int flag = outputs(s, function);
+  if (flag < 0 || !s->step.fn) return flag;
+  const int now = said(s, s->step.fn(s, s->t, s->y, s->step.data), "step function", function);
+  return now ? now : flag;
+}
+
+/* ---- calls ---- */
+
+/* Returns CV_TSTOP_RETURN at t1, CV_ROOT_RETURN where an event is pending, CP_SUCCESS, CP_STOPPED or an error. */
+static int oneStep(CPSession s, sunrealtype t1, const char *function) {
+  const int sent = outputs(s, function); /* at the start */
+  if (sent) return sent;
+  if (!s->pending && !anyDue(s) && isAt(s->t, t1)) {
+    s->t           = t1;
+    const int flag = outputs(s, function);
+    return flag ? flag : CV_TSTOP_RETURN;
+  }
+  if (s->pending || anyDue(s)) return meet(s, function);
+  const sunrealtype end  = limit(s, t1);
+  const Source *advances = advancing(s);
+  int flag               = advances ? CP_SUCCESS : sessionJudge(s, function);
+  if (flag) return flag;
+  flag = advances ? advance(s, advances, end, function) : integrate(s, t1, end, function);
+  if (flag < 0) return flag;
+  if (flag == CV_ROOT_RETURN) {
+    const int found = CPIntegratorGetRootInfo(s->mem, s->found);
+    if (found) return ofIntegrator(s, found);
+  }
+  s->pending    = flag == CV_ROOT_RETURN || anyDue(s);
+  const int now = tellStep(s, function);
+  if (now) return now;
+  if (s->stopping) return s->stopping = 0, CP_STOPPED;
+  if (s->pending) return CV_ROOT_RETURN;
+  return s->t == t1 ? CV_TSTOP_RETURN : CP_SUCCESS;
+}
+
+/* Begins a call. Returns 0, or a code that has been reported. */
+static int begin(CPSession s, sunrealtype t1, N_Vector y, const sunrealtype *t,
+                 const char *function) {
+  int flag = CP_SUCCESS;
+  if (!s) return sessionError(NULL, CP_MEM_NULL, function, "session must not be NULL");
+  if (s->busy)
+    return sessionError(s, CP_REENTERED, function,
+                        "it must not be called by a function that works for the same session");
+  if (!s->started) return sessionError(s, CP_NO_INIT, function, "call CPSessionStart first");
+  if (!y || !t || N_VGetLength(y) != N_VGetLength(s->y))
+    return sessionError(s, CP_ILL_INPUT, function, "y must be a state, and t must not be NULL");
+  if (isnan(t1) || s->sign * (t1 - s->t) < 0.0)
+    return sessionError(s, CP_ILL_INPUT, function,
+                        "t1 must not lie before %.15g, where the run is: t1 = %.15g", s->t, t1);
+  if ((s->mech && !CPMechIsAttached(s->mech)))
+    return sessionError(
+        s, CP_NO_INIT, function,
+        "the integrator of the mechanical system has been freed: call CPSessionStart again");
+  s->busy = 1;
+  for (int i = 0; i < s->nsources && !flag; i++) {
+    const CPEventSource *is = &s->source[i].is;
+    if (is->ready) flag = is->ready(s, s->t, is->data);
+    if (flag) flag = sessionOfSource(s, &s->source[i], flag, function);
+  }
+  s->busy    = flag == CP_SUCCESS;
+  s->nevents = 0;
+  return flag;
+}
+
+static int end(CPSession s, int flag, N_Vector y, sunrealtype *t) {
+  s->busy = 0;
+  *t      = s->t;
+  N_VScale(1.0, s->y, y);
+  return flag;
+}
+
+int CPSessionStep(CPSession s, sunrealtype t1, N_Vector y, sunrealtype *t) {
+  const int flag = begin(s, t1, y, t, __func__);
+  return flag ? flag : end(s, oneStep(s, t1, __func__), y, t);
+}
+
+int CPSessionRun(CPSession s, sunrealtype t1, N_Vector y, sunrealtype *t) {
+  int flag = begin(s, t1, y, t, __func__);
+  if (flag) return flag;
+  do flag = oneStep(s, t1, __func__);
+  while (flag == CP_SUCCESS || flag == CV_ROOT_RETURN);
+  return end(s, flag == CV_TSTOP_RETURN ? CP_SUCCESS : flag, y, t);
+}
+
+int CPSessionGetDky(CPSession s, sunrealtype t, int k, N_Vector dky) {
+  if (!s) return sessionError(NULL, CP_MEM_NULL, __func__, "session must not be NULL");
+  if (!s->mem || !dky)
+    return sessionError(s, CP_ILL_INPUT, __func__, "dky must not be NULL, and there must be a run");
+  if (!s->advanced) {
+    const int flag = CPIntegratorGetDky(s->mem, t, k, dky);
+    return flag < 0 ? sessionPassOn(s, flag, CPIntegratorGetLastMessage(s->mem)) : flag;
+  }
+  const sunrealtype x = (t - s->t_saved) / (s->t - s->t_saved);
+  if (k != 0 || !(x >= 0.0 && x <= 1.0))
+    return sessionError(
+        s, k != 0 ? CV_BAD_K : CV_BAD_T, __func__,
+        "in a step of a source's own, k must be 0 and t between %.15g and %.15g: k = %d, t = %.15g",
+        s->t_saved, s->t, k, t);
+  N_VLinearSum(1.0 - x, s->saved, x, s->y, dky);
+  return CP_SUCCESS;
+}

@@ -1,0 +1,268 @@
+/* The session as an object: its options, sources and results. */
+#include "session_impl.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int sessionError(CPSession s, int code, const char *function, const char *format, ...) {
+  char text[SESSION_TEXT];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  if (s) memcpy(s->text, text, sizeof text);
+  if (s && s->handler) s->handler(code, function, text, s->handler_data);
+  else fprintf(stderr, "[cpodes] %s: %s\n", function, text);
+  return code;
+}
+
+int sessionPassOn(CPSession s, int flag, const char *text) {
+  if (flag && text != s->text) snprintf(s->text, sizeof s->text, "%s", text);
+  return flag;
+}
+
+int sessionOfSource(CPSession s, const Source *source, int flag, const char *function) {
+  const char *text = source->is.message ? source->is.message(source->is.data) : "";
+  if (text && text[0]) return sessionPassOn(s, flag, text);
+  return sessionError(s, flag, function, "at t = %.10g: the event source \"%s\" failed (%d)", s->t,
+                      source->is.name, flag);
+}
+
+/* Returns 0 if the session may be changed now, or a code that has been reported. */
+static int mayChange(CPSession s, int before_start, const char *function) {
+  if (!s) return sessionError(NULL, CP_MEM_NULL, function, "session must not be NULL");
+  if (s->busy)
+    return sessionError(s, CP_REENTERED, function,
+                        "it must not be called by a function that works for the same session");
+  if (before_start && s->started)
+    return sessionError(s, CP_TOO_LATE, function, "call it before CPSessionStart");
+  return CP_SUCCESS;
+}
+
+/* ---- life cycle ---- */
+
+int CPSessionCreate(const char *method, SUNContext ctx, CPSession *session) {
+  const char *name = method ? method : "auto";
+  if (!session) return sessionError(NULL, CP_MEM_NULL, __func__, "session must not be NULL");
+  *session            = NULL;
+  const char *slash   = strchr(name, '/');
+  const size_t length = slash ? (size_t)(slash - name) : strlen(name);
+  if (!ctx) return sessionError(NULL, CP_ILL_INPUT, __func__, "ctx must not be NULL");
+  if (strlen(name) >= SESSION_NAME || !length || (slash && !slash[1]))
+    return sessionError(
+        NULL, CP_ILL_INPUT, __func__,
+        "method must be a name, two of them as in \"DOP853/BDF\", or \"auto\": %.80s", name);
+  const CPSession s = calloc(1, sizeof *s);
+  if (!s) return sessionError(NULL, CP_MEM_FAIL, __func__, "no memory for a session");
+  s->ctx = ctx, s->rtol = NAN, s->stop = NAN;
+  s->chooses  = !strcmp(name, "auto");
+  s->suggests = s->chooses || (slash && !strcmp(slash + 1, "auto"));
+  s->changes  = s->suggests || slash;
+  if (s->chooses) strcpy(s->method, "DOP853");
+  else snprintf(s->method, sizeof s->method, "%.*s", (int)length, name);
+  snprintf(s->stiff, sizeof s->stiff, "%s", s->suggests ? "RADAU" : slash ? slash + 1 : name);
+  *session = s;
+  return CP_SUCCESS;
+}
+
+static void freeVector(N_Vector *y) {
+  if (*y) N_VDestroy(*y);
+  *y = NULL;
+}
+
+static void freeVectors(CPSession s) {
+  N_Vector *own[] = {&s->y,       &s->saved,   &s->between, &s->work[0],
+                     &s->work[1], &s->work[2], &s->work[3]};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) freeVector(own[i]);
+}
+
+void CPSessionFree(CPSession *session) {
+  const CPSession s = session ? *session : NULL;
+  if (!s || mayChange(s, 0, __func__)) return;
+  sessionFreeIntegrator(s);
+  freeVectors(s);
+  freeVector(&s->vatol);
+  for (int i = 0; i < s->nsources; i++) free((char *)s->source[i].is.name);
+  free(s->source), free(s->found), free(s->direction), free(s->times);
+  free(s);
+  *session = NULL;
+}
+
+/* ---- options ---- */
+
+int CPSessionSetIntegrator(CPSession s, CPIntegrator integrator) {
+  const int flag = mayChange(s, 1, __func__);
+  if (flag) return flag;
+  if (!integrator) return sessionError(s, CP_ILL_INPUT, __func__, "integrator must not be NULL");
+  s->mem = integrator, s->given = 1, s->chooses = s->suggests = s->changes = 0;
+  return CP_SUCCESS;
+}
+
+int CPSessionSetMech(CPSession s, CPMech mech) {
+  const int flag = mayChange(s, 1, __func__);
+  if (!flag) s->mech = mech;
+  return flag;
+}
+
+int CPSessionSetRhsFn(CPSession s, CVRhsFn f, void *user_data) {
+  const int flag = mayChange(s, 1, __func__);
+  if (!flag) s->f = f, s->f_data = user_data;
+  return flag;
+}
+
+int CPSessionSetTolerances(CPSession s, sunrealtype reltol, sunrealtype abstol, N_Vector vabstol) {
+  const int flag = mayChange(s, 0, __func__);
+  if (flag) return flag;
+  if (!(reltol >= 0.0 && abstol >= 0.0 && isfinite(reltol + abstol)))
+    return sessionError(s, CP_ILL_INPUT, __func__,
+                        "reltol and abstol must be >= 0 and finite: reltol = %g, abstol = %g",
+                        reltol, abstol);
+  N_Vector copy = vabstol ? N_VClone(vabstol) : NULL;
+  if (vabstol && !copy)
+    return sessionError(s, CP_MEM_FAIL, __func__, "no memory for the tolerances");
+  if (copy) N_VScale(1.0, vabstol, copy);
+  freeVector(&s->vatol);
+  s->rtol = reltol, s->atol = copy ? N_VMin(copy) : abstol, s->vatol = copy;
+  return CP_SUCCESS;
+}
+
+int CPSessionGetTolerances(CPSession s, sunrealtype *reltol, sunrealtype *abstol) {
+  if (!s) return sessionError(NULL, CP_MEM_NULL, __func__, "session must not be NULL");
+  if (reltol) *reltol = s->rtol;
+  if (abstol) *abstol = s->atol;
+  return CP_SUCCESS;
+}
+
+int CPSessionSetConfigFn(CPSession s, CPConfigFn fn, void *data) {
+  const int flag = mayChange(s, 0, __func__);
+  if (!flag) s->config = fn, s->config_data = data;
+  return flag;
+}
+
+int CPSessionSetStepFn(CPSession s, CPStateFn fn, void *data) {
+  const int flag = mayChange(s, 0, __func__);
+  if (!flag) s->step = (StateFn){fn, data};
+  return flag;
+}
+
+int CPSessionSetEventFn(CPSession s, CPEventFn fn, void *data) {
+  const int flag = mayChange(s, 0, __func__);
+  if (!flag) s->event = fn, s->event_data = data;
+  return flag;
+}
+
+int CPSessionSetOutputFn(CPSession s, int n, const sunrealtype *times, CPStateFn fn, void *data) {
+  const int flag = mayChange(s, 0, __func__);
+  if (flag) return flag;
+  if (n < 0 || (n > 0 && !times))
+    return sessionError(s, CP_ILL_INPUT, __func__,
+                        "n must be >= 0, and times not NULL with n > 0: n = %d", n);
+  const sunrealtype sign = n > 1 && times[n - 1] < times[0] ? -1.0 : 1.0;
+  for (int i = 0; i < n; i++)
+    if (!isfinite(times[i]) || (i > 0 && !(sign * (times[i] - times[i - 1]) >= 0.0)))
+      return sessionError(s, CP_ILL_INPUT, __func__,
+                          "times must be finite and in order: times[%d] = %g", i, times[i]);
+  sunrealtype *copy = malloc(((size_t)n + 1) * sizeof *copy);
+  if (!copy) return sessionError(s, CP_MEM_FAIL, __func__, "no memory for %d times", n);
+  if (n > 0) memcpy(copy, times, (size_t)n * sizeof *copy);
+  free(s->times);
+  s->times = copy, s->ntimes = n, s->next_output = 0, s->output = (StateFn){fn, data};
+  if (s->started) /* The run is past these. */
+    while (s->next_output < n && s->sign * (s->t - copy[s->next_output]) > 0.0) s->next_output++;
+  return CP_SUCCESS;
+}
+
+int CPSessionSetMaxEvents(CPSession s, long int maxevents) {
+  const int flag = mayChange(s, 0, __func__);
+  if (flag) return flag;
+  if (maxevents < 0)
+    return sessionError(s, CP_ILL_INPUT, __func__, "maxevents must be >= 0: maxevents = %ld",
+                        maxevents);
+  s->maxevents = maxevents;
+  return CP_SUCCESS;
+}
+
+int CPSessionSetErrHandlerFn(CPSession s, CPErrHandlerFn handler, void *data) {
+  const int flag = mayChange(s, 0, __func__);
+  if (!flag) s->handler = handler, s->handler_data = data;
+  return flag;
+}
+
+/* ---- sources ---- */
+
+/* Returns the rule that a source breaks, or NULL. */
+static const char *brokenRule(const CPEventSource *source) {
+  if (!source || source->size != sizeof *source)
+    return "source must not be NULL, and source->size must be sizeof(CPEventSource)";
+  if (!source->name || !source->handle) return "source->name and source->handle must not be NULL";
+  if (source->nroots < 0 || (source->nroots > 0 && !source->roots))
+    return "source->nroots must be >= 0, and source->roots not NULL if it is > 0";
+  for (int i = 0; i < source->nroots && source->direction; i++)
+    if (source->direction[i] < -1 || source->direction[i] > 1)
+      return "source->direction must consist of -1, 0 and 1";
+  return NULL;
+}
+
+int CPSessionAddSource(CPSession s, const CPEventSource *source, int *id) {
+  int flag = mayChange(s, 1, __func__);
+  if (flag) return flag;
+  const char *rule = brokenRule(source);
+  if (rule) return sessionError(s, CP_ILL_INPUT, __func__, "%s", rule);
+  const int first = s->nroots, n = first + source->nroots;
+  char *name   = malloc(strlen(source->name) + 1);
+  Source *more = realloc(s->source, ((size_t)s->nsources + 1) * sizeof *more);
+  if (more) s->source = more;
+  int *direction = realloc(s->direction, ((size_t)n + 1) * sizeof *direction);
+  if (direction) s->direction = direction;
+  int *found = realloc(s->found, ((size_t)n + 1) * sizeof *found);
+  if (found) s->found = found;
+  if (!name || !more || !direction || !found) {
+    free(name);
+    return sessionError(s, CP_MEM_FAIL, __func__, "no memory for an event source");
+  }
+  for (int i = first; i < n; i++)
+    direction[i] = source->direction ? source->direction[i - first] : 0;
+  memset(found, 0, (size_t)n * sizeof *found);
+  Source *new       = &s->source[s->nsources];
+  *new              = (Source){.is = *source, .first = first, .due = INFINITY};
+  new->is.name      = strcpy(name, source->name);
+  new->is.direction = NULL;
+  if (id) *id = s->nsources;
+  s->nroots = n;
+  s->nsources++;
+  return CP_SUCCESS;
+}
+
+/* ---- results ---- */
+
+CPIntegrator CPSessionGetIntegrator(CPSession s) { return s ? s->mem : NULL; }
+
+const char *CPSessionGetLastMessage(CPSession s) { return s ? s->text : ""; }
+
+/* The counters of CPIntegratorStats, which come first, are of type long int, up to niters. */
+static void add(CPIntegratorStats *sum, const CPIntegratorStats *more) {
+  const size_t n    = offsetof(CPIntegratorStats, hfirst) / sizeof(long int);
+  long int *a       = (long int *)(void *)sum;
+  const long int *b = (const long int *)(const void *)more;
+  for (size_t i = 0; i < n; i++) a[i] += b[i];
+}
+
+void sessionCount(CPSession s) {
+  CPIntegratorStats now = {0};
+  /* A source's own step restarts the integrator as it likes, and counts as one step. */
+  if (s->mem && !s->advanced && !CPIntegratorGetStats(s->mem, &now)) add(&s->before, &now);
+}
+
+int CPSessionGetStats(CPSession s, CPIntegratorStats *stats) {
+  if (!s) return sessionError(NULL, CP_MEM_NULL, __func__, "session must not be NULL");
+  if (!stats) return sessionError(s, CP_ILL_INPUT, __func__, "stats must not be NULL");
+  CPIntegratorStats now = {0};
+  if (s->mem && s->started && !s->advanced) CPIntegratorGetStats(s->mem, &now);
+  add(&now, &s->before);
+  *stats = now;
+  return CP_SUCCESS;
+}

@@ -1,0 +1,101 @@
+/* Interfaces between the files of this folder. */
+#ifndef CPODES_SESSION_IMPL_H
+#define CPODES_SESSION_IMPL_H
+
+#include <cpodes/cpodes_session.h>
+
+enum { SESSION_TEXT = 512, SESSION_NAME = 64 };
+
+typedef struct {
+  CPEventSource is; /* its name and direction are owned */
+  int first;        /* index of its first root among those of all sources */
+  sunrealtype due;  /* its next time */
+  /* what it has done at the newest event: handled it, or begun again; and whether it has asked for a restart */
+  int handled, restarts;
+} Source;
+
+typedef struct {
+  CPStateFn fn;
+  void *data;
+} StateFn;
+
+struct CPSession_ {
+  SUNContext ctx;
+  CPErrHandlerFn handler;
+  void *handler_data;
+  char text[SESSION_TEXT]; /* the newest message */
+  int busy;                /* a call is under way */
+  /* the problem */
+  CPMech mech;
+  CVRhsFn f;
+  void *f_data;
+  sunrealtype rtol, atol;
+  N_Vector vatol;
+  CPConfigFn config;
+  void *config_data;
+  StateFn step, output;
+  CPEventFn event;
+  void *event_data;
+  sunrealtype *times; /* [ntimes] of outputs */
+  int ntimes, next_output;
+  int nsources, nroots;
+  Source *source;
+  int *found, *direction; /* [nroots] */
+  long int maxevents;
+  /* methods: both are the same if the method does not change */
+  char method[SESSION_NAME], stiff[SESSION_NAME];
+  int chooses, suggests; /* CPMechSuggestMethod names the method: at the start, and on the way */
+  int changes;           /* the method may change */
+  int unjudged;          /* steps since the start, or since the method was judged */
+  int looks_stiff;       /* how often in a row it has been found limited by stability */
+  N_Vector work[4];      /* of that, once it has been needed */
+  /* the integrator */
+  CPIntegrator mem;
+  int given;                /* it is the caller's */
+  int initialised;          /* a given one has been started */
+  char now[SESSION_NAME];   /* its method */
+  sunrealtype stop;         /* its stop time, or NaN */
+  CPIntegratorStats before; /* of earlier integrators and starts */
+  /* the run */
+  int started;
+  sunrealtype t0, t, t_end, sign; /* y belongs to t */
+  N_Vector y, saved,
+      between; /* saved: at the start of a step of a source's own, or before an event */
+  sunrealtype t_saved;
+  int advanced; /* the newest step was a source's own: saved is the state at its start, t_saved */
+  int pending;  /* an event at t has not been handled yet */
+  int stopping; /* a source has asked for a stop in its own step */
+  long int nevents;
+  sunrealtype t_event; /* of the newest event, and the number of events there */
+  long int repeated;
+};
+
+/* ---- session.c ---- */
+
+/* Reports an error under the name of a public function, and returns code. */
+int sessionError(CPSession s, int code, const char *function, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 4, 5)))
+#endif
+    ;
+/* Keeps the text of a failure that another object has reported, and returns flag. */
+int sessionPassOn(CPSession s, int flag, const char *text);
+/* A source has failed with this flag. */
+int sessionOfSource(CPSession s, const Source *source, int flag, const char *function);
+/* Adds the counters of the integrator to those before. */
+void sessionCount(CPSession s);
+
+/* ---- integrators.c ---- */
+
+/* Creates the integrator of s->now, and starts it at (t, y). Returns what the sources ask for, CP_CONTINUE or CP_STOP, or a
+ * negative code that has been reported. */
+int sessionCreateIntegrator(CPSession s, const char *function);
+void sessionFreeIntegrator(CPSession s);
+/* Restarts it at (t, y). Returns the same. */
+int sessionRestart(CPSession s, const char *function);
+/* Sets s->now to the method for the start. */
+void sessionFirstMethod(CPSession s);
+/* Before a step: judges the method from time to time, and replaces it. */
+int sessionJudge(CPSession s, const char *function);
+
+#endif

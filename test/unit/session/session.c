@@ -1,0 +1,672 @@
+/* Sessions: the order of steps, outputs and events, restarts, failures, and the choice of the method. */
+#include "support/alloc.h"
+#include "support/support.h"
+
+#include <cpodes/cpodes_session.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+
+#define TOL 1e-10
+
+/* ---- an oscillator, y'' = a - y, whose a is held between samples or events ---- */
+
+enum { NOTES = 4096 };
+
+/* What the session has called, in order: letters, and the times */
+typedef struct {
+  CPSession session;
+  N_Vector y;
+  sunrealtype t, a, period;
+  MessageLog log;
+  int n;
+  char note[NOTES];
+  sunrealtype at[NOTES];
+  int left; /* handlers fail when this becomes 0; -1: never */
+  int undone, again, configured;
+  char method[64];
+  /* for methods of CVODES, which bring none with them */
+  SUNMatrix J;
+  SUNLinearSolver newton;
+  SUNNonlinearSolver fixed_point;
+} Run;
+
+static void take_note(Run *run, char letter, sunrealtype t) {
+  if (run->n >= NOTES - 1) return;
+  run->note[run->n] = letter;
+  run->at[run->n++] = t;
+}
+
+static int oscillate(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
+  const Run *run = data;
+  (void)t;
+  entries(ydot)[0] = entries(y)[1];
+  entries(ydot)[1] = run->a - entries(y)[0];
+  return 0;
+}
+
+static int on_step(CPSession session, sunrealtype t, N_Vector y, void *data) {
+  (void)session, (void)y;
+  take_note(data, 's', t);
+  return 0;
+}
+
+static int on_output(CPSession session, sunrealtype t, N_Vector y, void *data) {
+  Run *run = data;
+  (void)session, (void)y;
+  take_note(run, 'o', t);
+  return 0;
+}
+
+static int on_event(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  (void)session, (void)y;
+  take_note(data, event->restarted ? 'E' : 'e', event->t);
+  return 0;
+}
+
+static int configure(CPIntegrator mem, const char *method, void *data) {
+  Run *run = data;
+  run->configured++;
+  snprintf(run->method, sizeof run->method, "%s", method);
+  if (!strcmp(method, "BDF")) {
+    run->J      = SUNDenseMatrix(2, 2, test_context);
+    run->newton = SUNLinSol_Dense(run->y, run->J, test_context);
+    return CVodeSetLinearSolver(CPIntegratorGetCVodeMem(mem), run->newton, run->J);
+  }
+  if (strcmp(method, "ADAMS")) return 0;
+  run->fixed_point = SUNNonlinSol_FixedPoint(run->y, 0, test_context);
+  return CPIntegratorSetNonlinearSolver(mem, run->fixed_point);
+}
+
+static void open_run(Run *run, const char *method) {
+  *run   = (Run){.left = -1, .period = 0.25};
+  run->y = VECTOR(1.0, 0.0);
+  ck_assert_int_eq(CPSessionCreate(method, test_context, &run->session), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetErrHandlerFn(run->session, message_log, &run->log), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetRhsFn(run->session, oscillate, run), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetTolerances(run->session, TOL, TOL, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetStepFn(run->session, on_step, run), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetEventFn(run->session, on_event, run), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetConfigFn(run->session, configure, run), CP_SUCCESS);
+}
+
+static void close_run(Run *run) {
+  CPSessionFree(&run->session);
+  ck_assert_ptr_null(run->session);
+  N_VDestroy(run->y);
+  if (run->newton) SUNLinSolFree(run->newton);
+  if (run->J) SUNMatDestroy(run->J);
+  if (run->fixed_point) SUNNonlinSolFree(run->fixed_point);
+}
+
+static void run_to(Run *run, sunrealtype t1) {
+  const int flag = CPSessionRun(run->session, t1, run->y, &run->t);
+  ck_assert_msg(flag == CP_SUCCESS, "%d: %s", flag, run->log.text);
+  ck_assert_double_eq(run->t, t1);
+}
+
+/* ---- sources ---- */
+
+static sunrealtype next_sample(sunrealtype t, void *data) {
+  const sunrealtype period = ((Run *)data)->period;
+  return period * (floor(t / period + 1e-9) + 1);
+}
+
+/* A controller: a is minus a multiple of the velocity when the sample is taken. */
+static int sample(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  Run *run = data;
+  (void)session;
+  ck_assert(event->timed);
+  ck_assert_ptr_null(event->roots);
+  take_note(run, 'h', event->t);
+  run->a = -0.5 * entries(y)[1];
+  return CP_RESTART;
+}
+
+static CPEventSource sampler(Run *run) {
+  return (CPEventSource){.size      = sizeof(CPEventSource),
+                         .name      = "controller",
+                         .data      = run,
+                         .next_time = next_sample,
+                         .handle    = sample};
+}
+
+static int position(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
+  (void)t, (void)data;
+  g[0] = entries(y)[0];
+  return 0;
+}
+
+/* A wall at 0, off which the mass bounces elastically */
+static int bounce(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  Run *run = data;
+  (void)session;
+  ck_assert_int_eq(event->roots[0], -1);
+  take_note(run, 'h', event->t);
+  entries(y)[1] = -entries(y)[1];
+  if (run->left >= 0 && run->left-- == 0) return CP_USERFUNC_FAIL;
+  return CP_RESTART;
+}
+
+static int undo(CPSession session, N_Vector y, void *data) {
+  (void)session, (void)y;
+  return ((Run *)data)->undone++;
+}
+static void undo_bounce(CPSession session, N_Vector y, void *data) { undo(session, y, data); }
+
+static const int falling[] = {-1};
+static CPEventSource wall(Run *run) {
+  return (CPEventSource){.size      = sizeof(CPEventSource),
+                         .name      = "wall",
+                         .data      = run,
+                         .nroots    = 1,
+                         .roots     = position,
+                         .direction = falling,
+                         .handle    = bounce,
+                         .undo      = undo_bounce};
+}
+
+/* ---- times ---- */
+
+static const char *const methods[] = {"DOP853", "RADAU", "BDF", "ADAMS"};
+
+/* Between samples the motion is a rotation about (a, 0). The session is off by the errors of its method only. */
+START_TEST(a_sampled_controller_acts_at_its_times) {
+  Run run;
+  open_run(&run, methods[_i]);
+  const CPEventSource source = sampler(&run);
+  ck_assert_int_eq(CPSessionAddSource(run.session, &source, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 5), CP_SUCCESS);
+  run_to(&run, 5);
+  sunrealtype x = 1, v = 0, a = 0;
+  int samples = 0;
+  for (int k = 1; k <= 20; k++) {
+    const sunrealtype c = cos(run.period), s = sin(run.period), d = x - a;
+    x = a + d * c + v * s, v = v * c - d * s;
+    a = -0.5 * v;
+  }
+  for (int i = 0; i < run.n; i++)
+    if (run.note[i] == 'h') ck_assert_double_eq(run.at[i], run.period * ++samples);
+  ck_assert_int_eq(samples, 20); /* that at the end of the run, too */
+  ck_assert_double_le(fabs(entries(run.y)[0] - x), (_i < 2 ? 100 : 3000) * TOL);
+  ck_assert_double_le(fabs(entries(run.y)[1] - v), (_i < 2 ? 100 : 3000) * TOL);
+  close_run(&run);
+}
+END_TEST
+
+/* In each step: outputs, then the step function, then the event. */
+START_TEST(outputs_steps_and_events_come_in_order) {
+  Run run;
+  open_run(&run, methods[_i]);
+  const sunrealtype times[]  = {0, 0.3, 1, acos(0.0), 2, 3};
+  const CPEventSource source = wall(&run);
+  int id                     = -1;
+  ck_assert_int_eq(CPSessionAddSource(run.session, &source, &id), CP_SUCCESS);
+  ck_assert_int_eq(id, 0);
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 3), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetOutputFn(run.session, 6, times, on_output, &run), CP_SUCCESS);
+  run_to(&run, 3);
+  run.note[run.n] = '\0';
+  int outputs = 0, steps = 0;
+  sunrealtype reached = 0;
+  for (int i = 0; i < run.n; i++) {
+    ck_assert_double_ge(run.at[i], run.note[i] == 'o' ? reached : run.at[i]);
+    if (run.note[i] == 'o') ck_assert_double_eq(run.at[i], times[outputs++]);
+    if (run.note[i] == 's') reached = run.at[i], steps++;
+    if (run.note[i] == 'h') ck_assert_double_eq(run.at[i], reached);
+  }
+  ck_assert_int_eq(outputs, 6);
+  ck_assert_int_eq(run.note[0], 'o');
+  ck_assert_ptr_nonnull(strstr(run.note, "shE")); /* a step, its event, which restarts */
+  ck_assert_ptr_null(strstr(run.note, "hs"));
+  CPIntegratorStats stats;
+  ck_assert_int_eq(CPSessionGetStats(run.session, &stats), CP_SUCCESS);
+  /* CVODES returns a root, and then the end of the step in which it lies, if nothing has changed; here it restarts. */
+  ck_assert_int_eq(stats.nst, steps);
+  close_run(&run);
+}
+END_TEST
+
+/* |cos t|: it bounces at pi / 2 + k pi. */
+START_TEST(events_change_the_state) {
+  Run run;
+  open_run(&run, methods[_i]);
+  const CPEventSource source = wall(&run);
+  ck_assert_int_eq(CPSessionAddSource(run.session, &source, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 20), CP_SUCCESS);
+  run_to(&run, 20);
+  int hits = 0;
+  for (int i = 0; i < run.n; i++)
+    if (run.note[i] == 'h')
+      ck_assert_double_le(fabs(run.at[i] - acos(0.0) * (1 + 2 * hits++)),
+                          (_i < 2 ? 100 : 5000) * TOL);
+  ck_assert_int_eq(hits, 6);
+  ck_assert_double_le(fabs(entries(run.y)[0] - fabs(cos(20.0))), (_i < 2 ? 100 : 5000) * TOL);
+  close_run(&run);
+}
+END_TEST
+
+/* Backwards, in pieces, and to a time where the run is already */
+START_TEST(runs_go_backwards_and_in_pieces) {
+  Run run;
+  open_run(&run, methods[_i]);
+  const sunrealtype times[] = {-0.5, -1, -1, -2.5};
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, -4), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetOutputFn(run.session, 4, times, on_output, &run), CP_SUCCESS);
+  run_to(&run, -1.75);
+  run_to(&run, -1.75);
+  ck_assert_int_eq(CPSessionRun(run.session, 1, run.y, &run.t), CP_ILL_INPUT);
+  run_to(&run, -4);
+  int outputs = 0;
+  for (int i = 0; i < run.n; i++)
+    if (run.note[i] == 'o') ck_assert_double_eq(run.at[i], times[outputs++]);
+  ck_assert_int_eq(outputs, 4);
+  ck_assert_double_le(fabs(entries(run.y)[0] - cos(4.0)), 3000 * TOL);
+  ck_assert_int_eq(CPSessionGetDky(run.session, -4, 0, run.y), CP_SUCCESS);
+  close_run(&run);
+}
+END_TEST
+
+static int stop_late(CPSession session, sunrealtype t, N_Vector y, void *data) {
+  (void)session, (void)y, (void)data;
+  return t >= 30;
+}
+
+START_TEST(a_run_without_an_end_stops_where_its_step_function_says) {
+  Run run;
+  open_run(&run, methods[_i]);
+  ck_assert_int_eq(CPSessionSetStepFn(run.session, stop_late, &run), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, INFINITY), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionRun(run.session, INFINITY, run.y, &run.t), CP_STOPPED);
+  ck_assert_double_ge(run.t, 30);
+  ck_assert_double_le(fabs(entries(run.y)[0] - cos(run.t)), 1e4 * TOL);
+  close_run(&run);
+}
+END_TEST
+
+/* ---- single steps ---- */
+
+START_TEST(steps_hand_out_the_state_before_and_after_an_event) {
+  Run run;
+  CPEvent event;
+  int flag;
+  open_run(&run, methods[_i]);
+  const CPEventSource source = wall(&run);
+  N_Vector between           = vector_copy(run.y);
+  ck_assert_int_eq(CPSessionAddSource(run.session, &source, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 2), CP_SUCCESS);
+  while ((flag = CPSessionStep(run.session, 2, run.y, &run.t)) == CP_SUCCESS) {
+    ck_assert_int_eq(CPSessionGetEvent(run.session, 0, &event), CP_SUCCESS);
+    ck_assert_ptr_null(event.roots);
+  }
+  ck_assert_int_eq(flag, CV_ROOT_RETURN);
+  const sunrealtype t = run.t, v = entries(run.y)[1];
+  ck_assert_double_lt(v, 0);
+  ck_assert_int_eq(CPSessionGetEvent(run.session, 0, &event), CP_SUCCESS);
+  ck_assert_int_eq(event.roots[0], -1);
+  ck_assert_int_eq(CPSessionGetEvent(run.session, 1, &event), CP_ILL_INPUT);
+  ck_assert_int_eq(CPSessionGetDky(run.session, t, 0, between), CP_SUCCESS);
+  ck_assert_double_eq(entries(between)[1], v);
+  ck_assert_int_eq(CPSessionStep(run.session, 2, run.y, &run.t), CP_SUCCESS);
+  ck_assert_double_eq(run.t, t);
+  ck_assert_double_eq(entries(run.y)[1], -v);
+  while ((flag = CPSessionStep(run.session, 2, run.y, &run.t)) == CP_SUCCESS) continue;
+  ck_assert_int_eq(flag, CV_TSTOP_RETURN);
+  ck_assert_double_eq(run.t, 2);
+  N_VDestroy(between);
+  close_run(&run);
+}
+END_TEST
+
+/* ---- several sources ---- */
+
+static int begin_again(CPSession session, sunrealtype t, N_Vector y, int again, void *data) {
+  Run *run = data;
+  (void)session, (void)t;
+  if (again) run->again++, entries(y)[0] = fabs(entries(y)[0]);
+  return 0;
+}
+
+static int never(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  (void)session, (void)event, (void)y, (void)data;
+  return CP_ILL_INPUT;
+}
+
+/* What one source changes, the others learn. */
+START_TEST(sources_begin_again_where_another_one_has_changed_the_state) {
+  Run run;
+  open_run(&run, methods[_i]);
+  const CPEventSource hit = wall(&run), other = {.size   = sizeof other,
+                                                 .name   = "other",
+                                                 .data   = &run,
+                                                 .start  = begin_again,
+                                                 .handle = never};
+  ck_assert_int_eq(CPSessionAddSource(run.session, &other, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionAddSource(run.session, &hit, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 5), CP_SUCCESS);
+  run_to(&run, 5);
+  ck_assert_int_eq(run.again, 2); /* at pi / 2 and 3 pi / 2 */
+  close_run(&run);
+}
+END_TEST
+
+static int bounce_too(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  (void)session, (void)event, (void)y;
+  Run *run = data;
+  take_note(run, 'H', event->t);
+  return run->left >= 0 && run->left-- == 0 ? CP_USERFUNC_FAIL : CP_CONTINUE;
+}
+
+/* Two sources have the same root. Where the second one fails, what the first one did is undone, and the event is tried again. */
+START_TEST(an_event_that_fails_is_undone_and_tried_again) {
+  Run run;
+  open_run(&run, methods[_i]);
+  CPEventSource first = wall(&run), second = wall(&run);
+  second.name = "second", second.handle = bounce_too, second.undo = NULL;
+  ck_assert_int_eq(CPSessionAddSource(run.session, &first, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionAddSource(run.session, &second, NULL), CP_SUCCESS);
+  run.left = 1;
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 2), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionRun(run.session, 2, run.y, &run.t), CP_USERFUNC_FAIL);
+  ck_assert_mentions(run.log.text, "second");
+  ck_assert_mentions(CPSessionGetLastMessage(run.session), "second");
+  ck_assert_double_eq_tol(run.t, acos(0.0), 1e-6);
+  ck_assert_double_lt(entries(run.y)[1], 0); /* before the event */
+  ck_assert_int_eq(run.undone, 1);
+  ck_assert_int_eq(run.log.count, 1);
+  run_to(&run, 2);
+  ck_assert_double_le(fabs(entries(run.y)[0] - fabs(cos(2.0))), 1000 * TOL);
+  close_run(&run);
+}
+END_TEST
+
+/* A source that takes the steps itself, by Euler's method, from 1/2 on for four steps. */
+typedef struct {
+  int steps, on;
+} Euler;
+
+static sunrealtype half(sunrealtype t, void *data) {
+  (void)data;
+  return t < 0.5 ? 0.5 : INFINITY;
+}
+static int switch_on(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  (void)session, (void)event, (void)y;
+  ((Euler *)data)->on = 1;
+  return CP_RESTART;
+}
+static int is_on(void *data) { return ((Euler *)data)->on; }
+static int euler(CPSession session, sunrealtype tout, N_Vector y, sunrealtype *t, void *data) {
+  Euler *e            = data;
+  const sunrealtype h = fmin(0.01, tout - *t), v = entries(y)[1];
+  entries(y)[1] -= h * entries(y)[0];
+  entries(y)[0] += h * v;
+  *t += h;
+  e->on = ++e->steps < 4;
+  return e->on || CPIntegratorReInit(CPSessionGetIntegrator(session), *t, y) == 0 ? CP_CONTINUE
+                                                                                  : CP_USERFUNC_FAIL;
+}
+
+START_TEST(a_source_may_take_steps_of_its_own) {
+  Run run;
+  Euler own = {0};
+  CPIntegratorStats stats;
+  int flag = CP_SUCCESS, seen = 0;
+  open_run(&run, methods[_i]);
+  const CPEventSource source = {.size      = sizeof source,
+                                .name      = "euler",
+                                .data      = &own,
+                                .next_time = half,
+                                .handle    = switch_on,
+                                .advances  = is_on,
+                                .advance   = euler};
+  N_Vector between = vector_copy(run.y), before = vector_copy(run.y);
+  ck_assert_int_eq(CPSessionAddSource(run.session, &source, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 1), CP_SUCCESS);
+  while (flag == CP_SUCCESS || flag == CV_ROOT_RETURN) {
+    const sunrealtype t = run.t;
+    const int on        = own.on;
+    N_VScale(1.0, run.y, before);
+    flag = CPSessionStep(run.session, 1, run.y, &run.t);
+    ck_assert_int_ge(flag, 0);
+    if (!on || run.t == t) continue;
+    seen++;
+    ck_assert_int_eq(CPSessionGetDky(run.session, t + 0.3 * (run.t - t), 0, between), CP_SUCCESS);
+    for (int k = 0; k < 2; k++)
+      ck_assert_double_eq_tol(entries(between)[k],
+                              0.7 * entries(before)[k] + 0.3 * entries(run.y)[k], 1e-15);
+    ck_assert_int_eq(CPSessionGetDky(run.session, t, 1, between), CV_BAD_K);
+  }
+  ck_assert_int_eq(seen, 4);
+  ck_assert_int_eq(CPSessionGetStats(run.session, &stats), CP_SUCCESS);
+  int steps = 0;
+  for (int i = 0; i < run.n; i++) steps += run.note[i] == 's';
+  ck_assert_int_eq(stats.nst, steps);
+  ck_assert_double_eq_tol(entries(run.y)[0], cos(1.0), 1e-3); /* Euler's errors of 4 h^2 / 2 */
+  N_VDestroy(between);
+  N_VDestroy(before);
+  close_run(&run);
+}
+END_TEST
+
+/* ---- the method ---- */
+
+/* A damper that closes: y' = -(1 + 1e5 (t > 5)) y + ..., so that the motion is stiff from 5 on. */
+static int closing(sunrealtype t, N_Vector y, N_Vector ydot, void *data) {
+  (void)data;
+  entries(ydot)[0] = -(1 + 1e4 * (1 + tanh(t - 20))) * (entries(y)[0] - cos(t)) - sin(t);
+  entries(ydot)[1] = 0;
+  return 0;
+}
+
+START_TEST(the_method_changes_where_stability_limits_it) {
+  static const char *const names[][2] = {
+      {"auto", "RADAU"}, {"DOP853/BDF", "BDF"}, {"ADAMS/BDF", "BDF"}, {"DOP853", "DOP853"}};
+  Run run;
+  CPIntegratorStats stats;
+  open_run(&run, names[_i][0]);
+  ck_assert_int_eq(CPSessionSetRhsFn(run.session, closing, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetTolerances(run.session, 1e-6, 1e-6, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 60), CP_SUCCESS);
+  run_to(&run, 60);
+  ck_assert_str_eq(run.method, names[_i][1]);
+  ck_assert_int_eq(run.configured, _i < 3 ? 2 : 1);
+  ck_assert_int_eq(CPSessionGetStats(run.session, &stats), CP_SUCCESS);
+  if (_i < 3) ck_assert_int_lt(stats.nst, 3000);
+  else ck_assert_int_gt(stats.nst, 30000); /* what it would be without */
+  ck_assert_double_eq_tol(entries(run.y)[0], cos(60.0), 1e-4);
+  int steps = 0;
+  for (int i = 0; i < run.n; i++) steps += run.note[i] == 's';
+  ck_assert(run.n >= NOTES - 1 || stats.nst == steps); /* over both integrators */
+  close_run(&run);
+}
+END_TEST
+
+START_TEST(an_integrator_of_the_users_takes_the_steps) {
+  Run run;
+  open_run(&run, "auto");
+  CPIntegrator mem = CPIntegratorCreate("ARKODE_DORMAND_PRINCE_7_4_5", test_context);
+  N_Vector vatol   = VECTOR(1e-9, 1e-8);
+  sunrealtype rtol, atol;
+  ck_assert_int_eq(CPSessionSetIntegrator(run.session, mem), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetTolerances(run.session, 1e-9, 1, vatol), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionGetTolerances(run.session, &rtol, &atol), CP_SUCCESS);
+  ck_assert_double_eq(atol, 1e-9);
+  for (int round = 0; round < 2; round++) { /* a second start of the same integrator */
+    entries(run.y)[0] = 1, entries(run.y)[1] = 0;
+    ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 3), CP_SUCCESS);
+    ck_assert_ptr_eq(CPSessionGetIntegrator(run.session), mem);
+    run_to(&run, 3);
+    ck_assert_double_eq_tol(entries(run.y)[0], cos(3.0), 1e-6);
+  }
+  CPSessionFree(&run.session);
+  CPIntegratorFree(&mem); /* which the session has left */
+  N_VDestroy(vatol);
+  N_VDestroy(run.y);
+}
+END_TEST
+
+/* ---- failures ---- */
+
+static int again_and_again(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  (void)session, (void)event, (void)y, (void)data;
+  return CP_RESTART;
+}
+static sunrealtype at_once(sunrealtype t, void *data) {
+  (void)data;
+  return t < 1 ? 1 : 1 + 4e-16 * ceil((t - 1) / 4e-16 + 0.5);
+}
+
+START_TEST(events_without_end_are_too_many) {
+  Run run;
+  open_run(&run, methods[_i]);
+  const CPEventSource source = {.size      = sizeof source,
+                                .name      = "zeno",
+                                .data      = &run,
+                                .next_time = at_once,
+                                .handle    = again_and_again};
+  ck_assert_int_eq(CPSessionAddSource(run.session, &source, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 2), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionRun(run.session, 2, run.y, &run.t), CP_TOO_MANY_EVENTS);
+  ck_assert_mentions(run.log.text, "zeno");
+  ck_assert_double_eq_tol(run.t, 1, 1e-12);
+  close_run(&run);
+}
+END_TEST
+
+static int reenter(CPSession session, sunrealtype t, N_Vector y, void *data) {
+  sunrealtype reached;
+  Run *run = data;
+  (void)t;
+  run->again += CPSessionRun(session, 9, y, &reached) == CP_REENTERED;
+  run->again += CPSessionStep(session, 9, y, &reached) == CP_REENTERED;
+  run->again += CPSessionStart(session, 0, y, 9) == CP_REENTERED;
+  run->again += CPSessionSetMech(session, NULL) == CP_REENTERED;
+  CPSession same = session;
+  CPSessionFree(&same);
+  run->again += same == session;
+  return 1;
+}
+
+START_TEST(wrong_calls_are_refused_with_a_reason) {
+  Run run;
+  CPSession none = NULL;
+  CPEventSource source;
+  sunrealtype t;
+  CPSessionFree(NULL);
+  CPSessionFree(&none);
+  ck_assert_int_eq(CPSessionCreate("", test_context, &none), CP_ILL_INPUT);
+  ck_assert_int_eq(CPSessionCreate("DOP853/", test_context, &none), CP_ILL_INPUT);
+  ck_assert_int_eq(CPSessionCreate("DOP853", NULL, &none), CP_ILL_INPUT);
+  ck_assert_int_eq(CPSessionCreate("DOP853", test_context, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPSessionStart(NULL, 0, NULL, 1), CP_MEM_NULL);
+  ck_assert_int_eq(CPSessionRun(NULL, 0, NULL, &t), CP_MEM_NULL);
+  ck_assert_int_eq(CPSessionStep(NULL, 0, NULL, &t), CP_MEM_NULL);
+  ck_assert_int_eq(CPSessionGetDky(NULL, 0, 0, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPSessionGetStats(NULL, NULL), CP_MEM_NULL);
+  ck_assert_int_eq(CPSessionGetTolerances(NULL, &t, &t), CP_MEM_NULL);
+  ck_assert_int_eq(CPSessionAddSource(NULL, NULL, NULL), CP_MEM_NULL);
+  ck_assert_ptr_null(CPSessionGetIntegrator(NULL));
+  ck_assert_str_eq(CPSessionGetLastMessage(NULL), "");
+  ck_assert_int_eq(CPSessionCreate("DOP853", test_context, &none), CP_SUCCESS);
+  N_Vector y = VECTOR(1.0, 0.0);
+  CPSessionSetErrHandlerFn(none, message_log, &run.log);
+  ck_assert_int_eq(CPSessionStart(none, 0, y, 1), CP_NO_INIT);
+  ck_assert_mentions(run.log.text, "CPSessionSetRhsFn");
+  ck_assert_int_eq(CPSessionSetRhsFn(none, oscillate, &run), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(none, 0, y, 1), CP_NO_INIT);
+  ck_assert_mentions(run.log.text, "CPSessionSetTolerances");
+  N_VDestroy(y);
+  CPSessionFree(&none);
+  open_run(&run, "DOP853");
+  ck_assert_int_eq(CPSessionRun(run.session, 1, run.y, &t), CP_NO_INIT);
+  ck_assert_mentions(run.log.text, "CPSessionStart");
+  ck_assert_int_eq(CPSessionSetTolerances(run.session, -1, 0, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPSessionSetMaxEvents(run.session, -1), CP_ILL_INPUT);
+  ck_assert_int_eq(CPSessionSetOutputFn(run.session, 2, (sunrealtype[]){1, NAN}, on_output, NULL),
+                   CP_ILL_INPUT);
+  ck_assert_int_eq(CPSessionSetOutputFn(run.session, 3, (sunrealtype[]){1, 2, 1.5}, on_output, NULL),
+                   CP_ILL_INPUT);
+  source      = wall(&run);
+  source.size = 8;
+  ck_assert_int_eq(CPSessionAddSource(run.session, &source, NULL), CP_ILL_INPUT);
+  ck_assert_mentions(run.log.text, "sizeof");
+  source        = wall(&run);
+  source.handle = NULL;
+  ck_assert_int_eq(CPSessionAddSource(run.session, &source, NULL), CP_ILL_INPUT);
+  source           = wall(&run);
+  source.direction = (int[]){2};
+  ck_assert_int_eq(CPSessionAddSource(run.session, &source, NULL), CP_ILL_INPUT);
+  ck_assert_int_eq(CPSessionStart(run.session, NAN, run.y, 1), CP_ILL_INPUT);
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 0), CP_ILL_INPUT);
+  ck_assert_int_eq(CPSessionSetStepFn(run.session, reenter, &run), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 1), CP_SUCCESS);
+  source = wall(&run);
+  ck_assert_int_eq(CPSessionAddSource(run.session, &source, NULL), CP_TOO_LATE);
+  ck_assert_int_eq(CPSessionSetIntegrator(run.session, NULL), CP_TOO_LATE);
+  ck_assert_int_eq(CPSessionRun(run.session, NAN, run.y, &t), CP_ILL_INPUT);
+  ck_assert_int_eq(CPSessionRun(run.session, 1, run.y, &t), CP_STOPPED);
+  ck_assert_int_eq(run.again, 5);
+  close_run(&run);
+  open_run(&run, "no such method");
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 1), CP_ILL_INPUT);
+  ck_assert_mentions(run.log.text, "no such method");
+  ck_assert_int_eq(CPSessionRun(run.session, 1, run.y, &t), CP_NO_INIT);
+  close_run(&run);
+}
+END_TEST
+
+START_TEST(without_memory_a_session_says_so_and_nothing_leaks) {
+  for (long n = 1, failed = 1; failed; n++) {
+    Run run = {.left = -1};
+    alloc_watch_failing(n);
+    int flag = CPSessionCreate(methods[_i], test_context, &run.session);
+    if (!flag) {
+      CPEventSource source = wall(&run);
+      source.handle        = again_and_again; /* without assertions, which may allocate */
+      CPSessionSetErrHandlerFn(run.session, message_log, &run.log);
+      flag = CPSessionAddSource(run.session, &source, NULL);
+      CPSessionSetRhsFn(run.session, oscillate, &run);
+      if (!flag) flag = CPSessionSetTolerances(run.session, TOL, TOL, NULL);
+      if (!flag) flag = CPSessionSetOutputFn(run.session, 1, (sunrealtype[]){1}, on_output, &run);
+      N_Vector y = flag ? NULL : N_VNew_Serial(2, test_context);
+      if (y) {
+        entries(y)[0] = 1, entries(y)[1] = 0;
+        flag = CPSessionStart(run.session, 0, y, 2);
+        if (!flag) flag = CPSessionRun(run.session, 2, y, &run.t);
+        N_VDestroy(y);
+      } else flag = CP_MEM_FAIL;
+    }
+    CPSessionFree(&run.session);
+    failed = alloc_has_failed();
+    alloc_unwatch();
+    ck_assert_int_eq(alloc_live(), 0);
+    ck_assert_msg((flag < 0) == failed, "allocation %ld: %d %s", n, flag, run.log.text);
+    ck_assert_int_lt(n, 500);
+  }
+}
+END_TEST
+
+TEST_SUITE(session) {
+  Suite *suite = suite_create("session/session");
+  TCase *tcase = tcase_create("session");
+  tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
+  tcase_set_timeout(tcase, 60);
+  tcase_add_loop_test(tcase, a_sampled_controller_acts_at_its_times, 0, 4);
+  tcase_add_loop_test(tcase, outputs_steps_and_events_come_in_order, 0, 4);
+  tcase_add_loop_test(tcase, events_change_the_state, 0, 4);
+  tcase_add_loop_test(tcase, runs_go_backwards_and_in_pieces, 0, 4);
+  tcase_add_loop_test(tcase, a_run_without_an_end_stops_where_its_step_function_says, 0, 4);
+  tcase_add_loop_test(tcase, steps_hand_out_the_state_before_and_after_an_event, 0, 4);
+  tcase_add_loop_test(tcase, sources_begin_again_where_another_one_has_changed_the_state, 0, 4);
+  tcase_add_loop_test(tcase, an_event_that_fails_is_undone_and_tried_again, 0, 4);
+  tcase_add_loop_test(tcase, a_source_may_take_steps_of_its_own, 0, 4);
+  tcase_add_loop_test(tcase, the_method_changes_where_stability_limits_it, 0, 4);
+  tcase_add_test(tcase, an_integrator_of_the_users_takes_the_steps);
+  tcase_add_loop_test(tcase, events_without_end_are_too_many, 0, 4);
+  tcase_add_test(tcase, wrong_calls_are_refused_with_a_reason);
+  tcase_add_loop_test(tcase, without_memory_a_session_says_so_and_nothing_leaks, 0, 2);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}
