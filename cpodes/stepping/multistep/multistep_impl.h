@@ -183,6 +183,7 @@ typedef struct {
       *at_root;        /* [n] g at these times; at_high only if high is not end */
   sunrealtype *beyond; /* [n] replaces 0: -g where g was last nonzero, 0 where it never was */
   int *rests;          /* [n] g_i was exactly zero where the search began */
+  sunrealtype *leaves; /* [n] g_i at a restart at its root, until it has left zero; else 0 */
   int called;          /* g was called during this call, so CVodeRootInit has not replaced it */
   /* Between the ends of searches (watch.h). From crossed on, or never if that is NAN, g counts as at_crossed. */
   CPWatch watch;

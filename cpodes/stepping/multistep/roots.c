@@ -105,6 +105,24 @@ static int watch(CPMultistep mem, sunrealtype a, sunrealtype b, N_Vector y, sunr
   return 0;
 }
 
+/* g_i at a restart at its root counts as zero up to so many times its value at the root, since a projection may change it. */
+#define STILL_ZERO 10.0
+
+/* Where the run restarts at a root, the g_i of that root is zero up to roundoff, and may have the sign from which the motion
+ * has just turned away: a ball that bounces is below the floor by the roundoff of t. Its way back through zero belongs to the same root.
+ * So until it has passed zero, it counts as beyond. A g_i that moves away from zero there does not return. */
+static void leaveZero(CPRootFunction *r, sunrealtype t, sunrealtype t0, int at_root, sunrealtype *g) {
+  for (int i = 0; i < r->n; i++) {
+    if (at_root && t == t0) {
+      const int is_zero = r->found[i] && fabs(g[i]) <= STILL_ZERO * fabs(r->at_root[i]);
+      r->leaves[i]      = is_zero ? g[i] : 0.0;
+    } else if (r->leaves[i] != 0.0) {
+      if (g[i] * r->leaves[i] <= 0.0 || fabs(g[i]) >= fabs(r->leaves[i])) r->leaves[i] = 0.0;
+      else g[i] = -g[i];
+    }
+  }
+}
+
 static int checked(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data) {
   (void)user_data;
   const CPMultistep mem = cpAdoptedBy(y);
@@ -118,6 +136,7 @@ static int checked(sunrealtype t, N_Vector y, sunrealtype *gout, void *user_data
   if (!isnan(roots->crossed) && (t - roots->crossed) * (t - mem->base.t0) >= 0.0)
     memcpy(gout, roots->at_crossed, (size_t)roots->n * sizeof *gout);
   else flag = evaluated(mem, t, y, 1, gout);
+  if (!flag) leaveZero(roots, t, mem->base.t0, t == mem->root.t, gout);
   /* At a start CVODES also evaluates g shortly after it. */
   if (!isnan(begin)) memcpy(roots->at_begin, roots->at_end, (size_t)roots->n * sizeof *gout);
   if (!flag && !isnan(begin) && cpStepsTaken(mem) > 0) flag = watch(mem, begin, t, y, gout);
@@ -149,7 +168,7 @@ int cpMultistepRoots(CPIntegrator s, int nrtfn, CVRootFn g, const char *function
     CP_NEW(&roots.memory, roots.seen, nrtfn);
     CP_NEW(&roots.memory, roots.direction, nrtfn);
     CP_ARRAYS(&roots.memory, nrtfn, &roots.at_end, &roots.beyond, &roots.at_between, &roots.at_high,
-              &roots.at_root, &roots.at_crossed, &roots.at_begin, &roots.at_new);
+              &roots.at_root, &roots.at_crossed, &roots.at_begin, &roots.at_new, &roots.leaves);
     cpWatchCreate(&roots.watch, &roots.memory, nrtfn);
     roots.spare = cpArenaTake(&roots.memory, cpAdoptedVector(mem));
     roots.inner = cpArenaTake(&roots.memory, cpAdoptedVector(mem));
@@ -215,7 +234,7 @@ int cpMultistepWindow(CPIntegrator s, sunrealtype *low, sunrealtype *high, const
 
 void cpRootsForget(CPRootFunction *r) {
   r->end = r->root = NAN;
-  for (int i = 0; i < r->n; i++) r->beyond[i] = 0.0;
+  for (int i = 0; i < r->n; i++) r->beyond[i] = r->leaves[i] = 0.0;
 }
 
 /* CVODES may multiply the first step by 1e4. After a root the motion to the next one may be smaller
