@@ -393,23 +393,49 @@ int CPBodiesParameterName(CPBodies b, int i, char *text, size_t length) {
   return CP_SUCCESS;
 }
 
-int CPBodiesCount(CPBodies b) { return b ? b->nbodies : 0; }
-int CPBodiesJoints(CPBodies b) { return b ? b->njoints : 0; }
-const char *CPBodiesBodyName(CPBodies b, int i) {
-  return b && i >= 0 && i < b->nbodies ? b->text + b->body[i].name : NULL;
+int CPBodiesCount(CPBodies b, CPBodiesKind kind) {
+  if (!b) return 0;
+  switch (kind) {
+  case CP_BODY: return b->nbodies;
+  case CP_JOINT: return b->njoints;
+  case CP_CONTACT: return b->ncontacts;
+  case CP_SPRING: return b->nlengths;
+  case CP_SHAPE: return b->nshapes;
+  default: return 0;
+  }
 }
-const char *CPBodiesJointName(CPBodies b, int i) {
-  return b && i >= 0 && i < b->njoints ? b->text + b->joint[i].name : NULL;
+
+const char *CPBodiesName(CPBodies b, CPBodiesKind kind, int i) {
+  if (i < 0 || i >= CPBodiesCount(b, kind)) return NULL;
+  switch (kind) {
+  case CP_BODY: return b->text + b->body[i].name;
+  case CP_JOINT: return b->text + b->joint[i].name;
+  case CP_CONTACT: return b->text + b->joint[b->contact[i].joint].name;
+  default: return NULL;
+  }
+}
+
+/* The pair of a joint, a contact or a spring, or NULL after a report */
+static const Pair *pairOf(CPBodies b, CPBodiesKind kind, int i, const char *function) {
+  if (kind != CP_JOINT && kind != CP_CONTACT && kind != CP_SPRING) {
+    bodiesError(b, CP_ILL_INPUT, function, "kind must be CP_JOINT, CP_CONTACT or CP_SPRING: %d",
+                (int)kind);
+    return NULL;
+  }
+  if (checkIndex(b, function, "i", i, CPBodiesCount(b, kind))) return NULL;
+  return &b->pair[kind == CP_JOINT     ? b->joint[i].pair
+                  : kind == CP_CONTACT ? b->joint[b->contact[i].joint].pair
+                                       : b->law[b->length[i]].term.pair];
 }
 
 int CPBodiesDimension(CPBodies b) { return b ? b->space.dimension : 0; }
 
-int CPBodiesJointBodies(CPBodies b, int i, int *body) {
+int CPBodiesSides(CPBodies b, CPBodiesKind kind, int i, int *body) {
   if (!b) return CP_MEM_NULL;
-  if (checkIndex(b, __func__, "i", i, b->njoints)) return CP_ILL_INPUT;
   if (bodiesGiven(b, __func__, "body", body != NULL)) return CP_ILL_INPUT;
-  for (int side = 0; side < 2; side++) body[side] = b->pair[b->joint[i].pair].side[side].body;
-  return CP_SUCCESS;
+  const Pair *pair = pairOf(b, kind, i, __func__);
+  for (int side = 0; side < 2 && pair; side++) body[side] = pair->side[side].body;
+  return pair ? CP_SUCCESS : CP_ILL_INPUT;
 }
 
 int CPBodiesJointKind(CPBodies b, int i) {
@@ -432,13 +458,14 @@ static void pointsAt(CPBodies b, const Pair *pair, N_Vector y, sunrealtype *Pa, 
   pointOf(b, &pair->side[1], Pb);
 }
 
-int CPBodiesJointPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealtype *Pb) {
-  int flag = bodiesCheckState(b, y, __func__);
-  if (!flag) flag = checkIndex(b, __func__, "joint", i, b->njoints);
+int CPBodiesPoints(CPBodies b, CPBodiesKind kind, int i, N_Vector y, sunrealtype *Pa,
+                   sunrealtype *Pb) {
+  const int flag = bodiesCheckState(b, y, __func__);
   if (flag) return flag;
   if (bodiesGiven(b, __func__, "Pa and Pb", Pa && Pb)) return CP_ILL_INPUT;
-  pointsAt(b, &b->pair[b->joint[i].pair], y, Pa, Pb);
-  return CP_SUCCESS;
+  const Pair *pair = pairOf(b, kind, i, __func__);
+  if (pair) pointsAt(b, pair, y, Pa, Pb);
+  return pair ? CP_SUCCESS : CP_ILL_INPUT;
 }
 
 /* Checks that the mechanism is complete and has a contact i. Returns 0 or an error code that has
@@ -448,8 +475,6 @@ static int checkContact(CPBodies b, int i, const char *function) {
   return b->ready ? CP_SUCCESS
                   : bodiesError(b, CP_NO_INIT, function, "call CPBodiesMech or CPBodiesModel first");
 }
-
-int CPBodiesContacts(CPBodies b) { return b ? b->ncontacts : 0; }
 
 int CPBodiesContact(CPBodies b, int i, CPBodiesContactRows *rows) {
   if (!b || !rows) return CP_MEM_NULL;
@@ -504,33 +529,6 @@ int CPBodiesContactFrame(CPBodies b, int i, N_Vector y, sunrealtype *frame) {
   if (b->space.dimension == 2) memset(frame + 9, 0, 3 * sizeof *frame);
   return CP_SUCCESS;
 }
-
-int CPBodiesSprings(CPBodies b) { return b ? b->nlengths : 0; }
-
-/* Returns the pair of spring i between two points, or NULL after a report. */
-static const Pair *springAt(CPBodies b, int i, const char *what, const char *function) {
-  if (checkIndex(b, function, what, i, b->nlengths)) return NULL;
-  return &b->pair[b->law[b->length[i]].term.pair];
-}
-
-int CPBodiesSpringBodies(CPBodies b, int i, int *body) {
-  if (!b) return CP_MEM_NULL;
-  if (bodiesGiven(b, __func__, "body", body != NULL)) return CP_ILL_INPUT;
-  const Pair *pair = springAt(b, i, "i", __func__);
-  for (int side = 0; side < 2 && pair; side++) body[side] = pair->side[side].body;
-  return pair ? CP_SUCCESS : CP_ILL_INPUT;
-}
-
-int CPBodiesSpringPoints(CPBodies b, int i, N_Vector y, sunrealtype *Pa, sunrealtype *Pb) {
-  const int flag = bodiesCheckState(b, y, __func__);
-  if (flag) return flag;
-  if (bodiesGiven(b, __func__, "Pa and Pb", Pa && Pb)) return CP_ILL_INPUT;
-  const Pair *pair = springAt(b, i, "spring", __func__);
-  if (pair) pointsAt(b, pair, y, Pa, Pb);
-  return pair ? CP_SUCCESS : CP_ILL_INPUT;
-}
-
-int CPBodiesShapes(CPBodies b) { return b ? b->nshapes : 0; }
 
 int CPBodiesShapePoints(CPBodies b, int i, N_Vector y, CPShapeKind *kind, sunrealtype *points) {
   int flag = bodiesCheckState(b, y, __func__);

@@ -605,7 +605,7 @@ static int readDocument(Reader *r, SUNContext ctx, CPBodiesFile *run, CPBodies *
         return wrong(r, n->start_mark, "%s", CPBodiesGetLastMessage(*bodies));
     }
   }
-  if (CPBodiesCount(*bodies) == 0)
+  if (CPBodiesCount(*bodies, CP_BODY) == 0)
     return wrong(r, top->start_mark, "there must be a body; there is none");
   const yaml_node_t *method = of_run ? section(r, of_run, "method") : NULL;
   if (method) {

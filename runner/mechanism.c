@@ -104,15 +104,15 @@ static sunrealtype mass_of(CPBodies b, sunrealtype *radius) {
   const sunrealtype *p = CPBodiesParameters(b);
   sunrealtype mass     = 0;
   *radius              = 0;
-  for (int i = 0; i < CPBodiesCount(b); i++) {
+  for (int i = 0; i < CPBodiesCount(b, CP_BODY); i++) {
     static const char *const moments[] = {"J_xx", "J_yy", "J_zz"};
     char name[NAME_LENGTH];
-    snprintf(name, sizeof name, "%s.mass", CPBodiesBodyName(b, i));
+    snprintf(name, sizeof name, "%s.mass", CPBodiesName(b, CP_BODY, i));
     const int at = CPBodiesFindParameter(b, name);
     if (at < 0 || !(p[at] > 0)) continue;
     mass += p[at];
     for (int k = 0; k < 3; k++) {
-      snprintf(name, sizeof name, "%s.%s", CPBodiesBodyName(b, i), moments[k]);
+      snprintf(name, sizeof name, "%s.%s", CPBodiesName(b, CP_BODY, i), moments[k]);
       const int J = CPBodiesFindParameter(b, name);
       if (J >= 0) *radius = fmax(*radius, sqrt(p[J] / p[at]));
     }
@@ -127,12 +127,12 @@ static sunrealtype extent(const CPModel *model) {
   CPBodies b         = model->data;
   sunrealtype low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY},
               most;
-  const int joints = CPBodiesJoints(b), bodies = CPBodiesCount(b);
+  const int joints = CPBodiesCount(b, CP_JOINT), bodies = CPBodiesCount(b, CP_BODY);
   mass_of(b, &most);
   for (int i = 0; i < joints + bodies; i++) {
     sunrealtype x[2][3];
-    const int failed = i < joints ? CPBodiesJointPoints(b, i, model->y0, x[0], x[1])
-                                  : CPBodiesPoint(b, CPBodiesBodyName(b, i - joints), origin,
+    const int failed = i < joints ? CPBodiesPoints(b, CP_JOINT, i, model->y0, x[0], x[1])
+                                  : CPBodiesPoint(b, CPBodiesName(b, CP_BODY, i - joints), origin,
                                                   model->y0, x[0], NULL);
     for (int side = 0; !failed && side < (i < joints ? 2 : 1); side++)
       for (int k = 0; k < 3; k++)
@@ -216,7 +216,7 @@ static sunrealtype *plane_points(const CPModel *model, int i, N_Vector y, sunrea
   sunrealtype frame[12], Pa[3], Pb[3];
   if (CPBodiesContact(model->data, i, &rows) || rows.on != CP_ON_PLANE ||
       CPBodiesContactFrame(model->data, i, y, frame) ||
-      CPBodiesJointPoints(model->data, rows.joint, y, Pa, Pb))
+      CPBodiesPoints(model->data, CP_JOINT, rows.joint, y, Pa, Pb))
     return xyz;
   for (int along = 0; along < rows.ntangents; along++)
     for (int sign = -1; sign <= 1; sign += 2, xyz += 3)
@@ -233,12 +233,14 @@ static void points(const CPModel *model, sunrealtype t, N_Vector y, sunrealtype 
   static const sunrealtype origin[3];
   CPBodies b = model->data;
   CPShapeKind kind;
-  for (int i = 0; i < CPBodiesJoints(b); i++, xyz += 6) CPBodiesJointPoints(b, i, y, xyz, xyz + 3);
-  for (int i = 0; i < CPBodiesCount(b); i++, xyz += 3)
-    CPBodiesPoint(b, CPBodiesBodyName(b, i), origin, y, xyz, NULL);
-  for (int i = 0; i < CPBodiesSprings(b); i++, xyz += 6)
-    CPBodiesSpringPoints(b, i, y, xyz, xyz + 3);
-  for (int i = 0; i < CPBodiesShapes(b); i++, xyz += 12) CPBodiesShapePoints(b, i, y, &kind, xyz);
+  for (int i = 0; i < CPBodiesCount(b, CP_JOINT); i++, xyz += 6)
+    CPBodiesPoints(b, CP_JOINT, i, y, xyz, xyz + 3);
+  for (int i = 0; i < CPBodiesCount(b, CP_BODY); i++, xyz += 3)
+    CPBodiesPoint(b, CPBodiesName(b, CP_BODY, i), origin, y, xyz, NULL);
+  for (int i = 0; i < CPBodiesCount(b, CP_SPRING); i++, xyz += 6)
+    CPBodiesPoints(b, CP_SPRING, i, y, xyz, xyz + 3);
+  for (int i = 0; i < CPBodiesCount(b, CP_SHAPE); i++, xyz += 12)
+    CPBodiesShapePoints(b, i, y, &kind, xyz);
   for (int i = 0; i < model->ncontacts; i++) xyz = plane_points(model, i, y, xyz);
 }
 
@@ -266,8 +268,8 @@ static int count_lines(const CPModel *model) {
 
 static int draw(CPModel *model) {
   CPBodies b       = model->data;
-  const int joints = CPBodiesJoints(b), bodies = CPBodiesCount(b), springs = CPBodiesSprings(b),
-            shapes = CPBodiesShapes(b);
+  const int joints = CPBodiesCount(b, CP_JOINT), bodies = CPBodiesCount(b, CP_BODY),
+            springs = CPBodiesCount(b, CP_SPRING), shapes = CPBodiesCount(b, CP_SHAPE);
   const int spring = 2 * joints + bodies, shape = spring + 2 * springs, plane = shape + 4 * shapes;
   const int lines   = count_lines(model);
   CPModelDrawing *d = &model->drawing;
@@ -280,7 +282,7 @@ static int draw(CPModel *model) {
     const int kind = CPBodiesJointKind(b, i);
     CPBodiesContactRows contact;
     int sides[2];
-    CPBodiesJointBodies(b, i, sides);
+    CPBodiesSides(b, CP_JOINT, i, sides);
     for (int side = 0; side < 2; side++) {
       d->kind[2 * i + side] = kind == CP_NUM_JOINTS ? CP_POINT_PLAIN
                               : sides[side] < 0     ? CP_POINT_GROUND
@@ -303,7 +305,7 @@ static int draw(CPModel *model) {
   for (int i = spring; i < d->npoints; i++) d->kind[i] = CP_POINT_PLAIN;
   for (int i = 0; i < springs; i++) {
     int sides[2];
-    CPBodiesSpringBodies(b, i, sides);
+    CPBodiesSides(b, CP_SPRING, i, sides);
     for (int side = 0; side < 2; side++)
       if (sides[side] < 0) d->kind[spring + 2 * i + side] = CP_POINT_GROUND;
     add_segment(d, spring + 2 * i, spring + 2 * i + 1, CP_SEGMENT_SPRING);
@@ -359,10 +361,10 @@ static sunrealtype reach_of(const CPModel *model) {
   for (int i = 0; i < model->ncontacts; i++) {
     CPBodiesContactRows rows;
     sunrealtype Pa[3], Pb[3], end[2][3];
-    if (CPBodiesContact(b, i, &rows) || CPBodiesJointPoints(b, rows.joint, model->y0, Pa, Pb))
+    if (CPBodiesContact(b, i, &rows) || CPBodiesPoints(b, CP_JOINT, rows.joint, model->y0, Pa, Pb))
       continue;
-    for (int j = 0; j < CPBodiesJoints(b); j++) {
-      if (CPBodiesJointPoints(b, j, model->y0, end[0], end[1])) continue;
+    for (int j = 0; j < CPBodiesCount(b, CP_JOINT); j++) {
+      if (CPBodiesPoints(b, CP_JOINT, j, model->y0, end[0], end[1])) continue;
       for (int side = 0; side < 2; side++)
         most = fmax(most, sqrt(pow(end[side][0] - Pa[0], 2) + pow(end[side][1] - Pa[1], 2) +
                                pow(end[side][2] - Pa[2], 2)));
@@ -373,7 +375,7 @@ static sunrealtype reach_of(const CPModel *model) {
 
 static int take_contacts(CPModel *model) {
   CPBodies b  = model->data;
-  const int n = CPBodiesContacts(b);
+  const int n = CPBodiesCount(b, CP_CONTACT);
   if (n == 0) return 0;
   if (model->mech.f_lambda)
     return CPModelRefuse(model, "%s: joints with friction cannot be combined with contacts",
@@ -436,7 +438,7 @@ static void destroy(CPModel *model) {
 static int name_all(CPBodies b) {
   CPModelType *type = &mechanism.type;
   const int planar = CPBodiesDimension(b) == 2, each = planar ? 3 : PER_BODY,
-            bodies = CPBodiesCount(b);
+            bodies = CPBodiesCount(b, CP_BODY);
   int np           = 0;
   while (np < MOST_NAMES && !CPBodiesParameterName(b, np, (char[NAME_LENGTH]){0}, NAME_LENGTH))
     np++;
@@ -470,7 +472,7 @@ static int name_all(CPBodies b) {
   }
   for (int i = 0; i < nc; i++, name += NAME_LENGTH) {
     const int k = i % each;
-    snprintf(name, NAME_LENGTH, "%s.%s", CPBodiesBodyName(b, i / each),
+    snprintf(name, NAME_LENGTH, "%s.%s", CPBodiesName(b, CP_BODY, i / each),
              (planar ? of_plane : of_space)[k]);
     mechanism.coordinates[i] = (CPModelCoordinate){name,
                                                    planar && k == 2 ? "rad"
@@ -480,7 +482,7 @@ static int name_all(CPBodies b) {
   }
   for (int i = 0; i < nv; i++, name += NAME_LENGTH) {
     const int k = i % 6;
-    snprintf(name, NAME_LENGTH, "%s.%s", CPBodiesBodyName(b, i / 6), velocities[k]);
+    snprintf(name, NAME_LENGTH, "%s.%s", CPBodiesName(b, CP_BODY, i / 6), velocities[k]);
     mechanism.coordinates[nc + i] = (CPModelCoordinate){name, k < 3 ? "m/s" : "rad/s", rates[k]};
   }
   type->parameters           = mechanism.parameters;
@@ -532,7 +534,8 @@ static int find_sensors(CPBodies b, const char *path) {
       break;
     }
     int joint = 0;
-    while (joint < CPBodiesJoints(b) && strcmp(CPBodiesJointName(b, joint), word)) joint++;
+    while (joint < CPBodiesCount(b, CP_JOINT) && strcmp(CPBodiesName(b, CP_JOINT, joint), word))
+      joint++;
     const int angle = is_angle(CPBodiesJointKind(b, joint), (int)k);
     for (int rate = 0; rate < 2; rate++)
       mechanism.quantities[1 + 2 * i + rate] =

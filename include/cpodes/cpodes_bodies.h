@@ -440,40 +440,34 @@ CPODES_EXPORT int CPBodiesFindParameter(CPBodies bodies, const char *name);
 /** Returns the array of all parameters, which the functions of the model read, for CPIntegratorSetSensParams and CPMechSetParams.
  * Its address is final once CPBodiesMech or CPBodiesModel has been called. Returns NULL if bodies is NULL. */
 CPODES_EXPORT sunrealtype *CPBodiesParameters(CPBodies bodies);
-/** Returns the number of bodies. */
-CPODES_EXPORT int CPBodiesCount(CPBodies bodies);
-/** Returns the number of joints, couplers and drives. */
-CPODES_EXPORT int CPBodiesJoints(CPBodies bodies);
-/** Returns the name of body i, or NULL. It must be copied, since it may move when an element is added. */
-CPODES_EXPORT const char *CPBodiesBodyName(CPBodies bodies, int i);
-/** Returns the name of joint, coupler or drive i, or NULL. It must be copied as well. */
-CPODES_EXPORT const char *CPBodiesJointName(CPBodies bodies, int i);
+/** What a mechanism consists of, in the order in which it was added. */
+typedef enum {
+  CP_BODY    = 0,
+  CP_JOINT   = 1, /**< joints, couplers and drives */
+  CP_CONTACT = 2, /**< contacts; each is a joint as well */
+  CP_SPRING  = 3, /**< springs that act between two points */
+  CP_SHAPE   = 4
+} CPBodiesKind;
+
+/** Returns the number of elements of this kind, 0 if bodies is NULL. */
+CPODES_EXPORT int CPBodiesCount(CPBodies bodies, CPBodiesKind kind);
+/** Returns the name of body, joint or contact i, or NULL. It must be copied, since it may move when an element is added. */
+CPODES_EXPORT const char *CPBodiesName(CPBodies bodies, CPBodiesKind kind, int i);
+/** Returns the bodies a and b of joint, contact or spring i. body [2]: out, indices, -1 for the ground. */
+CPODES_EXPORT int CPBodiesSides(CPBodies bodies, CPBodiesKind kind, int i, int *body);
+/** Returns the points P_a and P_b of joint, contact or spring i in space at y. Pa, Pb [3]: out. */
+CPODES_EXPORT int CPBodiesPoints(CPBodies bodies, CPBodiesKind kind, int i, N_Vector y,
+                                 sunrealtype *Pa, sunrealtype *Pb);
 /** Returns 2 in the plane, 3 in space. */
 CPODES_EXPORT int CPBodiesDimension(CPBodies bodies);
-/** Returns the bodies a and b of joint i. body [2]: out, indices, -1 for the ground. */
-CPODES_EXPORT int CPBodiesJointBodies(CPBodies bodies, int i, int *body);
-/** Returns the points P_a and P_b of joint i in space at y. Pa, Pb [3]: out. */
-CPODES_EXPORT int CPBodiesJointPoints(CPBodies bodies, int i, N_Vector y, sunrealtype *Pa,
-                                      sunrealtype *Pb);
 /** Returns the kind of joint i (CPJointKind), CP_NUM_JOINTS for couplers and drives, or CP_ILL_INPUT if there is none. */
 CPODES_EXPORT int CPBodiesJointKind(CPBodies bodies, int i);
-/** Returns the number of contacts. */
-CPODES_EXPORT int CPBodiesContacts(CPBodies bodies);
 /** Returns the rows and present constants of contact i, after CPBodiesMech or CPBodiesModel. rows: out. The constants are
  * parameters. */
 CPODES_EXPORT int CPBodiesContact(CPBodies bodies, int i, CPBodiesContactRows *rows);
 /** Returns where contact i acts at y, and its directions in space. frame [12]: out, the point, the normal and both tangents,
  * on a plane z_a, x_a and y_a. In the plane the second tangent is 0. */
 CPODES_EXPORT int CPBodiesContactFrame(CPBodies bodies, int i, N_Vector y, sunrealtype *frame);
-/** Returns the number of springs that act between two points. */
-CPODES_EXPORT int CPBodiesSprings(CPBodies bodies);
-/** Returns the bodies a and b of such a spring i. body [2]: out, indices, -1 for the ground. */
-CPODES_EXPORT int CPBodiesSpringBodies(CPBodies bodies, int i, int *body);
-/** Returns the points P_a and P_b of such a spring i in space at y. Pa, Pb [3]: out. */
-CPODES_EXPORT int CPBodiesSpringPoints(CPBodies bodies, int i, N_Vector y, sunrealtype *Pa,
-                                       sunrealtype *Pb);
-/** Returns the number of shapes. */
-CPODES_EXPORT int CPBodiesShapes(CPBodies bodies);
 /** Returns shape i at y. kind: out. points [12]: out, the centre and the ends of the half axes a, b, c from there, in space.
  * In the plane the last one is the centre. */
 CPODES_EXPORT int CPBodiesShapePoints(CPBodies bodies, int i, N_Vector y, CPShapeKind *kind,

@@ -166,7 +166,7 @@ def as_c(value: Any, keep: list) -> Any:
 
 def points_of(bodies: Any) -> Optional[Points]:
     """The contacts, after CPBodiesModel, with the present constants; None if there are none."""
-    n, rows = lib.CPBodiesContacts(bodies), ffi.new("CPBodiesContactRows *")
+    n, rows = lib.CPBodiesCount(bodies, lib.CP_CONTACT), ffi.new("CPBodiesContactRows *")
     if not n:
         return None
     points, keep = ffi.new("CPContactPoint[]", n), []
@@ -535,18 +535,18 @@ class Bodies(Mechanism):
     def bodies(self) -> List[str]:
         """The names of the bodies, in the order of the state."""
         bodies = self._open().bodies
-        return [text(lib.CPBodiesBodyName(bodies, i)) for i in range(lib.CPBodiesCount(bodies))]
+        return [text(lib.CPBodiesName(bodies, lib.CP_BODY, i)) for i in range(lib.CPBodiesCount(bodies, lib.CP_BODY))]
 
     @property
     def joints(self) -> List[str]:
         """The names of joints, couplers and drives."""
         bodies = self._open().bodies
-        return [text(lib.CPBodiesJointName(bodies, i)) for i in range(lib.CPBodiesJoints(bodies))]
+        return [text(lib.CPBodiesName(bodies, lib.CP_JOINT, i)) for i in range(lib.CPBodiesCount(bodies, lib.CP_JOINT))]
 
     # ---- what Mechanism requires ----
 
     def _sizes(self, t: float = 0.0, q: Any = None, u: Any = None) -> None:
-        count = lib.CPBodiesCount(self._open().bodies)
+        count = lib.CPBodiesCount(self._open().bodies, lib.CP_BODY)
         if not count:
             raise ValueError("the mechanism has no bodies")
         nq, nu = (7, 6) if self.dimension == 3 else (3, 3)
@@ -555,7 +555,7 @@ class Bodies(Mechanism):
     def _named(self) -> Tuple[Sequence[str], Sequence[str]]:
         self._sizes()
         bodies = self._open().bodies
-        every = [text(lib.CPBodiesBodyName(bodies, i)) for i in range(lib.CPBodiesCount(bodies))]
+        every = [text(lib.CPBodiesName(bodies, lib.CP_BODY, i)) for i in range(lib.CPBodiesCount(bodies, lib.CP_BODY))]
         q, u = (("x", "y", "phi"), ("x'", "y'", "phi'")) if self.dimension == 2 else (
             ("x", "y", "z", "e0", "e1", "e2", "e3"), ("x'", "y'", "z'", "wx", "wy", "wz"))
         return [f"{body}.{k}" for body in every for k in q], [f"{body}.{k}" for body in every for k in u]
@@ -748,16 +748,15 @@ class Bodies(Mechanism):
         """A drawing: the centres of the bodies and the points of joints and springs [k, 3], and the pairs of points that
         lines join."""
         def work(x: BodiesInstance) -> Tuple[np.ndarray, np.ndarray]:
-            count = lib.CPBodiesCount(x.bodies)
+            count = lib.CPBodiesCount(x.bodies, lib.CP_BODY)
             n = self.nq // count
             xyz = [np.append(x.y[n * i:n * i + (3 if n == 7 else 2)], [] if n == 7 else 0.0) for i in range(count)]
             pairs = []
-            for of, ends, number_of in ((lib.CPBodiesJointBodies, lib.CPBodiesJointPoints, lib.CPBodiesJoints(x.bodies)),
-                                        (lib.CPBodiesSpringBodies, lib.CPBodiesSpringPoints, lib.CPBodiesSprings(x.bodies))):
-                for i in range(number_of):
+            for kind in (lib.CP_JOINT, lib.CP_SPRING):
+                for i in range(lib.CPBodiesCount(x.bodies, kind)):
                     sides, P = ffi.new("int[2]"), np.zeros((2, 3))
-                    check(x.bodies, of(x.bodies, i, sides))
-                    check(x.bodies, ends(x.bodies, i, x.y_vector, pointer(P[0]), pointer(P[1])))
+                    check(x.bodies, lib.CPBodiesSides(x.bodies, kind, i, sides))
+                    check(x.bodies, lib.CPBodiesPoints(x.bodies, kind, i, x.y_vector, pointer(P[0]), pointer(P[1])))
                     first = len(xyz)
                     xyz += [P[0], P[1]]
                     pairs += [(first, first + 1)] + [(sides[k], first + k) for k in range(2) if sides[k] >= 0]

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       CPBodiesReadText((const char *)data, size, FUZZ_NAME, ctx, &file, message, sizeof message);
   if (!b && (!message[0] || strchr(message, '\n'))) abort();
   CPBodiesSetErrHandlerFn(b, silent, NULL);
-  if (b && CPBodiesCount(b) < 50) evaluate(b);
+  if (b && CPBodiesCount(b, CP_BODY) < 50) evaluate(b);
   CPBodiesFree(&b);
   return 0;
 }

@@ -277,7 +277,7 @@ START_TEST(rounding_in_a_redundant_loop_becomes_a_reported_offset) {
   /* all other points meet, in the plane */
   for (int i = 0; i < 4; i++) {
     sunrealtype a[3], b[3];
-    ck_assert_int_eq(CPBodiesJointPoints(bodies, i, y, a, b), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesPoints(bodies, CP_JOINT, i, y, a, b), CP_SUCCESS);
     for (int k = 0; k < 3; k++)
       ck_assert_double_le(fabs(b[k] - a[k] - (i == 3 && k == 1 ? 9e-8 : 0)), 1e-11);
   }

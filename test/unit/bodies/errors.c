@@ -44,8 +44,8 @@ static void refused(int got, int code, const char *first, const char *second) {
   ck_assert_mentions(CPBodiesGetLastMessage(bodies), second);
   ck_assert_int_eq(messages.code, code);
   ck_assert_str_eq(messages.text, CPBodiesGetLastMessage(bodies));
-  ck_assert_int_eq(CPBodiesCount(bodies), 1);
-  ck_assert_int_eq(CPBodiesJoints(bodies), 1);
+  ck_assert_int_eq(CPBodiesCount(bodies, CP_BODY), 1);
+  ck_assert_int_eq(CPBodiesCount(bodies, CP_JOINT), 1);
   CPMechModel model;
   ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
   ck_assert_int_eq((int)model.nu, 6);
@@ -183,7 +183,7 @@ START_TEST(wrong_contacts_are_named) {
   default: ck_abort();
   }
   refused(CPBodiesAddContact(bodies, &c), code, c.name ? c.name : "", rule);
-  ck_assert_int_eq(CPBodiesContacts(bodies), 0);
+  ck_assert_int_eq(CPBodiesCount(bodies, CP_CONTACT), 0);
 }
 END_TEST
 
@@ -193,12 +193,12 @@ START_TEST(names_of_a_box_that_is_refused_are_free_again) {
   box.touch = CP_TOUCH_BOX, box.size[0] = box.size[1] = box.size[2] = 1;
   ck_assert_int_ge(CPBodiesAddForce(bodies, &last), 0);
   for (int k = 0; k < 30; k++) ck_assert_int_eq(CPBodiesAddContact(bodies, &box), CP_ILL_INPUT);
-  ck_assert_int_eq(CPBodiesJoints(bodies), 1);
+  ck_assert_int_eq(CPBodiesCount(bodies, CP_JOINT), 1);
   box.name = "other";
   ck_assert_int_eq(CPBodiesAddContact(bodies, &box), 0);
   box.name = "foot_7", box.touch = CP_TOUCH_BALL;
   ck_assert_int_eq(CPBodiesAddContact(bodies, &box), 8);
-  ck_assert_int_eq(CPBodiesContacts(bodies), 9);
+  ck_assert_int_eq(CPBodiesCount(bodies, CP_CONTACT), 9);
   ck_assert_int_ge(CPBodiesFindParameter(bodies, "other_8.restitution"), 0);
   ck_assert_int_eq(CPBodiesFindParameter(bodies, "foot_1.length"), CP_ILL_INPUT);
 }
@@ -231,8 +231,8 @@ START_TEST(contacts_tell_their_rows_constants_and_places) {
   sunrealtype frame[12], p[6];
   ck_assert_int_eq(CPBodiesAddContact(NULL, &contact), CP_MEM_NULL);
   ck_assert_int_eq(CPBodiesAddContact(bodies, &contact), 0);
-  ck_assert_int_eq(CPBodiesContacts(bodies), 1);
-  ck_assert_int_eq(CPBodiesContacts(NULL), 0);
+  ck_assert_int_eq(CPBodiesCount(bodies, CP_CONTACT), 1);
+  ck_assert_int_eq(CPBodiesCount(NULL, CP_CONTACT), 0);
   ck_assert_int_eq(CPBodiesContact(bodies, 0, &rows), CP_NO_INIT);
   ck_assert_int_eq(CPBodiesMech(bodies, &mech), CP_SUCCESS);
   ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
@@ -414,7 +414,7 @@ START_TEST(calls_out_of_order_are_refused) {
   ck_assert_int_eq(CPBodiesPoint(bodies, "nobody", x, y, x, T), CP_ILL_INPUT);
   ck_assert_int_eq(CPBodiesReaction(bodies, "nothing", 0, y, x, x, T), CP_ILL_INPUT);
   ck_assert_int_eq(CPBodiesReaction(bodies, "base", 0, y, NULL, x, T), CP_ILL_INPUT);
-  ck_assert_int_eq(CPBodiesJointPoints(bodies, 1, y, x, T), CP_ILL_INPUT);
+  ck_assert_int_eq(CPBodiesPoints(bodies, CP_JOINT, 1, y, x, T), CP_ILL_INPUT);
   ck_assert_int_eq(CPBodiesGetPowers(bodies, 0, wrong, NULL, &powers), CP_ILL_INPUT);
   ck_assert_int_eq(CPBodiesGetPowers(bodies, 0, NULL, NULL, &powers), CP_MEM_NULL);
   ck_assert_int_eq(CPBodiesAssemble(bodies, NULL, 0, y, NULL), CP_MEM_NULL);
@@ -457,12 +457,12 @@ START_TEST(arguments_that_are_NULL_are_refused) {
                        CPBodiesReaction(bodies, "base", 0, y, P, P, NULL),
                        CPBodiesGetPowers(bodies, 0, y, NULL, NULL),
                        CPBodiesParameterName(bodies, 0, NULL, 10),
-                       CPBodiesJointBodies(bodies, 0, NULL),
-                       CPBodiesJointPoints(bodies, 0, y, NULL, P),
-                       CPBodiesJointPoints(bodies, 0, y, P, NULL),
-                       CPBodiesSpringBodies(bodies, 0, NULL),
-                       CPBodiesSpringPoints(bodies, 0, y, NULL, P),
-                       CPBodiesSpringPoints(bodies, 0, y, P, NULL),
+                       CPBodiesSides(bodies, CP_JOINT, 0, NULL),
+                       CPBodiesPoints(bodies, CP_JOINT, 0, y, NULL, P),
+                       CPBodiesPoints(bodies, CP_JOINT, 0, y, P, NULL),
+                       CPBodiesSides(bodies, CP_SPRING, 0, NULL),
+                       CPBodiesPoints(bodies, CP_SPRING, 0, y, NULL, P),
+                       CPBodiesPoints(bodies, CP_SPRING, 0, y, P, NULL),
                        CPBodiesShapePoints(bodies, 0, y, NULL, P),
                        CPBodiesShapePoints(bodies, 0, y, &kind, NULL)};
   for (size_t k = 0; k < sizeof asked / sizeof *asked; k++) {
@@ -551,9 +551,9 @@ START_TEST(parameters_are_found_by_name) {
   ck_assert_double_eq(p[CPBodiesFindParameter(bodies, "body.mass")], 1);
   ck_assert_double_eq(p[CPBodiesFindParameter(bodies, "spring.stiffness")], 1);
   ck_assert_double_eq(p[CPBodiesFindParameter(bodies, "gravity.y")], 0);
-  ck_assert_str_eq(CPBodiesBodyName(bodies, 0), "body");
-  ck_assert_str_eq(CPBodiesJointName(bodies, 0), "base");
-  ck_assert_ptr_null(CPBodiesBodyName(bodies, 1));
+  ck_assert_str_eq(CPBodiesName(bodies, CP_BODY, 0), "body");
+  ck_assert_str_eq(CPBodiesName(bodies, CP_JOINT, 0), "base");
+  ck_assert_ptr_null(CPBodiesName(bodies, CP_BODY, 1));
 }
 END_TEST
 
@@ -576,11 +576,11 @@ START_TEST(what_there_is_can_be_asked_for) {
   ck_assert_int_eq(CPBodiesDimension(plane), 2);
   ck_assert_int_eq(CPBodiesDimension(bodies), 3);
   ck_assert_int_eq(CPBodiesDimension(NULL), 0);
-  ck_assert_int_eq(CPBodiesJointBodies(bodies, 0, sides), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesSides(bodies, CP_JOINT, 0, sides), CP_SUCCESS);
   ck_assert_int_eq(sides[0], -1); /* the ground */
   ck_assert_int_eq(sides[1], 0);
-  refused(CPBodiesJointBodies(bodies, 1, sides), CP_ILL_INPUT, "i must be", "1");
-  ck_assert_int_eq(CPBodiesJointBodies(NULL, 0, sides), CP_MEM_NULL);
+  refused(CPBodiesSides(bodies, CP_JOINT, 1, sides), CP_ILL_INPUT, "i must be", "1");
+  ck_assert_int_eq(CPBodiesSides(NULL, CP_JOINT, 0, sides), CP_MEM_NULL);
   ck_assert_int_eq(CPBodiesJointKind(bodies, 0), CP_JOINT_REVOLUTE);
   refused(CPBodiesJointKind(bodies, -1), CP_ILL_INPUT, "i must be", "-1");
   ck_assert_int_eq(CPBodiesJointKind(NULL, 0), CP_MEM_NULL);
@@ -606,7 +606,7 @@ START_TEST(wrong_shapes_are_named) {
   }
   refused(CPBodiesAddShape(bodies, &s), CP_ILL_INPUT, rule, word);
   ck_assert_int_eq(CPBodiesAddShape(NULL, &s), CP_MEM_NULL);
-  ck_assert_int_eq(CPBodiesShapes(bodies), 0);
+  ck_assert_int_eq(CPBodiesCount(bodies, CP_SHAPE), 0);
 }
 END_TEST
 
@@ -640,27 +640,27 @@ START_TEST(what_drawings_show_is_where_it_is) {
   ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
   N_Vector y = CPBodiesState(bodies);
   memcpy(N_VGetArrayPointer(y), turned, sizeof turned);
-  ck_assert_int_eq(CPBodiesShapes(bodies), 2);
+  ck_assert_int_eq(CPBodiesCount(bodies, CP_SHAPE), 2);
   for (int i = 0; i < 2; i++) {
     ck_assert_int_eq(CPBodiesShapePoints(bodies, i, y, &kind, points), CP_SUCCESS);
     ck_assert_int_eq(kind, kinds[i]);
     for (int k = 0; k < 12; k++) ck_assert_double_eq_tol(points[k], wanted[i][k], 1e-14);
   }
-  ck_assert_int_eq(CPBodiesSprings(bodies), 1); /* only one has points */
-  ck_assert_int_eq(CPBodiesSpringBodies(bodies, 0, sides), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesCount(bodies, CP_SPRING), 1); /* only one has points */
+  ck_assert_int_eq(CPBodiesSides(bodies, CP_SPRING, 0, sides), CP_SUCCESS);
   ck_assert_int_eq(sides[0], -1);
   ck_assert_int_eq(sides[1], 0);
-  ck_assert_int_eq(CPBodiesSpringPoints(bodies, 0, y, a, b), CP_SUCCESS);
+  ck_assert_int_eq(CPBodiesPoints(bodies, CP_SPRING, 0, y, a, b), CP_SUCCESS);
   for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(a[k], 0, 1e-14);
   for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(b[k], k < 1 ? 0 : k < 2 ? 1 : 0, 1e-14);
-  refused(CPBodiesSpringPoints(bodies, 1, y, a, b), CP_ILL_INPUT, "spring must be", "1");
-  refused(CPBodiesSpringBodies(bodies, -1, sides), CP_ILL_INPUT, "i must be", "-1");
+  refused(CPBodiesPoints(bodies, CP_SPRING, 1, y, a, b), CP_ILL_INPUT, "i must be", "1");
+  refused(CPBodiesSides(bodies, CP_SPRING, -1, sides), CP_ILL_INPUT, "i must be", "-1");
   refused(CPBodiesShapePoints(bodies, 2, y, &kind, points), CP_ILL_INPUT, "shape must be", "2");
-  ck_assert_int_eq(CPBodiesSpringPoints(NULL, 0, y, a, b), CP_MEM_NULL);
-  ck_assert_int_eq(CPBodiesSpringBodies(NULL, 0, sides), CP_MEM_NULL);
+  ck_assert_int_eq(CPBodiesPoints(NULL, CP_SPRING, 0, y, a, b), CP_MEM_NULL);
+  ck_assert_int_eq(CPBodiesSides(NULL, CP_SPRING, 0, sides), CP_MEM_NULL);
   ck_assert_int_eq(CPBodiesShapePoints(NULL, 0, y, &kind, points), CP_MEM_NULL);
-  ck_assert_int_eq(CPBodiesSprings(NULL), 0);
-  ck_assert_int_eq(CPBodiesShapes(NULL), 0);
+  ck_assert_int_eq(CPBodiesCount(NULL, CP_SPRING), 0);
+  ck_assert_int_eq(CPBodiesCount(NULL, CP_SHAPE), 0);
   N_VDestroy(y);
 }
 END_TEST

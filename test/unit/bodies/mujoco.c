@@ -63,11 +63,11 @@ START_TEST(all_joints_move_as_in_mujoco) {
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorSStolerances(mem, 1e-12, 1e-12), CP_SUCCESS);
   ck_assert_int_eq(CPIntegratorEvolve(mem, 0.5, y, &t, CV_NORMAL), CP_SUCCESS);
-  ck_assert_int_eq(CPBodiesCount(bodies), 8);
+  ck_assert_int_eq(CPBodiesCount(bodies, CP_BODY), 8);
   for (int i = 0; i < 8; i++) {
     sunrealtype x[3], dot = 0;
     const char *name = at_half_a_second[i].body;
-    ck_assert_str_eq(CPBodiesBodyName(bodies, i), name);
+    ck_assert_str_eq(CPBodiesName(bodies, CP_BODY, i), name);
     ck_assert_int_eq(CPBodiesPoint(bodies, name, origin, y, x, NULL), CP_SUCCESS);
     for (int k = 0; k < 3; k++)
       ck_assert_msg(fabs(x[k] - at_half_a_second[i].x[k]) <= bound, "%s x[%d] = %.12f", name, k,
@@ -97,7 +97,7 @@ START_TEST(closed_loops_accelerate_as_with_the_matrices_of_mujoco) {
   read_file(CPODES_MECHANISMS "/gripper.xml");
   ck_assert_int_eq(CPMechEvaluate(mech, 0, y, &out), CP_SUCCESS);
   for (int i = 0; i < 6; i++) {
-    ck_assert_str_eq(CPBodiesBodyName(bodies, i), want[i].body);
+    ck_assert_str_eq(CPBodiesName(bodies, CP_BODY, i), want[i].body);
     ck_assert_double_eq_tol(a[6 * i + 4], want[i].turn, 1e-11);
     ck_assert_double_eq_tol(a[6 * i + 3], 0, 1e-11);
     ck_assert_double_eq_tol(a[6 * i + 5], 0, 1e-11);

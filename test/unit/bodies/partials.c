@@ -286,7 +286,7 @@ static void add_velocity(sunrealtype sign, int body, N_Vector y, const sunrealty
   if (body < 0) return;
   for (int k = 0; k < 4; k++)
     ck_assert_int_eq(
-        CPBodiesPoint(bodies, CPBodiesBodyName(bodies, body), unit[k], y, at[k], rate[k]),
+        CPBodiesPoint(bodies, CPBodiesName(bodies, CP_BODY, body), unit[k], y, at[k], rate[k]),
         CP_SUCCESS);
   for (int k = 0; k < 4; k++) {
     sunrealtype c = k == 0; /* coordinate k of x in the body */
@@ -313,12 +313,12 @@ START_TEST(rows_of_contacts_are_velocities_of_the_points_that_touch) {
       for (int k = 0; k < 4; k++) e[k] /= sqrt(size);
     }
     ck_assert_int_eq(model.v(0, entries(y), entries(y) + model.nq, rows, bodies), 0);
-    for (int i = 0; i < CPBodiesContacts(bodies); i++) {
+    for (int i = 0; i < CPBodiesCount(bodies, CP_CONTACT); i++) {
       CPBodiesContactRows of;
       sunrealtype v[3] = {0, 0, 0}, part[3] = {0, 0, 0};
       int body[2];
       ck_assert_int_eq(CPBodiesContact(bodies, i, &of), CP_SUCCESS);
-      ck_assert_int_eq(CPBodiesJointBodies(bodies, of.joint, body), CP_SUCCESS);
+      ck_assert_int_eq(CPBodiesSides(bodies, CP_JOINT, of.joint, body), CP_SUCCESS);
       ck_assert_int_eq(CPBodiesContactFrame(bodies, i, y, frame), CP_SUCCESS);
       for (int k = 0; k <= of.ntangents; k++)
         for (int l = 0; l <= of.ntangents; l++)

@@ -440,7 +440,7 @@ START_TEST(a_rough_guess_is_assembled) {
   ck_assert_double_eq(entries(y)[2], 1.2);
   for (int i = 0; i < 4; i++) {
     sunrealtype a[3], b[3];
-    ck_assert_int_eq(CPBodiesJointPoints(bodies, i, y, a, b), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesPoints(bodies, CP_JOINT, i, y, a, b), CP_SUCCESS);
     ck_assert_double_le(hypot(a[0] - b[0], a[1] - b[1]), 1e-9);
   }
   clear();
@@ -459,8 +459,8 @@ START_TEST(a_held_body_keeps_the_velocities_that_are_possible) {
   for (int i = 0; i < 4; i++) { /* velocities of both points of each hinge, r' + omega x arm */
     sunrealtype P[2][3];
     int body[2];
-    ck_assert_int_eq(CPBodiesJointPoints(bodies, i, y, P[0], P[1]), CP_SUCCESS);
-    ck_assert_int_eq(CPBodiesJointBodies(bodies, i, body), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesPoints(bodies, CP_JOINT, i, y, P[0], P[1]), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesSides(bodies, CP_JOINT, i, body), CP_SUCCESS);
     sunrealtype v[2][2] = {{0, 0}, {0, 0}};
     for (int side = 0; side < 2; side++)
       if (body[side] >= 0) {
@@ -509,18 +509,18 @@ START_TEST(all_of_many_elements_are_asked) {
   }
   ck_assert_int_eq(CPBodiesModel(bodies, &model), CP_SUCCESS);
   y = CPBodiesState(bodies);
-  ck_assert_int_eq(CPBodiesSprings(bodies), MANY);
+  ck_assert_int_eq(CPBodiesCount(bodies, CP_SPRING), MANY);
   for (int i = 0; i < MANY; i++) {
     snprintf(parameter, sizeof parameter, "b%d.mass", i);
     ck_assert_double_eq(CPBodiesParameters(bodies)[CPBodiesFindParameter(bodies, parameter)], 1 + i);
-    ck_assert_int_eq(CPBodiesJointPoints(bodies, i, y, a, c), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesPoints(bodies, CP_JOINT, i, y, a, c), CP_SUCCESS);
     ck_assert(a[0] == i && a[1] == 1 && c[0] == i && c[1] == 0);
-    ck_assert_int_eq(CPBodiesSpringPoints(bodies, i, y, a, c), CP_SUCCESS);
+    ck_assert_int_eq(CPBodiesPoints(bodies, CP_SPRING, i, y, a, c), CP_SUCCESS);
     ck_assert(a[0] == i && a[1] == 2 && c[0] == i && c[1] == 0);
   }
   ck_assert_int_eq(CPBodiesFindParameter(bodies, "b1.weight"), CP_ILL_INPUT);
   ck_assert_int_eq(CPBodiesFindParameter(bodies, "b40000.mass"), CP_ILL_INPUT);
-  ck_assert_int_eq(CPBodiesSpringPoints(bodies, MANY, y, a, c), CP_ILL_INPUT);
+  ck_assert_int_eq(CPBodiesPoints(bodies, CP_SPRING, MANY, y, a, c), CP_ILL_INPUT);
   N_VDestroy(y);
   CPBodiesFree(&bodies);
 }

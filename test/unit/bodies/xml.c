@@ -157,7 +157,7 @@ static const char arm_urdf[] =
 START_TEST(both_formats_say_the_same) {
   CPBodies urdf = read_good(arm_urdf);
   ck_assert_str_eq(CPBodiesNotes(urdf), "robot.xml:7:45: limits of joints\n");
-  ck_assert_int_eq(CPBodiesCount(urdf), 2);
+  ck_assert_int_eq(CPBodiesCount(urdf, CP_BODY), 2);
   ck_assert_str_eq(file.title, "arm");
   expect_same_motion(read_good(arm_mjcf), urdf, 2 * 13 + 1);
 }
@@ -400,7 +400,8 @@ START_TEST(joints_in_a_row_are_one) {
   CPMech mech;
   CPBodiesPowers p;
   double lost = 0;
-  ck_assert_int_eq(CPBodiesJoints(b), _i < 5 ? 1 : 2); /* a drive holds the third coordinate */
+  ck_assert_int_eq(CPBodiesCount(b, CP_JOINT),
+                   _i < 5 ? 1 : 2); /* a drive holds the third coordinate */
   ck_assert_int_eq(CPBodiesMech(b, &mech), CP_SUCCESS);
   N_Vector y = CPBodiesState(b);
   for (int k = 0; k < 3; k++) entries(y)[7 + k] = rows[_i].v[k], entries(y)[10 + k] = rows[_i].w[k];
@@ -494,13 +495,13 @@ START_TEST(names_are_made_fit) {
             "</body><body name=\"ground\"><joint type=\"free\" damping=\"0.25\"/>" INERTIAL
             "</body><body><joint/>" INERTIAL "</body><body><joint stiffness=\"1\"/>" INERTIAL
             "</body><body name=\"c&#x7f;d&#x85;\"><joint/>" INERTIAL "</body>"));
-  ck_assert_str_eq(CPBodiesBodyName(b, 0), "a_b_c");
-  ck_assert_str_eq(CPBodiesBodyName(b, 1), "ground_2");
-  ck_assert_str_eq(CPBodiesBodyName(b, 2), "body");
-  ck_assert_str_eq(CPBodiesBodyName(b, 3), "body_2");
-  ck_assert_str_eq(CPBodiesBodyName(b, 4), "c_d__");
-  ck_assert_str_eq(CPBodiesJointName(b, 0), "a_b_c_joint");
-  ck_assert_str_eq(CPBodiesJointName(b, 1), "body_joint");
+  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 0), "a_b_c");
+  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 1), "ground_2");
+  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 2), "body");
+  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 3), "body_2");
+  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 4), "c_d__");
+  ck_assert_str_eq(CPBodiesName(b, CP_JOINT, 0), "a_b_c_joint");
+  ck_assert_str_eq(CPBodiesName(b, CP_JOINT, 1), "body_joint");
   ck_assert_double_eq(parameter(b, "a_b_c_spring.drag"), 0.5);
   ck_assert_double_eq(parameter(b, "ground_2_spring.drag"), 0.25);
   ck_assert_double_eq(parameter(b, "ground_2_spring.dy"), 0.25);
@@ -608,7 +609,7 @@ START_TEST(a_file_may_add_to_a_robot) {
     ck_assert_msg(b != NULL, "%s", message);
     ck_assert_str_eq(file.title, all ? "loop" : "tree");
     ck_assert_double_eq(parameter(b, "gravity.z"), all ? -2 : -9.81);
-    ck_assert_int_eq(CPBodiesJoints(b), 1 + all);
+    ck_assert_int_eq(CPBodiesCount(b, CP_JOINT), 1 + all);
     if (all) ck_assert_double_eq(parameter(b, "rod.length"), 1);
     N_Vector y = CPBodiesState(b);
     ck_assert_int_eq((int)N_VGetLength(y), all ? 13 : 14);
@@ -871,7 +872,7 @@ START_TEST(deep_files_are_read_or_refused) {
     for (int i = 0; i < depth; i++) strcat(text, "</body>");
     strcat(text, "</worldbody></mujoco>");
     CPBodies b = read_text(text);
-    ck_assert_int_eq(CPBodiesCount(b), depth == 100 ? 100 : 0);
+    ck_assert_int_eq(CPBodiesCount(b, CP_BODY), depth == 100 ? 100 : 0);
     if (!b) ck_assert_mentions(message, "Excessive depth");
     CPBodiesFree(&b);
     free(text);
@@ -951,10 +952,10 @@ START_TEST(bodies_without_names_are_numbered) {
                             i == 5 ? " name=\"body_3\"" : "");
   sprintf(text + size, "</worldbody></mujoco>");
   CPBodies b = read_good(text);
-  ck_assert_str_eq(CPBodiesBodyName(b, 0), "body");
-  ck_assert_str_eq(CPBodiesBodyName(b, 2), "body_3");
-  ck_assert_str_eq(CPBodiesBodyName(b, 5), "body_3_2");
-  ck_assert_str_eq(CPBodiesBodyName(b, BODIES - 1), "body_19999");
+  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 0), "body");
+  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 2), "body_3");
+  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 5), "body_3_2");
+  ck_assert_str_eq(CPBodiesName(b, CP_BODY, BODIES - 1), "body_19999");
   CPBodiesFree(&b);
   free(text);
 }

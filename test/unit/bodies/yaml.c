@@ -262,7 +262,7 @@ START_TEST(a_point_on_a_line_or_plane_is_at_its_place) {
     ck_assert_msg(b != NULL, "%s", message);
     ck_assert_int_eq(CPBodiesModel(b, &model), CP_SUCCESS);
     N_Vector y = CPBodiesState(b);
-    ck_assert_int_eq(CPBodiesJointPoints(b, 0, y, Pa, Pb), 0);
+    ck_assert_int_eq(CPBodiesPoints(b, CP_JOINT, 0, y, Pa, Pb), 0);
     for (int k = 0; k < 3; k++) ck_assert_double_eq(Pb[k], k == 1 && given ? 5 : k + 1);
     N_VDestroy(y);
     CPBodiesFree(&b);
@@ -340,7 +340,7 @@ START_TEST(other_encodings_are_read) {
   char wide[200];
   CPBodies b = read_text(wide, widen(plain, wide));
   ck_assert_msg(b != NULL, "%s", message);
-  ck_assert_str_eq(CPBodiesBodyName(b, 0), "a");
+  ck_assert_str_eq(CPBodiesName(b, CP_BODY, 0), "a");
   CPBodiesFree(&b);
 }
 END_TEST
