@@ -1,4 +1,4 @@
-/* Passages through singular positions: BDF, Adams and DOP853 on planar linkages in absolute
+/* Passages through singular positions: BDF, Adams, DOP853 and RADAU on planar linkages in absolute
  * coordinates whose rods pass through one line, where other motions branch off.
  *
  *   singular [linkage|all [method|all [tolerances per decade [from [to]]]]]
@@ -308,12 +308,16 @@ typedef struct {
   CPIntegrator mem;
 } Run;
 
+static int is_one_step(const char *method) {
+  return !strcmp(method, "DOP853") || !strcmp(method, "RADAU");
+}
+
 static Run run_create(const Problem *p, const char *method, double tol, N_Vector y, Outcome *o,
                       SUNContext ctx) {
   Run r = {.mech = CHECK_POINTER(CPMechCreate(&p->mech, y, ctx))};
   CHECK(CPMechSetUserData(r.mech, p->data));
   CHECK(CPMechSetErrHandlerFn(r.mech, keep, o->text));
-  if (!strcmp(method, "DOP853")) {
+  if (is_one_step(method)) {
     r.one = CHECK_POINTER(CPIntegratorCreate(method, ctx));
     CHECK(CPIntegratorSetErrHandlerFn(r.one, keep, o->text));
     CHECK(CPMechAttach(r.mech, r.one, 0, y));
@@ -370,7 +374,7 @@ static Outcome run(const Problem *p, const char *method, double tol, SUNContext 
       o.error = fmax(o.error, fabs(NV_Ith_S(y, k) - NV_Ith_S(reference, k)));
   }
   run_end(&r, &o);
-  if (p->linkage && !r.one && strcmp(method, "DOP853"))
+  if (p->linkage && !is_one_step(method))
     o.one_error =
         one_error(p->linkage, !strcmp(method, "BDF") ? CV_BDF : CV_ADAMS, tol, p->t_end, ctx);
   N_VDestroy(y);
@@ -409,7 +413,7 @@ static void climb(const Problem *p, const char *method, double per_decade, doubl
 }
 
 int main(int argc, char **argv) {
-  static const char *const methods[] = {"BDF", "Adams", "DOP853"};
+  static const char *const methods[] = {"BDF", "Adams", "DOP853", "RADAU"};
   SUNContext ctx                     = check_context();
   const char *which = argc > 1 ? argv[1] : "all", *how = argc > 2 ? argv[2] : "all";
   const double per_decade = argc > 3 ? atof(argv[3]) : 2, from = argc > 4 ? atof(argv[4]) : 4;
@@ -418,7 +422,7 @@ int main(int argc, char **argv) {
   Problem problem[NLINKAGES + WINDOWS] = {windows(1, ctx), windows(2, ctx), windows(40, ctx)};
   for (int i = 0; i < NLINKAGES; i++) problem[WINDOWS + i] = linkage(&linkages[i]);
   for (int i = 0; i < NLINKAGES + WINDOWS; i++)
-    for (int k = 0; begins(problem[i].name, which) && k < 3; k++)
+    for (int k = 0; begins(problem[i].name, which) && k < 4; k++)
       if (begins(methods[k], how)) climb(&problem[i], methods[k], per_decade, from, to, ctx);
   for (int i = 0; i < WINDOWS; i++) CPModelFree(&problem[i].model);
   SUNContext_Free(&ctx);

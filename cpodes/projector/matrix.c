@@ -125,6 +125,23 @@ static int cotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vect
   return flag;
 }
 
+/* With levels, K makes velocities consistent with displaced positions. The signs are those of a step of the
+ * power iteration towards the roundoff that K enlarges most. */
+static int roundoff(void *self, sunrealtype t, N_Vector y, N_Vector ewt, double *norm) {
+  CPWork work     = self;
+  int flag        = cpNewtonPrepare(&work->newton, t, y, ewt);
+  const double *w = N_VGetArrayPointer(ewt);
+  if (flag) return flag;
+  cpRowsRoundoff(&work->newton, y, NULL, work->room.r);
+  flag = cpRowsLift(&work->newton, work->room.r, work->room.x);
+  if (!flag) flag = cpRightInverseTransposed(work, work->room.x, work->rows.a);
+  cpRowsRoundoff(&work->newton, y, work->rows.a, work->room.r);
+  if (!flag) flag = cpRowsLift(&work->newton, work->room.r, work->room.x);
+  for (int j = 0; !flag && j < work->P->n; j++) *norm += pow(work->room.x[j] * w[j], 2);
+  *norm = sqrt(*norm / work->P->n);
+  return flag;
+}
+
 /* If the factors are valid, they and G belong to (t, y). */
 static int probe(void *self, sunrealtype t, N_Vector y, N_Vector ewt) {
   CPWork work = self;
@@ -139,4 +156,5 @@ const CPProjectorKind cpMatrixKind = {.update    = update,
                                       .violation = violation,
                                       .tangent   = tangent,
                                       .cotangent = cotangent,
+                                      .roundoff  = roundoff,
                                       .probe     = probe};

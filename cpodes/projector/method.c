@@ -122,6 +122,15 @@ int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPVio
   return flag ? flag : end(work, CP_SUCCESS);
 }
 
+int cpRoundoff(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, double *norm) {
+  const CPProjectorKind *kind = cpKindOf(work->P);
+  *norm                       = 0.0;
+  if (!kind->roundoff) return CP_SUCCESS;
+  const int flag = begin(work, t, y, ewt);
+  cpWorkForget(work); /* Factors of another state would give its angles. */
+  return flag ? flag : kind->roundoff(work->self, t, y, ewt, norm);
+}
+
 int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt) {
   const CPProjectorKind *kind = cpKindOf(work->P);
   if (!kind->probe) return CP_SUCCESS;

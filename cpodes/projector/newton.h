@@ -150,6 +150,7 @@ typedef struct {
                N_Vector v); /* if NULL, tangent is used */
   int (*cotangent)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
   int (*violation)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation);
+  int (*roundoff)(void *self, sunrealtype t, N_Vector y, N_Vector ewt, double *norm); /* optional */
   int (*probe)(void *self, sunrealtype t, N_Vector y, N_Vector ewt);
   N_Vector (*rows_vector)(void *self);
   int (*rows_at)(void *self, sunrealtype t, N_Vector y, N_Vector c);
@@ -193,6 +194,9 @@ int cpRowsDirection(CPNewton *newton, N_Vector x);
 /* x <- K r; with K itself if a small problem has many right-hand sides for one set of factors */
 int cpRowsLift(CPNewton *newton, const double *r, double *x);
 double cpRowsMerit(CPNewton *newton);
+/* r_i <- the roundoff of evaluating c_i at y, as far as G and y show it, with these signs, or a random part
+ * of it if signs is NULL */
+void cpRowsRoundoff(CPNewton *newton, N_Vector y, const double *signs, double *r);
 int cpRowsAreNoise(CPNewton *newton, sunrealtype t, N_Vector y, double eps, int thorough);
 /* These in CPNewtonParts */
 #define CP_ROWS_PARTS                                                                 \

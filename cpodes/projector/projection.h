@@ -59,6 +59,9 @@ int cpCotangent(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w
 int cpStateViolation(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, CPViolation *violation);
 /* Projects y from a poor guess. Without ewt the correction is small in the Euclidean norm. */
 int cpAssemble(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
+/* *norm <- the WRMS norm of the displacement by which the roundoff of evaluating c moves a projected state
+ * like y: the smaller the angles between constraints, the larger it is. 0 if it is not known. */
+int cpRoundoff(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt, double *norm);
 /* Is the user's Jacobian the derivative of c? Returns 0, or +-CP_CNSTRJAC_WRONG. */
 int cpJacobianProbe(CPWork work, sunrealtype t, N_Vector y, N_Vector ewt);
 

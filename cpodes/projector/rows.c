@@ -2,6 +2,8 @@
  * size of the violation, what is noise, and why an iteration does not converge. Vectors of the
  * state lie in one memory. */
 #include "newton.h"
+
+#include "cpodes/base/random.h"
 #include "projector_impl.h"
 
 #include <math.h>
@@ -123,6 +125,15 @@ double cpRowsMerit(CPNewton *newton) {
 }
 
 /* ---- noise ---- */
+
+void cpRowsRoundoff(CPNewton *newton, N_Vector y, const double *signs, double *r) {
+  unsigned state  = 2463534242u;
+  const int known = newton->parts->terms(newton, y, r);
+  for (int i = 0; i < newton->rows->m; i++) {
+    const double part = signs ? copysign(1.0, signs[i]) : cpUniformAwayFromZero(&state);
+    r[i]              = known && !newton->rows->is_idle[i] ? part * CP_UROUND * r[i] : 0.0;
+  }
+}
 
 /* Are all residuals above eps at most factor * bound_i? */
 static int areWithin(const CPRows *rows, double eps, double factor, const double *bound) {

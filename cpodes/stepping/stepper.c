@@ -179,6 +179,11 @@ static void boundByTime(CPIntegrator s, N_Vector ewt) {
     if (floor * rate[i] * w[i] > 1.0) w[i] = 1.0 / (floor * rate[i]);
 }
 
+double cpStepperRoundoff(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt) {
+  double norm = 0.0;
+  return cpRoundoff(s->step, t, y, ewt, &norm) ? 0.0 : norm;
+}
+
 int cpStepperWeights(CPIntegrator s, N_Vector y, N_Vector ewt) {
   const CPTolerances *tol = &s->tol;
   if (tol->kind == CP_TOL_NONE || tol->kind == CP_TOL_CVODES) return CP_NO_INIT;

@@ -189,6 +189,12 @@ const char *cpStepperWithoutTime(const char *text);
 /* Returns "; the last good state is that of t = ...", in last, or "" if the text names this time. */
 #define CP_LAST_GOOD 80
 const char *cpStepperLastGood(CPIntegrator s, const char *text, char last[CP_LAST_GOOD]);
+/* Roundoff of the constraints moves projected positions by roundoff over the sine of the narrowest angle
+ * between constraints, and velocities by roundoff over its square: next to a singular position by more than a
+ * tight tolerance. Returns the norm of that displacement for states like (t, y), or 0 if it is not known. */
+double cpStepperRoundoff(CPIntegrator s, sunrealtype t, N_Vector y, N_Vector ewt);
+/* Wider angles are those of regular motions, for which tolerances hold. */
+#define CP_NARROW_ANGLE 0.1
 /* Is the newest state the end of the motion (CPSystem's limit)? Then s->text says why. */
 int cpStepperTellLimit(CPIntegrator s);
 /* The same after a step of size h, if many steps in a row have been so short that they approach the end

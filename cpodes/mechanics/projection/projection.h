@@ -136,6 +136,7 @@ const char *cpMechNameRow(void *model, int i, char name[CP_ROW_NAME]);
 /* ---- vectors.c ---- */
 int cpMechError(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v);
 int cpMechTangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector v, N_Vector r);
+int cpMechRoundoff(void *self, sunrealtype t, N_Vector y, N_Vector ewt, double *norm);
 int cpMechCotangent(void *self, sunrealtype t, N_Vector y, N_Vector ewt, N_Vector w);
 N_Vector cpMechRowsVector(void *self);
 int cpMechRowsAt(void *self, sunrealtype t, N_Vector y, N_Vector c);

@@ -157,6 +157,51 @@ int cpMechCotangent(void *self, sunrealtype t, N_Vector yv, N_Vector ewt, N_Vect
   return flag;
 }
 
+/* ---- roundoff ---- */
+
+static void addSquares(const CPMechProblem *p, const double *x, double *sum) {
+  for (int j = 0; j < p->own->mech->nu; j++) *sum += x[j] * p->rows.w[j] * x[j] * p->rows.w[j];
+}
+
+/* x <- K r for roundoff r of the rows with the signs of K^T K r', r' random, a step of the power iteration
+ * towards the r for which K r is largest */
+static int lifted(CPMechProblem *p, double *x) {
+  CPMechProjection *own = p->own;
+  CPNewton *newton      = &p->factors->newton;
+  cpRowsRoundoff(newton, p->x, NULL, own->r);
+  int flag = cpMechLift(p, own->r, x, CP_GOAL_OF_VECTOR);
+  if (!flag) flag = cpMechLiftTransposed(p, x, own->r2);
+  cpRowsRoundoff(newton, p->x, own->r2, own->r);
+  return flag ? flag : cpMechLift(p, own->r, x, CP_GOAL_OF_VECTOR);
+}
+
+/* The displacement K_p r of the positions, for the roundoff r of p, changes v at the same u. */
+int cpMechRoundoff(void *self, sunrealtype t, N_Vector yv, N_Vector ewt, double *norm) {
+  CPMechProjection *own = self;
+  const CPMech mech     = own->mech;
+  const sunrealtype *y = cpData(yv), *u = y + mech->nq;
+  double *x = own->correction, *r = own->mu, *before = own->r3, sum = 0.0;
+  int flag = CP_SUCCESS;
+  if (mech->operators) return CP_SUCCESS;
+  memset(r, 0, (size_t)mech->m * sizeof *r);
+  CPMechProblem *p = prepare(own, CP_POSITIONS, t, y, ewt, &flag);
+  if (p && !flag) flag = cpMechMeasureRows(p, ewt);
+  if (p && !flag) flag = lifted(p, x);
+  if (p && !flag) {
+    addSquares(p, x, &sum);
+    flag = cpMechFailed(own, cpMechMove(mech, y, x, own->moved));
+    if (!flag) flag = cpMechFailed(own, cpMechVelocities(mech, t, y, u, before));
+    if (!flag) flag = cpMechFailed(own, cpMechVelocities(mech, t, own->moved, u, r));
+    for (int i = 0; !flag && i < mech->m; i++) r[i] -= before[i];
+  }
+  p = prepare(own, CP_VELOCITIES, t, y, ewt, &flag);
+  if (p && !flag) flag = cpMechMeasureRows(p, ewt);
+  if (p && !flag) flag = cpMechLift(p, r, x, CP_GOAL_OF_VECTOR);
+  if (p && !flag) addSquares(p, x, &sum);
+  *norm = sqrt(sum / mech->n);
+  return flag;
+}
+
 /* ---- the rows: positions, then velocities ---- */
 
 N_Vector cpMechRowsVector(void *self) {

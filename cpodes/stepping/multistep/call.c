@@ -91,7 +91,7 @@ int cpRefuseChanges(CPMultistep mem, long int nst) {
 static int prepare(CPMultistep mem, sunrealtype tout, int itask, int checkpoints, long int nst) {
   const CPIntegrator s = &mem->base;
   int flag             = cpRefuseChanges(mem, nst);
-  if (nst == 0) mem->own_weights = 0;
+  if (nst == 0) mem->own_weights = 0, mem->roundoff = 0.0;
   if (!flag) flag = cpCheckHistory(mem, mem->function);
   if (!flag) flag = checkTime(mem, tout, itask, nst);
   if (!flag && s->P) flag = refuseInequalities(mem);

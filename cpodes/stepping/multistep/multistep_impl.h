@@ -122,14 +122,15 @@ typedef struct {
   N_Vector y;    /* its state */
   sunrealtype t; /* its end */
   sunrealtype h;
-  long int nst, netf;       /* steps taken and error tests failed before it */
-  int setup_due;            /* CVODES has requested a new Newton matrix for it */
-  sunrealtype tq2;          /* the error test is tq2 ||err|| <= 1 */
-  int err_valid;            /* err is the projected estimate of this attempt */
-  int projected;            /* -1 before the first attempt */
-  int enters;               /* its correction is to be part of what the solver returns */
-  int entered;              /* its correction is part of what the solver has returned */
-  int uncut;                /* steps since h was last reduced */
+  long int nst, netf; /* steps taken and error tests failed before it */
+  int setup_due;      /* CVODES has requested a new Newton matrix for it */
+  sunrealtype tq2;    /* the error test is tq2 ||err|| <= 1 */
+  int err_valid;      /* err is the projected estimate of this attempt */
+  int projected;      /* -1 before the first attempt */
+  double roundoff; /* cpStepperRoundoff at y if angles are narrow, relative to the tolerances as set */
+  int enters;      /* its correction is to be part of what the solver returns */
+  int entered;     /* its correction is part of what the solver has returned */
+  int uncut;       /* steps since h was last reduced */
   long int expect_rejected; /* nst if left unprojected because CVODES must reject it, else -1 */
 } CPTrial;
 
@@ -225,6 +226,7 @@ struct CPMultistep_ {
   long int ndiverged;    /* attempts since the start in which fixed-point iteration failed */
   int stability_warned;  /* the warning that this limits the steps has been given since the start */
   long int nsolves;
+  double roundoff; /* of the constraints, in units of the tolerance: a factor of the tolerance if above 1 */
   int own_weights; /* CVODES has asked for the weights of a system since the start */
   int solving; /* the number of attempts of steps under way: 1, unless CVODES is called by a function of its own */
   int holding;  /* CVODES' messages are held back until the cause is known */

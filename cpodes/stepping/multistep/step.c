@@ -169,6 +169,9 @@ static int projectStep(CPMultistep mem, const CPAttempt *a, N_Vector ycor, N_Vec
     s->stats.nskipped++;
     return CP_SUCCESS;
   }
+  /* within the step, since questions of the user's at its end must not change the next one */
+  if (mem->own_weights && cpWorkSine(s->step) < CP_NARROW_ANGLE)
+    trial->roundoff = cpStepperRoundoff(s, a->t, trial->y, ewt) * fmax(mem->roundoff, 1.0);
   if (projects) flag = projectError(mem, a, ycor, ewt, projected.with_error, &norm);
   if (flag) return flag;
   /* A correction that enters the history leaves it with ycor when CVODES' error test rejects the

@@ -131,6 +131,47 @@ static int isRoundoff(CPOneStep mem, sunrealtype h, int tries) {
   return ratio > 0.0 && mem->norm_last * pow(ratio, mem->order) < NOTHING;
 }
 
+/* Do attempts fail because the roundoff of the constraints, at narrow angles, exceeds the tolerance
+ * (cpStepperRoundoff)? Shorter steps only bring the start of the next one nearer to the singular position,
+ * where it grows, so that none passes. After TRIES attempts the tolerance of this step is therefore multiplied
+ * by what the best attempt that may pass the position needs, or else by FACTOR, up to ROUNDINGS times that
+ * roundoff. Accelerations at a stage contain it as the inverse cube of the sine, and of the dozen stages of an
+ * explicit method the nearest one has a sine that is smaller by a factor of ten than that of the start. */
+#define TRIES_EXPLICIT 3
+#define TRIES_IMPLICIT 2
+#define MAY_PASS       0.3
+#define FACTOR         10.0
+#define ROUNDINGS      8.0
+#define STAGES_NEARER  1.0e3
+
+/* The sizes of the first attempt and of the best one, with the error norm `least`; the factor of the
+ * tolerance, and its maximum. */
+typedef struct {
+  sunrealtype first, best, least, factor, most;
+} Relaxed;
+
+/* Returns 1 if the tolerance has been relaxed, and mem->h is the size to be tried again. */
+static int isRelaxed(CPOneStep mem, Relaxed *r, sunrealtype h, sunrealtype norm, int tries) {
+  const CPIntegrator s = &mem->base;
+  const int implicit   = mem->method->implicit;
+  const int from       = implicit ? TRIES_IMPLICIT : TRIES_EXPLICIT;
+  const int may_pass   = implicit ? tries == 1 : fabs(h) >= MAY_PASS * fabs(r->first);
+  if (!s->P || mem->hfixed > 0.0 || (!implicit && !mem->on_manifold)) return 0;
+  if (may_pass && norm < r->least) r->least = norm, r->best = h;
+  if (tries == from)
+    r->most =
+        ROUNDINGS * cpStepperRoundoff(s, s->t, s->y, s->ewt) * (implicit ? 1.0 : STAGES_NEARER);
+  if (implicit && !(cpWorkSine(s->step) < CP_NARROW_ANGLE)) return 0;
+  if (tries < from || r->factor >= r->most) return 0;
+  const sunrealtype left   = r->most / r->factor;
+  const sunrealtype factor = fmin(left, r->least < left ? 1.01 * r->least : FACTOR);
+  N_VScale(1.0 / factor, s->ewt, s->ewt);
+  r->factor *= factor;
+  mem->h   = isinf(r->least) ? r->first : r->best;
+  r->least = INFINITY;
+  return 1;
+}
+
 static int giveUp(CPOneStep mem, sunrealtype h, int flag) {
   const CPIntegrator s = &mem->base;
   char reason[CP_TEXT_LENGTH];
@@ -189,6 +230,7 @@ static int attempts(CPOneStep mem) {
   if (flag) return flag;
   sunrealtype h = sized(mem, mem->h), norm = 0.0;
   sunrealtype whole = 0.0; /* the size that passed first, of a step that ends elsewhere */
+  Relaxed relaxed   = {.first = mem->h, .best = mem->h, .least = INFINITY, .factor = 1.0};
   int rejected      = 0;
   for (int tries = 1;; tries++) {
     if (s->t + h == s->t)
@@ -213,6 +255,11 @@ static int attempts(CPOneStep mem) {
       return CP_SUCCESS;
     }
     rejected |= !passed;
+    if (!passed && isRelaxed(mem, &relaxed, h, flag ? INFINITY : norm, tries)) {
+      if (!mem->method->implicit) whole = relaxed.first;
+      h = sized(mem, mem->h);
+      continue;
+    }
     if (!passed && isRoundoff(mem, h, tries)) {
       mem->h = GROW_SINGULAR * h;
     } else {
@@ -289,18 +336,17 @@ static int isMisplaced(CPOneStep mem) {
   return error > MISPLACED;
 }
 
-/* Takes the last step back and repeats it, to end just beyond the root. */
-static int repeat(CPOneStep mem) {
+/* Takes the last step back and repeats it, to end at t at the latest. */
+static int repeat(CPOneStep mem, sunrealtype t) {
   const CPIntegrator s    = &mem->base;
   const sunrealtype limit = mem->tlimit;
   const N_Vector end      = s->y;
-  mem->tlimit             = mem->tlast + BEYOND * (mem->roots.thi - mem->tlast);
+  mem->tlimit             = t;
   s->y = mem->ylast, s->t = mem->tlast;
   mem->ylast = end;
   mem->sine  = 0.0; /* With the sine unknown, the step may end anywhere (isToEndElsewhere). */
   mem->stats.nst--;
   mem->method->taken_back(mem);
-  cpRootsSearchAgain(&mem->roots);
   const int flag = step(mem);
   mem->tlimit    = limit;
   return flag;
@@ -313,7 +359,9 @@ static int search(CPOneStep mem, sunrealtype goal, sunrealtype limit) {
   if (flag || !mem->roots.pending || mem->roots.thi == known) return flag;
   const int misplaced = isMisplaced(mem);
   if (misplaced <= 0) return misplaced;
-  flag = repeat(mem);
+  const sunrealtype beyond = mem->tlast + BEYOND * (mem->roots.thi - mem->tlast);
+  cpRootsSearchAgain(&mem->roots);
+  flag = repeat(mem, beyond);
   return flag ? flag : cpRootsSearch(mem, goal, limit);
 }
 
@@ -390,6 +438,22 @@ static int atEnd(CPOneStep mem, N_Vector yout, int result) {
   return result;
 }
 
+/* Interpolants have stages of their own, for which no error is estimated. In a step that passes a singular
+ * position they may come so near to it that roundoff makes the interpolant useless: the step is then repeated
+ * with a shorter one, up to MOST_REPEATED times. Returns whether output within the last step can be given. */
+#define MOST_REPEATED 4
+
+static int interpolates(CPOneStep mem) {
+  const CPIntegrator s   = &mem->base;
+  const long int outputs = s->stats.noutputs;
+  int flag               = CP_SUCCESS;
+  if (!mem->on_manifold || mem->hfixed > 0.0) return 1;
+  for (int i = 1; !flag && i < 4; i++)
+    flag = cpOneStepSolution(mem, mem->tlast + 0.25 * i * (s->t - mem->tlast), mem->ynew, "");
+  s->stats.noutputs = outputs;
+  return !flag;
+}
+
 /* Takes steps until the last one contains something to return, and returns what comes first in
  * it. */
 static int march(CPOneStep mem, sunrealtype tout, int itask, N_Vector yout) {
@@ -421,6 +485,8 @@ static int march(CPOneStep mem, sunrealtype tout, int itask, N_Vector yout) {
     if (!normal && (s->t - mem->tret) * mem->dir > 0.0) return atEnd(mem, yout, CP_SUCCESS);
     if (mem->mxsteps >= 0 && n >= mem->mxsteps) return tooMany(mem, n, tout);
     flag = step(mem);
+    for (int k = 0; !flag && k < MOST_REPEATED && !interpolates(mem); k++)
+      flag = repeat(mem, mem->tlast + SHRINK_ELSEWHERE * (s->t - mem->tlast));
   }
   return flag;
 }
