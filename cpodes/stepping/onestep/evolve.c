@@ -161,7 +161,7 @@ static int isRelaxed(CPOneStep mem, Relaxed *r, sunrealtype h, sunrealtype norm,
   if (tries == from)
     r->most =
         ROUNDINGS * cpStepperRoundoff(s, s->t, s->y, s->ewt) * (implicit ? 1.0 : STAGES_NEARER);
-  if (implicit && !(cpWorkSine(s->step) < CP_NARROW_ANGLE)) return 0;
+  if (!(cpWorkSine(s->step) < CP_NARROW_ANGLE)) return 0;
   if (tries < from || r->factor >= r->most) return 0;
   const sunrealtype left   = r->most / r->factor;
   const sunrealtype factor = fmin(left, r->least < left ? 1.01 * r->least : FACTOR);
