@@ -203,6 +203,7 @@ struct CPMech_ {
   CPMechStage stage;
   CPMechFunctionRoom room;
   const CPMechState *base; /* around which partial derivatives are being formed, or NULL */
+  int base_asked;          /* a function has asked for it */
   /* users of the system */
   CPProjector P;
   /* M is not positive definite: the default metric is that of the error weights. */

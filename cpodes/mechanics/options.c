@@ -211,6 +211,7 @@ int CPMechSetDifferenceTime(CPMech mech, sunrealtype time) {
 int CPMechGetDifferenceBase(CPMech mech, const sunrealtype **q, const sunrealtype **u) {
   if (!mech || !mech->base || !q || !u) return 0;
   *q = mech->base->q, *u = mech->base->u;
+  mech->base_asked = 1;
   return 1;
 }
 

@@ -93,6 +93,9 @@ typedef struct {
   int (*velocities)(void *data);
   /* Have the equations changed since the latest partial derivatives (optional)? */
   int (*changed)(void *data);
+  /* Do the partial derivatives change fast, so that each step needs new ones (optional)? With old ones that
+   * are too large corrections are small although the equations are not satisfied. */
+  int (*fleeting)(void *data);
 } CPImplicitSystem;
 
 /* Values of growth: for a dense system of 1,000 unknowns, 3 takes three quarters of the time of

@@ -524,7 +524,8 @@ CPODES_EXPORT int CPMechSetDifferenceTime(CPMech mech, sunrealtype time);
  * For the model's functions: are partial derivatives for Newton's iteration being formed by differences?
  * Then returns 1, and sets *q and *u to the state beside which the function is evaluated; else returns 0.
  * The increments are up to a tolerance long. A force that is not smooth over that distance, as friction
- * whose direction turns with a slow velocity, should then be replaced by its linearization at that state.
+ * whose direction turns with a slow velocity, should then be replaced by its linearization at that state. Such
+ * derivatives change fast as well: each Newton matrix is formed from new ones.
  */
 CPODES_EXPORT int CPMechGetDifferenceBase(CPMech mech, const sunrealtype **q, const sunrealtype **u);
 

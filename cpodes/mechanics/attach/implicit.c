@@ -261,6 +261,11 @@ static int changed(void *data) {
   return mech->newton->P->layout != mech->rows.layout;
 }
 
+static int fleeting(void *data) {
+  const CPMech mech = data;
+  return mech->newton->P->fleeting;
+}
+
 static int filter(sunrealtype *e, void *data) {
   const CPMech mech = data;
   double *x         = mech->implicit->e;
@@ -390,7 +395,8 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
                                        .verify     = verify,
                                        .project    = project,
                                        .velocities = velocities,
-                                       .changed    = changed};
+                                       .changed    = changed,
+                                       .fleeting   = fleeting};
   if (flag) return cpReason(mech->text, flag, "no memory for the iteration matrix");
   mech->stats.newton = mech->newton->type;
   *system            = &mech->implicit->system;

@@ -21,7 +21,7 @@ int cpNewtonSystem(CPMechNewtonMem newton, sunrealtype t, const sunrealtype *y, 
   const CPPartials P = newton->P;
   const CPMech mech  = newton->mech;
   newton->assembled  = 0;
-  *jcur              = !jok || !P->valid || P->layout != mech->rows.layout;
+  *jcur              = !jok || !P->valid || P->fleeting || P->layout != mech->rows.layout;
   int flag           = *jcur ? cpPartialsAt(P, t, y, NULL, NULL, ewt) : CP_SUCCESS;
   if (!flag && *jcur && P->kkt) cpMechNearFactor(mech, &P->M, &P->A, P->lambda);
   if (!flag) flag = cpNewtonAssemble(&newton->S, gamma);

@@ -318,11 +318,13 @@ int cpPartialsAt(CPPartials P, sunrealtype t, const sunrealtype *y, const double
     memcpy(P->M.value, mech->userM.A.value, cpMatEntries(&P->M) * sizeof(double));
     memcpy(P->A.value, mech->A.value, cpMatEntries(&P->A) * sizeof(double));
   }
-  flag       = cpPartialsGiven(P);
-  mech->base = &s;
+  flag             = cpPartialsGiven(P);
+  mech->base       = &s;
+  mech->base_asked = 0;
   if (!flag) flag = cpPartialsDifferences(P, 0, ewt);
   if (!flag && P->nquad > 0) flag = cpMechAuxiliary(mech, &s, P->lambda, P->zdot);
-  mech->base = NULL;
-  P->valid   = !flag;
+  mech->base  = NULL;
+  P->valid    = !flag;
+  P->fleeting = mech->base_asked;
   return flag;
 }

@@ -291,7 +291,8 @@ static void accepted(CPOneStep mem) {
   R->origin = 1.0;
   R->fresh = R->first = 0;
   R->jump = R->jumps, R->jumps = 0;
-  if (mem->hfixed > 0.0 || R->theta > KEEP) R->have_partials = 0;
+  const int fleeting = R->system.fleeting && R->system.fleeting(R->system.data);
+  if (mem->hfixed > 0.0 || R->theta > KEEP || fleeting) R->have_partials = 0;
   if (mem->hfixed > 0.0) return;
   if (&cpRadauTables[R->stages] != T) R->since = 0;
   R->table = &cpRadauTables[R->stages];
