@@ -103,15 +103,16 @@ sunrealtype contactZeroVelocity(const CPContact c, int i) { return 0.5 * c->smal
 
 #define NEAR_END 5.0
 
-int contactIsSlow(const CPContact c, const Point *point, sunrealtype speed) {
-  return speed <= 2.0 * NEAR_END * c->error[point->tangent];
+sunrealtype contactSlow(const CPContact c, const Point *point) {
+  return 2.0 * NEAR_END * c->error[point->tangent];
 }
 
 sunrealtype contactNearEnd(const CPContact c, const Point *point, sunrealtype speed,
                            const Heading *before) {
   const sunrealtype zero = contactZeroVelocity(c, point->tangent);
-  if (before && before->near > zero && speed > before->near) return before->near;
-  return contactIsSlow(c, point, speed) ? zero : fmax(zero, NEAR_END * c->error[point->tangent]);
+  if (before && before->near > zero && speed > NEAR_END * c->error[point->tangent])
+    return NEAR_END * c->error[point->tangent];
+  return speed <= contactSlow(c, point) ? zero : fmax(zero, NEAR_END * c->error[point->tangent]);
 }
 
 int contactIsImplied(const Point *point) { return point->implied == (1 << point->ntangents) - 1; }
@@ -124,29 +125,54 @@ const Heading *contactHeading(const Point *point, sunrealtype t) {
   return &point->heading[t > point->heading[1].t];
 }
 
-sunrealtype contactSpeed(const Point *point, sunrealtype t, const sunrealtype *v) {
-  const Heading *start    = contactHeading(point, t);
-  const sunrealtype speed = hypot(v[0], v[1]), along = v[0] * start->s[0] + v[1] * start->s[1];
-  return start->ends ? along : along < 0.0 && t >= start->t_half ? -speed : speed;
+void contactTurned(const Heading *heading, sunrealtype t, sunrealtype *s) {
+  const sunrealtype angle = heading->turn * (t - heading->t), x = cos(angle), y = sin(angle);
+  s[0] = x * heading->s[0] - y * heading->s[1], s[1] = x * heading->s[1] + y * heading->s[0];
 }
 
-/* The direction of sliding: that of v_T in c->v or, if v_T is zero or beyond the end of sliding, the
- * one before it. Where sliding slows down, CVODES' iteration converges better with quotients over the
- * increments of differences, which smooth its end, than with the linear direction. */
-static void slidingDirection(const CPContact c, const Point *point, sunrealtype t, sunrealtype *s) {
+int contactIsGuided(const Point *point, sunrealtype t, const sunrealtype *v, sunrealtype *along) {
   const Heading *start = contactHeading(point, t);
-  const int is_linear =
-      c->is_linear &&
-      (c->sens.is_linear || !CPIntegratorGetCVodeMem(c->integrator) || isinf(start->t_half));
-  const sunrealtype *v    = (is_linear ? c->base : c->v) + point->tangent;
-  const sunrealtype speed = contactSlidesInSpace(point) ? contactSpeed(point, t, v) : 0.0;
-  memcpy(s, start->s, 2 * sizeof *s);
-  if (start->ends || !(fabs(speed) > contactZeroVelocity(c, point->tangent))) return;
-  for (int k = 0; k < 2; k++) s[k] = v[k] / speed;
-  if (!is_linear) return;
-  const sunrealtype *v1  = c->v + point->tangent;
-  const sunrealtype turn = (s[0] * v1[1] - s[1] * v1[0]) / speed; /* ds = n (n^T dv) / speed */
-  s[0] -= turn * v[1] / speed, s[1] += turn * v[0] / speed;
+  sunrealtype s[2];
+  contactTurned(start, t, s);
+  *along = v[0] * s[0] + v[1] * s[1];
+  return contactSlidesInSpace(point) && start->slow > 0.0 && *along < start->slow;
+}
+
+/* The cosine of an angle to the straight way back. No step in which sliding turns so far is accepted. */
+#define STRAIGHT_BACK 0.7
+
+sunrealtype contactSpeed(const Point *point, sunrealtype t, const sunrealtype *v) {
+  sunrealtype along;
+  if (contactIsGuided(point, t, v, &along)) return along;
+  const sunrealtype speed = hypot(v[0], v[1]);
+  const int is_back       = t >= contactHeading(point, t)->t_half || along < -STRAIGHT_BACK * speed;
+  return along < 0.0 && is_back ? -speed : speed;
+}
+
+/* w <- v or, where sliding is guided, v with the component start->slow along n */
+static void effective(const Heading *start, int is_guided, const sunrealtype *n,
+                      const sunrealtype *v, sunrealtype *w) {
+  const sunrealtype missing = is_guided ? start->slow - v[0] * n[0] - v[1] * n[1] : 0.0;
+  for (int k = 0; k < 2; k++) w[k] = v[k] + missing * n[k];
+}
+
+/* The direction of friction: that of v_T in c->v or, if v_T is zero or beyond the end of sliding, the
+ * one before it. */
+void contactDirection(const CPContact c, const Point *point, sunrealtype t, sunrealtype *s) {
+  const Heading *start = contactHeading(point, t);
+  const sunrealtype *v = (c->is_linear ? c->base : c->v) + point->tangent;
+  sunrealtype w[2], w1[2], speed = 0.0;
+  contactTurned(start, t, s);
+  if (!contactSlidesInSpace(point)) return;
+  const int is_guided = contactIsGuided(point, t, v, &speed);
+  effective(start, is_guided, s, v, w);
+  effective(start, is_guided, s, c->v + point->tangent, w1);
+  speed = is_guided ? hypot(w[0], w[1]) : contactSpeed(point, t, v);
+  if (!(fabs(speed) > contactZeroVelocity(c, point->tangent))) return;
+  for (int k = 0; k < 2; k++) s[k] = w[k] / speed;
+  if (!c->is_linear) return;
+  const sunrealtype turn = (s[0] * w1[1] - s[1] * w1[0]) / speed; /* ds = n (n^T dv) / speed */
+  s[0] -= turn * w[1] / speed, s[1] += turn * w[0] / speed;
 }
 
 /* Is the friction an applied force, and not a reaction? */
@@ -193,7 +219,7 @@ static int prepareFriction(CPContact c, sunrealtype t, const sunrealtype *q, con
 /* c->impulse <- F_T = mu lambda_N s of one contact, whose entries are 0. */
 static void frictionOf(CPContact c, const Point *point, sunrealtype t, sunrealtype lambda) {
   sunrealtype s[2];
-  slidingDirection(c, point, t, s);
+  contactDirection(c, point, t, s);
   for (int k = 0; k < point->ntangents; k++)
     c->impulse[point->tangent + k] = coefficient(point) * lambda * s[k];
 }
@@ -326,6 +352,7 @@ static int build(CPContact c, N_Vector y_tmpl) {
                 {&c->before, n, sizeof *c->before},
                 {&c->earlier, n, sizeof *c->earlier},
                 {&c->fired, ROOTS * n, sizeof *c->fired},
+                {&c->onset, n, sizeof *c->onset},
                 {&c->event, n, sizeof *c->event},
                 {&c->event_before, n, sizeof *c->event},
                 {&c->carries, n, sizeof *c->carries},
@@ -371,7 +398,8 @@ static int build(CPContact c, N_Vector y_tmpl) {
       c->model.A_tmpl ? SUNMatClone(c->model.A_tmpl) : SUNDenseMatrix(c->na, c->nu, y_tmpl->sunctx);
   if (!c->A || (c->model.A_tmpl && SUNMatCopy(c->model.A_tmpl, c->A))) return 1;
   return contactSizeMultipliers(c, c->na) || !(c->saved = N_VClone(y_tmpl)) ||
-         !(c->newest = N_VClone(y_tmpl)) || !(c->trial = N_VClone(y_tmpl));
+         !(c->newest = N_VClone(y_tmpl)) || !(c->trial = N_VClone(y_tmpl)) ||
+         !(c->rate = N_VClone(y_tmpl));
 }
 
 /* Creates the CPMech, with the friction as a force. Returns 0, or 1 after a report. */
@@ -438,6 +466,7 @@ void CPContactFree(CPContact *contact) {
   if (c->saved) N_VDestroy(c->saved);
   if (c->newest) N_VDestroy(c->newest);
   if (c->trial) N_VDestroy(c->trial);
+  if (c->rate) N_VDestroy(c->rate);
   free(c);
   *contact = NULL;
 }
@@ -541,7 +570,7 @@ static int takeForces(CPContact c, sunrealtype t, N_Vector y, sunrealtype *force
     const int is_force = isForce(point);
     sunrealtype *F = force + 3 * i, s[2] = {0, 0};
     F[0] = -c->lambda[point->normal], F[1] = F[2] = 0;
-    if (is_force) slidingDirection(c, point, t, s);
+    if (is_force) contactDirection(c, point, t, s);
     for (int k = 0; k < point->ntangents && point->phase != CP_CONTACT_OPEN; k++)
       F[1 + k] = is_force && (!point->implied || point->implied >> k & 1)
                      ? -coefficient(point) * F[0] * s[k]

@@ -18,8 +18,9 @@ typedef struct {
   int contact, first, ntangents;
   int slides; /* 1: x_T = -mu x_N s; 0: Coulomb's law, in which x and w decide */
   int glued;  /* 1: w_N = 0, whatever the sign of x_N */
-  /* workspace. begins: its force is on the cone. placed: it has been compared with the others. */
-  int begins, placed;
+  /* workspace. begins: its force is on the cone. ends: it may stop. placed: it has been compared with the
+   * others. */
+  int begins, ends, placed;
   sunrealtype mu, s[2];
   /* The part of the normal impulse that is known. x_N is the rest, and the cone's radius is mu
    * (x_N + given). */
@@ -92,13 +93,19 @@ void contactLinearSolve(int n, sunrealtype *A, sunrealtype *b, sunrealtype *x, s
  * not stored for more than CONTACT_STORED rows. */
 enum { CONTACT_DIRECT = 150, CONTACT_STORED = 300 };
 
-/* Sliding at the time t: its direction and, in space, when the deceleration at t will have halved
- * its speed. At the speed `near` the integrator stops, to see whether sliding ends. If so (ends = 1),
- * the direction stays to the end. */
+/* Sliding at the time t: its direction s and, in space, when the deceleration at t will have halved
+ * its speed. At the speed `near` the integrator stops, to see whether sliding ends. If so, or if sliding
+ * has just begun (onset.c), slow > 0: while the velocity along s is below slow, friction has the direction
+ * of a velocity with the component slow along s. s then turns at the rate `turn`. */
 typedef struct {
-  sunrealtype t, s[2], t_half, near;
-  int ends;
+  sunrealtype t, s[2], t_half, near, slow, turn;
 } Heading;
+
+/* The beginning of sliding in space (onset.c): friction G, and after the time h rho' = push + growth h, and the
+ * angle off + turn h + bend h^2 of the load, as accelerations of the sliding velocity, which is rho at first */
+typedef struct {
+  sunrealtype G, rho, push, growth, off, turn, bend;
+} ContactOnset;
 
 typedef struct {
   char name[CONTACT_NAME];
@@ -117,6 +124,7 @@ typedef struct {
   /* Bit k: the contact sticks in tangential direction k because others do: the row depends on theirs
    * and is inactive. Its share of the friction is a force in proportion to N, -mu_static N s_k. */
   int implied;
+  sunrealtype effect; /* of friction on the sliding velocity in space: the first diagonal entry of W */
   /* Offsets that the root functions subtract: zero[0] from the gap of an open contact, zero[1] from
    * the velocity of a sliding one. That of the gap fades from t_zero on, over the time fade. */
   sunrealtype zero[2], t_zero, fade;
@@ -131,6 +139,7 @@ struct CPContact_ {
   void *user_data, *data; /* data: what the functions of the model get */
   int npoints;
   Point *point, *before;     /* [npoints]; before: phases at the start of an event */
+  ContactOnset *onset;       /* [npoints] workspace */
   int np, nv, na, nq, nu, n; /* n: length of y */
   int m;       /* number of multipliers: na rows of A, then those of prescribed motions */
   SUNMatrix A; /* as evaluated last */
@@ -174,6 +183,7 @@ struct CPContact_ {
   int *fired;      /* [ROOTS npoints] roots of the newest event */
   N_Vector saved;  /* y before an event */
   N_Vector newest; /* y at t */
+  N_Vector rate;   /* workspace */
   /* Time stepping starts when more than `dense` events lie within dense_time (stretch.c); 0: never. */
   int dense;
   sunrealtype dense_time, *recent; /* [dense] ring buffer of the times of the newest events */
@@ -267,17 +277,24 @@ int contactIsImplied(const Point *point);
 int contactSlidesInSpace(const Point *point);
 /* Sliding at the start of the step that contains t */
 const Heading *contactHeading(const Point *point, sunrealtype t);
+/* s <- the direction of this sliding, turned to t */
+void contactTurned(const Heading *heading, sunrealtype t, sunrealtype *s);
+/* Is sliding in space slow (Heading.slow) at the time t and the velocity v? along: out, the velocity
+ * along the direction of sliding. */
+int contactIsGuided(const Point *point, sunrealtype t, const sunrealtype *v, sunrealtype *along);
+/* s <- the direction of friction at the velocities c->v */
+void contactDirection(const CPContact c, const Point *point, sunrealtype t, sunrealtype *s);
 /* The sliding velocity |v_T| in space. A step that passes the end of sliding would meet
  * a jump of the friction there, to the opposite direction, and |v_T| has no sign to show it. The
  * velocity is therefore negative, and the friction keeps its direction, where v_T points back from
- * the direction at the step's start, and the deceleration there would have halved the speed since
- * then. (Sliding that turns may point back, too, but has not been slowed down.) Thus f is smooth
- * across the end of sliding, as in the plane. Where sliding is about to end, the velocity is that
+ * the direction at the step's start, and either nearly straight back or when the deceleration there would
+ * have halved the speed. (Sliding that turns may point back, too, but has not been slowed down.) Thus f is smooth
+ * across the end of sliding, as in the plane. Where sliding is slow (Heading.slow), the velocity is that
  * in its direction. */
 sunrealtype contactSpeed(const Point *point, sunrealtype t, const sunrealtype *v);
-/* Is the speed of sliding in space at most 2 NEAR_END error? The errors of a few steps may turn such
- * a velocity into any direction. */
-int contactIsSlow(const CPContact c, const Point *point, sunrealtype speed);
+/* The speed of sliding in space, 2 NEAR_END error, up to which the errors of a few steps may turn a velocity
+ * into any direction */
+sunrealtype contactSlow(const CPContact c, const Point *point);
 /* Heading.near of steps that begin with this speed, after a step with the heading before, or with
  * none if that is NULL: that of before while the speed is larger, else NEAR_END error or, if it is
  * slow, what counts as zero */
@@ -407,6 +424,20 @@ int contactFreeAccelerations(CPContact c, sunrealtype t, N_Vector y, const char 
 /* Durations below this, of a flight or of the end of sliding, are not resolved: 1e6 roundoffs of t.
  * Integrators look at root functions that are zero at a start 1e5 roundoffs later. */
 sunrealtype contactResolution(sunrealtype t);
+
+/* ---- onset.c ---- */
+/* The value of Heading.slow before contactOnset has found it */
+#define CONTACT_BEGINS 1.0e100
+/* Finds Heading.slow and turn of the contacts that begin to slide in space at (t, y). */
+void contactOnset(CPContact c, sunrealtype t, N_Vector y);
+/* The speed at which the end of sliding in space comes into reach of contactOnset, or 0 if the direction is not
+ * stiff, from the speed now and its accelerations against it and across */
+sunrealtype contactStiffEnd(CPContact c, const Point *point, sunrealtype speed, sunrealtype brake,
+                            sunrealtype across);
+/* The load may turn in another way than expected: reduces slow if the velocity across s is too large. along:
+ * that along s. */
+void contactWatchOnset(CPContact c, Point *point, sunrealtype t, sunrealtype along,
+                       sunrealtype speed);
 
 /* ---- impact.c ---- */
 /* If closed contacts approach: computes the new velocities in y and c->v. Returns 0 or an error

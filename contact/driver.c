@@ -33,8 +33,9 @@ int contactMargins(CPContact c, sunrealtype t, N_Vector y, int check, const char
 }
 
 sunrealtype contactMargin(CPContact c, const Point *point, int margin, sunrealtype t) {
-  const sunrealtype *v_T = c->v + point->tangent, *s = contactHeading(point, t)->s;
-  const sunrealtype N = -c->lambda[point->normal];
+  const sunrealtype *v_T = c->v + point->tangent, N = -c->lambda[point->normal];
+  sunrealtype s[2];
+  contactTurned(contactHeading(point, t), t, s);
   if (margin == 0) return point->phase == CP_CONTACT_OPEN ? c->p[point->normal] : N;
   if (point->phase == CP_CONTACT_STICKING) {
     sunrealtype F_T[2] = {0, 0};
@@ -54,27 +55,34 @@ static sunrealtype newestEnd(CPContact c) {
 
 /* Keeps how contacts slide in space at the end of a step, where integrators evaluate root functions
  * before they search the step. (CVODES does so at outputs, too.) A step may be taken back and end
- * earlier, which replaces its former end. At the start of sliding integrators also evaluate them in
- * states with errors, of which nothing is kept. Returns 0 or an error code that has been reported. */
+ * earlier, which replaces its former end. Integrators also evaluate them in states with errors at the
+ * start, and at other times in the state at the end, of which nothing is kept. Returns 0 or an error
+ * code that has been reported. */
 static int follow(CPContact c, sunrealtype t, N_Vector y) {
   int known = 0;
   for (int i = 0; i < c->npoints; i++) {
     Point *point    = &c->point[i];
     Heading *newest = &point->heading[1];
     if (!contactSlidesInSpace(point) || t == newest->t || t <= point->heading[0].t) continue;
+    if (!known && fabs(newestEnd(c) - t) > contactResolution(t)) return CP_SUCCESS;
     const sunrealtype *v = c->v + point->tangent, *a = c->a + point->tangent;
     const sunrealtype speed = contactLength(2, v);
-    const int ends          = contactHeading(point, t)->ends && contactIsSlow(c, point, speed);
-    if (ends || contactSpeed(point, t, v) <= contactZeroVelocity(c, point->tangent)) continue;
-    if (!known && newestEnd(c) - t > contactResolution(t)) return CP_SUCCESS;
+    sunrealtype along;
+    if (contactIsGuided(point, t, v, &along)) {
+      contactWatchOnset(c, point, t, along, speed);
+      continue;
+    }
+    if (contactSpeed(point, t, v) <= contactZeroVelocity(c, point->tangent)) continue;
     const int flag = known ? CP_SUCCESS : contactRowAccelerations(c, t, y, "CPSessionRun");
     if (flag) return flag;
     const sunrealtype brake = -(v[0] * a[0] + v[1] * a[1]) / speed;
     if (t > newest->t) point->heading[0] = *newest;
     *newest        = (Heading){.t = t, .s = {v[0] / speed, v[1] / speed}};
     newest->t_half = brake > 0.0 ? t + 0.5 * speed / brake : INFINITY;
-    newest->near   = contactNearEnd(c, point, speed, contactHeading(point, t));
-    known          = 1;
+    newest->near =
+        fmax(contactNearEnd(c, point, speed, contactHeading(point, t)),
+             contactStiffEnd(c, point, speed, brake, (v[0] * a[1] - v[1] * a[0]) / speed));
+    known = 1;
   }
   return CP_SUCCESS;
 }

@@ -69,39 +69,77 @@ static int coneFired(const CPContact c) {
   return any;
 }
 
-/* Has the speed of a contact that slides in space come down to Heading.near (ends = 0), or the end of
- * sliding been reached (ends = 1)? The feet of a body slide together, and their speeds differ by errors. So
+/* Is contact i guided, with a velocity above `least` in the direction of sliding? */
+static int isGuided(const CPContact c, int i, sunrealtype t, sunrealtype least) {
+  const Point *point = &c->point[i];
+  sunrealtype along;
+  return contactIsGuided(point, t, c->v + point->tangent, &along) && along > least;
+}
+
+/* Has the speed of a contact that slides in space come down to Heading.near (guided = 0), or the end of
+ * sliding been reached (guided = 1)? The feet of a body slide together, and their speeds differ by errors. So
  * what one has reached is decided for all that are slow. */
-static int speedFired(const CPContact c, int ends, sunrealtype t) {
+static int speedFired(const CPContact c, int guided, sunrealtype t) {
   int any = 0;
   for (int i = 0; i < c->npoints; i++)
     any |= c->fired[ROOTS * i + 1] && contactSlidesInSpace(&c->point[i]) &&
-           contactHeading(&c->point[i], t)->ends == ends;
+           isGuided(c, i, t, -INFINITY) == guided;
   return any;
 }
 
+/* Does a contact slide in space, no faster than errors or the speed at which it is looked at? */
+static int isSlow(const CPContact c, const Point *point, sunrealtype t) {
+  const sunrealtype near = contactHeading(point, t)->near;
+  return contactSlidesInSpace(point) &&
+         contactLength(2, c->v + point->tangent) <= fmax(contactSlow(c, point), 1.1 * near);
+}
+
+/* The friction of guided sliding may be off its direction by this angle at the end. */
+#define ASIDE 0.3
+
+/* Has guided sliding come to its end, up to errors? What is left across is due to the guidance. */
+static int hasEnded(const CPContact c, int i, sunrealtype t) {
+  const Point *point       = &c->point[i];
+  const sunrealtype *v     = c->v + point->tangent;
+  const sunrealtype errors = contactSlow(c, point), R = contactHeading(point, t)->slow;
+  sunrealtype along;
+  return contactIsGuided(point, t, v, &along) && along <= errors &&
+         contactLength(2, v) <= fmax(errors, ASIDE * R);
+}
+
+/* A contact slides in the direction of its law up to the speed slow. */
+static void guide(CPContact c, const ContactLaw *law, sunrealtype slow) {
+  Heading *now = &c->point[law->contact].heading[0];
+  *now         = (Heading){.t = now->t, .s = {law->s[0], law->s[1]}, .slow = slow};
+}
+
 /* Decides which contacts that slide slowly in space will stop: those that would stay at rest with
- * the friction of sliding. */
+ * the friction of sliding. They slide straight on. */
 static void findEnds(CPContact c, sunrealtype t) {
   ContactProblem *P  = &c->problem;
   const int all_slow = speedFired(c, 0, t);
   int any            = 0;
   for (int k = 0; k < P->ncontacts; k++) {
-    ContactLaw *law        = &P->law[k];
-    Point *point           = &c->point[law->contact];
-    const int is_near      = all_slow || contactHeading(point, t)->ends;
-    point->heading[0].ends = is_near && law->slides && contactSlidesInSpace(point) &&
-                             contactIsSlow(c, point, contactLength(2, c->v + point->tangent));
-    if (point->heading[0].ends) any = 1, law->slides = 0;
+    ContactLaw *law = &P->law[k];
+    Point *point    = &c->point[law->contact];
+    Heading *now    = &point->heading[0];
+    sunrealtype s[2];
+    const int goes_on = law->slides && isGuided(c, law->contact, t, leastSpeed(c, k, t));
+    law->ends         = all_slow && law->slides && isSlow(c, point, t) && !goes_on;
+    if (law->ends) any = 1, law->slides = 0;
+    else if (goes_on) {
+      contactTurned(now, t, s);
+      memcpy(now->s, s, sizeof s), now->t = t;
+    } else now->slow = now->turn = 0.0;
   }
   const int failed = any && solveForces(c);
   for (int k = 0; k < P->ncontacts && any; k++) {
     ContactLaw *law      = &P->law[k];
-    Heading *heading     = &c->point[law->contact].heading[0];
     const sunrealtype *x = P->x + law->first;
-    if (!heading->ends) continue;
-    law->slides   = 1;
-    heading->ends = !failed && contactLength(2, x + 1) < (1.0 - AT_ROOT) * law->mu * x[0];
+    if (!law->ends) continue;
+    law->slides = 1;
+    if (!failed && contactLength(2, x + 1) < (1.0 - AT_ROOT) * law->mu * x[0])
+      guide(c, law, CONTACT_BEGINS);
   }
 }
 
@@ -145,6 +183,7 @@ static int beginSliding(CPContact c, int *any) {
     if (law->slides || !law->begins) continue;
     law->slides = *any = 1, law->mu = c->point[law->contact].mu;
     for (int i = 0; i < law->ntangents; i++) law->s[i] = -x[i] / contactLength(law->ntangents, x);
+    if (law->ntangents == 2) guide(c, law, CONTACT_BEGINS);
   }
   if (failed || !at_rest) return failed;
   do fraction *= SLACK;
@@ -164,10 +203,11 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
     const sunrealtype *v_T  = c->v + point->tangent;
     const sunrealtype speed = contactLength(law->ntangents, v_T);
     law->mu                 = point->mu_static;
-    const int ended = all_end && contactSlidesInSpace(point) && contactHeading(point, t)->ends &&
-                      contactIsSlow(c, point, speed);
-    law->slides = law->ntangents > 0 && !ended && speed > leastSpeed(c, k, t);
+    const sunrealtype least = leastSpeed(c, k, t);
+    law->slides             = law->ntangents > 0 && speed > least;
+    if (all_end && hasEnded(c, law->contact, t)) law->slides = 0;
     for (int i = 0; i < law->ntangents && law->slides; i++) law->s[i] = v_T[i] / speed;
+    if (law->slides && isGuided(c, law->contact, t, least)) contactDirection(c, point, t, law->s);
     if (law->slides) law->mu = point->mu;
   }
   findEnds(c, t);
@@ -274,8 +314,10 @@ static void setNear(CPContact c, int k, sunrealtype t) {
   Heading *now        = &c->point[i].heading[0];
   const int was_far   = contactSlidesInSpace(before) && !c->fired[ROOTS * i + 1];
   const sunrealtype v = contactLength(2, c->v + before->tangent);
-  now->near =
-      now->ends ? 0.0 : contactNearEnd(c, before, v, was_far ? contactHeading(before, t) : NULL);
+  if (now->slow > 0.0) {
+    const sunrealtype *v_T = c->v + before->tangent, along = v_T[0] * now->s[0] + v_T[1] * now->s[1];
+    now->near = fmin(0.0, along - 0.5 * contactZeroVelocity(c, before->tangent));
+  } else now->near = contactNearEnd(c, before, v, was_far ? contactHeading(before, t) : NULL);
 }
 
 /* Sets the phases by the forces and laws of the problem; contacts outside it are open. */
@@ -303,8 +345,13 @@ static void setPhases(CPContact c, sunrealtype t) {
     point->phase = law->ntangents == 0 ? CP_CONTACT_CLOSED
                    : law->slides       ? CP_CONTACT_SLIDING
                                        : CP_CONTACT_STICKING;
-    for (int i = 0; i < law->ntangents; i++) point->heading[0].s[i] = law->slides ? law->s[i] : 0.0;
-    if (contactSlidesInSpace(point)) setNear(c, k, t);
+    for (int i = 0; i < law->ntangents && !(point->heading[0].slow > 0.0); i++)
+      point->heading[0].s[i] = law->slides ? law->s[i] : 0.0;
+    if (!contactSlidesInSpace(point)) continue;
+    int ld;
+    const sunrealtype *W = contactBlock(c, k, &ld);
+    point->effect        = W[1 + ld];
+    setNear(c, k, t);
   }
   if (contactStored(c)) findImplied(c);
 }
@@ -446,7 +493,8 @@ static void setZeros(CPContact c, sunrealtype t) {
     if (point->phase == CP_CONTACT_SLIDING && point->ntangents == 1)
       point->zero[1] = speed <= 2.0 * small_v ? fmin(0.0, speed) - 0.25 * small_v : 0.0;
     /* The root functions at t begin the first step. */
-    point->heading[0].t = point->heading[0].t_half = t, point->heading[1].t = NAN;
+    point->heading[0].t = t, point->heading[1].t = NAN;
+    point->heading[0].t_half = point->heading[0].slow > 0.0 ? INFINITY : t;
   }
 }
 
@@ -497,7 +545,9 @@ int contactEvent(CPContact c, sunrealtype t, N_Vector y, int *changed, const cha
   c->stats.nevents += *changed;
   if (*changed) setZeros(c, t);
   flag = contactActivate(c);
-  return flag ? contactPassOn(c, flag) : CP_SUCCESS;
+  if (flag) return contactPassOn(c, flag);
+  contactOnset(c, t, y);
+  return CP_SUCCESS;
 }
 
 int CPContactPainleve(CPContact c, sunrealtype t, N_Vector y, sunrealtype *value) {

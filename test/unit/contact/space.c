@@ -233,9 +233,12 @@ START_TEST(sliding_that_begins_slowly_takes_few_steps) {
     int method;
     sunrealtype tol, error; /* error in tolerances */
     int steps;
-  } ways[] = {{RADAU, 1e-6, 5, 200},    {RADAU, 1e-8, 20, 200},   {RADAU, 1e-9, 50, 200},
-              {RADAU, 1e-10, 99, 200},  {BDF, 1e-6, 50, 400},     {BDF, 1e-8, 50, 1000},
-              {DOP853, 1e-6, 200, 400}, {DOP853, 1e-8, 300, 1500}};
+  } ways[] = {{RADAU, 1e-4, 1, 40},     {RADAU, 1e-6, 1, 60},    {RADAU, 1e-8, 2, 80},
+              {RADAU, 1e-9, 2, 100},    {RADAU, 1e-10, 5, 120},  {RADAU, 1e-11, 20, 150},
+              {BDF, 1e-4, 50, 200},     {BDF, 1e-6, 50, 400},    {BDF, 1e-8, 50, 1000},
+              {BDF, 1e-10, 50, 1500},   {DOP853, 1e-4, 10, 40},  {DOP853, 1e-6, 10, 80},
+              {DOP853, 1e-8, 10, 200},  {DOP853, 1e-9, 10, 300}, {DOP853, 1e-10, 10, 500},
+              {DOP853, 1e-11, 20, 800}, {ADAMS, 1e-6, 50, 500},  {ADAMS, 1e-8, 50, 1200}};
   const CPMechModel table    = {.nu = 3,
                                 .np = 1,
                                 .nv = 3,
@@ -257,6 +260,128 @@ START_TEST(sliding_that_begins_slowly_takes_few_steps) {
     ck_assert_msg(fabs(entries(run->y)[i] - y_end[i]) <= ways[_i].error * tol,
                   "tol %g: %.2g tolerances", tol, fabs(entries(run->y)[i] - y_end[i]) / tol);
   run_free(&run);
+}
+END_TEST
+
+/* ---- pucks under loads that turn and oscillate ---- */
+
+enum { WAVES = 3 };
+typedef struct {
+  sunrealtype size[WAVES], angle[WAVES], frequency[WAVES], phase[WAVES];
+} Waves;
+
+static int waves(sunrealtype t, const sunrealtype *q, const sunrealtype *u, const sunrealtype *z,
+                 sunrealtype *f, void *run) {
+  const Waves *w = ((Run *)run)->user_data;
+  (void)q, (void)u, (void)z;
+  f[2] = -9.81;
+  for (int k = 0; k < WAVES; k++) {
+    const sunrealtype F = w->size[k] * sin(w->frequency[k] * t + w->phase[k]);
+    f[0] += F * cos(w->angle[k]), f[1] += F * sin(w->angle[k]);
+  }
+  return 0;
+}
+
+/* They slip and stick several times. The first slips begin with a velocity in proportion to the square of the
+ * time. Each comparison is with a run of RADAU at 1e-12. */
+START_TEST(pucks_slip_and_stick_under_loads_in_time) {
+  const sunrealtype mu = 0.3, y0[STATES] = {0};
+  const CPMechModel puck = {
+      .nu = 3, .np = 1, .nv = 3, .M = mass, .A = rows, .f = waves, .p = gap, .b = no_bias};
+  const CPContactPoint point = {.name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = mu};
+  unsigned long long seed    = 4;
+  for (int i = 0; i < 20; i++) {
+    const sunrealtype tol = pow(10, -6 - i % 5);
+    Waves w;
+    for (int k = 0; k < WAVES; k++) {
+      w.size[k]      = mu * 9.81 * (0.6 + 0.2 * random_number(&seed));
+      w.angle[k]     = 3 * random_number(&seed);
+      w.frequency[k] = 3 + 2 * random_number(&seed);
+      w.phase[k]     = 3 * random_number(&seed);
+    }
+    Run *precise = run_start(&puck, &w, 1, &point, y0, RADAU, 1e-12),
+        *run     = run_start(&puck, &w, 1, &point, y0, _i, tol);
+    run_to(precise, 4);
+    run_to(run, 4);
+    ck_assert_int_eq(run->all, precise->all);
+    for (int j = 0; j < STATES; j++)
+      ck_assert_msg(fabs(entries(run->y)[j] - entries(precise->y)[j]) <= 100 * tol,
+                    "puck %d, tol %g: %g tolerances", i, tol,
+                    fabs(entries(run->y)[j] - entries(precise->y)[j]) / tol);
+    run_free(&precise);
+    run_free(&run);
+  }
+}
+END_TEST
+
+typedef struct {
+  sunrealtype along, across;
+} Limit;
+
+static int at_the_limit(sunrealtype t, const sunrealtype *q, const sunrealtype *u,
+                        const sunrealtype *z, sunrealtype *f, void *run) {
+  const Limit *load = ((Run *)run)->user_data;
+  (void)q, (void)u, (void)z;
+  f[0] = 0.3 * 9.81 * (1 + load->along * sin(t)), f[1] = 0.3 * 9.81 * load->across * sin(0.7 * t);
+  f[2] = -9.81;
+  return 0;
+}
+
+/* The load stays close to the friction, and turns. In the last case the slip ends, after a slow approach. */
+START_TEST(loads_at_the_limit_of_friction_take_few_steps) {
+  static const Limit loads[] = {{0.01, 0.05}, {0.1, 0.3}, {-0.01, 0.1}};
+  static const int steps[]   = {
+        [DOP853] = 1200, [RADAU] = 100, [BDF] = 500, [ADAMS] = 10000}; /* after the newest event */
+  const sunrealtype y0[STATES] = {0};
+  const CPMechModel puck       = {
+            .nu = 3, .np = 1, .nv = 3, .M = mass, .A = rows, .f = at_the_limit, .p = gap, .b = no_bias};
+  const CPContactPoint point = {.name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = 0.3};
+  for (int k = 0; k < 3; k++)
+    for (int e = 5; e <= 8; e++) {
+      const sunrealtype tol = pow(10, -e);
+      Limit load            = loads[k];
+      Run *precise          = run_start(&puck, &load, 1, &point, y0, RADAU, 1e-12),
+          *run              = run_start(&puck, &load, 1, &point, y0, _i, tol);
+      CPIntegratorStats stats;
+      run_to(precise, 12);
+      run_to(run, 12);
+      ck_assert_int_eq(CPIntegratorGetStats(run_integrator(run), &stats), CP_SUCCESS);
+      ck_assert_int_le(stats.nst, steps[_i]);
+      ck_assert_int_eq(run->all, precise->all);
+      for (int j = 0; j < STATES; j++)
+        ck_assert_msg(fabs(entries(run->y)[j] - entries(precise->y)[j]) <= 150 * tol,
+                      "load %d, tol %g: %g tolerances", k, tol,
+                      fabs(entries(run->y)[j] - entries(precise->y)[j]) / tol);
+      run_free(&precise);
+      run_free(&run);
+    }
+}
+END_TEST
+
+/* A load that swings along a line turns the puck back while the friction is slow to change: the deceleration at the
+ * start of a step says nothing about the time at which sliding ends in it. */
+START_TEST(sliding_to_and_fro_stops_at_each_turn) {
+  const sunrealtype y0[STATES] = {0};
+  const CPMechModel puck       = {
+            .nu = 3, .np = 1, .nv = 3, .M = mass, .A = rows, .f = waves, .p = gap, .b = no_bias};
+  const CPContactPoint point = {.name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = 0.2};
+  for (int i = 0; i < 40; i++) {
+    const sunrealtype tol = pow(10, -5 - i % 5);
+    Waves w               = {.size      = {3 + 0.1 * i},
+                             .angle     = {0.5 * (i % 4)},
+                             .frequency = {1 + 0.13 * i},
+                             .phase     = {0.4 * (i % 3)}};
+    Run *precise          = run_start(&puck, &w, 1, &point, y0, DOP853, 1e-13),
+        *run              = run_start(&puck, &w, 1, &point, y0, _i, tol);
+    run_to(precise, 4);
+    run_to(run, 4);
+    for (int j = 0; j < STATES; j++)
+      ck_assert_msg(fabs(entries(run->y)[j] - entries(precise->y)[j]) <= 100 * tol,
+                    "puck %d, tol %g: %g tolerances", i, tol,
+                    fabs(entries(run->y)[j] - entries(precise->y)[j]) / tol);
+    run_free(&precise);
+    run_free(&run);
+  }
 }
 END_TEST
 
@@ -302,7 +427,10 @@ TEST_SUITE(space) {
   tcase_add_loop_test(tc, sliding_turns_and_ends, 0, METHODS);
   tcase_add_loop_test(tc, forward_sensitivities_pass_the_end_and_the_start_of_sliding, BDF, METHODS);
   tcase_add_loop_test(tc, adjoint_gradients_belong_to_sliding_without_end, BDF, METHODS);
-  tcase_add_loop_test(tc, sliding_that_begins_slowly_takes_few_steps, 0, 8);
+  tcase_add_loop_test(tc, sliding_that_begins_slowly_takes_few_steps, 0, 18);
+  tcase_add_loop_test(tc, pucks_slip_and_stick_under_loads_in_time, 0, METHODS);
+  tcase_add_loop_test(tc, loads_at_the_limit_of_friction_take_few_steps, 0, METHODS);
+  tcase_add_loop_test(tc, sliding_to_and_fro_stops_at_each_turn, 0, METHODS);
   tcase_add_loop_test(tc, sliding_that_turns_downhill_ends_in_time, 0, 4 * METHODS);
   suite_add_tcase(suite, tc);
   return suite;
