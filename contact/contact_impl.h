@@ -9,7 +9,7 @@
 #include <cpodes/cpodes_contact.h>
 #include <cpodes/cpodes_session.h>
 
-enum { CONTACT_TEXT = 512, CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 40 };
+enum { CONTACT_TEXT = 512, CONTACT_NAME = 48, ROOTS = 5, CONTACT_ARRAYS = 44 };
 
 /* ---- solve.c: the problem of an event ---- */
 
@@ -179,11 +179,11 @@ struct CPContact_ {
   sunrealtype *W, *velocity, *before_v, *e, *compression;
   int *row, *order; /* [na] row: the row of A of each row of the problem */
   /* [npoints]; event_before: the events before the newest ones */
-  CPContactEvent *event, *event_before;
-  int *fired;      /* [ROOTS npoints] roots of the newest event */
-  N_Vector saved;  /* y before an event */
-  N_Vector newest; /* y at t */
-  N_Vector rate;   /* workspace */
+  CPContactEvent *event, *event_before, *event_own; /* own: while the phases are found anew */
+  int *fired;                                       /* [ROOTS npoints] roots of the newest event */
+  N_Vector saved;                                   /* y before an event */
+  N_Vector newest;                                  /* y at t */
+  N_Vector rate;                                    /* workspace */
   /* Time stepping starts when more than `dense` events lie within dense_time (stretch.c); 0: never. */
   int dense;
   sunrealtype dense_time, *recent; /* [dense] ring buffer of the times of the newest events */
@@ -230,7 +230,13 @@ struct CPContact_ {
   CPErrHandlerFn handler;
   void *handler_data;
   char message[CONTACT_TEXT];
-  CPContactStats stats, stats_before; /* before the newest event */
+  CPContactStats stats;
+  struct {                 /* before the newest event */
+    Point *point;          /* [npoints] */
+    CPContactEvent *event; /* [npoints] the event before it */
+    CPContactStats stats;
+    int side, stretching;
+  } kept;
 };
 
 /* ---- contact.c ---- */

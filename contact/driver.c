@@ -138,25 +138,64 @@ static int findPhases(CPContact c, sunrealtype t, N_Vector y) {
   return flag;
 }
 
-static int start(CPSession session, sunrealtype t, N_Vector y, int again, void *contact) {
+/* What an event changes, to be restored if a later part of it fails */
+static void keep(CPContact c) {
+  const size_t n = (size_t)c->npoints;
+  memcpy(c->kept.point, c->point, n * sizeof *c->point);
+  memcpy(c->kept.event, c->event, n * sizeof *c->event);
+  c->kept.stats = c->stats, c->kept.side = c->side, c->kept.stretching = c->stretching;
+}
+
+static void restore(CPContact c) {
+  const size_t n = (size_t)c->npoints;
+  memcpy(c->point, c->kept.point, n * sizeof *c->point);
+  memcpy(c->event, c->kept.event, n * sizeof *c->event);
+  c->stats = c->kept.stats, c->side = c->kept.side, c->stretching = c->kept.stretching;
+  c->changed = 0;
+  contactActivate(c);
+}
+
+/* Finds the phases anew where another source has changed the state. Contacts that have had an event of their own at this time report
+ * both as one. */
+static int startAgain(CPContact c, sunrealtype t, N_Vector y) {
+  if (!c->changed) keep(c);
+  const CPContactEvent *own = c->event_own;
+  const int had             = c->changed;
+  memcpy(c->event_own, c->event, (size_t)c->npoints * sizeof *c->event);
+  const int flag = findPhases(c, t, y);
+  if (flag) return flag;
+  for (int i = 0; i < c->npoints; i++) {
+    CPContactEvent *event      = &c->event[i];
+    const CPContactPhase after = event->after;
+    if (had && own[i].struck && !event->struck) *event = own[i], event->after = after;
+    event->before = c->kept.point[i].phase;
+  }
+  c->stretching = 0, c->changed = 1;
+  return CP_SUCCESS;
+}
+
+static int start(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y, int again,
+                 void *contact) {
   const CPContact c    = contact;
   const char *function = "CPSessionStart";
   int flag             = contactReady(c, y, function);
+  if (!flag && t_end < t)
+    flag = contactError(c, CP_ILL_INPUT, function,
+                        "contacts cannot be followed backwards: t0 = %g, t_end = %g", t, t_end);
   if (!flag && again && (c->sens.Ns > 0 || c->tape))
     flag = contactError(
         c, CP_NOT_SUPPORTED, function,
         "at t = %.10g: derivatives do not pass events at which another source changes the state", t);
   if (flag) return flag;
-  if (!again) {
-    flag = CPMechSetUserData(c->mech, c); /* The data may have changed. */
-    if (flag) return contactPassOn(c, flag);
-    CPSessionGetTolerances(session, &c->rtol, &c->atol);
-    c->session = session, c->integrator = NULL;
-    c->t = c->t_first = t;
-    c->share_set = 0.0, c->nrecent = 0, c->sens.Ns = c->sens.spent = 0;
-    memset(&c->stats, 0, sizeof c->stats);
-  }
-  c->stretching = 0;
+  if (again) return contactRunning(c, startAgain(c, t, y));
+  flag = CPMechSetUserData(c->mech, c); /* The data may have changed. */
+  if (flag) return contactPassOn(c, flag);
+  CPSessionGetTolerances(session, &c->rtol, &c->atol);
+  c->session = session, c->integrator = NULL;
+  c->t = c->t_first = t;
+  c->nrecent = 0, c->sens.Ns = c->sens.spent = 0;
+  c->stretching = c->changed = 0;
+  memset(&c->stats, 0, sizeof c->stats);
   return contactRunning(c, findPhases(c, t, y));
 }
 
@@ -242,7 +281,12 @@ static int tell(CPContact c) {
 static int started(CPSession session, sunrealtype t, N_Vector y, int again, void *contact) {
   const CPContact c = contact;
   c->integrator     = CPSessionGetIntegrator(session);
-  if (!again) c->sens.integrator = NULL;
+  if (!again && c->sens.Ns > 0)
+    return contactError(c, CP_NOT_SUPPORTED, "CPSessionRun",
+                        "at t = %.10g: the session changes its method, which sensitivities do not "
+                        "survive: name one method",
+                        t);
+  if (!again) c->sens.integrator = NULL, c->share_set = 0.0;
   int flag = again ? afterRestart(c, y) : contactOfIntegrator(c, setTolerances(c, y));
   if (!flag && again && c->tape && contactRecord(c, t, y))
     flag = contactError(c, CP_MEM_FAIL, "CPSessionRun", "no memory for the events of an adjoint");
@@ -292,8 +336,8 @@ static void take(CPContact c, const int *found) {
 static int pass(CPContact c, sunrealtype t, N_Vector y, int *changed) {
   const char *function = "CPSessionRun";
   sunrealtype at;
-  int flag         = CP_SUCCESS;
-  c->stats_before  = c->stats;
+  int flag = CP_SUCCESS;
+  keep(c);
   c->sens.at_start = 0;
   if (c->sens.Ns > 0 && t != c->sens.t_minus) { /* not again after a failure */
     flag = contactOfIntegrator(c, CPIntegratorGetSens(c->integrator, &at, c->sens.minus));
@@ -307,7 +351,7 @@ static int pass(CPContact c, sunrealtype t, N_Vector y, int *changed) {
     if (flag) c->stretching = 0, contactUndo(c, y);
     else c->side = !c->side;
   }
-  if (flag) c->stats = c->stats_before;
+  if (flag) c->stats = c->kept.stats;
   c->changed = !flag && *changed;
   return flag;
 }
@@ -323,11 +367,8 @@ static int handle(CPSession session, const CPEvent *event, N_Vector y, void *con
 
 static void undo(CPSession session, N_Vector y, void *contact) {
   const CPContact c = contact;
-  (void)session;
-  if (!c->changed) return;
-  c->side = !c->side, c->stretching = c->changed = 0;
-  c->stats = c->stats_before;
-  contactUndo(c, y);
+  (void)session, (void)y;
+  if (c->changed) restore(c);
 }
 
 /* ---- time stepping ---- */

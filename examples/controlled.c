@@ -37,8 +37,9 @@ static void take_sample(Controller *c, N_Vector y) {
 }
 
 /* The first sample is at the start of the run. */
-static int start(CPSession session, sunrealtype t, N_Vector y, int again, void *controller) {
-  (void)session, (void)t;
+static int start(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y, int again,
+                 void *controller) {
+  (void)session, (void)t, (void)t_end;
   if (!again) take_sample(controller, y);
   return 0;
 }

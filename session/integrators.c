@@ -175,5 +175,6 @@ int sessionJudge(CPSession s, const char *function) {
   sessionFreeIntegrator(s);
   snprintf(s->now, sizeof s->now, "%s", method);
   const int flag = sessionCreateIntegrator(s, function);
+  if (flag < 0) s->started = 0; /* The mechanical system belongs to neither integrator. */
   return flag < 0 ? flag : CP_SUCCESS;
 }

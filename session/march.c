@@ -21,8 +21,11 @@ static int isAt(sunrealtype t, sunrealtype other) {
 
 /* ---- times of sources ---- */
 
+/* The present time may be short of that of the source's newest event by roundoff. */
 static void setDue(CPSession s, Source *source) {
-  source->due = source->is.next_time ? source->is.next_time(s->t, source->is.data) : INFINITY;
+  const int is_ahead     = isfinite(source->due) && s->sign * (source->due - s->t) > 0.0;
+  const sunrealtype from = is_ahead ? source->due : s->t;
+  source->due = source->is.next_time ? source->is.next_time(from, source->is.data) : INFINITY;
   if (isnan(source->due)) source->due = INFINITY;
 }
 
@@ -61,6 +64,8 @@ static int prepare(CPSession s, sunrealtype t0, N_Vector y, sunrealtype t_end, c
     return sessionError(s, CP_NO_INIT, function, "call CPSessionSetMech or CPSessionSetRhsFn first");
   if (isnan(s->rtol))
     return sessionError(s, CP_NO_INIT, function, "call CPSessionSetTolerances first");
+  if (s->ntimes > 1 && (s->times[s->ntimes - 1] - s->times[0]) * (t_end - t0) < 0.0)
+    return sessionError(s, CP_ILL_INPUT, function, "the times of the outputs lie against the run");
   N_Vector *own[] = {&s->y, &s->saved, &s->between};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
     if (!*own[i] && !(*own[i] = N_VClone(y)))
@@ -74,7 +79,8 @@ static int startSources(CPSession s, const char *function) {
   int flag = CP_SUCCESS;
   for (int i = 0; i < s->nsources && !flag; i++) {
     const CPEventSource *is = &s->source[i].is;
-    if (is->start) flag = is->start(s, s->t, s->y, 0, is->data);
+    s->source[i].due        = INFINITY;
+    if (is->start) flag = is->start(s, s->t, s->t_end, s->y, 0, is->data);
     if (flag) flag = sessionOfSource(s, &s->source[i], flag, function);
     else setDue(s, &s->source[i]);
   }
@@ -92,7 +98,8 @@ int CPSessionStart(CPSession s, sunrealtype t0, N_Vector y, sunrealtype t_end) {
   if (flag) return flag;
   s->busy = 1;
   s->t0 = s->t = t0, s->t_end = t_end, s->sign = t_end < t0 ? -1.0 : 1.0;
-  s->pending = s->advanced = s->stopping = s->next_output = 0;
+  s->pending = s->advanced = s->stopping = 0, s->todo = NOTHING;
+  sessionFirstOutput(s, t0);
   s->nevents = s->repeated = 0, s->t_event = NAN;
   s->before = (CPIntegratorStats){0};
   N_VScale(1.0, y, s->y);
@@ -123,6 +130,7 @@ static int tooMany(CPSession s, const char *function) {
   const long int most = s->maxevents > 0 ? s->maxevents : MOST_EVENTS;
   const int now       = fabs(s->t - s->t_event) <= NOW * DBL_EPSILON * fmax(fabs(s->t), DBL_MIN);
   s->repeated         = now ? s->repeated + 1 : 0;
+  if (!now) s->t_event = s->t; /* the first of those at this time */
   if (s->repeated <= REPEATED && s->nevents < most) return CP_SUCCESS;
   return sessionError(
       s, CP_TOO_MANY_EVENTS, function, "at t = %.10g: %ld events %s, the newest at \"%s\"", s->t,
@@ -157,10 +165,10 @@ int CPSessionGetEvent(CPSession s, int source, CPEvent *event) {
 
 /* Lets the sources handle the event. *action: out. */
 static int handle(CPSession s, int *action, const char *function) {
+  for (int i = 0; i < s->nsources; i++) s->source[i].handled = s->source[i].restarts = 0;
   for (int i = 0; i < s->nsources; i++) {
     Source *source = &s->source[i];
     CPEvent event;
-    source->handled = source->restarts = 0;
     if (!hasEvent(s, i, &event)) continue;
     const int asked = source->is.handle(s, &event, s->y, source->is.data);
     if (asked < 0) return sessionOfSource(s, source, asked, function);
@@ -178,7 +186,7 @@ static int beginAgain(CPSession s, const char *function) {
   for (int i = 0; i < s->nsources && !flag; i++) {
     Source *source = &s->source[i];
     if (!source->is.start || changes == source->restarts) continue;
-    flag = source->is.start(s, s->t, s->y, 1, source->is.data);
+    flag = source->is.start(s, s->t, s->t_end, s->y, 1, source->is.data);
     if (flag) return sessionOfSource(s, source, flag, function);
     source->handled = 1;
   }
@@ -226,7 +234,7 @@ static int meet(CPSession s, const char *function) {
   }
   action |= flag;
   s->pending = s->advanced = 0;
-  s->nevents++, s->t_event = s->t;
+  s->nevents++;
   flag = tellEvents(s, action & CP_RESTART, function);
   for (int i = 0; i < s->nsources; i++)
     if (isDue(s, &s->source[i])) setDue(s, &s->source[i]);
@@ -264,7 +272,7 @@ static int advance(CPSession s, const Source *source, sunrealtype t1, const char
   return flag & CP_ROOT ? CV_ROOT_RETURN : CP_SUCCESS;
 }
 
-static int integrate(CPSession s, sunrealtype t1, sunrealtype end, const char *function) {
+static int integrate(CPSession s, sunrealtype t1, sunrealtype end) {
   int flag = CP_SUCCESS;
   if (s->stop != end) flag = CPIntegratorSetStopTime(s->mem, end);
   if (flag) return ofIntegrator(s, flag);
@@ -280,13 +288,18 @@ static int integrate(CPSession s, sunrealtype t1, sunrealtype end, const char *f
   }
   if (flag < 0) return ofIntegrator(s, flag);
   s->advanced = 0;
-  if (flag == CV_TSTOP_RETURN) s->stop = NAN;
-  for (int i = 0; i < s->nsources && flag != CV_ROOT_RETURN; i++) {
+  if (flag == CV_TSTOP_RETURN) s->t = end, s->stop = NAN; /* no step is as short as roundoff */
+  return flag;
+}
+
+/* Do the sources accept the step? */
+static int accept(CPSession s, const char *function) {
+  for (int i = 0; i < s->nsources; i++) {
     const CPEventSource *is = &s->source[i].is;
     const int judged        = is->accepted ? is->accepted(s, s->t, s->y, is->data) : 0;
     if (judged) return sessionOfSource(s, &s->source[i], judged, function);
   }
-  return flag;
+  return CP_SUCCESS;
 }
 
 /* ---- outputs ---- */
@@ -299,49 +312,72 @@ static int outputs(CPSession s, const char *function) {
     if (!s->output.fn) continue;
     const int within = s->sign * (s->t - t) > 0.0 && s->sign * (t - s->t0) > 0.0;
     if (within) flag = CPSessionGetDky(s, t, 0, s->between);
-    if (flag) return flag;
-    flag = said(s, s->output.fn(s, t, within ? s->between : s->y, s->output.data),
-                "output function", function);
+    if (!flag)
+      flag = said(s, s->output.fn(s, t, within ? s->between : s->y, s->output.data),
+                  "output function", function);
+    if (flag < 0) return flag; /* The output is still due. */
   }
   return flag;
 }
 
-/* After a step: the outputs up to its end, and the user's function. */
-static int tellStep(CPSession s, const char *function) {
-  const int flag = outputs(s, function);
-  if (flag < 0 || !s->step.fn) return flag;
-  const int now = said(s, s->step.fn(s, s->t, s->y, s->step.data), "step function", function);
-  return now ? now : flag;
+/* What follows a step, in order: the sources accept it, the outputs up to its end are sent, and the user's function is called. What
+ * fails is tried again with the next call. */
+static int finish(CPSession s, const char *function) {
+  int flag = CP_SUCCESS, now = CP_SUCCESS;
+  if (s->todo == ACCEPT) {
+    flag = accept(s, function);
+    if (flag) return flag;
+    s->todo = OUTPUTS;
+  }
+  if (s->todo == OUTPUTS) {
+    flag = outputs(s, function);
+    if (flag < 0) return flag;
+    s->todo = TELL;
+  }
+  if (s->todo == TELL && s->step.fn)
+    now = said(s, s->step.fn(s, s->t, s->y, s->step.data), "step function", function);
+  if (now < 0) return now;
+  s->todo            = NOTHING;
+  const int stopping = s->stopping;
+  s->stopping        = 0;
+  return now || flag || stopping ? CP_STOPPED : CP_SUCCESS;
 }
 
 /* ---- calls ---- */
 
-/* Returns CV_TSTOP_RETURN at t1, CV_ROOT_RETURN where an event is pending, CP_SUCCESS, CP_STOPPED or an error. */
-static int oneStep(CPSession s, sunrealtype t1, const char *function) {
-  const int sent = outputs(s, function); /* at the start */
-  if (sent) return sent;
-  if (!s->pending && !anyDue(s) && isAt(s->t, t1)) {
-    s->t           = t1;
-    const int flag = outputs(s, function);
-    return flag ? flag : CV_TSTOP_RETURN;
-  }
-  if (s->pending || anyDue(s)) return meet(s, function);
+/* Takes a step. Returns 0 or an error. */
+static int take(CPSession s, sunrealtype t1, const char *function) {
   const sunrealtype end  = limit(s, t1);
   const Source *advances = advancing(s);
   int flag               = advances ? CP_SUCCESS : sessionJudge(s, function);
   if (flag) return flag;
-  flag = advances ? advance(s, advances, end, function) : integrate(s, t1, end, function);
+  flag = advances ? advance(s, advances, end, function) : integrate(s, t1, end);
   if (flag < 0) return flag;
-  if (flag == CV_ROOT_RETURN) {
-    const int found = CPIntegratorGetRootInfo(s->mem, s->found);
-    if (found) return ofIntegrator(s, found);
+  const int is_root = flag == CV_ROOT_RETURN;
+  flag = is_root ? ofIntegrator(s, CPIntegratorGetRootInfo(s->mem, s->found)) : CP_SUCCESS;
+  if (flag) return flag;
+  s->pending = is_root || anyDue(s);
+  s->todo    = is_root || advances ? OUTPUTS : ACCEPT;
+  return CP_SUCCESS;
+}
+
+/* Returns CV_TSTOP_RETURN at t1, CV_ROOT_RETURN where an event is pending, CP_SUCCESS, CP_STOPPED or an error. */
+static int oneStep(CPSession s, sunrealtype t1, const char *function) {
+  int flag = CP_SUCCESS;
+  if (s->todo == NOTHING) {
+    flag = outputs(s, function); /* at the start */
+    if (flag) return flag;
+    if (s->pending || anyDue(s)) return meet(s, function);
+    if (isAt(s->t, t1)) {
+      s->t = t1;
+      flag = outputs(s, function);
+      return flag ? flag : CV_TSTOP_RETURN;
+    }
+    flag = take(s, t1, function);
   }
-  s->pending    = flag == CV_ROOT_RETURN || anyDue(s);
-  const int now = tellStep(s, function);
-  if (now) return now;
-  if (s->stopping) return s->stopping = 0, CP_STOPPED;
-  if (s->pending) return CV_ROOT_RETURN;
-  return s->t == t1 ? CV_TSTOP_RETURN : CP_SUCCESS;
+  if (!flag) flag = finish(s, function);
+  if (flag) return flag;
+  return s->pending ? CV_ROOT_RETURN : s->t == t1 ? CV_TSTOP_RETURN : CP_SUCCESS;
 }
 
 /* Begins a call. Returns 0, or a code that has been reported. */

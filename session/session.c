@@ -170,10 +170,15 @@ int CPSessionSetOutputFn(CPSession s, int n, const sunrealtype *times, CPStateFn
   if (!copy) return sessionError(s, CP_MEM_FAIL, __func__, "no memory for %d times", n);
   if (n > 0) memcpy(copy, times, (size_t)n * sizeof *copy);
   free(s->times);
-  s->times = copy, s->ntimes = n, s->next_output = 0, s->output = (StateFn){fn, data};
-  if (s->started) /* The run is past these. */
-    while (s->next_output < n && s->sign * (s->t - copy[s->next_output]) > 0.0) s->next_output++;
+  s->times = copy, s->ntimes = n, s->output = (StateFn){fn, data};
+  sessionFirstOutput(s, s->started ? s->t : -INFINITY);
   return CP_SUCCESS;
+}
+
+void sessionFirstOutput(CPSession s, sunrealtype t) {
+  s->next_output = 0;
+  while (s->next_output < s->ntimes && s->sign * (t - s->times[s->next_output]) > 0.0)
+    s->next_output++;
 }
 
 int CPSessionSetMaxEvents(CPSession s, long int maxevents) {

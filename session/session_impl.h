@@ -14,6 +14,9 @@ typedef struct {
   int handled, restarts;
 } Source;
 
+/* What is left to be done after a step */
+typedef enum { NOTHING, ACCEPT, OUTPUTS, TELL } Todo;
+
 typedef struct {
   CPStateFn fn;
   void *data;
@@ -63,10 +66,11 @@ struct CPSession_ {
       between; /* saved: at the start of a step of a source's own, or before an event */
   sunrealtype t_saved;
   int advanced; /* the newest step was a source's own: saved is the state at its start, t_saved */
+  Todo todo;
   int pending;  /* an event at t has not been handled yet */
   int stopping; /* a source has asked for a stop in its own step */
   long int nevents;
-  sunrealtype t_event; /* of the newest event, and the number of events there */
+  sunrealtype t_event; /* of the first of the events at one time, and the number of events there */
   long int repeated;
 };
 
@@ -84,6 +88,8 @@ int sessionPassOn(CPSession s, int flag, const char *text);
 int sessionOfSource(CPSession s, const Source *source, int flag, const char *function);
 /* Adds the counters of the integrator to those before. */
 void sessionCount(CPSession s);
+/* The next output is the first one from t on. */
+void sessionFirstOutput(CPSession s, sunrealtype t);
 
 /* ---- integrators.c ---- */
 

@@ -12,7 +12,8 @@
  *
  * Functions return CP_SUCCESS (0), CP_STOPPED, a negative code of CPReturnCode, or one of the integrator, of the mechanical system or
  * of an event source, which has been reported to the message handler; CPSessionGetLastMessage keeps its text. After an error, *t and y
- * are the last good state, before the event if that failed, and the call may be repeated. A session is used by one thread at a time.
+ * are the last good state, before the event if that failed, and the call may be repeated; if a source refuses a step (accepted),
+ * they are its end, which is judged again. A change of the method that fails ends the run. A session is used by one thread at a time.
  * Functions that a session calls must neither start, run nor free it (CP_REENTERED).
  */
 #ifndef CPODES_SESSION_H
@@ -64,11 +65,12 @@ typedef struct {
   /** The first time of an event beyond t, on the side to which the run goes; infinite if there is none. It is asked at
    * starts and after each of these events. */
   sunrealtype (*next_time)(sunrealtype t, void *data);
-  /** Prepares a run from (t, y), and may change y. again = 1: another source has changed the state or the system at t.
-   * */
-  int (*start)(CPSession session, sunrealtype t, N_Vector y, int again, void *data);
+  /** Prepares a run from (t, y) towards t_end (CPSessionStart), and may change y. again = 1: another source has changed
+   * the state or the system at t. */
+  int (*start)(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y, int again,
+               void *data);
   /** Called when an integrator has been created or, with again = 1, restarted at (t, y). It may set options, and make y
-   * consistent by CPIntegratorCalcIC. Returns 0 or CP_STOP. */
+   * consistent by CPIntegratorCalcIC. Returns 0 or, with again = 1, CP_STOP. */
   int (*started)(CPSession session, sunrealtype t, N_Vector y, int again, void *data);
   /** A call of CPSessionRun or CPSessionStep begins at t; the source may refuse it. */
   int (*ready)(CPSession session, sunrealtype t, void *data);

@@ -484,8 +484,8 @@ class Integration:
                 run.ieval += 1
         try:
             stops = [s for s in self.system.stops() if self.sign * (s - self.t0) > 0 and self.sign * (self.t1 - s) > 0]
-            self.stops = np.array(stops)
-            run.stops, run.nstops = pointer(self.stops), len(stops)
+            self.stops = np.array(sorted(stops, key=lambda s: self.sign * s), dtype=float)
+            run.stops, run.nstops, run.sign = pointer(self.stops), len(stops), self.sign
             self.start()
             self.room(64)
             if run.contact:
@@ -503,17 +503,17 @@ class Integration:
                     progress(run.t)
                 if flag == lib.CV_TSTOP_RETURN:
                     break
-                if flag == lib.CP_STOPPED:
-                    status, message = 1, TERMINATED
-                    break
                 if flag == lib.GLUE_CALM:
                     self.begin_phase(run.t)
-                elif flag == lib.GLUE_EVENT:
+                elif flag in (lib.GLUE_EVENT, lib.CP_STOPPED):
                     new = run.contact and self.contact_stats().nevents != events
                     if new:
                         self.begin_phase(run.t)
                     if self.changed or (new and run.at_contacts):
                         self.record(self.y)
+                if flag == lib.CP_STOPPED:
+                    status, message = 1, TERMINATED
+                    break
         except KeyboardInterrupt:
             self.system.failures.exception = None
             return self.solution(start_y, 2, INTERRUPTED)

@@ -29,7 +29,7 @@ class Ode(System):
         self.n, self.dtype, self.m = n, dtype, 0
         self.ode = ffi.new("GlueOde *")
         self.ode.n = n
-        self.rtol, self.atol = (np.ascontiguousarray(np.broadcast_to(x, n), dtype=float) for x in (rtol, atol))
+        self.rtol, self.atol = (np.array(np.broadcast_to(x, n), dtype=float) for x in (rtol, atol))
         self.ode.rtol, self.ode.atol = (pointer(a) for a in (self.rtol, self.atol))
         bind(self.ode.f, fun, "fun", (n,), ((n,),), self.failures, self.keep)
         self.vectorized = fun if isinstance(fun, Vectorized) else None

@@ -313,10 +313,9 @@ static int roots(double t, N_Vector y, double *g, void *run) {
 }
 
 static double next_stop(double t, void *run) {
-  const GlueRun *r  = run;
-  const double sign = r->nstops > 1 && r->stops[r->nstops - 1] < r->stops[0] ? -1 : 1;
-  int i             = 0;
-  while (i < r->nstops && sign * (r->stops[i] - t) <= 0) i++;
+  const GlueRun *r = run;
+  int i            = 0;
+  while (i < r->nstops && r->sign * (r->stops[i] - t) <= 0) i++;
   return i < r->nstops ? r->stops[i] : INFINITY;
 }
 

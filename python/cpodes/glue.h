@@ -84,7 +84,8 @@ typedef struct {
   CVRootFn model_roots; /* those of a model, which come first, or NULL */
   int nmodel_roots;
   void *model_data;    /* what they get */
-  const double *stops; /* [nstops] in order: kinks of the forces */
+  double sign;         /* 1, or -1 if the run goes backwards */
+  const double *stops; /* [nstops] in its order: kinks of the forces */
   int nstops;
   int at_contacts;     /* Has the newest event been one of contacts? */
   double t;            /* the time reached */

@@ -366,9 +366,10 @@ END_TEST
 
 /* ---- several sources ---- */
 
-static int begin_again(CPSession session, sunrealtype t, N_Vector y, int again, void *data) {
+static int begin_again(CPSession session, sunrealtype t, sunrealtype t_end, N_Vector y, int again,
+                       void *data) {
   Run *run = data;
-  (void)session, (void)t;
+  (void)session, (void)t, (void)t_end;
   if (again) run->again++, entries(y)[0] = fabs(entries(y)[0]);
   return 0;
 }
