@@ -131,6 +131,7 @@ static void restart(CPMultistep mem, sunrealtype t0, N_Vector y0) {
   cpStepperRestart(&mem->base, t0, y0);
   mem->attempt = (CPTrial){.y = mem->attempt.y, .t = t0, .projected = -1, .expect_rejected = -1};
   /* The first step is projected, and counts as one that was not cut. */
+  mem->rough                   = 0;
   mem->last                    = (CPAccepted){.since = LONG_MAX / 2, .uncut = INT_MAX / 2};
   mem->failure                 = (CPFailure){0};
   mem->treturned               = t0;

@@ -213,6 +213,7 @@ struct CPMultistep_ {
   /* steps */
   CPTrial attempt;
   CPAccepted last;
+  int rough; /* the projection has been found to be a rough function of time since the start */
   CPPending pending;
   CPOrderNorms norms;
   CPFailure failure;

@@ -63,13 +63,43 @@ static int everyStepIsProjected(CPMultistep mem) {
  *   f fails off the manifold, h is reduced, and that moves the prediction farther off.
  *
  * In these cases, and always with Adams, only the predicted state is corrected; the factors are
- * then 0.53 and 0.61. CVodeF and CVodeB must repeat steps to the last bit from checkpoints, which
- * do not contain the steps before. */
+ * then 0.53 and 0.61. So it is where the projection is rough in time: differences of high order would
+ * amplify what no size of a step reduces. CVodeF and CVodeB must repeat steps to the last bit from
+ * checkpoints, which do not contain the steps before. */
 static int entersHistory(CPMultistep mem) {
   int q = 0;
   if (mem->lmm != CV_BDF || !everyStepIsProjected(mem) || !cpCarriesOver(mem)) return 0;
+  if (mem->rough) return 0;
   CVodeGetLastOrder(mem->cvode_mem, &q);
   return mem->attempt.uncut >= q;
+}
+
+/* Projects the state of a rejected attempt at times between which it moves by a tolerance at most, and sets
+ * mem->rough. Nothing smooth shows in differences of fourth order: these are the roundoff of the constraints, as that
+ * of a motion g(t) after a million turns. ROUGH: in tolerances; the error test amplifies it up to 50 times (BDF of
+ * order 5, with BDF_FACTOR). A user's own projection may be less accurate than that. */
+#define ROUGH 0.02
+
+static int findRoughness(CPMultistep mem, const CPAttempt *a, N_Vector ewt) {
+  static const sunrealtype binomial[] = {1, -4, 6, -4, 1};
+  const CPIntegrator s                = &mem->base;
+  const sunrealtype t = mem->attempt.t, whole = (t - s->t0) / 4;
+  sunrealtype squares = 0;
+  int flag            = CP_SUCCESS;
+  if (!cpProjectorMeasures(s->P)) return CP_SUCCESS;
+  N_VProd(a->zn1, ewt, s->tmp);
+  const sunrealtype e = a->h / N_VMaxNorm(s->tmp), apart = fabs(e) < fabs(whole) ? e : whole;
+  N_VConst(0.0, s->delta);
+  cpWorkForget(s->step); /* The factors must be those of this state. */
+  for (int k = 0; k < 5 && !flag; k++) {
+    N_VScale(1.0, mem->attempt.y, s->tmp);
+    flag = cpProject(s->step, t - k * apart, s->tmp, ewt, NULL, 0, &(CPProjected){0});
+    N_VLinearSum(1.0, s->delta, binomial[k], s->tmp, s->delta);
+    squares += binomial[k] * binomial[k];
+  }
+  mem->rough = !flag && cpWrmsNorm(s->delta, ewt) > ROUGH * sqrt(squares);
+  if (flag < 0) cpWrite(s->text, "%s", cpWorkText(s->step));
+  return flag < 0 ? flag : CP_SUCCESS;
 }
 
 /* With BDF, projected norms are multiplied by 3, and the tolerance of the nonlinear solver is
@@ -240,6 +270,9 @@ static int attemptStep(CPMultistep mem, N_Vector y0, N_Vector ycor, N_Vector ewt
   if (flag) return cpFatal(mem, flag);
   if (a.nst == trial->nst && a.netf > trial->netf) flag = cpFailedTest(mem, &a);
   if (flag) return flag;
+  if (a.nst == trial->nst && a.netf > trial->netf && trial->entered)
+    flag = findRoughness(mem, &a, ewt);
+  if (flag) return cpFatal(mem, flag);
   if (mem->pending.active && cpIsRetry(&mem->pending.mark, &a)) takeBack(mem, a.ypred);
   cpPendingClear(mem);
   /* CVODES undoes a prediction y0 + h f by subtraction. If h was much too long (some 1e140 with
