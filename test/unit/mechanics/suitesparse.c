@@ -8,7 +8,9 @@
 #include <cpodes/cpodes_integrator.h>
 #include <cpodes/cpodes_mechanics.h>
 #include <cpodes/lu/lu.h>
+#include <math.h>
 #include <models/bending_chain.h>
+#include <models/rigid_body.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +145,52 @@ START_TEST(steps_allocate_nothing_once_all_is_factored) {
 }
 END_TEST
 
+/* The bytes that SuiteSparse allocates for the set-up and the first steps of n rods on hinges in space */
+static double bytes_of_hinges(int n, const char *method) {
+  static const sunrealtype angle = -0.8, none[3] = {0, 0, 0}, turn[3] = {0, 0, -0.8};
+  RigidBody *body   = calloc((size_t)n, sizeof *body);
+  Joint *joint      = calloc((size_t)n, sizeof *joint);
+  RigidBodies chain = {.nbodies = n, .njoints = n, .body = body, .joint = joint, .g = {0, -9.81, 0}};
+  Run r             = {.y = vector_of(13 * n, NULL)};
+  CPMechModel model;
+  for (int i = 0; i < n; i++) {
+    const sunrealtype along = i + 0.5, place[3] = {along * cos(angle), along * sin(angle), 0};
+    body[i]  = (RigidBody){1, {0.00125, 0.084, 0.084}};
+    joint[i] = (Joint){.kind    = JOINT_REVOLUTE,
+                       .a       = i ? i - 1 : GROUND,
+                       .b       = i,
+                       .point_a = {i ? 0.5 : 0},
+                       .point_b = {-0.5},
+                       .axis_a  = {0, 0, 1},
+                       .axis_b  = {0, 0, 1}};
+    rigid_body_place(&chain, i, place, turn, none, none, r.y);
+  }
+  ck_assert_int_eq(rigid_body_model(&chain, 1, test_context, &model), 0);
+  watch();
+  r.mech = CPMechCreate(&model, r.y, test_context);
+  r.mem  = CPIntegratorCreate(method, test_context);
+  ck_assert_int_eq(CPMechSetUserData(r.mech, &chain), CP_SUCCESS);
+  ck_assert_int_eq(rigid_body_quaternions(&chain, r.mech), CP_SUCCESS);
+  ck_assert_int_eq(CPMechAttach(r.mech, r.mem, 0, r.y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSStolerances(r.mem, TOL, TOL), CP_SUCCESS);
+  ck_assert_int_ge(steps(&r, 3), 0);
+  const double bytes = (double)seen.bytes;
+  CPIntegratorFree(&r.mem);
+  CPMechFree(&r.mech);
+  rigid_body_model_free(&model);
+  N_VDestroy(r.y);
+  free(body), free(joint);
+  return bytes;
+}
+
+/* Pivots of multipliers lie beside the diagonal, and the order of Newton's matrix must not let them fill it: with
+ * twice the rods, factors had four times the entries. Loop index: method. */
+START_TEST(factors_of_hinges_in_space_grow_with_their_number) {
+  const char *method = _i ? "RADAU" : "BDF";
+  ck_assert_double_le(bytes_of_hinges(400, method), 2.3 * bytes_of_hinges(200, method));
+}
+END_TEST
+
 /* ---- factorisations by kind: LU of Newton's matrix ---- */
 
 /* A tridiagonal matrix of order n whose best pivots are on its diagonal, or next to it */
@@ -186,6 +234,7 @@ TEST_SUITE(suitesparse) {
   count_suitesparse();
   tcase_add_checked_fixture(tcase, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tcase, steps_allocate_nothing_once_all_is_factored, 0, RUNS);
+  tcase_add_loop_test(tcase, factors_of_hinges_in_space_grow_with_their_number, 0, 2);
   tcase_add_test(tcase, factors_with_kept_pivots_allocate_nothing);
   suite_add_tcase(suite, tcase);
   return suite;
