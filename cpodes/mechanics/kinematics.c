@@ -98,6 +98,15 @@ int cpMechMove(CPMech mech, const sunrealtype *q, const double *w, double *resul
   return flag;
 }
 
+double cpMechLargestCoordinate(const CPMech mech, const double *q) {
+  const CPQuaternion *Q = mech->coords.quaternions;
+  double largest        = 0.0;
+  int i                 = 0;
+  for (int k = 0; k < mech->coords.nquaternions; i = Q[k++].first_q + 4)
+    largest = fmax(largest, cpLargest(q + i, Q[k].first_q - i));
+  return fmax(largest, cpLargest(q + i, mech->nq - i));
+}
+
 int cpMechNormalise(CPMech mech, sunrealtype t, double *q) {
   for (int k = 0; k < cpMechNumNorms(mech); k++) {
     const CPUnitNorm n = cpMechNorm(mech, k);

@@ -390,6 +390,9 @@ int cpMechColumn(CPMech mech, const sunrealtype *q, int j, double *column);
 int cpMechMove(CPMech mech, const sunrealtype *q, const double *w, double *result);
 /* Sets mech->coords.pair from the quaternions, unless it agrees with them. */
 void cpMechPair(CPMech mech);
+/* Returns the largest |q_i| that is not in a quaternion, whose size 1 says nothing about lengths, which may be
+ * micrometres. */
+double cpMechLargestCoordinate(const CPMech mech, const double *q);
 /* Normalises quaternions and norms in place. Returns 0 or -CP_QUATERNION_ZERO. */
 int cpMechNormalise(CPMech mech, sunrealtype t, double *q);
 

@@ -41,12 +41,29 @@ static int setDirection(CPCheck *check, CPCheckAlong along, int j) {
   return CP_SUCCESS;
 }
 
-/* Returns the tau for which x + tau dx changes by its own size, at most `most`. */
-static double reach(const double *x, const double *dx, int length, double most) {
-  const double typical = cpTypicalOf(cpLargest(x, length));
+/* Returns the tau for which x + tau dx changes by its own size or the typical one, at most `most`. */
+static double reach(const double *x, const double *dx, int length, double typical, double most) {
   for (int i = 0; i < length; i++)
     if (dx[i] != 0.0) most = fmin(most, fmax(fmin(fabs(x[i]), 1.0), typical) / fabs(dx[i]));
   return most;
+}
+
+static double reachOf(const double *x, const double *dx, int length, double most) {
+  return reach(x, dx, length, cpTypicalOf(cpLargest(x, length)), most);
+}
+
+/* A step of time that resolves a motion, in units of the roundoff of t */
+#define RESOLVED 0x1p24
+
+static double reachOfPositions(const CPMech mech, const double *q, const double *dq, double most) {
+  const double typical  = cpTypicalOf(cpMechLargestCoordinate(mech, q));
+  const CPQuaternion *Q = mech->coords.quaternions;
+  int i                 = 0;
+  for (int k = 0; k < mech->coords.nquaternions; i = Q[k++].first_q + 4) {
+    most = reach(q + i, dq + i, Q[k].first_q - i, typical, most);
+    most = reachOf(q + Q[k].first_q, dq + Q[k].first_q, 4, most);
+  }
+  return reach(q + i, dq + i, mech->nq - i, typical, most);
 }
 
 /* ---- functions ---- */
@@ -154,11 +171,13 @@ static int differentiateColumn(CPCheck *check, const CPComparison *c, int j) {
   if (flag) return flag;
   const CPMech mech     = check->mech;
   const CPCheckPoint *x = &check->at, *d = &check->along;
-  double distance = d->t != 0.0 ? mech->options.difference_time / fabs(d->t) : INFINITY;
-  distance        = reach(x->q, d->q, mech->nq, distance);
-  distance        = reach(x->u, d->u, mech->nu, distance);
-  distance        = reach(x->z, d->z, mech->nz, distance);
-  distance        = reach(x->lambda, d->lambda, mech->m, distance);
+  double distance    = d->t != 0.0 ? mech->options.difference_time / fabs(d->t) : INFINITY;
+  const double least = d->t != 0.0 ? RESOLVED * DBL_EPSILON * fabs(x->t / d->t) : 0.0;
+  distance           = fmin(reachOf(x->q, d->q, mech->nq, distance),
+                            fmax(reachOfPositions(mech, x->q, d->q, distance), least));
+  distance           = reachOf(x->u, d->u, mech->nu, distance);
+  distance           = reachOf(x->z, d->z, mech->nz, distance);
+  distance           = reachOf(x->lambda, d->lambda, mech->m, distance);
   if (isinf(distance)) distance = 1.0;
   memset(check->largest_terms, 0, (size_t)c->rows * sizeof *check->largest_terms);
   for (int k = 0; !flag && k < 2; k++)

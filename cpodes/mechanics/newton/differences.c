@@ -99,7 +99,8 @@ static void setSteps(CPPartials P, CPDirection by, double root, const double *ew
   const double *x[CP_DIRECTIONS]             = {P->q, P->u, P->z, P->lambda};
   const double *const weights[CP_DIRECTIONS] = {ewt, ewt ? ewt + mech->nq : NULL,
                                                 ewt ? ewt + mech->nq + mech->nu : NULL, NULL};
-  const double typical = cpTypicalOf(cpLargest(x[by], by == CP_BY_Q ? mech->nq : P->cols[by]));
+  const double typical = cpTypicalOf(by == CP_BY_Q ? cpMechLargestCoordinate(mech, P->q)
+                                                   : cpLargest(x[by], P->cols[by]));
   for (int j = 0; j < P->cols[by]; j++) {
     const int i         = by == CP_BY_Q ? mech->coords.pair[j] : j;
     const double weight = weights[by] && i >= 0 ? weights[by][i] : 0.0;

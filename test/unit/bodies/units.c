@@ -68,7 +68,16 @@ static CPBodies build(Kind kind, sunrealtype L, sunrealtype off) {
     joint(b, "S", CP_JOINT_REVOLUTE, "coupler", "slider", L, S, z);
     joint(b, "guide", CP_JOINT_PRISMATIC, NULL, "slider", L, S, x);
   }
+  const CPSpring stay = {.name      = "stay",
+                         .a         = NULL,
+                         .b         = "coupler",
+                         .point_a   = {0.5 * L, -0.25 * L},
+                         .point_b   = {0.75 * L, 0.625 * L},
+                         .stiffness = 256,
+                         .damping   = 8,
+                         .free      = 0.75 * L};
   ADD(CPBodiesAddSpring(b, &spring));
+  ADD(CPBodiesAddSpring(b, &stay));
   return b;
 }
 
@@ -86,16 +95,21 @@ typedef struct {
   long int steps;
 } Motion;
 
-static Motion run(Kind kind, const char *name, sunrealtype tol, sunrealtype L, sunrealtype off) {
+static Motion run(Kind kind, const char *name, int differences, sunrealtype tol, sunrealtype L,
+                  sunrealtype off) {
   Motion m = {0};
   CPMech mech;
+  CPMechModel model;
   MessageLog log = {0};
   sunrealtype t;
   CPIntegratorStats stats;
   CPBodies b = build(kind, L, off);
-  ck_assert_msg(CPBodiesMech(b, &mech) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(b));
-  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
+  ck_assert_msg(CPBodiesModel(b, &model) == CP_SUCCESS, "%s", CPBodiesGetLastMessage(b));
+  if (differences) model.dynamics_jac = NULL, model.constraint_jac = NULL;
   N_Vector y = CPBodiesState(b), unit = N_VClone(y), tols = N_VClone(y);
+  mech = CPMechCreate(&model, y, test_context);
+  ck_assert_int_eq(CPBodiesPrepare(b, mech), CP_SUCCESS);
+  ck_assert_int_eq(CPMechSetErrHandlerFn(mech, message_log, &log), CP_SUCCESS);
   const int n = (int)N_VGetLength(y);
   ck_assert_int_le(n, 64);
   units_of(CPBodiesDimension(b), kind == SCREW ? 1 : 3, L, entries(unit));
@@ -103,6 +117,8 @@ static Motion run(Kind kind, const char *name, sunrealtype tol, sunrealtype L, s
   ck_assert_msg(CPBodiesAssemble(b, mech, 0, y, NULL) == CP_SUCCESS, "%s, L = %g: %s",
                 kind_name[kind], L, CPBodiesGetLastMessage(b));
   for (int i = 0; i < n; i++) m.start[i] = entries(y)[i] / entries(unit)[i];
+  ck_assert_msg(CPMechCheck(mech, 0, y, &(CPMechReport){0}) == CP_SUCCESS, "%s, L = %g: %s",
+                kind_name[kind], L, log.text);
   CPIntegrator mem = CPIntegratorCreate(name, test_context);
   ck_assert_int_eq(CPIntegratorSetErrHandlerFn(mem, message_log, &log), CP_SUCCESS);
   ck_assert_int_eq(CPMechAttach(mech, mem, 0, y), CP_SUCCESS);
@@ -122,22 +138,25 @@ static Motion run(Kind kind, const char *name, sunrealtype tol, sunrealtype L, s
   return m;
 }
 
-/* Loop index: method; mechanism. */
+/* Loop index: method; mechanism; partial derivatives by formulas or, in space, by differences. (In the plane the sizes
+ * of lengths and angles are not told apart.) */
 START_TEST(a_mechanism_moves_alike_in_every_unit_of_length) {
-  const Kind kind  = (Kind)(_i / METHODS);
-  const char *name = method[_i % METHODS];
+  const Kind kind       = (Kind)(_i / METHODS % NUM_KINDS);
+  const char *name      = method[_i % METHODS];
+  const int differences = _i / (METHODS * NUM_KINDS);
+  if (differences && (kind == FOUR_BAR || kind == SLIDER_CRANK)) return;
   for (sunrealtype tol = 1e-4; tol > 1e-9; tol *= 1e-4)
     for (sunrealtype off = 0; off < 0.1; off += 0.0625) {
-      const Motion one = run(kind, name, tol, 1, off);
+      const Motion one = run(kind, name, differences, tol, 1, off);
       for (int k = -40; k <= 20; k += 10) {
-        const Motion other = run(kind, name, tol, ldexp(1, k), off);
+        const Motion other = run(kind, name, differences, tol, ldexp(1, k), off);
         sunrealtype start = 0, end = 0;
         for (int i = 0; i < 64; i++) {
           start = fmax(start, fabs(other.start[i] - one.start[i]));
           end   = fmax(end, fabs(other.end[i] - one.end[i]));
         }
         ck_assert_double_le(start, 1e-12);
-        ck_assert_double_le(end, 1000 * tol);
+        ck_assert_double_le(end, 3000 * tol);
         ck_assert_msg(fabs((double)(other.steps - one.steps)) <= fmax(1, 0.05 * (double)one.steps),
                       "%s by %s at %g, L = 2^%d: %ld steps, %ld for L = 1", kind_name[kind], name,
                       tol, k, other.steps, one.steps);
@@ -151,7 +170,8 @@ TEST_SUITE(units) {
   TCase *tc    = tcase_create("units");
   tcase_set_timeout(tc, 60);
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
-  tcase_add_loop_test(tc, a_mechanism_moves_alike_in_every_unit_of_length, 0, NUM_KINDS * METHODS);
+  tcase_add_loop_test(tc, a_mechanism_moves_alike_in_every_unit_of_length, 0,
+                      2 * NUM_KINDS * METHODS);
   suite_add_tcase(suite, tc);
   return suite;
 }
