@@ -282,3 +282,12 @@ def test_a_model_of_ones_own_is_loaded_from_its_shared_object(tmp_path):
     end = lambda change: cpodes.load(target, **{name: value * (1 + change)}).solve((0, 1), rtol=1e-12, atol=1e-12).y[0, -1]
     _, gradient = m.gradient(lambda t, y, P: y[0], {name: value}, t_span=(0, 1), rtol=1e-10, atol=1e-10)
     assert gradient[name] == pytest.approx((8 * (end(1e-3) - end(-1e-3)) - (end(2e-3) - end(-2e-3))) / (0.012 * value), rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RADAU", "BDF"])
+def test_runs_backwards_end_steps_at_kinks(method):
+    """case 2: the motion of a support ends at 2 pi / 5"""
+    m, kink = cpodes.model("newton_cradle", case=2), 2 * np.pi / 5
+    forwards = m.solve((0, 1.3 * kink), rtol=1e-10, atol=1e-12, method=method)
+    backwards = m.solve((1.3 * kink, 0), forwards.y[:, -1], rtol=1e-10, atol=1e-12, method=method)
+    assert abs(forwards.t - kink).min() < 1e-14 and abs(backwards.t - kink).min() < 1e-14

@@ -225,3 +225,10 @@ def test_a_state_and_its_error_are_projected_in_one_call():
 def test_a_wrong_projection_says_what_was_expected(options, kind, message):
     with pytest.raises(kind, match=message):
         cpodes.solve(circle, (0, 1), [1.0, 0.0], "DOP853", **options)
+
+
+@pytest.mark.parametrize("method", ["BDF", "LSODA", "auto"])
+def test_tolerances_may_be_lists_with_all_methods(method):
+    """stiff, so that LSODA and auto turn to BDF"""
+    sol = cpodes.solve(lambda t, y: [-1e4 * (y[0] - np.cos(t)), -y[1]], (0, 5), [1, 1], method=method, rtol=[1e-6, 1e-8], atol=[1e-8, 1e-9])
+    assert sol.success and sol.method == "BDF" and sol.y[:, -1] == pytest.approx([np.cos(5), np.exp(-5)], abs=2e-4)

@@ -132,6 +132,48 @@ START_TEST(roots_of_the_user_are_returned_beside_events) {
 }
 END_TEST
 
+static int restart_there(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  (void)session, (void)event, (void)y;
+  return *(const int *)data;
+}
+
+static int at_floor(sunrealtype t, N_Vector y, sunrealtype *g, void *data) {
+  (void)t, (void)data;
+  g[0] = entries(y)[1];
+  return 0;
+}
+
+/* Impacts are told also if another source has an event at the same time, and whatever it asks for. The first impacts of the ball are at
+ * 0.45, 1.26 and 2.00 s. */
+START_TEST(impacts_are_told_beside_events_of_others) {
+  Body body                  = point_mass();
+  const CPMechModel model    = body_model(&body);
+  const CPContactPoint point = {.name = "ball", .restitution = 0.9};
+  const sunrealtype y0[]     = {0, 1, 0, 0, 0, 0};
+  for (int action = CP_CONTINUE; action <= CP_RESTART; action++) {
+    Run *run                   = run_create(&model, &body, 1, &point, y0);
+    const CPEventSource source = {.size   = sizeof source,
+                                  .name   = "other",
+                                  .data   = &action,
+                                  .nroots = 1,
+                                  .roots  = at_floor,
+                                  .handle = restart_there};
+    run->session               = session_of(run->contact, _i, TIGHT, TIGHT);
+    ck_assert_int_eq(CPSessionAddSource(run->session, &source, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionStart(run->session, 0, run->y, -2), CP_ILL_INPUT); /* backwards */
+    ck_assert_int_eq(CPSessionStart(run->session, 0, run->y, 2.2), CP_SUCCESS);
+    run_to(run, 2.2);
+    ck_assert_int_eq(run->nevents, 3);
+    for (int k = 0; k < 3; k++) {
+      ck_assert_int_eq(run->event[k].struck, 1);
+      ck_assert_int_eq(run->event[k].before, CP_CONTACT_OPEN);
+      ck_assert_int_eq(run->event[k].after, CP_CONTACT_OPEN);
+    }
+    run_free(&run);
+  }
+}
+END_TEST
+
 /* The end of the series has an error of at most 100 tolerances, by each method, from 1e-4 to 1e-10. */
 START_TEST(end_of_bouncing_has_the_accuracy_of_the_tolerance) {
   Body body                  = point_mass();
@@ -569,6 +611,7 @@ TEST_SUITE(motions) {
   tcase_add_loop_test(tc, bouncing_ball_comes_to_rest_where_the_series_ends, 0, METHODS);
   tcase_add_loop_test(tc, steps_end_at_events_and_then_pass_them, 0, METHODS);
   tcase_add_loop_test(tc, roots_of_the_user_are_returned_beside_events, 0, METHODS);
+  tcase_add_loop_test(tc, impacts_are_told_beside_events_of_others, 0, METHODS);
   tcase_add_loop_test(tc, end_of_bouncing_has_the_accuracy_of_the_tolerance, 0, METHODS);
   tcase_add_loop_test(tc, sliding_block_stops, 0, 2 * METHODS);
   tcase_add_loop_test(tc, block_that_hardly_slides_rests, 0, 9 * METHODS);

@@ -580,6 +580,164 @@ START_TEST(events_without_end_are_too_many) {
 }
 END_TEST
 
+/* ---- roundoff ---- */
+
+typedef struct {
+  sunrealtype period, sum;
+  int adds, events;
+} Clock;
+
+static sunrealtype next_tick(sunrealtype t, void *data) {
+  Clock *c = data;
+  if (c->adds) {
+    while (c->sum <= t) c->sum += c->period;
+    return c->sum;
+  }
+  sunrealtype k = floor(t / c->period);
+  while (k * c->period <= t) k++;
+  return k * c->period;
+}
+
+static int tick(CPSession session, const CPEvent *event, N_Vector y, void *data) {
+  (void)session, (void)event, (void)y;
+  ((Clock *)data)->events++;
+  return CP_RESTART;
+}
+
+static CPEventSource clock_of(Clock *c) {
+  return (CPEventSource){.size      = sizeof(CPEventSource),
+                         .name      = "clock",
+                         .data      = c,
+                         .next_time = next_tick,
+                         .handle    = tick};
+}
+
+/* The times of two clocks, one by multiplication and one by addition, differ by up to 50 roundoffs in 10 s; the end of the run
+ * is a tick of both. */
+START_TEST(times_that_differ_by_roundoff_are_all_met_once) {
+  Run run;
+  Clock clocks[2] = {{.period = 0.1}, {.period = 0.1, .adds = 1}};
+  open_run(&run, methods[_i]);
+  for (int k = 0; k < 2; k++) {
+    const CPEventSource source = clock_of(&clocks[k]);
+    ck_assert_int_eq(CPSessionAddSource(run.session, &source, NULL), CP_SUCCESS);
+  }
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 10.05), CP_SUCCESS);
+  run_to(&run, 0.3);
+  run_to(&run, 10.05);
+  ck_assert_int_eq(clocks[0].events, 100);
+  ck_assert_int_eq(clocks[1].events, 100);
+  ck_assert_double_le(fabs(entries(run.y)[0] - cos(10.05)), 1e5 * TOL);
+  close_run(&run);
+}
+END_TEST
+
+/* At a Unix time a roundoff is 2e-7 s: events 1e-4 s apart are no events at one time. */
+START_TEST(events_at_large_times_are_not_at_one_time) {
+  Run run;
+  Clock clock          = {.period = 1e-4};
+  const sunrealtype t0 = 1.7e9;
+  open_run(&run, methods[_i]);
+  const CPEventSource source = clock_of(&clock);
+  ck_assert_int_eq(CPSessionSetTolerances(run.session, 1e-4, 1e-4, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionAddSource(run.session, &source, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(run.session, t0, run.y, t0 + 1), CP_SUCCESS);
+  run_to(&run, t0 + 0.05);
+  ck_assert_int_ge(clock.events, 498);
+  ck_assert_int_le(clock.events, 502);
+  close_run(&run);
+}
+END_TEST
+
+/* ---- failures after a step ---- */
+
+static int refuse_once(CPSession session, sunrealtype t, N_Vector y, void *data) {
+  Run *run = data;
+  (void)session, (void)y;
+  run->again++;
+  return t > 0.5 && run->left-- > 0 ? CP_USERFUNC_FAIL : 0;
+}
+
+static int output_once(CPSession session, sunrealtype t, N_Vector y, void *data) {
+  (void)session, (void)y;
+  Run *run = data;
+  if (run->left-- > 0) return CP_USERFUNC_FAIL;
+  take_note(run, 'o', t);
+  return 0;
+}
+
+/* Whatever fails after a step is tried again, and nothing is left out or done twice. k = 0: a source refuses; 1: an output fails. */
+START_TEST(what_fails_after_a_step_is_tried_again) {
+  const sunrealtype times[] = {0.2, 0.4, 0.6};
+  for (int k = 0; k < 2; k++) {
+    Run run;
+    CPIntegratorStats stats;
+    open_run(&run, methods[_i]);
+    CPEventSource source = {.size     = sizeof source,
+                            .name     = "judge",
+                            .data     = &run,
+                            .accepted = refuse_once,
+                            .handle   = never};
+    if (k == 0) ck_assert_int_eq(CPSessionAddSource(run.session, &source, NULL), CP_SUCCESS);
+    ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 1), CP_SUCCESS);
+    ck_assert_int_eq(
+        CPSessionSetOutputFn(run.session, 3, times, k == 0 ? on_output : output_once, &run),
+        CP_SUCCESS);
+    run.left = 2;
+    for (int n = 0; n < 2; n++)
+      ck_assert_int_eq(CPSessionRun(run.session, 1, run.y, &run.t), CP_USERFUNC_FAIL);
+    run_to(&run, 1);
+    int outputs = 0, steps = 0;
+    for (int i = 0; i < run.n; i++) {
+      if (run.note[i] == 'o') ck_assert_double_eq(run.at[i], times[outputs++]);
+      steps += run.note[i] == 's';
+    }
+    ck_assert_int_eq(outputs, 3);
+    ck_assert_int_eq(CPSessionGetStats(run.session, &stats), CP_SUCCESS);
+    ck_assert_int_eq(steps, stats.nst);
+    if (k == 0) ck_assert_int_eq(run.again, steps + 2);
+    close_run(&run);
+  }
+}
+END_TEST
+
+static int configure_once(CPIntegrator mem, const char *method, void *data) {
+  (void)mem, (void)method;
+  return ++((Run *)data)->configured == 2 ? CP_USERFUNC_FAIL : 0;
+}
+
+START_TEST(a_change_of_the_method_that_fails_ends_the_run) {
+  Run run;
+  open_run(&run, "DOP853/RADAU");
+  ck_assert_int_eq(CPSessionSetRhsFn(run.session, closing, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionSetConfigFn(run.session, configure_once, &run), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 60), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionRun(run.session, 60, run.y, &run.t), CP_USERFUNC_FAIL);
+  ck_assert_int_eq(CPSessionRun(run.session, 60, run.y, &run.t), CP_NO_INIT);
+  ck_assert_int_eq(CPSessionStart(run.session, run.t, run.y, 60), CP_SUCCESS);
+  run_to(&run, 60);
+  ck_assert_double_eq_tol(entries(run.y)[0], cos(60.0), 1e-6);
+  close_run(&run);
+}
+END_TEST
+
+START_TEST(outputs_before_the_start_are_left_out_and_those_against_the_run_refused) {
+  Run run;
+  open_run(&run, "DOP853");
+  const sunrealtype times[] = {-2, -1, 0, 0.5, 3};
+  ck_assert_int_eq(CPSessionSetOutputFn(run.session, 5, times, on_output, &run), CP_SUCCESS);
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, -1), CP_ILL_INPUT);
+  ck_assert_mentions(run.log.text, "outputs");
+  ck_assert_int_eq(CPSessionStart(run.session, 0, run.y, 1), CP_SUCCESS);
+  run_to(&run, 1);
+  int outputs = 0;
+  for (int i = 0; i < run.n; i++)
+    if (run.note[i] == 'o') ck_assert_double_eq(run.at[i], times[2 + outputs++]);
+  ck_assert_int_eq(outputs, 2);
+  close_run(&run);
+}
+END_TEST
+
 static int reenter(CPSession session, sunrealtype t, N_Vector y, void *data) {
   sunrealtype reached;
   Run *run = data;
@@ -711,6 +869,11 @@ TEST_SUITE(session) {
   tcase_add_loop_test(tcase, the_method_changes_where_stability_limits_it, 0, 4);
   tcase_add_test(tcase, an_integrator_of_the_users_takes_the_steps);
   tcase_add_loop_test(tcase, events_without_end_are_too_many, 0, 4);
+  tcase_add_loop_test(tcase, times_that_differ_by_roundoff_are_all_met_once, 0, 4);
+  tcase_add_loop_test(tcase, events_at_large_times_are_not_at_one_time, 0, 2);
+  tcase_add_loop_test(tcase, what_fails_after_a_step_is_tried_again, 0, 4);
+  tcase_add_test(tcase, a_change_of_the_method_that_fails_ends_the_run);
+  tcase_add_test(tcase, outputs_before_the_start_are_left_out_and_those_against_the_run_refused);
   tcase_add_test(tcase, wrong_calls_are_refused_with_a_reason);
   tcase_add_loop_test(tcase, without_memory_a_session_says_so_and_nothing_leaks, 0, 2);
   suite_add_tcase(suite, tcase);
