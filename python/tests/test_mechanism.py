@@ -286,7 +286,7 @@ def test_a_model_of_ones_own_is_loaded_from_its_shared_object(tmp_path):
 
 @pytest.mark.parametrize("method", ["DOP853", "RADAU", "BDF"])
 def test_runs_backwards_end_steps_at_kinks(method):
-    """case 2: the motion of a support ends at 2 pi / 5"""
+    """case 2: the force on the first ball ends at 2 pi / 5"""
     m, kink = cpodes.model("newton_cradle", case=2), 2 * np.pi / 5
     forwards = m.solve((0, 1.3 * kink), rtol=1e-10, atol=1e-12, method=method)
     backwards = m.solve((1.3 * kink, 0), forwards.y[:, -1], rtol=1e-10, atol=1e-12, method=method)
