@@ -31,7 +31,7 @@ typedef struct {
   { .coef = 1, .ratio = NONE, .m = __VA_ARGS__ }
 
 /* kinds[0] is for the plane, where nrows = 0 marks kinds that do not exist; kinds[1] is for space. */
-static const Kind kinds[2][CP_NUM_JOINTS] = {
+static const Kind kinds[2][NUM_JOINTS] = {
     {[CP_JOINT_REVOLUTE]      = {"revolute", 1, 1, {AXES_MEET}, 1, {COORD(ANGLE_)}},
      [CP_JOINT_PRISMATIC]     = {"prismatic", 2, 2, {ALONG_(X), DOT_(X, Z)}, 1, {COORD(ALONG_(Z))}},
      [CP_JOINT_FIXED]         = {"fixed", 2, 2, {AXES_MEET, DOT_(X, Y)}, 0, {{0}}},
@@ -75,7 +75,7 @@ static const Kind kinds[2][CP_NUM_JOINTS] = {
          "rolling_disc", 3, 1, {ALONG_(Z), {ROLL, 0, X, Z}, {ROLL, 0, Y, Z}}, 0, {{0}}}}};
 
 const char *bodiesKindName(int kind) {
-  return kind >= 0 && kind < CP_NUM_JOINTS ? kinds[1][kind].name : NULL;
+  return kind >= 0 && kind < NUM_JOINTS ? kinds[1][kind].name : NULL;
 }
 
 /* ----------------------------------------------------------------- messages, memory, names -- */
@@ -644,13 +644,13 @@ static const struct {
   const char *name;
   int count[2]; /* in the plane, in space; 0: not available */
   CPJointKind kind;
-} touches[CP_NUM_TOUCH] = {{"ball", {1, 1}, CP_JOINT_ROLLING},
-                           {"disc", {0, 1}, CP_JOINT_ROLLING_DISC},
-                           {"cylinder", {0, 2}, CP_JOINT_ROLLING_DISC},
-                           {"box", {4, 8}, CP_JOINT_ROLLING}};
+} touches[NUM_TOUCH] = {{"ball", {1, 1}, CP_JOINT_ROLLING},
+                        {"disc", {0, 1}, CP_JOINT_ROLLING_DISC},
+                        {"cylinder", {0, 2}, CP_JOINT_ROLLING_DISC},
+                        {"box", {4, 8}, CP_JOINT_ROLLING}};
 
 const char *bodiesTouchName(int touch) {
-  return touch >= 0 && touch < CP_NUM_TOUCH ? touches[touch].name : NULL;
+  return touch >= 0 && touch < NUM_TOUCH ? touches[touch].name : NULL;
 }
 
 /* Checks the shapes and constants of a contact. Returns 0 or an error code that has been reported. */
@@ -666,7 +666,7 @@ static int checkContact(CPBodies b, const CPBodyContact *c, const char *function
   if (!(e >= 0 && e <= 1))
     return bodiesError(b, CP_ILL_INPUT, function,
                        "%.100s: restitution must be from 0 to 1, and is %g", name, (double)e);
-  if (!bodiesTouchName(touch) || on < 0 || on >= CP_NUM_ON)
+  if (!bodiesTouchName(touch) || on < 0 || on >= NUM_ON)
     return bodiesError(b, CP_ILL_INPUT, function,
                        "%.100s: on and touch must be of CPContactOn and CPContactTouch, and are %d "
                        "and %d",
@@ -981,7 +981,7 @@ int CPBodiesAddShape(CPBodies b, const CPShape *shape) {
   const char *name = shape->name;
   int flag         = checkName(b, __func__, name, 0);
   if (flag) return flag;
-  if ((int)shape->kind < 0 || shape->kind >= CP_NUM_SHAPES)
+  if ((int)shape->kind < 0 || (int)shape->kind >= NUM_SHAPES)
     return bodiesError(b, CP_ILL_INPUT, __func__,
                        "%s: kind must be one of CPShapeKind's, and is %d", name, (int)shape->kind);
   const CPShapeKind kind  = shape->kind;

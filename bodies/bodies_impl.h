@@ -12,6 +12,13 @@
 #include <cpodes/cpodes_bodies.h>
 #include <math.h>
 
+/* Numbers of enumerators of the public headers */
+enum {
+  NUM_JOINTS = CP_JOINT_ROLLING_DISC + 1,
+  NUM_ON     = CP_ON_SURFACE + 1,
+  NUM_TOUCH  = CP_TOUCH_BOX + 1,
+  NUM_SHAPES = CP_SHAPE_WHEEL + 1
+};
 enum { LOCAL = 12, TEXT = 512, GROUND = -1, SPARSE_FROM = 16, MAX_ROWS = 6, NONE = -1 };
 
 /* ---- vectors in space ---- */

@@ -441,7 +441,7 @@ int CPBodiesSides(CPBodies b, CPBodiesKind kind, int i, int *body) {
 int CPBodiesJointKind(CPBodies b, int i) {
   if (!b) return CP_MEM_NULL;
   if (checkIndex(b, __func__, "i", i, b->njoints)) return CP_ILL_INPUT;
-  return b->joint[i].kind == NONE ? CP_NUM_JOINTS : b->joint[i].kind;
+  return b->joint[i].kind == NONE ? CP_JOINT_NONE : b->joint[i].kind;
 }
 
 /* P: out, the point of a side in space; requires the poses. */

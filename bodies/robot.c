@@ -146,12 +146,12 @@ static int hasLaw(const RobotJoint *j) {
   return j->stiffness != 0 || j->damping != 0 || j->armature != 0;
 }
 
-/* Combines n joints in a row into one joint of the mechanism; its kind remains CP_NUM_JOINTS for a
+/* Combines n joints in a row into one joint of the mechanism; its kind remains CP_JOINT_NONE for a
  * free body. held: out, the coordinate that none of them moves, or NONE. Returns 0 if there is no
  * such joint. */
 static int combine(RobotJoint *j, int n, CPJoint *joint, int *held) {
   CPMarker *a = &joint->on_a;
-  joint->kind = CP_NUM_JOINTS;
+  joint->kind = CP_JOINT_NONE;
   *held       = NONE;
   memcpy(a->point, j[0].point, sizeof a->point);
   memcpy(a->axis, j[0].axis, sizeof a->axis);
@@ -216,7 +216,7 @@ static int combine(RobotJoint *j, int n, CPJoint *joint, int *held) {
       for (int i = 0; i < 3; i++) j[i].k = NONE; /* The ball has no coordinates. */
     }
   }
-  return joint->kind < CP_NUM_JOINTS;
+  return joint->kind != CP_JOINT_NONE;
 }
 
 int robotRefused(Robot *r, const xmlNode *at, int flag) {
@@ -243,7 +243,7 @@ static int addJoint(Robot *r, Link *link, RobotJoint *j) {
   if (bodiesTaken(r->bodies, name) && /* In files, a body and a joint may have the same name. */
       robotUnique(r, j->node, j->name ? j->name : link->name, "_joint", name))
     return 1;
-  if (joint.kind < CP_NUM_JOINTS && robotRefused(r, j->node, CPBodiesAddJoint(r->bodies, &joint)))
+  if (joint.kind != CP_JOINT_NONE && robotRefused(r, j->node, CPBodiesAddJoint(r->bodies, &joint)))
     return 1;
   if (held != NONE) {
     if (robotUnique(r, j->node, name, "_held", drive)) return 1;

@@ -265,8 +265,8 @@ static int readCoordinate(Reader *r, const yaml_node_t *n, const char *key, CPCo
 }
 
 static const char *shapeName(int k) {
-  static const char *const names[CP_NUM_SHAPES] = {"box", "cylinder", "sphere", "wheel"};
-  return k < CP_NUM_SHAPES ? names[k] : NULL;
+  static const char *const names[NUM_SHAPES] = {"box", "cylinder", "sphere", "wheel"};
+  return k < NUM_SHAPES ? names[k] : NULL;
 }
 static const char *onName(int k) {
   return k == CP_ON_PLANE ? "plane" : k == CP_ON_SPHERE ? "sphere" : NULL;

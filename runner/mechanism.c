@@ -284,13 +284,13 @@ static int draw(CPModel *model) {
     int sides[2];
     CPBodiesSides(b, CP_JOINT, i, sides);
     for (int side = 0; side < 2; side++) {
-      d->kind[2 * i + side] = kind == CP_NUM_JOINTS ? CP_POINT_PLAIN
+      d->kind[2 * i + side] = kind == CP_JOINT_NONE ? CP_POINT_PLAIN
                               : sides[side] < 0     ? CP_POINT_GROUND
                                                     : CP_POINT_JOINT;
-      if (sides[side] >= 0 && kind != CP_NUM_JOINTS)
+      if (sides[side] >= 0 && kind != CP_JOINT_NONE)
         add_segment(d, 2 * i + side, 2 * joints + sides[side], CP_SEGMENT_BAR);
     }
-    if (kind != CP_NUM_JOINTS)
+    if (kind != CP_JOINT_NONE)
       add_segment(d, 2 * i, 2 * i + 1, kind == CP_JOINT_ROD ? CP_SEGMENT_BAR : CP_SEGMENT_GUIDE);
     /* bars lead from bodies to their points; a plane has lines instead */
     if (is_contact(model, i, &contact)) {

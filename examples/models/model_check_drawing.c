@@ -20,10 +20,10 @@ int model_drawing_is_possible(ModelCheck *c) {
   for (int i = 0; i < d->nshapes; i++)
     for (int k = 0; k < 4; k++)
       if (d->shape[i].point[k] < 0 || d->shape[i].point[k] >= d->npoints || d->shape[i].kind < 0 ||
-          d->shape[i].kind >= CP_NUM_SHAPES)
+          d->shape[i].kind > CP_SHAPE_WHEEL)
         return model_contradicts(
             c, "shape %d of the drawing has kind %d and point %d, but there are %d kinds and %d points",
-            i, (int)d->shape[i].kind, d->shape[i].point[k], CP_NUM_SHAPES, d->npoints);
+            i, (int)d->shape[i].kind, d->shape[i].point[k], CP_SHAPE_WHEEL + 1, d->npoints);
   return 1;
 }
 

@@ -84,7 +84,8 @@ typedef struct {
  * to whole turns and returned in (-pi, pi].
  */
 typedef enum {
-  CP_JOINT_BALL,           /**< points meet */
+  CP_JOINT_NONE = -1,      /**< CPBodiesJointKind: no joint, but a coupler or a drive */
+  CP_JOINT_BALL = 0,       /**< points meet */
   CP_JOINT_REVOLUTE,       /**< a hinge */
   CP_JOINT_UNIVERSAL,      /**< Hooke's joint */
   CP_JOINT_CYLINDRICAL,    /**< slides and turns */
@@ -95,8 +96,7 @@ typedef enum {
   CP_JOINT_POINT_ON_LINE,  /**< a point on a line of a */
   CP_JOINT_POINT_ON_PLANE, /**< a point on a plane of a */
   CP_JOINT_ROLLING,        /**< a ball or an upright wheel rolls without slip */
-  CP_JOINT_ROLLING_DISC,   /**< a disc that may tilt rolls without slip; not in the plane */
-  CP_NUM_JOINTS            /**< their number */
+  CP_JOINT_ROLLING_DISC    /**< a disc that may tilt rolls without slip; not in the plane */
 } CPJointKind;
 
 /** A point and the directions of a joint's axes on one side. */
@@ -125,8 +125,7 @@ typedef struct {
 typedef enum {
   CP_ON_PLANE   = 0, /**< the plane through P_a with the normal z_a */
   CP_ON_SPHERE  = 1, /**< a sphere about P_a, solid or hollow */
-  CP_ON_SURFACE = 2, /**< a surface given by a function (CPSurfaceFn) */
-  CP_NUM_ON          /**< their number */
+  CP_ON_SURFACE = 2  /**< a surface given by a function (CPSurfaceFn) */
 } CPContactOn;
 
 /** Shape of body b in a contact. */
@@ -136,8 +135,7 @@ typedef enum {
   CP_TOUCH_CYLINDER =
       2, /**< both edges of a cylinder about P_b with the axis z_b, on a plane: 2 contacts */
   CP_TOUCH_BOX =
-      3, /**< the vertices of a box about P_b with edges along x_b, y_b, z_b: 8 contacts, in the plane 4 */
-  CP_NUM_TOUCH /**< their number */
+      3 /**< the vertices of a box about P_b with edges along x_b, y_b, z_b: 8 contacts, in the plane 4 */
 } CPContactTouch;
 
 /**
@@ -460,7 +458,7 @@ CPODES_EXPORT int CPBodiesPoints(CPBodies bodies, CPBodiesKind kind, int i, N_Ve
                                  sunrealtype *Pa, sunrealtype *Pb);
 /** Returns 2 in the plane, 3 in space. */
 CPODES_EXPORT int CPBodiesDimension(CPBodies bodies);
-/** Returns the kind of joint i (CPJointKind), CP_NUM_JOINTS for couplers and drives, or CP_ILL_INPUT if there is none. */
+/** Returns the kind of joint i (CPJointKind), CP_JOINT_NONE for couplers and drives, or CP_ILL_INPUT if there is none. */
 CPODES_EXPORT int CPBodiesJointKind(CPBodies bodies, int i);
 /** Returns the rows and present constants of contact i, after CPBodiesMech or CPBodiesModel. rows: out. The constants are
  * parameters. */

@@ -33,7 +33,7 @@ CPODES_EXPORT const char *CPGetVersion(int *major, int *minor, int *patch);
  * returns the name of each code.
  */
 enum CPReturnCode {
-  CP_SUCCESS = 0, /**< done */
+  CP_SUCCESS = 0,  /**< done */
   CP_STOPPED = 50, /**< a function of the user's has ended a run (cpodes_session.h) */
 
   /* wrong use: nothing was changed */
@@ -146,8 +146,7 @@ typedef enum {
   CP_SHAPE_BOX      = 0, /**< corners at +-a +-b +-c */
   CP_SHAPE_CYLINDER = 1, /**< axis c, with circles of radius |a| = |b| at both ends +-c */
   CP_SHAPE_SPHERE   = 2, /**< radius |a| = |b| = |c|; an ellipsoid if they differ */
-  CP_SHAPE_WHEEL    = 3, /**< a cylinder with spokes, which make its rotation visible */
-  CP_NUM_SHAPES          /**< their number */
+  CP_SHAPE_WHEEL    = 3  /**< a cylinder with spokes, which make its rotation visible */
 } CPShapeKind;
 
 #ifdef __cplusplus

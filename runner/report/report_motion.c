@@ -56,7 +56,7 @@ static json_t *shapes(const Report *r) {
 static json_t *outlines(const Report *r, bool flat) {
   json_t *kinds = json_array();
   double at[OUTLINE_MOST][3];
-  for (int kind = 0; kinds && kind < CP_NUM_SHAPES; kind++) {
+  for (int kind = 0; kinds && kind <= CP_SHAPE_WHEEL; kind++) {
     json_t *list = json_array();
     int count    = 0;
     for (int i = 0; i < r->info->nshapes && !count; i++)

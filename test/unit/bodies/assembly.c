@@ -362,7 +362,7 @@ START_TEST(every_row_has_the_name_of_its_element) {
   char names[MOST][LENGTH];
   int rows = 0;
   for (int d = 2; d <= 3; d++)
-    for (int kind = 0; kind < CP_NUM_JOINTS; kind++) {
+    for (int kind = 0; kind < (CP_JOINT_ROLLING_DISC + 1); kind++) {
       CPMechModel model;
       create(d);
       seed              = 3;

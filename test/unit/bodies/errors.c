@@ -145,8 +145,8 @@ START_TEST(wrong_contacts_are_named) {
   case 7: c.b = "wheel", rule = "no body \"wheel\""; break;
   case 8: c.b = NULL, rule = "must differ"; break;
   case 9: c.name = "base", rule = "already"; break;
-  case 10: c.on = CP_NUM_ON, rule = "must be of CPContactOn"; break;
-  case 11: c.touch = CP_NUM_TOUCH, rule = "and CPContactTouch, and are 0 and 4"; break;
+  case 10: c.on = CP_ON_SURFACE + 1, rule = "must be of CPContactOn"; break;
+  case 11: c.touch = CP_TOUCH_BOX + 1, rule = "and CPContactTouch, and are 0 and 4"; break;
   case 12: c.on = CP_ON_SURFACE, rule = "needs the function `surface`"; break;
   case 13: c.surface = cone, rule = "other kinds must have none"; break;
   case 14:
@@ -597,7 +597,7 @@ START_TEST(wrong_shapes_are_named) {
   case 2: s.size[2] = NAN; break;
   case 3: s.kind = CP_SHAPE_WHEEL, s.size[2] = 0, word = "0"; break;
   case 4: s.kind = CP_SHAPE_SPHERE, s.size[0] = -5, word = "-5"; break;
-  case 5: s.kind = CP_NUM_SHAPES, rule = "kind must be one of", word = "4"; break;
+  case 5: s.kind = CP_SHAPE_WHEEL + 1, rule = "kind must be one of", word = "4"; break;
   case 6: s.body = "nobody", rule = "no body"; break;
   case 7: s.body = NULL, rule = "must differ"; break;
   case 8: s.name = "body", word = "body", rule = "already"; break;

@@ -286,7 +286,7 @@ static void shape_of_nowhere(Copy *c) {
   CPModelDrawShapes(c->model, 1, &(CPModelShape){CP_SHAPE_BOX, {0, 1, 1, 2}});
 }
 static void shape_of_no_kind(Copy *c) {
-  CPModelDrawShapes(c->model, 1, &(CPModelShape){CP_NUM_SHAPES, {0, 1, 1, 1}});
+  CPModelDrawShapes(c->model, 1, &(CPModelShape){CP_SHAPE_WHEEL + 1, {0, 1, 1, 1}});
 }
 static void segment_of_no_kind(Copy *c) {
   c->model->drawing.segment_kind[0] = (CPModelSegmentKind)(CP_SEGMENT_SPRING + 1);
