@@ -49,12 +49,16 @@ typedef struct {
   void *data;
   const char *text;
   int m;
+  int nquad; /* the last components of y that are quadratures: the functions do not depend on them */
   int counts_f;       /* the system's evaluations of f are counted as the integrator's */
   sunrealtype growth; /* h is kept up to this ratio of step sizes: new factors would cost more */
   /* Computes x = (k, lambda) at (t, y), the start of a run. */
   int (*start)(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data);
   int (*residual)(sunrealtype t, const sunrealtype *y, const sunrealtype *x, sunrealtype *r,
                   void *data);
+  /* Computes the derivatives of quadratures in x at (t, y, x), a stage that the iteration has solved for. Their
+   * residuals and corrections are 0 (NULL if nquad is 0). */
+  int (*quadratures)(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data);
   /* residual at s points: t [s], Y [s n], x, r [s (n + m)] (optional). */
   int (*residuals)(int s, const sunrealtype *t, const sunrealtype *Y, const sunrealtype *x,
                    sunrealtype *r, void *data);

@@ -4,7 +4,8 @@
  *   k = (q', u', z'),   r_q = N(q) u - k_q,                      r_z      = zdot - k_z,
  *                       r_u = f + f_lambda - M k_u - A^T lambda,  r_lambda = b - A k_u
  *
- * in this order. Residuals need no factors. Constraints of all levels have the rows of A. */
+ * in this order. Residuals need no factors. Constraints of all levels have the rows of A. Quadratures
+ * are left out of the iteration: their r_z is 0, and their k_z follows from the stages. */
 #include "implicit.h"
 
 #include <math.h>
@@ -54,6 +55,7 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
   const CPMech mech           = data;
   struct CPMechImplicit_ *own = mech->implicit;
   const int nq = mech->nq, nu = mech->nu, nz = mech->nz, m = mech->m;
+  const int unknown     = mech->newton->P->nz; /* auxiliary states that are not quadratures */
   const char *fixed     = mech->newton->P->fixed;
   const int turns_first = own->nullity > 0 && cpMechTakesLambda(mech);
   const double *a = x + nq, *lambda = a + nu + nz, *shortest;
@@ -78,7 +80,7 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
     cpMechPutFullRates(mech, r, own->a);
     for (int i = 0; i < nq; i++) r[i] -= x[i];
   }
-  if (!flag) flag = cpMechForm(mech, &s, a, shortest, ru, rlambda, rz);
+  if (!flag) flag = cpMechForm(mech, &s, a, shortest, ru, rlambda, unknown > 0 ? rz : NULL);
   if (!turns_first) {
     if (!flag && own->nullity > 0 && cpMechMultiplies(mech)) flag = cpMechA(mech, t, s.q);
     if (!flag) flag = cpMechTurnNull(mech);
@@ -86,12 +88,23 @@ static int residual(sunrealtype t, const sunrealtype *y, const sunrealtype *x, s
   if (flag) return flag;
   own->left_out = cpMechLeaveOut(mech, rlambda);
   own->largest  = own->left_out > 0.0 ? cpLargest(a, nu) : 0.0;
-  for (int k = 0; k < nz; k++) rz[k] -= x[nq + nu + k];
+  for (int k = 0; k < nz; k++) rz[k] = k < unknown ? rz[k] - x[nq + nu + k] : 0.0;
   for (int j = 0; own->any_fixed && j < nu; j++)
     if (fixed[j]) ru[j] = a[j] - x[nq + j];
   for (int i = 0; own->any_fixed && i < m; i++)
     if (fixed[nu + i]) rlambda[i] = lambda[i] - x[nq + nu + nz + i];
   return CP_SUCCESS;
+}
+
+static int quadratures(sunrealtype t, const sunrealtype *y, sunrealtype *x, void *data) {
+  const CPMech mech = data;
+  const int first = mech->newton->P->nz, nquad = mech->newton->P->nquad;
+  double *zdot = mech->implicit->change, *k = x + mech->nq + mech->nu + first;
+  CPMechState s;
+  int flag = cpMechRead(mech, t, y, &s);
+  if (!flag) flag = cpMechAuxiliary(mech, &s, cpMechShortest(mech, x + mech->n), zdot);
+  if (!flag) memcpy(k, zdot + first, (size_t)nquad * sizeof *k);
+  return flag;
 }
 
 /* ---- Newton's matrix ---- */
@@ -234,7 +247,7 @@ static int leading(sunrealtype *x, void *data) {
   const CPPartials P = mech->newton->P;
   const int nu = mech->nu, nz = mech->nz, m = mech->m;
   double *in = mech->implicit->leading, *u = x + mech->nq, *z = u + nu, *lambda = z + nz;
-  double *known = mech->implicit->known[0], *change = mech->implicit->change;
+  double *known           = mech->implicit->known[0];
   const double *lambda_in = in + nu + nz;
   memcpy(in, u, (size_t)(nu + nz + m) * sizeof *in);
   memcpy(known, x, (size_t)(mech->n + m) * sizeof *x);
@@ -247,12 +260,8 @@ static int leading(sunrealtype *x, void *data) {
   cpMatTimes(&P->A, 1.0, in, 0.0, lambda);
   cpBlockTimes(&P->block[CP_OF_F][CP_BY_LAMBDA], -1.0, lambda_in, u);
   cpBlockTimes(&P->block[CP_OF_Z][CP_BY_LAMBDA], -1.0, lambda_in, z);
-  const double *const along[] = {NULL, NULL, z, lambda_in};
-  int flag                    = CP_SUCCESS;
-  if (P->nquad > 0) flag = cpPartialsAlong(P, along, change);
-  for (int k = 0; !flag && k < P->nquad; k++) z[P->nz + k] -= change[k];
   keepFixed(mech, known, x);
-  return flag;
+  return CP_SUCCESS;
 }
 
 /* Have rows been switched on or off since the newest partial derivatives? */
@@ -379,24 +388,26 @@ int cpMechImplicitAttach(CPMech mech, const CPImplicitSystem **system) {
   for (int k = CP_COMPLEX_FACTORS; k < CP_COMPLEX_FACTORS + 2 && !flag; k++)
     flag = cpNewtonMatrixCreate(&own->S[k], mech->newton->P, 1);
   const int large = !mech->newton->P->sparse && mech->nu + mech->m > CP_LARGE_DENSE;
-  own->system     = (CPImplicitSystem){.data       = mech,
-                                       .text       = mech->text,
-                                       .m          = mech->m,
-                                       .growth     = large ? CP_GROWTH_DENSE : CP_GROWTH,
-                                       .start      = start,
-                                       .residual   = residual,
-                                       .partials   = partials,
-                                       .diagonal   = diagonal,
-                                       .factor     = factor,
-                                       .solve      = solve,
-                                       .leading    = leading,
-                                       .settle     = cpMechSettle,
-                                       .filter     = filter,
-                                       .verify     = verify,
-                                       .project    = project,
-                                       .velocities = velocities,
-                                       .changed    = changed,
-                                       .fleeting   = fleeting};
+  own->system     = (CPImplicitSystem){.data        = mech,
+                                       .text        = mech->text,
+                                       .m           = mech->m,
+                                       .growth      = large ? CP_GROWTH_DENSE : CP_GROWTH,
+                                       .start       = start,
+                                       .nquad       = mech->newton->P->nquad,
+                                       .residual    = residual,
+                                       .quadratures = quadratures,
+                                       .partials    = partials,
+                                       .diagonal    = diagonal,
+                                       .factor      = factor,
+                                       .solve       = solve,
+                                       .leading     = leading,
+                                       .settle      = cpMechSettle,
+                                       .filter      = filter,
+                                       .verify      = verify,
+                                       .project     = project,
+                                       .velocities  = velocities,
+                                       .changed     = changed,
+                                       .fleeting    = fleeting};
   if (flag) return cpReason(mech->text, flag, "no memory for the iteration matrix");
   mech->stats.newton = mech->newton->type;
   *system            = &mech->implicit->system;

@@ -288,33 +288,6 @@ static int gammaDirections(CPNewtonMatrix *S, double *const r[2], double *const 
   return flag;
 }
 
-/* Adds to the corrections of z' those that follow from r, the others: y changes by gamma times its
- * part of r. */
-static int correctQuadratures(CPNewtonMatrix *S, double *const r[2]) {
-  const CPPartials P = S->P;
-  const int nq = P->mech->nq, nu = P->nu, first = nq + nu + P->nz;
-  double *du[2], *dz[2];
-  int flag = directions(S, r);
-  for (int part = 0; part < S->parts; part++) {
-    du[part] = r[part] + nq, dz[part] = du[part] + nu;
-    memset(S->dz[part], 0, (size_t)P->nz * sizeof *S->dz[part]);
-  }
-  for (int part = 0; part < S->parts; part++)
-    memset(S->v[part], 0, (size_t)nu * sizeof *S->v[part]);
-  addGamma(S, nu, S->s, S->v);
-  for (int part = 0; part < S->parts; part++)
-    memset(S->s[part], 0, (size_t)nu * sizeof *S->s[part]);
-  addGamma(S, nu, du, S->s);
-  addGamma(S, P->nz, dz, S->dz);
-  for (int part = 0; !flag && part < S->parts; part++) {
-    double *own = r[part] + first;
-    flag        = cpPartialsAlong(
-               P, (const double *[]){S->v[part], S->s[part], S->dz[part], own + P->nquad}, S->change);
-    for (int k = 0; !flag && k < P->nquad; k++) own[k] += S->change[k];
-  }
-  return flag;
-}
-
 int cpNewtonCorrect(CPNewtonMatrix *S, double *re, double *im) {
   const CPPartials P = S->P;
   const int nq = P->mech->nq, nu = P->nu, m = P->m, nz = P->nz, all = P->mech->nz;
@@ -346,8 +319,7 @@ int cpNewtonCorrect(CPNewtonMatrix *S, double *re, double *im) {
     memcpy(r[part] + nq + nu, x[part] + nu + m, (size_t)nz * sizeof *re);
     memcpy(r[part] + nq + nu + all, x[part] + nu, (size_t)m * sizeof *re);
   }
-  flag = positions(S, x, dq); /* (1 - gamma E)^-1 (r_q + gamma N u'') */
-  return flag || P->nquad == 0 ? flag : correctQuadratures(S, r);
+  return positions(S, x, dq); /* (1 - gamma E)^-1 (r_q + gamma N u'') */
 }
 
 /* ---- life cycle ---- */
@@ -359,7 +331,6 @@ int cpNewtonMatrixCreate(CPNewtonMatrix *S, CPPartials P, int is_complex) {
     CP_NEW(&S->arena, S->x[part], order);
     CP_ARRAYS(&S->arena, P->nu, &S->s[part], &S->v[part]);
     CP_ARRAYS(&S->arena, P->mech->nq, &S->rq[part], &S->Nv[part]);
-    CP_NEW(&S->arena, S->dz[part], P->nz);
   }
   CP_NEW(&S->arena, S->change, P->nquad);
   CP_NEW(&S->arena, S->rotation, P->mech->coords.nquaternions);

@@ -24,8 +24,9 @@
  * their rows and columns are those of the identity ("fixed").
  *
  * Quadratures, auxiliary states that no function depends on, would be a dense row below a triangular
- * matrix. They have no rows and columns: once the rest is known, their zeta' is the derivative of
- * their rates along (dq, du, dz, lambda'), by one difference whatever the size of the system.
+ * matrix. They have no rows and columns. Solutions contain them: once the rest is known, their zeta' is
+ * the derivative of their rates along (dq, du, dz, lambda'), by one difference whatever the size of the
+ * system. Corrections leave them out.
  *
  * The partial derivatives (CPPartials) do not depend on gamma, and the matrix (CPNewtonMatrix) does
  * not depend on the integrator: any method that needs (I - gamma J)^-1, or a block of it, uses both
@@ -158,7 +159,7 @@ typedef struct {
   int power[CP_MAX_TERMS];
   CPLu lu;
   double *x[2], *s[2], *v[2], *rq[2], *Nv[2]; /* [order], [nu], [nu], [nq], [nq] */
-  double *dz[2], *change;                     /* [nz], [nquad] */
+  double *change;                             /* [nquad] */
 } CPNewtonMatrix;
 
 int cpNewtonMatrixCreate(CPNewtonMatrix *S, CPPartials P, int is_complex);
@@ -177,7 +178,7 @@ int cpNewtonSolve(CPNewtonMatrix *S, const double *r, double *x);
  *                      F as above; out, the corrections (q'', u'', z'', lambda')
  *
  * A real S does not use im, which may be NULL. Residuals of fixed rows are ignored, and their
- * corrections are 0. */
+ * corrections are 0. Quadratures that are left out keep their residuals. */
 int cpNewtonCorrect(CPNewtonMatrix *S, double *re, double *im);
 
 /* ---- the linear solver of an integrator ---- */

@@ -360,10 +360,10 @@ static int start(CPOneStep mem) {
   R->last             = NULL;
   R->have_partials = R->failures = R->since = R->jumps = R->jumped = 0;
   R->h_factors                                                     = 0.0;
-  R->eta                                                           = 1.0;
-  R->first                                                         = 1;
-  R->moved                                                         = INFINITY;
-  mem->on_manifold                                                 = 0;
+  R->eta = R->eta_quad = 1.0;
+  R->first             = 1;
+  R->moved             = INFINITY;
+  mem->on_manifold     = 0;
   if (!R->system.counts_f) mem->stats.nfe++;
   flag = R->system.start(base->t, N_VGetArrayPointer(base->y), R->x0, R->system.data);
   if (flag == -CV_REPTD_RHSFUNC_ERR) return CV_FIRST_RHSFUNC_ERR;

@@ -78,6 +78,7 @@ typedef struct {
   sunrealtype h_factors;
   const CPRadauTable *table_factors;
   sunrealtype eta, theta; /* contraction theta; eta = theta / (1 - theta), kept between steps */
+  sunrealtype eta_quad;   /* eta of quadratures, by their own contraction */
   sunrealtype known; /* a residual that one iteration with these derivatives is known to solve */
   sunrealtype *first_r; /* [n] residual of the last stage before the first iteration (plain equations) */
   int iterations, accelerated; /* of the newest iteration */

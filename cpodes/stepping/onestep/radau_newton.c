@@ -285,6 +285,55 @@ static int allocatePairs(CPOneStep mem) {
   return cpReason(mem->base.text, CP_MEM_FAIL, "no memory for the iteration of the stages");
 }
 
+/* ---- quadratures ----
+ *
+ * Nothing depends on them, so the iteration leaves them out: Y_i = y + h sum_j a_ij k_j with the k_j of
+ * the stages that it has solved for. But they depend on multipliers, which it does not test: where all
+ * motions are prescribed, k has converged before lambda. They are therefore evaluated in the iteration
+ * that should be the last but one, too, and have to have converged in the last one. The change from one
+ * evaluation to the next, and from the prediction to the first one, is mostly that by the first of the
+ * iterations in between. */
+
+/* A slower contraction is due to roundoff, or the iteration fails anyway. */
+#define SLOWEST 0.9
+
+typedef struct {
+  int evaluated, passed; /* the iteration of the latest evaluation, and those since the one before */
+  sunrealtype change;    /* from the one before */
+} Quadratures;
+
+/* Integrates the quadratures after iteration it. *left: the estimated error that further iterations would
+ * remove. */
+static int integrate(CPOneStep mem, sunrealtype h, int it, Quadratures *Q, sunrealtype *left) {
+  const CPRadau R           = mem->own;
+  const CPRadauTable *T     = R->table;
+  const CPImplicitSystem *S = &R->system;
+  const int n = R->n, nquad = S->nquad, first = n - nquad;
+  const sunrealtype *ewt = N_VGetArrayPointer(mem->base.ewt) + first;
+  sunrealtype *before = R->v, *Y = R->Y + first, sum = 0.0, theta;
+  for (int i = 0; i < T->s; i++) {
+    memcpy(before + i * nquad, Y + i * n, (size_t)nquad * sizeof *Y);
+    const int flag =
+        S->quadratures(mem->base.t + T->c[i] * h, R->Y + i * n, R->x + i * R->N, S->data);
+    if (flag) return cpRadauBecause(mem, flag);
+  }
+  combine(T->s, nquad, T->A, h, R->x + first, R->N, N_VGetArrayPointer(mem->base.y) + first, 0, Y,
+          n);
+  for (int i = 0; i < T->s; i++)
+    for (int k = 0; k < nquad; k++) {
+      const sunrealtype moved = (Y[i * n + k] - before[i * nquad + k]) * ewt[k];
+      sum += moved * moved;
+    }
+  const sunrealtype change = sqrt(sum / (n * T->s));
+  if (Q->evaluated > 0) {
+    theta       = fmin(pow(change / fmax(Q->change, 1.0e-300), 1.0 / Q->passed), SLOWEST);
+    R->eta_quad = theta / (1.0 - theta);
+  }
+  *Q    = (Quadratures){it, it - Q->evaluated, change};
+  *left = Q->passed > 1 ? INFINITY : change * fmax(R->eta, R->eta_quad);
+  return CP_SUCCESS;
+}
+
 /* ---- the iteration ---- */
 
 /* r_i = r(t + c_i h, Y_i, x_i) */
@@ -345,12 +394,14 @@ static int newton(CPOneStep mem, sunrealtype h) {
   const CPRadau R       = mem->own;
   const CPRadauTable *T = R->table;
   const int N = R->N, s = T->s;
-  sunrealtype before = 0.0, left = 0.0, first = 0.0;
+  sunrealtype before = 0.0, left = 0.0, first = 0.0, left_quad;
   int pairs = 0, unsolved = 0;
+  Quadratures Q  = {0};
   int most       = mem->hfixed > 0.0 ? MAX_FIXED
                    : R->have_stages  ? CP_RADAU_STAGE_ITERATIONS
                                      : CP_RADAU_ITERATIONS;
   R->eta         = pow(fmax(R->eta, CP_UROUND), 0.8);
+  R->eta_quad    = pow(fmax(R->eta_quad, CP_UROUND), 0.8);
   R->theta       = 0.0;
   R->accelerated = 0;
   for (int it = 1; it <= most; it++) {
@@ -399,13 +450,18 @@ static int newton(CPOneStep mem, sunrealtype h) {
     before = fmax(norm, 1.0e-300);
     combine(s, N, T->T, 1.0, step, N, R->x, N, R->x, N); /* x += T step */
     states(mem, h);
+    left_quad = 0.0;
+    if (R->system.nquad > 0 && R->eta * norm * R->eta / (1.0 + R->eta) <= KAPPA) {
+      flag = integrate(mem, h, it, &Q, &left_quad);
+      if (flag) return flag;
+    }
     if (R->eta * norm > KAPPA) continue;
     if (it > 1 && !R->have_stages) left = residue(mem, h);
     const sunrealtype enough = it == 1 && !R->system.diagonal ? R->known : LESS * first;
     unsolved                 = !isfinite(left) || !(R->accelerated || left <= fmax(1.0, enough));
     if (unsolved) continue;
     if (it == 2 && !R->system.diagonal) R->known = fmax(R->known, known(mem, h, first));
-    return CP_SUCCESS;
+    if (left_quad <= KAPPA) return CP_SUCCESS;
   }
   mem->stats.nsolvefails++;
   if (unsolved)
@@ -433,8 +489,8 @@ int cpRadauStages(CPOneStep mem, sunrealtype h) {
     for (int i = 0; !flag && R->system.settle && i < R->table->s; i++)
       R->system.settle(R->x + i * R->N, R->system.data);
     if (!flag) return CP_SUCCESS;
-    R->eta           = 1.0;
-    R->have_partials = 0; /* A shorter step has its middle at another state. */
+    R->eta = R->eta_quad = 1.0;
+    R->have_partials     = 0; /* A shorter step has its middle at another state. */
     renew = R->have_stages && flag == -CV_CONV_FAILURE && R->theta < 1.0 && tries < MOST_RENEWALS;
     if (!renew && (fresh || flag != -CV_CONV_FAILURE || R->theta > 0.5)) return flag;
   }

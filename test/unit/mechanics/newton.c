@@ -205,7 +205,9 @@ static void multipliers_at(const double *state, double *lambda) {
 static double error_of(SUNMatrix J, double complex gamma, const Vector k, const Vector zero) {
   const int n    = mech->n;
   double largest = 0.0;
-  for (int i = 0; i < n; i++) {
+  for (int i = n - newton->P->nquad; i < n; i++)
+    largest = fmax(largest, cabs(k[i] - residuals[i])); /* Quadratures are left out. */
+  for (int i = 0; i < n - newton->P->nquad; i++) {
     double complex r = k[i] - zero[i];
     for (int j = 0; j < n; j++) r -= gamma * SM_ELEMENT_D(J, i, j) * k[j];
     largest = fmax(largest, cabs(r));
