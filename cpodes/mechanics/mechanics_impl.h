@@ -86,6 +86,7 @@ typedef struct {
 typedef struct {
   double *lambda;
   double t, *q; /* the newest state */
+  int left_out; /* quadratures that Newton's iteration leaves out, while it runs */
   double start; /* a run starts there, and the accelerations have not been evaluated; or NaN */
   /* [m] maxima so far of the squared lengths that are a by-product of factorisations (CPSaddle_), and
    * that of all */
@@ -380,7 +381,9 @@ static inline int cpMechOtherRates(CPMech mech, const CPMechState *s, const doub
                                    sunrealtype *yd) {
   sunrealtype *udot = yd + mech->nq;
   int flag          = cpMechKinematics(mech, s->q, CP_N, s->u, yd);
-  if (!flag && mech->nz > 0) flag = cpMechAuxiliary(mech, s, lambda, udot + mech->nu);
+  if (!flag && mech->nz > mech->stage.left_out)
+    flag = cpMechAuxiliary(mech, s, lambda, udot + mech->nu);
+  for (int k = mech->nz - mech->stage.left_out; k < mech->nz; k++) udot[mech->nu + k] = 0.0;
   if (!flag && mech->motions.nfull > 0) cpMechPutFullRates(mech, yd, udot);
   return flag;
 }
@@ -504,6 +507,10 @@ void cpMechSensKeep(CPMech mech, sunrealtype t, const sunrealtype *y, const sunr
                     const sunrealtype *lambda);
 
 /* ---- newton/newton.c: the linear solver of Newton's iteration ---- */
+
+/* For CPSystem. */
+int cpMechLeaveQuadratures(int on, void *data);
+int cpMechQuadratures(sunrealtype t, N_Vector y, void *data);
 /* Creates matrix and linear solver by mech->options.newton_type, and passes them to the
  * integrator. */
 int cpMechNewtonAttach(CPMech mech, CPIntegrator mem);

@@ -151,6 +151,12 @@ typedef struct {
    * be accurate to a small part of tol in the norm of ewt. If ydot is NULL, the run starts again: nothing is
    * carried over from it (optional). */
   void (*expect)(N_Vector ydot, N_Vector ewt, sunrealtype gamma, sunrealtype tol, void *data);
+  /* The last components of y may be quadratures, on which nothing depends. If `on`, evaluations and linear
+   * solutions of Newton's iteration leave them out from now on: y' is 0. Returns their number (optional). */
+  int (*leave_out)(int on, void *data);
+  /* After the iteration: replaces quadratures in y by their derivatives at (t, y), which is the newest
+   * state plus the newest linear solution. Returns the codes of a right-hand side. */
+  int (*quadratures)(sunrealtype t, N_Vector y, void *data);
   /* A run starts, or starts again, at t, where the state is consistent (optional). */
   void (*begin)(sunrealtype t, void *data);
   /* At states off the manifold of invariants, evaluates the right-hand side at the nearest state on

@@ -162,7 +162,7 @@ typedef struct {
   sunindextype nz; /**< auxiliary states */
   sunindextype nquad; /**< how many of them, the last ones, are quadratures, such as a work: no function depends on
                            them. Without auxiliary_jac they need no partial derivatives and have no place in
-                           iteration matrices: an iteration costs one more evaluation of zdot, whatever nu and na */
+                           iterations: a step of BDF evaluates zdot once, and one of RADAU mostly twice for each stage */
   sunindextype np; /**< position constraints */
   sunindextype nv; /**< velocity constraints, np if less than that */
   sunindextype na; /**< acceleration constraints, rows of A; nv if less than that */

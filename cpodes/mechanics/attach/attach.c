@@ -67,6 +67,8 @@ static int install(CPMech mech, CPIntegrator s) {
                            .scale       = scaled ? scaleWeights : NULL,
                            .begin       = begin,
                            .linsys      = cpMechLinearSystem,
+                           .leave_out   = cpMechLeaveQuadratures,
+                           .quadratures = cpMechQuadratures,
                            .on_manifold = cpMechOnManifold,
                            .expect      = mech->model.inverse ? cpMechExpect : NULL,
                            .sine        = cpMechStageSine,

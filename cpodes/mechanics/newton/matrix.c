@@ -262,7 +262,7 @@ int cpNewtonSolve(CPNewtonMatrix *S, const double *r, double *x) {
   addGamma(S, nz, dzeta, dz);
   freeVelocities(S, du, S->v);
   flag = positions(S, S->v, dq); /* dq = (1 - gamma E)^-1 (r_q + gamma N du) */
-  if (flag || P->nquad == 0) return flag;
+  if (flag || P->nquad == 0 || mech->stage.left_out > 0) return flag;
   flag = directions(S, dq);
   if (!flag)
     flag = cpPartialsAlong(P, (const double *[]){S->s[0], S->v[0], dz[0], S->x[0] + nu}, S->change);

@@ -6,6 +6,7 @@
 #include "cpodes/stepping/stepper.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The code for an unrecoverable failure of a package; SUNDIALS 6.4 has a special one. */
 #ifdef SUNLS_PACKAGE_FAIL_UNREC
@@ -96,6 +97,29 @@ static int solverFree(SUNLinearSolver LS) {
   LS->content = NULL;
   SUNLinSolFreeEmpty(LS);
   return 0;
+}
+
+/* ---- quadratures, which Newton's iteration leaves out ---- */
+
+int cpMechLeaveQuadratures(int on, void *data) {
+  const CPMech mech           = data;
+  return mech->stage.left_out = on && mech->newton ? mech->newton->P->nquad : 0;
+}
+
+/* The newest solution contains the change of the multipliers since the newest evaluation. */
+int cpMechQuadratures(sunrealtype t, N_Vector y, void *data) {
+  const CPMech mech  = data;
+  const CPPartials P = mech->newton->P;
+  double *lambda = P->x2[CP_BY_LAMBDA], *zdot = P->perturbed[CP_OF_Z];
+  const double *change = mech->newton->S.x[0] + P->nu;
+  CPMechState s;
+  int flag = cpMechRead(mech, t, N_VGetArrayPointer(y), &s);
+  for (int i = 0; i < P->m; i++) lambda[i] = mech->stage.lambda[i] + change[i];
+  if (!flag) flag = cpMechAuxiliary(mech, &s, lambda, zdot);
+  if (!flag)
+    memcpy(N_VGetArrayPointer(y) + mech->n - P->nquad, zdot + P->nz,
+           (size_t)P->nquad * sizeof *zdot);
+  return mech->attached.cause = flag;
 }
 
 /* ---- life cycle ---- */

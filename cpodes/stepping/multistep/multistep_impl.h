@@ -110,6 +110,7 @@ typedef struct {
   N_Vector tmp;          /* workspace of the owner */
   long int nsetups;      /* number of set-ups when a Newton matrix was last checked */
   int matrix_not_finite; /* the latest solve failed because its matrix is not finite */
+  int nquad;             /* quadratures that Newton's iteration leaves out, while it runs */
   CPNewton newton;       /* for the states */
 } CPWrapped;
 

@@ -150,6 +150,26 @@ static int keptSystem(N_Vector ycor, N_Vector value, void *mem) {
   return nls->sysfn_failed;
 }
 
+/* The corrections of quadratures, which the iteration has left out, follow from the others:
+ * ycor = gamma y' - rl1 zn_1. */
+static int integrate(CPWrapped *nls, N_Vector ycor) {
+  const CPSystem *system = &((CPMultistep)nls->owner)->base.system;
+  N_Vector ypred, y, f, zn1;
+  sunrealtype t, gamma, rl1;
+  void *data;
+  int flag =
+      CVodeGetNonlinearSystemData(nls->ctest_data, &t, &ypred, &y, &f, &gamma, &rl1, &zn1, &data);
+  if (flag) return flag;
+  N_VLinearSum(1.0, ypred, 1.0, ycor, nls->tmp);
+  flag = system->quadratures(t, nls->tmp, system->data);
+  if (flag) return flag < 0 ? CV_RHSFUNC_FAIL : CP_CV_RHSFUNC_RECVR;
+  const sunrealtype *rates = N_VGetArrayPointer(nls->tmp), *before = N_VGetArrayPointer(zn1);
+  const sunindextype n = N_VGetLength(ycor);
+  for (sunindextype i = n - nls->nquad; i < n; i++)
+    N_VGetArrayPointer(ycor)[i] = gamma * rates[i] - rl1 * before[i];
+  return CP_SUCCESS;
+}
+
 int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunrealtype tol,
                  sunbooleantype callLSetup, void *mem) {
   const int keeps = nls->inner->ops->solve == SUNNonlinSolSolve_FixedPoint;
@@ -165,7 +185,8 @@ int cpInnerSolve(CPWrapped *nls, N_Vector y0, N_Vector ycor, N_Vector ewt, sunre
   nls->sysfn_failed  = 0;
   nls->inner_running = 1;
   if (keeps) SUNNonlinSolSetSysFn(nls->inner, keptSystem); /* the solver only passes memory on */
-  const int flag = SUNNonlinSolSolve(nls->inner, y0, ycor, ewt, tol, callLSetup, keeps ? nls : mem);
+  int flag = SUNNonlinSolSolve(nls->inner, y0, ycor, ewt, tol, callLSetup, keeps ? nls : mem);
+  if (!flag && nls->nquad > 0) flag = integrate(nls, ycor);
   if (keeps) SUNNonlinSolSetSysFn(nls->inner, nls->sysfn);
   nls->inner_running     = 0;
   nls->matrix_not_finite = 0;
@@ -231,6 +252,7 @@ static int residual(N_Vector ycor, N_Vector F, void *mem) {
   CPWrapped *nls = mem;
   int flag       = expect(nls, ycor);
   if (!flag) flag = nls->sysfn(ycor, F, nls->ctest_data);
+  for (int k = 1; k <= nls->nquad; k++) N_VGetArrayPointer(F)[N_VGetLength(F) - k] = 0.0;
   if (!flag) nls->newton.residual = cpWrmsNorm(F, nls->newton.ewt);
   return flag;
 }
@@ -306,11 +328,15 @@ int cpNewtonIterate(CPWrapped *nls, sunrealtype t, N_Vector y0, N_Vector ycor, N
   if (inner->ops->solve != SUNNonlinSolSolve_Newton || !nls->lsetup || !nls->lsolve ||
       ((SUNNonlinearSolverContent_Newton)inner->content)->CTest != nls->ctest)
     return cpInnerSolve(nls, y0, ycor, ewt, tol, callLSetup, cvode_mem);
-  nls->newton.t   = t;
-  nls->newton.ewt = ewt;
-  nls->newton.tol = tol;
+  const CPSystem *system = &((CPMultistep)nls->owner)->base.system;
+  nls->newton.t          = t;
+  nls->newton.ewt        = ewt;
+  nls->newton.tol        = tol;
+  nls->nquad             = system->leave_out ? system->leave_out(1, system->data) : 0;
   setFunctions(inner, residual, setUp, solveLinear, converged, nls);
   const int flag = cpInnerSolve(nls, y0, ycor, ewt, tol, callLSetup, nls);
+  if (system->leave_out) system->leave_out(0, system->data);
+  nls->nquad = 0;
   /* The user may take the inner solver back, so it gets CVODES' functions again. */
   setFunctions(inner, nls->sysfn, nls->lsetup, nls->lsolve, nls->ctest, nls->ctest_data);
   if (flag) return flag;

@@ -185,15 +185,17 @@ START_TEST(evaluations_of_the_power_per_step_do_not_grow_with_the_mechanism) {
 }
 END_TEST
 
-/* An iteration that contained W would take two evaluations for each stage, and W would ask for more iterations than the
- * motion: 47 evaluations a step of five stages. Where the crank is driven all accelerations are known and the reactions
- * converge last, so that W needs two iterations, and now and then a third. */
-START_TEST(radau_integrates_the_power_over_its_stages) {
+/* An iteration that contained W would take two evaluations in each iteration of BDF and for each stage of RADAU, and W
+ * would ask for more iterations than the motion: 2 to 3 evaluations and 40 to 47 for each step. Where the crank is
+ * driven all accelerations are known and the reactions converge last, so that W needs two iterations of RADAU, and now
+ * and then a third. */
+START_TEST(the_power_is_integrated_after_the_iteration) {
   for (int driven = 0; driven <= 1; driven++) {
     if (driven) four_bar(2);
     else chain(20);
-    run("RADAU", 1e-7, driven ? 3 : 0.1, 1);
-    ck_assert_int_le(powers, 4 * 5 * steps);
+    run(implicit[_i], 1e-7, driven ? 3 : 0.5, 1);
+    if (!strcmp(implicit[_i], "BDF")) ck_assert_int_le(powers, steps + steps / 4);
+    else ck_assert_int_le(powers, 4 * 5 * steps);
     clear();
   }
 }
@@ -208,7 +210,7 @@ TEST_SUITE(balance) {
       tc, the_work_of_drive_damper_friction_and_force_is_that_of_dop853_and_of_the_energy, 0, 4);
   tcase_add_loop_test(tc, the_work_of_dampers_takes_no_more_steps, 0, 2);
   tcase_add_loop_test(tc, evaluations_of_the_power_per_step_do_not_grow_with_the_mechanism, 0, 2);
-  tcase_add_test(tc, radau_integrates_the_power_over_its_stages);
+  tcase_add_loop_test(tc, the_power_is_integrated_after_the_iteration, 0, 2);
   suite_add_tcase(suite, tc);
   return suite;
 }
