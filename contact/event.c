@@ -512,11 +512,24 @@ void contactUndo(CPContact c, N_Vector y) {
   contactActivate(c);
 }
 
+/* The largest |x_i| of the coordinates or velocities x [n] without quaternions, whose size is 1, or their angular
+ * velocities: these say nothing about lengths, which may be micrometres. */
+static sunrealtype largest(CPContact c, const sunrealtype *x, int n, int is_rate) {
+  const int nquaternions = c->model.N ? 0 : c->nq - c->nu;
+  sunindextype first[2]  = {n, n}; /* of a quaternion, and of its angular velocity */
+  sunrealtype size       = 0;
+  for (int i = 0, k = 0; i < n; i++) {
+    if (k < nquaternions) CPMechGetQuaternion(c->mech, k, &first[0], &first[1]);
+    if (i == first[is_rate]) i += is_rate ? 2 : 3, k++;
+    else size = fmax(size, fabs(x[i]));
+  }
+  return size;
+}
+
 void contactTolerances(CPContact c, N_Vector y) {
-  const sunrealtype *q = N_VGetArrayPointer(y);
-  sunrealtype size_q = 0, size_u = 0;
-  for (int i = 0; i < c->nq; i++) size_q = fmax(size_q, fabs(q[i]));
-  for (int i = 0; i < c->nu; i++) size_u = fmax(size_u, fabs(q[c->nq + i]));
+  const sunrealtype *q     = N_VGetArrayPointer(y);
+  const sunrealtype size_q = largest(c, q, c->nq, 0), size_u = largest(c, q + c->nq, c->nu, 1);
+
   c->small_q = fmax(0.1 * (c->atol + c->rtol * size_q), NOISE * DBL_EPSILON * size_q);
   c->small_v = 0.1 * (c->atol + c->rtol * size_u);
 }
