@@ -3,8 +3,8 @@
  * angle or in time, and not in one run. The digits of the angle and of the time that turns use up are roundoff, which ends
  * no run and gives no warning that repeats.
  *
- * CPODES_TEST_CAMPAIGN=full runs all offsets and tolerances, and a million turns in one run (minutes); CPODES_TEST_FIGURES=1
- * prints the runs. */
+ * CPODES_TEST_CAMPAIGN=full runs all offsets and tolerances, and in one run a million turns of the shaft or 100,000 of the
+ * other mechanisms (at most an hour); CPODES_TEST_FIGURES=1 prints the runs. */
 #include "campaign.h"
 
 #include <cpodes/cpodes_bodies.h>
