@@ -27,9 +27,10 @@
  * Lipschitz constant L of f normal to the manifold is about |alpha'| / alpha, so that h L is then
  * about 1. */
 #define ANGLE_CHANGES 0.5
-/* The largest violation of pi(y): a part of the tolerance, within limits relative to 1 + |y_i|, of
- * which the lower one is above the roundoff of constraints. It leaves an error in f that grows with
- * 1 / sin(alpha)^2, since u is projected with a wrong A. */
+/* The largest violation of pi(y): a part of the tolerance, within limits relative to the state, whose
+ * size in tolerances has no unit. The lower limit is above the roundoff of constraints. The violation leaves
+ * an error in f that grows with 1 / sin(alpha)^2, since u is projected with a wrong A. Without tolerances
+ * the limits are relative to 1 + |y_i|. */
 #define ON_MANIFOLD 0.001
 #define COARSEST    1.0e-10
 #define FINEST      1.0e-13
@@ -53,13 +54,15 @@ static int projectStage(CPMech mech, sunrealtype t, N_Vector y) {
   }
   const CPIntegrator host = mech->host; /* which has weights once it has a step size */
   const sunrealtype eps = cpWorkOptions(mech->stage.work)->eps, *yd = N_VGetArrayPointer(y);
-  sunrealtype *w = N_VGetArrayPointer(mech->stage.w);
+  sunrealtype *w = N_VGetArrayPointer(mech->stage.w), size = 0.0;
   if (!host || host->ops->step(host) == 0.0 || host->ops->weights(host, mech->stage.w))
-    N_VConst(0.0, mech->stage.w);
-  for (int i = 0; i < mech->n; i++) {
-    const double size = 1.0 + fabs(yd[i]);
-    w[i] = eps * fmin(fmax(w[i] / ON_MANIFOLD, 1.0 / (COARSEST * size)), 1.0 / (FINEST * size));
+    for (int i = 0; i < mech->n; i++) w[i] = 1.0 / (COARSEST * (1.0 + fabs(yd[i])));
+  else {
+    for (int i = 0; i < mech->n; i++) size = fmax(size, fabs(yd[i]) * w[i]);
+    N_VScale(fmin(fmax(1.0 / ON_MANIFOLD, 1.0 / (COARSEST * size)), 1.0 / (FINEST * size)),
+             mech->stage.w, mech->stage.w);
   }
+  N_VScale(eps, mech->stage.w, mech->stage.w);
   N_VScale(1.0, y, mech->stage.y);
   const int flag =
       cpProject(mech->stage.work, t, mech->stage.y, mech->stage.w, NULL, 0, &(CPProjected){0});

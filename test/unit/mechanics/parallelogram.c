@@ -15,6 +15,7 @@
 
 enum { LOOPS = 3, PINS = 3 * LOOPS + 1 };
 static int loops;
+static sunrealtype unit = 1; /* of length */
 static int bars(void) { return 2 * loops + 1; }
 static int npins(void) { return 3 * loops + 1; }
 #define RATE  2.0
@@ -44,11 +45,12 @@ static void build(int count) {
     pin[k].other  = pin[k].bar + (end ? 1 : -1);
     pin[k].from = end ? 1.0 : -1.0, pin[k].to = 0.5, pin[k].x = 0.0;
   }
+  for (k = 0; k < npins(); k++) pin[k].from *= unit, pin[k].to *= unit, pin[k].x *= unit;
 }
 
 static int mass(sunrealtype t, const sunrealtype *q, SUNMatrix M, void *data) {
   (void)t, (void)q, (void)data;
-  for (int j = 0; j < 3 * bars(); j++) SM_ELEMENT_D(M, j, j) = j % 3 == 2 ? 0.1 : 1.0;
+  for (int j = 0; j < 3 * bars(); j++) SM_ELEMENT_D(M, j, j) = j % 3 == 2 ? 0.1 * unit * unit : 1.0;
   return 0;
 }
 
@@ -110,6 +112,8 @@ static void begin(N_Vector y) {
     u[3 * bar]      = turns ? -0.5 * RATE : -RATE;
     u[3 * bar + 2]  = turns ? RATE : 0.0;
   }
+  for (int i = 0; i < 6 * bars(); i++)
+    if (i % 3 < 2) q[i] *= unit;
 }
 
 static const char *const methods[] = {"RADAU5", "RADAU", "RADAU9", "RADAU13"};
@@ -144,6 +148,45 @@ START_TEST(uniform_rotation_stays_uniform_through_singular_positions) {
     CPMechFree(&mech);
     N_VDestroy(y);
   }
+}
+END_TEST
+
+/* Lengths in other units, powers of two, with the same tolerances. Explicit methods evaluate the accelerations next to
+ * singular positions at states on the manifold, up to a distance that used to be 1e-10 for all that is smaller than 1: the
+ * rate was wrong by 17 tolerances for lengths of 1e-6, in place of 0.2. */
+START_TEST(the_unit_of_length_changes_nothing) {
+  static const char *const explicit_methods[] = {"Adams", "DOP853"};
+  const sunrealtype tol                       = 1e-7;
+  sunrealtype one                             = 0.0;
+  long int steps                              = 0;
+  for (int k = 0; k < 4; k++) {
+    CPIntegratorStats stats;
+    sunrealtype t = 0.0;
+    unit          = ldexp(1.0, (const int[]){0, -40, -20, 20}[k]);
+    build(1);
+    const int nu            = 3 * bars();
+    const CPMechModel model = {
+        .nu = nu, .np = 2 * npins(), .M = mass, .A = matrix, .p = pins, .b = centripetal};
+    N_Vector y = vector_of(2 * nu, NULL), tols = N_VClone(y);
+    begin(y);
+    for (int i = 0; i < 2 * nu; i++) entries(tols)[i] = i % 3 < 2 ? tol * unit : tol;
+    CPMech mech      = CPMechCreate(&model, y, test_context);
+    CPIntegrator mem = CPIntegratorCreate(explicit_methods[_i], test_context);
+    ck_assert_int_eq(CPMechAttach(mech, mem, t, y), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSVtolerances(mem, tol, tols), CP_SUCCESS);
+    ck_assert_int_eq(CPIntegratorSetMaxNumSteps(mem, 20000), CP_SUCCESS);
+    ck_assert_msg(CPIntegratorEvolve(mem, T_END, y, &t, CV_NORMAL) == CP_SUCCESS, "unit %g: %s",
+                  unit, CPIntegratorGetLastMessage(mem));
+    ck_assert_int_eq(CPIntegratorGetStats(mem, &stats), CP_SUCCESS);
+    const sunrealtype error = (entries(y)[nu + 2] - RATE) / tol;
+    if (k == 0) steps = stats.nst, one = error;
+    ck_assert_int_eq(stats.nst, steps);
+    ck_assert_double_eq_tol(error, one, 1e-3);
+    CPIntegratorFree(&mem);
+    CPMechFree(&mech);
+    N_VDestroy(y), N_VDestroy(tols);
+  }
+  unit = 1;
 }
 END_TEST
 
@@ -185,6 +228,7 @@ TEST_SUITE(parallelogram) {
   tcase_add_checked_fixture(tc, test_context_setup, test_context_teardown);
   tcase_add_loop_test(tc, uniform_rotation_stays_uniform_through_singular_positions, 0,
                       LOOPS * METHODS);
+  tcase_add_loop_test(tc, the_unit_of_length_changes_nothing, 0, 2);
   tcase_add_test(tc, allocations_on_the_way_may_fail);
   suite_add_tcase(suite, tc);
   return suite;
