@@ -38,6 +38,8 @@ typedef struct {
   sunrealtype *mask;      /* [nv] rows of trial */
   sunrealtype *p, *begin; /* [np] */
   int opposite;           /* a joint that an attempt has closed with opposite axes, or NONE */
+  int redundant;     /* number of dependent rows along the motion of loops that have been mended */
+  char meeting[220]; /* joints that move in the branches that meet at the start, or "" */
 } Assembly;
 
 /* -------------------------------------------------------------------------------- notes -- */
@@ -276,6 +278,30 @@ static int anyVelocity(const Assembly *a, N_Vector q, unsigned *state, sunrealty
   return possible(a, q, w);
 }
 
+/* Names in text the joints whose coordinates change, given the rates of the poses. */
+static void tellMoving(CPBodies b, char *text, size_t length) {
+  enum { MOST = 8 };
+  static const sunrealtype still = SUN_RCONST(1e-6);
+  sunrealtype most               = 0;
+  int listed                     = 0;
+  for (int list = 0; list < 2; list++) /* the largest rate, then the names */
+    for (int i = 0; i < b->njoints && listed <= MOST; i++) {
+      sunrealtype rate = 0;
+      Term term;
+      for (int k = 0; !bodiesCoordinateTerm(b, i, k, &term); k++) {
+        Jet jet;
+        bodiesTermJet(b, &term, VALUES, &jet);
+        rate = fmax(rate, fabs(jet.rate));
+      }
+      if (list == 0) most = fmax(most, rate);
+      else if (rate > still * most) {
+        const size_t used = strlen(text);
+        const char *name  = listed == MOST ? "..." : b->text + b->joint[i].name;
+        snprintf(text + used, length - used, "%s%.40s", listed++ ? ", " : "", name);
+      }
+    }
+}
+
 /* Rows at smaller angles with the others are dependent but for rounding. */
 static const sunrealtype narrow = SUN_RCONST(1e-4);
 
@@ -310,22 +336,93 @@ static int closeOthers(Assembly *a, Loops l) {
   return closed;
 }
 
+/* Looks for a singular position next to a->x, where rows are at small angles with others. There the gradients of these
+ * rows, without their components along the other rows, vanish, but for rounding: a->x moves there by Gauss and Newton,
+ * along w and at random, with the other rows closed. If these rows miss by no more than rounding, the loop passes
+ * through that position, and their equations are added. w [3 nu]: a motion; room. Returns 1 if they are, 0, or
+ * CP_MEM_FAIL. */
+static int collectSingular(Assembly *a, Loops l, sunrealtype *w, N_Vector at) {
+  enum { PASSES = 10 };
+  static const sunrealtype h = SUN_RCONST(1e-5), far = SUN_RCONST(0.5), near = SUN_RCONST(1e-8);
+  const size_t nu = (size_t)a->b->nbodies * (size_t)a->b->space.nu;
+  const int first = bodiesEquations(l);
+  sunrealtype sine, y[2], *v = w + nu, *turn = v + nu;
+  unsigned state = 1;
+  int count = examine(a, l, bodiesSharp, &sine), found = 0;
+  for (int pass = 0; pass < PASSES && count > 0; pass++) {
+    bodiesForgetEquations(l, first);
+    if ((count = closeRows(a, AT_REST, 0)) <= 0) break;
+    N_VScale(1, a->x, at);
+    if (!possible(a, at, w) || !anyVelocity(a, at, &state, v)) break;
+    for (int k = 0; k < 3 && count > 0; k++) {
+      if (k) moveAlong(a, at, k == 1 ? w : v, h, a->x);
+      count = positionRows(a, a->x, a->p)
+                  ? 0
+                  : bodiesLoopsAt(l, a->t, positionsOf(a->x), a->p, 0, a->mask, k ? y : &sine);
+    }
+    if (count <= 0 || !bodiesTurn(l, first, h, w, y) || !(hypot(y[0], y[1]) < far)) break;
+    found = sine < narrow && bodiesOpen(l, first) < largest_offset && hypot(y[0], y[1]) < near;
+    if (found) break;
+    for (size_t j = 0; j < nu; j++) turn[j] = y[0] * w[j] + y[1] * v[j];
+    moveAlong(a, at, turn, 1, a->x);
+  }
+  if (!found) bodiesForgetEquations(l, first);
+  return count < 0 ? count : found;
+}
+
+/* Looks for a position beside x0, which may be singular, with fewer narrow rows, but as many as possible, and others at
+ * large angles. x0: out, that position. room: a vector. Returns 1, 0 or CP_MEM_FAIL. */
+static int leaveSingular(Assembly *a, Loops l, N_Vector x0, sunrealtype *w, N_Vector room) {
+  enum { TRIALS = 12 };
+  static const sunrealtype distance = SUN_RCONST(0.4);
+  unsigned state                    = 1;
+  sunrealtype sine, clear = bodiesSharp / 10;
+  N_VScale(1, x0, a->x);
+  const int singular = examine(a, l, narrow, &sine);
+  int most           = 0;
+  for (int trial = 0; trial < TRIALS; trial++) {
+    N_VScale(1, x0, a->x);
+    int here = examine(a, l, bodiesSharp, &sine);
+    if (here > 0) here = closeRows(a, AT_REST, 0);
+    if (here < 0) return here;
+    N_VScale(1, a->x, a->keep);
+    if (here == 0 || !anyVelocity(a, a->keep, &state, w)) return 0;
+    moveAlong(a, a->keep, w, distance, a->x);
+    if ((here = closeOthers(a, l)) > 0) here = examine(a, l, narrow, &sine);
+    bodiesForgetEquations(l, 0);
+    if (here < 0) return here;
+    if (here == 0 || here < most || (singular > 0 && here >= singular) || bodiesClear(l) < clear)
+      continue;
+    N_VScale(1, a->x, room);
+    most  = here;
+    clear = bodiesClear(l);
+  }
+  if (most > 0) N_VScale(1, room, x0);
+  return most > 0;
+}
+
 /* Collects equations in positions along a motion of the loops from x0 on, in both directions. Rows at narrow
- * angles only in a singular position have none. Returns 1, 0 if there is nothing to mend, or CP_MEM_FAIL. */
-static int collect(Assembly *a, Loops l, N_Vector x0, sunrealtype exact, sunrealtype *w) {
+ * angles only in a singular position have none. Returns 1, 0 if there is nothing to mend, or CP_MEM_FAIL. near: out, 1
+ * if x0 may be singular. */
+static int collect(Assembly *a, Loops l, N_Vector x0, sunrealtype exact, sunrealtype *w,
+                   N_Vector at, int *near) {
   enum { STOPS = 40 };
   static const sunrealtype step = SUN_RCONST(0.15);
   const size_t nu               = (size_t)a->b->nbodies * (size_t)a->b->space.nu;
   unsigned state                = 1;
   sunrealtype sine;
+  int regular = 0;
   bodiesForgetEquations(l, 0);
   N_VScale(1, x0, a->x);
   const int count = examine(a, l, narrow, &sine);
   bodiesForgetEquations(l, 0);
+  *near = count == 0 && bodiesClear(l) < bodiesSharp;
   if (count <= 0 || !(sine > exact)) return count < 0 ? count : 0;
   int closed = closeRows(a, AT_REST, 0);
   if (closed <= 0) return closed;
+  *near = 1;
   if ((closed = examine(a, l, narrow, &sine)) != count) return closed < 0 ? closed : 0;
+  a->redundant = count;
   N_VScale(1, a->x, a->probe);
   for (int sign = 1; sign >= -1; sign -= 2) {
     N_VScale(1, a->probe, a->x);
@@ -344,13 +441,23 @@ static int collect(Assembly *a, Loops l, N_Vector x0, sunrealtype exact, sunreal
       if ((closed = closeRows(a, AT_REST, 0)) < 0) return closed;
       if (closed == 0) break;
       const int here = examine(a, l, narrow, &sine);
-      if (here < count) return here < 0 ? here : 0;
-      if (here > count) bodiesForgetEquations(l, first);
-      if (here > count) break;
+      if (here < 0) return here;
+      if (here != count) bodiesForgetEquations(l, first);
+      if (here != count || bodiesClear(l) < bodiesSharp) {
+        N_VScale(1, a->x, a->keep);
+        memcpy(w + 2 * nu, w, nu * sizeof *w);
+        const int found = collectSingular(a, l, w + 2 * nu, at), last = bodiesEquations(l);
+        if (found < 0 || (here < count && found == 0)) return found;
+        if (here != count) break;
+        N_VScale(1, a->keep, a->x);
+        if (examine(a, l, narrow, &sine) < 0) return CP_MEM_FAIL;
+        bodiesForgetEquations(l, last);
+      }
+      regular++;
       free = possible(a, a->x, w);
     }
   }
-  return 1;
+  return regular > 0;
 }
 
 /* The largest motion of a frame, as a part of the extent or in rad. worst: out, its joint. */
@@ -381,18 +488,17 @@ typedef enum { STRICTLY, LOOSELY, OPEN } Closed;
  * if not, or CP_MEM_FAIL. */
 static int mendLoops(Assembly *a, Closed how) {
   enum { ROUNDS = 6 };
-  /* of least squares: above the error of the equations, which is that of rounding at first */
-  static const sunrealtype damping[2] = {SUN_RCONST(1e-5), SUN_RCONST(1e-7)},
-                           settled    = SUN_RCONST(1e-10);
+  /* of least squares: well above the errors of the equations, whose singular values would count as motions else */
+  static const sunrealtype damping = SUN_RCONST(1e-5), settled = SUN_RCONST(1e-10);
   static const sunrealtype roundoff = SUN_RCONST(1e-11), most_digits = SUN_RCONST(1e-9);
   CPBodies b     = a->b;
   const size_t n = 6 * (size_t)b->njoints, nu = (size_t)b->nbodies * (size_t)b->space.nu;
   Loops l;
   if (bodiesFindLoops(b, a->mask, a->extent, &l)) return CP_MEM_FAIL;
   if (!l) return 0;
-  sunrealtype *move = calloc(n + 2 * nu, sizeof *move);
-  N_Vector from = N_VClone(a->y), id = N_VClone(a->y);
-  int flag = !move || !from || !id ? CP_MEM_FAIL : positionRows(a, a->x, a->p), mended = 0,
+  sunrealtype *move = calloc(n + 5 * nu, sizeof *move);
+  N_Vector from = N_VClone(a->y), id = N_VClone(a->y), at = N_VClone(a->y);
+  int flag = !move || !from || !id || !at ? CP_MEM_FAIL : positionRows(a, a->x, a->p), mended = 0,
       worst = 0;
   if (flag) goto done;
   /* Off the manifold by a distance, dependent rows are at angles of that size. */
@@ -405,8 +511,11 @@ static int mendLoops(Assembly *a, Closed how) {
   N_VScale(1, a->x, from);
   N_VConst(1, a->id);
   for (int round = 0; round < ROUNDS && flag >= 0; round++) {
-    flag = collect(a, l, from, round ? -1 : exact, move + n);
-    if (flag > 0) flag = bodiesFitLoops(l, damping[round > 0], move) ? CP_MEM_FAIL : 1;
+    int near;
+    flag = collect(a, l, from, round ? -1 : exact, move + n, at, &near);
+    if (flag == 0 && near && (flag = leaveSingular(a, l, from, move + n, at)) > 0)
+      flag = collect(a, l, from, round ? -1 : exact, move + n, at, &near);
+    if (flag > 0) flag = bodiesFitLoops(l, damping, move) ? CP_MEM_FAIL : 1;
     if (flag <= 0) break;
     bodiesMoveFrames(b, move);
     mended = largestMotion(a, b->shift + b->np, &worst) <= largest_offset;
@@ -435,8 +544,31 @@ done:
   free(move);
   if (from) N_VDestroy(from);
   if (id) N_VDestroy(id);
+  if (at) N_VDestroy(at);
   bodiesFreeLoops(l);
   return flag < 0 ? flag : mended;
+}
+
+/* a->x is closed after loops have been mended. If more rows are dependent there than along the motion, branches of motions
+ * meet, and an error of the position as small as rounding decides between them: a->meeting names the joints. Returns 0 or
+ * CP_MEM_FAIL. */
+static int findMeeting(Assembly *a) {
+  static const sunrealtype exact = SUN_RCONST(1e-11);
+  CPBodies b                     = a->b;
+  unsigned state                 = 1;
+  sunrealtype sine, *w = calloc((size_t)b->nbodies * (size_t)b->space.nu, sizeof *w);
+  Loops l  = NULL;
+  int flag = !w || bodiesFindLoops(b, a->mask, a->extent, &l) ? CP_MEM_FAIL : 0;
+  if (!flag && l) flag = examine(a, l, narrow, &sine);
+  if (flag > a->redundant && sine > exact && anyVelocity(a, a->x, &state, w)) {
+    bodiesPoses(b, positionsOf(a->x), w, NULL);
+    tellMoving(b, a->meeting, sizeof a->meeting);
+  }
+  bodiesWithoutContacts(b, a->mask);
+  CPMechSetActive(a->trial, a->mask);
+  bodiesFreeLoops(l);
+  free(w);
+  return flag < 0 ? flag : 0;
 }
 
 /* Can the rows that are on be closed from x by a small motion? x: out, the closed state, or as it was.
@@ -518,30 +650,6 @@ static int fitRows(Assembly *a) {
 /* Probes of the neighbourhood of a position, and their distance, as a part of the extent or in rad */
 enum { PROBES = 6 };
 static const sunrealtype probe_distance = SUN_RCONST(1e-3);
-
-/* Names in text the joints whose coordinates change, given the rates of the poses. */
-static void tellMoving(CPBodies b, char *text, size_t length) {
-  enum { MOST = 8 };
-  static const sunrealtype still = SUN_RCONST(1e-6);
-  sunrealtype most               = 0;
-  int listed                     = 0;
-  for (int list = 0; list < 2; list++) /* the largest rate, then the names */
-    for (int i = 0; i < b->njoints && listed <= MOST; i++) {
-      sunrealtype rate = 0;
-      Term term;
-      for (int k = 0; !bodiesCoordinateTerm(b, i, k, &term); k++) {
-        Jet jet;
-        bodiesTermJet(b, &term, VALUES, &jet);
-        rate = fmax(rate, fabs(jet.rate));
-      }
-      if (list == 0) most = fmax(most, rate);
-      else if (rate > still * most) {
-        const size_t used = strlen(text);
-        const char *name  = listed == MOST ? "..." : b->text + b->joint[i].name;
-        snprintf(text + used, length - used, "%s%.40s", listed++ ? ", " : "", name);
-      }
-    }
-}
 
 /* Where rows are dependent at the closed position x0, their rank beside it tells whether it is singular.
  * Points beside it are found along velocities that the rows allow. Sets b->singular. Returns 0 or
@@ -857,6 +965,7 @@ static int closePositions(Assembly *a) {
       N_VScale(1, a->probe, a->id);
     }
     if (closed > 0 && oppositeJoint(a) != NONE) closed = 0;
+    if (closed > 0 && mended > 0 && findMeeting(a)) return CP_MEM_FAIL;
   }
   if (closed <= 0) {
     a->b->changed[0] = '\0';
@@ -903,6 +1012,14 @@ int CPBodiesAssemble(CPBodies b, CPMech mech, sunrealtype t, N_Vector y, const c
   if (closed < 0) {
     flag = bodiesError(b, CP_MEM_FAIL, __func__, "no memory for the assembly of %d bodies",
                        b->nbodies);
+    goto done;
+  }
+  if (*a.meeting) {
+    flag = bodiesError(b, CP_IC_FAIL, __func__,
+                       "the start is a singular position of loops that are redundant but for "
+                       "rounding: two branches of motions meet there (joints %s), and digits that "
+                       "are missing decide between them: start beside it, or give all digits",
+                       a.meeting);
     goto done;
   }
   /* from the closed positions, with the velocities of the guess */

@@ -8,7 +8,12 @@
  * Let u be a combination of rows p with u^T A = 0, but for rounding. In each position of the exact loop
  * it vanishes, so that moving the frames by x has to satisfy u^T (p + D x) = 0, D = dp/dx, in all
  * positions. Equations from some positions along the motion are solved for the least x by damped least squares. Lengths
- * are parts of the extent, angles in rad. */
+ * are parts of the extent, angles in rad.
+ *
+ * In a singular position of the exact loop, such as the flat one of a parallelogram, more rows are dependent, and their
+ * equations have to hold too: without them the loop never gets there. On the manifold M of the other rows, u^T p has a
+ * critical point there, where u^T A = 0. If it is moved by rounding, the value of u^T p at its own critical point counts
+ * (bodiesTurn). */
 #include "bodies_impl.h"
 
 #include <math.h>
@@ -20,11 +25,11 @@
 /* Loops with more rows than this are left as they are: the cost grows with the third power. */
 enum { MOST_ROWS = 300, FRAME = 6 };
 /* Next to a singular position, where other rows are at smaller angles, equations are inaccurate. */
-static const sunrealtype sharp = SUN_RCONST(0.1);
+const sunrealtype bodiesSharp = SUN_RCONST(0.1);
 
 typedef struct {
-  int part, length;
-  sunrealtype *x; /* the equation, and its right-hand side */
+  int part, n, length;
+  sunrealtype *x; /* n entries of u^T A, the equation, and its right-hand side */
 } Equation;
 
 struct Loops_ {
@@ -38,6 +43,7 @@ struct Loops_ {
   SUNMatrix A;
   Equation *equation;
   int nequations, capacity;
+  sunrealtype clear; /* the least sine of a row that is not narrow */
 };
 
 static int bodyOf(const struct CPBodies_ *b, const Row *row, int k) {
@@ -133,10 +139,10 @@ int bodiesFindLoops(CPBodies b, const sunrealtype *mask, sunrealtype extent, Loo
 }
 
 /* Gram and Schmidt with pivoting, for rows of `length` entries of which the first n are vectors: rows that are
- * marked become orthonormal, and the others orthogonal to them and shorter than `least`. Returns the
- * least length of a marked one in its turn. */
+ * marked become orthonormal, and the others orthogonal to them; of those only `excluded` ones are longer than `least`.
+ * Returns the least length of a marked one in its turn. */
 static sunrealtype orthogonalise(sunrealtype *X, int m, int n, int length, sunrealtype least,
-                                 char *marked) {
+                                 const char *excluded, char *marked) {
   sunrealtype shortest = INFINITY;
   memset(marked, 0, (size_t)m);
   for (int k = 0; k < m; k++) {
@@ -144,7 +150,8 @@ static sunrealtype orthogonalise(sunrealtype *X, int m, int n, int length, sunre
     sunrealtype largest = least;
     for (int i = 0; i < m; i++) {
       sunrealtype square = 0;
-      for (int j = 0; j < n && !marked[i]; j++) square += X[i * length + j] * X[i * length + j];
+      for (int j = 0; j < n && !marked[i] && !excluded[i]; j++)
+        square += X[i * length + j] * X[i * length + j];
       if (sqrt(square) > largest) largest = sqrt(square), pivot = i;
     }
     if (pivot == NONE) break;
@@ -261,7 +268,7 @@ static void gather(Loops l, int part, int m, int njoints, int n, const sunrealty
   }
 }
 
-static int addEquation(Loops l, int part, const sunrealtype *x, int length) {
+static int addEquation(Loops l, int part, const sunrealtype *x, int n, int length) {
   if (l->nequations == l->capacity) {
     const int capacity = 2 * l->capacity + 16;
     Equation *more     = realloc(l->equation, (size_t)capacity * sizeof *more);
@@ -272,15 +279,17 @@ static int addEquation(Loops l, int part, const sunrealtype *x, int length) {
   sunrealtype *copy = malloc((size_t)length * sizeof *copy);
   if (!copy) return CP_MEM_FAIL;
   memcpy(copy, x, (size_t)length * sizeof *copy);
-  l->equation[l->nequations++] = (Equation){part, length, copy};
+  l->equation[l->nequations++] = (Equation){part, n, length, copy};
   return CP_SUCCESS;
 }
 
 int bodiesLoopsAt(Loops l, sunrealtype t, const sunrealtype *q, const sunrealtype *p,
                   sunrealtype narrow, sunrealtype *mask, sunrealtype *sine) {
-  CPBodies b = l->b;
+  CPBodies b      = l->b;
+  const int fixed = narrow == 0;
   int flag = 0, count = 0;
-  *sine = 0;
+  *sine    = 0;
+  l->clear = INFINITY;
   if (SUNMatGetID(l->A) == SUNMATRIX_SPARSE)
     memset(SM_DATA_S(l->A), 0, (size_t)SM_NNZ_S(l->A) * sizeof(sunrealtype));
   else SUNMatZero(l->A);
@@ -294,10 +303,12 @@ int bodiesLoopsAt(Loops l, sunrealtype t, const sunrealtype *q, const sunrealtyp
     if (m == 0 || m > MOST_ROWS) continue;
     const int length = n + FRAME * njoints + 1;
     sunrealtype *X   = malloc((size_t)m * (size_t)length * sizeof *X);
-    char *marked     = malloc((size_t)m);
+    char *marked = calloc((size_t)m, 2), *excluded = marked ? marked + m : NULL;
     if (!X || !marked) flag = CP_MEM_FAIL;
     else gather(l, part, m, njoints, n, p, X);
-    const sunrealtype clear = flag ? 0 : orthogonalise(X, m, n, length, narrow, marked);
+    for (int r = 0; r < m && !flag; r++) excluded[r] = fixed && mask[l->row[r]] == 0;
+    const sunrealtype clear = flag ? 0 : orthogonalise(X, m, n, length, narrow, excluded, marked);
+    l->clear                = fmin(l->clear, clear);
     for (int r = 0; r < m && !flag; r++) {
       sunrealtype square = 0;
       if (marked[r]) continue;
@@ -305,7 +316,7 @@ int bodiesLoopsAt(Loops l, sunrealtype t, const sunrealtype *q, const sunrealtyp
       *sine           = fmax(*sine, sqrt(square));
       mask[l->row[r]] = 0;
       count++;
-      if (clear > sharp) flag = addEquation(l, part, X + r * length + n, length - n);
+      if (fixed || clear > bodiesSharp) flag = addEquation(l, part, X + r * length, n, length);
     }
     free(X);
     free(marked);
@@ -318,6 +329,57 @@ void bodiesForgetEquations(Loops l, int first) {
 }
 
 int bodiesEquations(const struct Loops_ *l) { return l->nequations; }
+
+sunrealtype bodiesClear(const struct Loops_ *l) { return l->clear; }
+
+sunrealtype bodiesOpen(const struct Loops_ *l, int first) {
+  sunrealtype most = 0;
+  for (int i = first; i < l->nequations; i++)
+    most = fmax(most, fabs(l->equation[i].x[l->equation[i].length - 1]));
+  return most;
+}
+
+/* y [2] <- the least squares solution of N + y_0 dN/dw + y_1 dN/dv = 0 for `rows` rows u^T A = N. step: the number of
+ * equations from those at q to those at q + h w, and at q + h v. Returns 0 if it is not unique. */
+static int turn(const Equation *e, int rows, int step, sunrealtype h, sunrealtype *y) {
+  sunrealtype ww = 0, wv = 0, vv = 0, wr = 0, vr = 0;
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < e[i].n; j++) {
+      const sunrealtype r = e[i].x[j], w = (e[i + step].x[j] - r) / h,
+                        v = (e[i + 2 * step].x[j] - r) / h;
+      ww += w * w, wv += w * v, vv += v * v, wr += w * r, vr += v * r;
+    }
+  const sunrealtype det = ww * vv - wv * wv;
+  y[0]                  = (wv * vr - vv * wr) / det;
+  y[1]                  = (wv * wr - ww * vr) / det;
+  return det > SUN_RCONST(1e-6) * ww * vv && ww > SUN_RCONST(1e-6);
+}
+
+/* The product of u^T A and velocities w */
+static sunrealtype along(Loops l, const Equation *e, const sunrealtype *w) {
+  const Space *s  = &l->b->space;
+  sunrealtype sum = 0;
+  int column      = 0;
+  for (int i = 0; i < l->b->nbodies; i++)
+    for (int k = 0; partOf(l, i) == e->part && l->joints[i] > 0 && k < s->nu; k++)
+      sum += e->x[column++] * w[s->nu * i + k] / (k < s->last[0] ? l->extent : 1);
+  return sum;
+}
+
+int bodiesTurn(Loops l, int first, sunrealtype h, const sunrealtype *w, sunrealtype *y) {
+  const int count = (l->nequations - first) / 3;
+  Equation *e     = l->equation + first;
+  if (!turn(e, count, count, h, y)) return 0;
+  for (int i = 0; i < count; i++) {
+    sunrealtype own[2];
+    if (!turn(e + i, 1, count, h, own)) continue;
+    e[i].x[e[i].length - 1] += (own[0] * along(l, e + i, w) +
+                                own[1] * along(l, e + i, w + l->b->space.nu * l->b->nbodies)) /
+                               2;
+  }
+  bodiesForgetEquations(l, first + count);
+  return 1;
+}
 
 /* x [n] <- the least squares solution of X (x, 1) = 0, X [m x (n + 1)], by Gram and Schmidt for columns. R
  * [n x (n + 1)]: room. */
@@ -349,7 +411,7 @@ int bodiesFitLoops(Loops l, sunrealtype damping, sunrealtype *move) {
   for (int part = 0; part < b->nbodies && !flag; part++) {
     int count = 0, m, length = 0;
     for (int i = 0; i < l->nequations; i++)
-      if (l->equation[i].part == part) count++, length = l->equation[i].length;
+      if (l->equation[i].part == part) count++, length = l->equation[i].length - l->equation[i].n;
     if (count == 0) continue;
     const int n    = length - 1;
     sunrealtype *X = calloc((size_t)(count + n) * (size_t)length, sizeof *X),
@@ -358,7 +420,8 @@ int bodiesFitLoops(Loops l, sunrealtype damping, sunrealtype *move) {
     count = 0;
     for (int i = 0; i < l->nequations && !flag; i++)
       if (l->equation[i].part == part)
-        memcpy(X + length * count++, l->equation[i].x, (size_t)length * sizeof *X);
+        memcpy(X + length * count++, l->equation[i].x + l->equation[i].n,
+               (size_t)length * sizeof *X);
     for (int j = 0; j < n && !flag; j++) X[(count + j) * length + j] = damping;
     if (!flag) {
       sunrealtype *x = R + n * length;
