@@ -21,6 +21,8 @@ typedef struct {
   /* workspace. begins: its force is on the cone. ends: it may stop. placed: it has been compared with the
    * others. */
   int begins, ends, placed;
+  /* dependent: bit k: tangential row k depends on others at rest. saturated: its force may lie on the cone. */
+  int dependent, saturated;
   sunrealtype mu, s[2];
   /* The part of the normal impulse that is known. x_N is the rest, and the cone's radius is mu
    * (x_N + given). */

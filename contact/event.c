@@ -21,6 +21,11 @@
 #define MISSED 10.0
 /* Rows whose pivots are below this fraction of their diagonal are dependent. */
 #define DEPENDENT 1.0e-8
+/* Of the two directions of a contact the first is the first pivot, unless it is below this fraction of the other:
+ * forces of rows that hardly differ would change fast. */
+#define PIVOT 0.1
+/* Accelerations agree up to this fraction of those without contact forces. */
+#define BALANCED 1.0e-9
 
 /* n^T W (n - mu s) of law k */
 static sunrealtype criterion(const CPContact c, int k, const sunrealtype *s) {
@@ -52,12 +57,93 @@ static sunrealtype leastSpeed(const CPContact c, int k, sunrealtype t) {
   return fmax(2.0 * c->small_v * c->scale[point->tangent], contactResolution(t) * rate);
 }
 
-/* Solves for the forces x with the laws of all contacts, and accelerations w. Returns nonzero if
- * there is no solution. */
+/* Factors W = L L^T row by row. */
+typedef struct {
+  const CPContact c;
+  sunrealtype *L;
+  int on, *row; /* rows of the problem, in the order of L */
+} Basis;
+
+/* The next row of L for row r of the problem. Returns its pivot, as a fraction of the diagonal of W. */
+static sunrealtype pivotOf(const Basis *b, int r) {
+  const int n       = b->c->problem.n;
+  sunrealtype pivot = b->c->W[r * (1 + n)], *l = b->L + (size_t)b->on * (size_t)n;
+  for (int j = 0; j < b->on; j++) {
+    const sunrealtype *l_j = b->L + (size_t)j * (size_t)n;
+    sunrealtype sum        = b->c->W[r + b->row[j] * n];
+    for (int m = 0; m < j; m++) sum -= l[m] * l_j[m];
+    l[j] = sum / l_j[j];
+    pivot -= l[j] * l[j];
+  }
+  return pivot / b->c->W[r * (1 + n)];
+}
+
+/* Appends row r of the problem. Returns 1, and appends nothing, if its pivot vanishes: it depends on
+ * those before. */
+static int append(Basis *b, int r) {
+  const int n             = b->c->problem.n;
+  const sunrealtype pivot = pivotOf(b, r);
+  if (!(pivot > DEPENDENT)) return 1;
+  b->L[(size_t)b->on * (size_t)(n + 1)] = sqrt(pivot * b->c->W[r * (1 + n)]);
+  b->row[b->on++]                       = r;
+  return 0;
+}
+
+static Basis emptyBasis(CPContact c) {
+  return (Basis){.c = c, .L = c->problem.room, .row = c->order};
+}
+
+/* P->W <- c->W + sum_k z_k z_k^T, where the z_k span the loads of contacts (of those with x_N > 0 if loaded is
+ * set) that balance each other. Returns 1 if there are any. */
+static int addSelfStress(CPContact c, int loaded) {
+  ContactProblem *P = &c->problem;
+  const int n       = P->n;
+  Basis b           = emptyBasis(c);
+  int any           = 0;
+  memcpy(P->W, c->W, (size_t)(n * n) * sizeof *P->W);
+  for (int k = 0; k < P->ncontacts; k++) {
+    const int N = P->law[k].first;
+    if ((loaded && !(P->x[N] > 0.0)) || !append(&b, N)) continue;
+    /* row N = sum_j z_j row j: L^T z = l */
+    sunrealtype *z = b.L + (size_t)b.on * (size_t)n, sum = 1.0;
+    for (int j = b.on - 1; j >= 0; j--) {
+      for (int m = j + 1; m < b.on; m++) z[j] -= b.L[(size_t)m * (size_t)n + (size_t)j] * z[m];
+      z[j] /= b.L[(size_t)j * (size_t)n + (size_t)j];
+      sum += z[j] * z[j];
+    }
+    z[b.on] = -1.0, b.row[b.on] = N, any = 1;
+    const sunrealtype weight = c->W[N * (1 + n)] / sum;
+    for (int i = 0; i <= b.on; i++)
+      for (int j = 0; j <= b.on; j++) P->W[b.row[i] + b.row[j] * n] += weight * z[i] * z[j];
+  }
+  return any;
+}
+
+/* Is w, of loads without self-stress, W x + c? */
+static int isBalanced(const CPContact c) {
+  const ContactProblem *P = &c->problem;
+  sunrealtype size = 0, off = 0, *w = P->room;
+  contactSquareTimes(P->n, c->W, P->x, w);
+  for (int i = 0; i < P->n; i++) {
+    size = fmax(size, fabs(P->c[i])), off = fmax(off, fabs(w[i] + P->c[i] - P->w[i]));
+  }
+  return off <= BALANCED * size;
+}
+
+/* Solves for the forces x with the laws of all contacts, and accelerations w. Among more contacts than
+ * freedoms, normal forces z may balance each other. The multipliers of CPMech then are those of minimum norm, without parts
+ * along z, and the motion may depend on that by friction. So these are the solution here as well, by
+ * W + z z^T, if all of them push. Returns nonzero if there is no solution. */
 static int solveForces(CPContact c) {
   ContactProblem *P = &c->problem;
-  if (!P->times) memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
   for (int i = 0; i < P->n; i++) P->c[i] = c->a[c->row[i]];
+  for (int loaded = 0; loaded < 2 && !P->times && addSelfStress(c, loaded); loaded++) {
+    if (!contactSolveProblem(c) && isBalanced(c)) return 0;
+    memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
+    if (contactSolveProblem(c)) return 1;
+    if (loaded) return 0;
+  }
+  if (!P->times) memcpy(P->W, c->W, (size_t)(P->n * P->n) * sizeof *P->W);
   return contactSolveProblem(c);
 }
 
@@ -113,11 +199,18 @@ static void guide(CPContact c, const ContactLaw *law, sunrealtype slow) {
   *now         = (Heading){.t = now->t, .s = {law->s[0], law->s[1]}, .slow = slow};
 }
 
+/* Accelerations below AT_REST, relative to those without contact forces, are zero. Cones are narrowed in steps
+ * of this factor. */
+#define AT_REST      1.0e-9
+#define SLACK        4.0
+#define LEAST_FACTOR 1.1
+
 /* Decides which contacts that slide slowly in space will stop: those that would stay at rest with
  * the friction of sliding. They slide straight on. */
 static void findEnds(CPContact c, sunrealtype t) {
   ContactProblem *P  = &c->problem;
   const int all_slow = speedFired(c, 0, t);
+  sunrealtype size   = 0;
   int any            = 0;
   for (int k = 0; k < P->ncontacts; k++) {
     ContactLaw *law = &P->law[k];
@@ -126,27 +219,57 @@ static void findEnds(CPContact c, sunrealtype t) {
     sunrealtype s[2];
     const int goes_on = law->slides && isGuided(c, law->contact, t, leastSpeed(c, k, t));
     law->ends         = all_slow && law->slides && isSlow(c, point, t) && !goes_on;
-    if (law->ends) any = 1, law->slides = 0;
+    if (law->ends) any = 1, law->slides = 0, law->mu *= 1.0 - AT_ROOT;
     else if (goes_on) {
       contactTurned(now, t, s);
       memcpy(now->s, s, sizeof s), now->t = t;
     } else now->slow = now->turn = 0.0;
   }
   const int failed = any && solveForces(c);
+  for (int i = 0; i < P->n && any; i++) size = fmax(size, fabs(P->c[i]));
   for (int k = 0; k < P->ncontacts && any; k++) {
-    ContactLaw *law      = &P->law[k];
-    const sunrealtype *x = P->x + law->first;
+    ContactLaw *law = &P->law[k];
     if (!law->ends) continue;
-    law->slides = 1;
-    if (!failed && contactLength(2, x + 1) < (1.0 - AT_ROOT) * law->mu * x[0])
+    law->slides = 1, law->mu = c->point[law->contact].mu;
+    /* Where contacts are redundant, forces may lie on cones though others hold them. */
+    if (!failed && contactLength(2, P->w + law->first + 1) <= AT_REST * size)
       guide(c, law, CONTACT_BEGINS);
   }
 }
 
-/* Accelerations below AT_REST, relative to those without contact forces, are zero. Cones are narrowed in steps
- * of this factor. */
-#define AT_REST 1.0e-9
-#define SLACK   4.0
+/* mu N - |F_T| of law k */
+static sunrealtype distance(const CPContact c, int k) {
+  const ContactLaw *law = &c->problem.law[k];
+  const sunrealtype *x  = c->problem.x + law->first;
+  return c->point[law->contact].mu_static * x[0] - contactLength(law->ntangents, x + 1);
+}
+
+/* Finds the tangential rows of contacts at rest that depend on other rows: those of normals, and of contacts that are
+ * farther from their cones. These take all changes of the load. */
+static void findDependent(CPContact c) {
+  const ContactProblem *P = &c->problem;
+  Basis b                 = emptyBasis(c);
+  for (int k = 0; k < P->ncontacts; k++) {
+    ContactLaw *law = &P->law[k];
+    law->dependent  = 0;
+    law->placed     = law->slides || law->ntangents == 0;
+    if (P->x[law->first] > 0.0) append(&b, law->first);
+  }
+  for (;;) {
+    int next = -1;
+    for (int k = 0; k < P->ncontacts; k++)
+      if (!P->law[k].placed && (next < 0 || distance(c, k) > distance(c, next))) next = k;
+    if (next < 0) return;
+    ContactLaw *law = &P->law[next];
+    const int T = law->first + 1, m = law->ntangents;
+    const int swap = m == 2 && PIVOT * pivotOf(&b, T + 1) > pivotOf(&b, T);
+    law->placed    = 1;
+    for (int j = 0; j < m; j++) {
+      const int i = swap ? 1 - j : j;
+      law->dependent |= append(&b, T + i) << i;
+    }
+  }
+}
 
 /* Solves with cones that are smaller by this fraction. at_rest: out, 1 if no contact would begin to slide.
  * Returns nonzero if there is no solution. */
@@ -154,7 +277,9 @@ static int solveNarrowed(CPContact c, sunrealtype fraction, int *at_rest) {
   ContactProblem *P = &c->problem;
   sunrealtype size  = 0;
   for (int k = 0; k < P->ncontacts; k++)
-    if (!P->law[k].slides) P->law[k].mu = (1.0 - fraction) * c->point[P->law[k].contact].mu_static;
+    if (!P->law[k].slides)
+      P->law[k].mu = (1.0 - (P->law[k].saturated ? AT_ROOT : fraction)) *
+                     c->point[P->law[k].contact].mu_static;
   const int failed = solveForces(c);
   for (int i = 0; i < P->n; i++) size = fmax(size, fabs(P->c[i]));
   *at_rest = 1;
@@ -169,6 +294,19 @@ static int solveNarrowed(CPContact c, sunrealtype fraction, int *at_rest) {
   return failed;
 }
 
+/* Solves with the smallest cones, of a fraction from the given one on, with which all contacts stay at rest. Returns
+ * nonzero if there is no solution. */
+static int widen(CPContact c, sunrealtype *fraction) {
+  int at_rest;
+  for (sunrealtype factor = SLACK; factor > LEAST_FACTOR;) {
+    const sunrealtype next = *fraction * factor;
+    const int holds        = next < 1.0 && !solveNarrowed(c, next, &at_rest) && at_rest;
+    if (holds) *fraction = next;
+    if (!holds || factor < SLACK) factor = sqrt(factor);
+  }
+  return solveNarrowed(c, *fraction, &at_rest);
+}
+
 /* Where contacts are redundant, forces may be distributed in many ways, and those of a contact may lie
  * on its cone though others hold it. Contacts begin to slide if they would with slightly smaller
  * cones. If none does, the distribution becomes one in which all are far from their cones. any: out,
@@ -176,6 +314,7 @@ static int solveNarrowed(CPContact c, sunrealtype fraction, int *at_rest) {
 static int beginSliding(CPContact c, int *any) {
   ContactProblem *P    = &c->problem;
   sunrealtype fraction = AT_ROOT;
+  for (int k = 0; k < P->ncontacts; k++) P->law[k].saturated = 0;
   int at_rest, failed = solveNarrowed(c, fraction, &at_rest);
   for (int k = 0; k < P->ncontacts && !failed && !at_rest; k++) {
     ContactLaw *law      = &P->law[k];
@@ -186,9 +325,14 @@ static int beginSliding(CPContact c, int *any) {
     if (law->ntangents == 2) guide(c, law, CONTACT_BEGINS);
   }
   if (failed || !at_rest) return failed;
-  do fraction *= SLACK;
-  while (fraction < 1.0 && !solveNarrowed(c, fraction, &at_rest) && at_rest);
-  return solveNarrowed(c, fraction / SLACK, &at_rest);
+  failed = widen(c, &fraction);
+  if (failed || !contactStored(c)) return failed;
+  findDependent(c);
+  for (int k = 0; k < P->ncontacts; k++) {
+    ContactLaw *law = &P->law[k];
+    law->saturated  = law->dependent == (1 << law->ntangents) - 1;
+  }
+  return widen(c, &fraction);
 }
 
 /* Solves for the forces of the problem's contacts, whose velocities are c->v. A contact that begins
@@ -239,71 +383,20 @@ static int forces(CPContact c, sunrealtype t, const char *function) {
   return CP_SUCCESS;
 }
 
-/* Factors W = L L^T row by row. */
-typedef struct {
-  const CPContact c;
-  sunrealtype *L;
-  int on, *row; /* rows of the problem, in the order of L */
-} Basis;
-
-/* Appends row r of the problem. Returns 1, and appends nothing, if its pivot vanishes: it depends on
- * those before. */
-static int append(Basis *b, int r) {
-  const int n       = b->c->problem.n;
-  sunrealtype pivot = b->c->W[r * (1 + n)], *l = b->L + (size_t)b->on * (size_t)n;
-  for (int j = 0; j < b->on; j++) {
-    const sunrealtype *l_j = b->L + (size_t)j * (size_t)n;
-    sunrealtype sum        = b->c->W[r + b->row[j] * n];
-    for (int m = 0; m < j; m++) sum -= l[m] * l_j[m];
-    l[j] = sum / l_j[j];
-    pivot -= l[j] * l[j];
-  }
-  if (!(pivot > DEPENDENT * b->c->W[r * (1 + n)])) return 1;
-  l[b->on]        = sqrt(pivot);
-  b->row[b->on++] = r;
-  return 0;
-}
-
-/* The normal rows of closed contacts */
-static Basis normals(CPContact c) {
-  Basis b = {.c = c, .L = c->problem.room, .row = c->order};
-  for (int k = 0; k < c->problem.ncontacts; k++)
-    if (c->problem.x[c->problem.law[k].first] > 0.0) append(&b, c->problem.law[k].first);
-  return b;
-}
-
-/* mu N - |F_T| of law k */
-static sunrealtype distance(const CPContact c, int k) {
-  const ContactLaw *law = &c->problem.law[k];
-  const sunrealtype *x  = c->problem.x + law->first;
-  return c->point[law->contact].mu_static * x[0] - contactLength(law->ntangents, x + 1);
-}
-
-/* Marks contacts that stick although their tangential rows depend on other active rows: the normal
- * rows and those of contacts that are farther from their cones. These take all changes of the load, and
- * so they reach their cones last. If W is not stored, dependent rows are left to the solver of
- * CPMech. */
+/* Contacts that stick although their tangential rows depend on others get their shares of the friction. If W
+ * is not stored, dependent rows are left to the solver of CPMech. */
 static void findImplied(CPContact c) {
   const ContactProblem *P = &c->problem;
-  Basis b                 = normals(c);
-  for (int k = 0; k < P->ncontacts; k++) P->law[k].placed = 0;
-  for (;;) {
-    int next = -1;
-    for (int k = 0; k < P->ncontacts; k++)
-      if (!P->law[k].placed && c->point[P->law[k].contact].phase == CP_CONTACT_STICKING &&
-          (next < 0 || distance(c, k) > distance(c, next)))
-        next = k;
-    if (next < 0) return;
-    ContactLaw *law = &P->law[next];
-    Point *point    = &c->point[law->contact];
-    law->placed     = 1;
-    point->implied  = 0;
-    for (int i = 0; i < law->ntangents; i++) {
-      const int dependent = append(&b, law->first + 1 + i);
-      point->implied |= dependent << i;
+  findDependent(c);
+  for (int k = 0; k < P->ncontacts; k++) {
+    const ContactLaw *law = &P->law[k];
+    const sunrealtype *x  = P->x + law->first;
+    Point *point          = &c->point[law->contact];
+    if (point->phase != CP_CONTACT_STICKING) continue;
+    point->implied = law->dependent;
+    for (int i = 0; i < law->ntangents; i++)
       point->heading[0].s[i] =
-          dependent ? -P->x[law->first + 1 + i] / (point->mu_static * P->x[law->first]) : 0.0;
-    }
+          law->dependent >> i & 1 && x[0] > 0.0 ? -x[1 + i] / (point->mu_static * x[0]) : 0.0;
   }
 }
 
