@@ -336,7 +336,8 @@ CPBodies bodiesReadXml(const char *data, size_t size, const char *name, SUNConte
   if (!failed && robotIs(root, "mujoco")) failed = robotReadMjcf(&r, root);
   else if (!failed && robotIs(root, "robot")) failed = robotReadUrdf(&r, root);
   else if (!failed) failed = robotWrong(&r, root, "the root must be mujoco (MJCF) or robot (URDF)");
-  if (!failed && CPBodiesCount(r.bodies, CP_BODY) == 0) failed = robotWrong(&r, root, "no body moves");
+  if (!failed && CPBodiesCount(r.bodies, CP_BODY) == 0)
+    failed = robotWrong(&r, root, "no body moves");
   if (!failed && run->balance) failed = robotRefused(&r, root, CPBodiesSetBalance(r.bodies));
   if (!failed) failed = writeNotes(&r);
   const char *title = root ? robotText(root, robotIs(root, "mujoco") ? "model" : "name") : NULL;
