@@ -144,6 +144,7 @@ int bodiesFindLoops(CPBodies b, const sunrealtype *mask, sunrealtype extent, Loo
 static sunrealtype orthogonalise(sunrealtype *X, int m, int n, int length, sunrealtype least,
                                  const char *excluded, char *marked) {
   sunrealtype shortest = INFINITY;
+  if (m < 1) return shortest;
   memset(marked, 0, (size_t)m);
   for (int k = 0; k < m; k++) {
     int pivot           = NONE;

@@ -133,6 +133,8 @@ void contactTurned(const Heading *heading, sunrealtype t, sunrealtype *s) {
 int contactIsGuided(const Point *point, sunrealtype t, const sunrealtype *v, sunrealtype *along) {
   const Heading *start = contactHeading(point, t);
   sunrealtype s[2];
+  *along = 0.0;
+  if (point->ntangents != 2) return 0; /* v has one entry, or none. */
   contactTurned(start, t, s);
   *along = v[0] * s[0] + v[1] * s[1];
   return contactSlidesInSpace(point) && start->slow > 0.0 && *along < start->slow;
