@@ -52,6 +52,7 @@ static int painleve(CPContact c, sunrealtype t, int k, const char *function) {
 static sunrealtype leastSpeed(const CPContact c, int k, sunrealtype t) {
   const Point *point = &c->point[c->problem.law[k].contact];
   int ld;
+  if (c->problem.law[k].ntangents < 1) return 0.0;
   const sunrealtype *W   = contactBlock(c, k, &ld);
   const sunrealtype rate = point->mu * fabs(c->a[point->normal]) * W[1 + ld] / W[0];
   return fmax(2.0 * c->small_v * c->scale[point->tangent], contactResolution(t) * rate);
