@@ -40,11 +40,6 @@ static void take(int code, const char *function, const char *text, void *session
   else fprintf(stderr, "[cpodes] %s: %s\n", function, text);
 }
 
-static int ofIntegrator(CPSession s, int flag) {
-  const char *text = CPIntegratorGetLastMessage(s->mem);
-  return sessionPassOn(s, flag, text[0] || !s->mech ? text : CPMechGetLastMessage(s->mech));
-}
-
 static int tolerances(CPSession s) {
   return s->vatol ? CPIntegratorSVtolerances(s->mem, s->rtol, s->vatol)
                   : CPIntegratorSStolerances(s->mem, s->rtol, s->atol);
@@ -81,7 +76,7 @@ int sessionCreateIntegrator(CPSession s, const char *function) {
   if (!flag && s->nroots > 0) flag = CPIntegratorRootInit(s->mem, s->nroots, roots);
   if (!flag && s->nroots > 0) flag = CPIntegratorSetRootData(s->mem, s);
   if (!flag && s->nroots > 0) flag = CPIntegratorSetRootDirection(s->mem, s->direction);
-  if (flag) return ofIntegrator(s, flag);
+  if (flag) return sessionOfIntegrator(s, flag);
   flag = s->config ? s->config(s->mem, s->now, s->config_data) : CP_SUCCESS;
   if (flag) {
     const char *text = CPIntegratorGetLastMessage(s->mem);
@@ -104,7 +99,7 @@ int sessionRestart(CPSession s, const char *function) {
   s->stop        = NAN;
   if (!flag) return tellSources(s, 1, function);
   s->before = before;
-  return ofIntegrator(s, flag);
+  return sessionOfIntegrator(s, flag);
 }
 
 /* ---- the method ---- */

@@ -88,13 +88,11 @@ static int startSources(CPSession s, const char *function) {
 }
 
 int CPSessionStart(CPSession s, sunrealtype t0, N_Vector y, sunrealtype t_end) {
-  if (!s) return sessionError(NULL, CP_MEM_NULL, __func__, "session must not be NULL");
-  if (s->busy)
-    return sessionError(s, CP_REENTERED, __func__,
-                        "it must not be called by a function that works for the same session");
+  int flag = sessionIdle(s, 0, __func__);
+  if (flag) return flag;
   s->started = 0;
   sessionFreeIntegrator(s);
-  int flag = prepare(s, t0, y, t_end, __func__);
+  flag = prepare(s, t0, y, t_end, __func__);
   if (flag) return flag;
   s->busy = 1;
   s->t0 = s->t = t0, s->t_end = t_end, s->sign = t_end < t0 ? -1.0 : 1.0;
@@ -244,10 +242,6 @@ static int meet(CPSession s, const char *function) {
 
 /* ---- steps ---- */
 
-static int ofIntegrator(CPSession s, int flag) {
-  return flag < 0 ? sessionPassOn(s, flag, CPIntegratorGetLastMessage(s->mem)) : flag;
-}
-
 static const Source *advancing(CPSession s) {
   for (int i = 0; i < s->nsources; i++)
     if (s->source[i].is.advances && s->source[i].is.advances(s->source[i].is.data))
@@ -260,7 +254,7 @@ static int advance(CPSession s, const Source *source, sunrealtype t1, const char
   if (s->next_output < s->ntimes && s->sign * (t1 - s->times[s->next_output]) > 0.0)
     t1 = s->times[s->next_output];
   int flag = CPIntegratorSetStopTime(s->mem, INFINITY);
-  if (flag) return ofIntegrator(s, flag);
+  if (flag) return sessionOfIntegrator(s, flag);
   s->stop = INFINITY;
   N_VScale(1.0, s->y, s->saved);
   s->t_saved = s->t;
@@ -275,7 +269,7 @@ static int advance(CPSession s, const Source *source, sunrealtype t1, const char
 static int integrate(CPSession s, sunrealtype t1, sunrealtype end) {
   int flag = CP_SUCCESS;
   if (s->stop != end) flag = CPIntegratorSetStopTime(s->mem, end);
-  if (flag) return ofIntegrator(s, flag);
+  if (flag) return sessionOfIntegrator(s, flag);
   s->stop                  = end;
   const sunrealtype tout   = isfinite(t1) ? t1 : s->t + s->sign * FAR * fmax(1.0, fabs(s->t));
   const sunrealtype before = s->t;
@@ -286,7 +280,7 @@ static int integrate(CPSession s, sunrealtype t1, sunrealtype end) {
     s->t = before;
     N_VScale(1.0, s->saved, s->y);
   }
-  if (flag < 0) return ofIntegrator(s, flag);
+  if (flag < 0) return sessionOfIntegrator(s, flag);
   s->advanced = 0;
   if (flag == CV_TSTOP_RETURN) s->t = end, s->stop = NAN; /* no step is as short as roundoff */
   return flag;
@@ -354,7 +348,7 @@ static int take(CPSession s, sunrealtype t1, const char *function) {
   flag = advances ? advance(s, advances, end, function) : integrate(s, t1, end);
   if (flag < 0) return flag;
   const int is_root = flag == CV_ROOT_RETURN;
-  flag = is_root ? ofIntegrator(s, CPIntegratorGetRootInfo(s->mem, s->found)) : CP_SUCCESS;
+  flag = is_root ? sessionOfIntegrator(s, CPIntegratorGetRootInfo(s->mem, s->found)) : CP_SUCCESS;
   if (flag) return flag;
   s->pending = is_root || anyDue(s);
   s->todo    = is_root || advances ? OUTPUTS : ACCEPT;
@@ -383,18 +377,15 @@ static int oneStep(CPSession s, sunrealtype t1, const char *function) {
 /* Begins a call. Returns 0, or a code that has been reported. */
 static int begin(CPSession s, sunrealtype t1, N_Vector y, const sunrealtype *t,
                  const char *function) {
-  int flag = CP_SUCCESS;
-  if (!s) return sessionError(NULL, CP_MEM_NULL, function, "session must not be NULL");
-  if (s->busy)
-    return sessionError(s, CP_REENTERED, function,
-                        "it must not be called by a function that works for the same session");
+  int flag = sessionIdle(s, 0, function);
+  if (flag) return flag;
   if (!s->started) return sessionError(s, CP_NO_INIT, function, "call CPSessionStart first");
   if (!y || !t || N_VGetLength(y) != N_VGetLength(s->y))
     return sessionError(s, CP_ILL_INPUT, function, "y must be a state, and t must not be NULL");
   if (isnan(t1) || s->sign * (t1 - s->t) < 0.0)
     return sessionError(s, CP_ILL_INPUT, function,
                         "t1 must not lie before %.15g, where the run is: t1 = %.15g", s->t, t1);
-  if ((s->mech && !CPMechIsAttached(s->mech)))
+  if (s->mech && !CPMechIsAttached(s->mech))
     return sessionError(
         s, CP_NO_INIT, function,
         "the integrator of the mechanical system has been freed: call CPSessionStart again");
@@ -433,10 +424,7 @@ int CPSessionGetDky(CPSession s, sunrealtype t, int k, N_Vector dky) {
   if (!s) return sessionError(NULL, CP_MEM_NULL, __func__, "session must not be NULL");
   if (!s->mem || !dky)
     return sessionError(s, CP_ILL_INPUT, __func__, "dky must not be NULL, and there must be a run");
-  if (!s->advanced) {
-    const int flag = CPIntegratorGetDky(s->mem, t, k, dky);
-    return flag < 0 ? sessionPassOn(s, flag, CPIntegratorGetLastMessage(s->mem)) : flag;
-  }
+  if (!s->advanced) return sessionOfIntegrator(s, CPIntegratorGetDky(s->mem, t, k, dky));
   const sunrealtype x = (t - s->t_saved) / (s->t - s->t_saved);
   if (k != 0 || !(x >= 0.0 && x <= 1.0))
     return sessionError(

@@ -25,6 +25,11 @@ int sessionPassOn(CPSession s, int flag, const char *text) {
   return flag;
 }
 
+int sessionOfIntegrator(CPSession s, int flag) {
+  const char *text = CPIntegratorGetLastMessage(s->mem);
+  return sessionPassOn(s, flag, text[0] || !s->mech ? text : CPMechGetLastMessage(s->mech));
+}
+
 int sessionOfSource(CPSession s, const Source *source, int flag, const char *function) {
   const char *text = source->is.message ? source->is.message(source->is.data) : "";
   if (text && text[0]) return sessionPassOn(s, flag, text);
@@ -32,8 +37,7 @@ int sessionOfSource(CPSession s, const Source *source, int flag, const char *fun
                       source->is.name, flag);
 }
 
-/* Returns 0 if the session may be changed now, or a code that has been reported. */
-static int mayChange(CPSession s, int before_start, const char *function) {
+int sessionIdle(CPSession s, int before_start, const char *function) {
   if (!s) return sessionError(NULL, CP_MEM_NULL, function, "session must not be NULL");
   if (s->busy)
     return sessionError(s, CP_REENTERED, function,
@@ -82,7 +86,7 @@ static void freeVectors(CPSession s) {
 
 void CPSessionFree(CPSession *session) {
   const CPSession s = session ? *session : NULL;
-  if (!s || mayChange(s, 0, __func__)) return;
+  if (!s || sessionIdle(s, 0, __func__)) return;
   sessionFreeIntegrator(s);
   freeVectors(s);
   freeVector(&s->vatol);
@@ -95,7 +99,7 @@ void CPSessionFree(CPSession *session) {
 /* ---- options ---- */
 
 int CPSessionSetIntegrator(CPSession s, CPIntegrator integrator) {
-  const int flag = mayChange(s, 1, __func__);
+  const int flag = sessionIdle(s, 1, __func__);
   if (flag) return flag;
   if (!integrator) return sessionError(s, CP_ILL_INPUT, __func__, "integrator must not be NULL");
   s->mem = integrator, s->given = 1, s->chooses = s->suggests = s->changes = 0;
@@ -103,19 +107,19 @@ int CPSessionSetIntegrator(CPSession s, CPIntegrator integrator) {
 }
 
 int CPSessionSetMech(CPSession s, CPMech mech) {
-  const int flag = mayChange(s, 1, __func__);
+  const int flag = sessionIdle(s, 1, __func__);
   if (!flag) s->mech = mech;
   return flag;
 }
 
 int CPSessionSetRhsFn(CPSession s, CVRhsFn f, void *user_data) {
-  const int flag = mayChange(s, 1, __func__);
+  const int flag = sessionIdle(s, 1, __func__);
   if (!flag) s->f = f, s->f_data = user_data;
   return flag;
 }
 
 int CPSessionSetTolerances(CPSession s, sunrealtype reltol, sunrealtype abstol, N_Vector vabstol) {
-  const int flag = mayChange(s, 0, __func__);
+  const int flag = sessionIdle(s, 0, __func__);
   if (flag) return flag;
   if (!(reltol >= 0.0 && abstol >= 0.0 && isfinite(reltol + abstol)))
     return sessionError(s, CP_ILL_INPUT, __func__,
@@ -138,25 +142,25 @@ int CPSessionGetTolerances(CPSession s, sunrealtype *reltol, sunrealtype *abstol
 }
 
 int CPSessionSetConfigFn(CPSession s, CPConfigFn fn, void *data) {
-  const int flag = mayChange(s, 0, __func__);
+  const int flag = sessionIdle(s, 0, __func__);
   if (!flag) s->config = fn, s->config_data = data;
   return flag;
 }
 
 int CPSessionSetStepFn(CPSession s, CPStateFn fn, void *data) {
-  const int flag = mayChange(s, 0, __func__);
+  const int flag = sessionIdle(s, 0, __func__);
   if (!flag) s->step = (StateFn){fn, data};
   return flag;
 }
 
 int CPSessionSetEventFn(CPSession s, CPEventFn fn, void *data) {
-  const int flag = mayChange(s, 0, __func__);
+  const int flag = sessionIdle(s, 0, __func__);
   if (!flag) s->event = fn, s->event_data = data;
   return flag;
 }
 
 int CPSessionSetOutputFn(CPSession s, int n, const sunrealtype *times, CPStateFn fn, void *data) {
-  const int flag = mayChange(s, 0, __func__);
+  const int flag = sessionIdle(s, 0, __func__);
   if (flag) return flag;
   if (n < 0 || (n > 0 && !times))
     return sessionError(s, CP_ILL_INPUT, __func__,
@@ -182,7 +186,7 @@ void sessionFirstOutput(CPSession s, sunrealtype t) {
 }
 
 int CPSessionSetMaxEvents(CPSession s, long int maxevents) {
-  const int flag = mayChange(s, 0, __func__);
+  const int flag = sessionIdle(s, 0, __func__);
   if (flag) return flag;
   if (maxevents < 0)
     return sessionError(s, CP_ILL_INPUT, __func__, "maxevents must be >= 0: maxevents = %ld",
@@ -192,7 +196,7 @@ int CPSessionSetMaxEvents(CPSession s, long int maxevents) {
 }
 
 int CPSessionSetErrHandlerFn(CPSession s, CPErrHandlerFn handler, void *data) {
-  const int flag = mayChange(s, 0, __func__);
+  const int flag = sessionIdle(s, 0, __func__);
   if (!flag) s->handler = handler, s->handler_data = data;
   return flag;
 }
@@ -213,7 +217,7 @@ static const char *brokenRule(const CPEventSource *source) {
 }
 
 int CPSessionAddSource(CPSession s, const CPEventSource *source, int *id) {
-  int flag = mayChange(s, 1, __func__);
+  int flag = sessionIdle(s, 1, __func__);
   if (flag) return flag;
   const char *rule = brokenRule(source);
   if (rule) return sessionError(s, CP_ILL_INPUT, __func__, "%s", rule);

@@ -82,8 +82,12 @@ int sessionError(CPSession s, int code, const char *function, const char *format
     __attribute__((format(printf, 4, 5)))
 #endif
     ;
+/* Returns 0 if a call may begin now, with before_start only before the start; otherwise a code that has been reported. */
+int sessionIdle(CPSession s, int before_start, const char *function);
 /* Keeps the text of a failure that another object has reported, and returns flag. */
 int sessionPassOn(CPSession s, int flag, const char *text);
+/* The integrator has failed, unless flag is 0; it, or the mechanical system, has reported that. */
+int sessionOfIntegrator(CPSession s, int flag);
 /* A source has failed with this flag. */
 int sessionOfSource(CPSession s, const Source *source, int flag, const char *function);
 /* Adds the counters of the integrator to those before. */

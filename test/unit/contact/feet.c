@@ -261,10 +261,7 @@ START_TEST(a_box_under_a_moment_has_one_motion) {
     Run *precise = start_box(&box, RADAU, 1e-11), *run = start_box(&box, _i, tol);
     run_to(precise, END);
     run_within_cones(run, &box, END);
-    for (int i = 0; i < 2 * POSITIONS; i++)
-      ck_assert_msg(fabs(entries(run->y)[i] - entries(precise->y)[i]) <= 100 * tol,
-                    "box %u, tolerance 1e-%d: component %d is off by %g tolerances", numbers[k], e,
-                    i, fabs(entries(run->y)[i] - entries(precise->y)[i]) / tol);
+    run_compare(run, precise, 100, tol, "box", (int)numbers[k]);
     run_free(&run), run_free(&precise);
   }
 }

@@ -136,6 +136,15 @@ void run_to(Run *run, sunrealtype tout) {
   ck_assert_msg(flag == CP_SUCCESS, "%d at t = %.15g: %s", flag, run->t, run->log.text);
 }
 
+void run_compare(const Run *run, const Run *precise, sunrealtype bound, sunrealtype tol,
+                 const char *what, int number) {
+  for (int i = 0; i < (int)N_VGetLength(run->y); i++) {
+    const sunrealtype error = fabs(entries(run->y)[i] - entries(precise->y)[i]);
+    ck_assert_msg(error <= bound * tol, "%s %d, tol %g: component %d is off by %g tolerances", what,
+                  number, tol, i, error / tol);
+  }
+}
+
 void run_free(Run **run) {
   if (!*run) return;
   CPSessionFree(&(*run)->session);

@@ -61,6 +61,9 @@ int run_step(Run *run, sunrealtype tout);
 CPIntegrator run_integrator(const Run *run);
 /* The same, and fails the test on an error. */
 void run_to(Run *run, sunrealtype tout);
+/* Fails the test if the states differ by more than bound tol. what, number: the case, for the message */
+void run_compare(const Run *run, const Run *precise, sunrealtype bound, sunrealtype tol,
+                 const char *what, int number);
 void run_free(Run **run);
 
 #endif

@@ -265,6 +265,12 @@ END_TEST
 
 /* ---- pucks under loads that turn and oscillate ---- */
 
+static CPMechModel puck_under(CPMechForceFn f) {
+  CPMechModel puck = model;
+  puck.f           = f;
+  return puck;
+}
+
 enum { WAVES = 3 };
 typedef struct {
   sunrealtype size[WAVES], angle[WAVES], frequency[WAVES], phase[WAVES];
@@ -286,8 +292,7 @@ static int waves(sunrealtype t, const sunrealtype *q, const sunrealtype *u, cons
  * time. Each comparison is with a run of RADAU at 1e-12. */
 START_TEST(pucks_slip_and_stick_under_loads_in_time) {
   const sunrealtype mu = 0.3, y0[STATES] = {0};
-  const CPMechModel puck = {
-      .nu = 3, .np = 1, .nv = 3, .M = mass, .A = rows, .f = waves, .p = gap, .b = no_bias};
+  const CPMechModel puck     = puck_under(waves);
   const CPContactPoint point = {.name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = mu};
   unsigned long long seed    = 4;
   for (int i = 0; i < 20; i++) {
@@ -304,10 +309,7 @@ START_TEST(pucks_slip_and_stick_under_loads_in_time) {
     run_to(precise, 4);
     run_to(run, 4);
     ck_assert_int_eq(run->all, precise->all);
-    for (int j = 0; j < STATES; j++)
-      ck_assert_msg(fabs(entries(run->y)[j] - entries(precise->y)[j]) <= 100 * tol,
-                    "puck %d, tol %g: %g tolerances", i, tol,
-                    fabs(entries(run->y)[j] - entries(precise->y)[j]) / tol);
+    run_compare(run, precise, 100, tol, "puck", i);
     run_free(&precise);
     run_free(&run);
   }
@@ -333,8 +335,7 @@ START_TEST(loads_at_the_limit_of_friction_take_few_steps) {
   static const int steps[]   = {
         [DOP853] = 1200, [RADAU] = 100, [BDF] = 500, [ADAMS] = 10000}; /* after the newest event */
   const sunrealtype y0[STATES] = {0};
-  const CPMechModel puck       = {
-            .nu = 3, .np = 1, .nv = 3, .M = mass, .A = rows, .f = at_the_limit, .p = gap, .b = no_bias};
+  const CPMechModel puck       = puck_under(at_the_limit);
   const CPContactPoint point = {.name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = 0.3};
   for (int k = 0; k < 3; k++)
     for (int e = 5; e <= 8; e++) {
@@ -348,10 +349,7 @@ START_TEST(loads_at_the_limit_of_friction_take_few_steps) {
       ck_assert_int_eq(CPIntegratorGetStats(run_integrator(run), &stats), CP_SUCCESS);
       ck_assert_int_le(stats.nst, steps[_i]);
       ck_assert_int_eq(run->all, precise->all);
-      for (int j = 0; j < STATES; j++)
-        ck_assert_msg(fabs(entries(run->y)[j] - entries(precise->y)[j]) <= 150 * tol,
-                      "load %d, tol %g: %g tolerances", k, tol,
-                      fabs(entries(run->y)[j] - entries(precise->y)[j]) / tol);
+      run_compare(run, precise, 150, tol, "load", k);
       run_free(&precise);
       run_free(&run);
     }
@@ -362,8 +360,7 @@ END_TEST
  * start of a step says nothing about the time at which sliding ends in it. */
 START_TEST(sliding_to_and_fro_stops_at_each_turn) {
   const sunrealtype y0[STATES] = {0};
-  const CPMechModel puck       = {
-            .nu = 3, .np = 1, .nv = 3, .M = mass, .A = rows, .f = waves, .p = gap, .b = no_bias};
+  const CPMechModel puck       = puck_under(waves);
   const CPContactPoint point = {.name = "puck", .normal = 0, .tangent = 1, .ntangents = 2, .mu = 0.2};
   for (int i = 0; i < 40; i++) {
     const sunrealtype tol = pow(10, -5 - i % 5);
@@ -375,10 +372,7 @@ START_TEST(sliding_to_and_fro_stops_at_each_turn) {
         *run              = run_start(&puck, &w, 1, &point, y0, _i, tol);
     run_to(precise, 4);
     run_to(run, 4);
-    for (int j = 0; j < STATES; j++)
-      ck_assert_msg(fabs(entries(run->y)[j] - entries(precise->y)[j]) <= 100 * tol,
-                    "puck %d, tol %g: %g tolerances", i, tol,
-                    fabs(entries(run->y)[j] - entries(precise->y)[j]) / tol);
+    run_compare(run, precise, 100, tol, "puck", i);
     run_free(&precise);
     run_free(&run);
   }

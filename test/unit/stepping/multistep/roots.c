@@ -362,6 +362,30 @@ START_TEST(wrong_arguments_are_refused) {
 }
 END_TEST
 
+static int fallen(sunrealtype t, N_Vector y, sunrealtype *g, void *height) {
+  (void)t;
+  g[0] = entries(y)[0] - *(const sunrealtype *)height;
+  return 0;
+}
+
+/* A ball that falls from 1 to 1/2, by both methods. Without data of their own root functions get the user data. */
+START_TEST(root_functions_may_get_data_of_their_own) {
+  sunrealtype half = 0.5, quarter = 0.25, t;
+  const N_Vector y = VECTOR(1.0, 0.0);
+  open_run(_i ? CV_BDF : CV_ADAMS, fall, y, 1e-8, fallen, ANY_DIRECTION);
+  ck_assert_int_eq(CPIntegratorSetUserData(mem, &quarter), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorSetRootData(mem, &half), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CV_ROOT_RETURN);
+  ck_assert_double_eq_tol(t, sqrt(2 * 0.5 / G), 1e-6);
+  ck_assert_int_eq(CPIntegratorSetRootData(mem, NULL), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorReInit(mem, t, y), CP_SUCCESS);
+  ck_assert_int_eq(CPIntegratorEvolve(mem, 1.0, y, &t, CV_NORMAL), CV_ROOT_RETURN);
+  ck_assert_double_eq_tol(t, sqrt(2 * 0.75 / G), 1e-6);
+  close_run();
+  N_VDestroy(y);
+}
+END_TEST
+
 TEST_SUITE(roots) {
   Suite *suite = suite_create("roots at restarts");
   TCase *tcase = tcase_create("roots");
@@ -375,6 +399,7 @@ TEST_SUITE(roots) {
   tcase_add_loop_test(tcase, a_root_function_that_is_nan_or_fails_ends_the_call, 0, 4);
   tcase_add_loop_test(tcase, roots_are_those_of_cvodes, 0, 2);
   tcase_add_loop_test(tcase, functions_that_stay_at_zero_have_a_root_where_they_get_there, 0, 4);
+  tcase_add_loop_test(tcase, root_functions_may_get_data_of_their_own, 0, 2);
   tcase_add_test(tcase, wrong_arguments_are_refused);
   suite_add_tcase(suite, tcase);
   return suite;

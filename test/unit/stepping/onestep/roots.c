@@ -81,6 +81,25 @@ START_TEST(only_roots_in_the_direction_asked_for_are_returned) {
 }
 END_TEST
 
+static int above_level(sunrealtype t, N_Vector y, sunrealtype *g, void *level) {
+  (void)t;
+  g[0] = entries(y)[0] - *(const sunrealtype *)level;
+  return 0;
+}
+
+START_TEST(root_functions_may_get_data_of_their_own) {
+  sunrealtype level = 0.5;
+  ck_assert_done(&run, CPIntegratorSetRootData(run.mem, &level));
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, above_level));
+  ck_assert_returns(&run, one_to(&run, 10.0), CV_ROOT_RETURN);
+  ck_assert_double_eq_tol(entries(run.y)[0], 0.5, NEAR);
+  ck_assert_done(&run, CPIntegratorSetRootData(run.mem, NULL)); /* the user data again */
+  ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, position));
+  assert_root(0.5, -1);
+  ck_assert_int_eq(CPIntegratorSetRootData(NULL, &level), CP_MEM_NULL);
+}
+END_TEST
+
 /* The pendulum is at rest at the start, which is no root, as in CVODES. */
 START_TEST(a_root_at_the_start_is_ignored) {
   ck_assert_done(&run, CPIntegratorRootInit(run.mem, 1, climbing));
@@ -680,6 +699,7 @@ TEST_SUITE(roots) {
   tcase_add_test(tc, g_is_zero_at_the_state_handed_out);
   tcase_add_test(tc, only_roots_in_the_direction_asked_for_are_returned);
   tcase_add_test(tc, a_root_at_the_start_is_ignored);
+  tcase_add_test(tc, root_functions_may_get_data_of_their_own);
   tcase_add_test(tc, a_root_at_the_start_is_left_in_steps_of_any_size);
   tcase_add_test(tc, a_root_exactly_at_the_end_of_a_step_is_returned_once);
   tcase_add_test(tc, roots_of_several_functions_come_in_order_and_together);
